@@ -1,0 +1,231 @@
+// Package emu defines what a guest CPU is: its registers, the faults it raises,
+// the reasons for which it stops, the CPUID models it can show, and the
+// contract of an engine. It executes nothing itself.
+//
+// Addresses are guest virtual addresses; a host pointer is never stored as one.
+package emu
+
+import "fmt"
+
+// An Addr is a guest virtual address.
+type Addr uint64
+
+// PageSize is the guest's page size in bytes.
+const PageSize = 4096
+
+// PageDown rounds a down to a page boundary.
+func (a Addr) PageDown() Addr { return a &^ (PageSize - 1) }
+
+// PageUp rounds a up to a page boundary. It wraps to 0 above the last page.
+func (a Addr) PageUp() Addr { return (a + PageSize - 1) &^ (PageSize - 1) }
+
+// PageAligned reports whether a lies on a page boundary.
+func (a Addr) PageAligned() bool { return a&(PageSize-1) == 0 }
+
+func (a Addr) String() string { return fmt.Sprintf("%#x", uint64(a)) }
+
+// Indexes into CPU.Regs, in encoding order.
+const (
+	RAX = iota
+	RCX
+	RDX
+	RBX
+	RSP
+	RBP
+	RSI
+	RDI
+	R8
+	R9
+	R10
+	R11
+	R12
+	R13
+	R14
+	R15
+)
+
+// RFLAGS bits.
+const (
+	FlagCF = 1 << 0
+	FlagR1 = 1 << 1 // always set
+	FlagPF = 1 << 2
+	FlagAF = 1 << 4
+	FlagZF = 1 << 6
+	FlagSF = 1 << 7
+	FlagTF = 1 << 8
+	FlagIF = 1 << 9 // always set in user mode
+	FlagDF = 1 << 10
+	FlagOF = 1 << 11
+	FlagNT = 1 << 14
+	FlagAC = 1 << 18
+	FlagID = 1 << 21
+
+	// UserFlags are the bits user code can change and we keep.
+	UserFlags = FlagCF | FlagPF | FlagAF | FlagZF | FlagSF | FlagDF | FlagOF | FlagID
+)
+
+// A CPU is the architectural state of one guest thread.
+type CPU struct {
+	Regs   [16]uint64
+	RIP    Addr
+	Flags  uint64 // RFLAGS; FlagR1 and FlagIF are always set
+	FSBase uint64
+	GSBase uint64
+	// FP is the x87, SSE and AVX state. NewCPU allocates it.
+	FP *XState
+}
+
+// NewCPU returns a CPU as Linux hands it to a new program: registers zero, FP
+// state initial.
+func NewCPU() *CPU {
+	c := &CPU{Flags: FlagR1 | FlagIF, FP: newXState()}
+	c.FP.Reset()
+	return c
+}
+
+// Copy makes c equal to src without sharing memory.
+func (c *CPU) Copy(src *CPU) {
+	fp := c.FP
+	*c = *src
+	c.FP = fp
+	*c.FP = *src.FP
+}
+
+// XStateSize is the size of XState: what CPUID leaf 0DH reports for x87, SSE and AVX.
+const XStateSize = 832
+
+// An XState is x87, SSE and AVX state in XSAVE's standard format (SDM Vol. 1,
+// "XSAVE-Managed Features"): the 512-byte FXSAVE image, the 64-byte header, 16
+// upper halves of ymm registers. XSTATE_BV is kept at 7: every component is
+// valid. The x87 instruction and data pointers and the last opcode are zero at
+// every stop, whatever the host left there.
+type XState [XStateSize]byte
+
+// Offsets in XState.
+const (
+	XOffFCW      = 0
+	XOffFSW      = 2
+	XOffFTW      = 4 // abridged tag word, one bit a register
+	XOffFOP      = 6
+	XOffFIP      = 8
+	XOffFDP      = 16
+	XOffMXCSR    = 24
+	XOffMXCSRMsk = 28
+	XOffST       = 32  // 8 × 16 bytes
+	XOffXMM      = 160 // 16 × 16 bytes
+	XOffHeader   = 512 // XSTATE_BV first
+	XOffYMMH     = 576 // 16 × 16 bytes
+)
+
+// MXCSRMask has the MXCSR bits that software may set.
+const MXCSRMask = 0xffff
+
+// Reset puts x into the state Linux gives to a new program: FCW 37FH, MXCSR 1F80H.
+func (x *XState) Reset() {
+	*x = XState{}
+	x[XOffFCW], x[XOffFCW+1] = 0x7f, 0x03
+	x[XOffMXCSR], x[XOffMXCSR+1] = 0x80, 0x1f
+	x[XOffMXCSRMsk], x[XOffMXCSRMsk+1] = 0xff, 0xff
+	x[XOffHeader] = 7
+}
+
+// Exception vectors (SDM Vol. 3, "Interrupt and Exception Handling").
+const (
+	VecDE = 0  // divide error
+	VecDB = 1  // debug
+	VecBP = 3  // breakpoint: RIP is behind the INT3
+	VecOF = 4  // overflow
+	VecBR = 5  // bound range
+	VecUD = 6  // undefined instruction
+	VecGP = 13 // general protection: Addr unknown
+	VecPF = 14 // page fault
+	VecMF = 16 // x87 floating point
+	VecAC = 17 // alignment
+	VecXM = 19 // SIMD floating point
+)
+
+// A Fault is an exception raised by a guest instruction. The CPU is as before
+// that instruction, but for VecBP.
+type Fault struct {
+	Vector uint8
+	// Addr is the address that faulted, for VecPF.
+	Addr Addr
+	// Write and Exec say what the access was, for VecPF.
+	Write, Exec bool
+	// Bus says that the page exists and its file does not reach it (SIGBUS).
+	Bus bool
+	// Unsupported names the instruction if the guest's CPU model has it and the engine does
+	// not, or if the model hides it: the reason for a VecUD.
+	Unsupported string
+}
+
+func (f Fault) Error() string {
+	if f.Vector == VecPF {
+		return fmt.Sprintf("guest fault %d accessing %v", f.Vector, f.Addr)
+	}
+	return fmt.Sprintf("guest fault %d", f.Vector)
+}
+
+// A StopReason says why Run returned.
+type StopReason uint8
+
+// Stop reasons.
+const (
+	StopBudget    StopReason = iota // the budget is used up
+	StopInterrupt                   // Interrupt was called
+	StopSyscall                     // SYSCALL executed: RIP is behind it, RCX and R11 are set
+	StopFault                       // see Stop.Fault
+	StopClient                      // a Valgrind client request: RIP is behind it, the result goes to RDX
+)
+
+// A Stop is what Run returns.
+type Stop struct {
+	Reason StopReason
+	Fault  Fault // valid for StopFault
+}
+
+// An Engine executes guest code in one address space. Engines differ in speed
+// only: from equal CPU and memory they reach equal state, equal stops and equal
+// counts. An Engine is used by one goroutine, but for Interrupt.
+type Engine interface {
+	// Run executes c until something stops it. It returns with c at an
+	// instruction boundary, whatever the reason.
+	//
+	// The budget is checked where control flow can repeat, at taken backward jumps,
+	// calls and indirect jumps, so a run may pass it by what lies between two of
+	// them. NoBudget runs without checks, at full speed.
+	Run(c *CPU, budget uint64) Stop
+
+	// Invalidate forgets code translated from [lo, hi). Counts already made stay.
+	// mem calls it before those bytes or their permissions change.
+	Invalidate(lo, hi Addr)
+
+	// Interrupt makes Run, running now or next, return StopInterrupt soon. It may
+	// be called from any goroutine.
+	Interrupt()
+
+	// Executed returns how many instructions were executed so far, as Ir counts them.
+	Executed() uint64
+
+	// Collect calls add for each instruction address in [lo, hi) with the number of times
+	// it was executed since the last Collect of it, in no particular order, and more than
+	// once for an address if that is convenient.
+	Collect(lo, hi Addr, add func(a Addr, n uint64))
+
+	// Close frees what the engine holds.
+	Close() error
+}
+
+// NoBudget makes Run go on until something else stops it.
+const NoBudget = 1<<63 - 1
+
+// Env is what an engine asks of the world when an instruction's result does not
+// follow from CPU and memory alone.
+type Env interface {
+	// CPUID answers CPUID for the guest's CPU model.
+	CPUID(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
+	// TSC is the time stamp counter: a function of the virtual clock.
+	TSC() uint64
+	// Random is the next value for RDRAND and RDSEED.
+	Random() uint64
+}

@@ -1,0 +1,97 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sizes of the arena's parts, in bytes. The state block is followed by the shadow
+// stack, the counters and the code; all lie within the reach of a rel32.
+const (
+	stateSize   = 1 << 16
+	shadowSize  = 1 << 20
+	counterSize = 64 << 20
+	codeSize    = 384 << 20
+	shadowGuard = 4096
+	arenaSize   = stateSize + shadowSize + counterSize + codeSize
+
+	shadowOff  = stateSize
+	counterOff = shadowOff + shadowSize
+	codeOff    = counterOff + counterSize
+)
+
+// An arena is the memory of generated code and of all it addresses directly.
+type arena struct {
+	base uintptr // of the view that executes
+	mem  []byte  // the view that is written
+	dual bool    // the two differ
+}
+
+// newArena maps the arena: executable and writable where the host allows it, else the same
+// memory twice.
+func newArena() (arena, error) {
+	p, err := rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
+		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	if err == nil {
+		a := arena{base: p, mem: bytesAt(p, arenaSize)}
+		return a, a.guard()
+	}
+	fd, err := unix.MemfdCreate("cgemu-code", unix.MFD_CLOEXEC)
+	if err != nil {
+		return arena{}, fmt.Errorf("jit: this host allows no executable memory: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Ftruncate(fd, arenaSize); err != nil {
+		return arena{}, fmt.Errorf("jit: sizing code memory: %w", err)
+	}
+	w, err := rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED, fd)
+	if err != nil {
+		return arena{}, fmt.Errorf("jit: mapping code memory for writing: %w", err)
+	}
+	p, err = rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED, fd)
+	if err != nil {
+		return arena{}, fmt.Errorf("jit: this host allows no executable memory: %w", err)
+	}
+	// State, shadow stack and counters are written by generated code itself.
+	_, _, e := unix.Syscall(unix.SYS_MPROTECT, p, codeOff, unix.PROT_READ|unix.PROT_WRITE)
+	if e != 0 {
+		return arena{}, fmt.Errorf("jit: mapping counters: %w", e)
+	}
+	a := arena{base: p, mem: bytesAt(w, arenaSize), dual: true}
+	return a, a.guard()
+}
+
+// guard makes the lowest page of the shadow stack fault.
+func (a *arena) guard() error {
+	_, _, e := unix.Syscall(unix.SYS_MPROTECT, a.base+shadowOff, shadowGuard, unix.PROT_NONE)
+	if e != 0 {
+		return fmt.Errorf("jit: guarding the shadow stack: %w", e)
+	}
+	return nil
+}
+
+func (a *arena) close() {
+	if a.dual {
+		unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&a.mem[0])), arenaSize, 0)
+	}
+	unix.Syscall(unix.SYS_MUNMAP, a.base, arenaSize, 0)
+}
+
+// word returns the 64-bit word at an arena offset.
+func (a *arena) word(off int) *uint64 { return (*uint64)(unsafe.Pointer(&a.mem[off])) }
+
+func bytesAt(p uintptr, n int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), n)
+}
+
+func rawMmap(addr, length uintptr, prot, flags, fd int) (uintptr, error) {
+	p, _, e := unix.Syscall6(unix.SYS_MMAP, addr, length, uintptr(prot), uintptr(flags), uintptr(fd), 0)
+	if e != 0 {
+		return 0, e
+	}
+	return p, nil
+}

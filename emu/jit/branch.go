@@ -1,0 +1,220 @@
+package jit
+
+import (
+	"math"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// emitBranch translates a control transfer.
+func (e *Engine) emitBranch(g *ginsn, i int) {
+	switch g.Flow {
+	case x86.FlowJcc:
+		e.emitJcc(g, i)
+	case x86.FlowLoop:
+		// The host's LOOP or JRCXZ jumps over the way to the next instruction.
+		e.byte(g.bytes[:g.Len-1]...)
+		over := e.pos
+		e.byte(0)
+		e.emitJump(g.next())
+		e.patchShort(over)
+		if e.budgeted && g.Target < 0 {
+			e.emitBudget(i, g.target())
+		}
+		e.emitJump(g.target())
+	case x86.FlowJmp:
+		if g.follow {
+			return
+		}
+		if e.budgeted && g.Target < 0 {
+			e.emitBudget(i, g.target())
+		}
+		e.emitJump(g.target())
+	case x86.FlowJmpInd:
+		e.emitBudgetBefore(i)
+		e.emitIndirect(g)
+		e.emitLookup()
+	case x86.FlowCall:
+		e.emitBudgetBefore(i)
+		e.emitPushReturn(g.next())
+		e.emitCallThrough(g.next())
+		e.emitJump(g.target())
+	case x86.FlowCallInd:
+		e.emitCallInd(g, i)
+	case x86.FlowRet:
+		e.emitRet(g)
+	default:
+		panic("BUG: control flow")
+	}
+}
+
+// emitJcc translates a conditional jump: a side exit if the block goes on, else the
+// end of the block.
+func (e *Engine) emitJcc(g *ginsn, i int) {
+	e.keepSiteWhole(2)
+	site := e.jcc(g.Cond, 0)
+	if g.follow || e.budgeted && g.Target < 0 {
+		e.cold = append(e.cold, coldExit{site: site, target: g.target(), insn: i, side: g.follow})
+	} else {
+		e.emitLink(site, g.target())
+	}
+	if !g.follow {
+		e.emitJump(g.next())
+	}
+}
+
+// emitPushReturn pushes a return address on the guest's stack.
+func (e *Engine) emitPushReturn(ret emu.Addr) {
+	if ret <= math.MaxInt32 {
+		e.storeGuestImm(x86.RSP, -8, int32(ret))
+	} else {
+		e.store(slotA, x86.RBX)
+		from := e.pos
+		e.movImm(x86.RBX, uint64(ret))
+		e.storeGuest(x86.RSP, -8, x86.RBX)
+		e.load(x86.RBX, slotA)
+		e.saved(from, x86.RBX, slotA, 0)
+	}
+	e.lea(x86.RSP, x86.RSP, -8)
+}
+
+// emitCallThrough executes a host CALL on the shadow stack, so that the guest's RET,
+// a host RET on the shadow stack, is predicted as natively (RATIONALE.md,
+// "Returns"). It emits the landing that RET comes back to, which checks that the guest
+// returned where this call would have, and leaves the emitter behind the call, where the callee is jumped to.
+func (e *Engine) emitCallThrough(ret emu.Addr) {
+	e.store(stGuestSP, x86.RSP)
+	e.load(x86.RSP, stShadow)
+	from := e.pos
+	site := e.call(0)
+	// The CALL faults where the shadow stack ends; the guest's is then executed again.
+	e.saved(from, x86.RSP, stGuestSP, 8)
+	e.landings[e.pos] = ret
+	e.store(stShadow, x86.RSP)
+	e.load(x86.RSP, stGuestSP)
+	if ret <= math.MaxInt32 && e.peekFlags(ret)&flagsDead != 0 {
+		e.byte(0x48, 0x81) // cmp qword [stRetTarget], ret
+		e.rip(7, stRetTarget, 4)
+		e.u32(uint32(ret))
+		e.jcc(condNE, e.stubs.mismatch)
+		e.emitJump(ret)
+	} else {
+		e.emitCheckedReturn(ret)
+	}
+	e.link(site, e.pos)
+	e.store(stShadow, x86.RSP)
+	e.load(x86.RSP, stGuestSP)
+}
+
+// emitCheckedReturn is the landing's check where the flags may be live.
+func (e *Engine) emitCheckedReturn(ret emu.Addr) {
+	e.store(slotRCX, x86.RCX)
+	e.store(slotRDX, x86.RDX)
+	e.load(x86.RCX, stRetTarget)
+	e.movImm(x86.RDX, -uint64(ret))
+	e.leaIndex(x86.RCX, x86.RCX, x86.RDX, 1, 0)
+	e.load(x86.RDX, slotRDX)
+	match := e.short(opJRCXZ)
+	e.load(x86.RCX, slotRCX)
+	e.jmp(e.stubs.mismatch)
+	e.patchShort(match)
+	e.load(x86.RCX, slotRCX)
+	e.emitJump(ret)
+}
+
+// emitIndirect loads the target of an indirect jump or call into RCX, and saves RCX and RDX.
+func (e *Engine) emitIndirect(g *ginsn) {
+	e.store(slotRCX, x86.RCX)
+	from := e.pos
+	switch {
+	case g.kind == kindCallNoRedir:
+		e.movRR(x86.RCX, x86.RAX)
+	case !g.HasMem:
+		e.movRR(x86.RCX, g.Args[0].Reg)
+	case needsScratch(g):
+		s := pickScratch(g)
+		e.store(slotA, s)
+		inner := e.pos
+		e.opGuest(opMovLoad, x86.RCX, e.resolve(g, s), true)
+		e.load(s, slotA)
+		e.saved(inner, s, slotA, 0)
+	default:
+		e.opGuest(opMovLoad, x86.RCX, e.resolve(g, x86.NoReg), true)
+	}
+	e.saved(from, x86.RCX, slotRCX, 0)
+	e.store(slotRDX, x86.RDX)
+}
+
+// emitCallInd translates an indirect call.
+func (e *Engine) emitCallInd(g *ginsn, i int) {
+	e.emitBudgetBefore(i)
+	e.emitIndirect(g)
+	from := e.pos
+	e.emitPushReturn(g.next())
+	e.saved(from, x86.RCX, slotRCX, 0)
+	// A fault of the shadow stack executes the whole call again.
+	e.emitCallThrough(g.next())
+	e.saved(from, x86.RCX, slotRCX, 0)
+	e.emitLookup()
+}
+
+// emitLookup jumps to the code of the guest address in RCX.
+func (e *Engine) emitLookup() {
+	e.load(x86.RDX, stJumpTable)
+	e.t.lookup = e.pos
+	e.byte(0xff, 0x24, 0xca) // jmp [rdx+rcx*8]
+}
+
+// emitRet translates RET, through the shadow stack.
+func (e *Engine) emitRet(g *ginsn) {
+	n := int32(8)
+	if g.ImmLen > 0 {
+		n += int32(uint16(g.Imm))
+	}
+	e.lea(x86.RSP, x86.RSP, n)
+	e.store(stGuestSP, x86.RSP)
+	from := e.pos
+	e.loadGuest(x86.RSP, x86.RSP, -n)
+	e.saved(from, x86.RSP, stGuestSP, -n)
+	e.store(stRetTarget, x86.RSP)
+	e.load(x86.RSP, stShadow)
+	e.byte(0xc3)
+}
+
+// emitBudgetBefore checks the budget in front of instruction i, with which the block ends.
+func (e *Engine) emitBudgetBefore(i int) {
+	if e.budgeted {
+		e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].pc, t: e.t, insn: i}, i)
+	}
+}
+
+// emitBudget checks the budget at a taken backward jump to target, instruction i.
+func (e *Engine) emitBudget(i int, target emu.Addr) {
+	e.emitBudgetCheck(exit{kind: exitBudget, rip: target}, i)
+}
+
+// emitBudgetCheck takes the length of the basic block that ends with instruction i
+// off the budget, and leaves by x once it is negative. Registers and flags stay.
+func (e *Engine) emitBudgetCheck(x exit, i int) {
+	n := 1
+	for j := i - 1; j >= 0 && e.block[j].Flow == x86.FlowNext; j-- {
+		n++
+	}
+	e.store(slotA, x86.RCX)
+	e.store(slotB, x86.RDX)
+	e.load(x86.RCX, stBudget)
+	e.lea(x86.RCX, x86.RCX, int32(-n))
+	e.store(stBudget, x86.RCX)
+	e.movImm(x86.RDX, 63)
+	e.byte(0xc4, 0xe2, 0xea, 0xf7, 0xc9) // sarx rcx, rcx, rdx: 0 or -1
+	e.load(x86.RDX, slotB)
+	e.lea(x86.RCX, x86.RCX, 1)
+	used := e.short(opJRCXZ)
+	e.load(x86.RCX, slotA)
+	over := e.short(opShortJ)
+	e.patchShort(used)
+	e.load(x86.RCX, slotA)
+	e.emitExit(e.jmp(0), x)
+	e.patchShort(over)
+}

@@ -1,0 +1,110 @@
+package jit
+
+import "github.com/cgemu/cgemu/emu/x86"
+
+// An insnKind says how an instruction is translated.
+type insnKind uint8
+
+const (
+	kindPlain       insnKind = iota // copied; memory operands go to the guest's memory
+	kindNop                         // nothing is emitted
+	kindPush                        // PUSH, CALL's push aside
+	kindPop                         // POP
+	kindLeave                       // LEAVE
+	kindEnter                       // ENTER n, 0
+	kindLea                         // LEA: an address, not an access
+	kindString                      // string instruction without prefix
+	kindRep                         // the same with REP, REPE or REPNE
+	kindBranch                      // by Inst.Flow
+	kindSyscall                     // stops with StopSyscall
+	kindTrap                        // emulated in Go
+	kindClient                      // client request
+	kindNRAddr                      // client request that sets RAX to 0
+	kindCallNoRedir                 // client request that calls *RAX
+	kindUndefined                   // raises #UD
+	kindUnsupported                 // raises #UD, naming the instruction
+	kindFetchFault                  // its last bytes cannot be fetched
+)
+
+// ends reports whether a block ends behind an instruction of this kind.
+func (k insnKind) ends() bool {
+	switch k {
+	case kindSyscall, kindTrap, kindClient, kindCallNoRedir, kindUndefined, kindUnsupported, kindFetchFault:
+		return true
+	}
+	return false
+}
+
+// traps are the instructions whose result must not depend on the host, or that
+// would reach host state: emulated in Go (design: section 3.1).
+var traps = map[x86.Op]bool{
+	x86.CPUID: true, x86.XGETBV: true, x86.RDTSC: true, x86.RDTSCP: true,
+	x86.RDRAND: true, x86.RDSEED: true, x86.RDPID: true,
+	x86.RCPPS: true, x86.RCPSS: true, x86.RSQRTPS: true, x86.RSQRTSS: true,
+	x86.VRCPPS: true, x86.VRCPSS: true, x86.VRSQRTPS: true, x86.VRSQRTSS: true,
+	x86.FSIN: true, x86.FCOS: true, x86.FSINCOS: true, x86.FPTAN: true, x86.FPATAN: true,
+	x86.F2XM1: true, x86.FYL2X: true, x86.FYL2XP1: true,
+	x86.FXSAVE: true, x86.FXSAVE64: true, x86.FXRSTOR: true, x86.FXRSTOR64: true,
+	x86.XSAVE: true, x86.XSAVE64: true, x86.XRSTOR: true, x86.XRSTOR64: true,
+	x86.FNSTENV: true, x86.FLDENV: true, x86.FNSAVE: true, x86.FRSTOR: true,
+	x86.PUSHF: true, x86.POPF: true,
+	x86.RDFSBASE: true, x86.RDGSBASE: true, x86.WRFSBASE: true, x86.WRGSBASE: true,
+	x86.INT3: true,
+}
+
+// classify says how to translate an instruction for a guest whose CPU has the
+// given features.
+func classify(i *x86.Inst, features *[256]bool) insnKind {
+	if i.Op == x86.UD2 {
+		return kindUndefined
+	}
+	if !features[i.Feature] {
+		return kindUnsupported
+	}
+	switch i.Flow {
+	case x86.FlowSyscall:
+		return kindSyscall
+	case x86.FlowTrap:
+		if i.Op == x86.INT3 {
+			return kindTrap
+		}
+		return kindUnsupported
+	case x86.FlowNext:
+	case x86.FlowXbegin:
+		return kindUnsupported
+	default:
+		return kindBranch
+	}
+	if traps[i.Op] {
+		return kindTrap
+	}
+	switch i.Op {
+	case x86.NOP, x86.ENDBR64, x86.ENDBR32, x86.PAUSE,
+		x86.PREFETCHT0, x86.PREFETCHT1, x86.PREFETCHT2, x86.PREFETCHNTA, x86.PREFETCHW, x86.PREFETCHWT1:
+		return kindNop
+	case x86.LEA:
+		return kindLea
+	case x86.PUSH:
+		return kindPush
+	case x86.POP:
+		return kindPop
+	case x86.LEAVE:
+		return kindLeave
+	case x86.ENTER:
+		return kindEnter
+	case x86.MOVS, x86.STOS, x86.LODS, x86.SCAS, x86.CMPS:
+		if i.Mem.AddrSize == 4 {
+			return kindUnsupported
+		}
+		if i.Rep || i.Repne {
+			return kindRep
+		}
+		return kindString
+	}
+	for k := range i.NArgs {
+		if i.Args[k].Kind == x86.ArgSeg {
+			return kindUnsupported
+		}
+	}
+	return kindPlain
+}

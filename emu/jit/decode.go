@@ -1,0 +1,217 @@
+package jit
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+const (
+	// maxInsns ends a block whatever follows.
+	maxInsns = 48
+	// maxExits is how many conditional jumps a block goes past.
+	maxExits = 5
+	// clientLen is the length of Valgrind's client-request sequence.
+	clientLen = 19
+)
+
+// A ginsn is one guest instruction of the block being translated.
+type ginsn struct {
+	x86.Inst
+	pc    emu.Addr
+	bytes []byte // its encoding
+	kind  insnKind
+	// follow says that the block goes on behind this jump: at its target for JMP, at the
+	// next instruction for Jcc.
+	follow bool
+}
+
+// next returns the address behind the instruction.
+func (g *ginsn) next() emu.Addr { return g.pc + emu.Addr(g.Len) }
+
+// target returns where a direct branch goes.
+func (g *ginsn) target() emu.Addr { return g.next() + emu.Addr(g.Target) }
+
+// A source reads guest code ahead of the decoder.
+type source struct {
+	e   *Engine
+	lo  emu.Addr
+	buf [512]byte
+	n   int
+}
+
+// at returns the code bytes at a, up to 32 of them, fewer where code ends.
+func (s *source) at(a emu.Addr) []byte {
+	if a < s.lo || a+32 > s.lo+emu.Addr(s.n) {
+		s.lo = a
+		s.n = s.e.mem.Fetch(a, s.buf[:])
+	}
+	off := int(a - s.lo)
+	return s.buf[off:min(off+32, s.n)]
+}
+
+// clientTails are the ends of Valgrind's client-request sequences, by kind.
+var clientPreamble = []byte{0x48, 0xc1, 0xc7, 0x03, 0x48, 0xc1, 0xc7, 0x0d, 0x48, 0xc1, 0xc7, 0x3d, 0x48, 0xc1, 0xc7, 0x33}
+
+// clientRequest recognises a client-request sequence at the start of code.
+func clientRequest(code []byte) (insnKind, bool) {
+	if len(code) < clientLen || code[0] != 0x48 || string(code[:16]) != string(clientPreamble) ||
+		code[16] != 0x48 || code[17] != 0x87 {
+		return 0, false
+	}
+	switch code[18] {
+	case 0xdb: // xchg rbx, rbx
+		return kindClient, true
+	case 0xc9: // xchg rcx, rcx
+		return kindNRAddr, true
+	case 0xd2: // xchg rdx, rdx
+		return kindCallNoRedir, true
+	case 0xff: // xchg rdi, rdi
+		return kindNop, true
+	}
+	return 0, false
+}
+
+// decodeOne decodes the instruction at a into g. ok is false if no byte of it can be fetched.
+func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
+	code := e.src.at(a)
+	if len(code) == 0 {
+		return false
+	}
+	g.pc, g.follow = a, false
+	if kind, is := clientRequest(code); is {
+		g.Inst = x86.Inst{Len: clientLen}
+		g.kind = kind
+		g.bytes = append(g.bytes[:0], code[:clientLen]...)
+		return true
+	}
+	err := x86.Decode(code[:min(len(code), x86.MaxLen)], &g.Inst)
+	if err == x86.ErrTruncated && len(code) < x86.MaxLen {
+		// The instruction runs into memory that cannot be executed.
+		g.Inst = x86.Inst{Len: uint8(len(code))}
+		g.kind = kindFetchFault
+		g.bytes = append(g.bytes[:0], code...)
+		return true
+	}
+	if err != nil {
+		g.Inst = x86.Inst{Len: 1}
+		g.kind = kindUndefined
+		g.bytes = append(g.bytes[:0], code[0])
+		return true
+	}
+	g.bytes = append(g.bytes[:0], code[:g.Len]...)
+	g.kind = classify(&g.Inst, e.features)
+	return true
+}
+
+// decodeBlock fills e.block with the instructions of the block at pc. It is empty if pc
+// cannot be fetched.
+func (e *Engine) decodeBlock(pc emu.Addr) {
+	e.block = e.block[:0]
+	exits := 0
+	for a := pc; len(e.block) < maxInsns; {
+		e.block = e.block[:len(e.block)+1]
+		g := &e.block[len(e.block)-1]
+		if !e.decodeOne(g, a) || g.kind == kindFetchFault && len(e.block) > 1 {
+			e.block = e.block[:len(e.block)-1]
+			return
+		}
+		a = g.next()
+		switch {
+		case g.kind.ends():
+			return
+		case g.Flow == x86.FlowNext:
+		case g.Flow == x86.FlowJcc:
+			if exits == maxExits || g.Target <= 0 || len(e.block) == maxInsns {
+				return
+			}
+			exits++
+			g.follow = true
+		case g.Flow == x86.FlowJmp:
+			if g.Target <= 0 || e.inBlock(g.target()) || len(e.block) == maxInsns {
+				return
+			}
+			g.follow = true
+			a = g.target()
+		default:
+			return
+		}
+	}
+}
+
+// inBlock reports whether the block being decoded has an instruction at a.
+func (e *Engine) inBlock(a emu.Addr) bool {
+	for i := range e.block {
+		if e.block[i].pc == a {
+			return true
+		}
+	}
+	return false
+}
+
+// Depth to which the code behind a jump is examined.
+const peekDepth = 8
+
+// A peek says what the code at an address does with the status flags.
+type peek uint8
+
+const (
+	// flagsDead: they are overwritten before they are read.
+	flagsDead peek = 1 << iota
+	// flagsDeadNow: and no instruction that could fault comes before that.
+	flagsDeadNow
+	peeked
+)
+
+// peekFlags examines the code at a. The pages it reads are added to those the
+// block depends on.
+func (e *Engine) peekFlags(a emu.Addr) peek {
+	e.depend(a)
+	if p, ok := e.peeks[a]; ok {
+		return p
+	}
+	p := e.examine(a) | peeked
+	e.peeks[a] = p
+	return p
+}
+
+func (e *Engine) examine(a emu.Addr) peek {
+	found := flagsDead | flagsDeadNow
+	live := x86.StatusFlags
+	g := &e.peekInsn
+	start := a.PageDown()
+	for range peekDepth {
+		// Staying on the page keeps the dependency to one page.
+		if a.PageDown() != start || !e.decodeOne(g, a) || g.next().PageDown() != start {
+			return 0
+		}
+		if g.kind != kindPlain && g.kind != kindNop || g.FlagsRead&live != 0 {
+			return 0
+		}
+		if mayFault(g) {
+			found &^= flagsDeadNow
+		}
+		live &^= g.FlagsWrite &^ g.FlagsRead
+		if live == 0 {
+			return found
+		}
+		switch g.Flow {
+		case x86.FlowNext:
+			a = g.next()
+		case x86.FlowJmp:
+			a = g.target()
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// mayFault reports whether the instruction can raise an exception that a guest
+// handler could see.
+func mayFault(g *ginsn) bool {
+	if g.kind == kindNop {
+		return false
+	}
+	return g.kind != kindPlain || g.NRefs > 0 || g.HasMem && g.Op != x86.LEA || g.X87 || g.VecRead|g.VecWrite != 0 ||
+		g.Op == x86.DIV || g.Op == x86.IDIV
+}

@@ -1,0 +1,244 @@
+package jit
+
+import (
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// emitInsn translates instruction i of the block.
+func (e *Engine) emitInsn(i int) {
+	g := &e.block[i]
+	switch g.kind {
+	case kindPlain:
+		e.emitPlain(g)
+	case kindNop:
+	case kindLea:
+		e.emitLea(g)
+	case kindPush:
+		e.emitPush(g)
+	case kindPop:
+		e.emitPop(g)
+	case kindLeave:
+		e.emitLeave()
+	case kindEnter:
+		n := int32(uint16(g.Imm))
+		e.storeGuest(x86.RSP, -8, x86.RBP)
+		e.lea(x86.RBP, x86.RSP, -8)
+		e.lea(x86.RSP, x86.RSP, -8-n)
+	case kindString:
+		e.emitString(g)
+	case kindRep:
+		e.emitRep(g, i)
+	case kindBranch:
+		e.emitBranch(g, i)
+	case kindSyscall:
+		e.emitExit(e.jmp(0), exit{kind: exitSyscall, rip: g.next()})
+	case kindClient:
+		e.emitExit(e.jmp(0), exit{kind: exitClient, rip: g.next()})
+	case kindNRAddr:
+		e.movImm(x86.RAX, 0)
+	case kindCallNoRedir:
+		e.emitCallInd(g, i)
+	case kindTrap, kindUndefined, kindUnsupported, kindFetchFault:
+		e.emitExit(e.jmp(0), exit{kind: exitTrap, rip: g.pc, t: e.t, insn: i})
+	default:
+		panic("BUG: no translation of instruction kind")
+	}
+}
+
+// emitLea copies LEA; the RIP-relative form loads a constant.
+func (e *Engine) emitLea(g *ginsn) {
+	if !g.Mem.RIPRel {
+		e.byte(g.bytes...)
+		return
+	}
+	abs := uint64(g.next()) + uint64(g.Mem.Disp)
+	if g.Mem.AddrSize == 4 {
+		abs = uint64(uint32(abs))
+	}
+	reg := g.Args[0].Reg
+	switch g.OpSize {
+	case 8:
+		e.movImm(reg, abs)
+	case 4:
+		e.movImm(reg, uint64(uint32(abs)))
+	default:
+		e.byte(0x66, 0x40|byte(reg>>3), 0xb8|byte(reg&7), byte(abs), byte(abs>>8))
+	}
+}
+
+// stackSlot is the operand at RSP+disp.
+func stackSlot(disp int32) operand {
+	return operand{base: x86.RSP, index: x86.NoReg, disp: disp}
+}
+
+// Opcodes of MOV between a register and memory.
+const (
+	opMovStore = 0x89
+	opMovLoad  = 0x8b
+)
+
+// emitPush translates PUSH: the host's would write to the host address in RSP. The
+// store comes first, so a fault finds RSP unchanged.
+func (e *Engine) emitPush(g *ginsn) {
+	size := int32(g.OpSize)
+	wide := size == 8
+	switch a := &g.Args[0]; a.Kind {
+	case x86.ArgGPR:
+		e.opGuest(opMovStore, a.Reg, stackSlot(-size), wide)
+	case x86.ArgImm:
+		if wide {
+			e.storeGuestImm(x86.RSP, -8, int32(a.Imm))
+		} else {
+			e.opGuest(0xc7, 0, stackSlot(-2), false)
+			e.byte(byte(a.Imm), byte(a.Imm>>8))
+		}
+	case x86.ArgMem:
+		s := pickScratch(g)
+		e.store(slotA, s)
+		from := e.pos
+		e.opGuest(opMovLoad, s, e.resolve(g, s), wide)
+		e.opGuest(opMovStore, s, stackSlot(-size), wide)
+		e.load(s, slotA)
+		e.saved(from, s, slotA, 0)
+	default:
+		panic("BUG: PUSH operand")
+	}
+	e.lea(x86.RSP, x86.RSP, -size)
+}
+
+// emitPop translates POP. The address of a memory operand is computed after RSP was incremented.
+func (e *Engine) emitPop(g *ginsn) {
+	size := int32(g.OpSize)
+	wide := size == 8
+	switch a := &g.Args[0]; a.Kind {
+	case x86.ArgGPR:
+		e.opGuest(opMovLoad, a.Reg, stackSlot(0), wide)
+		if a.Reg == x86.RSP && wide {
+			return
+		}
+	case x86.ArgMem:
+		s := pickScratch(g)
+		e.store(slotA, s)
+		from := e.pos
+		e.opGuest(opMovLoad, s, stackSlot(0), wide)
+		o := operand{}
+		if needsScratch(g) {
+			// The value waits in a slot while s holds the address.
+			e.store(slotTmp2, s)
+			o = e.resolve(g, s)
+			if g.Mem.Base == x86.RSP {
+				o.disp += size
+			}
+			e.lea(s, s, o.disp)
+			o.disp = 0
+			e.popThroughMemory(g, s, o, wide)
+		} else {
+			o = e.resolve(g, s)
+			if g.Mem.Base == x86.RSP {
+				o.disp += size
+			}
+			e.opGuest(opMovStore, s, o, wide)
+		}
+		e.load(s, slotA)
+		e.saved(from, s, slotA, 0)
+	default:
+		panic("BUG: POP operand")
+	}
+	e.lea(x86.RSP, x86.RSP, size)
+}
+
+// popThroughMemory stores the value in slotTmp2 to o, whose base is s.
+func (e *Engine) popThroughMemory(g *ginsn, s x86.Reg, o operand, wide bool) {
+	v := x86.RDX
+	if s == v {
+		v = x86.RBX
+	}
+	e.store(slotB, v)
+	from := e.pos
+	e.load(v, slotTmp2)
+	e.opGuest(opMovStore, v, o, wide)
+	e.load(v, slotB)
+	e.saved(from, v, slotB, 0)
+}
+
+// emitLeave translates LEAVE; RSP is kept for a fault.
+func (e *Engine) emitLeave() {
+	e.store(slotA, x86.RSP)
+	e.lea(x86.RSP, x86.RBP, 8)
+	from := e.pos
+	e.loadGuest(x86.RBP, x86.RBP, 0)
+	e.saved(from, x86.RSP, slotA, 0)
+}
+
+// emitString translates a string instruction. Its source takes the GS prefix; its
+// destination, ES:RDI, cannot be overridden, so RDI becomes a host address meanwhile.
+func (e *Engine) emitString(g *ginsn) {
+	if g.Op == x86.LODS {
+		e.copyWithGS(g)
+		return
+	}
+	e.store(slotA, x86.RDX)
+	from := e.pos
+	e.load(x86.RDX, stBase)
+	e.leaIndex(x86.RDI, x86.RDI, x86.RDX, 1, 0)
+	biased := e.pos
+	e.copyWithGS(g)
+	e.load(x86.RDX, stNegBase)
+	e.t.saved = append(e.t.saved, saved{from: biased, to: e.pos, reg: x86.RDI, biased: true})
+	e.leaIndex(x86.RDI, x86.RDI, x86.RDX, 1, 0)
+	e.load(x86.RDX, slotA)
+	e.saved(from, x86.RDX, slotA, 0)
+}
+
+// emitRep translates a repeated string instruction: the host repeats, and the
+// iterations are what RCX lost. With the pass that finds RCX zero the instruction counts once
+// more, but not if REPE or REPNE ended it (spec: counting.md, "REP").
+func (e *Engine) emitRep(g *ginsn, i int) {
+	none := e.short(opJRCXZ)
+	some := e.short(opShortJ)
+	e.patchShort(none)
+	skip := e.jmp(0)
+	e.patchShort(some)
+	e.store(slotC, x86.RCX)
+	e.emitString(g)
+	if !e.RepOnce {
+		k := e.newCounter(1)
+		e.t.reps = append(e.t.reps, repCounter{insn: i, counter: k})
+		e.emitIterations(g, counterOff+8*k)
+	}
+	e.link(skip, e.pos)
+}
+
+// emitIterations adds to the counter at off what a REP instruction counts beyond 1, given RCX
+// before it in slotC.
+func (e *Engine) emitIterations(g *ginsn, off int) {
+	conditional := g.Op == x86.CMPS || g.Op == x86.SCAS
+	if conditional {
+		cond := byte(condNE) // REPE ends at the first difference
+		if g.Repne {
+			cond = condE
+		}
+		e.byte(0x0f, 0x90|cond) // setcc [slotTmp]
+		e.rip(0, slotTmp, 0)
+	}
+	e.store(slotA, x86.RDX)
+	e.store(slotB, x86.RCX)
+	e.load(x86.RDX, slotC)
+	e.subtract(x86.RDX, x86.RCX)
+	if conditional {
+		e.byte(0x0f, 0xb6) // movzx ecx, byte [slotTmp]
+		e.rip(x86.RCX, slotTmp, 0)
+		e.subtract(x86.RDX, x86.RCX)
+	}
+	e.load(x86.RCX, off)
+	e.leaIndex(x86.RCX, x86.RCX, x86.RDX, 1, 0)
+	e.store(off, x86.RCX)
+	e.load(x86.RCX, slotB)
+	e.load(x86.RDX, slotA)
+}
+
+// subtract emits dst -= src without changing the flags; it loses src.
+func (e *Engine) subtract(dst, src x86.Reg) {
+	e.byte(0x48, 0xf7, 0xd0|byte(src)) // not src
+	e.leaIndex(dst, dst, src, 1, 1)
+}

@@ -1,0 +1,96 @@
+//go:build linux
+
+#include "textflag.h"
+
+// func enterCode(stub uintptr)
+//
+// Jumps into the generated entry stub, which saves SP and BP, switches to the
+// guest's registers, and comes back through the generated exit stub with RET.
+// Everything else is the caller's to save under ABI0.
+TEXT ·enterCode(SB), NOSPLIT|NOFRAME, $0-8
+	MOVQ stub+0(FP), AX
+	JMP  AX
+
+// func setGSBase(base uintptr)
+TEXT ·setGSBase(SB), NOSPLIT, $0-8
+	MOVQ base+0(FP), AX
+	// WRGSBASE RAX
+	BYTE $0xF3; BYTE $0x48; BYTE $0x0F; BYTE $0xAE; BYTE $0xD8
+	RET
+
+// func sigHandlerPC() uintptr
+TEXT ·sigHandlerPC(SB), NOSPLIT, $0-8
+	LEAQ sigHandler<>(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET
+
+// func sigRestorerPC() uintptr
+TEXT ·sigRestorerPC(SB), NOSPLIT, $0-8
+	LEAQ sigRestorer<>(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET
+
+// Offsets in struct ucontext: uc_mcontext.gregs begins at 40.
+#define UC_RIP    168
+#define UC_ERR    192
+#define UC_TRAPNO 200
+
+// Offsets in the state block; state.go has the same.
+#define ST_INGUEST   0x130
+#define ST_SIGNO     0x138
+#define ST_SIGCODE   0x140
+#define ST_SIGADDR   0x148
+#define ST_SIGRIP    0x150
+#define ST_SIGERR    0x158
+#define ST_SIGTRAP   0x160
+#define ST_CODELO    0x168
+#define ST_CODEHI    0x170
+#define ST_FAULTEXIT 0x178
+#define ST_BASE      0x0d8
+
+// sigHandler is the host's handler of SIGSEGV, SIGBUS, SIGFPE, SIGILL and
+// SIGTRAP. What happens in generated code, or while this thread is in guest
+// mode (a jump out of generated code), is noted in the state block and execution goes on in the
+// fault exit stub, with the guest's registers as they were. All else is Go's.
+TEXT sigHandler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
+	MOVQ ·handlerState(SB), AX
+	TESTQ AX, AX
+	JZ   notOurs
+	MOVQ UC_RIP(DX), CX
+	CMPQ CX, ST_CODELO(AX)
+	JB   outside
+	CMPQ CX, ST_CODEHI(AX)
+	JB   ours
+outside:
+	CMPQ ST_INGUEST(AX), $0
+	JE   notOurs
+	// RDGSBASE R8: other threads have another GS base.
+	BYTE $0xF3; BYTE $0x49; BYTE $0x0F; BYTE $0xAE; BYTE $0xC8
+	CMPQ R8, ST_BASE(AX)
+	JNE  notOurs
+ours:
+	MOVQ CX, ST_SIGRIP(AX)
+	MOVLQSX DI, R8
+	MOVQ R8, ST_SIGNO(AX)
+	MOVLQSX 8(SI), R8
+	MOVQ R8, ST_SIGCODE(AX)
+	MOVQ 16(SI), R8
+	MOVQ R8, ST_SIGADDR(AX)
+	MOVQ UC_ERR(DX), R8
+	MOVQ R8, ST_SIGERR(AX)
+	MOVQ UC_TRAPNO(DX), R8
+	MOVQ R8, ST_SIGTRAP(AX)
+	MOVQ ST_FAULTEXIT(AX), R8
+	MOVQ R8, UC_RIP(DX)
+	RET
+notOurs:
+	MOVQ $0, R9
+	MOVLQZX DI, R9
+	LEAQ ·goHandlers(SB), AX
+	MOVQ (AX)(R9*8), AX
+	JMP  AX
+
+TEXT sigRestorer<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
+	MOVQ $15, AX // rt_sigreturn
+	SYSCALL
+	INT $3

@@ -1,0 +1,128 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// blockAt returns the block whose code contains arena offset pos.
+func (e *Engine) blockAt(pos int) *tb {
+	lo, hi := 0, len(e.all)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if e.all[mid].end <= pos {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(e.all) && e.all[lo].entry <= pos {
+		return e.all[lo]
+	}
+	return nil
+}
+
+// fault handles a signal that generated code raised: the guest's registers are made
+// precise, counts too, and the guest goes on if the fault was ours (a write to a page that
+// held translated code, a jump to code not yet translated), else it stops.
+func (e *Engine) fault() (emu.Addr, *emu.Stop) {
+	pos := int(e.get(stSigRIP) - uint64(e.arena.base))
+	if pos == e.stubs.bottomLookup {
+		return e.lookupFault()
+	}
+	t := e.blockAt(pos)
+	if t == nil || pos == t.lookup {
+		// Without a block, a lookup far outside the table found some host address there.
+		return e.lookupFault()
+	}
+	i := t.insnAtHost(pos)
+	e.restore(t, pos)
+	pc := t.addr(i)
+	f := e.decodeFault()
+	ours := f.Vector == emu.VecPF && e.shadowEnd()
+	if ours {
+		e.resetShadow()
+	}
+	if f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr) {
+		ours = true
+	}
+	e.settleCounts(t, i, ours)
+	if ours {
+		if e.mem.Guarded(f.Addr) {
+			e.mem.Unguard(f.Addr, f.Addr+1)
+		}
+		return pc, nil
+	}
+	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
+}
+
+// settleCounts corrects the counts of block t, which stopped at instruction i. An
+// instruction that faulted counts, one that is to be executed again does not.
+func (e *Engine) settleCounts(t *tb, i int, again bool) {
+	for _, r := range t.reps {
+		if r.insn == i {
+			n := int64(e.get(slotC) - e.get(stRegs+8*emu.RCX))
+			e.gone.add(t.addr(i), n)
+			e.executed += n
+		}
+	}
+	done := i + 1
+	if again {
+		done = i
+	}
+	if i >= t.counted {
+		e.uncount(t, done)
+	} else {
+		e.recount(t, done)
+	}
+}
+
+// restore puts guest registers back that were elsewhere at arena offset pos.
+func (e *Engine) restore(t *tb, pos int) {
+	for _, s := range t.saved {
+		if pos < s.from || pos >= s.to {
+			continue
+		}
+		r := stRegs + 8*int(s.reg)
+		if s.biased {
+			e.set(r, e.get(r)-e.get(stBase))
+		} else {
+			e.set(r, e.get(s.slot)+uint64(int64(s.add)))
+		}
+	}
+}
+
+// lookupFault handles a jump-table lookup of an address that has no entry.
+func (e *Engine) lookupFault() (emu.Addr, *emu.Stop) {
+	rip := emu.Addr(e.get(stRegs + 8*int(x86.RCX)))
+	e.set(stRegs+8*int(x86.RCX), e.get(slotRCX))
+	e.set(stRegs+8*int(x86.RDX), e.get(slotRDX))
+	if e.interrupt {
+		return rip, nil
+	}
+	if rip>>47 != 0 {
+		return rip, &emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecGP}}
+	}
+	return rip, e.admit(rip)
+}
+
+// shadowEnd reports whether a CALL ran off the shadow stack.
+func (e *Engine) shadowEnd() bool {
+	off := e.get(stSigAddr) - uint64(e.arena.base)
+	return off >= shadowOff && off < shadowOff+shadowGuard
+}
+
+// decodeFault makes a guest fault of what the host's signal said.
+func (e *Engine) decodeFault() emu.Fault {
+	f := emu.Fault{Vector: uint8(e.get(stSigTrap))}
+	if f.Vector == emu.VecPF {
+		f.Addr = emu.Addr(e.get(stSigAddr) - e.get(stBase))
+		f.Write = e.get(stSigErr)&2 != 0
+		f.Bus = unix.Signal(e.get(stSigNo)) == unix.SIGBUS
+	}
+	return f
+}

@@ -1,0 +1,43 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// fpAddr returns the host address of x, which does not move.
+func fpAddr(x *emu.XState) uint64 { return uint64(uintptr(unsafe.Pointer(x))) }
+
+// hwcap2 returns AT_HWCAP2.
+func hwcap2() uint64 {
+	auxv, err := os.ReadFile("/proc/self/auxv")
+	if err != nil {
+		return 0
+	}
+	const atHWCAP2 = 26
+	for ; len(auxv) >= 16; auxv = auxv[16:] {
+		if binary.LittleEndian.Uint64(auxv) == atHWCAP2 {
+			return binary.LittleEndian.Uint64(auxv[8:])
+		}
+	}
+	return 0
+}
+
+// hostSupport says what this host lacks.
+func hostSupport() error {
+	switch {
+	case !cpu.X86.HasAVX2 || !cpu.X86.HasBMI2 || !cpu.X86.HasFMA:
+		return errors.New("jit: this host's CPU has no AVX2, BMI2 and FMA (x86-64-v3)")
+	case hwcap2()&2 == 0:
+		return errors.New("jit: this host does not let user code set the GS base (FSGSBASE, Linux 5.9)")
+	}
+	return nil
+}

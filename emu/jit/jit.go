@@ -1,0 +1,356 @@
+//go:build linux && amd64
+
+// Package jit is the engine for amd64 Linux hosts: it translates guest code to
+// host code of the same instruction set.
+//
+// Guest registers live in the host registers of the same name, RSP included, and
+// instructions are copied. What changes: a memory operand gets a GS prefix, GS base being
+// the host address of guest address 0; pushes, pops, calls and returns are written
+// out, since the host's would use RSP as a host address; direct branches are chained,
+// indirect ones go through a table that has an entry for every guest address;
+// instructions whose result depends on the host are emulated in Go.
+//
+// Each block counts its entries, and its side exits where it goes on past a
+// conditional jump; counts by instruction follow at the end. Generated code leaves
+// flags and registers as the guest has them; where it needs one it uses what is
+// overwritten next, or saves and restores it, and the block's table of saved
+// registers says where the guest's value is if a fault comes in between.
+//
+// Host addresses appear as arena offsets: the state block, the shadow stack, the
+// counters and the code lie in one mapping and reach each other RIP-relative.
+package jit
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// Config says how an Engine counts and what CPU it shows.
+type Config struct {
+	// Model is the CPU whose instructions the guest may use.
+	Model *emu.Model
+	// Env answers CPUID and its kin.
+	Env emu.Env
+	// RepOnce counts a REP instruction once, whatever it repeats.
+	RepOnce bool
+}
+
+// An exitKind says why generated code went back to Go.
+type exitKind uint8
+
+const (
+	exitSignal  exitKind = iota // the signal handler saw a fault
+	exitMissed                  // a jump-table lookup found no code: the target is in stRIP
+	exitReturn                  // a return went elsewhere: the target is in stRetTarget
+	exitLink                    // a direct branch to a block that is not there yet
+	exitSyscall                 // SYSCALL
+	exitClient                  // a client request
+	exitTrap                    // an instruction that Go emulates or refuses
+	exitBudget                  // the budget is used up
+)
+
+// Numbers of the exits that belong to no block.
+const (
+	exitFault    = 0
+	exitMiss     = 1
+	exitMismatch = 2
+	fixedExits   = 3
+)
+
+// An exit is one way out of generated code, known there by its number.
+type exit struct {
+	kind exitKind
+	back bool     // a link backwards: Interrupt breaks it
+	rip  emu.Addr // where the guest is
+	t    *tb      // the block and the instruction in front of which it stopped, for traps and budgets
+	insn int
+	link link
+}
+
+// An Engine translates and runs the code of one address space.
+type Engine struct {
+	emitter
+	Config
+	mem      *mem.Space
+	arena    arena
+	stubs    stubs
+	table    *jumpTable
+	features *[256]bool
+
+	// mu guards links and the jump table against Interrupt, while generated code
+	// does not run, and broken while it does.
+	mu        sync.Mutex
+	inCode    bool
+	broken    bool // links are broken and the table is withdrawn
+	interrupt bool
+
+	tbs       map[emu.Addr]*tb // by start address
+	all       []*tb            // dead ones included, until the next flush
+	pages     map[emu.Addr][]*tb
+	exits     []exit
+	backEdges []link
+	// landings has, by arena offset, the guest address each CALL expects to return to.
+	landings map[int]emu.Addr
+	peeks    map[emu.Addr]peek
+	// weights has what one count of each counter adds to the instructions executed.
+	weights  []int64
+	budgeted bool
+	lastCPU  *emu.CPU
+	// epoch counts flushes.
+	epoch int
+
+	// Counts of blocks that are gone, and of instructions in blocks that stopped in the middle.
+	gone     tally
+	executed int64
+
+	// The block being translated.
+	block    []ginsn
+	src      source
+	peekInsn ginsn
+	deps     []emu.Addr
+	t        *tb
+	cold     []coldExit
+	stubsDue []stub
+}
+
+// New returns an engine for the code in m.
+func New(m *mem.Space, cfg Config) (*Engine, error) {
+	if err := hostSupport(); err != nil {
+		return nil, err
+	}
+	if err := takeSignals(); err != nil {
+		return nil, err
+	}
+	a, err := newArena()
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		Config: cfg, mem: m, arena: a, features: features(cfg.Model),
+		tbs: map[emu.Addr]*tb{}, pages: map[emu.Addr][]*tb{}, landings: map[int]emu.Addr{},
+		peeks: map[emu.Addr]peek{}, gone: newTally(), block: make([]ginsn, 0, maxInsns+1),
+		exits: make([]exit, fixedExits),
+	}
+	e.exits[exitMiss].kind, e.exits[exitMismatch].kind = exitMissed, exitReturn
+	e.src.e = e
+	e.emitter = emitter{mem: a.mem, pos: codeOff}
+	e.stubs = emitStubs(&e.emitter)
+	e.table, err = newJumpTable(e.hostAddr(e.stubs.miss))
+	if err != nil {
+		a.close()
+		return nil, err
+	}
+	e.set(stCodeLo, uint64(a.base+codeOff))
+	e.set(stCodeHi, uint64(a.base+arenaSize))
+	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
+	e.set(stBase, uint64(m.Base()))
+	e.set(stNegBase, -uint64(m.Base()))
+	e.set(stJumpTable, uint64(e.table.base))
+	e.resetShadow()
+	return e, nil
+}
+
+// Close frees the engine's memory.
+func (e *Engine) Close() error {
+	e.table.close()
+	e.arena.close()
+	return nil
+}
+
+func (e *Engine) get(off int) uint64    { return *e.arena.word(off) }
+func (e *Engine) set(off int, x uint64) { *e.arena.word(off) = x }
+
+// hostAddr returns the host address of an arena offset, as executed.
+func (e *Engine) hostAddr(off int) uint64 { return uint64(e.arena.base) + uint64(off) }
+
+// resetShadow empties the shadow stack: returns look their target up.
+func (e *Engine) resetShadow() {
+	top := shadowOff + shadowSize - 8
+	e.set(top, e.hostAddr(e.stubs.bottom))
+	e.set(stShadow, e.hostAddr(top))
+}
+
+// running makes sure that one engine runs at a time: the signal handler knows one.
+var running sync.Mutex
+
+// Run implements emu.Engine.
+func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	running.Lock()
+	defer running.Unlock()
+	handlerState = e.arena.base
+	defer func() { handlerState = 0 }()
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if budget < emu.NoBudget && !e.budgeted {
+		e.budgeted = true
+		e.flush()
+	}
+	if c != e.lastCPU {
+		e.lastCPU = c
+		e.resetShadow()
+	}
+	e.set(stBudget, min(budget, emu.NoBudget))
+	e.load64(c)
+	rip := c.RIP
+	for {
+		if e.interrupt {
+			e.interrupt = false
+			e.store64(c, rip)
+			return emu.Stop{Reason: emu.StopInterrupt}
+		}
+		t, fault := e.lookup(rip)
+		if fault != nil {
+			e.store64(c, rip)
+			return emu.Stop{Reason: emu.StopFault, Fault: *fault}
+		}
+		e.enter(t)
+		var stop *emu.Stop
+		rip, stop = e.leave(c)
+		if stop != nil {
+			e.store64(c, rip)
+			return *stop
+		}
+	}
+}
+
+// load64 puts c into the state block.
+func (e *Engine) load64(c *emu.CPU) {
+	for i, x := range c.Regs {
+		e.set(stRegs+8*i, x)
+	}
+	e.set(stFlags, c.Flags&emu.UserFlags|emu.FlagR1|emu.FlagIF)
+	e.set(stFSBase, c.FSBase)
+	e.set(stGSBase, c.GSBase)
+	e.set(stFP, fpAddr(c.FP))
+}
+
+// store64 takes c from the state block.
+func (e *Engine) store64(c *emu.CPU, rip emu.Addr) {
+	for i := range c.Regs {
+		c.Regs[i] = e.get(stRegs + 8*i)
+	}
+	c.Flags = e.get(stFlags)&emu.UserFlags | emu.FlagR1 | emu.FlagIF
+	c.FSBase = e.get(stFSBase)
+	c.GSBase = e.get(stGSBase)
+	c.RIP = rip
+}
+
+// lookup returns the block at rip, translating it if need be.
+func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
+	if t := e.tbs[rip]; t != nil {
+		return t, nil
+	}
+	return e.translate(rip)
+}
+
+// enter runs generated code from t on until it exits. While it does, the runtime
+// cannot stop this goroutine; it can at the calls after it (notes in RATIONALE.md,
+// "Generated code and the Go runtime").
+func (e *Engine) enter(t *tb) {
+	e.set(stTarget, e.hostAddr(t.entry))
+	e.inCode = true
+	e.mu.Unlock()
+	setGSBase(e.mem.Base())
+	enterCode(uintptr(e.hostAddr(e.stubs.enter)))
+	e.mu.Lock()
+	e.inCode = false
+	if e.broken {
+		e.mend()
+	}
+	settle(e.lastCPU.FP)
+}
+
+// settle makes the state XSAVE wrote what emu.XState promises.
+func settle(x *emu.XState) {
+	x[emu.XOffHeader] = xFeatures
+	clear(x[emu.XOffFOP : emu.XOffFDP+8])
+}
+
+// leave handles the exit generated code took: it returns where the guest goes on, or
+// is when it stops.
+func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
+	x := &e.exits[uint32(e.get(stExit))]
+	switch x.kind {
+	case exitLink:
+		return e.follow(x.link, x.rip)
+	case exitMissed:
+		rip := emu.Addr(e.get(stRIP))
+		return rip, e.admit(rip)
+	case exitReturn:
+		e.unwind(emu.Addr(e.get(stRetTarget)))
+		return emu.Addr(e.get(stRetTarget)), nil
+	case exitSyscall:
+		e.set(stRegs+8*emu.RCX, uint64(x.rip))
+		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|emu.FlagR1|emu.FlagIF)
+		return x.rip, &emu.Stop{Reason: emu.StopSyscall}
+	case exitClient:
+		return x.rip, &emu.Stop{Reason: emu.StopClient}
+	case exitBudget:
+		if x.t != nil {
+			e.uncount(x.t, x.insn)
+		}
+		return x.rip, &emu.Stop{Reason: emu.StopBudget}
+	case exitTrap:
+		return e.trap(c, x)
+	case exitSignal:
+		return e.fault()
+	default:
+		panic(fmt.Sprintf("BUG: exit kind %d", x.kind))
+	}
+}
+
+// follow makes a direct branch reach its target's block from now on.
+func (e *Engine) follow(l link, target emu.Addr) (emu.Addr, *emu.Stop) {
+	epoch := e.epoch
+	t, fault := e.lookup(target)
+	if fault != nil {
+		return target, &emu.Stop{Reason: emu.StopFault, Fault: *fault}
+	}
+	// A flush takes the branch itself away.
+	if e.epoch == epoch {
+		e.connect(l, t)
+	}
+	return target, nil
+}
+
+// admit makes later lookups of rip find its block.
+func (e *Engine) admit(rip emu.Addr) *emu.Stop {
+	t, fault := e.lookup(rip)
+	if fault != nil {
+		return &emu.Stop{Reason: emu.StopFault, Fault: *fault}
+	}
+	if t.indirect == 0 {
+		t.indirect = e.pos
+		e.emitter.load(1, slotRCX)
+		e.emitter.load(2, slotRDX)
+		e.jmp(t.entry)
+		if err := e.table.set(rip, e.hostAddr(t.indirect)); err != nil {
+			return &emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecPF, Addr: rip, Exec: true}}
+		}
+	}
+	return nil
+}
+
+// maxUnwind is how many frames unwind looks at.
+const maxUnwind = 256
+
+// unwind takes the shadow stack to behind the call that returns to rip, after returns that
+// did not match: longjmp, exceptions, switches of stacks. Without one it is emptied.
+func (e *Engine) unwind(rip emu.Addr) {
+	base := uint64(e.arena.base)
+	sp := int(e.get(stShadow) - base)
+	for i := sp; i < min(sp+8*maxUnwind, shadowOff+shadowSize); i += 8 {
+		if e.landings[int(e.get(i)-base)] == rip {
+			e.set(stShadow, base+uint64(i)+8)
+			return
+		}
+	}
+	e.resetShadow()
+}

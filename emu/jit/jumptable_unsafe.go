@@ -1,0 +1,96 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A jumpTable maps guest addresses to generated code: entry a is the host address
+// an indirect jump to a continues at. It is an array of one pointer for every guest
+// address below maxCode, mapped piece by piece where there is code; a
+// fresh piece is a private copy of a file whose every entry is the miss stub, so that a lookup
+// needs no compare: jmp [table+target*8].
+//
+// A target outside any piece faults, and so does every lookup while the table is
+// withdrawn, which is how Interrupt stops indirect jumps.
+type jumpTable struct {
+	base   uintptr
+	piece  int // descriptor of the file
+	mapped map[uintptr]bool
+	miss   uint64
+}
+
+const (
+	// maxCode is the end of the guest addresses that may hold code.
+	maxCode emu.Addr = 1 << 40
+	// pieceSize is that of the file, in bytes: 64 KiB of guest code.
+	pieceSize = 512 << 10
+	// tableGuard is reserved behind the table.
+	tableGuard = 1 << 30
+	// withdrawn replaces the table's address to make lookups fault: not canonical.
+	withdrawn = 1 << 62
+)
+
+func newJumpTable(miss uint64) (*jumpTable, error) {
+	p, err := rawMmap(0, uintptr(maxCode)*8+tableGuard, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	if err != nil {
+		return nil, fmt.Errorf("jit: reserving the jump table: %w", err)
+	}
+	fd, err := unix.MemfdCreate("cgemu-jumps", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("jit: jump table: %w", err)
+	}
+	buf := make([]byte, pieceSize)
+	for i := 0; i < pieceSize; i += 8 {
+		*(*uint64)(unsafe.Pointer(&buf[i])) = miss
+	}
+	if n, err := unix.Pwrite(fd, buf, 0); n != pieceSize {
+		unix.Close(fd)
+		return nil, fmt.Errorf("jit: jump table: %w", err)
+	}
+	return &jumpTable{base: p, piece: fd, mapped: map[uintptr]bool{}, miss: miss}, nil
+}
+
+// set makes indirect jumps to a continue at host address to.
+func (t *jumpTable) set(a emu.Addr, to uint64) error {
+	if a >= maxCode {
+		return fmt.Errorf("jit: code at %v lies above %v", a, maxCode)
+	}
+	at := t.base + uintptr(a)*8
+	piece := uintptr(a) * 8 / pieceSize
+	if !t.mapped[piece] {
+		_, err := rawMmap(t.base+piece*pieceSize, pieceSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED, t.piece)
+		if err != nil {
+			return fmt.Errorf("jit: jump table: %w", err)
+		}
+		t.mapped[piece] = true
+	}
+	*(*uint64)(unsafe.Add(unsafe.Pointer(nil), at)) = to
+	return nil
+}
+
+// clear makes indirect jumps to a miss.
+func (t *jumpTable) clear(a emu.Addr) {
+	if a < maxCode && t.mapped[uintptr(a)*8/pieceSize] {
+		*(*uint64)(unsafe.Add(unsafe.Pointer(nil), t.base+uintptr(a)*8)) = t.miss
+	}
+}
+
+// reset makes all indirect jumps miss.
+func (t *jumpTable) reset() {
+	for piece := range t.mapped {
+		rawMmap(t.base+piece*pieceSize, pieceSize, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED, -1)
+	}
+	clear(t.mapped)
+}
+
+func (t *jumpTable) close() {
+	unix.Close(t.piece)
+	unix.Syscall(unix.SYS_MUNMAP, t.base, uintptr(maxCode)*8+tableGuard, 0)
+}

@@ -1,0 +1,207 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync/atomic"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// connect makes the jump of l reach t.
+func (e *Engine) connect(l link, t *tb) {
+	e.link(l.site, t.entry)
+	t.incoming = append(t.incoming, l)
+}
+
+// newCounter returns the index of a fresh counter whose every count adds weight to
+// the instructions executed.
+func (e *Engine) newCounter(weight int64) int {
+	e.weights = append(e.weights, weight)
+	return len(e.weights) - 1
+}
+
+func (e *Engine) count(counter int) uint64 { return e.get(counterOff + 8*counter) }
+
+// newExit numbers an exit.
+func (e *Engine) newExit(x exit) int {
+	e.exits = append(e.exits, x)
+	return len(e.exits) - 1
+}
+
+// full reports whether another block might not fit.
+func (e *Engine) full() bool {
+	return e.pos+2*maxBlockCode > arenaSize || 8*(len(e.weights)+2*maxInsns) > counterSize
+}
+
+// flush forgets all translations; what they counted stays.
+func (e *Engine) flush() {
+	e.gather()
+	clear(e.tbs)
+	clear(e.pages)
+	clear(e.landings)
+	clear(e.peeks)
+	e.all = nil
+	e.exits = e.exits[:fixedExits]
+	e.backEdges = nil
+	e.weights = e.weights[:0]
+	e.pos = e.stubs.end
+	e.table.reset()
+	e.resetShadow()
+	e.epoch++
+}
+
+// gather moves the counts of all blocks to the tally.
+func (e *Engine) gather() {
+	for _, t := range e.all {
+		e.gatherBlock(t)
+	}
+}
+
+// gatherBlock moves a block's counts to the tally.
+func (e *Engine) gatherBlock(t *tb) {
+	n := int64(e.take(t.counter))
+	exits := t.exits
+	for i := range t.insns {
+		for len(exits) > 0 && exits[0].after <= i {
+			n -= int64(e.take(exits[0].counter))
+			exits = exits[1:]
+		}
+		if n != 0 {
+			e.gone.add(t.addr(i), n)
+		}
+	}
+	for _, x := range exits {
+		e.take(x.counter)
+	}
+	for _, r := range t.reps {
+		if k := e.take(r.counter); k != 0 {
+			e.gone.add(t.addr(r.insn), int64(k))
+		}
+	}
+}
+
+// take returns a counter's value and makes it 0.
+func (e *Engine) take(counter int) uint64 {
+	n := e.count(counter)
+	if n != 0 {
+		e.executed += e.weights[counter] * int64(n)
+		e.set(counterOff+8*counter, 0)
+	}
+	return n
+}
+
+// pending returns the instructions executed according to the counters.
+func (e *Engine) pending() int64 {
+	var sum int64
+	for i, w := range e.weights {
+		sum += w * int64(e.count(i))
+	}
+	return sum
+}
+
+// Executed implements emu.Engine.
+func (e *Engine) Executed() uint64 { return uint64(e.executed + e.pending()) }
+
+// Collect implements emu.Engine.
+func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, n uint64)) {
+	e.gather()
+	e.gone.drain(lo, hi, add)
+}
+
+// uncount takes back the counts of t's instructions from insn on, which were not
+// executed although t was entered.
+func (e *Engine) uncount(t *tb, insn int) {
+	for i := insn; i < len(t.insns); i++ {
+		e.gone.add(t.addr(i), -1)
+	}
+	e.executed -= int64(len(t.insns) - insn)
+}
+
+// recount adds the counts of t's instructions up to insn, exclusively: executed,
+// although the entry was not counted.
+func (e *Engine) recount(t *tb, insn int) {
+	for i := range insn {
+		e.gone.add(t.addr(i), 1)
+	}
+	e.executed += int64(insn)
+}
+
+// Invalidate implements emu.Engine.
+func (e *Engine) Invalidate(lo, hi emu.Addr) {
+	any := false
+	for p := lo.PageDown(); p < hi; p += emu.PageSize {
+		for _, t := range e.pages[p] {
+			if !t.dead {
+				e.drop(t)
+				any = true
+			}
+		}
+		delete(e.pages, p)
+	}
+	if any {
+		clear(e.peeks)
+		// Landings of dropped blocks may be on it.
+		e.resetShadow()
+	}
+}
+
+// drop makes a block unreachable. Its code stays until the next flush: it may be running.
+func (e *Engine) drop(t *tb) {
+	t.dead = true
+	e.gatherBlock(t)
+	for _, l := range t.incoming {
+		e.link(l.site, l.stub)
+	}
+	t.incoming = nil
+	if e.tbs[t.pc] == t {
+		delete(e.tbs, t.pc)
+	}
+	if t.indirect != 0 {
+		e.table.clear(t.pc)
+	}
+	for _, p := range t.pages {
+		e.pages[p] = slices.DeleteFunc(e.pages[p], func(u *tb) bool { return u == t })
+	}
+}
+
+// Interrupt implements emu.Engine. Generated code has no polls: it stops because every
+// loop passes a backward link or a table lookup, and these are broken here.
+func (e *Engine) Interrupt() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.interrupt = true
+	if !e.inCode || e.broken {
+		return
+	}
+	e.broken = true
+	for _, l := range e.backEdges {
+		e.link(l.site, l.stub)
+	}
+	atomic.StoreUint64(e.arena.word(stJumpTable), withdrawn)
+}
+
+// mend undoes what Interrupt broke.
+func (e *Engine) mend() {
+	e.broken = false
+	e.set(stJumpTable, uint64(e.table.base))
+	for _, l := range e.backEdges {
+		if t := e.linked(l); t != nil {
+			e.link(l.site, t.entry)
+		}
+	}
+}
+
+// linked returns the block a link reaches, or nil.
+func (e *Engine) linked(l link) *tb {
+	t := e.tbs[e.exits[e.exitOf(l)].rip]
+	if t != nil && slices.Contains(t.incoming, l) {
+		return t
+	}
+	return nil
+}
+
+// exitOf returns the number of the exit whose stub l has: the immediate of its first instruction.
+func (e *Engine) exitOf(l link) int { return int(binary.LittleEndian.Uint32(e.arena.mem[l.stub+6:])) }

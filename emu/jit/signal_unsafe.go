@@ -1,0 +1,67 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// handlerState is the host address of the state block of the engine that runs, for
+// sigHandler; 0 if none does.
+var handlerState uintptr
+
+// goHandlers are the handlers sigHandler passes on to, by signal number: Go's.
+var goHandlers [65]uintptr
+
+// ours are the signals guest code can raise.
+var ours = []unix.Signal{unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGTRAP}
+
+// A sigaction is the kernel's struct of that name (rt_sigaction(2)).
+type sigaction struct {
+	handler  uintptr
+	flags    uint64
+	restorer uintptr
+	mask     uint64
+}
+
+const (
+	saSiginfo  = 0x4
+	saOnstack  = 0x08000000
+	saRestorer = 0x04000000
+)
+
+func enterCode(stub uintptr)
+func setGSBase(base uintptr)
+func sigHandlerPC() uintptr
+func sigRestorerPC() uintptr
+
+// takeSignals puts sigHandler in front of Go's handlers, once for the process.
+var takeSignals = sync.OnceValue(func() error {
+	for _, sig := range ours {
+		var old sigaction
+		if err := rtSigaction(sig, nil, &old); err != nil {
+			return err
+		}
+		goHandlers[sig] = old.handler
+		act := sigaction{
+			handler: sigHandlerPC(), flags: saSiginfo | saOnstack | saRestorer,
+			restorer: sigRestorerPC(), mask: ^uint64(0),
+		}
+		if err := rtSigaction(sig, &act, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+})
+
+func rtSigaction(sig unix.Signal, act, old *sigaction) error {
+	_, _, e := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(act)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
+	if e != 0 {
+		return fmt.Errorf("jit: sigaction %v: %w", sig, e)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package jit
+
+// The state block: what generated code shares with Go. It lies at the start of
+// the arena and is addressed RIP-relative, so it needs no register. Offsets in bytes;
+// enter_amd64.s repeats those the signal handler needs.
+const (
+	stRegs   = 0x000 // 16 general registers, as saved by an exit
+	stRIP    = 0x080 // not used by generated code but for target passing
+	stFlags  = 0x088
+	stFSBase = 0x090
+	stGSBase = 0x098
+	stFP     = 0x0a0 // host address of the XState
+	stHostSP = 0x0a8
+	stHostBP = 0x0b0
+	// stGuestSP parks the guest's RSP while the host's points to the shadow stack.
+	stGuestSP = 0x0b8
+	// stRetTarget is the guest address a RET goes to.
+	stRetTarget = 0x0c0
+	// stShadow is the top of the shadow stack of host return addresses.
+	stShadow = 0x0c8
+	// stJumpTable is the host address of the jump table's entry for guest address 0.
+	stJumpTable = 0x0d0
+	stBase      = 0x0d8 // host address of guest address 0
+	stNegBase   = 0x0e0 // its negative
+	stExit      = 0x0e8 // which exit was taken
+	stTarget    = 0x0f0 // host address the entry stub jumps to
+	stSlots     = 0x0f8 // 7 spill slots of 8 bytes
+	stInGuest   = 0x130
+	stSigNo     = 0x138
+	stSigCode   = 0x140
+	stSigAddr   = 0x148
+	stSigRIP    = 0x150
+	stSigErr    = 0x158
+	stSigTrap   = 0x160
+	stCodeLo    = 0x168
+	stCodeHi    = 0x170
+	stFaultExit = 0x178
+	stBudget    = 0x180
+	stHostMXCSR = 0x188
+)
+
+// Spill slots by use. An expansion that needs registers saves them here.
+const (
+	slotRCX  = stSlots + 0x00 // jump sequences: guest RCX
+	slotRDX  = stSlots + 0x08 // jump sequences: guest RDX
+	slotA    = stSlots + 0x10 // scratch of one instruction
+	slotB    = stSlots + 0x18
+	slotC    = stSlots + 0x20
+	slotTmp  = stSlots + 0x28 // values, not registers
+	slotTmp2 = stSlots + 0x30
+)

@@ -1,0 +1,92 @@
+package jit
+
+import "github.com/cgemu/cgemu/emu/x86"
+
+// The stubs are the generated code every block shares.
+type stubs struct {
+	enter    int // Go calls it: loads the guest's registers, goes to stTarget
+	exit     int // jumped to with stExit set: saves them, returns to Go
+	fault    int // the signal handler's way to exit
+	miss     int // a jump-table lookup found no code
+	mismatch int // a return landed where the guest did not return to
+	bottom   int // the oldest return on the shadow stack: looks the target up
+	// bottomLookup is where the lookup of bottom may fault.
+	bottomLookup int
+	end          int
+}
+
+const xFeatures = 7 // x87, SSE, AVX: what XSAVE and XRSTOR move
+
+// emitStubs generates the stubs at the emitter's position.
+func emitStubs(e *emitter) stubs {
+	var s stubs
+	s.enter = e.pos
+	e.store(stHostSP, x86.RSP)
+	e.store(stHostBP, x86.RBP)
+	e.byte(0x0f, 0xae) // stmxcsr
+	e.rip(3, stHostMXCSR, 0)
+	e.storeImm32(stInGuest, 1)
+	e.load(x86.RCX, stFP)
+	e.movImm(x86.RAX, xFeatures)
+	e.movImm(x86.RDX, 0)
+	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
+	e.byte(0xff)                   // push [stFlags]
+	e.rip(6, stFlags, 0)
+	e.byte(0x9d) // popfq
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if r != x86.RSP {
+			e.load(r, stRegs+8*int(r))
+		}
+	}
+	e.load(x86.RSP, stRegs+8*int(x86.RSP))
+	e.byte(0xff) // jmp [stTarget]
+	e.rip(4, stTarget, 0)
+
+	s.fault = e.pos
+	e.storeImm32(stExit, exitFault)
+	s.exit = e.pos
+	e.store(stRegs+8*int(x86.RSP), x86.RSP)
+	e.load(x86.RSP, stHostSP)
+	e.byte(0x9c, 0x8f) // pushfq; pop [stFlags]
+	e.rip(0, stFlags, 0)
+	e.byte(0xfc) // cld
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if r != x86.RSP {
+			e.store(stRegs+8*int(r), r)
+		}
+	}
+	e.load(x86.RBP, stHostBP)
+	e.load(x86.RCX, stFP)
+	e.movImm(x86.RAX, xFeatures)
+	e.movImm(x86.RDX, 0)
+	e.byte(0x48, 0x0f, 0xae, 0x21) // xsave64 [rcx]
+	e.byte(0xc5, 0xf8, 0x77)       // vzeroupper
+	e.byte(0x0f, 0xae)             // ldmxcsr
+	e.rip(2, stHostMXCSR, 0)
+	e.storeImm32(stInGuest, 0)
+	e.byte(0xc3) // ret
+
+	s.miss = e.pos
+	e.store(stRIP, x86.RCX)
+	e.load(x86.RCX, slotRCX)
+	e.load(x86.RDX, slotRDX)
+	e.storeImm32(stExit, exitMiss)
+	e.jmp(s.exit)
+
+	s.mismatch = e.pos
+	e.storeImm32(stExit, exitMismatch)
+	e.jmp(s.exit)
+
+	s.bottom = e.pos
+	e.lea(x86.RSP, x86.RSP, -8)
+	e.store(stShadow, x86.RSP)
+	e.load(x86.RSP, stGuestSP)
+	e.store(slotRCX, x86.RCX)
+	e.store(slotRDX, x86.RDX)
+	e.load(x86.RCX, stRetTarget)
+	e.load(x86.RDX, stJumpTable)
+	s.bottomLookup = e.pos
+	e.byte(0xff, 0x24, 0xca) // jmp [rdx+rcx*8]
+	s.end = e.pos
+	return s
+}

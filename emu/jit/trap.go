@@ -1,0 +1,176 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// trap handles an instruction that is not translated: it is emulated, or refused.
+func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
+	g := &e.peekInsn
+	pc := x.rip
+	e.src.n = 0
+	if !e.decodeOne(g, pc) {
+		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true})
+	}
+	switch g.kind {
+	case kindTrap:
+	case kindUnsupported:
+		name := g.Op.String()
+		if !e.features[g.Feature] {
+			name += " (" + g.Feature.String() + ")"
+		}
+		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("%s: % x", name, g.bytes)})
+	case kindFetchFault:
+		// It was never fetched, so it does not count.
+		e.uncount(x.t, x.insn)
+		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: g.next(), Exec: true})
+	default:
+		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("undefined: % x", g.bytes)})
+	}
+	e.store64(c, g.next())
+	if f := e.emulate(c, g); f != nil {
+		if f.Vector == emu.VecBP {
+			pc = c.RIP
+		}
+		return pc, stopFault(*f)
+	}
+	e.load64(c)
+	return c.RIP, nil
+}
+
+func stopFault(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fault: f} }
+
+// emulate executes one instruction of traps on c, whose RIP is behind it.
+func (e *Engine) emulate(c *emu.CPU, g *ginsn) *emu.Fault {
+	switch g.Op {
+	case x86.CPUID:
+		a, b, cx, d := e.Model.CPUID(uint32(c.Regs[emu.RAX]), uint32(c.Regs[emu.RCX]))
+		c.Regs[emu.RAX], c.Regs[emu.RBX], c.Regs[emu.RCX], c.Regs[emu.RDX] = uint64(a), uint64(b), uint64(cx), uint64(d)
+	case x86.XGETBV:
+		if uint32(c.Regs[emu.RCX]) != 0 {
+			return &emu.Fault{Vector: emu.VecGP}
+		}
+		c.Regs[emu.RAX], c.Regs[emu.RDX] = xFeatures, 0
+	case x86.RDTSC, x86.RDTSCP:
+		t := e.Env.TSC()
+		c.Regs[emu.RAX], c.Regs[emu.RDX] = t&0xffffffff, t>>32
+		if g.Op == x86.RDTSCP {
+			c.Regs[emu.RCX] = 0
+		}
+	case x86.RDRAND, x86.RDSEED:
+		setReg(c, g.Args[0].Reg, g.OpSize, e.Env.Random())
+		c.Flags = c.Flags&^uint64(x86.StatusFlags) | emu.FlagCF
+	case x86.RDPID:
+		c.Regs[g.Args[0].Reg] = 0
+	case x86.PUSHF:
+		n := uint64(g.OpSize)
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], c.Flags)
+		return e.push(c, b[:n])
+	case x86.POPF:
+		return e.popf(c, g)
+	case x86.INT3:
+		return &emu.Fault{Vector: emu.VecBP}
+	case x86.RDFSBASE:
+		setReg(c, g.Args[0].Reg, g.OpSize, c.FSBase)
+	case x86.RDGSBASE:
+		setReg(c, g.Args[0].Reg, g.OpSize, c.GSBase)
+	case x86.WRFSBASE:
+		c.FSBase = truncate(c.Regs[g.Args[0].Reg], g.OpSize)
+	case x86.WRGSBASE:
+		c.GSBase = truncate(c.Regs[g.Args[0].Reg], g.OpSize)
+	default:
+		return e.emulateFP(c, g)
+	}
+	return nil
+}
+
+// truncate cuts x to size bytes.
+func truncate(x uint64, size uint8) uint64 {
+	if size >= 8 {
+		return x
+	}
+	return x & (1<<(8*size) - 1)
+}
+
+// setReg writes a general register as an instruction with a destination of size bytes does.
+func setReg(c *emu.CPU, r x86.Reg, size uint8, x uint64) {
+	switch size {
+	case 8:
+		c.Regs[r] = x
+	case 4:
+		c.Regs[r] = x & 0xffffffff
+	default:
+		m := uint64(1)<<(8*size) - 1
+		c.Regs[r] = c.Regs[r]&^m | x&m
+	}
+}
+
+// push writes b below RSP.
+func (e *Engine) push(c *emu.CPU, b []byte) *emu.Fault {
+	a := emu.Addr(c.Regs[emu.RSP]) - emu.Addr(len(b))
+	if f := e.write(a, b); f != nil {
+		return f
+	}
+	c.Regs[emu.RSP] = uint64(a)
+	return nil
+}
+
+// write writes guest memory, or says how that faults.
+func (e *Engine) write(a emu.Addr, b []byte) *emu.Fault {
+	if n := e.mem.Write(a, b); n < len(b) {
+		return &emu.Fault{Vector: emu.VecPF, Addr: a + emu.Addr(n), Write: true}
+	}
+	return nil
+}
+
+// read reads guest memory, or says how that faults.
+func (e *Engine) read(a emu.Addr, b []byte) *emu.Fault {
+	if n := e.mem.Read(a, b); n < len(b) {
+		return &emu.Fault{Vector: emu.VecPF, Addr: a + emu.Addr(n)}
+	}
+	return nil
+}
+
+// popf changes the flags user code may change.
+func (e *Engine) popf(c *emu.CPU, g *ginsn) *emu.Fault {
+	var b [8]byte
+	if f := e.read(emu.Addr(c.Regs[emu.RSP]), b[:g.OpSize]); f != nil {
+		return f
+	}
+	may := truncate(emu.UserFlags, g.OpSize)
+	c.Flags = c.Flags&^may | binary.LittleEndian.Uint64(b[:])&may
+	c.Regs[emu.RSP] += uint64(g.OpSize)
+	return nil
+}
+
+// effective returns the address of g's memory operand.
+func effective(c *emu.CPU, g *ginsn) emu.Addr {
+	m := &g.Mem
+	a := uint64(m.Disp)
+	if m.RIPRel {
+		a += uint64(g.next())
+	}
+	if m.Base != x86.NoReg {
+		a += c.Regs[m.Base]
+	}
+	if m.Index != x86.NoReg {
+		a += c.Regs[m.Index] * uint64(m.Scale)
+	}
+	if m.AddrSize == 4 {
+		a &= 0xffffffff
+	}
+	switch m.Seg {
+	case x86.SegFS:
+		a += c.FSBase
+	case x86.SegGS:
+		a += c.GSBase
+	}
+	return emu.Addr(a)
+}

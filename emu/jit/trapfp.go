@@ -1,0 +1,313 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// emulateFP executes the instructions of traps that work on x87, SSE and AVX state.
+func (e *Engine) emulateFP(c *emu.CPU, g *ginsn) *emu.Fault {
+	switch g.Op {
+	case x86.FXSAVE, x86.FXSAVE64:
+		return e.fxsave(c, g)
+	case x86.FXRSTOR, x86.FXRSTOR64:
+		return e.fxrstor(c, g)
+	case x86.XSAVE, x86.XSAVE64:
+		return e.xsave(c, g)
+	case x86.XRSTOR, x86.XRSTOR64:
+		return e.xrstor(c, g)
+	case x86.FNSTENV:
+		env := x87Env(c.FP, g.OpSize16)
+		if f := e.write(effective(c, g), env); f != nil {
+			return f
+		}
+		maskX87(c.FP)
+		return nil
+	case x86.FLDENV:
+		env := make([]byte, envSize(g.OpSize16))
+		if f := e.read(effective(c, g), env); f != nil {
+			return f
+		}
+		setX87Env(c.FP, env, g.OpSize16)
+		return nil
+	case x86.FNSAVE:
+		return e.fnsave(c, g)
+	case x86.FRSTOR:
+		return e.frstor(c, g)
+	}
+	return e.approximate(c, g)
+}
+
+// envSize is the size of FNSTENV's image.
+func envSize(short bool) int {
+	if short {
+		return 14
+	}
+	return 28
+}
+
+// x87Top returns the stack top of a status word.
+func x87Top(fsw uint16) uint { return uint(fsw>>11) & 7 }
+
+// fullTag expands the abridged tag word of FXSAVE (SDM Vol. 2, FXSAVE, "Recreating FSAVE Format").
+func fullTag(x *emu.XState) uint16 {
+	fsw := binary.LittleEndian.Uint16(x[emu.XOffFSW:])
+	var tag uint16
+	for phys := range uint(8) {
+		t := uint16(3) // empty
+		if x[emu.XOffFTW]>>phys&1 != 0 {
+			st := (phys - x87Top(fsw)) & 7
+			t = classifyST(x[emu.XOffST+16*st:])
+		}
+		tag |= t << (2 * phys)
+	}
+	return tag
+}
+
+// classifyST returns the tag of an 80-bit value: 0 valid, 1 zero, 2 special.
+func classifyST(b []byte) uint16 {
+	mant := binary.LittleEndian.Uint64(b)
+	exp := binary.LittleEndian.Uint16(b[8:]) & 0x7fff
+	switch {
+	case exp == 0 && mant == 0:
+		return 1
+	case exp == 0 || exp == 0x7fff || mant>>63 == 0:
+		return 2
+	}
+	return 0
+}
+
+// x87Env builds the image of FNSTENV. Instruction and data pointers are zero:
+// they would be host addresses (emu.XState).
+func x87Env(x *emu.XState, short bool) []byte {
+	words := [3]uint16{
+		binary.LittleEndian.Uint16(x[emu.XOffFCW:]),
+		binary.LittleEndian.Uint16(x[emu.XOffFSW:]),
+		fullTag(x),
+	}
+	env := make([]byte, envSize(short))
+	for i, w := range words {
+		if short {
+			binary.LittleEndian.PutUint16(env[2*i:], w)
+		} else {
+			binary.LittleEndian.PutUint32(env[4*i:], uint32(w)|0xffff0000)
+		}
+	}
+	if !short {
+		copy(env[24:], []byte{0, 0, 0xff, 0xff})
+	}
+	return env
+}
+
+// setX87Env loads an image of FLDENV.
+func setX87Env(x *emu.XState, env []byte, short bool) {
+	step := 4
+	if short {
+		step = 2
+	}
+	copy(x[emu.XOffFCW:], env[:2])
+	x[emu.XOffFCW] |= 0x40
+	copy(x[emu.XOffFSW:], env[step:step+2])
+	tag := binary.LittleEndian.Uint16(env[2*step:])
+	x[emu.XOffFTW] = 0
+	for phys := range 8 {
+		if tag>>(2*phys)&3 != 3 {
+			x[emu.XOffFTW] |= 1 << phys
+		}
+	}
+	settleX87(x)
+}
+
+// settleX87 makes the error summary and busy bits follow from the exceptions and their masks.
+func settleX87(x *emu.XState) {
+	fsw := binary.LittleEndian.Uint16(x[emu.XOffFSW:]) &^ 0x8080
+	fcw := binary.LittleEndian.Uint16(x[emu.XOffFCW:])
+	if fsw&^fcw&0x3f != 0 {
+		fsw |= 0x8080
+	}
+	binary.LittleEndian.PutUint16(x[emu.XOffFSW:], fsw)
+}
+
+// maskX87 masks all x87 exceptions, as FNSTENV does behind the store.
+func maskX87(x *emu.XState) {
+	x[emu.XOffFCW] |= 0x3f
+	settleX87(x)
+}
+
+// fnsave implements FNSAVE: the environment, eight registers of ten bytes, then FNINIT.
+func (e *Engine) fnsave(c *emu.CPU, g *ginsn) *emu.Fault {
+	img := x87Env(c.FP, g.OpSize16)
+	for i := range 8 {
+		img = append(img, c.FP[emu.XOffST+16*i:emu.XOffST+16*i+10]...)
+	}
+	if f := e.write(effective(c, g), img); f != nil {
+		return f
+	}
+	binary.LittleEndian.PutUint16(c.FP[emu.XOffFCW:], 0x37f)
+	clear(c.FP[emu.XOffFSW : emu.XOffFTW+1])
+	return nil
+}
+
+// frstor implements FRSTOR.
+func (e *Engine) frstor(c *emu.CPU, g *ginsn) *emu.Fault {
+	n := envSize(g.OpSize16)
+	img := make([]byte, n+80)
+	if f := e.read(effective(c, g), img); f != nil {
+		return f
+	}
+	setX87Env(c.FP, img[:n], g.OpSize16)
+	for i := range 8 {
+		copy(c.FP[emu.XOffST+16*i:], img[n+10*i:n+10*i+10])
+		clear(c.FP[emu.XOffST+16*i+10 : emu.XOffST+16*i+16])
+	}
+	return nil
+}
+
+// fxsave implements FXSAVE: bytes 416 to 511 are left alone.
+func (e *Engine) fxsave(c *emu.CPU, g *ginsn) *emu.Fault {
+	a := effective(c, g)
+	if a%16 != 0 {
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	return e.write(a, c.FP[:416])
+}
+
+// fxrstor implements FXRSTOR.
+func (e *Engine) fxrstor(c *emu.CPU, g *ginsn) *emu.Fault {
+	a := effective(c, g)
+	var img [416]byte
+	if a%16 != 0 {
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	if f := e.read(a, img[:]); f != nil {
+		return f
+	}
+	if !validMXCSR(img[:]) {
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	loadX87(c.FP, img[:])
+	copy(c.FP[emu.XOffMXCSR:], img[emu.XOffMXCSR:emu.XOffMXCSR+4])
+	copy(c.FP[emu.XOffXMM:emu.XOffXMM+256], img[emu.XOffXMM:])
+	return nil
+}
+
+// validMXCSR reports whether an image's MXCSR has no reserved bit.
+func validMXCSR(img []byte) bool {
+	return binary.LittleEndian.Uint32(img[emu.XOffMXCSR:])&^emu.MXCSRMask == 0
+}
+
+// loadX87 takes the x87 part of an FXSAVE image.
+func loadX87(x *emu.XState, img []byte) {
+	copy(x[:emu.XOffFTW+1], img)
+	x[emu.XOffFCW] |= 0x40
+	settleX87(x)
+	for i := range 8 {
+		copy(x[emu.XOffST+16*i:], img[emu.XOffST+16*i:emu.XOffST+16*i+10])
+	}
+}
+
+// Components of XSAVE.
+const (
+	xX87 = 1 << 0
+	xSSE = 1 << 1
+	xAVX = 1 << 2
+)
+
+// inUse returns the components that are not in their initial state: what XSAVE
+// reports in XSTATE_BV, computed from the values so that it is the same on every host.
+func inUse(x *emu.XState) uint64 {
+	var fresh emu.XState
+	fresh.Reset()
+	var bv uint64
+	if string(x[:24]) != string(fresh[:24]) || string(x[emu.XOffST:emu.XOffXMM]) != string(fresh[emu.XOffST:emu.XOffXMM]) {
+		bv |= xX87
+	}
+	if string(x[emu.XOffXMM:emu.XOffXMM+256]) != string(fresh[emu.XOffXMM:emu.XOffXMM+256]) {
+		bv |= xSSE
+	}
+	if string(x[emu.XOffYMMH:]) != string(fresh[emu.XOffYMMH:]) {
+		bv |= xAVX
+	}
+	return bv
+}
+
+// xsave implements XSAVE (SDM Vol. 1, "Operation of XSAVE").
+func (e *Engine) xsave(c *emu.CPU, g *ginsn) *emu.Fault {
+	a := effective(c, g)
+	if a%64 != 0 {
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	rfbm := c.Regs[emu.RAX] & xFeatures
+	var bv [8]byte
+	if f := e.read(a+emu.XOffHeader, bv[:]); f != nil {
+		return f
+	}
+	put := func(lo, hi int) *emu.Fault { return e.write(a+emu.Addr(lo), c.FP[lo:hi]) }
+	if rfbm&xX87 != 0 {
+		if f := put(0, emu.XOffMXCSR); f != nil {
+			return f
+		}
+		if f := put(emu.XOffST, emu.XOffXMM); f != nil {
+			return f
+		}
+	}
+	if rfbm&(xSSE|xAVX) != 0 {
+		if f := put(emu.XOffMXCSR, emu.XOffST); f != nil {
+			return f
+		}
+	}
+	if rfbm&xSSE != 0 {
+		if f := put(emu.XOffXMM, emu.XOffXMM+256); f != nil {
+			return f
+		}
+	}
+	if rfbm&xAVX != 0 {
+		if f := put(emu.XOffYMMH, emu.XStateSize); f != nil {
+			return f
+		}
+	}
+	binary.LittleEndian.PutUint64(bv[:], binary.LittleEndian.Uint64(bv[:])&^rfbm|inUse(c.FP)&rfbm)
+	return e.write(a+emu.XOffHeader, bv[:])
+}
+
+// xrstor implements XRSTOR's standard form.
+func (e *Engine) xrstor(c *emu.CPU, g *ginsn) *emu.Fault {
+	a := effective(c, g)
+	if a%64 != 0 {
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	img, fresh := new(emu.XState), new(emu.XState)
+	fresh.Reset()
+	if f := e.read(a, img[:]); f != nil {
+		return f
+	}
+	rfbm := c.Regs[emu.RAX] & xFeatures
+	bv := binary.LittleEndian.Uint64(img[emu.XOffHeader:])
+	xcomp := binary.LittleEndian.Uint64(img[emu.XOffHeader+8:])
+	if bv&^xFeatures != 0 || xcomp != 0 || rfbm&(xSSE|xAVX) != 0 && !validMXCSR(img[:]) {
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	from := func(bit uint64) *emu.XState {
+		if bv&bit != 0 {
+			return img
+		}
+		return fresh
+	}
+	if rfbm&xX87 != 0 {
+		loadX87(c.FP, from(xX87)[:])
+	}
+	if rfbm&(xSSE|xAVX) != 0 {
+		copy(c.FP[emu.XOffMXCSR:], img[emu.XOffMXCSR:emu.XOffMXCSR+4])
+	}
+	if rfbm&xSSE != 0 {
+		copy(c.FP[emu.XOffXMM:emu.XOffXMM+256], from(xSSE)[emu.XOffXMM:])
+	}
+	if rfbm&xAVX != 0 {
+		copy(c.FP[emu.XOffYMMH:], from(xAVX)[emu.XOffYMMH:])
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package mem
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// accessible returns how many bytes from a on, at most n, lie in VMAs that have
+// all of prot.
+func (m *Space) accessible(a emu.Addr, n uint64, prot Prot) uint64 {
+	var got uint64
+	for i := m.search(a); i < len(m.vmas) && got < n; i++ {
+		v := &m.vmas[i]
+		at := a + emu.Addr(got)
+		if v.Lo > at || v.Prot&prot != prot {
+			break
+		}
+		got += uint64(v.Hi - at)
+	}
+	return min(got, n)
+}
+
+// Read copies guest memory at a into b, and returns how many bytes could be
+// read: fewer than len(b) where memory is unmapped, unreadable, or behind the
+// end of its file.
+func (m *Space) Read(a emu.Addr, b []byte) int {
+	n := m.accessible(a, uint64(len(b)), Read)
+	if n == 0 {
+		return 0
+	}
+	return copyCareful(b[:n], m.host.view(a, n))
+}
+
+// Write copies b to guest memory at a, and returns how many bytes could be written.
+func (m *Space) Write(a emu.Addr, b []byte) int {
+	n := m.accessible(a, uint64(len(b)), Write)
+	if n == 0 {
+		return 0
+	}
+	m.Unguard(a, a+emu.Addr(n))
+	return copyCareful(m.host.view(a, n), b[:n])
+}
+
+// Poke writes b at a whatever the page's permissions, as a debugger or a loader does.
+func (m *Space) Poke(a emu.Addr, b []byte) int {
+	n := m.accessible(a, uint64(len(b)), 0)
+	if n == 0 {
+		return 0
+	}
+	lo, hi := a.PageDown(), (a + emu.Addr(n)).PageUp()
+	m.Unguard(lo, hi)
+	m.host.protectPages(lo, hi, Read|Write)
+	got := copyCareful(m.host.view(a, n), b[:n])
+	for p := lo; p < hi; p += emu.PageSize {
+		m.host.protectPages(p, p+emu.PageSize, m.VMA(p).Prot)
+	}
+	return got
+}
+
+// Fetch copies code at a into b, and returns how many bytes could be read and executed.
+func (m *Space) Fetch(a emu.Addr, b []byte) int {
+	n := m.accessible(a, uint64(len(b)), Exec)
+	if n == 0 {
+		return 0
+	}
+	return copyCareful(b[:n], m.host.view(a, n))
+}
+
+// View returns the guest's n bytes at a themselves, for a host system call that
+// reads or fills them; nil if not all of them are mapped with prot. The
+// host's kernel reports what lies behind a file's end; Go code must not touch the view
+// of a file mapping, but use Read and Write.
+func (m *Space) View(a emu.Addr, n uint64, prot Prot) []byte {
+	if n == 0 || m.accessible(a, n, prot) < n {
+		return nil
+	}
+	if prot&Write != 0 {
+		m.Unguard(a, a+emu.Addr(n))
+	}
+	return m.host.view(a, n)
+}
+
+// ViewSome is View for as many of the n bytes as can be had.
+func (m *Space) ViewSome(a emu.Addr, n uint64, prot Prot) []byte {
+	return m.View(a, m.accessible(a, n, prot), prot)
+}
+
+// ReadUint64 reads a little-endian word.
+func (m *Space) ReadUint64(a emu.Addr) (uint64, bool) {
+	var b [8]byte
+	ok := m.Read(a, b[:]) == 8
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// ReadUint32 reads a little-endian word of four bytes.
+func (m *Space) ReadUint32(a emu.Addr) (uint32, bool) {
+	var b [4]byte
+	ok := m.Read(a, b[:]) == 4
+	return binary.LittleEndian.Uint32(b[:]), ok
+}
+
+// WriteUint64 writes a little-endian word.
+func (m *Space) WriteUint64(a emu.Addr, x uint64) bool {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], x)
+	return m.Write(a, b[:]) == 8
+}
+
+// WriteUint32 writes a little-endian word of four bytes.
+func (m *Space) WriteUint32(a emu.Addr, x uint32) bool {
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], x)
+	return m.Write(a, b[:]) == 4
+}
+
+// ReadString reads the zero-terminated string at a. ok is false if memory ends
+// before it does; without a zero in the first limit bytes, those are returned.
+func (m *Space) ReadString(a emu.Addr, limit int) (s string, ok bool) {
+	var out []byte
+	var page [256]byte
+	for len(out) < limit {
+		// Stop at page boundaries: what follows the terminator may be unmapped.
+		n := min(len(page), limit-len(out), int(emu.PageSize-a%emu.PageSize))
+		got := m.Read(a, page[:n])
+		if i := bytes.IndexByte(page[:got], 0); i >= 0 {
+			return string(append(out, page[:i]...)), true
+		}
+		if got < n {
+			return "", false
+		}
+		out = append(out, page[:got]...)
+		a += emu.Addr(got)
+	}
+	return string(out), true
+}

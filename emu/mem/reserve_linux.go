@@ -1,0 +1,128 @@
+package mem
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A reservation is the host memory behind a Space: PROT_NONE where nothing is mapped.
+type reservation struct {
+	base uintptr
+	size uintptr // guard included
+}
+
+// guard is reserved below guest address 0, so that small negative addresses fault too.
+const guard = 4 << 30
+
+// reserve reserves address space, trying sizes downwards: containers and ulimit -v may forbid large ones.
+func reserve() (reservation, emu.Addr, error) {
+	var err error
+	for limit := uintptr(MaxAddr); limit >= 1<<38; limit >>= 1 {
+		var p uintptr
+		p, err = mmap(0, limit+guard, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
+		if err == nil {
+			return reservation{base: p + guard, size: limit + guard}, emu.Addr(limit), nil
+		}
+	}
+	return reservation{}, 0, fmt.Errorf("mem: reserving 256 GiB of address space: %w (is there a limit, ulimit -v?)", err)
+}
+
+// Base returns the host address of guest address 0.
+func (m *Space) Base() uintptr { return m.host.base }
+
+func (r *reservation) release() error {
+	_, _, e := unix.Syscall(unix.SYS_MUNMAP, r.base-guard, r.size, 0)
+	return errOrNil(e)
+}
+
+func (r *reservation) view(a emu.Addr, n uint64) []byte { return hostSlice(r.base, a, n) }
+
+func (r *reservation) mapPages(v VMA, src *os.File) error {
+	flags := unix.MAP_FIXED | unix.MAP_NORESERVE
+	if v.Shared {
+		flags |= unix.MAP_SHARED
+	} else {
+		flags |= unix.MAP_PRIVATE
+	}
+	fd := -1
+	if src == nil {
+		flags |= unix.MAP_ANON
+	} else {
+		fd = int(src.Fd())
+	}
+	_, err := mmap(r.base+uintptr(v.Lo), uintptr(v.Len()), hostProt(v.Prot), flags, fd, v.Off)
+	return err
+}
+
+func (r *reservation) unmapPages(lo, hi emu.Addr) error {
+	_, err := mmap(r.base+uintptr(lo), uintptr(hi-lo), unix.PROT_NONE,
+		unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
+	return err
+}
+
+func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error {
+	_, _, e := unix.Syscall(unix.SYS_MPROTECT, r.base+uintptr(lo), uintptr(hi-lo), uintptr(hostProt(prot)))
+	return errOrNil(e)
+}
+
+// movePages goes over a place outside the region: mremap(2) can neither grow a mapping into the
+// reservation's pages nor move one onto itself.
+func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error {
+	p, _, e := unix.Syscall6(unix.SYS_MREMAP, r.base+uintptr(lo), uintptr(hi-lo), uintptr(newLen), unix.MREMAP_MAYMOVE, 0, 0)
+	if e != 0 {
+		return e
+	}
+	// What the mapping left is a hole in the reservation.
+	hole := lo
+	if p == r.base+uintptr(lo) {
+		hole += emu.Addr(newLen)
+	}
+	if hole < hi {
+		if err := r.unmapPages(hole, hi); err != nil {
+			return err
+		}
+	}
+	if p == r.base+uintptr(to) {
+		return nil
+	}
+	_, _, e = unix.Syscall6(unix.SYS_MREMAP, p, uintptr(newLen), uintptr(newLen),
+		unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, r.base+uintptr(to), 0)
+	if e == 0 && p >= r.base && p < r.base+r.size-guard {
+		return r.unmapPages(emu.Addr(p-r.base), emu.Addr(p-r.base)+emu.Addr(newLen))
+	}
+	return errOrNil(e)
+}
+
+func (r *reservation) discardPages(lo, hi emu.Addr) error {
+	_, _, e := unix.Syscall(unix.SYS_MADVISE, r.base+uintptr(lo), uintptr(hi-lo), unix.MADV_DONTNEED)
+	return errOrNil(e)
+}
+
+// hostProt maps guest permissions to the host's: never executable, and readable
+// wherever x86 would let the guest read.
+func hostProt(p Prot) int {
+	switch {
+	case p&Write != 0:
+		return unix.PROT_READ | unix.PROT_WRITE
+	case p != 0:
+		return unix.PROT_READ
+	default:
+		return unix.PROT_NONE
+	}
+}
+
+func mmap(addr, length uintptr, prot, flags, fd int, off uint64) (uintptr, error) {
+	p, _, e := unix.Syscall6(unix.SYS_MMAP, addr, length, uintptr(prot), uintptr(flags), uintptr(fd), uintptr(off))
+	return p, errOrNil(e)
+}
+
+func errOrNil(e unix.Errno) error {
+	if e == 0 {
+		return nil
+	}
+	return e
+}

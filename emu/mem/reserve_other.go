@@ -1,0 +1,28 @@
+//go:build !linux
+
+package mem
+
+import (
+	"errors"
+	"os"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A reservation needs mmap(2) as Linux has it; other hosts have none yet.
+type reservation struct{}
+
+var errNoHost = errors.New("mem: guest memory is not yet supported on this host")
+
+func reserve() (reservation, emu.Addr, error) { return reservation{}, 0, errNoHost }
+
+// Base returns the host address of guest address 0.
+func (m *Space) Base() uintptr { return 0 }
+
+func (r *reservation) release() error                                     { return nil }
+func (r *reservation) view(a emu.Addr, n uint64) []byte                   { return hostSlice(0, a, n) }
+func (r *reservation) mapPages(v VMA, src *os.File) error                 { return errNoHost }
+func (r *reservation) unmapPages(lo, hi emu.Addr) error                   { return errNoHost }
+func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error      { return errNoHost }
+func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error { return errNoHost }
+func (r *reservation) discardPages(lo, hi emu.Addr) error                 { return errNoHost }

@@ -1,0 +1,358 @@
+// Package mem is the guest address space: what is mapped where with which
+// permissions (VMAs), and the bytes behind it.
+//
+// All of it lies in one reserved range of host memory, so that guest address a
+// is host address Base()+a: an engine adds one constant. Host permissions
+// follow the guest's, so a guest access that must fault does fault; pages never
+// become executable on the host. Addresses are guest virtual addresses, sizes
+// bytes; ranges are [lo, hi) and page-aligned unless said otherwise.
+//
+// A page whose code an engine has translated is guarded: the host maps it
+// read-only until someone writes to it, which first makes the engine forget the
+// translation. Writes of the system call layer go through the same door.
+//
+// A Space is not safe for concurrent use.
+package mem
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"sort"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A Prot is a set of page permissions.
+type Prot uint8
+
+// Permissions, with Linux's values.
+const (
+	Read  Prot = 1
+	Write Prot = 2
+	Exec  Prot = 4
+)
+
+// Layout of the guest's address space; that of Valgrind, so that the addresses
+// a program sees are those it would see there (spec: counting.md, section 8).
+const (
+	// MinAddr is the lowest address that may be mapped (vm.mmap_min_addr).
+	MinAddr emu.Addr = 0x10000
+	// MaxAddr is the end of the largest address space; Space.Limit is that of this one.
+	MaxAddr emu.Addr = 1 << 45
+	// PIEBase is where a position-independent executable is loaded.
+	PIEBase emu.Addr = 0x108000
+	// InterpBase is where its interpreter is, and where mmaps begin without one.
+	InterpBase emu.Addr = 0x4000000
+	// StackEnd is the end of the main thread's stack.
+	StackEnd emu.Addr = 0x1fff001000
+)
+
+// Errors of Map and its kin; system calls turn them into errno values.
+var (
+	ErrRange   = errors.New("mem: address range outside the guest's address space")
+	ErrNotHere = errors.New("mem: address range not mapped")
+	ErrAccess  = errors.New("mem: permission denied")
+)
+
+// A VMA is a run of pages mapped alike.
+type VMA struct {
+	Lo, Hi emu.Addr
+	Prot   Prot
+	// Shared says that writes reach the file or other processes (MAP_SHARED).
+	Shared bool
+	// Path is the guest's name of the mapped file; or "[heap]", "[stack]", or "".
+	Path string
+	// Off is the offset in the file of Lo.
+	Off uint64
+	// Dev and Ino are what /proc/self/maps shows.
+	Dev, Ino uint64
+	// File says that a file lies behind the VMA.
+	File bool
+	// GrowsDown marks a stack made with MAP_GROWSDOWN.
+	GrowsDown bool
+}
+
+// Len returns the VMA's size in bytes.
+func (v *VMA) Len() uint64 { return uint64(v.Hi - v.Lo) }
+
+// joins reports whether w, which begins where v ends, continues v.
+func (v *VMA) joins(w *VMA) bool {
+	return v.Hi == w.Lo && v.Prot == w.Prot && v.Shared == w.Shared && v.Path == w.Path &&
+		v.Dev == w.Dev && v.Ino == w.Ino && v.File == w.File && v.GrowsDown == w.GrowsDown &&
+		(!v.File || v.Off+v.Len() == w.Off)
+}
+
+// A Space is one guest address space.
+type Space struct {
+	host  reservation
+	limit emu.Addr
+	vmas  []VMA // sorted, disjoint
+	// guarded has the pages that hold translated code, by page number.
+	guarded map[emu.Addr]bool
+	// invalidate is called before code in [lo, hi) changes.
+	invalidate func(lo, hi emu.Addr)
+}
+
+// New reserves an address space, as large as the host lets it.
+func New() (*Space, error) {
+	host, limit, err := reserve()
+	if err != nil {
+		return nil, err
+	}
+	return &Space{host: host, limit: limit, guarded: map[emu.Addr]bool{}, invalidate: func(lo, hi emu.Addr) {}}, nil
+}
+
+// Close gives the reservation back to the host.
+func (m *Space) Close() error { return m.host.release() }
+
+// Limit returns the end of the address space.
+func (m *Space) Limit() emu.Addr { return m.limit }
+
+// OnInvalidate registers the function that is called before mapped code in
+// [lo, hi) changes or goes away.
+func (m *Space) OnInvalidate(f func(lo, hi emu.Addr)) { m.invalidate = f }
+
+// VMAs returns the mappings in ascending order. The slice is the Space's own.
+func (m *Space) VMAs() []VMA { return m.vmas }
+
+// search returns the index of the first VMA that ends above a.
+func (m *Space) search(a emu.Addr) int {
+	return sort.Search(len(m.vmas), func(i int) bool { return m.vmas[i].Hi > a })
+}
+
+// VMA returns the mapping that contains a, or nil. The result is valid until the next change.
+func (m *Space) VMA(a emu.Addr) *VMA {
+	if i := m.search(a); i < len(m.vmas) && m.vmas[i].Lo <= a {
+		return &m.vmas[i]
+	}
+	return nil
+}
+
+// Free reports whether nothing is mapped in [lo, hi).
+func (m *Space) Free(lo, hi emu.Addr) bool {
+	i := m.search(lo)
+	return i == len(m.vmas) || m.vmas[i].Lo >= hi
+}
+
+// Find returns the lowest address at or above low where length bytes are free.
+func (m *Space) Find(length uint64, low emu.Addr) (emu.Addr, bool) {
+	a := low.PageUp()
+	size := emu.Addr(length).PageUp()
+	if size == 0 {
+		return 0, false
+	}
+	for i := m.search(a); i < len(m.vmas); i++ {
+		v := &m.vmas[i]
+		if v.Lo >= a && v.Lo-a >= size {
+			return a, true
+		}
+		a = v.Hi
+	}
+	return a, a < m.limit && m.limit-a >= size
+}
+
+// check reports whether [lo, hi) is a page-aligned range inside the address space.
+func (m *Space) check(lo, hi emu.Addr) error {
+	if !lo.PageAligned() || !hi.PageAligned() || lo >= hi || hi > m.limit {
+		return ErrRange
+	}
+	return nil
+}
+
+// Map maps v, replacing what was there. src is the file behind it, nil for
+// anonymous memory; it may be closed afterwards.
+func (m *Space) Map(v VMA, src *os.File) error {
+	if err := m.check(v.Lo, v.Hi); err != nil {
+		return err
+	}
+	m.forget(v.Lo, v.Hi)
+	v.File = src != nil
+	if err := m.host.mapPages(v, src); err != nil {
+		return err
+	}
+	m.carve(v.Lo, v.Hi)
+	m.insert(v)
+	return nil
+}
+
+// Unmap removes what is mapped in [lo, hi); it is no error if nothing is.
+func (m *Space) Unmap(lo, hi emu.Addr) error {
+	if err := m.check(lo, hi); err != nil {
+		return err
+	}
+	if m.Free(lo, hi) {
+		return nil
+	}
+	m.forget(lo, hi)
+	if err := m.host.unmapPages(lo, hi); err != nil {
+		return err
+	}
+	m.carve(lo, hi)
+	return nil
+}
+
+// Protect sets the permissions of [lo, hi), all of which must be mapped: if
+// there is a hole, what lies before it changes and ErrNotHere is returned, as
+// mprotect(2) does.
+func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
+	if err := m.check(lo, hi); err != nil {
+		return err
+	}
+	m.forget(lo, hi)
+	for a := lo; a < hi; {
+		v := m.VMA(a)
+		if v == nil {
+			return ErrNotHere
+		}
+		part := *v
+		part.Lo, part.Hi, part.Prot = a, min(v.Hi, hi), prot
+		part.Off += uint64(a - v.Lo)
+		if err := m.host.protectPages(part.Lo, part.Hi, prot); err != nil {
+			return ErrAccess
+		}
+		m.carve(part.Lo, part.Hi)
+		m.insert(part)
+		a = part.Hi
+	}
+	return nil
+}
+
+// Move moves the mapping at [lo, hi) to [to, to+newLen), growing or cutting it;
+// the old range becomes free, and what was mapped in the new one is lost. The ranges
+// may not overlap, but for to == lo. [lo, hi) must lie in one VMA.
+func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
+	v := m.VMA(lo)
+	if v == nil || hi > v.Hi {
+		return ErrNotHere
+	}
+	end := to + emu.Addr(newLen)
+	if m.check(lo, hi) != nil || m.check(to, end) != nil {
+		return ErrRange
+	}
+	moved := *v
+	moved.Off += uint64(lo - v.Lo)
+	moved.Lo, moved.Hi = to, end
+	m.forget(lo, hi)
+	m.forget(to, end)
+	if err := m.host.movePages(lo, hi, to, newLen); err != nil {
+		return err
+	}
+	m.carve(lo, hi)
+	m.carve(to, end)
+	m.insert(moved)
+	return nil
+}
+
+// Discard makes the pages of [lo, hi) as after Map: zero, or the file's (MADV_DONTNEED).
+func (m *Space) Discard(lo, hi emu.Addr) error {
+	if err := m.check(lo, hi); err != nil {
+		return err
+	}
+	m.forget(lo, hi)
+	return m.host.discardPages(lo, hi)
+}
+
+// Name sets the path shown for the VMAs in [lo, hi) ("[heap]", "[stack]").
+func (m *Space) Name(lo, hi emu.Addr, path string) {
+	for i := m.search(lo); i < len(m.vmas) && m.vmas[i].Lo < hi; i++ {
+		m.vmas[i].Path = path
+	}
+}
+
+// carve removes [lo, hi) from the VMA list, splitting what straddles its ends.
+func (m *Space) carve(lo, hi emu.Addr) {
+	i := m.search(lo)
+	var keep []VMA
+	j := i
+	for ; j < len(m.vmas) && m.vmas[j].Lo < hi; j++ {
+		v := m.vmas[j]
+		if v.Lo < lo {
+			head := v
+			head.Hi = lo
+			keep = append(keep, head)
+		}
+		if v.Hi > hi {
+			tail := v
+			tail.Lo = hi
+			tail.Off += uint64(hi - v.Lo)
+			keep = append(keep, tail)
+		}
+	}
+	m.vmas = slices.Replace(m.vmas, i, j, keep...)
+}
+
+// insert adds v, joining it with equal neighbours. Its range must be free.
+func (m *Space) insert(v VMA) {
+	i := m.search(v.Lo)
+	j := i
+	if i > 0 && m.vmas[i-1].joins(&v) {
+		i--
+		v.Lo, v.Off = m.vmas[i].Lo, m.vmas[i].Off
+	}
+	if j < len(m.vmas) && v.joins(&m.vmas[j]) {
+		v.Hi = m.vmas[j].Hi
+		j++
+	}
+	m.vmas = slices.Replace(m.vmas, i, j, v)
+}
+
+// Guard write-protects the pages of [lo, hi), which hold translated code.
+func (m *Space) Guard(lo, hi emu.Addr) {
+	for p := lo.PageDown(); p < hi; p += emu.PageSize {
+		if m.guarded[p] {
+			continue
+		}
+		m.guarded[p] = true
+		if v := m.VMA(p); v != nil && v.Prot&Write != 0 {
+			m.host.protectPages(p, p+emu.PageSize, v.Prot&^Write)
+		}
+	}
+}
+
+// Guarded reports whether the page of a is write-protected only because it holds
+// translated code: a write to it must call Unguard and go on.
+func (m *Space) Guarded(a emu.Addr) bool {
+	if !m.guarded[a.PageDown()] {
+		return false
+	}
+	v := m.VMA(a)
+	return v != nil && v.Prot&Write != 0
+}
+
+// Unguard makes the engine forget what it translated from the pages of [lo, hi)
+// and makes them writable again.
+func (m *Space) Unguard(lo, hi emu.Addr) {
+	for p := lo.PageDown(); p < hi; p += emu.PageSize {
+		if !m.guarded[p] {
+			continue
+		}
+		m.invalidate(p, p+emu.PageSize)
+		delete(m.guarded, p)
+		if v := m.VMA(p); v != nil && v.Prot&Write != 0 {
+			m.host.protectPages(p, p+emu.PageSize, v.Prot)
+		}
+	}
+}
+
+// forget drops translations of [lo, hi) before its mapping changes. Mappings may
+// be larger than what is guarded by far, so the smaller set is walked.
+func (m *Space) forget(lo, hi emu.Addr) {
+	if m.Free(lo, hi) {
+		return
+	}
+	if uint64(hi-lo)/emu.PageSize <= uint64(len(m.guarded)) {
+		m.Unguard(lo, hi)
+		return
+	}
+	var pages []emu.Addr
+	for p := range m.guarded {
+		if p >= lo && p < hi {
+			pages = append(pages, p)
+		}
+	}
+	slices.Sort(pages)
+	for _, p := range pages {
+		m.Unguard(p, p+emu.PageSize)
+	}
+}

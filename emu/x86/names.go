@@ -1,0 +1,19 @@
+package x86
+
+import "strconv"
+
+// String returns the mnemonic as Intel writes it.
+func (o Op) String() string {
+	if int(o) < len(opNames) {
+		return opNames[o]
+	}
+	return "Op(" + strconv.Itoa(int(o)) + ")"
+}
+
+// String returns the name insns.txt uses.
+func (f Feature) String() string {
+	if int(f) < len(featureNames) {
+		return featureNames[f]
+	}
+	return "Feature(" + strconv.Itoa(int(f)) + ")"
+}
