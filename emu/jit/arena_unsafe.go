@@ -31,8 +31,7 @@ type arena struct {
 	dual bool    // the two differ
 }
 
-// newArena maps the arena: executable and writable where the host allows it, else the same
-// memory twice.
+// newArena maps the arena: executable and writable where the host allows it, else twice.
 func newArena() (arena, error) {
 	p, err := rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
@@ -40,6 +39,11 @@ func newArena() (arena, error) {
 		a := arena{base: p, mem: bytesAt(p, arenaSize)}
 		return a, a.guard()
 	}
+	return newDualArena()
+}
+
+// newDualArena maps the arena twice, for writing and for executing.
+func newDualArena() (arena, error) {
 	fd, err := unix.MemfdCreate("cgemu-code", unix.MFD_CLOEXEC)
 	if err != nil {
 		return arena{}, fmt.Errorf("jit: this host allows no executable memory: %w", err)
@@ -52,7 +56,7 @@ func newArena() (arena, error) {
 	if err != nil {
 		return arena{}, fmt.Errorf("jit: mapping code memory for writing: %w", err)
 	}
-	p, err = rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED, fd)
+	p, err := rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED, fd)
 	if err != nil {
 		return arena{}, fmt.Errorf("jit: this host allows no executable memory: %w", err)
 	}

@@ -52,6 +52,10 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 // emitJcc translates a conditional jump: a side exit if the block goes on, else the
 // end of the block.
 func (e *Engine) emitJcc(g *ginsn, i int) {
+	if g.again {
+		e.cold = append(e.cold, coldExit{site: e.jcc(g.Cond^1, 0), target: g.next(), insn: i, side: true})
+		return
+	}
 	e.keepSiteWhole(2)
 	site := e.jcc(g.Cond, 0)
 	if g.follow || e.budgeted && g.Target < 0 {
@@ -109,41 +113,42 @@ func (e *Engine) emitCallThrough(ret emu.Addr) {
 
 // emitCheckedReturn is the landing's check where the flags may be live.
 func (e *Engine) emitCheckedReturn(ret emu.Addr) {
-	e.store(slotRCX, x86.RCX)
-	e.store(slotRDX, x86.RDX)
+	e.store(slotA, x86.RCX)
+	e.store(slotB, x86.RDX)
 	e.load(x86.RCX, stRetTarget)
 	e.movImm(x86.RDX, -uint64(ret))
 	e.leaIndex(x86.RCX, x86.RCX, x86.RDX, 1, 0)
-	e.load(x86.RDX, slotRDX)
+	e.load(x86.RDX, slotB)
 	match := e.short(opJRCXZ)
-	e.load(x86.RCX, slotRCX)
+	e.load(x86.RCX, slotA)
 	e.jmp(e.stubs.mismatch)
 	e.patchShort(match)
-	e.load(x86.RCX, slotRCX)
+	e.load(x86.RCX, slotA)
 	e.emitJump(ret)
 }
 
-// emitIndirect loads the target of an indirect jump or call into RCX, and saves RCX and RDX.
+// emitIndirect loads the target of an indirect jump or call into regTarget, and saves
+// it and regTable.
 func (e *Engine) emitIndirect(g *ginsn) {
-	e.store(slotRCX, x86.RCX)
+	e.store(slotTarget, regTarget)
 	from := e.pos
 	switch {
 	case g.kind == kindCallNoRedir:
-		e.movRR(x86.RCX, x86.RAX)
+		e.movRR(regTarget, x86.RAX)
 	case !g.HasMem:
-		e.movRR(x86.RCX, g.Args[0].Reg)
+		e.movRR(regTarget, g.Args[0].Reg)
 	case needsScratch(g):
 		s := pickScratch(g)
 		e.store(slotA, s)
 		inner := e.pos
-		e.opGuest(opMovLoad, x86.RCX, e.resolve(g, s), true)
+		e.opGuest(opMovLoad, regTarget, e.resolve(g, s), true)
 		e.load(s, slotA)
 		e.saved(inner, s, slotA, 0)
 	default:
-		e.opGuest(opMovLoad, x86.RCX, e.resolve(g, x86.NoReg), true)
+		e.opGuest(opMovLoad, regTarget, e.resolve(g, x86.NoReg), true)
 	}
-	e.saved(from, x86.RCX, slotRCX, 0)
-	e.store(slotRDX, x86.RDX)
+	e.saved(from, regTarget, slotTarget, 0)
+	e.store(slotTable, regTable)
 }
 
 // emitCallInd translates an indirect call.
@@ -152,18 +157,18 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 	e.emitIndirect(g)
 	from := e.pos
 	e.emitPushReturn(g.next())
-	e.saved(from, x86.RCX, slotRCX, 0)
+	e.saved(from, regTarget, slotTarget, 0)
 	// A fault of the shadow stack executes the whole call again.
 	e.emitCallThrough(g.next())
-	e.saved(from, x86.RCX, slotRCX, 0)
+	e.saved(from, regTarget, slotTarget, 0)
 	e.emitLookup()
 }
 
-// emitLookup jumps to the code of the guest address in RCX.
+// emitLookup jumps to the code of the guest address in regTarget.
 func (e *Engine) emitLookup() {
-	e.load(x86.RDX, stJumpTable)
+	e.load(regTable, stJumpTable)
 	e.t.lookup = e.pos
-	e.byte(0xff, 0x24, 0xca) // jmp [rdx+rcx*8]
+	e.byte(jmpTable...)
 }
 
 // emitRet translates RET, through the shadow stack.

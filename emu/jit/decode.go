@@ -10,6 +10,9 @@ const (
 	maxInsns = 48
 	// maxExits is how many conditional jumps a block goes past.
 	maxExits = 5
+	// maxCopies is how often a block that jumps to its own start holds that loop: the
+	// increment of its counter then costs less than its latency an iteration.
+	maxCopies = 8
 	// clientLen is the length of Valgrind's client-request sequence.
 	clientLen = 19
 )
@@ -20,9 +23,9 @@ type ginsn struct {
 	pc    emu.Addr
 	bytes []byte // its encoding
 	kind  insnKind
-	// follow says that the block goes on behind this jump: at its target for JMP, at the
-	// next instruction for Jcc.
-	follow bool
+	// follow says that the block goes on behind this jump: at its target for JMP and, if
+	// again is set, for Jcc; else at the next instruction.
+	follow, again bool
 }
 
 // next returns the address behind the instruction.
@@ -77,7 +80,7 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	if len(code) == 0 {
 		return false
 	}
-	g.pc, g.follow = a, false
+	g.pc, g.follow, g.again = a, false, false
 	if kind, is := clientRequest(code); is {
 		g.Inst = x86.Inst{Len: clientLen}
 		g.kind = kind
@@ -107,7 +110,7 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 // cannot be fetched.
 func (e *Engine) decodeBlock(pc emu.Addr) {
 	e.block = e.block[:0]
-	exits := 0
+	exits, loop := 0, 0
 	for a := pc; len(e.block) < maxInsns; {
 		e.block = e.block[:len(e.block)+1]
 		g := &e.block[len(e.block)-1]
@@ -120,6 +123,15 @@ func (e *Engine) decodeBlock(pc emu.Addr) {
 		case g.kind.ends():
 			return
 		case g.Flow == x86.FlowNext:
+		case g.Flow == x86.FlowJcc && g.target() == pc && !e.budgeted:
+			if loop == 0 {
+				loop = len(e.block)
+			}
+			if len(e.block)+loop > maxInsns || len(e.block) == maxCopies*loop {
+				return
+			}
+			g.follow, g.again = true, true
+			a = pc
 		case g.Flow == x86.FlowJcc:
 			if exits == maxExits || g.Target <= 0 || len(e.block) == maxInsns {
 				return

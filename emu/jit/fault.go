@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // blockAt returns the block whose code contains arena offset pos.
@@ -54,6 +53,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	if ours {
 		if e.mem.Guarded(f.Addr) {
 			e.mem.Unguard(f.Addr, f.Addr+1)
+			e.alone = true
 		}
 		return pc, nil
 	}
@@ -98,9 +98,9 @@ func (e *Engine) restore(t *tb, pos int) {
 
 // lookupFault handles a jump-table lookup of an address that has no entry.
 func (e *Engine) lookupFault() (emu.Addr, *emu.Stop) {
-	rip := emu.Addr(e.get(stRegs + 8*int(x86.RCX)))
-	e.set(stRegs+8*int(x86.RCX), e.get(slotRCX))
-	e.set(stRegs+8*int(x86.RDX), e.get(slotRDX))
+	rip := emu.Addr(e.get(stRegs + 8*int(regTarget)))
+	e.set(stRegs+8*int(regTarget), e.get(slotTarget))
+	e.set(stRegs+8*int(regTable), e.get(slotTable))
 	if e.interrupt {
 		return rip, nil
 	}

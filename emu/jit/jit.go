@@ -115,6 +115,11 @@ type Engine struct {
 	t        *tb
 	cold     []coldExit
 	stubsDue []stub
+	// wantIndirect asks for an entry for lookups in front of the next block.
+	wantIndirect bool
+	// alone asks for a block of one instruction that runs once, its page unguarded: the
+	// instruction writes to a page that holds code, its own perhaps.
+	alone bool
 }
 
 // New returns an engine for the code in m.
@@ -244,6 +249,11 @@ func (e *Engine) store64(c *emu.CPU, rip emu.Addr) {
 
 // lookup returns the block at rip, translating it if need be.
 func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
+	if e.alone {
+		t, fault := e.translate(rip)
+		e.alone = false
+		return t, fault
+	}
 	if t := e.tbs[rip]; t != nil {
 		return t, nil
 	}
@@ -322,20 +332,34 @@ func (e *Engine) follow(l link, target emu.Addr) (emu.Addr, *emu.Stop) {
 
 // admit makes later lookups of rip find its block.
 func (e *Engine) admit(rip emu.Addr) *emu.Stop {
-	t, fault := e.lookup(rip)
-	if fault != nil {
-		return &emu.Stop{Reason: emu.StopFault, Fault: *fault}
-	}
-	if t.indirect == 0 {
-		t.indirect = e.pos
-		e.emitter.load(1, slotRCX)
-		e.emitter.load(2, slotRDX)
+	t := e.tbs[rip]
+	if t == nil {
+		// The entry for lookups leads straight into the new block.
+		e.wantIndirect = true
+		var fault *emu.Fault
+		if t, fault = e.translate(rip); fault != nil {
+			e.wantIndirect = false
+			return &emu.Stop{Reason: emu.StopFault, Fault: *fault}
+		}
+	} else if t.indirect == 0 {
+		t.indirect = e.emitIndirectEntry()
 		e.jmp(t.entry)
+	}
+	if !t.listed {
+		t.listed = true
 		if err := e.table.set(rip, e.hostAddr(t.indirect)); err != nil {
 			return &emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecPF, Addr: rip, Exec: true}}
 		}
 	}
 	return nil
+}
+
+// emitIndirectEntry restores what a lookup saved, and returns where.
+func (e *Engine) emitIndirectEntry() int {
+	at := e.pos
+	e.load(regTarget, slotTarget)
+	e.load(regTable, slotTable)
+	return at
 }
 
 // maxUnwind is how many frames unwind looks at.

@@ -133,13 +133,12 @@ func (e *Engine) recount(t *tb, insn int) {
 func (e *Engine) Invalidate(lo, hi emu.Addr) {
 	any := false
 	for p := lo.PageDown(); p < hi; p += emu.PageSize {
-		for _, t := range e.pages[p] {
-			if !t.dead {
-				e.drop(t)
-				any = true
-			}
-		}
+		blocks := e.pages[p]
 		delete(e.pages, p)
+		for _, t := range blocks {
+			e.drop(t)
+			any = true
+		}
 	}
 	if any {
 		clear(e.peeks)
@@ -159,7 +158,7 @@ func (e *Engine) drop(t *tb) {
 	if e.tbs[t.pc] == t {
 		delete(e.tbs, t.pc)
 	}
-	if t.indirect != 0 {
+	if t.listed {
 		e.table.clear(t.pc)
 	}
 	for _, p := range t.pages {

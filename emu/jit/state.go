@@ -41,11 +41,11 @@ const (
 
 // Spill slots by use. An expansion that needs registers saves them here.
 const (
-	slotRCX  = stSlots + 0x00 // jump sequences: guest RCX
-	slotRDX  = stSlots + 0x08 // jump sequences: guest RDX
-	slotA    = stSlots + 0x10 // scratch of one instruction
-	slotB    = stSlots + 0x18
-	slotC    = stSlots + 0x20
-	slotTmp  = stSlots + 0x28 // values, not registers
-	slotTmp2 = stSlots + 0x30
+	slotTarget = stSlots + 0x00 // lookups: the guest's regTarget
+	slotTable  = stSlots + 0x08 // lookups: the guest's regTable
+	slotA      = stSlots + 0x10 // scratch of one instruction
+	slotB      = stSlots + 0x18
+	slotC      = stSlots + 0x20
+	slotTmp    = stSlots + 0x28 // values, not registers
+	slotTmp2   = stSlots + 0x30
 )

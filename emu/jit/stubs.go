@@ -15,6 +15,16 @@ type stubs struct {
 	end          int
 }
 
+// A jump-table lookup has the guest address in regTarget and the table in regTable: registers
+// in which compilers seldom keep what a loop waits for.
+const (
+	regTarget = x86.R11
+	regTable  = x86.R10
+)
+
+// jmpTable is jmp [r10+r11*8].
+var jmpTable = []byte{0x43, 0xff, 0x24, 0xda}
+
 const xFeatures = 7 // x87, SSE, AVX: what XSAVE and XRSTOR move
 
 // emitStubs generates the stubs at the emitter's position.
@@ -67,9 +77,9 @@ func emitStubs(e *emitter) stubs {
 	e.byte(0xc3) // ret
 
 	s.miss = e.pos
-	e.store(stRIP, x86.RCX)
-	e.load(x86.RCX, slotRCX)
-	e.load(x86.RDX, slotRDX)
+	e.store(stRIP, regTarget)
+	e.load(regTarget, slotTarget)
+	e.load(regTable, slotTable)
 	e.storeImm32(stExit, exitMiss)
 	e.jmp(s.exit)
 
@@ -81,12 +91,12 @@ func emitStubs(e *emitter) stubs {
 	e.lea(x86.RSP, x86.RSP, -8)
 	e.store(stShadow, x86.RSP)
 	e.load(x86.RSP, stGuestSP)
-	e.store(slotRCX, x86.RCX)
-	e.store(slotRDX, x86.RDX)
-	e.load(x86.RCX, stRetTarget)
-	e.load(x86.RDX, stJumpTable)
+	e.store(slotTarget, regTarget)
+	e.store(slotTable, regTable)
+	e.load(regTarget, stRetTarget)
+	e.load(regTable, stJumpTable)
 	s.bottomLookup = e.pos
-	e.byte(0xff, 0x24, 0xca) // jmp [rdx+rcx*8]
+	e.byte(jmpTable...)
 	s.end = e.pos
 	return s
 }

@@ -19,6 +19,8 @@ type tb struct {
 	end   int // of its end
 	// indirect is the entry for lookups in the jump table, 0 if there is none yet.
 	indirect int
+	// listed says that the jump table has the block.
+	listed bool
 	// counted is the index of the instruction before which the entry counter is
 	// incremented: a fault in an earlier one finds it not incremented yet.
 	counted int

@@ -30,13 +30,21 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.deps = e.deps[:0]
 	e.src.n = 0
 	e.decodeBlock(pc)
+	if e.alone && len(e.block) > 1 {
+		e.block = e.block[:1]
+		e.block[0].follow = false
+	}
 	if len(e.block) == 0 {
 		return nil, &emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true}
 	}
 	if e.full() {
 		e.flush()
 	}
-	t := &tb{pc: pc, entry: e.pos, counter: e.newCounter(int64(len(e.block))), insns: make([]insnAt, len(e.block))}
+	indirect := 0
+	if e.wantIndirect {
+		indirect, e.wantIndirect = e.emitIndirectEntry(), false
+	}
+	t := &tb{pc: pc, entry: e.pos, indirect: indirect, counter: e.newCounter(int64(len(e.block))), insns: make([]insnAt, len(e.block))}
 	e.t, e.cold, e.stubsDue = t, e.cold[:0], e.stubsDue[:0]
 	e.placeCounter()
 	for i := range e.block {
@@ -80,10 +88,14 @@ func (e *Engine) depend(a emu.Addr) {
 	e.deps = append(e.deps, p)
 }
 
-// register makes a finished block known and guards its pages.
+// register makes a finished block known and guards its pages; a block that is to run
+// once is not.
 func (e *Engine) register(t *tb) {
-	e.tbs[t.pc] = t
 	e.all = append(e.all, t)
+	if e.alone {
+		return
+	}
+	e.tbs[t.pc] = t
 	for _, p := range t.pages {
 		e.pages[p] = append(e.pages[p], t)
 		e.mem.Guard(p, p+emu.PageSize)

@@ -246,7 +246,9 @@ func (d *decoder) describe(inst *Inst) {
 	if f.attr&attrMust66 != 0 {
 		d.has66 = false
 	}
-	inst.vlen = 16 << d.l
+	if inst.vlen = 16 << d.l; f.attr&attrLIG != 0 {
+		inst.vlen = 16
+	}
 	inst.OpSize = d.opSize()
 	inst.GPRRead, inst.GPRWrite = f.gprR, f.gprW
 	if inst.OpSize < 4 {
@@ -262,8 +264,6 @@ func (d *decoder) opSize() uint8 {
 		case d.w != 0 && rule == opSizeV:
 			return 8
 		case d.has66 && d.w == 0:
-			return 2
-		case d.has66 && rule == opSizeZ:
 			return 2
 		}
 		return 4

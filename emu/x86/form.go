@@ -37,6 +37,7 @@ const (
 	attrVVVV                      // VEX.vvvv is an operand
 	attrX87                       // touches x87 or MMX state
 	attrEnter                     // ENTER: references depend on the level
+	attrLIG                       // the vector length is ignored: 16
 	attrNoRIP                     // RIP-relative addressing is undefined
 	attrSIB                       // needs a SIB byte (AMX)
 	attrWriteX0                   // writes XMM0

@@ -153,12 +153,15 @@ func (f *form) prefixes(s string) error {
 
 // vex parses VEX.L.pp.MAP[.W], the same with EVEX, and XOP.L.MAP[.W].
 func (f *form) vex(parts []string) error {
-	lengths := map[string]uint16{"L0": 1, "L1": 2, "L2": 4, "L12": 6, "Lx": 7, "LIG": 15}
+	lengths := map[string]uint16{"L0": 1, "L1": 2, "L2": 4, "L12": 6, "Lx": 7, "LIG": 0}
 	l, ok := lengths[parts[1]]
 	if !ok {
 		return fmt.Errorf("unknown length %q", parts[1])
 	}
-	f.sel[byL] = l
+	if f.sel[byL] = l; parts[1] == "LIG" {
+		f.sel[byL] = lengths["Lx"]
+		f.attrs = append(f.attrs, "LIG")
+	}
 	kind, rest := parts[0], parts[2:]
 	if kind == "XOP" {
 		f.sel[byPrefix] = 1

@@ -1,0 +1,366 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+const (
+	codeAt    emu.Addr = 0x400000
+	dataAt    emu.Addr = 0x500000
+	stackAt   emu.Addr = 0x10000000 // its end
+	stackSize          = 16 << 20
+)
+
+type testEnv struct{}
+
+func (testEnv) CPUID(leaf, subleaf uint32) (a, b, c, d uint32) { return 0, 0, 0, 0 }
+func (testEnv) TSC() uint64                                    { return 42 }
+func (testEnv) Random() uint64                                 { return 4 }
+
+// A machine is an engine with code at codeAt, a page of data and a stack.
+type machine struct {
+	*Engine
+	t   *testing.T
+	mem *mem.Space
+	cpu *emu.CPU
+}
+
+// newMachine makes one that runs code, given in hexadecimal with comments after #.
+func newMachine(t *testing.T, code string) *machine {
+	t.Helper()
+	space, err := mem.New()
+	require.NoError(t, err)
+	t.Cleanup(func() { space.Close() })
+	model, err := emu.ModelByName("v3")
+	require.NoError(t, err)
+	e, err := New(space, Config{Model: model, Env: testEnv{}})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	space.OnInvalidate(e.Invalidate)
+	m := &machine{Engine: e, t: t, mem: space, cpu: emu.NewCPU()}
+	require.NoError(t, space.Map(mem.VMA{Lo: codeAt, Hi: codeAt + 0x2000, Prot: mem.Read | mem.Exec}, nil))
+	require.NoError(t, space.Map(mem.VMA{Lo: dataAt, Hi: dataAt + 0x1000, Prot: mem.Read | mem.Write}, nil))
+	require.NoError(t, space.Map(mem.VMA{Lo: stackAt - stackSize, Hi: stackAt, Prot: mem.Read | mem.Write}, nil))
+	m.poke(codeAt, code)
+	m.cpu.RIP = codeAt
+	m.cpu.Regs[emu.RSP] = uint64(stackAt)
+	return m
+}
+
+func (m *machine) poke(a emu.Addr, code string) {
+	m.t.Helper()
+	b := assemble(m.t, code)
+	require.Equal(m.t, len(b), m.mem.Poke(a, b))
+}
+
+// assemble turns hexadecimal with comments into bytes.
+func assemble(t *testing.T, code string) []byte {
+	t.Helper()
+	var hexes strings.Builder
+	for line := range strings.Lines(code) {
+		line, _, _ = strings.Cut(line, "#")
+		hexes.WriteString(strings.Join(strings.Fields(line), ""))
+	}
+	b, err := hex.DecodeString(hexes.String())
+	require.NoError(t, err)
+	return b
+}
+
+// run runs to the next stop and requires its reason.
+func (m *machine) run(want emu.StopReason) emu.Stop {
+	m.t.Helper()
+	stop := m.Run(m.cpu, emu.NoBudget)
+	require.Equal(m.t, want, stop.Reason, "stop %+v at %v", stop, m.cpu.RIP)
+	return stop
+}
+
+// counts returns how often each instruction was executed.
+func (m *machine) counts() map[emu.Addr]uint64 {
+	n := map[emu.Addr]uint64{}
+	m.Collect(0, ^emu.Addr(0), func(a emu.Addr, k uint64) { n[a] += k })
+	return n
+}
+
+func TestFaultsArePreciseAndCounted(t *testing.T) {
+	m := newMachine(t, `
+		48 ff c0       # inc rax
+		48 01 c3       # add rbx, rax
+		48 89 07       # mov [rdi], rax    faults
+		48 ff c1       # inc rcx
+		eb f2          # jmp codeAt
+	`)
+	m.cpu.Regs[emu.RDI] = 0x123450
+	const rounds = 100_000
+	for i := range uint64(rounds) {
+		stop := m.run(emu.StopFault)
+		require.Equal(t, emu.Fault{Vector: emu.VecPF, Addr: 0x123450, Write: true}, stop.Fault)
+		require.Equal(t, codeAt+6, m.cpu.RIP)
+		require.Equal(t, i+1, m.cpu.Regs[emu.RAX])
+		require.Equal(t, i, m.cpu.Regs[emu.RCX])
+		m.cpu.RIP += 3
+	}
+	require.Equal(t, uint64(rounds*3+(rounds-1)*2), m.Executed())
+	require.Equal(t, map[emu.Addr]uint64{
+		codeAt: rounds, codeAt + 3: rounds, codeAt + 6: rounds, codeAt + 9: rounds - 1, codeAt + 12: rounds - 1,
+	}, m.counts())
+	require.Equal(t, uint64(rounds*5-2), m.Executed(), "collecting changes no sum")
+}
+
+func TestFaultInsideRepeatedString(t *testing.T) {
+	m := newMachine(t, `
+		f3 a4          # rep movsb
+		0f 05          # syscall
+	`)
+	end := uint64(dataAt + 0x1000)
+	m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RDI], m.cpu.Regs[emu.RCX] = uint64(dataAt), end-10, 100
+	stop := m.run(emu.StopFault)
+	require.Equal(t, emu.Addr(end), stop.Fault.Addr)
+	require.Equal(t, end, m.cpu.Regs[emu.RDI], "RDI is a guest address again")
+	require.Equal(t, uint64(90), m.cpu.Regs[emu.RCX])
+	require.Equal(t, uint64(11), m.Executed(), "ten bytes and the one that faulted")
+}
+
+func TestWildTargets(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		target uint64
+		want   emu.Fault
+	}{
+		{"null", 0, emu.Fault{Vector: emu.VecPF, Exec: true}},
+		{"not executable", uint64(dataAt), emu.Fault{Vector: emu.VecPF, Addr: dataAt, Exec: true}},
+		{"not mapped", 0x12345000, emu.Fault{Vector: emu.VecPF, Addr: 0x12345000, Exec: true}},
+		{"not canonical", 0x4141414141414141, emu.Fault{Vector: emu.VecGP}},
+	} {
+		for name, code := range map[string]string{"jmp": "ff e3", "call": "ff d3", "ret": "53 c3"} {
+			t.Run(tt.name+" "+name, func(t *testing.T) {
+				m := newMachine(t, code)
+				m.cpu.Regs[emu.RBX] = tt.target
+				m.cpu.Regs[emu.R10], m.cpu.Regs[emu.R11] = 10, 11
+				stop := m.run(emu.StopFault)
+				require.Equal(t, tt.want, stop.Fault)
+				require.Equal(t, emu.Addr(tt.target), m.cpu.RIP)
+				require.Equal(t, []uint64{10, 11}, m.cpu.Regs[emu.R10:emu.R12])
+			})
+		}
+	}
+}
+
+func TestSelfModifyingCode(t *testing.T) {
+	m := newMachine(t, `
+		b9 05 00 00 00          # mov ecx, 5
+		# loop:
+		ff 05 01 00 00 00       # inc dword [rip+1]     the immediate of the next instruction
+		b8 00 00 00 00          # mov eax, 0
+		01 c3                   # add ebx, eax
+		ff c9                   # dec ecx
+		75 ef                   # jne loop
+		0f 05                   # syscall
+	`)
+	require.NoError(t, m.mem.Protect(codeAt, codeAt+0x1000, mem.Read|mem.Write|mem.Exec))
+	m.run(emu.StopSyscall)
+	require.Equal(t, uint64(1+2+3+4+5), m.cpu.Regs[emu.RBX])
+	require.Equal(t, uint64(1+5*5+1), m.Executed())
+}
+
+func TestCodeRewrittenFromOutside(t *testing.T) {
+	m := newMachine(t, "b8 01 00 00 00 0f 05")
+	m.run(emu.StopSyscall)
+	require.EqualValues(t, 1, m.cpu.Regs[emu.RAX])
+	m.poke(codeAt+1, "02")
+	m.cpu.RIP = codeAt
+	m.run(emu.StopSyscall)
+	require.EqualValues(t, 2, m.cpu.Regs[emu.RAX])
+	require.EqualValues(t, 2, m.counts()[codeAt])
+}
+
+// deep calls itself RDI times, then returns all the way.
+const deep = `
+	48 ff cf       # dec rdi
+	78 05          # js out
+	e8 f6 ff ff ff # call codeAt
+	48 ff c0       # out: inc rax
+	c3             # ret
+`
+
+func TestShadowStackOverflow(t *testing.T) {
+	m := newMachine(t, deep)
+	const depth = 3 * shadowSize / 8
+	m.cpu.Regs[emu.RDI] = depth
+	m.cpu.Regs[emu.RSP] -= 8
+	end := codeAt + 0x100
+	m.poke(end, "0f 05")
+	require.True(t, m.mem.WriteUint64(stackAt-8, uint64(end)))
+	m.run(emu.StopSyscall)
+	require.Equal(t, uint64(depth+1), m.cpu.Regs[emu.RAX])
+	require.Equal(t, uint64(stackAt), m.cpu.Regs[emu.RSP])
+	require.Equal(t, uint64(depth*5+4+1), m.Executed())
+}
+
+func TestReturnsThatSkipFrames(t *testing.T) {
+	m := newMachine(t, `
+		e8 05 00 00 00 # call f
+		48 ff c0       # inc rax
+		0f 05          # syscall
+		e8 00 00 00 00 # f: call g
+		48 83 c4 08    # g: add rsp, 8     the frame of f's call is gone
+		c3             # ret
+	`)
+	for i := range 1000 {
+		m.cpu.RIP, m.cpu.Regs[emu.RSP] = codeAt, uint64(stackAt)
+		m.cpu.Regs[emu.RAX] = uint64(i)
+		m.run(emu.StopSyscall)
+		require.Equal(t, uint64(i+1), m.cpu.Regs[emu.RAX])
+		require.Equal(t, uint64(stackAt), m.cpu.Regs[emu.RSP])
+	}
+	require.Equal(t, uint64(1000*6), m.Executed())
+}
+
+func TestInterruptEndsLoops(t *testing.T) {
+	for name, code := range map[string]string{
+		"jmp to itself":  "eb fe",
+		"loop":           "48 ff c0 85 c9 74 f9",
+		"two blocks":     "48 ff c0 74 03 48 ff c3 eb f6",
+		"indirect jump":  "ff e3",
+		"call and ret":   "e8 02 00 00 00 eb f9 c3",
+		"LOOP":           "48 c7 c1 ff ff ff 7f e2 fe eb f5",
+		"indirect calls": "ff d6 ff e3",
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, code)
+			m.poke(codeAt+0x80, "c3")
+			m.cpu.Regs[emu.RBX], m.cpu.Regs[emu.RSI] = uint64(codeAt), uint64(codeAt+0x80)
+			for range 20 {
+				go func() {
+					time.Sleep(2 * time.Millisecond)
+					m.Interrupt()
+				}()
+				m.run(emu.StopInterrupt)
+			}
+			require.NotZero(t, m.Executed())
+		})
+	}
+}
+
+func TestBudget(t *testing.T) {
+	const loop = "48 ff c0 48 ff c9 75 f8 0f 05" // inc rax; dec rcx; jne; syscall
+	m := newMachine(t, loop)
+	m.cpu.Regs[emu.RCX] = 1000
+	stops := 0
+	for {
+		stop := m.Run(m.cpu, 30)
+		if stop.Reason == emu.StopSyscall {
+			break
+		}
+		require.Equal(t, emu.StopBudget, stop.Reason)
+		require.Equal(t, codeAt, m.cpu.RIP)
+		stops++
+	}
+	require.Equal(t, uint64(1000), m.cpu.Regs[emu.RAX])
+	require.Equal(t, uint64(3001), m.Executed())
+	require.Equal(t, 999/11, stops, "a budget of 30 is used up by the eleventh jump of three instructions")
+}
+
+// TestUnderRuntimeStress runs guest code while the runtime does its worst: preemption signals,
+// profiling signals, collections, stack growth, with guest stack pointers of all kinds.
+func TestUnderRuntimeStress(t *testing.T) {
+	m := newMachine(t, `
+		48 89 e5                # mov rbp, rsp
+		48 89 d4                # mov rsp, rdx      any value
+		48 69 c0 05 d0 5d 5c    # imul rax, rax, 0x5c5dd005
+		48 ff c0                # inc rax
+		48 ff c9                # dec rcx
+		75 f1                   # jne 6
+		48 89 ec                # mov rsp, rbp
+		0f 05                   # syscall
+	`)
+	const loops = 200_000
+	want := uint64(7)
+	for range loops {
+		want = want*0x5c5dd005 + 1
+	}
+	prof, err := os.CreateTemp(t.TempDir(), "")
+	require.NoError(t, err)
+	require.NoError(t, pprof.StartCPUProfile(prof))
+	defer pprof.StopCPUProfile()
+	var stop atomic.Bool
+	done := make(chan bool)
+	go func() {
+		for !stop.Load() {
+			unix.Kill(unix.Getpid(), unix.SIGURG)
+			runtime.Gosched()
+		}
+		done <- true
+	}()
+	go func() {
+		for !stop.Load() {
+			runtime.GC()
+		}
+		done <- true
+	}()
+	stacks := []uint64{0, 1, 0xdeadbeef, 0x7fffffffe000, ^uint64(0), 1 << 63, uint64(stackAt)}
+	var spoiled runtime.MemStats
+	for i := range 400 {
+		m.cpu.RIP, m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RCX] = codeAt, 7, loops
+		m.cpu.Regs[emu.RSP], m.cpu.Regs[emu.RDX] = uint64(stackAt), stacks[i%len(stacks)]
+		m.run(emu.StopSyscall)
+		require.Equal(t, want, m.cpu.Regs[emu.RAX])
+		grow(64)
+	}
+	runtime.ReadMemStats(&spoiled)
+	stop.Store(true)
+	<-done
+	<-done
+	require.Equal(t, uint64(400*(2+3*loops+loops+2)), m.Executed())
+	require.NotZero(t, spoiled.NumGC)
+}
+
+// grow makes the goroutine's stack grow.
+func grow(n int) byte {
+	var pad [4096]byte
+	if n > 0 {
+		pad[n] = grow(n - 1)
+	}
+	return pad[n]
+}
+
+func TestFlushKeepsCounts(t *testing.T) {
+	m := newMachine(t, deep)
+	end := codeAt + 0x100
+	m.poke(end, "0f 05")
+	require.True(t, m.mem.WriteUint64(stackAt-8, uint64(end)))
+	for range 10 {
+		m.cpu.RIP, m.cpu.Regs[emu.RSP], m.cpu.Regs[emu.RDI] = codeAt, uint64(stackAt-8), 100
+		m.run(emu.StopSyscall)
+		m.mu.Lock()
+		m.flush()
+		m.mu.Unlock()
+	}
+	require.Equal(t, uint64(10*(100*5+4+1)), m.Executed())
+	require.EqualValues(t, 1010, m.counts()[codeAt])
+}
+
+func TestDualMapping(t *testing.T) {
+	a, err := newDualArena()
+	require.NoError(t, err)
+	defer a.close()
+	require.True(t, a.dual)
+	*a.word(stShadow) = 0x1122334455667788
+	through := bytesAt(a.base, arenaSize)
+	require.Equal(t, uint64(0x1122334455667788), binary.LittleEndian.Uint64(through[stShadow:]))
+}

@@ -1,0 +1,121 @@
+package soft
+
+// atan.go: FPATAN. SDM Vol. 2, FPATAN; its table has the special operands.
+
+// pi has 126 bits after the point.
+var pi = u128{0xc90fdaa22168c234, 0xc4c6628b80dc1cd1}
+
+// Fpatan executes FPATAN on y in ST(1) and x in ST(0): the angle of the point (x, y).
+func Fpatan(y, x F80, cw uint16) Result {
+	cx, cy := x.class(), y.class()
+	if cx >= nan || cy >= nan {
+		return quieten(x, y)
+	}
+	var w wide
+	switch {
+	case cy == zero && !x.neg(), cx == infinite && !x.neg() && cy != infinite:
+		return Result{Value: zero80(y.neg()), Status: denormalFlag(x, y)}
+	case cy == infinite && cx == infinite:
+		w = makeWide(false, 0, pi.shr(1)) // pi/4
+		if x.neg() {
+			w = makeWide(false, 1, pi.sub(pi.shr(2)))
+		}
+	case cy == infinite, cx == zero && cy != zero:
+		w = makeWide(false, 0, pi)
+	case cy == zero, cx == infinite:
+		w = makeWide(false, 1, pi)
+	default:
+		w = arctan2(y.wide(), x.wide())
+	}
+	w.neg = y.neg()
+	var r Result
+	r.Value, r.Status = w.round(cw)
+	r.Status |= denormalFlag(x, y)
+	return r
+}
+
+// arctan2 returns the angle of the point (x, |y|), neither of them zero.
+func arctan2(y, x wide) wide {
+	obtuse := x.neg
+	x.neg, y.neg = false, false
+	steep := y.exp > x.exp || y.exp == x.exp && x.m.less(y.m)
+	if steep {
+		x, y = y, x
+	}
+	w := arctan(y, x)
+	if !steep && !obtuse {
+		return w
+	}
+	// The angle is a multiple of pi/2, plus or minus w.
+	base := pi.shr(1)
+	if !steep {
+		base = pi
+	}
+	if part := w.fixed(126); steep && obtuse {
+		base = base.add(part)
+	} else {
+		base = base.sub(part)
+	}
+	return makeWide(false, 1, base)
+}
+
+// arctans has atan(k/32). The reference has 67 bits of them.
+var arctans = makeArctans()
+
+func makeArctans() (t [33]wide) {
+	var sum wide
+	for k := range uint64(32) {
+		// atan((k+1)/32) - atan(k/32) = atan(1/32 / (1 + (k+1)/32 * k/32))
+		num, den := u128{lo: 32}, u128{lo: 32*32 + (k+1)*k}
+		sum = sum.add(arctanSmall(makeWide(false, 0, num).div(makeWide(false, 0, den))))
+		t[k+1] = sum.nearest()
+	}
+	return t
+}
+
+// arctan returns atan(y/x) for 0 < y <= x.
+func arctan(y, x wide) wide {
+	diff := x.exp - y.exp
+	if diff > 5 {
+		return arctanSmall(y.div(x))
+	}
+	// Take k/32 next to y/x: atan(y/x) = atan(k/32) + atan((32y-kx) / (32x+ky)).
+	// The operands have 64 bits, so both terms are exact.
+	xm, ym := u128{lo: x.m.hi}.shl(uint(diff)), u128{lo: y.m.hi}
+	k := nearestFraction(ym, xm)
+	if k < 2 {
+		return arctanSmall(y.div(x))
+	}
+	a, b := ym.shl(5), xm.timesSmall(k)
+	neg := a.less(b)
+	if neg {
+		a, b = b, a
+	}
+	num := makeWide(neg, 0, a.sub(b))
+	if num.m.isZero() {
+		return arctans[k]
+	}
+	den := makeWide(false, 0, xm.shl(5).add(ym.timesSmall(k)))
+	return arctans[k].add(arctanSmall(num.div(den)))
+}
+
+// nearestFraction returns the integer nearest to 32y/x, for y <= x.
+func nearestFraction(y, x u128) uint64 {
+	twice := y.shl(6)
+	k := uint64(0)
+	for !twice.less(x.timesSmall(2*k + 1)) {
+		k++
+	}
+	return k
+}
+
+// arctanSmall returns atan(t) for |t| < 1/16.
+func arctanSmall(t wide) wide {
+	z := t.mul(t).fixed(127)
+	const last = 15 // 2^-(8*16) / 33 < 2^-128
+	sum := inverse[2*last+1]
+	for k := last - 1; k >= 0; k-- {
+		sum = inverse[2*k+1].sub(z.mul(sum))
+	}
+	return makeWide(t.neg, t.exp+1, t.m.mul128(sum))
+}

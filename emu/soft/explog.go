@@ -1,0 +1,249 @@
+package soft
+
+// explog.go: F2XM1, FYL2X, FYL2XP1. SDM Vol. 2, the entry of each mnemonic;
+// the tables there have the special operands.
+
+var (
+	// ln2 is the natural logarithm of 2.
+	ln2 = wide{exp: -1, m: u128{0xb17217f7d1cf79ab, 0xc9e3b39803f2f6af}}.nearest()
+	exactLn2 = wide{exp: -1, m: u128{0xb17217f7d1cf79ab, 0xc9e3b39803f2f6af}}
+	// log2e is 1 / ln2.
+	log2e = wide{m: u128{0xb8aa3b295c17f0bb, 0xbe87fed0691d3e89}}
+	// twoLog2e is 2 / ln2.
+	twoLog2e = wide{exp: 1, m: log2e.m}.nearest()
+	// sqrt2 has 127 bits after the point.
+	sqrt2 = u128{0xb504f333f9de6484, 0x597d89b3754abe9f}
+)
+
+// F2xm1 executes F2XM1 on ST(0): 2^x - 1. The SDM leaves the result undefined
+// for |x| > 1; the reference returns x.
+func F2xm1(x F80, cw uint16) Result {
+	switch x.class() {
+	case nan, unsupported:
+		return quieten(x)
+	case zero:
+		return Result{Value: x}
+	case infinite:
+		if x.neg() {
+			return Result{Value: one80.withSign(true)}
+		}
+		return Result{Value: x}
+	}
+	w := x.wide()
+	if w.exp >= 0 {
+		if w.exp == 0 && w.neg && w.m == one {
+			return Result{Value: F80{integer, negative | expBias - 1}, Status: PE}
+		}
+		return Result{Value: x, Status: PE}
+	}
+	var r Result
+	product := w.mul(ln2)
+	switch {
+	case w.exp >= -2:
+		product = expm1(w.mul(exactLn2)).add(expErrors[breakpoint16(w)])
+	case w.exp >= smallest:
+		product = expm1(product.internal())
+	}
+	r.Value, r.Status = product.round(cw)
+	r.Status |= denormalFlag(x)
+	return r
+}
+
+// From 1/4 on the reference adds a correction to the result for a breakpoint,
+// the middle of a sixteenth of the interval between powers of two. What it has
+// of the breakpoints has 67 bits. expErrors tells how much too large they are.
+var expErrors = makeExpErrors()
+
+// breakpoint16 returns the index of the breakpoint for 1/4 <= |x| < 1.
+func breakpoint16(x wide) int {
+	i := (x.exp+2)*16 + int(x.m.hi>>59&15)
+	if x.neg {
+		i += 32
+	}
+	return i
+}
+
+func makeExpErrors() (t [64]wide) {
+	for i := range t {
+		x := wide{neg: i >= 32, exp: i/16%2 - 2, m: u128{hi: uint64(2*(i%16)+33) << 58}}
+		v := expm1(x.mul(exactLn2))
+		t[i] = v.nearest().add(v.negated())
+	}
+	return t
+}
+
+// expm1 returns e^x - 1 for |x| < ln2.
+func expm1(x wide) wide {
+	// The sum of x^k / (k+1)! over k = 0, 1, ... is positive.
+	z := x.fixed(127)
+	const last = 30 // ln2^31 / 32! < 2^-128
+	sum := inverseFactorial[last+1]
+	for k := last - 1; k >= 0; k-- {
+		if term := z.mul(sum); x.neg {
+			sum = inverseFactorial[k+1].sub(term)
+		} else {
+			sum = inverseFactorial[k+1].add(term)
+		}
+	}
+	return makeWide(x.neg, x.exp+1, x.m.mul128(sum))
+}
+
+// Fyl2x executes FYL2X on y in ST(1) and x in ST(0): y * log2(x).
+func Fyl2x(y, x F80, cw uint16) Result {
+	cx, cy := x.class(), y.class()
+	switch {
+	case cx >= nan || cy >= nan:
+		return quieten(x, y)
+	case cx != zero && x.neg():
+		return invalid()
+	case cx == zero && cy == zero:
+		return invalid()
+	case cx == zero:
+		r := Result{Value: infinity80(!y.neg())}
+		if cy != infinite {
+			r.Status = ZE
+		}
+		return r
+	case x == one80 && cy == infinite, cx == infinite && cy == zero:
+		return invalid()
+	case x == one80:
+		return Result{Value: zero80(y.neg()), Status: denormalFlag(y)}
+	}
+	below := x.SE < expBias // x < 1
+	switch {
+	case cx == infinite || cy == infinite:
+		return Result{Value: infinity80(y.neg() != below), Status: denormalFlag(x, y)}
+	case cy == zero:
+		return Result{Value: zero80(y.neg() != below), Status: denormalFlag(x)}
+	}
+	var r Result
+	w := x.wide()
+	r.Value, r.Status = log2(w.exp, w.m).internal().mul(y.wide()).round(cw)
+	r.Status |= denormalFlag(x, y)
+	return r
+}
+
+// Fyl2xp1 executes FYL2XP1 on y in ST(1) and x in ST(0): y * log2(x+1).
+func Fyl2xp1(y, x F80, cw uint16) Result {
+	cx, cy := x.class(), y.class()
+	switch {
+	case cx >= nan || cy >= nan:
+		return quieten(x, y)
+	case cx == infinite && (x.neg() || cy == zero), cx == zero && cy == infinite:
+		return invalid()
+	case cx == infinite, cy == infinite:
+		return Result{Value: infinity80(x.neg() != y.neg()), Status: denormalFlag(x, y)}
+	case cx == zero, cy == zero:
+		return Result{Value: zero80(x.neg() != y.neg()), Status: denormalFlag(x, y)}
+	}
+	var r Result
+	r.Value, r.Status = log2p1(x.wide()).internal().mul(y.wide()).round(cw)
+	r.Status |= denormalFlag(x, y)
+	return r
+}
+
+// log2p1 returns log2(1+x).
+func log2p1(x wide) wide {
+	switch {
+	case x.exp < smallest:
+		return x.mul(log2e.nearest())
+	case x.exp >= -3:
+		return log2p1Large(x)
+	}
+	return log2NearOne(x, wide{exp: 1, m: one}.add(x))
+}
+
+// log2NearOne returns log2(1+num) for den = 2+num and num between -1/8 and
+// 1/8, with the errors the reference makes: it computes the first term of
+// log2(1+num) = 2/ln2 * (num/den + (num/den)^3 / 3 + ...) to 67 bits.
+func log2NearOne(num, den wide) wide {
+	first := num.mul(twoLog2e).internal().div(den.internal()).internal()
+	s := num.div(den)
+	z := s.mul(s).fixed(127)
+	return first.add(first.mul(makeWide(false, 0, z.mul(atanhSeries(z, 1)))))
+}
+
+// log2p1Large returns log2(1+x) for |x| >= 1/8 and x > -1.
+func log2p1Large(x wide) wide {
+	switch {
+	case x.exp > 126:
+		return log2(x.exp, x.m)
+	case x.neg:
+		w := makeWide(false, 0, one.sub(x.m.shr(uint(-x.exp))))
+		return log2(w.exp, w.m)
+	}
+	// 126-n bits after the point are enough for the sum not to overflow.
+	n := max(x.exp, 0)
+	sum := x.m.shr(uint(n - x.exp + 1)).add(one.shr(uint(n + 1)))
+	w := makeWide(false, n+1, sum)
+	return log2(w.exp, w.m)
+}
+
+// log2 returns the logarithm of m * 2^exp, which is not 1. 127 bits of m follow
+// the point.
+func log2(exp int, m u128) wide {
+	switch {
+	case exp == 0 && m.hi < 0x9<<60: // below 9/8
+		num := m.sub(one)
+		return log2NearOne(makeWide(false, 0, num), makeWide(false, 1, one.add(num.shr(1))))
+	case exp == -1 && m.hi >= 0xe<<60: // from 7/8
+		num := u128{}.sub(m)
+		return log2NearOne(makeWide(true, -1, num), makeWide(false, 1, one.sub(num.shr(2))))
+	}
+	// log2(m) = 2/ln2 * atanh((m-1) / (m+1))
+	num := makeWide(false, 0, m.sub(one))
+	den := makeWide(false, 1, m.shr(1).add(one.shr(1)))
+	if sqrt2.less(m) {
+		// Take m/2 instead: (m/2-1) / (m/2+1) = -(2-m) / (m+2). Modulo 2^128,
+		// 2 is zero.
+		exp++
+		num = makeWide(true, 0, u128{}.sub(m))
+		den = makeWide(false, 2, m.shr(2).add(one.shr(1)))
+	}
+	var frac wide
+	if !num.m.isZero() {
+		frac = atanhLog(num.div(den))
+	}
+	if exp == 0 {
+		return frac
+	}
+	return addInteger(exp, frac)
+}
+
+// addInteger returns n + frac for |frac| <= 1/2 and an integer n of less than
+// 16 bits that is not zero.
+func addInteger(n int, frac wide) wide {
+	const point = 111
+	neg := n < 0
+	if neg {
+		n = -n
+		frac.neg = !frac.neg
+	}
+	sum := u128{lo: uint64(n)}.shl(point)
+	if part := frac.fixed(point); frac.neg {
+		sum = sum.sub(part)
+	} else {
+		sum = sum.add(part)
+	}
+	return makeWide(neg, 127-point, sum)
+}
+
+// atanhLog returns 2/ln2 * atanh(s) for |s| <= 0.1716 = (sqrt2-1) / (sqrt2+1).
+func atanhLog(s wide) wide {
+	z := s.mul(s).fixed(127)
+	r := makeWide(s.neg, s.exp+1, s.m.mul128(atanhSeries(z, 0)))
+	r = r.mul(log2e)
+	r.exp++
+	return r
+}
+
+// atanhSeries returns the sum of z^(k-first) / (2k+1) over k = first, first+1,
+// ... for z <= 0.1716^2.
+func atanhSeries(z u128, first int) u128 {
+	const last = 24 // 0.1716^50 < 2^-127
+	sum := inverse[2*last+1]
+	for k := last - 1; k >= first; k-- {
+		sum = inverse[2*k+1].add(z.mul(sum))
+	}
+	return sum
+}

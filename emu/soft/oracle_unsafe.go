@@ -1,0 +1,11 @@
+//go:build oracles && amd64
+
+package soft
+
+import "unsafe"
+
+// aligned returns 512 bytes at an address that is a multiple of 16.
+func (img *fxImage) aligned() *[512]byte {
+	off := -uintptr(unsafe.Pointer(img)) & 15
+	return (*[512]byte)(img.space[off:])
+}

@@ -1,0 +1,205 @@
+package soft
+
+
+// trig.go: FSIN, FCOS, FSINCOS, FPTAN. SDM Vol. 2, the entry of each mnemonic;
+// the reduction: Vol. 1, "Approximation of Pi".
+
+// Fsin executes FSIN on ST(0).
+func Fsin(x F80, cw uint16) Result {
+	r, done := trigSpecial(x)
+	switch {
+	case done:
+		return r
+	case x.class() == zero:
+		return Result{Value: x}
+	}
+	angle, quadrant := reduce(x.wide())
+	r.Value, r.Status = sine(angle, quadrant).round(cw)
+	r.Status |= denormalFlag(x)
+	return r
+}
+
+// Fcos executes FCOS on ST(0).
+func Fcos(x F80, cw uint16) Result {
+	r, done := trigSpecial(x)
+	switch {
+	case done:
+		return r
+	case x.class() == zero:
+		return Result{Value: one80}
+	}
+	angle, quadrant := reduce(x.wide())
+	r.Value, r.Status = sine(angle, quadrant+1).round(cw)
+	r.Status |= denormalFlag(x)
+	return r
+}
+
+// Fsincos executes FSINCOS on ST(0): Value is the sine, Pushed the cosine. C1
+// tells how the cosine was rounded.
+func Fsincos(x F80, cw uint16) Result {
+	r, done := trigSpecial(x)
+	switch {
+	case done:
+		r.Pushed = r.Value
+		return r
+	case x.class() == zero:
+		return Result{Value: x, Pushed: one80}
+	}
+	angle, quadrant := reduce(x.wide())
+	var status uint16
+	r.Value, status = sine(angle, quadrant).round(cw)
+	r.Pushed, r.Status = sine(angle, quadrant+1).round(cw)
+	r.Status |= status&^C1 | denormalFlag(x)
+	return r
+}
+
+// Fptan executes FPTAN on ST(0): Value is the tangent, Pushed is 1.
+func Fptan(x F80, cw uint16) Result {
+	r, done := trigSpecial(x)
+	switch {
+	case done:
+		r.Pushed = r.Value
+		return r
+	case x.class() == zero:
+		return Result{Value: x, Pushed: one80}
+	}
+	angle, quadrant := reduce(x.wide())
+	r.Value, r.Status = tangent(angle, quadrant).round(cw)
+	r.Pushed = one80
+	r.Status |= denormalFlag(x)
+	return r
+}
+
+// trigSpecial handles what is common to the four: NaNs, infinities and
+// operands out of range.
+func trigSpecial(x F80) (Result, bool) {
+	switch x.class() {
+	case nan, unsupported:
+		return quieten(x), true
+	case infinite:
+		return invalid(), true
+	}
+	if x.SE&^negative >= expBias+63 {
+		return Result{Value: x, Status: C2}, true
+	}
+	return Result{}, false
+}
+
+// halfPi is pi/2 as the processor has it: 66 bits of pi, with 65 bits after the
+// point.
+var halfPi = u128{0x3, 0x243f6a8885a308d3}
+
+// reduce returns x - n*pi/2 for the integer n that makes it smallest, exactly,
+// and n modulo 4.
+func reduce(x wide) (angle wide, quadrant int) {
+	// Below pi/4 there is nothing to do.
+	if x.exp < -1 || x.exp == -1 && x.m.hi < 0xc90fdaa22168c235 {
+		return x, 0
+	}
+	// With 65 bits after the point, x is an integer of up to 128 bits. Long
+	// division, a bit at a time, starts with the part below 2^65.
+	rem := u128{lo: x.m.hi}
+	n := 0
+	for shift := x.exp + 2; ; shift-- {
+		n = n << 1 & 3
+		if !rem.less(halfPi) {
+			rem = rem.sub(halfPi)
+			n |= 1
+		}
+		if shift == 0 {
+			break
+		}
+		rem = rem.shl(1)
+	}
+	neg := false
+	if twice := rem.shl(1); halfPi.less(twice) {
+		rem = halfPi.sub(rem)
+		neg = true
+		n++
+	}
+	if x.neg {
+		neg = !neg
+		n = -n
+	}
+	return makeWide(neg, 127-65, rem), n & 3
+}
+
+// sine returns sin(angle + quadrant*pi/2) for |angle| <= pi/4.
+func sine(angle wide, quadrant int) wide {
+	r := exactSine(angle, quadrant&1)
+	if angle.exp >= -2 {
+		i := breakpoint(angle)
+		e := sineErrors[quadrant&1][i]
+		e.neg = e.neg != r.neg
+		r = r.add(e)
+	}
+	r.neg = r.neg != (quadrant&2 != 0)
+	return r
+}
+
+// exactSine returns sin(angle) or, for an odd quadrant, cos(angle).
+func exactSine(angle wide, quadrant int) wide {
+	sum := one
+	if angle.exp >= smallest {
+		// Both functions are power series in the square.
+		square := angle.mul(angle).fixed(127)
+		sum = alternating(square, 1-quadrant)
+	}
+	if quadrant != 0 {
+		return makeWide(false, 0, sum)
+	}
+	return makeWide(angle.neg, angle.exp+1, angle.m.mul128(sum))
+}
+
+// From 1/4 on the reference adds a correction to the sine or cosine of a
+// breakpoint, the middle of a quarter of the interval between powers of two.
+// What it has of the breakpoints has 67 bits. sineErrors tells how much too
+// large they are, for sine and cosine.
+var sineErrors = makeSineErrors()
+
+// breakpoint returns the index of the breakpoint of an angle in [1/4, 1).
+func breakpoint(angle wide) int { return (angle.exp+2)*4 + int(angle.m.hi>>61&3) }
+
+func makeSineErrors() (t [2][7]wide) {
+	for i := range 7 {
+		// 4/4, ..., 7/4 and half a quarter more
+		middle := wide{exp: i/4 - 2, m: u128{hi: uint64(2*(i%4)+9) << 60}}
+		for q := range 2 {
+			v := exactSine(middle, q)
+			t[q][i] = v.nearest().add(v.negated())
+		}
+	}
+	return t
+}
+
+// smallest is the exponent of the angles from which on the reference does not
+// take a sine for its angle and a cosine for 1, which shows in the rounding.
+const smallest = -68
+
+// alternating returns the sum of (-z)^k / (2k+odd)! over k = 0, 1, ..., which
+// is less than 1.
+func alternating(z u128, odd int) u128 {
+	const last = 16 // (pi/4)^34 / 34! < 2^-128
+	sum := inverseFactorial[2*last+odd]
+	for k := last - 1; k >= 0; k-- {
+		sum = inverseFactorial[2*k+odd].sub(z.mul(sum))
+	}
+	if sum == one {
+		sum = one.sub(u128{lo: 1})
+	}
+	return sum
+}
+
+// tangent returns tan(angle + quadrant*pi/2) for |angle| <= pi/4.
+func tangent(angle wide, quadrant int) wide {
+	if quadrant&1 == 0 && angle.exp < smallTangent {
+		// The reference takes the tangent for just below the angle, though it
+		// is above.
+		return sine(angle, 0)
+	}
+	return sine(angle, quadrant).internal().div(sine(angle, quadrant+1).internal())
+}
+
+// smallTangent is the exponent of the smallest angles whose tangent the
+// reference computes.
+const smallTangent = -33

@@ -1,0 +1,191 @@
+//go:build oracles
+
+package x86
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A job is one instruction with the state to run it in.
+type job struct {
+	Code  [16]byte
+	Regs  [16]uint64
+	Flags uint64
+}
+
+// A result is how a job ended: the signal, RIP as an offset from the code, the
+// state.
+type result struct {
+	Sig, IP uint64
+	Regs    [16]uint64
+	Flags   uint64
+}
+
+const resultSize = 19 * 8
+
+func (j *job) bytes() []byte {
+	b := append(make([]byte, 0, 19*8), j.Code[:]...)
+	for _, v := range j.Regs {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return binary.LittleEndian.AppendUint64(b, j.Flags)
+}
+
+func (r *result) parse(b []byte) {
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	r.Sig, r.IP, r.Flags = word(0), word(1), word(18)
+	for i := range r.Regs {
+		r.Regs[i] = word(2 + i)
+	}
+}
+
+// runNative executes jobs on the host CPU, in order.
+func runNative(t testing.TB, jobs []job) []result {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "native")
+	out, err := exec.Command("gcc", "-O1", "-static", "-fno-stack-protector", "-fcf-protection=none", "-o", exe,
+		"testdata/native.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(exe)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	go func() {
+		w := bufio.NewWriterSize(in, 1<<16)
+		for i := range jobs {
+			if _, err := w.Write(jobs[i].bytes()); err != nil {
+				break
+			}
+		}
+		w.Flush()
+		in.Close()
+	}()
+	r := bufio.NewReaderSize(stdout, 1<<16)
+	results := make([]result, len(jobs))
+	for i := range results {
+		var buf [resultSize]byte
+		if _, err := io.ReadFull(r, buf[:]); err != nil {
+			t.Fatalf("the host's child died at job %d, % x: %v", i, jobs[i].Code, cmd.Wait())
+		}
+		results[i].parse(buf[:])
+	}
+	_, err = io.ReadAll(r)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
+	return results
+}
+
+// newJob gives code a state: RBX, RSP, RBP, RSI and RDI point into memory.
+func newJob(code []byte, seed uint64) job {
+	var j job
+	for i := range j.Code {
+		j.Code[i] = 0xcc
+	}
+	copy(j.Code[:], code)
+	for i := range j.Regs {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		j.Regs[i] = seed ^ seed>>29
+	}
+	const middle = 0x20000000 + 1<<19
+	for i, r := range []Reg{RBX, RSP, RBP, RSI, RDI} {
+		j.Regs[r] = middle + uint64(i)*256
+	}
+	j.Regs[RCX] &= 3
+	j.Flags = seed>>7&uint64(StatusFlags) | 0x202
+	return j
+}
+
+const (
+	sigILL  = uint64(syscall.SIGILL)
+	sigTRAP = uint64(syscall.SIGTRAP)
+)
+
+// refusedHere are Ops not executed natively: they end or change the process,
+// or this test's own machinery, or wait.
+var refusedHere = map[Op]bool{
+	SYSCALL: true, SYSENTER: true, INT: true, INT1: true, INT3: true, POPF: true, WRFSBASE: true, WRGSBASE: true, WRPKRU: true,
+	XRSTOR: true, XRSTOR64: true, FXRSTOR: true, FXRSTOR64: true, LDMXCSR: true, VLDMXCSR: true, FLDENV: true, FRSTOR: true,
+	FLDCW: true, LFS: true, LGS: true, LSS: true, UMWAIT: true, TPAUSE: true, MWAITX: true, RETF: true, IRET: true, CALLF: true, JMPF: true,
+	XBEGIN: true, XEND: true, XABORT: true, XSUSLDTRK: true, XRESLDTRK: true, UIRET: true, SENDUIPI: true, LDTILECFG: true, ENCLU: true,
+	LLDT: true, LTR: true,
+}
+
+// runnable reports whether inst may run natively and comes back by itself.
+func runnable(inst *Inst) bool {
+	if refusedHere[inst.Op] || inst.Flow != FlowNext || inst.Feature == FeatPRIVILEGED || inst.Mem.Seg == SegFS {
+		return false
+	}
+	return inst.NArgs == 0 || inst.Args[0].Kind != ArgSeg
+}
+
+// hostFeatures are features every host these tests run on has; encodings of
+// others are not executed.
+var hostFeatures = map[Feature]bool{
+	FeatBASE: true, FeatCMOV: true, FeatX87: true, FeatMMX: true, FeatSSE: true, FeatSSE2: true, FeatSSE3: true, FeatSSSE3: true,
+	FeatSSE41: true, FeatSSE42: true, FeatPOPCNT: true, FeatLAHF: true, FeatCX16: true, FeatAVX: true, FeatAVX2: true, FeatBMI1: true,
+	FeatBMI2: true, FeatFMA: true, FeatF16C: true, FeatLZCNT: true, FeatMOVBE: true, FeatXSAVE: true, FeatFXSR: true, FeatADX: true,
+	FeatAES: true, FeatPCLMUL: true, FeatRDRAND: true, FeatRDSEED: true, FeatRDTSCP: true,
+}
+
+// TestNativeUndefined has the host CPU confirm, over all enumerated encodings,
+// which are undefined, and how long the others are.
+func TestNativeUndefined(t *testing.T) {
+	var jobs []job
+	seen := map[[16]byte]bool{}
+	add := func(code ...byte) {
+		j := newJob(code, uint64(len(jobs)))
+		var inst Inst
+		switch err := Decode(j.Code[:], &inst); {
+		case err == nil && runnable(&inst):
+			j = newJob(j.Code[:inst.Len], uint64(len(jobs)))
+		case err != ErrUndefined:
+			return
+		}
+		if !seen[j.Code] {
+			seen[j.Code] = true
+			jobs = append(jobs, j)
+		}
+	}
+	enumerateLegacy(add, nil)
+	enumerateLegacy(add, []byte{0x0f})
+	enumerateLegacy(add, []byte{0x0f, 0x38})
+	enumerateLegacy(add, []byte{0x0f, 0x3a})
+	enumerateModRM(add)
+	enumeratePrefixes(add)
+	enumerateVEX(add)
+	enumerateEVEX(add)
+	bad := map[string]int{}
+	for i, r := range runNative(t, jobs) {
+		var inst Inst
+		err := Decode(jobs[i].Code[:], &inst)
+		kind := ""
+		switch {
+		case err != nil && r.Sig != sigILL:
+			kind = "the host executes what we call undefined"
+		case err == nil && r.Sig == sigILL && hostFeatures[inst.Feature]:
+			kind = "the host calls undefined: " + inst.Op.String()
+		case err == nil && r.Sig == sigTRAP && r.IP != uint64(inst.Len)+1:
+			kind = "length of " + inst.Op.String()
+		}
+		if kind != "" {
+			if bad[kind]++; bad[kind] < 5 {
+				t.Errorf("%s: % x", kind, jobs[i].Code[:])
+			}
+		}
+	}
+	t.Logf("%d encodings executed", len(jobs))
+	for kind, n := range bad {
+		t.Errorf("%d × %s", n, kind)
+	}
+}
+
