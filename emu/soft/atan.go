@@ -47,16 +47,13 @@ func arctan2(y, x wide) wide {
 		return w
 	}
 	// The angle is a multiple of pi/2, plus or minus w.
-	base := pi.shr(1)
+	w = w.internal()
+	w.neg = steep != obtuse
+	base := wide{m: pi}
 	if !steep {
-		base = pi
+		base.exp = 1
 	}
-	if part := w.fixed(126); steep && obtuse {
-		base = base.add(part)
-	} else {
-		base = base.sub(part)
-	}
-	return makeWide(false, 1, base)
+	return base.nearest().add(w)
 }
 
 // arctans has atan(k/32). The reference has 67 bits of them.
@@ -77,14 +74,14 @@ func makeArctans() (t [33]wide) {
 func arctan(y, x wide) wide {
 	diff := x.exp - y.exp
 	if diff > 5 {
-		return arctanSmall(y.div(x))
+		return arctanQuotient(y, x)
 	}
 	// Take k/32 next to y/x: atan(y/x) = atan(k/32) + atan((32y-kx) / (32x+ky)).
 	// The operands have 64 bits, so both terms are exact.
 	xm, ym := u128{lo: x.m.hi}.shl(uint(diff)), u128{lo: y.m.hi}
 	k := nearestFraction(ym, xm)
 	if k < 2 {
-		return arctanSmall(y.div(x))
+		return arctanQuotient(y, x)
 	}
 	a, b := ym.shl(5), xm.timesSmall(k)
 	neg := a.less(b)
@@ -97,6 +94,16 @@ func arctan(y, x wide) wide {
 	}
 	den := makeWide(false, 0, xm.shl(5).add(ym.timesSmall(k)))
 	return arctans[k].add(arctanSmall(num.div(den)))
+}
+
+// arctanQuotient returns atan(y/x) for a small quotient. The reference has 67
+// bits of the quotient, and below 2^-40 takes it for the result.
+func arctanQuotient(y, x wide) wide {
+	q := y.div(x).internal()
+	if q.exp < -40 {
+		return q
+	}
+	return arctanSmall(q)
 }
 
 // nearestFraction returns the integer nearest to 32y/x, for y <= x.

@@ -42,7 +42,9 @@ func F2xm1(x F80, cw uint16) Result {
 	case w.exp >= -2:
 		product = expm1(w.mul(exactLn2)).add(expErrors[breakpoint16(w)])
 	case w.exp >= smallest:
-		product = expm1(product.internal())
+		// The first term has 67 bits, the sum of the others 64.
+		first := product.internal()
+		product = first.add(expm1(first).add(first.negated()).nearest64())
 	}
 	r.Value, r.Status = product.round(cw)
 	r.Status |= denormalFlag(x)

@@ -29,21 +29,34 @@ func (a wide) div(b wide) wide {
 	return makeWide(a.neg != b.neg, a.exp-b.exp, a.m.quotient(b.m))
 }
 
-// internal returns a truncated to the precision of the reference's internal
-// registers, 67 bits.
+// internalBits is the precision of the reference's internal registers.
+const internalBits = 67
+
+// internal returns a truncated to the precision of internal registers.
 func (a wide) internal() wide {
-	a.m.lo &^= 1<<61 - 1
+	a.m.lo &^= 1<<(128-internalBits) - 1
 	return a
 }
 
 // nearest returns a rounded to the precision of internal registers.
-func (a wide) nearest() wide {
-	m := a.m.add(u128{lo: 1 << 60})
+func (a wide) nearest() wide { return a.plusUlp(128 - internalBits - 1).internal() }
+
+// nearest64 returns a rounded to 64 bits.
+func (a wide) nearest64() wide {
+	a = a.plusUlp(63)
+	a.m.lo = 0
+	return a
+}
+
+// plusUlp adds bit n of the significand; on a carry the result is rounded down
+// to the power of two.
+func (a wide) plusUlp(n uint) wide {
+	m := a.m.add(u128{lo: 1 << n})
 	if m.less(a.m) {
 		return wide{a.neg, a.exp + 1, one}
 	}
 	a.m = m
-	return a.internal()
+	return a
 }
 
 // add returns a + b, truncated.

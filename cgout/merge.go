@@ -1,0 +1,149 @@
+package cgout
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"slices"
+)
+
+// ErrEvents says that profiles count different events.
+var ErrEvents = errors.New("events in data files don't match")
+
+// A Merger adds up profiles as cg_merge does: whatever their numbers, in the
+// order in which names and lines first appear.
+type Merger struct {
+	desc    []string
+	cmd     string
+	events  []string
+	started bool
+	files   table[*table[*lineTable]]
+	summary []Count
+}
+
+// A table is a map that remembers the order in which keys came.
+type table[V any] struct {
+	index map[string]int
+	keys  []string
+	vals  []V
+}
+
+// at returns the value of key, made by mk if there is none.
+func (t *table[V]) at(key string, mk func() V) V {
+	i, ok := t.index[key]
+	if !ok {
+		if t.index == nil {
+			t.index = map[string]int{}
+		}
+		i = len(t.keys)
+		t.index[key] = i
+		t.keys, t.vals = append(t.keys, key), append(t.vals, mk())
+	}
+	return t.vals[i]
+}
+
+// A lineTable holds counts by line number, which is kept as text since it has no
+// bound.
+type lineTable = table[[]Count]
+
+// Add reads a profile, whose errors call it name, and adds it.
+func (m *Merger) Add(name string, r io.Reader) error {
+	s, err := newScannerFrom(name, r)
+	if err != nil {
+		return err
+	}
+	first := !m.started
+	m.started = true
+	file, fn := "", ""
+	var lines *lineTable
+	summaries := 0
+	for s.Scan() {
+		rec := s.Record()
+		switch rec.Kind {
+		case Desc:
+			if first {
+				m.desc = append(m.desc, rec.Text)
+			}
+		case Cmd:
+			if first {
+				m.cmd = rec.Text
+			}
+		case Events:
+			if first {
+				m.events = rec.Names
+				m.summary = make([]Count, len(m.events))
+			} else if !slices.Equal(m.events, rec.Names) {
+				return ErrEvents
+			}
+		case File:
+			file, fn, lines = rec.Text, "???", nil
+		case Func:
+			fn, lines = rec.Text, nil
+		case Counts:
+			if lines == nil {
+				lines = m.files.at(file, mk[table[*lineTable]]).at(fn, mk[lineTable])
+			}
+			addCounts(lines.at(rec.Line.String(), m.zeros), rec.Counts)
+		case Summary:
+			addCounts(m.summary, rec.Counts)
+			summaries++
+		}
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if summaries == 0 {
+		return s.Errorf("missing `summary:` line, aborting")
+	}
+	return nil
+}
+
+func mk[T any]() *T { return new(T) }
+
+func (m *Merger) zeros() []Count { return make([]Count, len(m.events)) }
+
+func addCounts(sum, counts []Count) {
+	for i, c := range counts {
+		sum[i] = sum[i].Add(c)
+	}
+}
+
+// Write writes the sum of what was added.
+func (m *Merger) Write(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	writeHeader(b, m.desc, m.cmd, m.events)
+	for i, file := range m.files.keys {
+		b.WriteString("fl=" + file + "\n")
+		fns := m.files.vals[i]
+		for j, fn := range fns.keys {
+			b.WriteString("fn=" + fn + "\n")
+			lines := fns.vals[j]
+			for k, line := range lines.keys {
+				b.WriteString(line)
+				writeCounts(b, lines.vals[k])
+			}
+		}
+	}
+	b.WriteString("summary:")
+	writeCounts(b, m.summary)
+	return b.Flush()
+}
+
+func writeHeader(b *bufio.Writer, desc []string, cmd string, events []string) {
+	for _, d := range desc {
+		b.WriteString("desc: " + d + "\n")
+	}
+	b.WriteString("cmd: " + cmd + "\nevents:")
+	for _, e := range events {
+		b.WriteString(" " + e)
+	}
+	b.WriteByte('\n')
+}
+
+func writeCounts(b *bufio.Writer, counts []Count) {
+	for _, c := range counts {
+		b.WriteByte(' ')
+		b.Write(c.Append(b.AvailableBuffer()))
+	}
+	b.WriteByte('\n')
+}

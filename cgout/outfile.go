@@ -1,0 +1,80 @@
+package cgout
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Namer expands the value of --cachegrind-out-file, as Valgrind does
+// (m_options.c, VG_(expand_file_name)).
+type Namer struct {
+	Getenv func(name string) (string, bool) // for %q{NAME}
+
+	pid, seq int // of the last %n
+}
+
+// Expand replaces %p by pid, %q{NAME} by a variable of the environment, %n by a
+// number that counts the uses of %n for one pid, and %% by a percent sign.
+// Errors are in Valgrind's words, without the name of the option.
+func (n *Namer) Expand(format string, pid int) (string, error) {
+	switch {
+	case format == "":
+		return "", errors.New("No filename given") //nolint:staticcheck // Valgrind's words
+	case format[0] == '~':
+		return "", errors.New("Filename begins with '~'\n" +
+			"You probably expected the shell to expand the '~', but it\n" +
+			"didn't.  The rules for '~'-expansion vary from shell to shell.\n" +
+			"You might have more luck using $HOME instead.")
+	}
+	var b strings.Builder
+	for {
+		text, rest, found := strings.Cut(format, "%")
+		b.WriteString(text)
+		if !found {
+			return b.String(), nil
+		}
+		verb := byte(0)
+		if rest != "" {
+			verb, format = rest[0], rest[1:]
+		}
+		switch verb {
+		case '%':
+			b.WriteByte('%')
+		case 'p':
+			b.WriteString(strconv.Itoa(pid))
+		case 'n':
+			if n.pid != pid {
+				n.pid, n.seq = pid, 0
+			}
+			n.seq++
+			b.WriteString(strconv.Itoa(n.seq))
+		case 'q':
+			value, rest, err := n.variable(format)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(value)
+			format = rest
+		default:
+			return "", errors.New("Expected 'p' or 'q' or '%' after '%'")
+		}
+	}
+}
+
+// variable expands the {NAME} that format begins with.
+func (n *Namer) variable(format string) (value, rest string, err error) {
+	if !strings.HasPrefix(format, "{") {
+		return "", "", errors.New("Expected '{' after '%q'")
+	}
+	name, rest, found := strings.Cut(format[1:], "}")
+	if !found {
+		return "", "", errors.New("Missing '}' in %q specifier")
+	}
+	value, ok := n.Getenv(name)
+	if !ok {
+		return "", "", fmt.Errorf("Environment variable '%s' is not set", name)
+	}
+	return value, rest, nil
+}

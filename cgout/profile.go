@@ -1,0 +1,152 @@
+package cgout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// A Profile is the counts of one run.
+type Profile struct {
+	Desc   []string // texts of the desc lines, without "desc: "
+	Cmd    string   // the command, joined by blanks
+	Events []string // names of the events; Add takes a count for each
+
+	files   map[string]*file
+	centres int
+	counts  []uint64 // of cost centre i: counts[i*len(Events):(i+1)*len(Events)]
+
+	// The names of the last Add: counts arrive in runs of one function.
+	lastFile, lastFn string
+	last             *function
+}
+
+type file struct{ fns map[string]*function }
+
+// A function maps line numbers to cost centres.
+type function struct{ lines map[int]int }
+
+// New returns an empty profile for the events named.
+func New(events ...string) *Profile {
+	return &Profile{Events: events, files: map[string]*file{}}
+}
+
+// Centre returns the number of the cost centre (file, fn, line), which it makes
+// if there is none. Numbers begin at 0 and stay valid.
+func (p *Profile) Centre(file, fn string, line int) int {
+	if p.last == nil || fn != p.lastFn || file != p.lastFile {
+		p.lastFile, p.lastFn, p.last = file, fn, p.function(file, fn)
+	}
+	i, ok := p.last.lines[line]
+	if !ok {
+		i = p.centres
+		p.centres++
+		p.last.lines[line] = i
+		p.counts = slices.Grow(p.counts, len(p.Events))[:p.centres*len(p.Events)]
+	}
+	return i
+}
+
+// function returns the entry of (file, fn), which it makes if there is none.
+func (p *Profile) function(name, fn string) *function {
+	if p.files == nil {
+		p.files = map[string]*file{}
+	}
+	f := p.files[name]
+	if f == nil {
+		f = &file{fns: map[string]*function{}}
+		p.files[name] = f
+	}
+	g := f.fns[fn]
+	if g == nil {
+		g = &function{lines: map[int]int{}}
+		f.fns[fn] = g
+	}
+	return g
+}
+
+// Counts returns the counts of cost centre i, one per event, for reading and
+// for adding to. They are valid until the next cost centre is made.
+func (p *Profile) Counts(i int) []uint64 {
+	n := len(p.Events)
+	return p.counts[i*n : (i+1)*n : (i+1)*n]
+}
+
+// Add adds counts, one per event, to a cost centre. Missing counts are 0. It
+// panics if there are more counts than events.
+func (p *Profile) Add(file, fn string, line int, counts ...uint64) {
+	if len(counts) > len(p.Events) {
+		panic(fmt.Sprintf("BUG: cgout: %d counts for %d events", len(counts), len(p.Events)))
+	}
+	sum := p.Counts(p.Centre(file, fn, line))
+	for e, c := range counts {
+		sum[e] += c
+	}
+}
+
+// Merge adds the counts of q to p. Descriptions and command stay p's.
+func (p *Profile) Merge(q *Profile) error {
+	if !slices.Equal(p.Events, q.Events) {
+		return fmt.Errorf("cgout: events %q do not match %q", q.Events, p.Events)
+	}
+	q.Each(func(file, fn string, line int, counts []uint64) {
+		p.Add(file, fn, line, counts...)
+	})
+	return nil
+}
+
+// Clone returns a copy of p that shares nothing that changes.
+func (p *Profile) Clone() *Profile {
+	q := New(slices.Clone(p.Events)...)
+	q.Desc, q.Cmd = slices.Clone(p.Desc), p.Cmd
+	p.Each(func(file, fn string, line int, counts []uint64) {
+		q.Add(file, fn, line, counts...)
+	})
+	return q
+}
+
+// Each calls f for every cost centre, sorted by file, function (bytewise) and
+// line. It does not allow f to keep or to change counts.
+func (p *Profile) Each(f func(file, fn string, line int, counts []uint64)) {
+	for _, fileName := range sortedKeys(p.files) {
+		fns := p.files[fileName].fns
+		for _, fnName := range sortedKeys(fns) {
+			lines := fns[fnName].lines
+			for _, line := range sortedKeys(lines) {
+				f(fileName, fnName, line, p.Counts(lines[line]))
+			}
+		}
+	}
+}
+
+// Len returns the number of cost centres.
+func (p *Profile) Len() int { return p.centres }
+
+// Totals returns the sums of all counts, one per event.
+func (p *Profile) Totals() []uint64 {
+	sum := make([]uint64, len(p.Events))
+	for i := range p.centres {
+		for e, c := range p.Counts(i) {
+			sum[e] += c
+		}
+	}
+	return sum
+}
+
+// Total returns the sum of the counts of the event named, 0 if there is none.
+func (p *Profile) Total(event string) uint64 {
+	e := slices.Index(p.Events, event)
+	if e < 0 {
+		return 0
+	}
+	return p.Totals()[e]
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,237 @@
+package cgout
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// A Kind says what a Record is.
+type Kind int
+
+// The kinds of records, in the order in which the first three must come.
+const (
+	Desc    Kind = iota // a description line: Text
+	Cmd                 // the command: Text
+	Events              // the names of the events: Names
+	File                // fl=: Text
+	Func                // fn=: Text
+	Counts              // counts of a line: Line, Counts
+	Summary             // the totals: Counts
+)
+
+// A Record is one line of a profile; which fields are set depends on Kind.
+type Record struct {
+	Kind   Kind
+	Text   string
+	Names  []string
+	Line   Count
+	Counts []Count // one per event; missing ones are 0. Reused by the next Scan
+}
+
+// A Scanner reads the records of a profile one by one.
+type Scanner struct {
+	// AnyLine accepts anything as the line number of a count line, as cg_diff
+	// does. Line is 0 then.
+	AnyLine bool
+
+	name   string
+	rest   []byte
+	lineno int
+	rec    Record
+	want   Kind // Desc, Cmd, Events, or File for everything after
+	events int
+	err    error
+}
+
+// NewScanner returns a Scanner of data. Errors call it name.
+func NewScanner(name string, data []byte) *Scanner {
+	return &Scanner{name: name, rest: data}
+}
+
+// newScannerFrom returns a Scanner of all that r holds.
+func newScannerFrom(name string, r io.Reader) (*Scanner, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return NewScanner(name, data), nil
+}
+
+// Scan reads the next record and reports whether there is one. It returns false
+// at the end of the profile and after an error, which Err returns.
+func (s *Scanner) Scan() bool {
+	for s.err == nil {
+		line, ended := s.readLine()
+		if len(line) == 0 && !ended && s.want == File {
+			return false
+		}
+		if s.want < File {
+			if s.header(line, ended) {
+				return true
+			}
+		} else if s.body(line, ended) {
+			return true
+		}
+	}
+	return false
+}
+
+// Record returns the record that Scan read. It is valid until the next Scan.
+func (s *Scanner) Record() *Record { return &s.rec }
+
+// Err returns what ended Scan, nil at the end of the profile.
+func (s *Scanner) Err() error { return s.err }
+
+// Errorf returns an error at the present line. At the end of the profile that is
+// the line after the last.
+func (s *Scanner) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %s", s.name, s.lineno, fmt.Sprintf(format, args...))
+}
+
+// readLine returns the next line without its end, and whether it had one. LF,
+// CR LF and CR end lines. After the last line it returns nothing, without end.
+func (s *Scanner) readLine() (line []byte, ended bool) {
+	s.lineno++
+	i := bytes.IndexAny(s.rest, "\r\n")
+	if i < 0 {
+		line, s.rest = s.rest, nil
+		return line, false
+	}
+	end := i + 1
+	if s.rest[i] == '\r' && end < len(s.rest) && s.rest[end] == '\n' {
+		end++
+	}
+	line, s.rest = s.rest[:i], s.rest[end:]
+	return line, true
+}
+
+// header takes a line before or at `events:`. It reports whether a record came
+// of it; if not, either an error did or another kind is to be tried next.
+func (s *Scanner) header(line []byte, ended bool) bool {
+	if s.want == Desc {
+		if text, ok := keyword(line, ended, "desc:"); ok {
+			s.rec = Record{Kind: Desc, Text: string(text), Counts: s.rec.Counts}
+			return true
+		}
+		s.want = Cmd
+	}
+	if s.want == Cmd {
+		text, ok := keyword(line, ended, "cmd:")
+		if !ok {
+			s.err = s.Errorf("missing a `command:` line")
+			return false
+		}
+		s.rec = Record{Kind: Cmd, Text: string(text), Counts: s.rec.Counts}
+		s.want = Events
+		return true
+	}
+	text, ok := keyword(line, ended, "events:")
+	if !ok {
+		s.err = s.Errorf("missing an `events:` line")
+		return false
+	}
+	s.rec = Record{Kind: Events, Counts: s.rec.Counts}
+	for {
+		var name []byte
+		if name, text = cutField(text); len(name) == 0 {
+			break
+		}
+		s.rec.Names = append(s.rec.Names, string(name))
+	}
+	s.events = len(s.rec.Names)
+	s.want = File
+	return true
+}
+
+// keyword returns what follows word and white space. The end of a line counts
+// as white space.
+func keyword(line []byte, ended bool, word string) ([]byte, bool) {
+	if !bytes.HasPrefix(line, []byte(word)) {
+		return nil, false
+	}
+	line = line[len(word):]
+	text := bytes.TrimLeftFunc(line, isSpace)
+	return text, len(text) < len(line) || len(text) == 0 && ended
+}
+
+// body takes a line after `events:`. It reports whether a record came of it;
+// if not, the line is empty, a comment, or an error.
+func (s *Scanner) body(line []byte, ended bool) bool {
+	if startsWithDigit(line) {
+		return s.counts(line)
+	}
+	if name, ok := bytes.CutPrefix(line, []byte("fn=")); ok {
+		s.rec.Kind, s.rec.Text = Func, cutEnd(name, ended)
+		return true
+	}
+	if name, ok := bytes.CutPrefix(line, []byte("fl=")); ok {
+		s.rec.Kind, s.rec.Text = File, cutEnd(name, ended)
+		return true
+	}
+	if text, ok := keyword(line, ended, "summary:"); ok {
+		s.rec.Kind = Summary
+		return s.fields(text)
+	}
+	if len(line) > 0 && line[0] != '#' {
+		s.err = s.Errorf("malformed line: %s", cutEnd(line, ended))
+	}
+	return false
+}
+
+// cutEnd returns text as cg_annotate sees it, which removes the last character
+// of a line without looking: it is not always a line end.
+func cutEnd(text []byte, ended bool) string {
+	if !ended {
+		_, size := utf8.DecodeLastRune(text)
+		text = text[:len(text)-size]
+	}
+	return string(text)
+}
+
+// counts takes a line of counts.
+func (s *Scanner) counts(line []byte) bool {
+	number, rest := cutField(line)
+	s.rec.Kind, s.rec.Line = Counts, Count{}
+	if !s.AnyLine {
+		var ok bool
+		if s.rec.Line, ok = parseField(number); !ok {
+			s.err = s.malformed()
+			return false
+		}
+	}
+	return s.fields(rest)
+}
+
+// fields reads the counts in text into rec.
+func (s *Scanner) fields(text []byte) bool {
+	counts := s.rec.Counts[:0]
+	for {
+		var field []byte
+		if field, text = cutField(text); len(field) == 0 {
+			break
+		}
+		c, ok := parseField(field)
+		if !ok || len(counts) == s.events {
+			s.err = s.malformed()
+			return false
+		}
+		counts = append(counts, c)
+	}
+	for len(counts) < s.events {
+		counts = append(counts, Count{})
+	}
+	s.rec.Counts = counts
+	return true
+}
+
+func (s *Scanner) malformed() error { return s.Errorf("malformed or too many event counts") }
+
+// parseField is ParseCount without a copy for small numbers.
+func parseField(field []byte) (Count, bool) {
+	if n, ok := parseSmall(field); ok {
+		return Count{n: n}, true
+	}
+	return ParseCount(string(field))
+}

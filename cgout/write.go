@@ -1,0 +1,149 @@
+package cgout
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// cacheEvents are the events of a run with --cache-sim=yes --branch-sim=no, for
+// which Cachegrind leaves a blank at the end of the line (cg_main.c).
+var cacheEvents = []string{"Ir", "I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw"}
+
+// Write writes p as Cachegrind 3.24 does: cost centres sorted by file, function
+// (bytewise) and line, those with no counts left out.
+func (p *Profile) Write(w io.Writer) error {
+	b := bufio.NewWriterSize(w, 64<<10) // keeps the first error for Flush
+	for _, desc := range p.Desc {
+		b.WriteString("desc: " + oneLine(desc) + "\n")
+	}
+	b.WriteString("cmd: " + oneLine(p.Cmd) + "\n")
+	b.WriteString("events: " + strings.Join(p.Events, " "))
+	if slices.Equal(p.Events, cacheEvents) {
+		b.WriteByte(' ')
+	}
+	b.WriteByte('\n')
+
+	var num []byte
+	lastFile, lastFn := "", ""
+	first := true
+	p.Each(func(file, fn string, line int, counts []uint64) {
+		if allZero(counts) {
+			return
+		}
+		newFile := first || file != lastFile
+		if newFile {
+			b.WriteString("fl=" + oneLine(file) + "\n")
+		}
+		if newFile || fn != lastFn {
+			b.WriteString("fn=" + oneLine(fn) + "\n")
+		}
+		first, lastFile, lastFn = false, file, fn
+		num = strconv.AppendInt(num[:0], int64(line), 10)
+		b.Write(appendCounts(num, counts))
+	})
+	b.WriteString("summary:")
+	b.Write(appendCounts(nil, p.Totals()))
+	return b.Flush()
+}
+
+func appendCounts(buf []byte, counts []uint64) []byte {
+	for _, c := range counts {
+		buf = strconv.AppendUint(append(buf, ' '), c, 10)
+	}
+	return append(buf, '\n')
+}
+
+func allZero(counts []uint64) bool {
+	return !slices.ContainsFunc(counts, func(c uint64) bool { return c != 0 })
+}
+
+// oneLine keeps a text from breaking the format, which has no escapes.
+func oneLine(text string) string {
+	if !strings.ContainsAny(text, "\r\n") {
+		return text
+	}
+	return strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
+}
+
+// WriteFile writes p to a file with mode 0600. At every moment path names either
+// what it did before or the whole profile: the profile goes to a new file beside
+// it, which then takes its name. If anything fails, path is left alone.
+//
+// A path that names something else than a regular file, such as /dev/stdout or a
+// pipe, is written to directly.
+func (p *Profile) WriteFile(path string) error {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		target = path
+	}
+	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
+		if info.IsDir() {
+			return fmt.Errorf("cannot write profile: %w",
+				&fs.PathError{Op: "open", Path: path, Err: errors.New("is a directory")})
+		}
+		err = p.writeInto(target)
+		return wrapWrite(path, err)
+	}
+	return wrapWrite(path, p.replace(target))
+}
+
+func wrapWrite(path string, err error) error {
+	if err != nil {
+		return fmt.Errorf("cannot write profile %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeInto writes p to what is no regular file.
+func (p *Profile) writeInto(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.Write(f), f.Close())
+}
+
+// replace writes p to a new file and gives it the name target.
+func (p *Profile) replace(target string) error {
+	dir, base := filepath.Split(target)
+	// CreateTemp uses mode 0600, which is Cachegrind's. A long name is cut so
+	// that what is added to it fits a directory entry.
+	f, err := os.CreateTemp(filepath.Clean(dir+"."), "."+base[:min(len(base), 200)]+".*.tmp")
+	if err != nil {
+		return err
+	}
+	temp := f.Name()
+	err = p.Write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err2 := f.Close(); err == nil {
+		err = err2
+	}
+	if err == nil {
+		err = os.Rename(temp, target)
+	}
+	if err != nil {
+		os.Remove(temp) // best effort: err says what went wrong
+		return err
+	}
+	syncDir(dir)
+	return nil
+}
+
+// syncDir makes the new name last. Not every system lets a directory be synced,
+// and the profile is whole in any case, so errors do not matter.
+func syncDir(dir string) {
+	if d, err := os.Open(filepath.Clean(dir + ".")); err == nil {
+		d.Sync()
+		d.Close()
+	}
+}

@@ -1,0 +1,42 @@
+// Command cgemu counts the instructions x86-64 Linux programs execute. See docs/manual.md.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+// Exit statuses of our own failures, as env(1) has them.
+const (
+	exitFailed   = 125
+	exitNotExec  = 126
+	exitNotFound = 127
+)
+
+func main() { os.Exit(dispatch(os.Args[1:])) }
+
+// dispatch runs the command named by the first argument; a program to run is the default.
+func dispatch(args []string) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "run":
+			return run(args[1:])
+		case "version", "--version":
+			fmt.Println("cgemu " + version)
+			return 0
+		case "help", "--help", "-h":
+			fmt.Print(usage)
+			return 0
+		}
+	}
+	return run(args)
+}
+
+// version is that of the next release.
+const version = "0.1.0"
+
+// fail reports a failure of ours.
+func fail(status int, err error) int {
+	fmt.Fprintf(os.Stderr, "cgemu: %v\n", err)
+	return status
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cgemu/cgemu/dwarfmap"
+)
+
+const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
+       cgemu annotate|diff|merge [options] FILE...
+       cgemu version
+
+Runs an x86-64 Linux program, counts what it executes, writes cachegrind.out.PID.
+Options of run:
+      --cachegrind-out-file=FILE  the profile; %p is the pid, %n a number, %q{VAR} a variable
+      --cpu=v1|v2|v3|valgrind     the guest's CPU (v3)
+      --cpus=N                    how many CPUs the guest sees (1)
+      --compat=valgrind           stack, auxiliary vector and CPU as under Valgrind, no environment
+  -e, --env=NAME[=VALUE]          put a variable into the guest's environment
+      --inherit-env               give the guest cgemu's environment
+      --sysroot=DIR               look the guest's absolute paths up in DIR first
+      --seed=N                    seed of all the guest takes for random (0)
+      --time=virtual|real         the guest's clocks (virtual)
+      --rep=each|once             count a REP instruction for each iteration, or once (each)
+      --max-insns=N               end the run after N instructions
+      --strace                    print system calls
+      --demangle=yes|no           readable C++ and Rust names (yes)
+      --show-below-main=yes|no    name what calls main (no)
+      --fullpath-after=TEXT       cut source paths up to TEXT (repeatable)
+      --extra-debuginfo-path=DIR  look for separate debug files there (repeatable)
+      --log-file=FILE             write messages there instead of stderr
+  -q, --quiet                     no summary
+  -v, --verbose                   more messages
+`
+
+// An options holds the command line of run.
+type options struct {
+	outFile, logFile   string
+	cpu, compat        string
+	cpus               int
+	env                []string
+	inheritEnv         bool
+	sysroot            string
+	seed, maxInsns     uint64
+	time, rep          string
+	strace             bool
+	demangle           yesNo
+	belowMain          yesNo
+	cacheSim, branches yesNo
+	fullpathAfter      []string
+	extraDebug         []string
+	quiet, verbose     bool
+}
+
+// A yesNo is a flag that takes Valgrind's yes and no.
+type yesNo bool
+
+func (y *yesNo) String() string {
+	if *y {
+		return "yes"
+	}
+	return "no"
+}
+
+func (y *yesNo) Type() string { return "yes|no" }
+
+func (y *yesNo) Set(s string) error {
+	switch s {
+	case "yes":
+		*y = true
+	case "no":
+		*y = false
+	default:
+		return errors.New("yes or no expected")
+	}
+	return nil
+}
+
+// parseOptions parses the options in front of the program; rest is the program and its arguments.
+func parseOptions(args []string) (o *options, rest []string, err error) {
+	o = &options{demangle: true}
+	f := pflag.NewFlagSet("cgemu", pflag.ContinueOnError)
+	f.SetInterspersed(false)
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
+	f.StringVar(&o.outFile, "cachegrind-out-file", "cachegrind.out.%p", "")
+	f.StringVar(&o.logFile, "log-file", "", "")
+	f.StringVar(&o.cpu, "cpu", "", "")
+	f.IntVar(&o.cpus, "cpus", 1, "")
+	f.StringVar(&o.compat, "compat", "", "")
+	f.StringArrayVarP(&o.env, "env", "e", nil, "")
+	f.BoolVar(&o.inheritEnv, "inherit-env", false, "")
+	f.StringVar(&o.sysroot, "sysroot", "", "")
+	f.Uint64Var(&o.seed, "seed", 0, "")
+	f.Uint64Var(&o.maxInsns, "max-insns", 0, "")
+	f.StringVar(&o.time, "time", "virtual", "")
+	f.StringVar(&o.rep, "rep", "each", "")
+	f.BoolVar(&o.strace, "strace", false, "")
+	for name, v := range map[string]*yesNo{
+		"demangle": &o.demangle, "show-below-main": &o.belowMain, "cache-sim": &o.cacheSim, "branch-sim": &o.branches,
+	} {
+		f.Var(v, name, "")
+		f.Lookup(name).NoOptDefVal = "yes"
+	}
+	f.StringArrayVar(&o.fullpathAfter, "fullpath-after", nil, "")
+	f.StringArrayVar(&o.extraDebug, "extra-debuginfo-path", nil, "")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "")
+	if err := f.Parse(args); err != nil {
+		return nil, nil, err
+	}
+	return o, f.Args(), o.check()
+}
+
+// check refuses values no option has.
+func (o *options) check() error {
+	for _, c := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"compat", o.compat, []string{"", "valgrind"}},
+		{"time", o.time, []string{"virtual", "real"}},
+		{"rep", o.rep, []string{"each", "once"}},
+	} {
+		if !slices.Contains(c.allowed, c.value) {
+			return fmt.Errorf("--%s=%s: not one of %s", c.name, c.value, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
+		}
+	}
+	if o.cacheSim || o.branches {
+		return errors.New("--cache-sim and --branch-sim are not supported yet")
+	}
+	if o.cpus < 1 || o.cpus > 1024 {
+		return fmt.Errorf("--cpus=%d: 1 to 1024 expected", o.cpus)
+	}
+	if o.cpu == "" {
+		o.cpu = "v3"
+		if o.compat == "valgrind" {
+			o.cpu = "valgrind"
+		}
+	}
+	return nil
+}
+
+// defaultEnv is the environment a guest gets without options: the same everywhere.
+var defaultEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LANG=C.UTF-8"}
+
+// environment returns the guest's environment. Later settings of a name replace earlier ones.
+func (o *options) environment() []string {
+	var env []string
+	switch {
+	case o.inheritEnv:
+		env = os.Environ()
+	case o.compat == "":
+		env = slices.Clone(defaultEnv)
+	}
+	for _, e := range o.env {
+		name, _, has := strings.Cut(e, "=")
+		if !has {
+			v, ok := os.LookupEnv(name)
+			if !ok {
+				continue
+			}
+			e = name + "=" + v
+		}
+		i := slices.IndexFunc(env, func(old string) bool { return strings.HasPrefix(old, name+"=") })
+		if i < 0 {
+			env = append(env, e)
+		} else {
+			env[i] = e
+		}
+	}
+	return env
+}
+
+func (o *options) names() dwarfmap.Options {
+	return dwarfmap.Options{
+		Demangle: bool(o.demangle), FullpathAfter: o.fullpathAfter, ExtraDebugPaths: o.extraDebug,
+		ShowBelowMain: bool(o.belowMain),
+	}
+}
+
+// openLog returns where messages go.
+func (o *options) openLog() (io.Writer, error) {
+	if o.logFile == "" {
+		return os.Stderr, nil
+	}
+	return os.Create(o.logFile)
+}

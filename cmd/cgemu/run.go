@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/emu"
+)
+
+// run runs a guest program and writes its profile.
+func run(args []string) int {
+	o, rest, err := parseOptions(args)
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	if len(rest) == 0 {
+		fmt.Fprint(os.Stderr, usage)
+		return exitFailed
+	}
+	cfg, err := o.config(rest)
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	path, err := find(rest[0])
+	if err != nil {
+		return failStart(rest[0], err)
+	}
+	cfg.Path = path
+
+	logTo, err := o.openLog()
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	cfg.Log = logTo
+	if o.strace {
+		cfg.Strace = logTo
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	res, err := cgemu.Run(ctx, cfg)
+	if err != nil {
+		return failStart(rest[0], err)
+	}
+	if err := o.report(logTo, res); err != nil {
+		return fail(exitFailed, err)
+	}
+	return status(res)
+}
+
+// find returns the path of a program, searching PATH for a bare name.
+func find(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		if _, err := os.Stat(name); err != nil {
+			return "", err
+		}
+		return name, nil
+	}
+	p, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(p)
+}
+
+// failStart reports that a program could not be started.
+func failStart(name string, err error) int {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
+		return fail(exitNotFound, fmt.Errorf("%s: not found", name))
+	case errors.Is(err, fs.ErrPermission):
+		return fail(exitNotExec, fmt.Errorf("%s: permission denied", name))
+	}
+	return fail(exitNotExec, err)
+}
+
+// report prints the summary and writes the profile.
+func (o *options) report(w io.Writer, res *cgemu.Result) error {
+	prefix := fmt.Sprintf("==%d== ", res.PID)
+	for _, warn := range res.Warnings {
+		if o.verbose {
+			fmt.Fprintf(w, "%swarning: %v\n", prefix, warn)
+		}
+	}
+	if x := res.Exit; x.Interrupted {
+		fmt.Fprintf(w, "%sinterrupted; the profile holds what was executed up to there\n", prefix)
+	}
+	if !o.quiet {
+		fmt.Fprintf(w, "%s\n", strings.TrimRight(prefix, " "))
+		if err := res.Profile.WriteTotals(w, prefix); err != nil {
+			return err
+		}
+	}
+	name, err := (&cgout.Namer{Getenv: os.LookupEnv}).Expand(o.outFile, res.PID)
+	if err != nil {
+		return fmt.Errorf("--cachegrind-out-file: %w", err)
+	}
+	return res.Profile.WriteFile(name)
+}
+
+// status is cgemu's exit status for how the guest ended.
+func status(res *cgemu.Result) int {
+	if res.Exit.Interrupted {
+		return 128 + int(syscall.SIGINT)
+	}
+	return res.Exit.Status()
+}
+
+// config makes the run's configuration of the options and the command line behind them.
+func (o *options) config(args []string) (cgemu.Config, error) {
+	model, err := emu.ModelByName(o.cpu)
+	if err != nil {
+		return cgemu.Config{}, err
+	}
+	return cgemu.Config{
+		Args: args, Env: o.environment(), Sysroot: o.sysroot, Model: model, CPUs: o.cpus,
+		Compat: o.compat == "valgrind", Seed: o.seed, RealTime: o.time == "real",
+		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(),
+	}, nil
+}

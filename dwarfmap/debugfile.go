@@ -1,0 +1,115 @@
+package dwarfmap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// debugRoot is where distributions install debug files.
+const debugRoot = "/usr/lib/debug"
+
+// image returns the object itself if it has the sections named, else its debug
+// file if that has them, else nil. So a debug file serves for what the object
+// lacks, as in Valgrind.
+func (o *Object) image(sections ...string) *image {
+	if hasAll(o.main, sections) {
+		return o.main
+	}
+	if !o.debugKnown {
+		o.debugKnown = true
+		o.debug = o.findDebug()
+	}
+	if o.debug != nil && hasAll(o.debug, sections) {
+		return o.debug
+	}
+	return nil
+}
+
+func hasAll(m *image, sections []string) bool {
+	for _, name := range sections {
+		if !m.has(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// findDebug looks for the debug file where Valgrind does (readelf.c,
+// find_debug_file) and, by build-id, in the extra directories too.
+func (o *Object) findDebug() *image {
+	id := o.main.buildID()
+	roots := append([]string{debugRoot}, o.opts.ExtraDebugPaths...)
+	if len(id) > 2 {
+		for _, root := range roots {
+			if m := openDebug(filepath.Join(root, ".build-id", id[:2], id[2:]+".debug"), id, 0); m != nil {
+				return m
+			}
+		}
+	}
+	name, crc, ok := o.debugLink()
+	if !ok {
+		return nil
+	}
+	dir, err := filepath.Abs(filepath.Dir(o.path))
+	if err != nil {
+		return nil
+	}
+	paths := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
+	for _, root := range roots {
+		paths = append(paths, filepath.Join(root, dir, name))
+	}
+	for _, path := range paths {
+		if m := openDebug(path, id, crc); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// debugLink returns the contents of .gnu_debuglink: a file name and the CRC-32
+// of that file (GDB manual, "Separate Debug Files").
+func (o *Object) debugLink() (name string, crc uint32, ok bool) {
+	data, err := o.main.data(".gnu_debuglink")
+	if err != nil {
+		o.fail(err)
+		return "", 0, false
+	}
+	end := bytes.IndexByte(data, 0)
+	at := (end + 4) &^ 3
+	if end <= 0 || at+4 > len(data) {
+		return "", 0, false
+	}
+	return string(data[:end]), binary.LittleEndian.Uint32(data[at:]), true
+}
+
+// openDebug opens a debug file if it is the one wanted: its build-id is id or,
+// where id is empty, its checksum is crc.
+func openDebug(path, id string, crc uint32) *image {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil
+	}
+	m, err := newImage(f, path)
+	if err == nil {
+		m.closer = f
+		if id != "" && m.buildID() == id {
+			return m
+		}
+		if id == "" {
+			h := crc32.NewIEEE()
+			if _, err := io.Copy(h, f); err == nil && h.Sum32() == crc {
+				return m
+			}
+		}
+	}
+	f.Close()
+	return nil
+}

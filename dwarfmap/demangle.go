@@ -1,0 +1,120 @@
+package dwarfmap
+
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// demangled returns the readable form of a C++ or Rust name as Valgrind prints
+// it: libiberty's cplus_demangle with DMGL_ANSI|DMGL_PARAMS. Other names, and
+// those that cannot be demangled, are returned as they are.
+//
+// TestOracleDemangle compares this with c++filt and lists what still differs.
+func demangled(name string) string {
+	switch {
+	case strings.HasPrefix(name, "_R"):
+		if s, ok := demangleRust(name[2:]); ok {
+			return s
+		}
+	case strings.HasPrefix(name, "_Z"):
+		if s, ok := demangleLegacyRust(name); ok {
+			return s
+		}
+		if s, ok := demangleCxx(name); ok {
+			return s
+		}
+	}
+	return name
+}
+
+// emptyPack stands for a template argument that is an empty pack.
+const emptyPack = "\x01"
+
+// demangleCxx demangles a name of the Itanium C++ ABI. The library prints as
+// libiberty does, but for two things that are mended here.
+func demangleCxx(name string) (string, bool) {
+	ast, err := demangle.ToAST(name, demangle.NoRust)
+	if err != nil {
+		return "", false
+	}
+	mended := ast.Copy(mend, func(demangle.AST) bool { return false })
+	if mended != nil {
+		ast = mended
+	}
+	s := demangle.ASTToString(ast)
+	// libiberty writes a comma, then the pack, and takes the comma back if the
+	// pack was empty. It then believes that it wrote a blank last, and does not
+	// part two closing brackets (cp-demangle.c, DEMANGLE_COMPONENT_TEMPLATE_ARGLIST).
+	s = strings.ReplaceAll(s, ", "+emptyPack, "")
+	return strings.ReplaceAll(s, emptyPack, ""), true
+}
+
+// mend changes one node of a name, or returns nil.
+func mend(ast demangle.AST) demangle.AST {
+	switch a := ast.(type) {
+	case *demangle.Template:
+		if args, changed := markEmpty(a.Args); changed {
+			return &demangle.Template{Name: a.Name, Args: args}
+		}
+	case *demangle.ArgumentPack:
+		if args, changed := markEmpty(a.Args); changed && len(a.Args) > 1 {
+			return &demangle.ArgumentPack{Args: args}
+		}
+	case *demangle.Constructor:
+		// libiberty names an inherited constructor after the class that it
+		// saw last, which is the base.
+		if a.Base != nil {
+			if last := lastName(a.Base); last != nil {
+				return &demangle.Constructor{Name: last, Base: a.Base}
+			}
+		}
+	}
+	return nil
+}
+
+// markEmpty replaces empty packs behind the first argument.
+func markEmpty(args []demangle.AST) ([]demangle.AST, bool) {
+	var out []demangle.AST
+	for i, arg := range args {
+		if i > 0 && isEmptyPack(arg) {
+			if out == nil {
+				out = append(out, args...)
+			}
+			out[i] = &demangle.Name{Name: emptyPack}
+		}
+	}
+	return out, out != nil
+}
+
+func isEmptyPack(ast demangle.AST) bool {
+	switch a := ast.(type) {
+	case *demangle.ArgumentPack:
+		for _, arg := range a.Args {
+			if !isEmptyPack(arg) {
+				return false
+			}
+		}
+		return true
+	case *demangle.ExprList:
+		return len(a.Exprs) == 0
+	case *demangle.PackExpansion:
+		return a.Pack != nil && len(a.Pack.Args) == 0
+	}
+	return false
+}
+
+// lastName returns the last part of a class's name, nil if it has none.
+func lastName(ast demangle.AST) demangle.AST {
+	switch a := ast.(type) {
+	case *demangle.Name:
+		return a
+	case *demangle.Qualified:
+		return lastName(a.Name)
+	case *demangle.Template:
+		return lastName(a.Name)
+	case *demangle.TaggedName:
+		return lastName(a.Name)
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+// Package dwarfmap finds the file, line and function of an address in an ELF
+// file, as Cachegrind finds them.
+//
+// Addresses are those of the ELF file, without load bias. Functions come from
+// ELF symbols, files and lines from .debug_line; the two do not know of each
+// other, and code without one or the other is called "???", line 0. Where DWARF
+// and Valgrind's reader disagree the latter is followed, since profiles are
+// compared by these names (spec/cachegrind.md, section 6, as of Valgrind 3.23):
+//
+//   - Lines are known inside the section .text only.
+//   - A file is its entry in the directory table, a slash and its name, never
+//     cleaned; is_stmt, columns and inlined functions are ignored.
+//   - A symbol is cut where the next one begins; what follows the inner of two
+//     nested symbols belongs to none.
+//
+// Opening an object reads its headers. Symbols are read by the first Lookup, and
+// of the line table only an index; a sequence (a run of code with ascending
+// addresses) is decoded when an address inside it is looked up. What is wrong in
+// tables read so late makes names unknown and is reported by Err.
+//
+// An Object is not safe for concurrent use.
+package dwarfmap
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Unknown is the file or function of an address for which none is known.
+const Unknown = "???"
+
+// Options say how names are looked for and shown.
+type Options struct {
+	// Demangle turns names of C++ and Rust into readable ones.
+	Demangle bool
+	// FullpathAfter removes a path up to and including the first of these
+	// texts that it holds. (Valgrind has the option; Cachegrind ignores it.)
+	FullpathAfter []string
+	// ExtraDebugPaths are directories to search for separate debug files.
+	ExtraDebugPaths []string
+	// ShowBelowMain keeps the names of the functions that call main, which are
+	// "(below main)" otherwise.
+	ShowBelowMain bool
+}
+
+// A Loc is a place in the source.
+type Loc struct {
+	File, Func string
+	Line       int // 0 when unknown
+}
+
+// An Object is an ELF file that can be asked for places.
+type Object struct {
+	path string
+	opts Options
+	main *image
+	// debug is the separate debug file, nil if there is none or before findDebug.
+	debug      *image
+	debugKnown bool
+
+	text  span     // .text
+	execs mappings // what is mapped executable, in whole pages
+
+	symtab *symbolTable       // nil before loadSymbols
+	names  map[nameRef]string // function names as shown
+
+	lines *lineTable // nil before loadLines
+
+	err error
+}
+
+// A span is a range of addresses [lo, hi).
+type span struct{ lo, hi uint64 }
+
+func (s span) has(addr uint64) bool { return s.lo <= addr && addr < s.hi }
+
+const pageSize = 4096
+
+// Mappings are parts of an object that are mapped into memory.
+type mappings struct {
+	spans []span
+	last  span // the one found last, which nearly always is the next one
+}
+
+// has reports whether [lo, hi] lies in one mapping.
+func (m *mappings) has(lo, hi uint64) bool {
+	if m.last.has(lo) && m.last.has(hi) {
+		return true
+	}
+	for _, s := range m.spans {
+		if s.has(lo) && s.has(hi) {
+			m.last = s
+			return true
+		}
+	}
+	return false
+}
+
+// Open opens an ELF file.
+func Open(path string, opts Options) (*Object, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("dwarfmap: %w", err)
+	}
+	o, err := New(f, path, opts)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	o.main.closer = f
+	return o, nil
+}
+
+// New returns the Object of an ELF file that r reads. The path is for errors and
+// for finding separate debug files.
+func New(r io.ReaderAt, path string, opts Options) (*Object, error) {
+	img, err := newImage(r, path)
+	if err != nil {
+		return nil, err
+	}
+	o := &Object{path: path, opts: opts, main: img, names: map[nameRef]string{}}
+	if s := img.section(".text"); s != nil {
+		o.text = sectionSpan(s)
+	}
+	for _, p := range img.elf.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&(elf.PF_R|elf.PF_X) == elf.PF_R|elf.PF_X {
+			end := p.Vaddr + p.Filesz + pageSize - 1
+			if end < p.Vaddr {
+				continue // wraps around: cannot be mapped
+			}
+			o.execs.spans = append(o.execs.spans, span{p.Vaddr &^ (pageSize - 1), end &^ (pageSize - 1)})
+		}
+	}
+	return o, nil
+}
+
+// sectionSpan returns the addresses of a section, none if they wrap around.
+func sectionSpan(s *elf.Section) span {
+	if s.Addr+s.Size < s.Addr {
+		return span{}
+	}
+	return span{s.Addr, s.Addr + s.Size}
+}
+
+// Close closes the files. The Object knows what it knew.
+func (o *Object) Close() error {
+	err := o.main.close()
+	if o.debug != nil {
+		err = errors.Join(err, o.debug.close())
+	}
+	return err
+}
+
+// Err returns the first thing that was wrong in a table read by Lookup.
+func (o *Object) Err() error { return o.err }
+
+func (o *Object) fail(err error) {
+	if o.err == nil && err != nil {
+		o.err = fmt.Errorf("dwarfmap: %s: %w", o.path, err)
+	}
+}
+
+// Lookup returns the place of an address.
+func (o *Object) Lookup(vaddr uint64) Loc {
+	loc := Loc{File: Unknown, Func: Unknown}
+	if name, ok := o.function(vaddr); ok {
+		loc.Func = name
+	}
+	if file, line, ok := o.line(vaddr); ok {
+		loc.File, loc.Line = o.shorten(file), line
+	}
+	return loc
+}
+
+// shorten applies Options.FullpathAfter.
+func (o *Object) shorten(file string) string {
+	for _, after := range o.opts.FullpathAfter {
+		if _, rest, found := strings.Cut(file, after); found {
+			return rest
+		}
+	}
+	return file
+}
+
+// VAddr returns the address at which the program headers place a byte of the
+// file. Where two segments hold it, the executable one is meant.
+func (o *Object) VAddr(fileOffset uint64) (uint64, bool) {
+	found := false
+	vaddr := uint64(0)
+	for _, p := range o.main.elf.Progs {
+		if p.Type != elf.PT_LOAD || fileOffset < p.Off || fileOffset-p.Off >= p.Filesz {
+			continue
+		}
+		if exec := p.Flags&elf.PF_X != 0; exec || !found {
+			vaddr, found = p.Vaddr+(fileOffset-p.Off), true
+			if exec {
+				break
+			}
+		}
+	}
+	return vaddr, found
+}

@@ -1,0 +1,124 @@
+package dwarfmap
+
+// Forms of attributes (DWARF 5, section 7.5.6), and those of GNU's dwz.
+const (
+	formAddr          = 0x01
+	formBlock2        = 0x03
+	formBlock4        = 0x04
+	formData2         = 0x05
+	formData4         = 0x06
+	formData8         = 0x07
+	formString        = 0x08
+	formBlock         = 0x09
+	formBlock1        = 0x0a
+	formData1         = 0x0b
+	formFlag          = 0x0c
+	formSdata         = 0x0d
+	formStrp          = 0x0e
+	formUdata         = 0x0f
+	formRefAddr       = 0x10
+	formRef1          = 0x11
+	formRef2          = 0x12
+	formRef4          = 0x13
+	formRef8          = 0x14
+	formRefUdata      = 0x15
+	formIndirect      = 0x16
+	formSecOffset     = 0x17
+	formExprloc       = 0x18
+	formFlagPresent   = 0x19
+	formStrx          = 0x1a
+	formAddrx         = 0x1b
+	formRefSup4       = 0x1c
+	formStrpSup       = 0x1d
+	formData16        = 0x1e
+	formLineStrp      = 0x1f
+	formRefSig8       = 0x20
+	formImplicitConst = 0x21
+	formLoclistx      = 0x22
+	formRnglistx      = 0x23
+	formRefSup8       = 0x24
+	formStrx1         = 0x25
+	formStrx2         = 0x26
+	formStrx3         = 0x27
+	formStrx4         = 0x28
+	formAddrx1        = 0x29
+	formAddrx2        = 0x2a
+	formAddrx3        = 0x2b
+	formAddrx4        = 0x2c
+	formGNURefAlt     = 0x1f20
+	formGNUStrpAlt    = 0x1f21
+)
+
+// A formReader reads values of attributes.
+type formReader struct {
+	str      func() []byte // .debug_str, which is read when it is needed
+	lineStr  []byte        // .debug_line_str
+	offSize  uint64        // of the unit: 4 or 8
+	addrSize uint64
+	version  uint16
+}
+
+// A value is that of an attribute: a number, or a text, as far as we need them.
+type value struct {
+	n    uint64
+	text []byte
+}
+
+// fixedSizes are the sizes of forms that have one.
+var fixedSizes = map[uint64]uint64{
+	formData1: 1, formRef1: 1, formFlag: 1, formStrx1: 1, formAddrx1: 1,
+	formData2: 2, formRef2: 2, formStrx2: 2, formAddrx2: 2,
+	formStrx3: 3, formAddrx3: 3,
+	formData4: 4, formRef4: 4, formStrx4: 4, formAddrx4: 4, formRefSup4: 4,
+	formData8: 8, formRef8: 8, formRefSig8: 8, formRefSup8: 8,
+	formFlagPresent: 0, formImplicitConst: 0,
+}
+
+// read reads a value. It reports false if it does not know the form, and then
+// cannot know where the next value is.
+func (f *formReader) read(c *cursor, form uint64) (value, bool) {
+	if size, ok := fixedSizes[form]; ok {
+		return value{n: c.uint(size)}, true
+	}
+	switch form {
+	case formString:
+		return value{text: c.cstring()}, true
+	case formStrp:
+		return value{text: stringAt(f.str(), c.uint(f.offSize))}, true
+	case formLineStrp:
+		return value{text: stringAt(f.lineStr, c.uint(f.offSize))}, true
+	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx:
+		return value{n: c.uleb()}, true
+	case formSdata:
+		return value{n: uint64(c.sleb())}, true
+	case formSecOffset, formStrpSup, formGNURefAlt, formGNUStrpAlt:
+		return value{n: c.uint(f.offSize)}, true
+	case formAddr:
+		return value{n: c.uint(min(f.addrSize, 8))}, true
+	case formRefAddr:
+		// Until version 2 of the size of an address.
+		if f.version <= 2 {
+			return value{n: c.uint(min(f.addrSize, 8))}, true
+		}
+		return value{n: c.uint(f.offSize)}, true
+	case formBlock1:
+		c.take(c.uint(1))
+	case formBlock2:
+		c.take(c.uint(2))
+	case formBlock4:
+		c.take(c.uint(4))
+	case formBlock, formExprloc:
+		c.take(c.uleb())
+	case formData16:
+		c.take(16)
+	case formIndirect:
+		// Of itself it would recurse for ever.
+		if form = c.uleb(); form == formIndirect || form == formImplicitConst {
+			return value{}, false
+		}
+		return f.read(c, form)
+	default:
+		return value{}, false
+	}
+	return value{}, true
+}

@@ -1,0 +1,148 @@
+package dwarfmap
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/zlib"
+)
+
+// maxSection bounds what one section may take in memory.
+const maxSection = 1 << 30
+
+// An image is an ELF file: the object, or a separate debug file of it.
+type image struct {
+	r      io.ReaderAt
+	elf    *elf.File
+	closer io.Closer // nil if the caller closes
+}
+
+func newImage(r io.ReaderAt, path string) (*image, error) {
+	f, err := elf.NewFile(r)
+	if err != nil {
+		return nil, fmt.Errorf("dwarfmap: %s: %w", path, err)
+	}
+	if f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
+		return nil, fmt.Errorf("dwarfmap: %s: %v %v, want a 64-bit little-endian ELF file", path, f.Class, f.Data)
+	}
+	return &image{r: r, elf: f}, nil
+}
+
+func (m *image) close() error {
+	if m.closer == nil {
+		return nil
+	}
+	return m.closer.Close()
+}
+
+// section returns the section named, nil if there is none.
+func (m *image) section(name string) *elf.Section { return m.elf.Section(name) }
+
+// has reports whether the section is there with contents, under its own name or
+// that of its compressed form.
+func (m *image) has(name string) bool {
+	s := m.debugSection(name)
+	return s != nil && s.Type != elf.SHT_NOBITS
+}
+
+// debugSection returns a section .debug_x, or .zdebug_x, its old compressed form.
+func (m *image) debugSection(name string) *elf.Section {
+	if s := m.section(name); s != nil {
+		return s
+	}
+	if rest, ok := strings.CutPrefix(name, ".debug_"); ok {
+		return m.section(".zdebug_" + rest)
+	}
+	return nil
+}
+
+// data returns the contents of a section, decompressed. A section that is absent
+// has none.
+func (m *image) data(name string) ([]byte, error) {
+	s := m.debugSection(name)
+	if s == nil || s.Type == elf.SHT_NOBITS {
+		return nil, nil
+	}
+	if s.Size > maxSection {
+		return nil, fmt.Errorf("section %s: %d bytes are too many", name, s.Size)
+	}
+	data, err := m.contents(s)
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", name, err)
+	}
+	return data, nil
+}
+
+// contents returns the contents of a section. Those compressed with zlib are
+// inflated here, since debug/elf takes twice the time (BenchmarkOpen/libc).
+func (m *image) contents(s *elf.Section) ([]byte, error) {
+	gnu := strings.HasPrefix(s.Name, ".zdebug_")
+	if !gnu && s.Flags&elf.SHF_COMPRESSED == 0 || s.FileSize > maxSection {
+		return s.Data()
+	}
+	raw := make([]byte, min(s.FileSize, 24))
+	if _, err := m.r.ReadAt(raw, int64(s.Offset)); err != nil {
+		return nil, err
+	}
+	var size, header uint64
+	switch {
+	case gnu && len(raw) >= 12 && string(raw[:4]) == "ZLIB":
+		// What GNU tools wrote before SHF_COMPRESSED.
+		size, header = binary.BigEndian.Uint64(raw[4:]), 12
+	case !gnu && len(raw) == 24 && elf.CompressionType(binary.LittleEndian.Uint32(raw)) == elf.COMPRESS_ZLIB:
+		size, header = binary.LittleEndian.Uint64(raw[8:]), 24
+	default:
+		return s.Data()
+	}
+	// Deflate cannot do better than 1032 to 1.
+	if size > maxSection || size > 1032*s.FileSize {
+		return nil, fmt.Errorf("%d bytes are too many", size)
+	}
+	z, err := zlib.NewReader(io.NewSectionReader(m.r, int64(s.Offset+header), int64(s.FileSize-header)))
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(z, data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// buildID returns the build identifier in hexadecimal, "" if there is none.
+func (m *image) buildID() string {
+	for _, s := range m.elf.Sections {
+		if s.Type != elf.SHT_NOTE || s.Size > 1<<20 {
+			continue
+		}
+		if data, err := s.Data(); err == nil {
+			if id := noteBuildID(data); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// noteBuildID looks for NT_GNU_BUILD_ID in a note section (gABI, "Note Section").
+func noteBuildID(data []byte) string {
+	const ntGNUBuildID = 3
+	for len(data) >= 12 {
+		nameSize := uint64(binary.LittleEndian.Uint32(data))
+		descSize := uint64(binary.LittleEndian.Uint32(data[4:]))
+		kind := binary.LittleEndian.Uint32(data[8:])
+		desc := 12 + (nameSize+3)&^3
+		end := desc + (descSize+3)&^3
+		if desc+descSize > uint64(len(data)) {
+			return ""
+		}
+		if kind == ntGNUBuildID && string(data[12:12+nameSize]) == "GNU\x00" {
+			return fmt.Sprintf("%x", data[desc:desc+descSize])
+		}
+		data = data[min(end, uint64(len(data))):]
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+package dwarfmap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// A row is a run of bytes of one line.
+type row struct {
+	addr, size uint64
+	line       uint32
+	source
+}
+
+// A sequence is a part of a line program whose rows are to be decoded together.
+// Nearly always that is one sequence in DWARF's sense.
+type sequence struct {
+	span
+	parts []part
+	rows  []row // sorted by address; nil before decoding
+	known bool
+}
+
+// A part is where a sequence of DWARF begins.
+type part struct {
+	unit   *lineUnit
+	off    int    // into unit.program
+	before joiner // as it was then
+}
+
+// A lineTable is a .debug_line section.
+type lineTable struct {
+	form  formReader
+	seqs  []sequence // sorted, disjoint
+	units []*lineUnit
+	maps  *mappings // rows that are not in them are dropped
+	// dirs returns the compilation directories by offset of the unit.
+	dirs func() map[uint64]string
+}
+
+// line returns the file and line of an address.
+func (o *Object) line(addr uint64) (file string, line int, ok bool) {
+	if !o.text.has(addr) {
+		return "", 0, false
+	}
+	if o.lines == nil {
+		o.lines = &lineTable{}
+		if err := o.loadLines(); err != nil {
+			o.fail(err)
+		}
+	}
+	r, ok := o.lines.row(addr)
+	if !ok {
+		return "", 0, false
+	}
+	return o.lines.fileName(r.source), int(r.line), true
+}
+
+// loadLines reads the line table's index.
+func (o *Object) loadLines() error {
+	// Valgrind reads lines by way of .debug_info, so without it there are none.
+	m := o.image(".debug_info", ".debug_abbrev", ".debug_line")
+	if m == nil {
+		return nil
+	}
+	t := o.lines
+	t.maps = &o.execs
+	data, err := m.data(".debug_line")
+	if err != nil {
+		return err
+	}
+	if t.form.lineStr, err = m.data(".debug_line_str"); err != nil {
+		return err
+	}
+	t.form.str = sync.OnceValue(func() []byte {
+		str, err := m.data(".debug_str")
+		o.fail(err)
+		return str
+	})
+	t.dirs = sync.OnceValue(func() map[uint64]string {
+		dirs, err := compilationDirs(m, t.form)
+		o.fail(err)
+		return dirs
+	})
+	bias := uint64(0)
+	if s := m.section(".text"); s != nil {
+		bias = o.text.lo - s.Addr
+	}
+	return t.index(data, bias)
+}
+
+// index finds the units of the section, and their sequences.
+func (t *lineTable) index(data []byte, bias uint64) error {
+	c := cursor{data: data}
+	var join joiner
+	var err error
+	for len(c.data) > 0 {
+		off := uint64(len(data) - len(c.data))
+		unit, offSize := c.unit()
+		if c.bad {
+			err = fmt.Errorf("line table at %#x: %w", off, errTruncated)
+			break
+		}
+		u, err2 := parseHeader(unit, offSize)
+		if err2 != nil {
+			err = cmp.Or(err, fmt.Errorf("line table at %#x: %w", off, err2))
+			continue
+		}
+		u.off, u.bias = off, bias
+		t.units = append(t.units, u)
+		t.seqs = u.sequences(t.seqs, t.maps, &join)
+	}
+	slices.SortStableFunc(t.seqs, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
+	t.seqs = joinOverlaps(t.seqs)
+	return err
+}
+
+// joinOverlaps makes one sequence of those that overlap, so that their rows are
+// seen together.
+func joinOverlaps(seqs []sequence) []sequence {
+	out := seqs[:0]
+	for _, s := range seqs {
+		if n := len(out); n > 0 && s.lo < out[n-1].hi {
+			last := &out[n-1]
+			last.hi = max(last.hi, s.hi)
+			last.parts = append(last.parts, s.parts...)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// row returns the row that covers addr.
+func (t *lineTable) row(addr uint64) (row, bool) {
+	i, found := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, addr uint64) int {
+		return cmp.Compare(s.lo, addr)
+	})
+	if !found {
+		i--
+	}
+	if i < 0 || !t.seqs[i].has(addr) {
+		return row{}, false
+	}
+	s := &t.seqs[i]
+	if !s.known {
+		s.known = true
+		for _, p := range s.parts {
+			s.rows = p.rows(s.rows, t.maps)
+		}
+		// Of rows that begin together the last one counts: those before it
+		// are cut to nothing (Valgrind, storage.c, canonicaliseLoctab).
+		slices.SortStableFunc(s.rows, func(a, b row) int { return cmp.Compare(a.addr, b.addr) })
+	}
+	// The first row that begins after addr.
+	j, _ := slices.BinarySearchFunc(s.rows, addr, func(r row, addr uint64) int {
+		if r.addr <= addr {
+			return -1
+		}
+		return 1
+	})
+	if j == 0 || addr-s.rows[j-1].addr >= s.rows[j-1].size {
+		return row{}, false
+	}
+	return s.rows[j-1], true
+}
+
+// fileName returns the name of a file.
+func (t *lineTable) fileName(src source) string {
+	u, index := src.unit, src.file
+	if u.files == nil {
+		u.readFiles(t.form)
+		if u.version < 5 {
+			u.compDir = []byte(t.dirs()[u.off])
+		}
+	}
+	if uint64(index) >= uint64(len(u.files)) || u.files[index].name == nil {
+		return Unknown
+	}
+	f := &u.files[index]
+	if f.path == "" {
+		f.path = u.path(f)
+	}
+	return f.path
+}

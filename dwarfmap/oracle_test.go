@@ -1,0 +1,326 @@
+//go:build oracles
+
+package dwarfmap
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The oracle is Valgrind itself: lackey prints the address of every instruction
+// a program executes, Cachegrind counts them by file, function and line. Naming
+// lackey's addresses with Lookup must give Cachegrind's file, to the last line.
+
+var referenceArgs = []string{"--vex-guest-chase=no", "--vex-iropt-level=0"}
+
+// valgrind runs a tool of Valgrind in dir with an empty environment.
+func valgrind(t *testing.T, dir string, args ...string) (stdout, stderr []byte) {
+	t.Helper()
+	cmd := exec.Command("/usr/bin/valgrind.bin", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{}
+	var out, errb bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errb
+	require.NoError(t, cmd.Run(), "%s\n%s", cmd, errb.String())
+	return out.Bytes(), errb.Bytes()
+}
+
+type key struct {
+	file, fn string
+	line     int
+}
+
+// reference returns what Cachegrind counts, without lines that are zero.
+func reference(t *testing.T, dir string, command ...string) map[key]int {
+	out := filepath.Join(t.TempDir(), "out")
+	valgrind(t, dir, append(append(referenceArgs, "--tool=cachegrind", "--cache-sim=no",
+		"--cachegrind-out-file="+out), command...)...)
+	data, err := os.ReadFile(out)
+	require.NoError(t, err)
+	counts := map[key]int{}
+	var k key
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "fl="):
+			k.file = line[3:]
+		case strings.HasPrefix(line, "fn="):
+			k.fn = line[3:]
+		case line[0] >= '0' && line[0] <= '9':
+			f := strings.Fields(line)
+			k.line, err = strconv.Atoi(f[0])
+			require.NoError(t, err)
+			n, err := strconv.Atoi(f[1])
+			require.NoError(t, err)
+			if n != 0 {
+				counts[k] = n
+			}
+		}
+	}
+	return counts
+}
+
+// addresses returns how often lackey saw each instruction, and the load bias of
+// the executable objects.
+func addresses(t *testing.T, dir string, command ...string) (map[uint64]int, map[string]uint64) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	valgrind(t, dir, append(append(referenceArgs, "-v", "-v", "--tool=lackey", "--trace-mem=yes", "--log-file="+trace), command...)...)
+	f, err := os.Open(trace)
+	require.NoError(t, err)
+	defer f.Close()
+	counts := map[uint64]int{}
+	biases := map[string]uint64{}
+	reading := regexp.MustCompile(`Reading syms from (.*)$`)
+	moved := regexp.MustCompile(`svma 0x([0-9a-f]+), avma 0x([0-9a-f]+)`)
+	object := ""
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		line := lines.Text()
+		if rest, ok := strings.CutPrefix(line, "I  "); ok {
+			hex, _, _ := strings.Cut(rest, ",")
+			addr, err := strconv.ParseUint(hex, 16, 64)
+			require.NoError(t, err)
+			counts[addr]++
+		} else if m := reading.FindStringSubmatch(line); m != nil {
+			object = m[1]
+		} else if m := moved.FindStringSubmatch(line); m != nil && object != "" {
+			svma, _ := strconv.ParseUint(m[1], 16, 64)
+			avma, _ := strconv.ParseUint(m[2], 16, 64)
+			if _, ok := biases[object]; !ok && !strings.Contains(object, "/libexec/valgrind/lackey") {
+				biases[object] = avma - svma
+			}
+		}
+	}
+	require.NoError(t, lines.Err())
+	return counts, biases
+}
+
+// name counts addresses by what Lookup says of them.
+func name(t *testing.T, opts Options, counts map[uint64]int, biases map[string]uint64) map[key]int {
+	type placed struct {
+		*Object
+		bias uint64
+	}
+	var objects []placed
+	for path, bias := range biases {
+		o, err := Open(path, opts)
+		require.NoError(t, err)
+		t.Cleanup(func() { o.Close(); require.NoError(t, o.Err()) })
+		objects = append(objects, placed{o, bias})
+	}
+	got := map[key]int{}
+	for addr, n := range counts {
+		k := key{Unknown, Unknown, 0}
+		for _, o := range objects {
+			if o.execs.has(addr-o.bias, addr-o.bias) {
+				loc := o.Lookup(addr - o.bias)
+				k = key{loc.File, loc.Func, loc.Line}
+			}
+		}
+		got[k] += n
+	}
+	return got
+}
+
+// compare fails if two counts differ. It allows none of the differences that
+// chance makes between two runs of Valgrind, so programs must be without it.
+// Where ignore is not nil, it says which lines to leave out.
+func compare(t *testing.T, want, got map[key]int, ignore func(key) bool) {
+	t.Helper()
+	for _, counts := range []map[key]int{want, got} {
+		maps.DeleteFunc(counts, func(k key, _ int) bool { return ignore != nil && ignore(k) })
+	}
+	var diff []string
+	for k, n := range want {
+		if got[k] != n {
+			diff = append(diff, fmt.Sprintf("%v: %d, want %d", k, got[k], n))
+		}
+	}
+	for k, n := range got {
+		if _, ok := want[k]; !ok {
+			diff = append(diff, fmt.Sprintf("%v: %d, want none", k, n))
+		}
+	}
+	slices.Sort(diff)
+	require.Empty(t, diff[:min(len(diff), 30)], "%d of %d differ", len(diff), len(want))
+}
+
+// check compares the two for a command, options of Valgrind before it.
+func check(t *testing.T, dir string, opts Options, command ...string) {
+	t.Helper()
+	checkBut(t, nil, dir, opts, command...)
+}
+
+// checkBut is check that leaves lines out.
+func checkBut(t *testing.T, ignore func(key) bool, dir string, opts Options, command ...string) {
+	t.Helper()
+	want := reference(t, dir, command...)
+	counts, biases := addresses(t, dir, command...)
+	require.NotEmpty(t, biases)
+	compare(t, want, name(t, opts, counts, biases), ignore)
+}
+
+var defaults = Options{Demangle: true}
+
+// tool runs a compiler.
+func tool(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", cmd, out)
+}
+
+func sources(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	src, err := filepath.Abs("testdata/src")
+	require.NoError(t, err)
+	require.NoError(t, os.CopyFS(dir, os.DirFS(src)))
+	return dir
+}
+
+func TestOracleC(t *testing.T) {
+	for _, flags := range []string{
+		"-g -O0", "-g -O2", "-gdwarf-2 -O1", "-gdwarf-3 -O2", "-gdwarf-4 -O2", "-gdwarf-5 -O3", "-O2",
+		"-g -O2 -static", "-g -O2 -static-pie", "-g -gdwarf-4 -O2 -gz=zlib", "-g -O2 -ffunction-sections -Wl,--gc-sections",
+		"-g -O2 -fdebug-prefix-map=/tmp=rel", "-g1 -O2", "-g -O2 -flto",
+	} {
+		t.Run(flags, func(t *testing.T) {
+			dir := sources(t)
+			for _, name := range []string{"one.c", "sub/two.c"} {
+				args := append(strings.Fields(flags), "-o", "prog-"+filepath.Base(name))
+				if name == "one.c" {
+					args = append(args, "one.c", "sub/two.c", "three.S", "-Isub/../inc")
+				} else {
+					args = append(args, "-DMAIN", dir+"/sub/two.c", "-Iinc")
+				}
+				tool(t, dir, "gcc", args...)
+				check(t, dir, defaults, "./prog-"+filepath.Base(name))
+			}
+		})
+	}
+}
+
+func TestOracleCxx(t *testing.T) {
+	for _, flags := range []string{"-g -O0", "-g -O2", "-gdwarf-4 -O2 -static", "-O1"} {
+		t.Run(flags, func(t *testing.T) {
+			dir := sources(t)
+			tool(t, dir, "g++", append(strings.Fields(flags), "-std=c++17", "-o", "prog", "main.cc")...)
+			check(t, dir, defaults, "./prog")
+		})
+	}
+	t.Run("not demangled", func(t *testing.T) {
+		dir := sources(t)
+		tool(t, dir, "g++", "-g", "-O1", "-std=c++17", "-static", "-o", "prog", "main.cc")
+		args := []string{"--demangle=no", "--show-below-main=yes", "./prog"}
+		check(t, dir, Options{ShowBelowMain: true}, args...)
+	})
+}
+
+func TestOracleRust(t *testing.T) {
+	for _, flags := range []string{
+		"-g -C symbol-mangling-version=v0", "-g -O -C symbol-mangling-version=v0",
+		"-g -Z unstable-options -C symbol-mangling-version=legacy", "-C debuginfo=1 -O -C panic=abort",
+	} {
+		t.Run(flags, func(t *testing.T) {
+			t.Setenv("RUSTC_BOOTSTRAP", "1") // allows -Z, which legacy names need
+			dir := sources(t)
+			tool(t, dir, "rustc", append(strings.Fields(flags), "-o", "prog", "main.rs")...)
+			// Rust's start-up reads /proc/self/maps by way of libc.
+			libc := func(k key) bool { return strings.HasPrefix(k.file, "./") || k.file == Unknown }
+			checkBut(t, libc, dir, defaults, "./prog")
+		})
+	}
+}
+
+// TestOracleGo compares which lines there are, not how often they ran: threads
+// of a Go program never run the same way twice.
+func TestOracleGo(t *testing.T) {
+	dir := sources(t)
+	tool(t, dir, "go", "build", "-o", "prog", "main.go")
+	want := reference(t, dir, "./prog")
+	o, err := Open(filepath.Join(dir, "prog"), defaults)
+	require.NoError(t, err)
+	defer o.Close()
+	got := map[key]bool{{Unknown, Unknown, 0}: true}
+	for _, s := range o.execs.spans {
+		for addr := s.lo; addr < s.hi; addr++ {
+			loc := o.Lookup(addr)
+			got[key{loc.File, loc.Func, loc.Line}] = true
+		}
+	}
+	require.NoError(t, o.Err())
+	require.Greater(t, len(want), 3000)
+	for k := range want {
+		require.Contains(t, got, k)
+	}
+}
+
+// TestOracleDemangle compares demangled with c++filt -i (DMGL_ANSI|DMGL_PARAMS)
+// over the symbols of large libraries. Names in libraries of LLVM may differ now
+// and then, for these reasons:
+//
+//   - The address of a function as a template argument (XadL_Z…): the library
+//     leaves out the function's type.
+//   - Unresolved names in types (sr): the library counts them as substitutions,
+//     so that S1_ and the like mean something else later.
+//   - Parentheses around operands and called functions in expressions.
+//   - An empty pack in the middle of parameters: libiberty leaves ", , ".
+func TestOracleDemangle(t *testing.T) {
+	for _, tt := range []struct {
+		pattern string
+		most    float64 // share of names that may differ
+	}{
+		{"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", 0},
+		{"/usr/lib/gcc/x86_64-linux-gnu/*/libstdc++.a", 0},
+		{"$(rustc --print sysroot)/lib/{,x86_64-linux-gnu/}librustc_driver*.so", 0.0005}, // holds LLVM
+	} {
+		names := manglings(t, tt.pattern)
+		require.NotEmpty(t, names, tt.pattern)
+		cmd := exec.Command("c++filt", "-i")
+		cmd.Stdin = strings.NewReader(strings.Join(names, "\n"))
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		wants := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+		differ := 0
+		for i, name := range names {
+			if got := demangled(name); got != wants[i] {
+				differ++
+				if tt.most == 0 {
+					t.Errorf("%s\n got %s\nwant %s", name, got, wants[i])
+				}
+			}
+		}
+		t.Logf("%s: %d of %d names differ", tt.pattern, differ, len(names))
+		require.LessOrEqual(t, float64(differ), tt.most*float64(len(names)), tt.pattern)
+	}
+}
+
+// manglings returns the C++ and Rust symbols of files. The pattern is bash's.
+func manglings(t *testing.T, pattern string) []string {
+	// nm fails where it finds nothing, and for parts of an rlib.
+	out, err := exec.Command("bash", "-c", "for f in "+pattern+"; do nm -D $f; nm $f; done 2>/dev/null; true").Output()
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSpace(line)
+		name, _, _ := strings.Cut(line[strings.LastIndexByte(line, ' ')+1:], "@")
+		if strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -1,0 +1,261 @@
+package dwarfmap
+
+import (
+	"bytes"
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A symbol is a range of code with a name.
+type symbol struct {
+	addr, size uint64
+	name       nameRef
+}
+
+func (s symbol) end() uint64 { return s.addr + s.size }
+
+// A nameRef is the name of a symbol: a string table, and where in it the name
+// begins. Without pointers the garbage collector leaves sorting alone.
+type nameRef struct{ table, off uint32 }
+
+// A symbolTable maps code to names.
+type symbolTable struct {
+	syms []symbol // sorted, disjoint
+	strs [][]byte // string tables
+}
+
+// name returns a name without its final NUL.
+func (t *symbolTable) name(n nameRef) []byte {
+	b := t.strs[n.table][n.off:]
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return b[:i]
+	}
+	return b
+}
+
+// function returns the name of the function at an address, as shown.
+func (o *Object) function(addr uint64) (string, bool) {
+	if !o.execs.has(addr, addr) {
+		return "", false
+	}
+	if o.symtab == nil {
+		o.symtab = &symbolTable{}
+		o.loadSymbols()
+	}
+	syms := o.symtab.syms
+	i, found := slices.BinarySearchFunc(syms, addr, func(s symbol, addr uint64) int {
+		return cmp.Compare(s.addr, addr)
+	})
+	if !found {
+		i--
+	}
+	if i < 0 || addr-syms[i].addr >= syms[i].size {
+		return "", false
+	}
+	ref := syms[i].name
+	name, ok := o.names[ref]
+	if !ok {
+		name = o.show(string(o.symtab.name(ref)))
+		o.names[ref] = name
+	}
+	return name, true
+}
+
+// show returns a symbol's name as profiles give it.
+func (o *Object) show(name string) string {
+	if o.opts.Demangle {
+		name = demangled(name)
+	}
+	if !o.opts.ShowBelowMain && belowMain(name) {
+		return "(below main)"
+	}
+	return name
+}
+
+// belowMain reports whether name is that of a function that calls main
+// (Valgrind, m_debuginfo/debuginfo.c, VG_(get_fnname_kind)).
+func belowMain(name string) bool {
+	switch name {
+	case "__libc_start_main", "__libc_start_call_main", "generic_start_main", "_start":
+		return true
+	}
+	return strings.HasPrefix(name, "__libc_start_main.") || strings.HasPrefix(name, "generic_start_main.")
+}
+
+// loadSymbols reads .symtab, from the debug file if the object has none, and
+// .dynsym.
+func (o *Object) loadSymbols() {
+	for _, name := range []string{".symtab", ".dynsym"} {
+		if m := o.image(name); m != nil {
+			if err := o.readSymbols(m, name); err != nil {
+				o.fail(err)
+			}
+		}
+	}
+	o.symtab.disjoint()
+}
+
+// symSize is the size of an Elf64_Sym.
+const symSize = 24
+
+// readSymbols appends the symbols of a section that name code.
+func (o *Object) readSymbols(m *image, name string) error {
+	s := m.section(name)
+	if s.Link == 0 || int(s.Link) >= len(m.elf.Sections) {
+		return fmt.Errorf("section %s: no string table %d", name, s.Link)
+	}
+	data, err := m.data(name)
+	if err != nil {
+		return err
+	}
+	strs := m.elf.Sections[s.Link]
+	if strs.Type != elf.SHT_STRTAB || strs.Size > maxSection {
+		return fmt.Errorf("section %s: section %d is no string table", name, s.Link)
+	}
+	names, err := strs.Data()
+	if err != nil {
+		return fmt.Errorf("section %s: names: %w", name, err)
+	}
+	t := o.symtab
+	t.strs = append(t.strs, names)
+	other, bias := o.notText(m)
+	t.syms = slices.Grow(t.syms, len(data)/symSize)
+	for ; len(data) >= symSize; data = data[symSize:] {
+		sym := symbol{name: nameRef{uint32(len(t.strs) - 1), binary.LittleEndian.Uint32(data)}}
+		kind, bind := data[4]&15, data[4]>>4
+		value := binary.LittleEndian.Uint64(data[8:])
+		sym.addr = value + bias
+		sym.size = symbolSize(binary.LittleEndian.Uint64(data[16:]))
+		if !codeKind(kind, bind) || sym.size == 0 || uint32(value) == 0 ||
+			int(sym.name.off) >= len(names) || names[sym.name.off] == 0 {
+			continue
+		}
+		if inAny(other, sym.addr) || !o.execs.has(sym.addr, sym.addr+sym.size) {
+			continue
+		}
+		t.syms = append(t.syms, sym)
+	}
+	return nil
+}
+
+func codeKind(kind, bind byte) bool {
+	switch elf.SymType(kind) {
+	case elf.STT_FUNC, elf.STT_OBJECT, elf.STT_GNU_IFUNC:
+	default:
+		return false
+	}
+	switch elf.SymBind(bind) {
+	case elf.STB_LOCAL, elf.STB_GLOBAL, elf.STB_WEAK:
+		return true
+	}
+	return false
+}
+
+// symbolSize returns size as Valgrind takes it: a signed number of 32 bits.
+func symbolSize(size uint64) uint64 {
+	if int64(size) < 0 {
+		return 1
+	}
+	return min(size, math.MaxInt32)
+}
+
+// notText returns the sections in which a symbol is data, or a reference to
+// another object, and what to add to the addresses of m's symbols.
+func (o *Object) notText(m *image) (other []span, bias uint64) {
+	for _, name := range []string{".data", ".sdata", ".rodata", ".bss", ".sbss", ".got", ".plt"} {
+		if s := o.main.section(name); s != nil {
+			other = append(other, sectionSpan(s))
+		}
+	}
+	if s := m.section(".text"); s != nil && o.text != (span{}) {
+		// Differs for prelinked objects only.
+		bias = o.text.lo - s.Addr
+	}
+	return other, bias
+}
+
+func inAny(spans []span, addr uint64) bool {
+	return slices.ContainsFunc(spans, func(s span) bool { return s.has(addr) })
+}
+
+// disjoint gives every address one name at most, as Valgrind does (storage.c,
+// canonicaliseSymtab): one name for equal ranges; of two that overlap the earlier
+// is cut where the later begins; where both begin together, the longer one
+// begins after the shorter.
+func (t *symbolTable) disjoint() {
+	slices.SortFunc(t.syms, func(a, b symbol) int {
+		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.size, b.size))
+	})
+	for {
+		t.mergeEqual()
+		if !truncateOverlaps(t.syms) {
+			return
+		}
+	}
+}
+
+// mergeEqual keeps one of neighbours with equal ranges, under the best name.
+func (t *symbolTable) mergeEqual() {
+	out := t.syms[:0]
+	for _, s := range t.syms {
+		if n := len(out); n > 0 && out[n-1].addr == s.addr && out[n-1].size == s.size {
+			if prefer(t.name(s.name), t.name(out[n-1].name)) {
+				out[n-1].name = s.name
+			}
+			continue
+		}
+		out = append(out, s)
+	}
+	t.syms = out
+}
+
+// truncateOverlaps makes one pass over syms, which stay sorted by address. It
+// reports whether it changed anything.
+func truncateOverlaps(syms []symbol) bool {
+	changed := false
+	for i := range len(syms) - 1 {
+		a, b := &syms[i], &syms[i+1]
+		if a.end() <= b.addr {
+			continue
+		}
+		changed = true
+		if a.addr < b.addr {
+			a.size = b.addr - a.addr
+			continue
+		}
+		if a.size > b.size {
+			*a, *b = *b, *a
+		}
+		b.addr, b.size = a.end(), b.size-a.size
+		for j := i + 1; j+1 < len(syms) && syms[j].addr > syms[j+1].addr; j++ {
+			syms[j], syms[j+1] = syms[j+1], syms[j]
+		}
+	}
+	return changed
+}
+
+// prefer reports whether a is to be shown rather than b for the same range
+// (Valgrind, storage.c, preferName).
+func prefer(a, b []byte) bool {
+	const mpi, pmpi = "MPI_", "PMPI_"
+	switch {
+	case bytes.HasPrefix(a, []byte(mpi)) && bytes.HasPrefix(b, []byte(pmpi)) && bytes.Equal(a, b[1:]):
+		return false
+	case bytes.HasPrefix(b, []byte(mpi)) && bytes.HasPrefix(a, []byte(pmpi)) && bytes.Equal(b, a[1:]):
+		return true
+	}
+	nameA, _, versionA := bytes.Cut(a, []byte("@"))
+	nameB, _, versionB := bytes.Cut(b, []byte("@"))
+	switch {
+	case len(nameA) != len(nameB):
+		return len(nameA) < len(nameB)
+	case versionA != versionB:
+		return versionA
+	}
+	return bytes.Compare(a, b) < 0
+}

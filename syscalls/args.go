@@ -1,0 +1,233 @@
+package syscalls
+
+import (
+	"encoding/binary"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// Args are a system call's arguments as they lie in registers.
+type Args [6]uint64
+
+// Addr is argument i as an address.
+func (a *Args) Addr(i int) emu.Addr { return emu.Addr(a[i]) }
+
+// Uint is argument i as an unsigned long.
+func (a *Args) Uint(i int) uint64 { return a[i] }
+
+// Long is argument i as a long.
+func (a *Args) Long(i int) int64 { return int64(a[i]) }
+
+// Int is argument i as an int: Linux drops the upper half.
+func (a *Args) Int(i int) int { return int(int32(a[i])) }
+
+// U32 is argument i as an unsigned int.
+func (a *Args) U32(i int) uint32 { return uint32(a[i]) }
+
+// pathMax is PATH_MAX: the longest path with its terminator.
+const pathMax = 4096
+
+// path reads the path argument at a.
+func (t *Thread) path(a emu.Addr) (string, Errno) {
+	s, ok := t.p.mem.ReadString(a, pathMax)
+	switch {
+	case !ok:
+		return "", EFAULT
+	case len(s) >= pathMax:
+		return "", ENAMETOOLONG
+	}
+	return s, 0
+}
+
+// copyIn reads n bytes at a.
+func (t *Thread) copyIn(a emu.Addr, n int) ([]byte, Errno) {
+	b := make([]byte, n)
+	if t.p.mem.Read(a, b) < n {
+		return nil, EFAULT
+	}
+	return b, 0
+}
+
+// copyOut writes b to a.
+func (t *Thread) copyOut(a emu.Addr, b []byte) Errno {
+	if t.p.mem.Write(a, b) < len(b) {
+		return EFAULT
+	}
+	return 0
+}
+
+// copyOutIf is copyOut unless a is null.
+func (t *Thread) copyOutIf(a emu.Addr, b []byte) Errno {
+	if a == 0 {
+		return 0
+	}
+	return t.copyOut(a, b)
+}
+
+// in32 reads an int at a.
+func (t *Thread) in32(a emu.Addr) (uint32, Errno) {
+	x, ok := t.p.mem.ReadUint32(a)
+	if !ok {
+		return 0, EFAULT
+	}
+	return x, 0
+}
+
+// in64 reads a long at a.
+func (t *Thread) in64(a emu.Addr) (uint64, Errno) {
+	x, ok := t.p.mem.ReadUint64(a)
+	if !ok {
+		return 0, EFAULT
+	}
+	return x, 0
+}
+
+// out32 writes an int to a.
+func (t *Thread) out32(a emu.Addr, x uint32) Errno {
+	if !t.p.mem.WriteUint32(a, x) {
+		return EFAULT
+	}
+	return 0
+}
+
+// out64 writes a long to a.
+func (t *Thread) out64(a emu.Addr, x uint64) Errno {
+	if !t.p.mem.WriteUint64(a, x) {
+		return EFAULT
+	}
+	return 0
+}
+
+// pack is a structure under construction, little-endian, without padding of its own.
+type pack []byte
+
+func (b *pack) u8(x uint8)   { *b = append(*b, x) }
+func (b *pack) u16(x uint16) { *b = binary.LittleEndian.AppendUint16(*b, x) }
+func (b *pack) u32(x uint32) { *b = binary.LittleEndian.AppendUint32(*b, x) }
+func (b *pack) u64(x uint64) { *b = binary.LittleEndian.AppendUint64(*b, x) }
+func (b *pack) i64(x int64)  { b.u64(uint64(x)) }
+
+// zero appends n zero bytes.
+func (b *pack) zero(n int) { *b = append(*b, make([]byte, n)...) }
+
+// str appends s in a field of n bytes.
+func (b *pack) str(s string, n int) {
+	f := make([]byte, n)
+	copy(f, s)
+	*b = append(*b, f...)
+}
+
+func le16(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }
+func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+func put16(b []byte, x uint16) { binary.LittleEndian.PutUint16(b, x) }
+func put32(b []byte, x uint32) { binary.LittleEndian.PutUint32(b, x) }
+func put64(b []byte, x uint64) { binary.LittleEndian.PutUint64(b, x) }
+
+// An iovec is a piece of guest memory.
+type iovec struct {
+	addr emu.Addr
+	n    uint64
+}
+
+const (
+	iovMax = 1024 // UIO_MAXIOV
+	// maxRW is the most that one read or write transfers (MAX_RW_COUNT).
+	maxRW = 0x7ffff000
+)
+
+// iovecs reads count iovecs at a, cut to maxRW bytes in all.
+func (t *Thread) iovecs(a emu.Addr, count uint64) ([]iovec, Errno) {
+	if count > iovMax {
+		return nil, EINVAL
+	}
+	b, e := t.copyIn(a, int(count)*16)
+	if e != 0 {
+		return nil, e
+	}
+	v := make([]iovec, count)
+	left := uint64(maxRW)
+	for i := range v {
+		n := le64(b[i*16+8:])
+		if int64(n) < 0 {
+			return nil, EINVAL
+		}
+		v[i] = iovec{emu.Addr(le64(b[i*16:])), min(n, left)}
+		left -= v[i].n
+	}
+	return v, 0
+}
+
+// total is the length of v.
+func total(v []iovec) uint64 {
+	var n uint64
+	for _, x := range v {
+		n += x.n
+	}
+	return n
+}
+
+// views returns the memory of v with prot, up to where it ends; EFAULT if there
+// is none although some was asked for.
+func (t *Thread) views(v []iovec, prot mem.Prot) ([][]byte, Errno) {
+	var out [][]byte
+	for _, x := range v {
+		if x.n == 0 {
+			continue
+		}
+		b := t.p.mem.ViewSome(x.addr, x.n, prot)
+		if len(b) > 0 {
+			out = append(out, b)
+		}
+		if uint64(len(b)) < x.n {
+			if len(out) == 0 {
+				return nil, EFAULT
+			}
+			break
+		}
+	}
+	return out, 0
+}
+
+// gather copies v's memory, at most limit bytes.
+func (t *Thread) gather(v []iovec, limit uint64) ([]byte, Errno) {
+	out := make([]byte, 0, min(total(v), limit))
+	for _, x := range v {
+		n := min(x.n, limit-uint64(len(out)))
+		if n == 0 {
+			continue
+		}
+		at := len(out)
+		out = out[:at+int(n)]
+		got := t.p.mem.Read(x.addr, out[at:])
+		if uint64(got) < n {
+			if at+got == 0 {
+				return nil, EFAULT
+			}
+			return out[:at+got], 0
+		}
+	}
+	return out, 0
+}
+
+// scatter copies b into v's memory and returns how much went in.
+func (t *Thread) scatter(v []iovec, b []byte) (int, Errno) {
+	done := 0
+	for _, x := range v {
+		n := min(int(x.n), len(b)-done)
+		if n <= 0 {
+			continue
+		}
+		got := t.p.mem.Write(x.addr, b[done:done+n])
+		done += got
+		if got < n {
+			if done == 0 {
+				return 0, EFAULT
+			}
+			break
+		}
+	}
+	return done, 0
+}

@@ -1,0 +1,297 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// sysAccess implements access(2).
+func sysAccess(t *Thread, a Args) (uint64, Errno) { return t.access(atFDCWD, a.Addr(0), a.U32(1), 0) }
+
+// sysFaccessat implements faccessat(2), which has no flags.
+func sysFaccessat(t *Thread, a Args) (uint64, Errno) {
+	return t.access(a.Int(0), a.Addr(1), a.U32(2), 0)
+}
+
+// sysFaccessat2 implements faccessat2(2).
+func sysFaccessat2(t *Thread, a Args) (uint64, Errno) {
+	return t.access(a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
+}
+
+func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint64, Errno) {
+	if mode&^7 != 0 || flags&^(atEaccess|atSymlinkNofollow|atEmptyPath) != 0 {
+		return 0, EINVAL
+	}
+	s, e := t.path(name)
+	if e != 0 {
+		return 0, e
+	}
+	if s == "" && flags&atEmptyPath != 0 {
+		_, e := t.file(dirfd)
+		return 0, e
+	}
+	l, e := t.locate(dirfd, s, flags&atSymlinkNofollow == 0)
+	if e != 0 {
+		return 0, e
+	}
+	if l.node != nil {
+		if l.node.mode>>6&mode != mode {
+			return 0, EACCES
+		}
+		return 0, 0
+	}
+	return 0, hostAccess(l.place, mode, flags&atSymlinkNofollow == 0)
+}
+
+// sysChmod implements chmod(2).
+func sysChmod(t *Thread, a Args) (uint64, Errno) { return t.chmod(atFDCWD, a.Addr(0), a.U32(1), 0) }
+
+// sysFchmodat implements fchmodat(2) as the kernel has it, without flags.
+func sysFchmodat(t *Thread, a Args) (uint64, Errno) {
+	return t.chmod(a.Int(0), a.Addr(1), a.U32(2), 0)
+}
+
+// sysFchmodat2 implements fchmodat2(2).
+func sysFchmodat2(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(3)&^(atSymlinkNofollow|atEmptyPath) != 0 {
+		return 0, EINVAL
+	}
+	return t.chmod(a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
+}
+
+func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64, Errno) {
+	l, e := t.onHost(dirfd, name, flags&atSymlinkNofollow == 0)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, hostChmod(l.place, mode&0o7777, flags&atSymlinkNofollow == 0)
+}
+
+// sysFchmod implements fchmod(2).
+func sysFchmod(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	h, ok := f.(*hostFile)
+	if !ok {
+		return 0, EPERM
+	}
+	if h.flags&oPATH != 0 {
+		return 0, EBADF
+	}
+	return 0, h.fd.chmod(a.U32(1) & 0o7777)
+}
+
+// mayChown is the rule for everyone but the superuser: a file can be given to oneself.
+func mayChown(uid, gid uint32) Errno {
+	const leave = 1<<32 - 1
+	if uid != leave && uid != DefaultUID || gid != leave && gid != DefaultGID {
+		return EPERM
+	}
+	return 0
+}
+
+// sysChown implements chown(2) and lchown(2).
+func sysChown(t *Thread, a Args) (uint64, Errno) {
+	if _, e := t.statAt(atFDCWD, a.Addr(0), atSymlinkNofollow); e != 0 {
+		return 0, e
+	}
+	return 0, mayChown(a.U32(1), a.U32(2))
+}
+
+// sysFchown implements fchown(2).
+func sysFchown(t *Thread, a Args) (uint64, Errno) {
+	if _, e := t.file(a.Int(0)); e != 0 {
+		return 0, e
+	}
+	return 0, mayChown(a.U32(1), a.U32(2))
+}
+
+// sysFchownat implements fchownat(2).
+func sysFchownat(t *Thread, a Args) (uint64, Errno) {
+	if _, e := t.statAt(a.Int(0), a.Addr(1), a.Int(4)&atEmptyPath|atSymlinkNofollow); e != 0 {
+		return 0, e
+	}
+	return 0, mayChown(a.U32(2), a.U32(3))
+}
+
+// Special nanoseconds of utimensat(2).
+const (
+	utimeNow  = 1<<30 - 1
+	utimeOmit = 1<<30 - 2
+)
+
+// sysUtimensat implements utimensat(2).
+func sysUtimensat(t *Thread, a Args) (uint64, Errno) {
+	dirfd, name, times, flags := a.Int(0), a.Addr(1), a.Addr(2), a.Int(3)
+	if flags&^(atSymlinkNofollow|atEmptyPath) != 0 {
+		return 0, EINVAL
+	}
+	now := fileTime{nsec: t.k.wall()}
+	at, mt := now, now
+	if times != 0 {
+		b, e := t.copyIn(times, 32)
+		if e != 0 {
+			return 0, e
+		}
+		if at, e = t.timeArg(b); e != 0 {
+			return 0, e
+		}
+		if mt, e = t.timeArg(b[16:]); e != 0 {
+			return 0, e
+		}
+	}
+	if at.keep && mt.keep {
+		return 0, 0
+	}
+	return t.utimes(dirfd, name, at, mt, flags)
+}
+
+// timeArg reads one timespec of utimensat(2).
+func (t *Thread) timeArg(b []byte) (fileTime, Errno) {
+	switch nsec := le64(b[8:]); {
+	case nsec == utimeNow:
+		return fileTime{nsec: t.k.wall()}, 0
+	case nsec == utimeOmit:
+		return fileTime{keep: true}, 0
+	case nsec >= 1e9:
+		return fileTime{}, EINVAL
+	default:
+		return fileTime{nsec: int64(le64(b))*1e9 + int64(nsec)}, 0
+	}
+}
+
+func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (uint64, Errno) {
+	if name == 0 {
+		f, e := t.file(dirfd)
+		if e != 0 {
+			return 0, e
+		}
+		h, ok := f.(*hostFile)
+		if !ok {
+			return 0, EPERM
+		}
+		if !at.keep {
+			t.k.inodes.atimes[h.ino] = at.nsec
+		}
+		return 0, h.fd.utimes(at, mt)
+	}
+	l, e := t.onHost(dirfd, name, flags&atSymlinkNofollow == 0)
+	if e != 0 {
+		return 0, e
+	}
+	follow := flags&atSymlinkNofollow == 0
+	if e := hostUtimes(l.place, at, mt, follow); e != 0 {
+		return 0, e
+	}
+	if st, e := hostStatAt(l.place, follow); e == 0 && !at.keep {
+		t.k.inodes.atimes[t.k.inodes.number(st.dev, st.ino)] = at.nsec
+	}
+	return 0, 0
+}
+
+// utimesMicro is for the old calls, whose times are two timevals.
+func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, Errno) {
+	at, mt := fileTime{nsec: t.k.wall()}, fileTime{nsec: t.k.wall()}
+	if times != 0 {
+		b, e := t.copyIn(times, 32)
+		if e != 0 {
+			return 0, e
+		}
+		for i, ft := range []*fileTime{&at, &mt} {
+			usec := le64(b[16*i+8:])
+			if usec >= 1e6 {
+				return 0, EINVAL
+			}
+			ft.nsec = int64(le64(b[16*i:]))*1e9 + int64(usec)*1000
+		}
+	}
+	return t.utimes(dirfd, name, at, mt, 0)
+}
+
+// sysUtimes implements utimes(2).
+func sysUtimes(t *Thread, a Args) (uint64, Errno) {
+	return t.utimesMicro(atFDCWD, a.Addr(0), a.Addr(1))
+}
+
+// sysFutimesat implements futimesat(2).
+func sysFutimesat(t *Thread, a Args) (uint64, Errno) {
+	return t.utimesMicro(a.Int(0), a.Addr(1), a.Addr(2))
+}
+
+// sysUtime implements utime(2), which counts in seconds.
+func sysUtime(t *Thread, a Args) (uint64, Errno) {
+	at, mt := fileTime{nsec: t.k.wall()}, fileTime{nsec: t.k.wall()}
+	if a.Addr(1) != 0 {
+		b, e := t.copyIn(a.Addr(1), 16)
+		if e != 0 {
+			return 0, e
+		}
+		at.nsec, mt.nsec = int64(le64(b))*1e9, int64(le64(b[8:]))*1e9
+	}
+	return t.utimes(atFDCWD, a.Addr(0), at, mt, 0)
+}
+
+// sysTruncate implements truncate(2).
+func sysTruncate(t *Thread, a Args) (uint64, Errno) {
+	if a.Long(1) < 0 {
+		return 0, EINVAL
+	}
+	l, e := t.onHost(atFDCWD, a.Addr(0), true)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, hostTruncate(l.place, a.Long(1))
+}
+
+// What statfs(2) says of every file system: an ext4 with room.
+const (
+	ext4Magic = 0xef53
+	procMagic = 0x9fa0
+	fsBlocks  = 1 << 26
+)
+
+func statfsOf(virtual bool) []byte {
+	magic, blocks := uint64(ext4Magic), uint64(fsBlocks)
+	if virtual {
+		magic, blocks = procMagic, 0
+	}
+	var b pack
+	b.u64(magic)
+	b.u64(emu.PageSize)
+	b.u64(blocks)
+	b.u64(blocks / 2)
+	b.u64(blocks / 2)
+	b.u64(blocks / 4)
+	b.u64(blocks / 8)
+	b.u64(0) // f_fsid
+	b.u64(255)
+	b.u64(emu.PageSize)
+	b.u64(0x20) // ST_VALID
+	b.zero(32)
+	return b
+}
+
+// sysStatfs implements statfs(2).
+func sysStatfs(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.path(a.Addr(0))
+	if e != 0 {
+		return 0, e
+	}
+	l, e := t.locate(atFDCWD, s, true)
+	if e != 0 {
+		return 0, e
+	}
+	if _, e := t.statOf(l, true); e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOut(a.Addr(1), statfsOf(l.node != nil))
+}
+
+// sysFstatfs implements fstatfs(2).
+func sysFstatfs(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	_, host := f.(*hostFile)
+	return 0, t.copyOut(a.Addr(1), statfsOf(!host))
+}

@@ -1,0 +1,58 @@
+package syscalls
+
+import "time"
+
+// bootTime is how long the virtual machine has been up when a program starts.
+const bootTime = 100 * int64(time.Second)
+
+// A clock is the source of time. The virtual one counts executed instructions,
+// one nanosecond each, and what sleepers skipped.
+type clock struct {
+	real    bool
+	epoch   int64 // wall clock at the program's start
+	start   time.Time
+	skipped int64
+}
+
+func (c *clock) init(realTime bool, epoch time.Time) {
+	c.real, c.epoch = realTime, epoch.UnixNano()
+	if realTime {
+		c.start = time.Now()
+		c.epoch = c.start.UnixNano()
+	}
+}
+
+// advance lets d nanoseconds pass at once.
+func (c *clock) advance(d int64) {
+	if d > 0 {
+		c.skipped += d
+	}
+}
+
+// now is the monotonic clock: nanoseconds since the machine was started.
+func (k *Kernel) now() int64 {
+	if k.clock.real {
+		return bootTime + int64(time.Since(k.clock.start))
+	}
+	return bootTime + k.cpuTime() + k.clock.skipped
+}
+
+// wall is the wall clock: nanoseconds since 1970.
+func (k *Kernel) wall() int64 { return k.clock.epoch - bootTime + k.now() }
+
+// cpuTime is the CPU time used so far.
+func (k *Kernel) cpuTime() int64 {
+	var n int64
+	for _, p := range k.procs {
+		n += p.cpuTime()
+	}
+	return n
+}
+
+// cpuTime is the CPU time p has used: an instruction takes a nanosecond.
+func (p *Process) cpuTime() int64 {
+	if p.engine == nil {
+		return 0
+	}
+	return int64(p.engine.Executed())
+}

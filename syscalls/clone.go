@@ -1,0 +1,144 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// Flags of clone(2).
+const (
+	cloneVM           = 0x100
+	cloneFS           = 0x200
+	cloneFiles        = 0x400
+	cloneSighand      = 0x800
+	cloneVfork        = 0x4000
+	cloneThread       = 0x10000
+	cloneSysvsem      = 0x40000
+	cloneSettls       = 0x80000
+	cloneParentSettid = 0x100000
+	cloneChildClear   = 0x200000
+	cloneDetached     = 0x400000
+	cloneChildSettid  = 0x1000000
+	cloneNamespaces   = 0x7e020000
+
+	// cloneThreadFlags must come together here: what makes a thread.
+	cloneThreadFlags = cloneVM | cloneSighand | cloneThread
+)
+
+// A cloneArgs has what clone(2) and clone3(2) are told.
+type cloneArgs struct {
+	flags                          uint64
+	parentTID, childTID            emu.Addr
+	stack                          uint64 // the new RSP, 0 to keep it
+	tls                            uint64
+	exitSignal                     int
+	setTID, setTIDSize, cgroup, pd uint64
+}
+
+// sysClone implements clone(2).
+func sysClone(t *Thread, a Args) (uint64, Errno) {
+	const signalMask = 0xff
+	return t.clone(cloneArgs{
+		flags: a.Uint(0) &^ signalMask, exitSignal: int(a.Uint(0) & signalMask),
+		stack: a.Uint(1), parentTID: a.Addr(2), childTID: a.Addr(3), tls: a.Uint(4),
+	})
+}
+
+// sysClone3 implements clone3(2).
+func sysClone3(t *Thread, a Args) (uint64, Errno) {
+	const minSize, maxSize = 64, 88
+	size := a.Uint(1)
+	switch {
+	case size < minSize:
+		return 0, EINVAL
+	case size > emu.PageSize:
+		return 0, E2BIG
+	}
+	b, e := t.copyIn(a.Addr(0), int(size))
+	if e != 0 {
+		return 0, e
+	}
+	for _, x := range b[min(len(b), maxSize):] {
+		if x != 0 {
+			return 0, E2BIG
+		}
+	}
+	b = append(b, make([]byte, maxSize)...)
+	c := cloneArgs{
+		flags: le64(b), childTID: emu.Addr(le64(b[16:])), parentTID: emu.Addr(le64(b[24:])),
+		exitSignal: int(le64(b[32:])), tls: le64(b[56:]), setTIDSize: le64(b[72:]),
+	}
+	if stack, n := le64(b[40:]), le64(b[48:]); stack != 0 || n != 0 {
+		if stack == 0 || n == 0 {
+			return 0, EINVAL
+		}
+		c.stack = stack + n
+	}
+	if c.flags&(cloneThread|cloneSighand) != 0 && c.exitSignal != 0 || c.setTIDSize != 0 {
+		return 0, EINVAL
+	}
+	return t.clone(c)
+}
+
+// sysFork implements fork(2).
+func sysFork(t *Thread, _ Args) (uint64, Errno) { return t.clone(cloneArgs{exitSignal: sigCHLD}) }
+
+// sysVfork implements vfork(2).
+func sysVfork(t *Thread, _ Args) (uint64, Errno) {
+	return t.clone(cloneArgs{flags: cloneVM | cloneVfork, exitSignal: sigCHLD})
+}
+
+func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
+	switch {
+	case c.flags&cloneSighand != 0 && c.flags&cloneVM == 0,
+		c.flags&cloneThread != 0 && c.flags&cloneSighand == 0:
+		return 0, EINVAL
+	case c.flags&cloneNamespaces != 0:
+		return 0, EPERM
+	case c.flags&cloneThreadFlags != cloneThreadFlags:
+		return t.fork(c)
+	case c.flags&(cloneFS|cloneFiles) != cloneFS|cloneFiles:
+		// A thread with files of its own: nothing we know makes one.
+		return 0, EINVAL
+	}
+	o := t.p.newThread(emu.NewCPU())
+	o.cpu.Copy(t.cpu)
+	o.cpu.Regs[emu.RAX] = 0
+	o.comm, o.mask, o.timerSlack = t.comm, t.mask, t.timerSlack
+	if c.stack != 0 {
+		o.cpu.Regs[emu.RSP] = c.stack
+	}
+	if c.flags&cloneSettls != 0 {
+		o.cpu.FSBase = c.tls
+	}
+	if c.flags&cloneParentSettid != 0 {
+		t.out32(c.parentTID, uint32(o.tid))
+	}
+	if c.flags&cloneChildSettid != 0 {
+		t.out32(c.childTID, uint32(o.tid))
+	}
+	if c.flags&cloneChildClear != 0 {
+		o.clearTID = c.childTID
+	}
+	t.k.ready = append(t.k.ready, o)
+	return uint64(o.tid), 0
+}
+
+// fork makes a new process: not yet.
+func (t *Thread) fork(cloneArgs) (uint64, Errno) {
+	const reportFork = 1 << 32
+	if !t.k.reported[reportFork] {
+		t.k.reported[reportFork] = true
+		t.k.logf("starting another process (%s) is not supported yet; the program gets ENOSYS", t.k.callName(t.call.nr))
+	}
+	return 0, ENOSYS
+}
+
+// sysWait4 implements wait4(2): there are no children.
+func sysWait4(t *Thread, a Args) (uint64, Errno) {
+	const known = 1 | 2 | 8 | 0x20000000 | 0x40000000 | 0x80000000
+	if uint32(a.U32(2))&^known != 0 {
+		return 0, EINVAL
+	}
+	return 0, ECHILD
+}
+
+// sysWaitid implements waitid(2).
+func sysWaitid(*Thread, Args) (uint64, Errno) { return 0, ECHILD }

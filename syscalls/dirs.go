@@ -1,0 +1,425 @@
+package syscalls
+
+import (
+	"path"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// lister is a directory that can be read.
+type lister interface {
+	list(t *Thread) ([]dirEntry, Errno)
+	position() *int64
+}
+
+type hostDir struct{ *hostFile }
+
+func (d hostDir) list(t *Thread) ([]dirEntry, Errno) { return d.hostFile.list(t.k) }
+func (d hostDir) position() *int64                   { return &d.hostFile.pos }
+
+// directory returns the directory behind fd.
+func (t *Thread) directory(fd int) (lister, Errno) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return nil, e
+	}
+	if f.base().flags&oPATH != 0 {
+		return nil, EBADF
+	}
+	switch f := f.(type) {
+	case *hostFile:
+		if f.isDir() {
+			return hostDir{f}, 0
+		}
+	case *virtualDir:
+		return f, 0
+	}
+	return nil, ENOTDIR
+}
+
+// sysGetdents64 implements getdents64(2). Entries come sorted by name.
+func sysGetdents64(t *Thread, a Args) (uint64, Errno) {
+	return t.getdents(a, func(b *pack, d dirEntry, next int64) {
+		size := (19 + len(d.name) + 1 + 7) &^ 7
+		b.u64(d.ino)
+		b.i64(next)
+		b.u16(uint16(size))
+		b.u8(d.typ)
+		b.str(d.name, size-19)
+	})
+}
+
+// sysGetdents implements getdents(2), whose entries end with their type.
+func sysGetdents(t *Thread, a Args) (uint64, Errno) {
+	return t.getdents(a, func(b *pack, d dirEntry, next int64) {
+		size := (18 + len(d.name) + 2 + 7) &^ 7
+		b.u64(d.ino)
+		b.i64(next)
+		b.u16(uint16(size))
+		b.str(d.name, size-19)
+		b.u8(d.typ)
+	})
+}
+
+func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, Errno) {
+	d, e := t.directory(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	entries, e := d.list(t)
+	if e != 0 {
+		return 0, e
+	}
+	room := int(min(a.U32(2), 1<<20))
+	var b pack
+	pos := d.position()
+	at := *pos
+	for ; at < int64(len(entries)); at++ {
+		n := len(b)
+		encode(&b, entries[at], at+1)
+		if len(b) > room {
+			b = b[:n]
+			if n == 0 {
+				return 0, EINVAL
+			}
+			break
+		}
+	}
+	if e := t.copyOut(a.Addr(1), b); e != 0 {
+		return 0, e
+	}
+	*pos = at
+	return uint64(len(b)), 0
+}
+
+// sysGetcwd implements getcwd(2): the result counts the terminator.
+func sysGetcwd(t *Thread, a Args) (uint64, Errno) {
+	b := append([]byte(t.p.cwd.path), 0)
+	if uint64(len(b)) > a.Uint(1) {
+		return 0, ERANGE
+	}
+	return uint64(len(b)), t.copyOut(a.Addr(0), b)
+}
+
+// sysChdir implements chdir(2).
+func sysChdir(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.path(a.Addr(0))
+	if e != 0 {
+		return 0, e
+	}
+	l, e := t.locate(atFDCWD, s, true)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.chdir(l)
+}
+
+func (t *Thread) chdir(l location) Errno {
+	if l.node == nil {
+		fd, e := hostOpen(l.place, oPATH|oDIRECTORY, 0, 0)
+		if e != 0 {
+			return e
+		}
+		if e := hostAccess(place{fd, "."}, 1, true); e != 0 {
+			fd.close()
+			return e
+		}
+		host, pseudo := fd.onPseudoFS()
+		if !pseudo {
+			t.setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path())})
+			return 0
+		}
+		fd.close()
+		if l, e = t.relocate(host); e != 0 {
+			return e
+		}
+	}
+	if l.node == nil || l.node.mode&sIFMT != sIFDIR {
+		return ENOTDIR
+	}
+	t.setCwd(dirRef{fd: noFD, path: l.guest, virtual: true})
+	return 0
+}
+
+func (t *Thread) setCwd(d dirRef) {
+	if t.p.cwd.fd > 2 {
+		t.p.cwd.fd.close()
+	}
+	t.p.cwd = d
+}
+
+// sysFchdir implements fchdir(2).
+func sysFchdir(t *Thread, a Args) (uint64, Errno) {
+	d, e := t.start(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	if a.Int(0) == atFDCWD {
+		return 0, EBADF
+	}
+	if d.virtual {
+		t.setCwd(d)
+		return 0, 0
+	}
+	return 0, t.chdir(location{place: place{d.fd, "."}})
+}
+
+// onHost locates a path that is to be changed: our own nodes cannot be.
+func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno) {
+	s, e := t.path(name)
+	if e != 0 {
+		return location{}, e
+	}
+	l, e := t.locate(dirfd, s, follow)
+	if e == 0 && l.node != nil {
+		e = EPERM
+	}
+	return l, e
+}
+
+// newName is onHost for a name to be made: one of ours exists or cannot be made.
+func (t *Thread) newName(dirfd int, name emu.Addr) (location, Errno) {
+	l, e := t.onHost(dirfd, name, false)
+	if e == EPERM {
+		e = EEXIST
+	}
+	return l, e
+}
+
+// sysMkdir implements mkdir(2).
+func sysMkdir(t *Thread, a Args) (uint64, Errno) { return t.mkdir(atFDCWD, a.Addr(0), a.U32(1)) }
+
+// sysMkdirat implements mkdirat(2).
+func sysMkdirat(t *Thread, a Args) (uint64, Errno) { return t.mkdir(a.Int(0), a.Addr(1), a.U32(2)) }
+
+func (t *Thread) mkdir(dirfd int, name emu.Addr, mode uint32) (uint64, Errno) {
+	l, e := t.newName(dirfd, name)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, hostMkdir(l.place, mode&0o1777, t.p.umask)
+}
+
+// sysMknod implements mknod(2).
+func sysMknod(t *Thread, a Args) (uint64, Errno) { return t.mknod(atFDCWD, a.Addr(0), a.U32(1)) }
+
+// sysMknodat implements mknodat(2).
+func sysMknodat(t *Thread, a Args) (uint64, Errno) { return t.mknod(a.Int(0), a.Addr(1), a.U32(2)) }
+
+// mknod makes files and named pipes; devices are for the superuser, which the guest is not.
+func (t *Thread) mknod(dirfd int, name emu.Addr, mode uint32) (uint64, Errno) {
+	l, e := t.newName(dirfd, name)
+	if e != 0 {
+		return 0, e
+	}
+	switch mode & sIFMT {
+	case 0, sIFREG, sIFIFO, sIFSOCK:
+		return 0, hostMknod(l.place, mode, t.p.umask)
+	case sIFCHR, sIFBLK, sIFDIR:
+		return 0, EPERM
+	}
+	return 0, EINVAL
+}
+
+// sysUnlink implements unlink(2).
+func sysUnlink(t *Thread, a Args) (uint64, Errno) { return t.unlink(atFDCWD, a.Addr(0), false) }
+
+// sysRmdir implements rmdir(2).
+func sysRmdir(t *Thread, a Args) (uint64, Errno) { return t.unlink(atFDCWD, a.Addr(0), true) }
+
+// sysUnlinkat implements unlinkat(2).
+func sysUnlinkat(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(2)&^atRemovedir != 0 {
+		return 0, EINVAL
+	}
+	return t.unlink(a.Int(0), a.Addr(1), a.Int(2)&atRemovedir != 0)
+}
+
+func (t *Thread) unlink(dirfd int, name emu.Addr, dir bool) (uint64, Errno) {
+	l, e := t.onHost(dirfd, name, false)
+	if e != 0 {
+		return 0, e
+	}
+	old, known := hostStatAt(l.place, false)
+	e = hostUnlink(l.place, dir)
+	if e == 0 && known == 0 {
+		t.k.inodes.forget(old)
+	}
+	return 0, e
+}
+
+// sysRename implements rename(2).
+func sysRename(t *Thread, a Args) (uint64, Errno) {
+	return t.rename(atFDCWD, a.Addr(0), atFDCWD, a.Addr(1), 0)
+}
+
+// sysRenameat implements renameat(2).
+func sysRenameat(t *Thread, a Args) (uint64, Errno) {
+	return t.rename(a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), 0)
+}
+
+// sysRenameat2 implements renameat2(2).
+func sysRenameat2(t *Thread, a Args) (uint64, Errno) {
+	return t.rename(a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), a.U32(4))
+}
+
+func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags uint32) (uint64, Errno) {
+	const renameNoreplace, renameExchange = 1, 2
+	if flags&^(renameNoreplace|renameExchange) != 0 || flags == renameNoreplace|renameExchange {
+		return 0, EINVAL
+	}
+	src, e := t.onHost(fromDir, from, false)
+	if e != 0 {
+		return 0, e
+	}
+	dst, e := t.onHost(toDir, to, false)
+	if e != 0 {
+		return 0, e
+	}
+	old, replaced := hostStatAt(dst.place, false)
+	was, _ := hostStatAt(src.place, false)
+	e = hostRename(src.place, dst.place, flags)
+	if e == 0 && replaced == 0 && flags&renameExchange == 0 && (old.ino != was.ino || old.dev != was.dev) {
+		t.k.inodes.forget(old)
+	}
+	return 0, e
+}
+
+// sysLink implements link(2).
+func sysLink(t *Thread, a Args) (uint64, Errno) {
+	return t.link(atFDCWD, a.Addr(0), atFDCWD, a.Addr(1), 0)
+}
+
+// sysLinkat implements linkat(2).
+func sysLinkat(t *Thread, a Args) (uint64, Errno) {
+	return t.link(a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), a.Int(4))
+}
+
+func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags int) (uint64, Errno) {
+	if flags&^(atSymlinkFollow|atEmptyPath) != 0 {
+		return 0, EINVAL
+	}
+	dst, e := t.newName(toDir, to)
+	if e != 0 {
+		return 0, e
+	}
+	follow := flags&atSymlinkFollow != 0
+	s, e := t.path(from)
+	if e != 0 {
+		return 0, e
+	}
+	// linkat(AT_FDCWD, "/proc/self/fd/N", ..., AT_SYMLINK_FOLLOW) names an O_TMPFILE file.
+	if num, ok := strings.CutPrefix(s, "/proc/self/fd/"); ok && follow {
+		if f, e := t.file(atoi(num)); e == 0 {
+			if h, ok := f.(*hostFile); ok {
+				return 0, hostLink(place{noFD, "/proc/self/fd/" + itoa(int64(h.fd))}, dst.place, true)
+			}
+		}
+	}
+	if s == "" && flags&atEmptyPath != 0 {
+		return 0, ENOENT // needs CAP_DAC_READ_SEARCH
+	}
+	src, e := t.onHost(fromDir, from, follow)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, hostLink(src.place, dst.place, follow)
+}
+
+// sysSymlink implements symlink(2).
+func sysSymlink(t *Thread, a Args) (uint64, Errno) { return t.symlink(a.Addr(0), atFDCWD, a.Addr(1)) }
+
+// sysSymlinkat implements symlinkat(2).
+func sysSymlinkat(t *Thread, a Args) (uint64, Errno) {
+	return t.symlink(a.Addr(0), a.Int(1), a.Addr(2))
+}
+
+func (t *Thread) symlink(target emu.Addr, dirfd int, name emu.Addr) (uint64, Errno) {
+	s, e := t.path(target)
+	if e != 0 {
+		return 0, e
+	}
+	if s == "" {
+		return 0, ENOENT
+	}
+	l, e := t.newName(dirfd, name)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, hostSymlink(s, l.place)
+}
+
+// sysReadlink implements readlink(2).
+func sysReadlink(t *Thread, a Args) (uint64, Errno) {
+	return t.readlink(atFDCWD, a.Addr(0), a.Addr(1), a.Int(2))
+}
+
+// sysReadlinkat implements readlinkat(2).
+func sysReadlinkat(t *Thread, a Args) (uint64, Errno) {
+	return t.readlink(a.Int(0), a.Addr(1), a.Addr(2), a.Int(3))
+}
+
+func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, Errno) {
+	if size <= 0 {
+		return 0, EINVAL
+	}
+	s, e := t.path(name)
+	if e != 0 {
+		return 0, e
+	}
+	var target string
+	if s == "" {
+		// An O_PATH descriptor of a link itself.
+		f, e := t.file(dirfd)
+		if e != 0 {
+			return 0, ENOENT
+		}
+		h, ok := f.(*hostFile)
+		if !ok {
+			return 0, ENOENT
+		}
+		if target, e = hostReadlink(place{h.fd, ""}); e != 0 {
+			return 0, e
+		}
+		return t.finishReadlink(target, buf, size)
+	}
+	l, e := t.locate(dirfd, s, false)
+	switch {
+	case e != 0:
+		return 0, e
+	case l.node != nil && l.node.mode&sIFMT != sIFLNK:
+		return 0, EINVAL
+	case l.node != nil:
+		target = l.node.link(t)
+	default:
+		if target, e = hostReadlink(l.place); e != 0 {
+			return 0, e
+		}
+	}
+	return t.finishReadlink(target, buf, size)
+}
+
+func (t *Thread) finishReadlink(target string, buf emu.Addr, size int) (uint64, Errno) {
+	b := []byte(target)
+	b = b[:min(len(b), size)]
+	return uint64(len(b)), t.copyOut(buf, b)
+}
+
+// base is the last component of a path.
+func base(p string) string { return path.Base(p) }
+
+// atoi reads a decimal number, -1 if it is none.
+func atoi(s string) int {
+	n := 0
+	for _, c := range s {
+		if c < '0' || c > '9' || n > 1<<30 {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	if s == "" {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,21 @@
+// Package syscalls is Linux as the guest sees it: processes, threads, signals,
+// files, clocks and futexes behind the x86-64 system call table.
+//
+// A Kernel loads a program, runs its threads on engines, one at a time, and acts
+// on what stops them. All that a run can observe is determined by its
+// inputs (design.md, section 4): time is counted in executed instructions,
+// random numbers come from a seeded generator, identities are made up, threads
+// are switched at blocking calls and after a fixed number of instructions. Where
+// the host shows through (terminals, pipes from outside, file times) the manual
+// says so.
+//
+// Numbers, flags, structures and errno values are Linux's on x86-64, written
+// down here: the host may be anything. What depends on the host is in
+// host_*.go. Addresses are guest virtual addresses, times nanoseconds.
+//
+// A handler returns a result and an Errno; Dispatch alone turns the pair into
+// RAX. A call that cannot finish parks its thread with Thread.block and is made
+// again when it is woken.
+package syscalls
+
+//go:generate go test -run TestSupportTable -update .

@@ -1,0 +1,234 @@
+package syscalls
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Operations of epoll_ctl(2) and flags of its events.
+const (
+	epollAdd     = 1
+	epollDel     = 2
+	epollMod     = 3
+	epollOneshot = 1 << 30
+	epollET      = 1 << 31
+	epollRDHUP   = 0x2000
+)
+
+// An epollItem is a file an epoll instance watches.
+type epollItem struct {
+	file   file
+	fd     int
+	events uint32
+	data   uint64
+	// seen are the events already reported, for EPOLLET: an event is reported again after it was gone.
+	seen uint32
+}
+
+// An epollFile is an epoll instance. Items are kept in the order in which they were added.
+type epollFile struct {
+	fileBase
+	items []*epollItem
+}
+
+// sysEpollCreate implements epoll_create(2).
+func sysEpollCreate(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(0) <= 0 {
+		return 0, EINVAL
+	}
+	return t.epollCreate(0)
+}
+
+// sysEpollCreate1 implements epoll_create1(2).
+func sysEpollCreate1(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(0)&^oCLOEXEC != 0 {
+		return 0, EINVAL
+	}
+	return t.epollCreate(a.Int(0))
+}
+
+func (t *Thread) epollCreate(flags int) (uint64, Errno) {
+	f := &epollFile{fileBase: fileBase{flags: oRDWR, path: "anon_inode:[eventpoll]"}}
+	t.k.epolls = append(t.k.epolls, f)
+	return t.install(f, flags)
+}
+
+func (f *epollFile) close(k *Kernel) {
+	k.epolls = slices.DeleteFunc(k.epolls, func(o *epollFile) bool { return o == f })
+}
+
+// forgetEpoll removes a closed file from all epoll instances.
+func (k *Kernel) forgetEpoll(f file) {
+	for _, ep := range k.epolls {
+		ep.items = slices.DeleteFunc(ep.items, func(i *epollItem) bool { return i.file == f })
+	}
+}
+
+func (t *Thread) epollFile(fd int) (*epollFile, Errno) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return nil, e
+	}
+	ep, ok := f.(*epollFile)
+	if !ok {
+		return nil, EINVAL
+	}
+	return ep, 0
+}
+
+// sysEpollCtl implements epoll_ctl(2).
+func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
+	op, fd := a.Int(1), a.Int(2)
+	var events uint32
+	var data uint64
+	if op != epollDel {
+		b, e := t.copyIn(a.Addr(3), 12)
+		if e != 0 {
+			return 0, e
+		}
+		events, data = le32(b), le64(b[4:])
+	}
+	ep, e := t.epollFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	f, e := t.file(fd)
+	if e != 0 {
+		return 0, e
+	}
+	if f == file(ep) {
+		return 0, EINVAL
+	}
+	if h, ok := f.(*hostFile); ok && !h.canBlock() {
+		return 0, EPERM
+	}
+	i := slices.IndexFunc(ep.items, func(it *epollItem) bool { return it.file == f && it.fd == fd })
+	switch {
+	case op == epollAdd && i >= 0:
+		return 0, EEXIST
+	case op == epollAdd:
+		ep.items = append(ep.items, &epollItem{file: f, fd: fd, events: events, data: data})
+	case op != epollMod && op != epollDel:
+		return 0, EINVAL
+	case i < 0:
+		return 0, ENOENT
+	case op == epollMod:
+		ep.items[i].events, ep.items[i].data, ep.items[i].seen = events, data, 0
+	case op == epollDel:
+		ep.items = slices.Delete(ep.items, i, i+1)
+	}
+	return 0, 0
+}
+
+// pending returns the events of it that are to be reported.
+func (it *epollItem) pending(t *Thread) uint32 {
+	const flags = epollOneshot | epollET | 1<<29 | 1<<28
+	want := it.events &^ flags
+	if want == 0 && it.events&epollOneshot != 0 {
+		return 0 // spent
+	}
+	got := it.file.poll(t) & (want | pollERR | pollHUP)
+	if it.events&epollET != 0 {
+		it.seen &= got
+		return got &^ it.seen
+	}
+	return got
+}
+
+func (f *epollFile) poll(t *Thread) uint32 {
+	for _, it := range f.items {
+		if it.pending(t) != 0 {
+			return pollIN | pollRDN
+		}
+	}
+	return 0
+}
+
+// sysEpollWait implements epoll_wait(2).
+func sysEpollWait(t *Thread, a Args) (uint64, Errno) { return t.epollWaitMs(a) }
+
+func (t *Thread) epollWaitMs(a Args) (uint64, Errno) {
+	d := int64(-1)
+	if ms := a.Int(3); ms >= 0 {
+		d = int64(ms) * 1e6
+	}
+	t.setDeadline(d)
+	return t.epollWait(a, d == 0)
+}
+
+// sysEpollPwait implements epoll_pwait(2).
+func sysEpollPwait(t *Thread, a Args) (uint64, Errno) {
+	if e := t.callMask(a.Addr(4), a.Uint(5)); e != 0 {
+		return 0, e
+	}
+	ret, e := t.epollWaitMs(a)
+	t.dropMask(e)
+	return ret, e
+}
+
+// sysEpollPwait2 implements epoll_pwait2(2).
+func sysEpollPwait2(t *Thread, a Args) (uint64, Errno) {
+	d := int64(-1)
+	if a.Addr(3) != 0 && !t.call.again {
+		var e Errno
+		if d, e = t.timespec(a.Addr(3)); e != 0 {
+			return 0, e
+		}
+	}
+	if e := t.callMask(a.Addr(4), a.Uint(5)); e != 0 {
+		return 0, e
+	}
+	t.setDeadline(d)
+	ret, e := t.epollWait(a, d == 0)
+	t.dropMask(e)
+	return ret, e
+}
+
+func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
+	ep, e := t.epollFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	limit := a.Int(2)
+	if limit <= 0 || limit > 1<<27 {
+		return 0, EINVAL
+	}
+	var b pack
+	var n uint64
+	var reported []*epollItem
+	for _, it := range ep.items {
+		got := it.pending(t)
+		if got == 0 || n >= uint64(limit) {
+			continue
+		}
+		b.u32(got)
+		b.u64(it.data)
+		n++
+		it.seen |= got
+		if it.events&epollOneshot != 0 {
+			it.events &= epollOneshot | epollET
+		}
+		reported = append(reported, it)
+	}
+	if n > 0 {
+		// Those not reached this time come first the next (fs/eventpoll.c, "round robin").
+		rest := slices.DeleteFunc(slices.Clone(ep.items), func(it *epollItem) bool { return slices.Contains(reported, it) })
+		ep.items = append(rest, reported...)
+		return n, t.copyOut(emu.Addr(a.Uint(1)), b)
+	}
+	if now || t.timedOut() {
+		return 0, 0
+	}
+	ws := []watch{{ep, pollIN}}
+	for _, it := range ep.items {
+		if _, ok := it.file.(*hostFile); ok {
+			ws = append(ws, watch{it.file, it.events & 0xffff})
+		}
+	}
+	w := wait{deadline: t.call.deadline, interrupted: EINTR, ready: func() bool { return ep.poll(t) != 0 }}
+	for _, x := range ws[1:] {
+		w.fds = append(w.fds, hostPoll{x.file.(*hostFile).fd, x.events})
+	}
+	return t.block(w)
+}

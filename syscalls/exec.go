@@ -1,0 +1,123 @@
+package syscalls
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/loader"
+)
+
+// maxArgs keeps a broken argv from being read forever.
+const maxArgs = 1 << 20
+
+// strings reads a vector of string addresses that ends with null.
+func (t *Thread) strings(at emu.Addr) ([]string, Errno) {
+	var out []string
+	if at == 0 {
+		return nil, 0
+	}
+	for len(out) < maxArgs {
+		a, e := t.in64(at)
+		if e != 0 {
+			return nil, e
+		}
+		if a == 0 {
+			return out, 0
+		}
+		s, ok := t.p.mem.ReadString(emu.Addr(a), 32*emu.PageSize)
+		if !ok {
+			return nil, EFAULT
+		}
+		out = append(out, s)
+		at += 8
+	}
+	return nil, E2BIG
+}
+
+// sysExecve implements execve(2).
+func sysExecve(t *Thread, a Args) (uint64, Errno) {
+	name, e := t.path(a.Addr(0))
+	if e != 0 {
+		return 0, e
+	}
+	return t.execve(name, a.Addr(1), a.Addr(2))
+}
+
+// sysExecveat implements execveat(2).
+func sysExecveat(t *Thread, a Args) (uint64, Errno) {
+	name, e := t.path(a.Addr(1))
+	if e != 0 {
+		return 0, e
+	}
+	if a.Int(4)&^(atEmptyPath|atSymlinkNofollow) != 0 {
+		return 0, EINVAL
+	}
+	switch {
+	case name == "" && a.Int(4)&atEmptyPath == 0:
+		return 0, ENOENT
+	case name == "" || name[0] != '/' && a.Int(0) != atFDCWD:
+		f, e := t.file(a.Int(0))
+		if e != 0 {
+			return 0, e
+		}
+		if name != "" {
+			name = "/" + name
+		}
+		name = f.base().path + name
+	}
+	return t.execve(name, a.Addr(2), a.Addr(3))
+}
+
+func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
+	if name == "" {
+		return 0, ENOENT
+	}
+	argv, e := t.strings(argvAt)
+	if e != 0 {
+		return 0, e
+	}
+	envv, e := t.strings(envvAt)
+	if e != 0 {
+		return 0, e
+	}
+	x, err := loader.Prepare(t.openProgram, name, argv)
+	if err != nil {
+		return 0, execErrno(err)
+	}
+	defer x.Close()
+	// There is no way back from here.
+	t.replace()
+	if err := t.p.exec(t, x, envv); err != nil {
+		t.k.logf("execve: %v", err)
+		t.p.end(Exit{Signal: sigKILL})
+	}
+	return 0, eNoReturn
+}
+
+// replace drops what a new program does not inherit (execve(2), "Effect on process attributes").
+func (t *Thread) replace() {
+	p := t.p
+	for _, o := range p.threads {
+		if o != t {
+			o.dead = true
+			t.k.unwait(o)
+		}
+	}
+	p.threads = []*Thread{t}
+	t.tid = p.pid
+	p.fds.closeOnExec(t.k)
+	for sig := range p.signals {
+		if p.signals[sig].handler != sigIgn {
+			p.signals[sig] = sigAction{}
+		} else {
+			p.signals[sig] = sigAction{handler: sigIgn}
+		}
+	}
+	for _, pt := range p.posix {
+		t.k.disarm(&pt.timer)
+	}
+	p.posix = map[uint64]*posixTimer{}
+	t.altstack = altStack{flags: ssDisable}
+	t.robustList, t.clearTID, p.dumpable = 0, 0, 1
+	if lo, hi := emu.Addr(0), p.mem.Limit(); hi > lo {
+		p.mem.Unmap(lo, hi)
+	}
+}

@@ -1,0 +1,213 @@
+package syscalls
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func emuAddr(n int) emu.Addr { return emu.Addr(n) }
+
+// A place names a host file: path, relative to dir if that is not noFD.
+type place struct {
+	dir  hostFD
+	path string
+}
+
+// A hostStat is what we take from the host's stat(2).
+type hostStat struct {
+	dev, ino uint64
+	mode     uint32
+	nlink    uint64
+	uid, gid uint32
+	rdev     uint64
+	size     int64
+	mtime    int64 // nanoseconds
+}
+
+// A hostDirent is a directory entry of the host.
+type hostDirent struct {
+	name string
+	ino  uint64
+	typ  uint8
+}
+
+// A fileTime is a time to be set on a file, or none.
+type fileTime struct {
+	keep bool
+	nsec int64
+}
+
+// A hostPoll is a host file and the poll(2) events waited for.
+type hostPoll struct {
+	fd     hostFD
+	events uint32
+}
+
+// A file is an open file description. Methods get the position to work at, or
+// -1 for the file's own. A call that must wait returns EAGAIN, whatever
+// O_NONBLOCK says; poll tells when it will not.
+type file interface {
+	base() *fileBase
+	read(t *Thread, v []iovec, off int64) (uint64, Errno)
+	write(t *Thread, v []iovec, off int64) (uint64, Errno)
+	seek(t *Thread, off int64, whence int) (int64, Errno)
+	stat(t *Thread) (stat, Errno)
+	// poll returns the events that are there.
+	poll(t *Thread) uint32
+	ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno)
+	// close is called when the last descriptor goes away.
+	close(k *Kernel)
+}
+
+// A fileBase is what all open file descriptions have. It supplies the methods
+// of file with what a file of no abilities does.
+type fileBase struct {
+	flags int
+	refs  int
+	// path is the guest's name of it, for /proc/self/fd.
+	path string
+}
+
+func (b *fileBase) base() *fileBase { return b }
+
+func (b *fileBase) read(*Thread, []iovec, int64) (uint64, Errno)    { return 0, EINVAL }
+func (b *fileBase) write(*Thread, []iovec, int64) (uint64, Errno)   { return 0, EINVAL }
+func (b *fileBase) seek(*Thread, int64, int) (int64, Errno)         { return 0, ESPIPE }
+func (b *fileBase) poll(*Thread) uint32                             { return pollIN | pollOUT | pollRDN | pollWRN }
+func (b *fileBase) ioctl(*Thread, uint32, emu.Addr) (uint64, Errno) { return 0, ENOTTY }
+func (b *fileBase) close(*Kernel)                                   {}
+func (b *fileBase) stat(t *Thread) (stat, Errno) {
+	// An anonymous inode.
+	return stat{ino: t.k.inodes.anonymous, mode: 0o600, nlink: 1, uid: DefaultUID, gid: DefaultGID}, 0
+}
+
+func (b *fileBase) readable() bool { return b.flags&oACCMODE != oWRONLY && b.flags&oPATH == 0 }
+func (b *fileBase) writable() bool { return b.flags&oACCMODE != oRDONLY && b.flags&oPATH == 0 }
+func (b *fileBase) nonblock() bool { return b.flags&oNONBLOCK != 0 }
+
+// An fdEntry is a descriptor.
+type fdEntry struct {
+	file    file
+	cloexec bool
+}
+
+// An fdTable has a process' descriptors.
+type fdTable struct {
+	fds []fdEntry
+}
+
+func newFDTable() *fdTable { return &fdTable{} }
+
+// file returns what fd refers to.
+func (ft *fdTable) file(fd int) (file, Errno) {
+	if fd < 0 || fd >= len(ft.fds) || ft.fds[fd].file == nil {
+		return nil, EBADF
+	}
+	return ft.fds[fd].file, 0
+}
+
+// add gives f the lowest free descriptor at or above low.
+func (p *Process) addFD(f file, low int, cloexec bool) (int, Errno) {
+	limit := int(min(p.limits[rlimitNofile].cur, 1<<20))
+	fd := low
+	for fd < len(p.fds.fds) && p.fds.fds[fd].file != nil {
+		fd++
+	}
+	if fd >= limit {
+		return -1, EMFILE
+	}
+	p.fds.set(fd, f, cloexec)
+	return fd, 0
+}
+
+// install is addFD for a new file, which is closed if there is no room.
+func (t *Thread) install(f file, flags int) (uint64, Errno) {
+	fd, e := t.p.addFD(f, 0, flags&oCLOEXEC != 0)
+	if e != 0 {
+		f.close(t.k)
+		return 0, e
+	}
+	return uint64(fd), 0
+}
+
+// set makes fd refer to f; it must be free.
+func (ft *fdTable) set(fd int, f file, cloexec bool) {
+	if n := fd + 1 - len(ft.fds); n > 0 {
+		ft.fds = append(ft.fds, make([]fdEntry, n)...)
+	}
+	f.base().refs++
+	ft.fds[fd] = fdEntry{f, cloexec}
+}
+
+// close frees fd.
+func (ft *fdTable) close(k *Kernel, fd int) Errno {
+	f, e := ft.file(fd)
+	if e != 0 {
+		return e
+	}
+	ft.fds[fd] = fdEntry{}
+	release(k, f)
+	return 0
+}
+
+// release drops a reference to f.
+func release(k *Kernel, f file) {
+	b := f.base()
+	if b.refs--; b.refs == 0 {
+		k.forgetEpoll(f)
+		f.close(k)
+	}
+}
+
+// closeAll frees every descriptor.
+func (ft *fdTable) closeAll(k *Kernel) {
+	for fd := range ft.fds {
+		ft.close(k, fd)
+	}
+	ft.fds = nil
+}
+
+// closeOnExec frees descriptors that execve(2) closes.
+func (ft *fdTable) closeOnExec(k *Kernel) {
+	for fd, ent := range ft.fds {
+		if ent.cloexec {
+			ft.close(k, fd)
+		}
+	}
+}
+
+// open lists the descriptors in use.
+func (ft *fdTable) open() []int {
+	var out []int
+	for fd, ent := range ft.fds {
+		if ent.file != nil {
+			out = append(out, fd)
+		}
+	}
+	return slices.Clip(out)
+}
+
+// file returns the open file behind argument fd.
+func (t *Thread) file(fd int) (file, Errno) { return t.p.fds.file(fd) }
+
+// readable returns the file behind fd if it is open for reading.
+func (t *Thread) readable(fd int) (file, Errno) {
+	f, e := t.file(fd)
+	if e == 0 && !f.base().readable() {
+		return nil, EBADF
+	}
+	return f, e
+}
+
+// writable returns the file behind fd if it is open for writing.
+func (t *Thread) writable(fd int) (file, Errno) {
+	f, e := t.file(fd)
+	if e == 0 && !f.base().writable() {
+		return nil, EBADF
+	}
+	return f, e
+}

@@ -1,0 +1,40 @@
+package syscalls
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadWrite(t *testing.T) {
+	g := newGuest(t)
+	fd := g.ok(nr("openat"), cwd, g.str("f"), oCREAT|oRDWR, 0o666)
+	require.EqualValues(t, 3, fd)
+	require.EqualValues(t, 5, g.ok(nr("write"), fd, g.str("hello"), 5))
+	require.EqualValues(t, 1, g.ok(nr("lseek"), fd, 1, seekSet))
+	buf := g.room(64)
+	require.EqualValues(t, 4, g.ok(nr("read"), fd, buf, 64))
+	require.Equal(t, "ello", string(g.peek(buf, 4)))
+	require.EqualValues(t, 3, g.ok(nr("pread64"), fd, buf, 3, 2))
+	require.Equal(t, "llo", string(g.peek(buf, 3)))
+	g.ok(nr("ftruncate"), fd, 2)
+	st := g.room(144)
+	g.ok(nr("fstat"), fd, st)
+	require.EqualValues(t, 2, g.peek64(st+48))
+	require.EqualValues(t, sIFREG|0o644, g.peek32(st+24))
+	require.EqualValues(t, DefaultUID, g.peek32(st+28))
+	g.ok(nr("close"), fd)
+	g.fails(EBADF, nr("close"), fd)
+	g.fails(EBADF, nr("read"), fd, buf, 1)
+	g.fails(ENOENT, nr("open"), g.str("nope"), oRDONLY)
+	g.fails(EFAULT, nr("open"), 8, oRDONLY)
+	g.fails(ENOENT, nr("open"), g.str(""), oRDONLY)
+	g.fails(EEXIST, nr("open"), g.str("f"), oCREAT|oEXCL|oRDWR, 0o600)
+	g.fails(ENOTDIR, nr("open"), g.str("f/x"), oRDONLY)
+	g.fails(EISDIR, nr("open"), g.str("."), oWRONLY)
+	b, err := os.ReadFile(filepath.Join(g.dir, "f"))
+	require.NoError(t, err)
+	require.Equal(t, "he", string(b))
+}

@@ -1,0 +1,361 @@
+package syscalls
+
+import (
+	"bytes"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A hostFD is an open file of the host.
+type hostFD int
+
+const noFD hostFD = -1
+
+// errnoOf translates a host error. Linux has the same numbers on all hosts we can have.
+func errnoOf(err error) Errno {
+	if err == nil {
+		return 0
+	}
+	if e, ok := err.(unix.Errno); ok {
+		return Errno(e)
+	}
+	return EIO
+}
+
+// retry calls f until it is not interrupted: our own signals are none of the guest's.
+func retry(f func() error) Errno {
+	for {
+		if err := f(); err != unix.EINTR {
+			return errnoOf(err)
+		}
+	}
+}
+
+// openFlags pairs the guest's flags with the host's: they differ between architectures.
+var openFlags = []struct{ guest, host int }{
+	{oCREAT, unix.O_CREAT}, {oEXCL, unix.O_EXCL}, {oNOCTTY, unix.O_NOCTTY}, {oTRUNC, unix.O_TRUNC},
+	{oAPPEND, unix.O_APPEND}, {oNONBLOCK, unix.O_NONBLOCK}, {oDIRECTORY, unix.O_DIRECTORY},
+	{oNOFOLLOW, unix.O_NOFOLLOW}, {oPATH, unix.O_PATH}, {oDSYNC, unix.O_DSYNC},
+	{oTMPFILE &^ oDIRECTORY, unix.O_TMPFILE &^ unix.O_DIRECTORY},
+}
+
+func hostOpenFlags(flags int) int {
+	h := flags&oACCMODE | unix.O_CLOEXEC | unix.O_LARGEFILE
+	for _, f := range openFlags {
+		if flags&f.guest == f.guest {
+			h |= f.host
+		}
+	}
+	return h
+}
+
+func (p place) fd() int {
+	if p.dir == noFD {
+		return unix.AT_FDCWD
+	}
+	return int(p.dir)
+}
+
+func hostOpen(p place, flags int, mode, umask uint32) (hostFD, Errno) {
+	if flags&oCREAT != 0 || flags&oTMPFILE == oTMPFILE {
+		defer unix.Umask(unix.Umask(int(umask)))
+	}
+	var fd int
+	e := retry(func() (err error) {
+		fd, err = unix.Openat(p.fd(), p.path, hostOpenFlags(flags), mode)
+		return err
+	})
+	if e != 0 {
+		return noFD, e
+	}
+	return hostFD(fd), 0
+}
+
+func (f hostFD) close() Errno { return errnoOf(unix.Close(int(f))) }
+
+func (f hostFD) dup() (hostFD, Errno) {
+	fd, err := unix.FcntlInt(uintptr(f), unix.F_DUPFD_CLOEXEC, 3)
+	return hostFD(fd), errnoOf(err)
+}
+
+// osFile returns a new file for the same open file, for the caller to close.
+func (f hostFD) osFile(name string) (*os.File, Errno) {
+	d, e := f.dup()
+	if e != 0 {
+		return nil, e
+	}
+	return os.NewFile(uintptr(d), name), 0
+}
+
+// hostOf returns a descriptor of f that lives on when f is closed.
+func hostOf(f *os.File) (hostFD, Errno) { return hostFD(f.Fd()).dup() }
+
+// readv reads at off, or at the file position if off is negative.
+func (f hostFD) readv(bufs [][]byte, off int64) (n int, e Errno) {
+	e = retry(func() (err error) {
+		switch {
+		case len(bufs) == 1 && off < 0:
+			n, err = unix.Read(int(f), bufs[0])
+		case len(bufs) == 1:
+			n, err = unix.Pread(int(f), bufs[0], off)
+		case off < 0:
+			n, err = unix.Readv(int(f), bufs)
+		default:
+			n, err = unix.Preadv(int(f), bufs, off)
+		}
+		return err
+	})
+	return max(n, 0), e
+}
+
+// writev writes at off, or at the file position if off is negative.
+func (f hostFD) writev(bufs [][]byte, off int64) (n int, e Errno) {
+	e = retry(func() (err error) {
+		switch {
+		case len(bufs) == 1 && off < 0:
+			n, err = unix.Write(int(f), bufs[0])
+		case len(bufs) == 1:
+			n, err = unix.Pwrite(int(f), bufs[0], off)
+		case off < 0:
+			n, err = unix.Writev(int(f), bufs)
+		default:
+			n, err = unix.Pwritev(int(f), bufs, off)
+		}
+		return err
+	})
+	return max(n, 0), e
+}
+
+func (f hostFD) seek(off int64, whence int) (int64, Errno) {
+	n, err := unix.Seek(int(f), off, whence)
+	return n, errnoOf(err)
+}
+
+func statOf(s *unix.Stat_t) hostStat {
+	return hostStat{
+		dev: uint64(s.Dev), ino: s.Ino, mode: s.Mode, nlink: uint64(s.Nlink), uid: s.Uid, gid: s.Gid,
+		rdev: uint64(s.Rdev), size: s.Size, mtime: s.Mtim.Nano(),
+	}
+}
+
+func (f hostFD) stat() (hostStat, Errno) {
+	var s unix.Stat_t
+	err := unix.Fstat(int(f), &s)
+	return statOf(&s), errnoOf(err)
+}
+
+func hostStatAt(p place, follow bool) (hostStat, Errno) {
+	flags := unix.AT_SYMLINK_NOFOLLOW
+	if follow {
+		flags = 0
+	}
+	var s unix.Stat_t
+	err := unix.Fstatat(p.fd(), p.path, &s, flags)
+	return statOf(&s), errnoOf(err)
+}
+
+// onPseudoFS reports whether f lies on procfs or sysfs, and its path there.
+func (f hostFD) onPseudoFS() (string, bool) {
+	var s unix.Statfs_t
+	if unix.Fstatfs(int(f), &s) != nil || s.Type != unix.PROC_SUPER_MAGIC && s.Type != unix.SYSFS_MAGIC {
+		return "", false
+	}
+	return f.path(), true
+}
+
+// path returns the host's canonical path of f.
+func (f hostFD) path() string {
+	s, _ := os.Readlink("/proc/self/fd/" + itoa(int64(f)))
+	return s
+}
+
+// isTerminal reports whether f is one.
+func (f hostFD) isTerminal() bool {
+	_, err := unix.IoctlGetTermios(int(f), unix.TCGETS)
+	return err == nil
+}
+
+// readDir returns all entries but "." and "..", in the host's order.
+func (f hostFD) readDir() ([]hostDirent, Errno) {
+	if _, e := f.seek(0, seekSet); e != 0 {
+		return nil, e
+	}
+	var out []hostDirent
+	buf := make([]byte, 64<<10)
+	for {
+		var n int
+		if e := retry(func() (err error) { n, err = unix.Getdents(int(f), buf); return err }); e != 0 {
+			return nil, e
+		}
+		if n <= 0 {
+			return out, 0
+		}
+		// struct linux_dirent64: ino, off, reclen (16 bits), type (8), name.
+		for b := buf[:n]; len(b) > 19; b = b[le16(b[16:]):] {
+			name := b[19:le16(b[16:])]
+			if i := bytes.IndexByte(name, 0); i >= 0 {
+				name = name[:i]
+			}
+			if s := string(name); s != "." && s != ".." {
+				out = append(out, hostDirent{name: s, ino: le64(b), typ: b[18]})
+			}
+		}
+	}
+}
+
+func hostReadlink(p place) (string, Errno) {
+	buf := make([]byte, pathMax)
+	n, err := unix.Readlinkat(p.fd(), p.path, buf)
+	if err != nil {
+		return "", errnoOf(err)
+	}
+	return string(buf[:n]), 0
+}
+
+func hostMkdir(p place, mode, umask uint32) Errno {
+	defer unix.Umask(unix.Umask(int(umask)))
+	return errnoOf(unix.Mkdirat(p.fd(), p.path, mode))
+}
+
+func hostMknod(p place, mode, umask uint32) Errno {
+	defer unix.Umask(unix.Umask(int(umask)))
+	return errnoOf(unix.Mknodat(p.fd(), p.path, mode, 0))
+}
+
+func hostUnlink(p place, dir bool) Errno {
+	flags := 0
+	if dir {
+		flags = unix.AT_REMOVEDIR
+	}
+	return errnoOf(unix.Unlinkat(p.fd(), p.path, flags))
+}
+
+func hostRename(from, to place, flags uint32) Errno {
+	if flags == 0 {
+		return errnoOf(unix.Renameat(from.fd(), from.path, to.fd(), to.path))
+	}
+	return errnoOf(unix.Renameat2(from.fd(), from.path, to.fd(), to.path, uint(flags)))
+}
+
+func hostLink(from, to place, follow bool) Errno {
+	flags := 0
+	if follow {
+		flags = unix.AT_SYMLINK_FOLLOW
+	}
+	return errnoOf(unix.Linkat(from.fd(), from.path, to.fd(), to.path, flags))
+}
+
+func hostSymlink(target string, p place) Errno {
+	return errnoOf(unix.Symlinkat(target, p.fd(), p.path))
+}
+
+func hostChmod(p place, mode uint32, follow bool) Errno {
+	flags := 0
+	if !follow {
+		flags = unix.AT_SYMLINK_NOFOLLOW
+	}
+	return errnoOf(unix.Fchmodat(p.fd(), p.path, mode, flags))
+}
+
+func (f hostFD) chmod(mode uint32) Errno { return errnoOf(unix.Fchmod(int(f), mode)) }
+
+// hostTime makes a timespec; keep leaves the file's time as it is.
+func hostTime(t fileTime) unix.Timespec {
+	if t.keep {
+		return unix.Timespec{Nsec: unix.UTIME_OMIT}
+	}
+	return unix.NsecToTimespec(t.nsec)
+}
+
+func hostUtimes(p place, atime, mtime fileTime, follow bool) Errno {
+	flags := 0
+	if !follow {
+		flags = unix.AT_SYMLINK_NOFOLLOW
+	}
+	return errnoOf(unix.UtimesNanoAt(p.fd(), p.path, []unix.Timespec{hostTime(atime), hostTime(mtime)}, flags))
+}
+
+func (f hostFD) utimes(atime, mtime fileTime) Errno {
+	return hostUtimes(place{dir: noFD, path: "/proc/self/fd/" + itoa(int64(f))}, atime, mtime, true)
+}
+
+func hostTruncate(p place, size int64) Errno {
+	f, e := hostOpen(p, oWRONLY|oNONBLOCK, 0, 0)
+	if e != 0 {
+		return e
+	}
+	defer f.close()
+	return f.truncate(size)
+}
+
+func (f hostFD) truncate(size int64) Errno {
+	return retry(func() error { return unix.Ftruncate(int(f), size) })
+}
+
+func (f hostFD) allocate(mode uint32, off, n int64) Errno {
+	return retry(func() error { return unix.Fallocate(int(f), mode, off, n) })
+}
+
+func hostAccess(p place, mode uint32, follow bool) Errno {
+	flags := 0
+	if !follow {
+		flags = unix.AT_SYMLINK_NOFOLLOW
+	}
+	return errnoOf(unix.Faccessat(p.fd(), p.path, mode, flags))
+}
+
+func (f hostFD) sync() Errno { return retry(func() error { return unix.Fsync(int(f)) }) }
+
+func (f hostFD) flock(op int) Errno { return errnoOf(unix.Flock(int(f), op)) }
+
+// setNonblock makes f blocking or not; open file descriptions the program inherited are left alone.
+func (f hostFD) setNonblock(on bool) { unix.SetNonblock(int(f), on) }
+
+// hostMemfd makes an unnamed file in memory.
+func hostMemfd(name string) (hostFD, Errno) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return noFD, errnoOf(err)
+	}
+	return hostFD(fd), 0
+}
+
+// hostOwnUID is the user who runs us: his files are the guest's own.
+func hostOwnUID() (uid, gid uint32) { return uint32(os.Geteuid()), uint32(os.Getegid()) }
+
+// poll returns the events of f that are there now.
+func (f hostFD) poll(events uint32) uint32 {
+	fds := []unix.PollFd{{Fd: int32(f), Events: int16(events)}}
+	unix.Poll(fds, 0)
+	return uint32(uint16(fds[0].Revents))
+}
+
+// hostPollWait waits until one of fds is ready, at most d nanoseconds, and
+// reports whether one is.
+func hostPollWait(fds []hostPoll, d int64) bool {
+	if len(fds) == 0 {
+		time.Sleep(time.Duration(d))
+		return false
+	}
+	list := make([]unix.PollFd, len(fds))
+	for i, f := range fds {
+		list[i] = unix.PollFd{Fd: int32(f.fd), Events: int16(f.events)}
+	}
+	ts := unix.NsecToTimespec(d)
+	n, err := unix.Ppoll(list, &ts, nil)
+	return err == nil && n > 0
+}
+
+// ioctl passes a terminal request whose argument is a structure of len(b) bytes.
+func (f hostFD) ioctl(req uint32, b []byte) Errno { return hostIoctl(int(f), uintptr(req), b) }
+
+// hostAuxv is our own auxiliary vector, in memory's format.
+func hostAuxv() []byte {
+	b, err := os.ReadFile("/proc/self/auxv")
+	if err != nil {
+		return nil
+	}
+	return b
+}

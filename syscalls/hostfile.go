@@ -1,0 +1,190 @@
+package syscalls
+
+import (
+	"os"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// A hostFile is a file of the host: regular, directory, terminal, pipe from outside.
+type hostFile struct {
+	fileBase
+	fd hostFD
+	// mode is st_mode; what kind of file it is decides whether it can block.
+	mode uint32
+	ino  uint64
+	// entries are a directory's, sorted; nil until read.
+	entries []dirEntry
+	pos     int64 // in entries
+}
+
+// A dirEntry is what getdents64(2) gives.
+type dirEntry struct {
+	name string
+	ino  uint64
+	typ  uint8
+}
+
+func (f *hostFile) isDir() bool     { return f.mode&sIFMT == sIFDIR }
+func (f *hostFile) isRegular() bool { return f.mode&sIFMT == sIFREG }
+
+// canBlock reports whether reading or writing may wait for the world outside.
+func (f *hostFile) canBlock() bool {
+	switch f.mode & sIFMT {
+	case sIFREG, sIFDIR, sIFBLK, sIFLNK:
+		return false
+	}
+	return true
+}
+
+// newHostFile makes the open file for fd, which it owns from now on.
+func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, Errno) {
+	st, e := fd.stat()
+	if e != 0 {
+		fd.close()
+		return nil, e
+	}
+	return &hostFile{
+		fileBase: fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: guest},
+		fd:       fd, mode: st.mode, ino: k.inodes.number(st.dev, st.ino),
+	}, 0
+}
+
+// addStdio gives p descriptors 0, 1 and 2.
+func (k *Kernel) addStdio(p *Process) {
+	for i, std := range []*os.File{k.cfg.Stdin, k.cfg.Stdout, k.cfg.Stderr} {
+		fd, e := hostOf(std)
+		if e != 0 {
+			continue // closed, as it may be for any program
+		}
+		f, e := k.newHostFile(fd, oRDWR|oLARGEFILE, fd.path())
+		if e != 0 {
+			continue
+		}
+		if f.mode&sIFMT == sIFIFO || f.isRegular() {
+			f.flags = oWRONLY
+			if i == 0 {
+				f.flags = oRDONLY
+			}
+		}
+		p.fds.set(i, f, false)
+	}
+	if fd, e := hostOpen(place{noFD, k.hostCwd}, oPATH|oDIRECTORY, 0, 0); e == 0 {
+		p.cwd = dirRef{fd: fd, path: k.guestPath(fd.path())}
+	}
+}
+
+func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
+	if f.isDir() {
+		return 0, EISDIR
+	}
+	if f.canBlock() && f.fd.poll(pollIN) == 0 {
+		return 0, EAGAIN
+	}
+	bufs, e := t.views(v, mem.Write)
+	if e != 0 {
+		return 0, e
+	}
+	if len(bufs) == 0 {
+		return 0, 0
+	}
+	n, e := f.fd.readv(bufs, off)
+	return uint64(n), e
+}
+
+func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
+	if f.canBlock() && f.fd.poll(pollOUT) == 0 {
+		return 0, EAGAIN
+	}
+	bufs, e := t.views(v, mem.Read)
+	if e != 0 || len(bufs) == 0 {
+		return 0, e
+	}
+	if f.flags&oAPPEND != 0 && off < 0 && f.isRegular() {
+		// The host's description may lack O_APPEND, which F_SETFL can set.
+		f.fd.seek(0, seekEnd)
+	}
+	n, e := f.fd.writev(bufs, off)
+	if e == EPIPE {
+		t.send(infoFromProcess(t.p, sigPIPE, siUser))
+	}
+	return uint64(n), e
+}
+
+func (f *hostFile) seek(t *Thread, off int64, whence int) (int64, Errno) {
+	if !f.isDir() {
+		return f.fd.seek(off, whence)
+	}
+	switch whence {
+	case seekCur:
+		off += f.pos
+	case seekSet:
+	default:
+		return 0, EINVAL
+	}
+	if off < 0 {
+		return 0, EINVAL
+	}
+	if off == 0 {
+		f.entries = nil
+	}
+	f.pos = off
+	return off, 0
+}
+
+func (f *hostFile) stat(t *Thread) (stat, Errno) {
+	h, e := f.fd.stat()
+	if e != 0 {
+		return stat{}, e
+	}
+	s := t.k.statFromHost(h)
+	// The file keeps its number after it was unlinked.
+	s.ino = f.ino
+	return s, 0
+}
+
+func (f *hostFile) poll(*Thread) uint32 {
+	if !f.canBlock() {
+		return pollIN | pollOUT | pollRDN | pollWRN
+	}
+	return f.fd.poll(pollIN | pollPRI | pollOUT | pollRDN | pollWRN | pollRDH)
+}
+
+func (f *hostFile) close(k *Kernel) { f.fd.close() }
+
+// list returns the directory's entries, "." and ".." first, then by name.
+func (f *hostFile) list(k *Kernel) ([]dirEntry, Errno) {
+	if f.entries != nil {
+		return f.entries, 0
+	}
+	st, e := f.fd.stat()
+	if e != 0 {
+		return nil, e
+	}
+	raw, e := f.fd.readDir()
+	if e != 0 {
+		return nil, e
+	}
+	slices.SortFunc(raw, func(a, b hostDirent) int {
+		if a.name < b.name {
+			return -1
+		}
+		return 1
+	})
+	parent := f.ino
+	if up, e := hostStatAt(place{f.fd, ".."}, true); e == 0 {
+		parent = k.inodes.number(up.dev, up.ino)
+	}
+	f.entries = []dirEntry{{".", f.ino, dirType(sIFDIR)}, {"..", parent, dirType(sIFDIR)}}
+	for _, r := range raw {
+		f.entries = append(f.entries, dirEntry{r.name, k.inodes.number(st.dev, r.ino), r.typ})
+	}
+	return f.entries, 0
+}
+
+// ioctl passes terminal requests on.
+func (f *hostFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+	return f.terminal(t, req, arg)
+}

@@ -1,0 +1,258 @@
+package syscalls
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/loader"
+)
+
+// Identities that are the same on every host.
+const (
+	DefaultPID     = 1000
+	DefaultUID     = 1000
+	DefaultGID     = 1000
+	hostName       = "cgemu"
+	defaultUmask   = 0o022
+	defaultQuantum = 100_000
+)
+
+// DefaultEpoch is the virtual wall clock's time when a program starts.
+var DefaultEpoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// A Config says what to run in which world.
+type Config struct {
+	// NewEngine makes the engine of a process. It gets the process' address space
+	// and what the engine may ask of the world.
+	NewEngine func(m *mem.Space, env emu.Env) (emu.Engine, error)
+	// CPUID answers CPUID for the guest's CPU model; nil answers zeros.
+	CPUID func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
+
+	// Path is the program, as execve(2) takes it: no search in PATH.
+	Path string
+	// Args are its arguments, Args[0] its name. Env is its whole environment.
+	Args, Env []string
+	// Dir is its working directory, "" for ours.
+	Dir string
+	// Sysroot is a host directory: absolute guest paths are looked for there first.
+	Sysroot string
+	// Stdin, Stdout and Stderr are its first three files: nil for ours.
+	Stdin, Stdout, Stderr *os.File
+
+	// Seed seeds everything random.
+	Seed uint64
+	// Compat asks for Valgrind's stack and auxiliary vector.
+	Compat bool
+	// HWCap is AT_HWCAP, CPUID 1 EDX: 0 asks CPUID.
+	HWCap uint64
+	// CPUs is how many processors the guest sees: 0 for one.
+	CPUs int
+	// RealTime takes clocks and sleeps from the host.
+	RealTime bool
+	// Epoch is the wall clock's start: zero for DefaultEpoch.
+	Epoch time.Time
+	// Quantum is how many instructions a thread may run while others wait: 0 for 100,000.
+	Quantum uint64
+
+	// Strace, if set, gets a line for each system call.
+	Strace io.Writer
+	// Log gets messages on what is not supported, one line each: nil for os.Stderr.
+	Log io.Writer
+	// OnClientRequest is called for a Valgrind client request (spec: cachegrind.md, section 9). It returns
+	// the result and whether it knows the request; if not, the kernel's own answer is used.
+	OnClientRequest func(code uint64, args [5]uint64) (result uint64, known bool)
+	// OnExec is called after a program has been loaded, before it runs.
+	OnExec func(pid int, m *mem.Space, p *loader.Program)
+	// OnMap is called after a file was mapped executable, so that its symbols can be found later.
+	OnMap func(pid int, v mem.VMA)
+}
+
+// A Kernel is a running system.
+type Kernel struct {
+	cfg     Config
+	table   []entry
+	procs   []*Process // in order of creation
+	ready   []*Thread  // runnable, first come first served
+	waiting []*Thread  // blocked, in order of blocking
+	current *Thread
+	timers  []*timer // armed, in order of arming
+	clock   clock
+	rng     generator
+	inodes  inodeTable
+	trace   *tracer
+	futexes map[futexKey][]*Thread
+	exit    *Exit
+	nextID  int // for pids and tids
+	hostCwd string
+	// reported has the numbers of unsupported calls already named.
+	reported map[uint64]bool
+	// interrupted is set by the goroutine that watches the context.
+	interrupted atomic.Bool
+	nextVgStack uint64
+	nextPipe    uint64
+	epolls      []*epollFile
+}
+
+// An Exit says how the program ended.
+type Exit struct {
+	// Code is its exit status, valid if Signal is 0.
+	Code int
+	// Signal is the signal that killed it.
+	Signal int
+	// Fault is the fault that led to the signal, at RIP, if there was one.
+	Fault *emu.Fault
+	RIP   emu.Addr
+	// Interrupted says that the context ended before the program did.
+	Interrupted bool
+	// Deadlock says that no thread could ever run again.
+	Deadlock bool
+}
+
+// Status is the exit status of cgemu for e: 128+n for signal n, as shells have it.
+func (e Exit) Status() int {
+	if e.Signal != 0 {
+		return 128 + e.Signal
+	}
+	return e.Code
+}
+
+// New loads the program and makes it ready to run.
+func New(cfg Config) (*Kernel, error) {
+	if cfg.Epoch.IsZero() {
+		cfg.Epoch = DefaultEpoch
+	}
+	if cfg.CPUs <= 0 {
+		cfg.CPUs = 1
+	}
+	if cfg.Quantum == 0 {
+		cfg.Quantum = defaultQuantum
+	}
+	if cfg.Log == nil {
+		cfg.Log = os.Stderr
+	}
+	for _, f := range []struct {
+		file **os.File
+		std  *os.File
+	}{{&cfg.Stdin, os.Stdin}, {&cfg.Stdout, os.Stdout}, {&cfg.Stderr, os.Stderr}} {
+		if *f.file == nil {
+			*f.file = f.std
+		}
+	}
+	dir := cfg.Dir
+	if dir == "" {
+		wd, err := os.Getwd()
+		if err != nil {
+			return nil, fmt.Errorf("syscalls: working directory: %w", err)
+		}
+		dir = wd
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("syscalls: working directory: %w", err)
+	}
+	k := &Kernel{
+		cfg: cfg, table: table[:], nextID: DefaultPID, hostCwd: dir,
+		futexes: map[futexKey][]*Thread{}, reported: map[uint64]bool{},
+	}
+	k.clock.init(cfg.RealTime, cfg.Epoch)
+	k.rng.seed(cfg.Seed)
+	k.inodes.init()
+	if cfg.Strace != nil {
+		k.trace = newTracer(cfg.Strace)
+	}
+	if k.cfg.HWCap == 0 && cfg.CPUID != nil {
+		_, _, _, edx := cfg.CPUID(1, 0)
+		k.cfg.HWCap = uint64(edx)
+	}
+	if err := k.boot(); err != nil {
+		k.Close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// boot makes the first process.
+func (k *Kernel) boot() error {
+	m, err := mem.New()
+	if err != nil {
+		return err
+	}
+	p := newProcess(k, m)
+	k.procs = append(k.procs, p)
+	k.addStdio(p)
+	x, err := loader.Prepare(p.opener(), k.cfg.Path, k.cfg.Args)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	t := p.newThread(emu.NewCPU())
+	if err := p.exec(t, x, k.cfg.Env); err != nil {
+		return err
+	}
+	if k.cfg.NewEngine == nil {
+		return fmt.Errorf("syscalls: Config.NewEngine is not set")
+	}
+	if p.engine, err = k.cfg.NewEngine(m, k); err != nil {
+		return err
+	}
+	m.OnInvalidate(p.engine.Invalidate)
+	k.ready = append(k.ready, t)
+	return nil
+}
+
+// Close frees address spaces, engines and files.
+func (k *Kernel) Close() error {
+	var first error
+	for _, p := range k.procs {
+		p.fds.closeAll(k)
+		if p.engine != nil {
+			if err := p.engine.Close(); err != nil && first == nil {
+				first = err
+			}
+		}
+		if p.mem != nil {
+			if err := p.mem.Close(); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	k.procs = nil
+	return first
+}
+
+// Engine returns the first process' engine, for its counts.
+func (k *Kernel) Engine() emu.Engine { return k.procs[0].engine }
+
+// Mem returns the first process' address space.
+func (k *Kernel) Mem() *mem.Space { return k.procs[0].mem }
+
+// Program returns what the first process runs.
+func (k *Kernel) Program() *loader.Program { return k.procs[0].program }
+
+// PID returns the first process' id, which %p in file names stands for.
+func (k *Kernel) PID() int { return k.procs[0].pid }
+
+// logf reports something to the user, in one line.
+func (k *Kernel) logf(format string, args ...any) {
+	fmt.Fprintf(k.cfg.Log, "cgemu: "+format+"\n", args...)
+}
+
+// CPUID implements emu.Env.
+func (k *Kernel) CPUID(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32) {
+	if k.cfg.CPUID == nil {
+		return 0, 0, 0, 0
+	}
+	return k.cfg.CPUID(leaf, subleaf)
+}
+
+// TSC implements emu.Env: one tick is a nanosecond of the virtual clock.
+func (k *Kernel) TSC() uint64 { return uint64(k.now()) }
+
+// Random implements emu.Env.
+func (k *Kernel) Random() uint64 { return k.rng.uint64() }

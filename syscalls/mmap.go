@@ -1,0 +1,488 @@
+package syscalls
+
+import (
+	"errors"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// Flags of mmap(2) (include/uapi/asm-generic/mman-common.h, arch/x86/include/uapi/asm/mman.h).
+const (
+	mapShared         = 0x01
+	mapPrivate        = 0x02
+	mapSharedValidate = 0x03
+	mapType           = 0x0f
+	mapFixed          = 0x10
+	mapAnonymous      = 0x20
+	map32bit          = 0x40
+	mapGrowsDown      = 0x100
+	mapFixedNoreplace = 0x100000
+
+	protMask      = 7
+	protGrowsDown = 0x01000000
+	protGrowsUp   = 0x02000000
+)
+
+// memErrno translates an error of emu/mem.
+func memErrno(err error) Errno {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, mem.ErrAccess):
+		return EACCES
+	case errors.Is(err, mem.ErrRange), errors.Is(err, mem.ErrNotHere):
+		return ENOMEM
+	}
+	if e := errnoOf(err); e != EIO {
+		return e
+	}
+	return ENOMEM
+}
+
+// protOf translates the prot argument. On x86 what can be written can be read.
+func protOf(p uint64) mem.Prot {
+	prot := mem.Prot(p & protMask)
+	if prot&(mem.Write|mem.Exec) != 0 {
+		prot |= mem.Read
+	}
+	return prot
+}
+
+// find returns where length bytes go: first fit above the interpreter's place,
+// around what is kept for brk.
+func (p *Process) find(length uint64, hint emu.Addr) (emu.Addr, bool) {
+	m := p.mem
+	if h := hint.PageDown(); h >= mem.MinAddr && h+emu.Addr(length) > h && h+emu.Addr(length) <= m.Limit() &&
+		m.Free(h, h+emu.Addr(length)) && !p.inHeap(h, h+emu.Addr(length)) {
+		return h, true
+	}
+	a, ok := m.Find(length, mem.InterpBase)
+	if ok && p.inHeap(a, a+emu.Addr(length)) {
+		return m.Find(length, p.program.BrkLimit)
+	}
+	return a, ok
+}
+
+// inHeap reports whether [lo, hi) touches what is kept for brk.
+func (p *Process) inHeap(lo, hi emu.Addr) bool {
+	return p.program != nil && lo < p.program.BrkLimit && hi > p.program.Brk
+}
+
+// sysMmap implements mmap(2).
+func sysMmap(t *Thread, a Args) (uint64, Errno) {
+	addr, length, flags, off := a.Addr(0), a.Uint(1), a.Uint(3), a.Uint(5)
+	var f file
+	if flags&mapAnonymous == 0 {
+		var e Errno
+		if f, e = t.file(a.Int(4)); e != 0 {
+			return 0, e
+		}
+	}
+	if off%emu.PageSize != 0 || length == 0 {
+		return 0, EINVAL
+	}
+	length = uint64(emu.Addr(length).PageUp())
+	if length == 0 || length > uint64(t.p.mem.Limit()) {
+		return 0, ENOMEM
+	}
+	if off+length < off {
+		return 0, EOVERFLOW
+	}
+	switch flags & mapType {
+	case mapShared, mapPrivate, mapSharedValidate:
+	default:
+		return 0, EINVAL
+	}
+	lo, e := t.mapAddr(addr, length, flags)
+	if e != 0 {
+		return 0, e
+	}
+	v := mem.VMA{
+		Lo: lo, Hi: lo + emu.Addr(length), Prot: protOf(a.Uint(2)), Off: off,
+		Shared: flags&mapType != mapPrivate, GrowsDown: flags&mapGrowsDown != 0,
+	}
+	if f == nil {
+		v.Off = 0
+		return uint64(lo), t.mapAnonymous(v)
+	}
+	return uint64(lo), t.mapFile(v, f)
+}
+
+// mapAddr decides where a mapping goes.
+func (t *Thread) mapAddr(addr emu.Addr, length, flags uint64) (emu.Addr, Errno) {
+	if flags&(mapFixed|mapFixedNoreplace) == 0 {
+		// MAP_32BIT asks for the low 2 GiB, where first fit begins anyway.
+		lo, ok := t.p.find(length, addr)
+		if !ok || flags&map32bit != 0 && lo+emu.Addr(length) > 1<<31 {
+			return 0, ENOMEM
+		}
+		return lo, 0
+	}
+	end := addr + emu.Addr(length)
+	switch {
+	case !addr.PageAligned():
+		return 0, EINVAL
+	case end < addr || end > t.p.mem.Limit():
+		return 0, ENOMEM
+	case addr < mem.MinAddr:
+		return 0, EPERM
+	case flags&mapFixedNoreplace != 0 && !t.p.mem.Free(addr, end):
+		return 0, EEXIST
+	}
+	return addr, 0
+}
+
+// mapAnonymous maps memory without a file. Shared memory is a file without a name, so that
+// it stays shared when a process forks.
+func (t *Thread) mapAnonymous(v mem.VMA) Errno {
+	if !v.Shared {
+		return memErrno(t.p.mem.Map(v, nil))
+	}
+	fd, e := hostMemfd("cgemu-shared")
+	if e != 0 {
+		return e
+	}
+	defer fd.close()
+	if e := fd.truncate(int64(v.Len())); e != 0 {
+		return e
+	}
+	v.Path, v.Dev, v.Ino = "/dev/zero (deleted)", 1, t.k.inodes.anonymous
+	return t.mapHost(v, fd)
+}
+
+// mapFile maps an open file.
+func (t *Thread) mapFile(v mem.VMA, f file) Errno {
+	b := f.base()
+	h, ok := f.(*hostFile)
+	if !ok {
+		return ENODEV
+	}
+	if !b.readable() || v.Shared && v.Prot&mem.Write != 0 && !b.writable() {
+		return EACCES
+	}
+	switch h.mode & sIFMT {
+	case sIFREG, sIFBLK:
+	case sIFCHR:
+		// /dev/zero
+		if h.path == "/dev/zero" {
+			return t.mapAnonymous(v)
+		}
+		return ENODEV
+	default:
+		return ENODEV
+	}
+	v.Path, v.Dev, v.Ino = h.path, virtualDev, h.ino
+	if e := t.mapHost(v, h.fd); e != 0 {
+		return e
+	}
+	if v.Prot&mem.Exec != 0 {
+		t.mapped(v)
+	}
+	return 0
+}
+
+func (t *Thread) mapHost(v mem.VMA, fd hostFD) Errno {
+	src, e := fd.osFile(v.Path)
+	if e != 0 {
+		return e
+	}
+	defer src.Close()
+	return memErrno(t.p.mem.Map(v, src))
+}
+
+// mapped tells the world outside of executable file mappings.
+func (t *Thread) mapped(v mem.VMA) {
+	if t.k.cfg.OnMap != nil {
+		v.File = true
+		t.k.cfg.OnMap(t.p.pid, v)
+	}
+}
+
+// sysMunmap implements munmap(2).
+func sysMunmap(t *Thread, a Args) (uint64, Errno) {
+	lo, hi, e := t.pages(a)
+	if e != 0 {
+		return 0, e
+	}
+	// "It is not an error if the indicated range does not contain any mapped
+	// pages." - munmap(2)
+	if memErrno(t.p.mem.Unmap(lo, hi)) != 0 {
+		return 0, EINVAL
+	}
+	return 0, 0
+}
+
+// pages reads a page-aligned address and a length that is not 0.
+func (t *Thread) pages(a Args) (lo, hi emu.Addr, e Errno) {
+	lo = a.Addr(0)
+	hi = lo + emu.Addr(a.Uint(1)).PageUp()
+	if !lo.PageAligned() || a.Uint(1) == 0 || hi <= lo {
+		return 0, 0, EINVAL
+	}
+	return lo, hi, 0
+}
+
+// sysMprotect implements mprotect(2).
+func sysMprotect(t *Thread, a Args) (uint64, Errno) {
+	lo, prot := a.Addr(0), a.Uint(2)
+	if prot&(protGrowsDown|protGrowsUp) == protGrowsDown|protGrowsUp || !lo.PageAligned() {
+		return 0, EINVAL
+	}
+	if a.Uint(1) == 0 {
+		return 0, 0
+	}
+	hi := lo + emu.Addr(a.Uint(1)).PageUp()
+	if hi <= lo {
+		return 0, ENOMEM
+	}
+	if prot&^(protMask|protGrowsDown|protGrowsUp) != 0 {
+		return 0, EINVAL
+	}
+	if v := t.p.mem.VMA(lo); prot&protGrowsDown != 0 {
+		if v == nil || !v.GrowsDown {
+			return 0, EINVAL
+		}
+		lo = v.Lo
+	}
+	if e := memErrno(t.p.mem.Protect(lo, hi, protOf(prot))); e != 0 {
+		return 0, e
+	}
+	if prot&4 != 0 {
+		for _, v := range t.p.mem.VMAs() {
+			if v.File && v.Lo < hi && v.Hi > lo && v.Path != "" {
+				t.mapped(v)
+			}
+		}
+	}
+	return 0, 0
+}
+
+// Flags of mremap(2).
+const (
+	mremapMaymove   = 1
+	mremapFixed     = 2
+	mremapDontunmap = 4
+)
+
+// sysMremap implements mremap(2).
+func sysMremap(t *Thread, a Args) (uint64, Errno) {
+	lo, oldLen, newLen, flags, to := a.Addr(0), emu.Addr(a.Uint(1)).PageUp(), emu.Addr(a.Uint(2)).PageUp(), a.Uint(3), a.Addr(4)
+	m := t.p.mem
+	if flags&^(mremapMaymove|mremapFixed|mremapDontunmap) != 0 || !lo.PageAligned() || newLen == 0 ||
+		flags&(mremapFixed|mremapDontunmap) != 0 && flags&mremapMaymove == 0 || flags&mremapDontunmap != 0 {
+		return 0, EINVAL
+	}
+	v := m.VMA(lo)
+	if v == nil {
+		return 0, EFAULT
+	}
+	if newLen > m.Limit() || newLen > 1<<46 {
+		return 0, ENOMEM
+	}
+	if flags&mremapFixed != 0 {
+		if !to.PageAligned() || to+newLen < to || to+newLen > m.Limit() || to < lo+oldLen && lo < to+newLen || to < mem.MinAddr {
+			return 0, EINVAL
+		}
+	}
+	if oldLen == 0 {
+		// "A second mapping of the same pages" works for shared mappings only; nobody needs it.
+		return 0, EINVAL
+	}
+	if lo+oldLen > v.Hi {
+		return 0, EFAULT
+	}
+	if flags&mremapFixed != 0 {
+		if newLen < oldLen {
+			if e := memErrno(m.Unmap(lo+newLen, lo+oldLen)); e != 0 {
+				return 0, e
+			}
+			oldLen = newLen
+		}
+		return uint64(to), memErrno(m.Move(lo, lo+oldLen, to, uint64(newLen)))
+	}
+	return t.resize(v, lo, oldLen, newLen, flags)
+}
+
+// resize grows or shrinks a mapping in its place, or moves it if it may.
+func (t *Thread) resize(v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint64) (uint64, Errno) {
+	m := t.p.mem
+	switch {
+	case newLen == oldLen:
+		return uint64(lo), 0
+	case newLen < oldLen:
+		return uint64(lo), memErrno(m.Unmap(lo+newLen, lo+oldLen))
+	}
+	end, want := lo+oldLen, lo+newLen
+	if end == v.Hi && want <= m.Limit() && m.Free(end, want) && !t.p.inHeap(end, want) {
+		return uint64(lo), memErrno(m.Move(lo, end, lo, uint64(newLen)))
+	}
+	if flags&mremapMaymove == 0 {
+		return 0, ENOMEM
+	}
+	to, ok := t.p.find(uint64(newLen), 0)
+	if !ok {
+		return 0, ENOMEM
+	}
+	return uint64(to), memErrno(m.Move(lo, end, to, uint64(newLen)))
+}
+
+// sysBrk implements brk(2): the new end of the heap, or the old one if it cannot be moved.
+func sysBrk(t *Thread, a Args) (uint64, Errno) {
+	p := t.p
+	want := a.Addr(0)
+	if want < p.program.Brk || want > p.program.BrkLimit {
+		return uint64(p.brk), 0
+	}
+	old, end := p.brk.PageUp(), want.PageUp()
+	switch {
+	case end > old:
+		if !p.mem.Free(old, end) {
+			return uint64(p.brk), 0
+		}
+		v := mem.VMA{Lo: old, Hi: end, Prot: mem.Read | mem.Write, Path: "[heap]"}
+		if t.k.cfg.Compat {
+			v.Prot |= mem.Exec // Valgrind's heap is executable
+		}
+		if p.mem.Map(v, nil) != nil {
+			return uint64(p.brk), 0
+		}
+	case end < old:
+		p.mem.Unmap(end, old)
+	}
+	p.brk = want
+	return uint64(p.brk), 0
+}
+
+// Advice of madvise(2).
+const (
+	madvDontneed        = 4
+	madvFree            = 8
+	madvRemove          = 9
+	madvDontfork        = 10
+	madvHwpoison        = 100
+	madvDontneedLocked  = 24
+	madvPopulateRead    = 22
+	madvPopulateWrite   = 23
+	madvGuardInstall    = 102
+	madvGuardRemove     = 103
+	madvLastHarmless    = 25
+	madvSoftOffline     = 101
+	madvFirstHarmlessHi = 10
+)
+
+// sysMadvise implements madvise(2).
+func sysMadvise(t *Thread, a Args) (uint64, Errno) {
+	lo, n, advice := a.Addr(0), a.Uint(1), a.Int(2)
+	hi := lo + emu.Addr(n).PageUp()
+	switch {
+	case !lo.PageAligned() || hi < lo || n != 0 && hi == lo:
+		return 0, EINVAL
+	case advice < 0 || advice > 4 && advice < madvFree || advice > madvLastHarmless:
+		return 0, EINVAL
+	case n == 0:
+		return 0, 0
+	}
+	holes := false
+	for at := lo; at < hi; {
+		v := t.p.mem.VMA(at)
+		if v == nil {
+			holes = true
+			next, ok := t.p.nextVMA(at)
+			if !ok || next >= hi {
+				break
+			}
+			at = next
+			continue
+		}
+		end := min(v.Hi, hi)
+		switch advice {
+		case madvDontneed, madvDontneedLocked:
+			t.p.mem.Discard(at, end)
+		case madvFree:
+			if v.File {
+				return 0, EINVAL
+			}
+			// When pages go is up to Linux; here they go at once, so that it is the same each time.
+			t.p.mem.Discard(at, end)
+		case madvRemove:
+			return 0, EINVAL
+		}
+		at = end
+	}
+	if holes {
+		return 0, ENOMEM
+	}
+	return 0, 0
+}
+
+// nextVMA returns where the first mapping above a begins.
+func (p *Process) nextVMA(a emu.Addr) (emu.Addr, bool) {
+	for _, v := range p.mem.VMAs() {
+		if v.Lo > a {
+			return v.Lo, true
+		}
+	}
+	return 0, false
+}
+
+// sysMsync implements msync(2): the host writes shared mappings back by itself.
+func sysMsync(t *Thread, a Args) (uint64, Errno) {
+	const async, invalidate, sync = 1, 2, 4
+	flags := a.Uint(2)
+	if flags&^(async|invalidate|sync) != 0 || flags&(async|sync) == async|sync || !a.Addr(0).PageAligned() {
+		return 0, EINVAL
+	}
+	return 0, t.wholeRange(a.Addr(0), a.Uint(1))
+}
+
+// wholeRange checks that all of n bytes at lo are mapped.
+func (t *Thread) wholeRange(lo emu.Addr, n uint64) Errno {
+	hi := lo + emu.Addr(n).PageUp()
+	if hi < lo {
+		return ENOMEM
+	}
+	for at := lo; at < hi; {
+		v := t.p.mem.VMA(at)
+		if v == nil {
+			return ENOMEM
+		}
+		at = v.Hi
+	}
+	return 0
+}
+
+// sysMlock implements mlock(2), mlock2(2) and munlock(2), to no effect.
+func sysMlock(t *Thread, a Args) (uint64, Errno) {
+	lo := a.Addr(0).PageDown()
+	return 0, t.wholeRange(lo, a.Uint(1)+uint64(a.Addr(0)-lo))
+}
+
+// sysMincore implements mincore(2): everything mapped is resident.
+func sysMincore(t *Thread, a Args) (uint64, Errno) {
+	if !a.Addr(0).PageAligned() {
+		return 0, EINVAL
+	}
+	if e := t.wholeRange(a.Addr(0), a.Uint(1)); e != 0 {
+		return 0, e
+	}
+	b := make([]byte, (a.Uint(1)+emu.PageSize-1)/emu.PageSize)
+	for i := range b {
+		b[i] = 1
+	}
+	return 0, t.copyOut(a.Addr(2), b)
+}
+
+// sysMembarrier implements membarrier(2): threads run one at a time.
+func sysMembarrier(t *Thread, a Args) (uint64, Errno) {
+	const query, supported = 0, 1 | 2 | 4 | 8 | 16
+	switch cmd := a.Int(0); {
+	case a.U32(1) != 0:
+		return 0, EINVAL
+	case cmd == query:
+		return supported, 0
+	case cmd&^supported != 0 || cmd&(cmd-1) != 0:
+		return 0, EINVAL
+	}
+	return 0, 0
+}

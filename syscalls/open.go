@@ -1,0 +1,305 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// openAt is open(2) in all its forms.
+func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint64, Errno) {
+	s, e := t.path(name)
+	if e != 0 {
+		return 0, e
+	}
+	if flags&oPATH != 0 {
+		flags &= oPATH | oDIRECTORY | oNOFOLLOW | oCLOEXEC
+	}
+	if flags&oCREAT == 0 && flags&oTMPFILE != oTMPFILE {
+		mode = 0
+	}
+	follow := flags&oNOFOLLOW == 0 && flags&(oCREAT|oEXCL) != oCREAT|oEXCL
+	l, e := t.locate(dirfd, s, follow)
+	if e != 0 {
+		return 0, e
+	}
+	f, e := t.open(l, flags|oLARGEFILE, mode&0o7777)
+	if e != 0 {
+		return 0, e
+	}
+	return t.install(f, flags)
+}
+
+// open opens a location.
+func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
+	if l.node != nil {
+		return l.node.openFile(t, l.guest, flags)
+	}
+	fd, e := hostOpen(l.place, flags, mode, t.p.umask)
+	if e != 0 {
+		return nil, e
+	}
+	h, e := t.k.newHostFile(fd, flags, t.k.guestPath(fd.path()))
+	if e != 0 {
+		return nil, e
+	}
+	if st, _ := fd.stat(); st.dev == t.k.inodes.procDev || st.dev == t.k.inodes.sysDev {
+		if path, ok := fd.onPseudoFS(); ok && h.mode&sIFMT != sIFLNK {
+			fd.close()
+			v, e := t.relocate(path)
+			if e == 0 && v.node == nil {
+				e = ENOENT
+			}
+			if e != 0 {
+				return nil, e
+			}
+			return v.node.openFile(t, v.guest, flags)
+		}
+	}
+	if name := ownDevice(h.path); name != "" {
+		fd.close()
+		return t.openDevice(name, flags)
+	}
+	return h, 0
+}
+
+// sysOpen implements open(2).
+func sysOpen(t *Thread, a Args) (uint64, Errno) {
+	return t.openAt(atFDCWD, a.Addr(0), a.Int(1), a.U32(2))
+}
+
+// sysOpenat implements openat(2).
+func sysOpenat(t *Thread, a Args) (uint64, Errno) {
+	return t.openAt(a.Int(0), a.Addr(1), a.Int(2), a.U32(3))
+}
+
+// sysCreat implements creat(2).
+func sysCreat(t *Thread, a Args) (uint64, Errno) {
+	return t.openAt(atFDCWD, a.Addr(0), oCREAT|oWRONLY|oTRUNC, a.U32(1))
+}
+
+// sysClose implements close(2).
+func sysClose(t *Thread, a Args) (uint64, Errno) { return 0, t.p.fds.close(t.k, a.Int(0)) }
+
+// Flags of close_range(2).
+const (
+	closeRangeUnshare = 2
+	closeRangeCloexec = 4
+)
+
+// sysCloseRange implements close_range(2).
+func sysCloseRange(t *Thread, a Args) (uint64, Errno) {
+	first, last, flags := uint64(a.U32(0)), uint64(a.U32(1)), a.U32(2)
+	if first > last || flags&^(closeRangeUnshare|closeRangeCloexec) != 0 {
+		return 0, EINVAL
+	}
+	for _, fd := range t.p.fds.open() {
+		if uint64(fd) < first || uint64(fd) > last {
+			continue
+		}
+		if flags&closeRangeCloexec != 0 {
+			t.p.fds.fds[fd].cloexec = true
+		} else {
+			t.p.fds.close(t.k, fd)
+		}
+	}
+	return 0, 0
+}
+
+// sysDup implements dup(2).
+func sysDup(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	fd, e := t.p.addFD(f, 0, false)
+	return uint64(fd), e
+}
+
+// sysDup2 implements dup2(2).
+func sysDup2(t *Thread, a Args) (uint64, Errno) {
+	old, fd := a.Int(0), a.Int(1)
+	if _, e := t.file(old); e != 0 {
+		return 0, e
+	}
+	if old == fd {
+		return uint64(fd), 0
+	}
+	return t.dupTo(old, fd, false)
+}
+
+// sysDup3 implements dup3(2).
+func sysDup3(t *Thread, a Args) (uint64, Errno) {
+	old, fd, flags := a.Int(0), a.Int(1), a.Int(2)
+	if flags&^oCLOEXEC != 0 || old == fd {
+		return 0, EINVAL
+	}
+	return t.dupTo(old, fd, flags&oCLOEXEC != 0)
+}
+
+func (t *Thread) dupTo(old, fd int, cloexec bool) (uint64, Errno) {
+	if fd < 0 || uint64(fd) >= t.p.limits[rlimitNofile].cur {
+		return 0, EBADF
+	}
+	f, e := t.file(old)
+	if e != 0 {
+		return 0, e
+	}
+	f.base().refs++ // in case fd is its last descriptor
+	t.p.fds.close(t.k, fd)
+	f.base().refs--
+	t.p.fds.set(fd, f, cloexec)
+	return uint64(fd), 0
+}
+
+// Commands of fcntl(2).
+const (
+	fDupFD        = 0
+	fGetFD        = 1
+	fSetFD        = 2
+	fGetFL        = 3
+	fSetFL        = 4
+	fGetLk        = 5
+	fSetLk        = 6
+	fSetLkW       = 7
+	fSetOwn       = 8
+	fGetOwn       = 9
+	fSetSig       = 10
+	fGetSig       = 11
+	fOfdGetLk     = 36
+	fOfdSetLk     = 37
+	fOfdSetLkW    = 38
+	fSetLease     = 1024
+	fGetLease     = 1025
+	fDupFDCloexec = 1030
+	fSetPipeSz    = 1031
+	fGetPipeSz    = 1032
+	fAddSeals     = 1033
+	fGetSeals     = 1034
+
+	fdCloexec = 1
+	fUnlck    = 2
+)
+
+// sysFcntl implements fcntl(2).
+func sysFcntl(t *Thread, a Args) (uint64, Errno) {
+	fd, cmd, arg := a.Int(0), a.Int(1), a.Uint(2)
+	f, e := t.file(fd)
+	if e != 0 {
+		return 0, e
+	}
+	b := f.base()
+	switch cmd {
+	case fDupFD, fDupFDCloexec:
+		if arg >= t.p.limits[rlimitNofile].cur {
+			return 0, EINVAL
+		}
+		n, e := t.p.addFD(f, int(arg), cmd == fDupFDCloexec)
+		return uint64(n), e
+	case fGetFD:
+		if t.p.fds.fds[fd].cloexec {
+			return fdCloexec, 0
+		}
+		return 0, 0
+	case fSetFD:
+		t.p.fds.fds[fd].cloexec = arg&fdCloexec != 0
+		return 0, 0
+	case fGetFL:
+		return uint64(b.flags), 0
+	}
+	if b.flags&oPATH != 0 {
+		return 0, EBADF
+	}
+	switch cmd {
+	case fSetFL:
+		b.flags = b.flags&^settable | int(arg)&settable
+		return 0, 0
+	case fSetPipeSz, fGetPipeSz:
+		return pipeSize(f, cmd, arg)
+	case fSetOwn, fSetSig, fGetOwn, fGetSig:
+		return 0, 0
+	}
+	return t.lock(f, cmd, emu.Addr(arg))
+}
+
+// lock does record locks. Only the guest's own processes could hold one that
+// matters, and a process never conflicts with itself.
+func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, Errno) {
+	switch cmd {
+	case fSetLk, fSetLkW, fOfdSetLk, fOfdSetLkW:
+		b, e := t.copyIn(at, 32)
+		if e != 0 {
+			return 0, e
+		}
+		const rdLck, wrLck = 0, 1
+		switch typ := le16(b); {
+		case typ > fUnlck:
+			return 0, EINVAL
+		case typ == rdLck && !f.base().readable(), typ == wrLck && !f.base().writable():
+			return 0, EBADF
+		}
+		return 0, 0
+	case fGetLk, fOfdGetLk:
+		b, e := t.copyIn(at, 32)
+		if e != 0 {
+			return 0, e
+		}
+		if le16(b) >= fUnlck {
+			return 0, EINVAL
+		}
+		put16(b, fUnlck)
+		return 0, t.copyOut(at, b)
+	case fGetLease:
+		return fUnlck, 0
+	}
+	return 0, EINVAL
+}
+
+// sysFlock implements flock(2), with the host's locks.
+func sysFlock(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	h, ok := f.(*hostFile)
+	if !ok {
+		return 0, 0
+	}
+	return 0, h.fd.flock(a.Int(1))
+}
+
+// sysUmask implements umask(2).
+func sysUmask(t *Thread, a Args) (uint64, Errno) {
+	old := t.p.umask
+	t.p.umask = a.U32(0) & 0o777
+	return uint64(old), 0
+}
+
+// Flags of memfd_create(2).
+const (
+	mfdCloexec = 1
+	mfdSealing = 2
+	mfdNoexec  = 8
+	mfdExec    = 16
+)
+
+// sysMemfdCreate implements memfd_create(2).
+func sysMemfdCreate(t *Thread, a Args) (uint64, Errno) {
+	name, ok := t.p.mem.ReadString(a.Addr(0), 250)
+	if !ok {
+		return 0, EFAULT
+	}
+	flags := a.U32(1)
+	if len(name) >= 250 || flags&^(mfdCloexec|mfdSealing|mfdNoexec|mfdExec) != 0 {
+		return 0, EINVAL
+	}
+	fd, e := hostMemfd(name)
+	if e != 0 {
+		return 0, e
+	}
+	f, e := t.k.newHostFile(fd, oRDWR|oLARGEFILE, "/memfd:"+name+" (deleted)")
+	if e != 0 {
+		return 0, e
+	}
+	open := 0
+	if flags&mfdCloexec != 0 {
+		open = oCLOEXEC
+	}
+	return t.install(f, open)
+}

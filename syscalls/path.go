@@ -1,0 +1,245 @@
+package syscalls
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/cgemu/cgemu/loader"
+)
+
+// maxLinks is how many symbolic links one path may go through (MAXSYMLINKS).
+const maxLinks = 40
+
+// A dirRef is a directory that relative paths start from.
+type dirRef struct {
+	fd hostFD
+	// path is the guest's name of it.
+	path string
+	// virtual says that it is in our /proc or /sys.
+	virtual bool
+}
+
+// A location is what a path leads to: a node of ours, or a place on the host.
+type location struct {
+	place
+	node *vnode
+	// guest is the path as the guest knows it, absolute.
+	guest string
+}
+
+// start returns the directory that a relative path begins at.
+func (t *Thread) start(dirfd int) (dirRef, Errno) {
+	if dirfd == atFDCWD {
+		return t.p.cwd, 0
+	}
+	f, e := t.file(dirfd)
+	if e != 0 {
+		return dirRef{}, e
+	}
+	switch d := f.(type) {
+	case *hostFile:
+		if !d.isDir() && d.flags&oPATH == 0 {
+			return dirRef{}, ENOTDIR
+		}
+		return dirRef{fd: d.fd, path: d.path}, 0
+	case *virtualDir:
+		return dirRef{fd: noFD, path: d.path, virtual: true}, 0
+	}
+	return dirRef{}, ENOTDIR
+}
+
+// locate finds what name means, without looking whether it exists on the host.
+// follow says whether a symbolic link at the end is followed, which matters for our own nodes only.
+func (t *Thread) locate(dirfd int, name string, follow bool) (location, Errno) {
+	if name == "" {
+		return location{}, ENOENT
+	}
+	if path.IsAbs(name) {
+		return t.locateAbs(name, follow, 0)
+	}
+	d, e := t.start(dirfd)
+	if e != 0 {
+		return location{}, e
+	}
+	full := d.path + "/" + name
+	if d.virtual {
+		return t.locateAbs(full, follow, 0)
+	}
+	// A relative path can lead into /proc from a directory above it only.
+	if strings.Count(d.path, "/") < 2 || strings.Contains(name, "../") {
+		if clean := path.Clean(full); isVirtual(clean) {
+			return t.locateAbs(clean, follow, 0)
+		}
+	}
+	return location{place: place{d.fd, name}, guest: full}, 0
+}
+
+// locateAbs is locate for an absolute path.
+func (t *Thread) locateAbs(name string, follow bool, depth int) (location, Errno) {
+	if depth > maxLinks {
+		return location{}, ELOOP
+	}
+	if clean := path.Clean(name); isVirtual(clean) {
+		n, rest, e := t.walk(clean, follow)
+		switch {
+		case e != 0:
+			return location{}, e
+		case n != nil:
+			return location{place: place{dir: noFD}, node: n, guest: clean}, 0
+		case rest != "":
+			return t.locateAbs(rest, follow, depth+1)
+		}
+	}
+	return location{place: place{noFD, t.k.hostPath(name)}, guest: name}, 0
+}
+
+// relocate is for a path that led, over links of the host, to the host's /proc or
+// /sys, at host: it returns our own node instead.
+func (t *Thread) relocate(host string) (location, Errno) {
+	self := "/proc/" + itoa(int64(os.Getpid()))
+	if rest, ok := strings.CutPrefix(host, self); ok {
+		host = "/proc/self" + rest
+	}
+	return t.locateAbs(host, true, 1)
+}
+
+// hostPath is the host's name of an absolute guest path: what exists below the
+// sysroot is taken from there.
+func (k *Kernel) hostPath(name string) string {
+	root := k.cfg.Sysroot
+	if root == "" {
+		return name
+	}
+	inside := resolveIn(root, name)
+	if _, err := os.Lstat(inside); err == nil {
+		return inside
+	}
+	if _, err := os.Lstat(filepath.Dir(inside)); err == nil {
+		if _, err := os.Lstat(path.Dir(name)); err != nil {
+			return inside
+		}
+	}
+	return name
+}
+
+// guestPath is hostPath's inverse.
+func (k *Kernel) guestPath(name string) string {
+	if root := k.cfg.Sysroot; root != "" {
+		if rest, ok := strings.CutPrefix(name, strings.TrimSuffix(root, "/")+"/"); ok {
+			return "/" + rest
+		}
+	}
+	return name
+}
+
+// resolveIn resolves name with root as "/": absolute links stay inside.
+func resolveIn(root, name string) string {
+	done := "/"
+	todo := strings.Split(name, "/")
+	for links := 0; len(todo) > 0; {
+		c := todo[0]
+		todo = todo[1:]
+		switch c {
+		case "", ".":
+			continue
+		case "..":
+			done = path.Dir(done)
+			continue
+		}
+		next := path.Join(done, c)
+		target, err := os.Readlink(filepath.Join(root, next))
+		if err != nil || len(todo) == 0 || links >= maxLinks {
+			// The last component's link is followed too if it is absolute: the host would
+			// leave the sysroot over it.
+			if err == nil && path.IsAbs(target) && links < maxLinks {
+				links++
+				done, todo = "/", strings.Split(target, "/")
+				continue
+			}
+			done = next
+			continue
+		}
+		links++
+		if path.IsAbs(target) {
+			done = "/"
+		}
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	return filepath.Join(root, done)
+}
+
+// opener opens programs for the loader, as p sees the file system.
+func (p *Process) opener() loader.Opener {
+	t := &Thread{p: p, k: p.k}
+	if len(p.threads) > 0 {
+		t = p.threads[0]
+	}
+	return t.openProgram
+}
+
+// openProgram opens a file for execution.
+func (t *Thread) openProgram(name string) (*loader.File, error) {
+	l, e := t.locate(atFDCWD, name, true)
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	if l.node != nil {
+		return nil, fs.ErrPermission
+	}
+	fd, e := hostOpen(l.place, oRDONLY|oNONBLOCK, 0, 0)
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	defer fd.close()
+	st, e := fd.stat()
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	if st.mode&sIFMT != sIFREG || st.mode&0o111 == 0 {
+		return nil, fs.ErrPermission
+	}
+	guest := t.k.guestPath(fd.path())
+	f, e := fd.osFile(guest)
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	return &loader.File{File: f, Path: guest, Dev: virtualDev, Ino: t.k.inodes.number(st.dev, st.ino)}, nil
+}
+
+// fsError makes an Errno match the errors of io/fs.
+func fsError(e Errno) error {
+	switch e {
+	case ENOENT:
+		return fs.ErrNotExist
+	case EACCES, EPERM:
+		return fs.ErrPermission
+	}
+	return e
+}
+
+// execErrno is execve(2)'s result for an error of the loader.
+func execErrno(err error) Errno {
+	for _, m := range []struct {
+		err error
+		e   Errno
+	}{
+		{fs.ErrNotExist, ENOENT}, {fs.ErrPermission, EACCES}, {loader.ErrFormat, ENOEXEC}, {loader.ErrLoop, ELOOP},
+		{loader.ErrInterp, ELIBBAD}, {loader.ErrSpace, ENOMEM}, {loader.ErrArgs, E2BIG},
+	} {
+		if errors.Is(err, m.err) {
+			return m.e
+		}
+	}
+	var e Errno
+	if errors.As(err, &e) {
+		return e
+	}
+	return EIO
+}
+
+// HostPath returns the host's path of a guest file, given by an absolute guest path.
+func (k *Kernel) HostPath(guest string) string { return k.hostPath(guest) }

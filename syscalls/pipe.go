@@ -1,0 +1,282 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+const (
+	// pipeCapacity is a pipe's size, pipeBuf what is written in one piece or not at all.
+	pipeCapacity = 64 << 10
+	pipeBuf      = 4096
+)
+
+// A pipe is in our memory: what is in it, and who has it open, does not depend on the host.
+type pipe struct {
+	data             []byte
+	capacity         int
+	readers, writers int
+	ino              uint64
+}
+
+// A pipeFile is an end of a pipe.
+type pipeFile struct {
+	fileBase
+	pipe *pipe
+}
+
+// newPipe makes a pipe and its ends.
+func (k *Kernel) newPipe(flags int) (r, w *pipeFile) {
+	k.nextPipe++
+	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: k.inodes.virtual("pipe:" + itoa(int64(k.nextPipe)))}
+	name := "pipe:[" + itoa(int64(p.ino)) + "]"
+	flags &= oNONBLOCK | oDIRECT
+	return &pipeFile{fileBase{flags: oRDONLY | flags, path: name}, p},
+		&pipeFile{fileBase{flags: oWRONLY | flags, path: name}, p}
+}
+
+// sysPipe implements pipe(2).
+func sysPipe(t *Thread, a Args) (uint64, Errno) { return t.makePipe(a.Addr(0), 0) }
+
+// sysPipe2 implements pipe2(2).
+func sysPipe2(t *Thread, a Args) (uint64, Errno) { return t.makePipe(a.Addr(0), a.Int(1)) }
+
+func (t *Thread) makePipe(out emu.Addr, flags int) (uint64, Errno) {
+	if flags&^(oNONBLOCK|oCLOEXEC|oDIRECT) != 0 {
+		return 0, EINVAL
+	}
+	r, w := t.k.newPipe(flags)
+	fd0, e := t.install(r, flags)
+	if e != 0 {
+		return 0, e
+	}
+	fd1, e := t.install(w, flags)
+	if e != 0 {
+		t.p.fds.close(t.k, int(fd0))
+		return 0, e
+	}
+	var b pack
+	b.u32(uint32(fd0))
+	b.u32(uint32(fd1))
+	if e := t.copyOut(out, b); e != 0 {
+		t.p.fds.close(t.k, int(fd0))
+		t.p.fds.close(t.k, int(fd1))
+		return 0, e
+	}
+	return 0, 0
+}
+
+func (f *pipeFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
+	if off >= 0 {
+		return 0, ESPIPE
+	}
+	n := min(total(v), uint64(len(f.pipe.data)))
+	if n == 0 {
+		if total(v) == 0 || f.pipe.writers == 0 {
+			return 0, 0
+		}
+		return 0, EAGAIN
+	}
+	got, e := t.scatter(v, f.pipe.data[:n])
+	f.pipe.take(got)
+	return uint64(got), e
+}
+
+func (f *pipeFile) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+	if len(f.pipe.data) == 0 && f.pipe.writers > 0 {
+		return 0, EAGAIN
+	}
+	n := copy(b, f.pipe.data)
+	f.pipe.take(n)
+	return n, 0
+}
+
+// take removes n bytes.
+func (p *pipe) take(n int) {
+	p.data = p.data[n:]
+	if len(p.data) == 0 {
+		p.data = nil
+	}
+}
+
+func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
+	if off >= 0 {
+		return 0, ESPIPE
+	}
+	n := total(v)
+	if n == 0 {
+		return 0, 0
+	}
+	if e := f.broken(t); e != 0 {
+		return 0, e
+	}
+	room := uint64(f.pipe.capacity - len(f.pipe.data))
+	if room == 0 || n <= pipeBuf && room < n {
+		return 0, EAGAIN
+	}
+	b, e := t.gather(v, room)
+	if e != 0 {
+		return 0, e
+	}
+	f.pipe.data = append(f.pipe.data, b...)
+	return uint64(len(b)), 0
+}
+
+func (f *pipeFile) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+	if e := f.broken(t); e != 0 {
+		return 0, e
+	}
+	n := min(len(b), f.pipe.capacity-len(f.pipe.data))
+	if n == 0 && len(b) > 0 {
+		return 0, EAGAIN
+	}
+	f.pipe.data = append(f.pipe.data, b[:n]...)
+	return n, 0
+}
+
+// broken sends SIGPIPE if nobody can ever read.
+func (f *pipeFile) broken(t *Thread) Errno {
+	if f.pipe.readers > 0 {
+		return 0
+	}
+	t.send(infoFromProcess(t.p, sigPIPE, siUser))
+	return EPIPE
+}
+
+// seek can only take back what transfer has just read.
+func (f *pipeFile) seek(*Thread, int64, int) (int64, Errno) { return 0, ESPIPE }
+
+func (f *pipeFile) stat(t *Thread) (stat, Errno) {
+	return stat{ino: f.pipe.ino, mode: sIFIFO | 0o600, nlink: 1, uid: DefaultUID, gid: DefaultGID, mtime: t.k.clock.epoch, atime: t.k.clock.epoch, ctime: t.k.clock.epoch}, 0
+}
+
+func (f *pipeFile) poll(*Thread) uint32 {
+	var ev uint32
+	p := f.pipe
+	if f.readable() {
+		if len(p.data) > 0 {
+			ev |= pollIN | pollRDN
+		}
+		if p.writers == 0 {
+			ev |= pollHUP
+		}
+		return ev
+	}
+	if p.capacity-len(p.data) >= pipeBuf {
+		ev |= pollOUT | pollWRN
+	}
+	if p.readers == 0 {
+		ev |= pollERR
+	}
+	return ev
+}
+
+func (f *pipeFile) close(*Kernel) {
+	if f.readable() {
+		f.pipe.readers--
+	} else {
+		f.pipe.writers--
+	}
+}
+
+func (f *pipeFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+	if req == fioNRead {
+		return 0, t.out32(arg, uint32(len(f.pipe.data)))
+	}
+	return 0, ENOTTY
+}
+
+// pipeSize is fcntl's F_GETPIPE_SZ and F_SETPIPE_SZ.
+func pipeSize(f file, cmd int, want uint64) (uint64, Errno) {
+	p, ok := f.(*pipeFile)
+	if !ok {
+		return 0, EBADF
+	}
+	if cmd == fSetPipeSz {
+		const limit = 1 << 20
+		if want > limit {
+			return 0, EPERM
+		}
+		size := emu.PageSize
+		for uint64(size) < want {
+			size *= 2
+		}
+		if size < len(p.pipe.data) {
+			return 0, EBUSY
+		}
+		p.pipe.capacity = size
+	}
+	return uint64(p.pipe.capacity), 0
+}
+
+// An eventFile is an eventfd.
+type eventFile struct {
+	fileBase
+	count     uint64
+	semaphore bool
+}
+
+// sysEventfd implements eventfd(2).
+func sysEventfd(t *Thread, a Args) (uint64, Errno) { return t.eventfd(a.U32(0), 0) }
+
+// sysEventfd2 implements eventfd2(2).
+func sysEventfd2(t *Thread, a Args) (uint64, Errno) { return t.eventfd(a.U32(0), a.Int(1)) }
+
+func (t *Thread) eventfd(count uint32, flags int) (uint64, Errno) {
+	const efdSemaphore = 1
+	if flags&^(efdSemaphore|oNONBLOCK|oCLOEXEC) != 0 {
+		return 0, EINVAL
+	}
+	f := &eventFile{
+		fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[eventfd]"},
+		count:    uint64(count), semaphore: flags&efdSemaphore != 0,
+	}
+	return t.install(f, flags)
+}
+
+func (f *eventFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	if total(v) < 8 {
+		return 0, EINVAL
+	}
+	if f.count == 0 {
+		return 0, EAGAIN
+	}
+	n := f.count
+	if f.semaphore {
+		n = 1
+	}
+	var b pack
+	b.u64(n)
+	if _, e := t.scatter(v, b); e != 0 {
+		return 0, e
+	}
+	f.count -= n
+	return 8, 0
+}
+
+func (f *eventFile) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	if total(v) < 8 {
+		return 0, EINVAL
+	}
+	b, e := t.gather(v, 8)
+	if e != 0 || len(b) < 8 {
+		return 0, EFAULT
+	}
+	n := le64(b)
+	if n == 1<<64-1 {
+		return 0, EINVAL
+	}
+	if n > 1<<64-2-f.count {
+		return 0, EAGAIN
+	}
+	f.count += n
+	return 8, 0
+}
+
+func (f *eventFile) poll(*Thread) uint32 {
+	var ev uint32
+	if f.count > 0 {
+		ev |= pollIN | pollRDN
+	}
+	if f.count < 1<<64-2 {
+		ev |= pollOUT | pollWRN
+	}
+	return ev
+}

@@ -1,0 +1,407 @@
+package syscalls
+
+import (
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// What uname(2) says of the virtual machine. The release is one that has every
+// call in the table that glibc asks for by version.
+const (
+	unameRelease = "6.12.0-cgemu"
+	unameVersion = "#1 SMP cgemu"
+)
+
+// sysUname implements uname(2).
+func sysUname(t *Thread, a Args) (uint64, Errno) {
+	var b pack
+	for _, s := range []string{"Linux", hostName, unameRelease, unameVersion, "x86_64", "(none)"} {
+		b.str(s, 65)
+	}
+	return 0, t.copyOut(a.Addr(0), b)
+}
+
+// Resources of getrlimit(2).
+const (
+	rlimitCPU    = 0
+	rlimitFsize  = 1
+	rlimitData   = 2
+	rlimitStack  = 3
+	rlimitCore   = 4
+	rlimitNproc  = 6
+	rlimitNofile = 7
+	rlimitAS     = 9
+	rlimitCount  = 16
+
+	rlimInfinity = 1<<64 - 1
+)
+
+type rlimit struct{ cur, max uint64 }
+
+// defaultLimits are those of a usual login, the same on every host.
+var defaultLimits = [rlimitCount]rlimit{
+	rlimitCPU:    {rlimInfinity, rlimInfinity},
+	rlimitFsize:  {rlimInfinity, rlimInfinity},
+	rlimitData:   {rlimInfinity, rlimInfinity},
+	rlimitStack:  {8 << 20, rlimInfinity},
+	rlimitCore:   {0, rlimInfinity},
+	5:            {rlimInfinity, rlimInfinity}, // RSS
+	rlimitNproc:  {31_000, 31_000},
+	rlimitNofile: {1024, 1 << 20},
+	8:            {8 << 20, 8 << 20}, // MEMLOCK
+	rlimitAS:     {rlimInfinity, rlimInfinity},
+	10:           {rlimInfinity, rlimInfinity}, // LOCKS
+	11:           {31_000, 31_000},             // SIGPENDING
+	12:           {819_200, 819_200},           // MSGQUEUE
+	13:           {0, 0},                       // NICE
+	14:           {0, 0},                       // RTPRIO
+	15:           {rlimInfinity, rlimInfinity}, // RTTIME
+}
+
+func (l rlimit) encode() []byte {
+	var b pack
+	b.u64(l.cur)
+	b.u64(l.max)
+	return b
+}
+
+// sysGetrlimit implements getrlimit(2).
+func sysGetrlimit(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(0) >= rlimitCount {
+		return 0, EINVAL
+	}
+	return 0, t.copyOut(a.Addr(1), t.p.limits[a.U32(0)].encode())
+}
+
+// sysSetrlimit implements setrlimit(2).
+func sysSetrlimit(t *Thread, a Args) (uint64, Errno) {
+	return t.setLimit(a.U32(0), a.Addr(1))
+}
+
+func (t *Thread) setLimit(res uint32, at emu.Addr) (uint64, Errno) {
+	b, e := t.copyIn(at, 16)
+	if e != 0 {
+		return 0, e
+	}
+	if res >= rlimitCount {
+		return 0, EINVAL
+	}
+	l := rlimit{le64(b), le64(b[8:])}
+	switch {
+	case l.cur > l.max:
+		return 0, EINVAL
+	case l.max > t.p.limits[res].max:
+		return 0, EPERM
+	case res == rlimitNofile && l.max > 1<<20:
+		return 0, EPERM
+	}
+	t.p.limits[res] = l
+	return 0, 0
+}
+
+// sysPrlimit64 implements prlimit(2).
+func sysPrlimit64(t *Thread, a Args) (uint64, Errno) {
+	if pid := a.Int(0); pid != 0 && pid != t.p.pid {
+		return 0, ESRCH
+	}
+	if a.U32(1) >= rlimitCount {
+		return 0, EINVAL
+	}
+	old := t.p.limits[a.U32(1)].encode()
+	if a.Addr(2) != 0 {
+		if _, e := t.setLimit(a.U32(1), a.Addr(2)); e != 0 {
+			return 0, e
+		}
+	}
+	return 0, t.copyOutIf(a.Addr(3), old)
+}
+
+// memTotal is the virtual machine's memory; half of it is free.
+const memTotal = 8 << 30
+
+// sysSysinfo implements sysinfo(2).
+func sysSysinfo(t *Thread, _a Args) (uint64, Errno) {
+	var b pack
+	b.i64(t.k.now() / 1e9)
+	b.zero(24) // loads
+	b.u64(memTotal)
+	b.u64(memTotal / 2)
+	b.zero(32) // shared, buffers, swap
+	b.u16(1)   // processes
+	b.zero(22)
+	b.u32(1) // unit
+	b.zero(4)
+	return 0, t.copyOut(_a.Addr(0), b)
+}
+
+// sysSchedGetaffinity implements sched_getaffinity(2): all CPUs of the machine.
+func sysSchedGetaffinity(t *Thread, a Args) (uint64, Errno) {
+	if pid := a.Int(0); pid != 0 && t.k.findThread(-1, pid) == nil {
+		return 0, ESRCH
+	}
+	size := uint64((t.k.cfg.CPUs + 63) / 64 * 8)
+	if a.Uint(1) < size || a.Uint(1)%8 != 0 {
+		return 0, EINVAL
+	}
+	b := make([]byte, size)
+	for i := range t.k.cfg.CPUs {
+		b[i/8] |= 1 << (i % 8)
+	}
+	return size, t.copyOut(a.Addr(2), b)
+}
+
+// sysSchedSetaffinity implements sched_setaffinity(2): a set without our CPUs is an error, others have no effect.
+func sysSchedSetaffinity(t *Thread, a Args) (uint64, Errno) {
+	b, e := t.copyIn(a.Addr(2), int(min(a.Uint(1), 128)))
+	if e != 0 {
+		return 0, e
+	}
+	for i := range t.k.cfg.CPUs {
+		if i/8 < len(b) && b[i/8]>>(i%8)&1 != 0 {
+			return 0, 0
+		}
+	}
+	return 0, EINVAL
+}
+
+// sysGetcpu implements getcpu(2): CPU 0 of node 0.
+func sysGetcpu(t *Thread, a Args) (uint64, Errno) {
+	if e := t.copyOutIf(a.Addr(0), make([]byte, 4)); e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOutIf(a.Addr(1), make([]byte, 4))
+}
+
+// sysSchedGetparam implements sched_getparam(2): SCHED_OTHER has priority 0.
+func sysSchedGetparam(t *Thread, a Args) (uint64, Errno) { return 0, t.out32(a.Addr(1), 0) }
+
+// sysSchedPriority implements sched_get_priority_max(2) and _min(2).
+func sysSchedPriorityMax(_ *Thread, a Args) (uint64, Errno) {
+	switch a.Int(0) {
+	case 1, 2: // FIFO, RR
+		return 99, 0
+	case 0, 3, 5, 6:
+		return 0, 0
+	}
+	return 0, EINVAL
+}
+
+func sysSchedPriorityMin(_ *Thread, a Args) (uint64, Errno) {
+	switch a.Int(0) {
+	case 1, 2:
+		return 1, 0
+	case 0, 3, 5, 6:
+		return 0, 0
+	}
+	return 0, EINVAL
+}
+
+// sysSchedSetscheduler implements sched_setscheduler(2): real-time classes are for the superuser.
+func sysSchedSetscheduler(_ *Thread, a Args) (uint64, Errno) {
+	switch a.Int(1) &^ 0x40000000 {
+	case 0, 3, 5:
+		return 0, 0
+	case 1, 2, 6:
+		return 0, EPERM
+	}
+	return 0, EINVAL
+}
+
+// sysSchedRrGetInterval implements sched_rr_get_interval(2).
+func sysSchedRrGetInterval(t *Thread, a Args) (uint64, Errno) {
+	return 0, t.copyOut(a.Addr(1), timespec(4_000_000))
+}
+
+// sysGetpriority implements getpriority(2): 20 minus the nice value, 0.
+func sysGetpriority(*Thread, Args) (uint64, Errno) { return 20, 0 }
+
+// Operations of prctl(2).
+const (
+	prSetPdeathsig   = 1
+	prGetPdeathsig   = 2
+	prGetDumpable    = 3
+	prSetDumpable    = 4
+	prGetKeepcaps    = 7
+	prSetKeepcaps    = 8
+	prSetName        = 15
+	prGetName        = 16
+	prGetSeccomp     = 21
+	prCapbsetRead    = 23
+	prGetSecurebits  = 27
+	prSetTimerslack  = 29
+	prGetTimerslack  = 30
+	prSetMM          = 35
+	prSetSubreaper   = 36
+	prGetSubreaper   = 37
+	prSetNoNewPrivs  = 38
+	prGetNoNewPrivs  = 39
+	prGetTidAddress  = 40
+	prSetThpDisable  = 41
+	prGetThpDisable  = 42
+	prCapAmbient     = 47
+	prSetVMA         = 0x53564d41
+	prSetPtracer     = 0x59616d61
+	prSetVMAAnonName = 0
+)
+
+// sysPrctl implements prctl(2), as far as it concerns names and small settings.
+func sysPrctl(t *Thread, a Args) (uint64, Errno) {
+	op, arg := a.Int(0), a.Uint(1)
+	switch op {
+	case prSetName:
+		s, ok := t.p.mem.ReadString(emu.Addr(arg), 16)
+		if !ok {
+			return 0, EFAULT
+		}
+		t.setComm(s)
+		return 0, 0
+	case prGetName:
+		var b pack
+		b.str(t.comm, 16)
+		return 0, t.copyOut(emu.Addr(arg), b)
+	case prGetTidAddress:
+		return 0, t.out64(emu.Addr(arg), uint64(t.clearTID))
+	case prGetPdeathsig:
+		return 0, t.out32(emu.Addr(arg), uint32(t.pdeathsig))
+	case prGetSubreaper:
+		return 0, t.out32(emu.Addr(arg), uint32(t.p.subreaper))
+	case prSetVMA, prSetPtracer:
+		return 0, 0
+	case prGetSeccomp, prGetKeepcaps, prGetSecurebits, prCapbsetRead, prCapAmbient:
+		return 0, 0
+	case prSetKeepcaps:
+		return 0, EPERM
+	}
+	v := t.setting(op)
+	if v == nil {
+		return 0, EINVAL
+	}
+	switch op {
+	case prGetDumpable, prGetTimerslack, prGetNoNewPrivs, prGetThpDisable:
+		return *v, 0
+	case prSetDumpable:
+		if arg > 1 {
+			return 0, EINVAL
+		}
+	case prSetNoNewPrivs:
+		if arg != 1 {
+			return 0, EINVAL
+		}
+	case prSetTimerslack:
+		if arg == 0 {
+			arg = 50_000
+		}
+	case prSetPdeathsig:
+		if arg > sigMax {
+			return 0, EINVAL
+		}
+	}
+	*v = arg
+	return 0, 0
+}
+
+// setting is the variable that a pair of prctl operations sets and gets.
+func (t *Thread) setting(op int) *uint64 {
+	switch op {
+	case prGetDumpable, prSetDumpable:
+		return &t.p.dumpable
+	case prGetTimerslack, prSetTimerslack:
+		return &t.timerSlack
+	case prGetNoNewPrivs, prSetNoNewPrivs:
+		return &t.p.noNewPriv
+	case prGetThpDisable, prSetThpDisable:
+		return &t.p.thpOff
+	case prSetPdeathsig:
+		return &t.pdeathsig
+	case prSetSubreaper:
+		return &t.p.subreaper
+	}
+	return nil
+}
+
+// Operations of arch_prctl(2).
+const (
+	archSetGS = 0x1001
+	archSetFS = 0x1002
+	archGetFS = 0x1003
+	archGetGS = 0x1004
+)
+
+// sysArchPrctl implements arch_prctl(2).
+func sysArchPrctl(t *Thread, a Args) (uint64, Errno) {
+	const taskSizeMax = 1<<47 - emu.PageSize
+	switch addr := a.Uint(1); a.Int(0) {
+	case archSetFS, archSetGS:
+		if addr >= taskSizeMax {
+			return 0, EPERM
+		}
+		if a.Int(0) == archSetFS {
+			t.cpu.FSBase = addr
+		} else {
+			t.cpu.GSBase = addr
+		}
+		return 0, 0
+	case archGetFS:
+		return 0, t.out64(a.Addr(1), t.cpu.FSBase)
+	case archGetGS:
+		return 0, t.out64(a.Addr(1), t.cpu.GSBase)
+	}
+	// CET, CPUID faulting and the like: an older kernel's answer.
+	return 0, EINVAL
+}
+
+// sysSetTidAddress implements set_tid_address(2).
+func sysSetTidAddress(t *Thread, a Args) (uint64, Errno) {
+	t.clearTID = a.Addr(0)
+	return uint64(t.tid), 0
+}
+
+// sysExit implements exit(2), which ends one thread.
+func sysExit(t *Thread, a Args) (uint64, Errno) {
+	t.exit(a.Int(0) & 0xff)
+	return 0, eNoReturn
+}
+
+// sysExitGroup implements exit_group(2).
+func sysExitGroup(t *Thread, a Args) (uint64, Errno) {
+	t.p.end(Exit{Code: a.Int(0) & 0xff})
+	return 0, eNoReturn
+}
+
+// exit ends t, and its process with the last thread.
+func (t *Thread) exit(code int) {
+	t.dead = true
+	t.releaseRobust()
+	if t.clearTID != 0 {
+		t.out32(t.clearTID, 0)
+		if key, e := t.futexKey(t.clearTID, 0); e == 0 {
+			t.k.wakeFutex(key, 1, futexAllBits)
+		}
+	}
+	for _, o := range t.p.threads {
+		if !o.dead {
+			return
+		}
+	}
+	t.p.end(Exit{Code: code})
+}
+
+// sysSyslog implements syslog(2): the kernel's log is not for everyone.
+func sysSyslog(*Thread, Args) (uint64, Errno) { return 0, EPERM }
+
+// sysPersonality implements personality(2): 0 is what there is.
+func sysPersonality(_ *Thread, a Args) (uint64, Errno) {
+	if p := a.U32(0); p != 0 && p != 1<<32-1 && p&^0x7ff0000 != 0 {
+		return 0, EINVAL
+	}
+	return 0, 0
+}
+
+// cmdline joins strings as /proc/self/cmdline and environ have them.
+func cmdline(list []string) []byte {
+	if len(list) == 0 {
+		return nil
+	}
+	return []byte(strings.Join(list, "\x00") + "\x00")
+}

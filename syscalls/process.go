@@ -1,0 +1,154 @@
+package syscalls
+
+import (
+	"path"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/loader"
+)
+
+// A Process is an address space, files, and the threads that share them.
+type Process struct {
+	k      *Kernel
+	pid    int
+	mem    *mem.Space
+	engine emu.Engine
+	// program is what execve loaded last; exe, argv, envv, name describe it in /proc.
+	program *loader.Program
+	exe     string
+	argv    []string
+	envv    []string
+	threads []*Thread // in order of creation
+	nextTID int
+
+	fds   *fdTable
+	cwd   dirRef
+	umask uint32
+
+	brk       emu.Addr
+	signals   sigTable
+	pending   sigQueue // for any thread
+	itimers   [3]itimer
+	posix     map[uint64]*posixTimer
+	nextTimer uint64
+	limits    [rlimitCount]rlimit
+	dumpable  uint64
+	subreaper uint64
+	noNewPriv uint64
+	thpOff    uint64
+	// exited is set when the process is going away: its threads run no more.
+	exited bool
+}
+
+// A Thread is a flow of execution.
+type Thread struct {
+	p   *Process
+	k   *Kernel
+	cpu *emu.CPU
+	tid int
+
+	comm     string
+	mask     sigSet
+	oldMask  *sigSet // to be restored after sigsuspend and ppoll
+	pending  sigQueue
+	altstack altStack
+	// Of the last fault, for signal frames.
+	trapNo, errCode, cr2 uint64
+	lastFault            *emu.Fault
+
+	robustList, robustLen uint64
+	clearTID              emu.Addr
+	pdeathsig, timerSlack uint64
+
+	dead bool
+	call call
+	// What a thread waiting in futex(2) waits for.
+	futexAt   futexKey
+	futexBits uint32
+	// inCall says that RAX has the result of call, which may ask for a restart.
+	inCall bool
+	// calls counts system calls since the thread was scheduled: a thread that makes many
+	// without using its quantum has to let others run, too.
+	calls int
+}
+
+// A call is the system call a thread is in.
+type call struct {
+	nr   uint64
+	args Args
+	// again says that the call was begun before; woken why it is made again.
+	again bool
+	woken wakeReason
+	wait  *wait
+	// What a handler keeps while its thread waits.
+	deadline int64
+	done     uint64
+}
+
+func newProcess(k *Kernel, m *mem.Space) *Process {
+	p := &Process{
+		k: k, pid: k.nextID, mem: m, fds: newFDTable(), umask: defaultUmask,
+		cwd: dirRef{path: k.hostCwd}, dumpable: 1, posix: map[uint64]*posixTimer{},
+	}
+	p.nextTID = p.pid
+	k.nextID++
+	p.limits = defaultLimits
+	return p
+}
+
+// newThread adds a thread that runs on c. The first thread's id is its process'.
+func (p *Process) newThread(c *emu.CPU) *Thread {
+	t := &Thread{p: p, k: p.k, cpu: c, tid: p.nextTID, timerSlack: 50_000}
+	t.altstack.flags = ssDisable
+	p.nextTID++
+	if p.k.nextID < p.nextTID {
+		p.k.nextID = p.nextTID
+	}
+	p.threads = append(p.threads, t)
+	return t
+}
+
+// exec replaces p's program; t is its only thread. The old address space must be empty.
+func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
+	o := loader.Options{
+		Compat: p.k.cfg.Compat, HWCap: p.k.cfg.HWCap,
+		UID: DefaultUID, GID: DefaultGID, StackSize: p.stackSize(),
+	}
+	p.k.rng.read(o.Random[:])
+	if o.Compat {
+		o.HostAuxv = loader.ParseAuxv(hostAuxv())
+	}
+	prog, err := x.Load(p.mem, envv, o)
+	if err != nil {
+		return err
+	}
+	p.program, p.exe = prog, x.Path()
+	p.argv, p.envv = prog.Argv, envv
+	p.brk = prog.Brk
+	fp := t.cpu.FP
+	*t.cpu = emu.CPU{Flags: emu.FlagR1 | emu.FlagIF, FP: fp, RIP: prog.Entry}
+	fp.Reset()
+	t.cpu.Regs[emu.RSP] = uint64(prog.Stack)
+	t.setComm(path.Base(p.k.execName(x)))
+	if p.k.cfg.OnExec != nil {
+		p.k.cfg.OnExec(p.pid, p.mem, prog)
+	}
+	return nil
+}
+
+// execName is the name that a program's comm is taken from.
+func (k *Kernel) execName(x *loader.Executable) string { return x.Name() }
+
+// stackSize is the main thread's stack's size: the soft limit, within reason.
+func (p *Process) stackSize() uint64 {
+	return min(max(p.limits[rlimitStack].cur, 128<<10), 1<<30)
+}
+
+// setComm sets the thread's name, at most 15 bytes (TASK_COMM_LEN).
+func (t *Thread) setComm(s string) {
+	if len(s) > 15 {
+		s = s[:15]
+	}
+	t.comm = s
+}

@@ -1,0 +1,489 @@
+package syscalls
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// procRoot is /proc: the process itself and a machine that is the same everywhere.
+// It is filled in at start, since its nodes lead back to it.
+var procRoot = &vnode{mode: sIFDIR | 0o555}
+
+// sysRoot is /sys: processors, as far as programs count them.
+var sysRoot = &vnode{mode: sIFDIR | 0o555}
+
+func init() {
+	procRoot.names = func(t *Thread) []string {
+		out := []string{"self", "thread-self"}
+		for _, p := range t.k.procs {
+			if !p.exited {
+				out = append(out, itoa(int64(p.pid)))
+			}
+		}
+		for name := range procFiles {
+			out = append(out, name)
+		}
+		return out
+	}
+	procRoot.child = func(t *Thread, name string) *vnode {
+		switch name {
+		case "self":
+			return linkNode(func(t *Thread) string { return itoa(int64(t.p.pid)) })
+		case "thread-self":
+			return linkNode(func(t *Thread) string { return fmt.Sprintf("%d/task/%d", t.p.pid, t.tid) })
+		}
+		if n := procFiles[name]; n != nil {
+			return n
+		}
+		if o := t.k.findThread(-1, atoi(name)); o != nil && o.tid == o.p.pid {
+			return processNode(o)
+		}
+		return nil
+	}
+	cpu := &vnode{mode: sIFDIR | 0o555, names: cpuNames, child: cpuChild}
+	sysRoot.names, sysRoot.child = dirNode(map[string]*vnode{
+		"devices": dirNode(map[string]*vnode{"system": dirNode(map[string]*vnode{"cpu": cpu})}),
+		"kernel": dirNode(map[string]*vnode{"mm": dirNode(map[string]*vnode{"transparent_hugepage": dirNode(map[string]*vnode{
+			"enabled": textNode("always [madvise] never\n"),
+		})})}),
+	}).pair()
+}
+
+// pair returns what makes n a directory.
+func (n *vnode) pair() (func(*Thread) []string, func(*Thread, string) *vnode) {
+	return n.names, n.child
+}
+
+// bootID is /proc/sys/kernel/random/boot_id.
+const bootID = "00000000-0000-4000-8000-000000000000\n"
+
+// procFiles are the files of /proc that are about the machine.
+var procFiles = map[string]*vnode{
+	"cpuinfo":     fileNode(cpuinfo),
+	"meminfo":     fileNode(meminfo),
+	"stat":        fileNode(procStat),
+	"uptime":      fileNode(func(t *Thread) []byte { s := seconds(t.k.now()); return []byte(s + " " + s + "\n") }),
+	"loadavg":     textNode("0.00 0.00 0.00 1/1 1000\n"),
+	"version":     textNode("Linux version " + unameRelease + " (cgemu@cgemu) " + unameVersion + "\n"),
+	"filesystems": textNode("nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\n\text4\n"),
+	"mounts":      linkNode(func(*Thread) string { return "self/mounts" }),
+	"cmdline":     textNode("cgemu\n"),
+	"sys": dirNode(map[string]*vnode{
+		"kernel": dirNode(map[string]*vnode{
+			"osrelease": textNode(unameRelease + "\n"), "ostype": textNode("Linux\n"), "version": textNode(unameVersion + "\n"),
+			"hostname": textNode(hostName + "\n"), "domainname": textNode("(none)\n"), "pid_max": textNode("32768\n"),
+			"ngroups_max": textNode("65536\n"), "cap_last_cap": textNode("40\n"), "threads-max": textNode("62000\n"),
+			"randomize_va_space": textNode("0\n"), "perf_event_paranoid": textNode("4\n"), "core_pattern": textNode("core\n"),
+			"sched_rt_period_us": textNode("1000000\n"), "sched_rt_runtime_us": textNode("950000\n"),
+			"seccomp": dirNode(map[string]*vnode{"actions_avail": textNode("\n")}),
+			"random": dirNode(map[string]*vnode{
+				"boot_id": textNode(bootID), "entropy_avail": textNode("256\n"), "poolsize": textNode("256\n"),
+				"uuid": fileNode(func(t *Thread) []byte { return []byte(t.k.uuid() + "\n") }),
+			}),
+		}),
+		"vm": dirNode(map[string]*vnode{
+			"overcommit_memory": textNode("0\n"), "max_map_count": textNode("65530\n"), "mmap_min_addr": textNode("65536\n"),
+			"swappiness": textNode("60\n"), "overcommit_ratio": textNode("50\n"),
+		}),
+		"fs": dirNode(map[string]*vnode{
+			"file-max": textNode("9223372036854775807\n"), "nr_open": textNode("1048576\n"), "pipe-max-size": textNode("1048576\n"),
+			"inotify": dirNode(map[string]*vnode{"max_user_watches": textNode("65536\n")}),
+		}),
+		"net": dirNode(map[string]*vnode{"core": dirNode(map[string]*vnode{"somaxconn": textNode("4096\n")})}),
+	}),
+}
+
+// uuid is a random UUID (RFC 9562, version 4).
+func (k *Kernel) uuid() string {
+	var b [16]byte
+	k.rng.read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func seconds(ns int64) string { return fmt.Sprintf("%d.%02d", ns/1e9, ns/1e7%100) }
+
+func meminfo(*Thread) []byte {
+	var b strings.Builder
+	for _, l := range []struct {
+		name string
+		kib  int
+	}{
+		{"MemTotal", memTotal >> 10}, {"MemFree", memTotal >> 11}, {"MemAvailable", memTotal >> 11}, {"Buffers", 0},
+		{"Cached", memTotal >> 12}, {"SwapCached", 0}, {"Active", 0}, {"Inactive", 0}, {"SwapTotal", 0}, {"SwapFree", 0},
+		{"Dirty", 0}, {"Mapped", 0}, {"Shmem", 0}, {"Slab", 0}, {"SReclaimable", 0}, {"CommitLimit", memTotal >> 11},
+		{"Committed_AS", 0}, {"VmallocTotal", 34359738367}, {"Hugepagesize", 2048},
+	} {
+		fmt.Fprintf(&b, "%-15s %8d kB\n", l.name+":", l.kib)
+	}
+	return []byte(b.String())
+}
+
+func procStat(t *Thread) []byte {
+	var b strings.Builder
+	ticks := t.k.cpuTime() / 1e7
+	fmt.Fprintf(&b, "cpu  %d 0 0 0 0 0 0 0 0 0\n", ticks)
+	for i := range t.k.cfg.CPUs {
+		fmt.Fprintf(&b, "cpu%d %d 0 0 0 0 0 0 0 0 0\n", i, ticks)
+	}
+	fmt.Fprintf(&b, "intr 0\nctxt 0\nbtime %d\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n", (t.k.clock.epoch-bootTime)/1e9)
+	return []byte(b.String())
+}
+
+// cpuFlags names CPUID bits as /proc/cpuinfo does: leaf 1 EDX and ECX, 0x80000001 EDX and ECX, 7 EBX.
+var cpuFlags = []struct {
+	leaf, reg uint32
+	names     string // by bit, "-" for none
+}{
+	{1, 3, "fpu vme de pse tsc msr pae mce cx8 apic - sep mtrr pge mca cmov pat pse36 pn clflush - dts acpi mmx fxsr sse sse2 ss ht tm ia64 pbe"},
+	{0x80000001, 3, "- - - - - - - - - - - syscall - - - - - - - mp nx - mmxext - - fxsr_opt pdpe1gb rdtscp - lm 3dnowext 3dnow"},
+	{1, 2, "pni pclmulqdq dtes64 monitor ds_cpl vmx smx est tm2 ssse3 cid sdbg fma cx16 xtpr pdcm - pcid dca sse4_1 sse4_2 x2apic movbe popcnt tsc_deadline_timer aes xsave - avx f16c rdrand hypervisor"},
+	{0x80000001, 2, "lahf_lm cmp_legacy svm extapic cr8_legacy abm sse4a misalignsse 3dnowprefetch osvw ibs xop skinit wdt - lwp fma4"},
+	{7, 1, "fsgsbase tsc_adjust sgx bmi1 hle avx2 - smep bmi2 erms invpcid rtm cqm - mpx rdt_a avx512f avx512dq rdseed adx smap avx512ifma - clflushopt clwb intel_pt avx512pf avx512er avx512cd sha_ni avx512bw avx512vl"},
+}
+
+func cpuinfo(t *Thread) []byte {
+	k := t.k
+	_, vb, vc, vd := k.CPUID(0, 0)
+	var vendor, brand pack
+	vendor.u32(vb)
+	vendor.u32(vd)
+	vendor.u32(vc)
+	for leaf := uint32(0x80000002); leaf <= 0x80000004; leaf++ {
+		a, b, c, d := k.CPUID(leaf, 0)
+		for _, r := range []uint32{a, b, c, d} {
+			brand.u32(r)
+		}
+	}
+	sig, _, _, _ := k.CPUID(1, 0)
+	family, model := sig>>8&15, sig>>4&15
+	if family == 15 {
+		family += sig >> 20 & 255
+	}
+	if family >= 6 {
+		model |= sig >> 16 & 15 << 4
+	}
+	var flags []string
+	for _, f := range cpuFlags {
+		a, b, c, d := k.CPUID(f.leaf, 0)
+		bits := [4]uint32{a, b, c, d}[f.reg]
+		for i, name := range strings.Fields(f.names) {
+			if name != "-" && bits>>i&1 != 0 {
+				flags = append(flags, name)
+			}
+		}
+	}
+	var b strings.Builder
+	for i := range k.cfg.CPUs {
+		fmt.Fprintf(&b, "processor\t: %d\nvendor_id\t: %s\ncpu family\t: %d\nmodel\t\t: %d\nmodel name\t: %s\nstepping\t: %d\n",
+			i, strings.TrimRight(string(vendor), "\x00"), family, model, strings.Trim(string(brand), "\x00 "), sig&15)
+		fmt.Fprintf(&b, "cpu MHz\t\t: 1000.000\ncache size\t: 8192 KB\nphysical id\t: 0\nsiblings\t: %d\ncore id\t\t: %d\ncpu cores\t: %d\n",
+			k.cfg.CPUs, i, k.cfg.CPUs)
+		fmt.Fprintf(&b, "fpu\t\t: yes\nfpu_exception\t: yes\ncpuid level\t: 13\nwp\t\t: yes\nflags\t\t: %s\nbogomips\t: 2000.00\n"+
+			"clflush size\t: 64\ncache_alignment\t: 64\naddress sizes\t: 46 bits physical, 48 bits virtual\n\n", strings.Join(flags, " "))
+	}
+	return []byte(b.String())
+}
+
+func cpuRange(t *Thread) string {
+	if t.k.cfg.CPUs == 1 {
+		return "0\n"
+	}
+	return fmt.Sprintf("0-%d\n", t.k.cfg.CPUs-1)
+}
+
+func cpuNames(t *Thread) []string {
+	out := []string{"online", "possible", "present", "offline", "kernel_max"}
+	for i := range t.k.cfg.CPUs {
+		out = append(out, fmt.Sprintf("cpu%d", i))
+	}
+	return out
+}
+
+func cpuChild(t *Thread, name string) *vnode {
+	switch name {
+	case "online", "possible", "present":
+		return fileNode(func(t *Thread) []byte { return []byte(cpuRange(t)) })
+	case "offline":
+		return textNode("\n")
+	case "kernel_max":
+		return textNode("8191\n")
+	}
+	rest, ok := strings.CutPrefix(name, "cpu")
+	if n := atoi(rest); !ok || n < 0 || n >= t.k.cfg.CPUs {
+		return nil
+	}
+	return dirNode(map[string]*vnode{
+		"online":   textNode("1\n"),
+		"topology": dirNode(map[string]*vnode{"core_id": textNode(rest + "\n"), "physical_package_id": textNode("0\n")}),
+	})
+}
+
+// processNode is /proc/PID; main is the process' first thread.
+func processNode(main *Thread) *vnode {
+	n := taskNode(main)
+	task := &vnode{
+		mode: sIFDIR | 0o555,
+		names: func(*Thread) []string {
+			var out []string
+			for _, o := range main.p.threads {
+				if !o.dead {
+					out = append(out, itoa(int64(o.tid)))
+				}
+			}
+			return out
+		},
+		child: func(_ *Thread, name string) *vnode {
+			if o := main.p.thread(atoi(name)); o != nil {
+				return taskNode(o)
+			}
+			return nil
+		},
+	}
+	names, child := n.names, n.child
+	n.names = func(t *Thread) []string { return append(names(t), "task") }
+	n.child = func(t *Thread, name string) *vnode {
+		if name == "task" {
+			return task
+		}
+		return child(t, name)
+	}
+	return n
+}
+
+// taskNode is /proc/PID/task/TID, for o.
+func taskNode(o *Thread) *vnode {
+	p := o.p
+	text := func(f func() string) *vnode { return fileNode(func(*Thread) []byte { return []byte(f()) }) }
+	comm := text(func() string { return o.comm + "\n" })
+	comm.mode = sIFREG | 0o644
+	return dirNode(map[string]*vnode{
+		"exe":     linkNode(func(*Thread) string { return p.exe }),
+		"cwd":     linkNode(func(*Thread) string { return p.cwd.path }),
+		"root":    linkNode(func(*Thread) string { return "/" }),
+		"cmdline": text(func() string { return string(cmdline(p.argv)) }),
+		"environ": text(func() string { return string(cmdline(p.envv)) }),
+		"comm":    comm,
+		"maps":    text(func() string { return mapsText(p) }),
+		"smaps":   text(func() string { return mapsText(p) }),
+		"stat":    text(func() string { return statText(o) }),
+		"statm":   text(func() string { return statmText(p) }),
+		"status":  text(func() string { return statusText(o) }),
+		"auxv": text(func() string {
+			var b pack
+			for _, a := range p.program.Auxv {
+				b.u64(a.Type)
+				b.u64(a.Value)
+			}
+			return string(b)
+		}),
+		"limits": text(func() string { return limitsText(p) }),
+		"mounts": textNode("/dev/root / ext4 rw,relatime 0 0\nproc /proc proc rw,relatime 0 0\n"),
+		"mountinfo": textNode("21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw\n" +
+			"22 21 0:20 / /proc rw,relatime shared:2 - proc proc rw\n"),
+		"cgroup":        textNode("0::/\n"),
+		"oom_score_adj": writableNode("0\n"),
+		"oom_score":     textNode("0\n"),
+		"wchan":         textNode("0"),
+		"personality":   textNode("00000000\n"),
+		"loginuid":      textNode("4294967295"),
+		"sessionid":     textNode("4294967295"),
+		"io":            textNode("rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),
+		"schedstat":     text(func() string { return fmt.Sprintf("%d 0 1\n", p.cpuTime()) }),
+		"fd":            fdDir(p, func(fd int) *vnode { return fdLink(p, fd) }),
+		"fdinfo":        fdDir(p, func(fd int) *vnode { return fdInfo(p, fd) }),
+	})
+}
+
+func fdDir(p *Process, node func(fd int) *vnode) *vnode {
+	return &vnode{
+		mode: sIFDIR | 0o555,
+		names: func(*Thread) []string {
+			var out []string
+			for _, fd := range p.fds.open() {
+				out = append(out, itoa(int64(fd)))
+			}
+			return out
+		},
+		child: func(_ *Thread, name string) *vnode {
+			fd := atoi(name)
+			if _, e := p.fds.file(fd); e != 0 {
+				return nil
+			}
+			return node(fd)
+		},
+	}
+}
+
+// fdLink is /proc/PID/fd/N: opening it opens the file anew, whatever its name leads to now.
+func fdLink(p *Process, fd int) *vnode {
+	n := linkNode(func(*Thread) string {
+		f, _ := p.fds.file(fd)
+		return f.base().path
+	})
+	n.open = func(t *Thread, flags int) (file, Errno) {
+		f, e := p.fds.file(fd)
+		if e != 0 {
+			return nil, ENOENT
+		}
+		return t.reopen(f, flags)
+	}
+	return n
+}
+
+// reopen opens what f is, anew.
+func (t *Thread) reopen(f file, flags int) (file, Errno) {
+	switch f := f.(type) {
+	case *hostFile:
+		h, e := hostOpen(place{noFD, "/proc/self/fd/" + itoa(int64(f.fd))}, flags, 0, 0)
+		if e != 0 {
+			return nil, e
+		}
+		return t.k.newHostFile(h, flags, f.path)
+	case *pipeFile:
+		n := &pipeFile{fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: f.path}, f.pipe}
+		if n.readable() {
+			f.pipe.readers++
+		} else {
+			f.pipe.writers++
+		}
+		return n, 0
+	case *virtualFile:
+		return f.node.openFile(t, f.path, flags)
+	case *virtualDir:
+		return f.node.openFile(t, f.path, flags)
+	case *randomFile:
+		return t.openDevice(base(f.path), flags)
+	}
+	return nil, ENXIO
+}
+
+func fdInfo(p *Process, fd int) *vnode {
+	return fileNode(func(t *Thread) []byte {
+		f, _ := p.fds.file(fd)
+		pos, e := f.seek(t, 0, seekCur)
+		if e != 0 {
+			pos = 0
+		}
+		return fmt.Appendf(nil, "pos:\t%d\nflags:\t0%o\nmnt_id:\t21\nino:\t0\n", pos, f.base().flags)
+	})
+}
+
+// mapsText is /proc/PID/maps (fs/proc/task_mmu.c, show_map_vma).
+func mapsText(p *Process) string {
+	var b strings.Builder
+	for _, v := range p.mem.VMAs() {
+		perm := []byte("---p")
+		for i, bit := range []mem.Prot{mem.Read, mem.Write, mem.Exec} {
+			if v.Prot&bit != 0 {
+				perm[i] = "rwx"[i]
+			}
+		}
+		if v.Shared {
+			perm[3] = 's'
+		}
+		off := v.Off
+		if !v.File {
+			off = 0
+		}
+		line := fmt.Sprintf("%08x-%08x %s %08x %02x:%02x %d ", uint64(v.Lo), uint64(v.Hi), perm, off, major(v.Dev), minor(v.Dev), v.Ino)
+		if v.Path != "" {
+			line = fmt.Sprintf("%-72s %s", line, v.Path)
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// size is how much address space p uses, in bytes.
+func (p *Process) size() uint64 {
+	var n uint64
+	for _, v := range p.mem.VMAs() {
+		n += v.Len()
+	}
+	return n
+}
+
+func statmText(p *Process) string {
+	return fmt.Sprintf("%d %d 0 0 0 0 0\n", p.size()/emu.PageSize, residentKiB/4)
+}
+
+// statText is /proc/PID/stat (proc_pid_stat(5)): 52 fields.
+func statText(o *Thread) string {
+	p := o.p
+	f := make([]any, 53)
+	for i := range f {
+		f[i] = 0
+	}
+	f[1], f[2], f[3], f[4], f[5], f[6], f[8] = o.tid, "("+o.comm+")", "R", parentPID, p.pid, p.pid, -1
+	f[14] = p.cpuTime() / 1e7
+	f[18], f[20], f[22], f[23], f[24], f[25] = 20, len(p.threads), bootTime/1e7, p.size(), residentKiB/4, uint64(rlimInfinity)
+	if pr := p.program; pr != nil {
+		f[26], f[27], f[28] = uint64(pr.Images[0].Lo), uint64(pr.Images[0].Hi), uint64(pr.Stack)
+		f[47] = uint64(pr.Brk)
+	}
+	f[38] = 17
+	var b strings.Builder
+	for i, x := range f[1:] {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprint(&b, x)
+	}
+	return b.String() + "\n"
+}
+
+func statusText(o *Thread) string {
+	p := o.p
+	live := 0
+	for _, x := range p.threads {
+		if !x.dead {
+			live++
+		}
+	}
+	var b strings.Builder
+	var ign, caught sigSet
+	for sig := 1; sig <= sigMax; sig++ {
+		switch h := p.signals[sig].handler; {
+		case h == sigIgn:
+			ign |= sigBit(sig)
+		case h != sigDfl:
+			caught |= sigBit(sig)
+		}
+	}
+	kib := p.size() >> 10
+	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\tR (running)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, p.umask, p.pid, o.tid, parentPID)
+	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t64\nGroups:\t%[2]d \n", DefaultUID, DefaultGID)
+	fmt.Fprintf(&b, "VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t       0 kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nVmData:\t%8[1]d kB\nVmStk:\t    8192 kB\n", kib, residentKiB)
+	fmt.Fprintf(&b, "Threads:\t%d\nSigQ:\t0/31000\nSigPnd:\t%016x\nShdPnd:\t%016x\nSigBlk:\t%016x\nSigIgn:\t%016x\nSigCgt:\t%016x\n",
+		live, uint64(o.pending.set), uint64(p.pending.set), uint64(o.mask), uint64(ign), uint64(caught))
+	fmt.Fprintf(&b, "CapInh:\t%[1]016x\nCapPrm:\t%[1]016x\nCapEff:\t%[1]016x\nCapBnd:\t%[1]016x\nCapAmb:\t%[1]016x\nNoNewPrivs:\t%[2]d\nSeccomp:\t0\n", 0, p.noNewPriv)
+	fmt.Fprintf(&b, "Cpus_allowed:\t%x\nCpus_allowed_list:\t%svoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
+		uint64(1)<<min(p.k.cfg.CPUs, 63)-1, cpuRange(o))
+	return b.String()
+}
+
+func limitsText(p *Process) string {
+	names := []string{
+		"Max cpu time|seconds", "Max file size|bytes", "Max data size|bytes", "Max stack size|bytes", "Max core file size|bytes",
+		"Max resident set|bytes", "Max processes|processes", "Max open files|files", "Max locked memory|bytes", "Max address space|bytes",
+		"Max file locks|locks", "Max pending signals|signals", "Max msgqueue size|bytes", "Max nice priority|", "Max realtime priority|",
+		"Max realtime timeout|us",
+	}
+	show := func(x uint64) string {
+		if x == rlimInfinity {
+			return "unlimited"
+		}
+		return fmt.Sprint(x)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-25s %-20s %-20s %-10s\n", "Limit", "Soft Limit", "Hard Limit", "Units")
+	for i, n := range names {
+		name, unit, _ := strings.Cut(n, "|")
+		fmt.Fprintf(&b, "%-25s %-20s %-20s %-10s\n", name, show(p.limits[i].cur), show(p.limits[i].max), unit)
+	}
+	return b.String()
+}

@@ -1,0 +1,337 @@
+package syscalls
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// never is a deadline that does not come.
+const never = math.MaxInt64
+
+// maxCalls is how many system calls a thread may make while others wait for their turn.
+const maxCalls = 1000
+
+// A wakeReason says why a blocked call is made again.
+type wakeReason uint8
+
+const (
+	wokenReady   wakeReason = iota // what it waited for is there
+	wokenTimeout                   // its deadline passed
+)
+
+// A wait is what a blocked thread waits for.
+type wait struct {
+	// ready reports whether the call can go on; nil if another thread will call Kernel.wake.
+	ready func() bool
+	// deadline ends the wait, in Kernel.now's time; 0 means never.
+	deadline int64
+	// fds are files whose state only the host knows.
+	fds []hostPoll
+	// interrupted is what a signal makes of the call: 0 for eRESTARTSYS.
+	interrupted Errno
+	// partial, if not 0, is the result of an interrupted call that had done something.
+	partial uint64
+	// cancel is called when something else than ready or wake ends the wait.
+	cancel func(timeout bool)
+}
+
+// block parks t. The handler returns what block returns, and is called again
+// when the wait is over, with t.call.again set.
+func (t *Thread) block(w wait) (uint64, Errno) {
+	if w.deadline == 0 {
+		w.deadline = never
+	}
+	if w.interrupted == 0 {
+		w.interrupted = eRESTARTSYS
+	}
+	t.call.wait = &w
+	return 0, eBlocked
+}
+
+// timedOut reports whether the call is made again because its deadline passed.
+func (t *Thread) timedOut() bool { return t.call.again && t.call.woken == wokenTimeout }
+
+// Run runs the program to its end, or until ctx is done. The error is for
+// failures of ours; however the program ends, it ends with an Exit.
+func (k *Kernel) Run(ctx context.Context) (Exit, error) {
+	stop := context.AfterFunc(ctx, func() {
+		k.interrupted.Store(true)
+		k.procs[0].engine.Interrupt()
+	})
+	defer stop()
+	for k.exit == nil {
+		if k.interrupted.Load() {
+			k.exit = &Exit{Interrupted: true}
+			break
+		}
+		k.fireTimers()
+		k.wakeWaiting()
+		if len(k.ready) == 0 {
+			if !k.idle() {
+				k.deadlock()
+			}
+			continue
+		}
+		t := k.ready[0]
+		k.ready = slices.Delete(k.ready, 0, 1)
+		if t.dead {
+			continue
+		}
+		k.current = t
+		if k.runThread(t) {
+			k.ready = append(k.ready, t)
+		}
+		k.current = nil
+	}
+	if k.trace != nil {
+		k.trace.end(k)
+	}
+	return *k.exit, nil
+}
+
+// runThread runs t until it blocks, ends, or must let others run. It reports
+// whether t can go on.
+func (k *Kernel) runThread(t *Thread) bool {
+	t.calls = 0
+	if t.call.wait != nil {
+		// It was woken: the call is made again.
+		t.call.wait = nil
+		t.call.again = true
+		t.dispatch()
+	}
+	for {
+		if t.blocked() {
+			k.waiting = append(k.waiting, t)
+			return false
+		}
+		t.returnToUser()
+		if t.dead || k.exit != nil {
+			return false
+		}
+		if k.interrupted.Load() || t.calls >= maxCalls && k.contended() {
+			return true
+		}
+		stop := t.p.engine.Run(t.cpu, k.budget())
+		switch stop.Reason {
+		case emu.StopSyscall:
+			t.calls++
+			t.syscall()
+		case emu.StopFault:
+			t.fault(stop.Fault)
+		case emu.StopClient:
+			t.clientRequest()
+		case emu.StopBudget:
+			k.fireTimers()
+			if k.contended() {
+				return true
+			}
+		case emu.StopInterrupt:
+			// Seen at the top, or meant for a run that has ended.
+		default:
+			panic(fmt.Sprintf("BUG: engine stopped for reason %d", stop.Reason))
+		}
+	}
+}
+
+// blocked reports whether t waits for something.
+func (t *Thread) blocked() bool { return t.call.wait != nil && !t.dead }
+
+// contended reports whether another thread wants to run or might.
+func (k *Kernel) contended() bool {
+	return len(k.ready) > 0 || len(k.waiting) > 0
+}
+
+// budget is how far the current thread may run: without limit if nothing can
+// happen but by its own doing.
+func (k *Kernel) budget() uint64 {
+	if len(k.timers) == 0 && len(k.ready) == 0 && !slices.ContainsFunc(k.waiting, (*Thread).waitsActively) {
+		return emu.NoBudget
+	}
+	q := k.cfg.Quantum
+	if d := k.nextTimer(); d != never && !k.clock.real {
+		q = min(q, uint64(max(d-k.now(), 1)))
+	}
+	return q
+}
+
+// waitsActively reports whether t can be woken by something else than a call of Kernel.wake.
+func (t *Thread) waitsActively() bool {
+	w := t.call.wait
+	return w.ready != nil || w.deadline != never
+}
+
+// wakeWaiting makes ready, in the order of blocking, threads whose wait is over.
+func (k *Kernel) wakeWaiting() {
+	if len(k.waiting) == 0 {
+		return
+	}
+	now := k.now()
+	for _, t := range slices.Clone(k.waiting) {
+		w := t.call.wait
+		switch {
+		case w.ready != nil && w.ready():
+			k.wake(t, wokenReady)
+		case w.deadline <= now:
+			if w.cancel != nil {
+				w.cancel(true)
+			}
+			k.wake(t, wokenTimeout)
+		}
+	}
+}
+
+// wake makes a waiting thread ready to go on with its call.
+func (k *Kernel) wake(t *Thread, why wakeReason) {
+	if !k.unwait(t) {
+		return
+	}
+	t.call.woken = why
+	k.ready = append(k.ready, t)
+}
+
+// unwait takes t off the list of waiting threads.
+func (k *Kernel) unwait(t *Thread) bool {
+	i := slices.Index(k.waiting, t)
+	if i < 0 {
+		return false
+	}
+	k.waiting = slices.Delete(k.waiting, i, i+1)
+	return true
+}
+
+// interrupt ends t's wait because a signal came.
+func (k *Kernel) interrupt(t *Thread) {
+	if !k.unwait(t) {
+		return
+	}
+	w := t.call.wait
+	if w.cancel != nil {
+		w.cancel(false)
+	}
+	t.call.wait = nil
+	t.finishInterrupted(w)
+	k.ready = append(k.ready, t)
+}
+
+// idle passes the time until something can happen. It reports false if nothing ever will.
+func (k *Kernel) idle() bool {
+	deadline := k.nextTimer()
+	var fds []hostPoll
+	for _, t := range k.waiting {
+		deadline = min(deadline, t.call.wait.deadline)
+		fds = append(fds, t.call.wait.fds...)
+	}
+	if len(fds) == 0 && deadline == never {
+		return false
+	}
+	if len(fds) == 0 && !k.clock.real {
+		k.clock.advance(deadline - k.now())
+		return true
+	}
+	// The host decides: real time passes, in slices so that the context is seen.
+	const slice = 50_000_000
+	left := int64(never)
+	if deadline != never {
+		left = deadline - k.now()
+	}
+	for left > 0 && !k.interrupted.Load() {
+		d := min(left, slice)
+		if hostPollWait(fds, d) {
+			return true
+		}
+		if left != never {
+			left -= d
+		}
+	}
+	if !k.interrupted.Load() && !k.clock.real {
+		k.clock.advance(deadline - k.now())
+	}
+	return true
+}
+
+// deadlock ends a run in which no thread can ever run again.
+func (k *Kernel) deadlock() {
+	for _, t := range k.waiting {
+		k.logf("deadlock: thread %d waits in %s and nothing can wake it", t.tid, k.callName(t.call.nr))
+	}
+	// Linux would wait forever; a program in that state is ended from outside.
+	k.exit = &Exit{Signal: sigKILL, Deadlock: true}
+}
+
+// syscall performs the system call that stopped the engine.
+func (t *Thread) syscall() {
+	r := &t.cpu.Regs
+	t.call = call{
+		nr:   r[emu.RAX],
+		args: Args{r[emu.RDI], r[emu.RSI], r[emu.RDX], r[emu.R10], r[emu.R8], r[emu.R9]},
+	}
+	t.dispatch()
+}
+
+// dispatch calls the handler of t's call, and is the only place that encodes results.
+func (t *Thread) dispatch() {
+	k, nr := t.k, t.call.nr
+	ent := k.entry(nr)
+	if k.trace != nil && !t.call.again {
+		k.trace.enter(t)
+	}
+	if ent.level == Missing {
+		k.reportMissing(nr)
+	}
+	ret, e := ent.handler(t, t.call.args)
+	if e == eBlocked {
+		if t.hasSignal() {
+			// A signal was pending before: the call is over before it waits.
+			w := t.call.wait
+			if w.cancel != nil {
+				w.cancel(false)
+			}
+			t.call.wait = nil
+			t.finishInterrupted(w)
+		}
+		return
+	}
+	t.call.wait = nil
+	t.finish(ret, e)
+}
+
+// finishInterrupted ends a call that waited and may wait no longer.
+func (t *Thread) finishInterrupted(w *wait) {
+	if w.partial > 0 {
+		t.finish(w.partial, 0)
+		return
+	}
+	t.finish(0, w.interrupted)
+}
+
+// finish sets the result of t's call.
+func (t *Thread) finish(ret uint64, e Errno) {
+	if t.k.trace != nil {
+		t.k.trace.leave(t, ret, e)
+	}
+	if e == eNoReturn {
+		return
+	}
+	if e != 0 {
+		ret = e.encode()
+	}
+	t.cpu.Regs[emu.RAX] = ret
+	t.call.done = 0
+	t.inCall = true
+}
+
+// reportMissing names an unsupported call, once.
+func (k *Kernel) reportMissing(nr uint64) {
+	if k.reported[nr] {
+		return
+	}
+	k.reported[nr] = true
+	k.logf("system call %d (%s) is not supported; the program gets ENOSYS", nr, k.callName(nr))
+}
+
+// encode is what a call that fails with e leaves in RAX.
+func (e Errno) encode() uint64 { return -uint64(e) }

@@ -1,0 +1,445 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// waitFor parks t until f has one of events.
+func (t *Thread) waitFor(f file, events uint32) (uint64, Errno) {
+	w := wait{ready: func() bool { return f.poll(t)&(events|pollERR|pollHUP) != 0 }}
+	if h, ok := f.(*hostFile); ok {
+		w.fds = []hostPoll{{h.fd, events}}
+	}
+	return t.block(w)
+}
+
+// readFile reads from f, waiting if it must.
+func (t *Thread) readFile(f file, v []iovec, off int64) (uint64, Errno) {
+	n, e := f.read(t, v, off)
+	if e == EAGAIN && !f.base().nonblock() {
+		return t.waitFor(f, pollIN)
+	}
+	return n, e
+}
+
+// writeFile writes to f, waiting if it must. What was written before waiting is in t.call.done.
+func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, Errno) {
+	n, e := f.write(t, skip(v, t.call.done), off)
+	if f.base().nonblock() {
+		return n, e
+	}
+	if e == 0 {
+		t.call.done += n
+		if n > 0 && t.call.done < total(v) && f.poll(t)&(pollOUT|pollERR|pollHUP) == 0 {
+			e = EAGAIN
+		}
+	}
+	if e != EAGAIN {
+		if t.call.done > 0 {
+			return t.call.done, 0
+		}
+		return n, e
+	}
+	ret, e := t.waitFor(f, pollOUT)
+	if done := t.call.done; done > 0 {
+		// "If write() is interrupted by a signal after it has written some data, it
+		// returns the number of bytes written." - write(2)
+		t.call.wait.partial = done
+	}
+	return ret, e
+}
+
+// skip returns what follows the first n bytes of v.
+func skip(v []iovec, n uint64) []iovec {
+	for len(v) > 0 && n >= v[0].n {
+		n -= v[0].n
+		v = v[1:]
+	}
+	if n == 0 || len(v) == 0 {
+		return v
+	}
+	rest := append([]iovec(nil), v...)
+	rest[0].addr += emu.Addr(n)
+	rest[0].n -= n
+	return rest
+}
+
+func one(a emu.Addr, n uint64) []iovec { return []iovec{{a, min(n, maxRW)}} }
+
+// sysRead implements read(2).
+func sysRead(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.readable(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return t.readFile(f, one(a.Addr(1), a.Uint(2)), -1)
+}
+
+// sysWrite implements write(2).
+func sysWrite(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.writable(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return t.writeFile(f, one(a.Addr(1), a.Uint(2)), -1)
+}
+
+// sysPread64 implements pread(2).
+func sysPread64(t *Thread, a Args) (uint64, Errno) {
+	if a.Long(3) < 0 {
+		return 0, EINVAL
+	}
+	return t.positioned(a, t.readable, func(f file, v []iovec, off int64) (uint64, Errno) {
+		return t.readFile(f, v, off)
+	}, one(a.Addr(1), a.Uint(2)), a.Long(3))
+}
+
+// sysPwrite64 implements pwrite(2).
+func sysPwrite64(t *Thread, a Args) (uint64, Errno) {
+	if a.Long(3) < 0 {
+		return 0, EINVAL
+	}
+	return t.positioned(a, t.writable, func(f file, v []iovec, off int64) (uint64, Errno) {
+		return t.writeFile(f, v, off)
+	}, one(a.Addr(1), a.Uint(2)), a.Long(3))
+}
+
+// positioned transfers at off in a file that has positions.
+func (t *Thread) positioned(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno),
+	v []iovec, off int64,
+) (uint64, Errno) {
+	f, e := open(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	if off >= 0 {
+		if _, e := f.seek(t, 0, seekCur); e == ESPIPE {
+			return 0, ESPIPE
+		}
+	}
+	return do(f, v, off)
+}
+
+// sysReadv implements readv(2).
+func sysReadv(t *Thread, a Args) (uint64, Errno) { return t.vector(a, t.readable, t.readFile, -1) }
+
+// sysWritev implements writev(2).
+func sysWritev(t *Thread, a Args) (uint64, Errno) { return t.vector(a, t.writable, t.writeFile, -1) }
+
+// sysPreadv implements preadv(2).
+func sysPreadv(t *Thread, a Args) (uint64, Errno) {
+	if a.Long(3) < 0 {
+		return 0, EINVAL
+	}
+	return t.vector(a, t.readable, t.readFile, a.Long(3))
+}
+
+// sysPwritev implements pwritev(2).
+func sysPwritev(t *Thread, a Args) (uint64, Errno) {
+	if a.Long(3) < 0 {
+		return 0, EINVAL
+	}
+	return t.vector(a, t.writable, t.writeFile, a.Long(3))
+}
+
+// rwfMask are the RWF_ flags that change nothing we do: HIPRI, DSYNC, SYNC.
+const rwfMask = 1 | 2 | 4
+
+// sysPreadv2 implements preadv2(2).
+func sysPreadv2(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(5)&^rwfMask != 0 {
+		return 0, EOPNOTSUPP
+	}
+	return t.vector(a, t.readable, t.readFile, max(a.Long(3), -1))
+}
+
+// sysPwritev2 implements pwritev2(2).
+func sysPwritev2(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(5)&^rwfMask != 0 {
+		return 0, EOPNOTSUPP
+	}
+	return t.vector(a, t.writable, t.writeFile, max(a.Long(3), -1))
+}
+
+func (t *Thread) vector(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno), off int64) (uint64, Errno) {
+	if _, e := open(a.Int(0)); e != 0 {
+		return 0, e
+	}
+	v, e := t.iovecs(a.Addr(1), a.Uint(2))
+	if e != 0 {
+		return 0, e
+	}
+	return t.positioned(a, open, do, v, off)
+}
+
+// sysLseek implements lseek(2).
+func sysLseek(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	if f.base().flags&oPATH != 0 {
+		return 0, EBADF
+	}
+	if a.U32(2) > seekHole {
+		return 0, EINVAL
+	}
+	n, e := f.seek(t, a.Long(1), a.Int(2))
+	return uint64(n), e
+}
+
+// copyChunk is how much sendfile and its kin move at a time.
+const copyChunk = 64 << 10
+
+// rawReader and rawWriter are files that can move bytes without guest memory.
+type rawReader interface {
+	readRaw(t *Thread, b []byte, off int64) (int, Errno)
+}
+
+type rawWriter interface {
+	writeRaw(t *Thread, b []byte, off int64) (int, Errno)
+}
+
+func (f *hostFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
+	if f.isDir() {
+		return 0, EISDIR
+	}
+	if f.canBlock() && f.fd.poll(pollIN) == 0 {
+		return 0, EAGAIN
+	}
+	return f.fd.readv([][]byte{b}, off)
+}
+
+func (f *hostFile) writeRaw(t *Thread, b []byte, off int64) (int, Errno) {
+	n, e := f.fd.writev([][]byte{b}, off)
+	if e == EPIPE {
+		t.send(infoFromProcess(t.p, sigPIPE, siUser))
+	}
+	return n, e
+}
+
+// transfer moves up to n bytes from one file to another, at inOff and outOff
+// (-1: the file's position), and returns how many.
+func (t *Thread) transfer(in, out file, inOff, outOff int64, n uint64) (uint64, Errno) {
+	r, ok1 := in.(rawReader)
+	w, ok2 := out.(rawWriter)
+	if !ok1 || !ok2 {
+		return 0, EINVAL
+	}
+	buf := make([]byte, min(n, copyChunk))
+	var done uint64
+	for done < n {
+		if done > 0 && (in.poll(t)&pollIN == 0 || out.poll(t)&pollOUT == 0) {
+			break
+		}
+		got, e := r.readRaw(t, buf[:min(n-done, uint64(len(buf)))], inOff)
+		if e != 0 || got == 0 {
+			if done > 0 {
+				e = 0
+			}
+			return done, e
+		}
+		put, e := w.writeRaw(t, buf[:got], outOff)
+		if put < got && inOff < 0 {
+			// What could not be written stays to be read.
+			in.seek(t, int64(put-got), seekCur)
+		}
+		done += uint64(put)
+		if inOff >= 0 {
+			inOff += int64(put)
+		}
+		if outOff >= 0 {
+			outOff += int64(put)
+		}
+		if e != 0 && done == 0 {
+			return 0, e
+		}
+		if put < got {
+			break
+		}
+	}
+	return done, 0
+}
+
+// offset reads an optional offset argument: -1 if a is null.
+func (t *Thread) offset(a emu.Addr) (int64, Errno) {
+	if a == 0 {
+		return -1, 0
+	}
+	x, e := t.in64(a)
+	if e == 0 && int64(x) < 0 {
+		return 0, EINVAL
+	}
+	return int64(x), e
+}
+
+// transferAt is transfer with the descriptors and offset pointers of a system call.
+func (t *Thread) transferAt(inFD, outFD int, inAt, outAt emu.Addr, n uint64) (uint64, Errno) {
+	in, e := t.readable(inFD)
+	if e != 0 {
+		return 0, e
+	}
+	out, e := t.writable(outFD)
+	if e != 0 {
+		return 0, e
+	}
+	inOff, e := t.offset(inAt)
+	if e != 0 {
+		return 0, e
+	}
+	outOff, e := t.offset(outAt)
+	if e != 0 {
+		return 0, e
+	}
+	n = min(n, maxRW)
+	done, e := t.transfer(in, out, inOff, outOff, n)
+	if e == EAGAIN {
+		if in.poll(t)&pollIN == 0 && !in.base().nonblock() {
+			return t.waitFor(in, pollIN)
+		}
+		if !out.base().nonblock() {
+			return t.waitFor(out, pollOUT)
+		}
+	}
+	if e != 0 {
+		return 0, e
+	}
+	if inAt != 0 {
+		t.out64(inAt, uint64(inOff)+done)
+	}
+	if outAt != 0 {
+		t.out64(outAt, uint64(outOff)+done)
+	}
+	return done, 0
+}
+
+// sysSendfile implements sendfile(2).
+func sysSendfile(t *Thread, a Args) (uint64, Errno) {
+	in, e := t.readable(a.Int(1))
+	if e != 0 {
+		return 0, e
+	}
+	// "in_fd must correspond to a file which supports mmap(2)-like operations"
+	if h, ok := in.(*hostFile); ok && h.canBlock() {
+		return 0, EINVAL
+	}
+	return t.transferAt(a.Int(1), a.Int(0), a.Addr(2), 0, a.Uint(3))
+}
+
+// sysCopyFileRange implements copy_file_range(2).
+func sysCopyFileRange(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(5) != 0 {
+		return 0, EINVAL
+	}
+	for _, fd := range []int{a.Int(0), a.Int(2)} {
+		f, e := t.file(fd)
+		if e != 0 {
+			return 0, e
+		}
+		h, ok := f.(*hostFile)
+		if ok && h.isDir() {
+			return 0, EISDIR
+		}
+		if !ok || !h.isRegular() {
+			return 0, EINVAL
+		}
+		if fd == a.Int(2) && h.flags&oAPPEND != 0 {
+			return 0, EBADF
+		}
+	}
+	return t.transferAt(a.Int(0), a.Int(2), a.Addr(1), a.Addr(3), a.Uint(4))
+}
+
+// sysSplice implements splice(2), by copying.
+func sysSplice(t *Thread, a Args) (uint64, Errno) {
+	_, in := t.pipeEnd(a.Int(0))
+	_, out := t.pipeEnd(a.Int(2))
+	if !in && !out {
+		return 0, EINVAL
+	}
+	if in && a.Addr(1) != 0 || out && a.Addr(3) != 0 {
+		return 0, ESPIPE
+	}
+	return t.transferAt(a.Int(0), a.Int(2), a.Addr(1), a.Addr(3), a.Uint(4))
+}
+
+// pipeEnd reports whether fd is one.
+func (t *Thread) pipeEnd(fd int) (file, bool) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return nil, false
+	}
+	switch f := f.(type) {
+	case *pipeFile:
+		return f, true
+	case *hostFile:
+		return f, f.mode&sIFMT == sIFIFO
+	}
+	return f, false
+}
+
+// sysFtruncate implements ftruncate(2).
+func sysFtruncate(t *Thread, a Args) (uint64, Errno) {
+	if a.Long(1) < 0 {
+		return 0, EINVAL
+	}
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	h, ok := f.(*hostFile)
+	if !ok || !f.base().writable() {
+		return 0, EINVAL
+	}
+	return 0, h.fd.truncate(a.Long(1))
+}
+
+// sysFallocate implements fallocate(2).
+func sysFallocate(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.writable(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	h, ok := f.(*hostFile)
+	if !ok {
+		return 0, ENODEV
+	}
+	return 0, h.fd.allocate(a.U32(1), a.Long(2), a.Long(3))
+}
+
+// sysFsync implements fsync(2), fdatasync(2), syncfs(2) and sync_file_range(2): the guest's data
+// is the host's already, and no count depends on the disk.
+func sysFsync(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	h, ok := f.(*hostFile)
+	if !ok || f.base().flags&oPATH != 0 {
+		return 0, EINVAL
+	}
+	return 0, h.fd.sync()
+}
+
+// sysFadvise64 implements posix_fadvise(2): advice is checked and not needed.
+func sysFadvise64(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	if _, ok := t.pipeEnd(a.Int(0)); ok {
+		return 0, ESPIPE
+	}
+	_ = f
+	const lastAdvice = 5 // POSIX_FADV_NOREUSE
+	if a.U32(3) > lastAdvice || a.Long(2) < 0 {
+		return 0, EINVAL
+	}
+	return 0, 0
+}
+
+// sysReadahead implements readahead(2).
+func sysReadahead(t *Thread, a Args) (uint64, Errno) {
+	if _, e := t.readable(a.Int(0)); e != 0 {
+		return 0, e
+	}
+	return 0, 0
+}

@@ -1,0 +1,362 @@
+package syscalls
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// How rt_sigprocmask(2) changes the mask.
+const (
+	sigBlock   = 0
+	sigUnblock = 1
+	sigSetMask = 2
+)
+
+const sigSetSize = 8
+
+// sysRtSigaction implements rt_sigaction(2).
+func sysRtSigaction(t *Thread, a Args) (uint64, Errno) {
+	sig, act, old, size := a.Int(0), a.Addr(1), a.Addr(2), a.Uint(3)
+	if size != sigSetSize {
+		return 0, EINVAL
+	}
+	var b []byte
+	if act != 0 {
+		var e Errno
+		if b, e = t.copyIn(act, 32); e != 0 {
+			return 0, e
+		}
+	}
+	if sig < 1 || sig > sigMax || b != nil && unblockable.has(sig) {
+		return 0, EINVAL
+	}
+	cur := &t.p.signals[sig]
+	was := *cur
+	if b != nil {
+		*cur = sigAction{le64(b), le64(b[8:]), le64(b[16:]), sigSet(le64(b[24:])) &^ unblockable}
+		// "Setting a signal action to SIG_IGN for a signal that is pending shall
+		// cause the pending signal to be discarded" - POSIX, sigaction
+		if t.p.ignored(sig) {
+			t.p.pending.drop(sigBit(sig))
+			for _, o := range t.p.threads {
+				o.pending.drop(sigBit(sig))
+			}
+		}
+	}
+	if old != 0 {
+		var o pack
+		o.u64(was.handler)
+		o.u64(was.flags)
+		o.u64(was.restorer)
+		o.u64(uint64(was.mask))
+		return 0, t.copyOut(old, o)
+	}
+	return 0, 0
+}
+
+// sysRtSigprocmask implements rt_sigprocmask(2).
+func sysRtSigprocmask(t *Thread, a Args) (uint64, Errno) {
+	how, set, old, size := a.Int(0), a.Addr(1), a.Addr(2), a.Uint(3)
+	if size != sigSetSize {
+		return 0, EINVAL
+	}
+	was := t.mask
+	if set != 0 {
+		x, e := t.in64(set)
+		if e != 0 {
+			return 0, e
+		}
+		s := sigSet(x) &^ unblockable
+		switch how {
+		case sigBlock:
+			t.mask |= s
+		case sigUnblock:
+			t.mask &^= s
+		case sigSetMask:
+			t.mask = s
+		default:
+			return 0, EINVAL
+		}
+	}
+	if old != 0 {
+		return 0, t.out64(old, uint64(was))
+	}
+	return 0, 0
+}
+
+// sysRtSigpending implements rt_sigpending(2).
+func sysRtSigpending(t *Thread, a Args) (uint64, Errno) {
+	set, size := a.Addr(0), a.Uint(1)
+	if size > sigSetSize {
+		return 0, EINVAL
+	}
+	var b pack
+	b.u64(uint64((t.pending.set | t.p.pending.set) & t.mask))
+	return 0, t.copyOut(set, b[:size])
+}
+
+// swapMask installs a mask for the time of a call (sigsuspend, ppoll, pselect6, epoll_pwait).
+func (t *Thread) swapMask(set sigSet) {
+	if t.oldMask == nil {
+		m := t.mask
+		t.oldMask = &m
+	}
+	t.mask = set &^ unblockable
+}
+
+// sysRtSigsuspend implements rt_sigsuspend(2).
+func sysRtSigsuspend(t *Thread, a Args) (uint64, Errno) {
+	if a.Uint(1) != sigSetSize {
+		return 0, EINVAL
+	}
+	set, e := t.in64(a.Addr(0))
+	if e != 0 {
+		return 0, e
+	}
+	t.swapMask(sigSet(set))
+	return t.block(wait{interrupted: eRESTARTNOHAND})
+}
+
+// sysPause implements pause(2).
+func sysPause(t *Thread, _ Args) (uint64, Errno) {
+	return t.block(wait{interrupted: eRESTARTNOHAND})
+}
+
+// sysRtSigtimedwait implements rt_sigtimedwait(2).
+func sysRtSigtimedwait(t *Thread, a Args) (uint64, Errno) {
+	set, info, timeout := a.Addr(0), a.Addr(1), a.Addr(2)
+	if a.Uint(3) != sigSetSize {
+		return 0, EINVAL
+	}
+	x, e := t.in64(set)
+	if e != 0 {
+		return 0, e
+	}
+	want := sigSet(x) &^ unblockable
+	if s := t.dequeue(want); s != nil {
+		if s.timer != nil {
+			s.timer.taken()
+		}
+		if info != 0 {
+			e = t.copyOut(info, s.encode())
+		}
+		return uint64(s.signo), e
+	}
+	if t.timedOut() {
+		return 0, EAGAIN
+	}
+	if !t.call.again {
+		t.call.deadline = never
+		if timeout != 0 {
+			d, e := t.timespec(timeout)
+			if e != 0 {
+				return 0, e
+			}
+			if d == 0 {
+				return 0, EAGAIN
+			}
+			t.call.deadline = t.k.after(d)
+		}
+	}
+	ready := func() bool { return (t.pending.set|t.p.pending.set)&want != 0 }
+	return t.block(wait{ready: ready, deadline: t.call.deadline, interrupted: EINTR})
+}
+
+// sysKill implements kill(2).
+func sysKill(t *Thread, a Args) (uint64, Errno) {
+	pid, sig := a.Int(0), a.Int(1)
+	if sig < 0 || sig > sigMax {
+		return 0, EINVAL
+	}
+	// 0 and -pid name process groups, of which there is one; -1 all processes but the caller and init.
+	var targets []*Process
+	for _, p := range t.k.procs {
+		if !p.exited && (pid == 0 || pid == p.pid || -pid == p.pid && pid != -1) {
+			targets = append(targets, p)
+		}
+	}
+	if len(targets) == 0 {
+		return 0, ESRCH
+	}
+	for _, p := range targets {
+		if sig != 0 {
+			p.send(infoFromProcess(t.p, sig, siUser))
+		}
+	}
+	return 0, 0
+}
+
+// thread finds a live thread of p.
+func (p *Process) thread(tid int) *Thread {
+	i := slices.IndexFunc(p.threads, func(o *Thread) bool { return o.tid == tid && !o.dead })
+	if i < 0 {
+		return nil
+	}
+	return p.threads[i]
+}
+
+// findThread finds a live thread by tid; tgid, if not -1, must be its process.
+func (k *Kernel) findThread(tgid, tid int) *Thread {
+	for _, p := range k.procs {
+		if tgid == -1 || tgid == p.pid {
+			if t := p.thread(tid); t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// sysTgkill implements tgkill(2).
+func sysTgkill(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(0) <= 0 {
+		return 0, EINVAL
+	}
+	return t.tkill(a.Int(0), a.Int(1), a.Int(2))
+}
+
+// sysTkill implements tkill(2).
+func sysTkill(t *Thread, a Args) (uint64, Errno) { return t.tkill(-1, a.Int(0), a.Int(1)) }
+
+func (t *Thread) tkill(tgid, tid, sig int) (uint64, Errno) {
+	if tid <= 0 || sig < 0 || sig > sigMax {
+		return 0, EINVAL
+	}
+	o := t.k.findThread(tgid, tid)
+	if o == nil {
+		return 0, ESRCH
+	}
+	if sig != 0 {
+		o.send(infoFromProcess(t.p, sig, siTkill))
+	}
+	return 0, 0
+}
+
+// sysRtSigqueueinfo implements rt_sigqueueinfo(2).
+func sysRtSigqueueinfo(t *Thread, a Args) (uint64, Errno) {
+	pid, sig := a.Int(0), a.Int(1)
+	s, e := t.userInfo(sig, a.Addr(2))
+	if e != 0 {
+		return 0, e
+	}
+	for _, p := range t.k.procs {
+		if p.pid == pid && !p.exited {
+			if sig != 0 {
+				p.send(s)
+			}
+			return 0, 0
+		}
+	}
+	return 0, ESRCH
+}
+
+// sysRtTgsigqueueinfo implements rt_tgsigqueueinfo(2).
+func sysRtTgsigqueueinfo(t *Thread, a Args) (uint64, Errno) {
+	tgid, tid, sig := a.Int(0), a.Int(1), a.Int(2)
+	if tgid <= 0 || tid <= 0 {
+		return 0, EINVAL
+	}
+	s, e := t.userInfo(sig, a.Addr(3))
+	if e != 0 {
+		return 0, e
+	}
+	o := t.k.findThread(tgid, tid)
+	if o == nil {
+		return 0, ESRCH
+	}
+	if sig != 0 {
+		o.send(s)
+	}
+	return 0, 0
+}
+
+// userInfo reads a siginfo_t made by the program.
+func (t *Thread) userInfo(sig int, at emu.Addr) (*sigInfo, Errno) {
+	b, e := t.copyIn(at, 128)
+	if e != 0 {
+		return nil, e
+	}
+	if sig < 0 || sig > sigMax {
+		return nil, EINVAL
+	}
+	s := decodeSigInfo(b)
+	s.signo = int32(sig)
+	return s, 0
+}
+
+// Flags of sigaltstack(2).
+const (
+	ssOnStack    = 1
+	ssDisable    = 2
+	ssAutoDisarm = 1 << 31
+
+	minSigStack = 2048
+)
+
+// An altStack is where handlers with SA_ONSTACK run.
+type altStack struct {
+	sp, size uint64
+	flags    uint32
+}
+
+// contains reports whether sp lies on the alternate stack in use.
+func (s *altStack) contains(sp uint64) bool {
+	return s.flags&ssAutoDisarm == 0 && s.flags&ssDisable == 0 && sp > s.sp && sp-s.sp <= s.size
+}
+
+// state are the flags that sigaltstack(2) reports.
+func (s *altStack) state(sp uint64) uint32 {
+	switch {
+	case s.flags&ssDisable != 0:
+		return ssDisable
+	case s.contains(sp):
+		return ssOnStack | s.flags&ssAutoDisarm
+	}
+	return s.flags & ssAutoDisarm
+}
+
+// encode is s as a stack_t.
+func (s *altStack) encode(sp uint64) []byte {
+	var b pack
+	b.u64(s.sp)
+	b.u32(s.state(sp))
+	b.u32(0)
+	b.u64(s.size)
+	return b
+}
+
+// sysSigaltstack implements sigaltstack(2).
+func sysSigaltstack(t *Thread, a Args) (uint64, Errno) {
+	ss, old, sp := a.Addr(0), a.Addr(1), t.cpu.Regs[emu.RSP]
+	was := t.altstack.encode(sp)
+	if ss != 0 {
+		b, e := t.copyIn(ss, 24)
+		if e != 0 {
+			return 0, e
+		}
+		if e := t.setAltStack(le64(b), le32(b[8:]), le64(b[16:]), sp); e != 0 {
+			return 0, e
+		}
+	}
+	return 0, t.copyOutIf(old, was)
+}
+
+func (t *Thread) setAltStack(base uint64, flags uint32, size, sp uint64) Errno {
+	if t.altstack.contains(sp) {
+		return EPERM
+	}
+	switch flags &^ ssAutoDisarm {
+	case ssDisable:
+		t.altstack = altStack{flags: flags}
+		return 0
+	case 0, ssOnStack:
+	default:
+		return EINVAL
+	}
+	if size < minSigStack {
+		return ENOMEM
+	}
+	t.altstack = altStack{base, size, flags & ssAutoDisarm}
+	return 0
+}

@@ -1,0 +1,411 @@
+package syscalls
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Signals (arch/x86/include/uapi/asm/signal.h).
+const (
+	sigHUP    = 1
+	sigINT    = 2
+	sigQUIT   = 3
+	sigILL    = 4
+	sigTRAP   = 5
+	sigABRT   = 6
+	sigBUS    = 7
+	sigFPE    = 8
+	sigKILL   = 9
+	sigUSR1   = 10
+	sigSEGV   = 11
+	sigUSR2   = 12
+	sigPIPE   = 13
+	sigALRM   = 14
+	sigTERM   = 15
+	sigSTKFLT = 16
+	sigCHLD   = 17
+	sigCONT   = 18
+	sigSTOP   = 19
+	sigTSTP   = 20
+	sigTTIN   = 21
+	sigTTOU   = 22
+	sigURG    = 23
+	sigXCPU   = 24
+	sigXFSZ   = 25
+	sigVTALRM = 26
+	sigPROF   = 27
+	sigWINCH  = 28
+	sigIO     = 29
+	sigPWR    = 30
+	sigSYS    = 31
+	sigRTMIN  = 32
+	sigMax    = 64
+)
+
+// Flags of a signal action.
+const (
+	saNoCldStop = 1
+	saNoCldWait = 2
+	saSigInfo   = 4
+	saOnStack   = 0x08000000
+	saRestart   = 0x10000000
+	saNoDefer   = 0x40000000
+	saResetHand = 0x80000000
+	saRestorer  = 0x04000000
+)
+
+// Handlers that are no addresses.
+const (
+	sigDfl = 0
+	sigIgn = 1
+)
+
+// Values of si_code.
+const (
+	siUser   = 0
+	siKernel = 0x80
+	siQueue  = -1
+	siTimer  = -2
+	siTkill  = -6
+
+	illIllOpn  = 2
+	fpeIntDiv  = 1
+	fpeFltDiv  = 3
+	fpeFltOvf  = 4
+	fpeFltUnd  = 5
+	fpeFltRes  = 6
+	fpeFltInv  = 7
+	segvMapErr = 1
+	segvAccErr = 2
+	busAdrAln  = 1
+	busAdrErr  = 2
+	trapTrace  = 2
+)
+
+// A sigSet is a set of signals: bit n-1 is signal n.
+type sigSet uint64
+
+func sigBit(sig int) sigSet       { return 1 << (sig - 1) }
+func (s sigSet) has(sig int) bool { return s&sigBit(sig) != 0 }
+func sigsOf(sigs ...int) (s sigSet) {
+	for _, n := range sigs {
+		s |= sigBit(n)
+	}
+	return s
+}
+
+var (
+	// unblockable cannot be masked.
+	unblockable = sigsOf(sigKILL, sigSTOP)
+	// synchronous signals are taken first (kernel/signal.c, SYNCHRONOUS_MASK).
+	synchronous = sigsOf(sigSEGV, sigBUS, sigILL, sigTRAP, sigFPE, sigSYS)
+	// ignoredByDefault and stopping are default actions other than death.
+	ignoredByDefault = sigsOf(sigCHLD, sigURG, sigWINCH, sigCONT)
+	stopping         = sigsOf(sigSTOP, sigTSTP, sigTTIN, sigTTOU)
+)
+
+// A sigAction is what rt_sigaction(2) sets.
+type sigAction struct {
+	handler  uint64
+	flags    uint64
+	restorer uint64
+	mask     sigSet
+}
+
+// A sigTable has the actions of signals 1 to 64.
+type sigTable [sigMax + 1]sigAction
+
+// A sigInfo is a siginfo_t: signo, errno, code, then what the code says.
+type sigInfo struct {
+	signo, errno, code int32
+	// fields are the bytes from offset 16 on.
+	fields [112]byte
+	// fault is the fault behind the signal, at rip.
+	fault *emu.Fault
+	rip   emu.Addr
+	// timer is the POSIX timer that sent it, whose overrun count it resets.
+	timer *posixTimer
+}
+
+// encode lays s out as siginfo_t.
+func (s *sigInfo) encode() []byte {
+	b := make(pack, 0, 128)
+	b.u32(uint32(s.signo))
+	b.u32(uint32(s.errno))
+	b.u32(uint32(s.code))
+	b.u32(0)
+	return append(b, s.fields[:]...)
+}
+
+// decodeSigInfo is encode's inverse.
+func decodeSigInfo(b []byte) *sigInfo {
+	s := &sigInfo{signo: int32(le32(b)), errno: int32(le32(b[4:])), code: int32(le32(b[8:]))}
+	copy(s.fields[:], b[16:128])
+	return s
+}
+
+// infoFromProcess is the sigInfo of kill(2) and its kin, sent by p.
+func infoFromProcess(p *Process, sig int, code int32) *sigInfo {
+	s := &sigInfo{signo: int32(sig), code: code}
+	put32(s.fields[:], uint32(p.pid))
+	put32(s.fields[4:], DefaultUID)
+	return s
+}
+
+// A sigQueue has pending signals in order of arrival.
+type sigQueue struct {
+	set   sigSet
+	infos []*sigInfo
+}
+
+// add queues s. A standard signal is pending at most once.
+func (q *sigQueue) add(s *sigInfo) {
+	sig := int(s.signo)
+	if sig < sigRTMIN && q.set.has(sig) {
+		return
+	}
+	q.set |= sigBit(sig)
+	q.infos = append(q.infos, s)
+}
+
+// take removes and returns the first s of signal sig.
+func (q *sigQueue) take(sig int) *sigInfo {
+	i := slices.IndexFunc(q.infos, func(s *sigInfo) bool { return int(s.signo) == sig })
+	s := q.infos[i]
+	q.infos = slices.Delete(q.infos, i, i+1)
+	if !slices.ContainsFunc(q.infos, func(s *sigInfo) bool { return int(s.signo) == sig }) {
+		q.set &^= sigBit(sig)
+	}
+	return s
+}
+
+// drop removes all signals of set.
+func (q *sigQueue) drop(set sigSet) {
+	q.infos = slices.DeleteFunc(q.infos, func(s *sigInfo) bool { return set.has(int(s.signo)) })
+	q.set &^= set
+}
+
+// first returns the signal of set that is taken first, or 0.
+func (set sigSet) first() int {
+	for _, s := range [...]sigSet{set & synchronous, set} {
+		for n := 1; s != 0 && n <= sigMax; n++ {
+			if s.has(n) {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// ignored reports whether sig has no effect on p.
+func (p *Process) ignored(sig int) bool {
+	h := p.signals[sig].handler
+	return h == sigIgn || h == sigDfl && ignoredByDefault.has(sig)
+}
+
+// send queues s for p; some thread that does not block it will take it.
+func (p *Process) send(s *sigInfo) {
+	sig := int(s.signo)
+	if p.exited {
+		return
+	}
+	target := p.target(sig)
+	if target != nil && p.ignored(sig) {
+		return
+	}
+	p.pending.add(s)
+	if target != nil {
+		p.k.interrupt(target)
+	}
+}
+
+// send queues s for t alone.
+func (t *Thread) send(s *sigInfo) {
+	sig := int(s.signo)
+	if t.dead || !t.mask.has(sig) && t.p.ignored(sig) {
+		return
+	}
+	t.pending.add(s)
+	if !t.mask.has(sig) {
+		t.k.interrupt(t)
+	}
+}
+
+// target is the thread that takes a signal sent to p: the first that does not block it.
+func (p *Process) target(sig int) *Thread {
+	for _, t := range p.threads {
+		if !t.dead && !t.mask.has(sig) {
+			return t
+		}
+	}
+	return nil
+}
+
+// deliverable is the set of pending signals that t takes now.
+func (t *Thread) deliverable() sigSet {
+	set := t.pending.set &^ t.mask
+	for shared := t.p.pending.set &^ t.mask; shared != 0; {
+		sig := shared.first()
+		shared &^= sigBit(sig)
+		if t.p.target(sig) == t {
+			set |= sigBit(sig)
+		}
+	}
+	return set
+}
+
+// hasSignal reports whether a signal must be delivered to t before it goes on.
+func (t *Thread) hasSignal() bool {
+	if t.pending.set|t.p.pending.set == 0 {
+		return false
+	}
+	for set := t.deliverable(); set != 0; {
+		sig := set.first()
+		set &^= sigBit(sig)
+		if !t.p.ignored(sig) {
+			return true
+		}
+	}
+	return false
+}
+
+// dequeue takes the next signal of set from t's queue or its process'.
+func (t *Thread) dequeue(set sigSet) *sigInfo {
+	for _, q := range []*sigQueue{&t.pending, &t.p.pending} {
+		if sig := (q.set & set).first(); sig != 0 {
+			return q.take(sig)
+		}
+	}
+	return nil
+}
+
+// returnToUser does what Linux does on the way back to the program: signals are
+// delivered and interrupted calls restarted.
+func (t *Thread) returnToUser() {
+	if t.pending.set|t.p.pending.set == 0 && !t.inCall && t.oldMask == nil {
+		return
+	}
+	handled := false
+	for !t.dead && t.k.exit == nil {
+		set := t.deliverable()
+		if set == 0 {
+			break
+		}
+		s := t.dequeue(set)
+		if s == nil {
+			break
+		}
+		if s.timer != nil {
+			s.timer.taken()
+		}
+		if t.deliver(s) {
+			handled = true
+		}
+	}
+	if !handled {
+		t.restartCall(nil)
+		if t.oldMask != nil {
+			t.mask = *t.oldMask
+		}
+	}
+	t.oldMask = nil
+	t.inCall = false
+}
+
+// deliver acts on s, and reports whether a handler was called.
+func (t *Thread) deliver(s *sigInfo) bool {
+	sig := int(s.signo)
+	act := &t.p.signals[sig]
+	if t.k.trace != nil {
+		t.k.trace.signal(t, s)
+	}
+	switch {
+	case act.handler == sigIgn:
+		return false
+	case act.handler == sigDfl && ignoredByDefault.has(sig):
+		return false
+	case act.handler == sigDfl && stopping.has(sig):
+		t.k.logf("signal %s would stop the program; it is ignored", sigName(sig))
+		return false
+	case act.handler == sigDfl:
+		t.p.kill(s)
+		return false
+	}
+	t.restartCall(act)
+	t.callHandler(s, *act)
+	if act.flags&saResetHand != 0 {
+		act.handler = sigDfl
+	}
+	return true
+}
+
+// restartCall turns the result of an interrupted call into EINTR or makes the
+// program call again. act is the handler that runs first, nil for none.
+func (t *Thread) restartCall(act *sigAction) {
+	if !t.inCall {
+		return
+	}
+	t.inCall = false
+	again := false
+	switch e := Errno(-t.cpu.Regs[emu.RAX]); e {
+	case eRESTARTSYS:
+		again = act == nil || act.flags&saRestart != 0
+	case eRESTARTNOINTR:
+		again = true
+	case eRESTARTNOHAND:
+		again = act == nil
+	default:
+		return
+	}
+	if !again {
+		t.cpu.Regs[emu.RAX] = EINTR.encode()
+		return
+	}
+	const syscallLen = 2
+	t.cpu.Regs[emu.RAX] = t.call.nr
+	t.cpu.RIP -= syscallLen
+}
+
+// force delivers a signal that the thread itself caused: it cannot be blocked or ignored.
+func (t *Thread) force(s *sigInfo) {
+	sig := int(s.signo)
+	act := &t.p.signals[sig]
+	if t.mask.has(sig) || act.handler == sigIgn {
+		act.handler = sigDfl
+		t.mask &^= sigBit(sig)
+	}
+	// What is already pending must not swallow it.
+	t.pending.drop(sigBit(sig))
+	t.pending.add(s)
+}
+
+// forceSegv ends what cannot go on: a signal frame that cannot be written or read.
+func (t *Thread) forceSegv(sig int) {
+	if sig == sigSEGV {
+		t.p.signals[sigSEGV].handler = sigDfl
+	}
+	t.force(&sigInfo{signo: sigSEGV, code: siKernel})
+}
+
+// kill ends p because of a signal's default action.
+func (p *Process) kill(s *sigInfo) {
+	p.end(Exit{Signal: int(s.signo), Fault: s.fault, RIP: s.rip})
+}
+
+// end ends p: its threads run no more.
+func (p *Process) end(e Exit) {
+	if p.exited {
+		return
+	}
+	p.exited = true
+	for _, t := range p.threads {
+		t.dead = true
+		p.k.unwait(t)
+	}
+	p.fds.closeAll(p.k)
+	p.k.dropTimers(p)
+	if p == p.k.procs[0] {
+		p.k.exit = &e
+	}
+}

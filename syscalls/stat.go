@@ -1,0 +1,271 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// virtualDev is the device every file is on: major 254, minor 0, a virtual disk.
+const virtualDev = 0xfe00
+
+// An inodeKey is a file of the host, or a path of ours if dev is 0.
+type inodeKey struct {
+	dev, ino uint64
+	path     string
+}
+
+// An inodeTable numbers files in the order in which the guest sees them.
+type inodeTable struct {
+	numbers map[inodeKey]uint64
+	next    uint64
+	// anonymous is the number of everything that has no inode of its own.
+	anonymous uint64
+	// procDev and sysDev are the host's devices behind /proc and /sys.
+	procDev, sysDev uint64
+	// atimes are access times that the guest has set: others are not shown, since
+	// they change when files are read.
+	atimes map[uint64]int64
+}
+
+func (n *inodeTable) init() {
+	n.numbers, n.atimes = map[inodeKey]uint64{}, map[uint64]int64{}
+	n.anonymous, n.next = 1, 2
+	if s, e := hostStatAt(place{noFD, "/proc"}, true); e == 0 {
+		n.procDev = s.dev
+	}
+	if s, e := hostStatAt(place{noFD, "/sys"}, true); e == 0 {
+		n.sysDev = s.dev
+	}
+}
+
+func (n *inodeTable) key(k inodeKey) uint64 {
+	x, ok := n.numbers[k]
+	if !ok {
+		x = n.next
+		n.next++
+		n.numbers[k] = x
+	}
+	return x
+}
+
+// number is the guest's inode number of a host file.
+func (n *inodeTable) number(dev, ino uint64) uint64 { return n.key(inodeKey{dev: dev, ino: ino}) }
+
+// virtual is the inode number of a path of ours.
+func (n *inodeTable) virtual(path string) uint64 { return n.key(inodeKey{path: path}) }
+
+// forget is called before a host file's last link goes: the host may give its
+// number to the next file.
+func (n *inodeTable) forget(s hostStat) {
+	if s.nlink <= 1 || s.mode&sIFMT == sIFDIR {
+		delete(n.numbers, inodeKey{dev: s.dev, ino: s.ino})
+	}
+}
+
+// A stat is what stat(2) tells.
+type stat struct {
+	ino      uint64
+	mode     uint32
+	nlink    uint64
+	uid, gid uint32
+	rdev     uint64
+	size     int64
+	atime    int64 // nanoseconds
+	mtime    int64
+	ctime    int64
+}
+
+// blocks is st_blocks: what the size needs. The host's count depends on its
+// file system and on what is not yet written back.
+func (s *stat) blocks() uint64 {
+	if s.mode&sIFMT != sIFREG && s.mode&sIFMT != sIFDIR {
+		return 0
+	}
+	return (uint64(s.size) + emu.PageSize - 1) / emu.PageSize * (emu.PageSize / 512)
+}
+
+// statFromHost hides what would differ between hosts or runs.
+func (k *Kernel) statFromHost(h hostStat) stat {
+	s := stat{
+		ino: k.inodes.number(h.dev, h.ino), mode: h.mode, nlink: h.nlink, rdev: h.rdev, size: h.size,
+		uid: h.uid, gid: h.gid, atime: h.mtime, mtime: h.mtime, ctime: h.mtime,
+	}
+	ownUID, ownGID := hostOwnUID()
+	if s.uid == ownUID {
+		s.uid = DefaultUID
+	}
+	if s.gid == ownGID {
+		s.gid = DefaultGID
+	}
+	if at, ok := k.inodes.atimes[s.ino]; ok {
+		s.atime = at
+	}
+	return s
+}
+
+// statOf stats a location.
+func (t *Thread) statOf(l location, follow bool) (stat, Errno) {
+	if l.node != nil {
+		return l.node.stat(t, l.guest), 0
+	}
+	h, e := hostStatAt(l.place, follow)
+	if e != 0 {
+		return stat{}, e
+	}
+	if h.dev == t.k.inodes.procDev || h.dev == t.k.inodes.sysDev {
+		if v, e := t.throughLink(l.place); e == 0 {
+			return t.statOf(v, follow)
+		}
+	}
+	return t.k.statFromHost(h), 0
+}
+
+// throughLink finds our node for a host place that lies in the host's /proc or /sys.
+func (t *Thread) throughLink(p place) (location, Errno) {
+	fd, e := hostOpen(p, oPATH, 0, 0)
+	if e != 0 {
+		return location{}, e
+	}
+	defer fd.close()
+	l, e := t.relocate(fd.path())
+	if e == 0 && l.node == nil {
+		e = ENOENT
+	}
+	return l, e
+}
+
+// statAt is stat(2) in all its forms.
+func (t *Thread) statAt(dirfd int, name emu.Addr, flags int) (stat, Errno) {
+	s, e := t.path(name)
+	if e != 0 {
+		// "pathname may be NULL with AT_EMPTY_PATH" - statx(2), since Linux 6.11
+		if name != 0 || flags&atEmptyPath == 0 {
+			return stat{}, e
+		}
+	}
+	if s == "" && flags&atEmptyPath != 0 {
+		if dirfd == atFDCWD {
+			s = "."
+		} else {
+			f, e := t.file(dirfd)
+			if e != 0 {
+				return stat{}, e
+			}
+			return f.stat(t)
+		}
+	}
+	follow := flags&atSymlinkNofollow == 0
+	l, e := t.locate(dirfd, s, follow)
+	if e != 0 {
+		return stat{}, e
+	}
+	return t.statOf(l, follow)
+}
+
+// encode is struct stat (arch/x86/include/uapi/asm/stat.h).
+func (s *stat) encode() []byte {
+	var b pack
+	b.u64(virtualDev)
+	b.u64(s.ino)
+	b.u64(s.nlink)
+	b.u32(s.mode)
+	b.u32(s.uid)
+	b.u32(s.gid)
+	b.u32(0)
+	b.u64(s.rdev)
+	b.i64(s.size)
+	b.u64(emu.PageSize)
+	b.u64(s.blocks())
+	for _, ns := range []int64{s.atime, s.mtime, s.ctime} {
+		b = append(b, timespec(ns)...)
+	}
+	b.zero(24)
+	return b
+}
+
+// statxBasic is STATX_BASIC_STATS: no birth time, no mount id.
+const statxBasic = 0x7ff
+
+// encodeStatx is struct statx (include/uapi/linux/stat.h).
+func (s *stat) encodeStatx() []byte {
+	var b pack
+	b.u32(statxBasic)
+	b.u32(emu.PageSize)
+	b.u64(0) // attributes
+	b.u32(uint32(s.nlink))
+	b.u32(s.uid)
+	b.u32(s.gid)
+	b.u16(uint16(s.mode))
+	b.u16(0)
+	b.u64(s.ino)
+	b.i64(s.size)
+	b.u64(s.blocks())
+	b.u64(0) // attributes_mask
+	for _, ns := range []int64{s.atime, 0, s.ctime, s.mtime} {
+		sec, nsec := splitTime(ns)
+		b.i64(sec)
+		b.u32(uint32(nsec))
+		b.u32(0)
+	}
+	b.u32(major(s.rdev))
+	b.u32(minor(s.rdev))
+	b.u32(major(virtualDev))
+	b.u32(minor(virtualDev))
+	b.zero(256 - len(b))
+	return b
+}
+
+// major and minor take a device number apart (include/linux/kdev_t.h, new_decode_dev).
+func major(d uint64) uint32 { return uint32(d>>8&0xfff | d>>32&^0xfff) }
+func minor(d uint64) uint32 { return uint32(d&0xff | d>>12&^0xff) }
+
+func (t *Thread) finishStat(s stat, e Errno, to emu.Addr) (uint64, Errno) {
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOut(to, s.encode())
+}
+
+// sysStat implements stat(2).
+func sysStat(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.statAt(atFDCWD, a.Addr(0), 0)
+	return t.finishStat(s, e, a.Addr(1))
+}
+
+// sysLstat implements lstat(2).
+func sysLstat(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.statAt(atFDCWD, a.Addr(0), atSymlinkNofollow)
+	return t.finishStat(s, e, a.Addr(1))
+}
+
+// sysFstat implements fstat(2).
+func sysFstat(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	s, e := f.stat(t)
+	return t.finishStat(s, e, a.Addr(1))
+}
+
+// sysNewfstatat implements fstatat(2).
+func sysNewfstatat(t *Thread, a Args) (uint64, Errno) {
+	flags := a.Int(3)
+	if flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath) != 0 {
+		return 0, EINVAL
+	}
+	s, e := t.statAt(a.Int(0), a.Addr(1), flags)
+	return t.finishStat(s, e, a.Addr(2))
+}
+
+// sysStatx implements statx(2).
+func sysStatx(t *Thread, a Args) (uint64, Errno) {
+	flags := a.Int(2)
+	const statxReserved = 1 << 31
+	if flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath|atStatxSync) != 0 ||
+		flags&atStatxSync == atStatxSync || a.U32(3)&statxReserved != 0 {
+		return 0, EINVAL
+	}
+	s, e := t.statAt(a.Int(0), a.Addr(1), flags)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOut(a.Addr(4), s.encodeStatx())
+}

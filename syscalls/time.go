@@ -1,0 +1,237 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// Clocks of clock_gettime(2).
+const (
+	clockRealtime  = 0
+	clockMonotonic = 1
+	clockProcess   = 2
+	clockThread    = 3
+	clockMonoRaw   = 4
+	clockRealCrs   = 5
+	clockMonoCrs   = 6
+	clockBoottime  = 7
+	clockRealAlarm = 8
+	clockBootAlarm = 9
+	clockTAI       = 11
+)
+
+const timerAbstime = 1
+
+// splitTime is ns as seconds and nanoseconds.
+func splitTime(ns int64) (sec, nsec int64) {
+	sec, nsec = ns/1e9, ns%1e9
+	if nsec < 0 {
+		sec, nsec = sec-1, nsec+1e9
+	}
+	return sec, nsec
+}
+
+// timespec encodes ns as a struct timespec.
+func timespec(ns int64) []byte {
+	sec, nsec := splitTime(ns)
+	var b pack
+	b.i64(sec)
+	b.i64(nsec)
+	return b
+}
+
+// timeval encodes ns as a struct timeval.
+func timeval(ns int64) []byte {
+	sec, nsec := splitTime(ns)
+	var b pack
+	b.i64(sec)
+	b.i64(nsec / 1000)
+	return b
+}
+
+// maxSeconds keeps sums of times from overflowing: a wait of 200 years is forever.
+const maxSeconds = 200 * 365 * 86400
+
+// timespecAt reads a struct timespec as nanoseconds.
+func (t *Thread) timespec(a emu.Addr) (int64, Errno) {
+	b, e := t.copyIn(a, 16)
+	if e != 0 {
+		return 0, e
+	}
+	sec, nsec := int64(le64(b)), int64(le64(b[8:]))
+	if sec < 0 || nsec < 0 || nsec >= 1e9 {
+		return 0, EINVAL
+	}
+	return min(sec, maxSeconds)*1e9 + nsec, 0
+}
+
+// timevalAt reads a struct timeval as nanoseconds.
+func (t *Thread) timeval(a emu.Addr) (int64, Errno) {
+	b, e := t.copyIn(a, 16)
+	if e != 0 {
+		return 0, e
+	}
+	sec, usec := int64(le64(b)), int64(le64(b[8:]))
+	if sec < 0 || usec < 0 || usec >= 1e6 {
+		return 0, EINVAL
+	}
+	return min(sec, maxSeconds)*1e9 + usec*1000, 0
+}
+
+// after is the deadline d nanoseconds from now.
+func (k *Kernel) after(d int64) int64 { return k.now() + d }
+
+// clockTime reads a clock.
+func (t *Thread) clockTime(id int) (int64, Errno) {
+	switch id {
+	case clockRealtime, clockRealCrs, clockRealAlarm:
+		return t.k.wall(), 0
+	case clockTAI:
+		return t.k.wall() + 37e9, 0
+	case clockMonotonic, clockMonoRaw, clockMonoCrs, clockBoottime, clockBootAlarm:
+		return t.k.now(), 0
+	case clockProcess, clockThread:
+		return t.p.cpuTime(), 0
+	}
+	// CPU clocks of processes and threads: ~pid<<3 | kind (include/linux/posix-timers.h).
+	if id < 0 {
+		const perThread = 4
+		pid := int(^int32(id >> 3))
+		if id&3 == 3 || pid != 0 && t.k.findThread(-1, pid) == nil {
+			return 0, EINVAL
+		}
+		_ = perThread
+		return t.p.cpuTime(), 0
+	}
+	return 0, EINVAL
+}
+
+// deadlineOn turns a time on clock id into a deadline on Kernel.now's clock.
+func (t *Thread) deadlineOn(id int, at int64) int64 {
+	now, _ := t.clockTime(id)
+	return t.k.now() + at - now
+}
+
+// sysClockGettime implements clock_gettime(2).
+func sysClockGettime(t *Thread, a Args) (uint64, Errno) {
+	ns, e := t.clockTime(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOut(a.Addr(1), timespec(ns))
+}
+
+// sysClockGetres implements clock_getres(2).
+func sysClockGetres(t *Thread, a Args) (uint64, Errno) {
+	if _, e := t.clockTime(a.Int(0)); e != 0 {
+		return 0, e
+	}
+	res := int64(1)
+	if id := a.Int(0); id == clockRealCrs || id == clockMonoCrs {
+		res = 4_000_000
+	}
+	return 0, t.copyOutIf(a.Addr(1), timespec(res))
+}
+
+// sysGettimeofday implements gettimeofday(2).
+func sysGettimeofday(t *Thread, a Args) (uint64, Errno) {
+	if e := t.copyOutIf(a.Addr(0), timeval(t.k.wall())); e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOutIf(a.Addr(1), make([]byte, 8))
+}
+
+// sysTime implements time(2).
+func sysTime(t *Thread, a Args) (uint64, Errno) {
+	sec := uint64(t.k.wall() / 1e9)
+	if a.Addr(0) != 0 {
+		if e := t.out64(a.Addr(0), sec); e != 0 {
+			return 0, e
+		}
+	}
+	return sec, 0
+}
+
+// sysTimes implements times(2), in ticks of 10 ms.
+func sysTimes(t *Thread, a Args) (uint64, Errno) {
+	const tick = 10_000_000
+	if a.Addr(0) != 0 {
+		var b pack
+		b.i64(t.p.cpuTime() / tick)
+		b.zero(24)
+		if e := t.copyOut(a.Addr(0), b); e != 0 {
+			return 0, e
+		}
+	}
+	return uint64(t.k.now() / tick), 0
+}
+
+// sysGetrusage implements getrusage(2): CPU time is user time, and nothing else is counted.
+func sysGetrusage(t *Thread, a Args) (uint64, Errno) {
+	const self, children, thread = 0, -1, 1
+	var b pack
+	switch a.Int(0) {
+	case self, thread:
+		b = append(b, timeval(t.p.cpuTime())...)
+	case children:
+		b.zero(16)
+	default:
+		return 0, EINVAL
+	}
+	b.zero(16) // system time
+	b.u64(residentKiB)
+	b.zero(144 - len(b))
+	return 0, t.copyOut(a.Addr(1), b)
+}
+
+// residentKiB is the resident size every process shows.
+const residentKiB = 4096
+
+// sysNanosleep implements nanosleep(2).
+func sysNanosleep(t *Thread, a Args) (uint64, Errno) {
+	return t.sleep(clockMonotonic, 0, a.Addr(0), a.Addr(1))
+}
+
+// sysClockNanosleep implements clock_nanosleep(2).
+func sysClockNanosleep(t *Thread, a Args) (uint64, Errno) {
+	id := a.Int(0)
+	if _, e := t.clockTime(id); e != 0 || id == clockThread {
+		return 0, EINVAL
+	}
+	return t.sleep(id, a.Int(1), a.Addr(2), a.Addr(3))
+}
+
+func (t *Thread) sleep(id, flags int, req, rem emu.Addr) (uint64, Errno) {
+	if t.timedOut() {
+		return 0, 0
+	}
+	d, e := t.timespec(req)
+	if e != 0 {
+		return 0, e
+	}
+	abs := flags&timerAbstime != 0
+	deadline := t.k.after(d)
+	if abs {
+		deadline = t.deadlineOn(id, d)
+	}
+	if deadline <= t.k.now() {
+		return 0, 0
+	}
+	w := wait{deadline: deadline, interrupted: eRESTARTNOHAND}
+	if !abs {
+		w.interrupted = EINTR
+		w.cancel = func(timeout bool) {
+			if !timeout && rem != 0 {
+				t.copyOut(rem, timespec(max(deadline-t.k.now(), 0)))
+			}
+		}
+	}
+	return t.block(w)
+}
+
+// sysSchedYield implements sched_yield(2).
+func sysSchedYield(t *Thread, _ Args) (uint64, Errno) {
+	t.calls = maxCalls
+	return 0, 0
+}
+
+// sysClockSettime implements clock_settime(2), settimeofday(2) and adjtimex(2) for
+// everyone but the superuser.
+func sysClockSettime(*Thread, Args) (uint64, Errno) { return 0, EPERM }

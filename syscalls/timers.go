@@ -1,0 +1,384 @@
+package syscalls
+
+import "slices"
+
+// A timer is a deadline with something to do.
+type timer struct {
+	p        *Process
+	deadline int64 // on Kernel.now's clock; never if not armed
+	interval int64
+	// cpu says that the timer counts CPU time. Every CPU nanosecond is one of the
+	// clock too, and the clock only jumps while no one runs, so that such a timer is re-armed for what is left.
+	cpu       bool
+	cpuTarget int64
+	fire      func(expirations uint64)
+}
+
+// nextTimer is when the next timer goes off.
+func (k *Kernel) nextTimer() int64 {
+	next := int64(never)
+	for _, t := range k.timers {
+		next = min(next, t.when(k))
+	}
+	return next
+}
+
+// when is the timer's deadline on Kernel.now's clock, at the earliest.
+func (t *timer) when(k *Kernel) int64 {
+	if t.cpu {
+		return k.now() + max(t.cpuTarget-t.p.cpuTime(), 0)
+	}
+	return t.deadline
+}
+
+// arm starts t to go off in d nanoseconds and every interval after that; d 0 stops it.
+func (k *Kernel) arm(t *timer, d, interval int64) {
+	k.disarm(t)
+	t.interval = interval
+	if d == 0 {
+		return
+	}
+	if t.cpu {
+		t.cpuTarget = t.p.cpuTime() + d
+	} else {
+		t.deadline = k.now() + d
+	}
+	k.timers = append(k.timers, t)
+}
+
+func (k *Kernel) disarm(t *timer) {
+	if i := slices.Index(k.timers, t); i >= 0 {
+		k.timers = slices.Delete(k.timers, i, i+1)
+	}
+}
+
+// left is how long until t goes off, 0 if it is not armed.
+func (k *Kernel) left(t *timer) int64 {
+	if !slices.Contains(k.timers, t) {
+		return 0
+	}
+	return max(t.when(k)-k.now(), 1)
+}
+
+// fireTimers acts on all timers whose time has come, in order of their deadlines.
+func (k *Kernel) fireTimers() {
+	if len(k.timers) == 0 {
+		return
+	}
+	now := k.now()
+	for {
+		var due *timer
+		for _, t := range k.timers {
+			if t.when(k) <= now && (due == nil || t.when(k) < due.when(k)) {
+				due = t
+			}
+		}
+		if due == nil {
+			return
+		}
+		n := uint64(1)
+		if due.interval == 0 {
+			k.disarm(due)
+		} else if due.cpu {
+			for ; due.cpuTarget <= due.p.cpuTime(); n++ {
+				due.cpuTarget += due.interval
+			}
+			n--
+		} else {
+			n = uint64((now-due.deadline)/due.interval) + 1
+			due.deadline += int64(n) * due.interval
+		}
+		due.fire(n)
+	}
+}
+
+// dropTimers disarms all timers of p.
+func (k *Kernel) dropTimers(p *Process) {
+	k.timers = slices.DeleteFunc(k.timers, func(t *timer) bool { return t.p == p })
+}
+
+// An itimer is one of the three interval timers: ITIMER_REAL, _VIRTUAL, _PROF.
+type itimer struct{ timer *timer }
+
+var itimerSignals = [3]int{sigALRM, sigVTALRM, sigPROF}
+
+func (p *Process) itimer(which int) *timer {
+	it := &p.itimers[which]
+	if it.timer == nil {
+		it.timer = &timer{p: p, cpu: which != 0, fire: func(uint64) {
+			p.send(&sigInfo{signo: int32(itimerSignals[which]), code: siKernel})
+		}}
+	}
+	return it.timer
+}
+
+// sysAlarm implements alarm(2).
+func sysAlarm(t *Thread, a Args) (uint64, Errno) {
+	it := t.p.itimer(0)
+	old := t.k.left(it)
+	t.k.arm(it, int64(a.U32(0))*1e9, 0)
+	sec := uint64((old + 5e8) / 1e9)
+	if old > 0 && sec == 0 {
+		sec = 1
+	}
+	return sec, 0
+}
+
+func (t *Thread) itimerval(which int) []byte {
+	it := t.p.itimer(which)
+	return append(timeval(it.interval), timeval(t.k.left(it))...)
+}
+
+// sysGetitimer implements getitimer(2).
+func sysGetitimer(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(0) > 2 {
+		return 0, EINVAL
+	}
+	return 0, t.copyOut(a.Addr(1), t.itimerval(a.Int(0)))
+}
+
+// sysSetitimer implements setitimer(2).
+func sysSetitimer(t *Thread, a Args) (uint64, Errno) {
+	which, val, old := a.U32(0), a.Addr(1), a.Addr(2)
+	var interval, value int64
+	if val != 0 {
+		var e Errno
+		if interval, e = t.timeval(val); e != 0 {
+			return 0, e
+		}
+		if value, e = t.timeval(val + 16); e != 0 {
+			return 0, e
+		}
+	}
+	if which > 2 {
+		return 0, EINVAL
+	}
+	was := t.itimerval(int(which))
+	t.k.arm(t.p.itimer(int(which)), value, interval)
+	return 0, t.copyOutIf(old, was)
+}
+
+// A posixTimer is one made by timer_create(2).
+type posixTimer struct {
+	timer
+	clock int
+	// pending says that its signal is queued; overruns are counted while it is.
+	pending  bool
+	overruns uint64
+	last     uint64 // what timer_getoverrun returns
+}
+
+// Ways of notification in struct sigevent.
+const (
+	sigevSignal   = 0
+	sigevNone     = 1
+	sigevThreadID = 4
+)
+
+// taken is called when the timer's signal is delivered.
+func (pt *posixTimer) taken() {
+	pt.pending, pt.last, pt.overruns = false, pt.overruns, 0
+}
+
+// sysTimerCreate implements timer_create(2).
+func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
+	clock, sev, out := a.Int(0), a.Addr(1), a.Addr(2)
+	if _, e := t.clockTime(clock); e != 0 {
+		return 0, e
+	}
+	id := t.p.nextTimer
+	value, signo, how, tid := id, sigALRM, sigevSignal, 0
+	if sev != 0 {
+		b, e := t.copyIn(sev, 64)
+		if e != 0 {
+			return 0, e
+		}
+		value, signo, how, tid = le64(b), int(int32(le32(b[8:]))), int(le32(b[12:])), int(int32(le32(b[16:])))
+		if how != sigevSignal && how != sigevNone && how != sigevSignal|sigevThreadID ||
+			how != sigevNone && (signo < 1 || signo > sigMax) {
+			return 0, EINVAL
+		}
+	}
+	target := t.p.thread(tid)
+	if how&sigevThreadID != 0 && target == nil {
+		return 0, EINVAL
+	}
+	pt := &posixTimer{timer: timer{p: t.p, cpu: clock == clockProcess || clock == clockThread || clock < 0}, clock: clock}
+	pt.fire = func(n uint64) {
+		switch {
+		case how == sigevNone:
+			return
+		case pt.pending:
+			pt.overruns += n
+			return
+		}
+		pt.pending, pt.overruns = true, n-1
+		s := &sigInfo{signo: int32(signo), code: siTimer, timer: pt}
+		put32(s.fields[:], uint32(id))
+		put64(s.fields[8:], value)
+		if target != nil && how&sigevThreadID != 0 {
+			target.send(s)
+		} else {
+			t.p.send(s)
+		}
+	}
+	if e := t.out32(out, uint32(id)); e != 0 {
+		return 0, e
+	}
+	t.p.nextTimer++
+	t.p.posix[id] = pt
+	return 0, 0
+}
+
+func (t *Thread) posixTimer(id int) (*posixTimer, Errno) {
+	pt := t.p.posix[uint64(uint32(id))]
+	if pt == nil {
+		return nil, EINVAL
+	}
+	return pt, 0
+}
+
+// setTimer does what timer_settime(2) and timerfd_settime(2) share: it arms tm
+// from the itimerspec at val and returns the old one.
+func (t *Thread) setTimer(tm *timer, clock int, abs bool, val, old uint64) (uint64, Errno) {
+	interval, e := t.timespec(emuAddr(int(val)))
+	if e != 0 {
+		return 0, e
+	}
+	value, e := t.timespec(emuAddr(int(val + 16)))
+	if e != 0 {
+		return 0, e
+	}
+	was := append(timespec(tm.interval), timespec(t.k.left(tm))...)
+	if abs && value != 0 {
+		now, _ := t.clockTime(clock)
+		value = max(value-now, 1)
+	}
+	t.k.arm(tm, value, interval)
+	return 0, t.copyOutIf(emuAddr(int(old)), was)
+}
+
+// sysTimerSettime implements timer_settime(2).
+func sysTimerSettime(t *Thread, a Args) (uint64, Errno) {
+	pt, e := t.posixTimer(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	pt.overruns = 0
+	return t.setTimer(&pt.timer, pt.clock, a.Int(1)&timerAbstime != 0, a.Uint(2), a.Uint(3))
+}
+
+// sysTimerGettime implements timer_gettime(2).
+func sysTimerGettime(t *Thread, a Args) (uint64, Errno) {
+	pt, e := t.posixTimer(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOut(a.Addr(1), append(timespec(pt.interval), timespec(t.k.left(&pt.timer))...))
+}
+
+// sysTimerGetoverrun implements timer_getoverrun(2).
+func sysTimerGetoverrun(t *Thread, a Args) (uint64, Errno) {
+	pt, e := t.posixTimer(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return min(pt.last, 1<<31-1), 0
+}
+
+// sysTimerDelete implements timer_delete(2).
+func sysTimerDelete(t *Thread, a Args) (uint64, Errno) {
+	pt, e := t.posixTimer(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	t.k.disarm(&pt.timer)
+	delete(t.p.posix, uint64(a.U32(0)))
+	return 0, 0
+}
+
+// A timerFile is a timerfd.
+type timerFile struct {
+	fileBase
+	timer
+	clock int
+	count uint64
+}
+
+// sysTimerfdCreate implements timerfd_create(2).
+func sysTimerfdCreate(t *Thread, a Args) (uint64, Errno) {
+	clock, flags := a.Int(0), a.Int(1)
+	if flags&^(oNONBLOCK|oCLOEXEC) != 0 {
+		return 0, EINVAL
+	}
+	switch clock {
+	case clockRealtime, clockMonotonic, clockBoottime:
+	case clockRealAlarm, clockBootAlarm:
+		return 0, EPERM
+	default:
+		return 0, EINVAL
+	}
+	f := &timerFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[timerfd]"}, clock: clock}
+	f.timer.p = t.p
+	f.fire = func(n uint64) { f.count += n }
+	return t.install(f, flags)
+}
+
+func (t *Thread) timerFile(fd int) (*timerFile, Errno) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return nil, e
+	}
+	tf, ok := f.(*timerFile)
+	if !ok {
+		return nil, EINVAL
+	}
+	return tf, 0
+}
+
+// sysTimerfdSettime implements timerfd_settime(2).
+func sysTimerfdSettime(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.timerFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	const cancelOnSet = 2
+	if a.Int(1)&^(timerAbstime|cancelOnSet) != 0 {
+		return 0, EINVAL
+	}
+	f.count = 0
+	return t.setTimer(&f.timer, f.clock, a.Int(1)&timerAbstime != 0, a.Uint(2), a.Uint(3))
+}
+
+// sysTimerfdGettime implements timerfd_gettime(2).
+func sysTimerfdGettime(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.timerFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOut(a.Addr(1), append(timespec(f.interval), timespec(t.k.left(&f.timer))...))
+}
+
+func (f *timerFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	t.k.fireTimers()
+	if total(v) < 8 {
+		return 0, EINVAL
+	}
+	if f.count == 0 {
+		return 0, EAGAIN
+	}
+	var b pack
+	b.u64(f.count)
+	f.count = 0
+	n, e := t.scatter(v, b)
+	return uint64(n), e
+}
+
+func (f *timerFile) poll(*Thread) uint32 {
+	if f.count > 0 {
+		return pollIN | pollRDN
+	}
+	return 0
+}
+
+func (f *timerFile) close(k *Kernel) { k.disarm(&f.timer) }

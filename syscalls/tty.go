@@ -1,0 +1,122 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// Requests of ioctl(2) (include/uapi/asm-generic/ioctls.h).
+const (
+	tcGets     = 0x5401
+	tcSets     = 0x5402
+	tcSetsW    = 0x5403
+	tcSetsF    = 0x5404
+	tcSBrk     = 0x5409
+	tcXonc     = 0x540a
+	tcFlsh     = 0x540b
+	tiocSctty  = 0x540e
+	tiocGPgrp  = 0x540f
+	tiocSPgrp  = 0x5410
+	tiocOutQ   = 0x5411
+	tiocGWinsz = 0x5413
+	tiocSWinsz = 0x5414
+	fioNRead   = 0x541b
+	fioNbio    = 0x5421
+	tiocNotty  = 0x5422
+	tiocGSid   = 0x5429
+	fioNClex   = 0x5450
+	fioClex    = 0x5451
+	fioAsync   = 0x5452
+	fiClone    = 0x40049409
+	blkGetSize = 0x1260
+)
+
+const (
+	termiosSize = 36 // struct termios as the kernel has it
+	winsizeSize = 8
+)
+
+// sysIoctl implements ioctl(2): terminals, and what concerns every descriptor.
+func sysIoctl(t *Thread, a Args) (uint64, Errno) {
+	fd, req, arg := a.Int(0), a.U32(1), a.Addr(2)
+	f, e := t.file(fd)
+	if e != 0 {
+		return 0, e
+	}
+	b := f.base()
+	if b.flags&oPATH != 0 {
+		return 0, EBADF
+	}
+	switch req {
+	case fioClex:
+		t.p.fds.fds[fd].cloexec = true
+		return 0, 0
+	case fioNClex:
+		t.p.fds.fds[fd].cloexec = false
+		return 0, 0
+	case fioNbio:
+		on, e := t.in32(arg)
+		if e != 0 {
+			return 0, e
+		}
+		b.flags &^= oNONBLOCK
+		if on != 0 {
+			b.flags |= oNONBLOCK
+		}
+		return 0, 0
+	}
+	return f.ioctl(t, req, arg)
+}
+
+// terminal answers the requests that a host file may understand.
+func (f *hostFile) terminal(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+	if f.isRegular() || f.isDir() {
+		if req == fioNRead && f.isRegular() {
+			pos, _ := f.fd.seek(0, seekCur)
+			st, e := f.fd.stat()
+			if e != 0 {
+				return 0, e
+			}
+			return 0, t.out32(arg, uint32(max(st.size-pos, 0)))
+		}
+		return 0, ENOTTY
+	}
+	switch req {
+	case tcGets:
+		return f.ioctlOut(t, req, arg, termiosSize)
+	case tcSets, tcSetsW, tcSetsF:
+		return f.ioctlIn(t, req, arg, termiosSize)
+	case tiocGWinsz:
+		return f.ioctlOut(t, req, arg, winsizeSize)
+	case tiocSWinsz:
+		return f.ioctlIn(t, req, arg, winsizeSize)
+	case fioNRead, tiocOutQ:
+		return f.ioctlOut(t, req, arg, 4)
+	case tiocGPgrp, tiocGSid:
+		if !f.fd.isTerminal() {
+			return 0, ENOTTY
+		}
+		return 0, t.out32(arg, uint32(t.p.pid))
+	case tiocSPgrp, tiocSctty, tiocNotty, tcSBrk, tcXonc, tcFlsh:
+		if !f.fd.isTerminal() {
+			return 0, ENOTTY
+		}
+		return 0, 0
+	}
+	return 0, ENOTTY
+}
+
+// ioctlOut passes a request whose answer has n bytes.
+func (f *hostFile) ioctlOut(t *Thread, req uint32, arg emu.Addr, n int) (uint64, Errno) {
+	b := make([]byte, n)
+	if e := f.fd.ioctl(req, b); e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOut(arg, b)
+}
+
+// ioctlIn passes a request whose argument has n bytes.
+func (f *hostFile) ioctlIn(t *Thread, req uint32, arg emu.Addr, n int) (uint64, Errno) {
+	b, e := t.copyIn(arg, n)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, f.fd.ioctl(req, b)
+}

@@ -1,0 +1,332 @@
+package syscalls
+
+import (
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A vnode is a file of our own: in /proc, /sys or /dev.
+type vnode struct {
+	mode uint32
+	rdev uint64
+	// One of these, by the type in mode: a directory's names and what they mean, a
+	// file's content, a link's target, or what opening gives.
+	names   func(t *Thread) []string
+	child   func(t *Thread, name string) *vnode
+	content func(t *Thread) []byte
+	link    func(t *Thread) string
+	open    func(t *Thread, flags int) (file, Errno)
+}
+
+// isVirtual reports whether a clean absolute path may be one of ours.
+func isVirtual(p string) bool {
+	for _, dir := range [...]string{"/proc", "/sys"} {
+		if strings.HasPrefix(p, dir) && (len(p) == len(dir) || p[len(dir)] == '/') {
+			return true
+		}
+	}
+	return strings.HasPrefix(p, "/dev/") && devNodes[firstName(p[5:])] != nil
+}
+
+func firstName(p string) string {
+	if i := strings.IndexByte(p, '/'); i >= 0 {
+		return p[:i]
+	}
+	return p
+}
+
+// walk follows a clean path through our nodes. It returns the node, or the path
+// that a link on the way led to.
+func (t *Thread) walk(clean string, follow bool) (n *vnode, redirect string, e Errno) {
+	names := strings.Split(clean[1:], "/")
+	n = roots(names[0])
+	at := "/" + names[0]
+	for i, name := range names[1:] {
+		if n.mode&sIFMT != sIFDIR {
+			return nil, "", ENOTDIR
+		}
+		if n = n.child(t, name); n == nil {
+			return nil, "", ENOENT
+		}
+		rest := names[i+2:]
+		if n.mode&sIFMT == sIFLNK && (follow && n.open == nil || len(rest) > 0) {
+			target := n.link(t)
+			if !path.IsAbs(target) {
+				target = at + "/" + target
+			}
+			return nil, path.Join(append([]string{target}, rest...)...), 0
+		}
+		at += "/" + name
+	}
+	return n, "", 0
+}
+
+func roots(name string) *vnode {
+	switch name {
+	case "proc":
+		return procRoot
+	case "sys":
+		return sysRoot
+	}
+	return devRoot
+}
+
+// stat describes n, found at path.
+func (n *vnode) stat(t *Thread, path string) stat {
+	s := stat{ino: t.k.inodes.virtual(path), mode: n.mode, nlink: 1, rdev: n.rdev}
+	if n.mode&sIFMT == sIFDIR {
+		s.nlink = 2
+	}
+	if strings.HasPrefix(path, "/proc/self") || strings.HasPrefix(path, "/proc/"+itoa(int64(t.p.pid))) {
+		s.uid, s.gid = DefaultUID, DefaultGID
+	}
+	s.mtime = t.k.clock.epoch
+	s.atime, s.ctime = s.mtime, s.mtime
+	return s
+}
+
+// openFile opens n, found at path.
+func (n *vnode) openFile(t *Thread, path string, flags int) (file, Errno) {
+	b := fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: path}
+	if flags&(oCREAT|oEXCL) == oCREAT|oEXCL {
+		return nil, EEXIST
+	}
+	switch n.mode & sIFMT {
+	case sIFDIR:
+		if flags&oACCMODE != oRDONLY || flags&oCREAT != 0 {
+			return nil, EISDIR
+		}
+		return &virtualDir{fileBase: b, node: n}, 0
+	case sIFLNK:
+		if n.open != nil && flags&oNOFOLLOW == 0 {
+			return n.open(t, flags)
+		}
+		if flags&oPATH == 0 {
+			return nil, ELOOP
+		}
+		return &virtualFile{fileBase: b, node: n}, 0
+	}
+	if flags&oDIRECTORY != 0 {
+		return nil, ENOTDIR
+	}
+	if n.open != nil {
+		return n.open(t, flags)
+	}
+	if flags&oACCMODE != oRDONLY && n.mode&0o222 == 0 {
+		return nil, EACCES
+	}
+	return &virtualFile{fileBase: b, node: n, data: n.content(t)}, 0
+}
+
+// A virtualFile is an open file of ours; its content is that of the time of opening.
+type virtualFile struct {
+	fileBase
+	node *vnode
+	data []byte
+	pos  int64
+}
+
+func (f *virtualFile) readRaw(_ *Thread, b []byte, off int64) (int, Errno) {
+	at := off
+	if off < 0 {
+		at = f.pos
+	}
+	if at >= int64(len(f.data)) {
+		return 0, 0
+	}
+	n := copy(b, f.data[at:])
+	if off < 0 {
+		f.pos += int64(n)
+	}
+	return n, 0
+}
+
+func (f *virtualFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
+	at := off
+	if off < 0 {
+		at = f.pos
+	}
+	if at >= int64(len(f.data)) {
+		return 0, 0
+	}
+	n, e := t.scatter(v, f.data[at:])
+	if e == 0 && off < 0 {
+		f.pos += int64(n)
+	}
+	return uint64(n), e
+}
+
+// write accepts what programs tell /proc about themselves, to no effect.
+func (f *virtualFile) write(_ *Thread, v []iovec, _ int64) (uint64, Errno) { return total(v), 0 }
+
+func (f *virtualFile) seek(_ *Thread, off int64, whence int) (int64, Errno) {
+	switch whence {
+	case seekSet:
+	case seekCur:
+		off += f.pos
+	case seekEnd:
+		off += int64(len(f.data))
+	default:
+		return 0, EINVAL
+	}
+	if off < 0 {
+		return 0, EINVAL
+	}
+	f.pos = off
+	return off, 0
+}
+
+func (f *virtualFile) stat(t *Thread) (stat, Errno) { return f.node.stat(t, f.path), 0 }
+
+// A virtualDir is an open directory of ours.
+type virtualDir struct {
+	fileBase
+	node    *vnode
+	entries []dirEntry
+	pos     int64
+}
+
+func (d *virtualDir) read(*Thread, []iovec, int64) (uint64, Errno) { return 0, EISDIR }
+
+func (d *virtualDir) seek(_ *Thread, off int64, whence int) (int64, Errno) {
+	if whence == seekCur {
+		off += d.pos
+	}
+	if whence > seekCur || off < 0 {
+		return 0, EINVAL
+	}
+	if off == 0 {
+		d.entries = nil
+	}
+	d.pos = off
+	return off, 0
+}
+
+func (d *virtualDir) stat(t *Thread) (stat, Errno) { return d.node.stat(t, d.path), 0 }
+func (d *virtualDir) position() *int64             { return &d.pos }
+
+func (d *virtualDir) list(t *Thread) ([]dirEntry, Errno) {
+	if d.entries != nil {
+		return d.entries, 0
+	}
+	ino := t.k.inodes.virtual
+	d.entries = []dirEntry{
+		{".", ino(d.path), dirType(sIFDIR)},
+		{"..", ino(path.Dir(d.path)), dirType(sIFDIR)},
+	}
+	names := d.node.names(t)
+	sort.Strings(names)
+	for _, name := range names {
+		if n := d.node.child(t, name); n != nil {
+			d.entries = append(d.entries, dirEntry{name, ino(path.Join(d.path, name)), dirType(n.mode)})
+		}
+	}
+	return d.entries, 0
+}
+
+// Constructors of nodes.
+
+func fileNode(content func(t *Thread) []byte) *vnode {
+	return &vnode{mode: sIFREG | 0o444, content: content}
+}
+
+func textNode(text string) *vnode {
+	return fileNode(func(*Thread) []byte { return []byte(text) })
+}
+
+func writableNode(text string) *vnode {
+	n := textNode(text)
+	n.mode = sIFREG | 0o644
+	return n
+}
+
+func linkNode(link func(t *Thread) string) *vnode {
+	return &vnode{mode: sIFLNK | 0o777, link: link}
+}
+
+// dirNode is a directory with fixed names.
+func dirNode(nodes map[string]*vnode) *vnode {
+	return &vnode{
+		mode: sIFDIR | 0o555,
+		names: func(*Thread) []string {
+			var out []string
+			for name := range nodes {
+				out = append(out, name)
+			}
+			return out
+		},
+		child: func(_ *Thread, name string) *vnode { return nodes[name] },
+	}
+}
+
+// devNodes are the devices that are not the host's. The map is filled in at start,
+// since opening a device leads back to it.
+var devNodes = map[string]*vnode{}
+
+var devRoot = dirNode(devNodes)
+
+func init() {
+	for name, minor := range map[string]uint64{"random": 8, "urandom": 9} {
+		devNodes[name] = &vnode{
+			mode: sIFCHR | 0o666, rdev: 1<<8 | minor,
+			open: func(t *Thread, flags int) (file, Errno) { return t.openDevice(name, flags) },
+		}
+	}
+	self := func(rest string) *vnode { return linkNode(func(*Thread) string { return "/proc/self/fd" + rest }) }
+	devNodes["fd"], devNodes["stdin"] = self(""), self("/0")
+	devNodes["stdout"], devNodes["stderr"] = self("/1"), self("/2")
+}
+
+// ownDevice is the name of the device of ours that is at a host path.
+func ownDevice(host string) string {
+	switch host {
+	case "/dev/random", "/dev/urandom":
+		return base(host)
+	}
+	return ""
+}
+
+// openDevice opens one of devNodes.
+func (t *Thread) openDevice(name string, flags int) (file, Errno) {
+	return &randomFile{fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: "/dev/" + name}}, 0
+}
+
+// A randomFile is /dev/random or /dev/urandom.
+type randomFile struct{ fileBase }
+
+func (f *randomFile) readRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+	t.k.rng.read(b)
+	return len(b), 0
+}
+
+func (f *randomFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	var done uint64
+	for _, x := range v {
+		n, e := sysGetrandom(t, Args{uint64(x.addr), x.n})
+		if e != 0 && done == 0 {
+			return 0, e
+		}
+		if done += n; n < x.n {
+			break
+		}
+	}
+	return done, 0
+}
+
+// write adds entropy, of which there is none.
+func (f *randomFile) write(_ *Thread, v []iovec, _ int64) (uint64, Errno) { return total(v), 0 }
+
+func (f *randomFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+
+func (f *randomFile) stat(t *Thread) (stat, Errno) { return devNodes[base(f.path)].stat(t, f.path), 0 }
+
+func (f *randomFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+	const rndGetEntCnt = 0x80045200
+	if req == rndGetEntCnt {
+		return 0, t.out32(arg, 256)
+	}
+	return 0, EINVAL
+}
