@@ -1,11 +1,14 @@
 package cgout
 
 import (
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 )
+
+// An optionError is in Valgrind's words.
+type optionError string
+
+func (e optionError) Error() string { return string(e) }
 
 // A Namer expands the value of --cachegrind-out-file, as Valgrind does
 // (m_options.c, VG_(expand_file_name)).
@@ -21,9 +24,9 @@ type Namer struct {
 func (n *Namer) Expand(format string, pid int) (string, error) {
 	switch {
 	case format == "":
-		return "", errors.New("No filename given") //nolint:staticcheck // Valgrind's words
+		return "", optionError("No filename given")
 	case format[0] == '~':
-		return "", errors.New("Filename begins with '~'\n" +
+		return "", optionError("Filename begins with '~'\n" +
 			"You probably expected the shell to expand the '~', but it\n" +
 			"didn't.  The rules for '~'-expansion vary from shell to shell.\n" +
 			"You might have more luck using $HOME instead.")
@@ -58,7 +61,7 @@ func (n *Namer) Expand(format string, pid int) (string, error) {
 			b.WriteString(value)
 			format = rest
 		default:
-			return "", errors.New("Expected 'p' or 'q' or '%' after '%'")
+			return "", optionError("Expected 'p' or 'q' or '%' after '%'")
 		}
 	}
 }
@@ -66,15 +69,15 @@ func (n *Namer) Expand(format string, pid int) (string, error) {
 // variable expands the {NAME} that format begins with.
 func (n *Namer) variable(format string) (value, rest string, err error) {
 	if !strings.HasPrefix(format, "{") {
-		return "", "", errors.New("Expected '{' after '%q'")
+		return "", "", optionError("Expected '{' after '%q'")
 	}
 	name, rest, found := strings.Cut(format[1:], "}")
 	if !found {
-		return "", "", errors.New("Missing '}' in %q specifier")
+		return "", "", optionError("Missing '}' in %q specifier")
 	}
 	value, ok := n.Getenv(name)
 	if !ok {
-		return "", "", fmt.Errorf("Environment variable '%s' is not set", name)
+		return "", "", optionError("Environment variable '" + name + "' is not set")
 	}
 	return value, rest, nil
 }

@@ -9,6 +9,9 @@ import (
 // Unspecified is the function of counts for which a file names none.
 const Unspecified = "<unspecified>"
 
+// Unknown is the file or function of code of which nothing is known.
+const Unknown = "???"
+
 // Read reads a profile. Errors call it name. The summary must be there and equal
 // the sum of the counts. Unlike cg_annotate, Read refuses numbers that are
 // negative or do not fit, and files without events.

@@ -33,7 +33,6 @@ func (c *cursor) uint(n uint64) uint64 {
 
 func (c *cursor) u8() byte    { return byte(c.uint(1)) }
 func (c *cursor) u16() uint16 { return uint16(c.uint(2)) }
-func (c *cursor) u32() uint32 { return uint32(c.uint(4)) }
 
 // uleb and sleb read LEB128 numbers (DWARF 5, section 7.6). Bits above 64 are
 // lost.

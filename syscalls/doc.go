@@ -18,4 +18,4 @@
 // again when it is woken.
 package syscalls
 
-//go:generate go test -run TestSupportTable -update .
+//go:generate go test -run ^TestSupportTable$ -update .

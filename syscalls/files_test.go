@@ -38,3 +38,5 @@ func TestReadWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "he", string(b))
 }
+
+func writeFile(name string, b []byte, mode os.FileMode) error { return os.WriteFile(name, b, mode) }

@@ -261,7 +261,16 @@ func sysFlock(t *Thread, a Args) (uint64, Errno) {
 	if !ok {
 		return 0, 0
 	}
-	return 0, h.fd.flock(a.Int(1))
+	const lockNB, retry = 4, 1_000_000
+	e = h.fd.flock(a.Int(1) | lockNB)
+	if e == EAGAIN && a.Int(1)&lockNB == 0 {
+		// The holder may be one of our own threads, so the host must not wait for it.
+		if t.call.again {
+			hostPollWait(nil, retry)
+		}
+		return t.block(wait{deadline: t.k.after(retry)})
+	}
+	return 0, e
 }
 
 // sysUmask implements umask(2).

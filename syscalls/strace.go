@@ -3,18 +3,478 @@ package syscalls
 import (
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
 )
 
-// A tracer writes a line for each system call.
+// A tracer writes a line for each system call, as strace(1) does: name,
+// arguments, result. A line is written when its call returns; what the call
+// filled in can be shown then.
 type tracer struct {
-	w    io.Writer
-	line string
+	w io.Writer
+	// early are the arguments of calls that may not return, by thread.
+	early map[*Thread]string
+	ended bool
 }
 
-func newTracer(w io.Writer) *tracer { return &tracer{w: w} }
+func newTracer(w io.Writer) *tracer { return &tracer{w: w, early: map[*Thread]string{}} }
 
-func (tr *tracer) enter(t *Thread)                      {}
-func (tr *tracer) leave(t *Thread, ret uint64, e Errno) { fmt.Fprintf(tr.w, "%s(%#x, %#x, %#x, %#x, %#x, %#x) = %#x %v\n", t.k.callName(t.call.nr), t.call.args[0], t.call.args[1], t.call.args[2], t.call.args[3], t.call.args[4], t.call.args[5], ret, e.String()) }
-func (tr *tracer) signal(t *Thread, s *sigInfo)         { fmt.Fprintf(tr.w, "--- %s ---\n", sigName(int(s.signo))) }
-func (tr *tracer) end(k *Kernel)                        {}
-func sigName(n int) string                              { return fmt.Sprint(n) }
+// enter is called before a call is made.
+func (tr *tracer) enter(t *Thread) {
+	switch t.k.callName(t.call.nr) {
+	case "execve", "execveat", "rt_sigreturn":
+		tr.early[t] = tr.format(t, 0, 0)
+	case "exit", "exit_group":
+		tr.print(t, fmt.Sprintf("%-39s = ?", tr.format(t, 0, 0)))
+	}
+}
+
+// leave is called with a call's result.
+func (tr *tracer) leave(t *Thread, ret uint64, e Errno) {
+	text, ok := tr.early[t]
+	delete(tr.early, t)
+	switch name := t.k.callName(t.call.nr); {
+	case name == "exit" || name == "exit_group":
+		return
+	case !ok:
+		text = tr.format(t, ret, e)
+	}
+	tr.print(t, fmt.Sprintf("%-39s = %s", text, resultText(t.k.callName(t.call.nr), ret, e)))
+}
+
+// print writes a line, with the thread's id if there are several.
+func (tr *tracer) print(t *Thread, line string) {
+	if len(t.k.procs) > 1 || len(t.p.threads) > 1 {
+		line = fmt.Sprintf("[pid %d] %s", t.tid, line)
+	}
+	fmt.Fprintln(tr.w, line)
+}
+
+// signal is called when a signal is delivered.
+func (tr *tracer) signal(t *Thread, s *sigInfo) {
+	text := fmt.Sprintf("si_signo=%s, si_code=%s", sigName(int(s.signo)), codeName(s))
+	switch s.code {
+	case siUser, siTkill, siQueue:
+		text += fmt.Sprintf(", si_pid=%d, si_uid=%d", le32(s.fields[:]), le32(s.fields[4:]))
+	default:
+		if s.fault != nil {
+			text += fmt.Sprintf(", si_addr=%#x", le64(s.fields[:]))
+		}
+	}
+	tr.print(t, fmt.Sprintf("--- %s {%s} ---", sigName(int(s.signo)), text))
+}
+
+// end is called when the run is over.
+func (tr *tracer) end(k *Kernel) {
+	switch e := k.exit; {
+	case e == nil || e.Interrupted || tr.ended:
+	case e.Signal != 0:
+		fmt.Fprintf(tr.w, "+++ killed by %s +++\n", sigName(e.Signal))
+	default:
+		fmt.Fprintf(tr.w, "+++ exited with %d +++\n", e.Code)
+	}
+}
+
+// hexResults are the calls whose result is an address.
+var hexResults = map[string]bool{"mmap": true, "brk": true, "mremap": true, "shmat": true}
+
+// resultText shows what a call returned.
+func resultText(name string, ret uint64, e Errno) string {
+	switch {
+	case e == eNoReturn && name == "rt_sigreturn":
+		return "?"
+	case e == eNoReturn:
+		return "0"
+	case e == eRESTARTSYS:
+		return "? ERESTARTSYS (To be restarted if SA_RESTART is set)"
+	case e == eRESTARTNOHAND:
+		return "? ERESTARTNOHAND (To be restarted if no handler)"
+	case e == eRESTARTNOINTR:
+		return "? ERESTARTNOINTR (To be restarted)"
+	case e != 0:
+		return fmt.Sprintf("-1 %s (%s)", e.String(), e.Error())
+	case hexResults[name]:
+		return fmt.Sprintf("%#x", ret)
+	}
+	return fmt.Sprint(int64(ret))
+}
+
+// format shows the call t is in.
+func (tr *tracer) format(t *Thread, ret uint64, e Errno) string {
+	name := t.k.callName(t.call.nr)
+	sig, ok := signatures[name]
+	if !ok {
+		if name == unknown.name {
+			name = fmt.Sprintf("syscall_%#x", t.call.nr)
+		}
+		sig = "x x x x x x"
+	}
+	s := shown{t: t, args: t.call.args, ret: ret, failed: e != 0}
+	var out []string
+	for i, kind := range strings.Fields(sig) {
+		s.i = i
+		if text := s.arg(kind); text != "" {
+			out = append(out, text)
+		}
+	}
+	return name + "(" + strings.Join(out, ", ") + ")"
+}
+
+// shown is a call while its arguments are shown.
+type shown struct {
+	t      *Thread
+	args   Args
+	ret    uint64
+	failed bool
+	i      int
+}
+
+// arg shows argument i as one of kind; "" leaves it out.
+func (s *shown) arg(kind string) string {
+	v := s.args[s.i]
+	if set, ok := flagSets[kind]; ok {
+		return set.show(v)
+	}
+	if f, ok := argKinds[kind]; ok {
+		return f(s, v)
+	}
+	panic("BUG: no kind of argument " + kind)
+}
+
+// argKinds are the ways to show an argument. The kinds of signatures that are
+// sets of flags are in flagSets.
+var argKinds map[string]func(s *shown, v uint64) string
+
+func init() {
+	argKinds = map[string]func(s *shown, v uint64) string{
+		"d":       func(_ *shown, v uint64) string { return fmt.Sprint(int32(v)) },
+		"ld":      func(_ *shown, v uint64) string { return fmt.Sprint(int64(v)) },
+		"lu":      func(_ *shown, v uint64) string { return fmt.Sprint(v) },
+		"x":       func(_ *shown, v uint64) string { return hex(v) },
+		"ptr":     func(_ *shown, v uint64) string { return pointer(v) },
+		"fd":      func(_ *shown, v uint64) string { return fmt.Sprint(int32(v)) },
+		"at":      (*shown).at,
+		"path":    func(s *shown, v uint64) string { return s.str(v) },
+		"str":     func(s *shown, v uint64) string { return s.str(v) },
+		"in":      (*shown).in,
+		"out":     (*shown).out,
+		"iov":     (*shown).iov,
+		"mode":    func(_ *shown, v uint64) string { return fmt.Sprintf("%#o", uint32(v)) },
+		"cmode":   (*shown).createMode,
+		"argv":    (*shown).argv,
+		"envv":    (*shown).envv,
+		"stat":    (*shown).stat,
+		"ts":      (*shown).timespec,
+		"tv":      (*shown).timeval,
+		"fds":     (*shown).fds,
+		"signo":   func(_ *shown, v uint64) string { return sigName(int(int32(v))) },
+		"sigset":  (*shown).sigset,
+		"sigact":  (*shown).sigaction,
+		"uname":   (*shown).uname,
+		"rlim":    (*shown).rlimit,
+		"pollfds": (*shown).pollfds,
+		"futexop": (*shown).futexOp,
+		"futex3":  (*shown).futexArg,
+		"futex4":  (*shown).futexArg,
+		"futex5":  (*shown).futexArg,
+	}
+}
+
+func pointer(v uint64) string {
+	if v == 0 {
+		return "NULL"
+	}
+	return fmt.Sprintf("%#x", v)
+}
+
+func hex(v uint64) string {
+	if v == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%#x", v)
+}
+
+func (s *shown) at(v uint64) string {
+	if int32(v) == atFDCWD {
+		return "AT_FDCWD"
+	}
+	return fmt.Sprint(int32(v))
+}
+
+// str shows the string at v.
+func (s *shown) str(v uint64) string {
+	text, ok := s.t.p.mem.ReadString(emu.Addr(v), pathMax)
+	if v == 0 || !ok {
+		return pointer(v)
+	}
+	return quote([]byte(text), len(text))
+}
+
+// showBytes is how much of a buffer is shown (strace -s).
+const showBytes = 32
+
+// quote shows b as a C string; n is how long the whole is.
+func quote(b []byte, n int) string {
+	var out strings.Builder
+	out.WriteByte('"')
+	for i, c := range b {
+		switch {
+		case c == '\n':
+			out.WriteString(`\n`)
+		case c == '\t':
+			out.WriteString(`\t`)
+		case c == '\r':
+			out.WriteString(`\r`)
+		case c == '"' || c == '\\':
+			out.WriteByte('\\')
+			out.WriteByte(c)
+		case c >= 32 && c < 127:
+			out.WriteByte(c)
+		case i+1 < len(b) && b[i+1] >= '0' && b[i+1] <= '9':
+			fmt.Fprintf(&out, `\%03o`, c)
+		default:
+			fmt.Fprintf(&out, `\%o`, c)
+		}
+	}
+	out.WriteByte('"')
+	if n > len(b) {
+		out.WriteString("...")
+	}
+	return out.String()
+}
+
+// buffer shows n bytes at a.
+func (s *shown) buffer(a, n uint64) string {
+	b := make([]byte, min(n, showBytes))
+	if s.t.p.mem.Read(emu.Addr(a), b) < len(b) {
+		return pointer(a)
+	}
+	return quote(b, int(n))
+}
+
+// in shows a buffer whose length is the next argument.
+func (s *shown) in(v uint64) string { return s.buffer(v, s.args[s.i+1]) }
+
+// out shows a buffer that the call filled with as much as it returned.
+func (s *shown) out(v uint64) string {
+	if s.failed {
+		return pointer(v)
+	}
+	return s.buffer(v, s.ret)
+}
+
+func (s *shown) iov(v uint64) string {
+	vec, e := s.t.iovecs(emu.Addr(v), min(s.args[s.i+1], 16))
+	if e != 0 {
+		return pointer(v)
+	}
+	var out []string
+	for _, x := range vec {
+		out = append(out, fmt.Sprintf("{iov_base=%s, iov_len=%d}", s.buffer(uint64(x.addr), x.n), x.n))
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// createMode is shown only if a file may be created: the argument before has the flags.
+func (s *shown) createMode(v uint64) string {
+	if flags := s.args[s.i-1]; flags&oCREAT == 0 && flags&oTMPFILE != oTMPFILE {
+		return ""
+	}
+	return fmt.Sprintf("%#o", uint32(v))
+}
+
+func (s *shown) argv(v uint64) string {
+	list, e := s.t.strings(emu.Addr(v))
+	if e != 0 {
+		return pointer(v)
+	}
+	var out []string
+	for _, a := range list[:min(len(list), showBytes)] {
+		out = append(out, quote([]byte(a)[:min(len(a), showBytes)], len(a)))
+	}
+	if len(list) > showBytes {
+		out = append(out, "...")
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+func (s *shown) envv(v uint64) string {
+	list, e := s.t.strings(emu.Addr(v))
+	if e != 0 {
+		return pointer(v)
+	}
+	unit := "vars"
+	if len(list) == 1 {
+		unit = "var"
+	}
+	return fmt.Sprintf("%#x /* %d %s */", v, len(list), unit)
+}
+
+// read reads n bytes that the call has filled in.
+func (s *shown) read(v uint64, n int) ([]byte, bool) {
+	if v == 0 || s.failed {
+		return nil, false
+	}
+	b, e := s.t.copyIn(emu.Addr(v), n)
+	return b, e == 0
+}
+
+func (s *shown) stat(v uint64) string {
+	b, ok := s.read(v, 144)
+	if !ok {
+		return pointer(v)
+	}
+	mode := le32(b[24:])
+	types := map[uint32]string{
+		sIFREG: "S_IFREG", sIFDIR: "S_IFDIR", sIFLNK: "S_IFLNK", sIFCHR: "S_IFCHR", sIFBLK: "S_IFBLK", sIFIFO: "S_IFIFO", sIFSOCK: "S_IFSOCK",
+	}
+	what := fmt.Sprintf("st_size=%d", le64(b[48:]))
+	if t := mode & sIFMT; t == sIFCHR || t == sIFBLK {
+		what = fmt.Sprintf("st_rdev=makedev(%#x, %#x)", major(le64(b[40:])), minor(le64(b[40:])))
+	}
+	return fmt.Sprintf("{st_mode=%s|%#04o, %s, ...}", types[mode&sIFMT], mode&^sIFMT, what)
+}
+
+func (s *shown) timespec(v uint64) string {
+	b, e := s.t.copyIn(emu.Addr(v), 16)
+	if v == 0 || e != 0 {
+		return pointer(v)
+	}
+	return fmt.Sprintf("{tv_sec=%d, tv_nsec=%d}", int64(le64(b)), int64(le64(b[8:])))
+}
+
+func (s *shown) timeval(v uint64) string {
+	b, e := s.t.copyIn(emu.Addr(v), 16)
+	if v == 0 || e != 0 {
+		return pointer(v)
+	}
+	return fmt.Sprintf("{tv_sec=%d, tv_usec=%d}", int64(le64(b)), int64(le64(b[8:])))
+}
+
+func (s *shown) fds(v uint64) string {
+	b, ok := s.read(v, 8)
+	if !ok {
+		return pointer(v)
+	}
+	return fmt.Sprintf("[%d, %d]", int32(le32(b)), int32(le32(b[4:])))
+}
+
+func (s *shown) sigset(v uint64) string {
+	x, e := s.t.in64(emu.Addr(v))
+	if v == 0 || e != 0 {
+		return pointer(v)
+	}
+	return sigSet(x).String()
+}
+
+// String shows a set as strace does: by what is not in it if that is shorter.
+func (set sigSet) String() string {
+	not := ""
+	if n := bitCount(uint64(set)); n > 32 {
+		not, set = "~", ^set
+	}
+	var names []string
+	for sig := 1; sig <= sigMax; sig++ {
+		if set.has(sig) {
+			names = append(names, strings.TrimPrefix(sigName(sig), "SIG"))
+		}
+	}
+	return not + "[" + strings.Join(names, " ") + "]"
+}
+
+func bitCount(x uint64) (n int) {
+	for ; x != 0; x &= x - 1 {
+		n++
+	}
+	return n
+}
+
+func (s *shown) sigaction(v uint64) string {
+	b, e := s.t.copyIn(emu.Addr(v), 32)
+	if v == 0 || e != 0 {
+		return pointer(v)
+	}
+	h := fmt.Sprintf("%#x", le64(b))
+	switch le64(b) {
+	case sigDfl:
+		h = "SIG_DFL"
+	case sigIgn:
+		h = "SIG_IGN"
+	}
+	flags := le64(b[8:])
+	out := fmt.Sprintf("{sa_handler=%s, sa_mask=%s, sa_flags=%s", h, sigSet(le64(b[24:])), flagSets["saflags"].show(flags))
+	if flags&saRestorer != 0 {
+		out += fmt.Sprintf(", sa_restorer=%#x", le64(b[16:]))
+	}
+	return out + "}"
+}
+
+func (s *shown) uname(v uint64) string {
+	b, ok := s.read(v, 130)
+	if !ok {
+		return pointer(v)
+	}
+	field := func(i int) string { return quote([]byte(strings.TrimRight(string(b[65*i:65*i+65]), "\x00")), 0) }
+	return fmt.Sprintf("{sysname=%s, nodename=%s, ...}", field(0), field(1))
+}
+
+func (s *shown) rlimit(v uint64) string {
+	b, ok := s.read(v, 16)
+	if !ok {
+		return pointer(v)
+	}
+	show := func(x uint64) string {
+		if x == rlimInfinity {
+			return "RLIM64_INFINITY"
+		}
+		if x != 0 && x%1024 == 0 {
+			return fmt.Sprintf("%d*1024", x/1024)
+		}
+		return fmt.Sprint(x)
+	}
+	return fmt.Sprintf("{rlim_cur=%s, rlim_max=%s}", show(le64(b)), show(le64(b[8:])))
+}
+
+func (s *shown) pollfds(v uint64) string {
+	n := min(s.args[s.i+1], 16)
+	b, e := s.t.copyIn(emu.Addr(v), int(n)*8)
+	if e != 0 {
+		return pointer(v)
+	}
+	var out []string
+	for ; len(b) > 0; b = b[8:] {
+		out = append(out, fmt.Sprintf("{fd=%d, events=%s}", int32(le32(b)), flagSets["pollev"].show(uint64(le16(b[4:])))))
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+func (s *shown) futexOp(v uint64) string {
+	names := []string{
+		"FUTEX_WAIT", "FUTEX_WAKE", "FUTEX_FD", "FUTEX_REQUEUE", "FUTEX_CMP_REQUEUE", "FUTEX_WAKE_OP", "FUTEX_LOCK_PI",
+		"FUTEX_UNLOCK_PI", "FUTEX_TRYLOCK_PI", "FUTEX_WAIT_BITSET", "FUTEX_WAKE_BITSET",
+	}
+	op := v &^ (futexPrivate | futexRealtime)
+	if op >= uint64(len(names)) {
+		return fmt.Sprintf("%#x", v)
+	}
+	text := names[op]
+	if v&futexPrivate != 0 {
+		text += "_PRIVATE"
+	}
+	if v&futexRealtime != 0 {
+		text += "|FUTEX_CLOCK_REALTIME"
+	}
+	return text
+}
+
+// futexArg shows the arguments of futex that the operation has.
+func (s *shown) futexArg(v uint64) string {
+	switch op := s.args[1] &^ (futexPrivate | futexRealtime); {
+	case s.i == 3 && (op == futexWait || op == futexWaitBitset):
+		return s.timespec(v)
+	case op == futexWake || op == futexWait || op == futexWakeBitset && s.i < 5:
+		return ""
+	}
+	return pointer(v)
+}

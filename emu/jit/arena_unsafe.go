@@ -15,13 +15,15 @@ const (
 	stateSize   = 1 << 16
 	shadowSize  = 1 << 20
 	counterSize = 64 << 20
-	codeSize    = 384 << 20
+	codeSize    = 256 << 20
+	farSize     = 128 << 20
 	shadowGuard = 4096
-	arenaSize   = stateSize + shadowSize + counterSize + codeSize
+	arenaSize   = stateSize + shadowSize + counterSize + codeSize + farSize
 
 	shadowOff  = stateSize
 	counterOff = shadowOff + shadowSize
 	codeOff    = counterOff + counterSize
+	farOff     = codeOff + codeSize
 )
 
 // An arena is the memory of generated code and of all it addresses directly.

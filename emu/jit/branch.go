@@ -38,8 +38,7 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 	case x86.FlowCall:
 		e.emitBudgetBefore(i)
 		e.emitPushReturn(g.next())
-		e.emitCallThrough(g.next())
-		e.emitJump(g.target())
+		e.emitCallLink(e.emitCallThrough(g.next()), g.target())
 	case x86.FlowCallInd:
 		e.emitCallInd(g, i)
 	case x86.FlowRet:
@@ -71,27 +70,29 @@ func (e *Engine) emitJcc(g *ginsn, i int) {
 // emitPushReturn pushes a return address on the guest's stack.
 func (e *Engine) emitPushReturn(ret emu.Addr) {
 	if ret <= math.MaxInt32 {
-		e.storeGuestImm(x86.RSP, -8, int32(ret))
+		e.storeGuestImm(x86.RSP, e.delta-8, int32(ret))
 	} else {
 		e.store(slotA, x86.RBX)
 		from := e.pos
 		e.movImm(x86.RBX, uint64(ret))
-		e.storeGuest(x86.RSP, -8, x86.RBX)
+		e.storeGuest(x86.RSP, e.delta-8, x86.RBX)
 		e.load(x86.RBX, slotA)
 		e.saved(from, x86.RBX, slotA, 0)
 	}
-	e.lea(x86.RSP, x86.RSP, -8)
+	e.delta -= 8
+	e.settleRSP()
 }
 
 // emitCallThrough executes a host CALL on the shadow stack, so that the guest's RET,
 // a host RET on the shadow stack, is predicted as natively (RATIONALE.md,
 // "Returns"). It emits the landing that RET comes back to, which checks that the guest
-// returned where this call would have, and leaves the emitter behind the call, where the callee is jumped to.
-func (e *Engine) emitCallThrough(ret emu.Addr) {
+// returned where this call would have, and returns the site of the CALL's displacement.
+func (e *Engine) emitCallThrough(ret emu.Addr) (site int) {
 	e.store(stGuestSP, x86.RSP)
 	e.load(x86.RSP, stShadow)
 	from := e.pos
-	site := e.call(0)
+	e.keepSiteWhole(1)
+	site = e.call(0)
 	// The CALL faults where the shadow stack ends; the guest's is then executed again.
 	e.saved(from, x86.RSP, stGuestSP, 8)
 	e.landings[e.pos] = ret
@@ -106,9 +107,7 @@ func (e *Engine) emitCallThrough(ret emu.Addr) {
 	} else {
 		e.emitCheckedReturn(ret)
 	}
-	e.link(site, e.pos)
-	e.store(stShadow, x86.RSP)
-	e.load(x86.RSP, stGuestSP)
+	return site
 }
 
 // emitCheckedReturn is the landing's check where the flags may be live.
@@ -159,8 +158,9 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 	e.emitPushReturn(g.next())
 	e.saved(from, regTarget, slotTarget, 0)
 	// A fault of the shadow stack executes the whole call again.
-	e.emitCallThrough(g.next())
+	site := e.emitCallThrough(g.next())
 	e.saved(from, regTarget, slotTarget, 0)
+	e.link(site, e.emitCalledEntry())
 	e.emitLookup()
 }
 
@@ -177,7 +177,8 @@ func (e *Engine) emitRet(g *ginsn) {
 	if g.ImmLen > 0 {
 		n += int32(uint16(g.Imm))
 	}
-	e.lea(x86.RSP, x86.RSP, n)
+	e.delta += n
+	e.settleRSP()
 	e.store(stGuestSP, x86.RSP)
 	from := e.pos
 	e.loadGuest(x86.RSP, x86.RSP, -n)

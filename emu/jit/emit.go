@@ -7,7 +7,12 @@ import "github.com/cgemu/cgemu/emu/x86"
 type emitter struct {
 	mem []byte // the arena, writable
 	pos int
+	// far is where code goes that seldom runs, so that it does not lie between code that
+	// does. swap exchanges the two.
+	far int
 }
+
+func (e *emitter) swap() { e.pos, e.far = e.far, e.pos }
 
 func (e *emitter) byte(b ...byte) {
 	e.pos += copy(e.mem[e.pos:], b)
@@ -176,11 +181,10 @@ const (
 	opShortJ = 0xeb
 )
 
-// incMem emits add qword [off], 1. It changes the flags.
+// incMem emits inc qword [off]. It changes the flags but CF.
 func (e *emitter) incMem(off int) {
-	e.byte(0x48, 0x83)
-	e.rip(0, off, 1)
-	e.byte(1)
+	e.byte(0x48, 0xff)
+	e.rip(0, off, 0)
 }
 
 // incMemBy emits the same through a register, which it loses, and leaves the flags alone.

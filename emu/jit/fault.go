@@ -39,6 +39,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		return e.lookupFault()
 	}
 	i := t.insnAtHost(pos)
+	e.set(stRegs+8*emu.RSP, e.get(stRegs+8*emu.RSP)+uint64(int64(t.insns[i].rsp)))
 	e.restore(t, pos)
 	pc := t.addr(i)
 	f := e.decodeFault()

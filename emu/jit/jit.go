@@ -27,6 +27,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // Config says how an Engine counts and what CPU it shows.
@@ -65,6 +66,7 @@ const (
 type exit struct {
 	kind exitKind
 	back bool     // a link backwards: Interrupt breaks it
+	call bool     // a link made by a CALL on the shadow stack
 	rip  emu.Addr // where the guest is
 	t    *tb      // the block and the instruction in front of which it stopped, for traps and budgets
 	insn int
@@ -117,6 +119,10 @@ type Engine struct {
 	stubsDue []stub
 	// wantIndirect asks for an entry for lookups in front of the next block.
 	wantIndirect bool
+	// wantCalled asks for an entry for calls there.
+	wantCalled bool
+	// delta is what the guest's RSP is beyond the host's at the emitter's position.
+	delta int32
 	// alone asks for a block of one instruction that runs once, its page unguarded: the
 	// instruction writes to a page that holds code, its own perhaps.
 	alone bool
@@ -142,7 +148,7 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 	}
 	e.exits[exitMiss].kind, e.exits[exitMismatch].kind = exitMissed, exitReturn
 	e.src.e = e
-	e.emitter = emitter{mem: a.mem, pos: codeOff}
+	e.emitter = emitter{mem: a.mem, pos: codeOff, far: farOff}
 	e.stubs = emitStubs(&e.emitter)
 	e.table, err = newJumpTable(e.hostAddr(e.stubs.miss))
 	if err != nil {
@@ -260,15 +266,12 @@ func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
 	return e.translate(rip)
 }
 
-// enter runs generated code from t on until it exits. While it does, the runtime
-// cannot stop this goroutine; it can at the calls after it (notes in RATIONALE.md,
-// "Generated code and the Go runtime").
+// enter runs generated code from t on until it exits.
 func (e *Engine) enter(t *tb) {
 	e.set(stTarget, e.hostAddr(t.entry))
 	e.inCode = true
 	e.mu.Unlock()
-	setGSBase(e.mem.Base())
-	enterCode(uintptr(e.hostAddr(e.stubs.enter)))
+	enterGuest(e.mem.Base(), uintptr(e.hostAddr(e.stubs.enter)))
 	e.mu.Lock()
 	e.inCode = false
 	if e.broken {
@@ -319,7 +322,9 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 // follow makes a direct branch reach its target's block from now on.
 func (e *Engine) follow(l link, target emu.Addr) (emu.Addr, *emu.Stop) {
 	epoch := e.epoch
+	e.wantCalled = l.call
 	t, fault := e.lookup(target)
+	e.wantCalled = false
 	if fault != nil {
 		return target, &emu.Stop{Reason: emu.StopFault, Fault: *fault}
 	}
@@ -359,6 +364,14 @@ func (e *Engine) emitIndirectEntry() int {
 	at := e.pos
 	e.load(regTarget, slotTarget)
 	e.load(regTable, slotTable)
+	return at
+}
+
+// emitCalledEntry comes back from the shadow stack, and returns where.
+func (e *Engine) emitCalledEntry() int {
+	at := e.pos
+	e.store(stShadow, x86.RSP)
+	e.load(x86.RSP, stGuestSP)
 	return at
 }
 

@@ -3,17 +3,28 @@
 package jit
 
 import (
-	"encoding/binary"
 	"slices"
 	"sync/atomic"
 
 	"github.com/cgemu/cgemu/emu"
 )
 
-// connect makes the jump of l reach t.
+// connect makes the jump or call of l reach t.
 func (e *Engine) connect(l link, t *tb) {
-	e.link(l.site, t.entry)
+	e.link(l.site, e.entryFor(l, t))
 	t.incoming = append(t.incoming, l)
+}
+
+// entryFor returns where l enters t.
+func (e *Engine) entryFor(l link, t *tb) int {
+	if !l.call {
+		return t.entry
+	}
+	if t.called == 0 {
+		t.called = e.emitCalledEntry()
+		e.jmp(t.entry)
+	}
+	return t.called
 }
 
 // newCounter returns the index of a fresh counter whose every count adds weight to
@@ -33,7 +44,8 @@ func (e *Engine) newExit(x exit) int {
 
 // full reports whether another block might not fit.
 func (e *Engine) full() bool {
-	return e.pos+2*maxBlockCode > arenaSize || 8*(len(e.weights)+2*maxInsns) > counterSize
+	return e.pos+2*maxBlockCode > farOff || e.far+2*maxBlockCode > arenaSize ||
+		8*(len(e.weights)+2*maxInsns) > counterSize
 }
 
 // flush forgets all translations; what they counted stays.
@@ -47,7 +59,7 @@ func (e *Engine) flush() {
 	e.exits = e.exits[:fixedExits]
 	e.backEdges = nil
 	e.weights = e.weights[:0]
-	e.pos = e.stubs.end
+	e.pos, e.far = e.stubs.end, farOff
 	e.table.reset()
 	e.resetShadow()
 	e.epoch++
@@ -188,19 +200,16 @@ func (e *Engine) mend() {
 	e.set(stJumpTable, uint64(e.table.base))
 	for _, l := range e.backEdges {
 		if t := e.linked(l); t != nil {
-			e.link(l.site, t.entry)
+			e.link(l.site, e.entryFor(l, t))
 		}
 	}
 }
 
 // linked returns the block a link reaches, or nil.
 func (e *Engine) linked(l link) *tb {
-	t := e.tbs[e.exits[e.exitOf(l)].rip]
+	t := e.tbs[l.target]
 	if t != nil && slices.Contains(t.incoming, l) {
 		return t
 	}
 	return nil
 }
-
-// exitOf returns the number of the exit whose stub l has: the immediate of its first instruction.
-func (e *Engine) exitOf(l link) int { return int(binary.LittleEndian.Uint32(e.arena.mem[l.stub+6:])) }

@@ -240,9 +240,13 @@ func (e *Engine) opGuest(opcode byte, reg x86.Reg, o operand, wide bool) {
 	if o.index != x86.NoReg {
 		idx = byte(o.index&7) << 3
 	}
-	if o.base == x86.NoReg {
+	switch {
+	case o.base == x86.NoReg:
 		e.byte(r|4, ss|idx|5)
-	} else {
+	case o.disp == int32(int8(o.disp)):
+		e.byte(0x40|r|4, ss|idx|byte(o.base&7), byte(o.disp))
+		return
+	default:
 		e.byte(0x80|r|4, ss|idx|byte(o.base&7))
 	}
 	e.u32(uint32(o.disp))

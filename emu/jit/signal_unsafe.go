@@ -39,6 +39,27 @@ func setGSBase(base uintptr)
 func sigHandlerPC() uintptr
 func sigRestorerPC() uintptr
 
+// The runtime cannot stop a goroutine in generated code, and a collection that
+// wants to would hang until the guest makes a system call, with all other
+// goroutines. So guest code runs as a system call does (RATIONALE.md, "Generated code and the
+// Go runtime").
+
+//go:linkname entersyscall runtime.entersyscall
+func entersyscall()
+
+//go:linkname exitsyscall runtime.exitsyscall
+func exitsyscall()
+
+// enterGuest runs generated code from stub on, with GS base set.
+//
+//go:nosplit
+func enterGuest(base, stub uintptr) {
+	entersyscall()
+	setGSBase(base)
+	enterCode(stub)
+	exitsyscall()
+}
+
 // takeSignals puts sigHandler in front of Go's handlers, once for the process.
 var takeSignals = sync.OnceValue(func() error {
 	for _, sig := range ours {

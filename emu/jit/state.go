@@ -37,6 +37,7 @@ const (
 	stFaultExit = 0x178
 	stBudget    = 0x180
 	stHostMXCSR = 0x188
+	stSlotCount = 0x190
 )
 
 // Spill slots by use. An expansion that needs registers saves them here.
@@ -48,4 +49,5 @@ const (
 	slotC      = stSlots + 0x20
 	slotTmp    = stSlots + 0x28 // values, not registers
 	slotTmp2   = stSlots + 0x30
+	slotCount  = stSlotCount // counters
 )

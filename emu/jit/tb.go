@@ -19,6 +19,8 @@ type tb struct {
 	end   int // of its end
 	// indirect is the entry for lookups in the jump table, 0 if there is none yet.
 	indirect int
+	// called is the entry for direct calls, 0 if there is none yet.
+	called int
 	// listed says that the jump table has the block.
 	listed bool
 	// counted is the index of the instruction before which the entry counter is
@@ -42,6 +44,9 @@ type tb struct {
 type insnAt struct {
 	off  int32  // guest address less the block's
 	host uint32 // arena offset of its code less the block's entry
+	// rsp is what the guest's RSP is beyond the host's: pushes and pops in a row move
+	// the stack pointer once.
+	rsp int32
 }
 
 // A sideExit is a conditional jump out of the middle of a block.
@@ -70,6 +75,9 @@ type saved struct {
 // other goes, it is pointed back at its exit stub.
 type link struct {
 	site, stub int
+	target     emu.Addr
+	// call says that the site is a CALL on the shadow stack.
+	call bool
 }
 
 // addr returns the guest address of instruction i.

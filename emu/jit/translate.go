@@ -44,23 +44,35 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.wantIndirect {
 		indirect, e.wantIndirect = e.emitIndirectEntry(), false
 	}
-	t := &tb{pc: pc, entry: e.pos, indirect: indirect, counter: e.newCounter(int64(len(e.block))), insns: make([]insnAt, len(e.block))}
-	e.t, e.cold, e.stubsDue = t, e.cold[:0], e.stubsDue[:0]
+	called := 0
+	if e.wantCalled {
+		called = e.emitCalledEntry()
+	}
+	t := &tb{pc: pc, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(int64(len(e.block))), insns: make([]insnAt, len(e.block))}
+	e.t, e.cold, e.stubsDue, e.delta = t, e.cold[:0], e.stubsDue[:0], 0
 	e.placeCounter()
 	for i := range e.block {
 		e.depend(e.block[i].pc)
 		e.depend(e.block[i].next() - 1)
-		t.insns[i] = insnAt{off: int32(e.block[i].pc - pc), host: uint32(e.pos - t.entry)}
-		if i == t.counted {
-			e.emitCount(i)
+		if e.delta != 0 && !e.keepsDelta(i) {
+			e.settleRSP()
 		}
-		e.emitInsn(i)
+		t.insns[i] = insnAt{off: int32(e.block[i].pc - pc), host: uint32(e.pos - t.entry), rsp: e.delta}
+		if i == t.counted {
+			e.emitCounted(i)
+		} else {
+			e.emitInsn(i)
+		}
 	}
 	if last := &e.block[len(e.block)-1]; last.Flow == x86.FlowNext && !last.kind.ends() || last.follow {
+		e.settleRSP()
 		e.emitJump(e.fallsTo(last))
 	}
 	e.emitCold()
 	t.end = e.pos
+	e.swap()
+	e.emitStubsDue()
+	e.swap()
 	t.pages = append([]emu.Addr(nil), e.deps...)
 	e.register(t)
 	if e.pos-t.entry > maxBlockCode {
@@ -109,9 +121,46 @@ func writesAllFlags(g *ginsn) bool {
 		g.FlagsWrite&x86.StatusFlags == x86.StatusFlags && g.FlagsRead&x86.StatusFlags == 0
 }
 
-// overwrites returns a register that g overwrites without being able to fault, or NoReg.
+// keepsDelta reports whether instruction i can be emitted while the guest's RSP is
+// not in the host's.
+func (e *Engine) keepsDelta(i int) bool {
+	g := &e.block[i]
+	usesRSP := (g.GPRRead|g.GPRWrite)>>x86.RSP&1 != 0
+	operandRSP := g.HasMem && g.Mem.Base == x86.RSP || g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg == x86.RSP
+	switch g.kind {
+	case kindLeave:
+		return true
+	case kindPush, kindPop:
+		return !operandRSP
+	case kindPlain, kindLea, kindNop:
+		// In front of a conditional jump nothing may part it from the comparison.
+		return !usesRSP && !(i+1 < len(e.block) && e.block[i+1].Flow == x86.FlowJcc)
+	case kindBranch:
+		switch g.Flow {
+		case x86.FlowRet:
+			return true
+		case x86.FlowCall:
+			return !e.budgeted
+		case x86.FlowCallInd:
+			return !e.budgeted && !operandRSP
+		case x86.FlowJmp:
+			return g.follow
+		}
+	}
+	return false
+}
+
+// settleRSP brings the guest's RSP into the host's.
+func (e *Engine) settleRSP() {
+	if e.delta != 0 {
+		e.lea(x86.RSP, x86.RSP, e.delta)
+		e.delta = 0
+	}
+}
+
+// overwrites returns a register that g overwrites whatever it held, or NoReg.
 func overwrites(g *ginsn) x86.Reg {
-	if g.kind != kindPlain || mayFault(g) {
+	if g.kind != kindPlain {
 		return x86.NoReg
 	}
 	lost := g.GPRWrite &^ g.GPRRead
@@ -126,46 +175,80 @@ func overwrites(g *ginsn) x86.Reg {
 // placeCounter chooses the instruction in front of which the entry counter is incremented: the
 // first one, before any side exit, where that needs least.
 func (e *Engine) placeCounter() {
-	scratch := -1
+	best, cost := 0, 3
 	for i := range e.block {
 		g := &e.block[i]
-		if writesAllFlags(g) {
-			e.t.counted = i
-			return
+		c := 3
+		switch free := overwrites(g) != x86.NoReg; {
+		case writesAllFlags(g):
+			c = 0
+		case free && !mayFault(g):
+			c = 1
+		case free:
+			c = 2
 		}
-		if scratch < 0 && overwrites(g) != x86.NoReg {
-			scratch = i
+		if c < cost {
+			best, cost = i, c
 		}
-		if g.Flow != x86.FlowNext && g.Flow != x86.FlowJmp || g.kind.ends() || g.kind == kindRep {
+		if c == 0 || g.Flow != x86.FlowNext && g.Flow != x86.FlowJmp || g.kind.ends() || g.kind == kindRep {
 			break
 		}
 	}
-	e.t.counted = max(scratch, 0)
+	e.t.counted = best
 }
 
-// emitCount increments the entry counter in front of instruction i.
-func (e *Engine) emitCount(i int) {
+// emitCounted increments the entry counter in front of instruction i and translates it.
+func (e *Engine) emitCounted(i int) {
 	g := &e.block[i]
-	e.emitIncrement(e.t.counter, writesAllFlags(g), overwrites(g))
-}
-
-// emitIncrement increments a counter. flagsDead says that the flags may change,
-// scratch is a register that may, or NoReg.
-func (e *Engine) emitIncrement(counter int, flagsDead bool, scratch x86.Reg) {
-	off := counterOff + 8*counter
+	off := counterOff + 8*e.t.counter
+	r := overwrites(g)
 	switch {
-	case flagsDead:
+	case writesAllFlags(g):
 		e.incMem(off)
-	case scratch != x86.NoReg:
-		e.incMemBy(off, scratch)
+	case r != x86.NoReg && !mayFault(g):
+		e.incMemBy(off, r)
+	case r != x86.NoReg:
+		// Only a fault finds the register overwritten too early.
+		e.store(slotCount, r)
+		from := e.pos
+		e.incMemBy(off, r)
+		e.emitInsn(i)
+		e.saved(from, r, slotCount, 0)
+		return
 	default:
-		e.store(slotA, x86.RAX)
-		e.incMemBy(off, x86.RAX)
-		e.load(x86.RAX, slotA)
+		e.emitIncrement(off, e.idle(i))
 	}
+	e.emitInsn(i)
 }
 
-// emitCold emits the taken sides of conditional jumps, then the exit stubs.
+// idle returns a register that the block does not use soon from instruction i on:
+// its being saved and restored then delays nothing.
+func (e *Engine) idle(i int) x86.Reg {
+	var used uint16 = 1 << x86.RSP
+	for ; i < len(e.block); i++ {
+		g := &e.block[i]
+		now := used | g.GPRRead | g.GPRWrite
+		if now == 0xffff {
+			break
+		}
+		used = now
+	}
+	for r := x86.R15; r > x86.RAX; r-- {
+		if used>>r&1 == 0 {
+			return r
+		}
+	}
+	return x86.RAX
+}
+
+// emitIncrement increments the counter at off through a register that it saves and restores.
+func (e *Engine) emitIncrement(off int, r x86.Reg) {
+	e.store(slotCount, r)
+	e.incMemBy(off, r)
+	e.load(r, slotCount)
+}
+
+// emitCold emits the taken sides of conditional jumps.
 func (e *Engine) emitCold() {
 	for _, c := range e.cold {
 		e.link(c.site, e.pos)
@@ -173,29 +256,40 @@ func (e *Engine) emitCold() {
 			after := c.insn + 1
 			k := e.newCounter(int64(after - len(e.block)))
 			e.t.exits = append(e.t.exits, sideExit{after: after, counter: k})
-			e.emitIncrement(k, e.peekFlags(c.target)&flagsDeadNow != 0, x86.NoReg)
+			if off := counterOff + 8*k; e.peekFlags(c.target)&flagsDeadNow != 0 {
+				e.incMem(off)
+			} else {
+				e.emitIncrement(off, x86.R11)
+			}
 		} else {
 			e.emitBudget(c.insn, c.target)
 		}
 		e.emitJump(c.target)
 	}
+}
+
+// emitStubsDue emits the exit stubs.
+func (e *Engine) emitStubsDue() {
 	for _, s := range e.stubsDue {
+		x := s.exit
 		at := e.pos
-		e.storeImm32(stExit, uint32(e.newExit(s.exit)))
+		if x.call {
+			e.emitCalledEntry()
+		}
+		x.link = link{site: s.site, stub: at, target: x.rip, call: x.call}
+		e.storeImm32(stExit, uint32(e.newExit(x)))
 		e.jmp(e.stubs.exit)
-		if s.exit.kind != exitLink {
-			e.link(s.site, at)
+		e.link(s.site, at)
+		if x.kind != exitLink {
 			continue
 		}
-		l := link{site: s.site, stub: at}
-		e.exits[len(e.exits)-1].link = l
-		if to := e.tbs[s.exit.rip]; to != nil {
-			e.connect(l, to)
-		} else {
-			e.link(s.site, at)
+		if x.back {
+			e.backEdges = append(e.backEdges, x.link)
 		}
-		if s.exit.back {
-			e.backEdges = append(e.backEdges, l)
+		if to := e.tbs[x.rip]; to != nil {
+			e.swap() // it may get an entry for calls
+			e.connect(x.link, to)
+			e.swap()
 		}
 	}
 }
@@ -210,6 +304,12 @@ func (e *Engine) emitJump(target emu.Addr) {
 func (e *Engine) emitLink(site int, target emu.Addr) {
 	back := target <= e.block[len(e.block)-1].pc
 	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: back}})
+}
+
+// emitCallLink makes the CALL at site enter the block at target.
+func (e *Engine) emitCallLink(site int, target emu.Addr) {
+	back := target <= e.block[len(e.block)-1].pc
+	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: back, call: true}})
 }
 
 // keepSiteWhole pads so that the rel32 behind opcode bytes lies in one cache line: Interrupt

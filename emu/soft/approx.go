@@ -62,5 +62,5 @@ func Rsqrt(x uint32) uint32 {
 	i := x & fracMask >> 13
 	d := (2048 + 2*i + 1) << (^exp & 1)
 	r := uint32(math.Sqrt(1<<37/float64(d)) + 0.5) // 2^13 / sqrt(d/2048)
-	return (379-exp)/2<<fracBits | r<<resultShift&fracMask
+	return (380-exp)/2<<fracBits | r<<resultShift&fracMask
 }

@@ -2,8 +2,11 @@ package soft
 
 // atan.go: FPATAN. SDM Vol. 2, FPATAN; its table has the special operands.
 
-// pi has 126 bits after the point.
-var pi = u128{0xc90fdaa22168c234, 0xc4c6628b80dc1cd1}
+var (
+	pi        = wide{exp: 1, m: u128{0xc90fdaa22168c234, 0xc4c6628b80dc1cd1}}
+	piHalves  = wide{exp: 0, m: pi.m}
+	piQuarter = wide{exp: -1, m: pi.m}
+)
 
 // Fpatan executes FPATAN on y in ST(1) and x in ST(0): the angle of the point (x, y).
 func Fpatan(y, x F80, cw uint16) Result {
@@ -14,24 +17,23 @@ func Fpatan(y, x F80, cw uint16) Result {
 	var w wide
 	switch {
 	case cy == zero && !x.neg(), cx == infinite && !x.neg() && cy != infinite:
-		return Result{Value: zero80(y.neg()), Status: denormalFlag(x, y)}
+		return Result{Value: zero80(y.neg())}.denormals(cw, x, y)
 	case cy == infinite && cx == infinite:
-		w = makeWide(false, 0, pi.shr(1)) // pi/4
+		w = piQuarter
 		if x.neg() {
-			w = makeWide(false, 1, pi.sub(pi.shr(2)))
+			w = piHalves.add(piQuarter)
 		}
 	case cy == infinite, cx == zero && cy != zero:
-		w = makeWide(false, 0, pi)
+		w = piHalves
 	case cy == zero, cx == infinite:
-		w = makeWide(false, 1, pi)
+		w = pi
 	default:
 		w = arctan2(y.wide(), x.wide())
 	}
 	w.neg = y.neg()
 	var r Result
 	r.Value, r.Status = w.round(cw)
-	r.Status |= denormalFlag(x, y)
-	return r
+	return r.denormals(cw, x, y)
 }
 
 // arctan2 returns the angle of the point (x, |y|), neither of them zero.
@@ -49,9 +51,9 @@ func arctan2(y, x wide) wide {
 	// The angle is a multiple of pi/2, plus or minus w.
 	w = w.internal()
 	w.neg = steep != obtuse
-	base := wide{m: pi}
-	if !steep {
-		base.exp = 1
+	base := pi
+	if steep {
+		base = piHalves
 	}
 	return base.nearest().add(w)
 }

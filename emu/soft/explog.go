@@ -4,15 +4,14 @@ package soft
 // the tables there have the special operands.
 
 var (
-	// ln2 is the natural logarithm of 2.
-	ln2 = wide{exp: -1, m: u128{0xb17217f7d1cf79ab, 0xc9e3b39803f2f6af}}.nearest()
-	exactLn2 = wide{exp: -1, m: u128{0xb17217f7d1cf79ab, 0xc9e3b39803f2f6af}}
-	// log2e is 1 / ln2.
-	log2e = wide{m: u128{0xb8aa3b295c17f0bb, 0xbe87fed0691d3e89}}
-	// twoLog2e is 2 / ln2.
-	twoLog2e = wide{exp: 1, m: log2e.m}.nearest()
-	// sqrt2 has 127 bits after the point.
-	sqrt2 = u128{0xb504f333f9de6484, 0x597d89b3754abe9f}
+	ln2   = wide{exp: -1, m: u128{0xb17217f7d1cf79ab, 0xc9e3b39803f2f6af}}
+	log2e = wide{m: u128{0xb8aa3b295c17f0bb, 0xbe87fed0691d3e89}} // 1 / ln2
+	sqrt2 = wide{m: u128{0xb504f333f9de6484, 0x597d89b3754abe9f}}
+
+	// What the reference has of them.
+	ln2Internal      = ln2.nearest()
+	log2eInternal    = log2e.nearest()
+	twoLog2eInternal = wide{exp: 1, m: log2eInternal.m}
 )
 
 // F2xm1 executes F2XM1 on ST(0): 2^x - 1. The SDM leaves the result undefined
@@ -37,18 +36,17 @@ func F2xm1(x F80, cw uint16) Result {
 		return Result{Value: x, Status: PE}
 	}
 	var r Result
-	product := w.mul(ln2)
+	product := w.mul(ln2Internal)
 	switch {
 	case w.exp >= -2:
-		product = expm1(w.mul(exactLn2)).add(expErrors[breakpoint16(w)])
+		product = expm1(w.mul(ln2)).add(expErrors[breakpoint16(w)])
 	case w.exp >= smallest:
 		// The first term has 67 bits, the sum of the others 64.
 		first := product.internal()
 		product = first.add(expm1(first).add(first.negated()).nearest64())
 	}
 	r.Value, r.Status = product.round(cw)
-	r.Status |= denormalFlag(x)
-	return r
+	return r.denormals(cw, x)
 }
 
 // From 1/4 on the reference adds a correction to the result for a breakpoint,
@@ -68,7 +66,7 @@ func breakpoint16(x wide) int {
 func makeExpErrors() (t [64]wide) {
 	for i := range t {
 		x := wide{neg: i >= 32, exp: i/16%2 - 2, m: u128{hi: uint64(2*(i%16)+33) << 58}}
-		v := expm1(x.mul(exactLn2))
+		v := expm1(x.mul(ln2))
 		t[i] = v.nearest().add(v.negated())
 	}
 	return t
@@ -109,20 +107,19 @@ func Fyl2x(y, x F80, cw uint16) Result {
 	case x == one80 && cy == infinite, cx == infinite && cy == zero:
 		return invalid()
 	case x == one80:
-		return Result{Value: zero80(y.neg()), Status: denormalFlag(y)}
+		return Result{Value: zero80(y.neg())}.denormals(cw, y)
 	}
 	below := x.SE < expBias // x < 1
 	switch {
 	case cx == infinite || cy == infinite:
-		return Result{Value: infinity80(y.neg() != below), Status: denormalFlag(x, y)}
+		return Result{Value: infinity80(y.neg() != below)}.denormals(cw, x, y)
 	case cy == zero:
-		return Result{Value: zero80(y.neg() != below), Status: denormalFlag(x)}
+		return Result{Value: zero80(y.neg() != below)}.denormals(cw, x)
 	}
 	var r Result
 	w := x.wide()
 	r.Value, r.Status = log2(w.exp, w.m).internal().mul(y.wide()).round(cw)
-	r.Status |= denormalFlag(x, y)
-	return r
+	return r.denormals(cw, x, y)
 }
 
 // Fyl2xp1 executes FYL2XP1 on y in ST(1) and x in ST(0): y * log2(x+1).
@@ -134,21 +131,23 @@ func Fyl2xp1(y, x F80, cw uint16) Result {
 	case cx == infinite && (x.neg() || cy == zero), cx == zero && cy == infinite:
 		return invalid()
 	case cx == infinite, cy == infinite:
-		return Result{Value: infinity80(x.neg() != y.neg()), Status: denormalFlag(x, y)}
+		return Result{Value: infinity80(x.neg() != y.neg())}.denormals(cw, x, y)
 	case cx == zero, cy == zero:
-		return Result{Value: zero80(x.neg() != y.neg()), Status: denormalFlag(x, y)}
+		return Result{Value: zero80(x.neg() != y.neg())}.denormals(cw, x, y)
+	}
+	if x.neg() && x.SE&^negative >= expBias { // x <= -1: the SDM says nothing
+		return Result{Value: x, Status: PE}.denormals(cw, y)
 	}
 	var r Result
 	r.Value, r.Status = log2p1(x.wide()).internal().mul(y.wide()).round(cw)
-	r.Status |= denormalFlag(x, y)
-	return r
+	return r.denormals(cw, x, y)
 }
 
 // log2p1 returns log2(1+x).
 func log2p1(x wide) wide {
 	switch {
 	case x.exp < smallest:
-		return x.mul(log2e.nearest())
+		return x.mul(log2eInternal)
 	case x.exp >= -3:
 		return log2p1Large(x)
 	}
@@ -159,7 +158,7 @@ func log2p1(x wide) wide {
 // 1/8, with the errors the reference makes: it computes the first term of
 // log2(1+num) = 2/ln2 * (num/den + (num/den)^3 / 3 + ...) to 67 bits.
 func log2NearOne(num, den wide) wide {
-	first := num.mul(twoLog2e).internal().div(den.internal()).internal()
+	first := num.mul(twoLog2eInternal).internal().div(den.internal()).internal()
 	s := num.div(den)
 	z := s.mul(s).fixed(127)
 	return first.add(first.mul(makeWide(false, 0, z.mul(atanhSeries(z, 1)))))
@@ -195,39 +194,22 @@ func log2(exp int, m u128) wide {
 	// log2(m) = 2/ln2 * atanh((m-1) / (m+1))
 	num := makeWide(false, 0, m.sub(one))
 	den := makeWide(false, 1, m.shr(1).add(one.shr(1)))
-	if sqrt2.less(m) {
+	if sqrt2.m.less(m) {
 		// Take m/2 instead: (m/2-1) / (m/2+1) = -(2-m) / (m+2). Modulo 2^128,
 		// 2 is zero.
 		exp++
 		num = makeWide(true, 0, u128{}.sub(m))
 		den = makeWide(false, 2, m.shr(2).add(one.shr(1)))
 	}
-	var frac wide
+	// The reference takes the logarithm of 1 for just above zero.
+	frac := wide{exp: -200, m: one}
 	if !num.m.isZero() {
 		frac = atanhLog(num.div(den))
 	}
 	if exp == 0 {
 		return frac
 	}
-	return addInteger(exp, frac)
-}
-
-// addInteger returns n + frac for |frac| <= 1/2 and an integer n of less than
-// 16 bits that is not zero.
-func addInteger(n int, frac wide) wide {
-	const point = 111
-	neg := n < 0
-	if neg {
-		n = -n
-		frac.neg = !frac.neg
-	}
-	sum := u128{lo: uint64(n)}.shl(point)
-	if part := frac.fixed(point); frac.neg {
-		sum = sum.sub(part)
-	} else {
-		sum = sum.add(part)
-	}
-	return makeWide(neg, 127-point, sum)
+	return makeWide(exp < 0, 127, u128{lo: uint64(max(exp, -exp))}).add(frac)
 }
 
 // atanhLog returns 2/ln2 * atanh(s) for |s| <= 0.1716 = (sqrt2-1) / (sqrt2+1).

@@ -26,12 +26,15 @@ type Result struct {
 	Value F80
 	// Pushed is what FSINCOS and FPTAN push after that.
 	Pushed F80
-	// Status has the bits among IE to PE, C1 and C2 that are set. Those of the
-	// flags are to be added to the status word, C1 and C2 replace the old.
+	// Status has the bits among IE to PE, C1 and C2 that are set. Exception
+	// flags are to be added to the status word. C1 replaces the old one, and so
+	// does C2 for FSIN, FCOS, FSINCOS and FPTAN; the reference leaves C0, C3
+	// and, in the other instructions, C2 alone.
 	//
 	// If it has C2, or one of IE, DE and ZE whose exception is not masked, then
 	// the instruction changes no register, and pushes and pops nothing. For an
-	// unmasked OE or UE, Value is scaled by 2^-24576 or 2^24576 as the SDM says.
+	// unmasked OE or UE, Value and Pushed are scaled by 2^-24576 or 2^24576 as
+	// the SDM says. Stack faults are the caller's.
 	Status uint16
 }
 
@@ -50,7 +53,6 @@ const (
 var (
 	indefinite = F80{integer | quiet80, negative | maxExp} // the default NaN
 	one80      = F80{integer, expBias}
-	wideOne    = wide{m: one}
 )
 
 // A class is a kind of F80 the instructions treat alike.
@@ -135,14 +137,19 @@ func preferred(x, y F80) bool {
 	return x.Mant > y.Mant || x.Mant == y.Mant && x.SE < y.SE
 }
 
-// denormalFlag returns DE if one of the operands is denormal.
-func denormalFlag(xs ...F80) uint16 {
+// denormals adds DE to r if one of the operands is denormal. Where it is not
+// masked nothing else happens: it comes before the computation.
+func (r Result) denormals(cw uint16, xs ...F80) Result {
 	for _, x := range xs {
-		if x.class() == denormal {
-			return DE
+		if x.class() != denormal {
+			continue
 		}
+		if cw&DE == 0 {
+			return Result{Value: r.Value, Pushed: r.Pushed, Status: DE}
+		}
+		r.Status |= DE
 	}
-	return 0
+	return r
 }
 
 // round rounds w to a result as the rounding control in cw says. The result

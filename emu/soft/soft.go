@@ -3,16 +3,17 @@
 // approximations RCPPS and RSQRTPS, and the x87 transcendentals FSIN, FCOS,
 // FSINCOS, FPTAN, FPATAN, F2XM1, FYL2X and FYL2XP1.
 //
-// Everything is a pure function of its arguments and uses integers, so that a
-// result has the same bits on every host. The reference is what a processor
-// does, an Intel Xeon of family 6, model 207, stepping 2 ("the reference" in
-// comments); the SDM decides less than programs see.
+// Everything is a pure function of its arguments, computed with integers and
+// with what IEEE 754 rounds in one way, so that a result has the same bits on
+// every host. The model is what a processor does ("the reference" in comments:
+// an Intel Xeon, family 6, model 207, stepping 2, measured); the SDM decides
+// less than programs see.
 //
-// Rcp and Rsqrt equal the reference for every input. The transcendentals are
-// computed to some 120 bits and rounded once; the reference computes to some 70
-// bits, so that a result whose further bits lie close to a rounding boundary
-// may differ in its last bit. oracle_test.go measures how often; the rates are
-// in README.md.
+// Rcp and Rsqrt equal the reference for every operand. The transcendentals do
+// for every special operand and nearly every other, else their last bit
+// differs: README.md has the rates. They are computed to more than 110 bits,
+// but for the steps where the reference is known to round to its 67, and
+// rounded as the control word says.
 //
 // Invalid operands do not lead to an error: as in hardware the Result has a
 // flag and a default value.

@@ -1,6 +1,5 @@
 package soft
 
-
 // trig.go: FSIN, FCOS, FSINCOS, FPTAN. SDM Vol. 2, the entry of each mnemonic;
 // the reduction: Vol. 1, "Approximation of Pi".
 
@@ -15,8 +14,7 @@ func Fsin(x F80, cw uint16) Result {
 	}
 	angle, quadrant := reduce(x.wide())
 	r.Value, r.Status = sine(angle, quadrant).round(cw)
-	r.Status |= denormalFlag(x)
-	return r
+	return r.denormals(cw, x)
 }
 
 // Fcos executes FCOS on ST(0).
@@ -30,8 +28,7 @@ func Fcos(x F80, cw uint16) Result {
 	}
 	angle, quadrant := reduce(x.wide())
 	r.Value, r.Status = sine(angle, quadrant+1).round(cw)
-	r.Status |= denormalFlag(x)
-	return r
+	return r.denormals(cw, x)
 }
 
 // Fsincos executes FSINCOS on ST(0): Value is the sine, Pushed the cosine. C1
@@ -49,8 +46,8 @@ func Fsincos(x F80, cw uint16) Result {
 	var status uint16
 	r.Value, status = sine(angle, quadrant).round(cw)
 	r.Pushed, r.Status = sine(angle, quadrant+1).round(cw)
-	r.Status |= status&^C1 | denormalFlag(x)
-	return r
+	r.Status |= status &^ C1
+	return r.denormals(cw, x)
 }
 
 // Fptan executes FPTAN on ST(0): Value is the tangent, Pushed is 1.
@@ -66,8 +63,7 @@ func Fptan(x F80, cw uint16) Result {
 	angle, quadrant := reduce(x.wide())
 	r.Value, r.Status = tangent(angle, quadrant).round(cw)
 	r.Pushed = one80
-	r.Status |= denormalFlag(x)
-	return r
+	return r.denormals(cw, x)
 }
 
 // trigSpecial handles what is common to the four: NaNs, infinities and
@@ -190,16 +186,8 @@ func alternating(z u128, odd int) u128 {
 	return sum
 }
 
-// tangent returns tan(angle + quadrant*pi/2) for |angle| <= pi/4.
+// tangent returns tan(angle + quadrant*pi/2) for |angle| <= pi/4. The reference
+// divides sine and cosine of 67 bits.
 func tangent(angle wide, quadrant int) wide {
-	if quadrant&1 == 0 && angle.exp < smallTangent {
-		// The reference takes the tangent for just below the angle, though it
-		// is above.
-		return sine(angle, 0)
-	}
 	return sine(angle, quadrant).internal().div(sine(angle, quadrant+1).internal())
 }
-
-// smallTangent is the exponent of the smallest angles whose tangent the
-// reference computes.
-const smallTangent = -33

@@ -5,7 +5,7 @@ package x86
 import "strings"
 
 // x87Aliases are encodings of x87 instructions that no manual names and all
-// CPUs execute (sandpile.org, "x87 opcodes"; enumerated natively too).
+// CPUs execute (TestNativeUndefined).
 var x87Aliases = map[Op]bool{FSTP: true, FCOM: true, FCOMP: true, FXCH: true}
 
 // halfReads are MMX instructions that read the low half of their source: from
@@ -44,6 +44,10 @@ func acceptedOnlyThey(l line) string {
 		return "REX in front of VEX raises #UD"
 	case l.code[0] == 0x62:
 		return acceptedEVEX(l)
+	case mnem == "vzeroupper" || mnem == "vzeroall" || mnem == "vldmxcsr" || mnem == "vstmxcsr":
+		return "objdump ignores VEX.pp where CPUs do not"
+	case strings.HasPrefix(mnem, "tile") || strings.HasSuffix(mnem, "tilecfg"):
+		return "objdump ignores ModRM.reg and rm where CPUs do not"
 	case l.code[0] == 0x8f:
 		return "XOP with L where none is defined"
 	case mnem == "mov" && strings.Contains(l.text, " cs,"):
@@ -76,7 +80,14 @@ func acceptedEVEX(l line) string {
 	if Decode(flipped, &inst) == nil {
 		return "objdump ignores EVEX.W where CPUs do not"
 	}
-	if l.code[5] >= 0xc0 && mnem == "vmovntdqa" || l.code[5] < 0xc0 && strings.HasSuffix(mnem, "2m") {
+	flipped[2] = l.code[2]&^3 | 1
+	if Decode(flipped, &inst) == nil {
+		return "objdump ignores EVEX.pp where CPUs do not"
+	}
+	if mnem == "vmovw" {
+		return "objdump ignores EVEX.L where CPUs do not"
+	}
+	if l.code[5] >= 0xc0 && strings.HasPrefix(mnem, "vmovnt") || l.code[5] < 0xc0 && strings.HasSuffix(mnem, "2m") {
 		return "objdump shows a memory operand or a register where there cannot be one"
 	}
 	for _, p := range evexOnly {
@@ -110,6 +121,12 @@ func acceptedOnlyWe(l line, inst *Inst) string {
 	switch {
 	case inst.Enc == EVEX:
 		return "EVEX.b and z are not checked: AVX-512 is refused anyway"
+	case inst.Feature == FeatAMX:
+		return "that tiles must differ is not checked: AMX is refused anyway"
+	case inst.Enc == VEX && strings.HasPrefix(mnem, "k"):
+		return "VEX.B is ignored with mask registers"
+	case inst.Op == VMMCALL:
+		return "CPUs ignore 66 here"
 	case mnem == "":
 		return "objdump shows prefixes it cannot place as instructions"
 	case x87Aliases[inst.Op]:
@@ -130,8 +147,10 @@ func acceptedDetail(kind string, l line, inst *Inst) string {
 	switch {
 	case strings.HasPrefix(mnem, "bnd") && inst.Op == NOP:
 		return "MPX is NOP where it is missing, which is everywhere by now"
-	case inst.Enc == EVEX && (inst.Op == VMOVSS || inst.Op == VMOVSD || inst.Op == VMOVSH) && strings.HasPrefix(kind, "register size"):
+	case inst.Enc != Legacy && (inst.Op == VMOVSS || inst.Op == VMOVSD || inst.Op == VMOVSH) && strings.HasPrefix(kind, "register size"):
 		return "objdump takes L for the size of a scalar's register"
+	case strings.HasPrefix(mnem, "vpermil2"):
+		return "the low bits of the immediate are no operand of ours"
 	case strings.HasPrefix(mnem, "prefetchit") && inst.Op == NOP:
 		return "a hint that is NOP where it is missing"
 	case strings.HasPrefix(kind, "memory size DWORD") && halfReads[inst.Op]:

@@ -124,7 +124,7 @@ func (d *decoder) prefixes(inst *Inst) error {
 			rex = b
 			continue
 		}
-		rex = 0 // "only one REX prefix, immediately before the opcode" - SDM Vol. 2, "REX Prefixes"
+		rex = 0 // a REX that is not last is ignored: SDM Vol. 2, "REX Prefixes"
 		switch class {
 		case prefix66:
 			d.has66, inst.OpSize16 = true, true
@@ -250,6 +250,9 @@ func (d *decoder) describe(inst *Inst) {
 		inst.vlen = 16
 	}
 	inst.OpSize = d.opSize()
+	if f.op == LEA {
+		inst.Mem.Seg = SegNone // an address is computed, no segment has a say
+	}
 	inst.GPRRead, inst.GPRWrite = f.gprR, f.gprW
 	if inst.OpSize < 4 {
 		inst.GPRRead |= f.gprW

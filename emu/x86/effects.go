@@ -71,6 +71,9 @@ func (d *decoder) count(inst *Inst) {
 	case inst.Op == RCL || inst.Op == RCR:
 		// 9 and 17 places bring an 8-bit or 16-bit operand back.
 		inst.FlagsRead |= inst.FlagsWrite
+	case (inst.Op == ROL || inst.Op == ROR) && last.Imm&shiftMask(inst.OpSize) != 1:
+		// OF is undefined, and Intel's CPUs leave it alone (TestNativeEffects).
+		inst.FlagsRead |= OF
 	}
 }
 
@@ -99,6 +102,9 @@ func (d *decoder) checkVEX(inst *Inst) error {
 	at := d.form.attr
 	if at&attrVVVV == 0 && (d.vvvv != 0 || at&attrVSIB == 0 && d.v2 != 0) {
 		return ErrUndefined
+	}
+	if d.r != 0 && inst.Args[0].Kind == ArgMask && d.form.args[0].loc == locKr {
+		return ErrUndefined // there is no mask register 8
 	}
 	if at&(attrVSIB|attrSIB) != 0 && inst.ModRM&7 != 4 || at&attrNoRIP != 0 && inst.Mem.RIPRel {
 		return ErrUndefined

@@ -14,7 +14,9 @@ import (
 // droppedLoads are rows in which the optimiser of Valgrind, at work when the
 // rows were measured, saw from an immediate that a load's value is not needed,
 // or that all of it is overwritten. We count what it counts without optimiser:
-// "the vectors decide" - spec/counting.md; their name is behind the row.
+// "the vectors decide" - spec/counting.md. The vector that gives the number of
+// references is behind the row; size and order, and rows marked "as", are
+// inferred: the vectors hold counts only.
 var droppedLoads = map[string]string{
 	"andl $0,(%rbx)":                      "M4@+0",          // t03
 	"dpps $1,(%rbx),%xmm0":                "L16@+0",         // t25
@@ -25,9 +27,9 @@ var droppedLoads = map[string]string{
 	"vblendps $0,(%rbx),%ymm1,%ymm1":      "L32@+0",         // t26
 	"vpblendd $0,(%rbx),%ymm1,%ymm1":      "L32@+0",         // t26, as with $0xff
 	"vperm2f128 $1,(%rbx),%ymm0,%ymm0":    "L16@+0 L16@+16", // t26
-	"vperm2f128 $0x31,(%rbx),%ymm0,%ymm0": "L16@+0 L16@+16", // t26
-	"vperm2i128 $0x88,(%rbx),%ymm0,%ymm0": "L16@+0 L16@+16", // t26
-	"vperm2i128 $0x20,(%rbx),%ymm0,%ymm0": "L16@+0 L16@+16", // t26
+	"vperm2f128 $0x31,(%rbx),%ymm0,%ymm0": "L16@+0 L16@+16", // as t26 with $0x20
+	"vperm2i128 $0x88,(%rbx),%ymm0,%ymm0": "L16@+0 L16@+16", // as vperm2f128
+	"vperm2i128 $0x20,(%rbx),%ymm0,%ymm0": "L16@+0 L16@+16", // as vperm2f128
 }
 
 // TestInsnEvents compares References with what Cachegrind sees.

@@ -108,7 +108,8 @@ const (
 	FlowXbegin              // XBEGIN rel: next, or abort to Target
 )
 
-// A Mem is a memory operand given by ModRM, or by a moffs.
+// A Mem is a memory operand given by ModRM, or by a moffs. Seg and AddrSize hold
+// without one too: string instructions, XLAT and MASKMOVQ use them.
 type Mem struct {
 	Base  Reg   // NoReg if none
 	Index Reg   // NoReg if none; a vector register number if VSIB
@@ -217,19 +218,19 @@ type Inst struct {
 	OpcodeOff uint8 // first opcode byte, behind REX, VEX or EVEX; the 0F of a two-byte opcode
 	ModRMOff  uint8
 	DispOff   uint8
-	DispLen   uint8 // 0, 1, 4; 8 for moffs
+	DispLen   uint8 // 0, 1, 4; 8 for moffs, 4 with 67
 	ImmOff    uint8
 	ImmLen    uint8 // of all immediates together; branch displacements included
 	REX       uint8 // the REX byte, 0 if none
 	ModRM     uint8
 	Lock      bool
-	Rep       bool // F3 that acts as REP or REPE
+	Rep       bool // F3 that acts as REP or REPE; F2 too, where MOVS and the like take it for REP
 	Repne     bool // F2 that acts as REPNE
 	OpSize16  bool // 66 prefix present
 
 	HasMem bool // Mem is valid
 	NArgs  uint8
-	NRefs  uint8
+	NRefs  uint8 // of all references, not of Refs alone
 	Mem    Mem
 	Args   [5]Arg
 	Refs   [4]Ref // the first; References gives all of them (XSAVE, gathers have more)
@@ -247,7 +248,9 @@ type Inst struct {
 	// A flag left undefined counts as written if CPUs overwrite it whatever it held;
 	// if some leave it alone it counts as written and read.
 	FlagsRead, FlagsWrite Flags
-	// Vector registers read and written, a bit each (xmm, ymm, zmm alike).
+	// Vector registers read and written, a bit each (xmm, ymm, zmm alike). They
+	// tell about the bits an encoding works on: Legacy ones leave bits 128 and up
+	// alone without counting that as a read.
 	VecRead, VecWrite uint32
 	// X87 says that the instruction touches x87 or MMX state.
 	X87 bool

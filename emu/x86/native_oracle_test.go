@@ -122,7 +122,7 @@ var refusedHere = map[Op]bool{
 
 // runnable reports whether inst may run natively and comes back by itself.
 func runnable(inst *Inst) bool {
-	if refusedHere[inst.Op] || inst.Flow != FlowNext || inst.Feature == FeatPRIVILEGED || inst.Mem.Seg == SegFS {
+	if inst.Feature == FeatVMX || inst.Feature == FeatSVM || refusedHere[inst.Op] || inst.Flow != FlowNext || inst.Feature == FeatPRIVILEGED || inst.Mem.Seg == SegFS {
 		return false
 	}
 	return inst.NArgs == 0 || inst.Args[0].Kind != ArgSeg
@@ -188,4 +188,3 @@ func TestNativeUndefined(t *testing.T) {
 		t.Errorf("%d × %s", n, kind)
 	}
 }
-

@@ -143,27 +143,20 @@ func parseNumbered(o string) (kind ArgKind, reg Reg, size uint16, high, ok bool)
 
 // differentMemory compares size, segment, base, index, scale and displacement.
 func differentMemory(o string, a *Arg, inst *Inst) string {
-	word, rest, ok := strings.Cut(o, " PTR ")
-	if bcst, found := strings.CutSuffix(word, " BCST"); found {
-		_ = bcst
-		ok = false
-	}
-	bc, r2, found := strings.Cut(o, " BCST ")
-	if found {
-		word, rest = bc, r2
-	} else if ok && a.Size != ptrSizes[word] && a.Size != 0 {
-		return "memory size " + word
-	}
-	if !ok && !found {
-		rest = o
+	rest := o
+	if word, r, ok := strings.Cut(o, " PTR "); ok {
+		if rest = r; a.Size != ptrSizes[word] && a.Size != 0 {
+			return "memory size " + word
+		}
+	} else if _, r, ok := strings.Cut(o, " BCST "); ok {
+		rest = r
 	}
 	m := inst.Mem
-	if seg, r, ok := strings.Cut(rest, ":"); ok {
+	seg, r, shown := strings.Cut(rest, ":")
+	if shown {
 		rest = r
-		if want := map[string]Seg{"fs": SegFS, "gs": SegGS}[seg]; want != m.Seg {
-			return "segment"
-		}
-	} else if m.Seg != SegNone && inst.Op != LEA {
+	}
+	if want := map[string]Seg{"fs": SegFS, "gs": SegGS}[seg]; want != m.Seg && inst.Op != LEA {
 		return "segment"
 	}
 	want := Mem{Base: NoReg, Index: NoReg, Scale: 1, Seg: m.Seg, AddrSize: m.AddrSize, VSIB: m.VSIB, RIPRel: m.RIPRel}

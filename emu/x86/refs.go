@@ -101,9 +101,8 @@ func (i *Inst) expandItem(f *form, item *refItem, memSize uint16, yield func(Ref
 		if !i.HasMem {
 			return true
 		}
-		// "If the ESP register is used as a base register …, the POP instruction
-		// computes the effective address of the operand after it increments the
-		// ESP register." - SDM Vol. 2, "POP"
+		// With RSP as base, POP computes the address after it has incremented RSP:
+		// SDM Vol. 2, "POP".
 		r.At, r.Size = AtMem, memSize
 		if i.Mem.Base == RSP {
 			r.Off = int16(i.OpSize)

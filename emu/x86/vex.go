@@ -3,7 +3,7 @@ package x86
 // vexes reads a VEX, EVEX or XOP prefix and the opcode behind it. SDM Vol. 2,
 // "Intel AVX Instruction Formats"; AMD APM Vol. 6 for XOP.
 func (d *decoder) vexes(inst *Inst, class uint8) error {
-	n := map2Len[class-prefixVEX2]
+	n := prefixLen[class-prefixVEX2]
 	if d.pos+1 >= len(d.code) {
 		return d.short()
 	}
@@ -56,8 +56,8 @@ func (d *decoder) vexes(inst *Inst, class uint8) error {
 	return nil
 }
 
-// map2Len is the length of each prefix, opcode not included.
-var map2Len = [...]int{prefixVEX2 - prefixVEX2: 2, prefixVEX3 - prefixVEX2: 3, prefixEVEX - prefixVEX2: 4, prefixXOP - prefixVEX2: 3}
+// prefixLen is the length of each prefix, opcode not included.
+var prefixLen = [...]int{prefixVEX2 - prefixVEX2: 2, prefixVEX3 - prefixVEX2: 3, prefixEVEX - prefixVEX2: 4, prefixXOP - prefixVEX2: 3}
 
 // rxb takes the inverted register extensions from the top of a byte.
 func (d *decoder) rxb(b byte) {
@@ -88,7 +88,7 @@ func (d *decoder) evex(p []byte) bool {
 	d.bcast = p[3]&0x10 != 0
 	d.v2 = ^p[3] << 1 & 16
 	d.mask = p[3] & 7
-	// "P[3] must be 0, P[10] must be 1" - SDM Vol. 2, "EVEX Instruction Format".
+	// The fixed bits, 0 and 1: SDM Vol. 2, "EVEX Instruction Format".
 	return d.m != 0 && p[1]&8 == 0 && p[2]&4 != 0
 }
 

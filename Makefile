@@ -1,0 +1,73 @@
+# What CI runs, and what developers run: .ci/run calls these targets and nothing
+# else. Tools are pinned here.
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+CROSS       = linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
+FUZZTIME   ?= 10s
+BENCH      ?= .
+COUNT      ?= 10
+
+.PHONY: all build demo test test-all test-oracles check check-fmt check-generated check-cross bench fuzz golden cover
+
+all: build
+
+# The binary is static and the same wherever it is built.
+build:
+	CGO_ENABLED=0 go build -trimpath -o bin/cgemu ./cmd/cgemu
+
+demo: build
+	bin/cgemu --cachegrind-out-file=bin/demo.out -- /bin/echo "hello, world"
+	bin/cgemu annotate --threshold=2 --no-annotate bin/demo.out
+
+# Quick: no oracle, no race detector.
+test:
+	go test ./...
+
+# With the race detector, every test in an order of its own.
+test-all:
+	go test -race -shuffle=on ./...
+
+# Against other programs: Valgrind, gdb, objdump, c++filt, rustc, Unicorn. A
+# missing one is a failure.
+test-oracles:
+	go test -tags oracles -timeout 15m ./...
+
+check: check-fmt check-generated check-cross
+	go vet ./...
+	go vet -tags oracles ./...
+	go run $(STATICCHECK) ./...
+	go run $(STATICCHECK) -tags oracles ./...
+	go test -run '^TestImports$$' .
+	go mod tidy -diff
+
+check-fmt:
+	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not gofmt-ed: $$bad" >&2; exit 1; fi
+
+# go generate changes nothing. (In a clean tree: git diff --exit-code.)
+check-generated:
+	@before=$$(git diff | git hash-object --stdin); go generate ./... && \
+	if [ "$$before" != "$$(git diff | git hash-object --stdin)" ]; then \
+		git --no-pager diff --stat; echo "generated files were not up to date; they are now" >&2; exit 1; fi
+
+check-cross:
+	@for p in $(CROSS); do echo "build $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build ./... || exit 1; done
+
+# For benchstat: make bench >old; …; make bench >new; benchstat old new
+bench:
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+# Every fuzz target for a while.
+fuzz:
+	@set -e; for pkg in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$f"; \
+			go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
+		done; done
+
+# Rewrites the golden files from what the tests get now: look at git diff.
+golden:
+	go test $$(grep -rl --include='*_test.go' 'Bool("update"' . | xargs -n1 dirname | sort -u) -update
+
+cover:
+	go test -coverprofile=cover.out ./... && go tool cover -func=cover.out | tail -1

@@ -1,0 +1,13 @@
+// Package annotate renders profiles as cg_annotate does, and has the commands
+// cg_annotate, cg_diff and cg_merge as functions: Annotate, Diff and Merge.
+//
+// The rules are those of Valgrind's programs of that name since 3.22, written in
+// Python (spec/annotate.md): what is shown, its order and its layout, the errors
+// and their status, and the dialect of the regular expressions of --mod-filename
+// and --mod-funcname. Where the originals crash (on text that is no UTF-8, on
+// bad regular expressions, on profiles without events), these do not: bytes go
+// through as they are, and errors are errors.
+//
+// The functions never read standard input. They return the exit status: 0, 1 for
+// what is wrong with a file, 2 for what is wrong with the command line.
+package annotate

@@ -1,0 +1,222 @@
+package annotate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// errDifferent says that originals of one file are not identical.
+var errDifferent = errors.New("not identical")
+
+// source writes the annotated source of a file.
+func (r *report) source(name string, a *annotated) {
+	r.heading("Annotated source file: " + name)
+	originals := slices.Sorted(maps.Keys(r.m.sources[name].originals))
+	text, modified, err := readSources(originals)
+	if err != nil {
+		why, into := "one or more of these original files are unreadable", a.unreadable
+		if errors.Is(err, errDifferent) {
+			why, into = "two or more of these original files are not identical", a.different
+		}
+		fmt.Fprintf(r, "Unannotated because %s:\n", why)
+		for _, o := range originals {
+			fmt.Fprintf(r, "- %s\n", o)
+		}
+		r.WriteByte('\n')
+		into.add(r.m.fileTotal(name))
+		return
+	}
+	for _, p := range r.m.profiles {
+		if info, err := os.Stat(p.name); err == nil && info.ModTime().Before(modified) {
+			r.warnNewer(p.name, originals)
+		}
+	}
+	r.lines(name, originals[0], splitLines(text), a)
+}
+
+// readSources returns the contents that the files share, and the time when the
+// oldest of them was modified.
+func readSources(names []string) (text []byte, oldest time.Time, err error) {
+	for i, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, oldest, err
+		}
+		if t := info.ModTime(); i == 0 || t.Before(oldest) {
+			oldest = t
+		}
+		if i > 0 {
+			if err := sameContents(names[i-1], name); err != nil {
+				return nil, oldest, err
+			}
+		}
+	}
+	text, err = os.ReadFile(names[0])
+	return text, oldest, err
+}
+
+// sameContents returns errDifferent unless both are regular files of the same
+// contents.
+func sameContents(a, b string) error {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	if err := errors.Join(errA, errB); err != nil {
+		return err
+	}
+	if !infoA.Mode().IsRegular() || !infoB.Mode().IsRegular() || infoA.Size() != infoB.Size() {
+		return errDifferent
+	}
+	textA, errA := os.ReadFile(a)
+	textB, errB := os.ReadFile(b)
+	if err := errors.Join(errA, errB); err != nil {
+		return err
+	}
+	if !bytes.Equal(textA, textB) {
+		return errDifferent
+	}
+	return nil
+}
+
+// splitLines returns the lines of a text: LF, CR LF and CR end them. The last
+// one, if nothing ends it, loses its last character as cg_annotate has it.
+func splitLines(text []byte) (lines []string) {
+	for len(text) > 0 {
+		i := bytes.IndexAny(text, "\r\n")
+		if i < 0 {
+			_, size := utf8.DecodeLastRune(text)
+			return append(lines, string(text[:len(text)-size]))
+		}
+		lines = append(lines, string(text[:i]))
+		if text[i] == '\r' && i+1 < len(text) && text[i+1] == '\n' {
+			i++
+		}
+		text = text[i+1:]
+	}
+	return lines
+}
+
+const (
+	alarm   = "@@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@"
+	dashes  = 40
+	atSigns = 79
+)
+
+func (r *report) warn(lines ...string) {
+	signs := strings.Repeat("@", atSigns)
+	fmt.Fprintf(r, "%s\n%s\n%s\n", signs, alarm, signs)
+	for _, line := range lines {
+		fmt.Fprintln(r, line)
+	}
+	fmt.Fprintln(r, signs)
+}
+
+func (r *report) warnNewer(profile string, originals []string) {
+	lines := []string{"@ Original source files are all newer than data file '" + profile + "':"}
+	for _, o := range originals {
+		lines = append(lines, "@ - "+o)
+	}
+	r.warn(append(lines, "@ Annotations may not be correct.")...)
+	r.WriteByte('\n')
+}
+
+// lines writes the lines of a file that have counts, and those around them.
+func (r *report) lines(name, original string, text []string, a *annotated) {
+	x := newExtremes(len(r.m.events))
+	var known []*lineCounts
+	var zero counts
+	for _, l := range r.m.sources[name].lines {
+		x.add(l.counts)
+		if l.line.Sign() == 0 {
+			zero = l.counts
+			a.unknownLines.add(zero)
+			continue
+		}
+		known = append(known, l)
+		a.lines.add(l.counts)
+	}
+	slices.SortFunc(known, func(a, b *lineCounts) int { return a.line.Cmp(b.line) })
+	l := r.newLayout().fitPlain(x)
+	r.WriteString(l.header("", "") + "\n")
+	if zero != nil {
+		r.WriteString(l.plain(zero, "<unknown (line 0)>") + "\n")
+	}
+	if len(known) == 0 {
+		return
+	}
+	bogus := r.ranges(l, known, text)
+	if len(bogus) > 0 {
+		r.WriteByte('\n')
+		for _, b := range bogus {
+			r.WriteString(l.plain(b.counts, "<bogus line "+b.line.String()+">"))
+		}
+		r.WriteByte('\n')
+		r.warn("@@ Information recorded about lines past the end of '" + original + "'.")
+	}
+	r.WriteByte('\n')
+}
+
+// ranges writes the ranges around lines that have counts. It returns the lines
+// that the text does not have.
+func (r *report) ranges(l layout, known []*lineCounts, text []string) (bogus []*lineCounts) {
+	context := r.o.context
+	one := cgout.NewCount(1)
+	at := 0        // lines of the text that are done with
+	atEnd := false // of the text
+	printed := map[*lineCounts]bool{}
+	for i := 0; i < len(known) && !atEnd; {
+		lo := known[i].line.Sub(context)
+		if lo.Cmp(one) < 0 {
+			lo = one
+		}
+		first, last := i, known[i].line
+		for i++; i < len(known) && known[i].line.Cmp(last.Add(context).Add(context)) <= 0; i++ {
+			last = known[i].line
+		}
+		hi := last.Add(context)
+
+		if lo.Cmp(cgout.NewCount(int64(len(text))+1)) > 0 {
+			break // the text ends before the line before the range
+		}
+		n, _ := lo.Int64()
+		at = max(at, int(n)-1)
+		if n != 1 {
+			r.marker(lo)
+		}
+		for next := first; cgout.NewCount(int64(at)+1).Cmp(hi) <= 0; at++ {
+			if at == len(text) {
+				atEnd = true
+				break
+			}
+			line := cgout.NewCount(int64(at) + 1)
+			if next < i && known[next].line.Cmp(line) == 0 {
+				r.WriteString(l.plain(known[next].counts, text[at]))
+				printed[known[next]] = true
+				next++
+			} else {
+				r.WriteString(l.empty(text[at]))
+			}
+		}
+		if !atEnd {
+			r.marker(hi)
+		}
+	}
+	for _, k := range known {
+		if !printed[k] {
+			bogus = append(bogus, k)
+		}
+	}
+	return bogus
+}
+
+func (r *report) marker(line cgout.Count) {
+	fmt.Fprintf(r, "-- line %s %s\n", line, strings.Repeat("-", dashes))
+}

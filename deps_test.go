@@ -1,0 +1,140 @@
+package cgemu_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/cgemu/cgemu"
+
+// allowed is policy: package -> packages of ours it may import. Leaves map to
+// nothing. Adding an arrow is a design change: say why in RATIONALE.md.
+var allowed = map[string]string{
+	"hooks": "emu/x86", "cachesim": "", "branchsim": "", "dwarfmap": "", "cgout": "",
+	"emu": "", "emu/x86": "", "emu/x86/gen": "", "emu/soft": "", "emu/mem": "emu",
+	"emu/interp":     "emu emu/mem emu/x86 emu/soft hooks",
+	"emu/jit":        "emu emu/mem emu/x86 emu/soft hooks cachesim branchsim",
+	"emu/unicorn":    "emu emu/mem emu/x86 hooks",
+	"emu/enginetest": "emu emu/mem emu/x86 emu/interp emu/jit emu/unicorn hooks",
+	"loader":         "emu emu/mem", "syscalls": "emu emu/mem loader",
+	"annotate": "cgout",
+	// The root package makes a run out of the parts; the command is thin above it.
+	".": "annotate branchsim cachesim cgout dwarfmap emu emu/interp emu/jit emu/mem emu/unicorn emu/x86 " +
+		"hooks loader syscalls",
+	"cmd/cgemu": ". annotate branchsim cachesim cgout dwarfmap emu emu/interp emu/jit emu/mem emu/unicorn " +
+		"emu/x86 hooks loader syscalls",
+}
+
+// foreign is policy: modules of others -> packages of ours that may import them.
+// design.md, section 6, says what they are for.
+var foreign = map[string]string{
+	"github.com/spf13/pflag":             "cmd/cgemu",
+	"golang.org/x/arch":                  "emu/x86 . cmd/cgemu",
+	"golang.org/x/sys":                   "emu/mem emu/jit emu/interp loader syscalls . cmd/cgemu",
+	"github.com/ebitengine/purego":       "emu/unicorn",
+	"github.com/ianlancetaylor/demangle": "dwarfmap",
+	"github.com/klauspost/compress":      "dwarfmap",
+	"github.com/dlclark/regexp2":         "annotate",
+	"github.com/google/pprof":            "cmd/cgemu annotate",
+	"github.com/stretchr/testify":        "", // tests
+	"github.com/rogpeppe/go-internal":    "", // tests
+}
+
+// An imported is an import somewhere in the module.
+type imported struct{ file, pkg, path string }
+
+// imports returns the imports of all files, whatever their build constraints.
+func imports(t *testing.T) (list []imported) {
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range f.Imports {
+			p, err := strconv.Unquote(spec.Path.Value)
+			require.NoError(t, err)
+			slash := filepath.ToSlash(file)
+			list = append(list, imported{slash, path.Dir(slash), p})
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, list)
+	return list
+}
+
+// TestImports holds the line between packages: who may import whom, of ours and
+// of others; no cgo; unsafe in files that say so by their name.
+func TestImports(t *testing.T) {
+	for _, i := range imports(t) {
+		test := strings.HasSuffix(i.file, "_test.go")
+		ours, isOurs := strings.CutPrefix(i.path, module)
+		switch {
+		case i.path == "C":
+			t.Errorf("%s uses cgo", i.file)
+		case i.path == "unsafe":
+			if !test && !strings.HasSuffix(i.file, "_unsafe.go") {
+				t.Errorf("%s imports unsafe, but its name does not end in _unsafe.go", i.file)
+			}
+		case test:
+		case isOurs:
+			ours = strings.TrimPrefix(ours, "/")
+			if ours == "" {
+				ours = "."
+			}
+			rule, known := allowed[i.pkg]
+			if !known {
+				t.Errorf("%s: package %s is not in the policy", i.file, i.pkg)
+			} else if !slices.Contains(strings.Fields(rule), ours) {
+				t.Errorf("%s: %s must not import %s", i.file, i.pkg, ours)
+			}
+		case strings.Contains(strings.Split(i.path, "/")[0], "."):
+			if !foreignAllowed(i) {
+				t.Errorf("%s: %s must not import %s", i.file, i.pkg, i.path)
+			}
+		}
+	}
+}
+
+func foreignAllowed(i imported) bool {
+	for mod, users := range foreign {
+		if i.path == mod || strings.HasPrefix(i.path, mod+"/") {
+			return slices.Contains(strings.Fields(users), i.pkg)
+		}
+	}
+	return false
+}
+
+// TestPolicy makes sure that the policy itself has no circles and no upward
+// arrows hidden in it.
+func TestPolicy(t *testing.T) {
+	var visit func(pkg string, above []string)
+	visit = func(pkg string, above []string) {
+		require.NotContains(t, above, pkg, "a circle")
+		for _, p := range strings.Fields(allowed[pkg]) {
+			require.Contains(t, allowed, p, "%s may import %s, of which the policy does not know", pkg, p)
+			visit(p, append(slices.Clone(above), pkg))
+		}
+	}
+	for pkg := range allowed {
+		visit(pkg, nil)
+	}
+}

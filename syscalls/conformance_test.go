@@ -1,0 +1,119 @@
+//go:build linux && amd64
+
+package syscalls_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/emu"
+)
+
+// guestRun runs a program under cgemu and returns its output and status.
+func guestRun(t *testing.T, args []string, env []string) (string, int) {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer out.Close()
+	in, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer in.Close()
+	model, err := emu.ModelByName("v3")
+	require.NoError(t, err)
+	var log bytes.Buffer
+	res, err := cgemu.Run(context.Background(), cgemu.Config{
+		Path: args[0], Args: args, Env: env, Model: model, CPUs: 1, Stdin: in, Stdout: out, Stderr: out, Log: &log,
+	})
+	require.NoError(t, err)
+	require.Empty(t, log.String())
+	b, err := os.ReadFile(out.Name())
+	require.NoError(t, err)
+	return string(b), res.Exit.Status()
+}
+
+// nativeRun runs the same natively.
+func nativeRun(t *testing.T, args []string, env []string) (string, int) {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append([]string{}, env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	var failed *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	ws := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ws.Signaled() {
+		return out.String(), 128 + int(ws.Signal())
+	}
+	return out.String(), ws.ExitStatus()
+}
+
+// TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output.
+func TestConformance(t *testing.T) {
+	sources, err := filepath.Glob("testdata/guest/*.c")
+	require.NoError(t, err)
+	require.NotEmpty(t, sources)
+	for _, cc := range [][]string{{"gcc"}, {"gcc", "-static"}, {"musl-gcc", "-static"}} {
+		if _, err := exec.LookPath(cc[0]); err != nil {
+			t.Logf("%s: not here", cc[0])
+			continue
+		}
+		for _, src := range sources {
+			name := strings.TrimSuffix(filepath.Base(src), ".c")
+			t.Run(strings.Join(cc, "")+"/"+name, func(t *testing.T) {
+				prog := filepath.Join(t.TempDir(), name)
+				args := append(cc[1:], "-O1", "-w", "-pthread", "-o", prog, src)
+				if out, err := exec.Command(cc[0], args...).CombinedOutput(); err != nil {
+					t.Skipf("%s: %v: %s", cc[0], err, out)
+				}
+				want, status := nativeRun(t, []string{prog}, nil)
+				got, gotStatus := guestRun(t, []string{prog}, nil)
+				assert.Equal(t, want, got)
+				assert.Equal(t, status, gotStatus)
+			})
+		}
+	}
+}
+
+// TestPrograms runs programs that most hosts have.
+func TestPrograms(t *testing.T) {
+	env := []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
+	for _, cmd := range []string{
+		"/bin/true", "/bin/false", "/bin/echo hello world", "/bin/cat /etc/passwd /nonexistent", "/usr/bin/wc /etc/passwd",
+		"/usr/bin/sort -r /etc/passwd", "/usr/bin/sha256sum /bin/true", "/bin/grep -n root /etc/passwd", "/bin/ls /etc",
+		"/usr/bin/find /etc/default -maxdepth 1 -name a*", "/bin/sed s/root/toor/ /etc/group", "/usr/bin/od -c /etc/hostname",
+		"/bin/gzip -c /etc/passwd", "/usr/bin/awk BEGIN{for(i=0;i<99;i++)s+=sqrt(i);print(s)}", "/bin/sleep 100",
+		"/usr/bin/perl -e printf(\"%.9f\",atan2(1,1)*4)", "/usr/bin/sqlite3 :memory: select(6*7);",
+		"/usr/bin/python3 -S -c print(sorted({3,1,2}))", "/bin/bash -c echo~$((6*7));kill~-USR1~$$",
+	} {
+		args := strings.Fields(cmd)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "~", " ")
+		}
+		t.Run(filepath.Base(args[0]), func(t *testing.T) {
+			if _, err := os.Stat(args[0]); err != nil {
+				t.Skip(err)
+			}
+			var want string
+			var status int
+			if args[0] != "/bin/sleep" { // which would take its time
+				want, status = nativeRun(t, args, env)
+			}
+			got, gotStatus := guestRun(t, args, env)
+			assert.Equal(t, want, got)
+			assert.Equal(t, status, gotStatus)
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package syscalls
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A caller makes random system calls: of everything, with arguments that are
+// often nearly right.
+type caller struct {
+	g      *guest
+	rng    *rand.Rand
+	values []uint64
+}
+
+func newCaller(t *testing.T, seed uint64) *caller {
+	c := &caller{g: newGuest(t), rng: rand.New(rand.NewPCG(seed, 1))}
+	g := c.g
+	c.values = []uint64{
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 24, 64, 100, 144, 4095, 4096, 8192, 65536, 1 << 20, 1 << 31, 1<<32 - 1, 1 << 32, 1 << 46,
+		1 << 47, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1<<64 - 100, 1<<64 - 4096, g.str("f"), g.str("d"), g.str("d/x"), g.str("nothing"), g.str("."),
+		g.str("/proc/self/maps"), g.str("/proc/self/fd/1"), g.str("/dev/urandom"), g.str("/sys"), g.str(""), uint64(g.heap) + 1<<20 - 8,
+		uint64(g.heap) + 1<<20 - 4096, 0x400000, 0x30000000, 0x4000000, 0x4800000, oCREAT | oRDWR, mapAnonymous | mapPrivate, mapShared,
+		threadFlags, DefaultPID, DefaultPID + 1, 0o644, sigUSR1, sigALRM,
+	}
+	for range 12 {
+		b := make([]byte, 256)
+		for i := 0; i < len(b); i += 8 {
+			put64(b[i:], c.value())
+		}
+		c.values = append(c.values, g.bytes(b))
+	}
+	return c
+}
+
+func (c *caller) value() uint64 {
+	switch c.rng.IntN(8) {
+	case 0:
+		return c.rng.Uint64() >> c.rng.IntN(64)
+	case 1:
+		return uint64(c.rng.IntN(12))
+	}
+	return c.values[c.rng.IntN(len(c.values))]
+}
+
+// skipped are calls that would make the test itself wait or end.
+var skipped = map[string]bool{"exit_group": true, "exit": true, "mknod": true, "mknodat": true, "pause": true, "execve": true, "execveat": true}
+
+// step makes one call from the thread c belongs to.
+func (c *caller) step(cpu *emu.CPU) {
+	var n uint64
+	for {
+		n = uint64(c.rng.IntN(len(table)))
+		if table[n].handler != nil && !skipped[table[n].name] {
+			break
+		}
+	}
+	args := make([]uint64, 6)
+	for i := range args {
+		args[i] = c.value()
+	}
+	c.g.load(cpu, n, args...)
+	// Signal handlers and threads have somewhere to be.
+	cpu.Regs[emu.RSP] = uint64(c.g.heap) + 0x80000
+}
+
+// run makes n calls, on as many threads as there come to be.
+func (c *caller) run(n int) Exit {
+	g := c.g
+	made := 0
+	g.eng.step = func(cpu *emu.CPU, budget uint64) emu.Stop {
+		g.eng.executed += 100
+		if r := result(cpu.Regs[emu.RAX]); r.err() > 133 && r.err() < 4096 && made > 0 {
+			g.t.Errorf("%s gives errno %d", g.k.callName(g.k.current.call.nr), r.err())
+		}
+		if made++; made > n {
+			g.k.interrupted.Store(true)
+			return emu.Stop{Reason: emu.StopInterrupt}
+		}
+		c.step(cpu)
+		return emu.Stop{Reason: emu.StopSyscall}
+	}
+	return g.run()
+}
+
+var seeds = flag.Int("seeds", 60, "how many programs of random calls to run")
+
+// TestRandomCalls makes many senseless calls: none may panic, or give an errno no Linux has.
+func TestRandomCalls(t *testing.T) {
+	for seed := range uint64(*seeds) {
+		t.Run(itoa(int64(seed)), func(t *testing.T) { newCaller(t, seed).run(300) })
+	}
+}
+
+// TestRandomTwice checks that two runs of one seed are the same.
+func TestRandomTwice(t *testing.T) {
+	for seed := range uint64(10) {
+		var trace [2][]uint64
+		for i := range trace {
+			t.Run(itoa(int64(seed)), func(t *testing.T) {
+				c := newCaller(t, seed)
+				c.run(200)
+				for _, th := range c.g.p.threads {
+					trace[i] = append(trace[i], th.cpu.Regs[:]...)
+				}
+				trace[i] = append(trace[i], uint64(c.g.k.now()), uint64(len(c.g.p.mem.VMAs())))
+			})
+		}
+		require.Equal(t, trace[0], trace[1], "seed %d", seed)
+	}
+}
+
+func TestRandomBytes(t *testing.T) {
+	read := func(seed uint64) []byte {
+		g := newGuest(t, func(c *Config) { c.Seed = seed })
+		buf := g.room(64)
+		require.EqualValues(t, 16, g.ok(nr("getrandom"), buf, 16, 0))
+		fd := g.ok(nr("open"), g.str("/dev/urandom"), oRDONLY)
+		require.EqualValues(t, 16, g.ok(nr("read"), fd, buf+16, 16))
+		return g.peek(buf, 32)
+	}
+	assert.Equal(t, read(0), read(0))
+	assert.NotEqual(t, read(0), read(1))
+	b := read(0)
+	assert.NotEqual(t, b[:16], b[16:])
+}

@@ -1,0 +1,97 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// A signalFile is a signalfd: whoever reads it takes his own pending signals.
+type signalFile struct {
+	fileBase
+	set sigSet
+}
+
+// sysSignalfd implements signalfd(2).
+func sysSignalfd(t *Thread, a Args) (uint64, Errno) {
+	return t.signalfd(a.Int(0), a.Addr(1), a.Uint(2), 0)
+}
+
+// sysSignalfd4 implements signalfd4(2).
+func sysSignalfd4(t *Thread, a Args) (uint64, Errno) {
+	return t.signalfd(a.Int(0), a.Addr(1), a.Uint(2), a.Int(3))
+}
+
+func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64, Errno) {
+	if size != sigSetSize || flags&^(oNONBLOCK|oCLOEXEC) != 0 {
+		return 0, EINVAL
+	}
+	x, e := t.in64(set)
+	if e != 0 {
+		return 0, e
+	}
+	want := sigSet(x) &^ unblockable
+	if fd == -1 {
+		f := &signalFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[signalfd]"}, set: want}
+		return t.install(f, flags)
+	}
+	f, e := t.file(fd)
+	if e != 0 {
+		return 0, e
+	}
+	s, ok := f.(*signalFile)
+	if !ok {
+		return 0, EINVAL
+	}
+	s.set = want
+	return uint64(fd), 0
+}
+
+// infoSize is the size of struct signalfd_siginfo.
+const infoSize = 128
+
+func (f *signalFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	if total(v) < infoSize {
+		return 0, EINVAL
+	}
+	var out pack
+	for uint64(len(out))+infoSize <= total(v) {
+		s := t.dequeue(f.set)
+		if s == nil {
+			break
+		}
+		if s.timer != nil {
+			s.timer.taken()
+		}
+		out = append(out, s.encodeForFD()...)
+	}
+	if len(out) == 0 {
+		return 0, EAGAIN
+	}
+	n, e := t.scatter(v, out)
+	return uint64(n), e
+}
+
+func (f *signalFile) poll(t *Thread) uint32 {
+	if (t.pending.set|t.p.pending.set)&f.set != 0 {
+		return pollIN | pollRDN
+	}
+	return 0
+}
+
+// encodeForFD lays s out as struct signalfd_siginfo (signalfd(2)).
+func (s *sigInfo) encodeForFD() []byte {
+	b := make([]byte, infoSize)
+	put32(b, uint32(s.signo))
+	put32(b[4:], uint32(s.errno))
+	put32(b[8:], uint32(s.code))
+	switch s.code {
+	case siTimer:
+		copy(b[24:28], s.fields[0:4]) // tid
+		copy(b[44:48], s.fields[8:12])
+		copy(b[48:56], s.fields[8:16])
+	case siUser, siTkill, siQueue:
+		copy(b[12:20], s.fields[0:8]) // pid, uid
+		copy(b[44:48], s.fields[8:12])
+		copy(b[48:56], s.fields[8:16])
+	default:
+		copy(b[72:80], s.fields[0:8]) // addr
+	}
+	return b
+}

@@ -1,0 +1,208 @@
+package syscalls
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// handle installs a handler at address h.
+func (g *guest) handle(sig int, h, flags uint64, mask sigSet) {
+	var b pack
+	b.u64(h)
+	b.u64(flags | saRestorer)
+	b.u64(0x7000)
+	b.u64(uint64(mask))
+	g.ok(nr("rt_sigaction"), uint64(sig), g.bytes(b), 0, 8)
+}
+
+// onStack gives the guest's registers values, with RSP in the heap.
+func (g *guest) onStack() {
+	c := g.th.cpu
+	for i := range c.Regs {
+		c.Regs[i] = uint64(0x1000 + i)
+	}
+	c.Regs[emu.RSP] = uint64(g.heap) + 0x80000 + 8
+	c.RIP = 0x400000
+}
+
+// TestSignalFrame checks the frame against arch/x86/include/uapi/asm/sigcontext.h and the way back.
+func TestSignalFrame(t *testing.T) {
+	g := newGuest(t)
+	g.handle(sigUSR1, 0x5000, saSigInfo, sigsOf(sigUSR2))
+	g.onStack()
+	c := g.th.cpu
+	c.Flags |= emu.FlagDF | emu.FlagCF
+	c.FP[emu.XOffXMM+5] = 0x77
+	c.FP[emu.XOffYMMH+9] = 0x99
+	put32(c.FP[emu.XOffMXCSR:], 0x3fa0)
+	before := emu.NewCPU()
+	before.Copy(c)
+	sp := c.Regs[emu.RSP]
+	g.th.send(infoFromProcess(g.p, sigUSR1, siUser))
+	g.th.returnToUser()
+
+	assert.EqualValues(t, 0x5000, c.RIP)
+	assert.EqualValues(t, sigUSR1, c.Regs[emu.RDI])
+	assert.Zero(t, c.Regs[emu.RAX])
+	assert.Zero(t, c.Flags&emu.FlagDF)
+	frame := c.Regs[emu.RSP]
+	assert.EqualValues(t, 8, frame%16, "as after a call")
+	assert.Equal(t, frame+frameInfo, c.Regs[emu.RSI])
+	assert.Equal(t, frame+frameUC, c.Regs[emu.RDX])
+	assert.EqualValues(t, 0x7000, g.peek64(frame))
+	assert.Less(t, frame, sp-redZone-832-4-440)
+	assert.Equal(t, sigsOf(sigUSR1, sigUSR2), g.th.mask)
+	assert.EqualValues(t, 0x1f80, le32(c.FP[emu.XOffMXCSR:]))
+
+	uc := frame + 8
+	assert.EqualValues(t, 7, g.peek64(uc))
+	assert.EqualValues(t, 0x1008, g.peek64(uc+40), "r8")
+	assert.EqualValues(t, 0x1007, g.peek64(uc+40+64), "rdi")
+	assert.EqualValues(t, sp, g.peek64(uc+40+15*8), "rsp")
+	assert.EqualValues(t, 0x400000, g.peek64(uc+40+16*8), "rip")
+	assert.EqualValues(t, 0x002b000000000033, g.peek64(uc+40+18*8), "cs, gs, fs, ss")
+	fp := g.peek64(uc + 40 + 23*8)
+	assert.Zero(t, fp%64)
+	assert.EqualValues(t, fpMagic1, g.peek32(fp+464))
+	assert.EqualValues(t, 836, g.peek32(fp+468))
+	assert.EqualValues(t, 7, g.peek64(fp+472))
+	assert.EqualValues(t, 832, g.peek32(fp+480))
+	assert.EqualValues(t, fpMagic2, g.peek32(fp+832))
+	assert.Zero(t, g.peek64(uc+296), "uc_sigmask")
+	assert.EqualValues(t, sigUSR1, g.peek32(frame+frameInfo))
+	assert.EqualValues(t, DefaultPID, g.peek32(frame+frameInfo+16))
+	assert.EqualValues(t, DefaultUID, g.peek32(frame+frameInfo+20))
+
+	// The handler returns: the restorer's address is popped.
+	c.Regs[emu.RSP] += 8
+	for i := range c.Regs {
+		if i != emu.RSP {
+			c.Regs[i] = 0
+		}
+	}
+	c.Flags |= emu.FlagZF
+	_, e := sysRtSigreturn(g.th, Args{})
+	require.Equal(t, eNoReturn, e)
+	assert.Equal(t, before.Regs, c.Regs)
+	assert.Equal(t, before.RIP, c.RIP)
+	assert.Equal(t, before.Flags, c.Flags)
+	assert.Equal(t, before.FP[:464], c.FP[:464])
+	assert.Equal(t, before.FP[512:], c.FP[512:])
+	assert.Zero(t, g.th.mask)
+}
+
+func TestFaultSignals(t *testing.T) {
+	const ro, none = 0x30000000, 0x30001000
+	for _, tt := range []struct {
+		name       string
+		f          emu.Fault
+		sig, code  int
+		addr       uint64
+		trap, errc uint64
+	}{
+		{"null", emu.Fault{Vector: emu.VecPF, Addr: 8, Write: true}, sigSEGV, segvMapErr, 8, 14, 6},
+		{"readonly", emu.Fault{Vector: emu.VecPF, Addr: ro, Write: true}, sigSEGV, segvAccErr, ro, 14, 7},
+		{"none", emu.Fault{Vector: emu.VecPF, Addr: none}, sigSEGV, segvAccErr, none, 14, 4},
+		{"noexec", emu.Fault{Vector: emu.VecPF, Addr: ro, Exec: true}, sigSEGV, segvAccErr, ro, 14, 21},
+		{"bus", emu.Fault{Vector: emu.VecPF, Addr: ro, Bus: true}, sigBUS, busAdrErr, ro, 14, 4},
+		{"gp", emu.Fault{Vector: emu.VecGP}, sigSEGV, siKernel, 0, 13, 0},
+		{"divide", emu.Fault{Vector: emu.VecDE}, sigFPE, fpeIntDiv, 0x400000, 0, 0},
+		{"undefined", emu.Fault{Vector: emu.VecUD}, sigILL, illIllOpn, 0x400000, 6, 0},
+		{"int3", emu.Fault{Vector: emu.VecBP}, sigTRAP, siKernel, 0, 3, 0},
+		{"align", emu.Fault{Vector: emu.VecAC}, sigBUS, busAdrAln, 0, 17, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGuest(t)
+			require.NoError(t, g.p.mem.Map(mem.VMA{Lo: ro, Hi: ro + 4096, Prot: mem.Read}, nil))
+			require.NoError(t, g.p.mem.Map(mem.VMA{Lo: none, Hi: none + 4096}, nil))
+			g.handle(tt.sig, 0x5000, saSigInfo, 0)
+			g.onStack()
+			g.th.fault(tt.f)
+			g.th.returnToUser()
+			frame := g.th.cpu.Regs[emu.RSP]
+			assert.EqualValues(t, tt.sig, g.peek32(frame+frameInfo))
+			assert.EqualValues(t, tt.code, g.peek32(frame+frameInfo+8))
+			assert.EqualValues(t, tt.addr, g.peek64(frame+frameInfo+16))
+			assert.EqualValues(t, tt.errc, g.peek64(frame+frameContext+19*8))
+			assert.EqualValues(t, tt.trap, g.peek64(frame+frameContext+20*8))
+		})
+	}
+}
+
+// TestFatalSignals checks how a run ends that a signal ends.
+func TestFatalSignals(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		setup func(g *guest)
+		sig   int
+	}{
+		{"default", func(*guest) {}, sigSEGV},
+		{"ignored", func(g *guest) { g.handle(sigSEGV, sigIgn, 0, 0) }, sigSEGV},
+		{"blocked", func(g *guest) { g.handle(sigSEGV, 0x5000, 0, 0); g.th.mask = sigsOf(sigSEGV) }, sigSEGV},
+		{"no stack", func(g *guest) { g.handle(sigSEGV, 0x5000, 0, 0); g.th.cpu.Regs[emu.RSP] = 8 }, sigSEGV},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGuest(t)
+			g.onStack()
+			tt.setup(g)
+			g.eng.step = func(*emu.CPU, uint64) emu.Stop {
+				return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecPF, Addr: 16}}
+			}
+			e := g.run()
+			assert.Equal(t, tt.sig, e.Signal)
+			assert.Equal(t, 128+tt.sig, e.Status())
+		})
+	}
+}
+
+// TestRestart checks what becomes of a read that a signal interrupts.
+func TestRestart(t *testing.T) {
+	for _, tt := range []struct {
+		flags   uint64
+		restart bool
+	}{{0, false}, {saRestart, true}} {
+		g := newGuest(t)
+		g.handle(sigALRM, 0x5000, tt.flags, 0)
+		fds := g.room(8)
+		g.ok(nr("pipe"), fds)
+		g.ok(nr("alarm"), 1)
+		g.onStack()
+		calls := 0
+		g.eng.step = func(c *emu.CPU, _ uint64) emu.Stop {
+			if calls++; calls > 1 {
+				g.k.interrupted.Store(true)
+				return emu.Stop{Reason: emu.StopInterrupt}
+			}
+			g.load(c, nr("read"), uint64(g.peek32(fds)), fds, 1)
+			return emu.Stop{Reason: emu.StopSyscall}
+		}
+		g.run()
+		frame := g.th.cpu.Regs[emu.RSP]
+		rip, rax := g.peek64(frame+frameContext+16*8), g.peek64(frame+frameContext+13*8)
+		if tt.restart {
+			assert.EqualValues(t, 0x400000, rip)
+			assert.EqualValues(t, nr("read"), rax)
+		} else {
+			assert.EqualValues(t, 0x400002, rip)
+			assert.EqualValues(t, EINTR, result(rax).err())
+		}
+	}
+}
+
+func TestDeadlock(t *testing.T) {
+	g := newGuest(t)
+	fds := g.room(8)
+	g.ok(nr("pipe"), fds)
+	g.eng.step = func(c *emu.CPU, _ uint64) emu.Stop {
+		g.load(c, nr("read"), uint64(g.peek32(fds)), fds, 1)
+		return emu.Stop{Reason: emu.StopSyscall}
+	}
+	e := g.run()
+	assert.True(t, e.Deadlock)
+	assert.Equal(t, sigKILL, e.Signal)
+}

@@ -1,0 +1,114 @@
+package syscalls
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/syscalls.md from the table")
+
+// TestTable compares the table with Linux's numbers.
+func TestTable(t *testing.T) {
+	f, err := os.Open("testdata/unistd_64.txt")
+	require.NoError(t, err)
+	defer f.Close()
+	want := map[int]string{}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var n int
+		var name string
+		if _, err := fmt.Sscanf(s.Text(), "%d %s", &n, &name); err == nil {
+			want[n] = name
+		}
+	}
+	require.Greater(t, len(want), 380)
+	seen := map[string]int{}
+	for n, e := range table {
+		if e.name == "" {
+			assert.Emptyf(t, want[n], "system call %d is not in the table", n)
+			continue
+		}
+		assert.Equal(t, want[n], e.name, "number %d", n)
+		if old, dup := seen[e.name]; dup {
+			t.Errorf("%s is in the table as %d and %d", e.name, old, n)
+		}
+		seen[e.name] = n
+		assert.NotNil(t, e.handler, e.name)
+		if e.level == Partial || e.level == Refused {
+			assert.NotEmpty(t, e.note, "%s is %v without a note", e.name, e.level)
+		}
+	}
+	assert.Len(t, seen, len(want))
+	for name := range signatures {
+		assert.Contains(t, seen, name, "signature of a call that does not exist")
+	}
+}
+
+// TestSignatures shows every call with some arguments.
+func TestSignatures(t *testing.T) {
+	g := newGuest(t)
+	for name, sig := range signatures {
+		assert.LessOrEqual(t, len(strings.Fields(sig)), 6, name)
+		for _, v := range []uint64{0, 8, g.room(256), 1<<64 - 1} {
+			for _, e := range []Errno{0, EINVAL} {
+				g.th.call = call{nr: nr(name), args: Args{v, v, v, v, v, v}}
+				text := (&tracer{early: map[*Thread]string{}}).format(g.th, 3, e)
+				assert.True(t, strings.HasPrefix(text, name+"("), text)
+			}
+		}
+	}
+}
+
+// TestSupportTable checks that docs/syscalls.md says what the table says.
+func TestSupportTable(t *testing.T) {
+	const path = "../docs/syscalls.md"
+	want := supportTable()
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
+	}
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if string(got) != want {
+		t.Errorf("%s differs from the table (go generate ./syscalls rewrites it)", path)
+	}
+}
+
+func supportTable() string {
+	var b strings.Builder
+	count := map[level]int{}
+	for _, e := range table {
+		if e.name != "" {
+			count[e.level]++
+		}
+	}
+	b.WriteString("# System calls\n\nMade from `syscalls/table.go` by `go generate ./syscalls`; do not edit.\n\n")
+	fmt.Fprintf(&b, "%d calls in full, %d in part, %d refused with the error that programs expect, %d missing: those are reported once,\n"+
+		"in one line on standard error, and return ENOSYS.\n\n", count[Full], count[Partial], count[Refused], count[Missing])
+	b.WriteString("| number | call | support | note |\n|---:|---|---|---|\n")
+	for n, e := range table {
+		if e.name != "" {
+			fmt.Fprintf(&b, "| %d | %s | %v | %s |\n", n, strings.ReplaceAll(e.name, "_", `\_`), e.level, e.note)
+		}
+	}
+	return b.String()
+}
+
+// TestMissing checks that an unsupported call is named once.
+func TestMissing(t *testing.T) {
+	var log strings.Builder
+	g := newGuest(t, func(c *Config) { c.Log = &log })
+	for range 3 {
+		g.fails(ENOSYS, nr("inotify_init"))
+		g.fails(ENOSYS, 9999)
+		g.fails(ENOSYS, 1<<63)
+	}
+	assert.Equal(t, "cgemu: system call 253 (inotify_init) is not supported; the program gets ENOSYS\n"+
+		"cgemu: system call 9999 (?) is not supported; the program gets ENOSYS\n"+
+		"cgemu: system call 9223372036854775808 (?) is not supported; the program gets ENOSYS\n", log.String())
+}
