@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -59,6 +60,10 @@ func readSources(names []string) (text []byte, oldest time.Time, err error) {
 				return nil, oldest, err
 			}
 		}
+	}
+	if info, err := os.Stat(names[0]); err != nil || !info.Mode().IsRegular() {
+		// A directory; or a pipe or device, which might have no end.
+		return nil, oldest, cmp.Or(err, errors.New("not a regular file"))
 	}
 	text, err = os.ReadFile(names[0])
 	return text, oldest, err

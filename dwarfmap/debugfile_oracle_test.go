@@ -89,3 +89,28 @@ func TestBuildIDPath(t *testing.T) {
 	}
 	require.True(t, found["two"] && found["main"], found)
 }
+
+// TestCompressed compares sections compressed in every way with plain ones.
+func TestCompressed(t *testing.T) {
+	dir := sources(t)
+	tool(t, dir, "gcc", "-g", "-O2", "-o", "plain", "one.c", "sub/two.c", "three.S", "-Iinc")
+	plain, err := Open(filepath.Join(dir, "plain"), defaults)
+	require.NoError(t, err)
+	defer plain.Close()
+	for _, how := range []string{"zlib", "zlib-gnu", "zstd"} {
+		tool(t, dir, "objcopy", "--compress-debug-sections="+how, "plain", how)
+		o, err := Open(filepath.Join(dir, how), defaults)
+		require.NoError(t, err)
+		lines := 0
+		for addr := o.text.lo; addr < o.text.hi; addr++ {
+			loc := o.Lookup(addr)
+			require.Equal(t, plain.Lookup(addr), loc, how)
+			if loc.Line != 0 {
+				lines++
+			}
+		}
+		require.Greater(t, lines, 100)
+		require.NoError(t, o.Err())
+		require.NoError(t, o.Close())
+	}
+}

@@ -18,16 +18,9 @@ type row struct {
 // Nearly always that is one sequence in DWARF's sense.
 type sequence struct {
 	span
-	parts []part
+	parts []*part
 	rows  []row // sorted by address; nil before decoding
 	known bool
-}
-
-// A part is where a sequence of DWARF begins.
-type part struct {
-	unit   *lineUnit
-	off    int    // into unit.program
-	before joiner // as it was then
 }
 
 // A lineTable is a .debug_line section.
@@ -94,7 +87,7 @@ func (o *Object) loadLines() error {
 // index finds the units of the section, and their sequences.
 func (t *lineTable) index(data []byte, bias uint64) error {
 	c := cursor{data: data}
-	var join joiner
+	var last tail
 	var err error
 	for len(c.data) > 0 {
 		off := uint64(len(data) - len(c.data))
@@ -110,7 +103,7 @@ func (t *lineTable) index(data []byte, bias uint64) error {
 		}
 		u.off, u.bias = off, bias
 		t.units = append(t.units, u)
-		t.seqs = u.sequences(t.seqs, t.maps, &join)
+		t.seqs = u.sequences(t.seqs, t.maps, &last)
 	}
 	slices.SortStableFunc(t.seqs, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
 	t.seqs = joinOverlaps(t.seqs)

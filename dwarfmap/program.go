@@ -174,19 +174,29 @@ const (
 // An emitter takes the rows of a line program.
 type emitter func(addr, size uint64, line, file uint32)
 
+// An extent says of a sequence which addresses it covers, and the line numbers of
+// its first and last row. It is ordered if the rows follow one another.
+type extent struct {
+	span
+	firstLine, lastLine uint32
+	ordered             bool
+}
+
 // run executes the line program from pos up to the end of a sequence and calls
-// emit with each row that is kept. It returns where the next sequence begins.
+// emit, if there is one, with each row that is kept. It returns where the next
+// sequence begins, and the extent of this one.
 //
 // The registers are locals, and positions instead of slices keep the garbage
 // collector's write barriers out: 4 times as fast as a machine with methods
 // (BenchmarkOpen/libc, the index).
-func (u *lineUnit) run(pos int, emit emitter) int {
+func (u *lineUnit) run(pos int, emit emitter) (next int, x extent) {
 	prog, opcodeBase := u.program, u.opcodeBase
 	lineRange, lineBase, minInst := u.lineRange, int32(u.lineBase), u.minInst
 	addr, line, file := uint64(0), uint32(1), uint32(1)
 	// The row before, which ends at the next. There is none while lastAddr is
 	// 0: so does Valgrind (readdwarf.c).
 	lastAddr, lastLine, lastFile := uint64(0), uint32(0), uint32(0)
+	lo, hi, firstLine, finalLine, ordered := uint64(0), uint64(0), uint32(0), uint32(0), true
 	for pos < len(prog) {
 		op := prog[pos]
 		pos++
@@ -223,7 +233,8 @@ func (u *lineUnit) run(pos int, emit emitter) int {
 				addr += uint64((255-opcodeBase)/lineRange) * minInst
 			case lnsFixedAdvancePC:
 				if pos+2 > len(prog) {
-					return len(prog)
+					pos = len(prog)
+					continue
 				}
 				addr += uint64(binary.LittleEndian.Uint16(prog[pos:]))
 				pos += 2
@@ -241,14 +252,22 @@ func (u *lineUnit) run(pos int, emit emitter) int {
 			if addr < lastAddr {
 				size = 1 // out of order: trust one byte
 			}
-			emit(lastAddr+u.bias, size, lastLine, lastFile)
+			if emit != nil {
+				emit(lastAddr+u.bias, size, lastLine, lastFile)
+			}
+			if hi == 0 {
+				lo, firstLine = lastAddr, lastLine
+			} else {
+				ordered = ordered && lastAddr >= hi
+			}
+			hi, finalLine = lastAddr+size, lastLine
 		}
 		if end {
 			break
 		}
 		lastAddr, lastLine, lastFile = addr, line, file
 	}
-	return pos
+	return pos, extent{span{lo + u.bias, hi + u.bias}, firstLine, finalLine, ordered && hi > lo}
 }
 
 // extended reads an extended opcode behind its zero. The argument is that of
@@ -310,29 +329,69 @@ func (j *joiner) add(addr, size uint64, line uint32, src source) (source, bool) 
 	return j.source, joined
 }
 
+// A part is where a sequence of DWARF begins.
+type part struct {
+	unit *lineUnit
+	off  int // into unit.program
+	// before is the part before this one, if its last row may take in the
+	// first one of this.
+	before *part
+	after  *joiner // as it is behind the part; nil if nobody asked
+}
+
 // sequences appends the unit's sequences that hold code.
-func (u *lineUnit) sequences(seqs []sequence, maps *mappings, join *joiner) []sequence {
+func (u *lineUnit) sequences(seqs []sequence, maps *mappings, tail *tail) []sequence {
 	for pos := 0; pos < len(u.program); {
-		start := part{unit: u, off: pos, before: *join}
-		lo, hi := uint64(math.MaxUint64), uint64(0)
-		pos = u.run(pos, func(addr, size uint64, line, file uint32) {
-			if !maps.has(addr, addr+size-1) {
-				return
-			}
-			lo, hi = min(lo, addr), max(hi, addr+size)
-			join.add(addr, size, line, source{u, file})
-		})
-		if lo < hi {
-			seqs = append(seqs, sequence{span: span{lo, hi}, parts: []part{start}})
+		p := &part{unit: u, off: pos}
+		var x extent
+		if pos, x = u.run(pos, nil); !x.ordered || !maps.has(x.lo, x.hi-1) {
+			x = p.keptExtent(maps)
 		}
+		if x.lo >= x.hi {
+			continue
+		}
+		if tail.part != nil && tail.end == x.lo && tail.line == x.firstLine {
+			p.before = tail.part
+		}
+		tail.part, tail.end, tail.line = p, x.hi, x.lastLine
+		seqs = append(seqs, sequence{span: x.span, parts: []*part{p}})
 	}
 	return seqs
 }
 
+// A tail is the end of the last row in the table so far.
+type tail struct {
+	part *part
+	end  uint64
+	line uint32
+}
+
+// keptExtent returns the extent of the rows of a part that are in mappings. Its
+// span holds all rows, wherever the last one ends.
+func (p *part) keptExtent(maps *mappings) (x extent) {
+	x.span = span{math.MaxUint64, 0}
+	p.unit.run(p.off, func(addr, size uint64, line, _ uint32) {
+		if !maps.has(addr, addr+size-1) {
+			return
+		}
+		if x.hi == 0 {
+			x.firstLine = line
+		}
+		x.lo, x.hi, x.lastLine = min(x.lo, addr), max(x.hi, addr+size), line
+	})
+	return x
+}
+
 // rows appends the rows of a part of a sequence.
-func (p part) rows(rows []row, maps *mappings) []row {
-	join := p.before
+func (p *part) rows(rows []row, maps *mappings) []row {
 	first := len(rows)
+	var join joiner
+	if p.before != nil {
+		if p.before.after == nil {
+			p.before.rows(nil, maps)
+		}
+		join = *p.before.after
+	}
 	p.unit.run(p.off, func(addr, size uint64, line, file uint32) {
 		if !maps.has(addr, addr+size-1) {
 			return
@@ -344,6 +403,7 @@ func (p part) rows(rows []row, maps *mappings) []row {
 		}
 		rows = append(rows, row{addr: addr, size: size, line: line, source: src})
 	})
+	p.after = &join
 	return rows
 }
 

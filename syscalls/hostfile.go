@@ -15,6 +15,8 @@ type hostFile struct {
 	// mode is st_mode; what kind of file it is decides whether it can block.
 	mode uint32
 	ino  uint64
+	// blocks says that reading or writing may wait for the world outside.
+	blocks bool
 	// entries are a directory's, sorted; nil until read.
 	entries []dirEntry
 	pos     int64 // in entries
@@ -31,12 +33,18 @@ func (f *hostFile) isDir() bool     { return f.mode&sIFMT == sIFDIR }
 func (f *hostFile) isRegular() bool { return f.mode&sIFMT == sIFREG }
 
 // canBlock reports whether reading or writing may wait for the world outside.
-func (f *hostFile) canBlock() bool {
-	switch f.mode & sIFMT {
-	case sIFREG, sIFDIR, sIFBLK, sIFLNK:
-		return false
+func (f *hostFile) canBlock() bool { return f.blocks }
+
+// mayBlock is what canBlock says for a file.
+func mayBlock(st hostStat) bool {
+	switch st.mode & sIFMT {
+	case sIFIFO, sIFSOCK:
+		return true
+	case sIFCHR:
+		// /dev/null, zero and full have major 1 (Documentation/admin-guide/devices.txt).
+		return major(st.rdev) != 1
 	}
-	return true
+	return false
 }
 
 // newHostFile makes the open file for fd, which it owns from now on.
@@ -48,7 +56,7 @@ func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, Err
 	}
 	return &hostFile{
 		fileBase: fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: guest},
-		fd:       fd, mode: st.mode, ino: k.inodes.number(st.dev, st.ino),
+		fd:       fd, mode: st.mode, blocks: mayBlock(st), ino: k.inodes.number(st.dev, st.ino),
 	}, 0
 }
 

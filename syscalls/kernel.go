@@ -94,6 +94,8 @@ type Kernel struct {
 	reported map[uint64]bool
 	// interrupted is set by the goroutine that watches the context.
 	interrupted atomic.Bool
+	// idleRounds counts how often time passed since a thread last ran.
+	idleRounds  int
 	nextVgStack uint64
 	nextPipe    uint64
 	epolls      []*epollFile

@@ -211,6 +211,8 @@ type eventFile struct {
 	fileBase
 	count     uint64
 	semaphore bool
+	// refused is what the last write that did not fit wanted to add.
+	refused uint64
 }
 
 // sysEventfd implements eventfd(2).
@@ -263,12 +265,16 @@ func (f *eventFile) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	if n == 1<<64-1 {
 		return 0, EINVAL
 	}
-	if n > 1<<64-2-f.count {
+	if !f.fits(n) {
+		f.refused = n
 		return 0, EAGAIN
 	}
 	f.count += n
 	return 8, 0
 }
+
+// fits reports whether n can be added without overflow.
+func (f *eventFile) fits(n uint64) bool { return n <= 1<<64-2-f.count }
 
 func (f *eventFile) poll(*Thread) uint32 {
 	var ev uint32

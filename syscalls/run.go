@@ -15,6 +15,10 @@ const never = math.MaxInt64
 // maxCalls is how many system calls a thread may make while others wait for their turn.
 const maxCalls = 1000
 
+// maxIdle is how often timers may go off without waking anybody: a program
+// that waits like that waits forever, and virtual time would run away.
+const maxIdle = 100_000
+
 // A wakeReason says why a blocked call is made again.
 type wakeReason uint8
 
@@ -71,11 +75,12 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 		k.fireTimers()
 		k.wakeWaiting()
 		if len(k.ready) == 0 {
-			if !k.idle() {
+			if k.idleRounds++; k.idleRounds > maxIdle || !k.idle() {
 				k.deadlock()
 			}
 			continue
 		}
+		k.idleRounds = 0
 		t := k.ready[0]
 		k.ready = slices.Delete(k.ready, 0, 1)
 		if t.dead {
@@ -239,6 +244,7 @@ func (k *Kernel) idle() bool {
 		left = deadline - k.now()
 	}
 	for left > 0 && !k.interrupted.Load() {
+		k.idleRounds = 0 // real time passes by itself
 		d := min(left, slice)
 		if hostPollWait(fds, d) {
 			return true

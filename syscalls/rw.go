@@ -26,6 +26,21 @@ func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, Errno) {
 	if f.base().nonblock() {
 		return n, e
 	}
+	switch f := f.(type) {
+	case *pipeFile, *socketFile:
+	case *eventFile:
+		if e == EAGAIN {
+			x := f.refused
+			return t.block(wait{ready: func() bool { return f.fits(x) }})
+		}
+		return n, e
+	default:
+		// What others accept at once is what they accept.
+		if e == EAGAIN {
+			return t.waitFor(f, pollOUT)
+		}
+		return n, e
+	}
 	if e == 0 {
 		t.call.done += n
 		if n > 0 && t.call.done < total(v) && f.poll(t)&(pollOUT|pollERR|pollHUP) == 0 {
