@@ -114,3 +114,32 @@ func TestCompressed(t *testing.T) {
 		require.NoError(t, o.Close())
 	}
 }
+
+// TestCompilationDirs checks what path relies on: that the first directory of a
+// version 5 line table is the compilation directory of .debug_info.
+func TestCompilationDirs(t *testing.T) {
+	dir := sources(t)
+	tool(t, dir, "gcc", "-gdwarf-5", "-o", "prog", "one.c", "sub/two.c", "three.S", "-Iinc")
+	tool(t, dir, "go", "build", "-o", "prog-go", "main.go")
+	tool(t, dir, "rustc", "-g", "-o", "prog-rust", "main.rs")
+	files, err := filepath.Glob("/usr/lib/debug/.build-id/*/*.debug")
+	require.NoError(t, err)
+	units := 0
+	for _, file := range append(files, dir+"/prog", dir+"/prog-go", dir+"/prog-rust") {
+		o, err := Open(file, Options{})
+		require.NoError(t, err)
+		defer o.Close()
+		if o.lines = (&lineTable{}); o.image(".debug_info", ".debug_line") == nil {
+			continue
+		}
+		require.NoError(t, o.loadLines())
+		for _, u := range o.lines.units {
+			if want, ok := o.lines.dirs()[u.off]; ok && u.version >= 5 {
+				u.readFiles(o.lines.form)
+				require.Equal(t, want, string(u.compDir), "%s, line table at %#x", file, u.off)
+				units++
+			}
+		}
+	}
+	require.Greater(t, units, 3)
+}

@@ -70,6 +70,17 @@ type Object struct {
 
 	lines *lineTable // nil before loadLines
 
+	// What was found last: the next address often belongs there, too.
+	lastFunc struct {
+		span
+		name string
+	}
+	lastRow struct {
+		span
+		file string
+		line int
+	}
+
 	err error
 }
 

@@ -44,11 +44,16 @@ func (o *Object) line(addr uint64) (file string, line int, ok bool) {
 			o.fail(err)
 		}
 	}
-	r, ok := o.lines.row(addr)
-	if !ok {
-		return "", 0, false
+	last := &o.lastRow
+	if !last.has(addr) {
+		r, ok := o.lines.row(addr)
+		if !ok {
+			return "", 0, false
+		}
+		last.span = span{r.addr, r.addr + r.size}
+		last.file, last.line = o.lines.fileName(r.source), int(r.line)
 	}
-	return o.lines.fileName(r.source), int(r.line), true
+	return last.file, last.line, true
 }
 
 // loadLines reads the line table's index.
@@ -143,9 +148,7 @@ func (t *lineTable) row(addr uint64) (row, bool) {
 		for _, p := range s.parts {
 			s.rows = p.rows(s.rows, t.maps)
 		}
-		// Of rows that begin together the last one counts: those before it
-		// are cut to nothing (Valgrind, storage.c, canonicaliseLoctab).
-		slices.SortStableFunc(s.rows, func(a, b row) int { return cmp.Compare(a.addr, b.addr) })
+		disjointRows(s.rows)
 	}
 	// The first row that begins after addr.
 	j, _ := slices.BinarySearchFunc(s.rows, addr, func(r row, addr uint64) int {
@@ -158,6 +161,16 @@ func (t *lineTable) row(addr uint64) (row, bool) {
 		return row{}, false
 	}
 	return s.rows[j-1], true
+}
+
+// disjointRows sorts rows and cuts each where the next one begins. Of rows that
+// begin together the last one counts, those before it are cut to nothing
+// (Valgrind, storage.c, canonicaliseLoctab).
+func disjointRows(rows []row) {
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.addr, b.addr) })
+	for i := range len(rows) - 1 {
+		rows[i].size = min(rows[i].size, rows[i+1].addr-rows[i].addr)
+	}
 }
 
 // fileName returns the name of a file.

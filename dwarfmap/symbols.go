@@ -47,6 +47,10 @@ func (o *Object) function(addr uint64) (string, bool) {
 		o.symtab = &symbolTable{}
 		o.loadSymbols()
 	}
+	last := &o.lastFunc
+	if last.has(addr) {
+		return last.name, true
+	}
 	syms := o.symtab.syms
 	i, found := slices.BinarySearchFunc(syms, addr, func(s symbol, addr uint64) int {
 		return cmp.Compare(s.addr, addr)
@@ -63,6 +67,7 @@ func (o *Object) function(addr uint64) (string, bool) {
 		name = o.show(string(o.symtab.name(ref)))
 		o.names[ref] = name
 	}
+	last.span, last.name = span{syms[i].addr, syms[i].end()}, name
 	return name, true
 }
 

@@ -2,6 +2,7 @@ package emu
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -199,4 +200,15 @@ func valgrindModel() *Model {
 	delete(m.features, "adx")
 	m.setBrand("Intel(R) Core(TM) i7-4910MQ CPU @ 2.90GHz")
 	return m
+}
+
+// With returns a copy of m that also has features, for tests of instructions that no model has:
+// CPUID does not tell of them.
+func (m *Model) With(features ...string) *Model {
+	c := *m
+	c.features = maps.Clone(m.features)
+	for _, f := range features {
+		c.features[f] = true
+	}
+	return &c
 }

@@ -81,9 +81,9 @@ func sysFchmod(t *Thread, a Args) (uint64, Errno) {
 }
 
 // mayChown is the rule for everyone but the superuser: a file can be given to oneself.
-func mayChown(uid, gid uint32) Errno {
+func (k *Kernel) mayChown(uid, gid uint32) Errno {
 	const leave = 1<<32 - 1
-	if uid != leave && uid != DefaultUID || gid != leave && gid != DefaultGID {
+	if uid != leave && uid != k.uid || gid != leave && gid != k.gid {
 		return EPERM
 	}
 	return 0
@@ -94,7 +94,7 @@ func sysChown(t *Thread, a Args) (uint64, Errno) {
 	if _, e := t.statAt(atFDCWD, a.Addr(0), atSymlinkNofollow); e != 0 {
 		return 0, e
 	}
-	return 0, mayChown(a.U32(1), a.U32(2))
+	return 0, t.k.mayChown(a.U32(1), a.U32(2))
 }
 
 // sysFchown implements fchown(2).
@@ -102,7 +102,7 @@ func sysFchown(t *Thread, a Args) (uint64, Errno) {
 	if _, e := t.file(a.Int(0)); e != 0 {
 		return 0, e
 	}
-	return 0, mayChown(a.U32(1), a.U32(2))
+	return 0, t.k.mayChown(a.U32(1), a.U32(2))
 }
 
 // sysFchownat implements fchownat(2).
@@ -110,7 +110,7 @@ func sysFchownat(t *Thread, a Args) (uint64, Errno) {
 	if _, e := t.statAt(a.Int(0), a.Addr(1), a.Int(4)&atEmptyPath|atSymlinkNofollow); e != 0 {
 		return 0, e
 	}
-	return 0, mayChown(a.U32(2), a.U32(3))
+	return 0, t.k.mayChown(a.U32(2), a.U32(3))
 }
 
 // Special nanoseconds of utimensat(2).

@@ -4,8 +4,8 @@ package syscalls
 
 func sysGetpid(t *Thread, _ Args) (uint64, Errno)  { return uint64(t.p.pid), 0 }
 func sysGettid(t *Thread, _ Args) (uint64, Errno)  { return uint64(t.tid), 0 }
-func sysGetuid(*Thread, Args) (uint64, Errno)      { return DefaultUID, 0 }
-func sysGetgid(*Thread, Args) (uint64, Errno)      { return DefaultGID, 0 }
+func sysGetuid(t *Thread, _ Args) (uint64, Errno)  { return uint64(t.k.uid), 0 }
+func sysGetgid(t *Thread, _ Args) (uint64, Errno)  { return uint64(t.k.gid), 0 }
 func sysGetpgrp(t *Thread, _ Args) (uint64, Errno) { return uint64(t.p.pid), 0 }
 
 // sysGetppid implements getppid(2).
@@ -39,38 +39,58 @@ func sysSetpgid(t *Thread, a Args) (uint64, Errno) {
 // sysSetsid implements setsid(2): the process leads its group already.
 func sysSetsid(*Thread, Args) (uint64, Errno) { return 0, EPERM }
 
-// sysSetuid implements setuid(2) and setgid(2): to what one is.
-func sysSetuid(_ *Thread, a Args) (uint64, Errno) {
-	if a.U32(0) != DefaultUID {
-		return 0, EPERM
-	}
-	return 0, 0
+// sysSetuid implements setuid(2): to what one is.
+func sysSetuid(t *Thread, a Args) (uint64, Errno) { return 0, allAre(t.k.uid, a.U32(0)) }
+
+// sysSetgid implements setgid(2).
+func sysSetgid(t *Thread, a Args) (uint64, Errno) { return 0, allAre(t.k.gid, a.U32(0)) }
+
+// sysSetreuid implements setreuid(2).
+func sysSetreuid(t *Thread, a Args) (uint64, Errno) {
+	return 0, allAre(t.k.uid, a.U32(0), a.U32(1))
 }
 
-// sysSetreuid implements setreuid(2), setregid(2), setresuid(2) and setresgid(2).
-func sysSetreuid(_ *Thread, a Args) (uint64, Errno) { return 0, ownIDs(a.U32(0), a.U32(1)) }
-
-func sysSetresuid(_ *Thread, a Args) (uint64, Errno) {
-	return 0, ownIDs(a.U32(0), a.U32(1), a.U32(2))
+// sysSetregid implements setregid(2).
+func sysSetregid(t *Thread, a Args) (uint64, Errno) {
+	return 0, allAre(t.k.gid, a.U32(0), a.U32(1))
 }
 
-func ownIDs(ids ...uint32) Errno {
+// sysSetresuid implements setresuid(2).
+func sysSetresuid(t *Thread, a Args) (uint64, Errno) {
+	return 0, allAre(t.k.uid, a.U32(0), a.U32(1), a.U32(2))
+}
+
+// sysSetresgid implements setresgid(2).
+func sysSetresgid(t *Thread, a Args) (uint64, Errno) {
+	return 0, allAre(t.k.gid, a.U32(0), a.U32(1), a.U32(2))
+}
+
+// allAre is EPERM unless all ids are own, or -1, which leaves an id as it is.
+func allAre(own uint32, ids ...uint32) Errno {
 	const leave = 1<<32 - 1
 	for _, id := range ids {
-		if id != leave && id != DefaultUID {
+		if id != leave && id != own {
 			return EPERM
 		}
 	}
 	return 0
 }
 
-// sysSetfsuid implements setfsuid(2) and setfsgid(2), which return the old id.
-func sysSetfsuid(*Thread, Args) (uint64, Errno) { return DefaultUID, 0 }
+// sysSetfsuid implements setfsuid(2), which returns the old id.
+func sysSetfsuid(t *Thread, _ Args) (uint64, Errno) { return uint64(t.k.uid), 0 }
 
-// sysGetresuid implements getresuid(2) and getresgid(2).
-func sysGetresuid(t *Thread, a Args) (uint64, Errno) {
+// sysSetfsgid implements setfsgid(2).
+func sysSetfsgid(t *Thread, _ Args) (uint64, Errno) { return uint64(t.k.gid), 0 }
+
+// sysGetresuid implements getresuid(2).
+func sysGetresuid(t *Thread, a Args) (uint64, Errno) { return t.threeIDs(a, t.k.uid) }
+
+// sysGetresgid implements getresgid(2).
+func sysGetresgid(t *Thread, a Args) (uint64, Errno) { return t.threeIDs(a, t.k.gid) }
+
+func (t *Thread) threeIDs(a Args, id uint32) (uint64, Errno) {
 	for i := range 3 {
-		if e := t.out32(a.Addr(i), DefaultUID); e != 0 {
+		if e := t.out32(a.Addr(i), id); e != 0 {
 			return 0, e
 		}
 	}
@@ -83,7 +103,7 @@ func sysGetgroups(t *Thread, a Args) (uint64, Errno) {
 	case n < 0:
 		return 0, EINVAL
 	case n > 0:
-		return 1, t.out32(a.Addr(1), DefaultGID)
+		return 1, t.out32(a.Addr(1), t.k.gid)
 	}
 	return 1, 0
 }

@@ -83,13 +83,15 @@ type Kernel struct {
 	current *Thread
 	timers  []*timer // armed, in order of arming
 	clock   clock
-	rng     generator
-	inodes  inodeTable
-	trace   *tracer
-	futexes map[futexKey][]*Thread
-	exit    *Exit
-	nextID  int // for pids and tids
-	hostCwd string
+	// uid and gid are the guest's user: Valgrind shows the host's.
+	uid, gid uint32
+	rng      generator
+	inodes   inodeTable
+	trace    *tracer
+	futexes  map[futexKey][]*Thread
+	exit     *Exit
+	nextID   int // for pids and tids
+	hostCwd  string
 	// reported has the numbers of unsupported calls already named.
 	reported map[uint64]bool
 	// interrupted is set by the goroutine that watches the context.
@@ -159,8 +161,11 @@ func New(cfg Config) (*Kernel, error) {
 		return nil, fmt.Errorf("syscalls: working directory: %w", err)
 	}
 	k := &Kernel{
-		cfg: cfg, table: table[:], nextID: DefaultPID, hostCwd: dir,
+		cfg: cfg, table: table[:], nextID: DefaultPID, uid: DefaultUID, gid: DefaultGID, hostCwd: dir,
 		futexes: map[futexKey][]*Thread{}, reported: map[uint64]bool{},
+	}
+	if cfg.Compat {
+		k.uid, k.gid = hostOwnUID()
 	}
 	k.clock.init(cfg.RealTime, cfg.Epoch)
 	k.rng.seed(cfg.Seed)
@@ -213,6 +218,9 @@ func (k *Kernel) Close() error {
 	var first error
 	for _, p := range k.procs {
 		p.fds.closeAll(k)
+		if p.cwd.fd > 2 {
+			p.cwd.fd.close()
+		}
 		if p.engine != nil {
 			if err := p.engine.Close(); err != nil && first == nil {
 				first = err

@@ -113,7 +113,7 @@ func (p *Process) newThread(c *emu.CPU) *Thread {
 func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
 	o := loader.Options{
 		Compat: p.k.cfg.Compat, HWCap: p.k.cfg.HWCap,
-		UID: DefaultUID, GID: DefaultGID, StackSize: p.stackSize(),
+		UID: uint64(p.k.uid), GID: uint64(p.k.gid), StackSize: p.stackSize(),
 	}
 	p.k.rng.read(o.Random[:])
 	if o.Compat {

@@ -456,7 +456,7 @@ func statusText(o *Thread) string {
 	}
 	kib := p.size() >> 10
 	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\tR (running)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, p.umask, p.pid, o.tid, parentPID)
-	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t64\nGroups:\t%[2]d \n", DefaultUID, DefaultGID)
+	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t64\nGroups:\t%[2]d \n", p.k.uid, p.k.gid)
 	fmt.Fprintf(&b, "VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t       0 kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nVmData:\t%8[1]d kB\nVmStk:\t    8192 kB\n", kib, residentKiB)
 	fmt.Fprintf(&b, "Threads:\t%d\nSigQ:\t0/31000\nSigPnd:\t%016x\nShdPnd:\t%016x\nSigBlk:\t%016x\nSigIgn:\t%016x\nSigCgt:\t%016x\n",
 		live, uint64(o.pending.set), uint64(p.pending.set), uint64(o.mask), uint64(ign), uint64(caught))

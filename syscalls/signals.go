@@ -149,7 +149,7 @@ func decodeSigInfo(b []byte) *sigInfo {
 func infoFromProcess(p *Process, sig int, code int32) *sigInfo {
 	s := &sigInfo{signo: int32(sig), code: code}
 	put32(s.fields[:], uint32(p.pid))
-	put32(s.fields[4:], DefaultUID)
+	put32(s.fields[4:], p.k.uid)
 	return s
 }
 

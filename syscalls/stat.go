@@ -89,10 +89,10 @@ func (k *Kernel) statFromHost(h hostStat) stat {
 	}
 	ownUID, ownGID := hostOwnUID()
 	if s.uid == ownUID {
-		s.uid = DefaultUID
+		s.uid = k.uid
 	}
 	if s.gid == ownGID {
-		s.gid = DefaultGID
+		s.gid = k.gid
 	}
 	if at, ok := k.inodes.atimes[s.ino]; ok {
 		s.atime = at

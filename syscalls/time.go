@@ -76,7 +76,15 @@ func (t *Thread) timeval(a emu.Addr) (int64, Errno) {
 }
 
 // after is the deadline d nanoseconds from now.
-func (k *Kernel) after(d int64) int64 { return k.now() + d }
+func (k *Kernel) after(d int64) int64 { return later(k.now(), d) }
+
+// later is d nanoseconds after t: never if that is further than we can count.
+func later(t, d int64) int64 {
+	if d > never-t {
+		return never
+	}
+	return t + d
+}
 
 // clockTime reads a clock.
 func (t *Thread) clockTime(id int) (int64, Errno) {
@@ -106,7 +114,7 @@ func (t *Thread) clockTime(id int) (int64, Errno) {
 // deadlineOn turns a time on clock id into a deadline on Kernel.now's clock.
 func (t *Thread) deadlineOn(id int, at int64) int64 {
 	now, _ := t.clockTime(id)
-	return t.k.now() + at - now
+	return later(t.k.now(), at-now)
 }
 
 // sysClockGettime implements clock_gettime(2).

@@ -26,7 +26,7 @@ func (k *Kernel) nextTimer() int64 {
 // when is the timer's deadline on Kernel.now's clock, at the earliest.
 func (t *timer) when(k *Kernel) int64 {
 	if t.cpu {
-		return k.now() + max(t.cpuTarget-t.p.cpuTime(), 0)
+		return later(k.now(), max(t.cpuTarget-t.p.cpuTime(), 0))
 	}
 	return t.deadline
 }
@@ -39,9 +39,9 @@ func (k *Kernel) arm(t *timer, d, interval int64) {
 		return
 	}
 	if t.cpu {
-		t.cpuTarget = t.p.cpuTime() + d
+		t.cpuTarget = later(t.p.cpuTime(), d)
 	} else {
-		t.deadline = k.now() + d
+		t.deadline = later(k.now(), d)
 	}
 	k.timers = append(k.timers, t)
 }
@@ -80,13 +80,11 @@ func (k *Kernel) fireTimers() {
 		if due.interval == 0 {
 			k.disarm(due)
 		} else if due.cpu {
-			for ; due.cpuTarget <= due.p.cpuTime(); n++ {
-				due.cpuTarget += due.interval
-			}
-			n--
+			n = uint64((due.p.cpuTime()-due.cpuTarget)/due.interval) + 1
+			due.cpuTarget = later(due.cpuTarget+int64(n-1)*due.interval, due.interval)
 		} else {
 			n = uint64((now-due.deadline)/due.interval) + 1
-			due.deadline += int64(n) * due.interval
+			due.deadline = later(due.deadline+int64(n-1)*due.interval, due.interval)
 		}
 		due.fire(n)
 	}

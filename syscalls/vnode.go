@@ -81,7 +81,7 @@ func (n *vnode) stat(t *Thread, path string) stat {
 		s.nlink = 2
 	}
 	if strings.HasPrefix(path, "/proc/self") || strings.HasPrefix(path, "/proc/"+itoa(int64(t.p.pid))) {
-		s.uid, s.gid = DefaultUID, DefaultGID
+		s.uid, s.gid = t.k.uid, t.k.gid
 	}
 	s.mtime = t.k.clock.epoch
 	s.atime, s.ctime = s.mtime, s.mtime

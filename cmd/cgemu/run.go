@@ -95,6 +95,9 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 	if x := res.Exit; x.Interrupted {
 		fmt.Fprintf(w, "%sinterrupted; the profile holds what was executed up to there\n", prefix)
 	}
+	if x := res.Exit; x.Fault != nil && !o.quiet {
+		fmt.Fprintf(w, "%skilled by signal %d: %v at %v\n", prefix, x.Signal, x.Fault, x.RIP)
+	}
 	if !o.quiet {
 		fmt.Fprintf(w, "%s\n", strings.TrimRight(prefix, " "))
 		if err := res.Profile.WriteTotals(w, prefix); err != nil {

@@ -9,19 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sizes of the arena's parts, in bytes. The state block is followed by the shadow
-// stack, the counters and the code; all lie within the reach of a rel32.
+// Sizes of the arena's parts, in bytes. The state block is followed by the
+// counters and the code; all lie within the reach of a rel32.
 const (
 	stateSize   = 1 << 16
-	shadowSize  = 1 << 20
 	counterSize = 64 << 20
 	codeSize    = 256 << 20
 	farSize     = 128 << 20
-	shadowGuard = 4096
-	arenaSize   = stateSize + shadowSize + counterSize + codeSize + farSize
+	arenaSize   = stateSize + counterSize + codeSize + farSize
 
-	shadowOff  = stateSize
-	counterOff = shadowOff + shadowSize
+	counterOff = stateSize
 	codeOff    = counterOff + counterSize
 	farOff     = codeOff + codeSize
 )
@@ -38,8 +35,7 @@ func newArena() (arena, error) {
 	p, err := rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err == nil {
-		a := arena{base: p, mem: bytesAt(p, arenaSize)}
-		return a, a.guard()
+		return arena{base: p, mem: bytesAt(p, arenaSize)}, nil
 	}
 	return newDualArena()
 }
@@ -67,17 +63,7 @@ func newDualArena() (arena, error) {
 	if e != 0 {
 		return arena{}, fmt.Errorf("jit: mapping counters: %w", e)
 	}
-	a := arena{base: p, mem: bytesAt(w, arenaSize), dual: true}
-	return a, a.guard()
-}
-
-// guard makes the lowest page of the shadow stack fault.
-func (a *arena) guard() error {
-	_, _, e := unix.Syscall(unix.SYS_MPROTECT, a.base+shadowOff, shadowGuard, unix.PROT_NONE)
-	if e != 0 {
-		return fmt.Errorf("jit: guarding the shadow stack: %w", e)
-	}
-	return nil
+	return arena{base: p, mem: bytesAt(w, arenaSize), dual: true}, nil
 }
 
 func (a *arena) close() {

@@ -38,7 +38,11 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 	case x86.FlowCall:
 		e.emitBudgetBefore(i)
 		e.emitPushReturn(g.next())
-		e.emitCallLink(e.emitCallThrough(g.next()), g.target())
+		e.store(stSavedBias, regBias)
+		from := e.pos
+		site := e.emitCallThrough(g.next(), regBias)
+		e.saved(from, regBias, stSavedBias, 0)
+		e.emitCallLink(site, g.target())
 	case x86.FlowCallInd:
 		e.emitCallInd(g, i)
 	case x86.FlowRet:
@@ -84,23 +88,21 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 }
 
 // emitCallThrough executes a host CALL on the shadow stack, so that the guest's RET,
-// a host RET on the shadow stack, is predicted as natively (RATIONALE.md,
-// "Returns"). It emits the landing that RET comes back to, which checks that the guest
+// a host RET there, is predicted as natively. bias is a register that is free. It
+// emits the landing that RET comes back to, which checks that the guest
 // returned where this call would have, and returns the site of the CALL's displacement.
-func (e *Engine) emitCallThrough(ret emu.Addr) (site int) {
-	e.store(stGuestSP, x86.RSP)
-	e.load(x86.RSP, stShadow)
+func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
+	e.load(bias, stShadow)
+	// The host's CALL itself moves RSP below the return address.
+	e.leaIndex(x86.RSP, x86.RSP, bias, 1, 8)
 	from := e.pos
 	e.keepSiteWhole(1)
 	site = e.call(0)
-	// The CALL faults where the shadow stack ends; the guest's is then executed again.
-	e.saved(from, x86.RSP, stGuestSP, 8)
-	e.landings[e.pos] = ret
-	e.store(stShadow, x86.RSP)
-	e.load(x86.RSP, stGuestSP)
+	e.t.saved = append(e.t.saved, saved{from: from, to: e.pos, reg: x86.RSP, kind: onShadow})
+	e.emitOffShadow(regBias)
+	e.load(regBias, stSavedBias)
 	if ret <= math.MaxInt32 && e.peekFlags(ret)&flagsDead != 0 {
-		e.byte(0x48, 0x81) // cmp qword [stRetTarget], ret
-		e.rip(7, stRetTarget, 4)
+		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
 		e.u32(uint32(ret))
 		e.jcc(condNE, e.stubs.mismatch)
 		e.emitJump(ret)
@@ -110,11 +112,17 @@ func (e *Engine) emitCallThrough(ret emu.Addr) (site int) {
 	return site
 }
 
+// emitOffShadow takes RSP from the shadow stack to the guest's, given the distance in bias, which it loses.
+func (e *emitter) emitOffShadow(bias x86.Reg) {
+	e.not(bias)
+	e.leaIndex(x86.RSP, x86.RSP, bias, 1, 1)
+}
+
 // emitCheckedReturn is the landing's check where the flags may be live.
 func (e *Engine) emitCheckedReturn(ret emu.Addr) {
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
-	e.load(x86.RCX, stRetTarget)
+	e.loadGuest(x86.RCX, x86.RSP, -8)
 	e.movImm(x86.RDX, -uint64(ret))
 	e.leaIndex(x86.RCX, x86.RCX, x86.RDX, 1, 0)
 	e.load(x86.RDX, slotB)
@@ -156,11 +164,12 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 	e.emitIndirect(g)
 	from := e.pos
 	e.emitPushReturn(g.next())
-	e.saved(from, regTarget, slotTarget, 0)
 	// A fault of the shadow stack executes the whole call again.
-	site := e.emitCallThrough(g.next())
+	site := e.emitCallThrough(g.next(), regTable)
 	e.saved(from, regTarget, slotTarget, 0)
-	e.link(site, e.emitCalledEntry())
+	e.saved(from, regTable, slotTable, 0)
+	e.link(site, e.pos)
+	e.emitOffShadow(regTable)
 	e.emitLookup()
 }
 
@@ -173,19 +182,33 @@ func (e *Engine) emitLookup() {
 
 // emitRet translates RET, through the shadow stack.
 func (e *Engine) emitRet(g *ginsn) {
-	n := int32(8)
 	if g.ImmLen > 0 {
-		n += int32(uint16(g.Imm))
+		e.emitRetPop(int32(uint16(g.Imm)))
+		return
 	}
-	e.delta += n
 	e.settleRSP()
-	e.store(stGuestSP, x86.RSP)
+	e.store(stSavedBias, regBias)
 	from := e.pos
-	e.loadGuest(x86.RSP, x86.RSP, -n)
-	e.saved(from, x86.RSP, stGuestSP, -n)
-	e.store(stRetTarget, x86.RSP)
-	e.load(x86.RSP, stShadow)
+	// The guest's stack is read for the fault it may raise.
+	e.loadGuest(regBias, x86.RSP, 0)
+	e.load(regBias, stShadow)
+	e.leaIndex(x86.RSP, x86.RSP, regBias, 1, 0)
+	onto := e.pos
 	e.byte(0xc3)
+	e.saved(from, regBias, stSavedBias, 0)
+	e.t.saved = append(e.t.saved, saved{from: onto, to: e.pos, reg: x86.RSP, kind: onShadow})
+}
+
+// emitRetPop translates RET n. It is rare, and looks its target up.
+func (e *Engine) emitRetPop(n int32) {
+	e.settleRSP()
+	e.store(slotTarget, regTarget)
+	from := e.pos
+	e.loadGuest(regTarget, x86.RSP, 0)
+	e.saved(from, regTarget, slotTarget, 0)
+	e.store(slotTable, regTable)
+	e.lea(x86.RSP, x86.RSP, 8+n)
+	e.emitLookup()
 }
 
 // emitBudgetBefore checks the budget in front of instruction i, with which the block ends.

@@ -120,6 +120,9 @@ func (e *emitter) leaIndex(dst, base, index x86.Reg, scale uint8, disp int8) {
 	e.byte(rexW(dst, base)|byte(index>>3)<<1, 0x8d, 0x44|byte(dst&7)<<3, ss|byte(index&7)<<3|byte(base&7), byte(disp))
 }
 
+// not emits not reg, which leaves the flags alone: with 1 added it is a negation.
+func (e *emitter) not(reg x86.Reg) { e.byte(rexW(0, reg), 0xf7, 0xd0|byte(reg&7)) }
+
 // loadGuest emits mov reg, gs:[base+disp].
 func (e *emitter) loadGuest(reg, base x86.Reg, disp int32) {
 	e.byte(0x65, rexW(reg, base), 0x8b)

@@ -185,7 +185,7 @@ func (e *Engine) emitString(g *ginsn) {
 	biased := e.pos
 	e.copyWithGS(g)
 	e.load(x86.RDX, stNegBase)
-	e.t.saved = append(e.t.saved, saved{from: biased, to: e.pos, reg: x86.RDI, biased: true})
+	e.t.saved = append(e.t.saved, saved{from: biased, to: e.pos, reg: x86.RDI, kind: hostAddr})
 	e.leaIndex(x86.RDI, x86.RDI, x86.RDX, 1, 0)
 	e.load(x86.RDX, slotA)
 	e.saved(from, x86.RDX, slotA, 0)
@@ -240,6 +240,6 @@ func (e *Engine) emitIterations(g *ginsn, off int) {
 
 // subtract emits dst -= src without changing the flags; it loses src.
 func (e *Engine) subtract(dst, src x86.Reg) {
-	e.byte(0x48, 0xf7, 0xd0|byte(src)) // not src
+	e.not(src)
 	e.leaIndex(dst, dst, src, 1, 1)
 }

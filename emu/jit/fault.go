@@ -30,22 +30,24 @@ func (e *Engine) blockAt(pos int) *tb {
 // held translated code, a jump to code not yet translated), else it stops.
 func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	pos := int(e.get(stSigRIP) - uint64(e.arena.base))
-	if pos == e.stubs.bottomLookup {
-		return e.lookupFault()
-	}
 	t := e.blockAt(pos)
+	if t == nil && e.shadow.has(uintptr(e.get(stRegs+8*emu.RSP))) {
+		return e.strayReturn()
+	}
 	if t == nil || pos == t.lookup {
 		// Without a block, a lookup far outside the table found some host address there.
 		return e.lookupFault()
 	}
 	i := t.insnAtHost(pos)
-	e.set(stRegs+8*emu.RSP, e.get(stRegs+8*emu.RSP)+uint64(int64(t.insns[i].rsp)))
-	e.restore(t, pos)
+	e.restore(t, i, pos)
 	pc := t.addr(i)
 	f := e.decodeFault()
-	ours := f.Vector == emu.VecPF && e.shadowEnd()
-	if ours {
-		e.resetShadow()
+	ours := false
+	if p := uintptr(e.get(stSigAddr)); f.Vector == emu.VecPF && e.shadow.has(p) {
+		if err := e.shadow.open(p); err != nil {
+			panic(err)
+		}
+		ours = true
 	}
 	if f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr) {
 		ours = true
@@ -82,17 +84,25 @@ func (e *Engine) settleCounts(t *tb, i int, again bool) {
 	}
 }
 
-// restore puts guest registers back that were elsewhere at arena offset pos.
-func (e *Engine) restore(t *tb, pos int) {
+// restore puts guest registers back that were elsewhere at arena offset pos, in
+// instruction i.
+func (e *Engine) restore(t *tb, i, pos int) {
+	const rsp = stRegs + 8*emu.RSP
+	host := e.get(rsp)
+	e.set(rsp, host+uint64(int64(t.insns[i].rsp)))
 	for _, s := range t.saved {
 		if pos < s.from || pos >= s.to {
 			continue
 		}
 		r := stRegs + 8*int(s.reg)
-		if s.biased {
-			e.set(r, e.get(r)-e.get(stBase))
-		} else {
-			e.set(r, e.get(s.slot)+uint64(int64(s.add)))
+		add := uint64(int64(s.add))
+		switch s.kind {
+		case inSlot:
+			e.set(r, e.get(s.slot)+add)
+		case hostAddr:
+			e.set(r, e.get(r)-e.get(stBase)+add)
+		case onShadow:
+			e.set(rsp, host-e.get(stShadow)+add)
 		}
 	}
 }
@@ -105,16 +115,18 @@ func (e *Engine) lookupFault() (emu.Addr, *emu.Stop) {
 	if e.interrupt {
 		return rip, nil
 	}
-	if rip>>47 != 0 {
-		return rip, &emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecGP}}
-	}
 	return rip, e.admit(rip)
 }
 
-// shadowEnd reports whether a CALL ran off the shadow stack.
-func (e *Engine) shadowEnd() bool {
-	off := e.get(stSigAddr) - uint64(e.arena.base)
-	return off >= shadowOff && off < shadowOff+shadowGuard
+// strayReturn handles a RET to an address no CALL put on the stack: its place on the
+// shadow stack holds 0, where the host is now.
+func (e *Engine) strayReturn() (emu.Addr, *emu.Stop) {
+	sp := e.get(stRegs+8*emu.RSP) - e.get(stShadow)
+	e.set(stRegs+8*emu.RSP, sp)
+	e.set(stRegs+8*int(regBias), e.get(stSavedBias))
+	// It was read just before.
+	rip, _ := e.mem.ReadUint64(emu.Addr(sp) - 8)
+	return emu.Addr(rip), nil
 }
 
 // decodeFault makes a guest fault of what the host's signal said.

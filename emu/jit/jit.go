@@ -27,7 +27,6 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
-	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // Config says how an Engine counts and what CPU it shows.
@@ -46,7 +45,7 @@ type exitKind uint8
 const (
 	exitSignal  exitKind = iota // the signal handler saw a fault
 	exitMissed                  // a jump-table lookup found no code: the target is in stRIP
-	exitReturn                  // a return went elsewhere: the target is in stRetTarget
+	exitReturn                  // a return went elsewhere: the target lies below RSP
 	exitLink                    // a direct branch to a block that is not there yet
 	exitSyscall                 // SYSCALL
 	exitClient                  // a client request
@@ -81,6 +80,7 @@ type Engine struct {
 	arena    arena
 	stubs    stubs
 	table    *jumpTable
+	shadow   shadow
 	features *[256]bool
 
 	// mu guards links and the jump table against Interrupt, while generated code
@@ -95,9 +95,7 @@ type Engine struct {
 	pages     map[emu.Addr][]*tb
 	exits     []exit
 	backEdges []link
-	// landings has, by arena offset, the guest address each CALL expects to return to.
-	landings map[int]emu.Addr
-	peeks    map[emu.Addr]peek
+	peeks     map[emu.Addr]peek
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int64
 	budgeted bool
@@ -142,7 +140,7 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		Config: cfg, mem: m, arena: a, features: features(cfg.Model),
-		tbs: map[emu.Addr]*tb{}, pages: map[emu.Addr][]*tb{}, landings: map[int]emu.Addr{},
+		tbs: map[emu.Addr]*tb{}, pages: map[emu.Addr][]*tb{},
 		peeks: map[emu.Addr]peek{}, gone: newTally(), block: make([]ginsn, 0, maxInsns+1),
 		exits: make([]exit, fixedExits),
 	}
@@ -155,19 +153,25 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 		a.close()
 		return nil, err
 	}
+	if e.shadow, err = newShadow(m.Limit()); err != nil {
+		e.table.close()
+		a.close()
+		return nil, err
+	}
+	e.set(stShadow, uint64(e.shadow.base))
 	e.set(stCodeLo, uint64(a.base+codeOff))
 	e.set(stCodeHi, uint64(a.base+arenaSize))
 	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
 	e.set(stBase, uint64(m.Base()))
 	e.set(stNegBase, -uint64(m.Base()))
 	e.set(stJumpTable, uint64(e.table.base))
-	e.resetShadow()
 	return e, nil
 }
 
 // Close frees the engine's memory.
 func (e *Engine) Close() error {
 	e.table.close()
+	e.shadow.close()
 	e.arena.close()
 	return nil
 }
@@ -177,13 +181,6 @@ func (e *Engine) set(off int, x uint64) { *e.arena.word(off) = x }
 
 // hostAddr returns the host address of an arena offset, as executed.
 func (e *Engine) hostAddr(off int) uint64 { return uint64(e.arena.base) + uint64(off) }
-
-// resetShadow empties the shadow stack: returns look their target up.
-func (e *Engine) resetShadow() {
-	top := shadowOff + shadowSize - 8
-	e.set(top, e.hostAddr(e.stubs.bottom))
-	e.set(stShadow, e.hostAddr(top))
-}
 
 // running makes sure that one engine runs at a time: the signal handler knows one.
 var running sync.Mutex
@@ -203,10 +200,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		e.budgeted = true
 		e.flush()
 	}
-	if c != e.lastCPU {
-		e.lastCPU = c
-		e.resetShadow()
-	}
+	e.lastCPU = c
 	e.set(stBudget, min(budget, emu.NoBudget))
 	e.load64(c)
 	rip := c.RIP
@@ -297,8 +291,8 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		rip := emu.Addr(e.get(stRIP))
 		return rip, e.admit(rip)
 	case exitReturn:
-		e.unwind(emu.Addr(e.get(stRetTarget)))
-		return emu.Addr(e.get(stRetTarget)), nil
+		rip, _ := e.mem.ReadUint64(emu.Addr(e.get(stRegs+8*emu.RSP)) - 8)
+		return emu.Addr(rip), nil
 	case exitSyscall:
 		e.set(stRegs+8*emu.RCX, uint64(x.rip))
 		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|emu.FlagR1|emu.FlagIF)
@@ -370,24 +364,7 @@ func (e *Engine) emitIndirectEntry() int {
 // emitCalledEntry comes back from the shadow stack, and returns where.
 func (e *Engine) emitCalledEntry() int {
 	at := e.pos
-	e.store(stShadow, x86.RSP)
-	e.load(x86.RSP, stGuestSP)
+	e.emitOffShadow(regBias)
+	e.load(regBias, stSavedBias)
 	return at
-}
-
-// maxUnwind is how many frames unwind looks at.
-const maxUnwind = 256
-
-// unwind takes the shadow stack to behind the call that returns to rip, after returns that
-// did not match: longjmp, exceptions, switches of stacks. Without one it is emptied.
-func (e *Engine) unwind(rip emu.Addr) {
-	base := uint64(e.arena.base)
-	sp := int(e.get(stShadow) - base)
-	for i := sp; i < min(sp+8*maxUnwind, shadowOff+shadowSize); i += 8 {
-		if e.landings[int(e.get(i)-base)] == rip {
-			e.set(stShadow, base+uint64(i)+8)
-			return
-		}
-	}
-	e.resetShadow()
 }

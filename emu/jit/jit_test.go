@@ -198,9 +198,9 @@ const deep = `
 	c3             # ret
 `
 
-func TestShadowStackOverflow(t *testing.T) {
+func TestDeepRecursion(t *testing.T) {
 	m := newMachine(t, deep)
-	const depth = 3 * shadowSize / 8
+	const depth = stackSize/8 - 100
 	m.cpu.Regs[emu.RDI] = depth
 	m.cpu.Regs[emu.RSP] -= 8
 	end := codeAt + 0x100
@@ -360,7 +360,7 @@ func TestDualMapping(t *testing.T) {
 	require.NoError(t, err)
 	defer a.close()
 	require.True(t, a.dual)
-	*a.word(stShadow) = 0x1122334455667788
+	*a.word(stTarget) = 0x1122334455667788
 	through := bytesAt(a.base, arenaSize)
-	require.Equal(t, uint64(0x1122334455667788), binary.LittleEndian.Uint64(through[stShadow:]))
+	require.Equal(t, uint64(0x1122334455667788), binary.LittleEndian.Uint64(through[stTarget:]))
 }

@@ -53,7 +53,6 @@ func (e *Engine) flush() {
 	e.gather()
 	clear(e.tbs)
 	clear(e.pages)
-	clear(e.landings)
 	clear(e.peeks)
 	e.all = nil
 	e.exits = e.exits[:fixedExits]
@@ -61,7 +60,7 @@ func (e *Engine) flush() {
 	e.weights = e.weights[:0]
 	e.pos, e.far = e.stubs.end, farOff
 	e.table.reset()
-	e.resetShadow()
+	e.shadow.forget()
 	e.epoch++
 }
 
@@ -154,8 +153,6 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 	}
 	if any {
 		clear(e.peeks)
-		// Landings of dropped blocks may be on it.
-		e.resetShadow()
 	}
 }
 

@@ -12,12 +12,10 @@ const (
 	stFP     = 0x0a0 // host address of the XState
 	stHostSP = 0x0a8
 	stHostBP = 0x0b0
-	// stGuestSP parks the guest's RSP while the host's points to the shadow stack.
-	stGuestSP = 0x0b8
-	// stRetTarget is the guest address a RET goes to.
-	stRetTarget = 0x0c0
-	// stShadow is the top of the shadow stack of host return addresses.
-	stShadow = 0x0c8
+	// stShadow is what the shadow stack's counterpart of an address is beyond it.
+	stShadow = 0x0b8
+	// stSavedBias has the guest's regBias while a CALL or RET uses it.
+	stSavedBias = 0x0c0
 	// stJumpTable is the host address of the jump table's entry for guest address 0.
 	stJumpTable = 0x0d0
 	stBase      = 0x0d8 // host address of guest address 0

@@ -9,10 +9,7 @@ type stubs struct {
 	fault    int // the signal handler's way to exit
 	miss     int // a jump-table lookup found no code
 	mismatch int // a return landed where the guest did not return to
-	bottom   int // the oldest return on the shadow stack: looks the target up
-	// bottomLookup is where the lookup of bottom may fault.
-	bottomLookup int
-	end          int
+	end      int
 }
 
 // A jump-table lookup has the guest address in regTarget and the table in regTable: registers
@@ -21,6 +18,9 @@ const (
 	regTarget = x86.R11
 	regTable  = x86.R10
 )
+
+// regBias takes RSP to the shadow stack and back.
+const regBias = x86.R11
 
 // jmpTable is jmp [r10+r11*8].
 var jmpTable = []byte{0x43, 0xff, 0x24, 0xda}
@@ -87,16 +87,6 @@ func emitStubs(e *emitter) stubs {
 	e.storeImm32(stExit, exitMismatch)
 	e.jmp(s.exit)
 
-	s.bottom = e.pos
-	e.lea(x86.RSP, x86.RSP, -8)
-	e.store(stShadow, x86.RSP)
-	e.load(x86.RSP, stGuestSP)
-	e.store(slotTarget, regTarget)
-	e.store(slotTable, regTable)
-	e.load(regTarget, stRetTarget)
-	e.load(regTable, stJumpTable)
-	s.bottomLookup = e.pos
-	e.byte(jmpTable...)
 	s.end = e.pos
 	return s
 }

@@ -61,15 +61,24 @@ type repCounter struct {
 	counter int
 }
 
-// A saved says that between two arena offsets the guest's reg is in a state
-// slot, displaced by add; or, if biased, that it holds a host address.
+// A saved says how to find the guest's reg between two arena offsets: in a state slot
+// or in the host's register, as kind says, and add beyond that.
 type saved struct {
 	from, to int
 	reg      x86.Reg
+	kind     savedKind
 	slot     int
 	add      int32
-	biased   bool
 }
+
+// A savedKind says where a guest register is.
+type savedKind uint8
+
+const (
+	inSlot   savedKind = iota
+	hostAddr           // in its register, as the host address of the guest's memory
+	onShadow           // in its register, as an address in the shadow stack
+)
 
 // A link is a rel32 in one block's code that reaches another's entry; when the
 // other goes, it is pointed back at its exit stub.

@@ -1,0 +1,13 @@
+// Package enginetest compares engines with the host CPU, instruction form by
+// instruction form. It holds tests, and what they need to run guest code natively.
+//
+// A case is a few instructions with the state to run them in. It runs natively in
+// a child process, the test binary executing itself, at the guest addresses it has
+// under an engine, and ends in the first exception: an INT3 behind it if nothing
+// else. Registers, flags, x87, SSE and AVX state, memory and the exception must
+// then be the same. What an engine emulates because hosts differ is listed in
+// exceptions_test.go with the reason.
+//
+// Run natively it needs linux/amd64; elsewhere there are no tests. With -tags oracles every
+// operand shape of every form is tried, without it a sample.
+package enginetest

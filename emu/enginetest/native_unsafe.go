@@ -1,0 +1,73 @@
+//go:build linux && amd64
+
+package enginetest
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+)
+
+// What enterNative and the signal handler share.
+var nativeCurrent, nativeSP, nativeBP, nativeFS uintptr
+
+// goHandlers are Go's handlers, by signal number.
+var goHandlers [65]uintptr
+
+//go:noescape
+func enterNative(s *nativeState)
+
+func nativeHandlerPC() uintptr
+func nativeRestorerPC() uintptr
+
+// A sigaction is the kernel's struct of that name (rt_sigaction(2)).
+type sigaction struct {
+	handler  uintptr
+	flags    uint64
+	restorer uintptr
+	mask     uint64
+}
+
+// takeSignals puts nativeHandler in front of Go's handlers.
+func takeSignals() error {
+	const saSiginfo, saOnstack, saRestorer = 0x4, 0x08000000, 0x04000000
+	for _, sig := range []syscall.Signal{
+		syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS,
+	} {
+		var old sigaction
+		act := sigaction{
+			handler: nativeHandlerPC(), flags: saSiginfo | saOnstack | saRestorer,
+			restorer: nativeRestorerPC(), mask: ^uint64(0),
+		}
+		for _, p := range [2][2]unsafe.Pointer{{nil, unsafe.Pointer(&old)}, {unsafe.Pointer(&act), nil}} {
+			_, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), uintptr(p[0]), uintptr(p[1]), 8, 0, 0)
+			if e != 0 {
+				return fmt.Errorf("enginetest: sigaction %v: %w", sig, e)
+			}
+			goHandlers[sig] = old.handler
+		}
+	}
+	return nil
+}
+
+// memory returns the n bytes at a host address outside Go's heap.
+func memory(addr uintptr, n int) []byte {
+	return unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&addr))), n)
+}
+
+// stateAt returns the state at the start of b, which must be aligned to 64 bytes.
+func stateAt(b []byte) *nativeState { return (*nativeState)(unsafe.Pointer(&b[0])) }
+
+const nativeStateSize = int(unsafe.Sizeof(nativeState{}))
+
+// mapFixed maps length bytes at exactly addr, where nothing may lie.
+func mapFixed(addr, length uintptr, prot, flags, fd int, off uintptr) error {
+	const fixedNoReplace = 0x100000
+	p, _, e := syscall.Syscall6(syscall.SYS_MMAP, addr, length, uintptr(prot), uintptr(flags|fixedNoReplace), uintptr(fd), off)
+	if e != 0 || p != addr {
+		return fmt.Errorf("enginetest: mapping %#x: %w", addr, e)
+	}
+	return nil
+}
+
+func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(&b[0])) }

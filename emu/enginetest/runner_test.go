@@ -1,0 +1,259 @@
+//go:build linux && amd64
+
+package enginetest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// childEnv makes the test binary a native child.
+const childEnv = "CGEMU_ENGINETEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		if err := nativeChild(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// An outcome is how a job ended.
+type outcome struct {
+	state nativeState // FP, Regs, RIP, Flags, FSBase, GSBase are valid
+	fault emu.Fault
+	dump  []byte // data page, stack page
+	died  bool   // the native child did not survive it
+}
+
+// A batch is code in slots and jobs that run it.
+type batch struct {
+	code [len(worlds)][codeSize]byte
+	used [len(worlds)]int
+	jobs []nativeState
+}
+
+func newBatch() *batch {
+	b := new(batch)
+	b.clear()
+	return b
+}
+
+// clear empties b; unused code is INT3.
+func (b *batch) clear() {
+	for w := range b.code {
+		for i := range b.code[w] {
+			b.code[w][i] = 0xcc
+		}
+		b.used[w] = 0
+	}
+	b.jobs = b.jobs[:0]
+}
+
+// full reports whether there is no room for n more jobs of one slot.
+func (b *batch) full(n int) bool {
+	return len(b.jobs)+n > maxJobs || b.used[0] == slots || b.used[1] == slots
+}
+
+// slot reserves a slot of world w and returns its address.
+func (b *batch) slot(w int) emu.Addr {
+	b.used[w]++
+	return worlds[w] + emu.Addr((b.used[w]-1)*slotSize)
+}
+
+// put writes code into a slot.
+func (b *batch) put(w int, at emu.Addr, code []byte) {
+	if int(at-worlds[w])%slotSize+len(code) > slotSize {
+		panic("BUG: a case is larger than its slot")
+	}
+	copy(b.code[w][at-worlds[w]:], code)
+}
+
+// A native runs batches on the host CPU.
+type native struct {
+	t      testing.TB
+	file   *os.File
+	shared []byte
+	images []byte
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    io.ReadCloser
+}
+
+func newNative(t testing.TB, images, ro []byte) *native {
+	name := []byte("enginetest\x00")
+	fd, _, e := syscall.Syscall(319 /* memfd_create */, addressOf(name), 0, 0)
+	require.Zero(t, e)
+	n := &native{t: t, file: os.NewFile(fd, "enginetest"), images: images}
+	require.NoError(t, n.file.Truncate(int64(shSize)))
+	var err error
+	n.shared, err = syscall.Mmap(int(fd), 0, shSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	require.NoError(t, err)
+	copy(n.shared[shImages:], images)
+	copy(n.shared[shRO:], ro)
+	n.start()
+	t.Cleanup(func() {
+		n.stop()
+		n.file.Close()
+		require.NoError(t, syscall.Munmap(n.shared))
+	})
+	return n
+}
+
+func (n *native) start() {
+	exe, err := os.Executable()
+	require.NoError(n.t, err)
+	n.cmd = exec.Command(exe)
+	// Nothing of the runtime may look at the thread while it runs guest code.
+	n.cmd.Env = append(os.Environ(), childEnv+"=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off", "GOMAXPROCS=1")
+	n.cmd.ExtraFiles = []*os.File{n.file}
+	n.cmd.Stderr = os.Stderr
+	n.in, err = n.cmd.StdinPipe()
+	require.NoError(n.t, err)
+	n.out, err = n.cmd.StdoutPipe()
+	require.NoError(n.t, err)
+	require.NoError(n.t, n.cmd.Start())
+}
+
+func (n *native) stop() {
+	n.in.Close()
+	n.cmd.Process.Kill()
+	_ = n.cmd.Wait()
+}
+
+// run executes b.
+func (n *native) run(b *batch, out []outcome) {
+	for w := range b.code {
+		copy(n.shared[shCode+w*codeSize:], b.code[w][:])
+	}
+	for i := range b.jobs {
+		*stateAt(n.shared[shJobs+i*jobSize:]) = b.jobs[i]
+	}
+	for first := 0; first < len(b.jobs); {
+		done := n.some(first, len(b.jobs))
+		for i := first; i < done; i++ {
+			n.collect(i, &out[i])
+		}
+		if done < len(b.jobs) {
+			out[done].died = true
+			done++
+			n.stop()
+			n.start()
+		}
+		first = done
+	}
+}
+
+// some runs jobs [lo, hi) and returns the first that killed the child, or hi.
+func (n *native) some(lo, hi int) int {
+	var word [16]byte
+	binary.LittleEndian.PutUint64(word[:], uint64(lo))
+	binary.LittleEndian.PutUint64(word[8:], uint64(hi))
+	_, err := n.in.Write(word[:])
+	require.NoError(n.t, err)
+	hung := time.AfterFunc(10*time.Second, func() { n.cmd.Process.Kill() })
+	defer hung.Stop()
+	if _, err := io.ReadFull(n.out, word[:8]); err != nil {
+		return int(binary.LittleEndian.Uint64(n.shared[shCurrent:]))
+	}
+	return hi
+}
+
+// collect makes an outcome of what the child left.
+func (n *native) collect(i int, o *outcome) {
+	s := stateAt(n.shared[shJobs+i*jobSize:])
+	*o = outcome{state: *s, dump: append(o.dump[:0], n.shared[shDumps+i*dumpSize:][:dumpSize]...)}
+	o.fault = emu.Fault{Vector: uint8(s.Trap)}
+	if s.Trap == emu.VecPF {
+		o.fault.Addr = emu.Addr(s.CR2)
+		o.fault.Write, o.fault.Exec = s.Err&2 != 0, s.Err&16 != 0
+	}
+}
+
+// testEnv answers what does not follow from CPU and memory.
+type testEnv struct{}
+
+func (testEnv) CPUID(leaf, subleaf uint32) (a, b, c, d uint32) { return 0, 0, 0, 0 }
+func (testEnv) TSC() uint64                                    { return 0x123456789abc }
+func (testEnv) Random() uint64                                 { return 0xfedcba9876543210 }
+
+// An emulated runs batches under an engine.
+type emulated struct {
+	t      testing.TB
+	name   string
+	engine emu.Engine
+	budget uint64
+	space  *mem.Space
+	images []byte
+	cpu    *emu.CPU
+	data   [len(worlds)][]byte
+	stack  [len(worlds)][]byte
+	// counts has what the last batch executed, by address.
+	counts map[emu.Addr]uint64
+}
+
+func newEmulated(t testing.TB, u engineUnderTest, model *emu.Model, images, ro []byte) *emulated {
+	space, err := mem.New()
+	require.NoError(t, err)
+	t.Cleanup(func() { space.Close() })
+	engine, err := u.make(space, model, testEnv{})
+	require.NoError(t, err)
+	t.Cleanup(func() { engine.Close() })
+	space.OnInvalidate(engine.Invalidate)
+	m := &emulated{t: t, name: u.name, engine: engine, budget: u.budget, space: space, images: images, cpu: emu.NewCPU(), counts: map[emu.Addr]uint64{}}
+	for i, w := range worlds {
+		for _, v := range []mem.VMA{
+			{Lo: w, Hi: w + codeSize, Prot: mem.Read | mem.Exec},
+			{Lo: w + dataOff, Hi: w + roOff, Prot: mem.Read | mem.Write},
+			{Lo: w + roOff, Hi: w + roOff + emu.PageSize, Prot: mem.Read},
+			{Lo: w + stackOff, Hi: w + stackOff + emu.PageSize, Prot: mem.Read | mem.Write},
+		} {
+			require.NoError(t, space.Map(v, nil))
+		}
+		require.Equal(t, len(ro), space.Poke(w+roOff, ro))
+		m.data[i] = space.View(w+dataOff, emu.PageSize, mem.Write)
+		m.stack[i] = space.View(w+stackOff, emu.PageSize, mem.Write)
+	}
+	return m
+}
+
+// run executes b.
+func (m *emulated) run(b *batch, out []outcome) {
+	clear(m.counts)
+	for w := range b.code {
+		n := b.used[w] * slotSize
+		require.Equal(m.t, n, m.space.Poke(worlds[w], b.code[w][:n]))
+	}
+	for i := range b.jobs {
+		m.one(&b.jobs[i], &out[i])
+	}
+	m.engine.Collect(0, ^emu.Addr(0), func(a emu.Addr, n uint64) { m.counts[a] += n })
+}
+
+func (m *emulated) one(s *nativeState, o *outcome) {
+	s.reset(m.images, m.data[s.World], m.stack[s.World])
+	c := m.cpu
+	*c.FP = s.FP
+	c.Regs, c.RIP, c.Flags, c.FSBase, c.GSBase = s.Regs, s.RIP, s.Flags, s.FSBase, s.GSBase
+	stop := m.engine.Run(c, m.budget)
+	if stop.Reason != emu.StopFault {
+		stop.Fault = emu.Fault{Vector: 0xff, Unsupported: fmt.Sprintf("stopped for reason %d", stop.Reason)}
+	}
+	o.fault = stop.Fault
+	o.state = nativeState{FP: *c.FP, Regs: c.Regs, RIP: c.RIP, Flags: c.Flags, FSBase: c.FSBase, GSBase: c.GSBase}
+	o.dump = append(append(o.dump[:0], m.data[s.World]...), m.stack[s.World]...)
+}

@@ -1,0 +1,59 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A shadow is the shadow stack: host memory as large as the guest's address space, so
+// that every place of a guest stack has its counterpart. A guest CALL stores the
+// guest's return address in the guest's stack and, by a host CALL at the
+// counterpart, the host's; RET is a host RET there. So the host predicts
+// returns, and stacks may be switched and frames skipped without a word to us (RATIONALE.md,
+// "Returns").
+//
+// Pages are made accessible when a CALL first faults on them. A place no CALL
+// wrote to holds 0, and a RET that finds that faults.
+type shadow struct {
+	base, size uintptr
+	windows    map[uintptr]bool
+}
+
+// windowSize is how much is made accessible at once.
+const windowSize = 64 << 10
+
+func newShadow(limit emu.Addr) (shadow, error) {
+	p, err := rawMmap(0, uintptr(limit), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	if err != nil {
+		return shadow{}, fmt.Errorf("jit: reserving the shadow stack: %w", err)
+	}
+	return shadow{base: p, size: uintptr(limit), windows: map[uintptr]bool{}}, nil
+}
+
+// has reports whether host address p lies in the shadow stack.
+func (s *shadow) has(p uintptr) bool { return p-s.base < s.size }
+
+// open makes the place at host address p accessible.
+func (s *shadow) open(p uintptr) error {
+	w := p &^ (windowSize - 1)
+	_, _, e := unix.Syscall(unix.SYS_MPROTECT, w, windowSize, unix.PROT_READ|unix.PROT_WRITE)
+	if e != 0 {
+		return fmt.Errorf("jit: growing the shadow stack: %w", e)
+	}
+	s.windows[w] = true
+	return nil
+}
+
+// forget makes all places 0: the code they led to is gone.
+func (s *shadow) forget() {
+	for w := range s.windows {
+		unix.Syscall(unix.SYS_MADVISE, w, windowSize, unix.MADV_DONTNEED)
+	}
+}
+
+func (s *shadow) close() { unix.Syscall(unix.SYS_MUNMAP, s.base, s.size, 0) }
