@@ -112,6 +112,7 @@ func kernelConfig(cfg *Config, l *ledger) syscalls.Config {
 		Compat:    cfg.Compat,
 		CPUs:      cfg.CPUs,
 		RealTime:  cfg.RealTime,
+		MaxInsns:  cfg.MaxInsns,
 		Strace:    cfg.Strace,
 		Log:       cfg.Log,
 	}

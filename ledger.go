@@ -1,6 +1,7 @@
 package cgemu
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -19,10 +20,11 @@ type ledger struct {
 	lastSet *fileCounts
 }
 
-// A fileCounts has the executions of the instruction at each file offset.
-type fileCounts struct {
-	at map[uint64]uint64
-}
+// A fileCounts has the executions of instructions by file offset, more than once for an
+// offset where it was collected more than once.
+type fileCounts []offsetCount
+
+type offsetCount struct{ off, n uint64 }
 
 func newLedger() *ledger { return &ledger{files: map[string]*fileCounts{}} }
 
@@ -37,11 +39,11 @@ func (l *ledger) add(m *mem.Space, a emu.Addr, n uint64) {
 		l.last = *v
 		l.lastSet = l.files[v.Path]
 		if l.lastSet == nil {
-			l.lastSet = &fileCounts{at: map[uint64]uint64{}}
+			l.lastSet = new(fileCounts)
 			l.files[v.Path] = l.lastSet
 		}
 	}
-	l.lastSet.at[l.last.Off+uint64(a-l.last.Lo)] += n
+	*l.lastSet = append(*l.lastSet, offsetCount{l.last.Off + uint64(a-l.last.Lo), n})
 }
 
 // moved says that mappings may have changed since the last add.
@@ -59,26 +61,22 @@ func (l *ledger) profile(p *cgout.Profile, open func(path string) (*dwarfmap.Obj
 	}
 	slices.Sort(paths)
 	for _, path := range paths {
-		counts := l.files[path].at
+		counts := *l.files[path]
+		slices.SortFunc(counts, func(a, b offsetCount) int { return cmp.Compare(a.off, b.off) })
 		obj, err := open(path)
 		if err != nil {
 			warnings = append(warnings, err)
-			for _, n := range counts {
-				p.Add(dwarfmap.Unknown, dwarfmap.Unknown, 0, n)
+			for _, c := range counts {
+				p.Add(dwarfmap.Unknown, dwarfmap.Unknown, 0, c.n)
 			}
 			continue
 		}
-		offs := make([]uint64, 0, len(counts))
-		for off := range counts {
-			offs = append(offs, off)
-		}
-		slices.Sort(offs)
-		for _, off := range offs {
+		for _, c := range counts {
 			loc := dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
-			if va, ok := obj.VAddr(off); ok {
+			if va, ok := obj.VAddr(c.off); ok {
 				loc = obj.Lookup(va)
 			}
-			p.Add(loc.File, loc.Func, loc.Line, counts[off])
+			p.Add(loc.File, loc.Func, loc.Line, c.n)
 		}
 		if err := obj.Err(); err != nil {
 			warnings = append(warnings, err)

@@ -61,7 +61,7 @@ func sysExecveat(t *Thread, a Args) (uint64, Errno) {
 		if name != "" {
 			name = "/" + name
 		}
-		name = f.base().path + name
+		name = f.name(t.k) + name
 	}
 	return t.execve(name, a.Addr(2), a.Addr(3))
 }

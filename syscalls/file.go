@@ -52,6 +52,8 @@ type hostPoll struct {
 // O_NONBLOCK says; poll tells when it will not.
 type file interface {
 	base() *fileBase
+	// name is the guest's name of it, as /proc/self/fd shows.
+	name(k *Kernel) string
 	read(t *Thread, v []iovec, off int64) (uint64, Errno)
 	write(t *Thread, v []iovec, off int64) (uint64, Errno)
 	seek(t *Thread, off int64, whence int) (int64, Errno)
@@ -68,11 +70,13 @@ type file interface {
 type fileBase struct {
 	flags int
 	refs  int
-	// path is the guest's name of it, for /proc/self/fd.
+	// path is the guest's name of it, "" if the host has to be asked.
 	path string
 }
 
 func (b *fileBase) base() *fileBase { return b }
+
+func (b *fileBase) name(*Kernel) string { return b.path }
 
 func (b *fileBase) read(*Thread, []iovec, int64) (uint64, Errno)    { return 0, EINVAL }
 func (b *fileBase) write(*Thread, []iovec, int64) (uint64, Errno)   { return 0, EINVAL }

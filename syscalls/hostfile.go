@@ -15,6 +15,8 @@ type hostFile struct {
 	// mode is st_mode; what kind of file it is decides whether it can block.
 	mode uint32
 	ino  uint64
+	// dev is the host's device, rdev what a device file stands for.
+	dev, rdev uint64
 	// blocks says that reading or writing may wait for the world outside.
 	blocks bool
 	// entries are a directory's, sorted; nil until read.
@@ -31,6 +33,14 @@ type dirEntry struct {
 
 func (f *hostFile) isDir() bool     { return f.mode&sIFMT == sIFDIR }
 func (f *hostFile) isRegular() bool { return f.mode&sIFMT == sIFREG }
+
+// name asks the host, which knows if f was renamed or unlinked since.
+func (f *hostFile) name(k *Kernel) string {
+	if f.path != "" {
+		return f.path
+	}
+	return k.guestPath(f.fd.path())
+}
 
 // canBlock reports whether reading or writing may wait for the world outside.
 func (f *hostFile) canBlock() bool { return f.blocks }
@@ -56,7 +66,7 @@ func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, Err
 	}
 	return &hostFile{
 		fileBase: fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: guest},
-		fd:       fd, mode: st.mode, blocks: mayBlock(st), ino: k.inodes.number(st.dev, st.ino),
+		fd:       fd, mode: st.mode, blocks: mayBlock(st), ino: k.inodes.number(st.dev, st.ino), dev: st.dev, rdev: st.rdev,
 	}, 0
 }
 

@@ -59,6 +59,9 @@ type Config struct {
 	Epoch time.Time
 	// Quantum is how many instructions a thread may run while others wait: 0 for 100,000.
 	Quantum uint64
+	// MaxInsns ends the run when so many instructions were executed, 0 never: at the first
+	// backward jump, call or indirect jump from there on. Threads then take shorter turns.
+	MaxInsns uint64
 
 	// Strace, if set, gets a line for each system call.
 	Strace io.Writer
@@ -114,6 +117,8 @@ type Exit struct {
 	RIP   emu.Addr
 	// Interrupted says that the context ended before the program did.
 	Interrupted bool
+	// Limit says that MaxInsns were executed.
+	Limit bool
 	// Deadlock says that no thread could ever run again.
 	Deadlock bool
 }

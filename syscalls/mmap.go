@@ -165,14 +165,14 @@ func (t *Thread) mapFile(v mem.VMA, f file) Errno {
 	case sIFREG, sIFBLK:
 	case sIFCHR:
 		// /dev/zero
-		if h.path == "/dev/zero" {
+		if h.rdev == devZero {
 			return t.mapAnonymous(v)
 		}
 		return ENODEV
 	default:
 		return ENODEV
 	}
-	v.Path, v.Dev, v.Ino = h.path, virtualDev, h.ino
+	v.Path, v.Dev, v.Ino = h.name(t.k), virtualDev, h.ino
 	if e := t.mapHost(v, h.fd); e != 0 {
 		return e
 	}

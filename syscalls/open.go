@@ -35,11 +35,11 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	h, e := t.k.newHostFile(fd, flags, t.k.guestPath(fd.path()))
+	h, e := t.k.newHostFile(fd, flags, "")
 	if e != 0 {
 		return nil, e
 	}
-	if st, _ := fd.stat(); st.dev == t.k.inodes.procDev || st.dev == t.k.inodes.sysDev {
+	if h.dev == t.k.inodes.procDev || h.dev == t.k.inodes.sysDev {
 		if path, ok := fd.onPseudoFS(); ok && h.mode&sIFMT != sIFLNK {
 			fd.close()
 			v, e := t.relocate(path)
@@ -52,7 +52,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 			return v.node.openFile(t, v.guest, flags)
 		}
 	}
-	if name := ownDevice(h.path); name != "" {
+	if name := ownDevice(h); name != "" {
 		fd.close()
 		return t.openDevice(name, flags)
 	}

@@ -45,6 +45,8 @@ func (t *Thread) start(dirfd int) (dirRef, Errno) {
 		if !d.isDir() && d.flags&oPATH == 0 {
 			return dirRef{}, ENOTDIR
 		}
+		// Asked once: programs that walk directories come here for every file.
+		d.path = d.name(t.k)
 		return dirRef{fd: d.fd, path: d.path}, 0
 	case *virtualDir:
 		return dirRef{fd: noFD, path: d.path, virtual: true}, 0

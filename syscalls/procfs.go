@@ -322,7 +322,7 @@ func fdDir(p *Process, node func(fd int) *vnode) *vnode {
 func fdLink(p *Process, fd int) *vnode {
 	n := linkNode(func(*Thread) string {
 		f, _ := p.fds.file(fd)
-		return f.base().path
+		return f.name(p.k)
 	})
 	n.open = func(t *Thread, flags int) (file, Errno) {
 		f, e := p.fds.file(fd)

@@ -120,7 +120,17 @@ func (k *Kernel) runThread(t *Thread) bool {
 		if k.interrupted.Load() || t.calls >= maxCalls && k.contended() {
 			return true
 		}
-		stop := t.p.engine.Run(t.cpu, k.budget())
+		left := k.insnsLeft()
+		if left == 0 {
+			k.exit = &Exit{Limit: true}
+			return false
+		}
+		if left < emu.NoBudget {
+			// A budget lasts longer than its number says, by the instructions in
+			// front of forward jumps: small ones come close to the limit.
+			left = left/64 + 1
+		}
+		stop := t.p.engine.Run(t.cpu, min(k.budget(), left))
 		switch stop.Reason {
 		case emu.StopSyscall:
 			t.calls++
@@ -161,6 +171,14 @@ func (k *Kernel) budget() uint64 {
 		q = min(q, uint64(max(d-k.now(), 1)))
 	}
 	return q
+}
+
+// insnsLeft is how many instructions may still be executed.
+func (k *Kernel) insnsLeft() uint64 {
+	if k.cfg.MaxInsns == 0 {
+		return emu.NoBudget
+	}
+	return k.cfg.MaxInsns - min(k.cfg.MaxInsns, uint64(k.cpuTime()))
 }
 
 // waitsActively reports whether t can be woken by something else than a call of Kernel.wake.

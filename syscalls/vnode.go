@@ -269,9 +269,9 @@ var devNodes = map[string]*vnode{}
 var devRoot = dirNode(devNodes)
 
 func init() {
-	for name, minor := range map[string]uint64{"random": 8, "urandom": 9} {
+	for name, rdev := range map[string]uint64{"random": devRandom, "urandom": devURandom} {
 		devNodes[name] = &vnode{
-			mode: sIFCHR | 0o666, rdev: 1<<8 | minor,
+			mode: sIFCHR | 0o666, rdev: rdev,
 			open: func(t *Thread, flags int) (file, Errno) { return t.openDevice(name, flags) },
 		}
 	}
@@ -280,11 +280,22 @@ func init() {
 	devNodes["stdout"], devNodes["stderr"] = self("/1"), self("/2")
 }
 
-// ownDevice is the name of the device of ours that is at a host path.
-func ownDevice(host string) string {
-	switch host {
-	case "/dev/random", "/dev/urandom":
-		return base(host)
+// Memory devices by number (Documentation/admin-guide/devices.txt).
+const (
+	devZero    = 1<<8 | 5
+	devRandom  = 1<<8 | 8
+	devURandom = 1<<8 | 9
+)
+
+// ownDevice is the name of our device that stands in for f, over whatever path f was found; "" for none.
+func ownDevice(f *hostFile) string {
+	if f.mode&sIFMT == sIFCHR {
+		switch f.rdev {
+		case devRandom:
+			return "random"
+		case devURandom:
+			return "urandom"
+		}
 	}
 	return ""
 }

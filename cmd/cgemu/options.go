@@ -29,7 +29,7 @@ Options of run:
       --seed=N                    seed of all the guest takes for random (0)
       --time=virtual|real         the guest's clocks (virtual)
       --rep=each|once             count a REP instruction for each iteration, or once (each)
-      --max-insns=N               end the run after N instructions
+      --max-insns=N               end the run after N instructions, with status 124
       --strace                    print system calls
       --demangle=yes|no           readable C++ and Rust names (yes)
       --show-below-main=yes|no    name what calls main (no)

@@ -46,7 +46,7 @@ func run(args []string) int {
 	if o.strace {
 		cfg.Strace = logTo
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
 	res, err := cgemu.Run(ctx, cfg)
 	if err != nil {
@@ -55,7 +55,25 @@ func run(args []string) int {
 	if err := o.report(logTo, res); err != nil {
 		return fail(exitFailed, err)
 	}
-	return status(res)
+	return status(ctx, res)
+}
+
+// An endSignal is the cause of a context that a signal to cgemu ended.
+type endSignal struct{ syscall.Signal }
+
+func (s endSignal) Error() string { return s.String() }
+
+// untilSignal returns a context that a signal asking cgemu to end ends. The second one kills.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		s := <-c
+		signal.Stop(c)
+		cancel(endSignal{s.(syscall.Signal)})
+	}()
+	return ctx, func() { signal.Stop(c) }
 }
 
 // find returns the path of a program, searching PATH for a bare name.
@@ -95,6 +113,9 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 	if x := res.Exit; x.Interrupted {
 		fmt.Fprintf(w, "%sinterrupted; the profile holds what was executed up to there\n", prefix)
 	}
+	if res.Exit.Limit && !o.quiet {
+		fmt.Fprintf(w, "%sended by --max-insns\n", prefix)
+	}
 	if x := res.Exit; x.Fault != nil && !o.quiet {
 		fmt.Fprintf(w, "%skilled by signal %d: %v at %v\n", prefix, x.Signal, x.Fault, x.RIP)
 	}
@@ -111,12 +132,20 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 	return res.Profile.WriteFile(name)
 }
 
+// exitLimit is the status of a run that --max-insns ended, as timeout(1) has it.
+const exitLimit = 124
+
 // status is cgemu's exit status for how the guest ended.
-func status(res *cgemu.Result) int {
-	if res.Exit.Interrupted {
-		return 128 + int(syscall.SIGINT)
+func status(ctx context.Context, res *cgemu.Result) int {
+	var by endSignal
+	switch x := res.Exit; {
+	case x.Limit:
+		return exitLimit
+	case x.Interrupted && errors.As(context.Cause(ctx), &by):
+		return 128 + int(by.Signal)
+	default:
+		return x.Status()
 	}
-	return res.Exit.Status()
 }
 
 // config makes the run's configuration of the options and the command line behind them.

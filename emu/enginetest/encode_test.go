@@ -140,7 +140,9 @@ func templates() []template {
 		if e.decode(&inst) == nil {
 			return
 		}
-		e.modrm = inst.ModRMOff != 0
+		if e.modrm = inst.ModRMOff != 0; !e.modrm {
+			e.mem = false
+		}
 		k := templateKey{inst.Form(), inst.HasMem, inst.OpSize, e.l, inst.Rep, inst.Repne, inst.Lock}
 		if seen[k] {
 			return
@@ -201,6 +203,7 @@ func (t *template) vary(r *rand.Rand, choose func(*shape)) (encoding, x86.Inst, 
 		}
 		if choose != nil {
 			choose(&e.shape)
+			e.shape.longSIB = e.shape.longSIB || t.inst.Mem.VSIB
 		}
 		e.reg = e.reg&7 | byte(r.Uint32N(2))<<3
 		e.rm = e.rm&7 | byte(r.Uint32N(2))<<3

@@ -12,7 +12,8 @@ import (
 // Sizes of the arena's parts, in bytes. The state block is followed by the
 // counters and the code; all lie within the reach of a rel32.
 const (
-	stateSize   = 1 << 16
+	stateSize   = hugePage
+	hugePage    = 2 << 20
 	counterSize = 64 << 20
 	codeSize    = 256 << 20
 	farSize     = 128 << 20
@@ -31,10 +32,15 @@ type arena struct {
 }
 
 // newArena maps the arena: executable and writable where the host allows it, else twice.
+// Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses.
 func newArena() (arena, error) {
-	p, err := rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
+	p, err := rawMmap(0, arenaSize+hugePage, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err == nil {
+		end := p + arenaSize + hugePage
+		p = (p + hugePage - 1) &^ (hugePage - 1)
+		unix.Syscall(unix.SYS_MUNMAP, p+arenaSize, end-p-arenaSize, 0)
+		unix.Syscall(unix.SYS_MADVISE, p, arenaSize, unix.MADV_HUGEPAGE)
 		return arena{base: p, mem: bytesAt(p, arenaSize)}, nil
 	}
 	return newDualArena()
@@ -75,6 +81,9 @@ func (a *arena) close() {
 
 // word returns the 64-bit word at an arena offset.
 func (a *arena) word(off int) *uint64 { return (*uint64)(unsafe.Pointer(&a.mem[off])) }
+
+// words returns n 64-bit words from an arena offset on.
+func (a *arena) words(off, n int) []uint64 { return unsafe.Slice(a.word(off), n) }
 
 func bytesAt(p uintptr, n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), n)

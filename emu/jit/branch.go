@@ -84,7 +84,6 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 		e.saved(from, x86.RBX, slotA, 0)
 	}
 	e.delta -= 8
-	e.settleRSP()
 }
 
 // emitCallThrough executes a host CALL on the shadow stack, so that the guest's RET,
@@ -92,9 +91,9 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 // emits the landing that RET comes back to, which checks that the guest
 // returned where this call would have, and returns the site of the CALL's displacement.
 func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
-	e.load(bias, stShadow)
 	// The host's CALL itself moves RSP below the return address.
-	e.leaIndex(x86.RSP, x86.RSP, bias, 1, 8)
+	e.delta += 8
+	e.emitOntoShadow(bias)
 	from := e.pos
 	e.keepSiteWhole(1)
 	site = e.call(0)
@@ -110,6 +109,16 @@ func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
 		e.emitCheckedReturn(ret)
 	}
 	return site
+}
+
+// emitOntoShadow takes the guest's RSP to its place on the shadow stack; bias is lost.
+func (e *Engine) emitOntoShadow(bias x86.Reg) {
+	if e.delta != int32(int8(e.delta)) {
+		e.settleRSP()
+	}
+	e.load(bias, stShadow)
+	e.leaIndex(x86.RSP, x86.RSP, bias, 1, int8(e.delta))
+	e.delta = 0
 }
 
 // emitOffShadow takes RSP from the shadow stack to the guest's, given the distance in bias, which it loses.
@@ -186,13 +195,11 @@ func (e *Engine) emitRet(g *ginsn) {
 		e.emitRetPop(int32(uint16(g.Imm)))
 		return
 	}
-	e.settleRSP()
 	e.store(stSavedBias, regBias)
 	from := e.pos
 	// The guest's stack is read for the fault it may raise.
-	e.loadGuest(regBias, x86.RSP, 0)
-	e.load(regBias, stShadow)
-	e.leaIndex(x86.RSP, x86.RSP, regBias, 1, 0)
+	e.loadGuest(regBias, x86.RSP, e.delta)
+	e.emitOntoShadow(regBias)
 	onto := e.pos
 	e.byte(0xc3)
 	e.saved(from, regBias, stSavedBias, 0)
@@ -214,7 +221,7 @@ func (e *Engine) emitRetPop(n int32) {
 // emitBudgetBefore checks the budget in front of instruction i, with which the block ends.
 func (e *Engine) emitBudgetBefore(i int) {
 	if e.budgeted {
-		e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].pc, t: e.t, insn: i}, i)
+		e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].pc, t: e.t, insn: int16(i)}, i)
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *Engine) emitInsn(i int) {
 	case kindCallNoRedir:
 		e.emitCallInd(g, i)
 	case kindTrap, kindUndefined, kindUnsupported, kindFetchFault:
-		e.emitExit(e.jmp(0), exit{kind: exitTrap, rip: g.pc, t: e.t, insn: i})
+		e.emitExit(e.jmp(0), exit{kind: exitTrap, rip: g.pc, t: e.t, insn: int16(i)})
 	default:
 		panic("BUG: no translation of instruction kind")
 	}

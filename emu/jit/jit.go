@@ -61,16 +61,24 @@ const (
 	fixedExits   = 3
 )
 
-// An exit is one way out of generated code, known there by its number.
+// An exit is one way out of generated code, known there by its number. An exit of
+// kind exitLink is a link: its jump goes to the target's block when there is one.
 type exit struct {
-	kind exitKind
-	back bool     // a link backwards: Interrupt breaks it
-	call bool     // a link made by a CALL on the shadow stack
-	rip  emu.Addr // where the guest is
-	t    *tb      // the block and the instruction in front of which it stopped, for traps and budgets
-	insn int
-	link link
+	rip emu.Addr // where the guest is, or goes
+	t   *tb      // the block and the instruction in front of which it stopped, for traps and budgets
+	// site is the arena offset of the jump's displacement, stub that of the code that leaves.
+	site, stub int32
+	insn       int16
+	kind       exitKind
+	back       bool // a link backwards: Interrupt breaks it
+	call       bool // a link made by a CALL on the shadow stack
 }
+
+// exitChunk is how many exits are allocated at once: they do not move, and none are copied.
+const exitChunk = 4096
+
+// exitAt returns the exit with number i.
+func (e *Engine) exitAt(i int) *exit { return &e.exits[i/exitChunk][i%exitChunk] }
 
 // An Engine translates and runs the code of one address space.
 type Engine struct {
@@ -93,11 +101,11 @@ type Engine struct {
 	tbs       map[emu.Addr]*tb // by start address
 	all       []*tb            // dead ones included, until the next flush
 	pages     map[emu.Addr][]*tb
-	exits     []exit
-	backEdges []link
+	exits     [][]exit // in chunks
+	backEdges []*exit
 	peeks     map[emu.Addr]peek
 	// weights has what one count of each counter adds to the instructions executed.
-	weights  []int64
+	weights  []int16
 	budgeted bool
 	lastCPU  *emu.CPU
 	// epoch counts flushes.
@@ -142,9 +150,8 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 		Config: cfg, mem: m, arena: a, features: features(cfg.Model),
 		tbs: map[emu.Addr]*tb{}, pages: map[emu.Addr][]*tb{},
 		peeks: map[emu.Addr]peek{}, gone: newTally(), block: make([]ginsn, 0, maxInsns+1),
-		exits: make([]exit, fixedExits),
 	}
-	e.exits[exitMiss].kind, e.exits[exitMismatch].kind = exitMissed, exitReturn
+	e.fixExits()
 	e.src.e = e
 	e.emitter = emitter{mem: a.mem, pos: codeOff, far: farOff}
 	e.stubs = emitStubs(&e.emitter)
@@ -283,10 +290,10 @@ func settle(x *emu.XState) {
 // leave handles the exit generated code took: it returns where the guest goes on, or
 // is when it stops.
 func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
-	x := &e.exits[uint32(e.get(stExit))]
+	x := e.exitAt(int(uint32(e.get(stExit))))
 	switch x.kind {
 	case exitLink:
-		return e.follow(x.link, x.rip)
+		return e.follow(x)
 	case exitMissed:
 		rip := emu.Addr(e.get(stRIP))
 		return rip, e.admit(rip)
@@ -301,7 +308,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return x.rip, &emu.Stop{Reason: emu.StopClient}
 	case exitBudget:
 		if x.t != nil {
-			e.uncount(x.t, x.insn)
+			e.uncount(x.t, int(x.insn))
 		}
 		return x.rip, &emu.Stop{Reason: emu.StopBudget}
 	case exitTrap:
@@ -314,9 +321,9 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 }
 
 // follow makes a direct branch reach its target's block from now on.
-func (e *Engine) follow(l link, target emu.Addr) (emu.Addr, *emu.Stop) {
-	epoch := e.epoch
-	e.wantCalled = l.call
+func (e *Engine) follow(x *exit) (emu.Addr, *emu.Stop) {
+	epoch, target := e.epoch, x.rip
+	e.wantCalled = x.call
 	t, fault := e.lookup(target)
 	e.wantCalled = false
 	if fault != nil {
@@ -324,7 +331,7 @@ func (e *Engine) follow(l link, target emu.Addr) (emu.Addr, *emu.Stop) {
 	}
 	// A flush takes the branch itself away.
 	if e.epoch == epoch {
-		e.connect(l, t)
+		e.connect(x, t)
 	}
 	return target, nil
 }

@@ -9,15 +9,18 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// connect makes the jump or call of l reach t.
-func (e *Engine) connect(l link, t *tb) {
-	e.link(l.site, e.entryFor(l, t))
-	t.incoming = append(t.incoming, l)
+// connect makes the jump or call of x reach t.
+func (e *Engine) connect(x *exit, t *tb) {
+	e.link(int(x.site), e.entryFor(x, t))
+	t.incoming = append(t.incoming, x)
 }
 
-// entryFor returns where l enters t.
-func (e *Engine) entryFor(l link, t *tb) int {
-	if !l.call {
+// disconnect makes the jump or call of x leave generated code.
+func (e *Engine) disconnect(x *exit) { e.link(int(x.site), int(x.stub)) }
+
+// entryFor returns where x enters t.
+func (e *Engine) entryFor(x *exit, t *tb) int {
+	if !x.call {
 		return t.entry
 	}
 	if t.called == 0 {
@@ -29,17 +32,32 @@ func (e *Engine) entryFor(l link, t *tb) int {
 
 // newCounter returns the index of a fresh counter whose every count adds weight to
 // the instructions executed.
-func (e *Engine) newCounter(weight int64) int {
-	e.weights = append(e.weights, weight)
+func (e *Engine) newCounter(weight int) int {
+	e.weights = append(e.weights, int16(weight))
 	return len(e.weights) - 1
 }
 
 func (e *Engine) count(counter int) uint64 { return e.get(counterOff + 8*counter) }
 
-// newExit numbers an exit.
-func (e *Engine) newExit(x exit) int {
-	e.exits = append(e.exits, x)
-	return len(e.exits) - 1
+// newExit returns a fresh exit and its number.
+func (e *Engine) newExit() (*exit, int) {
+	last := len(e.exits) - 1
+	if last < 0 || len(e.exits[last]) == exitChunk {
+		e.exits = append(e.exits, make([]exit, 0, exitChunk))
+		last++
+	}
+	c := &e.exits[last]
+	*c = append(*c, exit{})
+	i := len(*c) - 1
+	return &(*c)[i], last*exitChunk + i
+}
+
+// fixExits makes the exits that belong to no block.
+func (e *Engine) fixExits() {
+	for _, kind := range [fixedExits]exitKind{exitFault: exitSignal, exitMiss: exitMissed, exitMismatch: exitReturn} {
+		x, _ := e.newExit()
+		x.kind = kind
+	}
 }
 
 // full reports whether another block might not fit.
@@ -55,8 +73,8 @@ func (e *Engine) flush() {
 	clear(e.pages)
 	clear(e.peeks)
 	e.all = nil
-	e.exits = e.exits[:fixedExits]
-	e.backEdges = nil
+	e.exits, e.backEdges = nil, nil
+	e.fixExits()
 	e.weights = e.weights[:0]
 	e.pos, e.far = e.stubs.end, farOff
 	e.table.reset()
@@ -98,7 +116,7 @@ func (e *Engine) gatherBlock(t *tb) {
 func (e *Engine) take(counter int) uint64 {
 	n := e.count(counter)
 	if n != 0 {
-		e.executed += e.weights[counter] * int64(n)
+		e.executed += int64(e.weights[counter]) * int64(n)
 		e.set(counterOff+8*counter, 0)
 	}
 	return n
@@ -107,8 +125,9 @@ func (e *Engine) take(counter int) uint64 {
 // pending returns the instructions executed according to the counters.
 func (e *Engine) pending() int64 {
 	var sum int64
+	counts := e.arena.words(counterOff, len(e.weights))
 	for i, w := range e.weights {
-		sum += w * int64(e.count(i))
+		sum += int64(w) * int64(counts[i])
 	}
 	return sum
 }
@@ -160,8 +179,8 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 func (e *Engine) drop(t *tb) {
 	t.dead = true
 	e.gatherBlock(t)
-	for _, l := range t.incoming {
-		e.link(l.site, l.stub)
+	for _, x := range t.incoming {
+		e.disconnect(x)
 	}
 	t.incoming = nil
 	if e.tbs[t.pc] == t {
@@ -185,8 +204,8 @@ func (e *Engine) Interrupt() {
 		return
 	}
 	e.broken = true
-	for _, l := range e.backEdges {
-		e.link(l.site, l.stub)
+	for _, x := range e.backEdges {
+		e.disconnect(x)
 	}
 	atomic.StoreUint64(e.arena.word(stJumpTable), withdrawn)
 }
@@ -195,18 +214,9 @@ func (e *Engine) Interrupt() {
 func (e *Engine) mend() {
 	e.broken = false
 	e.set(stJumpTable, uint64(e.table.base))
-	for _, l := range e.backEdges {
-		if t := e.linked(l); t != nil {
-			e.link(l.site, e.entryFor(l, t))
+	for _, x := range e.backEdges {
+		if t := e.tbs[x.rip]; t != nil && slices.Contains(t.incoming, x) {
+			e.link(int(x.site), e.entryFor(x, t))
 		}
 	}
-}
-
-// linked returns the block a link reaches, or nil.
-func (e *Engine) linked(l link) *tb {
-	t := e.tbs[l.target]
-	if t != nil && slices.Contains(t.incoming, l) {
-		return t
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/cgemu/cgemu/emu"
@@ -34,8 +35,9 @@ type tb struct {
 	saved []saved
 	// lookup is the arena offset of the block's jump-table lookup, 0 if it has none:
 	// a fault there means that the jump's target, in RCX, holds no code.
-	lookup   int
-	incoming []link
+	lookup int
+	// incoming are the links that reach it; when it goes, they are pointed back at their stubs.
+	incoming []*exit
 	pages    []emu.Addr
 	dead     bool
 }
@@ -80,15 +82,6 @@ const (
 	onShadow           // in its register, as an address in the shadow stack
 )
 
-// A link is a rel32 in one block's code that reaches another's entry; when the
-// other goes, it is pointed back at its exit stub.
-type link struct {
-	site, stub int
-	target     emu.Addr
-	// call says that the site is a CALL on the shadow stack.
-	call bool
-}
-
 // addr returns the guest address of instruction i.
 func (t *tb) addr(i int) emu.Addr { return t.pc + emu.Addr(int64(t.insns[i].off)) }
 
@@ -100,31 +93,45 @@ func (t *tb) insnAtHost(pos int) int {
 
 // A tally holds counts by guest instruction address.
 type tally struct {
-	pages map[emu.Addr]*[tallyPage]uint64
+	pages map[emu.Addr]*tallyPage
+	// The page of the last add: counts come in runs.
+	lastAt emu.Addr
+	last   *tallyPage
 }
 
-const tallyPage = 256
+// A tallyPage has the counts of consecutive addresses.
+type tallyPage [256]uint64
 
-func newTally() tally { return tally{pages: map[emu.Addr]*[tallyPage]uint64{}} }
+const tallyPageSize = emu.Addr(len(tallyPage{}))
+
+func newTally() tally { return tally{pages: map[emu.Addr]*tallyPage{}} }
 
 // add adds n, which may be negative as long as the sum is not, to a's count.
 func (t *tally) add(a emu.Addr, n int64) {
-	p := t.pages[a/tallyPage]
-	if p == nil {
-		p = new([tallyPage]uint64)
-		t.pages[a/tallyPage] = p
+	if at := a / tallyPageSize; t.last == nil || at != t.lastAt {
+		t.lastAt, t.last = at, t.pages[at]
+		if t.last == nil {
+			t.last = new(tallyPage)
+			t.pages[at] = t.last
+		}
 	}
-	p[a%tallyPage] += uint64(n)
+	t.last[a%tallyPageSize] += uint64(n)
 }
 
-// drain hands every count in [lo, hi) that is not zero to f and makes it zero.
+// drain hands every count in [lo, hi) that is not zero to f, in ascending order, and makes
+// it zero.
 func (t *tally) drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
-	for page, counts := range t.pages {
-		if page < lo/tallyPage || page*tallyPage >= hi {
-			continue
+	var pages []emu.Addr
+	for at := range t.pages {
+		if at >= lo/tallyPageSize && at*tallyPageSize < hi {
+			pages = append(pages, at)
 		}
+	}
+	slices.Sort(pages)
+	for _, at := range pages {
+		counts := t.pages[at]
 		for i, n := range counts {
-			if a := page*tallyPage + emu.Addr(i); n != 0 && a >= lo && a < hi {
+			if a := at*tallyPageSize + emu.Addr(i); n != 0 && a >= lo && a < hi {
 				f(a, n)
 				counts[i] = 0
 			}

@@ -51,7 +51,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.wantCalled {
 		called = e.emitCalledEntry()
 	}
-	t := &tb{pc: pc, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(int64(len(e.block))), insns: make([]insnAt, len(e.block))}
+	t := &tb{pc: pc, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
 	e.t, e.cold, e.stubsDue, e.delta = t, e.cold[:0], e.stubsDue[:0], 0
 	e.placeCounter()
 	for i := range e.block {
@@ -257,7 +257,7 @@ func (e *Engine) emitCold() {
 		e.link(c.site, e.pos)
 		if c.side {
 			after := c.insn + 1
-			k := e.newCounter(int64(after - len(e.block)))
+			k := e.newCounter(after - len(e.block))
 			e.t.exits = append(e.t.exits, sideExit{after: after, counter: k})
 			if off := counterOff + 8*k; e.peekFlags(c.target)&flagsDeadNow != 0 {
 				e.incMem(off)
@@ -274,24 +274,24 @@ func (e *Engine) emitCold() {
 // emitStubsDue emits the exit stubs.
 func (e *Engine) emitStubsDue() {
 	for _, s := range e.stubsDue {
-		x := s.exit
-		at := e.pos
+		x, number := e.newExit()
+		*x = s.exit
+		x.site, x.stub = int32(s.site), int32(e.pos)
 		if x.call {
 			e.emitCalledEntry()
 		}
-		x.link = link{site: s.site, stub: at, target: x.rip, call: x.call}
-		e.storeImm32(stExit, uint32(e.newExit(x)))
+		e.storeImm32(stExit, uint32(number))
 		e.jmp(e.stubs.exit)
-		e.link(s.site, at)
+		e.disconnect(x)
 		if x.kind != exitLink {
 			continue
 		}
 		if x.back {
-			e.backEdges = append(e.backEdges, x.link)
+			e.backEdges = append(e.backEdges, x)
 		}
 		if to := e.tbs[x.rip]; to != nil {
 			e.swap() // it may get an entry for calls
-			e.connect(x.link, to)
+			e.connect(x, to)
 			e.swap()
 		}
 	}

@@ -28,7 +28,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("%s: % x", name, g.bytes)})
 	case kindFetchFault:
 		// It was never fetched, so it does not count.
-		e.uncount(x.t, x.insn)
+		e.uncount(x.t, int(x.insn))
 		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: g.next(), Exec: true})
 	default:
 		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("undefined: % x", g.bytes)})

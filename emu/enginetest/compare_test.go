@@ -1,0 +1,130 @@
+//go:build linux && amd64
+
+package enginetest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+var regNames = [16]string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
+
+// A difference collects what two outcomes differ in.
+type difference struct{ text []string }
+
+func (d *difference) add(format string, args ...any) {
+	d.text = append(d.text, fmt.Sprintf(format, args...))
+}
+
+func (d *difference) String() string { return strings.Join(d.text, "; ") }
+
+// compare says in what an engine's outcome differs from the host's.
+func compare(c *testCase, job *nativeState, want, got *outcome) string {
+	var d difference
+	if want.died {
+		return "the native child died"
+	}
+	if want.fault != got.fault {
+		d.add("fault %+v, natively %+v", got.fault, want.fault)
+	}
+	if want.state.RIP != got.state.RIP {
+		d.add("rip %v, natively %v", got.state.RIP, want.state.RIP)
+	}
+	for i := range regNames {
+		if g, w := got.state.Regs[i], want.state.Regs[i]; g != w {
+			d.add("%s %#x, natively %#x", regNames[i], g, w)
+		}
+	}
+	if g, w := got.state.Flags&emu.UserFlags, want.state.Flags&emu.UserFlags; g != w {
+		d.add("flags %#x, natively %#x", g, w)
+	}
+	if got.state.FSBase != want.state.FSBase || got.state.GSBase != want.state.GSBase {
+		d.add("fs %#x gs %#x, natively %#x %#x", got.state.FSBase, got.state.GSBase, want.state.FSBase, want.state.GSBase)
+	}
+	compareFP(&d, c, &want.state.FP, &got.state.FP)
+	if !bytes.Equal(want.dump, got.dump) && !toleratedMemory(c, job, want, got) {
+		i := 0
+		for want.dump[i] == got.dump[i] {
+			i++
+		}
+		at := worlds[job.World] + dataOff + emu.Addr(i)
+		if i >= emu.PageSize {
+			at = worlds[job.World] + stackOff + emu.Addr(i-emu.PageSize)
+		}
+		n := min(16, dumpSize-i)
+		d.add("memory at %v % x, natively % x", at, got.dump[i:i+n], want.dump[i:i+n])
+	}
+	return d.String()
+}
+
+// compareFP compares x87, SSE and AVX state.
+func compareFP(d *difference, c *testCase, want, got *emu.XState) {
+	part := func(name string, off, n int) {
+		if w, g := want[off:off+n], got[off:off+n]; !bytes.Equal(w, g) {
+			d.add("%s % x, natively % x", name, g, w)
+		}
+	}
+	if toleratedX87(c, want, got) {
+		return
+	}
+	part("fcw", emu.XOffFCW, 2)
+	part("fsw", emu.XOffFSW, 2)
+	part("ftw", emu.XOffFTW, 1)
+	part("mxcsr", emu.XOffMXCSR, 4)
+	for i := range 8 {
+		part(fmt.Sprintf("st%d", i), emu.XOffST+16*i, 10)
+	}
+	for i := range 16 {
+		part(fmt.Sprintf("xmm%d", i), emu.XOffXMM+16*i, 16)
+		part(fmt.Sprintf("ymm%d's upper half", i), emu.XOffYMMH+16*i, 16)
+	}
+}
+
+// transcendental are the x87 instructions computed by emu/soft, correctly rounded; CPUs may be
+// off in the last bit.
+var transcendental = map[x86.Op]bool{
+	x86.FSIN: true, x86.FCOS: true, x86.FSINCOS: true, x86.FPTAN: true, x86.FPATAN: true, x86.F2XM1: true,
+	x86.FYL2X: true, x86.FYL2XP1: true,
+}
+
+// toleratedX87 reports whether two states differ only in the last bits of a transcendental
+// instruction's results, and in C1, which says how that was rounded.
+func toleratedX87(c *testCase, want, got *emu.XState) bool {
+	if !transcendental[c.inst.Op] {
+		return false
+	}
+	w, g := *want, *got
+	for _, x := range []*emu.XState{&w, &g} {
+		x[emu.XOffFSW+1] &^= 2
+	}
+	for st := range 2 {
+		a, b := w[emu.XOffST+16*st:][:10], g[emu.XOffST+16*st:][:10]
+		if binary.LittleEndian.Uint16(a[8:]) == binary.LittleEndian.Uint16(b[8:]) {
+			if off := int64(binary.LittleEndian.Uint64(a) - binary.LittleEndian.Uint64(b)); off >= -2 && off <= 2 {
+				copy(a, b)
+			}
+		}
+	}
+	return bytes.Equal(w[:emu.XOffFTW+1], g[:emu.XOffFTW+1]) && bytes.Equal(w[emu.XOffST:emu.XOffHeader-96], g[emu.XOffST:emu.XOffHeader-96])
+}
+
+// toleratedMemory reports whether memory differs only in what may differ.
+func toleratedMemory(c *testCase, job *nativeState, want, got *outcome) bool {
+	switch c.inst.Op {
+	case x86.XSAVE, x86.XSAVE64:
+		// XSTATE_BV: hosts track what is in use as they like, engines compute it.
+		s := scene{inst: &c.inst, code: c.code, at: c.at}
+		off := int64(s.effective(job)) + emu.XOffHeader - int64(worlds[job.World]) - dataOff
+		if off < 0 || off >= emu.PageSize {
+			return false
+		}
+		want.dump[off], got.dump[off] = 0, 0
+		return bytes.Equal(want.dump, got.dump)
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+//go:build linux && amd64
+
+package enginetest
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// formLines returns the lines of insns.txt that describe forms, in the order of Inst.Form.
+func formLines(t *testing.T) []string {
+	text, err := os.ReadFile("../x86/insns.txt")
+	require.NoError(t, err)
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	require.Len(t, lines, x86.NumForms())
+	return lines
+}
+
+// newRand returns a generator that depends on name only.
+func newRand(name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(h.Sum64(), 1))
+}
+
+// A comparison runs batches natively and under all engines.
+type comparison struct {
+	t         *testing.T
+	native    *native
+	emulated  *emulated
+	batch     *batch
+	cases     []*testCase
+	want, got []outcome
+	jobs      int
+	ends      map[uint8]int  // native outcomes by vector
+	bad       map[string]int // differences by engine and mnemonic
+	tried     map[int]bool   // forms
+	succeeded map[int]bool   // forms that ran without a fault
+	reported  int
+}
+
+func newComparison(t *testing.T, u engineUnderTest, model *emu.Model) *comparison {
+	images, ro := makeImages(newRand("images"))
+	return &comparison{
+		t: t, emulated: newEmulated(t, u, model, images, ro), native: newNative(t, images, ro), batch: newBatch(), want: make([]outcome, maxJobs), got: make([]outcome, maxJobs),
+		ends: map[uint8]int{}, bad: map[string]int{}, tried: map[int]bool{}, succeeded: map[int]bool{},
+	}
+}
+
+// add adds a case and runs the batch if it is full.
+func (c *comparison) add(r *rand.Rand, inst *x86.Inst, code []byte, states int) {
+	if c.batch.full(states) {
+		c.flush()
+	}
+	c.cases = append(c.cases, c.batch.add(r, inst, code, states))
+}
+
+// flush runs the batch and compares.
+func (c *comparison) flush() {
+	c.jobs += len(c.batch.jobs)
+	c.native.run(c.batch, c.want)
+	{
+		m := c.emulated
+		m.run(c.batch, c.got)
+		expected := map[emu.Addr]uint64{}
+		for _, tc := range c.cases {
+			same := true
+			for i := tc.from; i < tc.to; i++ {
+				d := compare(tc, &c.batch.jobs[i], &c.want[i], &c.got[i])
+				if d != "" {
+					same = false
+					c.report(m.name, tc, &c.batch.jobs[i], d)
+				}
+				if tc.insns != nil {
+					tc.expected(expected, &c.batch.jobs[i], &c.want[i])
+				}
+			}
+			for _, a := range tc.insns {
+				if same && expected[a] != m.counts[a] {
+					c.report(m.name, tc, &c.batch.jobs[tc.from], fmt.Sprintf("%v was counted %d times instead of %d", a, m.counts[a], expected[a]))
+				}
+			}
+		}
+	}
+	for _, tc := range c.cases {
+		for i := tc.from; i < tc.to; i++ {
+			c.ends[c.want[i].fault.Vector]++
+			c.tried[tc.inst.Form()] = true
+			if c.want[i].fault.Vector == emu.VecBP {
+				c.succeeded[tc.inst.Form()] = true
+			}
+		}
+	}
+	c.batch.clear()
+	c.cases = c.cases[:0]
+}
+
+// report reports a difference, the first of each mnemonic in detail.
+func (c *comparison) report(engine string, tc *testCase, job *nativeState, diff string) {
+	key := engine + ": " + tc.inst.Op.String()
+	c.bad[key]++
+	if c.bad[key] > 2 {
+		return
+	}
+	if c.reported++; c.reported > 100 {
+		return
+	}
+	var regs strings.Builder
+	for i, n := range regNames {
+		fmt.Fprintf(&regs, " %s=%#x", n, job.Regs[i])
+	}
+	c.t.Errorf("%s: %v: %s\n\tfrom%s flags=%#x fs=%#x gs=%#x image %d", engine, tc, diff, regs.String(), job.Flags, job.FSBase, job.GSBase, job.Image)
+}
+
+// finish runs what is left and sums up.
+func (c *comparison) finish() {
+	c.flush()
+	c.t.Logf("%d jobs, native ends by vector: %v", c.jobs, c.ends)
+	var keys []string
+	for k, n := range c.bad {
+		keys = append(keys, fmt.Sprintf("%s × %d", k, n))
+	}
+	slices.Sort(keys)
+	if len(keys) > 0 {
+		c.t.Errorf("differences:\n%s", strings.Join(keys, "\n"))
+	}
+}
+
+// TestForms compares all forms in random, or all, shapes.
+func TestForms(t *testing.T) {
+	for _, u := range engines {
+		t.Run(u.name, func(t *testing.T) { compareForms(t, u) })
+	}
+}
+
+func compareForms(t *testing.T, u engineUnderTest) {
+	lines := formLines(t)
+	model := richModel(t)
+	c := newComparison(t, u, model)
+	supported := supportedFeatures(model)
+	shapes := allShapes()
+	tried := map[int]bool{}
+	for k, tmpl := range templates() {
+		if !supported[tmpl.inst.Feature] || skipped(&tmpl.inst) != "" {
+			continue
+		}
+		tried[tmpl.form] = true
+		r := rand.New(rand.NewPCG(uint64(k), 7))
+		if full && tmpl.mem {
+			for _, s := range shapes {
+				e, inst, code := tmpl.vary(r, func(to *shape) { *to = s })
+				c.addEncoding(r, &e, &inst, code, fullStates)
+			}
+		}
+		n := samples
+		if full {
+			n = fullSamples
+		}
+		for range n {
+			e, inst, code := tmpl.vary(r, func(to *shape) { *to = randomShape(r) })
+			c.addEncoding(r, &e, &inst, code, states)
+		}
+	}
+	c.finish()
+	coverage(t, lines, supported, c)
+}
+
+// addEncoding adds a case, its immediates and moffs made sensible.
+func (c *comparison) addEncoding(r *rand.Rand, e *encoding, inst *x86.Inst, code []byte, states int) {
+	if c.batch.full(states) {
+		c.flush()
+	}
+	switch {
+	case inst.ModRMOff == 0 && inst.HasMem: // moffs
+		e.moffs = uint64(worlds[0]) + dataOff + uint64(r.Uint32N(2000))
+		if r.Uint32N(3) == 0 {
+			e.moffs = uint64(worlds[1]) + dataOff + uint64(r.Uint32N(2000))
+		}
+		if e.shape.seg == 0x64 || e.shape.seg == 0x65 {
+			e.moffs = uint64(r.Uint32N(2000))
+		}
+		code = e.decode(inst)
+	case inst.Op == x86.ENTER:
+		code[len(code)-2] = byte(r.Uint32N(3)) & byte(r.Uint32())
+		code[len(code)-1] = byte(r.Uint32N(4)) * byte(r.Uint32N(2)) * byte(r.Uint32N(10))
+		require.NoError(c.t, x86.Decode(code, inst))
+	}
+	c.add(r, inst, code, states)
+}
+
+// coverage requires that nearly all supported forms were tried.
+func coverage(t *testing.T, lines []string, supported map[x86.Feature]bool, c *comparison) {
+	features := formFeatures()
+	total, tried := 0, 0
+	var missing, never []string
+	for form, line := range lines {
+		if !supported[features[form]] {
+			continue
+		}
+		total++
+		switch {
+		case c.tried[form]:
+			tried++
+			if !c.succeeded[form] {
+				never = append(never, line)
+			}
+		default:
+			missing = append(missing, line)
+		}
+	}
+	sort.Strings(missing)
+	t.Logf("%d of %d forms of supported features were compared; not:\n%s", tried, total, strings.Join(missing, "\n"))
+	t.Logf("ran never without a fault:\n%s", strings.Join(never, "\n"))
+}

@@ -1,0 +1,5 @@
+//go:build linux && amd64 && oracles
+
+package enginetest
+
+const full = true

@@ -1,0 +1,289 @@
+//go:build linux && amd64
+
+package enginetest
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// A scene is where an instruction is to run: what its operands are made for.
+type scene struct {
+	r     *rand.Rand
+	world int
+	inst  *x86.Inst
+	code  []byte // may be changed, displacements are
+	at    emu.Addr
+	// pushed is by how much the stack pointer is lower than at the start of the case.
+	pushed uint64
+}
+
+func (s *scene) base() uint64 { return uint64(worlds[s.world]) }
+
+// target chooses the address of a memory operand: in the data page mostly.
+func (s *scene) target() uint64 {
+	r, data := s.r, s.base()+dataOff
+	switch r.Uint32N(24) {
+	case 0: // across the end of what can be written
+		return data + emu.PageSize - uint64(r.Uint32N(64))
+	case 1: // what cannot be written
+		return s.base() + roOff + uint64(r.Uint32N(60))*64
+	case 2: // across the end of what can be read
+		return s.base() + roOff + emu.PageSize - uint64(r.Uint32N(64))
+	case 3: // across the start
+		return data - uint64(r.Uint32N(64))
+	case 4:
+		return pick(r, []uint64{0, 8, 0xfff, 0x18000000, s.base() + 0x200000, 0x4141414141414141, 0xfffffffffffffff0, 0x8000000000000000})
+	case 5, 6, 7, 8:
+		return data + 1024 + uint64(r.Uint32N(1024))
+	case 9, 10:
+		return data + 1024 + uint64(r.Uint32N(64))*16
+	}
+	return data + 1024 + uint64(r.Uint32N(24))*64
+}
+
+// state makes a state for s.
+func (s *scene) state() nativeState {
+	r := s.r
+	st := nativeState{FP: randomFP(r), World: uint32(s.world), Image: r.Uint32N(numImages), RIP: s.at}
+	for i := range st.Regs {
+		st.Regs[i] = integer(r)
+	}
+	st.Flags = emu.FlagR1 | emu.FlagIF | uint64(r.Uint32())&uint64(x86.StatusFlags)
+	st.FSBase, st.GSBase = s.base()+dataOff, s.base()+stackOff
+	st.Regs[emu.RSP] = s.base() + stackOff + emu.PageSize/2 + uint64(r.Uint32N(16))*16
+	switch r.Uint32N(24) {
+	case 0:
+		st.Regs[emu.RSP] = s.base() + stackOff + uint64(r.Uint32N(40))
+	case 1:
+		st.Regs[emu.RSP] = s.base() + stackOff + emu.PageSize - uint64(r.Uint32N(40))
+	case 2:
+		st.Regs[emu.RSP] += uint64(r.Uint32N(16))
+	}
+	s.implicit(&st)
+	if s.inst.HasMem && s.inst.Op != x86.LEA && s.inst.Op != x86.NOP {
+		s.solve(&st, s.target())
+	}
+	s.particular(&st)
+	return st
+}
+
+// implicit prepares registers an instruction uses as addresses without saying so.
+func (s *scene) implicit(st *nativeState) {
+	r, i := s.r, s.inst
+	for ref := range i.References {
+		switch ref.At {
+		case x86.AtRSI:
+			st.Regs[emu.RSI] = s.segmented(st, s.target())
+		case x86.AtRDI:
+			st.Regs[emu.RDI] = s.target()
+			if i.Op == x86.MASKMOVQ || i.Op == x86.MASKMOVDQU {
+				st.Regs[emu.RDI] = s.segmented(st, s.target())
+			}
+		case x86.AtXlat:
+			st.Regs[emu.RBX] = s.segmented(st, s.target())
+		case x86.AtRBP:
+			st.Regs[emu.RBP] = s.base() + stackOff + emu.PageSize/2 + uint64(r.Uint32N(8))*8
+		case x86.AtBitString:
+			if reg := i.Args[1].Reg; reg != i.Mem.Base && reg != i.Mem.Index {
+				st.Regs[reg] = uint64(int64(r.Uint32N(4000)) - 2000)
+			}
+		}
+	}
+	if i.Op == x86.ENTER {
+		st.Regs[emu.RBP] = s.base() + stackOff + emu.PageSize/2 + uint64(r.Uint32N(8))*8
+	}
+	if i.Op == x86.MOVS && r.Uint32N(3) == 0 { // overlapping
+		st.Regs[emu.RDI] = st.Regs[emu.RSI] + uint64(r.Uint32N(40)) - 20
+	}
+	if i.FlagsRead&x86.DF != 0 {
+		st.Regs[emu.RCX] = uint64(r.Uint32N(3) * r.Uint32N(20))
+		if r.Uint32N(4) == 0 {
+			st.Flags |= emu.FlagDF
+		}
+		if r.Uint32N(2) == 0 {
+			st.Image = imageConstant
+		}
+		if i.Mem.AddrSize == 4 {
+			for _, reg := range []int{emu.RSI, emu.RDI, emu.RCX} {
+				st.Regs[reg] = st.Regs[reg]&0xffffffff | r.Uint64()<<32
+			}
+		}
+	}
+}
+
+// segmented returns what a register must hold so that it reaches address in the instruction's
+// segment, whose base it sets.
+func (s *scene) segmented(st *nativeState, address uint64) uint64 {
+	base := &st.FSBase
+	switch s.inst.Mem.Seg {
+	case x86.SegNone:
+		return address
+	case x86.SegGS:
+		base = &st.GSBase
+	}
+	if address>>47 != 0 { // the base must be canonical
+		return address
+	}
+	offset := uint64(s.r.Uint32N(1 << 20))
+	*base = address - offset
+	return offset
+}
+
+// solve sets registers, segment bases and displacements so that the memory operand lies at address, or near it.
+func (s *scene) solve(st *nativeState, address uint64) {
+	m, r := &s.inst.Mem, s.r
+	if s.inst.ModRMOff == 0 { // moffs
+		s.segmented(st, address)
+		return
+	}
+	address = s.segmented(st, address)
+	patch := func(disp uint64) { binary.LittleEndian.PutUint32(s.code[s.inst.DispOff:], uint32(disp)) }
+	disp := uint64(m.Disp)
+	switch {
+	case m.RIPRel:
+		patch(address - uint64(s.at) - uint64(s.inst.Len))
+		return
+	case m.Base == x86.NoReg && m.Index == x86.NoReg:
+		patch(address)
+		return
+	case m.VSIB:
+		s.vectorIndex(st)
+		if m.Base != x86.NoReg {
+			st.Regs[m.Base] = address - disp
+		}
+	case m.Base == x86.NoReg:
+		st.Regs[m.Index] = uint64(int64(address-disp) / int64(m.Scale))
+	case m.Index == x86.NoReg:
+		st.Regs[m.Base] = address - disp
+	case m.Base == m.Index:
+		st.Regs[m.Base] = uint64(int64(address-disp) / int64(m.Scale+1))
+	default:
+		if r.Uint32N(4) != 0 {
+			st.Regs[m.Index] = uint64(int64(r.Uint32N(2000)) - 1000)
+		}
+		st.Regs[m.Base] = address - disp - st.Regs[m.Index]*uint64(m.Scale)
+	}
+	if m.AddrSize == 4 {
+		if m.Base != x86.NoReg {
+			st.Regs[m.Base] ^= r.Uint64() << 32
+		}
+		if m.Index != x86.NoReg && !m.VSIB {
+			st.Regs[m.Index] ^= r.Uint64() << 32
+		}
+	}
+	if m.Base == x86.RSP {
+		st.Regs[emu.RSP] += s.pushed
+	}
+}
+
+// vectorIndex makes the index of a gather small, so that most of its lanes lie in mapped memory.
+func (s *scene) vectorIndex(st *nativeState) {
+	reg := int(s.inst.Mem.Index)
+	step := 8
+	if strings.Contains(s.inst.Op.String(), "GATHERD") {
+		step = 4
+	}
+	for lane := 0; lane < 32; lane += step {
+		at := emu.XOffXMM + 16*reg + lane
+		if lane >= 16 {
+			at = emu.XOffYMMH + 16*reg + lane - 16
+		}
+		x := uint64(int64(s.r.Uint32N(200)) - 100)
+		if step == 4 {
+			binary.LittleEndian.PutUint32(st.FP[at:], uint32(x))
+		} else {
+			binary.LittleEndian.PutUint64(st.FP[at:], x)
+		}
+	}
+}
+
+// patch writes b to memory at a, if that is memory a case can write.
+func (s *scene) patch(st *nativeState, a uint64, b []byte) {
+	switch off := a - s.base(); {
+	case off >= dataOff && off+uint64(len(b)) <= dataOff+emu.PageSize:
+		st.PatchOff = uint32(off - dataOff)
+	case off >= stackOff && off+uint64(len(b)) <= stackOff+emu.PageSize:
+		st.PatchOff = uint32(off - stackOff + emu.PageSize)
+	default:
+		return
+	}
+	st.PatchLen = uint32(copy(st.Patch[:], b))
+}
+
+// effective returns the address of the memory operand in state st.
+func (s *scene) effective(st *nativeState) uint64 {
+	m := &s.inst.Mem
+	a := uint64(m.Disp)
+	if m.RIPRel || m.Base == x86.NoReg && m.Index == x86.NoReg && s.inst.ModRMOff != 0 {
+		a = uint64(int64(int32(binary.LittleEndian.Uint32(s.code[s.inst.DispOff:]))))
+	}
+	if m.RIPRel {
+		a += uint64(s.at) + uint64(s.inst.Len)
+	}
+	if m.Base != x86.NoReg {
+		a += st.Regs[m.Base]
+		if m.Base == x86.RSP {
+			a -= s.pushed
+		}
+	}
+	if m.Index != x86.NoReg {
+		a += st.Regs[m.Index] * uint64(m.Scale)
+	}
+	if m.AddrSize == 4 {
+		a &= 0xffffffff
+	}
+	switch m.Seg {
+	case x86.SegFS:
+		a += st.FSBase
+	case x86.SegGS:
+		a += st.GSBase
+	}
+	return a
+}
+
+// particular prepares what only some instructions need to do more than fault or nothing.
+func (s *scene) particular(st *nativeState) {
+	r, i := s.r, s.inst
+	var b [16]byte
+	switch i.Op {
+	case x86.DIV, x86.IDIV:
+		switch r.Uint32N(4) {
+		case 0:
+			st.Regs[emu.RDX], st.Regs[emu.RAX] = 0, st.Regs[emu.RAX]&0xff
+		case 1:
+			st.Regs[emu.RDX] = 0
+		case 2:
+			st.Regs[emu.RDX] = uint64(int64(st.Regs[emu.RAX]) >> 63)
+		}
+	case x86.CMPXCHG, x86.CMPXCHG8B, x86.CMPXCHG16B:
+		if r.Uint32N(2) == 0 && i.HasMem {
+			half := int(i.OpSize)
+			binary.LittleEndian.PutUint64(b[:], st.Regs[emu.RAX])
+			if i.Op == x86.CMPXCHG8B {
+				half = 4
+			}
+			binary.LittleEndian.PutUint64(b[half:], st.Regs[emu.RDX])
+			s.patch(st, s.effective(st), b[:])
+		}
+	case x86.POPF:
+		binary.LittleEndian.PutUint64(b[:], r.Uint64()&emu.UserFlags|r.Uint64()&0x80ff0200&^(emu.FlagTF|emu.FlagAC|1<<16))
+		s.patch(st, st.Regs[emu.RSP]-s.pushed, b[:8])
+	case x86.LDMXCSR, x86.VLDMXCSR:
+		if r.Uint32N(4) != 0 {
+			binary.LittleEndian.PutUint32(b[:], r.Uint32()&emu.MXCSRMask)
+			s.patch(st, s.effective(st), b[:4])
+		}
+	case x86.XSAVE, x86.XSAVE64, x86.XRSTOR, x86.XRSTOR64, x86.FXRSTOR, x86.FXRSTOR64:
+		st.Regs[emu.RAX], st.Regs[emu.RDX] = st.Regs[emu.RAX]&7, 0
+		st.Image = imageXSave
+		m := &i.Mem
+		if r.Uint32N(4) != 0 && m.Base != x86.RAX && m.Base != x86.RDX && m.Index != x86.RAX && m.Index != x86.RDX {
+			s.solve(st, s.base()+dataOff+uint64(r.Uint32N(3))*1024)
+		}
+	}
+}

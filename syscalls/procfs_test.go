@@ -1,0 +1,225 @@
+package syscalls
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// readAll reads a whole file over the guest's calls.
+func (g *guest) readAll(path string) string {
+	g.t.Helper()
+	fd := g.ok(nr("openat"), cwd, g.str(path), oRDONLY)
+	buf := g.room(4096)
+	var out strings.Builder
+	for {
+		n := g.ok(nr("read"), fd, buf, 4096)
+		if n == 0 {
+			g.ok(nr("close"), fd)
+			g.used -= 4096
+			return out.String()
+		}
+		out.Write(g.peek(buf, int(n)))
+	}
+}
+
+// readDir returns the names in a directory.
+func (g *guest) readDir(path string) (names []string, inodes []uint64) {
+	fd := g.ok(nr("open"), g.str(path), oRDONLY|oDIRECTORY)
+	buf := g.room(4096)
+	for {
+		n := g.ok(nr("getdents64"), fd, buf, 256)
+		b := g.peek(buf, int(n))
+		if n == 0 {
+			g.ok(nr("close"), fd)
+			return names, inodes
+		}
+		for ; len(b) > 0; b = b[le16(b[16:]):] {
+			name, _, _ := strings.Cut(string(b[19:le16(b[16:])]), "\x00")
+			names, inodes = append(names, name), append(inodes, le64(b))
+		}
+	}
+}
+
+func TestProcFiles(t *testing.T) {
+	g := newGuest(t, func(c *Config) { c.Args = []string{"prog", "two words"}; c.Env = []string{"A=1"}; c.CPUs = 3 })
+	for _, tt := range []struct{ path, want string }{
+		{"/proc/self/cmdline", "prog\x00two words\x00"},
+		{"/proc/self/environ", "A=1\x00"},
+		{"/proc/self/comm", "prog\n"},
+		{"/proc/thread-self/comm", "prog\n"},
+		{"/proc/1000/task/1000/comm", "prog\n"},
+		{"//proc/./self/../self/comm", "prog\n"},
+		{"/proc/sys/kernel/osrelease", unameRelease + "\n"},
+		{"/proc/sys/kernel/hostname", "cgemu\n"},
+		{"/sys/devices/system/cpu/online", "0-2\n"},
+		{"/proc/uptime", "100.00 100.00\n"},
+	} {
+		assert.Equal(t, tt.want, g.readAll(tt.path), tt.path)
+	}
+	assert.Contains(t, g.readAll("/proc/self/maps"), "[stack]\n")
+	assert.Contains(t, g.readAll("/proc/self/maps"), "00400000-00401000 r-xp 00000000 fe:00 ")
+	assert.Len(t, strings.Fields(g.readAll("/proc/self/stat")), 52)
+	assert.Contains(t, g.readAll("/proc/self/status"), "\nPid:\t1000\n")
+	assert.Equal(t, 3, strings.Count(g.readAll("/proc/cpuinfo"), "processor\t:"))
+	assert.Contains(t, g.readAll("/proc/meminfo"), "MemTotal:        8388608 kB\n")
+	g.fails(ENOENT, nr("open"), g.str("/proc/nothing"), oRDONLY)
+	g.fails(ENOENT, nr("open"), g.str("/proc/1"), oRDONLY)
+	g.fails(ENOENT, nr("open"), g.str("/sys/class"), oRDONLY)
+	g.fails(ENOTDIR, nr("open"), g.str("/proc/self/comm/x"), oRDONLY)
+	g.fails(EACCES, nr("open"), g.str("/proc/cpuinfo"), oWRONLY)
+	g.fails(EEXIST, nr("mkdir"), g.str("/proc/self"), 0o777)
+	g.fails(EPERM, nr("unlink"), g.str("/proc/self/comm"))
+	names, _ := g.readDir("/proc/self/fd")
+	assert.Equal(t, []string{".", "..", "0", "1", "2", "3"}, names)
+	buf := g.room(64)
+	n := g.ok(nr("readlink"), g.str("/proc/self"), buf, 64)
+	assert.Equal(t, "1000", string(g.peek(buf, int(n))))
+	g.ok(nr("chdir"), g.str("/proc/self"))
+	assert.Equal(t, "prog\n", g.readAll("comm"))
+	assert.Equal(t, "prog\n", g.readAll("../1000/comm"))
+}
+
+// TestLinksIntoProc checks that links of the host lead to our /proc, not to the host's.
+func TestLinksIntoProc(t *testing.T) {
+	g := newGuest(t)
+	for name, target := range map[string]string{"comm": "/proc/self/comm", "random": "/dev/urandom", "proc": "/proc"} {
+		require.NoError(t, os.Symlink(target, filepath.Join(g.dir, name)))
+	}
+	assert.Equal(t, "prog\n", g.readAll("comm"))
+	assert.Equal(t, "prog\n", g.readAll("proc/self/comm"))
+	st := g.room(144)
+	g.ok(nr("stat"), g.str("comm"), st)
+	assert.EqualValues(t, sIFREG|0o644, g.peek32(st+24))
+	fd := g.ok(nr("open"), g.str("random"), oRDONLY)
+	_, ours := g.p.fds.fds[fd].file.(*randomFile)
+	assert.True(t, ours)
+}
+
+// TestDirectoryOrder checks that entries are sorted, and inodes numbered as they are seen.
+func TestDirectoryOrder(t *testing.T) {
+	g := newGuest(t)
+	for i := 40; i > 0; i-- {
+		require.NoError(t, os.WriteFile(filepath.Join(g.dir, fmt.Sprintf("f%02d", i)), nil, 0o644))
+	}
+	names, inodes := g.readDir(".")
+	require.Len(t, names, 42)
+	for i := 3; i < len(names); i++ {
+		assert.Less(t, names[i-1], names[i])
+		assert.Equal(t, inodes[i-1]+1, inodes[i])
+	}
+	st := g.room(144)
+	g.ok(nr("lstat"), g.str("f07"), st)
+	assert.Equal(t, inodes[8], g.peek64(st+8))
+	assert.EqualValues(t, virtualDev, g.peek64(st))
+	// The number of a removed file is not given to another.
+	g.ok(nr("unlink"), g.str("f07"))
+	g.ok(nr("close"), g.ok(nr("open"), g.str("new"), oCREAT|oWRONLY, 0o600))
+	g.ok(nr("lstat"), g.str("new"), st)
+	assert.Greater(t, g.peek64(st+8), inodes[41])
+}
+
+// TestSysroot checks what is taken from the sysroot.
+func TestSysroot(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "etc/sub"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "etc/os-release"), []byte("inside"), 0o644))
+	require.NoError(t, os.Symlink("/etc/os-release", filepath.Join(root, "etc/sub/abs")))
+	require.NoError(t, os.Symlink("../../../../etc/os-release", filepath.Join(root, "etc/sub/rel")))
+	g := newGuest(t, func(c *Config) { c.Sysroot = root })
+	for _, path := range []string{"/etc/os-release", "/etc/sub/abs", "/etc/sub/rel", "/etc/../etc/os-release", "/../etc/os-release"} {
+		assert.Equal(t, "inside", g.readAll(path), path)
+	}
+	assert.Contains(t, g.readAll("/etc/passwd"), "root")
+	g.ok(nr("close"), g.ok(nr("open"), g.str("/etc/sub/made"), oCREAT|oWRONLY, 0o600))
+	assert.FileExists(t, filepath.Join(root, "etc/sub/made"))
+	g.ok(nr("chdir"), g.str("/etc/sub"))
+	buf := g.room(64)
+	n := g.ok(nr("getcwd"), buf, 64)
+	assert.Equal(t, "/etc/sub\x00", string(g.peek(buf, int(n))))
+}
+
+func TestClocks(t *testing.T) {
+	g := newGuest(t)
+	ts := g.room(16)
+	g.ok(nr("clock_gettime"), clockRealtime, ts)
+	assert.EqualValues(t, DefaultEpoch.Unix(), g.peek64(ts))
+	g.eng.executed += 5_000_000
+	g.ok(nr("clock_gettime"), clockMonotonic, ts)
+	assert.Equal(t, timespec(bootTime+5_000_000), g.peek(ts, 16))
+	g.ok(nr("nanosleep"), g.bytes(timespec(7e9)), 0)
+	g.ok(nr("clock_gettime"), clockMonotonic, ts)
+	assert.Equal(t, timespec(bootTime+7_005_000_000), g.peek(ts, 16))
+	g.ok(nr("clock_gettime"), clockProcess, ts)
+	assert.Equal(t, timespec(5_000_000), g.peek(ts, 16), "sleeping takes no CPU time")
+	assert.EqualValues(t, bootTime+7_005_000_000, g.k.TSC())
+	g.fails(EINVAL, nr("nanosleep"), g.bytes(timespec(-1)), 0)
+}
+
+// TestMmapPlaces checks that mappings go where Valgrind would put them.
+func TestMmapPlaces(t *testing.T) {
+	g := newGuest(t)
+	anon := func(n uint64) uint64 {
+		return g.ok(nr("mmap"), 0, n, 3, mapPrivate|mapAnonymous, 1<<64-1, 0)
+	}
+	assert.EqualValues(t, 0x4800000, anon(4096))
+	assert.EqualValues(t, 0x4801000, anon(8192))
+	assert.EqualValues(t, 0x4803000, anon(4096))
+	g.ok(nr("munmap"), 0x4801000, 8192)
+	assert.EqualValues(t, 0x4804000, anon(3*4096), "does not fit into the hole")
+	assert.EqualValues(t, 0x4801000, anon(4096), "first fit")
+	assert.EqualValues(t, 0x4000000, g.ok(nr("brk"), 0))
+	assert.EqualValues(t, 0x4000123, g.ok(nr("brk"), 0x4000123))
+	assert.EqualValues(t, "[heap]", g.p.mem.VMA(0x4000000).Path)
+	assert.EqualValues(t, 0x4800000, g.ok(nr("brk"), 0x4800000))
+	assert.EqualValues(t, 0x4800000, g.ok(nr("brk"), 0x4800001), "8 MiB is all there is")
+	assert.EqualValues(t, 0x4000000, g.ok(nr("brk"), 0x4000000))
+	assert.Nil(t, g.p.mem.VMA(0x4000000))
+	assert.EqualValues(t, 0x4802000, anon(4096), "brk's place is kept free")
+}
+
+func TestClientRequests(t *testing.T) {
+	var seen []uint64
+	g := newGuest(t, func(c *Config) {
+		c.OnClientRequest = func(code uint64, args [5]uint64) (uint64, bool) {
+			seen = append(seen, code)
+			return 42, code == 0x43470000
+		}
+	})
+	ask := func(code uint64) uint64 {
+		g.th.cpu.Regs[emu.RAX] = g.bytes(u64s(code, 1, 2, 3, 4, 5))
+		g.th.cpu.Regs[emu.RDX] = 99
+		g.th.clientRequest()
+		return g.th.cpu.Regs[emu.RDX]
+	}
+	assert.EqualValues(t, 1, ask(vgRunningOnValgrind))
+	assert.EqualValues(t, 42, ask(0x43470000))
+	assert.EqualValues(t, 99, ask(0x43540000), "unknown: the program's default")
+	assert.EqualValues(t, 1, ask(vgStackRegister))
+	assert.EqualValues(t, 2, ask(vgStackRegister))
+	assert.Len(t, seen, 5)
+}
+
+func TestStrace(t *testing.T) {
+	var out strings.Builder
+	g := newGuest(t, func(c *Config) { c.Strace = &out })
+	fd := g.ok(nr("openat"), cwd, g.str("a\tb"), oCREAT|oRDWR|oCLOEXEC, 0o644)
+	g.ok(nr("write"), fd, g.str("x\n\x01"+strings.Repeat("y", 40)), 43)
+	g.fails(ENOENT, nr("access"), g.str("none"), 4)
+	g.ok(nr("mmap"), 0, 4096, 3, mapPrivate|mapAnonymous, 1<<64-1, 0)
+	g.ok(nr("rt_sigprocmask"), sigBlock, g.bytes(u64s(uint64(sigsOf(sigINT, sigUSR1)))), 0, 8)
+	want := `openat(AT_FDCWD, "a\tb", O_RDWR|O_CREAT|O_CLOEXEC, 0644) = 3
+write(3, "x\n\1yyyyyyyyyyyyyyyyyyyyyyyyyyyyy"..., 43) = 43
+access("none", R_OK)                    = -1 ENOENT (No such file or directory)
+mmap(NULL, 4096, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x4800000
+rt_sigprocmask(SIG_BLOCK, [INT USR1], NULL, 8) = 0
+`
+	assert.Equal(t, want, out.String())
+}
