@@ -16,7 +16,7 @@ build:
 	CGO_ENABLED=0 go build -trimpath -o bin/cgemu ./cmd/cgemu
 
 demo: build
-	bin/cgemu --cachegrind-out-file=bin/demo.out -- /bin/echo "hello, world"
+	bin/cgemu --cachegrind-out-file=bin/demo.out -- testdata/demo
 	bin/cgemu annotate --threshold=2 --no-annotate bin/demo.out
 
 # Quick: no oracle, no race detector.

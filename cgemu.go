@@ -77,28 +77,26 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Model == nil {
 		cfg.Model, _ = emu.ModelByName("v3")
 	}
-	l := newLedger()
-	k, err := syscalls.New(kernelConfig(&cfg, l))
+	p := cgout.New("Ir")
+	p.Cmd = strings.Join(cfg.Args, " ")
+	c := &costs{profile: p, names: cfg.Names, objects: map[string]*dwarfmap.Object{}}
+	k, err := syscalls.New(kernelConfig(&cfg, c))
 	if err != nil {
 		return nil, err
 	}
 	defer k.Close()
+	c.hostPath = k.HostPath
 	exit, err := k.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
 	}
 	k.Engine().(*counted).collect(0, ^emu.Addr(0))
-	p := cgout.New("Ir")
-	p.Cmd = strings.Join(cfg.Args, " ")
-	warnings := l.profile(p, func(path string) (*dwarfmap.Object, error) {
-		return dwarfmap.Open(k.HostPath(path), cfg.Names)
-	})
-	return &Result{Profile: p, Exit: exit, PID: k.PID(), Warnings: warnings}, nil
+	return &Result{Profile: p, Exit: exit, PID: k.PID(), Warnings: c.close()}, nil
 }
 
-func kernelConfig(cfg *Config, l *ledger) syscalls.Config {
+func kernelConfig(cfg *Config, c *costs) syscalls.Config {
 	return syscalls.Config{
-		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) { return newEngine(m, env, cfg, l) },
+		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) { return newEngine(m, env, cfg, c) },
 		CPUID:     cfg.Model.CPUID,
 		Path:      cfg.Path,
 		Args:      cfg.Args,

@@ -6,20 +6,20 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// A counted is an engine whose counts survive changes of the address space: they go to the
-// ledger, by file, before the code they belong to goes away.
+// A counted is an engine whose counts become costs of source lines before the mapping of
+// the code they belong to changes.
 type counted struct {
 	emu.Engine
-	ledger *ledger
-	space  *mem.Space
+	costs *costs
+	space *mem.Space
 }
 
-func newEngine(m *mem.Space, env emu.Env, cfg *Config, l *ledger) (emu.Engine, error) {
+func newEngine(m *mem.Space, env emu.Env, cfg *Config, c *costs) (emu.Engine, error) {
 	e, err := jit.New(m, jit.Config{Model: cfg.Model, Env: env, RepOnce: cfg.RepOnce})
 	if err != nil {
 		return nil, err
 	}
-	return &counted{Engine: e, ledger: l, space: m}, nil
+	return &counted{Engine: e, costs: c, space: m}, nil
 }
 
 // Invalidate implements emu.Engine.
@@ -28,7 +28,8 @@ func (c *counted) Invalidate(lo, hi emu.Addr) {
 	c.collect(lo, hi)
 }
 
-// collect moves the counts of [lo, hi) to the ledger, by what is mapped there now.
+// collect adds the counts of [lo, hi) to the costs, by what is mapped there now.
 func (c *counted) collect(lo, hi emu.Addr) {
-	c.Engine.Collect(lo, hi, func(a emu.Addr, n uint64) { c.ledger.add(c.space, a, n) })
+	c.costs.remap()
+	c.Engine.Collect(lo, hi, func(a emu.Addr, n uint64) { c.costs.add(c.space, a, n) })
 }

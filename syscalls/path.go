@@ -96,7 +96,7 @@ func (t *Thread) locateAbs(name string, follow bool, depth int) (location, Errno
 			return t.locateAbs(rest, follow, depth+1)
 		}
 	}
-	return location{place: place{noFD, t.k.hostPath(name)}, guest: name}, 0
+	return location{place: place{noFD, t.k.hostPath(name, follow)}, guest: name}, 0
 }
 
 // relocate is for a path that led, over links of the host, to the host's /proc or
@@ -111,12 +111,12 @@ func (t *Thread) relocate(host string) (location, Errno) {
 
 // hostPath is the host's name of an absolute guest path: what exists below the
 // sysroot is taken from there.
-func (k *Kernel) hostPath(name string) string {
+func (k *Kernel) hostPath(name string, follow bool) string {
 	root := k.cfg.Sysroot
 	if root == "" {
 		return name
 	}
-	inside := resolveIn(root, name)
+	inside := resolveIn(root, name, follow)
 	if _, err := os.Lstat(inside); err == nil {
 		return inside
 	}
@@ -138,8 +138,8 @@ func (k *Kernel) guestPath(name string) string {
 	return name
 }
 
-// resolveIn resolves name with root as "/": absolute links stay inside.
-func resolveIn(root, name string) string {
+// resolveIn resolves name with root as "/": links stay inside. A link at the end is resolved if follow is set.
+func resolveIn(root, name string, follow bool) string {
 	done := "/"
 	todo := strings.Split(name, "/")
 	for links := 0; len(todo) > 0; {
@@ -154,14 +154,7 @@ func resolveIn(root, name string) string {
 		}
 		next := path.Join(done, c)
 		target, err := os.Readlink(filepath.Join(root, next))
-		if err != nil || len(todo) == 0 || links >= maxLinks {
-			// The last component's link is followed too if it is absolute: the host would
-			// leave the sysroot over it.
-			if err == nil && path.IsAbs(target) && links < maxLinks {
-				links++
-				done, todo = "/", strings.Split(target, "/")
-				continue
-			}
+		if err != nil || len(todo) == 0 && !follow || links >= maxLinks {
 			done = next
 			continue
 		}
@@ -244,4 +237,4 @@ func execErrno(err error) Errno {
 }
 
 // HostPath returns the host's path of a guest file, given by an absolute guest path.
-func (k *Kernel) HostPath(guest string) string { return k.hostPath(guest) }
+func (k *Kernel) HostPath(guest string) string { return k.hostPath(guest, true) }

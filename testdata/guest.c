@@ -112,10 +112,12 @@ int main(int argc, char **argv)
     if (!strcmp(what, "kill"))
         raise(n);
     else if (!strcmp(what, "crash"))
-        *(volatile int *)64 = 1;
-    else if (!strcmp(what, "loop"))
+        *(volatile int *)(n + 64) = 1;
+    else if (!strcmp(what, "loop")) {
+        write(1, "ready\n", 6);
         for (volatile long i = 0;; i++)
             ;
+    }
     else if (!strcmp(what, "cat"))
         for (int c; (c = getchar()) != EOF;)
             putchar(c);

@@ -34,7 +34,7 @@ func dispatch(args []string) int {
 			fmt.Println("cgemu " + version)
 			return 0
 		case "help", "--help", "-h":
-			fmt.Print(usage)
+			os.Stdout.WriteString(usage)
 			return 0
 		}
 	}

@@ -25,7 +25,7 @@ func run(args []string) int {
 		return fail(exitFailed, err)
 	}
 	if len(rest) == 0 {
-		fmt.Fprint(os.Stderr, usage)
+		os.Stderr.WriteString(usage)
 		return exitFailed
 	}
 	cfg, err := o.config(rest)

@@ -29,7 +29,7 @@ func compare(c *testCase, job *nativeState, want, got *outcome) string {
 	if want.died {
 		return "the native child died"
 	}
-	if want.fault != got.fault {
+	if !sameFault(want.fault, got.fault) {
 		d.add("fault %+v, natively %+v", got.fault, want.fault)
 	}
 	if want.state.RIP != got.state.RIP {
@@ -60,6 +60,17 @@ func compare(c *testCase, job *nativeState, want, got *outcome) string {
 		d.add("memory at %v % x, natively % x", at, got.dump[i:i+n], want.dump[i:i+n])
 	}
 	return d.String()
+}
+
+// sameFault compares faults. What emu.Fault says beyond the CPU's is left out. A stack address that is not
+// canonical raises #SS, which engines report as #GP: they do not use RSP as a stack pointer of the host.
+func sameFault(want, got emu.Fault) bool {
+	got.Unsupported = ""
+	const vecSS = 12
+	if want.Vector == vecSS {
+		want.Vector = emu.VecGP
+	}
+	return want == got
 }
 
 // compareFP compares x87, SSE and AVX state.

@@ -163,13 +163,14 @@ func (s *scene) solve(st *nativeState, address uint64) {
 	case m.Base == m.Index:
 		st.Regs[m.Base] = uint64(int64(address-disp) / int64(m.Scale+1))
 	default:
-		if r.Uint32N(4) != 0 {
+		// RSP must stay where pushes find memory, or fault on all engines.
+		if m.Base == x86.RSP || r.Uint32N(4) != 0 {
 			st.Regs[m.Index] = uint64(int64(r.Uint32N(2000)) - 1000)
 		}
 		st.Regs[m.Base] = address - disp - st.Regs[m.Index]*uint64(m.Scale)
 	}
 	if m.AddrSize == 4 {
-		if m.Base != x86.NoReg {
+		if m.Base != x86.NoReg && m.Base != x86.RSP {
 			st.Regs[m.Base] ^= r.Uint64() << 32
 		}
 		if m.Index != x86.NoReg && !m.VSIB {

@@ -1,0 +1,76 @@
+package cgemu
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// A costs turns counts by code address into costs of source lines. An address is
+// looked up in the file that is mapped there when its count arrives, so counts must arrive
+// before the mapping changes.
+type costs struct {
+	profile *cgout.Profile
+	names   dwarfmap.Options
+	// hostPath returns the host's path of a guest file.
+	hostPath func(guest string) string
+	objects  map[string]*dwarfmap.Object // nil for a file that could not be read
+	warnings []error
+	// The mapping of the last add, and its file: counts come in runs.
+	last   mem.VMA
+	object *dwarfmap.Object
+}
+
+// unknown is the place of code that is in no file, or in one without names.
+var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
+
+// add adds n executions of the instruction at a in m.
+func (c *costs) add(m *mem.Space, a emu.Addr, n uint64) {
+	if a < c.last.Lo || a >= c.last.Hi {
+		c.last, c.object = mem.VMA{}, nil
+		if v := m.VMA(a); v != nil && v.File {
+			c.last, c.object = *v, c.open(v.Path)
+		}
+	}
+	loc := unknown
+	if c.object != nil {
+		if va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); ok {
+			loc = c.object.Lookup(va)
+		}
+	}
+	c.profile.Add(loc.File, loc.Func, loc.Line, n)
+}
+
+// remap forgets the last mapping: it may have changed.
+func (c *costs) remap() { c.last, c.object = mem.VMA{}, nil }
+
+// open returns the object of a guest file, or nil if it has no names to give.
+func (c *costs) open(path string) *dwarfmap.Object {
+	o, ok := c.objects[path]
+	if !ok {
+		var err error
+		if o, err = dwarfmap.Open(c.hostPath(path), c.names); err != nil {
+			c.warnings = append(c.warnings, err)
+			o = nil
+		}
+		c.objects[path] = o
+	}
+	return o
+}
+
+// close closes the files and returns what was wrong with them.
+func (c *costs) close() []error {
+	for _, path := range slices.Sorted(maps.Keys(c.objects)) {
+		if o := c.objects[path]; o != nil {
+			if err := o.Err(); err != nil {
+				c.warnings = append(c.warnings, err)
+			}
+			o.Close()
+		}
+	}
+	return c.warnings
+}
