@@ -122,9 +122,6 @@ func (p *Profile) replace(target string) error {
 	}
 	temp := f.Name()
 	err = p.Write(f)
-	if err == nil {
-		err = f.Sync()
-	}
 	if err2 := f.Close(); err == nil {
 		err = err2
 	}
@@ -135,15 +132,5 @@ func (p *Profile) replace(target string) error {
 		os.Remove(temp) // best effort: err says what went wrong
 		return err
 	}
-	syncDir(dir)
 	return nil
-}
-
-// syncDir makes the new name last. Not every system lets a directory be synced,
-// and the profile is whole in any case, so errors do not matter.
-func syncDir(dir string) {
-	if d, err := os.Open(filepath.Clean(dir + ".")); err == nil {
-		d.Sync()
-		d.Close()
-	}
 }

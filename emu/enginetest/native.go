@@ -24,7 +24,7 @@ const (
 )
 
 // worlds are the bases: within reach of a 32-bit absolute address, and beyond it.
-var worlds = [...]emu.Addr{0x20000000, 0x1020000000}
+var worlds = [...]emu.Addr{0x60000000, 0x1060000000}
 
 // Memory a case can write: the data page, then the stack page.
 const dumpSize = 2 * emu.PageSize

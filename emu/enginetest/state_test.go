@@ -37,7 +37,7 @@ func (s *scene) target() uint64 {
 	case 3: // across the start
 		return data - uint64(r.Uint32N(64))
 	case 4:
-		return pick(r, []uint64{0, 8, 0xfff, 0x18000000, s.base() + 0x200000, 0x4141414141414141, 0xfffffffffffffff0, 0x8000000000000000})
+		return pick(r, []uint64{0, 8, 0xfff, 0x70000000, s.base() + 0x200000, 0x4141414141414141, 0xfffffffffffffff0, 0x8000000000000000})
 	case 5, 6, 7, 8:
 		return data + 1024 + uint64(r.Uint32N(1024))
 	case 9, 10:
