@@ -4,6 +4,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // A counted is an engine whose counts become costs of source lines before the mapping of
@@ -15,7 +16,7 @@ type counted struct {
 }
 
 func newEngine(m *mem.Space, env emu.Env, cfg *Config, c *costs) (emu.Engine, error) {
-	e, err := jit.New(m, jit.Config{Model: cfg.Model, Env: env, RepOnce: cfg.RepOnce})
+	e, err := jit.New(m, jit.Config{Model: cfg.Model, Env: env, Count: hooks.Options{RepOnce: cfg.RepOnce}})
 	if err != nil {
 		return nil, err
 	}

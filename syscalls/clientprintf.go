@@ -65,7 +65,7 @@ func (v *vaList) format(flags string, conv byte) string {
 	if conv == '%' {
 		return "%"
 	}
-	if strings.Contains(flags, "*") {
+	for strings.Contains(flags, "*") {
 		flags = strings.Replace(flags, "*", fmt.Sprint(int32(v.next())), 1)
 	}
 	x := v.next()

@@ -24,12 +24,12 @@ const (
 
 // A cloneArgs has what clone(2) and clone3(2) are told.
 type cloneArgs struct {
-	flags                          uint64
-	parentTID, childTID            emu.Addr
-	stack                          uint64 // the new RSP, 0 to keep it
-	tls                            uint64
-	exitSignal                     int
-	setTID, setTIDSize, cgroup, pd uint64
+	flags               uint64
+	parentTID, childTID emu.Addr
+	stack               uint64 // the new RSP, 0 to keep it
+	tls                 uint64
+	exitSignal          int
+	setTIDSize          uint64
 }
 
 // sysClone implements clone(2).

@@ -117,7 +117,5 @@ func (t *Thread) replace() {
 	p.posix = map[uint64]*posixTimer{}
 	t.altstack = altStack{flags: ssDisable}
 	t.robustList, t.clearTID, p.dumpable = 0, 0, 1
-	if lo, hi := emu.Addr(0), p.mem.Limit(); hi > lo {
-		p.mem.Unmap(lo, hi)
-	}
+	p.mem.Unmap(0, p.mem.Limit())
 }

@@ -50,8 +50,6 @@ const (
 	sIFDIR  = 0o040000
 	sIFCHR  = 0o020000
 	sIFIFO  = 0o010000
-
-	dtUnknown = 0
 )
 
 // dirType is the d_type of a file with mode.

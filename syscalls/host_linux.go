@@ -310,9 +310,6 @@ func (f hostFD) sync() Errno { return retry(func() error { return unix.Fsync(int
 
 func (f hostFD) flock(op int) Errno { return errnoOf(unix.Flock(int(f), op)) }
 
-// setNonblock makes f blocking or not; open file descriptions the program inherited are left alone.
-func (f hostFD) setNonblock(on bool) { unix.SetNonblock(int(f), on) }
-
 // hostMemfd makes an unnamed file in memory.
 func hostMemfd(name string) (hostFD, Errno) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)

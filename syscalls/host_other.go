@@ -49,7 +49,6 @@ func (f hostFD) truncate(int64) Errno                     { return ENOSYS }
 func (f hostFD) allocate(uint32, int64, int64) Errno      { return ENOSYS }
 func (f hostFD) sync() Errno                              { return ENOSYS }
 func (f hostFD) flock(int) Errno                          { return ENOSYS }
-func (f hostFD) setNonblock(bool)                         {}
 func (f hostFD) poll(uint32) uint32                       { return 0 }
 func (f hostFD) ioctl(uint32, []byte) Errno               { return ENOSYS }
 

@@ -356,19 +356,11 @@ func sysBrk(t *Thread, a Args) (uint64, Errno) {
 
 // Advice of madvise(2).
 const (
-	madvDontneed        = 4
-	madvFree            = 8
-	madvRemove          = 9
-	madvDontfork        = 10
-	madvHwpoison        = 100
-	madvDontneedLocked  = 24
-	madvPopulateRead    = 22
-	madvPopulateWrite   = 23
-	madvGuardInstall    = 102
-	madvGuardRemove     = 103
-	madvLastHarmless    = 25
-	madvSoftOffline     = 101
-	madvFirstHarmlessHi = 10
+	madvDontneed       = 4
+	madvFree           = 8
+	madvRemove         = 9
+	madvDontneedLocked = 24
+	madvLast           = 25 // MADV_COLLAPSE
 )
 
 // sysMadvise implements madvise(2).
@@ -378,7 +370,7 @@ func sysMadvise(t *Thread, a Args) (uint64, Errno) {
 	switch {
 	case !lo.PageAligned() || hi < lo || n != 0 && hi == lo:
 		return 0, EINVAL
-	case advice < 0 || advice > 4 && advice < madvFree || advice > madvLastHarmless:
+	case advice < 0 || advice > 4 && advice < madvFree || advice > madvLast:
 		return 0, EINVAL
 	case n == 0:
 		return 0, 0

@@ -121,7 +121,7 @@ func sysPrlimit64(t *Thread, a Args) (uint64, Errno) {
 const memTotal = 8 << 30
 
 // sysSysinfo implements sysinfo(2).
-func sysSysinfo(t *Thread, _a Args) (uint64, Errno) {
+func sysSysinfo(t *Thread, a Args) (uint64, Errno) {
 	var b pack
 	b.i64(t.k.now() / 1e9)
 	b.zero(24) // loads
@@ -132,7 +132,7 @@ func sysSysinfo(t *Thread, _a Args) (uint64, Errno) {
 	b.zero(22)
 	b.u32(1) // unit
 	b.zero(4)
-	return 0, t.copyOut(_a.Addr(0), b)
+	return 0, t.copyOut(a.Addr(0), b)
 }
 
 // sysSchedGetaffinity implements sched_getaffinity(2): all CPUs of the machine.
@@ -386,9 +386,6 @@ func (t *Thread) exit(code int) {
 	}
 	t.p.end(Exit{Code: code})
 }
-
-// sysSyslog implements syslog(2): the kernel's log is not for everyone.
-func sysSyslog(*Thread, Args) (uint64, Errno) { return 0, EPERM }
 
 // sysPersonality implements personality(2): 0 is what there is.
 func sysPersonality(_ *Thread, a Args) (uint64, Errno) {

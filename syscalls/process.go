@@ -55,9 +55,8 @@ type Thread struct {
 	altstack altStack
 	// Of the last fault, for signal frames.
 	trapNo, errCode, cr2 uint64
-	lastFault            *emu.Fault
 
-	robustList, robustLen uint64
+	robustList            uint64
 	clearTID              emu.Addr
 	pdeathsig, timerSlack uint64
 
@@ -130,15 +129,12 @@ func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
 	*t.cpu = emu.CPU{Flags: emu.FlagR1 | emu.FlagIF, FP: fp, RIP: prog.Entry}
 	fp.Reset()
 	t.cpu.Regs[emu.RSP] = uint64(prog.Stack)
-	t.setComm(path.Base(p.k.execName(x)))
+	t.setComm(path.Base(x.Name()))
 	if p.k.cfg.OnExec != nil {
 		p.k.cfg.OnExec(p.pid, p.mem, prog)
 	}
 	return nil
 }
-
-// execName is the name that a program's comm is taken from.
-func (k *Kernel) execName(x *loader.Executable) string { return x.Name() }
 
 // stackSize is the main thread's stack's size: the soft limit, within reason.
 func (p *Process) stackSize() uint64 {

@@ -460,7 +460,7 @@ func statusText(o *Thread) string {
 	fmt.Fprintf(&b, "VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t       0 kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nVmData:\t%8[1]d kB\nVmStk:\t    8192 kB\n", kib, residentKiB)
 	fmt.Fprintf(&b, "Threads:\t%d\nSigQ:\t0/31000\nSigPnd:\t%016x\nShdPnd:\t%016x\nSigBlk:\t%016x\nSigIgn:\t%016x\nSigCgt:\t%016x\n",
 		live, uint64(o.pending.set), uint64(p.pending.set), uint64(o.mask), uint64(ign), uint64(caught))
-	fmt.Fprintf(&b, "CapInh:\t%[1]016x\nCapPrm:\t%[1]016x\nCapEff:\t%[1]016x\nCapBnd:\t%[1]016x\nCapAmb:\t%[1]016x\nNoNewPrivs:\t%[2]d\nSeccomp:\t0\n", 0, p.noNewPriv)
+	fmt.Fprintf(&b, "CapInh:\t%016[1]x\nCapPrm:\t%016[1]x\nCapEff:\t%016[1]x\nCapBnd:\t%016[1]x\nCapAmb:\t%016[1]x\nNoNewPrivs:\t%[2]d\nSeccomp:\t0\n", 0, p.noNewPriv)
 	fmt.Fprintf(&b, "Cpus_allowed:\t%x\nCpus_allowed_list:\t%svoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
 		uint64(1)<<min(p.k.cfg.CPUs, 63)-1, cpuRange(o))
 	return b.String()

@@ -68,6 +68,8 @@ func TestProcFiles(t *testing.T) {
 	assert.Contains(t, g.readAll("/proc/self/maps"), "00400000-00401000 r-xp 00000000 fe:00 ")
 	assert.Len(t, strings.Fields(g.readAll("/proc/self/stat")), 52)
 	assert.Contains(t, g.readAll("/proc/self/status"), "\nPid:\t1000\n")
+	assert.Contains(t, g.readAll("/proc/self/status"), "\nCapEff:\t0000000000000000\n")
+	assert.NotContains(t, g.readAll("/proc/self/status"), "%!")
 	assert.Equal(t, 3, strings.Count(g.readAll("/proc/cpuinfo"), "processor\t:"))
 	assert.Contains(t, g.readAll("/proc/meminfo"), "MemTotal:        8388608 kB\n")
 	g.fails(ENOENT, nr("open"), g.str("/proc/nothing"), oRDONLY)

@@ -436,14 +436,12 @@ func sysFsync(t *Thread, a Args) (uint64, Errno) {
 
 // sysFadvise64 implements posix_fadvise(2): advice is checked and not needed.
 func sysFadvise64(t *Thread, a Args) (uint64, Errno) {
-	f, e := t.file(a.Int(0))
-	if e != 0 {
+	if _, e := t.file(a.Int(0)); e != 0 {
 		return 0, e
 	}
 	if _, ok := t.pipeEnd(a.Int(0)); ok {
 		return 0, ESPIPE
 	}
-	_ = f
 	const lastAdvice = 5 // POSIX_FADV_NOREUSE
 	if a.U32(3) > lastAdvice || a.Long(2) < 0 {
 		return 0, EINVAL

@@ -49,7 +49,7 @@ func timeval(ns int64) []byte {
 // maxSeconds keeps sums of times from overflowing: a wait of 200 years is forever.
 const maxSeconds = 200 * 365 * 86400
 
-// timespecAt reads a struct timespec as nanoseconds.
+// timespec reads a struct timespec as nanoseconds.
 func (t *Thread) timespec(a emu.Addr) (int64, Errno) {
 	b, e := t.copyIn(a, 16)
 	if e != 0 {
@@ -62,7 +62,7 @@ func (t *Thread) timespec(a emu.Addr) (int64, Errno) {
 	return min(sec, maxSeconds)*1e9 + nsec, 0
 }
 
-// timevalAt reads a struct timeval as nanoseconds.
+// timeval reads a struct timeval as nanoseconds.
 func (t *Thread) timeval(a emu.Addr) (int64, Errno) {
 	b, e := t.copyIn(a, 16)
 	if e != 0 {
@@ -100,12 +100,10 @@ func (t *Thread) clockTime(id int) (int64, Errno) {
 	}
 	// CPU clocks of processes and threads: ~pid<<3 | kind (include/linux/posix-timers.h).
 	if id < 0 {
-		const perThread = 4
 		pid := int(^int32(id >> 3))
 		if id&3 == 3 || pid != 0 && t.k.findThread(-1, pid) == nil {
 			return 0, EINVAL
 		}
-		_ = perThread
 		return t.p.cpuTime(), 0
 	}
 	return 0, EINVAL
@@ -239,7 +237,3 @@ func sysSchedYield(t *Thread, _ Args) (uint64, Errno) {
 	t.calls = maxCalls
 	return 0, 0
 }
-
-// sysClockSettime implements clock_settime(2), settimeofday(2) and adjtimex(2) for
-// everyone but the superuser.
-func sysClockSettime(*Thread, Args) (uint64, Errno) { return 0, EPERM }

@@ -1,3 +1,5 @@
+//go:build linux && amd64
+
 package jit
 
 import "github.com/cgemu/cgemu/emu/x86"
@@ -52,20 +54,40 @@ var traps = map[x86.Op]bool{
 	x86.INT3: true,
 }
 
+// privileged are the instructions that raise #GP in user code, MOV to and from control and debug
+// registers aside. Others the table calls privileged are #UD where the feature is missing.
+var privileged = map[x86.Op]bool{
+	x86.HLT: true, x86.IN: true, x86.OUT: true, x86.INS: true, x86.OUTS: true, x86.CLI: true, x86.STI: true,
+	x86.LLDT: true, x86.LTR: true, x86.LGDT: true, x86.LIDT: true, x86.LMSW: true, x86.INVLPG: true, x86.SWAPGS: true,
+	x86.CLTS: true, x86.SYSRET: true, x86.SYSEXIT: true, x86.INVD: true, x86.WBINVD: true,
+	x86.WRMSR: true, x86.RDMSR: true, x86.RDPMC: true,
+}
+
+// gates are the interrupts user code may raise with INT n; other numbers are #GP. They are refused: INT
+// 80H is the system call of 32-bit programs, no compiler emits the others.
+var gates = [256]bool{3: true, 4: true, 0x80: true}
+
+// refused are instructions that show the host's descriptor tables, or what Linux puts in the place of that.
+// No user program needs them.
+var refused = map[x86.Op]bool{
+	x86.SLDT: true, x86.STR: true, x86.SMSW: true, x86.SGDT: true, x86.SIDT: true, x86.LAR: true, x86.LSL: true,
+	x86.VERR: true, x86.VERW: true, x86.LSS: true, x86.LFS: true, x86.LGS: true,
+}
+
 // classify says how to translate an instruction for a guest whose CPU has the
 // given features.
 func classify(i *x86.Inst, features *[256]bool) insnKind {
 	if i.Op == x86.UD2 {
 		return kindUndefined
 	}
-	if !features[i.Feature] {
+	if !features[i.Feature] && !privileged[i.Op] {
 		return kindUnsupported
 	}
 	switch i.Flow {
 	case x86.FlowSyscall:
 		return kindSyscall
 	case x86.FlowTrap:
-		if i.Op == x86.INT3 {
+		if i.Op == x86.INT3 || i.Op == x86.INT && !gates[uint8(i.Imm)] || privileged[i.Op] {
 			return kindTrap
 		}
 		return kindUnsupported
@@ -75,11 +97,22 @@ func classify(i *x86.Inst, features *[256]bool) insnKind {
 	default:
 		return kindBranch
 	}
-	if traps[i.Op] {
+	if traps[i.Op] || privileged[i.Op] {
 		return kindTrap
 	}
+	if refused[i.Op] {
+		return kindUnsupported
+	}
+	for k := range i.NArgs {
+		switch i.Args[k].Kind {
+		case x86.ArgSeg:
+			return kindTrap
+		case x86.ArgCR, x86.ArgDR:
+			return kindTrap
+		}
+	}
 	switch i.Op {
-	case x86.NOP, x86.ENDBR64, x86.ENDBR32, x86.PAUSE,
+	case x86.NOP, x86.RDSSP, x86.ENDBR64, x86.ENDBR32, x86.PAUSE,
 		x86.PREFETCHT0, x86.PREFETCHT1, x86.PREFETCHT2, x86.PREFETCHNTA, x86.PREFETCHW, x86.PREFETCHWT1:
 		return kindNop
 	case x86.LEA:
@@ -89,22 +122,20 @@ func classify(i *x86.Inst, features *[256]bool) insnKind {
 	case x86.POP:
 		return kindPop
 	case x86.LEAVE:
+		if i.OpSize != 8 {
+			return kindTrap
+		}
 		return kindLeave
 	case x86.ENTER:
-		return kindEnter
+		return kindTrap
 	case x86.MOVS, x86.STOS, x86.LODS, x86.SCAS, x86.CMPS:
-		if i.Mem.AddrSize == 4 {
-			return kindUnsupported
+		if i.Mem.AddrSize == 4 || i.Mem.Seg != x86.SegNone {
+			return kindTrap
 		}
 		if i.Rep || i.Repne {
 			return kindRep
 		}
 		return kindString
-	}
-	for k := range i.NArgs {
-		if i.Args[k].Kind == x86.ArgSeg {
-			return kindUnsupported
-		}
 	}
 	return kindPlain
 }

@@ -1,8 +1,11 @@
+//go:build linux && amd64
+
 package jit
 
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 const (
@@ -13,8 +16,6 @@ const (
 	// maxCopies is how often a block that jumps to its own start holds that loop: the
 	// increment of its counter then costs less than its latency an iteration.
 	maxCopies = 8
-	// clientLen is the length of Valgrind's client-request sequence.
-	clientLen = 19
 )
 
 // A ginsn is one guest instruction of the block being translated.
@@ -52,26 +53,9 @@ func (s *source) at(a emu.Addr) []byte {
 	return s.buf[off:min(off+32, s.n)]
 }
 
-// clientTails are the ends of Valgrind's client-request sequences, by kind.
-var clientPreamble = []byte{0x48, 0xc1, 0xc7, 0x03, 0x48, 0xc1, 0xc7, 0x0d, 0x48, 0xc1, 0xc7, 0x3d, 0x48, 0xc1, 0xc7, 0x33}
-
-// clientRequest recognises a client-request sequence at the start of code.
-func clientRequest(code []byte) (insnKind, bool) {
-	if len(code) < clientLen || code[0] != 0x48 || string(code[:16]) != string(clientPreamble) ||
-		code[16] != 0x48 || code[17] != 0x87 {
-		return 0, false
-	}
-	switch code[18] {
-	case 0xdb: // xchg rbx, rbx
-		return kindClient, true
-	case 0xc9: // xchg rcx, rcx
-		return kindNRAddr, true
-	case 0xd2: // xchg rdx, rdx
-		return kindCallNoRedir, true
-	case 0xff: // xchg rdi, rdi
-		return kindNop, true
-	}
-	return 0, false
+// requestKinds has the translation of each client request.
+var requestKinds = [...]insnKind{
+	hooks.CallTool: kindClient, hooks.OriginalAddr: kindNRAddr, hooks.CallOriginal: kindCallNoRedir, hooks.Inject: kindNop,
 }
 
 // decodeOne decodes the instruction at a into g. ok is false if no byte of it can be fetched.
@@ -81,10 +65,10 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 		return false
 	}
 	g.pc, g.follow, g.again = a, false, false
-	if kind, is := clientRequest(code); is {
-		g.Inst = x86.Inst{Len: clientLen}
-		g.kind = kind
-		g.bytes = append(g.bytes[:0], code[:clientLen]...)
+	if r := hooks.RequestAt(code); r != hooks.NoRequest {
+		g.Inst = x86.Inst{Len: hooks.RequestLen}
+		g.kind = requestKinds[r]
+		g.bytes = append(g.bytes[:0], code[:hooks.RequestLen]...)
 		return true
 	}
 	err := x86.Decode(code[:min(len(code), x86.MaxLen)], &g.Inst)
@@ -102,8 +86,23 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 		return true
 	}
 	g.bytes = append(g.bytes[:0], code[:g.Len]...)
+	if (g.Op == x86.TZCNT || g.Op == x86.LZCNT) && !e.features[g.Feature] {
+		e.ignoreRep(g)
+	}
 	g.kind = classify(&g.Inst, e.features)
 	return true
+}
+
+// ignoreRep makes TZCNT and LZCNT the BSF and BSR they are on CPUs that ignore their F3 prefix.
+func (e *Engine) ignoreRep(g *ginsn) {
+	for i, b := range g.bytes[:g.NPrefix] {
+		if b == 0xf3 {
+			g.bytes[i] = 0x3e // DS: ignored too
+		}
+	}
+	if err := x86.Decode(g.bytes, &g.Inst); err != nil {
+		panic("BUG: TZCNT without F3 is not BSF: " + err.Error())
+	}
 }
 
 // decodeBlock fills e.block with the instructions of the block at pc. It is empty if pc

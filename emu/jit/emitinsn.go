@@ -1,7 +1,10 @@
+//go:build linux && amd64
+
 package jit
 
 import (
 	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // emitInsn translates instruction i of the block.
@@ -192,8 +195,7 @@ func (e *Engine) emitString(g *ginsn) {
 }
 
 // emitRep translates a repeated string instruction: the host repeats, and the
-// iterations are what RCX lost. With the pass that finds RCX zero the instruction counts once
-// more, but not if REPE or REPNE ended it (spec: counting.md, "REP").
+// iterations are what RCX lost.
 func (e *Engine) emitRep(g *ginsn, i int) {
 	none := e.short(opJRCXZ)
 	some := e.short(opShortJ)
@@ -202,21 +204,21 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 	e.patchShort(some)
 	e.store(slotC, x86.RCX)
 	e.emitString(g)
-	if !e.RepOnce {
+	if r := e.Count.RepeatOf(&g.Inst); r != hooks.NoRepeat {
 		k := e.newCounter(1)
 		e.t.reps = append(e.t.reps, repCounter{insn: i, counter: k})
-		e.emitIterations(g, counterOff+8*k)
+		e.emitIterations(r, counterOff+8*k)
 	}
 	e.link(skip, e.pos)
 }
 
 // emitIterations adds to the counter at off what a REP instruction counts beyond 1, given RCX
 // before it in slotC.
-func (e *Engine) emitIterations(g *ginsn, off int) {
-	conditional := g.Op == x86.CMPS || g.Op == x86.SCAS
+func (e *Engine) emitIterations(r hooks.Repeat, off int) {
+	conditional := r != hooks.RepeatCount
 	if conditional {
 		cond := byte(condNE) // REPE ends at the first difference
-		if g.Repne {
+		if r == hooks.RepeatUnequal {
 			cond = condE
 		}
 		e.byte(0x0f, 0x90|cond) // setcc [slotTmp]

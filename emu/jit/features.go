@@ -14,9 +14,7 @@ var modelFeature = map[x86.Feature]string{
 	x86.FeatBASE: "", x86.FeatCMOV: "cmov", x86.FeatX87: "fpu", x86.FeatMMX: "mmx", x86.FeatFXSR: "fxsr",
 	x86.FeatSSE: "sse", x86.FeatSSE2: "sse2", x86.FeatCLFLUSH: "clflush", x86.FeatSYSCALL: "syscall",
 	x86.FeatRDTSCP: "rdtscp",
-	// CET's instructions are no-ops on a CPU without it.
-	x86.FeatCET:  "",
-	x86.FeatSSE3: "pni", x86.FeatSSSE3: "ssse3", x86.FeatSSE41: "sse4_1", x86.FeatSSE42: "sse4_2",
+	x86.FeatSSE3:   "pni", x86.FeatSSSE3: "ssse3", x86.FeatSSE41: "sse4_1", x86.FeatSSE42: "sse4_2",
 	x86.FeatCX16: "cx16", x86.FeatPOPCNT: "popcnt", x86.FeatLAHF: "lahf_lm", x86.FeatPCLMUL: "pclmulqdq", x86.FeatAES: "aes",
 	x86.FeatAVX: "avx", x86.FeatAVX2: "avx2", x86.FeatFMA: "fma", x86.FeatF16C: "f16c", x86.FeatBMI1: "bmi1",
 	x86.FeatBMI2: "bmi2", x86.FeatADX: "adx", x86.FeatMOVBE: "movbe", x86.FeatLZCNT: "abm", x86.FeatXSAVE: "xsave",

@@ -1,3 +1,5 @@
+//go:build linux && amd64
+
 package jit
 
 import (
@@ -95,8 +97,15 @@ func (e *Engine) copyViaScratch(g *ginsn) {
 		e.moffsViaScratch(g, s)
 	} else {
 		e.emitPrefixes(g, false)
-		e.emitOpcode(g, 0x03)
-		e.memRM(x86.Reg(g.ModRM>>3&7), s, disp)
+		if g.Mem.VSIB {
+			// The vector index stays.
+			e.emitOpcode(g, 0x01)
+			e.byte(g.ModRM&0x38|0x84, g.bytes[g.ModRMOff+1]&0xf8|byte(s))
+			e.u32(uint32(disp))
+		} else {
+			e.emitOpcode(g, 0x03)
+			e.memRM(x86.Reg(g.ModRM>>3&7), s, disp)
+		}
 		e.byte(g.bytes[tail(g):]...)
 	}
 	e.load(s, slotA)
@@ -154,7 +163,7 @@ func (e *Engine) address(g *ginsn, s x86.Reg) (disp int32) {
 	if m.Base != x86.NoReg {
 		e.leaIndex(s, m.Base, s, 1, 0)
 	}
-	if m.Index != x86.NoReg {
+	if m.Index != x86.NoReg && !m.VSIB {
 		e.leaIndex(s, s, m.Index, m.Scale, 0)
 	}
 	if m.Seg != x86.SegNone && m.AddrSize == 8 && m.Disp == int64(int32(m.Disp)) {

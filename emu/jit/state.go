@@ -1,3 +1,5 @@
+//go:build linux && amd64
+
 package jit
 
 // The state block: what generated code shares with Go. It lies at the start of

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -35,6 +36,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	}
 	e.store64(c, g.next())
 	if f := e.emulate(c, g); f != nil {
+		e.load64(c) // a repeated string instruction may have come part of its way
 		if f.Vector == emu.VecBP {
 			pc = c.RIP
 		}
@@ -86,7 +88,10 @@ func (e *Engine) emulate(c *emu.CPU, g *ginsn) *emu.Fault {
 	case x86.WRGSBASE:
 		c.GSBase = truncate(c.Regs[g.Args[0].Reg], g.OpSize)
 	default:
-		return e.emulateFP(c, g)
+		if privileged[g.Op] || g.Op == x86.INT {
+			return &emu.Fault{Vector: emu.VecGP}
+		}
+		return e.emulateRare(c, g)
 	}
 	return nil
 }
@@ -124,8 +129,12 @@ func (e *Engine) push(c *emu.CPU, b []byte) *emu.Fault {
 
 // write writes guest memory, or says how that faults.
 func (e *Engine) write(a emu.Addr, b []byte) *emu.Fault {
+	// Nothing is written if not all can be.
+	if n := len(e.mem.ViewSome(a, uint64(len(b)), mem.Write)); n < len(b) {
+		return accessFault(a, n, true)
+	}
 	if n := e.mem.Write(a, b); n < len(b) {
-		return &emu.Fault{Vector: emu.VecPF, Addr: a + emu.Addr(n), Write: true}
+		return accessFault(a, n, true)
 	}
 	return nil
 }
@@ -133,9 +142,17 @@ func (e *Engine) write(a emu.Addr, b []byte) *emu.Fault {
 // read reads guest memory, or says how that faults.
 func (e *Engine) read(a emu.Addr, b []byte) *emu.Fault {
 	if n := e.mem.Read(a, b); n < len(b) {
-		return &emu.Fault{Vector: emu.VecPF, Addr: a + emu.Addr(n)}
+		return accessFault(a, n, false)
 	}
 	return nil
+}
+
+// accessFault is the fault of an access to a whose first n bytes are accessible.
+func accessFault(a emu.Addr, n int, write bool) *emu.Fault {
+	if int64(a)>>47 != 0 && int64(a)>>47 != -1 {
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	return &emu.Fault{Vector: emu.VecPF, Addr: a + emu.Addr(n), Write: write}
 }
 
 // popf changes the flags user code may change.

@@ -1,0 +1,19 @@
+// Package jit is the engine for amd64 Linux hosts: it translates guest code to
+// host code of the same instruction set.
+//
+// Guest registers live in the host registers of the same name, RSP included, and
+// instructions are copied. What changes: a memory operand gets a GS prefix, GS base being
+// the host address of guest address 0; pushes, pops, calls and returns are written
+// out, since the host's would use RSP as a host address; direct branches are chained,
+// indirect ones go through a table that has an entry for every guest address;
+// instructions whose result depends on the host are emulated in Go.
+//
+// Each block counts its entries, and its side exits where it goes on past a
+// conditional jump; counts by instruction follow at the end. Generated code leaves
+// flags and registers as the guest has them; where it needs one it uses what is
+// overwritten next, or saves and restores it, and the block's table of saved
+// registers says where the guest's value is if a fault comes in between.
+//
+// Host addresses appear as arena offsets: the state block, the counters and the code
+// lie in one mapping and reach each other RIP-relative.
+package jit

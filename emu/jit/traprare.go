@@ -1,0 +1,129 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// emulateRare executes integer instructions that would need a translation of their own
+// and hardly ever occur.
+func (e *Engine) emulateRare(c *emu.CPU, g *ginsn) *emu.Fault {
+	switch g.Op {
+	case x86.MOVS, x86.STOS, x86.LODS, x86.SCAS, x86.CMPS:
+		return e.stringInsn(c, g)
+	case x86.ENTER:
+		return e.enterFrame(c, g)
+	case x86.LEAVE:
+		return e.leave16(c)
+	case x86.MOV, x86.PUSH, x86.POP:
+		return e.segment(c, g)
+	}
+	return e.emulateFP(c, g)
+}
+
+// Selectors as Linux gives them to a program; those not listed are 0.
+var selectors = [6]uint16{1: 0x33, 2: 0x2b}
+
+// segment implements PUSH, POP and MOV with segment and control registers. A program may only load what is
+// there already: nothing else has an effect in 64-bit mode that a program could want.
+func (e *Engine) segment(c *emu.CPU, g *ginsn) *emu.Fault {
+	dst, src := g.Args[0], g.Args[1]
+	switch {
+	case dst.Kind == x86.ArgCR || dst.Kind == x86.ArgDR || src.Kind == x86.ArgCR || src.Kind == x86.ArgDR:
+		return &emu.Fault{Vector: emu.VecGP}
+	case g.Op == x86.PUSH:
+		return e.push(c, make([]byte, g.OpSize))
+	case src.Kind == x86.ArgSeg && dst.Kind == x86.ArgGPR:
+		setReg(c, dst.Reg, g.OpSize, uint64(selectors[src.Reg]))
+		return nil
+	case src.Kind == x86.ArgSeg:
+		return e.write(effective(c, g), binary.LittleEndian.AppendUint16(nil, selectors[src.Reg]))
+	}
+	var b [8]byte
+	sp := c.Regs[emu.RSP]
+	switch {
+	case g.Op == x86.POP:
+		if f := e.read(emu.Addr(sp), b[:g.OpSize]); f != nil {
+			return f
+		}
+		sp += uint64(g.OpSize)
+	case src.Kind == x86.ArgMem:
+		if f := e.read(effective(c, g), b[:2]); f != nil {
+			return f
+		}
+	default:
+		binary.LittleEndian.PutUint16(b[:], uint16(c.Regs[src.Reg]))
+	}
+	selector := binary.LittleEndian.Uint16(b[:])
+	if selector != selectors[dst.Reg] {
+		return &emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("loading segment register %d with %#x: % x", dst.Reg, selector, g.bytes)}
+	}
+	c.Regs[emu.RSP] = sp
+	switch dst.Reg {
+	case 4:
+		c.FSBase = 0
+	case 5:
+		c.GSBase = 0
+	}
+	return nil
+}
+
+// enterFrame implements ENTER (SDM Vol. 2).
+func (e *Engine) enterFrame(c *emu.CPU, g *ginsn) *emu.Fault {
+	size, level := uint64(g.OpSize), uint64(g.Args[1].Imm)&31
+	sp, bp := c.Regs[emu.RSP], c.Regs[emu.RBP]
+	var b [8]byte
+	push := func(x uint64) *emu.Fault {
+		binary.LittleEndian.PutUint64(b[:], x)
+		f := e.write(emu.Addr(sp-size), b[:size])
+		if f == nil {
+			sp -= size
+		}
+		return f
+	}
+	if f := push(bp); f != nil {
+		return f
+	}
+	frame := sp
+	for range max(level, 1) - 1 {
+		bp -= size
+		clear(b[:])
+		if f := e.read(emu.Addr(bp), b[:size]); f != nil {
+			return f
+		}
+		if f := push(binary.LittleEndian.Uint64(b[:])); f != nil {
+			return f
+		}
+	}
+	if level > 0 {
+		if f := push(frame); f != nil {
+			return f
+		}
+	}
+	sp -= uint64(uint16(g.Imm))
+	// "A page fault occurs if a write using the final value of the stack pointer would fault."
+	if e.mem.View(emu.Addr(sp), size, mem.Write) == nil {
+		return accessFault(emu.Addr(sp), 0, true)
+	}
+	c.Regs[emu.RSP] = sp
+	setReg(c, x86.RBP, g.OpSize, frame)
+	return nil
+}
+
+// leave16 implements LEAVE with a 66 prefix: BP alone is popped.
+func (e *Engine) leave16(c *emu.CPU) *emu.Fault {
+	var b [2]byte
+	sp := c.Regs[emu.RBP]
+	if f := e.read(emu.Addr(sp), b[:]); f != nil {
+		return f
+	}
+	setReg(c, x86.RBP, 2, uint64(binary.LittleEndian.Uint16(b[:])))
+	c.Regs[emu.RSP] = sp + 2
+	return nil
+}

@@ -1,0 +1,130 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
+)
+
+// A stringOp is a string instruction with 32-bit addresses or an FS or GS base, which the host's cannot do
+// in guest memory.
+type stringOp struct {
+	e    *Engine
+	c    *emu.CPU
+	g    *ginsn
+	size uint64
+	mask uint64 // of an address register
+}
+
+// stringInsn executes it, with all its repetitions, and counts these.
+func (e *Engine) stringInsn(c *emu.CPU, g *ginsn) *emu.Fault {
+	s := stringOp{e: e, c: c, g: g, size: uint64(g.OpSize), mask: ^uint64(0)}
+	if g.Mem.AddrSize == 4 {
+		s.mask = 1<<32 - 1
+	}
+	if !g.Rep && !g.Repne {
+		return s.once()
+	}
+	conditional := g.Op == x86.CMPS || g.Op == x86.SCAS
+	for s.reg(emu.RCX) != 0 {
+		if f := s.once(); f != nil {
+			return f
+		}
+		s.advance(emu.RCX, ^uint64(0))
+		if conditional && (c.Flags&emu.FlagZF != 0) == g.Repne {
+			return nil
+		}
+		if e.Count.RepeatOf(&g.Inst) != hooks.NoRepeat {
+			e.gone.add(g.pc, 1)
+			e.executed++
+		}
+	}
+	return nil
+}
+
+func (s *stringOp) reg(r int) uint64 { return s.c.Regs[r] & s.mask }
+
+// advance adds n to an address register.
+func (s *stringOp) advance(r int, n uint64) { s.c.Regs[r] = (s.c.Regs[r] + n) & s.mask }
+
+// once executes one iteration; after a fault nothing has changed.
+func (s *stringOp) once() *emu.Fault {
+	var a, b [8]byte
+	binary.LittleEndian.PutUint64(a[:], s.c.Regs[emu.RAX])
+	fromSI := s.g.Op == x86.MOVS || s.g.Op == x86.LODS || s.g.Op == x86.CMPS
+	toDI := s.g.Op != x86.LODS
+	if fromSI {
+		if f := s.e.read(s.source(), a[:s.size]); f != nil {
+			return f
+		}
+	}
+	di := emu.Addr(s.reg(emu.RDI))
+	switch s.g.Op {
+	case x86.MOVS, x86.STOS:
+		if f := s.e.write(di, a[:s.size]); f != nil {
+			return f
+		}
+	case x86.LODS:
+		setReg(s.c, x86.RAX, s.g.OpSize, binary.LittleEndian.Uint64(a[:]))
+	default:
+		if f := s.e.read(di, b[:s.size]); f != nil {
+			return f
+		}
+		s.compare(binary.LittleEndian.Uint64(a[:]), binary.LittleEndian.Uint64(b[:]))
+	}
+	step := s.size
+	if s.c.Flags&emu.FlagDF != 0 {
+		step = -step
+	}
+	if fromSI {
+		s.advance(emu.RSI, step)
+	}
+	if toDI {
+		s.advance(emu.RDI, step)
+	}
+	return nil
+}
+
+// source returns the address of the source.
+func (s *stringOp) source() emu.Addr {
+	a := s.reg(emu.RSI)
+	switch s.g.Mem.Seg {
+	case x86.SegFS:
+		a += s.c.FSBase
+	case x86.SegGS:
+		a += s.c.GSBase
+	}
+	return emu.Addr(a)
+}
+
+// compare sets the flags as CMP a, b does.
+func (s *stringOp) compare(a, b uint64) {
+	a, b = truncate(a, s.g.OpSize), truncate(b, s.g.OpSize)
+	r := truncate(a-b, s.g.OpSize)
+	sign := uint64(1) << (8*s.size - 1)
+	var f uint64
+	if a < b {
+		f |= emu.FlagCF
+	}
+	if r == 0 {
+		f |= emu.FlagZF
+	}
+	if r&sign != 0 {
+		f |= emu.FlagSF
+	}
+	if (a^b)&(a^r)&sign != 0 {
+		f |= emu.FlagOF
+	}
+	if (a^b^r)&16 != 0 {
+		f |= emu.FlagAF
+	}
+	if bits.OnesCount8(uint8(r))&1 == 0 {
+		f |= emu.FlagPF
+	}
+	s.c.Flags = s.c.Flags&^uint64(x86.StatusFlags) | f
+}
