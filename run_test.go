@@ -276,9 +276,9 @@ func TestRunErrors(t *testing.T) {
 // TestNames checks that options about names reach the symbols.
 func TestNames(t *testing.T) {
 	r := start(t, cgemu.Config{Args: []string{demo}, Names: dwarfmap.Options{ShowBelowMain: true, FullpathAfter: []string{"testdata/"}}})
-	assert.Contains(t, r.profile, "\nfl=demo.c\nfn=count\n")
-	assert.Contains(t, r.profile, "\nfn=_start\n")
+	assert.Contains(t, r.profile, "\nfl=demo.c\nfn=main\n")
+	assert.Contains(t, r.profile, "\nfn=__libc_start_main\n")
 	r = start(t, cgemu.Config{Args: []string{demo}})
-	assert.Contains(t, r.profile, "\nfl=testdata/demo.c\nfn=count\n")
+	assert.Contains(t, r.profile, "\nfl=testdata/demo.c\nfn=main\n")
 	assert.Contains(t, r.profile, "\nfn=(below main)\n")
 }

@@ -60,8 +60,9 @@ const (
 	FlagAC = 1 << 18
 	FlagID = 1 << 21
 
-	// UserFlags are the bits user code can change and we keep.
-	UserFlags = FlagCF | FlagPF | FlagAF | FlagZF | FlagSF | FlagDF | FlagOF | FlagID
+	// UserFlags are the bits user code can change and we keep. AC is kept without its
+	// effect: unaligned accesses do not fault.
+	UserFlags = FlagCF | FlagPF | FlagAF | FlagZF | FlagSF | FlagDF | FlagOF | FlagAC | FlagID
 )
 
 // A CPU is the architectural state of one guest thread.

@@ -87,8 +87,11 @@ func (b *batch) add(r *rand.Rand, inst *x86.Inst, code []byte, states int) *test
 	}
 	start := b.slot(world)
 	before, after := pick(r, befores(freeReg(r, inst))), pick(r, afters)
-	if r.Uint32N(3) == 0 {
+	if r.Uint32N(3) == 0 || inst.Op == x86.POPF || inst.Op == x86.POP { // what was popped must not be a wrap's
 		before = wrap{}
+	}
+	if inst.Op == x86.CMPS || inst.Op == x86.SCAS { // how they ended shows in the flags
+		after = pick(r, []wrap{afters[0], afters[3], afters[4], afters[8]})
 	}
 	c := &testCase{inst: *inst, start: start, from: len(b.jobs)}
 	a := start
@@ -116,9 +119,12 @@ func (b *batch) add(r *rand.Rand, inst *x86.Inst, code []byte, states int) *test
 // as the native outcome says: a REP instruction once for each iteration, and once more for the
 // pass that finds its count zero or that faults.
 func (c *testCase) expected(counts map[emu.Addr]uint64, job *nativeState, o *outcome) {
-	for _, a := range c.insns {
+	for i, a := range c.insns {
 		n := uint64(1)
-		stopped := o.state.RIP == a || o.fault.Vector == emu.VecBP && o.state.RIP == a+1
+		stopped := o.state.RIP == a
+		if o.fault.Vector == emu.VecBP {
+			stopped = i+1 == len(c.insns) || c.inst.Op == x86.INT3 && a == c.at
+		}
 		if a == c.at && (c.inst.Rep || c.inst.Repne) {
 			n = c.iterations(job, o, stopped)
 		}

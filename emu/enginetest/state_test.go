@@ -247,11 +247,34 @@ func (s *scene) effective(st *nativeState) uint64 {
 	return a
 }
 
+// selector has a segment register loaded with what Linux put there.
+func (s *scene) selector(st *nativeState) {
+	b := []byte{0, 0, 1, 2, 3, 4, 5, 6}
+	if s.inst.Args[0].Reg == 2 {
+		b[0] = 0x2b
+	}
+	switch src := s.inst.Args[1]; {
+	case s.inst.Op == x86.POP:
+		s.patch(st, st.Regs[emu.RSP]-s.pushed, b[:s.inst.OpSize])
+	case src.Kind == x86.ArgMem:
+		s.patch(st, s.effective(st), b[:2])
+	default:
+		st.Regs[src.Reg] = st.Regs[src.Reg]&^0xffff | uint64(b[0])
+	}
+}
+
 // particular prepares what only some instructions need to do more than fault or nothing.
 func (s *scene) particular(st *nativeState) {
 	r, i := s.r, s.inst
 	var b [16]byte
+	if i.NArgs > 0 && i.Args[0].Kind == x86.ArgSeg {
+		s.selector(st)
+	}
 	switch i.Op {
+	case x86.WRFSBASE, x86.WRGSBASE:
+		if r.Uint32N(4) != 0 {
+			st.Regs[i.Args[0].Reg] &= 1<<47 - 1
+		}
 	case x86.DIV, x86.IDIV:
 		switch r.Uint32N(4) {
 		case 0:

@@ -23,10 +23,10 @@ func richModel(t *testing.T) *emu.Model {
 
 // featureNames has the features a model can have, and what a model calls them.
 var featureNames = map[x86.Feature]string{
-	x86.FeatBASE: "", x86.FeatCMOV: "cmov", x86.FeatX87: "fpu", x86.FeatMMX: "mmx", x86.FeatFXSR: "fxsr",
+	x86.FeatBASE: "", x86.FeatPRIVILEGED: "", x86.FeatCMOV: "cmov", x86.FeatX87: "fpu", x86.FeatMMX: "mmx", x86.FeatFXSR: "fxsr",
 	x86.FeatSSE: "sse", x86.FeatSSE2: "sse2", x86.FeatCLFLUSH: "clflush", x86.FeatSYSCALL: "syscall",
-	x86.FeatRDTSCP: "rdtscp", x86.FeatCET: "",
-	x86.FeatSSE3: "pni", x86.FeatSSSE3: "ssse3", x86.FeatSSE41: "sse4_1", x86.FeatSSE42: "sse4_2",
+	x86.FeatRDTSCP: "rdtscp",
+	x86.FeatSSE3:   "pni", x86.FeatSSSE3: "ssse3", x86.FeatSSE41: "sse4_1", x86.FeatSSE42: "sse4_2",
 	x86.FeatCX16: "cx16", x86.FeatPOPCNT: "popcnt", x86.FeatLAHF: "lahf_lm", x86.FeatPCLMUL: "pclmulqdq", x86.FeatAES: "aes",
 	x86.FeatAVX: "avx", x86.FeatAVX2: "avx2", x86.FeatFMA: "fma", x86.FeatF16C: "f16c", x86.FeatBMI1: "bmi1",
 	x86.FeatBMI2: "bmi2", x86.FeatADX: "adx", x86.FeatMOVBE: "movbe", x86.FeatLZCNT: "abm", x86.FeatXSAVE: "xsave",
@@ -42,10 +42,27 @@ func supportedFeatures(m *emu.Model) map[x86.Feature]bool {
 	return f
 }
 
+const (
+	refusedHost = "refused: shows the host's descriptor tables"
+	refusedFar  = "refused: far transfers and pointers"
+)
+
+// protected are the privileged instructions that raise #GP in user code. The rest are of features no guest has.
+var protected = map[x86.Op]bool{
+	x86.HLT: true, x86.IN: true, x86.OUT: true, x86.INS: true, x86.OUTS: true, x86.CLI: true, x86.STI: true,
+	x86.LLDT: true, x86.LTR: true, x86.LGDT: true, x86.LIDT: true, x86.LMSW: true, x86.INVLPG: true, x86.SWAPGS: true,
+	x86.CLTS: true, x86.SYSRET: true, x86.SYSEXIT: true, x86.INVD: true, x86.WBINVD: true,
+	x86.WRMSR: true, x86.RDMSR: true, x86.RDPMC: true,
+}
+
 // notNative are instructions that are not run natively, and why.
 var notNative = map[x86.Op]string{
-	x86.SYSCALL: "ends a run", x86.SYSENTER: "a system call of the host", x86.INT: "a system call of the host",
+	x86.SYSCALL: "ends a run", x86.SYSENTER: "a system call of the host",
 	x86.CPUID: "emulated: the model's", x86.XGETBV: "emulated: the model's", x86.RDTSC: "emulated: virtual time",
+	x86.SLDT: refusedHost, x86.STR: refusedHost, x86.SMSW: refusedHost, x86.SGDT: refusedHost, x86.SIDT: refusedHost, x86.LAR: refusedHost,
+	x86.LSL: refusedHost, x86.VERR: refusedHost, x86.VERW: refusedHost,
+	x86.LSS: refusedFar, x86.LFS: refusedFar, x86.LGS: refusedFar, x86.JMPF: refusedFar, x86.CALLF: refusedFar, x86.RETF: refusedFar, x86.IRET: refusedFar,
+	x86.INT1:   "refused: for debuggers",
 	x86.RDTSCP: "emulated: virtual time", x86.RDRAND: "emulated: random", x86.RDSEED: "emulated: random", x86.RDPID: "emulated: virtual",
 }
 
@@ -53,6 +70,9 @@ var notNative = map[x86.Op]string{
 func skipped(i *x86.Inst) string {
 	if i.Flow != x86.FlowNext && i.Flow != x86.FlowTrap {
 		return "branch"
+	}
+	if i.Feature == x86.FeatPRIVILEGED && !protected[i.Op] && !(i.Op == x86.MOV) {
+		return "privileged, of a feature no guest has"
 	}
 	return notNative[i.Op]
 }

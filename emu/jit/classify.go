@@ -80,6 +80,12 @@ func classify(i *x86.Inst, features *[256]bool) insnKind {
 	if i.Op == x86.UD2 {
 		return kindUndefined
 	}
+	for k := range i.NArgs {
+		switch i.Args[k].Kind {
+		case x86.ArgSeg, x86.ArgCR, x86.ArgDR:
+			return kindTrap
+		}
+	}
 	if !features[i.Feature] && !privileged[i.Op] {
 		return kindUnsupported
 	}
@@ -102,14 +108,6 @@ func classify(i *x86.Inst, features *[256]bool) insnKind {
 	}
 	if refused[i.Op] {
 		return kindUnsupported
-	}
-	for k := range i.NArgs {
-		switch i.Args[k].Kind {
-		case x86.ArgSeg:
-			return kindTrap
-		case x86.ArgCR, x86.ArgDR:
-			return kindTrap
-		}
 	}
 	switch i.Op {
 	case x86.NOP, x86.RDSSP, x86.ENDBR64, x86.ENDBR32, x86.PAUSE,

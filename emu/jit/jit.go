@@ -90,6 +90,8 @@ type Engine struct {
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
 	budgeted bool
+	// ac is the guest's AC flag.
+	ac uint64
 	lastCPU  *emu.CPU
 	// epoch counts flushes.
 	epoch int
@@ -220,7 +222,9 @@ func (e *Engine) load64(c *emu.CPU) {
 	for i, x := range c.Regs {
 		e.set(stRegs+8*i, x)
 	}
-	e.set(stFlags, c.Flags&emu.UserFlags|emu.FlagR1|emu.FlagIF)
+	// AC would make the host check alignment, of Go's accesses too.
+	e.ac = c.Flags & emu.FlagAC
+	e.set(stFlags, c.Flags&emu.UserFlags&^emu.FlagAC|emu.FlagR1|emu.FlagIF)
 	e.set(stFSBase, c.FSBase)
 	e.set(stGSBase, c.GSBase)
 	e.set(stFP, fpAddr(c.FP))
@@ -231,7 +235,7 @@ func (e *Engine) store64(c *emu.CPU, rip emu.Addr) {
 	for i := range c.Regs {
 		c.Regs[i] = e.get(stRegs + 8*i)
 	}
-	c.Flags = e.get(stFlags)&emu.UserFlags | emu.FlagR1 | emu.FlagIF
+	c.Flags = e.get(stFlags)&emu.UserFlags | e.ac | emu.FlagR1 | emu.FlagIF
 	c.FSBase = e.get(stFSBase)
 	c.GSBase = e.get(stGSBase)
 	c.RIP = rip
@@ -285,7 +289,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return emu.Addr(rip), nil
 	case exitSyscall:
 		e.set(stRegs+8*emu.RCX, uint64(x.rip))
-		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|emu.FlagR1|emu.FlagIF)
+		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|e.ac|emu.FlagR1|emu.FlagIF)
 		return x.rip, &emu.Stop{Reason: emu.StopSyscall}
 	case exitClient:
 		return x.rip, &emu.Stop{Reason: emu.StopClient}

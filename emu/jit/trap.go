@@ -84,9 +84,9 @@ func (e *Engine) emulate(c *emu.CPU, g *ginsn) *emu.Fault {
 	case x86.RDGSBASE:
 		setReg(c, g.Args[0].Reg, g.OpSize, c.GSBase)
 	case x86.WRFSBASE:
-		c.FSBase = truncate(c.Regs[g.Args[0].Reg], g.OpSize)
+		return setBase(&c.FSBase, truncate(c.Regs[g.Args[0].Reg], g.OpSize))
 	case x86.WRGSBASE:
-		c.GSBase = truncate(c.Regs[g.Args[0].Reg], g.OpSize)
+		return setBase(&c.GSBase, truncate(c.Regs[g.Args[0].Reg], g.OpSize))
 	default:
 		if privileged[g.Op] || g.Op == x86.INT {
 			return &emu.Fault{Vector: emu.VecGP}
@@ -95,6 +95,18 @@ func (e *Engine) emulate(c *emu.CPU, g *ginsn) *emu.Fault {
 	}
 	return nil
 }
+
+// setBase writes a segment base, which must be canonical.
+func setBase(base *uint64, x uint64) *emu.Fault {
+	if !canonical(emu.Addr(x)) {
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	*base = x
+	return nil
+}
+
+// canonical reports whether a fits into 48 bits, sign-extended.
+func canonical(a emu.Addr) bool { return int64(a)>>47 == 0 || int64(a)>>47 == -1 }
 
 // truncate cuts x to size bytes.
 func truncate(x uint64, size uint8) uint64 {
@@ -149,7 +161,7 @@ func (e *Engine) read(a emu.Addr, b []byte) *emu.Fault {
 
 // accessFault is the fault of an access to a whose first n bytes are accessible.
 func accessFault(a emu.Addr, n int, write bool) *emu.Fault {
-	if int64(a)>>47 != 0 && int64(a)>>47 != -1 {
+	if !canonical(a) {
 		return &emu.Fault{Vector: emu.VecGP}
 	}
 	return &emu.Fault{Vector: emu.VecPF, Addr: a + emu.Addr(n), Write: write}

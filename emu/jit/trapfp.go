@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -29,6 +30,9 @@ func (e *Engine) emulateFP(c *emu.CPU, g *ginsn) *emu.Fault {
 		return nil
 	case x86.FLDENV:
 		env := make([]byte, envSize(g.OpSize16))
+		if pendingX87(c.FP) {
+			return &emu.Fault{Vector: emu.VecMF}
+		}
 		if f := e.read(effective(c, g), env); f != nil {
 			return f
 		}
@@ -111,6 +115,7 @@ func setX87Env(x *emu.XState, env []byte, short bool) {
 	}
 	copy(x[emu.XOffFCW:], env[:2])
 	x[emu.XOffFCW] |= 0x40
+	turnTo(x, x87Top(binary.LittleEndian.Uint16(env[step:])))
 	copy(x[emu.XOffFSW:], env[step:step+2])
 	tag := binary.LittleEndian.Uint16(env[2*step:])
 	x[emu.XOffFTW] = 0
@@ -121,6 +126,16 @@ func setX87Env(x *emu.XState, env []byte, short bool) {
 	}
 	settleX87(x)
 }
+
+// turnTo makes top the stack top. Registers keep their places, so they are others from the top on.
+func turnTo(x *emu.XState, top uint) {
+	v := viewX87(x)
+	v.rotate(int(top) - int(x87Top(v.fsw)))
+	v.finish()
+}
+
+// pendingX87 reports whether an unmasked exception waits for the next x87 instruction.
+func pendingX87(x *emu.XState) bool { return x[emu.XOffFSW]&x87ES != 0 }
 
 // settleX87 makes the error summary and busy bits follow from the exceptions and their masks.
 func settleX87(x *emu.XState) {
@@ -147,6 +162,7 @@ func (e *Engine) fnsave(c *emu.CPU, g *ginsn) *emu.Fault {
 	if f := e.write(effective(c, g), img); f != nil {
 		return f
 	}
+	turnTo(c.FP, 0)
 	binary.LittleEndian.PutUint16(c.FP[emu.XOffFCW:], 0x37f)
 	clear(c.FP[emu.XOffFSW : emu.XOffFTW+1])
 	return nil
@@ -156,6 +172,9 @@ func (e *Engine) fnsave(c *emu.CPU, g *ginsn) *emu.Fault {
 func (e *Engine) frstor(c *emu.CPU, g *ginsn) *emu.Fault {
 	n := envSize(g.OpSize16)
 	img := make([]byte, n+80)
+	if pendingX87(c.FP) {
+		return &emu.Fault{Vector: emu.VecMF}
+	}
 	if f := e.read(effective(c, g), img); f != nil {
 		return f
 	}
@@ -243,6 +262,9 @@ func (e *Engine) xsave(c *emu.CPU, g *ginsn) *emu.Fault {
 	}
 	rfbm := c.Regs[emu.RAX] & xFeatures
 	var bv [8]byte
+	if n := len(e.mem.ViewSome(a, emu.XOffYMMH, mem.Write)); n < emu.XOffYMMH {
+		return accessFault(a, n, true)
+	}
 	if f := e.read(a+emu.XOffHeader, bv[:]); f != nil {
 		return f
 	}

@@ -30,11 +30,16 @@ func (e *Engine) emulateRare(c *emu.CPU, g *ginsn) *emu.Fault {
 // Selectors as Linux gives them to a program; those not listed are 0.
 var selectors = [6]uint16{1: 0x33, 2: 0x2b}
 
+// controlRegs are the control registers there are.
+var controlRegs = [16]bool{0: true, 2: true, 3: true, 4: true, 8: true}
+
 // segment implements PUSH, POP and MOV with segment and control registers. A program may only load what is
 // there already: nothing else has an effect in 64-bit mode that a program could want.
 func (e *Engine) segment(c *emu.CPU, g *ginsn) *emu.Fault {
 	dst, src := g.Args[0], g.Args[1]
 	switch {
+	case dst.Kind == x86.ArgCR && !controlRegs[dst.Reg] || src.Kind == x86.ArgCR && !controlRegs[src.Reg]:
+		return &emu.Fault{Vector: emu.VecUD}
 	case dst.Kind == x86.ArgCR || dst.Kind == x86.ArgDR || src.Kind == x86.ArgCR || src.Kind == x86.ArgDR:
 		return &emu.Fault{Vector: emu.VecGP}
 	case g.Op == x86.PUSH:
@@ -60,9 +65,8 @@ func (e *Engine) segment(c *emu.CPU, g *ginsn) *emu.Fault {
 	default:
 		binary.LittleEndian.PutUint16(b[:], uint16(c.Regs[src.Reg]))
 	}
-	selector := binary.LittleEndian.Uint16(b[:])
-	if selector != selectors[dst.Reg] {
-		return &emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("loading segment register %d with %#x: % x", dst.Reg, selector, g.bytes)}
+	if f := checkSelector(dst.Reg, binary.LittleEndian.Uint16(b[:]), g); f != nil {
+		return f
 	}
 	c.Regs[emu.RSP] = sp
 	switch dst.Reg {
@@ -72,6 +76,23 @@ func (e *Engine) segment(c *emu.CPU, g *ginsn) *emu.Fault {
 		c.GSBase = 0
 	}
 	return nil
+}
+
+// userDescriptors are the entries of Linux's descriptor table a program may load: 32-bit code, data, code,
+// and the one that holds the CPU's number.
+const userDescriptors = 1<<4 | 1<<5 | 1<<6 | 1<<15
+
+// checkSelector says what loading a segment register with selector raises.
+func checkSelector(seg x86.Reg, selector uint16, g *ginsn) *emu.Fault {
+	index := selector >> 3
+	valid := selector < 4 || selector&4 == 0 && index < 16 && userDescriptors>>index&1 != 0
+	switch {
+	case selector == selectors[seg]:
+		return nil
+	case !valid || seg == 2:
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	return &emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("loading a segment register with %#x: % x", selector, g.bytes)}
 }
 
 // enterFrame implements ENTER (SDM Vol. 2).

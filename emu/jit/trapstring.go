@@ -31,6 +31,7 @@ func (e *Engine) stringInsn(c *emu.CPU, g *ginsn) *emu.Fault {
 		return s.once()
 	}
 	conditional := g.Op == x86.CMPS || g.Op == x86.SCAS
+	s.cut()
 	for s.reg(emu.RCX) != 0 {
 		if f := s.once(); f != nil {
 			return f
@@ -45,6 +46,18 @@ func (e *Engine) stringInsn(c *emu.CPU, g *ginsn) *emu.Fault {
 		}
 	}
 	return nil
+}
+
+// cut clears the upper halves of registers that CPUs clear before the first iteration: RCX, and with
+// MOVS and STOS the addresses.
+func (s *stringOp) cut() {
+	s.advance(emu.RCX, 0)
+	if s.g.Op == x86.MOVS {
+		s.advance(emu.RSI, 0)
+	}
+	if s.g.Op == x86.MOVS || s.g.Op == x86.STOS {
+		s.advance(emu.RDI, 0)
+	}
 }
 
 func (s *stringOp) reg(r int) uint64 { return s.c.Regs[r] & s.mask }

@@ -1,0 +1,123 @@
+package cgemu_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A benchProgram is a real program with something to do.
+type benchProgram struct {
+	name string
+	args []string
+	// input is made once, for programs that read a file.
+	input func(path string) error
+}
+
+// benchPrograms are those of design.md, section 7. INPUT stands for the file of input.
+var benchPrograms = []benchProgram{
+	{"bzip2", []string{"bzip2", "-9", "-c", "INPUT"}, writeWords},
+	{"perl", []string{"perl", "testdata/bench/words.pl"}, nil},
+	{"python3", []string{"python3", "testdata/bench/objects.py"}, nil},
+	{"sqlite3", []string{"sqlite3", ":memory:", "-init", "testdata/bench/join.sql", ".quit"}, nil},
+}
+
+// writeWords writes 6 MB of text that compresses as prose does.
+func writeWords(path string) error {
+	rng := rand.New(rand.NewPCG(1, 2))
+	words := make([][]byte, 4000)
+	for i := range words {
+		w := make([]byte, 2+rng.IntN(9))
+		for k := range w {
+			w[k] = 'a' + byte(rng.IntN(26))
+		}
+		words[i] = append(w, ' ')
+	}
+	var text bytes.Buffer
+	for text.Len() < 6_000_000 {
+		text.Write(words[int(float64(len(words))*rng.Float64()*rng.Float64()*rng.Float64())])
+	}
+	return os.WriteFile(path, text.Bytes(), 0o600)
+}
+
+// realPath returns the program itself where PATH has a shell script in front of it
+// (pyenv).
+func realPath(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil || name != "python3" {
+		return path, err
+	}
+	out, err := exec.Command(path, "-c", "import sys; print(sys.executable)").Output()
+	return string(bytes.TrimSpace(out)), err
+}
+
+// BenchmarkProgram runs real programs natively, under cgemu, and under Cachegrind where it is
+// installed. The metric to compare is cpu-ms, user and system time of the fastest run.
+func BenchmarkProgram(b *testing.B) {
+	dir := b.TempDir()
+	cgemu := filepath.Join(dir, "cgemu")
+	build := exec.Command("go", "build", "-o", cgemu, "./cmd/cgemu")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	profile := "--cachegrind-out-file=" + filepath.Join(dir, "out")
+	tools := []struct {
+		name   string
+		prefix []string
+	}{
+		{"native", nil},
+		{"cgemu", []string{cgemu, "-q", profile}},
+		{"cachegrind", []string{"valgrind", "-q", "--tool=cachegrind", "--cache-sim=no", profile}},
+	}
+	for _, p := range benchPrograms {
+		path, err := realPath(p.args[0])
+		if err != nil {
+			b.Logf("%s is not installed", p.args[0])
+			continue
+		}
+		args := append([]string{path}, p.args[1:]...)
+		if p.input != nil {
+			input := filepath.Join(dir, p.name)
+			require.NoError(b, p.input(input))
+			for i, a := range args {
+				if a == "INPUT" {
+					args[i] = input
+				}
+			}
+		}
+		for _, tool := range tools {
+			if len(tool.prefix) > 0 {
+				if _, err := exec.LookPath(tool.prefix[0]); err != nil {
+					continue
+				}
+			}
+			b.Run(fmt.Sprintf("prog=%s/tool=%s", p.name, tool.name), func(b *testing.B) {
+				benchCommand(b, append(append([]string{}, tool.prefix...), args...))
+			})
+		}
+	}
+}
+
+// benchCommand runs a command b.N times.
+func benchCommand(b *testing.B, argv []string) {
+	var best time.Duration
+	var rss int64
+	for b.Loop() {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		require.NoError(b, cmd.Run())
+		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		if best == 0 || cpu < best {
+			best = cpu
+		}
+		rss = max(rss, maxRSS(cmd.ProcessState))
+	}
+	b.ReportMetric(float64(best.Microseconds())/1000, "cpu-ms")
+	b.ReportMetric(float64(rss)/1024, "rss-MiB")
+}
