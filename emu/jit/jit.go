@@ -91,8 +91,8 @@ type Engine struct {
 	weights  []int16
 	budgeted bool
 	// ac is the guest's AC flag.
-	ac uint64
-	lastCPU  *emu.CPU
+	ac      uint64
+	lastCPU *emu.CPU
 	// epoch counts flushes.
 	epoch int
 
@@ -228,6 +228,7 @@ func (e *Engine) load64(c *emu.CPU) {
 	e.set(stFSBase, c.FSBase)
 	e.set(stGSBase, c.GSBase)
 	e.set(stFP, fpAddr(c.FP))
+	markUpper(c.FP)
 }
 
 // store64 takes c from the state block.
@@ -239,6 +240,7 @@ func (e *Engine) store64(c *emu.CPU, rip emu.Addr) {
 	c.FSBase = e.get(stFSBase)
 	c.GSBase = e.get(stGSBase)
 	c.RIP = rip
+	c.FP[emu.XOffHeader] = xFeatures
 }
 
 // lookup returns the block at rip, translating it if need be.
@@ -268,10 +270,24 @@ func (e *Engine) enter(t *tb) {
 	settle(e.lastCPU.FP)
 }
 
-// settle makes the state XSAVE wrote what emu.XState promises.
+// settle makes of the state XSAVE wrote what the next XRSTOR is to load.
 func settle(x *emu.XState) {
-	x[emu.XOffHeader] = xFeatures
+	x[emu.XOffHeader] = x[emu.XOffHeader]&xAVX | xX87 | xSSE
 	clear(x[emu.XOffFOP : emu.XOffFDP+8])
+}
+
+// markUpper says in the header whether the upper halves of the ymm registers are in
+// use. XRSTOR would load zeros just as well, but then the host's CPU takes each of the
+// guest's changes between SSE and AVX code for one that must keep upper halves, which costs
+// some 70 ns.
+func markUpper(x *emu.XState) {
+	x[emu.XOffHeader] = xX87 | xSSE
+	for _, b := range x[emu.XOffYMMH:] {
+		if b != 0 {
+			x[emu.XOffHeader] |= xAVX
+			return
+		}
+	}
 }
 
 // leave handles the exit generated code took: it returns where the guest goes on, or
