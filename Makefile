@@ -15,9 +15,10 @@ all: build
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/cgemu ./cmd/cgemu
 
+# The busiest functions and lines of a small program that is checked in.
 demo: build
 	bin/cgemu --cachegrind-out-file=bin/demo.out -- testdata/demo
-	bin/cgemu annotate --threshold=2 --no-annotate bin/demo.out
+	bin/cgemu annotate --threshold=2 --context=2 bin/demo.out
 
 # Quick: no oracle, no race detector.
 test:

@@ -3,8 +3,12 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+
+	"github.com/cgemu/cgemu/annotate"
 )
 
 // Exit statuses of our own failures, as env(1) has them.
@@ -14,31 +18,68 @@ const (
 	exitNotFound = 127
 )
 
-// heapLimit is where the garbage collector begins to work, in bytes. A collection cannot
-// end while guest code runs, and most runs allocate less.
+// heapLimit is where the garbage collector begins to work, in bytes: see RATIONALE.md, "Why is
+// the garbage collector off".
 const heapLimit = 384 << 20
 
 func main() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(heapLimit)
-	os.Exit(dispatch(os.Args[1:]))
+	os.Exit(dispatch(os.Args))
 }
 
-// dispatch runs the command named by the first argument; a program to run is the default.
-func dispatch(args []string) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case "run":
-			return run(args[1:])
-		case "version", "--version":
-			fmt.Println("cgemu " + version)
-			return 0
-		case "help", "--help", "-h":
-			os.Stdout.WriteString(usage)
-			return 0
-		}
+// A tool is one of the programs that work on profiles. The name is for its messages.
+type tool func(name string, args []string, stdout, stderr io.Writer) int
+
+var tools = map[string]tool{"annotate": annotate.Annotate, "diff": annotate.Diff, "merge": annotate.Merge}
+
+// programs are the tools under the names that Valgrind gives them, for links to cgemu.
+var programs = map[string]tool{"cg_annotate": annotate.Annotate, "cg_diff": annotate.Diff, "cg_merge": annotate.Merge}
+
+// dispatch runs what argv names: by the program's own name, or by the first argument. A program to
+// run is the default.
+func dispatch(argv []string) int {
+	if len(argv) == 0 {
+		return run(nil)
+	}
+	args := argv[1:]
+	if name := filepath.Base(argv[0]); programs[name] != nil {
+		return programs[name](name, args, os.Stdout, os.Stderr)
+	}
+	if len(args) == 0 {
+		return run(args)
+	}
+	if t := tools[args[0]]; t != nil {
+		return t("cgemu "+args[0], args[1:], os.Stdout, os.Stderr)
+	}
+	switch args[0] {
+	case "run":
+		return run(args[1:])
+	case "version", "--version":
+		return write("cgemu " + version + "\n")
+	case "help", "--help", "-h":
+		return help(args[1:])
 	}
 	return run(args)
+}
+
+// help prints the usage, or that of the command args names.
+func help(args []string) int {
+	switch {
+	case len(args) == 0 || args[0] == "run":
+		return write(usage)
+	case tools[args[0]] != nil:
+		return tools[args[0]]("cgemu "+args[0], []string{"--help"}, os.Stdout, os.Stderr)
+	}
+	return fail(exitFailed, fmt.Errorf("help: there is no command %q", args[0]))
+}
+
+// write prints text that was asked for.
+func write(text string) int {
+	if _, err := io.WriteString(os.Stdout, text); err != nil {
+		return fail(exitFailed, err)
+	}
+	return 0
 }
 
 // version is that of the next release.

@@ -258,8 +258,8 @@ func randomShape(r *rand.Rand) shape {
 }
 
 // allShapes lists memory operands: each base with each displacement, each index, the forms without
-// base, RIP-relative ones; in each segment, with 64-bit and 32-bit addresses.
-func allShapes() []shape {
+// base, RIP-relative ones; in other segments and with 32-bit addresses some of these, others for another turn.
+func allShapes(turn int) []shape {
 	var plain []shape
 	for base := range byte(16) {
 		for mod := range byte(3) {
@@ -276,9 +276,10 @@ func allShapes() []shape {
 	var list []shape
 	for _, seg := range []byte{0, 0x64, 0x65, 0x3e} {
 		for _, addr32 := range []bool{false, true} {
-			for _, s := range plain {
-				s.seg, s.addr32 = seg, addr32
-				list = append(list, s)
+			for i, s := range plain {
+				if s.seg, s.addr32 = seg, addr32; seg == 0 && !addr32 || (i+turn)%5 == 0 {
+					list = append(list, s)
+				}
 			}
 		}
 	}

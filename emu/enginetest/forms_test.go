@@ -42,18 +42,18 @@ func newRand(name string) *rand.Rand {
 
 // A comparison runs batches natively and under all engines.
 type comparison struct {
-	t         *testing.T
-	native    *native
-	emulated  *emulated
-	batch     *batch
-	cases     []*testCase
-	want, got []outcome
-	jobs      int
-	ends      map[uint8]int  // native outcomes by vector
-	bad       map[string]int // differences by engine and mnemonic
-	tried     map[int]bool   // forms
-	succeeded map[int]bool   // forms that ran without a fault
-	reported  int
+	t             *testing.T
+	native        *native
+	emulated      *emulated
+	batch         *batch
+	cases         []*testCase
+	want, got     []outcome
+	jobs, batches int
+	ends          map[uint8]int  // native outcomes by vector
+	bad           map[string]int // differences by engine and mnemonic
+	tried         map[int]bool   // forms
+	succeeded     map[int]bool   // forms that ran without a fault
+	reported      int
 }
 
 func newComparison(t *testing.T, u engineUnderTest, model *emu.Model) *comparison {
@@ -74,6 +74,9 @@ func (c *comparison) add(r *rand.Rand, inst *x86.Inst, code []byte, states int) 
 
 // flush runs the batch and compares.
 func (c *comparison) flush() {
+	if c.batches++; c.batches%32 == 0 {
+		c.emulated.renew() // dead translations cost time at every Collect
+	}
 	c.jobs += len(c.batch.jobs)
 	c.native.run(c.batch, c.want)
 	{
@@ -90,7 +93,7 @@ func (c *comparison) flush() {
 				d := compare(tc, &c.batch.jobs[i], &c.want[i], &c.got[i])
 				if d != "" {
 					same = false
-					c.report(m.name, tc, &c.batch.jobs[i], d)
+					c.report(m.under.name, tc, &c.batch.jobs[i], d)
 				}
 				if tc.insns != nil {
 					tc.expected(expected, &c.batch.jobs[i], &c.want[i])
@@ -98,7 +101,7 @@ func (c *comparison) flush() {
 			}
 			for _, a := range tc.insns {
 				if same && expected[a] != m.counts[a] {
-					c.report(m.name, tc, &c.batch.jobs[tc.from], fmt.Sprintf("%v was counted %d times instead of %d", a, m.counts[a], expected[a]))
+					c.report(m.under.name, tc, &c.batch.jobs[tc.from], fmt.Sprintf("%v was counted %d times instead of %d", a, m.counts[a], expected[a]))
 				}
 			}
 		}
@@ -159,16 +162,13 @@ func compareForms(t *testing.T, u engineUnderTest) {
 	model := richModel(t)
 	c := newComparison(t, u, model)
 	supported := supportedFeatures(model)
-	shapes := allShapes()
-	tried := map[int]bool{}
 	for k, tmpl := range templates() {
 		if !supported[tmpl.inst.Feature] || skipped(&tmpl.inst) != "" {
 			continue
 		}
-		tried[tmpl.form] = true
 		r := rand.New(rand.NewPCG(uint64(k), 7))
 		if full && tmpl.mem {
-			for _, s := range shapes {
+			for _, s := range allShapes(k) {
 				e, inst, code := tmpl.vary(r, func(to *shape) { *to = s })
 				c.addEncoding(r, &e, &inst, code, fullStates)
 			}

@@ -194,9 +194,9 @@ func (testEnv) Random() uint64                                 { return 0xfedcba
 // An emulated runs batches under an engine.
 type emulated struct {
 	t      testing.TB
-	name   string
+	under  engineUnderTest
+	model  *emu.Model
 	engine emu.Engine
-	budget uint64
 	space  *mem.Space
 	images []byte
 	cpu    *emu.CPU
@@ -210,11 +210,9 @@ func newEmulated(t testing.TB, u engineUnderTest, model *emu.Model, images, ro [
 	space, err := mem.New()
 	require.NoError(t, err)
 	t.Cleanup(func() { space.Close() })
-	engine, err := u.make(space, model, testEnv{})
-	require.NoError(t, err)
-	t.Cleanup(func() { engine.Close() })
-	space.OnInvalidate(engine.Invalidate)
-	m := &emulated{t: t, name: u.name, engine: engine, budget: u.budget, space: space, images: images, cpu: emu.NewCPU(), counts: map[emu.Addr]uint64{}}
+	m := &emulated{t: t, under: u, model: model, space: space, images: images, cpu: emu.NewCPU(), counts: map[emu.Addr]uint64{}}
+	m.renew()
+	t.Cleanup(func() { m.engine.Close() })
 	for i, w := range worlds {
 		for _, v := range []mem.VMA{
 			{Lo: w, Hi: w + codeSize, Prot: mem.Read | mem.Exec},
@@ -229,6 +227,17 @@ func newEmulated(t testing.TB, u engineUnderTest, model *emu.Model, images, ro [
 		m.stack[i] = space.View(w+stackOff, emu.PageSize, mem.Write)
 	}
 	return m
+}
+
+// renew takes a new engine.
+func (m *emulated) renew() {
+	if m.engine != nil {
+		require.NoError(m.t, m.engine.Close())
+	}
+	var err error
+	m.engine, err = m.under.make(m.space, m.model, testEnv{})
+	require.NoError(m.t, err)
+	m.space.OnInvalidate(m.engine.Invalidate)
 }
 
 // run executes b.
@@ -249,7 +258,7 @@ func (m *emulated) one(s *nativeState, o *outcome) {
 	c := m.cpu
 	*c.FP = s.FP
 	c.Regs, c.RIP, c.Flags, c.FSBase, c.GSBase = s.Regs, s.RIP, s.Flags, s.FSBase, s.GSBase
-	stop := m.engine.Run(c, m.budget)
+	stop := m.engine.Run(c, m.under.budget)
 	if stop.Reason != emu.StopFault {
 		stop.Fault = emu.Fault{Vector: 0xff, Unsupported: fmt.Sprintf("stopped for reason %d", stop.Reason)}
 	}

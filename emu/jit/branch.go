@@ -61,7 +61,7 @@ func (e *Engine) emitJcc(g *ginsn, i int) {
 		e.cold = append(e.cold, coldExit{site: e.jcc(g.Cond^1, 0), target: g.next(), insn: i, side: true})
 		return
 	}
-	e.keepSiteWhole(2)
+	e.keepSiteWhole(2, g.target())
 	site := e.jcc(g.Cond, 0)
 	if g.follow || e.budgeted && g.Target < 0 {
 		e.cold = append(e.cold, coldExit{site: site, target: g.target(), insn: i, side: g.follow})
@@ -96,8 +96,10 @@ func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
 	// The host's CALL itself moves RSP below the return address.
 	e.delta += 8
 	e.emitOntoShadow(bias)
+	for (e.pos+1)%64 > 60 { // as in keepSiteWhole: the callee may lie behind us
+		e.byte(0x90)
+	}
 	from := e.pos
-	e.keepSiteWhole(1)
 	site = e.call(0)
 	e.t.saved = append(e.t.saved, saved{from: from, to: e.pos, reg: x86.RSP, kind: onShadow})
 	e.emitOffShadow(regBias)

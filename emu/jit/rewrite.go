@@ -94,7 +94,7 @@ func (e *Engine) copyViaScratch(g *ginsn) {
 	from := e.pos
 	disp := e.address(g, s)
 	if g.ModRMOff == 0 {
-		e.moffsViaScratch(g, s)
+		e.moffsViaScratch(g, s, disp)
 	} else {
 		e.emitPrefixes(g, false)
 		if g.Mem.VSIB {
@@ -120,8 +120,8 @@ func tail(g *ginsn) int {
 	return int(g.Len)
 }
 
-// moffsViaScratch emits the moffs forms of MOV, A0 to A3, as their ModRM forms with [s].
-func (e *Engine) moffsViaScratch(g *ginsn, s x86.Reg) {
+// moffsViaScratch emits the moffs forms of MOV, A0 to A3, as their ModRM forms with [s+disp].
+func (e *Engine) moffsViaScratch(g *ginsn, s x86.Reg, disp int32) {
 	e.emitPrefixes(g, false)
 	if g.REX != 0 {
 		e.byte(g.REX &^ 7)
@@ -129,7 +129,7 @@ func (e *Engine) moffsViaScratch(g *ginsn, s x86.Reg) {
 	// A0, A1 load AL, eAX: 8A, 8B. A2, A3 store: 88, 89.
 	op := g.bytes[g.OpcodeOff]
 	e.byte(0x88 | (op^2)&3)
-	e.memRM(x86.RAX, s, 0)
+	e.memRM(x86.RAX, s, disp)
 }
 
 // pickScratch returns a register below R8, so that it needs no REX bit, that g does not use.

@@ -301,26 +301,27 @@ func (e *Engine) emitStubsDue() {
 
 // emitJump jumps to the block at target.
 func (e *Engine) emitJump(target emu.Addr) {
-	e.keepSiteWhole(1)
+	e.keepSiteWhole(1, target)
 	e.emitLink(e.jmp(0), target)
 }
 
 // emitLink makes the rel32 at site go to the block at target, now or when it exists.
 func (e *Engine) emitLink(site int, target emu.Addr) {
-	back := target <= e.block[len(e.block)-1].pc
-	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: back}})
+	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: e.isBack(target)}})
 }
 
 // emitCallLink makes the CALL at site enter the block at target.
 func (e *Engine) emitCallLink(site int, target emu.Addr) {
-	back := target <= e.block[len(e.block)-1].pc
-	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: back, call: true}})
+	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: e.isBack(target), call: true}})
 }
 
-// keepSiteWhole pads so that the rel32 behind opcode bytes lies in one cache line: Interrupt
-// changes it while another core may fetch it.
-func (e *Engine) keepSiteWhole(opcode int) {
-	for (e.pos+opcode)%64 > 60 {
+// isBack reports whether a branch of the block to target goes backwards.
+func (e *Engine) isBack(target emu.Addr) bool { return target <= e.block[len(e.block)-1].pc }
+
+// keepSiteWhole pads so that the rel32 of a backward branch, behind opcode bytes, lies in one
+// cache line: Interrupt changes it while another core may fetch it.
+func (e *Engine) keepSiteWhole(opcode int, target emu.Addr) {
+	for e.isBack(target) && (e.pos+opcode)%64 > 60 {
 		e.byte(0x90)
 	}
 }

@@ -38,7 +38,8 @@ var controlRegs = [16]bool{0: true, 2: true, 3: true, 4: true, 8: true}
 func (e *Engine) segment(c *emu.CPU, g *ginsn) *emu.Fault {
 	dst, src := g.Args[0], g.Args[1]
 	switch {
-	case dst.Kind == x86.ArgCR && !controlRegs[dst.Reg] || src.Kind == x86.ArgCR && !controlRegs[src.Reg]:
+	case dst.Kind == x86.ArgCR && !controlRegs[dst.Reg], src.Kind == x86.ArgCR && !controlRegs[src.Reg],
+		dst.Kind == x86.ArgDR && dst.Reg > 7, src.Kind == x86.ArgDR && src.Reg > 7:
 		return &emu.Fault{Vector: emu.VecUD}
 	case dst.Kind == x86.ArgCR || dst.Kind == x86.ArgDR || src.Kind == x86.ArgCR || src.Kind == x86.ArgDR:
 		return &emu.Fault{Vector: emu.VecGP}

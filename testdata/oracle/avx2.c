@@ -29,6 +29,7 @@ int main(void)
         sum = sum * 31 + out[i], total += g[i];
     for (int i = 0; i < 1024; i++)
         sum += v[i], total += f[i] > 0;
+    total = (int)(total / 1000);
     printf("%u %.1f\n", sum, total);
     return 0;
 }
