@@ -258,7 +258,7 @@ func TestLinePrograms(t *testing.T) {
 		for i := range strings.Fields(tt.want) {
 			r, ok := table.row(0x1000 + uint64(i))
 			if ok {
-				got = append(got, fmt.Sprintf("%s:%d", table.fileName(r.source), r.line))
+				got = append(got, fmt.Sprintf("%s:%d", table.fileName(source{r.unit, r.file}), r.line))
 			} else {
 				got = append(got, "?")
 			}

@@ -10,8 +10,8 @@ import (
 // A row is a run of bytes of one line.
 type row struct {
 	addr, size uint64
-	line       uint32
-	source
+	line, file uint32
+	unit       *lineUnit
 }
 
 // A sequence is a part of a line program whose rows are to be decoded together.
@@ -51,7 +51,7 @@ func (o *Object) line(addr uint64) (file string, line int, ok bool) {
 			return "", 0, false
 		}
 		last.span = span{r.addr, r.addr + r.size}
-		last.file, last.line = o.lines.fileName(r.source), int(r.line)
+		last.file, last.line = o.lines.fileName(source{r.unit, r.file}), int(r.line)
 	}
 	return last.file, last.line, true
 }

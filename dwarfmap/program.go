@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Limits of Valgrind's table of lines (priv_storage.h).
@@ -333,6 +334,7 @@ func (j *joiner) add(addr, size uint64, line uint32, src source) (source, bool) 
 type part struct {
 	unit *lineUnit
 	off  int // into unit.program
+	len  int // of its program, in bytes
 	// before is the part before this one, if its last row may take in the
 	// first one of this.
 	before *part
@@ -344,7 +346,9 @@ func (u *lineUnit) sequences(seqs []sequence, maps *mappings, tail *tail) []sequ
 	for pos := 0; pos < len(u.program); {
 		p := &part{unit: u, off: pos}
 		var x extent
-		if pos, x = u.run(pos, nil); !x.ordered || !maps.has(x.lo, x.hi-1) {
+		pos, x = u.run(pos, nil)
+		p.len = pos - p.off
+		if !x.ordered || !maps.has(x.lo, x.hi-1) {
 			x = p.keptExtent(maps)
 		}
 		if x.lo >= x.hi {
@@ -382,6 +386,10 @@ func (p *part) keptExtent(maps *mappings) (x extent) {
 	return x
 }
 
+// bytesPerRow is how long the program of a row is with today's compilers, at least:
+// five bytes and more, since most rows set columns, views and is_stmt.
+const bytesPerRow = 5
+
 // rows appends the rows of a part of a sequence.
 func (p *part) rows(rows []row, maps *mappings) []row {
 	first := len(rows)
@@ -392,6 +400,7 @@ func (p *part) rows(rows []row, maps *mappings) []row {
 		}
 		join = *p.before.after
 	}
+	rows = slices.Grow(rows, p.len/bytesPerRow)
 	p.unit.run(p.off, func(addr, size uint64, line, file uint32) {
 		if !maps.has(addr, addr+size-1) {
 			return
@@ -401,7 +410,7 @@ func (p *part) rows(rows []row, maps *mappings) []row {
 			rows[len(rows)-1].size += size
 			return
 		}
-		rows = append(rows, row{addr: addr, size: size, line: line, source: src})
+		rows = append(rows, row{addr: addr, size: size, line: line, file: src.file, unit: src.unit})
 	})
 	p.after = &join
 	return rows

@@ -296,7 +296,7 @@ func (s *scene) particular(st *nativeState) {
 		}
 	case x86.POPF: // never AC or TF
 		st.Regs[emu.RSP] = s.base() + stackOff + uint64(r.Uint32N(emu.PageSize-8))
-		binary.LittleEndian.PutUint64(b[:], r.Uint64()&emu.UserFlags|r.Uint64()&0x80ff0200&^(emu.FlagTF|emu.FlagAC|1<<16))
+		binary.LittleEndian.PutUint64(b[:], r.Uint64()&0x80ff0ed5&^(emu.FlagTF|emu.FlagAC|1<<16))
 		s.patch(st, st.Regs[emu.RSP], b[:8])
 	case x86.LDMXCSR, x86.VLDMXCSR:
 		if r.Uint32N(4) != 0 {
