@@ -1,6 +1,8 @@
 package dwarfmap
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -32,9 +34,9 @@ func demangled(name string) string {
 const emptyPack = "\x01"
 
 // demangleCxx demangles a name of the Itanium C++ ABI. The library prints as
-// libiberty does, but for two things that are mended here.
+// libiberty does, but for what is mended here.
 func demangleCxx(name string) (string, bool) {
-	ast, err := demangle.ToAST(name, demangle.NoRust)
+	ast, err := toAST(name)
 	if err != nil {
 		return "", false
 	}
@@ -50,6 +52,45 @@ func demangleCxx(name string) (string, bool) {
 	return strings.ReplaceAll(s, emptyPack, ""), true
 }
 
+// An srOrName is an identifier's length, or "sr" in front of one; or digits that are neither.
+var srOrName = regexp.MustCompile(`sr[N1-9]|(L[a-z]|[AST_])?[0-9]+`)
+
+// markQualifiers puts "Ts", which says that a type follows, behind each "sr" of a mangled name.
+func markQualifiers(name string) string {
+	var b strings.Builder
+	for {
+		m := srOrName.FindStringIndex(name)
+		if m == nil {
+			b.WriteString(name)
+			return b.String()
+		}
+		end := m[1]
+		if strings.HasPrefix(name[m[0]:], "sr") {
+			b.WriteString(name[:m[0]] + "srTs")
+			name = name[m[0]+2:]
+			continue
+		}
+		if n, err := strconv.Atoi(name[m[0]:end]); err == nil && n <= len(name)-end {
+			end += n
+		}
+		b.WriteString(name[:end])
+		name = name[end:]
+	}
+}
+
+// toAST parses a name as libiberty does. "sr" is followed by a type there (cp-demangle.c,
+// d_expression_1), as GCC writes it; the library takes a name behind it for the qualifiers of
+// the ABI and miscounts the substitutions. As an elaborated type it is read as a type.
+func toAST(name string) (demangle.AST, error) {
+	if m := markQualifiers(name); m != name {
+		ast, err := demangle.ToAST(m, demangle.NoRust)
+		if err == nil {
+			return ast, nil
+		}
+	}
+	return demangle.ToAST(name, demangle.NoRust)
+}
+
 // mend changes one node of a name, or returns nil.
 func mend(ast demangle.AST) demangle.AST {
 	switch a := ast.(type) {
@@ -61,6 +102,19 @@ func mend(ast demangle.AST) demangle.AST {
 		if args, changed := markEmpty(a.Args); changed && len(a.Args) > 1 {
 			return &demangle.ArgumentPack{Args: args}
 		}
+	case *demangle.Unary:
+		// libiberty leaves out the parameters of &ns::fn only (d_print_comp_inner,
+		// DEMANGLE_COMPONENT_UNARY); the library those of all functions.
+		op, isOp := a.Op.(*demangle.Operator)
+		fn, isTyped := a.Expr.(*demangle.Typed)
+		if !isOp || op.Name != "&" || !isTyped {
+			return nil
+		}
+		if _, qualified := fn.Name.(*demangle.Qualified); !qualified {
+			return &demangle.Unary{Op: a.Op, Expr: &demangle.Name{Name: "(" + demangle.ASTToString(fn) + ")"}}
+		}
+	case *demangle.ElaboratedType:
+		return a.Type // GCC writes none: it is from toAST
 	case *demangle.Constructor:
 		// libiberty names an inherited constructor after the class that it
 		// saw last, which is the base.

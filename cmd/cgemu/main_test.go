@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cgemu": main})
+	testscript.Main(m, map[string]func(){"cgemu": main, "cg_annotate": main, "cg_diff": main, "cg_merge": main})
 }
 
 // TestScripts runs testdata/script: the command as its users see it.

@@ -15,29 +15,36 @@ import (
 
 const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
        cgemu annotate|diff|merge [options] FILE...
+       cgemu help [run|annotate|diff|merge]
        cgemu version
 
-Runs an x86-64 Linux program, counts what it executes, writes cachegrind.out.PID.
+Runs an x86-64 Linux program, counts the instructions it executes by source line, and writes
+the counts to a file that cgemu annotate and cg_annotate read.
 Options of run:
-      --cachegrind-out-file=FILE  the profile; %p is the pid, %n a number, %q{VAR} a variable
+      --cachegrind-out-file=FILE  the profile (cachegrind.out.%p); %p is the guest's pid, 1000,
+                                  %n a number, %q{VAR} a variable, %% a per cent sign
       --cpu=v1|v2|v3|valgrind     the guest's CPU (v3)
-      --cpus=N                    how many CPUs the guest sees (1)
-      --compat=valgrind           stack, auxiliary vector and CPU as under Valgrind, no environment
-  -e, --env=NAME[=VALUE]          put a variable into the guest's environment
+      --cpus=N                    how many CPUs the guest sees, 1 to 1024 (1)
+      --compat=valgrind           stack, auxiliary vector, user and CPU as under Valgrind; no environment
+  -e, --env=NAME[=VALUE]          put a variable into the guest's environment (repeatable);
+                                  without a value, cgemu's own if there is one
       --inherit-env               give the guest cgemu's environment
       --sysroot=DIR               look the guest's absolute paths up in DIR first
       --seed=N                    seed of all the guest takes for random (0)
-      --time=virtual|real         the guest's clocks (virtual)
+      --time=virtual|real         the guest's clocks and sleeps (virtual)
       --rep=each|once             count a REP instruction for each iteration, or once (each)
-      --max-insns=N               end the run after N instructions, with status 124
+      --max-insns=N               end the run after N instructions, with status 124 (0: never)
       --strace                    print system calls
+      --cache-sim=no              accepted; yes is refused: there is no simulation of caches yet
+      --branch-sim=no             accepted; yes is refused: there is no simulation of branches yet
       --demangle=yes|no           readable C++ and Rust names (yes)
       --show-below-main=yes|no    name what calls main (no)
-      --fullpath-after=TEXT       cut source paths up to TEXT (repeatable)
-      --extra-debuginfo-path=DIR  look for separate debug files there (repeatable)
+      --fullpath-after=TEXT       cut source paths up to and with TEXT (repeatable)
+      --extra-debuginfo-path=DIR  look for separate debug files there too (repeatable)
       --log-file=FILE             write messages there instead of stderr
   -q, --quiet                     no summary
-  -v, --verbose                   more messages
+  -v, --verbose                   say which symbols could not be read
+  -h, --help                      print this
 `
 
 // An options holds the command line of run.

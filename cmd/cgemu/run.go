@@ -13,14 +13,20 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/loader"
 )
 
 // run runs a guest program and writes its profile.
 func run(args []string) int {
 	o, rest, err := parseOptions(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		return write(usage)
+	}
 	if err != nil {
 		return fail(exitFailed, err)
 	}
@@ -99,7 +105,12 @@ func failStart(name string, err error) int {
 	case errors.Is(err, fs.ErrPermission):
 		return fail(exitNotExec, fmt.Errorf("%s: permission denied", name))
 	}
-	return fail(exitNotExec, err)
+	var bad *loader.Error
+	var noPath *fs.PathError
+	if errors.As(err, &bad) || errors.As(err, &noPath) {
+		return fail(exitNotExec, err)
+	}
+	return fail(exitFailed, err) // the host's fault or ours
 }
 
 // report prints the summary and writes the profile.

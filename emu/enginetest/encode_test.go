@@ -4,6 +4,7 @@ package enginetest
 
 import (
 	"math/rand/v2"
+	"sync"
 
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -132,7 +133,7 @@ type templateKey struct {
 }
 
 // templates finds encodings of all forms but those with EVEX and XOP: by trying.
-func templates() []template {
+var templates = sync.OnceValue(func() []template {
 	var list []template
 	seen := map[templateKey]bool{}
 	try := func(e encoding) {
@@ -192,7 +193,7 @@ func templates() []template {
 		}
 	}
 	return list
-}
+})
 
 // vary exchanges the operands of t at random; choose sets the memory operand.
 func (t *template) vary(r *rand.Rand, choose func(*shape)) (encoding, x86.Inst, []byte) {

@@ -31,6 +31,9 @@ type arena struct {
 	dual bool    // the two differ
 }
 
+// mapArena is newArena, or what a test puts in its place.
+var mapArena = newArena
+
 // newArena maps the arena: executable and writable where the host allows it, else twice.
 // Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses.
 func newArena() (arena, error) {

@@ -74,6 +74,12 @@ var refused = map[x86.Op]bool{
 	x86.VERR: true, x86.VERW: true, x86.LSS: true, x86.LFS: true, x86.LGS: true,
 }
 
+// addressesBeyond reports whether i adds more to its operand's address than base, index and displacement: with
+// 32-bit addresses the sum is cut before the segment's base is added, for which we have no register left.
+func addressesBeyond(i *x86.Inst) bool {
+	return i.Mem.VSIB || i.NRefs > 0 && i.Refs[0].At == x86.AtBitString
+}
+
 // classify says how to translate an instruction for a guest whose CPU has the
 // given features.
 func classify(i *x86.Inst, features *[256]bool) insnKind {
@@ -106,7 +112,7 @@ func classify(i *x86.Inst, features *[256]bool) insnKind {
 	if traps[i.Op] || privileged[i.Op] {
 		return kindTrap
 	}
-	if refused[i.Op] {
+	if refused[i.Op] || i.Mem.AddrSize == 4 && i.Mem.Seg != x86.SegNone && addressesBeyond(i) {
 		return kindUnsupported
 	}
 	switch i.Op {

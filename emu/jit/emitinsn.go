@@ -116,7 +116,7 @@ func (e *Engine) emitPop(g *ginsn) {
 	switch a := &g.Args[0]; a.Kind {
 	case x86.ArgGPR:
 		e.opGuest(opMovLoad, a.Reg, stackSlot(e.delta), wide)
-		if a.Reg == x86.RSP && wide {
+		if a.Reg == x86.RSP {
 			return
 		}
 	case x86.ArgMem:

@@ -134,6 +134,9 @@ func (e *Engine) decodeFault() emu.Fault {
 	f := emu.Fault{Vector: uint8(e.get(stSigTrap))}
 	if f.Vector == emu.VecPF {
 		f.Addr = emu.Addr(e.get(stSigAddr) - e.get(stBase))
+		if !canonical(f.Addr) {
+			return emu.Fault{Vector: emu.VecGP} // it became canonical by what we added
+		}
 		f.Write = e.get(stSigErr)&2 != 0
 		f.Bus = unix.Signal(e.get(stSigNo)) == unix.SIGBUS
 	}

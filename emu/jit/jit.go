@@ -127,7 +127,7 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 	if err := takeSignals(); err != nil {
 		return nil, err
 	}
-	a, err := newArena()
+	a, err := mapArena()
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@
 package jit
 
 import (
-	"encoding/binary"
 	"encoding/hex"
 	"os"
 	"runtime"
@@ -355,12 +354,16 @@ func TestFlushKeepsCounts(t *testing.T) {
 	require.EqualValues(t, 1010, m.counts()[codeAt])
 }
 
-func TestDualMapping(t *testing.T) {
-	a, err := newDualArena()
-	require.NoError(t, err)
-	defer a.close()
-	require.True(t, a.dual)
-	*a.word(stTarget) = 0x1122334455667788
-	through := bytesAt(a.base, arenaSize)
-	require.Equal(t, uint64(0x1122334455667788), binary.LittleEndian.Uint64(through[stTarget:]))
+func TestWithoutWritableCode(t *testing.T) {
+	mapArena = newDualArena
+	defer func() { mapArena = newArena }()
+	m := newMachine(t, deep)
+	require.True(t, m.arena.dual)
+	end := codeAt + 0x100
+	m.poke(end, "0f 05")
+	require.True(t, m.mem.WriteUint64(stackAt-8, uint64(end)))
+	m.cpu.Regs[emu.RSP], m.cpu.Regs[emu.RDI] = uint64(stackAt-8), 100
+	m.run(emu.StopSyscall)
+	require.EqualValues(t, 101, m.cpu.Regs[emu.RAX])
+	require.Equal(t, uint64(100*5+4+1), m.Executed())
 }

@@ -32,8 +32,10 @@ func (e *Engine) stringInsn(c *emu.CPU, g *ginsn) *emu.Fault {
 	}
 	conditional := g.Op == x86.CMPS || g.Op == x86.SCAS
 	s.cut()
+	flags := c.Flags
 	for s.reg(emu.RCX) != 0 {
 		if f := s.once(); f != nil {
+			c.Flags = flags // SDM Vol. 2, REP: as before the whole instruction
 			return f
 		}
 		s.advance(emu.RCX, ^uint64(0))
@@ -71,12 +73,17 @@ func (s *stringOp) once() *emu.Fault {
 	binary.LittleEndian.PutUint64(a[:], s.c.Regs[emu.RAX])
 	fromSI := s.g.Op == x86.MOVS || s.g.Op == x86.LODS || s.g.Op == x86.CMPS
 	toDI := s.g.Op != x86.LODS
+	di := emu.Addr(s.reg(emu.RDI))
+	if s.g.Op == x86.CMPS || s.g.Op == x86.SCAS {
+		if f := s.e.read(di, b[:s.size]); f != nil {
+			return f
+		}
+	}
 	if fromSI {
 		if f := s.e.read(s.source(), a[:s.size]); f != nil {
 			return f
 		}
 	}
-	di := emu.Addr(s.reg(emu.RDI))
 	switch s.g.Op {
 	case x86.MOVS, x86.STOS:
 		if f := s.e.write(di, a[:s.size]); f != nil {
@@ -85,9 +92,6 @@ func (s *stringOp) once() *emu.Fault {
 	case x86.LODS:
 		setReg(s.c, x86.RAX, s.g.OpSize, binary.LittleEndian.Uint64(a[:]))
 	default:
-		if f := s.e.read(di, b[:s.size]); f != nil {
-			return f
-		}
 		s.compare(binary.LittleEndian.Uint64(a[:]), binary.LittleEndian.Uint64(b[:]))
 	}
 	step := s.size

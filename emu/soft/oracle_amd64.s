@@ -1,4 +1,4 @@
-//go:build oracles
+//go:build hostcpu
 
 #include "textflag.h"
 

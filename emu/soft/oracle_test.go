@@ -1,11 +1,11 @@
-//go:build oracles && amd64
+//go:build hostcpu && amd64
 
 package soft
 
 // oracle_test.go compares with the host, which is expected to be the reference:
 //
-//	go test -tags oracles -v ./emu/soft
-//	go test -tags oracles -run Record ./emu/soft -update
+//	go test -tags hostcpu -v ./emu/soft
+//	go test -tags hostcpu -run Record ./emu/soft -update
 
 import (
 	"bytes"

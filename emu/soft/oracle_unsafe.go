@@ -1,4 +1,4 @@
-//go:build oracles && amd64
+//go:build hostcpu && amd64
 
 package soft
 
