@@ -61,6 +61,8 @@ type Config struct {
 type Result struct {
 	Profile *cgout.Profile
 	Exit    syscalls.Exit
+	// FaultAt is the source place of the fault that killed the guest, if one did.
+	FaultAt dwarfmap.Loc
 	// PID is the guest's process id, the %p of file names.
 	PID int
 	// Warnings are about symbols that could not be read.
@@ -91,7 +93,12 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, fmt.Errorf("cgemu: %w", err)
 	}
 	k.Engine().(*counted).collect(0, ^emu.Addr(0))
-	return &Result{Profile: p, Exit: exit, PID: k.PID(), Warnings: c.close()}, nil
+	res := &Result{Profile: p, Exit: exit, PID: k.PID()}
+	if exit.Fault != nil {
+		res.FaultAt = c.place(k.Mem(), exit.RIP)
+	}
+	res.Warnings = c.close()
+	return res, nil
 }
 
 func kernelConfig(cfg *Config, c *costs) syscalls.Config {

@@ -30,19 +30,24 @@ var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 
 // add adds n executions of the instruction at a in m.
 func (c *costs) add(m *mem.Space, a emu.Addr, n uint64) {
+	loc := c.place(m, a)
+	c.profile.Add(loc.File, loc.Func, loc.Line, n)
+}
+
+// place returns the source place of the instruction at a.
+func (c *costs) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	if a < c.last.Lo || a >= c.last.Hi {
 		c.last, c.object = mem.VMA{}, nil
 		if v := m.VMA(a); v != nil && v.File {
 			c.last, c.object = *v, c.open(v.Path)
 		}
 	}
-	loc := unknown
 	if c.object != nil {
 		if va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); ok {
-			loc = c.object.Lookup(va)
+			return c.object.Lookup(va)
 		}
 	}
-	c.profile.Add(loc.File, loc.Func, loc.Line, n)
+	return unknown
 }
 
 // remap forgets the last mapping: it may have changed.

@@ -286,6 +286,7 @@ func TestOracleDemangle(t *testing.T) {
 	}{
 		{"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", 0},
 		{"/usr/lib/gcc/x86_64-linux-gnu/*/libstdc++.a", 0},
+		{"$(gcc -print-prog-name=cc1)", 0},
 		{"$(rustc --print sysroot)/lib/{,x86_64-linux-gnu/}librustc_driver*.so", 0.0005}, // holds LLVM
 	} {
 		names := manglings(t, tt.pattern)

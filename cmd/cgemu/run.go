@@ -128,7 +128,8 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 		fmt.Fprintf(w, "%sended by --max-insns\n", prefix)
 	}
 	if x := res.Exit; x.Fault != nil && !o.quiet {
-		fmt.Fprintf(w, "%skilled by signal %d: %v at %v\n", prefix, x.Signal, x.Fault, x.RIP)
+		at := res.FaultAt
+		fmt.Fprintf(w, "%skilled by signal %d: %v at %v: %s (%s:%d)\n", prefix, x.Signal, x.Fault, x.RIP, at.Func, at.File, at.Line)
 	}
 	if !o.quiet {
 		fmt.Fprintf(w, "%s\n", strings.TrimRight(prefix, " "))
