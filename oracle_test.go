@@ -190,7 +190,7 @@ func files(t *testing.T) (dir string) {
 	}
 	for _, cmd := range []string{
 		"gzip -nkf text", "bzip2 -kf text", "xz -kf text", "zstd -qf text", "tar cf tree.tar --sort=name tree",
-		"gcc -c f.s -o f.o",
+		"gcc -c f.s -o f.o", "cp f.o linked.o",
 		"mkdir repo", "git -C repo init -q", "cp text repo/f", "git -C repo add f",
 		"git -C repo -c user.name=x -c user.email=x@y commit -qm first",
 		"git -C repo -c user.name=x -c user.email=x@y commit -qm second --allow-empty",
@@ -211,7 +211,7 @@ func cc1(t *testing.T) string {
 // included. Arguments are chosen so that what Valgrind cannot show like cgemu does not matter:
 // clocks, inode numbers, directory order, the machine's memory, /proc/self/maps.
 func TestOracleDynamic(t *testing.T) {
-	require.Zero(t, os.Geteuid(), "namespaces need root")
+	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
 	dir := files(t)
 	none, _ := guestRun(t, cgemu.Config{Path: "/bin/cat", Args: []string{"cat", "/proc/filesystems"}})
 	require.Zero(t, none.status)
@@ -254,6 +254,14 @@ func TestOracleDynamic(t *testing.T) {
 		{args: []string{"/usr/bin/readelf", "-a", "f.o"}},
 		{args: []string{cc1(t), "-quiet", "-O2", "f.c", "-o", "-"}},
 		{args: []string{"/usr/bin/gcc", "-dumpversion"}},
+		{args: []string{"/usr/bin/ld", "-r", "f.o", "-o", "linked.o"}},
+		{args: []string{"/usr/bin/git", "-C", "repo", "log", "-p", "--format=%s"}},
+		{args: []string{"/usr/bin/openssl", "dgst", "-sha512", "text"}},
+		{args: []string{"/usr/bin/openssl", "enc", "-aes-256-cbc", "-K", "00", "-iv", "00", "-in", "text", "-out", "/dev/null"}},
+		{args: []string{"/usr/bin/iconv", "-f", "utf-8", "-t", "utf-16", "text"}},
+		{args: []string{"/usr/bin/factor", "1234567890123456789", "99999999999999999989"}},
+		{args: []string{"/usr/bin/tac", "text"}},
+		{args: []string{"/bin/bash", "-c", `declare -A m; for ((i = 0; i < 200; i++)); do m[$((i % 37))]+=x; [[ $i =~ 7$ ]] && s+=${i//7/q}; done; echo ${#m[@]} ${#s} ${m[3]}`}},
 		{
 			args: []string{"/usr/bin/find", "tree", "-name", "f*"}, except: `^round_and_return$`,
 			why: "strtod of the kernel's version in uname(2)",

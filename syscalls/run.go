@@ -62,11 +62,17 @@ func (t *Thread) timedOut() bool { return t.call.again && t.call.woken == wokenT
 // Run runs the program to its end, or until ctx is done. The error is for
 // failures of ours; however the program ends, it ends with an Exit.
 func (k *Kernel) Run(ctx context.Context) (Exit, error) {
+	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
 		k.interrupted.Store(true)
 		k.procs[0].engine.Interrupt()
 	})
-	defer stop()
+	defer func() {
+		if !stop() {
+			<-done // it uses the engine, which Close frees
+		}
+	}()
 	for k.exit == nil {
 		if k.interrupted.Load() {
 			k.exit = &Exit{Interrupted: true}

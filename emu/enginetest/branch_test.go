@@ -79,7 +79,10 @@ var landings = [][]byte{
 
 // addBranch adds a branch to either side of its slot.
 func (c *comparison) addBranch(r *rand.Rand, e *encoding, inst *x86.Inst, code []byte) {
-	const states = 4
+	states := 4
+	if inst.HasMem && inst.Mem.Base == x86.NoReg && inst.Mem.Index == x86.NoReg {
+		states = 1 // the address is in the code
+	}
 	if c.batch.full(states) {
 		c.flush()
 	}
@@ -87,8 +90,11 @@ func (c *comparison) addBranch(r *rand.Rand, e *encoding, inst *x86.Inst, code [
 	world := int(r.Uint32N(2))
 	slot := b.slot(world)
 	before := pick(r, branchWraps)
-	if inst.Flow == x86.FlowRet || inst.HasMem && inst.Mem.Base == x86.RSP {
+	switch {
+	case inst.Flow == x86.FlowRet || inst.HasMem && inst.Mem.Base == x86.RSP:
 		before = branchWraps[r.Uint32N(2)]
+	case inst.GPRRead>>x86.RAX&1 != 0:
+		before = branchWraps[r.Uint32N(4)]
 	}
 	tc := &testCase{inst: *inst, at: slot + branchAt, start: slot + branchAt - emu.Addr(len(before)), from: len(b.jobs)}
 	target := slot + pick(r, []emu.Addr{backAt, forwardAt})
@@ -122,6 +128,14 @@ func (c *comparison) addBranch(r *rand.Rand, e *encoding, inst *x86.Inst, code [
 	c.cases = append(c.cases, tc)
 }
 
+// readable chooses an address for the operand of an indirect branch: what lies there must be the target, or fault.
+func (s *scene) readable() uint64 {
+	if s.r.Uint32N(12) == 0 {
+		return pick(s.r, []uint64{0, 0x70000000, s.base() + 0x200000, 0x4141414141414141, s.base() + roOff + emu.PageSize})
+	}
+	return s.base() + dataOff + 64 + uint64(s.r.Uint32N(3800))
+}
+
 // aim makes an indirect branch go to target, or somewhere wrong now and then, and a LOOP end or not.
 func (s *scene) aim(st *nativeState, target emu.Addr) {
 	r := s.r
@@ -146,6 +160,7 @@ func (s *scene) aim(st *nativeState, target emu.Addr) {
 		if !s.inst.HasMem {
 			st.Regs[s.inst.Args[0].Reg] = uint64(target)
 		} else {
+			s.solve(st, s.readable())
 			s.patch(st, s.effective(st), b)
 		}
 	}

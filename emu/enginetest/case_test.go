@@ -47,7 +47,7 @@ func befores(free byte) []wrap {
 		{[]byte{0x48, 0x8d, 0x64, 0x24, 0xf0, 0x53}, []int{5, 1}, 24}, // lea rsp, [rsp-10h]; push rbx
 		{[]byte{0xe8, 0, 0, 0, 0, 0x58 | free&7}, []int{5, 1}, 0},     // call +0; pop free
 		{[]byte{0xf3, 0x0f, 0x1e, 0xfa, 0x9c}, []int{4, 1}, 8},        // endbr64; pushf
-		{[]byte{0x5d - 0x5d + 0x90, 0x50, 0x90}, []int{1, 1, 1}, 8},   // nop; push rax; nop
+		{[]byte{0x90, 0x50, 0x90}, []int{1, 1, 1}, 8},                 // nop; push rax; nop
 		{[]byte{0xff, 0x34, 0x24, 0x8f, 0x04, 0x24}, []int{3, 3}, 0},  // push [rsp]; pop [rsp]
 	}
 }

@@ -81,11 +81,14 @@ func canonical(a emu.Addr) bool { return int64(a)>>47 == 0 || int64(a)>>47 == -1
 // isMemory reports whether a memory operand can have raised f.
 func isMemory(f emu.Fault) bool { return f.Vector == emu.VecPF || f.Vector == emu.VecGP }
 
-// wildStack reports whether the stack pointer, which the case before us changed, lies where the native child has
-// memory of its own, or where an engine may find the host's: beyond the guest's part of the address space.
-func wildStack(o *outcome) bool {
+// strays reports whether a case came to where the comparison ends: its stack pointer, which it may have changed
+// itself, or its program counter lies in memory the native child has for itself, or the stack where an engine may find
+// memory of the host's, beyond the guest's part of the address space.
+func strays(o *outcome) bool {
+	childs := func(a uint64) bool { return a >= 0x400000 && a < 0x50000000 }
 	sp := o.state.Regs[emu.RSP]
-	return sp >= 0x400000 && sp < 0x50000000 || canonical(emu.Addr(sp)) && (sp > uint64(mem.MaxAddr) && int64(sp) < -4<<30 || sp > uint64(mem.MaxAddr) && int64(sp) > 0)
+	top := sp > uint64(mem.MaxAddr) && sp <= 1<<47+256
+	return childs(sp) || childs(uint64(o.state.RIP)) || top || int64(sp) >= -1<<47 && int64(sp) < -4<<30
 }
 
 // sameFault compares faults. What emu.Fault says beyond the CPU's is left out. A stack address that is not

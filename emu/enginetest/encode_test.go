@@ -46,13 +46,11 @@ const noBase = 16
 // bytes assembles e, followed by its tail, which may be more than the instruction has.
 func (e *encoding) bytes() []byte {
 	b := append([]byte(nil), e.pre...)
-	if e.mem || e.moffs != 0 || !e.modrm {
-		if e.shape.seg != 0 {
-			b = append(b, e.shape.seg)
-		}
-		if e.shape.addr32 {
-			b = append(b, 0x67)
-		}
+	if e.shape.seg != 0 {
+		b = append(b, e.shape.seg)
+	}
+	if e.shape.addr32 {
+		b = append(b, 0x67)
 	}
 	r, x, bb := e.reg>>3, byte(0), e.rm>>3
 	if e.mem {

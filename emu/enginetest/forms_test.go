@@ -5,10 +5,10 @@ package enginetest
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 
@@ -42,18 +42,18 @@ func newRand(name string) *rand.Rand {
 
 // A comparison runs batches natively and under all engines.
 type comparison struct {
-	t             *testing.T
-	native        *native
-	emulated      *emulated
-	batch         *batch
-	cases         []*testCase
-	want, got     []outcome
-	jobs, batches int
-	ends          map[uint8]int  // native outcomes by vector
-	bad           map[string]int // differences by engine and mnemonic
-	tried         map[int]bool   // forms
-	succeeded     map[int]bool   // forms that ran without a fault
-	reported      int
+	t                      *testing.T
+	native                 *native
+	emulated               *emulated
+	batch                  *batch
+	cases                  []*testCase
+	want, got              []outcome
+	jobs, batches, strayed int
+	ends                   map[uint8]int  // native outcomes by vector
+	bad                    map[string]int // differences by engine and mnemonic
+	tried                  map[int]bool   // forms
+	succeeded              map[int]bool   // forms that ran without a fault
+	reported               int
 }
 
 func newComparison(t *testing.T, u engineUnderTest, model *emu.Model) *comparison {
@@ -79,32 +79,10 @@ func (c *comparison) flush() {
 	}
 	c.jobs += len(c.batch.jobs)
 	c.native.run(c.batch, c.want)
-	{
-		m := c.emulated
-		m.run(c.batch, c.got)
-		expected := map[emu.Addr]uint64{}
-		for _, tc := range c.cases {
-			same := true
-			for i := tc.from; i < tc.to; i++ {
-				if wildStack(&c.want[i]) {
-					same = false
-					continue
-				}
-				d := compare(tc, &c.batch.jobs[i], &c.want[i], &c.got[i])
-				if d != "" {
-					same = false
-					c.report(m.under.name, tc, &c.batch.jobs[i], d)
-				}
-				if tc.insns != nil {
-					tc.expected(expected, &c.batch.jobs[i], &c.want[i])
-				}
-			}
-			for _, a := range tc.insns {
-				if same && expected[a] != m.counts[a] {
-					c.report(m.under.name, tc, &c.batch.jobs[tc.from], fmt.Sprintf("%v was counted %d times instead of %d", a, m.counts[a], expected[a]))
-				}
-			}
-		}
+	c.emulated.run(c.batch, c.got)
+	expected := map[emu.Addr]uint64{}
+	for _, tc := range c.cases {
+		c.compareCase(tc, expected)
 	}
 	for _, tc := range c.cases {
 		for i := tc.from; i < tc.to; i++ {
@@ -119,8 +97,31 @@ func (c *comparison) flush() {
 	c.cases = c.cases[:0]
 }
 
+// compareCase compares outcomes and counts of a case. expected is for its use.
+func (c *comparison) compareCase(tc *testCase, expected map[emu.Addr]uint64) {
+	same := true
+	for i := tc.from; i < tc.to; i++ {
+		if strays(&c.want[i]) {
+			c.strayed++
+			same = false
+			continue
+		}
+		if d := compare(tc, &c.batch.jobs[i], &c.want[i], &c.got[i]); d != "" {
+			same = false
+			c.report(tc, &c.batch.jobs[i], d)
+		}
+		tc.expected(expected, &c.batch.jobs[i], &c.want[i])
+	}
+	for _, a := range tc.insns {
+		if n := c.emulated.counts[a]; same && expected[a] != n {
+			c.report(tc, &c.batch.jobs[tc.from], fmt.Sprintf("%v was counted %d times instead of %d", a, n, expected[a]))
+		}
+	}
+}
+
 // report reports a difference, the first of each mnemonic in detail.
-func (c *comparison) report(engine string, tc *testCase, job *nativeState, diff string) {
+func (c *comparison) report(tc *testCase, job *nativeState, diff string) {
+	engine := c.emulated.under.name
 	key := engine + ": " + tc.inst.Op.String()
 	c.bad[key]++
 	if c.bad[key] > 1 {
@@ -139,7 +140,7 @@ func (c *comparison) report(engine string, tc *testCase, job *nativeState, diff 
 // finish runs what is left and sums up.
 func (c *comparison) finish() {
 	c.flush()
-	c.t.Logf("%d jobs, native ends by vector: %v", c.jobs, c.ends)
+	c.t.Logf("%d jobs (%d not compared, they strayed), native ends by vector: %v", c.jobs, c.strayed, c.ends)
 	var keys []string
 	for k, n := range c.bad {
 		keys = append(keys, fmt.Sprintf("%s × %d", k, n))
@@ -215,27 +216,37 @@ func (c *comparison) addEncoding(r *rand.Rand, e *encoding, inst *x86.Inst, code
 	c.add(r, inst, code, states)
 }
 
-// coverage requires that nearly all supported forms were tried.
+// coverage requires that nearly all supported forms were compared, here or in TestBranches, or are
+// listed with the reason why not.
 func coverage(t *testing.T, lines []string, supported map[x86.Feature]bool, c *comparison) {
-	features := formFeatures()
-	total, tried := 0, 0
-	var missing, never []string
-	for form, line := range lines {
-		if !supported[features[form]] {
+	total, compared := 0, 0
+	reasons := map[string][]string{}
+	seen := map[int]bool{}
+	for _, tmpl := range templates() {
+		if seen[tmpl.form] || !supported[tmpl.inst.Feature] {
 			continue
 		}
+		seen[tmpl.form] = true
 		total++
-		switch {
-		case c.tried[form]:
-			tried++
-			if !c.succeeded[form] {
-				never = append(never, line)
+		if c.tried[tmpl.form] {
+			compared++
+			if !c.succeeded[tmpl.form] && !alwaysFaults(&tmpl.inst) {
+				t.Logf("every case faulted: %s", lines[tmpl.form])
 			}
-		default:
-			missing = append(missing, line)
+			continue
 		}
+		reason := skipped(&tmpl.inst)
+		reasons[reason] = append(reasons[reason], lines[tmpl.form])
 	}
-	sort.Strings(missing)
-	t.Logf("%d of %d forms of supported features were compared; not:\n%s", tried, total, strings.Join(missing, "\n"))
-	t.Logf("ran never without a fault:\n%s", strings.Join(never, "\n"))
+	t.Logf("%d of %d forms of supported features compared; %d in other tests or not at all:", compared, total, total-compared)
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		slices.Sort(reasons[reason])
+		t.Logf("%s:\n\t%s", reason, strings.Join(reasons[reason], "\n\t"))
+	}
+	require.LessOrEqual(t, 100*len(reasons[""]), total, "too many forms were not compared")
+}
+
+// alwaysFaults reports whether i does nothing but raise an exception in user code.
+func alwaysFaults(i *x86.Inst) bool {
+	return i.Feature == x86.FeatPRIVILEGED || i.Flow == x86.FlowTrap
 }

@@ -9,6 +9,8 @@ import (
 )
 
 // What enterNative and the signal handler share.
+//
+//lint:ignore U1000 native_amd64.s uses them
 var nativeCurrent, nativeSP, nativeBP, nativeFS uintptr
 
 // goHandlers are Go's handlers, by signal number.
@@ -57,8 +59,6 @@ func memory(addr uintptr, n int) []byte {
 
 // stateAt returns the state at the start of b, which must be aligned to 64 bytes.
 func stateAt(b []byte) *nativeState { return (*nativeState)(unsafe.Pointer(&b[0])) }
-
-const nativeStateSize = int(unsafe.Sizeof(nativeState{}))
 
 // mapFixed maps length bytes at exactly addr, where nothing may lie.
 func mapFixed(addr, length uintptr, prot, flags, fd int, off uintptr) error {

@@ -102,6 +102,9 @@ func (s *scene) implicit(st *nativeState) {
 	}
 	if i.FlagsRead&x86.DF != 0 {
 		st.Regs[emu.RCX] = uint64(r.Uint32N(3) * r.Uint32N(20))
+		if r.Uint32N(8) == 0 {
+			st.Regs[emu.RCX] = uint64(r.Uint32N(3000))
+		}
 		if r.Uint32N(4) == 0 {
 			st.Flags |= emu.FlagDF
 		}

@@ -132,6 +132,10 @@ func classify(i *x86.Inst, features *[256]bool) insnKind {
 		return kindLeave
 	case x86.ENTER:
 		return kindTrap
+	case x86.XLAT:
+		if i.Mem.Seg != x86.SegNone {
+			return kindTrap
+		}
 	case x86.MOVS, x86.STOS, x86.LODS, x86.SCAS, x86.CMPS:
 		if i.Mem.AddrSize == 4 || i.Mem.Seg != x86.SegNone {
 			return kindTrap

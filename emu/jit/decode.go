@@ -45,7 +45,7 @@ type source struct {
 
 // at returns the code bytes at a, up to 32 of them, fewer where code ends.
 func (s *source) at(a emu.Addr) []byte {
-	if a < s.lo || a+32 > s.lo+emu.Addr(s.n) {
+	if a < s.lo || s.n < 32 || a-s.lo > emu.Addr(s.n-32) {
 		s.lo = a
 		s.n = s.e.mem.Fetch(a, s.buf[:])
 	}

@@ -3,6 +3,9 @@
 package jit
 
 import (
+	"os"
+	"strings"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -22,11 +25,34 @@ var modelFeature = map[x86.Feature]string{
 	x86.FeatSHA: "sha_ni", x86.FeatFSGSBASE: "fsgsbase", x86.FeatRDPID: "rdpid",
 }
 
+// hostMay are features of models that hosts of x86-64-v3 may lack: Haswell has no ADX. Instructions of them are
+// refused by name there.
+var hostMay = map[x86.Feature]bool{x86.FeatADX: true, x86.FeatSHA: true}
+
 // features returns which instructions a guest on m may use.
 func features(m *emu.Model) *[256]bool {
 	var f [256]bool
+	host := hostFlags()
 	for feature, name := range modelFeature {
-		f[feature] = name == "" || m.Has(name)
+		f[feature] = (name == "" || m.Has(name)) && (!hostMay[feature] || host == nil || host[name])
 	}
 	return &f
+}
+
+// hostFlags returns the features of the host's CPU by Linux's names, nil if it does not tell.
+func hostFlags() map[string]bool {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "flags" {
+			flags := map[string]bool{}
+			for _, name := range strings.Fields(value) {
+				flags[name] = true
+			}
+			return flags
+		}
+	}
+	return nil
 }

@@ -24,6 +24,8 @@ func (e *Engine) emitPlain(g *ginsn) {
 	switch {
 	case !g.HasMem && g.NRefs == 0:
 		e.byte(g.bytes...)
+	case !g.HasMem && g.Mem.Seg != x86.SegNone:
+		e.emitMaskMove(g)
 	case !g.HasMem:
 		e.copyWithGS(g) // XLAT, MASKMOVQ, MASKMOVDQU
 	case g.Mem.Seg == x86.SegNone && g.Mem.RIPRel && fitsAbs(g) && int(g.Len)+2 <= x86.MaxLen:
@@ -61,6 +63,20 @@ func (e *Engine) emitPrefixes(g *ginsn, keepAddr32 bool) {
 func (e *Engine) copyWithGS(g *ginsn) {
 	e.emitPrefixes(g, true)
 	e.byte(g.bytes[g.NPrefix:]...)
+}
+
+// emitMaskMove copies MASKMOVQ or MASKMOVDQU with an FS or GS base, which is added to RDI meanwhile.
+func (e *Engine) emitMaskMove(g *ginsn) {
+	e.store(slotA, x86.RDI)
+	from := e.pos
+	if g.Mem.AddrSize == 4 {
+		e.truncate(x86.RDI)
+	}
+	e.addSegment(g, x86.RDI)
+	e.emitPrefixes(g, false)
+	e.byte(g.bytes[g.NPrefix:]...)
+	e.load(x86.RDI, slotA)
+	e.saved(from, x86.RDI, slotA, 0)
 }
 
 // copyAbsolute copies g with its RIP-relative operand turned into an absolute one.

@@ -37,7 +37,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		e.block[0].follow = false
 	}
 	if len(e.block) == 0 {
-		if pc>>47 != 0 {
+		if !canonical(pc) {
 			return nil, &emu.Fault{Vector: emu.VecGP}
 		}
 		return nil, &emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true}

@@ -24,7 +24,11 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	case kindUnsupported:
 		name := g.Op.String()
 		if !e.features[g.Feature] {
-			name += " (" + g.Feature.String() + ")"
+			name += " (" + g.Feature.String()
+			if has := modelFeature[g.Feature]; has != "" && e.Model.Has(has) {
+				name += ", which this host's CPU lacks"
+			}
+			name += ")"
 		}
 		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("%s: % x", name, g.bytes)})
 	case kindFetchFault:
@@ -195,11 +199,5 @@ func effective(c *emu.CPU, g *ginsn) emu.Addr {
 	if m.AddrSize == 4 {
 		a &= 0xffffffff
 	}
-	switch m.Seg {
-	case x86.SegFS:
-		a += c.FSBase
-	case x86.SegGS:
-		a += c.GSBase
-	}
-	return emu.Addr(a)
+	return emu.Addr(a + segmentBase(c, g))
 }

@@ -23,8 +23,35 @@ func (e *Engine) emulateRare(c *emu.CPU, g *ginsn) *emu.Fault {
 		return e.leave16(c)
 	case x86.MOV, x86.PUSH, x86.POP:
 		return e.segment(c, g)
+	case x86.XLAT:
+		return e.translateByte(c, g)
 	}
 	return e.emulateFP(c, g)
+}
+
+// translateByte implements XLAT.
+func (e *Engine) translateByte(c *emu.CPU, g *ginsn) *emu.Fault {
+	a := c.Regs[emu.RBX] + c.Regs[emu.RAX]&0xff
+	if g.Mem.AddrSize == 4 {
+		a &= 0xffffffff
+	}
+	var b [1]byte
+	if f := e.read(emu.Addr(a+segmentBase(c, g)), b[:]); f != nil {
+		return f
+	}
+	setReg(c, x86.RAX, 1, uint64(b[0]))
+	return nil
+}
+
+// segmentBase returns the base of g's segment.
+func segmentBase(c *emu.CPU, g *ginsn) uint64 {
+	switch g.Mem.Seg {
+	case x86.SegFS:
+		return c.FSBase
+	case x86.SegGS:
+		return c.GSBase
+	}
+	return 0
 }
 
 // Selectors as Linux gives them to a program; those not listed are 0.
@@ -55,7 +82,8 @@ func (e *Engine) segment(c *emu.CPU, g *ginsn) *emu.Fault {
 	sp := c.Regs[emu.RSP]
 	switch {
 	case g.Op == x86.POP:
-		if f := e.read(emu.Addr(sp), b[:g.OpSize]); f != nil {
+		// CPUs read the selector alone.
+		if f := e.read(emu.Addr(sp), b[:2]); f != nil {
 			return f
 		}
 		sp += uint64(g.OpSize)

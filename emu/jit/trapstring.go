@@ -109,14 +109,7 @@ func (s *stringOp) once() *emu.Fault {
 
 // source returns the address of the source.
 func (s *stringOp) source() emu.Addr {
-	a := s.reg(emu.RSI)
-	switch s.g.Mem.Seg {
-	case x86.SegFS:
-		a += s.c.FSBase
-	case x86.SegGS:
-		a += s.c.GSBase
-	}
-	return emu.Addr(a)
+	return emu.Addr(s.reg(emu.RSI) + segmentBase(s.c, s.g))
 }
 
 // compare sets the flags as CMP a, b does.
