@@ -88,6 +88,9 @@ func (c *comparison) addBranch(r *rand.Rand, e *encoding, inst *x86.Inst, code [
 	}
 	b := c.batch
 	world := int(r.Uint32N(2))
+	if inst.HasMem && inst.Mem.AddrSize == 4 && inst.Mem.Seg == x86.SegNone {
+		world = 0 // the other is out of reach
+	}
 	slot := b.slot(world)
 	before := pick(r, branchWraps)
 	switch {

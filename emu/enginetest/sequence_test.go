@@ -123,8 +123,11 @@ func sequenceInsn(r *rand.Rand, list []*template, base uint64, at emu.Addr) []by
 	}
 	t := pick(r, list)
 	_, inst, code := t.vary(r, func(s *shape) {
-		*s = shape{base: byte(dataReg), index: 4, mod: byte(r.Uint32N(2)), disp: int32(r.Uint32N(100)) - 50}
-		switch r.Uint32N(4) {
+		*s = shape{base: byte(dataReg), index: 4, mod: byte(r.Uint32N(2)), disp: int32(r.Uint32N(7))*16 - 48}
+		if r.Uint32N(8) == 0 {
+			s.disp += int32(r.Uint32N(16))
+		}
+		switch r.Uint32N(6) {
 		case 0:
 			s.base, s.mod = byte(x86.RSP), 1
 		case 1:

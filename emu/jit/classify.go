@@ -23,7 +23,8 @@ const (
 	kindClient                      // client request
 	kindNRAddr                      // client request that sets RAX to 0
 	kindCallNoRedir                 // client request that calls *RAX
-	kindUndefined                   // raises #UD
+	kindUndefined                   // UD0, UD1, UD2: raises #UD
+	kindUnknown                     // no instruction we know: raises #UD, showing the bytes
 	kindUnsupported                 // raises #UD, naming the instruction
 	kindFetchFault                  // its last bytes cannot be fetched
 )
@@ -31,7 +32,7 @@ const (
 // ends reports whether a block ends behind an instruction of this kind.
 func (k insnKind) ends() bool {
 	switch k {
-	case kindSyscall, kindTrap, kindClient, kindCallNoRedir, kindUndefined, kindUnsupported, kindFetchFault:
+	case kindSyscall, kindTrap, kindClient, kindCallNoRedir, kindUndefined, kindUnknown, kindUnsupported, kindFetchFault:
 		return true
 	}
 	return false
@@ -83,7 +84,7 @@ func addressesBeyond(i *x86.Inst) bool {
 // classify says how to translate an instruction for a guest whose CPU has the
 // given features.
 func classify(i *x86.Inst, features *[256]bool) insnKind {
-	if i.Op == x86.UD2 {
+	if i.Op == x86.UD0 || i.Op == x86.UD1 || i.Op == x86.UD2 {
 		return kindUndefined
 	}
 	for k := range i.NArgs {

@@ -81,7 +81,7 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	}
 	if err != nil {
 		g.Inst = x86.Inst{Len: 1}
-		g.kind = kindUndefined
+		g.kind = kindUnknown
 		g.bytes = append(g.bytes[:0], code[0])
 		return true
 	}

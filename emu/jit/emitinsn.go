@@ -41,7 +41,7 @@ func (e *Engine) emitInsn(i int) {
 		e.movImm(x86.RAX, 0)
 	case kindCallNoRedir:
 		e.emitCallInd(g, i)
-	case kindTrap, kindUndefined, kindUnsupported, kindFetchFault:
+	case kindTrap, kindUndefined, kindUnknown, kindUnsupported, kindFetchFault:
 		e.emitExit(e.jmp(0), exit{kind: exitTrap, rip: g.pc, t: e.t, insn: int16(i)})
 	default:
 		panic("BUG: no translation of instruction kind")

@@ -35,8 +35,10 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		// It was never fetched, so it does not count.
 		e.uncount(x.t, int(x.insn))
 		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: g.next(), Exec: true})
+	case kindUndefined:
+		return pc, stopFault(emu.Fault{Vector: emu.VecUD})
 	default:
-		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("undefined: % x", g.bytes)})
+		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("an unknown instruction: % x", g.bytes)})
 	}
 	e.store64(c, g.next())
 	if f := e.emulate(c, g); f != nil {
