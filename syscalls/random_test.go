@@ -17,6 +17,7 @@ type caller struct {
 	g      *guest
 	rng    *rand.Rand
 	values []uint64
+	names  []uint64 // of files in the test's directory
 }
 
 func newCaller(t *testing.T, seed uint64) *caller {
@@ -29,6 +30,7 @@ func newCaller(t *testing.T, seed uint64) *caller {
 		uint64(g.heap) + 1<<20 - 4096, 0x400000, 0x30000000, 0x4000000, 0x4800000, oCREAT | oRDWR, mapAnonymous | mapPrivate, mapShared,
 		threadFlags, DefaultPID, DefaultPID + 1, 0o644, sigUSR1, sigALRM,
 	}
+	c.names = []uint64{g.str("f"), g.str("d"), g.str("d/x"), g.str("nothing"), g.str("d/y"), g.str("")}
 	for range 12 {
 		b := make([]byte, 256)
 		for i := 0; i < len(b); i += 8 {
@@ -49,12 +51,39 @@ func (c *caller) value() uint64 {
 	return c.values[c.rng.IntN(len(c.values))]
 }
 
-// skipped are calls that would make the test itself wait or end, or reach files that are not its
+// skipped are calls that would make the test itself wait or end, or change files that are not its
 // own: a random path is "/" often enough, and stdin is the host's /dev/null.
 var skipped = map[string]bool{
 	"exit_group": true, "exit": true, "mknod": true, "mknodat": true, "pause": true, "execve": true, "execveat": true,
 	"chdir": true, "fchdir": true, "chmod": true, "fchmod": true, "fchmodat": true, "fchmodat2": true,
 	"utime": true, "utimes": true, "utimensat": true, "futimesat": true,
+	"fchown": true, "fsetxattr": true, "fremovexattr": true,
+}
+
+// ownPaths has the calls that change files by their names, with the arguments that are names and,
+// for the at family, the descriptors of the directories these are in. The test gives them
+// names in its own directory: it may run as root, on a machine somebody needs.
+var ownPaths = map[string]struct{ names, dirs []int }{
+	"open": {names: []int{0}}, "creat": {names: []int{0}}, "truncate": {names: []int{0}},
+	"rename": {names: []int{0, 1}}, "link": {names: []int{0, 1}}, "symlink": {names: []int{0, 1}},
+	"unlink": {names: []int{0}}, "mkdir": {names: []int{0}}, "rmdir": {names: []int{0}},
+	"chown": {names: []int{0}}, "lchown": {names: []int{0}},
+	"setxattr": {names: []int{0}}, "lsetxattr": {names: []int{0}}, "removexattr": {names: []int{0}}, "lremovexattr": {names: []int{0}},
+	"mount": {names: []int{0, 1}}, "umount2": {names: []int{0}}, "chroot": {names: []int{0}}, "pivot_root": {names: []int{0, 1}},
+	"openat": {[]int{1}, []int{0}}, "openat2": {[]int{1}, []int{0}}, "mkdirat": {[]int{1}, []int{0}},
+	"unlinkat": {[]int{1}, []int{0}}, "fchownat": {[]int{1}, []int{0}}, "symlinkat": {[]int{0, 2}, []int{1}},
+	"renameat": {[]int{1, 3}, []int{0, 2}}, "renameat2": {[]int{1, 3}, []int{0, 2}}, "linkat": {[]int{1, 3}, []int{0, 2}},
+}
+
+// keepOwn makes the arguments of call n name files of the test.
+func (c *caller) keepOwn(n uint64, args []uint64) {
+	own := ownPaths[table[n].name]
+	for _, i := range own.names {
+		args[i] = c.names[c.rng.IntN(len(c.names))]
+	}
+	for _, i := range own.dirs {
+		args[i] = uint64(0xffffffffffffff9c) // AT_FDCWD
+	}
 }
 
 // step makes one call from the thread c belongs to.
@@ -70,6 +99,7 @@ func (c *caller) step(cpu *emu.CPU) {
 	for i := range args {
 		args[i] = c.value()
 	}
+	c.keepOwn(n, args)
 	c.g.load(cpu, n, args...)
 	// Signal handlers and threads have somewhere to be.
 	cpu.Regs[emu.RSP] = uint64(c.g.heap) + 0x80000
@@ -95,6 +125,17 @@ func (c *caller) run(n int) Exit {
 }
 
 var seeds = flag.Int("seeds", 60, "how many programs of random calls to run")
+
+// TestOwnPathsAreCalls checks that ownPaths has no name that is no call.
+func TestOwnPathsAreCalls(t *testing.T) {
+	names := map[string]bool{}
+	for _, e := range table {
+		names[e.name] = true
+	}
+	for name := range ownPaths {
+		require.True(t, names[name], name)
+	}
+}
 
 // TestRandomCalls makes many senseless calls: none may panic, or give an errno no Linux has.
 func TestRandomCalls(t *testing.T) {

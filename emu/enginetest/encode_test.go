@@ -165,7 +165,7 @@ var templates = sync.OnceValue(func() []template {
 			e.shape = sib
 			try(e)
 			e.mem = false
-			for rm := range byte(8) {
+			for rm := range byte(9) { // the last for REX.B
 				e.rm = rm
 				try(e)
 			}

@@ -1,0 +1,232 @@
+//go:build linux
+
+package mem
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+const page = emu.PageSize
+
+func newSpace(t *testing.T) *Space {
+	t.Helper()
+	m, err := New()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, m.Close()) })
+	return m
+}
+
+// mapAnon maps n anonymous pages at a.
+func mapAnon(t *testing.T, m *Space, a emu.Addr, n int, prot Prot) {
+	t.Helper()
+	require.NoError(t, m.Map(VMA{Lo: a, Hi: a + emu.Addr(n*page), Prot: prot}, nil))
+}
+
+func tempFile(t *testing.T, content []byte) *os.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func TestReadAndWriteStopWhereMemoryDoes(t *testing.T) {
+	m := newSpace(t)
+	mapAnon(t, m, 0x10000, 2, Read|Write)
+	mapAnon(t, m, 0x12000, 1, Read)
+	data := bytes.Repeat([]byte("cgemu"), 3000)
+	require.Equal(t, 2*page-10, m.Write(0x1000a, data), "writes end at the read-only page")
+	got := make([]byte, len(data))
+	require.Equal(t, 3*page-10, m.Read(0x1000a, got))
+	require.Equal(t, data[:2*page-10], got[:2*page-10])
+	require.Zero(t, m.Read(0x20000, got))
+	require.Zero(t, m.Write(0, data))
+	require.Zero(t, m.Fetch(0x10000, got), "nothing is executable")
+	require.Equal(t, 5, m.Poke(0x12000, data[:5]), "Poke does not ask for permission")
+	require.Nil(t, m.View(0x12000, 5, Write))
+	require.Len(t, m.ViewSome(0x11ff0, 100, Write), 16)
+}
+
+func TestStringsAndWords(t *testing.T) {
+	m := newSpace(t)
+	mapAnon(t, m, 0x10000, 1, Read|Write)
+	m.Write(0x10ffb, []byte("abcd\x00"))
+	s, ok := m.ReadString(0x10ffb, 100)
+	require.True(t, ok)
+	require.Equal(t, "abcd", s)
+	m.Write(0x10ffb, []byte("abcde"))
+	_, ok = m.ReadString(0x10ffb, 100)
+	require.False(t, ok, "no terminator before memory ends")
+	s, ok = m.ReadString(0x10ffb, 3)
+	require.True(t, ok)
+	require.Equal(t, "abc", s)
+	require.True(t, m.WriteUint64(0x10008, 1<<40|5))
+	x, ok := m.ReadUint64(0x10008)
+	require.True(t, ok)
+	require.EqualValues(t, 1<<40|5, x)
+	_, ok = m.ReadUint32(0x10ffe)
+	require.False(t, ok)
+}
+
+func TestFileMappings(t *testing.T) {
+	m := newSpace(t)
+	f := tempFile(t, bytes.Repeat([]byte{7}, page+100))
+	private := VMA{Lo: 0x10000, Hi: 0x13000, Prot: Read | Write, Path: "/x", Dev: 1, Ino: 2}
+	shared := private
+	shared.Lo, shared.Hi, shared.Shared = 0x20000, 0x21000, true
+	require.NoError(t, m.Map(private, f))
+	require.NoError(t, m.Map(shared, f))
+	m.Write(0x10000, []byte{1})
+	m.Write(0x20001, []byte{2})
+	got := make([]byte, 2)
+	_, err := f.ReadAt(got, 0)
+	require.NoError(t, err)
+	require.Equal(t, []byte{7, 2}, got, "private writes stay, shared ones go through")
+	buf := make([]byte, 3*page)
+	require.Equal(t, 2*page, m.Read(0x10000, buf), "what lies behind the file's last page cannot be read")
+	require.NoError(t, m.Discard(0x10000, 0x11000))
+	m.Read(0x10000, buf[:2])
+	require.Equal(t, []byte{7, 2}, buf[:2], "the file's bytes are back")
+}
+
+func TestProtectSplitsAndJoins(t *testing.T) {
+	m := newSpace(t)
+	mapAnon(t, m, 0x10000, 4, Read|Write)
+	require.NoError(t, m.Protect(0x11000, 0x12000, Read))
+	require.Len(t, m.VMAs(), 3)
+	require.NoError(t, m.Protect(0x11000, 0x12000, Read|Write))
+	require.Len(t, m.VMAs(), 1)
+	require.ErrorIs(t, m.Protect(0x13000, 0x15000, Read), ErrNotHere)
+	require.Equal(t, Read, m.VMA(0x13000).Prot, "what lies before the hole has changed")
+	require.ErrorIs(t, m.Map(VMA{Lo: 0x10001, Hi: 0x12000}, nil), ErrRange)
+	require.ErrorIs(t, m.Unmap(m.Limit(), m.Limit()+page), ErrRange)
+}
+
+func TestMove(t *testing.T) {
+	m := newSpace(t)
+	mapAnon(t, m, 0x10000, 2, Read|Write)
+	m.Write(0x11000, []byte("second"))
+	require.NoError(t, m.Move(0x10000, 0x12000, 0x10000, 4*page), "grows in place")
+	require.NoError(t, m.Move(0x10000, 0x14000, 0x40000, 4*page), "moves")
+	require.True(t, m.Free(0x10000, 0x14000))
+	got := make([]byte, 6)
+	require.Equal(t, 6, m.Read(0x41000, got))
+	require.Equal(t, "second", string(got))
+	require.NoError(t, m.Move(0x40000, 0x44000, 0x40000, page), "shrinks")
+	require.True(t, m.Free(0x41000, 0x44000))
+	mapAnon(t, m, 0x41000, 3, Read)
+	require.Equal(t, 6, m.Read(0x41000, got))
+	require.Equal(t, make([]byte, 6), got, "fresh pages")
+}
+
+func TestGuard(t *testing.T) {
+	m := newSpace(t)
+	var dropped []emu.Addr
+	m.OnInvalidate(func(lo, hi emu.Addr) { dropped = append(dropped, lo) })
+	mapAnon(t, m, 0x10000, 3, Read|Write|Exec)
+	m.Guard(0x10800, 0x11800)
+	require.True(t, m.Guarded(0x10000))
+	require.False(t, m.Guarded(0x12000))
+	m.Write(0x12000, []byte{1})
+	require.Empty(t, dropped)
+	m.Write(0x10ffe, []byte{1, 2, 3})
+	require.Equal(t, []emu.Addr{0x10000, 0x11000}, dropped)
+	require.False(t, m.Guarded(0x10000))
+	m.Guard(0x11000, 0x11001)
+	require.NoError(t, m.Unmap(0x10000, 0x13000))
+	require.Equal(t, []emu.Addr{0x10000, 0x11000, 0x11000}, dropped)
+}
+
+func TestFind(t *testing.T) {
+	m := newSpace(t)
+	mapAnon(t, m, 0x10000, 1, Read)
+	mapAnon(t, m, 0x14000, 1, Read)
+	for _, tt := range []struct {
+		length    uint64
+		low, want emu.Addr
+	}{
+		{1, 0x10000, 0x11000}, {3 * page, 0x10000, 0x11000}, {3*page + 1, 0x10000, 0x15000},
+		{page, 0x12345, 0x13000}, {page, 0x100000, 0x100000},
+	} {
+		got, ok := m.Find(tt.length, tt.low)
+		require.True(t, ok)
+		require.Equal(t, tt.want, got)
+	}
+	_, ok := m.Find(uint64(m.Limit()), 0x10000)
+	require.False(t, ok)
+	_, ok = m.Find(0, 0)
+	require.False(t, ok)
+}
+
+// TestAgainstPages compares random operations with a model that knows nothing but pages.
+func TestAgainstPages(t *testing.T) {
+	const pages = 24
+	const base emu.Addr = 0x100000
+	rng := rand.New(rand.NewPCG(3, 4))
+	m := newSpace(t)
+	type state struct {
+		mapped bool
+		prot   Prot
+		value  byte
+	}
+	var model [pages]state
+	prots := []Prot{0, Read, Read | Write, Read | Exec}
+	for step := range 4000 {
+		lo := rng.IntN(pages)
+		hi := lo + 1 + rng.IntN(pages-lo)
+		from, to := base+emu.Addr(lo*page), base+emu.Addr(hi*page)
+		prot := prots[rng.IntN(len(prots))]
+		switch rng.IntN(4) {
+		case 0:
+			require.NoError(t, m.Map(VMA{Lo: from, Hi: to, Prot: prot}, nil))
+			for i := lo; i < hi; i++ {
+				model[i] = state{mapped: true, prot: prot}
+			}
+		case 1:
+			require.NoError(t, m.Unmap(from, to))
+			clear(model[lo:hi])
+		case 2:
+			err := m.Protect(from, to, prot)
+			i := lo
+			for ; i < hi && model[i].mapped; i++ {
+				model[i].prot = prot
+			}
+			require.Equal(t, i < hi, err != nil, "step %d", step)
+		case 3:
+			v := byte(1 + rng.IntN(255))
+			n := m.Write(from, []byte{v})
+			require.Equal(t, model[lo].prot&Write != 0, n == 1, "step %d", step)
+			if n == 1 {
+				model[lo].value = v
+			}
+		}
+		for i, s := range model {
+			a := base + emu.Addr(i*page)
+			v := m.VMA(a)
+			require.Equal(t, s.mapped, v != nil, "step %d page %d", step, i)
+			var b [1]byte
+			require.Equal(t, s.prot&Read != 0, m.Read(a, b[:]) == 1, "step %d page %d", step, i)
+			if s.prot&Read != 0 {
+				require.Equal(t, s.value, b[0], "step %d page %d", step, i)
+			}
+		}
+		for i, v := range m.VMAs() {
+			require.Less(t, v.Lo, v.Hi)
+			if i > 0 {
+				prev := m.VMAs()[i-1]
+				require.LessOrEqual(t, prev.Hi, v.Lo)
+				require.False(t, prev.joins(&v), "neighbours that could be one: %+v %+v", prev, v)
+			}
+		}
+	}
+}

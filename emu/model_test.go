@@ -1,0 +1,100 @@
+package emu
+
+import (
+	"encoding/binary"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestModels(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		has, hasNot []string
+	}{
+		{"v1", []string{"sse2", "cmov"}, []string{"pni", "popcnt", "xsave", "avx"}},
+		{"v2", []string{"sse4_2", "popcnt", "cx16", "lahf_lm"}, []string{"xsave", "avx", "movbe"}},
+		{"v3", []string{"avx2", "bmi2", "fma", "abm", "movbe", "osxsave"}, []string{"rdrand", "rtm", "erms", "avx512f", "fsgsbase"}},
+		{"valgrind", []string{"avx2", "rdrand", "rdseed"}, []string{"avx512f", "sha_ni"}},
+	} {
+		m, err := ModelByName(tt.name)
+		require.NoError(t, err)
+		require.Equal(t, tt.name, m.Name)
+		for _, f := range tt.has {
+			require.True(t, m.Has(f), "%s has %s", tt.name, f)
+		}
+		for _, f := range tt.hasNot {
+			require.False(t, m.Has(f), "%s has %s", tt.name, f)
+		}
+		_, b, c, d := m.CPUID(0, 0)
+		vendor := binary.LittleEndian.AppendUint32(nil, b)
+		vendor = binary.LittleEndian.AppendUint32(vendor, d)
+		vendor = binary.LittleEndian.AppendUint32(vendor, c)
+		require.Equal(t, "GenuineIntel", string(vendor))
+		_, _, _, edx := m.CPUID(1, 0)
+		require.EqualValues(t, edx, m.HWCap)
+	}
+	for _, bad := range []string{"v4", "v5", "", "V3"} {
+		_, err := ModelByName(bad)
+		require.ErrorContains(t, err, "cpu model", bad)
+	}
+}
+
+// TestModelLeavesAgree checks that what CPUID says is what Has says.
+func TestModelLeavesAgree(t *testing.T) {
+	for _, name := range []string{"v1", "v2", "v3"} {
+		m, err := ModelByName(name)
+		require.NoError(t, err)
+		for _, f := range featureBits {
+			a, b, c, d := m.CPUID(f.leaf, 0)
+			bit := [4]uint32{a, b, c, d}[f.reg]>>f.bit&1 == 1
+			require.Equal(t, m.Has(f.name), bit, "%s: %s", name, f.name)
+		}
+	}
+}
+
+func TestModelLeaves(t *testing.T) {
+	m, err := ModelByName("v3")
+	require.NoError(t, err)
+	a, b, c, _ := m.CPUID(4, 3)
+	require.EqualValues(t, 3, a&0x1f, "unified")
+	size := (b>>22 + 1) * (b>>12&0x3ff + 1) * (b&0xfff + 1) * (c + 1)
+	require.EqualValues(t, 8<<20, size, "LL is the one simulated by default")
+	a, _, _, _ = m.CPUID(4, 4)
+	require.Zero(t, a, "no more caches")
+	a, b, c, _ = m.CPUID(0xd, 0)
+	require.Equal(t, []uint32{7, XStateSize, XStateSize}, []uint32{a, b, c})
+	_, _, c, _ = m.CPUID(0xb, 9)
+	require.EqualValues(t, 9, c, "an undefined level shows its number")
+	a, b, c, d := m.CPUID(0x77, 0)
+	require.Equal(t, [4]uint32{}, [4]uint32{a, b, c, d})
+
+	vg, err := ModelByName("valgrind")
+	require.NoError(t, err)
+	a, b, c, d = vg.CPUID(0x16, 0)
+	require.Equal(t, [4]uint32{7, XStateSize, XStateSize, 0}, [4]uint32{a, b, c, d}, "beyond the last leaf")
+}
+
+func TestNewCPU(t *testing.T) {
+	c := NewCPU()
+	require.Zero(t, uintptr(unsafe.Pointer(c.FP))%64, "XSAVE needs 64-byte alignment")
+	require.EqualValues(t, FlagR1|FlagIF, c.Flags)
+	require.EqualValues(t, 0x37f, binary.LittleEndian.Uint16(c.FP[XOffFCW:]))
+	require.EqualValues(t, 0x1f80, binary.LittleEndian.Uint32(c.FP[XOffMXCSR:]))
+
+	d := NewCPU()
+	c.Regs[RBX], c.FP[XOffST] = 7, 9
+	d.Copy(c)
+	c.FP[XOffST] = 1
+	require.EqualValues(t, 7, d.Regs[RBX])
+	require.EqualValues(t, 9, d.FP[XOffST], "the copy shares no memory")
+}
+
+func TestAddr(t *testing.T) {
+	require.Equal(t, Addr(0x1000), Addr(0x1fff).PageDown())
+	require.Equal(t, Addr(0x2000), Addr(0x1001).PageUp())
+	require.Equal(t, Addr(0), (^Addr(0)).PageUp(), "wraps, as documented")
+	require.True(t, Addr(0x3000).PageAligned())
+	require.False(t, Addr(0x3001).PageAligned())
+}
