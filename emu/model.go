@@ -89,7 +89,7 @@ type feature struct {
 // featureBits are the features our models have. Linux's names; SDM Vol. 2, CPUID.
 // Beyond the levels of the psABI, v2 and v3 have what every CPU of their kind has and
 // libraries look for. Missing on purpose: what differs from run to run (RDRAND, TSX), what
-// only makes other code paths of memcpy (ERMS, FSRM), XSAVEC and XSAVEOPT, whose layout or writes
+// only makes other code paths of memcpy (ERMS, FSRM), what some hosts of that level lack (ADX, SHA), XSAVEC and XSAVEOPT, whose layout or writes
 // depend on the host's history, and FSGSBASE.
 var featureBits = []feature{
 	{"fpu", 1, 1, 3, 0}, {"vme", 1, 1, 3, 1}, {"de", 1, 1, 3, 2}, {"pse", 1, 1, 3, 3}, {"tsc", 1, 1, 3, 4},
@@ -104,7 +104,7 @@ var featureBits = []feature{
 	{"popcnt", 2, 1, 2, 23}, {"lahf_lm", 2, 0x80000001, 2, 0}, {"pclmulqdq", 2, 1, 2, 1}, {"aes", 2, 1, 2, 25},
 
 	{"fma", 3, 1, 2, 12}, {"movbe", 3, 1, 2, 22}, {"xsave", 3, 1, 2, 26}, {"osxsave", 3, 1, 2, 27}, {"avx", 3, 1, 2, 28},
-	{"f16c", 3, 1, 2, 29}, {"bmi1", 3, 7, 1, 3}, {"avx2", 3, 7, 1, 5}, {"bmi2", 3, 7, 1, 8}, {"adx", 3, 7, 1, 19},
+	{"f16c", 3, 1, 2, 29}, {"bmi1", 3, 7, 1, 3}, {"avx2", 3, 7, 1, 5}, {"bmi2", 3, 7, 1, 8},
 	{"abm", 3, 0x80000001, 2, 5}, {"3dnowprefetch", 3, 0x80000001, 2, 8},
 }
 
@@ -197,7 +197,6 @@ func valgrindModel() *Model {
 	for _, f := range []string{"rdrand", "rdseed", "rtm"} {
 		m.features[f] = true
 	}
-	delete(m.features, "adx")
 	m.setBrand("Intel(R) Core(TM) i7-4910MQ CPU @ 2.90GHz")
 	return m
 }

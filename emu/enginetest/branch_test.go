@@ -143,7 +143,7 @@ func (s *scene) readable() uint64 {
 func (s *scene) aim(st *nativeState, target emu.Addr) {
 	r := s.r
 	if r.Uint32N(12) == 0 {
-		target = pick(r, []emu.Addr{0, 0x70000000, worlds[s.world] + dataOff, worlds[s.world] + 0x200000})
+		target = pick(r, []emu.Addr{0, ^emu.Addr(0), ^emu.Addr(0) - 0xfff, 0x70000000, worlds[s.world] + dataOff, worlds[s.world] + 0x200000})
 	}
 	b := binary.LittleEndian.AppendUint64(nil, uint64(target))
 	switch s.inst.Flow {

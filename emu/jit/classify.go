@@ -13,7 +13,6 @@ const (
 	kindPush                        // PUSH, CALL's push aside
 	kindPop                         // POP
 	kindLeave                       // LEAVE
-	kindEnter                       // ENTER n, 0
 	kindLea                         // LEA: an address, not an access
 	kindString                      // string instruction without prefix
 	kindRep                         // the same with REP, REPE or REPNE

@@ -22,11 +22,6 @@ func (e *Engine) emitInsn(i int) {
 		e.emitPop(g)
 	case kindLeave:
 		e.emitLeave()
-	case kindEnter:
-		n := int32(uint16(g.Imm))
-		e.storeGuest(x86.RSP, -8, x86.RBP)
-		e.lea(x86.RBP, x86.RSP, -8)
-		e.lea(x86.RSP, x86.RSP, -8-n)
 	case kindString:
 		e.emitString(g)
 	case kindRep:

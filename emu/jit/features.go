@@ -5,6 +5,7 @@ package jit
 import (
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -25,22 +26,25 @@ var modelFeature = map[x86.Feature]string{
 	x86.FeatSHA: "sha_ni", x86.FeatFSGSBASE: "fsgsbase", x86.FeatRDPID: "rdpid",
 }
 
-// hostMay are features of models that hosts of x86-64-v3 may lack: Haswell has no ADX. Instructions of them are
-// refused by name there.
+// hostMay are features a model may have (emu.Model.With) and a host of x86-64-v3 lack. Their
+// instructions are refused by name there.
 var hostMay = map[x86.Feature]bool{x86.FeatADX: true, x86.FeatSHA: true}
 
 // features returns which instructions a guest on m may use.
 func features(m *emu.Model) *[256]bool {
 	var f [256]bool
-	host := hostFlags()
 	for feature, name := range modelFeature {
-		f[feature] = (name == "" || m.Has(name)) && (!hostMay[feature] || host == nil || host[name])
+		f[feature] = name == "" || m.Has(name)
+		if f[feature] && hostMay[feature] {
+			host := hostFlags()
+			f[feature] = host == nil || host[name]
+		}
 	}
 	return &f
 }
 
 // hostFlags returns the features of the host's CPU by Linux's names, nil if it does not tell.
-func hostFlags() map[string]bool {
+var hostFlags = sync.OnceValue(func() map[string]bool {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return nil
@@ -55,4 +59,4 @@ func hostFlags() map[string]bool {
 		}
 	}
 	return nil
-}
+})

@@ -34,8 +34,8 @@ func hwcap2() uint64 {
 // hostSupport says what this host lacks.
 func hostSupport() error {
 	switch {
-	case !cpu.X86.HasAVX2 || !cpu.X86.HasBMI2 || !cpu.X86.HasFMA:
-		return errors.New("jit: this host's CPU has no AVX2, BMI2 and FMA (x86-64-v3)")
+	case !cpu.X86.HasAVX2 || !cpu.X86.HasBMI2 || !cpu.X86.HasFMA || !cpu.X86.HasAES || !cpu.X86.HasPCLMULQDQ:
+		return errors.New("jit: this host's CPU has no AVX2, BMI2, FMA, AES and PCLMULQDQ (x86-64-v3)")
 	case hwcap2()&2 == 0:
 		return errors.New("jit: this host does not let user code set the GS base (FSGSBASE, Linux 5.9)")
 	}
