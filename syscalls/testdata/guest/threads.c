@@ -59,9 +59,12 @@ static void *waiter(void *p) {
 static volatile pthread_t handled;
 static void handler(int sig) { handled = pthread_self(); }
 
+static volatile int awake;
+
 static void *sleeper(void *p) {
 	struct timespec ts = {1000, 0};
 	int r = nanosleep(&ts, 0);
+	awake = 1;
 	return (void *)(long)(r == -1 && errno == EINTR);
 }
 
@@ -135,8 +138,10 @@ int main(void) {
 	struct sigaction sa = {.sa_handler = handler};
 	sigaction(SIGUSR1, &sa, 0);
 	pthread_create(&t[0], 0, sleeper, 0);
-	usleep(1000);
-	pthread_kill(t[0], SIGUSR1);
+	while (!awake) { // on a busy machine the first signal may come before the sleep
+		usleep(1000);
+		pthread_kill(t[0], SIGUSR1);
+	}
 	pthread_join(t[0], &r);
 	printf("interrupted %ld in the right thread %d\n", (long)r, handled == t[0]);
 
