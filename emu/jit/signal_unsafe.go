@@ -12,6 +12,8 @@ import (
 
 // handlerState is the host address of the state block of the engine that runs, for
 // sigHandler; 0 if none does.
+//
+//lint:ignore U1000 sigHandler reads it
 var handlerState uintptr
 
 // goHandlers are the handlers sigHandler passes on to, by signal number: Go's.

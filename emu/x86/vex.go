@@ -56,8 +56,8 @@ func (d *decoder) vexes(inst *Inst, class uint8) error {
 	return nil
 }
 
-// prefixLen is the length of each prefix, opcode not included.
-var prefixLen = [...]int{prefixVEX2 - prefixVEX2: 2, prefixVEX3 - prefixVEX2: 3, prefixEVEX - prefixVEX2: 4, prefixXOP - prefixVEX2: 3}
+// prefixLen is the length of each prefix from prefixVEX2 on, opcode not included.
+var prefixLen = [...]int{0: 2, prefixVEX3 - prefixVEX2: 3, prefixEVEX - prefixVEX2: 4, prefixXOP - prefixVEX2: 3}
 
 // rxb takes the inverted register extensions from the top of a byte.
 func (d *decoder) rxb(b byte) {

@@ -18,10 +18,7 @@ const (
 	numBy
 )
 
-var (
-	byNames  = [numBy]string{"byPrefix", "byReg", "byMod", "byRM", "byW", "byL", "byOpSize", "byB"}
-	outcomes = [numBy]int{4, 8, 2, 8, 2, 4, 3, 2}
-)
+var outcomes = [numBy]int{4, 8, 2, 8, 2, 4, 3, 2}
 
 // A selector has, for each decision, a bit for each outcome that matches.
 type selector [numBy]uint16
