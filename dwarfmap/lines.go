@@ -93,6 +93,7 @@ func (o *Object) loadLines() error {
 func (t *lineTable) index(data []byte, bias uint64) error {
 	c := cursor{data: data}
 	var last tail
+	var before *lineUnit
 	var err error
 	for len(c.data) > 0 {
 		off := uint64(len(data) - len(c.data))
@@ -107,6 +108,8 @@ func (t *lineTable) index(data []byte, bias uint64) error {
 			continue
 		}
 		u.off, u.bias = off, bias
+		u.special = u.advancesOf(before)
+		before = u
 		t.units = append(t.units, u)
 		t.seqs = u.sequences(t.seqs, t.maps, &last)
 	}

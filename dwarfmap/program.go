@@ -25,12 +25,35 @@ type lineUnit struct {
 	lineRange  byte
 	opcodeBase byte
 	opcodeLens []byte // of standard opcodes, from 1
+	special    *advances
 	tables     []byte // directories and files
 	program    []byte
 
 	compDir []byte
 	dirs    [][]byte
 	files   []fileEntry // nil before readFiles
+}
+
+// advances has what each special opcode adds to the address and the line.
+type advances [256]struct {
+	addr uint32
+	line int32
+}
+
+// advancesOf returns the advances of a unit. last are those of the unit before, nearly always the
+// same.
+func (u *lineUnit) advancesOf(last *lineUnit) *advances {
+	if last != nil && last.lineRange == u.lineRange && last.lineBase == u.lineBase &&
+		last.opcodeBase == u.opcodeBase && last.minInst == u.minInst {
+		return last.special
+	}
+	a := new(advances)
+	for op := int(u.opcodeBase); op < len(a); op++ {
+		n := op - int(u.opcodeBase)
+		a[op].addr = uint32(n/int(u.lineRange)) * uint32(u.minInst)
+		a[op].line = int32(n%int(u.lineRange)) + int32(u.lineBase)
+	}
+	return a
 }
 
 type fileEntry struct {
@@ -164,6 +187,8 @@ const (
 	lnsAdvancePC      = 2
 	lnsAdvanceLine    = 3
 	lnsSetFile        = 4
+	lnsSetColumn      = 5
+	lnsNegateStmt     = 6
 	lnsConstAddPC     = 8
 	lnsFixedAdvancePC = 9
 
@@ -191,8 +216,9 @@ type extent struct {
 // collector's write barriers out: 4 times as fast as a machine with methods
 // (BenchmarkOpen/libc, the index).
 func (u *lineUnit) run(pos int, emit emitter) (next int, x extent) {
-	prog, opcodeBase := u.program, u.opcodeBase
-	lineRange, lineBase, minInst := u.lineRange, int32(u.lineBase), u.minInst
+	prog, opcodeBase, minInst := u.program, u.opcodeBase, u.minInst
+	// Most opcodes change columns and is_stmt, which do not matter here.
+	usual := len(u.opcodeLens) >= lnsNegateStmt && u.opcodeLens[lnsSetColumn-1] == 1 && u.opcodeLens[lnsNegateStmt-1] == 0
 	addr, line, file := uint64(0), uint32(1), uint32(1)
 	// The row before, which ends at the next. There is none while lastAddr is
 	// 0: so does Valgrind (readdwarf.c).
@@ -204,9 +230,17 @@ func (u *lineUnit) run(pos int, emit emitter) (next int, x extent) {
 		end := false
 		switch {
 		case op >= opcodeBase:
-			op -= opcodeBase
-			addr += uint64(op/lineRange) * minInst
-			line += uint32(int32(op%lineRange) + lineBase)
+			s := &u.special[op]
+			addr += uint64(s.addr)
+			line += uint32(s.line)
+		case usual && op == lnsSetColumn:
+			for pos < len(prog) && prog[pos] >= 0x80 {
+				pos++
+			}
+			pos = min(pos+1, len(prog))
+			continue
+		case usual && op == lnsNegateStmt:
+			continue
 		case op == 0:
 			code, arg, next := extended(prog, pos)
 			pos = next
@@ -231,7 +265,7 @@ func (u *lineUnit) run(pos int, emit emitter) (next int, x extent) {
 				n, pos = uleb(prog, pos)
 				file = uint32(min(n, math.MaxUint32))
 			case lnsConstAddPC:
-				addr += uint64((255-opcodeBase)/lineRange) * minInst
+				addr += uint64(u.special[255].addr)
 			case lnsFixedAdvancePC:
 				if pos+2 > len(prog) {
 					pos = len(prog)
