@@ -2,7 +2,11 @@
 
 package jit
 
-import "github.com/cgemu/cgemu/emu/x86"
+import (
+	"encoding/binary"
+
+	"github.com/cgemu/cgemu/emu/x86"
+)
 
 // An emitter writes machine code into the arena. pos and all code positions are
 // offsets from the arena's start, where the state block lies.
@@ -29,10 +33,8 @@ func (e *emitter) u64(x uint64) {
 	e.u32(uint32(x >> 32))
 }
 
-// put32 overwrites four bytes at pos.
-func (e *emitter) put32(pos int, x uint32) {
-	e.mem[pos], e.mem[pos+1], e.mem[pos+2], e.mem[pos+3] = byte(x), byte(x>>8), byte(x>>16), byte(x>>24)
-}
+// put32 overwrites four bytes at pos, in one store: they may be executed meanwhile.
+func (e *emitter) put32(pos int, x uint32) { binary.LittleEndian.PutUint32(e.mem[pos:], x) }
 
 // rexW returns REX.W with R and B from the two registers.
 func rexW(reg, rm x86.Reg) byte { return 0x48 | byte(reg>>3)<<2 | byte(rm>>3) }

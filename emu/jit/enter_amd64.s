@@ -18,6 +18,15 @@ TEXT ·setGSBase(SB), NOSPLIT, $0-8
 	BYTE $0xF3; BYTE $0x48; BYTE $0x0F; BYTE $0xAE; BYTE $0xD8
 	RET
 
+// func serialize()
+//
+// CPUID makes the processor forget what it fetched ahead.
+TEXT ·serialize(SB), NOSPLIT, $0-0
+	MOVQ $0, AX
+	MOVQ $0, CX
+	CPUID
+	RET
+
 // func sigHandlerPC() uintptr
 TEXT ·sigHandlerPC(SB), NOSPLIT, $0-8
 	LEAQ sigHandler<>(SB), AX

@@ -259,6 +259,10 @@ func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
 // enter runs generated code from t on until it exits.
 func (e *Engine) enter(t *tb) {
 	e.set(stTarget, e.hostAddr(t.entry))
+	if e.arena.dual {
+		// Code written at another address than it runs at (SDM Vol. 3, "Self-Modifying Code").
+		serialize()
+	}
 	e.inCode = true
 	e.mu.Unlock()
 	enterGuest(e.mem.Base(), uintptr(e.hostAddr(e.stubs.enter)))

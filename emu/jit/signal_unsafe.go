@@ -38,6 +38,7 @@ const (
 
 func enterCode(stub uintptr)
 func setGSBase(base uintptr)
+func serialize()
 func sigHandlerPC() uintptr
 func sigRestorerPC() uintptr
 
