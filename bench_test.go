@@ -27,6 +27,8 @@ var benchPrograms = []benchProgram{
 	{"perl", []string{"perl", "testdata/bench/words.pl"}, nil},
 	{"python3", []string{"python3", "testdata/bench/objects.py"}, nil},
 	{"sqlite3", []string{"sqlite3", ":memory:", "-init", "testdata/bench/join.sql", ".quit"}, nil},
+	// What a start costs: ld.so, libc's initialisation, names and lines.
+	{"echo", []string{"/bin/echo", "hello"}, nil},
 }
 
 // writeWords writes 6 MB of text that compresses as prose does.
