@@ -28,9 +28,8 @@ const (
 
 type testEnv struct{}
 
-func (testEnv) CPUID(leaf, subleaf uint32) (a, b, c, d uint32) { return 0, 0, 0, 0 }
-func (testEnv) TSC() uint64                                    { return 42 }
-func (testEnv) Random() uint64                                 { return 4 }
+func (testEnv) TSC() uint64    { return 42 }
+func (testEnv) Random() uint64 { return 4 }
 
 // A machine is an engine with code at codeAt, a page of data and a stack.
 type machine struct {
@@ -175,6 +174,28 @@ func TestSelfModifyingCode(t *testing.T) {
 	m.run(emu.StopSyscall)
 	require.Equal(t, uint64(1+2+3+4+5), m.cpu.Regs[emu.RBX])
 	require.Equal(t, uint64(1+5*5+1), m.Executed())
+}
+
+func TestCollectTakesARange(t *testing.T) {
+	m := newMachine(t, "48 ff c0 e9 f8 0f 00 00")          // inc rax; jmp 0x401000
+	m.poke(codeAt+0x1000, "48 ff c3 48 ff c9 75 f8 0f 05") // inc rbx; dec rcx; jne; syscall
+	run := func() {
+		m.cpu.RIP, m.cpu.Regs[emu.RCX] = codeAt, 10
+		m.run(emu.StopSyscall)
+	}
+	collect := func(lo, hi emu.Addr) map[emu.Addr]uint64 {
+		n := map[emu.Addr]uint64{}
+		m.Collect(lo, hi, func(a emu.Addr, k uint64) { n[a] += k })
+		return n
+	}
+	run()
+	second := map[emu.Addr]uint64{codeAt + 0x1000: 10, codeAt + 0x1003: 10, codeAt + 0x1006: 10, codeAt + 0x1008: 1}
+	require.Equal(t, second, collect(codeAt+0x1000, codeAt+0x2000))
+	require.Empty(t, collect(codeAt+0x1000, codeAt+0x2000), "they were handed over")
+	run()
+	require.Equal(t, second, collect(codeAt+0x1000, codeAt+0x2000))
+	require.Equal(t, map[emu.Addr]uint64{codeAt: 2, codeAt + 3: 2}, collect(0, ^emu.Addr(0)))
+	require.EqualValues(t, 2*(2+31), m.Executed())
 }
 
 func TestCodeRewrittenFromOutside(t *testing.T) {

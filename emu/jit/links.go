@@ -137,7 +137,15 @@ func (e *Engine) Executed() uint64 { return uint64(e.executed + e.pending()) }
 
 // Collect implements emu.Engine.
 func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, n uint64)) {
-	e.gather()
+	if (hi-lo)/emu.PageSize > emu.Addr(len(e.pages)) {
+		e.gather()
+	} else {
+		for p := lo.PageDown(); p < hi; p += emu.PageSize {
+			for _, t := range e.pages[p] {
+				e.gatherBlock(t)
+			}
+		}
+	}
 	e.gone.drain(lo, hi, add)
 }
 
@@ -177,7 +185,6 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 
 // drop makes a block unreachable. Its code stays until the next flush: it may be running.
 func (e *Engine) drop(t *tb) {
-	t.dead = true
 	e.gatherBlock(t)
 	for _, x := range t.incoming {
 		e.disconnect(x)

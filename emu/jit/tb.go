@@ -36,12 +36,11 @@ type tb struct {
 	// saved says where guest registers are that host registers do not hold.
 	saved []saved
 	// lookup is the arena offset of the block's jump-table lookup, 0 if it has none:
-	// a fault there means that the jump's target, in RCX, holds no code.
+	// a fault there means that the jump's target, in regTarget, holds no code.
 	lookup int
 	// incoming are the links that reach it; when it goes, they are pointed back at their stubs.
 	incoming []*exit
 	pages    []emu.Addr
-	dead     bool
 }
 
 // An insnAt places one guest instruction.
@@ -123,14 +122,7 @@ func (t *tally) add(a emu.Addr, n int64) {
 // drain hands every count in [lo, hi) that is not zero to f, in ascending order, and makes
 // it zero.
 func (t *tally) drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
-	var pages []emu.Addr
-	for at := range t.pages {
-		if at >= lo/tallyPageSize && at*tallyPageSize < hi {
-			pages = append(pages, at)
-		}
-	}
-	slices.Sort(pages)
-	for _, at := range pages {
+	for _, at := range t.within(lo, hi) {
 		counts := t.pages[at]
 		for i, n := range counts {
 			if a := at*tallyPageSize + emu.Addr(i); n != 0 && a >= lo && a < hi {
@@ -139,4 +131,24 @@ func (t *tally) drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
 			}
 		}
 	}
+}
+
+// within returns the keys of the pages that overlap [lo, hi), in ascending order.
+func (t *tally) within(lo, hi emu.Addr) (keys []emu.Addr) {
+	first, end := lo/tallyPageSize, (hi-1)/tallyPageSize+1
+	if end-first <= emu.Addr(len(t.pages)) {
+		for at := first; at < end; at++ {
+			if t.pages[at] != nil {
+				keys = append(keys, at)
+			}
+		}
+		return keys
+	}
+	for at := range t.pages {
+		if at >= first && at < end {
+			keys = append(keys, at)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -105,17 +105,18 @@ func (e *Engine) depend(a emu.Addr) {
 	e.deps = append(e.deps, p)
 }
 
-// register makes a finished block known and guards its pages; a block that is to run
-// once is not.
+// register makes a finished block known and guards its pages; one that is to run once is
+// not found again, and its pages stay as they are.
 func (e *Engine) register(t *tb) {
 	e.all = append(e.all, t)
-	if e.alone {
-		return
-	}
-	e.tbs[t.pc] = t
 	for _, p := range t.pages {
 		e.pages[p] = append(e.pages[p], t)
-		e.mem.Guard(p, p+emu.PageSize)
+		if !e.alone {
+			e.mem.Guard(p, p+emu.PageSize)
+		}
+	}
+	if !e.alone {
+		e.tbs[t.pc] = t
 	}
 }
 
