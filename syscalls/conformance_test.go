@@ -70,7 +70,7 @@ func TestConformance(t *testing.T) {
 	require.NotEmpty(t, sources)
 	for _, cc := range [][]string{{"gcc"}, {"gcc", "-static"}, {"musl-gcc", "-static"}} {
 		if _, err := exec.LookPath(cc[0]); err != nil {
-			t.Logf("%s: not here", cc[0])
+			require.False(t, oracles, "%s is not installed", cc[0])
 			continue
 		}
 		for _, src := range sources {
@@ -79,6 +79,7 @@ func TestConformance(t *testing.T) {
 				prog := filepath.Join(t.TempDir(), name)
 				args := append(cc[1:], "-O1", "-w", "-pthread", "-o", prog, src)
 				if out, err := exec.Command(cc[0], args...).CombinedOutput(); err != nil {
+					require.False(t, oracles, "%v: %v: %s", args, err, out)
 					t.Skipf("%s: %v: %s", cc[0], err, out)
 				}
 				want, status := nativeRun(t, []string{prog}, nil)
@@ -107,6 +108,7 @@ func TestPrograms(t *testing.T) {
 		}
 		t.Run(filepath.Base(args[0]), func(t *testing.T) {
 			if _, err := os.Stat(args[0]); err != nil {
+				require.False(t, oracles, "%v", err)
 				t.Skip(err)
 			}
 			var want string

@@ -258,7 +258,7 @@ func (k *Kernel) logf(format string, args ...any) {
 	fmt.Fprintf(k.cfg.Log, "cgemu: "+format+"\n", args...)
 }
 
-// CPUID implements emu.Env.
+// CPUID answers CPUID for the guest's CPU model.
 func (k *Kernel) CPUID(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32) {
 	if k.cfg.CPUID == nil {
 		return 0, 0, 0, 0
