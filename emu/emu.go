@@ -223,8 +223,6 @@ const NoBudget = 1<<63 - 1
 // Env is what an engine asks of the world when an instruction's result does not
 // follow from CPU and memory alone.
 type Env interface {
-	// CPUID answers CPUID for the guest's CPU model.
-	CPUID(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 	// TSC is the time stamp counter: a function of the virtual clock.
 	TSC() uint64
 	// Random is the next value for RDRAND and RDSEED.

@@ -1,6 +1,6 @@
 // Package hooks says what executing guest code counts.
 //
-// An engine decodes a block, asks for its Plan once, and executes the plan: what
+// An engine asks when it decodes an instruction, and executes what it is told: what
 // an instruction counts is decided here and nowhere else. The rules are
 // Cachegrind's as far as they follow from executed instructions alone (spec: counting.md):
 // every instruction counts one Ir each time it is executed, faults included, and a

@@ -183,7 +183,6 @@ func (e *emitter) patchShort(pos int) { e.mem[pos] = byte(e.pos - (pos + 1)) }
 const (
 	condE    = 4
 	condNE   = 5
-	condS    = 8
 	opJRCXZ  = 0xe3
 	opShortJ = 0xeb
 )

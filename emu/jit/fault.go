@@ -44,10 +44,9 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	f := e.decodeFault()
 	ours := false
 	if p := uintptr(e.get(stSigAddr)); f.Vector == emu.VecPF && e.shadow.has(p) {
-		if err := e.shadow.open(p); err != nil {
-			panic(err)
-		}
-		ours = true
+		// Without memory for it the guest's stack has come to its end.
+		f.Addr = emu.Addr(p - e.shadow.base)
+		ours = e.shadow.open(p) == nil
 	}
 	if f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr) {
 		ours = true

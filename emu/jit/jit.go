@@ -16,7 +16,7 @@ import (
 type Config struct {
 	// Model is the CPU whose instructions the guest may use.
 	Model *emu.Model
-	// Env answers CPUID and its kin.
+	// Env gives what an instruction's result may depend on besides CPU and memory.
 	Env emu.Env
 	// Count says how to count.
 	Count hooks.Options
@@ -74,8 +74,8 @@ type Engine struct {
 	shadow   shadow
 	features *[256]bool
 
-	// mu guards links and the jump table against Interrupt, while generated code
-	// does not run, and broken while it does.
+	// mu guards what Interrupt touches: links, the jump table and the flags below. Run
+	// holds it but for the time that generated code runs.
 	mu        sync.Mutex
 	inCode    bool
 	broken    bool // links are broken and the table is withdrawn
@@ -91,8 +91,8 @@ type Engine struct {
 	weights  []int16
 	budgeted bool
 	// ac is the guest's AC flag.
-	ac      uint64
-	lastCPU *emu.CPU
+	ac  uint64
+	cpu *emu.CPU // of Run
 	// epoch counts flushes.
 	epoch int
 
@@ -192,33 +192,33 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		e.budgeted = true
 		e.flush()
 	}
-	e.lastCPU = c
+	e.cpu = c
 	e.set(stBudget, min(budget, emu.NoBudget))
-	e.load64(c)
+	e.loadCPU(c)
 	rip := c.RIP
 	for {
 		if e.interrupt {
 			e.interrupt = false
-			e.store64(c, rip)
+			e.storeCPU(c, rip)
 			return emu.Stop{Reason: emu.StopInterrupt}
 		}
 		t, fault := e.lookup(rip)
 		if fault != nil {
-			e.store64(c, rip)
+			e.storeCPU(c, rip)
 			return emu.Stop{Reason: emu.StopFault, Fault: *fault}
 		}
 		e.enter(t)
 		var stop *emu.Stop
 		rip, stop = e.leave(c)
 		if stop != nil {
-			e.store64(c, rip)
+			e.storeCPU(c, rip)
 			return *stop
 		}
 	}
 }
 
-// load64 puts c into the state block.
-func (e *Engine) load64(c *emu.CPU) {
+// loadCPU puts c into the state block.
+func (e *Engine) loadCPU(c *emu.CPU) {
 	for i, x := range c.Regs {
 		e.set(stRegs+8*i, x)
 	}
@@ -231,8 +231,8 @@ func (e *Engine) load64(c *emu.CPU) {
 	markUpper(c.FP)
 }
 
-// store64 takes c from the state block.
-func (e *Engine) store64(c *emu.CPU, rip emu.Addr) {
+// storeCPU takes c from the state block.
+func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
 	for i := range c.Regs {
 		c.Regs[i] = e.get(stRegs + 8*i)
 	}
@@ -271,7 +271,7 @@ func (e *Engine) enter(t *tb) {
 	if e.broken {
 		e.mend()
 	}
-	settle(e.lastCPU.FP)
+	settle(e.cpu.FP)
 }
 
 // settle makes of the state XSAVE wrote what the next XRSTOR is to load.

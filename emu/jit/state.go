@@ -7,7 +7,7 @@ package jit
 // enter_amd64.s repeats those the signal handler needs.
 const (
 	stRegs   = 0x000 // 16 general registers, as saved by an exit
-	stRIP    = 0x080 // not used by generated code but for target passing
+	stRIP    = 0x080 // the guest address a lookup missed
 	stFlags  = 0x088
 	stFSBase = 0x090
 	stGSBase = 0x098

@@ -40,15 +40,15 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	default:
 		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("an unknown instruction: % x", g.bytes)})
 	}
-	e.store64(c, g.next())
+	e.storeCPU(c, g.next())
 	if f := e.emulate(c, g); f != nil {
-		e.load64(c) // a repeated string instruction may have come part of its way
+		e.loadCPU(c) // a repeated string instruction may have come part of its way
 		if f.Vector == emu.VecBP {
 			pc = c.RIP
 		}
 		return pc, stopFault(*f)
 	}
-	e.load64(c)
+	e.loadCPU(c)
 	return c.RIP, nil
 }
 
