@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/emu"
@@ -41,6 +43,14 @@ func guestRun(t *testing.T, args []string, env []string) (string, int) {
 	b, err := os.ReadFile(out.Name())
 	require.NoError(t, err)
 	return string(b), res.Exit.Status()
+}
+
+// TestMain keeps descriptors that this process inherited, as those of a CI runner, from the
+// programs it starts: they would be open there and not under cgemu. A host older than
+// Linux 5.11 cannot do that, and rarely has any.
+func TestMain(m *testing.M) {
+	_ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	os.Exit(m.Run())
 }
 
 // nativeRun runs the same natively.

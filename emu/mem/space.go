@@ -39,7 +39,7 @@ const (
 	// MinAddr is the lowest address that may be mapped (vm.mmap_min_addr).
 	MinAddr emu.Addr = 0x10000
 	// MaxAddr is the end of the largest address space; Space.Limit is that of this one.
-	MaxAddr emu.Addr = 1 << 45
+	MaxAddr emu.Addr = 1 << 43
 	// PIEBase is where a position-independent executable is loaded.
 	PIEBase emu.Addr = 0x108000
 	// InterpBase is where its interpreter is, and where mmaps begin without one.
