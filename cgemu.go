@@ -81,7 +81,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	p := cgout.New("Ir")
 	p.Cmd = strings.Join(cfg.Args, " ")
-	c := &costs{profile: p, names: cfg.Names, objects: map[string]*dwarfmap.Object{}}
+	c := &costs{profile: p, names: cfg.Names, objects: map[string]*dwarfmap.Object{}, counts: make([]uint64, len(p.Events))}
 	k, err := syscalls.New(kernelConfig(&cfg, c))
 	if err != nil {
 		return nil, err

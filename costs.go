@@ -20,6 +20,9 @@ type costs struct {
 	hostPath func(guest string) string
 	objects  map[string]*dwarfmap.Object // nil for a file that could not be read
 	warnings []error
+	// columns has the profile's column of each event.
+	columns [emu.NumEvents]int
+	counts  []uint64 // of the last add: all zero
 	// The mapping of the last add, and its file: counts come in runs.
 	last   mem.VMA
 	object *dwarfmap.Object
@@ -28,10 +31,13 @@ type costs struct {
 // unknown is the place of code that is in no file, or in one without names.
 var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 
-// add adds n executions of the instruction at a in m.
-func (c *costs) add(m *mem.Space, a emu.Addr, n uint64) {
+// add adds n events of the instruction at a in m.
+func (c *costs) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	loc := c.place(m, a)
-	c.profile.Add(loc.File, loc.Func, loc.Line, n)
+	col := c.columns[e]
+	c.counts[col] = n
+	c.profile.Add(loc.File, loc.Func, loc.Line, c.counts...)
+	c.counts[col] = 0
 }
 
 // place returns the source place of the instruction at a.

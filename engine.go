@@ -32,5 +32,5 @@ func (c *counted) Invalidate(lo, hi emu.Addr) {
 // collect adds the counts of [lo, hi) to the costs, by what is mapped there now.
 func (c *counted) collect(lo, hi emu.Addr) {
 	c.costs.remap()
-	c.Engine.Collect(lo, hi, func(a emu.Addr, n uint64) { c.costs.add(c.space, a, n) })
+	c.Engine.Collect(lo, hi, func(a emu.Addr, e emu.Event, n uint64) { c.costs.add(c.space, a, e, n) })
 }

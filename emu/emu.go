@@ -177,6 +177,7 @@ const (
 	StopSyscall                     // SYSCALL executed: RIP is behind it, RCX and R11 are set
 	StopFault                       // see Stop.Fault
 	StopClient                      // a Valgrind client request: RIP is behind it, the result goes to RDX
+	StopMark                        // a marked instruction comes next
 )
 
 // A Stop is what Run returns.
@@ -208,10 +209,19 @@ type Engine interface {
 	// Executed returns how many instructions were executed so far, as Ir counts them.
 	Executed() uint64
 
-	// Collect calls add for each instruction address in [lo, hi) with the number of times
-	// it was executed since the last Collect of it, in no particular order, and more than
-	// once for an address if that is convenient.
-	Collect(lo, hi Addr, add func(a Addr, n uint64))
+	// SetCounting says what is counted from the next instruction on. Executed goes on
+	// whatever it says.
+	SetCounting(c Counting)
+
+	// SetMark makes Run stop with StopMark in front of the instruction at a, or no longer.
+	// The Run that follows such a stop executes the instruction. A mark stays when code is
+	// invalidated.
+	SetMark(a Addr, on bool)
+
+	// Collect calls add for each instruction address in [lo, hi) and each event the engine
+	// counts with what was counted since the last Collect of it, in no particular order, and
+	// more than once for an address if that is convenient.
+	Collect(lo, hi Addr, add func(a Addr, e Event, n uint64))
 
 	// Close frees what the engine holds.
 	Close() error

@@ -23,12 +23,14 @@ type fakeEngine struct {
 	invalid  []emu.Addr
 }
 
-func (e *fakeEngine) Run(c *emu.CPU, budget uint64) emu.Stop             { return e.step(c, budget) }
-func (e *fakeEngine) Invalidate(lo, hi emu.Addr)                         { e.invalid = append(e.invalid, lo) }
-func (e *fakeEngine) Interrupt()                                         {}
-func (e *fakeEngine) Executed() uint64                                   { return e.executed }
-func (e *fakeEngine) Collect(emu.Addr, emu.Addr, func(emu.Addr, uint64)) {}
-func (e *fakeEngine) Close() error                                       { return nil }
+func (e *fakeEngine) Run(c *emu.CPU, budget uint64) emu.Stop                        { return e.step(c, budget) }
+func (e *fakeEngine) Invalidate(lo, hi emu.Addr)                                    { e.invalid = append(e.invalid, lo) }
+func (e *fakeEngine) Interrupt()                                                    {}
+func (e *fakeEngine) Executed() uint64                                              { return e.executed }
+func (e *fakeEngine) SetCounting(emu.Counting)                                      {}
+func (e *fakeEngine) SetMark(emu.Addr, bool)                                        {}
+func (e *fakeEngine) Collect(emu.Addr, emu.Addr, func(emu.Addr, emu.Event, uint64)) {}
+func (e *fakeEngine) Close() error                                                  { return nil }
 
 // A guest is a kernel whose program is the test.
 type guest struct {

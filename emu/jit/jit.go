@@ -9,18 +9,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
-	"github.com/cgemu/cgemu/hooks"
 )
-
-// Config says how an Engine counts and what CPU it shows.
-type Config struct {
-	// Model is the CPU whose instructions the guest may use.
-	Model *emu.Model
-	// Env gives what an instruction's result may depend on besides CPU and memory.
-	Env emu.Env
-	// Count says how to count.
-	Count hooks.Options
-}
 
 // An exitKind says why generated code went back to Go.
 type exitKind uint8
@@ -216,6 +205,12 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		}
 	}
 }
+
+// SetCounting implements emu.Engine.
+func (e *Engine) SetCounting(c emu.Counting) {}
+
+// SetMark implements emu.Engine.
+func (e *Engine) SetMark(a emu.Addr, on bool) {}
 
 // loadCPU puts c into the state block.
 func (e *Engine) loadCPU(c *emu.CPU) {

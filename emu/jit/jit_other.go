@@ -8,15 +8,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
-	"github.com/cgemu/cgemu/hooks"
 )
-
-// Config is that of the engine on hosts that have it.
-type Config struct {
-	Model *emu.Model
-	Env   emu.Env
-	Count hooks.Options
-}
 
 // New says that this host has no translator.
 func New(m *mem.Space, cfg Config) (emu.Engine, error) {

@@ -91,7 +91,7 @@ func (m *machine) run(want emu.StopReason) emu.Stop {
 // counts returns how often each instruction was executed.
 func (m *machine) counts() map[emu.Addr]uint64 {
 	n := map[emu.Addr]uint64{}
-	m.Collect(0, ^emu.Addr(0), func(a emu.Addr, k uint64) { n[a] += k })
+	m.Collect(0, ^emu.Addr(0), func(a emu.Addr, _ emu.Event, k uint64) { n[a] += k })
 	return n
 }
 
@@ -185,7 +185,7 @@ func TestCollectTakesARange(t *testing.T) {
 	}
 	collect := func(lo, hi emu.Addr) map[emu.Addr]uint64 {
 		n := map[emu.Addr]uint64{}
-		m.Collect(lo, hi, func(a emu.Addr, k uint64) { n[a] += k })
+		m.Collect(lo, hi, func(a emu.Addr, _ emu.Event, k uint64) { n[a] += k })
 		return n
 	}
 	run()

@@ -136,7 +136,7 @@ func (e *Engine) pending() int64 {
 func (e *Engine) Executed() uint64 { return uint64(e.executed + e.pending()) }
 
 // Collect implements emu.Engine.
-func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, n uint64)) {
+func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
 	if (hi-lo)/emu.PageSize > emu.Addr(len(e.pages)) {
 		e.gather()
 	} else {
@@ -146,7 +146,7 @@ func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, n uint64)) {
 			}
 		}
 	}
-	e.gone.drain(lo, hi, add)
+	e.gone.drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Ir, n) })
 }
 
 // uncount takes back the counts of t's instructions from insn on, which were not
