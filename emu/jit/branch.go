@@ -15,16 +15,7 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 	case x86.FlowJcc:
 		e.emitJcc(g, i)
 	case x86.FlowLoop:
-		// The host's LOOP or JRCXZ jumps over the way to the next instruction.
-		e.byte(g.bytes[:g.Len-1]...)
-		over := e.pos
-		e.byte(0)
-		e.emitJump(g.next())
-		e.patchShort(over)
-		if e.budgeted && g.Target < 0 {
-			e.emitBudget(i, g.target())
-		}
-		e.emitJump(g.target())
+		e.emitLoop(g, i)
 	case x86.FlowJmp:
 		if g.follow {
 			return
@@ -36,6 +27,7 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 	case x86.FlowJmpInd:
 		e.emitBudgetBefore(i)
 		e.emitIndirect(g)
+		e.emitTarget(i)
 		e.emitLookup()
 	case x86.FlowCall:
 		e.emitBudgetBefore(i)
@@ -57,19 +49,66 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 // emitJcc translates a conditional jump: a side exit if the block goes on, else the
 // end of the block.
 func (e *Engine) emitJcc(g *ginsn, i int) {
-	if g.again {
-		e.cold = append(e.cold, coldExit{site: e.jcc(g.Cond^1, 0), target: g.next(), insn: i, side: true})
+	if !g.follow && !e.predicts() && !e.Events.Has(emu.Taken) && !(e.budgeted && g.Target < 0) {
+		e.unpark(0xffff)
+		e.keepSiteWhole(2, g.target())
+		e.emitLink(e.jcc(g.Cond, 0), g.target())
+		e.emitJump(g.next())
 		return
 	}
-	e.keepSiteWhole(2, g.target())
-	site := e.jcc(g.Cond, 0)
-	if g.follow || e.budgeted && g.Target < 0 {
-		e.cold = append(e.cold, coldExit{site: site, target: g.target(), insn: i, side: g.follow})
-	} else {
-		e.emitLink(site, g.target())
+	c := coldExit{target: g.target(), insn: i, side: g.follow, holds: true, parked: e.parked}
+	cond, next := g.Cond, g.next()
+	if g.again {
+		c.target, next = next, c.target
+		c.holds, cond = false, cond^1
+	}
+	if e.predicts() {
+		c.own = e.newOwn(i, emu.Bcm, false)
+	}
+	c.site = e.jcc(cond, 0)
+	e.cold = append(e.cold, c)
+	if e.predicts() {
+		live := e.flagsLive(i + 1)
+		if !g.follow {
+			live = e.peekFlags(next)&flagsDead == 0
+		}
+		e.emitPredict(g, recorded(g, !c.holds), c.own, live, e.parked)
+	}
+	if !c.holds {
+		e.emitTaken(i)
 	}
 	if !g.follow {
-		e.emitJump(g.next())
+		e.unpark(0xffff)
+		e.emitJump(next)
+	}
+}
+
+// emitLoop translates LOOP, JRCXZ and the like: the host's jumps over the way to the next
+// instruction.
+func (e *Engine) emitLoop(g *ginsn, i int) {
+	own := 0
+	if e.predicts() {
+		own = e.newOwn(i, emu.Bcm, false)
+	}
+	e.byte(g.bytes[:g.Len-1]...)
+	e.byte(5)
+	on := e.jmp(0)
+	for _, taken := range [2]bool{true, false} {
+		to := g.target()
+		if !taken {
+			to = g.next()
+			e.link(on, e.pos)
+		}
+		if e.predicts() {
+			e.emitPredict(g, taken, own, e.peekFlags(to)&flagsDead == 0, 0)
+		}
+		if taken {
+			e.emitTaken(i)
+		}
+		if taken && e.budgeted && g.Target < 0 {
+			e.emitBudget(i, to)
+		}
+		e.emitJump(to)
 	}
 }
 
@@ -183,6 +222,7 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 	e.saved(from, regTable, slotTable, 0)
 	e.link(site, e.pos)
 	e.emitOffShadow(regTable)
+	e.emitTarget(i)
 	e.emitLookup()
 }
 

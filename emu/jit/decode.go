@@ -27,6 +27,8 @@ type ginsn struct {
 	// follow says that the block goes on behind this jump: at its target for JMP and, if
 	// again is set, for Jcc; else at the next instruction.
 	follow, again bool
+	// effects are what it may count, if details count.
+	effects hooks.Effects
 }
 
 // next returns the address behind the instruction.
@@ -67,6 +69,9 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	g.pc, g.follow, g.again = a, false, false
 	if r := hooks.RequestAt(code); r != hooks.NoRequest {
 		g.Inst = x86.Inst{Len: hooks.RequestLen}
+		if r == hooks.CallOriginal {
+			g.NRefs, g.Refs[0] = 1, x86.Ref{Kind: x86.Write, At: x86.AtRSP, Size: 8, Off: -8}
+		}
 		g.kind = requestKinds[r]
 		g.bytes = append(g.bytes[:0], code[:hooks.RequestLen]...)
 		return true
@@ -110,7 +115,7 @@ func (e *Engine) ignoreRep(g *ginsn) {
 func (e *Engine) decodeBlock(pc emu.Addr) {
 	e.block = e.block[:0]
 	exits, loop := 0, 0
-	for a := pc; len(e.block) < maxInsns; {
+	for a := pc; len(e.block) < maxInsns && (a == pc || !e.marks[a]); {
 		e.block = e.block[:len(e.block)+1]
 		g := &e.block[len(e.block)-1]
 		if !e.decodeOne(g, a) || g.kind == kindFetchFault && len(e.block) > 1 {
@@ -126,7 +131,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) {
 			if loop == 0 {
 				loop = len(e.block)
 			}
-			if len(e.block)+loop > maxInsns || len(e.block) == maxCopies*loop {
+			if len(e.block)+loop > maxInsns || len(e.block) == maxCopies*loop || e.marks[pc] {
 				return
 			}
 			g.follow, g.again = true, true

@@ -181,8 +181,11 @@ func (e *emitter) patchShort(pos int) { e.mem[pos] = byte(e.pos - (pos + 1)) }
 
 // Condition codes and short jumps used in expansions.
 const (
+	condAE   = 3
 	condE    = 4
 	condNE   = 5
+	condBE   = 6
+	condA    = 7
 	opJRCXZ  = 0xe3
 	opShortJ = 0xeb
 )

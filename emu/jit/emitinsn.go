@@ -192,6 +192,13 @@ func (e *Engine) emitString(g *ginsn) {
 // emitRep translates a repeated string instruction: the host repeats, and the
 // iterations are what RCX lost.
 func (e *Engine) emitRep(g *ginsn, i int) {
+	if e.outside(g) {
+		e.store(slotC, x86.RCX)
+		e.t.reps = append(e.t.reps, repCounter{insn: i, outside: true})
+		e.emitString(g)
+		e.emitOutside(i, exitRepeated)
+		return
+	}
 	none := e.short(opJRCXZ)
 	some := e.short(opShortJ)
 	e.patchShort(none)

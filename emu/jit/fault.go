@@ -6,6 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // blockAt returns the block whose code contains arena offset pos.
@@ -39,36 +41,66 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		return e.lookupFault()
 	}
 	i := t.insnAtHost(pos)
-	e.restore(t, i, pos)
 	pc := t.addr(i)
 	f := e.decodeFault()
-	ours := false
 	if p := uintptr(e.get(stSigAddr)); f.Vector == emu.VecPF && e.shadow.has(p) {
+		if e.shadow.open(p) == nil {
+			e.resume = pos
+			return pc, nil
+		}
 		// Without memory for it the guest's stack has come to its end.
 		f.Addr = emu.Addr(p - e.shadow.base)
-		ours = e.shadow.open(p) == nil
 	}
-	if f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr) {
-		ours = true
-	}
+	ours := f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr)
+	e.restore(t, i, pos)
 	e.settleCounts(t, i, ours)
 	if ours {
-		if e.mem.Guarded(f.Addr) {
-			e.mem.Unguard(f.Addr, f.Addr+1)
-			e.alone = true
-		}
+		e.mem.Unguard(f.Addr, f.Addr+1)
+		e.alone = true
 		return pc, nil
 	}
+	if e.details() {
+		e.storeCPU(e.cpu, pc)
+		e.src.n = 0
+		e.decodeOne(&e.peekInsn, pc)
+		e.unrefer(e.cpu, t, i, &e.peekInsn, f)
+	}
 	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
+}
+
+// unrefer takes back what an instruction that faulted counts beyond its execution, but for the
+// references before the one that faulted (spec: counting.md, section 1.1).
+func (e *Engine) unrefer(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
+	for _, p := range e.plans[t.insns[i].plan] {
+		if p.event != emu.Ir {
+			e.tally(t, i, p.event, -p.times)
+		}
+	}
+	if hooks.Repeats(&g.Inst) {
+		return
+	}
+	for r := range g.References {
+		if at := refAddr(c, g, r); f.Vector != emu.VecPF || f.Addr-at < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
+			return
+		}
+		for _, ev := range hooks.EventsOf(r) {
+			e.tally(t, i, ev, 1)
+		}
+	}
 }
 
 // settleCounts corrects the counts of block t, which stopped at instruction i. An
 // instruction that faulted counts, one that is to be executed again does not.
 func (e *Engine) settleCounts(t *tb, i int, again bool) {
 	for _, r := range t.reps {
-		if r.insn == i {
+		if r.insn == i && r.outside {
+			e.src.n = 0
+			e.decodeOne(&e.peekInsn, t.addr(i))
+			e.storeCPU(e.cpu, t.addr(i))
+			e.repeated(e.cpu, t, i, &e.peekInsn, e.get(slotC), true)
+		} else if r.insn == i {
 			n := int64(e.get(slotC) - e.get(stRegs+8*emu.RCX))
-			e.gone.add(t.addr(i), n)
+			e.tally(t, i, emu.Ir, n)
 			e.executed += n
 		}
 	}

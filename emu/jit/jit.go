@@ -3,26 +3,31 @@
 package jit
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // An exitKind says why generated code went back to Go.
 type exitKind uint8
 
 const (
-	exitSignal  exitKind = iota // the signal handler saw a fault
-	exitMissed                  // a jump-table lookup found no code: the target is in stRIP
-	exitReturn                  // a return went elsewhere: the target lies below RSP
-	exitLink                    // a direct branch to a block that is not there yet
-	exitSyscall                 // SYSCALL
-	exitClient                  // a client request
-	exitTrap                    // an instruction that Go emulates or refuses
-	exitBudget                  // the budget is used up
+	exitSignal   exitKind = iota // the signal handler saw a fault
+	exitMissed                   // a jump-table lookup found no code: the target is in stRIP
+	exitReturn                   // a return went elsewhere: the target lies below RSP
+	exitLink                     // a direct branch to a block that is not there yet
+	exitSyscall                  // SYSCALL
+	exitClient                   // a client request
+	exitTrap                     // an instruction that Go emulates or refuses
+	exitBudget                   // the budget is used up
+	exitMark                     // a marked instruction comes next
+	exitOutside                  // Go simulates what the next instruction refers to
+	exitRepeated                 // Go counts and simulates what a REP instruction did
 )
 
 // Numbers of the exits that belong to no block.
@@ -40,10 +45,12 @@ type exit struct {
 	t   *tb      // the block and the instruction in front of which it stopped, for traps and budgets
 	// site is the arena offset of the jump's displacement, stub that of the code that leaves.
 	site, stub int32
-	insn       int16
-	kind       exitKind
-	back       bool // a link backwards: Interrupt breaks it
-	call       bool // a link made by a CALL on the shadow stack
+	// resume is the arena offset behind an exit that comes back, 0 for others.
+	resume int32
+	insn   int16
+	kind   exitKind
+	back   bool // a link backwards: Interrupt breaks it
+	call   bool // a link made by a CALL on the shadow stack
 }
 
 // exitChunk is how many exits are allocated at once: they do not move, and none are copied.
@@ -59,7 +66,6 @@ type Engine struct {
 	mem      *mem.Space
 	arena    arena
 	stubs    stubs
-	table    *jumpTable
 	shadow   shadow
 	features *[256]bool
 
@@ -70,8 +76,9 @@ type Engine struct {
 	broken    bool // links are broken and the table is withdrawn
 	interrupt bool
 
-	tbs       map[emu.Addr]*tb // by start address
-	all       []*tb            // dead ones included, until the next flush
+	*world    // the code that runs
+	worlds    [emu.CountOff + 1]*world
+	all       []*tb // of all worlds, dead ones included, until the next flush
 	pages     map[emu.Addr][]*tb
 	exits     [][]exit // in chunks
 	backEdges []*exit
@@ -79,6 +86,15 @@ type Engine struct {
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
 	budgeted bool
+	sim      simulation
+	// plans are what instructions count; planIndex finds them.
+	plans     [][]planned
+	planIndex map[hooks.Plan]uint16
+	owns      int // own counters in use
+	marks     map[emu.Addr]bool
+	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
+	passing *emu.CPU
+	passes  emu.Addr
 	// ac is the guest's AC flag.
 	ac  uint64
 	cpu *emu.CPU // of Run
@@ -86,8 +102,13 @@ type Engine struct {
 	epoch int
 
 	// Counts of blocks that are gone, and of instructions in blocks that stopped in the middle.
-	gone     tally
+	gone     [emu.NumEvents]tally
 	executed int64
+
+	was *emu.CPU // in front of an instruction that is emulated
+
+	// resume is where generated code is to go on after an exit that comes back, else 0.
+	resume int
 
 	// The block being translated.
 	block    []ginsn
@@ -101,6 +122,12 @@ type Engine struct {
 	wantIndirect bool
 	// wantCalled asks for an entry for calls there.
 	wantCalled bool
+	// groups and lines are the data references and the fetches to check.
+	groups []group
+	lines  []fetch
+	// parked has the guest registers that wait in their slots since parkedAt (park.go).
+	parked   uint16
+	parkedAt [16]int
 	// delta is what the guest's RSP is beyond the host's at the emitter's position.
 	delta int32
 	// alone asks for a block of one instruction that runs once, its page unguarded: the
@@ -116,24 +143,36 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 	if err := takeSignals(); err != nil {
 		return nil, err
 	}
-	a, err := mapArena()
+	sim := newSimulation(&cfg)
+	a, err := mapArena(sim.size)
 	if err != nil {
 		return nil, err
 	}
 	e := &Engine{
 		Config: cfg, mem: m, arena: a, features: features(cfg.Model),
-		tbs: map[emu.Addr]*tb{}, pages: map[emu.Addr][]*tb{},
-		peeks: map[emu.Addr]peek{}, gone: newTally(), block: make([]ginsn, 0, maxInsns+1),
+		was: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
+		peeks: map[emu.Addr]peek{}, block: make([]ginsn, 0, maxInsns+1),
 	}
+	e.Events |= emu.Events(emu.Ir)
+	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}
+	e.planIndex = map[hooks.Plan]uint16{}
 	e.fixExits()
 	e.src.e = e
 	e.emitter = emitter{mem: a.mem, pos: codeOff, far: farOff}
+	if sim.size > 0 && !a.low {
+		a.close()
+		return nil, errNoRoom
+	}
 	e.stubs = emitStubs(&e.emitter)
-	e.table, err = newJumpTable(e.hostAddr(e.stubs.miss))
-	if err != nil {
+	if e.sim.caches {
+		e.emitSimRoutines()
+		e.stubs.end = e.pos
+	}
+	if e.world, err = e.newWorld(emu.CountAll); err != nil {
 		a.close()
 		return nil, err
 	}
+	e.worlds[emu.CountAll] = e.world
 	if e.shadow, err = newShadow(m.Limit()); err != nil {
 		e.table.close()
 		a.close()
@@ -149,9 +188,16 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 	return e, nil
 }
 
+// errNoRoom says that the tables of caches and predictors cannot be addressed.
+var errNoRoom = errors.New("jit: simulating caches and branches needs 1 GiB of address space below 2 GiB")
+
 // Close frees the engine's memory.
 func (e *Engine) Close() error {
-	e.table.close()
+	for _, w := range e.worlds {
+		if w != nil {
+			w.table.close()
+		}
+	}
 	e.shadow.close()
 	e.arena.close()
 	return nil
@@ -186,19 +232,11 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	e.loadCPU(c)
 	rip := c.RIP
 	for {
-		if e.interrupt {
-			e.interrupt = false
-			e.storeCPU(c, rip)
-			return emu.Stop{Reason: emu.StopInterrupt}
+		at, stop := e.entryAt(c, rip)
+		if stop == nil {
+			e.enter(at)
+			rip, stop = e.leave(c)
 		}
-		t, fault := e.lookup(rip)
-		if fault != nil {
-			e.storeCPU(c, rip)
-			return emu.Stop{Reason: emu.StopFault, Fault: *fault}
-		}
-		e.enter(t)
-		var stop *emu.Stop
-		rip, stop = e.leave(c)
 		if stop != nil {
 			e.storeCPU(c, rip)
 			return *stop
@@ -206,11 +244,31 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	}
 }
 
-// SetCounting implements emu.Engine.
-func (e *Engine) SetCounting(c emu.Counting) {}
-
-// SetMark implements emu.Engine.
-func (e *Engine) SetMark(a emu.Addr, on bool) {}
+// entryAt returns where generated code is to be entered for rip, or why not.
+func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
+	if at, e.resume = e.resume, 0; at != 0 {
+		if e.interrupt {
+			e.breakLinks()
+		}
+		return at, nil
+	}
+	if e.interrupt {
+		e.interrupt = false
+		return 0, &emu.Stop{Reason: emu.StopInterrupt}
+	}
+	t, fault := e.lookup(rip)
+	if fault != nil {
+		return 0, &emu.Stop{Reason: emu.StopFault, Fault: *fault}
+	}
+	at = t.entry
+	if e.passing == c {
+		if e.passes == rip && e.marks[rip] {
+			at = t.unmarked
+		}
+		e.passing = nil
+	}
+	return at, nil
+}
 
 // loadCPU puts c into the state block.
 func (e *Engine) loadCPU(c *emu.CPU) {
@@ -251,9 +309,9 @@ func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
 	return e.translate(rip)
 }
 
-// enter runs generated code from t on until it exits.
-func (e *Engine) enter(t *tb) {
-	e.set(stTarget, e.hostAddr(t.entry))
+// enter runs generated code from an arena offset on until it exits.
+func (e *Engine) enter(at int) {
+	e.set(stTarget, e.hostAddr(at))
 	if e.arena.dual {
 		// Code written at another address than it runs at (SDM Vol. 3, "Self-Modifying Code").
 		serialize()
@@ -313,6 +371,11 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 			e.uncount(x.t, int(x.insn))
 		}
 		return x.rip, &emu.Stop{Reason: emu.StopBudget}
+	case exitMark:
+		e.passing, e.passes = c, x.rip
+		return x.rip, &emu.Stop{Reason: emu.StopMark}
+	case exitOutside, exitRepeated:
+		return e.outsideRefs(c, x), nil
 	case exitTrap:
 		return e.trap(c, x)
 	case exitSignal:

@@ -63,21 +63,25 @@ func (e *Engine) fixExits() {
 // full reports whether another block might not fit.
 func (e *Engine) full() bool {
 	return e.pos+2*maxBlockCode > farOff || e.far+2*maxBlockCode > arenaSize ||
-		8*(len(e.weights)+2*maxInsns) > counterSize
+		8*(len(e.weights)+2*maxInsns) > counterSize || 8*(e.owns+8*maxInsns) > ownSize
 }
 
 // flush forgets all translations; what they counted stays.
 func (e *Engine) flush() {
 	e.gather()
-	clear(e.tbs)
 	clear(e.pages)
 	clear(e.peeks)
 	e.all = nil
 	e.exits, e.backEdges = nil, nil
 	e.fixExits()
-	e.weights = e.weights[:0]
+	e.weights, e.owns = e.weights[:0], 0
 	e.pos, e.far = e.stubs.end, farOff
-	e.table.reset()
+	for _, w := range e.worlds {
+		if w != nil {
+			clear(w.tbs)
+			w.table.reset()
+		}
+	}
 	e.shadow.forget()
 	e.epoch++
 }
@@ -99,16 +103,42 @@ func (e *Engine) gatherBlock(t *tb) {
 			exits = exits[1:]
 		}
 		if n != 0 {
-			e.gone.add(t.addr(i), n)
+			e.tallyInsn(t, i, n)
 		}
 	}
 	for _, x := range exits {
 		e.take(x.counter)
 	}
 	for _, r := range t.reps {
-		if k := e.take(r.counter); k != 0 {
-			e.gone.add(t.addr(r.insn), int64(k))
+		if r.outside {
+			continue
 		}
+		if k := e.take(r.counter); k != 0 {
+			e.tally(t, r.insn, emu.Ir, int64(k))
+		}
+	}
+	for _, m := range t.own {
+		if k := e.takeOwn(m.counter); k != 0 {
+			e.tally(t, m.insn, m.event, int64(k))
+		}
+	}
+}
+
+// tallyInsn adds what n executions of t's instruction i count whatever they meet.
+func (e *Engine) tallyInsn(t *tb, i int, n int64) {
+	if t.world.counting != emu.CountAll {
+		return
+	}
+	a := t.addr(i)
+	for _, c := range e.plans[t.insns[i].plan] {
+		e.gone[c.event].add(a, n*c.times)
+	}
+}
+
+// tally adds n events of t's instruction i.
+func (e *Engine) tally(t *tb, i int, ev emu.Event, n int64) {
+	if t.world.counting == emu.CountAll && e.Events.Has(ev) {
+		e.gone[ev].add(t.addr(i), n)
 	}
 }
 
@@ -146,14 +176,16 @@ func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n u
 			}
 		}
 	}
-	e.gone.drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Ir, n) })
+	for ev := range e.gone {
+		e.gone[ev].drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
+	}
 }
 
 // uncount takes back the counts of t's instructions from insn on, which were not
 // executed although t was entered.
 func (e *Engine) uncount(t *tb, insn int) {
 	for i := insn; i < len(t.insns); i++ {
-		e.gone.add(t.addr(i), -1)
+		e.tallyInsn(t, i, -1)
 	}
 	e.executed -= int64(len(t.insns) - insn)
 }
@@ -162,7 +194,7 @@ func (e *Engine) uncount(t *tb, insn int) {
 // although the entry was not counted.
 func (e *Engine) recount(t *tb, insn int) {
 	for i := range insn {
-		e.gone.add(t.addr(i), 1)
+		e.tallyInsn(t, i, 1)
 	}
 	e.executed += int64(insn)
 }
@@ -190,11 +222,11 @@ func (e *Engine) drop(t *tb) {
 		e.disconnect(x)
 	}
 	t.incoming = nil
-	if e.tbs[t.pc] == t {
-		delete(e.tbs, t.pc)
+	if t.world.tbs[t.pc] == t {
+		delete(t.world.tbs, t.pc)
 	}
 	if t.listed {
-		e.table.clear(t.pc)
+		t.world.table.clear(t.pc)
 	}
 	for _, p := range t.pages {
 		e.pages[p] = slices.DeleteFunc(e.pages[p], func(u *tb) bool { return u == t })
@@ -207,9 +239,13 @@ func (e *Engine) Interrupt() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.interrupt = true
-	if !e.inCode || e.broken {
-		return
+	if e.inCode && !e.broken {
+		e.breakLinks()
 	}
+}
+
+// breakLinks makes generated code leave soon.
+func (e *Engine) breakLinks() {
 	e.broken = true
 	for _, x := range e.backEdges {
 		e.disconnect(x)

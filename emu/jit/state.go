@@ -38,6 +38,13 @@ const (
 	stBudget    = 0x180
 	stHostMXCSR = 0x188
 	stSlotCount = 0x190
+	// stHistory is the branch predictor's, in its low bits.
+	stHistory = 0x198
+	// stSimRSP has RSP while a simulating routine runs on the stack that ends at stSimStack.
+	stSimRSP = 0x1a0
+	// stPark has the guest registers that generated code works with meanwhile.
+	stPark     = 0x1b0
+	stSimStack = 0x800
 )
 
 // Spill slots by use. An expansion that needs registers saves them here.

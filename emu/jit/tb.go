@@ -18,8 +18,11 @@ import (
 // instruction ran follows from these: entries less the exits before it.
 type tb struct {
 	pc    emu.Addr
+	world *world
 	entry int // arena offset of the code
-	end   int // of its end
+	// unmarked is where it goes on behind the mark on its first instruction, if there is one.
+	unmarked int
+	end      int // of its end
 	// indirect is the entry for lookups in the jump table, 0 if there is none yet.
 	indirect int
 	// called is the entry for direct calls, 0 if there is none yet.
@@ -33,6 +36,7 @@ type tb struct {
 	insns   []insnAt
 	exits   []sideExit
 	reps    []repCounter
+	own     []ownCounter
 	// saved says where guest registers are that host registers do not hold.
 	saved []saved
 	// lookup is the arena offset of the block's jump-table lookup, 0 if it has none:
@@ -50,6 +54,21 @@ type insnAt struct {
 	// rsp is what the guest's RSP is beyond the host's: pushes and pops in a row move
 	// the stack pointer once.
 	rsp int32
+	// plan is the index of what one execution counts.
+	plan uint16
+}
+
+// A planned is one event of a plan, and how often one execution counts it.
+type planned struct {
+	event emu.Event
+	times int64
+}
+
+// An ownCounter counts an event of one instruction that does not happen at each execution.
+type ownCounter struct {
+	insn    int
+	event   emu.Event
+	counter int
 }
 
 // A sideExit is a conditional jump out of the middle of a block.
@@ -62,6 +81,8 @@ type sideExit struct {
 type repCounter struct {
 	insn    int
 	counter int
+	// outside says that Go counts them, and there is no counter.
+	outside bool
 }
 
 // A saved says how to find the guest's reg between two arena offsets: in a state slot
@@ -105,12 +126,13 @@ type tallyPage [256]uint64
 
 const tallyPageSize = emu.Addr(len(tallyPage{}))
 
-func newTally() tally { return tally{pages: map[emu.Addr]*tallyPage{}} }
-
 // add adds n, which may be negative as long as the sum is not, to a's count.
 func (t *tally) add(a emu.Addr, n int64) {
 	if at := a / tallyPageSize; t.last == nil || at != t.lastAt {
 		t.lastAt, t.last = at, t.pages[at]
+		if t.pages == nil {
+			t.pages = map[emu.Addr]*tallyPage{}
+		}
 		if t.last == nil {
 			t.last = new(tallyPage)
 			t.pages[at] = t.last

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // maxBlockCode is more code than one block can need, in bytes.
@@ -17,6 +18,10 @@ type coldExit struct {
 	site   int // rel32 to link to it
 	target emu.Addr
 	insn   int
+	// holds says that it is taken if the condition holds.
+	holds  bool
+	own    int // the counter of its mispredictions
+	parked uint16
 	// side says that the block goes on behind the jump: the exit needs a counter.
 	side bool
 }
@@ -53,22 +58,33 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.wantCalled {
 		called = e.emitCalledEntry()
 	}
-	t := &tb{pc: pc, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
-	e.t, e.cold, e.stubsDue, e.delta = t, e.cold[:0], e.stubsDue[:0], 0
+	t := &tb{pc: pc, world: e.world, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
+	e.t, e.cold, e.stubsDue, e.delta, e.parked = t, e.cold[:0], e.stubsDue[:0], 0, 0
+	e.planEffects()
+	e.planFetch()
+	e.planData()
+	if e.marks[pc] {
+		e.emitExit(e.jmp(0), exit{kind: exitMark, rip: pc})
+		t.unmarked = e.pos
+	}
 	e.placeCounter()
 	for i := range e.block {
-		e.depend(e.block[i].pc)
-		e.depend(e.block[i].next() - 1)
+		g := &e.block[i]
+		e.depend(g.pc)
+		e.depend(g.next() - 1)
 		if e.delta != 0 && !e.keepsDelta(i) {
 			e.settleRSP()
 		}
-		t.insns[i] = insnAt{off: int32(e.block[i].pc - pc), host: uint32(e.pos - t.entry), rsp: e.delta}
+		t.insns[i] = insnAt{off: int32(g.pc - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g)}
+		e.emitSimulation(i)
 		if i == t.counted {
 			e.emitCounted(i)
 		} else {
 			e.emitInsn(i)
 		}
+		e.overwritten(g)
 	}
+	e.unpark(0xffff)
 	if last := &e.block[len(e.block)-1]; last.Flow == x86.FlowNext && !last.kind.ends() || last.follow {
 		e.settleRSP()
 		e.emitJump(e.fallsTo(last))
@@ -84,6 +100,22 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
 	}
 	return t, nil
+}
+
+// emitSimulation simulates what instruction i does, in front of it.
+func (e *Engine) emitSimulation(i int) {
+	g := &e.block[i]
+	e.emitFetch(i)
+	e.emitData(i)
+	if e.predicts() && hooks.Retries(&g.Inst) {
+		e.emitPredict(g, false, e.newOwn(i, emu.Bcm, false), e.flagsLive(i), e.parked)
+	}
+	if g.kind != kindRep && e.outside(g) {
+		e.unpark(0xffff)
+		e.settleRSP()
+		e.emitOutside(i, exitOutside)
+	}
+	e.unparkFor(g)
 }
 
 // fallsTo returns where a block goes on behind its last instruction.
@@ -257,7 +289,15 @@ func (e *Engine) emitIncrement(off int, r x86.Reg) {
 // emitCold emits the taken sides of conditional jumps.
 func (e *Engine) emitCold() {
 	for _, c := range e.cold {
+		g := &e.block[c.insn]
 		e.link(c.site, e.pos)
+		if e.predicts() {
+			e.emitPredict(g, recorded(g, c.holds), c.own, e.peekFlags(c.target)&flagsDead == 0, c.parked)
+		}
+		if c.holds {
+			e.emitTaken(c.insn)
+		}
+		e.reload(c.parked)
 		if c.side {
 			after := c.insn + 1
 			k := e.newCounter(after - len(e.block))
@@ -267,7 +307,7 @@ func (e *Engine) emitCold() {
 			} else {
 				e.emitIncrement(off, x86.R11)
 			}
-		} else {
+		} else if e.budgeted && g.Target < 0 {
 			e.emitBudget(c.insn, c.target)
 		}
 		e.emitJump(c.target)

@@ -9,6 +9,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // trap handles an instruction that is not translated: it is emulated, or refused.
@@ -41,7 +42,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("an unknown instruction: % x", g.bytes)})
 	}
 	e.storeCPU(c, g.next())
-	if f := e.emulate(c, g); f != nil {
+	if f := e.emulateCounted(c, g, x); f != nil {
 		e.loadCPU(c) // a repeated string instruction may have come part of its way
 		if f.Vector == emu.VecBP {
 			pc = c.RIP
@@ -50,6 +51,27 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	}
 	e.loadCPU(c)
 	return c.RIP, nil
+}
+
+// emulateCounted executes one instruction of traps, and simulates what it refers to.
+func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
+	t, i := x.t, int(x.insn)
+	repeats := hooks.Repeats(&g.Inst) && isString(g.Op)
+	if !e.details() && !repeats {
+		return e.emulate(c, g)
+	}
+	was := e.was
+	was.Copy(c)
+	f := e.emulate(c, g)
+	switch {
+	case repeats:
+		e.repeated(c, t, i, g, was.Regs[emu.RCX], f != nil)
+	case f != nil:
+		e.unrefer(was, t, i, g, *f)
+	default:
+		e.simulateRefs(was, t, i, g)
+	}
+	return f
 }
 
 func stopFault(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fault: f} }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
-	"github.com/cgemu/cgemu/hooks"
 )
 
 // A stringOp is a string instruction with 32-bit addresses or an FS or GS base, which the host's cannot do
@@ -21,7 +20,7 @@ type stringOp struct {
 	mask uint64 // of an address register
 }
 
-// stringInsn executes it, with all its repetitions, and counts these.
+// stringInsn executes it, with all its repetitions.
 func (e *Engine) stringInsn(c *emu.CPU, g *ginsn) *emu.Fault {
 	s := stringOp{e: e, c: c, g: g, size: uint64(g.OpSize), mask: ^uint64(0)}
 	if g.Mem.AddrSize == 4 {
@@ -41,10 +40,6 @@ func (e *Engine) stringInsn(c *emu.CPU, g *ginsn) *emu.Fault {
 		s.advance(emu.RCX, ^uint64(0))
 		if conditional && (c.Flags&emu.FlagZF != 0) == g.Repne {
 			return nil
-		}
-		if e.Count.RepeatOf(&g.Inst) != hooks.NoRepeat {
-			e.gone.add(g.pc, 1)
-			e.executed++
 		}
 	}
 	return nil

@@ -1,0 +1,142 @@
+//go:build linux && amd64
+
+package jit
+
+import "github.com/cgemu/cgemu/emu/x86"
+
+// Parked registers: generated code that simulates needs registers of its own. It stores the
+// guest's value to the register's slot and works with the register until the guest
+// reads it or the block ends; where the guest overwrites it first, nothing has to be
+// loaded again.
+
+// park frees a register.
+func (e *Engine) park(r x86.Reg) {
+	if e.parked>>r&1 == 0 {
+		e.store(stPark+8*int(r), r)
+		e.parked |= 1 << r
+		e.parkedAt[r] = e.pos
+	}
+}
+
+// unpark gives registers back to the guest.
+func (e *Engine) unpark(regs uint16) {
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if e.parked&regs>>r&1 != 0 {
+			e.load(r, stPark+8*int(r))
+			e.unparked(r)
+		}
+	}
+}
+
+// unparked notes that the guest's value is in the register again.
+func (e *Engine) unparked(r x86.Reg) {
+	e.saved(e.parkedAt[r], r, stPark+8*int(r), 0)
+	e.parked &^= 1 << r
+}
+
+// reload emits the loads of parked registers on a way out of the block that leaves them parked
+// for the rest of it.
+func (e *Engine) reload(parked uint16) {
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if parked>>r&1 != 0 {
+			e.load(r, stPark+8*int(r))
+		}
+	}
+}
+
+// unparkFor makes the registers available that instruction i needs.
+func (e *Engine) unparkFor(g *ginsn) {
+	switch g.kind {
+	case kindPlain, kindNop, kindLea, kindPush, kindPop:
+		e.unpark(g.GPRRead)
+	case kindBranch:
+		if g.Flow == x86.FlowJcc || g.follow {
+			return
+		}
+		e.unpark(0xffff)
+	default:
+		e.unpark(0xffff)
+	}
+}
+
+// overwritten notes that g, just emitted, has given registers new values.
+func (e *Engine) overwritten(g *ginsn) {
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if e.parked&g.GPRWrite>>r&1 != 0 {
+			e.unparked(r)
+		}
+	}
+}
+
+// scratch parks the register, none of avoid, that the guest reads last from instruction i on.
+func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
+	if free := e.parked &^ avoid; free != 0 {
+		for r := x86.RAX; ; r++ {
+			if free>>r&1 != 0 {
+				return r
+			}
+		}
+	}
+	best, last := x86.NoReg, -1
+	for r := x86.R15; ; r-- {
+		if avoid>>r&1 == 0 {
+			if n := e.nextRead(i, r); n > last {
+				best, last = r, n
+			}
+		}
+		if r == x86.RAX {
+			break
+		}
+	}
+	e.park(best)
+	return best
+}
+
+// nextRead returns how far from instruction i the block first reads r; far if it overwrites r first.
+func (e *Engine) nextRead(i int, r x86.Reg) int {
+	for k := i; k < len(e.block); k++ {
+		g := &e.block[k]
+		switch {
+		case g.GPRRead>>r&1 != 0 || g.kind.ends():
+			return k - i
+		case g.GPRWrite>>r&1 != 0:
+			return 2 * maxInsns
+		}
+	}
+	return maxInsns
+}
+
+// flagsLive reports whether the status flags in front of instruction i may still be read.
+func (e *Engine) flagsLive(i int) bool {
+	live := x86.StatusFlags
+	for k := i; k < len(e.block); k++ {
+		g := &e.block[k]
+		if g.FlagsRead&live != 0 || g.kind.ends() {
+			return true
+		}
+		live &^= g.FlagsWrite &^ g.FlagsRead
+		if live == 0 {
+			return false
+		}
+		if g.kind == kindBranch && !g.follow && g.Flow != x86.FlowJcc {
+			return g.Flow != x86.FlowCall && g.Flow != x86.FlowJmp || e.peekFlags(g.target())&flagsDead == 0
+		}
+	}
+	last := &e.block[len(e.block)-1]
+	return e.peekFlags(e.fallsTo(last))&flagsDead == 0
+}
+
+// keepFlags saves live flags in RAX, whose own value is parked.
+func (e *Engine) keepFlags(live bool) {
+	if live {
+		e.park(x86.RAX)
+		e.byte(0x9f, 0x0f, 0x90, 0xc0) // lahf; seto al
+	}
+}
+
+// restoreFlags takes them back from RAX.
+func (e *Engine) restoreFlags(live bool) {
+	if live {
+		e.byte(0x04, 0x7f, 0x9e) // add al, 127; sahf
+	}
+}

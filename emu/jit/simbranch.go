@@ -1,0 +1,100 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// predicts reports whether branches are simulated.
+func (e *Engine) predicts() bool { return e.sim.branches && e.counting != emu.CountOff }
+
+// recorded returns what a Jcc counts as when its condition holds, or does not. One to the next
+// instruction is Valgrind's oddity: recorded inverted for the conditions with an even code (spec:
+// cachegrind.md, section 4).
+func recorded(g *ginsn, holds bool) (taken bool) {
+	if g.Flow == x86.FlowJcc && g.Target == 0 && g.Cond&1 == 0 {
+		return !holds
+	}
+	return holds
+}
+
+// emitPredict simulates the outcome of the conditional branch g, instruction i, and counts in
+// the counter at own if it was mispredicted. live says that the flags may be read behind it. Registers in
+// parked are free.
+func (e *Engine) emitPredict(g *ginsn, taken bool, own int, live bool, parked uint16) {
+	r := x86.RCX
+	free := parked &^ (1 << x86.RAX)
+	for k := x86.RAX; k <= x86.R15; k++ {
+		if free>>k&1 != 0 {
+			r = k
+			break
+		}
+	}
+	if free == 0 {
+		e.store(slotTmp2, r)
+	}
+	keep := live && parked>>x86.RAX&1 == 0
+	if keep {
+		e.store(slotTmp, x86.RAX)
+	}
+	if live {
+		e.byte(0x9f, 0x0f, 0x90, 0xc0) // lahf; seto al
+	}
+	entry := e.abs(e.condEntry(g.pc))
+	e.load(r, stHistory)
+	e.cmpByteImm(r, entry, byte(3*b2i(taken)))
+	site := e.jcc(condNE, 0)
+	back := e.pos
+	e.leaIndex(r, r, r, 1, int8(b2i(taken)))
+	e.aluImm32(aluAND, r, 1<<historyBits-1)
+	e.store(stHistory, r)
+	e.restoreFlags(live)
+	if keep {
+		e.load(x86.RAX, slotTmp)
+	}
+	if free == 0 {
+		e.load(r, slotTmp2)
+	}
+	e.swap()
+	defer e.swap()
+	e.link(site, e.pos)
+	e.stepByte(r, entry, !taken)
+	if taken {
+		e.cmpByteImm(r, entry, 3)
+	} else {
+		e.cmpByteImm(r, entry, 0)
+	}
+	e.jcc(condE, back) // it was right, if weakly
+	e.incMem(own)
+	e.jmp(back)
+}
+
+// emitTarget simulates the indirect branch of instruction i to the address in regTarget.
+func (e *Engine) emitTarget(i int) {
+	if !e.predicts() || !e.block[i].effects.Indirect {
+		return
+	}
+	entry := e.sim.ind + 8*int(e.block[i].pc%indEntries)
+	e.store(slotTmp, x86.RAX)
+	e.byte(0x9f, 0x0f, 0x90, 0xc0) // lahf; seto al
+	e.aluAbs(aluCMP, regTarget, x86.NoReg, 1, e.abs(entry))
+	site := e.jcc(condNE, 0)
+	back := e.pos
+	e.restoreFlags(true)
+	e.load(x86.RAX, slotTmp)
+	e.swap()
+	defer e.swap()
+	e.link(site, e.pos)
+	e.store(entry, regTarget)
+	e.incMem(e.newOwn(i, emu.Bim, false))
+	e.jmp(back)
+}
+
+// emitTaken counts a taken branch of instruction i, if that is an event.
+func (e *Engine) emitTaken(i int) {
+	if e.counting != emu.CountOff && e.Events.Has(emu.Taken) {
+		e.emitIncrement(e.newOwn(i, emu.Taken, false), x86.R11)
+	}
+}

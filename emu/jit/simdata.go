@@ -1,0 +1,360 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"math"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// An ea is the address of a data reference as an expression of guest registers at some point of
+// the block: what of it the block changes by known constants (RSP) is in disp.
+type ea struct {
+	base, index x86.Reg
+	scale       uint8
+	seg         x86.Seg
+	addr32      bool
+	disp        int64
+	// version counts the changes of base and index up to the reference.
+	version int
+}
+
+// sameBut reports whether two addresses differ by their displacements alone.
+func (a *ea) sameBut(b *ea) bool {
+	x, y := *a, *b
+	x.disp, y.disp = 0, 0
+	return x == y
+}
+
+// constant returns an address that depends on nothing.
+func (a *ea) constant() (uint64, bool) {
+	ok := a.base == x86.NoReg && a.index == x86.NoReg && a.seg == x86.SegNone
+	if a.addr32 {
+		return uint64(uint32(a.disp)), ok
+	}
+	return uint64(a.disp), ok
+}
+
+// regs returns the registers of the address.
+func (a *ea) regs() (mask uint16) {
+	if a.base != x86.NoReg {
+		mask |= 1 << a.base
+	}
+	if a.index != x86.NoReg {
+		mask |= 1 << a.index
+	}
+	return mask
+}
+
+// A dataRef is one reference of a group.
+type dataRef struct {
+	insn int
+	kind x86.RefKind
+	size int
+	disp int64
+}
+
+// A group is references in a row whose addresses differ by constants: one check serves
+// them all, in front of instruction at.
+type group struct {
+	ea   ea // of the first
+	at   int
+	refs []dataRef
+	// lo and hi are the displacements that the references lie between.
+	lo, hi int64
+}
+
+// maxSpan is how many bytes the references of a group may span: the longer, the more
+// often they lie in two lines.
+const maxSpan = 32
+
+// inline reports whether the references of g are simulated by generated code: they all happen, and
+// their addresses follow from general registers.
+func inline(g *ginsn) bool {
+	if g.kind.ends() && g.kind != kindCallNoRedir || g.kind == kindRep {
+		return false
+	}
+	for _, r := range g.effects.Refs {
+		if r.Guard != x86.Always || r.At == x86.AtXlat || r.At == x86.AtBitString || r.At == x86.AtVSIB {
+			return false
+		}
+	}
+	return true
+}
+
+// outside reports whether Go has to simulate or count what g refers to.
+func (e *Engine) outside(g *ginsn) bool {
+	if !e.details() || g.kind.ends() {
+		return false
+	}
+	return g.kind == kindRep || !inline(g)
+}
+
+// An addressing follows the registers of a block while its references are collected.
+type addressing struct {
+	version [16]int
+	rsp     int64 // what RSP is beyond its value at the last change by an unknown amount
+}
+
+// of returns the address of a reference of g.
+func (s *addressing) of(g *ginsn, r *x86.Ref) ea {
+	a := ea{base: x86.NoReg, index: x86.NoReg, disp: int64(r.Off)}
+	switch r.At {
+	case x86.AtRSP:
+		a.base = x86.RSP
+	case x86.AtRBP:
+		a.base = x86.RBP
+	case x86.AtRSI:
+		a.base = x86.RSI
+	case x86.AtRDI:
+		a.base, a.seg, a.addr32 = x86.RDI, g.Mem.Seg, g.Mem.AddrSize == 4
+	default:
+		m := &g.Mem
+		a.base, a.index, a.scale, a.seg, a.addr32 = m.Base, m.Index, m.Scale, m.Seg, m.AddrSize == 4
+		a.disp += m.Disp
+		if m.RIPRel {
+			a.base, a.disp = x86.NoReg, a.disp+int64(g.next())
+		}
+		if g.Op == x86.POP && m.Base == x86.RSP {
+			a.disp += int64(g.OpSize) // it is computed behind the pop
+		}
+	}
+	if a.index == x86.NoReg {
+		a.scale = 0
+	} else {
+		a.version += s.version[a.index]
+	}
+	if a.base != x86.NoReg {
+		a.version += s.version[a.base]
+	}
+	if a.base == x86.RSP {
+		a.disp += s.rsp
+	}
+	return a
+}
+
+// pass follows what g does to registers.
+func (s *addressing) pass(g *ginsn) {
+	if n, ok := rspStep(g); ok {
+		s.rsp += n
+		if g.kind == kindPop {
+			s.version[g.Args[0].Reg]++
+		}
+		return
+	}
+	for r := range s.version {
+		if g.GPRWrite>>r&1 != 0 {
+			s.version[r]++
+			if r == int(x86.RSP) {
+				s.rsp = 0
+			}
+		}
+	}
+}
+
+// rspStep returns what g adds to RSP, if that is known.
+func rspStep(g *ginsn) (n int64, ok bool) {
+	switch {
+	case g.kind == kindPush:
+		return -int64(g.OpSize), true
+	case g.kind == kindPop && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg != x86.RSP:
+		return int64(g.OpSize), true
+	case g.kind == kindPlain && g.OpSize == 8 && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg == x86.RSP && g.Args[1].Kind == x86.ArgImm:
+		switch g.Op {
+		case x86.ADD:
+			return g.Args[1].Imm, true
+		case x86.SUB:
+			return -g.Args[1].Imm, true
+		}
+	}
+	return 0, false
+}
+
+// planData finds the groups of the block. Those of instruction i begin at e.groupsAt(i).
+func (e *Engine) planData() {
+	e.groups = e.groups[:0]
+	if !e.sim.caches || e.counting == emu.CountOff {
+		return
+	}
+	s := addressing{}
+	open := false // whether the last group may grow
+	for i := range e.block {
+		g := &e.block[i]
+		if e.fetches(i) || !inline(g) {
+			open = false
+		}
+		if inline(g) {
+			for k := range g.effects.Refs {
+				e.addRef(&s, i, &g.effects.Refs[k], open)
+				open = true
+			}
+		}
+		s.pass(g)
+		if g.Flow == x86.FlowJcc {
+			open = false
+		}
+	}
+}
+
+// addRef adds a reference of instruction i to the last group, or to a new one.
+func (e *Engine) addRef(s *addressing, i int, r *x86.Ref, open bool) {
+	a := s.of(&e.block[i], r)
+	ref := dataRef{insn: i, kind: r.Kind, size: min(int(r.Size), e.sim.maxRef), disp: a.disp}
+	lo, hi := a.disp, a.disp+int64(ref.size)
+	if n := len(e.groups); open && n > 0 {
+		g := &e.groups[n-1]
+		if g.ea.sameBut(&a) && max(hi, g.hi)-min(lo, g.lo) <= maxSpan {
+			g.refs = append(g.refs, ref)
+			g.lo, g.hi = min(lo, g.lo), max(hi, g.hi)
+			return
+		}
+	}
+	a.disp -= s.rspIn(&a) // relative to RSP as it is in front of the instruction
+	e.groups = append(e.groups, group{ea: a, at: i, refs: []dataRef{ref}, lo: lo, hi: hi})
+}
+
+// rspIn returns what of a's displacement is RSP's.
+func (s *addressing) rspIn(a *ea) int64 {
+	if a.base == x86.RSP {
+		return s.rsp
+	}
+	return 0
+}
+
+// emitData emits the checks of the references of instruction i.
+func (e *Engine) emitData(i int) {
+	for len(e.groups) > 0 && e.groups[0].at == i {
+		e.emitGroup(&e.groups[0], i)
+		e.groups = e.groups[1:]
+	}
+}
+
+// emitGroup emits the check of a group in front of instruction i: in the common case all lie in
+// the line that their set used last, and nothing changes.
+func (e *Engine) emitGroup(g *group, i int) {
+	c := &e.sim.d1
+	first := g.refs[0].disp
+	low := g.ea.disp + (g.lo - first) // of the lowest byte
+	span := int(g.hi - g.lo)
+	live := e.flagsLive(i)
+	if at, ok := g.ea.constant(); ok && at < math.MaxInt32-1<<20 {
+		at += uint64(g.lo - first)
+		if c.base(at) == c.base(at+uint64(span)-1) {
+			e.keepFlags(live)
+			e.cmpAbsImm(e.abs(c.set(at)), int32(c.base(at)))
+			e.emitSlowData(g, e.jcc(condNE, 0), func() {}, at, x86.NoReg, x86.NoReg)
+			e.restoreFlags(live)
+			return
+		}
+	}
+	e.unpark(g.ea.regs())
+	avoid := g.ea.regs() | 1<<x86.RSP
+	if live {
+		avoid |= 1 << x86.RAX
+	}
+	r1 := e.scratch(i, avoid)
+	r2 := e.scratch(i, avoid|1<<r1)
+	e.keepFlags(live)
+	e.emitAddress(&g.ea, low, r1, r2, live)
+	scale := e.emitSetOffset(c, r2, r1)
+	e.aluAbs(aluSUB, r1, r2, scale, e.abs(c.off))
+	e.aluImm(aluCMP, r1, int32(c.line-span))
+	site := e.jcc(condA, 0)
+	restore := func() { e.aluAbs(aluADD, r1, r2, scale, e.abs(c.off)) }
+	e.emitSlowData(g, site, restore, 0, r1, r2)
+	e.restoreFlags(live)
+}
+
+// emitAddress puts an address into r1; r2 is free.
+func (e *Engine) emitAddress(a *ea, disp int64, r1, r2 x86.Reg, raxLost bool) {
+	if a.base == x86.RSP {
+		disp += int64(e.delta)
+	}
+	base, index := a.base, a.index
+	if raxLost && (base == x86.RAX || index == x86.RAX) {
+		// RAX has the flags.
+		e.load(r2, stPark+8*int(x86.RAX))
+		if base == x86.RAX {
+			base = r2
+		}
+		if index == x86.RAX {
+			index = r2
+		}
+	}
+	if disp != int64(int32(disp)) {
+		e.movImm(r1, uint64(disp))
+		if base != x86.NoReg {
+			e.leaIndex(r1, base, r1, 1, 0)
+		}
+		if index != x86.NoReg {
+			e.leaFull(r1, r1, index, a.scale, 0, false)
+		}
+	} else {
+		e.leaFull(r1, base, index, a.scale, int32(disp), a.addr32)
+	}
+	if a.addr32 {
+		e.movRR32(r1, r1)
+	}
+	if a.seg != x86.SegNone {
+		e.load(r2, segSlot(a.seg))
+		e.leaIndex(r1, r1, r2, 1, 0)
+	}
+}
+
+// emitSlowData emits, behind the block, what happens if the check at site fails: each reference is
+// made in full. restore turns r1 back into the group's lowest address; without registers it is at.
+func (e *Engine) emitSlowData(g *group, site int, restore func(), at uint64, r1, r2 x86.Reg) {
+	back := e.pos
+	e.swap()
+	defer e.swap()
+	e.link(site, e.pos)
+	restore()
+	if r1 != x86.NoReg && len(g.refs) > 1 {
+		e.emitBothRecent(g, r1, r2, back)
+	}
+	e.store(stSimRSP, x86.RSP)
+	e.leaRIP(x86.RSP, stSimStack)
+	for _, ref := range g.refs {
+		off := ref.disp - g.lo
+		switch {
+		case r1 == x86.NoReg:
+			e.pushImm(int32(at + uint64(off)))
+		case off == 0:
+			e.pushReg(r1)
+		default:
+			e.lea(r2, r1, int32(off))
+			e.pushReg(r2)
+		}
+		l1, _ := missEvents(ref.kind)
+		e.pushImm(e.abs(e.newOwn(ref.insn, l1, true)))
+		e.pushImm(int32(ref.size - 1))
+		e.call(e.sim.data)
+	}
+	e.load(x86.RSP, stSimRSP)
+	e.jmp(back)
+}
+
+// emitBothRecent goes back if the group lies in two lines, both the last used of their sets: then
+// nothing changes either. r1 has its lowest address.
+func (e *Engine) emitBothRecent(g *group, r1, r2 x86.Reg, back int) {
+	c := &e.sim.d1
+	span := int32(g.hi - g.lo)
+	scale := e.emitSetOffset(c, r2, r1)
+	e.aluAbs(aluSUB, r1, r2, scale, e.abs(c.off))
+	e.aluImm(aluCMP, r1, int32(c.line-1))
+	low := e.jcc(condA, 0)
+	e.aluAbs(aluADD, r1, r2, scale, e.abs(c.off))
+	e.lea(r1, r1, span-1)
+	e.emitSetOffset(c, r2, r1)
+	e.aluAbs(aluSUB, r1, r2, scale, e.abs(c.off))
+	e.aluImm(aluCMP, r1, int32(c.line-1))
+	e.jcc(condBE, back)
+	e.aluAbs(aluADD, r1, r2, scale, e.abs(c.off))
+	e.lea(r1, r1, 1-span)
+	over := e.jmp(0)
+	e.link(low, e.pos)
+	e.aluAbs(aluADD, r1, r2, scale, e.abs(c.off))
+	e.link(over, e.pos)
+}
