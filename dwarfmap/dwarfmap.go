@@ -14,9 +14,9 @@
 //     nested symbols belongs to none.
 //
 // Opening an object reads its headers. Symbols are read by the first Lookup, and
-// of the line table only an index; a sequence (a run of code with ascending
-// addresses) is decoded when an address inside it is looked up. What is wrong in
-// tables read so late makes names unknown and is reported by Err.
+// of the line table only where its sequences begin (a sequence is a run of code with
+// ascending addresses); one is decoded when an address inside it is looked up. What
+// is wrong in tables read so late makes names unknown and is reported by Err.
 //
 // An Object is not safe for concurrent use.
 package dwarfmap

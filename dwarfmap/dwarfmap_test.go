@@ -2,6 +2,7 @@ package dwarfmap
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -153,6 +154,42 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
+func TestSortSymbols(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, bits := range []int{0, 1, 4, 11, 21, 40, 64} {
+		syms := make([]symbol, r.IntN(300))
+		for i := range syms {
+			syms[i] = symbol{addr: 1<<47 + r.Uint64()>>(64-bits), size: r.Uint64N(4)}
+		}
+		want := slices.Clone(syms)
+		slices.SortFunc(want, byAddrAndSize)
+		got := sortSymbols(syms)
+		require.Equal(t, want, got, "%d bits", bits)
+	}
+}
+
+func BenchmarkSortSymbols(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 4))
+	syms := make([]symbol, 10000)
+	for i := range syms {
+		syms[i].addr = r.Uint64N(2 << 20)
+	}
+	b.Run("sort=radix", func(b *testing.B) {
+		for b.Loop() {
+			sortSymbols(slices.Clone(syms))
+		}
+	})
+	b.Run("sort=slices", func(b *testing.B) {
+		for b.Loop() {
+			slices.SortFunc(slices.Clone(syms), byAddrAndSize)
+		}
+	})
+}
+
+func byAddrAndSize(a, b symbol) int {
+	return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.size, b.size))
+}
+
 func TestBelowMain(t *testing.T) {
 	for name, want := range map[string]bool{
 		"_start": true, "__libc_start_main": true, "__libc_start_main.x": true, "__libc_start_call_main": true,
@@ -224,6 +261,18 @@ func TestLinePrograms(t *testing.T) {
 		{"also from one unit to the next",
 			[][]byte{program(setAddress(0x1000), at(0, 1, 0), end(1)), program(setAddress(0x1001), at(0, 2, 0), end(1))},
 			"dir/sub/a.c:1 dir/sub/a.c:1 ?"},
+		{"also over several units, and one that is empty",
+			[][]byte{
+				program(setAddress(0x1000), at(0, 1, 0), end(1)), program(setAddress(0x1001), at(0, 2, 0), end(1)),
+				program(), program(setAddress(0x1002), at(0, 3, 0), at(4, 3, 1), end(1)),
+			},
+			"dir/sub/a.c:1 dir/sub/a.c:1 dir/sub/a.c:1 dir/c.c:5 ?"},
+		{"but not over one elsewhere",
+			[][]byte{
+				program(setAddress(0x1000), at(0, 1, 0), end(1)), program(setAddress(0x1002), at(0, 2, 0), end(1)),
+				program(setAddress(0x1001), at(0, 3, 0), end(1)),
+			},
+			"dir/sub/a.c:1 dir/c.c:1 /abs/b.c:1 ?"},
 		{"huge line numbers are dropped",
 			[][]byte{program(setAddress(0x1000), at(1<<20-1, 1, 0), at(-1, 1, 1), end(1))},
 			"? dir/sub/a.c:1048575 ?"},
@@ -233,6 +282,27 @@ func TestLinePrograms(t *testing.T) {
 		{"going back trusts one byte",
 			[][]byte{program(setAddress(0x1002), at(0, 1, 0), setAddress(0x1000), at(4, 1, 0), end(1))},
 			"dir/sub/a.c:5 ? dir/sub/a.c:1 ?"},
+		{"of sequences at one address, too",
+			[][]byte{program(setAddress(0x1000), at(0, 1, 0), end(2)), program(setAddress(0x1000), at(6, 2, 0), end(1))},
+			"/abs/b.c:7 ? ?"},
+		{"one around others",
+			[][]byte{
+				program(setAddress(0x1002), at(6, 2, 0), end(1)),
+				program(setAddress(0x1000), at(0, 1, 0), at(1, 1, 4), end(1)),
+			},
+			"dir/sub/a.c:1 dir/sub/a.c:1 /abs/b.c:7 ? dir/sub/a.c:2 ?"},
+		{"a removed function is at 0",
+			[][]byte{program(setAddress(0), at(0, 1, 0), at(1, 1, 0xff), end(1), setAddress(0x1001), at(0, 1, 0), end(1))},
+			"? dir/sub/a.c:1 ?"},
+		{"addresses set in two ways",
+			[][]byte{
+				program(append([]byte{0, 0x89, 0}, setAddress(0x1000)[2:]...), at(0, 1, 0), end(1)),
+				program(setAddress(0x1001), at(4, 1, 0), end(1)),
+			},
+			"dir/sub/a.c:1 dir/sub/a.c:5 ?"},
+		{"an address set within a sequence",
+			[][]byte{program(setAddress(0x1000), at(0, 1, 0), setAddress(0x1002), at(4, 1, 0), end(1))},
+			"dir/sub/a.c:1 dir/sub/a.c:1 dir/sub/a.c:5 ?"},
 		{"unmapped code is dropped",
 			[][]byte{program(setAddress(0x9000), at(0, 1, 0), end(1))}, "? ?"},
 		{"files defined by the program",
@@ -245,25 +315,39 @@ func TestLinePrograms(t *testing.T) {
 			[][]byte{program(setAddress(0x1000), []byte{13 + 5 + 2, 13 + 5 + 14*2 + 1, lnsConstAddPC}, end(0))},
 			"dir/sub/a.c:3 dir/sub/a.c:3 dir/sub/a.c:4"},
 	} {
-		table := lineTable{maps: &mappings{spans: []span{{0x1000, 0x2000}}}}
-		var data []byte
-		dirs := map[uint64]string{}
-		for _, u := range tt.units {
-			dirs[uint64(len(data))] = "dir"
-			data = append(data, u...)
-		}
-		table.dirs = func() map[uint64]string { return dirs }
-		require.NoError(t, table.index(data, 0), tt.note)
-		var got []string
-		for i := range strings.Fields(tt.want) {
-			r, ok := table.row(0x1000 + uint64(i))
-			if ok {
-				got = append(got, fmt.Sprintf("%s:%d", table.fileName(source{r.unit, r.file}), r.line))
-			} else {
-				got = append(got, "?")
+		for name, got := range map[string]func(addr uint64) string{
+			"whole":   lineLookup(t, tt.units, true),
+			"one":     func(addr uint64) string { return lineLookup(t, tt.units, false)(addr) },
+			"by unit": lineLookup(t, tt.units, false),
+		} {
+			for i, want := range strings.Fields(tt.want) {
+				require.Equal(t, want, got(0x1000+uint64(i)), "%s: index %s, byte %d", tt.note, name, i)
 			}
 		}
-		require.Equal(t, tt.want, strings.Join(got, " "), tt.note)
+	}
+}
+
+// lineLookup returns a function that looks up addresses from 0x1000 in units with the
+// compilation directory dir, as FILE:LINE or ?. It may be made to index all of them.
+func lineLookup(t *testing.T, units [][]byte, all bool) func(addr uint64) string {
+	table := lineTable{maps: &mappings{spans: []span{{0x1000, 0x2000}}}}
+	var data []byte
+	dirs := map[uint64]string{}
+	for _, u := range units {
+		dirs[uint64(len(data))] = "dir"
+		data = append(data, u...)
+	}
+	table.dirs = func() map[uint64]string { return dirs }
+	require.NoError(t, table.index(data, 0))
+	if all {
+		table.indexAll()
+	}
+	return func(addr uint64) string {
+		r, ok := table.row(addr)
+		if !ok {
+			return "?"
+		}
+		return fmt.Sprintf("%s:%d", table.fileName(source{r.unit, r.file}), r.line)
 	}
 }
 

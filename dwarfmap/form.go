@@ -64,20 +64,29 @@ type value struct {
 	text []byte
 }
 
-// fixedSizes are the sizes of forms that have one.
-var fixedSizes = map[uint64]uint64{
-	formData1: 1, formRef1: 1, formFlag: 1, formStrx1: 1, formAddrx1: 1,
-	formData2: 2, formRef2: 2, formStrx2: 2, formAddrx2: 2,
-	formStrx3: 3, formAddrx3: 3,
-	formData4: 4, formRef4: 4, formStrx4: 4, formAddrx4: 4, formRefSup4: 4,
-	formData8: 8, formRef8: 8, formRefSig8: 8, formRefSup8: 8,
-	formFlagPresent: 0, formImplicitConst: 0,
+// fixedSize returns the size of a form that has one.
+func fixedSize(form uint64) (size uint64, ok bool) {
+	switch form {
+	case formFlagPresent, formImplicitConst:
+		return 0, true
+	case formData1, formRef1, formFlag, formStrx1, formAddrx1:
+		return 1, true
+	case formData2, formRef2, formStrx2, formAddrx2:
+		return 2, true
+	case formStrx3, formAddrx3:
+		return 3, true
+	case formData4, formRef4, formStrx4, formAddrx4, formRefSup4:
+		return 4, true
+	case formData8, formRef8, formRefSig8, formRefSup8:
+		return 8, true
+	}
+	return 0, false
 }
 
 // read reads a value. It reports false if it does not know the form, and then
 // cannot know where the next value is.
 func (f *formReader) read(c *cursor, form uint64) (value, bool) {
-	if size, ok := fixedSizes[form]; ok {
+	if size, ok := fixedSize(form); ok {
 		return value{n: c.uint(size)}, true
 	}
 	switch form {

@@ -2,7 +2,6 @@ package dwarfmap
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sync"
 )
@@ -26,9 +25,12 @@ type sequence struct {
 // A lineTable is a .debug_line section.
 type lineTable struct {
 	form  formReader
-	seqs  []sequence // sorted, disjoint
 	units []*lineUnit
-	maps  *mappings // rows that are not in them are dropped
+	// Either starts has the beginnings of all sequences, and units their
+	// sequences when needed; or starts is nil, and seqs has all sequences.
+	starts []start    // sorted
+	seqs   []sequence // sorted, disjoint
+	maps   *mappings  // rows that are not in them are dropped
 	// dirs returns the compilation directories by offset of the unit.
 	dirs func() map[uint64]string
 }
@@ -89,63 +91,26 @@ func (o *Object) loadLines() error {
 	return t.index(data, bias)
 }
 
-// index finds the units of the section, and their sequences.
-func (t *lineTable) index(data []byte, bias uint64) error {
-	c := cursor{data: data}
-	var last tail
-	var before *lineUnit
-	var err error
-	for len(c.data) > 0 {
-		off := uint64(len(data) - len(c.data))
-		unit, offSize := c.unit()
-		if c.bad {
-			err = fmt.Errorf("line table at %#x: %w", off, errTruncated)
-			break
-		}
-		u, err2 := parseHeader(unit, offSize)
-		if err2 != nil {
-			err = cmp.Or(err, fmt.Errorf("line table at %#x: %w", off, err2))
-			continue
-		}
-		u.off, u.bias = off, bias
-		u.special = u.advancesOf(before)
-		before = u
-		t.units = append(t.units, u)
-		t.seqs = u.sequences(t.seqs, t.maps, &last)
-	}
-	slices.SortStableFunc(t.seqs, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
-	t.seqs = joinOverlaps(t.seqs)
-	return err
-}
-
-// joinOverlaps makes one sequence of those that overlap, so that their rows are
-// seen together.
-func joinOverlaps(seqs []sequence) []sequence {
-	out := seqs[:0]
-	for _, s := range seqs {
-		if n := len(out); n > 0 && s.lo < out[n-1].hi {
-			last := &out[n-1]
-			last.hi = max(last.hi, s.hi)
-			last.parts = append(last.parts, s.parts...)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// row returns the row that covers addr.
-func (t *lineTable) row(addr uint64) (row, bool) {
-	i, found := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, addr uint64) int {
+// covering returns the sequence that covers addr, nil if there is none.
+func covering(seqs []sequence, addr uint64) *sequence {
+	i, found := slices.BinarySearchFunc(seqs, addr, func(s sequence, addr uint64) int {
 		return cmp.Compare(s.lo, addr)
 	})
 	if !found {
 		i--
 	}
-	if i < 0 || !t.seqs[i].has(addr) {
+	if i < 0 || !seqs[i].has(addr) {
+		return nil
+	}
+	return &seqs[i]
+}
+
+// row returns the row that covers addr.
+func (t *lineTable) row(addr uint64) (row, bool) {
+	s := t.sequence(addr)
+	if s == nil {
 		return row{}, false
 	}
-	s := &t.seqs[i]
 	if !s.known {
 		s.known = true
 		for _, p := range s.parts {

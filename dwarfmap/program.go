@@ -29,6 +29,14 @@ type lineUnit struct {
 	tables     []byte // directories and files
 	program    []byte
 
+	before *lineUnit // in the section
+	// The first and last part with rows in the table; nil before sequences, or
+	// if there is none.
+	first, last *part
+	// Of units that are indexed one by one:
+	seqs   []sequence // sorted, disjoint; nil before run
+	linked bool       // whether first is known to follow another part, or not to
+
 	compDir []byte
 	dirs    [][]byte
 	files   []fileEntry // nil before readFiles
@@ -104,10 +112,12 @@ func (u *lineUnit) readFiles(f formReader) {
 	c := cursor{data: u.tables}
 	u.files = []fileEntry{}
 	if u.version >= 5 {
-		for _, e := range f.entries(&c) {
-			u.dirs = append(u.dirs, e.name)
+		dirs := f.entries(&c)
+		u.dirs = make([][]byte, len(dirs))
+		for i, e := range dirs {
+			u.dirs[i] = e.name
 		}
-		u.files = append(u.files, f.entries(&c)...)
+		u.files = f.entries(&c)
 		if len(u.dirs) > 0 {
 			// It is that of the compilation unit, which Valgrind asks
 			// instead. To ask it here, too, would mean to inflate
@@ -138,7 +148,8 @@ func (f *formReader) entries(c *cursor) []fileEntry {
 		formats[i] = format{c.uleb(), c.uleb()}
 	}
 	n := c.uleb()
-	var list []fileEntry
+	// An entry takes a byte at least.
+	list := make([]fileEntry, 0, min(n, uint64(len(c.data))))
 	for range n {
 		if c.bad || len(c.data) == 0 {
 			break
@@ -369,39 +380,41 @@ type part struct {
 	unit *lineUnit
 	off  int // into unit.program
 	len  int // of its program, in bytes
+	extent
 	// before is the part before this one, if its last row may take in the
 	// first one of this.
 	before *part
 	after  *joiner // as it is behind the part; nil if nobody asked
 }
 
-// sequences appends the unit's sequences that hold code.
-func (u *lineUnit) sequences(seqs []sequence, maps *mappings, tail *tail) []sequence {
-	for pos := 0; pos < len(u.program); {
-		p := &part{unit: u, off: pos}
-		var x extent
-		pos, x = u.run(pos, nil)
-		p.len = pos - p.off
-		if !x.ordered || !maps.has(x.lo, x.hi-1) {
-			x = p.keptExtent(maps)
-		}
-		if x.lo >= x.hi {
-			continue
-		}
-		if tail.part != nil && tail.end == x.lo && tail.line == x.firstLine {
-			p.before = tail.part
-		}
-		tail.part, tail.end, tail.line = p, x.hi, x.lastLine
-		seqs = append(seqs, sequence{span: x.span, parts: []*part{p}})
+// follow notes that the rows of before are the last ones in the table when those of p are added.
+func (p *part) follow(before *part) {
+	if before != nil && before.hi == p.lo && before.lastLine == p.firstLine {
+		p.before = before
 	}
-	return seqs
 }
 
-// A tail is the end of the last row in the table so far.
-type tail struct {
-	part *part
-	end  uint64
-	line uint32
+// sequences appends the unit's sequences that hold code.
+func (u *lineUnit) sequences(seqs []sequence, maps *mappings) []sequence {
+	u.first, u.last = nil, nil
+	for pos := 0; pos < len(u.program); {
+		p := &part{unit: u, off: pos}
+		pos, p.extent = u.run(pos, nil)
+		p.len = pos - p.off
+		if !p.ordered || !maps.has(p.lo, p.hi-1) {
+			p.extent = p.keptExtent(maps)
+		}
+		if p.lo >= p.hi {
+			continue
+		}
+		if u.first == nil {
+			u.first = p
+		}
+		p.follow(u.last)
+		u.last = p
+		seqs = append(seqs, sequence{span: p.span, parts: []*part{p}})
+	}
+	return seqs
 }
 
 // keptExtent returns the extent of the rows of a part that are in mappings. Its
