@@ -129,6 +129,42 @@ func (e *emitter) incAt(base x86.Reg, disp int32) {
 	e.memRM(0, base, disp)
 }
 
+// shiftLeft emits shl reg, n, shiftRight shr reg, n (64 bits).
+func (e *emitter) shiftLeft(reg x86.Reg, n byte) {
+	if n > 0 {
+		e.byte(rexW(0, reg), 0xc1, 0xe0|byte(reg&7), n)
+	}
+}
+
+func (e *emitter) shiftRight(reg x86.Reg, n byte) {
+	e.byte(rexW(0, reg), 0xc1, 0xe8|byte(reg&7), n)
+}
+
+// loadWord emits movzx reg, word [base].
+func (e *emitter) loadWord(reg, base x86.Reg) {
+	e.byte(rexW(reg, base), 0x0f, 0xb7)
+	e.memRM(reg, base, 0)
+}
+
+// loadWordIndex emits movzx reg, word [base+index*2].
+func (e *emitter) loadWordIndex(reg, base, index x86.Reg) {
+	e.byte(rexW(reg, base)|byte(index>>3)<<1, 0x0f, 0xb7, 0x44|byte(reg&7)<<3, 0x40|byte(index&7)<<3|byte(base&7), 0)
+}
+
+// storeAbs emits mov [index+disp], reg.
+func (e *emitter) storeAbs(index x86.Reg, disp int32, reg x86.Reg) {
+	e.byte(rexX(reg, index), 0x89)
+	e.sib(reg, index, 1, disp)
+}
+
+// testRR32 emits test reg, reg (32 bits).
+func (e *emitter) testRR32(reg x86.Reg) {
+	if reg >= 8 {
+		e.byte(0x45)
+	}
+	e.byte(0x85, 0xc0|byte(reg&7)<<3|byte(reg&7))
+}
+
 func (e *emitter) pushReg(r x86.Reg) {
 	if r >= 8 {
 		e.byte(0x41)

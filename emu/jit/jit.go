@@ -165,6 +165,10 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 	}
 	e.stubs = emitStubs(&e.emitter)
 	if e.sim.caches {
+		if err := e.newWays(); err != nil {
+			a.close()
+			return nil, err
+		}
 		e.emitSimRoutines()
 		e.stubs.end = e.pos
 	}
@@ -198,6 +202,8 @@ func (e *Engine) Close() error {
 			w.table.close()
 		}
 	}
+	e.sim.i1.ways.close()
+	e.sim.d1.ways.close()
 	e.shadow.close()
 	e.arena.close()
 	return nil

@@ -11,39 +11,81 @@ import (
 	"github.com/cgemu/cgemu/hooks"
 )
 
-// A simCache is a simulated cache in the arena: for each set its lines' addresses, the
-// most recently used first. 0 says that a way is empty, as in Cachegrind, where
-// the line at address 0 is in every set it belongs to.
+// A simCache is a simulated cache in the arena.
 type simCache struct {
-	off   int // of the table
 	line  int // bytes
 	assoc int
-	// mask has the bits of an address that choose the set. A set begins at these times
-	// scale behind off.
-	mask  uint64
-	scale int
+	// mask has the bits of an address that choose the set; a set's part of a table
+	// begins at these times some power of two.
+	mask uint64
 }
 
-func newSimCache(g cachesim.Geometry, off int) (c simCache, end int) {
-	sets := g.Size / g.Line / g.Assoc
-	scale := 1
-	for g.Line*scale < 8*g.Assoc {
-		scale *= 2
-	}
-	c = simCache{off: off, line: g.Line, assoc: g.Assoc, mask: uint64(sets-1) * uint64(g.Line), scale: scale}
-	return c, off + sets*g.Line*scale
+func newSimCache(g cachesim.Geometry) simCache {
+	return simCache{line: g.Line, assoc: g.Assoc, mask: uint64(g.Size/g.Line/g.Assoc-1) * uint64(g.Line)}
 }
-
-// set returns the arena offset of the set of an address.
-func (c *simCache) set(a uint64) int { return c.off + int(a&c.mask)*c.scale }
 
 // base returns the address of the line of a.
 func (c *simCache) base(a uint64) uint64 { return a &^ uint64(c.line-1) }
 
+// scaleFor returns by what to multiply a masked address so that sets are n bytes apart, or more.
+func (c *simCache) scaleFor(n int) int {
+	scale := 1
+	for c.line*scale < n {
+		scale *= 2
+	}
+	return scale
+}
+
+// tableSize returns the size of a table whose sets are scale times as far apart as their addresses.
+func (c *simCache) tableSize(scale int) int { return (int(c.mask) + c.line) * scale }
+
+// A listCache keeps for each set its lines' addresses, the most recently used first; 0 is an
+// empty way. LL is one: few references come so far.
+type listCache struct {
+	simCache
+	off, scale int // of the table
+}
+
+// newListCache places the table at off and returns its end.
+func newListCache(g cachesim.Geometry, off int) (c listCache, end int) {
+	c = listCache{simCache: newSimCache(g), off: off}
+	c.scale = c.scaleFor(8 * c.assoc)
+	return c, off + c.tableSize(c.scale)
+}
+
+// set returns the arena offset of the set of an address.
+func (c *listCache) set(a uint64) int { return c.off + int(a&c.mask)*c.scale }
+
+// A stampCache finds a line without a search. For each line of guest memory, ways has the way
+// that holds it, from 1 on, or 0; each way has the time when its line was last
+// made the most recently used of its set, and the least of these is the least recently
+// used way. So a hit changes two words, and one on the line used last changes nothing.
+// I1 and D1 are such caches.
+type stampCache struct {
+	simCache
+	ways wayTable
+	// recent has for each set the address of the line used last; stamps, scale times as
+	// far apart, the times of its ways and then the addresses of their lines.
+	recent, stamps, scale int
+}
+
+// newStampCache places the tables at off and returns their end.
+func newStampCache(g cachesim.Geometry, off int) (c stampCache, end int) {
+	c = stampCache{simCache: newSimCache(g), recent: off}
+	c.scale = c.scaleFor(16 * c.assoc)
+	c.stamps = off + c.tableSize(1)
+	return c, c.stamps + c.tableSize(c.scale)
+}
+
+// recentAt and stampsAt return the arena offsets of what a set has.
+func (c *stampCache) recentAt(a uint64) int { return c.recent + int(a&c.mask) }
+func (c *stampCache) stampsAt(a uint64) int { return c.stamps + int(a&c.mask)*c.scale }
+
 // A simulation is where the tables of caches and predictors lie.
 type simulation struct {
 	caches, branches bool
-	i1, d1, ll       simCache
+	i1, d1           stampCache
+	ll               listCache
 	// cond has a two-bit counter in each byte: 128 for each value of an address's
 	// low seven bits, by history. ind has 512 targets.
 	cond, ind int
@@ -65,9 +107,9 @@ func newSimulation(cfg *Config) (s simulation) {
 	end := tablesOff
 	if cfg.Caches != nil {
 		s.caches = true
-		s.i1, end = newSimCache(cfg.Caches.I1, end)
-		s.d1, end = newSimCache(cfg.Caches.D1, end)
-		s.ll, end = newSimCache(cfg.Caches.LL, end)
+		s.i1, end = newStampCache(cfg.Caches.I1, end)
+		s.d1, end = newStampCache(cfg.Caches.D1, end)
+		s.ll, end = newListCache(cfg.Caches.LL, end)
 		s.maxRef = min(s.i1.line, s.d1.line, s.ll.line)
 	}
 	if cfg.Branches {
@@ -78,6 +120,16 @@ func newSimulation(cfg *Config) (s simulation) {
 	}
 	s.size = (end - tablesOff + int(emu.PageSize) - 1) &^ (int(emu.PageSize) - 1)
 	return s
+}
+
+// newWays makes the tables of ways.
+func (e *Engine) newWays() (err error) {
+	for _, c := range [2]*stampCache{&e.sim.i1, &e.sim.d1} {
+		if c.ways, err = newWayTable(e.mem.Limit(), c.line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // simulates reports whether the code being translated simulates caches or predictors.
@@ -93,10 +145,16 @@ func (e *Engine) details() bool {
 // abs returns the address of an arena offset, for a displacement: simulating engines lie low.
 func (e *Engine) abs(off int) int32 { return int32(e.hostAddr(off)) }
 
-// touch looks a line up in c, makes it the most recently used of its set, and reports
-// whether it was missing. It is what the generated routine does.
-func (e *Engine) touch(c *simCache, line uint64) (missed bool) {
-	ways := e.arena.words(c.set(line), c.assoc)
+// A toucher is a cache in which a line can be made the most recently used of its set.
+type toucher interface {
+	// touch does so and reports whether the line was missing. It is what the generated
+	// routines do.
+	touch(a *arena, line uint64) (missed bool)
+	base(a uint64) uint64
+}
+
+func (c *listCache) touch(a *arena, line uint64) (missed bool) {
+	ways := a.words(c.set(line), c.assoc)
 	last := line
 	for i := range ways {
 		last, ways[i] = ways[i], last
@@ -107,19 +165,44 @@ func (e *Engine) touch(c *simCache, line uint64) (missed bool) {
 	return true
 }
 
+func (c *stampCache) touch(a *arena, line uint64) (missed bool) {
+	recent := a.word(c.recentAt(line))
+	if *recent == line {
+		return false
+	}
+	*recent = line
+	*a.word(stClock)++
+	set := a.words(c.stampsAt(line), 2*c.assoc)
+	way := c.ways.at(line / uint64(c.line))
+	if *way == 0 {
+		missed = true
+		oldest := 0
+		for i, t := range set[:c.assoc] {
+			if t < set[oldest] {
+				oldest = i
+			}
+		}
+		*c.ways.at(set[c.assoc+oldest] / uint64(c.line)) = 0
+		set[c.assoc+oldest] = line
+		*way = uint16(oldest + 1)
+	}
+	set[*way-1] = *a.word(stClock)
+	return missed
+}
+
 // refer makes a reference to c, which may touch two lines and misses if either is missing.
-func (e *Engine) refer(c *simCache, a uint64, size int) (missed bool) {
+func (e *Engine) refer(c toucher, a uint64, size int) (missed bool) {
 	first, last := c.base(a), c.base(a+uint64(size)-1)
-	missed = e.touch(c, first)
+	missed = c.touch(&e.arena, first)
 	if last != first {
-		missed = e.touch(c, last) || missed
+		missed = c.touch(&e.arena, last) || missed
 	}
 	return missed
 }
 
 // dataRef simulates a data reference of instruction i of t, and reports whether it missed D1.
 func (e *Engine) dataRef(t *tb, i int, a emu.Addr, r x86.Ref) (missed bool) {
-	if !e.sim.caches || t.world.counting == emu.CountOff {
+	if !e.sim.caches || t.world.counting == emu.CountOff || a >= e.mem.Limit() {
 		return false
 	}
 	size := min(int(r.Size), e.sim.maxRef)

@@ -4,6 +4,7 @@ package jit
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -235,17 +236,21 @@ func (e *Engine) emitData(i int) {
 // the line that their set used last, and nothing changes.
 func (e *Engine) emitGroup(g *group, i int) {
 	c := &e.sim.d1
-	first := g.refs[0].disp
-	low := g.ea.disp + (g.lo - first) // of the lowest byte
+	low := g.ea.disp + (g.lo - g.refs[0].disp) // of the lowest byte
 	span := int(g.hi - g.lo)
 	live := e.flagsLive(i)
 	if at, ok := g.ea.constant(); ok && at < math.MaxInt32-1<<20 {
-		at += uint64(g.lo - first)
+		at = uint64(low)
 		if c.base(at) == c.base(at+uint64(span)-1) {
 			e.keepFlags(live)
-			e.cmpAbsImm(e.abs(c.set(at)), int32(c.base(at)))
-			e.emitSlowData(g, e.jcc(condNE, 0), func() {}, at, x86.NoReg, x86.NoReg)
+			e.cmpAbsImm(e.abs(c.recentAt(at)), int32(c.base(at)))
+			site := e.jcc(condNE, 0)
+			back := e.pos
 			e.restoreFlags(live)
+			e.swap()
+			e.link(site, e.pos)
+			e.emitLineStub(c, c.base(at), live, back, func() { e.emitReferences(g, x86.NoReg, at, back) })
+			e.swap()
 			return
 		}
 	}
@@ -258,13 +263,160 @@ func (e *Engine) emitGroup(g *group, i int) {
 	r2 := e.scratch(i, avoid|1<<r1)
 	e.keepFlags(live)
 	e.emitAddress(&g.ea, low, r1, r2, live)
-	scale := e.emitSetOffset(c, r2, r1)
-	e.aluAbs(aluSUB, r1, r2, scale, e.abs(c.off))
+	e.emitMasked(&c.simCache, r2, r1)
+	e.aluAbs(aluSUB, r1, r2, 1, e.abs(c.recent))
 	e.aluImm(aluCMP, r1, int32(c.line-span))
 	site := e.jcc(condA, 0)
-	restore := func() { e.aluAbs(aluADD, r1, r2, scale, e.abs(c.off)) }
-	e.emitSlowData(g, site, restore, 0, r1, r2)
+	back := e.pos
 	e.restoreFlags(live)
+	e.swap()
+	e.link(site, e.pos)
+	e.emitDataStub(g, r1, r2, live, back)
+	e.swap()
+}
+
+// emitDataStub emits what happens if the check of a group fails. r1 has its lowest address less that of
+// its set's recent line, r2 what chooses the set. RAX has the flags if they are live.
+func (e *Engine) emitDataStub(g *group, r1, r2 x86.Reg, live bool, back int) {
+	c := &e.sim.d1
+	span := int32(g.hi - g.lo)
+	r3 := x86.RCX
+	for r3 == r1 || r3 == r2 {
+		r3++
+		if r3 == x86.RSP {
+			r3++
+		}
+	}
+	parked := e.parked>>r3&1 != 0
+	e.aluAbs(aluADD, r1, r2, 1, e.abs(c.recent))
+	e.movRR32(r2, r1)
+	e.aluImm32(aluAND, r2, int32(c.line-1))
+	e.aluImm32(aluCMP, r2, int32(c.line)-span)
+	straddles := e.jcc(condA, 0)
+	if !parked {
+		e.store(slotTmp, r3)
+	}
+	e.movRR(r3, r1)
+	e.shiftRight(r3, log2(int(e.mem.Limit())))
+	outside := e.jcc(condNE, 0)
+	e.movImm(r2, uint64(c.ways.host))
+	e.movRR(r3, r1)
+	e.shiftRight(r3, log2(c.line))
+	e.loadWordIndex(r2, r2, r3)
+	e.testRR32(r2)
+	missing := e.jcc(condE, 0)
+	e.emitMasked(&c.simCache, r3, r1)
+	e.aluImm(aluAND, r1, int32(-c.line))
+	e.storeAbs(r3, e.abs(c.recent), r1)
+	e.shiftLeft(r3, log2(c.scale))
+	e.leaFull(r2, r3, r2, 8, e.abs(c.stamps)-8, false)
+	e.load(r1, stClock)
+	e.aluImm(aluADD, r1, 1)
+	e.store(stClock, r1)
+	e.storeAt(r2, 0, r1)
+	if !parked {
+		e.load(r3, slotTmp)
+	}
+	e.jmp(back)
+	e.link(straddles, e.pos)
+	both := -1
+	if len(g.refs) > 1 || span > 1 {
+		both = e.emitBothRecent(g, r1, r2, back)
+	}
+	over := e.jmp(0)
+	e.link(outside, e.pos)
+	e.link(missing, e.pos)
+	if !parked {
+		e.load(r3, slotTmp)
+	}
+	e.link(over, e.pos)
+	if both >= 0 {
+		e.link(both, e.pos)
+	}
+	e.emitReferences(g, r1, 0, back)
+}
+
+// emitReferences makes each reference of a group in full and goes back. r1 has the lowest address, or
+// that is at if r1 is NoReg.
+func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
+	e.store(stSimRSP, x86.RSP)
+	e.leaRIP(x86.RSP, stSimStack)
+	for _, ref := range g.refs {
+		off := int32(ref.disp - g.lo)
+		switch {
+		case r1 == x86.NoReg:
+			e.pushImm(int32(at) + off)
+		case off == 0:
+			e.pushReg(r1)
+		default:
+			e.lea(r1, r1, off)
+			e.pushReg(r1)
+			e.lea(r1, r1, -off)
+		}
+		l1, _ := missEvents(ref.kind)
+		e.pushImm(e.abs(e.newOwn(ref.insn, l1, true)))
+		e.pushImm(int32(ref.size - 1))
+		e.call(e.sim.data)
+	}
+	e.load(x86.RSP, stSimRSP)
+	e.jmp(back)
+}
+
+// emitBothRecent goes back if the group lies in two lines, both the last used of their sets: then
+// nothing changes either. r1 has its lowest address. It returns the site of the jump for the other case.
+func (e *Engine) emitBothRecent(g *group, r1, r2 x86.Reg, back int) (other int) {
+	c := &e.sim.d1
+	span := int32(g.hi - g.lo)
+	e.emitMasked(&c.simCache, r2, r1)
+	e.aluAbs(aluSUB, r1, r2, 1, e.abs(c.recent))
+	e.aluImm(aluCMP, r1, int32(c.line-1))
+	low := e.jcc(condA, 0)
+	e.aluAbs(aluADD, r1, r2, 1, e.abs(c.recent))
+	e.lea(r1, r1, span-1)
+	e.emitMasked(&c.simCache, r2, r1)
+	e.aluAbs(aluSUB, r1, r2, 1, e.abs(c.recent))
+	e.aluImm(aluCMP, r1, int32(c.line-1))
+	e.jcc(condBE, back)
+	e.aluAbs(aluADD, r1, r2, 1, e.abs(c.recent))
+	e.lea(r1, r1, 1-span)
+	other = e.jmp(0)
+	e.link(low, e.pos)
+	e.aluAbs(aluADD, r1, r2, 1, e.abs(c.recent))
+	return other
+}
+
+// emitLineStub makes a line the last used of its set and goes back, if it is in the cache at all;
+// else miss emits what happens. RAX has the flags if they are live.
+func (e *Engine) emitLineStub(c *stampCache, line uint64, live bool, back int, miss func()) {
+	r1, r2 := x86.RCX, x86.RDX
+	store := func() { e.store(slotTmp, r1); e.store(slotTmp2, r2) }
+	load := func() { e.load(r1, slotTmp); e.load(r2, slotTmp2) }
+	if free := e.parked &^ (1 << x86.RAX); bits.OnesCount16(free) >= 2 {
+		r1 = x86.Reg(bits.TrailingZeros16(free))
+		r2 = x86.Reg(bits.TrailingZeros16(free & (free - 1)))
+		store, load = func() {}, func() {}
+	}
+	store()
+	e.movImm(r1, uint64(c.ways.host)+2*(line/uint64(c.line)))
+	e.loadWord(r1, r1)
+	e.testRR32(r1)
+	missing := e.jcc(condE, 0)
+	e.load(r2, stClock)
+	e.aluImm(aluADD, r2, 1)
+	e.store(stClock, r2)
+	e.leaAbs(r1, r1, 8, e.abs(c.stampsAt(line))-8)
+	e.storeAt(r1, 0, r2)
+	if line <= math.MaxInt32 {
+		e.storeImm(c.recentAt(line), int32(line))
+	} else {
+		e.storeImm32(c.recentAt(line), uint32(line))
+		e.storeImm32(c.recentAt(line)+4, uint32(line>>32))
+	}
+	load()
+	e.jmp(back)
+	e.link(missing, e.pos)
+	load()
+	miss()
 }
 
 // emitAddress puts an address into r1; r2 is free.
@@ -301,60 +453,4 @@ func (e *Engine) emitAddress(a *ea, disp int64, r1, r2 x86.Reg, raxLost bool) {
 		e.load(r2, segSlot(a.seg))
 		e.leaIndex(r1, r1, r2, 1, 0)
 	}
-}
-
-// emitSlowData emits, behind the block, what happens if the check at site fails: each reference is
-// made in full. restore turns r1 back into the group's lowest address; without registers it is at.
-func (e *Engine) emitSlowData(g *group, site int, restore func(), at uint64, r1, r2 x86.Reg) {
-	back := e.pos
-	e.swap()
-	defer e.swap()
-	e.link(site, e.pos)
-	restore()
-	if r1 != x86.NoReg && len(g.refs) > 1 {
-		e.emitBothRecent(g, r1, r2, back)
-	}
-	e.store(stSimRSP, x86.RSP)
-	e.leaRIP(x86.RSP, stSimStack)
-	for _, ref := range g.refs {
-		off := ref.disp - g.lo
-		switch {
-		case r1 == x86.NoReg:
-			e.pushImm(int32(at + uint64(off)))
-		case off == 0:
-			e.pushReg(r1)
-		default:
-			e.lea(r2, r1, int32(off))
-			e.pushReg(r2)
-		}
-		l1, _ := missEvents(ref.kind)
-		e.pushImm(e.abs(e.newOwn(ref.insn, l1, true)))
-		e.pushImm(int32(ref.size - 1))
-		e.call(e.sim.data)
-	}
-	e.load(x86.RSP, stSimRSP)
-	e.jmp(back)
-}
-
-// emitBothRecent goes back if the group lies in two lines, both the last used of their sets: then
-// nothing changes either. r1 has its lowest address.
-func (e *Engine) emitBothRecent(g *group, r1, r2 x86.Reg, back int) {
-	c := &e.sim.d1
-	span := int32(g.hi - g.lo)
-	scale := e.emitSetOffset(c, r2, r1)
-	e.aluAbs(aluSUB, r1, r2, scale, e.abs(c.off))
-	e.aluImm(aluCMP, r1, int32(c.line-1))
-	low := e.jcc(condA, 0)
-	e.aluAbs(aluADD, r1, r2, scale, e.abs(c.off))
-	e.lea(r1, r1, span-1)
-	e.emitSetOffset(c, r2, r1)
-	e.aluAbs(aluSUB, r1, r2, scale, e.abs(c.off))
-	e.aluImm(aluCMP, r1, int32(c.line-1))
-	e.jcc(condBE, back)
-	e.aluAbs(aluADD, r1, r2, scale, e.abs(c.off))
-	e.lea(r1, r1, 1-span)
-	over := e.jmp(0)
-	e.link(low, e.pos)
-	e.aluAbs(aluADD, r1, r2, scale, e.abs(c.off))
-	e.link(over, e.pos)
 }

@@ -47,25 +47,32 @@ func (e *Engine) emitFetch(i int) {
 	if !e.fetches(i) {
 		return
 	}
-	c := &e.sim.i1
-	g := &e.block[i]
 	live := e.flagsLive(i)
 	e.keepFlags(live)
 	l := &e.lines[i]
-	var slow []int
-	for _, line := range l.lines[:l.n] {
-		slow = append(slow, e.emitLineCheck(line)...)
+	var stubs [2]struct {
+		sites []int
+		back  int
+	}
+	for k, line := range l.lines[:l.n] {
+		stubs[k].sites = e.emitLineCheck(line)
+		stubs[k].back = e.pos
 	}
 	back := e.pos
 	e.restoreFlags(live)
 	e.swap()
 	defer e.swap()
-	for _, site := range slow {
-		e.link(site, e.pos)
+	for k, line := range l.lines[:l.n] {
+		for _, site := range stubs[k].sites {
+			e.link(site, e.pos)
+		}
+		e.emitLineStub(&e.sim.i1, line, live, stubs[k].back, func() { e.emitFetchMiss(i, back) })
 	}
-	if line := l.lines[0]; l.n == 1 && c.assoc > 1 && line <= math.MaxInt32 && c.base(uint64(g.pc)) == c.base(uint64(g.next()-1)) {
-		e.emitSecondWay(c, line, back)
-	}
+}
+
+// emitFetchMiss makes the fetch of instruction i in full and goes back.
+func (e *Engine) emitFetchMiss(i, back int) {
+	g := &e.block[i]
 	e.store(stSimRSP, x86.RSP)
 	e.leaRIP(x86.RSP, stSimStack)
 	e.pushImm(int32(g.pc))
@@ -83,30 +90,16 @@ func (e *Engine) emitFetch(i int) {
 // emitLineCheck compares a line with the last used of its set and returns the sites of the jumps
 // to be taken if it is another.
 func (e *Engine) emitLineCheck(line uint64) (slow []int) {
-	set := e.abs(e.sim.i1.set(line))
+	recent := e.abs(e.sim.i1.recentAt(line))
 	if line <= math.MaxInt32 {
-		e.cmpAbsImm(set, int32(line))
+		e.cmpAbsImm(recent, int32(line))
 		return []int{e.jcc(condNE, 0)}
 	}
 	for half, x := range [2]uint32{uint32(line), uint32(line >> 32)} {
 		e.byte(0x81, 7<<3|4, 0x25) // cmp dword [disp], imm
-		e.u32(uint32(set) + 4*uint32(half))
+		e.u32(uint32(recent) + 4*uint32(half))
 		e.u32(x)
 		slow = append(slow, e.jcc(condNE, 0))
 	}
 	return slow
-}
-
-// emitSecondWay exchanges the first two ways of a set if line is in the second.
-func (e *Engine) emitSecondWay(c *simCache, line uint64, back int) {
-	set := c.set(line)
-	e.cmpAbsImm(e.abs(set+8), int32(line))
-	other := e.jcc(condNE, 0)
-	e.store(slotTmp, x86.RAX)
-	e.load(x86.RAX, set)
-	e.store(set+8, x86.RAX)
-	e.storeImm(set, int32(line))
-	e.load(x86.RAX, slotTmp)
-	e.jmp(back)
-	e.link(other, e.pos)
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // routineRegs are the registers the routines save.
-var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.RDI}
+var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.RDI, x86.R8, x86.R9}
 
 // emitSimRoutines generates the routines.
 func (e *Engine) emitSimRoutines() {
@@ -26,15 +26,20 @@ func (e *Engine) emitSimRoutines() {
 }
 
 // emitReference generates the routine that makes a reference to l1, and to LL if it misses.
-func (e *Engine) emitReference(l1 *simCache) int {
-	touchL1, touchLL := e.emitTouchRoutine(l1), e.emitTouchRoutine(&e.sim.ll)
+func (e *Engine) emitReference(l1 *stampCache) int {
+	touchL1 := e.emitTouchRoutine(func() []int { return e.emitStamp(l1) })
+	touchLL := e.emitTouchRoutine(func() []int { return e.emitTouch(&e.sim.ll) })
 	start := e.pos
 	for _, r := range routineRegs {
 		e.pushReg(r)
 	}
 	var toLL, out []int
-	two := e.emitLines(l1)
-	out = append(out, e.emitTouch(l1)...)
+	// An address that is none of the guest's will fault.
+	e.loadAt(x86.RAX, x86.RSP, argAddr)
+	e.shiftRight(x86.RAX, log2(int(e.mem.Limit())))
+	out = append(out, e.jcc(condNE, 0))
+	two := e.emitLines(&l1.simCache)
+	out = append(out, e.emitStamp(l1)...)
 	toLL = append(toLL, e.jmp(0))
 	e.link(two, e.pos)
 	e.emitTouchTwo(touchL1)
@@ -44,7 +49,7 @@ func (e *Engine) emitReference(l1 *simCache) int {
 	}
 	e.loadAt(x86.RDI, x86.RSP, argCounter)
 	e.incAt(x86.RDI, 0)
-	two = e.emitLines(&e.sim.ll)
+	two = e.emitLines(&e.sim.ll.simCache)
 	out = append(out, e.emitTouch(&e.sim.ll)...)
 	one := e.jmp(0)
 	e.link(two, e.pos)
@@ -89,9 +94,9 @@ func (e *Engine) emitTouchTwo(touch int) {
 
 // emitTouchRoutine generates a routine that touches the line in RAX and sets the carry flag if
 // it was missing.
-func (e *Engine) emitTouchRoutine(c *simCache) int {
+func (e *Engine) emitTouchRoutine(emitTouch func() (hits []int)) int {
 	start := e.pos
-	hits := e.emitTouch(c)
+	hits := emitTouch()
 	e.byte(0xf9, 0xc3) // stc; ret
 	for _, site := range hits {
 		e.link(site, e.pos)
@@ -103,9 +108,11 @@ func (e *Engine) emitTouchRoutine(c *simCache) int {
 // emitTouch looks the line in RAX up, moves the lines in front of it back by one way and makes
 // it the first. It returns the sites of the jumps to be taken if it was there, and
 // loses RCX, RDX, RSI.
-func (e *Engine) emitTouch(c *simCache) (hits []int) {
+func (e *Engine) emitTouch(c *listCache) (hits []int) {
 	cur, prev := x86.RSI, x86.RCX
-	e.emitSet(c, x86.RDX, x86.RAX)
+	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
+	e.shiftLeft(x86.RDX, log2(c.scale))
+	e.aluImm(aluADD, x86.RDX, e.abs(c.off))
 	e.loadAt(cur, x86.RDX, 0)
 	e.aluRR(aluCMP, cur, x86.RAX)
 	hits = append(hits, e.jcc(condE, 0))
@@ -124,7 +131,7 @@ func (e *Engine) emitTouch(c *simCache) (hits []int) {
 }
 
 // emitTouchLoop is the rest of emitTouch for large sets.
-func (e *Engine) emitTouchLoop(c *simCache) (hit int) {
+func (e *Engine) emitTouchLoop(c *listCache) (hit int) {
 	e.pushReg(x86.RDI)
 	e.movImm(x86.RDI, uint64(c.assoc-1))
 	top := e.pos
@@ -145,25 +152,55 @@ func (e *Engine) emitTouchLoop(c *simCache) (hit int) {
 	return hit
 }
 
-// emitSet puts the address of the set of the address in r into dst.
-func (e *Engine) emitSet(c *simCache, dst, r x86.Reg) {
-	scale := e.emitSetOffset(c, dst, r)
-	e.leaAbs(dst, dst, scale, e.abs(c.off))
+// emitStamp is emitTouch for a stampCache. It loses RCX, RDX, RSI, R8, R9.
+func (e *Engine) emitStamp(c *stampCache) (hits []int) {
+	lineBits := log2(c.line)
+	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
+	e.aluAbs(aluCMP, x86.RAX, x86.RDX, 1, e.abs(c.recent))
+	hits = append(hits, e.jcc(condE, 0))
+	e.storeAt(x86.RDX, e.abs(c.recent), x86.RAX)
+	e.shiftLeft(x86.RDX, log2(c.scale))
+	e.aluImm(aluADD, x86.RDX, e.abs(c.stamps))
+	e.load(x86.RCX, stClock)
+	e.aluImm(aluADD, x86.RCX, 1)
+	e.store(stClock, x86.RCX)
+	e.movRR(x86.R8, x86.RAX)
+	e.shiftRight(x86.R8, lineBits)
+	e.movImm(x86.RSI, uint64(c.ways.host))
+	e.leaFull(x86.RSI, x86.RSI, x86.R8, 2, 0, false)
+	e.loadWord(x86.R8, x86.RSI)
+	e.byte(0x45, 0x85, 0xc0) // test r8d, r8d
+	missing := e.jcc(condE, 0)
+	e.byte(0x4a, 0x89, 0x4c, 0xc2, 0xf8) // mov [rdx+r8*8-8], rcx
+	hits = append(hits, e.jmp(0))
+	e.link(missing, e.pos)
+
+	// The oldest way is R8, its time R9.
+	e.pushReg(x86.RDI)
+	e.movImm(x86.R8, 1)
+	e.movImm(x86.RDI, 1)
+	e.loadAt(x86.R9, x86.RDX, 0)
+	top := e.pos
+	e.byte(0x4c, 0x3b, 0x4c, 0xfa, 0xf8)       // cmp r9, [rdx+rdi*8-8]
+	e.byte(0x4c, 0x0f, 0x47, 0x4c, 0xfa, 0xf8) // cmova r9, [rdx+rdi*8-8]
+	e.byte(0x4c, 0x0f, 0x47, 0xc7)             // cmova r8, rdi
+	e.aluImm(aluADD, x86.RDI, 1)
+	e.aluImm(aluCMP, x86.RDI, int32(c.assoc))
+	e.jcc(condBE, top)
+	e.popReg(x86.RDI)
+	e.byte(0x4a, 0x89, 0x4c, 0xc2, 0xf8) // mov [rdx+r8*8-8], rcx
+	e.leaFull(x86.RDX, x86.RDX, x86.R8, 8, int32(8*c.assoc-8), false)
+	e.loadAt(x86.R9, x86.RDX, 0)
+	e.storeAt(x86.RDX, 0, x86.RAX)
+	e.byte(0x66, 0x44, 0x89, 0x06) // mov [rsi], r8w
+	e.shiftRight(x86.R9, lineBits)
+	e.movImm(x86.RSI, uint64(c.ways.host))
+	e.byte(0x66, 0x42, 0xc7, 0x04, 0x4e, 0, 0) // mov word [rsi+r9*2], 0
+	return hits
 }
 
-// emitSetOffset puts what chooses the set of the address in r into dst; the table has the set at
-// that times scale.
-func (e *Engine) emitSetOffset(c *simCache, dst, r x86.Reg) (scale uint8) {
+// emitMasked puts the bits of r that choose a set into dst.
+func (e *Engine) emitMasked(c *simCache, dst, r x86.Reg) {
 	e.movRR32(dst, r)
 	e.aluImm32(aluAND, dst, int32(c.mask))
-	if c.scale <= 8 {
-		return uint8(c.scale)
-	}
-	if dst >= 8 {
-		e.byte(0x49)
-	} else {
-		e.byte(0x48)
-	}
-	e.byte(0xc1, 0xe0|byte(dst&7), log2(c.scale)-3) // shl dst, n
-	return 8
 }

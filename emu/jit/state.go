@@ -40,6 +40,8 @@ const (
 	stSlotCount = 0x190
 	// stHistory is the branch predictor's, in its low bits.
 	stHistory = 0x198
+	// stClock is the time of stamps.
+	stClock = 0x230
 	// stSimRSP has RSP while a simulating routine runs on the stack that ends at stSimStack.
 	stSimRSP = 0x1a0
 	// stPark has the guest registers that generated code works with meanwhile.

@@ -1,0 +1,36 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A wayTable has a 16-bit word for each line of guest memory. The host's memory behind it is
+// reserved, and used where guest memory is.
+type wayTable struct{ host, size uintptr }
+
+func newWayTable(limit emu.Addr, line int) (wayTable, error) {
+	size := 2 * uintptr(limit) / uintptr(line)
+	p, err := rawMmap(0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	if err != nil {
+		return wayTable{}, fmt.Errorf("jit: reserving a table of %d GiB for a cache: %w", size>>30, err)
+	}
+	return wayTable{host: p, size: size}, nil
+}
+
+// at returns the word of the line with a number.
+func (w *wayTable) at(line uint64) *uint16 {
+	return (*uint16)(unsafe.Add(unsafe.Pointer(nil), w.host+2*uintptr(line)))
+}
+
+func (w *wayTable) close() {
+	if w.size > 0 {
+		unix.Syscall(unix.SYS_MUNMAP, w.host, w.size, 0)
+	}
+}
