@@ -16,13 +16,15 @@ const (
 	hugePage    = 2 << 20
 	counterSize = 64 << 20
 	ownSize     = 64 << 20
+	linesSize   = 32 << 20
 	codeSize    = 256 << 20
 	farSize     = 128 << 20
-	arenaSize   = stateSize + counterSize + ownSize + codeSize + farSize
+	arenaSize   = stateSize + counterSize + ownSize + linesSize + codeSize + farSize
 
 	counterOff = stateSize
 	ownOff     = counterOff + counterSize
-	codeOff    = ownOff + ownSize
+	linesOff   = ownOff + ownSize
+	codeOff    = linesOff + linesSize
 	farOff     = codeOff + codeSize
 	// tablesOff is where the tables of caches and predictors begin, if there are any.
 	tablesOff = farOff + farSize

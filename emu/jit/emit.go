@@ -181,7 +181,7 @@ func (e *emitter) patchShort(pos int) { e.mem[pos] = byte(e.pos - (pos + 1)) }
 
 // Condition codes and short jumps used in expansions.
 const (
-	condAE   = 3
+	condB    = 2
 	condE    = 4
 	condNE   = 5
 	condBE   = 6

@@ -51,6 +51,7 @@ type exit struct {
 	kind   exitKind
 	back   bool // a link backwards: Interrupt breaks it
 	call   bool // a link made by a CALL on the shadow stack
+	near   bool // a link whose instruction ends in the I1 line where its target begins
 }
 
 // exitChunk is how many exits are allocated at once: they do not move, and none are copied.
@@ -124,7 +125,11 @@ type Engine struct {
 	wantCalled bool
 	// groups and lines are the data references and the fetches to check.
 	groups []group
-	lines  []fetch
+	insn   int // the instruction being translated
+	// fetchedAt is where the check of the first fetch ends, and fetchedParked what was parked then.
+	fetchedAt     int
+	fetchedParked uint16
+	lines         []fetch
 	// parked has the guest registers that wait in their slots since parkedAt (park.go).
 	parked   uint16
 	parkedAt [16]int
@@ -165,7 +170,7 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 	}
 	e.stubs = emitStubs(&e.emitter)
 	if e.sim.caches {
-		if err := e.newWays(); err != nil {
+		if err := e.emptyCaches(); err != nil {
 			a.close()
 			return nil, err
 		}
@@ -202,7 +207,6 @@ func (e *Engine) Close() error {
 			w.table.close()
 		}
 	}
-	e.sim.i1.ways.close()
 	e.sim.d1.ways.close()
 	e.shadow.close()
 	e.arena.close()

@@ -20,6 +20,9 @@ func (e *Engine) disconnect(x *exit) { e.link(int(x.site), int(x.stub)) }
 
 // entryFor returns where x enters t.
 func (e *Engine) entryFor(x *exit, t *tb) int {
+	if x.near && t.fetched != 0 {
+		return t.fetched
+	}
 	if !x.call {
 		return t.entry
 	}
@@ -63,7 +66,8 @@ func (e *Engine) fixExits() {
 // full reports whether another block might not fit.
 func (e *Engine) full() bool {
 	return e.pos+2*maxBlockCode > farOff || e.far+2*maxBlockCode > arenaSize ||
-		8*(len(e.weights)+2*maxInsns) > counterSize || 8*(e.owns+8*maxInsns) > ownSize
+		8*(len(e.weights)+2*maxInsns) > counterSize || 8*(e.owns+8*maxInsns) > ownSize ||
+		e.sim.i1.full()
 }
 
 // flush forgets all translations; what they counted stays.
@@ -75,6 +79,7 @@ func (e *Engine) flush() {
 	e.exits, e.backEdges = nil, nil
 	e.fixExits()
 	e.weights, e.owns = e.weights[:0], 0
+	e.sim.i1.forget(&e.arena)
 	e.pos, e.far = e.stubs.end, farOff
 	for _, w := range e.worlds {
 		if w != nil {

@@ -3,7 +3,9 @@
 package jit
 
 import (
+	"maps"
 	"math/bits"
+	"slices"
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
@@ -60,7 +62,7 @@ func (c *listCache) set(a uint64) int { return c.off + int(a&c.mask)*c.scale }
 // that holds it, from 1 on, or 0; each way has the time when its line was last
 // made the most recently used of its set, and the least of these is the least recently
 // used way. So a hit changes two words, and one on the line used last changes nothing.
-// I1 and D1 are such caches.
+// D1 is such a cache.
 type stampCache struct {
 	simCache
 	ways wayTable
@@ -81,10 +83,62 @@ func newStampCache(g cachesim.Geometry, off int) (c stampCache, end int) {
 func (c *stampCache) recentAt(a uint64) int { return c.recent + int(a&c.mask) }
 func (c *stampCache) stampsAt(a uint64) int { return c.stamps + int(a&c.mask)*c.scale }
 
+// A lineCache is I1. The lines that can be fetched are known when code is translated, so each
+// has a stamp of its own, the time of its last use or 0 if it is not in the cache, and a
+// fetch that hits changes nothing else. The ways of a set are the addresses of the stamps
+// of their lines.
+type lineCache struct {
+	simCache
+	ways, scale int
+	// stamps has the arena offset of each line's stamp; free are those of lines forgotten.
+	stamps map[uint64]int
+	free   []int
+	used   int // stamps in use or free
+}
+
+// newLineCache places the table at off and returns its end.
+func newLineCache(g cachesim.Geometry, off int) (c lineCache, end int) {
+	c = lineCache{simCache: newSimCache(g), ways: off, stamps: map[uint64]int{}, used: 1}
+	c.scale = c.scaleFor(8 * c.assoc)
+	return c, off + c.tableSize(c.scale)
+}
+
+// set returns the arena offset of the ways of an address.
+func (c *lineCache) set(a uint64) int { return c.ways + int(a&c.mask)*c.scale }
+
+// stampOf returns the arena offset of a line's stamp.
+func (c *lineCache) stampOf(line uint64) int {
+	at, ok := c.stamps[line]
+	if !ok {
+		if n := len(c.free); n > 0 {
+			at, c.free = c.free[n-1], c.free[:n-1]
+		} else {
+			at = linesOff + 8*c.used
+			c.used++
+		}
+		c.stamps[line] = at
+	}
+	return at
+}
+
+// full reports whether a block might find no stamps for its lines.
+func (c *lineCache) full() bool { return c.used+2*maxInsns > linesSize/8 && len(c.free) < 2*maxInsns }
+
+// forget frees the stamps of lines that are not in the cache: no code knows them any more.
+func (c *lineCache) forget(a *arena) {
+	for _, line := range slices.Sorted(maps.Keys(c.stamps)) {
+		if at := c.stamps[line]; *a.word(at) == 0 {
+			delete(c.stamps, line)
+			c.free = append(c.free, at)
+		}
+	}
+}
+
 // A simulation is where the tables of caches and predictors lie.
 type simulation struct {
 	caches, branches bool
-	i1, d1           stampCache
+	i1               lineCache
+	d1               stampCache
 	ll               listCache
 	// cond has a two-bit counter in each byte: 128 for each value of an address's
 	// low seven bits, by history. ind has 512 targets.
@@ -93,7 +147,7 @@ type simulation struct {
 	// maxRef is the longest reference there is: longer ones count as that.
 	maxRef int
 	// fetch and data are the routines that simulate a reference (simroutine.go).
-	fetch, data int
+	fetch, fetchLL, data int
 }
 
 // Sizes of the predictors' tables (spec: cachegrind.md, section 4).
@@ -107,7 +161,7 @@ func newSimulation(cfg *Config) (s simulation) {
 	end := tablesOff
 	if cfg.Caches != nil {
 		s.caches = true
-		s.i1, end = newStampCache(cfg.Caches.I1, end)
+		s.i1, end = newLineCache(cfg.Caches.I1, end)
 		s.d1, end = newStampCache(cfg.Caches.D1, end)
 		s.ll, end = newListCache(cfg.Caches.LL, end)
 		s.maxRef = min(s.i1.line, s.d1.line, s.ll.line)
@@ -122,14 +176,17 @@ func newSimulation(cfg *Config) (s simulation) {
 	return s
 }
 
-// newWays makes the tables of ways.
-func (e *Engine) newWays() (err error) {
-	for _, c := range [2]*stampCache{&e.sim.i1, &e.sim.d1} {
-		if c.ways, err = newWayTable(e.mem.Limit(), c.line); err != nil {
-			return err
+// emptyCaches makes the tables that are not empty when they are zero.
+func (e *Engine) emptyCaches() (err error) {
+	e.sim.d1.ways, err = newWayTable(e.mem.Limit(), e.sim.d1.line)
+	// The first stamp is of no line, and stays 0.
+	c := &e.sim.i1
+	for set := uint64(0); set <= c.mask; set += uint64(c.line) {
+		for i := range e.arena.words(c.set(set), c.assoc) {
+			e.set(c.set(set)+8*i, e.hostAddr(linesOff))
 		}
 	}
-	return nil
+	return err
 }
 
 // simulates reports whether the code being translated simulates caches or predictors.

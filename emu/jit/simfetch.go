@@ -42,39 +42,51 @@ type fetch struct {
 // fetches reports whether instruction i has a check of I1.
 func (e *Engine) fetches(i int) bool { return len(e.lines) > 0 && e.lines[i].n > 0 }
 
-// emitFetch emits the checks of the lines of instruction i.
+// emitFetch emits the checks of the lines of instruction i: a line that is in the cache gets a new
+// stamp.
 func (e *Engine) emitFetch(i int) {
 	if !e.fetches(i) {
 		return
 	}
 	live := e.flagsLive(i)
-	e.keepFlags(live)
-	l := &e.lines[i]
-	var stubs [2]struct {
-		sites []int
-		back  int
+	avoid := uint16(1 << x86.RSP)
+	if live {
+		avoid |= 1 << x86.RAX
 	}
-	for k, line := range l.lines[:l.n] {
-		stubs[k].sites = e.emitLineCheck(line)
-		stubs[k].back = e.pos
+	r := e.scratch(i, avoid)
+	e.keepFlags(live)
+	var missing []int
+	for _, line := range e.lines[i].lines[:e.lines[i].n] {
+		stamp := e.sim.i1.stampOf(line)
+		e.cmpAbsImm(e.abs(stamp), 0)
+		missing = append(missing, e.jcc(condE, 0))
+		e.load(r, stClock)
+		e.lea(r, r, 1)
+		e.store(stClock, r)
+		e.store(stamp, r)
 	}
 	back := e.pos
 	e.restoreFlags(live)
 	e.swap()
 	defer e.swap()
-	for k, line := range l.lines[:l.n] {
-		for _, site := range stubs[k].sites {
-			e.link(site, e.pos)
-		}
-		e.emitLineStub(&e.sim.i1, line, live, stubs[k].back, func() { e.emitFetchMiss(i, back) })
+	for _, site := range missing {
+		e.link(site, e.pos)
 	}
+	e.emitFetchMiss(i, back)
 }
 
 // emitFetchMiss makes the fetch of instruction i in full and goes back.
 func (e *Engine) emitFetchMiss(i, back int) {
 	g := &e.block[i]
+	c := &e.sim.i1
 	e.store(stSimRSP, x86.RSP)
 	e.leaRIP(x86.RSP, stSimStack)
+	first, last := c.base(uint64(g.pc)), c.base(uint64(g.next()-1))
+	for line := first; line <= last; line += uint64(c.line) {
+		e.pushImm(e.abs(c.set(line)))
+		e.pushImm(e.abs(c.stampOf(line)))
+		e.call(e.sim.fetch)
+	}
 	e.pushImm(int32(g.pc))
 	if g.pc > math.MaxInt32 {
 		e.byte(0xc7, 0x44, 0x24, 4) // mov dword [rsp+4], imm
@@ -82,24 +94,30 @@ func (e *Engine) emitFetchMiss(i, back int) {
 	}
 	e.pushImm(e.abs(e.newOwn(i, emu.I1mr, true)))
 	e.pushImm(int32(g.Len) - 1)
-	e.call(e.sim.fetch)
+	e.call(e.sim.fetchLL)
 	e.load(x86.RSP, stSimRSP)
 	e.jmp(back)
 }
 
-// emitLineCheck compares a line with the last used of its set and returns the sites of the jumps
-// to be taken if it is another.
-func (e *Engine) emitLineCheck(line uint64) (slow []int) {
-	recent := e.abs(e.sim.i1.recentAt(line))
-	if line <= math.MaxInt32 {
-		e.cmpAbsImm(recent, int32(line))
-		return []int{e.jcc(condNE, 0)}
+// emitFetchedEntry emits the entry behind the check of the first fetch.
+func (e *Engine) emitFetchedEntry() {
+	if len(e.lines) == 0 || e.lines[0].n != 1 || e.t.unmarked != 0 {
+		return
 	}
-	for half, x := range [2]uint32{uint32(line), uint32(line >> 32)} {
-		e.byte(0x81, 7<<3|4, 0x25) // cmp dword [disp], imm
-		e.u32(uint32(recent) + 4*uint32(half))
-		e.u32(x)
-		slow = append(slow, e.jcc(condNE, 0))
+	e.t.fetched = e.pos
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if e.fetchedParked>>r&1 != 0 {
+			e.store(stPark+8*int(r), r)
+		}
 	}
-	return slow
+	e.jmp(e.fetchedAt)
+}
+
+// fetchedBy reports whether the instruction being translated touches the I1 line of target last.
+func (e *Engine) fetchedBy(target emu.Addr) bool {
+	if len(e.lines) == 0 {
+		return false
+	}
+	c := &e.sim.i1
+	return c.base(uint64(target)) == c.base(uint64(e.block[e.insn].next()-1))
 }

@@ -21,35 +21,40 @@ var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.RDI, x86.
 
 // emitSimRoutines generates the routines.
 func (e *Engine) emitSimRoutines() {
-	e.sim.fetch = e.emitReference(&e.sim.i1)
-	e.sim.data = e.emitReference(&e.sim.d1)
+	touchLL := e.emitTouchRoutine(func() []int { return e.emitTouch(&e.sim.ll) })
+	e.sim.data = e.emitReference(&e.sim.d1, touchLL)
+	e.sim.fetch = e.emitFetchRoutine(&e.sim.i1)
+	e.sim.fetchLL = e.emitReference(nil, touchLL)
 }
 
-// emitReference generates the routine that makes a reference to l1, and to LL if it misses.
-func (e *Engine) emitReference(l1 *stampCache) int {
-	touchL1 := e.emitTouchRoutine(func() []int { return e.emitStamp(l1) })
-	touchLL := e.emitTouchRoutine(func() []int { return e.emitTouch(&e.sim.ll) })
+// emitReference generates the routine that makes a reference to l1, and to LL if it misses; without l1
+// it misses.
+func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
+	touchL1 := 0
+	if l1 != nil {
+		touchL1 = e.emitTouchRoutine(func() []int { return e.emitStamp(l1) })
+	}
 	start := e.pos
 	for _, r := range routineRegs {
 		e.pushReg(r)
 	}
-	var toLL, out []int
-	// An address that is none of the guest's will fault.
-	e.loadAt(x86.RAX, x86.RSP, argAddr)
-	e.shiftRight(x86.RAX, log2(int(e.mem.Limit())))
-	out = append(out, e.jcc(condNE, 0))
-	two := e.emitLines(&l1.simCache)
-	out = append(out, e.emitStamp(l1)...)
-	toLL = append(toLL, e.jmp(0))
-	e.link(two, e.pos)
-	e.emitTouchTwo(touchL1)
-	out = append(out, e.jcc(condE, 0))
-	for _, site := range toLL {
-		e.link(site, e.pos)
+	var out []int
+	if l1 != nil {
+		// An address that is none of the guest's will fault.
+		e.loadAt(x86.RAX, x86.RSP, argAddr)
+		e.shiftRight(x86.RAX, log2(int(e.mem.Limit())))
+		out = append(out, e.jcc(condNE, 0))
+		two := e.emitLines(&l1.simCache)
+		out = append(out, e.emitStamp(l1)...)
+		toLL := e.jmp(0)
+		e.link(two, e.pos)
+		e.emitTouchTwo(touchL1)
+		out = append(out, e.jcc(condE, 0))
+		e.link(toLL, e.pos)
 	}
 	e.loadAt(x86.RDI, x86.RSP, argCounter)
 	e.incAt(x86.RDI, 0)
-	two = e.emitLines(&e.sim.ll.simCache)
+	two := e.emitLines(&e.sim.ll.simCache)
 	out = append(out, e.emitTouch(&e.sim.ll)...)
 	one := e.jmp(0)
 	e.link(two, e.pos)
@@ -65,6 +70,46 @@ func (e *Engine) emitReference(l1 *stampCache) int {
 		e.popReg(routineRegs[i])
 	}
 	e.byte(0xc2, 24, 0) // ret 24
+	return start
+}
+
+// emitFetchRoutine generates the routine that gives a line of I1 a new stamp, and a way if it has
+// none. It is called with, from the top: the return address, the address of the line's
+// stamp, that of its set's ways.
+func (e *Engine) emitFetchRoutine(c *lineCache) int {
+	start := e.pos
+	for _, r := range routineRegs {
+		e.pushReg(r)
+	}
+	e.loadAt(x86.RAX, x86.RSP, argSize)
+	e.load(x86.RCX, stClock)
+	e.aluImm(aluADD, x86.RCX, 1)
+	e.store(stClock, x86.RCX)
+	e.byte(0x48, 0x83, 0x38, 0) // cmp qword [rax], 0
+	there := e.jcc(condNE, 0)
+	// The way that was used last longest ago is at RDI; R8 is its line's stamp, R9 the time.
+	e.loadAt(x86.RDX, x86.RSP, argCounter)
+	e.movRR(x86.RDI, x86.RDX)
+	e.leaFull(x86.RSI, x86.RDX, x86.NoReg, 1, int32(8*c.assoc), false)
+	e.loadAt(x86.R8, x86.RDX, 0)
+	e.loadAt(x86.R9, x86.R8, 0)
+	top := e.pos
+	e.loadAt(x86.R8, x86.RDX, 0)
+	e.byte(0x4d, 0x3b, 0x08)       // cmp r9, [r8]
+	e.byte(0x4d, 0x0f, 0x47, 0x08) // cmova r9, [r8]
+	e.byte(0x48, 0x0f, 0x47, 0xfa) // cmova rdi, rdx
+	e.aluImm(aluADD, x86.RDX, 8)
+	e.aluRR(aluCMP, x86.RDX, x86.RSI)
+	e.jcc(condB, top)
+	e.loadAt(x86.R8, x86.RDI, 0)
+	e.byte(0x49, 0xc7, 0x00, 0, 0, 0, 0) // mov qword [r8], 0
+	e.storeAt(x86.RDI, 0, x86.RAX)
+	e.link(there, e.pos)
+	e.storeAt(x86.RAX, 0, x86.RCX)
+	for i := len(routineRegs) - 1; i >= 0; i-- {
+		e.popReg(routineRegs[i])
+	}
+	e.byte(0xc2, 16, 0) // ret 16
 	return start
 }
 

@@ -20,6 +20,9 @@ type tb struct {
 	pc    emu.Addr
 	world *world
 	entry int // arena offset of the code
+	// fetched is the entry for links whose source touched the first I1 line last, 0 if there
+	// is none.
+	fetched int
 	// unmarked is where it goes on behind the mark on its first instruction, if there is one.
 	unmarked int
 	end      int // of its end

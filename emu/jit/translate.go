@@ -75,6 +75,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		if e.delta != 0 && !e.keepsDelta(i) {
 			e.settleRSP()
 		}
+		e.insn = i
 		t.insns[i] = insnAt{off: int32(g.pc - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g)}
 		e.emitSimulation(i)
 		if i == t.counted {
@@ -89,6 +90,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		e.settleRSP()
 		e.emitJump(e.fallsTo(last))
 	}
+	e.emitFetchedEntry()
 	e.emitCold()
 	t.end = e.pos
 	e.swap()
@@ -106,6 +108,9 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 func (e *Engine) emitSimulation(i int) {
 	g := &e.block[i]
 	e.emitFetch(i)
+	if i == 0 {
+		e.fetchedAt, e.fetchedParked = e.pos, e.parked
+	}
 	e.emitData(i)
 	if e.predicts() && hooks.Retries(&g.Inst) {
 		e.emitPredict(g, false, e.newOwn(i, emu.Bcm, false), e.flagsLive(i), e.parked)
@@ -290,6 +295,7 @@ func (e *Engine) emitIncrement(off int, r x86.Reg) {
 func (e *Engine) emitCold() {
 	for _, c := range e.cold {
 		g := &e.block[c.insn]
+		e.insn = c.insn
 		e.link(c.site, e.pos)
 		if e.predicts() {
 			e.emitPredict(g, recorded(g, c.holds), c.own, e.peekFlags(c.target)&flagsDead == 0, c.parked)
@@ -348,7 +354,7 @@ func (e *Engine) emitJump(target emu.Addr) {
 
 // emitLink makes the rel32 at site go to the block at target, now or when it exists.
 func (e *Engine) emitLink(site int, target emu.Addr) {
-	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: e.isBack(target)}})
+	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: e.isBack(target), near: e.fetchedBy(target)}})
 }
 
 // emitCallLink makes the CALL at site enter the block at target.
