@@ -129,10 +129,13 @@ type Engine struct {
 	// fetchedAt is where the check of the first fetch ends, and fetchedParked what was parked then.
 	fetchedAt     int
 	fetchedParked uint16
+	fetchedKept   bool
 	lines         []fetch
 	// parked has the guest registers that wait in their slots since parkedAt (park.go).
-	parked   uint16
-	parkedAt [16]int
+	parked uint16
+	// flagsKept says that the guest's flags are in RAX.
+	flagsKept bool
+	parkedAt  [16]int
 	// delta is what the guest's RSP is beyond the host's at the emitter's position.
 	delta int32
 	// alone asks for a block of one instruction that runs once, its page unguarded: the

@@ -44,8 +44,9 @@ func (e *Engine) reload(parked uint16) {
 	}
 }
 
-// unparkFor makes the registers available that instruction i needs.
+// unparkFor makes the registers and flags available that g needs.
 func (e *Engine) unparkFor(g *ginsn) {
+	e.giveFlagsFor(g)
 	switch g.kind {
 	case kindPlain, kindNop, kindLea, kindPush, kindPop:
 		e.unpark(g.GPRRead)
@@ -70,6 +71,10 @@ func (e *Engine) overwritten(g *ginsn) {
 
 // scratch parks the register, none of avoid, that the guest reads last from instruction i on.
 func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
+	avoid |= 1 << x86.RSP
+	if e.flagsKept {
+		avoid |= 1 << x86.RAX
+	}
 	if free := e.parked &^ avoid; free != 0 {
 		for r := x86.RAX; ; r++ {
 			if free>>r&1 != 0 {
@@ -126,17 +131,44 @@ func (e *Engine) flagsLive(i int) bool {
 	return e.peekFlags(e.fallsTo(last))&flagsDead == 0
 }
 
-// keepFlags saves live flags in RAX, whose own value is parked.
-func (e *Engine) keepFlags(live bool) {
-	if live {
+// keepFlags makes the flags free to change in front of instruction i: live ones wait in RAX, whose own
+// value is parked, until they are read or overwritten.
+func (e *Engine) keepFlags(i int) {
+	switch live := e.flagsLive(i); {
+	case !live:
+		e.flagsKept = false
+	case !e.flagsKept:
 		e.park(x86.RAX)
-		e.byte(0x9f, 0x0f, 0x90, 0xc0) // lahf; seto al
+		e.saveFlags()
+		e.flagsKept = true
 	}
 }
 
-// restoreFlags takes them back from RAX.
-func (e *Engine) restoreFlags(live bool) {
-	if live {
-		e.byte(0x04, 0x7f, 0x9e) // add al, 127; sahf
+// giveFlags gives the flags back to the guest.
+func (e *Engine) giveFlags() {
+	if e.flagsKept {
+		e.restoreFlags()
+		e.flagsKept = false
 	}
+}
+
+// giveFlagsFor gives them back in front of g if it reads them, or changes some, or RAX.
+func (e *Engine) giveFlagsFor(g *ginsn) {
+	written := g.FlagsWrite & x86.StatusFlags
+	switch plain := g.kind == kindPlain || g.kind == kindNop || g.kind == kindLea || g.kind == kindPush || g.kind == kindPop; {
+	case plain && written == x86.StatusFlags && g.FlagsRead&x86.StatusFlags == 0:
+		e.flagsKept = false
+	case !plain || written != 0 || g.FlagsRead&x86.StatusFlags != 0 || (g.GPRRead|g.GPRWrite)>>x86.RAX&1 != 0:
+		e.giveFlags()
+	}
+}
+
+// restoreFlags takes the flags back from RAX.
+func (e *emitter) restoreFlags() {
+	e.byte(0x04, 0x7f, 0x9e) // add al, 127; sahf
+}
+
+// saveFlags puts them there.
+func (e *emitter) saveFlags() {
+	e.byte(0x9f, 0x0f, 0x90, 0xc0) // lahf; seto al
 }

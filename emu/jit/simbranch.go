@@ -40,7 +40,7 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, live bool, parked ui
 		e.store(slotTmp, x86.RAX)
 	}
 	if live {
-		e.byte(0x9f, 0x0f, 0x90, 0xc0) // lahf; seto al
+		e.saveFlags()
 	}
 	entry := e.abs(e.condEntry(g.pc))
 	e.load(r, stHistory)
@@ -50,7 +50,9 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, live bool, parked ui
 	e.leaIndex(r, r, r, 1, int8(b2i(taken)))
 	e.aluImm32(aluAND, r, 1<<historyBits-1)
 	e.store(stHistory, r)
-	e.restoreFlags(live)
+	if live {
+		e.restoreFlags()
+	}
 	if keep {
 		e.load(x86.RAX, slotTmp)
 	}
@@ -78,11 +80,11 @@ func (e *Engine) emitTarget(i int) {
 	}
 	entry := e.sim.ind + 8*int(e.block[i].pc%indEntries)
 	e.store(slotTmp, x86.RAX)
-	e.byte(0x9f, 0x0f, 0x90, 0xc0) // lahf; seto al
+	e.saveFlags()
 	e.aluAbs(aluCMP, regTarget, x86.NoReg, 1, e.abs(entry))
 	site := e.jcc(condNE, 0)
 	back := e.pos
-	e.restoreFlags(true)
+	e.restoreFlags()
 	e.load(x86.RAX, slotTmp)
 	e.swap()
 	defer e.swap()

@@ -238,46 +238,41 @@ func (e *Engine) emitGroup(g *group, i int) {
 	c := &e.sim.d1
 	low := g.ea.disp + (g.lo - g.refs[0].disp) // of the lowest byte
 	span := int(g.hi - g.lo)
-	live := e.flagsLive(i)
+	e.unpark(g.ea.regs() &^ (1 << x86.RAX))
+	e.keepFlags(i)
+	if !e.flagsKept {
+		e.unpark(g.ea.regs())
+	}
 	if at, ok := g.ea.constant(); ok && at < math.MaxInt32-1<<20 {
 		at = uint64(low)
 		if c.base(at) == c.base(at+uint64(span)-1) {
-			e.keepFlags(live)
 			e.cmpAbsImm(e.abs(c.recentAt(at)), int32(c.base(at)))
 			site := e.jcc(condNE, 0)
 			back := e.pos
-			e.restoreFlags(live)
 			e.swap()
 			e.link(site, e.pos)
-			e.emitLineStub(c, c.base(at), live, back, func() { e.emitReferences(g, x86.NoReg, at, back) })
+			e.emitLineStub(c, c.base(at), back, func() { e.emitReferences(g, x86.NoReg, at, back) })
 			e.swap()
 			return
 		}
 	}
-	e.unpark(g.ea.regs())
-	avoid := g.ea.regs() | 1<<x86.RSP
-	if live {
-		avoid |= 1 << x86.RAX
-	}
-	r1 := e.scratch(i, avoid)
-	r2 := e.scratch(i, avoid|1<<r1)
-	e.keepFlags(live)
-	e.emitAddress(&g.ea, low, r1, r2, live)
+	r1 := e.scratch(i, g.ea.regs())
+	r2 := e.scratch(i, g.ea.regs()|1<<r1)
+	e.emitAddress(&g.ea, low, r1, r2)
 	e.emitMasked(&c.simCache, r2, r1)
 	e.aluAbs(aluSUB, r1, r2, 1, e.abs(c.recent))
 	e.aluImm(aluCMP, r1, int32(c.line-span))
 	site := e.jcc(condA, 0)
 	back := e.pos
-	e.restoreFlags(live)
 	e.swap()
 	e.link(site, e.pos)
-	e.emitDataStub(g, r1, r2, live, back)
+	e.emitDataStub(g, r1, r2, back)
 	e.swap()
 }
 
 // emitDataStub emits what happens if the check of a group fails. r1 has its lowest address less that of
-// its set's recent line, r2 what chooses the set. RAX has the flags if they are live.
-func (e *Engine) emitDataStub(g *group, r1, r2 x86.Reg, live bool, back int) {
+// its set's recent line, r2 what chooses the set. RAX may have the flags.
+func (e *Engine) emitDataStub(g *group, r1, r2 x86.Reg, back int) {
 	c := &e.sim.d1
 	span := int32(g.hi - g.lo)
 	r3 := x86.RCX
@@ -386,8 +381,8 @@ func (e *Engine) emitBothRecent(g *group, r1, r2 x86.Reg, back int) (other int) 
 }
 
 // emitLineStub makes a line the last used of its set and goes back, if it is in the cache at all;
-// else miss emits what happens. RAX has the flags if they are live.
-func (e *Engine) emitLineStub(c *stampCache, line uint64, live bool, back int, miss func()) {
+// else miss emits what happens. RAX may have the flags.
+func (e *Engine) emitLineStub(c *stampCache, line uint64, back int, miss func()) {
 	r1, r2 := x86.RCX, x86.RDX
 	store := func() { e.store(slotTmp, r1); e.store(slotTmp2, r2) }
 	load := func() { e.load(r1, slotTmp); e.load(r2, slotTmp2) }
@@ -420,13 +415,13 @@ func (e *Engine) emitLineStub(c *stampCache, line uint64, live bool, back int, m
 }
 
 // emitAddress puts an address into r1; r2 is free.
-func (e *Engine) emitAddress(a *ea, disp int64, r1, r2 x86.Reg, raxLost bool) {
+func (e *Engine) emitAddress(a *ea, disp int64, r1, r2 x86.Reg) {
 	if a.base == x86.RSP {
 		disp += int64(e.delta)
 	}
 	base, index := a.base, a.index
-	if raxLost && (base == x86.RAX || index == x86.RAX) {
-		// RAX has the flags.
+	if e.flagsKept && (base == x86.RAX || index == x86.RAX) {
+		// RAX has the flags, and its value is parked.
 		e.load(r2, stPark+8*int(x86.RAX))
 		if base == x86.RAX {
 			base = r2

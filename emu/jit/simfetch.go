@@ -48,13 +48,8 @@ func (e *Engine) emitFetch(i int) {
 	if !e.fetches(i) {
 		return
 	}
-	live := e.flagsLive(i)
-	avoid := uint16(1 << x86.RSP)
-	if live {
-		avoid |= 1 << x86.RAX
-	}
-	r := e.scratch(i, avoid)
-	e.keepFlags(live)
+	e.keepFlags(i)
+	r := e.scratch(i, 0)
 	var missing []int
 	for _, line := range e.lines[i].lines[:e.lines[i].n] {
 		stamp := e.sim.i1.stampOf(line)
@@ -66,7 +61,6 @@ func (e *Engine) emitFetch(i int) {
 		e.store(stamp, r)
 	}
 	back := e.pos
-	e.restoreFlags(live)
 	e.swap()
 	defer e.swap()
 	for _, site := range missing {
@@ -109,6 +103,9 @@ func (e *Engine) emitFetchedEntry() {
 		if e.fetchedParked>>r&1 != 0 {
 			e.store(stPark+8*int(r), r)
 		}
+	}
+	if e.fetchedKept {
+		e.saveFlags()
 	}
 	e.jmp(e.fetchedAt)
 }

@@ -59,7 +59,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		called = e.emitCalledEntry()
 	}
 	t := &tb{pc: pc, world: e.world, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
-	e.t, e.cold, e.stubsDue, e.delta, e.parked = t, e.cold[:0], e.stubsDue[:0], 0, 0
+	e.t, e.cold, e.stubsDue, e.delta, e.parked, e.flagsKept = t, e.cold[:0], e.stubsDue[:0], 0, 0, false
 	e.planEffects()
 	e.planFetch()
 	e.planData()
@@ -85,6 +85,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		}
 		e.overwritten(g)
 	}
+	e.giveFlags()
 	e.unpark(0xffff)
 	if last := &e.block[len(e.block)-1]; last.Flow == x86.FlowNext && !last.kind.ends() || last.follow {
 		e.settleRSP()
@@ -109,13 +110,15 @@ func (e *Engine) emitSimulation(i int) {
 	g := &e.block[i]
 	e.emitFetch(i)
 	if i == 0 {
-		e.fetchedAt, e.fetchedParked = e.pos, e.parked
+		e.fetchedAt, e.fetchedParked, e.fetchedKept = e.pos, e.parked, e.flagsKept
 	}
 	e.emitData(i)
 	if e.predicts() && hooks.Retries(&g.Inst) {
+		e.giveFlags()
 		e.emitPredict(g, false, e.newOwn(i, emu.Bcm, false), e.flagsLive(i), e.parked)
 	}
 	if g.kind != kindRep && e.outside(g) {
+		e.giveFlags()
 		e.unpark(0xffff)
 		e.settleRSP()
 		e.emitOutside(i, exitOutside)
