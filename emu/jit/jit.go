@@ -67,7 +67,6 @@ type Engine struct {
 	mem      *mem.Space
 	arena    arena
 	stubs    stubs
-	shadow   shadow
 	features *[256]bool
 
 	// mu guards what Interrupt touches: links, the jump table and the flags below. Run
@@ -167,37 +166,37 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 	e.fixExits()
 	e.src.e = e
 	e.emitter = emitter{mem: a.mem, pos: codeOff, far: farOff}
-	if sim.size > 0 && !a.low {
-		a.close()
-		return nil, errNoRoom
+	if err := e.prepare(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// prepare generates the code that blocks share, and fills the state block.
+func (e *Engine) prepare() (err error) {
+	a, m := &e.arena, e.mem
+	if e.sim.size > 0 && !a.low {
+		return errNoRoom
 	}
 	e.stubs = emitStubs(&e.emitter)
 	if e.sim.caches {
 		if err := e.emptyCaches(); err != nil {
-			a.close()
-			return nil, err
+			return err
 		}
 		e.emitSimRoutines()
 		e.stubs.end = e.pos
 	}
-	if e.world, err = e.newWorld(emu.CountAll); err != nil {
-		a.close()
-		return nil, err
+	if e.worlds[emu.CountAll], err = e.newWorld(emu.CountAll); err != nil {
+		return err
 	}
-	e.worlds[emu.CountAll] = e.world
-	if e.shadow, err = newShadow(m.Limit()); err != nil {
-		e.table.close()
-		a.close()
-		return nil, err
-	}
-	e.set(stShadow, uint64(e.shadow.base))
 	e.set(stCodeLo, uint64(a.base+codeOff))
 	e.set(stCodeHi, uint64(a.base+arenaSize))
 	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
 	e.set(stBase, uint64(m.Base()))
 	e.set(stNegBase, -uint64(m.Base()))
-	e.set(stJumpTable, uint64(e.table.base))
-	return e, nil
+	e.enterWorld(e.worlds[emu.CountAll])
+	return nil
 }
 
 // errNoRoom says that the tables of caches and predictors cannot be addressed.
@@ -207,11 +206,10 @@ var errNoRoom = errors.New("jit: simulating caches and branches needs 1 GiB of a
 func (e *Engine) Close() error {
 	for _, w := range e.worlds {
 		if w != nil {
-			w.table.close()
+			w.close()
 		}
 	}
 	e.sim.d1.ways.close()
-	e.shadow.close()
 	e.arena.close()
 	return nil
 }

@@ -83,11 +83,9 @@ func (e *Engine) flush() {
 	e.pos, e.far = e.stubs.end, farOff
 	for _, w := range e.worlds {
 		if w != nil {
-			clear(w.tbs)
-			w.table.reset()
+			w.forget()
 		}
 	}
-	e.shadow.forget()
 	e.epoch++
 }
 

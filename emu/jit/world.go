@@ -9,12 +9,12 @@ import (
 )
 
 // A world is the code translated for one way of counting. Links never lead from one to
-// another; the shadow stack is cleared when the engine changes worlds, so returns do not
-// either.
+// another, and since each has a shadow stack of its own, returns do not either.
 type world struct {
 	counting emu.Counting
 	tbs      map[emu.Addr]*tb // by start address
 	table    *jumpTable
+	shadow   shadow
 }
 
 func (e *Engine) newWorld(c emu.Counting) (*world, error) {
@@ -22,7 +22,31 @@ func (e *Engine) newWorld(c emu.Counting) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &world{counting: c, tbs: map[emu.Addr]*tb{}, table: table}, nil
+	s, err := newShadow(e.mem.Limit())
+	if err != nil {
+		table.close()
+		return nil, err
+	}
+	return &world{counting: c, tbs: map[emu.Addr]*tb{}, table: table, shadow: s}, nil
+}
+
+// enterWorld makes w the code that runs.
+func (e *Engine) enterWorld(w *world) {
+	e.world = w
+	e.set(stJumpTable, uint64(w.table.base))
+	e.set(stShadow, uint64(w.shadow.base))
+}
+
+// forget makes all the code of w unreachable.
+func (w *world) forget() {
+	clear(w.tbs)
+	w.table.reset()
+	w.shadow.forget()
+}
+
+func (w *world) close() {
+	w.table.close()
+	w.shadow.close()
 }
 
 // SetCounting implements emu.Engine.
@@ -35,7 +59,7 @@ func (e *Engine) SetCounting(c emu.Counting) {
 	if e.worlds[c] == nil {
 		w, err := e.newWorld(c)
 		if err != nil {
-			// There is no address space for another table: this one's code makes room.
+			// There is no address space for another: this one's code makes room.
 			e.flush()
 			e.worlds[e.counting], e.worlds[c] = nil, e.world
 			e.counting = c
@@ -43,9 +67,7 @@ func (e *Engine) SetCounting(c emu.Counting) {
 		}
 		e.worlds[c] = w
 	}
-	e.world = e.worlds[c]
-	e.set(stJumpTable, uint64(e.table.base))
-	e.shadow.forget()
+	e.enterWorld(e.worlds[c])
 }
 
 // SetMark implements emu.Engine.
