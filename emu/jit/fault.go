@@ -150,9 +150,11 @@ func (e *Engine) lookupFault() (emu.Addr, *emu.Stop) {
 }
 
 // strayReturn handles a RET to an address no CALL put on the stack: its place on the
-// shadow stack holds 0, where the host is now.
+// shadow stack holds 0, where the host is now. The next one there takes a shorter way.
 func (e *Engine) strayReturn() (emu.Addr, *emu.Stop) {
-	sp := e.get(stRegs+8*emu.RSP) - e.get(stShadow)
+	at := e.get(stRegs + 8*emu.RSP)
+	e.shadow.put(uintptr(at)-8, e.hostAddr(e.stubs.stray))
+	sp := at - e.get(stShadow)
 	e.set(stRegs+8*emu.RSP, sp)
 	e.set(stRegs+8*int(regBias), e.get(stSavedBias))
 	// It was read just before.

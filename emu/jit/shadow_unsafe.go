@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -48,6 +49,9 @@ func (s *shadow) open(p uintptr) error {
 	s.windows[w] = true
 	return nil
 }
+
+// put writes a host address to the place at host address p, which is accessible.
+func (s *shadow) put(p uintptr, to uint64) { *(*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) = to }
 
 // forget makes all places 0: the code they led to is gone.
 func (s *shadow) forget() {

@@ -11,6 +11,7 @@ type stubs struct {
 	fault    int // the signal handler's way to exit
 	miss     int // a jump-table lookup found no code
 	mismatch int // a return landed where the guest did not return to
+	stray    int // a return for which there was no call
 	end      int
 }
 
@@ -88,6 +89,11 @@ func emitStubs(e *emitter) stubs {
 	s.mismatch = e.pos
 	e.storeImm32(stExit, exitMismatch)
 	e.jmp(s.exit)
+
+	s.stray = e.pos
+	e.emitOffShadow(regBias)
+	e.load(regBias, stSavedBias)
+	e.jmp(s.mismatch)
 
 	s.end = e.pos
 	return s
