@@ -117,19 +117,13 @@ func levelModel(name string) *Model {
 		// Family 6, model 3CH; CLFLUSH line of 64 bytes, one logical processor.
 		{1, 0}: {0x306c3, 0x10800, 0, 0},
 		// 01: see leaf 4.
-		{2, 0}: {0xff01, 0, 0, 0},
-		// The caches cgemu simulates by default: D1, I1, and LL as the third level; a second
-		// level between them, since programs divide by its size.
-		{4, 0}:          cacheLeaf(1, 1, 32<<10, 8),
-		{4, 1}:          cacheLeaf(2, 1, 32<<10, 8),
-		{4, 2}:          cacheLeaf(3, 2, 256<<10, 8),
-		{4, 3}:          cacheLeaf(3, 3, 8<<20, 16),
+		{2, 0}:          {0xff01, 0, 0, 0},
 		{0xb, 0}:        {0, 1, 0x100, 0},
 		{0xb, 1}:        {0, 1, 0x201, 0},
 		{0x80000000, 0}: {0x80000008, 0, 0, 0},
-		{0x80000006, 0}: {0, 0, 0x01006040, 0},
 		{0x80000008, 0}: {0x3027, 0, 0, 0},
 	}
+	m.setCaches(defaultL1, defaultL1, defaultLL)
 	if m.XSave {
 		m.leaves[leaf{0xd, 0}] = regs{7, XStateSize, XStateSize, 0}
 		m.leaves[leaf{0xd, 2}] = regs{256, XOffYMMH, 0, 0}
@@ -145,12 +139,6 @@ func levelModel(name string) *Model {
 	m.setBrand("cgemu x86-64-" + name)
 	m.HWCap = uint64(m.leaves[leaf{1, 0}][3])
 	return m
-}
-
-// cacheLeaf encodes a subleaf of leaf 4 for a cache of the given type (1 data, 2
-// instructions, 3 unified), level, size and associativity, with lines of 64 bytes.
-func cacheLeaf(kind, level uint32, size, ways uint32) regs {
-	return regs{kind | level<<5 | 1<<8, 63 | (ways-1)<<22, size/64/ways - 1, 0}
 }
 
 // setBrand fills leaves 80000002H to 80000004H.

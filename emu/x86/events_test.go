@@ -43,7 +43,7 @@ func TestInsnEvents(t *testing.T) {
 			continue
 		}
 		col := strings.Split(line, "|")
-		require.Len(t, col, 3, line)
+		require.Len(t, col, 4, line)
 		asm := strings.TrimSpace(col[1])
 		code, err := hex.DecodeString(strings.TrimSpace(col[0]))
 		require.NoError(t, err, line)
