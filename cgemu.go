@@ -2,7 +2,8 @@
 // counts what they execute, exactly, by source line: the wiring of the packages
 // below it, for the command and for Go programs.
 //
-// The unit of all counts is one executed instruction (event Ir; spec: counting.md).
+// The unit of all counts is one executed instruction (event Ir; spec: counting.md). With caches
+// or a branch predictor simulated, their events are counted too.
 // Equal programs, arguments, environments and input files give equal profiles
 // on every run and host.
 package cgemu
@@ -15,10 +16,12 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
@@ -47,9 +50,25 @@ type Config struct {
 	RealTime bool
 	// RepOnce counts a REP instruction once, as hardware counters do.
 	RepOnce bool
+	// Caches are the caches to simulate; nil for none. Unless the guest's CPU is to be Valgrind's
+	// it says that it has these.
+	Caches *cachesim.Config
+	// Branches asks for branch prediction to be simulated.
+	Branches bool
 	// MaxInsns ends the run after so many instructions, 0 never: at the first backward
 	// jump, call or indirect jump from there on.
 	MaxInsns uint64
+
+	// Regions says which parts of the run count.
+	Regions Regions
+	// Events are groups of events to count besides: see EventGroups.
+	Events []string
+	// Cycles adds a column of estimated cycles. It needs Caches.
+	Cycles bool
+	// OnDump gets the profile when the program asks for a dump, what was counted since the
+	// last one; Result.Profile is what is left. The last text of Profile.Desc says who asked. Without it
+	// such profiles are lost.
+	OnDump func(*cgout.Profile)
 
 	// Names says how source places are named.
 	Names dwarfmap.Options
@@ -79,9 +98,18 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Model == nil {
 		cfg.Model, _ = emu.ModelByName("v3")
 	}
-	p := cgout.New("Ir")
-	p.Cmd = strings.Join(cfg.Args, " ")
-	c := &costs{profile: p, names: cfg.Names, objects: map[string]*dwarfmap.Object{}, counts: make([]uint64, len(p.Events))}
+	if cfg.Caches != nil {
+		if err := cfg.Caches.Check(); err != nil {
+			return nil, fmt.Errorf("cgemu: %w", err)
+		}
+		if !cfg.Compat && cfg.Model.Name != "valgrind" {
+			cfg.Model = cfg.Model.WithCaches(emu.Cache(cfg.Caches.I1), emu.Cache(cfg.Caches.D1), emu.Cache(cfg.Caches.LL))
+		}
+	}
+	if err := cfg.checkEvents(); err != nil {
+		return nil, err
+	}
+	c := newCosts(newProfile(&cfg), &cfg)
 	k, err := syscalls.New(kernelConfig(&cfg, c))
 	if err != nil {
 		return nil, err
@@ -92,8 +120,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
 	}
-	k.Engine().(*counted).collect(0, ^emu.Addr(0))
-	res := &Result{Profile: p, Exit: exit, PID: k.PID()}
+	res := &Result{Profile: k.Engine().(*counted).end(), Exit: exit, PID: k.PID()}
 	if exit.Fault != nil {
 		res.FaultAt = c.place(k.Mem(), exit.RIP)
 	}
@@ -101,24 +128,64 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return res, nil
 }
 
+// events are the events of a run in the order of Cachegrind's files.
+func (cfg *Config) events() []emu.Event {
+	events := []emu.Event{emu.Ir}
+	if cfg.Caches != nil {
+		events = append(events, emu.I1mr, emu.ILmr, emu.Dr, emu.D1mr, emu.DLmr, emu.Dw, emu.D1mw, emu.DLmw)
+	}
+	if cfg.Branches {
+		events = append(events, emu.Bc, emu.Bcm, emu.Bi, emu.Bim)
+	}
+	return events
+}
+
+// newProfile returns the profile of a run that has not begun.
+func newProfile(cfg *Config) *cgout.Profile {
+	var names []string
+	for _, col := range cfg.columns() {
+		names = append(names, col.name)
+	}
+	p := cgout.New(names...)
+	p.Cmd = strings.Join(cfg.Args, " ")
+	if cfg.Caches != nil {
+		p.Desc = cfg.Caches.Describe()
+	}
+	return p
+}
+
 func kernelConfig(cfg *Config, c *costs) syscalls.Config {
+	var e *counted // there is none before the first program is loaded
 	return syscalls.Config{
-		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) { return newEngine(m, env, cfg, c) },
-		CPUID:     cfg.Model.CPUID,
-		Path:      cfg.Path,
-		Args:      cfg.Args,
-		Env:       cfg.Env,
-		Dir:       cfg.Dir,
-		Sysroot:   cfg.Sysroot,
-		Stdin:     cfg.Stdin,
-		Stdout:    cfg.Stdout,
-		Stderr:    cfg.Stderr,
-		Seed:      cfg.Seed,
-		Compat:    cfg.Compat,
-		CPUs:      cfg.CPUs,
-		RealTime:  cfg.RealTime,
-		MaxInsns:  cfg.MaxInsns,
-		Strace:    cfg.Strace,
-		Log:       cfg.Log,
+		NewEngine: func(m *mem.Space, env emu.Env) (_ emu.Engine, err error) {
+			if e, err = newEngine(m, env, cfg, c); err != nil {
+				return nil, err
+			}
+			return e, nil
+		},
+		OnClientRequest: func(code uint64, args [5]uint64) (uint64, bool) { return e.request(code, args) },
+		OnExec: func(int, *mem.Space, *loader.Program) {
+			if e != nil {
+				e.watch.reset()
+			}
+		},
+		OnMap: func(_ int, v mem.VMA) { e.watch.mapped(v) },
+
+		CPUID:    cfg.Model.CPUID,
+		Path:     cfg.Path,
+		Args:     cfg.Args,
+		Env:      cfg.Env,
+		Dir:      cfg.Dir,
+		Sysroot:  cfg.Sysroot,
+		Stdin:    cfg.Stdin,
+		Stdout:   cfg.Stdout,
+		Stderr:   cfg.Stderr,
+		Seed:     cfg.Seed,
+		Compat:   cfg.Compat,
+		CPUs:     cfg.CPUs,
+		RealTime: cfg.RealTime,
+		MaxInsns: cfg.MaxInsns,
+		Strace:   cfg.Strace,
+		Log:      cfg.Log,
 	}
 }

@@ -21,7 +21,7 @@ type costs struct {
 	objects  map[string]*dwarfmap.Object // nil for a file that could not be read
 	warnings []error
 	// columns has the profile's column of each event.
-	columns [emu.NumEvents]int
+	columns [numEvents]int
 	counts  []uint64 // of the last add: all zero
 	// The mapping of the last add, and its file: counts come in runs.
 	last   mem.VMA
@@ -31,6 +31,14 @@ type costs struct {
 // unknown is the place of code that is in no file, or in one without names.
 var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 
+func newCosts(p *cgout.Profile, cfg *Config) *costs {
+	c := &costs{profile: p, names: cfg.Names, objects: map[string]*dwarfmap.Object{}, counts: make([]uint64, len(p.Events))}
+	for i, col := range cfg.columns() {
+		c.columns[col.event] = i
+	}
+	return c
+}
+
 // add adds n events of the instruction at a in m.
 func (c *costs) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	loc := c.place(m, a)
@@ -38,6 +46,15 @@ func (c *costs) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	c.counts[col] = n
 	c.profile.Add(loc.File, loc.Func, loc.Line, c.counts...)
 	c.counts[col] = 0
+}
+
+// take returns the costs so far, and begins anew.
+func (c *costs) take() *cgout.Profile {
+	p := c.profile
+	c.profile = cgout.New(p.Events...)
+	c.profile.Cmd, c.profile.Desc = p.Cmd, slices.Clone(p.Desc)
+	estimateCycles(p)
+	return p
 }
 
 // place returns the source place of the instruction at a.

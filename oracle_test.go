@@ -127,42 +127,58 @@ func compat(t *testing.T, cfg cgemu.Config) cgemu.Config {
 // arithmetic, which Valgrind does with fewer bits than the hardware: other digits, other branches.
 var printsFloats = []string{"float.c", "int128.c", "printf.c", "qsort.c", "avx2.c"}
 
-// TestOracleStatic compiles testdata/oracle statically and compares with Cachegrind, the whole file.
-func TestOracleStatic(t *testing.T) {
+// A staticProgram is a source file and what compiles it.
+type staticProgram struct{ src, compiler string }
+
+// staticPrograms are the programs of testdata/oracle.
+func staticPrograms(t *testing.T) (list []staticProgram) {
 	sources, err := filepath.Glob("testdata/oracle/*.c*")
 	require.NoError(t, err)
-	n := 0
 	for _, src := range sources {
-		name := filepath.Base(src)
 		compilers := []string{"gcc -O0", "gcc -O2", "musl-gcc -O2"}
-		if slices.Contains(printsFloats, name) {
+		if slices.Contains(printsFloats, filepath.Base(src)) {
 			compilers = compilers[:2]
 		}
 		if strings.HasSuffix(src, ".cc") {
 			compilers = []string{"g++ -O0", "g++ -O2"}
 		}
-		for _, compiler := range compilers {
-			n++
-			t.Run(name+" "+compiler, func(t *testing.T) {
-				dir := t.TempDir()
-				abs, err := filepath.Abs(src)
-				require.NoError(t, err)
-				args := append(strings.Fields(compiler), "-static", "-g", "-w", "-o", "prog", abs, "-lm")
-				if name == "avx2.c" {
-					args = append(args, "-mavx2")
-				}
-				build(t, dir, args...)
-				want := run(t, dir, []string{}, append(slices.Clone(reference), "--cachegrind-out-file=ref", "./prog")...)
-				got, r := guestRun(t, compat(t, cgemu.Config{
-					Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload},
-				}))
-				assert.Equal(t, want, got)
-				assert.NotEmpty(t, got.stdout)
-				sameProfile(t, counted(t, filepath.Join(dir, "ref")), normal(r.profile))
-			})
+		for _, c := range compilers {
+			list = append(list, staticProgram{src, c})
 		}
 	}
-	require.GreaterOrEqual(t, n, 25)
+	require.GreaterOrEqual(t, len(list), 25)
+	return list
+}
+
+func (p staticProgram) String() string { return filepath.Base(p.src) + " " + p.compiler }
+
+// build makes dir/prog.
+func (p staticProgram) build(t *testing.T, dir string) {
+	abs, err := filepath.Abs(p.src)
+	require.NoError(t, err)
+	args := append(strings.Fields(p.compiler), "-static", "-g", "-w", "-o", "prog", abs, "-lm")
+	switch filepath.Base(p.src) {
+	case "avx2.c", "vector.c":
+		args = append(args, "-mavx2", "-mfma")
+	}
+	build(t, dir, args...)
+}
+
+// TestOracleStatic compiles testdata/oracle statically and compares with Cachegrind, the whole file.
+func TestOracleStatic(t *testing.T) {
+	for _, p := range staticPrograms(t) {
+		t.Run(p.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			p.build(t, dir)
+			want := run(t, dir, []string{}, append(slices.Clone(reference), "--cachegrind-out-file=ref", "./prog")...)
+			got, r := guestRun(t, compat(t, cgemu.Config{
+				Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload},
+			}))
+			assert.Equal(t, want, got)
+			assert.NotEmpty(t, got.stdout)
+			sameProfile(t, counted(t, filepath.Join(dir, "ref")), normal(r.profile))
+		})
+	}
 }
 
 // files makes what the programs of the tests below read.
@@ -207,16 +223,27 @@ func cc1(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
+// runReference runs a program under a reference, which writes the profile ref, in namespaces.
+func runReference(t *testing.T, dir string, reference, env []string, ref string, args []string) ended {
+	t.Helper()
+	none, _ := guestRun(t, cgemu.Config{Path: "/bin/cat", Args: []string{"cat", "/proc/filesystems"}})
+	require.Zero(t, none.status)
+	filesystems := filepath.Join(t.TempDir(), "filesystems")
+	require.NoError(t, os.WriteFile(filesystems, []byte(none.stdout), 0o644))
+	require.NoError(t, os.RemoveAll(ref))
+	cmd := []string{"unshare", "--pid", "--fork", "--uts", "--mount", "--kill-child", "sh", "-c", namespaces, "sh", filesystems, "env", "-i"}
+	cmd = append(cmd, env...)
+	cmd = append(cmd, reference...)
+	cmd = append(cmd, "--cachegrind-out-file="+ref)
+	return run(t, dir, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, append(cmd, args...)...)
+}
+
 // TestOracleDynamic compares whole profiles of programs as they are installed, the dynamic linker
 // included. Arguments are chosen so that what Valgrind cannot show like cgemu does not matter:
 // clocks, inode numbers, directory order, the machine's memory, /proc/self/maps.
 func TestOracleDynamic(t *testing.T) {
 	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
 	dir := files(t)
-	none, _ := guestRun(t, cgemu.Config{Path: "/bin/cat", Args: []string{"cat", "/proc/filesystems"}})
-	require.Zero(t, none.status)
-	filesystems := filepath.Join(dir, "filesystems")
-	require.NoError(t, os.WriteFile(filesystems, []byte(none.stdout), 0o644))
 
 	for _, tt := range []struct {
 		args []string
@@ -278,12 +305,7 @@ func TestOracleDynamic(t *testing.T) {
 				env = append(env, tt.env)
 			}
 			ref := filepath.Join(dir, "ref")
-			require.NoError(t, os.RemoveAll(ref))
-			args := []string{"unshare", "--pid", "--fork", "--uts", "--mount", "--kill-child", "sh", "-c", namespaces, "sh", filesystems, "env", "-i"}
-			args = append(args, env...)
-			args = append(args, reference...)
-			args = append(args, "--cachegrind-out-file="+ref)
-			want := run(t, dir, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, append(args, tt.args...)...)
+			want := runReference(t, dir, reference, env, ref, tt.args)
 			got, r := guestRun(t, compat(t, cgemu.Config{Args: tt.args, Dir: dir, Env: append(env, preload)}))
 			assert.Equal(t, want, got)
 			if tt.except == "" {

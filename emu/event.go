@@ -41,6 +41,15 @@ const (
 	NumEvents
 )
 
+var eventNames = [NumEvents]string{
+	"Ir", "I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw", "Bc", "Bcm", "Bi", "Bim", "Taken", "Reps",
+	"Load1", "Load2", "Load4", "Load8", "Load16", "Load32", "LoadBig",
+	"Store1", "Store2", "Store4", "Store8", "Store16", "Store32", "StoreBig",
+}
+
+// String returns the name of e in a profile.
+func (e Event) String() string { return eventNames[e] }
+
 // An EventSet is a set of events.
 type EventSet uint64
 

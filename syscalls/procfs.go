@@ -176,16 +176,30 @@ func cpuinfo(t *Thread) []byte {
 			}
 		}
 	}
+	cacheSize := lastLevelCache(k)
 	var b strings.Builder
 	for i := range k.cfg.CPUs {
 		fmt.Fprintf(&b, "processor\t: %d\nvendor_id\t: %s\ncpu family\t: %d\nmodel\t\t: %d\nmodel name\t: %s\nstepping\t: %d\n",
 			i, strings.TrimRight(string(vendor), "\x00"), family, model, strings.Trim(string(brand), "\x00 "), sig&15)
-		fmt.Fprintf(&b, "cpu MHz\t\t: 1000.000\ncache size\t: 8192 KB\nphysical id\t: 0\nsiblings\t: %d\ncore id\t\t: %d\ncpu cores\t: %d\n",
-			k.cfg.CPUs, i, k.cfg.CPUs)
+		fmt.Fprintf(&b, "cpu MHz\t\t: 1000.000\ncache size\t: %d KB\nphysical id\t: 0\nsiblings\t: %d\ncore id\t\t: %d\ncpu cores\t: %d\n",
+			cacheSize>>10, k.cfg.CPUs, i, k.cfg.CPUs)
 		fmt.Fprintf(&b, "fpu\t\t: yes\nfpu_exception\t: yes\ncpuid level\t: 13\nwp\t\t: yes\nflags\t\t: %s\nbogomips\t: 2000.00\n"+
 			"clflush size\t: 64\ncache_alignment\t: 64\naddress sizes\t: 46 bits physical, 48 bits virtual\n\n", strings.Join(flags, " "))
 	}
 	return []byte(b.String())
+}
+
+// lastLevelCache is the size in bytes of the last cache that CPUID's leaf 4 lists.
+func lastLevelCache(k *Kernel) (size uint64) {
+	for sub := range uint32(8) {
+		kind, b, sets, _ := k.CPUID(4, sub)
+		if kind&0x1f == 0 {
+			break
+		}
+		line, partitions, ways := b&0xfff+1, b>>12&0x3ff+1, b>>22+1
+		size = uint64(line) * uint64(partitions) * uint64(ways) * (uint64(sets) + 1)
+	}
+	return size
 }
 
 func cpuRange(t *Thread) string {

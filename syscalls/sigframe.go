@@ -8,7 +8,8 @@ import "github.com/cgemu/cgemu/emu"
 //	8    struct ucontext: flags, link, stack_t, sigcontext (256), mask
 //	312  siginfo_t (128)
 //
-// and above, on 64 bytes, the XSAVE area followed by FP_XSTATE_MAGIC2.
+// and above, on 64 bytes, the XSAVE area followed by FP_XSTATE_MAGIC2. Under --compat=valgrind the
+// frame is as large as Valgrind's, so that handlers use the same addresses.
 const (
 	frameUC      = 8
 	frameStack   = frameUC + 16
@@ -18,6 +19,11 @@ const (
 	frameSize    = frameInfo + 128
 
 	redZone = 128
+
+	// valgrindFrame is the size of Valgrind 3.19's frame, which also holds its own copy of the CPU
+	// (coregrind/m_sigframe/sigframe-amd64-linux.c). The parts above are where they are in Linux's, and
+	// the FP state follows them.
+	valgrindFrame = 3768
 
 	fpMagic1     = 0x46505853 // FP_XSTATE_MAGIC1
 	fpMagic2     = 0x46505845
@@ -49,6 +55,10 @@ func (t *Thread) callHandler(s *sigInfo, act sigAction) {
 	}
 	fp := (top - emu.XStateSize - fpMagic2Size) &^ 63
 	frame := (fp-frameSize)&^15 - 8
+	if t.k.cfg.Compat {
+		frame = (top-valgrindFrame)&^15 - 8
+		fp = frame + frameSize
+	}
 	// "If we are on the alternate signal stack and would overflow it, don't."
 	overflow := onAlt && t.altstack.flags&ssDisable == 0 && !within(frame, t.altstack.sp, t.altstack.size)
 	if overflow || !t.writeFrame(frame, fp, s, act) {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script: the command as its users see it.
 func TestScripts(t *testing.T) {
-	guest, err := filepath.Abs("../../testdata/guest")
+	testdata, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,11 +35,16 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", e.WorkDir+string(os.PathListSeparator)+e.Getenv("PATH"))
-			data, err := os.ReadFile(guest)
-			if err != nil {
-				return err
+			for _, name := range []string{"guest", "dumps"} {
+				data, err := os.ReadFile(filepath.Join(testdata, name))
+				if err != nil {
+					return err
+				}
+				if err := os.WriteFile(filepath.Join(e.WorkDir, name), data, 0o755); err != nil {
+					return err
+				}
 			}
-			return os.WriteFile(filepath.Join(e.WorkDir, "guest"), data, 0o755)
+			return nil
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond != "root" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/dwarfmap"
 )
 
@@ -35,8 +36,22 @@ Options of run:
       --rep=each|once             count a REP instruction for each iteration, or once (each)
       --max-insns=N               end the run after N instructions, with status 124 (0: never)
       --strace                    print system calls
-      --cache-sim=no              accepted; yes is refused: there is no simulation of caches yet
-      --branch-sim=no             accepted; yes is refused: there is no simulation of branches yet
+      --cache-sim=yes|no          simulate caches: data references, and misses of three caches (no)
+      --branch-sim=yes|no         simulate branch prediction (no)
+      --cache=NAME                which caches: default, athlon, core2, skylake, icelake, zen, zen2,
+                                  zen3, zen5, or host, for this machine's (default)
+      --I1=SIZE,ASSOC,LINE|NAME   another first-level cache of instructions than --cache has;
+                                  NAME as there
+      --D1=SIZE,ASSOC,LINE|NAME   another first-level cache of data
+      --LL=SIZE,ASSOC,LINE|NAME   another last-level cache; also --L2
+      --cycles                    estimate cycles from instructions, misses and mispredictions
+      --events=LIST               count more: syscalls, rep, taken, loads, stores, allocs
+      --instr-at-start=yes|no     no: count nothing before the program asks for it (yes)
+      --collect-atstart=yes|no    the same, but caches and branches are simulated (yes)
+      --toggle-collect=FUNCTION   count only in FUNCTION and what it calls; * and ? stand for any
+                                  text and any character (repeatable; so are the next two)
+      --from=FUNCTION             count from where FUNCTION is first entered
+      --to=FUNCTION               count to there
       --demangle=yes|no           readable C++ and Rust names (yes)
       --show-below-main=yes|no    name what calls main (no)
       --fullpath-after=TEXT       cut source paths up to and with TEXT (repeatable)
@@ -61,6 +76,10 @@ type options struct {
 	demangle           yesNo
 	belowMain          yesNo
 	cacheSim, branches yesNo
+	cache, i1, d1, ll  string
+	caches             cachesim.Config // of those four
+	count              countOptions
+	cacheWarning       string
 	fullpathAfter      []string
 	extraDebug         []string
 	quiet, verbose     bool
@@ -116,6 +135,12 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 		f.Var(v, name, "")
 		f.Lookup(name).NoOptDefVal = "yes"
 	}
+	f.StringVar(&o.cache, "cache", "default", "")
+	f.StringVar(&o.i1, "I1", "", "")
+	f.StringVar(&o.d1, "D1", "", "")
+	f.StringVar(&o.ll, "LL", "", "")
+	f.StringVar(&o.ll, "L2", "", "")
+	o.count.register(f)
 	f.StringArrayVar(&o.fullpathAfter, "fullpath-after", nil, "")
 	f.StringArrayVar(&o.extraDebug, "extra-debuginfo-path", nil, "")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "")
@@ -140,9 +165,6 @@ func (o *options) check() error {
 			return fmt.Errorf("--%s=%s: not one of %s", c.name, c.value, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
 		}
 	}
-	if o.cacheSim || o.branches {
-		return errors.New("--cache-sim and --branch-sim are not supported yet")
-	}
 	if o.cpus < 1 || o.cpus > 1024 {
 		return fmt.Errorf("--cpus=%d: 1 to 1024 expected", o.cpus)
 	}
@@ -152,7 +174,10 @@ func (o *options) check() error {
 			o.cpu = "valgrind"
 		}
 	}
-	return nil
+	if err := o.count.check(bool(o.cacheSim)); err != nil {
+		return err
+	}
+	return o.findCaches()
 }
 
 // defaultEnv is the environment a guest gets without options: the same everywhere.

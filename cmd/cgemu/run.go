@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cgemu/cgemu"
-	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/loader"
 )
@@ -49,16 +48,30 @@ func run(args []string) int {
 		return fail(exitFailed, err)
 	}
 	cfg.Log = logTo
+	if o.cacheWarning != "" && bool(o.cacheSim) && !o.quiet {
+		fmt.Fprintf(logTo, "cgemu: %s\n", o.cacheWarning)
+	}
 	if o.strace {
 		cfg.Strace = logTo
 	}
+	var d dumps
+	if d.name, err = o.profileName(); err != nil {
+		return fail(exitFailed, err)
+	}
+	cfg.OnDump = d.write
 	ctx, stop := untilSignal()
 	defer stop()
 	res, err := cgemu.Run(ctx, cfg)
 	if err != nil {
 		return failStart(rest[0], err)
 	}
-	if err := o.report(logTo, res); err != nil {
+	err = o.report(logTo, res)
+	if err == nil {
+		if err = res.Profile.WriteFile(d.name); err == nil {
+			err = d.err
+		}
+	}
+	if err != nil {
 		return fail(exitFailed, err)
 	}
 	return status(ctx, res)
@@ -113,7 +126,7 @@ func failStart(name string, err error) int {
 	return fail(exitFailed, err) // the host's fault or ours
 }
 
-// report prints the summary and writes the profile.
+// report prints the summary.
 func (o *options) report(w io.Writer, res *cgemu.Result) error {
 	prefix := fmt.Sprintf("==%d== ", res.PID)
 	for _, warn := range res.Warnings {
@@ -137,11 +150,7 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 			return err
 		}
 	}
-	name, err := (&cgout.Namer{Getenv: os.LookupEnv}).Expand(o.outFile, res.PID)
-	if err != nil {
-		return fmt.Errorf("--cachegrind-out-file: %w", err)
-	}
-	return res.Profile.WriteFile(name)
+	return nil
 }
 
 // exitLimit is the status of a run that --max-insns ended, as timeout(1) has it.
@@ -166,9 +175,14 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 	if err != nil {
 		return cgemu.Config{}, err
 	}
-	return cgemu.Config{
+	cfg := cgemu.Config{
 		Args: args, Env: o.environment(), Sysroot: o.sysroot, Model: model, CPUs: o.cpus,
 		Compat: o.compat == "valgrind", Seed: o.seed, RealTime: o.time == "real",
-		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(),
-	}, nil
+		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
+	}
+	if o.cacheSim {
+		cfg.Caches = &o.caches
+	}
+	o.count.apply(&cfg)
+	return cfg, nil
 }

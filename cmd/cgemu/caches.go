@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cgemu/cgemu/cachesim"
+)
+
+// findCaches makes the caches of --cache and, replacing them one by one, of --I1, --D1 and --LL.
+func (o *options) findCaches() error {
+	all, warning, err := cachesNamed(o.cache)
+	if err != nil {
+		return fmt.Errorf("--cache=%s: %w", o.cache, err)
+	}
+	o.caches, o.cacheWarning = all, warning
+	for _, c := range []struct {
+		name, value string
+		of          func(*cachesim.Config) *cachesim.Geometry
+	}{
+		{"I1", o.i1, func(c *cachesim.Config) *cachesim.Geometry { return &c.I1 }},
+		{"D1", o.d1, func(c *cachesim.Config) *cachesim.Geometry { return &c.D1 }},
+		{"LL", o.ll, func(c *cachesim.Config) *cachesim.Geometry { return &c.LL }},
+	} {
+		if c.value == "" {
+			continue
+		}
+		warning := ""
+		if strings.Contains(c.value, ",") {
+			*c.of(&o.caches), err = cachesim.ParseGeometry(c.value)
+		} else if all, warning, err = cachesNamed(c.value); err == nil {
+			*c.of(&o.caches) = *c.of(&all)
+		} else {
+			err = fmt.Errorf("%w, and no size,assoc,line", err)
+		}
+		if err != nil {
+			return fmt.Errorf("--%s=%s: %w", c.name, c.value, err)
+		}
+		if c.name == "LL" {
+			o.cacheWarning = warning
+		}
+	}
+	return o.caches.Check()
+}
+
+// cachesNamed returns the caches of a preset, or the host's. The warning is about LL.
+func cachesNamed(name string) (c cachesim.Config, warning string, err error) {
+	if name == "host" {
+		return cachesim.Host()
+	}
+	c, err = cachesim.PresetByName(name)
+	return c, "", err
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/syscalls"
+)
+
+// A countOptions holds the options that say what counts, and which events.
+type countOptions struct {
+	instrAtStart   yesNo
+	collectAtStart yesNo
+	regions        cgemu.Regions
+	events         []string
+	cycles         yesNo
+}
+
+// register adds the options to f.
+func (c *countOptions) register(f *pflag.FlagSet) {
+	c.instrAtStart, c.collectAtStart = true, true
+	f.Var(&c.instrAtStart, "instr-at-start", "")
+	f.Var(&c.collectAtStart, "collect-atstart", "")
+	f.Var(&c.cycles, "cycles", "")
+	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles"} {
+		f.Lookup(name).NoOptDefVal = "yes"
+	}
+	f.StringArrayVar(&c.regions.Toggle, "toggle-collect", nil, "")
+	f.StringArrayVar(&c.regions.From, "from", nil, "")
+	f.StringArrayVar(&c.regions.To, "to", nil, "")
+	f.StringSliceVar(&c.events, "events", nil, "")
+}
+
+// check refuses what does not go together.
+func (c *countOptions) check(cacheSim bool) error {
+	for _, name := range c.events {
+		if !slices.Contains(cgemu.EventGroups(), name) {
+			return fmt.Errorf("--events=%s: %q is not one of %s", strings.Join(c.events, ","), name,
+				strings.Join(cgemu.EventGroups(), ", "))
+		}
+	}
+	for _, o := range []struct {
+		name     string
+		patterns []string
+	}{{"toggle-collect", c.regions.Toggle}, {"from", c.regions.From}, {"to", c.regions.To}} {
+		if slices.Contains(o.patterns, "") {
+			return fmt.Errorf("--%s=: no function", o.name)
+		}
+	}
+	if bool(c.cycles) && !cacheSim {
+		return errors.New("--cycles: needs --cache-sim=yes: the estimate is made of cache misses")
+	}
+	return nil
+}
+
+// apply puts the options into cfg.
+func (c *countOptions) apply(cfg *cgemu.Config) {
+	cfg.Regions = c.regions
+	cfg.Regions.NotInstr, cfg.Regions.NotCollecting = !bool(c.instrAtStart), !bool(c.collectAtStart)
+	cfg.Events, cfg.Cycles = c.events, bool(c.cycles)
+}
+
+// A dumps writes the profiles that the guest asks for while it runs: beside the profile of
+// the end, numbered from 1 on, as Callgrind does.
+type dumps struct {
+	name string // of the profile of the end
+	n    int
+	err  error // the first that could not be written
+}
+
+func (d *dumps) write(p *cgout.Profile) {
+	d.n++
+	if err := p.WriteFile(fmt.Sprintf("%s.%d", d.name, d.n)); err != nil && d.err == nil {
+		d.err = fmt.Errorf("dump %d: %w", d.n, err)
+	}
+}
+
+// profileName returns the name of the file that --cachegrind-out-file asks for.
+func (o *options) profileName() (string, error) {
+	name, err := (&cgout.Namer{Getenv: os.LookupEnv}).Expand(o.outFile, syscalls.DefaultPID)
+	if err != nil {
+		return "", fmt.Errorf("--cachegrind-out-file: %w", err)
+	}
+	return name, nil
+}

@@ -1,0 +1,125 @@
+package cgemu
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls"
+)
+
+// Client requests that say what to count: of Cachegrind (cachegrind.h since Valgrind 3.22), of Callgrind
+// (callgrind.h) and our own (include/cgemu.h).
+const (
+	cgStart = 'C'<<24 | 'G'<<16 + iota
+	cgStop
+)
+
+const (
+	ctDump = 'C'<<24 | 'T'<<16 + iota
+	ctZero
+	ctToggle
+	ctDumpAt // a string's address
+	ctStart
+	ctStop
+)
+
+const (
+	ceStart = 'C'<<24 | 'E'<<16 + iota
+	ceStop
+	ceZero
+	ceDump
+	ceDumpAt // a string's address, its length or 0 if a NUL ends it
+	ceToggle
+	ceRunning
+)
+
+// tool returns what tells the requests of one tool from those of others.
+func tool(code uint64) uint64 { return code &^ 0xffff }
+
+// maxReason is how much of the name that a program gives a dump is kept, in bytes.
+const maxReason = 1024
+
+// request answers a client request about what is counted, and reports whether it is one. The
+// request itself was counted already, if requests were counted when it was made.
+func (c *counted) request(code uint64, args [5]uint64) (result uint64, known bool) {
+	if c.compat && tool(code) == tool(ctDump) {
+		return 0, false // Cachegrind does not know them
+	}
+	switch code {
+	case cgStart:
+		if c.instr {
+			c.warn("CACHEGRIND_START_INSTRUMENTATION", "enabled")
+		}
+		c.instr = true
+	case cgStop:
+		if !c.instr {
+			c.warn("CACHEGRIND_STOP_INSTRUMENTATION", "disabled")
+		}
+		c.instr = false
+	case ctStart, ceStart:
+		c.instr = true
+	case ctStop, ceStop:
+		c.instr = false
+	case ctToggle, ceToggle:
+		c.collecting = !c.collecting
+	case ctZero, ceZero:
+		c.zero()
+	case ctDump, ceDump:
+		c.dump("Client Request")
+	case ctDumpAt:
+		c.dump("Client Request: " + c.reason(args[0], 0))
+	case ceDumpAt:
+		c.dump("Client Request: " + c.reason(args[0], args[1]))
+	case ceRunning:
+		return 1, true
+	default:
+		if tool(code) == tool(cgStart) {
+			fmt.Fprintf(c.log, "==%d== Warning: unknown cachegrind client request code %x\n", syscalls.DefaultPID, code)
+		}
+		return 0, false
+	}
+	return 0, true
+}
+
+// warn says, in Cachegrind's words, that a request changed nothing.
+func (c *counted) warn(request, already string) {
+	fmt.Fprintf(c.log, "==%d== warning: %s called,\n==%[1]d==          but instrumentation is already %[3]s\n", syscalls.DefaultPID, request, already)
+}
+
+// reason returns a string of the guest's in a form that fits into a line.
+func (c *counted) reason(at, length uint64) string {
+	n := uint64(maxReason)
+	if length > 0 {
+		n = min(length, n)
+	}
+	b := make([]byte, n)
+	b = b[:c.space.Read(emu.Addr(at), b)]
+	if length == 0 {
+		b, _, _ = bytes.Cut(b, []byte{0})
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, string(b))
+}
+
+// zero forgets all costs so far.
+func (c *counted) zero() {
+	c.collect(0, ^emu.Addr(0))
+	c.costs.take()
+}
+
+// dump hands the costs so far to whom wants them, and begins anew.
+func (c *counted) dump(trigger string) {
+	c.collect(0, ^emu.Addr(0))
+	p := c.costs.take()
+	if c.onDump != nil {
+		p.Desc = append(p.Desc, "Trigger: "+trigger)
+		c.onDump(p)
+	}
+}
