@@ -24,7 +24,7 @@ var allowed = map[string]string{
 	"emu/interp":     "emu emu/mem emu/x86 emu/soft hooks",
 	"emu/jit":        "emu emu/mem emu/x86 emu/soft hooks cachesim branchsim",
 	"emu/unicorn":    "emu emu/mem emu/x86 hooks",
-	"emu/enginetest": "emu emu/mem emu/x86 emu/interp emu/jit emu/unicorn hooks",
+	"emu/enginetest": "branchsim cachesim emu emu/mem emu/x86 emu/interp emu/jit emu/unicorn hooks",
 	"loader":         "emu emu/mem", "syscalls": "emu emu/mem loader",
 	"annotate": "cgout",
 	// The root package makes a run out of the parts; the command is thin above it.

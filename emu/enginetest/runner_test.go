@@ -249,7 +249,11 @@ func (m *emulated) run(b *batch, out []outcome) {
 	for i := range b.jobs {
 		m.one(&b.jobs[i], &out[i])
 	}
-	m.engine.Collect(0, ^emu.Addr(0), func(a emu.Addr, _ emu.Event, n uint64) { m.counts[a] += n })
+	m.engine.Collect(0, ^emu.Addr(0), func(a emu.Addr, ev emu.Event, n uint64) {
+		if ev == emu.Ir {
+			m.counts[a] += n
+		}
+	})
 }
 
 func (m *emulated) one(s *nativeState, o *outcome) {

@@ -32,6 +32,10 @@ func (e *Engine) blockAt(pos int) *tb {
 // held translated code, a jump to code not yet translated), else it stops.
 func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	pos := int(e.get(stSigRIP) - uint64(e.arena.base))
+	if pos >= e.sim.probe && pos < e.sim.probed {
+		e.resume = e.sim.given // the instruction will fault itself
+		return 0, nil
+	}
 	t := e.blockAt(pos)
 	if t == nil && e.shadow.has(uintptr(e.get(stRegs+8*emu.RSP))) {
 		return e.strayReturn()
@@ -134,8 +138,20 @@ func (e *Engine) restore(t *tb, i, pos int) {
 			e.set(r, e.get(r)-e.get(stBase)+add)
 		case onShadow:
 			e.set(rsp, host-e.get(stShadow)+add)
+		case flagsInRAX:
+			e.set(stFlags, flagsOf(e.get(stFlags), e.get(stRegs)))
 		}
 	}
+}
+
+// flagsOf returns flags with the status flags as LAHF and SETO left them in rax.
+func flagsOf(flags, rax uint64) uint64 {
+	const low = uint64(x86.StatusFlags &^ x86.OF)
+	flags = flags&^uint64(x86.StatusFlags) | rax>>8&low
+	if rax&1 != 0 {
+		flags |= emu.FlagOF
+	}
+	return flags
 }
 
 // lookupFault handles a jump-table lookup of an address that has no entry.

@@ -134,6 +134,7 @@ type Engine struct {
 	parked uint16
 	// flagsKept says that the guest's flags are in RAX.
 	flagsKept bool
+	flagsAt   int // since where
 	parkedAt  [16]int
 	// delta is what the guest's RSP is beyond the host's at the emitter's position.
 	delta int32

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
 )
@@ -42,12 +43,24 @@ type machine struct {
 // newMachine makes one that runs code, given in hexadecimal with comments after #.
 func newMachine(t *testing.T, code string) *machine {
 	t.Helper()
+	return newMachineWith(t, Config{}, code)
+}
+
+// newSimulator makes one that simulates all there is.
+func newSimulator(t *testing.T, code string) *machine {
+	t.Helper()
+	return newMachineWith(t, Config{Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}, code)
+}
+
+func newMachineWith(t *testing.T, cfg Config, code string) *machine {
+	t.Helper()
 	space, err := mem.New()
 	require.NoError(t, err)
 	t.Cleanup(func() { space.Close() })
 	model, err := emu.ModelByName("v3")
 	require.NoError(t, err)
-	e, err := New(space, Config{Model: model, Env: testEnv{}})
+	cfg.Model, cfg.Env = model, testEnv{}
+	e, err := New(space, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
 	space.OnInvalidate(e.Invalidate)
@@ -91,7 +104,11 @@ func (m *machine) run(want emu.StopReason) emu.Stop {
 // counts returns how often each instruction was executed.
 func (m *machine) counts() map[emu.Addr]uint64 {
 	n := map[emu.Addr]uint64{}
-	m.Collect(0, ^emu.Addr(0), func(a emu.Addr, _ emu.Event, k uint64) { n[a] += k })
+	m.Collect(0, ^emu.Addr(0), func(a emu.Addr, ev emu.Event, k uint64) {
+		if ev == emu.Ir {
+			n[a] += k
+		}
+	})
 	return n
 }
 

@@ -67,6 +67,9 @@ func (e *Engine) overwritten(g *ginsn) {
 			e.unparked(r)
 		}
 	}
+	if overwritesFlags(g) {
+		e.endFlags()
+	}
 }
 
 // scratch parks the register, none of avoid, that the guest reads last from instruction i on.
@@ -136,31 +139,41 @@ func (e *Engine) flagsLive(i int) bool {
 func (e *Engine) keepFlags(i int) {
 	switch live := e.flagsLive(i); {
 	case !live:
-		e.flagsKept = false
+		e.endFlags()
 	case !e.flagsKept:
 		e.park(x86.RAX)
 		e.saveFlags()
-		e.flagsKept = true
+		e.flagsKept, e.flagsAt = true, e.pos
+	}
+}
+
+// endFlags notes that RAX no longer has the guest's flags.
+func (e *Engine) endFlags() {
+	if e.flagsKept {
+		e.t.saved = append(e.t.saved, saved{from: e.flagsAt, to: e.pos, kind: flagsInRAX})
+		e.flagsKept = false
 	}
 }
 
 // giveFlags gives the flags back to the guest.
 func (e *Engine) giveFlags() {
 	if e.flagsKept {
+		e.endFlags()
 		e.restoreFlags()
-		e.flagsKept = false
 	}
 }
 
 // giveFlagsFor gives them back in front of g if it reads them, or changes some, or RAX.
 func (e *Engine) giveFlagsFor(g *ginsn) {
-	written := g.FlagsWrite & x86.StatusFlags
-	switch plain := g.kind == kindPlain || g.kind == kindNop || g.kind == kindLea || g.kind == kindPush || g.kind == kindPop; {
-	case plain && written == x86.StatusFlags && g.FlagsRead&x86.StatusFlags == 0:
-		e.flagsKept = false
-	case !plain || written != 0 || g.FlagsRead&x86.StatusFlags != 0 || (g.GPRRead|g.GPRWrite)>>x86.RAX&1 != 0:
+	if g.kind == kindLeave || g.kind > kindLea || (g.FlagsRead|g.FlagsWrite)&x86.StatusFlags != 0 && !overwritesFlags(g) ||
+		(g.GPRRead|g.GPRWrite)>>x86.RAX&1 != 0 {
 		e.giveFlags()
 	}
+}
+
+// overwritesFlags reports whether g overwrites all status flags whatever they were.
+func overwritesFlags(g *ginsn) bool {
+	return g.FlagsWrite&x86.StatusFlags == x86.StatusFlags && g.FlagsRead&x86.StatusFlags == 0
 }
 
 // restoreFlags takes the flags back from RAX.

@@ -148,6 +148,9 @@ type simulation struct {
 	maxRef int
 	// fetch and data are the routines that simulate a reference (simroutine.go).
 	fetch, fetchLL, data int
+	// Between probe and probed data reads memory; if that faults, it gives up and goes on at
+	// given.
+	probe, probed, given int
 }
 
 // Sizes of the predictors' tables (spec: cachegrind.md, section 4).
@@ -187,11 +190,6 @@ func (e *Engine) emptyCaches() (err error) {
 		}
 	}
 	return err
-}
-
-// simulates reports whether the code being translated simulates caches or predictors.
-func (e *Engine) simulates() bool {
-	return e.counting != emu.CountOff && (e.sim.caches || e.sim.branches)
 }
 
 // details reports whether it counts, or simulates, anything but instructions.

@@ -40,10 +40,17 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 	}
 	var out []int
 	if l1 != nil {
-		// An address that is none of the guest's will fault.
+		// A reference that will fault does not count: an address that is none of the guest's, and
+		// memory that is not there.
 		e.loadAt(x86.RAX, x86.RSP, argAddr)
-		e.shiftRight(x86.RAX, log2(int(e.mem.Limit())))
+		e.movRR(x86.RDX, x86.RAX)
+		e.shiftRight(x86.RDX, log2(int(e.mem.Limit())))
 		out = append(out, e.jcc(condNE, 0))
+		e.loadAt(x86.RCX, x86.RSP, argSize)
+		e.sim.probe = e.pos
+		e.byte(prefixGS, 0x80, 0x38, 0)       // cmp byte gs:[rax], 0
+		e.byte(prefixGS, 0x80, 0x3c, 0x08, 0) // cmp byte gs:[rax+rcx], 0
+		e.sim.probed = e.pos
 		two := e.emitLines(&l1.simCache)
 		out = append(out, e.emitStamp(l1)...)
 		toLL := e.jmp(0)
@@ -65,6 +72,9 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 	e.incAt(x86.RDI, 8)
 	for _, site := range out {
 		e.link(site, e.pos)
+	}
+	if l1 != nil {
+		e.sim.given = e.pos
 	}
 	for i := len(routineRegs) - 1; i >= 0; i-- {
 		e.popReg(routineRegs[i])

@@ -102,9 +102,10 @@ type saved struct {
 type savedKind uint8
 
 const (
-	inSlot   savedKind = iota
-	hostAddr           // in its register, as the host address of the guest's memory
-	onShadow           // in its register, as an address in the shadow stack
+	inSlot     savedKind = iota
+	hostAddr             // in its register, as the host address of the guest's memory
+	onShadow             // in its register, as an address in the shadow stack
+	flagsInRAX           // not the register's: the flags, as LAHF and SETO left them
 )
 
 // addr returns the guest address of instruction i.

@@ -121,6 +121,7 @@ func (e *Engine) emitSimulation(i int) {
 		e.giveFlags()
 		e.unpark(0xffff)
 		e.settleRSP()
+		e.t.insns[i].rsp = 0
 		e.emitOutside(i, exitOutside)
 	}
 	e.unparkFor(g)

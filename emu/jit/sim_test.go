@@ -1,0 +1,93 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// events returns what was counted for an address, by event.
+func (m *machine) events(a emu.Addr) map[emu.Event]uint64 {
+	n := map[emu.Event]uint64{}
+	m.Collect(a, a+1, func(_ emu.Addr, ev emu.Event, k uint64) { n[ev] += k })
+	return n
+}
+
+// TestLiveFlagsAtFault has the check of a reference in front of a fault lose the flags that a jump
+// behind it reads: the fault finds them, in every combination.
+func TestLiveFlagsAtFault(t *testing.T) {
+	for _, flags := range []uint64{0, emu.FlagZF | emu.FlagPF, emu.FlagCF | emu.FlagSF, emu.FlagOF, emu.FlagAF, uint64(x86.StatusFlags)} {
+		t.Run(fmt.Sprintf("%#x", flags), func(t *testing.T) {
+			m := newSimulator(t, `
+				48 8b 01  # mov rax, [rcx]   of an address that is not mapped
+				74 00     # je over nothing
+				0f 05     # syscall`)
+			m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RAX] = 0x1234, 77
+			m.cpu.Flags = m.cpu.Flags&^uint64(x86.StatusFlags) | flags
+			stop := m.Run(m.cpu, emu.NoBudget)
+			require.Equal(t, emu.StopFault, stop.Reason)
+			require.EqualValues(t, 0x1234, stop.Fault.Addr)
+			require.Equal(t, flags, m.cpu.Flags&uint64(x86.StatusFlags))
+			require.EqualValues(t, 77, m.cpu.Regs[emu.RAX])
+			// It was fetched, and made no reference.
+			require.Equal(t, map[emu.Event]uint64{emu.Ir: 1, emu.I1mr: 1, emu.ILmr: 1}, m.events(codeAt))
+		})
+	}
+}
+
+// TestCountingChanges switches between ways of counting in front of a loop's turns.
+func TestCountingChanges(t *testing.T) {
+	m := newSimulator(t, `
+		48 8b 01     # again: mov rax, [rcx]
+		48 83 c1 40  # add rcx, 64
+		0f 05        # syscall
+		eb f5        # jmp again`)
+	at := uint64(dataAt)
+	m.cpu.Regs[emu.RCX] = at
+	turn := func(c emu.Counting) {
+		m.SetCounting(c)
+		m.cpu.RIP, m.cpu.Regs[emu.RCX] = codeAt, at
+		m.run(emu.StopSyscall)
+	}
+	turn(emu.CountOff)
+	require.Empty(t, m.events(codeAt))
+	turn(emu.CountAll) // misses: nothing was simulated
+	n := m.events(codeAt)
+	require.Equal(t, []uint64{1, 1, 1, 1}, []uint64{n[emu.Ir], n[emu.Dr], n[emu.D1mr], n[emu.DLmr]})
+	at += 64
+	turn(emu.CountNothing)
+	require.Empty(t, m.events(codeAt))
+	turn(emu.CountAll) // hits: it was simulated
+	n = m.events(codeAt)
+	require.Equal(t, []uint64{1, 1, 0, 0}, []uint64{n[emu.Ir], n[emu.Dr], n[emu.D1mr], n[emu.DLmr]})
+	require.EqualValues(t, 4*3, m.Executed(), "whatever is counted")
+}
+
+// TestMarks stops in front of marked instructions, once each time they come.
+func TestMarks(t *testing.T) {
+	m := newMachine(t, `
+		b9 03 00 00 00  # mov ecx, 3
+		90              # again: nop
+		ff c9           # dec ecx
+		75 fb           # jnz again
+		0f 05           # syscall`)
+	again, dec := codeAt+5, codeAt+6
+	m.SetMark(again, true)
+	for range 3 {
+		m.run(emu.StopMark)
+		require.Equal(t, again, m.cpu.RIP)
+	}
+	m.SetMark(dec, true) // in the middle of a block that is there
+	m.run(emu.StopMark)
+	require.Equal(t, dec, m.cpu.RIP)
+	m.SetMark(dec, false)
+	m.SetMark(again, false)
+	m.run(emu.StopSyscall)
+	require.EqualValues(t, 1+3*3+1, m.Executed())
+}
