@@ -60,8 +60,14 @@ func realPath(name string) (string, error) {
 	return string(bytes.TrimSpace(out)), err
 }
 
+// A benchTool runs a program that follows its command line.
+type benchTool struct {
+	name   string
+	prefix []string
+}
+
 // BenchmarkProgram runs real programs natively, under cgemu, and under Cachegrind where it is
-// installed. The metric to compare is cpu-ms, user and system time of the fastest run.
+// installed, counting instructions alone and with simulation. The metric to compare is cpu-ms, user and system time of the fastest run.
 func BenchmarkProgram(b *testing.B) {
 	dir := b.TempDir()
 	cgemu := filepath.Join(dir, "cgemu")
@@ -70,13 +76,14 @@ func BenchmarkProgram(b *testing.B) {
 	out, err := build.CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	profile := "--cachegrind-out-file=" + filepath.Join(dir, "out")
-	tools := []struct {
-		name   string
-		prefix []string
-	}{
-		{"native", nil},
-		{"cgemu", []string{cgemu, "-q", profile}},
-		{"cachegrind", []string{"valgrind", "-q", "--tool=cachegrind", "--cache-sim=no", profile}},
+	tools := []benchTool{{"native", nil}}
+	for _, mode := range []struct{ name, caches, branches string }{
+		{"ir", "no", "no"}, {"caches", "yes", "no"}, {"caches+branches", "yes", "yes"},
+	} {
+		options := []string{"-q", profile, "--cache-sim=" + mode.caches, "--branch-sim=" + mode.branches}
+		tools = append(tools,
+			benchTool{"cgemu-" + mode.name, append([]string{cgemu}, options...)},
+			benchTool{"cachegrind-" + mode.name, append([]string{"valgrind", "--tool=cachegrind"}, options...)})
 	}
 	for _, p := range benchPrograms {
 		path, err := realPath(p.args[0])

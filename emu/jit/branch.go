@@ -56,7 +56,7 @@ func (e *Engine) emitJcc(g *ginsn, i int) {
 		e.emitJump(g.next())
 		return
 	}
-	c := coldExit{target: g.target(), insn: i, side: g.follow, holds: true, parked: e.parked}
+	c := coldExit{target: g.target(), insn: i, side: g.follow, holds: true, parked: e.parked, outcomes: e.outcomes}
 	cond, next := g.Cond, g.next()
 	if g.again {
 		c.target, next = next, c.target
@@ -72,7 +72,9 @@ func (e *Engine) emitJcc(g *ginsn, i int) {
 		if !g.follow {
 			live = e.peekFlags(next)&flagsDead == 0
 		}
-		e.emitPredict(g, recorded(g, !c.holds), c.own, live, e.parked)
+		taken := recorded(g, !c.holds)
+		e.emitPredict(g, taken, c.own, e.outcomes, g.follow, live, e.parked)
+		e.outcomes = e.outcomes.with(taken)
 	}
 	if !c.holds {
 		e.emitTaken(i)
@@ -100,7 +102,7 @@ func (e *Engine) emitLoop(g *ginsn, i int) {
 			e.link(on, e.pos)
 		}
 		if e.predicts() {
-			e.emitPredict(g, taken, own, e.peekFlags(to)&flagsDead == 0, 0)
+			e.emitPredict(g, taken, own, outcomes{}, false, e.peekFlags(to)&flagsDead == 0, 0)
 		}
 		if taken {
 			e.emitTaken(i)
@@ -141,6 +143,7 @@ func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
 	from := e.pos
 	site = e.call(0)
 	e.t.saved = append(e.t.saved, saved{from: from, to: e.pos, reg: x86.RSP, kind: onShadow})
+	e.fetchKnown = false // the callee fetches
 	e.emitOffShadow(regBias)
 	e.load(regBias, stSavedBias)
 	if ret <= math.MaxInt32 && e.peekFlags(ret)&flagsDead != 0 {

@@ -7,6 +7,7 @@ import "github.com/cgemu/cgemu/emu/x86"
 // Arithmetic by the number in its opcode (81 /n; n<<3|1 and n<<3|3 with registers).
 const (
 	aluADD = 0
+	aluOR  = 1
 	aluAND = 4
 	aluSUB = 5
 	aluCMP = 7
@@ -155,6 +156,14 @@ func (e *emitter) loadWordIndex(reg, base, index x86.Reg) {
 func (e *emitter) storeAbs(index x86.Reg, disp int32, reg x86.Reg) {
 	e.byte(rexX(reg, index), 0x89)
 	e.sib(reg, index, 1, disp)
+}
+
+// minAt makes reg the smaller of it and [base+disp].
+func (e *emitter) minAt(reg, base x86.Reg, disp int32) {
+	e.byte(rexW(reg, base), 0x3b)
+	e.memRM(reg, base, disp)
+	e.byte(rexW(reg, base), 0x0f, 0x47) // cmova
+	e.memRM(reg, base, disp)
 }
 
 // testRR32 emits test reg, reg (32 bits).

@@ -57,6 +57,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	}
 	ours := f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr)
 	e.restore(t, i, pos)
+	e.set(stHistory, t.insns[i].outcomes.after(e.get(stHistory)))
 	e.settleCounts(t, i, ours)
 	if ours {
 		e.mem.Unguard(f.Addr, f.Addr+1)

@@ -125,13 +125,16 @@ type Engine struct {
 	// groups and lines are the data references and the fetches to check.
 	groups []group
 	insn   int // the instruction being translated
+	// fetchKnown says that its fetch is the last one where the emitter is.
+	fetchKnown bool
 	// fetchedAt is where the check of the first fetch ends, and fetchedParked what was parked then.
 	fetchedAt     int
 	fetchedParked uint16
 	fetchedKept   bool
 	lines         []fetch
 	// parked has the guest registers that wait in their slots since parkedAt (park.go).
-	parked uint16
+	parked   uint16
+	outcomes outcomes
 	// flagsKept says that the guest's flags are in RAX.
 	flagsKept bool
 	flagsAt   int // since where
@@ -179,6 +182,9 @@ func (e *Engine) prepare() (err error) {
 	a, m := &e.arena, e.mem
 	if e.sim.size > 0 && !a.low {
 		return errNoRoom
+	}
+	if n := e.sim.d1.assoc; n >= tick {
+		return fmt.Errorf("jit: a D1 cache of %d ways: at most %d can be simulated", n, tick-1)
 	}
 	e.stubs = emitStubs(&e.emitter)
 	if e.sim.caches {

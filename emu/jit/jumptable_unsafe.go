@@ -28,7 +28,7 @@ type jumpTable struct {
 
 const (
 	// maxCode is the end of the guest addresses that may hold code.
-	maxCode emu.Addr = 1 << 40
+	maxCode emu.Addr = 1 << 38
 	// pieceSize is that of the file, in bytes: 64 KiB of guest code.
 	pieceSize = 512 << 10
 	// tableGuard is reserved behind the table.

@@ -2,7 +2,10 @@
 
 package jit
 
-import "github.com/cgemu/cgemu/emu/x86"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
 
 // Parked registers: generated code that simulates needs registers of its own. It stores the
 // guest's value to the register's slot and works with the register until the guest
@@ -129,9 +132,21 @@ func (e *Engine) flagsLive(i int) bool {
 		if g.kind == kindBranch && !g.follow && g.Flow != x86.FlowJcc {
 			return g.Flow != x86.FlowCall && g.Flow != x86.FlowJmp || e.peekFlags(g.target())&flagsDead == 0
 		}
+		if g.Flow == x86.FlowJcc && e.peekFlags(e.leavesTo(g))&flagsDead == 0 {
+			return true
+		}
 	}
 	last := &e.block[len(e.block)-1]
 	return e.peekFlags(e.fallsTo(last))&flagsDead == 0
+}
+
+// leavesTo returns where a Jcc goes if the block does not go on behind it; the end of a block goes on
+// with the next instruction.
+func (e *Engine) leavesTo(g *ginsn) emu.Addr {
+	if g.again {
+		return g.next()
+	}
+	return g.target()
 }
 
 // keepFlags makes the flags free to change in front of instruction i: live ones wait in RAX, whose own

@@ -59,10 +59,10 @@ func newListCache(g cachesim.Geometry, off int) (c listCache, end int) {
 func (c *listCache) set(a uint64) int { return c.off + int(a&c.mask)*c.scale }
 
 // A stampCache finds a line without a search. For each line of guest memory, ways has the way
-// that holds it, from 1 on, or 0; each way has the time when its line was last
-// made the most recently used of its set, and the least of these is the least recently
-// used way. So a hit changes two words, and one on the line used last changes nothing.
-// D1 is such a cache.
+// that holds it, from 1 on, or 0; each way has a stamp, the time when its line was last
+// made the most recently used of its set, with the way's number in the low bits, and the
+// least of these is that of the least recently used way. So a hit changes two words, and one on
+// the line used last changes nothing. D1 is such a cache.
 type stampCache struct {
 	simCache
 	ways wayTable
@@ -70,6 +70,9 @@ type stampCache struct {
 	// far apart, the times of its ways and then the addresses of their lines.
 	recent, stamps, scale int
 }
+
+// tick is what the clock advances by, and more than any way's number.
+const tick = 1 << 16
 
 // newStampCache places the tables at off and returns their end.
 func newStampCache(g cachesim.Geometry, off int) (c stampCache, end int) {
@@ -182,6 +185,12 @@ func newSimulation(cfg *Config) (s simulation) {
 // emptyCaches makes the tables that are not empty when they are zero.
 func (e *Engine) emptyCaches() (err error) {
 	e.sim.d1.ways, err = newWayTable(e.mem.Limit(), e.sim.d1.line)
+	d := &e.sim.d1
+	for set := uint64(0); set <= d.mask; set += uint64(d.line) {
+		for i := range d.assoc {
+			e.set(d.stampsAt(set)+8*i, uint64(i+1))
+		}
+	}
 	// The first stamp is of no line, and stays 0.
 	c := &e.sim.i1
 	for set := uint64(0); set <= c.mask; set += uint64(c.line) {
@@ -226,22 +235,18 @@ func (c *stampCache) touch(a *arena, line uint64) (missed bool) {
 		return false
 	}
 	*recent = line
-	*a.word(stClock)++
+	*a.word(stClock) += tick
 	set := a.words(c.stampsAt(line), 2*c.assoc)
 	way := c.ways.at(line / uint64(c.line))
 	if *way == 0 {
 		missed = true
-		oldest := 0
-		for i, t := range set[:c.assoc] {
-			if t < set[oldest] {
-				oldest = i
-			}
-		}
-		*c.ways.at(set[c.assoc+oldest] / uint64(c.line)) = 0
-		set[c.assoc+oldest] = line
-		*way = uint16(oldest + 1)
+		oldest := slices.Min(set[:c.assoc]) % tick
+		old := &set[c.assoc+int(oldest)-1]
+		*c.ways.at(*old / uint64(c.line)) = 0
+		*old = line
+		*way = uint16(oldest)
 	}
-	set[*way-1] = *a.word(stClock)
+	set[*way-1] = *a.word(stClock) + uint64(*way)
 	return missed
 }
 

@@ -20,10 +20,56 @@ func recorded(g *ginsn, holds bool) (taken bool) {
 	return holds
 }
 
-// emitPredict simulates the outcome of the conditional branch g, instruction i, and counts in
-// the counter at own if it was mispredicted. live says that the flags may be read behind it. Registers in
-// parked are free.
-func (e *Engine) emitPredict(g *ginsn, taken bool, own int, live bool, parked uint16) {
+// Outcomes are those of the block's conditional branches that the history in the state block does not
+// have yet: each of them would wait for the store of the one before.
+type outcomes struct {
+	n    uint8 // how many
+	bits uint8 // the last seven, the last one in bit 0
+}
+
+const historyMask = 1<<historyBits - 1
+
+func (o outcomes) with(taken bool) outcomes {
+	return outcomes{n: min(o.n+1, historyBits), bits: (o.bits<<1 | uint8(b2i(taken))) & historyMask}
+}
+
+// after returns a history with the outcomes added.
+func (o outcomes) after(history uint64) uint64 {
+	return (history<<o.n | uint64(o.bits)) & historyMask
+}
+
+// emitAfter loads the history with the outcomes added into r. It changes the flags.
+func (e *Engine) emitAfter(r x86.Reg, o outcomes) {
+	if o.n == historyBits {
+		e.movImm(r, uint64(o.bits))
+		return
+	}
+	e.load(r, stHistory)
+	if o.n > 0 {
+		e.shiftLeft(r, o.n)
+		if o.bits != 0 {
+			e.aluImm32(aluOR, r, int32(o.bits))
+		}
+		e.aluImm32(aluAND, r, historyMask)
+	}
+}
+
+// emitHistory brings the history up to date in front of instruction i.
+func (e *Engine) emitHistory(i int) {
+	if e.outcomes.n == 0 {
+		return
+	}
+	e.keepFlags(i)
+	r := e.scratch(i, 0)
+	e.emitAfter(r, e.outcomes)
+	e.store(stHistory, r)
+	e.outcomes = outcomes{}
+}
+
+// emitPredict simulates the outcome of the conditional branch g, which follows those in o, and counts in
+// the counter at own if it was mispredicted. stays says that the block goes on and will bring the history
+// up to date. live says that the flags may be read behind it. Registers in parked are free.
+func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, live bool, parked uint16) {
 	r := x86.RCX
 	free := parked &^ (1 << x86.RAX)
 	for k := x86.RAX; k <= x86.R15; k++ {
@@ -43,13 +89,15 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, live bool, parked ui
 		e.saveFlags()
 	}
 	entry := e.abs(e.condEntry(g.pc))
-	e.load(r, stHistory)
+	e.emitAfter(r, o)
 	e.cmpByteImm(r, entry, byte(3*b2i(taken)))
 	site := e.jcc(condNE, 0)
 	back := e.pos
-	e.leaIndex(r, r, r, 1, int8(b2i(taken)))
-	e.aluImm32(aluAND, r, 1<<historyBits-1)
-	e.store(stHistory, r)
+	if !stays {
+		e.leaIndex(r, r, r, 1, int8(b2i(taken)))
+		e.aluImm32(aluAND, r, historyMask)
+		e.store(stHistory, r)
+	}
 	if live {
 		e.restoreFlags()
 	}

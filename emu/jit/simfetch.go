@@ -56,7 +56,7 @@ func (e *Engine) emitFetch(i int) {
 		e.cmpAbsImm(e.abs(stamp), 0)
 		missing = append(missing, e.jcc(condE, 0))
 		e.load(r, stClock)
-		e.lea(r, r, 1)
+		e.lea(r, r, tick)
 		e.store(stClock, r)
 		e.store(stamp, r)
 	}
@@ -112,7 +112,7 @@ func (e *Engine) emitFetchedEntry() {
 
 // fetchedBy reports whether the instruction being translated touches the I1 line of target last.
 func (e *Engine) fetchedBy(target emu.Addr) bool {
-	if len(e.lines) == 0 {
+	if len(e.lines) == 0 || !e.fetchKnown {
 		return false
 	}
 	c := &e.sim.i1

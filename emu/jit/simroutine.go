@@ -93,7 +93,7 @@ func (e *Engine) emitFetchRoutine(c *lineCache) int {
 	}
 	e.loadAt(x86.RAX, x86.RSP, argSize)
 	e.load(x86.RCX, stClock)
-	e.aluImm(aluADD, x86.RCX, 1)
+	e.aluImm(aluADD, x86.RCX, tick)
 	e.store(stClock, x86.RCX)
 	e.byte(0x48, 0x83, 0x38, 0) // cmp qword [rax], 0
 	there := e.jcc(condNE, 0)
@@ -217,33 +217,22 @@ func (e *Engine) emitStamp(c *stampCache) (hits []int) {
 	e.shiftLeft(x86.RDX, log2(c.scale))
 	e.aluImm(aluADD, x86.RDX, e.abs(c.stamps))
 	e.load(x86.RCX, stClock)
-	e.aluImm(aluADD, x86.RCX, 1)
+	e.aluImm(aluADD, x86.RCX, tick)
 	e.store(stClock, x86.RCX)
 	e.movRR(x86.R8, x86.RAX)
 	e.shiftRight(x86.R8, lineBits)
 	e.movImm(x86.RSI, uint64(c.ways.host))
 	e.leaFull(x86.RSI, x86.RSI, x86.R8, 2, 0, false)
 	e.loadWord(x86.R8, x86.RSI)
-	e.byte(0x45, 0x85, 0xc0) // test r8d, r8d
+	e.testRR32(x86.R8)
 	missing := e.jcc(condE, 0)
+	e.aluRR(aluADD, x86.RCX, x86.R8)
 	e.byte(0x4a, 0x89, 0x4c, 0xc2, 0xf8) // mov [rdx+r8*8-8], rcx
 	hits = append(hits, e.jmp(0))
 	e.link(missing, e.pos)
-
-	// The oldest way is R8, its time R9.
-	e.pushReg(x86.RDI)
-	e.movImm(x86.R8, 1)
-	e.movImm(x86.RDI, 1)
-	e.loadAt(x86.R9, x86.RDX, 0)
-	top := e.pos
-	e.byte(0x4c, 0x3b, 0x4c, 0xfa, 0xf8)       // cmp r9, [rdx+rdi*8-8]
-	e.byte(0x4c, 0x0f, 0x47, 0x4c, 0xfa, 0xf8) // cmova r9, [rdx+rdi*8-8]
-	e.byte(0x4c, 0x0f, 0x47, 0xc7)             // cmova r8, rdi
-	e.aluImm(aluADD, x86.RDI, 1)
-	e.aluImm(aluCMP, x86.RDI, int32(c.assoc))
-	e.jcc(condBE, top)
-	e.popReg(x86.RDI)
-	e.byte(0x4a, 0x89, 0x4c, 0xc2, 0xf8) // mov [rdx+r8*8-8], rcx
+	e.emitOldest(c)
+	e.aluRR(aluADD, x86.RCX, x86.R8)
+	e.byte(0x4a, 0x89, 0x4c, 0xc2, 0xf8)
 	e.leaFull(x86.RDX, x86.RDX, x86.R8, 8, int32(8*c.assoc-8), false)
 	e.loadAt(x86.R9, x86.RDX, 0)
 	e.storeAt(x86.RDX, 0, x86.RAX)
@@ -252,6 +241,24 @@ func (e *Engine) emitStamp(c *stampCache) (hits []int) {
 	e.movImm(x86.RSI, uint64(c.ways.host))
 	e.byte(0x66, 0x42, 0xc7, 0x04, 0x4e, 0, 0) // mov word [rsi+r9*2], 0
 	return hits
+}
+
+// emitOldest puts the number of the way with the least of the stamps at RDX into R8. It loses R9.
+func (e *Engine) emitOldest(c *stampCache) {
+	e.loadAt(x86.R8, x86.RDX, 0)
+	if c.assoc > 1 {
+		e.loadAt(x86.R9, x86.RDX, 8)
+	}
+	// Two minima, so that one need not wait for the other.
+	for i := 2; i < c.assoc; i++ {
+		r := x86.R8 + x86.Reg(i&1)
+		e.minAt(r, x86.RDX, int32(8*i))
+	}
+	if c.assoc > 1 {
+		e.aluRR(aluCMP, x86.R8, x86.R9)
+		e.byte(0x4d, 0x0f, 0x47, 0xc1) // cmova r8, r9
+	}
+	e.byte(0x45, 0x0f, 0xb7, 0xc0) // movzx r8d, r8w
 }
 
 // emitMasked puts the bits of r that choose a set into dst.

@@ -56,7 +56,8 @@ type insnAt struct {
 	host uint32 // arena offset of its code less the block's entry
 	// rsp is what the guest's RSP is beyond the host's: pushes and pops in a row move
 	// the stack pointer once.
-	rsp int32
+	rsp      int32
+	outcomes outcomes
 	// plan is the index of what one execution counts.
 	plan uint16
 }

@@ -19,9 +19,10 @@ type coldExit struct {
 	target emu.Addr
 	insn   int
 	// holds says that it is taken if the condition holds.
-	holds  bool
-	own    int // the counter of its mispredictions
-	parked uint16
+	holds    bool
+	own      int      // the counter of its mispredictions
+	outcomes outcomes // of the branches before it
+	parked   uint16
 	// side says that the block goes on behind the jump: the exit needs a counter.
 	side bool
 }
@@ -59,7 +60,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		called = e.emitCalledEntry()
 	}
 	t := &tb{pc: pc, world: e.world, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
-	e.t, e.cold, e.stubsDue, e.delta, e.parked, e.flagsKept = t, e.cold[:0], e.stubsDue[:0], 0, 0, false
+	e.t, e.cold, e.stubsDue, e.delta, e.parked, e.flagsKept, e.outcomes = t, e.cold[:0], e.stubsDue[:0], 0, 0, false, outcomes{}
 	e.planEffects()
 	e.planFetch()
 	e.planData()
@@ -75,8 +76,8 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		if e.delta != 0 && !e.keepsDelta(i) {
 			e.settleRSP()
 		}
-		e.insn = i
-		t.insns[i] = insnAt{off: int32(g.pc - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g)}
+		e.insn, e.fetchKnown = i, true
+		t.insns[i] = insnAt{off: int32(g.pc - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g), outcomes: e.outcomes}
 		e.emitSimulation(i)
 		if i == t.counted {
 			e.emitCounted(i)
@@ -85,9 +86,14 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		}
 		e.overwritten(g)
 	}
+	last := &e.block[len(e.block)-1]
+	falls := last.Flow == x86.FlowNext && !last.kind.ends() || last.follow
+	if falls {
+		e.emitHistory(len(e.block))
+	}
 	e.giveFlags()
 	e.unpark(0xffff)
-	if last := &e.block[len(e.block)-1]; last.Flow == x86.FlowNext && !last.kind.ends() || last.follow {
+	if falls {
 		e.settleRSP()
 		e.emitJump(e.fallsTo(last))
 	}
@@ -115,7 +121,11 @@ func (e *Engine) emitSimulation(i int) {
 	e.emitData(i)
 	if e.predicts() && hooks.Retries(&g.Inst) {
 		e.giveFlags()
-		e.emitPredict(g, false, e.newOwn(i, emu.Bcm, false), e.flagsLive(i), e.parked)
+		e.emitPredict(g, false, e.newOwn(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i), e.parked)
+		e.outcomes = e.outcomes.with(false)
+	}
+	if g.kind == kindRep || g.kind.ends() || g.kind == kindBranch && !g.follow && g.Flow != x86.FlowJcc {
+		e.emitHistory(i)
 	}
 	if g.kind != kindRep && e.outside(g) {
 		e.giveFlags()
@@ -299,10 +309,10 @@ func (e *Engine) emitIncrement(off int, r x86.Reg) {
 func (e *Engine) emitCold() {
 	for _, c := range e.cold {
 		g := &e.block[c.insn]
-		e.insn = c.insn
+		e.insn, e.fetchKnown = c.insn, true
 		e.link(c.site, e.pos)
 		if e.predicts() {
-			e.emitPredict(g, recorded(g, c.holds), c.own, e.peekFlags(c.target)&flagsDead == 0, c.parked)
+			e.emitPredict(g, recorded(g, c.holds), c.own, c.outcomes, false, e.peekFlags(c.target)&flagsDead == 0, c.parked)
 		}
 		if c.holds {
 			e.emitTaken(c.insn)

@@ -16,7 +16,7 @@ type reservation struct {
 }
 
 // guard is reserved below guest address 0, so that small negative addresses fault too.
-const guard = 4 << 30
+const guard = 64 << 30
 
 // reserve reserves address space, trying sizes downwards: containers and ulimit -v may forbid large ones.
 func reserve() (reservation, emu.Addr, error) {
