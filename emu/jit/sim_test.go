@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -90,4 +91,52 @@ func TestMarks(t *testing.T) {
 	m.SetMark(again, false)
 	m.run(emu.StopSyscall)
 	require.EqualValues(t, 1+3*3+1, m.Executed())
+}
+
+// tiny has caches of which a few lines of code and data overflow the sets.
+var tiny = cachesim.Config{
+	I1: cachesim.Geometry{Size: 256, Assoc: 2, Line: 32},
+	D1: cachesim.Geometry{Size: 512, Assoc: 2, Line: 32},
+	LL: cachesim.Geometry{Size: 4096, Assoc: 4, Line: 64},
+}
+
+// TestReturnFetches has a function evict the line of its call: the code behind the call fetches it again.
+func TestReturnFetches(t *testing.T) {
+	m := newMachineWith(t, Config{Caches: &tiny, Events: emu.Events(emu.I1mr)}, `
+		e8 fb 00 00 00  # call f
+		0f 05           # syscall`)
+	// Lines 128 bytes apart share a set of two ways.
+	m.poke(codeAt+0x100, "e9 7b 00 00 00") // f: jmp f+128
+	m.poke(codeAt+0x180, "c3")             // ret
+	for run := range 3 {
+		m.cpu.RIP = codeAt
+		m.run(emu.StopSyscall)
+		first := uint64(0)
+		if run == 0 {
+			first = 1 // later runs find what the syscall fetched
+		}
+		require.Equal(t, first, m.events(codeAt)[emu.I1mr], "run %d", run)
+		require.EqualValues(t, 1, m.events(codeAt + 5)[emu.I1mr], "run %d", run)
+		require.EqualValues(t, 1, m.events(codeAt + 0x100)[emu.I1mr], "run %d", run)
+	}
+}
+
+// TestFlagsOfTheOtherSide has a check in front of a jump whose taken side alone reads the carry flag.
+func TestFlagsOfTheOtherSide(t *testing.T) {
+	for _, carry := range []uint64{0, emu.FlagCF} {
+		t.Run(fmt.Sprintf("%#x", carry), func(t *testing.T) {
+			m := newSimulator(t, `
+				48 ff c8     # dec rax      leaves the carry flag alone
+				56           # push rsi
+				75 04        # jnz over
+				48 31 c0     # xor rax, rax
+				90           # nop
+				0f 92 c1     # over: setc cl
+				0f 05        # syscall`)
+			m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RCX] = 5, 0
+			m.cpu.Flags |= carry
+			m.run(emu.StopSyscall)
+			require.Equal(t, carry, m.cpu.Regs[emu.R11]&emu.FlagCF)
+		})
+	}
 }
