@@ -15,19 +15,26 @@ const (
 	stateSize   = hugePage
 	hugePage    = 2 << 20
 	counterSize = 64 << 20
-	ownSize     = 64 << 20
-	linesSize   = 32 << 20
 	codeSize    = 256 << 20
 	farSize     = 128 << 20
-	arenaSize   = stateSize + counterSize + ownSize + linesSize + codeSize + farSize
+	arenaSize   = stateSize + counterSize + codeSize + farSize
 
 	counterOff = stateSize
-	ownOff     = counterOff + counterSize
-	linesOff   = ownOff + ownSize
-	codeOff    = linesOff + linesSize
+	codeOff    = counterOff + counterSize
 	farOff     = codeOff + codeSize
+)
+
+// The low part of the arena lies apart, below 2 GiB, where an absolute address fits into a displacement and
+// into an immediate. It is there if more than instructions counts. Its offsets begin at lowOff.
+const (
+	lowOff    = 1 << 40
+	ownSize   = 16 << 20
+	linesSize = 8 << 20
+
+	ownOff   = lowOff
+	linesOff = ownOff + ownSize
 	// tablesOff is where the tables of caches and predictors begin, if there are any.
-	tablesOff = farOff + farSize
+	tablesOff = linesOff + linesSize
 )
 
 // An arena is the memory of generated code and of all it addresses directly.
@@ -35,82 +42,96 @@ type arena struct {
 	base uintptr // of the view that executes
 	mem  []byte  // the view that is written
 	dual bool    // the two differ
-	low  bool    // it lies below 2 GiB: an absolute address fits into a displacement
+	low  []byte
 }
 
 // mapArena is newArena, or what a test puts in its place.
 var mapArena = newArena
 
-// newArena maps an arena with room for tables: executable and writable where the host
-// allows it, else twice. Counters and code lie on huge pages if the host has them: fewer
-// faults, fewer TLB misses. It lies low if the host has room there and there are tables.
-func newArena(tables int) (arena, error) {
-	size := uintptr(arenaSize + tables)
-	p, low, err := mapLow(tables > 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
+// newArena maps the arena: executable and writable where the host allows it, else twice.
+// Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses.
+func newArena() (arena, error) {
+	p, err := rawMmap(0, arenaSize+hugePage, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err == nil {
-		end := p + size + hugePage
+		end := p + arenaSize + hugePage
 		p = (p + hugePage - 1) &^ (hugePage - 1)
-		unix.Syscall(unix.SYS_MUNMAP, p+size, end-p-size, 0)
-		unix.Syscall(unix.SYS_MADVISE, p, size, unix.MADV_HUGEPAGE)
-		return arena{base: p, mem: bytesAt(p, int(size)), low: low}, nil
+		unix.Syscall(unix.SYS_MUNMAP, p+arenaSize, end-p-arenaSize, 0)
+		unix.Syscall(unix.SYS_MADVISE, p, arenaSize, unix.MADV_HUGEPAGE)
+		return arena{base: p, mem: bytesAt(p, arenaSize)}, nil
 	}
-	return newDualArena(tables)
+	return newDualArena()
 }
 
-// mapLow maps memory below 2 GiB if wanted and possible, else anywhere.
-func mapLow(want bool, size uintptr, prot, flags, fd int) (p uintptr, low bool, err error) {
-	if want {
-		if p, err = rawMmap(0, size, prot, flags|unix.MAP_32BIT, fd); err == nil {
-			return p, true, nil
-		}
+// mapLow maps the low part, with room for tables.
+func (a *arena) mapLow(tables int) error {
+	size := tablesOff - lowOff + tables
+	p, err := rawMmap(0, uintptr(size), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_32BIT, -1)
+	if err != nil {
+		return fmt.Errorf("jit: mapping %d MiB below 2 GiB, to simulate and to count more than instructions: %w", size>>20, err)
 	}
-	p, err = rawMmap(0, size, prot, flags, fd)
-	return p, false, err
+	a.low = bytesAt(p, size)
+	return nil
 }
 
 // newDualArena maps the arena twice, for writing and for executing.
-func newDualArena(tables int) (arena, error) {
-	size := uintptr(arenaSize + tables)
+func newDualArena() (arena, error) {
 	fd, err := unix.MemfdCreate("cgemu-code", unix.MFD_CLOEXEC)
 	if err != nil {
 		return arena{}, fmt.Errorf("jit: this host allows no executable memory: %w", err)
 	}
 	defer unix.Close(fd)
-	if err := unix.Ftruncate(fd, int64(size)); err != nil {
+	if err := unix.Ftruncate(fd, arenaSize); err != nil {
 		return arena{}, fmt.Errorf("jit: sizing code memory: %w", err)
 	}
-	w, err := rawMmap(0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED, fd)
+	w, err := rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED, fd)
 	if err != nil {
 		return arena{}, fmt.Errorf("jit: mapping code memory for writing: %w", err)
 	}
-	p, low, err := mapLow(tables > 0, size, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED, fd)
+	p, err := rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED, fd)
 	if err != nil {
 		return arena{}, fmt.Errorf("jit: this host allows no executable memory: %w", err)
 	}
-	// State, counters and tables are written by generated code itself.
+	// State and counters are written by generated code itself.
 	_, _, e := unix.Syscall(unix.SYS_MPROTECT, p, codeOff, unix.PROT_READ|unix.PROT_WRITE)
-	if e == 0 && tables > 0 {
-		_, _, e = unix.Syscall(unix.SYS_MPROTECT, p+tablesOff, uintptr(tables), unix.PROT_READ|unix.PROT_WRITE)
-	}
 	if e != 0 {
 		return arena{}, fmt.Errorf("jit: mapping counters: %w", e)
 	}
-	return arena{base: p, mem: bytesAt(w, int(size)), dual: true, low: low}, nil
+	return arena{base: p, mem: bytesAt(w, arenaSize), dual: true}, nil
 }
 
 func (a *arena) close() {
 	if a.dual {
-		unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&a.mem[0])), uintptr(len(a.mem)), 0)
+		unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&a.mem[0])), arenaSize, 0)
 	}
-	unix.Syscall(unix.SYS_MUNMAP, a.base, uintptr(len(a.mem)), 0)
+	unix.Syscall(unix.SYS_MUNMAP, a.base, arenaSize, 0)
+	if a.low != nil {
+		unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&a.low[0])), uintptr(len(a.low)), 0)
+	}
+}
+
+// byteAt returns the byte at an arena offset.
+func (a *arena) byteAt(off int) *byte {
+	if off >= lowOff {
+		return &a.low[off-lowOff]
+	}
+	return &a.mem[off]
 }
 
 // word returns the 64-bit word at an arena offset.
-func (a *arena) word(off int) *uint64 { return (*uint64)(unsafe.Pointer(&a.mem[off])) }
+func (a *arena) word(off int) *uint64 { return (*uint64)(unsafe.Pointer(a.byteAt(off))) }
 
 // words returns n 64-bit words from an arena offset on.
 func (a *arena) words(off, n int) []uint64 { return unsafe.Slice(a.word(off), n) }
+
+// hostAddr returns the host address of an arena offset, as executed.
+func (a *arena) hostAddr(off int) uint64 {
+	if off >= lowOff {
+		return uint64(uintptr(unsafe.Pointer(&a.low[0]))) + uint64(off-lowOff)
+	}
+	return uint64(a.base) + uint64(off)
+}
 
 func bytesAt(p uintptr, n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), n)

@@ -13,6 +13,8 @@ import (
 type emitter struct {
 	mem []byte // the arena, writable
 	pos int
+	// lowBase is the address of the arena's low part.
+	lowBase int32
 	// far is where code goes that seldom runs, so that it does not lie between code that
 	// does. swap exchanges the two.
 	far int
@@ -39,9 +41,13 @@ func (e *emitter) put32(pos int, x uint32) { binary.LittleEndian.PutUint32(e.mem
 // rexW returns REX.W with R and B from the two registers.
 func rexW(reg, rm x86.Reg) byte { return 0x48 | byte(reg>>3)<<2 | byte(rm>>3) }
 
-// rip emits the ModRM byte and displacement of [rip+…] for arena offset off.
-// tail is the number of immediate bytes that follow.
+// rip emits the ModRM byte and displacement of [rip+…] for arena offset off, or of its absolute address in
+// the low part. tail is the number of immediate bytes that follow.
 func (e *emitter) rip(reg x86.Reg, off, tail int) {
+	if off >= lowOff {
+		e.sib(reg, x86.NoReg, 1, e.lowBase+int32(off-lowOff))
+		return
+	}
 	e.byte(byte(reg&7)<<3 | 5)
 	e.u32(uint32(off - (e.pos + 4 + tail)))
 }

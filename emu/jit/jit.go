@@ -3,7 +3,6 @@
 package jit
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -155,7 +154,7 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	sim := newSimulation(&cfg)
-	a, err := mapArena(sim.size)
+	a, err := mapArena()
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +179,11 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 // prepare generates the code that blocks share, and fills the state block.
 func (e *Engine) prepare() (err error) {
 	a, m := &e.arena, e.mem
-	if e.sim.size > 0 && !a.low {
-		return errNoRoom
+	if e.Events != emu.Events(emu.Ir) || e.sim.size > 0 {
+		if err := a.mapLow(e.sim.size); err != nil {
+			return err
+		}
+		e.lowBase = int32(a.hostAddr(lowOff))
 	}
 	if n := e.sim.d1.assoc; n >= tick {
 		return fmt.Errorf("jit: a D1 cache of %d ways: at most %d can be simulated", n, tick-1)
@@ -206,9 +208,6 @@ func (e *Engine) prepare() (err error) {
 	return nil
 }
 
-// errNoRoom says that the tables of caches and predictors cannot be addressed.
-var errNoRoom = errors.New("jit: simulating caches and branches needs 1 GiB of address space below 2 GiB")
-
 // Close frees the engine's memory.
 func (e *Engine) Close() error {
 	for _, w := range e.worlds {
@@ -224,8 +223,7 @@ func (e *Engine) Close() error {
 func (e *Engine) get(off int) uint64    { return *e.arena.word(off) }
 func (e *Engine) set(off int, x uint64) { *e.arena.word(off) = x }
 
-// hostAddr returns the host address of an arena offset, as executed.
-func (e *Engine) hostAddr(off int) uint64 { return uint64(e.arena.base) + uint64(off) }
+func (e *Engine) hostAddr(off int) uint64 { return e.arena.hostAddr(off) }
 
 // running makes sure that one engine runs at a time: the signal handler knows one.
 var running sync.Mutex

@@ -206,7 +206,7 @@ func (e *Engine) details() bool {
 	return e.counting != emu.CountOff && (e.sim.size > 0 || e.Events&^emu.Events(emu.Ir) != 0)
 }
 
-// abs returns the address of an arena offset, for a displacement: simulating engines lie low.
+// abs returns the address of an offset in the arena's low part, for a displacement or an immediate.
 func (e *Engine) abs(off int) int32 { return int32(e.hostAddr(off)) }
 
 // A toucher is a cache in which a line can be made the most recently used of its set.
@@ -291,7 +291,7 @@ func (e *Engine) condBranch(t *tb, i int, taken bool) {
 		return
 	}
 	h := e.get(stHistory)
-	entry := &e.arena.mem[e.condEntry(t.addr(i))+int(h)]
+	entry := e.arena.byteAt(e.condEntry(t.addr(i)) + int(h))
 	predicted := *entry >= 2
 	if predicted != taken {
 		e.tally(t, i, emu.Bcm, 1)
