@@ -79,7 +79,9 @@ func oneLine(text string) string {
 //
 // A path that names something else than a regular file, such as /dev/stdout or a
 // pipe, is written to directly.
-func (p *Profile) WriteFile(path string) error {
+func (p *Profile) WriteFile(path string) error { return writeFile(path, p.Write) }
+
+func writeFile(path string, write func(io.Writer) error) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		target = path
@@ -89,10 +91,9 @@ func (p *Profile) WriteFile(path string) error {
 			return fmt.Errorf("cannot write profile: %w",
 				&fs.PathError{Op: "open", Path: path, Err: errors.New("is a directory")})
 		}
-		err = p.writeInto(target)
-		return wrapWrite(path, err)
+		return wrapWrite(path, writeInto(target, write))
 	}
-	return wrapWrite(path, p.replace(target))
+	return wrapWrite(path, replace(target, write))
 }
 
 func wrapWrite(path string, err error) error {
@@ -102,17 +103,17 @@ func wrapWrite(path string, err error) error {
 	return nil
 }
 
-// writeInto writes p to what is no regular file.
-func (p *Profile) writeInto(path string) error {
+// writeInto writes to what is no regular file.
+func writeInto(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.Write(f), f.Close())
+	return errors.Join(write(f), f.Close())
 }
 
-// replace writes p to a new file and gives it the name target.
-func (p *Profile) replace(target string) error {
+// replace writes a new file and gives it the name target.
+func replace(target string, write func(io.Writer) error) error {
 	dir, base := filepath.Split(target)
 	// CreateTemp uses mode 0600, which is Cachegrind's. A long name is cut so
 	// that what is added to it fits a directory entry.
@@ -121,7 +122,7 @@ func (p *Profile) replace(target string) error {
 		return err
 	}
 	temp := f.Name()
-	err = p.Write(f)
+	err = write(f)
 	if err2 := f.Close(); err == nil {
 		err = err2
 	}

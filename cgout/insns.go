@@ -1,0 +1,154 @@
+package cgout
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Insns has counts by instruction, beside a Profile with the same by line. Its file has
+// the profile's name and InsnsSuffix; cg_annotate does not look at it.
+//
+// The file is text, of a line each:
+//
+//	insns: 1                 the format's version
+//	events: Ir Dr            as in a profile
+//	ob=/bin/true             what follows lies in this file, until the next ob=
+//	fl=/src/true.c           likewise file and function of the source
+//	fn=main
+//	401126 12 4889c8 100 3 mov rax,rcx
+//
+// The last is an instruction: its address (hexadecimal, as the object numbers it), its line, its bytes, a count
+// for each event, and its text. Instructions ascend by object and address.
+type Insns struct {
+	Events []string
+	List   []Insn
+}
+
+// InsnsSuffix ends the name of a file of Insns.
+const InsnsSuffix = ".insns"
+
+// insnsVersion is the format's.
+const insnsVersion = "1"
+
+// An Insn is one instruction.
+type Insn struct {
+	Object, File, Func string
+	Line               int
+	Addr               uint64
+	Code               []byte
+	Counts             []uint64
+	// Text is the instruction in assembly.
+	Text string
+}
+
+// Sort puts the instructions into the file's order.
+func (s *Insns) Sort() {
+	slices.SortFunc(s.List, func(a, b Insn) int {
+		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Line, b.Line))
+	})
+}
+
+// Write writes the file.
+func (s *Insns) Write(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "insns: %s\nevents: %s\n", insnsVersion, strings.Join(s.Events, " "))
+	var last Insn
+	for i := range s.List {
+		in := &s.List[i]
+		if i == 0 || in.Object != last.Object {
+			fmt.Fprintf(b, "ob=%s\n", oneLine(in.Object))
+		}
+		if i == 0 || in.File != last.File {
+			fmt.Fprintf(b, "fl=%s\n", oneLine(in.File))
+		}
+		if i == 0 || in.Func != last.Func {
+			fmt.Fprintf(b, "fn=%s\n", oneLine(in.Func))
+		}
+		fmt.Fprintf(b, "%x %d %x", in.Addr, in.Line, in.Code)
+		for _, n := range in.Counts {
+			fmt.Fprintf(b, " %d", n)
+		}
+		fmt.Fprintf(b, " %s\n", oneLine(in.Text))
+		last = *in
+	}
+	return b.Flush()
+}
+
+// WriteFile writes the file as Profile.WriteFile does.
+func (s *Insns) WriteFile(path string) error { return writeFile(path, s.Write) }
+
+// ReadInsns reads what Write wrote. Errors call it name, and say which line is wrong.
+func ReadInsns(name string, r io.Reader) (*Insns, error) {
+	s := &Insns{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	n := 0
+	fail := func(err error) (*Insns, error) { return nil, fmt.Errorf("%s:%d: %w", name, n, err) }
+	var at Insn
+	for lines.Scan() {
+		n++
+		line := lines.Bytes()
+		text, isEvents := bytes.CutPrefix(line, []byte("events: "))
+		switch {
+		case n == 1:
+			if string(line) != "insns: "+insnsVersion {
+				return fail(fmt.Errorf("not counts by instruction, or of another version than %s", insnsVersion))
+			}
+		case n == 2:
+			if s.Events = strings.Fields(string(text)); !isEvents || len(s.Events) == 0 {
+				return fail(errors.New("no events"))
+			}
+		case bytes.HasPrefix(line, []byte("ob=")):
+			at.Object = string(line[3:])
+		case bytes.HasPrefix(line, []byte("fl=")):
+			at.File = string(line[3:])
+		case bytes.HasPrefix(line, []byte("fn=")):
+			at.Func = string(line[3:])
+		default:
+			if err := at.parse(string(line), len(s.Events)); err != nil {
+				return fail(err)
+			}
+			s.List = append(s.List, at)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fail(err)
+	}
+	if n < 2 {
+		return fail(io.ErrUnexpectedEOF)
+	}
+	return s, nil
+}
+
+// parse reads an instruction's line into in, whose place is known.
+func (in *Insn) parse(line string, events int) (err error) {
+	fields := strings.SplitN(line, " ", 4+events)
+	if len(fields) != 4+events {
+		return fmt.Errorf("%d fields of an instruction, %d expected", len(fields), 4+events)
+	}
+	if in.Addr, err = strconv.ParseUint(fields[0], 16, 64); err != nil {
+		return fmt.Errorf("address: %w", err)
+	}
+	if in.Line, err = strconv.Atoi(fields[1]); err != nil || in.Line < 0 {
+		return fmt.Errorf("line number %q", fields[1])
+	}
+	if in.Code, err = hex.DecodeString(fields[2]); err != nil {
+		return fmt.Errorf("code: %w", err)
+	}
+	in.Counts = make([]uint64, events)
+	for i := range in.Counts {
+		if in.Counts[i], err = strconv.ParseUint(fields[3+i], 10, 64); err != nil {
+			return fmt.Errorf("count: %w", err)
+		}
+	}
+	in.Text = fields[3+events]
+	return nil
+}
