@@ -185,8 +185,8 @@ func (e *Engine) prepare() (err error) {
 		}
 		e.lowBase = int32(a.hostAddr(lowOff))
 	}
-	if n := e.sim.d1.assoc; n >= tick {
-		return fmt.Errorf("jit: a D1 cache of %d ways: at most %d can be simulated", n, tick-1)
+	if n := max(e.sim.d1.assoc, e.sim.ll.assoc); n >= tick {
+		return fmt.Errorf("jit: a cache of %d ways: at most %d can be simulated", n, tick-1)
 	}
 	e.stubs = emitStubs(&e.emitter)
 	if e.sim.caches {
@@ -216,6 +216,7 @@ func (e *Engine) Close() error {
 		}
 	}
 	e.sim.d1.ways.close()
+	e.sim.ll.ways.close()
 	e.arena.close()
 	return nil
 }

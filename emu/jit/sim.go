@@ -41,44 +41,33 @@ func (c *simCache) scaleFor(n int) int {
 // tableSize returns the size of a table whose sets are scale times as far apart as their addresses.
 func (c *simCache) tableSize(scale int) int { return (int(c.mask) + c.line) * scale }
 
-// A listCache keeps for each set its lines' addresses, the most recently used first; 0 is an
-// empty way. LL is one: few references come so far.
-type listCache struct {
-	simCache
-	off, scale int // of the table
-}
-
-// newListCache places the table at off and returns its end.
-func newListCache(g cachesim.Geometry, off int) (c listCache, end int) {
-	c = listCache{simCache: newSimCache(g), off: off}
-	c.scale = c.scaleFor(8 * c.assoc)
-	return c, off + c.tableSize(c.scale)
-}
-
-// set returns the arena offset of the set of an address.
-func (c *listCache) set(a uint64) int { return c.off + int(a&c.mask)*c.scale }
-
 // A stampCache finds a line without a search. For each line of guest memory, ways has the way
 // that holds it, from 1 on, or 0; each way has a stamp, the time when its line was last
 // made the most recently used of its set, with the way's number in the low bits, and the
-// least of these is that of the least recently used way. So a hit changes two words, and one on
-// the line used last changes nothing. D1 is such a cache.
+// least of these is that of the least recently used way. D1 and LL are such caches. In D1 a hit on
+// the line used last changes nothing.
 type stampCache struct {
 	simCache
 	ways wayTable
-	// recent has for each set the address of the line used last; stamps, scale times as
-	// far apart, the times of its ways and then the addresses of their lines.
-	recent, stamps, scale int
+	// recent has for each set the address of the line used last; it is 0 for LL, which is not asked
+	// so often.
+	recent int
+	// stamps has for each set, scale times as far apart, the stamps of its ways and then the
+	// addresses of their lines.
+	stamps, scale int
 }
 
 // tick is what the clock advances by, and more than any way's number.
 const tick = 1 << 16
 
 // newStampCache places the tables at off and returns their end.
-func newStampCache(g cachesim.Geometry, off int) (c stampCache, end int) {
-	c = stampCache{simCache: newSimCache(g), recent: off}
+func newStampCache(g cachesim.Geometry, off int, recent bool) (c stampCache, end int) {
+	c = stampCache{simCache: newSimCache(g), stamps: off}
+	if recent {
+		c.recent = off
+		c.stamps += c.tableSize(1)
+	}
 	c.scale = c.scaleFor(16 * c.assoc)
-	c.stamps = off + c.tableSize(1)
 	return c, c.stamps + c.tableSize(c.scale)
 }
 
@@ -141,8 +130,7 @@ func (c *lineCache) forget(a *arena) {
 type simulation struct {
 	caches, branches bool
 	i1               lineCache
-	d1               stampCache
-	ll               listCache
+	d1, ll           stampCache
 	// cond has a two-bit counter in each byte: 128 for each value of an address's
 	// low seven bits, by history. ind has 512 targets.
 	cond, ind int
@@ -168,8 +156,8 @@ func newSimulation(cfg *Config) (s simulation) {
 	if cfg.Caches != nil {
 		s.caches = true
 		s.i1, end = newLineCache(cfg.Caches.I1, end)
-		s.d1, end = newStampCache(cfg.Caches.D1, end)
-		s.ll, end = newListCache(cfg.Caches.LL, end)
+		s.d1, end = newStampCache(cfg.Caches.D1, end, true)
+		s.ll, end = newStampCache(cfg.Caches.LL, end, false)
 		s.maxRef = min(s.i1.line, s.d1.line, s.ll.line)
 	}
 	if cfg.Branches {
@@ -183,12 +171,16 @@ func newSimulation(cfg *Config) (s simulation) {
 }
 
 // emptyCaches makes the tables that are not empty when they are zero.
-func (e *Engine) emptyCaches() (err error) {
-	e.sim.d1.ways, err = newWayTable(e.mem.Limit(), e.sim.d1.line)
-	d := &e.sim.d1
-	for set := uint64(0); set <= d.mask; set += uint64(d.line) {
-		for i := range d.assoc {
-			e.set(d.stampsAt(set)+8*i, uint64(i+1))
+func (e *Engine) emptyCaches() error {
+	for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
+		var err error
+		if c.ways, err = newWayTable(e.mem.Limit(), c.line); err != nil {
+			return err
+		}
+		for set := uint64(0); set <= c.mask; set += uint64(c.line) {
+			for i := range c.assoc {
+				e.set(c.stampsAt(set)+8*i, uint64(i+1))
+			}
 		}
 	}
 	// The first stamp is of no line, and stays 0.
@@ -198,7 +190,7 @@ func (e *Engine) emptyCaches() (err error) {
 			e.set(c.set(set)+8*i, e.hostAddr(linesOff))
 		}
 	}
-	return err
+	return nil
 }
 
 // details reports whether it counts, or simulates, anything but instructions.
@@ -209,32 +201,16 @@ func (e *Engine) details() bool {
 // abs returns the address of an offset in the arena's low part, for a displacement or an immediate.
 func (e *Engine) abs(off int) int32 { return int32(e.hostAddr(off)) }
 
-// A toucher is a cache in which a line can be made the most recently used of its set.
-type toucher interface {
-	// touch does so and reports whether the line was missing. It is what the generated
-	// routines do.
-	touch(a *arena, line uint64) (missed bool)
-	base(a uint64) uint64
-}
-
-func (c *listCache) touch(a *arena, line uint64) (missed bool) {
-	ways := a.words(c.set(line), c.assoc)
-	last := line
-	for i := range ways {
-		last, ways[i] = ways[i], last
-		if last == line {
+// touch makes a line the most recently used of its set and reports whether it was missing. It is
+// what the generated routines do.
+func (c *stampCache) touch(a *arena, line uint64) (missed bool) {
+	if c.recent > 0 {
+		recent := a.word(c.recentAt(line))
+		if *recent == line {
 			return false
 		}
+		*recent = line
 	}
-	return true
-}
-
-func (c *stampCache) touch(a *arena, line uint64) (missed bool) {
-	recent := a.word(c.recentAt(line))
-	if *recent == line {
-		return false
-	}
-	*recent = line
 	*a.word(stClock) += tick
 	set := a.words(c.stampsAt(line), 2*c.assoc)
 	way := c.ways.at(line / uint64(c.line))
@@ -251,7 +227,7 @@ func (c *stampCache) touch(a *arena, line uint64) (missed bool) {
 }
 
 // refer makes a reference to c, which may touch two lines and misses if either is missing.
-func (e *Engine) refer(c toucher, a uint64, size int) (missed bool) {
+func (e *Engine) refer(c *stampCache, a uint64, size int) (missed bool) {
 	first, last := c.base(a), c.base(a+uint64(size)-1)
 	missed = c.touch(&e.arena, first)
 	if last != first {

@@ -4,9 +4,6 @@ package jit
 
 import "github.com/cgemu/cgemu/emu/x86"
 
-// maxUnrolled is the associativity up to which a set's search is written out.
-const maxUnrolled = 32
-
 // The routines that simulate a reference are called on a stack of their own, with, from the
 // top: the return address, the reference's size less 1, the address of two counters for the
 // misses in L1 and LL, the reference's address. They remove these and lose nothing but flags.
@@ -21,7 +18,7 @@ var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.RDI, x86.
 
 // emitSimRoutines generates the routines.
 func (e *Engine) emitSimRoutines() {
-	touchLL := e.emitTouchRoutine(func() []int { return e.emitTouch(&e.sim.ll) })
+	touchLL := e.emitTouchRoutine(&e.sim.ll)
 	e.sim.data = e.emitReference(&e.sim.d1, touchLL)
 	e.sim.fetch = e.emitFetchRoutine(&e.sim.i1)
 	e.sim.fetchLL = e.emitReference(nil, touchLL)
@@ -32,7 +29,7 @@ func (e *Engine) emitSimRoutines() {
 func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 	touchL1 := 0
 	if l1 != nil {
-		touchL1 = e.emitTouchRoutine(func() []int { return e.emitStamp(l1) })
+		touchL1 = e.emitTouchRoutine(l1)
 	}
 	start := e.pos
 	for _, r := range routineRegs {
@@ -62,7 +59,7 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 	e.loadAt(x86.RDI, x86.RSP, argCounter)
 	e.incAt(x86.RDI, 0)
 	two := e.emitLines(&e.sim.ll.simCache)
-	out = append(out, e.emitTouch(&e.sim.ll)...)
+	out = append(out, e.emitStamp(&e.sim.ll)...)
 	one := e.jmp(0)
 	e.link(two, e.pos)
 	e.emitTouchTwo(touchLL)
@@ -149,9 +146,9 @@ func (e *Engine) emitTouchTwo(touch int) {
 
 // emitTouchRoutine generates a routine that touches the line in RAX and sets the carry flag if
 // it was missing.
-func (e *Engine) emitTouchRoutine(emitTouch func() (hits []int)) int {
+func (e *Engine) emitTouchRoutine(c *stampCache) int {
 	start := e.pos
-	hits := emitTouch()
+	hits := e.emitStamp(c)
 	e.byte(0xf9, 0xc3) // stc; ret
 	for _, site := range hits {
 		e.link(site, e.pos)
@@ -160,60 +157,16 @@ func (e *Engine) emitTouchRoutine(emitTouch func() (hits []int)) int {
 	return start
 }
 
-// emitTouch looks the line in RAX up, moves the lines in front of it back by one way and makes
-// it the first. It returns the sites of the jumps to be taken if it was there, and
-// loses RCX, RDX, RSI.
-func (e *Engine) emitTouch(c *listCache) (hits []int) {
-	cur, prev := x86.RSI, x86.RCX
-	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
-	e.shiftLeft(x86.RDX, log2(c.scale))
-	e.aluImm(aluADD, x86.RDX, e.abs(c.off))
-	e.loadAt(cur, x86.RDX, 0)
-	e.aluRR(aluCMP, cur, x86.RAX)
-	hits = append(hits, e.jcc(condE, 0))
-	e.storeAt(x86.RDX, 0, x86.RAX)
-	if c.assoc > maxUnrolled {
-		return append(hits, e.emitTouchLoop(c))
-	}
-	for i := 1; i < c.assoc; i++ {
-		cur, prev = prev, cur
-		e.loadAt(cur, x86.RDX, int32(8*i))
-		e.storeAt(x86.RDX, int32(8*i), prev)
-		e.aluRR(aluCMP, cur, x86.RAX)
-		hits = append(hits, e.jcc(condE, 0))
-	}
-	return hits
-}
-
-// emitTouchLoop is the rest of emitTouch for large sets.
-func (e *Engine) emitTouchLoop(c *listCache) (hit int) {
-	e.pushReg(x86.RDI)
-	e.movImm(x86.RDI, uint64(c.assoc-1))
-	top := e.pos
-	e.aluImm(aluADD, x86.RDX, 8)
-	e.movRR(x86.RCX, x86.RSI)
-	e.loadAt(x86.RSI, x86.RDX, 0)
-	e.storeAt(x86.RDX, 0, x86.RCX)
-	e.aluRR(aluCMP, x86.RSI, x86.RAX)
-	found := e.jcc(condE, 0)
-	e.byte(0xff, 0xcf) // dec edi
-	e.jcc(condNE, top)
-	e.popReg(x86.RDI)
-	missed := e.jmp(0)
-	e.link(found, e.pos)
-	e.popReg(x86.RDI)
-	hit = e.jmp(0)
-	e.link(missed, e.pos)
-	return hit
-}
-
-// emitStamp is emitTouch for a stampCache. It loses RCX, RDX, RSI, R8, R9.
+// emitStamp looks the line in RAX up and makes it the most recently used of its set. It returns the
+// sites of the jumps to be taken if it was there, and loses RCX, RDX, RSI, R8, R9.
 func (e *Engine) emitStamp(c *stampCache) (hits []int) {
 	lineBits := log2(c.line)
 	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
-	e.aluAbs(aluCMP, x86.RAX, x86.RDX, 1, e.abs(c.recent))
-	hits = append(hits, e.jcc(condE, 0))
-	e.storeAt(x86.RDX, e.abs(c.recent), x86.RAX)
+	if c.recent > 0 {
+		e.aluAbs(aluCMP, x86.RAX, x86.RDX, 1, e.abs(c.recent))
+		hits = append(hits, e.jcc(condE, 0))
+		e.storeAt(x86.RDX, e.abs(c.recent), x86.RAX)
+	}
 	e.shiftLeft(x86.RDX, log2(c.scale))
 	e.aluImm(aluADD, x86.RDX, e.abs(c.stamps))
 	e.load(x86.RCX, stClock)
