@@ -28,8 +28,8 @@ test:
 test-all:
 	go test -race -shuffle=on ./...
 
-# Against other programs: Valgrind, gdb, objdump, c++filt, rustc, Unicorn. A
-# missing one is a failure.
+# Against other programs: Valgrind, gdb, objdump, c++filt, rustc, Unicorn,
+# Chromium. A missing one is a failure.
 test-oracles:
 	go test -tags oracles -timeout 15m ./...
 

@@ -19,6 +19,15 @@ type option struct {
 	flag  func(name string)
 	what  string // of the value, in the error for an invalid one
 	done  bool   // the command ends when this flag was acted on
+
+	choices []string // the values there are, if not any
+	// refuse, if not nil, returns why the option is not to be recognised.
+	refuse func(value string) string
+	// own is an option that Valgrind's programs do not have. It cannot be
+	// abbreviated, so that abbreviations mean what they mean there.
+	own bool
+	// value takes what is behind the equals sign of a flag, if there may be one.
+	value func(string)
 }
 
 // title returns the option's name in errors.
@@ -39,6 +48,8 @@ type parser struct {
 	isOpt  []*given // per argument; nil for operands
 	values [][]string
 	extra  []string // not recognised
+	used   []string // names of the options that were acted on
+	why    string   // lines that explain errors
 	stop   bool     // an option ended the command
 }
 
@@ -168,6 +179,9 @@ func (p *parser) prefixed(arg, name string, value *string) (list []given) {
 	long := strings.HasPrefix(arg, "--")
 	for i := range p.options {
 		o := &p.options[i]
+		if o.own {
+			continue
+		}
 		for _, n := range o.names {
 			switch {
 			case long && strings.HasPrefix(n, name):
@@ -217,14 +231,18 @@ func (p *parser) takeOption(i int) (int, error) {
 		p.extra = append(p.extra, p.args[i])
 		return i + 1, nil
 	}
+	p.used = append(p.used, g.name)
 	if g.opt.flag != nil {
-		if g.value != nil && (*g.value != "" || strings.HasPrefix(g.name, "--")) {
+		if g.value != nil && g.opt.value != nil {
+			g.opt.value(*g.value)
+		} else if g.value != nil && (*g.value != "" || strings.HasPrefix(g.name, "--")) {
 			return 0, usagef("argument %s: ignored explicit argument %s", g.opt.title(), quote(*g.value))
 		}
 		g.opt.flag(g.name)
 		p.stop = g.opt.done
 		return i + 1, nil
 	}
+	first := i
 	i++
 	if g.value == nil {
 		if i == len(p.args) || p.isOpt[i] != nil || p.args[i] == "--" {
@@ -232,6 +250,16 @@ func (p *parser) takeOption(i int) (int, error) {
 		}
 		g.value = &p.args[i]
 		i++
+	}
+	if g.opt.refuse != nil {
+		if why := g.opt.refuse(*g.value); why != "" {
+			p.extra = append(p.extra, p.args[first:i]...)
+			p.why += g.name + ": " + why + "\n"
+			return i, nil
+		}
+	}
+	if list := g.opt.choices; list != nil && !slices.Contains(list, *g.value) {
+		return 0, usagef("argument %s: invalid choice: %s (choose from %s)", g.opt.title(), quote(*g.value), strings.Join(list, ", "))
 	}
 	if !g.opt.set(*g.value) {
 		return 0, usagef("argument %s: invalid %s value: %s", g.opt.title(), g.opt.what, quote(*g.value))

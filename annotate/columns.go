@@ -11,8 +11,10 @@ import (
 )
 
 // grouped returns a count with commas.
-func grouped(c cgout.Count) string {
-	digits, sign := c.String(), ""
+func grouped(c cgout.Count) string { return groupDigits(c.String()) }
+
+func groupDigits(digits string) string {
+	sign := ""
 	if digits[0] == '-' {
 		digits, sign = digits[1:], "-"
 	}
@@ -54,6 +56,7 @@ type column struct {
 	name     string
 	total    cgout.Count
 	percents bool
+	derived  *Derived // instead of an event
 	w        [3]int
 }
 
@@ -96,12 +99,37 @@ func (c *column) fit(i int, text string) { c.w[i] = max(c.w[i], len(text)) }
 type layout []*column
 
 // newLayout returns columns for the events shown, as wide as 0.
-func (r *report) newLayout() layout {
+func (r *textReport) newLayout() layout {
 	var l layout
 	for _, e := range r.show {
 		l = append(l, &column{event: e, name: r.m.events[e], total: r.m.total[e], percents: r.o.percents})
 	}
+	for i := range r.derived {
+		l = append(l, &column{name: r.derived[i].Name, derived: &r.derived[i]})
+	}
 	return l
+}
+
+// text returns a derived column's text of a row.
+func (d Derived) text(n, parent counts) string {
+	f, ok := d.Value(n, parent)
+	switch {
+	case !ok:
+		return "n/a"
+	case d.Unit == unitPercent:
+		return strconv.FormatFloat(f, 'f', 2, 64) + "%"
+	}
+	whole, _ := big.NewFloat(f).Int(nil)
+	return groupDigits(whole.String())
+}
+
+// fitDerived makes derived columns fit a row.
+func (l layout) fitDerived(n, parent counts) {
+	for _, c := range l {
+		if c.derived != nil {
+			c.fit(0, c.derived.text(n, parent))
+		}
+	}
 }
 
 // extremes are the least and the greatest of some counts and 0, which alone
@@ -126,6 +154,9 @@ func (x extremes) add(c counts) {
 // fitPlain makes columns fit rows without cumulative shares.
 func (l layout) fitPlain(x extremes) layout {
 	for _, c := range l {
+		if c.derived != nil {
+			continue
+		}
 		for _, n := range []cgout.Count{x.lo[c.event], x.hi[c.event]} {
 			c.fit(0, grouped(n))
 			c.fit(1, c.share(n))
@@ -137,6 +168,9 @@ func (l layout) fitPlain(x extremes) layout {
 // fitOuter makes columns fit rows with cumulative shares.
 func (l layout) fitOuter(x, sums extremes) layout {
 	for _, c := range l {
+		if c.derived != nil {
+			continue
+		}
 		for _, n := range []cgout.Count{x.lo[c.event], x.hi[c.event]} {
 			c.fit(0, grouped(n))
 			c.fit(1, c.outerShare(n))
@@ -177,10 +211,15 @@ func fill(b *strings.Builder, with byte, n int) {
 	}
 }
 
-// plain returns a row without cumulative shares.
-func (l layout) plain(n counts, text string) string {
+// plain returns a row without cumulative shares. Parent is what it is a part of.
+func (l layout) plain(n, parent counts, text string) string {
 	var b strings.Builder
-	l.row(&b, func(c *column) [3]string { return [3]string{grouped(n[c.event]), c.share(n[c.event])} })
+	l.row(&b, func(c *column) [3]string {
+		if c.derived != nil {
+			return [3]string{c.derived.text(n, parent)}
+		}
+		return [3]string{grouped(n[c.event]), c.share(n[c.event])}
+	})
 	return b.String() + " " + text + "\n"
 }
 
@@ -192,9 +231,12 @@ func (l layout) empty(text string) string {
 }
 
 // outer returns a row with cumulative shares.
-func (l layout) outer(n, sum counts, text string) string {
+func (l layout) outer(n, sum, parent counts, text string) string {
 	var b strings.Builder
 	l.row(&b, func(c *column) [3]string {
+		if c.derived != nil {
+			return [3]string{c.derived.text(n, parent)}
+		}
 		return [3]string{grouped(n[c.event]), c.outerShare(n[c.event]), c.cumulative(sum[c.event])}
 	})
 	return b.String() + " " + text + "\n"

@@ -8,6 +8,10 @@
 // bad regular expressions, on profiles without events), these do not: bytes go
 // through as they are, and errors are errors.
 //
+// Beyond that, and only if asked for, there are JSON, CSV, markdown and HTML, and a
+// comparison of two profiles. These render a Report (report.go), which build.go
+// makes; docs/manual.md has the rules.
+//
 // The functions never read standard input. They return the exit status: 0, 1 for
 // what is wrong with a file, 2 for what is wrong with the command line.
 package annotate

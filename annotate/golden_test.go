@@ -5,7 +5,9 @@ package annotate
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -16,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 )
@@ -31,7 +34,20 @@ func TestMain(m *testing.M) {
 	if f := commands[os.Getenv("ANNOTATE_TEST_COMMAND")]; f != nil {
 		os.Exit(f("@TOOL@", os.Args[1:], os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"cgemu": func() { os.Exit(cgemu(os.Args)) }})
+}
+
+// cgemu is as much of the command as the scripts need.
+func cgemu(argv []string) int {
+	tools := map[string]func(string, []string, io.Writer, io.Writer) int{"annotate": Annotate, "diff": Diff, "merge": Merge}
+	return tools[argv[1]]("cgemu "+argv[1], argv[2:], os.Stdout, os.Stderr)
+}
+
+var update = flag.Bool("update", false, "rewrite what testdata/script/*.txtar compare with from this run")
+
+// TestScripts runs testdata/script: the tools as their users see them.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update})
 }
 
 // TestGolden runs the cases that were recorded with the originals (Valgrind

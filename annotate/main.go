@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -25,6 +25,9 @@ type options struct {
 	annotate         bool
 	context          cgout.Count
 	files            []string
+
+	viewOptions
+	terminal io.Writer // the standard output, for colours
 }
 
 const annotateUsage = `usage: %[1]s [-h] [--version] [--diff] [--mod-filename REGEX]
@@ -34,42 +37,48 @@ const annotateUsage = `usage: %[1]s [-h] [--version] [--diff] [--mod-filename RE
        cachegrind-out-file [cachegrind-out-file ...]
 `
 
-const annotateHelp = `
-Show where the events of one or more profiles took place.
-
-  -h, --help            show this help message and exit
-  --version             show the version and exit
-  --diff                show the second of two profiles minus the first
-  --mod-filename REGEX  change file names, e.g. 's/prog[0-9]/progN/'
-  --mod-funcname REGEX  change function names
-  --show A,B,C          show these events only (default: all)
-  --sort A,B,C          sort by these events (default: in the profile's order)
-  --threshold N:[0,20]  leave out pairs of file and function with less than N%
-                        of the first sort event (default: 0.1)
-  --show-percs, --no-show-percs
-                        show shares (default: yes)
-  --annotate, --no-annotate
-                        show source files (default: yes)
-  --context N           show N lines around lines with counts (default: 8)
-  --show-percs=yes, --show-percs=no, --auto=yes, --auto=no
-                        older names of the above
-`
+// newOptions returns the defaults.
+func newOptions(name string, args []string, stdout io.Writer) *options {
+	return &options{program: name, args: args, threshold: 0.1, percents: true, annotate: true,
+		context: cgout.NewCount(8), terminal: stdout}
+}
 
 // Annotate is cg_annotate. The name is the program's own, as in "cgemu annotate".
 func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 	usage := fmt.Sprintf(annotateUsage, name)
-	o := &options{program: name, args: args, threshold: 0.1, percents: true, annotate: true, context: cgout.NewCount(8)}
+	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(stdout)
 	p := parser{
-		options:  append(helpOptions(out, usage+annotateHelp, version(name)), o.table()...),
+		options:  slices.Concat(helpOptions(out, usage+annotateHelp, version(name)), o.table(), o.own(out)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)
 	if err == nil && !stop {
-		o.files = values[0]
-		err = o.run(out, usage, stderr)
+		err = needed(p.used, o.diff && o.machine(), "--diff and a --format", compareOptions...)
 	}
-	return finish(name, usage, err, out, stderr)
+	if err != nil || stop {
+		return finish(name, usage+p.why, err, out, stderr)
+	}
+	o.files = values[0]
+	return o.paged(usage, stderr, func(out *bufio.Writer) error { return o.run(out, usage, stderr) })
+}
+
+// paged calls write with where the output goes, perhaps a pager, and finishes.
+func (o *options) paged(usage string, stderr io.Writer, write func(*bufio.Writer) error) int {
+	pager := o.page(o.terminal, stderr)
+	out := bufio.NewWriterSize(pager, 1<<16)
+	err := write(out)
+	if err2 := out.Flush(); err == nil {
+		err = cannotWrite(err2)
+	}
+	out.Reset(io.Discard) // or it would report the error of a pager that ended early
+	return finish(o.program, usage, pager.wait(err), out, stderr)
+}
+
+// own returns the options of annotate that cg_annotate does not have.
+func (o *options) own(out *bufio.Writer) []option {
+	return append(append(o.formatOptions(), o.readerOptions()...), o.asmOption(),
+		option{names: []string{"--print-schema"}, own: true, done: true, flag: func(string) { out.WriteString(Schema) }})
 }
 
 // run reads the profiles and writes the report.
@@ -78,16 +87,17 @@ func (o *options) run(out *bufio.Writer, usage string, stderr io.Writer) error {
 		io.WriteString(stderr, usage) // though the status is 1
 		return errors.New("argument --diff: requires exactly two Cachegrind output files")
 	}
-	for _, m := range []*mod{o.modFile, o.modFunc} {
-		if m != nil && m.err != nil {
-			return m.err
-		}
+	if err := o.modError(); err != nil {
+		return err
+	}
+	if o.machine() {
+		return o.render(toolAnnotate, out)
 	}
 	m, err := load(o)
 	if err != nil {
 		return err
 	}
-	r := report{Writer: out, m: m, o: o}
+	r := textReport{Writer: out, m: m, o: o, color: o.colored(o.terminal)}
 	if o.show == nil {
 		o.show = m.events
 	}
@@ -95,17 +105,14 @@ func (o *options) run(out *bufio.Writer, usage string, stderr io.Writer) error {
 		o.sort = m.events
 	}
 	r.show, r.sort = m.columns(o.show), m.columns(o.sort)
+	if r.derived, err = deriveds(o.derived, m.events, r.show); err != nil {
+		return err
+	}
 	return r.write()
 }
 
 // table returns the options, in the order in which errors list them.
 func (o *options) table() []option {
-	list := func(into *[]string) func(string) bool {
-		return func(s string) bool {
-			*into = strings.Split(s, ",")
-			return true
-		}
-	}
 	literal := func(name string, into *bool, value bool) option {
 		return option{names: []string{name}, flag: func(string) { *into = value }}
 	}
@@ -130,6 +137,14 @@ func (o *options) table() []option {
 		o.context, ok = cgout.ParseCount(s)
 		return ok
 	}})
+}
+
+// list is a set function that splits the value at commas.
+func list(into *[]string) func(string) bool {
+	return func(s string) bool {
+		*into = strings.Split(s, ",")
+		return true
+	}
 }
 
 // modOption is --mod-filename or --mod-funcname.
@@ -180,91 +195,4 @@ func version(name string) string {
 		v = info.Main.Version
 	}
 	return name + "-" + v
-}
-
-const diffUsage = `usage: %[1]s [-h] [--version] [--mod-filename REGEX] [--mod-funcname REGEX]
-       cachegrind-out-file1 cachegrind-out-file2
-`
-
-// Diff is cg_diff: it writes the profile of the second file minus the first, by
-// function.
-func Diff(name string, args []string, stdout, stderr io.Writer) int {
-	usage := fmt.Sprintf(diffUsage, name)
-	out := bufio.NewWriter(stdout)
-	var modFile, modFunc *mod
-	p := parser{
-		options: append(helpOptions(out, usage, version(name)),
-			modOption("--mod-filename", &modFile), modOption("--mod-funcname", &modFunc)),
-		operands: []operand{{"cachegrind-out-file1", false}, {"cachegrind-out-file2", false}},
-	}
-	values, stop, err := p.parse(args)
-	if err == nil && !stop {
-		err = diff(modFile, modFunc, []string{values[0][0], values[1][0]}, out)
-	}
-	return finish(name, usage, err, out, stderr)
-}
-
-func diff(modFile, modFunc *mod, files []string, out io.Writer) error {
-	d := cgout.Differ{ModFile: modFile.apply, ModFunc: modFunc.apply}
-	for _, file := range files {
-		for _, m := range []*mod{modFile, modFunc} {
-			if m != nil && m.err != nil {
-				return m.err
-			}
-		}
-		if err := withFile(file, d.Add); err != nil {
-			return err
-		}
-	}
-	return cannotWrite(d.Write(out))
-}
-
-const mergeUsage = `usage: %[1]s [-h] [--version] [-o FILE] cachegrind-out-file [cachegrind-out-file ...]
-`
-
-// Merge is cg_merge: it writes the sum of profiles.
-func Merge(name string, args []string, stdout, stderr io.Writer) int {
-	usage := fmt.Sprintf(mergeUsage, name)
-	out := bufio.NewWriter(stdout)
-	var output string
-	p := parser{
-		options: append(helpOptions(out, usage, version(name)),
-			option{names: []string{"-o"}, set: func(s string) bool { output = s; return true }}),
-		operands: []operand{{"cachegrind-out-file", true}},
-	}
-	values, stop, err := p.parse(args)
-	if err == nil && !stop {
-		err = merge(values[0], output, out)
-	}
-	return finish(name, usage, err, out, stderr)
-}
-
-func merge(files []string, output string, stdout io.Writer) error {
-	var m cgout.Merger
-	for _, file := range files {
-		if err := withFile(file, m.Add); err != nil {
-			return err
-		}
-	}
-	if output == "" {
-		return cannotWrite(m.Write(stdout))
-	}
-	f, err := os.Create(output)
-	if err != nil {
-		return errors.New(osError(err, output))
-	}
-	err = m.Write(f)
-	if err2 := f.Close(); err == nil {
-		err = err2
-	}
-	return cannotWrite(err)
-}
-
-// withFile calls add with the contents of a file.
-func withFile(name string, add func(name string, r io.Reader) error) error {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return errors.New(osError(err, name))
-	}
-	return add(name, strings.NewReader(string(data)))
 }

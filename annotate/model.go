@@ -32,41 +32,137 @@ func (c counts) equal(d counts) bool {
 
 // A pairTable holds counts by an outer and an inner name: files and their
 // functions, or functions and their files.
-type pairTable map[string]map[string]counts
+type pairTable map[string]*innerTable
+
+// An innerTable has the inner names of one outer name. There are mostly few.
+type innerTable struct {
+	list  []innerPair
+	index map[string]int // of list, when there are many
+}
+
+type innerPair struct {
+	name string
+	counts
+}
+
+const manyInner = 8
 
 func (t pairTable) at(outer, inner string, events int) counts {
 	m := t[outer]
 	if m == nil {
-		m = map[string]counts{}
+		m = &innerTable{}
 		t[outer] = m
 	}
-	c := m[inner]
-	if c == nil {
-		c = make(counts, events)
-		m[inner] = c
+	i, ok := m.index[inner]
+	if m.index == nil {
+		i = slices.IndexFunc(m.list, func(p innerPair) bool { return p.name == inner })
+		ok = i >= 0
 	}
-	return c
+	if ok {
+		return m.list[i].counts
+	}
+	m.list = append(m.list, innerPair{inner, make(counts, events)})
+	switch n := len(m.list); {
+	case m.index != nil:
+		m.index[inner] = n - 1
+	case n > manyInner:
+		m.index = make(map[string]int, 2*n)
+		for i, p := range m.list {
+			m.index[p.name] = i
+		}
+	}
+	return m.list[len(m.list)-1].counts
 }
 
 // A source is a file as shown: its names in the profiles, its counts by line.
 type source struct {
 	originals map[string]bool
-	lines     map[string]*lineCounts // by number in decimal, which has no bound
+	parents   bool // lines are to know their functions
+	lines     []*lineCounts
+	small     map[int64]*lineChunk   // lines by number, without the last bits
+	large     map[string]*lineCounts // those with numbers beyond, in decimal
+
+	// The last chunk: counts come line by line.
+	chunk   *lineChunk
+	chunkNo int64
+
+	// What is left of the last blocks that lines were cut from.
+	lineBlock  []lineCounts
+	countBlock counts
+}
+
+// newLine returns a line with counts of 0. Lines are allocated in blocks that grow
+// with the file: one by one took a third of the time (BenchmarkTools).
+func (s *source) newLine(line cgout.Count, events int) *lineCounts {
+	if len(s.lineBlock) == 0 {
+		n := min(max(8, len(s.lines)), 1024)
+		s.lineBlock, s.countBlock = make([]lineCounts, n), make(counts, n*events)
+	}
+	l := &s.lineBlock[0]
+	l.line, l.counts = line, s.countBlock[:events:events]
+	s.lineBlock, s.countBlock = s.lineBlock[1:], s.countBlock[events:]
+	s.lines = append(s.lines, l)
+	return l
 }
 
 type lineCounts struct {
 	line cgout.Count
 	counts
+	in []counts // of the functions that have the line
 }
 
-func (s *source) at(line cgout.Count, events int) counts {
-	key := line.String()
-	l := s.lines[key]
-	if l == nil {
-		l = &lineCounts{line, make(counts, events)}
-		s.lines[key] = l
+// at returns the counts of a line, which is in a function with the counts fn.
+func (s *source) at(line cgout.Count, fn counts) counts {
+	l := s.find(line, len(fn))
+	if n := len(l.in); s.parents && (n == 0 || &l.in[n-1][0] != &fn[0]) {
+		l.in = append(l.in, fn)
 	}
 	return l.counts
+}
+
+// find returns a line, made if there is none.
+func (s *source) find(line cgout.Count, events int) *lineCounts {
+	n, ok := line.Int64()
+	if !ok {
+		key := line.String()
+		if s.large[key] == nil {
+			s.large[key] = s.newLine(line, events)
+		}
+		return s.large[key]
+	}
+	if no := n >> chunkBits; s.chunk == nil || s.chunkNo != no {
+		s.chunk, s.chunkNo = s.small[no], no
+		if s.chunk == nil {
+			s.chunk = new(lineChunk)
+			s.small[no] = s.chunk
+		}
+	}
+	place := &s.chunk[n&(1<<chunkBits-1)]
+	if *place == nil {
+		*place = s.newLine(line, events)
+	}
+	return *place
+}
+
+// A lineChunk holds lines whose numbers differ in their last bits.
+type lineChunk [1 << chunkBits]*lineCounts
+
+const chunkBits = 4
+
+// parent returns the counts of the functions that have the line.
+func (l *lineCounts) parent() counts {
+	if len(l.in) == 1 {
+		return l.in[0]
+	}
+	sum := make(counts, len(l.counts))
+	seen := map[*cgout.Count]bool{}
+	for _, c := range l.in {
+		if !seen[&c[0]] {
+			seen[&c[0]] = true
+			sum.add(c)
+		}
+	}
+	return sum
 }
 
 // A model is what all profiles together say.
@@ -77,6 +173,7 @@ type model struct {
 	byFunc   pairTable
 	sources  map[string]*source
 	total    counts
+	left     counts // of the total, what filters leave out
 }
 
 // A profile is what is kept of one profile.
@@ -99,17 +196,23 @@ func load(o *options) (*model, error) {
 			return nil, err
 		}
 	}
+	return m, o.modError()
+}
+
+// modError returns why a name could not be changed.
+func (o *options) modError() error {
 	for _, mod := range []*mod{o.modFile, o.modFunc} {
 		if mod != nil && mod.err != nil {
-			return nil, mod.err
+			return mod.err
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // A reader adds one profile to a model.
 type reader struct {
 	m      *model
+	tree   *tree // if not nil, takes the counts instead of the model's tables
 	o      *options
 	s      *cgout.Scanner
 	negate bool
@@ -117,6 +220,7 @@ type reader struct {
 	file, fn string
 	detached bool // before the first fl=, counts belong to no file
 	named    bool // a function was named
+	left     bool // filters leave out what follows
 	sum      counts
 	// Where the counts of the present file and function go.
 	source         *source
@@ -178,13 +282,13 @@ func (r *reader) checkEvents(names []string) error {
 	}{{"--show", r.o.show}, {"--sort", r.o.sort}} {
 		for _, name := range list.names {
 			if !slices.Contains(names, name) {
-				return fmt.Errorf("%s event `%s` did not appear in `events:` line", list.option, name)
+				return missingEvent(list.option, name)
 			}
 		}
 	}
 	if r.m.events == nil {
 		r.m.events = names
-		r.m.total = make(counts, len(names))
+		r.m.total, r.m.left = make(counts, len(names)), make(counts, len(names))
 	} else if !slices.Equal(r.m.events, names) {
 		return cgout.ErrEvents
 	}
@@ -192,11 +296,21 @@ func (r *reader) checkEvents(names []string) error {
 	return nil
 }
 
+func missingEvent(option, name string) error {
+	return fmt.Errorf("%s event `%s` did not appear in `events:` line", option, name)
+}
+
 func (r *reader) setFile(original string) {
 	r.detached, r.file = false, r.o.modFile.apply(original)
+	if r.tree != nil {
+		r.tree.setFile(r.file, original)
+		r.setFunc(r.o.modFunc.apply(cgout.Unspecified))
+		return
+	}
 	s := r.m.sources[r.file]
 	if s == nil {
-		s = &source{originals: map[string]bool{}, lines: map[string]*lineCounts{}}
+		s = &source{originals: map[string]bool{}, parents: len(r.o.derived) > 0,
+			small: map[int64]*lineChunk{}, large: map[string]*lineCounts{}}
 		r.m.sources[r.file] = s
 	}
 	s.originals[original] = true
@@ -207,7 +321,17 @@ func (r *reader) setFile(original string) {
 }
 
 func (r *reader) setFunc(fn string) {
+	if r.o.stripHash {
+		fn = stripHash(fn)
+	}
 	r.fn, r.named = fn, true
+	if r.left = !r.o.wantsFile(r.file) || !r.o.wantsFunction(fn); r.left {
+		return
+	}
+	if r.tree != nil {
+		r.tree.setFunc(fn)
+		return
+	}
 	events := len(r.m.events)
 	r.inFunc = r.m.byFunc.at(fn, r.file, events)
 	if !r.detached {
@@ -220,12 +344,19 @@ func (r *reader) count(line cgout.Count, c counts) {
 	if r.negate {
 		c = c.neg()
 	}
-	if r.named {
+	switch {
+	case r.left:
+		r.m.left.add(c)
+		return
+	case r.tree != nil:
+		r.tree.add(line, c)
+		return
+	case r.named:
 		r.inFunc.add(c)
 	}
 	if !r.detached {
 		r.inFile.add(c)
-		r.source.at(line, len(c)).add(c)
+		r.source.at(line, r.inFile).add(c)
 	}
 }
 
@@ -234,11 +365,7 @@ func (r *reader) count(line cgout.Count, c counts) {
 func (m *model) columns(names []string) []int {
 	var list []int
 	for _, name := range names {
-		i := len(m.events) - 1
-		for m.events[i] != name {
-			i--
-		}
-		list = append(list, i)
+		list = append(list, lastIndex(m.events, name))
 	}
 	return list
 }

@@ -1,266 +1,133 @@
 package annotate
 
 import (
-	"bufio"
-	"cmp"
-	"errors"
-	"fmt"
-	"maps"
-	"math/big"
-	"slices"
-	"strings"
-
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// A report is being written.
-type report struct {
-	*bufio.Writer
-	m          *model
-	o          *options
-	show, sort []int // columns
-	// shown are the files of the File:function table.
-	shown []string
+// A Report is what the tools found out, before it is laid out: JSON, CSV,
+// markdown and HTML are renderings of it. (The text of cg_annotate is not: it has
+// its own rules, in text.go.) Whoever renders a Report does not change it.
+//
+// Names and texts are bytes as in the files; they need not be UTF-8.
+type Report struct {
+	Tool     string          // "annotate", "diff" or "merge"
+	Compare  bool            // two profiles are compared: rows have Old and New
+	Profiles []ReportProfile // as on the command line; of a comparison the old and the new
+
+	Events  []string  // all recorded events; counts of rows are in this order
+	Show    []int     // columns to show, as indexes of Events; never empty
+	Sort    []int     // what rows are sorted by, as indexes of Events; never empty
+	Derived []Derived // further columns, worked out from a row's counts
+
+	Threshold float64 // per cent: functions with less of the first sort event are left out
+	Total     Row     // of everything, whatever is left out below
+
+	// Files and Functions are sorted by the absolute value of Counts, in the order
+	// of Sort, then by name. Functions are those of all files.
+	Files     []*ReportFile
+	Functions []*ReportFunction
+
+	// Omitted is what threshold, filters and --top left out: Total less the functions here.
+	Omitted          Row
+	OmittedFunctions int
+
+	lines []*fileLine // for tables that people read: of all files, sorted as functions are
 }
 
-var rule = strings.Repeat("-", 80)
-
-func (r *report) heading(title string) {
-	fmt.Fprintf(r, "%s\n-- %s\n%s\n", rule, title, rule)
+// A ReportProfile is one profile that was read.
+type ReportProfile struct {
+	Name string   // its path, as given
+	Desc []string // texts of its desc lines
+	Cmd  string
 }
 
-// write writes the report. The error is the check at the very end.
-func (r *report) write() error {
-	r.metadata()
-	r.summary()
-	r.shown = r.pairs("File:function summary", "file:function", "< ", r.m.byFile)
-	r.pairs("Function:file summary", "function:file", "> ", r.m.byFunc)
-	if !r.o.annotate {
-		return nil
+// A Row is the numbers of something. Slices have one count per Report.Events.
+type Row struct {
+	Counts   []cgout.Count // in a comparison New less Old
+	Old, New []cgout.Count // in a comparison only; never nil there
+}
+
+// Factor returns New divided by Old of an event, and false if that is nothing.
+func (r Row) Factor(event int) (float64, bool) {
+	if r.Old == nil {
+		return 0, false
 	}
-	a := newAnnotated(len(r.m.events))
-	slices.Sort(r.shown)
-	for _, name := range r.shown {
-		if name != cgout.Unknown {
-			r.source(name, a)
+	return quotient(r.New[event], r.Old[event])
+}
+
+// The values of ReportFile.Source.
+const (
+	SourceRead       = "read"       // Text has it
+	SourceUnreadable = "unreadable" // no file, or no permission
+	SourceDifferent  = "different"  // one name for files that are not identical
+	SourceUnknown    = "unknown"    // the file is ???
+	SourceOff        = "off"        // not asked for
+)
+
+// A ReportFile is a source file. Its row is all its functions', those left out
+// included.
+type ReportFile struct {
+	Row
+	Name    string
+	OldName string // in a comparison, if it was called otherwise in the old profile; else empty
+
+	Functions []*ReportFunction // sorted like Report.Functions
+	Lines     []ReportLine      // of the functions in Functions, ascending
+
+	Source  string // one of the constants above
+	Path    string // of the file that Text was read from
+	Text    []string
+	Newer   []string // profiles that are older than the source
+	OldPath string   // in a comparison, the old source, if it is another file
+	OldText []string // and its lines
+}
+
+// A ReportFunction is a function in a file.
+type ReportFunction struct {
+	Row
+	File    *ReportFile
+	Name    string
+	OldName string // in a comparison, if it is another one; else empty
+	OldFile string // in a comparison, if it was in another file; else empty
+	Lines   []ReportLine
+}
+
+// NoLine is the number of a line that one side of a comparison lacks.
+const NoLine = -1
+
+// A ReportLine is a line that has counts.
+type ReportLine struct {
+	Row
+	Line    int // 0: not known; NoLine: only the old source has it
+	OldLine int // in a comparison; NoLine: only the new source has it. Else equal to Line
+}
+
+// LineText returns the text of a line, and false if it is not known: there is no
+// source, or the source ends before it.
+func (f *ReportFile) LineText(l ReportLine) (string, bool) {
+	text, n := f.Text, l.Line
+	if n == NoLine {
+		n = l.OldLine
+		if f.OldText != nil {
+			text = f.OldText
 		}
 	}
-	return r.annotationSummary(a)
+	if n < 1 || n > len(text) {
+		return "", false
+	}
+	return text[n-1], true
 }
 
-func (r *report) names(columns []int) string {
-	var list []string
-	for _, i := range columns {
-		list = append(list, r.m.events[i])
-	}
-	return strings.Join(list, " ")
+// A Derived is a column worked out from the counts of a row.
+type Derived struct {
+	Name string // as given to --derived
+	Unit string // "percent" or "cycles"
+	eval func(counts, parent []cgout.Count) (float64, bool)
 }
 
-func (r *report) metadata() {
-	r.heading("Metadata")
-	fmt.Fprintf(r, "Invocation:       %s\n", strings.Join(append([]string{r.o.program}, r.o.args...), " "))
-	r.descriptions()
-	for i, p := range r.m.profiles {
-		title := "Command:         "
-		if len(r.m.profiles) > 1 {
-			title = fmt.Sprintf("%-17s", fmt.Sprintf("Command %d:", i+1))
-			if i >= 9 {
-				title = fmt.Sprintf("%-18s", fmt.Sprintf("Command %d:", i+1))
-			}
-		}
-		text := p.cmd
-		if i > 0 && r.m.profiles[i-1].cmd == p.cmd {
-			text = fmt.Sprintf("(same as Command %d)", i)
-		}
-		fmt.Fprintf(r, "%s %s\n", title, text)
-	}
-	onOff := map[bool]string{true: "on", false: "off"}
-	fmt.Fprintf(r, "Events recorded:  %s\n", strings.Join(r.m.events, " "))
-	fmt.Fprintf(r, "Events shown:     %s\n", r.names(r.show))
-	fmt.Fprintf(r, "Event sort order: %s\n", r.names(r.sort))
-	fmt.Fprintf(r, "Threshold:        %s%%\n", formatFloat(r.o.threshold))
-	fmt.Fprintf(r, "Annotation:       %s\n\n", onOff[r.o.annotate])
-}
-
-func (r *report) descriptions() {
-	same := true
-	for _, p := range r.m.profiles {
-		same = same && slices.Equal(p.desc, r.m.profiles[0].desc)
-	}
-	for i, p := range r.m.profiles {
-		if !same {
-			fmt.Fprintf(r, "Description %d:\n", i+1)
-		}
-		for _, d := range p.desc {
-			fmt.Fprintln(r, d)
-		}
-		if same {
-			return
-		}
-	}
-}
-
-func (r *report) summary() {
-	r.heading("Summary")
-	x := newExtremes(len(r.m.events))
-	x.add(r.m.total)
-	l := r.newLayout().fitPlain(x)
-	r.WriteString(l.header("", "") + "\n")
-	r.WriteString(l.plain(r.m.total, "PROGRAM TOTALS") + "\n")
-}
-
-// An entry is a row of a table of pairs, and its inner rows.
-type entry struct {
-	name  string
-	sum   counts
-	upTo  counts // cumulative
-	inner []entry
-	alone bool // on one line with its only inner one
-}
-
-// pairs writes a table and returns the outer names in it.
-func (r *report) pairs(title, suffix, mark string, t pairTable) (shown []string) {
-	list := r.entries(t)
-	events := len(r.m.events)
-	x, sums := newExtremes(events), newExtremes(events)
-	running := make(counts, events)
-	for i := range list {
-		e := &list[i]
-		x.add(e.sum)
-		running.add(e.sum)
-		e.upTo = slices.Clone(running)
-		sums.add(e.upTo)
-		for _, in := range e.inner {
-			x.add(in.sum)
-		}
-		shown = append(shown, e.name)
-	}
-	l := r.newLayout().fitOuter(x, sums)
-	r.heading(title)
-	r.WriteString(l.header("  ", " "+suffix) + "\n")
-	for _, e := range list {
-		text := e.name + ":"
-		if e.alone {
-			text += e.inner[0].name
-		}
-		r.WriteString(mark + l.outer(e.sum, e.upTo, text))
-		if !e.alone {
-			for _, in := range e.inner {
-				r.WriteString("  " + l.plain(in.sum, "  "+in.name))
-			}
-		}
-		r.WriteByte('\n')
-	}
-	return shown
-}
-
-// entries returns what the threshold leaves of a table, sorted.
-func (r *report) entries(t pairTable) []entry {
-	primary := r.sort[0]
-	limit := r.limit(primary)
-	var list []entry
-	for name, inner := range t {
-		e := entry{name: name, sum: make(counts, len(r.m.events))}
-		for in, c := range inner {
-			e.sum.add(c)
-			if atLeast(c[primary].Abs(), limit) {
-				e.inner = append(e.inner, entry{name: in, sum: c})
-			}
-		}
-		if len(e.inner) == 0 {
-			continue
-		}
-		e.alone = len(e.inner) == 1 && e.inner[0].sum.equal(e.sum)
-		r.sortEntries(e.inner)
-		list = append(list, e)
-	}
-	r.sortEntries(list)
-	return list
-}
-
-func (r *report) sortEntries(list []entry) {
-	slices.SortFunc(list, func(a, b entry) int {
-		for _, i := range r.sort {
-			if c := b.sum[i].Abs().Cmp(a.sum[i].Abs()); c != 0 {
-				return c
-			}
-		}
-		return cmp.Compare(b.name, a.name)
-	})
-}
-
-// limit returns the count that the threshold asks for.
-func (r *report) limit(event int) float64 {
-	total := r.m.total[event].Abs()
-	f, _ := new(big.Float).SetInt(total.Big()).Float64()
-	return r.o.threshold * f / 100
-}
-
-// atLeast compares exactly.
-func atLeast(c cgout.Count, limit float64) bool {
-	if n, ok := c.Int64(); ok && n < exact {
-		return float64(n) >= limit
-	}
-	return new(big.Float).SetInt(c.Big()).Cmp(big.NewFloat(limit)) >= 0
-}
-
-// annotated are the counts by what became of them, for the last table.
-type annotated struct {
-	lines, unknownLines, different, unreadable counts
-}
-
-func newAnnotated(events int) *annotated {
-	zero := func() counts { return make(counts, events) }
-	return &annotated{zero(), zero(), zero(), zero()}
-}
-
-func (r *report) annotationSummary(a *annotated) error {
-	below, unknown := make(counts, len(r.m.events)), make(counts, len(r.m.events))
-	for _, name := range slices.Sorted(maps.Keys(r.m.sources)) {
-		_, inTable := slices.BinarySearch(r.shown, name)
-		switch {
-		case name == cgout.Unknown:
-			unknown.add(r.m.fileTotal(name))
-		case !inTable:
-			below.add(r.m.fileTotal(name))
-		}
-	}
-	rows := []struct {
-		counts
-		text string
-	}{
-		{a.lines, "  annotated: files known & above threshold & readable, line numbers known"},
-		{a.unknownLines, "  annotated: files known & above threshold & readable, line numbers unknown"},
-		{a.different, "unannotated: files known & above threshold & two or more non-identical"},
-		{a.unreadable, "unannotated: files known & above threshold & unreadable "},
-		{below, "unannotated: files known & below threshold"},
-		{unknown, "unannotated: files unknown"},
-	}
-	x := newExtremes(len(r.m.events))
-	sum := make(counts, len(r.m.events))
-	for _, row := range rows {
-		x.add(row.counts)
-		sum.add(row.counts)
-	}
-	l := r.newLayout().fitPlain(x)
-	r.heading("Annotation summary")
-	r.WriteString(l.header("", "") + "\n")
-	for _, row := range rows {
-		r.WriteString(l.plain(row.counts, row.text))
-	}
-	r.WriteByte('\n')
-	if !sum.equal(r.m.total) {
-		return errors.New("`summary:` line doesn't match computed annotated counts\n" +
-			"- summary:   " + cgout.List(r.m.total) + "\n- annotated: " + cgout.List(sum))
-	}
-	return nil
-}
-
-// fileTotal returns the sum of a file's counts.
-func (m *model) fileTotal(name string) counts {
-	sum := make(counts, len(m.events))
-	for _, l := range m.sources[name].lines {
-		sum.add(l.counts)
-	}
-	return sum
+// Value returns the number of a row with these counts (Counts, Old or New of
+// Row), and false if it has none. Parent is the counts of what the row is a part
+// of: Total's for a file, the file's for a function, the function's for a line.
+func (d Derived) Value(counts, parent []cgout.Count) (float64, bool) {
+	return d.eval(counts, parent)
 }

@@ -19,10 +19,10 @@ import (
 var errDifferent = errors.New("not identical")
 
 // source writes the annotated source of a file.
-func (r *report) source(name string, a *annotated) {
+func (r *textReport) source(name string, a *annotated) {
 	r.heading("Annotated source file: " + name)
 	originals := slices.Sorted(maps.Keys(r.m.sources[name].originals))
-	text, modified, err := readSources(originals)
+	text, modified, err := readSources(r.o.finder, originals)
 	if err != nil {
 		why, into := "one or more of these original files are unreadable", a.unreadable
 		if errors.Is(err, errDifferent) {
@@ -36,17 +36,29 @@ func (r *report) source(name string, a *annotated) {
 		into.add(r.m.fileTotal(name))
 		return
 	}
-	for _, p := range r.m.profiles {
-		if info, err := os.Stat(p.name); err == nil && info.ModTime().Before(modified) {
-			r.warnNewer(p.name, originals)
-		}
+	for _, p := range older(r.m.profiles, modified) {
+		r.warnNewer(p, originals)
 	}
 	r.lines(name, originals[0], splitLines(text), a)
 }
 
+// older returns the profiles that are older than a time.
+func older(profiles []profile, t time.Time) (names []string) {
+	for _, p := range profiles {
+		if info, err := os.Stat(p.name); err == nil && info.ModTime().Before(t) {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
 // readSources returns the contents that the files share, and the time when the
 // oldest of them was modified.
-func readSources(names []string) (text []byte, oldest time.Time, err error) {
+func readSources(f finder, originals []string) (text []byte, oldest time.Time, err error) {
+	names := make([]string, len(originals))
+	for i, o := range originals {
+		names[i] = f.find(o)
+	}
 	for i, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -115,16 +127,13 @@ const (
 	atSigns = 79
 )
 
-func (r *report) warn(lines ...string) {
+func (r *textReport) warn(lines ...string) {
 	signs := strings.Repeat("@", atSigns)
-	fmt.Fprintf(r, "%s\n%s\n%s\n", signs, alarm, signs)
-	for _, line := range lines {
-		fmt.Fprintln(r, line)
-	}
-	fmt.Fprintln(r, signs)
+	text := fmt.Sprintf("%s\n%s\n%s\n%s\n%s\n", signs, alarm, signs, strings.Join(lines, "\n"), signs)
+	r.WriteString(r.paint(warning, text))
 }
 
-func (r *report) warnNewer(profile string, originals []string) {
+func (r *textReport) warnNewer(profile string, originals []string) {
 	lines := []string{"@ Original source files are all newer than data file '" + profile + "':"}
 	for _, o := range originals {
 		lines = append(lines, "@ - "+o)
@@ -134,15 +143,15 @@ func (r *report) warnNewer(profile string, originals []string) {
 }
 
 // lines writes the lines of a file that have counts, and those around them.
-func (r *report) lines(name, original string, text []string, a *annotated) {
+func (r *textReport) lines(name, original string, text []string, a *annotated) {
 	x := newExtremes(len(r.m.events))
 	var known []*lineCounts
-	var zero counts
+	var zero *lineCounts
 	for _, l := range r.m.sources[name].lines {
 		x.add(l.counts)
 		if l.line.Sign() == 0 {
-			zero = l.counts
-			a.unknownLines.add(zero)
+			zero = l
+			a.unknownLines.add(zero.counts)
 			continue
 		}
 		known = append(known, l)
@@ -150,9 +159,12 @@ func (r *report) lines(name, original string, text []string, a *annotated) {
 	}
 	slices.SortFunc(known, func(a, b *lineCounts) int { return a.line.Cmp(b.line) })
 	l := r.newLayout().fitPlain(x)
+	for _, k := range r.m.sources[name].lines {
+		l.fitDerived(k.counts, k.parent())
+	}
 	r.WriteString(l.header("", "") + "\n")
 	if zero != nil {
-		r.WriteString(l.plain(zero, "<unknown (line 0)>") + "\n")
+		r.WriteString(r.heat(zero.counts, l.plain(zero.counts, zero.parent(), "<unknown (line 0)>")) + "\n")
 	}
 	if len(known) == 0 {
 		return
@@ -161,7 +173,7 @@ func (r *report) lines(name, original string, text []string, a *annotated) {
 	if len(bogus) > 0 {
 		r.WriteByte('\n')
 		for _, b := range bogus {
-			r.WriteString(l.plain(b.counts, "<bogus line "+b.line.String()+">"))
+			r.WriteString(r.heat(b.counts, l.plain(b.counts, b.parent(), "<bogus line "+b.line.String()+">")))
 		}
 		r.WriteByte('\n')
 		r.warn("@@ Information recorded about lines past the end of '" + original + "'.")
@@ -171,7 +183,7 @@ func (r *report) lines(name, original string, text []string, a *annotated) {
 
 // ranges writes the ranges around lines that have counts. It returns the lines
 // that the text does not have.
-func (r *report) ranges(l layout, known []*lineCounts, text []string) (bogus []*lineCounts) {
+func (r *textReport) ranges(l layout, known []*lineCounts, text []string) (bogus []*lineCounts) {
 	context := r.o.context
 	one := cgout.NewCount(1)
 	at := 0        // lines of the text that are done with
@@ -203,11 +215,12 @@ func (r *report) ranges(l layout, known []*lineCounts, text []string) (bogus []*
 			}
 			line := cgout.NewCount(int64(at) + 1)
 			if next < i && known[next].line.Cmp(line) == 0 {
-				r.WriteString(l.plain(known[next].counts, text[at]))
-				printed[known[next]] = true
+				k := known[next]
+				r.WriteString(r.heat(k.counts, l.plain(k.counts, k.parent(), text[at])))
+				printed[k] = true
 				next++
 			} else {
-				r.WriteString(l.empty(text[at]))
+				r.WriteString(r.paint(dim, l.empty(text[at])))
 			}
 		}
 		if !atEnd {
@@ -222,6 +235,6 @@ func (r *report) ranges(l layout, known []*lineCounts, text []string) (bogus []*
 	return bogus
 }
 
-func (r *report) marker(line cgout.Count) {
-	fmt.Fprintf(r, "-- line %s %s\n", line, strings.Repeat("-", dashes))
+func (r *textReport) marker(line cgout.Count) {
+	r.WriteString(r.paint(dim, fmt.Sprintf("-- line %s %s\n", line, strings.Repeat("-", dashes))))
 }

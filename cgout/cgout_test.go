@@ -162,7 +162,7 @@ func randomText(r *rand.Rand) string {
 }
 
 func TestRoundTrip(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(1000) {
 		p := randomProfile(rand.New(rand.NewPCG(seed, 1)))
 		var b bytes.Buffer
 		require.NoError(t, p.Write(&b))

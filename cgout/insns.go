@@ -52,7 +52,8 @@ type Insn struct {
 // Sort puts the instructions into the file's order.
 func (s *Insns) Sort() {
 	slices.SortFunc(s.List, func(a, b Insn) int {
-		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.File, b.File), cmp.Compare(a.Func, b.Func))
 	})
 }
 

@@ -19,6 +19,7 @@ type Merger struct {
 	started bool
 	files   table[*table[*lineTable]]
 	summary []Count
+	block   []Count // what is left of the last block that zeros cut from
 }
 
 // A table is a map that remembers the order in which keys came.
@@ -42,9 +43,38 @@ func (t *table[V]) at(key string, mk func() V) V {
 	return t.vals[i]
 }
 
-// A lineTable holds counts by line number, which is kept as text since it has no
-// bound.
-type lineTable = table[[]Count]
+// A lineTable holds counts by line number, which has no bound.
+type lineTable struct {
+	small map[int64]int  // indexes of lines
+	large map[string]int // those of lines with numbers beyond, in decimal
+	lines []Count
+	vals  [][]Count
+}
+
+// at returns the counts of a line, made by mk if there are none.
+func (t *lineTable) at(line Count, mk func() []Count) []Count {
+	n, isSmall := line.Int64()
+	i, ok := t.small[n]
+	if !isSmall {
+		i, ok = t.large[line.String()]
+	}
+	if ok {
+		return t.vals[i]
+	}
+	switch {
+	case !isSmall && t.large == nil:
+		t.large = map[string]int{}
+	case isSmall && t.small == nil:
+		t.small = map[int64]int{}
+	}
+	if isSmall {
+		t.small[n] = len(t.lines)
+	} else {
+		t.large[line.String()] = len(t.lines)
+	}
+	t.lines, t.vals = append(t.lines, line), append(t.vals, mk())
+	return t.vals[len(t.vals)-1]
+}
 
 // Add reads a profile, whose errors call it name, and adds it.
 func (m *Merger) Add(name string, r io.Reader) error {
@@ -83,7 +113,7 @@ func (m *Merger) Add(name string, r io.Reader) error {
 			if lines == nil {
 				lines = m.files.at(file, mk[table[*lineTable]]).at(fn, mk[lineTable])
 			}
-			addCounts(lines.at(rec.Line.String(), m.zeros), rec.Counts)
+			addCounts(lines.at(rec.Line, m.zeros), rec.Counts)
 		case Summary:
 			addCounts(m.summary, rec.Counts)
 			summaries++
@@ -100,7 +130,16 @@ func (m *Merger) Add(name string, r io.Reader) error {
 
 func mk[T any]() *T { return new(T) }
 
-func (m *Merger) zeros() []Count { return make([]Count, len(m.events)) }
+// zeros returns counts of 0, cut from a block.
+func (m *Merger) zeros() []Count {
+	n := len(m.events)
+	if len(m.block) < n {
+		m.block = make([]Count, 1024*n)
+	}
+	c := m.block[:n:n]
+	m.block = m.block[n:]
+	return c
+}
 
 func addCounts(sum, counts []Count) {
 	for i, c := range counts {
@@ -118,8 +157,8 @@ func (m *Merger) Write(w io.Writer) error {
 		for j, fn := range fns.keys {
 			b.WriteString("fn=" + fn + "\n")
 			lines := fns.vals[j]
-			for k, line := range lines.keys {
-				b.WriteString(line)
+			for k, line := range lines.lines {
+				b.Write(line.Append(b.AvailableBuffer()))
 				writeCounts(b, lines.vals[k])
 			}
 		}

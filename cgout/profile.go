@@ -11,6 +11,9 @@ type Profile struct {
 	Desc   []string // texts of the desc lines, without "desc: "
 	Cmd    string   // the command, joined by blanks
 	Events []string // names of the events; Add takes a count for each
+	// Insns are the same counts by instruction, nil if they are not known. WriteFile writes them to a
+	// file of their own; Read, Merge and Diff leave them out.
+	Insns *Insns
 
 	files   map[string]*file
 	centres int

@@ -38,6 +38,7 @@ type Scanner struct {
 
 	name   string
 	rest   []byte
+	lf     int // where the next line feed in rest is, its length if there is none; less than 0 if not known
 	lineno int
 	rec    Record
 	want   Kind // Desc, Cmd, Events, or File for everything after
@@ -47,12 +48,17 @@ type Scanner struct {
 
 // NewScanner returns a Scanner of data. Errors call it name.
 func NewScanner(name string, data []byte) *Scanner {
-	return &Scanner{name: name, rest: data}
+	return &Scanner{name: name, rest: data, lf: -1}
 }
 
 // newScannerFrom returns a Scanner of all that r holds.
 func newScannerFrom(name string, r io.Reader) (*Scanner, error) {
-	data, err := io.ReadAll(r)
+	var b bytes.Buffer
+	if known, ok := r.(interface{ Len() int }); ok {
+		b.Grow(known.Len() + bytes.MinRead) // so that nothing is copied twice
+	}
+	_, err := b.ReadFrom(r)
+	data := b.Bytes()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -94,9 +100,17 @@ func (s *Scanner) Errorf(format string, args ...any) error {
 // CR LF and CR end lines. After the last line it returns nothing, without end.
 func (s *Scanner) readLine() (line []byte, ended bool) {
 	s.lineno++
-	i := bytes.IndexAny(s.rest, "\r\n")
-	if i < 0 {
-		line, s.rest = s.rest, nil
+	if s.lf < 0 {
+		if s.lf = bytes.IndexByte(s.rest, '\n'); s.lf < 0 {
+			s.lf = len(s.rest)
+		}
+	}
+	i := s.lf
+	if cr := bytes.IndexByte(s.rest[:i], '\r'); cr >= 0 {
+		i = cr
+	}
+	if i == len(s.rest) {
+		line, s.rest, s.lf = s.rest, nil, -1
 		return line, false
 	}
 	end := i + 1
@@ -104,6 +118,7 @@ func (s *Scanner) readLine() (line []byte, ended bool) {
 		end++
 	}
 	line, s.rest = s.rest[:i], s.rest[end:]
+	s.lf -= end
 	return line, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -160,6 +161,36 @@ func TestCount(t *testing.T) {
 		}
 	}
 	require.Equal(t, NewCount(math.MinInt64).Neg(), NewCountUint64(1<<63))
+}
+
+// TestReadLine compares with the obvious way to cut lines.
+func TestReadLine(t *testing.T) {
+	for seed := range uint64(2000) {
+		rnd := rand.New(rand.NewPCG(seed, 5))
+		text := make([]byte, rnd.IntN(30))
+		for i := range text {
+			text[i] = "ab\r\n"[rnd.IntN(4)]
+		}
+		s := NewScanner("p", text)
+		for rest := text; ; {
+			i := bytes.IndexAny(rest, "\r\n")
+			line, ended := s.readLine()
+			if i < 0 {
+				require.Equal(t, string(rest), string(line), "%q", text)
+				require.False(t, ended)
+				break
+			}
+			require.Equal(t, string(rest[:i]), string(line), "%q", text)
+			require.True(t, ended)
+			if bytes.HasPrefix(rest[i:], []byte("\r\n")) {
+				i++
+			}
+			rest = rest[i+1:]
+		}
+		line, ended := s.readLine()
+		require.Empty(t, line)
+		require.False(t, ended)
+	}
 }
 
 func TestParseCount(t *testing.T) {

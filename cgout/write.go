@@ -79,7 +79,16 @@ func oneLine(text string) string {
 //
 // A path that names something else than a regular file, such as /dev/stdout or a
 // pipe, is written to directly.
-func (p *Profile) WriteFile(path string) error { return writeFile(path, p.Write) }
+//
+// Counts by instruction go to a file beside it, first.
+func (p *Profile) WriteFile(path string) error {
+	if p.Insns != nil {
+		if err := p.Insns.WriteFile(path + InsnsSuffix); err != nil {
+			return err
+		}
+	}
+	return writeFile(path, p.Write)
+}
 
 func writeFile(path string, write func(io.Writer) error) error {
 	target, err := filepath.EvalSymlinks(path)

@@ -1,0 +1,463 @@
+package annotate
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// A builder makes a Report.
+type builder struct {
+	o     *options
+	r     *Report
+	files map[string]*builtFile
+	old   *tree // in a comparison
+	new   *tree
+
+	wanted  func(Row) bool    // see Report.wants
+	renamed map[string]string // files of the new tree that the old one calls otherwise
+
+	texts map[*treeFile]*sourceText
+	maps  map[[2]*treeFile]*lineMap // from old files to new ones
+}
+
+// A sourceText is what was read for a file.
+type sourceText struct {
+	state string // SourceRead or why not
+	path  string
+	text  []string
+	newer []string // profiles that are older
+}
+
+type builtFile struct {
+	*ReportFile
+	old, new *treeFile
+	all      []*ReportFunction
+}
+
+// buildReport reads the profiles of o and makes a Report. Of a comparison the
+// first is the old one.
+func buildReport(tool string, o *options) (*Report, error) {
+	b := &builder{o: o, r: &Report{Tool: tool, Compare: o.diff, Threshold: o.threshold},
+		files: map[string]*builtFile{}, texts: map[*treeFile]*sourceText{}, maps: map[[2]*treeFile]*lineMap{}}
+	news := o.files
+	if o.diff {
+		var err error
+		if b.old, err = loadTree(o, o.files[:1]); err != nil {
+			return nil, err
+		}
+		news = o.files[1:]
+	}
+	var err error
+	if b.new, err = loadTree(o, news); err != nil {
+		return nil, err
+	}
+	if o.diff && !slices.Equal(b.old.m.events, b.new.m.events) {
+		return nil, cgout.ErrEvents
+	}
+	if err := b.columns(); err != nil {
+		return nil, err
+	}
+	b.functions()
+	b.selectFunctions()
+	if o.human() {
+		b.r.lines = b.lineTable()
+	}
+	b.cut(o.top)
+	b.finish()
+	return b.r, nil
+}
+
+// columns sets what the report says of columns and profiles.
+func (b *builder) columns() (err error) {
+	r, m := b.r, b.new.m
+	for _, t := range []*tree{b.old, b.new} {
+		if t != nil {
+			for _, p := range t.m.profiles {
+				r.Profiles = append(r.Profiles, ReportProfile{p.name, p.desc, p.cmd})
+			}
+		}
+	}
+	r.Events = m.events
+	r.Show, r.Sort = allColumns(m, b.o.show), allColumns(m, b.o.sort)
+	if b.old != nil && b.o.show == nil && b.o.human() {
+		r.Show = r.Sort[:1] // four columns for each would be too many
+	}
+	r.Derived, err = deriveds(b.o.derived, m.events, r.Show)
+	if b.old == nil {
+		r.Total = b.row(nil, m.total)
+	} else {
+		r.Total = b.row(b.old.m.total, m.total)
+	}
+	return err
+}
+
+// allColumns returns the columns of the names, or of all events; each once.
+func allColumns(m *model, names []string) (list []int) {
+	if names == nil {
+		names = m.events
+	}
+	for _, i := range m.columns(names) {
+		if !slices.Contains(list, i) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// row makes a row; nil is no counts.
+func (b *builder) row(old, new counts) Row {
+	n := len(b.r.Events)
+	if new == nil {
+		new = make(counts, n)
+	}
+	if b.old == nil {
+		return Row{Counts: new}
+	}
+	if old == nil {
+		old = make(counts, n)
+	}
+	delta := make(counts, n)
+	for i := range delta {
+		delta[i] = new[i].Sub(old[i])
+	}
+	return Row{Counts: delta, Old: old, New: new}
+}
+
+// sum adds up rows.
+func (b *builder) sum(rows []Row) Row {
+	n := len(b.r.Events)
+	old, new := make(counts, n), make(counts, n)
+	for _, r := range rows {
+		if r.Old == nil {
+			new.add(r.Counts)
+		} else {
+			old.add(r.Old)
+			new.add(r.New)
+		}
+	}
+	return b.row(old, new)
+}
+
+// functions makes all functions and their files.
+func (b *builder) functions() {
+	var list []pairing
+	if b.old != nil {
+		list, b.renamed = pairs(b.old, b.new, b.o.match == "exact")
+	} else {
+		for _, f := range b.new.files {
+			for _, fn := range f.fns {
+				list = append(list, pairing{new: fn, newFile: f})
+			}
+		}
+	}
+	for _, p := range list {
+		f := b.file(p)
+		fn := &ReportFunction{File: f.ReportFile}
+		var old, new counts
+		if p.old != nil {
+			old, fn.Name = p.old.sum, p.old.name
+		}
+		if p.new != nil {
+			new, fn.Name = p.new.sum, p.new.name
+			if p.old != nil && p.old.name != p.new.name {
+				fn.OldName = p.old.name
+			}
+			if p.old != nil && p.oldFile.name != p.newFile.name {
+				fn.OldFile = p.oldFile.name
+			}
+		}
+		fn.Row = b.row(old, new)
+		fn.Lines = b.lines(p, f)
+		f.all = append(f.all, fn)
+	}
+	for _, f := range b.files {
+		var rows []Row
+		for _, fn := range f.all {
+			rows = append(rows, fn.Row)
+		}
+		f.Row = b.sum(rows)
+	}
+}
+
+// file returns the file that a function is reported in: the new one, if any.
+func (b *builder) file(p pairing) *builtFile {
+	shown := p.newFile
+	if shown == nil {
+		shown = p.oldFile
+	}
+	f := b.files[shown.name]
+	if f != nil {
+		return f
+	}
+	f = &builtFile{ReportFile: &ReportFile{Name: shown.name}, new: b.new.files[shown.name]}
+	b.files[shown.name] = f
+	if b.old != nil {
+		if old, ok := b.renamed[shown.name]; ok {
+			f.OldName, f.old = old, b.old.files[old]
+		} else {
+			f.old = b.old.files[shown.name]
+		}
+	}
+	b.sources(f)
+	return f
+}
+
+// lines matches the lines of a function.
+func (b *builder) lines(p pairing, f *builtFile) (list []ReportLine) {
+	if b.old == nil {
+		for line, c := range p.new.lines {
+			list = append(list, ReportLine{Row: Row{Counts: c}, Line: line, OldLine: line})
+		}
+		slices.SortFunc(list, compareLines)
+		return list
+	}
+	at, back := b.lineMap(p, f)
+	atNew := map[int]bool{}
+	if p.old != nil {
+		for line, c := range p.old.lines {
+			l := ReportLine{Row: b.row(c, nil), Line: at(line), OldLine: line}
+			if l.Line != NoLine && p.new != nil {
+				l.Row = b.row(c, p.new.lines[l.Line])
+				atNew[l.Line] = true
+			}
+			list = append(list, l)
+		}
+	}
+	if p.new != nil {
+		for line, c := range p.new.lines {
+			if !atNew[line] {
+				list = append(list, ReportLine{b.row(nil, c), line, back(line)})
+			}
+		}
+	}
+	slices.SortFunc(list, compareLines)
+	return list
+}
+
+// lineMap returns functions that tell the new number of an old line, and the old
+// number of a new one.
+func (b *builder) lineMap(p pairing, f *builtFile) (at, back func(int) int) {
+	old, new := cmp.Or(p.oldFile, f.old), cmp.Or(p.newFile, f.new)
+	if old == nil || new == nil {
+		none := func(line int) int {
+			if line == 0 {
+				return 0
+			}
+			return NoLine
+		}
+		return none, none
+	}
+	key := [2]*treeFile{old, new}
+	m, ok := b.maps[key]
+	if !ok && b.o.annotate && old.name != cgout.Unknown && new.name != cgout.Unknown {
+		x, y := b.source(b.old, old), b.source(b.new, new)
+		if x.state == SourceRead && y.state == SourceRead && x.path != y.path && !slices.Equal(x.text, y.text) {
+			m = matchLines(x.text, y.text)
+		}
+		b.maps[key] = m
+	}
+	return m.at, m.back
+}
+
+// compareLines orders lines as a reader of both sources expects them.
+func compareLines(a, b ReportLine) int {
+	place := func(l ReportLine) int {
+		if l.Line == NoLine {
+			return l.OldLine
+		}
+		return l.Line
+	}
+	if c := cmp.Compare(place(a), place(b)); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.OldLine, b.OldLine))
+}
+
+// selectFunctions sorts functions and leaves out what is not wanted.
+func (b *builder) selectFunctions() {
+	r := b.r
+	b.wanted = r.wants(b.o)
+	var all []*ReportFunction
+	for _, f := range b.files {
+		all = append(all, f.all...)
+	}
+	b.sort(all)
+	for _, fn := range all {
+		if !b.wanted(fn.Row) {
+			r.OmittedFunctions++
+			continue
+		}
+		r.Functions = append(r.Functions, fn)
+		fn.File.Functions = append(fn.File.Functions, fn)
+	}
+}
+
+// cut leaves the first functions, if top is not 0, and adds up what was left out.
+func (b *builder) cut(top int) {
+	r := b.r
+	if top > 0 && len(r.Functions) > top {
+		for _, fn := range r.Functions {
+			fn.File.Functions, fn.File.Lines = nil, nil
+		}
+		r.OmittedFunctions += len(r.Functions) - top
+		r.Functions = r.Functions[:top]
+		for _, fn := range r.Functions {
+			fn.File.Functions = append(fn.File.Functions, fn)
+		}
+	}
+	var rows []Row
+	for _, fn := range r.Functions {
+		rows = append(rows, fn.Row)
+	}
+	kept := b.sum(rows)
+	if b.old == nil {
+		r.Omitted = b.row(nil, less(r.Total.Counts, kept.Counts))
+	} else {
+		r.Omitted = b.row(less(r.Total.Old, kept.Old), less(r.Total.New, kept.New))
+	}
+}
+
+func less(a, b counts) counts {
+	d := slices.Clone(a)
+	d.add(b.neg())
+	return d
+}
+
+func (b *builder) sort(fns []*ReportFunction) {
+	slices.SortFunc(fns, func(x, y *ReportFunction) int {
+		return cmp.Or(b.r.compare(x.Row, y.Row), cmp.Compare(x.Name, y.Name), cmp.Compare(x.File.Name, y.File.Name))
+	})
+}
+
+// compare orders rows: the greatest first.
+func (r *Report) compare(a, b Row) int {
+	for _, e := range r.Sort {
+		if c := b.Counts[e].Abs().Cmp(a.Counts[e].Abs()); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// wants returns what tells the rows that the options ask for: those at or above
+// the threshold, in a comparison those that changed by --min-delta.
+func (r *Report) wants(o *options) func(Row) bool {
+	first := r.Sort[0]
+	switch {
+	case !r.Compare:
+		limit := share(o.threshold, r.Total.Counts[first])
+		return func(row Row) bool { return atLeast(row.Counts[first].Abs(), limit) }
+	case !o.minDelta.given:
+		return func(row Row) bool {
+			return slices.ContainsFunc(r.Show, func(e int) bool { return row.Counts[e].Sign() != 0 })
+		}
+	case o.minDelta.percent:
+		limit := share(o.minDelta.value, r.Total.Old[first])
+		return func(row Row) bool { return atLeast(row.Counts[first].Abs(), limit) }
+	}
+	return func(row Row) bool { return row.Counts[first].Abs().Cmp(o.minDelta.count) >= 0 }
+}
+
+// finish fills in the files that have functions left.
+func (b *builder) finish() {
+	for _, f := range b.files {
+		if len(f.Functions) > 0 {
+			if f.Lines == nil {
+				f.Lines = b.merged(f.Functions)
+			}
+			b.r.Files = append(b.r.Files, f.ReportFile)
+		}
+	}
+	slices.SortFunc(b.r.Files, func(x, y *ReportFile) int {
+		return cmp.Or(b.r.compare(x.Row, y.Row), cmp.Compare(x.Name, y.Name))
+	})
+}
+
+// merged adds up the lines of functions.
+func (b *builder) merged(fns []*ReportFunction) []ReportLine {
+	if len(fns) == 1 {
+		return fns[0].Lines
+	}
+	type key struct{ line, old int }
+	rows := map[key][]Row{}
+	for _, fn := range fns {
+		for _, l := range fn.Lines {
+			k := key{l.Line, l.OldLine}
+			rows[k] = append(rows[k], l.Row)
+		}
+	}
+	list := make([]ReportLine, 0, len(rows))
+	for k, same := range rows {
+		row := same[0]
+		if len(same) > 1 {
+			row = b.sum(same)
+		}
+		list = append(list, ReportLine{row, k.line, k.old})
+	}
+	slices.SortFunc(list, compareLines)
+	return list
+}
+
+// sources reads the sources of a file.
+func (b *builder) sources(f *builtFile) {
+	switch {
+	case !b.o.annotate:
+		f.Source = SourceOff
+		return
+	case f.Name == cgout.Unknown:
+		f.Source = SourceUnknown
+		return
+	}
+	if f.new != nil {
+		s := b.source(b.new, f.new)
+		f.Source, f.Path, f.Text, f.Newer = s.state, s.path, s.text, s.newer
+	}
+	if f.old == nil {
+		return
+	}
+	s := b.source(b.old, f.old)
+	if f.new == nil {
+		f.Source = s.state
+	}
+	if s.state == SourceRead && s.path != f.Path {
+		f.OldPath, f.OldText = s.path, s.text
+	}
+	f.Newer = slices.Concat(f.Newer, s.newer)
+}
+
+// source reads the source of a file of one tree.
+func (b *builder) source(t *tree, f *treeFile) *sourceText {
+	if s := b.texts[f]; s != nil {
+		return s
+	}
+	find := b.o.finder
+	switch {
+	case t == b.old:
+		find = b.o.oldFinder.and(find)
+	case b.old != nil:
+		find = b.o.newFinder.and(find)
+	}
+	originals := slices.Sorted(maps.Keys(f.originals))
+	data, modified, err := readSources(find, originals)
+	s := &sourceText{state: SourceUnreadable}
+	switch {
+	case err == nil:
+		s = &sourceText{SourceRead, find.find(originals[0]), sourceLines(data), older(t.m.profiles, modified)}
+	case errors.Is(err, errDifferent):
+		s.state = SourceDifferent
+	}
+	b.texts[f] = s
+	return s
+}
+
+// sourceLines is splitLines, but that it keeps the end of the last line.
+func sourceLines(data []byte) []string {
+	if n := len(data); n > 0 && data[n-1] != '\n' && data[n-1] != '\r' {
+		data = append(data, '\n')
+	}
+	return splitLines(data)
+}

@@ -1,0 +1,247 @@
+package annotate
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/cgout"
+)
+
+func htmlCounts(n ...int64) (list []cgout.Count) {
+	for _, c := range n {
+		list = append(list, cgout.NewCount(c))
+	}
+	return list
+}
+
+// htmlReport is a report of one file with one function; lines are pairs of a
+// number and a count.
+func htmlReport(file, fn string, text []string, lines ...int64) *Report {
+	f := &ReportFile{Name: file, Source: SourceRead, Path: file, Text: text}
+	g := &ReportFunction{File: f, Name: fn}
+	var sum int64
+	for i := 0; i < len(lines); i += 2 {
+		l := ReportLine{Line: int(lines[i]), OldLine: int(lines[i]), Row: Row{Counts: htmlCounts(lines[i+1])}}
+		f.Lines = append(f.Lines, l)
+		sum += lines[i+1]
+	}
+	row := Row{Counts: htmlCounts(sum)}
+	f.Row, g.Row = row, row
+	g.Lines, f.Functions = f.Lines, []*ReportFunction{g}
+	return &Report{Tool: "annotate", Profiles: []ReportProfile{{Name: "p.out", Cmd: "prog"}}, Events: []string{"Ir"},
+		Show: []int{0}, Sort: []int{0}, Total: row, Files: []*ReportFile{f}, Functions: f.Functions, Omitted: Row{Counts: htmlCounts(0)}}
+}
+
+func writePage(t *testing.T, r *Report, context int64) string {
+	var b bytes.Buffer
+	require.NoError(t, writeHTML(&b, r, cgout.NewCount(context)))
+	return b.String()
+}
+
+// pageJSON returns the data of a page.
+func pageJSON(t *testing.T, page string) (d struct {
+	Files []struct {
+		N    string
+		Rows [][]any
+	}
+	Funcs []struct {
+		N string
+		C []any
+		L int
+	}
+	Total []any
+},
+) {
+	_, data, ok := strings.Cut(page, `id="data">`)
+	require.True(t, ok)
+	data, _, ok = strings.Cut(data, "</script>")
+	require.True(t, ok)
+	require.NoError(t, json.Unmarshal([]byte(data), &d))
+	return d
+}
+
+// TestHTMLInert: names and texts cannot end what they stand in.
+func TestHTMLInert(t *testing.T) {
+	const evil = `</script><script>alert("1")</script><!--<img src=x onerror=alert(1)>'` + "\u2028\xff"
+	r := htmlReport(evil, evil, []string{evil, "", evil}, 1, 7)
+	r.Profiles[0] = ReportProfile{Name: evil, Cmd: evil, Desc: []string{evil}}
+	r.Events[0] = evil
+	r.Files[0].Newer = []string{evil}
+	page := writePage(t, r, 8)
+
+	plain := writePage(t, htmlReport("a", "b", []string{"c"}, 1, 7), 8)
+	for _, mark := range []string{"<script", "</script", "<img", "<!--", "-->", "<style"} {
+		require.Equal(t, strings.Count(plain, mark), strings.Count(page, mark), "%q", mark)
+	}
+	d := pageJSON(t, page)
+	require.Equal(t, strings.ToValidUTF8(evil, "\uFFFD"), d.Funcs[0].N)
+	require.Equal(t, d.Funcs[0].N, d.Files[0].N)
+	require.Equal(t, d.Funcs[0].N, d.Files[0].Rows[0][1])
+}
+
+// TestHTMLAlone: nothing is loaded from elsewhere, the policy is that of the
+// style and script that are there, and the bytes are the same every time.
+func TestHTMLAlone(t *testing.T) {
+	r := htmlReport("a.c", "main", []string{"int main(void) { return 0; }"}, 1, 7)
+	page := writePage(t, r, 8)
+	require.Equal(t, page, writePage(t, r, 8))
+	require.NotRegexp(t, `(?i)https?:|url\(|@import|src=|<link`, page)
+	part := func(pattern string) string { return regexp.MustCompile(pattern).FindStringSubmatch(page)[1] }
+	style, script := part(`(?s)<style>(.*?)</style>`), part(`(?s)<script>(.*?)</script>`)
+	require.Contains(t, page, `content="`+escape(policy(style, script))+`"`)
+}
+
+// TestHTMLRows: lines with counts, those around them, and what is left out.
+func TestHTMLRows(t *testing.T) {
+	text := strings.Split("one two three four five six seven eight nine ten", " ")
+	for _, tt := range []struct {
+		name    string
+		context int64
+		text    []string
+		lines   []int64
+		want    string
+	}{
+		{"gaps", 1, text, []int64{3, 5, 8, 7}, `[1] 2:two 3:three=5 4:four [2] 7:seven 8:eight=7 9:nine [1]`},
+		{"ranges meet", 1, text, []int64{3, 5, 6, 7}, `[1] 2:two 3:three=5 4:four 5:five 6:six=7 7:seven [3]`},
+		{"ranges overlap", 2, text, []int64{2, 5, 4, 7}, `1:one 2:two=5 3:three 4:four=7 5:five 6:six [4]`},
+		{"no context", 0, text, []int64{1, 5, 10, 7}, `1:one=5 [8] 10:ten=7`},
+		{"all", 100, text[:3], []int64{2, 1}, `1:one 2:two=1 3:three`},
+		{"behind the end", 1, text[:3], []int64{2, 1, 9, 7}, `1:one 2:two=1 3:three 9:?=7`},
+		{"line 0", 0, text[:2], []int64{0, 4, 2, 1}, `0:?=4 [1] 2:two=1`},
+		{"no text", 1, nil, []int64{0, 4, 2, 1}, `0:?=4 2:?=1`},
+		{"no lines", 1, text[:2], nil, `[2]`},
+	} {
+		d := pageJSON(t, writePage(t, htmlReport("f", "g", tt.text, tt.lines...), tt.context))
+		require.Equal(t, tt.want, rowTexts(d.Files[0].Rows), tt.name)
+	}
+}
+
+// rowTexts returns rows in a short form.
+func rowTexts(rows [][]any) string {
+	var list []string
+	show := func(v any) string {
+		b, _ := json.Marshal(v)
+		return string(b)
+	}
+	for _, r := range rows {
+		if len(r) == 1 {
+			list = append(list, "["+show(r[0])+"]")
+			continue
+		}
+		text := "?"
+		if r[1] != nil {
+			text = r[1].(string)
+		}
+		text = show(r[0]) + ":" + text
+		if len(r) > 3 {
+			text += "=" + show(r[3].([]any)[0])
+		}
+		if len(r) > 4 {
+			text += " was " + show(r[4])
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, " ")
+}
+
+// TestHTMLCompare: old and new counts, and lines that are gone stand where they were.
+func TestHTMLCompare(t *testing.T) {
+	r := htmlReport("f.c", "g", []string{"int a;", "int new;", "int b;"})
+	r.Compare = true
+	r.Profiles = append(r.Profiles, ReportProfile{Name: "q.out", Cmd: "prog"})
+	f := r.Files[0]
+	f.OldText = []string{"int a;", "int gone;", "int b;"}
+	row := func(old, new int64) Row {
+		return Row{Counts: htmlCounts(new - old), Old: htmlCounts(old), New: htmlCounts(new)}
+	}
+	f.Lines = []ReportLine{
+		{row(1, 2), 1, 1}, {row(5, 0), NoLine, 2}, {row(0, 4), 2, NoLine}, {row(3, 3), 3, 3},
+	}
+	f.Row = row(9, 9)
+	r.Functions[0].Row, r.Total, r.Omitted = f.Row, f.Row, row(0, 0)
+	page := writePage(t, r, 8)
+	d := pageJSON(t, page)
+	require.Equal(t, "1:int a;=2 -1:int gone;=0 was 2 2:int new;=4 was -1 3:int b;=3", rowTexts(d.Files[0].Rows))
+	require.Equal(t, []any{9.0, 9.0}, d.Total)
+	require.Contains(t, page, "Difference")
+}
+
+// TestHTMLLargeCounts: what a double does not hold is text.
+func TestHTMLLargeCounts(t *testing.T) {
+	d := pageJSON(t, writePage(t, htmlReport("f", "g", nil, 1, 1<<53-1), 8))
+	require.Equal(t, []any{float64(1<<53 - 1)}, d.Total)
+	d = pageJSON(t, writePage(t, htmlReport("f", "g", nil, 1, 1<<53+1), 8))
+	require.Equal(t, []any{"9007199254740993"}, d.Total)
+}
+
+// TestHTMLManyEvents: of many events those are shown that cost time.
+func TestHTMLManyEvents(t *testing.T) {
+	events := strings.Fields("Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim")
+	r := htmlReport("f", "g", nil)
+	r.Events, r.Show = events, nil
+	zeros := make([]cgout.Count, len(events))
+	for i := range events {
+		r.Show = append(r.Show, i)
+	}
+	r.Total, r.Omitted, r.Functions[0].Row, r.Files[0].Row = Row{Counts: zeros}, Row{Counts: zeros}, Row{Counts: zeros}, Row{Counts: zeros}
+	require.Equal(t, []int{0, 2, 5, 8, 10, 12}, newPageData(r, cgout.NewCount(0)).Show)
+	r.Show = []int{3, 4}
+	require.Equal(t, []int{3, 4}, newPageData(r, cgout.NewCount(0)).Show)
+}
+
+// TestHTMLOption: to standard output, to a file, to where nothing can be written.
+func TestHTMLOption(t *testing.T) {
+	run := func(tool func(string, []string, io.Writer, io.Writer) int, args ...string) (int, string, string) {
+		var stdout, stderr strings.Builder
+		status := tool("cgemu x", args, &stdout, &stderr)
+		return status, stdout.String(), stderr.String()
+	}
+	const oldFile, newFile = "testdata/html/old.out", "testdata/html/new.out"
+	status, page, stderr := run(Annotate, "--html", newFile)
+	require.Zero(t, status, stderr)
+	require.True(t, strings.HasPrefix(page, "<!DOCTYPE html>"))
+	require.True(t, strings.HasSuffix(page, "</html>\n"))
+
+	file := filepath.Join(t.TempDir(), "a=b.html")
+	before := runtime.GOMAXPROCS(1)
+	status, stdout, stderr := run(Annotate, newFile, "--html="+file)
+	runtime.GOMAXPROCS(before)
+	require.Zero(t, status, stderr)
+	require.Empty(t, stdout)
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, page, string(written))
+
+	status, stdout, stderr = run(Annotate, "--html="+filepath.Join(file, "x"), newFile)
+	require.Equal(t, 1, status)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "cgemu x: error: ")
+
+	_, byDiff, _ := run(Diff, "--html", oldFile, newFile)
+	_, byAnnotate, _ := run(Annotate, "--diff", "--html", oldFile, newFile)
+	require.Contains(t, byDiff, "Difference")
+	require.Equal(t, pageJSON(t, byAnnotate), pageJSON(t, byDiff))
+}
+
+func BenchmarkHTML(b *testing.B) {
+	text := strings.Split(strings.Repeat("\tfor (int i = 0; i < n; i++) sum += a[i]; /* adds up */\n", 10_000), "\n")
+	var lines []int64
+	for i := int64(1); i <= 10_000; i++ {
+		lines = append(lines, i, i)
+	}
+	r := htmlReport("a.c", "f", text, lines...)
+	for b.Loop() {
+		var out bytes.Buffer
+		require.NoError(b, writeHTML(&out, r, cgout.NewCount(8)))
+		b.SetBytes(int64(out.Len()))
+	}
+}

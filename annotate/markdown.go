@@ -1,0 +1,92 @@
+package annotate
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+)
+
+// markdownLines is how many lines --format=markdown shows without --top: what a
+// comment on a pull request can hold.
+const markdownLines = 20
+
+// writeMarkdown writes tables as GitHub has them (GFM, "Tables"): of functions,
+// and, folded up, of lines.
+func writeMarkdown(w *bufio.Writer, r *Report, _ *options) error {
+	total := newGrid(r, "")
+	total.add(r, r.Total, r.Total, "total")
+	if r.OmittedFunctions > 0 {
+		total.add(r, r.Omitted, r.Total, fmt.Sprintf("not shown: %d functions", r.OmittedFunctions))
+	}
+	functions := r.functionGrid()
+	functions.rows = append(total.rows, functions.rows...)
+	functions.markdown(w, r, 1, len(total.rows))
+
+	g := r.lineGrid()
+	if len(g.rows) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\n<details><summary>Lines</summary>\n\n")
+	g.markdown(w, r, 2, 0)
+	w.WriteString("\n</details>\n")
+	return nil
+}
+
+// markdown writes a grid, the last columns of which are texts. The texts of the
+// first rows are plain, those of the others code.
+func (g *grid) markdown(w *bufio.Writer, r *Report, texts, plain int) {
+	numbers := len(g.heading) - texts
+	for _, cell := range g.heading {
+		w.WriteString("| " + markdownText(cell) + " ")
+	}
+	w.WriteString("|\n")
+	for i := range g.heading {
+		if i < numbers {
+			w.WriteString("|---:")
+		} else {
+			w.WriteString("|---")
+		}
+	}
+	w.WriteString("|\n")
+	for n, row := range g.rows {
+		for i, cell := range row {
+			switch {
+			case i < numbers:
+			case n < plain:
+				cell = "**" + cell + "**"
+			default:
+				cell = markdownCode(cell)
+			}
+			w.WriteString("| " + cell + " ")
+		}
+		w.WriteString("|\n")
+	}
+}
+
+// markdownText makes a text of a table's cell.
+func markdownText(s string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(s)
+}
+
+// markdownCode makes a code span: the backticks around it are more than any in it
+// has in a row. A bar ends a cell even in code.
+func markdownCode(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if strings.TrimSpace(s) == "" {
+		return ""
+	}
+	s = strings.ReplaceAll(strings.TrimSpace(s), "|", `\|`)
+	ticks := "`"
+	for strings.Contains(s, ticks) {
+		ticks += "`"
+	}
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return ticks + s + ticks
+}

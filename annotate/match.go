@@ -1,0 +1,227 @@
+package annotate
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// A pairing is a function of two profiles, or of one of them: the rest is nil.
+type pairing struct {
+	old, new         *treeFunc
+	oldFile, newFile *treeFile
+}
+
+// pairs matches the functions of two trees. If exact, by the names of file and
+// function alone. Otherwise:
+//
+//   - Files are matched by name; those left over if the last part of the name is
+//     the same and they share a function.
+//   - In them, functions are matched by name without hashes and suffixes of clones.
+//     Where the two sides have not the same clones, these are added up.
+//   - Functions left over are matched across files, if there is one on each side.
+//
+// renamed has files whose names differ: from the new name to the old.
+func pairs(old, new *tree, exact bool) (list []pairing, renamed map[string]string) {
+	p := pairer{exact: exact}
+	renamed = map[string]string{} // from new to old
+	if !exact {
+		renamed = renames(old, new)
+	}
+	taken := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(new.files)) {
+		oldName, ok := renamed[name]
+		if !ok {
+			oldName = name
+		}
+		taken[oldName] = true
+		p.files(old.files[oldName], new.files[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(old.files)) {
+		if !taken[name] {
+			p.files(old.files[name], nil)
+		}
+	}
+	if !exact {
+		p.moved()
+	}
+	return append(p.list, p.rest...), renamed
+}
+
+type pairer struct {
+	exact bool
+	list  []pairing // matched
+	rest  []pairing // functions of one side
+}
+
+// key is the name by which functions are compared.
+func (p *pairer) key(name string) string {
+	if p.exact {
+		return name
+	}
+	return stripHash(name)
+}
+
+// files matches the functions of a file; one side may be nil.
+func (p *pairer) files(old, new *treeFile) {
+	inOld, inNew := p.groups(old), p.groups(new)
+	both := maps.Clone(inNew)
+	maps.Copy(both, inOld)
+	for _, key := range slices.Sorted(maps.Keys(both)) {
+		a, b := inOld[key], inNew[key]
+		if len(a) > 0 && len(b) > 0 && slices.EqualFunc(a, b, func(f, g *treeFunc) bool { return f.name == g.name }) {
+			for i := range a {
+				p.list = append(p.list, pairing{a[i], b[i], old, new})
+			}
+			continue
+		}
+		one := pairing{addUp(key, a), addUp(key, b), old, new}
+		switch {
+		case len(a) == 0:
+			one.oldFile = nil
+			p.rest = append(p.rest, one)
+		case len(b) == 0:
+			one.newFile = nil
+			p.rest = append(p.rest, one)
+		default:
+			p.list = append(p.list, one)
+		}
+	}
+}
+
+// groups returns the functions of a file by key, each list sorted by name.
+func (p *pairer) groups(f *treeFile) map[string][]*treeFunc {
+	groups := map[string][]*treeFunc{}
+	if f == nil {
+		return groups
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.fns)) {
+		groups[p.key(name)] = append(groups[p.key(name)], f.fns[name])
+	}
+	return groups
+}
+
+// addUp makes one function of several clones, nil of none.
+func addUp(name string, fns []*treeFunc) *treeFunc {
+	switch len(fns) {
+	case 0:
+		return nil
+	case 1:
+		return fns[0]
+	}
+	sum := &treeFunc{name: name, sum: make(counts, len(fns[0].sum)), lines: map[int]counts{}}
+	for _, f := range fns {
+		sum.sum.add(f.sum)
+		for line, c := range f.lines {
+			if sum.lines[line] == nil {
+				sum.lines[line] = make(counts, len(c))
+			}
+			sum.lines[line].add(c)
+		}
+	}
+	return sum
+}
+
+// moved matches functions that went from one file to another.
+func (p *pairer) moved() {
+	type sides struct{ old, new []int }
+	byKey := map[string]*sides{}
+	for i, one := range p.rest {
+		f := one.new
+		if f == nil {
+			f = one.old
+		}
+		key := p.key(f.name)
+		s := byKey[key]
+		if s == nil {
+			s = &sides{}
+			byKey[key] = s
+		}
+		if one.new != nil {
+			s.new = append(s.new, i)
+		} else {
+			s.old = append(s.old, i)
+		}
+	}
+	gone := map[int]bool{}
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		s := byKey[key]
+		if key == cgout.Unspecified || key == cgout.Unknown || len(s.old) != 1 || len(s.new) != 1 {
+			continue
+		}
+		a, b := p.rest[s.old[0]], p.rest[s.new[0]]
+		p.list = append(p.list, pairing{a.old, b.new, a.oldFile, b.newFile})
+		gone[s.old[0]], gone[s.new[0]] = true, true
+	}
+	var rest []pairing
+	for i, one := range p.rest {
+		if !gone[i] {
+			rest = append(rest, one)
+		}
+	}
+	p.rest = rest
+}
+
+// renames returns the files that have another name in the old tree: from the new
+// name to the old.
+func renames(old, new *tree) map[string]string {
+	type candidate struct {
+		old, new     string
+		tail, shared int // parts of the path, and functions, that are the same
+	}
+	byBase := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(old.files)) {
+		if new.files[name] == nil {
+			byBase[base(name)] = append(byBase[base(name)], name)
+		}
+	}
+	var list []candidate
+	for _, name := range slices.Sorted(maps.Keys(new.files)) {
+		if old.files[name] != nil {
+			continue
+		}
+		for _, other := range byBase[base(name)] {
+			if shared := sharedFunctions(old.files[other], new.files[name]); shared > 0 {
+				list = append(list, candidate{other, name, commonTail(other, name), shared})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.tail, a.tail), cmp.Compare(b.shared, a.shared))
+	})
+	renamed, taken := map[string]string{}, map[string]bool{}
+	for _, c := range list {
+		if _, ok := renamed[c.new]; !ok && !taken[c.old] {
+			renamed[c.new], taken[c.old] = c.old, true
+		}
+	}
+	return renamed
+}
+
+func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// commonTail returns the number of last parts of paths that are the same.
+func commonTail(a, b string) int {
+	x, y := strings.Split(a, "/"), strings.Split(b, "/")
+	n := 0
+	for n < len(x) && n < len(y) && x[len(x)-1-n] == y[len(y)-1-n] {
+		n++
+	}
+	return n
+}
+
+func sharedFunctions(a, b *treeFile) (n int) {
+	keys := map[string]bool{}
+	for name := range a.fns {
+		keys[stripHash(name)] = true
+	}
+	for name := range b.fns {
+		if keys[stripHash(name)] {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,257 @@
+package annotate
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// A grid is a table of a Report, for people: as text and as markdown.
+type grid struct {
+	heading []string // the last column is text, aligned on the left
+	rows    [][]string
+	of      []Row // what the rows show
+}
+
+// newGrid returns a grid for rows of r, whose texts have these headings.
+func newGrid(r *Report, texts ...string) *grid {
+	g := &grid{}
+	for _, name := range r.names(r.Show) {
+		if r.Compare {
+			g.heading = append(g.heading, name+" old", name+" new", "delta", "factor")
+		} else {
+			g.heading = append(g.heading, name, "%")
+		}
+	}
+	for _, d := range r.Derived {
+		if r.Compare {
+			g.heading = append(g.heading, d.Name+" old", d.Name+" new")
+		} else {
+			g.heading = append(g.heading, d.Name)
+		}
+	}
+	g.heading = append(g.heading, texts...)
+	return g
+}
+
+func (g *grid) add(r *Report, row, parent Row, texts ...string) {
+	g.rows = append(g.rows, append(r.cells(row, parent), texts...))
+	g.of = append(g.of, row)
+}
+
+// cells returns a row's numbers as people read them.
+func (r *Report) cells(row, parent Row) (list []string) {
+	for _, e := range r.Show {
+		if r.Compare {
+			list = append(list, grouped(row.Old[e]), grouped(row.New[e]), signed(row.Counts[e]), factor(row, e))
+			continue
+		}
+		percentage := "n/a"
+		if total := r.Total.Counts[e]; total.Sign() != 0 {
+			percentage = percent(row.Counts[e], total)
+		}
+		list = append(list, grouped(row.Counts[e]), percentage)
+	}
+	for _, d := range r.Derived {
+		if r.Compare {
+			list = append(list, d.text(row.Old, parent.Old), d.text(row.New, parent.New))
+		} else {
+			list = append(list, d.text(row.Counts, parent.Counts))
+		}
+	}
+	return list
+}
+
+func signed(c cgout.Count) string {
+	if c.Sign() > 0 {
+		return "+" + grouped(c)
+	}
+	return grouped(c)
+}
+
+func factor(row Row, event int) string {
+	f, ok := row.Factor(event)
+	switch {
+	case ok:
+		return strconv.FormatFloat(f, 'f', 3, 64)
+	case row.New[event].Sign() == 0:
+		return "-"
+	}
+	return "new"
+}
+
+// title is a function's file and name, and what they were.
+func (f *ReportFunction) title() string {
+	return f.File.Name + ":" + f.Name + f.was()
+}
+
+// was says what the old profile called a function, if otherwise.
+func (f *ReportFunction) was() string {
+	switch {
+	case f.OldFile != "":
+		return " (was " + f.OldFile + ":" + cmp.Or(f.OldName, f.Name) + ")"
+	case f.OldName != "":
+		return " (was " + f.OldName + ")"
+	}
+	return ""
+}
+
+// A fileLine is a line and its file.
+type fileLine struct {
+	file *ReportFile
+	ReportLine
+}
+
+// lineTable returns the lines of all functions that are wanted, sorted as these
+// are. Lines without a number are none.
+func (b *builder) lineTable() (list []*fileLine) {
+	for _, f := range b.files {
+		f.Lines = b.merged(f.Functions)
+		for _, l := range f.Lines {
+			if l.Line != 0 && b.wanted(l.Row) {
+				list = append(list, &fileLine{f.ReportFile, l})
+			}
+		}
+	}
+	slices.SortFunc(list, func(x, y *fileLine) int {
+		if c := b.r.compare(x.Row, y.Row); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(x.file.Name, y.file.Name), compareLines(x.ReportLine, y.ReportLine))
+	})
+	top := b.o.top
+	if top == 0 && b.o.format == "markdown" {
+		top = markdownLines
+	}
+	if top > 0 && len(list) > top {
+		list = list[:top]
+	}
+	return list
+}
+
+// place is a line's file and number, and what the number was.
+func (l *fileLine) place() string {
+	name := l.file.Name + ":"
+	switch {
+	case l.Line == NoLine:
+		return name + strconv.Itoa(l.OldLine) + " (gone)"
+	case l.OldLine == NoLine:
+		return name + strconv.Itoa(l.Line) + " (added)"
+	case l.OldLine != l.Line:
+		return fmt.Sprintf("%s%d (was %d)", name, l.Line, l.OldLine)
+	}
+	return name + strconv.Itoa(l.Line)
+}
+
+// functionGrid and lineGrid are the tables that people read.
+func (r *Report) functionGrid() *grid {
+	g := newGrid(r, "file:function")
+	for _, f := range r.Functions {
+		g.add(r, f.Row, f.File.Row, f.title())
+	}
+	return g
+}
+
+func (r *Report) lineGrid() *grid {
+	g := newGrid(r, "line", "source")
+	for _, l := range r.lines {
+		text, _ := l.file.LineText(l.ReportLine)
+		g.add(r, l.Row, l.file.Row, l.place(), text)
+	}
+	return g
+}
+
+// writeTable writes the text of `cgemu diff --table`.
+func writeTable(w *bufio.Writer, r *Report, o *options) error {
+	color := o.colored(o.terminal)
+	heading := func(title string) {
+		s := fmt.Sprintf("%s\n-- %s\n%s\n", rule, title, rule)
+		if color {
+			s = paint(bold, s)
+		}
+		io.WriteString(w, s)
+	}
+	heading("Profiles")
+	for i, p := range r.Profiles {
+		fmt.Fprintf(w, "%s %s\n     %s\n", []string{"Old:", "New:"}[i], p.Name, p.Cmd)
+	}
+	fmt.Fprintf(w, "Sort order: %s\n", strings.Join(r.names(r.Sort), " "))
+	r.warnNewer(w)
+	w.WriteByte('\n')
+	heading("Total")
+	total := newGrid(r, "")
+	total.add(r, r.Total, r.Total, "PROGRAM TOTALS")
+	if slices.ContainsFunc(r.Omitted.New, nonZero) || slices.ContainsFunc(r.Omitted.Old, nonZero) {
+		total.add(r, r.Omitted, r.Total, fmt.Sprintf("left out below: %d functions", r.OmittedFunctions))
+	}
+	total.write(w, r, false)
+	heading("Functions")
+	r.functionGrid().write(w, r, color)
+	heading("Lines")
+	r.lineGrid().write(w, r, color)
+	return nil
+}
+
+// warnNewer names sources that are newer than a profile, as far as it has room.
+func (r *Report) warnNewer(w *bufio.Writer) {
+	const most = 5
+	for _, p := range r.Profiles {
+		var files []string
+		for _, f := range r.Files {
+			if slices.Contains(f.Newer, p.Name) {
+				files = append(files, f.Name)
+			}
+		}
+		if n := len(files); n > most {
+			files = append(files[:most], fmt.Sprintf("and %d more", n-most))
+		}
+		if len(files) > 0 {
+			fmt.Fprintf(w, "Sources newer than %s, so that its lines may be wrong: %s\n", p.Name, strings.Join(files, ", "))
+		}
+	}
+}
+
+func nonZero(c cgout.Count) bool { return c.Sign() != 0 }
+
+// write writes a grid as text, with an empty line at its end.
+func (g *grid) write(w *bufio.Writer, r *Report, color bool) {
+	texts := len(g.heading) - len(r.cells(r.Total, r.Total)) // columns on the left
+	widths := make([]int, len(g.heading))
+	for _, row := range append([][]string{g.heading}, g.rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	line := func(row []string) string {
+		var b strings.Builder
+		for i, cell := range row {
+			gap := widths[i] - utf8.RuneCountInString(cell)
+			if i >= len(row)-texts {
+				b.WriteString(cell)
+				fill(&b, ' ', gap)
+			} else {
+				fill(&b, ' ', gap)
+				b.WriteString(cell)
+			}
+			b.WriteString("  ")
+		}
+		return strings.TrimRight(b.String(), " ") + "\n"
+	}
+	w.WriteString(line(g.heading))
+	for i, row := range g.rows {
+		text := line(row)
+		if color {
+			e := r.Sort[0]
+			text = heat(g.of[i].Counts[e], r.Total.Old[e], text)
+		}
+		w.WriteString(text)
+	}
+	w.WriteByte('\n')
+}
