@@ -65,10 +65,18 @@ type Config struct {
 	Events []string
 	// Cycles adds a column of estimated cycles. It needs Caches.
 	Cycles bool
-	// OnDump gets the profile when the program asks for a dump, what was counted since the
+	// OnDump gets the profile when a process asks for a dump, what was counted since the
 	// last one; Result.Profile is what is left. The last text of Profile.Desc says who asked. Without it
 	// such profiles are lost.
-	OnDump func(*cgout.Profile)
+	OnDump func(pid int, p *cgout.Profile)
+
+	// DumpInstr counts by instruction, too: Profile.Insns.
+	DumpInstr bool
+	// TraceChildren counts what other processes than the first execute, each for itself.
+	TraceChildren bool
+	// OnChild gets the result of each such process when it ends; without it they are in
+	// Result.Children.
+	OnChild func(*Result)
 
 	// Names says how source places are named.
 	Names dwarfmap.Options
@@ -84,8 +92,10 @@ type Result struct {
 	FaultAt dwarfmap.Loc
 	// PID is the guest's process id, the %p of file names.
 	PID int
-	// Warnings are about symbols that could not be read.
+	// Warnings are about symbols that could not be read, by the first process and all others.
 	Warnings []error
+	// Children are the other processes in the order in which they ended.
+	Children []*Result
 }
 
 // Run runs a program to its end, or until ctx is done or MaxInsns are executed,
@@ -109,23 +119,64 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.checkEvents(); err != nil {
 		return nil, err
 	}
-	c := newCosts(newProfile(&cfg), &cfg)
-	k, err := syscalls.New(kernelConfig(&cfg, c))
+	r := &runner{cfg: &cfg, objects: newObjects(cfg.Names)}
+	k, err := syscalls.New(r.kernelConfig())
 	if err != nil {
 		return nil, err
 	}
 	defer k.Close()
-	c.hostPath = k.HostPath
+	r.objects.hostPath = k.HostPath
 	exit, err := k.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
 	}
-	res := &Result{Profile: k.Engine().(*counted).end(), Exit: exit, PID: k.PID()}
-	if exit.Fault != nil {
-		res.FaultAt = c.place(k.Mem(), exit.RIP)
+	r.first.Exit = exit
+	r.first.Children = r.children
+	r.nameUnmatched()
+	r.first.Warnings = r.objects.close()
+	return r.first, nil
+}
+
+// A runner has what the processes of a run share.
+type runner struct {
+	cfg      *Config
+	objects  *objects
+	first    *Result
+	children []*Result
+	// unmatched are the options that name functions none of which was in a file of those that ended.
+	unmatched []string
+}
+
+// nameUnmatched names functions that were asked for and not seen.
+func (r *runner) nameUnmatched() {
+	log := r.cfg.Log
+	if log == nil {
+		log = os.Stderr
 	}
-	res.Warnings = c.close()
-	return res, nil
+	for _, option := range r.unmatched {
+		fmt.Fprintf(log, "cgemu: %s: no program or library that was loaded has such a function\n", option)
+	}
+}
+
+// ended takes the result of a process.
+func (r *runner) ended(e syscalls.End) {
+	c := e.Engine.(*counted)
+	if c.silent {
+		return
+	}
+	r.unmatched = c.watch.unmatched(r.unmatched)
+	res := &Result{Profile: c.end(), Exit: e.Exit, PID: e.PID}
+	if e.Exit.Fault != nil {
+		res.FaultAt = c.costs.place(e.Mem, e.Exit.RIP)
+	}
+	switch {
+	case r.first == nil && e.PID == syscalls.DefaultPID:
+		r.first = res
+	case r.cfg.OnChild != nil:
+		r.cfg.OnChild(res)
+	default:
+		r.children = append(r.children, res)
+	}
 }
 
 // events are the events of a run in the order of Cachegrind's files.
@@ -154,22 +205,25 @@ func newProfile(cfg *Config) *cgout.Profile {
 	return p
 }
 
-func kernelConfig(cfg *Config, c *costs) syscalls.Config {
-	var e *counted // there is none before the first program is loaded
+func (r *runner) kernelConfig() syscalls.Config {
+	cfg := r.cfg
 	return syscalls.Config{
-		NewEngine: func(m *mem.Space, env emu.Env) (_ emu.Engine, err error) {
-			if e, err = newEngine(m, env, cfg, c); err != nil {
-				return nil, err
-			}
-			return e, nil
+		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) {
+			return r.newEngine(syscalls.DefaultPID, nil, m, env)
 		},
-		OnClientRequest: func(code uint64, args [5]uint64) (uint64, bool) { return e.request(code, args) },
-		OnExec: func(int, *mem.Space, *loader.Program) {
+		ForkEngine: func(pid int, parent emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error) {
+			return r.newEngine(pid, parent.(*counted), m, env)
+		},
+		OnClientRequest: func(e emu.Engine, code uint64, args [5]uint64) (uint64, bool) {
+			return e.(*counted).request(code, args)
+		},
+		OnExec: func(e emu.Engine, p *loader.Program) {
 			if e != nil {
-				e.watch.reset()
+				e.(*counted).exec(p.Argv)
 			}
 		},
-		OnMap: func(_ int, v mem.VMA) { e.watch.mapped(v) },
+		OnMap: func(e emu.Engine, v mem.VMA) { e.(*counted).watch.mapped(v) },
+		OnEnd: r.ended,
 
 		CPUID:    cfg.Model.CPUID,
 		Path:     cfg.Path,

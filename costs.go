@@ -1,7 +1,6 @@
 package cgemu
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -15,14 +14,14 @@ import (
 // before the mapping changes.
 type costs struct {
 	profile *cgout.Profile
-	names   dwarfmap.Options
-	// hostPath returns the host's path of a guest file.
-	hostPath func(guest string) string
-	objects  map[string]*dwarfmap.Object // nil for a file that could not be read
-	warnings []error
+	objects *objects
+	// opened are the objects by guest path; nil for a file that could not be read.
+	opened map[string]*dwarfmap.Object
 	// columns has the profile's column of each event.
 	columns [numEvents]int
 	counts  []uint64 // of the last add: all zero
+	// insns has the counts by instruction too, if they are wanted.
+	insns *insnTable
 	// The mapping of the last add, and its file: counts come in runs.
 	last   mem.VMA
 	object *dwarfmap.Object
@@ -31,10 +30,13 @@ type costs struct {
 // unknown is the place of code that is in no file, or in one without names.
 var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 
-func newCosts(p *cgout.Profile, cfg *Config) *costs {
-	c := &costs{profile: p, names: cfg.Names, objects: map[string]*dwarfmap.Object{}, counts: make([]uint64, len(p.Events))}
+func newCosts(p *cgout.Profile, cfg *Config, o *objects) *costs {
+	c := &costs{profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, counts: make([]uint64, len(p.Events))}
 	for i, col := range cfg.columns() {
 		c.columns[col.event] = i
+	}
+	if cfg.DumpInstr {
+		c.insns = newInsnTable(len(p.Events))
 	}
 	return c
 }
@@ -46,6 +48,19 @@ func (c *costs) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	c.counts[col] = n
 	c.profile.Add(loc.File, loc.Func, loc.Line, c.counts...)
 	c.counts[col] = 0
+	if c.insns != nil {
+		c.insns.add(m, a, c.insnKey(a, loc), col, n)
+	}
+}
+
+// insnKey is the instruction at a, whose place is loc.
+func (c *costs) insnKey(a emu.Addr, loc dwarfmap.Loc) insnKey {
+	if c.object != nil {
+		if va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); ok {
+			return insnKey{object: c.last.Path, addr: va, loc: loc}
+		}
+	}
+	return insnKey{object: dwarfmap.Unknown, addr: uint64(a), loc: loc}
 }
 
 // take returns the costs so far, and begins anew.
@@ -54,6 +69,9 @@ func (c *costs) take() *cgout.Profile {
 	c.profile = cgout.New(p.Events...)
 	c.profile.Cmd, c.profile.Desc = p.Cmd, slices.Clone(p.Desc)
 	estimateCycles(p)
+	if c.insns != nil {
+		p.Insns = c.insns.take(p.Events)
+	}
 	return p
 }
 
@@ -78,27 +96,10 @@ func (c *costs) remap() { c.last, c.object = mem.VMA{}, nil }
 
 // open returns the object of a guest file, or nil if it has no names to give.
 func (c *costs) open(path string) *dwarfmap.Object {
-	o, ok := c.objects[path]
+	o, ok := c.opened[path]
 	if !ok {
-		var err error
-		if o, err = dwarfmap.Open(c.hostPath(path), c.names); err != nil {
-			c.warnings = append(c.warnings, err)
-			o = nil
-		}
-		c.objects[path] = o
+		o = c.objects.open(path)
+		c.opened[path] = o
 	}
 	return o
-}
-
-// close closes the files and returns what was wrong with them.
-func (c *costs) close() []error {
-	for _, path := range slices.Sorted(maps.Keys(c.objects)) {
-		if o := c.objects[path]; o != nil {
-			if err := o.Err(); err != nil {
-				c.warnings = append(c.warnings, err)
-			}
-			o.Close()
-		}
-	}
-	return c.warnings
 }

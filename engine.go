@@ -1,24 +1,28 @@
 package cgemu
 
 import (
-	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/hooks"
+	"github.com/cgemu/cgemu/syscalls"
 )
 
 // A counted is an engine that knows what of a run counts, and whose counts become costs of source
 // lines before the mapping of the code they belong to changes.
 type counted struct {
 	emu.Engine
+	pid   int
 	costs *costs
 	space *mem.Space
 	watch *watch
+	// silent says that all costs are lost, whatever the program asks for.
+	silent bool
 
 	// instr says that code is instrumented: that it is simulated and counts, if collecting.
 	instr, collecting bool
@@ -27,10 +31,17 @@ type counted struct {
 	syscalls bool
 	compat   bool
 	log      io.Writer
-	onDump   func(*cgout.Profile)
+	onDump   func(int, *cgout.Profile)
 }
 
-func newEngine(m *mem.Space, env emu.Env, cfg *Config, c *costs) (*counted, error) {
+// newEngine makes the engine of a process; parent is that of the process which made it, nil for the first.
+func (r *runner) newEngine(pid int, parent *counted, m *mem.Space, env emu.Env) (emu.Engine, error) {
+	cfg := *r.cfg
+	silent := parent != nil && !cfg.TraceChildren
+	if silent {
+		// Instructions are counted all the same, for the clock, and nobody looks whose they are.
+		cfg.Regions, cfg.Events, cfg.Cycles, cfg.Caches, cfg.Branches = Regions{}, nil, false, nil, false
+	}
 	e, err := jit.New(m, jit.Config{
 		Model: cfg.Model, Env: env, Count: hooks.Options{RepOnce: cfg.RepOnce},
 		Events: cfg.engineEvents(), Caches: cfg.Caches, Branches: cfg.Branches,
@@ -38,13 +49,33 @@ func newEngine(m *mem.Space, env emu.Env, cfg *Config, c *costs) (*counted, erro
 	if err != nil {
 		return nil, err
 	}
-	return newCounted(e, m, cfg, c), nil
+	c := newCounted(e, m, &cfg, newCosts(newProfile(&cfg), &cfg, r.objects))
+	c.pid, c.silent = pid, silent
+	if parent != nil && !silent {
+		c.inherit(parent)
+	}
+	return c, nil
+}
+
+// inherit takes over what of its parent's run counts, as the parent is now.
+func (c *counted) inherit(parent *counted) {
+	c.instr, c.collecting = parent.instr, parent.collecting
+	for i, in := range parent.watch.interests {
+		c.watch.interests[i].matched, c.watch.interests[i].done = in.matched, in.done
+	}
+	c.costs.profile.Cmd = parent.costs.profile.Cmd
+}
+
+// exec is called when the program was replaced by that of an argument vector.
+func (c *counted) exec(argv []string) {
+	c.watch.reset()
+	c.costs.profile.Cmd = strings.Join(argv, " ")
 }
 
 func newCounted(e emu.Engine, m *mem.Space, cfg *Config, c *costs) *counted {
 	r := &cfg.Regions
 	k := &counted{
-		Engine: e, costs: c, space: m,
+		Engine: e, pid: syscalls.DefaultPID, costs: c, space: m,
 		instr: !r.NotInstr && len(r.From) == 0, collecting: !r.NotCollecting && len(r.Toggle) == 0,
 		compat: cfg.Compat, log: cfg.Log, onDump: cfg.OnDump,
 	}
@@ -94,11 +125,8 @@ func (c *counted) Run(cpu *emu.CPU, budget uint64) emu.Stop {
 	}
 }
 
-// end returns the costs that were not dumped, and names functions that were asked for and not seen.
+// end returns the costs that were not dumped.
 func (c *counted) end() *cgout.Profile {
-	for _, option := range c.watch.unmatched() {
-		fmt.Fprintf(c.log, "cgemu: %s: no program or library that was loaded has such a function\n", option)
-	}
 	c.collect(0, ^emu.Addr(0))
 	return c.costs.take()
 }
@@ -111,6 +139,9 @@ func (c *counted) Invalidate(lo, hi emu.Addr) {
 
 // collect adds the counts of [lo, hi) to the costs, by what is mapped there now.
 func (c *counted) collect(lo, hi emu.Addr) {
+	if c.silent {
+		return
+	}
 	c.costs.remap()
 	c.Engine.Collect(lo, hi, func(a emu.Addr, e emu.Event, n uint64) { c.costs.add(c.space, a, e, n) })
 }

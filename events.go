@@ -3,6 +3,7 @@ package cgemu
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -124,22 +125,22 @@ var cycleWeights = map[string]uint64{
 
 // estimateCycles sets the column of estimated cycles, if p has one, from the others.
 func estimateCycles(p *cgout.Profile) {
-	cycles := -1
-	weights := make([]uint64, len(p.Events))
-	for i, name := range p.Events {
-		weights[i] = cycleWeights[name]
-		if name == cyclesColumn {
-			cycles = i
-		}
-	}
-	if cycles < 0 {
-		return
-	}
+	estimate := cycleEstimate(p.Events)
 	for i := range p.Len() {
-		counts := p.Counts(i)
+		estimate(p.Counts(i))
+	}
+}
+
+// cycleEstimate returns a function that sets the column of estimated cycles, if there is one.
+func cycleEstimate(events []string) func(counts []uint64) {
+	cycles := slices.Index(events, cyclesColumn)
+	if cycles < 0 {
+		return func([]uint64) {}
+	}
+	return func(counts []uint64) {
 		counts[cycles] = 0
-		for e, w := range weights {
-			counts[cycles] += w * counts[e]
+		for e, name := range events {
+			counts[cycles] += cycleWeights[name] * counts[e]
 		}
 	}
 }

@@ -117,6 +117,8 @@ func glob(pattern, s string) bool {
 // counting is what counts while cpu's thread runs.
 func (c *counted) counting(cpu *emu.CPU) emu.Counting {
 	switch {
+	case c.silent:
+		return emu.CountAll
 	case !c.instr:
 		return emu.CountOff
 	case c.collecting == c.watch.toggled(cpu):

@@ -86,7 +86,7 @@ func TestRequestsCount(t *testing.T) {
 			var dumps []uint64
 			r := start(t, cgemu.Config{
 				Args: []string{assemble(t, tt.code)}, Regions: tt.regions,
-				OnDump: func(p *cgout.Profile) { dumps = append(dumps, p.Total("Ir")) },
+				OnDump: func(_ int, p *cgout.Profile) { dumps = append(dumps, p.Total("Ir")) },
 			})
 			assert.Equal(t, tt.want, r.total())
 			assert.Equal(t, tt.dumps, dumps)
@@ -231,7 +231,7 @@ func TestDumpRequests(t *testing.T) {
 	for _, header := range []string{"1", "3"} {
 		p := compile(t, "gcc", "-O1", "-g", "-Wall", "-Werror", "-DHEADER="+header, "testdata/regions/requests.c", "-o")
 		var dumps []*cgout.Profile
-		r := start(t, cgemu.Config{Args: []string{p}, OnDump: func(p *cgout.Profile) { dumps = append(dumps, p) }})
+		r := start(t, cgemu.Config{Args: []string{p}, OnDump: func(_ int, p *cgout.Profile) { dumps = append(dumps, p) }})
 		assert.Equal(t, "1 1\n", r.stdout)
 		require.Len(t, dumps, 2)
 		parts := []*cgout.Profile{dumps[0], dumps[1], r.Profile}
@@ -265,7 +265,7 @@ func TestOtherLanguages(t *testing.T) {
 			require.Equal(t, "false true\n", native(t, p))
 			var dumps []*cgout.Profile
 			r := start(t, cgemu.Config{
-				Args: []string{p}, Regions: off, OnDump: func(p *cgout.Profile) { dumps = append(dumps, p) },
+				Args: []string{p}, Regions: off, OnDump: func(_ int, p *cgout.Profile) { dumps = append(dumps, p) },
 			})
 			assert.Equal(t, "true true\n", r.stdout)
 			require.Len(t, dumps, 1)

@@ -120,7 +120,7 @@ func newScene(t *testing.T, r Regions) *scene {
 	}
 	cfg := Config{Args: []string{"x"}, Regions: r, Log: io.Discard}
 	s := &scene{t: t, eng: &fakeEngine{marks: map[emu.Addr]bool{}}, cpu: emu.NewCPU()}
-	s.c = newCounted(s.eng, m, &cfg, newCosts(newProfile(&cfg), &cfg))
+	s.c = newCounted(s.eng, m, &cfg, newCosts(newProfile(&cfg), &cfg, newObjects(cfg.Names)))
 	return s
 }
 
@@ -225,7 +225,7 @@ func TestRequests(t *testing.T) {
 	var log strings.Builder
 	s.c.log = &log
 	var dumped []*cgout.Profile
-	s.c.onDump = func(p *cgout.Profile) { dumped = append(dumped, p) }
+	s.c.onDump = func(_ int, p *cgout.Profile) { dumped = append(dumped, p) }
 	ask := func(code uint64, args ...uint64) {
 		t.Helper()
 		var a [5]uint64

@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/syscalls"
 )
 
 // Client requests that say what to count: of Cachegrind (cachegrind.h since Valgrind 3.22), of Callgrind
@@ -77,7 +76,7 @@ func (c *counted) request(code uint64, args [5]uint64) (result uint64, known boo
 		return 1, true
 	default:
 		if tool(code) == tool(cgStart) {
-			fmt.Fprintf(c.log, "==%d== Warning: unknown cachegrind client request code %x\n", syscalls.DefaultPID, code)
+			fmt.Fprintf(c.log, "==%d== Warning: unknown cachegrind client request code %x\n", c.pid, code)
 		}
 		return 0, false
 	}
@@ -86,7 +85,7 @@ func (c *counted) request(code uint64, args [5]uint64) (result uint64, known boo
 
 // warn says, in Cachegrind's words, that a request changed nothing.
 func (c *counted) warn(request, already string) {
-	fmt.Fprintf(c.log, "==%d== warning: %s called,\n==%[1]d==          but instrumentation is already %[3]s\n", syscalls.DefaultPID, request, already)
+	fmt.Fprintf(c.log, "==%d== warning: %s called,\n==%[1]d==          but instrumentation is already %[3]s\n", c.pid, request, already)
 }
 
 // reason returns a string of the guest's in a form that fits into a line.
@@ -118,8 +117,8 @@ func (c *counted) zero() {
 func (c *counted) dump(trigger string) {
 	c.collect(0, ^emu.Addr(0))
 	p := c.costs.take()
-	if c.onDump != nil {
+	if c.onDump != nil && !c.silent {
 		p.Desc = append(p.Desc, "Trigger: "+trigger)
-		c.onDump(p)
+		c.onDump(c.pid, p)
 	}
 }

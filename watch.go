@@ -206,11 +206,11 @@ func (w *watch) reached(cpu *emu.CPU) {
 	}
 }
 
-// unmatched returns the options that named functions no file had.
-func (w *watch) unmatched() []string {
-	var list []string
+// unmatched returns which of a list of options named functions that no file had; nil stands for all.
+func (w *watch) unmatched(of []string) []string {
+	list := []string{}
 	for _, in := range w.interests {
-		if in.what != "" && !in.matched {
+		if in.what != "" && !in.matched && (of == nil || slices.Contains(of, in.what)) {
 			list = append(list, in.what)
 		}
 	}

@@ -37,7 +37,7 @@ func (t *Thread) clientRequest() {
 		args[i] = le64(b[8+8*i:])
 	}
 	if hook := t.k.cfg.OnClientRequest; hook != nil {
-		if r, known := hook(code, args); known {
+		if r, known := hook(t.p.engine, code, args); known {
 			t.cpu.Regs[emu.RDX] = r
 			return
 		}

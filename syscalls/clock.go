@@ -42,7 +42,7 @@ func (k *Kernel) wall() int64 { return k.clock.epoch - bootTime + k.now() }
 
 // cpuTime is the CPU time used so far.
 func (k *Kernel) cpuTime() int64 {
-	var n int64
+	n := k.reapedTime
 	for _, p := range k.procs {
 		n += p.cpuTime()
 	}
@@ -51,8 +51,8 @@ func (k *Kernel) cpuTime() int64 {
 
 // cpuTime is the CPU time p has used: an instruction takes a nanosecond.
 func (p *Process) cpuTime() int64 {
-	if p.engine == nil {
-		return 0
+	if m := p.machine; m != nil && m.charged == p {
+		return p.used + int64(m.engine.Executed()-m.seen)
 	}
-	return int64(p.engine.Executed())
+	return p.used
 }

@@ -8,7 +8,9 @@ const (
 	cloneFS           = 0x200
 	cloneFiles        = 0x400
 	cloneSighand      = 0x800
+	clonePidfd        = 0x1000
 	cloneVfork        = 0x4000
+	cloneParent       = 0x8000
 	cloneThread       = 0x10000
 	cloneSysvsem      = 0x40000
 	cloneSettls       = 0x80000
@@ -17,6 +19,7 @@ const (
 	cloneDetached     = 0x400000
 	cloneChildSettid  = 0x1000000
 	cloneNamespaces   = 0x7e020000
+	cloneClearSighand = 0x100000000 // clone3 alone
 
 	// cloneThreadFlags must come together here: what makes a thread.
 	cloneThreadFlags = cloneVM | cloneSighand | cloneThread
@@ -30,14 +33,15 @@ type cloneArgs struct {
 	tls                 uint64
 	exitSignal          int
 	setTIDSize          uint64
+	pidfd               emu.Addr
 }
 
 // sysClone implements clone(2).
 func sysClone(t *Thread, a Args) (uint64, Errno) {
 	const signalMask = 0xff
 	return t.clone(cloneArgs{
-		flags: a.Uint(0) &^ signalMask, exitSignal: int(a.Uint(0) & signalMask),
-		stack: a.Uint(1), parentTID: a.Addr(2), childTID: a.Addr(3), tls: a.Uint(4),
+		flags: uint64(a.U32(0)) &^ signalMask, exitSignal: int(a.Uint(0) & signalMask),
+		stack: a.Uint(1), parentTID: a.Addr(2), childTID: a.Addr(3), tls: a.Uint(4), pidfd: a.Addr(2),
 	})
 }
 
@@ -45,6 +49,9 @@ func sysClone(t *Thread, a Args) (uint64, Errno) {
 func sysClone3(t *Thread, a Args) (uint64, Errno) {
 	if t.k.cfg.Compat {
 		return 0, ENOSYS // Valgrind 3.19 does not have it; the C library falls back on clone
+	}
+	if t.call.again {
+		return t.fork(cloneArgs{}) // the child may have changed the arguments meanwhile
 	}
 	const minSize, maxSize = 64, 88
 	size := a.Uint(1)
@@ -66,7 +73,7 @@ func sysClone3(t *Thread, a Args) (uint64, Errno) {
 	b = append(b, make([]byte, maxSize)...)
 	c := cloneArgs{
 		flags: le64(b), childTID: emu.Addr(le64(b[16:])), parentTID: emu.Addr(le64(b[24:])),
-		exitSignal: int(le64(b[32:])), tls: le64(b[56:]), setTIDSize: le64(b[72:]),
+		exitSignal: int(le64(b[32:])), tls: le64(b[56:]), setTIDSize: le64(b[72:]), pidfd: emu.Addr(le64(b[8:])),
 	}
 	if stack, n := le64(b[40:]), le64(b[48:]); stack != 0 || n != 0 {
 		if stack == 0 || n == 0 {
@@ -74,18 +81,11 @@ func sysClone3(t *Thread, a Args) (uint64, Errno) {
 		}
 		c.stack = stack + n
 	}
-	if c.flags&(cloneThread|cloneSighand) != 0 && c.exitSignal != 0 || c.setTIDSize != 0 {
+	if c.flags&(cloneThread|cloneParent) != 0 && c.exitSignal != 0 || c.setTIDSize != 0 ||
+		c.flags&(cloneSighand|cloneClearSighand) == cloneSighand|cloneClearSighand {
 		return 0, EINVAL
 	}
 	return t.clone(c)
-}
-
-// sysFork implements fork(2).
-func sysFork(t *Thread, _ Args) (uint64, Errno) { return t.clone(cloneArgs{exitSignal: sigCHLD}) }
-
-// sysVfork implements vfork(2).
-func sysVfork(t *Thread, _ Args) (uint64, Errno) {
-	return t.clone(cloneArgs{flags: cloneVM | cloneVfork, exitSignal: sigCHLD})
 }
 
 func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
@@ -97,6 +97,8 @@ func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
 		return 0, EPERM
 	case c.flags&cloneThreadFlags != cloneThreadFlags:
 		return t.fork(c)
+	case c.flags&clonePidfd != 0:
+		return 0, EINVAL
 	case c.flags&(cloneFS|cloneFiles) != cloneFS|cloneFiles:
 		// A thread with files of its own: nothing we know makes one.
 		return 0, EINVAL
@@ -123,25 +125,3 @@ func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
 	t.k.ready = append(t.k.ready, o)
 	return uint64(o.tid), 0
 }
-
-// fork makes a new process: not yet.
-func (t *Thread) fork(cloneArgs) (uint64, Errno) {
-	const reportFork = 1 << 32
-	if !t.k.reported[reportFork] {
-		t.k.reported[reportFork] = true
-		t.k.logf("starting another process (%s) is not supported yet; the program gets ENOSYS", t.k.callName(t.call.nr))
-	}
-	return 0, ENOSYS
-}
-
-// sysWait4 implements wait4(2): there are no children.
-func sysWait4(t *Thread, a Args) (uint64, Errno) {
-	const known = 1 | 2 | 8 | 0x20000000 | 0x40000000 | 0x80000000
-	if uint32(a.U32(2))&^known != 0 {
-		return 0, EINVAL
-	}
-	return 0, ECHILD
-}
-
-// sysWaitid implements waitid(2).
-func sysWaitid(*Thread, Args) (uint64, Errno) { return 0, ECHILD }

@@ -35,10 +35,14 @@ func guestRun(t *testing.T, args []string, env []string) (string, int) {
 	model, err := emu.ModelByName("v3")
 	require.NoError(t, err)
 	var log bytes.Buffer
-	res, err := cgemu.Run(context.Background(), cgemu.Config{
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	res, err := cgemu.Run(ctx, cgemu.Config{
 		Path: args[0], Args: args, Env: env, Model: model, CPUs: 1, Stdin: in, Stdout: out, Stderr: out, Log: &log,
+		TraceChildren: true,
 	})
 	require.NoError(t, err)
+	require.False(t, res.Exit.Interrupted, "it hangs")
 	require.Empty(t, log.String())
 	b, err := os.ReadFile(out.Name())
 	require.NoError(t, err)
@@ -60,6 +64,10 @@ func nativeRun(t *testing.T, args []string, env []string) (string, int) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append([]string{}, env...)
+	// A program that hangs is ended with all that it has started, which hold its output.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	var failed *exec.ExitError

@@ -83,8 +83,12 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 		return 0, execErrno(err)
 	}
 	defer x.Close()
+	m, err := t.ownMachine()
+	if err != nil {
+		return 0, t.k.noMachine("execve", err, ENOMEM)
+	}
 	// There is no way back from here.
-	t.replace()
+	t.replace(m)
 	if err := t.p.exec(t, x, envv); err != nil {
 		t.k.logf("execve: %v", err)
 		t.p.end(Exit{Signal: sigKILL})
@@ -92,30 +96,43 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 	return 0, eNoReturn
 }
 
-// replace drops what a new program does not inherit (execve(2), "Effect on process attributes").
-func (t *Thread) replace() {
+// ownMachine returns a machine for t's process if others run on that which it has.
+func (t *Thread) ownMachine() (*machine, error) {
+	if t.p.machine.users == 1 {
+		return nil, nil
+	}
+	return t.k.newMachine(t.p, t.p.engine, nil)
+}
+
+// replace drops what a new program does not inherit (execve(2), "Effect on process attributes"). It will
+// run on m, if that is not nil.
+func (t *Thread) replace(m *machine) {
 	p := t.p
 	for _, o := range p.threads {
 		if o != t {
 			o.dead = true
 			t.k.unwait(o)
+			t.k.futexForget(o)
 		}
 	}
+	t.releaseRobust()
 	p.threads = []*Thread{t}
 	t.tid = p.pid
+	p.executed = true
+	p.fds = p.fds.own()
 	p.fds.closeOnExec(t.k)
-	for sig := range p.signals {
-		if p.signals[sig].handler != sigIgn {
-			p.signals[sig] = sigAction{}
-		} else {
-			p.signals[sig] = sigAction{handler: sigIgn}
-		}
-	}
+	p.signals.reset()
 	for _, pt := range p.posix {
 		t.k.disarm(&pt.timer)
 	}
 	p.posix = map[uint64]*posixTimer{}
 	t.altstack = altStack{flags: ssDisable}
 	t.robustList, t.clearTID, p.dumpable = 0, 0, 1
-	p.mem.Unmap(0, p.mem.Limit())
+	if m == nil {
+		p.mem.Unmap(0, p.mem.Limit())
+	} else {
+		p.leave()
+		p.use(m)
+	}
+	p.wakeVforker()
 }

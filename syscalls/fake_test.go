@@ -21,9 +21,15 @@ type fakeEngine struct {
 	step     func(c *emu.CPU, budget uint64) emu.Stop
 	executed uint64
 	invalid  []emu.Addr
+	first    *fakeEngine // that of the first process plays for all
 }
 
-func (e *fakeEngine) Run(c *emu.CPU, budget uint64) emu.Stop                        { return e.step(c, budget) }
+func (e *fakeEngine) Run(c *emu.CPU, budget uint64) emu.Stop {
+	if e.first != nil {
+		return e.first.step(c, budget)
+	}
+	return e.step(c, budget)
+}
 func (e *fakeEngine) Invalidate(lo, hi emu.Addr)                                    { e.invalid = append(e.invalid, lo) }
 func (e *fakeEngine) Interrupt()                                                    {}
 func (e *fakeEngine) Executed() uint64                                              { return e.executed }
@@ -61,6 +67,9 @@ func newGuest(t *testing.T, change ...func(*Config)) *guest {
 		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) {
 			g.eng = &fakeEngine{mem: m, env: env}
 			return g.eng, nil
+		},
+		ForkEngine: func(_ int, _ emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error) {
+			return &fakeEngine{mem: m, env: env, first: g.eng}, nil
 		},
 		Path: prog, Args: []string{"prog"}, Dir: dir, Stdin: in, Stdout: out, Stderr: out, Log: io.Discard,
 	}

@@ -101,10 +101,11 @@ type fdEntry struct {
 
 // An fdTable has a process' descriptors.
 type fdTable struct {
-	fds []fdEntry
+	fds   []fdEntry
+	users int // processes
 }
 
-func newFDTable() *fdTable { return &fdTable{} }
+func newFDTable() *fdTable { return &fdTable{users: 1} }
 
 // file returns what fd refers to.
 func (ft *fdTable) file(fd int) (file, Errno) {
@@ -154,6 +155,7 @@ func (ft *fdTable) close(k *Kernel, fd int) Errno {
 		return e
 	}
 	ft.fds[fd] = fdEntry{}
+	k.dropLocks(f, ft)
 	release(k, f)
 	return 0
 }
@@ -163,6 +165,7 @@ func release(k *Kernel, f file) {
 	b := f.base()
 	if b.refs--; b.refs == 0 {
 		k.forgetEpoll(f)
+		k.dropLocks(f, f)
 		f.close(k)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 )
 
 // Operations of futex(2).
@@ -24,9 +25,9 @@ const (
 	futexTIDMask   = 1<<30 - 1
 )
 
-// A futexKey is what a futex is known by: a place in a process, or in a file that is mapped shared.
+// A futexKey is what a futex is known by: a place in an address space, or in a file that is mapped shared.
 type futexKey struct {
-	p        *Process
+	mem      *mem.Space
 	addr     emu.Addr
 	dev, ino uint64
 }
@@ -43,7 +44,7 @@ func (t *Thread) futexKey(a emu.Addr, op int) (futexKey, Errno) {
 	if op&futexPrivate == 0 && v.Shared && v.File {
 		return futexKey{addr: emu.Addr(v.Off) + a - v.Lo, dev: v.Dev, ino: v.Ino}, 0
 	}
-	return futexKey{p: t.p, addr: a}, 0
+	return futexKey{mem: t.p.mem, addr: a}, 0
 }
 
 // sysFutex implements futex(2). Waiters are woken first come first served.

@@ -73,6 +73,9 @@ func hostOpen(p place, flags int, mode, umask uint32) (hostFD, Errno) {
 	return hostFD(fd), 0
 }
 
+// setBlocking undoes O_NONBLOCK.
+func (f hostFD) setBlocking() { _ = unix.SetNonblock(int(f), false) }
+
 func (f hostFD) close() Errno { return errnoOf(unix.Close(int(f))) }
 
 func (f hostFD) dup() (hostFD, Errno) {

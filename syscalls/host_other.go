@@ -32,6 +32,7 @@ func hostMemfd(string) (hostFD, Errno)                    { return noFD, ENOSYS 
 func hostOwnUID() (uid, gid uint32)                       { return DefaultUID, DefaultGID }
 func hostPollWait(_ []hostPoll, d int64) bool             { time.Sleep(time.Duration(d)); return false }
 func hostAuxv() []byte                                    { return nil }
+func (f hostFD) setBlocking()                             {}
 func (f hostFD) close() Errno                             { return 0 }
 func (f hostFD) dup() (hostFD, Errno)                     { return noFD, ENOSYS }
 func (f hostFD) osFile(string) (*os.File, Errno)          { return nil, ENOSYS }

@@ -1,43 +1,80 @@
 package syscalls
 
-// Everything about identity is made up: one user, one group, one session.
+import "slices"
+
+// Everything about users and groups is made up: one user, one group.
 
 func sysGetpid(t *Thread, _ Args) (uint64, Errno)  { return uint64(t.p.pid), 0 }
 func sysGettid(t *Thread, _ Args) (uint64, Errno)  { return uint64(t.tid), 0 }
 func sysGetuid(t *Thread, _ Args) (uint64, Errno)  { return uint64(t.k.uid), 0 }
 func sysGetgid(t *Thread, _ Args) (uint64, Errno)  { return uint64(t.k.gid), 0 }
-func sysGetpgrp(t *Thread, _ Args) (uint64, Errno) { return uint64(t.p.pid), 0 }
+func sysGetpgrp(t *Thread, _ Args) (uint64, Errno) { return uint64(t.p.pgid), 0 }
 
 // sysGetppid implements getppid(2).
-func sysGetppid(t *Thread, _ Args) (uint64, Errno) { return uint64(parentPID), 0 }
+func sysGetppid(t *Thread, _ Args) (uint64, Errno) { return uint64(t.p.ppid()), 0 }
 
-// parentPID is the shell that is not there.
-const parentPID = DefaultPID - 1
+// named finds the process that an argument names, 0 being one's own.
+func (t *Thread) named(pid int) *Process {
+	if pid == 0 {
+		return t.p
+	}
+	return t.k.process(pid)
+}
 
-// sysGetpgid implements getpgid(2) and getsid(2).
+// sysGetpgid implements getpgid(2).
 func sysGetpgid(t *Thread, a Args) (uint64, Errno) {
-	if pid := a.Int(0); pid != 0 && pid != t.p.pid && pid != parentPID {
+	if a.Int(0) == parentPID {
+		return parentPID, 0
+	}
+	p := t.named(a.Int(0))
+	if p == nil {
 		return 0, ESRCH
 	}
-	return uint64(t.p.pid), 0
+	return uint64(p.pgid), 0
+}
+
+// sysGetsid implements getsid(2).
+func sysGetsid(t *Thread, a Args) (uint64, Errno) {
+	p := t.named(a.Int(0))
+	if p == nil {
+		return 0, ESRCH
+	}
+	return uint64(p.sid), 0
 }
 
 // sysSetpgid implements setpgid(2).
 func sysSetpgid(t *Thread, a Args) (uint64, Errno) {
-	pid, pgid := a.Int(0), a.Int(1)
-	switch {
-	case pgid < 0:
+	p, pgid := t.named(a.Int(0)), a.Int(1)
+	if pgid < 0 {
 		return 0, EINVAL
-	case pid != 0 && pid != t.p.pid:
+	}
+	if p == nil || p != t.p && p.parent != t.p {
 		return 0, ESRCH
-	case pgid != 0 && pgid != t.p.pid:
+	}
+	if pgid == 0 {
+		pgid = p.pid
+	}
+	switch {
+	case p != t.p && p.sid != t.p.sid, p.sid == p.pid:
+		return 0, EPERM
+	case p != t.p && p.executed:
+		return 0, EACCES
+	case pgid != p.pid && !slices.ContainsFunc(t.k.procs, func(o *Process) bool { return o.pgid == pgid && o.sid == p.sid }):
 		return 0, EPERM
 	}
+	p.pgid = pgid
 	return 0, 0
 }
 
-// sysSetsid implements setsid(2): the process leads its group already.
-func sysSetsid(*Thread, Args) (uint64, Errno) { return 0, EPERM }
+// sysSetsid implements setsid(2).
+func sysSetsid(t *Thread, _ Args) (uint64, Errno) {
+	p := t.p
+	if slices.ContainsFunc(t.k.procs, func(o *Process) bool { return o.pgid == p.pid }) {
+		return 0, EPERM
+	}
+	p.pgid, p.sid = p.pid, p.pid
+	return uint64(p.pid), 0
+}
 
 // sysSetuid implements setuid(2): to what one is.
 func sysSetuid(t *Thread, a Args) (uint64, Errno) { return 0, allAre(t.k.uid, a.U32(0)) }

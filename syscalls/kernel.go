@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,9 +29,12 @@ var DefaultEpoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // A Config says what to run in which world.
 type Config struct {
-	// NewEngine makes the engine of a process. It gets the process' address space
+	// NewEngine makes the engine of the first process. It gets the process' address space
 	// and what the engine may ask of the world.
 	NewEngine func(m *mem.Space, env emu.Env) (emu.Engine, error)
+	// ForkEngine makes the engine of another process, whose parent runs on that of p; nil
+	// for NewEngine.
+	ForkEngine func(pid int, p emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error)
 	// CPUID answers CPUID for the guest's CPU model; nil answers zeros.
 	CPUID func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 
@@ -67,25 +71,46 @@ type Config struct {
 	Strace io.Writer
 	// Log gets messages on what is not supported, one line each: nil for os.Stderr.
 	Log io.Writer
-	// OnClientRequest is called for a Valgrind client request (spec: cachegrind.md, section 9). It returns
+	// OnClientRequest is called for a Valgrind client request (spec: cachegrind.md, section 9) of a
+	// program that runs on e. It returns
 	// the result and whether it knows the request; if not, the kernel's own answer is used.
-	OnClientRequest func(code uint64, args [5]uint64) (result uint64, known bool)
-	// OnExec is called after a program has been loaded, before it runs.
-	OnExec func(pid int, m *mem.Space, p *loader.Program)
+	OnClientRequest func(e emu.Engine, code uint64, args [5]uint64) (result uint64, known bool)
+	// OnExec is called after a program has been loaded, before it runs; e is nil if it is the first.
+	OnExec func(e emu.Engine, p *loader.Program)
 	// OnMap is called after a file was mapped executable, so that its symbols can be found later.
-	OnMap func(pid int, v mem.VMA)
+	OnMap func(e emu.Engine, v mem.VMA)
+	// OnEnd is called when nothing will run on an engine any more, before it is closed.
+	OnEnd func(End)
+}
+
+// An End says which process is over, and has what is left of it. A process that ends between
+// vfork(2) and execve(2) had nothing of its own, and leaves nothing.
+type End struct {
+	PID    int
+	Argv   []string
+	Engine emu.Engine
+	Mem    *mem.Space
+	Exit   Exit
 }
 
 // A Kernel is a running system.
 type Kernel struct {
 	cfg     Config
 	table   []entry
-	procs   []*Process // in order of creation
+	procs   []*Process // in order of creation, zombies too
+	first   *Process   // the run is over when it is, but for what others still do
+	gone    []*machine // nothing runs on them any more
 	ready   []*Thread  // runnable, first come first served
 	waiting []*Thread  // blocked, in order of blocking
 	current *Thread
 	timers  []*timer // armed, in order of arming
-	clock   clock
+	running running
+	// reapedTime is the CPU time of processes that are not in procs any more.
+	reapedTime int64
+	// foreground is the terminal's process group. firstEnd is when the first process ended.
+	foreground int
+	firstEnd   int64
+	clock      clock
 	// uid and gid are the guest's user: Valgrind shows the host's.
 	uid, gid uint32
 	rng      generator
@@ -103,7 +128,9 @@ type Kernel struct {
 	idleRounds  int
 	nextVgStack uint64
 	nextPipe    uint64
+	nextShared  uint64
 	epolls      []*epollFile
+	locks       map[uint64][]*recordLock // by inode number
 }
 
 // An Exit says how the program ended.
@@ -121,6 +148,8 @@ type Exit struct {
 	Limit bool
 	// Deadlock says that no thread could ever run again.
 	Deadlock bool
+	// Abandoned says that the run ended without it: the first process was gone, and this one waited.
+	Abandoned bool
 }
 
 // Status is the exit status of cgemu for e: 128+n for signal n, as shells have it.
@@ -167,7 +196,7 @@ func New(cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		cfg: cfg, table: table[:], nextID: DefaultPID, uid: DefaultUID, gid: DefaultGID, hostCwd: dir,
-		futexes: map[futexKey][]*Thread{}, reported: map[uint64]bool{},
+		futexes: map[futexKey][]*Thread{}, locks: map[uint64][]*recordLock{}, reported: map[uint64]bool{},
 	}
 	if cfg.Compat {
 		k.uid, k.gid = hostOwnUID()
@@ -195,8 +224,10 @@ func (k *Kernel) boot() error {
 	if err != nil {
 		return err
 	}
-	p := newProcess(k, m)
-	k.procs = append(k.procs, p)
+	p := newProcess(k)
+	p.use(&machine{mem: m, owner: p})
+	k.procs, k.first = append(k.procs, p), p
+	p.pgid, p.sid, k.foreground = p.pid, p.pid, p.pid
 	k.addStdio(p)
 	x, err := loader.Prepare(p.opener(), k.cfg.Path, k.cfg.Args)
 	if err != nil {
@@ -210,9 +241,10 @@ func (k *Kernel) boot() error {
 	if k.cfg.NewEngine == nil {
 		return fmt.Errorf("syscalls: Config.NewEngine is not set")
 	}
-	if p.engine, err = k.cfg.NewEngine(m, k); err != nil {
+	if p.machine.engine, err = k.cfg.NewEngine(m, k); err != nil {
 		return err
 	}
+	p.use(p.machine)
 	m.OnInvalidate(p.engine.Invalidate)
 	k.ready = append(k.ready, t)
 	return nil
@@ -220,38 +252,33 @@ func (k *Kernel) boot() error {
 
 // Close frees address spaces, engines and files.
 func (k *Kernel) Close() error {
-	var first error
+	var errs []error
 	for _, p := range k.procs {
-		p.fds.closeAll(k)
-		if p.cwd.fd > 2 {
-			p.cwd.fd.close()
+		if !p.exited {
+			p.closeFiles()
 		}
-		if p.engine != nil {
-			if err := p.engine.Close(); err != nil && first == nil {
-				first = err
-			}
-		}
-		if p.mem != nil {
-			if err := p.mem.Close(); err != nil && first == nil {
-				first = err
-			}
+		if p.machine != nil {
+			p.leave()
 		}
 	}
-	k.procs = nil
-	return first
+	for _, m := range k.gone {
+		errs = append(errs, m.close(k))
+	}
+	k.procs, k.gone = nil, nil
+	return errors.Join(errs...)
 }
 
 // Engine returns the first process' engine, for its counts.
-func (k *Kernel) Engine() emu.Engine { return k.procs[0].engine }
+func (k *Kernel) Engine() emu.Engine { return k.first.engine }
 
 // Mem returns the first process' address space.
-func (k *Kernel) Mem() *mem.Space { return k.procs[0].mem }
+func (k *Kernel) Mem() *mem.Space { return k.first.mem }
 
 // Program returns what the first process runs.
-func (k *Kernel) Program() *loader.Program { return k.procs[0].program }
+func (k *Kernel) Program() *loader.Program { return k.first.program }
 
 // PID returns the first process' id, which %p in file names stands for.
-func (k *Kernel) PID() int { return k.procs[0].pid }
+func (k *Kernel) PID() int { return k.first.pid }
 
 // logf reports something to the user, in one line.
 func (k *Kernel) logf(format string, args ...any) {

@@ -147,7 +147,8 @@ func (t *Thread) mapAnonymous(v mem.VMA) Errno {
 	if e := fd.truncate(int64(v.Len())); e != 0 {
 		return e
 	}
-	v.Path, v.Dev, v.Ino = "/dev/zero (deleted)", 1, t.k.inodes.anonymous
+	t.k.nextShared++
+	v.Path, v.Dev, v.Ino = "/dev/zero (deleted)", 1, t.k.inodes.virtual("/dev/zero:"+itoa(int64(t.k.nextShared)))
 	return t.mapHost(v, fd)
 }
 
@@ -195,7 +196,7 @@ func (t *Thread) mapHost(v mem.VMA, fd hostFD) Errno {
 func (t *Thread) mapped(v mem.VMA) {
 	if t.k.cfg.OnMap != nil {
 		v.File = true
-		t.k.cfg.OnMap(t.p.pid, v)
+		t.k.cfg.OnMap(t.p.engine, v)
 	}
 }
 

@@ -26,18 +26,47 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 	return t.install(f, flags)
 }
 
+func isFIFO(p place) bool {
+	h, e := hostStatAt(p, true)
+	return e == 0 && h.mode&sIFMT == sIFIFO
+}
+
+// awaitReader parks t, which opens a FIFO for writing, until somebody reads there. Reading needs
+// no such wait: there is nothing to read until a writer comes.
+func (t *Thread) awaitReader(p place) Errno {
+	const retry = 1_000_000
+	if t.call.again && t.call.woken == wokenTimeout {
+		hostPollWait(nil, retry) // it may come from outside
+	}
+	_, e := t.block(wait{deadline: t.k.after(retry), ready: func() bool {
+		fd, e := hostOpen(p, oWRONLY|oNONBLOCK, 0, 0)
+		if e == 0 {
+			fd.close()
+		}
+		return e != ENXIO
+	}})
+	return e
+}
+
 // open opens a location.
 func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if l.node != nil {
 		return l.node.openFile(t, l.guest, flags)
 	}
-	fd, e := hostOpen(l.place, flags, mode, t.p.umask)
+	// The host must not wait for the other end of a FIFO: another of our processes may open it.
+	fd, e := hostOpen(l.place, flags|oNONBLOCK, mode, t.p.umask)
+	if e == ENXIO && flags&(oACCMODE|oNONBLOCK) == oWRONLY && isFIFO(l.place) {
+		return nil, t.awaitReader(l.place)
+	}
 	if e != 0 {
 		return nil, e
 	}
 	h, e := t.k.newHostFile(fd, flags, "")
 	if e != 0 {
 		return nil, e
+	}
+	if flags&(oNONBLOCK|oPATH) == 0 && !h.isRegular() && !h.isDir() && h.mode&sIFMT != sIFIFO {
+		fd.setBlocking()
 	}
 	if h.dev == t.k.inodes.procDev || h.dev == t.k.inodes.sysDev {
 		if path, ok := fd.onPseudoFS(); ok && h.mode&sIFMT != sIFLNK {
@@ -216,39 +245,6 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		return 0, 0
 	}
 	return t.lock(f, cmd, emu.Addr(arg))
-}
-
-// lock does record locks. Only the guest's own processes could hold one that
-// matters, and a process never conflicts with itself.
-func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, Errno) {
-	switch cmd {
-	case fSetLk, fSetLkW, fOfdSetLk, fOfdSetLkW:
-		b, e := t.copyIn(at, 32)
-		if e != 0 {
-			return 0, e
-		}
-		const rdLck, wrLck = 0, 1
-		switch typ := le16(b); {
-		case typ > fUnlck:
-			return 0, EINVAL
-		case typ == rdLck && !f.base().readable(), typ == wrLck && !f.base().writable():
-			return 0, EBADF
-		}
-		return 0, 0
-	case fGetLk, fOfdGetLk:
-		b, e := t.copyIn(at, 32)
-		if e != 0 {
-			return 0, e
-		}
-		if le16(b) >= fUnlck {
-			return 0, EINVAL
-		}
-		put16(b, fUnlck)
-		return 0, t.copyOut(at, b)
-	case fGetLease:
-		return fUnlck, 0
-	}
-	return 0, EINVAL
 }
 
 // sysFlock implements flock(2), with the host's locks.

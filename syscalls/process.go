@@ -10,17 +10,20 @@ import (
 
 // A Process is an address space, files, and the threads that share them.
 type Process struct {
-	k      *Kernel
-	pid    int
-	mem    *mem.Space
-	engine emu.Engine
+	k   *Kernel
+	pid int
+	// mem and engine are those of machine. They stay when the process is gone.
+	mem     *mem.Space
+	engine  emu.Engine
+	machine *machine
 	// program is what execve loaded last; exe, argv, envv, name describe it in /proc.
 	program *loader.Program
 	exe     string
 	argv    []string
 	envv    []string
 	threads []*Thread // in order of creation
-	nextTID int
+	family
+	halt
 
 	fds   *fdTable
 	cwd   dirRef
@@ -37,8 +40,12 @@ type Process struct {
 	subreaper uint64
 	noNewPriv uint64
 	thpOff    uint64
-	// exited is set when the process is going away: its threads run no more.
+	// exited is set when the process is going away: its threads run no more. It
+	// ended with status.
 	exited bool
+	status Exit
+	// used is the CPU time that is accounted for, waitedFor that of children that were waited for.
+	used, waitedFor int64
 }
 
 // A Thread is a flow of execution.
@@ -85,25 +92,30 @@ type call struct {
 	done     uint64
 }
 
-func newProcess(k *Kernel, m *mem.Space) *Process {
+func newProcess(k *Kernel) *Process {
 	p := &Process{
-		k: k, pid: k.nextID, mem: m, fds: newFDTable(), umask: defaultUmask,
+		k: k, pid: k.newID(), fds: newFDTable(), umask: defaultUmask,
 		cwd: dirRef{path: k.hostCwd}, dumpable: 1, posix: map[uint64]*posixTimer{},
 	}
-	p.nextTID = p.pid
-	k.nextID++
+	p.exitSignal = sigCHLD
 	p.limits = defaultLimits
 	return p
 }
 
+// newID returns the id of a new process or thread.
+func (k *Kernel) newID() int {
+	k.nextID++
+	return k.nextID - 1
+}
+
 // newThread adds a thread that runs on c. The first thread's id is its process'.
 func (p *Process) newThread(c *emu.CPU) *Thread {
-	t := &Thread{p: p, k: p.k, cpu: c, tid: p.nextTID, timerSlack: 50_000}
-	t.altstack.flags = ssDisable
-	p.nextTID++
-	if p.k.nextID < p.nextTID {
-		p.k.nextID = p.nextTID
+	tid := p.pid
+	if len(p.threads) > 0 {
+		tid = p.k.newID()
 	}
+	t := &Thread{p: p, k: p.k, cpu: c, tid: tid, timerSlack: 50_000}
+	t.altstack.flags = ssDisable
 	p.threads = append(p.threads, t)
 	return t
 }
@@ -131,7 +143,7 @@ func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
 	t.cpu.Regs[emu.RSP] = uint64(prog.Stack)
 	t.setComm(path.Base(x.Name()))
 	if p.k.cfg.OnExec != nil {
-		p.k.cfg.OnExec(p.pid, p.mem, prog)
+		p.k.cfg.OnExec(p.engine, prog)
 	}
 	return nil
 }

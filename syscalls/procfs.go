@@ -338,6 +338,8 @@ func fdLink(p *Process, fd int) *vnode {
 		f, _ := p.fds.file(fd)
 		return f.name(p.k)
 	})
+	opened, _ := p.fds.file(fd)
+	n.file = func() file { return opened }
 	n.open = func(t *Thread, flags int) (file, Errno) {
 		f, e := p.fds.file(fd)
 		if e != 0 {
@@ -432,7 +434,7 @@ func statText(o *Thread) string {
 	for i := range f {
 		f[i] = 0
 	}
-	f[1], f[2], f[3], f[4], f[5], f[6], f[8] = o.tid, "("+o.comm+")", "R", parentPID, p.pid, p.pid, -1
+	f[1], f[2], f[3], f[4], f[5], f[6], f[8] = o.tid, "("+o.comm+")", p.state()[:1], p.ppid(), p.pgid, p.sid, -1
 	f[14] = p.cpuTime() / 1e7
 	f[18], f[20], f[22], f[23], f[24], f[25] = 20, len(p.threads), bootTime/1e7, p.size(), residentKiB/4, uint64(rlimInfinity)
 	if pr := p.program; pr != nil {
@@ -448,6 +450,14 @@ func statText(o *Thread) string {
 		fmt.Fprint(&b, x)
 	}
 	return b.String() + "\n"
+}
+
+// state is p's state as /proc/PID/status shows it. What waits is shown as running: the reader runs, at least.
+func (p *Process) state() string {
+	if p.stopped {
+		return "T (stopped)"
+	}
+	return "R (running)"
 }
 
 func statusText(o *Thread) string {
@@ -469,7 +479,7 @@ func statusText(o *Thread) string {
 		}
 	}
 	kib := p.size() >> 10
-	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\tR (running)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, p.umask, p.pid, o.tid, parentPID)
+	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, p.umask, p.state(), p.pid, o.tid, p.ppid())
 	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t64\nGroups:\t%[2]d \n", p.k.uid, p.k.gid)
 	fmt.Fprintf(&b, "VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t       0 kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nVmData:\t%8[1]d kB\nVmStk:\t    8192 kB\n", kib, residentKiB)
 	fmt.Fprintf(&b, "Threads:\t%d\nSigQ:\t0/31000\nSigPnd:\t%016x\nShdPnd:\t%016x\nSigBlk:\t%016x\nSigIgn:\t%016x\nSigCgt:\t%016x\n",

@@ -190,7 +190,7 @@ func TestMmapPlaces(t *testing.T) {
 func TestClientRequests(t *testing.T) {
 	var seen []uint64
 	g := newGuest(t, func(c *Config) {
-		c.OnClientRequest = func(code uint64, args [5]uint64) (uint64, bool) {
+		c.OnClientRequest = func(_ emu.Engine, code uint64, _ [5]uint64) (uint64, bool) {
 			seen = append(seen, code)
 			return 42, code == 0x43470000
 		}

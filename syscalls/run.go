@@ -41,6 +41,12 @@ type wait struct {
 	partial uint64
 	// cancel is called when something else than ready or wake ends the wait.
 	cancel func(timeout bool)
+	// children says that the end of a child ends the wait.
+	children bool
+	// unbreakable says that signals do not end it.
+	unbreakable bool
+	// lock returns the record lock that is in the way.
+	lock func() *recordLock
 }
 
 // block parks t. The handler returns what block returns, and is called again
@@ -66,7 +72,7 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
 		k.interrupted.Store(true)
-		k.procs[0].engine.Interrupt()
+		k.running.interrupt()
 	})
 	defer func() {
 		if !stop() {
@@ -74,6 +80,7 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 		}
 	}()
 	for k.exit == nil {
+		k.bury()
 		if k.interrupted.Load() {
 			k.exit = &Exit{Interrupted: true}
 			break
@@ -81,9 +88,7 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 		k.fireTimers()
 		k.wakeWaiting()
 		if len(k.ready) == 0 {
-			if k.idleRounds++; k.idleRounds > maxIdle || !k.idle() {
-				k.deadlock()
-			}
+			k.rest()
 			continue
 		}
 		k.idleRounds = 0
@@ -98,10 +103,71 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 		}
 		k.current = nil
 	}
-	if k.trace != nil {
-		k.trace.end(k)
-	}
+	k.abandon()
 	return *k.exit, nil
+}
+
+// rest is called when no thread can run: it lets time pass, or ends the run.
+func (k *Kernel) rest() {
+	if k.first.exited {
+		// The others go on as long as they do something.
+		if !k.linger() {
+			k.exit = &k.first.status
+		}
+		return
+	}
+	if k.idleRounds++; k.idleRounds > maxIdle || !k.idle() {
+		k.deadlock()
+	}
+}
+
+// How long processes may sleep that outlive the first one, in nanoseconds: by the virtual clock, and in earnest.
+const (
+	lingerVirtual = 3600e9
+	lingerReal    = 10e9
+)
+
+// linger lets time pass for processes that outlive the first one. It reports false if none is left that
+// waits for time to pass.
+func (k *Kernel) linger() bool {
+	deadline := k.nextTimer()
+	for _, t := range k.waiting {
+		deadline = min(deadline, t.call.wait.deadline)
+	}
+	limit := int64(lingerVirtual)
+	if k.clock.real {
+		limit = lingerReal
+	}
+	if deadline == never || deadline-k.firstEnd > limit {
+		return false
+	}
+	if k.clock.real {
+		return k.idle()
+	}
+	k.clock.advance(deadline - k.now())
+	return true
+}
+
+// abandon gives away what the processes counted that are left when the run is over.
+func (k *Kernel) abandon() {
+	if k.cfg.OnEnd == nil {
+		return
+	}
+	for _, p := range k.procs {
+		if p.exited {
+			continue
+		}
+		p.status = *k.exit
+		if k.first.exited {
+			p.status = Exit{Abandoned: true}
+		}
+	}
+	for _, p := range k.procs {
+		if !p.exited {
+			k.report(p.machine)
+		}
+	}
+	k.bury()
 }
 
 // runThread runs t until it blocks, ends, or must let others run. It reports
@@ -120,7 +186,11 @@ func (k *Kernel) runThread(t *Thread) bool {
 			return false
 		}
 		t.returnToUser()
-		if t.dead || k.exit != nil {
+		if t.dead {
+			return false
+		}
+		if t.p.stopped {
+			t.p.parked = append(t.p.parked, t)
 			return false
 		}
 		if k.interrupted.Load() || t.calls >= maxCalls && k.contended() {
@@ -135,6 +205,11 @@ func (k *Kernel) runThread(t *Thread) bool {
 			// A budget lasts longer than its number says, by the instructions in
 			// front of forward jumps: small ones come close to the limit.
 			left = left/64 + 1
+		}
+		t.p.machine.charge(t.p)
+		k.running.set(t.p.engine)
+		if k.interrupted.Load() {
+			return true // it may have been meant for an engine that ran before
 		}
 		stop := t.p.engine.Run(t.cpu, min(k.budget(), left))
 		switch stop.Reason {
@@ -234,10 +309,10 @@ func (k *Kernel) unwait(t *Thread) bool {
 
 // interrupt ends t's wait because a signal came.
 func (k *Kernel) interrupt(t *Thread) {
-	if !k.unwait(t) {
+	w := t.call.wait
+	if w != nil && w.unbreakable || !k.unwait(t) {
 		return
 	}
-	w := t.call.wait
 	if w.cancel != nil {
 		w.cancel(false)
 	}
@@ -286,10 +361,17 @@ func (k *Kernel) idle() bool {
 // deadlock ends a run in which no thread can ever run again.
 func (k *Kernel) deadlock() {
 	for _, t := range k.waiting {
-		k.logf("deadlock: thread %d waits in %s and nothing can wake it", t.tid, k.callName(t.call.nr))
+		k.logf("deadlock: thread %d of %v waits in %s and nothing can wake it", t.tid, t.p, k.callName(t.call.nr))
+	}
+	for _, p := range k.procs {
+		if p.stopped {
+			k.logf("deadlock: %v is stopped", p)
+		}
 	}
 	// Linux would wait forever; a program in that state is ended from outside.
-	k.exit = &Exit{Signal: sigKILL, Deadlock: true}
+	for _, p := range slices.Clone(k.procs) {
+		p.end(Exit{Signal: sigKILL, Deadlock: true})
+	}
 }
 
 // syscall performs the system call that stopped the engine.
@@ -314,7 +396,7 @@ func (t *Thread) dispatch() {
 	}
 	ret, e := ent.handler(t, t.call.args)
 	if e == eBlocked {
-		if t.hasSignal() {
+		if !t.call.wait.unbreakable && t.hasSignal() {
 			// A signal was pending before: the call is over before it waits.
 			w := t.call.wait
 			if w.cancel != nil {

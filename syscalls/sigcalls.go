@@ -169,10 +169,13 @@ func sysKill(t *Thread, a Args) (uint64, Errno) {
 	if sig < 0 || sig > sigMax {
 		return 0, EINVAL
 	}
-	// 0 and -pid name process groups, of which there is one; -1 all processes but the caller and init.
+	if pid == initPID {
+		return 0, EPERM
+	}
+	// 0 and -pid name process groups; -1 all processes but the caller and init.
 	var targets []*Process
 	for _, p := range t.k.procs {
-		if !p.exited && (pid == 0 || pid == p.pid || -pid == p.pid && pid != -1) {
+		if pid == p.pid || pid == 0 && p.pgid == t.p.pgid || pid < -1 && -pid == p.pgid || pid == -1 && p != t.p {
 			targets = append(targets, p)
 		}
 	}
@@ -240,15 +243,14 @@ func sysRtSigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	for _, p := range t.k.procs {
-		if p.pid == pid && !p.exited {
-			if sig != 0 {
-				p.send(s)
-			}
-			return 0, 0
-		}
+	p := t.k.process(pid)
+	if p == nil {
+		return 0, ESRCH
 	}
-	return 0, ESRCH
+	if sig != 0 {
+		p.send(s)
+	}
+	return 0, 0
 }
 
 // sysRtTgsigqueueinfo implements rt_tgsigqueueinfo(2).

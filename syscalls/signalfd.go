@@ -91,6 +91,12 @@ func (s *sigInfo) encodeForFD() []byte {
 		copy(b[44:48], s.fields[8:12])
 		copy(b[48:56], s.fields[8:16])
 	default:
+		if s.signo == sigCHLD {
+			copy(b[12:20], s.fields[0:8])   // pid, uid
+			copy(b[40:44], s.fields[8:12])  // status
+			copy(b[56:72], s.fields[16:32]) // utime, stime
+			break
+		}
 		copy(b[72:80], s.fields[0:8]) // addr
 	}
 	return b

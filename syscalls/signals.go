@@ -211,6 +211,9 @@ func (p *Process) send(s *sigInfo) {
 		return
 	}
 	target := p.target(sig)
+	if p.control(sig, target == nil) {
+		return
+	}
 	if target != nil && p.ignored(sig) {
 		return
 	}
@@ -223,7 +226,7 @@ func (p *Process) send(s *sigInfo) {
 // send queues s for t alone.
 func (t *Thread) send(s *sigInfo) {
 	sig := int(s.signo)
-	if t.dead || !t.mask.has(sig) && t.p.ignored(sig) {
+	if t.dead || t.p.control(sig, t.mask.has(sig)) || !t.mask.has(sig) && t.p.ignored(sig) {
 		return
 	}
 	t.pending.add(s)
@@ -287,7 +290,7 @@ func (t *Thread) returnToUser() {
 		return
 	}
 	handled := false
-	for !t.dead && t.k.exit == nil {
+	for !t.dead {
 		set := t.deliverable()
 		if set == 0 {
 			break
@@ -326,7 +329,7 @@ func (t *Thread) deliver(s *sigInfo) bool {
 	case act.handler == sigDfl && ignoredByDefault.has(sig):
 		return false
 	case act.handler == sigDfl && stopping.has(sig):
-		t.k.logf("signal %s would stop the program; it is ignored", sigName(sig))
+		t.p.stop(sig)
 		return false
 	case act.handler == sigDfl:
 		t.p.kill(s)
@@ -391,21 +394,4 @@ func (t *Thread) forceSegv(sig int) {
 // kill ends p because of a signal's default action.
 func (p *Process) kill(s *sigInfo) {
 	p.end(Exit{Signal: int(s.signo), Fault: s.fault, RIP: s.rip})
-}
-
-// end ends p: its threads run no more.
-func (p *Process) end(e Exit) {
-	if p.exited {
-		return
-	}
-	p.exited = true
-	for _, t := range p.threads {
-		t.dead = true
-		p.k.unwait(t)
-	}
-	p.fds.closeAll(p.k)
-	p.k.dropTimers(p)
-	if p == p.k.procs[0] {
-		p.k.exit = &e
-	}
 }

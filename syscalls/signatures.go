@@ -172,6 +172,7 @@ func codeName(s *sigInfo) string {
 	names := map[int32]string{
 		sigSEGV: "SEGV_ MAPERR ACCERR", sigBUS: "BUS_ ADRALN ADRERR", sigILL: "ILL_ ILLOPC ILLOPN",
 		sigFPE: "FPE_ INTDIV INTOVF FLTDIV FLTOVF FLTUND FLTRES FLTINV", sigTRAP: "TRAP_ BRKPT TRACE",
+		sigCHLD: "CLD_ EXITED KILLED DUMPED TRAPPED STOPPED CONTINUED",
 	}
 	list := strings.Fields(names[s.signo])
 	if s.code > 0 && int(s.code) < len(list) {

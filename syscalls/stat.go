@@ -103,6 +103,9 @@ func (k *Kernel) statFromHost(h hostStat) stat {
 // statOf stats a location.
 func (t *Thread) statOf(l location, follow bool) (stat, Errno) {
 	if l.node != nil {
+		if follow && l.node.file != nil {
+			return l.node.file().stat(t)
+		}
 		return l.node.stat(t, l.guest), 0
 	}
 	h, e := hostStatAt(l.place, follow)

@@ -15,7 +15,6 @@ type tracer struct {
 	w io.Writer
 	// early are the arguments of calls that may not return, by thread.
 	early map[*Thread]string
-	ended bool
 }
 
 func newTracer(w io.Writer) *tracer { return &tracer{w: w, early: map[*Thread]string{}} }
@@ -58,6 +57,10 @@ func (tr *tracer) signal(t *Thread, s *sigInfo) {
 	case siUser, siTkill, siQueue:
 		text += fmt.Sprintf(", si_pid=%d, si_uid=%d", le32(s.fields[:]), le32(s.fields[4:]))
 	default:
+		if s.signo == sigCHLD {
+			text += fmt.Sprintf(", si_pid=%d, si_uid=%d, si_status=%d, si_utime=%d, si_stime=0",
+				le32(s.fields[:]), le32(s.fields[4:]), le32(s.fields[8:]), le64(s.fields[16:]))
+		}
 		if s.fault != nil {
 			text += fmt.Sprintf(", si_addr=%#x", le64(s.fields[:]))
 		}
@@ -65,15 +68,13 @@ func (tr *tracer) signal(t *Thread, s *sigInfo) {
 	tr.print(t, fmt.Sprintf("--- %s {%s} ---", sigName(int(s.signo)), text))
 }
 
-// end is called when the run is over.
-func (tr *tracer) end(k *Kernel) {
-	switch e := k.exit; {
-	case e == nil || e.Interrupted || tr.ended:
-	case e.Signal != 0:
-		fmt.Fprintf(tr.w, "+++ killed by %s +++\n", sigName(e.Signal))
-	default:
-		fmt.Fprintf(tr.w, "+++ exited with %d +++\n", e.Code)
+// exited is called when a process has ended.
+func (tr *tracer) exited(p *Process) {
+	line := fmt.Sprintf("+++ exited with %d +++", p.status.Code)
+	if p.status.Signal != 0 {
+		line = fmt.Sprintf("+++ killed by %s +++", sigName(p.status.Signal))
 	}
+	tr.print(p.threads[0], line)
 }
 
 // hexResults are the calls whose result is an address.

@@ -161,7 +161,9 @@ func sysTimes(t *Thread, a Args) (uint64, Errno) {
 	if a.Addr(0) != 0 {
 		var b pack
 		b.i64(t.p.cpuTime() / tick)
-		b.zero(24)
+		b.i64(0)
+		b.i64(t.p.waitedFor / tick)
+		b.i64(0)
 		if e := t.copyOut(a.Addr(0), b); e != 0 {
 			return 0, e
 		}
@@ -172,19 +174,26 @@ func sysTimes(t *Thread, a Args) (uint64, Errno) {
 // sysGetrusage implements getrusage(2): CPU time is user time, and nothing else is counted.
 func sysGetrusage(t *Thread, a Args) (uint64, Errno) {
 	const self, children, thread = 0, -1, 1
-	var b pack
+	var ns int64
 	switch a.Int(0) {
 	case self, thread:
-		b = append(b, timeval(t.p.cpuTime())...)
+		ns = t.p.cpuTime()
 	case children:
-		b.zero(16)
+		ns = t.p.waitedFor
 	default:
 		return 0, EINVAL
 	}
+	return 0, t.copyOut(a.Addr(1), rusage(ns))
+}
+
+// rusage is a struct rusage for so much CPU time.
+func rusage(ns int64) []byte {
+	var b pack
+	b = append(b, timeval(ns)...)
 	b.zero(16) // system time
 	b.u64(residentKiB)
 	b.zero(144 - len(b))
-	return 0, t.copyOut(a.Addr(1), b)
+	return b
 }
 
 // residentKiB is the resident size every process shows.

@@ -317,7 +317,6 @@ func sysTimerfdCreate(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	}
 	f := &timerFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[timerfd]"}, clock: clock}
-	f.timer.p = t.p
 	f.fire = func(n uint64) { f.count += n }
 	return t.install(f, flags)
 }

@@ -89,18 +89,39 @@ func (f *hostFile) terminal(t *Thread, req uint32, arg emu.Addr) (uint64, Errno)
 		return f.ioctlIn(t, req, arg, winsizeSize)
 	case fioNRead, tiocOutQ:
 		return f.ioctlOut(t, req, arg, 4)
-	case tiocGPgrp, tiocGSid:
+	case tiocGPgrp, tiocGSid, tiocSPgrp:
 		if !f.fd.isTerminal() {
 			return 0, ENOTTY
 		}
-		return 0, t.out32(arg, uint32(t.p.pid))
-	case tiocSPgrp, tiocSctty, tiocNotty, tcSBrk, tcXonc, tcFlsh:
+		return 0, t.foreground(req, arg)
+	case tiocSctty, tiocNotty, tcSBrk, tcXonc, tcFlsh:
 		if !f.fd.isTerminal() {
 			return 0, ENOTTY
 		}
 		return 0, 0
 	}
 	return 0, ENOTTY
+}
+
+// foreground does what requests about a terminal's process group and session ask for.
+func (t *Thread) foreground(req uint32, arg emu.Addr) Errno {
+	switch req {
+	case tiocGPgrp:
+		return t.out32(arg, uint32(t.k.foreground))
+	case tiocGSid:
+		return t.out32(arg, uint32(t.k.first.sid))
+	}
+	pgid, e := t.in32(arg)
+	if e != 0 {
+		return e
+	}
+	for _, p := range t.k.procs {
+		if p.pgid == int(pgid) && p.sid == t.p.sid {
+			t.k.foreground = p.pgid
+			return 0
+		}
+	}
+	return EPERM
 }
 
 // ioctlOut passes a request whose answer has n bytes.

@@ -19,6 +19,8 @@ type vnode struct {
 	content func(t *Thread) []byte
 	link    func(t *Thread) string
 	open    func(t *Thread, flags int) (file, Errno)
+	// file is the open file that a link in /proc/PID/fd stands for.
+	file func() file
 }
 
 // isVirtual reports whether a clean absolute path may be one of ours.

@@ -22,8 +22,10 @@ const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
 Runs an x86-64 Linux program, counts the instructions it executes by source line, and writes
 the counts to a file that cgemu annotate and cg_annotate read.
 Options of run:
-      --cachegrind-out-file=FILE  the profile (cachegrind.out.%p); %p is the guest's pid, 1000,
+      --cachegrind-out-file=FILE  the profile (cachegrind.out.%p); %p is the guest's pid, 1000 at first,
                                   %n a number, %q{VAR} a variable, %% a per cent sign
+      --trace-children=yes|no     count what other processes execute that the program starts,
+                                  each in a profile of its own (yes)
       --cpu=v1|v2|v3|valgrind     the guest's CPU (v3)
       --cpus=N                    how many CPUs the guest sees, 1 to 1024 (1)
       --compat=valgrind           stack, auxiliary vector, user and CPU as under Valgrind; no environment
@@ -44,6 +46,7 @@ Options of run:
                                   NAME as there
       --D1=SIZE,ASSOC,LINE|NAME   another first-level cache of data
       --LL=SIZE,ASSOC,LINE|NAME   another last-level cache; also --L2
+      --dump-instr=yes|no         count by instruction, too: FILE.insns, for cgemu annotate --asm (no)
       --cycles                    estimate cycles from instructions, misses and mispredictions
       --events=LIST               count more: syscalls, rep, taken, loads, stores, allocs
       --instr-at-start=yes|no     no: count nothing before the program asks for it (yes)
@@ -73,6 +76,7 @@ type options struct {
 	seed, maxInsns     uint64
 	time, rep          string
 	strace             bool
+	children           yesNo
 	demangle           yesNo
 	belowMain          yesNo
 	cacheSim, branches yesNo
@@ -111,7 +115,7 @@ func (y *yesNo) Set(s string) error {
 
 // parseOptions parses the options in front of the program; rest is the program and its arguments.
 func parseOptions(args []string) (o *options, rest []string, err error) {
-	o = &options{demangle: true}
+	o = &options{demangle: true, children: true}
 	f := pflag.NewFlagSet("cgemu", pflag.ContinueOnError)
 	f.SetInterspersed(false)
 	f.SetOutput(io.Discard)
@@ -131,6 +135,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.BoolVar(&o.strace, "strace", false, "")
 	for name, v := range map[string]*yesNo{
 		"demangle": &o.demangle, "show-below-main": &o.belowMain, "cache-sim": &o.cacheSim, "branch-sim": &o.branches,
+		"trace-children": &o.children,
 	} {
 		f.Var(v, name, "")
 		f.Lookup(name).NoOptDefVal = "yes"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,24 +55,31 @@ func run(args []string) int {
 	if o.strace {
 		cfg.Strace = logTo
 	}
-	var d dumps
-	if d.name, err = o.profileName(); err != nil {
+	files, err := newOutFiles(o.outFile)
+	if err != nil {
 		return fail(exitFailed, err)
 	}
+	d := dumps{files: files, n: map[int]int{}}
 	cfg.OnDump = d.write
+	var childErr error // the first
+	finish := func(res *cgemu.Result) error {
+		if err := o.report(logTo, res); err != nil {
+			return err
+		}
+		return res.Profile.WriteFile(files.name(res.PID))
+	}
+	cfg.OnChild = func(res *cgemu.Result) {
+		if err := finish(res); childErr == nil {
+			childErr = err
+		}
+	}
 	ctx, stop := untilSignal()
 	defer stop()
 	res, err := cgemu.Run(ctx, cfg)
 	if err != nil {
 		return failStart(rest[0], err)
 	}
-	err = o.report(logTo, res)
-	if err == nil {
-		if err = res.Profile.WriteFile(d.name); err == nil {
-			err = d.err
-		}
-	}
-	if err != nil {
+	if err := cmp.Or(finish(res), childErr, d.err); err != nil {
 		return fail(exitFailed, err)
 	}
 	return status(ctx, res)
@@ -137,6 +145,9 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 	if x := res.Exit; x.Interrupted {
 		fmt.Fprintf(w, "%sinterrupted; the profile holds what was executed up to there\n", prefix)
 	}
+	if res.Exit.Abandoned && !o.quiet {
+		fmt.Fprintf(w, "%sthe run ended while it waited; the profile holds what it executed\n", prefix)
+	}
 	if res.Exit.Limit && !o.quiet {
 		fmt.Fprintf(w, "%sended by --max-insns\n", prefix)
 	}
@@ -179,6 +190,7 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 		Args: args, Env: o.environment(), Sysroot: o.sysroot, Model: model, CPUs: o.cpus,
 		Compat: o.compat == "valgrind", Seed: o.seed, RealTime: o.time == "real",
 		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
+		TraceChildren: bool(o.children),
 	}
 	if o.cacheSim {
 		cfg.Caches = &o.caches

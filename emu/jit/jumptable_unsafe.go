@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -28,7 +29,7 @@ type jumpTable struct {
 
 const (
 	// maxCode is the end of the guest addresses that may hold code.
-	maxCode emu.Addr = 1 << 38
+	maxCode emu.Addr = 1 << 37
 	// pieceSize is that of the file, in bytes: 64 KiB of guest code.
 	pieceSize = 512 << 10
 	// tableGuard is reserved behind the table.
@@ -46,15 +47,28 @@ func newJumpTable(miss uint64) (*jumpTable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jit: jump table: %w", err)
 	}
-	buf := make([]byte, pieceSize)
-	for i := 0; i < pieceSize; i += 8 {
-		*(*uint64)(unsafe.Pointer(&buf[i])) = miss
-	}
-	if n, err := unix.Pwrite(fd, buf, 0); n != pieceSize {
+	n, err := writePiece(fd, miss)
+	if n != pieceSize {
 		unix.Close(fd)
 		return nil, fmt.Errorf("jit: jump table: %w", err)
 	}
 	return &jumpTable{base: p, piece: fd, mapped: map[uintptr]bool{}, miss: miss}, nil
+}
+
+// piece is what is written to a table's file: it is large, and each process has a table.
+var piece struct {
+	sync.Mutex
+	entries [pieceSize / 8]uint64
+}
+
+// writePiece fills a table's file.
+func writePiece(fd int, miss uint64) (int, error) {
+	piece.Lock()
+	defer piece.Unlock()
+	for i := range piece.entries {
+		piece.entries[i] = miss
+	}
+	return unix.Pwrite(fd, unsafe.Slice((*byte)(unsafe.Pointer(&piece.entries)), pieceSize), 0)
 }
 
 // set makes indirect jumps to a continue at host address to.

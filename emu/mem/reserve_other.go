@@ -10,7 +10,7 @@ import (
 )
 
 // A reservation needs mmap(2) as Linux has it; other hosts have none yet.
-type reservation struct{}
+type reservation struct{ base uintptr }
 
 var errNoHost = errors.New("mem: guest memory is not yet supported on this host")
 
@@ -26,3 +26,8 @@ func (r *reservation) unmapPages(lo, hi emu.Addr) error                   { retu
 func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error      { return errNoHost }
 func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error { return errNoHost }
 func (r *reservation) discardPages(lo, hi emu.Addr) error                 { return errNoHost }
+func (r *reservation) populate(lo, hi emu.Addr)                           {}
+
+func identify(f *os.File) (id fileID, ok bool)                        { return id, false }
+func reopen(src *os.File, mode int) *os.File                          { return nil }
+func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error { return errNoHost }

@@ -39,7 +39,7 @@ const (
 	// MinAddr is the lowest address that may be mapped (vm.mmap_min_addr).
 	MinAddr emu.Addr = 0x10000
 	// MaxAddr is the end of the largest address space; Space.Limit is that of this one.
-	MaxAddr emu.Addr = 1 << 43
+	MaxAddr emu.Addr = 1 << 40
 	// PIEBase is where a position-independent executable is loaded.
 	PIEBase emu.Addr = 0x108000
 	// InterpBase is where its interpreter is, and where mmaps begin without one.
@@ -71,6 +71,8 @@ type VMA struct {
 	File bool
 	// GrowsDown marks a stack made with MAP_GROWSDOWN.
 	GrowsDown bool
+	// back is the file itself, for Fork.
+	back *backing
 }
 
 // Len returns the VMA's size in bytes.
@@ -79,7 +81,7 @@ func (v *VMA) Len() uint64 { return uint64(v.Hi - v.Lo) }
 // joins reports whether w, which begins where v ends, continues v.
 func (v *VMA) joins(w *VMA) bool {
 	return v.Hi == w.Lo && v.Prot == w.Prot && v.Shared == w.Shared && v.Path == w.Path &&
-		v.Dev == w.Dev && v.Ino == w.Ino && v.File == w.File && v.GrowsDown == w.GrowsDown &&
+		v.Dev == w.Dev && v.Ino == w.Ino && v.File == w.File && v.GrowsDown == w.GrowsDown && v.back == w.back &&
 		(!v.File || v.Off+v.Len() == w.Off)
 }
 
@@ -92,6 +94,8 @@ type Space struct {
 	guarded map[emu.Addr]bool
 	// invalidate is called before code in [lo, hi) changes.
 	invalidate func(lo, hi emu.Addr)
+	// files are behind mappings, or were.
+	files map[fileID]*backing
 }
 
 // New reserves an address space, as large as the host lets it.
@@ -100,11 +104,18 @@ func New() (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Space{host: host, limit: limit, guarded: map[emu.Addr]bool{}, invalidate: func(lo, hi emu.Addr) {}}, nil
+	return &Space{
+		host: host, limit: limit, guarded: map[emu.Addr]bool{}, invalidate: func(lo, hi emu.Addr) {},
+		files: map[fileID]*backing{},
+	}, nil
 }
 
 // Close gives the reservation back to the host.
-func (m *Space) Close() error { return m.host.release() }
+func (m *Space) Close() error {
+	m.vmas = nil
+	m.dropFiles()
+	return m.host.release()
+}
 
 // Limit returns the end of the address space.
 func (m *Space) Limit() emu.Addr { return m.limit }
@@ -171,6 +182,9 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	if err := m.host.mapPages(v, src); err != nil {
 		return err
 	}
+	if v.File {
+		v.back = m.keep(src)
+	}
 	m.carve(v.Lo, v.Hi)
 	m.insert(v)
 	return nil
@@ -189,6 +203,9 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 		return err
 	}
 	m.carve(lo, hi)
+	if len(m.vmas) == 0 {
+		m.dropFiles()
+	}
 	return nil
 }
 

@@ -1,0 +1,113 @@
+//go:build linux && amd64
+
+package cgemu_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cachesim"
+)
+
+// shell runs a script of dash or bash, which fork for parentheses and pipes.
+func shell(t *testing.T, script string, change func(*cgemu.Config)) ran {
+	t.Helper()
+	cfg := cgemu.Config{
+		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, TraceChildren: true,
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	return start(t, cfg)
+}
+
+func text(t *testing.T, res *cgemu.Result) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, res.Profile.Write(&b))
+	return b.String()
+}
+
+func TestChildren(t *testing.T) {
+	r := shell(t, `(exit 3); echo $?; (echo a; echo b) | (read x; echo "got $x"); echo $(echo x; (echo y))`, nil)
+	assert.Equal(t, "3\ngot a\nx y\n", r.stdout)
+	assert.Equal(t, 1000, r.PID)
+	require.NotEmpty(t, r.Children)
+	seen := map[int]bool{1000: true}
+	for _, c := range r.Children {
+		assert.False(t, seen[c.PID], "%d twice", c.PID)
+		seen[c.PID] = true
+		assert.NotZero(t, c.Profile.Total("Ir"))
+		assert.Less(t, c.Profile.Total("Ir"), r.total(), "counts begin at the fork")
+		assert.Regexp(t, "^sh -c ", c.Profile.Cmd)
+	}
+	assert.True(t, seen[1001])
+	assert.Equal(t, 3, r.Children[0].Exit.Code)
+}
+
+// TestChildrenTwice checks that all runs are the same, and all processes in them.
+func TestChildrenTwice(t *testing.T) {
+	const script = `for i in 1 2 3; do (sleep $i; echo $i) & done; wait; seq 1000 | sort -r | head -3`
+	for name, change := range map[string]func(*cgemu.Config){
+		"ir":       nil,
+		"caches":   func(c *cgemu.Config) { c.Caches, c.Branches = &cachesim.Default, true },
+		"toggle":   func(c *cgemu.Config) { c.Regions.Toggle = []string{"main"} },
+		"events":   func(c *cgemu.Config) { c.Events = []string{"syscalls", "allocs"} },
+		"untraced": func(c *cgemu.Config) { c.TraceChildren = false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := shell(t, script, change), shell(t, script, change)
+			assert.Equal(t, "1\n2\n3\n999\n998\n997\n", a.stdout)
+			assert.Equal(t, a.stdout, b.stdout)
+			assert.Equal(t, a.profile, b.profile)
+			require.Equal(t, len(a.Children), len(b.Children))
+			for i := range a.Children {
+				assert.Equal(t, text(t, a.Children[i]), text(t, b.Children[i]))
+				assert.Equal(t, a.Children[i].PID, b.Children[i].PID)
+			}
+			assert.Equal(t, name == "untraced", len(a.Children) == 0)
+		})
+	}
+}
+
+// TestOnChild gets results as processes end.
+func TestOnChild(t *testing.T) {
+	var pids []int
+	r := shell(t, `(exit 1); (exit 2); true`, func(c *cgemu.Config) {
+		c.OnChild = func(res *cgemu.Result) { pids = append(pids, res.PID*10+res.Exit.Code) }
+	})
+	assert.Equal(t, []int{10011, 10022}, pids)
+	assert.Empty(t, r.Children)
+}
+
+// TestNoRoom starts more processes than there is address space for: the program is told, and goes on.
+func TestNoRoom(t *testing.T) {
+	r := shell(t, `i=0; while [ $i -lt 70 ]; do sleep 100 & i=$((i+1)); done; wait; echo end`, nil)
+	assert.NotContains(t, r.stdout, "end", "dash gives up")
+	assert.NotZero(t, r.Exit.Status())
+	assert.Greater(t, len(r.Children), 20)
+}
+
+// TestChildrenLeaveNothing checks that descriptors and address space are given back.
+func TestChildrenLeaveNothing(t *testing.T) {
+	held := func() (files, maps int) {
+		shell(t, `for i in 1 2 3 4; do (echo a | cat) | cat; done; (sleep 1; exec echo b) & exec cat </dev/null`, nil)
+		list, err := os.ReadDir("/proc/self/fd")
+		require.NoError(t, err)
+		text, err := os.ReadFile("/proc/self/maps")
+		require.NoError(t, err)
+		return len(list), bytes.Count(text, []byte("\n"))
+	}
+	held()
+	files, maps := held()
+	for range 3 {
+		moreFiles, moreMaps := held()
+		assert.LessOrEqual(t, moreFiles, files)
+		assert.Less(t, moreMaps, maps+20, "the Go heap may grow")
+	}
+}

@@ -1,0 +1,122 @@
+package mem
+
+import (
+	"os"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A fileID tells files of the host apart, and ways to have one open.
+type fileID struct {
+	dev, ino uint64
+	mode     int
+}
+
+// A backing is a file of the host that is kept open, so that a Space that is forked can map it again.
+type backing struct {
+	file *os.File
+	refs int // Spaces that keep it
+}
+
+// maxFiles is how many files a Space keeps before it looks which of them are still mapped.
+const maxFiles = 64
+
+// keep returns the backing for src; nil if it cannot be kept, and Fork copies.
+func (m *Space) keep(src *os.File) *backing {
+	id, ok := identify(src)
+	if !ok {
+		return nil
+	}
+	if b := m.files[id]; b != nil {
+		return b
+	}
+	if len(m.files) >= maxFiles {
+		m.dropFiles()
+	}
+	f := reopen(src, id.mode)
+	if f == nil {
+		return nil
+	}
+	b := &backing{file: f, refs: 1}
+	m.files[id] = b
+	return b
+}
+
+// dropFiles closes files that are mapped no longer.
+func (m *Space) dropFiles() {
+	used := map[*backing]bool{}
+	for i := range m.vmas {
+		used[m.vmas[i].back] = true
+	}
+	for id, b := range m.files {
+		if used[b] {
+			continue
+		}
+		delete(m.files, id)
+		if b.refs--; b.refs == 0 {
+			b.file.Close()
+		}
+	}
+}
+
+// Fork returns a Space with the same mappings, as fork(2) does: what is shared stays
+// shared, what is private is copied as far as it differs from its file.
+func (m *Space) Fork() (*Space, error) {
+	n, err := New()
+	if err != nil {
+		return nil, err
+	}
+	if len(m.vmas) > 0 && m.vmas[len(m.vmas)-1].Hi > n.limit {
+		n.Close()
+		return nil, ErrRange
+	}
+	for id, b := range m.files {
+		b.refs++
+		n.files[id] = b
+	}
+	for _, v := range m.vmas {
+		if err := m.forkVMA(n, v); err != nil {
+			n.Close()
+			return nil, err
+		}
+		n.vmas = append(n.vmas, v)
+	}
+	return n, nil
+}
+
+// forkVMA maps v in n and copies what it does not share.
+func (m *Space) forkVMA(n *Space, v VMA) error {
+	var src *os.File
+	if v.back != nil {
+		src = v.back.file
+	}
+	if v.Shared && src != nil {
+		return n.host.mapPages(v, src)
+	}
+	first := v
+	first.Shared, first.Prot = false, Read|Write
+	if err := n.host.mapPages(first, src); err != nil {
+		return err
+	}
+	if v.Prot&Read == 0 {
+		// Nobody can read it, but what was there may become readable again.
+		if err := m.host.protectPages(v.Lo, v.Hi, Read); err != nil {
+			return err
+		}
+		defer m.host.protectPages(v.Lo, v.Hi, v.Prot)
+	}
+	copyPages := func(lo, hi emu.Addr) {
+		size := uint64(hi - lo)
+		n.host.populate(lo, hi)
+		copyCareful(n.host.view(lo, size), m.host.view(lo, size))
+	}
+	if v.File && src == nil {
+		copyPages(v.Lo, v.Hi) // of the file, too
+		return n.host.protectPages(v.Lo, v.Hi, v.Prot)
+	}
+	err := changedPages(m.host.base, v, copyPages)
+	if err != nil || first.Prot == v.Prot {
+		return err
+	}
+	return n.host.protectPages(v.Lo, v.Hi, v.Prot)
+}

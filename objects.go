@@ -1,0 +1,70 @@
+package cgemu
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/cgemu/cgemu/dwarfmap"
+)
+
+// An objects has the files that code comes from, for all processes of a run: names are read once.
+type objects struct {
+	names dwarfmap.Options
+	// hostPath returns the host's path of a guest file.
+	hostPath func(guest string) string
+	files    map[objectID]*dwarfmap.Object // nil for a file that could not be read
+	warnings []error
+}
+
+// An objectID is a file as it was at some time: a build may make another under its name.
+type objectID struct {
+	path string
+	size int64
+	time time.Time
+}
+
+func newObjects(names dwarfmap.Options) *objects {
+	return &objects{names: names, files: map[objectID]*dwarfmap.Object{}}
+}
+
+// open returns the object that is a guest file now, or nil if it has no names to give.
+func (s *objects) open(guest string) *dwarfmap.Object {
+	id := objectID{path: s.hostPath(guest)}
+	var info fs.FileInfo
+	var err error
+	if info, err = os.Stat(id.path); err == nil {
+		id.size, id.time = info.Size(), info.ModTime()
+	}
+	o, ok := s.files[id]
+	if !ok {
+		if o, err = dwarfmap.Open(id.path, s.names); err != nil {
+			s.warnings = append(s.warnings, err)
+			o = nil
+		}
+		s.files[id] = o
+	}
+	return o
+}
+
+// close closes the files and returns what was wrong with them.
+func (s *objects) close() []error {
+	ids := make([]objectID, 0, len(s.files))
+	for id := range s.files {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b objectID) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), a.time.Compare(b.time), cmp.Compare(a.size, b.size))
+	})
+	for _, id := range ids {
+		if o := s.files[id]; o != nil {
+			if err := o.Err(); err != nil {
+				s.warnings = append(s.warnings, err)
+			}
+			o.Close()
+		}
+	}
+	return s.warnings
+}

@@ -1,0 +1,195 @@
+package syscalls
+
+import "slices"
+
+// A family is how a process belongs to others.
+type family struct {
+	// parent is nil for the first process, and for orphans, whom init adopts.
+	parent    *Process
+	pgid, sid int
+	// exitSignal is what the parent gets when it ends; a child whose signal is not SIGCHLD is
+	// waited for with __WCLONE.
+	exitSignal int
+	// vforker waits for the process to execute a program or to end.
+	vforker *Thread
+	// executed says that it has executed a program since it was forked.
+	executed bool
+	// reported says that what it counted was given away.
+	reported bool
+}
+
+const (
+	// parentPID is the shell that is not there.
+	parentPID = DefaultPID - 1
+	// initPID is who adopts orphans. It is not there either.
+	initPID = 1
+)
+
+// ppid is the parent's process id.
+func (p *Process) ppid() int {
+	switch {
+	case p.parent != nil:
+		return p.parent.pid
+	case p == p.k.first:
+		return parentPID
+	}
+	return initPID
+}
+
+// process finds a process, zombies included.
+func (k *Kernel) process(pid int) *Process {
+	if i := slices.IndexFunc(k.procs, func(p *Process) bool { return p.pid == pid }); i >= 0 {
+		return k.procs[i]
+	}
+	return nil
+}
+
+// children returns p's children in order of creation.
+func (p *Process) children() []*Process {
+	var out []*Process
+	for _, c := range p.k.procs {
+		if c.parent == p {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// end ends p: its threads run no more.
+func (p *Process) end(e Exit) {
+	if p.exited {
+		return
+	}
+	k := p.k
+	for _, t := range p.threads {
+		if !t.dead {
+			t.releaseRobust()
+		}
+	}
+	p.exited, p.status, p.halt = true, e, halt{}
+	for _, t := range p.threads {
+		t.dead = true
+		k.unwait(t)
+		k.futexForget(t)
+	}
+	if k.trace != nil {
+		k.trace.exited(p)
+	}
+	p.closeFiles()
+	k.dropTimers(p)
+	p.leave()
+	p.wakeVforker()
+	if p == k.first {
+		k.firstEnd = k.now()
+	}
+	for _, c := range p.children() {
+		c.orphan()
+	}
+	p.announce()
+}
+
+// closeFiles gives back the files of p, which has ended.
+func (p *Process) closeFiles() {
+	p.fds.leave(p.k)
+	if p.cwd.fd > 2 {
+		p.cwd.fd.close()
+	}
+}
+
+// wakeVforker lets the thread that called vfork(2) go on.
+func (p *Process) wakeVforker() {
+	if t := p.vforker; t != nil {
+		p.vforker = nil
+		p.k.wake(t, wokenReady)
+	}
+}
+
+// orphan gives p another parent: the nearest subreaper above, or init, which waits for it at once.
+func (p *Process) orphan() {
+	up := p.parent.parent
+	for up != nil && (up.exited || up.subreaper == 0) {
+		up = up.parent
+	}
+	p.parent = up
+	if p.exited {
+		p.announce()
+		return
+	}
+	for _, t := range p.threads {
+		if t.pdeathsig != 0 && !t.dead {
+			t.send(&sigInfo{signo: int32(t.pdeathsig), code: siUser})
+		}
+	}
+}
+
+// announce tells the parent of p, which has ended.
+func (p *Process) announce() {
+	up := p.parent
+	if up == nil {
+		if p != p.k.first {
+			p.k.reap(p)
+		}
+		return
+	}
+	// Whoever waits looks for children before it looks for signals.
+	up.wakeWaiters()
+	act := &up.signals[sigCHLD]
+	if p.exitSignal != 0 {
+		up.send(p.childInfo())
+	}
+	if p.exitSignal == sigCHLD && (act.handler == sigIgn || act.flags&saNoCldWait != 0) {
+		p.k.reap(p)
+	}
+}
+
+// wakeWaiters lets threads that wait for children look again.
+func (p *Process) wakeWaiters() {
+	for _, t := range p.threads {
+		if w := t.call.wait; w != nil && w.children {
+			p.k.wake(t, wokenReady)
+		}
+	}
+}
+
+// reap forgets p, which has ended.
+func (k *Kernel) reap(p *Process) {
+	k.procs = slices.DeleteFunc(k.procs, func(o *Process) bool { return o == p })
+	k.reapedTime += p.used
+	p.parent = nil
+}
+
+// Values of si_code for SIGCHLD.
+const (
+	cldExited    = 1
+	cldKilled    = 2
+	cldStopped   = 5
+	cldContinued = 6
+)
+
+// cause is how p ended: si_code and si_status of its SIGCHLD.
+func (p *Process) cause() (code int32, status uint32) {
+	if p.status.Signal != 0 {
+		return cldKilled, uint32(p.status.Signal)
+	}
+	return cldExited, uint32(p.status.Code)
+}
+
+// waitStatus is what wait(2) tells of p.
+func (p *Process) waitStatus() uint32 {
+	if p.status.Signal != 0 {
+		return uint32(p.status.Signal)
+	}
+	return uint32(p.status.Code) << 8
+}
+
+// childInfo is the signal that p's parent gets.
+func (p *Process) childInfo() *sigInfo {
+	const tick = 10_000_000 // of si_utime, in nanoseconds
+	code, status := p.cause()
+	s := &sigInfo{signo: int32(p.exitSignal), code: code}
+	put32(s.fields[:], uint32(p.pid))
+	put32(s.fields[4:], p.k.uid)
+	put32(s.fields[8:], status)
+	put64(s.fields[16:], uint64(p.cpuTime()/tick))
+	return s
+}

@@ -1,0 +1,163 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// sysFork implements fork(2).
+func sysFork(t *Thread, _ Args) (uint64, Errno) { return t.clone(cloneArgs{exitSignal: sigCHLD}) }
+
+// sysVfork implements vfork(2).
+func sysVfork(t *Thread, _ Args) (uint64, Errno) {
+	return t.clone(cloneArgs{flags: cloneVM | cloneVfork, exitSignal: sigCHLD})
+}
+
+// fork makes a process, a copy of t's with one thread.
+func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
+	if t.call.again {
+		return t.call.done, 0 // vfork: the child has gone its way
+	}
+	switch {
+	case c.flags&(cloneVM|cloneVfork) == cloneVM, c.flags&(cloneSighand|cloneFS|cloneThread) != 0:
+		// Processes that share memory, handlers or directories for good.
+		const reportClone = 1 << 32
+		if !t.k.reported[reportClone] {
+			t.k.reported[reportClone] = true
+			t.k.logf("clone with flags %#x is not supported; the program gets ENOSYS", c.flags)
+		}
+		return 0, ENOSYS
+	case c.exitSignal > sigMax:
+		return 0, EINVAL
+	}
+	k := t.k
+	q := t.p.copy(c)
+	o := q.newThread(emu.NewCPU())
+	if e := t.equip(q, c); e != 0 {
+		return 0, e
+	}
+	t.copyInto(o, c)
+	k.procs = append(k.procs, q)
+	k.ready = append(k.ready, o)
+	if c.flags&cloneParentSettid != 0 {
+		t.out32(c.parentTID, uint32(o.tid))
+	}
+	if c.flags&cloneChildSettid != 0 {
+		o.out32(c.childTID, uint32(o.tid))
+	}
+	if c.flags&cloneVfork == 0 {
+		return uint64(q.pid), 0
+	}
+	q.vforker = t
+	t.call.done = uint64(q.pid)
+	return t.block(wait{unbreakable: true})
+}
+
+// copy returns a process that has of p what fork(2) says that a child has.
+func (p *Process) copy(c cloneArgs) *Process {
+	q := newProcess(p.k)
+	q.family = family{parent: p, pgid: p.pgid, sid: p.sid, exitSignal: c.exitSignal}
+	if c.flags&cloneParent != 0 {
+		q.parent, q.exitSignal = p.parent, p.exitSignal
+	}
+	q.program, q.exe, q.argv, q.envv = p.program, p.exe, p.argv, p.envv
+	q.umask, q.brk, q.limits = p.umask, p.brk, p.limits
+	q.dumpable, q.noNewPriv, q.thpOff = p.dumpable, p.noNewPriv, p.thpOff
+	q.signals = p.signals
+	if c.flags&cloneClearSighand != 0 {
+		q.signals.reset()
+	}
+	return q
+}
+
+// equip gives q, a copy of t's process, memory, an engine and files. What cannot be had is an error,
+// and q is as if it had never been.
+func (t *Thread) equip(q *Process, c cloneArgs) (e Errno) {
+	p, k := t.p, t.k
+	if c.flags&cloneVM != 0 {
+		q.use(p.machine)
+	} else {
+		m, err := p.mem.Fork()
+		if err == nil {
+			var own *machine
+			if own, err = k.newMachine(q, p.engine, m); err == nil {
+				q.use(own)
+			}
+		}
+		if err != nil {
+			// "A system-imposed limit on the number of threads was encountered." - fork(2)
+			return k.noMachine(k.callName(t.call.nr), err, EAGAIN)
+		}
+	}
+	if c.flags&clonePidfd != 0 {
+		if e := t.addPidFile(q, c.pidfd); e != 0 {
+			q.leave()
+			return e
+		}
+	}
+	if c.flags&cloneFiles != 0 {
+		p.fds.users++
+		q.fds = p.fds
+	} else {
+		q.fds = p.fds.copy()
+	}
+	q.cwd = p.cwd
+	if p.cwd.fd > 2 {
+		q.cwd.fd, _ = p.cwd.fd.dup()
+	}
+	return 0
+}
+
+// copyInto makes o, the first thread of a new process, go on where t is.
+func (t *Thread) copyInto(o *Thread, c cloneArgs) {
+	o.cpu.Copy(t.cpu)
+	o.cpu.Regs[emu.RAX] = 0
+	o.comm, o.mask, o.timerSlack, o.altstack = t.comm, t.mask, t.timerSlack, t.altstack
+	if t.oldMask != nil {
+		o.mask = *t.oldMask
+	}
+	if c.stack != 0 {
+		o.cpu.Regs[emu.RSP] = c.stack
+	}
+	if c.flags&cloneSettls != 0 {
+		o.cpu.FSBase = c.tls
+	}
+	if c.flags&cloneChildClear != 0 {
+		o.clearTID = c.childTID
+	}
+}
+
+// copy returns a table of the same open files.
+func (ft *fdTable) copy() *fdTable {
+	n := newFDTable()
+	for fd, ent := range ft.fds {
+		if ent.file != nil {
+			n.set(fd, ent.file, ent.cloexec)
+		}
+	}
+	return n
+}
+
+// own returns a table that one process alone has.
+func (ft *fdTable) own() *fdTable {
+	if ft.users == 1 {
+		return ft
+	}
+	ft.users--
+	return ft.copy()
+}
+
+// leave drops a process' share of the table, and closes it with the last.
+func (ft *fdTable) leave(k *Kernel) {
+	if ft.users--; ft.users == 0 {
+		ft.closeAll(k)
+	}
+}
+
+// reset makes all signals that are not ignored have their default actions, as execve(2) does.
+func (s *sigTable) reset() {
+	for sig := range s {
+		if s[sig].handler != sigIgn {
+			s[sig] = sigAction{}
+		} else {
+			s[sig] = sigAction{handler: sigIgn}
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package syscalls
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Types of record locks.
+const (
+	fRdLck = 0
+	fWrLck = 1
+)
+
+// A recordLock is a lock of fcntl(2). They are ours: what the guest's processes lock does not show on the host,
+// nor the other way round.
+type recordLock struct {
+	// owner is a table of descriptors, as in Linux, or for OFD locks an open file.
+	owner  any
+	pid    int // -1 for OFD locks
+	lo, hi int64
+	write  bool
+}
+
+// meets reports whether two locks cannot be held together.
+func (l *recordLock) meets(o *recordLock) bool {
+	return l.owner != o.owner && l.lo < o.hi && o.lo < l.hi && (l.write || o.write)
+}
+
+// conflict returns the first lock on file ino that l meets, or nil.
+func (k *Kernel) conflict(ino uint64, l *recordLock) *recordLock {
+	for _, o := range k.locks[ino] {
+		if l.meets(o) {
+			return o
+		}
+	}
+	return nil
+}
+
+// setLock replaces what l's owner has in its range by l, or by nothing.
+func (k *Kernel) setLock(ino uint64, l *recordLock, unlock bool) {
+	var rest []*recordLock
+	for _, o := range k.locks[ino] {
+		if o.owner != l.owner || o.hi <= l.lo || o.lo >= l.hi {
+			rest = append(rest, o)
+			continue
+		}
+		if o.lo < l.lo {
+			head := *o
+			head.hi = l.lo
+			rest = append(rest, &head)
+		}
+		if o.hi > l.hi {
+			tail := *o
+			tail.lo = l.hi
+			rest = append(rest, &tail)
+		}
+	}
+	if !unlock {
+		rest = append(rest, l)
+	}
+	if len(rest) == 0 {
+		delete(k.locks, ino)
+		return
+	}
+	k.locks[ino] = rest
+}
+
+// dropLocks forgets the locks that owner has on f: "All locks associated with a file for a given process shall be
+// removed when a file descriptor for that file is closed by that process" - POSIX, fcntl.
+func (k *Kernel) dropLocks(f file, owner any) {
+	h, ok := f.(*hostFile)
+	if !ok || len(k.locks[h.ino]) == 0 {
+		return
+	}
+	k.setLock(h.ino, &recordLock{owner: owner, hi: math.MaxInt64}, true)
+}
+
+// deadlocked reports whether t, by waiting for whoever holds l, would wait for itself.
+func (t *Thread) deadlocked(l *recordLock) bool {
+	for range t.k.procs {
+		if l == nil || l.owner == any(t.p.fds) {
+			return l != nil
+		}
+		i := slices.IndexFunc(t.k.waiting, func(o *Thread) bool { return o.call.wait.lock != nil && any(o.p.fds) == l.owner })
+		if i < 0 {
+			return false
+		}
+		l = t.k.waiting[i].call.wait.lock()
+	}
+	return false
+}
+
+// lock does what fcntl(2) does about record locks.
+func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, Errno) {
+	switch cmd {
+	case fSetLk, fSetLkW, fOfdSetLk, fOfdSetLkW, fGetLk, fOfdGetLk:
+	case fGetLease:
+		return fUnlck, 0
+	default:
+		return 0, EINVAL
+	}
+	b, e := t.copyIn(at, 32)
+	if e != 0 {
+		return 0, e
+	}
+	typ := le16(b)
+	l, e := t.lockRange(f, b)
+	if e != 0 {
+		return 0, e
+	}
+	l.owner, l.pid, l.write = t.p.fds, t.p.pid, typ == fWrLck
+	if cmd == fOfdSetLk || cmd == fOfdSetLkW || cmd == fOfdGetLk {
+		if le32(b[24:]) != 0 {
+			return 0, EINVAL
+		}
+		l.owner, l.pid = f, -1
+	}
+	if typ > fUnlck || typ == fUnlck && (cmd == fGetLk || cmd == fOfdGetLk) {
+		return 0, EINVAL
+	}
+	h, ok := f.(*hostFile)
+	if cmd == fGetLk || cmd == fOfdGetLk {
+		return 0, t.copyOut(at, describeLock(b, h, l, t.k))
+	}
+	if typ == fRdLck && !f.base().readable() || typ == fWrLck && !f.base().writable() {
+		return 0, EBADF
+	}
+	if !ok {
+		return 0, 0
+	}
+	if typ != fUnlck && t.k.conflict(h.ino, l) != nil {
+		if cmd == fSetLk || cmd == fOfdSetLk {
+			return 0, EAGAIN
+		}
+		if t.deadlocked(t.k.conflict(h.ino, l)) {
+			return 0, EDEADLK
+		}
+		meets := func() *recordLock { return t.k.conflict(h.ino, l) }
+		return t.block(wait{lock: meets, ready: func() bool { return meets() == nil }})
+	}
+	t.k.setLock(h.ino, l, typ == fUnlck)
+	return 0, 0
+}
+
+// lockRange returns a lock of the range that a struct flock names.
+func (t *Thread) lockRange(f file, b []byte) (*recordLock, Errno) {
+	start, n := int64(le64(b[8:])), int64(le64(b[16:]))
+	switch le16(b[2:]) {
+	case seekSet:
+	case seekCur:
+		pos, _ := f.seek(t, 0, seekCur)
+		start += pos
+	case seekEnd:
+		s, e := f.stat(t)
+		if e != 0 {
+			return nil, e
+		}
+		start += s.size
+	default:
+		return nil, EINVAL
+	}
+	if n < 0 {
+		start, n = start+n, -n
+	}
+	if start < 0 {
+		return nil, EINVAL
+	}
+	l := &recordLock{lo: start, hi: math.MaxInt64}
+	if n > 0 && n < math.MaxInt64-start {
+		l.hi = start + n
+	}
+	return l, 0
+}
+
+// describeLock makes b, a struct flock, say what keeps l from being locked.
+func describeLock(b []byte, h *hostFile, l *recordLock, k *Kernel) []byte {
+	var o *recordLock
+	if h != nil {
+		o = k.conflict(h.ino, l)
+	}
+	if o == nil {
+		put16(b, fUnlck)
+		return b
+	}
+	put16(b, fRdLck)
+	if o.write {
+		put16(b, fWrLck)
+	}
+	put16(b[2:], seekSet)
+	put64(b[8:], uint64(o.lo))
+	put64(b[16:], 0)
+	if o.hi != math.MaxInt64 {
+		put64(b[16:], uint64(o.hi-o.lo))
+	}
+	put32(b[24:], uint32(int32(o.pid)))
+	return b
+}

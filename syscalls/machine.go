@@ -1,0 +1,160 @@
+package syscalls
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// A machine is an address space and the engine that runs its code. A process has one of its own or,
+// after vfork(2), its parent's until it executes a program or ends (RATIONALE.md, "Processes").
+type machine struct {
+	mem    *mem.Space
+	engine emu.Engine
+	// owner is the process it was made for, users are how many processes run on it.
+	owner *Process
+	users int
+	// charged is the process whose CPU time it is what the engine executes since seen.
+	charged *Process
+	seen    uint64
+}
+
+// newMachine makes a machine for p, whose address space is m, or an empty one for nil.
+func (k *Kernel) newMachine(p *Process, parent emu.Engine, m *mem.Space) (_ *machine, err error) {
+	if m == nil {
+		if m, err = mem.New(); err != nil {
+			return nil, err
+		}
+	}
+	var e emu.Engine
+	if k.cfg.ForkEngine != nil {
+		e, err = k.cfg.ForkEngine(p.pid, parent, m, k)
+	} else {
+		e, err = k.cfg.NewEngine(m, k)
+	}
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	m.OnInvalidate(e.Invalidate)
+	return &machine{mem: m, engine: e, owner: p}, nil
+}
+
+// use makes p run on m.
+func (p *Process) use(m *machine) {
+	if p.machine != m {
+		m.users++
+	}
+	p.machine, p.mem, p.engine = m, m.mem, m.engine
+}
+
+// charge makes the CPU time from now on p's.
+func (m *machine) charge(p *Process) {
+	if m.charged == p {
+		return
+	}
+	now := m.engine.Executed()
+	if m.charged != nil {
+		m.charged.used += int64(now - m.seen)
+	}
+	m.charged, m.seen = p, now
+}
+
+// leave takes p off its machine. Without users a machine is closed, but not before what is
+// being done is done.
+func (p *Process) leave() {
+	m := p.machine
+	if m.charged == p {
+		m.charge(nil)
+	}
+	p.machine = nil
+	if m.users--; m.users == 0 {
+		p.k.gone = append(p.k.gone, m)
+	}
+}
+
+// bury closes the machines that nothing runs on, and gives away what they counted.
+func (k *Kernel) bury() {
+	gone := k.gone
+	k.gone = nil
+	for _, m := range gone {
+		k.report(m)
+		if m.owner == k.first {
+			k.gone = append(k.gone, m) // for those that ask for it when the run is over
+			continue
+		}
+		if err := m.close(k); err != nil {
+			k.logf("process %d: %v", m.owner.pid, err)
+		}
+	}
+}
+
+// report gives away what m counted, once.
+func (k *Kernel) report(m *machine) {
+	p := m.owner
+	if k.cfg.OnEnd != nil && !p.reported {
+		p.reported = true
+		k.cfg.OnEnd(End{PID: p.pid, Argv: p.argv, Engine: m.engine, Mem: m.mem, Exit: p.status})
+	}
+}
+
+func (m *machine) close(k *Kernel) error {
+	k.running.forget(m.engine)
+	var errs []error
+	if m.engine != nil {
+		errs = append(errs, m.engine.Close())
+	}
+	return errors.Join(append(errs, m.mem.Close())...)
+}
+
+// noMachine says why a process gets no machine of its own, and returns e.
+func (k *Kernel) noMachine(call string, err error, e Errno) Errno {
+	k.logf("%s: no room for another process: %v; the program gets %v", call, err, e.String())
+	return e
+}
+
+// running has the engine that runs, for whoever wants to interrupt it.
+type running struct {
+	mu sync.Mutex
+	e  emu.Engine
+}
+
+// set says that e runs next.
+func (r *running) set(e emu.Engine) {
+	if r.e == e {
+		return // nobody else writes it
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.e = e
+}
+
+// forget says that e is about to be closed.
+func (r *running) forget(e emu.Engine) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.e == e {
+		r.e = nil
+	}
+}
+
+// interrupt interrupts the engine that runs, if there is one.
+func (r *running) interrupt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.e != nil {
+		r.e.Interrupt()
+	}
+}
+
+// String names p for messages.
+func (p *Process) String() string {
+	comm := ""
+	if len(p.threads) > 0 {
+		comm = p.threads[0].comm
+	}
+	return fmt.Sprintf("process %d (%s)", p.pid, comm)
+}

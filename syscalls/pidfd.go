@@ -1,0 +1,88 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// A pidFile is a pidfd: readable when its process has ended.
+type pidFile struct {
+	fileBase
+	p *Process
+}
+
+func newPidFile(p *Process, flags int) *pidFile {
+	return &pidFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[pidfd]"}, p: p}
+}
+
+func (f *pidFile) poll(*Thread) uint32 {
+	if f.p.exited {
+		return pollIN | pollRDN
+	}
+	return 0
+}
+
+func (t *Thread) pidFile(fd int) (*pidFile, Errno) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return nil, e
+	}
+	pf, ok := f.(*pidFile)
+	if !ok {
+		return nil, EBADF
+	}
+	return pf, 0
+}
+
+// sysPidfdOpen implements pidfd_open(2).
+func sysPidfdOpen(t *Thread, a Args) (uint64, Errno) {
+	pid, flags := a.Int(0), a.Int(1)
+	if flags&^oNONBLOCK != 0 || pid <= 0 {
+		return 0, EINVAL
+	}
+	p := t.k.process(pid)
+	if p == nil {
+		if t.k.findThread(-1, pid) != nil {
+			return 0, EINVAL
+		}
+		return 0, ESRCH
+	}
+	return t.install(newPidFile(p, flags), oCLOEXEC)
+}
+
+// sysPidfdSendSignal implements pidfd_send_signal(2).
+func sysPidfdSendSignal(t *Thread, a Args) (uint64, Errno) {
+	sig := a.Int(1)
+	if a.U32(3) != 0 {
+		return 0, EINVAL
+	}
+	f, e := t.pidFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	s := infoFromProcess(t.p, sig, siUser)
+	if a.Addr(2) != 0 {
+		if s, e = t.userInfo(sig, a.Addr(2)); e != 0 {
+			return 0, e
+		}
+	}
+	switch {
+	case sig < 0 || sig > sigMax:
+		return 0, EINVAL
+	case t.k.process(f.p.pid) != f.p:
+		return 0, ESRCH
+	case sig != 0:
+		f.p.send(s)
+	}
+	return 0, 0
+}
+
+// addPidFile gives t's process a descriptor for p, and stores its number at out.
+func (t *Thread) addPidFile(p *Process, out emu.Addr) Errno {
+	fd, e := t.install(newPidFile(p, 0), oCLOEXEC)
+	if e != 0 {
+		return e
+	}
+	if e := t.out32(out, uint32(fd)); e != 0 {
+		t.p.fds.close(t.k, int(fd))
+		return e
+	}
+	return 0
+}

@@ -1,0 +1,92 @@
+package syscalls
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+func TestForkNumbers(t *testing.T) {
+	g := newGuest(t)
+	assert.EqualValues(t, 1001, g.ok(nr("fork")))
+	assert.EqualValues(t, 1002, g.ok(nr("clone"), threadFlags, uint64(g.heap)+0x80000), "threads and processes share numbers")
+	assert.EqualValues(t, 1003, g.ok(nr("fork")))
+	assert.EqualValues(t, 999, g.ok(nr("getppid")))
+	assert.EqualValues(t, 1000, g.ok(nr("getpgid"), 1003))
+	assert.EqualValues(t, 1000, g.ok(nr("getsid"), 1001))
+	g.fails(ESRCH, nr("getpgid"), 1004)
+	g.fails(EPERM, nr("kill"), 1, 0)
+	g.fails(ESRCH, nr("kill"), 1002, 0) // a thread
+	st := g.room(8)
+	assert.Zero(t, g.ok(nr("wait4"), 1<<64-1, st, wNoHang, 0))
+	g.ok(nr("kill"), 1003, sigKILL)
+	assert.EqualValues(t, 1003, g.ok(nr("wait4"), 1<<64-1, st, 0, 0))
+	assert.EqualValues(t, sigKILL, g.peek32(st))
+	g.fails(ECHILD, nr("wait4"), 1003, st, 0, 0)
+	assert.Len(t, g.k.procs, 2)
+}
+
+// TestForkShares checks what a child has of its parent.
+func TestForkShares(t *testing.T) {
+	g := newGuest(t)
+	fd := g.ok(nr("open"), g.str("f"), oCREAT|oRDWR, 0o600)
+	word := g.bytes(u64s(42))
+	g.ok(nr("fork"))
+	child := g.k.process(1001)
+	require.NotNil(t, child)
+	x, ok := child.mem.ReadUint64(emu.Addr(word))
+	require.True(t, ok)
+	assert.EqualValues(t, 42, x)
+	g.p.mem.WriteUint64(emu.Addr(word), 43)
+	x, _ = child.mem.ReadUint64(emu.Addr(word))
+	assert.EqualValues(t, 42, x)
+	f, _ := g.p.fds.file(int(fd))
+	assert.Equal(t, 2, f.base().refs)
+	g.ok(nr("kill"), 1001, sigKILL)
+	g.ok(nr("wait4"), 1001, 0, 0, 0)
+	assert.Equal(t, 1, f.base().refs)
+}
+
+func TestForkRefused(t *testing.T) {
+	g := newGuest(t)
+	g.fails(ENOSYS, nr("clone"), cloneVM|sigCHLD)
+	g.fails(ENOSYS, nr("clone"), cloneFS|sigCHLD)
+	g.fails(ENOSYS, nr("clone"), cloneVM|cloneSighand|cloneVfork|sigCHLD)
+	g.fails(EINVAL, nr("clone"), cloneSighand|sigCHLD)
+	g.fails(EINVAL, nr("clone"), 100)
+	g.fails(EPERM, nr("clone"), 0x20000000|sigCHLD) // CLONE_NEWPID
+	assert.Len(t, g.k.procs, 1)
+}
+
+// TestForkNoRoom checks that a fork that fails leaves nothing.
+func TestForkNoRoom(t *testing.T) {
+	g := newGuest(t, func(c *Config) {
+		c.ForkEngine = func(int, emu.Engine, *mem.Space, emu.Env) (emu.Engine, error) { return nil, errors.New("full") }
+	})
+	fd := g.ok(nr("open"), g.str("f"), oCREAT|oRDWR, 0o600)
+	g.fails(EAGAIN, nr("fork"))
+	assert.Len(t, g.k.procs, 1)
+	f, _ := g.p.fds.file(int(fd))
+	assert.Equal(t, 1, f.base().refs)
+	g.fails(ECHILD, nr("wait4"), 1<<64-1, 0, 0, 0)
+}
+
+// TestOnEnd checks that each process with a machine of its own is reported once.
+func TestOnEnd(t *testing.T) {
+	var ends []End
+	g := newGuest(t)
+	g.ok(nr("fork")) // which ends a run: only now anybody wants to know
+	g.k.cfg.OnEnd = func(e End) { ends = append(ends, e) }
+	g.k.process(1001).end(Exit{Code: 7})
+	g.k.bury()
+	require.Len(t, ends, 1)
+	assert.Equal(t, 1001, ends[0].PID)
+	assert.Equal(t, 7, ends[0].Exit.Code)
+	g.k.bury()
+	assert.Len(t, ends, 1)
+}

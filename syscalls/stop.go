@@ -1,0 +1,107 @@
+package syscalls
+
+import "slices"
+
+// A halt is whether a process is stopped, by which signal, and what its parent has not yet been told of that.
+type halt struct {
+	stopped    bool
+	stopSignal int
+	tellStop   bool
+	tellCont   bool
+	parked     []*Thread // could run
+}
+
+// control does what signals about stopping do when they are sent, whatever is blocked. It reports true if that
+// was all.
+func (p *Process) control(sig int, blocked bool) (done bool) {
+	switch {
+	case sig == sigCONT:
+		p.dropPending(stopping)
+		p.resume(true)
+	case sig == sigKILL:
+		p.resume(false)
+	case stopping.has(sig):
+		p.dropPending(sigBit(sigCONT))
+		if !blocked && p.signals[sig].handler == sigDfl {
+			p.stop(sig)
+			return true
+		}
+	}
+	return false
+}
+
+// dropPending forgets signals that are pending.
+func (p *Process) dropPending(set sigSet) {
+	p.pending.drop(set)
+	for _, t := range p.threads {
+		t.pending.drop(set)
+	}
+}
+
+// stop stops p. If nobody is left who could let it go on, it is not stopped.
+func (p *Process) stop(sig int) {
+	if p.stopped || p.exited {
+		return
+	}
+	if !slices.ContainsFunc(p.k.procs, func(o *Process) bool { return o != p && !o.exited && !o.stopped }) {
+		p.k.logf("signal %s would stop the last process that runs; it is ignored", sigName(sig))
+		return
+	}
+	p.stopped, p.stopSignal, p.tellStop, p.tellCont = true, sig, true, false
+	p.tell(cldStopped, uint32(sig))
+}
+
+// resume lets p go on, and tells its parent if that is wanted.
+func (p *Process) resume(tell bool) {
+	if !p.stopped {
+		return
+	}
+	p.stopped, p.tellStop, p.tellCont = false, false, tell
+	p.k.ready = append(p.k.ready, p.parked...)
+	p.parked = nil
+	if tell {
+		p.tell(cldContinued, sigCONT)
+	}
+}
+
+// tell tells p's parent that it was stopped or goes on.
+func (p *Process) tell(code int32, status uint32) {
+	up := p.parent
+	if up == nil {
+		return
+	}
+	up.wakeWaiters()
+	if act := &up.signals[sigCHLD]; act.flags&saNoCldStop == 0 {
+		s := p.childInfo()
+		s.signo, s.code = sigCHLD, code
+		put32(s.fields[8:], status)
+		up.send(s)
+	}
+}
+
+// A childEvent is what wait(2) tells of a child.
+type childEvent struct {
+	p      *Process
+	status uint32 // as wait4(2) has it
+	// code and value are si_code and si_status.
+	code  int32
+	value uint32
+}
+
+// event returns what there is to tell of p to one who waits with options, and forgets it unless
+// WNOWAIT is among them. p is nil if there is nothing.
+func (p *Process) event(options uint32) childEvent {
+	keep := options&wNoWait != 0
+	switch {
+	case p.exited && options&wExited != 0:
+		code, value := p.cause()
+		return childEvent{p, p.waitStatus(), code, value}
+	case p.tellStop && options&wStopped != 0:
+		p.tellStop = keep
+		return childEvent{p, uint32(p.stopSignal)<<8 | 0x7f, cldStopped, uint32(p.stopSignal)}
+	case p.tellCont && options&wContinued != 0:
+		p.tellCont = keep
+		return childEvent{p, 0xffff, cldContinued, sigCONT}
+	}
+	return childEvent{}
+}

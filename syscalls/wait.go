@@ -1,0 +1,147 @@
+package syscalls
+
+// Options of wait4(2) and waitid(2).
+const (
+	wNoHang    = 1
+	wStopped   = 2 // WUNTRACED
+	wExited    = 4
+	wContinued = 8
+	wNoWait    = 0x01000000
+	wNoThread  = 0x20000000
+	wAll       = 0x40000000
+	wClone     = 0x80000000
+)
+
+// What waitid(2) waits for.
+const (
+	pAll   = 0
+	pPID   = 1
+	pPGID  = 2
+	pPIDFD = 3
+)
+
+// waitChild finds a child of t's process that match accepts and of which there is something to tell, and waits for
+// one: it returns eBlocked then, and no child without an error if options say that it is not to wait.
+func (t *Thread) waitChild(match func(*Process) bool, options uint32) (childEvent, Errno) {
+	any := false
+	for _, c := range t.p.children() {
+		if !match(c) || options&wAll == 0 && (options&wClone != 0) == (c.exitSignal == sigCHLD) {
+			continue
+		}
+		any = true
+		if ev := c.event(options); ev.p != nil {
+			return ev, 0
+		}
+	}
+	switch {
+	case !any:
+		return childEvent{}, ECHILD
+	case options&wNoHang != 0:
+		return childEvent{}, 0
+	}
+	_, e := t.block(wait{children: true})
+	return childEvent{}, e
+}
+
+// collect ends c's time as a zombie, if it is one, after a wait for it.
+func (t *Thread) collect(c *Process) {
+	if !c.exited {
+		return
+	}
+	t.p.waitedFor += c.used + c.waitedFor
+	t.k.reap(c)
+}
+
+// sysWait4 implements wait4(2).
+func sysWait4(t *Thread, a Args) (uint64, Errno) {
+	pid, options := a.Int(0), a.U32(2)
+	if options&^(wNoHang|wStopped|wContinued|wNoThread|wAll|wClone) != 0 {
+		return 0, EINVAL
+	}
+	if pid == -1<<31 {
+		return 0, ESRCH
+	}
+	own := t.p.pgid
+	ev, e := t.waitChild(func(c *Process) bool {
+		switch {
+		case pid == -1:
+			return true
+		case pid == 0:
+			return c.pgid == own
+		case pid < 0:
+			return c.pgid == -pid
+		}
+		return c.pid == pid
+	}, options|wExited)
+	c := ev.p
+	if e != 0 || c == nil {
+		return 0, e
+	}
+	t.collect(c)
+	if a.Addr(1) != 0 {
+		if e := t.out32(a.Addr(1), ev.status); e != 0 {
+			return 0, e
+		}
+	}
+	return uint64(c.pid), t.copyOutIf(a.Addr(3), rusage(c.cpuTime()+c.waitedFor))
+}
+
+// sysWaitid implements waitid(2).
+func sysWaitid(t *Thread, a Args) (uint64, Errno) {
+	id, options := a.Int(1), a.U32(3)
+	if options&^(wNoHang|wNoWait|wExited|wStopped|wContinued|wNoThread|wAll|wClone) != 0 ||
+		options&(wExited|wStopped|wContinued) == 0 {
+		return 0, EINVAL
+	}
+	match, e := t.waitMatch(a.Int(0), id)
+	if e != 0 {
+		return 0, e
+	}
+	ev, e := t.waitChild(match, options)
+	if e != 0 {
+		return 0, e
+	}
+	info := make([]byte, 28)
+	if c := ev.p; c != nil {
+		put32(info, sigCHLD)
+		put32(info[8:], uint32(ev.code))
+		put32(info[16:], uint32(c.pid))
+		put32(info[20:], t.k.uid)
+		put32(info[24:], ev.value)
+		if options&wNoWait == 0 {
+			t.collect(c)
+		}
+		if e := t.copyOutIf(a.Addr(4), rusage(c.cpuTime()+c.waitedFor)); e != 0 {
+			return 0, e
+		}
+	}
+	if a.Addr(2) == 0 {
+		return 0, 0
+	}
+	if e := t.copyOut(a.Addr(2), info[:12]); e != 0 {
+		return 0, e
+	}
+	return 0, t.copyOut(a.Addr(2)+16, info[16:])
+}
+
+// waitMatch returns which children waitid's first two arguments mean.
+func (t *Thread) waitMatch(kind, id int) (func(*Process) bool, Errno) {
+	switch {
+	case kind == pAll:
+		return func(*Process) bool { return true }, 0
+	case kind == pPID && id > 0:
+		return func(c *Process) bool { return c.pid == id }, 0
+	case kind == pPGID && id >= 0:
+		if id == 0 {
+			id = t.p.pgid
+		}
+		return func(c *Process) bool { return c.pgid == id }, 0
+	case kind == pPIDFD && id >= 0:
+		f, e := t.pidFile(id)
+		if e != 0 {
+			return nil, e
+		}
+		return func(c *Process) bool { return c == f.p }, 0
+	}
+	return nil, EINVAL
+}
