@@ -88,7 +88,15 @@ func strays(o *outcome) bool {
 	childs := func(a uint64) bool { return a >= 0x400000 && a < 0x50000000 }
 	sp := o.state.Regs[emu.RSP]
 	top := sp > uint64(mem.MaxAddr) && sp <= 1<<47+256
-	return childs(sp) || childs(uint64(o.state.RIP)) || top || int64(sp) >= -1<<47 && int64(sp) < -4<<30
+	return childs(sp) || childs(uint64(o.state.RIP)) || top || int64(sp) >= -1<<47 && int64(sp) < -4<<30 || wild(o.fault)
+}
+
+// wild reports whether a fault is that of an address beyond the guest's part of the address space and what
+// is reserved around it: an engine that adds a base to it may find memory of the host's there (manual, "Limits").
+func wild(f emu.Fault) bool {
+	const reserved = 64 << 30
+	near := int64(f.Addr) < 0 && int64(f.Addr) >= -reserved
+	return f.Vector == emu.VecPF && f.Addr >= mem.MaxAddr && !near
 }
 
 // sameFault compares faults. What emu.Fault says beyond the CPU's is left out. A stack address that is not
