@@ -3,6 +3,8 @@
 package jit
 
 import (
+	"math/bits"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -82,26 +84,20 @@ func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 		avoid |= 1 << x86.RAX
 	}
 	if free := e.parked &^ avoid; free != 0 {
-		for r := x86.RAX; ; r++ {
-			if free>>r&1 != 0 {
-				return r
-			}
-		}
+		return lowest(free)
 	}
 	best, last := x86.NoReg, -1
-	for r := x86.R15; ; r-- {
-		if avoid>>r&1 == 0 {
-			if n := e.nextRead(i, r); n > last {
-				best, last = r, n
-			}
-		}
-		if r == x86.RAX {
-			break
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if n := e.nextRead(i, r); avoid>>r&1 == 0 && n >= last {
+			best, last = r, n
 		}
 	}
 	e.park(best)
 	return best
 }
+
+// lowest returns the first register of a set that is not empty.
+func lowest(regs uint16) x86.Reg { return x86.Reg(bits.TrailingZeros16(regs)) }
 
 // nextRead returns how far from instruction i the block first reads r; far if it overwrites r first.
 func (e *Engine) nextRead(i int, r x86.Reg) int {

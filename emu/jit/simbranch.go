@@ -20,7 +20,7 @@ func recorded(g *ginsn, holds bool) (taken bool) {
 	return holds
 }
 
-// Outcomes are those of the block's conditional branches that the history in the state block does not
+// outcomes are those of the block's conditional branches that the history in the state block does not
 // have yet: each of them would wait for the store of the one before.
 type outcomes struct {
 	n    uint8 // how many
@@ -72,13 +72,9 @@ func (e *Engine) emitHistory(i int) {
 func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, live bool, parked uint16) {
 	r := x86.RCX
 	free := parked &^ (1 << x86.RAX)
-	for k := x86.RAX; k <= x86.R15; k++ {
-		if free>>k&1 != 0 {
-			r = k
-			break
-		}
-	}
-	if free == 0 {
+	if free != 0 {
+		r = lowest(free)
+	} else {
 		e.store(slotTmp2, r)
 	}
 	keep := live && parked>>x86.RAX&1 == 0

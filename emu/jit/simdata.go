@@ -388,8 +388,7 @@ func (e *Engine) emitLineStub(c *stampCache, line uint64, back int, miss func())
 	store := func() { e.store(slotTmp, r1); e.store(slotTmp2, r2) }
 	load := func() { e.load(r1, slotTmp); e.load(r2, slotTmp2) }
 	if free := e.parked &^ (1 << x86.RAX); bits.OnesCount16(free) >= 2 {
-		r1 = x86.Reg(bits.TrailingZeros16(free))
-		r2 = x86.Reg(bits.TrailingZeros16(free & (free - 1)))
+		r1, r2 = lowest(free), lowest(free&(free-1))
 		store, load = func() {}, func() {}
 	}
 	store()
