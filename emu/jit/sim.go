@@ -272,20 +272,18 @@ func (e *Engine) condBranch(t *tb, i int, taken bool) {
 	if predicted != taken {
 		e.tally(t, i, emu.Bcm, 1)
 	}
-	h = h << 1 & (1<<historyBits - 1)
 	switch {
 	case taken:
-		h |= 1
 		*entry = min(*entry+1, 3)
 	case *entry > 0:
 		*entry--
 	}
-	e.set(stHistory, h)
+	e.set(stHistory, outcomes{}.with(taken).after(h))
 }
 
 // condEntry returns the arena offset of the counters of a branch at a.
 func (e *Engine) condEntry(a emu.Addr) int {
-	return e.sim.cond + int(a&(1<<historyBits-1))<<historyBits
+	return e.sim.cond + int(a&historyMask)<<historyBits
 }
 
 // newOwn returns the arena offset of a fresh counter of an event of t's instruction i. A
