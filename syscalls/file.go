@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -106,6 +107,15 @@ type fdTable struct {
 }
 
 func newFDTable() *fdTable { return &fdTable{users: 1} }
+
+// size is how many descriptors the kernel's table has room for: 64, or what the highest one
+// ever made it grow to. select(2) does not look beyond it (fs/file.c, alloc_fdtable).
+func (ft *fdTable) size() int {
+	if len(ft.fds) <= 64 {
+		return 64
+	}
+	return max(128, 1<<bits.Len(uint(len(ft.fds)-1)))
+}
 
 // file returns what fd refers to.
 func (ft *fdTable) file(fd int) (file, Errno) {

@@ -188,7 +188,7 @@ func (t *Thread) selectFDs(a Args, now bool) (uint64, Errno) {
 	if n < 0 {
 		return 0, EINVAL
 	}
-	n = min(n, max(len(t.p.fds.fds), 1024))
+	n = min(n, t.p.fds.size())
 	size := (n + 63) / 64 * 8
 	var in, out [3][]byte
 	for i := range in {

@@ -99,8 +99,14 @@ int main(void) {
 	uint64_t x;
 	R(read(ev, &x, 8));
 	printf("%d\n", (int)x);
-	FD_SET(90, &rs);
-	R(select(91, &rs, 0, 0, 0));
+	FD_SET(40, &rs);
+	R(select(41, &rs, 0, 0, 0));
+	/* What is beyond the kernel's table of descriptors is not looked at, nor written. */
+	FD_ZERO(&rs);
+	FD_SET(1000, &rs);
+	tv.tv_usec = 5000;
+	R(select(1001, &rs, 0, 0, &tv));
+	printf("set %d\n", FD_ISSET(1000, &rs) != 0);
 	int sem = eventfd(2, EFD_SEMAPHORE | EFD_NONBLOCK);
 	R(read(sem, &x, 8));
 	R(read(sem, &x, 8));
