@@ -74,10 +74,12 @@ func (t pairTable) at(outer, inner string, events int) counts {
 	return m.list[len(m.list)-1].counts
 }
 
-// A source is a file as shown: its names in the profiles, its counts by line.
+// A source is a file as shown: its names in the profiles, its counts by line. Most are not
+// shown, so that lines are only made when they are asked for.
 type source struct {
 	originals map[string]bool
 	parents   bool // lines are to know their functions
+	blocks    []sourceBlock
 	lines     []*lineCounts
 	small     map[int64]*lineChunk   // lines by number, without the last bits
 	large     map[string]*lineCounts // those with numbers beyond, in decimal
@@ -89,6 +91,29 @@ type source struct {
 	// What is left of the last blocks that lines were cut from.
 	lineBlock  []lineCounts
 	countBlock counts
+}
+
+// A sourceBlock is where a profile counts lines of one function.
+type sourceBlock struct {
+	cgout.Block
+	in     counts // of the function
+	negate bool
+}
+
+// byLine returns the lines, in the order in which the profiles first have them.
+func (s *source) byLine() []*lineCounts {
+	for _, b := range s.blocks {
+		for line, c := range b.All {
+			sum := s.at(line, b.in)
+			if b.negate {
+				sum.add(counts(c).neg())
+			} else {
+				sum.add(c)
+			}
+		}
+	}
+	s.blocks = nil
+	return s.lines
 }
 
 // newLine returns a line with counts of 0. Lines are allocated in blocks that grow
@@ -225,6 +250,8 @@ type reader struct {
 	// Where the counts of the present file and function go.
 	source         *source
 	inFile, inFunc counts
+	block          cgout.Block
+	inBlock        bool // source has the block
 }
 
 func (r *reader) read(name string) error {
@@ -259,6 +286,7 @@ func (r *reader) read(name string) error {
 				c = c.neg()
 			}
 			r.m.total.add(c)
+			r.newBlock()
 		}
 	}
 	if err := r.s.Err(); err != nil {
@@ -325,6 +353,7 @@ func (r *reader) setFunc(fn string) {
 		fn = stripHash(fn)
 	}
 	r.fn, r.named = fn, true
+	r.newBlock()
 	if r.left = !r.o.wantsFile(r.file) || !r.o.wantsFunction(fn); r.left {
 		return
 	}
@@ -338,6 +367,8 @@ func (r *reader) setFunc(fn string) {
 		r.inFile = r.m.byFile.at(r.file, fn, events)
 	}
 }
+
+func (r *reader) newBlock() { r.block, r.inBlock = r.s.Block(), false }
 
 func (r *reader) count(line cgout.Count, c counts) {
 	r.sum.add(c)
@@ -356,7 +387,10 @@ func (r *reader) count(line cgout.Count, c counts) {
 	}
 	if !r.detached {
 		r.inFile.add(c)
-		r.source.at(line, r.inFile).add(c)
+		if !r.inBlock {
+			r.source.blocks = append(r.source.blocks, sourceBlock{r.block, r.inFile, r.negate})
+			r.inBlock = true
+		}
 	}
 }
 

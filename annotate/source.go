@@ -147,7 +147,8 @@ func (r *textReport) lines(name, original string, text []string, a *annotated) {
 	x := newExtremes(len(r.m.events))
 	var known []*lineCounts
 	var zero *lineCounts
-	for _, l := range r.m.sources[name].lines {
+	lines := r.m.sources[name].byLine()
+	for _, l := range lines {
 		x.add(l.counts)
 		if l.line.Sign() == 0 {
 			zero = l
@@ -159,7 +160,7 @@ func (r *textReport) lines(name, original string, text []string, a *annotated) {
 	}
 	slices.SortFunc(known, func(a, b *lineCounts) int { return a.line.Cmp(b.line) })
 	l := r.newLayout().fitPlain(x)
-	for _, k := range r.m.sources[name].lines {
+	for _, k := range lines {
 		l.fitDerived(k.counts, k.parent())
 	}
 	r.WriteString(l.header("", "") + "\n")

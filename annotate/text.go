@@ -282,8 +282,10 @@ func (r *textReport) annotationSummary(a *annotated) error {
 // fileTotal returns the sum of a file's counts.
 func (m *model) fileTotal(name string) counts {
 	sum := make(counts, len(m.events))
-	for _, l := range m.sources[name].lines {
-		sum.add(l.counts)
+	if t := m.byFile[name]; t != nil {
+		for _, fn := range t.list {
+			sum.add(fn.counts)
+		}
 	}
 	return sum
 }

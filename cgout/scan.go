@@ -96,6 +96,23 @@ func (s *Scanner) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", s.name, s.lineno, fmt.Sprintf(format, args...))
 }
 
+// A Block is the count lines between two records of other kinds, to be read again.
+type Block struct {
+	rest   []byte // of the profile, from the block on
+	events int
+}
+
+// Block returns the count lines that follow the record that Scan read.
+func (s *Scanner) Block() Block { return Block{s.rest, s.events} }
+
+// All yields the block's line numbers and counts, of which the slice is reused. It ends at a
+// line that Scan would refuse.
+func (b Block) All(yield func(line Count, counts []Count) bool) {
+	s := Scanner{rest: b.rest, lf: -1, want: File, events: b.events}
+	for s.Scan() && s.rec.Kind == Counts && yield(s.rec.Line, s.rec.Counts) {
+	}
+}
+
 // readLine returns the next line without its end, and whether it had one. LF,
 // CR LF and CR end lines. After the last line it returns nothing, without end.
 func (s *Scanner) readLine() (line []byte, ended bool) {
