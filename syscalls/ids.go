@@ -1,6 +1,12 @@
 package syscalls
 
-import "slices"
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
 
 // Everything about users and groups is made up: one user, one group.
 
@@ -145,25 +151,65 @@ func sysGetgroups(t *Thread, a Args) (uint64, Errno) {
 	return 1, 0
 }
 
+// capHeader reads the header of capget(2) and capset(2). Size is that of the sets that follow.
+func (t *Thread) capHeader(at emu.Addr) (pid int, size int, e Errno) {
+	const version1, version2, version3 = 0x19980330, 0x20071026, 0x20080522
+	v, e := t.in32(at)
+	if e != 0 {
+		return 0, 0, e
+	}
+	size = 24
+	switch v {
+	case version1:
+		size = 12
+	case version2, version3:
+	default:
+		if e := t.out32(at, version3); e != 0 {
+			return 0, 0, e
+		}
+		return 0, 0, EINVAL
+	}
+	n, e := t.in32(at + 4)
+	return int(int32(n)), size, e
+}
+
 // sysCapget implements capget(2): no capabilities.
 func sysCapget(t *Thread, a Args) (uint64, Errno) {
-	const version3 = 0x20080522
-	v, e := t.in32(a.Addr(0))
+	pid, size, e := t.capHeader(a.Addr(0))
+	switch {
+	case e == EINVAL && a.Addr(1) == 0:
+		return 0, 0 // it asks for the version
+	case e != 0:
+		return 0, e
+	case pid < 0:
+		return 0, EINVAL
+	case pid != 0 && t.k.process(pid) == nil:
+		return 0, ESRCH
+	}
+	return 0, t.copyOutIf(a.Addr(1), make([]byte, size))
+}
+
+// sysCapset implements capset(2): from no capabilities to none.
+func sysCapset(t *Thread, a Args) (uint64, Errno) {
+	pid, size, e := t.capHeader(a.Addr(0))
 	if e != 0 {
 		return 0, e
 	}
-	if v != version3 && v != 0x20071026 && v != 0x19980330 {
-		if e := t.out32(a.Addr(0), version3); e != 0 {
-			return 0, e
-		}
-		if a.Addr(1) == 0 {
-			return 0, 0
-		}
-		return 0, EINVAL
+	if pid != 0 && pid != t.p.pid {
+		return 0, EPERM
 	}
-	size := 24
-	if v == 0x19980330 {
-		size = 12
+	sets, e := t.copyIn(a.Addr(1), size)
+	if e != 0 {
+		return 0, e
 	}
-	return 0, t.copyOutIf(a.Addr(1), make([]byte, size))
+	for i := 0; i < size; i += 4 {
+		set := uint32(math.MaxUint32)
+		if i >= 12 {
+			set = 1<<(41-32) - 1 // there are no others
+		}
+		if binary.LittleEndian.Uint32(sets[i:])&set != 0 {
+			return 0, EPERM
+		}
+	}
+	return 0, 0
 }
