@@ -202,9 +202,16 @@ func (e *emitter) incMem(off int) {
 	e.rip(0, off, 0)
 }
 
-// incMemBy emits the same through a register, which it loses, and leaves the flags alone.
-func (e *emitter) incMemBy(off int, scratch x86.Reg) {
+// addMem emits add qword [off], n. It changes the flags.
+func (e *emitter) addMem(off int, n int16) {
+	e.byte(0x48, 0x81)
+	e.rip(0, off, 4)
+	e.u32(uint32(int32(n)))
+}
+
+// addMemBy emits the same through a register, which it loses, and leaves the flags alone.
+func (e *emitter) addMemBy(off int, n int16, scratch x86.Reg) {
 	e.load(scratch, off)
-	e.lea(scratch, scratch, 1)
+	e.lea(scratch, scratch, int32(n))
 	e.store(off, scratch)
 }

@@ -209,14 +209,14 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 	if r := e.Count.RepeatOf(&g.Inst); r != hooks.NoRepeat {
 		k := e.newCounter(1)
 		e.t.reps = append(e.t.reps, repCounter{insn: i, counter: k})
-		e.emitIterations(r, counterOff+8*k)
+		e.emitIterations(r, k)
 	}
 	e.link(skip, e.pos)
 }
 
-// emitIterations adds to the counter at off what a REP instruction counts beyond 1, given RCX
+// emitIterations adds to a counter what a REP instruction counts beyond 1, given RCX
 // before it in slotC.
-func (e *Engine) emitIterations(r hooks.Repeat, off int) {
+func (e *Engine) emitIterations(r hooks.Repeat, counter int) {
 	conditional := r != hooks.RepeatCount
 	if conditional {
 		cond := byte(condNE) // REPE ends at the first difference
@@ -235,11 +235,19 @@ func (e *Engine) emitIterations(r hooks.Repeat, off int) {
 		e.rip(x86.RCX, slotTmp, 0)
 		e.subtract(x86.RDX, x86.RCX)
 	}
-	e.load(x86.RCX, off)
-	e.leaIndex(x86.RCX, x86.RCX, x86.RDX, 1, 0)
-	e.store(off, x86.RCX)
+	e.addFrom(counterOff+8*counter, x86.RDX)
+	if e.metered {
+		e.addFrom(meterOf(counter), x86.RDX)
+	}
 	e.load(x86.RCX, slotB)
 	e.load(x86.RDX, slotA)
+}
+
+// addFrom emits add qword [off], src without changing the flags; it loses RCX.
+func (e *Engine) addFrom(off int, src x86.Reg) {
+	e.load(x86.RCX, off)
+	e.leaIndex(x86.RCX, x86.RCX, src, 1, 0)
+	e.store(off, x86.RCX)
 }
 
 // subtract emits dst -= src without changing the flags; it loses src.

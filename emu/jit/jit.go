@@ -85,6 +85,8 @@ type Engine struct {
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
 	budgeted bool
+	metered  bool  // stMeters count what weights says
+	added    int64 // counters that Executed added up
 	sim      simulation
 	// plans are what instructions count; planIndex finds them.
 	plans     [][]planned
@@ -244,6 +246,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		e.budgeted = true
 		e.flush()
 	}
+	e.meter()
 	e.cpu = c
 	e.set(stBudget, min(budget, emu.NoBudget))
 	e.loadCPU(c)

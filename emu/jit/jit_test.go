@@ -405,3 +405,54 @@ func TestWithoutWritableCode(t *testing.T) {
 	require.EqualValues(t, 101, m.cpu.Regs[emu.RAX])
 	require.Equal(t, uint64(100*5+4+1), m.Executed())
 }
+
+// TestMeter runs the same with and without metering: what Executed says is the same at every stop.
+func TestMeter(t *testing.T) {
+	const code = `
+		48 89 c1                # codeAt: mov rcx, rax
+		83 e1 0f                # and ecx, 15
+		f3 a4                   # rep movsb
+		48 8b 16                # mov rdx, [rsi]
+		b1 03                   # mov cl, 3
+		f3 a6                   # repe cmpsb
+		48 ff c0                # inc rax
+		a8 03                   # test al, 3
+		75 04                   # jne +4          a side exit
+		f9                      # stc
+		48 11 c3                # adc rbx, rax
+		73 03                   # jae +3          one whose flags live on
+		48 11 c3                # adc rbx, rax
+		48 8b 0f                # mov rcx, [rdi]  faults at times
+		b9 05 00 00 00          # mov ecx, 5
+		48 ff c9                # dec rcx
+		75 fb                   # jne -5
+		0f 05                   # syscall
+	`
+	plain, metered := newMachine(t, code), newMachine(t, code)
+	metered.added = 1 << 62
+	for i := range 300 {
+		for _, m := range []*machine{plain, metered} {
+			m.cpu.RIP = codeAt
+			m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RDI] = uint64(dataAt), uint64(dataAt)+0x800
+			if i%7 == 0 {
+				m.cpu.Regs[emu.RDI] = uint64(dataAt) + 0x1000 - uint64(i%5)
+			}
+			m.Run(m.cpu, emu.NoBudget)
+			if i%100 == 50 {
+				m.Invalidate(codeAt, codeAt+0x1000)
+			}
+		}
+		require.Equal(t, plain.cpu.RIP, metered.cpu.RIP)
+		require.Equal(t, plain.cpu.Regs, metered.cpu.Regs)
+		require.Equal(t, plain.Executed(), metered.Executed())
+	}
+	require.True(t, metered.metered)
+	require.False(t, plain.metered)
+	require.Equal(t, plain.counts(), metered.counts())
+	require.Equal(t, plain.Executed(), metered.Executed(), "collecting changes no sum")
+	var sum uint64
+	for _, n := range plain.counts() {
+		sum += n
+	}
+	require.Zero(t, sum, "counts are handed over once")
+}

@@ -149,15 +149,42 @@ func (e *Engine) tally(t *tb, i int, ev emu.Event, n int64) {
 func (e *Engine) take(counter int) uint64 {
 	n := e.count(counter)
 	if n != 0 {
-		e.executed += int64(e.weights[counter]) * int64(n)
+		if !e.metered {
+			e.executed += int64(e.weights[counter]) * int64(n)
+		}
 		e.set(counterOff+8*counter, 0)
 	}
 	return n
 }
 
-// pending returns the instructions executed according to the counters.
+// Counters are added up one by one until that was done meterAfter times, and meterPart times per instruction
+// executed. Adding one takes 0.65 ns, metering an instruction 0.06.
+const (
+	meterAfter = 1 << 26
+	meterPart  = 0.4
+)
+
+// meter has generated code add up the instructions executed from now on, if adding up its counters is too slow.
+func (e *Engine) meter() {
+	if !e.metered && e.added > meterAfter && float64(e.added) > meterPart*float64(e.Executed()) {
+		e.flush()
+		e.metered = true
+	}
+}
+
+// meterOf returns where a counter is metered.
+func meterOf(counter int) int { return stMeters + 8*(counter%meters) }
+
+// pending returns the instructions executed according to the counters, or to the meter.
 func (e *Engine) pending() int64 {
 	var sum int64
+	if e.metered {
+		for _, n := range e.arena.words(stMeters, meters) {
+			sum += int64(n)
+		}
+		return sum
+	}
+	e.added += int64(len(e.weights))
 	counts := e.arena.words(counterOff, len(e.weights))
 	for i, w := range e.weights {
 		sum += int64(w) * int64(counts[i])

@@ -141,6 +141,8 @@ func (e *Engine) emitTarget(i int) {
 // emitTaken counts a taken branch of instruction i, if that is an event.
 func (e *Engine) emitTaken(i int) {
 	if e.counting != emu.CountOff && e.Events.Has(emu.Taken) {
-		e.emitIncrement(e.newOwn(i, emu.Taken, false), x86.R11)
+		e.store(slotCount, x86.R11)
+		e.addMemBy(e.newOwn(i, emu.Taken, false), 1, x86.R11)
+		e.load(x86.R11, slotCount)
 	}
 }

@@ -47,6 +47,10 @@ const (
 	// stPark has the guest registers that generated code works with meanwhile.
 	stPark     = 0x1b0
 	stSimStack = 0x800
+	// stMeters has the instructions executed, once the engine meters them, in parts: one part would
+	// have every block wait for the one before.
+	stMeters = 0x800
+	meters   = 64
 )
 
 // Spill slots by use. An expansion that needs registers saves them here.

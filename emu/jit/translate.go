@@ -257,23 +257,22 @@ func (e *Engine) placeCounter() {
 // emitCounted increments the entry counter in front of instruction i and translates it.
 func (e *Engine) emitCounted(i int) {
 	g := &e.block[i]
-	off := counterOff + 8*e.t.counter
 	r := overwrites(g)
 	switch {
 	case writesAllFlags(g):
-		e.incMem(off)
+		e.emitCount(e.t.counter, x86.NoReg)
 	case r != x86.NoReg && !mayFault(g):
-		e.incMemBy(off, r)
+		e.emitCount(e.t.counter, r)
 	case r != x86.NoReg:
 		// Only a fault finds the register overwritten too early.
 		e.store(slotCount, r)
 		from := e.pos
-		e.incMemBy(off, r)
+		e.emitCount(e.t.counter, r)
 		e.emitInsn(i)
 		e.saved(from, r, slotCount, 0)
 		return
 	default:
-		e.emitIncrement(off, e.idle(i))
+		e.emitCountKeeping(e.t.counter, e.idle(i))
 	}
 	e.emitInsn(i)
 }
@@ -298,10 +297,26 @@ func (e *Engine) idle(i int) x86.Reg {
 	return x86.RAX
 }
 
-// emitIncrement increments the counter at off through a register that it saves and restores.
-func (e *Engine) emitIncrement(off int, r x86.Reg) {
+// emitCount counts once on a counter. It overwrites r, or the flags if r is NoReg.
+func (e *Engine) emitCount(counter int, r x86.Reg) {
+	off, weight := counterOff+8*counter, e.weights[counter]
+	if r == x86.NoReg {
+		e.incMem(off)
+		if e.metered {
+			e.addMem(meterOf(counter), weight)
+		}
+		return
+	}
+	e.addMemBy(off, 1, r)
+	if e.metered {
+		e.addMemBy(meterOf(counter), weight, r)
+	}
+}
+
+// emitCountKeeping does the same with a register that it saves and restores.
+func (e *Engine) emitCountKeeping(counter int, r x86.Reg) {
 	e.store(slotCount, r)
-	e.incMemBy(off, r)
+	e.emitCount(counter, r)
 	e.load(r, slotCount)
 }
 
@@ -322,10 +337,10 @@ func (e *Engine) emitCold() {
 			after := c.insn + 1
 			k := e.newCounter(after - len(e.block))
 			e.t.exits = append(e.t.exits, sideExit{after: after, counter: k})
-			if off := counterOff + 8*k; e.peekFlags(c.target)&flagsDeadNow != 0 {
-				e.incMem(off)
+			if e.peekFlags(c.target)&flagsDeadNow != 0 {
+				e.emitCount(k, x86.NoReg)
 			} else {
-				e.emitIncrement(off, x86.R11)
+				e.emitCountKeeping(k, x86.R11)
 			}
 		} else if e.budgeted && g.Target < 0 {
 			e.emitBudget(c.insn, c.target)
