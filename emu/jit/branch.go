@@ -40,7 +40,7 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 	case x86.FlowCallInd:
 		e.emitCallInd(g, i)
 	case x86.FlowRet:
-		e.emitRet(g)
+		e.emitRet(g, i)
 	default:
 		panic("BUG: control flow")
 	}
@@ -236,9 +236,32 @@ func (e *Engine) emitLookup() {
 	e.byte(jmpTable...)
 }
 
+// returnsFlags reports whether the block's last instruction, RET i, seems to return flags: the last that were
+// written are the only result of the instruction that wrote them, and nobody read them since. The check where
+// a RET lands loses flags that are live elsewhere than where it expects.
+func (e *Engine) returnsFlags(i int) bool {
+	for i--; i >= 0; i-- {
+		g := &e.block[i]
+		if g.FlagsRead&x86.StatusFlags != 0 {
+			return false
+		}
+		if g.FlagsWrite&x86.StatusFlags != 0 {
+			switch g.Op {
+			case x86.CLC, x86.STC, x86.CMC, x86.CMP, x86.BT, x86.SAHF, x86.POPF, x86.COMISS, x86.COMISD, x86.UCOMISS,
+				x86.UCOMISD, x86.PTEST, x86.CMPS, x86.SCAS:
+				return true
+			case x86.TEST:
+				return !g.HasMem // Go's check of a pointer
+			}
+			return false
+		}
+	}
+	return false
+}
+
 // emitRet translates RET, through the shadow stack.
-func (e *Engine) emitRet(g *ginsn) {
-	if g.ImmLen > 0 {
+func (e *Engine) emitRet(g *ginsn, i int) {
+	if g.ImmLen > 0 || e.returnsFlags(i) {
 		e.emitRetPop(int32(uint16(g.Imm)))
 		return
 	}
@@ -253,7 +276,7 @@ func (e *Engine) emitRet(g *ginsn) {
 	e.t.saved = append(e.t.saved, saved{from: onto, to: e.pos, reg: x86.RSP, kind: onShadow})
 }
 
-// emitRetPop translates RET n. It is rare, and looks its target up.
+// emitRetPop translates a rare RET, which pops n bytes more, and looks its target up. Flags stay.
 func (e *Engine) emitRetPop(n int32) {
 	e.settleRSP()
 	e.store(slotTarget, regTarget)

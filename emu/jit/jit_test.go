@@ -268,6 +268,31 @@ func TestReturnsThatSkipFrames(t *testing.T) {
 	require.Equal(t, uint64(1000*6), m.Executed())
 }
 
+// TestReturnedFlags returns flags to where no CALL expects a return, past a landing that a call has left there.
+func TestReturnedFlags(t *testing.T) {
+	for name, set := range map[string]string{"stc": "f9", "cmp": "48 39 d8", "bt": "48 0f ba e3 00"} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, `
+				e8 12 00 00 00          # call f           the code behind it needs no flags
+				31 c0                   # xor eax, eax
+				48 8d 1d 03 00 00 00    # lea rbx, [L]
+				53                      # push rbx
+				eb 07                   # jmp g
+				48 83 d0 00             # L: adc rax, 0
+				0f 05                   # syscall
+				c3                      # f: ret
+				`+set+`                 # g: sets the carry flag
+				c3                      # ret
+			`)
+			for range 3 {
+				m.cpu.RIP = codeAt
+				m.run(emu.StopSyscall)
+				require.EqualValues(t, 1, m.cpu.Regs[emu.RAX])
+			}
+		})
+	}
+}
+
 func TestInterruptEndsLoops(t *testing.T) {
 	for name, code := range map[string]string{
 		"jmp to itself":  "eb fe",
