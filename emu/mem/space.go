@@ -187,6 +187,9 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	}
 	m.carve(v.Lo, v.Hi)
 	m.insert(v)
+	if v.Shared && v.File {
+		m.forgetMirrors(v)
+	}
 	return nil
 }
 
@@ -314,15 +317,42 @@ func (m *Space) insert(v VMA) {
 	m.vmas = slices.Replace(m.vmas, i, j, v)
 }
 
-// Guard write-protects the pages of [lo, hi), which hold translated code.
+// mirrors returns p and all other pages that show the same page of a file: writes to one are seen in all.
+func (m *Space) mirrors(p emu.Addr) []emu.Addr {
+	v := m.VMA(p)
+	if v == nil || !v.Shared || !v.File {
+		return []emu.Addr{p}
+	}
+	var pages []emu.Addr
+	off := v.Off + uint64(p-v.Lo)
+	for i := range m.vmas {
+		if w := &m.vmas[i]; w.Shared && w.back == v.back && off >= w.Off && off-w.Off < w.Len() {
+			pages = append(pages, w.Lo+emu.Addr(off-w.Off))
+		}
+	}
+	return pages
+}
+
+// forgetMirrors drops translations of code that can be written through the new mapping v.
+func (m *Space) forgetMirrors(v VMA) {
+	for _, w := range slices.Clone(m.vmas) {
+		if w.Shared && w.back == v.back && w.Off < v.Off+v.Len() && v.Off < w.Off+w.Len() {
+			m.forget(w.Lo, w.Hi)
+		}
+	}
+}
+
+// Guard write-protects the pages of [lo, hi), which hold translated code, and their mirrors.
 func (m *Space) Guard(lo, hi emu.Addr) {
 	for p := lo.PageDown(); p < hi; p += emu.PageSize {
 		if m.guarded[p] {
 			continue
 		}
-		m.guarded[p] = true
-		if v := m.VMA(p); v != nil && v.Prot&Write != 0 {
-			m.host.protectPages(p, p+emu.PageSize, v.Prot&^Write)
+		for _, q := range m.mirrors(p) {
+			m.guarded[q] = true
+			if v := m.VMA(q); v != nil && v.Prot&Write != 0 {
+				m.host.protectPages(q, q+emu.PageSize, v.Prot&^Write)
+			}
 		}
 	}
 }
@@ -337,17 +367,19 @@ func (m *Space) Guarded(a emu.Addr) bool {
 	return v != nil && v.Prot&Write != 0
 }
 
-// Unguard makes the engine forget what it translated from the pages of [lo, hi)
+// Unguard makes the engine forget what it translated from the pages of [lo, hi) and their mirrors,
 // and makes them writable again.
 func (m *Space) Unguard(lo, hi emu.Addr) {
 	for p := lo.PageDown(); p < hi; p += emu.PageSize {
 		if !m.guarded[p] {
 			continue
 		}
-		m.invalidate(p, p+emu.PageSize)
-		delete(m.guarded, p)
-		if v := m.VMA(p); v != nil && v.Prot&Write != 0 {
-			m.host.protectPages(p, p+emu.PageSize, v.Prot)
+		for _, q := range m.mirrors(p) {
+			m.invalidate(q, q+emu.PageSize)
+			delete(m.guarded, q)
+			if v := m.VMA(q); v != nil && v.Prot&Write != 0 {
+				m.host.protectPages(q, q+emu.PageSize, v.Prot)
+			}
 		}
 	}
 }

@@ -111,6 +111,25 @@ int main(void) {
 	memcpy(w, code, sizeof code);
 	int (*x)(void) = mmap(0, P, PROT_READ | PROT_EXEC, MAP_SHARED, mfd, 0);
 	R(x());
+	sum = 0;
+	for (int i = 0; i < 100; i++) {
+		w[1] = i;
+		sum += x();
+	}
+	R(sum);
+	// A third, mapped when there is code already.
+	unsigned char *w3 = mmap(0, P, PROT_READ | PROT_WRITE, MAP_SHARED, mfd, 0);
+	w3[1] = 7;
+	R(x());
+	w[1] = 8;
+	R(x());
+	munmap(w, P);
+	w3[1] = 9;
+	R(x());
+	mprotect(w3, P, PROT_READ);
+	mprotect(w3, P, PROT_READ | PROT_WRITE);
+	w3[1] = 10;
+	R(x());
 	for (size_t n = 1; n < 1 << 26; n *= 3) {
 		char *q = malloc(n);
 		memset(q, 1, n);
