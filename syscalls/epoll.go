@@ -22,8 +22,10 @@ type epollItem struct {
 	fd     int
 	events uint32
 	data   uint64
-	// seen are the events already reported, for EPOLLET: an event is reported again after it was gone.
-	seen uint32
+	// seen are the events already reported, for EPOLLET, and wakes how often they had been announced: an
+	// event is reported again after it was gone, or when it was announced again.
+	seen  uint32
+	wakes uint64
 }
 
 // An epollFile is an epoll instance. Items are kept in the order in which they were added.
@@ -131,7 +133,9 @@ func (it *epollItem) pending(t *Thread) uint32 {
 	got := it.file.poll(t) & (want | pollERR | pollHUP)
 	if it.events&epollET != 0 {
 		it.seen &= got
-		return got &^ it.seen
+		if it.wakes == it.file.base().wakes(want) {
+			got &^= it.seen
+		}
 	}
 	return got
 }
@@ -205,7 +209,7 @@ func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
 		b.u32(got)
 		b.u64(it.data)
 		n++
-		it.seen |= got
+		it.seen, it.wakes = it.seen|got, it.file.base().wakes(it.events)
 		if it.events&epollOneshot != 0 {
 			it.events &= epollOneshot | epollET
 		}

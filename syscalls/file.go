@@ -73,6 +73,30 @@ type fileBase struct {
 	refs  int
 	// path is the guest's name of it, "" if the host has to be asked.
 	path string
+	// comings and goings count how often something came to read and room came to write, for EPOLLET.
+	comings, goings uint64
+}
+
+// wake notes that something came to read (pollIN), or room to write (pollOUT).
+func (b *fileBase) wake(events uint32) {
+	if events&pollIN != 0 {
+		b.comings++
+	}
+	if events&pollOUT != 0 {
+		b.goings++
+	}
+}
+
+// wakes is how often one of events was announced.
+func (b *fileBase) wakes(events uint32) uint64 {
+	var n uint64
+	if events&(pollIN|pollRDN|pollRDH) != 0 {
+		n += b.comings
+	}
+	if events&(pollOUT|pollWRN) != 0 {
+		n += b.goings
+	}
+	return n
 }
 
 func (b *fileBase) base() *fileBase { return b }

@@ -49,6 +49,8 @@ type Config struct {
 	// Stdin, Stdout and Stderr are its first three files: nil for ours.
 	Stdin, Stdout, Stderr *os.File
 
+	// Network is what network the guest has.
+	Network Network
 	// Seed seeds everything random.
 	Seed uint64
 	// Compat asks for Valgrind's stack and auxiliary vector.
@@ -130,6 +132,8 @@ type Kernel struct {
 	nextPipe    uint64
 	nextShared  uint64
 	epolls      []*epollFile
+	unix        unixNames
+	inet        inetStack
 	locks       map[uint64][]*recordLock // by inode number
 }
 
@@ -204,6 +208,8 @@ func New(cfg Config) (*Kernel, error) {
 	k.clock.init(cfg.RealTime, cfg.Epoch)
 	k.rng.seed(cfg.Seed)
 	k.inodes.init()
+	k.unix.init()
+	k.inet.init()
 	if cfg.Strace != nil {
 		k.trace = newTracer(cfg.Strace)
 	}

@@ -90,6 +90,7 @@ type call struct {
 	// What a handler keeps while its thread waits.
 	deadline int64
 	done     uint64
+	messages uint64
 }
 
 func newProcess(k *Kernel) *Process {

@@ -13,6 +13,9 @@ func (t *Thread) waitFor(f file, events uint32) (uint64, Errno) {
 
 // readFile reads from f, waiting if it must.
 func (t *Thread) readFile(f file, v []iovec, off int64) (uint64, Errno) {
+	if s, ok := f.(socket); ok {
+		return t.receiveBytes(s, v)
+	}
 	n, e := f.read(t, v, off)
 	if e == EAGAIN && !f.base().nonblock() {
 		return t.waitFor(f, pollIN)
@@ -22,12 +25,15 @@ func (t *Thread) readFile(f file, v []iovec, off int64) (uint64, Errno) {
 
 // writeFile writes to f, waiting if it must. What was written before waiting is in t.call.done.
 func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, Errno) {
+	if s, ok := f.(socket); ok {
+		return t.transmit(s, &outMessage{v: v, cred: t.credential()})
+	}
 	n, e := f.write(t, skip(v, t.call.done), off)
 	if f.base().nonblock() {
 		return n, e
 	}
 	switch f := f.(type) {
-	case *pipeFile, *socketFile:
+	case *pipeFile:
 	case *eventFile:
 		if e == EAGAIN {
 			x := f.refused

@@ -1,83 +1,381 @@
 package syscalls
 
-import (
-	"bytes"
+import "github.com/cgemu/cgemu/emu"
 
-	"github.com/cgemu/cgemu/emu"
+// Address families and types of socket(2).
+const (
+	afUnspec  = 0
+	afUnix    = 1
+	afInet    = 2
+	afInet6   = 10
+	afNetlink = 16
+	afMax     = 46
+
+	sockStream    = 1
+	sockDgram     = 2
+	sockRaw       = 3
+	sockRDM       = 4
+	sockSeqpacket = 5
+	sockMax       = 11
+	sockTypes     = 0xf
+
+	// maxSockaddr is the size of struct sockaddr_storage, somaxconn the longest queue of listen(2).
+	maxSockaddr = 128
+	somaxconn   = 4096
 )
 
-// A loneSocket is a socket of AF_UNIX that is connected to nothing, and stays so: nobody
-// listens in the guest's world. The C library makes one to ask a name service cache that is not there.
-type loneSocket struct {
+// A Network says what network the guest has.
+type Network uint8
+
+// Networks.
+const (
+	// NetworkLoopback is a network of one machine, inside the guest's kernel.
+	NetworkLoopback Network = iota
+	// NetworkNone leaves AF_UNIX.
+	NetworkNone
+)
+
+// A socket is a file of socket(2). Nothing travels: what one sends is in the other's queue
+// when the call returns. As with other files, a call that must wait returns EAGAIN.
+type socket interface {
+	file
+	sock() *sockBase
+	bind(t *Thread, name []byte) Errno
+	listen(t *Thread, backlog int) Errno
+	// accept returns a socket for the first that waits to be accepted.
+	accept(t *Thread) (socket, Errno)
+	// connect returns what block returns if it has to wait.
+	connect(t *Thread, name []byte) Errno
+	// shutdown ends receiving, sending or both.
+	shutdown(t *Thread, rcv, snd bool) Errno
+	send(t *Thread, m *outMessage) (uint64, Errno)
+	receive(t *Thread, m *inMessage) (uint64, Errno)
+	localName() []byte
+	peerName() ([]byte, Errno)
+}
+
+// A sockBase is what all sockets have. It supplies what a socket without connections does.
+type sockBase struct {
 	fileBase
-	ino uint64
+	family, typ, proto int
+	ino                uint64
+	// err is what happened since the last call, for the next one or SO_ERROR.
+	err Errno
+	// rcvShut says that nothing more comes, sndShut that nothing can be sent.
+	rcvShut, sndShut bool
+	queue            packetQueue
+	// unread is what others still have in their queues of what was sent (AF_UNIX).
+	unread int
+	opts   sockOptions
 }
 
-// sysSocket implements socket(2) for AF_UNIX streams.
-func sysSocket(t *Thread, a Args) (uint64, Errno) {
-	domain, typ, proto := a.Int(0), a.Int(1), a.Int(2)
+func (s *sockBase) sock() *sockBase { return s }
+
+// init makes s a socket of its own inode.
+func (s *sockBase) init(k *Kernel, family, typ, proto, flags int) {
+	k.nextPipe++
+	s.ino = k.inodes.virtual("socket:" + itoa(int64(k.nextPipe)))
+	s.fileBase = fileBase{flags: oRDWR | flags&oNONBLOCK, path: "socket:[" + itoa(int64(s.ino)) + "]"}
+	s.family, s.typ, s.proto = family, typ, proto
+}
+
+func (s *sockBase) listen(*Thread, int) Errno          { return EOPNOTSUPP }
+func (s *sockBase) accept(*Thread) (socket, Errno)     { return nil, EOPNOTSUPP }
+func (s *sockBase) shutdown(*Thread, bool, bool) Errno { return EOPNOTSUPP }
+
+// takeErr returns what happened since the last call, once.
+func (s *sockBase) takeErr() Errno {
+	e := s.err
+	s.err = 0
+	return e
+}
+
+// fail notes what happened to the socket, and wakes who waits for it.
+func (s *sockBase) fail(e Errno) {
+	s.err = e
+	s.wake(pollIN | pollOUT)
+}
+
+// shut notes that a direction is closed, and wakes who waits for it.
+func (s *sockBase) shut(rcv, snd bool) {
+	s.rcvShut, s.sndShut = s.rcvShut || rcv, s.sndShut || snd
+	s.wake(pollIN | pollOUT)
+}
+
+// shutEvents are the events that closed directions and errors make.
+func (s *sockBase) shutEvents() uint32 {
+	var ev uint32
+	if s.err != 0 {
+		ev |= pollERR
+	}
+	if s.rcvShut {
+		ev |= pollIN | pollRDN | pollRDH
+		if s.sndShut {
+			ev |= pollHUP
+		}
+	}
+	return ev
+}
+
+func (s *sockBase) stat(t *Thread) (stat, Errno) {
+	st, _ := s.fileBase.stat(t)
+	st.ino, st.mode = s.ino, sIFSOCK|0o777
+	return st, 0
+}
+
+// newSocket makes a socket, or says why there is none.
+func (t *Thread) newSocket(family, typ, proto int) (socket, Errno) {
+	flags := typ & oNONBLOCK
+	typ &= sockTypes
 	switch {
-	case typ&^(sockTypes|oNONBLOCK|oCLOEXEC) != 0:
-		return 0, EINVAL
-	case domain != afUnix:
-		return 0, EAFNOSUPPORT
-	case typ&sockTypes != sockStream || proto != 0 && proto != afUnix:
-		return 0, EPROTONOSUPPORT
+	case family < 0 || family >= afMax:
+		return nil, EAFNOSUPPORT
+	case typ >= sockMax:
+		return nil, EINVAL
+	case family == afUnix:
+		return t.newUnixSocket(typ, proto, flags)
+	case t.k.cfg.Network == NetworkNone:
+	case family == afInet || family == afInet6:
+		return t.newInetSocket(family, typ, proto, flags)
+	case family == afNetlink:
+		return t.newNetlinkSocket(typ, proto, flags)
 	}
-	t.k.nextPipe++
-	ino := t.k.inodes.virtual("socket:" + itoa(int64(t.k.nextPipe)))
-	return t.install(&loneSocket{
-		fileBase: fileBase{flags: oRDWR | typ&oNONBLOCK, path: "socket:[" + itoa(int64(ino)) + "]"},
-		ino:      ino,
-	}, typ&oCLOEXEC)
+	return nil, EAFNOSUPPORT
 }
 
-// sysConnect implements connect(2): whatever is at the path, nobody listens there.
-func sysConnect(t *Thread, a Args) (uint64, Errno) {
-	f, e := t.file(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	if _, ok := f.(*socketFile); ok {
-		return 0, EISCONN
-	}
-	if _, ok := f.(*loneSocket); !ok {
-		return 0, ENOTSOCK
-	}
-	addr, n := a.Addr(1), a.Int(2)
-	const family, maxLen = 2, 110 // of struct sockaddr_un
-	if n <= family || n > maxLen {
+// sysSocket implements socket(2).
+func sysSocket(t *Thread, a Args) (uint64, Errno) {
+	family, typ, proto := a.Int(0), a.Int(1), a.Int(2)
+	if typ&^(sockTypes|oNONBLOCK|oCLOEXEC) != 0 {
 		return 0, EINVAL
 	}
-	b, e := t.copyIn(addr, n)
+	s, e := t.newSocket(family, typ, proto)
 	if e != 0 {
 		return 0, e
 	}
-	if b[0] != afUnix || b[1] != 0 {
-		return 0, EINVAL
-	}
-	if b[family] == 0 {
-		return 0, ECONNREFUSED // an abstract name
-	}
-	path, _, _ := bytes.Cut(b[family:], []byte{0})
-	l, e := t.locate(atFDCWD, string(path), true)
-	if e != 0 {
-		return 0, e
-	}
-	if _, e := t.statOf(l, true); e != 0 {
-		return 0, e
-	}
-	return 0, ECONNREFUSED
+	return t.install(s, typ&oCLOEXEC)
 }
 
-func (f *loneSocket) poll(*Thread) uint32 { return pollOUT | pollWRN | pollHUP }
+// sysSocketpair implements socketpair(2).
+func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
+	typ := a.Int(1)
+	if typ&^(sockTypes|oNONBLOCK|oCLOEXEC) != 0 {
+		return 0, EINVAL
+	}
+	var ends [2]*unixSocket
+	var fds pack
+	for i := range ends {
+		s, e := t.newSocket(a.Int(0), typ, a.Int(2))
+		if e != 0 {
+			return 0, e
+		}
+		u, ok := s.(*unixSocket)
+		if !ok {
+			s.close(t.k)
+			return 0, EOPNOTSUPP
+		}
+		u.cred = t.credential()
+		ends[i] = u
+	}
+	joinUnix(ends[0], ends[1])
+	for i, s := range ends {
+		fd, e := t.install(s, typ&oCLOEXEC)
+		if e != 0 {
+			if i > 0 {
+				t.p.fds.close(t.k, int(le32(fds)))
+			} else {
+				ends[1].close(t.k)
+			}
+			return 0, e
+		}
+		fds.u32(uint32(fd))
+	}
+	if e := t.copyOut(a.Addr(3), fds); e != 0 {
+		t.p.fds.close(t.k, int(le32(fds)))
+		t.p.fds.close(t.k, int(le32(fds[4:])))
+		return 0, e
+	}
+	return 0, 0
+}
 
-func (f *loneSocket) write(*Thread, []iovec, int64) (uint64, Errno) { return 0, ENOTCONN }
-
-func (f *loneSocket) ioctl(*Thread, uint32, emu.Addr) (uint64, Errno) { return 0, ENOTTY }
-
-func (f *loneSocket) stat(t *Thread) (stat, Errno) {
-	s, _ := f.fileBase.stat(t)
-	s.ino, s.mode = f.ino, sIFSOCK|0o777
+// socket returns the socket behind fd.
+func (t *Thread) socket(fd int) (socket, Errno) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return nil, e
+	}
+	if f.base().flags&oPATH != 0 {
+		return nil, EBADF
+	}
+	s, ok := f.(socket)
+	if !ok {
+		return nil, ENOTSOCK
+	}
 	return s, 0
+}
+
+// sockaddr reads a socket's name.
+func (t *Thread) sockaddr(at emu.Addr, n int) ([]byte, Errno) {
+	if n < 0 || n > maxSockaddr {
+		return nil, EINVAL
+	}
+	return t.copyIn(at, n)
+}
+
+// outSockaddr gives name to a caller who has room for *lenAt bytes.
+func (t *Thread) outSockaddr(name []byte, at, lenAt emu.Addr) Errno {
+	n, e := t.in32(lenAt)
+	if e != 0 {
+		return e
+	}
+	if int32(n) < 0 {
+		return EINVAL
+	}
+	if e := t.copyOut(at, name[:min(int(n), len(name))]); e != 0 {
+		return e
+	}
+	return t.out32(lenAt, uint32(len(name)))
+}
+
+// familyOf is the address family of a name, afUnspec of one that is too short for any.
+func familyOf(name []byte) int {
+	if len(name) < 2 {
+		return afUnspec
+	}
+	return int(le16(name))
+}
+
+// sysBind implements bind(2).
+func sysBind(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	name, e := t.sockaddr(a.Addr(1), a.Int(2))
+	if e != 0 {
+		return 0, e
+	}
+	return 0, s.bind(t, name)
+}
+
+// sysListen implements listen(2).
+func sysListen(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return 0, s.listen(t, int(min(a.U32(1), somaxconn)))
+}
+
+// sysConnect implements connect(2).
+func sysConnect(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	name, e := t.sockaddr(a.Addr(1), a.Int(2))
+	if e != 0 {
+		return 0, e
+	}
+	return 0, s.connect(t, name)
+}
+
+// sysAccept implements accept(2).
+func sysAccept(t *Thread, a Args) (uint64, Errno) {
+	return t.accept(a.Int(0), a.Addr(1), a.Addr(2), 0)
+}
+
+// sysAccept4 implements accept4(2).
+func sysAccept4(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(3)&^(oNONBLOCK|oCLOEXEC) != 0 {
+		return 0, EINVAL
+	}
+	return t.accept(a.Int(0), a.Addr(1), a.Addr(2), a.Int(3))
+}
+
+func (t *Thread) accept(fd int, at, lenAt emu.Addr, flags int) (uint64, Errno) {
+	l, e := t.socket(fd)
+	if e != 0 {
+		return 0, e
+	}
+	s, e := l.accept(t)
+	if e == EAGAIN && !l.base().nonblock() && !t.timedOut() {
+		return t.waitSocket(l, pollIN, l.sock().opts.rcvTimeout, nil)
+	}
+	if e != 0 {
+		return 0, e
+	}
+	b := s.sock()
+	b.init(t.k, b.family, b.typ, b.proto, flags)
+	if at != 0 {
+		name, e := s.peerName()
+		if e != 0 {
+			// It has been closed or reset meanwhile: its name is still known, if it had one.
+			name = b.unnamed()
+		}
+		if e := t.outSockaddr(name, at, lenAt); e != 0 {
+			s.close(t.k)
+			return 0, e
+		}
+	}
+	return t.install(s, flags)
+}
+
+// unnamed is the name of a socket of s's family that has none.
+func (s *sockBase) unnamed() []byte {
+	var b pack
+	b.u16(uint16(s.family))
+	return b
+}
+
+// sysShutdown implements shutdown(2).
+func sysShutdown(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	how := a.U32(1)
+	if how > 2 {
+		return 0, EINVAL
+	}
+	return 0, s.shutdown(t, how != 1, how != 0)
+}
+
+// sysGetsockname implements getsockname(2).
+func sysGetsockname(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.outSockaddr(s.localName(), a.Addr(1), a.Addr(2))
+}
+
+// sysGetpeername implements getpeername(2).
+func sysGetpeername(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	name, e := s.peerName()
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.outSockaddr(name, a.Addr(1), a.Addr(2))
+}
+
+// waitSocket parks t until s has one of events, at most for timeout nanoseconds; 0 means for ever. ready, if
+// set, decides instead of the events.
+func (t *Thread) waitSocket(s socket, events uint32, timeout int64, ready func() bool) (uint64, Errno) {
+	if ready == nil {
+		ready = func() bool {
+			return s.poll(t)&(events|pollERR|pollHUP) != 0 || events&pollOUT != 0 && s.sock().sndShut
+		}
+	}
+	w := wait{ready: ready}
+	if timeout > 0 {
+		t.setDeadline(timeout)
+		// "the following interfaces are never restarted […] when a timeout has been set" - signal(7)
+		w.deadline, w.interrupted = t.call.deadline, EINTR
+	}
+	return t.block(w)
 }

@@ -42,7 +42,7 @@ var table = [...]entry{
 	13:  {"rt_sigaction", Full, sysRtSigaction, ""},
 	14:  {"rt_sigprocmask", Full, sysRtSigprocmask, ""},
 	15:  {"rt_sigreturn", Full, sysRtSigreturn, ""},
-	16:  {"ioctl", Partial, sysIoctl, "terminals, FIONREAD, FIONBIO, FIOCLEX and FIONCLEX"},
+	16:  {"ioctl", Partial, sysIoctl, "terminals, sockets, FIONREAD, FIONBIO, FIOCLEX and FIONCLEX"},
 	17:  {"pread64", Full, sysPread64, ""},
 	18:  {"pwrite64", Full, sysPwrite64, ""},
 	19:  {"readv", Full, sysReadv, ""},
@@ -67,21 +67,21 @@ var table = [...]entry{
 	38:  {"setitimer", Full, sysSetitimer, ""},
 	39:  {"getpid", Full, sysGetpid, ""},
 	40:  {"sendfile", Full, sysSendfile, ""},
-	41:  {"socket", Partial, sysSocket, "AF_UNIX, SOCK_STREAM; no network yet"},
-	42:  {"connect", Refused, sysConnect, "ENOENT or ECONNREFUSED: nobody listens"},
-	43:  {"accept", Refused, sysNotSocket, "ENOTSOCK: no network yet"},
-	44:  {"sendto", Partial, sysSendto, "pairs made by socketpair; no descriptors or credentials are passed"},
-	45:  {"recvfrom", Partial, sysRecvfrom, "pairs made by socketpair; no descriptors or credentials are passed"},
-	46:  {"sendmsg", Partial, sysSendmsg, "pairs made by socketpair; no descriptors or credentials are passed"},
-	47:  {"recvmsg", Partial, sysRecvmsg, "pairs made by socketpair; no descriptors or credentials are passed"},
+	41:  {"socket", Partial, sysSocket, "AF_UNIX, TCP and UDP of AF_INET and AF_INET6, and AF_NETLINK, as far as it tells of interfaces"},
+	42:  {"connect", Full, sysConnect, ""},
+	43:  {"accept", Full, sysAccept, ""},
+	44:  {"sendto", Partial, sysSendto, "no urgent data"},
+	45:  {"recvfrom", Partial, sysRecvfrom, "no urgent data, no error queue"},
+	46:  {"sendmsg", Partial, sysSendmsg, "no urgent data; SCM_RIGHTS and SCM_CREDENTIALS"},
+	47:  {"recvmsg", Partial, sysRecvmsg, "no urgent data, no error queue"},
 	48:  {"shutdown", Full, sysShutdown, ""},
-	49:  {"bind", Refused, sysNotSocket, "ENOTSOCK: no network yet"},
-	50:  {"listen", Refused, sysNotSocket, "ENOTSOCK: no network yet"},
-	51:  {"getsockname", Partial, sysGetsockname, "pairs have no name"},
-	52:  {"getpeername", Partial, sysGetsockname, "pairs have no name"},
-	53:  {"socketpair", Partial, sysSocketpair, "AF_UNIX, SOCK_STREAM"},
-	54:  {"setsockopt", Partial, sysSetsockopt, "no effect"},
-	55:  {"getsockopt", Partial, sysGetsockopt, "type, error, domain and buffer sizes"},
+	49:  {"bind", Full, sysBind, ""},
+	50:  {"listen", Full, sysListen, ""},
+	51:  {"getsockname", Full, sysGetsockname, ""},
+	52:  {"getpeername", Full, sysGetpeername, ""},
+	53:  {"socketpair", Full, sysSocketpair, ""},
+	54:  {"setsockopt", Partial, sysSetsockopt, "what programs use; timers, congestion and multicast have no effect"},
+	55:  {"getsockopt", Partial, sysGetsockopt, "what programs use"},
 	56:  {"clone", Partial, sysClone, "threads, fork and vfork: processes that share memory or files for good are refused"},
 	57:  {"fork", Full, sysFork, ""},
 	58:  {"vfork", Full, sysVfork, ""},
@@ -314,7 +314,7 @@ var table = [...]entry{
 	285: {"fallocate", Full, sysFallocate, ""},
 	286: {"timerfd_settime", Full, sysTimerfdSettime, ""},
 	287: {"timerfd_gettime", Full, sysTimerfdGettime, ""},
-	288: {"accept4", Refused, sysNotSocket, "ENOTSOCK: no network yet"},
+	288: {"accept4", Full, sysAccept4, ""},
 	289: {"signalfd4", Full, sysSignalfd4, ""},
 	290: {"eventfd2", Full, sysEventfd2, ""},
 	291: {"epoll_create1", Full, sysEpollCreate1, ""},
@@ -325,7 +325,7 @@ var table = [...]entry{
 	296: {"pwritev", Full, sysPwritev, ""},
 	297: {"rt_tgsigqueueinfo", Full, sysRtTgsigqueueinfo, ""},
 	298: {"perf_event_open", Refused, refuse(EPERM), "for the superuser, which the guest is not"},
-	299: {"recvmmsg", Refused, sysNotSocket, "ENOTSOCK: no network yet"},
+	299: {"recvmmsg", Full, sysRecvmmsg, ""},
 	300: {"fanotify_init", Refused, refuse(EPERM), "for the superuser, which the guest is not"},
 	301: {"fanotify_mark", Missing, missing, ""},
 	302: {"prlimit64", Partial, sysPrlimit64, "for oneself; limits are remembered, RLIMIT_NOFILE and RLIMIT_STACK act"},
@@ -333,7 +333,7 @@ var table = [...]entry{
 	304: {"open_by_handle_at", Refused, refuse(EPERM), "for the superuser, which the guest is not"},
 	305: {"clock_adjtime", Refused, refuse(EPERM), "for the superuser, which the guest is not"},
 	306: {"syncfs", Partial, sysFsync, "as fsync"},
-	307: {"sendmmsg", Refused, sysNotSocket, "ENOTSOCK: no network yet"},
+	307: {"sendmmsg", Full, sysSendmmsg, ""},
 	308: {"setns", Refused, refuse(EPERM), "for the superuser, which the guest is not"},
 	309: {"getcpu", Partial, sysGetcpu, "CPU 0"},
 	310: {"process_vm_readv", Refused, refuse(EPERM), "EPERM, as under a restrictive security module"},
@@ -422,14 +422,6 @@ func succeed(*Thread, Args) (uint64, Errno) { return 0, 0 }
 
 // interrupted implements restart_syscall(2).
 func interrupted(*Thread, Args) (uint64, Errno) { return 0, EINTR }
-
-// sysNotSocket is for calls on sockets: no descriptor is one.
-func sysNotSocket(t *Thread, a Args) (uint64, Errno) {
-	if _, e := t.file(a.Int(0)); e != 0 {
-		return 0, e
-	}
-	return 0, ENOTSOCK
-}
 
 // unknown is the entry of numbers that no call has.
 var unknown = entry{name: "?", level: Missing, handler: missing}

@@ -1,0 +1,305 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu"
+
+// Flags of send(2) and recv(2).
+const (
+	msgOOB         = 0x01
+	msgPeek        = 0x02
+	msgCtrunc      = 0x08
+	msgTrunc       = 0x20
+	msgDontwait    = 0x40
+	msgWaitall     = 0x100
+	msgErrqueue    = 0x2000
+	msgNosignal    = 0x4000
+	msgWaitforone  = 0x10000
+	msgCmsgCloexec = 0x40000000
+)
+
+// An outMessage is what a call sends.
+type outMessage struct {
+	v     []iovec
+	flags uint32
+	// name is where to, nil for the socket's peer.
+	name  []byte
+	files []file
+	// cred says who sends; credSet that the program said it.
+	cred    credential
+	credSet bool
+	// ready tells when it can be sent, if send returned EAGAIN and poll does not tell.
+	ready func() bool
+}
+
+// An inMessage is what a call receives.
+type inMessage struct {
+	v     []iovec
+	flags uint32
+	// more says that the call received something before: it ends where it would fail.
+	more bool
+
+	// What receive fills in: flags of the message, who sent it, what came along.
+	out     uint32
+	name    []byte
+	files   []file
+	cred    credential
+	control []controlMessage
+}
+
+// transmit sends m, and waits if it must. What was sent before waiting is in t.call.done.
+func (t *Thread) transmit(s socket, m *outMessage) (uint64, Errno) {
+	b := s.sock()
+	if t.call.done > 0 {
+		m.v, m.files = skip(m.v, t.call.done), nil
+	}
+	n, e := s.send(t, m)
+	t.call.done += n
+	done := t.call.done
+	switch {
+	case e == EAGAIN && !b.nonblock() && m.flags&msgDontwait == 0 && !t.timedOut():
+		ret, e := t.waitSocket(s, pollOUT, b.opts.sndTimeout, m.ready)
+		t.call.wait.partial = done
+		return ret, e
+	case e != 0 && done > 0:
+		e = 0
+	case e == EPIPE && b.typ == sockStream && m.flags&msgNosignal == 0:
+		t.send(infoFromProcess(t.p, sigPIPE, siUser))
+	}
+	return done, e
+}
+
+// receive receives m, and waits if it must. What was received before waiting is in t.call.done.
+func (t *Thread) receive(s socket, m *inMessage) (uint64, Errno) {
+	b := s.sock()
+	want := uint64(1)
+	if b.typ == sockStream {
+		want = min(uint64(b.opts.lowWater), total(m.v))
+		if m.flags&(msgWaitall|msgPeek) == msgWaitall {
+			want = total(m.v)
+		}
+	}
+	if t.call.done > 0 {
+		m.v, m.more = skip(m.v, t.call.done), true
+	}
+	n, e := s.receive(t, m)
+	t.call.done += n
+	done := t.call.done
+	if e == 0 && (n == 0 || b.typ != sockStream || done >= want || len(m.files) > 0) {
+		return done, 0
+	}
+	if (e == 0 || e == EAGAIN) && !b.nonblock() && m.flags&msgDontwait == 0 && !t.timedOut() {
+		if m.flags&msgPeek != 0 {
+			t.call.done = 0 // it is still there
+			done = 0
+		}
+		events := uint32(pollIN)
+		ret, e := t.waitSocket(s, events, b.opts.rcvTimeout, nil)
+		t.call.wait.partial = done
+		return ret, e
+	}
+	if done > 0 {
+		e = 0
+	}
+	return done, e
+}
+
+// receiveBytes is receive for read(2), which takes nothing that came along.
+func (t *Thread) receiveBytes(s socket, v []iovec) (uint64, Errno) {
+	if total(v) == 0 {
+		return 0, 0 // unlike recv(2) of no bytes, which waits
+	}
+	m := &inMessage{v: v}
+	n, e := t.receive(s, m)
+	t.dropFiles(m.files)
+	return n, e
+}
+
+// msghdr is struct msghdr of recvmsg(2), as it lies in memory.
+const msghdrSize = 56
+
+type msghdr []byte
+
+func (h msghdr) name() emu.Addr     { return emu.Addr(le64(h)) }
+func (h msghdr) nameLen() int       { return int(int32(le32(h[8:]))) }
+func (h msghdr) iov() emu.Addr      { return emu.Addr(le64(h[16:])) }
+func (h msghdr) iovLen() uint64     { return le64(h[24:]) }
+func (h msghdr) control() emu.Addr  { return emu.Addr(le64(h[32:])) }
+func (h msghdr) controlLen() uint64 { return le64(h[40:]) }
+
+// message reads a struct msghdr and its iovecs.
+func (t *Thread) message(at emu.Addr) (msghdr, []iovec, Errno) {
+	b, e := t.copyIn(at, msghdrSize)
+	if e != 0 {
+		return nil, nil, e
+	}
+	h := msghdr(b)
+	if h.name() != 0 && h.nameLen() < 0 {
+		return nil, nil, EINVAL
+	}
+	if h.iovLen() > iovMax {
+		return nil, nil, EMSGSIZE
+	}
+	v, e := t.iovecs(h.iov(), h.iovLen())
+	return h, v, e
+}
+
+// sysSendto implements sendto(2).
+func sysSendto(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	m := &outMessage{v: one(a.Addr(1), a.Uint(2)), flags: a.U32(3), cred: t.credential()}
+	if a.Addr(4) != 0 {
+		if m.name, e = t.sockaddr(a.Addr(4), a.Int(5)); e != 0 {
+			return 0, e
+		}
+	}
+	return t.transmit(s, m)
+}
+
+// sysRecvfrom implements recvfrom(2).
+func sysRecvfrom(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	m := &inMessage{v: one(a.Addr(1), a.Uint(2)), flags: a.U32(3)}
+	n, e := t.receive(s, m)
+	if e != 0 {
+		return n, e
+	}
+	t.dropFiles(m.files)
+	if a.Addr(4) != 0 {
+		e = t.outSockaddr(m.name, a.Addr(4), a.Addr(5))
+	}
+	return n, e
+}
+
+// sysSendmsg implements sendmsg(2).
+func sysSendmsg(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return t.sendmsg(s, a.Addr(1), a.U32(2))
+}
+
+func (t *Thread) sendmsg(s socket, at emu.Addr, flags uint32) (uint64, Errno) {
+	h, v, e := t.message(at)
+	if e != 0 {
+		return 0, e
+	}
+	m := &outMessage{v: v, flags: flags, cred: t.credential()}
+	if h.name() != 0 && h.nameLen() > 0 {
+		if m.name, e = t.copyIn(h.name(), min(h.nameLen(), maxSockaddr)); e != 0 {
+			return 0, e
+		}
+	}
+	if e := t.sendControl(s, m, h); e != 0 {
+		return 0, e
+	}
+	return t.transmit(s, m)
+}
+
+// sysRecvmsg implements recvmsg(2).
+func sysRecvmsg(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return t.recvmsg(s, a.Addr(1), a.U32(2))
+}
+
+func (t *Thread) recvmsg(s socket, at emu.Addr, flags uint32) (uint64, Errno) {
+	h, v, e := t.message(at)
+	if e != 0 {
+		return 0, e
+	}
+	m := &inMessage{v: v, flags: flags}
+	n, e := t.receive(s, m)
+	if e != 0 {
+		return n, e
+	}
+	m.out |= flags & msgCmsgCloexec
+	used, e := t.receiveControl(s, m, h)
+	if e != 0 {
+		return 0, e
+	}
+	if h.name() != 0 {
+		if e := t.copyOut(h.name(), m.name[:min(h.nameLen(), len(m.name))]); e != 0 {
+			return 0, e
+		}
+		put32(h[8:], uint32(len(m.name)))
+	}
+	put64(h[40:], used)
+	put32(h[48:], m.out)
+	return n, t.copyOut(at, h)
+}
+
+// mmsghdrSize is the size of struct mmsghdr: a msghdr, and how many bytes were sent or received.
+const mmsghdrSize = msghdrSize + 8
+
+// eachMessage calls do for each of n struct mmsghdr, and returns how many it could do. Where do has
+// to wait the call goes on, when it is made again, with the first that is not done: t.call.messages.
+func (t *Thread) eachMessage(at emu.Addr, n uint64, do func(at emu.Addr) (uint64, Errno)) (uint64, Errno) {
+	n = min(n, iovMax)
+	for t.call.messages < n {
+		p := at + emu.Addr(t.call.messages*mmsghdrSize)
+		size, e := do(p)
+		if e == 0 {
+			e = t.out32(p+msghdrSize, uint32(size))
+		}
+		if e == eBlocked {
+			t.call.wait.partial = t.call.messages
+			return size, e
+		}
+		if e != 0 {
+			if t.call.messages > 0 {
+				break
+			}
+			return 0, e
+		}
+		t.call.done = 0
+		t.call.messages++
+	}
+	return t.call.messages, 0
+}
+
+// sysSendmmsg implements sendmmsg(2).
+func sysSendmmsg(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return t.eachMessage(a.Addr(1), uint64(a.U32(2)), func(at emu.Addr) (uint64, Errno) {
+		return t.sendmsg(s, at, a.U32(3))
+	})
+}
+
+// sysRecvmmsg implements recvmmsg(2).
+func sysRecvmmsg(t *Thread, a Args) (uint64, Errno) {
+	s, e := t.socket(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	if a.Addr(4) != 0 && !t.call.again {
+		d, e := t.timespec(a.Addr(4))
+		if e != 0 {
+			return 0, e
+		}
+		t.call.deadline = t.k.after(d)
+	}
+	flags := a.U32(3)
+	return t.eachMessage(a.Addr(1), uint64(a.U32(2)), func(at emu.Addr) (uint64, Errno) {
+		if t.call.messages > 0 {
+			// "The timeout is checked only after the receipt of each datagram" - recvmmsg(2)
+			if a.Addr(4) != 0 && t.k.now() >= t.call.deadline {
+				return 0, EAGAIN
+			}
+			if flags&msgWaitforone != 0 {
+				flags |= msgDontwait
+			}
+		}
+		return t.recvmsg(s, at, flags&^msgWaitforone)
+	})
+}

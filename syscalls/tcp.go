@@ -1,0 +1,558 @@
+package syscalls
+
+import (
+	"bytes"
+	"net/netip"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Sizes of a TCP socket's buffers (net.ipv4.tcp_wmem and tcp_rmem), and what is in flight besides:
+// with these a sender can be ahead of the receiver.
+const (
+	tcpSndBuf = 16384
+	tcpRcvBuf = 131072
+	tcpFlight = 2 << 20
+)
+
+// synTimeout is how long a connection is tried to be made (tcp(7), tcp_syn_retries: "approximately 127 seconds").
+const synTimeout = 127e9
+
+// A tcpState is what a TCP socket is about, as far as calls can see.
+type tcpState uint8
+
+const (
+	tcpClosed tcpState = iota
+	tcpConnecting
+	tcpConnected
+)
+
+// A tcpSocket is a socket of TCP.
+type tcpSocket struct {
+	inetSocket
+	state tcpState
+	// calling says that connect(2) has begun and not yet said how it ended.
+	calling bool
+	// peer is the other end, nil once it is gone.
+	peer    *tcpSocket
+	backlog int
+	// pending are connected and not accepted, callers try to connect and find pending full.
+	pending, callers []*tcpSocket
+	// finished says that the peer has sent all it had.
+	finished bool
+	giveUp   timer
+}
+
+func newTCP(family int) *tcpSocket {
+	s := &tcpSocket{}
+	s.family, s.typ, s.proto = family, sockStream, protoTCP
+	s.opts.init(tcpSndBuf, tcpRcvBuf)
+	return s
+}
+
+func (s *tcpSocket) bind(t *Thread, name []byte) Errno { return t.k.inet.tcp.bindTo(t, s, name) }
+
+func (s *tcpSocket) listen(t *Thread, backlog int) Errno {
+	if s.state != tcpClosed {
+		return EINVAL
+	}
+	if !s.listening {
+		table := &t.k.inet.tcp
+		if s.local.Port() == 0 {
+			if e := table.claim(s); e != 0 {
+				return e
+			}
+		}
+		s.listening = true
+		for _, o := range table.sockets[s.local.Port()] {
+			if o.inet() != &s.inetSocket && o.inet().listening && s.conflicts(o.inet()) {
+				s.listening = false
+				return EADDRINUSE
+			}
+		}
+		s.rcvShut, s.sndShut = false, false
+	}
+	s.backlog = backlog
+	s.admit(t.k)
+	return 0
+}
+
+// admit connects callers while there is room.
+func (s *tcpSocket) admit(k *Kernel) {
+	for len(s.callers) > 0 && len(s.pending) <= s.backlog {
+		c := s.callers[0]
+		s.callers = s.callers[1:]
+		k.disarm(&c.giveUp)
+		s.establish(k, c)
+	}
+}
+
+// establish connects c to s, which listens.
+func (s *tcpSocket) establish(k *Kernel, c *tcpSocket) {
+	o := newTCP(s.family)
+	o.opts.inherit(&s.opts)
+	o.v6only, o.local, o.remote = s.v6only, c.remote, c.local
+	o.state, c.state = tcpConnected, tcpConnected
+	o.peer, c.peer = c, o
+	k.inet.tcp.sockets[o.local.Port()] = append(k.inet.tcp.sockets[o.local.Port()], o)
+	s.pending = append(s.pending, o)
+	s.wake(pollIN)
+	c.wake(pollIN | pollOUT)
+}
+
+func (s *tcpSocket) accept(t *Thread) (socket, Errno) {
+	if !s.listening {
+		return nil, EINVAL
+	}
+	if len(s.pending) == 0 {
+		return nil, EAGAIN
+	}
+	o := s.pending[0]
+	s.pending = s.pending[1:]
+	s.admit(t.k)
+	return o, 0
+}
+
+func (s *tcpSocket) connect(t *Thread, name []byte) Errno {
+	if len(name) >= 2 && familyOf(name) == afUnspec {
+		s.reset(t.k)
+		s.unbind(t.k)
+		return 0
+	}
+	if !s.calling {
+		if e := s.call(t, name); e != 0 {
+			return e
+		}
+		if s.nonblock() {
+			return EINPROGRESS
+		}
+	}
+	switch {
+	case s.state == tcpConnecting && s.nonblock():
+		return EALREADY
+	case s.state == tcpConnecting && t.timedOut():
+		return EINPROGRESS
+	case s.state == tcpConnecting:
+		_, e := t.waitSocket(s, 0, s.opts.sndTimeout, func() bool { return s.state != tcpConnecting })
+		return e
+	}
+	s.calling = false
+	if s.state == tcpClosed {
+		e := s.takeErr()
+		if e == 0 {
+			e = ECONNABORTED
+		}
+		return e
+	}
+	return 0
+}
+
+// call begins to connect to a name.
+func (s *tcpSocket) call(t *Thread, name []byte) Errno {
+	if s.listening || s.state != tcpClosed {
+		return EISCONN
+	}
+	a, e := s.decode(name)
+	if e != 0 {
+		return e
+	}
+	to, e := routeTo(a)
+	if e != 0 {
+		return e
+	}
+	table := &t.k.inet.tcp
+	if s.local.Port() == 0 {
+		if e := table.claim(s); e != 0 {
+			return EADDRNOTAVAIL
+		}
+	}
+	s.join(to)
+	s.calling, s.rcvShut, s.sndShut, s.finished = true, false, false, false
+	l, ok := table.find(s.local, to, func(f inetFile) bool { return f.inet().listening }).(*tcpSocket)
+	if !ok {
+		s.remote = netip.AddrPort{}
+		s.err = ECONNREFUSED
+		s.refused(t.k)
+		return 0
+	}
+	s.state = tcpConnecting
+	l.callers = append(l.callers, s)
+	s.giveUp.p, s.giveUp.fire = t.p, func(uint64) {
+		l.callers = slices.DeleteFunc(l.callers, func(c *tcpSocket) bool { return c == s })
+		s.state, s.err = tcpClosed, ETIMEDOUT
+		s.refused(t.k)
+	}
+	t.k.arm(&s.giveUp, synTimeout, 0)
+	l.admit(t.k)
+	return 0
+}
+
+// refused ends an attempt to connect: what it was given for it is taken back.
+func (s *tcpSocket) refused(k *Kernel) {
+	s.remote = netip.AddrPort{}
+	s.unbind(k)
+	s.shut(true, true)
+}
+
+// unbind takes back a port that bind(2) did not give.
+func (s *tcpSocket) unbind(k *Kernel) {
+	if !s.bound && s.local.IsValid() {
+		k.inet.tcp.release(s)
+		s.local = netip.AddrPort{}
+	}
+}
+
+// reset breaks the connection, if there is one; the peer finds out.
+func (s *tcpSocket) reset(k *Kernel) {
+	k.disarm(&s.giveUp)
+	if p := s.peer; p != nil {
+		p.aborted()
+	}
+	s.peer, s.remote, s.state, s.calling = nil, netip.AddrPort{}, tcpClosed, false
+	s.shut(true, true)
+	s.stopListening(k)
+}
+
+// aborted is what a reset from the peer does (net/ipv4/tcp_input.c, tcp_reset).
+func (s *tcpSocket) aborted() {
+	s.peer, s.state = nil, tcpClosed
+	s.err = ECONNRESET
+	if s.finished {
+		s.err = EPIPE
+	}
+	s.shut(true, true)
+}
+
+func (s *tcpSocket) stopListening(k *Kernel) {
+	if !s.listening {
+		return
+	}
+	s.listening = false
+	for _, o := range s.pending {
+		o.reset(k)
+		k.inet.tcp.release(o)
+	}
+	for _, c := range s.callers {
+		k.disarm(&c.giveUp)
+		c.state, c.err = tcpClosed, ECONNREFUSED
+		c.refused(k)
+	}
+	s.pending, s.callers = nil, nil
+}
+
+func (s *tcpSocket) shutdown(t *Thread, rcv, snd bool) Errno {
+	switch {
+	case s.listening:
+		if rcv {
+			s.stopListening(t.k)
+			s.shut(rcv, snd)
+		}
+		return 0
+	case s.state == tcpConnecting:
+		s.reset(t.k)
+		return 0
+	case s.state == tcpClosed:
+		s.shut(rcv, snd)
+		return ENOTCONN
+	}
+	s.shut(rcv, snd)
+	if snd {
+		s.finish()
+	}
+	return 0
+}
+
+// finish tells the peer that nothing more comes.
+func (s *tcpSocket) finish() {
+	if p := s.peer; p != nil && !p.finished {
+		p.finished = true
+		p.shut(true, false)
+	}
+	s.ended()
+}
+
+// ended closes a connection that both have ended.
+func (s *tcpSocket) ended() {
+	p := s.peer
+	switch {
+	case p == nil && s.finished:
+		s.state = tcpClosed
+	case p != nil && p.finished && s.finished:
+		for _, x := range []*tcpSocket{s, p} {
+			x.state = tcpClosed
+			x.shut(true, true)
+		}
+	}
+}
+
+func (s *tcpSocket) peerName() ([]byte, Errno) {
+	if s.state != tcpConnected {
+		return nil, ENOTCONN
+	}
+	return s.encode(s.remote), 0
+}
+
+func (s *tcpSocket) close(k *Kernel) {
+	k.disarm(&s.giveUp)
+	s.stopListening(k)
+	switch {
+	case s.peer == nil:
+	case !s.queue.empty() || s.opts.lingerOn != 0 && s.opts.linger == 0:
+		s.peer.aborted()
+	default:
+		s.finish()
+		s.peer.peer = nil
+	}
+	for _, o := range k.inet.tcp.sockets[s.remote.Port()] {
+		if l := o.(*tcpSocket); l.listening {
+			l.callers = slices.DeleteFunc(l.callers, func(c *tcpSocket) bool { return c == s })
+		}
+	}
+	s.queue.purge(k)
+	if s.local.IsValid() {
+		k.inet.tcp.release(s)
+	}
+}
+
+func (s *tcpSocket) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	return s.receive(t, &inMessage{v: v})
+}
+
+func (s *tcpSocket) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	return s.send(t, &outMessage{v: v})
+}
+
+// room is how much may be sent: as far as the sender may be ahead.
+func (s *tcpSocket) room() int {
+	if s.peer == nil {
+		return s.window()
+	}
+	return max(s.window()-s.peer.queue.bytes, 0)
+}
+
+func (s *tcpSocket) window() int {
+	if s.peer == nil || s.opts.sndBuf == tcpSndBuf && s.peer.opts.rcvBuf == tcpRcvBuf {
+		return tcpFlight
+	}
+	// Buffers of a size that the program has set do not grow.
+	return s.opts.sndBuf + s.peer.opts.rcvBuf/2
+}
+
+// cannotSend is why nothing can be sent; EAGAIN until the connection is there.
+func (s *tcpSocket) cannotSend() Errno {
+	switch {
+	case s.state == tcpConnecting:
+		return EAGAIN
+	case s.sndShut || s.err != 0 || s.state == tcpClosed:
+		if e := s.takeErr(); e != 0 {
+			return e
+		}
+		return EPIPE
+	}
+	return 0
+}
+
+// hand gives b to the peer. If that has closed, it answers with a reset.
+func (s *tcpSocket) hand(b []byte) {
+	p := s.peer
+	if p == nil {
+		s.aborted()
+		return
+	}
+	p.queue.put(&packet{data: b})
+	p.wake(pollIN)
+}
+
+func (s *tcpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
+	if m.flags&msgOOB != 0 {
+		return 0, EOPNOTSUPP
+	}
+	if e := s.cannotSend(); e != 0 {
+		return 0, e
+	}
+	n := total(m.v)
+	if n == 0 {
+		return 0, 0
+	}
+	room := uint64(s.room())
+	if room == 0 {
+		return 0, EAGAIN
+	}
+	b, e := t.gather(m.v, room)
+	if e != 0 {
+		return 0, e
+	}
+	s.hand(b)
+	if uint64(len(b)) < n && uint64(len(b)) == room {
+		return uint64(len(b)), EAGAIN
+	}
+	return uint64(len(b)), 0
+}
+
+func (s *tcpSocket) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+	if e := s.cannotSend(); e != 0 {
+		if e == EPIPE {
+			t.send(infoFromProcess(t.p, sigPIPE, siUser))
+		}
+		return 0, e
+	}
+	n := min(len(b), s.room())
+	if n == 0 {
+		return 0, EAGAIN
+	}
+	s.hand(bytes.Clone(b[:n]))
+	return n, 0
+}
+
+// taken is called after something was received: the peer may have room again.
+func (s *tcpSocket) taken(before int) {
+	p := s.peer
+	if p != nil && before > p.window()*2/3 && p.writable() {
+		p.wake(pollOUT)
+	}
+}
+
+// writable reports whether poll says so: a third of the room is free (sk_stream_is_writeable).
+func (s *tcpSocket) writable() bool { return s.room() >= s.window()/3 }
+
+func (s *tcpSocket) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+	if s.queue.empty() {
+		return 0, s.nothing(&inMessage{})
+	}
+	before := s.queue.bytes
+	n := copy(b, s.queue.first().data)
+	s.queue.take(n)
+	s.taken(before)
+	return n, 0
+}
+
+// nothing is what receiving gives when the queue is empty: 0 for the end.
+func (s *tcpSocket) nothing(m *inMessage) Errno {
+	switch {
+	case m.more && (s.err != 0 || s.rcvShut):
+		return 0
+	case s.finished:
+		return 0
+	case s.err != 0 && !s.calling:
+		return s.takeErr()
+	case s.rcvShut:
+		return 0
+	case s.state == tcpClosed:
+		return ENOTCONN
+	}
+	return EAGAIN
+}
+
+func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
+	switch {
+	case m.flags&msgErrqueue != 0:
+		return 0, EAGAIN
+	case s.listening:
+		return 0, ENOTCONN
+	case m.flags&msgOOB != 0:
+		return 0, EINVAL
+	case s.queue.empty():
+		return 0, s.nothing(m)
+	}
+	before := s.queue.bytes
+	defer s.taken(before)
+	v, at := m.v, 0
+	var done uint64
+	for want := total(m.v); done < want && at < len(s.queue.packets); {
+		p := s.queue.packets[at]
+		n := int(min(uint64(len(p.data)), want-done))
+		if m.flags&msgTrunc == 0 {
+			got, e := t.scatter(v, p.data[:n])
+			if e != 0 {
+				if done > 0 {
+					break
+				}
+				return 0, e
+			}
+			n = got
+			v = skip(v, uint64(n))
+		}
+		done += uint64(n)
+		if m.flags&msgPeek != 0 {
+			at++
+		} else {
+			s.queue.take(n)
+		}
+	}
+	return done, 0
+}
+
+func (s *tcpSocket) poll(*Thread) uint32 {
+	if s.listening {
+		if len(s.pending) > 0 {
+			return pollIN | pollRDN
+		}
+		return 0
+	}
+	ev := s.shutEvents()
+	if s.state == tcpClosed {
+		ev |= pollHUP
+	}
+	if s.state == tcpConnecting {
+		return ev
+	}
+	if s.queue.bytes >= s.opts.lowWater {
+		ev |= pollIN | pollRDN
+	}
+	if s.sndShut || s.writable() {
+		ev |= pollOUT | pollWRN
+	}
+	return ev
+}
+
+// tcpInfoSize is the size of struct tcp_info, tcpInfo the option that returns it.
+const (
+	tcpInfoSize = 248
+	tcpInfo     = 11
+)
+
+// phase is the state as the kernel numbers it (include/net/tcp_states.h).
+func (s *tcpSocket) phase() byte {
+	const established, synSent, finWait2, closed, closeWait, listen = 1, 2, 5, 7, 8, 10
+	switch {
+	case s.listening:
+		return listen
+	case s.state == tcpConnecting:
+		return synSent
+	case s.state == tcpClosed:
+		return closed
+	case s.finished:
+		return closeWait
+	case s.sndShut:
+		return finWait2
+	}
+	return established
+}
+
+func (s *tcpSocket) option(t *Thread, level, name int) ([]byte, bool) {
+	if level == solTCP && name == tcpInfo {
+		b := make([]byte, tcpInfoSize)
+		b[0] = s.phase()
+		return b, true
+	}
+	return s.inetSocket.option(t, level, name)
+}
+
+func (s *tcpSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+	switch req {
+	case fioNRead:
+		if s.listening {
+			return 0, EINVAL
+		}
+		return 0, t.out32(arg, uint32(s.queue.bytes))
+	case tiocOutQ:
+		if s.listening {
+			return 0, EINVAL
+		}
+		return 0, t.out32(arg, 0)
+	case siocAtmark:
+		return 0, t.out32(arg, 0)
+	}
+	return t.socketIoctl(req, arg)
+}

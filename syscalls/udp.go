@@ -1,0 +1,253 @@
+package syscalls
+
+import (
+	"bytes"
+	"net/netip"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// maxUDP is the most that one datagram carries.
+const maxUDP = 65507
+
+// A udpSocket is a socket of UDP. A datagram is in the receiver's queue when it is sent, or lost.
+type udpSocket struct{ inetSocket }
+
+func (s *udpSocket) bind(t *Thread, name []byte) Errno { return t.k.inet.udp.bindTo(t, s, name) }
+
+// autobind gives s a port, if it has none.
+func (s *udpSocket) autobind(t *Thread) Errno {
+	if s.local.Port() != 0 {
+		return 0
+	}
+	if t.k.inet.udp.claim(s) != 0 {
+		return EAGAIN
+	}
+	return 0
+}
+
+// route returns where a datagram to a name goes, or why it cannot.
+func (s *udpSocket) route(name []byte) (netip.AddrPort, Errno) {
+	a, e := s.decode(name)
+	if e == EAFNOSUPPORT && s.family == afInet && familyOf(name) == afUnspec {
+		name = append([]byte{afInet, 0}, name[2:]...)
+		a, e = s.decode(name)
+	}
+	if e != 0 {
+		return a, e
+	}
+	if a.Port() == 0 {
+		return a, EINVAL
+	}
+	if a.Addr() == broadcast && !s.opts.broadcast {
+		return a, EACCES
+	}
+	return routeTo(a)
+}
+
+func (s *udpSocket) connect(t *Thread, name []byte) Errno {
+	if len(name) >= 2 && familyOf(name) == afUnspec {
+		s.disconnect(t)
+		return 0
+	}
+	a, e := s.decode(name)
+	if e != 0 {
+		return e
+	}
+	if a.Addr() == broadcast && !s.opts.broadcast {
+		return EACCES
+	}
+	to, e := routeTo(a)
+	if e != 0 {
+		return e
+	}
+	if e := s.autobind(t); e != 0 {
+		return e
+	}
+	s.join(to)
+	return 0
+}
+
+func (s *udpSocket) disconnect(t *Thread) {
+	s.remote = netip.AddrPort{}
+	if !s.bound && s.local.IsValid() {
+		t.k.inet.udp.release(s)
+		s.local = netip.AddrPort{}
+	}
+}
+
+func (s *udpSocket) shutdown(_ *Thread, rcv, snd bool) Errno {
+	if !s.remote.IsValid() {
+		return ENOTCONN
+	}
+	s.shut(rcv, snd)
+	return 0
+}
+
+func (s *udpSocket) close(k *Kernel) {
+	if s.local.IsValid() {
+		k.inet.udp.release(s)
+	}
+	s.queue.purge(k)
+}
+
+func (s *udpSocket) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	return s.receive(t, &inMessage{v: v})
+}
+
+func (s *udpSocket) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	return s.send(t, &outMessage{v: v})
+}
+
+func (s *udpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
+	to := s.remote
+	n := total(m.v)
+	if e := s.autobind(t); e != 0 {
+		return 0, e
+	}
+	switch {
+	case n > 0xffff:
+		return 0, EMSGSIZE
+	case m.flags&msgOOB != 0:
+		return 0, EOPNOTSUPP
+	case m.name != nil:
+		var e Errno
+		if to, e = s.route(m.name); e != 0 {
+			return 0, e
+		}
+	case !to.IsValid():
+		return 0, EDESTADDRREQ
+	}
+	if e := s.takeErr(); e != 0 {
+		return 0, e
+	}
+	if s.sndShut {
+		return 0, EPIPE
+	}
+	if n > maxUDP {
+		return 0, EMSGSIZE
+	}
+	b, e := t.gather(m.v, n)
+	if e == 0 && uint64(len(b)) < n {
+		e = EFAULT
+	}
+	if e != 0 {
+		return 0, e
+	}
+	s.deliver(t.k, b, to)
+	return n, 0
+}
+
+// deliver puts a datagram into the queue of whom it is for.
+func (s *udpSocket) deliver(k *Kernel, b []byte, to netip.AddrPort) {
+	from := s.local
+	if a := from.Addr(); a.IsUnspecified() || a.Is4() != to.Addr().Is4() {
+		from = netip.AddrPortFrom(source(to.Addr()), from.Port())
+	}
+	o, ok := k.inet.udp.find(from, to, func(inetFile) bool { return true }).(*udpSocket)
+	if !ok {
+		// "All fatal errors will be passed to the user as an error return even when the socket is not
+		// connected" is not what Linux does without IP_RECVERR.
+		if s.remote == to {
+			s.fail(ECONNREFUSED)
+		}
+		return
+	}
+	if o.queue.bytes+len(o.queue.packets)*packetCost+len(b) > o.opts.rcvBuf || o.rcvShut {
+		return // lost
+	}
+	o.queue.put(&packet{data: b, from: o.encode(from), to: o.encode(to)})
+	o.wake(pollIN)
+}
+
+func (s *udpSocket) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+	switch {
+	case !s.remote.IsValid():
+		return 0, EDESTADDRREQ
+	case s.err != 0:
+		return 0, s.takeErr()
+	case s.sndShut:
+		return 0, EPIPE
+	case len(b) > maxUDP:
+		return 0, EMSGSIZE
+	}
+	s.deliver(t.k, bytes.Clone(b), s.remote)
+	return len(b), 0
+}
+
+func (s *udpSocket) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+	if s.queue.empty() {
+		return 0, s.nothing(&inMessage{})
+	}
+	n := copy(b, s.queue.first().data)
+	s.queue.pop()
+	return n, 0
+}
+
+// nothing is what receiving gives when the queue is empty.
+func (s *udpSocket) nothing(m *inMessage) Errno {
+	switch {
+	case s.err != 0:
+		return s.takeErr()
+	case s.rcvShut && !s.nonblock() && m.flags&msgDontwait == 0:
+		return 0
+	}
+	return EAGAIN
+}
+
+func (s *udpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
+	if m.flags&msgErrqueue != 0 {
+		return 0, EAGAIN
+	}
+	if s.err != 0 || s.queue.empty() {
+		return 0, s.nothing(m)
+	}
+	to := s.queue.first().to
+	n, e := s.queue.receivePacket(t, m)
+	if e == 0 {
+		m.control = s.packetInfo(to)
+	}
+	return n, e
+}
+
+const (
+	ipPktinfo       = 8
+	ipv6Recvpktinfo = 49
+	ipv6Pktinfo     = 50
+	loIndex         = 1
+)
+
+// packetInfo are the control messages that tell where a datagram was sent to.
+func (s *udpSocket) packetInfo(to []byte) []controlMessage {
+	var b pack
+	switch {
+	case s.family == afInet && s.opts.values[optionKey{solIP, ipPktinfo}] != 0:
+		b.u32(loIndex)
+		b = append(b, to[4:8]...) // the local address
+		b = append(b, to[4:8]...)
+		return []controlMessage{{solIP, ipPktinfo, b}}
+	case s.family == afInet6 && s.opts.values[optionKey{solIPv6, ipv6Recvpktinfo}] != 0:
+		b = append(b, to[8:24]...)
+		b.u32(loIndex)
+		return []controlMessage{{solIPv6, ipv6Pktinfo, b}}
+	}
+	return nil
+}
+
+func (s *udpSocket) poll(*Thread) uint32 {
+	ev := s.shutEvents() | pollOUT | pollWRN | pollWRB
+	if !s.queue.empty() {
+		ev |= pollIN | pollRDN
+	}
+	return ev
+}
+
+func (s *udpSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+	switch req {
+	case fioNRead:
+		return 0, t.out32(arg, uint32(s.queue.firstSize()))
+	case tiocOutQ:
+		return 0, t.out32(arg, 0)
+	}
+	return t.socketIoctl(req, arg)
+}

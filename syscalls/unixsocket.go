@@ -1,0 +1,378 @@
+package syscalls
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// sunPath is where struct sockaddr_un has its path, sunMax its size.
+const (
+	sunPath = 2
+	sunMax  = 110
+)
+
+// A unixSocket is a socket of AF_UNIX.
+type unixSocket struct {
+	sockBase
+	// path is what follows the family in its name: a path with its end, or an abstract name,
+	// which begins with a zero; nil for none.
+	path []byte
+	// inode is its socket file, held so that the host gives its number to no other.
+	inode hostFD
+	key   inodeKey
+	// peer is who is at the other end, or where datagrams go.
+	peer *unixSocket
+	// connected says that it is one of a pair; it stays so when the peer closes.
+	connected, listening, closed bool
+	backlog                      int
+	pending                      []*unixSocket // connected, not accepted
+	// cred is who listens or has connected, peerCred who that is at the other end.
+	cred, peerCred credential
+}
+
+// A unixNames finds sockets of AF_UNIX by name.
+type unixNames struct {
+	files    map[inodeKey]*unixSocket
+	abstract map[string]*unixSocket // by type and name
+	auto     int                    // names given by autobind
+	all      []*unixSocket          // in order of making, for /proc/net/unix
+}
+
+func (n *unixNames) init() {
+	n.files, n.abstract = map[inodeKey]*unixSocket{}, map[string]*unixSocket{}
+}
+
+// abstractKey is how an abstract name is found: each type has names of its own.
+func abstractKey(typ int, path []byte) string { return itoa(int64(typ)) + string(path) }
+
+func (t *Thread) newUnixSocket(typ, proto, flags int) (socket, Errno) {
+	if proto != 0 && proto != afUnix {
+		return nil, EPROTONOSUPPORT
+	}
+	switch typ {
+	case sockRaw:
+		typ = sockDgram // "for BSD compatibility" (net/unix/af_unix.c)
+	case sockStream, sockDgram, sockSeqpacket:
+	default:
+		return nil, ESOCKTNOSUPPORT
+	}
+	s := t.k.unixSocket(typ)
+	s.init(t.k, afUnix, typ, 0, flags)
+	return s, 0
+}
+
+func (k *Kernel) unixSocket(typ int) *unixSocket {
+	const nobody = 1<<32 - 1
+	s := &unixSocket{inode: noFD, peerCred: credential{0, nobody, nobody}}
+	s.family, s.typ = afUnix, typ
+	s.opts.init(sockBuf, sockBuf)
+	k.unix.all = append(k.unix.all, s)
+	return s
+}
+
+// joinUnix makes a and b a pair, as socketpair(2) does.
+func joinUnix(a, b *unixSocket) {
+	a.peer, b.peer = b, a
+	a.connected, b.connected = true, true
+	a.peerCred, b.peerCred = b.cred, a.cred
+}
+
+func (s *unixSocket) datagrams() bool { return s.typ == sockDgram }
+
+// unixName encodes a name.
+func unixName(path []byte) []byte {
+	var b pack
+	b.u16(afUnix)
+	return append(b, path...)
+}
+
+func (s *unixSocket) localName() []byte { return unixName(s.path) }
+
+func (s *unixSocket) peerName() ([]byte, Errno) {
+	if s.peer == nil {
+		return nil, ENOTCONN
+	}
+	return s.peer.localName(), 0
+}
+
+// checkUnixName refuses what is no name of AF_UNIX.
+func checkUnixName(name []byte) Errno {
+	if len(name) <= sunPath || len(name) > sunMax || familyOf(name) != afUnix {
+		return EINVAL
+	}
+	return 0
+}
+
+// bind implements bind(2). A path becomes a socket file of the host: see RATIONALE.md, "Why are socket files real?".
+func (s *unixSocket) bind(t *Thread, name []byte) Errno {
+	if len(name) == sunPath && familyOf(name) == afUnix {
+		if s.path == nil {
+			s.autobind(t)
+		}
+		return 0
+	}
+	if e := checkUnixName(name); e != 0 {
+		return e
+	}
+	path := name[sunPath:]
+	if path[0] == 0 {
+		switch {
+		case s.path != nil:
+			return EINVAL
+		case t.k.unix.abstract[abstractKey(s.typ, path)] != nil:
+			return EADDRINUSE
+		}
+		s.setAbstract(t, path)
+		return 0
+	}
+	file, _, _ := bytes.Cut(path, []byte{0})
+	return s.bindFile(t, string(file))
+}
+
+func (s *unixSocket) setAbstract(t *Thread, path []byte) {
+	s.path = path
+	t.k.unix.abstract[abstractKey(s.typ, path)] = s
+}
+
+// autobind gives s the next free name of five hexadecimal digits (unix(7), "Autobind feature").
+func (s *unixSocket) autobind(t *Thread) {
+	for {
+		path := fmt.Appendf(nil, "\x00%05x", t.k.unix.auto&0xfffff)
+		t.k.unix.auto++
+		if t.k.unix.abstract[abstractKey(s.typ, path)] == nil {
+			s.setAbstract(t, path)
+			return
+		}
+	}
+}
+
+func (s *unixSocket) bindFile(t *Thread, file string) Errno {
+	l, e := t.locate(atFDCWD, file, false)
+	if e != 0 {
+		return e
+	}
+	if l.node != nil {
+		return EADDRINUSE
+	}
+	if s.path != nil {
+		if _, e := hostStatAt(l.place, false); e == 0 {
+			return EADDRINUSE
+		}
+		return EINVAL
+	}
+	if e := hostMknod(l.place, sIFSOCK|0o777, t.p.umask); e != 0 {
+		if e == EEXIST {
+			e = EADDRINUSE
+		}
+		return e
+	}
+	fd, e := hostOpen(l.place, oPATH|oNOFOLLOW, 0, 0)
+	if e != 0 {
+		return e
+	}
+	st, e := fd.stat()
+	if e != 0 {
+		fd.close()
+		return e
+	}
+	s.inode, s.key, s.path = fd, inodeKey{dev: st.dev, ino: st.ino}, append([]byte(file), 0)
+	t.k.unix.files[s.key] = s
+	return 0
+}
+
+// findUnix returns the socket of a name, for one of the given type.
+func (t *Thread) findUnix(name []byte, typ int) (*unixSocket, Errno) {
+	path := name[sunPath:]
+	if path[0] == 0 {
+		if s := t.k.unix.abstract[abstractKey(typ, path)]; s != nil {
+			return s, 0
+		}
+		return nil, ECONNREFUSED
+	}
+	file, _, _ := bytes.Cut(path, []byte{0})
+	l, e := t.locate(atFDCWD, string(file), true)
+	if e != 0 {
+		return nil, e
+	}
+	if l.node != nil {
+		return nil, ECONNREFUSED
+	}
+	st, e := hostStatAt(l.place, true)
+	if e != 0 {
+		return nil, e
+	}
+	const mayWrite = 2
+	if e := hostAccess(l.place, mayWrite, true); e != 0 {
+		return nil, e
+	}
+	s := t.k.unix.files[inodeKey{dev: st.dev, ino: st.ino}]
+	switch {
+	case s == nil:
+		return nil, ECONNREFUSED
+	case s.typ != typ:
+		return nil, EPROTOTYPE
+	}
+	return s, 0
+}
+
+func (s *unixSocket) listen(t *Thread, backlog int) Errno {
+	switch {
+	case s.datagrams():
+		return EOPNOTSUPP
+	case s.path == nil || s.connected:
+		return EINVAL
+	}
+	s.listening, s.cred = true, t.credential()
+	if s.backlog = backlog; !s.full() {
+		s.wake(pollOUT) // those who wait to connect
+	}
+	return 0
+}
+
+// full reports whether nobody can connect or send to s before it has received something.
+func (s *unixSocket) full() bool {
+	if s.datagrams() {
+		const maxDgrams = 10 // net.unix.max_dgram_qlen
+		return len(s.queue.packets) > maxDgrams
+	}
+	return len(s.pending) > s.backlog
+}
+
+func (s *unixSocket) connect(t *Thread, name []byte) Errno {
+	if s.datagrams() {
+		return s.connectDatagrams(t, name)
+	}
+	if e := checkUnixName(name); e != 0 {
+		return e
+	}
+	l, e := t.findUnix(name, s.typ)
+	switch {
+	case e != 0:
+		return e
+	case !l.listening || l.rcvShut:
+		return ECONNREFUSED
+	case l.full():
+		if s.nonblock() || t.timedOut() {
+			return EAGAIN
+		}
+		_, e := t.waitSocket(l, 0, s.opts.sndTimeout, func() bool { return !l.full() || !l.listening || l.closed })
+		return e
+	case s.connected:
+		return EISCONN
+	case s.listening:
+		return EINVAL
+	}
+	o := t.k.unixSocket(s.typ)
+	o.path, o.cred = l.path, l.cred
+	o.opts.passCred = l.opts.passCred
+	s.cred = t.credential()
+	joinUnix(s, o)
+	l.pending = append(l.pending, o)
+	l.wake(pollIN)
+	s.wake(pollIN | pollOUT)
+	return 0
+}
+
+func (s *unixSocket) connectDatagrams(t *Thread, name []byte) Errno {
+	var to *unixSocket
+	if familyOf(name) != afUnspec || len(name) < 2 {
+		if e := checkUnixName(name); e != 0 {
+			return e
+		}
+		var e Errno
+		if to, e = t.findUnix(name, s.typ); e != 0 {
+			return e
+		}
+		if to.peer != nil && to.peer != s {
+			return EPERM
+		}
+	}
+	s.peer, s.connected = to, to != nil
+	return 0
+}
+
+func (s *unixSocket) accept(t *Thread) (socket, Errno) {
+	switch {
+	case s.datagrams():
+		return nil, EOPNOTSUPP
+	case !s.listening:
+		return nil, EINVAL
+	case len(s.pending) == 0 && s.rcvShut:
+		return nil, EINVAL
+	case len(s.pending) == 0:
+		return nil, EAGAIN
+	}
+	o := s.pending[0]
+	s.pending = s.pending[1:]
+	return o, 0
+}
+
+func (s *unixSocket) shutdown(_ *Thread, rcv, snd bool) Errno {
+	s.shut(rcv, snd)
+	if p := s.peer; p != nil && !s.datagrams() {
+		p.shut(snd, rcv)
+	}
+	return 0
+}
+
+func (s *unixSocket) close(k *Kernel) {
+	s.closed = true
+	if s.inode != noFD {
+		delete(k.unix.files, s.key)
+		s.inode.close()
+	} else if s.path != nil && k.unix.abstract[abstractKey(s.typ, s.path)] == s {
+		delete(k.unix.abstract, abstractKey(s.typ, s.path))
+	}
+	k.unix.forget(s)
+	for _, o := range s.pending {
+		o.leave(true)
+		o.queue.purge(k)
+		k.unix.forget(o)
+	}
+	s.pending, s.listening = nil, false
+	s.leave(!s.queue.empty())
+	s.queue.purge(k)
+	s.wake(pollIN | pollOUT)
+}
+
+// leave tells the peer that s is gone; lost says that something was not received.
+func (s *unixSocket) leave(lost bool) {
+	s.closed = true
+	p := s.peer
+	if s.peer = nil; p == nil || s.datagrams() {
+		return
+	}
+	if lost {
+		p.err = ECONNRESET
+	}
+	p.shut(true, true)
+}
+
+func (n *unixNames) forget(s *unixSocket) {
+	for i, o := range n.all {
+		if o == s {
+			n.all = append(n.all[:i], n.all[i+1:]...)
+			return
+		}
+	}
+}
+
+func (s *unixSocket) option(_ *Thread, level, name int) ([]byte, bool) {
+	if level != solSocket {
+		return nil, false
+	}
+	switch name {
+	case soPeercred:
+		return s.peerCred.encode(), true
+	case soAcceptconn:
+		var b pack
+		b.u32(0)
+		if s.listening {
+			b[0] = 1
+		}
+		return b, true
+	}
+	return nil, false
+}
+
+func (s *unixSocket) setOption(*Thread, int, int, uint32) (Errno, bool) { return 0, false }
