@@ -44,6 +44,8 @@ type Config struct {
 	CPUs int
 	// Compat presents the stack and the auxiliary vector as Valgrind does.
 	Compat bool
+	// Network is what network the guest has: by default a loopback interface, inside cgemu.
+	Network syscalls.Network
 	// Seed seeds what the guest takes for random.
 	Seed uint64
 	// RealTime takes clocks and sleeps from the host: runs are no longer reproducible.
@@ -234,6 +236,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 		Stdin:    cfg.Stdin,
 		Stdout:   cfg.Stdout,
 		Stderr:   cfg.Stderr,
+		Network:  cfg.Network,
 		Seed:     cfg.Seed,
 		Compat:   cfg.Compat,
 		CPUs:     cfg.CPUs,

@@ -71,6 +71,7 @@ var procFiles = map[string]*vnode{
 	"filesystems": textNode("nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\n\text4\n"),
 	"mounts":      linkNode(func(*Thread) string { return "self/mounts" }),
 	"cmdline":     textNode("cgemu\n"),
+	"net":         linkNode(func(*Thread) string { return "self/net" }),
 	"sys": dirNode(map[string]*vnode{
 		"kernel": dirNode(map[string]*vnode{
 			"osrelease": textNode(unameRelease + "\n"), "ostype": textNode("Linux\n"), "version": textNode(unameVersion + "\n"),
@@ -92,7 +93,17 @@ var procFiles = map[string]*vnode{
 			"file-max": textNode("9223372036854775807\n"), "nr_open": textNode("1048576\n"), "pipe-max-size": textNode("1048576\n"),
 			"inotify": dirNode(map[string]*vnode{"max_user_watches": textNode("65536\n")}),
 		}),
-		"net": dirNode(map[string]*vnode{"core": dirNode(map[string]*vnode{"somaxconn": textNode("4096\n")})}),
+		"net": dirNode(map[string]*vnode{
+			"core": dirNode(map[string]*vnode{
+				"somaxconn": textNode(itoa(somaxconn) + "\n"), "rmem_default": textNode(itoa(sockBuf) + "\n"), "wmem_default": textNode(itoa(sockBuf) + "\n"),
+				"rmem_max": textNode(itoa(sockBuf) + "\n"), "wmem_max": textNode(itoa(sockBuf) + "\n"),
+			}),
+			"ipv4": dirNode(map[string]*vnode{
+				"ip_local_port_range":        textNode(fmt.Sprintf("%d\t%d\n", firstPort, lastPort)),
+				"ip_unprivileged_port_start": textNode(itoa(privilegedPort) + "\n"),
+			}),
+			"unix": dirNode(map[string]*vnode{"max_dgram_qlen": textNode("10\n")}),
+		}),
 	}),
 }
 
@@ -294,6 +305,7 @@ func taskNode(o *Thread) *vnode {
 			}
 			return string(b)
 		}),
+		"net":    procNet,
 		"limits": text(func() string { return limitsText(p) }),
 		"mounts": textNode("/dev/root / ext4 rw,relatime 0 0\nproc /proc proc rw,relatime 0 0\n"),
 		"mountinfo": textNode("21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw\n" +

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/syscalls"
 )
 
 const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
@@ -33,6 +35,8 @@ Options of run:
                                   without a value, cgemu's own if there is one
       --inherit-env               give the guest cgemu's environment
       --sysroot=DIR               look the guest's absolute paths up in DIR first
+      --network=loopback|none     the guest's network: a loopback interface inside cgemu, or none but AF_UNIX
+                                  (loopback); --no-network is --network=none
       --seed=N                    seed of all the guest takes for random (0)
       --time=virtual|real         the guest's clocks and sleeps (virtual)
       --rep=each|once             count a REP instruction for each iteration, or once (each)
@@ -75,6 +79,8 @@ type options struct {
 	sysroot            string
 	seed, maxInsns     uint64
 	time, rep          string
+	network            string
+	noNetwork          bool
 	strace             bool
 	children           yesNo
 	demangle           yesNo
@@ -128,6 +134,8 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.StringArrayVarP(&o.env, "env", "e", nil, "")
 	f.BoolVar(&o.inheritEnv, "inherit-env", false, "")
 	f.StringVar(&o.sysroot, "sysroot", "", "")
+	f.StringVar(&o.network, "network", "loopback", "")
+	f.BoolVar(&o.noNetwork, "no-network", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
 	f.Uint64Var(&o.maxInsns, "max-insns", 0, "")
 	f.StringVar(&o.time, "time", "virtual", "")
@@ -156,8 +164,14 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	return o, f.Args(), o.check()
 }
 
+// networks are the values of --network.
+var networks = map[string]syscalls.Network{"loopback": syscalls.NetworkLoopback, "none": syscalls.NetworkNone}
+
 // check refuses values no option has.
 func (o *options) check() error {
+	if o.noNetwork {
+		o.network = "none"
+	}
 	for _, c := range []struct {
 		name, value string
 		allowed     []string
@@ -165,6 +179,7 @@ func (o *options) check() error {
 		{"compat", o.compat, []string{"", "valgrind"}},
 		{"time", o.time, []string{"virtual", "real"}},
 		{"rep", o.rep, []string{"each", "once"}},
+		{"network", o.network, slices.Sorted(maps.Keys(networks))},
 	} {
 		if !slices.Contains(c.allowed, c.value) {
 			return fmt.Errorf("--%s=%s: not one of %s", c.name, c.value, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))

@@ -188,7 +188,7 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 	}
 	cfg := cgemu.Config{
 		Args: args, Env: o.environment(), Sysroot: o.sysroot, Model: model, CPUs: o.cpus,
-		Compat: o.compat == "valgrind", Seed: o.seed, RealTime: o.time == "real",
+		Network: networks[o.network], Compat: o.compat == "valgrind", Seed: o.seed, RealTime: o.time == "real",
 		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
 		TraceChildren: bool(o.children),
 	}

@@ -1,0 +1,116 @@
+package syscalls
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// procNet is /proc/net: sockets, and the one interface there is.
+var procNet = dirNode(map[string]*vnode{
+	"tcp":      fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.tcp, afInet) }),
+	"tcp6":     fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.tcp, afInet6) }),
+	"udp":      fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.udp, afInet) }),
+	"udp6":     fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.udp, afInet6) }),
+	"unix":     fileNode(unixText),
+	"dev":      fileNode(devText),
+	"route":    textNode(fmt.Sprintf("%-127s\n", "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT")),
+	"if_inet6": fileNode(inet6Text),
+	"arp":      textNode("IP address       HW type     Flags       HW address            Mask     Device\n"),
+})
+
+// hexAddress is an address as /proc/net shows it: words of 32 bits, in the order of the machine.
+func hexAddress(a netip.AddrPort, family int) string {
+	ip := a.Addr().AsSlice()
+	if family == afInet6 {
+		x := a.Addr().As16()
+		ip = x[:]
+	}
+	var b strings.Builder
+	for ; len(ip) > 0; ip = ip[4:] {
+		fmt.Fprintf(&b, "%08X", le32(ip))
+	}
+	return fmt.Sprintf("%s:%04X", b.String(), a.Port())
+}
+
+// inetText lists the sockets of p that have a port, and are of a family, by port.
+func inetText(t *Thread, p *portTable, family int) []byte {
+	var ports []uint16
+	for port := range p.sockets {
+		ports = append(ports, port)
+	}
+	slices.Sort(ports)
+	width, remote := 13, "rem_address"
+	if family == afInet6 {
+		width, remote = 37, "remote_address"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  sl  %-*s %-*s st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n",
+		width, "local_address", width, remote)
+	n := 0
+	for _, port := range ports {
+		for _, f := range p.sockets[port] {
+			s := f.inet()
+			if s.family != family {
+				continue
+			}
+			remote := s.remote
+			if !remote.IsValid() {
+				remote = netip.AddrPortFrom(s.any(), 0)
+			}
+			const closed = 7
+			state := byte(closed)
+			if c, ok := f.(*tcpSocket); ok {
+				state = c.phase()
+			}
+			fmt.Fprintf(&b, "%4d: %s %s %02X 00000000:%08X 00:00000000 00000000 %5d        0 %d 1 0000000000000000\n",
+				n, hexAddress(s.local, family), hexAddress(remote, family), state, s.queue.bytes, t.k.uid, s.ino)
+			n++
+		}
+	}
+	return []byte(b.String())
+}
+
+// unixText lists the sockets of AF_UNIX, in order of making.
+func unixText(t *Thread) []byte {
+	const accepts, unconnected, connected = 0x10000, 1, 3
+	var b strings.Builder
+	b.WriteString("Num       RefCount Protocol Flags    Type St Inode Path\n")
+	for _, s := range t.k.unix.all {
+		flags, state := 0, unconnected
+		if s.listening {
+			flags = accepts
+		}
+		if s.connected {
+			state = connected
+		}
+		fmt.Fprintf(&b, "0000000000000000: 00000002 00000000 %08X %04X %02X %5d", flags, s.typ, state, s.ino)
+		if len(s.path) > 0 {
+			path := strings.ReplaceAll(strings.TrimSuffix(string(s.path[1:]), "\x00"), "\x00", "@")
+			first := s.path[0]
+			if first == 0 {
+				first = '@'
+			}
+			b.WriteString(" " + string(first) + path)
+		}
+		b.WriteString("\n")
+	}
+	return []byte(b.String())
+}
+
+func devText(t *Thread) []byte {
+	text := "Inter-|   Receive                                                |  Transmit\n" +
+		" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n"
+	if t.k.cfg.Network != NetworkNone {
+		text += "    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n"
+	}
+	return []byte(text)
+}
+
+func inet6Text(t *Thread) []byte {
+	if t.k.cfg.Network == NetworkNone {
+		return nil
+	}
+	return []byte("00000000000000000000000000000001 01 80 10 80       lo\n")
+}
