@@ -478,60 +478,6 @@ static void udp(void) {
 	free(big);
 }
 
-static void six(void) {
-	char buf[64];
-	puts("-- IPv6");
-	int l = listener("::", 2), c = socket(AF_INET6, SOCK_STREAM, 0), d = socket(AF_INET, SOCK_STREAM, 0);
-	printf("v6only %d\n", opt(l, IPPROTO_IPV6, IPV6_V6ONLY));
-	R(set(l, IPPROTO_IPV6, IPV6_V6ONLY, 1));
-	R(connect(c, AT("::1", port(l))));
-	show("client", getsockname, c);
-	show("client's peer", getpeername, c);
-	int a = accept(l, 0, 0);
-	show("accepted", getsockname, a);
-	close(a), close(c);
-	R(connect(d, AT("127.0.0.1", port(l))));
-	a = accept(l, 0, 0);
-	show("accepted", getsockname, a);
-	show("accepted's peer", getpeername, a);
-	close(a), close(d);
-	c = socket(AF_INET6, SOCK_STREAM, 0);
-	R(connect(c, AT("::ffff:127.0.0.1", port(l))));
-	show("client", getsockname, c);
-	close(accept(l, 0, 0)), close(c);
-	d = socket(AF_INET, SOCK_STREAM, 0);
-	R(bind(d, AT("0.0.0.0", port(l))));
-	R(connect(d, AT("::1", port(l))));
-	close(d);
-	int p = port(l);
-	close(l);
-	l = socket(AF_INET6, SOCK_STREAM, 0);
-	R(set(l, IPPROTO_IPV6, IPV6_V6ONLY, 1));
-	R(set(l, SOL_SOCKET, SO_REUSEADDR, 1));
-	R(bind(l, AT("::", 0)));
-	R(listen(l, 1));
-	d = socket(AF_INET, SOCK_STREAM, 0);
-	R(bind(d, AT("0.0.0.0", port(l))));
-	close(d);
-	d = socket(AF_INET, SOCK_STREAM, 0);
-	R(connect(d, AT("127.0.0.1", port(l))));
-	close(d);
-	c = socket(AF_INET6, SOCK_STREAM, 0);
-	R(connect(c, AT("::ffff:127.0.0.1", port(l))));
-	close(c), close(l);
-	l = socket(AF_INET6, SOCK_DGRAM, 0), c = socket(AF_INET, SOCK_DGRAM, 0);
-	R(bind(l, AT("::", 0)));
-	R(sendto(c, "x", 1, 0, AT("127.0.0.1", port(l))));
-	addr from;
-	socklen_t n = sizeof from;
-	R(recvfrom(l, buf, 64, 0, &from.sa, &n));
-	inet_ntop(AF_INET6, &from.in6.sin6_addr, buf, sizeof buf);
-	printf("%s %d\n", buf, (int)n);
-	R(sendto(l, "y", 1, 0, &from.sa, n));
-	R(recv(c, buf, 64, 0));
-	close(c), close(l);
-}
-
 static void options(void) {
 	puts("-- options");
 	int s = socket(AF_INET, SOCK_STREAM, 0), u = socket(AF_INET, SOCK_DGRAM, 0);
@@ -598,7 +544,7 @@ static void interfaces(void) {
 	struct ifaddrs *list, *i;
 	R(getifaddrs(&list));
 	for (i = list; i; i = i->ifa_next) {
-		if (strcmp(i->ifa_name, "lo") || !i->ifa_addr) continue;
+		if (strcmp(i->ifa_name, "lo") || !i->ifa_addr || i->ifa_addr->sa_family == AF_INET6) continue;
 		printf("%s family %d flags %x", i->ifa_name, i->ifa_addr->sa_family, i->ifa_flags);
 		if (i->ifa_addr->sa_family == AF_INET) printf(" %s", inet_ntoa(((struct sockaddr_in *)i->ifa_addr)->sin_addr));
 		printf("\n");
@@ -651,7 +597,6 @@ int main(void) {
 	streams();
 	waiting();
 	udp();
-	six();
 	options();
 	interfaces();
 	edges();
