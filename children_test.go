@@ -75,6 +75,41 @@ func TestChildrenTwice(t *testing.T) {
 	}
 }
 
+// TestServerTwice checks that a server and its clients, which run at the same time, do the same each time.
+func TestServerTwice(t *testing.T) {
+	const script = `
+use IO::Socket::INET;
+my $l = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1") or die $!;
+for my $i (1 .. 4) {
+	next if fork;
+	my $c = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $l->sockport) or die $!;
+	for my $k (1 .. $i * 10) { print $c "$i $k\n"; $n += length <$c> }
+	exit($n == 0);
+}
+for (1 .. 4) {
+	my $c = $l->accept;
+	if (!fork) { while (<$c>) { print $c "got $_" } exit 0 }
+}
+1 while wait > 0;
+print "port ", $l->sockport, "\n";`
+	run := func() ran {
+		return start(t, cgemu.Config{Args: []string{"/usr/bin/perl", "-e", script}, TraceChildren: true})
+	}
+	if _, err := os.Stat("/usr/bin/perl"); err != nil {
+		t.Skip(err)
+	}
+	a, b := run(), run()
+	assert.Equal(t, "port 32768\n", a.stdout)
+	assert.Equal(t, a.stdout, b.stdout)
+	assert.Equal(t, a.profile, b.profile)
+	require.Len(t, a.Children, 8)
+	require.Len(t, b.Children, 8)
+	for i := range a.Children {
+		assert.Zero(t, a.Children[i].Exit.Status())
+		assert.Equal(t, text(t, a.Children[i]), text(t, b.Children[i]))
+	}
+}
+
 // TestOnChild gets results as processes end.
 func TestOnChild(t *testing.T) {
 	var pids []int

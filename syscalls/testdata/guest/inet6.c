@@ -105,14 +105,15 @@ int main(void) {
 	close(d);
 	int p = port(l);
 	close(l);
-	l = socket(AF_INET6, SOCK_STREAM, 0);
-	R(set(l, IPPROTO_IPV6, IPV6_V6ONLY, 1));
-	R(set(l, SOL_SOCKET, SO_REUSEADDR, 1));
-	R(bind(l, AT("::", 0)));
-	R(listen(l, 1));
-	d = socket(AF_INET, SOCK_STREAM, 0);
-	R(bind(d, AT("0.0.0.0", port(l))));
+	// Others may have the port that is free in IPv6: then another is tried.
+	for (int tries = 0; tries < 50; tries++) {
+		l = socket(AF_INET6, SOCK_STREAM, 0), d = socket(AF_INET, SOCK_STREAM, 0);
+		if (set(l, IPPROTO_IPV6, IPV6_V6ONLY, 1) || set(l, SOL_SOCKET, SO_REUSEADDR, 1) || bind(l, AT("::", 0))) perror("bind");
+		if (!bind(d, AT("0.0.0.0", port(l)))) break;
+		close(l), close(d);
+	}
 	close(d);
+	R(listen(l, 1));
 	d = socket(AF_INET, SOCK_STREAM, 0);
 	R(connect(d, AT("127.0.0.1", port(l))));
 	close(d);
