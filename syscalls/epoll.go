@@ -224,15 +224,11 @@ func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
 	if now || t.timedOut() {
 		return 0, 0
 	}
-	ws := []watch{{ep, pollIN}}
-	for _, it := range ep.items {
-		if _, ok := it.file.(*hostFile); ok {
-			ws = append(ws, watch{it.file, it.events & 0xffff})
-		}
-	}
 	w := wait{deadline: t.call.deadline, interrupted: EINTR, ready: func() bool { return ep.poll(t) != 0 }}
-	for _, x := range ws[1:] {
-		w.fds = append(w.fds, hostPoll{x.file.(*hostFile).fd, x.events})
+	for _, it := range ep.items {
+		if h, ok := hostWait(it.file, it.events&0xffff); ok {
+			w.fds = append(w.fds, h)
+		}
 	}
 	return t.block(w)
 }

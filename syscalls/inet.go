@@ -40,6 +40,8 @@ type inetSocket struct {
 	bound         bool
 	v6only        bool
 	listening     bool
+	// outside is for what lies beyond the guest's own network.
+	outside outside
 }
 
 // An inetFile is a tcpSocket or a udpSocket.
@@ -72,6 +74,7 @@ func (t *Thread) newInetSocket(family, typ, proto, flags int) (socket, Errno) {
 		return s, 0
 	case typ == sockDgram && (proto == 0 || proto == protoUDP):
 		s := &udpSocket{}
+		s.outside.fd = noFD
 		s.opts.init(sockBuf, sockBuf)
 		s.init(t.k, family, typ, protoUDP, flags)
 		return s, 0
@@ -137,9 +140,6 @@ func (s *inetSocket) decode(b []byte) (netip.AddrPort, Errno) {
 	return netip.AddrPort{}, EAFNOSUPPORT
 }
 
-// isLocal reports whether a is an address of the guest.
-func isLocal(a netip.Addr) bool { return a.IsLoopback() }
-
 // destination is where a packet to a goes; an unspecified address is this machine.
 func destination(a netip.Addr) netip.Addr {
 	switch {
@@ -153,10 +153,13 @@ func destination(a netip.Addr) netip.Addr {
 
 // source is the address of this machine that packets to dst come from.
 func source(dst netip.Addr) netip.Addr {
-	if dst.Is4() {
+	switch {
+	case dst.Is6():
+		return loopback6
+	case dst.IsLoopback():
 		return loopback4
 	}
-	return loopback6
+	return ethernet.ip4().Addr()
 }
 
 func (s *inetSocket) localName() []byte { return s.encode(s.local) }
@@ -255,7 +258,7 @@ func (p *portTable) bindTo(t *Thread, f inetFile, name []byte) Errno {
 		a = netip.AddrPortFrom(s.any(), uint16(name[2])<<8|uint16(name[3]))
 	}
 	switch addr := a.Addr(); {
-	case !addr.IsUnspecified() && !isLocal(addr):
+	case !addr.IsUnspecified() && !t.k.isLocal(addr):
 		return EADDRNOTAVAIL
 	case a.Port() != 0 && a.Port() < privilegedPort:
 		return EACCES
@@ -321,9 +324,9 @@ func (p *portTable) find(src, dst netip.AddrPort, fits func(inetFile) bool) inet
 }
 
 // routeTo returns where a packet to a goes, or why it cannot.
-func routeTo(a netip.AddrPort) (netip.AddrPort, Errno) {
+func (k *Kernel) routeTo(a netip.AddrPort) (netip.AddrPort, Errno) {
 	dst := destination(a.Addr())
-	if !isLocal(dst) {
+	if !k.isLocal(dst) && !k.isOutside(dst) {
 		return a, ENETUNREACH
 	}
 	return netip.AddrPortFrom(dst, a.Port()), 0
@@ -341,7 +344,6 @@ const (
 	ipv6V6only   = 26
 	ipMTU        = 14
 	ipv6MTU      = 24
-	loopbackMTU  = 65536
 	ipAddMember  = 35
 	ipDropMember = 36
 	ipv6Join     = 20
@@ -369,7 +371,7 @@ func (s *inetSocket) option(_ *Thread, level, name int) ([]byte, bool) {
 		if !s.remote.IsValid() {
 			return nil, false
 		}
-		b.u32(loopbackMTU)
+		b.u32(loopback.mtu)
 	default:
 		return nil, false
 	}

@@ -1,5 +1,7 @@
 package syscalls
 
+import "net/netip"
+
 // Messages of netlink(7) and rtnetlink(7).
 const (
 	netlinkRoute = 0
@@ -24,7 +26,7 @@ const (
 	sockaddrNlSize = 12
 )
 
-// A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of the interface lo.
+// A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of interfaces and their addresses.
 type netlinkSocket struct {
 	sockBase
 	pid uint32
@@ -105,7 +107,7 @@ func (s *netlinkSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 			break
 		}
 		if flags := le16(at[6:]); flags&nlmRequest != 0 {
-			s.answer(at[:n])
+			s.answer(t.k, at[:n])
 		}
 		at = at[min((n+3)&^3, len(at)):]
 	}
@@ -113,28 +115,10 @@ func (s *netlinkSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 }
 
 // answer puts the answer to a request into the queue.
-func (s *netlinkSocket) answer(req []byte) {
-	typ, flags, seq := le16(req[4:]), le16(req[6:]), le32(req[8:])
-	if flags&nlmDump != 0 {
-		var out pack
-		switch typ {
-		case rtmGetlink:
-			s.message(&out, rtmNewlink, nlmMulti, seq, linkInfo())
-		case rtmGetaddr:
-			want := afUnspec
-			if len(req) > nlmHeader {
-				want = int(req[nlmHeader])
-			}
-			for _, a := range []struct {
-				family, bits int
-				addr         []byte
-			}{{afInet, 8, loopback4.AsSlice()}, {afInet6, 128, loopback6.AsSlice()}} {
-				if want == afUnspec || want == a.family {
-					s.message(&out, rtmNewaddr, nlmMulti, seq, addrInfo(a.family, a.bits, a.addr))
-				}
-			}
-		}
-		s.put(out)
+func (s *netlinkSocket) answer(k *Kernel, req []byte) {
+	typ, seq := le16(req[4:]), le32(req[8:])
+	if le16(req[6:])&nlmDump != 0 {
+		s.put(s.dump(k, req))
 		var done, zero pack
 		zero.u32(0)
 		s.message(&done, nlmsgDone, nlmMulti, seq, zero)
@@ -142,24 +126,56 @@ func (s *netlinkSocket) answer(req []byte) {
 		return
 	}
 	const ifinfoSize = 16
-	switch {
-	case typ == rtmGetlink && len(req) >= nlmHeader+ifinfoSize:
-		if index := le32(req[nlmHeader+4:]); index == loIndex || index == 0 {
-			var out pack
-			s.message(&out, rtmNewlink, 0, seq, linkInfo())
-			s.put(out)
-			return
+	if typ == rtmGetlink && len(req) >= nlmHeader+ifinfoSize {
+		for _, i := range k.interfaces() {
+			if index := le32(req[nlmHeader+4:]); index == i.index {
+				var out pack
+				s.message(&out, rtmNewlink, 0, seq, i.link())
+				s.put(out)
+				return
+			}
 		}
 		s.fault(req, ENODEV)
+		return
+	}
+	switch {
 	case typ == rtmGetroute:
 		s.fault(req, ENETUNREACH)
-	case typ > rtmLast:
-		s.fault(req, EOPNOTSUPP)
-	case typ&3 != 2: // what changes something is for the superuser
+	case typ <= rtmLast && typ&3 != 2: // what changes something is for the superuser
 		s.fault(req, EPERM)
 	default:
 		s.fault(req, EOPNOTSUPP)
 	}
+}
+
+// dump lists the interfaces, or their addresses.
+func (s *netlinkSocket) dump(k *Kernel, req []byte) []byte {
+	var out pack
+	want := afUnspec
+	if len(req) > nlmHeader {
+		want = int(req[nlmHeader])
+	}
+	seq := le32(req[8:])
+	for _, i := range k.interfaces() {
+		switch le16(req[4:]) {
+		case rtmGetlink:
+			s.message(&out, rtmNewlink, nlmMulti, seq, i.link())
+		case rtmGetaddr:
+			for _, p := range i.addrs {
+				if want == afUnspec || want == familyOfAddr(p.Addr()) {
+					s.message(&out, rtmNewaddr, nlmMulti, seq, i.address(p))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func familyOfAddr(a netip.Addr) int {
+	if a.Is4() {
+		return afInet
+	}
+	return afInet6
 }
 
 // fault answers that req failed.
@@ -197,42 +213,49 @@ func (b *pack) attr(typ uint16, data []byte) {
 	b.zero(-len(data) & 3)
 }
 
-// linkInfo is a struct ifinfomsg with attributes, for lo.
-func linkInfo() []byte {
-	const ifUp, ifLowerUp = loFlags, 1 << 16
+// link is a struct ifinfomsg with attributes.
+func (i *netInterface) link() []byte {
+	const lowerUp = 1 << 16
 	const iflaAddress, iflaBroadcast, iflaIfname, iflaMTU, iflaTxqlen, iflaOperstate = 1, 2, 3, 4, 13, 16
 	var b, mtu, qlen pack
 	b.u8(afUnspec)
 	b.u8(0)
-	b.u16(arphrdLoopback)
-	b.u32(loIndex)
-	b.u32(ifUp | ifLowerUp)
+	b.u16(i.hwType)
+	b.u32(i.index)
+	b.u32(i.flags | lowerUp)
 	b.u32(0)
-	b.attr(iflaIfname, []byte("lo\x00"))
-	qlen.u32(loopbackTxqueue)
+	b.attr(iflaIfname, []byte(i.name+"\x00"))
+	qlen.u32(txQueueSize)
 	b.attr(iflaTxqlen, qlen)
 	b.attr(iflaOperstate, []byte{0})
-	mtu.u32(loopbackMTU)
+	mtu.u32(i.mtu)
 	b.attr(iflaMTU, mtu)
 	b.attr(iflaAddress, make([]byte, 6))
 	b.attr(iflaBroadcast, make([]byte, 6))
 	return b
 }
 
-// addrInfo is a struct ifaddrmsg with attributes, for an address of lo.
-func addrInfo(family, bits int, addr []byte) []byte {
-	const permanent, scopeHost = 0x80, 254
-	const ifaAddress, ifaLocal, ifaLabel, ifaFlags = 1, 2, 3, 8
+// address is a struct ifaddrmsg with attributes, for one of i's addresses.
+func (i *netInterface) address(p netip.Prefix) []byte {
+	const permanent, scopeUniverse, scopeHost = 0x80, 0, 254
+	const ifaAddress, ifaLocal, ifaLabel, ifaBroadcast, ifaFlags = 1, 2, 3, 4, 8
 	var b, flags pack
-	b.u8(uint8(family))
-	b.u8(uint8(bits))
+	b.u8(uint8(familyOfAddr(p.Addr())))
+	b.u8(uint8(p.Bits()))
 	b.u8(permanent)
-	b.u8(scopeHost)
-	b.u32(loIndex)
-	b.attr(ifaAddress, addr)
-	if family == afInet {
-		b.attr(ifaLocal, addr)
-		b.attr(ifaLabel, []byte("lo\x00"))
+	if p.Addr().IsLoopback() {
+		b.u8(scopeHost)
+	} else {
+		b.u8(scopeUniverse)
+	}
+	b.u32(i.index)
+	b.attr(ifaAddress, p.Addr().AsSlice())
+	if p.Addr().Is4() {
+		b.attr(ifaLocal, p.Addr().AsSlice())
+		if a := i.broadcast4(); a != [4]byte{} {
+			b.attr(ifaBroadcast, a[:])
+		}
+		b.attr(ifaLabel, []byte(i.name+"\x00"))
 	}
 	flags.u32(permanent)
 	b.attr(ifaFlags, flags)

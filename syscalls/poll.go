@@ -20,8 +20,8 @@ func (t *Thread) waitAny(ws []watch, interrupted Errno) (uint64, Errno) {
 		return false
 	}
 	for _, x := range ws {
-		if h, ok := x.file.(*hostFile); ok && h.canBlock() {
-			w.fds = append(w.fds, hostPoll{h.fd, x.events})
+		if h, ok := hostWait(x.file, x.events); ok {
+			w.fds = append(w.fds, h)
 		}
 	}
 	return t.block(w)

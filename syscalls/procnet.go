@@ -15,7 +15,7 @@ var procNet = dirNode(map[string]*vnode{
 	"udp6":     fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.udp, afInet6) }),
 	"unix":     fileNode(unixText),
 	"dev":      fileNode(devText),
-	"route":    textNode(fmt.Sprintf("%-127s\n", "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT")),
+	"route":    fileNode(routeText),
 	"if_inet6": fileNode(inet6Text),
 	"arp":      textNode("IP address       HW type     Flags       HW address            Mask     Device\n"),
 })
@@ -102,15 +102,40 @@ func unixText(t *Thread) []byte {
 func devText(t *Thread) []byte {
 	text := "Inter-|   Receive                                                |  Transmit\n" +
 		" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n"
-	if t.k.cfg.Network != NetworkNone {
-		text += "    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n"
+	for _, i := range t.k.interfaces() {
+		text += fmt.Sprintf("%6s:", i.name) +
+			"       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n"
 	}
 	return []byte(text)
 }
 
 func inet6Text(t *Thread) []byte {
-	if t.k.cfg.Network == NetworkNone {
-		return nil
+	var b strings.Builder
+	for _, i := range t.k.interfaces() {
+		for _, p := range i.addrs {
+			if p.Addr().Is6() {
+				const scopeHost, permanent = 0x10, 0x80
+				fmt.Fprintf(&b, "%x %02x %02x %02x %02x %8s\n", p.Addr().AsSlice(), i.index, p.Bits(), scopeHost, permanent, i.name)
+			}
+		}
 	}
-	return []byte("00000000000000000000000000000001 01 80 10 80       lo\n")
+	return []byte(b.String())
+}
+
+// routeText lists the routes of the interfaces that are no loopback: to what is near, and by the first address there to all else.
+func routeText(t *Thread) []byte {
+	var b strings.Builder
+	line := func(fields string) { fmt.Fprintf(&b, "%-127s\n", fields) }
+	line("Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT")
+	for _, i := range t.k.interfaces() {
+		if i == &loopback {
+			continue
+		}
+		const up, gateway = 1, 3
+		mask, near := netmask(i.ip4()), i.ip4().Masked().Addr()
+		router, network := near.Next().As4(), near.As4()
+		line(fmt.Sprintf("%s\t%08X\t%08X\t%04X\t0\t0\t0\t%08X\t0\t0\t0", i.name, 0, le32(router[:]), gateway, 0))
+		line(fmt.Sprintf("%s\t%08X\t%08X\t%04X\t0\t0\t0\t%08X\t0\t0\t0", i.name, le32(network[:]), 0, up, le32(mask[:])))
+	}
+	return []byte(b.String())
 }

@@ -5,8 +5,8 @@ import "github.com/cgemu/cgemu/emu"
 // waitFor parks t until f has one of events.
 func (t *Thread) waitFor(f file, events uint32) (uint64, Errno) {
 	w := wait{ready: func() bool { return f.poll(t)&(events|pollERR|pollHUP) != 0 }}
-	if h, ok := f.(*hostFile); ok {
-		w.fds = []hostPoll{{h.fd, events}}
+	if h, ok := hostWait(f, events); ok {
+		w.fds = []hostPoll{h}
 	}
 	return t.block(w)
 }

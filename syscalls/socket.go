@@ -33,6 +33,8 @@ const (
 	NetworkLoopback Network = iota
 	// NetworkNone leaves AF_UNIX.
 	NetworkNone
+	// NetworkHost asks the host for what lies beyond. Runs are no longer reproducible.
+	NetworkHost
 )
 
 // A socket is a file of socket(2). Nothing travels: what one sends is in the other's queue
@@ -372,6 +374,9 @@ func (t *Thread) waitSocket(s socket, events uint32, timeout int64, ready func()
 		}
 	}
 	w := wait{ready: ready}
+	if h, ok := hostWait(s, events); ok {
+		w.fds = []hostPoll{h}
+	}
 	if timeout > 0 {
 		t.setDeadline(timeout)
 		// "the following interfaces are never restarted […] when a timeout has been set" - signal(7)

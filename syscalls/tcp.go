@@ -48,6 +48,7 @@ func newTCP(family int) *tcpSocket {
 	s := &tcpSocket{}
 	s.family, s.typ, s.proto = family, sockStream, protoTCP
 	s.opts.init(tcpSndBuf, tcpRcvBuf)
+	s.outside.fd = noFD
 	return s
 }
 
@@ -128,13 +129,14 @@ func (s *tcpSocket) connect(t *Thread, name []byte) Errno {
 			return EINPROGRESS
 		}
 	}
+	s.progress(t.k)
 	switch {
 	case s.state == tcpConnecting && s.nonblock():
 		return EALREADY
 	case s.state == tcpConnecting && t.timedOut():
 		return EINPROGRESS
 	case s.state == tcpConnecting:
-		_, e := t.waitSocket(s, 0, s.opts.sndTimeout, func() bool { return s.state != tcpConnecting })
+		_, e := t.waitSocket(s, 0, s.opts.sndTimeout, func() bool { s.progress(t.k); return s.state != tcpConnecting })
 		return e
 	}
 	s.calling = false
@@ -157,7 +159,7 @@ func (s *tcpSocket) call(t *Thread, name []byte) Errno {
 	if e != 0 {
 		return e
 	}
-	to, e := routeTo(a)
+	to, e := t.k.routeTo(a)
 	if e != 0 {
 		return e
 	}
@@ -169,6 +171,9 @@ func (s *tcpSocket) call(t *Thread, name []byte) Errno {
 	}
 	s.join(to)
 	s.calling, s.rcvShut, s.sndShut, s.finished = true, false, false, false
+	if t.k.isOutside(to.Addr()) {
+		return s.callOutside(t.k, to)
+	}
 	l, ok := table.find(s.local, to, func(f inetFile) bool { return f.inet().listening }).(*tcpSocket)
 	if !ok {
 		s.remote = netip.AddrPort{}
@@ -190,6 +195,7 @@ func (s *tcpSocket) call(t *Thread, name []byte) Errno {
 
 // refused ends an attempt to connect: what it was given for it is taken back.
 func (s *tcpSocket) refused(k *Kernel) {
+	s.outside.close()
 	s.remote = netip.AddrPort{}
 	s.unbind(k)
 	s.shut(true, true)
@@ -209,6 +215,7 @@ func (s *tcpSocket) reset(k *Kernel) {
 	if p := s.peer; p != nil {
 		p.aborted()
 	}
+	s.outside.close()
 	s.peer, s.remote, s.state, s.calling = nil, netip.AddrPort{}, tcpClosed, false
 	s.shut(true, true)
 	s.stopListening(k)
@@ -257,6 +264,9 @@ func (s *tcpSocket) shutdown(t *Thread, rcv, snd bool) Errno {
 		return ENOTCONN
 	}
 	s.shut(rcv, snd)
+	if s.outside.used() {
+		return s.outside.end(rcv, snd)
+	}
 	if snd {
 		s.finish()
 	}
@@ -296,6 +306,7 @@ func (s *tcpSocket) peerName() ([]byte, Errno) {
 func (s *tcpSocket) close(k *Kernel) {
 	k.disarm(&s.giveUp)
 	s.stopListening(k)
+	s.outside.close()
 	switch {
 	case s.peer == nil:
 	case !s.queue.empty() || s.opts.lingerOn != 0 && s.opts.linger == 0:
@@ -375,6 +386,9 @@ func (s *tcpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 	if n == 0 {
 		return 0, 0
 	}
+	if s.outside.used() {
+		return s.outside.sendAll(t, m.v)
+	}
 	room := uint64(s.room())
 	if room == 0 {
 		return 0, EAGAIN
@@ -397,6 +411,9 @@ func (s *tcpSocket) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 		}
 		return 0, e
 	}
+	if s.outside.used() {
+		return s.outside.fd.sendTo(b, netip.AddrPort{})
+	}
 	n := min(len(b), s.room())
 	if n == 0 {
 		return 0, EAGAIN
@@ -417,6 +434,10 @@ func (s *tcpSocket) taken(before int) {
 func (s *tcpSocket) writable() bool { return s.room() >= s.window()/3 }
 
 func (s *tcpSocket) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+	if s.outside.used() && s.state == tcpConnected {
+		n, _, e := s.outside.fd.receiveFrom(b, 0)
+		return n, e
+	}
 	if s.queue.empty() {
 		return 0, s.nothing(&inMessage{})
 	}
@@ -452,6 +473,9 @@ func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 		return 0, ENOTCONN
 	case m.flags&msgOOB != 0:
 		return 0, EINVAL
+	case s.outside.used() && s.state == tcpConnected:
+		n, _, e := s.outside.receive(t, m)
+		return n, e
 	case s.queue.empty():
 		return 0, s.nothing(m)
 	}
@@ -483,14 +507,18 @@ func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 	return done, 0
 }
 
-func (s *tcpSocket) poll(*Thread) uint32 {
+func (s *tcpSocket) poll(t *Thread) uint32 {
 	if s.listening {
 		if len(s.pending) > 0 {
 			return pollIN | pollRDN
 		}
 		return 0
 	}
+	s.progress(t.k)
 	ev := s.shutEvents()
+	if s.outside.used() && s.state == tcpConnected {
+		return ev | s.outside.fd.poll(pollIN|pollPRI|pollOUT|pollRDN|pollWRN|pollRDH)
+	}
 	if s.state == tcpClosed {
 		ev |= pollHUP
 	}
@@ -536,6 +564,9 @@ func (s *tcpSocket) option(t *Thread, level, name int) ([]byte, bool) {
 		b[0] = s.phase()
 		return b, true
 	}
+	if level == solSocket && name == soError {
+		s.progress(t.k)
+	}
 	return s.inetSocket.option(t, level, name)
 }
 
@@ -545,7 +576,11 @@ func (s *tcpSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
 		if s.listening {
 			return 0, EINVAL
 		}
-		return 0, t.out32(arg, uint32(s.queue.bytes))
+		n := s.queue.bytes
+		if s.outside.used() {
+			n = s.outside.fd.pendingBytes()
+		}
+		return 0, t.out32(arg, uint32(n))
 	case tiocOutQ:
 		if s.listening {
 			return 0, EINVAL

@@ -27,7 +27,7 @@ func (s *udpSocket) autobind(t *Thread) Errno {
 }
 
 // route returns where a datagram to a name goes, or why it cannot.
-func (s *udpSocket) route(name []byte) (netip.AddrPort, Errno) {
+func (s *udpSocket) route(k *Kernel, name []byte) (netip.AddrPort, Errno) {
 	a, e := s.decode(name)
 	if e == EAFNOSUPPORT && s.family == afInet && familyOf(name) == afUnspec {
 		name = append([]byte{afInet, 0}, name[2:]...)
@@ -42,7 +42,7 @@ func (s *udpSocket) route(name []byte) (netip.AddrPort, Errno) {
 	if a.Addr() == broadcast && !s.opts.broadcast {
 		return a, EACCES
 	}
-	return routeTo(a)
+	return k.routeTo(a)
 }
 
 func (s *udpSocket) connect(t *Thread, name []byte) Errno {
@@ -57,12 +57,21 @@ func (s *udpSocket) connect(t *Thread, name []byte) Errno {
 	if a.Addr() == broadcast && !s.opts.broadcast {
 		return EACCES
 	}
-	to, e := routeTo(a)
+	to, e := t.k.routeTo(a)
 	if e != 0 {
 		return e
 	}
 	if e := s.autobind(t); e != 0 {
 		return e
+	}
+	s.outside.close()
+	if t.k.isOutside(to.Addr()) {
+		if e := s.outside.open(sockDgram); e != 0 {
+			return e
+		}
+		if e := s.outside.fd.connect(to); e != 0 {
+			return e
+		}
 	}
 	s.join(to)
 	return 0
@@ -70,6 +79,7 @@ func (s *udpSocket) connect(t *Thread, name []byte) Errno {
 
 func (s *udpSocket) disconnect(t *Thread) {
 	s.remote = netip.AddrPort{}
+	s.outside.close()
 	if !s.bound && s.local.IsValid() {
 		t.k.inet.udp.release(s)
 		s.local = netip.AddrPort{}
@@ -88,6 +98,7 @@ func (s *udpSocket) close(k *Kernel) {
 	if s.local.IsValid() {
 		k.inet.udp.release(s)
 	}
+	s.outside.close()
 	s.queue.purge(k)
 }
 
@@ -112,7 +123,7 @@ func (s *udpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 		return 0, EOPNOTSUPP
 	case m.name != nil:
 		var e Errno
-		if to, e = s.route(m.name); e != 0 {
+		if to, e = s.route(t.k, m.name); e != 0 {
 			return 0, e
 		}
 	case !to.IsValid():
@@ -126,6 +137,15 @@ func (s *udpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 	}
 	if n > maxUDP {
 		return 0, EMSGSIZE
+	}
+	if t.k.isOutside(to.Addr()) {
+		if e := s.outside.open(sockDgram); e != 0 {
+			return 0, e
+		}
+		if m.name == nil {
+			to = netip.AddrPort{} // the host knows
+		}
+		return s.outside.send(t, m.v, to)
 	}
 	b, e := t.gather(m.v, n)
 	if e == 0 && uint64(len(b)) < n {
@@ -199,6 +219,13 @@ func (s *udpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 	if m.flags&msgErrqueue != 0 {
 		return 0, EAGAIN
 	}
+	if s.err == 0 && s.queue.empty() && s.outside.used() {
+		n, from, e := s.outside.receive(t, m)
+		if e == 0 {
+			m.name = s.encode(from)
+		}
+		return n, e
+	}
 	if s.err != 0 || s.queue.empty() {
 		return 0, s.nothing(m)
 	}
@@ -214,7 +241,6 @@ const (
 	ipPktinfo       = 8
 	ipv6Recvpktinfo = 49
 	ipv6Pktinfo     = 50
-	loIndex         = 1
 )
 
 // packetInfo are the control messages that tell where a datagram was sent to.
@@ -222,13 +248,13 @@ func (s *udpSocket) packetInfo(to []byte) []controlMessage {
 	var b pack
 	switch {
 	case s.family == afInet && s.opts.values[optionKey{solIP, ipPktinfo}] != 0:
-		b.u32(loIndex)
+		b.u32(loopback.index)
 		b = append(b, to[4:8]...) // the local address
 		b = append(b, to[4:8]...)
 		return []controlMessage{{solIP, ipPktinfo, b}}
 	case s.family == afInet6 && s.opts.values[optionKey{solIPv6, ipv6Recvpktinfo}] != 0:
 		b = append(b, to[8:24]...)
-		b.u32(loIndex)
+		b.u32(loopback.index)
 		return []controlMessage{{solIPv6, ipv6Pktinfo, b}}
 	}
 	return nil
@@ -239,13 +265,20 @@ func (s *udpSocket) poll(*Thread) uint32 {
 	if !s.queue.empty() {
 		ev |= pollIN | pollRDN
 	}
+	if s.outside.used() {
+		ev |= s.outside.fd.poll(pollIN | pollRDN)
+	}
 	return ev
 }
 
 func (s *udpSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
 	switch req {
 	case fioNRead:
-		return 0, t.out32(arg, uint32(s.queue.firstSize()))
+		n := s.queue.firstSize()
+		if n == 0 && s.outside.used() {
+			n = s.outside.fd.pendingBytes()
+		}
+		return 0, t.out32(arg, uint32(n))
 	case tiocOutQ:
 		return 0, t.out32(arg, 0)
 	}

@@ -35,8 +35,10 @@ Options of run:
                                   without a value, cgemu's own if there is one
       --inherit-env               give the guest cgemu's environment
       --sysroot=DIR               look the guest's absolute paths up in DIR first
-      --network=loopback|none     the guest's network: a loopback interface inside cgemu, or none but AF_UNIX
-                                  (loopback); --no-network is --network=none
+      --network=loopback|none|host
+                                  the guest's network: a loopback interface inside cgemu, none but AF_UNIX,
+                                  or that interface and the host's network beyond (loopback)
+      --no-network                the same as --network=none
       --seed=N                    seed of all the guest takes for random (0)
       --time=virtual|real         the guest's clocks and sleeps (virtual)
       --rep=each|once             count a REP instruction for each iteration, or once (each)
@@ -165,7 +167,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 }
 
 // networks are the values of --network.
-var networks = map[string]syscalls.Network{"loopback": syscalls.NetworkLoopback, "none": syscalls.NetworkNone}
+var networks = map[string]syscalls.Network{"loopback": syscalls.NetworkLoopback, "none": syscalls.NetworkNone, "host": syscalls.NetworkHost}
 
 // check refuses values no option has.
 func (o *options) check() error {

@@ -1,0 +1,138 @@
+package syscalls
+
+import "net/netip"
+
+// An outside is what a socket has that talks to the host's network: a socket of the host, which does
+// not block. Its names are the guest's own, as behind a router that translates addresses.
+type outside struct {
+	fd hostFD
+	// buf is for what comes.
+	buf []byte
+}
+
+// maxOutside is how much is sent or received at once.
+const maxOutside = 64 << 10
+
+// open makes o's socket, if it has none.
+func (o *outside) open(typ int) Errno {
+	if o.fd != noFD {
+		return 0
+	}
+	fd, e := hostSocket(typ)
+	if e != 0 {
+		return e
+	}
+	o.fd = fd
+	return 0
+}
+
+func (o *outside) close() {
+	if o.fd != noFD {
+		o.fd.close()
+		o.fd = noFD
+	}
+}
+
+// used reports whether there is one.
+func (o *outside) used() bool { return o.fd != noFD }
+
+// send sends what of v fits at once, to an address or where the socket is connected to.
+func (o *outside) send(t *Thread, v []iovec, to netip.AddrPort) (uint64, Errno) {
+	b, e := t.gather(v, maxOutside)
+	if e != 0 {
+		return 0, e
+	}
+	n, e := o.fd.sendTo(b, to)
+	return uint64(n), e
+}
+
+// receive receives into v; from is invalid for a stream.
+func (o *outside) receive(t *Thread, m *inMessage) (n uint64, from netip.AddrPort, e Errno) {
+	if o.buf == nil {
+		o.buf = make([]byte, maxOutside)
+	}
+	size := min(total(m.v), maxOutside)
+	got, from, e := o.fd.receiveFrom(o.buf[:size], m.flags&(msgPeek|msgTrunc))
+	if e != 0 {
+		return 0, from, e
+	}
+	if uint64(got) > size {
+		m.out |= msgTrunc
+	}
+	put, e := t.scatter(m.v, o.buf[:min(uint64(got), size)])
+	if m.flags&msgTrunc != 0 {
+		return uint64(got), from, e
+	}
+	return uint64(put), from, e
+}
+
+// sendAll is send for a stream: EAGAIN says that not all fitted.
+func (o *outside) sendAll(t *Thread, v []iovec) (uint64, Errno) {
+	n := total(v)
+	var done uint64
+	for done < n {
+		got, e := o.send(t, skip(v, done), netip.AddrPort{})
+		done += got
+		if e != 0 {
+			return done, e
+		}
+	}
+	return done, 0
+}
+
+// end shuts directions of a connection down.
+func (o *outside) end(rcv, snd bool) Errno {
+	const shutRD, shutWR, shutRDWR = 0, 1, 2
+	switch {
+	case rcv && snd:
+		return o.fd.shutdown(shutRDWR)
+	case rcv:
+		return o.fd.shutdown(shutRD)
+	}
+	return o.fd.shutdown(shutWR)
+}
+
+// callOutside begins to connect to a host that is not the guest.
+func (s *tcpSocket) callOutside(k *Kernel, to netip.AddrPort) Errno {
+	if e := s.outside.open(sockStream); e != 0 {
+		return e
+	}
+	s.state = tcpConnecting
+	if e := s.outside.fd.connect(to); e != 0 && e != EINPROGRESS {
+		s.calling = false
+		s.state = tcpClosed
+		s.refused(k)
+		return e
+	}
+	return 0
+}
+
+// progress looks whether the host has connected s, or could not.
+func (s *tcpSocket) progress(k *Kernel) {
+	if s.state != tcpConnecting || !s.outside.used() || s.outside.fd.poll(pollOUT) == 0 {
+		return
+	}
+	if s.err = s.outside.fd.socketError(); s.err != 0 {
+		s.state = tcpClosed
+		s.refused(k)
+		return
+	}
+	s.state = tcpConnected
+	s.wake(pollOUT)
+}
+
+// hostWait is what to wait for on the host for events of f, if it depends on the host.
+func hostWait(f file, events uint32) (hostPoll, bool) {
+	switch f := f.(type) {
+	case *hostFile:
+		return hostPoll{f.fd, events}, f.canBlock()
+	case *tcpSocket:
+		if f.state == tcpConnecting {
+			events |= pollOUT
+		}
+		return hostPoll{f.outside.fd, events}, f.outside.used()
+	case *udpSocket:
+		return hostPoll{f.outside.fd, events}, f.outside.used()
+	}
+	return hostPoll{}, false
+}
