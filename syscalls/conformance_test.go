@@ -25,7 +25,7 @@ import (
 )
 
 // guestRun runs a program under cgemu and returns its output and status.
-func guestRun(t *testing.T, args []string, env []string) (string, int) {
+func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.Config)) (string, int) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	require.NoError(t, err)
@@ -38,10 +38,14 @@ func guestRun(t *testing.T, args []string, env []string) (string, int) {
 	var log bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	res, err := cgemu.Run(ctx, cgemu.Config{
+	cfg := cgemu.Config{
 		Path: args[0], Args: args, Env: env, Model: model, CPUs: 1, Stdin: in, Stdout: out, Stderr: out, Log: &log,
 		TraceChildren: true,
-	})
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	res, err := cgemu.Run(ctx, cfg)
 	require.NoError(t, err)
 	require.False(t, res.Exit.Interrupted, "it hangs")
 	require.Empty(t, log.String())

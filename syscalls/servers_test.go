@@ -3,11 +3,17 @@
 package syscalls_test
 
 import (
+	"fmt"
+	"io"
+	"net"
 	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/syscalls"
 )
 
 const (
@@ -123,6 +129,16 @@ const send = () => new Promise(ok => { const d = dgram.createSocket('udp4'); d.o
 s.listen(0, '127.0.0.1', async () => { for (let i = 0; i < 4; i++) await post(i); s.close(); await echo(); await send();
   net.connect(1, '127.0.0.1').on('error', e => console.log(e.code)); });`
 
+	perlOutside = `
+use IO::Socket::INET; use Socket;
+my ($host, $tcp, $udp) = split /,/, $ARGV[0];
+my $s = IO::Socket::INET->new(PeerAddr => "$host:$tcp", Timeout => 5) or die $!; print $s->sockhost, "\n";
+print $s "x" x 1000000; $s->shutdown(1); my $n = 0; while (sysread $s, $b, 65536) { $n += length $b } print "$n\n";
+my $d = IO::Socket::INET->new(Proto => "udp", PeerAddr => $host, PeerPort => $udp); $d->send("connected"); $d->recv($b, 100); print "$b\n";
+my $e = IO::Socket::INET->new(Proto => "udp"); my $from; $e->send("addressed", 0, pack_sockaddr_in($udp, inet_aton($host))); $from = $e->recv($b, 100);
+print "$b from ", inet_ntoa((sockaddr_in($from))[1]) eq $host ? "there" : "elsewhere", "\n";
+my $l = IO::Socket::INET->new(Listen => 1, LocalAddr => "10.0.2.15") or die $!; print IO::Socket::INET->new(PeerAddr => "10.0.2.15:" . $l->sockport) ? "own\n" : "$!\n";`
+
 	netcat = `
 cd $(mktemp -d); nc -lU sock >got & until seq 1000 | nc -NU sock 2>/dev/null; do sleep 0.01; done; wait; md5sum <got; rm -r $PWD`
 )
@@ -160,4 +176,62 @@ func TestServers(t *testing.T) {
 			assert.Equal(t, status, gotStatus)
 		})
 	}
+}
+
+// outsideAddress is one of the host's that is not the guest's too.
+func outsideAddress(t *testing.T) net.IP {
+	addrs, err := net.InterfaceAddrs()
+	require.NoError(t, err)
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
+			return n.IP
+		}
+	}
+	t.Skip("the host has no other IPv4 address than 127.0.0.1")
+	return nil
+}
+
+// TestHostNetwork talks to servers outside of the guest: this test's, at an address that is not the guest's.
+func TestHostNetwork(t *testing.T) {
+	perl, err := exec.LookPath("perl")
+	if err != nil {
+		require.False(t, oracles, "%v", err)
+		t.Skip(err)
+	}
+	ip := outsideAddress(t)
+	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: ip})
+	require.NoError(t, err)
+	defer l.Close()
+	u, err := net.ListenUDP("udp4", &net.UDPAddr{IP: ip})
+	require.NoError(t, err)
+	defer u.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			b, _ := io.ReadAll(c)
+			c.Write(b)
+			c.Close()
+		}
+	}()
+	go func() {
+		b := make([]byte, 100)
+		for {
+			n, from, err := u.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			u.WriteTo(b[:n], from)
+		}
+	}()
+	where := fmt.Sprintf("%s,%d,%d", ip, l.Addr().(*net.TCPAddr).Port, u.LocalAddr().(*net.UDPAddr).Port)
+	args := []string{perl, "-e", perlOutside, where}
+	got, status := guestRun(t, args, nil, func(c *cgemu.Config) { c.Network = syscalls.NetworkHost })
+	assert.Equal(t, "10.0.2.15\n1000000\nconnected\naddressed from there\nown\n", got)
+	assert.Zero(t, status)
+	got, status = guestRun(t, args, nil)
+	assert.Contains(t, got, "Network is unreachable")
+	assert.NotZero(t, status)
 }

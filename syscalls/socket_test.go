@@ -1,0 +1,101 @@
+package syscalls
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sin is a struct sockaddr_in for 127.0.0.1.
+func sin(port uint16) []byte {
+	return []byte{afInet, 0, byte(port >> 8), byte(port), 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0}
+}
+
+// TestNoNetwork leaves AF_UNIX.
+func TestNoNetwork(t *testing.T) {
+	g := newGuest(t, func(c *Config) { c.Network = NetworkNone })
+	for _, family := range []uint64{afInet, afInet6, afNetlink} {
+		g.fails(EAFNOSUPPORT, nr("socket"), family, sockStream, 0)
+	}
+	s := g.ok(nr("socket"), afUnix, sockStream, 0)
+	ifreq := g.bytes(append([]byte("lo"), make([]byte, 38)...))
+	g.fails(ENODEV, nr("ioctl"), s, siocGifindex, ifreq)
+}
+
+// TestPorts checks that ports are given in ascending order, from the first again after the last, and none twice.
+func TestPorts(t *testing.T) {
+	g := newGuest(t)
+	name, length := g.bytes(sin(0)), g.room(8)
+	port := func(fd uint64) int {
+		g.ok(nr("bind"), fd, g.bytes(sin(0)), 16)
+		require.Equal(t, 4, g.p.mem.Write(emuAddr(int(length)), []byte{16, 0, 0, 0}))
+		g.ok(nr("getsockname"), fd, name, length)
+		b := g.peek(name, 4)
+		return int(b[2])<<8 | int(b[3])
+	}
+	open := func() uint64 { return g.ok(nr("socket"), afInet, sockStream, 0) }
+	a, b := open(), open()
+	assert.Equal(t, firstPort, port(a))
+	assert.Equal(t, firstPort+1, port(b))
+	g.ok(nr("close"), a)
+	assert.Equal(t, firstPort+2, port(open()))
+	g.k.inet.tcp.next = lastPort
+	assert.Equal(t, lastPort, port(open()))
+	assert.Equal(t, firstPort, port(open()))
+	assert.Equal(t, firstPort+3, port(open()))
+	g.fails(EADDRINUSE, nr("bind"), open(), g.bytes(sin(firstPort)), 16)
+	g.fails(EACCES, nr("bind"), open(), g.bytes(sin(privilegedPort-1)), 16)
+}
+
+// TestConnectTimeout checks that a connection for which the listener has no room ends when Linux gives up.
+func TestConnectTimeout(t *testing.T) {
+	g := newGuest(t)
+	open := func() uint64 { return g.ok(nr("socket"), afInet, sockStream, 0) }
+	l := open()
+	to := g.bytes(sin(4000))
+	g.ok(nr("bind"), l, to, 16)
+	g.ok(nr("listen"), l, 0)
+	g.ok(nr("connect"), open(), to, 16)
+	before := g.k.now()
+	c := open()
+	g.fails(ETIMEDOUT, nr("connect"), c, to, 16)
+	assert.InDelta(t, synTimeout, g.k.now()-before, 1e6)
+	assert.Empty(t, g.k.timers)
+	// With room for one more it goes through.
+	g.ok(nr("accept"), l, 0, 0)
+	g.ok(nr("connect"), c, to, 16)
+}
+
+// TestPassedDescriptors checks that what is in flight is let go of when nobody can receive it any more.
+func TestPassedDescriptors(t *testing.T) {
+	g := newGuest(t)
+	fds := g.room(8)
+	g.ok(nr("socketpair"), afUnix, sockDgram, 0, fds)
+	p := g.peek(fds, 8)
+	a, b := uint64(le32(p)), uint64(le32(p[4:]))
+	pipe := g.room(8)
+	g.ok(nr("pipe"), pipe)
+	q := g.peek(pipe, 8)
+	var iov, ctl, hdr pack
+	iov.u64(g.bytes([]byte("x")))
+	iov.u64(1)
+	ctl.u64(cmsgHeader + 4)
+	ctl.u32(solSocket)
+	ctl.u32(scmRights)
+	ctl.u32(le32(q[4:]))
+	ctl.zero(4)
+	hdr.zero(16)
+	hdr.u64(g.bytes(iov))
+	hdr.u64(1)
+	hdr.u64(g.bytes(ctl))
+	hdr.u64(uint64(len(ctl)))
+	hdr.zero(8)
+	g.ok(nr("sendmsg"), a, g.bytes(hdr), 0)
+	g.ok(nr("close"), uint64(le32(q[4:])))
+	r := uint64(le32(q))
+	g.ok(nr("fcntl"), r, fSetFL, oNONBLOCK)
+	g.fails(EAGAIN, nr("read"), r, pipe, 1)
+	g.ok(nr("close"), b)
+	assert.Zero(t, g.ok(nr("read"), r, pipe, 1))
+}
