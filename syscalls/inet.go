@@ -35,11 +35,14 @@ var (
 // socket of AF_INET6, which shows it as a mapped one.
 type inetSocket struct {
 	sockBase
-	// local is its address, bound that bind(2) has set it, or its port; the zero AddrPort for none.
+	// local is its address, the zero AddrPort for none. ported says that its port is its own, bound
+	// that bind(2) has made it so.
 	local, remote netip.AddrPort
-	bound         bool
-	v6only        bool
-	listening     bool
+	ported, bound bool
+	// chosen says that the address was chosen by connect(2).
+	chosen    bool
+	v6only    bool
+	listening bool
 	// outside is for what lies beyond the guest's own network.
 	outside outside
 }
@@ -214,7 +217,7 @@ func (p *portTable) claim(f inetFile) Errno {
 				return EADDRINUSE
 			}
 		}
-		p.sockets[port] = append(p.sockets[port], f)
+		p.add(f)
 		return 0
 	}
 	for range lastPort - firstPort + 1 {
@@ -224,15 +227,26 @@ func (p *portTable) claim(f inetFile) Errno {
 		}
 		if len(p.sockets[port]) == 0 {
 			s.local = netip.AddrPortFrom(s.local.Addr(), port)
-			p.sockets[port] = append(p.sockets[port], f)
+			p.add(f)
 			return 0
 		}
 	}
 	return EADDRINUSE
 }
 
-// release takes f's port away.
+// add makes the port of f's local address its own.
+func (p *portTable) add(f inetFile) {
+	s := f.inet()
+	s.ported = true
+	p.sockets[s.local.Port()] = append(p.sockets[s.local.Port()], f)
+}
+
+// release takes f's port away, if it has one.
 func (p *portTable) release(f inetFile) {
+	if !f.inet().ported {
+		return
+	}
+	f.inet().ported = false
 	port := f.inet().local.Port()
 	rest := slices.DeleteFunc(p.sockets[port], func(o inetFile) bool { return o == f })
 	if p.sockets[port] = rest; len(rest) == 0 {
@@ -262,7 +276,7 @@ func (p *portTable) bindTo(t *Thread, f inetFile, name []byte) Errno {
 		return EADDRNOTAVAIL
 	case a.Port() != 0 && a.Port() < privilegedPort:
 		return EACCES
-	case s.bound || s.local.IsValid():
+	case s.ported:
 		return EINVAL
 	}
 	s.local = a
@@ -337,6 +351,7 @@ func (s *inetSocket) join(remote netip.AddrPort) {
 	s.remote = remote
 	if a := s.local.Addr(); !a.IsValid() || a.IsUnspecified() {
 		s.local = netip.AddrPortFrom(source(remote.Addr()), s.local.Port())
+		s.chosen = true
 	}
 }
 

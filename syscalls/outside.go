@@ -99,9 +99,8 @@ func (s *tcpSocket) callOutside(k *Kernel, to netip.AddrPort) Errno {
 	}
 	s.state = tcpConnecting
 	if e := s.outside.fd.connect(to); e != 0 && e != EINPROGRESS {
-		s.calling = false
-		s.state = tcpClosed
-		s.refused(k)
+		s.disconnect(k)
+		s.err = 0
 		return e
 	}
 	return 0
@@ -112,9 +111,8 @@ func (s *tcpSocket) progress(k *Kernel) {
 	if s.state != tcpConnecting || !s.outside.used() || s.outside.fd.poll(pollOUT) == 0 {
 		return
 	}
-	if s.err = s.outside.fd.socketError(); s.err != 0 {
-		s.state = tcpClosed
-		s.refused(k)
+	if e := s.outside.fd.socketError(); e != 0 {
+		s.refused(k, e)
 		return
 	}
 	s.state = tcpConnected

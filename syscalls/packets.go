@@ -24,16 +24,25 @@ const packetCost = 768
 // A packet is what was sent at once, or what is left of it.
 type packet struct {
 	data []byte
-	// from is the sender's name.
-	from  []byte
-	cred  credential
-	files []file
+	// from is the sender's name; of AF_UNIX that of origin, which may get one later.
+	from   []byte
+	origin *unixSocket
+	cred   credential
+	files  []file
 	// sender has cost bytes less room until the packet is received; nil for the network, where that
 	// is limited by the receiver.
 	sender *sockBase
 	cost   int
 	// to is the address it was sent to (UDP).
 	to []byte
+}
+
+// name is the sender's name, nil if it has none.
+func (p *packet) name() []byte {
+	if p.origin != nil && p.origin.path != nil {
+		return p.origin.localName()
+	}
+	return p.from
 }
 
 // drop lets go of what a packet holds that nobody will receive.

@@ -28,12 +28,21 @@ const (
 	tcpConnected
 )
 
+// A sockUse is what connect(2) knows of a socket (include/uapi/linux/net.h, socket_state).
+type sockUse uint8
+
+const (
+	useNone      sockUse = iota
+	useCalling           // it has begun to connect and not yet said how that ended
+	useConnected         // it is connected, or was
+	useEnding            // it was shut down while it had begun to connect
+)
+
 // A tcpSocket is a socket of TCP.
 type tcpSocket struct {
 	inetSocket
 	state tcpState
-	// calling says that connect(2) has begun and not yet said how it ended.
-	calling bool
+	use   sockUse
 	// peer is the other end, nil once it is gone.
 	peer    *tcpSocket
 	backlog int
@@ -55,12 +64,12 @@ func newTCP(family int) *tcpSocket {
 func (s *tcpSocket) bind(t *Thread, name []byte) Errno { return t.k.inet.tcp.bindTo(t, s, name) }
 
 func (s *tcpSocket) listen(t *Thread, backlog int) Errno {
-	if s.state != tcpClosed {
+	if s.state != tcpClosed || s.use != useNone {
 		return EINVAL
 	}
 	if !s.listening {
 		table := &t.k.inet.tcp
-		if s.local.Port() == 0 {
+		if !s.ported {
 			if e := table.claim(s); e != 0 {
 				return e
 			}
@@ -72,7 +81,6 @@ func (s *tcpSocket) listen(t *Thread, backlog int) Errno {
 				return EADDRINUSE
 			}
 		}
-		s.rcvShut, s.sndShut = false, false
 	}
 	s.backlog = backlog
 	s.admit(t.k)
@@ -94,12 +102,15 @@ func (s *tcpSocket) establish(k *Kernel, c *tcpSocket) {
 	o := newTCP(s.family)
 	o.opts.inherit(&s.opts)
 	o.v6only, o.local, o.remote = s.v6only, c.remote, c.local
-	o.state, c.state = tcpConnected, tcpConnected
+	o.state, c.state, o.use = tcpConnected, tcpConnected, useConnected
 	o.peer, c.peer = c, o
-	k.inet.tcp.sockets[o.local.Port()] = append(k.inet.tcp.sockets[o.local.Port()], o)
+	k.inet.tcp.add(o)
 	s.pending = append(s.pending, o)
 	s.wake(pollIN)
 	c.wake(pollIN | pollOUT)
+	if o.rcvShut, o.sndShut = s.rcvShut, s.sndShut; o.sndShut {
+		o.finish(k) // a listener that was shut down has such children
+	}
 }
 
 func (s *tcpSocket) accept(t *Thread) (socket, Errno) {
@@ -117,15 +128,19 @@ func (s *tcpSocket) accept(t *Thread) (socket, Errno) {
 
 func (s *tcpSocket) connect(t *Thread, name []byte) Errno {
 	if len(name) >= 2 && familyOf(name) == afUnspec {
-		s.reset(t.k)
-		s.unbind(t.k)
+		s.disconnect(t.k)
 		return 0
 	}
-	if !s.calling {
+	switch s.use {
+	case useConnected:
+		return EISCONN
+	case useEnding:
+		return EINVAL
+	case useNone:
 		if e := s.call(t, name); e != 0 {
 			return e
 		}
-		if s.nonblock() {
+		if s.use = useCalling; s.nonblock() {
 			return EINPROGRESS
 		}
 	}
@@ -138,15 +153,15 @@ func (s *tcpSocket) connect(t *Thread, name []byte) Errno {
 	case s.state == tcpConnecting:
 		_, e := t.waitSocket(s, 0, s.opts.sndTimeout, func() bool { s.progress(t.k); return s.state != tcpConnecting })
 		return e
-	}
-	s.calling = false
-	if s.state == tcpClosed {
+	case s.state == tcpClosed:
 		e := s.takeErr()
 		if e == 0 {
 			e = ECONNABORTED
 		}
+		s.disconnect(t.k)
 		return e
 	}
+	s.use = useConnected
 	return 0
 }
 
@@ -164,69 +179,110 @@ func (s *tcpSocket) call(t *Thread, name []byte) Errno {
 		return e
 	}
 	table := &t.k.inet.tcp
-	if s.local.Port() == 0 {
+	if !s.ported {
+		s.local = netip.AddrPort{}
 		if e := table.claim(s); e != 0 {
 			return EADDRNOTAVAIL
 		}
 	}
 	s.join(to)
-	s.calling, s.rcvShut, s.sndShut, s.finished = true, false, false, false
+	if slices.ContainsFunc(table.sockets[s.local.Port()], func(o inetFile) bool {
+		c := o.(*tcpSocket)
+		return c != s && c.state != tcpClosed && c.local == s.local && c.remote == to
+	}) {
+		s.unbind(t.k)
+		s.remote = netip.AddrPort{}
+		return EADDRNOTAVAIL // there is such a connection
+	}
 	if t.k.isOutside(to.Addr()) {
 		return s.callOutside(t.k, to)
 	}
+	if to == s.local {
+		s.peer, s.state = s, tcpConnected // both ends open at the same time
+		s.wake(pollIN | pollOUT)
+		if s.sndShut {
+			s.finish(t.k)
+		}
+		return 0
+	}
 	l, ok := table.find(s.local, to, func(f inetFile) bool { return f.inet().listening }).(*tcpSocket)
 	if !ok {
-		s.remote = netip.AddrPort{}
-		s.err = ECONNREFUSED
-		s.refused(t.k)
+		s.refused(t.k, ECONNREFUSED)
 		return 0
 	}
 	s.state = tcpConnecting
 	l.callers = append(l.callers, s)
 	s.giveUp.p, s.giveUp.fire = t.p, func(uint64) {
-		l.callers = slices.DeleteFunc(l.callers, func(c *tcpSocket) bool { return c == s })
-		s.state, s.err = tcpClosed, ETIMEDOUT
-		s.refused(t.k)
+		s.hangUp(t.k)
+		s.refused(t.k, ETIMEDOUT)
 	}
 	t.k.arm(&s.giveUp, synTimeout, 0)
 	l.admit(t.k)
 	return 0
 }
 
-// refused ends an attempt to connect: what it was given for it is taken back.
-func (s *tcpSocket) refused(k *Kernel) {
+// refused ends an attempt to connect.
+func (s *tcpSocket) refused(k *Kernel, e Errno) {
 	s.outside.close()
-	s.remote = netip.AddrPort{}
+	s.state, s.err = tcpClosed, e
 	s.unbind(k)
 	s.shut(true, true)
 }
 
-// unbind takes back a port that bind(2) did not give.
+// unbind takes back a port and an address that bind(2) did not give.
 func (s *tcpSocket) unbind(k *Kernel) {
-	if !s.bound && s.local.IsValid() {
+	switch {
+	case !s.local.IsValid():
+	case !s.bound:
 		k.inet.tcp.release(s)
 		s.local = netip.AddrPort{}
+	case s.chosen:
+		s.local = netip.AddrPortFrom(s.any(), s.local.Port())
+	}
+	s.chosen = false
+}
+
+// hangUp ends an attempt to connect, from this side.
+func (s *tcpSocket) hangUp(k *Kernel) {
+	k.disarm(&s.giveUp)
+	for _, o := range k.inet.tcp.sockets[s.remote.Port()] {
+		l := o.(*tcpSocket)
+		l.callers = slices.DeleteFunc(l.callers, func(c *tcpSocket) bool { return c == s })
 	}
 }
 
-// reset breaks the connection, if there is one; the peer finds out.
-func (s *tcpSocket) reset(k *Kernel) {
-	k.disarm(&s.giveUp)
-	if p := s.peer; p != nil {
-		p.aborted()
-	}
-	s.outside.close()
-	s.peer, s.remote, s.state, s.calling = nil, netip.AddrPort{}, tcpClosed, false
-	s.shut(true, true)
+// disconnect makes s a socket that is not connected, and was never (net/ipv4/tcp.c, tcp_disconnect).
+func (s *tcpSocket) disconnect(k *Kernel) {
+	s.hangUp(k)
 	s.stopListening(k)
+	s.outside.close()
+	if s.state != tcpClosed {
+		s.err = ECONNRESET
+	}
+	if p := s.peer; p != nil && s.state != tcpClosed {
+		p.aborted(k)
+	}
+	s.queue.purge(k)
+	s.peer, s.remote, s.state, s.use = nil, netip.AddrPort{}, tcpClosed, useNone
+	s.rcvShut, s.sndShut, s.finished = false, false, false
+	s.unbind(k)
+	s.wake(pollIN | pollOUT)
 }
 
 // aborted is what a reset from the peer does (net/ipv4/tcp_input.c, tcp_reset).
-func (s *tcpSocket) aborted() {
-	s.peer, s.state = nil, tcpClosed
-	s.err = ECONNRESET
+func (s *tcpSocket) aborted(k *Kernel) {
+	s.peer, s.err = nil, ECONNRESET
 	if s.finished {
 		s.err = EPIPE
+	}
+	s.over(k)
+}
+
+// over ends the connection. Its port is free, if bind(2) has not given it, though the name stays.
+func (s *tcpSocket) over(k *Kernel) {
+	s.state = tcpClosed
+	if !s.bound {
+		k.inet.tcp.release(s)
 	}
 	s.shut(true, true)
 }
@@ -237,27 +293,28 @@ func (s *tcpSocket) stopListening(k *Kernel) {
 	}
 	s.listening = false
 	for _, o := range s.pending {
-		o.reset(k)
+		o.disconnect(k)
 		k.inet.tcp.release(o)
 	}
 	for _, c := range s.callers {
 		k.disarm(&c.giveUp)
-		c.state, c.err = tcpClosed, ECONNREFUSED
-		c.refused(k)
+		c.refused(k, ECONNREFUSED)
 	}
 	s.pending, s.callers = nil, nil
 }
 
 func (s *tcpSocket) shutdown(t *Thread, rcv, snd bool) Errno {
-	switch {
-	case s.listening:
-		if rcv {
-			s.stopListening(t.k)
-			s.shut(rcv, snd)
+	if s.use == useCalling {
+		if s.use = useConnected; s.state != tcpConnected {
+			s.use = useEnding
 		}
+	}
+	switch {
+	case s.listening && !rcv:
+		s.wake(pollIN | pollOUT)
 		return 0
-	case s.state == tcpConnecting:
-		s.reset(t.k)
+	case s.listening, s.state == tcpConnecting:
+		s.disconnect(t.k)
 		return 0
 	case s.state == tcpClosed:
 		s.shut(rcv, snd)
@@ -268,31 +325,29 @@ func (s *tcpSocket) shutdown(t *Thread, rcv, snd bool) Errno {
 		return s.outside.end(rcv, snd)
 	}
 	if snd {
-		s.finish()
+		s.finish(t.k)
 	}
 	return 0
 }
 
 // finish tells the peer that nothing more comes.
-func (s *tcpSocket) finish() {
+func (s *tcpSocket) finish(k *Kernel) {
 	if p := s.peer; p != nil && !p.finished {
 		p.finished = true
 		p.shut(true, false)
 	}
-	s.ended()
+	s.ended(k)
 }
 
 // ended closes a connection that both have ended.
-func (s *tcpSocket) ended() {
+func (s *tcpSocket) ended(k *Kernel) {
 	p := s.peer
 	switch {
-	case p == nil && s.finished:
-		s.state = tcpClosed
+	case p == nil && s.finished && s.sndShut:
+		s.over(k)
 	case p != nil && p.finished && s.finished:
-		for _, x := range []*tcpSocket{s, p} {
-			x.state = tcpClosed
-			x.shut(true, true)
-		}
+		s.over(k)
+		p.over(k)
 	}
 }
 
@@ -304,26 +359,19 @@ func (s *tcpSocket) peerName() ([]byte, Errno) {
 }
 
 func (s *tcpSocket) close(k *Kernel) {
-	k.disarm(&s.giveUp)
+	s.hangUp(k)
 	s.stopListening(k)
 	s.outside.close()
 	switch {
 	case s.peer == nil:
 	case !s.queue.empty() || s.opts.lingerOn != 0 && s.opts.linger == 0:
-		s.peer.aborted()
+		s.peer.aborted(k)
 	default:
-		s.finish()
+		s.finish(k)
 		s.peer.peer = nil
 	}
-	for _, o := range k.inet.tcp.sockets[s.remote.Port()] {
-		if l := o.(*tcpSocket); l.listening {
-			l.callers = slices.DeleteFunc(l.callers, func(c *tcpSocket) bool { return c == s })
-		}
-	}
 	s.queue.purge(k)
-	if s.local.IsValid() {
-		k.inet.tcp.release(s)
-	}
+	k.inet.tcp.release(s)
 }
 
 func (s *tcpSocket) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
@@ -365,10 +413,16 @@ func (s *tcpSocket) cannotSend() Errno {
 }
 
 // hand gives b to the peer. If that has closed, it answers with a reset.
-func (s *tcpSocket) hand(b []byte) {
+func (s *tcpSocket) hand(k *Kernel, b []byte) {
 	p := s.peer
-	if p == nil {
-		s.aborted()
+	switch {
+	case p == nil:
+		s.aborted(k)
+		return
+	case p.rcvShut && p.sndShut && !p.finished:
+		// It wants no more ("MUST send a RST to show that data was lost" - RFC 1122, 4.2.2.13).
+		s.aborted(k)
+		p.aborted(k)
 		return
 	}
 	p.queue.put(&packet{data: b})
@@ -397,7 +451,7 @@ func (s *tcpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	s.hand(b)
+	s.hand(t.k, b)
 	if uint64(len(b)) < n && uint64(len(b)) == room {
 		return uint64(len(b)), EAGAIN
 	}
@@ -418,7 +472,7 @@ func (s *tcpSocket) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 	if n == 0 {
 		return 0, EAGAIN
 	}
-	s.hand(bytes.Clone(b[:n]))
+	s.hand(t.k, bytes.Clone(b[:n]))
 	return n, 0
 }
 
@@ -455,7 +509,7 @@ func (s *tcpSocket) nothing(m *inMessage) Errno {
 		return 0
 	case s.finished:
 		return 0
-	case s.err != 0 && !s.calling:
+	case s.err != 0:
 		return s.takeErr()
 	case s.rcvShut:
 		return 0

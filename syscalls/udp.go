@@ -17,7 +17,7 @@ func (s *udpSocket) bind(t *Thread, name []byte) Errno { return t.k.inet.udp.bin
 
 // autobind gives s a port, if it has none.
 func (s *udpSocket) autobind(t *Thread) Errno {
-	if s.local.Port() != 0 {
+	if s.ported {
 		return 0
 	}
 	if t.k.inet.udp.claim(s) != 0 {
@@ -80,24 +80,26 @@ func (s *udpSocket) connect(t *Thread, name []byte) Errno {
 func (s *udpSocket) disconnect(t *Thread) {
 	s.remote = netip.AddrPort{}
 	s.outside.close()
-	if !s.bound && s.local.IsValid() {
+	switch {
+	case !s.bound && s.local.IsValid():
 		t.k.inet.udp.release(s)
 		s.local = netip.AddrPort{}
+	case s.chosen:
+		s.local = netip.AddrPortFrom(s.any(), s.local.Port())
 	}
+	s.chosen = false
 }
 
 func (s *udpSocket) shutdown(_ *Thread, rcv, snd bool) Errno {
+	s.shut(rcv, snd)
 	if !s.remote.IsValid() {
 		return ENOTCONN
 	}
-	s.shut(rcv, snd)
 	return 0
 }
 
 func (s *udpSocket) close(k *Kernel) {
-	if s.local.IsValid() {
-		k.inet.udp.release(s)
-	}
+	k.inet.udp.release(s)
 	s.outside.close()
 	s.queue.purge(k)
 }
@@ -155,6 +157,7 @@ func (s *udpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 		return 0, e
 	}
 	s.deliver(t.k, b, to)
+	s.wake(pollOUT) // the room that it took is free, since it has arrived or is lost
 	return n, 0
 }
 
@@ -173,7 +176,7 @@ func (s *udpSocket) deliver(k *Kernel, b []byte, to netip.AddrPort) {
 		}
 		return
 	}
-	if o.queue.bytes+len(o.queue.packets)*packetCost+len(b) > o.opts.rcvBuf || o.rcvShut {
+	if o.queue.bytes+len(o.queue.packets)*packetCost+len(b) > o.opts.rcvBuf {
 		return // lost
 	}
 	o.queue.put(&packet{data: b, from: o.encode(from), to: o.encode(to)})

@@ -19,10 +19,7 @@ func (s *unixSocket) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 
 // hand puts a packet into to's queue.
 func (s *unixSocket) hand(to *unixSocket, data []byte, m *outMessage) {
-	p := &packet{data: data, cred: m.cred, files: m.files, sender: &s.sockBase, cost: len(data) + packetCost}
-	if s.path != nil {
-		p.from = s.localName()
-	}
+	p := &packet{data: data, cred: m.cred, files: m.files, sender: &s.sockBase, origin: s, cost: len(data) + packetCost}
 	for _, f := range m.files {
 		f.base().refs++
 	}
@@ -64,10 +61,10 @@ func (s *unixSocket) sendStream(t *Thread, m *outMessage) (uint64, Errno) {
 	}
 	n := total(m.v)
 	var done uint64
+	if s.sndShut {
+		return 0, EPIPE
+	}
 	for done < n {
-		if s.sndShut || s.peer == nil {
-			return done, EPIPE
-		}
 		if s.unread >= s.opts.sndBuf {
 			return done, EAGAIN
 		}
@@ -84,13 +81,10 @@ func (s *unixSocket) sendStream(t *Thread, m *outMessage) (uint64, Errno) {
 
 // sendPacket sends all of m at once.
 func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, Errno) {
-	to := s.peer
 	if m.name != nil {
 		if e := checkUnixName(m.name); e != 0 {
 			return 0, e
 		}
-	} else if to == nil && !s.connected {
-		return 0, ENOTCONN
 	}
 	n := total(m.v)
 	if n > uint64(s.opts.sndBuf-32) {
@@ -105,26 +99,6 @@ func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, Errno) {
 	if s.unread >= s.opts.sndBuf {
 		return 0, EAGAIN
 	}
-	if m.name != nil {
-		var e Errno
-		if to, e = t.findUnix(m.name, s.typ); e != 0 {
-			return 0, e
-		}
-	}
-	switch {
-	case to.closed:
-		if s.datagrams() {
-			s.peer, s.connected = nil, false
-		}
-		return 0, ECONNREFUSED
-	case to.peer != nil && to.peer != s:
-		return 0, EPERM
-	case to.rcvShut:
-		return 0, EPIPE
-	case s.datagrams() && to != s && to.peer != s && to.full():
-		m.ready = func() bool { return !to.full() || to.closed || to.rcvShut || s.sndShut }
-		return 0, EAGAIN
-	}
 	b, e := t.gather(m.v, n)
 	if e == 0 && uint64(len(b)) < n {
 		e = EFAULT
@@ -132,8 +106,42 @@ func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	to, e := s.receiver(t, m)
+	if e != 0 {
+		s.wake(pollOUT) // the room that the packet had taken is free
+		return 0, e
+	}
 	s.hand(to, b, m)
 	return n, 0
+}
+
+// receiver is who gets a packet.
+func (s *unixSocket) receiver(t *Thread, m *outMessage) (*unixSocket, Errno) {
+	to := s.peer
+	if m.name != nil {
+		var e Errno
+		if to, e = t.findUnix(m.name, s.typ); e != 0 {
+			return nil, e
+		}
+	}
+	switch {
+	case to == nil:
+		return nil, ENOTCONN
+	case to.closed:
+		if s.datagrams() && to == s.peer {
+			s.peer, s.connected = nil, false
+			s.disconnected(t.k, to)
+		}
+		return nil, ECONNREFUSED
+	case to.peer != nil && to.peer != s:
+		return nil, EPERM
+	case to.rcvShut:
+		return nil, EPIPE
+	case s.datagrams() && to != s && to.peer != s && to.full():
+		m.ready = func() bool { return !to.full() || to.closed || to.rcvShut || s.sndShut }
+		return nil, EAGAIN
+	}
+	return to, 0
 }
 
 // writeRaw sends bytes of ours.
@@ -225,7 +233,7 @@ func (s *unixSocket) receiveStream(t *Thread, m *inMessage) (uint64, Errno) {
 		}
 		done += uint64(n)
 		v = skip(v, uint64(n))
-		m.cred, m.name = p.cred, p.from
+		m.cred, m.name = p.cred, p.name()
 		files := p.files
 		if m.flags&msgPeek != 0 {
 			m.peekFiles(files)
@@ -257,7 +265,7 @@ func (q *packetQueue) receivePacket(t *Thread, m *inMessage) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	m.cred, m.name = p.cred, p.from
+	m.cred, m.name = p.cred, p.name()
 	if uint64(n) < size {
 		m.out |= msgTrunc
 	}

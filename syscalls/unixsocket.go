@@ -222,10 +222,7 @@ func (s *unixSocket) listen(t *Thread, backlog int) Errno {
 	case s.path == nil || s.connected:
 		return EINVAL
 	}
-	s.listening, s.cred = true, t.credential()
-	if s.backlog = backlog; !s.full() {
-		s.wake(pollOUT) // those who wait to connect
-	}
+	s.listening, s.cred, s.backlog = true, t.credential(), backlog
 	return 0
 }
 
@@ -269,7 +266,6 @@ func (s *unixSocket) connect(t *Thread, name []byte) Errno {
 	joinUnix(s, o)
 	l.pending = append(l.pending, o)
 	l.wake(pollIN)
-	s.wake(pollIN | pollOUT)
 	return 0
 }
 
@@ -287,8 +283,26 @@ func (s *unixSocket) connectDatagrams(t *Thread, name []byte) Errno {
 			return EPERM
 		}
 	}
+	old := s.peer
 	s.peer, s.connected = to, to != nil
+	if old != nil {
+		s.wake(pollOUT) // who had waited for the old one's queue
+	}
+	if old != nil && old != to {
+		s.disconnected(t.k, old)
+	}
 	return 0
+}
+
+// disconnected drops what s has received, since it has another peer than old now (unix_dgram_disconnected).
+func (s *unixSocket) disconnected(k *Kernel, old *unixSocket) {
+	if s.queue.empty() {
+		return
+	}
+	s.queue.purge(k)
+	if !old.closed && old.peer == s {
+		old.fail(ECONNRESET)
+	}
 }
 
 func (s *unixSocket) accept(t *Thread) (socket, Errno) {
@@ -297,7 +311,7 @@ func (s *unixSocket) accept(t *Thread) (socket, Errno) {
 		return nil, EOPNOTSUPP
 	case !s.listening:
 		return nil, EINVAL
-	case len(s.pending) == 0 && s.rcvShut:
+	case len(s.pending) == 0 && s.rcvShut && !s.nonblock():
 		return nil, EINVAL
 	case len(s.pending) == 0:
 		return nil, EAGAIN
