@@ -1,5 +1,5 @@
 // Package syscalls is Linux as the guest sees it: processes, threads, signals,
-// files, clocks and futexes behind the x86-64 system call table.
+// files, sockets, clocks and futexes behind the x86-64 system call table.
 //
 // A Kernel loads a program, runs its threads on engines, one at a time, and acts
 // on what stops them. All that a run can observe is determined by its

@@ -149,8 +149,8 @@ func (ft *fdTable) file(fd int) (file, Errno) {
 	return ft.fds[fd].file, 0
 }
 
-// add gives f the lowest free descriptor at or above low.
-func (p *Process) addFD(f file, low int, cloexec bool) (int, Errno) {
+// freeFD is the lowest free descriptor at or above low.
+func (p *Process) freeFD(low int) (int, Errno) {
 	limit := int(min(p.limits[rlimitNofile].cur, 1<<20))
 	fd := low
 	for fd < len(p.fds.fds) && p.fds.fds[fd].file != nil {
@@ -159,8 +159,16 @@ func (p *Process) addFD(f file, low int, cloexec bool) (int, Errno) {
 	if fd >= limit {
 		return -1, EMFILE
 	}
-	p.fds.set(fd, f, cloexec)
 	return fd, 0
+}
+
+// addFD gives f the lowest free descriptor at or above low.
+func (p *Process) addFD(f file, low int, cloexec bool) (int, Errno) {
+	fd, e := p.freeFD(low)
+	if e == 0 {
+		p.fds.set(fd, f, cloexec)
+	}
+	return fd, e
 }
 
 // install is addFD for a new file, which is closed if there is no room.

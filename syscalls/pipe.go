@@ -131,6 +131,13 @@ func (f *pipeFile) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 	return n, 0
 }
 
+func (f *pipeFile) rawRoom() int {
+	if f.pipe.readers == 0 {
+		return 1
+	}
+	return max(f.pipe.capacity-len(f.pipe.data), 0)
+}
+
 // broken sends SIGPIPE if nobody can ever read.
 func (f *pipeFile) broken(t *Thread) Errno {
 	if f.pipe.readers > 0 {

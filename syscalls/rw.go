@@ -219,6 +219,13 @@ type rawWriter interface {
 	writeRaw(t *Thread, b []byte, off int64) (int, Errno)
 }
 
+// A limited is a rawWriter that may have room for less than it is given: what has been read from a pipe
+// or a socket cannot be put back.
+type limited interface {
+	// rawRoom is how much writeRaw takes; 1 if it will fail.
+	rawRoom() int
+}
+
 func (f *hostFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
 	if f.isDir() {
 		return 0, EISDIR
@@ -251,7 +258,17 @@ func (t *Thread) transfer(in, out file, inOff, outOff int64, n uint64) (uint64, 
 		if done > 0 && (in.poll(t)&pollIN == 0 || out.poll(t)&pollOUT == 0) {
 			break
 		}
-		got, e := r.readRaw(t, buf[:min(n-done, uint64(len(buf)))], inOff)
+		size := min(n-done, uint64(len(buf)))
+		if l, ok := out.(limited); ok {
+			size = min(size, uint64(l.rawRoom()))
+		}
+		switch {
+		case size == 0 && done == 0:
+			return 0, EAGAIN
+		case size == 0:
+			return done, 0
+		}
+		got, e := r.readRaw(t, buf[:size], inOff)
 		if e != 0 || got == 0 {
 			if done > 0 {
 				e = 0

@@ -54,6 +54,9 @@ type socket interface {
 	receive(t *Thread, m *inMessage) (uint64, Errno)
 	localName() []byte
 	peerName() ([]byte, Errno)
+	// option and setOption are for options that not all sockets have: they report whether it is one of theirs.
+	option(t *Thread, level, name int) ([]byte, bool)
+	setOption(t *Thread, level, name int, value uint32) (Errno, bool)
 }
 
 // A sockBase is what all sockets have. It supplies what a socket without connections does.
@@ -298,6 +301,9 @@ func sysAccept4(t *Thread, a Args) (uint64, Errno) {
 func (t *Thread) accept(fd int, at, lenAt emu.Addr, flags int) (uint64, Errno) {
 	l, e := t.socket(fd)
 	if e != 0 {
+		return 0, e
+	}
+	if _, e := t.p.freeFD(0); e != 0 {
 		return 0, e
 	}
 	s, e := l.accept(t)

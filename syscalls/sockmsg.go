@@ -91,8 +91,7 @@ func (t *Thread) receive(s socket, m *inMessage) (uint64, Errno) {
 			t.call.done = 0 // it is still there
 			done = 0
 		}
-		events := uint32(pollIN)
-		ret, e := t.waitSocket(s, events, b.opts.rcvTimeout, nil)
+		ret, e := t.waitSocket(s, pollIN, b.opts.rcvTimeout, nil)
 		t.call.wait.partial = done
 		return ret, e
 	}

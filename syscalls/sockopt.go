@@ -143,13 +143,8 @@ func (s *sockBase) noOption(level int) Errno {
 	return EOPNOTSUPP
 }
 
-// An optioner is a socket with options of its own.
-type optioner interface {
-	// option returns the value, and whether there is one.
-	option(t *Thread, level, name int) ([]byte, bool)
-	// setOption reports whether it knows the option.
-	setOption(t *Thread, level, name int, value uint32) (Errno, bool)
-}
+func (s *sockBase) option(*Thread, int, int) ([]byte, bool)           { return nil, false }
+func (s *sockBase) setOption(*Thread, int, int, uint32) (Errno, bool) { return 0, false }
 
 // sysGetsockopt implements getsockopt(2).
 func sysGetsockopt(t *Thread, a Args) (uint64, Errno) {
@@ -178,10 +173,8 @@ func sysGetsockopt(t *Thread, a Args) (uint64, Errno) {
 
 // option is the value of an option.
 func (t *Thread) option(s socket, level, name int) ([]byte, Errno) {
-	if o, ok := s.(optioner); ok {
-		if b, ok := o.option(t, level, name); ok {
-			return b, 0
-		}
+	if b, ok := s.option(t, level, name); ok {
+		return b, 0
 	}
 	b := s.sock()
 	var out pack
@@ -317,10 +310,8 @@ func (t *Thread) setTimeout(to *int64, at emu.Addr, n int) Errno {
 
 // setOption sets an option whose value is a number.
 func (t *Thread) setOption(s socket, level, name int, v uint32) Errno {
-	if o, ok := s.(optioner); ok {
-		if e, ok := o.setOption(t, level, name, v); ok {
-			return e
-		}
+	if e, ok := s.setOption(t, level, name, v); ok {
+		return e
 	}
 	b := s.sock()
 	if r, ok := remembered[optionKey{level, name}]; ok && b.knows(r.family, r.typ) {

@@ -169,8 +169,7 @@ func (s *udpSocket) deliver(k *Kernel, b []byte, to netip.AddrPort) {
 	}
 	o, ok := k.inet.udp.find(from, to, func(inetFile) bool { return true }).(*udpSocket)
 	if !ok {
-		// "All fatal errors will be passed to the user as an error return even when the socket is not
-		// connected" is not what Linux does without IP_RECVERR.
+		// Where the socket is not connected Linux tells with IP_RECVERR only.
 		if s.remote == to {
 			s.fail(ECONNREFUSED)
 		}

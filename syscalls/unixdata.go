@@ -160,7 +160,20 @@ func (s *unixSocket) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 	return len(b), 0
 }
 
+func (s *unixSocket) rawRoom() int {
+	switch {
+	case !s.connected || s.sndShut || s.peer == nil:
+		return 1
+	case s.unread >= s.opts.sndBuf || s.datagrams() && s.peer.full():
+		return 0
+	}
+	return unixPiece
+}
+
 func (s *unixSocket) readRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+	if e := s.cannotReceive(); e != 0 {
+		return 0, e
+	}
 	if s.queue.empty() {
 		return 0, s.nothing(&inMessage{})
 	}
@@ -190,6 +203,17 @@ func (s *unixSocket) nothing(m *inMessage) Errno {
 	return EAGAIN
 }
 
+// cannotReceive is why a socket that is not connected cannot.
+func (s *unixSocket) cannotReceive() Errno {
+	switch {
+	case s.connected || s.datagrams():
+		return 0
+	case s.typ == sockStream:
+		return EINVAL
+	}
+	return ENOTCONN
+}
+
 func (s *unixSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 	switch {
 	case m.flags&msgErrqueue != 0:
@@ -198,11 +222,11 @@ func (s *unixSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 		return 0, EINVAL
 	case m.flags&msgOOB != 0:
 		return 0, EOPNOTSUPP
-	case s.typ == sockStream && !s.connected:
-		return 0, EINVAL
-	case s.typ == sockSeqpacket && !s.connected:
-		return 0, ENOTCONN
-	case s.queue.empty():
+	}
+	if e := s.cannotReceive(); e != 0 {
+		return 0, e
+	}
+	if s.queue.empty() {
 		return 0, s.nothing(m)
 	}
 	if s.typ == sockStream {

@@ -388,5 +388,3 @@ func (s *unixSocket) option(_ *Thread, level, name int) ([]byte, bool) {
 	}
 	return nil, false
 }
-
-func (s *unixSocket) setOption(*Thread, int, int, uint32) (Errno, bool) { return 0, false }
