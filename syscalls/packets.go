@@ -81,6 +81,17 @@ func (q *packetQueue) put(p *packet) {
 	q.bytes += len(p.data)
 }
 
+// putBytes puts bytes of a stream, with those in front of them if they are few: packets cost memory.
+func (q *packetQueue) putBytes(b []byte) {
+	const few = 16 << 10
+	if n := len(q.packets); n > 0 && len(q.packets[n-1].data)+len(b) <= few {
+		q.packets[n-1].data = append(q.packets[n-1].data, b...)
+		q.bytes += len(b)
+		return
+	}
+	q.put(&packet{data: b})
+}
+
 // first returns the oldest packet.
 func (q *packetQueue) first() *packet { return q.packets[0] }
 

@@ -67,6 +67,30 @@ func TestConnectTimeout(t *testing.T) {
 	g.ok(nr("connect"), c, to, 16)
 }
 
+// TestSmallWrites checks that bytes that are sent one by one are not kept one by one.
+func TestSmallWrites(t *testing.T) {
+	g := newGuest(t)
+	l, c := g.ok(nr("socket"), afInet, sockStream, 0), g.ok(nr("socket"), afInet, sockStream, 0)
+	to := g.bytes(sin(4000))
+	g.ok(nr("bind"), l, to, 16)
+	g.ok(nr("listen"), l, 1)
+	g.ok(nr("connect"), c, to, 16)
+	a := g.ok(nr("accept"), l, 0, 0)
+	for i := range 100 {
+		g.ok(nr("write"), c, g.bytes([]byte{byte(i)}), 1)
+	}
+	f, e := g.th.file(int(a))
+	require.Zero(t, e)
+	assert.Len(t, f.(*tcpSocket).queue.packets, 1)
+	buf := g.room(200)
+	assert.EqualValues(t, 60, g.ok(nr("read"), a, buf, 60))
+	g.ok(nr("write"), c, g.bytes([]byte{100}), 1)
+	assert.EqualValues(t, 41, g.ok(nr("read"), a, buf+60, 140))
+	for i, b := range g.peek(buf, 101) {
+		assert.EqualValues(t, i, b)
+	}
+}
+
 // TestPassedDescriptors checks that what is in flight is let go of when nobody can receive it any more.
 func TestPassedDescriptors(t *testing.T) {
 	g := newGuest(t)

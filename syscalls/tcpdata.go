@@ -56,7 +56,7 @@ func (s *tcpSocket) hand(k *Kernel, b []byte) {
 		p.aborted(k)
 		return
 	}
-	p.queue.put(&packet{data: b})
+	p.queue.putBytes(b)
 	p.wake(pollIN)
 }
 
