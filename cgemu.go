@@ -35,6 +35,10 @@ type Config struct {
 	Dir string
 	// Sysroot is a host directory in which the guest's absolute paths are looked up first.
 	Sysroot string
+	// Root is a host directory that is the guest's "/". Path is looked up there.
+	Root string
+	// ReadOnly keeps the guest from changing files of the host, but for its standard output and error.
+	ReadOnly bool
 	// Stdin, Stdout and Stderr are the guest's; nil for the caller's.
 	Stdin, Stdout, Stderr *os.File
 
@@ -233,6 +237,8 @@ func (r *runner) kernelConfig() syscalls.Config {
 		Env:      cfg.Env,
 		Dir:      cfg.Dir,
 		Sysroot:  cfg.Sysroot,
+		Root:     cfg.Root,
+		ReadOnly: cfg.ReadOnly,
 		Stdin:    cfg.Stdin,
 		Stdout:   cfg.Stdout,
 		Stderr:   cfg.Stderr,

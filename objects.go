@@ -2,6 +2,7 @@ package cgemu
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -13,8 +14,8 @@ import (
 // An objects has the files that code comes from, for all processes of a run: names are read once.
 type objects struct {
 	names dwarfmap.Options
-	// hostPath returns the host's path of a guest file.
-	hostPath func(guest string) string
+	// hostPath returns the host's path of a guest file, if there is one.
+	hostPath func(guest string) (string, bool)
 	files    map[objectID]*dwarfmap.Object // nil for a file that could not be read
 	warnings []error
 }
@@ -32,7 +33,12 @@ func newObjects(names dwarfmap.Options) *objects {
 
 // open returns the object that is a guest file now, or nil if it has no names to give.
 func (s *objects) open(guest string) *dwarfmap.Object {
-	id := objectID{path: s.hostPath(guest)}
+	host, ok := s.hostPath(guest)
+	if !ok {
+		s.warnings = append(s.warnings, fmt.Errorf("%s: %w", guest, fs.ErrNotExist))
+		return nil
+	}
+	id := objectID{path: host}
 	var info fs.FileInfo
 	var err error
 	if info, err = os.Stat(id.path); err == nil {

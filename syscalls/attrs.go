@@ -37,6 +37,12 @@ func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint6
 		}
 		return 0, 0
 	}
+	const writeOK = 2
+	if mode&writeOK != 0 && t.k.cfg.ReadOnly {
+		if st, e := hostStatAt(l.place, flags&atSymlinkNofollow == 0); e == 0 && st.mode&sIFMT != sIFCHR && st.mode&sIFMT != sIFIFO {
+			return 0, EROFS
+		}
+	}
 	return 0, hostAccess(l.place, mode, flags&atSymlinkNofollow == 0)
 }
 
@@ -57,7 +63,7 @@ func sysFchmodat2(t *Thread, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64, Errno) {
-	l, e := t.onHost(dirfd, name, flags&atSymlinkNofollow == 0)
+	l, e := t.changed(dirfd, name, flags&atSymlinkNofollow == 0)
 	if e != 0 {
 		return 0, e
 	}
@@ -77,12 +83,18 @@ func sysFchmod(t *Thread, a Args) (uint64, Errno) {
 	if h.flags&oPATH != 0 {
 		return 0, EBADF
 	}
+	if h.fixed(t) {
+		return 0, EROFS
+	}
 	return 0, h.fd.chmod(a.U32(1) & 0o7777)
 }
 
 // mayChown is the rule for everyone but the superuser: a file can be given to oneself.
-func (k *Kernel) mayChown(uid, gid uint32) Errno {
+func (k *Kernel) mayChown(uid, gid uint32, fixed bool) Errno {
 	const leave = 1<<32 - 1
+	if fixed {
+		return EROFS
+	}
 	if uid != leave && uid != k.uid || gid != leave && gid != k.gid {
 		return EPERM
 	}
@@ -94,15 +106,17 @@ func sysChown(t *Thread, a Args) (uint64, Errno) {
 	if _, e := t.statAt(atFDCWD, a.Addr(0), atSymlinkNofollow); e != 0 {
 		return 0, e
 	}
-	return 0, t.k.mayChown(a.U32(1), a.U32(2))
+	return 0, t.k.mayChown(a.U32(1), a.U32(2), t.k.cfg.ReadOnly)
 }
 
 // sysFchown implements fchown(2).
 func sysFchown(t *Thread, a Args) (uint64, Errno) {
-	if _, e := t.file(a.Int(0)); e != 0 {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
 		return 0, e
 	}
-	return 0, t.k.mayChown(a.U32(1), a.U32(2))
+	h, ok := f.(*hostFile)
+	return 0, t.k.mayChown(a.U32(1), a.U32(2), ok && h.fixed(t))
 }
 
 // sysFchownat implements fchownat(2).
@@ -110,7 +124,7 @@ func sysFchownat(t *Thread, a Args) (uint64, Errno) {
 	if _, e := t.statAt(a.Int(0), a.Addr(1), a.Int(4)&atEmptyPath|atSymlinkNofollow); e != 0 {
 		return 0, e
 	}
-	return 0, t.k.mayChown(a.U32(2), a.U32(3))
+	return 0, t.k.mayChown(a.U32(2), a.U32(3), t.k.cfg.ReadOnly)
 }
 
 // Special nanoseconds of utimensat(2).
@@ -169,12 +183,15 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (u
 		if !ok {
 			return 0, EPERM
 		}
+		if h.fixed(t) {
+			return 0, EROFS
+		}
 		if !at.keep {
 			t.k.inodes.atimes[h.ino] = at.nsec
 		}
 		return 0, h.fd.utimes(at, mt)
 	}
-	l, e := t.onHost(dirfd, name, flags&atSymlinkNofollow == 0)
+	l, e := t.changed(dirfd, name, flags&atSymlinkNofollow == 0)
 	if e != 0 {
 		return 0, e
 	}
@@ -235,7 +252,7 @@ func sysTruncate(t *Thread, a Args) (uint64, Errno) {
 	if a.Long(1) < 0 {
 		return 0, EINVAL
 	}
-	l, e := t.onHost(atFDCWD, a.Addr(0), true)
+	l, e := t.changed(atFDCWD, a.Addr(0), true)
 	if e != 0 {
 		return 0, e
 	}

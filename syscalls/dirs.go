@@ -121,7 +121,7 @@ func (t *Thread) chdir(l location) Errno {
 		if e != 0 {
 			return e
 		}
-		if e := hostAccess(place{fd, "."}, 1, true); e != 0 {
+		if e := hostAccess(place{dir: fd, path: "."}, 1, true); e != 0 {
 			fd.close()
 			return e
 		}
@@ -162,29 +162,7 @@ func sysFchdir(t *Thread, a Args) (uint64, Errno) {
 		t.setCwd(d)
 		return 0, 0
 	}
-	return 0, t.chdir(location{place: place{d.fd, "."}})
-}
-
-// onHost locates a path that is to be changed: our own nodes cannot be.
-func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno) {
-	s, e := t.path(name)
-	if e != 0 {
-		return location{}, e
-	}
-	l, e := t.locate(dirfd, s, follow)
-	if e == 0 && l.node != nil {
-		e = EPERM
-	}
-	return l, e
-}
-
-// newName is onHost for a name to be made: one of ours exists or cannot be made.
-func (t *Thread) newName(dirfd int, name emu.Addr) (location, Errno) {
-	l, e := t.onHost(dirfd, name, false)
-	if e == EPERM {
-		e = EEXIST
-	}
-	return l, e
+	return 0, t.chdir(location{place: place{dir: d.fd, path: "."}})
 }
 
 // sysMkdir implements mkdir(2).
@@ -237,7 +215,7 @@ func sysUnlinkat(t *Thread, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) unlink(dirfd int, name emu.Addr, dir bool) (uint64, Errno) {
-	l, e := t.onHost(dirfd, name, false)
+	l, e := t.oldName(dirfd, name)
 	if e != 0 {
 		return 0, e
 	}
@@ -269,11 +247,11 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 	if flags&^(renameNoreplace|renameExchange) != 0 || flags == renameNoreplace|renameExchange {
 		return 0, EINVAL
 	}
-	src, e := t.onHost(fromDir, from, false)
-	if e != 0 {
+	src, e := t.oldName(fromDir, from)
+	if e != 0 && e != EROFS { // the other may be worse
 		return 0, e
 	}
-	dst, e := t.onHost(toDir, to, false)
+	dst, e := t.oldName(toDir, to)
 	if e != 0 {
 		return 0, e
 	}
@@ -313,7 +291,7 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	if num, ok := strings.CutPrefix(s, "/proc/self/fd/"); ok && follow {
 		if f, e := t.file(atoi(num)); e == 0 {
 			if h, ok := f.(*hostFile); ok {
-				return 0, hostLink(place{noFD, "/proc/self/fd/" + itoa(int64(h.fd))}, dst.place, true)
+				return 0, hostLink(h.fd.again(), dst.place, true)
 			}
 		}
 	}
@@ -379,7 +357,7 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, Errn
 		if !ok {
 			return 0, ENOENT
 		}
-		if target, e = hostReadlink(place{h.fd, ""}); e != 0 {
+		if target, e = hostReadlink(place{dir: h.fd}); e != 0 {
 			return 0, e
 		}
 		return t.finishReadlink(target, buf, size)

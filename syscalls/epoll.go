@@ -105,6 +105,9 @@ func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 	if h, ok := f.(*hostFile); ok && !h.canBlock() {
 		return 0, EPERM
 	}
+	if _, ok := f.(*memFile); ok {
+		return 0, EPERM
+	}
 	i := slices.IndexFunc(ep.items, func(it *epollItem) bool { return it.file == f && it.fd == fd })
 	switch {
 	case op == epollAdd && i >= 0:

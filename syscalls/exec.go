@@ -111,6 +111,7 @@ func (t *Thread) replace(m *machine) {
 	for _, o := range p.threads {
 		if o != t {
 			o.dead = true
+			o.call.release()
 			t.k.unwait(o)
 			t.k.futexForget(o)
 		}

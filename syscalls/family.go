@@ -69,6 +69,7 @@ func (p *Process) end(e Exit) {
 	p.exited, p.status, p.halt = true, e, halt{}
 	for _, t := range p.threads {
 		t.dead = true
+		t.call.release()
 		k.unwait(t)
 		k.futexForget(t)
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -16,6 +17,19 @@ func emuAddr(n int) emu.Addr { return emu.Addr(n) }
 type place struct {
 	dir  hostFD
 	path string
+	// final says that path is one name: if it is a link it was none when it was looked at, and is not followed.
+	final bool
+}
+
+// again is the place of f itself, whatever its name leads to.
+func (f hostFD) again() place { return place{dir: noFD, path: "/proc/self/fd/" + itoa(int64(f))} }
+
+// existing is p for calls that make nothing: those would follow a link in front of a slash.
+func (p place) existing() place {
+	if p.final && len(p.path) > 1 {
+		p.path = strings.TrimSuffix(p.path, "/")
+	}
+	return p
 }
 
 // A hostStat is what we take from the host's stat(2).

@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"time"
 
@@ -61,6 +62,12 @@ func (p place) fd() int {
 func hostOpen(p place, flags int, mode, umask uint32) (hostFD, Errno) {
 	if flags&oCREAT != 0 || flags&oTMPFILE == oTMPFILE {
 		defer unix.Umask(unix.Umask(int(umask)))
+	}
+	if p.final {
+		flags |= oNOFOLLOW
+		if q := p.existing(); q != p && flags&oCREAT == 0 {
+			p, flags = q, flags|oDIRECTORY
+		}
 	}
 	var fd int
 	e := retry(func() (err error) {
@@ -149,13 +156,17 @@ func (f hostFD) stat() (hostStat, Errno) {
 	return statOf(&s), errnoOf(err)
 }
 
-func hostStatAt(p place, follow bool) (hostStat, Errno) {
-	flags := unix.AT_SYMLINK_NOFOLLOW
-	if follow {
-		flags = 0
+// flags are those of a call that follows a link if follow is set.
+func (p place) flags(follow bool) int {
+	if follow && !p.final {
+		return 0
 	}
+	return unix.AT_SYMLINK_NOFOLLOW
+}
+
+func hostStatAt(p place, follow bool) (hostStat, Errno) {
 	var s unix.Stat_t
-	err := unix.Fstatat(p.fd(), p.path, &s, flags)
+	err := unix.Fstatat(p.fd(), p.existing().path, &s, p.flags(follow))
 	return statOf(&s), errnoOf(err)
 }
 
@@ -210,7 +221,7 @@ func (f hostFD) readDir() ([]hostDirent, Errno) {
 
 func hostReadlink(p place) (string, Errno) {
 	buf := make([]byte, pathMax)
-	n, err := unix.Readlinkat(p.fd(), p.path, buf)
+	n, err := unix.Readlinkat(p.fd(), p.existing().path, buf)
 	if err != nil {
 		return "", errnoOf(err)
 	}
@@ -244,7 +255,7 @@ func hostRename(from, to place, flags uint32) Errno {
 
 func hostLink(from, to place, follow bool) Errno {
 	flags := 0
-	if follow {
+	if follow && !from.final {
 		flags = unix.AT_SYMLINK_FOLLOW
 	}
 	return errnoOf(unix.Linkat(from.fd(), from.path, to.fd(), to.path, flags))
@@ -255,11 +266,19 @@ func hostSymlink(target string, p place) Errno {
 }
 
 func hostChmod(p place, mode uint32, follow bool) Errno {
-	flags := 0
-	if !follow {
-		flags = unix.AT_SYMLINK_NOFOLLOW
+	if !p.final || !follow {
+		return errnoOf(unix.Fchmodat(p.fd(), p.existing().path, mode, p.flags(follow)))
 	}
-	return errnoOf(unix.Fchmodat(p.fd(), p.path, mode, flags))
+	// Not every kernel changes the mode of what is no link without following links.
+	fd, e := hostOpen(p, oPATH, 0, 0)
+	if e != 0 {
+		return e
+	}
+	defer fd.close()
+	if st, e := fd.stat(); e != 0 || st.mode&sIFMT == sIFLNK {
+		return cmp.Or(e, ELOOP)
+	}
+	return hostChmod(fd.again(), mode, true)
 }
 
 func (f hostFD) chmod(mode uint32) Errno { return errnoOf(unix.Fchmod(int(f), mode)) }
@@ -273,15 +292,11 @@ func hostTime(t fileTime) unix.Timespec {
 }
 
 func hostUtimes(p place, atime, mtime fileTime, follow bool) Errno {
-	flags := 0
-	if !follow {
-		flags = unix.AT_SYMLINK_NOFOLLOW
-	}
-	return errnoOf(unix.UtimesNanoAt(p.fd(), p.path, []unix.Timespec{hostTime(atime), hostTime(mtime)}, flags))
+	return errnoOf(unix.UtimesNanoAt(p.fd(), p.existing().path, []unix.Timespec{hostTime(atime), hostTime(mtime)}, p.flags(follow)))
 }
 
 func (f hostFD) utimes(atime, mtime fileTime) Errno {
-	return hostUtimes(place{dir: noFD, path: "/proc/self/fd/" + itoa(int64(f))}, atime, mtime, true)
+	return hostUtimes(f.again(), atime, mtime, true)
 }
 
 func hostTruncate(p place, size int64) Errno {
@@ -302,11 +317,7 @@ func (f hostFD) allocate(mode uint32, off, n int64) Errno {
 }
 
 func hostAccess(p place, mode uint32, follow bool) Errno {
-	flags := 0
-	if !follow {
-		flags = unix.AT_SYMLINK_NOFOLLOW
-	}
-	return errnoOf(unix.Faccessat(p.fd(), p.path, mode, flags))
+	return errnoOf(unix.Faccessat(p.fd(), p.existing().path, mode, p.flags(follow)))
 }
 
 func (f hostFD) sync() Errno { return retry(func() error { return unix.Fsync(int(f)) }) }

@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"fmt"
 	"os"
 	"slices"
 
@@ -17,6 +18,8 @@ type hostFile struct {
 	ino  uint64
 	// dev is the host's device, rdev what a device file stands for.
 	dev, rdev uint64
+	// own says that the guest was given it, or that it is in no directory: a standard file, a memfd.
+	own bool
 	// blocks says that reading or writing may wait for the world outside.
 	blocks bool
 	// entries are a directory's, sorted; nil until read.
@@ -70,8 +73,8 @@ func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, Err
 	}, 0
 }
 
-// addStdio gives p descriptors 0, 1 and 2.
-func (k *Kernel) addStdio(p *Process) {
+// addStdio gives p descriptors 0, 1 and 2, and a working directory.
+func (k *Kernel) addStdio(p *Process) error {
 	for i, std := range []*os.File{k.cfg.Stdin, k.cfg.Stdout, k.cfg.Stderr} {
 		fd, e := hostOf(std)
 		if e != 0 {
@@ -81,6 +84,10 @@ func (k *Kernel) addStdio(p *Process) {
 		if e != 0 {
 			continue
 		}
+		f.own = true
+		if f.isDir() && k.root.only {
+			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, k.cfg.Root)
+		}
 		if f.mode&sIFMT == sIFIFO || f.isRegular() {
 			f.flags = oWRONLY
 			if i == 0 {
@@ -89,9 +96,17 @@ func (k *Kernel) addStdio(p *Process) {
 		}
 		p.fds.set(i, f, false)
 	}
-	if fd, e := hostOpen(place{noFD, k.hostCwd}, oPATH|oDIRECTORY, 0, 0); e == 0 {
+	if fd, e := hostOpen(place{dir: noFD, path: k.hostCwd}, oPATH|oDIRECTORY, 0, 0); e == 0 {
 		p.cwd = dirRef{fd: fd, path: k.guestPath(fd.path())}
+		if _, ok := k.below(fd.path()); k.root.only && !ok {
+			fd.close()
+			p.cwd.path = "/"
+			if p.cwd.fd, e = k.root.fd.dup(); e != 0 {
+				return fmt.Errorf("syscalls: root %s: %w", k.cfg.Root, fsError(e))
+			}
+		}
 	}
+	return nil
 }
 
 func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
@@ -202,12 +217,15 @@ func (f *hostFile) list(k *Kernel) ([]dirEntry, Errno) {
 		return 1
 	})
 	parent := f.ino
-	if up, e := hostStatAt(place{f.fd, ".."}, true); e == 0 {
+	if up, e := hostStatAt(place{dir: f.fd, path: ".."}, true); e == 0 {
 		parent = k.inodes.number(up.dev, up.ino)
 	}
 	f.entries = []dirEntry{{".", f.ino, dirType(sIFDIR)}, {"..", parent, dirType(sIFDIR)}}
 	for _, r := range raw {
 		f.entries = append(f.entries, dirEntry{r.name, k.inodes.number(st.dev, r.ino), r.typ})
+	}
+	if f.name(k) == "/dev" {
+		f.entries = k.withDevices(f.entries)
 	}
 	return f.entries, 0
 }

@@ -46,6 +46,10 @@ type Config struct {
 	Dir string
 	// Sysroot is a host directory: absolute guest paths are looked for there first.
 	Sysroot string
+	// Root is a host directory that is the guest's "/": it sees nothing else of the host's files but the standard ones.
+	Root string
+	// ReadOnly says that the guest changes no file of the host but the standard ones.
+	ReadOnly bool
 	// Stdin, Stdout and Stderr are its first three files: nil for ours.
 	Stdin, Stdout, Stderr *os.File
 
@@ -122,6 +126,7 @@ type Kernel struct {
 	exit     *Exit
 	nextID   int // for pids and tids
 	hostCwd  string
+	root     rootDir
 	// reported has the numbers of unsupported calls already named.
 	reported map[uint64]bool
 	// interrupted is set by the goroutine that watches the context.
@@ -210,6 +215,9 @@ func New(cfg Config) (*Kernel, error) {
 	k.inodes.init()
 	k.unix.init()
 	k.inet.init()
+	if err := k.openRoot(); err != nil {
+		return nil, err
+	}
 	if cfg.Strace != nil {
 		k.trace = newTracer(cfg.Strace)
 	}
@@ -234,7 +242,9 @@ func (k *Kernel) boot() error {
 	p.use(&machine{mem: m, owner: p})
 	k.procs, k.first = append(k.procs, p), p
 	p.pgid, p.sid, k.foreground = p.pid, p.pid, p.pid
-	k.addStdio(p)
+	if err := k.addStdio(p); err != nil {
+		return err
+	}
 	x, err := loader.Prepare(p.opener(), k.cfg.Path, k.cfg.Args)
 	if err != nil {
 		return err
@@ -269,6 +279,9 @@ func (k *Kernel) Close() error {
 	}
 	for _, m := range k.gone {
 		errs = append(errs, m.close(k))
+	}
+	if k.root.fd != noFD {
+		k.root.fd.close()
 	}
 	k.procs, k.gone = nil, nil
 	return errors.Join(errs...)

@@ -156,6 +156,9 @@ func (t *Thread) mapAnonymous(v mem.VMA) Errno {
 func (t *Thread) mapFile(v mem.VMA, f file) Errno {
 	b := f.base()
 	h, ok := f.(*hostFile)
+	if d, zero := f.(*memFile); zero && d.rdev == devZero && b.readable() {
+		return t.mapAnonymous(v)
+	}
 	if !ok {
 		return ENODEV
 	}
@@ -164,12 +167,6 @@ func (t *Thread) mapFile(v mem.VMA, f file) Errno {
 	}
 	switch h.mode & sIFMT {
 	case sIFREG, sIFBLK:
-	case sIFCHR:
-		// /dev/zero
-		if h.rdev == devZero {
-			return t.mapAnonymous(v)
-		}
-		return ENODEV
 	default:
 		return ENODEV
 	}

@@ -53,6 +53,9 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if l.node != nil {
 		return l.node.openFile(t, l.guest, flags)
 	}
+	if e := t.mayOpen(l, flags); e != 0 {
+		return nil, e
+	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
 	fd, e := hostOpen(l.place, flags|oNONBLOCK, mode, t.p.umask)
 	if e == ENXIO && flags&(oACCMODE|oNONBLOCK) == oWRONLY && isFIFO(l.place) {
@@ -83,7 +86,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	}
 	if name := ownDevice(h); name != "" {
 		fd.close()
-		return t.openDevice(name, flags)
+		return devNodes[name].openFile(t, "/dev/"+name, flags)
 	}
 	return h, 0
 }
@@ -302,6 +305,7 @@ func sysMemfdCreate(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	f.own = true
 	open := 0
 	if flags&mfdCloexec != 0 {
 		open = oCLOEXEC

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/cgemu/cgemu/loader"
@@ -67,6 +66,9 @@ func (t *Thread) locate(dirfd int, name string, follow bool) (location, Errno) {
 	if e != 0 {
 		return location{}, e
 	}
+	if t.k.root.only && !d.virtual {
+		return t.resolve(d, name, follow)
+	}
 	full := d.path + "/" + name
 	if d.virtual {
 		return t.locateAbs(full, follow, 0)
@@ -77,7 +79,7 @@ func (t *Thread) locate(dirfd int, name string, follow bool) (location, Errno) {
 			return t.locateAbs(clean, follow, 0)
 		}
 	}
-	return location{place: place{d.fd, name}, guest: full}, 0
+	return location{place: place{dir: d.fd, path: name}, guest: full}, 0
 }
 
 // locateAbs is locate for an absolute path.
@@ -85,18 +87,25 @@ func (t *Thread) locateAbs(name string, follow bool, depth int) (location, Errno
 	if depth > maxLinks {
 		return location{}, ELOOP
 	}
-	if clean := path.Clean(name); isVirtual(clean) {
-		n, rest, e := t.walk(clean, follow)
+	if t.k.root.only {
+		return t.resolve(dirRef{fd: t.k.root.fd}, name, follow)
+	}
+	if dir, names, ok := ours(name); ok {
+		n, at, leave, e := t.walk(dir, names, follow)
 		switch {
 		case e != 0:
 			return location{}, e
 		case n != nil:
-			return location{place: place{dir: noFD}, node: n, guest: clean}, 0
-		case rest != "":
-			return t.locateAbs(rest, follow, depth+1)
+			return location{place: place{dir: noFD}, node: n, guest: at}, 0
+		}
+		return t.locateAbs(leave, follow, depth+1)
+	}
+	if t.k.root.fd != noFD {
+		if l, ok := t.overlay(name, follow); ok {
+			return l, 0
 		}
 	}
-	return location{place: place{noFD, t.k.hostPath(name, follow)}, guest: name}, 0
+	return location{place: place{dir: noFD, path: name}, guest: name}, 0
 }
 
 // relocate is for a path that led, over links of the host, to the host's /proc or
@@ -107,64 +116,6 @@ func (t *Thread) relocate(host string) (location, Errno) {
 		host = "/proc/self" + rest
 	}
 	return t.locateAbs(host, true, 1)
-}
-
-// hostPath is the host's name of an absolute guest path: what exists below the
-// sysroot is taken from there.
-func (k *Kernel) hostPath(name string, follow bool) string {
-	root := k.cfg.Sysroot
-	if root == "" {
-		return name
-	}
-	inside := resolveIn(root, name, follow)
-	if _, err := os.Lstat(inside); err == nil {
-		return inside
-	}
-	if _, err := os.Lstat(filepath.Dir(inside)); err == nil {
-		if _, err := os.Lstat(path.Dir(name)); err != nil {
-			return inside
-		}
-	}
-	return name
-}
-
-// guestPath is hostPath's inverse.
-func (k *Kernel) guestPath(name string) string {
-	if root := k.cfg.Sysroot; root != "" {
-		if rest, ok := strings.CutPrefix(name, strings.TrimSuffix(root, "/")+"/"); ok {
-			return "/" + rest
-		}
-	}
-	return name
-}
-
-// resolveIn resolves name with root as "/": links stay inside. A link at the end is resolved if follow is set.
-func resolveIn(root, name string, follow bool) string {
-	done := "/"
-	todo := strings.Split(name, "/")
-	for links := 0; len(todo) > 0; {
-		c := todo[0]
-		todo = todo[1:]
-		switch c {
-		case "", ".":
-			continue
-		case "..":
-			done = path.Dir(done)
-			continue
-		}
-		next := path.Join(done, c)
-		target, err := os.Readlink(filepath.Join(root, next))
-		if err != nil || len(todo) == 0 && !follow || links >= maxLinks {
-			done = next
-			continue
-		}
-		links++
-		if path.IsAbs(target) {
-			done = "/"
-		}
-		todo = append(strings.Split(target, "/"), todo...)
-	}
-	return filepath.Join(root, done)
 }
 
 // opener opens programs for the loader, as p sees the file system.
@@ -235,6 +186,3 @@ func execErrno(err error) Errno {
 	}
 	return EIO
 }
-
-// HostPath returns the host's path of a guest file, given by an absolute guest path.
-func (k *Kernel) HostPath(guest string) string { return k.hostPath(guest, true) }

@@ -91,6 +91,8 @@ type call struct {
 	deadline int64
 	done     uint64
 	messages uint64
+	// dirs are open while paths are looked up, and closed when it is over.
+	dirs []hostFD
 }
 
 func newProcess(k *Kernel) *Process {

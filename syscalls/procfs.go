@@ -366,11 +366,18 @@ func fdLink(p *Process, fd int) *vnode {
 func (t *Thread) reopen(f file, flags int) (file, Errno) {
 	switch f := f.(type) {
 	case *hostFile:
-		h, e := hostOpen(place{noFD, "/proc/self/fd/" + itoa(int64(f.fd))}, flags, 0, 0)
+		if f.fixed(t) && (flags&oACCMODE != oRDONLY || flags&oTRUNC != 0) {
+			return nil, EROFS
+		}
+		h, e := hostOpen(f.fd.again(), flags, 0, 0)
 		if e != 0 {
 			return nil, e
 		}
-		return t.k.newHostFile(h, flags, f.path)
+		n, e := t.k.newHostFile(h, flags, f.path)
+		if e == 0 {
+			n.own = f.own
+		}
+		return n, e
 	case *pipeFile:
 		n := &pipeFile{fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: f.path}, f.pipe}
 		if n.readable() {
@@ -383,8 +390,8 @@ func (t *Thread) reopen(f file, flags int) (file, Errno) {
 		return f.node.openFile(t, f.path, flags)
 	case *virtualDir:
 		return f.node.openFile(t, f.path, flags)
-	case *randomFile:
-		return t.openDevice(base(f.path), flags)
+	case *randomFile, *memFile:
+		return devNodes[base(f.base().path)].openFile(t, f.base().path, flags)
 	}
 	return nil, ENXIO
 }

@@ -394,6 +394,7 @@ func (t *Thread) dispatch() {
 	if ent.level == Missing {
 		k.reportMissing(nr)
 	}
+	t.call.release()
 	ret, e := ent.handler(t, t.call.args)
 	if e == eBlocked {
 		if !t.call.wait.unbreakable && t.hasSignal() {
@@ -422,6 +423,7 @@ func (t *Thread) finishInterrupted(w *wait) {
 
 // finish sets the result of t's call.
 func (t *Thread) finish(ret uint64, e Errno) {
+	t.call.release()
 	if t.k.trace != nil {
 		t.k.trace.leave(t, ret, e)
 	}

@@ -27,10 +27,10 @@ type inodeTable struct {
 func (n *inodeTable) init() {
 	n.numbers, n.atimes = map[inodeKey]uint64{}, map[uint64]int64{}
 	n.anonymous, n.next = 1, 2
-	if s, e := hostStatAt(place{noFD, "/proc"}, true); e == 0 {
+	if s, e := hostStatAt(place{dir: noFD, path: "/proc"}, true); e == 0 {
 		n.procDev = s.dev
 	}
-	if s, e := hostStatAt(place{noFD, "/sys"}, true); e == 0 {
+	if s, e := hostStatAt(place{dir: noFD, path: "/sys"}, true); e == 0 {
 		n.sysDev = s.dev
 	}
 }

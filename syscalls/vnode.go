@@ -4,8 +4,6 @@ import (
 	"path"
 	"sort"
 	"strings"
-
-	"github.com/cgemu/cgemu/emu"
 )
 
 // A vnode is a file of our own: in /proc, /sys or /dev.
@@ -40,30 +38,49 @@ func firstName(p string) string {
 	return p
 }
 
-// walk follows a clean path through our nodes. It returns the node, or the path
-// that a link on the way led to.
-func (t *Thread) walk(clean string, follow bool) (n *vnode, redirect string, e Errno) {
-	names := strings.Split(clean[1:], "/")
-	n = roots(names[0])
-	at := "/" + names[0]
-	for i, name := range names[1:] {
-		if n.mode&sIFMT != sIFDIR {
-			return nil, "", ENOTDIR
+// ours takes a path apart where it comes to a name of ours: it goes on there with names in our directory dir.
+func ours(p string) (dir string, names []string, ok bool) {
+	at := "/"
+	for names = strings.Split(p, "/"); len(names) > 0; names = names[1:] {
+		next := path.Join(at, names[0])
+		switch {
+		case isVirtual(next) && at == "/":
+			return next, names[1:], true
+		case isVirtual(next):
+			return at, names, true
+		}
+		at = next
+	}
+	return "", nil, false
+}
+
+// walk goes through names in our directory dir. It returns the node and its path, or the path on which a
+// link or ".." leaves.
+func (t *Thread) walk(dir string, names []string, follow bool) (n *vnode, at, leave string, e Errno) {
+	n, at = roots(dir[1:]), dir
+	for i, name := range names {
+		rest := names[i+1:]
+		switch {
+		case n.mode&sIFMT != sIFDIR:
+			return nil, "", "", ENOTDIR
+		case name == "" || name == ".":
+			continue
+		case name == "..":
+			return nil, "", path.Dir(at) + "/" + strings.Join(rest, "/"), 0
 		}
 		if n = n.child(t, name); n == nil {
-			return nil, "", ENOENT
+			return nil, "", "", ENOENT
 		}
-		rest := names[i+2:]
 		if n.mode&sIFMT == sIFLNK && (follow && n.open == nil || len(rest) > 0) {
 			target := n.link(t)
 			if !path.IsAbs(target) {
 				target = at + "/" + target
 			}
-			return nil, path.Join(append([]string{target}, rest...)...), 0
+			return nil, "", strings.Join(append([]string{target}, rest...), "/"), 0
 		}
 		at += "/" + name
 	}
-	return n, "", 0
+	return n, at, "", 0
 }
 
 func roots(name string) *vnode {
@@ -262,84 +279,4 @@ func dirNode(nodes map[string]*vnode) *vnode {
 		},
 		child: func(_ *Thread, name string) *vnode { return nodes[name] },
 	}
-}
-
-// devNodes are the devices that are not the host's. The map is filled in at start,
-// since opening a device leads back to it.
-var devNodes = map[string]*vnode{}
-
-var devRoot = dirNode(devNodes)
-
-func init() {
-	for name, rdev := range map[string]uint64{"random": devRandom, "urandom": devURandom} {
-		devNodes[name] = &vnode{
-			mode: sIFCHR | 0o666, rdev: rdev,
-			open: func(t *Thread, flags int) (file, Errno) { return t.openDevice(name, flags) },
-		}
-	}
-	self := func(rest string) *vnode { return linkNode(func(*Thread) string { return "/proc/self/fd" + rest }) }
-	devNodes["fd"], devNodes["stdin"] = self(""), self("/0")
-	devNodes["stdout"], devNodes["stderr"] = self("/1"), self("/2")
-}
-
-// Memory devices by number (Documentation/admin-guide/devices.txt).
-const (
-	devZero    = 1<<8 | 5
-	devRandom  = 1<<8 | 8
-	devURandom = 1<<8 | 9
-)
-
-// ownDevice is the name of our device that stands in for f, over whatever path f was found; "" for none.
-func ownDevice(f *hostFile) string {
-	if f.mode&sIFMT == sIFCHR {
-		switch f.rdev {
-		case devRandom:
-			return "random"
-		case devURandom:
-			return "urandom"
-		}
-	}
-	return ""
-}
-
-// openDevice opens one of devNodes.
-func (t *Thread) openDevice(name string, flags int) (file, Errno) {
-	return &randomFile{fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: "/dev/" + name}}, 0
-}
-
-// A randomFile is /dev/random or /dev/urandom.
-type randomFile struct{ fileBase }
-
-func (f *randomFile) readRaw(t *Thread, b []byte, _ int64) (int, Errno) {
-	t.k.rng.read(b)
-	return len(b), 0
-}
-
-func (f *randomFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
-	var done uint64
-	for _, x := range v {
-		n, e := sysGetrandom(t, Args{uint64(x.addr), x.n})
-		if e != 0 && done == 0 {
-			return 0, e
-		}
-		if done += n; n < x.n {
-			break
-		}
-	}
-	return done, 0
-}
-
-// write adds entropy, of which there is none.
-func (f *randomFile) write(_ *Thread, v []iovec, _ int64) (uint64, Errno) { return total(v), 0 }
-
-func (f *randomFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
-
-func (f *randomFile) stat(t *Thread) (stat, Errno) { return devNodes[base(f.path)].stat(t, f.path), 0 }
-
-func (f *randomFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
-	const rndGetEntCnt = 0x80045200
-	if req == rndGetEntCnt {
-		return 0, t.out32(arg, 256)
-	}
-	return 0, EINVAL
 }

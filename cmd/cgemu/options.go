@@ -39,6 +39,8 @@ Options of run:
                                   the guest's network: a loopback interface inside cgemu, none but AF_UNIX,
                                   or that interface and the host's network beyond (loopback)
       --no-network                the same as --network=none
+      --root=DIR                  DIR is the guest's /: it sees no other files, PROGRAM included
+      --read-only                 the guest changes no files but its standard output and error
       --seed=N                    seed of all the guest takes for random (0)
       --time=virtual|real         the guest's clocks and sleeps (virtual)
       --rep=each|once             count a REP instruction for each iteration, or once (each)
@@ -78,7 +80,8 @@ type options struct {
 	cpus               int
 	env                []string
 	inheritEnv         bool
-	sysroot            string
+	sysroot, root      string
+	readOnly           bool
 	seed, maxInsns     uint64
 	time, rep          string
 	network            string
@@ -138,6 +141,8 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.StringVar(&o.sysroot, "sysroot", "", "")
 	f.StringVar(&o.network, "network", "loopback", "")
 	f.BoolVar(&o.noNetwork, "no-network", false, "")
+	f.StringVar(&o.root, "root", "", "")
+	f.BoolVar(&o.readOnly, "read-only", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
 	f.Uint64Var(&o.maxInsns, "max-insns", 0, "")
 	f.StringVar(&o.time, "time", "virtual", "")
@@ -186,6 +191,9 @@ func (o *options) check() error {
 		if !slices.Contains(c.allowed, c.value) {
 			return fmt.Errorf("--%s=%s: not one of %s", c.name, c.value, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
 		}
+	}
+	if o.root != "" && o.sysroot != "" {
+		return errors.New("--root and --sysroot: not both")
 	}
 	if o.cpus < 1 || o.cpus > 1024 {
 		return fmt.Errorf("--cpus=%d: 1 to 1024 expected", o.cpus)

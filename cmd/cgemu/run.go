@@ -38,11 +38,10 @@ func run(args []string) int {
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	path, err := find(rest[0])
+	paths, err := o.find(rest[0], cfg.Env)
 	if err != nil {
 		return failStart(rest[0], err)
 	}
-	cfg.Path = path
 
 	logTo, err := o.openLog()
 	if err != nil {
@@ -75,7 +74,12 @@ func run(args []string) int {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	res, err := cgemu.Run(ctx, cfg)
+	var res *cgemu.Result
+	for _, cfg.Path = range paths {
+		if res, err = cgemu.Run(ctx, cfg); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
 	if err != nil {
 		return failStart(rest[0], err)
 	}
@@ -103,19 +107,37 @@ func untilSignal() (ctx context.Context, stop func()) {
 	return ctx, func() { signal.Stop(c) }
 }
 
-// find returns the path of a program, searching PATH for a bare name.
-func find(name string) (string, error) {
-	if strings.Contains(name, "/") {
-		if _, err := os.Stat(name); err != nil {
-			return "", err
-		}
-		return name, nil
+// find returns where a program may be, searching PATH for a bare name: the guest's in a root of its own.
+func (o *options) find(name string, env []string) ([]string, error) {
+	switch {
+	case o.root != "" && strings.Contains(name, "/"):
+		return []string{name}, nil
+	case o.root != "":
+		return inPath(name, env), nil
+	case strings.Contains(name, "/"):
+		_, err := os.Stat(name)
+		return []string{name}, err
 	}
 	p, err := exec.LookPath(name)
-	if err != nil {
-		return "", err
+	if err == nil {
+		p, err = filepath.Abs(p)
 	}
-	return filepath.Abs(p)
+	return []string{p}, err
+}
+
+// inPath returns where env's PATH leads for name.
+func inPath(name string, env []string) []string {
+	path := "/bin:/usr/bin" // as execvp(3) has it
+	for _, e := range env {
+		if value, ok := strings.CutPrefix(e, "PATH="); ok {
+			path = value
+		}
+	}
+	paths := strings.Split(path, ":")
+	for i, dir := range paths {
+		paths[i] = dir + "/" + name
+	}
+	return paths
 }
 
 // failStart reports that a program could not be started.
@@ -187,7 +209,7 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 		return cgemu.Config{}, err
 	}
 	cfg := cgemu.Config{
-		Args: args, Env: o.environment(), Sysroot: o.sysroot, Model: model, CPUs: o.cpus,
+		Args: args, Env: o.environment(), Sysroot: o.sysroot, Root: o.root, ReadOnly: o.readOnly, Model: model, CPUs: o.cpus,
 		Network: networks[o.network], Compat: o.compat == "valgrind", Seed: o.seed, RealTime: o.time == "real",
 		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
 		TraceChildren: bool(o.children),

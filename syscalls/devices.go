@@ -1,0 +1,156 @@
+package syscalls
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// Memory devices by number (Documentation/admin-guide/devices.txt).
+const (
+	devNull    = 1<<8 | 3
+	devZero    = 1<<8 | 5
+	devFull    = 1<<8 | 7
+	devRandom  = 1<<8 | 8
+	devURandom = 1<<8 | 9
+)
+
+// devNodes are the devices that are not the host's. The map is filled in at start,
+// since opening a device leads back to it.
+var devNodes = map[string]*vnode{}
+
+var devRoot = dirNode(devNodes)
+
+func init() {
+	for name, rdev := range map[string]uint64{
+		"null": devNull, "zero": devZero, "full": devFull, "random": devRandom, "urandom": devURandom,
+	} {
+		devNodes[name] = &vnode{
+			mode: sIFCHR | 0o666, rdev: rdev,
+			open: func(_ *Thread, flags int) (file, Errno) { return openDevice(name, rdev, flags), 0 },
+		}
+	}
+	self := func(rest string) *vnode { return linkNode(func(*Thread) string { return "/proc/self/fd" + rest }) }
+	devNodes["fd"], devNodes["stdin"] = self(""), self("/0")
+	devNodes["stdout"], devNodes["stderr"] = self("/1"), self("/2")
+}
+
+// withDevices adds our devices to what the host has in its /dev.
+func (k *Kernel) withDevices(entries []dirEntry) []dirEntry {
+	for name, n := range devNodes {
+		if !slices.ContainsFunc(entries, func(d dirEntry) bool { return d.name == name }) {
+			entries = append(entries, dirEntry{name, 0, dirType(n.mode)})
+		}
+	}
+	slices.SortStableFunc(entries[2:], func(a, b dirEntry) int { return strings.Compare(a.name, b.name) })
+	for i := range entries {
+		if entries[i].ino == 0 {
+			entries[i].ino = k.inodes.virtual("/dev/" + entries[i].name)
+		}
+	}
+	return entries
+}
+
+// ownDevice is the name of our device that stands in for f, over whatever path f was found; "" for none.
+func ownDevice(f *hostFile) string {
+	if f.mode&sIFMT == sIFCHR {
+		for name, n := range devNodes {
+			if n.rdev != 0 && n.rdev == f.rdev {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// openDevice opens a memory device.
+func openDevice(name string, rdev uint64, flags int) file {
+	b := fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: "/dev/" + name}
+	if rdev == devRandom || rdev == devURandom {
+		return &randomFile{b}
+	}
+	return &memFile{b, rdev}
+}
+
+// A memFile is /dev/null, /dev/zero or /dev/full.
+type memFile struct {
+	fileBase
+	rdev uint64
+}
+
+func (f *memFile) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+	if f.rdev == devNull {
+		return 0, 0
+	}
+	clear(b)
+	return len(b), 0
+}
+
+func (f *memFile) writeRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+	if f.rdev == devFull {
+		return 0, ENOSPC
+	}
+	return len(b), 0
+}
+
+func (f *memFile) read(t *Thread, v []iovec, _ int64) (n uint64, e Errno) {
+	if f.rdev == devNull {
+		return 0, 0
+	}
+	bufs, e := t.views(v, mem.Write)
+	for _, b := range bufs {
+		clear(b)
+		n += uint64(len(b))
+	}
+	return n, e
+}
+
+func (f *memFile) write(_ *Thread, v []iovec, _ int64) (uint64, Errno) {
+	if f.rdev == devFull && total(v) > 0 {
+		return 0, ENOSPC
+	}
+	return total(v), 0
+}
+
+func (f *memFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+
+func (f *memFile) stat(t *Thread) (stat, Errno) { return devNodes[base(f.path)].stat(t, f.path), 0 }
+
+// A randomFile is /dev/random or /dev/urandom.
+type randomFile struct{ fileBase }
+
+func (f *randomFile) readRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+	t.k.rng.read(b)
+	return len(b), 0
+}
+
+func (f *randomFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	var done uint64
+	for _, x := range v {
+		n, e := sysGetrandom(t, Args{uint64(x.addr), x.n})
+		if e != 0 && done == 0 {
+			return 0, e
+		}
+		if done += n; n < x.n {
+			break
+		}
+	}
+	return done, 0
+}
+
+// write adds entropy, of which there is none.
+func (f *randomFile) write(_ *Thread, v []iovec, _ int64) (uint64, Errno) { return total(v), 0 }
+
+func (f *randomFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+
+func (f *randomFile) stat(t *Thread) (stat, Errno) { return devNodes[base(f.path)].stat(t, f.path), 0 }
+
+func (f *randomFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+	const rndGetEntCnt = 0x80045200
+	if req == rndGetEntCnt {
+		return 0, t.out32(arg, 256)
+	}
+	return 0, EINVAL
+}

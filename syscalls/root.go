@@ -1,0 +1,364 @@
+package syscalls
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A rootDir is a directory of the host that is the guest's "/".
+type rootDir struct {
+	fd hostFD
+	// only says that the guest sees nothing else (--root). Otherwise what is not there is looked
+	// for on the host (--sysroot).
+	only bool
+}
+
+// openRoot opens the directory that the configuration asks for, if any.
+func (k *Kernel) openRoot() error {
+	k.root = rootDir{fd: noFD}
+	for _, r := range []struct {
+		name, dir string
+		only      bool
+	}{{"root", k.cfg.Root, true}, {"sysroot", k.cfg.Sysroot, false}} {
+		if r.dir == "" {
+			continue
+		}
+		if k.root.fd != noFD {
+			return fmt.Errorf("syscalls: both a root, %s, and a sysroot, %s", k.cfg.Root, k.cfg.Sysroot)
+		}
+		fd, e := hostOpen(place{dir: noFD, path: r.dir}, oPATH|oDIRECTORY, 0, 0)
+		if e != 0 {
+			return fmt.Errorf("syscalls: %s %s: %v", r.name, r.dir, e.Error())
+		}
+		k.root = rootDir{fd, r.only}
+	}
+	return nil
+}
+
+// below returns the guest's name of a host path in the root.
+func (k *Kernel) below(host string) (string, bool) {
+	root := k.root.fd.path()
+	if host == root {
+		return "/", true
+	}
+	rest, ok := strings.CutPrefix(host, strings.TrimSuffix(root, "/")+"/")
+	return "/" + rest, ok
+}
+
+// A walk goes through a path with the root as "/", from directory to directory by descriptors that no
+// renaming changes. It follows links itself, since a host's would lead out of the root, and goes back
+// over the directories that it came through, never by the host's "..".
+type walk struct {
+	t *Thread
+	// dirs lead from the root to where the walk is: noFD where it has not been. names are what all
+	// but the first are called.
+	dirs  []hostFD
+	names []string
+	links int
+}
+
+// home goes back to the root.
+func (w *walk) home() { w.dirs, w.names = append(w.dirs[:0], w.t.k.root.fd), w.names[:0] }
+
+func (w *walk) here() hostFD { return w.dirs[len(w.dirs)-1] }
+
+// guest is the guest's name of c where the walk is.
+func (w *walk) guest(c string) string { return "/" + path.Join(append(w.names, c)...) }
+
+// from goes to d without walking there.
+func (w *walk) from(d dirRef) {
+	w.home()
+	for _, name := range strings.Split(d.path, "/") {
+		if name != "" {
+			w.dirs, w.names = append(w.dirs, noFD), append(w.names, name)
+		}
+	}
+	w.dirs[len(w.dirs)-1] = d.fd
+}
+
+// enter goes to directory c, or returns where c leads to if it is a link.
+func (w *walk) enter(c string) (target string, e Errno) {
+	fd, e := hostOpen(place{w.here(), c, true}, oPATH, 0, 0)
+	if e != 0 {
+		return "", e
+	}
+	w.t.call.dirs = append(w.t.call.dirs, fd)
+	st, e := fd.stat()
+	switch {
+	case e != 0:
+		return "", e
+	case st.mode&sIFMT == sIFLNK:
+		return hostReadlink(place{dir: fd})
+	case st.mode&sIFMT != sIFDIR:
+		return "", ENOTDIR
+	}
+	w.dirs, w.names = append(w.dirs, fd), append(w.names, c)
+	return "", 0
+}
+
+// up goes to the directory above, which is the root for the root.
+func (w *walk) up() Errno {
+	n := len(w.dirs) - 1
+	if n == 0 {
+		return 0
+	}
+	last := w.dirs[n]
+	w.dirs, w.names = w.dirs[:n], w.names[:n-1]
+	if w.here() != noFD {
+		return 0
+	}
+	// The walk began in last. It may have been moved since: away from the root, even.
+	now, ok := w.t.k.below(last.path())
+	if !ok {
+		return ENOENT
+	}
+	w.home()
+	for _, c := range strings.Split(path.Dir(now), "/") {
+		if c == "" {
+			continue
+		}
+		if target, e := w.enter(c); e != 0 || target != "" {
+			return ENOENT
+		}
+	}
+	return 0
+}
+
+// resolve is locate with the root as "/". What is found on the host is one name in a directory that is
+// open until the call is over; a link at its end is not to be followed, as that has been done.
+func (t *Thread) resolve(d dirRef, name string, follow bool) (location, Errno) {
+	w := &walk{t: t}
+	w.from(d)
+	if path.IsAbs(name) {
+		w.home()
+	}
+	todo := strings.Split(name, "/")
+	for len(todo) > 0 {
+		c := todo[0]
+		todo = todo[1:]
+		switch c {
+		case "", ".":
+			continue
+		case "..":
+			if e := w.up(); e != 0 {
+				return location{}, e
+			}
+			continue
+		}
+		last := !slices.ContainsFunc(todo, func(s string) bool { return s != "" })
+		slash := last && len(todo) > 0 // which asks for a directory
+		l, link, e := w.step(c, todo, last, slash, follow)
+		switch {
+		case e != 0:
+			return location{}, e
+		case link == "" && last, l.node != nil:
+			return l, 0
+		case link == "":
+			continue
+		}
+		if w.links++; w.links > maxLinks {
+			return location{}, ELOOP
+		}
+		if path.IsAbs(link) {
+			w.home()
+		}
+		if l.dir == noFD {
+			todo = nil // the link has it
+		}
+		todo = append(strings.Split(link, "/"), todo...)
+	}
+	return location{place: place{w.here(), ".", true}, guest: w.guest("")}, 0
+}
+
+// step looks at c, in front of todo. It returns what it is, if it is the end of the path, or where it
+// leads to; l.dir is noFD if that is behind todo.
+func (w *walk) step(c string, todo []string, last, slash, follow bool) (l location, link string, e Errno) {
+	l = location{place: place{w.here(), c, true}, guest: w.guest(c)}
+	switch {
+	case isVirtual(l.guest), w.noDev(c):
+		dir, names, ok := ours(strings.Join(append([]string{l.guest}, todo...), "/"))
+		if !ok {
+			dir, names = l.guest, todo
+		}
+		l.place.dir = noFD
+		l.node, l.guest, link, e = w.t.walk(dir, names, follow)
+		return l, link, e
+	case !last:
+		link, e = w.enter(c)
+		return l, link, e
+	case !follow && !slash:
+		return l, "", 0
+	}
+	switch st, e := hostStatAt(l.place, false); {
+	case e == 0 && st.mode&sIFMT == sIFLNK:
+		link, e = hostReadlink(l.place)
+		return l, link, e
+	case e == 0 && slash && st.mode&sIFMT != sIFDIR:
+		return l, "", ENOTDIR
+	case e == ENOENT && slash:
+		l.path += "/" // for those that make something there
+	}
+	return l, "", 0
+}
+
+// noDev reports whether c is a /dev that the root does not have: it has our devices, then.
+func (w *walk) noDev(c string) bool {
+	if c != "dev" || len(w.names) > 0 {
+		return false
+	}
+	_, e := hostStatAt(place{w.here(), c, true}, false)
+	return e == ENOENT
+}
+
+// release closes what a call has opened on its way.
+func (c *call) release() {
+	for _, fd := range c.dirs {
+		fd.close()
+	}
+	c.dirs = nil
+}
+
+// overlay finds an absolute path in the sysroot: if it is there, or if it can be made there only.
+func (t *Thread) overlay(name string, follow bool) (location, bool) {
+	l, e := t.resolve(dirRef{fd: t.k.root.fd}, name, follow)
+	if e != 0 || l.node != nil {
+		return l, e == 0
+	}
+	if _, e := hostStatAt(l.place, false); e == 0 {
+		return l, true
+	}
+	_, e = hostStatAt(place{dir: noFD, path: path.Dir(name)}, false)
+	return l, e != 0
+}
+
+// guestPath is the guest's name of a host path.
+func (k *Kernel) guestPath(name string) string {
+	if k.root.fd != noFD {
+		if inside, ok := k.below(name); ok {
+			return inside
+		}
+	}
+	return name
+}
+
+// HostPath returns the host's path of a guest file, given by an absolute guest path: false if there is none.
+func (k *Kernel) HostPath(guest string) (string, bool) {
+	t := &Thread{p: k.first, k: k}
+	defer t.call.release()
+	l, e := t.locate(atFDCWD, guest, true)
+	switch {
+	case e != 0 || l.node != nil:
+		return "", false
+	case l.dir == noFD:
+		return l.path, true
+	}
+	return path.Join(l.dir.path(), l.path), true
+}
+
+// mayChange is EROFS if the guest may not change what is at l, which is there.
+func (t *Thread) mayChange(l location) Errno {
+	if !t.k.cfg.ReadOnly || l.node != nil {
+		return 0
+	}
+	if _, e := hostStatAt(l.place, true); e != 0 {
+		return e
+	}
+	return EROFS
+}
+
+// mayMake is EROFS if the guest may not make l.
+func (t *Thread) mayMake(l location) Errno {
+	if !t.k.cfg.ReadOnly {
+		return 0
+	}
+	if _, e := hostStatAt(l.place, false); e == 0 {
+		return EEXIST
+	} else if e != ENOENT {
+		return e
+	}
+	if _, e := hostStatAt(l.parent(), true); e != 0 {
+		return e
+	}
+	return EROFS
+}
+
+// parent is the directory that l is in, or is to be made in.
+func (l location) parent() place {
+	p := l.place
+	p.path = path.Dir(strings.TrimSuffix(p.path, "/"))
+	return p
+}
+
+// mayOpen is EROFS if the guest may not open l with flags.
+func (t *Thread) mayOpen(l location, flags int) Errno {
+	if !t.k.cfg.ReadOnly || flags&oPATH != 0 {
+		return 0
+	}
+	st, e := hostStatAt(l.place, flags&oNOFOLLOW == 0)
+	switch {
+	case e == ENOENT && flags&oCREAT != 0:
+		return t.mayMake(l)
+	case flags&oTMPFILE == oTMPFILE:
+		return EROFS
+	case e != 0 || flags&(oCREAT|oEXCL) == oCREAT|oEXCL:
+		return 0 // and the host says what is wrong
+	case st.mode&sIFMT == sIFREG && (flags&oACCMODE != oRDONLY || flags&oTRUNC != 0):
+		return EROFS
+	}
+	return 0
+}
+
+// fixed reports whether f is a file of the host that the guest may not change: not one that it was given,
+// and not one that is in no directory.
+func (f *hostFile) fixed(t *Thread) bool {
+	return t.k.cfg.ReadOnly && !f.own && (f.isRegular() || f.isDir())
+}
+
+// onHost locates a path that is to be changed: our own nodes cannot be.
+func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno) {
+	s, e := t.path(name)
+	if e != 0 {
+		return location{}, e
+	}
+	l, e := t.locate(dirfd, s, follow)
+	if e == 0 && l.node != nil {
+		e = EPERM
+	}
+	return l, e
+}
+
+// newName is onHost for a name to be made: one of ours exists or cannot be made.
+func (t *Thread) newName(dirfd int, name emu.Addr) (location, Errno) {
+	l, e := t.onHost(dirfd, name, false)
+	if e == EPERM {
+		e = EEXIST
+	}
+	if e == 0 {
+		e = t.mayMake(l)
+	}
+	return l, e
+}
+
+// oldName is onHost for a name to be taken away. A file system that is read-only does not look for it first.
+func (t *Thread) oldName(dirfd int, name emu.Addr) (location, Errno) {
+	l, e := t.onHost(dirfd, name, false)
+	if e == 0 && t.k.cfg.ReadOnly {
+		if _, e = hostStatAt(l.parent(), true); e == 0 {
+			e = EROFS
+		}
+	}
+	return l, e
+}
+
+// changed is onHost for a file that is to be changed.
+func (t *Thread) changed(dirfd int, name emu.Addr, follow bool) (location, Errno) {
+	l, e := t.onHost(dirfd, name, follow)
+	if e == 0 {
+		e = t.mayChange(l)
+	}
+	return l, e
+}

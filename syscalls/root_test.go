@@ -1,0 +1,270 @@
+package syscalls
+
+import (
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// newRooted makes a guest whose root is beside files with the text "outside".
+func newRooted(t *testing.T, change ...func(*Config)) (g *guest, root, outside string) {
+	t.Helper()
+	top := t.TempDir()
+	root, outside = filepath.Join(top, "root"), filepath.Join(top, "outside")
+	for _, dir := range []string{root + "/etc", root + "/d/e", root + "/bin", root + "/tmp", outside} {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+	}
+	for name, text := range map[string]string{
+		"/etc/f": "inside", "/d/e/f": "deep", "/d/secret": "inside, too", "/../outside/secret": "outside", "/../secret": "outside",
+	} {
+		require.NoError(t, os.WriteFile(root+name, []byte(text), 0o644))
+	}
+	require.NoError(t, os.WriteFile(root+"/bin/prog", tinyELF(), 0o755))
+	g = newGuest(t, append([]func(*Config){func(c *Config) { c.Root, c.Path, c.Dir = root, "/bin/prog", root }}, change...)...)
+	return g, root, outside
+}
+
+// TestRoot checks that no path leads out of the root.
+func TestRoot(t *testing.T) {
+	g, root, outside := newRooted(t)
+	for name, target := range map[string]string{
+		"abs": "/etc/f", "up": "../../../../etc/f", "out": outside + "/secret", "outdir": outside, "outup": "../outside/secret",
+		"chain1": "chain2", "chain2": "/d/../chain3", "chain3": "d/e/f", "loop": "loop", "selfroot": "/proc/self/root/../../etc/f",
+		"d/e/back": "../../..", "dangling": "/tmp/made", "host": "/proc/1/root/etc/passwd", "etc/passwd": "/etc/passwd",
+	} {
+		require.NoError(t, os.Symlink(target, filepath.Join(root, name)))
+	}
+	for path, want := range map[string]string{
+		"/etc/f": "inside", "etc/f": "inside", "../../etc/f": "inside", "/../etc/f": "inside", "/abs": "inside", "up": "inside",
+		"chain1": "deep", "/d/e/back/etc/f": "inside", "d/e/back/../../d/secret": "inside, too", "selfroot": "inside",
+		"/proc/self/root/etc/f": "inside", "/proc/self/cwd/etc/f": "inside", "//etc/./f": "inside", "/proc/../etc/f": "inside",
+		"/proc/self/root/../etc/f": "inside",
+	} {
+		assert.Equal(t, want, g.readAll(path), path)
+	}
+	for path, want := range map[string]Errno{
+		"out": ENOENT, "outup": ENOENT, "outdir/secret": ENOENT, "loop": ELOOP, "host": ENOENT, "/secret": ENOENT, "../secret": ENOENT,
+		"../outside/secret": ENOENT, "etc/f/": ENOTDIR, "etc/f/x": ENOTDIR, "etc/f/..": ENOTDIR, "none/../etc/f": ENOENT, "": ENOENT,
+		"/proc/self/root/../../outside/secret": ENOENT, "/proc/self/exe/x": ENOTDIR, "etc/passwd": ELOOP, outside: ENOENT,
+	} {
+		g.fails(want, nr("open"), g.str(path), oRDONLY)
+		g.fails(want, nr("stat"), g.str(path), g.room(144))
+		g.fails(want, nr("access"), g.str(path), 0)
+		if want != ELOOP {
+			g.fails(want, nr("truncate"), g.str(path), 0)
+			g.fails(want, nr("chmod"), g.str(path), 0o600)
+			g.fails(want, nr("utimes"), g.str(path), 0)
+		}
+	}
+	// What a link that leads out would make is made inside, or not at all.
+	g.ok(nr("close"), g.ok(nr("open"), g.str("dangling"), oCREAT|oWRONLY, 0o600))
+	assert.FileExists(t, root+"/tmp/made")
+	g.fails(ENOENT, nr("open"), g.str("out"), oCREAT|oWRONLY, 0o600)
+	g.fails(ENOENT, nr("mkdir"), g.str("outdir/new"), 0o700)
+	g.fails(ENOENT, nr("symlink"), g.str("x"), g.str("outdir/new"))
+	g.fails(ENOENT, nr("rename"), g.str("etc/f"), g.str("outdir/new"))
+	g.fails(ENOENT, nr("link"), g.str("/d/e/back/../secret"), g.str("got"))
+	g.fails(ENOENT, nr("unlink"), g.str("outdir/secret"))
+	g.fails(ENOENT, nr("chdir"), g.str("outdir"))
+	g.ok(nr("mkdir"), g.str("made/"), 0o700)
+	g.ok(nr("unlink"), g.str("out"))
+	assert.FileExists(t, outside+"/secret")
+}
+
+// TestRootDirs checks what directories and descriptors lead to.
+func TestRootDirs(t *testing.T) {
+	g, root, outside := newRooted(t)
+	cwdIs := func(want string) {
+		t.Helper()
+		buf := g.room(256)
+		n := g.ok(nr("getcwd"), buf, 256)
+		assert.Equal(t, want, string(g.peek(buf, int(n-1))))
+	}
+	cwdIs("/")
+	g.ok(nr("chdir"), g.str("d/e"))
+	cwdIs("/d/e")
+	assert.Equal(t, "deep", g.readAll("f"))
+	assert.Equal(t, "inside, too", g.readAll("../secret"))
+	assert.Equal(t, "inside", g.readAll("../../../../../etc/f"))
+	fd := g.ok(nr("open"), g.str("."), oRDONLY|oDIRECTORY)
+	g.ok(nr("close"), g.ok(nr("openat"), fd, g.str("../../etc/f"), oRDONLY))
+	assert.Equal(t, "inside", g.readAll("/proc/self/fd/"+itoa(int64(fd))+"/../../etc/f"))
+	g.ok(nr("chdir"), g.str(".."))
+	cwdIs("/d")
+	// Renamed by the guest, or by somebody outside.
+	require.NoError(t, os.Rename(root+"/d/e", root+"/etc/moved"))
+	assert.Equal(t, uint64(4), g.ok(nr("openat"), fd, g.str("../f"), oRDONLY))
+	// Away from the root: what is in it stays, but there is no way up.
+	require.NoError(t, os.Rename(root+"/etc/moved", outside+"/moved"))
+	g.ok(nr("close"), g.ok(nr("openat"), fd, g.str("f"), oRDONLY))
+	g.fails(ENOENT, nr("openat"), fd, g.str("../secret"), oRDONLY)
+	g.ok(nr("fchdir"), fd)
+	g.fails(ENOENT, nr("open"), g.str("../secret"), oRDONLY)
+	g.fails(ENOENT, nr("stat"), g.str(".."), g.room(144))
+	assert.Equal(t, "inside", g.readAll("/etc/f"))
+}
+
+// TestRootRace swaps directories and links while the guest goes through them.
+func TestRootRace(t *testing.T) {
+	g, root, outside := newRooted(t)
+	require.NoError(t, os.Mkdir(root+"/real", 0o755))
+	require.NoError(t, os.WriteFile(root+"/real/secret", []byte("inside"), 0o644))
+	require.NoError(t, os.Symlink(outside, root+"/link"))
+	require.NoError(t, os.Mkdir(root+"/x", 0o755))
+	var stop atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for !stop.Load() {
+			// "real" and "secret" are now what they are called, now links to the outside.
+			_ = os.Rename(root+"/real", root+"/x/real")
+			_ = os.Rename(root+"/link", root+"/real")
+			_ = os.Rename(root+"/real", root+"/link")
+			_ = os.Rename(root+"/x/real", root+"/real")
+			_ = os.Symlink(outside+"/secret", root+"/x/secret")
+			_ = os.Rename(root+"/x/secret", root+"/real/secret")
+			_ = os.WriteFile(root+"/x/secret", []byte("inside"), 0o644)
+			_ = os.Rename(root+"/x/secret", root+"/real/secret")
+		}
+	}()
+	read := 0
+	for range 1000 {
+		for _, path := range []string{"/real/secret", "real/../real/secret", "/proc/self/cwd/real/secret"} {
+			r := g.call(nr("open"), g.str(path), oRDWR)
+			g.used = 0
+			if r.err() != 0 {
+				continue
+			}
+			buf := g.room(16)
+			n := g.ok(nr("read"), uint64(r), buf, 16)
+			require.Equal(t, "inside", string(g.peek(buf, int(n))))
+			g.ok(nr("close"), uint64(r))
+			g.call(nr("truncate"), g.str(path), 6)
+			g.call(nr("chmod"), g.str(path), 0o644)
+			read++
+		}
+	}
+	stop.Store(true)
+	<-done
+	require.Positive(t, read)
+	st, err := os.Stat(outside + "/secret")
+	require.NoError(t, err)
+	require.EqualValues(t, len("outside"), st.Size())
+	fds, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	require.Less(t, len(fds), 100, "directories on the way stay open")
+}
+
+// TestRootExec executes programs that say they need something outside.
+func TestRootExec(t *testing.T) {
+	g, root, outside := newRooted(t)
+	require.NoError(t, os.WriteFile(outside+"/interp", tinyELF(), 0o755))
+	script := func(name, interp string) {
+		require.NoError(t, os.WriteFile(root+name, []byte("#!"+interp+"\n"), 0o755))
+	}
+	script("/bin/out", outside+"/interp")
+	script("/bin/up", "/bin/../../outside/interp")
+	script("/bin/link", "/bin/outlink")
+	script("/bin/host", "/bin/sh")
+	script("/bin/in", "/proc/self/root/bin/prog")
+	require.NoError(t, os.Symlink(outside+"/interp", root+"/bin/outlink"))
+	argv := g.bytes(u64s(g.str("x"), 0))
+	for _, name := range []string{"/bin/out", "/bin/up", "/bin/link", "/bin/host", "/bin/outlink", outside + "/interp"} {
+		g.fails(ENOENT, nr("execve"), g.str(name), argv, 0)
+	}
+	require.Equal(t, "/bin/prog", g.p.exe)
+	script("/bin/self", "/bin/self")
+	g.fails(ELOOP, nr("execve"), g.str("/bin/self"), argv, 0)
+	host, ok := g.k.HostPath("/bin/prog")
+	assert.True(t, ok)
+	assert.Equal(t, root+"/bin/prog", host)
+	_, ok = g.k.HostPath("/bin/outlink")
+	assert.False(t, ok)
+	g.call(nr("execve"), g.str("/bin/in"), argv, 0)
+	require.Equal(t, "/bin/prog", g.p.exe)
+	require.Equal(t, []string{"/proc/self/root/bin/prog", "/bin/in"}, g.p.argv)
+}
+
+// TestRootRefused checks what is no root.
+func TestRootRefused(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/prog", tinyELF(), 0o755))
+	here, err := os.Open(dir)
+	require.NoError(t, err)
+	defer here.Close()
+	for want, cfg := range map[string]Config{
+		"syscalls: root /none: No such file or directory":                                   {Root: "/none"},
+		"syscalls: sysroot " + dir + "/prog: Not a directory":                               {Sysroot: dir + "/prog"},
+		"syscalls: both a root, /, and a sysroot, /usr":                                     {Root: "/", Sysroot: "/usr"},
+		"syscalls: standard file 0 is a directory, which would lead out of the root " + dir: {Root: dir, Stdin: here},
+		"loader: /none: no such file":                                                       {Root: dir, Path: "/none"},
+	} {
+		if cfg.Path == "" {
+			cfg.Path = "/prog"
+		}
+		cfg.Args = []string{"x"}
+		_, err := New(cfg)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestReadOnly checks that files stay as they are.
+func TestReadOnly(t *testing.T) {
+	g := newGuest(t, func(c *Config) { c.ReadOnly = true })
+	f := filepath.Join(g.dir, "f")
+	require.NoError(t, os.WriteFile(f, []byte("text"), 0o644))
+	require.NoError(t, os.Mkdir(filepath.Join(g.dir, "d"), 0o755))
+	require.NoError(t, os.Symlink("f", filepath.Join(g.dir, "l")))
+	name, other, link := g.str("f"), g.str("new"), g.str("l")
+	for _, flags := range []uint64{oWRONLY, oRDWR, oTRUNC, oWRONLY | oCREAT, oRDWR | oAPPEND} {
+		g.fails(EROFS, nr("open"), name, flags, 0o600)
+		g.fails(EROFS, nr("open"), link, flags, 0o600)
+	}
+	g.fails(EROFS, nr("open"), other, oCREAT|oRDONLY, 0o600)
+	g.fails(EROFS, nr("open"), g.str("."), oTMPFILE|oRDWR, 0o600)
+	g.fails(EEXIST, nr("open"), name, oCREAT|oEXCL|oWRONLY, 0o600)
+	g.fails(EISDIR, nr("open"), g.str("d"), oWRONLY)
+	g.fails(ENOENT, nr("open"), other, oWRONLY)
+	g.fails(ENOENT, nr("open"), g.str("none/x"), oCREAT|oWRONLY, 0o600)
+	fd := g.ok(nr("open"), name, oRDONLY|oCREAT, 0o600)
+	for _, c := range []struct {
+		e    Errno
+		call string
+		args []uint64
+	}{
+		{EROFS, "creat", []uint64{name, 0o600}}, {EROFS, "unlink", []uint64{name}}, {EROFS, "unlink", []uint64{other}},
+		{EROFS, "rmdir", []uint64{g.str("d")}}, {EROFS, "rename", []uint64{name, other}}, {EROFS, "chmod", []uint64{name, 0o600}},
+		{ENOENT, "chmod", []uint64{other, 0o600}}, {EROFS, "chown", []uint64{name, DefaultUID, DefaultGID}},
+		{EROFS, "truncate", []uint64{name, 0}}, {EROFS, "utimes", []uint64{name, 0}}, {EROFS, "link", []uint64{name, other}},
+		{EEXIST, "link", []uint64{name, g.str("d")}}, {EROFS, "symlink", []uint64{name, other}}, {EROFS, "mkdir", []uint64{other, 0o700}},
+		{EEXIST, "mkdir", []uint64{g.str("d"), 0o700}}, {ENOENT, "mkdir", []uint64{g.str("none/x"), 0o700}},
+		{EROFS, "mknod", []uint64{other, sIFIFO | 0o600}}, {EROFS, "access", []uint64{name, 2}}, {EROFS, "access", []uint64{g.str("d"), 3}},
+		{EROFS, "fchmod", []uint64{fd, 0o600}}, {EROFS, "fchown", []uint64{fd, DefaultUID, DefaultGID}},
+		{EROFS, "utimensat", []uint64{fd, 0, 0, 0}}, {EINVAL, "ftruncate", []uint64{fd, 0}},
+		{EACCES, "mmap", []uint64{0, 4096, 3, mapShared, fd, 0}}, {EROFS, "open", []uint64{g.str("/proc/self/fd/" + itoa(int64(fd))), oRDWR}},
+		{ENOENT, "rename", []uint64{name, g.str("none/x")}},
+	} {
+		g.fails(c.e, nr(c.call), c.args...)
+	}
+	// What is no file of the host goes on.
+	g.ok(nr("access"), name, 4)
+	g.ok(nr("access"), g.str("/dev/null"), 6)
+	for _, path := range []string{"/dev/null", "/dev/stdout", "/proc/self/fd/1", "/proc/self/comm"} {
+		g.ok(nr("write"), g.ok(nr("open"), g.str(path), oWRONLY|oTRUNC), g.str("hello"), 5)
+	}
+	g.ok(nr("write"), 1, g.str("hello"), 5)
+	mem := g.ok(nr("memfd_create"), g.str("m"), 0)
+	g.ok(nr("ftruncate"), mem, 4096)
+	g.ok(nr("fchmod"), mem, 0o600)
+	g.ok(nr("mmap"), 0, 4096, 3, mapShared, mem, 0)
+	g.ok(nr("pipe"), g.room(8))
+	b, err := os.ReadFile(f)
+	require.NoError(t, err)
+	require.Equal(t, "text", string(b))
+	names, _ := g.readDir(".")
+	require.Equal(t, []string{".", "..", "d", "f", "l"}, names)
+}
