@@ -32,6 +32,8 @@ func init() {
 			open: func(_ *Thread, flags int) (file, Errno) { return openDevice(name, rdev, flags), 0 },
 		}
 	}
+	devNodes["tty"], devNodes["console"], devNodes["pts"] = ttyNode(), consoleNode(), ptsNode()
+	devNodes["ptmx"] = &vnode{mode: sIFCHR | 0o666, rdev: devPtmx, open: openPtmx}
 	self := func(rest string) *vnode { return linkNode(func(*Thread) string { return "/proc/self/fd" + rest }) }
 	devNodes["fd"], devNodes["stdin"] = self(""), self("/0")
 	devNodes["stdout"], devNodes["stderr"] = self("/1"), self("/2")
@@ -57,7 +59,7 @@ func (k *Kernel) withDevices(entries []dirEntry) []dirEntry {
 func ownDevice(f *hostFile) string {
 	if f.mode&sIFMT == sIFCHR {
 		for name, n := range devNodes {
-			if n.rdev != 0 && n.rdev == f.rdev {
+			if n.rdev != 0 && n.rdev == f.rdev && f.rdev != devConsole {
 				return name
 			}
 		}

@@ -7,6 +7,8 @@ type family struct {
 	// parent is nil for the first process, and for orphans, whom init adopts.
 	parent    *Process
 	pgid, sid int
+	// tty is the controlling terminal, or nil.
+	tty *terminal
 	// exitSignal is what the parent gets when it ends; a child whose signal is not SIGCHLD is
 	// waited for with __WCLONE.
 	exitSignal int
@@ -83,9 +85,12 @@ func (p *Process) end(e Exit) {
 	if p == k.first {
 		k.firstEnd = k.now()
 	}
+	p.leaveSession()
+	wake := p.leaveGroups()
 	for _, c := range p.children() {
 		c.orphan()
 	}
+	wake()
 	p.announce()
 }
 

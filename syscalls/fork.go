@@ -53,7 +53,7 @@ func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
 // copy returns a process that has of p what fork(2) says that a child has.
 func (p *Process) copy(c cloneArgs) *Process {
 	q := newProcess(p.k)
-	q.family = family{parent: p, pgid: p.pgid, sid: p.sid, exitSignal: c.exitSignal}
+	q.family = family{parent: p, pgid: p.pgid, sid: p.sid, tty: p.tty, exitSignal: c.exitSignal}
 	if c.flags&cloneParent != 0 {
 		q.parent, q.exitSignal = p.parent, p.exitSignal
 	}

@@ -20,6 +20,8 @@ type hostFile struct {
 	dev, rdev uint64
 	// own says that the guest was given it, or that it is in no directory: a standard file, a memfd.
 	own bool
+	// console says that it is the terminal that cgemu runs on.
+	console bool
 	// blocks says that reading or writing may wait for the world outside.
 	blocks bool
 	// entries are a directory's, sorted; nil until read.
@@ -85,6 +87,7 @@ func (k *Kernel) addStdio(p *Process) error {
 			continue
 		}
 		f.own = true
+		f.markConsole()
 		if f.isDir() && k.root.only {
 			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, k.cfg.Root)
 		}
@@ -113,6 +116,11 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	if f.isDir() {
 		return 0, EISDIR
 	}
+	if f.console {
+		if e := t.mayUse(&t.k.console, sigTTIN); e != 0 {
+			return 0, e
+		}
+	}
 	if f.canBlock() && f.fd.poll(pollIN) == 0 {
 		return 0, EAGAIN
 	}
@@ -138,6 +146,11 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 }
 
 func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
+	if f.console && t.p.pgid != t.k.console.pgid && f.stopsWriters() {
+		if e := t.mayUse(&t.k.console, sigTTOU); e != 0 {
+			return 0, e
+		}
+	}
 	if f.canBlock() && f.fd.poll(pollOUT) == 0 {
 		return 0, EAGAIN
 	}
@@ -178,6 +191,9 @@ func (f *hostFile) seek(t *Thread, off int64, whence int) (int64, Errno) {
 }
 
 func (f *hostFile) stat(t *Thread) (stat, Errno) {
+	if f.console {
+		return devNodes["console"].stat(t, f.path), 0
+	}
 	h, e := f.fd.stat()
 	if e != 0 {
 		return stat{}, e

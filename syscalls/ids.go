@@ -78,7 +78,7 @@ func sysSetsid(t *Thread, _ Args) (uint64, Errno) {
 	if slices.ContainsFunc(t.k.procs, func(o *Process) bool { return o.pgid == p.pid }) {
 		return 0, EPERM
 	}
-	p.pgid, p.sid = p.pid, p.pid
+	p.pgid, p.sid, p.tty = p.pid, p.pid, nil
 	return uint64(p.pid), 0
 }
 

@@ -113,10 +113,12 @@ type Kernel struct {
 	running running
 	// reapedTime is the CPU time of processes that are not in procs any more.
 	reapedTime int64
-	// foreground is the terminal's process group. firstEnd is when the first process ended.
-	foreground int
-	firstEnd   int64
-	clock      clock
+	// console is the terminal that cgemu runs on.
+	console terminal
+	ptys    []*pty
+	// firstEnd is when the first process ended.
+	firstEnd int64
+	clock    clock
 	// uid and gid are the guest's user: Valgrind shows the host's.
 	uid, gid uint32
 	rng      generator
@@ -241,7 +243,8 @@ func (k *Kernel) boot() error {
 	p := newProcess(k)
 	p.use(&machine{mem: m, owner: p})
 	k.procs, k.first = append(k.procs, p), p
-	p.pgid, p.sid, k.foreground = p.pid, p.pid, p.pid
+	p.pgid, p.sid, p.tty = p.pid, p.pid, &k.console
+	k.console = terminal{sid: p.sid, pgid: p.pgid, open: openConsole}
 	if err := k.addStdio(p); err != nil {
 		return err
 	}

@@ -374,10 +374,11 @@ func (t *Thread) reopen(f file, flags int) (file, Errno) {
 			return nil, e
 		}
 		n, e := t.k.newHostFile(h, flags, f.path)
-		if e == 0 {
-			n.own = f.own
+		if e != 0 {
+			return nil, e
 		}
-		return n, e
+		n.own, n.console = f.own, f.console
+		return n, 0
 	case *pipeFile:
 		n := &pipeFile{fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: f.path}, f.pipe}
 		if n.readable() {
@@ -386,6 +387,10 @@ func (t *Thread) reopen(f file, flags int) (file, Errno) {
 			f.pipe.writers++
 		}
 		return n, 0
+	case *ptySlave:
+		return f.pty.openSlave(t, flags)
+	case *ptyMaster:
+		return openPtmx(t, flags)
 	case *virtualFile:
 		return f.node.openFile(t, f.path, flags)
 	case *virtualDir:

@@ -18,6 +18,9 @@ func (t *Thread) readFile(f file, v []iovec, off int64) (uint64, Errno) {
 	}
 	n, e := f.read(t, v, off)
 	if e == EAGAIN && !f.base().nonblock() {
+		if s, ok := f.(*ptySlave); ok {
+			return s.await(t, int(total(v)))
+		}
 		return t.waitFor(f, pollIN)
 	}
 	return n, e
@@ -33,7 +36,7 @@ func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, Errno) {
 		return n, e
 	}
 	switch f := f.(type) {
-	case *pipeFile:
+	case *pipeFile, *ptyMaster, *ptySlave:
 	case *eventFile:
 		if e == EAGAIN {
 			x := f.refused

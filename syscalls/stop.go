@@ -40,7 +40,7 @@ func (p *Process) dropPending(set sigSet) {
 
 // stop stops p. If nobody is left who could let it go on, it is not stopped.
 func (p *Process) stop(sig int) {
-	if p.stopped || p.exited {
+	if p.stopped || p.exited || sig != sigSTOP && p.k.orphaned(p.pgid) {
 		return
 	}
 	if !slices.ContainsFunc(p.k.procs, func(o *Process) bool { return o != p && !o.exited && !o.stopped }) {

@@ -42,7 +42,7 @@ var table = [...]entry{
 	13:  {"rt_sigaction", Full, sysRtSigaction, ""},
 	14:  {"rt_sigprocmask", Full, sysRtSigprocmask, ""},
 	15:  {"rt_sigreturn", Full, sysRtSigreturn, ""},
-	16:  {"ioctl", Partial, sysIoctl, "terminals, sockets, FIONREAD, FIONBIO, FIOCLEX and FIONCLEX"},
+	16:  {"ioctl", Partial, sysIoctl, "terminals and pseudoterminals, sockets, FIONREAD, FIONBIO, FIOCLEX and FIONCLEX"},
 	17:  {"pread64", Full, sysPread64, ""},
 	18:  {"pwrite64", Full, sysPwrite64, ""},
 	19:  {"readv", Full, sysReadv, ""},

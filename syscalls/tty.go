@@ -10,6 +10,7 @@ const (
 	tcSetsF    = 0x5404
 	tcSBrk     = 0x5409
 	tcXonc     = 0x540a
+	tcSBrkP    = 0x5425
 	tcFlsh     = 0x540b
 	tiocSctty  = 0x540e
 	tiocGPgrp  = 0x540f
@@ -20,6 +21,7 @@ const (
 	fioNRead   = 0x541b
 	fioNbio    = 0x5421
 	tiocNotty  = 0x5422
+	tiocGetD   = 0x5424
 	tiocGSid   = 0x5429
 	fioNClex   = 0x5450
 	fioClex    = 0x5451
@@ -78,10 +80,20 @@ func (f *hostFile) terminal(t *Thread, req uint32, arg emu.Addr) (uint64, Errno)
 		}
 		return 0, ENOTTY
 	}
+	if f.console {
+		if e, ok := t.jobRequest(&t.k.console, false, req, arg); ok {
+			return 0, e
+		}
+	}
 	switch req {
 	case tcGets:
 		return f.ioctlOut(t, req, arg, termiosSize)
 	case tcSets, tcSetsW, tcSetsF:
+		if f.console {
+			if e := t.mayUse(&t.k.console, sigTTOU); e != 0 {
+				return 0, e
+			}
+		}
 		return f.ioctlIn(t, req, arg, termiosSize)
 	case tiocGWinsz:
 		return f.ioctlOut(t, req, arg, winsizeSize)
@@ -89,39 +101,12 @@ func (f *hostFile) terminal(t *Thread, req uint32, arg emu.Addr) (uint64, Errno)
 		return f.ioctlIn(t, req, arg, winsizeSize)
 	case fioNRead, tiocOutQ:
 		return f.ioctlOut(t, req, arg, 4)
-	case tiocGPgrp, tiocGSid, tiocSPgrp:
-		if !f.fd.isTerminal() {
-			return 0, ENOTTY
+	case tcSBrk, tcSBrkP, tcXonc, tcFlsh:
+		if f.console {
+			return 0, 0
 		}
-		return 0, t.foreground(req, arg)
-	case tiocSctty, tiocNotty, tcSBrk, tcXonc, tcFlsh:
-		if !f.fd.isTerminal() {
-			return 0, ENOTTY
-		}
-		return 0, 0
 	}
 	return 0, ENOTTY
-}
-
-// foreground does what requests about a terminal's process group and session ask for.
-func (t *Thread) foreground(req uint32, arg emu.Addr) Errno {
-	switch req {
-	case tiocGPgrp:
-		return t.out32(arg, uint32(t.k.foreground))
-	case tiocGSid:
-		return t.out32(arg, uint32(t.k.first.sid))
-	}
-	pgid, e := t.in32(arg)
-	if e != 0 {
-		return e
-	}
-	for _, p := range t.k.procs {
-		if p.pgid == int(pgid) && p.sid == t.p.sid {
-			t.k.foreground = p.pgid
-			return 0
-		}
-	}
-	return EPERM
 }
 
 // ioctlOut passes a request whose answer has n bytes.

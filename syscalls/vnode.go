@@ -10,6 +10,7 @@ import (
 type vnode struct {
 	mode uint32
 	rdev uint64
+	own  bool // it belongs to the guest's user
 	// One of these, by the type in mode: a directory's names and what they mean, a
 	// file's content, a link's target, or what opening gives.
 	names   func(t *Thread) []string
@@ -99,7 +100,7 @@ func (n *vnode) stat(t *Thread, path string) stat {
 	if n.mode&sIFMT == sIFDIR {
 		s.nlink = 2
 	}
-	if strings.HasPrefix(path, "/proc/self") || strings.HasPrefix(path, "/proc/"+itoa(int64(t.p.pid))) {
+	if n.own || strings.HasPrefix(path, "/proc/self") || strings.HasPrefix(path, "/proc/"+itoa(int64(t.p.pid))) {
 		s.uid, s.gid = t.k.uid, t.k.gid
 	}
 	s.mtime = t.k.clock.epoch

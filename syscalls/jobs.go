@@ -1,0 +1,229 @@
+package syscalls
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A terminal is what job control knows of one.
+type terminal struct {
+	// sid is the session that it controls, 0 for none, pgid the process group in the foreground.
+	sid, pgid int
+	// open opens it as /dev/tty.
+	open func(t *Thread, flags int) (file, Errno)
+}
+
+// signalGroup sends a signal of the kernel's to all of a process group.
+func (k *Kernel) signalGroup(pgid, sig int) {
+	for _, p := range slices.Clone(k.procs) {
+		if p.pgid == pgid {
+			p.send(&sigInfo{signo: int32(sig), code: siKernel})
+		}
+	}
+}
+
+// orphaned reports whether nobody watches over a process group: "the parent of every member is either itself a member
+// of the group or is not a member of the group's session" - POSIX. The shell that started the first process does.
+func (k *Kernel) orphaned(pgid int) bool {
+	return !slices.ContainsFunc(k.procs, func(p *Process) bool {
+		up := p.parent
+		switch {
+		case p.pgid != pgid || p.exited:
+			return false
+		case up == nil:
+			return p == k.first && p.sid == p.pid
+		}
+		return !up.exited && up.pgid != pgid && up.sid == p.sid
+	})
+}
+
+// hasStopped reports whether a process group has a member that is stopped.
+func (k *Kernel) hasStopped(pgid int) bool {
+	return slices.ContainsFunc(k.procs, func(p *Process) bool { return p.pgid == pgid && p.stopped })
+}
+
+// leaveGroups is called when p has ended, before its children get another parent: groups that were
+// watched over by p and are stopped would stay so. It returns what wakes them afterwards.
+func (p *Process) leaveGroups() (after func()) {
+	k := p.k
+	var groups []int
+	for _, o := range append(p.children(), p) {
+		if !slices.Contains(groups, o.pgid) && k.hasStopped(o.pgid) {
+			groups = append(groups, o.pgid)
+		}
+	}
+	return func() {
+		for _, pgid := range groups {
+			if k.orphaned(pgid) {
+				k.signalGroup(pgid, sigHUP)
+				k.signalGroup(pgid, sigCONT)
+			}
+		}
+	}
+}
+
+// leaveSession is called when p has ended: the session loses its terminal with its leader.
+func (p *Process) leaveSession() {
+	tty := p.tty
+	if tty == nil || p.sid != p.pid || tty == &p.k.console {
+		return
+	}
+	pgid := tty.pgid
+	p.k.disown(tty)
+	p.k.signalGroup(pgid, sigHUP)
+}
+
+// disown makes a terminal control no session.
+func (k *Kernel) disown(tty *terminal) {
+	tty.sid, tty.pgid = 0, 0
+	for _, p := range k.procs {
+		if p.tty == tty {
+			p.tty = nil
+		}
+	}
+}
+
+// mayUse is what keeps t from reading (sig is SIGTTIN) or changing (SIGTTOU) a terminal: it belongs to those in
+// the foreground. (drivers/tty/tty_jobctrl.c, __tty_check_change; n_tty.c, job_control.)
+func (t *Thread) mayUse(tty *terminal, sig int) Errno {
+	p := t.p
+	if p.tty != tty || p.pgid == tty.pgid {
+		return 0
+	}
+	switch deaf := t.mask.has(sig) || p.signals[sig].handler == sigIgn; {
+	case deaf && sig == sigTTIN:
+		return EIO
+	case deaf:
+		return 0
+	case t.k.orphaned(p.pgid):
+		return EIO
+	}
+	t.k.signalGroup(p.pgid, sig)
+	if !p.stopped && !t.hasSignal() {
+		return EIO // the last that runs is not stopped
+	}
+	return eRESTARTSYS
+}
+
+// control makes tty t's controlling terminal.
+func (t *Thread) control(tty *terminal) {
+	t.p.tty = tty
+	tty.sid, tty.pgid = t.p.sid, t.p.pgid
+}
+
+// jobRequest does what requests about a terminal's session and process group ask for; master says that
+// they came over a pseudoterminal's other end. It returns false for other requests.
+func (t *Thread) jobRequest(tty *terminal, master bool, req uint32, arg emu.Addr) (Errno, bool) {
+	own := t.p.tty == tty
+	switch req {
+	case tiocGPgrp:
+		if !own && !master {
+			return ENOTTY, true
+		}
+		return t.out32(arg, uint32(tty.pgid)), true
+	case tiocGSid:
+		if !own && !master || tty.sid == 0 {
+			return ENOTTY, true
+		}
+		return t.out32(arg, uint32(tty.sid)), true
+	case tiocSPgrp:
+		switch e := t.mayUse(tty, sigTTOU); e {
+		case 0:
+			return t.foreground(tty, arg), true
+		case EIO:
+			return ENOTTY, true
+		default:
+			return e, true
+		}
+	case tiocSctty:
+		switch {
+		case own && t.p.sid == t.p.pid:
+			return 0, true
+		case t.p.sid != t.p.pid || t.p.tty != nil || tty.sid != 0:
+			return EPERM, true
+		}
+		t.control(tty)
+		return 0, true
+	case tiocNotty:
+		if !own {
+			return ENOTTY, true
+		}
+		t.p.tty = nil
+		if t.p.sid == t.p.pid {
+			t.k.signalGroup(tty.pgid, sigHUP)
+			t.k.signalGroup(tty.pgid, sigCONT)
+			t.k.disown(tty)
+		}
+		return 0, true
+	}
+	return 0, false
+}
+
+// foreground is tcsetpgrp(3).
+func (t *Thread) foreground(tty *terminal, arg emu.Addr) Errno {
+	if t.p.tty != tty || tty.sid != t.p.sid {
+		return ENOTTY
+	}
+	pgid, e := t.in32(arg)
+	if e != 0 {
+		return e
+	}
+	if int32(pgid) < 0 {
+		return EINVAL
+	}
+	e = ESRCH
+	for _, p := range t.k.procs {
+		if p.pgid != int(pgid) {
+			continue
+		}
+		if p.sid == t.p.sid {
+			tty.pgid = p.pgid
+			return 0
+		}
+		e = EPERM
+	}
+	return e
+}
+
+// ttyNode is /dev/tty: the terminal that controls the process' session.
+func ttyNode() *vnode {
+	return &vnode{mode: sIFCHR | 0o666, rdev: devTTY, open: func(t *Thread, flags int) (file, Errno) {
+		if t.p.tty == nil {
+			return nil, ENXIO
+		}
+		return t.p.tty.open(t, flags)
+	}}
+}
+
+// consoleNode is /dev/console, as the terminal is called that cgemu runs on.
+func consoleNode() *vnode {
+	return &vnode{mode: sIFCHR | 0o620, rdev: devConsole, open: openConsole}
+}
+
+// openConsole opens the host's terminal.
+func openConsole(t *Thread, flags int) (file, Errno) {
+	h, e := hostOpen(place{dir: noFD, path: "/dev/tty"}, flags|oNOCTTY, 0, 0)
+	if e != 0 {
+		return nil, e
+	}
+	f, e := t.k.newHostFile(h, flags, "")
+	if e != 0 {
+		return nil, e
+	}
+	f.markConsole()
+	return f, 0
+}
+
+// markConsole makes f the console if it is a terminal. Which one of the host's does not show.
+func (f *hostFile) markConsole() {
+	if f.mode&sIFMT == sIFCHR && f.fd.isTerminal() {
+		f.console, f.path = true, "/dev/console"
+	}
+}
+
+// stopsWriters reports whether the settings of f say that only those in the foreground write.
+func (f *hostFile) stopsWriters() bool {
+	b := make([]byte, termiosSize)
+	return f.fd.ioctl(tcGets, b) == 0 && le32(b[12:])&tostop != 0
+}
