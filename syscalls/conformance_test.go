@@ -132,7 +132,7 @@ func TestPrograms(t *testing.T) {
 		"/bin/gzip -c /etc/passwd", "/usr/bin/awk BEGIN{for(i=0;i<99;i++)s+=sqrt(i);print(s)}", "/bin/sleep 100",
 		"/usr/bin/perl -e printf(\"%.9f\",atan2(1,1)*4)", "/usr/bin/sqlite3 :memory: select(6*7);",
 		"/usr/bin/python3 -S -c print(sorted({3,1,2}))", "/bin/bash -c echo~$((6*7));kill~-USR1~$$",
-		"/usr/bin/script -qc ls~--color~/usr;tty;stty~-a /dev/null", "/usr/bin/python3 -Sc import~pty;pty.spawn(['/bin/echo','hi'])",
+		"/usr/bin/script -qc ls~--color~/usr;stty~-a /dev/null", "/usr/bin/python3 -Sc import~pty;pty.spawn(['/bin/echo','hi'])",
 	} {
 		args := strings.Fields(cmd)
 		for i := range args {
