@@ -67,7 +67,11 @@ func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64
 	if e != 0 {
 		return 0, e
 	}
-	return 0, hostChmod(l.place, mode&0o7777, flags&atSymlinkNofollow == 0)
+	e = hostChmod(l.place, mode&0o7777, flags&atSymlinkNofollow == 0)
+	if e == 0 {
+		t.k.event(l, true, inAttrib)
+	}
+	return 0, e
 }
 
 // sysFchmod implements fchmod(2).
@@ -86,7 +90,11 @@ func sysFchmod(t *Thread, a Args) (uint64, Errno) {
 	if h.fixed(t) {
 		return 0, EROFS
 	}
-	return 0, h.fd.chmod(a.U32(1) & 0o7777)
+	e = h.fd.chmod(a.U32(1) & 0o7777)
+	if e == 0 {
+		t.k.fileEvent(h, inAttrib)
+	}
+	return 0, e
 }
 
 // mayChown is the rule for everyone but the superuser: a file can be given to oneself.
@@ -189,7 +197,11 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (u
 		if !at.keep {
 			t.k.inodes.atimes[h.ino] = at.nsec
 		}
-		return 0, h.fd.utimes(at, mt)
+		e = h.fd.utimes(at, mt)
+		if e == 0 {
+			t.k.fileEvent(h, timeEvent(at, mt))
+		}
+		return 0, e
 	}
 	l, e := t.changed(dirfd, name, flags&atSymlinkNofollow == 0)
 	if e != 0 {
@@ -199,10 +211,22 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (u
 	if e := hostUtimes(l.place, at, mt, follow); e != 0 {
 		return 0, e
 	}
+	t.k.event(l, follow, timeEvent(at, mt))
 	if st, e := hostStatAt(l.place, follow); e == 0 && !at.keep {
 		t.k.inodes.atimes[t.k.inodes.number(st.dev, st.ino)] = at.nsec
 	}
 	return 0, 0
+}
+
+// timeEvent is what inotify says of a change of times (include/linux/fsnotify.h, fsnotify_change).
+func timeEvent(at, mt fileTime) uint32 {
+	switch {
+	case mt.keep:
+		return inAccess
+	case at.keep:
+		return inModify
+	}
+	return inAttrib
 }
 
 // utimesMicro is for the old calls, whose times are two timevals.
@@ -256,7 +280,11 @@ func sysTruncate(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	return 0, hostTruncate(l.place, a.Long(1))
+	e = hostTruncate(l.place, a.Long(1))
+	if e == 0 {
+		t.k.event(l, true, inModify)
+	}
+	return 0, e
 }
 
 // What statfs(2) says of every file system: an ext4 with room.

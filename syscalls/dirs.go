@@ -89,6 +89,9 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 	if e := t.copyOut(a.Addr(1), b); e != 0 {
 		return 0, e
 	}
+	if h, ok := d.(hostDir); ok {
+		t.k.fileEvent(h.hostFile, inAccess)
+	}
 	*pos = at
 	return uint64(len(b)), 0
 }
@@ -176,7 +179,7 @@ func (t *Thread) mkdir(dirfd int, name emu.Addr, mode uint32) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	return 0, hostMkdir(l.place, mode&0o1777, t.p.umask)
+	return t.k.made(l, hostMkdir(l.place, mode&0o1777, t.p.umask))
 }
 
 // sysMknod implements mknod(2).
@@ -193,7 +196,7 @@ func (t *Thread) mknod(dirfd int, name emu.Addr, mode uint32) (uint64, Errno) {
 	}
 	switch mode & sIFMT {
 	case 0, sIFREG, sIFIFO, sIFSOCK:
-		return 0, hostMknod(l.place, mode, t.p.umask)
+		return t.k.made(l, hostMknod(l.place, mode, t.p.umask))
 	case sIFCHR, sIFBLK, sIFDIR:
 		return 0, EPERM
 	}
@@ -222,6 +225,8 @@ func (t *Thread) unlink(dirfd int, name emu.Addr, dir bool) (uint64, Errno) {
 	old, known := hostStatAt(l.place, false)
 	e = hostUnlink(l.place, dir)
 	if e == 0 && known == 0 {
+		t.k.removed(old)
+		t.k.nameEvent(l, inDelete|old.isDir(), 0)
 		t.k.inodes.forget(old)
 	}
 	return 0, e
@@ -258,6 +263,9 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 	old, replaced := hostStatAt(dst.place, false)
 	was, _ := hostStatAt(src.place, false)
 	e = hostRename(src.place, dst.place, flags)
+	if e == 0 {
+		t.k.moved(src, dst, was, old, replaced == 0 && flags&renameExchange == 0)
+	}
 	if e == 0 && replaced == 0 && flags&renameExchange == 0 && (old.ino != was.ino || old.dev != was.dev) {
 		t.k.inodes.forget(old)
 	}
@@ -291,7 +299,7 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	if num, ok := strings.CutPrefix(s, "/proc/self/fd/"); ok && follow {
 		if f, e := t.file(atoi(num)); e == 0 {
 			if h, ok := f.(*hostFile); ok {
-				return 0, hostLink(h.fd.again(), dst.place, true)
+				return t.k.made(dst, hostLink(h.fd.again(), dst.place, true))
 			}
 		}
 	}
@@ -302,7 +310,13 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	if e != 0 {
 		return 0, e
 	}
-	return 0, hostLink(src.place, dst.place, follow)
+	if e := hostLink(src.place, dst.place, follow); e != 0 {
+		return 0, e
+	}
+	if st, e := hostStatAt(dst.place, false); e == 0 {
+		t.k.selfEvent(st, inAttrib)
+	}
+	return t.k.made(dst, 0)
 }
 
 // sysSymlink implements symlink(2).
@@ -325,7 +339,7 @@ func (t *Thread) symlink(target emu.Addr, dirfd int, name emu.Addr) (uint64, Err
 	if e != 0 {
 		return 0, e
 	}
-	return 0, hostSymlink(s, l.place)
+	return t.k.made(l, hostSymlink(s, l.place))
 }
 
 // sysReadlink implements readlink(2).

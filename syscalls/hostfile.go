@@ -142,6 +142,9 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 		return 0, 0
 	}
 	n, e := f.fd.readv(bufs, off)
+	if n > 0 {
+		t.k.fileEvent(f, inAccess)
+	}
 	return uint64(n), e
 }
 
@@ -163,6 +166,9 @@ func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 		f.fd.seek(0, seekEnd)
 	}
 	n, e := f.fd.writev(bufs, off)
+	if n > 0 {
+		t.k.fileEvent(f, inModify)
+	}
 	if e == EPIPE {
 		t.send(infoFromProcess(t.p, sigPIPE, siUser))
 	}
@@ -211,7 +217,10 @@ func (f *hostFile) poll(*Thread) uint32 {
 	return f.fd.poll(pollIN | pollPRI | pollOUT | pollRDN | pollWRN | pollRDH)
 }
 
-func (f *hostFile) close(k *Kernel) { f.fd.close() }
+func (f *hostFile) close(k *Kernel) {
+	k.closed(f)
+	f.fd.close()
+}
 
 // list returns the directory's entries, "." and ".." first, then by name.
 func (f *hostFile) list(k *Kernel) ([]dirEntry, Errno) {

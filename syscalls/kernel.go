@@ -141,6 +141,8 @@ type Kernel struct {
 	epolls      []*epollFile
 	unix        unixNames
 	inet        inetStack
+	inotifies   []*inotifyFile
+	lastCookie  uint32                   // of inotify's renames
 	locks       map[uint64][]*recordLock // by inode number
 }
 

@@ -56,6 +56,10 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if e := t.mayOpen(l, flags); e != 0 {
 		return nil, e
 	}
+	created := EEXIST
+	if len(t.k.inotifies) > 0 {
+		_, created = hostStatAt(l.place, true)
+	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
 	fd, e := hostOpen(l.place, flags|oNONBLOCK, mode, t.p.umask)
 	if e == ENXIO && flags&(oACCMODE|oNONBLOCK) == oWRONLY && isFIFO(l.place) {
@@ -84,6 +88,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 			return v.node.openFile(t, v.guest, flags)
 		}
 	}
+	t.opened(l, h, flags, created == ENOENT)
 	if name := ownDevice(h); name != "" {
 		fd.close()
 		return devNodes[name].openFile(t, "/dev/"+name, flags)

@@ -236,11 +236,18 @@ func (f *hostFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
 	if f.canBlock() && f.fd.poll(pollIN) == 0 {
 		return 0, EAGAIN
 	}
-	return f.fd.readv([][]byte{b}, off)
+	n, e := f.fd.readv([][]byte{b}, off)
+	if n > 0 {
+		t.k.fileEvent(f, inAccess)
+	}
+	return n, e
 }
 
 func (f *hostFile) writeRaw(t *Thread, b []byte, off int64) (int, Errno) {
 	n, e := f.fd.writev([][]byte{b}, off)
+	if n > 0 {
+		t.k.fileEvent(f, inModify)
+	}
 	if e == EPIPE {
 		t.send(infoFromProcess(t.p, sigPIPE, siUser))
 	}
@@ -430,7 +437,15 @@ func sysFtruncate(t *Thread, a Args) (uint64, Errno) {
 	if !ok || !f.base().writable() {
 		return 0, EINVAL
 	}
-	return 0, h.fd.truncate(a.Long(1))
+	return t.modified(h, h.fd.truncate(a.Long(1)))
+}
+
+// modified finishes a call that changed h, or failed.
+func (t *Thread) modified(h *hostFile, e Errno) (uint64, Errno) {
+	if e == 0 {
+		t.k.fileEvent(h, inModify)
+	}
+	return 0, e
 }
 
 // sysFallocate implements fallocate(2).
@@ -443,7 +458,7 @@ func sysFallocate(t *Thread, a Args) (uint64, Errno) {
 	if !ok {
 		return 0, ENODEV
 	}
-	return 0, h.fd.allocate(a.U32(1), a.Long(2), a.Long(3))
+	return t.modified(h, h.fd.allocate(a.U32(1), a.Long(2), a.Long(3)))
 }
 
 // sysFsync implements fsync(2), fdatasync(2), syncfs(2) and sync_file_range(2): the guest's data

@@ -1,0 +1,416 @@
+package syscalls
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Events of inotify(7) and flags of inotify_add_watch(2) (include/uapi/linux/inotify.h).
+const (
+	inAccess       = 0x1
+	inModify       = 0x2
+	inAttrib       = 0x4
+	inCloseWrite   = 0x8
+	inCloseNowrite = 0x10
+	inOpen         = 0x20
+	inMovedFrom    = 0x40
+	inMovedTo      = 0x80
+	inCreate       = 0x100
+	inDelete       = 0x200
+	inDeleteSelf   = 0x400
+	inMoveSelf     = 0x800
+	inAllEvents    = 0xfff
+
+	inOverflow = 0x4000
+	inIgnored  = 0x8000
+
+	inOnlyDir    = 0x01000000
+	inDontFollow = 0x02000000
+	inExclUnlink = 0x04000000
+	inMaskCreate = 0x10000000
+	inMaskAdd    = 0x20000000
+	inIsDir      = 0x40000000
+	inOneshot    = 0x80000000
+
+	// inotifyMax is how many events are kept (fs.inotify.max_queued_events).
+	inotifyMax = 16384
+)
+
+// An inotifyFile is an inotify instance. It is told of what the guest does; what others do to the host's
+// files is not seen, since when it is seen would differ from run to run.
+type inotifyFile struct {
+	fileBase
+	watches []*inotifyWatch
+	lastWD  int
+	queue   []inotifyEvent
+}
+
+// An inotifyWatch is a file that is watched.
+type inotifyWatch struct {
+	wd   int
+	ino  uint64
+	mask uint32
+}
+
+type inotifyEvent struct {
+	wd           int
+	mask, cookie uint32
+	name         string
+}
+
+// sysInotifyInit implements inotify_init(2).
+func sysInotifyInit(t *Thread, _ Args) (uint64, Errno) { return t.inotifyInit(0) }
+
+// sysInotifyInit1 implements inotify_init1(2).
+func sysInotifyInit1(t *Thread, a Args) (uint64, Errno) { return t.inotifyInit(a.Int(0)) }
+
+func (t *Thread) inotifyInit(flags int) (uint64, Errno) {
+	if flags&^(oCLOEXEC|oNONBLOCK) != 0 {
+		return 0, EINVAL
+	}
+	f := &inotifyFile{fileBase: fileBase{flags: oRDONLY | flags&oNONBLOCK, path: "anon_inode:inotify"}}
+	t.k.inotifies = append(t.k.inotifies, f)
+	return t.install(f, flags)
+}
+
+func (f *inotifyFile) close(k *Kernel) {
+	k.inotifies = slices.DeleteFunc(k.inotifies, func(o *inotifyFile) bool { return o == f })
+}
+
+func (t *Thread) inotifyFile(fd int) (*inotifyFile, Errno) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return nil, e
+	}
+	if in, ok := f.(*inotifyFile); ok {
+		return in, 0
+	}
+	return nil, EINVAL
+}
+
+// sysInotifyAddWatch implements inotify_add_watch(2).
+func sysInotifyAddWatch(t *Thread, a Args) (uint64, Errno) {
+	const flags = inOnlyDir | inDontFollow | inExclUnlink | inMaskCreate | inMaskAdd | inIsDir | inOneshot
+	mask := a.U32(2)
+	if mask&(inAllEvents|inOverflow|inIgnored|0x2000|flags) == 0 {
+		return 0, EINVAL
+	}
+	if _, e := t.file(a.Int(0)); e != 0 {
+		return 0, e
+	}
+	if mask&inMaskAdd != 0 && mask&inMaskCreate != 0 {
+		return 0, EINVAL
+	}
+	f, e := t.inotifyFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	s, e := t.path(a.Addr(1))
+	if e != 0 {
+		return 0, e
+	}
+	follow := mask&inDontFollow == 0
+	l, e := t.locate(atFDCWD, s, follow)
+	if e != 0 {
+		return 0, e
+	}
+	st, e := t.statOf(l, follow)
+	switch {
+	case e != 0:
+		return 0, e
+	case mask&inOnlyDir != 0 && st.mode&sIFMT != sIFDIR:
+		return 0, ENOTDIR
+	}
+	if l.node == nil {
+		if e := hostAccess(l.place, 4, follow); e != 0 {
+			return 0, e
+		}
+	}
+	return f.watch(st.ino, mask)
+}
+
+// watch watches ino for mask, or changes what it is watched for.
+func (f *inotifyFile) watch(ino uint64, mask uint32) (uint64, Errno) {
+	keep := mask & (inAllEvents | inOneshot | inExclUnlink)
+	for _, w := range f.watches {
+		if w.ino != ino {
+			continue
+		}
+		switch {
+		case mask&inMaskCreate != 0:
+			return 0, EEXIST
+		case mask&inMaskAdd != 0:
+			w.mask |= keep
+		default:
+			w.mask = keep
+		}
+		return uint64(w.wd), 0
+	}
+	f.lastWD++
+	f.watches = append(f.watches, &inotifyWatch{f.lastWD, ino, keep})
+	return uint64(f.lastWD), 0
+}
+
+// sysInotifyRmWatch implements inotify_rm_watch(2).
+func sysInotifyRmWatch(t *Thread, a Args) (uint64, Errno) {
+	f, e := t.inotifyFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	i := slices.IndexFunc(f.watches, func(w *inotifyWatch) bool { return w.wd == a.Int(1) })
+	if i < 0 {
+		return 0, EINVAL
+	}
+	f.drop(f.watches[i])
+	return 0, 0
+}
+
+// drop ends a watch.
+func (f *inotifyFile) drop(w *inotifyWatch) {
+	f.watches = slices.DeleteFunc(f.watches, func(o *inotifyWatch) bool { return o == w })
+	f.add(inotifyEvent{wd: w.wd, mask: inIgnored})
+}
+
+// add queues an event, unless it is the last one again.
+func (f *inotifyFile) add(ev inotifyEvent) {
+	n := len(f.queue)
+	switch {
+	case n > 0 && f.queue[n-1] == ev:
+		return
+	case n >= inotifyMax:
+		ev = inotifyEvent{wd: -1, mask: inOverflow}
+		if f.queue[n-1] == ev {
+			return
+		}
+	}
+	f.queue = append(f.queue, ev)
+}
+
+func (e inotifyEvent) encode() []byte {
+	size := 0
+	if e.name != "" {
+		size = (len(e.name) + 16) &^ 15
+	}
+	var b pack
+	b.u32(uint32(e.wd))
+	b.u32(e.mask)
+	b.u32(e.cookie)
+	b.u32(uint32(size))
+	b.str(e.name, size)
+	return b
+}
+
+func (f *inotifyFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	if len(f.queue) == 0 {
+		return 0, EAGAIN
+	}
+	var b []byte
+	n := 0
+	for _, ev := range f.queue {
+		x := ev.encode()
+		if uint64(len(b)+len(x)) > total(v) {
+			break
+		}
+		b = append(b, x...)
+		n++
+	}
+	if n == 0 {
+		return 0, EINVAL
+	}
+	if got, e := t.scatter(v, b); e != 0 || got < len(b) {
+		return 0, EFAULT
+	}
+	f.queue = slices.Delete(f.queue, 0, n)
+	return uint64(len(b)), 0
+}
+
+func (f *inotifyFile) poll(*Thread) uint32 {
+	if len(f.queue) > 0 {
+		return pollIN | pollRDN
+	}
+	return 0
+}
+
+func (f *inotifyFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+
+func (f *inotifyFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+	if req != fioNRead {
+		return 0, ENOTTY
+	}
+	n := 0
+	for _, ev := range f.queue {
+		n += len(ev.encode())
+	}
+	return 0, t.out32(arg, uint32(n))
+}
+
+// notify tells those who watch ino. name is that of a file in it, gone that it has no name any more.
+func (k *Kernel) notify(ino uint64, ev inotifyEvent, gone bool) {
+	for _, f := range k.inotifies {
+		for _, w := range slices.Clone(f.watches) {
+			if w.ino != ino || w.mask&ev.mask == 0 || gone && w.mask&inExclUnlink != 0 {
+				continue
+			}
+			ev.wd = w.wd
+			f.add(ev)
+			if w.mask&inOneshot != 0 || ev.mask&inDeleteSelf != 0 {
+				f.drop(w)
+			}
+		}
+		if ev.mask&inDeleteSelf != 0 {
+			for _, w := range slices.Clone(f.watches) {
+				if w.ino == ino {
+					f.drop(w)
+				}
+			}
+		}
+	}
+}
+
+// isDir is the flag of events about st.
+func (st hostStat) isDir() uint32 {
+	if st.mode&sIFMT == sIFDIR {
+		return inIsDir
+	}
+	return 0
+}
+
+// fileEvent tells who watches f, or the directory that it is in.
+func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
+	if len(k.inotifies) == 0 {
+		return
+	}
+	if f.isDir() {
+		mask |= inIsDir
+	}
+	ev := inotifyEvent{mask: mask}
+	name, gone := strings.CutSuffix(f.fd.path(), " (deleted)")
+	if up, e := hostStatAt(place{dir: noFD, path: path.Dir(name)}, false); e == 0 && strings.HasPrefix(name, "/") {
+		in := ev
+		in.name = path.Base(name)
+		k.notify(k.inodes.number(up.dev, up.ino), in, gone)
+	}
+	k.notify(f.ino, ev, false)
+}
+
+// event is fileEvent for a path.
+func (k *Kernel) event(l location, follow bool, mask uint32) {
+	if len(k.inotifies) == 0 {
+		return
+	}
+	flags := oPATH
+	if !follow {
+		flags |= oNOFOLLOW
+	}
+	fd, e := hostOpen(l.place, flags, 0, 0)
+	if e != 0 {
+		return
+	}
+	defer fd.close()
+	if f, e := k.newHostFile(fd, flags, ""); e == 0 {
+		k.fileEvent(f, mask)
+	}
+}
+
+// nameEvent tells who watches the directory that l is in.
+func (k *Kernel) nameEvent(l location, mask, cookie uint32) {
+	if len(k.inotifies) == 0 {
+		return
+	}
+	if up, e := hostStatAt(l.parent(), true); e == 0 {
+		name := path.Base(strings.TrimSuffix(l.path, "/"))
+		k.notify(k.inodes.number(up.dev, up.ino), inotifyEvent{mask: mask, cookie: cookie, name: name}, false)
+	}
+}
+
+// selfEvent tells who watches the file that st describes.
+func (k *Kernel) selfEvent(st hostStat, mask uint32) {
+	if len(k.inotifies) > 0 {
+		k.notify(k.inodes.number(st.dev, st.ino), inotifyEvent{mask: mask | st.isDir()}, false)
+	}
+}
+
+// made is called after l was made.
+func (k *Kernel) made(l location, e Errno) (uint64, Errno) {
+	if e == 0 && len(k.inotifies) > 0 {
+		st, _ := hostStatAt(l.place, false)
+		k.nameEvent(l, inCreate|st.isDir(), 0)
+	}
+	return 0, e
+}
+
+// removed is called after a name of the file that st describes went: with the last one, and if nobody
+// has it open, the file does.
+func (k *Kernel) removed(st hostStat) {
+	if len(k.inotifies) == 0 {
+		return
+	}
+	dir := st.isDir() != 0
+	if !dir {
+		k.selfEvent(st, inAttrib)
+	}
+	if (st.nlink <= 1 || dir) && !k.isOpen(k.inodes.number(st.dev, st.ino)) {
+		st.mode = 0
+		k.selfEvent(st, inDeleteSelf)
+	}
+}
+
+// isOpen reports whether a process has file ino open.
+func (k *Kernel) isOpen(ino uint64) bool {
+	return slices.ContainsFunc(k.procs, func(p *Process) bool {
+		return slices.ContainsFunc(p.fds.fds, func(ent fdEntry) bool {
+			h, ok := ent.file.(*hostFile)
+			return ok && h.ino == ino
+		})
+	})
+}
+
+// moved is called after src, which was described by was, became dst, and took the place of old if replaced is set.
+func (k *Kernel) moved(src, dst location, was, old hostStat, replaced bool) {
+	if len(k.inotifies) == 0 || replaced && was.ino == old.ino && was.dev == old.dev {
+		return
+	}
+	k.lastCookie++
+	k.nameEvent(src, inMovedFrom|was.isDir(), k.lastCookie)
+	k.nameEvent(dst, inMovedTo|was.isDir(), k.lastCookie)
+	if replaced && old.isDir() == 0 {
+		k.selfEvent(old, inAttrib)
+	}
+	k.selfEvent(hostStat{dev: was.dev, ino: was.ino}, inMoveSelf)
+	if replaced && (old.nlink <= 1 || old.isDir() != 0) && !k.isOpen(k.inodes.number(old.dev, old.ino)) {
+		old.mode = 0
+		k.selfEvent(old, inDeleteSelf)
+	}
+}
+
+// opened is called after h was opened at l.
+func (t *Thread) opened(l location, h *hostFile, flags int, created bool) {
+	if len(t.k.inotifies) == 0 || flags&oPATH != 0 {
+		return
+	}
+	if created && flags&oCREAT != 0 {
+		t.k.nameEvent(l, inCreate, 0)
+	}
+	t.k.fileEvent(h, inOpen)
+	if !created && flags&oTRUNC != 0 && h.isRegular() {
+		t.k.fileEvent(h, inModify)
+	}
+}
+
+// closed is called when f's last descriptor is gone, before the host closes it.
+func (k *Kernel) closed(f *hostFile) {
+	if len(k.inotifies) == 0 || f.flags&oPATH != 0 {
+		return
+	}
+	mask := uint32(inCloseNowrite)
+	if f.writable() {
+		mask = inCloseWrite
+	}
+	k.fileEvent(f, mask)
+	if st, e := f.fd.stat(); e == 0 && st.nlink == 0 && !k.isOpen(f.ino) {
+		k.notify(f.ino, inotifyEvent{mask: inDeleteSelf}, false)
+	}
+}
