@@ -118,6 +118,15 @@ func (b *pack) str(s string, n int) {
 	*b = append(*b, f...)
 }
 
+// u64s is an array of longs.
+func u64s(v ...uint64) []byte {
+	var b pack
+	for _, x := range v {
+		b.u64(x)
+	}
+	return b
+}
+
 func le16(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }
 func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

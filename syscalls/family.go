@@ -79,6 +79,7 @@ func (p *Process) end(e Exit) {
 		k.trace.exited(p)
 	}
 	p.closeFiles()
+	k.undoSems(p)
 	k.dropTimers(p)
 	p.leave()
 	p.wakeVforker()

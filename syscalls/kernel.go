@@ -142,6 +142,10 @@ type Kernel struct {
 	unix        unixNames
 	inet        inetStack
 	inotifies   []*inotifyFile
+	shm         ipc[*shmSegment]
+	sem         ipc[*semSet]
+	msg         ipc[*msgQueue]
+	queues      map[string]*mqueue       // by name
 	lastCookie  uint32                   // of inotify's renames
 	locks       map[uint64][]*recordLock // by inode number
 }
@@ -209,7 +213,7 @@ func New(cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		cfg: cfg, table: table[:], nextID: DefaultPID, uid: DefaultUID, gid: DefaultGID, hostCwd: dir,
-		futexes: map[futexKey][]*Thread{}, locks: map[uint64][]*recordLock{}, reported: map[uint64]bool{},
+		futexes: map[futexKey][]*Thread{}, locks: map[uint64][]*recordLock{}, queues: map[string]*mqueue{}, reported: map[uint64]bool{},
 	}
 	if cfg.Compat {
 		k.uid, k.gid = hostOwnUID()
@@ -287,6 +291,9 @@ func (k *Kernel) Close() error {
 	}
 	if k.root.fd != noFD {
 		k.root.fd.close()
+	}
+	for _, s := range k.shm.list {
+		s.fd.close()
 	}
 	k.procs, k.gone = nil, nil
 	return errors.Join(errs...)

@@ -47,6 +47,10 @@ type wait struct {
 	unbreakable bool
 	// lock returns the record lock that is in the way.
 	lock func() *recordLock
+	// sem is what semop(2) waits for.
+	sem *semWait
+	// queue is what mq_timedreceive(2) waits for.
+	queue *mqueue
 }
 
 // block parks t. The handler returns what block returns, and is called again

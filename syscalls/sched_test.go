@@ -195,11 +195,3 @@ func TestExecve(t *testing.T) {
 	assert.Equal(t, EBADF, e)
 	assert.Equal(t, "x", g.th.comm)
 }
-
-func u64s(v ...uint64) []byte {
-	var b pack
-	for _, x := range v {
-		b.u64(x)
-	}
-	return b
-}

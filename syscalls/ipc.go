@@ -1,0 +1,135 @@
+package syscalls
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Flags and commands of System V's three kinds of objects (include/uapi/linux/ipc.h).
+const (
+	ipcPrivate = 0
+	ipcCreat   = 0o1000
+	ipcExcl    = 0o2000
+	ipcNowait  = 0o4000
+
+	ipcRmid = 0
+	ipcSet  = 1
+	ipcStat = 2
+	ipcInfo = 3
+)
+
+// An ipcObject is what the three kinds have in common.
+type ipcObject struct {
+	id, key int
+	mode    uint32
+	ctime   int64
+	removed bool
+}
+
+func (o *ipcObject) header() *ipcObject { return o }
+
+// ipc finds objects of one kind: shared memory, semaphores or queues.
+type ipc[T interface{ header() *ipcObject }] struct {
+	list   []T
+	nextID int
+}
+
+// get implements shmget(2) and its kin: fits is asked of an object that exists, create makes one.
+func (x *ipc[T]) get(t *Thread, key, flags int, fits func(T) bool, create func(ipcObject) (T, Errno)) (uint64, Errno) {
+	i := -1
+	if key != ipcPrivate {
+		i = slices.IndexFunc(x.list, func(o T) bool { return o.header().key == key })
+	}
+	if i >= 0 {
+		o := x.list[i]
+		switch {
+		case flags&(ipcCreat|ipcExcl) == ipcCreat|ipcExcl:
+			return 0, EEXIST
+		case !fits(o):
+			return 0, EINVAL
+		}
+		return uint64(o.header().id), o.header().allows(uint32(flags))
+	}
+	if key != ipcPrivate && flags&ipcCreat == 0 {
+		return 0, ENOENT
+	}
+	o, e := create(ipcObject{id: x.nextID, key: key, mode: uint32(flags) & 0o777, ctime: t.k.wall() / 1e9})
+	if e != 0 {
+		return 0, e
+	}
+	x.nextID++
+	x.list = append(x.list, o)
+	return uint64(o.header().id), 0
+}
+
+// find returns the object with an id.
+func (x *ipc[T]) find(id int) (o T, e Errno) {
+	i := slices.IndexFunc(x.list, func(o T) bool { return o.header().id == id })
+	if i < 0 {
+		return o, EINVAL
+	}
+	return x.list[i], 0
+}
+
+// at returns the object with an index, which is what SHM_STAT and its kin take.
+func (x *ipc[T]) at(i int) (o T, e Errno) {
+	if i < 0 || i >= len(x.list) {
+		return o, EINVAL
+	}
+	return x.list[i], 0
+}
+
+// last is the highest index, or 0.
+func (x *ipc[T]) last() uint64 { return uint64(max(len(x.list)-1, 0)) }
+
+// remove takes an object out.
+func (x *ipc[T]) remove(id int) {
+	x.list = slices.DeleteFunc(x.list, func(o T) bool {
+		if o.header().id == id {
+			o.header().removed = true
+		}
+		return o.header().id == id
+	})
+}
+
+// allows reports whether its owner, who is everybody, may do what the owner's bits in want say.
+func (o *ipcObject) allows(want uint32) Errno {
+	if want>>6&7&^(o.mode>>6) != 0 {
+		return EACCES
+	}
+	return 0
+}
+
+// Rights in the place of the owner's.
+const (
+	ipcRead  = 0o400
+	ipcWrite = 0o200
+)
+
+// encode is struct ipc64_perm (include/uapi/asm-generic/ipcbuf.h).
+func (o *ipcObject) encode(k *Kernel) pack {
+	var b pack
+	b.u32(uint32(o.key))
+	b.u32(k.uid)
+	b.u32(k.gid)
+	b.u32(k.uid)
+	b.u32(k.gid)
+	b.u32(o.mode)
+	b.zero(24)
+	return b
+}
+
+// set does what IPC_SET does to the permissions at a.
+func (o *ipcObject) set(t *Thread, a emu.Addr) Errno {
+	b, e := t.copyIn(a, 48)
+	if e != 0 {
+		return e
+	}
+	if e := allAre(t.k.uid, le32(b[4:])); e != 0 {
+		return e
+	}
+	o.mode = o.mode&^0o777 | le32(b[20:])&0o777
+	o.ctime = t.k.wall() / 1e9
+	return allAre(t.k.gid, le32(b[8:]))
+}

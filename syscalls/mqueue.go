@@ -1,0 +1,358 @@
+package syscalls
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Limits of POSIX message queues (mq_overview(7)).
+const (
+	mqMaxMsg     = 10
+	mqMaxSize    = 8192
+	mqPriorities = 32768
+	siMesgq      = -3
+)
+
+// An mqueue is a POSIX message queue.
+type mqueue struct {
+	ino      uint64
+	mode     uint32
+	maxMsg   int
+	maxSize  int
+	messages []mqMessage // by priority, then first come first served
+	// notify is who is told of a message that comes when there is none, and nobody waits.
+	notify *mqNotify
+}
+
+type mqMessage struct {
+	priority uint32
+	text     []byte
+}
+
+// An mqNotify is what mq_notify(3) asked for.
+type mqNotify struct {
+	p     *Process
+	file  *mqFile
+	how   int
+	signo int
+	value uint64
+}
+
+// An mqFile is an open message queue.
+type mqFile struct {
+	fileBase
+	q   *mqueue
+	pos int64
+}
+
+// mqName reads the name of a queue, which is one file's in a directory of its own.
+func (t *Thread) mqName(a emu.Addr) (string, Errno) {
+	name, e := t.path(a)
+	switch {
+	case e != 0:
+		return "", e
+	case name == "":
+		return "", ENOENT
+	case strings.Contains(name, "/") || name == "." || name == "..":
+		return "", EACCES
+	case len(name) > 255:
+		return "", ENAMETOOLONG
+	}
+	return name, 0
+}
+
+// sysMqOpen implements mq_open(2).
+func sysMqOpen(t *Thread, a Args) (uint64, Errno) {
+	name, e := t.mqName(a.Addr(0))
+	if e != 0 {
+		return 0, e
+	}
+	flags := a.Int(1)
+	q := t.k.queues[name]
+	switch {
+	case q != nil && flags&(oCREAT|oEXCL) == oCREAT|oEXCL:
+		return 0, EEXIST
+	case q == nil && flags&oCREAT == 0:
+		return 0, ENOENT
+	case q == nil:
+		if q, e = t.newQueue(a.U32(2), a.Addr(3)); e != 0 {
+			return 0, e
+		}
+		t.k.queues[name] = q
+	case flags&oACCMODE == oACCMODE:
+		return 0, EINVAL
+	default:
+		want := [...]uint32{oRDONLY: 4, oWRONLY: 2, oRDWR: 6}[flags&oACCMODE]
+		if want&^(q.mode>>6) != 0 {
+			return 0, EACCES
+		}
+	}
+	return t.install(&mqFile{fileBase: fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: "/" + name}, q: q}, flags|oCLOEXEC)
+}
+
+// newQueue makes a queue with the attributes at a, if there are any.
+func (t *Thread) newQueue(mode uint32, a emu.Addr) (*mqueue, Errno) {
+	q := &mqueue{maxMsg: mqMaxMsg, maxSize: mqMaxSize, mode: mode & 0o777 &^ t.p.umask}
+	if a != 0 {
+		b, e := t.copyIn(a, 64)
+		if e != 0 {
+			return nil, e
+		}
+		n, size := int64(le64(b[8:])), int64(le64(b[16:]))
+		if n <= 0 || size <= 0 || n > mqMaxMsg || size > mqMaxSize {
+			return nil, EINVAL
+		}
+		q.maxMsg, q.maxSize = int(n), int(size)
+	}
+	t.k.nextPipe++
+	q.ino = t.k.inodes.virtual("mqueue:" + itoa(int64(t.k.nextPipe)))
+	return q, 0
+}
+
+// sysMqUnlink implements mq_unlink(2).
+func sysMqUnlink(t *Thread, a Args) (uint64, Errno) {
+	name, e := t.mqName(a.Addr(0))
+	if e != 0 {
+		return 0, e
+	}
+	if t.k.queues[name] == nil {
+		return 0, ENOENT
+	}
+	delete(t.k.queues, name)
+	return 0, 0
+}
+
+// mqFile returns the queue behind fd.
+func (t *Thread) mqFile(fd int) (*mqFile, Errno) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return nil, e
+	}
+	if m, ok := f.(*mqFile); ok {
+		return m, 0
+	}
+	return nil, EBADF
+}
+
+// mqDeadline sets the call's deadline from an absolute time of the wall clock.
+func (t *Thread) mqDeadline(a emu.Addr) Errno {
+	if t.call.again {
+		return 0
+	}
+	t.call.deadline = never
+	if a == 0 {
+		return 0
+	}
+	at, e := t.timespec(a)
+	if e == 0 {
+		t.call.deadline = t.k.after(max(at-t.k.wall(), 0))
+	}
+	return e
+}
+
+// sysMqTimedsend implements mq_timedsend(2).
+func sysMqTimedsend(t *Thread, a Args) (uint64, Errno) {
+	if e := t.mqDeadline(a.Addr(4)); e != 0 {
+		return 0, e
+	}
+	priority := a.U32(3)
+	if priority >= mqPriorities {
+		return 0, EINVAL
+	}
+	f, e := t.mqFile(a.Int(0))
+	switch {
+	case e != 0:
+		return 0, e
+	case !f.writable():
+		return 0, EBADF
+	case a.Uint(2) > uint64(f.q.maxSize):
+		return 0, EMSGSIZE
+	}
+	text, e := t.copyIn(a.Addr(1), int(a.Uint(2)))
+	if e != 0 {
+		return 0, e
+	}
+	q := f.q
+	if len(q.messages) >= q.maxMsg {
+		switch {
+		case f.nonblock():
+			return 0, EAGAIN
+		case t.timedOut():
+			return 0, ETIMEDOUT
+		}
+		return t.block(wait{deadline: t.call.deadline, ready: func() bool { return len(q.messages) < q.maxMsg }})
+	}
+	i := slices.IndexFunc(q.messages, func(m mqMessage) bool { return m.priority < priority })
+	if i < 0 {
+		i = len(q.messages)
+	}
+	q.messages = slices.Insert(q.messages, i, mqMessage{priority, text})
+	if len(q.messages) == 1 && !q.awaited(t.k) {
+		q.tell(t)
+	}
+	return 0, 0
+}
+
+// awaited reports whether a thread waits for a message.
+func (q *mqueue) awaited(k *Kernel) bool {
+	return slices.ContainsFunc(k.waiting, func(t *Thread) bool { return t.call.wait.queue == q })
+}
+
+// tell sends what mq_notify(3) asked for, once.
+func (q *mqueue) tell(from *Thread) {
+	n := q.notify
+	if n == nil {
+		return
+	}
+	q.notify = nil
+	if n.how == sigevSignal {
+		s := infoFromProcess(from.p, n.signo, siMesgq)
+		put64(s.fields[8:], n.value)
+		n.p.send(s)
+	}
+}
+
+// sysMqTimedreceive implements mq_timedreceive(2).
+func sysMqTimedreceive(t *Thread, a Args) (uint64, Errno) {
+	if e := t.mqDeadline(a.Addr(4)); e != 0 {
+		return 0, e
+	}
+	f, e := t.mqFile(a.Int(0))
+	switch {
+	case e != 0:
+		return 0, e
+	case !f.readable():
+		return 0, EBADF
+	case a.Uint(2) < uint64(f.q.maxSize):
+		return 0, EMSGSIZE
+	}
+	q := f.q
+	if len(q.messages) == 0 {
+		switch {
+		case f.nonblock():
+			return 0, EAGAIN
+		case t.timedOut():
+			return 0, ETIMEDOUT
+		}
+		return t.block(wait{deadline: t.call.deadline, queue: q, ready: func() bool { return len(q.messages) > 0 }})
+	}
+	m := q.messages[0]
+	q.messages = slices.Delete(q.messages, 0, 1)
+	if a.Addr(3) != 0 {
+		if e := t.out32(a.Addr(3), m.priority); e != 0 {
+			return 0, e
+		}
+	}
+	return uint64(len(m.text)), t.copyOut(a.Addr(1), m.text)
+}
+
+// sysMqNotify implements mq_notify(2): signals; threads need a netlink socket.
+func sysMqNotify(t *Thread, a Args) (uint64, Errno) {
+	n := &mqNotify{p: t.p}
+	if a.Addr(1) != 0 {
+		b, e := t.copyIn(a.Addr(1), 64)
+		if e != 0 {
+			return 0, e
+		}
+		n.value, n.signo, n.how = le64(b), int(int32(le32(b[8:]))), int(le32(b[12:]))
+		if n.how != sigevSignal && n.how != sigevNone || n.how == sigevSignal && (n.signo < 0 || n.signo > sigMax) {
+			return 0, EINVAL
+		}
+	}
+	f, e := t.mqFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	n.file = f
+	switch q := f.q; {
+	case a.Addr(1) == 0 && (q.notify == nil || q.notify.p != t.p):
+	case a.Addr(1) == 0:
+		q.notify = nil
+	case q.notify != nil:
+		return 0, EBUSY
+	default:
+		q.notify = n
+	}
+	return 0, 0
+}
+
+// sysMqGetsetattr implements mq_getsetattr(2).
+func sysMqGetsetattr(t *Thread, a Args) (uint64, Errno) {
+	var set []byte
+	if a.Addr(1) != 0 {
+		var e Errno
+		if set, e = t.copyIn(a.Addr(1), 64); e != 0 {
+			return 0, e
+		}
+		if le64(set)&^oNONBLOCK != 0 {
+			return 0, EINVAL
+		}
+	}
+	f, e := t.mqFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	old := u64s(uint64(f.flags&oNONBLOCK), uint64(f.q.maxMsg), uint64(f.q.maxSize), uint64(len(f.q.messages)), 0, 0, 0, 0)
+	if set != nil {
+		f.flags = f.flags&^oNONBLOCK | int(le64(set))
+	}
+	return 0, t.copyOutIf(a.Addr(2), old)
+}
+
+// read tells of the queue.
+func (f *mqFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
+	size := 0
+	for _, m := range f.q.messages {
+		size += len(m.text)
+	}
+	var how, signo, pid int
+	if n := f.q.notify; n != nil {
+		how, signo, pid = n.how, n.signo, n.p.pid
+	}
+	text := fmt.Sprintf("QSIZE:%-10d NOTIFY:%-5d SIGNO:%-5d NOTIFY_PID:%-6d\n", size, how, signo, pid)
+	at := off
+	if off < 0 {
+		at = f.pos
+	}
+	n, e := t.scatter(v, []byte(text)[min(at, int64(len(text))):])
+	if off < 0 {
+		f.pos += int64(n)
+	}
+	return uint64(n), e
+}
+
+func (f *mqFile) seek(_ *Thread, off int64, whence int) (int64, Errno) {
+	if whence == seekCur {
+		off += f.pos
+	}
+	if whence > seekCur || off < 0 {
+		return 0, EINVAL
+	}
+	f.pos = off
+	return off, 0
+}
+
+func (f *mqFile) stat(t *Thread) (stat, Errno) {
+	at := t.k.clock.epoch
+	return stat{ino: f.q.ino, mode: sIFREG | f.q.mode, nlink: 1, uid: t.k.uid, gid: t.k.gid, size: 80, atime: at, mtime: at, ctime: at}, 0
+}
+
+func (f *mqFile) poll(*Thread) uint32 {
+	var ev uint32
+	if len(f.q.messages) > 0 {
+		ev |= pollIN | pollRDN
+	}
+	if len(f.q.messages) < f.q.maxMsg {
+		ev |= pollOUT | pollWRN
+	}
+	return ev
+}
+
+func (f *mqFile) close(*Kernel) {
+	if n := f.q.notify; n != nil && n.file == f {
+		f.q.notify = nil
+	}
+}

@@ -1,0 +1,206 @@
+package syscalls
+
+import "slices"
+
+// Flags, commands and limits of System V message queues (include/uapi/linux/msg.h).
+const (
+	msgNoerror = 0o10000
+	msgExcept  = 0o20000
+	msgCopy    = 0o40000
+
+	msgStat    = 11
+	msgInfo    = 12
+	msgStatAny = 13
+
+	msgMax = 8192
+	msgMnb = 16384
+)
+
+// A message is one of System V's.
+type message struct {
+	typ  int64
+	text []byte
+}
+
+// A msgQueue is a message queue.
+type msgQueue struct {
+	ipcObject
+	messages       []message
+	bytes, limit   int
+	stime, rtime   int64
+	sender, reader int
+}
+
+// sysMsgget implements msgget(2).
+func sysMsgget(t *Thread, a Args) (uint64, Errno) {
+	return t.k.msg.get(t, a.Int(0), a.Int(1), func(*msgQueue) bool { return true },
+		func(o ipcObject) (*msgQueue, Errno) { return &msgQueue{ipcObject: o, limit: msgMnb}, 0 })
+}
+
+// room reports whether q takes n more bytes.
+func (q *msgQueue) room(n int) bool { return q.bytes+n <= q.limit && len(q.messages)+1 <= q.limit }
+
+// msgQueue finds the queue of a call.
+func (t *Thread) msgQueue(id int) (*msgQueue, Errno) {
+	q, e := t.k.msg.find(id)
+	if e != 0 && t.call.again {
+		e = EIDRM
+	}
+	return q, e
+}
+
+// sysMsgsnd implements msgsnd(2).
+func sysMsgsnd(t *Thread, a Args) (uint64, Errno) {
+	size := a.Long(2)
+	typ, e := t.in64(a.Addr(1))
+	if e != 0 {
+		return 0, e
+	}
+	if size < 0 || size > msgMax || a.Int(0) < 0 || int64(typ) < 1 {
+		return 0, EINVAL
+	}
+	text, e := t.copyIn(a.Addr(1)+8, int(size))
+	if e != 0 {
+		return 0, e
+	}
+	q, e := t.msgQueue(a.Int(0))
+	if e == 0 {
+		e = q.allows(ipcWrite)
+	}
+	if e != 0 {
+		return 0, e
+	}
+	if !q.room(len(text)) {
+		if a.Int(3)&ipcNowait != 0 {
+			return 0, EAGAIN
+		}
+		return t.block(wait{interrupted: eRESTARTNOHAND, ready: func() bool { return q.removed || q.room(len(text)) }})
+	}
+	q.messages = append(q.messages, message{int64(typ), text})
+	q.bytes += len(text)
+	q.stime, q.sender = t.k.wall()/1e9, t.p.pid
+	return 0, 0
+}
+
+// pick returns which message msgrcv(2) gets for typ, or -1.
+func (q *msgQueue) pick(typ int64, flags int) int {
+	switch {
+	case flags&msgCopy != 0:
+		if typ < int64(len(q.messages)) {
+			return int(typ)
+		}
+		return -1
+	case typ == 0:
+		return min(len(q.messages), 1) - 1
+	case typ > 0:
+		return slices.IndexFunc(q.messages, func(m message) bool { return (m.typ == typ) == (flags&msgExcept == 0) })
+	}
+	best := -1
+	for i, m := range q.messages {
+		if m.typ <= -typ && (best < 0 || m.typ < q.messages[best].typ) {
+			best = i
+		}
+	}
+	return best
+}
+
+// sysMsgrcv implements msgrcv(2).
+func sysMsgrcv(t *Thread, a Args) (uint64, Errno) {
+	at, size, typ, flags := a.Addr(1), a.Long(2), a.Long(3), a.Int(4)
+	if a.Int(0) < 0 || size < 0 || flags&msgCopy != 0 && (flags&msgExcept != 0 || flags&ipcNowait == 0) {
+		return 0, EINVAL
+	}
+	q, e := t.msgQueue(a.Int(0))
+	if e == 0 {
+		e = q.allows(ipcRead)
+	}
+	if e != 0 {
+		return 0, e
+	}
+	i := q.pick(typ, flags)
+	if i < 0 {
+		if flags&ipcNowait != 0 {
+			return 0, ENOMSG
+		}
+		return t.block(wait{interrupted: eRESTARTNOHAND, ready: func() bool { return q.removed || q.pick(typ, flags) >= 0 }})
+	}
+	m := q.messages[i]
+	if int64(len(m.text)) > size && flags&msgNoerror == 0 {
+		return 0, E2BIG
+	}
+	if flags&msgCopy == 0 {
+		q.messages = slices.Delete(q.messages, i, i+1)
+		q.bytes -= len(m.text)
+		q.rtime, q.reader = t.k.wall()/1e9, t.p.pid
+	}
+	if e := t.out64(at, uint64(m.typ)); e != 0 {
+		return 0, e
+	}
+	text := m.text[:min(int64(len(m.text)), size)]
+	return uint64(len(text)), t.copyOut(at+8, text)
+}
+
+// sysMsgctl implements msgctl(2).
+func sysMsgctl(t *Thread, a Args) (uint64, Errno) {
+	id, cmd, buf := a.Int(0), a.Int(1), a.Addr(2)
+	if id < 0 || cmd < 0 {
+		return 0, EINVAL
+	}
+	x := &t.k.msg
+	switch cmd {
+	case ipcInfo, msgInfo:
+		pool, headers, bytes := msgMnb*32000>>10, msgMnb, msgMnb
+		if cmd == msgInfo {
+			pool, headers, bytes = len(x.list), 0, 0
+			for _, q := range x.list {
+				headers, bytes = headers+len(q.messages), bytes+q.bytes
+			}
+		}
+		var b pack
+		for _, n := range []int{pool, headers, msgMax, msgMnb, 32000, 16, bytes} {
+			b.u32(uint32(n))
+		}
+		b.u32(0xffff) // msgseg, 16 bits
+		return x.last(), t.copyOut(buf, b)
+	case msgStat, msgStatAny:
+		q, e := x.at(id)
+		if e != 0 {
+			return 0, e
+		}
+		return uint64(q.id), t.copyOut(buf, q.encode(t.k))
+	}
+	q, e := x.find(id)
+	if e != 0 {
+		return 0, e
+	}
+	switch cmd {
+	case ipcStat:
+		return 0, t.copyOut(buf, q.encode(t.k))
+	case ipcSet:
+		limit, e := t.in64(buf + 88)
+		if e != 0 {
+			return 0, e
+		}
+		if limit > msgMnb {
+			return 0, EPERM // for the superuser, which the guest is not
+		}
+		q.limit = int(limit)
+		return 0, q.set(t, buf)
+	case ipcRmid:
+		x.remove(id)
+		return 0, 0
+	}
+	return 0, EINVAL
+}
+
+// encode is struct msqid64_ds (include/uapi/asm-generic/msgbuf.h).
+func (q *msgQueue) encode(k *Kernel) []byte {
+	b := q.ipcObject.encode(k)
+	for _, x := range []int64{q.stime, q.rtime, q.ctime, int64(q.bytes), int64(len(q.messages)), int64(q.limit)} {
+		b.i64(x)
+	}
+	b.u32(uint32(q.sender))
+	b.u32(uint32(q.reader))
+	b.zero(16)
+	return b
+}

@@ -1,0 +1,227 @@
+package syscalls
+
+import (
+	"fmt"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// Flags and commands of System V shared memory (include/uapi/linux/shm.h).
+const (
+	shmRdonly = 0o10000
+	shmRnd    = 0o20000
+	shmRemap  = 0o40000
+	shmExec   = 0o100000
+	shmDest   = 0o1000
+
+	shmLock    = 11
+	shmUnlock  = 12
+	shmStat    = 13
+	shmInfo    = 14
+	shmStatAny = 15
+
+	// shmDev is the device of its mappings in /proc/PID/maps.
+	shmDev = 1
+)
+
+// A shmSegment is a piece of shared memory: a file without a name. Who has it attached is seen in the
+// address spaces.
+type shmSegment struct {
+	ipcObject
+	fd            hostFD
+	size, ino     uint64
+	atime, dtime  int64
+	creator, last int
+}
+
+// sysShmget implements shmget(2).
+func sysShmget(t *Thread, a Args) (uint64, Errno) {
+	t.k.reapShm()
+	size := a.Uint(1)
+	return t.k.shm.get(t, a.Int(0), a.Int(2), func(s *shmSegment) bool { return size <= s.size },
+		func(o ipcObject) (*shmSegment, Errno) {
+			if size < 1 || size > uint64(mem.MaxAddr) {
+				return nil, EINVAL
+			}
+			fd, e := hostMemfd("cgemu-shm")
+			if e != 0 {
+				return nil, e
+			}
+			if e := fd.truncate(int64(emu.Addr(size).PageUp())); e != 0 {
+				fd.close()
+				return nil, e
+			}
+			ino := t.k.inodes.virtual("/SYSV:" + itoa(int64(o.id)))
+			return &shmSegment{ipcObject: o, fd: fd, size: size, ino: ino, creator: t.p.pid}, 0
+		})
+}
+
+// attached is how many mappings s has.
+func (s *shmSegment) attached(k *Kernel) uint64 {
+	var n uint64
+	seen := map[*machine]bool{}
+	for _, p := range k.procs {
+		if p.machine == nil || seen[p.machine] {
+			continue
+		}
+		seen[p.machine] = true
+		for _, v := range p.mem.VMAs() {
+			if v.Dev == shmDev && v.Ino == s.ino {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// reapShm forgets segments that are to be removed and that nobody has attached any more.
+func (k *Kernel) reapShm() {
+	for i := len(k.shm.list) - 1; i >= 0; i-- {
+		if s := k.shm.list[i]; s.mode&shmDest != 0 && s.attached(k) == 0 {
+			k.shm.remove(s.id)
+			s.fd.close()
+		}
+	}
+}
+
+// sysShmat implements shmat(2).
+func sysShmat(t *Thread, a Args) (uint64, Errno) {
+	t.k.reapShm()
+	at, flags := a.Addr(1), a.Int(2)
+	if a.Int(0) < 0 {
+		return 0, EINVAL
+	}
+	if !at.PageAligned() {
+		if flags&shmRnd == 0 {
+			return 0, EINVAL
+		}
+		at = at.PageDown()
+	}
+	if at == 0 && flags&shmRemap != 0 {
+		return 0, EINVAL
+	}
+	s, e := t.k.shm.find(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	prot, want := mem.Read|mem.Write, uint32(ipcRead|ipcWrite)
+	if flags&shmRdonly != 0 {
+		prot, want = mem.Read, ipcRead
+	}
+	if flags&shmExec != 0 {
+		prot, want = prot|mem.Exec, want|0o100
+	}
+	if e := s.allows(want); e != 0 {
+		return 0, e
+	}
+	size := uint64(emu.Addr(s.size).PageUp())
+	if at != 0 {
+		if _, e := t.mapAddr(at, size, mapFixed); e != 0 {
+			return 0, EINVAL
+		}
+		if flags&shmRemap == 0 && !t.p.mem.Free(at, at+emu.Addr(size)) {
+			return 0, EINVAL
+		}
+	} else if at, e = t.mapAddr(0, size, 0); e != 0 {
+		return 0, e
+	}
+	v := mem.VMA{
+		Lo: at, Hi: at + emu.Addr(size), Prot: prot, Shared: true,
+		Path: fmt.Sprintf("/SYSV%08x (deleted)", uint32(s.key)), Dev: shmDev, Ino: s.ino,
+	}
+	if e := t.mapHost(v, s.fd); e != 0 {
+		return 0, e
+	}
+	s.atime, s.last = t.k.wall()/1e9, t.p.pid
+	return uint64(at), 0
+}
+
+// sysShmdt implements shmdt(2).
+func sysShmdt(t *Thread, a Args) (uint64, Errno) {
+	at := a.Addr(0)
+	if !at.PageAligned() {
+		return 0, EINVAL
+	}
+	for _, s := range t.k.shm.list {
+		var lo, hi emu.Addr
+		for _, v := range t.p.mem.VMAs() {
+			if v.Dev == shmDev && v.Ino == s.ino && v.Lo >= at && uint64(v.Lo-at) == v.Off {
+				if lo == 0 {
+					lo = v.Lo
+				}
+				hi = v.Hi
+			}
+		}
+		if lo == 0 {
+			continue
+		}
+		t.p.mem.Unmap(lo, hi)
+		s.dtime, s.last = t.k.wall()/1e9, t.p.pid
+		t.k.reapShm()
+		return 0, 0
+	}
+	return 0, EINVAL
+}
+
+// sysShmctl implements shmctl(2).
+func sysShmctl(t *Thread, a Args) (uint64, Errno) {
+	t.k.reapShm()
+	id, cmd, buf := a.Int(0), a.Int(1), a.Addr(2)
+	if id < 0 || cmd < 0 {
+		return 0, EINVAL
+	}
+	x := &t.k.shm
+	switch cmd {
+	case ipcInfo:
+		return x.last(), t.copyOut(buf, u64s(1<<64-1<<24-1, 1, 4096, 4096, 1<<64-1<<24-1, 0, 0, 0, 0))
+	case shmInfo:
+		var pages uint64
+		for _, s := range x.list {
+			pages += (s.size + emu.PageSize - 1) / emu.PageSize
+		}
+		return x.last(), t.copyOut(buf, u64s(uint64(len(x.list)), pages, pages, 0, 0, 0))
+	case shmStat, shmStatAny:
+		s, e := x.at(id)
+		if e != 0 {
+			return 0, e
+		}
+		return uint64(s.id), t.copyOut(buf, s.encode(t.k))
+	}
+	s, e := x.find(id)
+	if e != 0 {
+		return 0, e
+	}
+	switch cmd {
+	case ipcStat:
+		if e := s.allows(ipcRead); e != 0 {
+			return 0, e
+		}
+		return 0, t.copyOut(buf, s.encode(t.k))
+	case ipcSet:
+		return 0, s.set(t, buf)
+	case ipcRmid:
+		// "The segment will actually be destroyed only after the last process detaches it" - shmctl(2)
+		s.mode |= shmDest
+		s.key = ipcPrivate
+		t.k.reapShm()
+		return 0, 0
+	case shmLock, shmUnlock:
+		return 0, 0
+	}
+	return 0, EINVAL
+}
+
+// encode is struct shmid64_ds (include/uapi/asm-generic/shmbuf.h).
+func (s *shmSegment) encode(k *Kernel) []byte {
+	b := s.ipcObject.encode(k)
+	b.u64(s.size)
+	b.i64(s.atime)
+	b.i64(s.dtime)
+	b.i64(s.ctime)
+	b.u32(uint32(s.creator))
+	b.u32(uint32(s.last))
+	b.u64(s.attached(k))
+	b.zero(16)
+	return b
+}
