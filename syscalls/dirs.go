@@ -2,7 +2,6 @@ package syscalls
 
 import (
 	"path"
-	"strings"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -294,14 +293,6 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	s, e := t.path(from)
 	if e != 0 {
 		return 0, e
-	}
-	// linkat(AT_FDCWD, "/proc/self/fd/N", ..., AT_SYMLINK_FOLLOW) names an O_TMPFILE file.
-	if num, ok := strings.CutPrefix(s, "/proc/self/fd/"); ok && follow {
-		if f, e := t.file(atoi(num)); e == 0 {
-			if h, ok := f.(*hostFile); ok {
-				return t.k.made(dst, hostLink(h.fd.again(), dst.place, true))
-			}
-		}
 	}
 	if s == "" && flags&atEmptyPath != 0 {
 		return 0, ENOENT // needs CAP_DAC_READ_SEARCH

@@ -324,9 +324,49 @@ func (f hostFD) sync() Errno { return retry(func() error { return unix.Fsync(int
 
 func (f hostFD) flock(op int) Errno { return errnoOf(unix.Flock(int(f), op)) }
 
-// hostMemfd makes an unnamed file in memory.
-func hostMemfd(name string) (hostFD, Errno) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+// seals is fcntl's F_ADD_SEALS or F_GET_SEALS.
+func (f hostFD) seals(cmd int, arg uint64) (uint64, Errno) {
+	n, err := unix.FcntlInt(uintptr(f), cmd, int(arg))
+	return uint64(max(n, 0)), errnoOf(err)
+}
+
+func hostSetxattr(path, name string, value []byte, flags int, follow bool) Errno {
+	if follow {
+		return errnoOf(unix.Setxattr(path, name, value, flags))
+	}
+	return errnoOf(unix.Lsetxattr(path, name, value, flags))
+}
+
+func hostGetxattr(path, name string, follow bool) ([]byte, Errno) {
+	get := unix.Lgetxattr
+	if follow {
+		get = unix.Getxattr
+	}
+	b := make([]byte, xattrSizeMax)
+	n, err := get(path, name, b)
+	return b[:max(n, 0)], errnoOf(err)
+}
+
+func hostListxattr(path string, follow bool) ([]byte, Errno) {
+	list := unix.Llistxattr
+	if follow {
+		list = unix.Listxattr
+	}
+	b := make([]byte, xattrSizeMax)
+	n, err := list(path, b)
+	return b[:max(n, 0)], errnoOf(err)
+}
+
+func hostRemovexattr(path, name string, follow bool) Errno {
+	if follow {
+		return errnoOf(unix.Removexattr(path, name))
+	}
+	return errnoOf(unix.Lremovexattr(path, name))
+}
+
+// hostMemfd makes an unnamed file in memory, with flags of memfd_create(2).
+func hostMemfd(name string, flags uint32) (hostFD, Errno) {
+	fd, err := unix.MemfdCreate(name, int(flags)|unix.MFD_CLOEXEC)
 	if err != nil {
 		return noFD, errnoOf(err)
 	}

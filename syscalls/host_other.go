@@ -29,10 +29,14 @@ func hostChmod(place, uint32, bool) Errno                   { return ENOSYS }
 func hostUtimes(place, fileTime, fileTime, bool) Errno      { return ENOSYS }
 func hostTruncate(place, int64) Errno                       { return ENOSYS }
 func hostAccess(place, uint32, bool) Errno                  { return ENOSYS }
-func hostMemfd(string) (hostFD, Errno)                      { return noFD, ENOSYS }
+func hostMemfd(string, uint32) (hostFD, Errno)              { return noFD, ENOSYS }
+func hostSetxattr(string, string, []byte, int, bool) Errno  { return ENOSYS }
+func hostGetxattr(string, string, bool) ([]byte, Errno)     { return nil, ENOSYS }
+func hostListxattr(string, bool) ([]byte, Errno)            { return nil, ENOSYS }
+func hostRemovexattr(string, string, bool) Errno            { return ENOSYS }
+func (f hostFD) seals(int, uint64) (uint64, Errno)          { return 0, ENOSYS }
 func hostOwnUID() (uid, gid uint32)                         { return DefaultUID, DefaultGID }
 func hostPollWait(_ []hostPoll, d int64) bool               { time.Sleep(time.Duration(d)); return false }
-func hostSocket(int) (hostFD, Errno)                        { return noFD, ENOSYS }
 func hostAuxv() []byte                                      { return nil }
 func (f hostFD) setBlocking()                               {}
 func (f hostFD) close() Errno                               { return 0 }
@@ -54,6 +58,7 @@ func (f hostFD) sync() Errno                                { return ENOSYS }
 func (f hostFD) flock(int) Errno                            { return ENOSYS }
 func (f hostFD) poll(uint32) uint32                         { return 0 }
 func (f hostFD) ioctl(uint32, []byte) Errno                 { return ENOSYS }
+func hostSocket(int) (hostFD, Errno)                        { return noFD, ENOSYS }
 func (f hostFD) connect(netip.AddrPort) Errno               { return ENOSYS }
 func (f hostFD) sendTo([]byte, netip.AddrPort) (int, Errno) { return 0, ENOSYS }
 func (f hostFD) socketError() Errno                         { return ENOSYS }

@@ -75,7 +75,10 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 	var f file
 	if flags&mapAnonymous == 0 {
 		var e Errno
-		if f, e = t.file(a.Int(4)); e != 0 {
+		if f, e = t.file(a.Int(4)); e == 0 && f.base().flags&oPATH != 0 {
+			e = EBADF
+		}
+		if e != 0 {
 			return 0, e
 		}
 	}
@@ -139,7 +142,7 @@ func (t *Thread) mapAnonymous(v mem.VMA) Errno {
 	if !v.Shared {
 		return memErrno(t.p.mem.Map(v, nil))
 	}
-	fd, e := hostMemfd("cgemu-shared")
+	fd, e := hostMemfd("cgemu-shared", 0)
 	if e != 0 {
 		return e
 	}

@@ -19,7 +19,7 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 	if e != 0 {
 		return 0, e
 	}
-	f, e := t.open(l, flags|oLARGEFILE, mode&0o7777)
+	f, e := t.open(l, flags, mode&0o7777)
 	if e != 0 {
 		return 0, e
 	}
@@ -51,10 +51,13 @@ func (t *Thread) awaitReader(p place) Errno {
 // open opens a location.
 func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if l.node != nil {
-		return l.node.openFile(t, l.guest, flags)
+		return l.node.openFile(t, l.guest, flags|oLARGEFILE)
 	}
 	if e := t.mayOpen(l, flags); e != 0 {
 		return nil, e
+	}
+	if flags&oPATH == 0 {
+		flags |= oLARGEFILE
 	}
 	created := EEXIST
 	if len(t.k.inotifies) > 0 {
@@ -249,6 +252,15 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		return 0, 0
 	case fSetPipeSz, fGetPipeSz:
 		return pipeSize(f, cmd, arg)
+	case fAddSeals, fGetSeals:
+		h, ok := f.(*hostFile)
+		if !ok || !h.own {
+			return 0, EINVAL
+		}
+		if cmd == fAddSeals && !h.writable() {
+			return 0, EPERM
+		}
+		return h.fd.seals(cmd, arg)
 	case fSetOwn, fSetSig, fGetOwn, fGetSig:
 		return 0, 0
 	}
@@ -302,7 +314,7 @@ func sysMemfdCreate(t *Thread, a Args) (uint64, Errno) {
 	if len(name) >= 250 || flags&^(mfdCloexec|mfdSealing|mfdNoexec|mfdExec) != 0 {
 		return 0, EINVAL
 	}
-	fd, e := hostMemfd(name)
+	fd, e := hostMemfd(name, flags&^mfdCloexec)
 	if e != 0 {
 		return 0, e
 	}

@@ -28,6 +28,8 @@ type location struct {
 	node *vnode
 	// guest is the path as the guest knows it, absolute.
 	guest string
+	// opened is the file that it is the place of, found over /proc/PID/fd.
+	opened *hostFile
 }
 
 // start returns the directory that a relative path begins at.

@@ -76,10 +76,10 @@ func sysGetrlimit(t *Thread, a Args) (uint64, Errno) {
 
 // sysSetrlimit implements setrlimit(2).
 func sysSetrlimit(t *Thread, a Args) (uint64, Errno) {
-	return t.setLimit(a.U32(0), a.Addr(1))
+	return t.setLimit(t.p, a.U32(0), a.Addr(1))
 }
 
-func (t *Thread) setLimit(res uint32, at emu.Addr) (uint64, Errno) {
+func (t *Thread) setLimit(p *Process, res uint32, at emu.Addr) (uint64, Errno) {
 	b, e := t.copyIn(at, 16)
 	if e != 0 {
 		return 0, e
@@ -91,26 +91,27 @@ func (t *Thread) setLimit(res uint32, at emu.Addr) (uint64, Errno) {
 	switch {
 	case l.cur > l.max:
 		return 0, EINVAL
-	case l.max > t.p.limits[res].max:
+	case l.max > p.limits[res].max:
 		return 0, EPERM
 	case res == rlimitNofile && l.max > 1<<20:
 		return 0, EPERM
 	}
-	t.p.limits[res] = l
+	p.limits[res] = l
 	return 0, 0
 }
 
 // sysPrlimit64 implements prlimit(2).
 func sysPrlimit64(t *Thread, a Args) (uint64, Errno) {
-	if pid := a.Int(0); pid != 0 && pid != t.p.pid {
-		return 0, ESRCH
-	}
 	if a.U32(1) >= rlimitCount {
 		return 0, EINVAL
 	}
-	old := t.p.limits[a.U32(1)].encode()
+	p := t.named(a.Int(0))
+	if p == nil {
+		return 0, ESRCH
+	}
+	old := p.limits[a.U32(1)].encode()
 	if a.Addr(2) != 0 {
-		if _, e := t.setLimit(a.U32(1), a.Addr(2)); e != 0 {
+		if _, e := t.setLimit(p, a.U32(1), a.Addr(2)); e != 0 {
 			return 0, e
 		}
 	}
@@ -206,6 +207,43 @@ func sysSchedSetscheduler(_ *Thread, a Args) (uint64, Errno) {
 		return 0, EPERM
 	}
 	return 0, EINVAL
+}
+
+// schedAttrSize is struct sched_attr without what came later.
+const schedAttrSize = 48
+
+// sysSchedGetattr implements sched_getattr(2).
+func sysSchedGetattr(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(0) < 0 || a.U32(2) < schedAttrSize || a.U32(2) > emu.PageSize || a.U32(3) != 0 {
+		return 0, EINVAL
+	}
+	if a.Int(0) != 0 && t.k.findThread(-1, a.Int(0)) == nil {
+		return 0, ESRCH
+	}
+	b := make([]byte, schedAttrSize)
+	put32(b, schedAttrSize)
+	return 0, t.copyOut(a.Addr(1), b)
+}
+
+// sysSchedSetattr implements sched_setattr(2).
+func sysSchedSetattr(t *Thread, a Args) (uint64, Errno) {
+	if a.Addr(1) == 0 || a.Int(0) < 0 || a.U32(2) != 0 {
+		return 0, EINVAL
+	}
+	b, e := t.copyIn(a.Addr(1), schedAttrSize)
+	if e != 0 {
+		return 0, e
+	}
+	if size := le32(b); size != 0 && size < schedAttrSize || size > emu.PageSize {
+		return 0, E2BIG
+	}
+	if a.Int(0) != 0 && t.k.findThread(-1, a.Int(0)) == nil {
+		return 0, ESRCH
+	}
+	if le32(b[20:]) != 0 && le32(b[4:]) != 1 && le32(b[4:]) != 2 {
+		return 0, EINVAL // a priority
+	}
+	return sysSchedSetscheduler(t, Args{0, uint64(le32(b[4:]))})
 }
 
 // sysSchedRrGetInterval implements sched_rr_get_interval(2).

@@ -41,7 +41,10 @@ func (k *Kernel) openRoot() error {
 
 // below returns the guest's name of a host path in the root.
 func (k *Kernel) below(host string) (string, bool) {
-	root := k.root.fd.path()
+	root := "/"
+	if k.root.fd != noFD {
+		root = k.root.fd.path()
+	}
 	if host == root {
 		return "/", true
 	}
@@ -59,10 +62,19 @@ type walk struct {
 	dirs  []hostFD
 	names []string
 	links int
+	// rules are openat2's. By some of them the walk's own root is floor names below the root.
+	rules uint64
+	floor int
 }
 
-// home goes back to the root.
-func (w *walk) home() { w.dirs, w.names = append(w.dirs[:0], w.t.k.root.fd), w.names[:0] }
+// home goes to the root, or to that which the rules say.
+func (w *walk) home() Errno {
+	if w.rules&resolveBeneath != 0 {
+		return EXDEV
+	}
+	w.dirs, w.names = w.dirs[:w.floor+1], w.names[:w.floor]
+	return 0
+}
 
 func (w *walk) here() hostFD { return w.dirs[len(w.dirs)-1] }
 
@@ -70,14 +82,28 @@ func (w *walk) here() hostFD { return w.dirs[len(w.dirs)-1] }
 func (w *walk) guest(c string) string { return "/" + path.Join(append(w.names, c)...) }
 
 // from goes to d without walking there.
-func (w *walk) from(d dirRef) {
-	w.home()
+func (w *walk) from(d dirRef) Errno {
+	root := w.t.k.root.fd
+	if root == noFD {
+		var e Errno
+		if root, e = hostOpen(place{dir: noFD, path: "/"}, oPATH|oDIRECTORY, 0, 0); e != 0 {
+			return e
+		}
+		w.t.call.dirs = append(w.t.call.dirs, root)
+	}
+	w.dirs = append(w.dirs, root)
 	for _, name := range strings.Split(d.path, "/") {
 		if name != "" {
 			w.dirs, w.names = append(w.dirs, noFD), append(w.names, name)
 		}
 	}
-	w.dirs[len(w.dirs)-1] = d.fd
+	if d.fd != noFD {
+		w.dirs[len(w.dirs)-1] = d.fd
+	}
+	if w.rules&(resolveBeneath|resolveInRoot) != 0 {
+		w.floor = len(w.names)
+	}
+	return 0
 }
 
 // enter goes to directory c, or returns where c leads to if it is a link.
@@ -103,7 +129,10 @@ func (w *walk) enter(c string) (target string, e Errno) {
 // up goes to the directory above, which is the root for the root.
 func (w *walk) up() Errno {
 	n := len(w.dirs) - 1
-	if n == 0 {
+	if n == w.floor {
+		if w.rules&resolveBeneath != 0 {
+			return EXDEV
+		}
 		return 0
 	}
 	last := w.dirs[n]
@@ -116,7 +145,7 @@ func (w *walk) up() Errno {
 	if !ok {
 		return ENOENT
 	}
-	w.home()
+	w.dirs, w.names = w.dirs[:1], w.names[:0]
 	for _, c := range strings.Split(path.Dir(now), "/") {
 		if c == "" {
 			continue
@@ -131,10 +160,19 @@ func (w *walk) up() Errno {
 // resolve is locate with the root as "/". What is found on the host is one name in a directory that is
 // open until the call is over; a link at its end is not to be followed, as that has been done.
 func (t *Thread) resolve(d dirRef, name string, follow bool) (location, Errno) {
-	w := &walk{t: t}
-	w.from(d)
+	return t.resolveBy(d, name, follow, 0)
+}
+
+// resolveBy is resolve by the rules of openat2(2).
+func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (location, Errno) {
+	w := &walk{t: t, rules: rules}
+	if e := w.from(d); e != 0 {
+		return location{}, e
+	}
 	if path.IsAbs(name) {
-		w.home()
+		if e := w.home(); e != 0 {
+			return location{}, e
+		}
 	}
 	todo := strings.Split(name, "/")
 	for len(todo) > 0 {
@@ -160,11 +198,13 @@ func (t *Thread) resolve(d dirRef, name string, follow bool) (location, Errno) {
 		case link == "":
 			continue
 		}
-		if w.links++; w.links > maxLinks {
+		if w.links++; w.links > maxLinks || rules&resolveNoSymlinks != 0 {
 			return location{}, ELOOP
 		}
 		if path.IsAbs(link) {
-			w.home()
+			if e := w.home(); e != 0 {
+				return location{}, e
+			}
 		}
 		if l.dir == noFD {
 			todo = nil // the link has it
@@ -186,6 +226,9 @@ func (w *walk) step(c string, todo []string, last, slash, follow bool) (l locati
 		}
 		l.place.dir = noFD
 		l.node, l.guest, link, e = w.t.walk(dir, names, follow)
+		if e == 0 && w.magic(l.node, follow) {
+			e = ELOOP
+		}
 		return l, link, e
 	case !last:
 		link, e = w.enter(c)
@@ -203,6 +246,11 @@ func (w *walk) step(c string, todo []string, last, slash, follow bool) (l locati
 		l.path += "/" // for those that make something there
 	}
 	return l, "", 0
+}
+
+// magic reports whether n is a link of /proc/PID/fd that the rules forbid to follow.
+func (w *walk) magic(n *vnode, follow bool) bool {
+	return n != nil && n.file != nil && follow && w.rules&(resolveNoMagiclinks|resolveNoSymlinks) != 0
 }
 
 // noDev reports whether c is a /dev that the root does not have: it has our devices, then.
@@ -261,7 +309,7 @@ func (k *Kernel) HostPath(guest string) (string, bool) {
 
 // mayChange is EROFS if the guest may not change what is at l, which is there.
 func (t *Thread) mayChange(l location) Errno {
-	if !t.k.cfg.ReadOnly || l.node != nil {
+	if !t.k.cfg.ReadOnly || l.node != nil || l.opened != nil && !l.opened.fixed(t) {
 		return 0
 	}
 	if _, e := hostStatAt(l.place, true); e != 0 {
@@ -326,9 +374,19 @@ func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno)
 	}
 	l, e := t.locate(dirfd, s, follow)
 	if e == 0 && l.node != nil {
-		e = EPERM
+		l, e = l.magic(follow)
 	}
 	return l, e
+}
+
+// magic is the place of the host that l, a link of /proc/PID/fd, stands for; EPERM if it is none.
+func (l location) magic(follow bool) (location, Errno) {
+	if l.node.file != nil && follow {
+		if h, ok := l.node.file().(*hostFile); ok {
+			return location{place: h.fd.again(), guest: l.guest, opened: h}, 0
+		}
+	}
+	return l, EPERM
 }
 
 // newName is onHost for a name to be made: one of ours exists or cannot be made.

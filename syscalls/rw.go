@@ -393,7 +393,46 @@ func sysCopyFileRange(t *Thread, a Args) (uint64, Errno) {
 			return 0, EBADF
 		}
 	}
+	if e := t.overlaps(a); e != 0 {
+		return 0, e
+	}
 	return t.transferAt(a.Int(0), a.Int(2), a.Addr(1), a.Addr(3), a.Uint(4))
+}
+
+// overlaps checks the ranges of copy_file_range(2): "EINVAL fd_in and fd_out refer to the same file and the source
+// and target ranges overlap."
+func (t *Thread) overlaps(a Args) Errno {
+	var files [2]*hostFile
+	var at [2]uint64
+	for i, open := range []func(int) (file, Errno){t.readable, t.writable} {
+		f, e := open(a.Int(2 * i))
+		if e != 0 {
+			return e
+		}
+		files[i] = f.(*hostFile)
+		pos, e := files[i].seek(t, 0, seekCur)
+		if e != 0 {
+			return e
+		}
+		at[i] = uint64(pos)
+		if p := a.Addr(2*i + 1); p != 0 {
+			if at[i], e = t.in64(p); e != 0 {
+				return e
+			}
+		}
+		if at[i]+a.Uint(4) < at[i] {
+			return EOVERFLOW
+		}
+	}
+	st, e := files[0].fd.stat()
+	if e != 0 || files[0].ino != files[1].ino || at[0] >= uint64(st.size) {
+		return e
+	}
+	n := min(a.Uint(4), uint64(st.size)-at[0])
+	if at[1]+n > at[0] && at[1] < at[0]+n {
+		return EINVAL
+	}
+	return 0
 }
 
 // sysSplice implements splice(2), by copying.
@@ -407,6 +446,69 @@ func sysSplice(t *Thread, a Args) (uint64, Errno) {
 		return 0, ESPIPE
 	}
 	return t.transferAt(a.Int(0), a.Int(2), a.Addr(1), a.Addr(3), a.Uint(4))
+}
+
+// sysTee implements tee(2).
+func sysTee(t *Thread, a Args) (uint64, Errno) {
+	const nonblock, all = 2, 15
+	if a.U32(3)&^all != 0 {
+		return 0, EINVAL
+	}
+	if a.Uint(2) == 0 {
+		return 0, 0
+	}
+	in, e := t.readable(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	out, e := t.writable(a.Int(1))
+	if e != 0 {
+		return 0, e
+	}
+	r, ok1 := in.(*pipeFile)
+	w, ok2 := out.(*pipeFile)
+	if !ok1 || !ok2 || r.pipe == w.pipe {
+		return 0, EINVAL
+	}
+	wait := a.U32(3)&nonblock == 0
+	if len(r.pipe.data) == 0 {
+		switch {
+		case r.pipe.writers == 0:
+			return 0, 0
+		case wait && !r.nonblock():
+			return t.waitFor(r, pollIN)
+		}
+		return 0, EAGAIN
+	}
+	n, e := w.writeRaw(t, r.pipe.data[:min(a.Uint(2), uint64(len(r.pipe.data)))], -1)
+	if e == EAGAIN && wait && !w.nonblock() {
+		return t.waitFor(w, pollOUT)
+	}
+	return uint64(n), e
+}
+
+// sysVmsplice implements vmsplice(2), by copying.
+func sysVmsplice(t *Thread, a Args) (uint64, Errno) {
+	const all = 15
+	if a.U32(3)&^all != 0 {
+		return 0, EINVAL
+	}
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	p, ok := f.(*pipeFile)
+	if !ok {
+		return 0, EBADF
+	}
+	v, e := t.iovecs(a.Addr(1), a.Uint(2))
+	if e != 0 || total(v) == 0 {
+		return 0, e
+	}
+	if p.readable() {
+		return t.readFile(p, v, -1)
+	}
+	return t.writeFile(p, v, -1)
 }
 
 // pipeEnd reports whether fd is one.

@@ -44,7 +44,7 @@ func sysShmget(t *Thread, a Args) (uint64, Errno) {
 			if size < 1 || size > uint64(mem.MaxAddr) {
 				return nil, EINVAL
 			}
-			fd, e := hostMemfd("cgemu-shm")
+			fd, e := hostMemfd("cgemu-shm", 0)
 			if e != 0 {
 				return nil, e
 			}

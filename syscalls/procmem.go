@@ -1,0 +1,162 @@
+package syscalls
+
+import "github.com/cgemu/cgemu/emu/mem"
+
+// transferMemory does process_vm_readv(2), or process_vm_writev(2) for write.
+func (t *Thread) transferMemory(a Args, write bool) (uint64, Errno) {
+	if a.Uint(5) != 0 {
+		return 0, EINVAL
+	}
+	local, e := t.iovecs(a.Addr(1), a.Uint(2))
+	if e != 0 {
+		return 0, e
+	}
+	remote, e := t.iovecs(a.Addr(3), a.Uint(4))
+	if e != 0 {
+		return 0, e
+	}
+	if total(local) == 0 || total(remote) == 0 {
+		return 0, 0
+	}
+	p := t.k.process(a.Int(0))
+	if p == nil || p.exited {
+		return 0, ESRCH
+	}
+	var done uint64
+	for _, x := range remote {
+		n := min(x.n, total(local)-done)
+		if n == 0 {
+			continue
+		}
+		there := Thread{p: p, k: t.k}
+		var got uint64
+		if write {
+			b, e := t.gather(skip(local, done), n)
+			if e != 0 {
+				return finishTransfer(done, e)
+			}
+			got = uint64(p.mem.Write(x.addr, b))
+		} else {
+			views, _ := there.views([]iovec{{x.addr, n}}, mem.Read)
+			for _, b := range views {
+				put, _ := t.scatter(skip(local, done+got), b)
+				got += uint64(put)
+			}
+		}
+		done += got
+		if got < n {
+			return finishTransfer(done, EFAULT)
+		}
+	}
+	return done, 0
+}
+
+// finishTransfer is what a transfer returns that came to an error after done bytes.
+func finishTransfer(done uint64, e Errno) (uint64, Errno) {
+	if done > 0 {
+		return done, 0
+	}
+	return 0, e
+}
+
+// sysProcessVMReadv implements process_vm_readv(2).
+func sysProcessVMReadv(t *Thread, a Args) (uint64, Errno) { return t.transferMemory(a, false) }
+
+// sysProcessVMWritev implements process_vm_writev(2).
+func sysProcessVMWritev(t *Thread, a Args) (uint64, Errno) { return t.transferMemory(a, true) }
+
+// sysProcessMadvise implements process_madvise(2): advice that another process may be given has no effect.
+func sysProcessMadvise(t *Thread, a Args) (uint64, Errno) {
+	const willneed, cold, pageout, collapse = 3, 20, 21, 25
+	if a.Uint(4) != 0 {
+		return 0, EINVAL
+	}
+	v, e := t.iovecs(a.Addr(1), a.Uint(2))
+	if e != 0 {
+		return 0, e
+	}
+	f, e := t.pidFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	if f.p.exited {
+		return 0, ESRCH
+	}
+	switch a.Int(3) {
+	case willneed, cold, pageout, collapse:
+	default:
+		return 0, EINVAL
+	}
+	there := Thread{p: f.p, k: t.k}
+	for _, x := range v {
+		if !x.addr.PageAligned() {
+			return 0, EINVAL
+		}
+		if e := there.wholeRange(x.addr, x.n); e != 0 {
+			return 0, e
+		}
+	}
+	return total(v), 0
+}
+
+// sysPidfdGetfd implements pidfd_getfd(2).
+func sysPidfdGetfd(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(2) != 0 {
+		return 0, EINVAL
+	}
+	p, e := t.pidFile(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	if p.p.exited {
+		return 0, ESRCH
+	}
+	f, e := p.p.fds.file(a.Int(1))
+	if e != 0 {
+		return 0, e
+	}
+	fd, e := t.p.addFD(f, 0, true)
+	return uint64(fd), e
+}
+
+// sysPkeyMprotect implements pkey_mprotect(2) of a CPU without protection keys.
+func sysPkeyMprotect(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(3) != -1 {
+		return 0, EINVAL
+	}
+	return sysMprotect(t, a)
+}
+
+// sysPkeyAlloc implements pkey_alloc(2): there are none.
+func sysPkeyAlloc(_ *Thread, a Args) (uint64, Errno) {
+	if a.Uint(0) != 0 || a.Uint(1)&^3 != 0 {
+		return 0, EINVAL
+	}
+	return 0, ENOSPC
+}
+
+// sysFanotifyMark implements fanotify_mark(2): no descriptor is one of fanotify.
+func sysFanotifyMark(t *Thread, a Args) (uint64, Errno) {
+	if _, e := t.file(a.Int(0)); e != 0 {
+		return 0, e
+	}
+	return 0, EINVAL
+}
+
+// sysUnshare implements unshare(2) as far as it needs no privilege: a process of one thread has little to give up.
+func sysUnshare(t *Thread, a Args) (uint64, Errno) {
+	const fs, files, sysvsem = 0x200, 0x400, 0x40000
+	live := 0
+	for _, o := range t.p.threads {
+		if !o.dead {
+			live++
+		}
+	}
+	if a.Uint(0)&^(fs|files|sysvsem) != 0 || live > 1 {
+		return 0, EPERM
+	}
+	if a.Uint(0)&files != 0 {
+		t.p.fds = t.p.fds.own()
+	}
+	return 0, 0
+}

@@ -1,0 +1,246 @@
+package syscalls
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Limits of xattr(7).
+const (
+	xattrNameMax = 255
+	xattrSizeMax = 64 << 10
+	xattrCreate  = 1
+	xattrReplace = 2
+)
+
+// An xattrTarget is what a call on extended attributes is about.
+type xattrTarget struct {
+	// path is the host's; follow says that a link at its end is followed.
+	path   string
+	follow bool
+	// changed is called after a change.
+	changed func()
+}
+
+// xattrPath returns the target that a path names.
+func (t *Thread) xattrPath(a emu.Addr, follow, change bool) (xattrTarget, Errno) {
+	s, e := t.path(a)
+	if e != 0 {
+		return xattrTarget{}, e
+	}
+	l, e := t.locate(atFDCWD, s, follow)
+	if e == 0 && l.node != nil {
+		if l, e = l.magic(follow); e != 0 {
+			e = EOPNOTSUPP
+		}
+	}
+	if e == 0 && change {
+		e = t.mayChange(l)
+	}
+	x := xattrTarget{path: l.path, follow: follow && !l.final, changed: func() { t.k.event(l, follow, inAttrib) }}
+	if l.dir != noFD {
+		x.path = l.dir.again().path + "/" + l.existing().path
+	}
+	return x, e
+}
+
+// xattrFile returns the target that a descriptor names.
+func (t *Thread) xattrFile(fd int, change bool) (xattrTarget, Errno) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return xattrTarget{}, e
+	}
+	h, ok := f.(*hostFile)
+	switch {
+	case f.base().flags&oPATH != 0:
+		return xattrTarget{}, EBADF
+	case !ok:
+		return xattrTarget{}, noXattr(t, f, change)
+	case change && h.fixed(t):
+		return xattrTarget{}, EROFS
+	}
+	return xattrTarget{path: h.fd.again().path, follow: true, changed: func() { t.k.fileEvent(h, inAttrib) }}, 0
+}
+
+// noXattr is what calls on extended attributes of a file of ours give: "only for regular files and directories" - xattr(7)
+func noXattr(t *Thread, f file, change bool) Errno {
+	st, e := f.stat(t)
+	switch kind := st.mode & sIFMT; {
+	case e != 0 || kind == sIFREG || kind == sIFDIR:
+		return EOPNOTSUPP
+	case change:
+		return EPERM
+	}
+	return ENODATA
+}
+
+// xattrName reads an attribute's name. Those that are not the user's are the host's business.
+func (t *Thread) xattrName(a emu.Addr) (string, Errno) {
+	name, ok := t.p.mem.ReadString(a, xattrNameMax+1)
+	switch {
+	case !ok:
+		return "", EFAULT
+	case name == "" || len(name) > xattrNameMax:
+		return "", ERANGE
+	case !strings.HasPrefix(name, "user."):
+		return "", EOPNOTSUPP
+	case name == "user.":
+		return "", EINVAL
+	}
+	return name, 0
+}
+
+func (t *Thread) setxattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
+	flags := a.Int(4)
+	if flags&^(xattrCreate|xattrReplace) != 0 {
+		return 0, EINVAL
+	}
+	name, ne := t.xattrName(a.Addr(1))
+	if ne != 0 && ne != EOPNOTSUPP && ne != EINVAL {
+		return 0, ne
+	}
+	if a.Uint(3) > xattrSizeMax {
+		return 0, E2BIG
+	}
+	value, ve := t.copyIn(a.Addr(2), int(a.Uint(3)))
+	for _, e := range []Errno{ve, e, ne} {
+		if e != 0 {
+			return 0, e
+		}
+	}
+	if e = hostSetxattr(x.path, name, value, flags, x.follow); e == 0 {
+		x.changed()
+	}
+	return 0, e
+}
+
+func (t *Thread) getxattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
+	name, ne := t.xattrName(a.Addr(1))
+	if ne != 0 && ne != EOPNOTSUPP && ne != EINVAL {
+		return 0, ne
+	}
+	if e == 0 {
+		e = ne
+	}
+	if e != 0 {
+		return 0, e
+	}
+	value, e := hostGetxattr(x.path, name, x.follow)
+	return t.xattrOut(value, e, a.Addr(2), a.Uint(3))
+}
+
+// xattrOut returns b in a buffer of size bytes, or how large it has to be.
+func (t *Thread) xattrOut(b []byte, e Errno, at emu.Addr, size uint64) (uint64, Errno) {
+	switch {
+	case e != 0:
+		return 0, e
+	case size == 0:
+		return uint64(len(b)), 0
+	case uint64(len(b)) > size:
+		return 0, ERANGE
+	}
+	return uint64(len(b)), t.copyOut(at, b)
+}
+
+// listxattr lists the user's attributes, in order.
+func (t *Thread) listxattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
+	if e != 0 {
+		return 0, e
+	}
+	b, e := hostListxattr(x.path, x.follow)
+	names := strings.SplitAfter(string(b), "\x00")
+	names = slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, "user.") })
+	slices.Sort(names)
+	return t.xattrOut([]byte(strings.Join(names, "")), e, a.Addr(1), a.Uint(2))
+}
+
+func (t *Thread) removexattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
+	name, ne := t.xattrName(a.Addr(1))
+	if ne != 0 && ne != EOPNOTSUPP && ne != EINVAL {
+		return 0, ne
+	}
+	if e == 0 {
+		e = ne
+	}
+	if e != 0 {
+		return 0, e
+	}
+	if e = hostRemovexattr(x.path, name, x.follow); e == 0 {
+		x.changed()
+	}
+	return 0, e
+}
+
+// sysSetxattr implements setxattr(2).
+func sysSetxattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrPath(a.Addr(0), true, true)
+	return t.setxattr(x, e, a)
+}
+
+// sysLsetxattr implements lsetxattr(2).
+func sysLsetxattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrPath(a.Addr(0), false, true)
+	return t.setxattr(x, e, a)
+}
+
+// sysFsetxattr implements fsetxattr(2).
+func sysFsetxattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrFile(a.Int(0), true)
+	return t.setxattr(x, e, a)
+}
+
+// sysGetxattr implements getxattr(2).
+func sysGetxattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrPath(a.Addr(0), true, false)
+	return t.getxattr(x, e, a)
+}
+
+// sysLgetxattr implements lgetxattr(2).
+func sysLgetxattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrPath(a.Addr(0), false, false)
+	return t.getxattr(x, e, a)
+}
+
+// sysFgetxattr implements fgetxattr(2).
+func sysFgetxattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrFile(a.Int(0), false)
+	return t.getxattr(x, e, a)
+}
+
+// sysListxattr implements listxattr(2).
+func sysListxattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrPath(a.Addr(0), true, false)
+	return t.listxattr(x, e, a)
+}
+
+// sysLlistxattr implements llistxattr(2).
+func sysLlistxattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrPath(a.Addr(0), false, false)
+	return t.listxattr(x, e, a)
+}
+
+// sysFlistxattr implements flistxattr(2).
+func sysFlistxattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrFile(a.Int(0), false)
+	return t.listxattr(x, e, a)
+}
+
+// sysRemovexattr implements removexattr(2).
+func sysRemovexattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrPath(a.Addr(0), true, true)
+	return t.removexattr(x, e, a)
+}
+
+// sysLremovexattr implements lremovexattr(2).
+func sysLremovexattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrPath(a.Addr(0), false, true)
+	return t.removexattr(x, e, a)
+}
+
+// sysFremovexattr implements fremovexattr(2).
+func sysFremovexattr(t *Thread, a Args) (uint64, Errno) {
+	x, e := t.xattrFile(a.Int(0), true)
+	return t.removexattr(x, e, a)
+}
