@@ -374,7 +374,9 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, Errn
 	case l.node != nil && l.node.mode&sIFMT != sIFLNK:
 		return 0, EINVAL
 	case l.node != nil:
-		target = l.node.link(t)
+		if target = l.node.link(t); target == "" {
+			return 0, ENOENT
+		}
 	default:
 		if target, e = hostReadlink(l.place); e != 0 {
 			return 0, e

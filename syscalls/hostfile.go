@@ -87,7 +87,9 @@ func (k *Kernel) addStdio(p *Process) error {
 			continue
 		}
 		f.own = true
-		f.markConsole()
+		if f.markConsole(); f.console {
+			k.console.dev = devConsole
+		}
 		if f.isDir() && k.root.only {
 			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, k.cfg.Root)
 		}

@@ -10,6 +10,8 @@ import (
 type terminal struct {
 	// sid is the session that it controls, 0 for none, pgid the process group in the foreground.
 	sid, pgid int
+	// dev is the device's number, 0 for a console that is not there.
+	dev uint64
 	// open opens it as /dev/tty.
 	open func(t *Thread, flags int) (file, Errno)
 }

@@ -44,6 +44,8 @@ type Process struct {
 	// ended with status.
 	exited bool
 	status Exit
+	// started is when it was made.
+	started int64
 	// used is the CPU time that is accounted for, waitedFor that of children that were waited for.
 	used, waitedFor int64
 }
@@ -100,7 +102,7 @@ func newProcess(k *Kernel) *Process {
 		k: k, pid: k.newID(), fds: newFDTable(), umask: defaultUmask,
 		cwd: dirRef{path: k.hostCwd}, dumpable: 1, posix: map[uint64]*posixTimer{},
 	}
-	p.exitSignal = sigCHLD
+	p.exitSignal, p.started = sigCHLD, k.now()
 	p.limits = defaultLimits
 	return p
 }

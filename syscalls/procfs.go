@@ -19,9 +19,7 @@ func init() {
 	procRoot.names = func(t *Thread) []string {
 		out := []string{"self", "thread-self"}
 		for _, p := range t.k.procs {
-			if !p.exited {
-				out = append(out, itoa(int64(p.pid)))
-			}
+			out = append(out, itoa(int64(p.pid)))
 		}
 		for name := range procFiles {
 			out = append(out, name)
@@ -38,14 +36,17 @@ func init() {
 		if n := procFiles[name]; n != nil {
 			return n
 		}
-		if o := t.k.findThread(-1, atoi(name)); o != nil && o.tid == o.p.pid {
-			return processNode(o)
+		if p := t.k.process(atoi(name)); p != nil {
+			return processNode(p.threads[0])
 		}
 		return nil
 	}
 	cpu := &vnode{mode: sIFDIR | 0o555, names: cpuNames, child: cpuChild}
+	empty := dirNode(nil)
 	sysRoot.names, sysRoot.child = dirNode(map[string]*vnode{
-		"devices": dirNode(map[string]*vnode{"system": dirNode(map[string]*vnode{"cpu": cpu})}),
+		"devices": dirNode(map[string]*vnode{"system": dirNode(map[string]*vnode{"cpu": cpu, "node": numaNode()})}),
+		"block":   empty, "bus": empty, "fs": empty, "module": empty,
+		"class": dirNode(map[string]*vnode{"block": empty}), "dev": dirNode(map[string]*vnode{"block": empty, "char": empty}),
 		"kernel": dirNode(map[string]*vnode{"mm": dirNode(map[string]*vnode{"transparent_hugepage": dirNode(map[string]*vnode{
 			"enabled": textNode("always [madvise] never\n"),
 		})})}),
@@ -66,9 +67,16 @@ var procFiles = map[string]*vnode{
 	"meminfo":     fileNode(meminfo),
 	"stat":        fileNode(procStat),
 	"uptime":      fileNode(func(t *Thread) []byte { s := seconds(t.k.now()); return []byte(s + " " + s + "\n") }),
-	"loadavg":     textNode("0.00 0.00 0.00 1/1 1000\n"),
+	"loadavg":     fileNode(loadavg),
+	"vmstat":      textNode("nr_free_pages 1048576\npgpgin 0\npgpgout 0\npswpin 0\npswpout 0\npgfault 0\npgmajfault 0\n"),
+	"swaps":       textNode("Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"),
+	"partitions":  textNode("major minor  #blocks  name\n\n"),
+	"diskstats":   textNode(""),
+	"modules":     textNode(""),
+	"devices":     textNode("Character devices:\n  1 mem\n  5 /dev/tty\n  5 /dev/console\n  5 /dev/ptmx\n136 pts\n\nBlock devices:\n254 virtblk\n"),
+	"sysvipc":     sysvNode(),
 	"version":     textNode("Linux version " + unameRelease + " (cgemu@cgemu) " + unameVersion + "\n"),
-	"filesystems": textNode("nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\n\text4\n"),
+	"filesystems": textNode("nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tpipefs\nnodev\tsockfs\nnodev\tdevpts\nnodev\tmqueue\n\text4\n"),
 	"mounts":      linkNode(func(*Thread) string { return "self/mounts" }),
 	"cmdline":     textNode("cgemu\n"),
 	"net":         linkNode(func(*Thread) string { return "self/net" }),
@@ -135,12 +143,16 @@ func meminfo(*Thread) []byte {
 
 func procStat(t *Thread) []byte {
 	var b strings.Builder
-	ticks := t.k.cpuTime() / 1e7
-	fmt.Fprintf(&b, "cpu  %d 0 0 0 0 0 0 0 0 0\n", ticks)
+	// All runs on the first processor; the others have been idle ever since.
+	busy, up := t.k.cpuTime()/1e7, t.k.now()/1e7
+	fmt.Fprintf(&b, "cpu  %d 0 0 %d 0 0 0 0 0 0\n", busy, int64(t.k.cfg.CPUs)*up-busy)
 	for i := range t.k.cfg.CPUs {
-		fmt.Fprintf(&b, "cpu%d %d 0 0 0 0 0 0 0 0 0\n", i, ticks)
+		fmt.Fprintf(&b, "cpu%d %d 0 0 %d 0 0 0 0 0 0\n", i, busy, up-busy)
+		busy = 0
 	}
-	fmt.Fprintf(&b, "intr 0\nctxt 0\nbtime %d\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n", (t.k.clock.epoch-bootTime)/1e9)
+	running, _ := t.k.population()
+	fmt.Fprintf(&b, "intr 0\nctxt 0\nbtime %d\nprocesses %d\nprocs_running %d\nprocs_blocked 0\nsoftirq 0\n",
+		(t.k.clock.epoch-bootTime)/1e9, t.k.nextID-1, running)
 	return []byte(b.String())
 }
 
@@ -221,7 +233,7 @@ func cpuRange(t *Thread) string {
 }
 
 func cpuNames(t *Thread) []string {
-	out := []string{"online", "possible", "present", "offline", "kernel_max"}
+	out := []string{"online", "possible", "present", "offline", "isolated", "kernel_max"}
 	for i := range t.k.cfg.CPUs {
 		out = append(out, fmt.Sprintf("cpu%d", i))
 	}
@@ -232,7 +244,7 @@ func cpuChild(t *Thread, name string) *vnode {
 	switch name {
 	case "online", "possible", "present":
 		return fileNode(func(t *Thread) []byte { return []byte(cpuRange(t)) })
-	case "offline":
+	case "offline", "isolated":
 		return textNode("\n")
 	case "kernel_max":
 		return textNode("8191\n")
@@ -241,10 +253,7 @@ func cpuChild(t *Thread, name string) *vnode {
 	if n := atoi(rest); !ok || n < 0 || n >= t.k.cfg.CPUs {
 		return nil
 	}
-	return dirNode(map[string]*vnode{
-		"online":   textNode("1\n"),
-		"topology": dirNode(map[string]*vnode{"core_id": textNode(rest + "\n"), "physical_package_id": textNode("0\n")}),
-	})
+	return cpuNode(t.k, atoi(rest))
 }
 
 // processNode is /proc/PID; main is the process' first thread.
@@ -286,14 +295,14 @@ func taskNode(o *Thread) *vnode {
 	comm := text(func() string { return o.comm + "\n" })
 	comm.mode = sIFREG | 0o644
 	return dirNode(map[string]*vnode{
-		"exe":     linkNode(func(*Thread) string { return p.exe }),
-		"cwd":     linkNode(func(*Thread) string { return p.cwd.path }),
-		"root":    linkNode(func(*Thread) string { return "/" }),
-		"cmdline": text(func() string { return string(cmdline(p.argv)) }),
-		"environ": text(func() string { return string(cmdline(p.envv)) }),
+		"exe":     linkNode(func(*Thread) string { return p.unlessGone(p.exe) }),
+		"cwd":     linkNode(func(*Thread) string { return p.unlessGone(p.cwd.path) }),
+		"root":    linkNode(func(*Thread) string { return p.unlessGone("/") }),
+		"cmdline": text(func() string { return p.unlessGone(string(cmdline(p.argv))) }),
+		"environ": text(func() string { return p.unlessGone(string(cmdline(p.envv))) }),
 		"comm":    comm,
 		"maps":    text(func() string { return mapsText(p) }),
-		"smaps":   text(func() string { return mapsText(p) }),
+		"smaps":   text(func() string { return smapsText(p) }),
 		"stat":    text(func() string { return statText(o) }),
 		"statm":   text(func() string { return statmText(p) }),
 		"status":  text(func() string { return statusText(o) }),
@@ -305,11 +314,11 @@ func taskNode(o *Thread) *vnode {
 			}
 			return string(b)
 		}),
-		"net":    procNet,
-		"limits": text(func() string { return limitsText(p) }),
-		"mounts": textNode("/dev/root / ext4 rw,relatime 0 0\nproc /proc proc rw,relatime 0 0\n"),
-		"mountinfo": textNode("21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw\n" +
-			"22 21 0:20 / /proc rw,relatime shared:2 - proc proc rw\n"),
+		"net":           procNet,
+		"limits":        text(func() string { return limitsText(p) }),
+		"mounts":        textNode(mountsText),
+		"mountinfo":     textNode(mountinfoText),
+		"children":      text(func() string { return childrenText(o) }),
 		"cgroup":        textNode("0::/\n"),
 		"oom_score_adj": writableNode("0\n"),
 		"oom_score":     textNode("0\n"),
@@ -351,6 +360,13 @@ func fdLink(p *Process, fd int) *vnode {
 		return f.name(p.k)
 	})
 	opened, _ := p.fds.file(fd)
+	n.mode = sIFLNK
+	if opened.base().readable() {
+		n.mode |= 0o500
+	}
+	if opened.base().writable() {
+		n.mode |= 0o300
+	}
 	n.file = func() file { return opened }
 	n.open = func(t *Thread, flags int) (file, Errno) {
 		f, e := p.fds.file(fd)
@@ -408,47 +424,56 @@ func fdInfo(p *Process, fd int) *vnode {
 		if e != 0 {
 			pos = 0
 		}
-		return fmt.Appendf(nil, "pos:\t%d\nflags:\t0%o\nmnt_id:\t21\nino:\t0\n", pos, f.base().flags)
+		flags := f.base().flags
+		if p.fds.fds[fd].cloexec {
+			flags |= oCLOEXEC
+		}
+		st, _ := f.stat(t)
+		return append(fmt.Appendf(nil, "pos:\t%d\nflags:\t0%o\nmnt_id:\t21\nino:\t%d\n", pos, flags, st.ino), fdDetails(f)...)
 	})
 }
 
 // mapsText is /proc/PID/maps (fs/proc/task_mmu.c, show_map_vma).
 func mapsText(p *Process) string {
 	var b strings.Builder
-	for _, v := range p.mem.VMAs() {
-		perm := []byte("---p")
-		for i, bit := range []mem.Prot{mem.Read, mem.Write, mem.Exec} {
-			if v.Prot&bit != 0 {
-				perm[i] = "rwx"[i]
-			}
-		}
-		if v.Shared {
-			perm[3] = 's'
-		}
-		off := v.Off
-		if !v.File {
-			off = 0
-		}
-		line := fmt.Sprintf("%08x-%08x %s %08x %02x:%02x %d ", uint64(v.Lo), uint64(v.Hi), perm, off, major(v.Dev), minor(v.Dev), v.Ino)
-		if v.Path != "" {
-			line = fmt.Sprintf("%-72s %s", line, v.Path)
-		}
-		b.WriteString(line + "\n")
+	for _, v := range p.vmas() {
+		b.WriteString(mapLine(v))
 	}
 	return b.String()
+}
+
+func mapLine(v mem.VMA) string {
+	perm := []byte("---p")
+	for i, bit := range []mem.Prot{mem.Read, mem.Write, mem.Exec} {
+		if v.Prot&bit != 0 {
+			perm[i] = "rwx"[i]
+		}
+	}
+	if v.Shared {
+		perm[3] = 's'
+	}
+	off := v.Off
+	if !v.File {
+		off = 0
+	}
+	line := fmt.Sprintf("%08x-%08x %s %08x %02x:%02x %d ", uint64(v.Lo), uint64(v.Hi), perm, off, major(v.Dev), minor(v.Dev), v.Ino)
+	if v.Path != "" {
+		line = fmt.Sprintf("%-72s %s", line, v.Path)
+	}
+	return line + "\n"
 }
 
 // size is how much address space p uses, in bytes.
 func (p *Process) size() uint64 {
 	var n uint64
-	for _, v := range p.mem.VMAs() {
+	for _, v := range p.vmas() {
 		n += v.Len()
 	}
 	return n
 }
 
 func statmText(p *Process) string {
-	return fmt.Sprintf("%d %d 0 0 0 0 0\n", p.size()/emu.PageSize, residentKiB/4)
+	return fmt.Sprintf("%d %d 0 0 0 0 0\n", p.size()/emu.PageSize, p.resident()/4)
 }
 
 // statText is /proc/PID/stat (proc_pid_stat(5)): 52 fields.
@@ -458,10 +483,13 @@ func statText(o *Thread) string {
 	for i := range f {
 		f[i] = 0
 	}
-	f[1], f[2], f[3], f[4], f[5], f[6], f[8] = o.tid, "("+o.comm+")", p.state()[:1], p.ppid(), p.pgid, p.sid, -1
-	f[14] = p.cpuTime() / 1e7
-	f[18], f[20], f[22], f[23], f[24], f[25] = 20, len(p.threads), bootTime/1e7, p.size(), residentKiB/4, uint64(rlimInfinity)
-	if pr := p.program; pr != nil {
+	f[1], f[2], f[3], f[4], f[5], f[6], f[8] = o.tid, "("+o.comm+")", o.state()[:1], p.ppid(), p.pgid, p.sid, -1
+	if p.tty != nil && p.tty.dev != 0 {
+		f[7], f[8] = p.tty.dev, p.tty.pgid
+	}
+	f[14], f[16] = p.cpuTime()/1e7, p.waitedFor/1e7
+	f[18], f[20], f[22], f[23], f[24], f[25] = 20, p.live(), p.started/1e7, p.size(), p.resident()/4, uint64(rlimInfinity)
+	if pr := p.program; pr != nil && !p.exited {
 		f[26], f[27], f[28] = uint64(pr.Images[0].Lo), uint64(pr.Images[0].Hi), uint64(pr.Stack)
 		f[47] = uint64(pr.Brk)
 	}
@@ -476,22 +504,8 @@ func statText(o *Thread) string {
 	return b.String() + "\n"
 }
 
-// state is p's state as /proc/PID/status shows it. What waits is shown as running: the reader runs, at least.
-func (p *Process) state() string {
-	if p.stopped {
-		return "T (stopped)"
-	}
-	return "R (running)"
-}
-
 func statusText(o *Thread) string {
 	p := o.p
-	live := 0
-	for _, x := range p.threads {
-		if !x.dead {
-			live++
-		}
-	}
 	var b strings.Builder
 	var ign, caught sigSet
 	for sig := 1; sig <= sigMax; sig++ {
@@ -503,13 +517,15 @@ func statusText(o *Thread) string {
 		}
 	}
 	kib := p.size() >> 10
-	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, p.umask, p.state(), p.pid, o.tid, p.ppid())
-	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t64\nGroups:\t%[2]d \n", p.k.uid, p.k.gid)
-	fmt.Fprintf(&b, "VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t       0 kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nVmData:\t%8[1]d kB\nVmStk:\t    8192 kB\n", kib, residentKiB)
+	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, p.umask, o.state(), p.pid, o.tid, p.ppid())
+	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t%[3]d\nGroups:\t%[2]d \n", p.k.uid, p.k.gid, p.fdSize())
+	fmt.Fprintf(&b, "NStgid:\t%[1]d\nNSpid:\t%[2]d\nNSpgid:\t%[3]d\nNSsid:\t%[4]d\n", p.pid, o.tid, p.pgid, p.sid)
+	b.WriteString(p.unlessGone(fmt.Sprintf("VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t       0 kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nRssAnon:\t%8[2]d kB\nRssFile:\t       0 kB\nRssShmem:\t       0 kB\n"+
+		"VmData:\t%8[1]d kB\nVmStk:\t    8192 kB\nVmExe:\t       0 kB\nVmLib:\t       0 kB\nVmPTE:\t       0 kB\nVmSwap:\t       0 kB\n", kib, p.resident())))
 	fmt.Fprintf(&b, "Threads:\t%d\nSigQ:\t0/31000\nSigPnd:\t%016x\nShdPnd:\t%016x\nSigBlk:\t%016x\nSigIgn:\t%016x\nSigCgt:\t%016x\n",
-		live, uint64(o.pending.set), uint64(p.pending.set), uint64(o.mask), uint64(ign), uint64(caught))
+		p.live(), uint64(o.pending.set), uint64(p.pending.set), uint64(o.mask), uint64(ign), uint64(caught))
 	fmt.Fprintf(&b, "CapInh:\t%016[1]x\nCapPrm:\t%016[1]x\nCapEff:\t%016[1]x\nCapBnd:\t%016[1]x\nCapAmb:\t%016[1]x\nNoNewPrivs:\t%[2]d\nSeccomp:\t0\n", 0, p.noNewPriv)
-	fmt.Fprintf(&b, "Cpus_allowed:\t%x\nCpus_allowed_list:\t%svoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
+	fmt.Fprintf(&b, "Cpus_allowed:\t%x\nCpus_allowed_list:\t%sMems_allowed:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
 		uint64(1)<<min(p.k.cfg.CPUs, 63)-1, cpuRange(o))
 	return b.String()
 }

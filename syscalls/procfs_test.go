@@ -74,7 +74,7 @@ func TestProcFiles(t *testing.T) {
 	assert.Contains(t, g.readAll("/proc/meminfo"), "MemTotal:        8388608 kB\n")
 	g.fails(ENOENT, nr("open"), g.str("/proc/nothing"), oRDONLY)
 	g.fails(ENOENT, nr("open"), g.str("/proc/1"), oRDONLY)
-	g.fails(ENOENT, nr("open"), g.str("/sys/class"), oRDONLY)
+	g.fails(ENOENT, nr("open"), g.str("/sys/nothing"), oRDONLY)
 	g.fails(ENOTDIR, nr("open"), g.str("/proc/self/comm/x"), oRDONLY)
 	g.fails(EACCES, nr("open"), g.str("/proc/cpuinfo"), oWRONLY)
 	g.fails(EEXIST, nr("mkdir"), g.str("/proc/self"), 0o777)

@@ -60,7 +60,7 @@ func openPtmx(t *Thread, flags int) (file, Errno) {
 	}
 	p.termios = newTermios()
 	p.signal = func(sig int) { t.k.signalGroup(p.pgid, sig) }
-	p.terminal.open = p.openSlave
+	p.terminal.open, p.dev = p.openSlave, devPts|uint64(p.n)
 	t.k.ptys = append(t.k.ptys, p)
 	return &ptyMaster{fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: "/dev/pts/ptmx"}, p}, 0
 }
@@ -103,7 +103,7 @@ func ptsNode() *vnode {
 }
 
 func (p *pty) node() *vnode {
-	return &vnode{mode: sIFCHR | 0o620, rdev: devPts | uint64(p.n), own: true, open: p.openSlave}
+	return &vnode{mode: sIFCHR | 0o620, rdev: p.dev, own: true, open: p.openSlave}
 }
 
 func (f *ptyMaster) stat(t *Thread) (stat, Errno) { return devNodes["ptmx"].stat(t, "/dev/ptmx"), 0 }

@@ -74,6 +74,14 @@ func (t *Thread) walk(dir string, names []string, follow bool) (n *vnode, at, le
 		}
 		if n.mode&sIFMT == sIFLNK && (follow && n.open == nil || len(rest) > 0) {
 			target := n.link(t)
+			if target == "" {
+				return nil, "", "", ENOENT
+			}
+			if n.file != nil {
+				if st, e := n.file().stat(t); e != 0 || st.mode&sIFMT != sIFDIR {
+					return nil, "", "", ENOTDIR
+				}
+			}
 			if !path.IsAbs(target) {
 				target = at + "/" + target
 			}
@@ -100,7 +108,7 @@ func (n *vnode) stat(t *Thread, path string) stat {
 	if n.mode&sIFMT == sIFDIR {
 		s.nlink = 2
 	}
-	if n.own || strings.HasPrefix(path, "/proc/self") || strings.HasPrefix(path, "/proc/"+itoa(int64(t.p.pid))) {
+	if pid, ok := strings.CutPrefix(path, "/proc/"); n.own || ok && atoi(firstName(pid)) > 0 {
 		s.uid, s.gid = t.k.uid, t.k.gid
 	}
 	s.mtime = t.k.clock.epoch
