@@ -38,7 +38,7 @@ func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint6
 		return 0, 0
 	}
 	const writeOK = 2
-	if mode&writeOK != 0 && t.k.cfg.ReadOnly {
+	if mode&writeOK != 0 && t.k.cfg.ReadOnly && !l.private {
 		if st, e := hostStatAt(l.place, flags&atSymlinkNofollow == 0); e == 0 && st.mode&sIFMT != sIFCHR && st.mode&sIFMT != sIFIFO {
 			return 0, EROFS
 		}

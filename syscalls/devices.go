@@ -33,6 +33,7 @@ func init() {
 		}
 	}
 	devNodes["tty"], devNodes["console"], devNodes["pts"] = ttyNode(), consoleNode(), ptsNode()
+	devNodes["shm"] = shmNode()
 	devNodes["ptmx"] = &vnode{mode: sIFCHR | 0o666, rdev: devPtmx, open: openPtmx}
 	self := func(rest string) *vnode { return linkNode(func(*Thread) string { return "/proc/self/fd" + rest }) }
 	devNodes["fd"], devNodes["stdin"] = self(""), self("/0")

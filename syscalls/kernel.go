@@ -129,6 +129,7 @@ type Kernel struct {
 	nextID   int // for pids and tids
 	hostCwd  string
 	root     rootDir
+	private  privateDir
 	// reported has the numbers of unsupported calls already named.
 	reported map[uint64]bool
 	// interrupted is set by the goroutine that watches the context.
@@ -296,6 +297,7 @@ func (k *Kernel) Close() error {
 		s.fd.close()
 	}
 	k.procs, k.gone = nil, nil
+	errs = append(errs, k.private.close())
 	return errors.Join(errs...)
 }
 

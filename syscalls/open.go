@@ -75,6 +75,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if e != 0 {
 		return nil, e
 	}
+	h.own = l.private
 	if flags&(oNONBLOCK|oPATH) == 0 && !h.isRegular() && !h.isDir() && h.mode&sIFMT != sIFIFO {
 		fd.setBlocking()
 	}

@@ -30,6 +30,13 @@ type location struct {
 	guest string
 	// opened is the file that it is the place of, found over /proc/PID/fd.
 	opened *hostFile
+	// private says that it is in a directory that the run has for itself.
+	private bool
+}
+
+// split takes a clean absolute path apart.
+func split(p string) []string {
+	return strings.FieldsFunc(p, func(c rune) bool { return c == '/' })
 }
 
 // start returns the directory that a relative path begins at.
@@ -68,7 +75,7 @@ func (t *Thread) locate(dirfd int, name string, follow bool) (location, Errno) {
 	if e != 0 {
 		return location{}, e
 	}
-	if t.k.root.only && !d.virtual {
+	if !d.virtual && (t.k.root.only || isPrivate(split(d.path))) {
 		return t.resolve(d, name, follow)
 	}
 	full := d.path + "/" + name
@@ -97,6 +104,12 @@ func (t *Thread) locateAbs(name string, follow bool, depth int) (location, Errno
 		switch {
 		case e != 0:
 			return location{}, e
+		case n != nil && n.mount != nil:
+			d, e := n.mount(t.k)
+			if e != 0 {
+				return location{}, e
+			}
+			return t.resolve(d, "./"+leave, follow)
 		case n != nil:
 			return location{place: place{dir: noFD}, node: n, guest: at}, 0
 		}

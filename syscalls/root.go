@@ -48,6 +48,9 @@ func (k *Kernel) below(host string) (string, bool) {
 	if host == root {
 		return "/", true
 	}
+	if rest, ok := strings.CutPrefix(host, k.private.path); ok && k.private.opened {
+		return shmPath + rest, true
+	}
 	rest, ok := strings.CutPrefix(host, strings.TrimSuffix(root, "/")+"/")
 	return "/" + rest, ok
 }
@@ -92,10 +95,8 @@ func (w *walk) from(d dirRef) Errno {
 		w.t.call.dirs = append(w.t.call.dirs, root)
 	}
 	w.dirs = append(w.dirs, root)
-	for _, name := range strings.Split(d.path, "/") {
-		if name != "" {
-			w.dirs, w.names = append(w.dirs, noFD), append(w.names, name)
-		}
+	for _, name := range split(d.path) {
+		w.dirs, w.names = append(w.dirs, noFD), append(w.names, name)
 	}
 	if d.fd != noFD {
 		w.dirs[len(w.dirs)-1] = d.fd
@@ -126,35 +127,27 @@ func (w *walk) enter(c string) (target string, e Errno) {
 	return "", 0
 }
 
-// up goes to the directory above, which is the root for the root.
-func (w *walk) up() Errno {
+// up goes to the directory above, which is the root for the root; or it returns the path to go instead.
+func (w *walk) up() (instead string, e Errno) {
 	n := len(w.dirs) - 1
 	if n == w.floor {
 		if w.rules&resolveBeneath != 0 {
-			return EXDEV
+			return "", EXDEV
 		}
-		return 0
+		return "", 0
 	}
 	last := w.dirs[n]
 	w.dirs, w.names = w.dirs[:n], w.names[:n-1]
 	if w.here() != noFD {
-		return 0
+		return "", 0
 	}
 	// The walk began in last. It may have been moved since: away from the root, even.
 	now, ok := w.t.k.below(last.path())
 	if !ok {
-		return ENOENT
+		return "", ENOENT
 	}
 	w.dirs, w.names = w.dirs[:1], w.names[:0]
-	for _, c := range strings.Split(path.Dir(now), "/") {
-		if c == "" {
-			continue
-		}
-		if target, e := w.enter(c); e != 0 || target != "" {
-			return ENOENT
-		}
-	}
-	return 0
+	return path.Dir(now), 0
 }
 
 // resolve is locate with the root as "/". What is found on the host is one name in a directory that is
@@ -182,8 +175,12 @@ func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (lo
 		case "", ".":
 			continue
 		case "..":
-			if e := w.up(); e != 0 {
+			instead, e := w.up()
+			if e != 0 {
 				return location{}, e
+			}
+			if instead != "" {
+				todo = append(split(instead), todo...)
 			}
 			continue
 		}
@@ -193,7 +190,14 @@ func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (lo
 		switch {
 		case e != 0:
 			return location{}, e
+		case l.node != nil && l.node.mount != nil:
+			if e := w.cross(l.node); e != 0 {
+				return location{}, e
+			}
+			todo = strings.Split(link, "/")
+			continue
 		case link == "" && last, l.node != nil:
+			l.private = isPrivate(w.names)
 			return l, 0
 		case link == "":
 			continue
@@ -211,7 +215,17 @@ func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (lo
 		}
 		todo = append(strings.Split(link, "/"), todo...)
 	}
-	return location{place: place{w.here(), ".", true}, guest: w.guest("")}, 0
+	return location{place: place{w.here(), ".", true}, guest: w.guest(""), private: isPrivate(w.names)}, 0
+}
+
+// cross goes to the directory that is mounted on n.
+func (w *walk) cross(n *vnode) Errno {
+	d, e := n.mount(w.t.k)
+	if e != 0 {
+		return e
+	}
+	w.dirs, w.names = append(w.dirs[:1], noFD, d.fd), split(d.path)
+	return 0
 }
 
 // step looks at c, in front of todo. It returns what it is, if it is the end of the path, or where it
@@ -219,7 +233,7 @@ func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (lo
 func (w *walk) step(c string, todo []string, last, slash, follow bool) (l location, link string, e Errno) {
 	l = location{place: place{w.here(), c, true}, guest: w.guest(c)}
 	switch {
-	case isVirtual(l.guest), w.noDev(c):
+	case !isPrivate(w.names) && (isVirtual(l.guest) || w.noDev(c)):
 		dir, names, ok := ours(strings.Join(append([]string{l.guest}, todo...), "/"))
 		if !ok {
 			dir, names = l.guest, todo
@@ -285,10 +299,8 @@ func (t *Thread) overlay(name string, follow bool) (location, bool) {
 
 // guestPath is the guest's name of a host path.
 func (k *Kernel) guestPath(name string) string {
-	if k.root.fd != noFD {
-		if inside, ok := k.below(name); ok {
-			return inside
-		}
+	if inside, ok := k.below(name); ok {
+		return inside
 	}
 	return name
 }
@@ -309,7 +321,7 @@ func (k *Kernel) HostPath(guest string) (string, bool) {
 
 // mayChange is EROFS if the guest may not change what is at l, which is there.
 func (t *Thread) mayChange(l location) Errno {
-	if !t.k.cfg.ReadOnly || l.node != nil || l.opened != nil && !l.opened.fixed(t) {
+	if !t.k.cfg.ReadOnly || l.node != nil || l.private || l.opened != nil && !l.opened.fixed(t) {
 		return 0
 	}
 	if _, e := hostStatAt(l.place, true); e != 0 {
@@ -320,7 +332,7 @@ func (t *Thread) mayChange(l location) Errno {
 
 // mayMake is EROFS if the guest may not make l.
 func (t *Thread) mayMake(l location) Errno {
-	if !t.k.cfg.ReadOnly {
+	if !t.k.cfg.ReadOnly || l.private {
 		return 0
 	}
 	if _, e := hostStatAt(l.place, false); e == 0 {
@@ -343,7 +355,7 @@ func (l location) parent() place {
 
 // mayOpen is EROFS if the guest may not open l with flags.
 func (t *Thread) mayOpen(l location, flags int) Errno {
-	if !t.k.cfg.ReadOnly || flags&oPATH != 0 {
+	if !t.k.cfg.ReadOnly || flags&oPATH != 0 || l.private {
 		return 0
 	}
 	st, e := hostStatAt(l.place, flags&oNOFOLLOW == 0)
@@ -404,7 +416,7 @@ func (t *Thread) newName(dirfd int, name emu.Addr) (location, Errno) {
 // oldName is onHost for a name to be taken away. A file system that is read-only does not look for it first.
 func (t *Thread) oldName(dirfd int, name emu.Addr) (location, Errno) {
 	l, e := t.onHost(dirfd, name, false)
-	if e == 0 && t.k.cfg.ReadOnly {
+	if e == 0 && t.k.cfg.ReadOnly && !l.private {
 		if _, e = hostStatAt(l.parent(), true); e == 0 {
 			e = EROFS
 		}

@@ -268,3 +268,41 @@ func TestReadOnly(t *testing.T) {
 	names, _ := g.readDir(".")
 	require.Equal(t, []string{".", "..", "d", "f", "l"}, names)
 }
+
+// TestDevShm checks that /dev/shm is the run's own, wherever its root is, and gone afterwards.
+func TestDevShm(t *testing.T) {
+	for _, confined := range []bool{false, true} {
+		g, root, _ := newRooted(t, func(c *Config) {
+			c.ReadOnly = true
+			if !confined {
+				c.Path, c.Root = c.Root+c.Path, ""
+			}
+		})
+		names, _ := g.readDir("/dev/shm")
+		require.Equal(t, []string{".", ".."}, names)
+		fd := g.ok(nr("open"), g.str("/dev/shm/a"), oCREAT|oEXCL|oRDWR, 0o600)
+		g.ok(nr("write"), fd, g.str("text"), 4)
+		g.ok(nr("fchmod"), fd, 0o640)
+		g.ok(nr("link"), g.str("/dev/shm/a"), g.str("/dev/shm/b"))
+		g.fails(EEXIST, nr("link"), g.str("/dev/shm/a"), g.str("/dev/shm/b"))
+		g.ok(nr("symlink"), g.str("../shm/b"), g.str("/dev/shm/l"))
+		g.ok(nr("chdir"), g.str("/dev/shm"))
+		for _, path := range []string{"a", "/dev/shm/b", "l", "../shm/a", "../../dev/shm/./a", "/dev/../dev/shm/a", "/proc/self/cwd/a"} {
+			assert.Equal(t, "text", g.readAll(path), path)
+		}
+		assert.Empty(t, g.readAll("../null"))
+		g.fails(ENOENT, nr("open"), g.str("../nothing"), oRDONLY)
+		g.fails(ENOENT, nr("open"), g.str("/dev/shm/../top"), oRDONLY)
+		g.ok(nr("rename"), g.str("a"), g.str("c"))
+		g.ok(nr("unlink"), g.str("c"))
+		g.fails(EROFS, nr("mkdir"), g.str("/new"), 0o700)
+		buf := g.room(64)
+		n := g.ok(nr("getcwd"), buf, 64)
+		assert.Equal(t, "/dev/shm", string(g.peek(buf, int(n-1))))
+		host := g.k.private.path
+		assert.DirExists(t, host)
+		require.NoError(t, g.k.Close())
+		assert.NoDirExists(t, filepath.Dir(host))
+		assert.NoDirExists(t, root+"/dev")
+	}
+}

@@ -18,6 +18,8 @@ type vnode struct {
 	content func(t *Thread) []byte
 	link    func(t *Thread) string
 	open    func(t *Thread, flags int) (file, Errno)
+	// mount is the directory that the node is a name of.
+	mount func(k *Kernel) (dirRef, Errno)
 	// file is the open file that a link in /proc/PID/fd stands for.
 	file func() file
 }
@@ -56,7 +58,7 @@ func ours(p string) (dir string, names []string, ok bool) {
 }
 
 // walk goes through names in our directory dir. It returns the node and its path, or the path on which a
-// link or ".." leaves.
+// link or ".." leaves; for a node that a directory is mounted on, what is left of the path.
 func (t *Thread) walk(dir string, names []string, follow bool) (n *vnode, at, leave string, e Errno) {
 	n, at = roots(dir[1:]), dir
 	for i, name := range names {
@@ -88,6 +90,9 @@ func (t *Thread) walk(dir string, names []string, follow bool) (n *vnode, at, le
 			return nil, "", strings.Join(append([]string{target}, rest...), "/"), 0
 		}
 		at += "/" + name
+		if n.mount != nil {
+			return n, at, strings.Join(rest, "/"), 0
+		}
 	}
 	return n, at, "", 0
 }

@@ -1,0 +1,71 @@
+package syscalls
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// shmPath is where shm_open(3) and sem_open(3) have their files.
+const shmPath = "/dev/shm"
+
+// A privateDir is a directory of the host that a run has for itself, made when it is first needed: what is in
+// /dev/shm would otherwise depend on what else runs, and process ids, which names are made of, are the same in each run.
+type privateDir struct {
+	// top is removed in the end; the directory is in it, so that it can be everybody's and nobody's.
+	top, path string
+	fd        hostFD
+	opened    bool
+}
+
+// shmNode is /dev/shm.
+func shmNode() *vnode {
+	return &vnode{mode: sIFDIR | 0o1777, mount: func(k *Kernel) (dirRef, Errno) {
+		if e := k.private.open(); e != 0 {
+			return dirRef{}, e
+		}
+		return dirRef{fd: k.private.fd, path: shmPath}, 0
+	}}
+}
+
+func (d *privateDir) open() Errno {
+	if d.opened {
+		return 0
+	}
+	top, err := os.MkdirTemp(shmPath, "cgemu-")
+	if err != nil {
+		top, err = os.MkdirTemp("", "cgemu-")
+	}
+	if err != nil {
+		return EACCES
+	}
+	d.top = top
+	fd, e := hostOpen(place{dir: noFD, path: top}, oPATH|oDIRECTORY, 0, 0)
+	if e != 0 {
+		return e
+	}
+	defer fd.close()
+	if e := hostMkdir(place{dir: fd, path: "shm"}, 0o1777, 0); e != 0 {
+		return e
+	}
+	if d.fd, e = hostOpen(place{dir: fd, path: "shm"}, oPATH|oDIRECTORY, 0, 0); e != 0 {
+		return e
+	}
+	d.path, d.opened = filepath.Join(fd.path(), "shm"), true
+	return 0
+}
+
+func (d *privateDir) close() error {
+	if d.opened {
+		d.fd.close()
+	}
+	if d.top == "" {
+		return nil
+	}
+	return os.RemoveAll(d.top)
+}
+
+// isPrivate reports whether the directory with the guest's name dir is of the run itself, or in such a one.
+func isPrivate(names []string) bool {
+	return len(names) >= 2 && slices.Equal(names[:2], []string{"dev", "shm"})
+}
