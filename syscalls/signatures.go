@@ -45,6 +45,17 @@ var signatures = map[string]string{
 	"rseq": "ptr lu x x", "clone3": "ptr lu", "close_range": "d d x", "faccessat2": "at path amode atflags", "membarrier": "d x d",
 	"getcpu": "ptr ptr ptr", "sched_getparam": "d ptr", "sched_getscheduler": "d", "getpriority": "d d", "waitid": "d d ptr x ptr",
 	"socketpair": "d d d fds", "sendto": "fd in lu x ptr d", "recvfrom": "fd out lu x ptr ptr", "shutdown": "fd d",
+	"shmget": "x lu x", "shmat": "d ptr x", "shmctl": "d d ptr", "shmdt": "ptr", "semget": "x d x", "semop": "d ptr lu",
+	"semctl": "d d d ptr", "semtimedop": "d ptr lu ts", "msgget": "x x", "msgsnd": "d ptr lu x", "msgrcv": "d ptr lu ld x",
+	"msgctl": "d d ptr", "mq_open": "path oflags cmode ptr", "mq_unlink": "path", "mq_timedsend": "fd in lu d ts",
+	"mq_timedreceive": "fd out lu ptr ts", "mq_notify": "fd ptr", "mq_getsetattr": "fd ptr ptr", "inotify_init": "",
+	"inotify_init1": "x", "inotify_add_watch": "fd path x", "inotify_rm_watch": "fd d", "openat2": "at path ptr lu",
+	"tee": "fd fd lu x", "vmsplice": "fd iov d x", "process_vm_readv": "d iov d ptr lu x",
+	"process_vm_writev": "d iov d ptr lu x", "pidfd_getfd": "fd fd x", "sched_getattr": "d ptr d d",
+	"sched_setattr": "d ptr d", "unshare": "x", "setxattr": "path path in lu x", "lsetxattr": "path path in lu x",
+	"fsetxattr": "fd path in lu x", "getxattr": "path path ptr lu", "lgetxattr": "path path ptr lu",
+	"fgetxattr": "fd path ptr lu", "listxattr": "path ptr lu", "llistxattr": "path ptr lu", "flistxattr": "fd ptr lu",
+	"removexattr": "path path", "lremovexattr": "path path", "fremovexattr": "fd path",
 }
 
 // A flagSet names bits, and values of a field that are not bits.
@@ -136,6 +147,7 @@ var flagSets = map[string]flagSet{
 	"ioctl": {mask: allBits, values: map[uint64]string{
 		tcGets: "TCGETS", tcSets: "TCSETS", tcSetsW: "TCSETSW", tcSetsF: "TCSETSF", tiocGWinsz: "TIOCGWINSZ", tiocSWinsz: "TIOCSWINSZ", tiocGPgrp: "TIOCGPGRP",
 		tiocSPgrp: "TIOCSPGRP", fioNRead: "FIONREAD", fioNbio: "FIONBIO", fioClex: "FIOCLEX", fioNClex: "FIONCLEX", fioAsync: "FIOASYNC", fiClone: "FICLONE",
+		tiocSctty: "TIOCSCTTY", tiocNotty: "TIOCNOTTY", tiocGSid: "TIOCGSID", tiocGPtn: "TIOCGPTN", tiocSPtLck: "TIOCSPTLCK", tiocGPtPeer: "TIOCGPTPEER",
 	}},
 }
 
