@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,10 @@
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
+// musl has no linux/openat2.h.
+struct open_how { unsigned long long flags, mode, resolve; };
+enum { RESOLVE_NO_MAGICLINKS = 2, RESOLVE_NO_SYMLINKS = 4, RESOLVE_BENEATH = 8, RESOLVE_IN_ROOT = 16, RESOLVE_CACHED = 32 };
+
 #define R(x) do { errno = 0; long r_ = (long)(x); int e_ = errno; printf("%-75s %ld %s\n", #x, r_, r_ == -1 ? strerror(e_) : ""); } while (0)
 
 static char b[70000], name[300];
