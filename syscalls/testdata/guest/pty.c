@@ -34,7 +34,7 @@ static int ready(int fd, int events, int ms) {
 static void fetch(const char *what) {
 	char b[400];
 	int n = 0, r;
-	while (n < 300 && ready(m, POLLIN, n ? 30 : 100) & POLLIN && (r = read(m, b + n, sizeof b - n)) > 0) n += r;
+	while (n < 300 && ready(m, POLLIN, n ? 40 : 200) & POLLIN && (r = read(m, b + n, sizeof b - n)) > 0) n += r;
 	show(what, b, n);
 }
 
@@ -313,7 +313,7 @@ int main(void) {
 	int n = 0, pid, st;
 	setvbuf(stdout, 0, _IOLBF, 0);
 	signal(SIGALRM, SIG_DFL);
-	alarm(10);
+	alarm(30);
 	R((m = posix_openpt(O_RDWR | O_NOCTTY)) >= 0);
 	R(ioctl(m, TIOCGPTLCK, &n));
 	R(n);
