@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -40,9 +41,13 @@ func init() {
 	devNodes["stdout"], devNodes["stderr"] = self("/1"), self("/2")
 }
 
-// withDevices adds our devices to what the host has in its /dev.
-func (k *Kernel) withDevices(entries []dirEntry) []dirEntry {
-	for name, n := range devNodes {
+// withOurs adds what is ours to what the host has in directory dir: "/" or "/dev".
+func (k *Kernel) withOurs(dir string, entries []dirEntry) []dirEntry {
+	nodes := devNodes
+	if dir == "/" {
+		nodes = map[string]*vnode{"dev": devRoot, "proc": procRoot, "sys": sysRoot}
+	}
+	for name, n := range nodes {
 		if !slices.ContainsFunc(entries, func(d dirEntry) bool { return d.name == name }) {
 			entries = append(entries, dirEntry{name, 0, dirType(n.mode)})
 		}
@@ -50,7 +55,7 @@ func (k *Kernel) withDevices(entries []dirEntry) []dirEntry {
 	slices.SortStableFunc(entries[2:], func(a, b dirEntry) int { return strings.Compare(a.name, b.name) })
 	for i := range entries {
 		if entries[i].ino == 0 {
-			entries[i].ino = k.inodes.virtual("/dev/" + entries[i].name)
+			entries[i].ino = k.inodes.virtual(path.Join(dir, entries[i].name))
 		}
 	}
 	return entries

@@ -251,8 +251,8 @@ func (f *hostFile) list(k *Kernel) ([]dirEntry, Errno) {
 	for _, r := range raw {
 		f.entries = append(f.entries, dirEntry{r.name, k.inodes.number(st.dev, r.ino), r.typ})
 	}
-	if f.name(k) == "/dev" {
-		f.entries = k.withDevices(f.entries)
+	if dir := f.name(k); dir == "/" || dir == "/dev" {
+		f.entries = k.withOurs(dir, f.entries)
 	}
 	return f.entries, 0
 }

@@ -85,6 +85,10 @@ func TestRootDirs(t *testing.T) {
 		assert.Equal(t, want, string(g.peek(buf, int(n-1))))
 	}
 	cwdIs("/")
+	names, _ := g.readDir("/")
+	assert.Equal(t, []string{".", "..", "bin", "d", "dev", "etc", "proc", "sys", "tmp"}, names)
+	names, _ = g.readDir("/dev")
+	assert.Subset(t, names, []string{"null", "pts", "shm", "tty"})
 	g.ok(nr("chdir"), g.str("d/e"))
 	cwdIs("/d/e")
 	assert.Equal(t, "deep", g.readAll("f"))
