@@ -251,6 +251,7 @@ func TestReadOnly(t *testing.T) {
 		{EROFS, "utimensat", []uint64{fd, 0, 0, 0}}, {EINVAL, "ftruncate", []uint64{fd, 0}},
 		{EACCES, "mmap", []uint64{0, 4096, 3, mapShared, fd, 0}}, {EROFS, "open", []uint64{g.str("/proc/self/fd/" + itoa(int64(fd))), oRDWR}},
 		{ENOENT, "rename", []uint64{name, g.str("none/x")}},
+		{EROFS, "bind", []uint64{g.ok(nr("socket"), afUnix, sockStream, 0), g.str("\x01\x00s"), 4}},
 	} {
 		g.fails(c.e, nr(c.call), c.args...)
 	}

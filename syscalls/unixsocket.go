@@ -160,10 +160,14 @@ func (s *unixSocket) bindFile(t *Thread, file string) Errno {
 		}
 		return EINVAL
 	}
-	if e := hostMknod(l.place, sIFSOCK|0o777, t.p.umask); e != 0 {
-		if e == EEXIST {
-			e = EADDRINUSE
-		}
+	if e = t.mayMake(l); e == 0 {
+		_, e = t.k.made(l, hostMknod(l.place, sIFSOCK|0o777, t.p.umask))
+	}
+	switch e {
+	case 0:
+	case EEXIST:
+		return EADDRINUSE
+	default:
 		return e
 	}
 	fd, e := hostOpen(l.place, oPATH|oNOFOLLOW, 0, 0)
