@@ -40,7 +40,7 @@ var foreign = map[string]string{
 	"github.com/spf13/pflag":                "cmd/cgemu",
 	"golang.org/x/arch":                     "emu/x86 . cmd/cgemu",
 	"golang.org/x/sys":                      "emu/mem emu/jit emu/interp loader syscalls . cmd/cgemu",
-	"golang.org/x/term":                     "annotate",
+	"golang.org/x/term":                     "annotate cmd/cgemu",
 	"github.com/ebitengine/purego":          "emu/unicorn",
 	"github.com/ianlancetaylor/demangle":    "dwarfmap",
 	"github.com/dlclark/regexp2":            "annotate",

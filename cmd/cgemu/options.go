@@ -46,6 +46,8 @@ Options of run:
       --rep=each|once             count a REP instruction for each iteration, or once (each)
       --max-insns=N               end the run after N instructions, with status 124 (0: never)
       --strace                    print system calls
+      --verify                    run the program twice and compare profiles, output and exit status;
+                                  status 123 if they differ
       --cache-sim=yes|no          simulate caches: data references, and misses of three caches (no)
       --branch-sim=yes|no         simulate branch prediction (no)
       --cache=NAME                which caches: default, athlon, core2, skylake, icelake, zen, zen2,
@@ -86,7 +88,7 @@ type options struct {
 	time, rep          string
 	network            string
 	noNetwork          bool
-	strace             bool
+	strace, verify     bool
 	children           yesNo
 	demangle           yesNo
 	belowMain          yesNo
@@ -148,6 +150,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.StringVar(&o.time, "time", "virtual", "")
 	f.StringVar(&o.rep, "rep", "each", "")
 	f.BoolVar(&o.strace, "strace", false, "")
+	f.BoolVar(&o.verify, "verify", false, "")
 	for name, v := range map[string]*yesNo{
 		"demangle": &o.demangle, "show-below-main": &o.belowMain, "cache-sim": &o.cacheSim, "branch-sim": &o.branches,
 		"trace-children": &o.children,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,33 +57,18 @@ func run(args []string) int {
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	d := dumps{files: files, n: map[int]int{}}
-	cfg.OnDump = d.write
-	var childErr error // the first
-	finish := func(res *cgemu.Result) error {
-		if err := o.report(logTo, res); err != nil {
-			return err
-		}
-		return res.Profile.WriteFile(files.name(res.PID))
-	}
-	cfg.OnChild = func(res *cgemu.Result) {
-		if err := finish(res); childErr == nil {
-			childErr = err
-		}
-	}
 	ctx, stop := untilSignal()
 	defer stop()
-	var res *cgemu.Result
-	for _, cfg.Path = range paths {
-		if res, err = cgemu.Run(ctx, cfg); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
+	k := &keeper{o: o, log: logTo, paths: paths, files: files, write: true}
+	if o.verify {
+		return k.verify(ctx, cfg)
 	}
+	res, err := k.run(ctx, cfg)
 	if err != nil {
 		return failStart(rest[0], err)
 	}
-	if err := cmp.Or(finish(res), childErr, d.err); err != nil {
-		return fail(exitFailed, err)
+	if k.err != nil {
+		return fail(exitFailed, k.err)
 	}
 	return status(ctx, res)
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/syscalls"
+)
+
+// A keeper takes the profiles of a run: it writes them to their files, or keeps them to be compared.
+type keeper struct {
+	o     *options
+	paths []string // where the program may be
+	log   io.Writer
+	files *outFiles
+	// write and keep say what becomes of a profile.
+	write, keep bool
+	kept        []kept
+	dumps       map[int]int // how many, by process
+	err         error       // the first
+}
+
+// A kept is a profile and its file.
+type kept struct {
+	name    string
+	profile *cgout.Profile
+}
+
+// run runs the program and takes its profiles.
+func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, error) {
+	k.dumps = map[int]int{}
+	cfg.OnDump, cfg.OnChild = k.dump, k.finish
+	var res *cgemu.Result
+	var err error
+	for _, cfg.Path = range k.paths {
+		if res, err = cgemu.Run(ctx, cfg); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err == nil {
+		k.finish(res)
+	}
+	return res, err
+}
+
+// dump takes a profile that the guest asks for while it runs: it lies beside that of the end,
+// numbered from 1 on, as Callgrind does.
+func (k *keeper) dump(pid int, p *cgout.Profile) {
+	k.dumps[pid]++
+	n := k.dumps[pid]
+	if err := k.put(fmt.Sprintf("%s.%d", k.files.name(pid), n), p); err != nil && k.err == nil {
+		k.err = fmt.Errorf("dump %d: %w", n, err)
+	}
+}
+
+// finish takes what a process left.
+func (k *keeper) finish(res *cgemu.Result) {
+	var err error
+	if k.write {
+		err = k.o.report(k.log, res)
+	}
+	if err == nil {
+		err = k.put(k.files.name(res.PID), res.Profile)
+	}
+	if k.err == nil {
+		k.err = err
+	}
+}
+
+func (k *keeper) put(name string, p *cgout.Profile) error {
+	if k.keep {
+		k.kept = append(k.kept, kept{name, p})
+	}
+	if !k.write {
+		return nil
+	}
+	return p.WriteFile(name)
+}
+
+// An outFiles names the files that profiles go to.
+type outFiles struct {
+	format string
+	namer  cgout.Namer
+	names  map[int]string // by process
+}
+
+// newOutFiles checks the value of --cachegrind-out-file.
+func newOutFiles(format string) (*outFiles, error) {
+	f := &outFiles{format: format, namer: cgout.Namer{Getenv: os.LookupEnv}, names: map[int]string{}}
+	name, err := f.namer.Expand(format, syscalls.DefaultPID)
+	if err != nil {
+		return nil, fmt.Errorf("--cachegrind-out-file: %w", err)
+	}
+	f.names[syscalls.DefaultPID] = name
+	return f, nil
+}
+
+// name returns the file for a process. A name without %p is the first process'; others get their
+// number added, unless it is no regular file: all of them write to a pipe.
+func (f *outFiles) name(pid int) string {
+	if name, ok := f.names[pid]; ok {
+		return name
+	}
+	name, _ := f.namer.Expand(f.format, pid) // it could be expanded before
+	if !strings.Contains(strings.ReplaceAll(f.format, "%%", ""), "%p") {
+		if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
+			name = fmt.Sprintf("%s.%d", name, pid)
+		}
+	}
+	f.names[pid] = name
+	return name
+}
