@@ -230,6 +230,10 @@ func (r *runner) kernelConfig() syscalls.Config {
 		},
 		OnMap: func(e emu.Engine, v mem.VMA) { e.(*counted).watch.mapped(v) },
 		OnEnd: r.ended,
+		Place: func(e emu.Engine, a emu.Addr) string {
+			c := e.(*counted)
+			return c.costs.describe(c.space, a)
+		},
 
 		CPUID:    cfg.Model.CPUID,
 		Path:     cfg.Path,

@@ -1,6 +1,7 @@
 package cgemu
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -89,6 +90,30 @@ func (c *costs) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 		}
 	}
 	return unknown
+}
+
+// describe names the code in front of a for messages: the function and how far in it a is, and the source place. Code without
+// a function has its file and the place in that.
+func (c *costs) describe(m *mem.Space, a emu.Addr) string {
+	c.remap()
+	loc := c.place(m, a-1)
+	text := "???"
+	if c.last.File {
+		off := c.last.Off + uint64(a-1-c.last.Lo)
+		text = fmt.Sprintf("%s+%#x", c.last.Path, off+1)
+		if c.object != nil {
+			if va, ok := c.object.VAddr(off); ok {
+				if start, ok := c.object.FuncStart(va); ok {
+					text = fmt.Sprintf("%s+%#x", loc.Func, va+1-start)
+				}
+			}
+		}
+	}
+	if loc.File != dwarfmap.Unknown {
+		text += fmt.Sprintf(" (%s:%d)", loc.File, loc.Line)
+	}
+	c.remap()
+	return text
 }
 
 // remap forgets the last mapping: it may have changed.

@@ -71,6 +71,12 @@ func (o *Object) function(addr uint64) (string, bool) {
 	return name, true
 }
 
+// FuncStart returns where the function at an address begins, and whether one is there.
+func (o *Object) FuncStart(vaddr uint64) (uint64, bool) {
+	_, ok := o.function(vaddr)
+	return o.lastFunc.lo, ok
+}
+
 // show returns a symbol's name as profiles give it.
 func (o *Object) show(name string) string {
 	if o.opts.Demangle {

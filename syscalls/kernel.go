@@ -85,6 +85,8 @@ type Config struct {
 	OnExec func(e emu.Engine, p *loader.Program)
 	// OnMap is called after a file was mapped executable, so that its symbols can be found later.
 	OnMap func(e emu.Engine, v mem.VMA)
+	// Place names the code in front of a, for messages: function, offset, and source.
+	Place func(e emu.Engine, a emu.Addr) string
 	// OnEnd is called when nothing will run on an engine any more, before it is closed.
 	OnEnd func(End)
 }

@@ -362,22 +362,6 @@ func (k *Kernel) idle() bool {
 	return true
 }
 
-// deadlock ends a run in which no thread can ever run again.
-func (k *Kernel) deadlock() {
-	for _, t := range k.waiting {
-		k.logf("deadlock: thread %d of %v waits in %s and nothing can wake it", t.tid, t.p, k.callName(t.call.nr))
-	}
-	for _, p := range k.procs {
-		if p.stopped {
-			k.logf("deadlock: %v is stopped", p)
-		}
-	}
-	// Linux would wait forever; a program in that state is ended from outside.
-	for _, p := range slices.Clone(k.procs) {
-		p.end(Exit{Signal: sigKILL, Deadlock: true})
-	}
-}
-
 // syscall performs the system call that stopped the engine.
 func (t *Thread) syscall() {
 	r := &t.cpu.Regs
