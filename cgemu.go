@@ -52,6 +52,8 @@ type Config struct {
 	Network syscalls.Network
 	// Seed seeds what the guest takes for random.
 	Seed uint64
+	// SchedSeed chooses another schedule of threads and processes, 0 the default one.
+	SchedSeed uint64
 	// RealTime takes clocks and sleeps from the host: runs are no longer reproducible.
 	RealTime bool
 	// RepOnce counts a REP instruction once, as hardware counters do.
@@ -235,24 +237,25 @@ func (r *runner) kernelConfig() syscalls.Config {
 			return c.costs.describe(c.space, a)
 		},
 
-		CPUID:    cfg.Model.CPUID,
-		Path:     cfg.Path,
-		Args:     cfg.Args,
-		Env:      cfg.Env,
-		Dir:      cfg.Dir,
-		Sysroot:  cfg.Sysroot,
-		Root:     cfg.Root,
-		ReadOnly: cfg.ReadOnly,
-		Stdin:    cfg.Stdin,
-		Stdout:   cfg.Stdout,
-		Stderr:   cfg.Stderr,
-		Network:  cfg.Network,
-		Seed:     cfg.Seed,
-		Compat:   cfg.Compat,
-		CPUs:     cfg.CPUs,
-		RealTime: cfg.RealTime,
-		MaxInsns: cfg.MaxInsns,
-		Strace:   cfg.Strace,
-		Log:      cfg.Log,
+		CPUID:     cfg.Model.CPUID,
+		Path:      cfg.Path,
+		Args:      cfg.Args,
+		Env:       cfg.Env,
+		Dir:       cfg.Dir,
+		Sysroot:   cfg.Sysroot,
+		Root:      cfg.Root,
+		ReadOnly:  cfg.ReadOnly,
+		Stdin:     cfg.Stdin,
+		Stdout:    cfg.Stdout,
+		Stderr:    cfg.Stderr,
+		Network:   cfg.Network,
+		Seed:      cfg.Seed,
+		SchedSeed: cfg.SchedSeed,
+		Compat:    cfg.Compat,
+		CPUs:      cfg.CPUs,
+		RealTime:  cfg.RealTime,
+		MaxInsns:  cfg.MaxInsns,
+		Strace:    cfg.Strace,
+		Log:       cfg.Log,
 	}
 }

@@ -114,9 +114,10 @@ func (t *Thread) replace(m *machine) {
 			o.call.release()
 			t.k.unwait(o)
 			t.k.futexForget(o)
+			o.releaseLocks()
 		}
 	}
-	t.releaseRobust()
+	t.releaseLocks()
 	p.threads = []*Thread{t}
 	t.tid = p.pid
 	p.executed = true

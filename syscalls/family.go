@@ -63,17 +63,19 @@ func (p *Process) end(e Exit) {
 		return
 	}
 	k := p.k
+	p.exited, p.status, p.halt = true, e, halt{}
+	var alive []*Thread
 	for _, t := range p.threads {
 		if !t.dead {
-			t.releaseRobust()
+			alive = append(alive, t)
 		}
-	}
-	p.exited, p.status, p.halt = true, e, halt{}
-	for _, t := range p.threads {
 		t.dead = true
 		t.call.release()
 		k.unwait(t)
 		k.futexForget(t)
+	}
+	for _, t := range alive {
+		t.releaseLocks()
 	}
 	if k.trace != nil {
 		k.trace.exited(p)

@@ -30,6 +30,7 @@ type futexKey struct {
 	mem      *mem.Space
 	addr     emu.Addr
 	dev, ino uint64
+	pi       bool // a lock of futexLockPI
 }
 
 // futexKey finds the key of the futex at a.
@@ -47,7 +48,8 @@ func (t *Thread) futexKey(a emu.Addr, op int) (futexKey, Errno) {
 	return futexKey{mem: t.p.mem, addr: a}, 0
 }
 
-// sysFutex implements futex(2). Waiters are woken first come first served.
+// sysFutex implements futex(2). Waiters are woken first come first served, unless the schedule is
+// another (schedule.order).
 func sysFutex(t *Thread, a Args) (uint64, Errno) {
 	at, op, val := a.Addr(0), a.Int(1), a.U32(2)
 	switch op &^ (futexPrivate | futexRealtime) {
@@ -63,8 +65,13 @@ func sysFutex(t *Thread, a Args) (uint64, Errno) {
 		return t.futexRequeue(a, op)
 	case futexWakeOp:
 		return t.futexWakeOp(a, op)
+	case futexLockPI, futexLockPI2:
+		return t.futexLockPI(at, op, a.Addr(3))
+	case futexTrylockPI:
+		return t.futexTrylockPI(at, op)
+	case futexUnlockPI:
+		return t.futexUnlockPI(at, op)
 	}
-	// Priority inheritance: glibc then says ENOTSUP.
 	return 0, ENOSYS
 }
 
@@ -134,7 +141,7 @@ func (k *Kernel) futexSet(key futexKey, q []*Thread) {
 func (k *Kernel) wakeFutex(key futexKey, n, mask uint32) uint64 {
 	var woken uint64
 	var rest []*Thread
-	for _, w := range k.futexes[key] {
+	for _, w := range k.sched.order(k.futexes[key]) {
 		if woken < uint64(n) && w.futexBits&mask != 0 {
 			woken++
 			k.wake(w, wokenReady)
@@ -275,6 +282,12 @@ func sysGetRobustList(t *Thread, a Args) (uint64, Errno) {
 // robustLimit keeps a broken list from being walked forever (ROBUST_LIST_LIMIT).
 const robustLimit = 2048
 
+// releaseLocks gives away what locks of a dying thread the kernel knows of.
+func (t *Thread) releaseLocks() {
+	t.releaseRobust()
+	t.passLocks()
+}
+
 // releaseRobust marks the robust mutexes of a dying thread, and wakes one waiter of each.
 func (t *Thread) releaseRobust() {
 	head := emu.Addr(t.robustList)
@@ -311,6 +324,10 @@ func (t *Thread) ownerDied(at emu.Addr) {
 		return
 	}
 	t.out32(at, x&futexWaiters|futexOwnerDied)
+	if key, e := t.piKey(at, 0); e == 0 && len(t.k.futexes[key]) > 0 {
+		_ = t.passLock(at, key, futexOwnerDied) // the word was just written
+		return
+	}
 	if key, e := t.futexKey(at, 0); e == 0 && x&futexWaiters != 0 {
 		t.k.wakeFutex(key, 1, futexAllBits)
 	}

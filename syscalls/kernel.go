@@ -57,6 +57,8 @@ type Config struct {
 	Network Network
 	// Seed seeds everything random.
 	Seed uint64
+	// SchedSeed seeds another schedule than the default, 0: other threads run next, for other times.
+	SchedSeed uint64
 	// Compat asks for Valgrind's stack and auxiliary vector.
 	Compat bool
 	// HWCap is AT_HWCAP, CPUID 1 EDX: 0 asks CPUID.
@@ -124,6 +126,7 @@ type Kernel struct {
 	// uid and gid are the guest's user: Valgrind shows the host's.
 	uid, gid uint32
 	rng      generator
+	sched    schedule
 	inodes   inodeTable
 	trace    *tracer
 	futexes  map[futexKey][]*Thread
@@ -223,6 +226,7 @@ func New(cfg Config) (*Kernel, error) {
 	}
 	k.clock.init(cfg.RealTime, cfg.Epoch)
 	k.rng.seed(cfg.Seed)
+	k.sched.init(cfg.SchedSeed, cfg.Quantum)
 	k.inodes.init()
 	k.unix.init()
 	k.inet.init()

@@ -410,7 +410,7 @@ func sysExitGroup(t *Thread, a Args) (uint64, Errno) {
 // exit ends t, and its process with the last thread.
 func (t *Thread) exit(code int) {
 	t.dead = true
-	t.releaseRobust()
+	t.releaseLocks()
 	if t.clearTID != 0 {
 		t.out32(t.clearTID, 0)
 		if key, e := t.futexKey(t.clearTID, 0); e == 0 {

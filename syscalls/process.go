@@ -74,6 +74,7 @@ type Thread struct {
 	// What a thread waiting in futex(2) waits for.
 	futexAt   futexKey
 	futexBits uint32
+	futexWord emu.Addr // of futexLockPI
 	// inCall says that RAX has the result of call, which may ask for a restart.
 	inCall bool
 	// calls counts system calls since the thread was scheduled: a thread that makes many

@@ -12,9 +12,6 @@ import (
 // never is a deadline that does not come.
 const never = math.MaxInt64
 
-// maxCalls is how many system calls a thread may make while others wait for their turn.
-const maxCalls = 1000
-
 // maxIdle is how often timers may go off without waking anybody: a program
 // that waits like that waits forever, and virtual time would run away.
 const maxIdle = 100_000
@@ -96,8 +93,9 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 			continue
 		}
 		k.idleRounds = 0
-		t := k.ready[0]
-		k.ready = slices.Delete(k.ready, 0, 1)
+		i := k.sched.pick(len(k.ready))
+		t := k.ready[i]
+		k.ready = slices.Delete(k.ready, i, i+1)
 		if t.dead {
 			continue
 		}
@@ -178,6 +176,7 @@ func (k *Kernel) abandon() {
 // whether t can go on.
 func (k *Kernel) runThread(t *Thread) bool {
 	t.calls = 0
+	k.sched.turn()
 	if t.call.wait != nil {
 		// It was woken: the call is made again.
 		t.call.wait = nil
@@ -197,7 +196,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 			t.p.parked = append(t.p.parked, t)
 			return false
 		}
-		if k.interrupted.Load() || t.calls >= maxCalls && k.contended() {
+		if k.interrupted.Load() || t.calls >= k.sched.calls && k.contended() {
 			return true
 		}
 		left := k.insnsLeft()
@@ -251,7 +250,7 @@ func (k *Kernel) budget() uint64 {
 	if len(k.timers) == 0 && len(k.ready) == 0 && !slices.ContainsFunc(k.waiting, (*Thread).waitsActively) {
 		return emu.NoBudget
 	}
-	q := k.cfg.Quantum
+	q := k.sched.insns
 	if d := k.nextTimer(); d != never && !k.clock.real {
 		q = min(q, uint64(max(d-k.now(), 1)))
 	}

@@ -453,7 +453,8 @@ func (s *shown) pollfds(v uint64) string {
 func (s *shown) futexOp(v uint64) string {
 	names := []string{
 		"FUTEX_WAIT", "FUTEX_WAKE", "FUTEX_FD", "FUTEX_REQUEUE", "FUTEX_CMP_REQUEUE", "FUTEX_WAKE_OP", "FUTEX_LOCK_PI",
-		"FUTEX_UNLOCK_PI", "FUTEX_TRYLOCK_PI", "FUTEX_WAIT_BITSET", "FUTEX_WAKE_BITSET",
+		"FUTEX_UNLOCK_PI", "FUTEX_TRYLOCK_PI", "FUTEX_WAIT_BITSET", "FUTEX_WAKE_BITSET", "FUTEX_WAIT_REQUEUE_PI",
+		"FUTEX_CMP_REQUEUE_PI", "FUTEX_LOCK_PI2",
 	}
 	op := v &^ (futexPrivate | futexRealtime)
 	if op >= uint64(len(names)) {
@@ -474,7 +475,12 @@ func (s *shown) futexArg(v uint64) string {
 	switch op := s.args[1] &^ (futexPrivate | futexRealtime); {
 	case s.i == 3 && (op == futexWait || op == futexWaitBitset):
 		return s.timespec(v)
-	case op == futexWake || op == futexWait || op == futexWakeBitset && s.i < 5:
+	case op == futexLockPI || op == futexLockPI2:
+		if s.i == 3 {
+			return s.timespec(v)
+		}
+		return ""
+	case op == futexWake || op == futexUnlockPI || op == futexTrylockPI || op == futexWait || op == futexWakeBitset && s.i < 5:
 		return ""
 	}
 	return pointer(v)

@@ -42,6 +42,7 @@ Options of run:
       --root=DIR                  DIR is the guest's /: it sees no other files, PROGRAM included
       --read-only                 the guest changes no files but its standard output and error
       --seed=N                    seed of all the guest takes for random (0)
+      --seed-sched=N              try another schedule of threads and processes, as reproducible (0: the default)
       --time=virtual|real         the guest's clocks and sleeps (virtual)
       --rep=each|once             count a REP instruction for each iteration, or once (each)
       --max-insns=N               end the run after N instructions, with status 124 (0: never)
@@ -85,6 +86,7 @@ type options struct {
 	sysroot, root      string
 	readOnly           bool
 	seed, maxInsns     uint64
+	seedSched          uint64
 	time, rep          string
 	network            string
 	noNetwork          bool
@@ -146,6 +148,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.StringVar(&o.root, "root", "", "")
 	f.BoolVar(&o.readOnly, "read-only", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
+	f.Uint64Var(&o.seedSched, "seed-sched", 0, "")
 	f.Uint64Var(&o.maxInsns, "max-insns", 0, "")
 	f.StringVar(&o.time, "time", "virtual", "")
 	f.StringVar(&o.rep, "rep", "each", "")

@@ -194,7 +194,7 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 	}
 	cfg := cgemu.Config{
 		Args: args, Env: o.environment(), Sysroot: o.sysroot, Root: o.root, ReadOnly: o.readOnly, Model: model, CPUs: o.cpus,
-		Network: networks[o.network], Compat: o.compat == "valgrind", Seed: o.seed, RealTime: o.time == "real",
+		Network: networks[o.network], Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real",
 		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
 		TraceChildren: bool(o.children),
 	}

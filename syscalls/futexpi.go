@@ -1,0 +1,165 @@
+package syscalls
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Operations of futex(2) on locks whose word is their owner's thread id. There are no priorities here that could be
+// inherited: a lock goes to the first that waits.
+const (
+	futexLockPI    = 6
+	futexUnlockPI  = 7
+	futexTrylockPI = 8
+	futexLockPI2   = 13
+)
+
+// piKey finds the key of the lock at a. Its waiters are not those of other operations on the word.
+func (t *Thread) piKey(a emu.Addr, op int) (futexKey, Errno) {
+	key, e := t.futexKey(a, op)
+	key.pi = true
+	return key, e
+}
+
+// futexLockPI takes the lock at a, and waits for it if it is taken.
+func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, Errno) {
+	if t.call.again {
+		if t.call.woken == wokenTimeout {
+			return 0, ETIMEDOUT
+		}
+		return 0, 0 // passLock made it ours
+	}
+	deadline := int64(never)
+	if timeout != 0 {
+		d, e := t.timespec(timeout)
+		if e != 0 {
+			return 0, e
+		}
+		clock := clockMonotonic
+		if op&futexRealtime != 0 || op&^futexPrivate == futexLockPI {
+			clock = clockRealtime
+		}
+		deadline = t.deadlineOn(clock, d)
+	}
+	key, e := t.piKey(a, op)
+	if e != 0 {
+		return 0, e
+	}
+	if e := t.takeLock(a, key); e != EAGAIN {
+		return 0, e
+	}
+	if t.locksItselfOut(a) {
+		return 0, EDEADLK
+	}
+	if deadline <= t.k.now() {
+		return 0, ETIMEDOUT
+	}
+	t.futexWord, t.futexAt, t.futexBits = a, key, futexAllBits
+	t.k.futexes[key] = append(t.k.futexes[key], t)
+	return t.block(wait{deadline: deadline, interrupted: eRESTARTNOINTR, cancel: func(bool) { t.k.futexForget(t) }})
+}
+
+// takeLock takes the lock at a if it is free. If it is not, the owner is made to unlock it by a system call.
+func (t *Thread) takeLock(a emu.Addr, key futexKey) Errno {
+	x, e := t.in32(a)
+	if e != 0 {
+		return e
+	}
+	switch owner := x & futexTIDMask; {
+	case owner == uint32(t.tid):
+		return EDEADLK
+	case owner == 0:
+		return t.out32(a, x&futexOwnerDied|uint32(t.tid)|t.k.waitersBit(key))
+	case t.k.findThread(-1, int(owner)) == nil:
+		return ESRCH
+	}
+	if e := t.out32(a, x|futexWaiters); e != 0 {
+		return e
+	}
+	return EAGAIN
+}
+
+// waitersBit is what the word of a lock has for those that wait.
+func (k *Kernel) waitersBit(key futexKey) uint32 {
+	if len(k.futexes[key]) > 0 {
+		return futexWaiters
+	}
+	return 0
+}
+
+// locksItselfOut reports whether t, by waiting for the lock at a, would wait for itself.
+func (t *Thread) locksItselfOut(a emu.Addr) bool {
+	o := t
+	for range 1 + len(t.k.waiting) {
+		x, e := o.in32(a)
+		if e != 0 {
+			return false
+		}
+		if o = t.k.findThread(-1, int(x&futexTIDMask)); o == nil || o == t {
+			return o == t
+		}
+		if !o.waitsForLock() {
+			return false
+		}
+		a = o.futexWord
+	}
+	return false // others do, by words that are not theirs
+}
+
+// waitsForLock reports whether t is in futexLockPI.
+func (t *Thread) waitsForLock() bool {
+	return t.futexAt.pi && slices.Contains(t.k.futexes[t.futexAt], t)
+}
+
+// futexTrylockPI takes the lock at a if it is free.
+func (t *Thread) futexTrylockPI(a emu.Addr, op int) (uint64, Errno) {
+	key, e := t.piKey(a, op)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.takeLock(a, key)
+}
+
+// futexUnlockPI gives t's lock at a to who waits for it.
+func (t *Thread) futexUnlockPI(a emu.Addr, op int) (uint64, Errno) {
+	key, e := t.piKey(a, op)
+	if e != 0 {
+		return 0, e
+	}
+	x, e := t.in32(a)
+	if e != 0 {
+		return 0, e
+	}
+	if x&futexTIDMask != uint32(t.tid) {
+		return 0, EPERM
+	}
+	return 0, t.passLock(a, key, 0)
+}
+
+// passLock makes the first waiter the owner of the lock at a, or nobody. The word gets flags, too.
+func (t *Thread) passLock(a emu.Addr, key futexKey, flags uint32) Errno {
+	k := t.k
+	q := k.sched.order(k.futexes[key])
+	if len(q) == 0 {
+		return t.out32(a, flags)
+	}
+	if e := t.out32(a, uint32(q[0].tid)|futexWaiters|flags); e != 0 {
+		return e
+	}
+	k.futexSet(key, slices.Clone(q[1:]))
+	k.wake(q[0], wokenReady)
+	return 0
+}
+
+// passLocks gives away the locks that others wait for and t, which ends, has.
+func (t *Thread) passLocks() {
+	for _, w := range slices.Clone(t.k.waiting) {
+		if !w.waitsForLock() {
+			continue
+		}
+		if x, e := w.in32(w.futexWord); e == 0 && x&futexTIDMask == uint32(t.tid) {
+			_ = w.passLock(w.futexWord, w.futexAt, futexOwnerDied) // the word was just read
+		}
+	}
+}

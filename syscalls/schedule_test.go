@@ -1,0 +1,97 @@
+//go:build linux && amd64
+
+package syscalls_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A scheduled is what a run by some schedule left.
+type scheduled struct {
+	out      string
+	status   int
+	profiles string
+}
+
+// schedule runs a program by the schedule of a seed.
+func schedule(t *testing.T, seed uint64, args, env []string, cpus int) scheduled {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer out.Close()
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer null.Close()
+	model, err := emu.ModelByName("v3")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	res, err := cgemu.Run(ctx, cgemu.Config{
+		Path: args[0], Args: args, Env: env, Model: model, CPUs: cpus, SchedSeed: seed,
+		Stdin: null, Stdout: out, Stderr: out, Log: io.Discard, TraceChildren: true,
+	})
+	require.NoError(t, err)
+	require.False(t, res.Exit.Interrupted, "seed %d: it hangs", seed)
+	var b bytes.Buffer
+	for _, r := range append(res.Children, res) {
+		fmt.Fprintln(&b, r.PID)
+		require.NoError(t, r.Profile.Write(&b))
+	}
+	text, err := os.ReadFile(out.Name())
+	require.NoError(t, err)
+	return scheduled{string(text), res.Exit.Status(), b.String()}
+}
+
+// checkSchedules runs a program by several schedules: it gets what it gets natively by all of them, and by each the same twice.
+func checkSchedules(t *testing.T, seeds, times int, args []string, cpus int) {
+	t.Helper()
+	env := []string{"PATH=/usr/bin:/bin"}
+	want, status := nativeRun(t, args, env)
+	for seed := range uint64(seeds) {
+		first := schedule(t, seed, args, env, cpus)
+		assert.Equal(t, want, first.out, "seed %d", seed)
+		assert.Equal(t, status, first.status, "seed %d", seed)
+		for range times - 1 {
+			assert.Equal(t, first, schedule(t, seed, args, env, cpus), "seed %d", seed)
+		}
+	}
+}
+
+// TestSchedules runs testdata/threads/*.c, which are right whatever runs when.
+func TestSchedules(t *testing.T) {
+	sources, err := filepath.Glob("testdata/threads/*.c")
+	require.NoError(t, err)
+	require.NotEmpty(t, sources)
+	for _, src := range sources {
+		t.Run(strings.TrimSuffix(filepath.Base(src), ".c"), func(t *testing.T) {
+			checkSchedules(t, 4, 2, []string{compileC(t, src, "-O1")}, 1)
+		})
+	}
+}
+
+// TestSchedulesDiffer runs a program that is wrong by most schedules, each in its own way.
+func TestSchedulesDiffer(t *testing.T) {
+	prog := compileC(t, "testdata/racy/racy.c", "-O1")
+	results := map[string]bool{}
+	for seed := range uint64(6) {
+		first := schedule(t, seed, []string{prog}, nil, 1)
+		assert.Equal(t, first, schedule(t, seed, []string{prog}, nil, 1))
+		results[first.out] = true
+	}
+	assert.Greater(t, len(results), 3, "%v", results)
+}
+
