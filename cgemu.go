@@ -102,6 +102,8 @@ type Result struct {
 	PID int
 	// Warnings are about symbols that could not be read, by the first process and all others.
 	Warnings []error
+	// Lacking are the system calls that programs made and did not get, by all processes.
+	Lacking []syscalls.Lacking
 	// Children are the other processes in the order in which they ended.
 	Children []*Result
 }
@@ -139,7 +141,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, fmt.Errorf("cgemu: %w", err)
 	}
 	r.first.Exit = exit
-	r.first.Children = r.children
+	r.first.Children, r.first.Lacking = r.children, k.Lacking()
 	r.nameUnmatched()
 	r.first.Warnings = r.objects.close()
 	return r.first, nil

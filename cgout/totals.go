@@ -15,9 +15,9 @@ func (p *Profile) WriteTotals(w io.Writer, prefix string) error {
 	for i, c := range p.Totals() {
 		t.n[p.Events[i]] = c
 	}
-	t.w1 = len(group(t.n["Ir"]))
-	t.w2 = len(group(max(t.n["Dr"], t.n["Bc"])))
-	t.w3 = len(group(max(t.n["Dw"], t.n["Bi"])))
+	t.w1 = len(Group(t.n["Ir"]))
+	t.w2 = len(Group(max(t.n["Dr"], t.n["Bc"])))
+	t.w3 = len(Group(max(t.n["Dw"], t.n["Bi"])))
 
 	t.one("I refs:       ", t.n["Ir"])
 	if _, ok := t.n["Dr"]; ok {
@@ -77,12 +77,12 @@ func (t *totals) branches() {
 }
 
 func (t *totals) one(label string, n uint64) {
-	t.printf("%s %*s\n", label, t.w1, group(n))
+	t.printf("%s %*s\n", label, t.w1, Group(n))
 }
 
 // three prints the sum of a and b, and both.
 func (t *totals) three(format, label string, a, b uint64) {
-	t.printf(format, label, t.w1, group(a+b), t.w2, group(a), t.w3, group(b))
+	t.printf(format, label, t.w1, Group(a+b), t.w2, Group(a), t.w3, Group(b))
 }
 
 func (t *totals) printf(format string, args ...any) {
@@ -110,8 +110,8 @@ func rate(part, whole uint64, decimals int) string {
 	return fmt.Sprintf("%d.%0*d", integer, decimals, fraction)
 }
 
-// group returns n with commas between groups of three digits.
-func group(n uint64) string {
+// Group returns n with commas between groups of three digits.
+func Group(n uint64) string {
 	digits := strconv.FormatUint(n, 10)
 	var b []byte
 	for i := range len(digits) {

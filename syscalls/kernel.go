@@ -137,6 +137,7 @@ type Kernel struct {
 	private  privateDir
 	// reported has the numbers of unsupported calls already named.
 	reported map[uint64]bool
+	lacking  map[answer]uint64
 	// interrupted is set by the goroutine that watches the context.
 	interrupted atomic.Bool
 	// idleRounds counts how often time passed since a thread last ran.
@@ -219,7 +220,8 @@ func New(cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		cfg: cfg, table: table[:], nextID: DefaultPID, uid: DefaultUID, gid: DefaultGID, hostCwd: dir,
-		futexes: map[futexKey][]*Thread{}, locks: map[uint64][]*recordLock{}, queues: map[string]*mqueue{}, reported: map[uint64]bool{},
+		futexes: map[futexKey][]*Thread{}, locks: map[uint64][]*recordLock{}, queues: map[string]*mqueue{},
+		reported: map[uint64]bool{}, lacking: map[answer]uint64{},
 	}
 	if cfg.Compat {
 		k.uid, k.gid = hostOwnUID()

@@ -396,6 +396,7 @@ func (t *Thread) dispatch() {
 		return
 	}
 	t.call.wait = nil
+	k.noteLacking(nr, ent.level, e)
 	t.finish(ret, e)
 }
 

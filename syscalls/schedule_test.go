@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,3 +97,58 @@ func TestSchedulesDiffer(t *testing.T) {
 	assert.Greater(t, len(results), 3, "%v", results)
 }
 
+// TestSchedulesOfRuntimes runs threads of other languages: testdata/threads. What is not installed is left out, but by the
+// tests with oracles.
+func TestSchedulesOfRuntimes(t *testing.T) {
+	dir, err := filepath.Abs("testdata/threads")
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		file  string
+		build []string // the compiler and its options
+		run   []string // what runs PROG, the source or what was built
+		cpus  int
+		slow  bool // only for the tests with oracles
+	}{
+		{file: "pool.cc", build: []string{"g++", "-O1", "-pthread", "-o"}, cpus: 1},
+		{file: "async.cc", build: []string{"g++", "-O1", "-pthread", "-std=c++20", "-o"}, cpus: 1},
+		{file: "atomics.cc", build: []string{"g++", "-O1", "-pthread", "-std=c++20", "-o"}, cpus: 1},
+		{file: "openmp.cc", build: []string{"g++", "-O1", "-fopenmp", "-o"}, cpus: 4},
+		{file: "channels.rs", build: []string{"rustc", "-O", "-o"}, cpus: 1, slow: true},
+		{file: "steal.rs", build: []string{"rustc", "-O", "-o"}, cpus: 1, slow: true},
+		{file: "routines.go", build: []string{"go", "build", "-o"}, cpus: 1, slow: true},
+		{file: "routines.go", build: []string{"go", "build", "-o"}, cpus: 4, slow: true},
+		{file: "threads.py", run: []string{"/usr/bin/python3", "PROG"}, cpus: 1, slow: true},
+		{file: "workers.js", run: []string{"node", "PROG"}, cpus: 4, slow: true},
+		{file: "Threads.java", build: []string{"javac", "-d"}, run: []string{"java", "-Xint", "-cp", "PROG", "Threads"}, cpus: 4, slow: true},
+	} {
+		t.Run(fmt.Sprintf("%s/%d", tt.file, tt.cpus), func(t *testing.T) {
+			if tt.slow && !oracles {
+				t.Skip("the tests with oracles run it")
+			}
+			what := filepath.Join(dir, tt.file)
+			if tt.build != nil {
+				prog := filepath.Join(t.TempDir(), "prog")
+				out, err := exec.Command(tool(t, tt.build[0]), append(tt.build[1:len(tt.build):len(tt.build)], prog, what)...).CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				what = prog
+			}
+			args := []string{what}
+			if tt.run != nil {
+				args = slices.Clone(tt.run)
+				args[0], args[slices.Index(args, "PROG")] = tool(t, args[0]), what
+			}
+			checkSchedules(t, 3, 2, args, tt.cpus)
+		})
+	}
+}
+
+// tool finds a program, or ends the test where it is not installed.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		require.False(t, oracles, "%v", err)
+		t.Skip(err)
+	}
+	return path
+}

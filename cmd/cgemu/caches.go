@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/cgemu/cgemu/cachesim"
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/syscalls"
 )
 
 // findCaches makes the caches of --cache and, replacing them one by one, of --I1, --D1 and --LL.
@@ -41,6 +44,18 @@ func (o *options) findCaches() error {
 		}
 	}
 	return o.caches.Check()
+}
+
+// showCaches prints the caches that are simulated, as Cachegrind does.
+func (o *options) showCaches(w io.Writer) {
+	prefix := fmt.Sprintf("==%d== ", syscalls.DefaultPID)
+	fmt.Fprintf(w, "%sCache configuration used:\n", prefix)
+	for _, c := range []struct {
+		name string
+		g    cachesim.Geometry
+	}{{"I1", o.caches.I1}, {"D1", o.caches.D1}, {"LL", o.caches.LL}} {
+		fmt.Fprintf(w, "%s  %s: %s B, %d-way, %d B lines\n", prefix, c.name, cgout.Group(uint64(c.g.Size)), c.g.Assoc, c.g.Line)
+	}
 }
 
 // cachesNamed returns the caches of a preset, or the host's. The warning is about LL.

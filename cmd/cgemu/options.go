@@ -72,7 +72,8 @@ Options of run:
       --extra-debuginfo-path=DIR  look for separate debug files there too (repeatable)
       --log-file=FILE             write messages there instead of stderr
   -q, --quiet                     no summary
-  -v, --verbose                   say which symbols could not be read
+  -v, --verbose                   say which symbols could not be read, which system calls were not there,
+                                  and which caches are simulated
   -h, --help                      print this
 `
 

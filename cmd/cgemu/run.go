@@ -50,6 +50,9 @@ func run(args []string) int {
 	if o.cacheWarning != "" && bool(o.cacheSim) && !o.quiet {
 		fmt.Fprintf(logTo, "cgemu: %s\n", o.cacheWarning)
 	}
+	if o.verbose && bool(o.cacheSim) {
+		o.showCaches(logTo)
+	}
 	if o.strace {
 		cfg.Strace = logTo
 	}
@@ -146,6 +149,12 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 	for _, warn := range res.Warnings {
 		if o.verbose {
 			fmt.Fprintf(w, "%swarning: %v\n", prefix, warn)
+		}
+	}
+	if o.verbose && len(res.Lacking) > 0 {
+		fmt.Fprintf(w, "%ssystem calls that cgemu lacks or refuses, and what they returned:\n", prefix)
+		for _, l := range res.Lacking {
+			fmt.Fprintf(w, "%s  %s (%d): %d × %s\n", prefix, l.Name, l.Number, l.Calls, l.Answer)
 		}
 	}
 	if x := res.Exit; x.Interrupted {

@@ -28,10 +28,10 @@ static void *taker(void *arg) {
 static void *sleeper(void *arg) {
 	int before = 0;
 	for (int i = 0; i < 20; i++) {
-		sigset_t none;
-		sigemptyset(&none);
-		sigdelset(&none, SIGUSR2);
-		if (sigsuspend(&none) == -1 && errno == EINTR)
+		sigset_t mask;
+		pthread_sigmask(SIG_BLOCK, 0, &mask);
+		sigdelset(&mask, SIGUSR2);
+		if (sigsuspend(&mask) == -1 && errno == EINTR)
 			before++;
 		__sync_fetch_and_add((int *)arg, 1);
 	}

@@ -1,0 +1,42 @@
+package syscalls
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// A Lacking is a system call that a program made and that is missing or refused here, or the operation
+// asked for (its error is ENOSYS then).
+type Lacking struct {
+	Name   string
+	Number uint64
+	// Answer is the error that the program got, Calls how often.
+	Answer string
+	Calls  uint64
+}
+
+// An answer is a call and the error it got.
+type answer struct {
+	nr uint64
+	e  Errno
+}
+
+// noteLacking counts a call that ended with e if that is for want of support.
+func (k *Kernel) noteLacking(nr uint64, l level, e Errno) {
+	if e == ENOSYS || e != 0 && e < eRESTARTSYS && (l == Missing || l == Refused) {
+		k.lacking[answer{nr, e}]++
+	}
+}
+
+// Lacking lists what programs asked for and did not get, by number and error.
+func (k *Kernel) Lacking() []Lacking {
+	keys := slices.SortedFunc(maps.Keys(k.lacking), func(a, b answer) int {
+		return cmp.Or(cmp.Compare(a.nr, b.nr), cmp.Compare(a.e, b.e))
+	})
+	var out []Lacking
+	for _, a := range keys {
+		out = append(out, Lacking{Name: k.callName(a.nr), Number: a.nr, Answer: a.e.String(), Calls: k.lacking[a]})
+	}
+	return out
+}

@@ -1,0 +1,26 @@
+package syscalls
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestLacking(t *testing.T) {
+	g := newGuest(t)
+	assert.Empty(t, g.k.Lacking())
+	word := g.room(4)
+	g.ok(nr("getpid"))
+	g.fails(EBADF, nr("close"), 99) // as on Linux
+	g.fails(EPERM, nr("chroot"), g.str("/"))
+	for range 3 {
+		g.fails(ENOSYS, nr("iopl")+1000)
+		g.fails(ENOSYS, nr("futex"), word, 77)
+	}
+	g.fails(EPERM, nr("chroot"), g.str("/"))
+	assert.Equal(t, []Lacking{
+		{"chroot", nr("chroot"), "EPERM", 2},
+		{"futex", nr("futex"), "ENOSYS", 3},
+		{unknown.name, nr("iopl") + 1000, "ENOSYS", 3},
+	}, g.k.Lacking())
+}
