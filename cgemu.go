@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/cgout"
@@ -88,6 +89,12 @@ type Config struct {
 
 	// Names says how source places are named.
 	Names dwarfmap.Options
+	// OnProgress, if set, is called about every ProgressEvery of the host's time while the program executes,
+	// with the instructions of all processes so far and the virtual time. It changes no count.
+	OnProgress    func(insns uint64, virtual time.Duration)
+	ProgressEvery time.Duration
+	// BeforeOutput, if set, is called before the program writes to a terminal or another device.
+	BeforeOutput func()
 	// Strace gets a line for each system call, Log a line for each thing not supported.
 	Strace, Log io.Writer
 }
@@ -232,8 +239,9 @@ func (r *runner) kernelConfig() syscalls.Config {
 				e.(*counted).exec(p.Argv)
 			}
 		},
-		OnMap: func(e emu.Engine, v mem.VMA) { e.(*counted).watch.mapped(v) },
-		OnEnd: r.ended,
+		OnMap:      func(e emu.Engine, v mem.VMA) { e.(*counted).watch.mapped(v) },
+		OnEnd:      r.ended,
+		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery, BeforeOutput: cfg.BeforeOutput,
 		Place: func(e emu.Engine, a emu.Addr) string {
 			c := e.(*counted)
 			return c.costs.describe(c.space, a)

@@ -106,10 +106,6 @@ func (c *counted) Run(cpu *emu.CPU, budget uint64) emu.Stop {
 			c.now = want
 			c.SetCounting(want)
 		}
-		before := uint64(0)
-		if budget < emu.NoBudget {
-			before = c.Executed()
-		}
 		stop := c.Engine.Run(cpu, budget)
 		if stop.Reason != emu.StopMark {
 			if stop.Reason == emu.StopSyscall && c.syscalls && c.now == emu.CountAll {
@@ -117,10 +113,8 @@ func (c *counted) Run(cpu *emu.CPU, budget uint64) emu.Stop {
 			}
 			return stop
 		}
-		if budget < emu.NoBudget {
-			// What follows the mark has to run: it is the engine's to know that it was passed.
-			budget = max(budget-min(c.Executed()-before, budget), 1)
-		}
+		// What follows the mark has to run: it is the engine's to know that it was passed.
+		budget = uint64(max(stop.Left, 1))
 		c.watch.reached(cpu)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 )
@@ -259,4 +260,34 @@ func TestNames(t *testing.T) {
 	r = start(t, cgemu.Config{Args: []string{demo}})
 	assert.Contains(t, r.profile, "\nfl=testdata/demo.c\nfn=main\n")
 	assert.Contains(t, r.profile, "\nfn=(below main)\n")
+}
+
+// TestProgressChangesNothing interrupts programs as often as can be: threads, timers and marks stay where they are.
+func TestProgressChangesNothing(t *testing.T) {
+	calls := 0
+	for name, cfg := range map[string]cgemu.Config{
+		"threads":  {Args: []string{guest, "threads"}},
+		"schedule": {Args: []string{guest, "threads"}, SchedSeed: 1},
+		"signals":  {Args: []string{guest, "signals"}},
+		"demo":     {Args: []string{demo}},
+		"caches":   {Args: []string{demo}, Caches: &cachesim.Default, Branches: true},
+		"limit":    {Args: []string{guest, "loop"}, MaxInsns: 3_000_000},
+		"marks":    {Args: []string{guest, "threads"}, Regions: cgemu.Regions{Toggle: []string{"main"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			once := start(t, cfg)
+			var last uint64
+			cfg.ProgressEvery = 20 * time.Microsecond
+			cfg.OnProgress = func(insns uint64, virtual time.Duration) {
+				calls++
+				assert.GreaterOrEqual(t, insns, last)
+				assert.GreaterOrEqual(t, uint64(virtual), insns)
+				last = insns
+			}
+			again := start(t, cfg)
+			assert.Equal(t, once.stdout, again.stdout)
+			sameProfile(t, once.profile, again.profile)
+		})
+	}
+	assert.Greater(t, calls, 10)
 }

@@ -184,6 +184,9 @@ const (
 type Stop struct {
 	Reason StopReason
 	Fault  Fault // valid for StopFault
+	// Left is what is left of the budget: a Run with it goes on as if this stop had not been. It is
+	// negative after StopBudget.
+	Left int64
 }
 
 // An Engine executes guest code in one address space. Engines differ in speed

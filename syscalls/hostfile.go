@@ -167,6 +167,9 @@ func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 		// The host's description may lack O_APPEND, which F_SETFL can set.
 		f.fd.seek(0, seekEnd)
 	}
+	if before := t.k.cfg.BeforeOutput; before != nil && f.mode&sIFMT == sIFCHR {
+		before()
+	}
 	n, e := f.fd.writev(bufs, off)
 	if n > 0 {
 		t.k.fileEvent(f, inModify)

@@ -79,6 +79,12 @@ type Config struct {
 	Strace io.Writer
 	// Log gets messages on what is not supported, one line each: nil for os.Stderr.
 	Log io.Writer
+	// OnProgress, if set, is called about every ProgressEvery of the host's time while something executes, with the
+	// instructions executed so far and the virtual time since the start.
+	OnProgress    func(insns uint64, virtual time.Duration)
+	ProgressEvery time.Duration
+	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
+	BeforeOutput func()
 	// OnClientRequest is called for a Valgrind client request (spec: cachegrind.md, section 9) of a
 	// program that runs on e. It returns
 	// the result and whether it knows the request; if not, the kernel's own answer is used.
@@ -105,16 +111,17 @@ type End struct {
 
 // A Kernel is a running system.
 type Kernel struct {
-	cfg     Config
-	table   []entry
-	procs   []*Process // in order of creation, zombies too
-	first   *Process   // the run is over when it is, but for what others still do
-	gone    []*machine // nothing runs on them any more
-	ready   []*Thread  // runnable, first come first served
-	waiting []*Thread  // blocked, in order of blocking
-	current *Thread
-	timers  []*timer // armed, in order of arming
-	running running
+	cfg      Config
+	table    []entry
+	procs    []*Process // in order of creation, zombies too
+	first    *Process   // the run is over when it is, but for what others still do
+	gone     []*machine // nothing runs on them any more
+	ready    []*Thread  // runnable, first come first served
+	waiting  []*Thread  // blocked, in order of blocking
+	current  *Thread
+	timers   []*timer // armed, in order of arming
+	running  running
+	progress progress
 	// reapedTime is the CPU time of processes that are not in procs any more.
 	reapedTime int64
 	// console is the terminal that cgemu runs on.

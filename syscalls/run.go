@@ -80,6 +80,7 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 			<-done // it uses the engine, which Close frees
 		}
 	}()
+	defer k.progress.start(k)()
 	for k.exit == nil {
 		k.bury()
 		if k.interrupted.Load() {
@@ -214,7 +215,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 		if k.interrupted.Load() {
 			return true // it may have been meant for an engine that ran before
 		}
-		stop := t.p.engine.Run(t.cpu, min(k.budget(), left))
+		stop := t.execute(min(k.budget(), left))
 		switch stop.Reason {
 		case emu.StopSyscall:
 			t.calls++
@@ -229,10 +230,23 @@ func (k *Kernel) runThread(t *Thread) bool {
 				return true
 			}
 		case emu.StopInterrupt:
-			// Seen at the top, or meant for a run that has ended.
+			// Seen at the top.
 		default:
 			panic(fmt.Sprintf("BUG: engine stopped for reason %d", stop.Reason))
 		}
+	}
+}
+
+// execute runs t's code. Interrupts that are not to end the run, those for progress and what is left of a run
+// that has ended, leave it as it would be without them.
+func (t *Thread) execute(budget uint64) emu.Stop {
+	for {
+		stop := t.p.engine.Run(t.cpu, budget)
+		if stop.Reason != emu.StopInterrupt || t.k.interrupted.Load() {
+			return stop
+		}
+		t.k.progress.tell(t.k)
+		budget = uint64(stop.Left)
 	}
 }
 

@@ -49,6 +49,7 @@ Options of run:
       --strace                    print system calls
       --verify                    run the program twice and compare profiles, output and exit status;
                                   status 123 if they differ
+      --progress=yes|no           on a terminal, show how far a run is that takes long (yes)
       --cache-sim=yes|no          simulate caches: data references, and misses of three caches (no)
       --branch-sim=yes|no         simulate branch prediction (no)
       --cache=NAME                which caches: default, athlon, core2, skylake, icelake, zen, zen2,
@@ -93,6 +94,7 @@ type options struct {
 	noNetwork          bool
 	strace, verify     bool
 	children           yesNo
+	progress           yesNo
 	demangle           yesNo
 	belowMain          yesNo
 	cacheSim, branches yesNo
@@ -131,7 +133,7 @@ func (y *yesNo) Set(s string) error {
 
 // parseOptions parses the options in front of the program; rest is the program and its arguments.
 func parseOptions(args []string) (o *options, rest []string, err error) {
-	o = &options{demangle: true, children: true}
+	o = &options{demangle: true, children: true, progress: true}
 	f := pflag.NewFlagSet("cgemu", pflag.ContinueOnError)
 	f.SetInterspersed(false)
 	f.SetOutput(io.Discard)
@@ -157,7 +159,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.BoolVar(&o.verify, "verify", false, "")
 	for name, v := range map[string]*yesNo{
 		"demangle": &o.demangle, "show-below-main": &o.belowMain, "cache-sim": &o.cacheSim, "branch-sim": &o.branches,
-		"trace-children": &o.children,
+		"trace-children": &o.children, "progress": &o.progress,
 	} {
 		f.Var(v, name, "")
 		f.Lookup(name).NoOptDefVal = "yes"

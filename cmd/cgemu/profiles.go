@@ -37,6 +37,7 @@ type kept struct {
 func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, error) {
 	k.dumps = map[int]int{}
 	cfg.OnDump, cfg.OnChild = k.dump, k.finish
+	end := k.showProgress(&cfg)
 	var res *cgemu.Result
 	var err error
 	for _, cfg.Path = range k.paths {
@@ -44,6 +45,7 @@ func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, erro
 			break
 		}
 	}
+	end()
 	if err == nil {
 		k.finish(res)
 	}

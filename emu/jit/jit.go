@@ -259,6 +259,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		}
 		if stop != nil {
 			e.storeCPU(c, rip)
+			stop.Left = int64(e.get(stBudget))
 			return *stop
 		}
 	}

@@ -327,9 +327,11 @@ func TestBudget(t *testing.T) {
 	for {
 		stop := m.Run(m.cpu, 30)
 		if stop.Reason == emu.StopSyscall {
+			require.EqualValues(t, 30-9*3, stop.Left, "of the jumps that were taken")
 			break
 		}
 		require.Equal(t, emu.StopBudget, stop.Reason)
+		require.Negative(t, stop.Left)
 		require.Equal(t, codeAt, m.cpu.RIP)
 		stops++
 	}
