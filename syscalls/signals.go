@@ -351,12 +351,12 @@ func (t *Thread) restartCall(act *sigAction) {
 	}
 	t.inCall = false
 	again := false
-	switch e := Errno(-t.cpu.Regs[emu.RAX]); e {
-	case eRESTARTSYS:
+	switch t.cpu.Regs[emu.RAX] {
+	case eRESTARTSYS.encode():
 		again = act == nil || act.flags&saRestart != 0
-	case eRESTARTNOINTR:
+	case eRESTARTNOINTR.encode():
 		again = true
-	case eRESTARTNOHAND:
+	case eRESTARTNOHAND.encode():
 		again = act == nil
 	default:
 		return
