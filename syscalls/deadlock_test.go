@@ -20,7 +20,7 @@ import (
 )
 
 // compileC compiles a C program, or ends the test where there is no compiler.
-func compileC(t *testing.T, src string, flags ...string) (prog string) {
+func compileC(t testing.TB, src string, flags ...string) (prog string) {
 	t.Helper()
 	prog = filepath.Join(t.TempDir(), "prog")
 	out, err := exec.Command(tool(t, "gcc"), append(flags, "-w", "-pthread", "-o", prog, src)...).CombinedOutput()

@@ -143,7 +143,7 @@ func TestSchedulesOfRuntimes(t *testing.T) {
 }
 
 // tool finds a program, or ends the test where it is not installed.
-func tool(t *testing.T, name string) string {
+func tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {

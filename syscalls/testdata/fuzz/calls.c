@@ -1,0 +1,276 @@
+// Makes system calls at random: numbers, arguments, pointers to nowhere. Run it in an empty directory and under cgemu
+// only: it refuses to run elsewhere.
+//
+//	calls SEED PROCESSES CALLS
+//
+// Each process makes so many calls from a generator seeded by both numbers, and may die of them. What they return is
+// added up and printed: equal seeds give equal sums.
+//
+// Nothing outside of the directory can be hit. Paths are texts of a page that cannot be written, relative and without
+// dots that lead up, or addresses where nothing is. Descriptors are those of files opened by such paths. Process ids
+// are the process' own, or nobody's.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { arenaSize = 1 << 20, page = 4096, out = 900 };
+
+// Kinds of arguments: p path, d directory, f descriptor, b buffer, v array of iovec, n size, N size of a copy, o offset, i flags,
+// k the same of clone, m mode, t type and mode, s signal, P process, a address of a page, l length of pages, c clock,
+// u small number, x anything that is no address, z a pointer to nowhere or 0. A call that is not here gets x.
+static const struct {
+	short nr;
+	const char *args;
+} calls[] = {
+	{0, "fbn"}, {1, "fbn"}, {2, "pim"}, {3, "f"}, {4, "pb"}, {5, "fb"}, {6, "pb"}, {7, "buu"}, {8, "fou"}, {9, "aluifo"}, {10, "alu"}, {11, "al"},
+	{13, "sbbu"}, {14, "ubbu"}, {15, ""}, {16, "fxb"}, {17, "fbno"}, {18, "fbno"}, {19, "fvu"}, {20, "fvu"}, {21, "pu"}, {22, "b"},
+	{23, "ubbbb"}, {24, ""}, {25, "allua"}, {26, "alu"}, {27, "alb"}, {28, "alu"}, {32, "f"}, {33, "ff"}, {34, ""}, {35, "bb"}, {36, "ub"},
+	{37, "u"}, {38, "ubb"}, {39, ""}, {40, "ffbN"}, {44, "fbnubu"}, {45, "fbnubb"}, {46, "fbu"}, {47, "fbu"}, {48, "fu"}, {51, "fbb"}, {52, "fbb"},
+	{53, "uuub"}, {54, "fuubu"}, {55, "fuubb"}, {56, "kzbbx"}, {57, ""}, {58, ""}, {59, "pzz"}, {61, "Pbub"}, {62, "Ps"}, {63, "b"},
+	{72, "fux"}, {72, "fub"}, {73, "fu"}, {74, "f"}, {75, "f"}, {76, "po"}, {77, "fo"}, {78, "fbn"}, {79, "bn"}, {80, "p"}, {81, "f"}, {82, "pp"}, {83, "pm"},
+	{84, "p"}, {85, "pm"}, {86, "pp"}, {87, "p"}, {88, "pp"}, {89, "pbn"}, {90, "pm"}, {91, "fm"}, {92, "pxx"}, {93, "fxx"}, {94, "pxx"}, {95, "u"},
+	{96, "bb"}, {97, "ub"}, {98, "ub"}, {99, "b"}, {100, "b"}, {102, ""}, {104, ""}, {105, "x"}, {106, "x"}, {107, ""}, {108, ""}, {109, "PP"},
+	{110, ""}, {111, ""}, {112, ""}, {113, "xx"}, {115, "ub"}, {117, "xxx"}, {118, "bbb"}, {120, "bbb"}, {121, "P"}, {122, "x"}, {124, "P"}, {125, "bb"},
+	{127, "bn"}, {128, "bbbu"}, {129, "Psb"}, {130, "bu"}, {131, "bb"}, {132, "pb"}, {133, "ptx"}, {135, "x"}, {137, "pb"}, {138, "fb"}, {140, "uP"},
+	{141, "uPx"}, {142, "Pb"}, {143, "Pb"}, {144, "Pub"}, {145, "P"}, {146, "u"}, {148, "Pb"}, {149, "al"}, {150, "al"}, {151, "u"}, {152, ""},
+	{157, "uxxxx"}, {157, "ubbbb"}, {158, "xx"}, {160, "ub"}, {186, ""}, {187, "fon"}, {200, "Ps"}, {201, "b"}, {202, "buubbu"}, {202, "bxubbx"}, {203, "Pub"},
+	{204, "Pub"}, {213, "u"}, {217, "fbn"}, {218, "b"}, {219, ""}, {221, "foou"}, {222, "cbb"}, {223, "uubb"}, {224, "ub"}, {225, "u"}, {226, "u"}, {228, "cb"},
+	{229, "cb"}, {230, "cubb"}, {232, "fbuu"}, {233, "fufb"}, {234, "PPs"}, {235, "pb"}, {247, "uPbub"}, {251, "uPx"}, {252, "uP"}, {257, "dpim"}, {258, "dpm"},
+	{259, "dptx"}, {260, "dpxxi"}, {261, "dpb"}, {262, "dpbi"}, {263, "dpi"}, {264, "dpdp"}, {265, "dpdpi"}, {266, "pdp"}, {267, "dpbn"}, {268, "dpm"},
+	{269, "dpu"}, {270, "ubbbbb"}, {271, "bubbn"}, {273, "bu"}, {274, "Pbb"}, {275, "fbfbNu"}, {277, "foou"}, {280, "dpbi"}, {281, "fbuubn"}, {282, "fbn"},
+	{283, "ci"}, {284, "u"}, {285, "fuoo"}, {286, "fubb"}, {287, "fb"}, {289, "fbni"}, {290, "ui"}, {291, "i"}, {292, "ffi"}, {293, "bi"}, {295, "fvuo"},
+	{296, "fvuo"}, {297, "PPsb"}, {302, "Pubb"}, {309, "bbb"}, {316, "dpdpu"}, {318, "bnu"}, {319, "pu"}, {322, "dpzzi"}, {324, "uuu"}, {325, "alu"},
+	{326, "fbfbNu"}, {327, "fvuoxu"}, {328, "fvuoxu"}, {332, "dpixb"}, {424, "fsbu"}, {434, "Pu"}, {435, "bn"}, {436, "ffu"}, {439, "dpui"}, {441, "fbubbn"},
+	{452, "dpmi"},
+};
+
+static uint64_t state, self;
+static char *arena, *names;
+static int nameAt[32], nameCount;
+
+static uint64_t rnd(void) {
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state * 0x2545f4914f6cdd1d;
+}
+
+static uint64_t below(uint64_t n) { return (rnd() >> 11) % n; }
+
+static uint64_t nowhere(void) {
+	static const uint64_t bad[] = {0, 1, 8, 0x6000000000, 0x6000000ffd, 0x7ffffffff000, 0x800000000000, 0xffff800000000000, ~0ull, ~0ull - 4095};
+	return bad[below(10)];
+}
+
+static uint64_t number(void) {
+	static const uint64_t edges[] = {0, 1, 2, ~0ull, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 1ull << 62, 1ull << 63, 4095, 4096, 65536};
+	switch (below(4)) {
+	case 0:
+		return edges[below(13)];
+	case 1:
+		return 1ull << below(64);
+	case 2:
+		return rnd();
+	}
+	return below(100);
+}
+
+static uint64_t buffer(void) {
+	uint64_t at = (uint64_t)arena;
+	switch (below(8)) {
+	case 0:
+		return nowhere();
+	case 1:
+		return at + arenaSize - below(64); // its end
+	case 2:
+		return at + below(arenaSize);
+	}
+	return at + below(arenaSize / 64) * 64;
+}
+
+static uint64_t argument(char kind) {
+	switch (kind) {
+	case 'p':
+		return below(8) == 0 ? nowhere() : (uint64_t)(names + nameAt[below(nameCount)]);
+	case 'd':
+		return below(2) ? (uint64_t)AT_FDCWD : below(24);
+	case 'f':
+		return below(16) == 0 ? number() : below(24);
+	case 'b':
+		return buffer();
+	case 'v':
+		return below(8) == 0 ? nowhere() : (uint64_t)arena + arenaSize / 2 + below(64) * 16;
+	case 'n': {
+		static const uint64_t sizes[] = {0, 1, 8, 64, 4096, 5000, 65536, 66000, ~0ull, 1ull << 63};
+		return below(2) ? sizes[below(10)] : below(300);
+	}
+	case 'N': // of what may be copied: a file could feed itself
+		return below(4) == 0 ? 0 : below(100000);
+	case 'o': // nothing between 16 MiB and what no file has: files must stay small
+		return below(8) == 0 ? (uint64_t)-(int64_t)below(1 << 20) : below(4) == 0 ? below(16 << 20) : below(10000);
+	case 'i':
+		return below(4) == 0 ? rnd() & 0x7fffffff : below(2) ? 1ull << below(22) | below(4) : below(4) | (below(2) ? O_CREAT : 0) | (below(2) ? O_NONBLOCK : 0);
+	case 'k':
+		return below(2) ? 17 | 1ull << below(33) : below(2) ? 0x50f00 : rnd() & 0xffffffff;
+	case 'm':
+		return 0700 | below(010000);
+	case 't':
+		return 0700 | below(0100) | (below(2) ? S_IFREG : below(2) ? S_IFIFO : below(2) ? S_IFSOCK : 0);
+	case 's':
+		return below(8) == 0 ? number() : below(66);
+	case 'P':
+		return below(4) ? self : below(2) ? 0 : 500000 + below(10);
+	case 'a':
+		return below(4) == 0 ? 0 : (uint64_t)arena + below(arenaSize / page) * page + (below(16) == 0);
+	case 'l':
+		return below(8) == 0 ? (below(2) ? 0 : ~0ull - below(5000)) : below(16) * page + (below(8) == 0);
+	case 'c':
+		return below(4) == 0 ? number() : below(12);
+	case 'u':
+		return below(16) == 0 ? number() : below(40);
+	case 'z':
+		return nowhere();
+	}
+	return number();
+}
+
+// call makes a system call without the C library, whose thread-local data may be gone.
+static long call(long nr, const uint64_t a[6]) {
+	register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
+	long ret;
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+	return ret;
+}
+
+static void fillNames(void) {
+	static const char *const list[] = {
+		"", ".", "a", "b", "c", "d", "e", "l", "./a", "d/", "d/a", "d/d", "d/d/a", "e/l", "l/a", "a/b", "nothing", "d/nothing/a", "fifo", "a\xff\n",
+	};
+	int at = 0;
+	names = mmap(0, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < sizeof list / sizeof *list; i++) {
+		nameAt[nameCount++] = at;
+		strcpy(names + at, list[i]);
+		at += strlen(list[i]) + 1;
+	}
+	nameAt[nameCount++] = at;
+	memset(names + at, 'n', 300); // longer than a name may be
+	at += 301;
+	nameAt[nameCount++] = at;
+	memset(names + at, 'e', 2 * page - at); // no end
+	nameAt[nameCount++] = page;             // longer than a path may be
+	munmap(names + 2 * page, page);
+	mprotect(names, 2 * page, PROT_READ);
+}
+
+// fillArena puts small numbers, random bytes, and iovecs into the arena.
+static void fillArena(void) {
+	uint64_t *w = (uint64_t *)arena;
+	for (int i = 0; i < arenaSize / 16; i++)
+		w[i] = below(3) == 0 ? rnd() : below(3) == 0 ? number() : below(50);
+	for (int i = 0; i < 128; i++) {
+		w[arenaSize / 16 + 2 * i] = buffer();
+		w[arenaSize / 16 + 2 * i + 1] = argument('n');
+	}
+}
+
+// deadly reports whether a call often ends the process, or costs much.
+static int deadly(long nr) {
+	static const short list[] = {
+		SYS_rt_sigaction, SYS_rt_sigreturn, SYS_clone, SYS_fork, SYS_vfork, SYS_clone3, SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo,
+		SYS_rt_tgsigqueueinfo, SYS_pidfd_send_signal, SYS_pause, SYS_rt_sigsuspend, SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_futex,
+	};
+	for (int i = 0; i < sizeof list / sizeof *list; i++)
+		if (list[i] == nr)
+			return 1;
+	return 0;
+}
+
+static void onAlarm(int s) {}
+
+// alarms makes SIGALRM interrupt what waits, again and again.
+static void alarms(int usec) {
+	struct sigaction sa = {.sa_handler = onAlarm};
+	struct itimerval limit = {.it_value.tv_usec = usec, .it_interval.tv_usec = usec};
+	sigaction(SIGALRM, &sa, 0);
+	setitimer(ITIMER_REAL, &limit, 0);
+}
+
+static void fuzz(int n, volatile uint64_t *sum) {
+	setsid();
+	self = getpid();
+	close(out);
+	for (int sig = 1; sig < 65; sig++)
+		signal(sig, SIG_IGN);
+	alarms(1000); // calls that block are interrupted
+	fillArena();
+	for (int i = 0; i < n; i++) {
+		int c = below(sizeof calls / sizeof *calls);
+		long nr = calls[c].nr;
+		const char *kinds = calls[c].args;
+		uint64_t a[6];
+		if (below(50) == 0) {
+			nr = number() & 0xffffff;
+			kinds = "xxxxxx";
+			if (nr < 462 || nr == SYS_exit_group)
+				continue; // those that are there have arguments of their kinds
+		}
+		if (deadly(nr) && below(8))
+			continue;
+		for (int j = 0; j < 6; j++)
+			a[j] = argument(*kinds ? *kinds++ : 'x');
+		long r = call(nr, a);
+		if (r == 0 && (nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone || nr == SYS_clone3))
+			for (;;)
+				call(SYS_exit, a); // a new process, or thread
+		sum[0] = (sum[0] ^ r) * 0x100000001b3;
+		sum[1]++;
+	}
+	_exit(0);
+}
+
+int main(int argc, char **argv) {
+	struct utsname u;
+	int timeouts = 0, died = 0;
+	uname(&u);
+	if (argc != 4 || strcmp(u.nodename, "cgemu") != 0) {
+		fprintf(stderr, "calls: only under cgemu: SEED PROCESSES CALLS\n");
+		return 1;
+	}
+	dup2(1, out);
+	int in = open("std", O_RDWR | O_CREAT, 0700);
+	for (int i = 0; i < 3; i++)
+		dup2(in, i);
+	mkdir("d", 0700);
+	fillNames();
+	arena = mmap(0, arenaSize + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mprotect(arena + arenaSize, page, PROT_NONE);
+	volatile uint64_t *sum = mmap(0, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < atoi(argv[2]); i++) {
+		int status = 0;
+		state = (strtoull(argv[1], 0, 10) + 1) * 0x9e3779b97f4a7c15 + i + 1;
+		pid_t p = fork();
+		if (p == 0)
+			fuzz(atoi(argv[3]), sum);
+		alarms(20000);
+		while (waitpid(p, &status, 0) < 0) {
+			timeouts++;
+			kill(-p, SIGKILL);
+			kill(p, SIGKILL);
+		}
+		alarms(0);
+		died += WIFSIGNALED(status);
+	}
+	dprintf(out, "%d processes, %d died, %d timeouts, %lu calls, sum %016lx\n", atoi(argv[2]), died, timeouts, sum[1], sum[0]);
+	return 0;
+}
