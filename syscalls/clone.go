@@ -71,6 +71,9 @@ func sysClone3(t *Thread, a Args) (uint64, Errno) {
 		}
 	}
 	b = append(b, make([]byte, maxSize)...)
+	if le64(b[32:]) > sigMax {
+		return 0, EINVAL
+	}
 	c := cloneArgs{
 		flags: le64(b), childTID: emu.Addr(le64(b[16:])), parentTID: emu.Addr(le64(b[24:])),
 		exitSignal: int(le64(b[32:])), tls: le64(b[56:]), setTIDSize: le64(b[72:]), pidfd: emu.Addr(le64(b[8:])),

@@ -143,7 +143,8 @@ func (p *Process) announce() {
 	// Whoever waits looks for children before it looks for signals.
 	up.wakeWaiters()
 	act := &up.signals[sigCHLD]
-	if p.exitSignal != 0 {
+	// clone(2), unlike clone3(2), takes numbers that no signal has.
+	if p.exitSignal != 0 && p.exitSignal <= sigMax {
 		up.send(p.childInfo())
 	}
 	if p.exitSignal == sigCHLD && (act.handler == sigIgn || act.flags&saNoCldWait != 0) {

@@ -24,8 +24,6 @@ func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
 			t.k.logf("clone with flags %#x is not supported; the program gets ENOSYS", c.flags)
 		}
 		return 0, ENOSYS
-	case c.exitSignal > sigMax:
-		return 0, EINVAL
 	}
 	k := t.k
 	q := t.p.copy(c)
