@@ -239,6 +239,11 @@ func (r *runner) kernelConfig() syscalls.Config {
 				e.(*counted).exec(p.Argv)
 			}
 		},
+		OnMove: func(from, to emu.Engine, pid int) {
+			c := from.(*counted)
+			c.moveTo(to.(*counted))
+			c.pid, c.silent = pid, !cfg.TraceChildren
+		},
 		OnMap:      func(e emu.Engine, v mem.VMA) { e.(*counted).watch.mapped(v) },
 		OnEnd:      r.ended,
 		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery, BeforeOutput: cfg.BeforeOutput,

@@ -146,3 +146,32 @@ func TestChildrenLeaveNothing(t *testing.T) {
 		assert.Less(t, moreMaps, maps+20, "the Go heap may grow")
 	}
 }
+
+// TestExecOfSharedMemory executes a program while a vfork child still runs in the memory of the old one: what each executed
+// is in its profile.
+func TestExecOfSharedMemory(t *testing.T) {
+	prog := compile(t, "gcc", "-g", "-O1", "-pthread", "-o", "testdata/processes/vforkexec.c")
+	for _, traced := range []bool{true, false} {
+		r := start(t, cgemu.Config{Args: []string{prog}, TraceChildren: traced, DumpInstr: true})
+		assert.Equal(t, "7\n", r.stdout)
+		sum := func(res *cgemu.Result, function string) (n uint64) {
+			for _, c := range lineCosts(res.Profile, function) {
+				n += c
+			}
+			return n
+		}
+		const loop = 500_000
+		assert.InDelta(t, loop, sum(r.Result, "before"), 10)
+		assert.InDelta(t, loop, sum(r.Result, "after"), 10)
+		assert.Zero(t, sum(r.Result, "meanwhile"))
+		assert.Equal(t, prog+" again", r.Profile.Cmd)
+		if !traced {
+			assert.Empty(t, r.Children)
+			continue
+		}
+		require.Len(t, r.Children, 1)
+		assert.InDelta(t, loop, sum(r.Children[0], "meanwhile"), 10)
+		assert.Equal(t, prog, r.Children[0].Profile.Cmd)
+		assert.Equal(t, 7, r.Children[0].Exit.Code)
+	}
+}

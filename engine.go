@@ -37,7 +37,7 @@ type counted struct {
 // newEngine makes the engine of a process; parent is that of the process which made it, nil for the first.
 func (r *runner) newEngine(pid int, parent *counted, m *mem.Space, env emu.Env) (emu.Engine, error) {
 	cfg := *r.cfg
-	silent := parent != nil && !cfg.TraceChildren
+	silent := pid != syscalls.DefaultPID && !cfg.TraceChildren
 	if silent {
 		// Instructions are counted all the same, for the clock, and nobody looks whose they are.
 		cfg.Regions, cfg.Events, cfg.Cycles, cfg.Caches, cfg.Branches = Regions{}, nil, false, nil, false
@@ -64,6 +64,13 @@ func (c *counted) inherit(parent *counted) {
 		c.watch.interests[i].matched, c.watch.interests[i].done = in.matched, in.done
 	}
 	c.costs.profile.Cmd = parent.costs.profile.Cmd
+}
+
+// moveTo gives n, which has counted nothing, what c counted, and lets c begin anew.
+func (c *counted) moveTo(n *counted) {
+	c.collect(0, ^emu.Addr(0))
+	c.costs.profile, n.costs.profile = n.costs.profile, c.costs.profile
+	c.costs.insns, n.costs.insns = n.costs.insns, c.costs.insns
 }
 
 // exec is called when the program was replaced by that of an argument vector.

@@ -98,7 +98,7 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 
 // ownMachine returns a machine for t's process if others run on that which it has.
 func (t *Thread) ownMachine() (*machine, error) {
-	if t.p.machine.users == 1 {
+	if m := t.p.machine; m.users == 1 && m.owner == t.p {
 		return nil, nil
 	}
 	return t.k.newMachine(t.p, t.p.engine, nil)
@@ -123,6 +123,8 @@ func (t *Thread) replace(m *machine) {
 	p.executed = true
 	p.fds = p.fds.own()
 	p.fds.closeOnExec(t.k)
+	own := *p.signals // others may go on with the old one
+	p.signals = &own
 	p.signals.reset()
 	for _, pt := range p.posix {
 		t.k.disarm(&pt.timer)
@@ -133,8 +135,10 @@ func (t *Thread) replace(m *machine) {
 	if m == nil {
 		p.mem.Unmap(0, p.mem.Limit())
 	} else {
+		old := p.machine
 		p.leave()
 		p.use(m)
+		t.k.handOver(old, m)
 	}
 	p.wakeVforker()
 }

@@ -76,6 +76,9 @@ func (p *Process) end(e Exit) {
 	}
 	for _, t := range alive {
 		t.releaseLocks()
+		if p.machine.users > 1 {
+			t.clearChildTID()
+		}
 	}
 	if k.trace != nil {
 		k.trace.exited(p)
@@ -100,7 +103,7 @@ func (p *Process) end(e Exit) {
 // closeFiles gives back the files of p, which has ended.
 func (p *Process) closeFiles() {
 	p.fds.leave(p.k)
-	if p.cwd.fd > 2 {
+	if p.fsInfo.users--; p.fsInfo.users == 0 && p.cwd.fd > 2 {
 		p.cwd.fd.close()
 	}
 }

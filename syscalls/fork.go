@@ -10,20 +10,10 @@ func sysVfork(t *Thread, _ Args) (uint64, Errno) {
 	return t.clone(cloneArgs{flags: cloneVM | cloneVfork, exitSignal: sigCHLD})
 }
 
-// fork makes a process, a copy of t's with one thread.
+// fork makes a process, a copy of t's with one thread, but for what the two share.
 func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
 	if t.call.again {
 		return t.call.done, 0 // vfork: the child has gone its way
-	}
-	switch {
-	case c.flags&(cloneVM|cloneVfork) == cloneVM, c.flags&(cloneSighand|cloneFS|cloneThread) != 0:
-		// Processes that share memory, handlers or directories for good.
-		const reportClone = 1 << 32
-		if !t.k.reported[reportClone] {
-			t.k.reported[reportClone] = true
-			t.k.logf("clone with flags %#x is not supported; the program gets ENOSYS", c.flags)
-		}
-		return 0, ENOSYS
 	}
 	k := t.k
 	q := t.p.copy(c)
@@ -56,9 +46,13 @@ func (p *Process) copy(c cloneArgs) *Process {
 		q.parent, q.exitSignal = p.parent, p.exitSignal
 	}
 	q.program, q.exe, q.argv, q.envv = p.program, p.exe, p.argv, p.envv
-	q.umask, q.brk, q.limits = p.umask, p.brk, p.limits
+	q.limits = p.limits
 	q.dumpable, q.noNewPriv, q.thpOff = p.dumpable, p.noNewPriv, p.thpOff
-	q.signals = p.signals
+	if c.flags&cloneSighand != 0 {
+		q.signals = p.signals
+	} else {
+		*q.signals = *p.signals
+	}
 	if c.flags&cloneClearSighand != 0 {
 		q.signals.reset()
 	}
@@ -76,6 +70,7 @@ func (t *Thread) equip(q *Process, c cloneArgs) (e Errno) {
 		if err == nil {
 			var own *machine
 			if own, err = k.newMachine(q, p.engine, m); err == nil {
+				own.brk = p.machine.brk
 				q.use(own)
 			}
 		}
@@ -96,7 +91,12 @@ func (t *Thread) equip(q *Process, c cloneArgs) (e Errno) {
 	} else {
 		q.fds = p.fds.copy()
 	}
-	q.cwd = p.cwd
+	if c.flags&cloneFS != 0 {
+		p.fsInfo.users++
+		q.fsInfo = p.fsInfo
+		return 0
+	}
+	q.cwd, q.umask = p.cwd, p.umask
 	if p.cwd.fd > 2 {
 		q.cwd.fd, _ = p.cwd.fd.dup()
 	}

@@ -91,6 +91,9 @@ type Config struct {
 	OnClientRequest func(e emu.Engine, code uint64, args [5]uint64) (result uint64, known bool)
 	// OnExec is called after a program has been loaded, before it runs; e is nil if it is the first.
 	OnExec func(e emu.Engine, p *loader.Program)
+	// OnMove is called when a process gets the engine to, because others still run on from, which from now on is
+	// that of process pid: what was counted so far is not.
+	OnMove func(from, to emu.Engine, pid int)
 	// OnMap is called after a file was mapped executable, so that its symbols can be found later.
 	OnMap func(e emu.Engine, v mem.VMA)
 	// Place names the code in front of a, for messages: function, offset, and source.
@@ -147,6 +150,8 @@ type Kernel struct {
 	lacking  map[answer]uint64
 	// interrupted is set by the goroutine that watches the context.
 	interrupted atomic.Bool
+	// steps counts what may make waiting threads ready: that one executed, and that time passed.
+	steps uint64
 	// idleRounds counts how often time passed since a thread last ran.
 	idleRounds  int
 	nextVgStack uint64

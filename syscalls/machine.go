@@ -3,6 +3,7 @@ package syscalls
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/cgemu/cgemu/emu"
@@ -10,11 +11,13 @@ import (
 )
 
 // A machine is an address space and the engine that runs its code. A process has one of its own or,
-// after vfork(2), its parent's until it executes a program or ends (RATIONALE.md, "Processes").
+// after vfork(2) or clone(2) with CLONE_VM, its parent's until it executes a program or ends (RATIONALE.md,
+// "Processes").
 type machine struct {
 	mem    *mem.Space
 	engine emu.Engine
-	// owner is the process it was made for, users are how many processes run on it.
+	brk    emu.Addr
+	// owner is the process whose counts it has, users are how many processes run on it.
 	owner *Process
 	users int
 	// charged is the process whose CPU time it is what the engine executes since seen.
@@ -73,6 +76,19 @@ func (p *Process) leave() {
 	p.machine = nil
 	if m.users--; m.users == 0 {
 		p.k.gone = append(p.k.gone, m)
+	}
+}
+
+// handOver gives from, which its owner has left for to, to a process that still runs on it. What was
+// counted goes with the old owner.
+func (k *Kernel) handOver(from, to *machine) {
+	if from.owner != to.owner || from.users == 0 {
+		return
+	}
+	i := slices.IndexFunc(k.procs, func(p *Process) bool { return p.machine == from })
+	from.owner = k.procs[i]
+	if k.cfg.OnMove != nil {
+		k.cfg.OnMove(from.engine, to.engine, from.owner.pid)
 	}
 }
 

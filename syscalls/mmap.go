@@ -333,26 +333,26 @@ func sysBrk(t *Thread, a Args) (uint64, Errno) {
 	p := t.p
 	want := a.Addr(0)
 	if want < p.program.Brk || want > p.program.BrkLimit {
-		return uint64(p.brk), 0
+		return uint64(p.machine.brk), 0
 	}
-	old, end := p.brk.PageUp(), want.PageUp()
+	old, end := p.machine.brk.PageUp(), want.PageUp()
 	switch {
 	case end > old:
 		if !p.mem.Free(old, end) {
-			return uint64(p.brk), 0
+			return uint64(p.machine.brk), 0
 		}
 		v := mem.VMA{Lo: old, Hi: end, Prot: mem.Read | mem.Write, Path: "[heap]"}
 		if t.k.cfg.Compat {
 			v.Prot |= mem.Exec // Valgrind's heap is executable
 		}
 		if p.mem.Map(v, nil) != nil {
-			return uint64(p.brk), 0
+			return uint64(p.machine.brk), 0
 		}
 	case end < old:
 		p.mem.Unmap(end, old)
 	}
-	p.brk = want
-	return uint64(p.brk), 0
+	p.machine.brk = want
+	return uint64(p.machine.brk), 0
 }
 
 // Advice of madvise(2).

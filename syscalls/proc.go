@@ -411,18 +411,24 @@ func sysExitGroup(t *Thread, a Args) (uint64, Errno) {
 func (t *Thread) exit(code int) {
 	t.dead = true
 	t.releaseLocks()
-	if t.clearTID != 0 {
-		t.out32(t.clearTID, 0)
-		if key, e := t.futexKey(t.clearTID, 0); e == 0 {
-			t.k.wakeFutex(key, 1, futexAllBits)
-		}
-	}
+	t.clearChildTID()
 	for _, o := range t.p.threads {
 		if !o.dead {
 			return
 		}
 	}
 	t.p.end(Exit{Code: code})
+}
+
+// clearChildTID tells others in t's memory that t has ended (set_tid_address(2)).
+func (t *Thread) clearChildTID() {
+	if t.clearTID == 0 {
+		return
+	}
+	t.out32(t.clearTID, 0)
+	if key, e := t.futexKey(t.clearTID, 0); e == 0 {
+		t.k.wakeFutex(key, 1, futexAllBits)
+	}
 }
 
 // sysPersonality implements personality(2): 0 is what there is.

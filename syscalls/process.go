@@ -25,12 +25,10 @@ type Process struct {
 	family
 	halt
 
-	fds   *fdTable
-	cwd   dirRef
-	umask uint32
+	fds *fdTable
+	*fsInfo
 
-	brk       emu.Addr
-	signals   sigTable
+	signals   *sigTable
 	pending   sigQueue // for any thread
 	itimers   [3]itimer
 	posix     map[uint64]*posixTimer
@@ -48,6 +46,13 @@ type Process struct {
 	started int64
 	// used is the CPU time that is accounted for, waitedFor that of children that were waited for.
 	used, waitedFor int64
+}
+
+// An fsInfo is how a process names and makes files; children may share it (CLONE_FS).
+type fsInfo struct {
+	cwd   dirRef
+	umask uint32
+	users int
 }
 
 // A Thread is a flow of execution.
@@ -89,7 +94,9 @@ type call struct {
 	// again says that the call was begun before; woken why it is made again.
 	again bool
 	woken wakeReason
-	wait  *wait
+	// step is Kernel.steps when it was made again.
+	step uint64
+	wait *wait
 	// What a handler keeps while its thread waits.
 	deadline int64
 	done     uint64
@@ -100,8 +107,8 @@ type call struct {
 
 func newProcess(k *Kernel) *Process {
 	p := &Process{
-		k: k, pid: k.newID(), fds: newFDTable(), umask: defaultUmask,
-		cwd: dirRef{path: k.hostCwd}, dumpable: 1, posix: map[uint64]*posixTimer{},
+		k: k, pid: k.newID(), fds: newFDTable(), signals: &sigTable{}, dumpable: 1,
+		fsInfo: &fsInfo{cwd: dirRef{path: k.hostCwd}, umask: defaultUmask, users: 1}, posix: map[uint64]*posixTimer{},
 	}
 	p.exitSignal, p.started = sigCHLD, k.now()
 	p.limits = defaultLimits
@@ -142,7 +149,7 @@ func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
 	}
 	p.program, p.exe = prog, x.Path()
 	p.argv, p.envv = prog.Argv, envv
-	p.brk = prog.Brk
+	p.machine.brk = prog.Brk
 	fp := t.cpu.FP
 	*t.cpu = emu.CPU{Flags: emu.FlagR1 | emu.FlagIF, FP: fp, RIP: prog.Entry}
 	fp.Reset()

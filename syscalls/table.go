@@ -82,7 +82,7 @@ var table = [...]entry{
 	53:  {"socketpair", Full, sysSocketpair, ""},
 	54:  {"setsockopt", Partial, sysSetsockopt, "what programs use; timers, congestion and multicast have no effect"},
 	55:  {"getsockopt", Partial, sysGetsockopt, "what programs use"},
-	56:  {"clone", Partial, sysClone, "threads, fork and vfork: processes that share memory or files for good are refused"},
+	56:  {"clone", Partial, sysClone, "no threads with directories or files of their own; no namespaces"},
 	57:  {"fork", Full, sysFork, ""},
 	58:  {"vfork", Full, sysVfork, ""},
 	59:  {"execve", Full, sysExecve, ""},

@@ -1,11 +1,13 @@
 // clone and clone3 with their flags: exit signals, and what a child may share.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +33,84 @@ static void signals(void) {
 		}
 }
 
-int main(void) {
+static char stack[1 << 16] __attribute__((aligned(16)));
+static volatile int shared, released;
+static int childTID;
+
+// heapEnd is brk(2); musl has no sbrk.
+static long heapEnd(long want) { return syscall(SYS_brk, want); }
+
+// child runs in a process that shares some of ours.
+static int child(void *arg) {
+	shared = 7;
+	chdir("/");
+	umask(027);
+	signal(SIGUSR2, SIG_IGN);
+	dup2(1, 99);
+	if (arg)
+		heapEnd(heapEnd(0) + 4096);
+	while (arg && !released) // both run
+		sched_yield();
+	_exit(5);
+}
+
+static void sharing(int flags) {
+	struct sigaction sa;
+	char cwd[100];
+	int status, vm = flags & CLONE_VM && !(flags & CLONE_VFORK);
+	shared = released = 0;
+	close(99);
+	chdir("/proc");
+	umask(022);
+	signal(SIGUSR2, SIG_DFL);
+	long end = heapEnd(0);
+	int pid = clone(child, stack + sizeof stack, flags | SIGCHLD, (void *)(long)vm, 0, 0, &childTID);
+	if (pid < 0) {
+		printf("%x: errno %d\n", flags, errno);
+		return;
+	}
+	while (vm && heapEnd(0) == end)
+		sched_yield();
+	released = 1;
+	waitpid(pid, &status, 0);
+	sigaction(SIGUSR2, 0, &sa);
+	printf("%x: %x, memory %d, heap %d, cwd %s, umask %o, handler %d, file %d\n", flags, status, shared, (int)(heapEnd(0) - end),
+		getcwd(cwd, sizeof cwd), umask(022), sa.sa_handler == SIG_IGN, fcntl(99, F_GETFD));
+	fflush(stdout);
+}
+
+// A process that shares memory says at its end that its stack is free.
+static void cleared(void) {
+	childTID = 1;
+	released = 1;
+	int pid = clone(child, stack + sizeof stack, CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, (void *)1, 0, 0, &childTID);
+	while (*(volatile int *)&childTID)
+		syscall(SYS_futex, &childTID, 0 /* FUTEX_WAIT */, 1, 0, 0, 0);
+	printf("cleared %d\n", waitpid(pid, 0, 0) == pid);
+}
+
+static int executes(void *self) {
+	execl(self, "cloning", "executed", (char *)0);
+	_exit(9);
+}
+
+int main(int argc, char **argv) {
+	if (argc > 1) {
+		puts("executed");
+		return 6;
+	}
 	signals();
+	sharing(0);
+	sharing(CLONE_FS);
+	sharing(CLONE_FILES);
+	sharing(CLONE_VM);
+	sharing(CLONE_VM | CLONE_SIGHAND);
+	sharing(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND);
+	sharing(CLONE_VM | CLONE_VFORK | CLONE_SIGHAND | CLONE_FS);
+	sharing(CLONE_SIGHAND);
+	cleared();
+	int status, pid = clone(executes, stack + sizeof stack, CLONE_VM | CLONE_SIGHAND | CLONE_FS | SIGCHLD, "/proc/self/exe");
+	waitpid(pid, &status, 0);
+	printf("%x\n", status);
 	return 0;
 }

@@ -1,7 +1,6 @@
 // Locks of FUTEX_LOCK_PI by their system calls: words, errors, owners that die, a circle of two.
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+// linux/futex.h, which musl has not
+enum { FUTEX_LOCK_PI = 6, FUTEX_UNLOCK_PI = 7, FUTEX_TRYLOCK_PI = 8 };
+enum { FUTEX_WAITERS = (int)0x80000000, FUTEX_OWNER_DIED = 0x40000000, FUTEX_TID_MASK = 0x3fffffff };
 
 static int pi(int *word, int op, struct timespec *ts) {
 	return syscall(SYS_futex, word, op, 0, ts, 0, 0) == 0 ? 0 : errno;
