@@ -112,6 +112,7 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 
 // rest is called when no thread can run: it lets time pass, or ends the run.
 func (k *Kernel) rest() {
+	k.steps++
 	if k.first.exited {
 		// The others go on as long as they do something.
 		if !k.linger() {
@@ -181,7 +182,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 	if t.call.wait != nil {
 		// It was woken: the call is made again.
 		t.call.wait = nil
-		t.call.again = true
+		t.call.again, t.call.step = true, k.steps
 		t.dispatch()
 	}
 	for {
@@ -240,6 +241,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 // execute runs t's code. Interrupts that are not to end the run, those for progress and what is left of a run
 // that has ended, leave it as it would be without them.
 func (t *Thread) execute(budget uint64) emu.Stop {
+	t.k.steps++
 	for {
 		stop := t.p.engine.Run(t.cpu, budget)
 		if stop.Reason != emu.StopInterrupt || t.k.interrupted.Load() {
@@ -285,7 +287,9 @@ func (t *Thread) waitsActively() bool {
 	return w.ready != nil || w.deadline != never
 }
 
-// wakeWaiting makes ready, in the order of blocking, threads whose wait is over.
+// wakeWaiting makes ready, in the order of blocking, threads whose wait is over. A call that was made again and waits
+// again, though what it waits for seems to be there (a pipe with room, but not for all), is not made a third
+// time before anything has happened.
 func (k *Kernel) wakeWaiting() {
 	if len(k.waiting) == 0 {
 		return
@@ -294,7 +298,7 @@ func (k *Kernel) wakeWaiting() {
 	for _, t := range slices.Clone(k.waiting) {
 		w := t.call.wait
 		switch {
-		case w.ready != nil && w.ready():
+		case w.ready != nil && !(t.call.again && t.call.step == k.steps) && w.ready():
 			k.wake(t, wokenReady)
 		case w.deadline <= now:
 			if w.cancel != nil {

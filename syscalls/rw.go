@@ -329,6 +329,9 @@ func (t *Thread) transferAt(inFD, outFD int, inAt, outAt emu.Addr, n uint64) (ui
 	if e != 0 {
 		return 0, e
 	}
+	if _, event := out.(*eventFile); event {
+		return 0, EINVAL // no file for data
+	}
 	inOff, e := t.offset(inAt)
 	if e != 0 {
 		return 0, e
@@ -340,11 +343,12 @@ func (t *Thread) transferAt(inFD, outFD int, inAt, outAt emu.Addr, n uint64) (ui
 	n = min(n, maxRW)
 	done, e := t.transfer(in, out, inOff, outOff, n)
 	if e == EAGAIN {
-		if in.poll(t)&pollIN == 0 && !in.base().nonblock() {
-			return t.waitFor(in, pollIN)
+		f, events := out, uint32(pollOUT)
+		if in.poll(t)&pollIN == 0 {
+			f, events = in, pollIN
 		}
-		if !out.base().nonblock() {
-			return t.waitFor(out, pollOUT)
+		if !f.base().nonblock() {
+			return t.waitFor(f, events)
 		}
 	}
 	if e != 0 {

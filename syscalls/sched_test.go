@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -194,4 +195,30 @@ func TestExecve(t *testing.T) {
 	_, e := g.p.fds.file(20)
 	assert.Equal(t, EBADF, e)
 	assert.Equal(t, "x", g.th.comm)
+}
+
+// TestReadyForNothing makes a call that waits for what seems to be there: time passes all the same.
+func TestReadyForNothing(t *testing.T) {
+	g := newGuest(t)
+	g.k.table = slices.Clone(g.k.table)
+	g.k.table[nr("pause")].handler = func(t *Thread, _ Args) (uint64, Errno) {
+		return t.block(wait{ready: func() bool { return true }})
+	}
+	g.ok(nr("alarm"), 1)
+	g.eng.step = func(c *emu.CPU, _ uint64) emu.Stop {
+		g.load(c, nr("pause"))
+		return emu.Stop{Reason: emu.StopSyscall}
+	}
+	assert.Equal(t, sigALRM, g.run().Signal)
+}
+
+// TestSpliceWithoutWaiting checks that the end that would block decides whether to wait.
+func TestSpliceWithoutWaiting(t *testing.T) {
+	g := newGuest(t)
+	fds, more := g.room(8), g.room(8)
+	g.ok(nr("pipe2"), fds, oNONBLOCK)
+	g.ok(nr("pipe"), more)
+	r, w := uint64(g.peek32(fds)), uint64(g.peek32(more+4))
+	g.fails(EAGAIN, nr("splice"), r, 0, w, 0, 100, 0)
+	g.fails(EINVAL, nr("splice"), r, 0, g.ok(nr("eventfd"), 5), 0, 8, 0)
 }
