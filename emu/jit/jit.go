@@ -228,6 +228,12 @@ func (e *Engine) set(off int, x uint64) { *e.arena.word(off) = x }
 
 func (e *Engine) hostAddr(off int) uint64 { return e.arena.hostAddr(off) }
 
+// plainStops are the stops without a fault, by reason: there is one for each system call, and none is to be collected.
+var plainStops = [...]emu.Stop{
+	emu.StopBudget: {Reason: emu.StopBudget}, emu.StopInterrupt: {Reason: emu.StopInterrupt}, emu.StopSyscall: {Reason: emu.StopSyscall},
+	emu.StopClient: {Reason: emu.StopClient}, emu.StopMark: {Reason: emu.StopMark},
+}
+
 // running makes sure that one engine runs at a time: the signal handler knows one.
 var running sync.Mutex
 
@@ -259,8 +265,9 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		}
 		if stop != nil {
 			e.storeCPU(c, rip)
-			stop.Left = int64(e.get(stBudget))
-			return *stop
+			s := *stop
+			s.Left = int64(e.get(stBudget))
+			return s
 		}
 	}
 }
@@ -275,7 +282,7 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	}
 	if e.interrupt {
 		e.interrupt = false
-		return 0, &emu.Stop{Reason: emu.StopInterrupt}
+		return 0, &plainStops[emu.StopInterrupt]
 	}
 	t, fault := e.lookup(rip)
 	if fault != nil {
@@ -384,17 +391,17 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	case exitSyscall:
 		e.set(stRegs+8*emu.RCX, uint64(x.rip))
 		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|e.ac|emu.FlagR1|emu.FlagIF)
-		return x.rip, &emu.Stop{Reason: emu.StopSyscall}
+		return x.rip, &plainStops[emu.StopSyscall]
 	case exitClient:
-		return x.rip, &emu.Stop{Reason: emu.StopClient}
+		return x.rip, &plainStops[emu.StopClient]
 	case exitBudget:
 		if x.t != nil {
 			e.uncount(x.t, int(x.insn))
 		}
-		return x.rip, &emu.Stop{Reason: emu.StopBudget}
+		return x.rip, &plainStops[emu.StopBudget]
 	case exitMark:
 		e.passing, e.passes = c, x.rip
-		return x.rip, &emu.Stop{Reason: emu.StopMark}
+		return x.rip, &plainStops[emu.StopMark]
 	case exitOutside, exitRepeated:
 		return e.outsideRefs(c, x), nil
 	case exitTrap:
