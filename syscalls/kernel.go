@@ -114,17 +114,16 @@ type End struct {
 
 // A Kernel is a running system.
 type Kernel struct {
-	cfg      Config
-	table    []entry
-	procs    []*Process // in order of creation, zombies too
-	first    *Process   // the run is over when it is, but for what others still do
-	gone     []*machine // nothing runs on them any more
-	ready    []*Thread  // runnable, first come first served
-	waiting  []*Thread  // blocked, in order of blocking
-	current  *Thread
-	timers   []*timer // armed, in order of arming
-	running  running
-	progress progress
+	cfg     Config
+	table   []entry
+	procs   []*Process // in order of creation, zombies too
+	first   *Process   // the run is over when it is, but for what others still do
+	gone    []*machine // nothing runs on them any more
+	ready   []*Thread  // runnable, first come first served
+	waiting []*Thread  // blocked, in order of blocking
+	current *Thread
+	timers  []*timer // armed, in order of arming
+	running running
 	// reapedTime is the CPU time of processes that are not in procs any more.
 	reapedTime int64
 	// console is the terminal that cgemu runs on.
@@ -167,6 +166,8 @@ type Kernel struct {
 	queues      map[string]*mqueue       // by name
 	lastCookie  uint32                   // of inotify's renames
 	locks       map[uint64][]*recordLock // by inode number
+	// progress tells how far the run is.
+	progress progress
 }
 
 // An Exit says how the program ended.
