@@ -112,7 +112,7 @@ func (t *Thread) futexWait(at emu.Addr, op int, val uint32, timeout emu.Addr, bi
 	if now != val {
 		return 0, EAGAIN
 	}
-	if deadline <= t.k.now() {
+	if deadline != never && deadline <= t.k.now() {
 		return 0, ETIMEDOUT
 	}
 	t.futexBits, t.futexAt = bits, key

@@ -52,7 +52,7 @@ func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, Errn
 	if t.locksItselfOut(a) {
 		return 0, EDEADLK
 	}
-	if deadline <= t.k.now() {
+	if deadline != never && deadline <= t.k.now() {
 		return 0, ETIMEDOUT
 	}
 	t.futexWord, t.futexAt, t.futexBits = a, key, futexAllBits

@@ -294,7 +294,10 @@ func (k *Kernel) wakeWaiting() {
 	if len(k.waiting) == 0 {
 		return
 	}
-	now := k.now()
+	now := int64(0) // what all engines have executed is costly to sum up
+	if slices.ContainsFunc(k.waiting, func(t *Thread) bool { return t.call.wait.deadline != never }) {
+		now = k.now()
+	}
 	for _, t := range slices.Clone(k.waiting) {
 		w := t.call.wait
 		switch {
