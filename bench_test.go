@@ -70,11 +70,7 @@ type benchTool struct {
 // installed, counting instructions alone and with simulation. The metric to compare is cpu-ms, user and system time of the fastest run.
 func BenchmarkProgram(b *testing.B) {
 	dir := b.TempDir()
-	cgemu := filepath.Join(dir, "cgemu")
-	build := exec.Command("go", "build", "-o", cgemu, "./cmd/cgemu")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(b, err, "%s", out)
+	cgemu := buildCommand(b, dir)
 	profile := "--cachegrind-out-file=" + filepath.Join(dir, "out")
 	tools := []benchTool{{"native", nil}}
 	for _, mode := range []struct{ name, caches, branches string }{
@@ -109,6 +105,35 @@ func BenchmarkProgram(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("prog=%s/tool=%s", p.name, tool.name), func(b *testing.B) {
 				benchCommand(b, append(append([]string{}, tool.prefix...), args...))
+			})
+		}
+	}
+}
+
+// buildCommand builds cgemu in dir.
+func buildCommand(b *testing.B, dir string) (path string) {
+	path = filepath.Join(dir, "cgemu")
+	build := exec.Command("go", "build", "-o", path, "./cmd/cgemu")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	return path
+}
+
+// BenchmarkKernel measures a system call, a switch to another thread, and fork and wait of a process with 100 MiB, natively
+// and under cgemu.
+func BenchmarkKernel(b *testing.B) {
+	dir := b.TempDir()
+	prog := filepath.Join(dir, "kernel")
+	if out, err := exec.Command("gcc", "-O1", "-pthread", "-o", prog, "testdata/bench/kernel.c").CombinedOutput(); err != nil {
+		b.Skipf("gcc: %v: %s", err, out)
+	}
+	options := []string{buildCommand(b, dir), "-q", "--trace-children=no", "--cachegrind-out-file=/dev/null"}
+	for _, what := range []string{"call", "switch", "fork"} {
+		for _, tool := range []benchTool{{"native", nil}, {"cgemu", options}} {
+			b.Run(fmt.Sprintf("what=%s/tool=%s", what, tool.name), func(b *testing.B) {
+				argv := append(append([]string{}, tool.prefix...), prog, what, fmt.Sprint(b.N))
+				require.NoError(b, exec.Command(argv[0], argv[1:]...).Run())
 			})
 		}
 	}
