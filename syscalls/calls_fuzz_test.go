@@ -25,20 +25,21 @@ func FuzzCalls(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		first := fuzzCalls(t, prog, seed)
+		dir := t.TempDir() // the same for both: programs see where they are
+		first := fuzzCalls(t, prog, dir, seed)
 		require.Regexp(t, `^100 processes, \d+ died, \d+ timeouts, \d+ calls, sum [0-9a-f]+\n$`, first)
 		files := openFiles(t)
-		require.Equal(t, first, fuzzCalls(t, prog, seed))
+		require.Equal(t, first, fuzzCalls(t, prog, dir, seed))
 		require.Equal(t, files, openFiles(t))
 	})
 }
 
-// fuzzCalls runs the program in an empty directory and returns what it prints.
-func fuzzCalls(t *testing.T, prog string, seed uint64) string {
-	dir := t.TempDir()
+// fuzzCalls runs the program in an empty directory in dir and returns what it prints.
+func fuzzCalls(t *testing.T, prog, dir string, seed uint64) string {
 	scratch := filepath.Join(dir, "scratch")
+	require.NoError(t, os.RemoveAll(scratch))
 	require.NoError(t, os.Mkdir(scratch, 0o755))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "d"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "d"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), []byte("untouched"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "d", "a"), []byte("untouched"), 0o644))
 	before := tree(t, dir, scratch)

@@ -25,14 +25,14 @@
 
 enum { arenaSize = 1 << 20, page = 4096, out = 900 };
 
-// Kinds of arguments: p path, d directory, f descriptor, b buffer, v array of iovec, n size, N size of a copy, o offset, i flags,
+// Kinds of arguments: p path, d directory, f descriptor, b buffer, q what stat fills in, v array of iovec, n size, N size of a copy, o offset, i flags,
 // k the same of clone, m mode, t type and mode, s signal, P process, a address of a page, l length of pages, c clock,
 // u small number, x anything that is no address, z a pointer to nowhere or 0. A call that is not here gets x.
 static const struct {
 	short nr;
 	const char *args;
 } calls[] = {
-	{0, "fbn"}, {1, "fbn"}, {2, "pim"}, {3, "f"}, {4, "pb"}, {5, "fb"}, {6, "pb"}, {7, "buu"}, {8, "fou"}, {9, "aluifo"}, {10, "alu"}, {11, "al"},
+	{0, "fbn"}, {1, "fbn"}, {2, "pim"}, {3, "f"}, {4, "pq"}, {5, "fq"}, {6, "pq"}, {7, "buu"}, {8, "fou"}, {9, "aluifo"}, {10, "alu"}, {11, "al"},
 	{13, "sbbu"}, {14, "ubbu"}, {15, ""}, {16, "fxb"}, {17, "fbno"}, {18, "fbno"}, {19, "fvu"}, {20, "fvu"}, {21, "pu"}, {22, "b"},
 	{23, "ubbbb"}, {24, ""}, {25, "allua"}, {26, "alu"}, {27, "alb"}, {28, "alu"}, {32, "f"}, {33, "ff"}, {34, ""}, {35, "bb"}, {36, "ub"},
 	{37, "u"}, {38, "ubb"}, {39, ""}, {40, "ffbN"}, {44, "fbnubu"}, {45, "fbnubb"}, {46, "fbu"}, {47, "fbu"}, {48, "fu"}, {51, "fbb"}, {52, "fbb"},
@@ -46,16 +46,16 @@ static const struct {
 	{157, "uxxxx"}, {157, "ubbbb"}, {158, "xx"}, {160, "ub"}, {186, ""}, {187, "fon"}, {200, "Ps"}, {201, "b"}, {202, "buubbu"}, {202, "bxubbx"}, {203, "Pub"},
 	{204, "Pub"}, {213, "u"}, {217, "fbn"}, {218, "b"}, {219, ""}, {221, "foou"}, {222, "cbb"}, {223, "uubb"}, {224, "ub"}, {225, "u"}, {226, "u"}, {228, "cb"},
 	{229, "cb"}, {230, "cubb"}, {232, "fbuu"}, {233, "fufb"}, {234, "PPs"}, {235, "pb"}, {247, "uPbub"}, {251, "uPx"}, {252, "uP"}, {257, "dpim"}, {258, "dpm"},
-	{259, "dptx"}, {260, "dpxxi"}, {261, "dpb"}, {262, "dpbi"}, {263, "dpi"}, {264, "dpdp"}, {265, "dpdpi"}, {266, "pdp"}, {267, "dpbn"}, {268, "dpm"},
+	{259, "dptx"}, {260, "dpxxi"}, {261, "dpb"}, {262, "dpqi"}, {263, "dpi"}, {264, "dpdp"}, {265, "dpdpi"}, {266, "pdp"}, {267, "dpbn"}, {268, "dpm"},
 	{269, "dpu"}, {270, "ubbbbb"}, {271, "bubbn"}, {273, "bu"}, {274, "Pbb"}, {275, "fbfbNu"}, {277, "foou"}, {280, "dpbi"}, {281, "fbuubn"}, {282, "fbn"},
 	{283, "ci"}, {284, "u"}, {285, "fuoo"}, {286, "fubb"}, {287, "fb"}, {289, "fbni"}, {290, "ui"}, {291, "i"}, {292, "ffi"}, {293, "bi"}, {295, "fvuo"},
 	{296, "fvuo"}, {297, "PPsb"}, {302, "Pubb"}, {309, "bbb"}, {316, "dpdpu"}, {318, "bnu"}, {319, "pu"}, {322, "dpzzi"}, {324, "uuu"}, {325, "alu"},
-	{326, "fbfbNu"}, {327, "fvuoxu"}, {328, "fvuoxu"}, {332, "dpixb"}, {424, "fsbu"}, {434, "Pu"}, {435, "bn"}, {436, "ffu"}, {439, "dpui"}, {441, "fbubbn"},
+	{326, "fbfbNu"}, {327, "fvuoxu"}, {328, "fvuoxu"}, {332, "dpixq"}, {424, "fsbu"}, {434, "Pu"}, {435, "bn"}, {436, "ffu"}, {439, "dpui"}, {441, "fbubbn"},
 	{452, "dpmi"},
 };
 
 static uint64_t state, self;
-static char *arena, *names;
+static char *arena, *names, *stats;
 static int nameAt[32], nameCount;
 
 static uint64_t rnd(void) {
@@ -108,6 +108,8 @@ static uint64_t argument(char kind) {
 		return below(16) == 0 ? number() : below(24);
 	case 'b':
 		return buffer();
+	case 'q': // times of files are the host's: they must not become arguments
+		return below(8) == 0 ? nowhere() : (uint64_t)stats + below(page);
 	case 'v':
 		return below(8) == 0 ? nowhere() : (uint64_t)arena + arenaSize / 2 + below(64) * 16;
 	case 'n': {
@@ -255,6 +257,7 @@ int main(int argc, char **argv) {
 	fillNames();
 	arena = mmap(0, arenaSize + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	mprotect(arena + arenaSize, page, PROT_NONE);
+	stats = mmap(0, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	volatile uint64_t *sum = mmap(0, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < atoi(argv[2]); i++) {
 		int status = 0;
