@@ -96,11 +96,26 @@ func (t *Thread) equip(q *Process, c cloneArgs) (e Errno) {
 		q.fsInfo = p.fsInfo
 		return 0
 	}
-	q.cwd, q.umask = p.cwd, p.umask
-	if p.cwd.fd > 2 {
-		q.cwd.fd, _ = p.cwd.fd.dup()
-	}
+	q.fsInfo = p.fsInfo.copy()
 	return 0
+}
+
+// copy returns the same for another process.
+func (f *fsInfo) copy() *fsInfo {
+	n := &fsInfo{cwd: f.cwd, umask: f.umask, users: 1}
+	if f.cwd.fd > 2 {
+		n.cwd.fd, _ = f.cwd.fd.dup()
+	}
+	return n
+}
+
+// own returns what one process alone has.
+func (f *fsInfo) own() *fsInfo {
+	if f.users == 1 {
+		return f
+	}
+	f.users--
+	return f.copy()
 }
 
 // copyInto makes o, the first thread of a new process, go on where t is.

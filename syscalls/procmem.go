@@ -155,6 +155,9 @@ func sysUnshare(t *Thread, a Args) (uint64, Errno) {
 	if a.Uint(0)&^(fs|files|sysvsem) != 0 || live > 1 {
 		return 0, EPERM
 	}
+	if a.Uint(0)&fs != 0 {
+		t.p.fsInfo = t.p.fsInfo.own()
+	}
 	if a.Uint(0)&files != 0 {
 		t.p.fds = t.p.fds.own()
 	}

@@ -183,7 +183,11 @@ func (k *Kernel) runThread(t *Thread) bool {
 		// It was woken: the call is made again.
 		t.call.wait = nil
 		t.call.again, t.call.step = true, k.steps
+		before := t.call.done + t.call.messages
 		t.dispatch()
+		if t.call.done+t.call.messages != before {
+			k.steps++ // it did some of its work: others may have waited for that
+		}
 	}
 	for {
 		if t.blocked() {
