@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -21,9 +22,9 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 			return
 		}
 		if e.budgeted && g.Target < 0 {
-			e.emitBudget(i, g.target())
+			e.emitBudget(i, g.Dest())
 		}
-		e.emitJump(g.target())
+		e.emitJump(g.Dest())
 	case x86.FlowJmpInd:
 		e.emitBudgetBefore(i)
 		e.emitIndirect(g)
@@ -31,12 +32,12 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 		e.emitLookup()
 	case x86.FlowCall:
 		e.emitBudgetBefore(i)
-		e.emitPushReturn(g.next())
+		e.emitPushReturn(g.Next())
 		e.store(stSavedBias, regBias)
 		from := e.pos
-		site := e.emitCallThrough(g.next(), regBias)
+		site := e.emitCallThrough(g.Next(), regBias)
 		e.saved(from, regBias, stSavedBias, 0)
-		e.emitCallLink(site, g.target())
+		e.emitCallLink(site, g.Dest())
 	case x86.FlowCallInd:
 		e.emitCallInd(g, i)
 	case x86.FlowRet:
@@ -51,13 +52,13 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 func (e *Engine) emitJcc(g *ginsn, i int) {
 	if !g.follow && !e.predicts() && !e.Events.Has(emu.Taken) && !(e.budgeted && g.Target < 0) {
 		e.unpark(0xffff)
-		e.keepSiteWhole(2, g.target())
-		e.emitLink(e.jcc(g.Cond, 0), g.target())
-		e.emitJump(g.next())
+		e.keepSiteWhole(2, g.Dest())
+		e.emitLink(e.jcc(g.Cond, 0), g.Dest())
+		e.emitJump(g.Next())
 		return
 	}
-	c := coldExit{target: g.target(), insn: i, side: g.follow, holds: true, parked: e.parked, outcomes: e.outcomes}
-	cond, next := g.Cond, g.next()
+	c := coldExit{target: g.Dest(), insn: i, side: g.follow, holds: true, parked: e.parked, outcomes: e.outcomes}
+	cond, next := g.Cond, g.Next()
 	if g.again {
 		c.target, next = next, c.target
 		c.holds, cond = false, cond^1
@@ -92,13 +93,13 @@ func (e *Engine) emitLoop(g *ginsn, i int) {
 	if e.predicts() {
 		own = e.newOwn(i, emu.Bcm, false)
 	}
-	e.byte(g.bytes[:g.Len-1]...)
+	e.byte(g.Bytes[:g.Len-1]...)
 	e.byte(5)
 	on := e.jmp(0)
 	for _, taken := range [2]bool{true, false} {
-		to := g.target()
+		to := g.Dest()
 		if !taken {
-			to = g.next()
+			to = g.Next()
 			e.link(on, e.pos)
 		}
 		if e.predicts() {
@@ -195,7 +196,7 @@ func (e *Engine) emitIndirect(g *ginsn) {
 	e.store(slotTarget, regTarget)
 	from := e.pos
 	switch {
-	case g.kind == kindCallNoRedir:
+	case g.Kind == exec.CallNoRedir:
 		e.movRR(regTarget, x86.RAX)
 	case !g.HasMem:
 		e.movRR(regTarget, g.Args[0].Reg)
@@ -218,9 +219,9 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 	e.emitBudgetBefore(i)
 	e.emitIndirect(g)
 	from := e.pos
-	e.emitPushReturn(g.next())
+	e.emitPushReturn(g.Next())
 	// A fault of the shadow stack executes the whole call again.
-	site := e.emitCallThrough(g.next(), regTable)
+	site := e.emitCallThrough(g.Next(), regTable)
 	e.saved(from, regTarget, slotTarget, 0)
 	e.saved(from, regTable, slotTable, 0)
 	e.link(site, e.pos)
@@ -291,7 +292,7 @@ func (e *Engine) emitRetPop(n int32) {
 // emitBudgetBefore checks the budget in front of instruction i, with which the block ends.
 func (e *Engine) emitBudgetBefore(i int) {
 	if e.budgeted {
-		e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].pc, t: e.t, insn: int16(i)}, i)
+		e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].PC, t: e.t, insn: int16(i)}, i)
 	}
 }
 

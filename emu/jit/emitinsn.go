@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -10,34 +11,34 @@ import (
 // emitInsn translates instruction i of the block.
 func (e *Engine) emitInsn(i int) {
 	g := &e.block[i]
-	switch g.kind {
-	case kindPlain:
+	switch g.Kind {
+	case exec.Plain:
 		e.emitPlain(g)
-	case kindNop:
-	case kindLea:
+	case exec.Nop:
+	case exec.Lea:
 		e.emitLea(g)
-	case kindPush:
+	case exec.Push:
 		e.emitPush(g)
-	case kindPop:
+	case exec.Pop:
 		e.emitPop(g)
-	case kindLeave:
+	case exec.Leave:
 		e.emitLeave()
-	case kindString:
+	case exec.String:
 		e.emitString(g)
-	case kindRep:
+	case exec.Rep:
 		e.emitRep(g, i)
-	case kindBranch:
+	case exec.Branch:
 		e.emitBranch(g, i)
-	case kindSyscall:
-		e.emitExit(e.jmp(0), exit{kind: exitSyscall, rip: g.next()})
-	case kindClient:
-		e.emitExit(e.jmp(0), exit{kind: exitClient, rip: g.next()})
-	case kindNRAddr:
+	case exec.Syscall:
+		e.emitExit(e.jmp(0), exit{kind: exitSyscall, rip: g.Next()})
+	case exec.Client:
+		e.emitExit(e.jmp(0), exit{kind: exitClient, rip: g.Next()})
+	case exec.NRAddr:
 		e.movImm(x86.RAX, 0)
-	case kindCallNoRedir:
+	case exec.CallNoRedir:
 		e.emitCallInd(g, i)
-	case kindTrap, kindUndefined, kindUnknown, kindUnsupported, kindFetchFault:
-		e.emitExit(e.jmp(0), exit{kind: exitTrap, rip: g.pc, t: e.t, insn: int16(i)})
+	case exec.Trap, exec.Undefined, exec.Unknown, exec.Unsupported, exec.FetchFault:
+		e.emitExit(e.jmp(0), exit{kind: exitTrap, rip: g.PC, t: e.t, insn: int16(i)})
 	default:
 		panic("BUG: no translation of instruction kind")
 	}
@@ -46,10 +47,10 @@ func (e *Engine) emitInsn(i int) {
 // emitLea copies LEA; the RIP-relative form loads a constant.
 func (e *Engine) emitLea(g *ginsn) {
 	if !g.Mem.RIPRel {
-		e.byte(g.bytes...)
+		e.byte(g.Bytes...)
 		return
 	}
-	abs := uint64(g.next()) + uint64(g.Mem.Disp)
+	abs := uint64(g.Next()) + uint64(g.Mem.Disp)
 	if g.Mem.AddrSize == 4 {
 		abs = uint64(uint32(abs))
 	}

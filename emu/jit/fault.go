@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -66,7 +67,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	}
 	if e.details() {
 		e.storeCPU(e.cpu, pc)
-		e.src.n = 0
+		e.decoder.Forget()
 		e.decodeOne(&e.peekInsn, pc)
 		e.unrefer(e.cpu, t, i, &e.peekInsn, f)
 	}
@@ -85,7 +86,7 @@ func (e *Engine) unrefer(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
 		return
 	}
 	for r := range g.References {
-		if at := refAddr(c, g, r); f.Vector != emu.VecPF || f.Addr-at < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
+		if at := exec.RefAddr(c, &g.Insn, r); f.Vector != emu.VecPF || f.Addr-at < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
 			return
 		}
 		for _, ev := range hooks.EventsOf(r) {
@@ -99,7 +100,7 @@ func (e *Engine) unrefer(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
 func (e *Engine) settleCounts(t *tb, i int, again bool) {
 	for _, r := range t.reps {
 		if r.insn == i && r.outside {
-			e.src.n = 0
+			e.decoder.Forget()
 			e.decodeOne(&e.peekInsn, t.addr(i))
 			e.storeCPU(e.cpu, t.addr(i))
 			e.repeated(e.cpu, t, i, &e.peekInsn, e.get(slotC), true)
@@ -184,7 +185,7 @@ func (e *Engine) decodeFault() emu.Fault {
 	f := emu.Fault{Vector: uint8(e.get(stSigTrap))}
 	if f.Vector == emu.VecPF {
 		f.Addr = emu.Addr(e.get(stSigAddr) - e.get(stBase))
-		if !canonical(f.Addr) {
+		if !exec.Canonical(f.Addr) {
 			return emu.Fault{Vector: emu.VecGP} // it became canonical by what we added
 		}
 		f.Write = e.get(stSigErr)&2 != 0

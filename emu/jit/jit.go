@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -63,10 +64,11 @@ func (e *Engine) exitAt(i int) *exit { return &e.exits[i/exitChunk][i%exitChunk]
 type Engine struct {
 	emitter
 	Config
-	mem      *mem.Space
-	arena    arena
-	stubs    stubs
-	features *[256]bool
+	mem     *mem.Space
+	arena   arena
+	stubs   stubs
+	decoder *exec.Decoder
+	machine exec.Machine
 
 	// mu guards what Interrupt touches: links, the jump table and the flags below. Run
 	// holds it but for the time that generated code runs.
@@ -113,7 +115,6 @@ type Engine struct {
 
 	// The block being translated.
 	block    []ginsn
-	src      source
 	peekInsn ginsn
 	deps     []emu.Addr
 	t        *tb
@@ -161,15 +162,15 @@ func New(m *mem.Space, cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		Config: cfg, mem: m, arena: a, features: features(cfg.Model),
-		was: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
+		Config: cfg, mem: m, arena: a, decoder: exec.NewDecoder(m, features(cfg.Model), "host's CPU"),
+		machine: exec.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env},
+		was:     emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
 		peeks: map[emu.Addr]peek{}, block: make([]ginsn, 0, maxInsns+1),
 	}
 	e.Events |= emu.Events(emu.Ir)
 	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}
 	e.planIndex = map[hooks.Plan]uint16{}
 	e.fixExits()
-	e.src.e = e
 	e.emitter = emitter{mem: a.mem, pos: codeOff, far: farOff}
 	if err := e.prepare(); err != nil {
 		e.Close()
@@ -321,7 +322,7 @@ func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
 	c.FSBase = e.get(stFSBase)
 	c.GSBase = e.get(stGSBase)
 	c.RIP = rip
-	c.FP[emu.XOffHeader] = xFeatures
+	c.FP[emu.XOffHeader] = exec.XFeatures
 }
 
 // lookup returns the block at rip, translating it if need be.
@@ -357,7 +358,7 @@ func (e *Engine) enter(at int) {
 
 // settle makes of the state XSAVE wrote what the next XRSTOR is to load.
 func settle(x *emu.XState) {
-	x[emu.XOffHeader] = x[emu.XOffHeader]&xAVX | xX87 | xSSE
+	x[emu.XOffHeader] = x[emu.XOffHeader]&exec.XAVX | exec.XX87 | exec.XSSE
 	clear(x[emu.XOffFOP : emu.XOffFDP+8])
 }
 
@@ -366,10 +367,10 @@ func settle(x *emu.XState) {
 // guest's changes between SSE and AVX code for one that must keep upper halves, which costs
 // some 70 ns.
 func markUpper(x *emu.XState) {
-	x[emu.XOffHeader] = xX87 | xSSE
+	x[emu.XOffHeader] = exec.XX87 | exec.XSSE
 	for _, b := range x[emu.XOffYMMH:] {
 		if b != 0 {
-			x[emu.XOffHeader] |= xAVX
+			x[emu.XOffHeader] |= exec.XAVX
 			return
 		}
 	}

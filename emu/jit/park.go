@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -52,10 +53,10 @@ func (e *Engine) reload(parked uint16) {
 // unparkFor makes the registers and flags available that g needs.
 func (e *Engine) unparkFor(g *ginsn) {
 	e.giveFlagsFor(g)
-	switch g.kind {
-	case kindPlain, kindNop, kindLea, kindPush, kindPop:
+	switch g.Kind {
+	case exec.Plain, exec.Nop, exec.Lea, exec.Push, exec.Pop:
 		e.unpark(g.GPRRead)
-	case kindBranch:
+	case exec.Branch:
 		if g.Flow == x86.FlowJcc || g.follow {
 			return
 		}
@@ -104,7 +105,7 @@ func (e *Engine) nextRead(i int, r x86.Reg) int {
 	for k := i; k < len(e.block); k++ {
 		g := &e.block[k]
 		switch {
-		case g.GPRRead>>r&1 != 0 || g.kind.ends():
+		case g.GPRRead>>r&1 != 0 || g.Kind.Ends():
 			return k - i
 		case g.GPRWrite>>r&1 != 0:
 			return 2 * maxInsns
@@ -118,15 +119,15 @@ func (e *Engine) flagsLive(i int) bool {
 	live := x86.StatusFlags
 	for k := i; k < len(e.block); k++ {
 		g := &e.block[k]
-		if g.FlagsRead&live != 0 || g.kind.ends() {
+		if g.FlagsRead&live != 0 || g.Kind.Ends() {
 			return true
 		}
 		live &^= g.FlagsWrite &^ g.FlagsRead
 		if live == 0 {
 			return false
 		}
-		if g.kind == kindBranch && !g.follow && g.Flow != x86.FlowJcc {
-			return g.Flow != x86.FlowCall && g.Flow != x86.FlowJmp || e.peekFlags(g.target())&flagsDead == 0
+		if g.Kind == exec.Branch && !g.follow && g.Flow != x86.FlowJcc {
+			return g.Flow != x86.FlowCall && g.Flow != x86.FlowJmp || e.peekFlags(g.Dest())&flagsDead == 0
 		}
 		if g.Flow == x86.FlowJcc && e.peekFlags(e.leavesTo(g))&flagsDead == 0 {
 			return true
@@ -140,9 +141,9 @@ func (e *Engine) flagsLive(i int) bool {
 // with the next instruction.
 func (e *Engine) leavesTo(g *ginsn) emu.Addr {
 	if g.again {
-		return g.next()
+		return g.Next()
 	}
-	return g.target()
+	return g.Dest()
 }
 
 // keepFlags makes the flags free to change in front of instruction i: live ones wait in RAX, whose own
@@ -176,7 +177,7 @@ func (e *Engine) giveFlags() {
 
 // giveFlagsFor gives them back in front of g if it reads them, or changes some, or RAX.
 func (e *Engine) giveFlagsFor(g *ginsn) {
-	if g.kind == kindLeave || g.kind > kindLea || (g.FlagsRead|g.FlagsWrite)&x86.StatusFlags != 0 && !overwritesFlags(g) ||
+	if g.Kind == exec.Leave || g.Kind > exec.Lea || (g.FlagsRead|g.FlagsWrite)&x86.StatusFlags != 0 && !overwritesFlags(g) ||
 		(g.GPRRead|g.GPRWrite)>>x86.RAX&1 != 0 {
 		e.giveFlags()
 	}

@@ -23,7 +23,7 @@ type operand struct {
 func (e *Engine) emitPlain(g *ginsn) {
 	switch {
 	case !g.HasMem && g.NRefs == 0:
-		e.byte(g.bytes...)
+		e.byte(g.Bytes...)
 	case !g.HasMem && g.Mem.Seg != x86.SegNone:
 		e.emitMaskMove(g)
 	case !g.HasMem:
@@ -39,13 +39,13 @@ func (e *Engine) emitPlain(g *ginsn) {
 
 // fitsAbs reports whether a RIP-relative operand can be written as an absolute one.
 func fitsAbs(g *ginsn) bool {
-	abs := int64(g.next()) + g.Mem.Disp
+	abs := int64(g.Next()) + g.Mem.Disp
 	return g.Mem.AddrSize == 8 && abs >= 0 && abs <= math.MaxInt32
 }
 
 // emitPrefixes emits the legacy prefixes but for segment overrides, then GS.
 func (e *Engine) emitPrefixes(g *ginsn, keepAddr32 bool) {
-	for _, p := range g.bytes[:g.NPrefix] {
+	for _, p := range g.Bytes[:g.NPrefix] {
 		switch p {
 		case 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65:
 		case 0x67:
@@ -62,7 +62,7 @@ func (e *Engine) emitPrefixes(g *ginsn, keepAddr32 bool) {
 // copyWithGS copies g with a GS prefix in the place of its segment overrides.
 func (e *Engine) copyWithGS(g *ginsn) {
 	e.emitPrefixes(g, true)
-	e.byte(g.bytes[g.NPrefix:]...)
+	e.byte(g.Bytes[g.NPrefix:]...)
 }
 
 // emitMaskMove copies MASKMOVQ or MASKMOVDQU with an FS or GS base, which is added to RDI meanwhile.
@@ -74,7 +74,7 @@ func (e *Engine) emitMaskMove(g *ginsn) {
 	}
 	e.addSegment(g, x86.RDI)
 	e.emitPrefixes(g, false)
-	e.byte(g.bytes[g.NPrefix:]...)
+	e.byte(g.Bytes[g.NPrefix:]...)
 	e.load(x86.RDI, slotA)
 	e.saved(from, x86.RDI, slotA, 0)
 }
@@ -84,21 +84,21 @@ func (e *Engine) copyAbsolute(g *ginsn) {
 	e.emitPrefixes(g, false)
 	e.emitOpcode(g, 0x02)
 	e.byte(g.ModRM&0x38|4, 0x25)
-	e.u32(uint32(int64(g.next()) + g.Mem.Disp))
-	e.byte(g.bytes[tail(g):]...)
+	e.u32(uint32(int64(g.Next()) + g.Mem.Disp))
+	e.byte(g.Bytes[tail(g):]...)
 }
 
 // emitOpcode emits REX or VEX and the opcode, with the REX bits in clear (X is 2, B is 1) zero.
 func (e *Engine) emitOpcode(g *ginsn, clear byte) {
 	switch {
-	case g.Enc == x86.VEX && g.bytes[g.NPrefix] == 0xc4:
-		e.byte(0xc4, g.bytes[g.NPrefix+1]|clear<<5, g.bytes[g.NPrefix+2])
+	case g.Enc == x86.VEX && g.Bytes[g.NPrefix] == 0xc4:
+		e.byte(0xc4, g.Bytes[g.NPrefix+1]|clear<<5, g.Bytes[g.NPrefix+2])
 	case g.Enc == x86.VEX:
-		e.byte(g.bytes[g.NPrefix:g.OpcodeOff]...)
+		e.byte(g.Bytes[g.NPrefix:g.OpcodeOff]...)
 	case g.REX != 0:
 		e.byte(g.REX &^ clear)
 	}
-	e.byte(g.bytes[g.OpcodeOff:g.ModRMOff]...)
+	e.byte(g.Bytes[g.OpcodeOff:g.ModRMOff]...)
 }
 
 // copyViaScratch copies g with its memory operand's address computed into a
@@ -116,13 +116,13 @@ func (e *Engine) copyViaScratch(g *ginsn) {
 		if g.Mem.VSIB {
 			// The vector index stays.
 			e.emitOpcode(g, 0x01)
-			e.byte(g.ModRM&0x38|0x84, g.bytes[g.ModRMOff+1]&0xf8|byte(s))
+			e.byte(g.ModRM&0x38|0x84, g.Bytes[g.ModRMOff+1]&0xf8|byte(s))
 			e.u32(uint32(disp))
 		} else {
 			e.emitOpcode(g, 0x03)
 			e.memRM(x86.Reg(g.ModRM>>3&7), s, disp)
 		}
-		e.byte(g.bytes[tail(g):]...)
+		e.byte(g.Bytes[tail(g):]...)
 	}
 	e.load(s, slotA)
 	e.saved(from, s, slotA, 0)
@@ -143,7 +143,7 @@ func (e *Engine) moffsViaScratch(g *ginsn, s x86.Reg, disp int32) {
 		e.byte(g.REX &^ 7)
 	}
 	// A0, A1 load AL, eAX: 8A, 8B. A2, A3 store: 88, 89.
-	op := g.bytes[g.OpcodeOff]
+	op := g.Bytes[g.OpcodeOff]
 	e.byte(0x88 | (op^2)&3)
 	e.memRM(x86.RAX, s, disp)
 }
@@ -164,7 +164,7 @@ func pickScratch(g *ginsn) x86.Reg {
 func (e *Engine) address(g *ginsn, s x86.Reg) (disp int32) {
 	m := &g.Mem
 	if m.RIPRel {
-		e.movImm(s, uint64(g.next())+uint64(m.Disp))
+		e.movImm(s, uint64(g.Next())+uint64(m.Disp))
 		if m.AddrSize == 4 {
 			e.truncate(s)
 		}
@@ -229,7 +229,7 @@ func (e *Engine) resolve(g *ginsn, s x86.Reg) operand {
 	case needsScratch(g):
 		return operand{base: s, index: x86.NoReg, disp: e.address(g, s)}
 	case m.RIPRel:
-		return operand{base: x86.NoReg, index: x86.NoReg, disp: int32(int64(g.next()) + m.Disp)}
+		return operand{base: x86.NoReg, index: x86.NoReg, disp: int32(int64(g.Next()) + m.Disp)}
 	default:
 		return operand{base: m.Base, index: m.Index, scale: m.Scale, disp: int32(m.Disp), addr32: m.AddrSize == 4}
 	}

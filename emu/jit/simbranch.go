@@ -84,7 +84,7 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, l
 	if live {
 		e.saveFlags()
 	}
-	entry := e.abs(e.condEntry(g.pc))
+	entry := e.abs(e.condEntry(g.PC))
 	e.emitAfter(r, o)
 	e.cmpByteImm(r, entry, byte(3*b2i(taken)))
 	site := e.jcc(condNE, 0)
@@ -122,7 +122,7 @@ func (e *Engine) emitTarget(i int) {
 	if !e.predicts() || !e.block[i].effects.Indirect {
 		return
 	}
-	entry := e.sim.ind + 8*int(e.block[i].pc%indEntries)
+	entry := e.sim.ind + 8*int(e.block[i].PC%indEntries)
 	e.store(slotTmp, x86.RAX)
 	e.saveFlags()
 	e.aluAbs(aluCMP, regTarget, x86.NoReg, 1, e.abs(entry))

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -74,7 +75,7 @@ const maxSpan = 32
 // inline reports whether the references of g are simulated by generated code: they all happen, and
 // their addresses follow from general registers.
 func inline(g *ginsn) bool {
-	if g.kind.ends() && g.kind != kindCallNoRedir || g.kind == kindRep {
+	if g.Kind.Ends() && g.Kind != exec.CallNoRedir || g.Kind == exec.Rep {
 		return false
 	}
 	for _, r := range g.effects.Refs {
@@ -87,10 +88,10 @@ func inline(g *ginsn) bool {
 
 // outside reports whether Go has to simulate or count what g refers to.
 func (e *Engine) outside(g *ginsn) bool {
-	if !e.details() || g.kind.ends() {
+	if !e.details() || g.Kind.Ends() {
 		return false
 	}
-	return g.kind == kindRep || !inline(g)
+	return g.Kind == exec.Rep || !inline(g)
 }
 
 // An addressing follows the registers of a block while its references are collected.
@@ -116,7 +117,7 @@ func (s *addressing) of(g *ginsn, r *x86.Ref) ea {
 		a.base, a.index, a.scale, a.seg, a.addr32 = m.Base, m.Index, m.Scale, m.Seg, m.AddrSize == 4
 		a.disp += m.Disp
 		if m.RIPRel {
-			a.base, a.disp = x86.NoReg, a.disp+int64(g.next())
+			a.base, a.disp = x86.NoReg, a.disp+int64(g.Next())
 		}
 		if g.Op == x86.POP && m.Base == x86.RSP {
 			a.disp += int64(g.OpSize) // it is computed behind the pop
@@ -140,7 +141,7 @@ func (s *addressing) of(g *ginsn, r *x86.Ref) ea {
 func (s *addressing) pass(g *ginsn) {
 	if n, ok := rspStep(g); ok {
 		s.rsp += n
-		if g.kind == kindPop {
+		if g.Kind == exec.Pop {
 			s.version[g.Args[0].Reg]++
 		}
 		return
@@ -158,11 +159,11 @@ func (s *addressing) pass(g *ginsn) {
 // rspStep returns what g adds to RSP, if that is known.
 func rspStep(g *ginsn) (n int64, ok bool) {
 	switch {
-	case g.kind == kindPush:
+	case g.Kind == exec.Push:
 		return -int64(g.OpSize), true
-	case g.kind == kindPop && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg != x86.RSP:
+	case g.Kind == exec.Pop && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg != x86.RSP:
 		return int64(g.OpSize), true
-	case g.kind == kindPlain && g.OpSize == 8 && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg == x86.RSP && g.Args[1].Kind == x86.ArgImm:
+	case g.Kind == exec.Plain && g.OpSize == 8 && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg == x86.RSP && g.Args[1].Kind == x86.ArgImm:
 		switch g.Op {
 		case x86.ADD:
 			return g.Args[1].Imm, true

@@ -3,16 +3,15 @@
 package jit
 
 import (
-	"encoding/binary"
-
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
 
 // emitOutside leaves to Go, which simulates what instruction i refers to, and comes back behind.
 func (e *Engine) emitOutside(i int, kind exitKind) {
-	x := exit{kind: kind, rip: e.block[i].pc, t: e.t, insn: int16(i)}
+	x := exit{kind: kind, rip: e.block[i].PC, t: e.t, insn: int16(i)}
 	site := e.jmp(0)
 	x.resume = int32(e.pos)
 	e.emitExit(site, x)
@@ -21,7 +20,7 @@ func (e *Engine) emitOutside(i int, kind exitKind) {
 // outsideRefs handles exits of emitOutside.
 func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 	g := &e.peekInsn
-	e.src.n = 0
+	e.decoder.Forget()
 	e.decodeOne(g, x.rip)
 	e.storeCPU(c, x.rip)
 	if x.kind == exitRepeated {
@@ -37,7 +36,7 @@ func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 // do not happen always.
 func (e *Engine) simulateRefs(c *emu.CPU, t *tb, i int, g *ginsn) {
 	for r := range g.References {
-		if !happens(c, g, r) {
+		if !exec.Happens(c, &g.Insn, r) {
 			continue
 		}
 		if r.Guard != x86.Always {
@@ -45,92 +44,9 @@ func (e *Engine) simulateRefs(c *emu.CPU, t *tb, i int, g *ginsn) {
 				e.tally(t, i, ev, 1)
 			}
 		}
-		e.dataRef(t, i, refAddr(c, g, r), r)
+		e.dataRef(t, i, exec.RefAddr(c, &g.Insn, r), r)
 	}
 }
-
-// happens reports whether a guarded reference is made.
-func happens(c *emu.CPU, g *ginsn, r x86.Ref) bool {
-	switch r.Guard {
-	case x86.MaskLane:
-		return laneSign(c, g.Args[1].Reg, int(r.Lane), int(r.Size))
-	case x86.XSaveBit:
-		return (c.Regs[emu.RDX]<<32|c.Regs[emu.RAX]&(1<<32-1))>>r.Lane&1 != 0
-	}
-	return true
-}
-
-// refAddr returns the address of a reference.
-func refAddr(c *emu.CPU, g *ginsn, r x86.Ref) emu.Addr {
-	off := emu.Addr(int64(r.Off))
-	switch r.At {
-	case x86.AtRSP:
-		return emu.Addr(c.Regs[emu.RSP]) + off
-	case x86.AtRBP:
-		return emu.Addr(c.Regs[emu.RBP]) + off
-	case x86.AtRSI:
-		return cutAddr(g, c.Regs[emu.RSI]) + emu.Addr(segmentBase(c, g)) + off
-	case x86.AtRDI:
-		a := cutAddr(g, c.Regs[emu.RDI]) + off
-		if !isString(g.Op) {
-			a += emu.Addr(segmentBase(c, g)) // MASKMOVQ and MASKMOVDQU
-		}
-		return a
-	case x86.AtXlat:
-		return cutAddr(g, c.Regs[emu.RBX]+c.Regs[emu.RAX]&0xff) + emu.Addr(segmentBase(c, g))
-	case x86.AtBitString:
-		shift := 64 - 8*int(g.OpSize)
-		index := int64(c.Regs[g.Args[1].Reg]) << shift >> shift
-		return effective(c, g) + emu.Addr(index>>3)
-	case x86.AtVSIB:
-		return laneAddr(c, g, r)
-	}
-	return effective(c, g) + off
-}
-
-func isString(op x86.Op) bool {
-	return op == x86.MOVS || op == x86.STOS || op == x86.LODS || op == x86.SCAS || op == x86.CMPS
-}
-
-// cutAddr cuts an address register to the size of g's addresses.
-func cutAddr(g *ginsn, x uint64) emu.Addr {
-	if g.Mem.AddrSize == 4 {
-		x &= 1<<32 - 1
-	}
-	return emu.Addr(x)
-}
-
-// laneAddr returns the address of a gather's lane; one that is masked off reads at RSP (spec:
-// cachegrind.md, section 3.5).
-func laneAddr(c *emu.CPU, g *ginsn, r x86.Ref) emu.Addr {
-	if !laneSign(c, g.Args[2].Reg, int(r.Lane), int(r.Size)) {
-		return emu.Addr(c.Regs[emu.RSP])
-	}
-	a := uint64(g.Mem.Disp)
-	if g.Mem.Base != x86.NoReg {
-		a += c.Regs[g.Mem.Base]
-	}
-	var index int64
-	switch g.Op {
-	case x86.VGATHERQPS, x86.VGATHERQPD, x86.VPGATHERQD, x86.VPGATHERQQ:
-		index = int64(binary.LittleEndian.Uint64(lane(c, g.Mem.Index, int(r.Lane), 8)))
-	default:
-		index = int64(int32(binary.LittleEndian.Uint32(lane(c, g.Mem.Index, int(r.Lane), 4))))
-	}
-	return cutAddr(g, a+uint64(index)*uint64(g.Mem.Scale)) + emu.Addr(segmentBase(c, g))
-}
-
-// lane returns a lane of vector register v.
-func lane(c *emu.CPU, v x86.Reg, n, size int) []byte {
-	at := n * size
-	if at < 16 {
-		return c.FP[emu.XOffXMM+16*int(v)+at:][:size]
-	}
-	return c.FP[emu.XOffYMMH+16*int(v)+at-16:][:size]
-}
-
-// laneSign returns the highest bit of a lane.
-func laneSign(c *emu.CPU, v x86.Reg, n, size int) bool { return lane(c, v, n, size)[size-1]>>7 != 0 }
 
 // repeated counts and simulates a REP instruction after its iterations: RCX was before in front of
 // it. faulted says that a fault ended it.
@@ -183,7 +99,7 @@ func (e *Engine) repeatedRefs(c *emu.CPU, t *tb, i int, g *ginsn, n uint64) {
 	}
 	var at [4]emu.Addr
 	for k, r := range refs {
-		at[k] = refAddr(c, g, r) - emu.Addr(int64(n)*step)
+		at[k] = exec.RefAddr(c, &g.Insn, r) - emu.Addr(int64(n)*step)
 		for _, ev := range hooks.EventsOf(r) {
 			e.tally(t, i, ev, int64(n))
 		}

@@ -20,7 +20,7 @@ func (e *Engine) planFetch() {
 	recent := map[uint64]uint64{} // by set
 	for i := range e.block {
 		g := &e.block[i]
-		first, last := c.base(uint64(g.pc)), c.base(uint64(g.next()-1))
+		first, last := c.base(uint64(g.PC)), c.base(uint64(g.Next()-1))
 		var l fetch
 		for _, line := range [2]uint64{first, last} {
 			if got, ok := recent[line&c.mask]; !ok || got != line {
@@ -75,16 +75,16 @@ func (e *Engine) emitFetchMiss(i, back int) {
 	c := &e.sim.i1
 	e.store(stSimRSP, x86.RSP)
 	e.leaRIP(x86.RSP, stSimStack)
-	first, last := c.base(uint64(g.pc)), c.base(uint64(g.next()-1))
+	first, last := c.base(uint64(g.PC)), c.base(uint64(g.Next()-1))
 	for line := first; line <= last; line += uint64(c.line) {
 		e.pushImm(e.abs(c.set(line)))
 		e.pushImm(e.abs(c.stampOf(line)))
 		e.call(e.sim.fetch)
 	}
-	e.pushImm(int32(g.pc))
-	if g.pc > math.MaxInt32 {
+	e.pushImm(int32(g.PC))
+	if g.PC > math.MaxInt32 {
 		e.byte(0xc7, 0x44, 0x24, 4) // mov dword [rsp+4], imm
-		e.u32(uint32(g.pc >> 32))
+		e.u32(uint32(g.PC >> 32))
 	}
 	e.pushImm(e.abs(e.newOwn(i, emu.I1mr, true)))
 	e.pushImm(int32(g.Len) - 1)
@@ -116,5 +116,5 @@ func (e *Engine) fetchedBy(target emu.Addr) bool {
 		return false
 	}
 	c := &e.sim.i1
-	return c.base(uint64(target)) == c.base(uint64(e.block[e.insn].next()-1))
+	return c.base(uint64(target)) == c.base(uint64(e.block[e.insn].Next()-1))
 }

@@ -2,7 +2,10 @@
 
 package jit
 
-import "github.com/cgemu/cgemu/emu/x86"
+import (
+	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/x86"
+)
 
 // The stubs are the generated code every block shares.
 type stubs struct {
@@ -28,8 +31,6 @@ const regBias = x86.R11
 // jmpTable is jmp [r10+r11*8].
 var jmpTable = []byte{0x43, 0xff, 0x24, 0xda}
 
-const xFeatures = 7 // x87, SSE, AVX: what XSAVE and XRSTOR move
-
 // emitStubs generates the stubs at the emitter's position.
 func emitStubs(e *emitter) stubs {
 	var s stubs
@@ -40,7 +41,7 @@ func emitStubs(e *emitter) stubs {
 	e.rip(3, stHostMXCSR, 0)
 	e.storeImm32(stInGuest, 1)
 	e.load(x86.RCX, stFP)
-	e.movImm(x86.RAX, xFeatures)
+	e.movImm(x86.RAX, exec.XFeatures)
 	e.movImm(x86.RDX, 0)
 	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
 	e.byte(0xff)                   // push [stFlags]
@@ -70,7 +71,7 @@ func emitStubs(e *emitter) stubs {
 	}
 	e.load(x86.RBP, stHostBP)
 	e.load(x86.RCX, stFP)
-	e.movImm(x86.RAX, xFeatures)
+	e.movImm(x86.RAX, exec.XFeatures)
 	e.movImm(x86.RDX, 0)
 	e.byte(0x48, 0x0f, 0xae, 0x21) // xsave64 [rcx]
 	e.byte(0xc5, 0xf8, 0x77)       // vzeroupper

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -36,14 +37,14 @@ type stub struct {
 // translate makes the block at pc. It returns nil and the fault if pc holds no code.
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.deps = e.deps[:0]
-	e.src.n = 0
+	e.decoder.Forget()
 	e.decodeBlock(pc)
 	if e.alone && len(e.block) > 1 {
 		e.block = e.block[:1]
 		e.block[0].follow = false
 	}
 	if len(e.block) == 0 {
-		if !canonical(pc) {
+		if !exec.Canonical(pc) {
 			return nil, &emu.Fault{Vector: emu.VecGP}
 		}
 		return nil, &emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true}
@@ -71,13 +72,13 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.placeCounter()
 	for i := range e.block {
 		g := &e.block[i]
-		e.depend(g.pc)
-		e.depend(g.next() - 1)
+		e.depend(g.PC)
+		e.depend(g.Next() - 1)
 		if e.delta != 0 && !e.keepsDelta(i) {
 			e.settleRSP()
 		}
 		e.insn, e.fetchKnown = i, true
-		t.insns[i] = insnAt{off: int32(g.pc - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g), outcomes: e.outcomes}
+		t.insns[i] = insnAt{off: int32(g.PC - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g), outcomes: e.outcomes}
 		e.emitSimulation(i)
 		if i == t.counted {
 			e.emitCounted(i)
@@ -87,7 +88,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		e.overwritten(g)
 	}
 	last := &e.block[len(e.block)-1]
-	falls := last.Flow == x86.FlowNext && !last.kind.ends() || last.follow
+	falls := last.Flow == x86.FlowNext && !last.Kind.Ends() || last.follow
 	if falls {
 		e.emitHistory(len(e.block))
 	}
@@ -124,10 +125,10 @@ func (e *Engine) emitSimulation(i int) {
 		e.emitPredict(g, false, e.newOwn(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i), e.parked)
 		e.outcomes = e.outcomes.with(false)
 	}
-	if g.kind == kindRep || g.kind.ends() || g.kind == kindBranch && !g.follow && g.Flow != x86.FlowJcc {
+	if g.Kind == exec.Rep || g.Kind.Ends() || g.Kind == exec.Branch && !g.follow && g.Flow != x86.FlowJcc {
 		e.emitHistory(i)
 	}
-	if g.kind != kindRep && e.outside(g) {
+	if g.Kind != exec.Rep && e.outside(g) {
 		e.giveFlags()
 		e.unpark(0xffff)
 		e.settleRSP()
@@ -140,9 +141,9 @@ func (e *Engine) emitSimulation(i int) {
 // fallsTo returns where a block goes on behind its last instruction.
 func (e *Engine) fallsTo(g *ginsn) emu.Addr {
 	if g.Flow == x86.FlowJmp {
-		return g.target()
+		return g.Dest()
 	}
-	return g.next()
+	return g.Next()
 }
 
 // depend notes that the block depends on the page of a.
@@ -174,7 +175,7 @@ func (e *Engine) register(t *tb) {
 // writesAllFlags reports whether g overwrites the status flags and cannot fault:
 // in front of it they may be changed without anyone seeing it.
 func writesAllFlags(g *ginsn) bool {
-	return g.kind == kindPlain && !mayFault(g) &&
+	return g.Kind == exec.Plain && !mayFault(g) &&
 		g.FlagsWrite&x86.StatusFlags == x86.StatusFlags && g.FlagsRead&x86.StatusFlags == 0
 }
 
@@ -184,15 +185,15 @@ func (e *Engine) keepsDelta(i int) bool {
 	g := &e.block[i]
 	usesRSP := (g.GPRRead|g.GPRWrite)>>x86.RSP&1 != 0
 	operandRSP := g.HasMem && g.Mem.Base == x86.RSP || g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg == x86.RSP
-	switch g.kind {
-	case kindLeave:
+	switch g.Kind {
+	case exec.Leave:
 		return true
-	case kindPush, kindPop:
+	case exec.Push, exec.Pop:
 		return !operandRSP
-	case kindPlain, kindLea, kindNop:
+	case exec.Plain, exec.Lea, exec.Nop:
 		// In front of a conditional jump nothing may part it from the comparison.
 		return !usesRSP && !(i+1 < len(e.block) && e.block[i+1].Flow == x86.FlowJcc)
-	case kindBranch:
+	case exec.Branch:
 		switch g.Flow {
 		case x86.FlowRet:
 			return true
@@ -217,7 +218,7 @@ func (e *Engine) settleRSP() {
 
 // overwrites returns a register that g overwrites whatever it held, or NoReg.
 func overwrites(g *ginsn) x86.Reg {
-	if g.kind != kindPlain {
+	if g.Kind != exec.Plain {
 		return x86.NoReg
 	}
 	lost := g.GPRWrite &^ g.GPRRead
@@ -247,7 +248,7 @@ func (e *Engine) placeCounter() {
 		if c < cost {
 			best, cost = i, c
 		}
-		if c == 0 || g.Flow != x86.FlowNext && g.Flow != x86.FlowJmp || g.kind.ends() || g.kind == kindRep {
+		if c == 0 || g.Flow != x86.FlowNext && g.Flow != x86.FlowJmp || g.Kind.Ends() || g.Kind == exec.Rep {
 			break
 		}
 	}
@@ -392,7 +393,7 @@ func (e *Engine) emitCallLink(site int, target emu.Addr) {
 }
 
 // isBack reports whether a branch of the block to target goes backwards.
-func (e *Engine) isBack(target emu.Addr) bool { return target <= e.block[len(e.block)-1].pc }
+func (e *Engine) isBack(target emu.Addr) bool { return target <= e.block[len(e.block)-1].PC }
 
 // keepSiteWhole pads so that the rel32 of a backward branch, behind opcode bytes, lies in one
 // cache line: Interrupt changes it while another core may fetch it.

@@ -3,12 +3,8 @@
 package jit
 
 import (
-	"encoding/binary"
-	"fmt"
-
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/mem"
-	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/hooks"
 )
 
@@ -16,32 +12,20 @@ import (
 func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	g := &e.peekInsn
 	pc := x.rip
-	e.src.n = 0
+	e.decoder.Forget()
 	if !e.decodeOne(g, pc) {
 		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true})
 	}
-	switch g.kind {
-	case kindTrap:
-	case kindUnsupported:
-		name := g.Op.String()
-		if !e.features[g.Feature] {
-			name += " (" + g.Feature.String()
-			if has := modelFeature[g.Feature]; has != "" && e.Model.Has(has) {
-				name += ", which this host's CPU lacks"
-			}
-			name += ")"
-		}
-		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("%s: % x", name, g.bytes)})
-	case kindFetchFault:
+	switch g.Kind {
+	case exec.Trap:
+	case exec.FetchFault:
 		// It was never fetched, so it does not count.
 		e.uncount(x.t, int(x.insn))
-		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: g.next(), Exec: true})
-	case kindUndefined:
-		return pc, stopFault(emu.Fault{Vector: emu.VecUD})
+		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: g.Next(), Exec: true})
 	default:
-		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("an unknown instruction: % x", g.bytes)})
+		return pc, stopFault(e.decoder.Refuse(&g.Insn, e.Model))
 	}
-	e.storeCPU(c, g.next())
+	e.storeCPU(c, g.Next())
 	if f := e.emulateCounted(c, g, x); f != nil {
 		e.loadCPU(c) // a repeated string instruction may have come part of its way
 		if f.Vector == emu.VecBP {
@@ -56,13 +40,13 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 // emulateCounted executes one instruction of traps, and simulates what it refers to.
 func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 	t, i := x.t, int(x.insn)
-	repeats := hooks.Repeats(&g.Inst) && isString(g.Op)
+	repeats := hooks.Repeats(&g.Inst) && exec.IsString(g.Op)
 	if !e.details() && !repeats {
-		return e.emulate(c, g)
+		return e.machine.Execute(c, &g.Insn)
 	}
 	was := e.was
 	was.Copy(c)
-	f := e.emulate(c, g)
+	f := e.machine.Execute(c, &g.Insn)
 	switch {
 	case repeats:
 		e.repeated(c, t, i, g, was.Regs[emu.RCX], f != nil)
@@ -75,153 +59,3 @@ func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 }
 
 func stopFault(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fault: f} }
-
-// emulate executes one instruction of traps on c, whose RIP is behind it.
-func (e *Engine) emulate(c *emu.CPU, g *ginsn) *emu.Fault {
-	switch g.Op {
-	case x86.CPUID:
-		a, b, cx, d := e.Model.CPUID(uint32(c.Regs[emu.RAX]), uint32(c.Regs[emu.RCX]))
-		c.Regs[emu.RAX], c.Regs[emu.RBX], c.Regs[emu.RCX], c.Regs[emu.RDX] = uint64(a), uint64(b), uint64(cx), uint64(d)
-	case x86.XGETBV:
-		if uint32(c.Regs[emu.RCX]) != 0 {
-			return &emu.Fault{Vector: emu.VecGP}
-		}
-		c.Regs[emu.RAX], c.Regs[emu.RDX] = xFeatures, 0
-	case x86.RDTSC, x86.RDTSCP:
-		t := e.Env.TSC()
-		c.Regs[emu.RAX], c.Regs[emu.RDX] = t&0xffffffff, t>>32
-		if g.Op == x86.RDTSCP {
-			c.Regs[emu.RCX] = 0
-		}
-	case x86.RDRAND, x86.RDSEED:
-		setReg(c, g.Args[0].Reg, g.OpSize, e.Env.Random())
-		c.Flags = c.Flags&^uint64(x86.StatusFlags) | emu.FlagCF
-	case x86.RDPID:
-		c.Regs[g.Args[0].Reg] = 0
-	case x86.PUSHF:
-		n := uint64(g.OpSize)
-		var b [8]byte
-		binary.LittleEndian.PutUint64(b[:], c.Flags)
-		return e.push(c, b[:n])
-	case x86.POPF:
-		return e.popf(c, g)
-	case x86.INT3:
-		return &emu.Fault{Vector: emu.VecBP}
-	case x86.RDFSBASE:
-		setReg(c, g.Args[0].Reg, g.OpSize, c.FSBase)
-	case x86.RDGSBASE:
-		setReg(c, g.Args[0].Reg, g.OpSize, c.GSBase)
-	case x86.WRFSBASE:
-		return setBase(&c.FSBase, truncate(c.Regs[g.Args[0].Reg], g.OpSize))
-	case x86.WRGSBASE:
-		return setBase(&c.GSBase, truncate(c.Regs[g.Args[0].Reg], g.OpSize))
-	default:
-		if privileged[g.Op] || g.Op == x86.INT {
-			return &emu.Fault{Vector: emu.VecGP}
-		}
-		return e.emulateRare(c, g)
-	}
-	return nil
-}
-
-// setBase writes a segment base, which must be canonical.
-func setBase(base *uint64, x uint64) *emu.Fault {
-	if !canonical(emu.Addr(x)) {
-		return &emu.Fault{Vector: emu.VecGP}
-	}
-	*base = x
-	return nil
-}
-
-// canonical reports whether a fits into 48 bits, sign-extended.
-func canonical(a emu.Addr) bool { return int64(a)>>47 == 0 || int64(a)>>47 == -1 }
-
-// truncate cuts x to size bytes.
-func truncate(x uint64, size uint8) uint64 {
-	if size >= 8 {
-		return x
-	}
-	return x & (1<<(8*size) - 1)
-}
-
-// setReg writes a general register as an instruction with a destination of size bytes does.
-func setReg(c *emu.CPU, r x86.Reg, size uint8, x uint64) {
-	switch size {
-	case 8:
-		c.Regs[r] = x
-	case 4:
-		c.Regs[r] = x & 0xffffffff
-	default:
-		m := uint64(1)<<(8*size) - 1
-		c.Regs[r] = c.Regs[r]&^m | x&m
-	}
-}
-
-// push writes b below RSP.
-func (e *Engine) push(c *emu.CPU, b []byte) *emu.Fault {
-	a := emu.Addr(c.Regs[emu.RSP]) - emu.Addr(len(b))
-	if f := e.write(a, b); f != nil {
-		return f
-	}
-	c.Regs[emu.RSP] = uint64(a)
-	return nil
-}
-
-// write writes guest memory, or says how that faults.
-func (e *Engine) write(a emu.Addr, b []byte) *emu.Fault {
-	// Nothing is written if not all can be.
-	if n := len(e.mem.ViewSome(a, uint64(len(b)), mem.Write)); n < len(b) {
-		return accessFault(a, n, true)
-	}
-	if n := e.mem.Write(a, b); n < len(b) {
-		return accessFault(a, n, true)
-	}
-	return nil
-}
-
-// read reads guest memory, or says how that faults.
-func (e *Engine) read(a emu.Addr, b []byte) *emu.Fault {
-	if n := e.mem.Read(a, b); n < len(b) {
-		return accessFault(a, n, false)
-	}
-	return nil
-}
-
-// accessFault is the fault of an access to a whose first n bytes are accessible.
-func accessFault(a emu.Addr, n int, write bool) *emu.Fault {
-	if !canonical(a) {
-		return &emu.Fault{Vector: emu.VecGP}
-	}
-	return &emu.Fault{Vector: emu.VecPF, Addr: a + emu.Addr(n), Write: write}
-}
-
-// popf changes the flags user code may change.
-func (e *Engine) popf(c *emu.CPU, g *ginsn) *emu.Fault {
-	var b [8]byte
-	if f := e.read(emu.Addr(c.Regs[emu.RSP]), b[:g.OpSize]); f != nil {
-		return f
-	}
-	may := truncate(emu.UserFlags, g.OpSize)
-	c.Flags = c.Flags&^may | binary.LittleEndian.Uint64(b[:])&may
-	c.Regs[emu.RSP] += uint64(g.OpSize)
-	return nil
-}
-
-// effective returns the address of g's memory operand.
-func effective(c *emu.CPU, g *ginsn) emu.Addr {
-	m := &g.Mem
-	a := uint64(m.Disp)
-	if m.RIPRel {
-		a += uint64(g.next())
-	}
-	if m.Base != x86.NoReg {
-		a += c.Regs[m.Base]
-	}
-	if m.Index != x86.NoReg {
-		a += c.Regs[m.Index] * uint64(m.Scale)
-	}
-	if m.AddrSize == 4 {
-		a &= 0xffffffff
-	}
-	return emu.Addr(a + segmentBase(c, g))
-}

@@ -1,43 +1,42 @@
-//go:build linux && amd64
-
-package jit
+package exec
 
 import "github.com/cgemu/cgemu/emu/x86"
 
-// An insnKind says how an instruction is translated.
-type insnKind uint8
+// A Kind says how an engine treats an instruction.
+type Kind uint8
 
+// Kinds of instructions.
 const (
-	kindPlain       insnKind = iota // copied; memory operands go to the guest's memory
-	kindNop                         // nothing is emitted
-	kindPush                        // PUSH, CALL's push aside
-	kindPop                         // POP
-	kindLeave                       // LEAVE
-	kindLea                         // LEA: an address, not an access
-	kindString                      // string instruction without prefix
-	kindRep                         // the same with REP, REPE or REPNE
-	kindBranch                      // by Inst.Flow
-	kindSyscall                     // stops with StopSyscall
-	kindTrap                        // emulated in Go
-	kindClient                      // client request
-	kindNRAddr                      // client request that sets RAX to 0
-	kindCallNoRedir                 // client request that calls *RAX
-	kindUndefined                   // UD0, UD1, UD2: raises #UD
-	kindUnknown                     // no instruction we know: raises #UD, showing the bytes
-	kindUnsupported                 // raises #UD, naming the instruction
-	kindFetchFault                  // its last bytes cannot be fetched
+	Plain       Kind = iota // nothing special: an engine executes it itself
+	Nop                     // does nothing
+	Push                    // PUSH, CALL's push aside
+	Pop                     // POP
+	Leave                   // LEAVE
+	Lea                     // LEA: an address, not an access
+	String                  // string instruction without prefix
+	Rep                     // the same with REP, REPE or REPNE
+	Branch                  // by Inst.Flow
+	Syscall                 // stops with StopSyscall
+	Trap                    // emulated in Go
+	Client                  // client request
+	NRAddr                  // client request that sets RAX to 0
+	CallNoRedir             // client request that calls *RAX
+	Undefined               // UD0, UD1, UD2: raises #UD
+	Unknown                 // no instruction we know: raises #UD, showing the bytes
+	Unsupported             // raises #UD, naming the instruction
+	FetchFault              // its last bytes cannot be fetched
 )
 
-// ends reports whether a block ends behind an instruction of this kind.
-func (k insnKind) ends() bool {
+// Ends reports whether a block ends behind an instruction of this kind.
+func (k Kind) Ends() bool {
 	switch k {
-	case kindSyscall, kindTrap, kindClient, kindCallNoRedir, kindUndefined, kindUnknown, kindUnsupported, kindFetchFault:
+	case Syscall, Trap, Client, CallNoRedir, Undefined, Unknown, Unsupported, FetchFault:
 		return true
 	}
 	return false
 }
 
-// traps are the instructions whose result must not depend on the host, or that
+// traps are the instructions whose result must not depend on the host or the engine, or that
 // would reach host state: emulated in Go (design: section 3.1).
 var traps = map[x86.Op]bool{
 	x86.CPUID: true, x86.XGETBV: true, x86.RDTSC: true, x86.RDTSCP: true,
@@ -75,75 +74,75 @@ var refused = map[x86.Op]bool{
 }
 
 // addressesBeyond reports whether i adds more to its operand's address than base, index and displacement: with
-// 32-bit addresses the sum is cut before the segment's base is added, for which we have no register left.
+// 32-bit addresses the sum is cut before the segment's base is added, for which emu/jit has no register left.
 func addressesBeyond(i *x86.Inst) bool {
 	return i.Mem.VSIB || i.NRefs > 0 && i.Refs[0].At == x86.AtBitString
 }
 
-// classify says how to translate an instruction for a guest whose CPU has the
+// classify says how to treat an instruction for a guest whose CPU has the
 // given features.
-func classify(i *x86.Inst, features *[256]bool) insnKind {
+func classify(i *x86.Inst, features *[256]bool) Kind {
 	if i.Op == x86.UD0 || i.Op == x86.UD1 || i.Op == x86.UD2 {
-		return kindUndefined
+		return Undefined
 	}
 	for k := range i.NArgs {
 		switch i.Args[k].Kind {
 		case x86.ArgSeg, x86.ArgCR, x86.ArgDR:
-			return kindTrap
+			return Trap
 		}
 	}
 	if !features[i.Feature] && !privileged[i.Op] {
-		return kindUnsupported
+		return Unsupported
 	}
 	switch i.Flow {
 	case x86.FlowSyscall:
-		return kindSyscall
+		return Syscall
 	case x86.FlowTrap:
 		if i.Op == x86.INT3 || i.Op == x86.INT && !gates[uint8(i.Imm)] || privileged[i.Op] {
-			return kindTrap
+			return Trap
 		}
-		return kindUnsupported
+		return Unsupported
 	case x86.FlowNext:
 	case x86.FlowXbegin:
-		return kindUnsupported
+		return Unsupported
 	default:
-		return kindBranch
+		return Branch
 	}
 	if traps[i.Op] || privileged[i.Op] {
-		return kindTrap
+		return Trap
 	}
 	if refused[i.Op] || i.Mem.AddrSize == 4 && i.Mem.Seg != x86.SegNone && addressesBeyond(i) {
-		return kindUnsupported
+		return Unsupported
 	}
 	switch i.Op {
 	case x86.NOP, x86.RDSSP, x86.ENDBR64, x86.ENDBR32, x86.PAUSE,
 		x86.PREFETCHT0, x86.PREFETCHT1, x86.PREFETCHT2, x86.PREFETCHNTA, x86.PREFETCHW, x86.PREFETCHWT1:
-		return kindNop
+		return Nop
 	case x86.LEA:
-		return kindLea
+		return Lea
 	case x86.PUSH:
-		return kindPush
+		return Push
 	case x86.POP:
-		return kindPop
+		return Pop
 	case x86.LEAVE:
 		if i.OpSize != 8 {
-			return kindTrap
+			return Trap
 		}
-		return kindLeave
+		return Leave
 	case x86.ENTER:
-		return kindTrap
+		return Trap
 	case x86.XLAT:
 		if i.Mem.Seg != x86.SegNone {
-			return kindTrap
+			return Trap
 		}
 	case x86.MOVS, x86.STOS, x86.LODS, x86.SCAS, x86.CMPS:
 		if i.Mem.AddrSize == 4 || i.Mem.Seg != x86.SegNone {
-			return kindTrap
+			return Trap
 		}
 		if i.Rep || i.Repne {
-			return kindRep
+			return Rep
 		}
-		return kindString
+		return String
 	}
-	return kindPlain
+	return Plain
 }

@@ -1,6 +1,4 @@
-//go:build linux && amd64
-
-package jit
+package exec
 
 import (
 	"encoding/binary"
@@ -12,12 +10,12 @@ import (
 
 // approximate executes the approximations (RCPPS, RSQRTPS and their kin) and the x87
 // transcendentals.
-func (e *Engine) approximate(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) approximate(c *emu.CPU, g *Insn) *emu.Fault {
 	switch g.Op {
 	case x86.RCPPS, x86.RCPSS, x86.VRCPPS, x86.VRCPSS:
-		return e.elementwise(c, g, soft.Rcp)
+		return m.elementwise(c, g, soft.Rcp)
 	case x86.RSQRTPS, x86.RSQRTSS, x86.VRSQRTPS, x86.VRSQRTSS:
-		return e.elementwise(c, g, soft.Rsqrt)
+		return m.elementwise(c, g, soft.Rsqrt)
 	case x86.FSIN:
 		return unary(c.FP, soft.Fsin, false, soft.C2)
 	case x86.FCOS:
@@ -52,7 +50,7 @@ func setVector(x *emu.XState, r x86.Reg, v [32]byte) {
 }
 
 // elementwise applies f to the elements of the last operand.
-func (e *Engine) elementwise(c *emu.CPU, g *ginsn, f func(uint32) uint32) *emu.Fault {
+func (m *Machine) elementwise(c *emu.CPU, g *Insn, f func(uint32) uint32) *emu.Fault {
 	var src [32]byte
 	last := g.Args[g.NArgs-1]
 	size := int(last.Size)
@@ -61,7 +59,7 @@ func (e *Engine) elementwise(c *emu.CPU, g *ginsn, f func(uint32) uint32) *emu.F
 		if g.Enc == x86.Legacy && size == 16 && a%16 != 0 {
 			return &emu.Fault{Vector: emu.VecGP}
 		}
-		if fault := e.read(a, src[:size]); fault != nil {
+		if fault := m.read(a, src[:size]); fault != nil {
 			return fault
 		}
 	} else {

@@ -1,6 +1,4 @@
-//go:build linux && amd64
-
-package jit
+package exec
 
 import (
 	"encoding/binary"
@@ -11,19 +9,19 @@ import (
 )
 
 // emulateFP executes the instructions of traps that work on x87, SSE and AVX state.
-func (e *Engine) emulateFP(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) emulateFP(c *emu.CPU, g *Insn) *emu.Fault {
 	switch g.Op {
 	case x86.FXSAVE, x86.FXSAVE64:
-		return e.fxsave(c, g)
+		return m.fxsave(c, g)
 	case x86.FXRSTOR, x86.FXRSTOR64:
-		return e.fxrstor(c, g)
+		return m.fxrstor(c, g)
 	case x86.XSAVE, x86.XSAVE64:
-		return e.xsave(c, g)
+		return m.xsave(c, g)
 	case x86.XRSTOR, x86.XRSTOR64:
-		return e.xrstor(c, g)
+		return m.xrstor(c, g)
 	case x86.FNSTENV:
 		env := x87Env(c.FP, g.OpSize16)
-		if f := e.write(effective(c, g), env); f != nil {
+		if f := m.write(effective(c, g), env); f != nil {
 			return f
 		}
 		maskX87(c.FP)
@@ -33,17 +31,17 @@ func (e *Engine) emulateFP(c *emu.CPU, g *ginsn) *emu.Fault {
 		if pendingX87(c.FP) {
 			return &emu.Fault{Vector: emu.VecMF}
 		}
-		if f := e.read(effective(c, g), env); f != nil {
+		if f := m.read(effective(c, g), env); f != nil {
 			return f
 		}
 		setX87Env(c.FP, env, g.OpSize16)
 		return nil
 	case x86.FNSAVE:
-		return e.fnsave(c, g)
+		return m.fnsave(c, g)
 	case x86.FRSTOR:
-		return e.frstor(c, g)
+		return m.frstor(c, g)
 	}
-	return e.approximate(c, g)
+	return m.approximate(c, g)
 }
 
 // envSize is the size of FNSTENV's image.
@@ -154,12 +152,12 @@ func maskX87(x *emu.XState) {
 }
 
 // fnsave implements FNSAVE: the environment, eight registers of ten bytes, then FNINIT.
-func (e *Engine) fnsave(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) fnsave(c *emu.CPU, g *Insn) *emu.Fault {
 	img := x87Env(c.FP, g.OpSize16)
 	for i := range 8 {
 		img = append(img, c.FP[emu.XOffST+16*i:emu.XOffST+16*i+10]...)
 	}
-	if f := e.write(effective(c, g), img); f != nil {
+	if f := m.write(effective(c, g), img); f != nil {
 		return f
 	}
 	turnTo(c.FP, 0)
@@ -169,13 +167,13 @@ func (e *Engine) fnsave(c *emu.CPU, g *ginsn) *emu.Fault {
 }
 
 // frstor implements FRSTOR.
-func (e *Engine) frstor(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) frstor(c *emu.CPU, g *Insn) *emu.Fault {
 	n := envSize(g.OpSize16)
 	img := make([]byte, n+80)
 	if pendingX87(c.FP) {
 		return &emu.Fault{Vector: emu.VecMF}
 	}
-	if f := e.read(effective(c, g), img); f != nil {
+	if f := m.read(effective(c, g), img); f != nil {
 		return f
 	}
 	setX87Env(c.FP, img[:n], g.OpSize16)
@@ -187,22 +185,22 @@ func (e *Engine) frstor(c *emu.CPU, g *ginsn) *emu.Fault {
 }
 
 // fxsave implements FXSAVE: bytes 416 to 511 are left alone.
-func (e *Engine) fxsave(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) fxsave(c *emu.CPU, g *Insn) *emu.Fault {
 	a := effective(c, g)
 	if a%16 != 0 {
 		return &emu.Fault{Vector: emu.VecGP}
 	}
-	return e.write(a, c.FP[:416])
+	return m.write(a, c.FP[:416])
 }
 
 // fxrstor implements FXRSTOR.
-func (e *Engine) fxrstor(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) fxrstor(c *emu.CPU, g *Insn) *emu.Fault {
 	a := effective(c, g)
 	var img [416]byte
 	if a%16 != 0 {
 		return &emu.Fault{Vector: emu.VecGP}
 	}
-	if f := e.read(a, img[:]); f != nil {
+	if f := m.read(a, img[:]); f != nil {
 		return f
 	}
 	if !validMXCSR(img[:]) {
@@ -231,9 +229,12 @@ func loadX87(x *emu.XState, img []byte) {
 
 // Components of XSAVE.
 const (
-	xX87 = 1 << 0
-	xSSE = 1 << 1
-	xAVX = 1 << 2
+	XX87 = 1 << 0
+	XSSE = 1 << 1
+	XAVX = 1 << 2
+
+	// XFeatures are the components that XSAVE and XRSTOR move.
+	XFeatures = XX87 | XSSE | XAVX
 )
 
 // inUse returns the components that are not in their initial state: what XSAVE
@@ -243,33 +244,33 @@ func inUse(x *emu.XState) uint64 {
 	fresh.Reset()
 	var bv uint64
 	if string(x[:24]) != string(fresh[:24]) || string(x[emu.XOffST:emu.XOffXMM]) != string(fresh[emu.XOffST:emu.XOffXMM]) {
-		bv |= xX87
+		bv |= XX87
 	}
 	if string(x[emu.XOffXMM:emu.XOffXMM+256]) != string(fresh[emu.XOffXMM:emu.XOffXMM+256]) {
-		bv |= xSSE
+		bv |= XSSE
 	}
 	if string(x[emu.XOffYMMH:]) != string(fresh[emu.XOffYMMH:]) {
-		bv |= xAVX
+		bv |= XAVX
 	}
 	return bv
 }
 
 // xsave implements XSAVE (SDM Vol. 1, "Operation of XSAVE").
-func (e *Engine) xsave(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) xsave(c *emu.CPU, g *Insn) *emu.Fault {
 	a := effective(c, g)
 	if a%64 != 0 {
 		return &emu.Fault{Vector: emu.VecGP}
 	}
-	rfbm := c.Regs[emu.RAX] & xFeatures
+	rfbm := c.Regs[emu.RAX] & XFeatures
 	var bv [8]byte
-	if n := len(e.mem.ViewSome(a, emu.XOffYMMH, mem.Write)); n < emu.XOffYMMH {
+	if n := len(m.Mem.ViewSome(a, emu.XOffYMMH, mem.Write)); n < emu.XOffYMMH {
 		return accessFault(a, n, true)
 	}
-	if f := e.read(a+emu.XOffHeader, bv[:]); f != nil {
+	if f := m.read(a+emu.XOffHeader, bv[:]); f != nil {
 		return f
 	}
-	put := func(lo, hi int) *emu.Fault { return e.write(a+emu.Addr(lo), c.FP[lo:hi]) }
-	if rfbm&xX87 != 0 {
+	put := func(lo, hi int) *emu.Fault { return m.write(a+emu.Addr(lo), c.FP[lo:hi]) }
+	if rfbm&XX87 != 0 {
 		if f := put(0, emu.XOffMXCSR); f != nil {
 			return f
 		}
@@ -277,40 +278,40 @@ func (e *Engine) xsave(c *emu.CPU, g *ginsn) *emu.Fault {
 			return f
 		}
 	}
-	if rfbm&(xSSE|xAVX) != 0 {
+	if rfbm&(XSSE|XAVX) != 0 {
 		if f := put(emu.XOffMXCSR, emu.XOffST); f != nil {
 			return f
 		}
 	}
-	if rfbm&xSSE != 0 {
+	if rfbm&XSSE != 0 {
 		if f := put(emu.XOffXMM, emu.XOffXMM+256); f != nil {
 			return f
 		}
 	}
-	if rfbm&xAVX != 0 {
+	if rfbm&XAVX != 0 {
 		if f := put(emu.XOffYMMH, emu.XStateSize); f != nil {
 			return f
 		}
 	}
 	binary.LittleEndian.PutUint64(bv[:], binary.LittleEndian.Uint64(bv[:])&^rfbm|inUse(c.FP)&rfbm)
-	return e.write(a+emu.XOffHeader, bv[:])
+	return m.write(a+emu.XOffHeader, bv[:])
 }
 
 // xrstor implements XRSTOR's standard form.
-func (e *Engine) xrstor(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) xrstor(c *emu.CPU, g *Insn) *emu.Fault {
 	a := effective(c, g)
 	if a%64 != 0 {
 		return &emu.Fault{Vector: emu.VecGP}
 	}
 	img, fresh := new(emu.XState), new(emu.XState)
 	fresh.Reset()
-	if f := e.read(a, img[:]); f != nil {
+	if f := m.read(a, img[:]); f != nil {
 		return f
 	}
-	rfbm := c.Regs[emu.RAX] & xFeatures
+	rfbm := c.Regs[emu.RAX] & XFeatures
 	bv := binary.LittleEndian.Uint64(img[emu.XOffHeader:])
 	xcomp := binary.LittleEndian.Uint64(img[emu.XOffHeader+8:])
-	if bv&^xFeatures != 0 || xcomp != 0 || rfbm&(xSSE|xAVX) != 0 && !validMXCSR(img[:]) {
+	if bv&^XFeatures != 0 || xcomp != 0 || rfbm&(XSSE|XAVX) != 0 && !validMXCSR(img[:]) {
 		return &emu.Fault{Vector: emu.VecGP}
 	}
 	from := func(bit uint64) *emu.XState {
@@ -319,17 +320,17 @@ func (e *Engine) xrstor(c *emu.CPU, g *ginsn) *emu.Fault {
 		}
 		return fresh
 	}
-	if rfbm&xX87 != 0 {
-		loadX87(c.FP, from(xX87)[:])
+	if rfbm&XX87 != 0 {
+		loadX87(c.FP, from(XX87)[:])
 	}
-	if rfbm&(xSSE|xAVX) != 0 {
+	if rfbm&(XSSE|XAVX) != 0 {
 		copy(c.FP[emu.XOffMXCSR:], img[emu.XOffMXCSR:emu.XOffMXCSR+4])
 	}
-	if rfbm&xSSE != 0 {
-		copy(c.FP[emu.XOffXMM:emu.XOffXMM+256], from(xSSE)[emu.XOffXMM:])
+	if rfbm&XSSE != 0 {
+		copy(c.FP[emu.XOffXMM:emu.XOffXMM+256], from(XSSE)[emu.XOffXMM:])
 	}
-	if rfbm&xAVX != 0 {
-		copy(c.FP[emu.XOffYMMH:], from(xAVX)[emu.XOffYMMH:])
+	if rfbm&XAVX != 0 {
+		copy(c.FP[emu.XOffYMMH:], from(XAVX)[emu.XOffYMMH:])
 	}
 	return nil
 }

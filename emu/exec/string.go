@@ -1,6 +1,4 @@
-//go:build linux && amd64
-
-package jit
+package exec
 
 import (
 	"encoding/binary"
@@ -13,16 +11,16 @@ import (
 // A stringOp is a string instruction with 32-bit addresses or an FS or GS base, which the host's cannot do
 // in guest memory.
 type stringOp struct {
-	e    *Engine
+	m    *Machine
 	c    *emu.CPU
-	g    *ginsn
+	g    *Insn
 	size uint64
 	mask uint64 // of an address register
 }
 
 // stringInsn executes it, with all its repetitions.
-func (e *Engine) stringInsn(c *emu.CPU, g *ginsn) *emu.Fault {
-	s := stringOp{e: e, c: c, g: g, size: uint64(g.OpSize), mask: ^uint64(0)}
+func (m *Machine) stringInsn(c *emu.CPU, g *Insn) *emu.Fault {
+	s := stringOp{m: m, c: c, g: g, size: uint64(g.OpSize), mask: ^uint64(0)}
 	if g.Mem.AddrSize == 4 {
 		s.mask = 1<<32 - 1
 	}
@@ -70,18 +68,18 @@ func (s *stringOp) once() *emu.Fault {
 	toDI := s.g.Op != x86.LODS
 	di := emu.Addr(s.reg(emu.RDI))
 	if s.g.Op == x86.CMPS || s.g.Op == x86.SCAS {
-		if f := s.e.read(di, b[:s.size]); f != nil {
+		if f := s.m.read(di, b[:s.size]); f != nil {
 			return f
 		}
 	}
 	if fromSI {
-		if f := s.e.read(s.source(), a[:s.size]); f != nil {
+		if f := s.m.read(s.source(), a[:s.size]); f != nil {
 			return f
 		}
 	}
 	switch s.g.Op {
 	case x86.MOVS, x86.STOS:
-		if f := s.e.write(di, a[:s.size]); f != nil {
+		if f := s.m.write(di, a[:s.size]); f != nil {
 			return f
 		}
 	case x86.LODS:

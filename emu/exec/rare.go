@@ -1,6 +1,4 @@
-//go:build linux && amd64
-
-package jit
+package exec
 
 import (
 	"encoding/binary"
@@ -13,30 +11,30 @@ import (
 
 // emulateRare executes integer instructions that would need a translation of their own
 // and hardly ever occur.
-func (e *Engine) emulateRare(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) emulateRare(c *emu.CPU, g *Insn) *emu.Fault {
 	switch g.Op {
 	case x86.MOVS, x86.STOS, x86.LODS, x86.SCAS, x86.CMPS:
-		return e.stringInsn(c, g)
+		return m.stringInsn(c, g)
 	case x86.ENTER:
-		return e.enterFrame(c, g)
+		return m.enterFrame(c, g)
 	case x86.LEAVE:
-		return e.leave16(c)
+		return m.leave16(c)
 	case x86.MOV, x86.PUSH, x86.POP:
-		return e.segment(c, g)
+		return m.segment(c, g)
 	case x86.XLAT:
-		return e.translateByte(c, g)
+		return m.translateByte(c, g)
 	}
-	return e.emulateFP(c, g)
+	return m.emulateFP(c, g)
 }
 
 // translateByte implements XLAT.
-func (e *Engine) translateByte(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) translateByte(c *emu.CPU, g *Insn) *emu.Fault {
 	a := c.Regs[emu.RBX] + c.Regs[emu.RAX]&0xff
 	if g.Mem.AddrSize == 4 {
 		a &= 0xffffffff
 	}
 	var b [1]byte
-	if f := e.read(emu.Addr(a+segmentBase(c, g)), b[:]); f != nil {
+	if f := m.read(emu.Addr(a+segmentBase(c, g)), b[:]); f != nil {
 		return f
 	}
 	setReg(c, x86.RAX, 1, uint64(b[0]))
@@ -44,7 +42,7 @@ func (e *Engine) translateByte(c *emu.CPU, g *ginsn) *emu.Fault {
 }
 
 // segmentBase returns the base of g's segment.
-func segmentBase(c *emu.CPU, g *ginsn) uint64 {
+func segmentBase(c *emu.CPU, g *Insn) uint64 {
 	switch g.Mem.Seg {
 	case x86.SegFS:
 		return c.FSBase
@@ -62,7 +60,7 @@ var controlRegs = [16]bool{0: true, 2: true, 3: true, 4: true, 8: true}
 
 // segment implements PUSH, POP and MOV with segment and control registers. A program may only load what is
 // there already: nothing else has an effect in 64-bit mode that a program could want.
-func (e *Engine) segment(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) segment(c *emu.CPU, g *Insn) *emu.Fault {
 	dst, src := g.Args[0], g.Args[1]
 	switch {
 	case dst.Kind == x86.ArgCR && !controlRegs[dst.Reg], src.Kind == x86.ArgCR && !controlRegs[src.Reg],
@@ -71,24 +69,24 @@ func (e *Engine) segment(c *emu.CPU, g *ginsn) *emu.Fault {
 	case dst.Kind == x86.ArgCR || dst.Kind == x86.ArgDR || src.Kind == x86.ArgCR || src.Kind == x86.ArgDR:
 		return &emu.Fault{Vector: emu.VecGP}
 	case g.Op == x86.PUSH:
-		return e.push(c, make([]byte, g.OpSize))
+		return m.push(c, make([]byte, g.OpSize))
 	case src.Kind == x86.ArgSeg && dst.Kind == x86.ArgGPR:
 		setReg(c, dst.Reg, g.OpSize, uint64(selectors[src.Reg]))
 		return nil
 	case src.Kind == x86.ArgSeg:
-		return e.write(effective(c, g), binary.LittleEndian.AppendUint16(nil, selectors[src.Reg]))
+		return m.write(effective(c, g), binary.LittleEndian.AppendUint16(nil, selectors[src.Reg]))
 	}
 	var b [8]byte
 	sp := c.Regs[emu.RSP]
 	switch {
 	case g.Op == x86.POP:
 		// CPUs read the selector alone.
-		if f := e.read(emu.Addr(sp), b[:2]); f != nil {
+		if f := m.read(emu.Addr(sp), b[:2]); f != nil {
 			return f
 		}
 		sp += uint64(g.OpSize)
 	case src.Kind == x86.ArgMem:
-		if f := e.read(effective(c, g), b[:2]); f != nil {
+		if f := m.read(effective(c, g), b[:2]); f != nil {
 			return f
 		}
 	default:
@@ -112,7 +110,7 @@ func (e *Engine) segment(c *emu.CPU, g *ginsn) *emu.Fault {
 const userDescriptors = 1<<4 | 1<<5 | 1<<6 | 1<<15
 
 // checkSelector says what loading a segment register with selector raises.
-func checkSelector(seg x86.Reg, selector uint16, g *ginsn) *emu.Fault {
+func checkSelector(seg x86.Reg, selector uint16, g *Insn) *emu.Fault {
 	index := selector >> 3
 	valid := selector < 4 || selector&4 == 0 && index < 16 && userDescriptors>>index&1 != 0
 	switch {
@@ -121,17 +119,17 @@ func checkSelector(seg x86.Reg, selector uint16, g *ginsn) *emu.Fault {
 	case !valid || seg == 2:
 		return &emu.Fault{Vector: emu.VecGP}
 	}
-	return &emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("loading a segment register with %#x: % x", selector, g.bytes)}
+	return &emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("loading a segment register with %#x: % x", selector, g.Bytes)}
 }
 
 // enterFrame implements ENTER (SDM Vol. 2).
-func (e *Engine) enterFrame(c *emu.CPU, g *ginsn) *emu.Fault {
+func (m *Machine) enterFrame(c *emu.CPU, g *Insn) *emu.Fault {
 	size, level := uint64(g.OpSize), uint64(g.Args[1].Imm)&31
 	sp, bp := c.Regs[emu.RSP], c.Regs[emu.RBP]
 	var b [8]byte
 	push := func(x uint64) *emu.Fault {
 		binary.LittleEndian.PutUint64(b[:], x)
-		f := e.write(emu.Addr(sp-size), b[:size])
+		f := m.write(emu.Addr(sp-size), b[:size])
 		if f == nil {
 			sp -= size
 		}
@@ -144,7 +142,7 @@ func (e *Engine) enterFrame(c *emu.CPU, g *ginsn) *emu.Fault {
 	for range max(level, 1) - 1 {
 		bp -= size
 		clear(b[:])
-		if f := e.read(emu.Addr(bp), b[:size]); f != nil {
+		if f := m.read(emu.Addr(bp), b[:size]); f != nil {
 			return f
 		}
 		if f := push(binary.LittleEndian.Uint64(b[:])); f != nil {
@@ -158,7 +156,7 @@ func (e *Engine) enterFrame(c *emu.CPU, g *ginsn) *emu.Fault {
 	}
 	sp -= uint64(uint16(g.Imm))
 	// "A page fault occurs if a write using the final value of the stack pointer would fault."
-	if e.mem.View(emu.Addr(sp), size, mem.Write) == nil {
+	if m.Mem.View(emu.Addr(sp), size, mem.Write) == nil {
 		return accessFault(emu.Addr(sp), 0, true)
 	}
 	c.Regs[emu.RSP] = sp
@@ -167,10 +165,10 @@ func (e *Engine) enterFrame(c *emu.CPU, g *ginsn) *emu.Fault {
 }
 
 // leave16 implements LEAVE with a 66 prefix: BP alone is popped.
-func (e *Engine) leave16(c *emu.CPU) *emu.Fault {
+func (m *Machine) leave16(c *emu.CPU) *emu.Fault {
 	var b [2]byte
 	sp := c.Regs[emu.RBP]
-	if f := e.read(emu.Addr(sp), b[:]); f != nil {
+	if f := m.read(emu.Addr(sp), b[:]); f != nil {
 		return f
 	}
 	setReg(c, x86.RBP, 2, uint64(binary.LittleEndian.Uint16(b[:])))

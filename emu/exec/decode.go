@@ -1,0 +1,130 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
+)
+
+// An Insn is a decoded instruction in guest memory.
+type Insn struct {
+	x86.Inst
+	PC    emu.Addr
+	Bytes []byte // its encoding
+	Kind  Kind
+}
+
+// Next returns the address behind the instruction.
+func (g *Insn) Next() emu.Addr { return g.PC + emu.Addr(g.Len) }
+
+// Dest returns where a direct branch goes.
+func (g *Insn) Dest() emu.Addr { return g.Next() + emu.Addr(g.Target) }
+
+// A Decoder decodes guest code.
+type Decoder struct {
+	mem      *mem.Space
+	features *[256]bool
+	lacks    string
+	// Code read ahead.
+	lo  emu.Addr
+	buf [512]byte
+	n   int
+}
+
+// NewDecoder returns a decoder for a guest that may use instructions of some features. What the
+// guest's CPU has beyond them, lacks does not: "host's CPU".
+func NewDecoder(m *mem.Space, features *[256]bool, lacks string) *Decoder {
+	return &Decoder{mem: m, features: features, lacks: lacks}
+}
+
+// Forget drops the code read ahead: it may have changed.
+func (d *Decoder) Forget() { d.n = 0 }
+
+// at returns the code bytes at a, up to 32 of them, fewer where code ends.
+func (d *Decoder) at(a emu.Addr) []byte {
+	if a < d.lo || d.n < 32 || a-d.lo > emu.Addr(d.n-32) {
+		d.lo = a
+		d.n = d.mem.Fetch(a, d.buf[:])
+	}
+	off := int(a - d.lo)
+	return d.buf[off:min(off+32, d.n)]
+}
+
+// requestKinds has the kind of each client request.
+var requestKinds = [...]Kind{
+	hooks.CallTool: Client, hooks.OriginalAddr: NRAddr, hooks.CallOriginal: CallNoRedir, hooks.Inject: Nop,
+}
+
+// Decode decodes the instruction at a into g. ok is false if no byte of it can be fetched.
+func (d *Decoder) Decode(g *Insn, a emu.Addr) (ok bool) {
+	code := d.at(a)
+	if len(code) == 0 {
+		return false
+	}
+	g.PC = a
+	if r := hooks.RequestAt(code); r != hooks.NoRequest {
+		g.Inst = x86.Inst{Len: hooks.RequestLen}
+		if r == hooks.CallOriginal {
+			g.NRefs, g.Refs[0] = 1, x86.Ref{Kind: x86.Write, At: x86.AtRSP, Size: 8, Off: -8}
+		}
+		g.Kind = requestKinds[r]
+		g.Bytes = append(g.Bytes[:0], code[:hooks.RequestLen]...)
+		return true
+	}
+	err := x86.Decode(code[:min(len(code), x86.MaxLen)], &g.Inst)
+	if err == x86.ErrTruncated && len(code) < x86.MaxLen {
+		// The instruction runs into memory that cannot be executed.
+		g.Inst = x86.Inst{Len: uint8(len(code))}
+		g.Kind = FetchFault
+		g.Bytes = append(g.Bytes[:0], code...)
+		return true
+	}
+	if err != nil {
+		g.Inst = x86.Inst{Len: 1}
+		g.Kind = Unknown
+		g.Bytes = append(g.Bytes[:0], code[0])
+		return true
+	}
+	g.Bytes = append(g.Bytes[:0], code[:g.Len]...)
+	if (g.Op == x86.TZCNT || g.Op == x86.LZCNT) && !d.features[g.Feature] {
+		ignoreRep(g)
+	}
+	g.Kind = classify(&g.Inst, d.features)
+	return true
+}
+
+// ignoreRep makes TZCNT and LZCNT the BSF and BSR they are on CPUs that ignore their F3 prefix.
+func ignoreRep(g *Insn) {
+	for i, b := range g.Bytes[:g.NPrefix] {
+		if b == 0xf3 {
+			g.Bytes[i] = 0x3e // DS: ignored too
+		}
+	}
+	if err := x86.Decode(g.Bytes, &g.Inst); err != nil {
+		panic("BUG: TZCNT without F3 is not BSF: " + err.Error())
+	}
+}
+
+// Refuse says what happens at an instruction that is not executed: it is undefined, unknown, or not supported for a
+// guest with the Decoder's features.
+func (d *Decoder) Refuse(g *Insn, model *emu.Model) emu.Fault {
+	switch g.Kind {
+	case Undefined:
+		return emu.Fault{Vector: emu.VecUD}
+	case Unsupported:
+		name := g.Op.String()
+		if !d.features[g.Feature] {
+			name += " (" + g.Feature.String()
+			if has := modelFeature[g.Feature]; has != "" && model.Has(has) {
+				name += ", which this " + d.lacks + " lacks"
+			}
+			name += ")"
+		}
+		return emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("%s: % x", name, g.Bytes)}
+	default:
+		return emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("an unknown instruction: % x", g.Bytes)}
+	}
+}
