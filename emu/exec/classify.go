@@ -91,7 +91,7 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 			return Trap
 		}
 	}
-	if !features[i.Feature] && !privileged[i.Op] {
+	if !features[i.Feature] && !privileged[i.Op] || i.Enc == x86.VEX && i.VecRead|i.VecWrite != 0 && !features[x86.FeatAVX] {
 		return Unsupported
 	}
 	switch i.Flow {

@@ -96,11 +96,14 @@ func (d *Decoder) Decode(g *Insn, a emu.Addr) (ok bool) {
 	return true
 }
 
+// IgnoredRep is the prefix that stands in Insn.Bytes for an F3 which the guest's CPU ignores: DS, ignored too.
+const IgnoredRep = 0x3e
+
 // ignoreRep makes TZCNT and LZCNT the BSF and BSR they are on CPUs that ignore their F3 prefix.
 func ignoreRep(g *Insn) {
 	for i, b := range g.Bytes[:g.NPrefix] {
 		if b == 0xf3 {
-			g.Bytes[i] = 0x3e // DS: ignored too
+			g.Bytes[i] = IgnoredRep
 		}
 	}
 	if err := x86.Decode(g.Bytes, &g.Inst); err != nil {
@@ -116,9 +119,13 @@ func (d *Decoder) Refuse(g *Insn, model *emu.Model) emu.Fault {
 		return emu.Fault{Vector: emu.VecUD}
 	case Unsupported:
 		name := g.Op.String()
-		if !d.features[g.Feature] {
-			name += " (" + g.Feature.String()
-			if has := modelFeature[g.Feature]; has != "" && model.Has(has) {
+		needs := g.Feature
+		if d.features[needs] && g.Enc == x86.VEX && !d.features[x86.FeatAVX] {
+			needs = x86.FeatAVX
+		}
+		if !d.features[needs] {
+			name += " (" + needs.String()
+			if has := modelFeature[needs]; has != "" && model.Has(has) {
 				name += ", which this " + d.lacks + " lacks"
 			}
 			name += ")"

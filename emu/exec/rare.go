@@ -23,6 +23,8 @@ func (m *Machine) emulateRare(c *emu.CPU, g *Insn) *emu.Fault {
 		return m.segment(c, g)
 	case x86.XLAT:
 		return m.translateByte(c, g)
+	case x86.POPCNT, x86.PCLMULQDQ, x86.BSF, x86.BSR, x86.CLFLUSH, x86.NEG:
+		return m.emulateBits(c, g)
 	}
 	return m.emulateFP(c, g)
 }

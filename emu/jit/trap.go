@@ -23,7 +23,11 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		e.uncount(x.t, int(x.insn))
 		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: g.Next(), Exec: true})
 	default:
-		return pc, stopFault(e.decoder.Refuse(&g.Insn, e.Model))
+		f := e.decoder.Refuse(&g.Insn, e.Model)
+		if e.details() {
+			e.unrefer(c, x.t, int(x.insn), g, f)
+		}
+		return pc, stopFault(f)
 	}
 	e.storeCPU(c, g.Next())
 	if f := e.emulateCounted(c, g, x); f != nil {
