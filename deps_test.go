@@ -29,9 +29,9 @@ var allowed = map[string]string{
 	"loader":         "emu emu/mem", "syscalls": "emu emu/mem loader",
 	"annotate": "cgout",
 	// The root package makes a run out of the parts; the command is thin above it.
-	".": "annotate branchsim cachesim cgout dwarfmap emu emu/interp emu/jit emu/mem emu/unicorn emu/x86 " +
+	".": "annotate branchsim cachesim cgout dwarfmap emu emu/exec emu/interp emu/jit emu/mem emu/unicorn emu/x86 " +
 		"hooks loader syscalls",
-	"cmd/cgemu": ". annotate branchsim cachesim cgout dwarfmap emu emu/interp emu/jit emu/mem emu/unicorn " +
+	"cmd/cgemu": ". annotate branchsim cachesim cgout dwarfmap emu emu/exec emu/interp emu/jit emu/mem emu/unicorn " +
 		"emu/x86 hooks loader syscalls",
 }
 
@@ -40,7 +40,7 @@ var allowed = map[string]string{
 var foreign = map[string]string{
 	"github.com/spf13/pflag":                "cmd/cgemu",
 	"golang.org/x/arch":                     "emu/x86 . cmd/cgemu",
-	"golang.org/x/sys":                      "emu/mem emu/jit emu/interp loader syscalls . cmd/cgemu",
+	"golang.org/x/sys":                      "emu/mem emu/jit emu/interp emu/unicorn loader syscalls . cmd/cgemu",
 	"golang.org/x/term":                     "annotate cmd/cgemu",
 	"github.com/ebitengine/purego":          "emu/unicorn",
 	"github.com/ianlancetaylor/demangle":    "dwarfmap",

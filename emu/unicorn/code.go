@@ -1,0 +1,291 @@
+//go:build unicorn && linux && (amd64 || arm64)
+
+package unicorn
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
+)
+
+const pageSize = emu.PageSize
+
+// A codePage is a page of guest memory that holds code.
+type codePage struct {
+	// counters has what the hook looks at, for what is counted and for what is not; nil until code
+	// was executed so.
+	counters [2]*[pageSize]uint64
+	// insns has the instructions known, by the offset of their first byte.
+	insns *[pageSize]*insn
+}
+
+// An insn is what is known of an instruction.
+type insn struct {
+	length  uint8
+	kind    exec.Kind
+	flow    x86.Flow
+	special bool // Go has to see it
+	// indirect says that it counts an indirect branch, retries that it counts a conditional branch that is
+	// never taken.
+	indirect, retries bool
+	// toNext says that it is a conditional jump to the next instruction: where it went does not tell whether
+	// its condition held. cond is the code of that.
+	toNext bool
+	cond   uint8
+	// contextual says that what it counts depends on the instructions before it: plan, indirect and refs
+	// are those without any.
+	contextual bool
+	budget     uint64 // its kind for the hook
+	plan       uint16
+	refs       []x86.Ref
+}
+
+// maxRun is how many instructions are decoded ahead.
+const maxRun = 64
+
+// maxDecoded is how many instructions may be decoded before the library's translations are dropped:
+// versions 2.0.x hang when their buffer of 1 GiB fills, an instruction takes up to 1 KiB of it.
+const maxDecoded = 1 << 18
+
+// page returns the page of a, nil if it holds no known code.
+func (e *Engine) page(a emu.Addr) *codePage {
+	if n := a / pageSize; n != e.lastPage || e.last == nil {
+		e.lastPage, e.last = n, e.pages[n]
+	}
+	return e.last
+}
+
+// known returns the instruction at a, nil if it was not decoded.
+func (e *Engine) known(a emu.Addr) *insn {
+	p := e.page(a)
+	if p == nil {
+		return nil
+	}
+	return p.insns[a%pageSize]
+}
+
+// plane returns which counters are in use.
+func (e *Engine) plane() int {
+	if e.counting == emu.CountAll {
+		return 0
+	}
+	return 1
+}
+
+// set makes word the counter word of the instruction at a, without its counts.
+func (p *codePage) set(a emu.Addr, word uint64) {
+	for _, c := range p.counters {
+		if c != nil {
+			c[a%pageSize] = c[a%pageSize]&countMask | word
+		}
+	}
+}
+
+// list makes sure that a's page has the counters that are in use.
+func (e *Engine) list(a emu.Addr) error {
+	n := a / pageSize
+	p := e.page(a)
+	if p == nil {
+		p = &codePage{insns: new([pageSize]*insn)}
+		e.pages[n] = p
+		e.last = p
+	}
+	c := &p.counters[e.plane()]
+	if *c != nil {
+		return nil
+	}
+	*c = new([pageSize]uint64)
+	for off, in := range p.insns {
+		(*c)[off] = stopHere
+		if in != nil {
+			(*c)[off] = e.word(n*pageSize+emu.Addr(off), in)
+		}
+	}
+	return e.planes[e.plane()].list(uint64(n), *c)
+}
+
+// word returns the counter word of a known instruction that was not counted yet.
+func (e *Engine) word(a emu.Addr, in *insn) uint64 {
+	if in.special || e.marks[a] {
+		return stopHere | in.budget
+	}
+	return in.budget
+}
+
+// learn decodes the code at a, up to what transfers control. It returns the fault if there is none.
+func (e *Engine) learn(a emu.Addr) (*emu.Fault, error) {
+	e.decoder.Forget()
+	first := a
+	for range maxRun {
+		g := &e.g
+		if !e.decoder.Decode(g, a) || g.Kind == exec.FetchFault && a != first {
+			break
+		}
+		if err := e.list(a); err != nil {
+			return nil, err
+		}
+		p := e.page(a)
+		if p.insns[a%pageSize] == nil {
+			in := e.describe(g)
+			p.insns[a%pageSize] = in
+			p.set(a, e.word(a, in))
+			e.guard(a)
+			e.guard(g.Next() - 1)
+			e.decoded++
+		}
+		if g.Kind.Ends() || g.Flow != x86.FlowNext {
+			return nil, nil
+		}
+		a = g.Next()
+	}
+	if a != first {
+		return nil, nil
+	}
+	if !exec.Canonical(a) {
+		return &emu.Fault{Vector: emu.VecGP}, nil
+	}
+	return &emu.Fault{Vector: emu.VecPF, Addr: a, Exec: true}, nil
+}
+
+// guard makes writes to a's page known before they happen.
+func (e *Engine) guard(a emu.Addr) {
+	p := a.PageDown()
+	e.mem.Guard(p, p+pageSize)
+	if v := e.mem.VMA(p); v != nil && v.Prot&mem.Write != 0 && !e.mapping.readOnly[p] {
+		e.mapping.readOnly[p] = true
+		e.mapping.stale = true
+	}
+}
+
+// describe makes an insn of a decoded instruction.
+func (e *Engine) describe(g *exec.Insn) *insn {
+	x := new(hooks.Context).Next(&g.Inst)
+	kind := g.Kind
+	if lacking(g) {
+		kind = exec.Trap
+	}
+	toNext := (g.Flow == x86.FlowJcc || g.Flow == x86.FlowLoop) && g.Target == 0
+	return &insn{
+		length: g.Len, kind: kind, flow: g.Flow, refs: slices.Clone(x.Refs), plan: e.planOf(&g.Inst, &x),
+		indirect: x.Indirect, retries: hooks.Retries(&g.Inst), contextual: contextual(g), budget: budgetOf(g),
+		toNext: toNext, cond: g.Cond,
+		special: special(g) || e.details() && (toNext || e.outside(g, x.Refs)),
+	}
+}
+
+// budgetOf returns what an instruction is to the budget.
+func budgetOf(g *exec.Insn) uint64 {
+	switch g.Flow {
+	case x86.FlowNext:
+		if g.Kind.Ends() {
+			return endsRun
+		}
+		return 0
+	case x86.FlowCall, x86.FlowCallInd, x86.FlowJmpInd:
+		return checks
+	case x86.FlowJcc, x86.FlowLoop, x86.FlowJmp:
+		if g.Target < 0 {
+			return jumpsBack
+		}
+	}
+	return endsRun
+}
+
+// special reports whether Go has to see an instruction in every run.
+func special(g *exec.Insn) bool {
+	if wrong(g) || lacking(g) || g.Op == x86.LDMXCSR {
+		return true
+	}
+	switch g.Kind {
+	case exec.Nop:
+		return g.Op == x86.RDSSP || g.Len == hooks.RequestLen
+	case exec.Plain, exec.Push, exec.Pop, exec.Leave, exec.Lea, exec.String, exec.Branch:
+		return false
+	}
+	return true
+}
+
+// outside reports whether the addresses of refs do not follow from the first read and the first write that
+// the library reports of an instruction.
+func (e *Engine) outside(g *exec.Insn, refs []x86.Ref) bool {
+	var first [2]*x86.Ref
+	for i := range refs {
+		r := &refs[i]
+		if e.blind && r.Kind != x86.Write || r.Guard != x86.Always || r.At == x86.AtBitString || r.At == x86.AtRDI && !exec.IsString(g.Op) || r.Off == belowStack {
+			return true
+		}
+		k := 0
+		if r.Kind == x86.Write {
+			k = 1
+		}
+		if first[k] == nil {
+			first[k] = r
+		} else if first[k].At != r.At || first[k].Off != r.Off {
+			return true
+		}
+	}
+	return false
+}
+
+// belowStack is where hooks has the references of bit tests in registers.
+const belowStack = -288
+
+// contextual reports whether the effects of an instruction depend on those before it: see hooks.Context.
+func contextual(g *exec.Insn) bool {
+	return g.Kind == exec.String && g.Op == x86.MOVS || g.Kind == exec.Branch && g.Args[0].Kind == x86.ArgGPR
+}
+
+// Invalidate implements emu.Engine.
+func (e *Engine) Invalidate(lo, hi emu.Addr) {
+	for a := lo.PageDown(); a < hi; a += pageSize {
+		e.forget(a)
+	}
+}
+
+// forget makes the code of a page unknown, and what runs into it from the page before.
+func (e *Engine) forget(page emu.Addr) {
+	if e.mapping.readOnly[page] {
+		delete(e.mapping.readOnly, page)
+		e.mapping.stale = true
+	}
+	found := false
+	for a := page - min(page, x86.MaxLen+hooks.RequestLen); a < page+pageSize; a++ {
+		in := e.known(a)
+		if in == nil || a+emu.Addr(in.length) <= page {
+			continue
+		}
+		found = true
+		p := e.page(a)
+		if c := p.counters[0]; c != nil {
+			e.settle(a, in, c[a%pageSize]&countMask)
+		}
+		for _, c := range p.counters {
+			if c != nil {
+				c[a%pageSize] = stopHere
+			}
+		}
+		p.insns[a%pageSize] = nil
+	}
+	if found {
+		// An error would say that the library has nothing translated there.
+		_ = call(e.lib.ctl, e.uc, ctlRemoveCache, uintptr(page), uintptr(page+pageSize))
+	}
+}
+
+// SetMark implements emu.Engine.
+func (e *Engine) SetMark(a emu.Addr, on bool) {
+	if on {
+		e.marks[a] = true
+	} else {
+		delete(e.marks, a)
+	}
+	p := e.page(a)
+	if p == nil || p.insns[a%pageSize] == nil {
+		return
+	}
+	p.set(a, e.word(a, p.insns[a%pageSize]))
+}

@@ -1,0 +1,61 @@
+package unicorn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cgemu/cgemu/cachesim"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/hooks"
+)
+
+// Config says how an Engine counts and what CPU it shows.
+type Config struct {
+	// Model is the CPU whose instructions the guest may use: see CheckModel.
+	Model *emu.Model
+	// Env gives what an instruction's result may depend on besides CPU and memory.
+	Env emu.Env
+	// Count says how to count.
+	Count hooks.Options
+	// Events are the events to count; Ir always is.
+	Events emu.EventSet
+	// Caches are the caches to simulate; nil for none.
+	Caches *cachesim.Config
+	// Branches asks for branch prediction to be simulated.
+	Branches bool
+}
+
+// DefaultModel is the name of the model that libunicorn has in full; FullModel has what Go adds.
+const (
+	DefaultModel = "v1"
+	FullModel    = "v2"
+)
+
+// executed are the features whose instructions libunicorn executes right in all its versions, or Go
+// does.
+var executed = func() map[string]bool {
+	m, err := emu.ModelByName(FullModel)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	names := map[string]bool{}
+	for _, f := range m.Features() {
+		names[f] = true
+	}
+	return names
+}()
+
+// CheckModel refuses a CPU model that has instructions which the engine has not.
+func CheckModel(m *emu.Model) error {
+	var missing []string
+	for _, f := range m.Features() {
+		if !executed[f] {
+			missing = append(missing, f)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("engine unicorn: CPU model %s has instructions that libunicorn lacks or executes wrongly (%s): --cpu=%s or %s",
+		m.Name, strings.Join(missing, ", "), DefaultModel, FullModel)
+}
