@@ -26,7 +26,7 @@ const (
 func TestBranches(t *testing.T) {
 	for _, u := range engines {
 		t.Run(u.name, func(t *testing.T) {
-			c := newComparison(t, u, richModel(t))
+			c := newComparison(t, u, u.model(t))
 			forms := map[int]bool{}
 			n := 12
 			if full {

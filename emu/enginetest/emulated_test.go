@@ -102,7 +102,7 @@ func readRandom(m *emu.Model, i *x86.Inst, s *nativeState, random uint64) uint8 
 // TestSyscall has SYSCALL stop with RCX and R11 set.
 func TestSyscall(t *testing.T) {
 	for _, u := range engines {
-		m := newRefuser(t, u, richModel(t))
+		m := newRefuser(t, u, u.model(t))
 		m.space.Poke(worlds[0], []byte{0x0f, 0x05})
 		c := m.cpu
 		*c.FP = m.job.FP

@@ -3,10 +3,13 @@
 package enginetest
 
 import (
+	"testing"
+
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // An engineUnderTest is compared with the host.
@@ -14,17 +17,24 @@ type engineUnderTest struct {
 	name   string
 	make   func(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error)
 	budget uint64
+	// model has the features to test with.
+	model func(t *testing.T) *emu.Model
 	// losesFlags says that a fault may find other status flags where the code overwrites them
 	// before it reads them.
 	losesFlags bool
+	// tolerates makes got equal to want in what is known to differ, and reports whether the rest can be
+	// compared; nil if nothing differs.
+	tolerates func(c *testCase, want, got *outcome) bool
+	// fits reports whether an instruction may be part of a sequence; nil if all may.
+	fits func(i *x86.Inst) bool
 }
 
 // engines are the engines to test. With a budget, and when it simulates, an engine may run
 // other code.
 var engines = []engineUnderTest{
-	{"jit", newJIT, emu.NoBudget, false},
-	{"jit with budget", newJIT, 1 << 40, false},
-	{"jit simulating", newSimulatingJIT, emu.NoBudget, true},
+	{name: "jit", make: newJIT, budget: emu.NoBudget, model: richModel},
+	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel},
+	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, losesFlags: true},
 }
 
 func newJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {

@@ -49,6 +49,7 @@ type comparison struct {
 	cases                  []*testCase
 	want, got              []outcome
 	jobs, batches, strayed int
+	tolerated              int            // not compared for known differences
 	ends                   map[uint8]int  // native outcomes by vector
 	bad                    map[string]int // differences by engine and mnemonic
 	tried                  map[int]bool   // forms
@@ -109,6 +110,11 @@ func (c *comparison) compareCase(tc *testCase, expected map[emu.Addr]uint64) {
 		if c.emulated.under.losesFlags && c.want[i].fault.Vector != emu.VecBP {
 			c.got[i].state.Flags = c.got[i].state.Flags&^uint64(x86.StatusFlags) | c.want[i].state.Flags&uint64(x86.StatusFlags)
 		}
+		if f := c.emulated.under.tolerates; f != nil && !f(tc, &c.want[i], &c.got[i]) {
+			c.tolerated++
+			same = false
+			continue
+		}
 		if d := compare(tc, &c.batch.jobs[i], &c.want[i], &c.got[i]); d != "" {
 			same = false
 			c.report(tc, &c.batch.jobs[i], d)
@@ -130,7 +136,7 @@ func (c *comparison) report(tc *testCase, job *nativeState, diff string) {
 	if c.bad[key] > 1 {
 		return
 	}
-	if c.reported++; c.reported > 100 {
+	if c.reported++; c.reported > 1000 {
 		return
 	}
 	var regs strings.Builder
@@ -143,7 +149,7 @@ func (c *comparison) report(tc *testCase, job *nativeState, diff string) {
 // finish runs what is left and sums up.
 func (c *comparison) finish() {
 	c.flush()
-	c.t.Logf("%d jobs (%d not compared, they strayed), native ends by vector: %v", c.jobs, c.strayed, c.ends)
+	c.t.Logf("%d jobs (%d not compared, they strayed; %d, known differences), native ends by vector: %v", c.jobs, c.strayed, c.tolerated, c.ends)
 	var keys []string
 	for k, n := range c.bad {
 		keys = append(keys, fmt.Sprintf("%s × %d", k, n))
@@ -163,7 +169,7 @@ func TestForms(t *testing.T) {
 
 func compareForms(t *testing.T, u engineUnderTest) {
 	lines := formLines(t)
-	model := richModel(t)
+	model := u.model(t)
 	c := newComparison(t, u, model)
 	supported := supportedFeatures(model)
 	for k, tmpl := range templates() {

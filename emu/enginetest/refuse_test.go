@@ -147,7 +147,7 @@ func eachXOP(f func(code []byte, inst *x86.Inst)) {
 // TestRefusedForms has what no program needs refused by name.
 func TestRefusedForms(t *testing.T) {
 	for _, u := range engines[:1] {
-		m := newRefuser(t, u, richModel(t))
+		m := newRefuser(t, u, u.model(t))
 		n := 0
 		for _, tmpl := range templates() {
 			why := notNative[tmpl.inst.Op]

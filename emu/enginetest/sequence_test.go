@@ -16,9 +16,9 @@ import (
 func TestSequences(t *testing.T) {
 	for _, u := range engines {
 		t.Run(u.name, func(t *testing.T) {
-			model := richModel(t)
+			model := u.model(t)
 			c := newComparison(t, u, model)
-			list := sequenceTemplates(supportedFeatures(model))
+			list := sequenceTemplates(supportedFeatures(model), u.fits)
 			r := newRand("sequences")
 			n := 4000
 			if full {
@@ -36,13 +36,13 @@ func TestSequences(t *testing.T) {
 const dataReg = x86.R14
 
 // sequenceTemplates are those of instructions that need no preparation of registers.
-func sequenceTemplates(supported map[x86.Feature]bool) []*template {
+func sequenceTemplates(supported map[x86.Feature]bool, fits func(*x86.Inst) bool) []*template {
 	all := templates()
 	var list []*template
 	for k := range all {
 		t := &all[k]
 		i := &t.inst
-		if !supported[i.Feature] || skipped(i) != "" || i.Flow != x86.FlowNext || i.Feature == x86.FeatPRIVILEGED ||
+		if fits != nil && !fits(i) || !supported[i.Feature] || skipped(i) != "" || i.Flow != x86.FlowNext || i.Feature == x86.FeatPRIVILEGED ||
 			transcendental[i.Op] || savesState[i.Op] || i.Rep || i.Repne || i.Mem.VSIB || unfit[i.Op] || i.HasMem && i.ModRMOff == 0 {
 			continue
 		}
@@ -155,7 +155,7 @@ func sequenceInsn(r *rand.Rand, list []*template, base uint64, at emu.Addr) []by
 func TestStrings(t *testing.T) {
 	for _, u := range engines {
 		t.Run(u.name, func(t *testing.T) {
-			c := newComparison(t, u, richModel(t))
+			c := newComparison(t, u, u.model(t))
 			n := 40
 			if full {
 				n = 1000
