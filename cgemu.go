@@ -43,7 +43,9 @@ type Config struct {
 	// Stdin, Stdout and Stderr are the guest's; nil for the caller's.
 	Stdin, Stdout, Stderr *os.File
 
-	// Model is the guest's CPU; nil for x86-64-v3.
+	// Engine is the name of the engine: see Engines; "" is AutoEngine.
+	Engine string
+	// Model is the guest's CPU; nil for the engine's default, x86-64-v3 where it has that.
 	Model *emu.Model
 	// CPUs is how many of them it sees, 0 for one.
 	CPUs int
@@ -122,8 +124,12 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if len(cfg.Args) == 0 {
 		return nil, errors.New("cgemu: no program")
 	}
+	engine, err := FindEngine(cfg.Engine)
+	if err != nil {
+		return nil, fmt.Errorf("cgemu: %w", err)
+	}
 	if cfg.Model == nil {
-		cfg.Model, _ = emu.ModelByName("v3")
+		cfg.Model, _ = emu.ModelByName(engine.Model)
 	}
 	if cfg.Caches != nil {
 		if err := cfg.Caches.Check(); err != nil {
@@ -136,7 +142,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.checkEvents(); err != nil {
 		return nil, err
 	}
-	r := &runner{cfg: &cfg, objects: newObjects(cfg.Names)}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &runner{cfg: &cfg, engine: engine, cancel: cancel, objects: newObjects(cfg.Names)}
 	k, err := syscalls.New(r.kernelConfig())
 	if err != nil {
 		return nil, err
@@ -146,6 +154,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	exit, err := k.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
+	}
+	if r.difference != nil {
+		r.objects.close()
+		return nil, r.difference
 	}
 	r.first.Exit = exit
 	r.first.Children, r.first.Lacking = r.children, k.Lacking()
@@ -157,9 +169,13 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 // A runner has what the processes of a run share.
 type runner struct {
 	cfg      *Config
+	engine   EngineInfo
 	objects  *objects
 	first    *Result
 	children []*Result
+	// difference is what CheckEngine found, and cancel ends the run then.
+	difference *Difference
+	cancel     func()
 	// unmatched are the options that name functions none of which was in a file of those that ended.
 	unmatched []string
 }

@@ -1,15 +1,14 @@
 package cgemu
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/mem"
-	"github.com/cgemu/cgemu/hooks"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
@@ -42,19 +41,28 @@ func (r *runner) newEngine(pid int, parent *counted, m *mem.Space, env emu.Env) 
 		// Instructions are counted all the same, for the clock, and nobody looks whose they are.
 		cfg.Regions, cfg.Events, cfg.Cycles, cfg.Caches, cfg.Branches = Regions{}, nil, false, nil, false
 	}
-	e, err := jit.New(m, jit.Config{
-		Model: cfg.Model, Env: env, Count: hooks.Options{RepOnce: cfg.RepOnce},
-		Events: cfg.engineEvents(), Caches: cfg.Caches, Branches: cfg.Branches,
-	})
+	e, err := r.engine.make(m, env, &cfg)
 	if err != nil {
 		return nil, err
 	}
 	c := newCounted(e, m, &cfg, newCosts(newProfile(&cfg), &cfg, r.objects))
 	c.pid, c.silent = pid, silent
+	if k, ok := e.(*checker); ok {
+		k.differ = func(d *Difference) { r.differ(c, d) }
+	}
 	if parent != nil && !silent {
 		c.inherit(parent)
 	}
 	return c, nil
+}
+
+// differ ends the run with a difference that a process' engine found.
+func (r *runner) differ(c *counted, d *Difference) {
+	c.costs.remap()
+	loc := c.costs.place(c.space, d.At)
+	d.Place = fmt.Sprintf("%s, %s:%d", loc.Func, loc.File, loc.Line)
+	r.difference = d
+	r.cancel()
 }
 
 // inherit takes over what of its parent's run counts, as the parent is now.

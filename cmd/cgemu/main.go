@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
+	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/annotate"
 )
 
@@ -56,7 +58,7 @@ func dispatch(argv []string) int {
 	case "run":
 		return run(args[1:])
 	case "version", "--version":
-		return write("cgemu " + version + "\n")
+		return showVersion(args[1:])
 	case "help", "--help", "-h":
 		return help(args[1:])
 	}
@@ -84,6 +86,32 @@ func write(text string) int {
 
 // version is that of the next release.
 const version = "0.1.0"
+
+// showVersion prints the version, and with -v which engines there are.
+func showVersion(args []string) int {
+	text := "cgemu " + version + "\n"
+	switch {
+	case len(args) == 0:
+		return write(text)
+	case len(args) > 1 || args[0] != "-v" && args[0] != "--verbose":
+		return fail(exitFailed, fmt.Errorf("version: %q is not -v", args[0]))
+	}
+	for _, e := range cgemu.Engines() {
+		state := e.Found
+		if e.Err != nil {
+			state = "cannot be used: " + strings.TrimPrefix(e.Err.Error(), "engine "+e.Name+": ")
+		}
+		text += fmt.Sprintf("engine %s: %s\n  needs %s\n", e.Name, state, e.Needs)
+		if e.Warning != "" {
+			text += "  " + e.Warning + "\n"
+		}
+	}
+	auto, err := cgemu.FindEngine(cgemu.AutoEngine)
+	if err != nil {
+		return write(text + "--engine=auto takes none: none can be used\n")
+	}
+	return write(text + "--engine=auto takes " + auto.Name + ": the first of those that can be used\n")
+}
 
 // fail reports a failure of ours.
 func fail(status int, err error) int {

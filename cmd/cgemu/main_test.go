@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cgout"
 )
 
@@ -47,10 +48,14 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond != "root" {
-				return false, errors.New("unknown condition " + cond)
+			switch cond {
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "unicorn":
+				_, err := cgemu.FindEngine("unicorn")
+				return err == nil, nil
 			}
-			return os.Geteuid() == 0, nil
+			return false, errors.New("unknown condition " + cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status0, "signalled": signalled, "profile": profile,

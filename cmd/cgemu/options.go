@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/syscalls"
@@ -19,7 +20,7 @@ import (
 const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
        cgemu annotate|diff|merge [options] FILE...
        cgemu help [run|annotate|diff|merge]
-       cgemu version
+       cgemu version [-v]
 
 Runs an x86-64 Linux program, counts the instructions it executes by source line, and writes
 the counts to a file that cgemu annotate and cg_annotate read.
@@ -28,7 +29,8 @@ Options of run:
                                   %n a number, %q{VAR} a variable, %% a per cent sign
       --trace-children=yes|no     count what other processes execute that the program starts,
                                   each in a profile of its own (yes)
-      --cpu=v1|v2|v3|valgrind     the guest's CPU (v3)
+      --engine=auto|jit|unicorn|check  what executes the guest; check compares the other two (auto)
+      --cpu=v1|v2|v3|valgrind     the guest's CPU (v3; v1 with the engines unicorn and check)
       --cpus=N                    how many CPUs the guest sees, 1 to 1024 (1)
       --compat=valgrind           stack, auxiliary vector, user and CPU as under Valgrind; no environment
   -e, --env=NAME[=VALUE]          put a variable into the guest's environment (repeatable);
@@ -81,6 +83,7 @@ Options of run:
 // An options holds the command line of run.
 type options struct {
 	outFile, logFile   string
+	engine             string
 	cpu, compat        string
 	cpus               int
 	env                []string
@@ -102,6 +105,7 @@ type options struct {
 	caches             cachesim.Config // of those four
 	count              countOptions
 	cacheWarning       string
+	engineWarning      string
 	fullpathAfter      []string
 	extraDebug         []string
 	quiet, verbose     bool
@@ -140,6 +144,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.Usage = func() {}
 	f.StringVar(&o.outFile, "cachegrind-out-file", "cachegrind.out.%p", "")
 	f.StringVar(&o.logFile, "log-file", "", "")
+	f.StringVar(&o.engine, "engine", cgemu.AutoEngine, "")
 	f.StringVar(&o.cpu, "cpu", "", "")
 	f.IntVar(&o.cpus, "cpus", 1, "")
 	f.StringVar(&o.compat, "compat", "", "")
@@ -207,16 +212,29 @@ func (o *options) check() error {
 	if o.cpus < 1 || o.cpus > 1024 {
 		return fmt.Errorf("--cpus=%d: 1 to 1024 expected", o.cpus)
 	}
-	if o.cpu == "" {
-		o.cpu = "v3"
-		if o.compat == "valgrind" {
-			o.cpu = "valgrind"
-		}
+	if err := o.findEngine(); err != nil {
+		return err
 	}
 	if err := o.count.check(bool(o.cacheSim)); err != nil {
 		return err
 	}
 	return o.findCaches()
+}
+
+// findEngine checks the engine's name, and chooses the CPU that it can show.
+func (o *options) findEngine() error {
+	engine, err := cgemu.FindEngine(o.engine)
+	if err != nil {
+		return err
+	}
+	o.engineWarning = engine.Warning
+	if o.cpu == "" {
+		o.cpu = engine.Model
+		if o.compat == "valgrind" && engine.Model == "v3" {
+			o.cpu = "valgrind"
+		}
+	}
+	return nil
 }
 
 // defaultEnv is the environment a guest gets without options: the same everywhere.

@@ -53,6 +53,9 @@ func run(args []string) int {
 	if o.verbose && bool(o.cacheSim) {
 		o.showCaches(logTo)
 	}
+	if o.engineWarning != "" && !o.quiet {
+		fmt.Fprintf(logTo, "cgemu: %s\n", o.engineWarning)
+	}
 	if o.strace {
 		cfg.Strace = logTo
 	}
@@ -202,7 +205,8 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 		return cgemu.Config{}, err
 	}
 	cfg := cgemu.Config{
-		Args: args, Env: o.environment(), Sysroot: o.sysroot, Root: o.root, ReadOnly: o.readOnly, Model: model, CPUs: o.cpus,
+		Args: args, Env: o.environment(), Sysroot: o.sysroot, Root: o.root, ReadOnly: o.readOnly,
+		Engine: o.engine, Model: model, CPUs: o.cpus,
 		Network: networks[o.network], Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real",
 		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
 		TraceChildren: bool(o.children),

@@ -31,13 +31,13 @@ func hwcap2() uint64 {
 	return 0
 }
 
-// hostSupport says what this host lacks.
-func hostSupport() error {
+// Available says what this host lacks for the engine.
+func Available() error {
 	switch {
 	case !cpu.X86.HasAVX2 || !cpu.X86.HasBMI2 || !cpu.X86.HasFMA || !cpu.X86.HasAES || !cpu.X86.HasPCLMULQDQ:
-		return errors.New("jit: this host's CPU has no AVX2, BMI2, FMA, AES and PCLMULQDQ (x86-64-v3)")
+		return errors.New("engine jit: this host's CPU has no AVX2, BMI2, FMA, AES and PCLMULQDQ (x86-64-v3)")
 	case hwcap2()&2 == 0:
-		return errors.New("jit: this host does not let user code set the GS base (FSGSBASE, Linux 5.9)")
+		return errors.New("engine jit: this host does not let user code set the GS base (FSGSBASE, Linux 5.9)")
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ type Engine struct {
 
 // New returns an engine for the code in m.
 func New(m *mem.Space, cfg Config) (*Engine, error) {
-	if err := hostSupport(); err != nil {
+	if err := Available(); err != nil {
 		return nil, err
 	}
 	if err := takeSignals(); err != nil {

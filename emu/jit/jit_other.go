@@ -10,8 +10,10 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// New says that this host has no translator.
-func New(m *mem.Space, cfg Config) (emu.Engine, error) {
-	return nil, fmt.Errorf("jit: the translating engine runs on linux/amd64 only, this is %s/%s; no other engine is built in yet",
-		runtime.GOOS, runtime.GOARCH)
+// Available says that this host has no translator.
+func Available() error {
+	return fmt.Errorf("engine jit: it runs on linux/amd64 only, this is %s/%s", runtime.GOOS, runtime.GOARCH)
 }
+
+// New says so, too.
+func New(*mem.Space, Config) (emu.Engine, error) { return nil, Available() }
