@@ -7,13 +7,17 @@ FUZZTIME   ?= 10s
 BENCH      ?= .
 COUNT      ?= 10
 
-.PHONY: all build demo test test-all test-oracles check check-fmt check-generated check-cross bench fuzz golden cover
+.PHONY: all build unicorn demo test test-all test-oracles check check-fmt check-generated check-cross bench fuzz golden cover
 
 all: build
 
 # The binary is static and the same wherever it is built.
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/cgemu ./cmd/cgemu
+
+# With the Unicorn engine besides: libunicorn is looked for when it is asked for. Needs glibc.
+unicorn:
+	CGO_ENABLED=0 go build -trimpath -tags unicorn -o bin/cgemu-unicorn ./cmd/cgemu
 
 # The busiest functions and lines of a small program that is checked in.
 demo: build
@@ -31,13 +35,13 @@ test-all:
 # Against other programs: Valgrind, gdb, objdump, c++filt, rustc, Unicorn,
 # Chromium. A missing one is a failure.
 test-oracles:
-	go test -tags oracles -timeout 15m ./...
+	go test -tags oracles,unicorn -timeout 25m ./...
 
 check: check-fmt check-generated check-cross
 	go vet ./...
-	go vet -tags oracles ./...
+	go vet -tags oracles,unicorn ./...
 	go run $(STATICCHECK) ./...
-	go run $(STATICCHECK) -tags oracles ./...
+	go run $(STATICCHECK) -tags oracles,unicorn ./...
 	go test -run '^TestImports$$' .
 	go mod tidy -diff
 
@@ -53,6 +57,7 @@ check-generated:
 check-cross:
 	@for p in $(CROSS); do echo "build $$p"; \
 		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build ./... || exit 1; done
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -tags unicorn ./...
 
 # For benchstat: make bench >old; …; make bench >new; benchstat old new
 bench:

@@ -49,7 +49,10 @@ func startFor(t *testing.T, ctx context.Context, cfg cgemu.Config) ran {
 	in, err := os.Open(os.DevNull)
 	require.NoError(t, err)
 	defer in.Close()
-	cfg.Stdin, cfg.Stdout, cfg.Log = in, out, io.Discard
+	cfg.Stdin, cfg.Stdout = in, out
+	if cfg.Log == nil {
+		cfg.Log = io.Discard
+	}
 	if cfg.Path == "" {
 		cfg.Path = cfg.Args[0]
 	}
