@@ -13,6 +13,14 @@ import (
 
 // Run implements emu.Engine.
 func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
+	stop := e.run(c, budget)
+	if stop.Left = int64(budget); budget < emu.NoBudget {
+		stop.Left = e.shared.budget
+	}
+	return stop
+}
+
+func (e *Engine) run(c *emu.CPU, budget uint64) emu.Stop {
 	s := e.shared
 	s.budgeted, s.budget, s.over, s.run, s.jump = 0, int64(budget), 0, 0, 0
 	if budget < emu.NoBudget {
