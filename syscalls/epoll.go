@@ -79,6 +79,50 @@ func (t *Thread) epollFile(fd int) (*epollFile, Errno) {
 	return ep, 0
 }
 
+// maxNested is how many epolls may watch one another in a row.
+const maxNested = 5
+
+// loops reports whether f, if ep watched it, would watch itself or make the row too long.
+func (k *Kernel) loops(ep *epollFile, f file) bool {
+	to, ok := f.(*epollFile)
+	if !ok {
+		return false
+	}
+	down := to.nested(ep)
+	return down == 0 || k.nestedIn(ep)+down > maxNested
+}
+
+// nested returns how many epolls watch one another in a row from ep on; 0 if not is one of them.
+func (ep *epollFile) nested(not *epollFile) int {
+	if ep == not {
+		return 0
+	}
+	longest := 0
+	for _, it := range ep.items {
+		if o, ok := it.file.(*epollFile); ok {
+			n := o.nested(not)
+			if n == 0 {
+				return 0
+			}
+			longest = max(longest, n)
+		}
+	}
+	return 1 + longest
+}
+
+// nestedIn returns how many do in a row up to ep.
+func (k *Kernel) nestedIn(ep *epollFile) int {
+	longest := 0
+	for _, p := range k.procs {
+		for _, ent := range p.fds.fds {
+			if o, ok := ent.file.(*epollFile); ok && slices.ContainsFunc(o.items, func(it *epollItem) bool { return it.file == file(ep) }) {
+				longest = max(longest, k.nestedIn(o))
+			}
+		}
+	}
+	return 1 + longest
+}
+
 // sysEpollCtl implements epoll_ctl(2).
 func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 	op, fd := a.Int(1), a.Int(2)
@@ -112,6 +156,8 @@ func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 	switch {
 	case op == epollAdd && i >= 0:
 		return 0, EEXIST
+	case op == epollAdd && t.k.loops(ep, f):
+		return 0, ELOOP
 	case op == epollAdd:
 		ep.items = append(ep.items, &epollItem{file: f, fd: fd, events: events, data: data})
 	case op != epollMod && op != epollDel:

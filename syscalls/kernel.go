@@ -128,7 +128,7 @@ type Kernel struct {
 	reapedTime int64
 	// console is the terminal that cgemu runs on.
 	console terminal
-	ptys    []*pty
+	ptys    []*pty // by number
 	// firstEnd is when the first process ended.
 	firstEnd int64
 	clock    clock

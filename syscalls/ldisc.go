@@ -81,6 +81,28 @@ func (s *termios) encode() []byte {
 	return append(b, s.cc[:]...)
 }
 
+// encodeOld gives the low halves of the flags and the first special characters, as a struct termio.
+func (s *termios) encodeOld() []byte {
+	var b pack
+	for _, flags := range []uint32{s.iflag, s.oflag, s.cflag, s.lflag} {
+		b.u16(uint16(flags))
+	}
+	b.u8(s.line)
+	b = append(b, s.cc[:8]...)
+	b.u8(0)
+	return b
+}
+
+// withOld returns s with what a struct termio has.
+func (s termios) withOld(b []byte) termios {
+	for i, flags := range []*uint32{&s.iflag, &s.oflag, &s.cflag, &s.lflag} {
+		*flags = *flags&^0xffff | uint32(le16(b[2*i:]))
+	}
+	s.line = b[8]
+	copy(s.cc[:8], b[9:])
+	return s
+}
+
 func decodeTermios(b []byte) termios {
 	s := termios{iflag: le32(b), oflag: le32(b[4:]), cflag: le32(b[8:]), lflag: le32(b[12:]), line: b[16]}
 	copy(s.cc[:], b[17:])

@@ -198,15 +198,70 @@ func sysSchedPriorityMin(_ *Thread, a Args) (uint64, Errno) {
 	return 0, EINVAL
 }
 
-// sysSchedSetscheduler implements sched_setscheduler(2): real-time classes are for the superuser.
-func sysSchedSetscheduler(_ *Thread, a Args) (uint64, Errno) {
-	switch a.Int(1) &^ 0x40000000 {
-	case 0, 3, 5:
-		return 0, 0
-	case 1, 2, 6:
-		return 0, EPERM
+// Scheduling policies (sched(7)), and the flag that a child does not inherit what is privileged.
+const (
+	schedOther       = 0
+	schedFIFO        = 1
+	schedRR          = 2
+	schedBatch       = 3
+	schedIdle        = 5
+	schedDeadline    = 6
+	schedResetOnFork = 0x40000000
+)
+
+// sysSchedSetscheduler implements sched_setscheduler(2): real-time classes are for the superuser, and the others
+// have no effect but that sched_getscheduler tells of them.
+func sysSchedSetscheduler(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(0) < 0 || a.Addr(2) == 0 {
+		return 0, EINVAL
 	}
-	return 0, EINVAL
+	priority, e := t.in32(a.Addr(2))
+	if e != 0 {
+		return 0, e
+	}
+	o, e := t.scheduled(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return 0, o.setPolicy(a.U32(1), priority)
+}
+
+// sysSchedGetscheduler implements sched_getscheduler(2).
+func sysSchedGetscheduler(t *Thread, a Args) (uint64, Errno) {
+	o, e := t.scheduled(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	return uint64(o.policy), 0
+}
+
+// scheduled finds the thread that an argument names, 0 being t.
+func (t *Thread) scheduled(tid int) (*Thread, Errno) {
+	if tid < 0 {
+		return nil, EINVAL
+	}
+	if tid == 0 {
+		return t, 0
+	}
+	if o := t.k.findThread(-1, tid); o != nil {
+		return o, 0
+	}
+	return nil, ESRCH
+}
+
+func (t *Thread) setPolicy(policy, priority uint32) Errno {
+	switch p := policy &^ schedResetOnFork; {
+	case (p == schedFIFO || p == schedRR) != (priority != 0) && p != schedDeadline:
+		return EINVAL
+	case p == schedFIFO || p == schedRR || p == schedDeadline:
+		return EPERM
+	case p != schedOther && p != schedBatch && p != schedIdle:
+		return EINVAL
+	case t.policy&^policy&schedResetOnFork != 0, t.policy&^schedResetOnFork == schedIdle && p != schedIdle:
+		return EPERM // nobody gets more than he has
+	}
+	t.policy = policy
+	return 0
 }
 
 // schedAttrSize is struct sched_attr without what came later.
@@ -214,14 +269,17 @@ const schedAttrSize = 48
 
 // sysSchedGetattr implements sched_getattr(2).
 func sysSchedGetattr(t *Thread, a Args) (uint64, Errno) {
-	if a.Int(0) < 0 || a.U32(2) < schedAttrSize || a.U32(2) > emu.PageSize || a.U32(3) != 0 {
+	if a.U32(2) < schedAttrSize || a.U32(2) > emu.PageSize || a.U32(3) != 0 {
 		return 0, EINVAL
 	}
-	if a.Int(0) != 0 && t.k.findThread(-1, a.Int(0)) == nil {
-		return 0, ESRCH
+	o, e := t.scheduled(a.Int(0))
+	if e != 0 {
+		return 0, e
 	}
 	b := make([]byte, schedAttrSize)
 	put32(b, schedAttrSize)
+	put32(b[4:], o.policy&^schedResetOnFork)
+	put32(b[8:], o.policy/schedResetOnFork)
 	return 0, t.copyOut(a.Addr(1), b)
 }
 
@@ -237,13 +295,11 @@ func sysSchedSetattr(t *Thread, a Args) (uint64, Errno) {
 	if size := le32(b); size != 0 && size < schedAttrSize || size > emu.PageSize {
 		return 0, E2BIG
 	}
-	if a.Int(0) != 0 && t.k.findThread(-1, a.Int(0)) == nil {
-		return 0, ESRCH
+	o, e := t.scheduled(a.Int(0))
+	if e != 0 {
+		return 0, e
 	}
-	if le32(b[20:]) != 0 && le32(b[4:]) != 1 && le32(b[4:]) != 2 {
-		return 0, EINVAL // a priority
-	}
-	return sysSchedSetscheduler(t, Args{0, uint64(le32(b[4:]))})
+	return 0, o.setPolicy(le32(b[4:])|le32(b[8:])&1*schedResetOnFork, le32(b[20:]))
 }
 
 // sysSchedRrGetInterval implements sched_rr_get_interval(2).

@@ -52,16 +52,22 @@ type (
 	}
 )
 
+// maxPtys is how many there may be (/proc/sys/kernel/pty/max).
+const maxPtys = 4096
+
 // openPtmx makes a pseudoterminal.
 func openPtmx(t *Thread, flags int) (file, Errno) {
 	p := &pty{locked: true}
-	for slices.ContainsFunc(t.k.ptys, func(o *pty) bool { return o.n == p.n }) {
+	for p.n < len(t.k.ptys) && t.k.ptys[p.n].n == p.n {
 		p.n++
+	}
+	if p.n == maxPtys {
+		return nil, ENOSPC
 	}
 	p.termios = newTermios()
 	p.signal = func(sig int) { t.k.signalGroup(p.pgid, sig) }
 	p.terminal.open, p.dev = p.openSlave, devPts|uint64(p.n)
-	t.k.ptys = append(t.k.ptys, p)
+	t.k.ptys = slices.Insert(t.k.ptys, p.n, p)
 	return &ptyMaster{fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: "/dev/pts/ptmx"}, p}, 0
 }
 
@@ -316,6 +322,12 @@ func (p *pty) ioctl(t *Thread, master bool, req uint32, arg emu.Addr) (uint64, E
 	switch req {
 	case tcGets:
 		return 0, t.copyOut(arg, p.termios.encode())
+	case tcGetA:
+		return 0, t.copyOut(arg, p.termios.encodeOld())
+	case tiocGLck:
+		return 0, t.copyOut(arg, make([]byte, termiosSize)) // nothing is locked
+	case tiocSLck:
+		return 0, EPERM
 	case tiocGWinsz:
 		return 0, t.copyOut(arg, p.size[:])
 	case tiocOutQ:
@@ -329,7 +341,7 @@ func (p *pty) ioctl(t *Thread, master bool, req uint32, arg emu.Addr) (uint64, E
 			t.k.signalGroup(p.pgid, sigWINCH)
 		}
 		return 0, e
-	case tcSets, tcSetsW, tcSetsF, tcFlsh, tcXonc, tcSBrk, tcSBrkP:
+	case tcSets, tcSetsW, tcSetsF, tcSetA, tcSetAW, tcSetAF, tcFlsh, tcXonc, tcSBrk, tcSBrkP:
 		if e := t.mayUse(&p.terminal, sigTTOU); e != 0 {
 			return 0, e
 		}
@@ -350,6 +362,15 @@ func (p *pty) change(t *Thread, req uint32, arg emu.Addr) Errno {
 			p.in, p.lines = nil, 0
 		}
 		p.set(decodeTermios(b))
+	case tcSetA, tcSetAW, tcSetAF:
+		b, e := t.copyIn(arg, termioSize)
+		if e != 0 {
+			return e
+		}
+		if req == tcSetAF {
+			p.in, p.lines = nil, 0
+		}
+		p.set(p.termios.withOld(b))
 	case tcFlsh:
 		if arg > 2 {
 			return EINVAL

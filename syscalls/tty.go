@@ -8,6 +8,10 @@ const (
 	tcSets     = 0x5402
 	tcSetsW    = 0x5403
 	tcSetsF    = 0x5404
+	tcGetA     = 0x5405
+	tcSetA     = 0x5406
+	tcSetAW    = 0x5407
+	tcSetAF    = 0x5408
 	tcSBrk     = 0x5409
 	tcXonc     = 0x540a
 	tcSBrkP    = 0x5425
@@ -26,12 +30,15 @@ const (
 	fioNClex   = 0x5450
 	fioClex    = 0x5451
 	fioAsync   = 0x5452
+	tiocGLck   = 0x5456
+	tiocSLck   = 0x5457
 	fiClone    = 0x40049409
 	blkGetSize = 0x1260
 )
 
 const (
 	termiosSize = 36 // struct termios as the kernel has it
+	termioSize  = 18 // struct termio, of System V
 	winsizeSize = 8
 )
 

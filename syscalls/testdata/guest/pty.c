@@ -309,6 +309,27 @@ static void session(void) {
 	printf("leader %x\n", st);
 }
 
+// termio is what terminals had in System V.
+static void termio(int m, int s) {
+	struct {
+		unsigned short i, o, c, l;
+		unsigned char line, cc[9];
+	} t;
+	R(ioctl(s, TCGETA, &t));
+	printf("%x %x %x %x %d", t.i, t.o, t.c, t.l, t.line);
+	for (int i = 0; i < 8; i++) printf(" %d", t.cc[i]);
+	puts("");
+	t.cc[2] = 99, t.l &= ~8;
+	R(ioctl(s, TCSETA, &t));
+	R(ioctl(s, TCSETAW, &t));
+	R(ioctl(s, TCSETAF, &t));
+	struct termios now;
+	R(tcgetattr(m, &now));
+	printf("%x %x %x %x %d\n", now.c_iflag, now.c_oflag, now.c_cflag, now.c_lflag, now.c_cc[2]);
+	tcsetattr(s, TCSANOW, &tio);
+	R(ioctl(s, TCGETA, 0));
+}
+
 int main(void) {
 	int n = 0, pid, st;
 	setvbuf(stdout, 0, _IOLBF, 0);
@@ -327,6 +348,7 @@ int main(void) {
 	R(fcntl(s, F_GETFL) & O_ACCMODE);
 	tcgetattr(s, &tio);
 	names();
+	termio(m, s);
 	lines();
 	raw();
 	tcsetattr(s, TCSANOW, &tio);

@@ -178,6 +178,14 @@ int main(void) {
 	rl.rlim_cur = 100;
 	R(setrlimit(RLIMIT_NOFILE, &rl));
 	R(dup2(0, 100));
+	// Epolls that watch epolls: no circles, and no more than five in a row.
+	int row[8];
+	e.events = EPOLLIN;
+	for (int i = 0; i < 8; i++) row[i] = epoll_create1(0);
+	for (int i = 0; i < 7; i++) R(epoll_ctl(row[i], EPOLL_CTL_ADD, row[i + 1], &e));
+	R(epoll_ctl(row[2], EPOLL_CTL_ADD, row[0], &e));
+	R(epoll_ctl(row[3], EPOLL_CTL_ADD, row[5], &e));
+	R(epoll_ctl(row[1], EPOLL_CTL_ADD, row[5], &e));
 	R(getrlimit(99, &rl));
 	return 0;
 }
