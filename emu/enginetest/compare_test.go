@@ -82,13 +82,14 @@ func canonical(a emu.Addr) bool { return int64(a)>>47 == 0 || int64(a)>>47 == -1
 func isMemory(f emu.Fault) bool { return f.Vector == emu.VecPF || f.Vector == emu.VecGP }
 
 // strays reports whether a case came to where the comparison ends: its stack pointer, which it may have changed
-// itself, or its program counter lies in memory the native child has for itself, or the stack where an engine may find
-// memory of the host's, beyond the guest's part of the address space.
-func strays(o *outcome) bool {
+// itself, its program counter or what it accessed lies in memory the native child has for itself, or the stack where
+// an engine may find memory of the host's, beyond the guest's part of the address space.
+func strays(want, got *outcome) bool {
 	childs := func(a uint64) bool { return a >= 0x400000 && a < 0x50000000 }
-	sp := o.state.Regs[emu.RSP]
+	sp := want.state.Regs[emu.RSP]
 	top := sp > uint64(mem.MaxAddr) && sp <= 1<<47+256
-	return childs(sp) || childs(uint64(o.state.RIP)) || top || int64(sp) >= -1<<47 && int64(sp) < -4<<30 || wild(o.fault)
+	accessed := got.fault.Vector == emu.VecPF && childs(uint64(got.fault.Addr)) && want.fault.Vector != emu.VecPF
+	return childs(sp) || childs(uint64(want.state.RIP)) || accessed || top || int64(sp) >= -1<<47 && int64(sp) < -4<<30 || wild(want.fault)
 }
 
 // wild reports whether a fault is that of an address beyond the guest's part of the address space and what

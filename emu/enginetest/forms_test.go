@@ -102,7 +102,7 @@ func (c *comparison) flush() {
 func (c *comparison) compareCase(tc *testCase, expected map[emu.Addr]uint64) {
 	same := true
 	for i := tc.from; i < tc.to; i++ {
-		if strays(&c.want[i]) {
+		if strays(&c.want[i], &c.got[i]) {
 			c.strayed++
 			same = false
 			continue

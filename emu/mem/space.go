@@ -317,8 +317,8 @@ func (m *Space) insert(v VMA) {
 	m.vmas = slices.Replace(m.vmas, i, j, v)
 }
 
-// mirrors returns p and all other pages that show the same page of a file: writes to one are seen in all.
-func (m *Space) mirrors(p emu.Addr) []emu.Addr {
+// Mirrors returns p and all other pages that show the same page of a file: writes to one are seen in all.
+func (m *Space) Mirrors(p emu.Addr) []emu.Addr {
 	v := m.VMA(p)
 	if v == nil || !v.Shared || !v.File {
 		return []emu.Addr{p}
@@ -348,7 +348,7 @@ func (m *Space) Guard(lo, hi emu.Addr) {
 		if m.guarded[p] {
 			continue
 		}
-		for _, q := range m.mirrors(p) {
+		for _, q := range m.Mirrors(p) {
 			m.guarded[q] = true
 			if v := m.VMA(q); v != nil && v.Prot&Write != 0 {
 				m.host.protectPages(q, q+emu.PageSize, v.Prot&^Write)
@@ -374,7 +374,7 @@ func (m *Space) Unguard(lo, hi emu.Addr) {
 		if !m.guarded[p] {
 			continue
 		}
-		for _, q := range m.mirrors(p) {
+		for _, q := range m.Mirrors(p) {
 			m.invalidate(q, q+emu.PageSize)
 			delete(m.guarded, q)
 			if v := m.VMA(q); v != nil && v.Prot&Write != 0 {

@@ -155,9 +155,11 @@ func (e *Engine) learn(a emu.Addr) (*emu.Fault, error) {
 func (e *Engine) guard(a emu.Addr) {
 	p := a.PageDown()
 	e.mem.Guard(p, p+pageSize)
-	if v := e.mem.VMA(p); v != nil && v.Prot&mem.Write != 0 && !e.mapping.readOnly[p] {
-		e.mapping.readOnly[p] = true
-		e.mapping.stale = true
+	for _, q := range e.mem.Mirrors(p) {
+		if v := e.mem.VMA(q); v != nil && v.Prot&mem.Write != 0 && !e.mapping.readOnly[q] {
+			e.mapping.readOnly[q] = true
+			e.mapping.stale = true
+		}
 	}
 }
 

@@ -1,13 +1,20 @@
 /* capget and capset of a process that has no capabilities. */
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct __user_cap_header_struct h;
-struct __user_cap_data_struct d[2];
+// As <linux/capability.h> has them.
+#define VERSION_1 0x19980330
+#define VERSION_3 0x20080522
+struct {
+	unsigned version;
+	int pid;
+} h;
+struct {
+	unsigned effective, permitted, inheritable;
+} d[2];
 
 #define R(x) \
 	do { \
@@ -30,7 +37,7 @@ int main(void)
 	GET(d);
 	h.version = 0;
 	GET(0);
-	h.version = _LINUX_CAPABILITY_VERSION_3;
+	h.version = VERSION_3;
 	memset(d, 0xff, sizeof d);
 	GET(d);
 	printf("%x %x %x %x\n", d[0].effective, d[0].permitted, d[1].effective, d[1].permitted);
@@ -59,7 +66,7 @@ int main(void)
 	SET(d);
 	d[1].permitted = 1 << 30; /* there is no such capability */
 	SET(d);
-	h.version = _LINUX_CAPABILITY_VERSION_1;
+	h.version = VERSION_1;
 	d[1].permitted = 1;
 	SET(d);
 	return 0;

@@ -503,8 +503,9 @@ static void passing(void) {
 		printf("child reads %d\n", recvfd(p[1], 64, 256, 0));
 		_exit(0);
 	}
-	R(send(p[0], "from parent", 11, 0));
+	long sent = send(p[0], "from parent", 11, 0);
 	wait(0);
+	R(sent);
 	struct ucred u;
 	socklen_t n = sizeof u;
 	R(getsockopt(p[0], SOL_SOCKET, SO_PEERCRED, &u, &n));
