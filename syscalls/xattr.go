@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -92,6 +93,15 @@ func (t *Thread) xattrName(a emu.Addr) (string, Errno) {
 	return name, 0
 }
 
+// xattrOf reads the name of an attribute of a file that was found, or not with e.
+func (t *Thread) xattrOf(e Errno, a emu.Addr) (string, Errno) {
+	name, ne := t.xattrName(a)
+	if ne != 0 && ne != EOPNOTSUPP && ne != EINVAL {
+		return "", ne
+	}
+	return name, cmp.Or(e, ne)
+}
+
 func (t *Thread) setxattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
 	flags := a.Int(4)
 	if flags&^(xattrCreate|xattrReplace) != 0 {
@@ -117,13 +127,7 @@ func (t *Thread) setxattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) getxattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
-	name, ne := t.xattrName(a.Addr(1))
-	if ne != 0 && ne != EOPNOTSUPP && ne != EINVAL {
-		return 0, ne
-	}
-	if e == 0 {
-		e = ne
-	}
+	name, e := t.xattrOf(e, a.Addr(1))
 	if e != 0 {
 		return 0, e
 	}
@@ -157,13 +161,7 @@ func (t *Thread) listxattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) removexattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
-	name, ne := t.xattrName(a.Addr(1))
-	if ne != 0 && ne != EOPNOTSUPP && ne != EINVAL {
-		return 0, ne
-	}
-	if e == 0 {
-		e = ne
-	}
+	name, e := t.xattrOf(e, a.Addr(1))
 	if e != 0 {
 		return 0, e
 	}
@@ -173,74 +171,27 @@ func (t *Thread) removexattr(x xattrTarget, e Errno, a Args) (uint64, Errno) {
 	return 0, e
 }
 
-// sysSetxattr implements setxattr(2).
-func sysSetxattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrPath(a.Addr(0), true, true)
-	return t.setxattr(x, e, a)
+// An xattrCall does what calls on a file's attributes do, once the file was found or not.
+type xattrCall func(t *Thread, x xattrTarget, e Errno, a Args) (uint64, Errno)
+
+// xattrOnPath, xattrOnLink and xattrOnFD make calls that name the file in one of three ways.
+func xattrOnPath(change bool, do xattrCall) handler {
+	return func(t *Thread, a Args) (uint64, Errno) {
+		x, e := t.xattrPath(a.Addr(0), true, change)
+		return do(t, x, e, a)
+	}
 }
 
-// sysLsetxattr implements lsetxattr(2).
-func sysLsetxattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrPath(a.Addr(0), false, true)
-	return t.setxattr(x, e, a)
+func xattrOnLink(change bool, do xattrCall) handler {
+	return func(t *Thread, a Args) (uint64, Errno) {
+		x, e := t.xattrPath(a.Addr(0), false, change)
+		return do(t, x, e, a)
+	}
 }
 
-// sysFsetxattr implements fsetxattr(2).
-func sysFsetxattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrFile(a.Int(0), true)
-	return t.setxattr(x, e, a)
-}
-
-// sysGetxattr implements getxattr(2).
-func sysGetxattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrPath(a.Addr(0), true, false)
-	return t.getxattr(x, e, a)
-}
-
-// sysLgetxattr implements lgetxattr(2).
-func sysLgetxattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrPath(a.Addr(0), false, false)
-	return t.getxattr(x, e, a)
-}
-
-// sysFgetxattr implements fgetxattr(2).
-func sysFgetxattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrFile(a.Int(0), false)
-	return t.getxattr(x, e, a)
-}
-
-// sysListxattr implements listxattr(2).
-func sysListxattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrPath(a.Addr(0), true, false)
-	return t.listxattr(x, e, a)
-}
-
-// sysLlistxattr implements llistxattr(2).
-func sysLlistxattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrPath(a.Addr(0), false, false)
-	return t.listxattr(x, e, a)
-}
-
-// sysFlistxattr implements flistxattr(2).
-func sysFlistxattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrFile(a.Int(0), false)
-	return t.listxattr(x, e, a)
-}
-
-// sysRemovexattr implements removexattr(2).
-func sysRemovexattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrPath(a.Addr(0), true, true)
-	return t.removexattr(x, e, a)
-}
-
-// sysLremovexattr implements lremovexattr(2).
-func sysLremovexattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrPath(a.Addr(0), false, true)
-	return t.removexattr(x, e, a)
-}
-
-// sysFremovexattr implements fremovexattr(2).
-func sysFremovexattr(t *Thread, a Args) (uint64, Errno) {
-	x, e := t.xattrFile(a.Int(0), true)
-	return t.removexattr(x, e, a)
+func xattrOnFD(change bool, do xattrCall) handler {
+	return func(t *Thread, a Args) (uint64, Errno) {
+		x, e := t.xattrFile(a.Int(0), change)
+		return do(t, x, e, a)
+	}
 }
