@@ -19,6 +19,8 @@ type engineUnderTest struct {
 	budget uint64
 	// model has the features to test with.
 	model func(t *testing.T) *emu.Model
+	// simulates says that it counts all events.
+	simulates bool
 	// losesFlags says that a fault may find other status flags where the code overwrites them
 	// before it reads them.
 	losesFlags bool
@@ -34,7 +36,7 @@ type engineUnderTest struct {
 var engines = []engineUnderTest{
 	{name: "jit", make: newJIT, budget: emu.NoBudget, model: richModel},
 	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel},
-	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, losesFlags: true},
+	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, simulates: true, losesFlags: true},
 }
 
 func newJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {

@@ -22,7 +22,7 @@ func init() {
 		engineUnderTest{name: "unicorn with budget", make: newUnicorn, budget: 1 << 40, model: unicornModel, tolerates: tolerateUnicorn, fits: fitsUnicorn},
 		engineUnderTest{
 			name: "unicorn simulating", make: newSimulatingUnicorn, budget: emu.NoBudget, model: unicornModel,
-			tolerates: tolerateUnicorn, fits: fitsUnicorn,
+			simulates: true, tolerates: tolerateUnicorn, fits: fitsUnicorn,
 		},
 	)
 }

@@ -273,6 +273,7 @@ func (e *Engine) forget(page emu.Addr) {
 		p.insns[a%pageSize] = nil
 	}
 	if found {
+		clear(e.sim.effects) // the code in front of an instruction may be another one
 		// An error would say that the library has nothing translated there.
 		_ = call(e.lib.ctl, e.uc, ctlRemoveCache, uintptr(page), uintptr(page+pageSize))
 	}
