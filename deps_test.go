@@ -21,11 +21,11 @@ const module = "github.com/cgemu/cgemu"
 var allowed = map[string]string{
 	"hooks": "emu emu/x86", "cachesim": "", "branchsim": "", "dwarfmap": "", "cgout": "", "mark": "",
 	"emu": "", "emu/x86": "", "emu/x86/gen": "", "emu/soft": "", "emu/mem": "emu",
-	"emu/exec":       "emu emu/mem emu/x86 emu/soft hooks",
+	"emu/exec":       "emu emu/mem emu/x86 emu/soft hooks cachesim",
 	"emu/interp":     "emu emu/exec emu/mem emu/x86 hooks",
 	"emu/jit":        "emu emu/exec emu/mem emu/x86 hooks cachesim branchsim",
 	"emu/unicorn":    "emu emu/exec emu/mem emu/x86 hooks cachesim branchsim",
-	"emu/enginetest": "branchsim cachesim emu emu/mem emu/x86 emu/interp emu/jit emu/unicorn hooks",
+	"emu/enginetest": "branchsim cachesim emu emu/exec emu/mem emu/x86 emu/interp emu/jit emu/unicorn hooks",
 	"loader":         "emu emu/mem", "syscalls": "emu emu/mem loader",
 	"annotate": "cgout",
 	// The root package makes a run out of the parts; the command is thin above it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/unicorn"
@@ -78,15 +79,17 @@ func FindEngine(name string) (EngineInfo, error) {
 }
 
 func makeJIT(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {
-	return jit.New(m, jit.Config{
-		Model: cfg.Model, Env: env, Count: hooks.Options{RepOnce: cfg.RepOnce},
-		Events: cfg.engineEvents(), Caches: cfg.Caches, Branches: cfg.Branches,
-	})
+	return jit.New(m, cfg.engineConfig(env))
 }
 
 func makeUnicorn(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {
-	return unicorn.New(m, unicorn.Config{
+	return unicorn.New(m, cfg.engineConfig(env))
+}
+
+// engineConfig returns what an engine is to know of a run.
+func (cfg *Config) engineConfig(env emu.Env) exec.Config {
+	return exec.Config{
 		Model: cfg.Model, Env: env, Count: hooks.Options{RepOnce: cfg.RepOnce},
 		Events: cfg.engineEvents(), Caches: cfg.Caches, Branches: cfg.Branches,
-	})
+	}
 }

@@ -46,6 +46,7 @@ func RefAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	return effective(c, g) + off
 }
 
+// IsString reports whether op is one of the string instructions: those that use RSI and RDI, and move on.
 func IsString(op x86.Op) bool {
 	return op == x86.MOVS || op == x86.STOS || op == x86.LODS || op == x86.SCAS || op == x86.CMPS
 }

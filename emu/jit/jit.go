@@ -63,7 +63,7 @@ func (e *Engine) exitAt(i int) *exit { return &e.exits[i/exitChunk][i%exitChunk]
 // An Engine translates and runs the code of one address space.
 type Engine struct {
 	emitter
-	Config
+	exec.Config
 	mem     *mem.Space
 	arena   arena
 	stubs   stubs
@@ -149,7 +149,7 @@ type Engine struct {
 }
 
 // New returns an engine for the code in m.
-func New(m *mem.Space, cfg Config) (*Engine, error) {
+func New(m *mem.Space, cfg exec.Config) (*Engine, error) {
 	if err := Available(); err != nil {
 		return nil, err
 	}

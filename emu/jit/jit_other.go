@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -16,4 +17,4 @@ func Available() error {
 }
 
 // New says so, too.
-func New(*mem.Space, Config) (emu.Engine, error) { return nil, Available() }
+func New(*mem.Space, exec.Config) (emu.Engine, error) { return nil, Available() }

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -19,4 +20,4 @@ func Available() (found string, err error) { return "", errAbsent }
 func Warning() string { return "" }
 
 // New returns why there is no engine.
-func New(*mem.Space, Config) (emu.Engine, error) { return nil, errAbsent }
+func New(*mem.Space, exec.Config) (emu.Engine, error) { return nil, errAbsent }

@@ -14,7 +14,7 @@ import (
 
 // An Engine runs the code of one address space on a CPU of libunicorn.
 type Engine struct {
-	Config
+	exec.Config
 	lib     *library
 	uc      uintptr
 	mem     *mem.Space
@@ -56,7 +56,7 @@ type Engine struct {
 }
 
 // New returns an engine for the code in m.
-func New(m *mem.Space, cfg Config) (emu.Engine, error) {
+func New(m *mem.Space, cfg exec.Config) (emu.Engine, error) {
 	lib, err := load()
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ type state struct {
 	run, jump, next uint64
 
 	// The access that failed.
-	faultAddr, faultSize, faultKind uint64
+	faultAddr, faultSize uint64
 	// The exception that was raised, plus 1.
 	vector uint64
 

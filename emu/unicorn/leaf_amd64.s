@@ -132,8 +132,6 @@ TEXT ·invalidHook(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ DX, state_faultAddr(R9)
 	MOVL CX, CX
 	MOVQ CX, state_faultSize(R9)
-	MOVL SI, SI
-	MOVQ SI, state_faultKind(R9)
 	XORL AX, AX
 	RET
 
@@ -144,13 +142,3 @@ TEXT ·intrHook(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ SI, state_vector(DX)
 	MOVQ state_stop(DX), AX
 	JMP  AX
-
-// The addresses of the hooks, which Go cannot take: it would get those of wrappers.
-DATA ·codeHookAddr(SB)/8, $·codeHook(SB)
-GLOBL ·codeHookAddr(SB), NOPTR|RODATA, $8
-DATA ·memHookAddr(SB)/8, $·memHook(SB)
-GLOBL ·memHookAddr(SB), NOPTR|RODATA, $8
-DATA ·invalidHookAddr(SB)/8, $·invalidHook(SB)
-GLOBL ·invalidHookAddr(SB), NOPTR|RODATA, $8
-DATA ·intrHookAddr(SB)/8, $·intrHook(SB)
-GLOBL ·intrHookAddr(SB), NOPTR|RODATA, $8

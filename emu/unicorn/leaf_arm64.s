@@ -135,8 +135,6 @@ TEXT ·invalidHook(SB), NOSPLIT|NOFRAME, $0-0
 	MOVD  R2, state_faultAddr(R5)
 	MOVWU R3, R3
 	MOVD  R3, state_faultSize(R5)
-	MOVWU R1, R1
-	MOVD  R1, state_faultKind(R5)
 	MOVD  ZR, R0
 	RET
 
@@ -147,13 +145,3 @@ TEXT ·intrHook(SB), NOSPLIT|NOFRAME, $0-0
 	MOVD  R1, state_vector(R2)
 	MOVD  state_stop(R2), R16
 	B     (R16)
-
-// The addresses of the hooks, which Go cannot take: it would get those of wrappers.
-DATA ·codeHookAddr(SB)/8, $·codeHook(SB)
-GLOBL ·codeHookAddr(SB), NOPTR|RODATA, $8
-DATA ·memHookAddr(SB)/8, $·memHook(SB)
-GLOBL ·memHookAddr(SB), NOPTR|RODATA, $8
-DATA ·invalidHookAddr(SB)/8, $·invalidHook(SB)
-GLOBL ·invalidHookAddr(SB), NOPTR|RODATA, $8
-DATA ·intrHookAddr(SB)/8, $·intrHook(SB)
-GLOBL ·intrHookAddr(SB), NOPTR|RODATA, $8

@@ -121,7 +121,6 @@ const (
 	statusWriteProt    status = 12
 	statusReadProt     status = 13
 	statusFetchProt    status = 14
-	statusException    status = 21
 )
 
 var statusTexts = [...]string{

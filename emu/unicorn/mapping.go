@@ -3,6 +3,7 @@
 package unicorn
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -50,23 +51,13 @@ func (e *Engine) sync() error {
 	}
 	m.regions = m.regions[:0]
 	for _, w := range want {
-		from, _ := slices.BinarySearchFunc(keep, w.lo, func(r region, a emu.Addr) int { return compare(r.lo, a) })
-		to, _ := slices.BinarySearchFunc(keep, w.hi, func(r region, a emu.Addr) int { return compare(r.lo, a) })
+		from, _ := slices.BinarySearchFunc(keep, w.lo, func(r region, a emu.Addr) int { return cmp.Compare(r.lo, a) })
+		to, _ := slices.BinarySearchFunc(keep, w.hi, func(r region, a emu.Addr) int { return cmp.Compare(r.lo, a) })
 		if err := e.fill(w, keep[from:to]); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func compare(a, b emu.Addr) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // covered reports whether r lies in one of a sorted list of regions and has its permissions.

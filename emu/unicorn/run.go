@@ -81,7 +81,7 @@ func (e *Engine) start(rip emu.Addr) error {
 	if e.interrupt.Load() {
 		atomic.StoreUint64(&s.limit, 0)
 	}
-	s.at, s.vector, s.faultKind = noAddr, 0, 0
+	s.at, s.vector = noAddr, 0
 	// The end is an address that no jump can reach.
 	err := call(e.lib.emuStart, e.uc, uintptr(rip), 1<<63, 0, 0)
 	s.pass, s.thenPass, e.stepping = noAddr, noAddr, false

@@ -37,7 +37,7 @@ type simulation struct {
 // A contextKey is an instruction, and where the run began in which it was executed.
 type contextKey struct{ at, run emu.Addr }
 
-func newSimulation(cfg *Config) *simulation {
+func newSimulation(cfg *exec.Config) *simulation {
 	s := &simulation{effects: map[contextKey]*hooks.Effects{}}
 	if cfg.Caches != nil {
 		s.caches = cachesim.NewHierarchy(*cfg.Caches)

@@ -1,4 +1,4 @@
-package jit
+package exec
 
 import (
 	"github.com/cgemu/cgemu/cachesim"
@@ -6,9 +6,9 @@ import (
 	"github.com/cgemu/cgemu/hooks"
 )
 
-// Config says how an Engine counts and what CPU it shows.
+// Config says how an engine counts and what CPU it shows.
 type Config struct {
-	// Model is the CPU whose instructions the guest may use.
+	// Model is the CPU whose instructions the guest may use: not all engines have those of all models.
 	Model *emu.Model
 	// Env gives what an instruction's result may depend on besides CPU and memory.
 	Env emu.Env
