@@ -33,14 +33,16 @@ var (
 	branchColumns = []string{"Ir", "Bc", "Bcm", "Bi", "Bim"}
 )
 
-// vectorRuns are the ways in which the programs of testdata/vectors are run.
-var vectorRuns = []struct {
+// A vectorRun is a way in which the programs of testdata/vectors are run.
+type vectorRun struct {
 	name     string
 	files    string // the directory that has what Cachegrind reported
 	columns  []string
 	caches   *cachesim.Config
 	branches bool
-}{
+}
+
+var vectorRuns = []vectorRun{
 	{"ir", "ir", []string{"Ir"}, nil, false},
 	{"big", "big", allColumns, &bigCaches, true},
 	{"big, caches", "big", cacheColumns, &bigCaches, false},
@@ -50,11 +52,9 @@ var vectorRuns = []struct {
 	{"small, branches", "small", branchColumns, nil, true},
 }
 
-// TestVectors runs the assembly programs of testdata/vectors and compares with what Cachegrind
-// counts.
-func TestVectors(t *testing.T) {
-	model, err := emu.ModelByName("valgrind")
-	require.NoError(t, err)
+// eachVector calls test with each of the programs of testdata/vectors, by name, each way to run it, and what
+// the reference's file has.
+func eachVector(t *testing.T, test func(t *testing.T, name string, run vectorRun, want string)) {
 	for _, run := range vectorRuns {
 		files, err := filepath.Glob("testdata/vectors/" + run.files + "/*.out")
 		require.NoError(t, err)
@@ -67,21 +67,30 @@ func TestVectors(t *testing.T) {
 				}
 				text, err := os.ReadFile(file)
 				require.NoError(t, err)
-				want := string(text)
-				got := start(t, cgemu.Config{
-					Path: "testdata/vectors/bin/" + name, Args: []string{"./" + name}, Model: model, Compat: true,
-					Caches: run.caches, Branches: run.branches,
-				})
-				require.Equal(t, run.columns, got.Result.Profile.Events)
-				sameProfile(t, normal(selectColumns(t, want, run.columns)), normal(got.profile))
-				if run.caches != nil {
-					assert.Equal(t, descriptions(want), descriptions(got.profile))
-				} else {
-					assert.Empty(t, descriptions(got.profile))
-				}
+				test(t, name, run, string(text))
 			})
 		}
 	}
+}
+
+// TestVectors runs the assembly programs of testdata/vectors and compares with what Cachegrind
+// counts.
+func TestVectors(t *testing.T) {
+	model, err := emu.ModelByName("valgrind")
+	require.NoError(t, err)
+	eachVector(t, func(t *testing.T, name string, run vectorRun, want string) {
+		got := start(t, cgemu.Config{
+			Path: "testdata/vectors/bin/" + name, Args: []string{"./" + name}, Model: model, Compat: true,
+			Caches: run.caches, Branches: run.branches,
+		})
+		require.Equal(t, run.columns, got.Result.Profile.Events)
+		sameProfile(t, normal(selectColumns(t, want, run.columns)), normal(got.profile))
+		if run.caches != nil {
+			assert.Equal(t, descriptions(want), descriptions(got.profile))
+		} else {
+			assert.Empty(t, descriptions(got.profile))
+		}
+	})
 }
 
 // faultWant is the file with what t35_fault counts. Cachegrind forgets events in front of a

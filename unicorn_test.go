@@ -3,8 +3,6 @@
 package cgemu_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -35,34 +33,21 @@ var beyondUnicorn = map[string]string{
 // TestUnicornVectors runs the vectors within the engine's ISA, and compares with the reference's files.
 // Of the others it wants the name of what is refused.
 func TestUnicornVectors(t *testing.T) {
-	for _, run := range vectorRuns {
-		files, err := filepath.Glob("testdata/vectors/" + run.files + "/*.out")
-		require.NoError(t, err)
-		require.Len(t, files, 43)
-		for _, file := range files {
-			name := strings.TrimSuffix(filepath.Base(file), ".out")
-			t.Run(run.name+"/"+name, func(t *testing.T) {
-				if name == "t35_fault" {
-					file = faultWant(run.files)
-				}
-				text, err := os.ReadFile(file)
-				require.NoError(t, err)
-				var log strings.Builder
-				got := start(t, cgemu.Config{
-					Log:  &log,
-					Path: "testdata/vectors/bin/" + name, Args: []string{"./" + name}, Compat: true,
-					Engine: "unicorn", Model: modelOf(t, unicorn.FullModel), Caches: run.caches, Branches: run.branches,
-				})
-				if insn, refused := beyondUnicorn[name]; refused {
-					assert.Contains(t, log.String(), insn)
-					assert.Contains(t, log.String(), "is not supported; the program gets SIGILL")
-					return
-				}
-				assert.Empty(t, log.String())
-				sameProfile(t, normal(selectColumns(t, string(text), run.columns)), normal(got.profile))
-			})
+	eachVector(t, func(t *testing.T, name string, run vectorRun, want string) {
+		var log strings.Builder
+		got := start(t, cgemu.Config{
+			Log:  &log,
+			Path: "testdata/vectors/bin/" + name, Args: []string{"./" + name}, Compat: true,
+			Engine: "unicorn", Model: modelOf(t, unicorn.FullModel), Caches: run.caches, Branches: run.branches,
+		})
+		if insn, refused := beyondUnicorn[name]; refused {
+			assert.Contains(t, log.String(), insn)
+			assert.Contains(t, log.String(), "is not supported; the program gets SIGILL")
+			return
 		}
-	}
+		assert.Empty(t, log.String())
+		sameProfile(t, normal(selectColumns(t, want, run.columns)), normal(got.profile))
+	})
 }
 
 // sameEngines runs a program with both engines, without simulations and with both, and wants equal files.
