@@ -3,6 +3,7 @@
 package cgout
 
 import (
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -75,6 +76,18 @@ func TestWriteFileErrors(t *testing.T) {
 	require.ErrorContains(t, sample().WriteFile(dir), "is a directory")
 	require.ErrorIs(t, sample().WriteFile("/dev/full"), syscall.ENOSPC)
 	require.NoError(t, sample().WriteFile("/dev/null"))
+	both := sample()
+	both.Insns = &Insns{Events: both.Events}
+	fifo := filepath.Join(dir, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	r, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer r.Close()
+	require.ErrorContains(t, both.WriteFile(fifo), "beside "+fifo)
+	got := make([]byte, 5)
+	_, err = io.ReadFull(r, got)
+	require.NoError(t, err)
+	require.Equal(t, "desc:", string(got), "the profile is written all the same")
 	info, err := os.Stat("/dev/null")
 	require.NoError(t, err)
 	require.False(t, info.Mode().IsRegular(), "/dev/null is still a device")

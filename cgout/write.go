@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,14 +79,25 @@ func oneLine(text string) string {
 // A path that names something else than a regular file, such as /dev/stdout or a
 // pipe, is written to directly.
 //
-// Counts by instruction go to a file beside it, first.
+// Counts by instruction go to a file beside it, first; nothing is beside a path that is written to
+// directly.
 func (p *Profile) WriteFile(path string) error {
-	if p.Insns != nil {
-		if err := p.Insns.WriteFile(path + InsnsSuffix); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case p.Insns == nil:
+	case IsSpecial(path):
+		err = fmt.Errorf("cannot write counts by instruction beside %s: it is no regular file", path)
+	default:
+		err = p.Insns.WriteFile(path + InsnsSuffix)
 	}
-	return writeFile(path, p.Write)
+	return errors.Join(err, writeFile(path, p.Write))
+}
+
+// IsSpecial reports whether path names something else than a regular file: a device or a pipe, into which
+// WriteFile writes, or a directory.
+func IsSpecial(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
 }
 
 func writeFile(path string, write func(io.Writer) error) error {
@@ -95,11 +105,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	if err != nil {
 		target = path
 	}
-	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
-		if info.IsDir() {
-			return fmt.Errorf("cannot write profile: %w",
-				&fs.PathError{Op: "open", Path: path, Err: errors.New("is a directory")})
-		}
+	if IsSpecial(target) {
 		return wrapWrite(path, writeInto(target, write))
 	}
 	return wrapWrite(path, replace(target, write))

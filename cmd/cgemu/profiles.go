@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, erro
 func (k *keeper) dump(pid int, p *cgout.Profile) {
 	k.dumps[pid]++
 	n := k.dumps[pid]
-	if err := k.put(fmt.Sprintf("%s.%d", k.files.name(pid), n), p); err != nil && k.err == nil {
+	if err := k.put(k.files.beside(k.files.name(pid), n), p); err != nil && k.err == nil {
 		k.err = fmt.Errorf("dump %d: %w", n, err)
 	}
 }
@@ -68,12 +69,7 @@ func (k *keeper) finish(res *cgemu.Result) {
 	if k.write {
 		err = k.o.report(k.log, res)
 	}
-	if err == nil {
-		err = k.put(k.files.name(res.PID), res.Profile)
-	}
-	if k.err == nil {
-		k.err = err
-	}
+	k.err = cmp.Or(k.err, err, k.put(k.files.name(res.PID), res.Profile))
 }
 
 func (k *keeper) put(name string, p *cgout.Profile) error {
@@ -112,10 +108,16 @@ func (f *outFiles) name(pid int) string {
 	}
 	name, _ := f.namer.Expand(f.format, pid) // it could be expanded before
 	if !strings.Contains(strings.ReplaceAll(f.format, "%%", ""), "%p") {
-		if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
-			name = fmt.Sprintf("%s.%d", name, pid)
-		}
+		name = f.beside(name, pid)
 	}
 	f.names[pid] = name
 	return name
+}
+
+// beside returns a file's name with a number added, or the name of what is no regular file.
+func (f *outFiles) beside(name string, n int) string {
+	if cgout.IsSpecial(name) {
+		return name
+	}
+	return fmt.Sprintf("%s.%d", name, n)
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/syscalls"
 )
 
 // run runs a guest program and writes its profile.
@@ -62,6 +64,9 @@ func run(args []string) int {
 	files, err := newOutFiles(o.outFile)
 	if err != nil {
 		return fail(exitFailed, err)
+	}
+	if name := files.name(syscalls.DefaultPID); cfg.DumpInstr && cgout.IsSpecial(name) {
+		return fail(exitFailed, fmt.Errorf("--dump-instr: its file would lie beside %s, which is no regular file", name))
 	}
 	ctx, stop := untilSignal()
 	defer stop()
