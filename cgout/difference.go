@@ -44,7 +44,7 @@ func costOrder(a, b *Insn) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Func, b.Func), cmp.Compare(a.Line, b.Line))
 }
 
-// insnOrder is the order of Insns.Sort. Where instructions differ in their bytes alone one of them is first, no matter which.
+// insnOrder is the order of Insns.
 func insnOrder(a, b *Insn) int {
 	return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Line, b.Line),
 		cmp.Compare(a.File, b.File), cmp.Compare(a.Func, b.Func), slices.Compare(a.Code, b.Code), cmp.Compare(a.Text, b.Text))

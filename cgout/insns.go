@@ -3,7 +3,6 @@ package cgout
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -51,10 +50,7 @@ type Insn struct {
 
 // Sort puts the instructions into the file's order.
 func (s *Insns) Sort() {
-	slices.SortFunc(s.List, func(a, b Insn) int {
-		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Line, b.Line),
-			cmp.Compare(a.File, b.File), cmp.Compare(a.Func, b.Func))
-	})
+	slices.SortFunc(s.List, func(a, b Insn) int { return insnOrder(&a, &b) })
 }
 
 // Write writes the file.

@@ -30,7 +30,7 @@ func RefAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 		return cutAddr(g, c.Regs[emu.RSI]) + emu.Addr(segmentBase(c, g)) + off
 	case x86.AtRDI:
 		a := cutAddr(g, c.Regs[emu.RDI]) + off
-		if !IsString(g.Op) {
+		if !g.Op.IsString() {
 			a += emu.Addr(segmentBase(c, g)) // MASKMOVQ and MASKMOVDQU
 		}
 		return a
@@ -44,11 +44,6 @@ func RefAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 		return laneAddr(c, g, r)
 	}
 	return effective(c, g) + off
-}
-
-// IsString reports whether op is one of the string instructions: those that use RSI and RDI, and move on.
-func IsString(op x86.Op) bool {
-	return op == x86.MOVS || op == x86.STOS || op == x86.LODS || op == x86.SCAS || op == x86.CMPS
 }
 
 // cutAddr cuts an address register to the size of g's addresses.

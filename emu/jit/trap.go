@@ -44,7 +44,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 // emulateCounted executes one instruction of traps, and simulates what it refers to.
 func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 	t, i := x.t, int(x.insn)
-	repeats := hooks.Repeats(&g.Inst) && exec.IsString(g.Op)
+	repeats := hooks.Repeats(&g.Inst) && g.Op.IsString()
 	if !e.details() && !repeats {
 		return e.machine.Execute(c, &g.Insn)
 	}

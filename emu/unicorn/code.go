@@ -217,7 +217,7 @@ func (e *Engine) outside(g *exec.Insn, refs []x86.Ref) bool {
 	var first [2]*x86.Ref
 	for i := range refs {
 		r := &refs[i]
-		if e.blind && r.Kind != x86.Write || r.Guard != x86.Always || r.At == x86.AtBitString || r.At == x86.AtRDI && !exec.IsString(g.Op) || r.Off == belowStack {
+		if e.blind && r.Kind != x86.Write || r.Guard != x86.Always || r.At == x86.AtBitString || r.At == x86.AtRDI && !g.Op.IsString() || r.Off == belowStack {
 			return true
 		}
 		k := 0

@@ -9,6 +9,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // Run implements emu.Engine.
@@ -257,7 +258,7 @@ func (e *Engine) trap(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 	e.was.Copy(c)
 	f := e.machine.Execute(c, g)
 	switch {
-	case exec.IsString(g.Op) && (g.Rep || g.Repne):
+	case g.Op.IsString() && hooks.Repeats(&g.Inst):
 		e.repeated(c, at, e.was.Regs[emu.RCX], f != nil)
 	case f != nil:
 		e.drop()

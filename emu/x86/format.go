@@ -40,7 +40,7 @@ func (i *Inst) Format(pc uint64) string {
 	b.WriteString(i.mnemonic())
 	sep := " "
 	for k := range i.Args[:i.NArgs] {
-		if isStringOp(i.Op) {
+		if i.isString() {
 			break
 		}
 		b.WriteString(sep)
@@ -50,13 +50,8 @@ func (i *Inst) Format(pc uint64) string {
 	return b.String()
 }
 
-func isStringOp(op Op) bool {
-	switch op {
-	case MOVS, STOS, LODS, SCAS, CMPS, INS, OUTS:
-		return true
-	}
-	return false
-}
+// isString reports whether i is a string instruction, with those for devices.
+func (i *Inst) isString() bool { return i.Op.IsString() || i.Op == INS || i.Op == OUTS }
 
 func (i *Inst) mnemonic() string {
 	switch i.Op {
@@ -71,7 +66,7 @@ func (i *Inst) mnemonic() string {
 	if i.Op == MOV && (i.ImmLen == 8 || i.DispLen == 8) {
 		return "movabs"
 	}
-	if isStringOp(i.Op) {
+	if i.isString() {
 		name += map[uint8]string{1: "b", 2: "w", 4: "d", 8: "q"}[i.OpSize]
 	}
 	return name

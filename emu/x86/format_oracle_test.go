@@ -13,7 +13,7 @@ import (
 // and several names of one instruction, predicates in the name, implied operands shown or not, masks.
 func formatDiffers(i *Inst, want string) bool {
 	_, named := pseudo[i.Op]
-	return i.Op == NOP || named || isStringOp(i.Op) || i.X87 || i.Enc == EVEX || i.Op == XLAT || i.Op == XCHG ||
+	return i.Op == NOP || named || i.isString() || i.X87 || i.Enc == EVEX || i.Op == XLAT || i.Op == XCHG ||
 		strings.HasPrefix(i.Op.String(), "PREFETCH") || i.Op == ENDBR64 || i.Mem.VSIB || strings.Contains(want, "{") ||
 		strings.HasPrefix(want, "rex") || strings.HasPrefix(want, "data16") || strings.HasPrefix(want, "cs ") ||
 		strings.HasPrefix(want, "ds ") || strings.HasPrefix(want, "bnd ") || strings.HasPrefix(want, "notrack ") ||

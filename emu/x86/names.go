@@ -17,3 +17,12 @@ func (f Feature) String() string {
 	}
 	return "Feature(" + strconv.Itoa(int(f)) + ")"
 }
+
+// IsString reports whether o is one of the string instructions, those for devices aside.
+func (o Op) IsString() bool {
+	switch o {
+	case MOVS, STOS, LODS, SCAS, CMPS:
+		return true
+	}
+	return false
+}
