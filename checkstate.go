@@ -101,8 +101,11 @@ func compareMemory(a, b *mem.Space) string {
 		}
 		for at := v.Lo; at < v.Hi; at += emu.Addr(len(x)) {
 			size := min(uint64(v.Hi-at), uint64(len(x)))
-			n := a.Read(at, x[:size])
-			if b.Read(at, y[:size]) == n && bytes.Equal(x[:n], y[:n]) {
+			n, m := a.Read(at, x[:size]), b.Read(at, y[:size])
+			if n != m {
+				return fmt.Sprintf("memory at %v can be read, and not in the other engine", at+emu.Addr(min(n, m)))
+			}
+			if bytes.Equal(x[:n], y[:n]) {
 				continue
 			}
 			i := unequal(x[:n], y[:n])

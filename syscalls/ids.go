@@ -152,7 +152,7 @@ func sysGetgroups(t *Thread, a Args) (uint64, Errno) {
 }
 
 // capHeader reads the header of capget(2) and capset(2). Size is that of the sets that follow.
-func (t *Thread) capHeader(at emu.Addr) (pid int, size int, e Errno) {
+func (t *Thread) capHeader(at emu.Addr) (pid, size int, e Errno) {
 	const version1, version2, version3 = 0x19980330, 0x20071026, 0x20080522
 	v, e := t.in32(at)
 	if e != 0 {

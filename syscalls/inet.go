@@ -370,18 +370,12 @@ func (s *inetSocket) option(_ *Thread, level, name int) ([]byte, bool) {
 	var b pack
 	switch (optionKey{level, name}) {
 	case optionKey{solSocket, soAcceptconn}:
-		b.u32(0)
-		if s.listening {
-			b[0] = 1
-		}
+		b.u32(boolean(s.listening))
 	case optionKey{solIPv6, ipv6V6only}:
 		if s.family != afInet6 {
 			return nil, false
 		}
-		b.u32(0)
-		if s.v6only {
-			b[0] = 1
-		}
+		b.u32(boolean(s.v6only))
 	case optionKey{solIP, ipMTU}, optionKey{solIPv6, ipv6MTU}:
 		if !s.remote.IsValid() {
 			return nil, false

@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -30,7 +31,10 @@ type ipcObject struct {
 func (o *ipcObject) header() *ipcObject { return o }
 
 // ipc finds objects of one kind: shared memory, semaphores or queues.
-type ipc[T interface{ header() *ipcObject }] struct {
+type ipc[T interface {
+	header() *ipcObject
+	encode(k *Kernel) []byte
+}] struct {
 	list   []T
 	nextID int
 }
@@ -80,6 +84,19 @@ func (x *ipc[T]) at(i int) (o T, e Errno) {
 	return x.list[i], 0
 }
 
+// stat writes the status of the object that find has for n to a, if want is allowed, and returns its id.
+// IPC_STAT is for ids, SHM_STAT for indexes, SHM_STAT_ANY for indexes and for everybody.
+func (x *ipc[T]) stat(t *Thread, find func(int) (T, Errno), n int, want uint32, a emu.Addr) (uint64, Errno) {
+	o, e := find(n)
+	if e == 0 {
+		e = o.header().allows(want)
+	}
+	if e != 0 {
+		return 0, e
+	}
+	return uint64(o.header().id), t.copyOut(a, o.encode(t.k))
+}
+
 // last is the highest index, or 0.
 func (x *ipc[T]) last() uint64 { return uint64(max(len(x.list)-1, 0)) }
 
@@ -107,8 +124,8 @@ const (
 	ipcWrite = 0o200
 )
 
-// encode is struct ipc64_perm (include/uapi/asm-generic/ipcbuf.h).
-func (o *ipcObject) encode(k *Kernel) pack {
+// permissions is struct ipc64_perm (include/uapi/asm-generic/ipcbuf.h).
+func (o *ipcObject) permissions(k *Kernel) pack {
 	var b pack
 	b.u32(uint32(o.key))
 	b.u32(k.uid)
@@ -126,10 +143,10 @@ func (o *ipcObject) set(t *Thread, a emu.Addr) Errno {
 	if e != 0 {
 		return e
 	}
-	if e := allAre(t.k.uid, le32(b[4:])); e != 0 {
+	if e := cmp.Or(allAre(t.k.uid, le32(b[4:])), allAre(t.k.gid, le32(b[8:]))); e != 0 {
 		return e
 	}
 	o.mode = o.mode&^0o777 | le32(b[20:])&0o777
 	o.ctime = t.k.wall() / 1e9
-	return allAre(t.k.gid, le32(b[8:]))
+	return 0
 }

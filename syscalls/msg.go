@@ -162,20 +162,19 @@ func sysMsgctl(t *Thread, a Args) (uint64, Errno) {
 		}
 		b.u32(0xffff) // msgseg, 16 bits
 		return x.last(), t.copyOut(buf, b)
-	case msgStat, msgStatAny:
-		q, e := x.at(id)
-		if e != 0 {
-			return 0, e
-		}
-		return uint64(q.id), t.copyOut(buf, q.encode(t.k))
+	case msgStat:
+		return x.stat(t, x.at, id, ipcRead, buf)
+	case msgStatAny:
+		return x.stat(t, x.at, id, 0, buf)
+	case ipcStat:
+		_, e := x.stat(t, x.find, id, ipcRead, buf)
+		return 0, e
 	}
 	q, e := x.find(id)
 	if e != 0 {
 		return 0, e
 	}
 	switch cmd {
-	case ipcStat:
-		return 0, t.copyOut(buf, q.encode(t.k))
 	case ipcSet:
 		limit, e := t.in64(buf + 88)
 		if e != 0 {
@@ -184,8 +183,11 @@ func sysMsgctl(t *Thread, a Args) (uint64, Errno) {
 		if limit > msgMnb {
 			return 0, EPERM // for the superuser, which the guest is not
 		}
+		if e := q.set(t, buf); e != 0 {
+			return 0, e
+		}
 		q.limit = int(limit)
-		return 0, q.set(t, buf)
+		return 0, 0
 	case ipcRmid:
 		x.remove(id)
 		return 0, 0
@@ -195,7 +197,7 @@ func sysMsgctl(t *Thread, a Args) (uint64, Errno) {
 
 // encode is struct msqid64_ds (include/uapi/asm-generic/msgbuf.h).
 func (q *msgQueue) encode(k *Kernel) []byte {
-	b := q.ipcObject.encode(k)
+	b := q.permissions(k)
 	for _, x := range []int64{q.stime, q.rtime, q.ctime, int64(q.bytes), int64(len(q.messages)), int64(q.limit)} {
 		b.i64(x)
 	}

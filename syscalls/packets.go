@@ -5,6 +5,9 @@ type credential struct {
 	pid, uid, gid uint32
 }
 
+// noPeer is what SO_PEERCRED tells of a socket without a peer.
+var noPeer = credential{0, 1<<32 - 1, 1<<32 - 1}
+
 // credential is the one of t's process.
 func (t *Thread) credential() credential {
 	return credential{uint32(t.p.pid), t.k.uid, t.k.gid}

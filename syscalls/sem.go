@@ -213,20 +213,21 @@ func sysSemctl(t *Thread, a Args) (uint64, Errno) {
 			put32(b[36:], semMax)
 		}
 		return x.last(), t.copyOut(arg, b)
-	case semStat, semStatAny:
-		s, e := x.at(id)
-		if e != 0 {
-			return 0, e
-		}
-		return uint64(s.id), t.copyOut(arg, s.encode(t.k))
+	case semStat:
+		return x.stat(t, x.at, id, ipcRead, arg)
+	case semStatAny:
+		return x.stat(t, x.at, id, 0, arg)
+	case ipcStat:
+		_, e := x.stat(t, x.find, id, ipcRead, arg)
+		return 0, e
+	case semSetval:
+		return 0, t.setSem(id, num, a.Int(3))
 	}
 	s, e := x.find(id)
 	if e != 0 {
 		return 0, e
 	}
 	switch cmd {
-	case ipcStat:
-		return 0, t.copyOut(arg, s.encode(t.k))
 	case ipcSet:
 		return 0, s.set(t, arg)
 	case ipcRmid:
@@ -234,43 +235,65 @@ func sysSemctl(t *Thread, a Args) (uint64, Errno) {
 		return 0, 0
 	case semGetall, semSetall:
 		return t.semAll(s, cmd, arg)
-	case semGetval, semGetpid, semGetncnt, semGetzcnt, semSetval:
+	case semGetval, semGetpid, semGetncnt, semGetzcnt:
+		if e := s.allows(ipcRead); e != 0 {
+			return 0, e
+		}
 		if num < 0 || num >= len(s.values) {
 			return 0, EINVAL
 		}
-		return t.semOne(s, num, cmd, a.Int(3))
+		return s.about(t.k, num, cmd), 0
 	}
 	return 0, EINVAL
 }
 
-// semOne does what semctl(2) does to one semaphore.
-func (t *Thread) semOne(s *semSet, num, cmd, val int) (uint64, Errno) {
+// about answers a question about one semaphore.
+func (s *semSet) about(k *Kernel, num, cmd int) uint64 {
 	switch cmd {
 	case semGetval:
-		return uint64(s.values[num]), s.allows(ipcRead)
+		return uint64(s.values[num])
 	case semGetpid:
-		return uint64(s.pids[num]), s.allows(ipcRead)
-	case semGetncnt, semGetzcnt:
-		return s.waiters(t.k, num, cmd == semGetzcnt), s.allows(ipcRead)
+		return uint64(s.pids[num])
 	}
+	return s.waiters(k, num, cmd == semGetzcnt)
+}
+
+// setSem sets one semaphore: SETVAL. The order of its checks is Linux's, and not that of the other commands.
+func (t *Thread) setSem(id, num, val int) Errno {
 	if val < 0 || val > semMax {
-		return 0, ERANGE
+		return ERANGE
+	}
+	s, e := t.k.sem.find(id)
+	if e != 0 {
+		return e
+	}
+	if num < 0 || num >= len(s.values) {
+		return EINVAL
+	}
+	if e := s.allows(ipcWrite); e != 0 {
+		return e
 	}
 	s.values[num], s.pids[num], s.ctime = val, t.p.pid, t.k.wall()/1e9
 	for _, u := range s.undo {
 		u[num] = 0
 	}
-	return 0, s.allows(ipcWrite)
+	return 0
 }
 
 // semAll reads or sets all values.
 func (t *Thread) semAll(s *semSet, cmd int, at emu.Addr) (uint64, Errno) {
 	if cmd == semGetall {
+		if e := s.allows(ipcRead); e != 0 {
+			return 0, e
+		}
 		var b pack
 		for _, v := range s.values {
 			b.u16(uint16(v))
 		}
 		return 0, t.copyOut(at, b)
+	}
+	if e := s.allows(ipcWrite); e != 0 {
+		return 0, e
 	}
 	b, e := t.copyIn(at, 2*len(s.values))
 	if e != 0 {
@@ -291,7 +314,7 @@ func (t *Thread) semAll(s *semSet, cmd int, at emu.Addr) (uint64, Errno) {
 
 // encode is struct semid64_ds (arch/x86/include/uapi/asm/sembuf.h).
 func (s *semSet) encode(k *Kernel) []byte {
-	b := s.ipcObject.encode(k)
+	b := s.permissions(k)
 	b.i64(s.otime)
 	b.u64(0)
 	b.i64(s.ctime)

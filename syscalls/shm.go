@@ -181,23 +181,19 @@ func sysShmctl(t *Thread, a Args) (uint64, Errno) {
 			pages += (s.size + emu.PageSize - 1) / emu.PageSize
 		}
 		return x.last(), t.copyOut(buf, u64s(uint64(len(x.list)), pages, pages, 0, 0, 0))
-	case shmStat, shmStatAny:
-		s, e := x.at(id)
-		if e != 0 {
-			return 0, e
-		}
-		return uint64(s.id), t.copyOut(buf, s.encode(t.k))
+	case shmStat:
+		return x.stat(t, x.at, id, ipcRead, buf)
+	case shmStatAny:
+		return x.stat(t, x.at, id, 0, buf)
+	case ipcStat:
+		_, e := x.stat(t, x.find, id, ipcRead, buf)
+		return 0, e
 	}
 	s, e := x.find(id)
 	if e != 0 {
 		return 0, e
 	}
 	switch cmd {
-	case ipcStat:
-		if e := s.allows(ipcRead); e != 0 {
-			return 0, e
-		}
-		return 0, t.copyOut(buf, s.encode(t.k))
 	case ipcSet:
 		return 0, s.set(t, buf)
 	case ipcRmid:
@@ -214,7 +210,7 @@ func sysShmctl(t *Thread, a Args) (uint64, Errno) {
 
 // encode is struct shmid64_ds (include/uapi/asm-generic/shmbuf.h).
 func (s *shmSegment) encode(k *Kernel) []byte {
-	b := s.ipcObject.encode(k)
+	b := s.permissions(k)
 	b.u64(s.size)
 	b.i64(s.atime)
 	b.i64(s.dtime)

@@ -189,12 +189,6 @@ func (t *Thread) option(s socket, level, name int) ([]byte, Errno) {
 	if level != solSocket {
 		return nil, b.noOption(level)
 	}
-	flag := func(x bool) uint32 {
-		if x {
-			return 1
-		}
-		return 0
-	}
 	switch name {
 	case soLinger:
 		out.u32(b.opts.lingerOn)
@@ -205,12 +199,12 @@ func (t *Thread) option(s socket, level, name int) ([]byte, Errno) {
 	case soSndtimeo:
 		return timeval(b.opts.sndTimeout), 0
 	case soPeercred:
-		return b.unnamedCred(), 0
+		return noPeer.encode(), 0
 	}
 	values := map[int]uint32{
 		soType: uint32(b.typ), soProtocol: uint32(b.proto), soDomain: uint32(b.family), soAcceptconn: 0,
-		soReuseaddr: flag(b.opts.reuseAddr), soReuseport: flag(b.opts.reusePort), soPasscred: flag(b.opts.passCred),
-		soBroadcast: flag(b.opts.broadcast), soSndbuf: uint32(b.opts.sndBuf), soRcvbuf: uint32(b.opts.rcvBuf),
+		soReuseaddr: boolean(b.opts.reuseAddr), soReuseport: boolean(b.opts.reusePort), soPasscred: boolean(b.opts.passCred),
+		soBroadcast: boolean(b.opts.broadcast), soSndbuf: uint32(b.opts.sndBuf), soRcvbuf: uint32(b.opts.rcvBuf),
 		soRcvlowat: uint32(b.opts.lowWater), soSndlowat: 1,
 	}
 	if name == soError {
@@ -225,10 +219,12 @@ func (t *Thread) option(s socket, level, name int) ([]byte, Errno) {
 	return out, 0
 }
 
-// unnamedCred is what SO_PEERCRED tells of a socket without a peer.
-func (s *sockBase) unnamedCred() []byte {
-	const nobody = 1<<32 - 1
-	return credential{0, nobody, nobody}.encode()
+// boolean is how an option tells whether x holds.
+func boolean(x bool) uint32 {
+	if x {
+		return 1
+	}
+	return 0
 }
 
 // sysSetsockopt implements setsockopt(2).

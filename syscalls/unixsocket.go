@@ -3,6 +3,7 @@ package syscalls
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // sunPath is where struct sockaddr_un has its path, sunMax its size.
@@ -62,8 +63,7 @@ func (t *Thread) newUnixSocket(typ, proto, flags int) (socket, Errno) {
 }
 
 func (k *Kernel) unixSocket(typ int) *unixSocket {
-	const nobody = 1<<32 - 1
-	s := &unixSocket{inode: noFD, peerCred: credential{0, nobody, nobody}}
+	s := &unixSocket{inode: noFD, peerCred: noPeer}
 	s.family, s.typ = afUnix, typ
 	s.opts.init(sockBuf, sockBuf)
 	k.unix.all = append(k.unix.all, s)
@@ -367,12 +367,7 @@ func (s *unixSocket) leave(lost bool) {
 }
 
 func (n *unixNames) forget(s *unixSocket) {
-	for i, o := range n.all {
-		if o == s {
-			n.all = append(n.all[:i], n.all[i+1:]...)
-			return
-		}
-	}
+	n.all = slices.DeleteFunc(n.all, func(o *unixSocket) bool { return o == s })
 }
 
 func (s *unixSocket) option(_ *Thread, level, name int) ([]byte, bool) {
@@ -384,10 +379,7 @@ func (s *unixSocket) option(_ *Thread, level, name int) ([]byte, bool) {
 		return s.peerCred.encode(), true
 	case soAcceptconn:
 		var b pack
-		b.u32(0)
-		if s.listening {
-			b[0] = 1
-		}
+		b.u32(boolean(s.listening))
 		return b, true
 	}
 	return nil, false
