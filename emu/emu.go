@@ -198,7 +198,10 @@ type Engine interface {
 	//
 	// The budget is checked where control flow can repeat, at taken backward jumps,
 	// calls and indirect jumps, so a run may pass it by what lies between two of
-	// them. NoBudget runs without checks, at full speed.
+	// them. What is taken off it there is the length of the straight run of instructions that ends
+	// there: since the last jump, taken or not, or other instruction that leaves such a run, or since
+	// Run began, but for stops by Interrupt. After MaxRun instructions a run begins anew.
+	// NoBudget runs without checks, at full speed.
 	Run(c *CPU, budget uint64) Stop
 
 	// Invalidate forgets code translated from [lo, hi). Counts already made stay.
@@ -232,6 +235,9 @@ type Engine interface {
 
 // NoBudget makes Run go on until something else stops it.
 const NoBudget = 1<<63 - 1
+
+// MaxRun is the longest run of instructions that a budget knows.
+const MaxRun = 48
 
 // Env is what an engine asks of the world when an instruction's result does not
 // follow from CPU and memory alone.

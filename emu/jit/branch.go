@@ -289,9 +289,10 @@ func (e *Engine) emitRetPop(n int32) {
 	e.emitLookup()
 }
 
-// emitBudgetBefore checks the budget in front of instruction i, with which the block ends.
+// emitBudgetBefore checks the budget in front of instruction i, with which the block ends. Behind its mark nothing
+// stops an instruction: who stopped at the mark would stop there again.
 func (e *Engine) emitBudgetBefore(i int) {
-	if e.budgeted {
+	if e.budgeted && !e.marks[e.block[i].PC] {
 		e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].PC, t: e.t, insn: int16(i)}, i)
 	}
 }
@@ -301,17 +302,14 @@ func (e *Engine) emitBudget(i int, target emu.Addr) {
 	e.emitBudgetCheck(exit{kind: exitBudget, rip: target}, i)
 }
 
-// emitBudgetCheck takes the length of the basic block that ends with instruction i
+// emitBudgetCheck takes the length of the straight run that ends with instruction i
 // off the budget, and leaves by x once it is negative. Registers and flags stay.
 func (e *Engine) emitBudgetCheck(x exit, i int) {
-	n := 1
-	for j := i - 1; j >= 0 && e.block[j].Flow == x86.FlowNext; j-- {
-		n++
-	}
+	n := 1 + int32(e.t.insns[i].run)
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
 	e.load(x86.RCX, stBudget)
-	e.lea(x86.RCX, x86.RCX, int32(-n))
+	e.lea(x86.RCX, x86.RCX, -n)
 	e.store(stBudget, x86.RCX)
 	e.movImm(x86.RDX, 63)
 	e.byte(0xc4, 0xe2, 0xea, 0xf7, 0xc9) // sarx rcx, rcx, rdx: 0 or -1

@@ -10,8 +10,11 @@ import (
 )
 
 const (
-	// maxInsns ends a block whatever follows.
-	maxInsns = 48
+	// maxInsns ends a block: with a budget, one that is checked by straight runs, at the next jump or the end of the
+	// run; else at once.
+	maxInsns = emu.MaxRun
+	// maxBlock is how many instructions a block may have.
+	maxBlock = maxInsns + emu.MaxRun
 	// maxExits is how many conditional jumps a block goes past.
 	maxExits = 5
 	// maxCopies is how often a block that jumps to its own start holds that loop: the
@@ -39,8 +42,8 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 // cannot be fetched.
 func (e *Engine) decodeBlock(pc emu.Addr) {
 	e.block = e.block[:0]
-	exits, loop := 0, 0
-	for a := pc; len(e.block) < maxInsns && (a == pc || !e.marks[a]); {
+	exits, loop, run := 0, 0, e.carry
+	for a := pc; !e.ends(run) && (a == pc || !e.marks[a]); {
 		e.block = e.block[:len(e.block)+1]
 		g := &e.block[len(e.block)-1]
 		if !e.decodeOne(g, a) || g.Kind == exec.FetchFault && len(e.block) > 1 {
@@ -48,6 +51,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) {
 			return
 		}
 		a = g.Next()
+		run++
 		switch {
 		case g.Kind.Ends():
 			return
@@ -62,21 +66,32 @@ func (e *Engine) decodeBlock(pc emu.Addr) {
 			g.follow, g.again = true, true
 			a = pc
 		case g.Flow == x86.FlowJcc:
-			if exits == maxExits || g.Target <= 0 || len(e.block) == maxInsns {
+			if exits == maxExits || g.Target <= 0 || len(e.block) >= maxInsns {
 				return
 			}
 			exits++
+			run = 0
 			g.follow = true
 		case g.Flow == x86.FlowJmp:
-			if g.Target <= 0 || e.inBlock(g.Dest()) || len(e.block) == maxInsns {
+			if g.Target <= 0 || e.inBlock(g.Dest()) || len(e.block) >= maxInsns {
 				return
 			}
+			run = 0
 			g.follow = true
 			a = g.Dest()
 		default:
 			return
 		}
 	}
+}
+
+// ends reports whether the block being decoded ends whatever follows; run is the length of its last
+// straight run.
+func (e *Engine) ends(run int) bool {
+	if e.budgeted {
+		return run >= emu.MaxRun
+	}
+	return len(e.block) >= maxInsns
 }
 
 // inBlock reports whether the block being decoded has an instruction at a.

@@ -62,7 +62,8 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	e.settleCounts(t, i, ours)
 	if ours {
 		e.mem.Unguard(f.Addr, f.Addr+1)
-		e.alone = true
+		e.alone, e.carry = true, int(t.insns[i].run)
+		e.passing, e.passes = e.cpu, pc // a mark there was passed
 		return pc, nil
 	}
 	if e.details() {

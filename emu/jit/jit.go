@@ -26,6 +26,7 @@ const (
 	exitTrap                     // an instruction that Go emulates or refuses
 	exitBudget                   // the budget is used up
 	exitMark                     // a marked instruction comes next
+	exitCarry                    // a straight run goes on in a block that runs once
 	exitOutside                  // Go simulates what the next instruction refers to
 	exitRepeated                 // Go counts and simulates what a REP instruction did
 )
@@ -47,7 +48,7 @@ type exit struct {
 	site, stub int32
 	// resume is the arena offset behind an exit that comes back, 0 for others.
 	resume int32
-	insn   int16
+	insn   int16 // for exitCarry, how long the run is
 	kind   exitKind
 	back   bool // a link backwards: Interrupt breaks it
 	call   bool // a link made by a CALL on the shadow stack
@@ -146,6 +147,9 @@ type Engine struct {
 	// alone asks for a block of one instruction that runs once, its page unguarded: the
 	// instruction writes to a page that holds code, its own perhaps.
 	alone bool
+	// carry is how much of a straight run lies in front of the next block, which runs once too: a run
+	// that a write to a guarded page interrupted goes on there.
+	carry int
 }
 
 // New returns an engine for the code in m.
@@ -165,7 +169,7 @@ func New(m *mem.Space, cfg exec.Config) (*Engine, error) {
 		Config: cfg, mem: m, arena: a, decoder: exec.NewDecoder(m, features(cfg.Model), "host's CPU"),
 		machine: exec.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env},
 		was:     emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
-		peeks: map[emu.Addr]peek{}, block: make([]ginsn, 0, maxInsns+1),
+		peeks: map[emu.Addr]peek{}, block: make([]ginsn, 0, maxBlock+1),
 	}
 	e.Events |= emu.Events(emu.Ir)
 	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}
@@ -275,15 +279,16 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 
 // entryAt returns where generated code is to be entered for rip, or why not.
 func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
-	if at, e.resume = e.resume, 0; at != 0 {
-		if e.interrupt {
-			e.breakLinks()
-		}
-		return at, nil
-	}
-	if e.interrupt {
+	at, e.resume = e.resume, 0
+	switch inRun := at != 0 || e.alone || e.carry != 0; {
+	case inRun && e.interrupt:
+		e.breakLinks()
+	case e.interrupt:
 		e.interrupt = false
 		return 0, &plainStops[emu.StopInterrupt]
+	}
+	if at != 0 {
+		return at, nil
 	}
 	t, fault := e.lookup(rip)
 	if fault != nil {
@@ -327,9 +332,9 @@ func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
 
 // lookup returns the block at rip, translating it if need be.
 func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
-	if e.alone {
+	if e.alone || e.carry != 0 {
 		t, fault := e.translate(rip)
-		e.alone = false
+		e.alone, e.carry = false, 0
 		return t, fault
 	}
 	if t := e.tbs[rip]; t != nil {
@@ -386,6 +391,9 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	case exitMissed:
 		rip := emu.Addr(e.get(stRIP))
 		return rip, e.admit(rip)
+	case exitCarry:
+		e.carry = int(x.insn)
+		return x.rip, nil
 	case exitReturn:
 		rip, _ := e.mem.ReadUint64(emu.Addr(e.get(stRegs+8*emu.RSP)) - 8)
 		return emu.Addr(rip), nil

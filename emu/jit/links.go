@@ -66,7 +66,7 @@ func (e *Engine) fixExits() {
 // full reports whether another block might not fit.
 func (e *Engine) full() bool {
 	return e.pos+2*maxBlockCode > farOff || e.far+2*maxBlockCode > arenaSize ||
-		8*(len(e.weights)+2*maxInsns) > counterSize || 8*(e.owns+8*maxInsns) > ownSize ||
+		8*(len(e.weights)+2*maxBlock) > counterSize || 8*(e.owns+8*maxBlock) > ownSize ||
 		e.sim.i1.full()
 }
 

@@ -108,10 +108,10 @@ func (e *Engine) nextRead(i int, r x86.Reg) int {
 		case g.GPRRead>>r&1 != 0 || g.Kind.Ends():
 			return k - i
 		case g.GPRWrite>>r&1 != 0:
-			return 2 * maxInsns
+			return 2 * maxBlock
 		}
 	}
-	return maxInsns
+	return maxBlock
 }
 
 // flagsLive reports whether the status flags in front of instruction i may still be read.

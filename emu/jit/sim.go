@@ -115,7 +115,7 @@ func (c *lineCache) stampOf(line uint64) int {
 }
 
 // full reports whether a block might find no stamps for its lines.
-func (c *lineCache) full() bool { return c.used+2*maxInsns > linesSize/8 && len(c.free) < 2*maxInsns }
+func (c *lineCache) full() bool { return c.used+2*maxBlock > linesSize/8 && len(c.free) < 2*maxBlock }
 
 // forget frees the stamps of lines that are not in the cache: no code knows them any more.
 func (c *lineCache) forget(a *arena) {

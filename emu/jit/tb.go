@@ -58,6 +58,8 @@ type insnAt struct {
 	// the stack pointer once.
 	rsp      int32
 	outcomes outcomes
+	// run is how many instructions of a straight run lie in front of it.
+	run uint8
 	// plan is the index of what one execution counts.
 	plan uint16
 }

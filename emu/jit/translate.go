@@ -12,7 +12,7 @@ import (
 )
 
 // maxBlockCode is more code than one block can need, in bytes.
-const maxBlockCode = 32 << 10
+const maxBlockCode = 64 << 10
 
 // A coldExit is the taken side of a conditional jump, to be put behind the block.
 type coldExit struct {
@@ -70,6 +70,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		t.unmarked = e.pos
 	}
 	e.placeCounter()
+	run := e.carry
 	for i := range e.block {
 		g := &e.block[i]
 		e.depend(g.PC)
@@ -78,7 +79,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 			e.settleRSP()
 		}
 		e.insn, e.fetchKnown = i, true
-		t.insns[i] = insnAt{off: int32(g.PC - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g), outcomes: e.outcomes}
+		t.insns[i] = insnAt{off: int32(g.PC - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)}
 		e.emitSimulation(i)
 		if i == t.counted {
 			e.emitCounted(i)
@@ -86,6 +87,9 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 			e.emitInsn(i)
 		}
 		e.overwritten(g)
+		if run++; g.Flow != x86.FlowNext {
+			run = 0
+		}
 	}
 	last := &e.block[len(e.block)-1]
 	falls := last.Flow == x86.FlowNext && !last.Kind.Ends() || last.follow
@@ -96,7 +100,11 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.unpark(0xffff)
 	if falls {
 		e.settleRSP()
-		e.emitJump(e.fallsTo(last))
+		if run := (e.carry + 1) % emu.MaxRun; e.alone && e.budgeted && run != 0 {
+			e.emitExit(e.jmp(0), exit{kind: exitCarry, rip: last.Next(), insn: int16(run)})
+		} else {
+			e.emitJump(e.fallsTo(last))
+		}
 	}
 	e.emitFetchedEntry()
 	e.emitCold()
@@ -167,7 +175,7 @@ func (e *Engine) register(t *tb) {
 			e.mem.Guard(p, p+emu.PageSize)
 		}
 	}
-	if !e.alone {
+	if !e.alone && e.carry == 0 {
 		e.tbs[t.pc] = t
 	}
 }

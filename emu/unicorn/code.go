@@ -44,8 +44,8 @@ type insn struct {
 	refs       []x86.Ref
 }
 
-// maxRun is how many instructions are decoded ahead.
-const maxRun = 64
+// maxAhead is how many instructions are decoded ahead.
+const maxAhead = 64
 
 // maxDecoded is how many instructions may be decoded before the library's translations are dropped:
 // versions 2.0.x hang when their buffer of 1 GiB fills, an instruction takes up to 1 KiB of it.
@@ -120,7 +120,7 @@ func (e *Engine) word(a emu.Addr, in *insn) uint64 {
 func (e *Engine) learn(a emu.Addr) (*emu.Fault, error) {
 	e.decoder.Forget()
 	first := a
-	for range maxRun {
+	for range maxAhead {
 		g := &e.g
 		if !e.decoder.Decode(g, a) || g.Kind == exec.FetchFault && a != first {
 			break
@@ -217,7 +217,7 @@ func (e *Engine) outside(g *exec.Insn, refs []x86.Ref) bool {
 	var first [2]*x86.Ref
 	for i := range refs {
 		r := &refs[i]
-		if e.blind && r.Kind != x86.Write || r.Guard != x86.Always || r.At == x86.AtBitString || r.At == x86.AtRDI && !g.Op.IsString() || r.Off == belowStack {
+		if e.lib.blind && r.Kind != x86.Write || r.Guard != x86.Always || r.At == x86.AtBitString || r.At == x86.AtRDI && !g.Op.IsString() || r.Off == belowStack {
 			return true
 		}
 		k := 0

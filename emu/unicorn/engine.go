@@ -35,7 +35,9 @@ type Engine struct {
 	marks    map[emu.Addr]bool
 	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
 	passing *emu.CPU
-	passes  emu.Addr
+	// interrupted is the CPU that Interrupt stopped: its straight run goes on.
+	interrupted *emu.CPU
+	passes      emu.Addr
 	// alone is an instruction that writes to a page with known code, its own perhaps, and is to
 	// run once without becoming known; noAddr for none.
 	alone emu.Addr
@@ -45,8 +47,6 @@ type Engine struct {
 	// tallies are counts that are not in counters, by event.
 	tallies [emu.NumEvents]map[emu.Addr]int64
 	sim     *simulation
-	// blind says that the library does not report loads: Go computes where they go.
-	blind bool
 	// stepping says that the hook is to stop in front of the next instruction it does not pass.
 	stepping bool
 
@@ -121,7 +121,8 @@ func (e *Engine) open() error {
 		}
 	}
 	if e.details() {
-		if err := e.testReads(); err != nil {
+		var err error
+		if e.lib.tested.Do(func() { err = e.testReads() }); err != nil {
 			return err
 		}
 	}

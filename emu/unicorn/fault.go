@@ -31,6 +31,9 @@ func (e *Engine) failed(c *emu.CPU, rip *emu.Addr, err error) *emu.Stop {
 	in := e.known(at)
 	if fetch || in == nil {
 		e.drain(at)
+		if e.chargeJump(at); e.shared.over != 0 {
+			return &emu.Stop{Reason: emu.StopBudget}
+		}
 		return &emu.Stop{Reason: emu.StopFault, Fault: f}
 	}
 	e.drainTo(at)
@@ -38,8 +41,8 @@ func (e *Engine) failed(c *emu.CPU, rip *emu.Addr, err error) *emu.Stop {
 		e.uncount(at)
 		if f.Write {
 			e.mem.Unguard(f.Addr, f.Addr+1)
-			e.alone = at
 		}
+		e.alone = at
 		*rip = at
 		return nil
 	}

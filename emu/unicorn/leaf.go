@@ -2,6 +2,8 @@
 
 package unicorn
 
+import "github.com/cgemu/cgemu/emu"
+
 // A state is what the hooks in assembly share with Go. It lies in memory of the host's, not Go's.
 type state struct {
 	page uint64  // number of the page whose counters are at base
@@ -22,9 +24,8 @@ type state struct {
 	// The next word of the ring, 0 without one; the hook stops when it is above ringEnd.
 	ring, ringEnd uintptr
 
-	// Budgets: see emu.Engine. run is how many instructions were executed since the last
-	// transfer of control, jump what run was at a backward jump that was executed last, 0 if
-	// none, and next is the address behind that.
+	// Budgets: see emu.Engine. run is the length of the straight run so far, jump what run was at a
+	// backward jump that was executed last, 0 if none, and next is the address behind that.
 	budgeted, over  uint64
 	budget          int64
 	run, jump, next uint64
@@ -47,9 +48,10 @@ const (
 	// stopHere stops in front of it. A word without it belongs to an instruction that is known.
 	stopHere = 1 << 63
 	// Kinds of instructions for budgets.
-	endsRun   = 1 << 61 // transfers control
+	endsRun   = 1 << 61 // leaves a straight run
 	checks    = 2 << 61 // the budget is checked in front of it
 	jumpsBack = 3 << 61 // the budget is checked behind it if it jumps
+	maxRun    = emu.MaxRun
 	countMask = 1<<61 - 1
 )
 

@@ -84,7 +84,13 @@ budget:
 straight:
 	INCQ state_run(CX)
 	SHRQ $61, R9
-	JEQ  count
+	JNE  ends
+	CMPQ state_run(CX), $const_maxRun
+	JCS  count
+	MOVQ $0, state_run(CX)
+	JMP  count
+
+ends:
 	MOVQ state_run(CX), AX
 	MOVQ $0, state_run(CX)
 	CMPQ R9, $2

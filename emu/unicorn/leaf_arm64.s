@@ -86,7 +86,13 @@ straight:
 	ADD  $1, R11
 	MOVD R11, state_run(R3)
 	LSR  $61, R7, R7
-	CBZ  R7, count
+	CBNZ R7, ends
+	CMP  $const_maxRun, R11
+	BLO  count
+	MOVD ZR, state_run(R3)
+	B    count
+
+ends:
 	MOVD ZR, state_run(R3)
 	CMP  $2, R7
 	BLO  count

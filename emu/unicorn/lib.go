@@ -34,6 +34,11 @@ type library struct {
 	regWrite                    uintptr
 	contextAlloc, contextSave   uintptr
 	contextRestore, contextFree uintptr
+
+	// blind says that it does not report loads: Go computes where they go. It is tested once, by the
+	// first engine that asks for loads.
+	blind  bool
+	tested sync.Once
 }
 
 // load opens the library.

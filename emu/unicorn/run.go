@@ -23,23 +23,27 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 
 func (e *Engine) run(c *emu.CPU, budget uint64) emu.Stop {
 	s := e.shared
-	s.budgeted, s.budget, s.over, s.run, s.jump = 0, int64(budget), 0, 0, 0
+	s.budgeted, s.budget, s.over = 0, int64(budget), 0
 	if budget < emu.NoBudget {
 		s.budgeted = 1
 	}
+	if e.interrupted != c {
+		s.run, s.jump, e.alone = 0, 0, noAddr
+	}
+	e.interrupted = nil
 	e.loadGeneral(c)
 	e.loadFloat(c)
 	e.restart(c.RIP)
 	rip := c.RIP
-	marked := e.passing == c && e.passes == rip && e.marks[rip]
-	e.passing = nil
 	for {
 		if e.interrupt.Swap(false) {
 			e.store(c, rip)
+			e.interrupted = c
 			return emu.Stop{Reason: emu.StopInterrupt}
 		}
+		marked := e.passing == c && e.passes == rip && e.marks[rip]
+		e.passing = nil
 		if marked {
-			marked = false
 			if in := e.known(rip); in != nil && !in.special {
 				e.pass(rip, in)
 			} else if stop := e.look(c, &rip, true); stop != nil {
@@ -48,12 +52,16 @@ func (e *Engine) run(c *emu.CPU, budget uint64) emu.Stop {
 				continue
 			}
 		}
+		if rip == e.alone {
+			e.aloneAt(rip)
+		}
 		var stop *emu.Stop
 		if err := e.start(rip); err != nil || s.vector != 0 {
 			stop = e.failed(c, &rip, err)
 		} else {
 			rip = emu.Addr(s.at)
 			e.drain(rip)
+			e.chargeJump(rip)
 			stop = e.look(c, &rip, false)
 		}
 		if stop != nil {
@@ -126,9 +134,6 @@ func (e *Engine) look(c *emu.CPU, rip *emu.Addr, marked bool) *emu.Stop {
 	switch {
 	case s.over != 0:
 		return e.stopAt(c, at, emu.Stop{Reason: emu.StopBudget})
-	case at == e.alone:
-		e.aloneAt(at)
-		return nil
 	}
 	in := e.known(at)
 	if in == nil || e.page(at).counters[e.plane()] == nil {
@@ -164,19 +169,37 @@ func (e *Engine) pass(at emu.Addr, in *insn) {
 	e.shared.pass, e.shared.thenPass = uint64(at), noAddr
 }
 
-// charge takes an instruction that Go looks at off the budget.
-func (e *Engine) charge(at emu.Addr, in *insn) {
+// charge takes an instruction that Go looks at off the budget, and reports whether to stop in front of it.
+func (e *Engine) charge(at emu.Addr, in *insn) (over bool) {
 	s := e.shared
 	s.run++
 	switch in.budget {
 	case 0:
-		return
+		s.run %= emu.MaxRun
+		return false
 	case checks:
-		s.budget -= int64(s.run)
+		// Behind its mark nothing stops an instruction.
+		if !e.marks[at] {
+			s.budget -= int64(s.run)
+			over = s.budget < 0
+		}
 	case jumpsBack:
 		s.jump, s.next = s.run, uint64(at)+uint64(in.length)
 	}
 	s.run = 0
+	return over
+}
+
+// chargeJump takes the run that a jump ended off the budget, if the jump went backwards, to rip, where the hook
+// stopped or was not called.
+func (e *Engine) chargeJump(rip emu.Addr) {
+	s := e.shared
+	if s.jump != 0 && uint64(rip) != s.next {
+		if s.budget -= int64(s.jump); s.budget < 0 {
+			s.over = 1
+		}
+	}
+	s.jump = 0
 }
 
 // aloneAt lets the library execute the instruction at a and nothing else. It may execute it twice: when
@@ -202,8 +225,10 @@ func (e *Engine) special(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 		// It was never fetched, so it does not count.
 		return e.faulted(c, at, emu.Fault{Vector: emu.VecPF, Addr: g.Next(), Exec: true})
 	}
+	if e.charge(at, in) {
+		return e.stopAt(c, at, emu.Stop{Reason: emu.StopBudget})
+	}
 	e.count(at, in)
-	e.charge(at, in)
 	e.begin(at, in)
 	if wrong(g) {
 		in = &insn{kind: exec.Unsupported, plan: in.plan}
