@@ -45,8 +45,6 @@ func TestUnicornConformance(t *testing.T) {
 		switch filepath.Base(src) {
 		case "signals.c": // unmasks SSE exceptions
 			continue
-		case "sharing.c", "sysv.c": // emu/jit simulates a store that faults for lack of permission
-			continue
 		}
 		t.Run(filepath.Base(src), func(t *testing.T) {
 			dir := t.TempDir()
@@ -54,6 +52,24 @@ func TestUnicornConformance(t *testing.T) {
 			require.NoError(t, err)
 			build(t, dir, "gcc", "-O2", "-w", "-static", "-o", "prog", abs, "-lm")
 			sameEngines(t, cgemu.Config{Path: filepath.Join(dir, "prog"), Args: []string{"./prog"}, Dir: dir})
+		})
+	}
+}
+
+// TestUnicornThreads compares the engines on programs whose threads take turns.
+func TestUnicornThreads(t *testing.T) {
+	sources, err := filepath.Glob("syscalls/testdata/threads/*.c")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(sources), 10)
+	for _, src := range sources {
+		t.Run(filepath.Base(src), func(t *testing.T) {
+			dir := t.TempDir()
+			abs, err := filepath.Abs(src)
+			require.NoError(t, err)
+			build(t, dir, "gcc", "-O2", "-w", "-static", "-pthread", "-o", "prog", abs)
+			for _, seed := range []uint64{0, 1} {
+				sameEngines(t, cgemu.Config{Path: filepath.Join(dir, "prog"), Args: []string{"./prog"}, Dir: dir, SchedSeed: seed})
+			}
 		})
 	}
 }

@@ -26,12 +26,10 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 		}
 		e.emitJump(g.Dest())
 	case x86.FlowJmpInd:
-		e.emitBudgetBefore(i)
 		e.emitIndirect(g)
 		e.emitTarget(i)
 		e.emitLookup()
 	case x86.FlowCall:
-		e.emitBudgetBefore(i)
 		e.emitPushReturn(g.Next())
 		e.store(stSavedBias, regBias)
 		from := e.pos
@@ -216,7 +214,6 @@ func (e *Engine) emitIndirect(g *ginsn) {
 
 // emitCallInd translates an indirect call.
 func (e *Engine) emitCallInd(g *ginsn, i int) {
-	e.emitBudgetBefore(i)
 	e.emitIndirect(g)
 	from := e.pos
 	e.emitPushReturn(g.Next())
@@ -289,12 +286,21 @@ func (e *Engine) emitRetPop(n int32) {
 	e.emitLookup()
 }
 
-// emitBudgetBefore checks the budget in front of instruction i, with which the block ends. Behind its mark nothing
-// stops an instruction: who stopped at the mark would stop there again.
+// checked reports whether the budget is checked in front of instruction i. Behind its mark nothing stops an
+// instruction: who stopped at the mark would stop there again.
+func (e *Engine) checked(i int) bool {
+	g := &e.block[i]
+	return e.budgeted && (g.Flow == x86.FlowCall || g.Flow == x86.FlowCallInd || g.Flow == x86.FlowJmpInd) && !e.marks[g.PC]
+}
+
+// emitBudgetBefore checks the budget in front of instruction i, before anything of it is simulated.
 func (e *Engine) emitBudgetBefore(i int) {
-	if e.budgeted && !e.marks[e.block[i].PC] {
-		e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].PC, t: e.t, insn: int16(i)}, i)
-	}
+	e.emitHistory(i)
+	e.giveFlags()
+	e.unpark(0xffff)
+	e.settleRSP()
+	e.t.insns[i].rsp = 0
+	e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].PC, t: e.t, insn: int16(i)}, i)
 }
 
 // emitBudget checks the budget at a taken backward jump to target, instruction i.

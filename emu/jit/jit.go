@@ -404,8 +404,10 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	case exitClient:
 		return x.rip, &plainStops[emu.StopClient]
 	case exitBudget:
-		if x.t != nil {
-			e.uncount(x.t, int(x.insn))
+		if t, i := x.t, int(x.insn); t != nil && i > t.counted {
+			e.uncount(t, i)
+		} else if t != nil {
+			e.recount(t, i)
 		}
 		return x.rip, &plainStops[emu.StopBudget]
 	case exitMark:

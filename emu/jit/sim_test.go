@@ -141,3 +141,33 @@ func TestFlagsOfTheOtherSide(t *testing.T) {
 		})
 	}
 }
+
+// TestHistoryAtFault has a call fault behind a jump: the branch history has the jump once.
+func TestHistoryAtFault(t *testing.T) {
+	m := newSimulator(t, `
+		85 c9           # test ecx, ecx
+		74 01           # jz over: not taken
+		90              # nop
+		e8 00 00 00 00  # over: call`)
+	m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RSP] = 1, 0x1238
+	m.set(stHistory, 1)
+	require.Equal(t, emu.StopFault, m.Run(m.cpu, emu.NoBudget).Reason)
+	require.Equal(t, codeAt+5, m.cpu.RIP)
+	require.Equal(t, outcomes{}.with(false).after(1), m.get(stHistory))
+}
+
+// TestBudgetBeforeSimulation ends a budget in front of a call: nothing of the call is simulated.
+func TestBudgetBeforeSimulation(t *testing.T) {
+	m := newSimulator(t, `
+		90              # nop
+		e8 00 00 00 00  # call next
+		0f 05           # syscall`)
+	require.Equal(t, emu.StopBudget, m.Run(m.cpu, 1).Reason)
+	require.Equal(t, codeAt+1, m.cpu.RIP)
+	clock := m.get(stClock)
+	require.Empty(t, m.events(codeAt+1))
+	require.Equal(t, emu.StopSyscall, m.Run(m.cpu, 1).Reason)
+	require.Greater(t, m.get(stClock), clock)
+	n := m.events(codeAt + 1)
+	require.Equal(t, []uint64{1, 1, 1, 1}, []uint64{n[emu.Ir], n[emu.Dw], n[emu.D1mw], n[emu.DLmw]})
+}

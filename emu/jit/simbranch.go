@@ -64,6 +64,9 @@ func (e *Engine) emitHistory(i int) {
 	e.emitAfter(r, e.outcomes)
 	e.store(stHistory, r)
 	e.outcomes = outcomes{}
+	if i < len(e.block) {
+		e.t.insns[i].outcomes = outcomes{}
+	}
 }
 
 // emitPredict simulates the outcome of the conditional branch g, which follows those in o, and counts in

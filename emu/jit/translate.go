@@ -80,6 +80,9 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		}
 		e.insn, e.fetchKnown = i, true
 		t.insns[i] = insnAt{off: int32(g.PC - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)}
+		if e.checked(i) {
+			e.emitBudgetBefore(i)
+		}
 		e.emitSimulation(i)
 		if i == t.counted {
 			e.emitCounted(i)
