@@ -109,7 +109,7 @@ func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
 	o := t.p.newThread(emu.NewCPU())
 	o.cpu.Copy(t.cpu)
 	o.cpu.Regs[emu.RAX] = 0
-	o.comm, o.mask, o.timerSlack, o.policy = t.comm, t.mask, t.timerSlack, t.policy&^schedResetOnFork
+	o.comm, o.mask, o.timerSlack, o.sched = t.comm, t.mask, t.timerSlack, t.sched.inherited()
 	if c.stack != 0 {
 		o.cpu.Regs[emu.RSP] = c.stack
 	}

@@ -27,6 +27,9 @@ const (
 	initPID = 1
 )
 
+// absent reports whether a process id is of a process that the guest knows of, and that is not there.
+func absent(pid int) bool { return pid == initPID || pid == parentPID }
+
 // ppid is the parent's process id.
 func (p *Process) ppid() int {
 	switch {

@@ -123,7 +123,7 @@ func (t *Thread) copyInto(o *Thread, c cloneArgs) {
 	o.cpu.Copy(t.cpu)
 	o.cpu.Regs[emu.RAX] = 0
 	o.comm, o.mask, o.timerSlack, o.altstack = t.comm, t.mask, t.timerSlack, t.altstack
-	o.policy = t.policy &^ schedResetOnFork
+	o.sched = t.sched.inherited()
 	if t.oldMask != nil {
 		o.mask = *t.oldMask
 	}

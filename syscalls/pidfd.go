@@ -53,7 +53,7 @@ func sysPidfdSendSignal(t *Thread, a Args) (uint64, Errno) {
 	if a.U32(3) != 0 {
 		return 0, EINVAL
 	}
-	f, e := t.pidFile(a.Int(0))
+	p, e := t.signalled(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
@@ -66,12 +66,29 @@ func sysPidfdSendSignal(t *Thread, a Args) (uint64, Errno) {
 	switch {
 	case sig < 0 || sig > sigMax:
 		return 0, EINVAL
-	case t.k.process(f.p.pid) != f.p:
+	case t.k.process(p.pid) != p:
 		return 0, ESRCH
 	case sig != 0:
-		f.p.send(s)
+		p.send(s)
 	}
 	return 0, 0
+}
+
+// signalled returns the process that a descriptor stands for: a pidfd, or a directory /proc/PID.
+func (t *Thread) signalled(fd int) (*Process, Errno) {
+	f, e := t.file(fd)
+	if e != 0 {
+		return nil, e
+	}
+	switch f := f.(type) {
+	case *pidFile:
+		return f.p, 0
+	case *virtualDir:
+		if f.node.process != nil {
+			return f.node.process, 0
+		}
+	}
+	return nil, EBADF
 }
 
 // addPidFile gives t's process a descriptor for p, and stores its number at out.

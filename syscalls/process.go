@@ -73,7 +73,7 @@ type Thread struct {
 	robustList            uint64
 	clearTID              emu.Addr
 	pdeathsig, timerSlack uint64
-	policy                uint32 // of scheduling, as sched_getscheduler(2) has it
+	sched                 scheduling
 
 	dead bool
 	call call

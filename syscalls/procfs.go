@@ -225,12 +225,7 @@ func lastLevelCache(k *Kernel) (size uint64) {
 	return size
 }
 
-func cpuRange(t *Thread) string {
-	if t.k.cfg.CPUs == 1 {
-		return "0\n"
-	}
-	return fmt.Sprintf("0-%d\n", t.k.cfg.CPUs-1)
-}
+func cpuRange(t *Thread) string { return t.k.cpus().String() + "\n" }
 
 func cpuNames(t *Thread) []string {
 	out := []string{"online", "possible", "present", "offline", "isolated", "kernel_max"}
@@ -259,6 +254,7 @@ func cpuChild(t *Thread, name string) *vnode {
 // processNode is /proc/PID; main is the process' first thread.
 func processNode(main *Thread) *vnode {
 	n := taskNode(main)
+	n.process = main.p
 	task := &vnode{
 		mode: sIFDIR | 0o555,
 		names: func(*Thread) []string {
@@ -488,7 +484,7 @@ func statText(o *Thread) string {
 		f[7], f[8] = p.tty.dev, p.tty.pgid
 	}
 	f[14], f[16] = p.cpuTime()/1e7, p.waitedFor/1e7
-	f[18], f[20], f[22], f[23], f[24], f[25] = 20, p.live(), p.started/1e7, p.size(), p.resident()/4, uint64(rlimInfinity)
+	f[18], f[19], f[20], f[22], f[23], f[24], f[25] = 20+o.sched.nice, o.sched.nice, p.live(), p.started/1e7, p.size(), p.resident()/4, uint64(rlimInfinity)
 	if pr := p.program; pr != nil && !p.exited {
 		f[26], f[27], f[28] = uint64(pr.Images[0].Lo), uint64(pr.Images[0].Hi), uint64(pr.Stack)
 		f[47] = uint64(pr.Brk)
@@ -525,8 +521,8 @@ func statusText(o *Thread) string {
 	fmt.Fprintf(&b, "Threads:\t%d\nSigQ:\t0/31000\nSigPnd:\t%016x\nShdPnd:\t%016x\nSigBlk:\t%016x\nSigIgn:\t%016x\nSigCgt:\t%016x\n",
 		p.live(), uint64(o.pending.set), uint64(p.pending.set), uint64(o.mask), uint64(ign), uint64(caught))
 	fmt.Fprintf(&b, "CapInh:\t%016[1]x\nCapPrm:\t%016[1]x\nCapEff:\t%016[1]x\nCapBnd:\t%016[1]x\nCapAmb:\t%016[1]x\nNoNewPrivs:\t%[2]d\nSeccomp:\t0\n", 0, p.noNewPriv)
-	fmt.Fprintf(&b, "Cpus_allowed:\t%x\nCpus_allowed_list:\t%sMems_allowed:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
-		uint64(1)<<min(p.k.cfg.CPUs, 63)-1, cpuRange(o))
+	fmt.Fprintf(&b, "Cpus_allowed:\t%x\nCpus_allowed_list:\t%s\nMems_allowed:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
+		le64(o.cpus()), o.cpus())
 	return b.String()
 }
 

@@ -169,7 +169,10 @@ func sysKill(t *Thread, a Args) (uint64, Errno) {
 	if sig < 0 || sig > sigMax {
 		return 0, EINVAL
 	}
-	if pid == initPID {
+	if absent(pid) {
+		if pid == parentPID && sig == 0 {
+			return 0, 0
+		}
 		return 0, EPERM
 	}
 	// 0 and -pid name process groups; -1 all processes but the caller and init.

@@ -22,6 +22,8 @@ type vnode struct {
 	mount func(k *Kernel) (dirRef, Errno)
 	// file is the open file that a link in /proc/PID/fd stands for.
 	file func() file
+	// process is whose directory in /proc it is, if it is one's.
+	process *Process
 }
 
 // isVirtual reports whether a clean absolute path may be one of ours.

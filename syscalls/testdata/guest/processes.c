@@ -308,6 +308,13 @@ static void pidfds(void) {
 	struct pollfd f = {fd, POLLIN, 0};
 	printf("pidfd %d %d\n", fd > 0, poll(&f, 1, 0));
 	printf("signal %d\n", (int)syscall(SYS_pidfd_send_signal, fd, 0, 0, 0));
+	char dir[32];
+	sprintf(dir, "/proc/%d", pid);
+	int proc = open(dir, O_DIRECTORY), other = open("/proc", O_DIRECTORY);
+	printf("directory %d", (int)syscall(SYS_pidfd_send_signal, proc, 0, 0, 0));
+	printf(" %d %s\n", (int)syscall(SYS_pidfd_send_signal, other, 0, 0, 0), strerror(errno));
+	close(proc);
+	close(other);
 	write(p[1], "x", 1);
 	printf("ready %d", poll(&f, 1, 10000));
 	printf(" %d\n", f.revents == POLLIN);

@@ -1,0 +1,351 @@
+package syscalls
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A scheduling is what sched(7) lets a thread say about when it runs. It changes nothing but what the guest is told: all
+// threads take turns.
+type scheduling struct {
+	policy uint32
+	nice   int
+	cpus   cpuSet
+}
+
+// A cpuSet has a bit for each CPU of the machine; nil has all.
+type cpuSet []byte
+
+// inherited is what a child has of s.
+func (s scheduling) inherited() scheduling {
+	if s.policy&schedResetOnFork != 0 {
+		s.policy &^= schedResetOnFork
+		s.nice = max(s.nice, 0)
+	}
+	return s
+}
+
+// first returns the lowest CPU.
+func (c cpuSet) first() int {
+	i := slices.IndexFunc(c, func(x byte) bool { return x != 0 })
+	return 8*i + bits.TrailingZeros8(c[i])
+}
+
+// String is the list format of cpuset(7).
+func (c cpuSet) String() string {
+	var parts []string
+	has := func(i int) bool { return i/8 < len(c) && c[i/8]>>(i%8)&1 != 0 }
+	for i := 0; i < 8*len(c); i++ {
+		first := i
+		for has(i) {
+			i++
+		}
+		switch i - first {
+		case 0:
+		case 1:
+			parts = append(parts, fmt.Sprint(first))
+		default:
+			parts = append(parts, fmt.Sprintf("%d-%d", first, i-1))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// cpus is the set of all CPUs.
+func (k *Kernel) cpus() cpuSet {
+	all := make(cpuSet, (k.cfg.CPUs+63)/64*8)
+	for i := range k.cfg.CPUs {
+		all[i/8] |= 1 << (i % 8)
+	}
+	return all
+}
+
+// cpus is the set of CPUs a thread may run on.
+func (t *Thread) cpus() cpuSet {
+	if t.sched.cpus != nil {
+		return t.sched.cpus
+	}
+	return t.k.cpus()
+}
+
+// sysSchedGetaffinity implements sched_getaffinity(2).
+func sysSchedGetaffinity(t *Thread, a Args) (uint64, Errno) {
+	o, e := t.scheduled(a.Int(0), false)
+	if e != 0 {
+		return 0, ESRCH
+	}
+	cpus := o.cpus()
+	if a.Uint(1) < uint64(len(cpus)) || a.Uint(1)%8 != 0 {
+		return 0, EINVAL
+	}
+	return uint64(len(cpus)), t.copyOut(a.Addr(2), cpus)
+}
+
+// sysSchedSetaffinity implements sched_setaffinity(2).
+func sysSchedSetaffinity(t *Thread, a Args) (uint64, Errno) {
+	all := t.k.cpus()
+	b, e := t.copyIn(a.Addr(2), int(min(a.Uint(1), uint64(len(all)))))
+	if e != 0 {
+		return 0, e
+	}
+	o, e := t.scheduled(a.Int(0), true)
+	if e == EINVAL {
+		e = ESRCH
+	}
+	if e != 0 {
+		return 0, e
+	}
+	for i := range all {
+		if i >= len(b) {
+			all[i] = 0
+		} else {
+			all[i] &= b[i]
+		}
+	}
+	if !slices.ContainsFunc(all, func(x byte) bool { return x != 0 }) {
+		return 0, EINVAL
+	}
+	o.sched.cpus = all
+	return 0, 0
+}
+
+// sysSchedGetparam implements sched_getparam(2): the policies that the guest may have know priority 0 alone.
+func sysSchedGetparam(t *Thread, a Args) (uint64, Errno) {
+	if a.Addr(1) == 0 {
+		return 0, EINVAL
+	}
+	if _, e := t.scheduled(a.Int(0), false); e != 0 {
+		return 0, e
+	}
+	return 0, t.out32(a.Addr(1), 0)
+}
+
+// sysSchedSetparam implements sched_setparam(2).
+func sysSchedSetparam(t *Thread, a Args) (uint64, Errno) {
+	if a.Addr(1) == 0 || a.Int(0) < 0 {
+		return 0, EINVAL
+	}
+	priority, e := t.in32(a.Addr(1))
+	if e != 0 {
+		return 0, e
+	}
+	o, e := t.scheduled(a.Int(0), true)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, o.setPolicy(o.sched.policy, priority)
+}
+
+// sysSchedPriorityMax implements sched_get_priority_max(2).
+func sysSchedPriorityMax(_ *Thread, a Args) (uint64, Errno) {
+	switch a.Int(0) {
+	case 1, 2: // FIFO, RR
+		return 99, 0
+	case 0, 3, 5, 6:
+		return 0, 0
+	}
+	return 0, EINVAL
+}
+
+// sysSchedPriorityMin implements sched_get_priority_min(2).
+func sysSchedPriorityMin(_ *Thread, a Args) (uint64, Errno) {
+	switch a.Int(0) {
+	case 1, 2:
+		return 1, 0
+	case 0, 3, 5, 6:
+		return 0, 0
+	}
+	return 0, EINVAL
+}
+
+// Scheduling policies (sched(7)), and the flag that a child does not inherit what is privileged.
+const (
+	schedOther       = 0
+	schedFIFO        = 1
+	schedRR          = 2
+	schedBatch       = 3
+	schedIdle        = 5
+	schedDeadline    = 6
+	schedResetOnFork = 0x40000000
+)
+
+// sysSchedSetscheduler implements sched_setscheduler(2): real-time classes are for the superuser, and the others
+// have no effect but that sched_getscheduler tells of them.
+func sysSchedSetscheduler(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(0) < 0 || a.Addr(2) == 0 {
+		return 0, EINVAL
+	}
+	priority, e := t.in32(a.Addr(2))
+	if e != 0 {
+		return 0, e
+	}
+	o, e := t.scheduled(a.Int(0), true)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, o.setPolicy(a.U32(1), priority)
+}
+
+// sysSchedGetscheduler implements sched_getscheduler(2).
+func sysSchedGetscheduler(t *Thread, a Args) (uint64, Errno) {
+	o, e := t.scheduled(a.Int(0), false)
+	if e != 0 {
+		return 0, e
+	}
+	return uint64(o.sched.policy), 0
+}
+
+// scheduled finds the thread that an argument names, 0 being t. Those of processes that are not there have never
+// been changed, and cannot be.
+func (t *Thread) scheduled(tid int, change bool) (*Thread, Errno) {
+	switch {
+	case tid < 0:
+		return nil, EINVAL
+	case tid == 0:
+		return t, 0
+	case absent(tid) && change:
+		return nil, EPERM
+	case absent(tid):
+		return &Thread{k: t.k}, 0
+	}
+	if o := t.k.findThread(-1, tid); o != nil {
+		return o, 0
+	}
+	return nil, ESRCH
+}
+
+func (t *Thread) setPolicy(policy, priority uint32) Errno {
+	switch p := policy &^ schedResetOnFork; {
+	case (p == schedFIFO || p == schedRR) != (priority != 0) && p != schedDeadline:
+		return EINVAL
+	case p == schedFIFO || p == schedRR || p == schedDeadline:
+		return EPERM
+	case p != schedOther && p != schedBatch && p != schedIdle:
+		return EINVAL
+	case t.sched.policy&^policy&schedResetOnFork != 0, t.sched.policy&^schedResetOnFork == schedIdle && p != schedIdle:
+		return EPERM // nobody gets more than he has
+	}
+	t.sched.policy = policy
+	return 0
+}
+
+// schedAttrSize is struct sched_attr without what came later.
+const schedAttrSize = 48
+
+// sysSchedGetattr implements sched_getattr(2).
+func sysSchedGetattr(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(2) < schedAttrSize || a.U32(2) > emu.PageSize || a.U32(3) != 0 {
+		return 0, EINVAL
+	}
+	o, e := t.scheduled(a.Int(0), false)
+	if e != 0 {
+		return 0, e
+	}
+	b := make([]byte, schedAttrSize)
+	put32(b, schedAttrSize)
+	put32(b[4:], o.sched.policy&^schedResetOnFork)
+	put32(b[8:], o.sched.policy/schedResetOnFork)
+	put32(b[16:], uint32(o.sched.nice))
+	return 0, t.copyOut(a.Addr(1), b)
+}
+
+// sysSchedSetattr implements sched_setattr(2).
+func sysSchedSetattr(t *Thread, a Args) (uint64, Errno) {
+	if a.Addr(1) == 0 || a.Int(0) < 0 || a.U32(2) != 0 {
+		return 0, EINVAL
+	}
+	b, e := t.copyIn(a.Addr(1), schedAttrSize)
+	if e != 0 {
+		return 0, e
+	}
+	if size := le32(b); size != 0 && size < schedAttrSize || size > emu.PageSize {
+		return 0, E2BIG
+	}
+	o, e := t.scheduled(a.Int(0), true)
+	if e != 0 {
+		return 0, e
+	}
+	policy, nice := le32(b[4:]), min(max(int(int32(le32(b[16:]))), -20), 19)
+	fair := policy == schedOther || policy == schedBatch
+	if fair && nice < o.sched.nice {
+		return 0, EPERM
+	}
+	if e := o.setPolicy(policy|le32(b[8:])&1*schedResetOnFork, le32(b[20:])); e != 0 {
+		return 0, e
+	}
+	if fair {
+		o.sched.nice = nice
+	}
+	return 0, 0
+}
+
+// sysSchedRrGetInterval implements sched_rr_get_interval(2).
+func sysSchedRrGetInterval(t *Thread, a Args) (uint64, Errno) {
+	return 0, t.copyOut(a.Addr(1), timespec(4_000_000))
+}
+
+// Whom getpriority(2) and setpriority(2) are about.
+const (
+	prioProcess = 0
+	prioPgrp    = 1
+	prioUser    = 2
+)
+
+// prioritized returns the threads that the arguments of getpriority(2) and setpriority(2) name: a thread, those of a process
+// group, or those of a user.
+func (t *Thread) prioritized(which, who int, change bool) (threads []*Thread, e Errno) {
+	switch which {
+	case prioProcess:
+		o, e := t.scheduled(who, change)
+		if e == EINVAL {
+			e = ESRCH
+		}
+		return []*Thread{o}, e
+	case prioPgrp, prioUser:
+	default:
+		return nil, EINVAL
+	}
+	for _, p := range t.k.procs {
+		in := which == prioUser && (who == 0 || who == int(t.k.uid)) || which == prioPgrp && (who == p.pgid || who == 0 && p.pgid == t.p.pgid)
+		for _, o := range p.threads {
+			if in && !o.dead {
+				threads = append(threads, o)
+			}
+		}
+	}
+	if len(threads) == 0 {
+		return nil, ESRCH
+	}
+	return threads, 0
+}
+
+// sysGetpriority implements getpriority(2): 20 minus the least nice value.
+func sysGetpriority(t *Thread, a Args) (uint64, Errno) {
+	threads, e := t.prioritized(a.Int(0), a.Int(1), false)
+	if e != 0 {
+		return 0, e
+	}
+	least := slices.MinFunc(threads, func(a, b *Thread) int { return a.sched.nice - b.sched.nice })
+	return uint64(20 - least.sched.nice), 0
+}
+
+// sysSetpriority implements setpriority(2).
+func sysSetpriority(t *Thread, a Args) (uint64, Errno) {
+	threads, e := t.prioritized(a.Int(0), a.Int(1), true)
+	if e != 0 {
+		return 0, e
+	}
+	nice := min(max(a.Int(2), -20), 19)
+	for _, o := range threads {
+		if nice < o.sched.nice {
+			e = EACCES // RLIMIT_NICE is 0
+			continue
+		}
+		o.sched.nice = nice
+	}
+	return 0, e
+}
