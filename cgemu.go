@@ -144,6 +144,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if engine.close != nil {
+		defer engine.close()
+	}
 	r := &runner{cfg: &cfg, engine: engine, cancel: cancel, objects: newObjects(cfg.Names)}
 	k, err := syscalls.New(r.kernelConfig())
 	if err != nil {

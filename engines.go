@@ -29,6 +29,8 @@ type EngineInfo struct {
 	Warning string
 
 	make func(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error)
+	// close frees what engines left to others; nil if there is nothing.
+	close func()
 	// unlisted says that AutoEngine does not stand for it.
 	unlisted bool
 }
@@ -36,10 +38,14 @@ type EngineInfo struct {
 // Engines returns the engines of this build, in the order in which AutoEngine tries them.
 func Engines() []EngineInfo {
 	found, err := unicorn.Available()
+	pool := new(jit.Pool)
 	list := []EngineInfo{
 		{
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
-			Err: jit.Available(), make: makeJIT,
+			Err: jit.Available(), close: pool.Close,
+			make: func(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {
+				return pool.New(m, cfg.engineConfig(env))
+			},
 		},
 		{
 			Name: "unicorn", Model: unicorn.DefaultModel, Needs: "Linux on amd64 or arm64, libunicorn 2", Found: found,
@@ -48,7 +54,7 @@ func Engines() []EngineInfo {
 	}
 	return append(list, EngineInfo{
 		Name: CheckEngine, Model: unicorn.DefaultModel, Needs: "both", Found: "compares unicorn with jit",
-		Err: cmp.Or(list[0].Err, list[1].Err), Warning: list[1].Warning, unlisted: true,
+		Err: cmp.Or(list[0].Err, list[1].Err), Warning: list[1].Warning, unlisted: true, close: pool.Close,
 		make: func(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {
 			return newChecker(m, env, cfg, list[1], list[0])
 		},
@@ -76,10 +82,6 @@ func FindEngine(name string) (EngineInfo, error) {
 		return EngineInfo{}, fmt.Errorf("no engine runs here: %w", errors.Join(errs...))
 	}
 	return EngineInfo{}, fmt.Errorf("engine %q: not one of %s, %s", name, AutoEngine, strings.Join(names, ", "))
-}
-
-func makeJIT(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {
-	return jit.New(m, cfg.engineConfig(env))
 }
 
 func makeUnicorn(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {

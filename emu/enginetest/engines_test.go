@@ -37,11 +37,19 @@ type engineUnderTest struct {
 var engines = []engineUnderTest{
 	{name: "jit", make: newJIT, budget: emu.NoBudget, model: richModel},
 	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel},
+	{name: "jit from a pool", make: newPooledJIT, budget: emu.NoBudget, model: richModel},
 	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, simulates: true, losesFlags: true},
 }
 
 func newJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
 	return jit.New(m, exec.Config{Model: model, Env: env})
+}
+
+var pool jit.Pool
+
+// newPooledJIT returns an engine with the code of others that were closed.
+func newPooledJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
+	return pool.New(m, exec.Config{Model: model, Env: env})
 }
 
 func newSimulatingJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {

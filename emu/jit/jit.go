@@ -85,6 +85,12 @@ type Engine struct {
 	exits     [][]exit // in chunks
 	backEdges []*exit
 	peeks     map[emu.Addr]peek
+	// snapshots has what pages hold that blocks went dormant or woke with, while they are guarded; snapped counts
+	// those that were made.
+	snapshots map[emu.Addr]*snapshot
+	snapped   int
+	written   bool  // Invalidate is called because the guest writes to code
+	pool      *Pool // that it goes to when it is closed, or nil
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
 	budgeted bool
@@ -165,13 +171,12 @@ func New(m *mem.Space, cfg exec.Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
-		Config: cfg, mem: m, arena: a, decoder: exec.NewDecoder(m, features(cfg.Model), "host's CPU"),
-		machine: exec.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env},
-		was:     emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
-		peeks: map[emu.Addr]peek{}, block: make([]ginsn, 0, maxBlock+1),
+		arena: a, was: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
+		peeks: map[emu.Addr]peek{}, snapshots: map[emu.Addr]*snapshot{}, block: make([]ginsn, 0, maxBlock+1),
 	}
-	e.Events |= emu.Events(emu.Ir)
+	e.attach(m, cfg)
 	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}
 	e.planIndex = map[hooks.Plan]uint16{}
 	e.fixExits()
@@ -183,9 +188,18 @@ func New(m *mem.Space, cfg exec.Config) (*Engine, error) {
 	return e, nil
 }
 
+// attach makes m the memory that holds the code, for a run with cfg.
+func (e *Engine) attach(m *mem.Space, cfg exec.Config) {
+	e.Config, e.mem = cfg, m
+	e.decoder = exec.NewDecoder(m, features(cfg.Model), "host's CPU")
+	e.machine = exec.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env}
+	e.set(stBase, uint64(m.Base()))
+	e.set(stNegBase, -uint64(m.Base()))
+}
+
 // prepare generates the code that blocks share, and fills the state block.
 func (e *Engine) prepare() (err error) {
-	a, m := &e.arena, e.mem
+	a := &e.arena
 	if e.Events != emu.Events(emu.Ir) || e.sim.size > 0 {
 		if err := a.mapLow(e.sim.size); err != nil {
 			return err
@@ -209,14 +223,19 @@ func (e *Engine) prepare() (err error) {
 	e.set(stCodeLo, uint64(a.base+codeOff))
 	e.set(stCodeHi, uint64(a.base+arenaSize))
 	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
-	e.set(stBase, uint64(m.Base()))
-	e.set(stNegBase, -uint64(m.Base()))
 	e.enterWorld(e.worlds[emu.CountAll])
 	return nil
 }
 
-// Close frees the engine's memory.
+// Close frees the engine's memory, or leaves it to its pool. The guest's is still there.
 func (e *Engine) Close() error {
+	if e.pool == nil || !e.pool.take(e) {
+		e.free()
+	}
+	return nil
+}
+
+func (e *Engine) free() {
 	for _, w := range e.worlds {
 		if w != nil {
 			w.close()
@@ -225,7 +244,6 @@ func (e *Engine) Close() error {
 	e.sim.d1.ways.close()
 	e.sim.ll.ways.close()
 	e.arena.close()
-	return nil
 }
 
 func (e *Engine) get(off int) uint64    { return *e.arena.word(off) }
@@ -337,10 +355,18 @@ func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
 		e.alone, e.carry = false, 0
 		return t, fault
 	}
-	if t := e.tbs[rip]; t != nil {
+	if t := e.known(rip); t != nil {
 		return t, nil
 	}
 	return e.translate(rip)
+}
+
+// known returns the block at rip if it was translated before.
+func (e *Engine) known(rip emu.Addr) *tb {
+	if t := e.tbs[rip]; t != nil {
+		return t
+	}
+	return e.wake(rip)
 }
 
 // enter runs generated code from an arena offset on until it exits.
@@ -442,7 +468,7 @@ func (e *Engine) follow(x *exit) (emu.Addr, *emu.Stop) {
 
 // admit makes later lookups of rip find its block.
 func (e *Engine) admit(rip emu.Addr) *emu.Stop {
-	t := e.tbs[rip]
+	t := e.known(rip)
 	if t == nil {
 		// The entry for lookups leads straight into the new block.
 		e.wantIndirect = true

@@ -16,5 +16,11 @@ func Available() error {
 	return fmt.Errorf("engine jit: it runs on linux/amd64 only, this is %s/%s", runtime.GOOS, runtime.GOARCH)
 }
 
-// New says so, too.
-func New(*mem.Space, exec.Config) (emu.Engine, error) { return nil, Available() }
+// A Pool makes no engines.
+type Pool struct{}
+
+// New says why.
+func (*Pool) New(*mem.Space, exec.Config) (emu.Engine, error) { return nil, Available() }
+
+// Close does nothing.
+func (*Pool) Close() {}

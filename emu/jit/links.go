@@ -75,7 +75,8 @@ func (e *Engine) flush() {
 	e.gather()
 	clear(e.pages)
 	clear(e.peeks)
-	e.all = nil
+	clear(e.snapshots)
+	e.all, e.snapped = nil, 0
 	e.exits, e.backEdges = nil, nil
 	e.fixExits()
 	e.weights, e.owns = e.weights[:0], 0
@@ -84,6 +85,7 @@ func (e *Engine) flush() {
 	for _, w := range e.worlds {
 		if w != nil {
 			w.forget()
+			clear(w.dormant)
 		}
 	}
 	e.epoch++
@@ -92,7 +94,9 @@ func (e *Engine) flush() {
 // gather moves the counts of all blocks to the tally.
 func (e *Engine) gather() {
 	for _, t := range e.all {
-		e.gatherBlock(t)
+		if t.src == nil { // dormant ones have none
+			e.gatherBlock(t)
+		}
 	}
 }
 
@@ -236,9 +240,13 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 		blocks := e.pages[p]
 		delete(e.pages, p)
 		for _, t := range blocks {
+			if found := t.world.tbs[t.pc] == t; found && !e.written {
+				e.sleep(t)
+			}
 			e.drop(t)
 			any = true
 		}
+		delete(e.snapshots, p)
 	}
 	if any {
 		clear(e.peeks)
@@ -248,19 +256,25 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 // drop makes a block unreachable. Its code stays until the next flush: it may be running.
 func (e *Engine) drop(t *tb) {
 	e.gatherBlock(t)
-	for _, x := range t.incoming {
-		e.disconnect(x)
-	}
-	t.incoming = nil
+	e.isolate(t)
 	if t.world.tbs[t.pc] == t {
 		delete(t.world.tbs, t.pc)
 	}
 	if t.listed {
+		t.listed = false
 		t.world.table.clear(t.pc)
 	}
 	for _, p := range t.pages {
 		e.pages[p] = slices.DeleteFunc(e.pages[p], func(u *tb) bool { return u == t })
 	}
+}
+
+// isolate parts t from all that leads to it.
+func (e *Engine) isolate(t *tb) {
+	for _, x := range t.incoming {
+		e.disconnect(x)
+	}
+	t.incoming = nil
 }
 
 // Interrupt implements emu.Engine. Generated code has no polls: it stops because every

@@ -48,6 +48,7 @@ type tb struct {
 	// incoming are the links that reach it; when it goes, they are pointed back at their stubs.
 	incoming []*exit
 	pages    []emu.Addr
+	src      []*snapshot // of a dormant block, by page: what it was made from
 }
 
 // An insnAt places one guest instruction.

@@ -116,6 +116,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitStubsDue()
 	e.swap()
 	t.pages = append([]emu.Addr(nil), e.deps...)
+	e.all = append(e.all, t)
 	e.register(t)
 	if e.pos-t.entry > maxBlockCode {
 		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
@@ -171,7 +172,6 @@ func (e *Engine) depend(a emu.Addr) {
 // register makes a finished block known and guards its pages; one that is to run once is
 // not found again, and its pages stay as they are.
 func (e *Engine) register(t *tb) {
-	e.all = append(e.all, t)
 	for _, p := range t.pages {
 		e.pages[p] = append(e.pages[p], t)
 		if !e.alone {

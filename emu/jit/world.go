@@ -13,6 +13,7 @@ import (
 type world struct {
 	counting emu.Counting
 	tbs      map[emu.Addr]*tb // by start address
+	dormant  map[emu.Addr][]*tb
 	table    *jumpTable
 	shadow   shadow
 }
@@ -27,7 +28,7 @@ func (e *Engine) newWorld(c emu.Counting) (*world, error) {
 		table.close()
 		return nil, err
 	}
-	return &world{counting: c, tbs: map[emu.Addr]*tb{}, table: table, shadow: s}, nil
+	return &world{counting: c, tbs: map[emu.Addr]*tb{}, dormant: map[emu.Addr][]*tb{}, table: table, shadow: s}, nil
 }
 
 // enterWorld makes w the code that runs.
@@ -79,6 +80,11 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 		e.marks[a] = true
 	} else {
 		delete(e.marks, a)
+	}
+	for _, w := range e.worlds {
+		if w != nil {
+			clear(w.dormant)
+		}
 	}
 	for _, t := range slices.Clone(e.pages[a.PageDown()]) {
 		if slices.ContainsFunc(t.insns, func(i insnAt) bool { return t.pc+emu.Addr(int64(i.off)) == a }) {

@@ -1,0 +1,112 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// remap maps the code's pages anew, with code.
+func (m *machine) remap(code string) {
+	m.t.Helper()
+	m.mem.Unmap(codeAt, codeAt+0x2000)
+	require.NoError(m.t, m.mem.Map(mem.VMA{Lo: codeAt, Hi: codeAt + 0x2000, Prot: mem.Read | mem.Exec}, nil))
+	m.poke(codeAt, code)
+	m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
+}
+
+const (
+	addsOne = `
+		48 83 c0 01  # add rax, 1
+		0f 05        # syscall`
+	addsTwo = `
+		48 83 c0 02  # add rax, 2
+		0f 05        # syscall`
+)
+
+// TestCodeComesBack has code go away with its mapping, and come back as it was and changed.
+func TestCodeComesBack(t *testing.T) {
+	m := newMachine(t, addsOne)
+	e := m.Engine
+	for _, tt := range []struct {
+		code       string
+		rax        uint64
+		translated bool
+	}{
+		{addsOne, 1, true}, {addsOne, 1, false}, {addsTwo, 2, true}, {addsOne, 1, false}, {addsTwo, 2, false},
+	} {
+		m.remap(tt.code)
+		at := e.pos
+		m.run(emu.StopSyscall)
+		require.Equal(t, tt.rax, m.cpu.Regs[emu.RAX])
+		require.Equal(t, tt.translated, e.pos > at)
+		require.Equal(t, map[emu.Addr]uint64{codeAt: 1, codeAt + 4: 1}, m.counts())
+	}
+}
+
+// TestMarkOnCodeThatComesBack sets a mark while the code is gone.
+func TestMarkOnCodeThatComesBack(t *testing.T) {
+	m := newMachine(t, addsOne)
+	m.run(emu.StopSyscall)
+	m.mem.Unmap(codeAt, codeAt+0x2000)
+	m.SetMark(codeAt+4, true)
+	m.remap(addsOne)
+	m.run(emu.StopMark)
+	require.Equal(t, codeAt+4, m.cpu.RIP)
+}
+
+// TestPool closes an engine: the next one is the same, has its code, and knows nothing else of its past.
+func TestPool(t *testing.T) {
+	var pool Pool
+	defer pool.Close()
+	model, err := emu.ModelByName("v3")
+	require.NoError(t, err)
+	start := func(code string) *machine {
+		m := newMachine(t, code)
+		e, err := pool.New(m.mem, exec.Config{Model: model, Env: testEnv{}})
+		require.NoError(t, err)
+		m.mem.OnInvalidate(e.Invalidate)
+		m.Engine = e.(*Engine)
+		return m
+	}
+	// Whether the first block has to keep the flags depends on the page where it goes on.
+	const (
+		first = `
+			b9 ff ff ff ff  # mov ecx, -1
+			83 c1 01        # add ecx, 1
+			e9 f3 0f 00 00  # jmp second`
+		ignores = "31 c0 0f 05"    // second: xor eax, eax; syscall
+		looks   = "0f 92 c0 0f 05" // second: setc al; syscall
+		second  = codeAt + 0x1000
+	)
+	m := start(first)
+	m.poke(second, ignores)
+	m.run(emu.StopSyscall)
+	e := m.Engine
+	require.NoError(t, e.Close())
+
+	m = start(first)
+	require.True(t, e == m.Engine, "the same engine")
+	require.Zero(t, e.Executed())
+	require.Empty(t, m.counts())
+	m.poke(second, looks)
+	m.cpu.Regs[emu.RAX] = 0
+	m.run(emu.StopSyscall)
+	require.EqualValues(t, 1, m.cpu.Regs[emu.RAX], "the carry flag")
+	require.EqualValues(t, 5, e.Executed())
+	require.NoError(t, m.Close())
+
+	m = start(first)
+	require.True(t, e == m.Engine, "the same engine")
+	m.poke(second, looks)
+	at := e.pos
+	m.run(emu.StopSyscall)
+	require.Equal(t, at, e.pos, "nothing is translated")
+	require.EqualValues(t, 5, e.Executed())
+}
