@@ -75,6 +75,19 @@ func TestChildrenTwice(t *testing.T) {
 	}
 }
 
+// TestFilesTwice has programs see the times of files that they make: they are the same each time, and so are their profiles.
+func TestFilesTwice(t *testing.T) {
+	const script = `d=$(mktemp -d); cd $d; mkdir a; echo 1 >a/f; cp a/f b; ln -s f a/l; sleep 1; echo 2 >>b; mv b a; touch c; rm c
+ls -lR --time-style=full-iso .; rm -r $d`
+	a, b := shell(t, script, nil), shell(t, script, nil)
+	assert.Contains(t, a.stdout, "2030-01-01 00:00:01")
+	assert.Equal(t, a.stdout, b.stdout)
+	require.Equal(t, len(a.Children), len(b.Children))
+	for i := range a.Children {
+		assert.Equal(t, text(t, a.Children[i]), text(t, b.Children[i]))
+	}
+}
+
 // TestServerTwice checks that a server and its clients, which run at the same time, do the same each time.
 func TestServerTwice(t *testing.T) {
 	const script = `

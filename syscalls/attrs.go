@@ -194,11 +194,9 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (u
 		if h.fixed(t) {
 			return 0, EROFS
 		}
-		if !at.keep {
-			t.k.inodes.atimes[h.ino] = at.nsec
-		}
 		e = h.fd.utimes(at, mt)
 		if e == 0 {
+			t.k.inodes.set(h.ino, at, mt)
 			t.k.fileEvent(h, timeEvent(at, mt))
 		}
 		return 0, e
@@ -212,10 +210,20 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (u
 		return 0, e
 	}
 	t.k.event(l, follow, timeEvent(at, mt))
-	if st, e := hostStatAt(l.place, follow); e == 0 && !at.keep {
-		t.k.inodes.atimes[t.k.inodes.number(st.dev, st.ino)] = at.nsec
+	if st, e := hostStatAt(l.place, follow); e == 0 {
+		t.k.inodes.set(t.k.inodes.number(st.dev, st.ino), at, mt)
 	}
 	return 0, 0
+}
+
+// set notes what the guest made the times of file ino.
+func (n *inodeTable) set(ino uint64, at, mt fileTime) {
+	if !at.keep {
+		n.atimes[ino] = at.nsec
+	}
+	if !mt.keep {
+		n.mtimes[ino] = mt.nsec
+	}
 }
 
 // timeEvent is what inotify says of a change of times (include/linux/fsnotify.h, fsnotify_change).

@@ -12,10 +12,12 @@ type clock struct {
 	epoch   int64 // wall clock at the program's start
 	start   time.Time
 	skipped int64
+	seen    int64 // the wall clock when the guest looked at it last
 }
 
 func (c *clock) init(realTime bool, epoch time.Time) {
 	c.real, c.epoch = realTime, epoch.UnixNano()
+	c.seen = c.epoch
 	if realTime {
 		c.start = time.Now()
 		c.epoch = c.start.UnixNano()
@@ -39,6 +41,12 @@ func (k *Kernel) now() int64 {
 
 // wall is the wall clock: nanoseconds since 1970.
 func (k *Kernel) wall() int64 { return k.clock.epoch - bootTime + k.now() }
+
+// look is wall, for the guest to see.
+func (k *Kernel) look() int64 {
+	k.clock.seen = k.wall()
+	return k.clock.seen
+}
 
 // cpuTime is the CPU time used so far.
 func (k *Kernel) cpuTime() int64 {

@@ -42,6 +42,11 @@ func (t *Thread) sendControl(s socket, m *outMessage, h msghdr) Errno {
 				return e
 			}
 		}
+		if u, ok := s.(*udpSocket); ok && int(c.level) == u.level() {
+			if e := m.sendHeaderControl(c); e != 0 {
+				return e
+			}
+		}
 		b = b[min(cmsgAlign(int(n)), len(b)):]
 	}
 	return 0

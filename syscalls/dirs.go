@@ -306,8 +306,9 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	}
 	if st, e := hostStatAt(dst.place, false); e == 0 {
 		t.k.selfEvent(st, inAttrib)
+		t.k.nameEvent(dst, inCreate, 0)
 	}
-	return t.k.made(dst, 0)
+	return 0, 0
 }
 
 // sysSymlink implements symlink(2).

@@ -280,6 +280,9 @@ func (st hostStat) isDir() uint32 {
 
 // fileEvent tells who watches f, or the directory that it is in.
 func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
+	if mask == inModify {
+		k.written(f.ino)
+	}
 	if len(k.inotifies) == 0 {
 		return
 	}
@@ -298,7 +301,7 @@ func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 
 // event is fileEvent for a path.
 func (k *Kernel) event(l location, follow bool, mask uint32) {
-	if len(k.inotifies) == 0 {
+	if len(k.inotifies) == 0 && mask != inModify {
 		return
 	}
 	flags := oPATH
@@ -315,14 +318,13 @@ func (k *Kernel) event(l location, follow bool, mask uint32) {
 	}
 }
 
-// nameEvent tells who watches the directory that l is in.
+// nameEvent tells who watches the directory that l is in, which was changed.
 func (k *Kernel) nameEvent(l location, mask, cookie uint32) {
-	if len(k.inotifies) == 0 {
-		return
-	}
 	if up, e := hostStatAt(l.parent(), true); e == 0 {
 		name := path.Base(strings.TrimSuffix(l.path, "/"))
-		k.notify(k.inodes.number(up.dev, up.ino), inotifyEvent{mask: mask, cookie: cookie, name: name}, false)
+		ino := k.inodes.number(up.dev, up.ino)
+		k.touch(ino)
+		k.notify(ino, inotifyEvent{mask: mask, cookie: cookie, name: name}, false)
 	}
 }
 
@@ -335,8 +337,9 @@ func (k *Kernel) selfEvent(st hostStat, mask uint32) {
 
 // made is called after l was made.
 func (k *Kernel) made(l location, e Errno) (uint64, Errno) {
-	if e == 0 && len(k.inotifies) > 0 {
+	if e == 0 {
 		st, _ := hostStatAt(l.place, false)
+		k.touch(k.inodes.number(st.dev, st.ino))
 		k.nameEvent(l, inCreate|st.isDir(), 0)
 	}
 	return 0, e
@@ -370,12 +373,15 @@ func (k *Kernel) isOpen(ino uint64) bool {
 
 // moved is called after src, which was described by was, became dst, and took the place of old if replaced is set.
 func (k *Kernel) moved(src, dst location, was, old hostStat, replaced bool) {
-	if len(k.inotifies) == 0 || replaced && was.ino == old.ino && was.dev == old.dev {
+	if replaced && was.ino == old.ino && was.dev == old.dev {
 		return
 	}
 	k.lastCookie++
 	k.nameEvent(src, inMovedFrom|was.isDir(), k.lastCookie)
 	k.nameEvent(dst, inMovedTo|was.isDir(), k.lastCookie)
+	if len(k.inotifies) == 0 {
+		return
+	}
 	if replaced && old.isDir() == 0 {
 		k.selfEvent(old, inAttrib)
 	}
@@ -388,14 +394,18 @@ func (k *Kernel) moved(src, dst location, was, old hostStat, replaced bool) {
 
 // opened is called after h was opened at l.
 func (t *Thread) opened(l location, h *hostFile, flags int, created bool) {
-	if len(t.k.inotifies) == 0 || flags&oPATH != 0 {
+	if flags&oPATH != 0 {
 		return
 	}
-	if created && flags&oCREAT != 0 {
+	truncated := !created && flags&oTRUNC != 0 && h.isRegular()
+	if created || truncated || flags&oTMPFILE == oTMPFILE {
+		t.k.touch(h.ino)
+	}
+	if created {
 		t.k.nameEvent(l, inCreate, 0)
 	}
 	t.k.fileEvent(h, inOpen)
-	if !created && flags&oTRUNC != 0 && h.isRegular() {
+	if truncated {
 		t.k.fileEvent(h, inModify)
 	}
 }

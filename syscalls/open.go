@@ -59,9 +59,9 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if flags&oPATH == 0 {
 		flags |= oLARGEFILE
 	}
-	created := EEXIST
-	if len(t.k.inotifies) > 0 {
-		_, created = hostStatAt(l.place, true)
+	there := Errno(0)
+	if flags&oCREAT != 0 {
+		_, there = hostStatAt(l.place, true)
 	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
 	fd, e := hostOpen(l.place, flags|oNONBLOCK, mode, t.p.umask)
@@ -92,7 +92,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 			return v.node.openFile(t, v.guest, flags)
 		}
 	}
-	t.opened(l, h, flags, created == ENOENT)
+	t.opened(l, h, flags, there == ENOENT)
 	if name := ownDevice(h); name != "" {
 		fd.close()
 		return devNodes[name].openFile(t, "/dev/"+name, flags)
@@ -324,6 +324,7 @@ func sysMemfdCreate(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	f.own = true
+	t.k.touch(f.ino)
 	open := 0
 	if flags&mfdCloexec != 0 {
 		open = oCLOEXEC

@@ -37,7 +37,8 @@ type packet struct {
 	sender *sockBase
 	cost   int
 	// to is the address it was sent to (UDP).
-	to []byte
+	to     []byte
+	header ipHeader
 }
 
 // name is the sender's name, nil if it has none.

@@ -202,7 +202,8 @@ func (k *Kernel) runThread(t *Thread) bool {
 			t.p.parked = append(t.p.parked, t)
 			return false
 		}
-		if k.interrupted.Load() || t.calls >= k.sched.calls && k.contended() {
+		budget, over := k.turnLeft(t)
+		if k.interrupted.Load() || over {
 			return true
 		}
 		left := k.insnsLeft()
@@ -220,7 +221,8 @@ func (k *Kernel) runThread(t *Thread) bool {
 		if k.interrupted.Load() {
 			return true // it may have been meant for an engine that ran before
 		}
-		stop := t.execute(min(k.budget(), left))
+		stop := t.execute(min(budget, left))
+		k.sched.ran(t, stop.Left)
 		switch stop.Reason {
 		case emu.StopSyscall:
 			t.calls++
@@ -262,6 +264,15 @@ func (t *Thread) blocked() bool { return t.call.wait != nil && !t.dead }
 // contended reports whether another thread wants to run or might.
 func (k *Kernel) contended() bool {
 	return len(k.ready) > 0 || len(k.waiting) > 0
+}
+
+// turnLeft is how far t may run, and whether its turn is over.
+func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
+	budget = k.budget()
+	if t.calls < k.sched.calls || !k.contended() {
+		return budget, false
+	}
+	return min(budget, k.sched.rest), budget == emu.NoBudget || k.sched.rest == 0
 }
 
 // budget is how far the current thread may run: without limit if nothing can

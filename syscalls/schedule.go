@@ -9,23 +9,21 @@ import (
 // maxCalls is how many system calls a thread may make while others wait for their turn.
 const maxCalls = 1000
 
-// A schedule says which thread runs next, how long its turn is, and which waiter of a futex is woken: the
-// first that came, and turns of one length. With a seed it is all drawn from a generator, and so
-// another schedule that is as reproducible.
+// A schedule says which thread runs next, how long its turn is, and which waiter of a futex is woken. Without a seed that is
+// the first that came; with one it is drawn from a generator, and so another schedule that is as reproducible.
 type schedule struct {
-	src *rand.ChaCha8 // nil without a seed
-	// A turn ends after insns instructions without a system call, or after calls of these, if others wait.
-	insns uint64
-	calls int
+	src  *rand.ChaCha8
+	fifo bool
+	// A turn ends after insns instructions without a system call, or after calls of these and rest instructions more, if others
+	// wait.
+	insns, rest uint64
+	calls       int
 	// quantum is the longest turn.
 	quantum uint64
 }
 
 func (s *schedule) init(seed, quantum uint64) {
-	s.quantum = quantum
-	if seed == 0 {
-		return
-	}
+	s.quantum, s.fifo = quantum, seed == 0
 	var key [32]byte
 	copy(key[:], "cgemu schedule")
 	binary.LittleEndian.PutUint64(key[24:], seed)
@@ -37,26 +35,41 @@ func (s *schedule) below(n uint64) uint64 { return s.src.Uint64() % n }
 
 // pick chooses one of n threads that could run.
 func (s *schedule) pick(n int) int {
-	if s.src == nil {
+	if s.fifo {
 		return 0
 	}
 	return int(s.below(uint64(n)))
 }
 
-// turn begins a turn. Drawn lengths are short more often than long, so that a thread is stopped between two
-// instructions that are close to each other as well as in the middle of long work.
+// maxRest is the most instructions behind a turn's last system call.
+const maxRest = 256
+
+// turn begins a turn. Its length is never the same for long, and it does not end in front of or behind a system call: a thread
+// that gives a lock back and takes it again in a loop could always be stopped where it has it, and who waits for it
+// would wait for ever. With a seed lengths are short more often than long, so that a thread is stopped between two instructions
+// that are close to each other as well as in the middle of long work.
 func (s *schedule) turn() {
-	s.insns, s.calls = s.quantum, maxCalls
-	if s.src != nil {
-		const halvings = 11
-		s.insns = 1 + s.below(max(s.quantum>>s.below(halvings), 1))
-		s.calls = 1 + int(s.below(maxCalls>>s.below(halvings-1)))
+	s.rest = 1 + s.below(maxRest)
+	if s.fifo {
+		s.insns = s.quantum - s.below(s.quantum/4+1)
+		s.calls = maxCalls - int(s.below(maxCalls/4))
+		return
+	}
+	const halvings = 11
+	s.insns = 1 + s.below(max(s.quantum>>s.below(halvings), 1))
+	s.calls = 1 + int(s.below(maxCalls>>s.below(halvings-1)))
+}
+
+// ran notes that t ran, and what it left of its budget.
+func (s *schedule) ran(t *Thread, left int64) {
+	if t.calls >= s.calls {
+		s.rest = min(s.rest, uint64(max(left, 0)))
 	}
 }
 
 // order returns waiters in the order in which they are woken.
 func (s *schedule) order(waiters []*Thread) []*Thread {
-	if s.src == nil {
+	if s.fifo {
 		return waiters
 	}
 	waiters = slices.Clone(waiters)

@@ -26,6 +26,8 @@ type outMessage struct {
 	// cred says who sends; credSet that the program said it.
 	cred    credential
 	credSet bool
+	// hops and class are for the header of UDP's packets.
+	hops, class headerField
 	// ready tells when it can be sent, if send returned EAGAIN and poll does not tell.
 	ready func() bool
 }

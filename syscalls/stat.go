@@ -22,10 +22,12 @@ type inodeTable struct {
 	// atimes are access times that the guest has set: others are not shown, since
 	// they change when files are read.
 	atimes map[uint64]int64
+	// mtimes are those of files that the guest has changed: the host's would be of its clock.
+	mtimes map[uint64]int64
 }
 
 func (n *inodeTable) init() {
-	n.numbers, n.atimes = map[inodeKey]uint64{}, map[uint64]int64{}
+	n.numbers, n.atimes, n.mtimes = map[inodeKey]uint64{}, map[uint64]int64{}, map[uint64]int64{}
 	n.anonymous, n.next = 1, 2
 	if s, e := hostStatAt(place{dir: noFD, path: "/proc"}, true); e == 0 {
 		n.procDev = s.dev
@@ -94,10 +96,32 @@ func (k *Kernel) statFromHost(h hostStat) stat {
 	if s.gid == ownGID {
 		s.gid = k.gid
 	}
-	if at, ok := k.inodes.atimes[s.ino]; ok {
+	k.inodes.setTimes(&s)
+	return s
+}
+
+// setTimes makes the times in s what the guest knows.
+func (n *inodeTable) setTimes(s *stat) {
+	if mt, ok := n.mtimes[s.ino]; ok {
+		s.atime, s.mtime, s.ctime = mt, mt, mt
+	}
+	if at, ok := n.atimes[s.ino]; ok {
 		s.atime = at
 	}
-	return s
+}
+
+// touch makes now the time when file ino was changed.
+func (k *Kernel) touch(ino uint64) {
+	k.look()
+	k.written(ino)
+}
+
+// written is touch, with the time when the guest last looked at the clock or touched a file: to find out what time it is takes
+// longer than to write a little. Linux's times of files are those of the last tick.
+func (k *Kernel) written(ino uint64) {
+	if !k.clock.real {
+		k.inodes.mtimes[ino] = k.clock.seen
+	}
 }
 
 // statOf stats a location.

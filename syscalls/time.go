@@ -90,7 +90,7 @@ func later(t, d int64) int64 {
 func (t *Thread) clockTime(id int) (int64, Errno) {
 	switch id {
 	case clockRealtime, clockRealCrs, clockRealAlarm:
-		return t.k.wall(), 0
+		return t.k.look(), 0
 	case clockTAI:
 		return t.k.wall() + 37e9, 0
 	case clockMonotonic, clockMonoRaw, clockMonoCrs, clockBoottime, clockBootAlarm:
@@ -138,7 +138,7 @@ func sysClockGetres(t *Thread, a Args) (uint64, Errno) {
 
 // sysGettimeofday implements gettimeofday(2).
 func sysGettimeofday(t *Thread, a Args) (uint64, Errno) {
-	if e := t.copyOutIf(a.Addr(0), timeval(t.k.wall())); e != 0 {
+	if e := t.copyOutIf(a.Addr(0), timeval(t.k.look())); e != 0 {
 		return 0, e
 	}
 	return 0, t.copyOutIf(a.Addr(1), make([]byte, 8))
@@ -146,7 +146,7 @@ func sysGettimeofday(t *Thread, a Args) (uint64, Errno) {
 
 // sysTime implements time(2).
 func sysTime(t *Thread, a Args) (uint64, Errno) {
-	sec := uint64(t.k.wall() / 1e9)
+	sec := uint64(t.k.look() / 1e9)
 	if a.Addr(0) != 0 {
 		if e := t.out64(a.Addr(0), sec); e != 0 {
 			return 0, e
@@ -243,6 +243,6 @@ func (t *Thread) sleep(id, flags int, req, rem emu.Addr) (uint64, Errno) {
 
 // sysSchedYield implements sched_yield(2).
 func sysSchedYield(t *Thread, _ Args) (uint64, Errno) {
-	t.calls = maxCalls
+	t.calls, t.k.sched.rest = maxCalls, 0
 	return 0, 0
 }

@@ -156,13 +156,13 @@ func (s *udpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	s.deliver(t.k, b, to)
+	s.deliver(t.k, b, to, s.header(m.hops, m.class))
 	s.wake(pollOUT) // the room that it took is free, since it has arrived or is lost
 	return n, 0
 }
 
 // deliver puts a datagram into the queue of whom it is for.
-func (s *udpSocket) deliver(k *Kernel, b []byte, to netip.AddrPort) {
+func (s *udpSocket) deliver(k *Kernel, b []byte, to netip.AddrPort, h ipHeader) {
 	from := s.local
 	if a := from.Addr(); a.IsUnspecified() || a.Is4() != to.Addr().Is4() {
 		from = netip.AddrPortFrom(source(to.Addr()), from.Port())
@@ -178,7 +178,7 @@ func (s *udpSocket) deliver(k *Kernel, b []byte, to netip.AddrPort) {
 	if o.queue.bytes+len(o.queue.packets)*packetCost+len(b) > o.opts.rcvBuf {
 		return // lost
 	}
-	o.queue.put(&packet{data: b, from: o.encode(from), to: o.encode(to)})
+	o.queue.put(&packet{data: b, from: o.encode(from), to: o.encode(to), header: h})
 	o.wake(pollIN)
 }
 
@@ -193,7 +193,7 @@ func (s *udpSocket) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 	case len(b) > maxUDP:
 		return 0, EMSGSIZE
 	}
-	s.deliver(t.k, bytes.Clone(b), s.remote)
+	s.deliver(t.k, bytes.Clone(b), s.remote, s.header(0, 0))
 	return len(b), 0
 }
 
@@ -231,35 +231,12 @@ func (s *udpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 	if s.err != 0 || s.queue.empty() {
 		return 0, s.nothing(m)
 	}
-	to := s.queue.first().to
+	p := s.queue.first()
 	n, e := s.queue.receivePacket(t, m)
 	if e == 0 {
-		m.control = s.packetInfo(to)
+		m.control = s.packetInfo(p)
 	}
 	return n, e
-}
-
-const (
-	ipPktinfo       = 8
-	ipv6Recvpktinfo = 49
-	ipv6Pktinfo     = 50
-)
-
-// packetInfo are the control messages that tell where a datagram was sent to.
-func (s *udpSocket) packetInfo(to []byte) []controlMessage {
-	var b pack
-	switch {
-	case s.family == afInet && s.opts.values[optionKey{solIP, ipPktinfo}] != 0:
-		b.u32(loopback.index)
-		b = append(b, to[4:8]...) // the local address
-		b = append(b, to[4:8]...)
-		return []controlMessage{{solIP, ipPktinfo, b}}
-	case s.family == afInet6 && s.opts.values[optionKey{solIPv6, ipv6Recvpktinfo}] != 0:
-		b = append(b, to[8:24]...)
-		b.u32(loopback.index)
-		return []controlMessage{{solIPv6, ipv6Pktinfo, b}}
-	}
-	return nil
 }
 
 func (s *udpSocket) poll(*Thread) uint32 {
