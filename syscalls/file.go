@@ -89,6 +89,7 @@ type fileBase struct {
 	path string
 	// comings and goings count how often something came to read and room came to write, for EPOLLET.
 	comings, goings uint64
+	owner           fileOwner
 }
 
 // wake notes that something came to read (pollIN), or room to write (pollOUT).

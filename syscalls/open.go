@@ -203,6 +203,8 @@ const (
 	fGetOwn       = 9
 	fSetSig       = 10
 	fGetSig       = 11
+	fSetOwnEx     = 15
+	fGetOwnEx     = 16
 	fOfdGetLk     = 36
 	fOfdSetLk     = 37
 	fOfdSetLkW    = 38
@@ -262,7 +264,9 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 			return 0, EPERM
 		}
 		return h.fd.seals(cmd, arg)
-	case fSetOwn, fSetSig, fGetOwn, fGetSig:
+	case fSetOwn, fGetOwn, fSetOwnEx, fGetOwnEx:
+		return t.fileOwner(b, cmd, arg)
+	case fSetSig, fGetSig:
 		return 0, 0
 	}
 	return t.lock(f, cmd, emu.Addr(arg))

@@ -50,6 +50,7 @@ type tcpSocket struct {
 	// finished says that the peer has sent all it had.
 	finished bool
 	giveUp   timer
+	urgent   urgent
 }
 
 func newTCP(family int) *tcpSocket {
@@ -415,7 +416,7 @@ func (s *tcpSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
 		if s.listening {
 			return 0, EINVAL
 		}
-		n := s.queue.bytes
+		n := s.pendingBytes()
 		if s.outside.used() {
 			n = s.outside.fd.pendingBytes()
 		}
@@ -426,7 +427,7 @@ func (s *tcpSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
 		}
 		return 0, t.out32(arg, 0)
 	case siocAtmark:
-		return 0, t.out32(arg, 0)
+		return 0, t.out32(arg, boolean(s.atMark()))
 	}
 	return t.socketIoctl(req, arg)
 }

@@ -61,11 +61,11 @@ func (s *tcpSocket) hand(k *Kernel, b []byte) {
 }
 
 func (s *tcpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
-	if m.flags&msgOOB != 0 {
-		return 0, EOPNOTSUPP
-	}
 	if e := s.cannotSend(); e != 0 {
 		return 0, e
+	}
+	if m.flags&msgOOB != 0 && s.outside.used() {
+		return 0, EOPNOTSUPP
 	}
 	n := total(m.v)
 	if n == 0 {
@@ -82,7 +82,11 @@ func (s *tcpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	s.hand(t.k, b)
+	if m.flags&msgOOB != 0 && uint64(len(b)) == n {
+		s.sendUrgent(t.k, b)
+	} else {
+		s.hand(t.k, b)
+	}
 	if uint64(len(b)) < n && uint64(len(b)) == room {
 		return uint64(len(b)), EAGAIN
 	}
@@ -130,12 +134,13 @@ func (s *tcpSocket) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
 		n, _, e := s.outside.fd.receiveFrom(b, 0)
 		return n, e
 	}
+	before := s.queue.bytes
+	most := min(len(b), s.readable())
 	if s.queue.empty() {
 		return 0, s.nothing(&inMessage{})
 	}
-	before := s.queue.bytes
-	n := copy(b, s.queue.first().data)
-	s.queue.take(n)
+	n := copy(b[:most], s.queue.first().data)
+	s.pass(n)
 	s.taken(before)
 	return n, 0
 }
@@ -163,19 +168,20 @@ func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 		return 0, EAGAIN
 	case s.listening:
 		return 0, ENOTCONN
-	case m.flags&msgOOB != 0:
-		return 0, EINVAL
 	case s.outside.used() && s.state == tcpConnected:
 		n, _, e := s.outside.receive(t, m)
 		return n, e
-	case s.queue.empty():
+	case m.flags&msgOOB != 0:
+		return s.receiveUrgent(t, m)
+	}
+	before, want := s.queue.bytes, min(total(m.v), uint64(s.readable()))
+	if s.queue.empty() {
 		return 0, s.nothing(m)
 	}
-	before := s.queue.bytes
 	defer s.taken(before)
 	v, at := m.v, 0
 	var done uint64
-	for want := total(m.v); done < want && at < len(s.queue.packets); {
+	for done < want && at < len(s.queue.packets) {
 		p := s.queue.packets[at]
 		n := int(min(uint64(len(p.data)), want-done))
 		if m.flags&msgTrunc == 0 {
@@ -193,7 +199,7 @@ func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 		if m.flags&msgPeek != 0 {
 			at++
 		} else {
-			s.queue.take(n)
+			s.pass(n)
 		}
 	}
 	return done, 0
@@ -217,9 +223,7 @@ func (s *tcpSocket) poll(t *Thread) uint32 {
 	if s.state == tcpConnecting {
 		return ev
 	}
-	if s.queue.bytes >= s.opts.lowWater {
-		ev |= pollIN | pollRDN
-	}
+	ev |= s.readEvents()
 	if s.sndShut || s.writable() {
 		ev |= pollOUT | pollWRN
 	}

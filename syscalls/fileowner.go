@@ -1,0 +1,82 @@
+package syscalls
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A fileOwner is whom signals about an open file go to (fcntl(2), F_SETOWN): nobody if id is 0.
+type fileOwner struct {
+	kind uint32
+	id   int
+}
+
+// Kinds of owners.
+const (
+	ownerTID  = 0
+	ownerPID  = 1
+	ownerPgrp = 2
+)
+
+// fileOwner does what fcntl(2) does with the owner of b.
+func (t *Thread) fileOwner(b *fileBase, cmd int, arg uint64) (uint64, Errno) {
+	var o fileOwner
+	switch cmd {
+	case fGetOwn:
+		if b.owner.kind == ownerPgrp {
+			return uint64(-b.owner.id), 0
+		}
+		return uint64(b.owner.id), 0
+	case fGetOwnEx:
+		var x pack
+		x.u32(b.owner.kind)
+		x.u32(uint32(b.owner.id))
+		return 0, t.copyOut(emu.Addr(arg), x)
+	case fSetOwn:
+		o = fileOwner{ownerPID, int(int32(arg))}
+		if o.id < 0 {
+			o = fileOwner{ownerPgrp, -o.id}
+		}
+	case fSetOwnEx:
+		x, e := t.copyIn(emu.Addr(arg), 8)
+		if e != 0 {
+			return 0, e
+		}
+		if o = (fileOwner{le32(x), int(int32(le32(x[4:])))}); o.kind > ownerPgrp {
+			return 0, EINVAL
+		}
+	}
+	if o.id != 0 && !slices.ContainsFunc(t.k.procs, o.owns) {
+		return 0, ESRCH
+	}
+	b.owner = o
+	return 0, 0
+}
+
+// owns reports whether p is an owner, or has the thread that is.
+func (o fileOwner) owns(p *Process) bool {
+	switch o.kind {
+	case ownerTID:
+		return p.thread(o.id) != nil
+	case ownerPID:
+		return p.pid == o.id
+	}
+	return p.pgid == o.id
+}
+
+// signalOwner sends s to owners.
+func (k *Kernel) signalOwner(o fileOwner, s *sigInfo) {
+	if o.id == 0 {
+		return
+	}
+	for _, p := range k.procs {
+		switch {
+		case !o.owns(p):
+		case o.kind == ownerTID:
+			p.thread(o.id).send(s)
+		default:
+			p.send(s)
+		}
+	}
+}
