@@ -189,6 +189,24 @@ func (it *epollItem) pending(t *Thread) uint32 {
 	return got
 }
 
+// hostWait appends to fds what it waits for on the host. What EPOLLET has reported is left out: the host would say at
+// once that it is still there, and no time would pass.
+func (it *epollItem) hostWait(fds []hostPoll) []hostPoll {
+	events := it.events & 0xffff
+	if events == 0 && it.events&epollOneshot != 0 {
+		return fds // spent
+	}
+	if it.events&epollET == 0 {
+		return hostWait(fds, it.file, events)
+	}
+	before := len(fds)
+	fds = hostWait(fds, it.file, events&^it.seen)
+	if it.seen&(pollERR|pollHUP) != 0 {
+		fds = quiet(fds, before) // poll(2) reports these, asked for or not; they may go, as when a FIFO is opened again
+	}
+	return fds
+}
+
 func (f *epollFile) poll(t *Thread) uint32 {
 	for _, it := range f.items {
 		if it.pending(t) != 0 {
@@ -273,11 +291,9 @@ func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
 	if now || t.timedOut() {
 		return 0, 0
 	}
-	w := wait{deadline: t.call.deadline, interrupted: EINTR, ready: func() bool { return ep.poll(t) != 0 }}
-	for _, it := range ep.items {
-		if h, ok := hostWait(it.file, it.events&0xffff); ok {
-			w.fds = append(w.fds, h)
-		}
-	}
-	return t.block(w)
+	return t.block(wait{
+		deadline: t.call.deadline, interrupted: EINTR,
+		ready: func() bool { return ep.poll(t) != 0 },
+		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, ep, pollIN) },
+	})
 }

@@ -24,6 +24,8 @@ type hostFile struct {
 	console bool
 	// blocks says that reading or writing may wait for the world outside.
 	blocks bool
+	// fifo says that it is one that was opened by name: the host's description does not block.
+	fifo bool
 	// entries are a directory's, sorted; nil until read.
 	entries []dirEntry
 	pos     int64 // in entries
@@ -49,6 +51,12 @@ func (f *hostFile) name(k *Kernel) string {
 
 // canBlock reports whether reading or writing may wait for the world outside.
 func (f *hostFile) canBlock() bool { return f.blocks }
+
+// dry reports whether reading would wait. A FIFO that nobody has opened for writing yet is at its end for a
+// reader that does not wait; for the others poll(2) shows nothing before a writer comes.
+func (f *hostFile) dry() bool {
+	return f.canBlock() && !(f.fifo && f.nonblock()) && f.fd.poll(pollIN) == 0
+}
 
 // mayBlock is what canBlock says for a file.
 func mayBlock(st hostStat) bool {
@@ -123,7 +131,7 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 			return 0, e
 		}
 	}
-	if f.canBlock() && f.fd.poll(pollIN) == 0 {
+	if f.dry() {
 		return 0, EAGAIN
 	}
 	bufs, e := t.views(v, mem.Write)

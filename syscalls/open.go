@@ -75,7 +75,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	h.own = l.private
+	h.own, h.fifo = l.private, h.mode&sIFMT == sIFIFO && flags&oPATH == 0
 	if flags&(oNONBLOCK|oPATH) == 0 && !h.isRegular() && !h.isDir() && h.mode&sIFMT != sIFIFO {
 		fd.setBlocking()
 	}

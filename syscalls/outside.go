@@ -119,18 +119,40 @@ func (s *tcpSocket) progress(k *Kernel) {
 	s.wake(pollOUT)
 }
 
-// hostWait is what to wait for on the host for events of f, if it depends on the host.
-func hostWait(f file, events uint32) (hostPoll, bool) {
+// quiet puts something that never happens in the place of what was appended to fds from its length before on.
+func quiet(fds []hostPoll, before int) []hostPoll {
+	if len(fds) > before {
+		fds = append(fds[:before], hostPoll{fd: noFD})
+	}
+	return fds
+}
+
+// hostWait appends to fds what to wait for on the host for events of f, if they depend on the host.
+func hostWait(fds []hostPoll, f file, events uint32) []hostPoll {
 	switch f := f.(type) {
 	case *hostFile:
-		return hostPoll{f.fd, events}, f.canBlock()
+		if f.canBlock() {
+			fds = append(fds, hostPoll{f.fd, events})
+		}
 	case *tcpSocket:
 		if f.state == tcpConnecting {
 			events |= pollOUT
 		}
-		return hostPoll{f.outside.fd, events}, f.outside.used()
+		if f.outside.used() {
+			fds = append(fds, hostPoll{f.outside.fd, events})
+		}
 	case *udpSocket:
-		return hostPoll{f.outside.fd, events}, f.outside.used()
+		if f.outside.used() {
+			fds = append(fds, hostPoll{f.outside.fd, events})
+		}
+	case *epollFile:
+		before := len(fds)
+		for _, it := range f.items {
+			fds = it.hostWait(fds)
+		}
+		if events&pollIN == 0 {
+			fds = quiet(fds, before)
+		}
 	}
-	return hostPoll{}, false
+	return fds
 }

@@ -19,10 +19,11 @@ func (t *Thread) waitAny(ws []watch, interrupted Errno) (uint64, Errno) {
 		}
 		return false
 	}
-	for _, x := range ws {
-		if h, ok := hostWait(x.file, x.events); ok {
-			w.fds = append(w.fds, h)
+	w.hosts = func(fds []hostPoll) []hostPoll {
+		for _, x := range ws {
+			fds = hostWait(fds, x.file, x.events)
 		}
+		return fds
 	}
 	return t.block(w)
 }

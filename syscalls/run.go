@@ -30,8 +30,8 @@ type wait struct {
 	ready func() bool
 	// deadline ends the wait, in Kernel.now's time; 0 means never.
 	deadline int64
-	// fds are files whose state only the host knows.
-	fds []hostPoll
+	// hosts appends to fds the files whose state only the host knows, with the events that end the wait.
+	hosts func(fds []hostPoll) []hostPoll
 	// interrupted is what a signal makes of the call: 0 for eRESTARTSYS.
 	interrupted Errno
 	// partial, if not 0, is the result of an interrupted call that had done something.
@@ -360,14 +360,28 @@ func (k *Kernel) interrupt(t *Thread) {
 	k.ready = append(k.ready, t)
 }
 
+// hostWaits appends what is waited for on the host to fds.
+func (k *Kernel) hostWaits(fds []hostPoll) []hostPoll {
+	for _, t := range k.waiting {
+		if w := t.call.wait; w.hosts != nil {
+			fds = w.hosts(fds)
+		}
+	}
+	return fds
+}
+
+// anyReady reports whether what a thread waits for on the host is there.
+func (k *Kernel) anyReady() bool {
+	return slices.ContainsFunc(k.waiting, func(t *Thread) bool { w := t.call.wait; return w.hosts != nil && w.ready() })
+}
+
 // idle passes the time until something can happen. It reports false if nothing ever will.
 func (k *Kernel) idle() bool {
 	deadline := k.nextTimer()
-	var fds []hostPoll
 	for _, t := range k.waiting {
 		deadline = min(deadline, t.call.wait.deadline)
-		fds = append(fds, t.call.wait.fds...)
 	}
+	fds := k.hostWaits(nil)
 	if len(fds) == 0 && deadline == never {
 		return false
 	}
@@ -384,9 +398,10 @@ func (k *Kernel) idle() bool {
 	for left > 0 && !k.interrupted.Load() {
 		k.idleRounds = 0 // real time passes by itself
 		d := min(left, slice)
-		if hostPollWait(fds, d) {
+		if hostPollWait(fds, d) || k.anyReady() {
 			return true
 		}
+		fds = k.hostWaits(fds[:0])
 		if left != never {
 			left -= d
 		}

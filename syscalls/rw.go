@@ -4,11 +4,10 @@ import "github.com/cgemu/cgemu/emu"
 
 // waitFor parks t until f has one of events.
 func (t *Thread) waitFor(f file, events uint32) (uint64, Errno) {
-	w := wait{ready: func() bool { return f.poll(t)&(events|pollERR|pollHUP) != 0 }}
-	if h, ok := hostWait(f, events); ok {
-		w.fds = []hostPoll{h}
-	}
-	return t.block(w)
+	return t.block(wait{
+		ready: func() bool { return f.poll(t)&(events|pollERR|pollHUP) != 0 },
+		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, f, events) },
+	})
 }
 
 // readFile reads from f, waiting if it must.
@@ -233,7 +232,7 @@ func (f *hostFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
 	if f.isDir() {
 		return 0, EISDIR
 	}
-	if f.canBlock() && f.fd.poll(pollIN) == 0 {
+	if f.dry() {
 		return 0, EAGAIN
 	}
 	n, e := f.fd.readv([][]byte{b}, off)

@@ -379,10 +379,7 @@ func (t *Thread) waitSocket(s socket, events uint32, timeout int64, ready func()
 			return s.poll(t)&(events|pollERR|pollHUP) != 0 || events&pollOUT != 0 && s.sock().sndShut
 		}
 	}
-	w := wait{ready: ready}
-	if h, ok := hostWait(s, events); ok {
-		w.fds = []hostPoll{h}
-	}
+	w := wait{ready: ready, hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, s, events) }}
 	if timeout > 0 {
 		t.setDeadline(timeout)
 		// "the following interfaces are never restarted […] when a timeout has been set" - signal(7)
