@@ -318,19 +318,16 @@ func (t *Thread) offset(a emu.Addr) (int64, Errno) {
 	return int64(x), e
 }
 
-// transferAt is transfer with the descriptors and offset pointers of a system call.
-func (t *Thread) transferAt(inFD, outFD int, inAt, outAt emu.Addr, n uint64) (uint64, Errno) {
-	in, e := t.readable(inFD)
-	if e != 0 {
-		return 0, e
+// between opens the ends of a transfer.
+func (t *Thread) between(inFD, outFD int) (in, out file, e Errno) {
+	if in, e = t.readable(inFD); e == 0 {
+		out, e = t.writable(outFD)
 	}
-	out, e := t.writable(outFD)
-	if e != 0 {
-		return 0, e
-	}
-	if _, event := out.(*eventFile); event {
-		return 0, EINVAL // no file for data
-	}
+	return in, out, e
+}
+
+// transferAt is transfer with the offset pointers of a system call; pipes are not waited for if dontWait is set.
+func (t *Thread) transferAt(in, out file, inAt, outAt emu.Addr, n uint64, dontWait bool) (uint64, Errno) {
 	inOff, e := t.offset(inAt)
 	if e != 0 {
 		return 0, e
@@ -346,7 +343,7 @@ func (t *Thread) transferAt(inFD, outFD int, inAt, outAt emu.Addr, n uint64) (ui
 		if in.poll(t)&pollIN == 0 {
 			f, events = in, pollIN
 		}
-		if !f.base().nonblock() {
+		if !f.base().nonblock() && !(dontWait && isPipe(f)) {
 			return t.waitFor(f, events)
 		}
 	}
@@ -360,19 +357,6 @@ func (t *Thread) transferAt(inFD, outFD int, inAt, outAt emu.Addr, n uint64) (ui
 		t.out64(outAt, uint64(outOff)+done)
 	}
 	return done, 0
-}
-
-// sysSendfile implements sendfile(2).
-func sysSendfile(t *Thread, a Args) (uint64, Errno) {
-	in, e := t.readable(a.Int(1))
-	if e != 0 {
-		return 0, e
-	}
-	// "in_fd must correspond to a file which supports mmap(2)-like operations"
-	if h, ok := in.(*hostFile); ok && h.canBlock() {
-		return 0, EINVAL
-	}
-	return t.transferAt(a.Int(1), a.Int(0), a.Addr(2), 0, a.Uint(3))
 }
 
 // sysCopyFileRange implements copy_file_range(2).
@@ -399,7 +383,11 @@ func sysCopyFileRange(t *Thread, a Args) (uint64, Errno) {
 	if e := t.overlaps(a); e != 0 {
 		return 0, e
 	}
-	return t.transferAt(a.Int(0), a.Int(2), a.Addr(1), a.Addr(3), a.Uint(4))
+	in, out, e := t.between(a.Int(0), a.Int(2))
+	if e != 0 {
+		return 0, e
+	}
+	return t.transferAt(in, out, a.Addr(1), a.Addr(3), a.Uint(4), false)
 }
 
 // overlaps checks the ranges of copy_file_range(2): "EINVAL fd_in and fd_out refer to the same file and the source
@@ -436,97 +424,6 @@ func (t *Thread) overlaps(a Args) Errno {
 		return EINVAL
 	}
 	return 0
-}
-
-// sysSplice implements splice(2), by copying.
-func sysSplice(t *Thread, a Args) (uint64, Errno) {
-	_, in := t.pipeEnd(a.Int(0))
-	_, out := t.pipeEnd(a.Int(2))
-	if !in && !out {
-		return 0, EINVAL
-	}
-	if in && a.Addr(1) != 0 || out && a.Addr(3) != 0 {
-		return 0, ESPIPE
-	}
-	return t.transferAt(a.Int(0), a.Int(2), a.Addr(1), a.Addr(3), a.Uint(4))
-}
-
-// sysTee implements tee(2).
-func sysTee(t *Thread, a Args) (uint64, Errno) {
-	const nonblock, all = 2, 15
-	if a.U32(3)&^all != 0 {
-		return 0, EINVAL
-	}
-	if a.Uint(2) == 0 {
-		return 0, 0
-	}
-	in, e := t.readable(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	out, e := t.writable(a.Int(1))
-	if e != 0 {
-		return 0, e
-	}
-	r, ok1 := in.(*pipeFile)
-	w, ok2 := out.(*pipeFile)
-	if !ok1 || !ok2 || r.pipe == w.pipe {
-		return 0, EINVAL
-	}
-	wait := a.U32(3)&nonblock == 0
-	if len(r.pipe.data) == 0 {
-		switch {
-		case r.pipe.writers == 0:
-			return 0, 0
-		case wait && !r.nonblock():
-			return t.waitFor(r, pollIN)
-		}
-		return 0, EAGAIN
-	}
-	n, e := w.writeRaw(t, r.pipe.data[:min(a.Uint(2), uint64(len(r.pipe.data)))], -1)
-	if e == EAGAIN && wait && !w.nonblock() {
-		return t.waitFor(w, pollOUT)
-	}
-	return uint64(n), e
-}
-
-// sysVmsplice implements vmsplice(2), by copying.
-func sysVmsplice(t *Thread, a Args) (uint64, Errno) {
-	const all = 15
-	if a.U32(3)&^all != 0 {
-		return 0, EINVAL
-	}
-	f, e := t.file(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	p, ok := f.(*pipeFile)
-	if !ok {
-		return 0, EBADF
-	}
-	v, e := t.iovecs(a.Addr(1), a.Uint(2))
-	if e != 0 || total(v) == 0 {
-		return 0, e
-	}
-	if p.readable() {
-		return t.readFile(p, v, -1)
-	}
-	return t.writeFile(p, v, -1)
-}
-
-// pipeEnd reports whether fd is one.
-func (t *Thread) pipeEnd(fd int) (file, bool) {
-	f, e := t.file(fd)
-	if e != 0 {
-		return nil, false
-	}
-	switch f := f.(type) {
-	case *pipeFile:
-		return f, true
-	case *hostFile:
-		return f, f.mode&sIFMT == sIFIFO
-	}
-	return f, false
 }
 
 // sysFtruncate implements ftruncate(2).
@@ -582,10 +479,11 @@ func sysFsync(t *Thread, a Args) (uint64, Errno) {
 
 // sysFadvise64 implements posix_fadvise(2): advice is checked and not needed.
 func sysFadvise64(t *Thread, a Args) (uint64, Errno) {
-	if _, e := t.file(a.Int(0)); e != 0 {
+	f, e := t.file(a.Int(0))
+	if e != 0 {
 		return 0, e
 	}
-	if _, ok := t.pipeEnd(a.Int(0)); ok {
+	if isPipe(f) {
 		return 0, ESPIPE
 	}
 	const lastAdvice = 5 // POSIX_FADV_NOREUSE

@@ -1,0 +1,217 @@
+package syscalls
+
+// This file has the calls that move bytes without the guest's memory, by copying: sendfile, splice, tee, vmsplice.
+
+// isPipe reports whether f is a pipe or a FIFO.
+func isPipe(f file) bool {
+	switch f := f.(type) {
+	case *pipeFile:
+		return true
+	case *hostFile:
+		return f.mode&sIFMT == sIFIFO
+	}
+	return false
+}
+
+// samePipe reports whether two pipes are one.
+func samePipe(a, b file) bool {
+	switch a := a.(type) {
+	case *pipeFile:
+		b, ok := b.(*pipeFile)
+		return ok && a.pipe == b.pipe
+	case *hostFile:
+		b, ok := b.(*hostFile)
+		return ok && a.ino == b.ino
+	}
+	return false
+}
+
+// spliceFrom checks that bytes can go from f, which is no pipe, into a pipe: that Linux has a splice_read for it.
+func spliceFrom(f file) Errno {
+	switch f := f.(type) {
+	case *hostFile:
+		if f.isDir() {
+			return EINVAL
+		}
+	case *memFile:
+		if f.rdev == devNull {
+			return EINVAL
+		}
+	}
+	if _, ok := f.(rawReader); !ok {
+		return EINVAL
+	}
+	return 0
+}
+
+// spliceTo checks that bytes can go from a pipe into f, which is none.
+func spliceTo(f file) Errno {
+	// "EINVAL The target file is opened in append mode." - splice(2)
+	if f.base().flags&oAPPEND != 0 {
+		return EINVAL
+	}
+	switch f := f.(type) {
+	case *memFile:
+		if f.rdev == devFull {
+			return EINVAL
+		}
+	case *eventFile:
+		return EINVAL
+	}
+	if _, ok := f.(rawWriter); !ok {
+		return EINVAL
+	}
+	return 0
+}
+
+// seekable reports whether f has positions, so that what was read but could not be written is not lost.
+func seekable(f file) bool {
+	switch f := f.(type) {
+	case *hostFile:
+		return !f.canBlock()
+	case *memFile, *randomFile, *virtualFile:
+		return true
+	}
+	return false
+}
+
+// sysSendfile implements sendfile(2). Where neither end is a pipe the kernel splices through one of its own.
+func sysSendfile(t *Thread, a Args) (uint64, Errno) {
+	in, e := t.readable(a.Int(1))
+	if e != 0 {
+		return 0, e
+	}
+	if a.Addr(2) != 0 && !seekable(in) {
+		return 0, ESPIPE
+	}
+	out, e := t.writable(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	if !isPipe(out) {
+		// "We require the input to be seekable, as we don't want to randomly drop data for eg socket -> socket
+		// splicing." - fs/splice.c
+		if !seekable(in) {
+			return 0, EINVAL
+		}
+		if e := spliceTo(out); e != 0 {
+			return 0, e
+		}
+	}
+	if isPipe(in) {
+		return 0, EINVAL
+	}
+	if e := spliceFrom(in); e != 0 {
+		return 0, e
+	}
+	return t.transferAt(in, out, a.Addr(2), 0, a.Uint(3), false)
+}
+
+// Flags of splice(2), tee(2) and vmsplice(2).
+const (
+	spliceNonblock = 2
+	spliceAll      = 15
+)
+
+// sysSplice implements splice(2).
+func sysSplice(t *Thread, a Args) (uint64, Errno) {
+	if a.Uint(4) == 0 {
+		return 0, 0
+	}
+	if a.U32(5)&^spliceAll != 0 {
+		return 0, EINVAL
+	}
+	in, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	out, e := t.file(a.Int(2))
+	if e != 0 {
+		return 0, e
+	}
+	from, to := isPipe(in), isPipe(out)
+	if from && a.Addr(1) != 0 || to && a.Addr(3) != 0 {
+		return 0, ESPIPE
+	}
+	if !in.base().readable() || !out.base().writable() {
+		return 0, EBADF
+	}
+	switch {
+	case from && to:
+		if samePipe(in, out) {
+			e = EINVAL
+		}
+	case from:
+		e = spliceTo(out)
+	case to:
+		e = spliceFrom(in)
+	default:
+		e = EINVAL
+	}
+	if e != 0 {
+		return 0, e
+	}
+	dontWait := a.U32(5)&spliceNonblock != 0 || in.base().nonblock() || out.base().nonblock()
+	return t.transferAt(in, out, a.Addr(1), a.Addr(3), a.Uint(4), dontWait)
+}
+
+// sysTee implements tee(2).
+func sysTee(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(3)&^spliceAll != 0 {
+		return 0, EINVAL
+	}
+	if a.Uint(2) == 0 {
+		return 0, 0
+	}
+	in, e := t.readable(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	out, e := t.writable(a.Int(1))
+	if e != 0 {
+		return 0, e
+	}
+	r, ok1 := in.(*pipeFile)
+	w, ok2 := out.(*pipeFile)
+	if !ok1 || !ok2 || r.pipe == w.pipe {
+		return 0, EINVAL
+	}
+	wait := a.U32(3)&spliceNonblock == 0
+	if len(r.pipe.data) == 0 {
+		switch {
+		case r.pipe.writers == 0:
+			return 0, 0
+		case wait && !r.nonblock():
+			return t.waitFor(r, pollIN)
+		}
+		return 0, EAGAIN
+	}
+	n, e := w.writeRaw(t, r.pipe.data[:min(a.Uint(2), uint64(len(r.pipe.data)))], -1)
+	if e == EAGAIN && wait && !w.nonblock() {
+		return t.waitFor(w, pollOUT)
+	}
+	return uint64(n), e
+}
+
+// sysVmsplice implements vmsplice(2), by copying.
+func sysVmsplice(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(3)&^spliceAll != 0 {
+		return 0, EINVAL
+	}
+	f, e := t.file(a.Int(0))
+	if e != 0 {
+		return 0, e
+	}
+	p, ok := f.(*pipeFile)
+	if !ok {
+		return 0, EBADF
+	}
+	v, e := t.iovecs(a.Addr(1), a.Uint(2))
+	if e != 0 || total(v) == 0 {
+		return 0, e
+	}
+	if p.readable() {
+		return t.readFile(p, v, -1)
+	}
+	return t.writeFile(p, v, -1)
+}

@@ -1,0 +1,140 @@
+// sendfile and splice between files of all kinds: which pairs Linux has, what it says of the others, when they wait.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define R(x) do { errno = 0; long r_ = (long)(x); int e_ = errno; printf("%-70s %ld %s\n", #x, r_, r_ == -1 ? strerror(e_) : ""); } while (0)
+
+static char dir[] = "/tmp/cgemu-splice-XXXXXX";
+
+static int tcp(int *peer) {
+	int l = socket(AF_INET, SOCK_STREAM, 0), c = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in a = {AF_INET, 0, {htonl(INADDR_LOOPBACK)}};
+	socklen_t n = sizeof a;
+	bind(l, (void *)&a, n);
+	listen(l, 1);
+	getsockname(l, (void *)&a, &n);
+	connect(c, (void *)&a, n);
+	*peer = accept(l, 0, 0);
+	close(l);
+	return c;
+}
+
+static const char *const kinds[] = {
+	"file", "append", "read-only", "write-only", "memfd", "pipe", "fifo", "stream", "datagram", "tcp", "zero", "null", "full", "directory",
+	"eventfd", "timerfd", "epoll",
+};
+
+// A file of a kind that does not block, with something to read where that can be; *other keeps it usable.
+static int make(const char *kind, int *other) {
+	int p[2] = {-1, -1};
+	if (!strcmp(kind, "file")) p[0] = open("f", O_RDWR | O_CREAT, 0600);
+	if (!strcmp(kind, "append")) p[0] = open("f", O_RDWR | O_CREAT | O_APPEND, 0600);
+	if (!strcmp(kind, "read-only")) p[0] = open("f", O_RDONLY);
+	if (!strcmp(kind, "write-only")) p[0] = open("f", O_WRONLY);
+	if (!strcmp(kind, "memfd")) p[0] = memfd_create("m", 0);
+	if (!strcmp(kind, "fifo")) p[0] = open("fifo", O_RDWR | O_NONBLOCK);
+	if (!strcmp(kind, "stream")) socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, p);
+	if (!strcmp(kind, "datagram")) socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, p);
+	if (!strcmp(kind, "tcp")) p[0] = tcp(&p[1]);
+	if (!strcmp(kind, "zero")) p[0] = open("/dev/zero", O_RDWR);
+	if (!strcmp(kind, "null")) p[0] = open("/dev/null", O_RDWR);
+	if (!strcmp(kind, "full")) p[0] = open("/dev/full", O_RDWR);
+	if (!strcmp(kind, "directory")) p[0] = open("/", O_RDONLY);
+	if (!strcmp(kind, "eventfd")) p[0] = eventfd(1, EFD_NONBLOCK);
+	if (!strcmp(kind, "timerfd")) p[0] = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	if (!strcmp(kind, "epoll")) p[0] = epoll_create1(0);
+	if (!strcmp(kind, "memfd")) write(p[0], "hello", 5), lseek(p[0], 0, SEEK_SET);
+	if (!strcmp(kind, "fifo")) write(p[0], "hello", 5);
+	if (p[1] >= 0) write(p[1], "hello", 5);
+	*other = p[1];
+	return p[0];
+}
+
+static void pair(const char *from, const char *to, int splices) {
+	int p[2], q[2], in, out;
+	pipe2(p, O_NONBLOCK);
+	pipe2(q, O_NONBLOCK);
+	write(p[1], "hello", 5);
+	int o1 = -1, o2 = -1;
+	int is = !strcmp(from, "pipe"), os = !strcmp(to, "pipe");
+	in = is ? p[0] : make(from, &o1);
+	out = os ? q[1] : make(to, &o2);
+	errno = 0;
+	long r = splices ? splice(in, 0, out, 0, 4, 0) : sendfile(out, in, 0, 4);
+	printf(" %s %ld %s;", to, r, r < 0 ? strerror(errno) : "");
+	int all[] = {p[0], p[1], q[0], q[1], o1, o2, is ? -1 : in, os ? -1 : out};
+	for (int i = 0; i < 8; i++)
+		if (all[i] >= 0) close(all[i]);
+}
+
+static void waits(void) {
+	int p[2], q[2];
+	off_t off = -1;
+	pipe(p), pipe(q);
+	R(splice(p[0], 0, q[1], 0, 4, SPLICE_F_NONBLOCK));
+	R(splice(p[0], 0, q[1], 0, 4, 0x100));
+	R(splice(p[0], 0, q[1], 0, 0, 0x100));
+	R(splice(99, 0, q[1], 0, 0, 0));
+	R(splice(99, 0, q[1], 0, 1, 0));
+	R(splice(p[0], 0, p[1], 0, 4, 0));
+	R(splice(p[0], &off, q[1], 0, 4, 0));
+	R(sendfile(99, p[0], 0, 1));
+	R(sendfile(q[1], p[0], &off, 1));
+	int f = open("f", O_RDWR);
+	R(sendfile(f, p[0], 0, 0));
+	R(sendfile(q[1], f, &off, 1));
+	fcntl(q[1], F_SETFL, O_NONBLOCK);
+	R(splice(p[0], 0, q[1], 0, 4, 0));
+	fcntl(q[1], F_SETFL, 0);
+	if (!fork()) {
+		usleep(2000);
+		write(p[1], "late", 4);
+		_exit(0);
+	}
+	R(splice(p[0], 0, q[1], 0, 10, 0));
+	wait(0);
+	close(p[1]);
+	R(splice(p[0], 0, q[1], 0, 4, 0));
+}
+
+int main(void) {
+	setvbuf(stdout, 0, _IONBF, 0);
+	signal(SIGPIPE, SIG_IGN);
+	mkdtemp(dir);
+	chdir(dir);
+	int n = sizeof kinds / sizeof *kinds;
+	close(open("f", O_WRONLY | O_CREAT, 0600));
+	for (int splices = 0; splices < 2; splices++)
+		for (int i = 0; i < n; i++) {
+			printf("%s %s:", splices ? "splice" : "sendfile", kinds[i]);
+			for (int j = 0; j < n; j++) {
+				int f = open("f", O_WRONLY | O_TRUNC);
+				write(f, "hello", 5);
+				close(f);
+				unlink("fifo");
+				mkfifo("fifo", 0600);
+				pair(kinds[i], kinds[j], splices);
+			}
+			printf("\n");
+		}
+	waits();
+	unlink("f");
+	unlink("fifo");
+	rmdir(dir);
+	return 0;
+}
