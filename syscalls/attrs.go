@@ -109,12 +109,25 @@ func (k *Kernel) mayChown(uid, gid uint32, fixed bool) Errno {
 	return 0
 }
 
-// sysChown implements chown(2) and lchown(2).
-func sysChown(t *Thread, a Args) (uint64, Errno) {
-	if _, e := t.statAt(atFDCWD, a.Addr(0), atSymlinkNofollow); e != 0 {
+// chownAt implements the calls that name a file.
+func (t *Thread) chownAt(dirfd int, name emu.Addr, uid, gid uint32, flags int) (uint64, Errno) {
+	if flags&^(atSymlinkNofollow|atEmptyPath) != 0 {
+		return 0, EINVAL
+	}
+	if _, e := t.statAt(dirfd, name, flags); e != 0 {
 		return 0, e
 	}
-	return 0, t.k.mayChown(a.U32(1), a.U32(2), t.k.cfg.ReadOnly)
+	return 0, t.k.mayChown(uid, gid, t.k.cfg.ReadOnly)
+}
+
+// sysChown implements chown(2).
+func sysChown(t *Thread, a Args) (uint64, Errno) {
+	return t.chownAt(atFDCWD, a.Addr(0), a.U32(1), a.U32(2), 0)
+}
+
+// sysLchown implements lchown(2).
+func sysLchown(t *Thread, a Args) (uint64, Errno) {
+	return t.chownAt(atFDCWD, a.Addr(0), a.U32(1), a.U32(2), atSymlinkNofollow)
 }
 
 // sysFchown implements fchown(2).
@@ -123,16 +136,16 @@ func sysFchown(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	if f.base().flags&oPATH != 0 {
+		return 0, EBADF
+	}
 	h, ok := f.(*hostFile)
 	return 0, t.k.mayChown(a.U32(1), a.U32(2), ok && h.fixed(t))
 }
 
 // sysFchownat implements fchownat(2).
 func sysFchownat(t *Thread, a Args) (uint64, Errno) {
-	if _, e := t.statAt(a.Int(0), a.Addr(1), a.Int(4)&atEmptyPath|atSymlinkNofollow); e != 0 {
-		return 0, e
-	}
-	return 0, t.k.mayChown(a.U32(2), a.U32(3), t.k.cfg.ReadOnly)
+	return t.chownAt(a.Int(0), a.Addr(1), a.U32(2), a.U32(3), a.Int(4))
 }
 
 // Special nanoseconds of utimensat(2).

@@ -97,11 +97,31 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 
 // sysGetcwd implements getcwd(2): the result counts the terminator.
 func sysGetcwd(t *Thread, a Args) (uint64, Errno) {
-	b := append([]byte(t.p.cwd.path), 0)
+	cwd, e := t.p.cwdPath()
+	if e != 0 {
+		return 0, e
+	}
+	b := append([]byte(cwd), 0)
 	if uint64(len(b)) > a.Uint(1) {
 		return 0, ERANGE
 	}
 	return uint64(len(b)), t.copyOut(a.Addr(0), b)
+}
+
+// cwdPath is the guest's name of the working directory, which may have been moved or removed since p went there:
+// ENOENT and what /proc/PID/cwd shows if it was removed, ENAMETOOLONG if the name is longer than PATH_MAX.
+func (p *Process) cwdPath() (string, Errno) {
+	if p.cwd.virtual || p.cwd.fd == noFD {
+		return p.cwd.path, 0
+	}
+	name := p.cwd.fd.path()
+	if name == "" {
+		return "", ENAMETOOLONG
+	}
+	if st, e := p.cwd.fd.stat(); e == 0 && st.nlink == 0 {
+		return p.k.guestPath(name), ENOENT
+	}
+	return p.k.guestPath(name), 0
 }
 
 // sysChdir implements chdir(2).

@@ -292,7 +292,7 @@ func taskNode(o *Thread) *vnode {
 	comm.mode = sIFREG | 0o644
 	return dirNode(map[string]*vnode{
 		"exe":     linkNode(func(*Thread) string { return p.unlessGone(p.exe) }),
-		"cwd":     linkNode(func(*Thread) string { return p.unlessGone(p.cwd.path) }),
+		"cwd":     linkNode(func(*Thread) string { cwd, _ := p.cwdPath(); return p.unlessGone(cwd) }),
 		"root":    linkNode(func(*Thread) string { return p.unlessGone("/") }),
 		"cmdline": text(func() string { return p.unlessGone(string(cmdline(p.argv))) }),
 		"environ": text(func() string { return p.unlessGone(string(cmdline(p.envv))) }),

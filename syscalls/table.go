@@ -120,7 +120,7 @@ var table = [...]entry{
 	91:  {"fchmod", Full, sysFchmod, ""},
 	92:  {"chown", Partial, sysChown, "files belong to the one user there is"},
 	93:  {"fchown", Partial, sysFchown, "files belong to the one user there is"},
-	94:  {"lchown", Partial, sysChown, "files belong to the one user there is"},
+	94:  {"lchown", Partial, sysLchown, "files belong to the one user there is"},
 	95:  {"umask", Full, sysUmask, ""},
 	96:  {"gettimeofday", Full, sysGettimeofday, ""},
 	97:  {"getrlimit", Full, sysGetrlimit, ""},

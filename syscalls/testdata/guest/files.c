@@ -32,6 +32,43 @@ static void list(const char *path) {
 	printf("= %d\n", n);
 }
 
+// A working directory that is moved, removed, and too deep for a name.
+static void cwd(const char *dir) {
+	static char b[10000];
+	size_t skip = strlen(dir);
+	struct stat st;
+	chdir(dir);
+	mkdir("a", 0700), mkdir("a/b", 0700), mkdir("a/b/c", 0700);
+	chdir("a/b");
+	rename("../../a", "../../moved");
+	R(syscall(SYS_getcwd, b, sizeof b) - skip);
+	printf("%s\n", b + skip);
+	R(chdir("c"));
+	R(rmdir("../c"));
+	R(syscall(SYS_getcwd, b, sizeof b));
+	memset(b, 0, sizeof b);
+	R(readlink("/proc/self/cwd", b, sizeof b) - skip);
+	printf("%s\n", b + skip);
+	R(open("x", O_CREAT | O_RDWR, 0600));
+	R(stat(".", &st));
+	printf("links %ld\n", (long)st.st_nlink);
+	R(chdir(".."));
+	R(syscall(SYS_getcwd, 0, sizeof b));
+	char name[201];
+	memset(name, 'a', 200);
+	name[200] = 0;
+	int depth = 0;
+	while (depth < 30 && syscall(SYS_getcwd, b, sizeof b) > 0) mkdir(name, 0700), chdir(name), depth++;
+	printf("depth %d: %s\n", depth, strerror(errno));
+	R(access(".", 0));
+	R(stat("..", &st));
+	while (depth-- > 0) chdir(".."), rmdir(name);
+	R(syscall(SYS_getcwd, b, sizeof b) - skip);
+	chdir(dir);
+	R(rmdir("moved/b"));
+	R(rmdir("moved"));
+}
+
 int main(void) {
 	setvbuf(stdout, 0, _IONBF, 0);
 	char dir[] = "/tmp/cgemu-filesXXXXXX", buf[200] = {0};
@@ -203,6 +240,13 @@ int main(void) {
 	R(umask(077));
 	R(umask(022));
 	R(chown("b", -1, -1));
+	symlink("nothing", "dangling");
+	R(chown("dangling", -1, -1));
+	R(lchown("dangling", -1, -1));
+	R(fchownat(AT_FDCWD, "dangling", -1, -1, AT_SYMLINK_NOFOLLOW));
+	R(fchownat(AT_FDCWD, "b", -1, -1, 0x8000));
+	R(fchown(open("b", O_PATH), -1, -1));
+	unlink("dangling");
 	R(open("", O_RDONLY));
 	memset(buf, 'x', sizeof buf);
 	char big[5000];
@@ -211,6 +255,7 @@ int main(void) {
 	R(open(big, O_RDONLY));
 	big[300] = 0;
 	R(open(big, O_RDONLY));
+	cwd(dir);
 	R(chdir("/"));
 	snprintf(buf, sizeof buf, "%s/", dir);
 	const char *rest[] = {"b", "c", "fifo", "loop", "d"};
