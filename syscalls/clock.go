@@ -56,11 +56,3 @@ func (k *Kernel) cpuTime() int64 {
 	}
 	return n
 }
-
-// cpuTime is the CPU time p has used: an instruction takes a nanosecond.
-func (p *Process) cpuTime() int64 {
-	if m := p.machine; m != nil && m.charged == p {
-		return p.used + int64(m.engine.Executed()-m.seen)
-	}
-	return p.used
-}

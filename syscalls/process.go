@@ -46,6 +46,7 @@ type Process struct {
 	started int64
 	// used is the CPU time that is accounted for, waitedFor that of children that were waited for.
 	used, waitedFor int64
+	clocked         clocked
 }
 
 // An fsInfo is how a process names and makes files; children may share it (CLONE_FS).
@@ -86,6 +87,8 @@ type Thread struct {
 	// calls counts system calls since the thread was scheduled: a thread that makes many
 	// without using its quantum has to let others run, too.
 	calls int
+	// used is the CPU time that is accounted for.
+	used int64
 }
 
 // A call is the system call a thread is in.

@@ -217,6 +217,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 			left = left/64 + 1
 		}
 		t.p.machine.charge(t.p)
+		t.clockIn()
 		k.running.set(t.p.engine)
 		if k.interrupted.Load() {
 			return true // it may have been meant for an engine that ran before

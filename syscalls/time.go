@@ -95,18 +95,12 @@ func (t *Thread) clockTime(id int) (int64, Errno) {
 		return t.k.wall() + 37e9, 0
 	case clockMonotonic, clockMonoRaw, clockMonoCrs, clockBoottime, clockBootAlarm:
 		return t.k.now(), 0
-	case clockProcess, clockThread:
-		return t.p.cpuTime(), 0
 	}
-	// CPU clocks of processes and threads: ~pid<<3 | kind (include/linux/posix-timers.h).
-	if id < 0 {
-		pid := int(^int32(id >> 3))
-		if id&3 == 3 || pid != 0 && t.k.findThread(-1, pid) == nil {
-			return 0, EINVAL
-		}
-		return t.p.cpuTime(), 0
+	c, ok := t.cpuClock(id)
+	if !ok {
+		return 0, EINVAL
 	}
-	return 0, EINVAL
+	return c.time(), 0
 }
 
 // deadlineOn turns a time on clock id into a deadline on Kernel.now's clock.
@@ -176,8 +170,10 @@ func sysGetrusage(t *Thread, a Args) (uint64, Errno) {
 	const self, children, thread = 0, -1, 1
 	var ns int64
 	switch a.Int(0) {
-	case self, thread:
+	case self:
 		ns = t.p.cpuTime()
+	case thread:
+		ns = t.cpuTime()
 	case children:
 		ns = t.p.waitedFor
 	default:

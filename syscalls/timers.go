@@ -7,9 +7,9 @@ type timer struct {
 	p        *Process
 	deadline int64 // on Kernel.now's clock; never if not armed
 	interval int64
-	// cpu says that the timer counts CPU time. Every CPU nanosecond is one of the
-	// clock too, and the clock only jumps while no one runs, so that such a timer is re-armed for what is left.
-	cpu       bool
+	// cpu is the clock of a timer that counts CPU time, and nil for others. Every CPU nanosecond is one of
+	// Kernel.now's clock too.
+	cpu       *cpuClock
 	cpuTarget int64
 	fire      func(expirations uint64)
 }
@@ -23,12 +23,16 @@ func (k *Kernel) nextTimer() int64 {
 	return next
 }
 
-// when is the timer's deadline on Kernel.now's clock, at the earliest.
+// when is the timer's deadline on Kernel.now's clock, at the earliest: never while its clock stands still.
 func (t *timer) when(k *Kernel) int64 {
-	if t.cpu {
-		return later(k.now(), max(t.cpuTarget-t.p.cpuTime(), 0))
+	if t.cpu == nil {
+		return t.deadline
 	}
-	return t.deadline
+	left := t.cpuTarget - t.cpu.time()
+	if left > 0 && !t.cpu.runs(k.current) {
+		return never
+	}
+	return later(k.now(), max(left, 0))
 }
 
 // arm starts t to go off in d nanoseconds and every interval after that; d 0 stops it.
@@ -38,8 +42,8 @@ func (k *Kernel) arm(t *timer, d, interval int64) {
 	if d == 0 {
 		return
 	}
-	if t.cpu {
-		t.cpuTarget = later(t.p.cpuTime(), d)
+	if t.cpu != nil {
+		t.cpuTarget = later(t.cpu.time(), d)
 	} else {
 		t.deadline = later(k.now(), d)
 	}
@@ -57,7 +61,10 @@ func (k *Kernel) left(t *timer) int64 {
 	if !slices.Contains(k.timers, t) {
 		return 0
 	}
-	return max(t.when(k)-k.now(), 1)
+	if t.cpu != nil {
+		return max(t.cpuTarget-t.cpu.time(), 1)
+	}
+	return max(t.deadline-k.now(), 1)
 }
 
 // fireTimers acts on all timers whose time has come, in order of their deadlines.
@@ -79,8 +86,8 @@ func (k *Kernel) fireTimers() {
 		n := uint64(1)
 		if due.interval == 0 {
 			k.disarm(due)
-		} else if due.cpu {
-			n = uint64((due.p.cpuTime()-due.cpuTarget)/due.interval) + 1
+		} else if due.cpu != nil {
+			n = uint64((due.cpu.time()-due.cpuTarget)/due.interval) + 1
 			due.cpuTarget = later(due.cpuTarget+int64(n-1)*due.interval, due.interval)
 		} else {
 			n = uint64((now-due.deadline)/due.interval) + 1
@@ -103,9 +110,12 @@ var itimerSignals = [3]int{sigALRM, sigVTALRM, sigPROF}
 func (p *Process) itimer(which int) *timer {
 	it := &p.itimers[which]
 	if it.timer == nil {
-		it.timer = &timer{p: p, cpu: which != 0, fire: func(uint64) {
+		it.timer = &timer{p: p, fire: func(uint64) {
 			p.send(&sigInfo{signo: int32(itimerSignals[which]), code: siKernel})
 		}}
+		if which != 0 {
+			it.timer.cpu = &cpuClock{p: p}
+		}
 	}
 	return it.timer
 }
@@ -201,7 +211,10 @@ func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 	if how&sigevThreadID != 0 && target == nil {
 		return 0, EINVAL
 	}
-	pt := &posixTimer{timer: timer{p: t.p, cpu: clock == clockProcess || clock == clockThread || clock < 0}, clock: clock}
+	pt := &posixTimer{timer: timer{p: t.p}, clock: clock}
+	if c, ok := t.cpuClock(clock); ok {
+		pt.cpu = &c
+	}
 	pt.fire = func(n uint64) {
 		switch {
 		case how == sigevNone:

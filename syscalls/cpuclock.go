@@ -1,0 +1,87 @@
+package syscalls
+
+// This file has the CPU time of threads and processes: an instruction takes a nanosecond.
+
+// clocked is which of a process' threads its CPU time goes to, since when.
+type clocked struct {
+	thread *Thread
+	since  int64
+}
+
+// cpuTime is the CPU time p has used.
+func (p *Process) cpuTime() int64 {
+	if m := p.machine; m != nil && m.charged == p {
+		return p.used + int64(m.engine.Executed()-m.seen)
+	}
+	return p.used
+}
+
+// cpuTime is the CPU time t has used. To add up what was executed at each change of threads is costly, so threads
+// are told apart from when a process first asks: what it used before is its first thread's.
+func (t *Thread) cpuTime() int64 {
+	p := t.p
+	if p.clocked.thread == nil {
+		p.clocked.thread = p.threads[0]
+		if c := t.k.current; c != nil && c.p == p {
+			c.clockIn()
+		}
+	}
+	if p.clocked.thread == t {
+		return t.used + p.cpuTime() - p.clocked.since
+	}
+	return t.used
+}
+
+// clockIn makes the CPU time of its process from now on t's.
+func (t *Thread) clockIn() {
+	c := &t.p.clocked
+	if c.thread == nil || c.thread == t {
+		return
+	}
+	now := t.p.cpuTime()
+	c.thread.used += now - c.since
+	c.thread, c.since = t, now
+}
+
+// A cpuClock counts the CPU time of a process or, if thread is set, of one of its threads.
+type cpuClock struct {
+	p      *Process
+	thread *Thread
+}
+
+func (c cpuClock) time() int64 {
+	if c.thread != nil {
+		return c.thread.cpuTime()
+	}
+	return c.p.cpuTime()
+}
+
+// runs reports whether the clock goes on while t executes.
+func (c cpuClock) runs(t *Thread) bool {
+	return t != nil && t.p == c.p && (c.thread == nil || c.thread == t)
+}
+
+// cpuClock finds the CPU clock that id names, if it names one: those of other processes and threads are
+// ~pid<<3 | 4 for a thread's | kind (include/linux/posix-timers.h). Pid 0 is the caller.
+func (t *Thread) cpuClock(id int) (c cpuClock, ok bool) {
+	const perThread, kind = 4, 3
+	switch {
+	case id == clockProcess:
+		return cpuClock{p: t.p}, true
+	case id == clockThread:
+		return cpuClock{t.p, t}, true
+	case id >= 0 || id&kind == kind:
+		return c, false
+	}
+	of := t
+	if pid := int(^int32(id >> 3)); pid != 0 {
+		of = t.k.findThread(-1, pid)
+		if of == nil || id&perThread != 0 && of.p != t.p || id&perThread == 0 && of.p.pid != pid && of != t {
+			return c, false
+		}
+	}
+	if id&perThread != 0 {
+		return cpuClock{of.p, of}, true
+	}
+	return cpuClock{p: of.p}, true
+}
