@@ -131,7 +131,7 @@ func (t *Thread) replace(m *machine) {
 	}
 	p.posix = map[uint64]*posixTimer{}
 	t.altstack = altStack{flags: ssDisable}
-	t.robustList, t.clearTID, p.dumpable = 0, 0, 1
+	t.robustList, t.clearTID, t.keepCaps, p.dumpable = 0, 0, 0, 1
 	if m == nil {
 		p.mem.Unmap(0, p.mem.Limit())
 	} else {

@@ -122,7 +122,7 @@ func (f *fsInfo) own() *fsInfo {
 func (t *Thread) copyInto(o *Thread, c cloneArgs) {
 	o.cpu.Copy(t.cpu)
 	o.cpu.Regs[emu.RAX] = 0
-	o.comm, o.mask, o.timerSlack, o.altstack = t.comm, t.mask, t.timerSlack, t.altstack
+	o.comm, o.mask, o.timerSlack, o.altstack, o.keepCaps = t.comm, t.mask, t.timerSlack, t.altstack, t.keepCaps
 	o.sched = t.sched.inherited()
 	if t.oldMask != nil {
 		o.mask = *t.oldMask

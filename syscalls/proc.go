@@ -159,6 +159,7 @@ const (
 	prGetSeccomp     = 21
 	prCapbsetRead    = 23
 	prGetSecurebits  = 27
+	prSetSecurebits  = 28
 	prSetTimerslack  = 29
 	prGetTimerslack  = 30
 	prSetMM          = 35
@@ -198,9 +199,12 @@ func sysPrctl(t *Thread, a Args) (uint64, Errno) {
 		return 0, t.out32(emu.Addr(arg), uint32(t.p.subreaper))
 	case prSetVMA, prSetPtracer:
 		return 0, 0
-	case prGetSeccomp, prGetKeepcaps, prGetSecurebits, prCapbsetRead, prCapAmbient:
+	case prGetSeccomp, prCapbsetRead, prCapAmbient:
 		return 0, 0
-	case prSetKeepcaps:
+	case prGetSecurebits:
+		const keepCaps = 4
+		return t.keepCaps << keepCaps, 0
+	case prSetSecurebits:
 		return 0, EPERM
 	}
 	v := t.setting(op)
@@ -208,9 +212,9 @@ func sysPrctl(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	}
 	switch op {
-	case prGetDumpable, prGetTimerslack, prGetNoNewPrivs, prGetThpDisable:
+	case prGetDumpable, prGetTimerslack, prGetNoNewPrivs, prGetThpDisable, prGetKeepcaps:
 		return *v, 0
-	case prSetDumpable:
+	case prSetDumpable, prSetKeepcaps:
 		if arg > 1 {
 			return 0, EINVAL
 		}
@@ -238,6 +242,8 @@ func (t *Thread) setting(op int) *uint64 {
 		return &t.p.dumpable
 	case prGetTimerslack, prSetTimerslack:
 		return &t.timerSlack
+	case prGetKeepcaps, prSetKeepcaps:
+		return &t.keepCaps
 	case prGetNoNewPrivs, prSetNoNewPrivs:
 		return &t.p.noNewPriv
 	case prGetThpDisable, prSetThpDisable:

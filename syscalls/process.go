@@ -74,6 +74,7 @@ type Thread struct {
 	robustList            uint64
 	clearTID              emu.Addr
 	pdeathsig, timerSlack uint64
+	keepCaps              uint64 // PR_SET_KEEPCAPS
 	sched                 scheduling
 
 	dead bool

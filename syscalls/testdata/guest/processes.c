@@ -213,6 +213,9 @@ static void inherited(void) {
 	umask(077);
 	alarm(100);
 	chdir("/usr");
+	printf("keepcaps %d %d", prctl(PR_SET_KEEPCAPS, 2, 0, 0, 0), prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0));
+	printf(" %d %x\n", prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0), prctl(PR_GET_SECUREBITS, 0, 0, 0, 0));
+	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	prctl(PR_SET_NAME, "named");
 	if (!(pid = child())) {
 		struct sigaction a;
