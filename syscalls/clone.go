@@ -18,8 +18,12 @@ const (
 	cloneChildClear   = 0x200000
 	cloneDetached     = 0x400000
 	cloneChildSettid  = 0x1000000
-	cloneNamespaces   = 0x7e020000
+	cloneNewNS        = 0x20000
+	cloneNewUser      = 0x10000000
+	cloneNamespaces   = 0x7e020080  // CLONE_NEWTIME, 0x80, is a signal's bit for clone(2)
 	cloneClearSighand = 0x100000000 // clone3 alone
+	cloneIntoCgroup   = 0x200000000
+	clone3Flags       = 0xffffff80&^cloneDetached | cloneClearSighand | cloneIntoCgroup
 
 	// cloneThreadFlags must come together here: what makes a thread.
 	cloneThreadFlags = cloneVM | cloneSighand | cloneThread
@@ -84,9 +88,12 @@ func sysClone3(t *Thread, a Args) (uint64, Errno) {
 		}
 		c.stack = stack + n
 	}
-	if c.flags&(cloneThread|cloneParent) != 0 && c.exitSignal != 0 || c.setTIDSize != 0 ||
+	if c.flags&^clone3Flags != 0 || c.flags&(cloneThread|cloneParent) != 0 && c.exitSignal != 0 || c.setTIDSize != 0 ||
 		c.flags&(cloneSighand|cloneClearSighand) == cloneSighand|cloneClearSighand {
 		return 0, EINVAL
+	}
+	if c.flags&cloneIntoCgroup != 0 {
+		return 0, EBADF // no file is a cgroup
 	}
 	return t.clone(c)
 }
@@ -94,7 +101,8 @@ func sysClone3(t *Thread, a Args) (uint64, Errno) {
 func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
 	switch {
 	case c.flags&cloneSighand != 0 && c.flags&cloneVM == 0,
-		c.flags&cloneThread != 0 && c.flags&cloneSighand == 0:
+		c.flags&cloneThread != 0 && c.flags&cloneSighand == 0,
+		c.flags&cloneFS != 0 && c.flags&(cloneNewNS|cloneNewUser) != 0:
 		return 0, EINVAL
 	case c.flags&cloneNamespaces != 0:
 		return 0, EPERM

@@ -145,20 +145,23 @@ func sysFanotifyMark(t *Thread, a Args) (uint64, Errno) {
 
 // sysUnshare implements unshare(2) as far as it needs no privilege: a process of one thread has little to give up.
 func sysUnshare(t *Thread, a Args) (uint64, Errno) {
-	const fs, files, sysvsem = 0x200, 0x400, 0x40000
+	const known = cloneVM | cloneFS | cloneFiles | cloneSighand | cloneThread | cloneSysvsem | cloneNamespaces
+	if a.Uint(0)&^known != 0 {
+		return 0, EINVAL
+	}
 	live := 0
 	for _, o := range t.p.threads {
 		if !o.dead {
 			live++
 		}
 	}
-	if a.Uint(0)&^(fs|files|sysvsem) != 0 || live > 1 {
+	if a.Uint(0)&^(cloneFS|cloneFiles|cloneSysvsem) != 0 || live > 1 {
 		return 0, EPERM
 	}
-	if a.Uint(0)&fs != 0 {
+	if a.Uint(0)&cloneFS != 0 {
 		t.p.fsInfo = t.p.fsInfo.own()
 	}
-	if a.Uint(0)&files != 0 {
+	if a.Uint(0)&cloneFiles != 0 {
 		t.p.fds = t.p.fds.own()
 	}
 	return 0, 0

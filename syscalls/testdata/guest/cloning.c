@@ -94,6 +94,26 @@ static int executes(void *self) {
 	_exit(9);
 }
 
+// Flags that are refused, by rule or for want of privileges.
+static void refused(void) {
+	static const uint64_t flags[] = {
+		1, 0x40, 0x7f, CLONE_DETACHED, 1ull << 40, 0x200000000 /* CLONE_INTO_CGROUP */, CLONE_NEWNS | CLONE_FS, CLONE_NEWUSER | CLONE_FS,
+		CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWCGROUP, 0x80 /* CLONE_NEWTIME */,
+	};
+	if (geteuid() == 0) setresuid(1000, 1000, 1000);
+	for (int i = 0; i < sizeof flags / sizeof *flags; i++) {
+		uint64_t args[11] = {[0] = flags[i], [4] = SIGCHLD, [10] = 99};
+		long p = syscall(SYS_clone3, args, sizeof args);
+		if (p == 0) _exit(0);
+		if (p > 0) waitpid(p, 0, 0);
+		printf("clone3 with %llx: %s\n", (unsigned long long)flags[i], p < 0 ? strerror(errno) : "done");
+	}
+	static const int parts[] = {0x40, CLONE_DETACHED, CLONE_NEWNS, 0x80};
+	for (int i = 0; i < 4; i++)
+		printf("unshare %x: %s\n", parts[i], syscall(SYS_unshare, parts[i]) < 0 ? strerror(errno) : "done");
+	fflush(stdout);
+}
+
 int main(int argc, char **argv) {
 	if (argc > 1) {
 		puts("executed");
@@ -112,5 +132,6 @@ int main(int argc, char **argv) {
 	int status, pid = clone(executes, stack + sizeof stack, CLONE_VM | CLONE_SIGHAND | CLONE_FS | SIGCHLD, "/proc/self/exe");
 	waitpid(pid, &status, 0);
 	printf("%x\n", status);
+	refused();
 	return 0;
 }
