@@ -112,6 +112,7 @@ func (t *Thread) replace(m *machine) {
 		if o != t {
 			o.dead = true
 			o.call.release()
+			o.call.dropFIFO(false)
 			t.k.unwait(o)
 			t.k.futexForget(o)
 			o.releaseLocks()

@@ -74,6 +74,7 @@ func (p *Process) end(e Exit) {
 		}
 		t.dead = true
 		t.call.release()
+		t.call.dropFIFO(false)
 		k.unwait(t)
 		k.futexForget(t)
 	}

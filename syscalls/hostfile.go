@@ -24,8 +24,9 @@ type hostFile struct {
 	console bool
 	// blocks says that reading or writing may wait for the world outside.
 	blocks bool
-	// fifo says that it is one that was opened by name: the host's description does not block.
-	fifo bool
+	// nowait says that the host returns EAGAIN instead. Of a FIFO that nobody has open for writing
+	// it knows that the end is reached, which poll(2) does not tell before there was a writer.
+	nowait bool
 	// entries are a directory's, sorted; nil until read.
 	entries []dirEntry
 	pos     int64 // in entries
@@ -52,11 +53,8 @@ func (f *hostFile) name(k *Kernel) string {
 // canBlock reports whether reading or writing may wait for the world outside.
 func (f *hostFile) canBlock() bool { return f.blocks }
 
-// dry reports whether reading would wait. A FIFO that nobody has opened for writing yet is at its end for a
-// reader that does not wait; for the others poll(2) shows nothing before a writer comes.
-func (f *hostFile) dry() bool {
-	return f.canBlock() && !(f.fifo && f.nonblock()) && f.fd.poll(pollIN) == 0
-}
+// dry reports whether reading would wait.
+func (f *hostFile) dry() bool { return f.canBlock() && !f.nowait && f.fd.poll(pollIN) == 0 }
 
 // mayBlock is what canBlock says for a file.
 func mayBlock(st hostStat) bool {

@@ -4,6 +4,9 @@ import "github.com/cgemu/cgemu/emu"
 
 // openAt is open(2) in all its forms.
 func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint64, Errno) {
+	if h := t.takeFIFO(); h != nil {
+		return t.install(h, flags)
+	}
 	s, e := t.path(name)
 	if e != 0 {
 		return 0, e
@@ -26,28 +29,6 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 	return t.install(f, flags)
 }
 
-func isFIFO(p place) bool {
-	h, e := hostStatAt(p, true)
-	return e == 0 && h.mode&sIFMT == sIFIFO
-}
-
-// awaitReader parks t, which opens a FIFO for writing, until somebody reads there. Reading needs
-// no such wait: there is nothing to read until a writer comes.
-func (t *Thread) awaitReader(p place) Errno {
-	const retry = 1_000_000
-	if t.call.again && t.call.woken == wokenTimeout {
-		hostPollWait(nil, retry) // it may come from outside
-	}
-	_, e := t.block(wait{deadline: t.k.after(retry), ready: func() bool {
-		fd, e := hostOpen(p, oWRONLY|oNONBLOCK, 0, 0)
-		if e == 0 {
-			fd.close()
-		}
-		return e != ENXIO
-	}})
-	return e
-}
-
 // open opens a location.
 func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if l.node != nil {
@@ -66,7 +47,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
 	fd, e := hostOpen(l.place, flags|oNONBLOCK, mode, t.p.umask)
 	if e == ENXIO && flags&(oACCMODE|oNONBLOCK) == oWRONLY && isFIFO(l.place) {
-		return nil, t.awaitReader(l.place)
+		return nil, t.awaitReader(l, flags)
 	}
 	if e != 0 {
 		return nil, e
@@ -75,7 +56,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	h.own, h.fifo = l.private, h.mode&sIFMT == sIFIFO && flags&oPATH == 0
+	h.own, h.nowait = l.private, h.mode&sIFMT == sIFIFO
 	if flags&(oNONBLOCK|oPATH) == 0 && !h.isRegular() && !h.isDir() && h.mode&sIFMT != sIFIFO {
 		fd.setBlocking()
 	}
@@ -93,6 +74,9 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 		}
 	}
 	t.opened(l, h, flags, there == ENOENT)
+	if t.k.mustAwait(h, flags) {
+		return nil, t.awaitWriter(h)
+	}
 	if name := ownDevice(h); name != "" {
 		fd.close()
 		return devNodes[name].openFile(t, "/dev/"+name, flags)

@@ -108,6 +108,8 @@ type call struct {
 	messages uint64
 	// dirs are open while paths are looked up, and closed when it is over.
 	dirs []hostFD
+	// fifo is what open(2) has of a FIFO while it waits for the other end.
+	fifo *hostFile
 }
 
 func newProcess(k *Kernel) *Process {

@@ -1,0 +1,77 @@
+package syscalls
+
+import "slices"
+
+// FIFOs are the host's, opened there without waiting, because it may be another of our processes that opens
+// the other end. What open(2) waits for (fifo(7)) is waited for here.
+
+// isFIFO says whether a FIFO is at p.
+func isFIFO(p place) bool {
+	h, e := hostStatAt(p, true)
+	return e == 0 && h.mode&sIFMT == sIFIFO
+}
+
+// awaitReader parks t, which opens a FIFO for writing, until somebody reads there. What it then has is kept open:
+// the reader must not find a writer that came and went.
+func (t *Thread) awaitReader(l location, flags int) Errno {
+	const retry = 1_000_000
+	if t.timedOut() {
+		hostPollWait(nil, retry) // it may come from outside
+	}
+	_, e := t.block(wait{
+		deadline: t.k.after(retry),
+		ready: func() bool {
+			fd, e := hostOpen(l.place, oWRONLY|oNONBLOCK, 0, 0)
+			if e == 0 {
+				t.call.fifo, e = t.k.newHostFile(fd, flags, "")
+			}
+			return e != ENXIO
+		},
+		cancel: t.call.dropFIFO,
+	})
+	return e
+}
+
+// awaitWriter parks t, which has opened the FIFO h for reading, until a writer is there or was. One outside is seen
+// when it has written something or is gone.
+func (t *Thread) awaitWriter(h *hostFile) Errno {
+	t.call.fifo = h
+	_, e := t.block(wait{
+		ready:  func() bool { return h.fd.poll(pollIN) != 0 || t.k.hasWriter(h) },
+		hosts:  func(fds []hostPoll) []hostPoll { return append(fds, hostPoll{h.fd, pollIN}) },
+		cancel: t.call.dropFIFO,
+	})
+	return e
+}
+
+// mustAwait says whether open(2) with flags waits for the other end of h.
+func (k *Kernel) mustAwait(h *hostFile, flags int) bool {
+	return flags&(oACCMODE|oNONBLOCK|oPATH) == oRDONLY && h.mode&sIFMT == sIFIFO && !k.hasWriter(h)
+}
+
+// hasWriter says whether one of our processes has the FIFO h open for writing, or is about to.
+func (k *Kernel) hasWriter(h *hostFile) bool {
+	writes := func(f file) bool {
+		w, ok := f.(*hostFile)
+		return ok && w != nil && w.ino == h.ino && w.writable()
+	}
+	return slices.ContainsFunc(k.procs, func(p *Process) bool {
+		return slices.ContainsFunc(p.fds.fds, func(ent fdEntry) bool { return writes(ent.file) }) ||
+			slices.ContainsFunc(p.threads, func(o *Thread) bool { return writes(o.call.fifo) })
+	})
+}
+
+// takeFIFO returns the FIFO that t's call has waited with, or nil.
+func (t *Thread) takeFIFO() *hostFile {
+	h := t.call.fifo
+	t.call.fifo = nil
+	return h
+}
+
+// dropFIFO closes the FIFO of a call that ends before the other end came.
+func (c *call) dropFIFO(bool) {
+	if c.fifo != nil {
+		c.fifo.fd.close()
+		c.fifo = nil
+	}
+}
