@@ -109,14 +109,18 @@ func sysGetcwd(t *Thread, a Args) (uint64, Errno) {
 }
 
 // cwdPath is the guest's name of the working directory, which may have been moved or removed since p went there:
-// ENOENT and what /proc/PID/cwd shows if it was removed, ENAMETOOLONG if the name is longer than PATH_MAX.
+// ENOENT and what /proc/PID/cwd shows if it was removed or is no longer below the guest's root, ENAMETOOLONG if the name is
+// longer than PATH_MAX.
 func (p *Process) cwdPath() (string, Errno) {
-	if p.cwd.virtual || p.cwd.fd == noFD {
+	if p.cwd.virtual || p.cwd.fd <= 2 { // of which none is a directory that was opened
 		return p.cwd.path, 0
 	}
 	name := p.cwd.fd.path()
 	if name == "" {
 		return "", ENAMETOOLONG
+	}
+	if _, ok := p.k.below(name); p.k.root.only && !ok {
+		return p.cwd.path, ENOENT
 	}
 	if st, e := p.cwd.fd.stat(); e == 0 && st.nlink == 0 {
 		return p.k.guestPath(name), ENOENT
