@@ -301,6 +301,11 @@ func sysTruncate(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	if st, e := hostStatAt(l.place, true); e == 0 {
+		if e = t.mayGrow(st, a.Long(1)); e != 0 {
+			return 0, e
+		}
+	}
 	e = hostTruncate(l.place, a.Long(1))
 	if e == 0 {
 		t.k.event(l, true, inModify)

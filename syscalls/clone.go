@@ -106,6 +106,8 @@ func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
 		return 0, EINVAL
 	case c.flags&cloneNamespaces != 0:
 		return 0, EPERM
+	case !t.call.again && !t.p.mayClone():
+		return 0, EAGAIN
 	case c.flags&cloneThreadFlags != cloneThreadFlags:
 		return t.fork(c)
 	case c.flags&clonePidfd != 0:

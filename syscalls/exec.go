@@ -92,6 +92,8 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 	if err := t.p.exec(t, x, envv); err != nil {
 		t.k.logf("execve: %v", err)
 		t.p.end(Exit{Signal: sigKILL})
+	} else if !t.p.mayMap(0, 0) {
+		t.p.end(Exit{Signal: sigSEGV}) // as bprm_execve() does beyond the point of no return
 	}
 	return 0, eNoReturn
 }

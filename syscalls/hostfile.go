@@ -173,6 +173,13 @@ func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 		// The host's description may lack O_APPEND, which F_SETFL can set.
 		f.fd.seek(0, seekEnd)
 	}
+	room, e := t.mayWrite(f, off, total(v))
+	switch {
+	case e != 0:
+		return 0, e
+	case room < total(v):
+		bufs, _ = t.views(first(v, room), mem.Read)
+	}
 	if before := t.k.cfg.BeforeOutput; before != nil && f.mode&sIFMT == sIFCHR {
 		before()
 	}

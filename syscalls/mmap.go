@@ -105,6 +105,9 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 		Lo: lo, Hi: lo + emu.Addr(length), Prot: protOf(a.Uint(2)), Off: off,
 		Shared: flags&mapType != mapPrivate, GrowsDown: flags&mapGrowsDown != 0,
 	}
+	if !t.p.mayPlace(&v) {
+		return 0, ENOMEM
+	}
 	if f == nil {
 		v.Off = 0
 		return uint64(lo), t.mapAnonymous(v)
@@ -246,6 +249,9 @@ func sysMprotect(t *Thread, a Args) (uint64, Errno) {
 		}
 		lo = v.Lo
 	}
+	if !t.p.mayProtect(lo, hi, protOf(prot)) {
+		return 0, ENOMEM
+	}
 	if e := memErrno(t.p.mem.Protect(lo, hi, protOf(prot))); e != 0 {
 		return 0, e
 	}
@@ -292,6 +298,9 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 	}
 	if lo+oldLen > v.Hi {
 		return 0, EFAULT
+	}
+	if newLen > oldLen && !t.p.mayResize(v, int64(newLen-oldLen)) {
+		return 0, ENOMEM
 	}
 	if flags&mremapFixed != 0 {
 		if newLen < oldLen {
@@ -345,7 +354,7 @@ func sysBrk(t *Thread, a Args) (uint64, Errno) {
 		if t.k.cfg.Compat {
 			v.Prot |= mem.Exec // Valgrind's heap is executable
 		}
-		if p.mem.Map(v, nil) != nil {
+		if !p.mayPlace(&v) || p.mem.Map(v, nil) != nil {
 			return uint64(p.machine.brk), 0
 		}
 	case end < old:

@@ -243,7 +243,11 @@ func (f *hostFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
 }
 
 func (f *hostFile) writeRaw(t *Thread, b []byte, off int64) (int, Errno) {
-	n, e := f.fd.writev([][]byte{b}, off)
+	room, e := t.mayWrite(f, off, uint64(len(b)))
+	if e != 0 {
+		return 0, e
+	}
+	n, e := f.fd.writev([][]byte{b[:room]}, off)
 	if n > 0 {
 		t.k.fileEvent(f, inModify)
 	}
@@ -439,6 +443,9 @@ func sysFtruncate(t *Thread, a Args) (uint64, Errno) {
 	if !ok || !f.base().writable() {
 		return 0, EINVAL
 	}
+	if e := t.mayBecome(h, a.Long(1)); e != 0 {
+		return 0, e
+	}
 	return t.modified(h, h.fd.truncate(a.Long(1)))
 }
 
@@ -459,6 +466,12 @@ func sysFallocate(t *Thread, a Args) (uint64, Errno) {
 	h, ok := f.(*hostFile)
 	if !ok {
 		return 0, ENODEV
+	}
+	const keepSize = 1
+	if off, n := a.Long(2), a.Long(3); a.U32(1)&keepSize == 0 && off >= 0 && n > 0 && off+n > 0 {
+		if e := t.mayBecome(h, off+n); e != 0 {
+			return 0, e
+		}
 	}
 	return t.modified(h, h.fd.allocate(a.U32(1), a.Long(2), a.Long(3)))
 }

@@ -1,0 +1,154 @@
+package syscalls
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// Limits of resources that act (getrlimit(2)), but for RLIMIT_NOFILE and RLIMIT_STACK.
+
+// stackCounts is what a stack counts of a process' memory: Linux maps it page by page, as it grows, we at once.
+const stackCounts = 132 << 10
+
+// isData says whether RLIMIT_DATA has to do with v: "data_vm", as mm/mmap.c has it.
+func isData(v *mem.VMA) bool { return v.Prot&mem.Write != 0 && !v.Shared && !v.GrowsDown }
+
+// mayMap says whether p's memory may be all bytes more, and of that data more private and writable: RLIMIT_AS and
+// RLIMIT_DATA, which does not matter if data is not more than 0.
+func (p *Process) mayMap(all, data int64) bool {
+	as, ds := p.limits[rlimitAS].cur, p.limits[rlimitData].cur
+	if as == rlimInfinity && ds == rlimInfinity {
+		return true
+	}
+	moreData := data > 0
+	for _, v := range p.mem.VMAs() {
+		n := int64(v.Len())
+		if v.GrowsDown {
+			n = min(n, stackCounts)
+		}
+		all += n
+		if isData(&v) {
+			data += n
+		}
+	}
+	return uint64(all) <= as && (!moreData || uint64(data) <= ds)
+}
+
+// within adds up what of [lo, hi) is mapped, and what of that is data.
+func (p *Process) within(lo, hi emu.Addr) (all, data int64) {
+	for _, v := range p.mem.VMAs() {
+		if a, b := max(lo, v.Lo), min(hi, v.Hi); a < b {
+			all += int64(b - a)
+			if isData(&v) {
+				data += int64(b - a)
+			}
+		}
+	}
+	return all, data
+}
+
+// mayPlace says whether v, which takes the place of what is there, is within the limits of p's memory.
+func (p *Process) mayPlace(v *mem.VMA) bool {
+	old, oldData := p.within(v.Lo, v.Hi)
+	data := int64(0)
+	if isData(v) {
+		data = int64(v.Len())
+	}
+	return p.mayMap(int64(v.Len())-old, data-oldData)
+}
+
+// mayResize says whether v may have n bytes more.
+func (p *Process) mayResize(v *mem.VMA, n int64) bool {
+	if isData(v) {
+		return p.mayMap(n, n)
+	}
+	return p.mayMap(n, 0)
+}
+
+// mayProtect says whether private memory in [lo, hi) may become writable.
+func (p *Process) mayProtect(lo, hi emu.Addr, prot mem.Prot) bool {
+	more := int64(0)
+	for _, v := range p.mem.VMAs() {
+		was := isData(&v)
+		v.Prot = prot
+		if a, b := max(lo, v.Lo), min(hi, v.Hi); a < b && !was && isData(&v) {
+			more += int64(b - a)
+		}
+	}
+	return more == 0 || p.mayMap(0, more)
+}
+
+// mayWrite says how many of n bytes may be written to h at off, or where it stands if off is negative: "The maximum size
+// in bytes of files that the process may create. Attempts to extend a file beyond this limit result in delivery of
+// a SIGXFSZ signal." - getrlimit(2)
+func (t *Thread) mayWrite(h *hostFile, off int64, n uint64) (uint64, Errno) {
+	limit := t.p.limits[rlimitFsize].cur
+	if limit == rlimInfinity || n == 0 || !h.isRegular() {
+		return n, 0
+	}
+	if off < 0 {
+		var e Errno
+		if off, e = h.fd.seek(0, seekCur); e != 0 {
+			return 0, e
+		}
+	}
+	if uint64(off) >= limit {
+		return 0, t.tooBig()
+	}
+	return min(n, limit-uint64(off)), 0
+}
+
+// mayBecome is EFBIG if h may not grow to size.
+func (t *Thread) mayBecome(h *hostFile, size int64) Errno {
+	if uint64(size) <= t.p.limits[rlimitFsize].cur {
+		return 0
+	}
+	st, e := h.fd.stat()
+	if e != 0 {
+		return e
+	}
+	return t.mayGrow(st, size)
+}
+
+// mayGrow is mayBecome for a file of which st is known.
+func (t *Thread) mayGrow(st hostStat, size int64) Errno {
+	if st.mode&sIFMT == sIFREG && size > st.size && uint64(size) > t.p.limits[rlimitFsize].cur {
+		return t.tooBig()
+	}
+	return 0
+}
+
+func (t *Thread) tooBig() Errno {
+	t.send(infoFromProcess(t.p, sigXFSZ, siUser))
+	return EFBIG
+}
+
+// mayClone says whether there may be another thread or process: RLIMIT_NPROC, which counts what is not waited for yet, too.
+func (p *Process) mayClone() bool {
+	limit := p.limits[rlimitNproc].cur
+	if limit == rlimInfinity {
+		return true
+	}
+	if uint64(p.k.nextID-DefaultPID) < limit {
+		return true // there were not so many ever
+	}
+	n := uint64(0)
+	for _, o := range p.k.procs {
+		n += uint64(o.live())
+	}
+	return n < limit
+}
+
+// first returns the first n bytes of v.
+func first(v []iovec, n uint64) []iovec {
+	var out []iovec
+	for _, x := range v {
+		if n == 0 {
+			break
+		}
+		x.n = min(x.n, n)
+		n -= x.n
+		out = append(out, x)
+	}
+	return out
+}
