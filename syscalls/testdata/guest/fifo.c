@@ -68,12 +68,12 @@ static void waiting(void) {
 	R(read(fd, b, 16));
 	status(p);
 	close(fd);
-	p = writer(50, 0, "gone"); // the name goes while open waits
-	if (fork() == 0) {
-		nap(30);
+	if (fork() == 0) { // the name goes while open waits
+		nap(200);
 		rename("p", "q");
-		nap(10);
+		int w = open("q", O_WRONLY);
 		rename("q", "p");
+		write(w, "gone", 4);
 		_exit(0);
 	}
 	fd = open("p", O_RDONLY);
@@ -85,10 +85,11 @@ static void waiting(void) {
 static void ending(void) {
 	struct sigaction sa = {.sa_handler = nothing};
 	sigaction(SIGALRM, &sa, 0);
-	ualarm(50000, 0);
+	ualarm(50000, 50000); // again, if the first one is too early
 	R(open("p", O_RDONLY));
-	ualarm(50000, 0);
 	R(open("p", O_WRONLY));
+	ualarm(0, 0);
+	alarm(30);
 	pid_t p = writer(0, 0, "");
 	nap(20);
 	kill(p, SIGKILL);
