@@ -245,7 +245,7 @@ func (e *Engine) returnsFlags(i int) bool {
 		}
 		if g.FlagsWrite&x86.StatusFlags != 0 {
 			switch g.Op {
-			case x86.CLC, x86.STC, x86.CMC, x86.CMP, x86.BT, x86.SAHF, x86.POPF, x86.COMISS, x86.COMISD, x86.UCOMISS,
+			case x86.CLC, x86.STC, x86.CMC, x86.CMP, x86.BT, x86.SAHF, x86.COMISS, x86.COMISD, x86.UCOMISS,
 				x86.UCOMISD, x86.PTEST, x86.CMPS, x86.SCAS:
 				return true
 			case x86.TEST:
@@ -254,7 +254,16 @@ func (e *Engine) returnsFlags(i int) bool {
 			return false
 		}
 	}
-	return false
+	// A block ends behind POPF, with which a thread that was preempted takes its flags back: an immediate may look like one, which
+	// costs time only.
+	const popf = 0x9d
+	var before [1]byte
+	at := e.block[0].PC - 1
+	if e.mem.Fetch(at, before[:]) == 0 {
+		return false
+	}
+	e.depend(at)
+	return before[0] == popf
 }
 
 // emitRet translates RET, through the shadow stack.
