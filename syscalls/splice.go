@@ -89,8 +89,7 @@ func sysSendfile(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	if !isPipe(out) {
-		// "We require the input to be seekable, as we don't want to randomly drop data for eg socket -> socket
-		// splicing." - fs/splice.c
+		// What was read and cannot be written would be lost (fs/splice.c, splice_direct_to_actor).
 		if !seekable(in) {
 			return 0, EINVAL
 		}
