@@ -262,7 +262,7 @@ func (p *portTable) bindTo(t *Thread, f inetFile, name []byte) Errno {
 	}
 	a, e := s.decode(name)
 	if e != 0 {
-		// "For compatibility reason, AF_UNSPEC is mapped to AF_INET (only if s_addr is INADDR_ANY)" - net/ipv4/af_inet.c
+		// bind(2) takes AF_UNSPEC for AF_INET if the address is 0 (net/ipv4/af_inet.c, __inet_bind).
 		if s.family != afInet || familyOf(name) != afUnspec || le32(name[4:]) != 0 {
 			if e == ENETUNREACH {
 				e = EINVAL

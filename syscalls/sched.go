@@ -126,14 +126,7 @@ func sysSchedGetparam(t *Thread, a Args) (uint64, Errno) {
 
 // sysSchedSetparam implements sched_setparam(2).
 func sysSchedSetparam(t *Thread, a Args) (uint64, Errno) {
-	if a.Addr(1) == 0 || a.Int(0) < 0 {
-		return 0, EINVAL
-	}
-	priority, e := t.in32(a.Addr(1))
-	if e != 0 {
-		return 0, e
-	}
-	o, e := t.scheduled(a.Int(0), true)
+	o, priority, e := t.scheduledWith(a.Int(0), a.Addr(1))
 	if e != 0 {
 		return 0, e
 	}
@@ -176,18 +169,22 @@ const (
 // sysSchedSetscheduler implements sched_setscheduler(2): real-time classes are for the superuser, and the others
 // have no effect but that sched_getscheduler tells of them.
 func sysSchedSetscheduler(t *Thread, a Args) (uint64, Errno) {
-	if a.Int(0) < 0 || a.Addr(2) == 0 {
-		return 0, EINVAL
-	}
-	priority, e := t.in32(a.Addr(2))
-	if e != 0 {
-		return 0, e
-	}
-	o, e := t.scheduled(a.Int(0), true)
+	o, priority, e := t.scheduledWith(a.Int(0), a.Addr(2))
 	if e != 0 {
 		return 0, e
 	}
 	return 0, o.setPolicy(a.U32(1), priority)
+}
+
+// scheduledWith finds the thread to change and the priority at param, a struct sched_param.
+func (t *Thread) scheduledWith(tid int, param emu.Addr) (o *Thread, priority uint32, e Errno) {
+	if tid < 0 || param == 0 {
+		return nil, 0, EINVAL
+	}
+	if priority, e = t.in32(param); e == 0 {
+		o, e = t.scheduled(tid, true)
+	}
+	return o, priority, e
 }
 
 // sysSchedGetscheduler implements sched_getscheduler(2).
