@@ -70,6 +70,25 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		t.unmarked = e.pos
 	}
 	e.placeCounter()
+	e.emitInsns()
+	e.emitEnd()
+	e.emitFetchedEntry()
+	e.emitCold()
+	t.end = e.pos
+	e.swap()
+	e.emitStubsDue()
+	e.swap()
+	t.pages = append([]emu.Addr(nil), e.deps...)
+	e.all = append(e.all, t)
+	e.register(t)
+	if e.pos-t.entry > maxBlockCode {
+		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
+	}
+	return t, nil
+}
+
+// emitInsns translates the block's instructions.
+func (e *Engine) emitInsns() {
 	run := e.carry
 	for i := range e.block {
 		g := &e.block[i]
@@ -79,12 +98,12 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 			e.settleRSP()
 		}
 		e.insn, e.fetchKnown = i, true
-		t.insns[i] = insnAt{off: int32(g.PC - pc), host: uint32(e.pos - t.entry), rsp: e.delta, plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)}
+		e.t.insns[i] = insnAt{off: int32(g.PC - e.t.pc), host: uint32(e.pos - e.t.entry), rsp: e.delta, plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)}
 		if e.checked(i) {
 			e.emitBudgetBefore(i)
 		}
 		e.emitSimulation(i)
-		if i == t.counted {
+		if i == e.t.counted {
 			e.emitCounted(i)
 		} else {
 			e.emitInsn(i)
@@ -94,6 +113,10 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 			run = 0
 		}
 	}
+}
+
+// emitEnd goes on behind the last one.
+func (e *Engine) emitEnd() {
 	last := &e.block[len(e.block)-1]
 	falls := last.Flow == x86.FlowNext && !last.Kind.Ends() || last.follow
 	if falls {
@@ -109,19 +132,6 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 			e.emitJump(e.fallsTo(last))
 		}
 	}
-	e.emitFetchedEntry()
-	e.emitCold()
-	t.end = e.pos
-	e.swap()
-	e.emitStubsDue()
-	e.swap()
-	t.pages = append([]emu.Addr(nil), e.deps...)
-	e.all = append(e.all, t)
-	e.register(t)
-	if e.pos-t.entry > maxBlockCode {
-		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
-	}
-	return t, nil
 }
 
 // emitSimulation simulates what instruction i does, in front of it.
