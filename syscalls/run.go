@@ -478,9 +478,17 @@ func (t *Thread) finish(ret uint64, e Errno) {
 	t.inCall = true
 }
 
+// maxReported is how many unsupported calls are named: a program may try all numbers there are.
+const maxReported = 100
+
 // reportMissing names an unsupported call, once.
 func (k *Kernel) reportMissing(nr uint64) {
-	if k.reported[nr] {
+	switch {
+	case k.reported[nr] || len(k.reported) > maxReported:
+		return
+	case len(k.reported) == maxReported:
+		k.logf("more than %d system calls are not supported; further ones are not named", maxReported)
+		k.reported[nr] = true
 		return
 	}
 	k.reported[nr] = true
