@@ -140,6 +140,9 @@ func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	f, e := t.file(fd)
+	if e == 0 && f.base().flags&oPATH != 0 {
+		e = EBADF
+	}
 	if e != 0 {
 		return 0, e
 	}

@@ -107,7 +107,7 @@ func (t *Thread) poll(at emu.Addr, n uint32, now bool) (uint64, Errno) {
 		var got uint32
 		if fd >= 0 {
 			f, e := t.file(fd)
-			if e != 0 {
+			if e != 0 || f.base().flags&oPATH != 0 {
 				got = pollNVAL
 			} else {
 				got = f.poll(t) & (events | pollERR | pollHUP)
@@ -179,9 +179,9 @@ func (t *Thread) left() int64 {
 
 // What select's three sets ask for (fs/select.c).
 var selectEvents = [3]uint32{
-	pollRDN | pollRDB | pollIN | pollHUP | pollERR,
-	pollWRB | pollWRN | pollOUT | pollERR,
-	pollPRI,
+	pollRDN | pollRDB | pollIN | pollHUP | pollERR | pollNVAL,
+	pollWRB | pollWRN | pollOUT | pollERR | pollNVAL,
+	pollPRI | pollNVAL,
 }
 
 func (t *Thread) selectFDs(a Args, now bool) (uint64, Errno) {
@@ -217,8 +217,11 @@ func (t *Thread) selectFDs(a Args, now bool) (uint64, Errno) {
 		if e != 0 {
 			return 0, e
 		}
-		got := f.poll(t)
-		ws = append(ws, watch{f, want})
+		got := uint32(pollNVAL)
+		if f.base().flags&oPATH == 0 {
+			got = f.poll(t)
+			ws = append(ws, watch{f, want})
+		}
 		for i := range in {
 			if in[i] != nil && in[i][fd/8]>>(fd%8)&1 != 0 && got&selectEvents[i] != 0 {
 				out[i][fd/8] |= 1 << (fd % 8)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,11 +103,34 @@ static void edges(void) {
 	close(ep), close(up), close(top);
 }
 
+// What is open by its name only can not be waited for.
+static void paths(void) {
+	int fd = open(name, O_PATH), ep = epoll_create1(0);
+	struct pollfd p = {fd, POLLIN};
+	struct epoll_event ev = {EPOLLIN};
+	struct timeval second = {1};
+	fd_set r, w, x;
+	FD_ZERO(&r);
+	FD_ZERO(&w);
+	FD_ZERO(&x);
+	FD_SET(fd, &r);
+	FD_SET(fd, &w);
+	FD_SET(fd, &x);
+	R(poll(&p, 1, 1000));
+	R(p.revents);
+	R(select(fd + 1, &r, &w, &x, &second));
+	R(!!FD_ISSET(fd, &r) + !!FD_ISSET(fd, &w) + !!FD_ISSET(fd, &x));
+	R(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev));
+	close(fd);
+	close(ep);
+}
+
 int main(void) {
 	setvbuf(stdout, 0, _IONBF, 0);
 	close(mkstemp(name));
 	unlink(name);
 	R(mkfifo(name, 0600));
+	paths();
 	ends();
 	edges();
 	close(r);
