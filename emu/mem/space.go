@@ -342,15 +342,19 @@ func (m *Space) forgetMirrors(v VMA) {
 	}
 }
 
-// Guard write-protects the pages of [lo, hi), which hold translated code, and their mirrors.
+// Guard write-protects the mapped pages of [lo, hi), which hold translated code, and their mirrors.
 func (m *Space) Guard(lo, hi emu.Addr) {
 	for p := lo.PageDown(); p < hi; p += emu.PageSize {
 		if m.guarded[p] {
 			continue
 		}
 		for _, q := range m.Mirrors(p) {
+			v := m.VMA(q)
+			if v == nil {
+				continue
+			}
 			m.guarded[q] = true
-			if v := m.VMA(q); v != nil && v.Prot&Write != 0 {
+			if v.Prot&Write != 0 {
 				m.host.protectPages(q, q+emu.PageSize, v.Prot&^Write)
 			}
 		}

@@ -147,6 +147,16 @@ func TestGuard(t *testing.T) {
 	require.Equal(t, []emu.Addr{0x10000, 0x11000, 0x11000}, dropped)
 }
 
+// TestGuardBeforeMapped guards a page that is not mapped: what is mapped there later can be guarded.
+func TestGuardBeforeMapped(t *testing.T) {
+	m := newSpace(t)
+	m.Guard(0x10000, 0x11000)
+	mapAnon(t, m, 0x10000, 1, Read|Write|Exec)
+	require.False(t, m.Guarded(0x10000))
+	m.Guard(0x10000, 0x11000)
+	require.True(t, m.Guarded(0x10000))
+}
+
 func TestFind(t *testing.T) {
 	m := newSpace(t)
 	mapAnon(t, m, 0x10000, 1, Read)
