@@ -262,7 +262,7 @@ func (e *Engine) returnsFlags(i int) bool {
 	if e.mem.Fetch(at, before[:]) == 0 {
 		return false
 	}
-	e.depend(at)
+	e.read(at, 1)
 	return before[0] == popf
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxInsns ends a block: with a budget, one that is checked by straight runs, at the next jump or the end of the
-	// run; else at once.
+	// maxInsns ends a block; with a budget not in the middle of a straight run, but behind the next jump or at the
+	// run's own end.
 	maxInsns = emu.MaxRun
 	// maxBlock is how many instructions a block may have.
 	maxBlock = maxInsns + emu.MaxRun
@@ -39,7 +39,7 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 }
 
 // decodeBlock fills e.block with the instructions of the block at pc. It is empty if pc
-// cannot be fetched.
+// cannot be fetched, and only its first instruction may be one of which a part cannot.
 func (e *Engine) decodeBlock(pc emu.Addr) {
 	e.block = e.block[:0]
 	exits, loop, run := 0, 0, e.carry
@@ -115,18 +115,18 @@ const (
 	flagsDead peek = 1 << iota
 	// flagsDeadNow: and no instruction that could fault comes before that.
 	flagsDeadNow
-	peeked
 )
 
 // peekFlags examines the code at a. The pages it reads are added to those the
 // block depends on.
 func (e *Engine) peekFlags(a emu.Addr) peek {
 	e.depend(a)
-	if p, ok := e.peeks[a]; ok {
-		return p
+	p, ok := e.peeks[a]
+	if !ok {
+		p = e.examine(a)
+		e.peeks[a] = p
 	}
-	p := e.examine(a) | peeked
-	e.peeks[a] = p
+	e.peekedAt = append(e.peekedAt, peeked{a, p})
 	return p
 }
 

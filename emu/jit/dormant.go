@@ -7,33 +7,70 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
 )
 
 // Code whose mapping goes away is kept: a program is often run again, and finds its code at the same addresses. Such blocks
-// are dormant until a lookup of their address finds that the pages they were made from hold the same bytes as then.
+// are dormant until a lookup of their address finds that they would be made the same now. So are blocks that lie on
+// a page to which the guest writes: most of the page stays as it is.
 
-// A snapshot is a page of code as it was.
-type snapshot [emu.PageSize]byte
+// A source is what a block was made from: its instructions' bytes, and what the code behind its jumps does with
+// the status flags.
+type source struct {
+	spans []span
+	code  []byte // of the spans, one after the other
+	peeks []peeked
+}
 
-const (
-	// maxVariants is how many dormant blocks begin at an address: as many programs share it.
-	maxVariants = 8
-	// maxSnapshots bounds the memory of snapshots, to 32 MiB.
-	maxSnapshots = 8192
-)
+// A span is n bytes of code at an address.
+type span struct {
+	at emu.Addr
+	n  int
+}
 
-// sleep makes block t dormant, which nothing reaches any more. Its pages are as they were when it was made.
-func (e *Engine) sleep(t *tb) {
-	if e.details() || e.snapped+len(t.pages) > maxSnapshots {
+// A peeked is what peekFlags found at an address.
+type peeked struct {
+	at    emu.Addr
+	found peek
+}
+
+// maxVariants is how many dormant blocks begin at an address: as many programs share it.
+const maxVariants = 8
+
+// read notes that the block being translated depends on n bytes of code at a.
+func (e *Engine) read(a emu.Addr, n int) {
+	e.depend(a)
+	e.depend(a + emu.Addr(n) - 1)
+	if last := len(e.spans) - 1; last >= 0 && e.spans[last].at+emu.Addr(e.spans[last].n) == a {
+		e.spans[last].n += n
 		return
 	}
-	src := make([]*snapshot, len(t.pages))
-	for i, p := range t.pages {
-		if src[i] = e.snapshot(p); src[i] == nil {
-			return
+	e.spans = append(e.spans, span{a, n})
+}
+
+// source returns what the block being translated is made from; nil if it may not be dormant: simulated caches know
+// places in its code, it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
+func (e *Engine) source() *source {
+	if e.countsMore() || e.alone || e.carry != 0 || e.block[len(e.block)-1].Kind == exec.Unknown {
+		return nil
+	}
+	src := &source{spans: slices.Clone(e.spans), peeks: slices.Clone(e.peekedAt)}
+	for _, s := range src.spans {
+		at := len(src.code)
+		src.code = append(src.code, make([]byte, s.n)...)
+		if e.mem.Fetch(s.at, src.code[at:]) < s.n {
+			return nil
 		}
 	}
-	t.src = src
+	return src
+}
+
+// sleep makes block t, which nothing reaches any more, dormant.
+func (e *Engine) sleep(t *tb) {
+	if t.src == nil {
+		return
+	}
+	t.dormant = true
 	list := t.world.dormant[t.pc]
 	if len(list) == maxVariants {
 		list = slices.Delete(list, 0, 1)
@@ -41,13 +78,17 @@ func (e *Engine) sleep(t *tb) {
 	t.world.dormant[t.pc] = append(list, t)
 }
 
-// wake returns the block at pc if a dormant one was made from the same bytes; it is dormant no more.
+// wake returns the block at pc if a dormant one was made from what is there now; it is dormant no more.
 func (e *Engine) wake(pc emu.Addr) *tb {
 	list := e.dormant[pc]
+	if len(list) == 0 {
+		return nil
+	}
+	e.decoder.Forget()
 	for i := len(list) - 1; i >= 0; i-- {
-		if t := list[i]; e.unchanged(t) {
+		if t := list[i]; e.unchanged(t.src) {
 			e.dormant[pc] = slices.Delete(list, i, i+1)
-			t.src = nil
+			t.dormant = false
 			e.register(t)
 			return t
 		}
@@ -55,43 +96,20 @@ func (e *Engine) wake(pc emu.Addr) *tb {
 	return nil
 }
 
-// unchanged reports whether the pages of dormant block t hold what it was made from.
-func (e *Engine) unchanged(t *tb) bool {
-	for i, p := range t.pages {
-		s := e.snapshots[p]
-		if s == nil {
-			var now snapshot
-			if e.mem.Fetch(p, now[:]) < len(now) {
-				return false
-			}
-			// Guarded, it stays as it is, or is invalidated.
-			e.mem.Guard(p, p+emu.PageSize)
-			if s = t.src[i]; now != *s {
-				s = e.keep(now)
-			}
-			e.snapshots[p] = s
+// unchanged reports whether the guest's memory holds src.
+func (e *Engine) unchanged(src *source) bool {
+	code := src.code
+	for _, s := range src.spans {
+		e.code = slices.Grow(e.code[:0], s.n)[:s.n]
+		if e.mem.Fetch(s.at, e.code) < s.n || !bytes.Equal(e.code, code[:s.n]) {
+			return false
 		}
-		if s != t.src[i] && !bytes.Equal(s[:], t.src[i][:]) {
+		code = code[s.n:]
+	}
+	for _, p := range src.peeks {
+		if e.examine(p.at) != p.found {
 			return false
 		}
 	}
 	return true
-}
-
-// snapshot returns what page p holds, which is guarded; nil if not all of it can be fetched.
-func (e *Engine) snapshot(p emu.Addr) *snapshot {
-	if s := e.snapshots[p]; s != nil {
-		return s
-	}
-	var now snapshot
-	if e.mem.Fetch(p, now[:]) < len(now) {
-		return nil
-	}
-	e.snapshots[p] = e.keep(now)
-	return e.snapshots[p]
-}
-
-func (e *Engine) keep(s snapshot) *snapshot {
-	e.snapped++
-	return &s
 }

@@ -3,6 +3,8 @@
 package jit
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,6 +50,47 @@ func TestCodeComesBack(t *testing.T) {
 		require.Equal(t, tt.translated, e.pos > at)
 		require.Equal(t, map[emu.Addr]uint64{codeAt: 1, codeAt + 4: 1}, m.counts())
 	}
+}
+
+// TestCodeOfAFile rewrites the file whose code runs, which the engine cannot see, and maps it anew: the code that is
+// there then is what runs.
+func TestCodeOfAFile(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "code"))
+	require.NoError(t, err)
+	defer f.Close()
+	m := newMachine(t, "")
+	for i, code := range []string{addsOne, addsTwo, addsTwo} {
+		_, err := f.WriteAt(append(assemble(t, code), make([]byte, 0x1000)...), 0)
+		require.NoError(t, err)
+		m.mem.Unmap(codeAt, codeAt+0x1000)
+		require.NoError(t, m.mem.Map(mem.VMA{Lo: codeAt, Hi: codeAt + 0x1000, Prot: mem.Read | mem.Exec}, f))
+		m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
+		m.run(emu.StopSyscall)
+		require.EqualValues(t, min(i+1, 2), m.cpu.Regs[emu.RAX])
+	}
+}
+
+// TestDataBesideCode writes to the page of the code that runs: the code is translated once, but for the instruction that
+// writes.
+func TestDataBesideCode(t *testing.T) {
+	m := newMachine(t, `
+		48 ff 05 f9 00 00 00 # inc qword [rip+0xf9]
+		0f 05                # syscall`)
+	require.NoError(t, m.mem.Protect(codeAt, codeAt+0x1000, mem.Read|mem.Write|mem.Exec))
+	m.poke(codeAt+0x10, addsOne)
+	run := func(at emu.Addr) int {
+		from := m.pos
+		m.cpu.RIP = at
+		m.run(emu.StopSyscall)
+		return m.pos - from
+	}
+	require.NotZero(t, run(codeAt))
+	require.NotZero(t, run(codeAt+0x10))
+	alone := run(codeAt)
+	require.Zero(t, run(codeAt+0x10))
+	require.Equal(t, alone, run(codeAt))
+	n, _ := m.mem.ReadUint64(codeAt + 0x100)
+	require.EqualValues(t, 3, n)
 }
 
 // TestMarkOnCodeThatComesBack sets a mark while the code is gone.

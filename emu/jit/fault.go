@@ -61,9 +61,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	e.set(stHistory, t.insns[i].outcomes.after(e.get(stHistory)))
 	e.settleCounts(t, i, ours)
 	if ours {
-		e.written = true // its code will hardly be the same again
 		e.mem.Unguard(f.Addr, f.Addr+1)
-		e.written = false
 		e.alone, e.carry = true, int(t.insns[i].run)
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
 		return pc, nil

@@ -85,11 +85,6 @@ type Engine struct {
 	exits     [][]exit // in chunks
 	backEdges []*exit
 	peeks     map[emu.Addr]peek
-	// snapshots has what pages hold that blocks went dormant or woke with, while they are guarded; snapped counts
-	// those that were made.
-	snapshots map[emu.Addr]*snapshot
-	snapped   int
-	written   bool  // Invalidate is called because the guest writes to code
 	pool      *Pool // that it goes to when it is closed, or nil
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
@@ -123,7 +118,10 @@ type Engine struct {
 	// The block being translated.
 	block    []ginsn
 	peekInsn ginsn
-	deps     []emu.Addr
+	deps     []emu.Addr // the pages it depends on
+	spans    []span     // and the code there
+	peekedAt []peeked   // and what it found behind jumps
+	code     []byte     // for comparing
 	t        *tb
 	cold     []coldExit
 	stubsDue []stub
@@ -174,7 +172,7 @@ func New(m *mem.Space, cfg exec.Config) (*Engine, error) {
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
 		arena: a, was: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
-		peeks: map[emu.Addr]peek{}, snapshots: map[emu.Addr]*snapshot{}, block: make([]ginsn, 0, maxBlock+1),
+		peeks: map[emu.Addr]peek{}, block: make([]ginsn, 0, maxBlock+1),
 	}
 	e.attach(m, cfg)
 	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}

@@ -75,8 +75,7 @@ func (e *Engine) flush() {
 	e.gather()
 	clear(e.pages)
 	clear(e.peeks)
-	clear(e.snapshots)
-	e.all, e.snapped = nil, 0
+	e.all = nil
 	e.exits, e.backEdges = nil, nil
 	e.fixExits()
 	e.weights, e.owns = e.weights[:0], 0
@@ -94,7 +93,7 @@ func (e *Engine) flush() {
 // gather moves the counts of all blocks to the tally.
 func (e *Engine) gather() {
 	for _, t := range e.all {
-		if t.src == nil { // dormant ones have none
+		if !t.dormant { // those have counted nothing
 			e.gatherBlock(t)
 		}
 	}
@@ -240,13 +239,10 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 		blocks := e.pages[p]
 		delete(e.pages, p)
 		for _, t := range blocks {
-			if found := t.world.tbs[t.pc] == t; found && !e.written {
-				e.sleep(t)
-			}
 			e.drop(t)
+			e.sleep(t)
 			any = true
 		}
-		delete(e.snapshots, p)
 	}
 	if any {
 		clear(e.peeks)

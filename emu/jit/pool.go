@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/cgemu/cgemu/emu"
@@ -33,7 +34,7 @@ func (p *Pool) New(m *mem.Space, cfg exec.Config) (emu.Engine, error) {
 	defer p.mu.Unlock()
 	for i := len(p.idle) - 1; i >= 0; i-- {
 		if e := p.idle[i]; e.fits(m, &cfg) {
-			p.idle = append(p.idle[:i], p.idle[i+1:]...)
+			p.idle = slices.Delete(p.idle, i, i+1)
 			p.live++
 			e.adopt(m, cfg)
 			return e, nil
@@ -56,7 +57,7 @@ func (p *Pool) take(e *Engine) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.live--
-	if len(p.idle) >= maxIdle || p.live >= maxLive || e.details() || len(e.marks) > 0 || e.pos-codeOff > maxKept {
+	if len(p.idle) >= maxIdle || p.live >= maxLive || e.countsMore() || len(e.marks) > 0 || e.pos-codeOff > maxKept {
 		return false
 	}
 	e.retire()
@@ -81,14 +82,13 @@ func (p *Pool) drain() {
 // fits reports whether e may execute the code in m for a run with cfg.
 func (e *Engine) fits(m *mem.Space, cfg *exec.Config) bool {
 	return uintptr(m.Limit()) == e.shadow.size && cfg.Model == e.Model && cfg.Count == e.Count &&
-		cfg.Caches == nil && !cfg.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
+		cfg.Caches == e.Caches && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
 }
 
 // retire makes all of e's blocks dormant, and e as new but for them.
 func (e *Engine) retire() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.gather()
 	for _, w := range e.worlds {
 		if w == nil {
 			continue
@@ -102,9 +102,9 @@ func (e *Engine) retire() {
 	}
 	clear(e.pages)
 	clear(e.peeks)
-	clear(e.snapshots)
 	e.gone = [emu.NumEvents]tally{}
 	e.executed, e.added = 0, 0
+	clear(e.arena.words(counterOff, len(e.weights)))
 	clear(e.arena.words(stMeters, meters))
 	e.passing, e.cpu, e.resume, e.alone, e.carry, e.interrupt = nil, nil, 0, false, 0, false
 	e.enterWorld(e.worlds[emu.CountAll])

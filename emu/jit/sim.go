@@ -196,8 +196,11 @@ func (e *Engine) emptyCaches() error {
 
 // details reports whether it counts, or simulates, anything but instructions.
 func (e *Engine) details() bool {
-	return e.counting != emu.CountOff && (e.sim.size > 0 || e.Events&^emu.Events(emu.Ir) != 0)
+	return e.counting != emu.CountOff && e.countsMore()
 }
+
+// countsMore reports whether the engine counts more than instructions, if it counts.
+func (e *Engine) countsMore() bool { return e.sim.size > 0 || e.Events&^emu.Events(emu.Ir) != 0 }
 
 // abs returns the address of an offset in the arena's low part, for a displacement or an immediate.
 func (e *Engine) abs(off int) int32 { return int32(e.hostAddr(off)) }

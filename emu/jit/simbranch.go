@@ -64,7 +64,7 @@ func (e *Engine) emitHistory(i int) {
 	e.emitAfter(r, e.outcomes)
 	e.store(stHistory, r)
 	e.outcomes = outcomes{}
-	if i < len(e.block) {
+	if i < len(e.block) { // what instruction i does finds it made
 		e.t.insns[i].outcomes = outcomes{}
 	}
 }

@@ -48,7 +48,9 @@ type tb struct {
 	// incoming are the links that reach it; when it goes, they are pointed back at their stubs.
 	incoming []*exit
 	pages    []emu.Addr
-	src      []*snapshot // of a dormant block, by page: what it was made from
+	// src is what it was made from, nil if it may not be dormant.
+	src     *source
+	dormant bool
 }
 
 // An insnAt places one guest instruction.

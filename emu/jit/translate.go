@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/exec"
@@ -34,9 +35,9 @@ type stub struct {
 	exit exit
 }
 
-// translate makes the block at pc. It returns nil and the fault if pc holds no code.
+// translate makes the block at pc. It returns nil and the fault if no instruction can be fetched there.
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
-	e.deps = e.deps[:0]
+	e.deps, e.spans, e.peekedAt = e.deps[:0], e.spans[:0], e.peekedAt[:0]
 	e.decoder.Forget()
 	e.decodeBlock(pc)
 	if e.alone && len(e.block) > 1 {
@@ -48,6 +49,9 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 			return nil, &emu.Fault{Vector: emu.VecGP}
 		}
 		return nil, &emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true}
+	}
+	if g := &e.block[0]; g.Kind == exec.FetchFault {
+		return nil, &emu.Fault{Vector: emu.VecPF, Addr: g.Next(), Exec: true}
 	}
 	if e.full() {
 		e.flush()
@@ -78,7 +82,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.swap()
 	e.emitStubsDue()
 	e.swap()
-	t.pages = append([]emu.Addr(nil), e.deps...)
+	t.pages, t.src = slices.Clone(e.deps), e.source()
 	e.all = append(e.all, t)
 	e.register(t)
 	if e.pos-t.entry > maxBlockCode {
@@ -92,8 +96,7 @@ func (e *Engine) emitInsns() {
 	run := e.carry
 	for i := range e.block {
 		g := &e.block[i]
-		e.depend(g.PC)
-		e.depend(g.Next() - 1)
+		e.read(g.PC, int(g.Len))
 		if e.delta != 0 && !e.keepsDelta(i) {
 			e.settleRSP()
 		}

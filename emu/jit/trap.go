@@ -16,13 +16,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	if !e.decodeOne(g, pc) {
 		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true})
 	}
-	switch g.Kind {
-	case exec.Trap:
-	case exec.FetchFault:
-		// It was never fetched, so it does not count.
-		e.uncount(x.t, int(x.insn))
-		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: g.Next(), Exec: true})
-	default:
+	if g.Kind != exec.Trap {
 		f := e.decoder.Refuse(&g.Insn, e.Model)
 		if e.details() {
 			e.unrefer(c, x.t, int(x.insn), g, f)

@@ -12,8 +12,8 @@ import (
 // another, and since each has a shadow stack of its own, returns do not either.
 type world struct {
 	counting emu.Counting
-	tbs      map[emu.Addr]*tb // by start address
-	dormant  map[emu.Addr][]*tb
+	tbs      map[emu.Addr]*tb   // by start address
+	dormant  map[emu.Addr][]*tb // by start address too, those last that went last
 	table    *jumpTable
 	shadow   shadow
 }
