@@ -200,7 +200,8 @@ type Engine interface {
 	// calls and indirect jumps, so a run may pass it by what lies between two of
 	// them. What is taken off it there is the length of the straight run of instructions that ends
 	// there: since the last jump, taken or not, or other instruction that leaves such a run, or since
-	// Run began, but for stops by Interrupt. After MaxRun instructions a run begins anew.
+	// Run began, but for stops by Interrupt. After MaxRun instructions a run begins anew. A call or
+	// an indirect jump that has a mark is not checked.
 	// NoBudget runs without checks, at full speed.
 	Run(c *CPU, budget uint64) Stop
 

@@ -19,8 +19,8 @@ const (
 	ownerPgrp = 2
 )
 
-// fileOwner does what fcntl(2) does with the owner of b.
-func (t *Thread) fileOwner(b *fileBase, cmd int, arg uint64) (uint64, Errno) {
+// fcntlOwner does what fcntl(2) does with the owner of b.
+func (t *Thread) fcntlOwner(b *fileBase, cmd int, arg uint64) (uint64, Errno) {
 	var o fileOwner
 	switch cmd {
 	case fGetOwn:

@@ -278,7 +278,7 @@ func (st hostStat) isDir() uint32 {
 	return 0
 }
 
-// fileEvent tells who watches f, or the directory that it is in.
+// fileEvent tells who watches f, or the directory that it is in, and notes the time if it was changed.
 func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 	if mask == inModify {
 		k.written(f.ino)
@@ -338,8 +338,10 @@ func (k *Kernel) selfEvent(st hostStat, mask uint32) {
 // made is called after l was made.
 func (k *Kernel) made(l location, e Errno) (uint64, Errno) {
 	if e == 0 {
-		st, _ := hostStatAt(l.place, false)
-		k.touch(k.inodes.number(st.dev, st.ino))
+		st, e := hostStatAt(l.place, false)
+		if e == 0 {
+			k.touch(k.inodes.number(st.dev, st.ino))
+		}
 		k.nameEvent(l, inCreate|st.isDir(), 0)
 	}
 	return 0, e

@@ -60,7 +60,7 @@ func TestIPCSetWhole(t *testing.T) {
 	ds.zero(64)
 	ds.u64(100)
 	ds.zero(24)
-	require.True(t, g.call(nr("msgctl"), id, ipcSet, g.bytes(ds)).err() != 0)
+	g.fails(EPERM, nr("msgctl"), id, ipcSet, g.bytes(ds))
 	g.ok(nr("msgctl"), id, ipcStat, buf)
 	require.Equal(t, before, g.peek(buf, 120))
 }

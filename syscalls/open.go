@@ -249,7 +249,7 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		}
 		return h.fd.seals(cmd, arg)
 	case fSetOwn, fGetOwn, fSetOwnEx, fGetOwnEx:
-		return t.fileOwner(b, cmd, arg)
+		return t.fcntlOwner(b, cmd, arg)
 	case fSetSig, fGetSig:
 		return 0, 0
 	}

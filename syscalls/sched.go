@@ -133,28 +133,6 @@ func sysSchedSetparam(t *Thread, a Args) (uint64, Errno) {
 	return 0, o.setPolicy(o.sched.policy, priority)
 }
 
-// sysSchedPriorityMax implements sched_get_priority_max(2).
-func sysSchedPriorityMax(_ *Thread, a Args) (uint64, Errno) {
-	switch a.Int(0) {
-	case 1, 2: // FIFO, RR
-		return 99, 0
-	case 0, 3, 5, 6:
-		return 0, 0
-	}
-	return 0, EINVAL
-}
-
-// sysSchedPriorityMin implements sched_get_priority_min(2).
-func sysSchedPriorityMin(_ *Thread, a Args) (uint64, Errno) {
-	switch a.Int(0) {
-	case 1, 2:
-		return 1, 0
-	case 0, 3, 5, 6:
-		return 0, 0
-	}
-	return 0, EINVAL
-}
-
 // Scheduling policies (sched(7)), and the flag that a child does not inherit what is privileged.
 const (
 	schedOther       = 0
@@ -165,6 +143,28 @@ const (
 	schedDeadline    = 6
 	schedResetOnFork = 0x40000000
 )
+
+// sysSchedPriorityMax implements sched_get_priority_max(2).
+func sysSchedPriorityMax(_ *Thread, a Args) (uint64, Errno) {
+	switch a.Int(0) {
+	case schedFIFO, schedRR:
+		return 99, 0
+	case schedOther, schedBatch, schedIdle, schedDeadline:
+		return 0, 0
+	}
+	return 0, EINVAL
+}
+
+// sysSchedPriorityMin implements sched_get_priority_min(2).
+func sysSchedPriorityMin(_ *Thread, a Args) (uint64, Errno) {
+	switch a.Int(0) {
+	case schedFIFO, schedRR:
+		return 1, 0
+	case schedOther, schedBatch, schedIdle, schedDeadline:
+		return 0, 0
+	}
+	return 0, EINVAL
+}
 
 // sysSchedSetscheduler implements sched_setscheduler(2): real-time classes are for the superuser, and the others
 // have no effect but that sched_getscheduler tells of them.

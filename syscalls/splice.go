@@ -162,11 +162,7 @@ func sysTee(t *Thread, a Args) (uint64, Errno) {
 	if a.Uint(2) == 0 {
 		return 0, 0
 	}
-	in, e := t.readable(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	out, e := t.writable(a.Int(1))
+	in, out, e := t.between(a.Int(0), a.Int(1))
 	if e != 0 {
 		return 0, e
 	}

@@ -135,7 +135,7 @@ func (s *tcpSocket) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
 		return n, e
 	}
 	before := s.queue.bytes
-	most := min(len(b), s.readable())
+	most := min(len(b), s.passMark())
 	if s.queue.empty() {
 		return 0, s.nothing(&inMessage{})
 	}
@@ -174,7 +174,7 @@ func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 	case m.flags&msgOOB != 0:
 		return s.receiveUrgent(t, m)
 	}
-	before, want := s.queue.bytes, min(total(m.v), uint64(s.readable()))
+	before, want := s.queue.bytes, min(total(m.v), uint64(s.passMark()))
 	if s.queue.empty() {
 		return 0, s.nothing(m)
 	}

@@ -42,8 +42,8 @@ func (s *tcpSocket) pass(n int) {
 	}
 }
 
-// readable is how many bytes can be read in a row, and skips an urgent byte in front of them if the reader wants none.
-func (s *tcpSocket) readable() int {
+// passMark passes by an urgent byte that is the next one, if the reader wants none, and returns how many bytes can be read in a row.
+func (s *tcpSocket) passMark() int {
 	switch u := s.urgent; {
 	case u.state == urgentNone:
 		return s.queue.bytes

@@ -1,6 +1,6 @@
 package syscalls
 
-// What of an IP packet's header programs set and see (ip(7), ipv6(7)).
+// An ipHeader is what of a packet's header programs set and see (ip(7), ipv6(7)).
 type ipHeader struct {
 	hops, class uint8
 }
@@ -19,8 +19,9 @@ const (
 	ipv6Hoplimit     = 52
 	ipv6Recvtclass   = 66
 	ipv6Tclass       = 67
-	defaultHops      = 64
 )
+
+const defaultHops = 64
 
 // A headerField is 1 more than its value, or 0: as the socket has it.
 type headerField int

@@ -35,9 +35,9 @@ type Engine struct {
 	marks    map[emu.Addr]bool
 	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
 	passing *emu.CPU
+	passes  emu.Addr
 	// interrupted is the CPU that Interrupt stopped: its straight run goes on.
 	interrupted *emu.CPU
-	passes      emu.Addr
 	// alone is an instruction that writes to a page with known code, its own perhaps, and is to
 	// run once without becoming known; noAddr for none.
 	alone emu.Addr

@@ -131,8 +131,7 @@ func (e *Engine) broken(c *emu.CPU, rip emu.Addr, err error) *emu.Stop {
 // if the run goes on, at rip. marked says that a mark there is passed.
 func (e *Engine) look(c *emu.CPU, rip *emu.Addr, marked bool) *emu.Stop {
 	s, at := e.shared, *rip
-	switch {
-	case s.over != 0:
+	if s.over != 0 {
 		return e.stopAt(c, at, emu.Stop{Reason: emu.StopBudget})
 	}
 	in := e.known(at)
