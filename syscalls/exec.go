@@ -130,7 +130,7 @@ func (t *Thread) replace(m *machine) {
 	p.signals = &own
 	p.signals.reset()
 	for _, pt := range p.posix {
-		t.k.disarm(&pt.timer)
+		pt.stop()
 	}
 	p.posix = map[uint64]*posixTimer{}
 	t.altstack = altStack{flags: ssDisable}

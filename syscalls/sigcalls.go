@@ -34,6 +34,7 @@ func sysRtSigaction(t *Thread, a Args) (uint64, Errno) {
 	cur := &t.p.signals[sig]
 	was := *cur
 	if b != nil {
+		ignored := t.p.ignored(sig)
 		*cur = sigAction{le64(b), le64(b[8:]), le64(b[16:]), sigSet(le64(b[24:])) &^ unblockable}
 		// "Setting a signal action to SIG_IGN for a signal that is pending shall
 		// cause the pending signal to be discarded" - POSIX, sigaction
@@ -42,6 +43,8 @@ func sysRtSigaction(t *Thread, a Args) (uint64, Errno) {
 			for _, o := range t.p.threads {
 				o.pending.drop(sigBit(sig))
 			}
+		} else if ignored {
+			t.p.unignored(sig)
 		}
 	}
 	if old != 0 {
@@ -135,9 +138,6 @@ func sysRtSigtimedwait(t *Thread, a Args) (uint64, Errno) {
 	}
 	want := sigSet(x) &^ unblockable
 	if s := t.dequeue(want); s != nil {
-		if s.timer != nil {
-			s.timer.taken()
-		}
 		if info != 0 {
 			e = t.copyOut(info, s.encode())
 		}

@@ -56,9 +56,6 @@ func (f *signalFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 		if s == nil {
 			break
 		}
-		if s.timer != nil {
-			s.timer.taken()
-		}
 		out = append(out, s.encodeForFD()...)
 	}
 	if len(out) == 0 {
@@ -84,6 +81,7 @@ func (s *sigInfo) encodeForFD() []byte {
 	switch s.code {
 	case siTimer:
 		copy(b[24:28], s.fields[0:4]) // tid
+		copy(b[32:36], s.fields[4:8]) // overrun
 		copy(b[44:48], s.fields[8:12])
 		copy(b[48:56], s.fields[8:16])
 	case siUser, siTkill, siQueue:

@@ -159,10 +159,10 @@ type sigQueue struct {
 	infos []*sigInfo
 }
 
-// add queues s. A standard signal is pending at most once.
+// add queues s. A standard signal is pending at most once, but for those of timers.
 func (q *sigQueue) add(s *sigInfo) {
 	sig := int(s.signo)
-	if sig < sigRTMIN && q.set.has(sig) {
+	if s.timer == nil && sig < sigRTMIN && q.set.has(sig) {
 		return
 	}
 	q.set |= sigBit(sig)
@@ -173,17 +173,27 @@ func (q *sigQueue) add(s *sigInfo) {
 func (q *sigQueue) take(sig int) *sigInfo {
 	i := slices.IndexFunc(q.infos, func(s *sigInfo) bool { return int(s.signo) == sig })
 	s := q.infos[i]
-	q.infos = slices.Delete(q.infos, i, i+1)
-	if !slices.ContainsFunc(q.infos, func(s *sigInfo) bool { return int(s.signo) == sig }) {
-		q.set &^= sigBit(sig)
-	}
+	q.remove(func(o *sigInfo) bool { return o == s })
 	return s
 }
 
 // drop removes all signals of set.
 func (q *sigQueue) drop(set sigSet) {
-	q.infos = slices.DeleteFunc(q.infos, func(s *sigInfo) bool { return set.has(int(s.signo)) })
-	q.set &^= set
+	q.remove(func(s *sigInfo) bool {
+		if set.has(int(s.signo)) && s.timer != nil {
+			s.timer.queued = false
+		}
+		return set.has(int(s.signo))
+	})
+}
+
+// remove removes the signals that match.
+func (q *sigQueue) remove(match func(*sigInfo) bool) {
+	q.infos = slices.DeleteFunc(q.infos, match)
+	q.set = 0
+	for _, s := range q.infos {
+		q.set |= sigBit(int(s.signo))
+	}
 }
 
 // first returns the signal of set that is taken first, or 0.
@@ -205,34 +215,36 @@ func (p *Process) ignored(sig int) bool {
 }
 
 // send queues s for p; some thread that does not block it will take it.
-func (p *Process) send(s *sigInfo) {
+func (p *Process) send(s *sigInfo) (queued bool) {
 	sig := int(s.signo)
 	if p.exited {
-		return
+		return false
 	}
 	target := p.target(sig)
 	if p.control(sig, target == nil) {
-		return
+		return false
 	}
 	if target != nil && p.ignored(sig) {
-		return
+		return false
 	}
 	p.pending.add(s)
 	if target != nil {
 		p.k.interrupt(target)
 	}
+	return true
 }
 
 // send queues s for t alone.
-func (t *Thread) send(s *sigInfo) {
+func (t *Thread) send(s *sigInfo) (queued bool) {
 	sig := int(s.signo)
 	if t.dead || t.p.control(sig, t.mask.has(sig)) || !t.mask.has(sig) && t.p.ignored(sig) {
-		return
+		return false
 	}
 	t.pending.add(s)
 	if !t.mask.has(sig) {
 		t.k.interrupt(t)
 	}
+	return true
 }
 
 // target is the thread that takes a signal sent to p: the first that does not block it.
@@ -276,9 +288,18 @@ func (t *Thread) hasSignal() bool {
 // dequeue takes the next signal of set from t's queue or its process'.
 func (t *Thread) dequeue(set sigSet) *sigInfo {
 	for _, q := range []*sigQueue{&t.pending, &t.p.pending} {
-		if sig := (q.set & set).first(); sig != 0 {
-			return q.take(sig)
+		sig := (q.set & set).first()
+		if sig == 0 {
+			continue
 		}
+		s := q.take(sig)
+		if s.timer != nil {
+			s.timer.taken(s)
+		}
+		if it := t.p.itimers[0].timer; it != nil && sig == sigALRM && q == &t.p.pending {
+			it.resume(t.k)
+		}
+		return s
 	}
 	return nil
 }
@@ -298,9 +319,6 @@ func (t *Thread) returnToUser() {
 		s := t.dequeue(set)
 		if s == nil {
 			break
-		}
-		if s.timer != nil {
-			s.timer.taken()
 		}
 		if t.deliver(s) {
 			handled = true

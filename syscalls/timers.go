@@ -1,6 +1,9 @@
 package syscalls
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // A timer is a deadline with something to do.
 type timer struct {
@@ -11,7 +14,10 @@ type timer struct {
 	// Kernel.now's clock too.
 	cpu       *cpuClock
 	cpuTarget int64
-	fire      func(expirations uint64)
+	// held says that nobody has taken an expiration of a periodic timer yet: it stands still, and those that it
+	// missed are counted when somebody does (as in Linux, which so is not kept busy by them).
+	held bool
+	fire func(expirations uint64)
 }
 
 // nextTimer is when the next timer goes off.
@@ -25,6 +31,9 @@ func (k *Kernel) nextTimer() int64 {
 
 // when is the timer's deadline on Kernel.now's clock, at the earliest: never while its clock stands still.
 func (t *timer) when(k *Kernel) int64 {
+	if t.held {
+		return never
+	}
 	if t.cpu == nil {
 		return t.deadline
 	}
@@ -38,7 +47,7 @@ func (t *timer) when(k *Kernel) int64 {
 // arm starts t to go off in d nanoseconds and every interval after that; d 0 stops it.
 func (k *Kernel) arm(t *timer, d, interval int64) {
 	k.disarm(t)
-	t.interval = interval
+	t.interval, t.held = interval, false
 	if d == 0 {
 		return
 	}
@@ -61,10 +70,40 @@ func (k *Kernel) left(t *timer) int64 {
 	if !slices.Contains(k.timers, t) {
 		return 0
 	}
-	if t.cpu != nil {
-		return max(t.cpuTarget-t.cpu.time(), 1)
+	target, now := t.target(k)
+	left := *target - now
+	if t.held && left <= 0 {
+		left += (-left/t.interval + 1) * t.interval
 	}
-	return max(t.deadline-k.now(), 1)
+	return max(left, 1)
+}
+
+// target is when t goes off on its own clock, and the time there.
+func (t *timer) target(k *Kernel) (target *int64, now int64) {
+	if t.cpu != nil {
+		return &t.cpuTarget, t.cpu.time()
+	}
+	return &t.deadline, k.now()
+}
+
+// forward moves the next expiration of a periodic timer behind now, and returns how many it passes.
+func (t *timer) forward(k *Kernel) uint64 {
+	target, now := t.target(k)
+	if now < *target {
+		return 0
+	}
+	n := (now-*target)/t.interval + 1
+	*target = later(*target+(n-1)*t.interval, t.interval)
+	return uint64(n)
+}
+
+// resume lets t go on that was held, and returns how many expirations it missed.
+func (t *timer) resume(k *Kernel) uint64 {
+	if !t.held {
+		return 0
+	}
+	t.held = false
+	return t.forward(k)
 }
 
 // fireTimers acts on all timers whose time has come, in order of their deadlines.
@@ -86,12 +125,8 @@ func (k *Kernel) fireTimers() {
 		n := uint64(1)
 		if due.interval == 0 {
 			k.disarm(due)
-		} else if due.cpu != nil {
-			n = uint64((due.cpu.time()-due.cpuTarget)/due.interval) + 1
-			due.cpuTarget = later(due.cpuTarget+int64(n-1)*due.interval, due.interval)
 		} else {
-			n = uint64((now-due.deadline)/due.interval) + 1
-			due.deadline = later(due.deadline+int64(n-1)*due.interval, due.interval)
+			n = due.forward(k)
 		}
 		due.fire(n)
 	}
@@ -110,12 +145,15 @@ var itimerSignals = [3]int{sigALRM, sigVTALRM, sigPROF}
 func (p *Process) itimer(which int) *timer {
 	it := &p.itimers[which]
 	if it.timer == nil {
-		it.timer = &timer{p: p, fire: func(uint64) {
-			p.send(&sigInfo{signo: int32(itimerSignals[which]), code: siKernel})
-		}}
+		tm := &timer{p: p}
 		if which != 0 {
-			it.timer.cpu = &cpuClock{p: p}
+			tm.cpu = &cpuClock{p: p}
 		}
+		tm.fire = func(uint64) {
+			p.send(&sigInfo{signo: int32(itimerSignals[which]), code: siKernel})
+			tm.held = tm.cpu == nil && tm.interval > 0 // until a SIGALRM is taken, whoever sent it
+		}
+		it.timer = tm
 	}
 	return it.timer
 }
@@ -170,8 +208,11 @@ func sysSetitimer(t *Thread, a Args) (uint64, Errno) {
 type posixTimer struct {
 	timer
 	clock int
-	// pending says that its signal is queued; overruns are counted while it is.
-	pending  bool
+	how   int // sigevSignal and so on
+	info  sigInfo
+	to    *Thread // nil for the process
+	// queued says that its signal is, whose overruns are counted.
+	queued   bool
 	overruns uint64
 	last     uint64 // what timer_getoverrun returns
 }
@@ -183,9 +224,52 @@ const (
 	sigevThreadID = 4
 )
 
-// taken is called when the timer's signal is delivered.
-func (pt *posixTimer) taken() {
-	pt.pending, pt.last, pt.overruns = false, pt.overruns, 0
+// expire is called when the timer went off n times.
+func (pt *posixTimer) expire(n uint64) {
+	pt.overruns = n - 1
+	pt.notify()
+	pt.held = pt.interval > 0
+}
+
+// notify sends the timer's signal. If it is ignored, that of a periodic timer is sent once it no longer is.
+func (pt *posixTimer) notify() {
+	s := pt.info
+	switch {
+	case pt.how == sigevNone:
+	case pt.to != nil:
+		pt.queued = pt.to.send(&s)
+	default:
+		pt.queued = pt.p.send(&s)
+	}
+}
+
+// taken is called when s, the timer's signal, is taken off its queue.
+func (pt *posixTimer) taken(s *sigInfo) {
+	pt.last, pt.overruns, pt.queued = pt.overruns+pt.resume(pt.p.k), 0, false
+	put32(s.fields[4:], pt.overrun())
+}
+
+// overrun is what timer_getoverrun(2) returns.
+func (pt *posixTimer) overrun() uint32 { return uint32(min(pt.last, 1<<31-1)) }
+
+// stop disarms the timer and takes its signal back.
+func (pt *posixTimer) stop() {
+	pt.p.k.disarm(&pt.timer)
+	ours := func(s *sigInfo) bool { return s.timer == pt }
+	pt.p.pending.remove(ours)
+	for _, t := range pt.p.threads {
+		t.pending.remove(ours)
+	}
+	pt.queued, pt.overruns, pt.last = false, 0, 0
+}
+
+// unignored is called when sig is no longer ignored.
+func (p *Process) unignored(sig int) {
+	for _, id := range slices.Sorted(maps.Keys(p.posix)) {
+		if pt := p.posix[id]; int(pt.info.signo) == sig && pt.held && !pt.queued {
+			pt.notify()
+		}
+	}
 }
 
 // sysTimerCreate implements timer_create(2).
@@ -211,28 +295,17 @@ func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 	if how&sigevThreadID != 0 && target == nil {
 		return 0, EINVAL
 	}
-	pt := &posixTimer{timer: timer{p: t.p}, clock: clock}
+	pt := &posixTimer{timer: timer{p: t.p}, clock: clock, how: how}
 	if c, ok := t.cpuClock(clock); ok {
 		pt.cpu = &c
 	}
-	pt.fire = func(n uint64) {
-		switch {
-		case how == sigevNone:
-			return
-		case pt.pending:
-			pt.overruns += n
-			return
-		}
-		pt.pending, pt.overruns = true, n-1
-		s := &sigInfo{signo: int32(signo), code: siTimer, timer: pt}
-		put32(s.fields[:], uint32(id))
-		put64(s.fields[8:], value)
-		if target != nil && how&sigevThreadID != 0 {
-			target.send(s)
-		} else {
-			t.p.send(s)
-		}
+	if how&sigevThreadID != 0 {
+		pt.to = target
 	}
+	pt.info = sigInfo{signo: int32(signo), code: siTimer, timer: pt}
+	put32(pt.info.fields[:], uint32(id))
+	put64(pt.info.fields[8:], value)
+	pt.fire = pt.expire
 	if e := t.out32(out, uint32(id)); e != 0 {
 		return 0, e
 	}
@@ -250,8 +323,8 @@ func (t *Thread) posixTimer(id int) (*posixTimer, Errno) {
 }
 
 // setTimer does what timer_settime(2) and timerfd_settime(2) share: it arms tm
-// from the itimerspec at val and returns the old one.
-func (t *Thread) setTimer(tm *timer, clock int, abs bool, val, old uint64) (uint64, Errno) {
+// from the itimerspec at val and returns the old one. reset forgets what it did so far.
+func (t *Thread) setTimer(tm *timer, reset func(), clock int, abs bool, val, old uint64) (uint64, Errno) {
 	interval, e := t.timespec(emuAddr(int(val)))
 	if e != 0 {
 		return 0, e
@@ -265,6 +338,7 @@ func (t *Thread) setTimer(tm *timer, clock int, abs bool, val, old uint64) (uint
 		now, _ := t.clockTime(clock)
 		value = max(value-now, 1)
 	}
+	reset()
 	t.k.arm(tm, value, interval)
 	return 0, t.copyOutIf(emuAddr(int(old)), was)
 }
@@ -275,8 +349,7 @@ func sysTimerSettime(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	pt.overruns = 0
-	return t.setTimer(&pt.timer, pt.clock, a.Int(1)&timerAbstime != 0, a.Uint(2), a.Uint(3))
+	return t.setTimer(&pt.timer, pt.stop, pt.clock, a.Int(1)&timerAbstime != 0, a.Uint(2), a.Uint(3))
 }
 
 // sysTimerGettime implements timer_gettime(2).
@@ -294,7 +367,7 @@ func sysTimerGetoverrun(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	return min(pt.last, 1<<31-1), 0
+	return uint64(pt.overrun()), 0
 }
 
 // sysTimerDelete implements timer_delete(2).
@@ -303,7 +376,7 @@ func sysTimerDelete(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	t.k.disarm(&pt.timer)
+	pt.stop()
 	delete(t.p.posix, uint64(a.U32(0)))
 	return 0, 0
 }
@@ -330,7 +403,10 @@ func sysTimerfdCreate(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	}
 	f := &timerFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[timerfd]"}, clock: clock}
-	f.fire = func(n uint64) { f.count += n }
+	f.fire = func(n uint64) {
+		f.count += n
+		f.held = f.interval > 0 // until it is read
+	}
 	return t.install(f, flags)
 }
 
@@ -356,8 +432,7 @@ func sysTimerfdSettime(t *Thread, a Args) (uint64, Errno) {
 	if a.Int(1)&^(timerAbstime|cancelOnSet) != 0 {
 		return 0, EINVAL
 	}
-	f.count = 0
-	return t.setTimer(&f.timer, f.clock, a.Int(1)&timerAbstime != 0, a.Uint(2), a.Uint(3))
+	return t.setTimer(&f.timer, func() { f.count = 0 }, f.clock, a.Int(1)&timerAbstime != 0, a.Uint(2), a.Uint(3))
 }
 
 // sysTimerfdGettime implements timerfd_gettime(2).
@@ -378,7 +453,7 @@ func (f *timerFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 		return 0, EAGAIN
 	}
 	var b pack
-	b.u64(f.count)
+	b.u64(f.count + f.resume(t.k))
 	f.count = 0
 	n, e := t.scatter(v, b)
 	return uint64(n), e
