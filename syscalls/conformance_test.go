@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,6 +91,23 @@ func nativeRun(t *testing.T, args []string, env []string) (string, int) {
 // muslLacks has what Debian 12's musl (1.2.3) has not, and which program needs it.
 var muslLacks = map[string]string{"files": "statx", "threads": "pthread_cond_clockwait"}
 
+// sinceLinux has which Linux a program is about.
+var sinceLinux = map[string][2]int{"timers": {6, 13}}
+
+// requireLinux skips the test on a host that is older.
+func requireLinux(t *testing.T, since [2]int) {
+	t.Helper()
+	var u unix.Utsname
+	require.NoError(t, unix.Uname(&u))
+	release := unix.ByteSliceToString(u.Release[:])
+	var v [2]int
+	_, err := fmt.Sscanf(release, "%d.%d", &v[0], &v[1])
+	require.NoError(t, err, release)
+	if slices.Compare(v[:], since[:]) < 0 {
+		t.Skipf("Linux %s is older than %d.%d", release, since[0], since[1])
+	}
+}
+
 // TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output.
 func TestConformance(t *testing.T) {
 	sources, err := filepath.Glob("testdata/guest/*.c")
@@ -107,6 +126,7 @@ func TestConformance(t *testing.T) {
 				} else if name == "inet6" {
 					t.Skip(err)
 				}
+				requireLinux(t, sinceLinux[name])
 				prog := filepath.Join(t.TempDir(), name)
 				args := append(cc[1:], "-O1", "-w", "-pthread", "-o", prog, src)
 				if out, err := exec.Command(cc[0], args...).CombinedOutput(); err != nil {

@@ -1,4 +1,4 @@
-// Timers whose expirations nobody takes: signals that are blocked or ignored, a timerfd that is not read.
+// Timers whose expirations nobody takes: signals that are blocked or ignored, a timerfd that is not read. As in Linux since 6.13.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -108,8 +108,8 @@ static void overruns(void) {
 	sigemptyset(&s);
 	sigaddset(&s, SIGUSR1);
 	R(sigwaitinfo(&s, &si) == SIGUSR1);
-	printf("code %d overrun %d value %d\n", si.si_code, si.si_overrun, si.si_value.sival_int);
-	R(timer_getoverrun(id));
+	printf("code %d overrun %d value %d\n", si.si_code, si.si_overrun >= 4 && si.si_overrun < 40, si.si_value.sival_int);
+	R(timer_getoverrun(id) == si.si_overrun);
 	struct timespec none = {0, 0};
 	R(sigtimedwait(&s, &si, &none));
 	R(timer_gettime(id, &its));
@@ -118,7 +118,7 @@ static void overruns(void) {
 	rest(120);
 	struct signalfd_siginfo fsi;
 	R(read(fd, &fsi, sizeof fsi));
-	printf("code %d overrun %s int %d\n", fsi.ssi_code, fsi.ssi_overrun == 1 || fsi.ssi_overrun == 2 ? "one" : "?", fsi.ssi_int);
+	printf("code %d overrun %s int %d\n", fsi.ssi_code, fsi.ssi_overrun >= 1 && fsi.ssi_overrun < 40 ? "some" : "?", fsi.ssi_int);
 	R(timer_delete(id));
 	close(fd);
 	block(SIG_UNBLOCK, SIGUSR1);
@@ -222,7 +222,7 @@ static void descriptor(void) {
 	R(timerfd_gettime(fd, &now));
 	printf("left %d\n", now.it_value.tv_nsec > 0 && now.it_value.tv_nsec <= 50000000);
 	R(read(fd, &n, 8));
-	printf("%d\n", (int)n);
+	printf("%d\n", n >= 5 && n < 40);
 	R(read(fd, &n, 8));
 	struct itimerspec fast = {{0, 1}, {0, 1}};
 	R(timerfd_settime(fd, 0, &fast, 0));
