@@ -34,6 +34,26 @@ type epollFile struct {
 	items []*epollItem
 }
 
+// wakes is how often its files had news, including those that it watches no more.
+func (f *epollFile) wakes(uint32) uint64 {
+	n := f.comings
+	for _, it := range f.items {
+		n += it.file.wakes(it.events)
+	}
+	return n
+}
+
+// remove ends the watches that match.
+func (f *epollFile) remove(match func(*epollItem) bool) {
+	f.items = slices.DeleteFunc(f.items, func(it *epollItem) bool {
+		if match(it) {
+			f.comings += it.file.wakes(it.events)
+			return true
+		}
+		return false
+	})
+}
+
 // sysEpollCreate implements epoll_create(2).
 func sysEpollCreate(t *Thread, a Args) (uint64, Errno) {
 	if a.Int(0) <= 0 {
@@ -63,7 +83,7 @@ func (f *epollFile) close(k *Kernel) {
 // forgetEpoll removes a closed file from all epoll instances.
 func (k *Kernel) forgetEpoll(f file) {
 	for _, ep := range k.epolls {
-		ep.items = slices.DeleteFunc(ep.items, func(i *epollItem) bool { return i.file == f })
+		ep.remove(func(it *epollItem) bool { return it.file == f })
 	}
 }
 
@@ -168,9 +188,12 @@ func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 	case i < 0:
 		return 0, ENOENT
 	case op == epollMod:
-		ep.items[i].events, ep.items[i].data, ep.items[i].seen = events, data, 0
+		it := ep.items[i]
+		ep.comings += it.file.wakes(it.events)
+		it.events, it.data, it.seen = events, data, 0
 	case op == epollDel:
-		ep.items = slices.Delete(ep.items, i, i+1)
+		it := ep.items[i]
+		ep.remove(func(o *epollItem) bool { return o == it })
 	}
 	return 0, 0
 }
@@ -185,7 +208,7 @@ func (it *epollItem) pending(t *Thread) uint32 {
 	got := it.file.poll(t) & (want | pollERR | pollHUP)
 	if it.events&epollET != 0 {
 		it.seen &= got
-		if it.wakes == it.file.base().wakes(want) {
+		if it.wakes == it.file.wakes(want) {
 			got &^= it.seen
 		}
 	}
@@ -279,7 +302,7 @@ func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
 		b.u32(got)
 		b.u64(it.data)
 		n++
-		it.seen, it.wakes = it.seen|got, it.file.base().wakes(it.events)
+		it.seen, it.wakes = it.seen|got, it.file.wakes(it.events)
 		if it.events&epollOneshot != 0 {
 			it.events &= epollOneshot | epollET
 		}

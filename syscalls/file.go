@@ -75,6 +75,8 @@ type file interface {
 	stat(t *Thread) (stat, Errno)
 	// poll returns the events that are there.
 	poll(t *Thread) uint32
+	// wakes is how often one of events was announced.
+	wakes(events uint32) uint64
 	ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno)
 	// close is called when the last descriptor goes away.
 	close(k *Kernel)
@@ -87,31 +89,32 @@ type fileBase struct {
 	refs  int
 	// path is the guest's name of it, "" if the host has to be asked.
 	path string
-	// comings and goings count how often something came to read and room came to write, for EPOLLET.
-	comings, goings uint64
-	owner           fileOwner
+	news
+	owner fileOwner
 }
 
-// wake notes that something came to read (pollIN), or room to write (pollOUT).
-func (b *fileBase) wake(events uint32) {
+// The news of a file are how often something came to read and room came to write, for EPOLLET.
+type news struct{ comings, goings uint64 }
+
+// wake notes that something came to read (pollIN), or room to write (pollOUT), as Linux wakes those who wait for it.
+func (n *news) wake(events uint32) {
 	if events&pollIN != 0 {
-		b.comings++
+		n.comings++
 	}
 	if events&pollOUT != 0 {
-		b.goings++
+		n.goings++
 	}
 }
 
-// wakes is how often one of events was announced.
-func (b *fileBase) wakes(events uint32) uint64 {
-	var n uint64
+func (n *news) wakes(events uint32) uint64 {
+	var sum uint64
 	if events&(pollIN|pollRDN|pollRDH) != 0 {
-		n += b.comings
+		sum += n.comings
 	}
 	if events&(pollOUT|pollWRN) != 0 {
-		n += b.goings
+		sum += n.goings
 	}
-	return n
+	return sum
 }
 
 func (b *fileBase) base() *fileBase { return b }

@@ -187,6 +187,7 @@ func (f *inotifyFile) add(ev inotifyEvent) {
 		}
 	}
 	f.queue = append(f.queue, ev)
+	f.wake(pollIN)
 }
 
 func (e inotifyEvent) encode() []byte {

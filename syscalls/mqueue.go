@@ -25,6 +25,7 @@ type mqueue struct {
 	messages []mqMessage // by priority, then first come first served
 	// notify is who is told of a message that comes when there is none, and nobody waits.
 	notify *mqNotify
+	news
 }
 
 type mqMessage struct {
@@ -190,8 +191,11 @@ func sysMqTimedsend(t *Thread, a Args) (uint64, Errno) {
 		i = len(q.messages)
 	}
 	q.messages = slices.Insert(q.messages, i, mqMessage{priority, text})
-	if len(q.messages) == 1 && !q.awaited(t.k) {
-		q.tell(t)
+	if !q.awaited(t.k) {
+		q.wake(pollIN | pollOUT)
+		if len(q.messages) == 1 {
+			q.tell(t)
+		}
 	}
 	return 0, 0
 }
@@ -241,6 +245,7 @@ func sysMqTimedreceive(t *Thread, a Args) (uint64, Errno) {
 	}
 	m := q.messages[0]
 	q.messages = slices.Delete(q.messages, 0, 1)
+	q.wake(pollIN | pollOUT)
 	if a.Addr(3) != 0 {
 		if e := t.out32(a.Addr(3), m.priority); e != 0 {
 			return 0, e
@@ -350,6 +355,8 @@ func (f *mqFile) poll(*Thread) uint32 {
 	}
 	return ev
 }
+
+func (f *mqFile) wakes(events uint32) uint64 { return f.q.wakes(events) }
 
 func (f *mqFile) close(*Kernel) {
 	if n := f.q.notify; n != nil && n.file == f {

@@ -14,6 +14,7 @@ type pipe struct {
 	capacity         int
 	readers, writers int
 	ino              uint64
+	news
 }
 
 // A pipeFile is an end of a pipe.
@@ -96,6 +97,12 @@ func (p *pipe) take(n int) {
 	}
 }
 
+// put adds b.
+func (p *pipe) put(b []byte) {
+	p.data = append(p.data, b...)
+	p.wake(pollIN)
+}
+
 func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	if off >= 0 {
 		return 0, ESPIPE
@@ -115,7 +122,7 @@ func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	f.pipe.data = append(f.pipe.data, b...)
+	f.pipe.put(b)
 	return uint64(len(b)), 0
 }
 
@@ -127,7 +134,7 @@ func (f *pipeFile) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 	if n == 0 && len(b) > 0 {
 		return 0, EAGAIN
 	}
-	f.pipe.data = append(f.pipe.data, b[:n]...)
+	f.pipe.put(b[:n])
 	return n, 0
 }
 
@@ -181,7 +188,10 @@ func (f *pipeFile) close(*Kernel) {
 	} else {
 		f.pipe.writers--
 	}
+	f.pipe.wake(pollIN | pollOUT)
 }
+
+func (f *pipeFile) wakes(events uint32) uint64 { return f.pipe.wakes(events) }
 
 func (f *pipeFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
 	if req == fioNRead {
@@ -257,6 +267,7 @@ func (f *eventFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 		return 0, e
 	}
 	f.count -= n
+	f.wake(pollOUT)
 	return 8, 0
 }
 
@@ -277,6 +288,7 @@ func (f *eventFile) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 		return 0, EAGAIN
 	}
 	f.count += n
+	f.wake(pollIN)
 	return 8, 0
 }
 

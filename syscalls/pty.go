@@ -34,6 +34,8 @@ type pty struct {
 	slaves []*ptySlave
 	hungUp bool
 	gone   bool // the master is closed
+	// typed and printed are the news of the slaves and of the master.
+	typed, printed news
 }
 
 // A ptyMaster is the end of a pseudoterminal that plays the terminal, a ptySlave that which is one.
@@ -135,6 +137,13 @@ func (p *pty) room() bool { return len(p.in) < lineMax || p.lflag&icanon != 0 &&
 
 func (f *ptyMaster) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	b, e := t.gather(v, maxRW)
+	before := f.pty.lines
+	defer func() {
+		f.pty.printed.wake(pollIN) // the echo
+		if f.pty.lflag&icanon == 0 || f.pty.lines > before {
+			f.pty.typed.wake(pollIN)
+		}
+	}()
 	for i, c := range b {
 		if !f.pty.room() {
 			if i == 0 {
@@ -161,6 +170,8 @@ func (f *ptyMaster) poll(*Thread) uint32 {
 	return ev
 }
 
+func (f *ptyMaster) wakes(events uint32) uint64 { return f.pty.printed.wakes(events) }
+
 func (f *ptyMaster) close(k *Kernel) {
 	p := f.pty
 	p.gone = true
@@ -173,6 +184,7 @@ func (f *ptyMaster) close(k *Kernel) {
 	for _, s := range p.slaves {
 		s.dead = true
 	}
+	p.typed.wake(pollIN | pollOUT)
 	k.ptys = slices.DeleteFunc(k.ptys, func(o *pty) bool { return o == p })
 }
 
@@ -264,6 +276,7 @@ func (f *ptySlave) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 		}
 	}
 	b, e := t.gather(v, maxRW)
+	defer p.printed.wake(pollIN)
 	for i, c := range b {
 		if p.stopped || len(p.shown) >= ptyRoom {
 			if i == 0 {
@@ -295,10 +308,13 @@ func (f *ptySlave) poll(*Thread) uint32 {
 	return ev
 }
 
+func (f *ptySlave) wakes(events uint32) uint64 { return f.pty.typed.wakes(events) }
+
 func (f *ptySlave) close(*Kernel) {
 	p := f.pty
 	p.slaves = slices.DeleteFunc(p.slaves, func(o *ptySlave) bool { return o == f })
 	p.hungUp = len(p.slaves) == 0
+	p.printed.wake(pollIN | pollOUT)
 }
 
 func (f *ptySlave) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {

@@ -6,7 +6,10 @@ import "github.com/cgemu/cgemu/emu"
 type signalFile struct {
 	fileBase
 	set sigSet
+	p   *Process // whose signals EPOLLET is about: that which made it
 }
+
+func (f *signalFile) wakes(events uint32) uint64 { return f.p.signalled.wakes(events) }
 
 // sysSignalfd implements signalfd(2).
 func sysSignalfd(t *Thread, a Args) (uint64, Errno) {
@@ -28,7 +31,7 @@ func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64,
 	}
 	want := sigSet(x) &^ unblockable
 	if fd == -1 {
-		f := &signalFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[signalfd]"}, set: want}
+		f := &signalFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[signalfd]"}, set: want, p: t.p}
 		return t.install(f, flags)
 	}
 	f, e := t.file(fd)

@@ -160,13 +160,14 @@ type sigQueue struct {
 }
 
 // add queues s. A standard signal is pending at most once, but for those of timers.
-func (q *sigQueue) add(s *sigInfo) {
+func (q *sigQueue) add(s *sigInfo) (added bool) {
 	sig := int(s.signo)
 	if s.timer == nil && sig < sigRTMIN && q.set.has(sig) {
-		return
+		return false
 	}
 	q.set |= sigBit(sig)
 	q.infos = append(q.infos, s)
+	return true
 }
 
 // take removes and returns the first s of signal sig.
@@ -227,7 +228,10 @@ func (p *Process) send(s *sigInfo) (queued bool) {
 	if target != nil && p.ignored(sig) {
 		return false
 	}
-	p.pending.add(s)
+	if !p.pending.add(s) {
+		return false
+	}
+	p.signalled.wake(pollIN)
 	if target != nil {
 		p.k.interrupt(target)
 	}
@@ -240,7 +244,10 @@ func (t *Thread) send(s *sigInfo) (queued bool) {
 	if t.dead || t.p.control(sig, t.mask.has(sig)) || !t.mask.has(sig) && t.p.ignored(sig) {
 		return false
 	}
-	t.pending.add(s)
+	if !t.pending.add(s) {
+		return false
+	}
+	t.p.signalled.wake(pollIN)
 	if !t.mask.has(sig) {
 		t.k.interrupt(t)
 	}

@@ -405,6 +405,7 @@ func sysTimerfdCreate(t *Thread, a Args) (uint64, Errno) {
 	f := &timerFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[timerfd]"}, clock: clock}
 	f.fire = func(n uint64) {
 		f.count += n
+		f.wake(pollIN)
 		f.held = f.interval > 0 // until it is read
 	}
 	return t.install(f, flags)
