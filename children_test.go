@@ -5,6 +5,7 @@ package cgemu_test
 import (
 	"bytes"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -133,12 +134,31 @@ func TestOnChild(t *testing.T) {
 	assert.Empty(t, r.Children)
 }
 
-// TestNoRoom starts more processes than there is address space for: the program is told, and goes on.
+// TestNoRoom starts more processes than there is address space for: the program is told, at the same number on every
+// host, and goes on.
 func TestNoRoom(t *testing.T) {
-	r := shell(t, `i=0; while [ $i -lt 70 ]; do sleep 100 & i=$((i+1)); done; wait; echo end`, nil)
+	var log strings.Builder
+	r := shell(t, `i=0; while [ $i -lt 120 ]; do sleep 100 & i=$((i+1)); done; wait; echo end`, func(c *cgemu.Config) { c.Log = &log })
 	assert.NotContains(t, r.stdout, "end", "dash gives up")
+	assert.Contains(t, log.String(), "no room for another process: 100 have memory of their own")
 	assert.NotZero(t, r.Exit.Status())
-	assert.Greater(t, len(r.Children), 20)
+	assert.Len(t, r.Children, 99)
+}
+
+// TestManyProcesses has more processes take turns than engines are awake.
+func TestManyProcesses(t *testing.T) {
+	prog := compile(t, "gcc", "-g", "-O1", "-o", "testdata/processes/ring.c")
+	run := func() ran {
+		r := start(t, cgemu.Config{Args: []string{prog, "60", "5"}, TraceChildren: true})
+		assert.Equal(t, "304, 0 failed\n", r.stdout) // the parent does not add to the last
+		require.Len(t, r.Children, 60)
+		return r
+	}
+	a, b := run(), run()
+	for i := range a.Children {
+		assert.Equal(t, text(t, a.Children[i]), text(t, b.Children[i]))
+		assert.Equal(t, lineCosts(a.Children[0].Profile, "turns"), lineCosts(a.Children[i].Profile, "turns"))
+	}
 }
 
 // TestChildrenLeaveNothing checks that descriptors and address space are given back.

@@ -66,18 +66,13 @@ func (t *Thread) equip(q *Process, c cloneArgs) (e Errno) {
 	if c.flags&cloneVM != 0 {
 		q.use(p.machine)
 	} else {
-		m, err := p.mem.Fork()
-		if err == nil {
-			var own *machine
-			if own, err = k.newMachine(q, p.engine, m); err == nil {
-				own.brk = p.machine.brk
-				q.use(own)
-			}
-		}
+		m, err := k.newMachine(q, p.engine, p.mem)
 		if err != nil {
 			// "A system-imposed limit on the number of threads was encountered." - fork(2)
 			return k.noMachine(k.callName(t.call.nr), err, EAGAIN)
 		}
+		m.brk = p.machine.brk
+		q.use(m)
 	}
 	if c.flags&clonePidfd != 0 {
 		if e := t.addPidFile(q, c.pidfd); e != 0 {

@@ -25,12 +25,22 @@ type machine struct {
 	seen    uint64
 }
 
-// newMachine makes a machine for p, whose address space is m, or an empty one for nil.
-func (k *Kernel) newMachine(p *Process, parent emu.Engine, m *mem.Space) (_ *machine, err error) {
-	if m == nil {
-		if m, err = mem.New(); err != nil {
-			return nil, err
-		}
+// maxMachines is how many machines there are at a time. Each takes more than 1 TiB of the host process' addresses, of which there are
+// 128: with a number of our own it is the same process on every host that finds no room.
+const maxMachines = 100
+
+// newMachine makes a machine for p: its memory is a copy of from, or empty for nil.
+func (k *Kernel) newMachine(p *Process, parent emu.Engine, from *mem.Space) (*machine, error) {
+	if k.machines == maxMachines {
+		return nil, fmt.Errorf("%d have memory of their own", maxMachines)
+	}
+	make := mem.New
+	if from != nil {
+		make = from.Fork
+	}
+	m, err := make()
+	if err != nil {
+		return nil, err
 	}
 	var e emu.Engine
 	if k.cfg.ForkEngine != nil {
@@ -43,6 +53,7 @@ func (k *Kernel) newMachine(p *Process, parent emu.Engine, m *mem.Space) (_ *mac
 		return nil, err
 	}
 	m.OnInvalidate(e.Invalidate)
+	k.machines++
 	return &machine{mem: m, engine: e, owner: p}, nil
 }
 
@@ -119,6 +130,7 @@ func (k *Kernel) report(m *machine) {
 
 func (m *machine) close(k *Kernel) error {
 	k.running.forget(m.engine)
+	k.machines--
 	var errs []error
 	if m.engine != nil {
 		errs = append(errs, m.engine.Close())

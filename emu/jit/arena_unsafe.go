@@ -49,7 +49,8 @@ type arena struct {
 var mapArena = newArena
 
 // newArena maps the arena: executable and writable where the host allows it, else twice.
-// Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses.
+// Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses. Of the state and the first far code
+// most processes need little.
 func newArena() (arena, error) {
 	p, err := rawMmap(0, arenaSize+hugePage, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
@@ -57,7 +58,9 @@ func newArena() (arena, error) {
 		end := p + arenaSize + hugePage
 		p = (p + hugePage - 1) &^ (hugePage - 1)
 		unix.Syscall(unix.SYS_MUNMAP, p+arenaSize, end-p-arenaSize, 0)
-		unix.Syscall(unix.SYS_MADVISE, p, arenaSize, unix.MADV_HUGEPAGE)
+		for _, part := range [][2]uintptr{{counterOff, farOff}, {farOff + hugePage, arenaSize}} {
+			unix.Syscall(unix.SYS_MADVISE, p+part[0], part[1]-part[0], unix.MADV_HUGEPAGE)
+		}
 		return arena{base: p, mem: bytesAt(p, arenaSize)}, nil
 	}
 	return newDualArena()

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -102,54 +101,4 @@ func TestMarkOnCodeThatComesBack(t *testing.T) {
 	m.remap(addsOne)
 	m.run(emu.StopMark)
 	require.Equal(t, codeAt+4, m.cpu.RIP)
-}
-
-// TestPool closes an engine: the next one is the same, has its code, and knows nothing else of its past.
-func TestPool(t *testing.T) {
-	var pool Pool
-	defer pool.Close()
-	model, err := emu.ModelByName("v3")
-	require.NoError(t, err)
-	start := func(code string) *machine {
-		m := newMachine(t, code)
-		e, err := pool.New(m.mem, exec.Config{Model: model, Env: testEnv{}})
-		require.NoError(t, err)
-		m.mem.OnInvalidate(e.Invalidate)
-		m.Engine = e.(*Engine)
-		return m
-	}
-	// Whether the first block has to keep the flags depends on the page where it goes on.
-	const (
-		first = `
-			b9 ff ff ff ff  # mov ecx, -1
-			83 c1 01        # add ecx, 1
-			e9 f3 0f 00 00  # jmp second`
-		ignores = "31 c0 0f 05"    // second: xor eax, eax; syscall
-		looks   = "0f 92 c0 0f 05" // second: setc al; syscall
-		second  = codeAt + 0x1000
-	)
-	m := start(first)
-	m.poke(second, ignores)
-	m.run(emu.StopSyscall)
-	e := m.Engine
-	require.NoError(t, e.Close())
-
-	m = start(first)
-	require.True(t, e == m.Engine, "the same engine")
-	require.Zero(t, e.Executed())
-	require.Empty(t, m.counts())
-	m.poke(second, looks)
-	m.cpu.Regs[emu.RAX] = 0
-	m.run(emu.StopSyscall)
-	require.EqualValues(t, 1, m.cpu.Regs[emu.RAX], "the carry flag")
-	require.EqualValues(t, 5, e.Executed())
-	require.NoError(t, m.Close())
-
-	m = start(first)
-	require.True(t, e == m.Engine, "the same engine")
-	m.poke(second, looks)
-	at := e.pos
-	m.run(emu.StopSyscall)
-	require.Equal(t, at, e.pos, "nothing is translated")
-	require.EqualValues(t, 5, e.Executed())
 }

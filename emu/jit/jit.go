@@ -85,7 +85,8 @@ type Engine struct {
 	exits     [][]exit // in chunks
 	backEdges []*exit
 	peeks     map[emu.Addr]peek
-	pool      *Pool // that it goes to when it is closed, or nil
+	pool      *Pool // that it belongs to, or nil
+	suspended bool  // it has no addresses for jump tables and shadow stacks
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
 	budgeted bool
@@ -267,6 +268,11 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	handlerState = e.arena.base
 	defer func() { handlerState = 0 }()
 
+	if e.pool != nil {
+		if err := e.pool.awaken(e); err != nil {
+			return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if budget < emu.NoBudget && !e.budgeted {

@@ -34,15 +34,13 @@ const (
 	pieceSize = 512 << 10
 	// tableGuard is reserved behind the table.
 	tableGuard = 1 << 30
+	tableSize  = uintptr(maxCode)*8 + tableGuard
 	// withdrawn replaces the table's address to make lookups fault: not canonical.
 	withdrawn = 1 << 62
 )
 
+// newJumpTable makes a table without addresses.
 func newJumpTable(miss uint64) (*jumpTable, error) {
-	p, err := rawMmap(0, uintptr(maxCode)*8+tableGuard, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
-	if err != nil {
-		return nil, fmt.Errorf("jit: reserving the jump table: %w", err)
-	}
 	fd, err := unix.MemfdCreate("cgemu-jumps", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("jit: jump table: %w", err)
@@ -52,7 +50,26 @@ func newJumpTable(miss uint64) (*jumpTable, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("jit: jump table: %w", err)
 	}
-	return &jumpTable{base: p, piece: fd, mapped: map[uintptr]bool{}, miss: miss}, nil
+	return &jumpTable{piece: fd, mapped: map[uintptr]bool{}, miss: miss}, nil
+}
+
+// reserve gives the table its addresses.
+func (t *jumpTable) reserve() error {
+	p, err := rawMmap(0, tableSize, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	if err != nil {
+		return fmt.Errorf("jit: reserving the jump table: %w", err)
+	}
+	t.base = p
+	return nil
+}
+
+// release gives them back, and what the table holds.
+func (t *jumpTable) release() {
+	clear(t.mapped)
+	if t.base != 0 {
+		unix.Syscall(unix.SYS_MUNMAP, t.base, tableSize, 0)
+		t.base = 0
+	}
 }
 
 // piece is what is written to a table's file: it is large, and each process has a table.
@@ -106,5 +123,5 @@ func (t *jumpTable) reset() {
 
 func (t *jumpTable) close() {
 	unix.Close(t.piece)
-	unix.Syscall(unix.SYS_MUNMAP, t.base, uintptr(maxCode)*8+tableGuard, 0)
+	t.release()
 }

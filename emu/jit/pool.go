@@ -12,18 +12,19 @@ import (
 )
 
 // A Pool makes the engines of processes. One that is closed is kept with its code for the next process, as long as nothing
-// but instructions counts: simulated caches would have to be made empty.
+// but instructions counts: simulated caches would have to be made empty. Those that ran last are awake; others are suspended, for
+// their jump tables and shadow stacks take 2 TiB of addresses each, of which the host's process has 128.
 type Pool struct {
-	mu   sync.Mutex
-	idle []*Engine
-	live int
+	mu    sync.Mutex
+	idle  []*Engine
+	awake []*Engine // that which ran last at the end
 }
 
 const (
-	// maxIdle is how many engines wait, each with 2 TiB of addresses.
+	// maxAwake is how many engines are not suspended.
+	maxAwake = 8
+	// maxIdle is how many wait for a process, suspended.
 	maxIdle = 8
-	// maxLive is how many may live before none waits any more: addresses are needed.
-	maxLive = 16
 	// maxKept is the most code that one is kept with, in bytes.
 	maxKept = 32 << 20
 )
@@ -33,34 +34,67 @@ func (p *Pool) New(m *mem.Space, cfg exec.Config) (emu.Engine, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := len(p.idle) - 1; i >= 0; i-- {
-		if e := p.idle[i]; e.fits(m, &cfg) {
+		if e := p.idle[i]; e.fits(&cfg) {
 			p.idle = slices.Delete(p.idle, i, i+1)
-			p.live++
 			e.adopt(m, cfg)
 			return e, nil
 		}
 	}
-	if p.live >= maxLive {
-		p.drain()
-	}
+	p.makeRoom()
 	e, err := New(m, cfg)
 	if err != nil {
 		return nil, err
 	}
 	e.pool = p
-	p.live++
+	p.awake = append(p.awake, e)
 	return e, nil
+}
+
+// makeRoom suspends an engine if one more would be too many.
+func (p *Pool) makeRoom() {
+	if len(p.awake) >= maxAwake {
+		p.awake[0].suspend()
+		p.awake = slices.Delete(p.awake, 0, 1)
+	}
+}
+
+// awaken makes e, which is to run, the last one that would be suspended.
+func (p *Pool) awaken(e *Engine) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.awake)
+	if n > 0 && p.awake[n-1] == e {
+		return nil
+	}
+	if !p.forget(e) {
+		p.makeRoom()
+		if err := e.revive(); err != nil {
+			return err
+		}
+	}
+	p.awake = append(p.awake, e)
+	return nil
+}
+
+// forget takes e off those that are awake, and reports whether it was.
+func (p *Pool) forget(e *Engine) bool {
+	i := slices.Index(p.awake, e)
+	if i >= 0 {
+		p.awake = slices.Delete(p.awake, i, i+1)
+	}
+	return i >= 0
 }
 
 // take keeps e, which is closed, and reports whether it does.
 func (p *Pool) take(e *Engine) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.live--
-	if len(p.idle) >= maxIdle || p.live >= maxLive || e.countsMore() || len(e.marks) > 0 || e.pos-codeOff > maxKept {
+	p.forget(e)
+	if len(p.idle) >= maxIdle || e.countsMore() || len(e.marks) > 0 || e.pos-codeOff > maxKept {
 		return false
 	}
 	e.retire()
+	e.suspend()
 	p.idle = append(p.idle, e)
 	return true
 }
@@ -69,19 +103,15 @@ func (p *Pool) take(e *Engine) bool {
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.drain()
-}
-
-func (p *Pool) drain() {
 	for _, e := range p.idle {
 		e.free()
 	}
 	p.idle = nil
 }
 
-// fits reports whether e may execute the code in m for a run with cfg.
-func (e *Engine) fits(m *mem.Space, cfg *exec.Config) bool {
-	return uintptr(m.Limit()) == e.shadow.size && cfg.Model == e.Model && cfg.Count == e.Count &&
+// fits reports whether e may execute code for a run with cfg.
+func (e *Engine) fits(cfg *exec.Config) bool {
+	return cfg.Model == e.Model && cfg.Count == e.Count &&
 		cfg.Caches == e.Caches && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
 }
 

@@ -28,12 +28,14 @@ type shadow struct {
 // windowSize is how much is made accessible at once.
 const windowSize = 64 << 10
 
-func newShadow(limit emu.Addr) (shadow, error) {
+// reserve gives the stack its addresses, for a guest with limit.
+func (s *shadow) reserve(limit emu.Addr) error {
 	p, err := rawMmap(0, uintptr(limit), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err != nil {
-		return shadow{}, fmt.Errorf("jit: reserving the shadow stack: %w", err)
+		return fmt.Errorf("jit: reserving the shadow stack: %w", err)
 	}
-	return shadow{base: p, size: uintptr(limit), windows: map[uintptr]bool{}}, nil
+	s.base, s.size, s.windows = p, uintptr(limit), map[uintptr]bool{}
+	return nil
 }
 
 // has reports whether host address p lies in the shadow stack.
@@ -60,4 +62,10 @@ func (s *shadow) forget() {
 	}
 }
 
-func (s *shadow) close() { unix.Syscall(unix.SYS_MUNMAP, s.base, s.size, 0) }
+// release gives the addresses back, and what the stack holds.
+func (s *shadow) release() {
+	if s.base != 0 {
+		unix.Syscall(unix.SYS_MUNMAP, s.base, s.size, 0)
+		s.base = 0
+	}
+}

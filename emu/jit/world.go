@@ -23,12 +23,31 @@ func (e *Engine) newWorld(c emu.Counting) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newShadow(e.mem.Limit())
-	if err != nil {
-		table.close()
-		return nil, err
+	w := &world{counting: c, tbs: map[emu.Addr]*tb{}, dormant: map[emu.Addr][]*tb{}, table: table}
+	if !e.suspended {
+		if err := w.reserve(e.mem.Limit()); err != nil {
+			w.close()
+			return nil, err
+		}
 	}
-	return &world{counting: c, tbs: map[emu.Addr]*tb{}, dormant: map[emu.Addr][]*tb{}, table: table, shadow: s}, nil
+	return w, nil
+}
+
+// reserve gives w its addresses, for a guest with limit.
+func (w *world) reserve(limit emu.Addr) error {
+	if err := w.table.reserve(); err != nil {
+		return err
+	}
+	return w.shadow.reserve(limit)
+}
+
+// release gives them back: lookups and returns will miss, and learn again.
+func (w *world) release() {
+	for _, t := range w.tbs {
+		t.listed = false
+	}
+	w.table.release()
+	w.shadow.release()
 }
 
 // enterWorld makes w the code that runs.
@@ -36,6 +55,40 @@ func (e *Engine) enterWorld(w *world) {
 	e.world = w
 	e.set(stJumpTable, uint64(w.table.base))
 	e.set(stShadow, uint64(w.shadow.base))
+}
+
+// suspend gives the addresses of the jump tables and the shadow stacks back, which a process that does not run can do without.
+func (e *Engine) suspend() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range e.worlds {
+		if w != nil {
+			w.release()
+		}
+	}
+	e.suspended = true
+}
+
+// revive makes e able to run again. After an error it is suspended.
+func (e *Engine) revive() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range e.worlds {
+		if w == nil {
+			continue
+		}
+		if err := w.reserve(e.mem.Limit()); err != nil {
+			for _, w := range e.worlds {
+				if w != nil {
+					w.release()
+				}
+			}
+			return err
+		}
+	}
+	e.suspended = false
+	e.enterWorld(e.world)
+	return nil
 }
 
 // forget makes all the code of w unreachable.
@@ -47,7 +100,7 @@ func (w *world) forget() {
 
 func (w *world) close() {
 	w.table.close()
-	w.shadow.close()
+	w.shadow.release()
 }
 
 // SetCounting implements emu.Engine.

@@ -1,0 +1,137 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/cachesim"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
+)
+
+// v3 is the one CPU that engines of a pool have.
+var v3 = sync.OnceValue(func() *emu.Model {
+	m, err := emu.ModelByName("v3")
+	if err != nil {
+		panic(err)
+	}
+	return m
+})
+
+// newPooled makes a machine whose engine is p's.
+func newPooled(t *testing.T, p *Pool, cfg exec.Config, code string) *machine {
+	t.Helper()
+	m := newMachine(t, code)
+	cfg.Model, cfg.Env = v3(), testEnv{}
+	e, err := p.New(m.mem, cfg)
+	require.NoError(t, err)
+	m.mem.OnInvalidate(e.Invalidate)
+	m.Engine = e.(*Engine)
+	return m
+}
+
+// TestPool closes an engine: the next one is the same, has its code, and knows nothing else of its past.
+func TestPool(t *testing.T) {
+	var pool Pool
+	defer pool.Close()
+	start := func(code string) *machine { return newPooled(t, &pool, exec.Config{}, code) }
+	// Whether the first block has to keep the flags depends on the page where it goes on.
+	const (
+		first = `
+			b9 ff ff ff ff  # mov ecx, -1
+			83 c1 01        # add ecx, 1
+			e9 f3 0f 00 00  # jmp second`
+		ignores = "31 c0 0f 05"    // second: xor eax, eax; syscall
+		looks   = "0f 92 c0 0f 05" // second: setc al; syscall
+		second  = codeAt + 0x1000
+	)
+	m := start(first)
+	m.poke(second, ignores)
+	m.run(emu.StopSyscall)
+	e := m.Engine
+	require.NoError(t, e.Close())
+
+	m = start(first)
+	require.True(t, e == m.Engine, "the same engine")
+	require.Zero(t, e.Executed())
+	require.Empty(t, m.counts())
+	m.poke(second, looks)
+	m.cpu.Regs[emu.RAX] = 0
+	m.run(emu.StopSyscall)
+	require.EqualValues(t, 1, m.cpu.Regs[emu.RAX], "the carry flag")
+	require.EqualValues(t, 5, e.Executed())
+	require.NoError(t, m.Close())
+
+	m = start(first)
+	require.True(t, e == m.Engine, "the same engine")
+	m.poke(second, looks)
+	at := e.pos
+	m.run(emu.StopSyscall)
+	require.Equal(t, at, e.pos, "nothing is translated")
+	require.EqualValues(t, 5, e.Executed())
+}
+
+// TestMoreEnginesThanAwake has engines take turns that cannot all be awake, in the middle of calls: each goes on
+// as if it were alone.
+func TestMoreEnginesThanAwake(t *testing.T) {
+	const code = `
+		ba 14 00 00 00 # mov edx, 20
+		e8 06 00 00 00 # loop: call f
+		ff ca          # dec edx
+		75 f7          # jne loop
+		0f 0b          # ud2
+		48 8d 05 03 00 00 00 # f: lea rax, [rip+3]
+		ff e0          # jmp rax
+		cc
+		90             # it leads here
+		0f 05          # syscall
+		c3             # ret`
+	simulating := exec.Config{Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}
+	for name, cfg := range map[string]exec.Config{"Ir": {}, "simulating": simulating} {
+		t.Run(name, func(t *testing.T) {
+			var pool Pool
+			defer pool.Close()
+			alone := newMachineWith(t, cfg, code)
+			var many []*machine
+			for range maxAwake + 3 {
+				m := newPooled(t, &pool, cfg, code)
+				defer m.Close()
+				many = append(many, m)
+			}
+			for range 20 {
+				alone.run(emu.StopSyscall)
+				for i, m := range many {
+					m.run(emu.StopSyscall)
+					require.Equal(t, alone.cpu.Regs, m.cpu.Regs)
+					if i%4 == 0 {
+						m.SetCounting(emu.CountOff) // goes to another world while others are suspended
+						m.SetCounting(emu.CountAll)
+					}
+				}
+			}
+			alone.run(emu.StopFault)
+			want := events(alone)
+			for _, m := range many {
+				m.run(emu.StopFault)
+				require.Equal(t, want, events(m))
+				require.Equal(t, alone.Executed(), m.Executed())
+			}
+		})
+	}
+}
+
+// events returns what m has counted, by address and event.
+func events(m *machine) map[emu.Addr]map[emu.Event]uint64 {
+	all := map[emu.Addr]map[emu.Event]uint64{}
+	m.Collect(0, ^emu.Addr(0), func(a emu.Addr, ev emu.Event, n uint64) {
+		if all[a] == nil {
+			all[a] = map[emu.Event]uint64{}
+		}
+		all[a][ev] += n
+	})
+	return all
+}
