@@ -36,12 +36,11 @@ func (p *Process) mayMap(all, data int64) bool {
 
 // within adds up what of [lo, hi) is mapped, and what of that is data.
 func (p *Process) within(lo, hi emu.Addr) (all, data int64) {
-	for _, v := range p.mem.VMAs() {
-		if a, b := max(lo, v.Lo), min(hi, v.Hi); a < b {
-			all += int64(b - a)
-			if isData(&v) {
-				data += int64(b - a)
-			}
+	for _, v := range p.mem.Within(lo, hi) {
+		n := int64(min(hi, v.Hi) - max(lo, v.Lo))
+		all += n
+		if isData(&v) {
+			data += n
 		}
 	}
 	return all, data
@@ -68,11 +67,11 @@ func (p *Process) mayResize(v *mem.VMA, n int64) bool {
 // mayProtect says whether private memory in [lo, hi) may become writable.
 func (p *Process) mayProtect(lo, hi emu.Addr, prot mem.Prot) bool {
 	more := int64(0)
-	for _, v := range p.mem.VMAs() {
+	for _, v := range p.mem.Within(lo, hi) {
 		was := isData(&v)
 		v.Prot = prot
-		if a, b := max(lo, v.Lo), min(hi, v.Hi); a < b && !was && isData(&v) {
-			more += int64(b - a)
+		if !was && isData(&v) {
+			more += int64(min(hi, v.Hi) - max(lo, v.Lo))
 		}
 	}
 	return more == 0 || p.mayMap(0, more)

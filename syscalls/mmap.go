@@ -256,8 +256,8 @@ func sysMprotect(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	if prot&4 != 0 {
-		for _, v := range t.p.mem.VMAs() {
-			if v.File && v.Lo < hi && v.Hi > lo && v.Path != "" {
+		for _, v := range t.p.mem.Within(lo, hi) {
+			if v.File && v.Path != "" {
 				t.mapped(v)
 			}
 		}
@@ -385,47 +385,28 @@ func sysMadvise(t *Thread, a Args) (uint64, Errno) {
 	case n == 0:
 		return 0, 0
 	}
-	holes := false
-	for at := lo; at < hi; {
-		v := t.p.mem.VMA(at)
-		if v == nil {
-			holes = true
-			next, ok := t.p.nextVMA(at)
-			if !ok || next >= hi {
-				break
-			}
-			at = next
-			continue
-		}
-		end := min(v.Hi, hi)
+	at, holes := lo, false
+	for _, v := range t.p.mem.Within(lo, hi) {
+		from, to := max(v.Lo, lo), min(v.Hi, hi)
+		holes = holes || at < from
 		switch advice {
 		case madvDontneed, madvDontneedLocked:
-			t.p.mem.Discard(at, end)
+			t.p.mem.Discard(from, to)
 		case madvFree:
 			if v.File {
 				return 0, EINVAL
 			}
 			// When pages go is up to Linux; here they go at once, so that it is the same each time.
-			t.p.mem.Discard(at, end)
+			t.p.mem.Discard(from, to)
 		case madvRemove:
 			return 0, EINVAL
 		}
-		at = end
+		at = to
 	}
-	if holes {
+	if holes || at < hi {
 		return 0, ENOMEM
 	}
 	return 0, 0
-}
-
-// nextVMA returns where the first mapping above a begins.
-func (p *Process) nextVMA(a emu.Addr) (emu.Addr, bool) {
-	for _, v := range p.mem.VMAs() {
-		if v.Lo > a {
-			return v.Lo, true
-		}
-	}
-	return 0, false
 }
 
 // sysMsync implements msync(2): the host writes shared mappings back by itself.

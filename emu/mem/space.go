@@ -127,6 +127,16 @@ func (m *Space) OnInvalidate(f func(lo, hi emu.Addr)) { m.invalidate = f }
 // VMAs returns the mappings in ascending order. The slice is the Space's own.
 func (m *Space) VMAs() []VMA { return m.vmas }
 
+// Within returns the mappings of which a part lies in [lo, hi), in ascending order. The slice is the Space's own.
+func (m *Space) Within(lo, hi emu.Addr) []VMA {
+	i := m.search(lo)
+	j := i
+	for j < len(m.vmas) && m.vmas[j].Lo < hi {
+		j++
+	}
+	return m.vmas[i:j]
+}
+
 // search returns the index of the first VMA that ends above a.
 func (m *Space) search(a emu.Addr) int {
 	return sort.Search(len(m.vmas), func(i int) bool { return m.vmas[i].Hi > a })
