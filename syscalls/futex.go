@@ -71,6 +71,10 @@ func sysFutex(t *Thread, a Args) (uint64, Errno) {
 		return t.futexTrylockPI(at, op)
 	case futexUnlockPI:
 		return t.futexUnlockPI(at, op)
+	case futexWaitRequeuePI:
+		return t.futexWaitRequeuePI(a, op)
+	case futexCmpRequeuePI:
+		return t.futexRequeuePI(a, op)
 	}
 	return 0, ENOSYS
 }
@@ -85,42 +89,61 @@ func (t *Thread) futexWait(at emu.Addr, op int, val uint32, timeout emu.Addr, bi
 	if bits == 0 {
 		return 0, EINVAL
 	}
-	deadline := int64(never)
-	if timeout != 0 {
-		d, e := t.timespec(timeout)
-		if e != 0 {
-			return 0, e
-		}
-		if op&^(futexPrivate|futexRealtime) == futexWait {
-			deadline = t.k.after(d)
-		} else {
-			clock := clockMonotonic
-			if op&futexRealtime != 0 {
-				clock = clockRealtime
-			}
-			deadline = t.deadlineOn(clock, d)
-		}
+	deadline, e := t.futexDeadline(timeout, op)
+	if e != 0 {
+		return 0, e
 	}
 	key, e := t.futexKey(at, op)
 	if e != 0 {
 		return 0, e
 	}
-	now, e := t.in32(at)
-	if e != 0 {
+	if e := t.futexIs(at, val); e != 0 {
 		return 0, e
 	}
-	if now != val {
-		return 0, EAGAIN
-	}
-	if deadline != never && deadline <= t.k.now() {
-		return 0, ETIMEDOUT
-	}
-	t.futexBits, t.futexAt = bits, key
-	t.k.futexes[key] = append(t.k.futexes[key], t)
-	w := wait{deadline: deadline, cancel: func(bool) { t.k.futexForget(t) }}
+	t.futexBits, t.futexTo = bits, futexKey{}
+	w := wait{deadline: deadline}
 	if timeout != 0 {
 		w.interrupted = EINTR
 	}
+	return t.futexBlock(key, w)
+}
+
+// futexDeadline reads a timeout: relative for FUTEX_WAIT, else absolute.
+func (t *Thread) futexDeadline(timeout emu.Addr, op int) (int64, Errno) {
+	if timeout == 0 {
+		return never, 0
+	}
+	d, e := t.timespec(timeout)
+	if e != 0 {
+		return 0, e
+	}
+	clock := clockMonotonic
+	switch cmd := op &^ (futexPrivate | futexRealtime); {
+	case cmd == futexWait:
+		return t.k.after(d), 0
+	case op&futexRealtime != 0 || cmd == futexLockPI:
+		clock = clockRealtime
+	}
+	return t.deadlineOn(clock, d), 0
+}
+
+// futexIs is EAGAIN if the word at a is not val.
+func (t *Thread) futexIs(a emu.Addr, val uint32) Errno {
+	now, e := t.in32(a)
+	if e == 0 && now != val {
+		return EAGAIN
+	}
+	return e
+}
+
+// futexBlock makes t wait in key's queue.
+func (t *Thread) futexBlock(key futexKey, w wait) (uint64, Errno) {
+	if w.deadline != never && w.deadline <= t.k.now() {
+		return 0, ETIMEDOUT
+	}
+	t.futexAt = key
+	t.k.futexes[key] = append(t.k.futexes[key], t)
+	w.cancel = func(bool) { t.k.futexForget(t) }
 	return t.block(w)
 }
 
@@ -137,12 +160,15 @@ func (k *Kernel) futexSet(key futexKey, q []*Thread) {
 	k.futexes[key] = q
 }
 
-// wakeFutex wakes up to n waiters of key whose bits meet mask.
-func (k *Kernel) wakeFutex(key futexKey, n, mask uint32) uint64 {
-	var woken uint64
+// wakeFutex wakes up to n waiters of key whose bits meet mask. Those of FUTEX_WAIT_REQUEUE_PI cannot be woken: EINVAL.
+func (k *Kernel) wakeFutex(key futexKey, n, mask uint32) (woken uint64, e Errno) {
 	var rest []*Thread
 	for _, w := range k.sched.order(k.futexes[key]) {
-		if woken < uint64(n) && w.futexBits&mask != 0 {
+		wakes := e == 0 && woken < uint64(n) && w.futexBits&mask != 0
+		if wakes && w.futexTo.pi {
+			wakes, e = false, EINVAL
+		}
+		if wakes {
 			woken++
 			k.wake(w, wokenReady)
 			continue
@@ -150,7 +176,7 @@ func (k *Kernel) wakeFutex(key futexKey, n, mask uint32) uint64 {
 		rest = append(rest, w)
 	}
 	k.futexSet(key, rest)
-	return woken
+	return woken, e
 }
 
 func (t *Thread) futexWake(at emu.Addr, op int, n, bits uint32) (uint64, Errno) {
@@ -162,7 +188,7 @@ func (t *Thread) futexWake(at emu.Addr, op int, n, bits uint32) (uint64, Errno) 
 		return 0, e
 	}
 	// At least one is woken, whatever n says (kernel/futex/waitwake.c).
-	return t.k.wakeFutex(key, max(n, 1), bits), 0
+	return t.k.wakeFutex(key, max(n, 1), bits)
 }
 
 func (t *Thread) futexRequeue(a Args, op int) (uint64, Errno) {
@@ -179,28 +205,34 @@ func (t *Thread) futexRequeue(a Args, op int) (uint64, Errno) {
 		return 0, e
 	}
 	if op&^(futexPrivate|futexRealtime) == futexCmpRequeue {
-		now, e := t.in32(a.Addr(0))
-		if e != 0 {
+		if e := t.futexIs(a.Addr(0), a.U32(5)); e != 0 {
 			return 0, e
 		}
-		if now != a.U32(5) {
-			return 0, EAGAIN
-		}
+	}
+	if slices.ContainsFunc(t.k.futexes[from], func(w *Thread) bool { return w.futexTo.pi }) {
+		return 0, EINVAL
 	}
 	woken := uint64(0)
 	if n > 0 {
-		woken = t.k.wakeFutex(from, uint32(n), futexAllBits)
+		woken, _ = t.k.wakeFutex(from, uint32(n), futexAllBits)
 	}
-	q := t.k.futexes[from]
-	moved := min(len(q), limit)
+	moved := min(len(t.k.futexes[from]), limit)
 	if from != to {
-		for _, w := range q[:moved] {
-			w.futexAt = to
-		}
-		t.k.futexes[to] = append(t.k.futexes[to], q[:moved]...)
-		t.k.futexSet(from, slices.Clone(q[moved:]))
+		t.k.futexMove(from, to, moved)
 	}
 	return woken + uint64(moved), 0
+}
+
+// futexMove makes the first n waiters of from wait for to.
+func (k *Kernel) futexMove(from, to futexKey, n int) {
+	q := k.futexes[from]
+	for _, w := range q[:n] {
+		w.futexAt = to
+	}
+	if n > 0 {
+		k.futexes[to] = append(k.futexes[to], q[:n]...)
+	}
+	k.futexSet(from, slices.Clone(q[n:]))
 }
 
 // futexWakeOp changes the second futex and wakes its waiters if it was as said.
@@ -248,11 +280,13 @@ func (t *Thread) futexWakeOp(a Args, op int) (uint64, Errno) {
 	if int(cmp) >= len(tests) {
 		return 0, ENOSYS
 	}
-	woken := t.k.wakeFutex(key1, a.U32(2), futexAllBits)
-	if tests[cmp] {
-		woken += t.k.wakeFutex(key2, a.U32(3), futexAllBits)
+	woken, e := t.k.wakeFutex(key1, a.U32(2), futexAllBits)
+	if e == 0 && tests[cmp] {
+		var more uint64
+		more, e = t.k.wakeFutex(key2, a.U32(3), futexAllBits)
+		woken += more
 	}
-	return woken, 0
+	return woken, e
 }
 
 // sysSetRobustList implements set_robust_list(2).
@@ -329,6 +363,6 @@ func (t *Thread) ownerDied(at emu.Addr) {
 		return
 	}
 	if key, e := t.futexKey(at, 0); e == 0 && x&futexWaiters != 0 {
-		t.k.wakeFutex(key, 1, futexAllBits)
+		_, _ = t.k.wakeFutex(key, 1, futexAllBits)
 	}
 }

@@ -13,6 +13,9 @@ const (
 	futexUnlockPI  = 7
 	futexTrylockPI = 8
 	futexLockPI2   = 13
+
+	futexWaitRequeuePI = 11
+	futexCmpRequeuePI  = 12
 )
 
 // piKey finds the key of the lock at a. Its waiters are not those of other operations on the word.
@@ -30,17 +33,9 @@ func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, Errn
 		}
 		return 0, 0 // passLock made it ours
 	}
-	deadline := int64(never)
-	if timeout != 0 {
-		d, e := t.timespec(timeout)
-		if e != 0 {
-			return 0, e
-		}
-		clock := clockMonotonic
-		if op&futexRealtime != 0 || op&^futexPrivate == futexLockPI {
-			clock = clockRealtime
-		}
-		deadline = t.deadlineOn(clock, d)
+	deadline, e := t.futexDeadline(timeout, op)
+	if e != 0 {
+		return 0, e
 	}
 	key, e := t.piKey(a, op)
 	if e != 0 {
@@ -52,12 +47,8 @@ func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, Errn
 	if t.locksItselfOut(a) {
 		return 0, EDEADLK
 	}
-	if deadline != never && deadline <= t.k.now() {
-		return 0, ETIMEDOUT
-	}
-	t.futexWord, t.futexAt, t.futexBits = a, key, futexAllBits
-	t.k.futexes[key] = append(t.k.futexes[key], t)
-	return t.block(wait{deadline: deadline, interrupted: eRESTARTNOINTR, cancel: func(bool) { t.k.futexForget(t) }})
+	t.futexWord, t.futexBits = a, futexAllBits
+	return t.futexBlock(key, wait{deadline: deadline, interrupted: eRESTARTNOINTR})
 }
 
 // takeLock takes the lock at a if it is free. If it is not, the owner is made to unlock it by a system call.
@@ -162,4 +153,82 @@ func (t *Thread) passLocks() {
 			_ = w.passLock(w.futexWord, w.futexAt, futexOwnerDied) // the word was just read
 		}
 	}
+}
+
+// futexWaitRequeuePI waits, as a condition variable does, to be given the lock at the second address by futexRequeuePI.
+func (t *Thread) futexWaitRequeuePI(a Args, op int) (uint64, Errno) {
+	if t.call.again {
+		if t.call.woken == wokenTimeout {
+			return 0, ETIMEDOUT
+		}
+		return 0, 0 // the lock is ours
+	}
+	deadline, e := t.futexDeadline(a.Addr(3), op)
+	if e != 0 {
+		return 0, e
+	}
+	key, to, e := t.requeueKeys(a, op)
+	if e != 0 {
+		return 0, e
+	}
+	if e := t.futexIs(a.Addr(0), a.U32(2)); e != 0 {
+		return 0, e
+	}
+	t.futexBits, t.futexTo, t.futexWord = futexAllBits, to, a.Addr(4)
+	return t.futexBlock(key, wait{deadline: deadline, interrupted: eRESTARTNOINTR})
+}
+
+// requeueKeys finds the keys of a word and of the lock that its waiters are to have.
+func (t *Thread) requeueKeys(a Args, op int) (key, lock futexKey, e Errno) {
+	if key, e = t.futexKey(a.Addr(0), op); e != 0 {
+		return key, lock, e
+	}
+	if lock, e = t.piKey(a.Addr(4), op); e == 0 && a.Addr(0) == a.Addr(4) {
+		e = EINVAL
+	}
+	return key, lock, e
+}
+
+// futexRequeuePI gives the lock to the first waiter if it is free, and makes the others wait for it.
+func (t *Thread) futexRequeuePI(a Args, op int) (uint64, Errno) {
+	limit := a.Int(3)
+	if a.Int(2) != 1 || limit < 0 {
+		return 0, EINVAL
+	}
+	key, to, e := t.requeueKeys(a, op)
+	if e != 0 {
+		return 0, e
+	}
+	if e := t.futexIs(a.Addr(0), a.U32(5)); e != 0 {
+		return 0, e
+	}
+	k := t.k
+	q := k.sched.order(k.futexes[key])
+	if slices.ContainsFunc(q, func(w *Thread) bool { return w.futexTo != to }) {
+		return 0, EINVAL
+	}
+	if len(q) == 0 {
+		return 0, 0
+	}
+	k.futexSet(key, q)
+	got := uint64(0)
+	switch e := q[0].takeLock(q[0].futexWord, to); {
+	case e == 0:
+		got = 1
+		k.futexSet(key, slices.Clone(q[1:]))
+		k.wake(q[0], wokenReady)
+		if limit > 0 {
+			x, _ := t.in32(a.Addr(4))
+			e = t.out32(a.Addr(4), x|futexWaiters)
+		}
+		if e != 0 {
+			return 0, e
+		}
+	case e != EAGAIN:
+		return 0, e
+	}
+	// The one to be woken is moved, too, if it could not be.
+	moved := min(len(k.futexes[key]), limit+1-int(got))
+	k.futexMove(key, to, moved)
+	return got + uint64(moved), 0
 }

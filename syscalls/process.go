@@ -83,7 +83,8 @@ type Thread struct {
 	// What a thread waiting in futex(2) waits for.
 	futexAt   futexKey
 	futexBits uint32
-	futexWord emu.Addr // of futexLockPI
+	futexWord emu.Addr // of the lock that it is to have
+	futexTo   futexKey // and its key, for futexWaitRequeuePI
 	// inCall says that RAX has the result of call, which may ask for a restart.
 	inCall bool
 	// calls counts system calls since the thread was scheduled: a thread that makes many

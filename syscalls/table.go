@@ -228,7 +228,7 @@ var table = [...]entry{
 	199: {"fremovexattr", Partial, xattrOnFD(true, (*Thread).removexattr), "user.* of the host's files"},
 	200: {"tkill", Full, sysTkill, ""},
 	201: {"time", Full, sysTime, ""},
-	202: {"futex", Partial, sysFutex, "locks of FUTEX_LOCK_PI inherit no priorities; no FUTEX_WAIT_REQUEUE_PI"},
+	202: {"futex", Partial, sysFutex, "locks of FUTEX_LOCK_PI inherit no priorities"},
 	203: {"sched_setaffinity", Full, sysSchedSetaffinity, "remembered; there is one CPU"},
 	204: {"sched_getaffinity", Full, sysSchedGetaffinity, ""},
 	205: {"set_thread_area", Refused, refuse(ENOSYS), "not in Linux any more, or not on x86-64"},
