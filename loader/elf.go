@@ -137,7 +137,7 @@ func (e *elfFile) checkLoads(size uint64) error {
 		switch {
 		case s.filesz > s.memsz:
 			return refuse(path, "segment %d: %#x bytes of file in %#x of memory", i, s.filesz, s.memsz)
-		case s.vaddr > math.MaxUint64-s.memsz || s.vaddr+s.memsz > uint64(mem.MaxAddr):
+		case s.vaddr > math.MaxUint64-s.memsz || s.vaddr+s.memsz > uint64(mem.FirstLimit):
 			return refuse(path, "segment %d: %#x bytes at %#x lie outside the address space", i, s.memsz, s.vaddr)
 		case s.off > size || s.filesz > size-s.off:
 			return refuse(path, "truncated: segment %d needs bytes %#x to %#x of %#x", i, s.off, s.off+s.filesz, size)

@@ -150,8 +150,9 @@ type Kernel struct {
 	// interrupted is set by the goroutine that watches the context.
 	interrupted atomic.Bool
 	// steps counts what may make waiting threads ready: that one executed, and that time passed.
-	steps    uint64
-	machines int // there are, closed ones not counted
+	steps uint64
+	// addresses is what all machines take of the host's.
+	addresses uint64
 	// idleRounds counts how often time passed since a thread last ran.
 	idleRounds  int
 	nextVgStack uint64
@@ -270,8 +271,9 @@ func (k *Kernel) boot() error {
 		return err
 	}
 	p := newProcess(k)
-	p.use(&machine{mem: m, owner: p})
-	k.machines = 1
+	first := &machine{mem: m, owner: p}
+	p.use(first)
+	k.addresses = first.addresses()
 	k.procs, k.first = append(k.procs, p), p
 	p.pgid, p.sid, p.tty = p.pid, p.pid, &k.console
 	k.console = terminal{sid: p.sid, pgid: p.pgid, open: openConsole}

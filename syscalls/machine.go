@@ -25,18 +25,26 @@ type machine struct {
 	seen    uint64
 }
 
-// maxMachines is how many machines there are at a time. Each takes more than 1 TiB of the host process' addresses, of which there are
-// 128: with a number of our own it is the same process on every host that finds no room.
-const maxMachines = 100
+// maxAddresses is how much address space all machines may have, in bytes. A host's process has 128 TiB, of which engines need some; with
+// a number of our own it is the same process on every host that finds no room. It is enough for 96 machines.
+const maxAddresses = 96 * (uint64(mem.FirstLimit) + mem.Guard)
+
+// addresses is how much address space m takes: what is more than at first is there once more in its engine.
+func (m *machine) addresses() uint64 { return addressesFor(m.mem.Limit()) }
+
+func addressesFor(limit emu.Addr) uint64 {
+	limit = max(limit, mem.FirstLimit) // a host that has less makes no difference
+	return uint64(limit) + uint64(limit-mem.FirstLimit) + mem.Guard
+}
 
 // newMachine makes a machine for p: its memory is a copy of from, or empty for nil.
 func (k *Kernel) newMachine(p *Process, parent emu.Engine, from *mem.Space) (*machine, error) {
-	if k.machines == maxMachines {
-		return nil, fmt.Errorf("%d have memory of their own", maxMachines)
-	}
-	make := mem.New
+	make, limit := mem.New, mem.FirstLimit
 	if from != nil {
-		make = from.Fork
+		make, limit = from.Fork, from.Limit()
+	}
+	if k.addresses+addressesFor(limit) > maxAddresses {
+		return nil, fmt.Errorf("the others have %d TiB of addresses", k.addresses>>40)
 	}
 	m, err := make()
 	if err != nil {
@@ -53,8 +61,9 @@ func (k *Kernel) newMachine(p *Process, parent emu.Engine, from *mem.Space) (*ma
 		return nil, err
 	}
 	m.OnInvalidate(e.Invalidate)
-	k.machines++
-	return &machine{mem: m, engine: e, owner: p}, nil
+	own := &machine{mem: m, engine: e, owner: p}
+	k.addresses += own.addresses()
+	return own, nil
 }
 
 // use makes p run on m.
@@ -130,7 +139,7 @@ func (k *Kernel) report(m *machine) {
 
 func (m *machine) close(k *Kernel) error {
 	k.running.forget(m.engine)
-	k.machines--
+	k.addresses -= m.addresses()
 	var errs []error
 	if m.engine != nil {
 		errs = append(errs, m.engine.Close())
@@ -142,6 +151,33 @@ func (m *machine) close(k *Kernel) error {
 func (k *Kernel) noMachine(call string, err error, e Errno) Errno {
 	k.logf("%s: no room for another process: %v; the program gets %v", call, err, e.String())
 	return e
+}
+
+// reach reports whether p's memory may have addresses up to hi. A program that wants more than there are at first gets them.
+func (p *Process) reach(hi emu.Addr) bool {
+	if hi <= p.mem.Limit() {
+		return true
+	}
+	if hi > mem.MaxAddr {
+		return false
+	}
+	k, m, limit := p.k, p.machine, mem.FirstLimit
+	for limit < hi {
+		limit *= 2
+	}
+	others := k.addresses - m.addresses()
+	if others+addressesFor(limit) > maxAddresses {
+		return false
+	}
+	if err := m.mem.Grow(limit); err != nil {
+		k.logf("%v: %v", p, err)
+		if errors.Is(err, mem.ErrLost) {
+			p.kill(&sigInfo{signo: sigKILL, code: siKernel})
+		}
+		return false
+	}
+	k.addresses = others + m.addresses()
+	return true
 }
 
 // running has the engine that runs, for whoever wants to interrupt it.

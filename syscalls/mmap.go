@@ -57,9 +57,14 @@ func (p *Process) find(length uint64, hint emu.Addr) (emu.Addr, bool) {
 		m.Free(h, h+emu.Addr(length)) && !p.inHeap(h, h+emu.Addr(length)) {
 		return h, true
 	}
-	a, ok := m.Find(length, mem.InterpBase)
+	from := mem.InterpBase
+	a, ok := m.Find(length, from)
 	if ok && p.inHeap(a, a+emu.Addr(length)) {
-		return m.Find(length, p.program.BrkLimit)
+		from = p.program.BrkLimit
+		a, ok = m.Find(length, from)
+	}
+	if !ok && a+emu.Addr(length) > a && p.reach(a+emu.Addr(length)) {
+		return m.Find(length, from)
 	}
 	return a, ok
 }
@@ -86,7 +91,7 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	}
 	length = uint64(emu.Addr(length).PageUp())
-	if length == 0 || length > uint64(t.p.mem.Limit()) {
+	if length == 0 || length > uint64(mem.MaxAddr) {
 		return 0, ENOMEM
 	}
 	if off+length < off {
@@ -129,12 +134,14 @@ func (t *Thread) mapAddr(addr emu.Addr, length, flags uint64) (emu.Addr, Errno) 
 	switch {
 	case !addr.PageAligned():
 		return 0, EINVAL
-	case end < addr || end > t.p.mem.Limit():
+	case end < addr || end > mem.MaxAddr:
 		return 0, ENOMEM
 	case addr < mem.MinAddr:
 		return 0, EPERM
 	case flags&mapFixedNoreplace != 0 && !t.p.mem.Free(addr, end):
 		return 0, EEXIST
+	case !t.p.reach(end):
+		return 0, ENOMEM
 	}
 	return addr, 0
 }
@@ -284,11 +291,11 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 	if v == nil {
 		return 0, EFAULT
 	}
-	if newLen > m.Limit() || newLen > 1<<46 {
+	if newLen > mem.MaxAddr {
 		return 0, ENOMEM
 	}
 	if flags&mremapFixed != 0 {
-		if !to.PageAligned() || to+newLen < to || to+newLen > m.Limit() || to < lo+oldLen && lo < to+newLen || to < mem.MinAddr {
+		if !to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen || to < mem.MinAddr {
 			return 0, EINVAL
 		}
 	}

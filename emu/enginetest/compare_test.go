@@ -87,7 +87,7 @@ func isMemory(f emu.Fault) bool { return f.Vector == emu.VecPF || f.Vector == em
 func strays(want, got *outcome) bool {
 	childs := func(a uint64) bool { return a >= 0x400000 && a < 0x50000000 }
 	sp := want.state.Regs[emu.RSP]
-	top := sp > uint64(mem.MaxAddr) && sp <= 1<<47+256
+	top := sp > uint64(mem.FirstLimit) && sp <= 1<<47+256
 	accessed := got.fault.Vector == emu.VecPF && childs(uint64(got.fault.Addr)) && want.fault.Vector != emu.VecPF
 	return childs(sp) || childs(uint64(want.state.RIP)) || accessed || top || int64(sp) >= -1<<47 && int64(sp) < -4<<30 || wild(want.fault)
 }
@@ -97,7 +97,7 @@ func strays(want, got *outcome) bool {
 func wild(f emu.Fault) bool {
 	const reserved = 64 << 30
 	near := int64(f.Addr) < 0 && int64(f.Addr) >= -reserved
-	return f.Vector == emu.VecPF && f.Addr >= mem.MaxAddr && !near
+	return f.Vector == emu.VecPF && f.Addr >= mem.FirstLimit && !near
 }
 
 // sameFault compares faults. What emu.Fault says beyond the CPU's is left out. A stack address that is not

@@ -192,8 +192,13 @@ func (e *Engine) attach(m *mem.Space, cfg exec.Config) {
 	e.Config, e.mem = cfg, m
 	e.decoder = exec.NewDecoder(m, features(cfg.Model), "host's CPU")
 	e.machine = exec.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env}
-	e.set(stBase, uint64(m.Base()))
-	e.set(stNegBase, -uint64(m.Base()))
+	e.setBase()
+}
+
+// setBase tells generated code where the guest's memory is.
+func (e *Engine) setBase() {
+	e.set(stBase, uint64(e.mem.Base()))
+	e.set(stNegBase, -uint64(e.mem.Base()))
 }
 
 // prepare generates the code that blocks share, and fills the state block.
@@ -208,14 +213,12 @@ func (e *Engine) prepare() (err error) {
 	if n := max(e.sim.d1.assoc, e.sim.ll.assoc); n >= tick {
 		return fmt.Errorf("jit: a cache of %d ways: at most %d can be simulated", n, tick-1)
 	}
-	e.stubs = emitStubs(&e.emitter)
 	if e.sim.caches {
 		if err := e.emptyCaches(); err != nil {
 			return err
 		}
-		e.emitSimRoutines()
-		e.stubs.end = e.pos
 	}
+	e.emitStubs()
 	if e.worlds[emu.CountAll], err = e.newWorld(emu.CountAll); err != nil {
 		return err
 	}
@@ -224,6 +227,15 @@ func (e *Engine) prepare() (err error) {
 	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
 	e.enterWorld(e.worlds[emu.CountAll])
 	return nil
+}
+
+// emitStubs emits the code that blocks share.
+func (e *Engine) emitStubs() {
+	e.stubs = emitStubs(&e.emitter)
+	if e.sim.caches {
+		e.emitSimRoutines()
+		e.stubs.end = e.pos
+	}
 }
 
 // Close frees the engine's memory, or leaves it to its pool. The guest's is still there.
@@ -275,6 +287,11 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.get(stBase) != uint64(e.mem.Base()) {
+		if err := e.rebase(); err != nil {
+			return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+		}
+	}
 	if budget < emu.NoBudget && !e.budgeted {
 		e.budgeted = true
 		e.flush()

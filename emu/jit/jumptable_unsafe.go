@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 )
 
 // A jumpTable maps guest addresses to generated code: entry a is the host address
@@ -32,9 +33,8 @@ const (
 	maxCode emu.Addr = 1 << 37
 	// pieceSize is that of the file, in bytes: 64 KiB of guest code.
 	pieceSize = 512 << 10
-	// tableGuard is reserved behind the table.
-	tableGuard = 1 << 30
-	tableSize  = uintptr(maxCode)*8 + tableGuard
+	// tableSize is as much as a guest's memory takes, and a shadow stack: each fits where another was.
+	tableSize = uintptr(maxCode)*8 + mem.Guard
 	// withdrawn replaces the table's address to make lookups fault: not canonical.
 	withdrawn = 1 << 62
 )

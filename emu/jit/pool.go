@@ -53,9 +53,13 @@ func (p *Pool) New(m *mem.Space, cfg exec.Config) (emu.Engine, error) {
 // makeRoom suspends an engine if one more would be too many.
 func (p *Pool) makeRoom() {
 	if len(p.awake) >= maxAwake {
-		p.awake[0].suspend()
-		p.awake = slices.Delete(p.awake, 0, 1)
+		p.suspendFirst()
 	}
+}
+
+func (p *Pool) suspendFirst() {
+	p.awake[0].suspend()
+	p.awake = slices.Delete(p.awake, 0, 1)
 }
 
 // awaken makes e, which is to run, the last one that would be suspended.
@@ -68,8 +72,11 @@ func (p *Pool) awaken(e *Engine) error {
 	}
 	if !p.forget(e) {
 		p.makeRoom()
-		if err := e.revive(); err != nil {
-			return err
+		for e.revive() != nil {
+			if len(p.awake) == 0 {
+				return e.revive()
+			}
+			p.suspendFirst()
 		}
 	}
 	p.awake = append(p.awake, e)

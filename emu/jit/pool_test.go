@@ -11,6 +11,7 @@ import (
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/mem"
 )
 
 // v3 is the one CPU that engines of a pool have.
@@ -75,30 +76,34 @@ func TestPool(t *testing.T) {
 	require.EqualValues(t, 5, e.Executed())
 }
 
+// turns makes a system call in each of 20 calls, which go by a table.
+const turns = `
+	ba 14 00 00 00 # mov edx, 20
+	e8 06 00 00 00 # loop: call f
+	ff ca          # dec edx
+	75 f7          # jne loop
+	0f 0b          # ud2
+	48 8d 05 03 00 00 00 # f: lea rax, [rip+3]
+	ff e0          # jmp rax
+	cc
+	90             # it leads here
+	0f 05          # syscall
+	c3             # ret`
+
+// simulating is what counts all there is.
+var simulating = exec.Config{Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}
+
 // TestMoreEnginesThanAwake has engines take turns that cannot all be awake, in the middle of calls: each goes on
 // as if it were alone.
 func TestMoreEnginesThanAwake(t *testing.T) {
-	const code = `
-		ba 14 00 00 00 # mov edx, 20
-		e8 06 00 00 00 # loop: call f
-		ff ca          # dec edx
-		75 f7          # jne loop
-		0f 0b          # ud2
-		48 8d 05 03 00 00 00 # f: lea rax, [rip+3]
-		ff e0          # jmp rax
-		cc
-		90             # it leads here
-		0f 05          # syscall
-		c3             # ret`
-	simulating := exec.Config{Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}
 	for name, cfg := range map[string]exec.Config{"Ir": {}, "simulating": simulating} {
 		t.Run(name, func(t *testing.T) {
 			var pool Pool
 			defer pool.Close()
-			alone := newMachineWith(t, cfg, code)
+			alone := newMachineWith(t, cfg, turns)
 			var many []*machine
 			for range maxAwake + 3 {
-				m := newPooled(t, &pool, cfg, code)
+				m := newPooled(t, &pool, cfg, turns)
 				defer m.Close()
 				many = append(many, m)
 			}
@@ -134,4 +139,33 @@ func events(m *machine) map[emu.Addr]map[emu.Event]uint64 {
 		all[a][ev] += n
 	})
 	return all
+}
+
+// TestMemoryGrows moves the guest's memory in the middle of calls: the engine goes on as if it had not.
+func TestMemoryGrows(t *testing.T) {
+	for name, cfg := range map[string]exec.Config{"Ir": {}, "simulating": simulating} {
+		t.Run(name, func(t *testing.T) {
+			here, grows := newMachineWith(t, cfg, turns), newMachineWith(t, cfg, turns)
+			for i := range 20 {
+				here.run(emu.StopSyscall)
+				grows.run(emu.StopSyscall)
+				require.Equal(t, here.cpu.Regs, grows.cpu.Regs)
+				if i == 3 || i == 7 {
+					require.NoError(t, grows.mem.Grow(2*grows.mem.Limit()))
+				}
+			}
+			// A stack far up has its place in the shadow stack, too.
+			at := grows.mem.Limit() - 0x10000
+			require.NoError(t, grows.mem.Map(mem.VMA{Lo: at, Hi: at + 0x10000, Prot: mem.Read | mem.Write}, nil))
+			here.run(emu.StopFault)
+			grows.run(emu.StopFault)
+			require.Equal(t, events(here), events(grows))
+			grows.cpu.RIP, grows.cpu.Regs[emu.RSP] = codeAt, uint64(at+0x10000)
+			for range 20 {
+				grows.run(emu.StopSyscall)
+			}
+			grows.run(emu.StopFault)
+			require.Equal(t, 2*here.Executed(), grows.Executed())
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 )
 
 // A shadow is the shadow stack: host memory as large as the guest's address space, so
@@ -30,7 +31,7 @@ const windowSize = 64 << 10
 
 // reserve gives the stack its addresses, for a guest with limit.
 func (s *shadow) reserve(limit emu.Addr) error {
-	p, err := rawMmap(0, uintptr(limit), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	p, err := rawMmap(0, uintptr(limit)+mem.Guard, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err != nil {
 		return fmt.Errorf("jit: reserving the shadow stack: %w", err)
 	}
@@ -65,7 +66,7 @@ func (s *shadow) forget() {
 // release gives the addresses back, and what the stack holds.
 func (s *shadow) release() {
 	if s.base != 0 {
-		unix.Syscall(unix.SYS_MUNMAP, s.base, s.size, 0)
+		unix.Syscall(unix.SYS_MUNMAP, s.base, s.size+mem.Guard, 0)
 		s.base = 0
 	}
 }

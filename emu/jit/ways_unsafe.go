@@ -24,6 +24,17 @@ func newWayTable(limit emu.Addr, line int) (wayTable, error) {
 	return wayTable{host: p, size: size}, nil
 }
 
+// grow makes room for a guest with limit.
+func (w *wayTable) grow(limit emu.Addr, line int) error {
+	size := 2 * uintptr(limit) / uintptr(line)
+	p, _, e := unix.Syscall6(unix.SYS_MREMAP, w.host, w.size, size, unix.MREMAP_MAYMOVE, 0, 0)
+	if e != 0 {
+		return fmt.Errorf("jit: reserving a table of %d GiB for a cache: %w", size>>30, e)
+	}
+	w.host, w.size = p, size
+	return nil
+}
+
 // at returns the word of the line with a number.
 func (w *wayTable) at(line uint64) *uint16 {
 	return (*uint16)(unsafe.Add(unsafe.Pointer(nil), w.host+2*uintptr(line)))

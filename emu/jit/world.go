@@ -91,6 +91,37 @@ func (e *Engine) revive() error {
 	return nil
 }
 
+// rebase adapts e to a guest whose memory has moved, because it grew.
+func (e *Engine) rebase() error {
+	for _, w := range e.worlds {
+		if w == nil {
+			continue
+		}
+		w.release()
+		if err := w.reserve(e.mem.Limit()); err != nil {
+			return err
+		}
+	}
+	if e.sim.caches {
+		for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
+			if err := c.ways.grow(e.mem.Limit(), c.line); err != nil {
+				return err
+			}
+		}
+		// Generated code knows where the tables are, and the limit.
+		e.flush()
+		e.pos, e.far = codeOff, farOff
+		was := e.stubs
+		e.emitStubs()
+		if e.stubs != was {
+			panic("BUG: the code that blocks share is not where it was")
+		}
+	}
+	e.setBase()
+	e.enterWorld(e.world)
+	return nil
+}
+
 // forget makes all the code of w unreachable.
 func (w *world) forget() {
 	clear(w.tbs)

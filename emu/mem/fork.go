@@ -62,13 +62,9 @@ func (m *Space) dropFiles() {
 // Fork returns a Space with the same mappings, as fork(2) does: what is shared stays
 // shared, what is private is copied as far as it differs from its file.
 func (m *Space) Fork() (*Space, error) {
-	n, err := New()
+	n, err := newWithin(m.limit)
 	if err != nil {
 		return nil, err
-	}
-	if len(m.vmas) > 0 && m.vmas[len(m.vmas)-1].Hi > n.limit {
-		n.Close()
-		return nil, ErrRange
 	}
 	for id, b := range m.files {
 		b.refs++

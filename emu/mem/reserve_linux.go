@@ -12,30 +12,24 @@ import (
 // A reservation is the host memory behind a Space: PROT_NONE where nothing is mapped.
 type reservation struct {
 	base uintptr
-	size uintptr // guard included
+	size uintptr // Guard included
 }
 
-// guard is reserved below guest address 0, so that small negative addresses fault too.
-const guard = 64 << 30
-
-// reserve reserves address space, trying sizes downwards: containers and ulimit -v may forbid large ones.
-func reserve() (reservation, emu.Addr, error) {
-	var err error
-	for limit := uintptr(MaxAddr); limit >= 1<<38; limit >>= 1 {
-		var p uintptr
-		p, err = mmap(0, limit+guard, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
-		if err == nil {
-			return reservation{base: p + guard, size: limit + guard}, emu.Addr(limit), nil
-		}
+// reserve reserves guest addresses up to limit.
+func reserve(limit emu.Addr) (reservation, error) {
+	size := uintptr(limit) + Guard
+	p, err := mmap(0, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
+	if err != nil {
+		return reservation{}, fmt.Errorf("mem: reserving %d GiB of address space: %w (is there a limit, ulimit -v?)", limit>>30, err)
 	}
-	return reservation{}, 0, fmt.Errorf("mem: reserving 256 GiB of address space: %w (is there a limit, ulimit -v?)", err)
+	return reservation{base: p + Guard, size: size}, nil
 }
 
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return m.host.base }
 
 func (r *reservation) release() error {
-	_, _, e := unix.Syscall(unix.SYS_MUNMAP, r.base-guard, r.size, 0)
+	_, _, e := unix.Syscall(unix.SYS_MUNMAP, r.base-Guard, r.size, 0)
 	return errOrNil(e)
 }
 
@@ -91,7 +85,7 @@ func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error {
 	}
 	_, _, e = unix.Syscall6(unix.SYS_MREMAP, p, uintptr(newLen), uintptr(newLen),
 		unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, r.base+uintptr(to), 0)
-	if e == 0 && p >= r.base && p < r.base+r.size-guard {
+	if e == 0 && p >= r.base && p < r.base+r.size-Guard {
 		return r.unmapPages(emu.Addr(p-r.base), emu.Addr(p-r.base)+emu.Addr(newLen))
 	}
 	return errOrNil(e)

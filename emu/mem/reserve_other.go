@@ -14,7 +14,7 @@ type reservation struct{ base uintptr }
 
 var errNoHost = errors.New("mem: guest memory is not yet supported on this host")
 
-func reserve() (reservation, emu.Addr, error) { return reservation{}, 0, errNoHost }
+func reserve(limit emu.Addr) (reservation, error) { return reservation{}, errNoHost }
 
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return 0 }
@@ -26,6 +26,7 @@ func (r *reservation) unmapPages(lo, hi emu.Addr) error                   { retu
 func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error      { return errNoHost }
 func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error { return errNoHost }
 func (r *reservation) discardPages(lo, hi emu.Addr) error                 { return errNoHost }
+func (r *reservation) takeOver(old *reservation, vmas []VMA) error        { return errNoHost }
 func (r *reservation) populate(lo, hi emu.Addr)                           {}
 
 func identify(f *os.File) (id fileID, ok bool)                        { return id, false }

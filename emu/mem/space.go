@@ -16,6 +16,7 @@ package mem
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"sort"
@@ -38,8 +39,13 @@ const (
 const (
 	// MinAddr is the lowest address that may be mapped (vm.mmap_min_addr).
 	MinAddr emu.Addr = 0x10000
-	// MaxAddr is the end of the largest address space; Space.Limit is that of this one.
-	MaxAddr emu.Addr = 1 << 40
+	// FirstLimit is the end of the address space at first, MaxAddr that of the largest; Space.Limit is that of this one.
+	FirstLimit emu.Addr = 1 << 40
+	MaxAddr    emu.Addr = 1 << 45
+	// Guard is reserved below address 0, so that small negative addresses fault too.
+	Guard = 64 << 30
+	// leastLimit is what must be there at least.
+	leastLimit emu.Addr = 1 << 38
 	// PIEBase is where a position-independent executable is loaded.
 	PIEBase emu.Addr = 0x108000
 	// InterpBase is where its interpreter is, and where mmaps begin without one.
@@ -52,6 +58,7 @@ const (
 var (
 	ErrRange   = errors.New("mem: address range outside the guest's address space")
 	ErrNotHere = errors.New("mem: address range not mapped")
+	ErrLost    = errors.New("mem: the address space was lost when it grew")
 	ErrAccess  = errors.New("mem: permission denied")
 )
 
@@ -98,9 +105,20 @@ type Space struct {
 	files map[fileID]*backing
 }
 
-// New reserves an address space, as large as the host lets it.
+// New reserves an address space up to FirstLimit, or less: containers and ulimit -v may forbid large ones.
 func New() (*Space, error) {
-	host, limit, err := reserve()
+	limit := FirstLimit
+	for {
+		m, err := newWithin(limit)
+		if err == nil || limit == leastLimit {
+			return m, err
+		}
+		limit /= 2
+	}
+}
+
+func newWithin(limit emu.Addr) (*Space, error) {
+	host, err := reserve(limit)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +126,20 @@ func New() (*Space, error) {
 		host: host, limit: limit, guarded: map[emu.Addr]bool{}, invalidate: func(lo, hi emu.Addr) {},
 		files: map[fileID]*backing{},
 	}, nil
+}
+
+// Grow moves the address space to where the host has room for limit. The guest does not notice, but Base changes. After ErrLost
+// memory is missing, after another error all is as it was.
+func (m *Space) Grow(limit emu.Addr) error {
+	host, err := reserve(limit)
+	if err != nil {
+		return err
+	}
+	if err := host.takeOver(&m.host, m.vmas); err != nil {
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	m.host, m.limit = host, limit
+	return nil
 }
 
 // Close gives the reservation back to the host.

@@ -24,6 +24,7 @@ const maxPieces = 8
 // A mapping keeps the library's regions like the guest's VMAs. Read-only are also pages of VMAs that
 // can be written, if they hold code that was decoded.
 type mapping struct {
+	base     uintptr   // of the guest's memory
 	vmas     []mem.VMA // as they were
 	regions  []region
 	readOnly map[emu.Addr]bool
@@ -34,12 +35,20 @@ type mapping struct {
 // sync brings the library's regions up to date.
 func (e *Engine) sync() error {
 	m := &e.mapping
-	if !m.stale && slices.EqualFunc(m.vmas, e.mem.VMAs(), func(a, b mem.VMA) bool {
+	if !m.stale && m.base == e.mem.Base() && slices.EqualFunc(m.vmas, e.mem.VMAs(), func(a, b mem.VMA) bool {
 		return a.Lo == b.Lo && a.Hi == b.Hi && a.Prot == b.Prot && a.File == b.File && a.Ino == b.Ino
 	}) {
 		return nil
 	}
 	m.vmas, m.stale = slices.Clone(e.mem.VMAs()), false
+	if base := e.mem.Base(); m.base != base { // it grew
+		for _, r := range m.regions {
+			if err := e.unmap(r); err != nil {
+				return err
+			}
+		}
+		m.base, m.regions = base, nil
+	}
 	want := e.wanted()
 	keep := m.regions[:0:0]
 	for _, r := range m.regions {
