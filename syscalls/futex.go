@@ -176,6 +176,9 @@ func (k *Kernel) wakeFutex(key futexKey, n, mask uint32) (woken uint64, e Errno)
 		rest = append(rest, w)
 	}
 	k.futexSet(key, rest)
+	if k.current != nil && woken > 0 {
+		k.current.woke = true
+	}
 	return woken, e
 }
 

@@ -140,6 +140,7 @@ func (t *Thread) passLock(a emu.Addr, key futexKey, flags uint32) Errno {
 	}
 	k.futexSet(key, slices.Clone(q[1:]))
 	k.wake(q[0], wokenReady)
+	t.woke = true
 	return 0
 }
 

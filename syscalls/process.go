@@ -90,6 +90,9 @@ type Thread struct {
 	// calls counts system calls since the thread was scheduled: a thread that makes many
 	// without using its quantum has to let others run, too.
 	calls int
+	// busy grows while it does not wait, woke says that its last call woke another thread (minBusy).
+	busy int
+	woke bool
 	// used is the CPU time that is accounted for.
 	used int64
 }

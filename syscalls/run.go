@@ -191,6 +191,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 	}
 	for {
 		if t.blocked() {
+			t.busy = 0
 			k.waiting = append(k.waiting, t)
 			return false
 		}
@@ -227,6 +228,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 		switch stop.Reason {
 		case emu.StopSyscall:
 			t.calls++
+			t.busy++
 			t.syscall()
 		case emu.StopFault:
 			t.fault(stop.Fault)
@@ -235,6 +237,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 		case emu.StopBudget:
 			k.fireTimers()
 			if k.contended() {
+				t.busy = minBusy
 				return true
 			}
 		case emu.StopInterrupt:
@@ -270,6 +273,10 @@ func (k *Kernel) contended() bool {
 // turnLeft is how far t may run, and whether its turn is over.
 func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
 	budget = k.budget()
+	woke := t.woke
+	if t.woke = false; woke && t.busy >= minBusy && len(k.ready) > 0 {
+		return 0, true
+	}
 	if t.calls < k.sched.calls || !k.contended() {
 		return budget, false
 	}

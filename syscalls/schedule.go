@@ -9,6 +9,11 @@ import (
 // maxCalls is how many system calls a thread may make while others wait for their turn.
 const maxCalls = 1000
 
+// minBusy is how many system calls a thread makes, or one whole turn, since it last waited until it lets others run when it wakes one by
+// futex(2), as Linux lets a thread that slept go before one that did not. So who waits for a lock finds it free: it would be taken
+// again long before the turn's end.
+const minBusy = 16
+
 // A schedule says which thread runs next, how long its turn is, and which waiter of a futex is woken. Without a seed that is
 // the first that came; with one it is drawn from a generator, and so another schedule that is as reproducible.
 type schedule struct {
