@@ -40,6 +40,8 @@ type wait struct {
 	cancel func(timeout bool)
 	// children says that the end of a child ends the wait.
 	children bool
+	// signals are those that the call takes itself.
+	signals sigSet
 	// unbreakable says that signals do not end it.
 	unbreakable bool
 	// lock returns the record lock that is in the way.
@@ -357,6 +359,10 @@ func (k *Kernel) unwait(t *Thread) bool {
 // interrupt ends t's wait because a signal came.
 func (k *Kernel) interrupt(t *Thread) {
 	w := t.call.wait
+	if w != nil && (t.pending.set|t.p.pending.set)&w.signals != 0 {
+		k.wake(t, wokenReady)
+		return
+	}
 	if w != nil && w.unbreakable || !k.unwait(t) {
 		return
 	}

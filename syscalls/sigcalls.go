@@ -160,7 +160,7 @@ func sysRtSigtimedwait(t *Thread, a Args) (uint64, Errno) {
 		}
 	}
 	ready := func() bool { return (t.pending.set|t.p.pending.set)&want != 0 }
-	return t.block(wait{ready: ready, deadline: t.call.deadline, interrupted: EINTR})
+	return t.block(wait{ready: ready, signals: want, deadline: t.call.deadline, interrupted: EINTR})
 }
 
 // sysKill implements kill(2).
