@@ -138,6 +138,41 @@ func (p *Process) mayClone() bool {
 	return n < limit
 }
 
+// queuedSignals is how many signals are queued with what they say, and timers that have one to send.
+func (k *Kernel) queuedSignals() (n uint64) {
+	for _, p := range k.procs {
+		n += uint64(len(p.pending.infos))
+		for _, t := range p.threads {
+			n += uint64(len(t.pending.infos))
+		}
+		for _, pt := range p.posix {
+			if !pt.queued {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// queue puts s into q, which is p's or one of its threads'. Past RLIMIT_SIGPENDING, signals of processes and real-time
+// signals lose what they say, or are refused (kernel/signal.c, __send_signal_locked).
+func (p *Process) queue(q *sigQueue, s *sigInfo) Errno {
+	sig := int(s.signo)
+	if s.timer == nil && (sig >= sigRTMIN || s.code < 0) && p.k.queuedSignals() >= p.limits[rlimitSigs].cur {
+		if sig >= sigRTMIN && s.code != siUser {
+			return EAGAIN
+		}
+		if q.set.has(sig) {
+			return 0
+		}
+		s = &sigInfo{signo: s.signo}
+	}
+	if q.add(s) {
+		p.signalled.wake(pollIN)
+	}
+	return 0
+}
+
 // first returns the first n bytes of v.
 func first(v []iovec, n uint64) []iovec {
 	var out []iovec

@@ -59,7 +59,14 @@ func sysPidfdSendSignal(t *Thread, a Args) (uint64, Errno) {
 	}
 	s := infoFromProcess(t.p, sig, siUser)
 	if a.Addr(2) != 0 {
-		if s, e = t.userInfo(sig, a.Addr(2)); e != 0 {
+		n, e := t.in32(a.Addr(2))
+		if e == 0 && int(int32(n)) != sig {
+			e = EINVAL
+		}
+		if e == 0 {
+			s, e = t.userInfo(p.pid, sig, a.Addr(2))
+		}
+		if e != 0 {
 			return 0, e
 		}
 	}

@@ -32,6 +32,7 @@ const (
 	rlimitNproc  = 6
 	rlimitNofile = 7
 	rlimitAS     = 9
+	rlimitSigs   = 11
 	rlimitCount  = 16
 
 	rlimInfinity = 1<<64 - 1
@@ -52,7 +53,7 @@ var defaultLimits = [rlimitCount]rlimit{
 	8:            {8 << 20, 8 << 20}, // MEMLOCK
 	rlimitAS:     {rlimInfinity, rlimInfinity},
 	10:           {rlimInfinity, rlimInfinity}, // LOCKS
-	11:           {31_000, 31_000},             // SIGPENDING
+	rlimitSigs:   {31_000, 31_000},             // SIGPENDING
 	12:           {819_200, 819_200},           // MSGQUEUE
 	13:           {0, 0},                       // NICE
 	14:           {0, 0},                       // RTPRIO

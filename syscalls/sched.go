@@ -282,6 +282,9 @@ func sysSchedSetattr(t *Thread, a Args) (uint64, Errno) {
 
 // sysSchedRrGetInterval implements sched_rr_get_interval(2).
 func sysSchedRrGetInterval(t *Thread, a Args) (uint64, Errno) {
+	if _, e := t.scheduled(a.Int(0), false); e != 0 {
+		return 0, e
+	}
 	return 0, t.copyOut(a.Addr(1), timespec(4_000_000))
 }
 

@@ -166,14 +166,8 @@ func sysRtSigtimedwait(t *Thread, a Args) (uint64, Errno) {
 // sysKill implements kill(2).
 func sysKill(t *Thread, a Args) (uint64, Errno) {
 	pid, sig := a.Int(0), a.Int(1)
-	if sig < 0 || sig > sigMax {
-		return 0, EINVAL
-	}
 	if absent(pid) {
-		if pid == parentPID && sig == 0 {
-			return 0, 0
-		}
-		return 0, EPERM
+		return 0, mayKillAbsent(pid, sig)
 	}
 	// 0 and -pid name process groups; -1 all processes but the caller and init.
 	var targets []*Process
@@ -185,12 +179,29 @@ func sysKill(t *Thread, a Args) (uint64, Errno) {
 	if len(targets) == 0 {
 		return 0, ESRCH
 	}
+	if !validSignal(sig) {
+		return 0, EINVAL
+	}
 	for _, p := range targets {
 		if sig != 0 {
 			p.send(infoFromProcess(t.p, sig, siUser))
 		}
 	}
 	return 0, 0
+}
+
+// validSignal reports whether sig may be sent; 0 is none, and asks whether one may.
+func validSignal(sig int) bool { return sig >= 0 && sig <= sigMax }
+
+// mayKillAbsent is the error of a signal to a process that is not there: the parent is the guest's user's, as far as it can tell.
+func mayKillAbsent(pid, sig int) Errno {
+	switch {
+	case !validSignal(sig):
+		return EINVAL
+	case pid == parentPID && sig == 0:
+		return 0
+	}
+	return EPERM
 }
 
 // thread finds a live thread of p.
@@ -226,34 +237,45 @@ func sysTgkill(t *Thread, a Args) (uint64, Errno) {
 func sysTkill(t *Thread, a Args) (uint64, Errno) { return t.tkill(-1, a.Int(0), a.Int(1)) }
 
 func (t *Thread) tkill(tgid, tid, sig int) (uint64, Errno) {
-	if tid <= 0 || sig < 0 || sig > sigMax {
+	if tid <= 0 {
 		return 0, EINVAL
 	}
-	o := t.k.findThread(tgid, tid)
-	if o == nil {
+	return t.sendTo(t.k.findThread(tgid, tid), infoFromProcess(t.p, sig, siTkill))
+}
+
+// sendTo sends s, if it is a signal, to a thread that may not be there.
+func (t *Thread) sendTo(o *Thread, s *sigInfo) (uint64, Errno) {
+	switch {
+	case o == nil:
 		return 0, ESRCH
+	case !validSignal(int(s.signo)):
+		return 0, EINVAL
+	case s.signo == 0:
+		return 0, 0
 	}
-	if sig != 0 {
-		o.send(infoFromProcess(t.p, sig, siTkill))
-	}
-	return 0, 0
+	return 0, o.send(s)
 }
 
 // sysRtSigqueueinfo implements rt_sigqueueinfo(2).
 func sysRtSigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 	pid, sig := a.Int(0), a.Int(1)
-	s, e := t.userInfo(sig, a.Addr(2))
+	s, e := t.userInfo(pid, sig, a.Addr(2))
 	if e != 0 {
 		return 0, e
 	}
+	if absent(pid) {
+		return 0, mayKillAbsent(pid, sig)
+	}
 	p := t.k.process(pid)
-	if p == nil {
+	switch {
+	case p == nil:
 		return 0, ESRCH
+	case !validSignal(sig):
+		return 0, EINVAL
+	case sig == 0:
+		return 0, 0
 	}
-	if sig != 0 {
-		p.send(s)
-	}
-	return 0, 0
+	return 0, p.send(s)
 }
 
 // sysRtTgsigqueueinfo implements rt_tgsigqueueinfo(2).
@@ -262,31 +284,25 @@ func sysRtTgsigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 	if tgid <= 0 || tid <= 0 {
 		return 0, EINVAL
 	}
-	s, e := t.userInfo(sig, a.Addr(3))
+	s, e := t.userInfo(tid, sig, a.Addr(3))
 	if e != 0 {
 		return 0, e
 	}
-	o := t.k.findThread(tgid, tid)
-	if o == nil {
-		return 0, ESRCH
-	}
-	if sig != 0 {
-		o.send(s)
-	}
-	return 0, 0
+	return t.sendTo(t.k.findThread(tgid, tid), s)
 }
 
-// userInfo reads a siginfo_t made by the program.
-func (t *Thread) userInfo(sig int, at emu.Addr) (*sigInfo, Errno) {
+// userInfo reads a siginfo_t made by the program for another thread or process, to. Only to itself may a thread say that a
+// signal is the kernel's, or of kill(2) or tgkill(2).
+func (t *Thread) userInfo(to, sig int, at emu.Addr) (*sigInfo, Errno) {
 	b, e := t.copyIn(at, 128)
 	if e != 0 {
 		return nil, e
 	}
-	if sig < 0 || sig > sigMax {
-		return nil, EINVAL
-	}
 	s := decodeSigInfo(b)
 	s.signo = int32(sig)
+	if (s.code >= 0 || s.code == siTkill) && to != t.tid {
+		return nil, EPERM
+	}
 	return s, 0
 }
 

@@ -167,6 +167,9 @@ func (q *sigQueue) add(s *sigInfo) (added bool) {
 	}
 	q.set |= sigBit(sig)
 	q.infos = append(q.infos, s)
+	if s.timer != nil {
+		s.timer.queued = true
+	}
 	return true
 }
 
@@ -215,43 +218,37 @@ func (p *Process) ignored(sig int) bool {
 	return h == sigIgn || h == sigDfl && ignoredByDefault.has(sig)
 }
 
-// send queues s for p; some thread that does not block it will take it.
-func (p *Process) send(s *sigInfo) (queued bool) {
+// send queues s for p; some thread that does not block it will take it. EAGAIN says that there are too many.
+func (p *Process) send(s *sigInfo) Errno {
 	sig := int(s.signo)
 	if p.exited {
-		return false
+		return 0
 	}
 	target := p.target(sig)
 	if p.control(sig, target == nil) {
-		return false
+		return 0
 	}
 	if target != nil && p.ignored(sig) {
-		return false
+		return 0
 	}
-	if !p.pending.add(s) {
-		return false
-	}
-	p.signalled.wake(pollIN)
-	if target != nil {
+	e := p.queue(&p.pending, s)
+	if target != nil && e == 0 {
 		p.k.interrupt(target)
 	}
-	return true
+	return e
 }
 
 // send queues s for t alone.
-func (t *Thread) send(s *sigInfo) (queued bool) {
+func (t *Thread) send(s *sigInfo) Errno {
 	sig := int(s.signo)
 	if t.dead || t.p.control(sig, t.mask.has(sig)) || !t.mask.has(sig) && t.p.ignored(sig) {
-		return false
+		return 0
 	}
-	if !t.pending.add(s) {
-		return false
-	}
-	t.p.signalled.wake(pollIN)
-	if !t.mask.has(sig) {
+	e := t.p.queue(&t.pending, s)
+	if !t.mask.has(sig) && e == 0 {
 		t.k.interrupt(t)
 	}
-	return true
+	return e
 }
 
 // target is the thread that takes a signal sent to p: the first that does not block it.

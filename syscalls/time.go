@@ -237,6 +237,35 @@ func (t *Thread) sleep(id, flags int, req, rem emu.Addr) (uint64, Errno) {
 	return t.block(w)
 }
 
+// sysClockSettime implements clock_settime(2): the clocks that could be set are the superuser's.
+func sysClockSettime(t *Thread, a Args) (uint64, Errno) {
+	if id := a.Int(0); id != clockRealtime {
+		if _, ok := t.cpuClock(id); ok && id < 0 {
+			return 0, EPERM
+		}
+		return 0, EINVAL
+	}
+	if _, e := t.timespec(a.Addr(1)); e != 0 {
+		return 0, e
+	}
+	return 0, EPERM
+}
+
+// sysSettimeofday implements settimeofday(2), for who is not the superuser.
+func sysSettimeofday(t *Thread, a Args) (uint64, Errno) {
+	if a.Addr(0) != 0 {
+		if _, e := t.timeval(a.Addr(0)); e != 0 {
+			return 0, e
+		}
+	}
+	if a.Addr(1) != 0 {
+		if _, e := t.copyIn(a.Addr(1), 8); e != 0 {
+			return 0, e
+		}
+	}
+	return 0, EPERM
+}
+
 // sysSchedYield implements sched_yield(2).
 func sysSchedYield(t *Thread, _ Args) (uint64, Errno) {
 	t.calls, t.k.sched.rest = maxCalls, 0

@@ -237,9 +237,9 @@ func (pt *posixTimer) notify() {
 	switch {
 	case pt.how == sigevNone:
 	case pt.to != nil:
-		pt.queued = pt.to.send(&s)
+		pt.to.send(&s)
 	default:
-		pt.queued = pt.p.send(&s)
+		pt.p.send(&s)
 	}
 }
 
@@ -290,6 +290,9 @@ func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 			how != sigevNone && (signo < 1 || signo > sigMax) {
 			return 0, EINVAL
 		}
+	}
+	if t.k.queuedSignals() >= t.p.limits[rlimitSigs].cur {
+		return 0, EAGAIN
 	}
 	target := t.p.thread(tid)
 	if how&sigevThreadID != 0 && target == nil {
