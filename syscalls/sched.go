@@ -15,6 +15,7 @@ type scheduling struct {
 	policy uint32
 	nice   int
 	cpus   cpuSet
+	ioprio uint16 // class and level of ioprio_set(2)
 }
 
 // A cpuSet has a bit for each CPU of the machine; nil has all.
@@ -348,4 +349,52 @@ func sysSetpriority(t *Thread, a Args) (uint64, Errno) {
 		o.sched.nice = nice
 	}
 	return 0, e
+}
+
+// Classes of ioprio_set(2), which are above the 13 bits of the level.
+const (
+	ioprioNone  = 0
+	ioprioRT    = 1
+	ioprioBE    = 2
+	ioprioIdle  = 3
+	ioprioShift = 13
+)
+
+// sysIoprioSet implements ioprio_set(2). Its ways to name processes are those of setpriority(2), plus 1.
+func sysIoprioSet(t *Thread, a Args) (uint64, Errno) {
+	prio := a.U32(2)
+	switch class, level := prio>>ioprioShift&7, prio&7; {
+	case class == ioprioRT:
+		return 0, EPERM
+	case class > ioprioIdle, class == ioprioNone && level != 0:
+		return 0, EINVAL
+	}
+	threads, e := t.prioritized(a.Int(0)-1, a.Int(1), true)
+	if e != 0 {
+		return 0, e
+	}
+	for _, o := range threads {
+		o.sched.ioprio = uint16(prio)
+	}
+	return 0, 0
+}
+
+// sysIoprioGet implements ioprio_get(2): of several processes the highest priority, which without one set follows from the nice value.
+func sysIoprioGet(t *Thread, a Args) (uint64, Errno) {
+	threads, e := t.prioritized(a.Int(0)-1, a.Int(1), false)
+	if e != 0 {
+		return 0, e
+	}
+	if a.Int(0)-1 == prioProcess {
+		return uint64(threads[0].sched.ioprio), 0
+	}
+	best := uint64(ioprioIdle<<ioprioShift | 7)
+	for _, o := range threads {
+		prio := uint64(o.sched.ioprio)
+		if prio>>ioprioShift == ioprioNone {
+			prio = ioprioBE<<ioprioShift | uint64(o.sched.nice+20)/5
+		}
+		best = min(best, prio)
+	}
+	return best, 0
 }

@@ -99,6 +99,30 @@ static void affinity(void) {
 	R(syscall(SYS_sched_getaffinity, 0, 9, &all));
 }
 
+static void ioPriorities(void) {
+	setpgid(0, 0);
+	for (int class = 1; class < 8; class++) R(syscall(SYS_ioprio_set, 1, 0, class << 13 | 3));
+	R(syscall(SYS_ioprio_get, 1, 0));
+	R(syscall(SYS_ioprio_set, 2, 0, 2 << 13 | 5));
+	R(syscall(SYS_ioprio_get, 1, getpid()));
+	if (!fork()) {
+		R(syscall(SYS_ioprio_get, 1, 0));
+		R(syscall(SYS_ioprio_set, 1, 0, 2 << 13 | 1));
+		R(syscall(SYS_ioprio_get, 2, 0));
+		_exit(0);
+	}
+	wait(0);
+	R(syscall(SYS_ioprio_set, 1, 0, 0 << 13 | 1));
+	for (int which = 0; which < 5; which += 4) {
+		R(syscall(SYS_ioprio_set, which, 0, 2 << 13));
+		R(syscall(SYS_ioprio_get, which, 0));
+	}
+	R(syscall(SYS_ioprio_set, 1, 4000000, 2 << 13));
+	R(syscall(SYS_ioprio_get, 1, 4000000));
+	R(syscall(SYS_ioprio_get, 1, -1));
+	R(syscall(SYS_ioprio_set, 1, 0, 0));
+}
+
 int main(void) {
 	setvbuf(stdout, 0, _IONBF, 0);
 	if (geteuid() == 0) setuid(1000);
@@ -140,5 +164,6 @@ int main(void) {
 	parameters();
 	priorities();
 	affinity();
+	ioPriorities();
 	return 0;
 }
