@@ -129,7 +129,7 @@ func (b *fileBase) ioctl(*Thread, uint32, emu.Addr) (uint64, Errno) { return 0, 
 func (b *fileBase) close(*Kernel)                                   {}
 func (b *fileBase) stat(t *Thread) (stat, Errno) {
 	// An anonymous inode.
-	return stat{ino: t.k.inodes.anonymous, mode: 0o600, nlink: 1, uid: t.k.uid, gid: t.k.gid}, 0
+	return stat{dev: anonDev, ino: t.k.inodes.anonymous, mode: 0o600, nlink: 1, uid: t.k.uid, gid: t.k.gid}, 0
 }
 
 func (b *fileBase) readable() bool { return b.flags&oACCMODE != oWRONLY && b.flags&oPATH == 0 }

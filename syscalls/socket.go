@@ -124,7 +124,7 @@ func (s *sockBase) shutEvents() uint32 {
 
 func (s *sockBase) stat(t *Thread) (stat, Errno) {
 	st, _ := s.fileBase.stat(t)
-	st.ino, st.mode = s.ino, sIFSOCK|0o777
+	st.dev, st.ino, st.mode = sockDev, s.ino, sIFSOCK|0o777
 	return st, 0
 }
 

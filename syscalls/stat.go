@@ -2,8 +2,17 @@ package syscalls
 
 import "github.com/cgemu/cgemu/emu"
 
-// virtualDev is the device every file is on: major 254, minor 0, a virtual disk.
-const virtualDev = 0xfe00
+// Devices that files are on. Those of the host are on a virtual disk, major 254, minor 0; other file systems have major 0.
+const (
+	virtualDev = 0xfe00
+	sockDev    = 8
+	pipeDev    = 13
+	anonDev    = 14 // anon_inodefs
+	mqueueDev  = 19
+	procDev    = 20 // these three in mountinfoText, too
+	sysDev     = 21
+	ptsDev     = 22
+)
 
 // An inodeKey is a file of the host, or a path of ours if dev is 0.
 type inodeKey struct {
@@ -63,7 +72,7 @@ func (n *inodeTable) forget(s hostStat) {
 
 // A stat is what stat(2) tells.
 type stat struct {
-	ino      uint64
+	dev, ino uint64
 	mode     uint32
 	nlink    uint64
 	uid, gid uint32
@@ -86,7 +95,7 @@ func (s *stat) blocks() uint64 {
 // statFromHost hides what would differ between hosts or runs.
 func (k *Kernel) statFromHost(h hostStat) stat {
 	s := stat{
-		ino: k.inodes.number(h.dev, h.ino), mode: h.mode, nlink: h.nlink, rdev: h.rdev, size: h.size,
+		dev: virtualDev, ino: k.inodes.number(h.dev, h.ino), mode: h.mode, nlink: h.nlink, rdev: h.rdev, size: h.size,
 		uid: h.uid, gid: h.gid, atime: h.mtime, mtime: h.mtime, ctime: h.mtime,
 	}
 	ownUID, ownGID := hostOwnUID()
@@ -189,7 +198,7 @@ func (t *Thread) statAt(dirfd int, name emu.Addr, flags int) (stat, Errno) {
 // encode is struct stat (arch/x86/include/uapi/asm/stat.h).
 func (s *stat) encode() []byte {
 	var b pack
-	b.u64(virtualDev)
+	b.u64(s.dev)
 	b.u64(s.ino)
 	b.u64(s.nlink)
 	b.u32(s.mode)
@@ -233,8 +242,8 @@ func (s *stat) encodeStatx() []byte {
 	}
 	b.u32(major(s.rdev))
 	b.u32(minor(s.rdev))
-	b.u32(major(virtualDev))
-	b.u32(minor(virtualDev))
+	b.u32(major(s.dev))
+	b.u32(minor(s.dev))
 	b.zero(256 - len(b))
 	return b
 }

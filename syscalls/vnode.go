@@ -109,9 +109,22 @@ func roots(name string) *vnode {
 	return devRoot
 }
 
+// deviceOf is the device of a path of ours.
+func deviceOf(path string) uint64 {
+	for _, m := range []struct {
+		at  string
+		dev uint64
+	}{{"/proc", procDev}, {"/sys", sysDev}, {"/dev/pts", ptsDev}} {
+		if rest, ok := strings.CutPrefix(path, m.at); ok && (rest == "" || rest[0] == '/') {
+			return m.dev
+		}
+	}
+	return virtualDev
+}
+
 // stat describes n, found at path.
 func (n *vnode) stat(t *Thread, path string) stat {
-	s := stat{ino: t.k.inodes.virtual(path), mode: n.mode, nlink: 1, rdev: n.rdev}
+	s := stat{dev: deviceOf(path), ino: t.k.inodes.virtual(path), mode: n.mode, nlink: 1, rdev: n.rdev}
 	if n.mode&sIFMT == sIFDIR {
 		s.nlink = 2
 	}

@@ -11,8 +11,10 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -251,6 +253,46 @@ static void devices(void) {
 	R(access("./pts/../zero", F_OK));
 }
 
+static dev_t deviceOf(const char *path) {
+	struct stat st;
+	if (stat(path, &st)) return printf("%s: %s\n", path, strerror(errno));
+	return st.st_dev;
+}
+
+static dev_t deviceIs(int fd) {
+	struct stat st;
+	fstat(fd, &st);
+	return st.st_dev;
+}
+
+// fileSystems tells which files are on one device, as find -xdev and mountpoint(1) ask.
+static void fileSystems(void) {
+	dev_t root = deviceOf("/"), proc = deviceOf("/proc"), sys = deviceOf("/sys"), pts = deviceOf("/dev/pts");
+	printf("root %d %d %d, %d %d %d\n", root == proc, root == sys, root == pts, proc == sys, proc == pts, sys == pts);
+	printf("within %d %d %d %d\n", proc == deviceOf("/proc/self/status"), proc == deviceOf("/proc/sys/kernel"), sys == deviceOf("/sys/devices"),
+	       proc == deviceOf("/proc/self/fd"));
+	printf("out of %d %d\n", root == deviceOf("/proc/.."), root == deviceOf("/proc/self/root"));
+	int p[2], q[2], s[2], e = eventfd(0, 0), f = epoll_create1(0), master = posix_openpt(O_RDWR | O_NOCTTY);
+	unlockpt(master);
+	pipe(p), pipe(q), socketpair(AF_UNIX, SOCK_STREAM, 0, s);
+	dev_t pipes = deviceIs(p[0]), sockets = deviceIs(s[0]), anonymous = deviceIs(e);
+	printf("pipe %d %d %d, socket %d %d, others %d %d\n", pipes == deviceIs(q[1]), pipes == root, pipes == sockets, sockets == deviceIs(s[1]),
+	       sockets == root, anonymous == deviceIs(f), anonymous == pipes);
+	printf("terminal %d\n", pts == deviceIs(open(ptsname(master), O_RDWR | O_NOCTTY)));
+	char path[64];
+	sprintf(path, "/proc/self/fd/%d", p[0]);
+	printf("link %d\n", pipes == deviceOf(path));
+	unsigned sx[64]; // struct statx, which musl has not got yet; stx_dev_major is at 136
+	syscall(SYS_statx, AT_FDCWD, "/proc", 0, 0x7ff, sx);
+	printf("statx %d\n", makedev(sx[34], sx[35]) == proc);
+	unsigned id, up, major, minor;
+	FILE *mounts = fopen("/proc/self/mountinfo", "r");
+	for (char line[1024]; fgets(line, sizeof line, mounts);)
+		if (sscanf(line, "%u %u %u:%u %*s %63s", &id, &up, &major, &minor, path) == 5 && !strcmp(path, "/proc"))
+			printf("mountinfo %d\n", makedev(major, minor) == proc);
+	fclose(mounts);
+}
+
 int main(void) {
 	setvbuf(stdout, 0, _IONBF, 0);
 	umask(022);
@@ -258,5 +300,6 @@ int main(void) {
 	descriptors();
 	memory();
 	devices();
+	fileSystems();
 	return 0;
 }
