@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// A vnode is a file of our own: in /proc, /sys or /dev.
+// A vnode is a file of our own: in /proc, /sys, /dev or /etc.
 type vnode struct {
 	mode uint32
 	rdev uint64
 	own  bool // it belongs to the guest's user
+	disk bool // it is as if on a disk, and has a size
 	// One of these, by the type in mode: a directory's names and what they mean, a
 	// file's content, a link's target, or what opening gives.
 	names   func(t *Thread) []string
@@ -33,7 +34,8 @@ func isVirtual(p string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(p, "/dev/") && devNodes[firstName(p[5:])] != nil
+	return strings.HasPrefix(p, "/dev/") && devNodes[firstName(p[5:])] != nil ||
+		strings.HasPrefix(p, "/etc/") && etcNodes[firstName(p[5:])] != nil
 }
 
 func firstName(p string) string {
@@ -105,6 +107,8 @@ func roots(name string) *vnode {
 		return procRoot
 	case "sys":
 		return sysRoot
+	case "etc":
+		return etcRoot
 	}
 	return devRoot
 }
@@ -130,6 +134,9 @@ func (n *vnode) stat(t *Thread, path string) stat {
 	}
 	if pid, ok := strings.CutPrefix(path, "/proc/"); n.own || ok && atoi(firstName(pid)) > 0 {
 		s.uid, s.gid = t.k.uid, t.k.gid
+	}
+	if n.disk {
+		s.size = int64(len(n.content(t)))
 	}
 	s.mtime = t.k.clock.epoch
 	s.atime, s.ctime = s.mtime, s.mtime
