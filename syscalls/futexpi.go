@@ -168,26 +168,26 @@ func (t *Thread) futexWaitRequeuePI(a Args, op int) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	key, to, e := t.requeueKeys(a, op)
+	key, to, e := t.requeueKeys(a, op, a.U32(2))
 	if e != 0 {
-		return 0, e
-	}
-	if e := t.futexIs(a.Addr(0), a.U32(2)); e != 0 {
 		return 0, e
 	}
 	t.futexBits, t.futexTo, t.futexWord = futexAllBits, to, a.Addr(4)
 	return t.futexBlock(key, wait{deadline: deadline, interrupted: eRESTARTNOINTR})
 }
 
-// requeueKeys finds the keys of a word and of the lock that its waiters are to have.
-func (t *Thread) requeueKeys(a Args, op int) (key, lock futexKey, e Errno) {
+// requeueKeys finds the keys of a word, which is to be val, and of the lock that its waiters are to have.
+func (t *Thread) requeueKeys(a Args, op int, val uint32) (key, lock futexKey, e Errno) {
 	if key, e = t.futexKey(a.Addr(0), op); e != 0 {
 		return key, lock, e
 	}
-	if lock, e = t.piKey(a.Addr(4), op); e == 0 && a.Addr(0) == a.Addr(4) {
-		e = EINVAL
+	if lock, e = t.piKey(a.Addr(4), op); e != 0 {
+		return key, lock, e
 	}
-	return key, lock, e
+	if a.Addr(0) == a.Addr(4) {
+		return key, lock, EINVAL
+	}
+	return key, lock, t.futexIs(a.Addr(0), val)
 }
 
 // futexRequeuePI gives the lock to the first waiter if it is free, and makes the others wait for it.
@@ -196,11 +196,8 @@ func (t *Thread) futexRequeuePI(a Args, op int) (uint64, Errno) {
 	if a.Int(2) != 1 || limit < 0 {
 		return 0, EINVAL
 	}
-	key, to, e := t.requeueKeys(a, op)
+	key, to, e := t.requeueKeys(a, op, a.U32(5))
 	if e != 0 {
-		return 0, e
-	}
-	if e := t.futexIs(a.Addr(0), a.U32(5)); e != 0 {
 		return 0, e
 	}
 	k := t.k
