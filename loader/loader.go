@@ -28,6 +28,9 @@ import (
 // BrkSize is how much address space is kept free for brk(2).
 const BrkSize = 8 << 20
 
+// BehindSize is the same with Options.HeapBehind.
+const BehindSize = 1 << 30
+
 // DefaultStackSize is the main thread's stack if Options does not say: Linux's usual limit.
 const DefaultStackSize = 8 << 20
 
@@ -58,6 +61,9 @@ type Options struct {
 	Random [16]byte
 	// UID and GID are real and effective ids.
 	UID, GID uint64
+	// HeapBehind puts the heap behind the program, as Linux does without address randomization: programs that
+	// were saved with their heap need that. It has room for BehindSize.
+	HeapBehind bool
 	// StackSize is the size of the main stack in bytes, 0 for DefaultStackSize.
 	StackSize uint64
 }
@@ -212,10 +218,15 @@ func (x *Executable) Load(m *mem.Space, envv []string, o Options) (*Program, err
 	}
 	p.Images = []Image{img}
 	p.Entry = x.elf.entry + emu.Addr(img.Bias)
+	mmaps := mem.InterpBase
+	if o.HeapBehind {
+		p.Brk, p.BrkLimit = img.Hi, img.Hi+BehindSize
+		mmaps = p.BrkLimit
+	}
 	aux := auxInfo{entry: p.Entry, phdr: x.elf.phdrAddr() + emu.Addr(img.Bias), phnum: len(x.elf.progs)}
 	if x.interp != nil {
 		size := uint64(x.interp.hi - x.interp.lo)
-		base, ok := m.Find(size, mem.InterpBase)
+		base, ok := m.Find(size, mmaps)
 		if !ok {
 			return nil, &Error{Path: x.file.Path, Reason: ErrSpace, Msg: "no room for its interpreter"}
 		}
@@ -228,11 +239,13 @@ func (x *Executable) Load(m *mem.Space, envv []string, o Options) (*Program, err
 		p.Entry = x.interp.entry + emu.Addr(ii.Bias)
 		aux.base = ii.Lo
 	}
-	brk, ok := m.Find(BrkSize, mem.InterpBase)
-	if !ok {
-		return nil, &Error{Path: x.file.Path, Reason: ErrSpace, Msg: "no room for the heap"}
+	if !o.HeapBehind {
+		brk, ok := m.Find(BrkSize, mmaps)
+		if !ok {
+			return nil, &Error{Path: x.file.Path, Reason: ErrSpace, Msg: "no room for the heap"}
+		}
+		p.Brk, p.BrkLimit = brk, brk+BrkSize
 	}
-	p.Brk, p.BrkLimit = brk, brk+BrkSize
 	if err := x.stack(m, p, envv, aux, o); err != nil {
 		return nil, err
 	}

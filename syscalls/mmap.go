@@ -41,10 +41,13 @@ func memErrno(err error) Errno {
 }
 
 // protOf translates the prot argument. On x86 what can be written can be read.
-func protOf(p uint64) mem.Prot {
-	prot := mem.Prot(p & protMask)
+func (p *Process) protOf(arg uint64) mem.Prot {
+	prot := mem.Prot(arg & protMask)
 	if prot&(mem.Write|mem.Exec) != 0 {
 		prot |= mem.Read
+	}
+	if prot&mem.Read != 0 && p.persona&readImpliesExec != 0 {
+		prot |= mem.Exec
 	}
 	return prot
 }
@@ -107,7 +110,7 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	v := mem.VMA{
-		Lo: lo, Hi: lo + emu.Addr(length), Prot: protOf(a.Uint(2)), Off: off,
+		Lo: lo, Hi: lo + emu.Addr(length), Prot: t.p.protOf(a.Uint(2)), Off: off,
 		Shared: flags&mapType != mapPrivate, GrowsDown: flags&mapGrowsDown != 0,
 	}
 	if !t.p.mayPlace(&v) {
@@ -256,10 +259,10 @@ func sysMprotect(t *Thread, a Args) (uint64, Errno) {
 		}
 		lo = v.Lo
 	}
-	if !t.p.mayProtect(lo, hi, protOf(prot)) {
+	if !t.p.mayProtect(lo, hi, t.p.protOf(prot)) {
 		return 0, ENOMEM
 	}
-	if e := memErrno(t.p.mem.Protect(lo, hi, protOf(prot))); e != 0 {
+	if e := memErrno(t.p.mem.Protect(lo, hi, t.p.protOf(prot))); e != 0 {
 		return 0, e
 	}
 	if prot&4 != 0 {
@@ -357,7 +360,7 @@ func sysBrk(t *Thread, a Args) (uint64, Errno) {
 		if !p.mem.Free(old, end) {
 			return uint64(p.machine.brk), 0
 		}
-		v := mem.VMA{Lo: old, Hi: end, Prot: mem.Read | mem.Write, Path: "[heap]"}
+		v := mem.VMA{Lo: old, Hi: end, Prot: p.protOf(uint64(mem.Write)), Path: "[heap]"}
 		if t.k.cfg.Compat {
 			v.Prot |= mem.Exec // Valgrind's heap is executable
 		}

@@ -330,12 +330,23 @@ func (t *Thread) clearChildTID() {
 	}
 }
 
-// sysPersonality implements personality(2): 0 is what there is.
-func sysPersonality(_ *Thread, a Args) (uint64, Errno) {
-	if p := a.U32(0); p != 0 && p != 1<<32-1 && p&^0x7ff0000 != 0 {
+// Flags of personality(2) that have an effect.
+const (
+	addrNoRandomize = 0x40000 // execve(2) puts the heap behind the program
+	readImpliesExec = 0x400000
+)
+
+// sysPersonality implements personality(2), for Linux with any flags.
+func sysPersonality(t *Thread, a Args) (uint64, Errno) {
+	old := uint64(t.p.persona)
+	switch p := a.U32(0); {
+	case p == 1<<32-1:
+	case p&^0x7ff0000 != 0:
 		return 0, EINVAL
+	default:
+		t.p.persona = p
 	}
-	return 0, 0
+	return old, 0
 }
 
 // cmdline joins strings as /proc/self/cmdline and environ have them.

@@ -38,6 +38,7 @@ type Process struct {
 	dumpable  uint64
 	subreaper uint64
 	noNewPriv uint64
+	persona   uint32 // personality(2)
 	thpOff    uint64
 	// exited is set when the process is going away: its threads run no more. It
 	// ended with status.
@@ -149,7 +150,7 @@ func (p *Process) newThread(c *emu.CPU) *Thread {
 func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
 	o := loader.Options{
 		Compat: p.k.cfg.Compat, HWCap: p.k.cfg.HWCap,
-		UID: uint64(p.k.uid), GID: uint64(p.k.gid), StackSize: p.stackSize(),
+		UID: uint64(p.k.uid), GID: uint64(p.k.gid), StackSize: p.stackSize(), HeapBehind: p.persona&addrNoRandomize != 0,
 	}
 	p.k.rng.read(o.Random[:])
 	if o.Compat {
@@ -160,6 +161,7 @@ func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
 		return err
 	}
 	p.program, p.exe = prog, x.Path()
+	p.persona &^= readImpliesExec
 	p.argv, p.envv = prog.Argv, envv
 	p.machine.brk = prog.Brk
 	fp := t.cpu.FP

@@ -319,7 +319,7 @@ func taskNode(o *Thread) *vnode {
 		"oom_score_adj": writableNode("0\n"),
 		"oom_score":     textNode("0\n"),
 		"wchan":         textNode("0"),
-		"personality":   textNode("00000000\n"),
+		"personality":   text(func() string { return fmt.Sprintf("%08x\n", p.persona) }),
 		"loginuid":      textNode("4294967295"),
 		"sessionid":     textNode("4294967295"),
 		"io":            textNode("rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),

@@ -161,7 +161,7 @@ var table = [...]entry{
 	132: {"utime", Full, sysUtime, ""},
 	133: {"mknod", Partial, sysMknod, "no devices"},
 	134: {"uselib", Refused, refuse(ENOSYS), "not in Linux any more, or not on x86-64"},
-	135: {"personality", Partial, sysPersonality, "the default, and ADDR_ flags without effect"},
+	135: {"personality", Partial, sysPersonality, "Linux; of the flags ADDR_NO_RANDOMIZE and READ_IMPLIES_EXEC have an effect"},
 	136: {"ustat", Refused, refuse(ENOSYS), "not in Linux any more, or not on x86-64"},
 	137: {"statfs", Partial, sysStatfs, "every file system is an ext4 of 256 GiB"},
 	138: {"fstatfs", Partial, sysFstatfs, "every file system is an ext4 of 256 GiB"},
