@@ -128,7 +128,9 @@ int main(void) {
 	pthread_kill(threads[0], SIGUSR1);
 	moment();
 	show("after a signal", woken);
-	show("requeued", futex(&cond, FUTEX_CMP_REQUEUE_PI, 1, 0, &lock, 0) == 1);
+	r = futex(&cond, FUTEX_CMP_REQUEUE_PI, 1, 0, &lock, 0);
+	moment();
+	show("requeued", r);
 	join(1);
 	return 0;
 }
