@@ -268,6 +268,14 @@ func TestNames(t *testing.T) {
 // TestProgressChangesNothing interrupts programs as often as can be: threads, timers and marks stay where they are.
 func TestProgressChangesNothing(t *testing.T) {
 	calls := 0
+	for round := 0; calls <= 10 && round < 20; round++ { // a busy host may tell seldom
+		progressRound(t, &calls)
+	}
+	assert.Greater(t, calls, 10)
+}
+
+// progressRound runs each program without and with progress, and adds to calls how often that was told.
+func progressRound(t *testing.T, calls *int) {
 	for name, cfg := range map[string]cgemu.Config{
 		"threads":  {Args: []string{guest, "threads"}},
 		"schedule": {Args: []string{guest, "threads"}, SchedSeed: 1},
@@ -282,7 +290,7 @@ func TestProgressChangesNothing(t *testing.T) {
 			var last uint64
 			cfg.ProgressEvery = 20 * time.Microsecond
 			cfg.OnProgress = func(insns uint64, virtual time.Duration) {
-				calls++
+				*calls++
 				assert.GreaterOrEqual(t, insns, last)
 				assert.GreaterOrEqual(t, uint64(virtual), insns)
 				last = insns
@@ -292,5 +300,4 @@ func TestProgressChangesNothing(t *testing.T) {
 			sameProfile(t, once.profile, again.profile)
 		})
 	}
-	assert.NotZero(t, calls)
 }

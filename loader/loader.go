@@ -28,8 +28,8 @@ import (
 // BrkSize is how much address space is kept free for brk(2).
 const BrkSize = 8 << 20
 
-// BehindSize is the same with Options.HeapBehind.
-const BehindSize = 1 << 30
+// behindSize is the same with Options.HeapBehind.
+const behindSize = 1 << 30
 
 // DefaultStackSize is the main thread's stack if Options does not say: Linux's usual limit.
 const DefaultStackSize = 8 << 20
@@ -62,7 +62,7 @@ type Options struct {
 	// UID and GID are real and effective ids.
 	UID, GID uint64
 	// HeapBehind puts the heap behind the program, as Linux does without address randomization: programs that
-	// were saved with their heap need that. It has room for BehindSize.
+	// were saved with their heap need that. There is room for 1 GiB.
 	HeapBehind bool
 	// StackSize is the size of the main stack in bytes, 0 for DefaultStackSize.
 	StackSize uint64
@@ -220,7 +220,7 @@ func (x *Executable) Load(m *mem.Space, envv []string, o Options) (*Program, err
 	p.Entry = x.elf.entry + emu.Addr(img.Bias)
 	mmaps := mem.InterpBase
 	if o.HeapBehind {
-		p.Brk, p.BrkLimit = img.Hi, img.Hi+BehindSize
+		p.Brk, p.BrkLimit = img.Hi, img.Hi+behindSize
 		mmaps = p.BrkLimit
 	}
 	aux := auxInfo{entry: p.Entry, phdr: x.elf.phdrAddr() + emu.Addr(img.Bias), phnum: len(x.elf.progs)}

@@ -34,7 +34,7 @@ type epollFile struct {
 	items []*epollItem
 }
 
-// wakes is how often its files had news, including those that it watches no more.
+// wakes is how often its files had wakeups, including those that it watches no more.
 func (f *epollFile) wakes(uint32) uint64 {
 	n := f.comings
 	for _, it := range f.items {

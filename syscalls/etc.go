@@ -2,8 +2,8 @@ package syscalls
 
 import "os"
 
-// Files of /etc that say who the machine is and how it finds others: they are made up as the machine is, and differ from one of the
-// host's to the next where containers run. On the host's network its own are told.
+// etcNodes are files of /etc that say who the machine is and how it finds others. They are made up, as the machine is: the host's differ from
+// one container to the next. On the host's network they are the host's.
 var etcNodes = map[string]*vnode{
 	"hostname": diskNode(func(*Thread) []byte { return []byte(hostName + "\n") }),
 	"hosts": diskNode(func(t *Thread) []byte {
@@ -23,6 +23,7 @@ var etcNodes = map[string]*vnode{
 
 var etcRoot = dirNode(etcNodes)
 
+// diskNode is fileNode for a file that is as if on a disk.
 func diskNode(content func(*Thread) []byte) *vnode {
 	n := fileNode(content)
 	n.disk = true

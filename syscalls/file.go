@@ -89,15 +89,15 @@ type fileBase struct {
 	refs  int
 	// path is the guest's name of it, "" if the host has to be asked.
 	path string
-	news
+	wakeups
 	owner fileOwner
 }
 
-// The news of a file are how often something came to read and room came to write, for EPOLLET.
-type news struct{ comings, goings uint64 }
+// The wakeups of a file are how often something came to read and room came to write, for EPOLLET.
+type wakeups struct{ comings, goings uint64 }
 
 // wake notes that something came to read (pollIN), or room to write (pollOUT), as Linux wakes those who wait for it.
-func (n *news) wake(events uint32) {
+func (n *wakeups) wake(events uint32) {
 	if events&pollIN != 0 {
 		n.comings++
 	}
@@ -106,7 +106,7 @@ func (n *news) wake(events uint32) {
 	}
 }
 
-func (n *news) wakes(events uint32) uint64 {
+func (n *wakeups) wakes(events uint32) uint64 {
 	var sum uint64
 	if events&(pollIN|pollRDN|pollRDH) != 0 {
 		sum += n.comings

@@ -39,14 +39,14 @@ func addressesFor(limit emu.Addr) uint64 {
 
 // newMachine makes a machine for p: its memory is a copy of from, or empty for nil.
 func (k *Kernel) newMachine(p *Process, parent emu.Engine, from *mem.Space) (*machine, error) {
-	make, limit := mem.New, mem.FirstLimit
+	newSpace, limit := mem.New, mem.FirstLimit
 	if from != nil {
-		make, limit = from.Fork, from.Limit()
+		newSpace, limit = from.Fork, from.Limit()
 	}
 	if k.addresses+addressesFor(limit) > maxAddresses {
 		return nil, fmt.Errorf("the others have %d TiB of addresses", k.addresses>>40)
 	}
-	m, err := make()
+	m, err := newSpace()
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (k *Kernel) noMachine(call string, err error, e Errno) Errno {
 	return e
 }
 
-// reach reports whether p's memory may have addresses up to hi. A program that wants more than there are at first gets them.
+// reach reports whether p's memory has addresses up to hi, and makes it grow if it has not.
 func (p *Process) reach(hi emu.Addr) bool {
 	if hi <= p.mem.Limit() {
 		return true

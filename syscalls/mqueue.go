@@ -25,7 +25,7 @@ type mqueue struct {
 	messages []mqMessage // by priority, then first come first served
 	// notify is who is told of a message that comes when there is none, and nobody waits.
 	notify *mqNotify
-	news
+	wakeups
 }
 
 type mqMessage struct {

@@ -14,7 +14,7 @@ type pipe struct {
 	capacity         int
 	readers, writers int
 	ino              uint64
-	news
+	wakeups
 }
 
 // A pipeFile is an end of a pipe.

@@ -30,7 +30,7 @@ type Process struct {
 
 	signals   *sigTable
 	pending   sigQueue // for any thread
-	signalled news     // signals that were queued, for signalfds
+	signalled wakeups  // signals that were queued, for signalfds
 	itimers   [3]itimer
 	posix     map[uint64]*posixTimer
 	nextTimer uint64

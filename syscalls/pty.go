@@ -34,8 +34,8 @@ type pty struct {
 	slaves []*ptySlave
 	hungUp bool
 	gone   bool // the master is closed
-	// typed and printed are the news of the slaves and of the master.
-	typed, printed news
+	// typed and printed are the wakeups of the slaves and of the master.
+	typed, printed wakeups
 }
 
 // A ptyMaster is the end of a pseudoterminal that plays the terminal, a ptySlave that which is one.

@@ -136,6 +136,7 @@ func (m *Space) Grow(limit emu.Addr) error {
 		return err
 	}
 	if err := host.takeOver(&m.host, m.vmas); err != nil {
+		host.release()
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	m.host, m.limit = host, limit
