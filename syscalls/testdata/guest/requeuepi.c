@@ -79,7 +79,7 @@ int main(void) {
 	show("wait, nowhere", futex(&cond, FUTEX_WAIT_REQUEUE_PI, 0, 0, (int *)8, 0));
 	show("wait, past", futex(&cond, FUTEX_WAIT_REQUEUE_PI, 0, (long)&past, &lock, 0));
 	clock_gettime(CLOCK_REALTIME, &soon);
-	soon.tv_nsec += 1000000;
+	soon.tv_sec++;
 	show("wait, soon", futex(&cond, FUTEX_WAIT_REQUEUE_PI | FUTEX_CLOCK_REALTIME, 0, (long)&soon, &lock, 0));
 
 	start(3);
@@ -90,7 +90,9 @@ int main(void) {
 	show("all", futex(&cond, FUTEX_CMP_REQUEUE_PI, 1, 100, &lock, 0));
 	moment();
 	show("still", woken);
-	show("unlock", futex(&lock, FUTEX_UNLOCK_PI, 0, 0, 0, 0) == 0);
+	long r = futex(&lock, FUTEX_UNLOCK_PI, 0, 0, 0, 0);
+	moment(); // who looks at the lock at once sees who has it just then
+	show("unlock", r);
 	join(3);
 
 	start(3);
@@ -102,7 +104,7 @@ int main(void) {
 	join(3);
 
 	start(2);
-	long r = futex(&cond, FUTEX_CMP_REQUEUE_PI, 1, 0, &lock, 0);
+	r = futex(&cond, FUTEX_CMP_REQUEUE_PI, 1, 0, &lock, 0);
 	moment();
 	show("free, one", r);
 	r = futex(&cond, FUTEX_CMP_REQUEUE_PI, 1, 0, &lock, 0);
