@@ -90,7 +90,7 @@ func (b *batch) add(r *rand.Rand, inst *x86.Inst, code []byte, states int) *test
 	if r.Uint32N(3) == 0 || inst.Op == x86.POPF || inst.Op == x86.POP { // what was popped must not be a wrap's
 		before = wrap{}
 	}
-	if inst.Op == x86.CMPS || inst.Op == x86.SCAS { // how they ended shows in the flags
+	if inst.Op == x86.CMPS || inst.Op == x86.SCAS || cutsByVendor(inst) { // how they ended shows in the flags, or differs in RCX
 		after = pick(r, []wrap{afters[0], afters[3], afters[4], afters[8]})
 	}
 	c := &testCase{inst: *inst, start: start, from: len(b.jobs)}

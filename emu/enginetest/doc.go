@@ -5,8 +5,8 @@
 // a child process, the test binary executing itself, at the guest addresses it has
 // under an engine, and ends in the first exception: an INT3 behind it if nothing
 // else. Registers, flags, x87, SSE and AVX state, memory and the exception must
-// then be the same. What an engine emulates because hosts differ is listed in
-// exceptions_test.go with the reason.
+// then be the same. What an engine emulates because hosts differ is listed with the reason
+// in support_test.go and vendor_test.go.
 //
 // Run natively it needs linux/amd64; elsewhere there are no tests. With -tags oracles every
 // operand shape of every form is tried, without it a sample.

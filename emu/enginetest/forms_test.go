@@ -115,6 +115,7 @@ func (c *comparison) compareCase(tc *testCase, expected map[emu.Addr]uint64) {
 			same = false
 			continue
 		}
+		asHost(tc, &c.batch.jobs[i], &c.want[i], &c.got[i])
 		if d := compare(tc, &c.batch.jobs[i], &c.want[i], &c.got[i]); d != "" {
 			same = false
 			c.report(tc, &c.batch.jobs[i], d)
@@ -213,6 +214,8 @@ func (c *comparison) addEncoding(r *rand.Rand, e *encoding, inst *x86.Inst, code
 		code = e.decode(inst)
 	case inst.Mem.AddrSize == 4 && inst.Mem.Seg != x86.SegNone && (inst.Mem.VSIB || inst.NRefs > 0 && inst.Refs[0].At == x86.AtBitString):
 		return // refused: TestRefusedForms
+	case differsByVendor(inst) != "":
+		return
 	case inst.Op == x86.INT:
 		if n := code[len(code)-1]; n <= 4 || n == 0x80 {
 			code[len(code)-1] = 0x81

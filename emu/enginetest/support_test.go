@@ -3,9 +3,6 @@
 package enginetest
 
 import (
-	"bytes"
-	"os"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,11 +72,6 @@ var approximate = map[x86.Op]bool{
 	x86.VRCPPS: true, x86.VRCPSS: true, x86.VRSQRTPS: true, x86.VRSQRTSS: true,
 }
 
-var hostIsIntel = sync.OnceValue(func() bool {
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	return bytes.Contains(text, []byte("GenuineIntel"))
-})
-
 // skipped says why TestForms leaves an instruction to other tests.
 func skipped(i *x86.Inst) string {
 	if i.Flow != x86.FlowNext && i.Flow != x86.FlowTrap {
@@ -88,8 +80,8 @@ func skipped(i *x86.Inst) string {
 	if i.Feature == x86.FeatPRIVILEGED && !protected[i.Op] && !(i.Op == x86.MOV) {
 		return "privileged, of a feature no guest has"
 	}
-	if approximate[i.Op] && !hostIsIntel() {
-		return "approximations are Intel's on every host"
+	if reason := differsByVendor(i); reason != "" {
+		return reason
 	}
 	return notNative[i.Op]
 }

@@ -91,8 +91,11 @@ func (e *Engine) emitLoop(g *ginsn, i int) {
 	if e.predicts() {
 		own = e.newOwn(i, emu.Bcm, false)
 	}
-	e.byte(g.Bytes[:g.Len-1]...)
-	e.byte(5)
+	if g.Mem.AddrSize == 4 { // ECX counts
+		e.byte(0x67)
+	}
+	// An operand size prefix stays behind: AMD's CPUs would cut RIP to 16 bits.
+	e.byte(g.Bytes[g.OpcodeOff], 5)
 	on := e.jmp(0)
 	for _, taken := range [2]bool{true, false} {
 		to := g.Dest()

@@ -4,10 +4,13 @@ package x86
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -137,6 +140,37 @@ var hostFeatures = map[Feature]bool{
 	FeatAES: true, FeatPCLMUL: true, FeatRDRAND: true, FeatRDSEED: true, FeatRDTSCP: true,
 }
 
+// hostIsAMD reports whether AMD made the host's CPU. The table has what Intel's CPUs do.
+var hostIsAMD = sync.OnceValue(func() bool {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	return bytes.Contains(text, []byte("AuthenticAMD"))
+})
+
+// amdDiffers reports whether the host is an AMD CPU and code is an encoding that these alone take for undefined (prefetch, 0F 0D,
+// of a register), or alone execute: LOCK VERW, LOCK MOV with CR0, which is CR8 to them, and VPERMQ and VPERMPD with W clear.
+func amdDiffers(code []byte) bool {
+	if !hostIsAMD() {
+		return false
+	}
+	if code[0] == 0xc4 {
+		return code[1]&0x1f == 3 && code[2]&0x87 == 5 && code[3] <= 1
+	}
+	at := bytes.IndexByte(code, 0x0f)
+	if at < 0 || at+2 >= len(code) {
+		return false
+	}
+	lock := bytes.IndexByte(code[:at], 0xf0) >= 0
+	switch op, modrm := code[at+1], code[at+2]; op {
+	case 0x0d:
+		return modrm >= 0xc0
+	case 0x00:
+		return lock && modrm>>3&7 == 5
+	case 0x20, 0x22:
+		return lock && modrm>>3&7 == 0
+	}
+	return false
+}
+
 // TestNativeUndefined has the host CPU confirm, over all enumerated encodings,
 // which are undefined, and how long the others are.
 func TestNativeUndefined(t *testing.T) {
@@ -177,7 +211,7 @@ func TestNativeUndefined(t *testing.T) {
 		case err == nil && r.Sig == sigTRAP && r.IP != uint64(inst.Len)+1:
 			kind = "length of " + inst.Op.String()
 		}
-		if kind != "" {
+		if kind != "" && !amdDiffers(jobs[i].Code[:]) {
 			if bad[kind]++; bad[kind] < 5 {
 				t.Errorf("%s: % x", kind, jobs[i].Code[:])
 			}

@@ -1,0 +1,238 @@
+//go:build linux && amd64
+
+package enginetest
+
+import (
+	"bytes"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// A vendor makes CPUs. The guest sees an Intel CPU on every host (emu.Model is GenuineIntel), so
+// where the two differ an engine does what Intel's CPUs do, and the native run what the host's vendor does.
+type vendor int
+
+const (
+	intel vendor = iota
+	amd
+)
+
+// hostVendor is the maker of the host's CPU; whoever builds x86 CPUs besides has followed AMD in what is listed here.
+var hostVendor = sync.OnceValue(func() vendor {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	if bytes.Contains(text, []byte("GenuineIntel")) {
+		return intel
+	}
+	return amd
+})
+
+// A vendorCase is a piece of code that the vendors' CPUs execute differently.
+type vendorCase struct {
+	name string
+	code []byte
+	set  map[int]uint64 // registers in front of it
+	// intel and amd are what the vendors' CPUs leave.
+	intel, amd vendorOutcome
+	// copied says that engines may leave it to the host's CPU: what it leaves undefined no compiler's code looks
+	// at, and emulating it would take time wherever the instruction stands (manual, "What depends on the host").
+	copied bool
+}
+
+// A vendorOutcome is how a vendorCase ends: in the INT3 behind it if vector is VecBP.
+type vendorOutcome struct {
+	vector uint8
+	regs   map[int]uint64 // those that changed
+	flags  x86.Flags      // of undefinedByVendor
+}
+
+// undefinedByVendor are the flags that a vendorCase starts with, and those compared: all that MUL leaves undefined, and CF.
+const undefinedByVendor = x86.SF | x86.ZF | x86.AF | x86.PF
+
+// high has bits above the low 32.
+const high = uint64(0x12345678) << 32
+
+var vendorCases = []vendorCase{
+	{
+		name: "PREFETCHW with a register", code: []byte{0x0f, 0x0d, 0xc8},
+		intel: vendorOutcome{emu.VecBP, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecUD, nil, undefinedByVendor},
+	},
+	{
+		name: "PAUSE with REX.B", code: []byte{0xf3, 0x41, 0x90}, set: map[int]uint64{emu.RAX: high | 1, emu.R8: high | 2},
+		intel: vendorOutcome{emu.VecBP, nil, undefinedByVendor},
+		amd:   vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 2, emu.R8: 1}, undefinedByVendor},
+	},
+	{
+		name: "REP STOSB with 32-bit addresses, not repeated", code: []byte{0xf3, 0x67, 0xaa}, set: map[int]uint64{emu.RCX: high, emu.RDI: high | 5},
+		intel: vendorOutcome{emu.VecBP, map[int]uint64{emu.RCX: 0, emu.RDI: 5}, undefinedByVendor},
+		amd:   vendorOutcome{emu.VecBP, nil, undefinedByVendor},
+	},
+	{
+		name: "REP LODSB with 32-bit addresses, not repeated", code: []byte{0xf3, 0x67, 0xac}, set: map[int]uint64{emu.RCX: high, emu.RSI: high | 5},
+		intel: vendorOutcome{emu.VecBP, map[int]uint64{emu.RCX: 0}, undefinedByVendor},
+		amd:   vendorOutcome{emu.VecBP, nil, undefinedByVendor},
+	},
+	{
+		name: "REP LODSB with 32-bit addresses that faults at once", code: []byte{0xf3, 0x67, 0xac}, set: map[int]uint64{emu.RCX: high | 3, emu.RSI: high | 5},
+		intel: vendorOutcome{emu.VecPF, map[int]uint64{emu.RCX: 3}, undefinedByVendor},
+		amd:   vendorOutcome{emu.VecPF, nil, undefinedByVendor},
+	},
+	{
+		name: "LOOP with an operand size prefix", code: []byte{0x66, 0xe2, 1, 0xf4}, set: map[int]uint64{emu.RCX: 2},
+		intel: vendorOutcome{emu.VecBP, map[int]uint64{emu.RCX: 1}, undefinedByVendor},
+		amd:   vendorOutcome{emu.VecPF, map[int]uint64{emu.RCX: 1}, undefinedByVendor},
+	},
+	{
+		name: "JRCXZ with an operand size prefix", code: []byte{0x66, 0xe3, 1, 0xf4}, set: map[int]uint64{emu.RCX: 0},
+		intel: vendorOutcome{emu.VecBP, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecPF, nil, undefinedByVendor},
+	},
+	{
+		name: "JZ with an operand size prefix", code: []byte{0x66, 0x74, 1, 0xf4},
+		intel: vendorOutcome{emu.VecBP, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecPF, nil, undefinedByVendor},
+	},
+	{
+		name: "JMP with an operand size prefix", code: []byte{0x66, 0xeb, 1, 0xf4},
+		intel: vendorOutcome{emu.VecBP, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecPF, nil, undefinedByVendor},
+	},
+	{
+		name: "POP FS of which the selector alone can be read", code: []byte{0x0f, 0xa1}, set: map[int]uint64{emu.RSP: uint64(worlds[0]) + stackOff + emu.PageSize - 2},
+		intel: vendorOutcome{emu.VecGP, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecPF, nil, undefinedByVendor},
+	},
+	{
+		name: "CMPSB of which both operands fault", code: []byte{0xa6}, set: map[int]uint64{emu.RSI: 1 << 62, emu.RDI: 0},
+		intel: vendorOutcome{emu.VecPF, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecGP, nil, undefinedByVendor}, copied: true,
+	},
+	{
+		name: "REPE CMPSB that faults in its second iteration", code: []byte{0xf3, 0xa6}, copied: true,
+		set: map[int]uint64{
+			emu.RCX: 2, emu.RSI: uint64(worlds[0]) + roOff + emu.PageSize - 1, emu.RDI: uint64(worlds[0]) + roOff + emu.PageSize - 1,
+		},
+		intel: vendorOutcome{emu.VecPF, endOfRO, undefinedByVendor}, amd: vendorOutcome{emu.VecPF, endOfRO, x86.ZF | x86.PF},
+	},
+	{
+		name: "MUL of 3 by 5", code: []byte{0xf7, 0xe2}, set: map[int]uint64{emu.RAX: 3, emu.RDX: 5}, copied: true,
+		intel: vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 15, emu.RDX: 0}, x86.PF},
+		amd:   vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 15, emu.RDX: 0}, undefinedByVendor},
+	},
+}
+
+// endOfRO are the registers behind an iteration of CMPSB at the last byte of the page that cannot be written.
+var endOfRO = map[int]uint64{
+	emu.RCX: 1, emu.RSI: uint64(worlds[0]) + roOff + emu.PageSize, emu.RDI: uint64(worlds[0]) + roOff + emu.PageSize,
+}
+
+// TestVendors has every engine do what Intel's CPUs do, and the host what its vendor's do.
+func TestVendors(t *testing.T) {
+	images, ro := makeImages(newRand("images"))
+	copyTo := func(b *batch) {
+		for i := range vendorCases {
+			b.jobs = append(b.jobs, vendorCases[i].job(b))
+		}
+	}
+	native, b := newNative(t, images, ro), newBatch()
+	copyTo(b)
+	out := make([]outcome, len(b.jobs))
+	native.run(b, out)
+	for i := range vendorCases {
+		vendorCases[i].check(t, "natively", &b.jobs[i], &out[i], hostVendor(), true)
+	}
+	for _, u := range engines {
+		newEmulated(t, u, u.model(t), images, ro).run(b, out)
+		for i := range vendorCases {
+			by := intel
+			if vendorCases[i].copied {
+				by = hostVendor()
+			}
+			vendorCases[i].check(t, u.name, &b.jobs[i], &out[i], by, !u.losesFlags)
+		}
+	}
+}
+
+// job puts the case's code into a slot of b. All that its stack page holds is 0xff, so that no selector there is valid.
+func (v *vendorCase) job(b *batch) nativeState {
+	at := b.slot(0)
+	b.put(0, at, v.code)
+	s := nativeState{RIP: at, Flags: emu.FlagR1 | emu.FlagIF | uint64(undefinedByVendor), World: 0}
+	s.FP.Reset()
+	s.Regs[emu.RSP] = uint64(worlds[0]) + stackOff + 256
+	for r, x := range v.set {
+		s.Regs[r] = x
+	}
+	s.PatchOff, s.PatchLen = 2*emu.PageSize-2, 2
+	s.Patch[0], s.Patch[1] = 0xff, 0xff
+	return s
+}
+
+func (v *vendorCase) check(t *testing.T, who string, job *nativeState, o *outcome, by vendor, keepsFlags bool) {
+	want := v.intel
+	if by == amd {
+		want = v.amd
+	}
+	require.Equal(t, want.vector, o.fault.Vector, "%s: %s: %+v at %v", v.name, who, o.fault, o.state.RIP)
+	regs := job.Regs
+	for r, x := range want.regs {
+		regs[r] = x
+	}
+	require.Equal(t, regs, o.state.Regs, "%s: %s", v.name, who)
+	if keepsFlags || want.vector == emu.VecBP {
+		require.Equal(t, want.flags, x86.Flags(o.state.Flags)&undefinedByVendor, "%s: %s", v.name, who)
+	}
+}
+
+// nopOf0F0D is the form of 0F 0D with a register.
+var nopOf0F0D = sync.OnceValue(func() int {
+	var i x86.Inst
+	if err := x86.Decode([]byte{0x0f, 0x0d, 0xc0}, &i); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return i.Form()
+})
+
+// differsByVendor says why instruction i is not compared with a host of another vendor than Intel; TestVendors has one of its kind.
+func differsByVendor(i *x86.Inst) string {
+	switch {
+	case hostVendor() == intel:
+	case approximate[i.Op]:
+		return "approximations are Intel's on every host"
+	case i.Form() == nopOf0F0D():
+		return "#UD on AMD's CPUs"
+	case i.Op == x86.PAUSE && i.REX&1 != 0:
+		return "XCHG on AMD's CPUs"
+	}
+	return ""
+}
+
+// cutsByVendor reports whether i cuts registers to 32 bits, which vendors do at different times.
+func cutsByVendor(i *x86.Inst) bool {
+	return i.Op.IsString() && (i.Rep || i.Repne) && i.Mem.AddrSize == 4
+}
+
+// asHost changes what an engine left, which is what Intel's CPUs leave, to what the host's should have.
+func asHost(c *testCase, job *nativeState, want, got *outcome) {
+	if hostVendor() == intel {
+		return
+	}
+	i := &c.inst
+	if (i.Op == x86.SCAS || i.Op == x86.CMPS) && (i.Rep || i.Repne) && want.fault.Vector != emu.VecBP {
+		// A fault finds the flags of the last iteration on AMD's CPUs, those in front of the instruction on Intel's.
+		got.state.Flags = got.state.Flags&^uint64(x86.StatusFlags) | want.state.Flags&uint64(x86.StatusFlags)
+	}
+	if cutsByVendor(i) && uint32(got.state.Regs[emu.RCX]) == uint32(job.Regs[emu.RCX]) {
+		// AMD's cut registers to 32 bits when they write them, behind an iteration; Intel's in front of the first one.
+		for _, r := range []int{emu.RCX, emu.RSI, emu.RDI} {
+			if uint32(got.state.Regs[r]) == uint32(job.Regs[r]) {
+				got.state.Regs[r] = job.Regs[r]
+			}
+		}
+	}
+	popsSelector := i.Op == x86.POP && i.Args[0].Kind == x86.ArgSeg
+	if (popsSelector || i.Op == x86.CMPS) && isMemory(want.fault) && isMemory(got.fault) {
+		// Of two faults they raise the other one: behind a selector they read all that POP pops, and CMPS's first operand first.
+		got.fault = want.fault
+	}
+}
