@@ -4,6 +4,7 @@ package jit
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/exec"
@@ -230,10 +231,26 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 	e.emitLookup()
 }
 
-// emitLookup jumps to the code of the guest address in regTarget.
+// emitLookup jumps to the code of the guest address in regTarget, which may be any.
 func (e *Engine) emitLookup() {
-	e.load(regTable, stJumpTable)
-	e.t.lookup = e.pos
+	if e.directory != 0 {
+		e.byte(0xc4, 0x43, 0xfb, 0xf0, 0xd3, 32) // rorx r10, r11, 32
+		e.byte(0x45, 0x89, 0xd2)                 // mov r10d, r10d
+		e.t.lookup = e.pos
+		e.byte(0x4e, 0x8b, 0x14, 0xd5) // mov r10, [directory+r10*8]
+		e.u32(uint32(e.directory))
+	} else {
+		e.store(slotA, x86.RCX)
+		e.movImm(x86.RCX, uint64(bits.TrailingZeros64(uint64(maxCode))))
+		e.byte(0xc4, 0xc2, 0xf3, 0xf7, 0xcb) // shrx rcx, r11, rcx
+		inside := e.short(opJRCXZ)
+		e.load(x86.RCX, slotA)
+		e.jmp(e.stubs.miss)
+		e.patchShort(inside)
+		e.load(x86.RCX, slotA)
+		e.t.lookup = e.pos
+		e.load(regTable, stJumpTable)
+	}
 	e.byte(jmpTable...)
 }
 

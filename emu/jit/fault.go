@@ -41,14 +41,16 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	if t == nil && e.shadow.has(uintptr(e.get(stRegs+8*emu.RSP))) {
 		return e.strayReturn()
 	}
-	if t == nil || pos == t.lookup {
-		// Without a block, a lookup far outside the table found some host address there.
+	if t == nil {
+		return e.returnAstray()
+	}
+	if t.lookup != 0 && pos >= t.lookup && pos < t.lookup+lookupSize {
 		return e.lookupFault()
 	}
 	i := t.insnAtHost(pos)
 	pc := t.addr(i)
 	f := e.decodeFault()
-	if p := uintptr(e.get(stSigAddr)); f.Vector == emu.VecPF && e.shadow.has(p) {
+	if p := uintptr(e.get(stSigAddr)); f.Vector == emu.VecPF && t.onShadow(pos) && e.shadow.has(p) {
 		if e.shadow.open(p) == nil {
 			e.resume = pos
 			return pc, nil
@@ -66,10 +68,15 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
 		return pc, nil
 	}
-	if e.details() {
+	if e.details() || f.Vector == emu.VecGP {
 		e.storeCPU(e.cpu, pc)
 		e.decoder.Forget()
 		e.decodeOne(&e.peekInsn, pc)
+	}
+	if f.Vector == emu.VecGP {
+		f = e.beyondHost(f)
+	}
+	if e.details() {
 		e.unrefer(e.cpu, t, i, &e.peekInsn, f)
 	}
 	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
@@ -168,6 +175,15 @@ func (e *Engine) lookupFault() (emu.Addr, *emu.Stop) {
 	return rip, e.admit(rip)
 }
 
+// returnAstray handles a RET whose stack pointer lies beyond the guest's memory, where something of the host's is mapped: what it found in
+// the place of the shadow stack is no code. The guest's stack is what it cannot use.
+func (e *Engine) returnAstray() (emu.Addr, *emu.Stop) {
+	sp := e.get(stRegs+8*emu.RSP) - 8 - e.get(stShadow)
+	e.set(stRegs+8*emu.RSP, sp)
+	e.set(stRegs+8*int(regBias), e.get(stSavedBias))
+	return 0, stopFault(emu.Fault{Vector: emu.VecPF, Addr: emu.Addr(sp)})
+}
+
 // strayReturn handles a RET to an address no CALL put on the stack: its place on the
 // shadow stack holds 0, where the host is now. The next one there takes a shorter way.
 func (e *Engine) strayReturn() (emu.Addr, *emu.Stop) {
@@ -179,6 +195,19 @@ func (e *Engine) strayReturn() (emu.Addr, *emu.Stop) {
 	// It was read just before.
 	rip, _ := e.mem.ReadUint64(emu.Addr(sp) - 8)
 	return emu.Addr(rip), nil
+}
+
+// beyondHost returns what the fault f, #GP of the instruction in peekInsn, is to the guest: an address that is canonical to it may not
+// be one to the host, whose is larger.
+func (e *Engine) beyondHost(f emu.Fault) emu.Fault {
+	g := &e.peekInsn
+	for r := range g.References {
+		a := exec.RefAddr(e.cpu, &g.Insn, r)
+		if exec.Happens(e.cpu, &g.Insn, r) && exec.Canonical(a) && !exec.Canonical(a+emu.Addr(e.get(stBase))) {
+			return emu.Fault{Vector: emu.VecPF, Addr: a, Write: r.Kind != x86.Read}
+		}
+	}
+	return f
 }
 
 // decodeFault makes a guest fault of what the host's signal said.

@@ -65,11 +65,13 @@ func (e *Engine) exitAt(i int) *exit { return &e.exits[i/exitChunk][i%exitChunk]
 type Engine struct {
 	emitter
 	exec.Config
-	mem     *mem.Space
-	arena   arena
-	stubs   stubs
-	decoder *exec.Decoder
-	machine exec.Machine
+	mem   *mem.Space
+	arena arena
+	stubs stubs
+	// directory is the host address of the directory of jump tables, 0 if there is none.
+	directory uintptr
+	decoder   *exec.Decoder
+	machine   exec.Machine
 
 	// mu guards what Interrupt touches: links, the jump table and the flags below. Run
 	// holds it but for the time that generated code runs.
@@ -172,7 +174,7 @@ func New(m *mem.Space, cfg exec.Config) (*Engine, error) {
 	}
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
-		arena: a, was: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
+		arena: a, directory: directoryAt(), was: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
 		peeks: map[emu.Addr]peek{}, block: make([]ginsn, 0, maxBlock+1),
 	}
 	e.attach(m, cfg)
@@ -297,6 +299,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		e.flush()
 	}
 	e.meter()
+	e.showTable(uint64(e.table.base))
 	e.cpu = c
 	e.set(stBudget, min(budget, emu.NoBudget))
 	e.loadCPU(c)
@@ -502,11 +505,11 @@ func (e *Engine) admit(rip emu.Addr) *emu.Stop {
 		t.indirect = e.emitIndirectEntry()
 		e.jmp(t.entry)
 	}
-	if !t.listed {
-		t.listed = true
+	if !t.listed && rip < maxCode {
 		if err := e.table.set(rip, e.hostAddr(t.indirect)); err != nil {
-			return &emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecPF, Addr: rip, Exec: true}}
+			return stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
 		}
+		t.listed = true
 	}
 	return nil
 }

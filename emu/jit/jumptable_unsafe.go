@@ -5,6 +5,7 @@ package jit
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -17,7 +18,7 @@ import (
 // an indirect jump to a continues at. It is an array of one pointer for every guest
 // address below maxCode, mapped piece by piece where there is code; a
 // fresh piece is a private copy of a file whose every entry is the miss stub, so that a lookup
-// needs no compare: jmp [table+target*8].
+// needs no compare: jmp [table+target*8]. The directory gives the table's address to targets below maxCode only.
 //
 // A target outside any piece faults, and so does every lookup while the table is
 // withdrawn, which is how Interrupt stops indirect jumps.
@@ -29,12 +30,12 @@ type jumpTable struct {
 }
 
 const (
-	// maxCode is the end of the guest addresses that may hold code.
+	// maxCode is the end of the guest addresses that the table has entries for. Jumps to code above it go through Go.
 	maxCode emu.Addr = 1 << 37
 	// pieceSize is that of the file, in bytes: 64 KiB of guest code.
 	pieceSize = 512 << 10
 	// tableSize is as much as a guest's memory takes, and a shadow stack: each fits where another was.
-	tableSize = uintptr(maxCode)*8 + mem.Guard
+	tableSize = uintptr(maxCode)*8 + mem.Guard + mem.GuardAbove
 	// withdrawn replaces the table's address to make lookups fault: not canonical.
 	withdrawn = 1 << 62
 )
@@ -88,11 +89,8 @@ func writePiece(fd int, miss uint64) (int, error) {
 	return unix.Pwrite(fd, unsafe.Slice((*byte)(unsafe.Pointer(&piece.entries)), pieceSize), 0)
 }
 
-// set makes indirect jumps to a continue at host address to.
+// set makes indirect jumps to a, which lies below maxCode, continue at host address to.
 func (t *jumpTable) set(a emu.Addr, to uint64) error {
-	if a >= maxCode {
-		return fmt.Errorf("jit: code at %v lies above %v", a, maxCode)
-	}
 	at := t.base + uintptr(a)*8
 	piece := uintptr(a) * 8 / pieceSize
 	if !t.mapped[piece] {
@@ -124,4 +122,49 @@ func (t *jumpTable) reset() {
 func (t *jumpTable) close() {
 	unix.Close(t.piece)
 	t.release()
+}
+
+// The directory keeps indirect jumps within the jump table whatever their target is. Its entries, of 8 bytes, stand for the
+// guest's segments of 4 GiB: those below maxCode hold the address of the table, the others on its only page an address that is
+// not canonical whatever is added. The rest of what 2^32 segments would take is reserved, so that a lookup there faults.
+//
+// Generated code finds an entry by the upper half of the target and a displacement of 32 bits, so the directory lies
+// below 2 GiB, and there is one for the process: it serves the engine that runs.
+const (
+	directorySize  = 8 << 32
+	directoryPage  = 4096
+	segmentsOfCode = int(maxCode >> 32)
+)
+
+// directoryAt is the host address of the directory, 0 if there is no room for it: Go's heap may lie there. Tests replace it.
+var directoryAt = sync.OnceValue(func() uintptr {
+	// The more of it lies above 2 GiB, the more is left to others that must lie below.
+	const last, step = 1<<31 - directoryPage, 16 << 20
+	for at := uintptr(last); at > last-8*step; at -= step {
+		p, err := rawMmap(at, directorySize, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, -1)
+		if err != nil {
+			continue
+		}
+		if _, _, e := unix.Syscall(unix.SYS_MPROTECT, p, directoryPage, unix.PROT_READ|unix.PROT_WRITE); p != at || e != 0 {
+			unix.Syscall(unix.SYS_MUNMAP, p, directorySize, 0)
+			continue
+		}
+		directory := unsafe.Slice((*uint64)(unsafe.Add(unsafe.Pointer(nil), p)), directoryPage/8)
+		for i := range directory {
+			directory[i] = withdrawn
+		}
+		return p
+	}
+	return 0
+})
+
+// showTable makes lookups find the jump table at base, or fault if base is withdrawn.
+func (e *Engine) showTable(base uint64) {
+	atomic.StoreUint64(e.arena.word(stJumpTable), base)
+	if e.directory == 0 {
+		return
+	}
+	for i := range segmentsOfCode {
+		atomic.StoreUint64((*uint64)(unsafe.Add(unsafe.Pointer(nil), e.directory+8*uintptr(i))), base)
+	}
 }

@@ -4,7 +4,6 @@ package jit
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -290,13 +289,13 @@ func (e *Engine) breakLinks() {
 	for _, x := range e.backEdges {
 		e.disconnect(x)
 	}
-	atomic.StoreUint64(e.arena.word(stJumpTable), withdrawn)
+	e.showTable(withdrawn)
 }
 
 // mend undoes what Interrupt broke.
 func (e *Engine) mend() {
 	e.broken = false
-	e.set(stJumpTable, uint64(e.table.base))
+	e.showTable(uint64(e.table.base))
 	for _, x := range e.backEdges {
 		if t := e.tbs[x.rip]; t != nil && slices.Contains(t.incoming, x) {
 			e.link(int(x.site), e.entryFor(x, t))

@@ -26,12 +26,15 @@ type shadow struct {
 	windows    map[uintptr]bool
 }
 
+// shadowGuard is reserved above it, so that it takes as much as a guest's memory: each fits where another was.
+const shadowGuard = mem.Guard + mem.GuardAbove
+
 // windowSize is how much is made accessible at once.
 const windowSize = 64 << 10
 
 // reserve gives the stack its addresses, for a guest with limit.
 func (s *shadow) reserve(limit emu.Addr) error {
-	p, err := rawMmap(0, uintptr(limit)+mem.Guard, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	p, err := rawMmap(0, uintptr(limit)+shadowGuard, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err != nil {
 		return fmt.Errorf("jit: reserving the shadow stack: %w", err)
 	}
@@ -66,7 +69,7 @@ func (s *shadow) forget() {
 // release gives the addresses back, and what the stack holds.
 func (s *shadow) release() {
 	if s.base != 0 {
-		unix.Syscall(unix.SYS_MUNMAP, s.base, s.size+mem.Guard, 0)
+		unix.Syscall(unix.SYS_MUNMAP, s.base, s.size+shadowGuard, 0)
 		s.base = 0
 	}
 }

@@ -31,6 +31,9 @@ const regBias = x86.R11
 // jmpTable is jmp [r10+r11*8].
 var jmpTable = []byte{0x43, 0xff, 0x24, 0xda}
 
+// lookupSize is the most that the two instructions of a lookup take that can fault.
+const lookupSize = 12
+
 // emitStubs generates the stubs at the emitter's position.
 func emitStubs(e *emitter) stubs {
 	var s stubs

@@ -42,7 +42,7 @@ type tb struct {
 	own     []ownCounter
 	// saved says where guest registers are that host registers do not hold.
 	saved []saved
-	// lookup is the arena offset of the block's jump-table lookup, 0 if it has none:
+	// lookup is the arena offset of the block's jump-table lookup, of at most lookupSize bytes, 0 if it has none:
 	// a fault there means that the jump's target, in regTarget, holds no code.
 	lookup int
 	// incoming are the links that reach it; when it goes, they are pointed back at their stubs.
@@ -116,6 +116,11 @@ const (
 
 // addr returns the guest address of instruction i.
 func (t *tb) addr(i int) emu.Addr { return t.pc + emu.Addr(int64(t.insns[i].off)) }
+
+// onShadow reports whether RSP is on the shadow stack at arena offset pos.
+func (t *tb) onShadow(pos int) bool {
+	return slices.ContainsFunc(t.saved, func(s saved) bool { return s.kind == onShadow && pos >= s.from && pos < s.to })
+}
 
 // insnAtHost returns the index of the instruction whose code contains arena offset pos.
 func (t *tb) insnAtHost(pos int) int {

@@ -53,7 +53,6 @@ func (w *world) release() {
 // enterWorld makes w the code that runs.
 func (e *Engine) enterWorld(w *world) {
 	e.world = w
-	e.set(stJumpTable, uint64(w.table.base))
 	e.set(stShadow, uint64(w.shadow.base))
 }
 

@@ -12,12 +12,12 @@ import (
 // A reservation is the host memory behind a Space: PROT_NONE where nothing is mapped.
 type reservation struct {
 	base uintptr
-	size uintptr // Guard included
+	size uintptr // Guard and GuardAbove included
 }
 
 // reserve reserves guest addresses up to limit.
 func reserve(limit emu.Addr) (reservation, error) {
-	size := uintptr(limit) + Guard
+	size := Guard + uintptr(limit) + GuardAbove
 	p, err := mmap(0, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
 	if err != nil {
 		return reservation{}, fmt.Errorf("mem: reserving %d GiB of address space: %w (is there a limit, ulimit -v?)", limit>>30, err)
@@ -85,7 +85,7 @@ func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error {
 	}
 	_, _, e = unix.Syscall6(unix.SYS_MREMAP, p, uintptr(newLen), uintptr(newLen),
 		unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, r.base+uintptr(to), 0)
-	if e == 0 && p >= r.base && p < r.base+r.size-Guard {
+	if e == 0 && p >= r.base && p < r.base+r.size-Guard-GuardAbove {
 		return r.unmapPages(emu.Addr(p-r.base), emu.Addr(p-r.base)+emu.Addr(newLen))
 	}
 	return errOrNil(e)

@@ -42,8 +42,9 @@ const (
 	// FirstLimit is the end of the address space at first, MaxAddr that of the largest; Space.Limit is that of this one.
 	FirstLimit emu.Addr = 1 << 40
 	MaxAddr    emu.Addr = 1 << 45
-	// Guard is reserved below address 0, so that small negative addresses fault too.
-	Guard = 64 << 30
+	// Guard is reserved below address 0, so that small negative addresses fault too; GuardAbove above the last.
+	Guard      = 64 << 30
+	GuardAbove = 4 << 30
 	// leastLimit is what must be there at least.
 	leastLimit emu.Addr = 1 << 38
 	// PIEBase is where a position-independent executable is loaded.
