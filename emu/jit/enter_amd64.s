@@ -18,6 +18,13 @@ TEXT ·setGSBase(SB), NOSPLIT, $0-8
 	BYTE $0xF3; BYTE $0x48; BYTE $0x0F; BYTE $0xAE; BYTE $0xD8
 	RET
 
+// func threadPointer() uintptr
+TEXT ·threadPointer(SB), NOSPLIT, $0-8
+	// RDFSBASE RAX
+	BYTE $0xF3; BYTE $0x48; BYTE $0x0F; BYTE $0xAE; BYTE $0xC0
+	MOVQ AX, ret+0(FP)
+	RET
+
 // func serialize()
 //
 // CPUID makes the processor forget what it fetched ahead.

@@ -279,6 +279,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	defer runtime.UnlockOSThread()
 	running.Lock()
 	defer running.Unlock()
+	armSignalStack()
 	handlerState = e.arena.base
 	defer func() { handlerState = 0 }()
 

@@ -381,7 +381,13 @@ func TestUnderRuntimeStress(t *testing.T) {
 		}
 		done <- true
 	}()
-	stacks := []uint64{0, 1, 0xdeadbeef, 0x7fffffffe000, ^uint64(0), 1 << 63, uint64(stackAt)}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	lo, hi := signalStackOf(t)
+	stacks := []uint64{
+		0, 1, 0xdeadbeef, 0x7fffffffe000, ^uint64(0), 1 << 63, uint64(stackAt),
+		lo, lo + 64, lo + 2048, (lo + hi) / 2, hi - 64, hi, // within the stack on which the host's signals are handled
+	}
 	var spoiled runtime.MemStats
 	for i := range 400 {
 		m.cpu.RIP, m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RCX] = codeAt, 7, loops

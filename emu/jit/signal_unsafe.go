@@ -38,6 +38,7 @@ const (
 
 func enterCode(stub uintptr)
 func setGSBase(base uintptr)
+func threadPointer() uintptr
 func serialize()
 func sigHandlerPC() uintptr
 func sigRestorerPC() uintptr
@@ -88,4 +89,35 @@ func rtSigaction(sig unix.Signal, act, old *sigaction) error {
 		return fmt.Errorf("jit: sigaction %v: %w", sig, e)
 	}
 	return nil
+}
+
+// A signalStack is the kernel's stack_t (sigaltstack(2)).
+type signalStack struct {
+	sp    uintptr
+	flags int32
+	size  uintptr
+}
+
+// armedThread is the thread pointer of the thread on which armSignalStack succeeded last. Run holds running.
+var armedThread uintptr
+
+// armSignalStack has the kernel deliver signals to this thread at the start of its signal stack whatever RSP is. Otherwise the
+// kernel takes a guest's RSP that lies within that stack, which Go allocates anywhere, for a handler that runs there, and writes the
+// signal frame where the guest says, or ends the process. With SS_AUTODISARM (Linux 4.7) it does not look at RSP; in a handler
+// the thread has no signal stack then, and Go's runtime does not ask for one as long as it finds itself on its own.
+func armSignalStack() {
+	self := threadPointer()
+	if self == armedThread {
+		return
+	}
+	const ssDisable, ssAutodisarm = 2, -1 << 31
+	var st signalStack
+	unix.RawSyscall(unix.SYS_SIGALTSTACK, 0, uintptr(unsafe.Pointer(&st)), 0)
+	if st.flags&ssDisable != 0 {
+		return
+	}
+	st.flags = ssAutodisarm
+	if _, _, e := unix.RawSyscall(unix.SYS_SIGALTSTACK, uintptr(unsafe.Pointer(&st)), 0, 0); e == 0 {
+		armedThread = self
+	}
 }
