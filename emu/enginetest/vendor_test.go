@@ -127,33 +127,57 @@ var endOfRO = map[int]uint64{
 }
 
 // TestVendors has every engine do what Intel's CPUs do, and the host what its vendor's do.
-func TestVendors(t *testing.T) {
-	images, ro := makeImages(newRand("images"))
-	copyTo := func(b *batch) {
-		for i := range vendorCases {
-			b.jobs = append(b.jobs, vendorCases[i].job(b))
-		}
+func TestVendors(t *testing.T) { checkVendorCases(t, vendorCases) }
+
+// TestLengths has instructions filled up with prefixes run as long as they have 15 bytes.
+func TestLengths(t *testing.T) {
+	var cases []vendorCase
+	for _, c := range []struct {
+		name string
+		code []byte
+		regs map[int]uint64
+	}{
+		{"mov ax, [rbx]", []byte{0x8b, 0x03}, map[int]uint64{emu.RAX: 0xffff}},
+		{"mov ax, [rbx+0]", []byte{0x8b, 0x83, 0, 0, 0, 0}, map[int]uint64{emu.RAX: 0xffff}},
+		{"mov rax, [rbx]", []byte{0x48, 0x8b, 0x03}, map[int]uint64{emu.RAX: ^uint64(0)}},
+		{"movdqa xmm0, [rbx]", []byte{0x0f, 0x6f, 0x03}, nil},
+		{"lodsw", []byte{0xad}, map[int]uint64{emu.RAX: 0xffff, emu.RSI: uint64(worlds[0]) + stackOff + emu.PageSize}},
+	} {
+		fill := bytes.Repeat([]byte{0x66}, x86.MaxLen)
+		set := map[int]uint64{emu.RBX: uint64(worlds[0]) + stackOff + emu.PageSize - 16, emu.RSI: uint64(worlds[0]) + stackOff + emu.PageSize - 2}
+		runs := vendorOutcome{emu.VecBP, c.regs, undefinedByVendor}
+		faults := vendorOutcome{emu.VecGP, nil, undefinedByVendor}
+		cases = append(cases,
+			vendorCase{name: c.name, code: append(fill[:x86.MaxLen-len(c.code):x86.MaxLen-len(c.code)], c.code...), set: set, intel: runs, amd: runs},
+			vendorCase{name: c.name + ", too long", code: append(fill[:x86.MaxLen-len(c.code)+1:x86.MaxLen-len(c.code)+1], c.code...), set: set, intel: faults, amd: faults})
 	}
+	checkVendorCases(t, cases)
+}
+
+func checkVendorCases(t *testing.T, cases []vendorCase) {
+	images, ro := makeImages(newRand("images"))
 	native, b := newNative(t, images, ro), newBatch()
-	copyTo(b)
+	for i := range cases {
+		b.jobs = append(b.jobs, cases[i].job(b))
+	}
 	out := make([]outcome, len(b.jobs))
 	native.run(b, out)
-	for i := range vendorCases {
-		vendorCases[i].check(t, "natively", &b.jobs[i], &out[i], hostVendor(), true)
+	for i := range cases {
+		cases[i].check(t, "natively", &b.jobs[i], &out[i], hostVendor(), true)
 	}
 	for _, u := range engines {
 		newEmulated(t, u, u.model(t), images, ro).run(b, out)
-		for i := range vendorCases {
+		for i := range cases {
 			by := intel
-			if vendorCases[i].copied {
+			if cases[i].copied {
 				by = hostVendor()
 			}
-			vendorCases[i].check(t, u.name, &b.jobs[i], &out[i], by, !u.losesFlags)
+			cases[i].check(t, u.name, &b.jobs[i], &out[i], by, !u.losesFlags)
 		}
 	}
 }
 
-// job puts the case's code into a slot of b. All that its stack page holds is 0xff, so that no selector there is valid.
+// job puts the case's code into a slot of b. The stack page ends with 16 bytes of 0xff, which are no valid selector.
 func (v *vendorCase) job(b *batch) nativeState {
 	at := b.slot(0)
 	b.put(0, at, v.code)
@@ -163,8 +187,10 @@ func (v *vendorCase) job(b *batch) nativeState {
 	for r, x := range v.set {
 		s.Regs[r] = x
 	}
-	s.PatchOff, s.PatchLen = 2*emu.PageSize-2, 2
-	s.Patch[0], s.Patch[1] = 0xff, 0xff
+	s.PatchOff, s.PatchLen = 2*emu.PageSize-16, 16
+	for i := range s.PatchLen {
+		s.Patch[i] = 0xff
+	}
 	return s
 }
 

@@ -24,13 +24,14 @@ const (
 	Undefined               // UD0, UD1, UD2: raises #UD
 	Unknown                 // no instruction we know: raises #UD, showing the bytes
 	Unsupported             // raises #UD, naming the instruction
+	TooLong                 // longer than 15 bytes: raises #GP
 	FetchFault              // its last bytes cannot be fetched
 )
 
 // Ends reports whether a block ends behind an instruction of this kind.
 func (k Kind) Ends() bool {
 	switch k {
-	case Syscall, Trap, Client, CallNoRedir, Undefined, Unknown, Unsupported, FetchFault:
+	case Syscall, Trap, Client, CallNoRedir, Undefined, Unknown, Unsupported, TooLong, FetchFault:
 		return true
 	}
 	return false

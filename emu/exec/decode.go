@@ -85,6 +85,9 @@ func (d *Decoder) Decode(g *Insn, a emu.Addr) (ok bool) {
 	if err != nil {
 		g.Inst = x86.Inst{Len: 1}
 		g.Kind = Unknown
+		if err == x86.ErrTooLong {
+			g.Kind = TooLong
+		}
 		g.Bytes = append(g.Bytes[:0], code[0])
 		return true
 	}
@@ -117,6 +120,8 @@ func (d *Decoder) Refuse(g *Insn, model *emu.Model) emu.Fault {
 	switch g.Kind {
 	case Undefined:
 		return emu.Fault{Vector: emu.VecUD}
+	case TooLong:
+		return emu.Fault{Vector: emu.VecGP}
 	case Unsupported:
 		name := g.Op.String()
 		needs := g.Feature

@@ -51,7 +51,8 @@ func (e *Engine) read(a emu.Addr, n int) {
 // source returns what the block being translated is made from; nil if it may not be dormant: simulated caches know
 // places in its code, it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
 func (e *Engine) source() *source {
-	if e.countsMore() || e.alone || e.carry != 0 || e.block[len(e.block)-1].Kind == exec.Unknown {
+	last := e.block[len(e.block)-1].Kind
+	if e.countsMore() || e.alone || e.carry != 0 || last == exec.Unknown || last == exec.TooLong {
 		return nil
 	}
 	src := &source{spans: slices.Clone(e.spans), peeks: slices.Clone(e.peekedAt)}

@@ -37,7 +37,7 @@ func (e *Engine) emitInsn(i int) {
 		e.movImm(x86.RAX, 0)
 	case exec.CallNoRedir:
 		e.emitCallInd(g, i)
-	case exec.Trap, exec.Undefined, exec.Unknown, exec.Unsupported:
+	case exec.Trap, exec.Undefined, exec.Unknown, exec.Unsupported, exec.TooLong:
 		e.emitExit(e.jmp(0), exit{kind: exitTrap, rip: g.PC, t: e.t, insn: int16(i)})
 	default:
 		panic("BUG: no translation of instruction kind")

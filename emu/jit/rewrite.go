@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/cgemu/cgemu/emu/x86"
@@ -28,9 +29,9 @@ func (e *Engine) emitPlain(g *ginsn) {
 		e.emitMaskMove(g)
 	case !g.HasMem:
 		e.copyWithGS(g) // XLAT, MASKMOVQ, MASKMOVDQU
-	case g.Mem.Seg == x86.SegNone && g.Mem.RIPRel && fitsAbs(g) && int(g.Len)+2 <= x86.MaxLen:
+	case g.Mem.Seg == x86.SegNone && g.Mem.RIPRel && fitsAbs(g) && g.fitsGS(1):
 		e.copyAbsolute(g)
-	case g.Mem.Seg == x86.SegNone && !g.Mem.RIPRel && int(g.Len)+1 <= x86.MaxLen:
+	case g.Mem.Seg == x86.SegNone && !g.Mem.RIPRel && g.fitsGS(0):
 		e.copyWithGS(g)
 	default:
 		e.copyViaScratch(g)
@@ -43,20 +44,44 @@ func fitsAbs(g *ginsn) bool {
 	return g.Mem.AddrSize == 8 && abs >= 0 && abs <= math.MaxInt32
 }
 
+// Legacy prefixes.
+const (
+	prefixLock  = 0xf0
+	prefixRepne = 0xf2
+	prefixRep   = 0xf3
+	prefixOp16  = 0x66
+	prefixAdr32 = 0x67
+)
+
+// prefixes returns g's legacy prefixes, each once, but for segment overrides; of F2 and F3 the last one counts.
+func (g *ginsn) prefixes() (list []byte) {
+	var room [4]byte
+	list = room[:0]
+	all := g.Bytes[:g.NPrefix]
+	for _, p := range [...]byte{prefixLock, prefixOp16, prefixAdr32} {
+		if bytes.IndexByte(all, p) >= 0 {
+			list = append(list, p)
+		}
+	}
+	if i := max(bytes.LastIndexByte(all, prefixRepne), bytes.LastIndexByte(all, prefixRep)); i >= 0 {
+		list = append(list, all[i])
+	}
+	return list
+}
+
 // emitPrefixes emits the legacy prefixes but for segment overrides, then GS.
 func (e *Engine) emitPrefixes(g *ginsn, keepAddr32 bool) {
-	for _, p := range g.Bytes[:g.NPrefix] {
-		switch p {
-		case 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65:
-		case 0x67:
-			if keepAddr32 {
-				e.byte(p)
-			}
-		default:
+	for _, p := range g.prefixes() {
+		if p != prefixAdr32 || keepAddr32 {
 			e.byte(p)
 		}
 	}
 	e.byte(prefixGS)
+}
+
+// fitsGS reports whether g can be copied with a GS prefix, and room for more bytes.
+func (g *ginsn) fitsGS(more int) bool {
+	return len(g.prefixes())+1+int(g.Len-g.NPrefix)+more <= x86.MaxLen
 }
 
 // copyWithGS copies g with a GS prefix in the place of its segment overrides.

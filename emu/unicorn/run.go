@@ -256,7 +256,7 @@ func (e *Engine) special(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 		return e.trap(c, rip, in)
 	case exec.Rep:
 		return e.repeat(c, rip, in)
-	case exec.Undefined, exec.Unknown, exec.Unsupported:
+	case exec.Undefined, exec.Unknown, exec.Unsupported, exec.TooLong:
 		e.drop()
 		e.unplan(at, in)
 		return e.faulted(c, at, e.refuse(g))
