@@ -254,41 +254,9 @@ func (e *Engine) emitLookup() {
 	e.byte(jmpTable...)
 }
 
-// returnsFlags reports whether the block's last instruction, RET i, seems to return flags: the last that were
-// written are the only result of the instruction that wrote them, and nobody read them since. The check where
-// a RET lands loses flags that are live elsewhere than where it expects.
-func (e *Engine) returnsFlags(i int) bool {
-	for i--; i >= 0; i-- {
-		g := &e.block[i]
-		if g.FlagsRead&x86.StatusFlags != 0 {
-			return false
-		}
-		if g.FlagsWrite&x86.StatusFlags != 0 {
-			switch g.Op {
-			case x86.CLC, x86.STC, x86.CMC, x86.CMP, x86.BT, x86.SAHF, x86.COMISS, x86.COMISD, x86.UCOMISS,
-				x86.UCOMISD, x86.PTEST, x86.CMPS, x86.SCAS:
-				return true
-			case x86.TEST:
-				return !g.HasMem // Go's check of a pointer
-			}
-			return false
-		}
-	}
-	// A block ends behind POPF, with which a thread that was preempted takes its flags back: an immediate may look like one, which
-	// costs time only.
-	const popf = 0x9d
-	var before [1]byte
-	at := e.block[0].PC - 1
-	if e.mem.Fetch(at, before[:]) == 0 {
-		return false
-	}
-	e.read(at, 1)
-	return before[0] == popf
-}
-
 // emitRet translates RET, through the shadow stack.
 func (e *Engine) emitRet(g *ginsn, i int) {
-	if g.ImmLen > 0 || e.returnsFlags(i) {
+	if g.ImmLen > 0 || e.writesTarget(i) || e.returnsFlags(i) {
 		e.emitRetPop(int32(uint16(g.Imm)))
 		return
 	}

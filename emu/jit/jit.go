@@ -100,6 +100,8 @@ type Engine struct {
 	planIndex map[hooks.Plan]uint16
 	owns      int // own counters in use
 	marks     map[emu.Addr]bool
+	// behindPOPF has where execution went on behind a POPF. It is a hint, so it stays when code changes.
+	behindPOPF map[emu.Addr]bool
 	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
 	passing *emu.CPU
 	passes  emu.Addr
@@ -174,7 +176,7 @@ func New(m *mem.Space, cfg exec.Config) (*Engine, error) {
 	}
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
-		arena: a, directory: directoryAt(), was: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, sim: sim,
+		arena: a, directory: directoryAt(), was: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
 		peeks: map[emu.Addr]peek{}, block: make([]ginsn, 0, maxBlock+1),
 	}
 	e.attach(m, cfg)

@@ -274,6 +274,9 @@ func TestReturnedFlags(t *testing.T) {
 	for name, set := range map[string]string{
 		"stc": "f9", "cmp": "48 39 d8", "bt": "48 0f ba e3 00",
 		"popf": "6a 01 9d", "popf; pop rdx": "6a 00 6a 01 9d 5a", // as Go's threads come back when they were preempted
+		// Others do so in the block that puts the target on the stack; RDX is 1.
+		"push; add": "5b 53 80 c2 ff", "push; sub": "5b 53 83 ea 02", "push; shr": "5b 53 d1 ea", "push; neg": "5b 53 f7 da", "push; stc; inc": "5b 53 f9 ff c2",
+		"push; push; pop; inc": "5b 53 52 59 f9 ff c1", "store; sub": "48 89 1c 24 83 ea 02", "push; store; pop; add": "52 48 89 5c 24 08 59 83 c2 ff",
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, `
@@ -289,12 +292,20 @@ func TestReturnedFlags(t *testing.T) {
 				c3                      # ret
 			`)
 			for range 3 {
-				m.cpu.RIP = codeAt
+				m.cpu.RIP, m.cpu.Regs[emu.RDX] = codeAt, 1
 				m.run(emu.StopSyscall)
 				require.EqualValues(t, 1, m.cpu.Regs[emu.RAX])
 			}
 		})
 	}
+}
+
+// TestPageInFront has a block depend on its own page alone, not on what lies in front of it.
+func TestPageInFront(t *testing.T) {
+	m := newMachine(t, "e8 fb 0f 00 00 0f 05") // call to the next page; syscall
+	m.poke(codeAt+emu.PageSize-1, "9d c3")     // a POPF that is not executed, and a leaf function
+	m.run(emu.StopSyscall)
+	require.Equal(t, []emu.Addr{codeAt + emu.PageSize}, m.tbs[codeAt+emu.PageSize].pages)
 }
 
 func TestInterruptEndsLoops(t *testing.T) {

@@ -74,6 +74,7 @@ func (e *Engine) flush() {
 	e.gather()
 	clear(e.pages)
 	clear(e.peeks)
+	clear(e.behindPOPF)
 	e.all = nil
 	e.exits, e.backEdges = nil, nil
 	e.fixExits()

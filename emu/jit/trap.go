@@ -5,6 +5,7 @@ package jit
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
 
@@ -32,7 +33,22 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		return pc, stopFault(*f)
 	}
 	e.loadCPU(c)
+	if g.Op == x86.POPF {
+		e.noteBehindPOPF(c.RIP)
+	}
 	return c.RIP, nil
+}
+
+// noteBehindPOPF has the block at a, which comes behind a POPF, translated with that in mind.
+func (e *Engine) noteBehindPOPF(a emu.Addr) {
+	if e.behindPOPF[a] {
+		return
+	}
+	e.behindPOPF[a] = true
+	delete(e.world.dormant, a)
+	if t := e.tbs[a]; t != nil {
+		e.drop(t)
+	}
 }
 
 // emulateCounted executes one instruction of traps, and simulates what it refers to.
