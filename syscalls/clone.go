@@ -54,9 +54,6 @@ func sysClone3(t *Thread, a Args) (uint64, Errno) {
 	if t.k.cfg.Compat {
 		return 0, ENOSYS // Valgrind 3.19 does not have it; the C library falls back on clone
 	}
-	if t.call.again {
-		return t.fork(cloneArgs{}) // the child may have changed the arguments meanwhile
-	}
 	const minSize, maxSize = 64, 88
 	size := a.Uint(1)
 	switch {
@@ -106,7 +103,7 @@ func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
 		return 0, EINVAL
 	case c.flags&cloneNamespaces != 0:
 		return 0, EPERM
-	case !t.call.again && !t.p.mayClone():
+	case !t.p.mayClone():
 		return 0, EAGAIN
 	case c.flags&cloneThreadFlags != cloneThreadFlags:
 		return t.fork(c)

@@ -259,15 +259,13 @@ func sysEpollPwait(t *Thread, a Args) (uint64, Errno) {
 	if e := t.callMask(a.Addr(4), a.Uint(5)); e != 0 {
 		return 0, e
 	}
-	ret, e := t.epollWaitMs(a)
-	t.dropMask(e)
-	return ret, e
+	return t.dropMask(t.epollWaitMs(a))
 }
 
 // sysEpollPwait2 implements epoll_pwait2(2).
 func sysEpollPwait2(t *Thread, a Args) (uint64, Errno) {
 	d := int64(-1)
-	if a.Addr(3) != 0 && !t.call.again {
+	if a.Addr(3) != 0 {
 		var e Errno
 		if d, e = t.timespec(a.Addr(3)); e != 0 {
 			return 0, e
@@ -277,9 +275,7 @@ func sysEpollPwait2(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	t.setDeadline(d)
-	ret, e := t.epollWait(a, d == 0)
-	t.dropMask(e)
-	return ret, e
+	return t.dropMask(t.epollWait(a, d == 0))
 }
 
 func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
@@ -291,6 +287,11 @@ func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
 	if limit <= 0 || limit > 1<<27 {
 		return 0, EINVAL
 	}
+	return t.harvest(ep, emu.Addr(a.Uint(1)), limit, now)
+}
+
+// harvest reports up to limit events of ep, and waits if there are none.
+func (t *Thread) harvest(ep *epollFile, at emu.Addr, limit int, now bool) (uint64, Errno) {
 	var b pack
 	var n uint64
 	var reported []*epollItem
@@ -312,14 +313,14 @@ func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
 		// Those not reached this time come first the next (fs/eventpoll.c, "round robin").
 		rest := slices.DeleteFunc(slices.Clone(ep.items), func(it *epollItem) bool { return slices.Contains(reported, it) })
 		ep.items = append(rest, reported...)
-		return n, t.copyOut(emu.Addr(a.Uint(1)), b)
+		return n, t.copyOut(at, b)
 	}
 	if now || t.timedOut() {
 		return 0, 0
 	}
 	return t.block(wait{
-		deadline: t.call.deadline, interrupted: EINTR,
+		files: []file{ep}, deadline: t.call.deadline, interrupted: EINTR,
 		ready: func() bool { return ep.poll(t) != 0 },
 		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, ep, pollIN) },
-	})
+	}, func() (uint64, Errno) { return t.harvest(ep, at, limit, now) })
 }

@@ -113,8 +113,7 @@ func (t *Thread) replace(m *machine) {
 	for _, o := range p.threads {
 		if o != t {
 			o.dead = true
-			o.call.release()
-			o.call.dropFIFO(false)
+			o.call.release(t.k)
 			t.k.unwait(o)
 			t.k.futexForget(o)
 			o.releaseLocks()

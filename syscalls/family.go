@@ -73,8 +73,7 @@ func (p *Process) end(e Exit) {
 			alive = append(alive, t)
 		}
 		t.dead = true
-		t.call.release()
-		t.call.dropFIFO(false)
+		t.call.release(k)
 		k.unwait(t)
 		k.futexForget(t)
 	}

@@ -14,33 +14,48 @@ func isFIFO(p place) bool {
 // awaitReader parks t, which opens a FIFO for writing, until somebody reads there. What it then has is kept open:
 // the reader must not find a writer that came and went.
 func (t *Thread) awaitReader(l location, flags int) Errno {
+	fd, e := hostOpen(l.place, oPATH, 0, 0)
+	if e != 0 {
+		return e
+	}
+	t.call.dirs = append(t.call.dirs, fd)
+	_, e = t.openFIFO(fd.again(), flags)
+	return e
+}
+
+// openFIFO opens the FIFO at p for writing, and waits for a reader.
+func (t *Thread) openFIFO(p place, flags int) (uint64, Errno) {
 	const retry = 1_000_000
 	if t.timedOut() {
 		hostPollWait(nil, retry) // it may come from outside
 	}
-	_, e := t.block(wait{
-		deadline: t.k.after(retry),
-		ready: func() bool {
-			fd, e := hostOpen(l.place, oWRONLY|oNONBLOCK, 0, 0)
-			if e == 0 {
-				t.call.fifo, e = t.k.newHostFile(fd, flags, "")
-			}
-			return e != ENXIO
-		},
-		cancel: t.call.dropFIFO,
+	e := ENXIO
+	ready := func() bool {
+		var fd hostFD
+		if fd, e = hostOpen(p, oWRONLY|oNONBLOCK, 0, 0); e == 0 {
+			t.call.fifo, e = t.k.newHostFile(fd, flags, "")
+		}
+		return e != ENXIO
+	}
+	return t.block(wait{deadline: t.k.after(retry), ready: ready}, func() (uint64, Errno) {
+		switch e {
+		case 0:
+			return t.install(t.call.takeFIFO(), flags)
+		case ENXIO:
+			return t.openFIFO(p, flags)
+		}
+		return 0, e
 	})
-	return e
 }
 
 // awaitWriter parks t, which has opened the FIFO h for reading, until a writer is there or was. One outside is seen
 // when it has written something or is gone.
-func (t *Thread) awaitWriter(h *hostFile) Errno {
+func (t *Thread) awaitWriter(h *hostFile, flags int) Errno {
 	t.call.fifo = h
 	_, e := t.block(wait{
-		ready:  func() bool { return h.fd.poll(pollIN) != 0 || t.k.hasWriter(h) },
-		hosts:  func(fds []hostPoll) []hostPoll { return append(fds, hostPoll{h.fd, pollIN}) },
-		cancel: t.call.dropFIFO,
-	})
+		ready: func() bool { return h.fd.poll(pollIN) != 0 || t.k.hasWriter(h) },
+		hosts: func(fds []hostPoll) []hostPoll { return append(fds, hostPoll{h.fd, pollIN}) },
+	}, func() (uint64, Errno) { return t.install(t.call.takeFIFO(), flags) })
 	return e
 }
 
@@ -61,17 +76,9 @@ func (k *Kernel) hasWriter(h *hostFile) bool {
 	})
 }
 
-// takeFIFO returns the FIFO that t's call has waited with, or nil.
-func (t *Thread) takeFIFO() *hostFile {
-	h := t.call.fifo
-	t.call.fifo = nil
+// takeFIFO returns the FIFO that the call has waited with, or nil.
+func (c *call) takeFIFO() *hostFile {
+	h := c.fifo
+	c.fifo = nil
 	return h
-}
-
-// dropFIFO closes the FIFO of a call that ends before the other end came.
-func (c *call) dropFIFO(bool) {
-	if c.fifo != nil {
-		c.fifo.fd.close()
-		c.fifo = nil
-	}
 }

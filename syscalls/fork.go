@@ -12,9 +12,6 @@ func sysVfork(t *Thread, _ Args) (uint64, Errno) {
 
 // fork makes a process, a copy of t's with one thread, but for what the two share.
 func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
-	if t.call.again {
-		return t.call.done, 0 // vfork: the child has gone its way
-	}
 	k := t.k
 	q := t.p.copy(c)
 	o := q.newThread(emu.NewCPU())
@@ -34,8 +31,7 @@ func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
 		return uint64(q.pid), 0
 	}
 	q.vforker = t
-	t.call.done = uint64(q.pid)
-	return t.block(wait{unbreakable: true})
+	return t.block(wait{unbreakable: true}, func() (uint64, Errno) { return uint64(q.pid), 0 })
 }
 
 // copy returns a process that has of p what fork(2) says that a child has.

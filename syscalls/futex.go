@@ -80,12 +80,6 @@ func sysFutex(t *Thread, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) futexWait(at emu.Addr, op int, val uint32, timeout emu.Addr, bits uint32) (uint64, Errno) {
-	if t.call.again {
-		if t.call.woken == wokenTimeout {
-			return 0, ETIMEDOUT
-		}
-		return 0, 0
-	}
 	if bits == 0 {
 		return 0, EINVAL
 	}
@@ -144,7 +138,12 @@ func (t *Thread) futexBlock(key futexKey, w wait) (uint64, Errno) {
 	t.futexAt = key
 	t.k.futexes[key] = append(t.k.futexes[key], t)
 	w.cancel = func(bool) { t.k.futexForget(t) }
-	return t.block(w)
+	return t.block(w, func() (uint64, Errno) {
+		if t.timedOut() {
+			return 0, ETIMEDOUT
+		}
+		return 0, 0 // who woke it has done the rest: the lock of a PI futex is t's
+	})
 }
 
 // futexForget takes t off the queue it waits in.

@@ -27,12 +27,6 @@ func (t *Thread) piKey(a emu.Addr, op int) (futexKey, Errno) {
 
 // futexLockPI takes the lock at a, and waits for it if it is taken.
 func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, Errno) {
-	if t.call.again {
-		if t.call.woken == wokenTimeout {
-			return 0, ETIMEDOUT
-		}
-		return 0, 0 // passLock made it ours
-	}
 	deadline, e := t.futexDeadline(timeout, op)
 	if e != 0 {
 		return 0, e
@@ -158,12 +152,6 @@ func (t *Thread) passLocks() {
 
 // futexWaitRequeuePI waits, as a condition variable does, to be given the lock at the second address by futexRequeuePI.
 func (t *Thread) futexWaitRequeuePI(a Args, op int) (uint64, Errno) {
-	if t.call.again {
-		if t.call.woken == wokenTimeout {
-			return 0, ETIMEDOUT
-		}
-		return 0, 0 // the lock is ours
-	}
 	deadline, e := t.futexDeadline(a.Addr(3), op)
 	if e != 0 {
 		return 0, e

@@ -130,18 +130,36 @@ func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, Errno) {
 	if !ok {
 		return 0, 0
 	}
-	if typ != fUnlck && t.k.conflict(h.ino, l) != nil {
-		if cmd == fSetLk || cmd == fOfdSetLk {
-			return 0, EAGAIN
-		}
-		if t.deadlocked(t.k.conflict(h.ino, l)) {
-			return 0, EDEADLK
-		}
-		meets := func() *recordLock { return t.k.conflict(h.ino, l) }
-		return t.block(wait{lock: meets, ready: func() bool { return meets() == nil }})
+	if typ == fUnlck {
+		t.k.setLock(h.ino, l, true)
+		return 0, 0
 	}
-	t.k.setLock(h.ino, l, typ == fUnlck)
-	return 0, 0
+	return t.takeRecord(h, l, cmd == fSetLkW || cmd == fOfdSetLkW)
+}
+
+// takeRecord locks a record of h, and waits for it if that is wanted.
+func (t *Thread) takeRecord(h *hostFile, l *recordLock, wants bool) (uint64, Errno) {
+	meets := func() *recordLock { return t.k.conflict(h.ino, l) }
+	switch in := meets(); {
+	case in == nil:
+		t.k.setLock(h.ino, l, false)
+		return 0, 0
+	case !wants:
+		return 0, EAGAIN
+	case t.deadlocked(in):
+		return 0, EDEADLK
+	}
+	fd := int(int32(t.call.args[0]))
+	w := wait{files: []file{h}, lock: meets, ready: func() bool { return meets() == nil }}
+	return t.block(w, func() (uint64, Errno) {
+		ret, e := t.takeRecord(h, l, true)
+		if f, _ := t.file(fd); e == 0 && f != file(h) {
+			// It was closed meanwhile, and would keep the lock for ever (fs/locks.c, fcntl_setlk).
+			t.k.setLock(h.ino, l, true)
+			return 0, EBADF
+		}
+		return ret, e
+	})
 }
 
 // lockRange returns a lock of the range that a struct flock names.

@@ -140,9 +140,6 @@ func (t *Thread) mqFile(fd int) (*mqFile, Errno) {
 
 // mqDeadline sets the call's deadline from an absolute time of the wall clock.
 func (t *Thread) mqDeadline(a emu.Addr) Errno {
-	if t.call.again {
-		return 0
-	}
 	t.call.deadline = never
 	if a == 0 {
 		return 0
@@ -176,6 +173,11 @@ func sysMqTimedsend(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	return t.mqSend(f, mqMessage{priority, text})
+}
+
+// mqSend puts m into f's queue, and waits until there is room.
+func (t *Thread) mqSend(f *mqFile, m mqMessage) (uint64, Errno) {
 	q := f.q
 	if len(q.messages) >= q.maxMsg {
 		switch {
@@ -184,13 +186,14 @@ func sysMqTimedsend(t *Thread, a Args) (uint64, Errno) {
 		case t.timedOut():
 			return 0, ETIMEDOUT
 		}
-		return t.block(wait{deadline: t.call.deadline, ready: func() bool { return len(q.messages) < q.maxMsg }})
+		w := wait{files: []file{f}, deadline: t.call.deadline, ready: func() bool { return len(q.messages) < q.maxMsg }}
+		return t.block(w, func() (uint64, Errno) { return t.mqSend(f, m) })
 	}
-	i := slices.IndexFunc(q.messages, func(m mqMessage) bool { return m.priority < priority })
+	i := slices.IndexFunc(q.messages, func(o mqMessage) bool { return o.priority < m.priority })
 	if i < 0 {
 		i = len(q.messages)
 	}
-	q.messages = slices.Insert(q.messages, i, mqMessage{priority, text})
+	q.messages = slices.Insert(q.messages, i, m)
 	if !q.awaited(t.k) {
 		q.wake(pollIN | pollOUT)
 		if len(q.messages) == 1 {
@@ -233,6 +236,11 @@ func sysMqTimedreceive(t *Thread, a Args) (uint64, Errno) {
 	case a.Uint(2) < uint64(f.q.maxSize):
 		return 0, EMSGSIZE
 	}
+	return t.mqReceive(f, a)
+}
+
+// mqReceive takes the first message of f's queue, and waits until there is one.
+func (t *Thread) mqReceive(f *mqFile, a Args) (uint64, Errno) {
 	q := f.q
 	if len(q.messages) == 0 {
 		switch {
@@ -241,7 +249,8 @@ func sysMqTimedreceive(t *Thread, a Args) (uint64, Errno) {
 		case t.timedOut():
 			return 0, ETIMEDOUT
 		}
-		return t.block(wait{deadline: t.call.deadline, queue: q, ready: func() bool { return len(q.messages) > 0 }})
+		w := wait{files: []file{f}, deadline: t.call.deadline, queue: q, ready: func() bool { return len(q.messages) > 0 }}
+		return t.block(w, func() (uint64, Errno) { return t.mqReceive(f, a) })
 	}
 	m := q.messages[0]
 	q.messages = slices.Delete(q.messages, 0, 1)

@@ -40,15 +40,6 @@ func sysMsgget(t *Thread, a Args) (uint64, Errno) {
 // room reports whether q takes n more bytes.
 func (q *msgQueue) room(n int) bool { return q.bytes+n <= q.limit && len(q.messages)+1 <= q.limit }
 
-// msgQueue finds the queue of a call.
-func (t *Thread) msgQueue(id int) (*msgQueue, Errno) {
-	q, e := t.k.msg.find(id)
-	if e != 0 && t.call.again {
-		e = EIDRM
-	}
-	return q, e
-}
-
 // sysMsgsnd implements msgsnd(2).
 func sysMsgsnd(t *Thread, a Args) (uint64, Errno) {
 	size := a.Long(2)
@@ -63,21 +54,30 @@ func sysMsgsnd(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	q, e := t.msgQueue(a.Int(0))
+	q, e := t.k.msg.find(a.Int(0))
 	if e == 0 {
 		e = q.allows(ipcWrite)
 	}
 	if e != 0 {
 		return 0, e
 	}
-	if !q.room(len(text)) {
-		if a.Int(3)&ipcNowait != 0 {
-			return 0, EAGAIN
-		}
-		return t.block(wait{interrupted: eRESTARTNOHAND, ready: func() bool { return q.removed || q.room(len(text)) }})
+	return t.msgSend(q, message{int64(typ), text}, a.Int(3))
+}
+
+// msgSend puts m into q, and waits until there is room.
+func (t *Thread) msgSend(q *msgQueue, m message, flags int) (uint64, Errno) {
+	switch {
+	case q.removed:
+		return 0, EIDRM
+	case q.room(len(m.text)):
+	case flags&ipcNowait != 0:
+		return 0, EAGAIN
+	default:
+		ready := func() bool { return q.removed || q.room(len(m.text)) }
+		return t.block(wait{interrupted: eRESTARTNOHAND, ready: ready}, func() (uint64, Errno) { return t.msgSend(q, m, flags) })
 	}
-	q.messages = append(q.messages, message{int64(typ), text})
-	q.bytes += len(text)
+	q.messages = append(q.messages, m)
+	q.bytes += len(m.text)
 	q.stime, q.sender = t.k.wall()/1e9, t.p.pid
 	return 0, 0
 }
@@ -106,23 +106,33 @@ func (q *msgQueue) pick(typ int64, flags int) int {
 
 // sysMsgrcv implements msgrcv(2).
 func sysMsgrcv(t *Thread, a Args) (uint64, Errno) {
-	at, size, typ, flags := a.Addr(1), a.Long(2), a.Long(3), a.Int(4)
+	size, flags := a.Long(2), a.Int(4)
 	if a.Int(0) < 0 || size < 0 || flags&msgCopy != 0 && (flags&msgExcept != 0 || flags&ipcNowait == 0) {
 		return 0, EINVAL
 	}
-	q, e := t.msgQueue(a.Int(0))
+	q, e := t.k.msg.find(a.Int(0))
 	if e == 0 {
 		e = q.allows(ipcRead)
 	}
 	if e != 0 {
 		return 0, e
 	}
+	return t.msgReceive(q, a)
+}
+
+// msgReceive takes a message from q, and waits until there is one that is wanted.
+func (t *Thread) msgReceive(q *msgQueue, a Args) (uint64, Errno) {
+	at, size, typ, flags := a.Addr(1), a.Long(2), a.Long(3), a.Int(4)
 	i := q.pick(typ, flags)
-	if i < 0 {
-		if flags&ipcNowait != 0 {
-			return 0, ENOMSG
-		}
-		return t.block(wait{interrupted: eRESTARTNOHAND, ready: func() bool { return q.removed || q.pick(typ, flags) >= 0 }})
+	switch {
+	case q.removed:
+		return 0, EIDRM
+	case i >= 0:
+	case flags&ipcNowait != 0:
+		return 0, ENOMSG
+	default:
+		ready := func() bool { return q.removed || q.pick(typ, flags) >= 0 }
+		return t.block(wait{interrupted: eRESTARTNOHAND, ready: ready}, func() (uint64, Errno) { return t.msgReceive(q, a) })
 	}
 	m := q.messages[i]
 	if int64(len(m.text)) > size && flags&msgNoerror == 0 {

@@ -4,9 +4,6 @@ import "github.com/cgemu/cgemu/emu"
 
 // openAt is open(2) in all its forms.
 func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint64, Errno) {
-	if h := t.takeFIFO(); h != nil {
-		return t.install(h, flags)
-	}
 	s, e := t.path(name)
 	if e != 0 {
 		return 0, e
@@ -75,7 +72,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	}
 	t.opened(l, h, flags, there == ENOENT)
 	if t.k.mustAwait(h, flags) {
-		return nil, t.awaitWriter(h)
+		return nil, t.awaitWriter(h, flags)
 	}
 	if name := ownDevice(h); name != "" {
 		fd.close()
@@ -266,14 +263,19 @@ func sysFlock(t *Thread, a Args) (uint64, Errno) {
 	if !ok {
 		return 0, 0
 	}
+	return t.flock(h, a.Int(1))
+}
+
+func (t *Thread) flock(h *hostFile, op int) (uint64, Errno) {
 	const lockNB, retry = 4, 1_000_000
-	e = h.fd.flock(a.Int(1) | lockNB)
-	if e == EAGAIN && a.Int(1)&lockNB == 0 {
+	e := h.fd.flock(op | lockNB)
+	if e == EAGAIN && op&lockNB == 0 {
 		// The holder may be one of our own threads, so the host must not wait for it.
 		if t.call.again {
 			hostPollWait(nil, retry)
 		}
-		return t.block(wait{deadline: t.k.after(retry)})
+		w := wait{files: []file{h}, deadline: t.k.after(retry)}
+		return t.block(w, func() (uint64, Errno) { return t.flock(h, op) })
 	}
 	return 0, e
 }

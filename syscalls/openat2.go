@@ -47,9 +47,6 @@ func sysOpenat2(t *Thread, a Args) (uint64, Errno) {
 	case rules&resolveCached != 0 && (makes || flags&oTRUNC != 0):
 		return 0, EAGAIN
 	}
-	if h := t.takeFIFO(); h != nil {
-		return t.install(h, flags)
-	}
 	s, e := t.path(a.Addr(1))
 	if e != 0 {
 		return 0, e

@@ -8,9 +8,16 @@ type watch struct {
 	events uint32
 }
 
-// waitAny parks t until one of ws has an event.
-func (t *Thread) waitAny(ws []watch, interrupted Errno) (uint64, Errno) {
+// waitAny parks t until one of ws has an event. Their files stay open for that, but what the call finds then is that
+// of the files that the descriptors refer to by then, as in Linux.
+func (t *Thread) waitAny(ws []watch, interrupted Errno, resume func() (uint64, Errno)) (uint64, Errno) {
 	w := wait{deadline: t.call.deadline, interrupted: interrupted}
+	if t.call.held == nil {
+		w.files = make([]file, len(ws))
+		for i, x := range ws {
+			w.files[i] = x.file
+		}
+	}
 	w.ready = func() bool {
 		for _, x := range ws {
 			if x.file.poll(t)&(x.events|pollERR|pollHUP) != 0 {
@@ -25,14 +32,11 @@ func (t *Thread) waitAny(ws []watch, interrupted Errno) (uint64, Errno) {
 		}
 		return fds
 	}
-	return t.block(w)
+	return t.block(w, resume)
 }
 
-// setDeadline sets the call's deadline when it is first made; d negative means never.
+// setDeadline sets the call's deadline; d negative means never.
 func (t *Thread) setDeadline(d int64) {
-	if t.call.again {
-		return
-	}
 	t.call.deadline = never
 	if d >= 0 {
 		t.call.deadline = t.k.after(d)
@@ -52,7 +56,7 @@ func sysPoll(t *Thread, a Args) (uint64, Errno) {
 // sysPpoll implements ppoll(2).
 func sysPpoll(t *Thread, a Args) (uint64, Errno) {
 	d := int64(-1)
-	if a.Addr(2) != 0 && !t.call.again {
+	if a.Addr(2) != 0 {
 		var e Errno
 		if d, e = t.timespec(a.Addr(2)); e != 0 {
 			return 0, e
@@ -63,13 +67,37 @@ func sysPpoll(t *Thread, a Args) (uint64, Errno) {
 	}
 	t.setDeadline(d)
 	ret, e := t.poll(a.Addr(0), a.U32(1), d == 0)
-	t.dropMask(e)
+	ret, e = t.tellLeft(ret, e, a.Addr(2), timespec)
+	return t.dropMask(ret, e)
+}
+
+// tellLeft ends a call that gave ret and e by telling how much of its timeout at is left, when it is over or a signal
+// interrupts it. The timeout need not be writable.
+func (t *Thread) tellLeft(ret uint64, e Errno, at emu.Addr, encode func(int64) []byte) (uint64, Errno) {
+	if at == 0 {
+		return ret, e
+	}
+	left := func() { t.copyOut(at, encode(max(t.call.deadline-t.k.now(), 0))) }
+	if e == eBlocked {
+		t.call.wait.cancel = func(timeout bool) {
+			if !timeout {
+				left()
+			}
+		}
+		resume := t.call.resume
+		t.call.resume = func() (uint64, Errno) {
+			ret, e := resume()
+			return t.tellLeft(ret, e, at, encode)
+		}
+		return ret, e
+	}
+	left()
 	return ret, e
 }
 
 // callMask installs the signal mask that a call brings along.
 func (t *Thread) callMask(set emu.Addr, size uint64) Errno {
-	if set == 0 || t.call.again {
+	if set == 0 {
 		return 0
 	}
 	if size != sigSetSize {
@@ -83,12 +111,15 @@ func (t *Thread) callMask(set emu.Addr, size uint64) Errno {
 	return 0
 }
 
-// dropMask takes the mask of callMask back when the call is over; if a signal
+// dropMask ends a call that gave ret and e by taking the mask of callMask back when it is over; if a signal
 // interrupted it, that happens after the handler.
-func (t *Thread) dropMask(e Errno) {
-	if e != eBlocked && t.oldMask != nil && !t.hasSignal() {
-		t.mask, t.oldMask = *t.oldMask, nil
-	}
+func (t *Thread) dropMask(ret uint64, e Errno) (uint64, Errno) {
+	return t.then(ret, e, func(ret uint64, e Errno) (uint64, Errno) {
+		if t.oldMask != nil && !t.hasSignal() {
+			t.mask, t.oldMask = *t.oldMask, nil
+		}
+		return ret, e
+	})
 }
 
 func (t *Thread) poll(at emu.Addr, n uint32, now bool) (uint64, Errno) {
@@ -99,11 +130,25 @@ func (t *Thread) poll(at emu.Addr, n uint32, now bool) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	var ws []watch
-	var count uint64
-	for i := range int(n) {
-		ent := b[i*8:]
-		fd, events := int(int32(le32(ent))), uint32(le16(ent[4:]))
+	count, ws := t.pollAll(b)
+	if count > 0 || now {
+		return count, t.outEvents(at, b)
+	}
+	var again func() (uint64, Errno)
+	again = func() (uint64, Errno) {
+		count, _ := t.pollAll(b)
+		if count > 0 || t.timedOut() {
+			return count, t.outEvents(at, b)
+		}
+		return t.waitAny(ws, eRESTARTNOHAND, again)
+	}
+	return t.waitAny(ws, eRESTARTNOHAND, again)
+}
+
+// pollAll fills in the events of b, which has structs pollfd, and returns how many have any, and what to wait for.
+func (t *Thread) pollAll(b []byte) (count uint64, ws []watch) {
+	for ; len(b) > 0; b = b[8:] {
+		fd, events := int(int32(le32(b))), uint32(le16(b[4:]))
 		var got uint32
 		if fd >= 0 {
 			f, e := t.file(fd)
@@ -114,21 +159,28 @@ func (t *Thread) poll(at emu.Addr, n uint32, now bool) (uint64, Errno) {
 				ws = append(ws, watch{f, events})
 			}
 		}
-		put16(ent[6:], uint16(got))
+		put16(b[6:], uint16(got))
 		if got != 0 {
 			count++
 		}
 	}
-	if count > 0 || now || t.timedOut() {
-		return count, t.copyOut(at, b)
+	return count, ws
+}
+
+// outEvents writes the events of b to where it came from, and nothing else: another thread may have changed the rest.
+func (t *Thread) outEvents(at emu.Addr, b []byte) Errno {
+	for i := 0; i < len(b); i += 8 {
+		if e := t.copyOut(at+emu.Addr(i)+6, b[i+6:i+8]); e != 0 {
+			return e
+		}
 	}
-	return t.waitAny(ws, eRESTARTNOHAND)
+	return 0
 }
 
 // sysSelect implements select(2).
 func sysSelect(t *Thread, a Args) (uint64, Errno) {
 	d := int64(-1)
-	if a.Addr(4) != 0 && !t.call.again {
+	if a.Addr(4) != 0 {
 		var e Errno
 		if d, e = t.timeval(a.Addr(4)); e != 0 {
 			return 0, e
@@ -136,16 +188,13 @@ func sysSelect(t *Thread, a Args) (uint64, Errno) {
 	}
 	t.setDeadline(d)
 	ret, e := t.selectFDs(a, d == 0)
-	if e != eBlocked && a.Addr(4) != 0 {
-		t.copyOut(a.Addr(4), timeval(t.left()))
-	}
-	return ret, e
+	return t.tellLeft(ret, e, a.Addr(4), timeval)
 }
 
 // sysPselect6 implements pselect(2).
 func sysPselect6(t *Thread, a Args) (uint64, Errno) {
 	d := int64(-1)
-	if a.Addr(4) != 0 && !t.call.again {
+	if a.Addr(4) != 0 {
 		var e Errno
 		if d, e = t.timespec(a.Addr(4)); e != 0 {
 			return 0, e
@@ -162,19 +211,8 @@ func sysPselect6(t *Thread, a Args) (uint64, Errno) {
 	}
 	t.setDeadline(d)
 	ret, e := t.selectFDs(a, d == 0)
-	if e != eBlocked && a.Addr(4) != 0 {
-		t.copyOut(a.Addr(4), timespec(t.left()))
-	}
-	t.dropMask(e)
-	return ret, e
-}
-
-// left is how much of the call's timeout is left.
-func (t *Thread) left() int64 {
-	if t.call.deadline == never {
-		return 0
-	}
-	return max(t.call.deadline-t.k.now(), 0)
+	ret, e = t.tellLeft(ret, e, a.Addr(4), timespec)
+	return t.dropMask(ret, e)
 }
 
 // What select's three sets ask for (fs/select.c).
@@ -184,29 +222,53 @@ var selectEvents = [3]uint32{
 	pollPRI | pollNVAL,
 }
 
+// A selection has what select(2) asks for, in three sets of descriptors, and what there is.
+type selection struct {
+	n       int
+	in, out [3][]byte
+}
+
 func (t *Thread) selectFDs(a Args, now bool) (uint64, Errno) {
 	n := a.Int(0)
 	if n < 0 {
 		return 0, EINVAL
 	}
-	n = min(n, t.p.fds.size())
-	size := (n + 63) / 64 * 8
-	var in, out [3][]byte
-	for i := range in {
+	s := &selection{n: min(n, t.p.fds.size())}
+	size := (s.n + 63) / 64 * 8
+	for i := range s.in {
 		if at := a.Addr(1 + i); at != 0 {
 			var e Errno
-			if in[i], e = t.copyIn(at, size); e != 0 {
+			if s.in[i], e = t.copyIn(at, size); e != 0 {
 				return 0, e
 			}
-			out[i] = make([]byte, size)
+			s.out[i] = make([]byte, size)
 		}
 	}
-	var ws []watch
-	var count uint64
-	for fd := range n {
+	count, ws, e := s.look(t, true)
+	if e != 0 {
+		return 0, e
+	}
+	if count > 0 || now {
+		return count, s.copyOut(t, a)
+	}
+	var again func() (uint64, Errno)
+	again = func() (uint64, Errno) {
+		count, _, _ := s.look(t, false)
+		if count > 0 || t.timedOut() {
+			return count, s.copyOut(t, a)
+		}
+		return t.waitAny(ws, eRESTARTNOHAND, again)
+	}
+	return t.waitAny(ws, eRESTARTNOHAND, again)
+}
+
+// look finds what there is, and what to wait for. A descriptor that is not open is an error the first time only; one
+// that was closed later has all events.
+func (s *selection) look(t *Thread, first bool) (count uint64, ws []watch, e Errno) {
+	for fd := range s.n {
 		var want uint32
-		for i := range in {
-			if in[i] != nil && in[i][fd/8]>>(fd%8)&1 != 0 {
+		for i, in := range s.in {
+			if in != nil && in[fd/8]>>(fd%8)&1 != 0 {
 				want |= selectEvents[i]
 			}
 		}
@@ -214,30 +276,32 @@ func (t *Thread) selectFDs(a Args, now bool) (uint64, Errno) {
 			continue
 		}
 		f, e := t.file(fd)
-		if e != 0 {
-			return 0, e
+		if e != 0 && first {
+			return 0, nil, e
 		}
 		got := uint32(pollNVAL)
-		if f.base().flags&oPATH == 0 {
+		if e == 0 && f.base().flags&oPATH == 0 {
 			got = f.poll(t)
 			ws = append(ws, watch{f, want})
 		}
-		for i := range in {
-			if in[i] != nil && in[i][fd/8]>>(fd%8)&1 != 0 && got&selectEvents[i] != 0 {
-				out[i][fd/8] |= 1 << (fd % 8)
+		for i, in := range s.in {
+			if in != nil && in[fd/8]>>(fd%8)&1 != 0 && got&selectEvents[i] != 0 {
+				s.out[i][fd/8] |= 1 << (fd % 8)
 				count++
 			}
 		}
 	}
-	if count == 0 && !now && !t.timedOut() {
-		return t.waitAny(ws, eRESTARTNOHAND)
-	}
-	for i := range out {
-		if out[i] != nil {
-			if e := t.copyOut(a.Addr(1+i), out[i]); e != 0 {
-				return 0, e
+	return count, ws, 0
+}
+
+// copyOut gives the answer to the caller.
+func (s *selection) copyOut(t *Thread, a Args) Errno {
+	for i, out := range s.out {
+		if out != nil {
+			if e := t.copyOut(a.Addr(1+i), out); e != 0 {
+				return e
 			}
 		}
 	}
-	return count, 0
+	return 0
 }

@@ -102,13 +102,16 @@ type Thread struct {
 type call struct {
 	nr   uint64
 	args Args
-	// again says that the call was begun before; woken why it is made again.
+	// wait is what it waits for, resume how it goes on then, held the open files that it has until it is over.
+	wait   *wait
+	resume func() (uint64, Errno)
+	held   []file
+	// again says that the call has waited; woken why it goes on.
 	again bool
 	woken wakeReason
-	// step is Kernel.steps when it was made again.
+	// step is Kernel.steps when it went on last.
 	step uint64
-	wait *wait
-	// What a handler keeps while its thread waits.
+	// deadline is when it ends, done and messages how far it is: bytes, and messages before those.
 	deadline int64
 	done     uint64
 	messages uint64

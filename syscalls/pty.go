@@ -250,11 +250,11 @@ func (f *ptySlave) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 }
 
 // await parks t, which reads n bytes, until they are there or it takes too long.
-func (f *ptySlave) await(t *Thread, n int) (uint64, Errno) {
+func (f *ptySlave) await(t *Thread, n int, resume func() (uint64, Errno)) (uint64, Errno) {
 	p := f.pty
-	w := wait{ready: func() bool { return f.dead || p.available() >= f.want(n) }}
+	w := wait{files: []file{f}, ready: func() bool { return f.dead || p.available() >= f.want(n) }}
 	if p.lflag&icanon != 0 || p.cc[vTime] == 0 {
-		return t.block(w)
+		return t.block(w, resume)
 	}
 	// "TIME specifies the limit for a timer in tenths of a second", between characters if MIN is not 0. - termios(3)
 	f.seen = p.available()
@@ -262,7 +262,7 @@ func (f *ptySlave) await(t *Thread, n int) (uint64, Errno) {
 		w.deadline = t.k.after(int64(p.cc[vTime]) * 100e6)
 	}
 	w.ready = func() bool { return f.dead || p.available() != f.seen }
-	return t.block(w)
+	return t.block(w, resume)
 }
 
 func (f *ptySlave) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {

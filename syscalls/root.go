@@ -276,12 +276,19 @@ func (w *walk) noDev(c string) bool {
 	return e == ENOENT
 }
 
-// release closes what a call has opened on its way.
-func (c *call) release() {
+// release closes what a call has opened on its way, and lets go of the files that it had while it waited.
+func (c *call) release(k *Kernel) {
 	for _, fd := range c.dirs {
 		fd.close()
 	}
-	c.dirs = nil
+	if h := c.takeFIFO(); h != nil {
+		h.fd.close()
+	}
+	held := c.held
+	c.dirs, c.held = nil, nil
+	for _, f := range held {
+		release(k, f)
+	}
 }
 
 // overlay finds an absolute path in the sysroot: if it is there, or if it can be made there only.
@@ -308,7 +315,7 @@ func (k *Kernel) guestPath(name string) string {
 // HostPath returns the host's path of a guest file, given by an absolute guest path: false if there is none.
 func (k *Kernel) HostPath(guest string) (string, bool) {
 	t := &Thread{p: k.first, k: k}
-	defer t.call.release()
+	defer t.call.release(k)
 	l, e := t.locate(atFDCWD, guest, true)
 	switch {
 	case e != 0 || l.node != nil:

@@ -16,7 +16,7 @@ const never = math.MaxInt64
 // that waits like that waits forever, and virtual time would run away.
 const maxIdle = 100_000
 
-// A wakeReason says why a blocked call is made again.
+// A wakeReason says why a blocked call goes on.
 type wakeReason uint8
 
 const (
@@ -26,6 +26,9 @@ const (
 
 // A wait is what a blocked thread waits for.
 type wait struct {
+	// files are the open files that the call works with. It has them until it is over, whatever becomes of their
+	// descriptors while it waits.
+	files []file
 	// ready reports whether the call can go on; nil if another thread will call Kernel.wake.
 	ready func() bool
 	// deadline ends the wait, in Kernel.now's time; 0 means never.
@@ -52,20 +55,45 @@ type wait struct {
 	queue *mqueue
 }
 
-// block parks t. The handler returns what block returns, and is called again
-// when the wait is over, with t.call.again set.
-func (t *Thread) block(w wait) (uint64, Errno) {
+// block parks t. The handler returns what block returns. When the wait is over, the call goes on with resume, which
+// has all that the handler had found out before: descriptors are not looked up and arguments not read a second time.
+func (t *Thread) block(w wait, resume func() (uint64, Errno)) (uint64, Errno) {
 	if w.deadline == 0 {
 		w.deadline = never
 	}
 	if w.interrupted == 0 {
 		w.interrupted = eRESTARTSYS
 	}
-	t.call.wait = &w
+	t.call.hold(w.files)
+	t.call.wait, t.call.resume = &w, resume
 	return 0, eBlocked
 }
 
-// timedOut reports whether the call is made again because its deadline passed.
+// hold keeps files open until the call is over.
+func (c *call) hold(files []file) {
+	if c.held != nil {
+		files = slices.DeleteFunc(files, func(f file) bool { return slices.Contains(c.held, f) })
+	}
+	for _, f := range files {
+		f.base().refs++
+	}
+	c.held = append(c.held, files...)
+}
+
+// then ends a call, or a part of one, that gave ret and e. If it waits instead, end gets what it gives when it goes on.
+func (t *Thread) then(ret uint64, e Errno, end func(uint64, Errno) (uint64, Errno)) (uint64, Errno) {
+	if e != eBlocked {
+		return end(ret, e)
+	}
+	resume := t.call.resume
+	t.call.resume = func() (uint64, Errno) {
+		ret, e := resume()
+		return t.then(ret, e, end)
+	}
+	return ret, e
+}
+
+// timedOut reports whether the call goes on because its deadline passed.
 func (t *Thread) timedOut() bool { return t.call.again && t.call.woken == wokenTimeout }
 
 // Run runs the program to its end, or until ctx is done. The error is for
@@ -182,11 +210,10 @@ func (k *Kernel) runThread(t *Thread) bool {
 	t.calls = 0
 	k.sched.turn()
 	if t.call.wait != nil {
-		// It was woken: the call is made again.
-		t.call.wait = nil
+		// It was woken: the call goes on.
 		t.call.again, t.call.step = true, k.steps
 		before := t.call.done + t.call.messages
-		t.dispatch()
+		t.goOn()
 		if t.call.done+t.call.messages != before {
 			k.steps++ // it did some of its work: others may have waited for that
 		}
@@ -312,9 +339,9 @@ func (t *Thread) waitsActively() bool {
 	return w.ready != nil || w.deadline != never
 }
 
-// wakeWaiting makes ready, in the order of blocking, threads whose wait is over. A call that was made again and waits
-// again, though what it waits for seems to be there (a pipe with room, but not for all), is not made a third
-// time before anything has happened.
+// wakeWaiting makes ready, in the order of blocking, threads whose wait is over. A call that went on and waits
+// again, though what it waits for seems to be there (a pipe with room, but not for all), does not go on once more
+// before anything has happened.
 func (k *Kernel) wakeWaiting() {
 	if len(k.waiting) == 0 {
 		return
@@ -369,7 +396,6 @@ func (k *Kernel) interrupt(t *Thread) {
 	if w.cancel != nil {
 		w.cancel(false)
 	}
-	t.call.wait = nil
 	t.finishInterrupted(w)
 	k.ready = append(k.ready, t)
 }
@@ -436,18 +462,28 @@ func (t *Thread) syscall() {
 	t.dispatch()
 }
 
-// dispatch calls the handler of t's call, and is the only place that encodes results.
+// dispatch calls the handler of t's call.
 func (t *Thread) dispatch() {
 	k, nr := t.k, t.call.nr
 	ent := k.entry(nr)
-	if k.trace != nil && !t.call.again {
+	if k.trace != nil {
 		k.trace.enter(t)
 	}
 	if ent.level == Missing {
 		k.reportMissing(nr)
 	}
-	t.call.release()
-	ret, e := ent.handler(t, t.call.args)
+	t.conclude(ent.handler(t, t.call.args))
+}
+
+// goOn continues t's call, whose wait is over.
+func (t *Thread) goOn() {
+	resume := t.call.resume
+	t.call.wait, t.call.resume = nil, nil
+	t.conclude(resume())
+}
+
+// conclude ends t's call with what it returned, if it does not wait.
+func (t *Thread) conclude(ret uint64, e Errno) {
 	if e == eBlocked {
 		if !t.call.wait.unbreakable && t.hasSignal() {
 			// A signal was pending before: the call is over before it waits.
@@ -455,18 +491,17 @@ func (t *Thread) dispatch() {
 			if w.cancel != nil {
 				w.cancel(false)
 			}
-			t.call.wait = nil
 			t.finishInterrupted(w)
 		}
 		return
 	}
-	t.call.wait = nil
-	k.noteLacking(nr, ent.level, e)
+	t.k.noteLacking(t.call.nr, t.k.entry(t.call.nr).level, e)
 	t.finish(ret, e)
 }
 
 // finishInterrupted ends a call that waited and may wait no longer.
 func (t *Thread) finishInterrupted(w *wait) {
+	t.call.wait, t.call.resume = nil, nil
 	if w.partial > 0 {
 		t.finish(w.partial, 0)
 		return
@@ -474,9 +509,9 @@ func (t *Thread) finishInterrupted(w *wait) {
 	t.finish(0, w.interrupted)
 }
 
-// finish sets the result of t's call.
+// finish sets the result of t's call, and is the only place that encodes results.
 func (t *Thread) finish(ret uint64, e Errno) {
-	t.call.release()
+	t.call.release(t.k)
 	if t.k.trace != nil {
 		t.k.trace.leave(t, ret, e)
 	}

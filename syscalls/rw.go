@@ -2,12 +2,13 @@ package syscalls
 
 import "github.com/cgemu/cgemu/emu"
 
-// waitFor parks t until f has one of events.
-func (t *Thread) waitFor(f file, events uint32) (uint64, Errno) {
+// waitFor parks t until f, one of the files that the call works with, has one of events.
+func (t *Thread) waitFor(f file, events uint32, resume func() (uint64, Errno), with ...file) (uint64, Errno) {
 	return t.block(wait{
+		files: append(with, f),
 		ready: func() bool { return f.poll(t)&(events|pollERR|pollHUP) != 0 },
 		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, f, events) },
-	})
+	}, resume)
 }
 
 // readFile reads from f, waiting if it must.
@@ -17,10 +18,11 @@ func (t *Thread) readFile(f file, v []iovec, off int64) (uint64, Errno) {
 	}
 	n, e := f.read(t, v, off)
 	if e == EAGAIN && !f.base().nonblock() {
+		again := func() (uint64, Errno) { return t.readFile(f, v, off) }
 		if s, ok := f.(*ptySlave); ok {
-			return s.await(t, int(total(v)))
+			return s.await(t, int(total(v)), again)
 		}
-		return t.waitFor(f, pollIN)
+		return t.waitFor(f, pollIN, again)
 	}
 	return n, e
 }
@@ -39,13 +41,14 @@ func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, Errno) {
 	case *eventFile:
 		if e == EAGAIN {
 			x := f.refused
-			return t.block(wait{ready: func() bool { return f.fits(x) }})
+			return t.block(wait{files: []file{f}, ready: func() bool { return f.fits(x) }},
+				func() (uint64, Errno) { return t.writeFile(f, v, off) })
 		}
 		return n, e
 	default:
 		// What others accept at once is what they accept.
 		if e == EAGAIN {
-			return t.waitFor(f, pollOUT)
+			return t.waitFor(f, pollOUT, func() (uint64, Errno) { return t.writeFile(f, v, off) })
 		}
 		return n, e
 	}
@@ -61,7 +64,7 @@ func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, Errno) {
 		}
 		return n, e
 	}
-	ret, e := t.waitFor(f, pollOUT)
+	ret, e := t.waitFor(f, pollOUT, func() (uint64, Errno) { return t.writeFile(f, v, off) })
 	if done := t.call.done; done > 0 {
 		// "If write() is interrupted by a signal after it has written some data, it
 		// returns the number of bytes written." - write(2)
@@ -340,27 +343,36 @@ func (t *Thread) transferAt(in, out file, inAt, outAt emu.Addr, n uint64, dontWa
 	if e != 0 {
 		return 0, e
 	}
-	n = min(n, maxRW)
+	done, e := t.transferWaiting(in, out, inOff, outOff, min(n, maxRW), dontWait)
+	return t.then(done, e, func(done uint64, e Errno) (uint64, Errno) {
+		if e != 0 {
+			return 0, e
+		}
+		if inAt != 0 {
+			t.out64(inAt, uint64(inOff)+done)
+		}
+		if outAt != 0 {
+			t.out64(outAt, uint64(outOff)+done)
+		}
+		return done, 0
+	})
+}
+
+// transferWaiting is transfer, waiting if it must.
+func (t *Thread) transferWaiting(in, out file, inOff, outOff int64, n uint64, dontWait bool) (uint64, Errno) {
 	done, e := t.transfer(in, out, inOff, outOff, n)
-	if e == EAGAIN {
-		f, events := out, uint32(pollOUT)
-		if in.poll(t)&pollIN == 0 {
-			f, events = in, pollIN
-		}
-		if !f.base().nonblock() && !(dontWait && isPipe(f)) {
-			return t.waitFor(f, events)
-		}
+	if e != EAGAIN {
+		return done, e
 	}
-	if e != 0 {
-		return 0, e
+	f, with, events := out, in, uint32(pollOUT)
+	if in.poll(t)&pollIN == 0 {
+		f, with, events = in, out, pollIN
 	}
-	if inAt != 0 {
-		t.out64(inAt, uint64(inOff)+done)
+	if f.base().nonblock() || dontWait && isPipe(f) {
+		return 0, EAGAIN
 	}
-	if outAt != 0 {
-		t.out64(outAt, uint64(outOff)+done)
-	}
-	return done, 0
+	again := func() (uint64, Errno) { return t.transferWaiting(in, out, inOff, outOff, n, dontWait) }
+	return t.waitFor(f, events, again, with)
 }
 
 // sysCopyFileRange implements copy_file_range(2).

@@ -203,7 +203,9 @@ func TestReadyForNothing(t *testing.T) {
 	g := newGuest(t)
 	g.k.table = slices.Clone(g.k.table)
 	g.k.table[nr("pause")].handler = func(t *Thread, _ Args) (uint64, Errno) {
-		return t.block(wait{ready: func() bool { return true }})
+		var again func() (uint64, Errno)
+		again = func() (uint64, Errno) { return t.block(wait{ready: func() bool { return true }}, again) }
+		return again()
 	}
 	g.ok(nr("alarm"), 1)
 	g.eng.step = func(c *emu.CPU, _ uint64) emu.Stop {

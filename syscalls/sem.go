@@ -112,7 +112,7 @@ func sysSemop(t *Thread, a Args) (uint64, Errno) {
 // sysSemtimedop implements semtimedop(2).
 func sysSemtimedop(t *Thread, a Args) (uint64, Errno) {
 	d := int64(-1)
-	if a.Addr(3) != 0 && !t.call.again {
+	if a.Addr(3) != 0 {
 		var e Errno
 		if d, e = t.timespec(a.Addr(3)); e != 0 {
 			return 0, e
@@ -135,9 +135,6 @@ func (t *Thread) semop(id int, at emu.Addr, n uint32) (uint64, Errno) {
 	}
 	s, e := t.k.sem.find(id)
 	if e != 0 {
-		if t.call.again {
-			e = EIDRM
-		}
 		return 0, e
 	}
 	want := uint32(ipcRead)
@@ -155,8 +152,15 @@ func (t *Thread) semop(id int, at emu.Addr, n uint32) (uint64, Errno) {
 	if e := s.allows(want); e != 0 {
 		return 0, e
 	}
+	return t.operate(s, ops)
+}
+
+// operate does all of ops, and waits until that can be done.
+func (t *Thread) operate(s *semSet, ops []semOp) (uint64, Errno) {
 	i, e := s.blocked(ops)
 	switch {
+	case s.removed:
+		return 0, EIDRM
 	case e != 0:
 		return 0, e
 	case i < 0:
@@ -170,7 +174,7 @@ func (t *Thread) semop(id int, at emu.Addr, n uint32) (uint64, Errno) {
 		i, e := s.blocked(ops)
 		return s.removed || i < 0 || e != 0
 	}
-	return t.block(w)
+	return t.block(w, func() (uint64, Errno) { return t.operate(s, ops) })
 }
 
 // waiters counts the threads that wait for semaphore num to become zero, or to be raised.

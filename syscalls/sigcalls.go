@@ -118,12 +118,12 @@ func sysRtSigsuspend(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	t.swapMask(sigSet(set))
-	return t.block(wait{interrupted: eRESTARTNOHAND})
+	return sysPause(t, a)
 }
 
 // sysPause implements pause(2).
 func sysPause(t *Thread, _ Args) (uint64, Errno) {
-	return t.block(wait{interrupted: eRESTARTNOHAND})
+	return t.block(wait{interrupted: eRESTARTNOHAND}, nil) // only a signal ends it
 }
 
 // sysRtSigtimedwait implements rt_sigtimedwait(2).
@@ -136,31 +136,30 @@ func sysRtSigtimedwait(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	want := sigSet(x) &^ unblockable
-	if s := t.dequeue(want); s != nil {
-		if info != 0 {
-			e = t.copyOut(info, s.encode())
+	d := int64(-1)
+	if timeout != 0 {
+		if d, e = t.timespec(timeout); e != 0 {
+			return 0, e
 		}
-		return uint64(s.signo), e
 	}
-	if t.timedOut() {
+	t.setDeadline(d)
+	return t.awaitSignal(sigSet(x)&^unblockable, info, d == 0)
+}
+
+// awaitSignal takes a signal of want, and waits for one unless now is set.
+func (t *Thread) awaitSignal(want sigSet, info emu.Addr, now bool) (uint64, Errno) {
+	if s := t.dequeue(want); s != nil {
+		if info == 0 {
+			return uint64(s.signo), 0
+		}
+		return uint64(s.signo), t.copyOut(info, s.encode())
+	}
+	if now || t.timedOut() {
 		return 0, EAGAIN
 	}
-	if !t.call.again {
-		t.call.deadline = never
-		if timeout != 0 {
-			d, e := t.timespec(timeout)
-			if e != 0 {
-				return 0, e
-			}
-			if d == 0 {
-				return 0, EAGAIN
-			}
-			t.call.deadline = t.k.after(d)
-		}
-	}
 	ready := func() bool { return (t.pending.set|t.p.pending.set)&want != 0 }
-	return t.block(wait{ready: ready, signals: want, deadline: t.call.deadline, interrupted: EINTR})
+	return t.block(wait{ready: ready, signals: want, deadline: t.call.deadline, interrupted: EINTR},
+		func() (uint64, Errno) { return t.awaitSignal(want, info, now) })
 }
 
 // sysKill implements kill(2).

@@ -46,7 +46,7 @@ type socket interface {
 	listen(t *Thread, backlog int) Errno
 	// accept returns a socket for the first that waits to be accepted.
 	accept(t *Thread) (socket, Errno)
-	// connect returns what block returns if it has to wait.
+	// connect returns what block returns if it has to wait, and is called again then.
 	connect(t *Thread, name []byte) Errno
 	// shutdown ends receiving, sending or both.
 	shutdown(t *Thread, rcv, snd bool) Errno
@@ -282,6 +282,7 @@ func sysConnect(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	t.socketDeadline(s.sock().opts.sndTimeout)
 	return 0, s.connect(t, name)
 }
 
@@ -306,9 +307,15 @@ func (t *Thread) accept(fd int, at, lenAt emu.Addr, flags int) (uint64, Errno) {
 	if _, e := t.p.freeFD(0); e != 0 {
 		return 0, e
 	}
+	t.socketDeadline(l.sock().opts.rcvTimeout)
+	return t.acceptFrom(l, at, lenAt, flags)
+}
+
+// acceptFrom gives a descriptor to the first that waits to be accepted by l, and waits for one.
+func (t *Thread) acceptFrom(l socket, at, lenAt emu.Addr, flags int) (uint64, Errno) {
 	s, e := l.accept(t)
 	if e == EAGAIN && !l.base().nonblock() && !t.timedOut() {
-		return t.waitSocket(l, pollIN, l.sock().opts.rcvTimeout, nil)
+		return t.waitSocket(l, pollIN, nil, func() (uint64, Errno) { return t.acceptFrom(l, at, lenAt, flags) })
 	}
 	if e != 0 {
 		return 0, e
@@ -371,19 +378,29 @@ func sysGetpeername(t *Thread, a Args) (uint64, Errno) {
 	return 0, t.outSockaddr(name, a.Addr(1), a.Addr(2))
 }
 
-// waitSocket parks t until s has one of events, at most for timeout nanoseconds; 0 means for ever. ready, if
-// set, decides instead of the events.
-func (t *Thread) waitSocket(s socket, events uint32, timeout int64, ready func() bool) (uint64, Errno) {
+// socketDeadline sets the call's deadline from the timeout of a socket: 0 means for ever.
+func (t *Thread) socketDeadline(timeout int64) {
+	t.call.deadline = never
+	if timeout > 0 {
+		t.call.deadline = t.k.after(timeout)
+	}
+}
+
+// waitSocket parks t until s has one of events. ready, if set, decides instead of the events.
+func (t *Thread) waitSocket(s socket, events uint32, ready func() bool, resume func() (uint64, Errno), with ...file,
+) (uint64, Errno) {
 	if ready == nil {
 		ready = func() bool {
 			return s.poll(t)&(events|pollERR|pollHUP) != 0 || events&pollOUT != 0 && s.sock().sndShut
 		}
 	}
-	w := wait{ready: ready, hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, s, events) }}
-	if timeout > 0 {
-		t.setDeadline(timeout)
-		// "the following interfaces are never restarted […] when a timeout has been set" - signal(7)
-		w.deadline, w.interrupted = t.call.deadline, EINTR
+	w := wait{
+		files: append(with, s), ready: ready, deadline: t.call.deadline,
+		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, s, events) },
 	}
-	return t.block(w)
+	if t.call.deadline != never {
+		// "the following interfaces are never restarted […] when a timeout has been set" - signal(7)
+		w.interrupted = EINTR
+	}
+	return t.block(w, resume)
 }

@@ -28,6 +28,8 @@ type outMessage struct {
 	credSet bool
 	// hops and class are for the header of UDP's packets.
 	hops, class headerField
+	// packet is what v has, copied when the first attempt was made to send it.
+	packet []byte
 	// ready tells when it can be sent, if send returned EAGAIN and poll does not tell.
 	ready func() bool
 }
@@ -49,16 +51,21 @@ type inMessage struct {
 
 // transmit sends m, and waits if it must. What was sent before waiting is in t.call.done.
 func (t *Thread) transmit(s socket, m *outMessage) (uint64, Errno) {
+	t.socketDeadline(s.sock().opts.sndTimeout)
+	return t.transmitRest(s, m)
+}
+
+func (t *Thread) transmitRest(s socket, m *outMessage) (uint64, Errno) {
 	b := s.sock()
-	if t.call.done > 0 {
-		m.v, m.files = skip(m.v, t.call.done), nil
-	}
 	n, e := s.send(t, m)
+	if n > 0 {
+		m.v, m.files = skip(m.v, n), nil
+	}
 	t.call.done += n
 	done := t.call.done
 	switch {
 	case e == EAGAIN && !b.nonblock() && m.flags&msgDontwait == 0 && !t.timedOut():
-		ret, e := t.waitSocket(s, pollOUT, b.opts.sndTimeout, m.ready)
+		ret, e := t.waitSocket(s, pollOUT, m.ready, func() (uint64, Errno) { return t.transmitRest(s, m) }, m.files...)
 		t.call.wait.partial = done
 		return ret, e
 	case e != 0 && done > 0:
@@ -71,18 +78,25 @@ func (t *Thread) transmit(s socket, m *outMessage) (uint64, Errno) {
 
 // receive receives m, and waits if it must. What was received before waiting is in t.call.done.
 func (t *Thread) receive(s socket, m *inMessage) (uint64, Errno) {
-	b := s.sock()
+	t.socketDeadline(s.sock().opts.rcvTimeout)
 	want := uint64(1)
-	if b.typ == sockStream {
+	if b := s.sock(); b.typ == sockStream {
 		want = min(uint64(b.opts.lowWater), total(m.v))
 		if m.flags&(msgWaitall|msgPeek) == msgWaitall {
 			want = total(m.v)
 		}
 	}
+	return t.receiveRest(s, m, want)
+}
+
+// receiveRest is receive until there are want bytes.
+func (t *Thread) receiveRest(s socket, m *inMessage, want uint64) (uint64, Errno) {
+	b, all := s.sock(), m.v
 	if t.call.done > 0 {
-		m.v, m.more = skip(m.v, t.call.done), true
+		m.v, m.more = skip(all, t.call.done), true
 	}
 	n, e := s.receive(t, m)
+	m.v = all
 	t.call.done += n
 	done := t.call.done
 	if e == 0 && (n == 0 || b.typ != sockStream || done >= want || len(m.files) > 0) {
@@ -93,7 +107,7 @@ func (t *Thread) receive(s socket, m *inMessage) (uint64, Errno) {
 			t.call.done = 0 // it is still there
 			done = 0
 		}
-		ret, e := t.waitSocket(s, pollIN, b.opts.rcvTimeout, nil)
+		ret, e := t.waitSocket(s, pollIN, nil, func() (uint64, Errno) { return t.receiveRest(s, m, want) })
 		t.call.wait.partial = done
 		return ret, e
 	}
@@ -110,8 +124,13 @@ func (t *Thread) receiveBytes(s socket, v []iovec) (uint64, Errno) {
 	}
 	m := &inMessage{v: v}
 	n, e := t.receive(s, m)
-	t.dropFiles(m.files)
-	return n, e
+	if len(m.files) == 0 && e != eBlocked {
+		return n, e
+	}
+	return t.then(n, e, func(n uint64, e Errno) (uint64, Errno) {
+		t.dropFiles(m.files)
+		return n, e
+	})
 }
 
 // msghdr is struct msghdr of recvmsg(2), as it lies in memory.
@@ -166,14 +185,13 @@ func sysRecvfrom(t *Thread, a Args) (uint64, Errno) {
 	}
 	m := &inMessage{v: one(a.Addr(1), a.Uint(2)), flags: a.U32(3)}
 	n, e := t.receive(s, m)
-	if e != 0 {
+	return t.then(n, e, func(n uint64, e Errno) (uint64, Errno) {
+		t.dropFiles(m.files)
+		if e == 0 && a.Addr(4) != 0 {
+			e = t.outSockaddr(m.name, a.Addr(4), a.Addr(5))
+		}
 		return n, e
-	}
-	t.dropFiles(m.files)
-	if a.Addr(4) != 0 {
-		e = t.outSockaddr(m.name, a.Addr(4), a.Addr(5))
-	}
-	return n, e
+	})
 }
 
 // sysSendmsg implements sendmsg(2).
@@ -218,52 +236,85 @@ func (t *Thread) recvmsg(s socket, at emu.Addr, flags uint32) (uint64, Errno) {
 	}
 	m := &inMessage{v: v, flags: flags}
 	n, e := t.receive(s, m)
-	if e != 0 {
-		return n, e
-	}
-	m.out |= flags & msgCmsgCloexec
+	return t.then(n, e, func(n uint64, e Errno) (uint64, Errno) {
+		if e != 0 {
+			return n, e
+		}
+		return n, t.outMessage(s, m, h, at)
+	})
+}
+
+// outMessage gives what came besides bytes to who gave the header h, which is at at.
+func (t *Thread) outMessage(s socket, m *inMessage, h msghdr, at emu.Addr) Errno {
+	m.out |= m.flags & msgCmsgCloexec
 	used, e := t.receiveControl(s, m, h)
 	if e != 0 {
-		return 0, e
+		return e
 	}
 	if h.name() != 0 {
 		if e := t.copyOut(h.name(), m.name[:min(h.nameLen(), len(m.name))]); e != 0 {
-			return 0, e
+			return e
 		}
 		put32(h[8:], uint32(len(m.name)))
 	}
 	put64(h[40:], used)
 	put32(h[48:], m.out)
-	return n, t.copyOut(at, h)
+	return t.copyOut(at, h)
 }
 
 // mmsghdrSize is the size of struct mmsghdr: a msghdr, and how many bytes were sent or received.
 const mmsghdrSize = msghdrSize + 8
 
-// eachMessage calls do for each of n struct mmsghdr, and returns how many it could do. Where do has
-// to wait the call goes on, when it is made again, with the first that is not done: t.call.messages.
+// eachMessage calls do for each of n struct mmsghdr, and returns how many it could do.
 func (t *Thread) eachMessage(at emu.Addr, n uint64, do func(at emu.Addr) (uint64, Errno)) (uint64, Errno) {
-	n = min(n, iovMax)
-	for t.call.messages < n {
+	for n = min(n, iovMax); t.call.messages < n; {
 		p := at + emu.Addr(t.call.messages*mmsghdrSize)
 		size, e := do(p)
-		if e == 0 {
-			e = t.out32(p+msghdrSize, uint32(size))
-		}
 		if e == eBlocked {
-			t.call.wait.partial = t.call.messages
-			return size, e
+			return t.messageLater(p, func() (uint64, Errno) { return t.eachMessage(at, n, do) })
 		}
-		if e != 0 {
-			if t.call.messages > 0 {
-				break
-			}
-			return 0, e
+		if e = t.messageDone(p, size, e); e != 0 {
+			return t.messagesDone(e)
 		}
+	}
+	return t.call.messages, 0
+}
+
+// messageLater lets a call that waits with a message go on, when that is done, with the rest.
+func (t *Thread) messageLater(p emu.Addr, rest func() (uint64, Errno)) (uint64, Errno) {
+	t.call.wait.partial = t.call.messages
+	resume := t.call.resume
+	t.call.resume = func() (uint64, Errno) {
+		size, e := resume()
+		if e == eBlocked {
+			return t.messageLater(p, rest)
+		}
+		if e = t.messageDone(p, size, e); e != 0 {
+			return t.messagesDone(e)
+		}
+		return rest()
+	}
+	return 0, eBlocked
+}
+
+// messageDone notes in the struct mmsghdr at p that size bytes of its message were sent or received, if e is none.
+func (t *Thread) messageDone(p emu.Addr, size uint64, e Errno) Errno {
+	if e == 0 {
+		e = t.out32(p+msghdrSize, uint32(size))
+	}
+	if e == 0 {
 		t.call.done = 0
 		t.call.messages++
 	}
-	return t.call.messages, 0
+	return e
+}
+
+// messagesDone is the result of a call that can do no more messages because of e.
+func (t *Thread) messagesDone(e Errno) (uint64, Errno) {
+	if t.call.messages > 0 {
+		return t.call.messages, 0
+	}
+	return 0, e
 }
 
 // sysSendmmsg implements sendmmsg(2).
@@ -283,18 +334,19 @@ func sysRecvmmsg(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if a.Addr(4) != 0 && !t.call.again {
+	end := int64(never)
+	if a.Addr(4) != 0 {
 		d, e := t.timespec(a.Addr(4))
 		if e != 0 {
 			return 0, e
 		}
-		t.call.deadline = t.k.after(d)
+		end = t.k.after(d)
 	}
 	flags := a.U32(3)
 	return t.eachMessage(a.Addr(1), uint64(a.U32(2)), func(at emu.Addr) (uint64, Errno) {
 		if t.call.messages > 0 {
 			// "The timeout is checked only after the receipt of each datagram" - recvmmsg(2)
-			if a.Addr(4) != 0 && t.k.now() >= t.call.deadline {
+			if end != never && t.k.now() >= end {
 				return 0, EAGAIN
 			}
 			if flags&msgWaitforone != 0 {

@@ -171,21 +171,26 @@ func sysTee(t *Thread, a Args) (uint64, Errno) {
 	if !ok1 || !ok2 || r.pipe == w.pipe {
 		return 0, EINVAL
 	}
-	wait := a.U32(3)&spliceNonblock == 0
+	return t.tee(r, w, a.Uint(2), a.U32(3)&spliceNonblock == 0)
+}
+
+// tee copies up to n bytes from r to w, and waits if it must and may.
+func (t *Thread) tee(r, w *pipeFile, n uint64, wait bool) (uint64, Errno) {
+	again := func() (uint64, Errno) { return t.tee(r, w, n, wait) }
 	if len(r.pipe.data) == 0 {
 		switch {
 		case r.pipe.writers == 0:
 			return 0, 0
 		case wait && !r.nonblock():
-			return t.waitFor(r, pollIN)
+			return t.waitFor(r, pollIN, again, w)
 		}
 		return 0, EAGAIN
 	}
-	n, e := w.writeRaw(t, r.pipe.data[:min(a.Uint(2), uint64(len(r.pipe.data)))], -1)
+	put, e := w.writeRaw(t, r.pipe.data[:min(n, uint64(len(r.pipe.data)))], -1)
 	if e == EAGAIN && wait && !w.nonblock() {
-		return t.waitFor(w, pollOUT)
+		return t.waitFor(w, pollOUT, again, r)
 	}
-	return uint64(n), e
+	return uint64(put), e
 }
 
 // sysVmsplice implements vmsplice(2), by copying.

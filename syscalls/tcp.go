@@ -151,7 +151,8 @@ func (s *tcpSocket) connect(t *Thread, name []byte) Errno {
 	case s.state == tcpConnecting && t.timedOut():
 		return EINPROGRESS
 	case s.state == tcpConnecting:
-		_, e := t.waitSocket(s, 0, s.opts.sndTimeout, func() bool { s.progress(t.k); return s.state != tcpConnecting })
+		ready := func() bool { s.progress(t.k); return s.state != tcpConnecting }
+		_, e := t.waitSocket(s, 0, ready, func() (uint64, Errno) { return 0, s.connect(t, name) })
 		return e
 	case s.state == tcpClosed:
 		e := s.takeErr()

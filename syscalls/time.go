@@ -210,9 +210,6 @@ func sysClockNanosleep(t *Thread, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) sleep(id, flags int, req, rem emu.Addr) (uint64, Errno) {
-	if t.timedOut() {
-		return 0, 0
-	}
 	d, e := t.timespec(req)
 	if e != 0 {
 		return 0, e
@@ -234,7 +231,7 @@ func (t *Thread) sleep(id, flags int, req, rem emu.Addr) (uint64, Errno) {
 			}
 		}
 	}
-	return t.block(w)
+	return t.block(w, func() (uint64, Errno) { return 0, 0 })
 }
 
 // sysClockSettime implements clock_settime(2): the clocks that could be set are the superuser's.

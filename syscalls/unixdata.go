@@ -99,19 +99,22 @@ func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, Errno) {
 	if s.unread >= s.opts.sndBuf {
 		return 0, EAGAIN
 	}
-	b, e := t.gather(m.v, n)
-	if e == 0 && uint64(len(b)) < n {
-		e = EFAULT
-	}
-	if e != 0 {
-		return 0, e
+	if m.packet == nil {
+		b, e := t.gather(m.v, n)
+		if e == 0 && uint64(len(b)) < n {
+			e = EFAULT
+		}
+		if e != 0 {
+			return 0, e
+		}
+		m.packet = b
 	}
 	to, e := s.receiver(t, m)
 	if e != 0 {
 		s.wake(pollOUT) // the room that the packet had taken is free
 		return 0, e
 	}
-	s.hand(to, b, m)
+	s.hand(to, m.packet, m)
 	return n, 0
 }
 

@@ -256,7 +256,8 @@ func (s *unixSocket) connect(t *Thread, name []byte) Errno {
 		if s.nonblock() || t.timedOut() {
 			return EAGAIN
 		}
-		_, e := t.waitSocket(l, 0, s.opts.sndTimeout, func() bool { return !l.full() || !l.listening || l.closed })
+		ready := func() bool { return !l.full() || !l.listening || l.closed }
+		_, e := t.waitSocket(s, 0, ready, func() (uint64, Errno) { return 0, s.connect(t, name) })
 		return e
 	case s.connected:
 		return EISCONN

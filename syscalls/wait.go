@@ -21,8 +21,8 @@ const (
 )
 
 // waitChild finds a child of t's process that match accepts and of which there is something to tell, and waits for
-// one: it returns eBlocked then, and no child without an error if options say that it is not to wait.
-func (t *Thread) waitChild(match func(*Process) bool, options uint32) (childEvent, Errno) {
+// one. found ends the call: it gets no child if options say that it is not to wait.
+func (t *Thread) waitChild(match func(*Process) bool, options uint32, found func(childEvent) (uint64, Errno)) (uint64, Errno) {
 	any := false
 	for _, c := range t.p.children() {
 		if !match(c) || options&wAll == 0 && (options&wClone != 0) == (c.exitSignal == sigCHLD) {
@@ -30,17 +30,16 @@ func (t *Thread) waitChild(match func(*Process) bool, options uint32) (childEven
 		}
 		any = true
 		if ev := c.event(options); ev.p != nil {
-			return ev, 0
+			return found(ev)
 		}
 	}
 	switch {
 	case !any:
-		return childEvent{}, ECHILD
+		return 0, ECHILD
 	case options&wNoHang != 0:
-		return childEvent{}, 0
+		return found(childEvent{})
 	}
-	_, e := t.block(wait{children: true})
-	return childEvent{}, e
+	return t.block(wait{children: true}, func() (uint64, Errno) { return t.waitChild(match, options, found) })
 }
 
 // collect ends c's time as a zombie, if it is one, after a wait for it.
@@ -62,7 +61,7 @@ func sysWait4(t *Thread, a Args) (uint64, Errno) {
 		return 0, ESRCH
 	}
 	own := t.p.pgid
-	ev, e := t.waitChild(func(c *Process) bool {
+	match := func(c *Process) bool {
 		switch {
 		case pid == -1:
 			return true
@@ -72,18 +71,20 @@ func sysWait4(t *Thread, a Args) (uint64, Errno) {
 			return c.pgid == -pid
 		}
 		return c.pid == pid
-	}, options|wExited)
-	c := ev.p
-	if e != 0 || c == nil {
-		return 0, e
 	}
-	t.collect(c)
-	if a.Addr(1) != 0 {
-		if e := t.out32(a.Addr(1), ev.status); e != 0 {
-			return 0, e
+	return t.waitChild(match, options|wExited, func(ev childEvent) (uint64, Errno) {
+		c := ev.p
+		if c == nil {
+			return 0, 0
 		}
-	}
-	return uint64(c.pid), t.copyOutIf(a.Addr(3), rusage(c.cpuTime()+c.waitedFor))
+		t.collect(c)
+		if a.Addr(1) != 0 {
+			if e := t.out32(a.Addr(1), ev.status); e != 0 {
+				return 0, e
+			}
+		}
+		return uint64(c.pid), t.copyOutIf(a.Addr(3), rusage(c.cpuTime()+c.waitedFor))
+	})
 }
 
 // sysWaitid implements waitid(2).
@@ -97,10 +98,11 @@ func sysWaitid(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	ev, e := t.waitChild(match, options)
-	if e != 0 {
-		return 0, e
-	}
+	return t.waitChild(match, options, func(ev childEvent) (uint64, Errno) { return t.tellChild(ev, options, a) })
+}
+
+// tellChild ends waitid(2) with ev.
+func (t *Thread) tellChild(ev childEvent, options uint32, a Args) (uint64, Errno) {
 	info := make([]byte, 28)
 	if c := ev.p; c != nil {
 		put32(info, sigCHLD)
