@@ -212,6 +212,9 @@ func (x *Executable) Load(m *mem.Space, envv []string, o Options) (*Program, err
 	if o.StackSize == 0 {
 		o.StackSize = DefaultStackSize
 	}
+	if err := x.CheckArgs(envv, o.StackSize); err != nil {
+		return nil, err
+	}
 	img, err := x.elf.load(m, mem.PIEBase)
 	if err != nil {
 		return nil, err

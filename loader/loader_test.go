@@ -218,11 +218,11 @@ func TestRefused(t *testing.T) {
 
 func TestArgsTooLong(t *testing.T) {
 	fl := newFiles(t, map[string][]byte{"a": staticSpec().build()})
-	_, err := Load(newSpace(t), fl.open, "a", []string{"a", strings.Repeat("x", maxArgStrlen)}, nil, Options{})
+	_, err := Load(newSpace(t), fl.open, "a", []string{"a", strings.Repeat("x", MaxArg)}, nil, Options{})
 	assert.ErrorIs(t, err, ErrArgs)
 	var many []string
-	for range 30 {
-		many = append(many, strings.Repeat("x", maxArgStrlen-1))
+	for range 17 {
+		many = append(many, strings.Repeat("x", MaxArg-1))
 	}
 	_, err = Load(newSpace(t), fl.open, "a", []string{"a"}, many, Options{})
 	assert.ErrorIs(t, err, ErrArgs)

@@ -27,8 +27,29 @@ const (
 	fixedAlign   = 64
 )
 
-// maxArgStrlen is Linux's limit for one argument or variable (MAX_ARG_STRLEN).
-const maxArgStrlen = 32 * emu.PageSize
+// MaxArg is how long one argument or variable may be, with its end (MAX_ARG_STRLEN).
+const MaxArg = 32 * emu.PageSize
+
+// ArgsLimit is how many bytes arguments, environment and the program's name may take together, with their ends and
+// pointers, for a program with a stack of so many bytes (fs/exec.c, bprm_stack_limits).
+func ArgsLimit(stack uint64) uint64 { return max(min(stack/4, 6<<20), MaxArg) }
+
+// CheckArgs returns an error if the program, with this environment and stack, has too many arguments, or too long ones.
+func (x *Executable) CheckArgs(envv []string, stack uint64) error {
+	total := uint64(len(x.name)) + 1
+	for _, v := range [][]string{x.argv, envv} {
+		for _, s := range v {
+			if len(s) >= MaxArg {
+				return &Error{Path: x.file.Path, Reason: ErrArgs, Msg: ErrArgs.Error()}
+			}
+			total += uint64(len(s)) + 9
+		}
+	}
+	if total > ArgsLimit(stack) {
+		return &Error{Path: x.file.Path, Reason: ErrArgs, Msg: ErrArgs.Error()}
+	}
+	return nil
+}
 
 // A placed string has its address.
 type placed struct {
@@ -148,19 +169,6 @@ func layPacked(argv, envv []string, execfn string, random []byte, auxv []Aux) *s
 
 // stack maps the stack, fills its top, and sets p's Stack, StackLo and Auxv.
 func (x *Executable) stack(m *mem.Space, p *Program, envv []string, info auxInfo, o Options) error {
-	total := uint64(0)
-	for _, v := range [][]string{p.Argv, envv} {
-		for _, s := range v {
-			if len(s) >= maxArgStrlen {
-				return &Error{Path: x.file.Path, Reason: ErrArgs, Msg: ErrArgs.Error()}
-			}
-			total += uint64(len(s)) + 9
-		}
-	}
-	// "The total size is limited to 1/4 of the allowed stack size." - execve(2)
-	if total > max(o.StackSize/4, maxArgStrlen) {
-		return &Error{Path: x.file.Path, Reason: ErrArgs, Msg: ErrArgs.Error()}
-	}
 	auxv := auxvFor(info, o)
 	var s *stackImage
 	if o.Compat {

@@ -112,7 +112,7 @@ func sysGetcwd(t *Thread, a Args) (uint64, Errno) {
 // ENOENT and what /proc/PID/cwd shows if it was removed or is no longer below the guest's root, ENAMETOOLONG if the name is
 // longer than PATH_MAX.
 func (p *Process) cwdPath() (string, Errno) {
-	if p.cwd.virtual || p.cwd.fd <= 2 { // of which none is a directory that was opened
+	if p.cwd.virtual {
 		return p.cwd.path, 0
 	}
 	name := p.cwd.fd.path()
@@ -153,7 +153,7 @@ func (t *Thread) chdir(l location) Errno {
 		}
 		host, pseudo := fd.onPseudoFS()
 		if !pseudo {
-			t.setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path())})
+			t.p.setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path())})
 			return 0
 		}
 		fd.close()
@@ -164,15 +164,8 @@ func (t *Thread) chdir(l location) Errno {
 	if l.node == nil || l.node.mode&sIFMT != sIFDIR {
 		return ENOTDIR
 	}
-	t.setCwd(dirRef{fd: noFD, path: l.guest, virtual: true})
+	t.p.setCwd(dirRef{fd: noFD, path: l.guest, virtual: true})
 	return 0
-}
-
-func (t *Thread) setCwd(d dirRef) {
-	if t.p.cwd.fd > 2 {
-		t.p.cwd.fd.close()
-	}
-	t.p.cwd = d
 }
 
 // sysFchdir implements fchdir(2).
@@ -185,7 +178,7 @@ func sysFchdir(t *Thread, a Args) (uint64, Errno) {
 		return 0, EBADF
 	}
 	if d.virtual {
-		t.setCwd(d)
+		t.p.setCwd(d)
 		return 0, 0
 	}
 	return 0, t.chdir(location{place: place{dir: d.fd, path: "."}})

@@ -5,16 +5,14 @@ import (
 	"github.com/cgemu/cgemu/loader"
 )
 
-// maxArgs keeps a broken argv from being read forever.
-const maxArgs = 1 << 20
-
-// strings reads a vector of string addresses that ends with null.
-func (t *Thread) strings(at emu.Addr) ([]string, Errno) {
+// strings reads a vector of string addresses that ends with null. It takes from room what that takes of the
+// program's stack, and ends with E2BIG where there is none left.
+func (t *Thread) strings(at emu.Addr, room *uint64) ([]string, Errno) {
 	var out []string
 	if at == 0 {
 		return nil, 0
 	}
-	for len(out) < maxArgs {
+	for ; ; at += 8 {
 		a, e := t.in64(at)
 		if e != 0 {
 			return nil, e
@@ -22,14 +20,18 @@ func (t *Thread) strings(at emu.Addr) ([]string, Errno) {
 		if a == 0 {
 			return out, 0
 		}
-		s, ok := t.p.mem.ReadString(emu.Addr(a), 32*emu.PageSize)
-		if !ok {
+		longest := int(min(*room, loader.MaxArg))
+		s, ok := t.p.mem.ReadString(emu.Addr(a), longest)
+		switch n := uint64(len(s)) + 9; {
+		case !ok:
 			return nil, EFAULT
+		case len(s) >= longest, n > *room:
+			return nil, E2BIG
+		default:
+			*room -= n
 		}
 		out = append(out, s)
-		at += 8
 	}
-	return nil, E2BIG
 }
 
 // sysExecve implements execve(2).
@@ -70,11 +72,12 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 	if name == "" {
 		return 0, ENOENT
 	}
-	argv, e := t.strings(argvAt)
+	room := loader.ArgsLimit(t.p.stackSize())
+	argv, e := t.strings(argvAt, &room)
 	if e != 0 {
 		return 0, e
 	}
-	envv, e := t.strings(envvAt)
+	envv, e := t.strings(envvAt, &room)
 	if e != 0 {
 		return 0, e
 	}
@@ -83,6 +86,9 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 		return 0, execErrno(err)
 	}
 	defer x.Close()
+	if err := x.CheckArgs(envv, t.p.stackSize()); err != nil {
+		return 0, execErrno(err)
+	}
 	m, err := t.ownMachine()
 	if err != nil {
 		return 0, t.k.noMachine("execve", err, ENOMEM)
@@ -120,8 +126,12 @@ func (t *Thread) replace(m *machine) {
 		}
 	}
 	t.releaseLocks()
+	for _, o := range p.threads {
+		delete(t.k.threads, o.tid)
+	}
 	p.threads = []*Thread{t}
 	t.tid = p.pid
+	t.k.threads[t.tid] = t
 	p.executed = true
 	p.fds = p.fds.own()
 	p.fds.closeOnExec(t.k)

@@ -76,7 +76,9 @@ func (p *Process) end(e Exit) {
 		t.call.release(k)
 		k.unwait(t)
 		k.futexForget(t)
+		delete(k.threads, t.tid)
 	}
+	p.threads = []*Thread{p.threads[0]}
 	for _, t := range alive {
 		t.releaseLocks()
 		if p.machine.users > 1 {
@@ -106,8 +108,8 @@ func (p *Process) end(e Exit) {
 // closeFiles gives back the files of p, which has ended.
 func (p *Process) closeFiles() {
 	p.fds.leave(p.k)
-	if p.fsInfo.users--; p.fsInfo.users == 0 && p.cwd.fd > 2 {
-		p.cwd.fd.close()
+	if p.fsInfo.users--; p.fsInfo.users == 0 {
+		p.leaveCwd()
 	}
 }
 

@@ -78,6 +78,8 @@ type file interface {
 	// wakes is how often one of events was announced.
 	wakes(events uint32) uint64
 	ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno)
+	// setFlags sets the flags that F_SETFL changes.
+	setFlags(flags int) Errno
 	// close is called when the last descriptor goes away.
 	close(k *Kernel)
 }
@@ -126,6 +128,7 @@ func (b *fileBase) write(*Thread, []iovec, int64) (uint64, Errno)   { return 0, 
 func (b *fileBase) seek(*Thread, int64, int) (int64, Errno)         { return 0, ESPIPE }
 func (b *fileBase) poll(*Thread) uint32                             { return pollIN | pollOUT | pollRDN | pollWRN }
 func (b *fileBase) ioctl(*Thread, uint32, emu.Addr) (uint64, Errno) { return 0, ENOTTY }
+func (b *fileBase) setFlags(flags int) Errno                        { b.flags = flags; return 0 }
 func (b *fileBase) close(*Kernel)                                   {}
 func (b *fileBase) stat(t *Thread) (stat, Errno) {
 	// An anonymous inode.

@@ -93,11 +93,30 @@ func (t *Thread) equip(q *Process, c cloneArgs) (e Errno) {
 
 // copy returns the same for another process.
 func (f *fsInfo) copy() *fsInfo {
-	n := &fsInfo{cwd: f.cwd, umask: f.umask, users: 1}
-	if f.cwd.fd > 2 {
-		n.cwd.fd, _ = f.cwd.fd.dup()
+	if f.held != nil {
+		*f.held++
 	}
-	return n
+	return &fsInfo{cwd: f.cwd, umask: f.umask, users: 1, held: f.held}
+}
+
+// setCwd makes d, whose descriptor is f's from now on, the working directory.
+func (f *fsInfo) setCwd(d dirRef) {
+	f.leaveCwd()
+	if f.cwd = d; d.fd != noFD {
+		f.held = new(int)
+		*f.held = 1
+	}
+}
+
+// leaveCwd lets go of the working directory.
+func (f *fsInfo) leaveCwd() {
+	if f.held == nil {
+		return
+	}
+	if *f.held--; *f.held == 0 {
+		f.cwd.fd.close()
+	}
+	f.held = nil
 }
 
 // own returns what one process alone has.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"os"
+	"path"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -52,16 +54,37 @@ func hostOpenFlags(flags int) int {
 	return h
 }
 
+// fd is the directory that p's path begins at. Our own working directory is none that the guest has to do with.
 func (p place) fd() int {
-	if p.dir == noFD {
-		return unix.AT_FDCWD
+	switch {
+	case p.dir != noFD:
+		return int(p.dir)
+	case !path.IsAbs(p.path):
+		panic("BUG: no directory for the path " + p.path)
 	}
-	return int(p.dir)
+	return unix.AT_FDCWD
 }
+
+// umasked is held while the umask is not ours: threads that have no own one (ownUmask) share it.
+var umasked sync.Mutex
+
+// withUmask makes umask that of this thread until restore is called.
+func withUmask(umask uint32) (restore func()) {
+	umasked.Lock()
+	old := unix.Umask(int(umask))
+	return func() {
+		unix.Umask(old)
+		umasked.Unlock()
+	}
+}
+
+// ownUmask gives the calling thread, to which its goroutine is locked, an umask and a working directory that no other thread
+// has, where the host allows it.
+func ownUmask() { _ = unix.Unshare(unix.CLONE_FS) }
 
 func hostOpen(p place, flags int, mode, umask uint32) (hostFD, Errno) {
 	if flags&oCREAT != 0 || flags&oTMPFILE == oTMPFILE {
-		defer unix.Umask(unix.Umask(int(umask)))
+		defer withUmask(umask)()
 	}
 	if p.final {
 		flags |= oNOFOLLOW
@@ -229,12 +252,12 @@ func hostReadlink(p place) (string, Errno) {
 }
 
 func hostMkdir(p place, mode, umask uint32) Errno {
-	defer unix.Umask(unix.Umask(int(umask)))
+	defer withUmask(umask)()
 	return errnoOf(unix.Mkdirat(p.fd(), p.path, mode))
 }
 
 func hostMknod(p place, mode, umask uint32) Errno {
-	defer unix.Umask(unix.Umask(int(umask)))
+	defer withUmask(umask)()
 	return errnoOf(unix.Mknodat(p.fd(), p.path, mode, 0))
 }
 
@@ -362,6 +385,28 @@ func hostRemovexattr(path, name string, follow bool) Errno {
 		return errnoOf(unix.Removexattr(path, name))
 	}
 	return errnoOf(unix.Lremovexattr(path, name))
+}
+
+// setAppend sets or clears O_APPEND.
+func (f hostFD) setAppend(on bool) Errno {
+	flags, err := unix.FcntlInt(uintptr(f), unix.F_GETFL, 0)
+	if err != nil {
+		return errnoOf(err)
+	}
+	if flags &^= unix.O_APPEND; on {
+		flags |= unix.O_APPEND
+	}
+	_, err = unix.FcntlInt(uintptr(f), unix.F_SETFL, flags)
+	return errnoOf(err)
+}
+
+// hostFileLimit is how many descriptors we may have.
+func hostFileLimit() uint64 {
+	var l unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
+		return 1024
+	}
+	return l.Cur
 }
 
 // hostMemfd makes an unnamed file in memory, with flags of memfd_create(2).

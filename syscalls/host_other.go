@@ -29,6 +29,9 @@ func hostChmod(place, uint32, bool) Errno                   { return ENOSYS }
 func hostUtimes(place, fileTime, fileTime, bool) Errno      { return ENOSYS }
 func hostTruncate(place, int64) Errno                       { return ENOSYS }
 func hostAccess(place, uint32, bool) Errno                  { return ENOSYS }
+func ownUmask()                                             {}
+func hostFileLimit() uint64                                 { return 1 << 20 }
+func (f hostFD) setAppend(bool) Errno                       { return ENOSYS }
 func hostMemfd(string, uint32) (hostFD, Errno)              { return noFD, ENOSYS }
 func hostSetxattr(string, string, []byte, int, bool) Errno  { return ENOSYS }
 func hostGetxattr(string, string, bool) ([]byte, Errno)     { return nil, ENOSYS }

@@ -107,16 +107,24 @@ func (k *Kernel) addStdio(p *Process) error {
 		}
 		p.fds.set(i, f, false)
 	}
-	if fd, e := hostOpen(place{dir: noFD, path: k.hostCwd}, oPATH|oDIRECTORY, 0, 0); e == 0 {
-		p.cwd = dirRef{fd: fd, path: k.guestPath(fd.path())}
-		if _, ok := k.below(fd.path()); k.root.only && !ok {
-			fd.close()
-			p.cwd.path = "/"
-			if p.cwd.fd, e = k.root.fd.dup(); e != 0 {
-				return fmt.Errorf("syscalls: root %s: %w", k.cfg.Root, fsError(e))
-			}
+	return k.enterCwd(p)
+}
+
+// enterCwd makes p, the first process, begin in the working directory, or in the root if that has no such directory.
+func (k *Kernel) enterCwd(p *Process) error {
+	fd, e := hostOpen(place{dir: noFD, path: k.hostCwd}, oPATH|oDIRECTORY, 0, 0)
+	if e != 0 {
+		return fmt.Errorf("syscalls: working directory %s: %w", k.hostCwd, fsError(e))
+	}
+	cwd := dirRef{fd: fd, path: k.guestPath(fd.path())}
+	if _, ok := k.below(fd.path()); k.root.only && !ok {
+		fd.close()
+		cwd.path = "/"
+		if cwd.fd, e = k.root.fd.dup(); e != 0 {
+			return fmt.Errorf("syscalls: root %s: %w", k.cfg.Root, fsError(e))
 		}
 	}
+	p.setCwd(cwd)
 	return nil
 }
 
@@ -168,10 +176,6 @@ func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	bufs, e := t.views(v, mem.Read)
 	if e != 0 || len(bufs) == 0 {
 		return 0, e
-	}
-	if f.flags&oAPPEND != 0 && off < 0 && f.isRegular() {
-		// The host's description may lack O_APPEND, which F_SETFL can set.
-		f.fd.seek(0, seekEnd)
 	}
 	room, e := t.mayWrite(f, off, total(v))
 	switch {
@@ -272,6 +276,16 @@ func (f *hostFile) list(k *Kernel) ([]dirEntry, Errno) {
 		f.entries = k.withOurs(dir, f.entries)
 	}
 	return f.entries, 0
+}
+
+// setFlags is fcntl's F_SETFL. Of what it sets, O_APPEND alone matters to the host.
+func (f *hostFile) setFlags(flags int) Errno {
+	if (flags^f.flags)&oAPPEND != 0 && f.isRegular() {
+		if e := f.fd.setAppend(flags&oAPPEND != 0); e != 0 {
+			return e
+		}
+	}
+	return f.fileBase.setFlags(flags)
 }
 
 // ioctl passes terminal requests on.

@@ -140,10 +140,13 @@ type Kernel struct {
 	trace    *tracer
 	futexes  map[futexKey][]*Thread
 	exit     *Exit
-	nextID   int // for pids and tids
-	hostCwd  string
-	root     rootDir
-	private  privateDir
+	// threads are those that live, by id; lastID is the last id that was given, ids how many were.
+	threads map[int]*Thread
+	lastID  int
+	ids     uint64
+	hostCwd string
+	root    rootDir
+	private privateDir
 	// reported has the numbers of unsupported calls already named.
 	reported map[uint64]bool
 	lacking  map[answer]uint64
@@ -234,7 +237,7 @@ func New(cfg Config) (*Kernel, error) {
 		return nil, fmt.Errorf("syscalls: working directory: %w", err)
 	}
 	k := &Kernel{
-		cfg: cfg, table: table[:], nextID: DefaultPID, uid: DefaultUID, gid: DefaultGID, hostCwd: dir,
+		cfg: cfg, table: table[:], threads: map[int]*Thread{}, lastID: DefaultPID - 1, uid: DefaultUID, gid: DefaultGID, hostCwd: dir,
 		futexes: map[futexKey][]*Thread{}, locks: map[uint64][]*recordLock{}, queues: map[string]*mqueue{},
 		reported: map[uint64]bool{}, lacking: map[answer]uint64{},
 	}
@@ -271,6 +274,7 @@ func (k *Kernel) boot() error {
 		return err
 	}
 	p := newProcess(k)
+	p.limits[rlimitNofile] = fileLimit()
 	first := &machine{mem: m, owner: p}
 	p.use(first)
 	k.addresses = first.addresses()

@@ -85,7 +85,14 @@ func (t *Thread) mayWrite(h *hostFile, off int64, n uint64) (uint64, Errno) {
 	if limit == rlimInfinity || n == 0 || !h.isRegular() {
 		return n, 0
 	}
-	if off < 0 {
+	switch {
+	case h.flags&oAPPEND != 0:
+		st, e := h.fd.stat()
+		if e != 0 {
+			return 0, e
+		}
+		off = st.size
+	case off < 0:
 		var e Errno
 		if off, e = h.fd.seek(0, seekCur); e != 0 {
 			return 0, e
@@ -128,7 +135,7 @@ func (p *Process) mayClone() bool {
 	if limit == rlimInfinity {
 		return true
 	}
-	if uint64(p.k.nextID-DefaultPID) < limit {
+	if p.k.ids < limit {
 		return true // there were not so many ever
 	}
 	n := uint64(0)

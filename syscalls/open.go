@@ -232,8 +232,7 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 	}
 	switch cmd {
 	case fSetFL:
-		b.flags = b.flags&^settable | int(arg)&settable
-		return 0, 0
+		return 0, f.setFlags(b.flags&^settable | int(arg)&settable)
 	case fSetPipeSz, fGetPipeSz:
 		return pipeSize(f, cmd, arg)
 	case fAddSeals, fGetSeals:

@@ -49,7 +49,7 @@ var defaultLimits = [rlimitCount]rlimit{
 	rlimitCore:   {0, rlimInfinity},
 	5:            {rlimInfinity, rlimInfinity}, // RSS
 	rlimitNproc:  {31_000, 31_000},
-	rlimitNofile: {1024, 1 << 20},
+	rlimitNofile: {1024, maxFiles},   // see fileLimit
 	8:            {8 << 20, 8 << 20}, // MEMLOCK
 	rlimitAS:     {rlimInfinity, rlimInfinity},
 	10:           {rlimInfinity, rlimInfinity}, // LOCKS
@@ -58,6 +58,23 @@ var defaultLimits = [rlimitCount]rlimit{
 	13:           {0, 0},                       // NICE
 	14:           {0, 0},                       // RTPRIO
 	15:           {rlimInfinity, rlimInfinity}, // RTTIME
+}
+
+// maxFiles is RLIMIT_NOFILE's hard limit where the host has as many descriptors, and those that we need besides:
+// reservedFiles.
+const (
+	maxFiles      = 1 << 20
+	reservedFiles = 256
+)
+
+// fileLimit is RLIMIT_NOFILE at the start. Every open file of the host takes one of its descriptors.
+func fileLimit() rlimit {
+	all := hostFileLimit()
+	if all > reservedFiles {
+		all -= reservedFiles
+	}
+	hard := min(all, maxFiles)
+	return rlimit{min(defaultLimits[rlimitNofile].cur, hard), hard}
 }
 
 func (l rlimit) encode() []byte {
@@ -93,8 +110,6 @@ func (t *Thread) setLimit(p *Process, res uint32, at emu.Addr) (uint64, Errno) {
 	case l.cur > l.max:
 		return 0, EINVAL
 	case l.max > p.limits[res].max:
-		return 0, EPERM
-	case res == rlimitNofile && l.max > 1<<20:
 		return 0, EPERM
 	}
 	p.limits[res] = l
@@ -311,10 +326,8 @@ func (t *Thread) exit(code int) {
 	t.dead = true
 	t.releaseLocks()
 	t.clearChildTID()
-	for _, o := range t.p.threads {
-		if !o.dead {
-			return
-		}
+	if t.p.forget(t); len(t.p.threads) > 1 || !t.p.threads[0].dead {
+		return
 	}
 	t.p.end(Exit{Code: code})
 }

@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"path"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -56,6 +57,8 @@ type fsInfo struct {
 	cwd   dirRef
 	umask uint32
 	users int
+	// held counts those that have cwd's descriptor, nil if it has none.
+	held *int
 }
 
 // A Thread is a flow of execution.
@@ -124,17 +127,38 @@ type call struct {
 func newProcess(k *Kernel) *Process {
 	p := &Process{
 		k: k, pid: k.newID(), fds: newFDTable(), signals: &sigTable{}, dumpable: 1,
-		fsInfo: &fsInfo{cwd: dirRef{path: k.hostCwd}, umask: defaultUmask, users: 1}, posix: map[uint64]*posixTimer{},
+		fsInfo: &fsInfo{cwd: dirRef{fd: noFD, path: "/", virtual: true}, umask: defaultUmask, users: 1}, posix: map[uint64]*posixTimer{},
 	}
 	p.exitSignal, p.started = sigCHLD, k.now()
 	p.limits = defaultLimits
 	return p
 }
 
-// newID returns the id of a new process or thread.
+// Ids of processes and threads (kernel/pid.c).
+const (
+	maxID      = 32768 // /proc/sys/kernel/pid_max, which no id reaches
+	reservedID = 300   // behind the last id comes this one
+)
+
+// newID returns an id for a new process or thread: the next that nobody has.
 func (k *Kernel) newID() int {
-	k.nextID++
-	return k.nextID - 1
+	k.ids++
+	for {
+		if k.lastID++; k.lastID >= maxID {
+			k.lastID = reservedID
+		}
+		if !k.usesID(k.lastID) {
+			return k.lastID
+		}
+	}
+}
+
+// usesID reports whether id is a thread's, or that of a process, a group or a session.
+func (k *Kernel) usesID(id int) bool {
+	if k.threads[id] != nil || absent(id) {
+		return true
+	}
+	return slices.ContainsFunc(k.procs, func(p *Process) bool { return p.pid == id || p.pgid == id || p.sid == id })
 }
 
 // newThread adds a thread that runs on c. The first thread's id is its process'.
@@ -146,7 +170,16 @@ func (p *Process) newThread(c *emu.CPU) *Thread {
 	t := &Thread{p: p, k: p.k, cpu: c, tid: tid, timerSlack: 50_000}
 	t.altstack.flags = ssDisable
 	p.threads = append(p.threads, t)
+	p.k.threads[tid] = t
 	return t
+}
+
+// forget drops t, which has ended. The first thread stays with its process: it has the process' names.
+func (p *Process) forget(t *Thread) {
+	delete(p.k.threads, t.tid)
+	if i := slices.Index(p.threads, t); i > 0 {
+		p.threads = slices.Delete(p.threads, i, i+1)
+	}
 }
 
 // exec replaces p's program; t is its only thread. The old address space must be empty.

@@ -152,7 +152,7 @@ func procStat(t *Thread) []byte {
 	}
 	running, _ := t.k.population()
 	fmt.Fprintf(&b, "intr 0\nctxt 0\nbtime %d\nprocesses %d\nprocs_running %d\nprocs_blocked 0\nsoftirq 0\n",
-		(t.k.clock.epoch-bootTime)/1e9, t.k.nextID-1, running)
+		(t.k.clock.epoch-bootTime)/1e9, t.k.ids, running)
 	return []byte(b.String())
 }
 

@@ -33,11 +33,9 @@ func (p *Process) resident() int {
 
 // live is how many threads p has. A process that has ended shows its main thread.
 func (p *Process) live() int {
-	n := 0
-	for _, o := range p.threads {
-		if !o.dead {
-			n++
-		}
+	n := len(p.threads)
+	if p.threads[0].dead {
+		n--
 	}
 	return max(n, 1)
 }
@@ -82,7 +80,7 @@ func (k *Kernel) population() (running, all int) {
 
 func loadavg(t *Thread) []byte {
 	running, all := t.k.population()
-	return fmt.Appendf(nil, "0.00 0.00 0.00 %d/%d %d\n", running, all, t.k.nextID-1)
+	return fmt.Appendf(nil, "0.00 0.00 0.00 %d/%d %d\n", running, all, t.k.lastID)
 }
 
 // What is mounted.

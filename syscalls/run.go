@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -100,6 +101,20 @@ func (t *Thread) timedOut() bool { return t.call.again && t.call.woken == wokenT
 // failures of ours; however the program ends, it ends with an Exit.
 func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The thread, whose umask becomes the guest's now and then, ends with the goroutine.
+		runtime.LockOSThread()
+		ownUmask()
+		k.run(ctx)
+	}()
+	<-done
+	return *k.exit, nil
+}
+
+// run runs the program until there is an Exit.
+func (k *Kernel) run(ctx context.Context) {
+	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
 		k.interrupted.Store(true)
@@ -137,7 +152,6 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 		k.current = nil
 	}
 	k.abandon()
-	return *k.exit, nil
 }
 
 // rest is called when no thread can run: it lets time pass, or ends the run.

@@ -1,8 +1,6 @@
 package syscalls
 
 import (
-	"slices"
-
 	"github.com/cgemu/cgemu/emu"
 )
 
@@ -205,23 +203,19 @@ func mayKillAbsent(pid, sig int) Errno {
 
 // thread finds a live thread of p.
 func (p *Process) thread(tid int) *Thread {
-	i := slices.IndexFunc(p.threads, func(o *Thread) bool { return o.tid == tid && !o.dead })
-	if i < 0 {
-		return nil
+	if t := p.k.threads[tid]; t != nil && t.p == p {
+		return t
 	}
-	return p.threads[i]
+	return nil
 }
 
 // findThread finds a live thread by tid; tgid, if not -1, must be its process.
 func (k *Kernel) findThread(tgid, tid int) *Thread {
-	for _, p := range k.procs {
-		if tgid == -1 || tgid == p.pid {
-			if t := p.thread(tid); t != nil {
-				return t
-			}
-		}
+	t := k.threads[tid]
+	if t == nil || tgid != -1 && tgid != t.p.pid {
+		return nil
 	}
-	return nil
+	return t
 }
 
 // sysTgkill implements tgkill(2).

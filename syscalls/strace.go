@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/loader"
 )
 
 // A tracer writes a line for each system call, as strace(1) does: name,
@@ -286,7 +287,8 @@ func (s *shown) createMode(v uint64) string {
 }
 
 func (s *shown) argv(v uint64) string {
-	list, e := s.t.strings(emu.Addr(v))
+	room := loader.ArgsLimit(s.t.p.stackSize())
+	list, e := s.t.strings(emu.Addr(v), &room)
 	if e != 0 {
 		return pointer(v)
 	}
@@ -301,7 +303,8 @@ func (s *shown) argv(v uint64) string {
 }
 
 func (s *shown) envv(v uint64) string {
-	list, e := s.t.strings(emu.Addr(v))
+	room := loader.ArgsLimit(s.t.p.stackSize())
+	list, e := s.t.strings(emu.Addr(v), &room)
 	if e != 0 {
 		return pointer(v)
 	}
