@@ -64,6 +64,9 @@ func (t *Thread) sendUnixControl(m *outMessage, c controlMessage) Errno {
 				return e
 			}
 			m.files = append(m.files, f)
+			if _, ok := f.(*unixSocket); ok {
+				t.k.unix.passed = true
+			}
 		}
 		return 0
 	case scmCredentials:

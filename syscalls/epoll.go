@@ -48,6 +48,7 @@ func (f *epollFile) remove(match func(*epollItem) bool) {
 	f.items = slices.DeleteFunc(f.items, func(it *epollItem) bool {
 		if match(it) {
 			f.comings += it.file.wakes(it.events)
+			it.file.base().watches--
 			return true
 		}
 		return false
@@ -77,6 +78,7 @@ func (t *Thread) epollCreate(flags int) (uint64, Errno) {
 }
 
 func (f *epollFile) close(k *Kernel) {
+	f.remove(func(*epollItem) bool { return true })
 	k.epolls = slices.DeleteFunc(k.epolls, func(o *epollFile) bool { return o == f })
 }
 
@@ -183,6 +185,7 @@ func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 		return 0, ELOOP
 	case op == epollAdd:
 		ep.items = append(ep.items, &epollItem{file: f, fd: fd, events: events, data: data})
+		f.base().watches++
 	case op != epollMod && op != epollDel:
 		return 0, EINVAL
 	case i < 0:

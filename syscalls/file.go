@@ -93,6 +93,8 @@ type fileBase struct {
 	path string
 	wakeups
 	owner fileOwner
+	// watches is how many epoll instances watch it, and for how many descriptors each.
+	watches int
 }
 
 // The wakeups of a file are how often something came to read and room came to write, for EPOLLET.
@@ -149,9 +151,55 @@ type fdEntry struct {
 type fdTable struct {
 	fds   []fdEntry
 	users int // processes
+	// taken has a bit for each descriptor that is not free, full one for each word of taken that has all its bits.
+	taken, full []uint64
 }
 
 func newFDTable() *fdTable { return &fdTable{users: 1} }
+
+// take makes fd one that is not free.
+func (ft *fdTable) take(fd int) {
+	w := fd / 64
+	if n := w + 1 - len(ft.taken); n > 0 {
+		ft.taken = append(ft.taken, make([]uint64, n)...)
+		ft.full = append(ft.full, make([]uint64, (len(ft.taken)+63)/64-len(ft.full))...)
+	}
+	if ft.taken[w] |= 1 << (fd % 64); ft.taken[w] == 1<<64-1 {
+		ft.full[w/64] |= 1 << (w % 64)
+	}
+}
+
+// free makes fd free again.
+func (ft *fdTable) free(fd int) {
+	w := fd / 64
+	ft.taken[w] &^= 1 << (fd % 64)
+	ft.full[w/64] &^= 1 << (w % 64)
+}
+
+// lowest returns the lowest free descriptor at or above low.
+func (ft *fdTable) lowest(low int) int {
+	w := low / 64
+	if w >= len(ft.taken) {
+		return low
+	}
+	if x := ft.taken[w] | (1<<(low%64) - 1); x != 1<<64-1 {
+		return w*64 + bits.TrailingZeros64(^x)
+	}
+	w++
+	for i := w / 64; i < len(ft.full); i++ {
+		x := ft.full[i]
+		if i == w/64 {
+			x |= 1<<(w%64) - 1
+		}
+		if x != 1<<64-1 {
+			if w = i*64 + bits.TrailingZeros64(^x); w < len(ft.taken) {
+				return w*64 + bits.TrailingZeros64(^ft.taken[w])
+			}
+			break
+		}
+	}
+	return len(ft.taken) * 64
+}
 
 // size is how many descriptors the kernel's table has room for: 64, or what the highest one
 // ever made it grow to. select(2) does not look beyond it (fs/file.c, alloc_fdtable).
@@ -172,12 +220,8 @@ func (ft *fdTable) file(fd int) (file, Errno) {
 
 // freeFD is the lowest free descriptor at or above low.
 func (p *Process) freeFD(low int) (int, Errno) {
-	limit := int(min(p.limits[rlimitNofile].cur, 1<<20))
-	fd := low
-	for fd < len(p.fds.fds) && p.fds.fds[fd].file != nil {
-		fd++
-	}
-	if fd >= limit {
+	fd := p.fds.lowest(low)
+	if fd >= int(min(p.limits[rlimitNofile].cur, maxFiles)) {
 		return -1, EMFILE
 	}
 	return fd, 0
@@ -209,6 +253,7 @@ func (ft *fdTable) set(fd int, f file, cloexec bool) {
 	}
 	f.base().refs++
 	ft.fds[fd] = fdEntry{f, cloexec}
+	ft.take(fd)
 }
 
 // close frees fd.
@@ -218,6 +263,7 @@ func (ft *fdTable) close(k *Kernel, fd int) Errno {
 		return e
 	}
 	ft.fds[fd] = fdEntry{}
+	ft.free(fd)
 	k.dropLocks(f, ft)
 	release(k, f)
 	return 0
@@ -227,9 +273,13 @@ func (ft *fdTable) close(k *Kernel, fd int) Errno {
 func release(k *Kernel, f file) {
 	b := f.base()
 	if b.refs--; b.refs == 0 {
-		k.forgetEpoll(f)
+		if b.watches > 0 {
+			k.forgetEpoll(f)
+		}
 		k.dropLocks(f, f)
 		f.close(k)
+	} else if s, ok := f.(*unixSocket); ok {
+		k.unix.suspect(k, s)
 	}
 }
 
@@ -238,7 +288,7 @@ func (ft *fdTable) closeAll(k *Kernel) {
 	for fd := range ft.fds {
 		ft.close(k, fd)
 	}
-	ft.fds = nil
+	ft.fds, ft.taken, ft.full = nil, nil, nil
 }
 
 // closeOnExec frees descriptors that execve(2) closes.

@@ -159,7 +159,6 @@ type Kernel struct {
 	// idleRounds counts how often time passed since a thread last ran.
 	idleRounds  int
 	nextVgStack uint64
-	nextPipe    uint64
 	nextShared  uint64
 	epolls      []*epollFile
 	unix        unixNames

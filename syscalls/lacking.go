@@ -22,10 +22,15 @@ type answer struct {
 	e  Errno
 }
 
+// maxLacking is how many different answers are counted: a program may try all numbers there are.
+const maxLacking = 1000
+
 // noteLacking counts a call that ended with e if that is for want of support.
 func (k *Kernel) noteLacking(nr uint64, l level, e Errno) {
 	if e == ENOSYS || e != 0 && e < eRESTARTSYS && (l == Missing || l == Refused) {
-		k.lacking[answer{nr, e}]++
+		if a := (answer{nr, e}); len(k.lacking) < maxLacking || k.lacking[a] > 0 {
+			k.lacking[a]++
+		}
 	}
 }
 

@@ -138,6 +138,17 @@ type lineDisc struct {
 
 func isControl(c byte) bool { return c < 32 || c == 127 }
 
+// shownMax is how much output waits to be fetched at most. Programs wait before it is that much (ptyRoom); what is echoed
+// beyond it is lost.
+const shownMax = 19 << 10
+
+// show puts c where it is fetched from.
+func (d *lineDisc) show(c byte) {
+	if len(d.shown) < shownMax {
+		d.shown = append(d.shown, c)
+	}
+}
+
 // put shows c.
 func (d *lineDisc) put(c byte) {
 	switch {
@@ -148,13 +159,13 @@ func (d *lineDisc) put(c byte) {
 	case !isControl(c) && (d.iflag&iutf8 == 0 || c&0xc0 != 0x80):
 		d.column++
 	}
-	d.shown = append(d.shown, c)
+	d.show(c)
 }
 
 // output shows c as the program wrote it.
 func (d *lineDisc) output(c byte) {
 	if d.oflag&opost == 0 {
-		d.shown = append(d.shown, c)
+		d.show(c)
 		return
 	}
 	switch c {

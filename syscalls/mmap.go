@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/cgemu/cgemu/emu"
@@ -459,11 +460,16 @@ func sysMincore(t *Thread, a Args) (uint64, Errno) {
 	if e := t.wholeRange(a.Addr(0), a.Uint(1)); e != 0 {
 		return 0, e
 	}
-	b := make([]byte, (a.Uint(1)+emu.PageSize-1)/emu.PageSize)
-	for i := range b {
-		b[i] = 1
+	pages := (a.Uint(1) + emu.PageSize - 1) / emu.PageSize
+	b := bytes.Repeat([]byte{1}, int(min(pages, emu.PageSize)))
+	for at := a.Addr(2); pages > 0; at += emu.Addr(len(b)) {
+		b = b[:min(pages, uint64(len(b)))]
+		if e := t.copyOut(at, b); e != 0 {
+			return 0, e
+		}
+		pages -= uint64(len(b))
 	}
-	return 0, t.copyOut(a.Addr(2), b)
+	return 0, 0
 }
 
 // sysMembarrier implements membarrier(2): threads run one at a time.

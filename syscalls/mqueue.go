@@ -108,8 +108,7 @@ func (t *Thread) newQueue(mode uint32, a emu.Addr) (*mqueue, Errno) {
 		}
 		q.maxMsg, q.maxSize = int(n), int(size)
 	}
-	t.k.nextPipe++
-	q.ino = t.k.inodes.virtual("mqueue:" + itoa(int64(t.k.nextPipe)))
+	q.ino = t.k.inodes.unnamed()
 	return q, 0
 }
 

@@ -25,8 +25,7 @@ type pipeFile struct {
 
 // newPipe makes a pipe and its ends.
 func (k *Kernel) newPipe(flags int) (r, w *pipeFile) {
-	k.nextPipe++
-	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: k.inodes.virtual("pipe:" + itoa(int64(k.nextPipe)))}
+	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: k.inodes.unnamed()}
 	name := "pipe:[" + itoa(int64(p.ino)) + "]"
 	flags &= oNONBLOCK | oDIRECT
 	return &pipeFile{fileBase{flags: oRDONLY | flags, path: name}, p},

@@ -21,6 +21,8 @@ const (
 	devPts     = 136 << 8
 	// ptyRoom is how much output waits to be fetched before writing blocks.
 	ptyRoom = 12 << 10
+	// aheadMax is how much may be typed that the line discipline has no room for yet.
+	aheadMax = 16 << 10
 )
 
 // A pty is a pseudoterminal.
@@ -29,6 +31,8 @@ type pty struct {
 	lineDisc
 	n      int
 	locked bool
+	// ahead was typed, and waits for room in the line discipline.
+	ahead []byte
 	size   [winsizeSize]byte
 	// slaves are open, dead ones too; hungUp says that there were, and are none.
 	slaves []*ptySlave
@@ -132,26 +136,44 @@ func (f *ptyMaster) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	return uint64(n), e
 }
 
-// room reports whether more may be typed: always while there is no line to be read.
+// room reports whether the line discipline takes more: always while there is no line to be read.
 func (p *pty) room() bool { return len(p.in) < lineMax || p.lflag&icanon != 0 && p.lines == 0 }
+
+// feed gives the line discipline what was typed ahead, as far as there is room.
+func (p *pty) feed() {
+	n, before := 0, p.lines
+	for ; n < len(p.ahead) && p.room(); n++ {
+		p.input(p.ahead[n])
+	}
+	if n == 0 {
+		return
+	}
+	if p.ahead = p.ahead[n:]; len(p.ahead) == 0 {
+		p.ahead = nil
+	}
+	p.printed.wake(pollIN | pollOUT) // the echo, and room to type
+	if p.lflag&icanon == 0 || p.lines > before {
+		p.typed.wake(pollIN)
+	}
+}
+
+// forgetTyped drops what was typed and not read.
+func (p *pty) forgetTyped() { p.in, p.lines, p.ahead = nil, 0, nil }
 
 func (f *ptyMaster) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	b, e := t.gather(v, maxRW)
-	before := f.pty.lines
-	defer func() {
-		f.pty.printed.wake(pollIN) // the echo
-		if f.pty.lflag&icanon == 0 || f.pty.lines > before {
-			f.pty.typed.wake(pollIN)
-		}
-	}()
-	for i, c := range b {
-		if !f.pty.room() {
-			if i == 0 {
+	p := f.pty
+	for n := 0; n < len(b); {
+		took := b[n:min(len(b), n+aheadMax-len(p.ahead))]
+		if len(took) == 0 {
+			if n == 0 {
 				return 0, EAGAIN
 			}
-			return uint64(i), 0
+			return uint64(n), 0
 		}
-		f.pty.input(c)
+		p.ahead = append(p.ahead, took...)
+		n += len(took)
+		p.feed()
 	}
 	return uint64(len(b)), e
 }
@@ -161,7 +183,7 @@ func (f *ptyMaster) poll(*Thread) uint32 {
 	if len(f.pty.shown) > 0 {
 		ev |= pollIN | pollRDN
 	}
-	if f.pty.room() {
+	if len(f.pty.ahead) < aheadMax {
 		ev |= pollOUT | pollWRN
 	}
 	if f.pty.hungUp {
@@ -246,6 +268,7 @@ func (f *ptySlave) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 		}
 	}
 	got, e := t.scatter(v, p.take(n))
+	p.feed()
 	return uint64(got), e
 }
 
@@ -361,7 +384,9 @@ func (p *pty) ioctl(t *Thread, master bool, req uint32, arg emu.Addr) (uint64, E
 		if e := t.mayUse(&p.terminal, sigTTOU); e != 0 {
 			return 0, e
 		}
-		return 0, p.change(t, req, arg)
+		e := p.change(t, req, arg)
+		p.feed()
+		return 0, e
 	}
 	return 0, ENOTTY
 }
@@ -375,7 +400,7 @@ func (p *pty) change(t *Thread, req uint32, arg emu.Addr) Errno {
 			return e
 		}
 		if req == tcSetsF {
-			p.in, p.lines = nil, 0
+			p.forgetTyped()
 		}
 		p.set(decodeTermios(b))
 	case tcSetA, tcSetAW, tcSetAF:
@@ -384,7 +409,7 @@ func (p *pty) change(t *Thread, req uint32, arg emu.Addr) Errno {
 			return e
 		}
 		if req == tcSetAF {
-			p.in, p.lines = nil, 0
+			p.forgetTyped()
 		}
 		p.set(p.termios.withOld(b))
 	case tcFlsh:
@@ -392,7 +417,7 @@ func (p *pty) change(t *Thread, req uint32, arg emu.Addr) Errno {
 			return EINVAL
 		}
 		if arg != 1 {
-			p.in, p.lines = nil, 0
+			p.forgetTyped()
 		}
 	case tcXonc:
 		if arg > 3 {

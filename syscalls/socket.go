@@ -78,8 +78,7 @@ func (s *sockBase) sock() *sockBase { return s }
 
 // init makes s a socket of its own inode.
 func (s *sockBase) init(k *Kernel, family, typ, proto, flags int) {
-	k.nextPipe++
-	s.ino = k.inodes.virtual("socket:" + itoa(int64(k.nextPipe)))
+	s.ino = k.inodes.unnamed()
 	s.fileBase = fileBase{flags: oRDWR | flags&oNONBLOCK, path: "socket:[" + itoa(int64(s.ino)) + "]"}
 	s.family, s.typ, s.proto = family, typ, proto
 }

@@ -62,6 +62,12 @@ func (n *inodeTable) number(dev, ino uint64) uint64 { return n.key(inodeKey{dev:
 // virtual is the inode number of a path of ours.
 func (n *inodeTable) virtual(path string) uint64 { return n.key(inodeKey{path: path}) }
 
+// unnamed is an inode number for what no path leads to, and which is looked up by it never.
+func (n *inodeTable) unnamed() uint64 {
+	n.next++
+	return n.next - 1
+}
+
 // forget is called before a host file's last link goes: the host may give its
 // number to the next file.
 func (n *inodeTable) forget(s hostStat) {

@@ -37,6 +37,7 @@ type unixNames struct {
 	abstract map[string]*unixSocket // by type and name
 	auto     int                    // names given by autobind
 	all      []*unixSocket          // in order of making, for /proc/net/unix
+	inflight
 }
 
 func (n *unixNames) init() {
