@@ -11,10 +11,10 @@ import (
 // all of prot.
 func (m *Space) accessible(a emu.Addr, n uint64, prot Prot) uint64 {
 	var got uint64
-	for i := m.search(a); i < len(m.vmas) && got < n; i++ {
-		v := &m.vmas[i]
+	for p := m.vmas.search(a); got < n; p = m.vmas.next(p) {
+		v := m.vmas.at(p)
 		at := a + emu.Addr(got)
-		if v.Lo > at || v.Prot&prot != prot {
+		if v == nil || v.Lo > at || v.Prot&prot != prot {
 			break
 		}
 		got += uint64(v.Hi - at)

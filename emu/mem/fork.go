@@ -45,8 +45,8 @@ func (m *Space) keep(src *os.File) *backing {
 // dropFiles closes files that are mapped no longer.
 func (m *Space) dropFiles() {
 	used := map[*backing]bool{}
-	for i := range m.vmas {
-		used[m.vmas[i].back] = true
+	for _, v := range m.VMAs() {
+		used[v.back] = true
 	}
 	for id, b := range m.files {
 		if used[b] {
@@ -70,12 +70,12 @@ func (m *Space) Fork() (*Space, error) {
 		b.refs++
 		n.files[id] = b
 	}
-	for _, v := range m.vmas {
+	for _, v := range m.VMAs() {
 		if err := m.forkVMA(n, v); err != nil {
 			n.Close()
 			return nil, err
 		}
-		n.vmas = append(n.vmas, v)
+		n.vmas.put(n.vmas.search(v.Lo), v)
 	}
 	return n, nil
 }

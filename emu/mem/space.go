@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sort"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -97,7 +96,7 @@ func (v *VMA) joins(w *VMA) bool {
 type Space struct {
 	host  reservation
 	limit emu.Addr
-	vmas  []VMA // sorted, disjoint
+	vmas  vmaList
 	// guarded has the pages that hold translated code, by page number.
 	guarded map[emu.Addr]bool
 	// invalidate is called before code in [lo, hi) changes.
@@ -136,7 +135,7 @@ func (m *Space) Grow(limit emu.Addr) error {
 	if err != nil {
 		return err
 	}
-	if err := host.takeOver(&m.host, m.vmas); err != nil {
+	if err := host.takeOver(&m.host, m.vmas.all()); err != nil {
 		host.release()
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
@@ -146,7 +145,7 @@ func (m *Space) Grow(limit emu.Addr) error {
 
 // Close gives the reservation back to the host.
 func (m *Space) Close() error {
-	m.vmas = nil
+	m.vmas = vmaList{}
 	m.dropFiles()
 	return m.host.release()
 }
@@ -159,51 +158,41 @@ func (m *Space) Limit() emu.Addr { return m.limit }
 func (m *Space) OnInvalidate(f func(lo, hi emu.Addr)) { m.invalidate = f }
 
 // VMAs returns the mappings in ascending order. The slice is the Space's own.
-func (m *Space) VMAs() []VMA { return m.vmas }
+func (m *Space) VMAs() []VMA { return m.vmas.all() }
 
-// Within returns the mappings of which a part lies in [lo, hi), in ascending order. The slice is the Space's own.
+// Within returns the mappings of which a part lies in [lo, hi), in ascending order.
 func (m *Space) Within(lo, hi emu.Addr) []VMA {
-	i := m.search(lo)
-	j := i
-	for j < len(m.vmas) && m.vmas[j].Lo < hi {
-		j++
+	var out []VMA
+	for p := m.vmas.search(lo); ; p = m.vmas.next(p) {
+		v := m.vmas.at(p)
+		if v == nil || v.Lo >= hi {
+			return out
+		}
+		out = append(out, *v)
 	}
-	return m.vmas[i:j]
-}
-
-// search returns the index of the first VMA that ends above a.
-func (m *Space) search(a emu.Addr) int {
-	return sort.Search(len(m.vmas), func(i int) bool { return m.vmas[i].Hi > a })
 }
 
 // VMA returns the mapping that contains a, or nil. The result is valid until the next change.
 func (m *Space) VMA(a emu.Addr) *VMA {
-	if i := m.search(a); i < len(m.vmas) && m.vmas[i].Lo <= a {
-		return &m.vmas[i]
+	if v := m.vmas.at(m.vmas.search(a)); v != nil && v.Lo <= a {
+		return v
 	}
 	return nil
 }
 
 // Free reports whether nothing is mapped in [lo, hi).
 func (m *Space) Free(lo, hi emu.Addr) bool {
-	i := m.search(lo)
-	return i == len(m.vmas) || m.vmas[i].Lo >= hi
+	v := m.vmas.at(m.vmas.search(lo))
+	return v == nil || v.Lo >= hi
 }
 
 // Find returns the lowest address at or above low where length bytes are free.
 func (m *Space) Find(length uint64, low emu.Addr) (emu.Addr, bool) {
-	a := low.PageUp()
 	size := emu.Addr(length).PageUp()
 	if size == 0 {
 		return 0, false
 	}
-	for i := m.search(a); i < len(m.vmas); i++ {
-		v := &m.vmas[i]
-		if v.Lo >= a && v.Lo-a >= size {
-			return a, true
-		}
-		a = v.Hi
-	}
+	a := m.vmas.find(size, low.PageUp())
 	return a, a < m.limit && m.limit-a >= size
 }
 
@@ -229,8 +218,8 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	if v.File {
 		v.back = m.keep(src)
 	}
-	m.carve(v.Lo, v.Hi)
-	m.insert(v)
+	m.vmas.carve(v.Lo, v.Hi)
+	m.vmas.insert(v)
 	if v.Shared && v.File {
 		m.forgetMirrors(v)
 	}
@@ -249,8 +238,8 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 	if err := m.host.unmapPages(lo, hi); err != nil {
 		return err
 	}
-	m.carve(lo, hi)
-	if len(m.vmas) == 0 {
+	m.vmas.carve(lo, hi)
+	if len(m.vmas.blocks) == 0 {
 		m.dropFiles()
 	}
 	return nil
@@ -275,8 +264,8 @@ func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
 		if err := m.host.protectPages(part.Lo, part.Hi, prot); err != nil {
 			return ErrAccess
 		}
-		m.carve(part.Lo, part.Hi)
-		m.insert(part)
+		m.vmas.carve(part.Lo, part.Hi)
+		m.vmas.insert(part)
 		a = part.Hi
 	}
 	return nil
@@ -302,9 +291,9 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	if err := m.host.movePages(lo, hi, to, newLen); err != nil {
 		return err
 	}
-	m.carve(lo, hi)
-	m.carve(to, end)
-	m.insert(moved)
+	m.vmas.carve(lo, hi)
+	m.vmas.carve(to, end)
+	m.vmas.insert(moved)
 	return nil
 }
 
@@ -319,46 +308,14 @@ func (m *Space) Discard(lo, hi emu.Addr) error {
 
 // Name sets the path shown for the VMAs in [lo, hi) ("[heap]", "[stack]").
 func (m *Space) Name(lo, hi emu.Addr, path string) {
-	for i := m.search(lo); i < len(m.vmas) && m.vmas[i].Lo < hi; i++ {
-		m.vmas[i].Path = path
-	}
-}
-
-// carve removes [lo, hi) from the VMA list, splitting what straddles its ends.
-func (m *Space) carve(lo, hi emu.Addr) {
-	i := m.search(lo)
-	var keep []VMA
-	j := i
-	for ; j < len(m.vmas) && m.vmas[j].Lo < hi; j++ {
-		v := m.vmas[j]
-		if v.Lo < lo {
-			head := v
-			head.Hi = lo
-			keep = append(keep, head)
+	m.vmas.flat = nil
+	for p := m.vmas.search(lo); ; p = m.vmas.next(p) {
+		v := m.vmas.at(p)
+		if v == nil || v.Lo >= hi {
+			return
 		}
-		if v.Hi > hi {
-			tail := v
-			tail.Lo = hi
-			tail.Off += uint64(hi - v.Lo)
-			keep = append(keep, tail)
-		}
+		v.Path = path
 	}
-	m.vmas = slices.Replace(m.vmas, i, j, keep...)
-}
-
-// insert adds v, joining it with equal neighbours. Its range must be free.
-func (m *Space) insert(v VMA) {
-	i := m.search(v.Lo)
-	j := i
-	if i > 0 && m.vmas[i-1].joins(&v) {
-		i--
-		v.Lo, v.Off = m.vmas[i].Lo, m.vmas[i].Off
-	}
-	if j < len(m.vmas) && v.joins(&m.vmas[j]) {
-		v.Hi = m.vmas[j].Hi
-		j++
-	}
-	m.vmas = slices.Replace(m.vmas, i, j, v)
 }
 
 // Mirrors returns p and all other pages that show the same page of a file: writes to one are seen in all.
@@ -369,8 +326,9 @@ func (m *Space) Mirrors(p emu.Addr) []emu.Addr {
 	}
 	var pages []emu.Addr
 	off := v.Off + uint64(p-v.Lo)
-	for i := range m.vmas {
-		if w := &m.vmas[i]; w.Shared && w.back == v.back && off >= w.Off && off-w.Off < w.Len() {
+	vmas := m.VMAs()
+	for i := range vmas {
+		if w := &vmas[i]; w.Shared && w.back == v.back && off >= w.Off && off-w.Off < w.Len() {
 			pages = append(pages, w.Lo+emu.Addr(off-w.Off))
 		}
 	}
@@ -379,7 +337,7 @@ func (m *Space) Mirrors(p emu.Addr) []emu.Addr {
 
 // forgetMirrors drops translations of code that can be written through the new mapping v.
 func (m *Space) forgetMirrors(v VMA) {
-	for _, w := range slices.Clone(m.vmas) {
+	for _, w := range m.VMAs() {
 		if w.Shared && w.back == v.back && w.Off < v.Off+v.Len() && v.Off < w.Off+w.Len() {
 			m.forget(w.Lo, w.Hi)
 		}
