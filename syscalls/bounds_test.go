@@ -1,0 +1,244 @@
+package syscalls
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// TestNothingStays makes and drops many things, and counts what the kernel keeps of them.
+func TestNothingStays(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		do   func(g *guest)
+		kept func(k *Kernel) int
+	}{
+		{"threads", func(g *guest) {
+			o := g.p.newThread(emu.NewCPU())
+			o.exit(0)
+		}, func(k *Kernel) int { return len(k.first.threads) + len(k.threads) }},
+		{"inodes of pipes", func(g *guest) {
+			fds := g.room(8)
+			g.ok(nr("pipe"), fds)
+			g.ok(nr("close_range"), 3, 1<<32-1, 0)
+		}, func(k *Kernel) int { return len(k.inodes.numbers) }},
+		{"inodes of sockets", func(g *guest) {
+			g.ok(nr("socket"), afInet, sockStream, 0)
+			g.ok(nr("close_range"), 3, 1<<32-1, 0)
+		}, func(k *Kernel) int { return len(k.inodes.numbers) }},
+		{"watches", func(g *guest) {
+			fds, event := g.room(8), g.bytes(make([]byte, 12))
+			ep := g.ok(nr("epoll_create1"), 0)
+			g.ok(nr("pipe"), fds)
+			g.ok(nr("epoll_ctl"), ep, epollAdd, ep+1, event)
+			g.ok(nr("close_range"), 3, 1<<32-1, 0)
+		}, func(k *Kernel) int { return len(k.epolls) }},
+		{"sockets that hold one another", func(g *guest) {
+			g.passItself()
+			g.ok(nr("close_range"), 3, 1<<32-1, 0)
+		}, func(k *Kernel) int { return len(k.unix.all) / (4 * minSuspects) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGuest(t)
+			used := g.used
+			tt.do(g)
+			before := tt.kept(g.k)
+			for range 200 {
+				g.used = used
+				tt.do(g)
+			}
+			assert.LessOrEqual(t, tt.kept(g.k), before)
+		})
+	}
+}
+
+// passItself sends both ends of a socket pair over it.
+func (g *guest) passItself() {
+	fds := g.room(8)
+	g.ok(nr("socketpair"), afUnix, sockStream, 0, fds)
+	var control, header pack
+	control.u64(cmsgHeader + 8)
+	control.u32(solSocket)
+	control.u32(scmRights)
+	control.u32(3)
+	control.u32(4)
+	text := g.str("x")
+	for _, x := range []uint64{0, 0, g.bytes(u64s(text, 1)), 1, g.bytes(control), uint64(len(control)), 0} {
+		header.u64(x)
+	}
+	g.ok(nr("sendmsg"), 3, g.bytes(header), 0)
+}
+
+// TestReachable keeps a descriptor in flight that can still be received, however often others are dropped.
+func TestReachable(t *testing.T) {
+	g := newGuest(t)
+	g.passItself()
+	g.ok(nr("close"), 3)
+	used := g.used
+	for range 10 * minSuspects {
+		g.used = used
+		fds := g.room(8)
+		g.ok(nr("socketpair"), afUnix, sockStream, 0, fds)
+		g.ok(nr("dup"), 3)
+		g.ok(nr("close"), 3)
+		g.ok(nr("close_range"), 5, 1<<32-1, 0)
+	}
+	f, _ := g.p.fds.file(4)
+	assert.Len(t, f.(*unixSocket).queue.packets, 1)
+}
+
+// TestUnknownCalls makes more calls that do not exist than are counted.
+func TestUnknownCalls(t *testing.T) {
+	g := newGuest(t)
+	for i := range uint64(2 * maxLacking) {
+		g.fails(ENOSYS, 10_000+i)
+	}
+	assert.Len(t, g.k.lacking, maxLacking)
+	assert.Len(t, g.k.Lacking(), maxLacking)
+}
+
+// TestIDs checks that ids go round below pid_max, past those that are in use.
+func TestIDs(t *testing.T) {
+	g := newGuest(t)
+	g.p.newThread(emu.NewCPU()).tid = reservedID
+	g.k.threads[reservedID] = g.p.threads[1]
+	g.k.lastID = maxID - 2
+	assert.Equal(t, maxID-1, g.k.newID())
+	assert.Equal(t, reservedID+1, g.k.newID())
+	g.k.lastID = parentPID - 1
+	assert.Equal(t, DefaultPID+2, g.k.newID(), "999 to 1001 are in use")
+}
+
+// TestLowestFD compares the search for the lowest free descriptor with a plain one.
+func TestLowestFD(t *testing.T) {
+	g := newGuest(t)
+	ft := newFDTable()
+	f := &fileBaseFile{}
+	x := uint64(1)
+	for range 20_000 {
+		x = x*6364136223846793005 + 1442695040888963407
+		fd := int(x>>33) % 9000
+		if _, e := ft.file(fd); e == 0 {
+			ft.close(g.k, fd)
+		} else {
+			ft.set(fd, f, false)
+		}
+		low := int(x>>20) % 9000
+		want := low
+		for want < len(ft.fds) && ft.fds[want].file != nil {
+			want++
+		}
+		require.Equal(t, want, ft.lowest(low))
+	}
+	for fd := range 9000 {
+		if _, e := ft.file(fd); e != 0 {
+			ft.set(fd, f, false)
+		}
+	}
+	assert.Equal(t, 9000, ft.lowest(0))
+}
+
+// A fileBaseFile is a file of no abilities.
+type fileBaseFile struct{ fileBase }
+
+// TestTypedAhead fills a pseudoterminal from both sides: it takes no more than it has room for, and keeps what it took.
+func TestTypedAhead(t *testing.T) {
+	g := newGuest(t)
+	f, e := openPtmx(g.th, oRDWR|oNONBLOCK)
+	require.Zero(t, e)
+	m := f.(*ptyMaster)
+	m.pty.locked = false
+	f, e = m.pty.openSlave(g.th, oRDWR|oNOCTTY|oNONBLOCK)
+	require.Zero(t, e)
+	s := f.(*ptySlave)
+	m.pty.lflag = echo
+	at := emu.Addr(g.bytes([]byte(strings.Repeat("x", 1000))))
+	write := func() (n int) {
+		for {
+			got, e := m.write(g.th, one(at, 1000), -1)
+			if e != 0 {
+				return n
+			}
+			n += int(got)
+		}
+	}
+	assert.Equal(t, lineMax+aheadMax, write())
+	assert.Len(t, m.pty.shown, lineMax, "what is not taken is not echoed")
+	assert.Zero(t, m.poll(g.th)&pollOUT)
+	n, e := s.read(g.th, one(at, 1000), -1)
+	require.Zero(t, e)
+	assert.EqualValues(t, 1000, n)
+	assert.Equal(t, 1000, write())
+	for range 100 {
+		m.pty.forgetTyped()
+		write()
+	}
+	assert.Len(t, m.pty.shown, shownMax)
+}
+
+// TestSharedDirectory checks that a process and its child have one descriptor of their working directory.
+func TestSharedDirectory(t *testing.T) {
+	g := newGuest(t)
+	fd := g.p.cwd.fd
+	child := g.p.fsInfo.copy()
+	assert.Equal(t, fd, child.cwd.fd)
+	g.ok(nr("mkdir"), g.str("d"), 0o700)
+	g.ok(nr("chdir"), g.str("d"))
+	_, e := fd.stat()
+	assert.Zero(t, e, "it is the child's still")
+	child.leaveCwd()
+	_, e = fd.stat()
+	assert.Equal(t, EBADF, e)
+	assert.Panics(t, func() { place{dir: noFD, path: "relative"}.fd() })
+}
+
+// TestUmasks lets two kernels make files at once, with different umasks.
+func TestUmasks(t *testing.T) {
+	own := statusLine(t, "Umask:")
+	var wait sync.WaitGroup
+	for _, umask := range []uint64{0, 0o22, 0o77} {
+		g := newGuest(t)
+		wait.Go(func() {
+			g.ok(nr("umask"), umask)
+			used := g.used
+			for i := range 200 {
+				g.used = used
+				name := fmt.Sprint("f", i)
+				g.ok(nr("close"), g.ok(nr("open"), g.str(name), oCREAT|oWRONLY, 0o666))
+				st, err := os.Stat(filepath.Join(g.dir, name))
+				if assert.NoError(t, err) && !assert.EqualValues(t, 0o666&^umask, st.Mode()) {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	assert.Equal(t, own, statusLine(t, "Umask:"))
+}
+
+// statusLine is the line of our own /proc/self/status that begins with name.
+func statusLine(t *testing.T, name string) string {
+	b, err := os.ReadFile("/proc/self/status")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(b), name)
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
+
+// TestFileLimit checks that a program gets no more descriptors than the host has for it.
+func TestFileLimit(t *testing.T) {
+	g := newGuest(t)
+	l := g.p.limits[rlimitNofile]
+	assert.LessOrEqual(t, l.cur, l.max)
+	assert.LessOrEqual(t, l.max, max(hostFileLimit()-reservedFiles, 1))
+	q := g.p.copy(cloneArgs{})
+	assert.Equal(t, l, q.limits[rlimitNofile])
+}
