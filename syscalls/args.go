@@ -180,17 +180,17 @@ func total(v []iovec) uint64 {
 
 // views returns the memory of v with prot, up to where it ends; EFAULT if there
 // is none although some was asked for.
-func (t *Thread) views(v []iovec, prot mem.Prot) ([][]byte, Errno) {
-	var out [][]byte
+func (t *Thread) views(v []iovec, prot mem.Prot) ([]mem.View, Errno) {
+	var out []mem.View
 	for _, x := range v {
 		if x.n == 0 {
 			continue
 		}
-		b := t.p.mem.ViewSome(x.addr, x.n, prot)
-		if len(b) > 0 {
+		b := t.p.mem.View(x.addr, x.n, prot)
+		if b.Len() > 0 {
 			out = append(out, b)
 		}
-		if uint64(len(b)) < x.n {
+		if b.Len() < x.n {
 			if len(out) == 0 {
 				return nil, EFAULT
 			}
@@ -198,6 +198,15 @@ func (t *Thread) views(v []iovec, prot mem.Prot) ([][]byte, Errno) {
 		}
 	}
 	return out, 0
+}
+
+// forHost returns views as the host's kernel takes them.
+func forHost(views []mem.View) [][]byte {
+	out := make([][]byte, len(views))
+	for i, v := range views {
+		out[i] = v.ForHost()
+	}
+	return out
 }
 
 // gather copies v's memory, at most limit bytes.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/mem"
 )
 
 // Memory devices by number (Documentation/admin-guide/devices.txt).
@@ -107,12 +106,19 @@ func (f *memFile) read(t *Thread, v []iovec, _ int64) (n uint64, e Errno) {
 	if f.rdev == devNull {
 		return 0, 0
 	}
-	bufs, e := t.views(v, mem.Write)
-	for _, b := range bufs {
-		clear(b)
-		n += uint64(len(b))
+	zeros := make([]byte, min(total(v), 64<<10))
+	for n < total(v) {
+		want := min(total(v)-n, uint64(len(zeros)))
+		put, e := t.scatter(skip(v, n), zeros[:want])
+		n += uint64(put)
+		switch {
+		case n == 0:
+			return 0, e
+		case uint64(put) < want:
+			return n, 0
+		}
 	}
-	return n, e
+	return n, 0
 }
 
 func (f *memFile) write(_ *Thread, v []iovec, _ int64) (uint64, Errno) {

@@ -157,7 +157,7 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	if len(bufs) == 0 {
 		return 0, 0
 	}
-	n, e := f.fd.readv(bufs, off)
+	n, e := f.fd.readv(forHost(bufs), off)
 	if n > 0 {
 		t.k.fileEvent(f, inAccess)
 	}
@@ -187,7 +187,7 @@ func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	if before := t.k.cfg.BeforeOutput; before != nil && f.mode&sIFMT == sIFCHR {
 		before()
 	}
-	n, e := f.fd.writev(bufs, off)
+	n, e := f.fd.writev(forHost(bufs), off)
 	if n > 0 {
 		t.k.fileEvent(f, inModify)
 	}

@@ -1,6 +1,6 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu/mem"
+import "github.com/cgemu/cgemu/emu"
 
 // transferMemory does process_vm_readv(2), or process_vm_writev(2) for write.
 func (t *Thread) transferMemory(a Args, write bool) (uint64, Errno) {
@@ -28,7 +28,6 @@ func (t *Thread) transferMemory(a Args, write bool) (uint64, Errno) {
 		if n == 0 {
 			continue
 		}
-		there := Thread{p: p, k: t.k}
 		var got uint64
 		if write {
 			b, e := t.gather(skip(local, done), n)
@@ -37,10 +36,13 @@ func (t *Thread) transferMemory(a Args, write bool) (uint64, Errno) {
 			}
 			got = uint64(p.mem.Write(x.addr, b))
 		} else {
-			views, _ := there.views([]iovec{{x.addr, n}}, mem.Read)
-			for _, b := range views {
-				put, _ := t.scatter(skip(local, done+got), b)
-				got += uint64(put)
+			buf := make([]byte, min(n, 64<<10))
+			for got < n {
+				have := p.mem.Read(x.addr+emu.Addr(got), buf[:min(n-got, uint64(len(buf)))])
+				put, _ := t.scatter(skip(local, done+got), buf[:have])
+				if got += uint64(put); put == 0 || put < have {
+					break
+				}
 			}
 		}
 		done += got

@@ -33,7 +33,7 @@ type pty struct {
 	locked bool
 	// ahead was typed, and waits for room in the line discipline.
 	ahead []byte
-	size   [winsizeSize]byte
+	size  [winsizeSize]byte
 	// slaves are open, dead ones too; hungUp says that there were, and are none.
 	slaves []*ptySlave
 	hungUp bool

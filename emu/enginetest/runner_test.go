@@ -222,8 +222,8 @@ func newEmulated(t testing.TB, u engineUnderTest, model *emu.Model, images, ro [
 			require.NoError(t, space.Map(v, nil))
 		}
 		require.Equal(t, len(ro), space.Poke(w+roOff, ro))
-		m.data[i] = space.View(w+dataOff, emu.PageSize, mem.Write)
-		m.stack[i] = space.View(w+stackOff, emu.PageSize, mem.Write)
+		m.data[i] = space.View(w+dataOff, emu.PageSize, mem.Write).ForHost()
+		m.stack[i] = space.View(w+stackOff, emu.PageSize, mem.Write).ForHost()
 	}
 	return m
 }

@@ -110,8 +110,8 @@ func (m *Machine) push(c *emu.CPU, b []byte) *emu.Fault {
 // write writes guest memory, or says how that faults.
 func (m *Machine) write(a emu.Addr, b []byte) *emu.Fault {
 	// Nothing is written if not all can be.
-	if n := len(m.Mem.ViewSome(a, uint64(len(b)), mem.Write)); n < len(b) {
-		return accessFault(a, n, true)
+	if n := m.Mem.Accessible(a, uint64(len(b)), mem.Write); n < uint64(len(b)) {
+		return accessFault(a, int(n), true)
 	}
 	if n := m.Mem.Write(a, b); n < len(b) {
 		return accessFault(a, n, true)

@@ -263,8 +263,8 @@ func (m *Machine) xsave(c *emu.CPU, g *Insn) *emu.Fault {
 	}
 	rfbm := c.Regs[emu.RAX] & XFeatures
 	var bv [8]byte
-	if n := len(m.Mem.ViewSome(a, emu.XOffYMMH, mem.Write)); n < emu.XOffYMMH {
-		return accessFault(a, n, true)
+	if n := m.Mem.Accessible(a, emu.XOffYMMH, mem.Write); n < emu.XOffYMMH {
+		return accessFault(a, int(n), true)
 	}
 	if f := m.read(a+emu.XOffHeader, bv[:]); f != nil {
 		return f

@@ -68,24 +68,30 @@ func (m *Space) Fetch(a emu.Addr, b []byte) int {
 	return copyCareful(b[:n], m.host.view(a, n))
 }
 
-// View returns the guest's n bytes at a themselves, for a host system call that
-// reads or fills them; nil if not all of them are mapped with prot. The
-// host's kernel reports what lies behind a file's end; Go code must not touch the view
-// of a file mapping, but use Read and Write.
-func (m *Space) View(a emu.Addr, n uint64, prot Prot) []byte {
-	if n == 0 || m.accessible(a, n, prot) < n {
-		return nil
+// A View is bytes of the guest's memory themselves, for a host system call to read or fill. The host's kernel copes with what lies
+// behind the end of a mapped file. Go code does not: it has Read and Write.
+type View struct{ bytes []byte }
+
+// Len returns how many bytes v has.
+func (v View) Len() uint64 { return uint64(len(v.bytes)) }
+
+// ForHost returns the bytes, which must not be touched, but be given to the host's kernel.
+func (v View) ForHost() []byte { return v.bytes }
+
+// View returns the guest's bytes at a that are mapped with prot, n at most.
+func (m *Space) View(a emu.Addr, n uint64, prot Prot) View {
+	n = m.accessible(a, n, prot)
+	if n == 0 {
+		return View{}
 	}
 	if prot&Write != 0 {
 		m.Unguard(a, a+emu.Addr(n))
 	}
-	return m.host.view(a, n)
+	return View{m.host.view(a, n)}
 }
 
-// ViewSome is View for as many of the n bytes as can be had.
-func (m *Space) ViewSome(a emu.Addr, n uint64, prot Prot) []byte {
-	return m.View(a, m.accessible(a, n, prot), prot)
-}
+// Accessible returns how many of the n bytes at a are mapped with prot.
+func (m *Space) Accessible(a emu.Addr, n uint64, prot Prot) uint64 { return m.accessible(a, n, prot) }
 
 // ReadUint64 reads a little-endian word.
 func (m *Space) ReadUint64(a emu.Addr) (uint64, bool) {

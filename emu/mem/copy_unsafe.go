@@ -14,24 +14,39 @@ func hostSlice(base uintptr, a emu.Addr, n uint64) []byte {
 
 // copyCareful copies src to dst and returns how much of it the host let us copy:
 // pages of a file mapping behind the file's end cannot be touched (SIGBUS).
-func copyCareful(dst, src []byte) (n int) {
-	const chunk = 4096
+func copyCareful(dst, src []byte) int {
+	n := len(src)
+	for {
+		fault, ok := tryCopy(dst, src[:n])
+		if ok {
+			return n
+		}
+		// Copying begins anywhere: what lies in front of the page that faulted is copied again.
+		m := 0
+		for _, b := range [2][]byte{dst, src} {
+			if start := uintptr(unsafe.Pointer(unsafe.SliceData(b))); fault-start < uintptr(n) {
+				m = max(0, int(fault&^(emu.PageSize-1))-int(start))
+			}
+		}
+		if n = m; n == 0 {
+			return 0
+		}
+	}
+}
+
+// tryCopy copies src to dst; if that faults it returns where.
+func tryCopy(dst, src []byte) (fault uintptr, ok bool) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(old)
 		if r := recover(); r != nil {
-			if _, isFault := r.(interface{ Addr() uintptr }); !isFault {
+			at, isFault := r.(interface{ Addr() uintptr })
+			if !isFault {
 				panic(r)
 			}
+			fault = at.Addr()
 		}
 	}()
-	if len(src) <= chunk {
-		m := copy(dst, src)
-		n = m
-		return n
-	}
-	for n < len(src) {
-		n += copy(dst[n:], src[n:min(n+chunk, len(src))])
-	}
-	return n
+	copy(dst, src)
+	return 0, true
 }
