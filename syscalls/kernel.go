@@ -119,6 +119,7 @@ type Kernel struct {
 	procs   []*Process // in order of creation, zombies too
 	first   *Process   // the run is over when it is, but for what others still do
 	gone    []*machine // nothing runs on them any more
+	spaces  mem.Group  // the address spaces of machines
 	ready   []*Thread  // runnable, first come first served
 	waiting []*Thread  // blocked, in order of blocking
 	current *Thread
@@ -268,7 +269,7 @@ func New(cfg Config) (*Kernel, error) {
 
 // boot makes the first process.
 func (k *Kernel) boot() error {
-	m, err := mem.New()
+	m, err := k.spaces.New()
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func addressesFor(limit emu.Addr) uint64 {
 
 // newMachine makes a machine for p: its memory is a copy of from, or empty for nil.
 func (k *Kernel) newMachine(p *Process, parent emu.Engine, from *mem.Space) (*machine, error) {
-	newSpace, limit := mem.New, mem.FirstLimit
+	newSpace, limit := k.spaces.New, mem.FirstLimit
 	if from != nil {
 		newSpace, limit = from.Fork, from.Limit()
 	}

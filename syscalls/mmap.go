@@ -304,8 +304,7 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		}
 	}
 	if oldLen == 0 {
-		// "A second mapping of the same pages" works for shared mappings only; nobody needs it.
-		return 0, EINVAL
+		return t.mapTwice(v, lo, newLen, flags, to)
 	}
 	if lo+oldLen > v.Hi {
 		return 0, EFAULT
@@ -323,6 +322,21 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		return uint64(to), memErrno(m.Move(lo, lo+oldLen, to, uint64(newLen)))
 	}
 	return t.resize(v, lo, oldLen, newLen, flags)
+}
+
+// mapTwice makes a second mapping of the pages from lo on, which are v's: what mremap(2) does for an old length of zero, if the mapping
+// is shared.
+func (t *Thread) mapTwice(v *mem.VMA, lo, length emu.Addr, flags uint64, to emu.Addr) (uint64, Errno) {
+	if !v.Shared || flags&mremapMaymove == 0 {
+		return 0, EINVAL
+	}
+	if flags&mremapFixed == 0 {
+		var ok bool
+		if to, ok = t.p.find(uint64(length), 0); !ok {
+			return 0, ENOMEM
+		}
+	}
+	return uint64(to), memErrno(t.p.mem.MapAgain(lo, to, uint64(length)))
 }
 
 // resize grows or shrinks a mapping in its place, or moves it if it may.

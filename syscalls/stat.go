@@ -134,6 +134,7 @@ func (k *Kernel) touch(ino uint64) {
 // written is touch, with the time when the guest last looked at the clock or touched a file: to find out what time it is takes
 // longer than to write a little. Linux's times of files are those of the last tick.
 func (k *Kernel) written(ino uint64) {
+	k.spaces.FileChanged(ino)
 	if !k.clock.real {
 		k.inodes.mtimes[ino] = k.clock.seen
 	}

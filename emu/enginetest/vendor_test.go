@@ -172,6 +172,9 @@ func checkVendorCases(t *testing.T, cases []vendorCase) {
 			if cases[i].copied {
 				by = hostVendor()
 			}
+			if u.tolerates != nil && (cases[i].copied || out[i].fault.Unsupported != "") {
+				continue // the library's affair, or refused by name since the library does it wrongly
+			}
 			cases[i].check(t, u.name, &b.jobs[i], &out[i], by, !u.losesFlags)
 		}
 	}

@@ -89,8 +89,10 @@ func (e *Engine) wake(pc emu.Addr) *tb {
 	for i := len(list) - 1; i >= 0; i-- {
 		if t := list[i]; e.unchanged(t.src) {
 			e.dormant[pc] = slices.Delete(list, i, i+1)
+			if e.register(t) != nil {
+				return nil
+			}
 			t.dormant = false
-			e.register(t)
 			return t
 		}
 	}

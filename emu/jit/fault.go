@@ -63,7 +63,9 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	e.set(stHistory, t.insns[i].outcomes.after(e.get(stHistory)))
 	e.settleCounts(t, i, ours)
 	if ours {
-		e.mem.Unguard(f.Addr, f.Addr+1)
+		if err := e.mem.Unguard(f.Addr, f.Addr+1); err != nil {
+			return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+		}
 		e.alone, e.carry = true, int(t.insns[i].run)
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
 		return pc, nil

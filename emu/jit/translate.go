@@ -84,9 +84,12 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.swap()
 	t.pages, t.src = slices.Clone(e.deps), e.source()
 	e.all = append(e.all, t)
-	e.register(t)
 	if e.pos-t.entry > maxBlockCode {
 		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
+	}
+	if err := e.register(t); err != nil {
+		e.drop(t)
+		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}
 	}
 	return t, nil
 }
@@ -184,16 +187,19 @@ func (e *Engine) depend(a emu.Addr) {
 
 // register makes a finished block known and guards its pages; one that is to run once is
 // not found again, and its pages stay as they are.
-func (e *Engine) register(t *tb) {
+func (e *Engine) register(t *tb) error {
+	if !e.alone {
+		if err := e.mem.Guard(t.pages...); err != nil {
+			return err
+		}
+	}
 	for _, p := range t.pages {
 		e.pages[p] = append(e.pages[p], t)
-		if !e.alone {
-			e.mem.Guard(p, p+emu.PageSize)
-		}
 	}
 	if !e.alone && e.carry == 0 {
 		e.tbs[t.pc] = t
 	}
+	return nil
 }
 
 // writesAllFlags reports whether g overwrites the status flags and cannot fault:

@@ -6,10 +6,13 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// A fileID tells files of the host apart, and ways to have one open.
-type fileID struct {
-	dev, ino uint64
-	mode     int
+// A fileID tells files of the host apart.
+type fileID struct{ dev, ino uint64 }
+
+// A backingID tells ways to have a file open apart.
+type backingID struct {
+	fileID
+	mode int
 }
 
 // A backing is a file of the host that is kept open, so that a Space that is forked can map it again.
@@ -22,24 +25,24 @@ type backing struct {
 const maxFiles = 64
 
 // keep returns the backing for src; nil if it cannot be kept, and Fork copies.
-func (m *Space) keep(src *os.File) *backing {
+func (m *Space) keep(src *os.File) (*backing, fileID) {
 	id, ok := identify(src)
 	if !ok {
-		return nil
+		return nil, fileID{}
 	}
 	if b := m.files[id]; b != nil {
-		return b
+		return b, id.fileID
 	}
 	if len(m.files) >= maxFiles {
 		m.dropFiles()
 	}
 	f := reopen(src, id.mode)
 	if f == nil {
-		return nil
+		return nil, id.fileID
 	}
 	b := &backing{file: f, refs: 1}
 	m.files[id] = b
-	return b
+	return b, id.fileID
 }
 
 // dropFiles closes files that are mapped no longer.
@@ -62,7 +65,7 @@ func (m *Space) dropFiles() {
 // Fork returns a Space with the same mappings, as fork(2) does: what is shared stays
 // shared, what is private is copied as far as it differs from its file.
 func (m *Space) Fork() (*Space, error) {
-	n, err := newWithin(m.limit)
+	n, err := m.group.newWithin(m.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +80,7 @@ func (m *Space) Fork() (*Space, error) {
 		}
 		n.vmas.put(n.vmas.search(v.Lo), v)
 	}
+	m.guardIn(n)
 	return n, nil
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 // identify returns what tells f from other files. ok is false if the host does not say.
-func identify(f *os.File) (id fileID, ok bool) {
+func identify(f *os.File) (id backingID, ok bool) {
 	var st unix.Stat_t
 	if unix.Fstat(int(f.Fd()), &st) != nil {
 		return id, false
 	}
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
-	return fileID{dev: st.Dev, ino: st.Ino, mode: flags & unix.O_ACCMODE}, err == nil
+	return backingID{fileID{st.Dev, st.Ino}, flags & unix.O_ACCMODE}, err == nil
 }
 
 // reopen returns a file of our own for src: an open file description that holds none of its locks,

@@ -62,7 +62,7 @@ func TestFork(t *testing.T) {
 	poke(t, m, hidden, 9)
 	poke(t, m, big+40<<30, 10)
 	require.NoError(t, m.Protect(hidden, hidden+0x1000, 0))
-	m.Guard(anon+0x3000, anon+0x4000)
+	m.Guard(anon + 0x3000)
 
 	n := fork(t, m)
 	assert.Equal(t, m.VMAs(), n.VMAs())

@@ -27,7 +27,7 @@ func TestGrow(t *testing.T) {
 	m.Write(0x12000, []byte("third"))
 	mapAnon(t, m, 0x13000, 2, Read|Write|Exec) // which joins
 	m.Write(0x13000, []byte("fourth"))
-	m.Guard(0x11000, 0x12000)
+	m.Guard(0x11000)
 	mapAnon(t, m, 0x20000, 2, Read|Write)
 	m.Write(0x20000, []byte("hidden"))
 	require.NoError(t, m.Protect(0x20000, 0x21000, 0))

@@ -3,6 +3,9 @@ package mem
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -27,6 +30,18 @@ func reserve(limit emu.Addr) (reservation, error) {
 
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return m.host.base }
+
+// maxProtected is how many pages of a group the host may write-protect for their code's sake: each parts a mapping of the host in three, of which
+// a process may have vm.max_map_count. Tests replace it.
+var maxProtected = sync.OnceValue(func() int {
+	limit := 65530 // Linux's default, for hosts that do not tell
+	if text, err := os.ReadFile("/proc/sys/vm/max_map_count"); err == nil {
+		if n, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			limit = n
+		}
+	}
+	return max(limit/8, 16)
+})
 
 func (r *reservation) release() error {
 	_, _, e := unix.Syscall(unix.SYS_MUNMAP, r.base-Guard, r.size, 0)

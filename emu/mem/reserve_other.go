@@ -12,6 +12,8 @@ import (
 // A reservation needs mmap(2) as Linux has it; other hosts have none yet.
 type reservation struct{ base uintptr }
 
+var maxProtected = func() int { return 0 }
+
 var errNoHost = errors.New("mem: guest memory is not yet supported on this host")
 
 func reserve(limit emu.Addr) (reservation, error) { return reservation{}, errNoHost }
@@ -29,6 +31,6 @@ func (r *reservation) discardPages(lo, hi emu.Addr) error                 { retu
 func (r *reservation) takeOver(old *reservation, vmas []VMA) error        { return errNoHost }
 func (r *reservation) populate(lo, hi emu.Addr)                           {}
 
-func identify(f *os.File) (id fileID, ok bool)                        { return id, false }
+func identify(f *os.File) (id backingID, ok bool)                     { return id, false }
 func reopen(src *os.File, mode int) *os.File                          { return nil }
 func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error { return errNoHost }

@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -78,8 +77,9 @@ type VMA struct {
 	File bool
 	// GrowsDown marks a stack made with MAP_GROWSDOWN.
 	GrowsDown bool
-	// back is the file itself, for Fork.
+	// back is the file itself, for Fork, and id tells it from others, whatever way it was opened; zero if the host does not say.
 	back *backing
+	id   fileID
 }
 
 // Len returns the VMA's size in bytes.
@@ -88,7 +88,7 @@ func (v *VMA) Len() uint64 { return uint64(v.Hi - v.Lo) }
 // joins reports whether w, which begins where v ends, continues v.
 func (v *VMA) joins(w *VMA) bool {
 	return v.Hi == w.Lo && v.Prot == w.Prot && v.Shared == w.Shared && v.Path == w.Path &&
-		v.Dev == w.Dev && v.Ino == w.Ino && v.File == w.File && v.GrowsDown == w.GrowsDown && v.back == w.back &&
+		v.Dev == w.Dev && v.Ino == w.Ino && v.File == w.File && v.GrowsDown == w.GrowsDown && v.back == w.back && v.id == w.id &&
 		(!v.File || v.Off+v.Len() == w.Off)
 }
 
@@ -99,17 +99,22 @@ type Space struct {
 	vmas  vmaList
 	// guarded has the pages that hold translated code, by page number.
 	guarded map[emu.Addr]bool
+	guards  uint64 // counts changes to which of them are write-protected
 	// invalidate is called before code in [lo, hi) changes.
 	invalidate func(lo, hi emu.Addr)
 	// files are behind mappings, or were.
-	files map[fileID]*backing
+	files map[backingID]*backing
+	group *Group
 }
 
+// New returns an address space that shares memory with no other: the first of a group.
+func New() (*Space, error) { return new(Group).New() }
+
 // New reserves an address space up to FirstLimit, or less: containers and ulimit -v may forbid large ones.
-func New() (*Space, error) {
+func (g *Group) New() (*Space, error) {
 	limit := FirstLimit
 	for {
-		m, err := newWithin(limit)
+		m, err := g.newWithin(limit)
 		if err == nil || limit == leastLimit {
 			return m, err
 		}
@@ -117,15 +122,17 @@ func New() (*Space, error) {
 	}
 }
 
-func newWithin(limit emu.Addr) (*Space, error) {
+func (g *Group) newWithin(limit emu.Addr) (*Space, error) {
 	host, err := reserve(limit)
 	if err != nil {
 		return nil, err
 	}
-	return &Space{
+	m := &Space{
 		host: host, limit: limit, guarded: map[emu.Addr]bool{}, invalidate: func(lo, hi emu.Addr) {},
-		files: map[fileID]*backing{},
-	}, nil
+		files: map[backingID]*backing{}, group: g,
+	}
+	g.spaces = append(g.spaces, m)
+	return m, nil
 }
 
 // Grow moves the address space to where the host has room for limit. The guest does not notice, but Base changes. After ErrLost
@@ -145,6 +152,7 @@ func (m *Space) Grow(limit emu.Addr) error {
 
 // Close gives the reservation back to the host.
 func (m *Space) Close() error {
+	m.group.leave(m)
 	m.vmas = vmaList{}
 	m.dropFiles()
 	return m.host.release()
@@ -216,14 +224,26 @@ func (m *Space) Map(v VMA, src *os.File) error {
 		return err
 	}
 	if v.File {
-		v.back = m.keep(src)
+		v.back, v.id = m.keep(src)
 	}
 	m.vmas.carve(v.Lo, v.Hi)
 	m.vmas.insert(v)
 	if v.Shared && v.File {
-		m.forgetMirrors(v)
+		m.group.mappedShared(v)
 	}
 	return nil
+}
+
+// MapAgain maps what is behind the mapping at lo at [to, to+length) besides.
+func (m *Space) MapAgain(lo, to emu.Addr, length uint64) error {
+	v := m.VMA(lo)
+	if v == nil || v.back == nil {
+		return ErrNotHere
+	}
+	again := *v
+	again.Off += uint64(lo - v.Lo)
+	again.Lo, again.Hi = to, to+emu.Addr(length)
+	return m.Map(again, v.back.file)
 }
 
 // Unmap removes what is mapped in [lo, hi); it is no error if nothing is.
@@ -315,99 +335,5 @@ func (m *Space) Name(lo, hi emu.Addr, path string) {
 			return
 		}
 		v.Path = path
-	}
-}
-
-// Mirrors returns p and all other pages that show the same page of a file: writes to one are seen in all.
-func (m *Space) Mirrors(p emu.Addr) []emu.Addr {
-	v := m.VMA(p)
-	if v == nil || !v.Shared || !v.File {
-		return []emu.Addr{p}
-	}
-	var pages []emu.Addr
-	off := v.Off + uint64(p-v.Lo)
-	vmas := m.VMAs()
-	for i := range vmas {
-		if w := &vmas[i]; w.Shared && w.back == v.back && off >= w.Off && off-w.Off < w.Len() {
-			pages = append(pages, w.Lo+emu.Addr(off-w.Off))
-		}
-	}
-	return pages
-}
-
-// forgetMirrors drops translations of code that can be written through the new mapping v.
-func (m *Space) forgetMirrors(v VMA) {
-	for _, w := range m.VMAs() {
-		if w.Shared && w.back == v.back && w.Off < v.Off+v.Len() && v.Off < w.Off+w.Len() {
-			m.forget(w.Lo, w.Hi)
-		}
-	}
-}
-
-// Guard write-protects the mapped pages of [lo, hi), which hold translated code, and their mirrors.
-func (m *Space) Guard(lo, hi emu.Addr) {
-	for p := lo.PageDown(); p < hi; p += emu.PageSize {
-		if m.guarded[p] {
-			continue
-		}
-		for _, q := range m.Mirrors(p) {
-			v := m.VMA(q)
-			if v == nil {
-				continue
-			}
-			m.guarded[q] = true
-			if v.Prot&Write != 0 {
-				m.host.protectPages(q, q+emu.PageSize, v.Prot&^Write)
-			}
-		}
-	}
-}
-
-// Guarded reports whether the page of a is write-protected only because it holds
-// translated code: a write to it must call Unguard and go on.
-func (m *Space) Guarded(a emu.Addr) bool {
-	if !m.guarded[a.PageDown()] {
-		return false
-	}
-	v := m.VMA(a)
-	return v != nil && v.Prot&Write != 0
-}
-
-// Unguard makes the engine forget what it translated from the pages of [lo, hi) and their mirrors,
-// and makes them writable again.
-func (m *Space) Unguard(lo, hi emu.Addr) {
-	for p := lo.PageDown(); p < hi; p += emu.PageSize {
-		if !m.guarded[p] {
-			continue
-		}
-		for _, q := range m.Mirrors(p) {
-			m.invalidate(q, q+emu.PageSize)
-			delete(m.guarded, q)
-			if v := m.VMA(q); v != nil && v.Prot&Write != 0 {
-				m.host.protectPages(q, q+emu.PageSize, v.Prot)
-			}
-		}
-	}
-}
-
-// forget drops translations of [lo, hi) before its mapping changes. Mappings may
-// be larger than what is guarded by far, so the smaller set is walked.
-func (m *Space) forget(lo, hi emu.Addr) {
-	if m.Free(lo, hi) {
-		return
-	}
-	if uint64(hi-lo)/emu.PageSize <= uint64(len(m.guarded)) {
-		m.Unguard(lo, hi)
-		return
-	}
-	var pages []emu.Addr
-	for p := range m.guarded {
-		if p >= lo && p < hi {
-			pages = append(pages, p)
-		}
-	}
-	slices.Sort(pages)
-	for _, p := range pages {
-		m.Unguard(p, p+emu.PageSize)
 	}
 }

@@ -134,7 +134,7 @@ func TestGuard(t *testing.T) {
 	var dropped []emu.Addr
 	m.OnInvalidate(func(lo, hi emu.Addr) { dropped = append(dropped, lo) })
 	mapAnon(t, m, 0x10000, 3, Read|Write|Exec)
-	m.Guard(0x10800, 0x11800)
+	m.Guard(0x10000, 0x11000)
 	require.True(t, m.Guarded(0x10000))
 	require.False(t, m.Guarded(0x12000))
 	m.Write(0x12000, []byte{1})
@@ -142,7 +142,7 @@ func TestGuard(t *testing.T) {
 	m.Write(0x10ffe, []byte{1, 2, 3})
 	require.Equal(t, []emu.Addr{0x10000, 0x11000}, dropped)
 	require.False(t, m.Guarded(0x10000))
-	m.Guard(0x11000, 0x11001)
+	m.Guard(0x11000)
 	require.NoError(t, m.Unmap(0x10000, 0x13000))
 	require.Equal(t, []emu.Addr{0x10000, 0x11000, 0x11000}, dropped)
 }
@@ -150,10 +150,10 @@ func TestGuard(t *testing.T) {
 // TestGuardBeforeMapped guards a page that is not mapped: what is mapped there later can be guarded.
 func TestGuardBeforeMapped(t *testing.T) {
 	m := newSpace(t)
-	m.Guard(0x10000, 0x11000)
+	m.Guard(0x10000)
 	mapAnon(t, m, 0x10000, 1, Read|Write|Exec)
 	require.False(t, m.Guarded(0x10000))
-	m.Guard(0x10000, 0x11000)
+	m.Guard(0x10000)
 	require.True(t, m.Guarded(0x10000))
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/exec"
-	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -133,8 +132,10 @@ func (e *Engine) learn(a emu.Addr) (*emu.Fault, error) {
 			in := e.describe(g)
 			p.insns[a%pageSize] = in
 			p.set(a, e.word(a, in))
-			e.guard(a)
-			e.guard(g.Next() - 1)
+			// Writes to its pages are to be known before they happen.
+			if err := e.mem.Guard(a.PageDown(), (g.Next() - 1).PageDown()); err != nil {
+				return &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, nil
+			}
 			e.decoded++
 		}
 		if g.Kind.Ends() || g.Flow != x86.FlowNext {
@@ -149,18 +150,6 @@ func (e *Engine) learn(a emu.Addr) (*emu.Fault, error) {
 		return &emu.Fault{Vector: emu.VecGP}, nil
 	}
 	return &emu.Fault{Vector: emu.VecPF, Addr: a, Exec: true}, nil
-}
-
-// guard makes writes to a's page known before they happen.
-func (e *Engine) guard(a emu.Addr) {
-	p := a.PageDown()
-	e.mem.Guard(p, p+pageSize)
-	for _, q := range e.mem.Mirrors(p) {
-		if v := e.mem.VMA(q); v != nil && v.Prot&mem.Write != 0 && !e.mapping.readOnly[q] {
-			e.mapping.readOnly[q] = true
-			e.mapping.stale = true
-		}
-	}
 }
 
 // describe makes an insn of a decoded instruction.
@@ -204,7 +193,8 @@ func special(g *exec.Insn) bool {
 	}
 	switch g.Kind {
 	case exec.Nop:
-		return g.Op == x86.RDSSP || g.Len == hooks.RequestLen
+		// The library follows AMD's CPUs: PAUSE with REX.B is XCHG to it, and 0F 0D of a register undefined.
+		return g.Op == x86.RDSSP || g.Op == x86.PAUSE && g.REX&1 != 0 || g.Op == x86.NOP && g.ModRMOff > 0 || g.Len == hooks.RequestLen
 	case exec.Plain, exec.Push, exec.Pop, exec.Leave, exec.Lea, exec.String, exec.Branch:
 		return false
 	}
@@ -250,10 +240,6 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 
 // forget makes the code of a page unknown, and what runs into it from the page before.
 func (e *Engine) forget(page emu.Addr) {
-	if e.mapping.readOnly[page] {
-		delete(e.mapping.readOnly, page)
-		e.mapping.stale = true
-	}
 	found := false
 	for a := page - min(page, x86.MaxLen+hooks.RequestLen); a < page+pageSize; a++ {
 		in := e.known(a)

@@ -67,7 +67,7 @@ func New(m *mem.Space, cfg exec.Config) (emu.Engine, error) {
 	e := &Engine{
 		Config: cfg, lib: lib, mem: m, decoder: exec.NewDecoder(m, exec.Features(cfg.Model), "version of libunicorn"),
 		machine: exec.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env},
-		mapping: mapping{readOnly: map[emu.Addr]bool{}}, pages: map[emu.Addr]*codePage{}, marks: map[emu.Addr]bool{},
+		pages:   map[emu.Addr]*codePage{}, marks: map[emu.Addr]bool{},
 		alone: noAddr, plans: [][]planned{{{emu.Ir, 1}}}, planIndex: map[hooks.Plan]uint16{}, was: emu.NewCPU(),
 	}
 	e.Events |= emu.Events(emu.Ir)

@@ -119,7 +119,7 @@ func (e *Engine) accessFault(err error) (f emu.Fault, again bool, _ error) {
 	} else if !e.faultsAt(f, f.Addr) && last.PageDown() != f.Addr.PageDown() {
 		f.Addr = last.PageDown()
 	}
-	if e.mapping.readOnly[f.Addr.PageDown()] && f.Write {
+	if f.Write && e.mem.Guarded(f.Addr) {
 		return f, true, nil
 	}
 	if v := e.mem.VMA(f.Addr); v != nil && v.File && !f.Exec && e.allows(f, f.Addr) {

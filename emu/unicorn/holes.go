@@ -3,6 +3,7 @@
 package unicorn
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -14,7 +15,10 @@ import (
 // wrong reports whether g is an instruction that libunicorn executes wrongly without a word (measured with
 // 2.0.1 by emu/enginetest). No compiler makes them: they are refused.
 func wrong(g *exec.Insn) bool {
-	if g.Kind != exec.Plain && g.Kind != exec.Nop {
+	if g.Kind == exec.Branch {
+		return bytes.IndexByte(g.Bytes[:g.NPrefix], 0x66) >= 0 // RIP is cut to 16 bits, as by AMD's CPUs
+	}
+	if g.Kind != exec.Plain {
 		return false
 	}
 	switch g.Op {
@@ -31,8 +35,6 @@ func wrong(g *exec.Insn) bool {
 		return true // other masks, another rounding
 	case x86.TEST:
 		return g.HasMem && g.Mem.RIPRel && g.Bytes[g.OpcodeOff]&0xfe == 0xf6 && g.ModRM>>3&7 == 1 // as SHLD
-	case x86.PAUSE:
-		return g.REX&1 != 0 // it exchanges r8 and rax
 	}
 	// Of 66 and F2 or F3 the last two choose the instruction; for the library it is 66.
 	if g.Enc != x86.Legacy || g.VecRead|g.VecWrite == 0 {
@@ -66,7 +68,7 @@ func lacking(g *exec.Insn) bool {
 
 // refuse says what happens at an instruction that is not executed.
 func (e *Engine) refuse(g *exec.Insn) emu.Fault {
-	if g.Kind != exec.Plain && g.Kind != exec.Nop {
+	if g.Kind != exec.Plain && g.Kind != exec.Branch {
 		return e.decoder.Refuse(g, e.Model)
 	}
 	return emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("%v, which libunicorn executes wrongly: % x", g.Op, g.Bytes)}

@@ -22,25 +22,25 @@ type region struct {
 const maxPieces = 8
 
 // A mapping keeps the library's regions like the guest's VMAs. Read-only are also pages of VMAs that
-// can be written, if they hold code that was decoded.
+// can be written, if they are guarded: the host write-protects these, and the library does not survive a store there.
 type mapping struct {
-	base     uintptr   // of the guest's memory
-	vmas     []mem.VMA // as they were
-	regions  []region
-	readOnly map[emu.Addr]bool
-	// stale says that readOnly has changed.
+	base    uintptr   // of the guest's memory
+	vmas    []mem.VMA // as they were
+	regions []region
+	guards  uint64 // mem.Space.Guards as it was
+	// stale says that a file has grown.
 	stale bool
 }
 
 // sync brings the library's regions up to date.
 func (e *Engine) sync() error {
 	m := &e.mapping
-	if !m.stale && m.base == e.mem.Base() && slices.EqualFunc(m.vmas, e.mem.VMAs(), func(a, b mem.VMA) bool {
+	if !m.stale && m.guards == e.mem.Guards() && m.base == e.mem.Base() && slices.EqualFunc(m.vmas, e.mem.VMAs(), func(a, b mem.VMA) bool {
 		return a.Lo == b.Lo && a.Hi == b.Hi && a.Prot == b.Prot && a.File == b.File && a.Ino == b.Ino
 	}) {
 		return nil
 	}
-	m.vmas, m.stale = slices.Clone(e.mem.VMAs()), false
+	m.vmas, m.guards, m.stale = slices.Clone(e.mem.VMAs()), e.mem.Guards(), false
 	if base := e.mem.Base(); m.base != base { // it grew
 		for _, r := range m.regions {
 			if err := e.unmap(r); err != nil {
@@ -118,11 +118,7 @@ func (e *Engine) unmap(r region) error {
 
 // wanted returns the regions the library should have: runs of pages with equal permissions.
 func (e *Engine) wanted() (list []region) {
-	var split []emu.Addr
-	for p := range e.mapping.readOnly {
-		split = append(split, p)
-	}
-	slices.Sort(split)
+	split := e.mem.GuardedPages()
 	add := func(r region) {
 		if n := len(list); n > 0 && list[n-1].hi == r.lo && list[n-1].prot == r.prot {
 			list[n-1].hi = r.hi

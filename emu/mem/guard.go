@@ -1,0 +1,286 @@
+package mem
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A Group is the address spaces of one run, which may map the same files: what one writes to a file, by whatever mapping or system call,
+// changes the code that others execute from it. It also bounds what their guarded pages cost, for the host counts
+// mappings of a whole process (vm.max_map_count).
+//
+// A page is guarded if it holds translated code, and so are the pages of all spaces through which a store would change that code.
+// A Group is not safe for concurrent use.
+type Group struct {
+	spaces []*Space
+	// shared has the files that are, or were, mapped shared: stores can reach their pages by another mapping.
+	shared map[fileID]bool
+	// coded has the files of which pages are, or were, guarded; codedIno has them by the guest's inode number.
+	coded    map[fileID]bool
+	codedIno map[uint64]bool
+	// queue has the pages that the host write-protects because they are guarded, those first that were guarded first; some of
+	// them may not be any more. protected is how many are.
+	queue     []place
+	protected int
+}
+
+// A place is a page of a space.
+type place struct {
+	m  *Space
+	at emu.Addr
+}
+
+// leave takes m, which is closed, out of the group.
+func (g *Group) leave(m *Space) {
+	g.spaces = slices.DeleteFunc(g.spaces, func(n *Space) bool { return n == m })
+	g.queue = slices.DeleteFunc(g.queue, func(q place) bool { return q.m == m })
+	for p := range m.guarded {
+		m.unprotected(p)
+	}
+	clear(m.guarded)
+}
+
+// covers reports whether v shows the byte of file id at off.
+func (v *VMA) covers(id fileID, off uint64) bool {
+	return v.File && v.id == id && off >= v.Off && off-v.Off < v.Len()
+}
+
+// mirrors returns page p of m and all others of the group that show the same page of a file. A private page is among them though
+// it may have been copied by now: forgetting its code once too often does no harm.
+func (m *Space) mirrors(p emu.Addr) []place {
+	v := m.VMA(p)
+	if v == nil || v.id == (fileID{}) || !m.group.shared[v.id] {
+		return []place{{m, p}}
+	}
+	off := v.Off + uint64(p-v.Lo)
+	var pages []place
+	for _, n := range m.group.spaces {
+		vmas := n.VMAs()
+		for i := range vmas {
+			if w := &vmas[i]; w.covers(v.id, off) {
+				pages = append(pages, place{n, w.Lo + emu.Addr(off-w.Off)})
+			}
+		}
+	}
+	return pages
+}
+
+// mappedShared drops translations of code that can be written through the new mapping v.
+func (g *Group) mappedShared(v VMA) {
+	if v.id == (fileID{}) {
+		return
+	}
+	if g.shared == nil {
+		g.shared = map[fileID]bool{}
+	}
+	g.shared[v.id] = true
+	if g.coded[v.id] {
+		g.forgetFile(func(w *VMA) bool { return w.id == v.id && w.Off < v.Off+v.Len() && v.Off < w.Off+w.Len() })
+	}
+}
+
+// FileChanged makes engines forget what they translated from the file with the guest's inode number ino, because it was written to by a
+// system call.
+func (g *Group) FileChanged(ino uint64) {
+	if g.codedIno[ino] {
+		g.forgetFile(func(w *VMA) bool { return w.File && w.Ino == ino })
+	}
+}
+
+// forgetFile makes engines forget what they translated from mappings of which is reports true.
+func (g *Group) forgetFile(is func(*VMA) bool) {
+	for _, m := range g.spaces {
+		for _, w := range slices.Clone(m.VMAs()) {
+			if is(&w) {
+				m.forget(w.Lo, w.Hi)
+			}
+		}
+	}
+}
+
+// Guard write-protects pages, which hold translated code, and their mirrors, as far as they are mapped. After an error stores to
+// them are not all seen.
+func (m *Space) Guard(pages ...emu.Addr) error {
+	for range 2 {
+		for _, p := range pages {
+			if m.guarded[p] {
+				continue
+			}
+			if err := m.guardPage(p); err != nil {
+				return err
+			}
+		}
+		// A page may have been given up for a later one.
+		if !slices.ContainsFunc(pages, func(p emu.Addr) bool { return !m.guarded[p] && m.VMA(p) != nil }) {
+			return nil
+		}
+	}
+	return errors.New("mem: the host has not enough mappings for the pages of one block of code")
+}
+
+func (m *Space) guardPage(p emu.Addr) error {
+	if v := m.VMA(p); v != nil && v.id != (fileID{}) {
+		g := m.group
+		if g.coded == nil {
+			g.coded, g.codedIno = map[fileID]bool{}, map[uint64]bool{}
+		}
+		g.coded[v.id], g.codedIno[v.Ino] = true, true
+	}
+	for _, q := range m.mirrors(p) {
+		if v := q.m.VMA(q.at); q != (place{m, p}) && !v.Shared {
+			continue // what is stored there is not seen here
+		}
+		if err := q.m.protect(q.at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guardIn guards the pages of n, a copy of m, that m's code needs guarded.
+func (m *Space) guardIn(n *Space) {
+	for p := range m.guarded {
+		if v := m.VMA(p); v != nil && v.Shared && v.File {
+			if n.protect(p) != nil {
+				m.Unguard(p, p+1)
+			}
+		}
+	}
+}
+
+// protect marks page p of m as guarded, and has the host write-protect it if the guest may write to it.
+func (m *Space) protect(p emu.Addr) error {
+	v := m.VMA(p)
+	if v == nil || m.guarded[p] {
+		return nil
+	}
+	if v.Prot&Write != 0 {
+		g := m.group
+		if g.protected >= maxProtected() {
+			g.evict(maxProtected() / 8)
+		}
+		err := m.host.protectPages(p, p+emu.PageSize, v.Prot&^Write)
+		if err != nil {
+			g.evict(len(g.queue))
+			err = m.host.protectPages(p, p+emu.PageSize, v.Prot&^Write)
+		}
+		if err != nil {
+			return fmt.Errorf("mem: write-protecting a page of code: %w (is there a limit of mappings, vm.max_map_count?)", err)
+		}
+		g.protected++
+		m.guards++
+		g.queue = append(g.queue, place{m, p})
+		if len(g.queue) > 2*maxProtected() {
+			g.queue = slices.DeleteFunc(g.queue, func(q place) bool { return !q.m.protects(q.at) })
+		}
+	}
+	m.guarded[p] = true
+	return nil
+}
+
+// protects reports whether the host write-protects page p of m because it is guarded.
+func (m *Space) protects(p emu.Addr) bool { return m.guarded[p] && m.Guarded(p) }
+
+// Guards returns a number that changes whenever GuardedPages does.
+func (m *Space) Guards() uint64 { return m.guards }
+
+// GuardedPages returns the pages that are write-protected only because they, or others that show the same page of a file, hold
+// translated code, in ascending order: an engine that does not rely on the host's protection has to keep stores from them.
+func (m *Space) GuardedPages() (pages []emu.Addr) {
+	for p := range m.guarded {
+		if m.Guarded(p) {
+			pages = append(pages, p)
+		}
+	}
+	slices.Sort(pages)
+	return pages
+}
+
+// evict gives up the guards of the n pages that were guarded first, and their code with them: it is translated again when it is executed.
+func (g *Group) evict(n int) {
+	first := slices.Clone(g.queue[:min(n, len(g.queue))])
+	g.queue = slices.Delete(g.queue, 0, len(first))
+	for _, q := range first {
+		q.m.Unguard(q.at, q.at+1)
+	}
+}
+
+// Guarded reports whether the page of a is write-protected only because it holds
+// translated code: a write to it must call Unguard and go on.
+func (m *Space) Guarded(a emu.Addr) bool {
+	if !m.guarded[a.PageDown()] {
+		return false
+	}
+	v := m.VMA(a)
+	return v != nil && v.Prot&Write != 0
+}
+
+// Unguard makes the engines forget what they translated from the pages of [lo, hi) and their mirrors,
+// and makes them writable again. After an error the host does not let them be written to.
+func (m *Space) Unguard(lo, hi emu.Addr) (err error) {
+	for p := lo.PageDown(); p < hi; p += emu.PageSize {
+		if !m.guarded[p] {
+			continue
+		}
+		for _, q := range m.mirrors(p) {
+			if e := q.m.unprotect(q.at); e != nil {
+				err = e
+			}
+		}
+	}
+	return err
+}
+
+// unprotect takes the guard of page p of m away.
+func (m *Space) unprotect(p emu.Addr) error {
+	m.invalidate(p, p+emu.PageSize)
+	v := m.VMA(p)
+	if !m.guarded[p] || v == nil || v.Prot&Write == 0 {
+		delete(m.guarded, p)
+		return nil
+	}
+	m.unprotected(p)
+	delete(m.guarded, p)
+	err := m.host.protectPages(p, p+emu.PageSize, v.Prot)
+	if err != nil {
+		m.group.evict(len(m.group.queue))
+		err = m.host.protectPages(p, p+emu.PageSize, v.Prot)
+	}
+	if err != nil {
+		return fmt.Errorf("mem: making a page of code writable: %w (is there a limit of mappings, vm.max_map_count?)", err)
+	}
+	return nil
+}
+
+// unprotected counts that guarded page p of m is about to be given up.
+func (m *Space) unprotected(p emu.Addr) {
+	if m.Guarded(p) {
+		m.group.protected--
+		m.guards++
+	}
+}
+
+// forget drops translations of [lo, hi) before its mapping changes. Mappings may
+// be larger than what is guarded by far, so the smaller set is walked.
+func (m *Space) forget(lo, hi emu.Addr) {
+	if m.Free(lo, hi) {
+		return
+	}
+	if uint64(hi-lo)/emu.PageSize <= uint64(len(m.guarded)) {
+		m.Unguard(lo, hi)
+		return
+	}
+	var pages []emu.Addr
+	for p := range m.guarded {
+		if p >= lo && p < hi {
+			pages = append(pages, p)
+		}
+	}
+	slices.Sort(pages)
+	for _, p := range pages {
+		m.Unguard(p, p+emu.PageSize)
+	}
+}
