@@ -87,12 +87,16 @@ func (c *cursor) unit() (unit cursor, offSize uint64) {
 	return cursor{data: c.take(n), bad: c.bad}, offSize
 }
 
+// maxName is the length from which on no name is one: of files it is 16 times that of the longest path on
+// Linux. So looking for their ends takes a time that is bounded, too.
+const maxName = 1 << 16
+
 // stringAt returns the NUL-terminated string at off, nil if there is none.
 func stringAt(section []byte, off uint64) []byte {
 	if off >= uint64(len(section)) {
 		return nil
 	}
-	s := section[off:]
+	s := section[off:min(off+maxName, uint64(len(section)))]
 	if i := bytes.IndexByte(s, 0); i >= 0 {
 		return s[:i]
 	}

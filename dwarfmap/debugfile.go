@@ -2,15 +2,41 @@ package dwarfmap
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // debugRoot is where distributions install debug files.
 const debugRoot = "/usr/lib/debug"
+
+// maxChecked is the size of the largest debug file whose checksum is computed. Those with a build-id are
+// known by that.
+const maxChecked = 8 << 30
+
+// openRegular opens a regular file. Anything else might wait for ever, or do something, when it is opened.
+func openRegular(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, cmp.Or(err, error(&fs.PathError{Op: "open", Path: path, Err: errNotRegular}))
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a FIFO
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, cmp.Or(err, error(&fs.PathError{Op: "open", Path: path, Err: errNotRegular}))
+	}
+	return f, nil
+}
+
+var errNotRegular = errors.New("not a regular file")
 
 // image returns the object itself if it has the sections named, else its debug
 // file if that has them, else nil. So a debug file serves for what the object
@@ -45,7 +71,7 @@ func (o *Object) findDebug() *image {
 	roots := append([]string{debugRoot}, o.opts.ExtraDebugPaths...)
 	if len(id) > 2 {
 		for _, root := range roots {
-			if m := openDebug(filepath.Join(root, ".build-id", id[:2], id[2:]+".debug"), id, 0); m != nil {
+			if m := o.openDebug(filepath.Join(root, ".build-id", id[:2], id[2:]+".debug"), id, 0); m != nil {
 				return m
 			}
 		}
@@ -63,7 +89,7 @@ func (o *Object) findDebug() *image {
 		paths = append(paths, filepath.Join(root, dir, name))
 	}
 	for _, path := range paths {
-		if m := openDebug(path, id, crc); m != nil {
+		if m := o.openDebug(path, id, crc); m != nil {
 			return m
 		}
 	}
@@ -88,16 +114,12 @@ func (o *Object) debugLink() (name string, crc uint32, ok bool) {
 
 // openDebug opens a debug file if it is the one wanted: its build-id is id or,
 // where id is empty, its checksum is crc.
-func openDebug(path, id string, crc uint32) *image {
-	f, err := os.Open(path)
+func (o *Object) openDebug(path, id string, crc uint32) *image {
+	f, err := openRegular(path)
 	if err != nil {
 		return nil
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil
-	}
-	m, err := newImage(f, path)
+	m, err := newImage(f, path, o.room)
 	if err == nil {
 		m.closer = f
 		if id != "" && m.buildID() == id {
@@ -105,7 +127,7 @@ func openDebug(path, id string, crc uint32) *image {
 		}
 		if id == "" {
 			h := crc32.NewIEEE()
-			if _, err := io.Copy(h, f); err == nil && h.Sum32() == crc {
+			if n, err := io.Copy(h, io.LimitReader(f, maxChecked+1)); err == nil && n <= maxChecked && h.Sum32() == crc {
 				return m
 			}
 		}

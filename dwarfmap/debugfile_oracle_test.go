@@ -135,7 +135,7 @@ func TestCompilationDirs(t *testing.T) {
 		require.NoError(t, o.loadLines())
 		for _, u := range o.lines.units {
 			if want, ok := o.lines.dirs()[u.off]; ok && u.version >= 5 {
-				u.readFiles(o.lines.form)
+				u.readFiles(o.lines.form, newAllowance())
 				require.Equal(t, want, string(u.compDir), "%s, line table at %#x", file, u.off)
 				units++
 			}

@@ -8,23 +8,55 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
+const (
+	// maxMangled is the length of the longest name that is demangled: libiberty's limit for C++
+	// (cp-demangle.c, DEMANGLE_RECURSION_LIMIT), and so Valgrind's. For Rust it has none, and rustc makes
+	// longer ones.
+	maxMangled     = 1024
+	maxMangledRust = 16 << 10
+	// maxDemangled is the length of the longest name that may come of that: names refer to parts of
+	// themselves, and each may double what is in front of it.
+	maxDemangled = 1 << maxDemangledBits
+	// As many nodes may such a name have.
+	maxDemangledBits = 16
+
+	baseEffort    = 8 << 20
+	effortPerByte = 64
+)
+
+// An effort bounds what demangling all names of an object takes, in characters that come of it or
+// were refused: 8 MiB, and 64 for each character of a symbol.
+type effort struct{ taken, granted int }
+
+func (e *effort) exhausted() bool { return e.taken > e.granted+baseEffort }
+
 // demangled returns the readable form of a C++ or Rust name as Valgrind prints
-// it: libiberty's cplus_demangle with DMGL_ANSI|DMGL_PARAMS. Other names, and
-// those that cannot be demangled, are returned as they are.
+// it: libiberty's cplus_demangle with DMGL_ANSI|DMGL_PARAMS. Other names, those
+// that cannot be demangled and those that take too much effort are returned as they are.
 //
 // TestOracleDemangle compares this with c++filt and lists what still differs.
-func demangled(name string) string {
+func (e *effort) demangled(name string) string {
+	if e.exhausted() {
+		return name
+	}
+	e.granted += effortPerByte * len(name)
 	switch {
-	case strings.HasPrefix(name, "_R"):
-		if s, ok := demangleRust(name[2:]); ok {
+	case strings.HasPrefix(name, "_R") && len(name) <= maxMangledRust:
+		s, steps, ok := demangleRust(name[2:])
+		if e.taken += steps; ok {
 			return s
 		}
 	case strings.HasPrefix(name, "_Z"):
-		if s, ok := demangleLegacyRust(name); ok {
-			return s
+		if len(name) <= maxMangledRust {
+			if s, ok := demangleLegacyRust(name); ok {
+				return s
+			}
 		}
-		if s, ok := demangleCxx(name); ok {
-			return s
+		if len(name) <= maxMangled {
+			s, steps, ok := demangleCxx(name)
+			if e.taken += steps; ok {
+				return s
+			}
 		}
 	}
 	return name
@@ -33,23 +65,50 @@ func demangled(name string) string {
 // emptyPack stands for a template argument that is an empty pack.
 const emptyPack = "\x01"
 
-// demangleCxx demangles a name of the Itanium C++ ABI. The library prints as
+// demangleCxx demangles a name of the Itanium C++ ABI, and returns what that took. The library prints as
 // libiberty does, but for what is mended here.
-func demangleCxx(name string) (string, bool) {
+func demangleCxx(name string) (s string, steps int, ok bool) {
+	// Where a template parameter that is cast to has arguments the library reads these twice, and what is in
+	// them four times.
+	if len(name)<<min(strings.Count(name, "cvT"), 16) > maxDemangled {
+		return "", len(name), false
+	}
 	ast, err := toAST(name)
 	if err != nil {
-		return "", false
+		return "", len(name), false
 	}
-	mended := ast.Copy(mend, func(demangle.AST) bool { return false })
-	if mended != nil {
+	// Substitutions make it a graph. Here it is walked as the tree that is printed.
+	ast.Traverse(func(demangle.AST) bool {
+		steps++
+		return steps <= maxDemangled
+	})
+	if steps > maxDemangled {
+		return "", steps, false
+	}
+	m := mender{steps: steps}
+	if mended := ast.Copy(m.mend, func(demangle.AST) bool { return m.steps > maxDemangled }); mended != nil {
 		ast = mended
 	}
-	s := demangle.ASTToString(ast)
+	s = m.print(ast)
+	if m.steps > maxDemangled {
+		return "", m.steps, false
+	}
 	// libiberty writes a comma, then the pack, and takes the comma back if the
 	// pack was empty. It then believes that it wrote a blank last, and does not
 	// part two closing brackets (cp-demangle.c, DEMANGLE_COMPONENT_TEMPLATE_ARGLIST).
 	s = strings.ReplaceAll(s, ", "+emptyPack, "")
-	return strings.ReplaceAll(s, emptyPack, ""), true
+	return strings.ReplaceAll(s, emptyPack, ""), m.steps, true
+}
+
+// A mender changes what the library prints otherwise than libiberty. Its steps are the nodes seen and the
+// characters printed.
+type mender struct{ steps int }
+
+// print returns the text of a node, of maxDemangled characters at most.
+func (m *mender) print(ast demangle.AST) string {
+	s := demangle.ASTToString(ast, demangle.MaxLength(maxDemangledBits))
+	m.steps += len(s)
+	return s
 }
 
 // An srOrName is an identifier's length, or "sr" in front of one; or digits that are neither.
@@ -92,7 +151,7 @@ func toAST(name string) (demangle.AST, error) {
 }
 
 // mend changes one node of a name, or returns nil.
-func mend(ast demangle.AST) demangle.AST {
+func (m *mender) mend(ast demangle.AST) demangle.AST {
 	switch a := ast.(type) {
 	case *demangle.Template:
 		if args, changed := markEmpty(a.Args); changed {
@@ -111,7 +170,7 @@ func mend(ast demangle.AST) demangle.AST {
 			return nil
 		}
 		if _, qualified := fn.Name.(*demangle.Qualified); !qualified {
-			return &demangle.Unary{Op: a.Op, Expr: &demangle.Name{Name: "(" + demangle.ASTToString(fn) + ")"}}
+			return &demangle.Unary{Op: a.Op, Expr: &demangle.Name{Name: "(" + m.print(fn) + ")"}}
 		}
 	case *demangle.ElaboratedType:
 		return a.Type // GCC writes none: it is from toAST

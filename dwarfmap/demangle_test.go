@@ -50,7 +50,7 @@ func TestDemangled(t *testing.T) {
 		{"_RNvB_1f", "_RNvB_1f"},
 		{"_R" + strings.Repeat("Nv", 3000), "_R" + strings.Repeat("Nv", 3000)},
 	} {
-		require.Equal(t, tt.want, demangled(tt.name), tt.name)
+		require.Equal(t, tt.want, new(effort).demangled(tt.name), tt.name)
 	}
 }
 
@@ -59,6 +59,6 @@ func FuzzDemangled(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		require.NotContains(t, strings.ReplaceAll(demangled(s), s, ""), emptyPack)
+		require.NotContains(t, strings.ReplaceAll(new(effort).demangled(s), s, ""), emptyPack)
 	})
 }

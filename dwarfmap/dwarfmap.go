@@ -22,11 +22,12 @@
 package dwarfmap
 
 import (
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"strings"
 )
 
@@ -81,6 +82,11 @@ type Object struct {
 		line int
 	}
 
+	// room is what names and lines may still take.
+	room *allowance
+	// effort is what demangling may still take.
+	effort effort
+
 	err error
 }
 
@@ -93,8 +99,21 @@ const pageSize = 4096
 
 // Mappings are parts of an object that are mapped into memory.
 type mappings struct {
-	spans []span
+	spans []span // sorted by lo
+	// reach[i] is the span that ends last of spans[:i+1].
+	reach []span
 	last  span // the one found last, which nearly always is the next one
+}
+
+func newMappings(spans ...span) mappings {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	m := mappings{spans: spans, reach: slices.Clone(spans)}
+	for i := 1; i < len(spans); i++ {
+		if m.reach[i].hi < m.reach[i-1].hi {
+			m.reach[i] = m.reach[i-1]
+		}
+	}
+	return m
 }
 
 // has reports whether [lo, hi] lies in one mapping.
@@ -102,18 +121,23 @@ func (m *mappings) has(lo, hi uint64) bool {
 	if m.last.has(lo) && m.last.has(hi) {
 		return true
 	}
-	for _, s := range m.spans {
-		if s.has(lo) && s.has(hi) {
-			m.last = s
-			return true
+	// The first that begins behind lo.
+	i, _ := slices.BinarySearchFunc(m.spans, lo, func(s span, lo uint64) int {
+		if s.lo <= lo {
+			return -1
 		}
+		return 1
+	})
+	if i == 0 || !m.reach[i-1].has(lo) || !m.reach[i-1].has(hi) {
+		return false
 	}
-	return false
+	m.last = m.reach[i-1]
+	return true
 }
 
 // Open opens an ELF file.
 func Open(path string, opts Options) (*Object, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("dwarfmap: %w", err)
 	}
@@ -129,23 +153,26 @@ func Open(path string, opts Options) (*Object, error) {
 // New returns the Object of an ELF file that r reads. The path is for errors and
 // for finding separate debug files.
 func New(r io.ReaderAt, path string, opts Options) (*Object, error) {
-	img, err := newImage(r, path)
+	room := newAllowance()
+	img, err := newImage(r, path, room)
 	if err != nil {
 		return nil, err
 	}
-	o := &Object{path: path, opts: opts, main: img, names: map[nameRef]string{}}
+	o := &Object{path: path, opts: opts, main: img, names: map[nameRef]string{}, room: room}
 	if s := img.section(".text"); s != nil {
 		o.text = sectionSpan(s)
 	}
+	var execs []span
 	for _, p := range img.elf.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&(elf.PF_R|elf.PF_X) == elf.PF_R|elf.PF_X {
 			end := p.Vaddr + p.Filesz + pageSize - 1
 			if end < p.Vaddr {
 				continue // wraps around: cannot be mapped
 			}
-			o.execs.spans = append(o.execs.spans, span{p.Vaddr &^ (pageSize - 1), end &^ (pageSize - 1)})
+			execs = append(execs, span{p.Vaddr &^ (pageSize - 1), end &^ (pageSize - 1)})
 		}
 	}
+	o.execs = newMappings(execs...)
 	return o, nil
 }
 

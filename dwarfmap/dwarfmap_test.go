@@ -330,14 +330,14 @@ func TestLinePrograms(t *testing.T) {
 // lineLookup returns a function that looks up addresses from 0x1000 in units with the
 // compilation directory dir, as FILE:LINE or ?. It may be made to index all of them.
 func lineLookup(t *testing.T, units [][]byte, all bool) func(addr uint64) string {
-	table := lineTable{maps: &mappings{spans: []span{{0x1000, 0x2000}}}}
+	table := testTable(t)
 	var data []byte
-	dirs := map[uint64]string{}
+	dirs := map[uint64][]byte{}
 	for _, u := range units {
-		dirs[uint64(len(data))] = "dir"
+		dirs[uint64(len(data))] = []byte("dir")
 		data = append(data, u...)
 	}
-	table.dirs = func() map[uint64]string { return dirs }
+	table.dirs = func() map[uint64][]byte { return dirs }
 	require.NoError(t, table.index(data, 0))
 	if all {
 		table.indexAll()
@@ -365,7 +365,7 @@ func TestLineErrors(t *testing.T) {
 		{lineRange, "line table at 0x0: line range 0, opcode base 13"},
 		{[]byte{3, 0, 0, 0, 2, 0, 1}, "line table at 0x0: unexpected end"},
 	} {
-		table := lineTable{maps: &mappings{spans: []span{{0x1000, 0x2000}}}}
+		table := testTable(t)
 		require.EqualError(t, table.index(append(slices.Clone(tt.bad), good...), 0), tt.want)
 		_, ok := table.row(0x1000)
 		require.True(t, ok, "the unit after the bad one is read")
@@ -469,4 +469,10 @@ func TestMutations(t *testing.T) {
 	}
 	require.Greater(t, opened, 100)
 	require.Greater(t, wrong, 10)
+}
+
+// testTable returns a table for code from 0x1000 to 0x2000.
+func testTable(t *testing.T) lineTable {
+	maps := newMappings(span{0x1000, 0x2000})
+	return lineTable{maps: &maps, room: newAllowance(), fail: func(err error) { require.NoError(t, err) }}
 }

@@ -1,10 +1,9 @@
 package dwarfmap
 
 import (
+	"bytes"
 	"debug/elf"
-	"errors"
-	"fmt"
-	"strings"
+	"encoding/binary"
 )
 
 // Functions calls f with the place in the file, and the symbol without its version
@@ -17,22 +16,22 @@ func (o *Object) Functions(f func(fileOffset uint64, symbol string)) {
 		if m == nil {
 			continue
 		}
-		read := m.elf.Symbols
-		if section == ".dynsym" {
-			read = m.elf.DynamicSymbols
+		data, names, err := m.symbols(section)
+		if err != nil {
+			o.fail(err)
 		}
-		syms, err := read()
-		if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-			o.fail(fmt.Errorf("section %s: %w", section, err))
-		}
-		for _, s := range syms {
-			kind := elf.ST_TYPE(s.Info)
-			if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || s.Section == elf.SHN_UNDEF || s.Name == "" {
+		for ; len(data) >= symSize; data = data[symSize:] {
+			kind, index := elf.SymType(data[4]&15), elf.SectionIndex(binary.LittleEndian.Uint16(data[6:]))
+			if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || index == elf.SHN_UNDEF {
 				continue
 			}
-			if off, ok := o.fileOffset(s.Value); ok {
-				name, _, _ := strings.Cut(s.Name, "@")
-				f(off, name)
+			name := stringAt(names, uint64(binary.LittleEndian.Uint32(data)))
+			name, _, _ = bytes.Cut(name, []byte("@"))
+			if len(name) == 0 {
+				continue
+			}
+			if off, ok := o.fileOffset(binary.LittleEndian.Uint64(data[8:])); ok {
+				f(off, string(name))
 			}
 		}
 	}
@@ -49,4 +48,4 @@ func (o *Object) fileOffset(vaddr uint64) (uint64, bool) {
 }
 
 // Demangled returns a symbol of C++ or Rust as in the source, any other as it is.
-func Demangled(symbol string) string { return demangled(symbol) }
+func Demangled(symbol string) string { return new(effort).demangled(symbol) }

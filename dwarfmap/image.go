@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// maxNotes bounds the notes that are searched for a build identifier, all together.
+const maxNotes = 1 << 20
+
 // maxSection bounds what one section may take in memory.
 const maxSection = 1 << 30
 
@@ -16,9 +19,14 @@ type image struct {
 	r      io.ReaderAt
 	elf    *elf.File
 	closer io.Closer // nil if the caller closes
+	// room is what the object may still take, which its debug file shares.
+	room *allowance
 }
 
-func newImage(r io.ReaderAt, path string) (*image, error) {
+func newImage(r io.ReaderAt, path string, room *allowance) (*image, error) {
+	if err := checkHeader(r); err != nil {
+		return nil, fmt.Errorf("dwarfmap: %s: %w", path, err)
+	}
 	f, err := elf.NewFile(r)
 	if err != nil {
 		return nil, fmt.Errorf("dwarfmap: %s: %w", path, err)
@@ -26,7 +34,7 @@ func newImage(r io.ReaderAt, path string) (*image, error) {
 	if f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
 		return nil, fmt.Errorf("dwarfmap: %s: %v %v, want a 64-bit little-endian ELF file", path, f.Class, f.Data)
 	}
-	return &image{r: r, elf: f}, nil
+	return &image{r: r, elf: f, room: room}, nil
 }
 
 func (m *image) close() error {
@@ -64,9 +72,6 @@ func (m *image) data(name string) ([]byte, error) {
 	if s == nil || s.Type == elf.SHT_NOBITS {
 		return nil, nil
 	}
-	if s.Size > maxSection {
-		return nil, fmt.Errorf("section %s: %d bytes are too many", name, s.Size)
-	}
 	data, err := m.contents(s)
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", name, err)
@@ -77,8 +82,12 @@ func (m *image) data(name string) ([]byte, error) {
 // contents returns the contents of a section. Those compressed with zlib are
 // inflated here, since debug/elf takes twice as long (BenchmarkInflate).
 func (m *image) contents(s *elf.Section) ([]byte, error) {
+	if s.Size > maxSection || s.FileSize > maxSection {
+		return nil, fmt.Errorf("%d bytes are too many", max(s.Size, s.FileSize))
+	}
+	m.room.grant(s.FileSize)
 	gnu := strings.HasPrefix(s.Name, ".zdebug_")
-	if !gnu && s.Flags&elf.SHF_COMPRESSED == 0 || s.FileSize > maxSection {
+	if !gnu && s.Flags&elf.SHF_COMPRESSED == 0 {
 		return s.Data()
 	}
 	padded := make([]byte, s.FileSize+inflatePadding)
@@ -94,21 +103,29 @@ func (m *image) contents(s *elf.Section) ([]byte, error) {
 	case !gnu && len(raw) >= 24 && elf.CompressionType(binary.LittleEndian.Uint32(raw)) == elf.COMPRESS_ZLIB:
 		size, padded = binary.LittleEndian.Uint64(raw[8:]), padded[24:]
 	default:
+		if !m.room.take(s.Size) {
+			return nil, m.room.exceeded(fmt.Sprintf("%d bytes", s.Size))
+		}
 		return s.Data()
 	}
 	// Deflate cannot do better than 1032 to 1.
 	if size > maxSection || size > 1032*s.FileSize {
 		return nil, fmt.Errorf("%d bytes are too many", size)
 	}
+	if !m.room.take(size) {
+		return nil, m.room.exceeded(fmt.Sprintf("%d bytes", size))
+	}
 	return inflate(padded, int(size))
 }
 
 // buildID returns the build identifier in hexadecimal, "" if there is none.
 func (m *image) buildID() string {
+	left := uint64(maxNotes)
 	for _, s := range m.elf.Sections {
-		if s.Type != elf.SHT_NOTE || s.Size > 1<<20 {
+		if s.Type != elf.SHT_NOTE || s.Size > left {
 			continue
 		}
+		left -= s.Size
 		if data, err := s.Data(); err == nil {
 			if id := noteBuildID(data); id != "" {
 				return id

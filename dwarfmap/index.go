@@ -13,6 +13,7 @@ func (t *lineTable) index(data []byte, bias uint64) error {
 	c := cursor{data: data}
 	var before *lineUnit
 	var err error
+	special := new(specialOpcodes)
 	for len(c.data) > 0 {
 		off := uint64(len(data) - len(c.data))
 		unit, offSize := c.unit()
@@ -26,7 +27,7 @@ func (t *lineTable) index(data []byte, bias uint64) error {
 			continue
 		}
 		u.off, u.bias, u.before = off, bias, before
-		u.special = u.advancesOf(before)
+		u.special = special
 		before = u
 		t.units = append(t.units, u)
 	}
@@ -142,28 +143,28 @@ func (t *lineTable) startBefore(addr uint64) int {
 // indexUnit finds the sequences of a unit, and what is in front of the first. It
 // reports whether they are where the starts had them.
 func (t *lineTable) indexUnit(u *lineUnit) bool {
-	if u.linked {
-		return true
-	}
-	u.linked = true
-	ok := t.run(u)
-	if u.first == nil {
-		return ok
-	}
-	before := u.before
-	for ; before != nil; before = before.before {
-		ok = t.run(before) && ok
-		if before.last != nil {
+	ok := true
+	for !u.linked {
+		u.linked = true
+		ok = t.run(u) && ok
+		if u.first == nil {
 			break
 		}
-	}
-	if before == nil {
-		return ok
-	}
-	u.first.follow(before.last)
-	if u.first.before == before.first {
-		// What is in front of that may matter, too.
-		return t.indexUnit(before) && ok
+		before := u.before
+		for ; before != nil; before = before.before {
+			ok = t.run(before) && ok
+			if before.last != nil {
+				break
+			}
+		}
+		if before == nil {
+			break
+		}
+		u.first.follow(before.last)
+		if u.first.before != before.first {
+			break
+		}
+		u = before // what is in front of that may matter, too
 	}
 	return ok
 }
@@ -174,7 +175,7 @@ func (t *lineTable) run(u *lineUnit) bool {
 	if u.seqs != nil {
 		return true
 	}
-	u.seqs = u.sequences([]sequence{}, t.maps)
+	u.seqs = joinOverlaps(u.sequences([]sequence{}, t.maps))
 	for _, s := range u.seqs {
 		i := t.startBefore(s.lo)
 		if i < 0 {
@@ -186,6 +187,5 @@ func (t *lineTable) run(u *lineUnit) bool {
 			}
 		}
 	}
-	u.seqs = joinOverlaps(u.seqs)
 	return true
 }

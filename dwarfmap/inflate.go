@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"sync"
 )
 
 // errDeflate is that of data which are not in the formats of RFC 1950 and 1951, or
@@ -28,6 +29,11 @@ type inflater struct {
 	acc uint64
 	n   uint
 
+	own tables
+}
+
+// The tables of a block: of literals and lengths, and of distances.
+type tables struct {
 	lit  [litTable]code
 	dist [distTable]code
 }
@@ -51,11 +57,10 @@ func inflate(padded []byte, size int) ([]byte, error) {
 		case 0:
 			out, ok = d.stored(dst, out)
 		case 1:
-			d.fixed()
-			out, ok = d.block(dst, out)
+			out, ok = d.block(fixed(), dst, out)
 		case 2:
 			if ok = d.dynamic(); ok {
-				out, ok = d.block(dst, out)
+				out, ok = d.block(&d.own, dst, out)
 			}
 		}
 		if !ok || d.pos*8-int(d.n) > d.size*8 {
@@ -105,16 +110,16 @@ func (d *inflater) stored(dst []byte, out int) (int, bool) {
 
 // block inflates a block whose tables are made. Of the 56 bits of a refill the
 // longest codes of a length and a distance take 48.
-func (d *inflater) block(dst []byte, out int) (int, bool) {
+func (d *inflater) block(t *tables, dst []byte, out int) (int, bool) {
 	src, pos, acc, n := d.src, d.pos, d.acc, d.n
 	end := len(dst) - inflateMargin
 	for out <= end && pos <= d.size+8 {
 		acc |= binary.LittleEndian.Uint64(src[pos:]) << (n & 63)
 		pos += int(63-n) >> 3
 		n |= 56
-		c := d.lit[acc&(1<<litBits-1)]
+		c := t.lit[acc&(1<<litBits-1)]
 		if c&codeSecond != 0 {
-			c = d.lit[c.number()+uint(acc>>litBits)&(1<<c.extra()-1)]
+			c = t.lit[c.number()+uint(acc>>litBits)&(1<<c.extra()-1)]
 		}
 		acc >>= c.bits()
 		n -= c.bits()
@@ -131,9 +136,9 @@ func (d *inflater) block(dst []byte, out int) (int, bool) {
 		acc >>= c.extra()
 		n -= c.extra()
 
-		c = d.dist[acc&(1<<distBits-1)]
+		c = t.dist[acc&(1<<distBits-1)]
 		if c&codeSecond != 0 {
-			c = d.dist[c.number()+uint(acc>>distBits)&(1<<c.extra()-1)]
+			c = t.dist[c.number()+uint(acc>>distBits)&(1<<c.extra()-1)]
 		}
 		acc >>= c.bits()
 		distance := int(c.number() + uint(acc)&(1<<c.extra()-1))
@@ -164,8 +169,10 @@ func copyMatch(dst []byte, out, distance, length int) {
 	}
 }
 
-// fixed makes the tables of a block that has none (RFC 1951, section 3.2.6).
-func (d *inflater) fixed() {
+// fixed returns the tables of a block that has none (RFC 1951, section 3.2.6). They are made once: such a block may
+// be ten bits long.
+var fixed = sync.OnceValue(func() *tables {
+	t := new(tables)
 	lengths := bytes.Repeat([]byte{8}, 288)
 	for i := 144; i < 256; i++ {
 		lengths[i] = 9
@@ -173,9 +180,10 @@ func (d *inflater) fixed() {
 	for i := 256; i < 280; i++ {
 		lengths[i] = 7
 	}
-	makeTable(d.lit[:], litBits, litSymbols[:], lengths)
-	makeTable(d.dist[:], distBits, distSymbols[:], bytes.Repeat([]byte{5}, 32))
-}
+	makeTable(t.lit[:], litBits, litSymbols[:], lengths)
+	makeTable(t.dist[:], distBits, distSymbols[:], bytes.Repeat([]byte{5}, 32))
+	return t
+})
 
 // lengthOrder is the order in which a block gives the lengths of codes of lengths.
 var lengthOrder = [19]byte{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
@@ -223,6 +231,6 @@ func (d *inflater) dynamic() bool {
 			i++
 		}
 	}
-	return makeTable(d.lit[:], litBits, litSymbols[:], lengths[:nlit]) &&
-		makeTable(d.dist[:], distBits, distSymbols[:], lengths[nlit:nlit+ndist])
+	return makeTable(d.own.lit[:], litBits, litSymbols[:], lengths[:nlit]) &&
+		makeTable(d.own.dist[:], distBits, distSymbols[:], lengths[nlit:nlit+ndist])
 }

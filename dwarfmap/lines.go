@@ -2,6 +2,7 @@ package dwarfmap
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -32,7 +33,10 @@ type lineTable struct {
 	seqs   []sequence // sorted, disjoint
 	maps   *mappings  // rows that are not in them are dropped
 	// dirs returns the compilation directories by offset of the unit.
-	dirs func() map[uint64]string
+	dirs func() map[uint64][]byte
+	room *allowance
+	// fail reports what is wrong in tables that are read late.
+	fail func(error)
 }
 
 // line returns the file and line of an address.
@@ -66,7 +70,7 @@ func (o *Object) loadLines() error {
 		return nil
 	}
 	t := o.lines
-	t.maps = &o.execs
+	t.maps, t.room, t.fail = &o.execs, o.room, o.fail
 	data, err := m.data(".debug_line")
 	if err != nil {
 		return err
@@ -79,7 +83,7 @@ func (o *Object) loadLines() error {
 		o.fail(err)
 		return str
 	})
-	t.dirs = sync.OnceValue(func() map[uint64]string {
+	t.dirs = sync.OnceValue(func() map[uint64][]byte {
 		dirs, err := compilationDirs(m, t.form)
 		o.fail(err)
 		return dirs
@@ -114,7 +118,10 @@ func (t *lineTable) row(addr uint64) (row, bool) {
 	if !s.known {
 		s.known = true
 		for _, p := range s.parts {
-			s.rows = p.rows(s.rows, t.maps)
+			var whole bool
+			if s.rows, whole = p.rows(s.rows, t.maps, t.room); !whole {
+				t.fail(fmt.Errorf("line table at %#x: %w", p.unit.off, t.room.exceeded("its rows")))
+			}
 		}
 		disjointRows(s.rows)
 	}
@@ -145,9 +152,11 @@ func disjointRows(rows []row) {
 func (t *lineTable) fileName(src source) string {
 	u, index := src.unit, src.file
 	if u.files == nil {
-		u.readFiles(t.form)
+		if err := u.readFiles(t.form, t.room); err != nil {
+			t.fail(fmt.Errorf("line table at %#x: %w", u.off, err))
+		}
 		if u.version < 5 {
-			u.compDir = []byte(t.dirs()[u.off])
+			u.compDir = t.dirs()[u.off]
 		}
 	}
 	if uint64(index) >= uint64(len(u.files)) || u.files[index].name == nil {
@@ -155,7 +164,10 @@ func (t *lineTable) fileName(src source) string {
 	}
 	f := &u.files[index]
 	if f.path == "" {
-		f.path = u.path(f)
+		if f.path = u.path(f); !t.room.take(uint64(len(f.path))) {
+			t.fail(fmt.Errorf("line table at %#x: %w", u.off, t.room.exceeded("its file names")))
+			f.path = Unknown
+		}
 	}
 	return f.path
 }

@@ -298,7 +298,7 @@ func TestOracleDemangle(t *testing.T) {
 		wants := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 		differ := 0
 		for i, name := range names {
-			if got := demangled(name); got != wants[i] {
+			if got := new(effort).demangled(name); got != wants[i] {
 				differ++
 				if tt.most == 0 {
 					t.Errorf("%s\n got %s\nwant %s", name, got, wants[i])

@@ -25,7 +25,7 @@ type lineUnit struct {
 	lineRange  byte
 	opcodeBase byte
 	opcodeLens []byte // of standard opcodes, from 1
-	special    *advances
+	special    *specialOpcodes
 	tables     []byte // directories and files
 	program    []byte
 
@@ -48,20 +48,27 @@ type advances [256]struct {
 	line int32
 }
 
-// advancesOf returns the advances of a unit. last are those of the unit before, nearly always the
-// same.
-func (u *lineUnit) advancesOf(last *lineUnit) *advances {
-	if last != nil && last.lineRange == u.lineRange && last.lineBase == u.lineBase &&
-		last.opcodeBase == u.opcodeBase && last.minInst == u.minInst {
-		return last.special
+// A specialOpcodes has the advances of the unit that ran last, for all units of a table: nearly always they are
+// the same.
+type specialOpcodes struct {
+	minInst               uint64
+	lineBase              int8
+	lineRange, opcodeBase byte // lineRange is 0 before the first unit
+	table                 advances
+}
+
+// of returns the advances of a unit. They are valid until those of another one are asked for.
+func (s *specialOpcodes) of(u *lineUnit) *advances {
+	if s.lineRange == u.lineRange && s.lineBase == u.lineBase && s.opcodeBase == u.opcodeBase && s.minInst == u.minInst {
+		return &s.table
 	}
-	a := new(advances)
-	for op := int(u.opcodeBase); op < len(a); op++ {
+	s.lineRange, s.lineBase, s.opcodeBase, s.minInst = u.lineRange, u.lineBase, u.opcodeBase, u.minInst
+	for op := int(u.opcodeBase); op < len(s.table); op++ {
 		n := op - int(u.opcodeBase)
-		a[op].addr = uint32(n/int(u.lineRange)) * uint32(u.minInst)
-		a[op].line = int32(n%int(u.lineRange)) + int32(u.lineBase)
+		s.table[op].addr = uint32(n/int(u.lineRange)) * uint32(u.minInst)
+		s.table[op].line = int32(n%int(u.lineRange)) + int32(u.lineBase)
 	}
-	return a
+	return &s.table
 }
 
 type fileEntry struct {
@@ -106,59 +113,82 @@ func parseHeader(c cursor, offSize uint64) (*lineUnit, error) {
 	return u, nil
 }
 
-// readFiles reads the directories and files.
-func (u *lineUnit) readFiles(f formReader) {
+// entrySize is the memory that a directory or file takes.
+const entrySize = 64
+
+// readFiles reads the directories and files. Those in front of what is wrong are known.
+func (u *lineUnit) readFiles(f formReader, room *allowance) (err error) {
 	f.offSize, f.addrSize, f.version = u.offSize, 8, u.version
 	c := cursor{data: u.tables}
 	u.files = []fileEntry{}
 	if u.version >= 5 {
-		dirs := f.entries(&c)
+		var dirs []fileEntry
+		if dirs, err = f.entries(&c, room); err != nil {
+			return fmt.Errorf("directories: %w", err)
+		}
 		u.dirs = make([][]byte, len(dirs))
 		for i, e := range dirs {
 			u.dirs[i] = e.name
 		}
-		u.files = f.entries(&c)
+		if u.files, err = f.entries(&c, room); err != nil {
+			err = fmt.Errorf("files: %w", err)
+		}
 		if len(u.dirs) > 0 {
 			// It is that of the compilation unit, which Valgrind asks
 			// instead. To ask it here, too, would mean to inflate
 			// .debug_info, the largest section by far.
 			u.compDir = u.dirs[0]
 		}
-	} else {
-		u.dirs = append(u.dirs, nil) // 0 is the compilation directory
-		for dir := c.cstring(); len(dir) > 0; dir = c.cstring() {
-			u.dirs = append(u.dirs, dir)
-		}
-		u.files = append(u.files, fileEntry{}) // files begin at 1
-		for name := c.cstring(); len(name) > 0; name = c.cstring() {
-			u.files = append(u.files, fileEntry{name: name, dir: c.uleb()})
-			c.uleb() // modification time
-			c.uleb() // size
-		}
+		return err
+	}
+	u.dirs = append(u.dirs, nil) // 0 is the compilation directory
+	// Each takes two bytes or more, and is read once: no table of these is too large.
+	for dir := c.cstring(); len(dir) > 0; dir = c.cstring() {
+		u.dirs = append(u.dirs, dir)
+	}
+	u.files = append(u.files, fileEntry{}) // files begin at 1
+	for name := c.cstring(); len(name) > 0; name = c.cstring() {
+		u.files = append(u.files, fileEntry{name: name, dir: c.uleb()})
+		c.uleb() // modification time
+		c.uleb() // size
 	}
 	u.definedFiles()
+	if !room.take(entrySize * uint64(len(u.dirs)+len(u.files))) {
+		u.files = u.files[:0]
+		return room.exceeded("its files")
+	}
+	return nil
 }
 
-// entries reads a table of directories or files of version 5.
-func (f *formReader) entries(c *cursor) []fileEntry {
+// entries reads a table of directories or files of version 5. Those in front of what is wrong are returned.
+func (f *formReader) entries(c *cursor, room *allowance) ([]fileEntry, error) {
 	const lnctPath, lnctDirectoryIndex = 1, 2
 	type format struct{ content, form uint64 }
 	formats := make([]format, c.u8())
 	for i := range formats {
 		formats[i] = format{c.uleb(), c.uleb()}
+		// Each value takes a byte at least, or a few bytes would make entries without end.
+		if size, fixed := fixedSize(formats[i].form); fixed && size == 0 {
+			return nil, fmt.Errorf("values of form %#x, which takes no bytes", formats[i].form)
+		}
 	}
 	n := c.uleb()
-	// An entry takes a byte at least.
-	list := make([]fileEntry, 0, min(n, uint64(len(c.data))))
+	if n > 0 && len(formats) == 0 {
+		return nil, fmt.Errorf("%d entries of no bytes", n)
+	}
+	var list []fileEntry
 	for range n {
-		if c.bad || len(c.data) == 0 {
-			break
+		if len(c.data) == 0 {
+			return list, errTruncated
+		}
+		if !room.take(entrySize) {
+			return list, room.exceeded("its entries")
 		}
 		e := fileEntry{name: []byte{}}
 		for _, ft := range formats {
 			v, ok := f.read(c, ft.form)
 			if !ok {
-				return list
+				return list, fmt.Errorf("a value of unknown form %#x", ft.form)
 			}
 			switch {
 			case ft.content == lnctPath && v.text != nil:
@@ -169,7 +199,7 @@ func (f *formReader) entries(c *cursor) []fileEntry {
 		}
 		list = append(list, e)
 	}
-	return list
+	return list, nil
 }
 
 // path returns the name of a file as Valgrind makes it: relative directories are
@@ -227,7 +257,7 @@ type extent struct {
 // collector's write barriers out: 4 times as fast as a machine with methods
 // (BenchmarkOpen/libc, the index).
 func (u *lineUnit) run(pos int, emit emitter) (next int, x extent) {
-	prog, opcodeBase, minInst := u.program, u.opcodeBase, u.minInst
+	prog, opcodeBase, minInst, special := u.program, u.opcodeBase, u.minInst, u.special.of(u)
 	// Most opcodes change columns and is_stmt, which do not matter here.
 	usual := len(u.opcodeLens) >= lnsNegateStmt && u.opcodeLens[lnsSetColumn-1] == 1 && u.opcodeLens[lnsNegateStmt-1] == 0
 	addr, line, file := uint64(0), uint32(1), uint32(1)
@@ -241,7 +271,7 @@ func (u *lineUnit) run(pos int, emit emitter) (next int, x extent) {
 		end := false
 		switch {
 		case op >= opcodeBase:
-			s := &u.special[op]
+			s := &special[op]
 			addr += uint64(s.addr)
 			line += uint32(s.line)
 		case usual && op == lnsSetColumn:
@@ -276,7 +306,7 @@ func (u *lineUnit) run(pos int, emit emitter) (next int, x extent) {
 				n, pos = uleb(prog, pos)
 				file = uint32(min(n, math.MaxUint32))
 			case lnsConstAddPC:
-				addr += uint64(u.special[255].addr)
+				addr += uint64(special[255].addr)
 			case lnsFixedAdvancePC:
 				if pos+2 > len(prog) {
 					pos = len(prog)
@@ -437,17 +467,18 @@ func (p *part) keptExtent(maps *mappings) (x extent) {
 // five bytes and more, since most rows set columns, views and is_stmt.
 const bytesPerRow = 5
 
-// rows appends the rows of a part of a sequence.
-func (p *part) rows(rows []row, maps *mappings) []row {
+// rowSize is the memory that a row takes.
+const rowSize = 32
+
+// rows appends the rows of a part of a sequence. It reports whether there was room for all.
+func (p *part) rows(rows []row, maps *mappings, room *allowance) (_ []row, whole bool) {
 	first := len(rows)
-	var join joiner
-	if p.before != nil {
-		if p.before.after == nil {
-			p.before.rows(nil, maps)
-		}
-		join = *p.before.after
+	join := p.joiner(maps)
+	granted := p.len / bytesPerRow
+	if whole = room.take(uint64(granted) * rowSize); !whole {
+		return rows, false
 	}
-	rows = slices.Grow(rows, p.len/bytesPerRow)
+	rows = slices.Grow(rows, granted)
 	p.unit.run(p.off, func(addr, size uint64, line, file uint32) {
 		if !maps.has(addr, addr+size-1) {
 			return
@@ -457,10 +488,40 @@ func (p *part) rows(rows []row, maps *mappings) []row {
 			rows[len(rows)-1].size += size
 			return
 		}
-		rows = append(rows, row{addr: addr, size: size, line: line, file: src.file, unit: src.unit})
+		const more = 1024
+		if granted == 0 && room.take(more*rowSize) {
+			granted = more
+		}
+		if whole = whole && granted > 0; whole {
+			granted--
+			rows = append(rows, row{addr: addr, size: size, line: line, file: src.file, unit: src.unit})
+		}
 	})
 	p.after = &join
-	return rows
+	return rows, whole
+}
+
+// joiner returns the joiner as the parts before p leave it.
+func (p *part) joiner(maps *mappings) (join joiner) {
+	// A loop, since there may be as many of them as a file has room for.
+	var unknown []*part
+	for q := p.before; q != nil; q = q.before {
+		if q.after != nil {
+			join = *q.after
+			break
+		}
+		unknown = append(unknown, q)
+	}
+	for _, q := range slices.Backward(unknown) {
+		q.unit.run(q.off, func(addr, size uint64, line, file uint32) {
+			if maps.has(addr, addr+size-1) {
+				join.add(addr, size, line, source{q.unit, file})
+			}
+		})
+		after := join
+		q.after = &after
+	}
+	return join
 }
 
 // definedFiles appends the files that the program itself defines, which was

@@ -9,10 +9,7 @@ import (
 // DMGL_VERBOSE: hashes, disambiguators of crates and types of constants are not
 // shown. The grammar is that of the Rust reference, "Symbol Mangling", v0.
 
-const (
-	maxRustDepth  = 1024    // libiberty's RUST_MAX_RECURSION_COUNT
-	maxRustLength = 1 << 20 // back references can make names of any length
-)
+const maxRustDepth = 1024 // libiberty's RUST_MAX_RECURSION_COUNT
 
 // A rustName demangles a name of version 0.
 type rustName struct {
@@ -22,19 +19,20 @@ type rustName struct {
 	skipping bool // parse, do not print
 	failed   bool
 	depth    int
+	steps    int // so many places of the grammar were entered
 	// lifetimes counts those bound by `for<…>` around this place.
 	lifetimes uint64
 }
 
-// demangleRust demangles what follows _R.
-func demangleRust(sym string) (string, bool) {
+// demangleRust demangles what follows _R, and returns what that took.
+func demangleRust(sym string) (s string, steps int, ok bool) {
 	if sym == "" || sym[0] < 'A' || sym[0] > 'Z' {
-		return "", false
+		return "", 0, false
 	}
 	sym, _, _ = strings.Cut(sym, ".") // suffixes are dropped
 	for _, c := range []byte(sym) {
 		if !isAlnum(c) && c != '_' {
-			return "", false
+			return "", 0, false
 		}
 	}
 	r := rustName{sym: sym}
@@ -43,10 +41,11 @@ func demangleRust(sym string) (string, bool) {
 		r.skipping = true // the crate that made the instance
 		r.path(false)
 	}
+	steps = r.steps + r.out.Len()
 	if r.failed || r.next != len(sym) {
-		return "", false
+		return "", steps, false
 	}
-	return r.out.String(), true
+	return r.out.String(), steps, true
 }
 
 func isAlnum(c byte) bool {
@@ -57,7 +56,7 @@ func (r *rustName) print(s string) {
 	if r.failed || r.skipping {
 		return
 	}
-	if r.out.Len()+len(s) > maxRustLength {
+	if r.out.Len()+len(s) > maxDemangled {
 		r.failed = true
 		return
 	}
@@ -71,7 +70,9 @@ func (r *rustName) fail() { r.failed = true }
 // enter is called where the grammar recurs; leave undoes it.
 func (r *rustName) enter() bool {
 	r.depth++
-	if r.depth > maxRustDepth {
+	r.steps++
+	// Back references can make a short name endless: by what they print, or without printing.
+	if r.depth > maxRustDepth || r.steps > maxDemangled {
 		r.fail()
 	}
 	return !r.failed
@@ -303,6 +304,10 @@ func (r *rustName) binder() {
 	if n == 0 {
 		return
 	}
+	if r.skipping {
+		r.lifetimes += n
+		return
+	}
 	r.print("for<")
 	for i := uint64(0); i < n && !r.failed; i++ {
 		if i > 0 {
@@ -310,9 +315,6 @@ func (r *rustName) binder() {
 		}
 		r.lifetimes++
 		r.lifetime(1)
-		if r.skipping && i > maxRustLength {
-			r.fail()
-		}
 	}
 	r.print("> ")
 }

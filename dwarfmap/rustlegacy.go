@@ -2,6 +2,7 @@ package dwarfmap
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -113,6 +114,9 @@ func legacyEscape(escape string) (string, bool) {
 	return string(rune(n)), err == nil && n >= ' ' && n < 0x80
 }
 
+// maxPunycode is the length of the longest identifier that is decoded: each character may move all others.
+const maxPunycode = 1024
+
 // decodePunycode decodes RFC 3492 with the basic code points given apart.
 func decodePunycode(basic, encoded string) (string, bool) {
 	const base, tMin, tMax, skew, damp = 36, 1, 26, 38, 700
@@ -157,7 +161,10 @@ func decodePunycode(basic, encoded string) (string, bool) {
 		if n > utf8.MaxRune {
 			return "", false
 		}
-		out = append(out[:i], append([]rune{rune(n)}, out[i:]...)...)
+		if len(out) == maxPunycode {
+			return "", false
+		}
+		out = slices.Insert(out, i, rune(n))
 		i++
 	}
 	return string(out), true

@@ -29,9 +29,10 @@ type symbolTable struct {
 	strs [][]byte // string tables
 }
 
-// name returns a name without its final NUL.
+// name returns a name without its final NUL, or the first maxName bytes of it.
 func (t *symbolTable) name(n nameRef) []byte {
 	b := t.strs[n.table][n.off:]
+	b = b[:min(len(b), maxName)]
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		return b[:i]
 	}
@@ -64,7 +65,7 @@ func (o *Object) function(addr uint64) (string, bool) {
 	ref := syms[i].name
 	name, ok := o.names[ref]
 	if !ok {
-		name = o.show(string(o.symtab.name(ref)))
+		name = o.keep(o.show(o.symtab.name(ref)))
 		o.names[ref] = name
 	}
 	last.span, last.name = span{syms[i].addr, syms[i].end()}, name
@@ -77,10 +78,27 @@ func (o *Object) FuncStart(vaddr uint64) (uint64, bool) {
 	return o.lastFunc.lo, ok
 }
 
+// keep returns a name that is to be kept, or Unknown if there is no room for it.
+func (o *Object) keep(name string) string {
+	if !o.room.take(uint64(len(name))) {
+		o.fail(o.room.exceeded("names of functions"))
+		return Unknown
+	}
+	return name
+}
+
 // show returns a symbol's name as profiles give it.
-func (o *Object) show(name string) string {
+func (o *Object) show(symbol []byte) string {
+	if len(symbol) == maxName {
+		o.fail(fmt.Errorf("a symbol's name is longer than %d bytes: it is unknown", maxName))
+		return Unknown
+	}
+	name := string(symbol)
 	if o.opts.Demangle {
-		name = demangled(name)
+		if name = o.effort.demangled(name); o.effort.exhausted() {
+			o.fail(fmt.Errorf("names of functions come to more than %d times the length of their symbols: "+
+				"those met from there on are not demangled", effortPerByte))
+		}
 	}
 	if !o.opts.ShowBelowMain && belowMain(name) {
 		return "(below main)"
@@ -108,29 +126,39 @@ func (o *Object) loadSymbols() {
 			}
 		}
 	}
-	o.symtab.disjoint()
+	if !o.symtab.disjoint() {
+		o.fail(fmt.Errorf("the ranges of its %d symbols overlap too often: functions may have other names than Valgrind gives them",
+			len(o.symtab.syms)))
+	}
 }
 
 // symSize is the size of an Elf64_Sym.
 const symSize = 24
 
-// readSymbols appends the symbols of a section that name code.
-func (o *Object) readSymbols(m *image, name string) error {
+// symbols returns a table of symbols and the table of their names.
+func (m *image) symbols(name string) (data, names []byte, err error) {
 	s := m.section(name)
 	if s.Link == 0 || int(s.Link) >= len(m.elf.Sections) {
-		return fmt.Errorf("section %s: no string table %d", name, s.Link)
+		return nil, nil, fmt.Errorf("section %s: no string table %d", name, s.Link)
 	}
-	data, err := m.data(name)
-	if err != nil {
-		return err
+	if data, err = m.data(name); err != nil {
+		return nil, nil, err
 	}
 	strs := m.elf.Sections[s.Link]
-	if strs.Type != elf.SHT_STRTAB || strs.Size > maxSection {
-		return fmt.Errorf("section %s: section %d is no string table", name, s.Link)
+	if strs.Type != elf.SHT_STRTAB {
+		return nil, nil, fmt.Errorf("section %s: section %d is no string table", name, s.Link)
 	}
-	names, err := strs.Data()
+	if names, err = m.contents(strs); err != nil {
+		return nil, nil, fmt.Errorf("section %s: names: %w", name, err)
+	}
+	return data, names, nil
+}
+
+// readSymbols appends the symbols of a section that name code.
+func (o *Object) readSymbols(m *image, name string) error {
+	data, names, err := m.symbols(name)
 	if err != nil {
-		return fmt.Errorf("section %s: names: %w", name, err)
+		return err
 	}
 	t := o.symtab
 	t.strs = append(t.strs, names)
@@ -198,12 +226,23 @@ func inAny(spans []span, addr uint64) bool {
 // canonicaliseSymtab): one name for equal ranges; of two that overlap the earlier
 // is cut where the later begins; where both begin together, the longer one
 // begins after the shorter.
-func (t *symbolTable) disjoint() {
+//
+// That takes time by the square of the number of symbols or worse if all of them overlap. No
+// compiler makes such tables: where it would take long, disjoint reports false, and where symbols
+// still overlap each is cut where the next begins.
+func (t *symbolTable) disjoint() bool {
 	t.syms = sortSymbols(t.syms)
-	for {
+	for effort := 1<<16 + 64*len(t.syms); ; {
 		t.mergeEqual()
-		if !truncateOverlaps(t.syms) {
-			return
+		if !truncateOverlaps(t.syms, &effort) {
+			return true
+		}
+		if effort < 0 {
+			t.syms = sortSymbols(t.syms)
+			for i := range len(t.syms) - 1 {
+				t.syms[i].size = min(t.syms[i].size, t.syms[i+1].addr-t.syms[i].addr)
+			}
+			return false
 		}
 	}
 }
@@ -259,10 +298,11 @@ func (t *symbolTable) mergeEqual() {
 	t.syms = out
 }
 
-// truncateOverlaps makes one pass over syms, which stay sorted by address. It
-// reports whether it changed anything.
-func truncateOverlaps(syms []symbol) bool {
+// truncateOverlaps makes one pass over syms, which stay sorted by address unless effort, the number of steps that
+// are left, falls below 0. It reports whether it changed anything.
+func truncateOverlaps(syms []symbol, effort *int) bool {
 	changed := false
+	*effort -= len(syms)
 	for i := range len(syms) - 1 {
 		a, b := &syms[i], &syms[i+1]
 		if a.end() <= b.addr {
@@ -277,8 +317,9 @@ func truncateOverlaps(syms []symbol) bool {
 			*a, *b = *b, *a
 		}
 		b.addr, b.size = a.end(), b.size-a.size
-		for j := i + 1; j+1 < len(syms) && syms[j].addr > syms[j+1].addr; j++ {
+		for j := i + 1; *effort >= 0 && j+1 < len(syms) && syms[j].addr > syms[j+1].addr; j++ {
 			syms[j], syms[j+1] = syms[j+1], syms[j]
+			*effort--
 		}
 	}
 	return changed
