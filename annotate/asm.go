@@ -30,12 +30,12 @@ func writeAsm(w *bufio.Writer, r *Report, o *options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s\n-- Instructions: %s\n%s\n", rule, r.Profiles[0].Cmd, rule)
+	fmt.Fprintf(w, "%s\n-- Instructions: %s\n%s\n", rule, o.visible(r.Profiles[0].Cmd), rule)
 	total := newGrid(r, "")
 	total.add(r, r.Total, r.Total, "PROGRAM TOTALS")
 	total.write(w, r, false)
 	for _, f := range r.Functions {
-		fmt.Fprintf(w, "%s\n-- %s\n%s\n", rule, f.title(), rule)
+		fmt.Fprintf(w, "%s\n-- %s\n%s\n", rule, o.visible(f.title()), rule)
 		list := functions[[2]string{f.File.Name, f.Name}]
 		if len(list) == 0 {
 			w.WriteString("No instructions recorded under this name.\n\n")
@@ -79,13 +79,13 @@ func (r *Report) asmGrid(f *ReportFunction, list asmFunction) *grid {
 	object, line := "", NoLine
 	for _, in := range list {
 		if in.Object != object {
-			g.textRow(blank, "", in.Object)
+			g.textRow(r, blank, "", in.Object)
 			object, line = in.Object, NoLine
 		}
 		if in.Line != line {
 			line = in.Line
 			text, _ := f.File.LineText(ReportLine{Line: line})
-			g.textRow(blank, "", strconv.Itoa(line)+"  "+text)
+			g.textRow(r, blank, "", strconv.Itoa(line)+"  "+text)
 		}
 		counts := make([]cgout.Count, len(in.Counts))
 		for e, n := range in.Counts {
@@ -97,7 +97,7 @@ func (r *Report) asmGrid(f *ReportFunction, list asmFunction) *grid {
 }
 
 // textRow adds a row without numbers.
-func (g *grid) textRow(blank []string, texts ...string) {
-	g.rows = append(g.rows, append(slices.Clone(blank), texts...))
+func (g *grid) textRow(r *Report, blank []string, texts ...string) {
+	g.rows = append(g.rows, append(slices.Clone(blank), r.texts(texts)...))
 	g.of = append(g.of, Row{})
 }

@@ -20,6 +20,7 @@ type builder struct {
 	wanted  func(Row) bool    // see Report.wants
 	renamed map[string]string // files of the new tree that the old one calls otherwise
 
+	read  sourceReader
 	texts map[*treeFile]*sourceText
 	maps  map[[2]*treeFile]*lineMap // from old files to new ones
 }
@@ -41,7 +42,7 @@ type builtFile struct {
 // buildReport reads the profiles of o and makes a Report. Of a comparison the
 // first is the old one.
 func buildReport(tool string, o *options) (*Report, error) {
-	b := &builder{o: o, r: &Report{Tool: tool, Compare: o.diff, Threshold: o.threshold},
+	b := &builder{o: o, r: &Report{view: &o.viewOptions, Tool: tool, Compare: o.diff, Threshold: o.threshold},
 		files: map[string]*builtFile{}, texts: map[*treeFile]*sourceText{}, maps: map[[2]*treeFile]*lineMap{}}
 	news := o.files
 	if o.diff {
@@ -442,7 +443,7 @@ func (b *builder) source(t *tree, f *treeFile) *sourceText {
 		find = b.o.newFinder.and(find)
 	}
 	originals := slices.Sorted(maps.Keys(f.originals))
-	data, modified, err := readSources(find, originals)
+	data, modified, err := b.read.sources(find, originals)
 	s := &sourceText{state: SourceUnreadable}
 	switch {
 	case err == nil:

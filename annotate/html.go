@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -34,13 +33,10 @@ func (o *options) writeHTML(out io.Writer, r *Report) error {
 	if o.htmlFile == "" {
 		return writeHTML(out, r, o.context)
 	}
-	f, err := os.Create(o.htmlFile)
-	if err != nil {
-		return errors.New(osError(err, o.htmlFile))
-	}
-	w := bufio.NewWriter(f)
-	err = errors.Join(writeHTML(w, r, o.context), w.Flush(), f.Close())
-	return cannotWrite(err)
+	return writeFile(o.htmlFile, func(f io.Writer) error {
+		w := bufio.NewWriter(f)
+		return errors.Join(writeHTML(w, r, o.context), w.Flush())
+	})
 }
 
 // writeHTML writes a report as one page that needs nothing else: no other file,

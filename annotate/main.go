@@ -39,8 +39,10 @@ const annotateUsage = `usage: %[1]s [-h] [--version] [--diff] [--mod-filename RE
 
 // newOptions returns the defaults.
 func newOptions(name string, args []string, stdout io.Writer) *options {
-	return &options{program: name, args: args, threshold: 0.1, percents: true, annotate: true,
+	o := &options{program: name, args: args, threshold: 0.1, percents: true, annotate: true,
 		context: cgout.NewCount(8), terminal: stdout}
+	o.onTerminal = isTerminal(stdout)
+	return o
 }
 
 // Annotate is cg_annotate. The name is the program's own, as in "cgemu annotate".
@@ -66,7 +68,11 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 // paged calls write with where the output goes, perhaps a pager, and finishes.
 func (o *options) paged(usage string, stderr io.Writer, write func(*bufio.Writer) error) int {
 	pager := o.page(o.terminal, stderr)
-	out := bufio.NewWriterSize(pager, 1<<16)
+	var to io.Writer = pager
+	if o.machine() {
+		to = o.data(pager)
+	}
+	out := bufio.NewWriterSize(to, 1<<16)
 	err := write(out)
 	if err2 := out.Flush(); err == nil {
 		err = cannotWrite(err2)
@@ -169,15 +175,20 @@ func finish(name, usage string, err error, out *bufio.Writer, stderr io.Writer) 
 	if err2 := out.Flush(); err == nil {
 		err = cannotWrite(err2)
 	}
-	var wrong usageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &wrong):
-		fmt.Fprintf(stderr, "%s%s: error: %v\n", usage, name, err)
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = visible(line)
+	}
+	text := strings.Join(lines, "\n")
+	var wrong usageError
+	if errors.As(err, &wrong) {
+		fmt.Fprintf(stderr, "%s%s: error: %s\n", usage, name, text)
 		return 2
 	}
-	fmt.Fprintf(stderr, "%s: error: %v\n", name, err)
+	fmt.Fprintf(stderr, "%s: error: %s\n", name, text)
 	return 1
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // markdownLines is how many lines --format=markdown shows without --top: what a
@@ -72,7 +73,7 @@ func markdownText(s string) string {
 // has in a row. A bar ends a cell even in code.
 func markdownCode(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r

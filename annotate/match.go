@@ -165,6 +165,10 @@ func (p *pairer) moved() {
 	p.rest = rest
 }
 
+// maxComparisons is how many functions may be compared to find files of one base name that were renamed. Files of programs
+// need thousands; where thousands of files share a name and none of them is in both trees, they are not matched.
+const maxComparisons = 1 << 22
+
 // renames returns the files that have another name in the old tree: from the new
 // name to the old.
 func renames(old, new *tree) map[string]string {
@@ -172,25 +176,50 @@ func renames(old, new *tree) map[string]string {
 		old, new     string
 		tail, shared int // parts of the path, and functions, that are the same
 	}
-	byBase := map[string][]string{}
+	type group struct{ old, new []string }
+	byBase := map[string]*group{}
+	at := func(name string) *group {
+		g := byBase[base(name)]
+		if g == nil {
+			g = &group{}
+			byBase[base(name)] = g
+		}
+		return g
+	}
 	for _, name := range slices.Sorted(maps.Keys(old.files)) {
 		if new.files[name] == nil {
-			byBase[base(name)] = append(byBase[base(name)], name)
+			g := at(name)
+			g.old = append(g.old, name)
 		}
 	}
-	var list []candidate
 	for _, name := range slices.Sorted(maps.Keys(new.files)) {
-		if old.files[name] != nil {
-			continue
+		if old.files[name] == nil {
+			g := at(name)
+			g.new = append(g.new, name)
 		}
-		for _, other := range byBase[base(name)] {
-			if shared := sharedFunctions(old.files[other], new.files[name]); shared > 0 {
-				list = append(list, candidate{other, name, commonTail(other, name), shared})
+	}
+	keys := functionKeys{}
+	var list []candidate
+	for _, b := range slices.Sorted(maps.Keys(byBase)) {
+		g := byBase[b]
+		before, left := len(list), maxComparisons
+		for _, name := range g.new {
+			for _, other := range g.old {
+				if left < 0 {
+					break
+				}
+				shared := keys.shared(old.files[other], new.files[name], &left)
+				if shared > 0 {
+					list = append(list, candidate{other, name, commonTail(other, name), shared})
+				}
 			}
 		}
+		if left < 0 {
+			list = list[:before]
+		}
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.tail, a.tail), cmp.Compare(b.shared, a.shared))
+	slices.SortFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.tail, a.tail), cmp.Compare(b.shared, a.shared), cmp.Compare(a.new, b.new), cmp.Compare(a.old, b.old))
 	})
 	renamed, taken := map[string]string{}, map[string]bool{}
 	for _, c := range list {
@@ -213,14 +242,34 @@ func commonTail(a, b string) int {
 	return n
 }
 
-func sharedFunctions(a, b *treeFile) (n int) {
-	keys := map[string]bool{}
-	for name := range a.fns {
-		keys[stripHash(name)] = true
+// functionKeys has for files how many of their functions have a name, without hashes.
+type functionKeys map[*treeFile]map[string]int
+
+func (k functionKeys) of(f *treeFile) map[string]int {
+	keys := k[f]
+	if keys == nil {
+		keys = make(map[string]int, len(f.fns))
+		for name := range f.fns {
+			keys[stripHash(name)]++
+		}
+		k[f] = keys
 	}
-	for name := range b.fns {
-		if keys[stripHash(name)] {
-			n++
+	return keys
+}
+
+// shared returns how many functions of b have the name of one of a. It takes what that costs from left.
+func (k functionKeys) shared(a, b *treeFile, left *int) (n int) {
+	inA, inB := k.of(a), k.of(b)
+	*left -= 1 + min(len(inA), len(inB))
+	if len(inA) < len(inB) {
+		for key := range inA {
+			n += inB[key]
+		}
+		return n
+	}
+	for key, count := range inB {
+		if inA[key] > 0 {
+			n += count
 		}
 	}
 	return n

@@ -3,7 +3,7 @@ package annotate
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"slices"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -212,9 +212,9 @@ type profile struct {
 func load(o *options) (*model, error) {
 	m := &model{byFile: pairTable{}, byFunc: pairTable{}, sources: map[string]*source{}}
 	for i, name := range o.files {
-		data, err := os.ReadFile(name)
+		data, err := readProfile(name)
 		if err != nil {
-			return nil, errors.New(osError(err, name))
+			return nil, err
 		}
 		r := reader{m: m, o: o, negate: o.diff && i == 0, s: cgout.NewScanner(name, data)}
 		if err := r.read(name); err != nil {
@@ -222,6 +222,16 @@ func load(o *options) (*model, error) {
 		}
 	}
 	return m, o.modError()
+}
+
+// readProfile reads a file that is to be a profile.
+func readProfile(name string) ([]byte, error) {
+	data, err := cgout.ReadFile(name)
+	var wrong *fs.PathError
+	if errors.As(err, &wrong) {
+		err = errors.New(osError(err, name))
+	}
+	return data, err
 }
 
 // modError returns why a name could not be changed.

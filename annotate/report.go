@@ -32,6 +32,7 @@ type Report struct {
 	OmittedFunctions int
 
 	lines []*fileLine // for tables that people read: of all files, sorted as functions are
+	view  *viewOptions
 }
 
 // A ReportProfile is one profile that was read.

@@ -2,35 +2,50 @@ package annotate
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// errDifferent says that originals of one file are not identical.
-var errDifferent = errors.New("not identical")
+// errDifferent says that originals of one file are not identical, errTooMuch that sources are too large.
+var (
+	errDifferent = errors.New("not identical")
+	errTooMuch   = errors.New("too large")
+)
+
+// What is read of sources: a file of 64 MiB and 4 million lines at most, and of all that one report has 512 MiB.
+const (
+	maxSource      = 64 << 20
+	maxSourceLines = 4 << 20
+	maxSources     = 512 << 20
+)
 
 // source writes the annotated source of a file.
 func (r *textReport) source(name string, a *annotated) {
 	r.heading("Annotated source file: " + name)
 	originals := slices.Sorted(maps.Keys(r.m.sources[name].originals))
-	text, modified, err := readSources(r.o.finder, originals)
+	text, modified, err := r.read.sources(r.o.finder, originals)
 	if err != nil {
 		why, into := "one or more of these original files are unreadable", a.unreadable
-		if errors.Is(err, errDifferent) {
+		switch {
+		case errors.Is(err, errDifferent):
 			why, into = "two or more of these original files are not identical", a.different
+		case errors.Is(err, errTooMuch):
+			why = fmt.Sprintf("these original files have more than %d MiB or %d lines, or those read before have %d MiB",
+				maxSource>>20, maxSourceLines, maxSources>>20)
 		}
 		fmt.Fprintf(r, "Unannotated because %s:\n", why)
 		for _, o := range originals {
-			fmt.Fprintf(r, "- %s\n", o)
+			fmt.Fprintf(r, "- %s\n", r.o.visible(o))
 		}
 		r.WriteByte('\n')
 		into.add(r.m.fileTotal(name))
@@ -52,14 +67,15 @@ func older(profiles []profile, t time.Time) (names []string) {
 	return names
 }
 
-// readSources returns the contents that the files share, and the time when the
+// A sourceReader reads sources. Its value is how many bytes it has read.
+type sourceReader int64
+
+// sources returns the contents that the files share, and the time when the
 // oldest of them was modified.
-func readSources(f finder, originals []string) (text []byte, oldest time.Time, err error) {
-	names := make([]string, len(originals))
-	for i, o := range originals {
-		names[i] = f.find(o)
-	}
-	for i, name := range names {
+func (r *sourceReader) sources(f finder, originals []string) (text []byte, oldest time.Time, err error) {
+	last, irregular := "", false
+	for i, original := range originals {
+		name := f.find(original)
 		info, err := os.Stat(name)
 		if err != nil {
 			return nil, oldest, err
@@ -67,40 +83,58 @@ func readSources(f finder, originals []string) (text []byte, oldest time.Time, e
 		if t := info.ModTime(); i == 0 || t.Before(oldest) {
 			oldest = t
 		}
-		if i > 0 {
-			if err := sameContents(names[i-1], name); err != nil {
-				return nil, oldest, err
-			}
+		irregular = irregular || !info.Mode().IsRegular()
+		switch {
+		case irregular && i > 0:
+			return nil, oldest, errDifferent
+		case irregular && len(originals) > 1:
+			continue
+		case irregular:
+			// A directory; or a pipe or device, which might have no end.
+			return nil, oldest, errors.New("not a regular file")
+		case i > 0 && name == last:
+			continue
+		case i > 0 && info.Size() != int64(len(text)):
+			return nil, oldest, errDifferent
 		}
+		next, err := r.read(name)
+		if err != nil {
+			return nil, oldest, err
+		}
+		if i > 0 && !bytes.Equal(next, text) {
+			return nil, oldest, errDifferent
+		}
+		text, last = next, name
 	}
-	if info, err := os.Stat(names[0]); err != nil || !info.Mode().IsRegular() {
-		// A directory; or a pipe or device, which might have no end.
-		return nil, oldest, cmp.Or(err, errors.New("not a regular file"))
-	}
-	text, err = os.ReadFile(names[0])
-	return text, oldest, err
+	return text, oldest, nil
 }
 
-// sameContents returns errDifferent unless both are regular files of the same
-// contents.
-func sameContents(a, b string) error {
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	if err := errors.Join(errA, errB); err != nil {
-		return err
+// read reads a regular file, so much as it says it has: files of /proc say that they have nothing, and some of them
+// have no end.
+func (r *sourceReader) read(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
 	}
-	if !infoA.Mode().IsRegular() || !infoB.Mode().IsRegular() || infoA.Size() != infoB.Size() {
-		return errDifferent
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
 	}
-	textA, errA := os.ReadFile(a)
-	textB, errB := os.ReadFile(b)
-	if err := errors.Join(errA, errB); err != nil {
-		return err
+	size := info.Size()
+	if !info.Mode().IsRegular() || size > maxSource || size > maxSources-int64(*r) {
+		return nil, errTooMuch
 	}
-	if !bytes.Equal(textA, textB) {
-		return errDifferent
+	text := make([]byte, size)
+	n, err := io.ReadFull(f, text)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return nil, err
 	}
-	return nil
+	*r += sourceReader(n)
+	if text = text[:n]; bytes.Count(text, []byte("\n"))+bytes.Count(text, []byte("\r")) > maxSourceLines {
+		return nil, errTooMuch
+	}
+	return text, nil
 }
 
 // splitLines returns the lines of a text: LF, CR LF and CR end them. The last
@@ -134,9 +168,9 @@ func (r *textReport) warn(lines ...string) {
 }
 
 func (r *textReport) warnNewer(profile string, originals []string) {
-	lines := []string{"@ Original source files are all newer than data file '" + profile + "':"}
+	lines := []string{"@ Original source files are all newer than data file '" + r.o.visible(profile) + "':"}
 	for _, o := range originals {
-		lines = append(lines, "@ - "+o)
+		lines = append(lines, "@ - "+r.o.visible(o))
 	}
 	r.warn(append(lines, "@ Annotations may not be correct.")...)
 	r.WriteByte('\n')
@@ -177,7 +211,7 @@ func (r *textReport) lines(name, original string, text []string, a *annotated) {
 			r.WriteString(r.heat(b.counts, l.plain(b.counts, b.parent(), "<bogus line "+b.line.String()+">")))
 		}
 		r.WriteByte('\n')
-		r.warn("@@ Information recorded about lines past the end of '" + original + "'.")
+		r.warn("@@ Information recorded about lines past the end of '" + r.o.visible(original) + "'.")
 	}
 	r.WriteByte('\n')
 }
@@ -217,11 +251,11 @@ func (r *textReport) ranges(l layout, known []*lineCounts, text []string) (bogus
 			line := cgout.NewCount(int64(at) + 1)
 			if next < i && known[next].line.Cmp(line) == 0 {
 				k := known[next]
-				r.WriteString(r.heat(k.counts, l.plain(k.counts, k.parent(), text[at])))
+				r.WriteString(r.heat(k.counts, l.plain(k.counts, k.parent(), r.o.visible(text[at]))))
 				printed[k] = true
 				next++
 			} else {
-				r.WriteString(r.paint(dim, l.empty(text[at])))
+				r.WriteString(r.paint(dim, l.empty(r.o.visible(text[at]))))
 			}
 		}
 		if !atEnd {

@@ -37,13 +37,21 @@ func newGrid(r *Report, texts ...string) *grid {
 			g.heading = append(g.heading, d.Name)
 		}
 	}
-	g.heading = append(g.heading, texts...)
+	g.heading = r.texts(append(g.heading, texts...))
 	return g
 }
 
 func (g *grid) add(r *Report, row, parent Row, texts ...string) {
-	g.rows = append(g.rows, append(r.cells(row, parent), texts...))
+	g.rows = append(g.rows, append(r.cells(row, parent), r.texts(texts)...))
 	g.of = append(g.of, row)
+}
+
+// texts returns texts as they are shown.
+func (r *Report) texts(texts []string) []string {
+	for i, text := range texts {
+		texts[i] = r.view.visible(text)
+	}
+	return texts
 }
 
 // cells returns a row's numbers as people read them.
@@ -180,9 +188,9 @@ func writeTable(w *bufio.Writer, r *Report, o *options) error {
 	}
 	heading("Profiles")
 	for i, p := range r.Profiles {
-		fmt.Fprintf(w, "%s %s\n     %s\n", []string{"Old:", "New:"}[i], p.Name, p.Cmd)
+		fmt.Fprintf(w, "%s %s\n     %s\n", []string{"Old:", "New:"}[i], o.visible(p.Name), o.visible(p.Cmd))
 	}
-	fmt.Fprintf(w, "Sort order: %s\n", strings.Join(r.names(r.Sort), " "))
+	fmt.Fprintf(w, "Sort order: %s\n", o.visible(strings.Join(r.names(r.Sort), " ")))
 	r.warnNewer(w)
 	w.WriteByte('\n')
 	heading("Total")
@@ -213,7 +221,7 @@ func (r *Report) warnNewer(w *bufio.Writer) {
 			files = append(files[:most], fmt.Sprintf("and %d more", n-most))
 		}
 		if len(files) > 0 {
-			fmt.Fprintf(w, "Sources newer than %s, so that its lines may be wrong: %s\n", p.Name, strings.Join(files, ", "))
+			fmt.Fprintf(w, "Sources newer than %s, so that its lines may be wrong: %s\n", r.view.visible(p.Name), r.view.visible(strings.Join(files, ", ")))
 		}
 	}
 }

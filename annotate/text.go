@@ -21,6 +21,7 @@ type textReport struct {
 	show, sort []int // columns
 	derived    []Derived
 	color      bool
+	read       sourceReader
 	// shown are the files of the File:function table.
 	shown []string
 }
@@ -28,7 +29,7 @@ type textReport struct {
 var rule = strings.Repeat("-", 80)
 
 func (r *textReport) heading(title string) {
-	r.WriteString(r.paint(bold, fmt.Sprintf("%s\n-- %s\n%s\n", rule, title, rule)))
+	r.WriteString(r.paint(bold, fmt.Sprintf("%s\n-- %s\n%s\n", rule, r.o.visible(title), rule)))
 }
 
 // write writes the report. The error is the check at the very end.
@@ -53,14 +54,14 @@ func (r *textReport) write() error {
 func (r *textReport) names(columns []int) string {
 	var list []string
 	for _, i := range columns {
-		list = append(list, r.m.events[i])
+		list = append(list, r.o.visible(r.m.events[i]))
 	}
 	return strings.Join(list, " ")
 }
 
 func (r *textReport) metadata() {
 	r.heading("Metadata")
-	fmt.Fprintf(r, "Invocation:       %s\n", strings.Join(append([]string{r.o.program}, r.o.args...), " "))
+	fmt.Fprintf(r, "Invocation:       %s\n", r.o.visible(strings.Join(append([]string{r.o.program}, r.o.args...), " ")))
 	r.descriptions()
 	for i, p := range r.m.profiles {
 		title := "Command:         "
@@ -74,10 +75,10 @@ func (r *textReport) metadata() {
 		if i > 0 && r.m.profiles[i-1].cmd == p.cmd {
 			text = fmt.Sprintf("(same as Command %d)", i)
 		}
-		fmt.Fprintf(r, "%s %s\n", title, text)
+		fmt.Fprintf(r, "%s %s\n", title, r.o.visible(text))
 	}
 	onOff := map[bool]string{true: "on", false: "off"}
-	fmt.Fprintf(r, "Events recorded:  %s\n", strings.Join(r.m.events, " "))
+	fmt.Fprintf(r, "Events recorded:  %s\n", r.o.visible(strings.Join(r.m.events, " ")))
 	fmt.Fprintf(r, "Events shown:     %s\n", r.names(r.show))
 	fmt.Fprintf(r, "Event sort order: %s\n", r.names(r.sort))
 	fmt.Fprintf(r, "Threshold:        %s%%\n", formatFloat(r.o.threshold))
@@ -94,7 +95,7 @@ func (r *textReport) descriptions() {
 			fmt.Fprintf(r, "Description %d:\n", i+1)
 		}
 		for _, d := range p.desc {
-			fmt.Fprintln(r, d)
+			fmt.Fprintln(r, r.o.visible(d))
 		}
 		if same {
 			return
@@ -152,10 +153,10 @@ func (r *textReport) pairs(title, suffix, mark string, t pairTable) (shown []str
 		if e.alone {
 			text += e.inner[0].name
 		}
-		r.WriteString(r.heat(e.sum, mark+l.outer(e.sum, e.upTo, r.m.total, text)))
+		r.WriteString(r.heat(e.sum, mark+l.outer(e.sum, e.upTo, r.m.total, r.o.visible(text))))
 		if !e.alone {
 			for _, in := range e.inner {
-				r.WriteString(r.heat(in.sum, "  "+l.plain(in.sum, e.sum, "  "+in.name)))
+				r.WriteString(r.heat(in.sum, "  "+l.plain(in.sum, e.sum, "  "+r.o.visible(in.name))))
 			}
 		}
 		r.WriteByte('\n')

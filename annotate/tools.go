@@ -3,13 +3,15 @@ package annotate
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
+	"syscall"
 
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/outfile"
 )
 
 const diffUsage = `usage: %[1]s [-h] [--version] [--mod-filename REGEX] [--mod-funcname REGEX]
@@ -20,8 +22,8 @@ const diffUsage = `usage: %[1]s [-h] [--version] [--mod-filename REGEX] [--mod-f
 // function.
 func Diff(name string, args []string, stdout, stderr io.Writer) int {
 	usage := fmt.Sprintf(diffUsage, name)
-	out := bufio.NewWriter(stdout)
 	o := newOptions(name, args, stdout)
+	out := bufio.NewWriter(o.data(stdout))
 	p := parser{
 		options: slices.Concat(helpOptions(out, usage+diffHelp, version(name)), []option{
 			modOption("--mod-filename", &o.modFile), modOption("--mod-funcname", &o.modFunc),
@@ -66,8 +68,8 @@ const mergeUsage = `usage: %[1]s [-h] [--version] [-o FILE] cachegrind-out-file 
 // Merge is cg_merge: it writes the sum of profiles.
 func Merge(name string, args []string, stdout, stderr io.Writer) int {
 	usage := fmt.Sprintf(mergeUsage, name)
-	out := bufio.NewWriter(stdout)
 	o := newOptions(name, args, stdout)
+	out := bufio.NewWriter(o.data(stdout))
 	var output string
 	p := parser{
 		options: slices.Concat(helpOptions(out, usage+mergeHelp, version(name)), []option{
@@ -94,13 +96,15 @@ func (o *options) merge(output string, stdout io.Writer) error {
 	if output == "" {
 		return cannotWrite(write(stdout))
 	}
-	f, err := os.Create(output)
-	if err != nil {
-		return errors.New(osError(err, output))
-	}
-	err = write(f)
-	if err2 := f.Close(); err == nil {
-		err = err2
+	return writeFile(output, write)
+}
+
+// writeFile writes a file, which replaces the old one when it is whole.
+func writeFile(name string, write func(io.Writer) error) error {
+	err := outfile.Write(context.Background(), name, 0o666, write)
+	var code syscall.Errno
+	if errors.As(err, &code) {
+		return errors.New(osError(err, name))
 	}
 	return cannotWrite(err)
 }
@@ -126,9 +130,9 @@ func (o *options) merged() (write func(io.Writer) error, err error) {
 
 // withFile calls add with the contents of a file.
 func withFile(name string, add func(name string, r io.Reader) error) error {
-	data, err := os.ReadFile(name)
+	data, err := readProfile(name)
 	if err != nil {
-		return errors.New(osError(err, name))
+		return err
 	}
 	return add(name, bytes.NewReader(data))
 }

@@ -3,7 +3,6 @@ package annotate
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/cgemu/cgemu/cgout"
 )
@@ -47,9 +46,9 @@ type treeFunc struct {
 func loadTree(o *options, names []string) (*tree, error) {
 	t := &tree{m: &model{}, files: map[string]*treeFile{}}
 	for _, name := range names {
-		data, err := os.ReadFile(name)
+		data, err := readProfile(name)
 		if err != nil {
-			return nil, errors.New(osError(err, name))
+			return nil, err
 		}
 		t.setFile("", "")
 		t.setFunc(cgout.Unspecified) // counts before the first fl=

@@ -22,7 +22,9 @@ type viewOptions struct {
 	newFinder finder
 	color     string // "", "auto": on a terminal; "always", "never"
 	noPager   bool
-	top       int // functions, lines; 0: no limit
+	// onTerminal says that the output is a terminal, by way of a pager or not.
+	onTerminal bool
+	top        int // functions, lines; 0: no limit
 
 	htmlFile string // "": standard output
 	asTable  bool

@@ -3,6 +3,7 @@ package cgout
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func (s *Insns) Write(w io.Writer) error {
 }
 
 // WriteFile writes the file as Profile.WriteFile does.
-func (s *Insns) WriteFile(path string) error { return writeFile(path, s.Write) }
+func (s *Insns) WriteFile(path string) error { return writeFile(context.Background(), path, s.Write) }
 
 // ReadInsns reads what Write wrote. Errors call it name, and say which line is wrong.
 func ReadInsns(name string, r io.Reader) (*Insns, error) {

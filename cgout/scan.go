@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"unicode/utf8"
 )
 
@@ -43,27 +45,78 @@ type Scanner struct {
 	rec    Record
 	want   Kind // Desc, Cmd, Events, or File for everything after
 	events int
-	err    error
+	// missing is how many counts lines may still leave out.
+	missing int
+	err     error
 }
+
+const (
+	// maxProfile is the size of the largest profile that is read, in bytes. One of Chromium has 50 MB.
+	maxProfile = 512 << 20
+	// maxEvents is how many events a profile may have. Cachegrind's have 13.
+	maxEvents = 1000
+	// Counts that a line leaves out are 0. A profile may leave out so many, and as many for each of
+	// its bytes: else a few bytes would stand for thousands of counts.
+	missingCounts, missingPerByte = 1 << 20, 8
+)
 
 // NewScanner returns a Scanner of data. Errors call it name.
 func NewScanner(name string, data []byte) *Scanner {
-	return &Scanner{name: name, rest: data, lf: -1}
+	return &Scanner{name: name, rest: data, lf: -1, missing: missingCounts + missingPerByte*len(data)}
 }
 
 // newScannerFrom returns a Scanner of all that r holds.
 func newScannerFrom(name string, r io.Reader) (*Scanner, error) {
-	var b bytes.Buffer
-	if known, ok := r.(interface{ Len() int }); ok {
-		b.Grow(known.Len() + bytes.MinRead) // so that nothing is copied twice
-	}
-	_, err := b.ReadFrom(r)
-	data := b.Bytes()
+	data, err := ReadAll(name, r)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	return NewScanner(name, data), nil
 }
+
+// ReadAll returns what r holds, for NewScanner. It stops, with an error that calls it name, where it is too large for a
+// profile; and where it does not begin like one, since it might have no end: NewScanner then says what is wrong.
+func ReadAll(name string, r io.Reader) ([]byte, error) { return readAll(name, r, maxProfile) }
+
+func readAll(name string, r io.Reader, limit int) ([]byte, error) {
+	var b bytes.Buffer
+	if known, ok := r.(interface{ Len() int }); ok {
+		b.Grow(min(known.Len(), limit) + bytes.MinRead) // so that nothing is copied twice
+	}
+	const beginning = 64 << 10
+	_, err := b.ReadFrom(io.LimitReader(r, beginning))
+	if begins := b.Bytes(); err == nil && (bytes.HasPrefix(begins, []byte("desc:")) || bytes.HasPrefix(begins, []byte("cmd:"))) {
+		_, err = b.ReadFrom(io.LimitReader(r, int64(limit-beginning+1)))
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case b.Len() > limit:
+		return nil, fmt.Errorf("%s: no profile: it has more than %d MiB", name, limit>>20)
+	}
+	return b.Bytes(), nil
+}
+
+// ReadFile reads a file as ReadAll does.
+func ReadFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		return ReadAll(name, sized{f, info.Size()})
+	}
+	return ReadAll(name, f)
+}
+
+// A sized is a file of a known size.
+type sized struct {
+	io.Reader
+	size int64
+}
+
+func (s sized) Len() int { return int(min(s.size, maxProfile+1)) }
 
 // Scan reads the next record and reports whether there is one. It returns false
 // at the end of the profile and after an error, which Err returns.
@@ -108,7 +161,7 @@ func (s *Scanner) Block() Block { return Block{s.rest, s.events} }
 // All yields the block's line numbers and counts, of which the slice is reused. It ends at a
 // line that Scan would refuse.
 func (b Block) All(yield func(line Count, counts []Count) bool) {
-	s := Scanner{rest: b.rest, lf: -1, want: File, events: b.events}
+	s := Scanner{rest: b.rest, lf: -1, want: File, events: b.events, missing: math.MaxInt}
 	for s.Scan() && s.rec.Kind == Counts && yield(s.rec.Line, s.rec.Counts) {
 	}
 }
@@ -172,7 +225,10 @@ func (s *Scanner) header(line []byte, ended bool) bool {
 		}
 		s.rec.Names = append(s.rec.Names, string(name))
 	}
-	s.events = len(s.rec.Names)
+	if s.events = len(s.rec.Names); s.events > maxEvents {
+		s.err = s.Errorf("%d events are more than %d", s.events, maxEvents)
+		return false
+	}
 	s.want = File
 	return true
 }
@@ -250,6 +306,10 @@ func (s *Scanner) fields(text []byte) bool {
 			return false
 		}
 		counts = append(counts, c)
+	}
+	if s.missing -= s.events - len(counts); s.missing < 0 {
+		s.err = s.Errorf("too many lines have fewer counts than the %d events", s.events)
+		return false
 	}
 	for len(counts) < s.events {
 		counts = append(counts, Count{})

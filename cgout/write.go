@@ -2,14 +2,15 @@ package cgout
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cgemu/cgemu/internal/outfile"
 )
 
 // cacheEvents are the events of a run with --cache-sim=yes --branch-sim=no, for
@@ -82,6 +83,12 @@ func oneLine(text string) string {
 // Counts by instruction go to a file beside it, first; nothing is beside a path that is written to
 // directly.
 func (p *Profile) WriteFile(path string) error {
+	return p.WriteFileContext(context.Background(), path)
+}
+
+// WriteFileContext does the same, but waits no longer than half a second for somebody to read what path stands for once ctx
+// is done.
+func (p *Profile) WriteFileContext(ctx context.Context, path string) error {
 	var err error
 	switch {
 	case p.Insns == nil:
@@ -90,63 +97,17 @@ func (p *Profile) WriteFile(path string) error {
 	default:
 		err = p.Insns.WriteFile(path + InsnsSuffix)
 	}
-	return errors.Join(err, writeFile(path, p.Write))
+	return errors.Join(err, writeFile(ctx, path, p.Write))
 }
 
 // IsSpecial reports whether path names something else than a regular file: a device or a pipe, into which
 // WriteFile writes, or a directory.
-func IsSpecial(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.Mode().IsRegular()
-}
+func IsSpecial(path string) bool { return outfile.IsSpecial(path) }
 
-func writeFile(path string, write func(io.Writer) error) error {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		target = path
-	}
-	if IsSpecial(target) {
-		return wrapWrite(path, writeInto(target, write))
-	}
-	return wrapWrite(path, replace(target, write))
-}
-
-func wrapWrite(path string, err error) error {
-	if err != nil {
+// writeFile writes a file with Cachegrind's mode.
+func writeFile(ctx context.Context, path string, write func(io.Writer) error) error {
+	if err := outfile.Write(ctx, path, 0o600, write); err != nil {
 		return fmt.Errorf("cannot write profile %s: %w", path, err)
-	}
-	return nil
-}
-
-// writeInto writes to what is no regular file.
-func writeInto(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
-}
-
-// replace writes a new file and gives it the name target.
-func replace(target string, write func(io.Writer) error) error {
-	dir, base := filepath.Split(target)
-	// CreateTemp uses mode 0600, which is Cachegrind's. A long name is cut so
-	// that what is added to it fits a directory entry.
-	f, err := os.CreateTemp(filepath.Clean(dir+"."), "."+base[:min(len(base), 200)]+".*.tmp")
-	if err != nil {
-		return err
-	}
-	temp := f.Name()
-	err = write(f)
-	if err2 := f.Close(); err == nil {
-		err = err2
-	}
-	if err == nil {
-		err = os.Rename(temp, target)
-	}
-	if err != nil {
-		os.Remove(temp) // best effort: err says what went wrong
-		return err
 	}
 	return nil
 }

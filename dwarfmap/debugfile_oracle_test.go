@@ -136,7 +136,7 @@ func TestCompilationDirs(t *testing.T) {
 		for _, u := range o.lines.units {
 			if want, ok := o.lines.dirs()[u.off]; ok && u.version >= 5 {
 				u.readFiles(o.lines.form, newAllowance())
-				require.Equal(t, want, string(u.compDir), "%s, line table at %#x", file, u.off)
+				require.Equal(t, string(want), string(u.compDir), "%s, line table at %#x", file, u.off)
 				units++
 			}
 		}
