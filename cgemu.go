@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,12 +143,18 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.checkEvents(); err != nil {
 		return nil, err
 	}
+	names := cfg.Names
+	if names.Done == nil {
+		var stop func() bool
+		names.Done, stop = after(ctx, namesGrace)
+		defer stop()
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if engine.close != nil {
 		defer engine.close()
 	}
-	r := &runner{cfg: &cfg, engine: engine, cancel: cancel, objects: newObjects(cfg.Names)}
+	r := &runner{cfg: &cfg, engine: engine, cancel: cancel, objects: newObjects(names)}
 	k, err := syscalls.New(r.kernelConfig())
 	if err != nil {
 		return nil, err
@@ -166,7 +173,19 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	r.first.Children, r.first.Lacking = r.children, k.Lacking()
 	r.nameUnmatched()
 	r.first.Warnings = r.objects.close()
+	if slices.ContainsFunc(r.first.Warnings, func(err error) bool { return errors.Is(err, dwarfmap.ErrStopped) }) {
+		fmt.Fprintln(r.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")
+	}
 	return r.first, nil
+}
+
+// namesGrace is how long names are looked up when the run was interrupted.
+const namesGrace = 400 * time.Millisecond
+
+// after returns a channel that is closed some time after ctx is done, unless stop is called before that.
+func after(ctx context.Context, d time.Duration) (done <-chan struct{}, stop func() bool) {
+	c := make(chan struct{})
+	return c, context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(c) }) })
 }
 
 // A runner has what the processes of a run share.
@@ -183,14 +202,18 @@ type runner struct {
 	unmatched []string
 }
 
+// log returns where messages go.
+func (r *runner) log() io.Writer {
+	if r.cfg.Log == nil {
+		return os.Stderr
+	}
+	return r.cfg.Log
+}
+
 // nameUnmatched names functions that were asked for and not seen.
 func (r *runner) nameUnmatched() {
-	log := r.cfg.Log
-	if log == nil {
-		log = os.Stderr
-	}
 	for _, option := range r.unmatched {
-		fmt.Fprintf(log, "cgemu: %s: no program or library that was loaded has such a function\n", option)
+		fmt.Fprintf(r.log(), "cgemu: %s: no program or library that was loaded has such a function\n", option)
 	}
 }
 

@@ -36,6 +36,20 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
+// A stoppable reads a file until it is to be read no more.
+type stoppable struct {
+	io.Reader
+	m *image
+}
+
+// Read implements io.Reader.
+func (s stoppable) Read(b []byte) (int, error) {
+	if s.m.stopped() {
+		return 0, ErrStopped
+	}
+	return s.Reader.Read(b)
+}
+
 var errNotRegular = errors.New("not a regular file")
 
 // image returns the object itself if it has the sections named, else its debug
@@ -119,7 +133,7 @@ func (o *Object) openDebug(path, id string, crc uint32) *image {
 	if err != nil {
 		return nil
 	}
-	m, err := newImage(f, path, o.room)
+	m, err := newImage(f, path, o.room, o.opts.Done)
 	if err == nil {
 		m.closer = f
 		if id != "" && m.buildID() == id {
@@ -127,7 +141,7 @@ func (o *Object) openDebug(path, id string, crc uint32) *image {
 		}
 		if id == "" {
 			h := crc32.NewIEEE()
-			if n, err := io.Copy(h, io.LimitReader(f, maxChecked+1)); err == nil && n <= maxChecked && h.Sum32() == crc {
+			if n, err := io.Copy(h, io.LimitReader(stoppable{f, m}, maxChecked+1)); err == nil && n <= maxChecked && h.Sum32() == crc {
 				return m
 			}
 		}

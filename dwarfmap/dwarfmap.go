@@ -46,6 +46,8 @@ type Options struct {
 	// ShowBelowMain keeps the names of the functions that call main, which are
 	// "(below main)" otherwise.
 	ShowBelowMain bool
+	// Done, if it is closed, ends reading: what is not known by then stays unknown.
+	Done <-chan struct{}
 }
 
 // A Loc is a place in the source.
@@ -154,7 +156,7 @@ func Open(path string, opts Options) (*Object, error) {
 // for finding separate debug files.
 func New(r io.ReaderAt, path string, opts Options) (*Object, error) {
 	room := newAllowance()
-	img, err := newImage(r, path, room)
+	img, err := newImage(r, path, room, opts.Done)
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +207,10 @@ func (o *Object) fail(err error) {
 // Lookup returns the place of an address.
 func (o *Object) Lookup(vaddr uint64) Loc {
 	loc := Loc{File: Unknown, Func: Unknown}
+	if isDone(o.opts.Done) {
+		o.fail(ErrStopped)
+		return loc
+	}
 	if name, ok := o.function(vaddr); ok {
 		loc.Func = name
 	}

@@ -434,3 +434,40 @@ func TestDebugLinkDevice(t *testing.T) {
 	_, err = Open(filepath.Join(dir, "fifo"), Options{})
 	require.ErrorContains(t, err, "fifo: not a regular file")
 }
+
+// TestDone ends reading before a section, within one, and behind all.
+func TestDone(t *testing.T) {
+	data := withSymbols(t, 16, elfSymbol(1, textAt, 16), append([]byte("\x00main\x00"), make([]byte, 20<<20)...))
+	reads := 0
+	for n := range 30 {
+		done := make(chan struct{})
+		left := n
+		r := readerAt(func(b []byte, off int64) (int, error) {
+			if left--; left == 0 {
+				close(done)
+			}
+			reads++
+			return bytes.NewReader(data).ReadAt(b, off)
+		})
+		o, err := New(r, "x", Options{Done: done})
+		require.NoError(t, err)
+		name := o.Lookup(textAt).Func
+		select {
+		case <-done:
+			if name != "main" {
+				require.Equal(t, Unknown, name)
+				require.ErrorIs(t, o.Err(), ErrStopped)
+			}
+			require.Equal(t, Unknown, o.Lookup(textAt).Func)
+			require.ErrorIs(t, o.Err(), ErrStopped)
+		default:
+			require.Equal(t, "main", name)
+			require.NoError(t, o.Err())
+		}
+	}
+	require.Greater(t, reads, 30*10)
+}
+
+type readerAt func([]byte, int64) (int, error)
+
+func (r readerAt) ReadAt(b []byte, off int64) (int, error) { return r(b, off) }

@@ -3,6 +3,7 @@ package dwarfmap
 import (
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -21,9 +22,26 @@ type image struct {
 	closer io.Closer // nil if the caller closes
 	// room is what the object may still take, which its debug file shares.
 	room *allowance
+	// done is Options.Done.
+	done <-chan struct{}
 }
 
-func newImage(r io.ReaderAt, path string, room *allowance) (*image, error) {
+// ErrStopped is the error for tables that were not read to their end because of Options.Done.
+var ErrStopped = errors.New("reading it was stopped; names are unknown")
+
+// stopped reports whether nothing more is to be read.
+func (m *image) stopped() bool { return isDone(m.done) }
+
+func isDone(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+func newImage(r io.ReaderAt, path string, room *allowance, done <-chan struct{}) (*image, error) {
 	if err := checkHeader(r); err != nil {
 		return nil, fmt.Errorf("dwarfmap: %s: %w", path, err)
 	}
@@ -34,7 +52,7 @@ func newImage(r io.ReaderAt, path string, room *allowance) (*image, error) {
 	if f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
 		return nil, fmt.Errorf("dwarfmap: %s: %v %v, want a 64-bit little-endian ELF file", path, f.Class, f.Data)
 	}
-	return &image{r: r, elf: f, room: room}, nil
+	return &image{r: r, elf: f, room: room, done: done}, nil
 }
 
 func (m *image) close() error {
@@ -87,13 +105,16 @@ func (m *image) contents(s *elf.Section) ([]byte, error) {
 	}
 	m.room.grant(s.FileSize)
 	gnu := strings.HasPrefix(s.Name, ".zdebug_")
-	if !gnu && s.Flags&elf.SHF_COMPRESSED == 0 {
-		return s.Data()
+	if s.Type == elf.SHT_NOBITS {
+		return s.Data() // an error
 	}
-	padded := make([]byte, s.FileSize+inflatePadding)
-	raw := padded[:s.FileSize]
-	if _, err := m.r.ReadAt(raw, int64(s.Offset)); err != nil {
+	padded, err := m.read(s.Offset, s.FileSize)
+	if err != nil {
 		return nil, err
+	}
+	raw := padded[:s.FileSize]
+	if !gnu && s.Flags&elf.SHF_COMPRESSED == 0 {
+		return raw, nil
 	}
 	var size uint64
 	switch {
@@ -115,7 +136,29 @@ func (m *image) contents(s *elf.Section) ([]byte, error) {
 	if !m.room.take(size) {
 		return nil, m.room.exceeded(fmt.Sprintf("%d bytes", size))
 	}
-	return inflate(padded, int(size))
+	return inflate(padded, int(size), m.stopped)
+}
+
+// read reads a part of the file, with inflatePadding bytes behind it.
+func (m *image) read(off, size uint64) ([]byte, error) {
+	var last [1]byte
+	if size > 0 {
+		// Before memory is taken for it.
+		if _, err := m.r.ReadAt(last[:], int64(off+size-1)); err != nil {
+			return nil, err
+		}
+	}
+	b := make([]byte, size+inflatePadding)
+	const part = 4 << 20
+	for at := uint64(0); at < size; at += part {
+		if m.stopped() {
+			return nil, ErrStopped
+		}
+		if _, err := m.r.ReadAt(b[at:min(at+part, size)], int64(off+at)); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
 }
 
 // buildID returns the build identifier in hexadecimal, "" if there is none.

@@ -14,7 +14,7 @@ func (t *lineTable) index(data []byte, bias uint64) error {
 	var before *lineUnit
 	var err error
 	special := new(specialOpcodes)
-	for len(c.data) > 0 {
+	for len(c.data) > 0 && !isDone(t.done) {
 		off := uint64(len(data) - len(c.data))
 		unit, offSize := c.unit()
 		if c.bad {
@@ -33,6 +33,9 @@ func (t *lineTable) index(data []byte, bias uint64) error {
 	}
 	if !t.findStarts() {
 		t.indexAll()
+	}
+	if isDone(t.done) {
+		return ErrStopped
 	}
 	return err
 }
@@ -55,6 +58,9 @@ var setAddressOp = []byte{0, 9, lneSetAddress}
 // copy that it kept. Of each unit that is run, and its neighbours, it is checked.
 func (t *lineTable) findStarts() bool {
 	for _, u := range t.units {
+		if isDone(t.done) {
+			return true
+		}
 		n := len(t.starts)
 		for rest := u.program; ; {
 			_, after, found := bytes.Cut(rest, setAddressOp)
@@ -86,6 +92,10 @@ func (t *lineTable) indexAll() {
 	t.starts, t.seqs = nil, nil
 	var last *part
 	for _, u := range t.units {
+		if isDone(t.done) {
+			t.seqs = nil
+			return
+		}
 		t.seqs = u.sequences(t.seqs, t.maps)
 		if u.first != nil {
 			u.first.follow(last)

@@ -40,8 +40,8 @@ type tables struct {
 
 // inflate inflates what zlib made, with inflatePadding bytes of any value behind
 // it, to size bytes. The checksum is ignored: sections that are not compressed have
-// none either.
-func inflate(padded []byte, size int) ([]byte, error) {
+// none either. It ends early if stopped says so.
+func inflate(padded []byte, size int, stopped func() bool) ([]byte, error) {
 	d := &inflater{src: padded, size: len(padded) - inflatePadding, pos: 2}
 	const deflate, dictionary = 8, 1 << 5
 	if d.size < 2 || padded[0]&15 != deflate || padded[1]&dictionary != 0 || binary.BigEndian.Uint16(padded)%31 != 0 {
@@ -50,6 +50,9 @@ func inflate(padded []byte, size int) ([]byte, error) {
 	dst := make([]byte, size+inflateMargin)
 	out := 0
 	for last := false; !last; {
+		if stopped() {
+			return nil, ErrStopped
+		}
 		d.refill()
 		last = d.take(1) == 1
 		ok := false

@@ -27,6 +27,11 @@ func deflated(tb testing.TB, data []byte, level int) []byte {
 	return b.Bytes()
 }
 
+// inflateAll inflates and is never stopped.
+func inflateAll(padded []byte, size int) ([]byte, error) {
+	return inflate(padded, size, func() bool { return false })
+}
+
 // inflateTexts are of all kinds: few and many symbols, short and long matches, near
 // and far ones.
 func inflateTexts(tb testing.TB) map[string][]byte {
@@ -55,21 +60,21 @@ func TestInflate(t *testing.T) {
 	for name, text := range inflateTexts(t) {
 		for level := flate.HuffmanOnly; level <= flate.BestCompression; level++ {
 			data := deflated(t, text, level)
-			got, err := inflate(padded(data), len(text))
+			got, err := inflateAll(padded(data), len(text))
 			require.NoError(t, err, "%s, level %d", name, level)
 			require.True(t, bytes.Equal(text, got), "%s, level %d", name, level)
-			got, err = inflate(padded(append(data, 1, 2, 3)), len(text))
+			got, err = inflateAll(padded(append(data, 1, 2, 3)), len(text))
 			require.NoError(t, err, "%s, level %d, a checksum behind", name, level)
 			require.True(t, bytes.Equal(text, got), "%s, level %d, a checksum behind", name, level)
 
-			_, err = inflate(padded(data), len(text)+1)
+			_, err = inflateAll(padded(data), len(text)+1)
 			require.ErrorIs(t, err, errDeflate, "%s, level %d, too short", name, level)
 			if len(text) > 0 {
-				_, err = inflate(padded(data), len(text)-1)
+				_, err = inflateAll(padded(data), len(text)-1)
 				require.ErrorIs(t, err, errDeflate, "%s, level %d, too long", name, level)
 			}
 			for n := 0; n < len(data); n += 1 + n/10 {
-				_, err = inflate(padded(data[:n]), len(text))
+				_, err = inflateAll(padded(data[:n]), len(text))
 				require.ErrorIs(t, err, errDeflate, "%s, level %d, cut at %d of %d", name, level, n, len(data))
 			}
 		}
@@ -90,7 +95,7 @@ func TestInflateErrors(t *testing.T) {
 		"length 286":        {0x78, 0x9c, 0x1b, 0x03, 0},
 		"287 lengths":       {0x78, 0x9c, 0xf5, 0, 0, 0},
 	} {
-		_, err := inflate(append(data, make([]byte, inflatePadding)...), 0)
+		_, err := inflateAll(append(data, make([]byte, inflatePadding)...), 0)
 		require.ErrorIs(t, err, errDeflate, note)
 	}
 }
@@ -108,7 +113,7 @@ func FuzzInflate(f *testing.F) {
 		if len(want) > most {
 			return
 		}
-		got, err := inflate(padded(data), len(want))
+		got, err := inflateAll(padded(data), len(want))
 		if wantErr != nil {
 			require.Error(t, err)
 			return
@@ -127,7 +132,7 @@ func BenchmarkInflate(b *testing.B) {
 	b.Run("reader=ours", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
-			_, err := inflate(src, len(text))
+			_, err := inflateAll(src, len(text))
 			require.NoError(b, err)
 		}
 	})

@@ -35,6 +35,7 @@ type lineTable struct {
 	// dirs returns the compilation directories by offset of the unit.
 	dirs func() map[uint64][]byte
 	room *allowance
+	done <-chan struct{}
 	// fail reports what is wrong in tables that are read late.
 	fail func(error)
 }
@@ -70,7 +71,7 @@ func (o *Object) loadLines() error {
 		return nil
 	}
 	t := o.lines
-	t.maps, t.room, t.fail = &o.execs, o.room, o.fail
+	t.maps, t.room, t.fail, t.done = &o.execs, o.room, o.fail, o.opts.Done
 	data, err := m.data(".debug_line")
 	if err != nil {
 		return err

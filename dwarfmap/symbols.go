@@ -120,7 +120,7 @@ func belowMain(name string) bool {
 // .dynsym.
 func (o *Object) loadSymbols() {
 	for _, name := range []string{".symtab", ".dynsym"} {
-		if m := o.image(name); m != nil {
+		if m := o.image(name); m != nil && !m.stopped() {
 			if err := o.readSymbols(m, name); err != nil {
 				o.fail(err)
 			}

@@ -40,6 +40,9 @@ func compilationDirs(m *image, form formReader) (map[uint64][]byte, error) {
 				dirs[stmtList] = dir
 			}
 		}
+		if m.stopped() {
+			return dirs, ErrStopped
+		}
 		if abbrevs.effort < 0 {
 			return dirs, fmt.Errorf(".debug_info at %#x: its units read .debug_abbrev too often: no more directories are known", off)
 		}

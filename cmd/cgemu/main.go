@@ -4,8 +4,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -24,10 +26,23 @@ const (
 // the garbage collector off".
 const heapLimit = 384 << 20
 
+// gcPercent is how much garbage may come to what is in use behind that, in per cent.
+const gcPercent = 50
+
 func main() {
+	collectLate()
+	os.Exit(dispatch(os.Args))
+}
+
+// collectLate keeps the garbage collector off until the heap reaches heapLimit. From then on it works as in other
+// programs: with the limit alone it would collect without pause once more than that is in use.
+func collectLate() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(heapLimit)
-	os.Exit(dispatch(os.Args))
+	runtime.AddCleanup(new([16]byte), func(struct{}) {
+		debug.SetGCPercent(gcPercent)
+		debug.SetMemoryLimit(math.MaxInt64)
+	}, struct{}{})
 }
 
 // A tool is one of the programs that work on profiles. The name is for its messages.
@@ -46,12 +61,14 @@ func dispatch(argv []string) int {
 	}
 	args := argv[1:]
 	if name := filepath.Base(argv[0]); programs[name] != nil {
+		endAtSignal()
 		return programs[name](name, args, os.Stdout, os.Stderr)
 	}
 	if len(args) == 0 {
 		return run(args)
 	}
 	if t := tools[args[0]]; t != nil {
+		endAtSignal()
 		return t("cgemu "+args[0], args[1:], os.Stdout, os.Stderr)
 	}
 	switch args[0] {
@@ -113,8 +130,11 @@ func showVersion(args []string) int {
 	return write(text + "--engine=auto takes " + auto.Name + ": the first of those that can be used\n")
 }
 
+// stderr is where fail writes.
+var stderr io.Writer = os.Stderr
+
 // fail reports a failure of ours.
 func fail(status int, err error) int {
-	fmt.Fprintf(os.Stderr, "cgemu: %v\n", err)
+	fmt.Fprintf(stderr, "cgemu: %v%s\n", err, cure(err))
 	return status
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -23,7 +24,16 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cgemu": main, "cg_annotate": main, "cg_diff": main, "cg_merge": main})
+	testscript.Main(m, map[string]func(){"cgemu": cgemuMain, "cg_annotate": main, "cg_diff": main, "cg_merge": main})
+}
+
+// cgemuMain is main, but shows progress as often as the environment says: a test of that must not depend on how
+// fast the host is.
+func cgemuMain() {
+	if d, err := time.ParseDuration(os.Getenv("TEST_PROGRESS")); err == nil {
+		progressAfter, progressEvery = 0, d
+	}
+	main()
 }
 
 // TestScripts runs testdata/script: the command as its users see it.

@@ -274,11 +274,3 @@ func (o *options) names() dwarfmap.Options {
 		ShowBelowMain: bool(o.belowMain),
 	}
 }
-
-// openLog returns where messages go.
-func (o *options) openLog() (io.Writer, error) {
-	if o.logFile == "" {
-		return os.Stderr, nil
-	}
-	return os.Create(o.logFile)
-}

@@ -20,12 +20,15 @@ type keeper struct {
 	o     *options
 	paths []string // where the program may be
 	log   io.Writer
-	files *outFiles
+	// stderr is where messages to standard error go.
+	stderr io.Writer
+	files  *outFiles
 	// write and keep say what becomes of a profile.
 	write, keep bool
 	kept        []kept
 	dumps       map[int]int // how many, by process
 	err         error       // the first
+	ctx         context.Context
 }
 
 // A kept is a profile and its file.
@@ -36,7 +39,7 @@ type kept struct {
 
 // run runs the program and takes its profiles.
 func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, error) {
-	k.dumps = map[int]int{}
+	k.ctx, k.dumps = ctx, map[int]int{}
 	cfg.OnDump, cfg.OnChild = k.dump, k.finish
 	end := k.showProgress(&cfg)
 	var res *cgemu.Result
@@ -65,11 +68,11 @@ func (k *keeper) dump(pid int, p *cgout.Profile) {
 
 // finish takes what a process left.
 func (k *keeper) finish(res *cgemu.Result) {
-	var err error
+	// The profile comes first: nobody may read the messages.
+	k.err = cmp.Or(k.err, k.put(k.files.name(res.PID), res.Profile))
 	if k.write {
-		err = k.o.report(k.log, res)
+		k.err = cmp.Or(k.err, k.o.report(k.log, res))
 	}
-	k.err = cmp.Or(k.err, err, k.put(k.files.name(res.PID), res.Profile))
 }
 
 func (k *keeper) put(name string, p *cgout.Profile) error {
@@ -79,7 +82,7 @@ func (k *keeper) put(name string, p *cgout.Profile) error {
 	if !k.write {
 		return nil
 	}
-	return p.WriteFile(name)
+	return p.WriteFileContext(k.ctx, name)
 }
 
 // An outFiles names the files that profiles go to.

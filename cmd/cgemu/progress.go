@@ -12,8 +12,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-const (
-	// progressAfter is how long a run lasts before its progress is shown, progressEvery how often it is then.
+// progressAfter is how long a run lasts before its progress is shown, progressEvery how often it is then. Tests change them.
+var (
 	progressAfter = 2 * time.Second
 	progressEvery = 500 * time.Millisecond
 )
@@ -32,7 +32,7 @@ func (k *keeper) showProgress(cfg *cgemu.Config) (end func()) {
 	if !bool(k.o.progress) || !term.IsTerminal(int(os.Stderr.Fd())) {
 		return func() {}
 	}
-	p := &progress{w: os.Stderr, now: time.Now, start: time.Now(), width: func() int {
+	p := &progress{w: k.stderr, now: time.Now, start: time.Now(), width: func() int {
 		width, _, err := term.GetSize(int(os.Stderr.Fd()))
 		if err != nil || width == 0 {
 			return 80
@@ -41,7 +41,7 @@ func (k *keeper) showProgress(cfg *cgemu.Config) (end func()) {
 	}}
 	cfg.OnProgress, cfg.ProgressEvery, cfg.BeforeOutput = p.show, progressEvery, p.erase
 	for _, w := range []*io.Writer{&cfg.Log, &cfg.Strace, &k.log} {
-		if *w == io.Writer(os.Stderr) {
+		if *w == k.stderr {
 			*w = p
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -35,6 +34,9 @@ func run(args []string) int {
 		os.Stderr.WriteString(usage)
 		return exitFailed
 	}
+	if err := checkHost(); err != nil {
+		return fail(exitFailed, err)
+	}
 	cfg, err := o.config(rest)
 	if err != nil {
 		return fail(exitFailed, err)
@@ -44,9 +46,17 @@ func run(args []string) int {
 		return failStart(rest[0], err)
 	}
 
-	logTo, err := o.openLog()
-	if err != nil {
-		return fail(exitFailed, err)
+	ctx, stop := untilSignal()
+	defer stop()
+	terminal := &messages{ctx: ctx, to: os.Stderr}
+	stderr = terminal
+	logTo := io.Writer(terminal)
+	if o.logFile != "" {
+		f, err := os.Create(o.logFile)
+		if err != nil {
+			return fail(exitFailed, err)
+		}
+		logTo = &messages{ctx: ctx, to: f}
 	}
 	cfg.Log = logTo
 	if o.cacheWarning != "" && bool(o.cacheSim) && !o.quiet {
@@ -68,9 +78,7 @@ func run(args []string) int {
 	if name := files.name(syscalls.DefaultPID); cfg.DumpInstr && cgout.IsSpecial(name) {
 		return fail(exitFailed, fmt.Errorf("--dump-instr: its file would lie beside %s, which is no regular file", name))
 	}
-	ctx, stop := untilSignal()
-	defer stop()
-	k := &keeper{o: o, log: logTo, paths: paths, files: files, write: true}
+	k := &keeper{o: o, log: logTo, stderr: terminal, paths: paths, files: files, write: true}
 	if o.verify {
 		return k.verify(ctx, cfg)
 	}
@@ -82,24 +90,6 @@ func run(args []string) int {
 		return fail(exitFailed, k.err)
 	}
 	return status(ctx, res)
-}
-
-// An endSignal is the cause of a context that a signal to cgemu ended.
-type endSignal struct{ syscall.Signal }
-
-func (s endSignal) Error() string { return s.String() }
-
-// untilSignal returns a context that a signal asking cgemu to end ends. The second one kills.
-func untilSignal() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
-	go func() {
-		s := <-c
-		signal.Stop(c)
-		cancel(endSignal{s.(syscall.Signal)})
-	}()
-	return ctx, func() { signal.Stop(c) }
 }
 
 // find returns where a program may be, searching PATH for a bare name: the guest's in a root of its own.
@@ -138,6 +128,10 @@ func inPath(name string, env []string) []string {
 // failStart reports that a program could not be started.
 func failStart(name string, err error) int {
 	switch {
+	case hostErrno(err) == syscall.EMFILE || hostErrno(err) == syscall.ENFILE || hostErrno(err) == syscall.EFBIG:
+		return fail(exitFailed, err) // whatever the program is
+	case errors.Is(err, fs.ErrNotExist) && checkDirectory() != nil:
+		return fail(exitFailed, checkDirectory())
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
 		return fail(exitNotFound, fmt.Errorf("%s: not found", name))
 	case errors.Is(err, fs.ErrPermission):
@@ -197,7 +191,7 @@ func status(ctx context.Context, res *cgemu.Result) int {
 	case x.Limit:
 		return exitLimit
 	case x.Interrupted && errors.As(context.Cause(ctx), &by):
-		return 128 + int(by.Signal)
+		return by.status()
 	default:
 		return x.Status()
 	}

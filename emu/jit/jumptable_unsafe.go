@@ -49,6 +49,9 @@ func newJumpTable(miss uint64) (*jumpTable, error) {
 	n, err := writePiece(fd, miss)
 	if n != pieceSize {
 		unix.Close(fd)
+		if err == nil {
+			err = unix.EFBIG // the rest would be above the limit of file sizes
+		}
 		return nil, fmt.Errorf("jit: jump table: %w", err)
 	}
 	return &jumpTable{piece: fd, mapped: map[uintptr]bool{}, miss: miss}, nil

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/cgemu/cgemu/syscalls"
+)
+
+// cures say what to do about errors that come of the host's limits, by errno.
+var cures = map[syscall.Errno]func() string{
+	syscall.EMFILE: func() string { return limited("ulimit -n", "open files", "") },
+	syscall.ENFILE: func() string { return "all processes of this host together have too many files open" },
+	syscall.EFBIG:  func() string { return limited("ulimit -f", "file sizes", " bytes") },
+	syscall.ENOSYS: func() string { return "Linux 5.9 or later is needed, and that nothing filters system calls" },
+}
+
+// cure returns what to do about an error, in parentheses, if that is known.
+func cure(err error) string {
+	if errno := hostErrno(err); errno != 0 && cures[errno] != nil {
+		return " (" + cures[errno]() + ")"
+	}
+	return ""
+}
+
+// hostErrno returns the errno that an error is, 0 if it is none.
+func hostErrno(err error) syscall.Errno {
+	var guest syscalls.Errno
+	var host syscall.Errno
+	switch {
+	case errors.As(err, &host):
+		return host
+	case errors.As(err, &guest):
+		return syscall.Errno(guest)
+	}
+	return 0
+}
+
+// limited names a limit of resources and its value.
+func limited(command, what, unit string) string {
+	n, ok := limits[command]()
+	if !ok {
+		return fmt.Sprintf("the limit of %s is reached: see %s", what, command)
+	}
+	return fmt.Sprintf("the limit of %s, %s, is %d%s", what, command, n, unit)
+}

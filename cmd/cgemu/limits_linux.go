@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// limits return the values of limits by the command that sets them; false for one that is not known.
+var limits = map[string]func() (uint64, bool){
+	"ulimit -n": limit(syscall.RLIMIT_NOFILE), "ulimit -f": limit(syscall.RLIMIT_FSIZE),
+}
+
+func limit(resource int) func() (uint64, bool) {
+	return func() (uint64, bool) {
+		var r syscall.Rlimit
+		err := syscall.Getrlimit(resource, &r)
+		return r.Cur, err == nil
+	}
+}
+
+const (
+	// leastFiles is how many descriptors a run of one process takes at least. With fewer Go's runtime may
+	// fail where it can tell nobody why.
+	leastFiles = 24
+	// leastFileSize is the size of the largest file in memory that a run makes for itself, in bytes.
+	leastFileSize = 512 << 10
+)
+
+// checkHost says why nothing can run here that the engine does not say.
+func checkHost() error {
+	// It would be killed; so a write fails instead, and says so.
+	signal.Ignore(syscall.SIGXFSZ)
+	if n, ok := limits["ulimit -n"](); ok && n < leastFiles {
+		return fmt.Errorf("the limit of open files, ulimit -n, is %d: %d are needed", n, leastFiles)
+	}
+	if n, ok := limits["ulimit -f"](); ok && n < leastFileSize {
+		return fmt.Errorf("the limit of file sizes, ulimit -f, is %d bytes: %d are needed", n, leastFileSize)
+	}
+	return nil
+}
+
+// checkDirectory says what is wrong with the working directory.
+func checkDirectory() error {
+	if _, err := os.Getwd(); err != nil {
+		return fmt.Errorf("the working directory was removed or cannot be reached (%w): change to another one", err)
+	}
+	return nil
+}

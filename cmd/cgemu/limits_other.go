@@ -1,0 +1,13 @@
+//go:build !linux
+
+package main
+
+// limits are not known.
+var limits = map[string]func() (uint64, bool){"ulimit -n": unknownLimit, "ulimit -f": unknownLimit}
+
+func unknownLimit() (uint64, bool) { return 0, false }
+
+// checkHost and checkDirectory find nothing: no engine runs here.
+func checkHost() error { return nil }
+
+func checkDirectory() error { return nil }

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/cgemu/cgemu/internal/outfile"
+)
+
+// An endSignal is the cause of a context that a signal to cgemu ended.
+type endSignal struct{ syscall.Signal }
+
+func (s endSignal) Error() string { return s.String() }
+
+// status is the exit status of who is ended by the signal, as shells have it.
+func (s endSignal) status() int { return 128 + int(s.Signal) }
+
+// endSignals are the signals that ask cgemu to end.
+func endSignals() []os.Signal {
+	list := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup(1) asks for
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}
+
+// untilSignal returns a context that a signal asking cgemu to end ends. The second one ends cgemu at once.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, endSignals()...)
+	go func() {
+		cancel(endSignal{(<-c).(syscall.Signal)})
+		endNow(<-c)
+	}()
+	return ctx, func() { signal.Stop(c) }
+}
+
+// endAtSignal ends cgemu at once when a signal asks for it.
+func endAtSignal() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, endSignals()...)
+	go func() { endNow(<-c) }()
+}
+
+func endNow(s os.Signal) {
+	outfile.Abandon()
+	os.Exit(endSignal{s.(syscall.Signal)}.status())
+}
+
+// errUnread is why a message could not be written.
+var errUnread = errors.New("a message could not be written: nobody reads it, and the run was interrupted")
+
+// A messages is where messages go. When the run was interrupted, it waits no longer for a reader than outfile.Grace, and
+// not again then.
+type messages struct {
+	ctx  context.Context
+	to   io.Writer
+	gone bool
+}
+
+// Write implements io.Writer.
+func (m *messages) Write(b []byte) (int, error) {
+	if m.gone {
+		return 0, errUnread
+	}
+	err := m.wait(func() error {
+		_, err := m.to.Write(b)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// wait calls f, and waits for it as long as it may.
+func (m *messages) wait(f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-m.ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(outfile.Grace):
+		m.gone = true
+		return errUnread
+	}
+}
