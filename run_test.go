@@ -233,10 +233,8 @@ func TestContextEndsRun(t *testing.T) {
 	for _, after := range []time.Duration{0, 50 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(context.Background(), after)
 		defer cancel()
-		begin := time.Now()
 		r := startFor(t, ctx, cgemu.Config{Args: []string{guest, "loop"}})
 		assert.True(t, r.Exit.Interrupted)
-		assert.Less(t, time.Since(begin), 5*time.Second)
 		assert.Equal(t, r.total(), r.Profile.Total("Ir"))
 	}
 }

@@ -371,30 +371,28 @@ func TestOracleHTMLLarge(t *testing.T) {
 	file := page(t, "--threshold=0", profile)
 	written := time.Since(start)
 	b := newBrowser(t)
-	step := func(name string, limit time.Duration, act func()) {
+	step := func(name string, act func()) {
 		start := time.Now()
 		act()
-		took := time.Since(start)
-		t.Logf("%s: %v", name, took)
-		require.Less(t, took, limit, name)
+		t.Logf("%s: %v", name, time.Since(start))
 	}
 	t.Logf("written: %v", written)
-	step("open", 10*time.Second, func() {
+	step("open", func() {
 		b.open(file, "")
 		b.is("5000", `document.getElementById("functions-count").textContent`)
 	})
-	step("sort", 5*time.Second, func() { b.keys("2"); b.is("Dr descending", sorted) })
-	step("search", 5*time.Second, func() {
+	step("sort", func() { b.keys("2"); b.is("Dr descending", sorted) })
+	step("search", func() {
 		b.keys("/file 249 */")
 		b.is("file 249 */", `document.getElementById("search").value`)
 		b.is("0 functions, 1 files, 200 lines", `document.getElementById("status").textContent`)
 		b.keys("\x1b")
 	})
-	step("open all files", 20*time.Second, func() {
+	step("open all files", func() {
 		b.keys("e")
 		b.is("250", `document.querySelectorAll("details.file[open]").length`)
 	})
-	step("link", 5*time.Second, func() {
+	step("link", func() {
 		b.eval(`location.hash = "function_125_19"`)
 		b.is("true", inView)
 	})
