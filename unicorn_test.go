@@ -12,17 +12,8 @@ import (
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cgout"
-	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/unicorn"
 )
-
-// modelOf returns a CPU model.
-func modelOf(t *testing.T, name string) *emu.Model {
-	t.Helper()
-	m, err := emu.ModelByName(name)
-	require.NoError(t, err)
-	return m
-}
 
 // beyondUnicorn are the vectors with instructions that the engine refuses.
 var beyondUnicorn = map[string]string{
