@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -13,7 +14,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/dwarfmap"
 )
+
+// TestNamesStopped ends looking up names: the counts are whole, and it is said.
+func TestNamesStopped(t *testing.T) {
+	whole := start(t, cgemu.Config{Args: []string{demo}})
+	done := make(chan struct{})
+	close(done)
+	var log strings.Builder
+	r := start(t, cgemu.Config{Args: []string{demo}, Names: dwarfmap.Options{Done: done}, Log: &log})
+	assert.Equal(t, whole.total(), r.total())
+	assert.Equal(t, "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???\n", log.String())
+	assert.NotContains(t, r.profile, "fn=main\n")
+	assert.Contains(t, r.profile, "fl=???\nfn=???\n0 ")
+}
 
 // TestConcurrentRuns runs several programs at once in this process: each leaves what it leaves alone.
 func TestConcurrentRuns(t *testing.T) {

@@ -2,6 +2,7 @@ package cgout
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -23,7 +24,7 @@ type Differ struct {
 // from the second.
 func (d *Differ) Add(name string, r io.Reader) error {
 	if len(d.names) == 2 {
-		panic("BUG: cgout: a third profile for a Differ")
+		return errors.New("cgout: a third profile for a Differ")
 	}
 	s, err := newScannerFrom(name, r)
 	if err != nil {
@@ -111,7 +112,7 @@ func accumulate(sum, counts []Count, second bool) {
 // Write writes second minus first.
 func (d *Differ) Write(w io.Writer) error {
 	if len(d.names) != 2 {
-		panic("BUG: cgout: Differ.Write before two profiles were added")
+		return errors.New("cgout: Differ.Write before two profiles were added")
 	}
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "desc: Files compared:   %s; %s\n", d.names[0], d.names[1])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -71,4 +72,30 @@ func TestFewCounts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMisuse wants errors, and no wrong counts.
+func TestMisuse(t *testing.T) {
+	const text = "cmd: x\nevents: A\nfl=f\nfn=f\n1 5\nsummary: 5\n"
+	var d Differ
+	require.EqualError(t, d.Write(io.Discard), "cgout: Differ.Write before two profiles were added")
+	require.NoError(t, d.Add("a", strings.NewReader(text)))
+	require.Error(t, d.Write(io.Discard))
+	require.NoError(t, d.Add("b", strings.NewReader(text)))
+	require.EqualError(t, d.Add("c", strings.NewReader(text)), "cgout: a third profile for a Differ")
+	require.NoError(t, d.Write(io.Discard))
+
+	p := New("A")
+	p.Add("f", "g", 1, math.MaxUint64-1)
+	p.Add("f", "g", 1, 5)
+	p.Add("f", "g", 2, 5)
+	require.Equal(t, []uint64{math.MaxUint64}, p.Totals())
+	require.Equal(t, uint64(math.MaxUint64), p.Counts(p.Centre("f", "g", 1))[0])
+
+	p.Insns = &Insns{Events: []string{"A"}, List: []Insn{{Object: "o", Code: []byte{0x90}, Counts: []uint64{7}}}}
+	q := p.Clone()
+	require.Equal(t, p.Insns, q.Insns)
+	q.Insns.List[0].Counts[0]++
+	require.Equal(t, uint64(7), p.Insns.List[0].Counts[0])
+	require.Nil(t, New("A").Clone().Insns)
 }

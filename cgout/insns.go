@@ -49,6 +49,18 @@ type Insn struct {
 	Text string
 }
 
+// clone returns a copy that shares nothing that changes; nil of nil.
+func (s *Insns) clone() *Insns {
+	if s == nil {
+		return nil
+	}
+	c := &Insns{Events: slices.Clone(s.Events), List: slices.Clone(s.List)}
+	for i := range c.List {
+		c.List[i].Code, c.List[i].Counts = slices.Clone(c.List[i].Code), slices.Clone(c.List[i].Counts)
+	}
+	return c
+}
+
 // Sort puts the instructions into the file's order.
 func (s *Insns) Sort() {
 	slices.SortFunc(s.List, func(a, b Insn) int { return insnOrder(&a, &b) })

@@ -3,6 +3,7 @@ package cgout
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -75,16 +76,24 @@ func (p *Profile) Counts(i int) []uint64 {
 	return p.counts[i*n : (i+1)*n : (i+1)*n]
 }
 
-// Add adds counts, one per event, to a cost centre. Missing counts are 0. It
-// panics if there are more counts than events.
+// Add adds counts, one per event, to a cost centre. Missing counts are 0. A sum that does not fit stays at the greatest
+// value. It panics if there are more counts than events.
 func (p *Profile) Add(file, fn string, line int, counts ...uint64) {
 	if len(counts) > len(p.Events) {
 		panic(fmt.Sprintf("BUG: cgout: %d counts for %d events", len(counts), len(p.Events)))
 	}
 	sum := p.Counts(p.Centre(file, fn, line))
 	for e, c := range counts {
-		sum[e] += c
+		sum[e] = saturated(sum[e], c)
 	}
+}
+
+// saturated returns a+b, or the greatest value.
+func saturated(a, b uint64) uint64 {
+	if sum := a + b; sum >= a {
+		return sum
+	}
+	return math.MaxUint64
 }
 
 // Merge adds the counts of q to p. Descriptions and command stay p's.
@@ -101,7 +110,7 @@ func (p *Profile) Merge(q *Profile) error {
 // Clone returns a copy of p that shares nothing that changes.
 func (p *Profile) Clone() *Profile {
 	q := New(slices.Clone(p.Events)...)
-	q.Desc, q.Cmd = slices.Clone(p.Desc), p.Cmd
+	q.Desc, q.Cmd, q.Insns = slices.Clone(p.Desc), p.Cmd, p.Insns.clone()
 	p.Each(func(file, fn string, line int, counts []uint64) {
 		q.Add(file, fn, line, counts...)
 	})
@@ -130,7 +139,7 @@ func (p *Profile) Totals() []uint64 {
 	sum := make([]uint64, len(p.Events))
 	for i := range p.centres {
 		for e, c := range p.Counts(i) {
-			sum[e] += c
+			sum[e] = saturated(sum[e], c)
 		}
 	}
 	return sum

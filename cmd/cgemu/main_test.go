@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -59,6 +60,8 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
+			case "hup": // or nohup(1) runs this test
+				return !signal.Ignored(syscall.SIGHUP), nil
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "unicorn":
@@ -98,7 +101,7 @@ func checkStatus(ts *testscript.TestScript, want int, err error) {
 // signalled runs a command until it writes a line, sends it a signal, and checks its exit
 // status: signalled NAME STATUS COMMAND...
 func signalled(ts *testscript.TestScript, _ bool, args []string) {
-	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[0]]
+	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT, "KILL": syscall.SIGKILL}[args[0]]
 	if !ok {
 		ts.Fatalf("no signal %s", args[0])
 	}
