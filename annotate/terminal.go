@@ -154,6 +154,7 @@ func (p *pager) wait(err error) error {
 	}
 	p.pipe.Close()
 	p.cmd.Wait() // its status says nothing about us
+	signal.Reset(os.Interrupt)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		return nil
 	}

@@ -59,6 +59,30 @@ func FuzzDemangled(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		require.NotContains(t, strings.ReplaceAll(new(effort).demangled(s), s, ""), emptyPack)
+		var e effort
+		require.NotContains(t, strings.ReplaceAll(e.demangled(s), s, ""), emptyPack)
+		require.LessOrEqual(t, e.taken, 4*maxDemangled)
+	})
+}
+
+// manglings are pieces of mangled names, of C++ and of Rust.
+var manglings = []string{
+	"_Z", "_R", "1A", "1f", "N", "I", "E", "P", "S_", "S0_", "S1_", "S2_", "S9_", "SA_", "T_", "T0_", "cv", "cvT_", "X", "L_Z", "Li1E", "J", "Dp", "sr", "St", "Sa",
+	"i", "v", "K", "R", "O", "F", "M", "A1_", "UlTyT_E_", "DTT_E", "C1", "D0", "B1x", "Z", "E_0", "GV", "TV", "pl", "ad", "qu", "cl", "sZ", "sp", "tw", "nw",
+	"Nv", "C1a", "B_", "B0_", "B1_", "B2_", "B9_", "T", "FG_", "FGz_", "u", "j", "Kj1_", "KB_", "D", "L_", "Y", "17h05af221e174051e9E", "u3a_b", "$RF$",
+}
+
+// FuzzManglings puts pieces together: single characters rarely make names that refer to their own parts.
+func FuzzManglings(f *testing.F) {
+	f.Add([]byte{0, 3, 2, 5, 30, 6, 5, 8, 8, 6})
+	f.Add([]byte{1, 5, 55, 53, 3, 62, 30, 58, 58, 6, 6})
+	f.Fuzz(func(t *testing.T, pieces []byte) {
+		var b strings.Builder
+		for _, p := range pieces {
+			b.WriteString(manglings[int(p)%len(manglings)])
+		}
+		var e effort
+		e.demangled(b.String())
+		require.LessOrEqual(t, e.taken, 4*maxDemangled)
 	})
 }

@@ -471,3 +471,36 @@ func TestDone(t *testing.T) {
 type readerAt func([]byte, int64) (int, error)
 
 func (r readerAt) ReadAt(b []byte, off int64) (int, error) { return r(b, off) }
+
+// FuzzSections changes the tables in files whose headers are right, which changes of whole files rarely leave so.
+func FuzzSections(f *testing.F) {
+	info := []byte{17, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1, 0, 0, 0, 0, 'd', 0, 0, 0, 0}
+	abbrev := []byte{1, 0x11, 0, atStmtList, formSecOffset, atCompDir, formString, 0, 0, 0}
+	code := [][]byte{setAddress(textAt), at(6, 1, 0), at(3, 2, 9), end(9), setAddress(textAt + 50), at(1, 1, 0), end(4)}
+	symbols := slices.Concat(elfSymbol(1, textAt, 20), elfSymbol(6, textAt+10, 90), elfSymbol(6, textAt, 20), elfSymbol(40, textAt, 7))
+	names := []byte("\x00main\x00_ZN3foo3barIiEEvT_S1_\x00_RINvC1a1fTjjE")
+	f.Add(program(code...), info, abbrev, symbols, names)
+	f.Add(tables5("\x01\x01\x08\x01/d\x00\x02\x01\x08\x02\x0b\x02a.c\x00\x00b.c\x00\x00", code...), info, abbrev, symbols, names)
+	f.Add(slices.Concat(program(code...), program(), program(code[3:]...)), slices.Concat(info, info), abbrev, symbols, names)
+	f.Add(tables5("\x02\x01\x19\x02\x21\xff\xff\xff\x7f\x01\x01\x08\x01x\x00", code...), info, abbrev, symbols, names)
+	f.Fuzz(func(t *testing.T, line, info, abbrev, symbols, names []byte) {
+		o := openELF(t, makeELF(t, 0x1000,
+			elfSection{name: ".symtab", kind: elf.SHT_SYMTAB, link: 3, data: symbols}, elfSection{name: ".strtab", kind: elf.SHT_STRTAB, data: names},
+			elfSection{name: ".debug_line", data: line}, elfSection{name: ".debug_info", data: info}, elfSection{name: ".debug_abbrev", data: abbrev}))
+		for a := range uint64(128) {
+			o.Lookup(textAt + a)
+		}
+		o.Lookup(textAt + 0xfff)
+		o.Functions(func(uint64, string) {})
+		_ = o.Err()
+		require.GreaterOrEqual(t, o.room.left, int64(0))
+		require.LessOrEqual(t, o.effort.taken, o.effort.granted+baseEffort+4*maxDemangled)
+		if o.lines != nil {
+			entries := 0
+			for _, u := range o.lines.units {
+				entries += len(u.files) + len(u.dirs)
+			}
+			require.LessOrEqual(t, entries, 2*len(line)+4*len(o.lines.units))
+		}
+	})
+}
