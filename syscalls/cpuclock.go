@@ -1,6 +1,20 @@
 package syscalls
 
-// This file has the CPU time of threads and processes: an instruction takes a nanosecond.
+// This file has the CPU time of threads and processes: an instruction takes a nanosecond of user time, a system call
+// its price of system time.
+
+// A usage is CPU time, in nanoseconds.
+type usage struct{ user, system int64 }
+
+func (u usage) total() int64       { return u.user + u.system }
+func (u usage) plus(o usage) usage { return usage{u.user + o.user, u.system + o.system} }
+
+// spend lets time pass that t's system call takes.
+func (t *Thread) spend(ns int64) {
+	t.system += ns
+	t.p.system += ns
+	t.k.clock.system += ns
+}
 
 // clocked is which of a process' threads its CPU time goes to, since when.
 type clocked struct {
@@ -8,17 +22,22 @@ type clocked struct {
 	since  int64
 }
 
-// cpuTime is the CPU time p has used.
-func (p *Process) cpuTime() int64 {
+// usage is the CPU time p has used.
+func (p *Process) usage() usage { return usage{p.userTime(), p.system} }
+
+func (p *Process) userTime() int64 {
 	if m := p.machine; m != nil && m.charged == p {
 		return p.used + int64(m.engine.Executed()-m.seen)
 	}
 	return p.used
 }
 
-// cpuTime is the CPU time t has used. To add up what was executed at each change of threads is costly, so threads
+// usage is the CPU time t has used.
+func (t *Thread) usage() usage { return usage{t.userTime(), t.system} }
+
+// userTime is the user time t has used. To add up what was executed at each change of threads is costly, so threads
 // are told apart from when a process first asks: what it used before is its first thread's.
-func (t *Thread) cpuTime() int64 {
+func (t *Thread) userTime() int64 {
 	p := t.p
 	if p.clocked.thread == nil {
 		p.clocked.thread = p.threads[0]
@@ -27,33 +46,38 @@ func (t *Thread) cpuTime() int64 {
 		}
 	}
 	if p.clocked.thread == t {
-		return t.used + p.cpuTime() - p.clocked.since
+		return t.used + p.userTime() - p.clocked.since
 	}
 	return t.used
 }
 
-// clockIn makes the CPU time of its process from now on t's.
+// clockIn makes the user time of its process from now on t's.
 func (t *Thread) clockIn() {
 	c := &t.p.clocked
 	if c.thread == nil || c.thread == t {
 		return
 	}
-	now := t.p.cpuTime()
+	now := t.p.userTime()
 	c.thread.used += now - c.since
 	c.thread, c.since = t, now
 }
 
-// A cpuClock counts the CPU time of a process or, if thread is set, of one of its threads.
+// A cpuClock counts the CPU time of a process or, if thread is set, of one of its threads; the user time alone if that is
+// all that is wanted.
 type cpuClock struct {
-	p      *Process
-	thread *Thread
+	p        *Process
+	thread   *Thread
+	userOnly bool
 }
 
 func (c cpuClock) time() int64 {
-	if c.thread != nil {
-		return c.thread.cpuTime()
+	switch {
+	case c.userOnly:
+		return c.p.userTime()
+	case c.thread != nil:
+		return c.thread.usage().total()
 	}
-	return c.p.cpuTime()
+	return c.p.usage().total()
 }
 
 // runs reports whether the clock goes on while t executes.
@@ -69,7 +93,7 @@ func (t *Thread) cpuClock(id int) (c cpuClock, ok bool) {
 	case id == clockProcess:
 		return cpuClock{p: t.p}, true
 	case id == clockThread:
-		return cpuClock{t.p, t}, true
+		return cpuClock{p: t.p, thread: t}, true
 	case id >= 0 || id&kind == kind:
 		return c, false
 	}
@@ -81,7 +105,7 @@ func (t *Thread) cpuClock(id int) (c cpuClock, ok bool) {
 		}
 	}
 	if id&perThread != 0 {
-		return cpuClock{of.p, of}, true
+		return cpuClock{p: of.p, thread: of}, true
 	}
 	return cpuClock{p: of.p}, true
 }

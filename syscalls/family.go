@@ -208,6 +208,7 @@ func (p *Process) childInfo() *sigInfo {
 	put32(s.fields[:], uint32(p.pid))
 	put32(s.fields[4:], p.k.uid)
 	put32(s.fields[8:], status)
-	put64(s.fields[16:], uint64(p.cpuTime()/tick))
+	put64(s.fields[16:], uint64(p.userTime()/tick))
+	put64(s.fields[24:], uint64(p.system/tick))
 	return s
 }

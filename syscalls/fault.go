@@ -116,6 +116,7 @@ func (t *Thread) vsyscall(a emu.Addr) bool {
 	if e != 0 {
 		return false
 	}
+	t.spend(vdsoPrice)
 	x, e := h(t, Args{c.Regs[emu.RDI], c.Regs[emu.RSI], c.Regs[emu.RDX]})
 	if e != 0 {
 		x = e.encode()

@@ -20,6 +20,7 @@ func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
 	}
 	t.copyInto(o, c)
 	k.procs = append(k.procs, q)
+	q.watchCPU()
 	k.ready = append(k.ready, o)
 	if c.flags&cloneParentSettid != 0 {
 		t.out32(c.parentTID, uint32(o.tid))

@@ -125,7 +125,7 @@ type Kernel struct {
 	current *Thread
 	timers  []*timer // armed, in order of arming
 	running running
-	// reapedTime is the CPU time of processes that are not in procs any more.
+	// reapedTime is the user time of processes that are not in procs any more.
 	reapedTime int64
 	// console is the terminal that cgemu runs on.
 	console terminal

@@ -112,7 +112,9 @@ func (t *Thread) setLimit(p *Process, res uint32, at emu.Addr) (uint64, Errno) {
 	case l.max > p.limits[res].max:
 		return 0, EPERM
 	}
-	p.limits[res] = l
+	if p.limits[res] = l; res == rlimitCPU {
+		p.watchCPU()
+	}
 	return 0, 0
 }
 

@@ -47,9 +47,13 @@ type Process struct {
 	status Exit
 	// started is when it was made.
 	started int64
-	// used is the CPU time that is accounted for, waitedFor that of children that were waited for.
-	used, waitedFor int64
-	clocked         clocked
+	// used is the user time that is accounted for, system the system time.
+	used, system int64
+	// waitedFor is the CPU time of children that were waited for.
+	waitedFor usage
+	clocked   clocked
+	// cpuLimit acts on RLIMIT_CPU.
+	cpuLimit timer
 }
 
 // An fsInfo is how a process names and makes files; children may share it (CLONE_FS).
@@ -97,8 +101,8 @@ type Thread struct {
 	// busy grows while it does not wait, woke says that its last call woke another thread (minBusy).
 	busy int
 	woke bool
-	// used is the CPU time that is accounted for.
-	used int64
+	// used is the user time that is accounted for, system the system time.
+	used, system int64
 }
 
 // A call is the system call a thread is in.

@@ -144,11 +144,11 @@ func meminfo(*Thread) []byte {
 func procStat(t *Thread) []byte {
 	var b strings.Builder
 	// All runs on the first processor; the others have been idle ever since.
-	busy, up := t.k.cpuTime()/1e7, t.k.now()/1e7
-	fmt.Fprintf(&b, "cpu  %d 0 0 %d 0 0 0 0 0 0\n", busy, int64(t.k.cfg.CPUs)*up-busy)
+	user, system, up := t.k.executed()/1e7, t.k.clock.system/1e7, t.k.now()/1e7
+	fmt.Fprintf(&b, "cpu  %d 0 %d %d 0 0 0 0 0 0\n", user, system, int64(t.k.cfg.CPUs)*up-user-system)
 	for i := range t.k.cfg.CPUs {
-		fmt.Fprintf(&b, "cpu%d %d 0 0 %d 0 0 0 0 0 0\n", i, busy, up-busy)
-		busy = 0
+		fmt.Fprintf(&b, "cpu%d %d 0 %d %d 0 0 0 0 0 0\n", i, user, system, up-user-system)
+		user, system = 0, 0
 	}
 	running, _ := t.k.population()
 	fmt.Fprintf(&b, "intr 0\nctxt 0\nbtime %d\nprocesses %d\nprocs_running %d\nprocs_blocked 0\nsoftirq 0\n",
@@ -323,7 +323,7 @@ func taskNode(o *Thread) *vnode {
 		"loginuid":      textNode("4294967295"),
 		"sessionid":     textNode("4294967295"),
 		"io":            textNode("rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),
-		"schedstat":     text(func() string { return fmt.Sprintf("%d 0 1\n", p.cpuTime()) }),
+		"schedstat":     text(func() string { return fmt.Sprintf("%d 0 1\n", p.usage().total()) }),
 		"fd":            fdDir(p, func(fd int) *vnode { return fdLink(p, fd) }),
 		"fdinfo":        fdDir(p, func(fd int) *vnode { return fdInfo(p, fd) }),
 	})
@@ -483,7 +483,7 @@ func statText(o *Thread) string {
 	if p.tty != nil && p.tty.dev != 0 {
 		f[7], f[8] = p.tty.dev, p.tty.pgid
 	}
-	f[14], f[16] = p.cpuTime()/1e7, p.waitedFor/1e7
+	f[14], f[15], f[16], f[17] = p.userTime()/1e7, p.system/1e7, p.waitedFor.user/1e7, p.waitedFor.system/1e7
 	f[18], f[19], f[20], f[22], f[23], f[24], f[25] = 20+o.sched.nice, o.sched.nice, p.live(), p.started/1e7, p.size(), p.resident()/4, uint64(rlimInfinity)
 	if pr := p.program; pr != nil && !p.exited {
 		f[26], f[27], f[28] = uint64(pr.Images[0].Lo), uint64(pr.Images[0].Hi), uint64(pr.Stack)

@@ -41,6 +41,6 @@ func (p *progress) start(k *Kernel) (stop func()) {
 func (p *progress) tell(k *Kernel) {
 	if p.due.Load() {
 		p.due.Store(false)
-		k.cfg.OnProgress(uint64(k.cpuTime()), time.Duration(k.now()-bootTime))
+		k.cfg.OnProgress(uint64(k.executed()), time.Duration(k.now()-bootTime))
 	}
 }

@@ -344,7 +344,7 @@ func (k *Kernel) insnsLeft() uint64 {
 	if k.cfg.MaxInsns == 0 {
 		return emu.NoBudget
 	}
-	return k.cfg.MaxInsns - min(k.cfg.MaxInsns, uint64(k.cpuTime()))
+	return k.cfg.MaxInsns - min(k.cfg.MaxInsns, uint64(k.executed()))
 }
 
 // waitsActively reports whether t can be woken by something else than a call of Kernel.wake.
@@ -479,6 +479,7 @@ func (t *Thread) syscall() {
 // dispatch calls the handler of t's call.
 func (t *Thread) dispatch() {
 	k, nr := t.k, t.call.nr
+	t.spend(price(nr))
 	ent := k.entry(nr)
 	if k.trace != nil {
 		k.trace.enter(t)

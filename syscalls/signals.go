@@ -126,6 +126,8 @@ type sigInfo struct {
 	rip   emu.Addr
 	// timer is the POSIX timer that sent it, whose overrun count it resets.
 	timer *posixTimer
+	// to is the thread that takes it if it can, of those of its process: the one that ran when a timer went off.
+	to *Thread
 }
 
 // encode lays s out as siginfo_t.
@@ -173,10 +175,14 @@ func (q *sigQueue) add(s *sigInfo) (added bool) {
 	return true
 }
 
+// first returns the first s of signal sig, which is pending.
+func (q *sigQueue) first(sig int) *sigInfo {
+	return q.infos[slices.IndexFunc(q.infos, func(s *sigInfo) bool { return int(s.signo) == sig })]
+}
+
 // take removes and returns the first s of signal sig.
 func (q *sigQueue) take(sig int) *sigInfo {
-	i := slices.IndexFunc(q.infos, func(s *sigInfo) bool { return int(s.signo) == sig })
-	s := q.infos[i]
+	s := q.first(sig)
 	q.remove(func(o *sigInfo) bool { return o == s })
 	return s
 }
@@ -224,7 +230,7 @@ func (p *Process) send(s *sigInfo) Errno {
 	if p.exited {
 		return 0
 	}
-	target := p.target(sig)
+	target := p.taker(s)
 	if p.control(sig, target == nil) {
 		return 0
 	}
@@ -261,13 +267,21 @@ func (p *Process) target(sig int) *Thread {
 	return nil
 }
 
+// taker is the thread that takes s, which was sent to p.
+func (p *Process) taker(s *sigInfo) *Thread {
+	if t := s.to; t != nil && !t.dead && t.p == p && !t.mask.has(int(s.signo)) {
+		return t
+	}
+	return p.target(int(s.signo))
+}
+
 // deliverable is the set of pending signals that t takes now.
 func (t *Thread) deliverable() sigSet {
 	set := t.pending.set &^ t.mask
 	for shared := t.p.pending.set &^ t.mask; shared != 0; {
 		sig := shared.first()
 		shared &^= sigBit(sig)
-		if t.p.target(sig) == t {
+		if t.p.taker(t.p.pending.first(sig)) == t {
 			set |= sigBit(sig)
 		}
 	}

@@ -59,8 +59,8 @@ func (tr *tracer) signal(t *Thread, s *sigInfo) {
 		text += fmt.Sprintf(", si_pid=%d, si_uid=%d", le32(s.fields[:]), le32(s.fields[4:]))
 	default:
 		if s.signo == sigCHLD {
-			text += fmt.Sprintf(", si_pid=%d, si_uid=%d, si_status=%d, si_utime=%d, si_stime=0",
-				le32(s.fields[:]), le32(s.fields[4:]), le32(s.fields[8:]), le64(s.fields[16:]))
+			text += fmt.Sprintf(", si_pid=%d, si_uid=%d, si_status=%d, si_utime=%d, si_stime=%d",
+				le32(s.fields[:]), le32(s.fields[4:]), le32(s.fields[8:]), le64(s.fields[16:]), le64(s.fields[24:]))
 		}
 		if s.fault != nil {
 			text += fmt.Sprintf(", si_addr=%#x", le64(s.fields[:]))

@@ -154,10 +154,10 @@ func sysTimes(t *Thread, a Args) (uint64, Errno) {
 	const tick = 10_000_000
 	if a.Addr(0) != 0 {
 		var b pack
-		b.i64(t.p.cpuTime() / tick)
-		b.i64(0)
-		b.i64(t.p.waitedFor / tick)
-		b.i64(0)
+		for _, u := range []usage{t.p.usage(), t.p.waitedFor} {
+			b.i64(u.user / tick)
+			b.i64(u.system / tick)
+		}
 		if e := t.copyOut(a.Addr(0), b); e != 0 {
 			return 0, e
 		}
@@ -165,28 +165,26 @@ func sysTimes(t *Thread, a Args) (uint64, Errno) {
 	return uint64(t.k.now() / tick), 0
 }
 
-// sysGetrusage implements getrusage(2): CPU time is user time, and nothing else is counted.
+// sysGetrusage implements getrusage(2): nothing but CPU time is counted.
 func sysGetrusage(t *Thread, a Args) (uint64, Errno) {
 	const self, children, thread = 0, -1, 1
-	var ns int64
+	var u usage
 	switch a.Int(0) {
 	case self:
-		ns = t.p.cpuTime()
+		u = t.p.usage()
 	case thread:
-		ns = t.cpuTime()
+		u = t.usage()
 	case children:
-		ns = t.p.waitedFor
+		u = t.p.waitedFor
 	default:
 		return 0, EINVAL
 	}
-	return 0, t.copyOut(a.Addr(1), rusage(ns))
+	return 0, t.copyOut(a.Addr(1), rusage(u))
 }
 
 // rusage is a struct rusage for so much CPU time.
-func rusage(ns int64) []byte {
-	var b pack
-	b = append(b, timeval(ns)...)
-	b.zero(16) // system time
+func rusage(u usage) []byte {
+	b := pack(append(timeval(u.user), timeval(u.system)...))
 	b.u64(residentKiB)
 	b.zero(144 - len(b))
 	return b

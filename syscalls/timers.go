@@ -147,10 +147,15 @@ func (p *Process) itimer(which int) *timer {
 	if it.timer == nil {
 		tm := &timer{p: p}
 		if which != 0 {
-			tm.cpu = &cpuClock{p: p}
+			const virtual = 1
+			tm.cpu = &cpuClock{p: p, userOnly: which == virtual}
 		}
 		tm.fire = func(uint64) {
-			p.send(&sigInfo{signo: int32(itimerSignals[which]), code: siKernel})
+			s := &sigInfo{signo: int32(itimerSignals[which]), code: siKernel}
+			if tm.cpu != nil {
+				s.to = p.k.current // as it used the time
+			}
+			p.send(s)
 			tm.held = tm.cpu == nil && tm.interval > 0 // until a SIGALRM is taken, whoever sent it
 		}
 		it.timer = tm
@@ -239,8 +244,36 @@ func (pt *posixTimer) notify() {
 	case pt.to != nil:
 		pt.to.send(&s)
 	default:
+		s.to = pt.p.k.current
 		pt.p.send(&s)
 	}
+}
+
+// watchCPU acts on RLIMIT_CPU from now on: SIGXCPU at the soft limit and each second after it, SIGKILL at the hard one
+// (kernel/time/posix-cpu-timers.c, check_process_timers).
+func (p *Process) watchCPU() {
+	const second = 1_000_000_000
+	p.k.disarm(&p.cpuLimit)
+	l := &p.limits[rlimitCPU]
+	if l.cur == rlimInfinity && l.max == rlimInfinity {
+		return
+	}
+	at := int64(never)
+	if next := l.cur; next < maxSeconds {
+		at = int64(next) * second
+	}
+	p.cpuLimit = timer{p: p, cpu: &cpuClock{p: p}, cpuTarget: at}
+	p.cpuLimit.fire = func(uint64) {
+		s := &sigInfo{signo: sigXCPU, code: siKernel, to: p.k.current}
+		if used := uint64(p.usage().total() / second); used >= l.max {
+			s.signo = sigKILL
+		} else {
+			l.cur++
+			p.watchCPU()
+		}
+		p.send(s)
+	}
+	p.k.timers = append(p.k.timers, &p.cpuLimit)
 }
 
 // taken is called when s, the timer's signal, is taken off its queue.

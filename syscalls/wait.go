@@ -47,7 +47,7 @@ func (t *Thread) collect(c *Process) {
 	if !c.exited {
 		return
 	}
-	t.p.waitedFor += c.used + c.waitedFor
+	t.p.waitedFor = t.p.waitedFor.plus(c.usage()).plus(c.waitedFor)
 	t.k.reap(c)
 }
 
@@ -83,7 +83,7 @@ func sysWait4(t *Thread, a Args) (uint64, Errno) {
 				return 0, e
 			}
 		}
-		return uint64(c.pid), t.copyOutIf(a.Addr(3), rusage(c.cpuTime()+c.waitedFor))
+		return uint64(c.pid), t.copyOutIf(a.Addr(3), rusage(c.usage().plus(c.waitedFor)))
 	})
 }
 
@@ -113,7 +113,7 @@ func (t *Thread) tellChild(ev childEvent, options uint32, a Args) (uint64, Errno
 		if options&wNoWait == 0 {
 			t.collect(c)
 		}
-		if e := t.copyOutIf(a.Addr(4), rusage(c.cpuTime()+c.waitedFor)); e != 0 {
+		if e := t.copyOutIf(a.Addr(4), rusage(c.usage().plus(c.waitedFor))); e != 0 {
 			return 0, e
 		}
 	}
