@@ -36,6 +36,9 @@ func (d *privateDir) open() Errno {
 	if err != nil {
 		top, err = os.MkdirTemp("", "cgemu-")
 	}
+	if err == nil {
+		top, err = filepath.Abs(top)
+	}
 	if err != nil {
 		return EACCES
 	}

@@ -3,6 +3,7 @@ package syscalls
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,7 +31,11 @@ func (k *Kernel) openRoot() error {
 		if k.root.fd != noFD {
 			return fmt.Errorf("syscalls: both a root, %s, and a sysroot, %s", k.cfg.Root, k.cfg.Sysroot)
 		}
-		fd, e := hostOpen(place{dir: noFD, path: r.dir}, oPATH|oDIRECTORY, 0, 0)
+		dir, err := filepath.Abs(r.dir)
+		if err != nil {
+			return fmt.Errorf("syscalls: %s %s: %w", r.name, r.dir, err)
+		}
+		fd, e := hostOpen(place{dir: noFD, path: dir}, oPATH|oDIRECTORY, 0, 0)
 		if e != 0 {
 			return fmt.Errorf("syscalls: %s %s: %v", r.name, r.dir, e.Error())
 		}
