@@ -120,8 +120,8 @@ func buildCommand(b *testing.B, dir string) (path string) {
 	return path
 }
 
-// BenchmarkKernel measures a system call, a switch to another thread, and fork and wait of a process with 100 MiB, natively
-// and under cgemu.
+// BenchmarkKernel measures a system call, a switch to another thread, fork and wait of a process with 100 MiB, and what comes and
+// goes in great numbers, natively and under cgemu.
 func BenchmarkKernel(b *testing.B) {
 	dir := b.TempDir()
 	prog := filepath.Join(dir, "kernel")
@@ -129,7 +129,7 @@ func BenchmarkKernel(b *testing.B) {
 		b.Skipf("gcc: %v: %s", err, out)
 	}
 	options := []string{buildCommand(b, dir), "-q", "--trace-children=no", "--cachegrind-out-file=/dev/null"}
-	for _, what := range []string{"call", "switch", "fork"} {
+	for _, what := range []string{"call", "switch", "fork", "thread", "pipe", "descriptor", "map"} {
 		for _, tool := range []benchTool{{"native", nil}, {"cgemu", options}} {
 			b.Run(fmt.Sprintf("what=%s/tool=%s", what, tool.name), func(b *testing.B) {
 				argv := append(append([]string{}, tool.prefix...), prog, what, fmt.Sprint(b.N))
