@@ -100,16 +100,33 @@ func (t *Thread) timedOut() bool { return t.call.again && t.call.woken == wokenT
 // Run runs the program to its end, or until ctx is done. The error is for
 // failures of ours; however the program ends, it ends with an Exit.
 func (k *Kernel) Run(ctx context.Context) (Exit, error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// The thread, whose umask becomes the guest's now and then, ends with the goroutine.
-		runtime.LockOSThread()
-		ownUmask()
-		k.run(ctx)
-	}()
-	<-done
+	onOwnThread(func() { k.run(ctx) })
 	return *k.exit, nil
+}
+
+// ownThreads takes work for goroutines that wait for some, each on a thread with an umask of its own.
+var ownThreads = make(chan func())
+
+// onOwnThread calls f on a thread that nothing else runs on, and whose umask is no other's. Such threads stay for others.
+func onOwnThread(f func()) {
+	done := make(chan struct{})
+	work := func() {
+		defer close(done)
+		f()
+	}
+	select {
+	case ownThreads <- work:
+	default:
+		go func() {
+			runtime.LockOSThread()
+			ownUmask()
+			for {
+				work()
+				work = <-ownThreads
+			}
+		}()
+	}
+	<-done
 }
 
 // run runs the program until there is an Exit.
