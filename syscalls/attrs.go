@@ -39,7 +39,7 @@ func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint6
 	}
 	const writeOK = 2
 	if mode&writeOK != 0 && t.k.cfg.ReadOnly && !l.private {
-		if st, e := hostStatAt(l.place, flags&atSymlinkNofollow == 0); e == 0 && st.mode&sIFMT != sIFCHR && st.mode&sIFMT != sIFIFO {
+		if st, e := hostStatAt(l.place, flags&atSymlinkNofollow == 0); e == 0 && deviceName(st.mode, st.rdev) == "" {
 			return 0, EROFS
 		}
 	}

@@ -60,11 +60,11 @@ func (k *Kernel) withOurs(dir string, entries []dirEntry) []dirEntry {
 	return entries
 }
 
-// ownDevice is the name of our device that stands in for f, over whatever path f was found; "" for none.
-func ownDevice(f *hostFile) string {
-	if f.mode&sIFMT == sIFCHR {
+// deviceName is the name of our device that stands in for a file of the host, over whatever path it was found; "" for none.
+func deviceName(mode uint32, rdev uint64) string {
+	if mode&sIFMT == sIFCHR {
 		for name, n := range devNodes {
-			if n.rdev != 0 && n.rdev == f.rdev && f.rdev != devConsole {
+			if n.rdev != 0 && n.rdev == rdev && rdev != devConsole {
 				return name
 			}
 		}

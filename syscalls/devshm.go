@@ -3,7 +3,6 @@ package syscalls
 import (
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // shmPath is where shm_open(3) and sem_open(3) have their files.
@@ -24,7 +23,7 @@ func shmNode() *vnode {
 		if e := k.private.open(); e != 0 {
 			return dirRef{}, e
 		}
-		return dirRef{fd: k.private.fd, path: shmPath}, 0
+		return dirRef{fd: k.private.fd, path: shmPath, private: true}, 0
 	}}
 }
 
@@ -66,9 +65,4 @@ func (d *privateDir) close() error {
 		return nil
 	}
 	return os.RemoveAll(d.top)
-}
-
-// isPrivate reports whether the directory with the guest's name dir is of the run itself, or in such a one.
-func isPrivate(names []string) bool {
-	return len(names) >= 2 && slices.Equal(names[:2], []string{"dev", "shm"})
 }

@@ -153,7 +153,7 @@ func (t *Thread) chdir(l location) Errno {
 		}
 		host, pseudo := fd.onPseudoFS()
 		if !pseudo {
-			t.p.setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path())})
+			t.p.setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path()), private: l.private})
 			return 0
 		}
 		fd.close()
@@ -181,7 +181,7 @@ func sysFchdir(t *Thread, a Args) (uint64, Errno) {
 		t.p.setCwd(d)
 		return 0, 0
 	}
-	return 0, t.chdir(location{place: place{dir: d.fd, path: "."}})
+	return 0, t.chdir(location{place: place{dir: d.fd, path: "."}, private: d.private})
 }
 
 // sysMkdir implements mkdir(2).
@@ -273,6 +273,9 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 		return 0, e
 	}
 	dst, e := t.oldName(toDir, to)
+	if (e == 0 || e == EROFS) && src.private != dst.private {
+		e = EXDEV // /dev/shm is a file system of its own, wherever the host has it
+	}
 	if e != 0 {
 		return 0, e
 	}
@@ -317,6 +320,12 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	src, e := t.onHost(fromDir, from, follow)
 	if e != 0 {
 		return 0, e
+	}
+	if src.private != dst.private {
+		if _, e := hostStatAt(src.place, follow); e != 0 {
+			return 0, e
+		}
+		return 0, EXDEV
 	}
 	if e := hostLink(src.place, dst.place, follow); e != 0 {
 		return 0, e

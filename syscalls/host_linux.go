@@ -103,6 +103,12 @@ func hostOpen(p place, flags int, mode, umask uint32) (hostFD, Errno) {
 	return hostFD(fd), 0
 }
 
+// mayWrite reports whether f is open for writing.
+func (f hostFD) mayWrite() bool {
+	flags, err := unix.FcntlInt(uintptr(f), unix.F_GETFL, 0)
+	return err == nil && flags&unix.O_ACCMODE != unix.O_RDONLY
+}
+
 // setBlocking undoes O_NONBLOCK.
 func (f hostFD) setBlocking() { _ = unix.SetNonblock(int(f), false) }
 

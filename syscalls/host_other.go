@@ -41,6 +41,7 @@ func (f hostFD) seals(int, uint64) (uint64, Errno)          { return 0, ENOSYS }
 func hostOwnUID() (uid, gid uint32)                         { return DefaultUID, DefaultGID }
 func hostPollWait(_ []hostPoll, d int64) bool               { time.Sleep(time.Duration(d)); return false }
 func hostAuxv() []byte                                      { return nil }
+func (f hostFD) mayWrite() bool                             { return false }
 func (f hostFD) setBlocking()                               {}
 func (f hostFD) close() Errno                               { return 0 }
 func (f hostFD) dup() (hostFD, Errno)                       { return noFD, ENOSYS }

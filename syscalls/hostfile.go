@@ -18,8 +18,9 @@ type hostFile struct {
 	ino  uint64
 	// dev is the host's device, rdev what a device file stands for.
 	dev, rdev uint64
-	// own says that the guest was given it, or that it is in no directory: a standard file, a memfd.
-	own bool
+	// own says that the guest may change it where it may not change files of the host (confine.go): an output that it was given, what
+	// is in no directory, as a memfd is, and what is in the directory that the run has for itself; private says the latter.
+	own, private bool
 	// console says that it is the terminal that cgemu runs on.
 	console bool
 	// blocks says that reading or writing may wait for the world outside.
@@ -41,6 +42,9 @@ type dirEntry struct {
 
 func (f *hostFile) isDir() bool     { return f.mode&sIFMT == sIFDIR }
 func (f *hostFile) isRegular() bool { return f.mode&sIFMT == sIFREG }
+
+// onDisk reports whether what is written to f is kept: a regular file or a disk.
+func (f *hostFile) onDisk() bool { return f.isRegular() || f.mode&sIFMT == sIFBLK }
 
 // name asks the host, which knows if f was renamed or unlinked since.
 func (f *hostFile) name(k *Kernel) string {
@@ -92,14 +96,14 @@ func (k *Kernel) addStdio(p *Process) error {
 		if e != 0 {
 			continue
 		}
-		f.own = true
+		f.own = !f.isDir() && (!f.onDisk() || i > 0 && fd.mayWrite())
 		if f.markConsole(); f.console {
 			k.console.dev = devConsole
 		}
 		if f.isDir() && k.root.only {
 			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, k.cfg.Root)
 		}
-		if f.mode&sIFMT == sIFIFO || f.isRegular() {
+		if f.mode&sIFMT == sIFIFO || f.onDisk() {
 			f.flags = oWRONLY
 			if i == 0 {
 				f.flags = oRDONLY

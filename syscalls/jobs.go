@@ -213,6 +213,7 @@ func openConsole(t *Thread, flags int) (file, Errno) {
 	if e != 0 {
 		return nil, e
 	}
+	f.own = true
 	f.markConsole()
 	return f, 0
 }

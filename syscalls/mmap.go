@@ -187,8 +187,17 @@ func (t *Thread) mapFile(v mem.VMA, f file) Errno {
 	default:
 		return ENODEV
 	}
+	fd := h.fd
+	if v.Shared && !b.writable() && fd.mayWrite() {
+		// Standard input, which may be open for more on the host than for the guest: mprotect(2) must not make it writable.
+		var e Errno
+		if fd, e = hostOpen(fd.again(), oRDONLY, 0, 0); e != 0 {
+			return e
+		}
+		defer fd.close()
+	}
 	v.Path, v.Dev, v.Ino = h.name(t.k), virtualDev, h.ino
-	if e := t.mapHost(v, h.fd); e != 0 {
+	if e := t.mapHost(v, fd); e != 0 {
 		return e
 	}
 	if v.Prot&mem.Exec != 0 {

@@ -31,7 +31,8 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if l.node != nil {
 		return l.node.openFile(t, l.guest, flags|oLARGEFILE)
 	}
-	if e := t.mayOpen(l, flags); e != 0 {
+	onHost, e := t.mayOpen(l, flags)
+	if e != 0 {
 		return nil, e
 	}
 	if flags&oPATH == 0 {
@@ -42,7 +43,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 		_, there = hostStatAt(l.place, true)
 	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
-	fd, e := hostOpen(l.place, flags|oNONBLOCK, mode, t.p.umask)
+	fd, e := hostOpen(l.place, onHost|oNONBLOCK, mode, t.p.umask)
 	if e == ENXIO && flags&(oACCMODE|oNONBLOCK) == oWRONLY && isFIFO(l.place) {
 		return nil, t.awaitReader(l, flags)
 	}
@@ -53,7 +54,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	h.own, h.nowait = l.private, h.mode&sIFMT == sIFIFO
+	h.private, h.own, h.nowait = l.private, l.private, h.mode&sIFMT == sIFIFO
 	if flags&(oNONBLOCK|oPATH) == 0 && !h.isRegular() && !h.isDir() && h.mode&sIFMT != sIFIFO {
 		fd.setBlocking()
 	}
@@ -74,7 +75,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if t.k.mustAwait(h, flags) {
 		return nil, t.awaitWriter(h, flags)
 	}
-	if name := ownDevice(h); name != "" {
+	if name := deviceName(h.mode, h.rdev); name != "" {
 		fd.close()
 		return devNodes[name].openFile(t, "/dev/"+name, flags)
 	}

@@ -18,8 +18,8 @@ type dirRef struct {
 	fd hostFD
 	// path is the guest's name of it.
 	path string
-	// virtual says that it is in our /proc or /sys.
-	virtual bool
+	// virtual says that it is in our /proc or /sys, private that it is in the directory that the run has for itself.
+	virtual, private bool
 }
 
 // A location is what a path leads to: a node of ours, or a place on the host.
@@ -55,7 +55,7 @@ func (t *Thread) start(dirfd int) (dirRef, Errno) {
 		}
 		// Asked once: programs that walk directories come here for every file.
 		d.path = d.name(t.k)
-		return dirRef{fd: d.fd, path: d.path}, 0
+		return dirRef{fd: d.fd, path: d.path, private: d.private}, 0
 	case *virtualDir:
 		return dirRef{fd: noFD, path: d.path, virtual: true}, 0
 	}
@@ -75,7 +75,7 @@ func (t *Thread) locate(dirfd int, name string, follow bool) (location, Errno) {
 	if e != 0 {
 		return location{}, e
 	}
-	if !d.virtual && (t.k.root.only || isPrivate(split(d.path))) {
+	if !d.virtual && (t.k.walks() || d.private) {
 		return t.resolve(d, name, follow)
 	}
 	full := d.path + "/" + name
@@ -120,6 +120,9 @@ func (t *Thread) locateAbs(name string, follow bool, depth int) (location, Errno
 			return l, 0
 		}
 	}
+	if t.k.walks() {
+		return t.resolve(dirRef{fd: noFD}, name, follow)
+	}
 	return location{place: place{dir: noFD, path: name}, guest: name}, 0
 }
 
@@ -151,18 +154,24 @@ func (t *Thread) openProgram(name string) (*loader.File, error) {
 	if l.node != nil {
 		return nil, fs.ErrPermission
 	}
-	fd, e := hostOpen(l.place, oRDONLY|oNONBLOCK, 0, 0)
+	// What it is is looked at before it is opened: to open a device or a FIFO can have effects, or wait.
+	found, e := hostOpen(l.place, oPATH, 0, 0)
 	if e != 0 {
 		return nil, fsError(e)
 	}
-	defer fd.close()
-	st, e := fd.stat()
+	defer found.close()
+	st, e := found.stat()
 	if e != 0 {
 		return nil, fsError(e)
 	}
 	if st.mode&sIFMT != sIFREG || st.mode&0o111 == 0 {
 		return nil, fs.ErrPermission
 	}
+	fd, e := hostOpen(found.again(), oRDONLY, 0, 0)
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	defer fd.close()
 	guest := t.k.guestPath(fd.path())
 	f, e := fd.osFile(guest)
 	if e != 0 {

@@ -381,7 +381,7 @@ func (t *Thread) reopen(f file, flags int) (file, Errno) {
 		if f.fixed(t) && (flags&oACCMODE != oRDONLY || flags&oTRUNC != 0) {
 			return nil, EROFS
 		}
-		h, e := hostOpen(f.fd.again(), flags, 0, 0)
+		h, e := hostOpen(f.fd.again(), flags&^(oCREAT|oEXCL), 0, 0)
 		if e != 0 {
 			return nil, e
 		}
@@ -389,7 +389,7 @@ func (t *Thread) reopen(f file, flags int) (file, Errno) {
 		if e != 0 {
 			return nil, e
 		}
-		n.own, n.console = f.own, f.console
+		n.own, n.private, n.console = f.own, f.private, f.console
 		return n, 0
 	case *pipeFile:
 		n := &pipeFile{fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: f.path}, f.pipe}

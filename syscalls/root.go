@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/cgemu/cgemu/emu"
 )
 
 // A rootDir is a directory of the host that is the guest's "/".
@@ -17,6 +15,10 @@ type rootDir struct {
 	// for on the host (--sysroot).
 	only bool
 }
+
+// walks reports whether paths are resolved here, name by name, rather than by the host: where what may be done depends on where
+// they lead.
+func (k *Kernel) walks() bool { return k.root.only || k.cfg.ReadOnly }
 
 // openRoot opens the directory that the configuration asks for, if any.
 func (k *Kernel) openRoot() error {
@@ -53,11 +55,23 @@ func (k *Kernel) below(host string) (string, bool) {
 	if host == root {
 		return "/", true
 	}
-	if rest, ok := strings.CutPrefix(host, k.private.path); ok && k.private.opened {
+	if rest, ok := strings.CutPrefix(host, k.private.path); ok && k.private.opened && (rest == "" || rest[0] == '/') {
 		return shmPath + rest, true
 	}
 	rest, ok := strings.CutPrefix(host, strings.TrimSuffix(root, "/")+"/")
 	return "/" + rest, ok
+}
+
+// besideRoot reports whether d is outside the sysroot, if there is one: paths from there on are the host's.
+func (k *Kernel) besideRoot(d dirRef) bool {
+	if k.root.fd == noFD || k.root.only || d.fd == k.root.fd || d.private {
+		return false
+	}
+	if d.fd == noFD {
+		return true
+	}
+	_, ok := k.below(d.fd.path())
+	return !ok
 }
 
 // A walk goes through a path with the root as "/", from directory to directory by descriptors that no
@@ -73,15 +87,35 @@ type walk struct {
 	// rules are openat2's. By some of them the walk's own root is floor names below the root.
 	rules uint64
 	floor int
+	// subtree is the first of dirs, if not 0, whose names look as if they were in a directory of ours but are not: those of the
+	// directory mounted on /dev/shm, if private is set, or those of a directory of the host that the walk began in.
+	subtree int
+	private bool
+	// host says that "/" is the host's, beside a sysroot.
+	host bool
 }
+
+// inSubtree reports whether names below where the walk is are the host's, whatever they look like.
+func (w *walk) inSubtree() bool { return w.subtree > 0 && len(w.dirs) > w.subtree }
+
+// isPrivate reports whether the walk is in a directory that the run has for itself.
+func (w *walk) isPrivate() bool { return w.private && w.inSubtree() }
 
 // home goes to the root, or to that which the rules say.
 func (w *walk) home() Errno {
 	if w.rules&resolveBeneath != 0 {
 		return EXDEV
 	}
-	w.dirs, w.names = w.dirs[:w.floor+1], w.names[:w.floor]
+	w.cut(w.floor)
 	return 0
+}
+
+// cut leaves the root and n directories below it.
+func (w *walk) cut(n int) {
+	w.dirs, w.names = w.dirs[:n+1], w.names[:n]
+	if !w.inSubtree() {
+		w.subtree, w.private = 0, false
+	}
 }
 
 func (w *walk) here() hostFD { return w.dirs[len(w.dirs)-1] }
@@ -92,7 +126,10 @@ func (w *walk) guest(c string) string { return "/" + path.Join(append(w.names, c
 // from goes to d without walking there.
 func (w *walk) from(d dirRef) Errno {
 	root := w.t.k.root.fd
-	if root == noFD {
+	if w.host = w.t.k.besideRoot(d); w.host && d.fd != noFD {
+		d.path = d.fd.path()
+	}
+	if root == noFD || w.host {
 		var e Errno
 		if root, e = hostOpen(place{dir: noFD, path: "/"}, oPATH|oDIRECTORY, 0, 0); e != 0 {
 			return e
@@ -103,8 +140,18 @@ func (w *walk) from(d dirRef) Errno {
 	for _, name := range split(d.path) {
 		w.dirs, w.names = append(w.dirs, noFD), append(w.names, name)
 	}
-	if d.fd != noFD {
-		w.dirs[len(w.dirs)-1] = d.fd
+	switch n := len(w.dirs) - 1; {
+	case d.fd == noFD || d.fd == root:
+	case d.path == "": // too long a name to be known
+		w.dirs, w.names = append(w.dirs, d.fd), append(w.names, "?")
+	default:
+		w.dirs[n] = d.fd
+		switch {
+		case d.private:
+			w.subtree, w.private = len(split(shmPath)), true
+		case isVirtual(d.path):
+			w.subtree = n
+		}
 	}
 	if w.rules&(resolveBeneath|resolveInRoot) != 0 {
 		w.floor = len(w.names)
@@ -142,16 +189,19 @@ func (w *walk) up() (instead string, e Errno) {
 		return "", 0
 	}
 	last := w.dirs[n]
-	w.dirs, w.names = w.dirs[:n], w.names[:n-1]
+	w.cut(n - 1)
 	if w.here() != noFD {
 		return "", 0
 	}
 	// The walk began in last. It may have been moved since: away from the root, even.
-	now, ok := w.t.k.below(last.path())
-	if !ok {
-		return "", ENOENT
+	now := last.path()
+	if !w.host {
+		var ok bool
+		if now, ok = w.t.k.below(now); !ok {
+			return "", ENOENT
+		}
 	}
-	w.dirs, w.names = w.dirs[:1], w.names[:0]
+	w.cut(0)
 	return path.Dir(now), 0
 }
 
@@ -202,7 +252,7 @@ func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (lo
 			todo = strings.Split(link, "/")
 			continue
 		case link == "" && last, l.node != nil:
-			l.private = isPrivate(w.names)
+			l.private = w.isPrivate()
 			return l, 0
 		case link == "":
 			continue
@@ -220,7 +270,7 @@ func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (lo
 		}
 		todo = append(strings.Split(link, "/"), todo...)
 	}
-	return location{place: place{w.here(), ".", true}, guest: w.guest(""), private: isPrivate(w.names)}, 0
+	return location{place: place{w.here(), ".", true}, guest: w.guest(""), private: w.isPrivate()}, 0
 }
 
 // cross goes to the directory that is mounted on n.
@@ -230,6 +280,7 @@ func (w *walk) cross(n *vnode) Errno {
 		return e
 	}
 	w.dirs, w.names = append(w.dirs[:1], noFD, d.fd), split(d.path)
+	w.subtree, w.private = len(w.names), true
 	return 0
 }
 
@@ -238,7 +289,7 @@ func (w *walk) cross(n *vnode) Errno {
 func (w *walk) step(c string, todo []string, last, slash, follow bool) (l location, link string, e Errno) {
 	l = location{place: place{w.here(), c, true}, guest: w.guest(c)}
 	switch {
-	case !isPrivate(w.names) && (isVirtual(l.guest) || w.noDev(c)):
+	case !w.inSubtree() && (isVirtual(l.guest) || w.noDev(c)):
 		dir, names, ok := ours(strings.Join(append([]string{l.guest}, todo...), "/"))
 		if !ok {
 			dir, names = l.guest, todo
@@ -329,118 +380,4 @@ func (k *Kernel) HostPath(guest string) (string, bool) {
 		return l.path, true
 	}
 	return path.Join(l.dir.path(), l.path), true
-}
-
-// mayChange is EROFS if the guest may not change what is at l, which is there.
-func (t *Thread) mayChange(l location) Errno {
-	if !t.k.cfg.ReadOnly || l.node != nil || l.private || l.opened != nil && !l.opened.fixed(t) {
-		return 0
-	}
-	if _, e := hostStatAt(l.place, true); e != 0 {
-		return e
-	}
-	return EROFS
-}
-
-// mayMake is EROFS if the guest may not make l.
-func (t *Thread) mayMake(l location) Errno {
-	if !t.k.cfg.ReadOnly || l.private {
-		return 0
-	}
-	if _, e := hostStatAt(l.place, false); e == 0 {
-		return EEXIST
-	} else if e != ENOENT {
-		return e
-	}
-	if _, e := hostStatAt(l.parent(), true); e != 0 {
-		return e
-	}
-	return EROFS
-}
-
-// parent is the directory that l is in, or is to be made in.
-func (l location) parent() place {
-	p := l.place
-	p.path = path.Dir(strings.TrimSuffix(p.path, "/"))
-	return p
-}
-
-// mayOpen is EROFS if the guest may not open l with flags.
-func (t *Thread) mayOpen(l location, flags int) Errno {
-	if !t.k.cfg.ReadOnly || flags&oPATH != 0 || l.private {
-		return 0
-	}
-	st, e := hostStatAt(l.place, flags&oNOFOLLOW == 0)
-	switch {
-	case e == ENOENT && flags&oCREAT != 0:
-		return t.mayMake(l)
-	case flags&oTMPFILE == oTMPFILE:
-		return EROFS
-	case e != 0 || flags&(oCREAT|oEXCL) == oCREAT|oEXCL:
-		return 0 // and the host says what is wrong
-	case st.mode&sIFMT == sIFREG && (flags&oACCMODE != oRDONLY || flags&oTRUNC != 0):
-		return EROFS
-	}
-	return 0
-}
-
-// fixed reports whether f is a file of the host that the guest may not change: not one that it was given,
-// and not one that is in no directory.
-func (f *hostFile) fixed(t *Thread) bool {
-	return t.k.cfg.ReadOnly && !f.own && (f.isRegular() || f.isDir())
-}
-
-// onHost locates a path that is to be changed: our own nodes cannot be.
-func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno) {
-	s, e := t.path(name)
-	if e != 0 {
-		return location{}, e
-	}
-	l, e := t.locate(dirfd, s, follow)
-	if e == 0 && l.node != nil {
-		l, e = l.magic(follow)
-	}
-	return l, e
-}
-
-// magic is the place of the host that l, a link of /proc/PID/fd, stands for; EPERM if it is none.
-func (l location) magic(follow bool) (location, Errno) {
-	if l.node.file != nil && follow {
-		if h, ok := l.node.file().(*hostFile); ok {
-			return location{place: h.fd.again(), guest: l.guest, opened: h}, 0
-		}
-	}
-	return l, EPERM
-}
-
-// newName is onHost for a name to be made: one of ours exists or cannot be made.
-func (t *Thread) newName(dirfd int, name emu.Addr) (location, Errno) {
-	l, e := t.onHost(dirfd, name, false)
-	if e == EPERM {
-		e = EEXIST
-	}
-	if e == 0 {
-		e = t.mayMake(l)
-	}
-	return l, e
-}
-
-// oldName is onHost for a name to be taken away. A file system that is read-only does not look for it first.
-func (t *Thread) oldName(dirfd int, name emu.Addr) (location, Errno) {
-	l, e := t.onHost(dirfd, name, false)
-	if e == 0 && t.k.cfg.ReadOnly && !l.private {
-		if _, e = hostStatAt(l.parent(), true); e == 0 {
-			e = EROFS
-		}
-	}
-	return l, e
-}
-
-// changed is onHost for a file that is to be changed.
-func (t *Thread) changed(dirfd int, name emu.Addr, follow bool) (location, Errno) {
-	l, e := t.onHost(dirfd, name, follow)
-	if e == 0 {
-		e = t.mayChange(l)
-	}
-	return l, e
 }

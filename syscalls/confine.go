@@ -1,0 +1,145 @@
+package syscalls
+
+import (
+	"path"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// This file says what a guest may change that sees its files read-only (Config.ReadOnly). What a file is decides, never the name
+// that led to it: locations come from a walk that knows by descriptors whether it is in the directory that the run has for itself
+// (location.private), and open files keep what they were opened as (hostFile.own). The host's own check of the same line is
+// internal/sandbox.
+
+// mayChange is EROFS if the guest may not change what is at l, which is there.
+func (t *Thread) mayChange(l location) Errno {
+	if !t.k.cfg.ReadOnly || l.node != nil || l.private || l.opened != nil && !l.opened.fixed(t) {
+		return 0
+	}
+	if _, e := hostStatAt(l.place, true); e != 0 {
+		return e
+	}
+	return EROFS
+}
+
+// mayMake is EROFS if the guest may not make l.
+func (t *Thread) mayMake(l location) Errno {
+	if !t.k.cfg.ReadOnly || l.private {
+		return 0
+	}
+	if _, e := hostStatAt(l.place, false); e == 0 {
+		return EEXIST
+	} else if e != ENOENT {
+		return e
+	}
+	if _, e := hostStatAt(l.parent(), true); e != 0 {
+		return e
+	}
+	return EROFS
+}
+
+// parent is the directory that l is in, or is to be made in.
+func (l location) parent() place {
+	p := l.place
+	p.path = path.Dir(strings.TrimSuffix(p.path, "/"))
+	return p
+}
+
+// mayOpen checks that the guest may open l with flags, and returns those to open it with on the host: where nothing may be changed
+// they ask for nothing that could, whatever is there by then.
+func (t *Thread) mayOpen(l location, flags int) (int, Errno) {
+	if !t.k.cfg.ReadOnly || flags&oPATH != 0 || l.private {
+		return flags, 0
+	}
+	st, e := hostStatAt(l.place, flags&oNOFOLLOW == 0)
+	switch {
+	case e == ENOENT && flags&oCREAT != 0:
+		e = t.mayMake(l)
+	case e != 0:
+	case flags&(oCREAT|oEXCL) == oCREAT|oEXCL:
+		e = EEXIST
+	case flags&oTMPFILE == oTMPFILE:
+		e = EROFS
+	case flags&oACCMODE != oRDONLY || flags&oTRUNC != 0 && st.mode&sIFMT == sIFREG:
+		e = writing(st)
+	}
+	return flags &^ (oACCMODE | oCREAT | oTRUNC), e
+}
+
+// writing is what open(2) returns for writing to a file of the host that the guest may not change. Only what is a device of ours can
+// be opened.
+func writing(st hostStat) Errno {
+	switch st.mode & sIFMT {
+	case sIFDIR:
+		return EISDIR
+	case sIFLNK:
+		return ELOOP
+	case sIFSOCK:
+		return ENXIO
+	case sIFCHR:
+		if deviceName(st.mode, st.rdev) != "" {
+			return 0
+		}
+	}
+	return EROFS
+}
+
+// fixed reports whether f is a file of the host that the guest may not change: not an output that it was given, and not one that is
+// in no directory, or in its own.
+func (f *hostFile) fixed(t *Thread) bool { return t.k.cfg.ReadOnly && !f.own }
+
+// onHost locates a path that is to be changed: our own nodes cannot be.
+func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno) {
+	s, e := t.path(name)
+	if e != 0 {
+		return location{}, e
+	}
+	l, e := t.locate(dirfd, s, follow)
+	if e == 0 && l.node != nil {
+		l, e = l.magic(follow)
+	}
+	return l, e
+}
+
+// magic is the place of the host that l, a link of /proc/PID/fd, stands for; EPERM if it is none.
+func (l location) magic(follow bool) (location, Errno) {
+	if l.node.file != nil && follow {
+		if h, ok := l.node.file().(*hostFile); ok {
+			return location{place: h.fd.again(), guest: l.guest, opened: h, private: h.private}, 0
+		}
+	}
+	return l, EPERM
+}
+
+// newName is onHost for a name to be made: one of ours exists or cannot be made.
+func (t *Thread) newName(dirfd int, name emu.Addr) (location, Errno) {
+	l, e := t.onHost(dirfd, name, false)
+	if e == EPERM {
+		e = EEXIST
+	}
+	if e == 0 {
+		e = t.mayMake(l)
+	}
+	return l, e
+}
+
+// oldName is onHost for a name to be taken away. A file system that is read-only does not look for it first.
+func (t *Thread) oldName(dirfd int, name emu.Addr) (location, Errno) {
+	l, e := t.onHost(dirfd, name, false)
+	if e == 0 && t.k.cfg.ReadOnly && !l.private {
+		if _, e = hostStatAt(l.parent(), true); e == 0 {
+			e = EROFS
+		}
+	}
+	return l, e
+}
+
+// changed is onHost for a file that is to be changed.
+func (t *Thread) changed(dirfd int, name emu.Addr, follow bool) (location, Errno) {
+	l, e := t.onHost(dirfd, name, follow)
+	if e == 0 {
+		e = t.mayChange(l)
+	}
+	return l, e
+}

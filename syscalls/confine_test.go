@@ -1,0 +1,172 @@
+package syscalls
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sharedMemory makes a directory in the host's /dev/shm, which is not the guest's, with a file f that says "text".
+func sharedMemory(t *testing.T) string {
+	dir, err := os.MkdirTemp(shmPath, "cgemu-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.WriteFile(dir+"/f", []byte("text"), 0o644))
+	return dir
+}
+
+// unchanged checks that a directory of sharedMemory is as it was.
+func unchanged(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	text, err := os.ReadFile(dir + "/f")
+	require.NoError(t, err)
+	require.Equal(t, "text", string(text))
+	st, err := os.Stat(dir + "/f")
+	require.NoError(t, err)
+	require.EqualValues(t, 0o644, st.Mode())
+}
+
+// TestReadOnlySharedMemory checks that a directory in the host's /dev/shm is not taken for one in the guest's, over whatever name the
+// guest gets there.
+func TestReadOnlySharedMemory(t *testing.T) {
+	dir := sharedMemory(t)
+	name := filepath.Base(dir)
+	// The directory that the guest starts in.
+	g := newGuest(t, func(c *Config) { c.ReadOnly, c.Dir = true, dir })
+	assert.Equal(t, "text", g.readAll("f"))
+	for _, c := range []struct {
+		e    Errno
+		call string
+		args []uint64
+	}{
+		{EROFS, "unlink", []uint64{g.str("f")}},
+		{EROFS, "open", []uint64{g.str("f"), oRDWR}},
+		{EROFS, "open", []uint64{g.str("new"), oCREAT | oWRONLY, 0o600}},
+		{EROFS, "open", []uint64{g.str("."), oTMPFILE | oRDWR, 0o600}},
+		{EROFS, "truncate", []uint64{g.str("f"), 0}},
+		{EROFS, "chmod", []uint64{g.str("f"), 0o600}},
+		{EROFS, "utimes", []uint64{g.str("f"), 0}},
+		{EROFS, "setxattr", []uint64{g.str("f"), g.str("user.a"), g.str("b"), 1, 0}},
+		{EROFS, "mkdir", []uint64{g.str("d"), 0o700}},
+		{EROFS, "symlink", []uint64{g.str("x"), g.str("l")}},
+		{EROFS, "link", []uint64{g.str("f"), g.str("g")}},
+		{EXDEV, "link", []uint64{g.str("f"), g.str("/dev/shm/g")}},
+		{EROFS, "rename", []uint64{g.str("f"), g.str("g")}},
+		{EXDEV, "rename", []uint64{g.str("f"), g.str("/dev/shm/g")}},
+		{EROFS, "mknod", []uint64{g.str("p"), sIFIFO | 0o600, 0}},
+		{EROFS, "bind", []uint64{g.ok(nr("socket"), afUnix, sockStream, 0), g.str("\x01\x00s"), 4}},
+	} {
+		g.fails(c.e, nr(c.call), c.args...)
+	}
+	fd := g.ok(nr("open"), g.str("."), oRDONLY)
+	g.fails(EROFS, nr("unlinkat"), fd, g.str("f"), 0)
+	g.fails(EROFS, nr("openat"), fd, g.str("f"), oWRONLY)
+	g.ok(nr("fchdir"), fd)
+	g.fails(EROFS, nr("unlink"), g.str("f"))
+	// A file in the guest's own cannot take the place of one there.
+	g.ok(nr("close"), g.ok(nr("open"), g.str("/dev/shm/own"), oCREAT|oWRONLY, 0o600))
+	g.fails(EXDEV, nr("renameat2"), cwd, g.str("/dev/shm/own"), cwd, g.str("f"), 2)
+	g.fails(EXDEV, nr("rename"), g.str("/dev/shm/own"), g.str("f"))
+	unchanged(t, dir)
+
+	// A link of the host that leads there leads to the guest's own.
+	g = newGuest(t, func(c *Config) { c.ReadOnly = true })
+	require.NoError(t, os.Symlink(shmPath, g.dir+"/run"))
+	g.fails(ENOENT, nr("chdir"), g.str("run/"+name))
+	g.fails(ENOENT, nr("unlink"), g.str("run/"+name+"/f"))
+	g.fails(ENOENT, nr("open"), g.str("run/"+name+"/f"), oRDWR)
+	g.ok(nr("chdir"), g.str("run"))
+	g.ok(nr("mkdir"), g.str(name), 0o700)
+	g.ok(nr("close"), g.ok(nr("open"), g.str(name+"/f"), oCREAT|oWRONLY, 0o600))
+	unchanged(t, dir)
+}
+
+// TestOwnSharedMemory checks that the guest's /dev/shm is a file system of its own: what the host has beside it can be neither moved
+// nor linked there, to go when the run ends.
+func TestOwnSharedMemory(t *testing.T) {
+	dir := sharedMemory(t)
+	g := newGuest(t, func(c *Config) { c.Dir = dir })
+	fd := g.ok(nr("open"), g.str("f"), oRDONLY)
+	magic := g.str("/proc/self/fd/" + itoa(int64(fd)))
+	g.fails(EXDEV, nr("link"), g.str("f"), g.str("/dev/shm/f"))
+	g.fails(EXDEV, nr("linkat"), cwd, magic, cwd, g.str("/dev/shm/f"), atSymlinkFollow)
+	g.fails(EXDEV, nr("rename"), g.str("f"), g.str("/dev/shm/f"))
+	g.fails(ENOENT, nr("link"), g.str("none"), g.str("/dev/shm/f"))
+	g.ok(nr("symlink"), g.str("x"), g.str("/dev/shm/l"))
+	g.fails(EXDEV, nr("renameat2"), cwd, g.str("f"), cwd, g.str("/dev/shm/l"), 2)
+	g.fails(EXDEV, nr("rename"), g.str("/dev/shm/l"), g.str("l"))
+	// In there, they can.
+	own := g.ok(nr("open"), g.str("/dev/shm"), oTMPFILE|oRDWR, 0o600)
+	g.ok(nr("linkat"), cwd, g.str("/proc/self/fd/"+itoa(int64(own))), cwd, g.str("/dev/shm/a"), atSymlinkFollow)
+	g.ok(nr("link"), g.str("/dev/shm/a"), g.str("/dev/shm/b"))
+	g.ok(nr("rename"), g.str("/dev/shm/b"), g.str("/dev/shm/c"))
+	unchanged(t, dir)
+	require.NoError(t, g.k.Close())
+	unchanged(t, dir)
+}
+
+// TestReadOnlyInput checks that standard input is not written to, even if cgemu may, but standard output is.
+func TestReadOnlyInput(t *testing.T) {
+	dir := t.TempDir()
+	std := func(name string, flags int) *os.File {
+		require.NoError(t, os.WriteFile(dir+"/"+name, []byte("text"), 0o644))
+		f, err := os.OpenFile(dir+"/"+name, flags, 0)
+		require.NoError(t, err)
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	in, out, errs := std("in", os.O_RDWR), std("out", os.O_RDWR), std("err", os.O_RDONLY)
+	g := newGuest(t, func(c *Config) { c.ReadOnly, c.Stdin, c.Stdout, c.Stderr = true, in, out, errs })
+	for fd, name := range []string{"/dev/stdin", "", "/dev/stderr"} {
+		if name == "" {
+			continue
+		}
+		fd := uint64(fd)
+		for _, path := range []string{name, "/proc/self/fd/" + itoa(int64(fd)), "/dev/fd/" + itoa(int64(fd))} {
+			g.fails(EROFS, nr("open"), g.str(path), oWRONLY)
+			g.fails(EROFS, nr("open"), g.str(path), oRDONLY|oTRUNC)
+			g.fails(EROFS, nr("truncate"), g.str(path), 0)
+			g.fails(EROFS, nr("chmod"), g.str(path), 0o600)
+		}
+		g.fails(EROFS, nr("fchmod"), fd, 0o600)
+		g.fails(EROFS, nr("utimensat"), fd, 0, 0, 0)
+		g.fails(EROFS, nr("fsetxattr"), fd, g.str("user.a"), g.str("b"), 1, 0)
+	}
+	g.fails(EBADF, nr("write"), 0, g.str("x"), 1)
+	g.fails(EACCES, nr("mmap"), 0, 4096, 3, mapShared, 0, 0)
+	at := g.ok(nr("mmap"), 0, 4096, 1, mapShared, 0, 0)
+	g.fails(EACCES, nr("mprotect"), at, 4096, 3)
+	g.ok(nr("write"), g.ok(nr("open"), g.str("/dev/stdout"), oWRONLY|oTRUNC), g.str("new"), 3)
+	for name, want := range map[string]string{"in": "text", "out": "new", "err": "text"} {
+		got, err := os.ReadFile(dir + "/" + name)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got), name)
+	}
+}
+
+// TestReadOnlyDevices checks that what stands for something else than a file is not written to either, unless it is a device of ours.
+func TestReadOnlyDevices(t *testing.T) {
+	g := newGuest(t, func(c *Config) { c.ReadOnly = true })
+	g.ok(nr("mkdir"), g.str("/dev/shm/d"), 0o700)
+	dir := t.TempDir()
+	fifo := dir + "/fifo"
+	require.Zero(t, hostMknod(place{dir: noFD, path: fifo}, sIFIFO|0o600, 0))
+	g.fails(EROFS, nr("open"), g.str(fifo), oWRONLY|oNONBLOCK)
+	g.fails(EROFS, nr("open"), g.str(fifo), oRDWR)
+	g.fails(EROFS, nr("access"), g.str(fifo), 2)
+	g.ok(nr("mknod"), g.str("/dev/shm/fifo"), sIFIFO|0o600, 0)
+	g.ok(nr("open"), g.str("/dev/shm/fifo"), oRDWR)
+	if _, err := os.Stat("/dev/kmsg"); err == nil {
+		g.fails(EROFS, nr("open"), g.str("/dev/kmsg"), oWRONLY)
+	}
+	require.NoError(t, os.Symlink("/dev/null", dir+"/null"))
+	g.ok(nr("write"), g.ok(nr("open"), g.str(dir+"/null"), oWRONLY|oCREAT|oTRUNC, 0o600), g.str("x"), 1)
+}
