@@ -41,6 +41,9 @@ type Config struct {
 	Root string
 	// ReadOnly keeps the guest from changing files of the host, but for its standard output and error.
 	ReadOnly bool
+	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs; "" for one that
+	// Run makes, and removes.
+	ShmDir string
 	// Stdin, Stdout and Stderr are the guest's; nil for the caller's.
 	Stdin, Stdout, Stderr *os.File
 
@@ -160,7 +163,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	defer k.Close()
-	r.objects.hostPath = k.HostPath
+	r.objects.hostPath, r.objects.names.Resolve = k.HostPath, k.Resolve
 	exit, err := k.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
@@ -304,6 +307,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 		Sysroot:  cfg.Sysroot,
 		Root:     cfg.Root,
 		ReadOnly: cfg.ReadOnly,
+		ShmDir:   cfg.ShmDir,
 		Stdin:    cfg.Stdin,
 		Stdout:   cfg.Stdout,
 		Stderr:   cfg.Stderr,

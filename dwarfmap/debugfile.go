@@ -98,7 +98,7 @@ func (o *Object) findDebug() *image {
 	if err != nil {
 		return nil
 	}
-	paths := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
+	paths := o.beside(dir, name)
 	for _, root := range roots {
 		paths = append(paths, filepath.Join(root, dir, name))
 	}
@@ -108,6 +108,20 @@ func (o *Object) findDebug() *image {
 		}
 	}
 	return nil
+}
+
+// beside returns where the debug file may be that lies beside the object.
+func (o *Object) beside(dir, name string) (paths []string) {
+	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)} {
+		if o.opts.Resolve != nil {
+			var ok bool
+			if path, ok = o.opts.Resolve(path); !ok {
+				continue
+			}
+		}
+		paths = append(paths, path)
+	}
+	return paths
 }
 
 // debugLink returns the contents of .gnu_debuglink: a file name and the CRC-32
@@ -120,7 +134,8 @@ func (o *Object) debugLink() (name string, crc uint32, ok bool) {
 	}
 	end := bytes.IndexByte(data, 0)
 	at := (end + 4) &^ 3
-	if end <= 0 || at+4 > len(data) {
+	// A name with directories would lead to files that have nothing to do with the object.
+	if end <= 0 || at+4 > len(data) || bytes.IndexByte(data[:end], '/') >= 0 {
 		return "", 0, false
 	}
 	return string(data[:end]), binary.LittleEndian.Uint32(data[at:]), true

@@ -43,6 +43,9 @@ type Options struct {
 	FullpathAfter []string
 	// ExtraDebugPaths are directories to search for separate debug files.
 	ExtraDebugPaths []string
+	// Resolve, if set, returns the path to be opened for a file beside the object, false if there is none: a link there may lead to
+	// where the object's owner has nothing to say.
+	Resolve func(path string) (string, bool)
 	// ShowBelowMain keeps the names of the functions that call main, which are
 	// "(below main)" otherwise.
 	ShowBelowMain bool

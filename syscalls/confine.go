@@ -89,6 +89,20 @@ func writing(st hostStat) Errno {
 // in no directory, or in its own.
 func (f *hostFile) fixed(t *Thread) bool { return t.k.cfg.ReadOnly && !f.own }
 
+// remembers reports whether attributes that the guest may change are kept here alone: for a confined process that changes no files
+// the host has no way to let those of the run's own be changed and no others.
+func (k *Kernel) remembers() bool { return k.cfg.ReadOnly && byDescriptor() }
+
+// remember keeps permissions that the host did not let us change, with EPERM. Those of sockets it can do without: only the guest
+// connects to them.
+func (k *Kernel) remember(st hostStat, mode uint32) Errno {
+	if !k.remembers() && !(st.mode&sIFMT == sIFSOCK && byDescriptor()) {
+		return EPERM
+	}
+	k.inodes.modes[k.inodes.number(st.dev, st.ino)] = mode
+	return 0
+}
+
 // onHost locates a path that is to be changed: our own nodes cannot be.
 func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno) {
 	s, e := t.path(name)

@@ -11,37 +11,42 @@ const shmPath = "/dev/shm"
 // A privateDir is a directory of the host that a run has for itself, made when it is first needed: what is in
 // /dev/shm would otherwise depend on what else runs, and process ids, which names are made of, are the same in each run.
 type privateDir struct {
-	// top is removed in the end; the directory is in it, so that it can be everybody's and nobody's.
-	top, path string
-	fd        hostFD
-	opened    bool
+	// made is removed in the end; the directory is in it or is it.
+	made, path string
+	fd         hostFD
+	opened     bool
 }
 
 // shmNode is /dev/shm.
 func shmNode() *vnode {
 	return &vnode{mode: sIFDIR | 0o1777, mount: func(k *Kernel) (dirRef, Errno) {
-		if e := k.private.open(); e != 0 {
+		if e := k.private.open(k.cfg.ShmDir); e != 0 {
 			return dirRef{}, e
 		}
 		return dirRef{fd: k.private.fd, path: shmPath, private: true}, 0
 	}}
 }
 
-func (d *privateDir) open() Errno {
+// open makes the directory in top, or, if that is "", in one that is made for it and that nobody else can enter.
+func (d *privateDir) open(top string) Errno {
 	if d.opened {
 		return 0
 	}
-	top, err := os.MkdirTemp(shmPath, "cgemu-")
-	if err != nil {
-		top, err = os.MkdirTemp("", "cgemu-")
+	if top != "" {
+		d.made = filepath.Join(top, "shm")
+	} else {
+		var err error
+		if top, err = os.MkdirTemp(shmPath, "cgemu-"); err != nil {
+			top, err = os.MkdirTemp("", "cgemu-")
+		}
+		if err == nil {
+			top, err = filepath.Abs(top)
+		}
+		if err != nil {
+			return EACCES
+		}
+		d.made = top
 	}
-	if err == nil {
-		top, err = filepath.Abs(top)
-	}
-	if err != nil {
-		return EACCES
-	}
-	d.top = top
 	fd, e := hostOpen(place{dir: noFD, path: top}, oPATH|oDIRECTORY, 0, 0)
 	if e != 0 {
 		return e
@@ -61,8 +66,8 @@ func (d *privateDir) close() error {
 	if d.opened {
 		d.fd.close()
 	}
-	if d.top == "" {
+	if d.made == "" {
 		return nil
 	}
-	return os.RemoveAll(d.top)
+	return os.RemoveAll(d.made)
 }

@@ -294,7 +294,44 @@ func hostSymlink(target string, p place) Errno {
 	return errnoOf(unix.Symlinkat(target, p.fd(), p.path))
 }
 
+// byDescriptor reports whether attributes are changed by descriptors only: internal/sandbox refuses the calls that take a path. It is
+// asked when one has failed.
+var byDescriptor = sync.OnceValue(func() bool { return unix.Fchmodat(-1, ".", 0, 0) == unix.EPERM })
+
+// through changes attributes of the file at p over a descriptor. What cannot be opened, or has more to it than its content, is left
+// alone.
+func (p place) through(follow bool, change func(fd int) error) Errno {
+	st, e := hostStatAt(p, follow)
+	switch kind := st.mode & sIFMT; {
+	case e != 0:
+		return e
+	case kind != sIFREG && kind != sIFDIR:
+		return EPERM
+	}
+	flags := oNONBLOCK
+	if !follow {
+		flags |= oNOFOLLOW
+	}
+	fd, e := hostOpen(p, oRDONLY|flags, 0, 0)
+	if e == EACCES {
+		fd, e = hostOpen(p, oWRONLY|flags, 0, 0)
+	}
+	if e != 0 {
+		return EPERM
+	}
+	defer fd.close()
+	return errnoOf(change(int(fd)))
+}
+
 func hostChmod(p place, mode uint32, follow bool) Errno {
+	e := hostChmodPath(p, mode, follow)
+	if e == EPERM && byDescriptor() {
+		e = p.through(follow, func(fd int) error { return unix.Fchmod(fd, mode) })
+	}
+	return e
+}
+
+func hostChmodPath(p place, mode uint32, follow bool) Errno {
 	if !p.final || !follow {
 		return errnoOf(unix.Fchmodat(p.fd(), p.existing().path, mode, p.flags(follow)))
 	}
@@ -307,7 +344,7 @@ func hostChmod(p place, mode uint32, follow bool) Errno {
 	if st, e := fd.stat(); e != 0 || st.mode&sIFMT == sIFLNK {
 		return cmp.Or(e, ELOOP)
 	}
-	return hostChmod(fd.again(), mode, true)
+	return hostChmodPath(fd.again(), mode, true)
 }
 
 func (f hostFD) chmod(mode uint32) Errno { return errnoOf(unix.Fchmod(int(f), mode)) }
@@ -321,7 +358,12 @@ func hostTime(t fileTime) unix.Timespec {
 }
 
 func hostUtimes(p place, atime, mtime fileTime, follow bool) Errno {
-	return errnoOf(unix.UtimesNanoAt(p.fd(), p.existing().path, []unix.Timespec{hostTime(atime), hostTime(mtime)}, p.flags(follow)))
+	times := []unix.Timespec{hostTime(atime), hostTime(mtime)}
+	e := errnoOf(unix.UtimesNanoAt(p.fd(), p.existing().path, times, p.flags(follow)))
+	if e == EPERM && byDescriptor() {
+		e = p.through(follow, func(fd int) error { return futimens(fd, times) })
+	}
+	return e
 }
 
 func (f hostFD) utimes(atime, mtime fileTime) Errno {
@@ -360,10 +402,16 @@ func (f hostFD) seals(cmd int, arg uint64) (uint64, Errno) {
 }
 
 func hostSetxattr(path, name string, value []byte, flags int, follow bool) Errno {
+	set := unix.Lsetxattr
 	if follow {
-		return errnoOf(unix.Setxattr(path, name, value, flags))
+		set = unix.Setxattr
 	}
-	return errnoOf(unix.Lsetxattr(path, name, value, flags))
+	e := errnoOf(set(path, name, value, flags))
+	if e == EPERM && byDescriptor() {
+		at := place{dir: noFD, path: path}
+		e = at.through(follow, func(fd int) error { return unix.Fsetxattr(fd, name, value, flags) })
+	}
+	return e
 }
 
 func hostGetxattr(path, name string, follow bool) ([]byte, Errno) {
@@ -387,10 +435,15 @@ func hostListxattr(path string, follow bool) ([]byte, Errno) {
 }
 
 func hostRemovexattr(path, name string, follow bool) Errno {
+	remove := unix.Lremovexattr
 	if follow {
-		return errnoOf(unix.Removexattr(path, name))
+		remove = unix.Removexattr
 	}
-	return errnoOf(unix.Lremovexattr(path, name))
+	e := errnoOf(remove(path, name))
+	if e == EPERM && byDescriptor() {
+		e = place{dir: noFD, path: path}.through(follow, func(fd int) error { return unix.Fremovexattr(fd, name) })
+	}
+	return e
 }
 
 // setAppend sets or clears O_APPEND.

@@ -8,6 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// futimens sets the times of an open file. (The function of that name in package unix goes over a path.)
+func futimens(fd int, times []unix.Timespec) error {
+	_, _, e := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), 0, uintptr(unsafe.Pointer(&times[0])), 0, 0, 0)
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
 // hostIoctl makes an ioctl whose argument is a structure of len(b) bytes, none if b is empty.
 func hostIoctl(fd int, req uintptr, b []byte) Errno {
 	var p unsafe.Pointer

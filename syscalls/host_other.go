@@ -40,6 +40,7 @@ func hostRemovexattr(string, string, bool) Errno            { return ENOSYS }
 func (f hostFD) seals(int, uint64) (uint64, Errno)          { return 0, ENOSYS }
 func hostOwnUID() (uid, gid uint32)                         { return DefaultUID, DefaultGID }
 func hostPollWait(_ []hostPoll, d int64) bool               { time.Sleep(time.Duration(d)); return false }
+func byDescriptor() bool                                    { return false }
 func hostAuxv() []byte                                      { return nil }
 func (f hostFD) mayWrite() bool                             { return false }
 func (f hostFD) setBlocking()                               {}

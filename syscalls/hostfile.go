@@ -233,7 +233,7 @@ func (f *hostFile) stat(t *Thread) (stat, Errno) {
 	s := t.k.statFromHost(h)
 	// The file keeps its number after it was unlinked.
 	s.ino = f.ino
-	t.k.inodes.setTimes(&s)
+	t.k.inodes.recall(&s)
 	return s, 0
 }
 

@@ -50,6 +50,9 @@ type Config struct {
 	Root string
 	// ReadOnly says that the guest changes no file of the host but the standard ones.
 	ReadOnly bool
+	// ShmDir is a directory of the host for the guest's /dev/shm, which is made there when it is first needed and removed at the end:
+	// "" for one in the host's /dev/shm.
+	ShmDir string
 	// Stdin, Stdout and Stderr are its first three files: nil for ours.
 	Stdin, Stdout, Stderr *os.File
 

@@ -368,6 +368,19 @@ func (k *Kernel) guestPath(name string) string {
 	return name
 }
 
+// Resolve returns where a path of the host that leads into the guest's root leads if the guest goes there, false if to nothing. Others
+// stay what they are.
+func (k *Kernel) Resolve(host string) (string, bool) {
+	if !k.root.only {
+		return host, true
+	}
+	guest, ok := k.below(host)
+	if !ok {
+		return host, true
+	}
+	return k.HostPath(guest)
+}
+
 // HostPath returns the host's path of a guest file, given by an absolute guest path: false if there is none.
 func (k *Kernel) HostPath(guest string) (string, bool) {
 	t := &Thread{p: k.first, k: k}

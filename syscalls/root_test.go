@@ -311,3 +311,21 @@ func TestDevShm(t *testing.T) {
 		assert.NoDirExists(t, root+"/dev")
 	}
 }
+
+// TestRootResolve checks where paths of the host in the root lead.
+func TestRootResolve(t *testing.T) {
+	g, root, outside := newRooted(t)
+	require.NoError(t, os.Symlink(outside, root+"/lib"))
+	require.NoError(t, os.Symlink("/etc/f", root+"/link"))
+	for path, want := range map[string]string{
+		root + "/etc/f": root + "/etc/f", root + "/link": root + "/etc/f", "/usr/lib/debug/f": "/usr/lib/debug/f",
+	} {
+		got, ok := g.k.Resolve(path)
+		require.True(t, ok)
+		require.Equal(t, want, got)
+	}
+	for _, path := range []string{root + "/lib/secret", root + "/dev/null", root + "/proc/self/maps"} {
+		_, ok := g.k.Resolve(path)
+		require.False(t, ok, path)
+	}
+}

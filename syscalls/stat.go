@@ -33,10 +33,12 @@ type inodeTable struct {
 	atimes map[uint64]int64
 	// mtimes are those of files that the guest has changed: the host's would be of its clock.
 	mtimes map[uint64]int64
+	// modes are the permissions of files whose own the host does not let us change (Kernel.remembers).
+	modes map[uint64]uint32
 }
 
 func (n *inodeTable) init() {
-	n.numbers, n.atimes, n.mtimes = map[inodeKey]uint64{}, map[uint64]int64{}, map[uint64]int64{}
+	n.numbers, n.atimes, n.mtimes, n.modes = map[inodeKey]uint64{}, map[uint64]int64{}, map[uint64]int64{}, map[uint64]uint32{}
 	n.anonymous, n.next = 1, 2
 	if s, e := hostStatAt(place{dir: noFD, path: "/proc"}, true); e == 0 {
 		n.procDev = s.dev
@@ -111,12 +113,15 @@ func (k *Kernel) statFromHost(h hostStat) stat {
 	if s.gid == ownGID {
 		s.gid = k.gid
 	}
-	k.inodes.setTimes(&s)
+	k.inodes.recall(&s)
 	return s
 }
 
-// setTimes makes the times in s what the guest knows.
-func (n *inodeTable) setTimes(s *stat) {
+// recall makes the times and permissions in s what the guest knows.
+func (n *inodeTable) recall(s *stat) {
+	if mode, ok := n.modes[s.ino]; ok {
+		s.mode = s.mode&sIFMT | mode
+	}
 	if mt, ok := n.mtimes[s.ino]; ok {
 		s.atime, s.mtime, s.ctime = mt, mt, mt
 	}
