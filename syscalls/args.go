@@ -25,6 +25,9 @@ func (a *Args) Int(i int) int { return int(int32(a[i])) }
 // U32 is argument i as an unsigned int.
 func (a *Args) U32(i int) uint32 { return uint32(a[i]) }
 
+// taskSize is the end of the addresses that are no kernel's (TASK_SIZE_MAX).
+const taskSize = 1<<47 - emu.PageSize
+
 // pathMax is PATH_MAX: the longest path with its terminator.
 const pathMax = 4096
 

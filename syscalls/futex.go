@@ -29,38 +29,49 @@ const (
 type futexKey struct {
 	mem      *mem.Space
 	addr     emu.Addr
+	shared   bool // named without FUTEX_PRIVATE_FLAG: another futex than with it (FUT_OFF_MMSHARED)
 	dev, ino uint64
 	pi       bool // a lock of futexLockPI
 }
 
-// futexKey finds the key of the futex at a.
+// futexKey finds the key of the futex at a. Nothing need be mapped where a private one lies (kernel/futex/core.c,
+// get_futex_key): who wakes it may come after the memory went.
 func (t *Thread) futexKey(a emu.Addr, op int) (futexKey, Errno) {
-	if a%4 != 0 {
+	switch {
+	case a%4 != 0:
 		return futexKey{}, EINVAL
+	case uint64(a) >= taskSize:
+		return futexKey{}, EFAULT
+	case op&futexPrivate != 0:
+		return futexKey{mem: t.p.mem, addr: a}, 0
 	}
 	v := t.p.mem.VMA(a)
-	if v == nil {
-		return futexKey{}, EFAULT
-	}
-	if op&futexPrivate == 0 && v.Shared && v.File {
+	switch {
+	case v == nil || v.Prot&mem.Read == 0, v.Prot&mem.Write == 0 && !v.File:
+		return futexKey{}, EFAULT // memory that cannot change is no futex
+	case v.File && (v.Shared || v.Prot&mem.Write == 0):
 		return futexKey{addr: emu.Addr(v.Off) + a - v.Lo, dev: v.Dev, ino: v.Ino}, 0
 	}
-	return futexKey{mem: t.p.mem, addr: a}, 0
+	return futexKey{mem: t.p.mem, addr: a, shared: true}, 0
 }
 
 // sysFutex implements futex(2). Waiters are woken first come first served, unless the schedule is
 // another (schedule.order).
 func sysFutex(t *Thread, a Args) (uint64, Errno) {
 	at, op, val := a.Addr(0), a.Int(1), a.U32(2)
-	switch op &^ (futexPrivate | futexRealtime) {
+	cmd := op &^ (futexPrivate | futexRealtime)
+	if op&futexRealtime != 0 && cmd != futexWaitBitset && cmd != futexWaitRequeuePI && cmd != futexLockPI2 {
+		return 0, ENOSYS
+	}
+	switch cmd {
 	case futexWait:
 		return t.futexWait(at, op, val, a.Addr(3), futexAllBits)
 	case futexWaitBitset:
 		return t.futexWait(at, op, val, a.Addr(3), a.U32(5))
 	case futexWake:
-		return t.futexWake(at, op, val, futexAllBits)
+		return t.futexWake(at, op, a.Int(2), futexAllBits)
 	case futexWakeBitset:
-		return t.futexWake(at, op, val, a.U32(5))
+		return t.futexWake(at, op, a.Int(2), a.U32(5))
 	case futexRequeue, futexCmpRequeue:
 		return t.futexRequeue(a, op)
 	case futexWakeOp:
@@ -80,10 +91,10 @@ func sysFutex(t *Thread, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) futexWait(at emu.Addr, op int, val uint32, timeout emu.Addr, bits uint32) (uint64, Errno) {
-	if bits == 0 {
-		return 0, EINVAL
-	}
 	deadline, e := t.futexDeadline(timeout, op)
+	if e == 0 && bits == 0 {
+		e = EINVAL
+	}
 	if e != 0 {
 		return 0, e
 	}
@@ -99,7 +110,7 @@ func (t *Thread) futexWait(at emu.Addr, op int, val uint32, timeout emu.Addr, bi
 	if timeout != 0 {
 		w.interrupted = EINTR
 	}
-	return t.futexBlock(key, w)
+	return t.futexBlock(w, key)
 }
 
 // futexDeadline reads a timeout: relative for FUTEX_WAIT, else absolute.
@@ -130,58 +141,70 @@ func (t *Thread) futexIs(a emu.Addr, val uint32) Errno {
 	return e
 }
 
-// futexBlock makes t wait in key's queue.
-func (t *Thread) futexBlock(key futexKey, w wait) (uint64, Errno) {
+// futexBlock makes t wait in the queues of keys.
+func (t *Thread) futexBlock(w wait, keys ...futexKey) (uint64, Errno) {
 	if w.deadline != never && w.deadline <= t.k.now() {
 		return 0, ETIMEDOUT
 	}
-	t.futexAt = key
-	t.k.futexes[key] = append(t.k.futexes[key], t)
+	t.futexAt, t.futexWoken = keys, 0
+	for _, key := range keys {
+		t.k.futexes[key] = append(t.k.futexes[key], t)
+	}
 	w.cancel = func(bool) { t.k.futexForget(t) }
 	return t.block(w, func() (uint64, Errno) {
 		if t.timedOut() {
 			return 0, ETIMEDOUT
 		}
-		return 0, 0 // who woke it has done the rest: the lock of a PI futex is t's
+		return uint64(t.futexWoken), 0 // who woke it has done the rest: the lock of a PI futex is t's
 	})
 }
 
-// futexForget takes t off the queue it waits in.
+// futexForget takes t off the queues it waits in.
 func (k *Kernel) futexForget(t *Thread) {
-	k.futexSet(t.futexAt, slices.DeleteFunc(k.futexes[t.futexAt], func(o *Thread) bool { return o == t }))
+	for _, key := range t.futexAt {
+		k.futexSet(key, slices.DeleteFunc(k.futexes[key], func(o *Thread) bool { return o == t }))
+	}
 }
 
 func (k *Kernel) futexSet(key futexKey, q []*Thread) {
 	if len(q) == 0 {
 		delete(k.futexes, key)
+		delete(k.owners, key)
 		return
 	}
 	k.futexes[key] = q
 }
 
-// wakeFutex wakes up to n waiters of key whose bits meet mask. Those of FUTEX_WAIT_REQUEUE_PI cannot be woken: EINVAL.
-func (k *Kernel) wakeFutex(key futexKey, n, mask uint32) (woken uint64, e Errno) {
-	var rest []*Thread
+// wakeFutex wakes up to n waiters of key whose bits meet mask, and one whatever n says (kernel/futex/waitwake.c). Those of
+// FUTEX_WAIT_REQUEUE_PI cannot be woken: EINVAL.
+func (k *Kernel) wakeFutex(key futexKey, n int, mask uint32) (woken uint64, e Errno) {
+	var rest, wake []*Thread
 	for _, w := range k.sched.order(k.futexes[key]) {
-		wakes := e == 0 && woken < uint64(n) && w.futexBits&mask != 0
+		wakes := e == 0 && len(wake) < max(n, 1) && w.futexBits&mask != 0
 		if wakes && w.futexTo.pi {
 			wakes, e = false, EINVAL
 		}
-		if wakes {
-			woken++
-			k.wake(w, wokenReady)
-			continue
+		switch {
+		case !wakes:
+			rest = append(rest, w)
+		case !slices.Contains(wake, w):
+			wake = append(wake, w)
 		}
-		rest = append(rest, w)
 	}
 	k.futexSet(key, rest)
+	for _, w := range wake {
+		w.futexWoken = slices.Index(w.futexAt, key) // futex_waitv(2) returns it; 0 for who waits for one
+		k.futexForget(w)                            // it may wait for others besides
+		k.wake(w, wokenReady)
+	}
+	woken = uint64(len(wake))
 	if k.current != nil && woken > 0 {
 		k.current.woke = true
 	}
 	return woken, e
 }
 
-func (t *Thread) futexWake(at emu.Addr, op int, n, bits uint32) (uint64, Errno) {
+func (t *Thread) futexWake(at emu.Addr, op, n int, bits uint32) (uint64, Errno) {
 	if bits == 0 {
 		return 0, EINVAL
 	}
@@ -189,8 +212,7 @@ func (t *Thread) futexWake(at emu.Addr, op int, n, bits uint32) (uint64, Errno) 
 	if e != 0 {
 		return 0, e
 	}
-	// At least one is woken, whatever n says (kernel/futex/waitwake.c).
-	return t.k.wakeFutex(key, max(n, 1), bits)
+	return t.k.wakeFutex(key, n, bits)
 }
 
 func (t *Thread) futexRequeue(a Args, op int) (uint64, Errno) {
@@ -216,7 +238,7 @@ func (t *Thread) futexRequeue(a Args, op int) (uint64, Errno) {
 	}
 	woken := uint64(0)
 	if n > 0 {
-		woken, _ = t.k.wakeFutex(from, uint32(n), futexAllBits)
+		woken, _ = t.k.wakeFutex(from, n, futexAllBits)
 	}
 	moved := min(len(t.k.futexes[from]), limit)
 	if from != to {
@@ -229,7 +251,7 @@ func (t *Thread) futexRequeue(a Args, op int) (uint64, Errno) {
 func (k *Kernel) futexMove(from, to futexKey, n int) {
 	q := k.futexes[from]
 	for _, w := range q[:n] {
-		w.futexAt = to
+		w.futexAt[slices.Index(w.futexAt, from)] = to
 	}
 	if n > 0 {
 		k.futexes[to] = append(k.futexes[to], q[:n]...)
@@ -282,10 +304,10 @@ func (t *Thread) futexWakeOp(a Args, op int) (uint64, Errno) {
 	if int(cmp) >= len(tests) {
 		return 0, ENOSYS
 	}
-	woken, e := t.k.wakeFutex(key1, a.U32(2), futexAllBits)
+	woken, e := t.k.wakeFutex(key1, a.Int(2), futexAllBits)
 	if e == 0 && tests[cmp] {
 		var more uint64
-		more, e = t.k.wakeFutex(key2, a.U32(3), futexAllBits)
+		more, e = t.k.wakeFutex(key2, a.Int(3), futexAllBits)
 		woken += more
 	}
 	return woken, e
@@ -360,10 +382,6 @@ func (t *Thread) ownerDied(at emu.Addr) {
 		return
 	}
 	t.out32(at, x&futexWaiters|futexOwnerDied)
-	if key, e := t.piKey(at, 0); e == 0 && len(t.k.futexes[key]) > 0 {
-		_ = t.passLock(at, key, futexOwnerDied) // the word was just written
-		return
-	}
 	if key, e := t.futexKey(at, 0); e == 0 && x&futexWaiters != 0 {
 		_, _ = t.k.wakeFutex(key, 1, futexAllBits)
 	}

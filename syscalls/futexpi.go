@@ -42,7 +42,18 @@ func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, Errn
 		return 0, EDEADLK
 	}
 	t.futexWord, t.futexBits = a, futexAllBits
-	return t.futexBlock(key, wait{deadline: deadline, interrupted: eRESTARTNOINTR})
+	ret, e := t.futexBlock(wait{deadline: deadline, interrupted: eRESTARTNOINTR}, key)
+	if e == eBlocked {
+		t.noteOwner(a, key)
+	}
+	return ret, e
+}
+
+// noteOwner notes who has the lock at a, for which others wait: it is passed on when he ends.
+func (t *Thread) noteOwner(a emu.Addr, key futexKey) {
+	if x, e := t.in32(a); e == 0 {
+		t.k.owners[key] = t.k.findThread(-1, int(x&futexTIDMask))
+	}
 }
 
 // takeLock takes the lock at a if it is free. If it is not, the owner is made to unlock it by a system call.
@@ -55,6 +66,9 @@ func (t *Thread) takeLock(a emu.Addr, key futexKey) Errno {
 	case owner == uint32(t.tid):
 		return EDEADLK
 	case owner == 0:
+		if len(t.k.futexes[key]) > 0 {
+			t.k.owners[key] = t
+		}
 		return t.out32(a, x&futexOwnerDied|uint32(t.tid)|t.k.waitersBit(key))
 	case t.k.findThread(-1, int(owner)) == nil:
 		return ESRCH
@@ -94,7 +108,7 @@ func (t *Thread) locksItselfOut(a emu.Addr) bool {
 
 // waitsForLock reports whether t is in futexLockPI.
 func (t *Thread) waitsForLock() bool {
-	return t.futexAt.pi && slices.Contains(t.k.futexes[t.futexAt], t)
+	return len(t.futexAt) == 1 && t.futexAt[0].pi && slices.Contains(t.k.futexes[t.futexAt[0]], t)
 }
 
 // futexTrylockPI takes the lock at a if it is free.
@@ -132,20 +146,18 @@ func (t *Thread) passLock(a emu.Addr, key futexKey, flags uint32) Errno {
 	if e := t.out32(a, uint32(q[0].tid)|futexWaiters|flags); e != 0 {
 		return e
 	}
+	k.owners[key] = q[0]
 	k.futexSet(key, slices.Clone(q[1:]))
 	k.wake(q[0], wokenReady)
 	t.woke = true
 	return 0
 }
 
-// passLocks gives away the locks that others wait for and t, which ends, has.
+// passLocks gives away the locks that others wait for and t, which ends, had when they came, whatever their words say now.
 func (t *Thread) passLocks() {
 	for _, w := range slices.Clone(t.k.waiting) {
-		if !w.waitsForLock() {
-			continue
-		}
-		if x, e := w.in32(w.futexWord); e == 0 && x&futexTIDMask == uint32(t.tid) {
-			_ = w.passLock(w.futexWord, w.futexAt, futexOwnerDied) // the word was just read
+		if w.waitsForLock() && t.k.owners[w.futexAt[0]] == t {
+			_ = w.passLock(w.futexWord, w.futexAt[0], futexOwnerDied) // w has read the word
 		}
 	}
 }
@@ -161,7 +173,7 @@ func (t *Thread) futexWaitRequeuePI(a Args, op int) (uint64, Errno) {
 		return 0, e
 	}
 	t.futexBits, t.futexTo, t.futexWord = futexAllBits, to, a.Addr(4)
-	return t.futexBlock(key, wait{deadline: deadline, interrupted: eRESTARTNOINTR})
+	return t.futexBlock(wait{deadline: deadline, interrupted: eRESTARTNOINTR}, key)
 }
 
 // requeueKeys finds the keys of a word, which is to be val, and of the lock that its waiters are to have.
@@ -216,5 +228,8 @@ func (t *Thread) futexRequeuePI(a Args, op int) (uint64, Errno) {
 	// The one to be woken is moved, too, if it could not be.
 	moved := min(len(k.futexes[key]), limit+1-int(got))
 	k.futexMove(key, to, moved)
+	if moved > 0 {
+		t.noteOwner(a.Addr(4), to)
+	}
 	return got + uint64(moved), 0
 }

@@ -143,6 +143,7 @@ type Kernel struct {
 	inodes   inodeTable
 	trace    *tracer
 	futexes  map[futexKey][]*Thread
+	owners   map[futexKey]*Thread // of the locks that threads wait for
 	exit     *Exit
 	// threads are those that live, by id; lastID is the last id that was given, ids how many were.
 	threads map[int]*Thread
@@ -241,7 +242,7 @@ func New(cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		cfg: cfg, table: table[:], threads: map[int]*Thread{}, lastID: DefaultPID - 1, uid: DefaultUID, gid: DefaultGID, hostCwd: dir,
-		futexes: map[futexKey][]*Thread{}, locks: map[uint64][]*recordLock{}, queues: map[string]*mqueue{},
+		futexes: map[futexKey][]*Thread{}, owners: map[futexKey]*Thread{}, locks: map[uint64][]*recordLock{}, queues: map[string]*mqueue{},
 		reported: map[uint64]bool{}, lacking: map[answer]uint64{},
 	}
 	if cfg.Compat {

@@ -284,10 +284,9 @@ const (
 
 // sysArchPrctl implements arch_prctl(2).
 func sysArchPrctl(t *Thread, a Args) (uint64, Errno) {
-	const taskSizeMax = 1<<47 - emu.PageSize
 	switch addr := a.Uint(1); a.Int(0) {
 	case archSetFS, archSetGS:
-		if addr >= taskSizeMax {
+		if addr >= taskSize {
 			return 0, EPERM
 		}
 		if a.Int(0) == archSetFS {

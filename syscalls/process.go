@@ -89,10 +89,12 @@ type Thread struct {
 	dead bool
 	call call
 	// What a thread waiting in futex(2) waits for.
-	futexAt   futexKey
+	futexAt   []futexKey
 	futexBits uint32
 	futexWord emu.Addr // of the lock that it is to have
 	futexTo   futexKey // and its key, for futexWaitRequeuePI
+	// futexWoken is which of futexAt woke it.
+	futexWoken int
 	// inCall says that RAX has the result of call, which may ask for a restart.
 	inCall bool
 	// calls counts system calls since the thread was scheduled: a thread that makes many

@@ -27,7 +27,7 @@ var signatures = map[string]string{
 	"getresuid": "ptr ptr ptr", "getresgid": "ptr ptr ptr", "getpgid": "d", "getsid": "d", "rt_sigpending": "sigset d",
 	"rt_sigtimedwait": "sigset ptr ts d", "rt_sigqueueinfo": "d signo ptr", "rt_sigsuspend": "sigset d", "sigaltstack": "ptr ptr",
 	"statfs": "path ptr", "fstatfs": "fd ptr", "prctl": "d x x x x", "arch_prctl": "archcode x", "setrlimit": "resource rlim",
-	"sync": "", "gettid": "", "tkill": "d signo", "time": "ptr", "futex": "ptr futexop d futex3 futex4 futex5",
+	"sync": "", "gettid": "", "tkill": "d signo", "time": "ptr", "futex": "ptr futexop d futex3 futex4 futex5", "futex_waitv": "ptr d x ts d",
 	"sched_setaffinity": "d lu ptr", "sched_getaffinity": "d lu ptr", "getdents64": "fd ptr lu", "set_tid_address": "ptr",
 	"fadvise64": "fd ld ld d", "timer_create": "clock ptr ptr", "timer_settime": "d d ptr ptr", "timer_gettime": "d ptr",
 	"timer_getoverrun": "d", "timer_delete": "d", "clock_gettime": "clock ts", "clock_getres": "clock ts",

@@ -386,7 +386,7 @@ var table = [...]entry{
 	446: {"landlock_restrict_self", Refused, refuse(ENOSYS), "no sandbox in the sandbox"},
 	447: {"memfd_secret", Refused, refuse(ENOSYS), "as older kernels"},
 	448: {"process_mrelease", Refused, refuse(ENOSYS), "as older kernels"},
-	449: {"futex_waitv", Refused, refuse(ENOSYS), "as older kernels: programs use futex"},
+	449: {"futex_waitv", Full, sysFutexWaitv, ""},
 	450: {"set_mempolicy_home_node", Refused, refuse(ENOSYS), "a kernel without NUMA"},
 	451: {"cachestat", Refused, refuse(ENOSYS), "as older kernels"},
 	452: {"fchmodat2", Full, sysFchmodat2, ""},
