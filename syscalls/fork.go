@@ -44,7 +44,7 @@ func (p *Process) copy(c cloneArgs) *Process {
 	}
 	q.program, q.exe, q.argv, q.envv = p.program, p.exe, p.argv, p.envv
 	q.limits = p.limits
-	q.dumpable, q.noNewPriv, q.thpOff, q.persona = p.dumpable, p.noNewPriv, p.thpOff, p.persona
+	q.dumpable, q.noNewPriv, q.thpOff, q.persona, q.oomAdj = p.dumpable, p.noNewPriv, p.thpOff, p.persona, p.oomAdj
 	if c.flags&cloneSighand != 0 {
 		q.signals = p.signals
 	} else {

@@ -24,13 +24,24 @@ func (t *Thread) named(pid int) *Process {
 	if pid == 0 {
 		return t.p
 	}
-	return t.k.process(pid)
+	return t.k.processOf(pid)
+}
+
+// processOf finds a process by its id or that of one of its threads: Linux has one table for both.
+func (k *Kernel) processOf(id int) *Process {
+	if p := k.process(id); p != nil {
+		return p
+	}
+	if t := k.findThread(-1, id); t != nil {
+		return t.p
+	}
+	return nil
 }
 
 // sysGetpgid implements getpgid(2).
 func sysGetpgid(t *Thread, a Args) (uint64, Errno) {
-	if a.Int(0) == parentPID {
-		return parentPID, 0
+	if absent(a.Int(0)) {
+		return a.Uint(0), 0
 	}
 	p := t.named(a.Int(0))
 	if p == nil {
@@ -41,6 +52,9 @@ func sysGetpgid(t *Thread, a Args) (uint64, Errno) {
 
 // sysGetsid implements getsid(2).
 func sysGetsid(t *Thread, a Args) (uint64, Errno) {
+	if absent(a.Int(0)) {
+		return a.Uint(0), 0
+	}
 	p := t.named(a.Int(0))
 	if p == nil {
 		return 0, ESRCH
@@ -54,8 +68,11 @@ func sysSetpgid(t *Thread, a Args) (uint64, Errno) {
 	if pgid < 0 {
 		return 0, EINVAL
 	}
-	if p == nil || p != t.p && p.parent != t.p {
+	switch {
+	case p == nil, p != t.p && p.parent != t.p && p.pid == a.Int(0):
 		return 0, ESRCH
+	case a.Int(0) != 0 && p.pid != a.Int(0):
+		return 0, EINVAL // a thread that is no process' first
 	}
 	if pgid == 0 {
 		pgid = p.pid
@@ -183,7 +200,7 @@ func sysCapget(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	case pid < 0:
 		return 0, EINVAL
-	case pid != 0 && t.k.process(pid) == nil:
+	case pid != 0 && t.k.processOf(pid) == nil:
 		return 0, ESRCH
 	}
 	return 0, t.copyOutIf(a.Addr(1), make([]byte, size))

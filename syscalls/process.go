@@ -40,6 +40,7 @@ type Process struct {
 	subreaper uint64
 	noNewPriv uint64
 	persona   uint32 // personality(2)
+	oomAdj    int    // /proc/PID/oom_score_adj
 	thpOff    uint64
 	// exited is set when the process is going away: its threads run no more. It
 	// ended with status.

@@ -17,7 +17,7 @@ var sysRoot = &vnode{mode: sIFDIR | 0o555}
 
 func init() {
 	procRoot.names = func(t *Thread) []string {
-		out := []string{"self", "thread-self"}
+		out := []string{"self", "thread-self", itoa(initPID), itoa(parentPID)}
 		for _, p := range t.k.procs {
 			out = append(out, itoa(int64(p.pid)))
 		}
@@ -36,8 +36,15 @@ func init() {
 		if n := procFiles[name]; n != nil {
 			return n
 		}
-		if p := t.k.process(atoi(name)); p != nil {
+		id := atoi(name)
+		if p := t.k.process(id); p != nil {
 			return processNode(p.threads[0])
+		}
+		if absent(id) {
+			return absentNode(id)
+		}
+		if o := t.k.findThread(-1, id); o != nil {
+			return processNode(o) // not listed, but there
 		}
 		return nil
 	}
@@ -288,15 +295,13 @@ func processNode(main *Thread) *vnode {
 func taskNode(o *Thread) *vnode {
 	p := o.p
 	text := func(f func() string) *vnode { return fileNode(func(*Thread) []byte { return []byte(f()) }) }
-	comm := text(func() string { return o.comm + "\n" })
-	comm.mode = sIFREG | 0o644
 	return dirNode(map[string]*vnode{
 		"exe":     linkNode(func(*Thread) string { return p.unlessGone(p.exe) }),
 		"cwd":     linkNode(func(*Thread) string { cwd, _ := p.cwdPath(); return p.unlessGone(cwd) }),
 		"root":    linkNode(func(*Thread) string { return p.unlessGone("/") }),
 		"cmdline": text(func() string { return p.unlessGone(string(cmdline(p.argv))) }),
 		"environ": text(func() string { return p.unlessGone(string(cmdline(p.envv))) }),
-		"comm":    comm,
+		"comm":    writableNode(func() string { return o.comm + "\n" }, o.writeComm),
 		"maps":    text(func() string { return mapsText(p) }),
 		"smaps":   text(func() string { return smapsText(p) }),
 		"stat":    text(func() string { return statText(o) }),
@@ -316,7 +321,8 @@ func taskNode(o *Thread) *vnode {
 		"mountinfo":     textNode(mountinfoText),
 		"children":      text(func() string { return childrenText(o) }),
 		"cgroup":        textNode("0::/\n"),
-		"oom_score_adj": writableNode("0\n"),
+		"oom_score_adj": writableNode(func() string { return fmt.Sprintln(p.oomAdj) }, p.writeOomAdj),
+		"ns":            nsNode(),
 		"oom_score":     textNode("0\n"),
 		"wchan":         textNode("0"),
 		"personality":   text(func() string { return fmt.Sprintf("%08x\n", p.persona) }),

@@ -168,8 +168,11 @@ func sysKill(t *Thread, a Args) (uint64, Errno) {
 	}
 	// 0 and -pid name process groups; -1 all processes but the caller and init.
 	var targets []*Process
+	if p := t.k.processOf(pid); p != nil && pid > 0 {
+		targets = append(targets, p)
+	}
 	for _, p := range t.k.procs {
-		if pid == p.pid || pid == 0 && p.pgid == t.p.pgid || pid < -1 && -pid == p.pgid || pid == -1 && p != t.p {
+		if pid == 0 && p.pgid == t.p.pgid || pid < -1 && -pid == p.pgid || pid == -1 && p != t.p {
 			targets = append(targets, p)
 		}
 	}
@@ -259,7 +262,7 @@ func sysRtSigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 	if absent(pid) {
 		return 0, mayKillAbsent(pid, sig)
 	}
-	p := t.k.process(pid)
+	p := t.k.processOf(pid)
 	switch {
 	case p == nil:
 		return 0, ESRCH

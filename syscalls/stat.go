@@ -5,6 +5,7 @@ import "github.com/cgemu/cgemu/emu"
 // Devices that files are on. Those of the host are on a virtual disk, major 254, minor 0; other file systems have major 0.
 const (
 	virtualDev = 0xfe00
+	nsDev      = 4
 	sockDev    = 8
 	pipeDev    = 13
 	anonDev    = 14 // anon_inodefs

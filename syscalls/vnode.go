@@ -4,6 +4,8 @@ import (
 	"path"
 	"sort"
 	"strings"
+
+	"github.com/cgemu/cgemu/emu"
 )
 
 // A vnode is a file of our own: in /proc, /sys, /dev or /etc.
@@ -19,6 +21,8 @@ type vnode struct {
 	content func(t *Thread) []byte
 	link    func(t *Thread) string
 	open    func(t *Thread, flags int) (file, Errno)
+	// write is what writing to the file does.
+	write func(t *Thread, b []byte) Errno
 	// mount is the directory that the node is a name of.
 	mount func(k *Kernel) (dirRef, Errno)
 	// file is the open file that a link in /proc/PID/fd stands for.
@@ -135,8 +139,11 @@ func (n *vnode) stat(t *Thread, path string) stat {
 	if pid, ok := strings.CutPrefix(path, "/proc/"); n.own || ok && atoi(firstName(pid)) > 0 {
 		s.uid, s.gid = t.k.uid, t.k.gid
 	}
-	if n.disk {
+	switch {
+	case n.disk:
 		s.size = int64(len(n.content(t)))
+	case s.dev == sysDev && n.mode&sIFMT == sIFREG:
+		s.size = emu.PageSize // as every attribute of sysfs has
 	}
 	s.mtime = t.k.clock.epoch
 	s.atime, s.ctime = s.mtime, s.mtime
@@ -173,10 +180,10 @@ func (n *vnode) openFile(t *Thread, path string, flags int) (file, Errno) {
 	if flags&oACCMODE != oRDONLY && n.mode&0o222 == 0 {
 		return nil, EACCES
 	}
-	return &virtualFile{fileBase: b, node: n, data: n.content(t)}, 0
+	return &virtualFile{fileBase: b, node: n}, 0
 }
 
-// A virtualFile is an open file of ours; its content is that of the time of opening.
+// A virtualFile is an open file of ours. Its content is that of the time when its beginning was last read.
 type virtualFile struct {
 	fileBase
 	node *vnode
@@ -184,15 +191,19 @@ type virtualFile struct {
 	pos  int64
 }
 
-func (f *virtualFile) readRaw(_ *Thread, b []byte, off int64) (int, Errno) {
-	at := off
+// rest is what is to be read at off, or where f stands if off is negative.
+func (f *virtualFile) rest(t *Thread, off int64) []byte {
 	if off < 0 {
-		at = f.pos
+		off = f.pos
 	}
-	if at >= int64(len(f.data)) {
-		return 0, 0
+	if off == 0 || f.data == nil {
+		f.data = f.node.content(t)
 	}
-	n := copy(b, f.data[at:])
+	return f.data[min(off, int64(len(f.data))):]
+}
+
+func (f *virtualFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
+	n := copy(b, f.rest(t, off))
 	if off < 0 {
 		f.pos += int64(n)
 	}
@@ -200,30 +211,40 @@ func (f *virtualFile) readRaw(_ *Thread, b []byte, off int64) (int, Errno) {
 }
 
 func (f *virtualFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
-	at := off
-	if off < 0 {
-		at = f.pos
-	}
-	if at >= int64(len(f.data)) {
-		return 0, 0
-	}
-	n, e := t.scatter(v, f.data[at:])
+	n, e := t.scatter(v, f.rest(t, off))
 	if e == 0 && off < 0 {
 		f.pos += int64(n)
 	}
 	return uint64(n), e
 }
 
-// write accepts what programs tell /proc about themselves, to no effect.
-func (f *virtualFile) write(_ *Thread, v []iovec, _ int64) (uint64, Errno) { return total(v), 0 }
+func (f *virtualFile) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+	if f.node.write == nil {
+		return 0, EINVAL
+	}
+	b, e := t.gather(v, emu.PageSize)
+	if e == 0 {
+		e = f.node.write(t, b)
+	}
+	if e != 0 {
+		return 0, e
+	}
+	f.pos += int64(total(v))
+	return total(v), 0
+}
 
-func (f *virtualFile) seek(_ *Thread, off int64, whence int) (int64, Errno) {
+// seek knows no end of most files of /proc (fs/seq_file.c).
+func (f *virtualFile) seek(t *Thread, off int64, whence int) (int64, Errno) {
 	switch whence {
 	case seekSet:
 	case seekCur:
 		off += f.pos
 	case seekEnd:
-		off += int64(len(f.data))
+		if strings.HasPrefix(f.path, "/proc/") && !strings.HasPrefix(f.path, "/proc/sys/") {
+			return 0, EINVAL
+		}
+		s := f.node.stat(t, f.path)
+		off += s.size
 	default:
 		return 0, EINVAL
 	}
@@ -250,7 +271,7 @@ func (d *virtualDir) seek(_ *Thread, off int64, whence int) (int64, Errno) {
 	if whence == seekCur {
 		off += d.pos
 	}
-	if whence > seekCur || off < 0 {
+	if whence > seekEnd || off < 0 { // its size is 0
 		return 0, EINVAL
 	}
 	if off == 0 {
@@ -292,9 +313,9 @@ func textNode(text string) *vnode {
 	return fileNode(func(*Thread) []byte { return []byte(text) })
 }
 
-func writableNode(text string) *vnode {
-	n := textNode(text)
-	n.mode = sIFREG | 0o644
+func writableNode(text func() string, write func(t *Thread, b []byte) Errno) *vnode {
+	n := fileNode(func(*Thread) []byte { return []byte(text()) })
+	n.mode, n.write = sIFREG|0o644, write
 	return n
 }
 
