@@ -86,12 +86,20 @@ func sysFchmod(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	if f.base().flags&oPATH != 0 {
+		return 0, EBADF
+	}
+	switch f := f.(type) {
+	case *pipeFile:
+		f.pipe.perm = a.U32(1) & 0o7777
+		return 0, 0
+	case socket:
+		f.sock().perm = a.U32(1)&0o7777 ^ 0o777
+		return 0, 0
+	}
 	h, ok := f.(*hostFile)
 	if !ok {
 		return 0, EPERM
-	}
-	if h.flags&oPATH != 0 {
-		return 0, EBADF
 	}
 	if h.fixed(t) {
 		return 0, EROFS
@@ -315,6 +323,13 @@ func sysTruncate(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	if st, e := hostStatAt(l.place, true); e == 0 {
+		switch st.mode & sIFMT {
+		case sIFREG:
+		case sIFDIR:
+			return 0, EISDIR
+		default:
+			return 0, EINVAL
+		}
 		if e = t.mayGrow(st, a.Long(1)); e != 0 {
 			return 0, e
 		}
@@ -324,58 +339,4 @@ func sysTruncate(t *Thread, a Args) (uint64, Errno) {
 		t.k.event(l, true, inModify)
 	}
 	return 0, e
-}
-
-// What statfs(2) says of every file system: an ext4 with room.
-const (
-	ext4Magic = 0xef53
-	procMagic = 0x9fa0
-	fsBlocks  = 1 << 26
-)
-
-func statfsOf(virtual bool) []byte {
-	magic, blocks := uint64(ext4Magic), uint64(fsBlocks)
-	if virtual {
-		magic, blocks = procMagic, 0
-	}
-	var b pack
-	b.u64(magic)
-	b.u64(emu.PageSize)
-	b.u64(blocks)
-	b.u64(blocks / 2)
-	b.u64(blocks / 2)
-	b.u64(blocks / 4)
-	b.u64(blocks / 8)
-	b.u64(0) // f_fsid
-	b.u64(255)
-	b.u64(emu.PageSize)
-	b.u64(0x20) // ST_VALID
-	b.zero(32)
-	return b
-}
-
-// sysStatfs implements statfs(2).
-func sysStatfs(t *Thread, a Args) (uint64, Errno) {
-	s, e := t.path(a.Addr(0))
-	if e != 0 {
-		return 0, e
-	}
-	l, e := t.locate(atFDCWD, s, true)
-	if e != 0 {
-		return 0, e
-	}
-	if _, e := t.statOf(l, true); e != 0 {
-		return 0, e
-	}
-	return 0, t.copyOut(a.Addr(1), statfsOf(l.node != nil))
-}
-
-// sysFstatfs implements fstatfs(2).
-func sysFstatfs(t *Thread, a Args) (uint64, Errno) {
-	f, e := t.file(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	_, host := f.(*hostFile)
-	return 0, t.copyOut(a.Addr(1), statfsOf(!host))
 }

@@ -10,6 +10,8 @@ import (
 type fileOwner struct {
 	kind uint32
 	id   int
+	// signal is what they get (F_SETSIG); 0 stands for SIGIO.
+	signal uint64
 }
 
 // Kinds of owners.
@@ -21,7 +23,7 @@ const (
 
 // fcntlOwner does what fcntl(2) does with the owner of b.
 func (t *Thread) fcntlOwner(b *fileBase, cmd int, arg uint64) (uint64, Errno) {
-	var o fileOwner
+	o := fileOwner{signal: b.owner.signal}
 	switch cmd {
 	case fGetOwn:
 		if b.owner.kind == ownerPgrp {
@@ -34,16 +36,16 @@ func (t *Thread) fcntlOwner(b *fileBase, cmd int, arg uint64) (uint64, Errno) {
 		x.u32(uint32(b.owner.id))
 		return 0, t.copyOut(emu.Addr(arg), x)
 	case fSetOwn:
-		o = fileOwner{ownerPID, int(int32(arg))}
+		o.kind, o.id = ownerPID, int(int32(arg))
 		if o.id < 0 {
-			o = fileOwner{ownerPgrp, -o.id}
+			o.kind, o.id = ownerPgrp, -o.id
 		}
 	case fSetOwnEx:
 		x, e := t.copyIn(emu.Addr(arg), 8)
 		if e != 0 {
 			return 0, e
 		}
-		if o = (fileOwner{le32(x), int(int32(le32(x[4:])))}); o.kind > ownerPgrp {
+		if o.kind, o.id = le32(x), int(int32(le32(x[4:]))); o.kind > ownerPgrp {
 			return 0, EINVAL
 		}
 	}

@@ -395,8 +395,8 @@ func (f hostFD) sync() Errno { return retry(func() error { return unix.Fsync(int
 
 func (f hostFD) flock(op int) Errno { return errnoOf(unix.Flock(int(f), op)) }
 
-// seals is fcntl's F_ADD_SEALS or F_GET_SEALS.
-func (f hostFD) seals(cmd int, arg uint64) (uint64, Errno) {
+// fcntl is for F_ADD_SEALS, F_GET_SEALS, and the size of a FIFO: commands that have the same numbers on all hosts.
+func (f hostFD) fcntl(cmd int, arg uint64) (uint64, Errno) {
 	n, err := unix.FcntlInt(uintptr(f), cmd, int(arg))
 	return uint64(max(n, 0)), errnoOf(err)
 }

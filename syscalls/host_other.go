@@ -37,7 +37,7 @@ func hostSetxattr(string, string, []byte, int, bool) Errno  { return ENOSYS }
 func hostGetxattr(string, string, bool) ([]byte, Errno)     { return nil, ENOSYS }
 func hostListxattr(string, bool) ([]byte, Errno)            { return nil, ENOSYS }
 func hostRemovexattr(string, string, bool) Errno            { return ENOSYS }
-func (f hostFD) seals(int, uint64) (uint64, Errno)          { return 0, ENOSYS }
+func (f hostFD) fcntl(int, uint64) (uint64, Errno)          { return 0, ENOSYS }
 func hostOwnUID() (uid, gid uint32)                         { return DefaultUID, DefaultGID }
 func hostPollWait(_ []hostPoll, d int64) bool               { time.Sleep(time.Duration(d)); return false }
 func byDescriptor() bool                                    { return false }

@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 
@@ -209,6 +210,12 @@ func (f *hostFile) seek(t *Thread, off int64, whence int) (int64, Errno) {
 	case seekCur:
 		off += f.pos
 	case seekSet:
+	case seekEnd:
+		// Where the entries end is up to the file system; ext4 says so.
+		if off > 0 {
+			return 0, EINVAL
+		}
+		off += math.MaxInt64
 	default:
 		return 0, EINVAL
 	}

@@ -19,6 +19,8 @@ const (
 	map32bit          = 0x40
 	mapGrowsDown      = 0x100
 	mapFixedNoreplace = 0x100000
+	// mapLegacy are the flags that MAP_SHARED_VALIDATE knows of every file (LEGACY_MAP_MASK).
+	mapLegacy = 0x7c07f9f3
 
 	protMask      = 7
 	protGrowsDown = 0x01000000
@@ -102,7 +104,14 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 		return 0, EOVERFLOW
 	}
 	switch flags & mapType {
-	case mapShared, mapPrivate, mapSharedValidate:
+	case mapShared, mapPrivate:
+	case mapSharedValidate:
+		if f == nil {
+			return 0, EINVAL
+		}
+		if flags&^mapLegacy != 0 {
+			return 0, EOPNOTSUPP
+		}
 	default:
 		return 0, EINVAL
 	}
@@ -176,11 +185,11 @@ func (t *Thread) mapFile(v mem.VMA, f file) Errno {
 	if d, zero := f.(*memFile); zero && d.rdev == devZero && b.readable() {
 		return t.mapAnonymous(v)
 	}
-	if !ok {
-		return ENODEV
-	}
 	if !b.readable() || v.Shared && v.Prot&mem.Write != 0 && !b.writable() {
 		return EACCES
+	}
+	if !ok {
+		return ENODEV
 	}
 	switch h.mode & sIFMT {
 	case sIFREG, sIFBLK:

@@ -244,10 +244,16 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		if cmd == fAddSeals && !h.writable() {
 			return 0, EPERM
 		}
-		return h.fd.seals(cmd, arg)
+		return h.fd.fcntl(cmd, arg)
 	case fSetOwn, fGetOwn, fSetOwnEx, fGetOwnEx:
 		return t.fcntlOwner(b, cmd, arg)
-	case fSetSig, fGetSig:
+	case fGetSig:
+		return b.owner.signal, 0
+	case fSetSig:
+		if arg > sigMax {
+			return 0, EINVAL
+		}
+		b.owner.signal = arg
 		return 0, 0
 	}
 	return t.lock(f, cmd, emu.Addr(arg))

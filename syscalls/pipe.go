@@ -14,6 +14,7 @@ type pipe struct {
 	capacity         int
 	readers, writers int
 	ino              uint64
+	perm             uint32
 	wakeups
 }
 
@@ -25,7 +26,7 @@ type pipeFile struct {
 
 // newPipe makes a pipe and its ends.
 func (k *Kernel) newPipe(flags int) (r, w *pipeFile) {
-	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: k.inodes.unnamed()}
+	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: k.inodes.unnamed(), perm: 0o600}
 	name := "pipe:[" + itoa(int64(p.ino)) + "]"
 	flags &= oNONBLOCK | oDIRECT
 	return &pipeFile{fileBase{flags: oRDONLY | flags, path: name}, p},
@@ -157,7 +158,7 @@ func (f *pipeFile) broken(t *Thread) Errno {
 func (f *pipeFile) seek(*Thread, int64, int) (int64, Errno) { return 0, ESPIPE }
 
 func (f *pipeFile) stat(t *Thread) (stat, Errno) {
-	return stat{dev: pipeDev, ino: f.pipe.ino, mode: sIFIFO | 0o600, nlink: 1, uid: t.k.uid, gid: t.k.gid, mtime: t.k.clock.epoch, atime: t.k.clock.epoch, ctime: t.k.clock.epoch}, 0
+	return stat{dev: pipeDev, ino: f.pipe.ino, mode: sIFIFO | f.pipe.perm, nlink: 1, uid: t.k.uid, gid: t.k.gid, mtime: t.k.clock.epoch, atime: t.k.clock.epoch, ctime: t.k.clock.epoch}, 0
 }
 
 func (f *pipeFile) poll(*Thread) uint32 {
@@ -201,15 +202,22 @@ func (f *pipeFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
 
 // pipeSize is fcntl's F_GETPIPE_SZ and F_SETPIPE_SZ.
 func pipeSize(f file, cmd int, want uint64) (uint64, Errno) {
-	p, ok := f.(*pipeFile)
-	if !ok {
+	want = uint64(uint32(want))
+	if !isPipe(f) {
 		return 0, EBADF
 	}
+	const limit, most = 1 << 20, 1 << 31
+	switch {
+	case cmd == fSetPipeSz && want > most:
+		return 0, EINVAL
+	case cmd == fSetPipeSz && want > limit:
+		return 0, EPERM
+	}
+	p, ok := f.(*pipeFile)
+	if !ok {
+		return f.(*hostFile).fd.fcntl(cmd, want)
+	}
 	if cmd == fSetPipeSz {
-		const limit = 1 << 20
-		if want > limit {
-			return 0, EPERM
-		}
 		size := emu.PageSize
 		for uint64(size) < want {
 			size *= 2

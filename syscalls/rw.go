@@ -128,18 +128,22 @@ func sysPwrite64(t *Thread, a Args) (uint64, Errno) {
 	}, one(a.Addr(1), a.Uint(2)), a.Long(3))
 }
 
-// positioned transfers at off in a file that has positions.
+// positioned transfers at off in a file that has positions: whether it has is looked at before what it is open for.
 func (t *Thread) positioned(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno),
 	v []iovec, off int64,
 ) (uint64, Errno) {
+	if off >= 0 {
+		f, e := t.openFile(a.Int(0))
+		if e == 0 {
+			_, e = f.seek(t, 0, seekCur)
+		}
+		if e == ESPIPE || e == EBADF {
+			return 0, e
+		}
+	}
 	f, e := open(a.Int(0))
 	if e != 0 {
 		return 0, e
-	}
-	if off >= 0 {
-		if _, e := f.seek(t, 0, seekCur); e == ESPIPE {
-			return 0, ESPIPE
-		}
 	}
 	return do(f, v, off)
 }
@@ -166,26 +170,54 @@ func sysPwritev(t *Thread, a Args) (uint64, Errno) {
 	return t.vector(a, t.writable, t.writeFile, a.Long(3))
 }
 
-// rwfMask are the RWF_ flags that change nothing we do: HIPRI, DSYNC, SYNC.
-const rwfMask = 1 | 2 | 4
+// Flags of preadv2(2) and pwritev2(2). HIPRI, DSYNC and SYNC, rwfQuiet, change nothing we do.
+const (
+	rwfQuiet    = 1 | 2 | 4
+	rwfNowait   = 8
+	rwfAppend   = 16
+	rwfNoappend = 32
+)
 
 // sysPreadv2 implements preadv2(2).
-func sysPreadv2(t *Thread, a Args) (uint64, Errno) {
-	if a.U32(5)&^rwfMask != 0 {
-		return 0, EOPNOTSUPP
-	}
-	return t.vector(a, t.readable, t.readFile, max(a.Long(3), -1))
-}
+func sysPreadv2(t *Thread, a Args) (uint64, Errno) { return t.vector2(a, t.readable, t.readFile) }
 
 // sysPwritev2 implements pwritev2(2).
-func sysPwritev2(t *Thread, a Args) (uint64, Errno) {
-	if a.U32(5)&^rwfMask != 0 {
-		return 0, EOPNOTSUPP
+func sysPwritev2(t *Thread, a Args) (uint64, Errno) { return t.vector2(a, t.writable, t.writeFile) }
+
+// vector2 is vector with flags, and -1 for the file's own position.
+func (t *Thread) vector2(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno)) (uint64, Errno) {
+	off := a.Long(3)
+	if off < -1 {
+		return 0, EINVAL
 	}
-	return t.vector(a, t.writable, t.writeFile, max(a.Long(3), -1))
+	flags := a.U32(5)
+	return t.vector(a, open, func(f file, v []iovec, off int64) (uint64, Errno) {
+		b := f.base()
+		was := b.flags
+		switch {
+		case flags&^(rwfQuiet|rwfNowait|rwfAppend|rwfNoappend) != 0:
+			return 0, EOPNOTSUPP
+		case flags&rwfAppend != 0 && flags&rwfNoappend != 0:
+			return 0, EINVAL
+		case flags&rwfAppend != 0:
+			b.flags |= oAPPEND
+		case flags&rwfNoappend != 0:
+			b.flags &^= oAPPEND
+		}
+		if flags&rwfNowait != 0 {
+			b.flags |= oNONBLOCK
+		}
+		defer func() { b.flags = was }()
+		return do(f, v, off)
+	}, off)
 }
 
 func (t *Thread) vector(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno), off int64) (uint64, Errno) {
+	if f, e := t.openFile(a.Int(0)); e != 0 {
+		return 0, e
+	} else if _, e := f.seek(t, 0, seekCur); off >= 0 && e == ESPIPE {
+		return 0, e
+	}
 	if _, e := open(a.Int(0)); e != 0 {
 		return 0, e
 	}
@@ -349,10 +381,13 @@ func (t *Thread) transferAt(in, out file, inAt, outAt emu.Addr, n uint64, dontWa
 			return 0, e
 		}
 		if inAt != 0 {
-			t.out64(inAt, uint64(inOff)+done)
+			e = t.out64(inAt, uint64(inOff)+done)
 		}
-		if outAt != 0 {
-			t.out64(outAt, uint64(outOff)+done)
+		if outAt != 0 && e == 0 {
+			e = t.out64(outAt, uint64(outOff)+done)
+		}
+		if e != 0 {
+			return 0, e // what was moved is moved
 		}
 		return done, 0
 	})
@@ -440,88 +475,4 @@ func (t *Thread) overlaps(a Args) Errno {
 		return EINVAL
 	}
 	return 0
-}
-
-// sysFtruncate implements ftruncate(2).
-func sysFtruncate(t *Thread, a Args) (uint64, Errno) {
-	if a.Long(1) < 0 {
-		return 0, EINVAL
-	}
-	f, e := t.file(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	h, ok := f.(*hostFile)
-	if !ok || !f.base().writable() {
-		return 0, EINVAL
-	}
-	if e := t.mayBecome(h, a.Long(1)); e != 0 {
-		return 0, e
-	}
-	return t.modified(h, h.fd.truncate(a.Long(1)))
-}
-
-// modified finishes a call that changed h, or failed.
-func (t *Thread) modified(h *hostFile, e Errno) (uint64, Errno) {
-	if e == 0 {
-		t.k.fileEvent(h, inModify)
-	}
-	return 0, e
-}
-
-// sysFallocate implements fallocate(2).
-func sysFallocate(t *Thread, a Args) (uint64, Errno) {
-	f, e := t.writable(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	h, ok := f.(*hostFile)
-	if !ok {
-		return 0, ENODEV
-	}
-	const keepSize = 1
-	if off, n := a.Long(2), a.Long(3); a.U32(1)&keepSize == 0 && off >= 0 && n > 0 && off+n > 0 {
-		if e := t.mayBecome(h, off+n); e != 0 {
-			return 0, e
-		}
-	}
-	return t.modified(h, h.fd.allocate(a.U32(1), a.Long(2), a.Long(3)))
-}
-
-// sysFsync implements fsync(2), fdatasync(2), syncfs(2) and sync_file_range(2): the guest's data
-// is the host's already, and no count depends on the disk.
-func sysFsync(t *Thread, a Args) (uint64, Errno) {
-	f, e := t.file(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	h, ok := f.(*hostFile)
-	if !ok || f.base().flags&oPATH != 0 {
-		return 0, EINVAL
-	}
-	return 0, h.fd.sync()
-}
-
-// sysFadvise64 implements posix_fadvise(2): advice is checked and not needed.
-func sysFadvise64(t *Thread, a Args) (uint64, Errno) {
-	f, e := t.file(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	if isPipe(f) {
-		return 0, ESPIPE
-	}
-	const lastAdvice = 5 // POSIX_FADV_NOREUSE
-	if a.U32(3) > lastAdvice || a.Long(2) < 0 {
-		return 0, EINVAL
-	}
-	return 0, 0
-}
-
-// sysReadahead implements readahead(2).
-func sysReadahead(t *Thread, a Args) (uint64, Errno) {
-	if _, e := t.readable(a.Int(0)); e != 0 {
-		return 0, e
-	}
-	return 0, 0
 }

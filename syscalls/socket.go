@@ -64,6 +64,8 @@ type sockBase struct {
 	fileBase
 	family, typ, proto int
 	ino                uint64
+	// perm is what fchmod(2) changed of its mode, 0777.
+	perm uint32
 	// err is what happened since the last call, for the next one or SO_ERROR.
 	err Errno
 	// rcvShut says that nothing more comes, sndShut that nothing can be sent.
@@ -123,7 +125,7 @@ func (s *sockBase) shutEvents() uint32 {
 
 func (s *sockBase) stat(t *Thread) (stat, Errno) {
 	st, _ := s.fileBase.stat(t)
-	st.dev, st.ino, st.mode = sockDev, s.ino, sIFSOCK|0o777
+	st.dev, st.ino, st.mode = sockDev, s.ino, sIFSOCK|s.perm^0o777
 	return st, 0
 }
 

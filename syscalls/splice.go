@@ -69,7 +69,7 @@ func seekable(f file) bool {
 	switch f := f.(type) {
 	case *hostFile:
 		return !f.canBlock()
-	case *memFile, *randomFile, *virtualFile:
+	case *memFile, *randomFile, *virtualFile, *virtualDir:
 		return true
 	}
 	return false
@@ -83,6 +83,9 @@ func sysSendfile(t *Thread, a Args) (uint64, Errno) {
 	}
 	if a.Addr(2) != 0 && !seekable(in) {
 		return 0, ESPIPE
+	}
+	if a.Long(3) < 0 {
+		return 0, EINVAL
 	}
 	out, e := t.writable(a.Int(0))
 	if e != 0 {
