@@ -2,15 +2,12 @@ package syscalls
 
 import "github.com/cgemu/cgemu/emu"
 
-const (
-	// pipeCapacity is a pipe's size, pipeBuf what is written in one piece or not at all.
-	pipeCapacity = 64 << 10
-	pipeBuf      = 4096
-)
+// pipeCapacity is a pipe's size.
+const pipeCapacity = 64 << 10
 
 // A pipe is in our memory: what is in it, and who has it open, does not depend on the host.
 type pipe struct {
-	data             []byte
+	bufs             []pipeBuf
 	capacity         int
 	readers, writers int
 	ino              uint64
@@ -68,39 +65,26 @@ func (f *pipeFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	if off >= 0 {
 		return 0, ESPIPE
 	}
-	n := min(total(v), uint64(len(f.pipe.data)))
-	if n == 0 {
+	if len(f.pipe.bufs) == 0 || total(v) == 0 {
 		if total(v) == 0 || f.pipe.writers == 0 {
 			return 0, 0
 		}
 		return 0, EAGAIN
 	}
-	got, e := t.scatter(v, f.pipe.data[:n])
-	f.pipe.take(got)
+	b, packet := f.pipe.next(total(v))
+	got, e := t.scatter(v, b)
+	f.pipe.take(got, packet)
 	return uint64(got), e
 }
 
 func (f *pipeFile) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
-	if len(f.pipe.data) == 0 && f.pipe.writers > 0 {
+	if len(f.pipe.bufs) == 0 && f.pipe.writers > 0 {
 		return 0, EAGAIN
 	}
-	n := copy(b, f.pipe.data)
-	f.pipe.take(n)
+	data, _ := f.pipe.next(uint64(len(b)))
+	n := copy(b, data)
+	f.pipe.take(n, false) // what is left of a packet stays where it was spliced from
 	return n, 0
-}
-
-// take removes n bytes.
-func (p *pipe) take(n int) {
-	p.data = p.data[n:]
-	if len(p.data) == 0 {
-		p.data = nil
-	}
-}
-
-// put adds b.
-func (p *pipe) put(b []byte) {
-	p.data = append(p.data, b...)
-	p.wake(pollIN)
 }
 
 func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
@@ -114,15 +98,20 @@ func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	if e := f.broken(t); e != 0 {
 		return 0, e
 	}
-	room := uint64(f.pipe.capacity - len(f.pipe.data))
-	if room == 0 || n <= pipeBuf && room < n {
+	packets := f.flags&oDIRECT != 0
+	room := f.pipe.room(n, packets)
+	if room == 0 {
 		return 0, EAGAIN
 	}
 	b, e := t.gather(v, room)
 	if e != 0 {
 		return 0, e
 	}
-	f.pipe.put(b)
+	first := 0
+	if !packets {
+		first = min(f.pipe.merged(n), len(b))
+	}
+	f.pipe.put(b, first, packets)
 	return uint64(len(b)), 0
 }
 
@@ -130,11 +119,11 @@ func (f *pipeFile) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 	if e := f.broken(t); e != 0 {
 		return 0, e
 	}
-	n := min(len(b), f.pipe.capacity-len(f.pipe.data))
+	n := min(len(b), f.rawRoom())
 	if n == 0 && len(b) > 0 {
 		return 0, EAGAIN
 	}
-	f.pipe.put(b[:n])
+	f.pipe.lay(b[:n], 0)
 	return n, 0
 }
 
@@ -142,7 +131,7 @@ func (f *pipeFile) rawRoom() int {
 	if f.pipe.readers == 0 {
 		return 1
 	}
-	return max(f.pipe.capacity-len(f.pipe.data), 0)
+	return max(f.pipe.slots()-len(f.pipe.bufs), 0) * emu.PageSize
 }
 
 // broken sends SIGPIPE if nobody can ever read.
@@ -165,7 +154,7 @@ func (f *pipeFile) poll(*Thread) uint32 {
 	var ev uint32
 	p := f.pipe
 	if f.readable() {
-		if len(p.data) > 0 {
+		if len(p.bufs) > 0 {
 			ev |= pollIN | pollRDN
 		}
 		if p.writers == 0 {
@@ -173,7 +162,7 @@ func (f *pipeFile) poll(*Thread) uint32 {
 		}
 		return ev
 	}
-	if p.capacity-len(p.data) >= pipeBuf {
+	if !p.full() {
 		ev |= pollOUT | pollWRN
 	}
 	if p.readers == 0 {
@@ -195,7 +184,7 @@ func (f *pipeFile) wakes(events uint32) uint64 { return f.pipe.wakes(events) }
 
 func (f *pipeFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
 	if req == fioNRead {
-		return 0, t.out32(arg, uint32(len(f.pipe.data)))
+		return 0, t.out32(arg, uint32(f.pipe.size()))
 	}
 	return 0, ENOTTY
 }
@@ -222,7 +211,7 @@ func pipeSize(f file, cmd int, want uint64) (uint64, Errno) {
 		for uint64(size) < want {
 			size *= 2
 		}
-		if size < len(p.pipe.data) {
+		if size/emu.PageSize < len(p.pipe.bufs) {
 			return 0, EBUSY
 		}
 		p.pipe.capacity = size

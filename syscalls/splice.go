@@ -1,5 +1,7 @@
 package syscalls
 
+import "github.com/cgemu/cgemu/emu"
+
 // This file has the calls that move bytes without the guest's memory, by copying: sendfile, splice, tee, vmsplice.
 
 // isPipe reports whether f is a pipe or a FIFO.
@@ -180,7 +182,7 @@ func sysTee(t *Thread, a Args) (uint64, Errno) {
 // tee copies up to n bytes from r to w, and waits if it must and may.
 func (t *Thread) tee(r, w *pipeFile, n uint64, wait bool) (uint64, Errno) {
 	again := func() (uint64, Errno) { return t.tee(r, w, n, wait) }
-	if len(r.pipe.data) == 0 {
+	if len(r.pipe.bufs) == 0 {
 		switch {
 		case r.pipe.writers == 0:
 			return 0, 0
@@ -189,14 +191,56 @@ func (t *Thread) tee(r, w *pipeFile, n uint64, wait bool) (uint64, Errno) {
 		}
 		return 0, EAGAIN
 	}
-	put, e := w.writeRaw(t, r.pipe.data[:min(n, uint64(len(r.pipe.data)))], -1)
+	put, e := w.tee(t, r.pipe, n)
 	if e == EAGAIN && wait && !w.nonblock() {
 		return t.waitFor(w, pollOUT, again, r)
 	}
-	return uint64(put), e
+	return put, e
 }
 
-// sysVmsplice implements vmsplice(2), by copying.
+// tee lays up to n bytes of what is in from into f's pipe, buffer by buffer.
+func (f *pipeFile) tee(t *Thread, from *pipe, n uint64) (done uint64, e Errno) {
+	if e := f.broken(t); e != 0 {
+		return 0, e
+	}
+	for _, buf := range from.bufs {
+		if f.pipe.full() || done == n {
+			break
+		}
+		b := buf.data[:min(uint64(len(buf.data)), n-done)]
+		f.pipe.lay(b, buf.off)
+		done += uint64(len(b))
+	}
+	if done == 0 {
+		return 0, EAGAIN
+	}
+	return done, 0
+}
+
+// layMemory lays as much of the memory of v into f's pipe as there is room for, page by page.
+func (f *pipeFile) layMemory(t *Thread, v []iovec) (done uint64, e Errno) {
+	if e := f.broken(t); e != 0 {
+		return 0, e
+	}
+	if f.pipe.full() {
+		return 0, EAGAIN
+	}
+	for _, x := range v {
+		for x.n > 0 && !f.pipe.full() {
+			begins := int(x.addr % emu.PageSize)
+			b, e := t.gather([]iovec{{x.addr, min(x.n, uint64(emu.PageSize-begins))}}, emu.PageSize)
+			if e != 0 {
+				return finishTransfer(done, e)
+			}
+			f.pipe.lay(b, begins)
+			done += uint64(len(b))
+			x.addr, x.n = x.addr+emu.Addr(len(b)), x.n-uint64(len(b))
+		}
+	}
+	return done, 0
+}
+
+// sysVmsplice implements vmsplice(2), by copying. Only its own flag says that it is not to wait.
 func sysVmsplice(t *Thread, a Args) (uint64, Errno) {
 	if a.U32(3)&^spliceAll != 0 {
 		return 0, EINVAL
@@ -213,8 +257,20 @@ func sysVmsplice(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 || total(v) == 0 {
 		return 0, e
 	}
+	return t.vmsplice(p, v, a.U32(3)&spliceNonblock == 0)
+}
+
+// vmsplice lays memory into a pipe, or reads from one, and waits if it must and may.
+func (t *Thread) vmsplice(p *pipeFile, v []iovec, wait bool) (n uint64, e Errno) {
+	events := uint32(pollOUT)
 	if p.readable() {
-		return t.readFile(p, v, -1)
+		events = pollIN
+		n, e = p.read(t, v, -1)
+	} else {
+		n, e = p.layMemory(t, v)
 	}
-	return t.writeFile(p, v, -1)
+	if e == EAGAIN && wait {
+		return t.waitFor(p, events, func() (uint64, Errno) { return t.vmsplice(p, v, wait) })
+	}
+	return n, e
 }
