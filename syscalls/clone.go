@@ -117,7 +117,7 @@ func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
 	o.cpu.Copy(t.cpu)
 	o.cpu.Regs[emu.RAX] = 0
 	o.comm, o.mask, o.timerSlack, o.sched = t.comm, t.mask, t.timerSlack, t.sched.inherited()
-	o.keepCaps = t.keepCaps
+	o.defaultSlack, o.keepCaps = t.timerSlack, t.keepCaps
 	if c.stack != 0 {
 		o.cpu.Regs[emu.RSP] = c.stack
 	}

@@ -8,12 +8,14 @@ import (
 
 // Operations of epoll_ctl(2) and flags of its events.
 const (
-	epollAdd     = 1
-	epollDel     = 2
-	epollMod     = 3
-	epollOneshot = 1 << 30
-	epollET      = 1 << 31
-	epollRDHUP   = 0x2000
+	epollAdd       = 1
+	epollDel       = 2
+	epollMod       = 3
+	epollExclusive = 1 << 28
+	epollWakeup    = 1 << 29
+	epollOneshot   = 1 << 30
+	epollET        = 1 << 31
+	epollRDHUP     = 0x2000
 )
 
 // An epollItem is a file an epoll instance watches.
@@ -84,6 +86,7 @@ func (f *epollFile) close(k *Kernel) {
 
 // forgetEpoll removes a closed file from all epoll instances.
 func (k *Kernel) forgetEpoll(f file) {
+	delete(k.exclusive, f)
 	for _, ep := range k.epolls {
 		ep.remove(func(it *epollItem) bool { return it.file == f })
 	}
@@ -157,25 +160,22 @@ func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 		}
 		events, data = le32(b), le64(b[4:])
 	}
+	if _, e := t.openFile(a.Int(0)); e != 0 {
+		return 0, e
+	}
+	f, e := t.openFile(fd)
+	if e != 0 {
+		return 0, e
+	}
+	if !pollable(f) {
+		return 0, EPERM
+	}
 	ep, e := t.epollFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	f, e := t.file(fd)
-	if e == 0 && f.base().flags&oPATH != 0 {
-		e = EBADF
-	}
-	if e != 0 {
-		return 0, e
-	}
-	if f == file(ep) {
+	if f == file(ep) || op != epollDel && events&epollExclusive != 0 && !mayExclude(f, op, events) {
 		return 0, EINVAL
-	}
-	if h, ok := f.(*hostFile); ok && !h.canBlock() {
-		return 0, EPERM
-	}
-	if _, ok := f.(*memFile); ok {
-		return 0, EPERM
 	}
 	i := slices.IndexFunc(ep.items, func(it *epollItem) bool { return it.file == f && it.fd == fd })
 	switch {
@@ -190,6 +190,8 @@ func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	case i < 0:
 		return 0, ENOENT
+	case op == epollMod && ep.items[i].events&epollExclusive != 0:
+		return 0, EINVAL
 	case op == epollMod:
 		it := ep.items[i]
 		ep.comings += it.file.wakes(it.events)
@@ -201,9 +203,50 @@ func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 	return 0, 0
 }
 
+// pollable reports whether f has anything to wait for.
+func pollable(f file) bool {
+	switch f := f.(type) {
+	case *hostFile:
+		return f.canBlock()
+	case *memFile, *virtualFile, *virtualDir, *nsFile:
+		return false
+	}
+	return true
+}
+
+// mayExclude reports whether EPOLLEXCLUSIVE goes with the rest: only where a file is added that is no epoll, and only with
+// events that wake whoever waits.
+func mayExclude(f file, op int, events uint32) bool {
+	_, nested := f.(*epollFile)
+	return op == epollAdd && !nested && events&^(pollIN|pollOUT|pollERR|pollHUP|epollWakeup|epollET|epollExclusive) == 0
+}
+
+// An exclusiveWake says whom what a file announced has woken of those that wait with EPOLLEXCLUSIVE.
+type exclusiveWake struct {
+	wakes uint64
+	woken *Thread
+}
+
+// wakesUp reports whether it ends t's wait. What was announced once wakes one of those that wait exclusively, and the others
+// only when it is announced again; what only the host knows of wakes all.
+func (it *epollItem) wakesUp(t *Thread) bool {
+	if it.pending(t) == 0 {
+		return false
+	}
+	if it.events&epollExclusive == 0 || len(hostWait(nil, it.file, it.events)) > 0 {
+		return true
+	}
+	now := it.file.wakes(it.events)
+	if last, ok := t.k.exclusive[it.file]; ok && last.wakes == now {
+		return last.woken == t
+	}
+	t.k.exclusive[it.file] = exclusiveWake{now, t}
+	return true
+}
+
 // pending returns the events of it that are to be reported.
 func (it *epollItem) pending(t *Thread) uint32 {
-	const flags = epollOneshot | epollET | 1<<29 | 1<<28
+	const flags = epollOneshot | epollET | epollWakeup | epollExclusive
 	want := it.events &^ flags
 	if want == 0 && it.events&epollOneshot != 0 {
 		return 0 // spent
@@ -300,7 +343,7 @@ func (t *Thread) harvest(ep *epollFile, at emu.Addr, limit int, now bool) (uint6
 	var reported []*epollItem
 	for _, it := range ep.items {
 		got := it.pending(t)
-		if got == 0 || n >= uint64(limit) {
+		if got == 0 || n >= uint64(limit) || t.timedOut() && !it.wakesUp(t) {
 			continue
 		}
 		b.u32(got)
@@ -323,7 +366,9 @@ func (t *Thread) harvest(ep *epollFile, at emu.Addr, limit int, now bool) (uint6
 	}
 	return t.block(wait{
 		files: []file{ep}, deadline: t.call.deadline, interrupted: EINTR,
-		ready: func() bool { return ep.poll(t) != 0 },
+		ready: func() bool {
+			return slices.ContainsFunc(ep.items, func(it *epollItem) bool { return it.wakesUp(t) })
+		},
 		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, ep, pollIN) },
 	}, func() (uint64, Errno) { return t.harvest(ep, at, limit, now) })
 }

@@ -144,6 +144,7 @@ func (t *Thread) replace(m *machine) {
 	p.posix = map[uint64]*posixTimer{}
 	t.altstack = altStack{flags: ssDisable}
 	t.robustList, t.clearTID, t.keepCaps, p.dumpable = 0, 0, 0, 1
+	p.membarrier, p.lockFuture = 0, false
 	if m == nil {
 		p.mem.Unmap(0, p.mem.Limit())
 	} else {

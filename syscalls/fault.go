@@ -15,6 +15,9 @@ func (t *Thread) fault(f emu.Fault) {
 	if f.Vector == emu.VecPF && f.Exec && t.vsyscall(f.Addr) {
 		return
 	}
+	if f.Vector == emu.VecPF && !f.Bus && t.p.growStack(f.Addr) {
+		return
+	}
 	s := &sigInfo{fault: &f, rip: t.cpu.RIP}
 	t.trapNo, t.errCode = uint64(f.Vector), 0
 	addr := uint64(t.cpu.RIP)

@@ -45,6 +45,7 @@ func (p *Process) copy(c cloneArgs) *Process {
 	q.program, q.exe, q.argv, q.envv = p.program, p.exe, p.argv, p.envv
 	q.limits = p.limits
 	q.dumpable, q.noNewPriv, q.thpOff, q.persona, q.oomAdj = p.dumpable, p.noNewPriv, p.thpOff, p.persona, p.oomAdj
+	q.membarrier = p.membarrier
 	if c.flags&cloneSighand != 0 {
 		q.signals = p.signals
 	} else {
@@ -134,7 +135,7 @@ func (t *Thread) copyInto(o *Thread, c cloneArgs) {
 	o.cpu.Copy(t.cpu)
 	o.cpu.Regs[emu.RAX] = 0
 	o.comm, o.mask, o.timerSlack, o.altstack, o.keepCaps = t.comm, t.mask, t.timerSlack, t.altstack, t.keepCaps
-	o.sched = t.sched.inherited()
+	o.sched, o.defaultSlack = t.sched.inherited(), t.timerSlack
 	if t.oldMask != nil {
 		o.mask = *t.oldMask
 	}

@@ -166,6 +166,7 @@ type Kernel struct {
 	nextVgStack uint64
 	nextShared  uint64
 	epolls      []*epollFile
+	exclusive   map[file]exclusiveWake
 	unix        unixNames
 	inet        inetStack
 	inotifies   []*inotifyFile
@@ -242,7 +243,7 @@ func New(cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		cfg: cfg, table: table[:], threads: map[int]*Thread{}, lastID: DefaultPID - 1, uid: DefaultUID, gid: DefaultGID, hostCwd: dir,
-		futexes: map[futexKey][]*Thread{}, owners: map[futexKey]*Thread{}, locks: map[uint64][]*recordLock{}, queues: map[string]*mqueue{},
+		futexes: map[futexKey][]*Thread{}, owners: map[futexKey]*Thread{}, exclusive: map[file]exclusiveWake{}, locks: map[uint64][]*recordLock{}, queues: map[string]*mqueue{},
 		reported: map[uint64]bool{}, lacking: map[answer]uint64{},
 	}
 	if cfg.Compat {

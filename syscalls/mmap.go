@@ -1,7 +1,6 @@
 package syscalls
 
 import (
-	"bytes"
 	"errors"
 
 	"github.com/cgemu/cgemu/emu"
@@ -18,6 +17,7 @@ const (
 	mapAnonymous      = 0x20
 	map32bit          = 0x40
 	mapGrowsDown      = 0x100
+	mapLocked         = 0x2000
 	mapFixedNoreplace = 0x100000
 	// mapLegacy are the flags that MAP_SHARED_VALIDATE knows of every file (LEGACY_MAP_MASK).
 	mapLegacy = 0x7c07f9f3
@@ -122,9 +122,13 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 	v := mem.VMA{
 		Lo: lo, Hi: lo + emu.Addr(length), Prot: t.p.protOf(a.Uint(2)), Off: off,
 		Shared: flags&mapType != mapPrivate, GrowsDown: flags&mapGrowsDown != 0,
+		Locked: flags&mapLocked != 0 || t.p.lockFuture,
 	}
 	if !t.p.mayPlace(&v) {
 		return 0, ENOMEM
+	}
+	if v.Locked && t.p.locked()+length > t.p.limits[rlimitMemlock].cur {
+		return 0, EAGAIN
 	}
 	if f == nil {
 		v.Off = 0
@@ -306,7 +310,7 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 	lo, oldLen, newLen, flags, to := a.Addr(0), emu.Addr(a.Uint(1)).PageUp(), emu.Addr(a.Uint(2)).PageUp(), a.Uint(3), a.Addr(4)
 	m := t.p.mem
 	if flags&^(mremapMaymove|mremapFixed|mremapDontunmap) != 0 || !lo.PageAligned() || newLen == 0 ||
-		flags&(mremapFixed|mremapDontunmap) != 0 && flags&mremapMaymove == 0 || flags&mremapDontunmap != 0 {
+		flags&(mremapFixed|mremapDontunmap) != 0 && flags&mremapMaymove == 0 || flags&mremapDontunmap != 0 && oldLen != newLen {
 		return 0, EINVAL
 	}
 	v := m.VMA(lo)
@@ -316,6 +320,9 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 	if newLen > mem.MaxAddr {
 		return 0, ENOMEM
 	}
+	if flags&mremapDontunmap != 0 && !to.PageAligned() {
+		return 0, EINVAL // it is a hint
+	}
 	if flags&mremapFixed != 0 {
 		if !to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen || to < mem.MinAddr {
 			return 0, EINVAL
@@ -324,8 +331,18 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 	if oldLen == 0 {
 		return t.mapTwice(v, lo, newLen, flags, to)
 	}
+	if newLen <= oldLen && flags&(mremapFixed|mremapDontunmap) == 0 {
+		// What is behind the new end may be several mappings, or none.
+		if newLen < oldLen {
+			return uint64(lo), memErrno(m.Unmap(lo+newLen, lo+oldLen))
+		}
+		return uint64(lo), 0
+	}
 	if lo+oldLen > v.Hi {
 		return 0, EFAULT
+	}
+	if flags&mremapDontunmap != 0 {
+		return t.moveAway(v, lo, oldLen, flags, to)
 	}
 	if newLen > oldLen && !t.p.mayResize(v, int64(newLen-oldLen)) {
 		return 0, ENOMEM
@@ -342,30 +359,48 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 	return t.resize(v, lo, oldLen, newLen, flags)
 }
 
-// mapTwice makes a second mapping of the pages from lo on, which are v's: what mremap(2) does for an old length of zero, if the mapping
-// is shared.
-func (t *Thread) mapTwice(v *mem.VMA, lo, length emu.Addr, flags uint64, to emu.Addr) (uint64, Errno) {
-	if !v.Shared || flags&mremapMaymove == 0 {
+// mapTwice maps the pages of a shared mapping once more, which is what a length of 0 asks for.
+func (t *Thread) mapTwice(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, Errno) {
+	if !v.Shared {
+		return 0, EINVAL
+	}
+	if flags&mremapMaymove == 0 {
+		return 0, ENOMEM
+	}
+	if flags&mremapFixed == 0 {
+		var ok bool
+		if to, ok = t.p.find(uint64(n), 0); !ok {
+			return 0, ENOMEM
+		}
+	}
+	return uint64(to), memErrno(t.p.mem.Duplicate(lo, to, uint64(n)))
+}
+
+// moveAway moves pages of private memory and leaves memory as it is when it is mapped (MREMAP_DONTUNMAP).
+func (t *Thread) moveAway(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, Errno) {
+	if v.File || v.Shared {
 		return 0, EINVAL
 	}
 	if flags&mremapFixed == 0 {
 		var ok bool
-		if to, ok = t.p.find(uint64(length), 0); !ok {
+		if to, ok = t.p.find(uint64(n), to); !ok {
 			return 0, ENOMEM
 		}
 	}
-	return uint64(to), memErrno(t.p.mem.MapAgain(lo, to, uint64(length)))
+	left := *v
+	left.Lo, left.Hi, left.Locked = lo, lo+n, false
+	if !t.p.mayPlace(&mem.VMA{Lo: to, Hi: to + n, Prot: v.Prot}) {
+		return 0, ENOMEM
+	}
+	if e := memErrno(t.p.mem.Move(lo, lo+n, to, uint64(n))); e != 0 {
+		return 0, e
+	}
+	return uint64(to), memErrno(t.p.mem.Map(left, nil))
 }
 
-// resize grows or shrinks a mapping in its place, or moves it if it may.
+// resize grows a mapping in its place, or moves it if it may.
 func (t *Thread) resize(v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint64) (uint64, Errno) {
 	m := t.p.mem
-	switch {
-	case newLen == oldLen:
-		return uint64(lo), 0
-	case newLen < oldLen:
-		return uint64(lo), memErrno(m.Unmap(lo+newLen, lo+oldLen))
-	}
 	end, want := lo+oldLen, lo+newLen
 	if end == v.Hi && want <= m.Limit() && m.Free(end, want) && !t.p.inHeap(end, want) {
 		return uint64(lo), memErrno(m.Move(lo, end, lo, uint64(newLen)))
@@ -405,115 +440,4 @@ func sysBrk(t *Thread, a Args) (uint64, Errno) {
 	}
 	p.machine.brk = want
 	return uint64(p.machine.brk), 0
-}
-
-// Advice of madvise(2).
-const (
-	madvDontneed       = 4
-	madvFree           = 8
-	madvRemove         = 9
-	madvDontneedLocked = 24
-	madvLast           = 25 // MADV_COLLAPSE
-)
-
-// sysMadvise implements madvise(2).
-func sysMadvise(t *Thread, a Args) (uint64, Errno) {
-	lo, n, advice := a.Addr(0), a.Uint(1), a.Int(2)
-	hi := lo + emu.Addr(n).PageUp()
-	switch {
-	case !lo.PageAligned() || hi < lo || n != 0 && hi == lo:
-		return 0, EINVAL
-	case advice < 0 || advice > 4 && advice < madvFree || advice > madvLast:
-		return 0, EINVAL
-	case n == 0:
-		return 0, 0
-	}
-	at, holes := lo, false
-	for _, v := range t.p.mem.Within(lo, hi) {
-		from, to := max(v.Lo, lo), min(v.Hi, hi)
-		holes = holes || at < from
-		switch advice {
-		case madvDontneed, madvDontneedLocked:
-			t.p.mem.Discard(from, to)
-		case madvFree:
-			if v.File {
-				return 0, EINVAL
-			}
-			// When pages go is up to Linux; here they go at once, so that it is the same each time.
-			t.p.mem.Discard(from, to)
-		case madvRemove:
-			return 0, EINVAL
-		}
-		at = to
-	}
-	if holes || at < hi {
-		return 0, ENOMEM
-	}
-	return 0, 0
-}
-
-// sysMsync implements msync(2): the host writes shared mappings back by itself.
-func sysMsync(t *Thread, a Args) (uint64, Errno) {
-	const async, invalidate, sync = 1, 2, 4
-	flags := a.Uint(2)
-	if flags&^(async|invalidate|sync) != 0 || flags&(async|sync) == async|sync || !a.Addr(0).PageAligned() {
-		return 0, EINVAL
-	}
-	return 0, t.wholeRange(a.Addr(0), a.Uint(1))
-}
-
-// wholeRange checks that all of n bytes at lo are mapped.
-func (t *Thread) wholeRange(lo emu.Addr, n uint64) Errno {
-	hi := lo + emu.Addr(n).PageUp()
-	if hi < lo {
-		return ENOMEM
-	}
-	for at := lo; at < hi; {
-		v := t.p.mem.VMA(at)
-		if v == nil {
-			return ENOMEM
-		}
-		at = v.Hi
-	}
-	return 0
-}
-
-// sysMlock implements mlock(2), mlock2(2) and munlock(2), to no effect.
-func sysMlock(t *Thread, a Args) (uint64, Errno) {
-	lo := a.Addr(0).PageDown()
-	return 0, t.wholeRange(lo, a.Uint(1)+uint64(a.Addr(0)-lo))
-}
-
-// sysMincore implements mincore(2): everything mapped is resident.
-func sysMincore(t *Thread, a Args) (uint64, Errno) {
-	if !a.Addr(0).PageAligned() {
-		return 0, EINVAL
-	}
-	if e := t.wholeRange(a.Addr(0), a.Uint(1)); e != 0 {
-		return 0, e
-	}
-	pages := (a.Uint(1) + emu.PageSize - 1) / emu.PageSize
-	b := bytes.Repeat([]byte{1}, int(min(pages, emu.PageSize)))
-	for at := a.Addr(2); pages > 0; at += emu.Addr(len(b)) {
-		b = b[:min(pages, uint64(len(b)))]
-		if e := t.copyOut(at, b); e != 0 {
-			return 0, e
-		}
-		pages -= uint64(len(b))
-	}
-	return 0, 0
-}
-
-// sysMembarrier implements membarrier(2): threads run one at a time.
-func sysMembarrier(t *Thread, a Args) (uint64, Errno) {
-	const query, supported = 0, 1 | 2 | 4 | 8 | 16
-	switch cmd := a.Int(0); {
-	case a.U32(1) != 0:
-		return 0, EINVAL
-	case cmd == query:
-		return supported, 0
-	case cmd&^supported != 0 || cmd&(cmd-1) != 0:
-		return 0, EINVAL
-	}
-	return 0, 0
 }

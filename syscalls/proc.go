@@ -24,16 +24,17 @@ func sysUname(t *Thread, a Args) (uint64, Errno) {
 
 // Resources of getrlimit(2).
 const (
-	rlimitCPU    = 0
-	rlimitFsize  = 1
-	rlimitData   = 2
-	rlimitStack  = 3
-	rlimitCore   = 4
-	rlimitNproc  = 6
-	rlimitNofile = 7
-	rlimitAS     = 9
-	rlimitSigs   = 11
-	rlimitCount  = 16
+	rlimitCPU     = 0
+	rlimitFsize   = 1
+	rlimitData    = 2
+	rlimitStack   = 3
+	rlimitCore    = 4
+	rlimitNproc   = 6
+	rlimitNofile  = 7
+	rlimitMemlock = 8
+	rlimitAS      = 9
+	rlimitSigs    = 11
+	rlimitCount   = 16
 
 	rlimInfinity = 1<<64 - 1
 )
@@ -42,22 +43,22 @@ type rlimit struct{ cur, max uint64 }
 
 // defaultLimits are those of a usual login, the same on every host.
 var defaultLimits = [rlimitCount]rlimit{
-	rlimitCPU:    {rlimInfinity, rlimInfinity},
-	rlimitFsize:  {rlimInfinity, rlimInfinity},
-	rlimitData:   {rlimInfinity, rlimInfinity},
-	rlimitStack:  {8 << 20, rlimInfinity},
-	rlimitCore:   {0, rlimInfinity},
-	5:            {rlimInfinity, rlimInfinity}, // RSS
-	rlimitNproc:  {31_000, 31_000},
-	rlimitNofile: {1024, maxFiles},   // see fileLimit
-	8:            {8 << 20, 8 << 20}, // MEMLOCK
-	rlimitAS:     {rlimInfinity, rlimInfinity},
-	10:           {rlimInfinity, rlimInfinity}, // LOCKS
-	rlimitSigs:   {31_000, 31_000},             // SIGPENDING
-	12:           {819_200, 819_200},           // MSGQUEUE
-	13:           {0, 0},                       // NICE
-	14:           {0, 0},                       // RTPRIO
-	15:           {rlimInfinity, rlimInfinity}, // RTTIME
+	rlimitCPU:     {rlimInfinity, rlimInfinity},
+	rlimitFsize:   {rlimInfinity, rlimInfinity},
+	rlimitData:    {rlimInfinity, rlimInfinity},
+	rlimitStack:   {8 << 20, rlimInfinity},
+	rlimitCore:    {0, rlimInfinity},
+	5:             {rlimInfinity, rlimInfinity}, // RSS
+	rlimitNproc:   {31_000, 31_000},
+	rlimitNofile:  {1024, maxFiles}, // see fileLimit
+	rlimitMemlock: {8 << 20, 8 << 20},
+	rlimitAS:      {rlimInfinity, rlimInfinity},
+	10:            {rlimInfinity, rlimInfinity}, // LOCKS
+	rlimitSigs:    {31_000, 31_000},             // SIGPENDING
+	12:            {819_200, 819_200},           // MSGQUEUE
+	13:            {0, 0},                       // NICE
+	14:            {0, 0},                       // RTPRIO
+	15:            {rlimInfinity, rlimInfinity}, // RTTIME
 }
 
 // maxFiles is RLIMIT_NOFILE's hard limit where the host has as many descriptors, and those that we need besides:
@@ -162,116 +163,6 @@ func sysGetcpu(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	return 0, t.copyOutIf(a.Addr(1), make([]byte, 4))
-}
-
-// Operations of prctl(2).
-const (
-	prSetPdeathsig   = 1
-	prGetPdeathsig   = 2
-	prGetDumpable    = 3
-	prSetDumpable    = 4
-	prGetKeepcaps    = 7
-	prSetKeepcaps    = 8
-	prSetName        = 15
-	prGetName        = 16
-	prGetSeccomp     = 21
-	prCapbsetRead    = 23
-	prGetSecurebits  = 27
-	prSetSecurebits  = 28
-	prSetTimerslack  = 29
-	prGetTimerslack  = 30
-	prSetMM          = 35
-	prSetSubreaper   = 36
-	prGetSubreaper   = 37
-	prSetNoNewPrivs  = 38
-	prGetNoNewPrivs  = 39
-	prGetTidAddress  = 40
-	prSetThpDisable  = 41
-	prGetThpDisable  = 42
-	prCapAmbient     = 47
-	prSetVMA         = 0x53564d41
-	prSetPtracer     = 0x59616d61
-	prSetVMAAnonName = 0
-)
-
-// sysPrctl implements prctl(2), as far as it concerns names and small settings.
-func sysPrctl(t *Thread, a Args) (uint64, Errno) {
-	op, arg := a.Int(0), a.Uint(1)
-	switch op {
-	case prSetName:
-		s, ok := t.p.mem.ReadString(emu.Addr(arg), 16)
-		if !ok {
-			return 0, EFAULT
-		}
-		t.setComm(s)
-		return 0, 0
-	case prGetName:
-		var b pack
-		b.str(t.comm, 16)
-		return 0, t.copyOut(emu.Addr(arg), b)
-	case prGetTidAddress:
-		return 0, t.out64(emu.Addr(arg), uint64(t.clearTID))
-	case prGetPdeathsig:
-		return 0, t.out32(emu.Addr(arg), uint32(t.pdeathsig))
-	case prGetSubreaper:
-		return 0, t.out32(emu.Addr(arg), uint32(t.p.subreaper))
-	case prSetVMA, prSetPtracer:
-		return 0, 0
-	case prGetSeccomp, prCapbsetRead, prCapAmbient:
-		return 0, 0
-	case prGetSecurebits:
-		const keepCaps = 4
-		return t.keepCaps << keepCaps, 0
-	case prSetSecurebits:
-		return 0, EPERM
-	}
-	v := t.setting(op)
-	if v == nil {
-		return 0, EINVAL
-	}
-	switch op {
-	case prGetDumpable, prGetTimerslack, prGetNoNewPrivs, prGetThpDisable, prGetKeepcaps:
-		return *v, 0
-	case prSetDumpable, prSetKeepcaps:
-		if arg > 1 {
-			return 0, EINVAL
-		}
-	case prSetNoNewPrivs:
-		if arg != 1 {
-			return 0, EINVAL
-		}
-	case prSetTimerslack:
-		if arg == 0 {
-			arg = 50_000
-		}
-	case prSetPdeathsig:
-		if arg > sigMax {
-			return 0, EINVAL
-		}
-	}
-	*v = arg
-	return 0, 0
-}
-
-// setting is the variable that a pair of prctl operations sets and gets.
-func (t *Thread) setting(op int) *uint64 {
-	switch op {
-	case prGetDumpable, prSetDumpable:
-		return &t.p.dumpable
-	case prGetTimerslack, prSetTimerslack:
-		return &t.timerSlack
-	case prGetKeepcaps, prSetKeepcaps:
-		return &t.keepCaps
-	case prGetNoNewPrivs, prSetNoNewPrivs:
-		return &t.p.noNewPriv
-	case prGetThpDisable, prSetThpDisable:
-		return &t.p.thpOff
-	case prSetPdeathsig:
-		return &t.pdeathsig
-	case prSetSubreaper:
-		return &t.p.subreaper
-	}
-	return nil
 }
 
 // Operations of arch_prctl(2).

@@ -41,7 +41,11 @@ type Process struct {
 	noNewPriv uint64
 	persona   uint32 // personality(2)
 	oomAdj    int    // /proc/PID/oom_score_adj
-	thpOff    uint64
+	// membarrier are the commands of membarrier(2) that it registered for.
+	membarrier int
+	// lockFuture says that memory is locked when it is mapped (mlockall(2)).
+	lockFuture bool
+	thpOff     uint64
 	// exited is set when the process is going away: its threads run no more. It
 	// ended with status.
 	exited bool
@@ -84,6 +88,7 @@ type Thread struct {
 	robustList            uint64
 	clearTID              emu.Addr
 	pdeathsig, timerSlack uint64
+	defaultSlack          uint64 // what setting timerSlack to 0 makes of it
 	keepCaps              uint64 // PR_SET_KEEPCAPS
 	sched                 scheduling
 
@@ -174,7 +179,7 @@ func (p *Process) newThread(c *emu.CPU) *Thread {
 	if len(p.threads) > 0 {
 		tid = p.k.newID()
 	}
-	t := &Thread{p: p, k: p.k, cpu: c, tid: tid, timerSlack: 50_000}
+	t := &Thread{p: p, k: p.k, cpu: c, tid: tid, timerSlack: 50_000, defaultSlack: 50_000}
 	t.altstack.flags = ssDisable
 	p.threads = append(p.threads, t)
 	p.k.threads[tid] = t

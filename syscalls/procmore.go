@@ -118,9 +118,12 @@ func smapsText(p *Process) string {
 		if v.Shared {
 			flags += " sh"
 		}
-		var anon uint64
+		var anon, locked uint64
 		if !v.File {
 			anon = kib
+		}
+		if v.Locked {
+			locked = kib
 		}
 		for _, l := range []struct {
 			name string
@@ -128,7 +131,7 @@ func smapsText(p *Process) string {
 		}{
 			{"Size", kib}, {"KernelPageSize", 4}, {"MMUPageSize", 4}, {"Rss", kib}, {"Pss", kib}, {"Shared_Clean", 0}, {"Shared_Dirty", 0},
 			{"Private_Clean", kib - anon}, {"Private_Dirty", anon}, {"Referenced", kib}, {"Anonymous", anon}, {"AnonHugePages", 0},
-			{"Swap", 0}, {"SwapPss", 0}, {"Locked", 0},
+			{"Swap", 0}, {"SwapPss", 0}, {"Locked", locked},
 		} {
 			fmt.Fprintf(&b, "%-15s %8d kB\n", l.name+":", l.kib)
 		}

@@ -63,7 +63,7 @@ func (m *Space) dropFiles() {
 }
 
 // Fork returns a Space with the same mappings, as fork(2) does: what is shared stays
-// shared, what is private is copied as far as it differs from its file.
+// shared, what is private is copied as far as it differs from its file, or is empty or missing as its VMA says.
 func (m *Space) Fork() (*Space, error) {
 	n, err := m.group.newWithin(m.limit)
 	if err != nil {
@@ -74,6 +74,10 @@ func (m *Space) Fork() (*Space, error) {
 		n.files[id] = b
 	}
 	for _, v := range m.VMAs() {
+		if v.NoFork {
+			continue
+		}
+		v.Locked = false // "Memory locks are not inherited by a child" - mlock(2)
 		if err := m.forkVMA(n, v); err != nil {
 			n.Close()
 			return nil, err
@@ -97,6 +101,9 @@ func (m *Space) forkVMA(n *Space, v VMA) error {
 	first.Shared, first.Prot = false, Read|Write
 	if err := n.host.mapPages(first, src); err != nil {
 		return err
+	}
+	if v.Wipe {
+		return n.host.protectPages(v.Lo, v.Hi, v.Prot)
 	}
 	if v.Prot&Read == 0 {
 		// Nobody can read it, but what was there may become readable again.

@@ -111,6 +111,11 @@ func (r *reservation) discardPages(lo, hi emu.Addr) error {
 	return errOrNil(e)
 }
 
+func (r *reservation) removePages(lo, hi emu.Addr) error {
+	_, _, e := unix.Syscall(unix.SYS_MADVISE, r.base+uintptr(lo), uintptr(hi-lo), unix.MADV_REMOVE)
+	return errOrNil(e)
+}
+
 // hostProt maps guest permissions to the host's: never executable, and readable
 // wherever x86 would let the guest read.
 func hostProt(p Prot) int {

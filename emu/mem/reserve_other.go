@@ -28,6 +28,7 @@ func (r *reservation) unmapPages(lo, hi emu.Addr) error                   { retu
 func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error      { return errNoHost }
 func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error { return errNoHost }
 func (r *reservation) discardPages(lo, hi emu.Addr) error                 { return errNoHost }
+func (r *reservation) removePages(lo, hi emu.Addr) error                  { return errNoHost }
 func (r *reservation) takeOver(old *reservation, vmas []VMA) error        { return errNoHost }
 func (r *reservation) populate(lo, hi emu.Addr)                           {}
 

@@ -77,6 +77,8 @@ type VMA struct {
 	File bool
 	// GrowsDown marks a stack made with MAP_GROWSDOWN.
 	GrowsDown bool
+	// Locked says that it was locked (mlock(2)). Wipe and NoFork say that a child has it empty, or not at all (madvise(2)).
+	Locked, Wipe, NoFork bool
 	// back is the file itself, for Fork, and id tells it from others, whatever way it was opened; zero if the host does not say.
 	back *backing
 	id   fileID
@@ -89,6 +91,7 @@ func (v *VMA) Len() uint64 { return uint64(v.Hi - v.Lo) }
 func (v *VMA) joins(w *VMA) bool {
 	return v.Hi == w.Lo && v.Prot == w.Prot && v.Shared == w.Shared && v.Path == w.Path &&
 		v.Dev == w.Dev && v.Ino == w.Ino && v.File == w.File && v.GrowsDown == w.GrowsDown && v.back == w.back && v.id == w.id &&
+		v.Locked == w.Locked && v.Wipe == w.Wipe && v.NoFork == w.NoFork &&
 		(!v.File || v.Off+v.Len() == w.Off)
 }
 
@@ -234,18 +237,6 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	return nil
 }
 
-// MapAgain maps what is behind the mapping at lo at [to, to+length) besides.
-func (m *Space) MapAgain(lo, to emu.Addr, length uint64) error {
-	v := m.VMA(lo)
-	if v == nil || v.back == nil {
-		return ErrNotHere
-	}
-	again := *v
-	again.Off += uint64(lo - v.Lo)
-	again.Lo, again.Hi = to, to+emu.Addr(length)
-	return m.Map(again, v.back.file)
-}
-
 // Unmap removes what is mapped in [lo, hi); it is no error if nothing is.
 func (m *Space) Unmap(lo, hi emu.Addr) error {
 	if err := m.check(lo, hi); err != nil {
@@ -315,6 +306,39 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	m.vmas.carve(to, end)
 	m.vmas.insert(moved)
 	return nil
+}
+
+// Duplicate maps n bytes of the file behind the shared mapping at lo once more, at to.
+func (m *Space) Duplicate(lo, to emu.Addr, n uint64) error {
+	v := m.VMA(lo)
+	if v == nil || v.back == nil {
+		return ErrNotHere
+	}
+	d, file := *v, v.back.file
+	d.Off += uint64(lo - v.Lo)
+	d.Lo, d.Hi = to, to+emu.Addr(n)
+	return m.Map(d, file)
+}
+
+// Remove makes holes of what lies behind [lo, hi), which must be in one shared mapping of a file (MADV_REMOVE).
+func (m *Space) Remove(lo, hi emu.Addr) error {
+	if err := m.check(lo, hi); err != nil {
+		return err
+	}
+	m.forget(lo, hi)
+	return m.host.removePages(lo, hi)
+}
+
+// Mark lets f change the notes in the VMAs of [lo, hi): Locked, Wipe and NoFork.
+func (m *Space) Mark(lo, hi emu.Addr, f func(v *VMA)) {
+	for _, v := range m.Within(lo, hi) {
+		part := v
+		part.Lo, part.Hi = max(v.Lo, lo), min(v.Hi, hi)
+		part.Off += uint64(part.Lo - v.Lo)
+		f(&part)
+		m.vmas.carve(part.Lo, part.Hi)
+		m.vmas.insert(part)
+	}
 }
 
 // Discard makes the pages of [lo, hi) as after Map: zero, or the file's (MADV_DONTNEED).
