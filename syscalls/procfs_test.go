@@ -76,7 +76,7 @@ func TestProcFiles(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(g.readAll("/proc/cpuinfo"), "processor\t:"))
 	assert.Contains(t, g.readAll("/proc/meminfo"), "MemTotal:        8388608 kB\n")
 	g.fails(ENOENT, nr("open"), g.str("/proc/nothing"), oRDONLY)
-	g.fails(ENOENT, nr("open"), g.str("/proc/1"), oRDONLY)
+	g.fails(ENOENT, nr("open"), g.str("/proc/2"), oRDONLY)
 	g.fails(ENOENT, nr("open"), g.str("/sys/nothing"), oRDONLY)
 	g.fails(ENOTDIR, nr("open"), g.str("/proc/self/comm/x"), oRDONLY)
 	g.fails(EACCES, nr("open"), g.str("/proc/cpuinfo"), oWRONLY)
