@@ -16,8 +16,11 @@ const (
 	madvDofork         = 11
 	madvWipeonfork     = 18
 	madvKeeponfork     = 19
+	madvPopulateRead   = 22
+	madvPopulateWrite  = 23
 	madvDontneedLocked = 24
-	madvLast           = 25 // MADV_COLLAPSE
+	madvCollapse       = 25
+	madvLast           = madvCollapse
 )
 
 // sysMadvise implements madvise(2).
@@ -35,7 +38,9 @@ func sysMadvise(t *Thread, a Args) (uint64, Errno) {
 	at, holes := lo, false
 	for _, v := range t.p.mem.Within(lo, hi) {
 		from, to := max(v.Lo, lo), min(v.Hi, hi)
-		holes = holes || at < from
+		if holes = holes || at < from; holes && (advice == madvPopulateRead || advice == madvPopulateWrite) {
+			break
+		}
 		if e := t.advise(&v, from, to, advice); e != 0 {
 			return 0, e
 		}
@@ -79,6 +84,12 @@ func (t *Thread) advise(v *mem.VMA, lo, hi emu.Addr, advice int) Errno {
 		m.Mark(lo, hi, func(v *mem.VMA) { v.Wipe = false })
 	case madvDontfork:
 		m.Mark(lo, hi, func(v *mem.VMA) { v.NoFork = true })
+	case madvPopulateRead, madvPopulateWrite:
+		if need := mem.Prot(advice - madvPopulateRead + 1); v.Prot&need == 0 {
+			return EINVAL
+		}
+	case madvCollapse:
+		return EINVAL // a kernel without huge pages
 	case madvDofork:
 		m.Mark(lo, hi, func(v *mem.VMA) { v.NoFork = false })
 	}
@@ -88,7 +99,7 @@ func (t *Thread) advise(v *mem.VMA, lo, hi emu.Addr, advice int) Errno {
 // sysMsync implements msync(2): the host writes shared mappings back by itself.
 func sysMsync(t *Thread, a Args) (uint64, Errno) {
 	const async, invalidate, sync = 1, 2, 4
-	flags := a.Uint(2)
+	flags := a.U32(2)
 	if flags&^(async|invalidate|sync) != 0 || flags&(async|sync) == async|sync || !a.Addr(0).PageAligned() {
 		return 0, EINVAL
 	}
@@ -159,16 +170,20 @@ func (t *Thread) lockMemory(a Args, lock bool) Errno {
 			return ENOMEM
 		}
 	}
+	var e Errno
 	for lo < hi {
 		v := p.mem.VMA(lo)
 		if v == nil {
 			return ENOMEM
 		}
+		if lock && v.Prot == 0 {
+			e = ENOMEM // it is locked, but cannot be brought into memory
+		}
 		end := min(v.Hi, hi)
 		p.mem.Mark(lo, end, func(v *mem.VMA) { v.Locked = lock })
 		lo = end
 	}
-	return 0
+	return e
 }
 
 // Flags of mlockall(2).
@@ -209,15 +224,20 @@ func sysMincore(t *Thread, a Args) (uint64, Errno) {
 	if !lo.PageAligned() {
 		return 0, EINVAL
 	}
-	if n > taskSize || uint64(lo) > taskSize-n {
+	pages := (n + emu.PageSize - 1) / emu.PageSize
+	switch {
+	case n > taskSize || uint64(lo) > taskSize-n:
 		return 0, ENOMEM
+	case uint64(out) > taskSize-pages:
+		return 0, EFAULT
 	}
-	const chunk = 4096 // pages at a time
+	const chunk = 4096 // pages at a time, of one mapping
 	for n > 0 {
-		size := min(n, chunk*emu.PageSize)
-		if e := t.wholeRange(lo, size); e != 0 {
-			return 0, e
+		v := t.p.mem.VMA(lo)
+		if v == nil {
+			return 0, ENOMEM
 		}
+		size := min(n, chunk*emu.PageSize, uint64(v.Hi-lo))
 		pages := (size + emu.PageSize - 1) / emu.PageSize
 		if e := t.copyOut(out, slices.Repeat([]byte{1}, int(pages))); e != 0 {
 			return 0, e

@@ -138,6 +138,9 @@ func put16(b []byte, x uint16) { binary.LittleEndian.PutUint16(b, x) }
 func put32(b []byte, x uint32) { binary.LittleEndian.PutUint32(b, x) }
 func put64(b []byte, x uint64) { binary.LittleEndian.PutUint64(b, x) }
 
+// userRange reports whether n bytes at a are no kernel's (access_ok).
+func userRange(a, n uint64) bool { return n <= taskSize && a <= taskSize-n }
+
 // An iovec is a piece of guest memory.
 type iovec struct {
 	addr emu.Addr
@@ -152,6 +155,7 @@ const (
 
 // iovecs reads count iovecs at a, cut to maxRW bytes in all.
 func (t *Thread) iovecs(a emu.Addr, count uint64) ([]iovec, Errno) {
+	count = uint64(uint32(count)) // as import_iovec takes it
 	if count > iovMax {
 		return nil, EINVAL
 	}
@@ -162,9 +166,14 @@ func (t *Thread) iovecs(a emu.Addr, count uint64) ([]iovec, Errno) {
 	v := make([]iovec, count)
 	left := uint64(maxRW)
 	for i := range v {
-		n := le64(b[i*16+8:])
-		if int64(n) < 0 {
+		if int64(le64(b[i*16+8:])) < 0 {
 			return nil, EINVAL
+		}
+	}
+	for i := range v {
+		n := le64(b[i*16+8:])
+		if !userRange(le64(b[i*16:]), n) {
+			return nil, EFAULT
 		}
 		v[i] = iovec{emu.Addr(le64(b[i*16:])), min(n, left)}
 		left -= v[i].n

@@ -176,25 +176,34 @@ const (
 // sysUtimensat implements utimensat(2).
 func sysUtimensat(t *Thread, a Args) (uint64, Errno) {
 	dirfd, name, times, flags := a.Int(0), a.Addr(1), a.Addr(2), a.Int(3)
+	now := fileTime{nsec: t.k.wall()}
+	at, mt := now, now
+	var b []byte
+	if times != 0 {
+		var e Errno
+		if b, e = t.copyIn(times, 32); e != 0 {
+			return 0, e
+		}
+		if le64(b[8:]) == utimeOmit && le64(b[24:]) == utimeOmit {
+			return 0, 0 // "not even checking the path"
+		}
+	}
 	if flags&^(atSymlinkNofollow|atEmptyPath) != 0 {
 		return 0, EINVAL
 	}
-	now := fileTime{nsec: t.k.wall()}
-	at, mt := now, now
 	if times != 0 {
-		b, e := t.copyIn(times, 32)
+		var e Errno
+		at, e = t.timeArg(b)
+		if e == 0 {
+			mt, e = t.timeArg(b[16:])
+		}
 		if e != 0 {
+			// What is wrong with the name is seen first.
+			if _, first := t.statAt(dirfd, name, flags); name != 0 && first != 0 {
+				e = first
+			}
 			return 0, e
 		}
-		if at, e = t.timeArg(b); e != 0 {
-			return 0, e
-		}
-		if mt, e = t.timeArg(b[16:]); e != 0 {
-			return 0, e
-		}
-	}
-	if at.keep && mt.keep {
-		return 0, 0
 	}
 	return t.utimes(dirfd, name, at, mt, flags)
 }
@@ -214,7 +223,7 @@ func (t *Thread) timeArg(b []byte) (fileTime, Errno) {
 }
 
 func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (uint64, Errno) {
-	if name == 0 {
+	if name == 0 && dirfd != atFDCWD {
 		f, e := t.file(dirfd)
 		if e != 0 {
 			return 0, e

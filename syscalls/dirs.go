@@ -264,8 +264,8 @@ func sysRenameat2(t *Thread, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags uint32) (uint64, Errno) {
-	const renameNoreplace, renameExchange = 1, 2
-	if flags&^(renameNoreplace|renameExchange) != 0 || flags == renameNoreplace|renameExchange {
+	const renameNoreplace, renameExchange, renameWhiteout = 1, 2, 4
+	if flags&^(renameNoreplace|renameExchange|renameWhiteout) != 0 || flags&renameExchange != 0 && flags != renameExchange {
 		return 0, EINVAL
 	}
 	src, e := t.oldName(fromDir, from)
@@ -277,7 +277,16 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 		e = EXDEV // /dev/shm is a file system of its own, wherever the host has it
 	}
 	if e != 0 {
+		// Where the old name leads is looked at first.
+		if st, first := hostStatAt(src.parent(), true); first != 0 {
+			e = first
+		} else if st.mode&sIFMT != sIFDIR {
+			e = ENOTDIR
+		}
 		return 0, e
+	}
+	if flags&renameWhiteout != 0 {
+		return 0, EINVAL // a file system without whiteouts
 	}
 	old, replaced := hostStatAt(dst.place, false)
 	was, _ := hostStatAt(src.place, false)
@@ -305,10 +314,6 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	if flags&^(atSymlinkFollow|atEmptyPath) != 0 {
 		return 0, EINVAL
 	}
-	dst, e := t.newName(toDir, to)
-	if e != 0 {
-		return 0, e
-	}
 	follow := flags&atSymlinkFollow != 0
 	s, e := t.path(from)
 	if e != 0 {
@@ -319,6 +324,13 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	}
 	src, e := t.onHost(fromDir, from, follow)
 	if e != 0 {
+		return 0, e
+	}
+	dst, e := t.newName(toDir, to)
+	if e != 0 {
+		if _, first := hostStatAt(src.place, follow); first != 0 {
+			e = first // the old name is looked up first
+		}
 		return 0, e
 	}
 	if src.private != dst.private {
@@ -381,9 +393,12 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, Errn
 	var target string
 	if s == "" {
 		// An O_PATH descriptor of a link itself.
+		if dirfd == atFDCWD {
+			return 0, ENOENT
+		}
 		f, e := t.file(dirfd)
 		if e != 0 {
-			return 0, ENOENT
+			return 0, e
 		}
 		h, ok := f.(*hostFile)
 		if !ok {

@@ -79,6 +79,8 @@ func (t *Thread) epollCreate(flags int) (uint64, Errno) {
 	return t.install(f, flags)
 }
 
+func (f *epollFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+
 func (f *epollFile) close(k *Kernel) {
 	f.remove(func(*epollItem) bool { return true })
 	k.epolls = slices.DeleteFunc(k.epolls, func(o *epollFile) bool { return o == f })
@@ -324,14 +326,20 @@ func sysEpollPwait2(t *Thread, a Args) (uint64, Errno) {
 	return t.dropMask(t.epollWait(a, d == 0))
 }
 
+// maxEvents is EP_MAX_EVENTS.
+const maxEvents = (1<<31 - 1) / 12
+
 func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
+	limit := a.Int(2)
+	if limit <= 0 || limit > maxEvents {
+		return 0, EINVAL
+	}
+	if !userRange(a.Uint(1), uint64(limit)*12) {
+		return 0, EFAULT
+	}
 	ep, e := t.epollFile(a.Int(0))
 	if e != 0 {
 		return 0, e
-	}
-	limit := a.Int(2)
-	if limit <= 0 || limit > 1<<27 {
-		return 0, EINVAL
 	}
 	return t.harvest(ep, emu.Addr(a.Uint(1)), limit, now)
 }

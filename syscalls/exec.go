@@ -142,7 +142,7 @@ func (t *Thread) replace(m *machine) {
 		pt.stop()
 	}
 	p.posix = map[uint64]*posixTimer{}
-	t.altstack = altStack{flags: ssDisable}
+	t.altstack = altStack{flags: t.altstack.flags}
 	t.robustList, t.clearTID, t.keepCaps, p.dumpable = 0, 0, 0, 1
 	p.membarrier, p.lockFuture = 0, false
 	if m == nil {

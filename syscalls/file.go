@@ -141,6 +141,16 @@ func (b *fileBase) readable() bool { return b.flags&oACCMODE != oWRONLY && b.fla
 func (b *fileBase) writable() bool { return b.flags&oACCMODE != oRDONLY && b.flags&oPATH == 0 }
 func (b *fileBase) nonblock() bool { return b.flags&oNONBLOCK != 0 }
 
+// positions reports whether f can be read and written at offsets (FMODE_PREAD, FMODE_PWRITE).
+func positions(t *Thread, f file) bool {
+	switch f.(type) {
+	case *eventFile, *timerFile, *signalFile, *epollFile, *inotifyFile:
+		return false
+	}
+	_, e := f.seek(t, 0, seekCur)
+	return e != ESPIPE
+}
+
 // An fdEntry is a descriptor.
 type fdEntry struct {
 	file    file

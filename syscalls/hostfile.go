@@ -47,6 +47,12 @@ func (f *hostFile) isRegular() bool { return f.mode&sIFMT == sIFREG }
 // onDisk reports whether what is written to f is kept: a regular file or a disk.
 func (f *hostFile) onDisk() bool { return f.isRegular() || f.mode&sIFMT == sIFBLK }
 
+// isRegular reports whether f is a regular file of the host.
+func isRegular(f file) bool {
+	h, ok := f.(*hostFile)
+	return ok && h.isRegular()
+}
+
 // name asks the host, which knows if f was renamed or unlinked since.
 func (f *hostFile) name(k *Kernel) string {
 	if f.path != "" {

@@ -100,10 +100,18 @@ func sysSetsid(t *Thread, _ Args) (uint64, Errno) {
 }
 
 // sysSetuid implements setuid(2): to what one is.
-func sysSetuid(t *Thread, a Args) (uint64, Errno) { return 0, allAre(t.k.uid, a.U32(0)) }
+func sysSetuid(t *Thread, a Args) (uint64, Errno) { return 0, become(t.k.uid, a.U32(0)) }
 
 // sysSetgid implements setgid(2).
-func sysSetgid(t *Thread, a Args) (uint64, Errno) { return 0, allAre(t.k.gid, a.U32(0)) }
+func sysSetgid(t *Thread, a Args) (uint64, Errno) { return 0, become(t.k.gid, a.U32(0)) }
+
+// become is allAre for one id that must be one.
+func become(own, id uint32) Errno {
+	if id == 1<<32-1 {
+		return EINVAL
+	}
+	return allAre(own, id)
+}
 
 // sysSetreuid implements setreuid(2).
 func sysSetreuid(t *Thread, a Args) (uint64, Errno) {

@@ -23,6 +23,7 @@ const (
 	mapLegacy = 0x7c07f9f3
 
 	protMask      = 7
+	protSem       = 8 // without a meaning
 	protGrowsDown = 0x01000000
 	protGrowsUp   = 0x02000000
 )
@@ -83,6 +84,9 @@ func (p *Process) inHeap(lo, hi emu.Addr) bool {
 // sysMmap implements mmap(2).
 func sysMmap(t *Thread, a Args) (uint64, Errno) {
 	addr, length, flags, off := a.Addr(0), a.Uint(1), a.Uint(3), a.Uint(5)
+	if off%emu.PageSize != 0 {
+		return 0, EINVAL
+	}
 	var f file
 	if flags&mapAnonymous == 0 {
 		var e Errno
@@ -93,7 +97,7 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 			return 0, e
 		}
 	}
-	if off%emu.PageSize != 0 || length == 0 {
+	if length == 0 {
 		return 0, EINVAL
 	}
 	length = uint64(emu.Addr(length).PageUp())
@@ -273,7 +277,7 @@ func sysMprotect(t *Thread, a Args) (uint64, Errno) {
 	if hi <= lo {
 		return 0, ENOMEM
 	}
-	if prot&^(protMask|protGrowsDown|protGrowsUp) != 0 {
+	if prot&^(protMask|protSem|protGrowsDown|protGrowsUp) != 0 {
 		return 0, EINVAL
 	}
 	if v := t.p.mem.VMA(lo); prot&protGrowsDown != 0 {

@@ -4,8 +4,16 @@ import "github.com/cgemu/cgemu/emu"
 
 // openAt is open(2) in all its forms.
 func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint64, Errno) {
+	// Linux refuses these since 6.4, and temporary files that cannot be written.
+	const tmpfile = oTMPFILE &^ oDIRECTORY
+	if flags&(oDIRECTORY|oCREAT) == oDIRECTORY|oCREAT || flags&tmpfile != 0 && (flags&oTMPFILE != oTMPFILE || flags&oACCMODE == oRDONLY) {
+		return 0, EINVAL
+	}
 	s, e := t.path(name)
 	if e != 0 {
+		return 0, e
+	}
+	if _, e := t.p.freeFD(0); e != 0 {
 		return 0, e
 	}
 	if flags&oPATH != 0 {
@@ -187,6 +195,7 @@ const (
 	fGetSig       = 11
 	fSetOwnEx     = 15
 	fGetOwnEx     = 16
+	fGetOwnerIDs  = 17
 	fOfdGetLk     = 36
 	fOfdSetLk     = 37
 	fOfdSetLkW    = 38
@@ -212,7 +221,7 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 	b := f.base()
 	switch cmd {
 	case fDupFD, fDupFDCloexec:
-		if arg >= t.p.limits[rlimitNofile].cur {
+		if arg = uint64(a.U32(2)); arg >= t.p.limits[rlimitNofile].cur {
 			return 0, EINVAL
 		}
 		n, e := t.p.addFD(f, int(arg), cmd == fDupFDCloexec)
@@ -233,6 +242,9 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 	}
 	switch cmd {
 	case fSetFL:
+		if _, pipe := f.(*pipeFile); arg&oDIRECT != 0 && !pipe && !isRegular(f) {
+			return 0, EINVAL
+		}
 		return 0, f.setFlags(b.flags&^settable | int(arg)&settable)
 	case fSetPipeSz, fGetPipeSz:
 		return pipeSize(f, cmd, arg)
@@ -245,6 +257,12 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 			return 0, EPERM
 		}
 		return h.fd.fcntl(cmd, arg)
+	case fGetOwnerIDs:
+		// Whoever set the owner is the guest's user.
+		var ids pack
+		ids.u32(t.k.uid * boolean(b.owner.id != 0))
+		ids.u32(le32(ids))
+		return 0, t.copyOut(emu.Addr(arg), ids)
 	case fSetOwn, fGetOwn, fSetOwnEx, fGetOwnEx:
 		return t.fcntlOwner(b, cmd, arg)
 	case fGetSig:
@@ -259,9 +277,22 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 	return t.lock(f, cmd, emu.Addr(arg))
 }
 
+// What flock(2) takes besides LOCK_SH, LOCK_EX and LOCK_UN, and how long the host's locks are waited for at a time.
+const (
+	lockNB   = 4
+	lockMand = 32
+	lockWait = 1_000_000
+)
+
 // sysFlock implements flock(2), with the host's locks.
 func sysFlock(t *Thread, a Args) (uint64, Errno) {
-	f, e := t.file(a.Int(0))
+	switch op := a.U32(1); {
+	case op&lockMand != 0:
+		return 0, 0 // Linux has had no mandatory locks since 5.15
+	case op&^lockNB != 1 && op&^lockNB != 2 && op&^lockNB != 8:
+		return 0, EINVAL
+	}
+	f, e := t.openFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
@@ -273,14 +304,13 @@ func sysFlock(t *Thread, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) flock(h *hostFile, op int) (uint64, Errno) {
-	const lockNB, retry = 4, 1_000_000
 	e := h.fd.flock(op | lockNB)
 	if e == EAGAIN && op&lockNB == 0 {
 		// The holder may be one of our own threads, so the host must not wait for it.
 		if t.call.again {
-			hostPollWait(nil, retry)
+			hostPollWait(nil, lockWait)
 		}
-		w := wait{files: []file{h}, deadline: t.k.after(retry)}
+		w := wait{files: []file{h}, deadline: t.k.after(lockWait)}
 		return t.block(w, func() (uint64, Errno) { return t.flock(h, op) })
 	}
 	return 0, e
@@ -303,12 +333,15 @@ const (
 
 // sysMemfdCreate implements memfd_create(2).
 func sysMemfdCreate(t *Thread, a Args) (uint64, Errno) {
+	flags := a.U32(1)
+	if flags&^(mfdCloexec|mfdSealing|mfdNoexec|mfdExec) != 0 || flags&(mfdNoexec|mfdExec) == mfdNoexec|mfdExec {
+		return 0, EINVAL
+	}
 	name, ok := t.p.mem.ReadString(a.Addr(0), 250)
 	if !ok {
 		return 0, EFAULT
 	}
-	flags := a.U32(1)
-	if len(name) >= 250 || flags&^(mfdCloexec|mfdSealing|mfdNoexec|mfdExec) != 0 {
+	if len(name) >= 250 {
 		return 0, EINVAL
 	}
 	fd, e := hostMemfd(name, flags&^mfdCloexec)

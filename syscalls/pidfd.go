@@ -50,7 +50,9 @@ func sysPidfdOpen(t *Thread, a Args) (uint64, Errno) {
 // sysPidfdSendSignal implements pidfd_send_signal(2).
 func sysPidfdSendSignal(t *Thread, a Args) (uint64, Errno) {
 	sig := a.Int(1)
-	if a.U32(3) != 0 {
+	const thread, group = 1, 4 // 2, the process, is what a pidfd stands for
+	scope := a.U32(3)
+	if scope > group || scope&(scope-1) != 0 {
 		return 0, EINVAL
 	}
 	p, e := t.signalled(a.Int(0))
@@ -75,8 +77,17 @@ func sysPidfdSendSignal(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	case t.k.process(p.pid) != p:
 		return 0, ESRCH
-	case sig != 0:
-		p.send(s)
+	case sig == 0:
+	case scope == group:
+		for _, o := range t.k.procs {
+			if o.pgid == p.pid {
+				o.send(s)
+			}
+		}
+	case scope == thread:
+		return 0, p.threads[0].send(s)
+	default:
+		return 0, p.send(s)
 	}
 	return 0, 0
 }

@@ -288,6 +288,8 @@ func (f *eventFile) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	return 8, 0
 }
 
+func (f *eventFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+
 // fits reports whether n can be added without overflow.
 func (f *eventFile) fits(n uint64) bool { return n <= 1<<64-2-f.count }
 

@@ -182,13 +182,27 @@ func sysSelect(t *Thread, a Args) (uint64, Errno) {
 	d := int64(-1)
 	if a.Addr(4) != 0 {
 		var e Errno
-		if d, e = t.timeval(a.Addr(4)); e != 0 {
+		if d, e = t.selectTime(a.Addr(4)); e != 0 {
 			return 0, e
 		}
 	}
 	t.setDeadline(d)
 	ret, e := t.selectFDs(a, d == 0)
 	return t.tellLeft(ret, e, a.Addr(4), timeval)
+}
+
+// selectTime reads a struct timeval, whose microseconds may be more than a second's.
+func (t *Thread) selectTime(at emu.Addr) (int64, Errno) {
+	b, e := t.copyIn(at, 16)
+	if e != 0 {
+		return 0, e
+	}
+	const million = 1_000_000
+	sec, usec := int64(le64(b)), int64(le64(b[8:]))
+	if sec += usec / million; sec < 0 || usec < 0 {
+		return 0, EINVAL
+	}
+	return min(sec, maxSeconds)*1e9 + usec%million*1000, 0
 }
 
 // sysPselect6 implements pselect(2).

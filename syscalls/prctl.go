@@ -23,6 +23,8 @@ const (
 	prSetSecurebits = 28
 	prSetTimerslack = 29
 	prGetTimerslack = 30
+	prPerfOff       = 31
+	prPerfOn        = 32
 	prMceKill       = 33
 	prMceKillGet    = 34
 	prSetMM         = 35
@@ -79,7 +81,15 @@ func sysPrctl(t *Thread, a Args) (uint64, Errno) {
 	case prGetSecurebits:
 		const keepCaps = 4
 		return t.keepCaps << keepCaps, 0
-	case prSetSecurebits, prSetMM, prCapbsetDrop:
+	case prPerfOff, prPerfOn:
+		return 0, 0 // there are no events
+	case prSetMM:
+		const auxv, exeMap, mapSize = 12, 14, 15
+		if a.Uint(4) != 0 || a.Uint(3) != 0 && arg != auxv && arg != exeMap && arg != mapSize {
+			return 0, EINVAL
+		}
+		return 0, EPERM
+	case prSetSecurebits, prCapbsetDrop:
 		return 0, EPERM
 	case prCapbsetRead, prCapAmbient, prMceKill, prMceKillGet, prSetTiming, prGetTSC, prSetTSC:
 		return t.prctlFixed(op, a)

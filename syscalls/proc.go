@@ -121,12 +121,17 @@ func (t *Thread) setLimit(p *Process, res uint32, at emu.Addr) (uint64, Errno) {
 
 // sysPrlimit64 implements prlimit(2).
 func sysPrlimit64(t *Thread, a Args) (uint64, Errno) {
-	if a.U32(1) >= rlimitCount {
-		return 0, EINVAL
+	if a.Addr(2) != 0 {
+		if _, e := t.copyIn(a.Addr(2), 16); e != 0 {
+			return 0, e
+		}
 	}
 	p := t.named(a.Int(0))
 	if p == nil {
 		return 0, ESRCH
+	}
+	if a.U32(1) >= rlimitCount {
+		return 0, EINVAL
 	}
 	old := p.limits[a.U32(1)].encode()
 	if a.Addr(2) != 0 {

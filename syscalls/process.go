@@ -180,7 +180,9 @@ func (p *Process) newThread(c *emu.CPU) *Thread {
 		tid = p.k.newID()
 	}
 	t := &Thread{p: p, k: p.k, cpu: c, tid: tid, timerSlack: 50_000, defaultSlack: 50_000}
-	t.altstack.flags = ssDisable
+	if len(p.threads) > 0 {
+		t.altstack.flags = ssDisable
+	}
 	p.threads = append(p.threads, t)
 	p.k.threads[tid] = t
 	return t

@@ -134,10 +134,10 @@ func (t *Thread) positioned(a Args, open func(int) (file, Errno), do func(file, 
 ) (uint64, Errno) {
 	if off >= 0 {
 		f, e := t.openFile(a.Int(0))
-		if e == 0 {
-			_, e = f.seek(t, 0, seekCur)
+		if e == 0 && !positions(t, f) {
+			e = ESPIPE
 		}
-		if e == ESPIPE || e == EBADF {
+		if e != 0 {
 			return 0, e
 		}
 	}
@@ -215,8 +215,8 @@ func (t *Thread) vector2(a Args, open func(int) (file, Errno), do func(file, []i
 func (t *Thread) vector(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno), off int64) (uint64, Errno) {
 	if f, e := t.openFile(a.Int(0)); e != 0 {
 		return 0, e
-	} else if _, e := f.seek(t, 0, seekCur); off >= 0 && e == ESPIPE {
-		return 0, e
+	} else if off >= 0 && !positions(t, f) {
+		return 0, ESPIPE
 	}
 	if _, e := open(a.Int(0)); e != 0 {
 		return 0, e
@@ -412,6 +412,16 @@ func (t *Thread) transferWaiting(in, out file, inOff, outOff int64, n uint64, do
 
 // sysCopyFileRange implements copy_file_range(2).
 func sysCopyFileRange(t *Thread, a Args) (uint64, Errno) {
+	for i := range 2 {
+		if _, e := t.openFile(a.Int(2 * i)); e != 0 {
+			return 0, e
+		}
+	}
+	for i := range 2 {
+		if _, e := t.offset(a.Addr(2*i + 1)); e == EFAULT {
+			return 0, e
+		}
+	}
 	if a.U32(5) != 0 {
 		return 0, EINVAL
 	}

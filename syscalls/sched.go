@@ -216,11 +216,22 @@ func (t *Thread) scheduled(tid int, change bool) (*Thread, Errno) {
 	return nil, ESRCH
 }
 
+// validDeadline reports whether sched_setattr(2) takes such times for SCHED_DEADLINE (__checkparam_dl).
+func validDeadline(runtime, deadline, period uint64) bool {
+	const least = 1024
+	return deadline != 0 && runtime >= least && runtime <= deadline && (period == 0 || deadline <= period) && (deadline|period)>>63 == 0
+}
+
 func (t *Thread) setPolicy(policy, priority uint32) Errno {
+	const highest = 99
 	switch p := policy &^ schedResetOnFork; {
+	case priority > highest:
+		return EINVAL
 	case (p == schedFIFO || p == schedRR) != (priority != 0) && p != schedDeadline:
 		return EINVAL
-	case p == schedFIFO || p == schedRR || p == schedDeadline:
+	case p == schedDeadline:
+		return EINVAL // without its times
+	case p == schedFIFO || p == schedRR:
 		return EPERM
 	case p != schedOther && p != schedBatch && p != schedIdle:
 		return EINVAL
@@ -270,6 +281,9 @@ func sysSchedSetattr(t *Thread, a Args) (uint64, Errno) {
 	policy, nice := le32(b[4:]), min(max(int(int32(le32(b[16:]))), -20), 19)
 	fair := policy == schedOther || policy == schedBatch
 	if fair && nice < o.sched.nice {
+		return 0, EPERM
+	}
+	if policy == schedDeadline && validDeadline(le64(b[24:]), le64(b[32:]), le64(b[40:])) {
 		return 0, EPERM
 	}
 	if e := o.setPolicy(policy|le32(b[8:])&1*schedResetOnFork, le32(b[20:])); e != 0 {

@@ -287,15 +287,43 @@ func sysRtTgsigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 	return t.sendTo(t.k.findThread(tgid, tid), s)
 }
 
+// knownLayout reports whether Linux knows what a siginfo_t of signal sig has with si_code code (known_siginfo_layout).
+func knownLayout(sig int, code int32) bool {
+	limits := map[int]int32{sigILL: 11, sigFPE: 15, sigSEGV: 10, sigBUS: 5, sigTRAP: 6, sigCHLD: 6, sigSYS: 2}
+	const poll, deThread, asyncNL = 6, -7, -60
+	limit, ok := limits[sig]
+	if !ok {
+		limit = poll
+	}
+	switch {
+	case code == siKernel:
+		return true
+	case code > siUser:
+		return code <= limit
+	}
+	return code >= deThread || code == asyncNL
+}
+
 // userInfo reads a siginfo_t made by the program for another thread or process, to. Only to itself may a thread say that a
 // signal is the kernel's, or of kill(2) or tgkill(2).
 func (t *Thread) userInfo(to, sig int, at emu.Addr) (*sigInfo, Errno) {
-	b, e := t.copyIn(at, 128)
+	const size, expanded = 48, 128 // what Linux knows of a siginfo_t, and what it is
+	b, e := t.copyIn(at, size)
 	if e != 0 {
 		return nil, e
 	}
+	b = append(b, make([]byte, expanded-size)...)
 	s := decodeSigInfo(b)
 	s.signo = int32(sig)
+	if !knownLayout(sig, s.code) {
+		rest, e := t.copyIn(at+size, expanded-size)
+		if e == 0 && slices.ContainsFunc(rest, func(x byte) bool { return x != 0 }) {
+			e = E2BIG
+		}
+		if e != 0 {
+			return nil, e
+		}
+	}
 	if (s.code >= 0 || s.code == siTkill) && to != t.tid {
 		return nil, EPERM
 	}
@@ -319,13 +347,13 @@ type altStack struct {
 
 // contains reports whether sp lies on the alternate stack in use.
 func (s *altStack) contains(sp uint64) bool {
-	return s.flags&ssAutoDisarm == 0 && s.flags&ssDisable == 0 && sp > s.sp && sp-s.sp <= s.size
+	return s.flags&ssAutoDisarm == 0 && s.size > 0 && sp > s.sp && sp-s.sp <= s.size
 }
 
 // state are the flags that sigaltstack(2) reports.
 func (s *altStack) state(sp uint64) uint32 {
 	switch {
-	case s.flags&ssDisable != 0:
+	case s.size == 0:
 		return ssDisable
 	case s.contains(sp):
 		return ssOnStack | s.flags&ssAutoDisarm
@@ -363,7 +391,11 @@ func (t *Thread) setAltStack(base uint64, flags uint32, size, sp uint64) Errno {
 	if t.altstack.contains(sp) {
 		return EPERM
 	}
-	switch flags &^ ssAutoDisarm {
+	mode := flags &^ ssAutoDisarm
+	if mode <= ssDisable && t.altstack == (altStack{base, size, flags}) {
+		return 0 // as it was, however small
+	}
+	switch mode {
 	case ssDisable:
 		t.altstack = altStack{flags: flags}
 		return 0
@@ -374,6 +406,6 @@ func (t *Thread) setAltStack(base uint64, flags uint32, size, sp uint64) Errno {
 	if size < minSigStack {
 		return ENOMEM
 	}
-	t.altstack = altStack{base, size, flags & ssAutoDisarm}
+	t.altstack = altStack{base, size, flags}
 	return 0
 }

@@ -22,12 +22,15 @@ func sysSignalfd4(t *Thread, a Args) (uint64, Errno) {
 }
 
 func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64, Errno) {
-	if size != sigSetSize || flags&^(oNONBLOCK|oCLOEXEC) != 0 {
+	if size != sigSetSize {
 		return 0, EINVAL
 	}
 	x, e := t.in64(set)
 	if e != 0 {
 		return 0, e
+	}
+	if flags&^(oNONBLOCK|oCLOEXEC) != 0 {
+		return 0, EINVAL
 	}
 	want := sigSet(x) &^ unblockable
 	if fd == -1 {
@@ -48,6 +51,8 @@ func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64,
 
 // infoSize is the size of struct signalfd_siginfo.
 const infoSize = 128
+
+func (f *signalFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
 
 func (f *signalFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	if total(v) < infoSize {

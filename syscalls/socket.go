@@ -9,6 +9,7 @@ const (
 	afInet    = 2
 	afInet6   = 10
 	afNetlink = 16
+	afPacket  = 17
 	afMax     = 46
 
 	sockStream    = 1
@@ -140,6 +141,8 @@ func (t *Thread) newSocket(family, typ, proto int) (socket, Errno) {
 		return nil, EINVAL
 	case family == afUnix:
 		return t.newUnixSocket(typ, proto, flags)
+	case family == afPacket:
+		return nil, EPERM
 	case t.k.cfg.Network == NetworkNone:
 	case family == afInet || family == afInet6:
 		return t.newInetSocket(family, typ, proto, flags)
@@ -167,6 +170,9 @@ func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
 	typ := a.Int(1)
 	if typ&^(sockTypes|oNONBLOCK|oCLOEXEC) != 0 {
 		return 0, EINVAL
+	}
+	if e := t.copyOut(a.Addr(3), make([]byte, 8)); e != 0 {
+		return 0, e // descriptors are kept free and told first
 	}
 	var ends [2]*unixSocket
 	var fds pack

@@ -14,6 +14,7 @@ const (
 	msgNosignal    = 0x4000
 	msgWaitforone  = 0x10000
 	msgCmsgCloexec = 0x40000000
+	msgCompat      = 0x80000000 // the kernel's own, for programs of 32 bits
 )
 
 // An outMessage is what a call sends.
@@ -164,6 +165,9 @@ func (t *Thread) message(at emu.Addr) (msghdr, []iovec, Errno) {
 
 // sysSendto implements sendto(2).
 func sysSendto(t *Thread, a Args) (uint64, Errno) {
+	if !userRange(a.Uint(1), a.Uint(2)) {
+		return 0, EFAULT
+	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -179,6 +183,9 @@ func sysSendto(t *Thread, a Args) (uint64, Errno) {
 
 // sysRecvfrom implements recvfrom(2).
 func sysRecvfrom(t *Thread, a Args) (uint64, Errno) {
+	if !userRange(a.Uint(1), a.Uint(2)) {
+		return 0, EFAULT
+	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -196,6 +203,9 @@ func sysRecvfrom(t *Thread, a Args) (uint64, Errno) {
 
 // sysSendmsg implements sendmsg(2).
 func sysSendmsg(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(2)&msgCompat != 0 {
+		return 0, EINVAL
+	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -222,6 +232,9 @@ func (t *Thread) sendmsg(s socket, at emu.Addr, flags uint32) (uint64, Errno) {
 
 // sysRecvmsg implements recvmsg(2).
 func sysRecvmsg(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(2)&msgCompat != 0 {
+		return 0, EINVAL
+	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -319,6 +332,9 @@ func (t *Thread) messagesDone(e Errno) (uint64, Errno) {
 
 // sysSendmmsg implements sendmmsg(2).
 func sysSendmmsg(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(3)&msgCompat != 0 {
+		return 0, EINVAL
+	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -330,6 +346,9 @@ func sysSendmmsg(t *Thread, a Args) (uint64, Errno) {
 
 // sysRecvmmsg implements recvmmsg(2).
 func sysRecvmmsg(t *Thread, a Args) (uint64, Errno) {
+	if a.U32(3)&msgCompat != 0 {
+		return 0, EINVAL
+	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e

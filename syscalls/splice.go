@@ -79,6 +79,9 @@ func seekable(f file) bool {
 
 // sysSendfile implements sendfile(2). Where neither end is a pipe the kernel splices through one of its own.
 func sysSendfile(t *Thread, a Args) (uint64, Errno) {
+	if _, e := t.offset(a.Addr(2)); e == EFAULT {
+		return 0, e
+	}
 	in, e := t.readable(a.Int(1))
 	if e != 0 {
 		return 0, e
@@ -86,7 +89,7 @@ func sysSendfile(t *Thread, a Args) (uint64, Errno) {
 	if a.Addr(2) != 0 && !seekable(in) {
 		return 0, ESPIPE
 	}
-	if a.Long(3) < 0 {
+	if _, e := t.offset(a.Addr(2)); e != 0 || a.Long(3) < 0 {
 		return 0, EINVAL
 	}
 	out, e := t.writable(a.Int(0))

@@ -297,11 +297,20 @@ func sysFstat(t *Thread, a Args) (uint64, Errno) {
 // sysNewfstatat implements fstatat(2).
 func sysNewfstatat(t *Thread, a Args) (uint64, Errno) {
 	flags := a.Int(3)
-	if flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath) != 0 {
+	if flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath) != 0 && !(a.Int(0) >= 0 && t.noPath(a.Addr(1), flags)) {
 		return 0, EINVAL
 	}
 	s, e := t.statAt(a.Int(0), a.Addr(1), flags)
 	return t.finishStat(s, e, a.Addr(2))
+}
+
+// noPath reports whether a descriptor alone names the file (since Linux 6.11): other flags are not looked at then.
+func (t *Thread) noPath(name emu.Addr, flags int) bool {
+	if flags&atEmptyPath == 0 || name == 0 {
+		return flags&atEmptyPath != 0
+	}
+	s, e := t.path(name)
+	return e == 0 && s == ""
 }
 
 // sysStatx implements statx(2).

@@ -103,6 +103,9 @@ func (t *Thread) clockTime(id int) (int64, Errno) {
 	return c.time(), 0
 }
 
+// onlyRead reports whether clock id is one that nobody can wait by.
+func onlyRead(id int) bool { return id == clockMonoRaw || id == clockRealCrs || id == clockMonoCrs }
+
 // deadlineOn turns a time on clock id into a deadline on Kernel.now's clock.
 func (t *Thread) deadlineOn(id int, at int64) int64 {
 	now, _ := t.clockTime(id)
@@ -201,8 +204,11 @@ func sysNanosleep(t *Thread, a Args) (uint64, Errno) {
 // sysClockNanosleep implements clock_nanosleep(2).
 func sysClockNanosleep(t *Thread, a Args) (uint64, Errno) {
 	id := a.Int(0)
-	if _, e := t.clockTime(id); e != 0 || id == clockThread {
+	if _, e := t.clockTime(id); e != 0 {
 		return 0, EINVAL
+	}
+	if onlyRead(id) || id == clockThread {
+		return 0, EOPNOTSUPP
 	}
 	return t.sleep(id, a.Int(1), a.Addr(2), a.Addr(3))
 }
@@ -225,7 +231,9 @@ func (t *Thread) sleep(id, flags int, req, rem emu.Addr) (uint64, Errno) {
 		w.interrupted = EINTR
 		w.cancel = func(timeout bool) {
 			if !timeout && rem != 0 {
-				t.copyOut(rem, timespec(max(deadline-t.k.now(), 0)))
+				if e := t.copyOut(rem, timespec(max(deadline-t.k.now(), 0))); e != 0 {
+					t.call.wait.interrupted = e
+				}
 			}
 		}
 	}

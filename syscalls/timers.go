@@ -308,16 +308,22 @@ func (p *Process) unignored(sig int) {
 // sysTimerCreate implements timer_create(2).
 func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 	clock, sev, out := a.Int(0), a.Addr(1), a.Addr(2)
+	var b []byte
+	if sev != 0 {
+		var e Errno
+		if b, e = t.copyIn(sev, 64); e != 0 {
+			return 0, e
+		}
+	}
 	if _, e := t.clockTime(clock); e != 0 {
 		return 0, e
+	}
+	if onlyRead(clock) {
+		return 0, EOPNOTSUPP
 	}
 	id := t.p.nextTimer
 	value, signo, how, tid := id, sigALRM, sigevSignal, 0
 	if sev != 0 {
-		b, e := t.copyIn(sev, 64)
-		if e != 0 {
-			return 0, e
-		}
 		value, signo, how, tid = le64(b), int(int32(le32(b[8:]))), int(le32(b[12:])), int(int32(le32(b[16:])))
 		if how != sigevSignal && how != sigevNone && how != sigevSignal|sigevThreadID ||
 			how != sigevNone && (signo < 1 || signo > sigMax) {
@@ -446,6 +452,8 @@ func sysTimerfdCreate(t *Thread, a Args) (uint64, Errno) {
 	}
 	return t.install(f, flags)
 }
+
+func (f *timerFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
 
 func (t *Thread) timerFile(fd int) (*timerFile, Errno) {
 	f, e := t.file(fd)

@@ -53,6 +53,10 @@ func sysIoctl(t *Thread, a Args) (uint64, Errno) {
 	if b.flags&oPATH != 0 {
 		return 0, EBADF
 	}
+	const fiBmap = 1
+	if req == fiBmap && isRegular(f) {
+		return 0, EPERM // for the superuser
+	}
 	switch req {
 	case fioClex:
 		t.p.fds.fds[fd].cloexec = true

@@ -1,5 +1,7 @@
 package syscalls
 
+import "github.com/cgemu/cgemu/emu"
+
 // Options of wait4(2) and waitid(2).
 const (
 	wNoHang    = 1
@@ -92,13 +94,30 @@ func sysWaitid(t *Thread, a Args) (uint64, Errno) {
 	id, options := a.Int(1), a.U32(3)
 	if options&^(wNoHang|wNoWait|wExited|wStopped|wContinued|wNoThread|wAll|wClone) != 0 ||
 		options&(wExited|wStopped|wContinued) == 0 {
-		return 0, EINVAL
+		return t.finishWaitid(a.Addr(2), make([]byte, 28), EINVAL)
 	}
 	match, e := t.waitMatch(a.Int(0), id)
 	if e != 0 {
-		return 0, e
+		return t.finishWaitid(a.Addr(2), make([]byte, 28), e)
 	}
-	return t.waitChild(match, options, func(ev childEvent) (uint64, Errno) { return t.tellChild(ev, options, a) })
+	mayWait := true
+	if a.Int(0) == pPIDFD && options&wNoHang == 0 {
+		if f, e := t.pidFile(id); e == 0 && f.nonblock() {
+			options, mayWait = options|wNoHang, false
+		}
+	}
+	ret, e := t.waitChild(match, options, func(ev childEvent) (uint64, Errno) {
+		if ev.p == nil && !mayWait {
+			return 0, EAGAIN
+		}
+		return t.tellChild(ev, options, a)
+	})
+	return t.then(ret, e, func(ret uint64, e Errno) (uint64, Errno) {
+		if e == ECHILD || e == EAGAIN {
+			return t.finishWaitid(a.Addr(2), make([]byte, 28), e)
+		}
+		return ret, e
+	})
 }
 
 // tellChild ends waitid(2) with ev.
@@ -117,13 +136,21 @@ func (t *Thread) tellChild(ev childEvent, options uint32, a Args) (uint64, Errno
 			return 0, e
 		}
 	}
-	if a.Addr(2) == 0 {
-		return 0, 0
-	}
-	if e := t.copyOut(a.Addr(2), info[:12]); e != 0 {
+	return t.finishWaitid(a.Addr(2), info, 0)
+}
+
+// finishWaitid writes what waitid(2) tells: nothing, in as many bytes, if there is an error.
+func (t *Thread) finishWaitid(at emu.Addr, info []byte, e Errno) (uint64, Errno) {
+	if at == 0 {
 		return 0, e
 	}
-	return 0, t.copyOut(a.Addr(2)+16, info[16:])
+	if e := t.copyOut(at, info[:12]); e != 0 {
+		return 0, e
+	}
+	if e := t.copyOut(at+16, info[16:]); e != 0 {
+		return 0, e
+	}
+	return 0, e
 }
 
 // waitMatch returns which children waitid's first two arguments mean.

@@ -1,10 +1,13 @@
-// Makes system calls at random: numbers, arguments, pointers to nowhere. Run it in an empty directory and under cgemu
-// only: it refuses to run elsewhere.
+// Makes system calls at random: numbers, arguments, pointers to nowhere. Run it in an empty directory.
 //
-//	calls SEED PROCESSES CALLS
+//	calls SEED PROCESSES CALLS [compare]
 //
 // Each process makes so many calls from a generator seeded by both numbers, and may die of them. What they return is
-// added up and printed: equal seeds give equal sums.
+// added up and printed: equal seeds give equal sums. This runs under cgemu only, and refuses to run elsewhere.
+//
+// With "compare" it runs natively, too, as a user whom nothing belongs to. Each call is printed with what it returned, and each
+// process with what it left: descriptors, memory, files. What depends on time, on chance or on the machine is left out of
+// what is called, of the arguments, or of what is printed, so that every run prints the same.
 //
 // Nothing outside of the directory can be hit. Paths are texts of a page that cannot be written, relative and without
 // dots that lead up, or addresses where nothing is. Descriptors are those of files opened by such paths. Process ids
@@ -17,13 +20,35 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { arenaSize = 1 << 20, page = 4096, out = 900 };
+enum { page = 4096, maxCalls = 1000 };
+
+static int out = 900;
+
+static uint64_t arenaSize = 1 << 20;
+
+// comparing says that what is done is printed. master is a descriptor of what the arena has before each call: what a call of
+// one side writes must not become the argument of another.
+static int comparing, master = 240;
+
+// A record is a call that was made.
+struct record {
+	int nr, kinds;
+	uint64_t args[6], result, data;
+};
+
+static struct log {
+	int n, descriptors[64], flags[64];
+	long at[64];
+	char memory[256];
+	struct record calls[maxCalls];
+} *record;
 
 // Kinds of arguments: p path, d directory, f descriptor, b buffer, q what stat fills in, v array of iovec, n size, N size of a copy, o offset, i flags,
 // k the same of clone, m mode, t type and mode, s signal, P process, a address of a page, l length of pages, c clock,
@@ -128,8 +153,10 @@ static uint64_t argument(char kind) {
 		return 0700 | below(010000);
 	case 't':
 		return 0700 | below(0100) | (below(2) ? S_IFREG : below(2) ? S_IFIFO : below(2) ? S_IFSOCK : 0);
-	case 's':
-		return below(8) == 0 ? number() : below(66);
+	case 's': {
+		uint64_t sig = below(8) == 0 ? number() : below(66);
+		return comparing && (int)sig == SIGSTOP ? SIGCONT : sig; // nobody would wake it
+	}
 	case 'P':
 		return below(4) ? self : below(2) ? 0 : 500000 + below(10);
 	case 'a':
@@ -159,7 +186,7 @@ static void fillNames(void) {
 		"", ".", "a", "b", "c", "d", "e", "l", "./a", "d/", "d/a", "d/d", "d/d/a", "e/l", "l/a", "a/b", "nothing", "d/nothing/a", "fifo", "a\xff\n",
 	};
 	int at = 0;
-	names = mmap(0, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	names = mmap(comparing ? (void *)0x5100000000 : 0, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < sizeof list / sizeof *list; i++) {
 		nameAt[nameCount++] = at;
 		strcpy(names + at, list[i]);
@@ -203,9 +230,159 @@ static void onAlarm(int s) {}
 // alarms makes SIGALRM interrupt what waits, again and again.
 static void alarms(int usec) {
 	struct sigaction sa = {.sa_handler = onAlarm};
-	struct itimerval limit = {.it_value.tv_usec = usec, .it_interval.tv_usec = usec};
+	struct timeval t = {usec / 1000000, usec % 1000000};
+	struct itimerval limit = {t, t};
 	sigaction(SIGALRM, &sa, 0);
 	setitimer(ITIMER_REAL, &limit, 0);
+}
+
+// unfit reports whether a call makes others depend on time, the machine or other processes.
+static int unfit(long nr, const uint64_t *a) {
+	switch (nr) {
+	case SYS_alarm: // this program has the timer
+	case SYS_setitimer:
+	case SYS_getitimer:
+	case SYS_timer_settime: // signals and events at some time
+	case SYS_timerfd_settime:
+	case SYS_sched_setaffinity: // how many processors there are
+	case SYS_sched_getaffinity:
+	case SYS_clone: // children on one stack
+	case SYS_clone3:
+	case SYS_personality: // any number is one natively
+	case SYS_restart_syscall:
+		return 1;
+	case SYS_rt_sigaction:
+		return (int)a[0] == SIGALRM;
+	case SYS_setrlimit: // what these count is not the same
+		return (unsigned)a[0] != 1 && (unsigned)a[0] != 7 && (unsigned)a[0] < 16;
+	case SYS_prlimit64:
+		return (unsigned)a[1] != 1 && (unsigned)a[1] != 7 && (unsigned)a[1] < 16;
+	case SYS_setpriority: // of all of a user's processes
+	case SYS_getpriority:
+		return (int)a[0] == 2;
+	case SYS_ioprio_set:
+	case SYS_ioprio_get:
+		return (int)a[0] == 3;
+	case SYS_prctl: // secure computing, and what reads the time faults
+		return (int)a[0] == 22 || (int)a[0] == 26;
+	}
+	return 0;
+}
+
+// restore gives the arena what it had, as far as it can be written.
+static void restore(void) {
+	for (uint64_t at = 0; at < arenaSize; at += page) {
+		uint64_t a[6] = {master, (uint64_t)arena + at, page, at};
+		call(SYS_pread64, a);
+	}
+	uint64_t sigset = 1ull << (SIGALRM - 1), a[6] = {SIG_UNBLOCK, (uint64_t)&sigset, 0, 8};
+	call(SYS_rt_sigprocmask, a);
+}
+
+// copyOf has n bytes at a copied by the kernel: they may not be there.
+static uint64_t copyOf(uint64_t at, uint64_t n) {
+	static unsigned char b[page];
+	struct { uint64_t at, n; } local = {(uint64_t)b, n < page ? n : page}, remote = {at, local.n};
+	uint64_t a[6] = {self, (uint64_t)&local, 1, (uint64_t)&remote, 1, 0}, sum = 14695981039346656037ull;
+	long got = call(SYS_process_vm_readv, a);
+	for (long i = 0; i < got; i++)
+		sum = (sum ^ b[i]) * 0x100000001b3;
+	return sum;
+}
+
+// note records a call. Results that name a process are made the same, addresses relative.
+static void note(long nr, const char *kinds, const uint64_t *a, uint64_t r) {
+	struct record *x = &record->calls[record->n++];
+	uint64_t lo = (uint64_t)arena;
+	x->nr = nr;
+	x->kinds = strlen(kinds);
+	for (int i = 0; i < x->kinds; i++)
+		x->args[i] = kinds[i] == 'P' && a[i] == self ? 1000000007 : a[i];
+	switch (nr) {
+	case SYS_read:
+	case SYS_pread64:
+	case SYS_readlink:
+		if ((long)r > 0)
+			x->data = copyOf(a[1], r);
+		break;
+	case SYS_getcwd:
+		if ((long)r > 0)
+			x->data = copyOf(a[0], r);
+		break;
+	case SYS_readlinkat:
+		if ((long)r > 0)
+			x->data = copyOf(a[2], r);
+		break;
+	case SYS_time:
+	case SYS_times:
+	case SYS_brk:
+		if ((long)r > 0)
+			r = 1;
+		break;
+	case SYS_fork:
+	case SYS_vfork:
+	case SYS_getppid:
+		if ((long)r > 0)
+			r = 1000000009;
+		break;
+	case SYS_mmap:
+	case SYS_mremap:
+	case SYS_shmat:
+		if (r - lo > arenaSize && r < -4095ull)
+			r = 1000000011; // where there was room
+		break;
+	case SYS_wait4:
+	case SYS_getpriority: // from where it was started
+	case SYS_ioprio_get:
+		if ((long)r > 0)
+			r = 1;
+		break;
+	case SYS_getpid:
+	case SYS_gettid:
+	case SYS_getpgid:
+	case SYS_getpgrp:
+	case SYS_getsid:
+	case SYS_set_tid_address:
+		if (r == self)
+			r = 1000000007;
+	}
+	x->result = r;
+}
+
+// leave records what the process leaves.
+static void leave(void) {
+	for (int fd = 0; fd < 64; fd++) {
+		uint64_t a[6] = {fd, F_GETFD};
+		record->descriptors[fd] = call(SYS_fcntl, a);
+		a[1] = F_GETFL;
+		record->flags[fd] = call(SYS_fcntl, a);
+		uint64_t b[6] = {fd, 0, SEEK_CUR};
+		record->at[fd] = call(SYS_lseek, b);
+	}
+	for (int i = 0; i < arenaSize / page; i++) {
+		uint64_t at = (uint64_t)arena + i * page;
+		char c;
+		struct { uint64_t at, n; } local = {(uint64_t)&c, 1}, remote = {at, 1};
+		uint64_t a[6] = {self, (uint64_t)&local, 1, (uint64_t)&remote, 1, 0}, b[6] = {master, at, 1, 0};
+		record->memory[i] = call(SYS_process_vm_readv, a) != 1 ? '-' : call(SYS_pread64, b) == 1 ? 'w' : 'r';
+	}
+}
+
+// report prints what process i did.
+static void report(int i, int status) {
+	for (int j = 0; j < record->n; j++) {
+		struct record *x = &record->calls[j];
+		dprintf(out, "%d.%d\t%d", i, j, x->nr);
+		for (int k = 0; k < 6; k++)
+			dprintf(out, k < x->kinds ? "\t%#lx" : "\t", x->args[k]);
+		dprintf(out, "\t%#lx\t%016lx\n", x->result, x->data);
+	}
+	dprintf(out, "%d.end\tstatus %x memory %.*s", i, status, (int)(arenaSize / page), record->memory);
+	for (int fd = 0; fd < 64; fd++)
+		if (record->descriptors[fd] >= 0)
+			dprintf(out, " %d:%d,%#x,%ld", fd, record->descriptors[fd], record->flags[fd], record->at[fd]);
+	dprintf(out, "\n");
+	memset(record, 0, sizeof *record);
 }
 
 static void fuzz(int n, volatile uint64_t *sum) {
@@ -214,16 +391,21 @@ static void fuzz(int n, volatile uint64_t *sum) {
 	close(out);
 	for (int sig = 1; sig < 65; sig++)
 		signal(sig, SIG_IGN);
-	alarms(1000); // calls that block are interrupted
+	alarms(comparing ? 3000 : 1000); // calls that block are interrupted
 	fillArena();
+	if (comparing) {
+		uint64_t a[6] = {master, (uint64_t)arena, arenaSize, 0};
+		call(SYS_pwrite64, a);
+	}
 	for (int i = 0; i < n; i++) {
 		int c = below(sizeof calls / sizeof *calls);
 		long nr = calls[c].nr;
 		const char *kinds = calls[c].args;
 		uint64_t a[6];
+		const char *given = kinds;
 		if (below(50) == 0) {
 			nr = number() & 0xffffff;
-			kinds = "xxxxxx";
+			given = kinds = "xxxxxx";
 			if (nr < 462 || nr == SYS_exit_group)
 				continue; // those that are there have arguments of their kinds
 		}
@@ -231,23 +413,59 @@ static void fuzz(int n, volatile uint64_t *sum) {
 			continue;
 		for (int j = 0; j < 6; j++)
 			a[j] = argument(*kinds ? *kinds++ : 'x');
+		if (comparing) {
+			if (unfit(nr, a))
+				continue;
+			restore();
+		}
 		long r = call(nr, a);
 		if (r == 0 && (nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone || nr == SYS_clone3))
 			for (;;)
 				call(SYS_exit, a); // a new process, or thread
+		if (comparing) {
+			if (r > 0 && (nr == SYS_fork || nr == SYS_vfork)) {
+				uint64_t w[6] = {1, r, 0, 0x01000004}; // until it has ended: P_PID, WEXITED and WNOWAIT
+				while (call(SYS_waitid, w) == -4)
+					;
+			}
+			note(nr, given, a, r);
+		}
 		sum[0] = (sum[0] ^ r) * 0x100000001b3;
 		sum[1]++;
 	}
+	if (comparing)
+		leave();
 	_exit(0);
+}
+
+// limit sets limits that are the same everywhere, and that keep the program from harming the machine.
+static void limit(void) {
+	static const uint64_t limits[16] = {300, 64 << 20, 1 << 30, 8 << 20, 0, ~0ull, 100, 256, 64 << 10, 4ull << 30, ~0ull, 100, 8192, 0, 0, ~0ull};
+	for (int i = 0; i < 16; i++) {
+		uint64_t both[2] = {limits[i], limits[i]}, a[6] = {i, (uint64_t)both};
+		if (call(SYS_setrlimit, a) < 0)
+			fprintf(stderr, "calls: limit %d cannot be set\n", i), exit(1);
+	}
 }
 
 int main(int argc, char **argv) {
 	struct utsname u;
 	int timeouts = 0, died = 0;
 	uname(&u);
-	if (argc != 4 || strcmp(u.nodename, "cgemu") != 0) {
-		fprintf(stderr, "calls: only under cgemu: SEED PROCESSES CALLS\n");
+	comparing = argc == 5 && strcmp(argv[4], "compare") == 0;
+	if (!comparing && (argc != 4 || strcmp(u.nodename, "cgemu") != 0) || argc > 3 && atoi(argv[3]) > maxCalls) {
+		fprintf(stderr, "calls: only under cgemu: SEED PROCESSES CALLS, or in a directory of its own: SEED PROCESSES CALLS compare\n");
 		return 1;
+	}
+	if (comparing && (getuid() == 0 || geteuid() != getuid())) {
+		fprintf(stderr, "calls: not as root\n");
+		return 1;
+	}
+	if (comparing) {
+		arenaSize = 64 * page;
+		out = 239;
+		signal(SIGHUP, SIG_IGN);
+		umask(022);
 	}
 	dup2(1, out);
 	int in = open("std", O_RDWR | O_CREAT, 0700);
@@ -255,9 +473,17 @@ int main(int argc, char **argv) {
 		dup2(in, i);
 	mkdir("d", 0700);
 	fillNames();
-	arena = mmap(0, arenaSize + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (comparing) {
+		dup2(memfd_create("master", 0), master);
+		for (int fd = 3; fd < master; fd++)
+			if (fd != out)
+				close(fd);
+		record = mmap(0, sizeof *record, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		limit();
+	}
+	arena = mmap(comparing ? (void *)0x5000000000 : 0, arenaSize + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	mprotect(arena + arenaSize, page, PROT_NONE);
-	stats = mmap(0, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stats = mmap(comparing ? (void *)0x5200000000 : 0, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	volatile uint64_t *sum = mmap(0, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < atoi(argv[2]); i++) {
 		int status = 0;
@@ -265,7 +491,7 @@ int main(int argc, char **argv) {
 		pid_t p = fork();
 		if (p == 0)
 			fuzz(atoi(argv[3]), sum);
-		alarms(20000);
+		alarms(comparing ? 2000000 : 20000);
 		while (waitpid(p, &status, 0) < 0) {
 			timeouts++;
 			kill(-p, SIGKILL);
@@ -273,7 +499,11 @@ int main(int argc, char **argv) {
 		}
 		alarms(0);
 		died += WIFSIGNALED(status);
+		if (comparing)
+			report(i, status);
 	}
+	if (comparing)
+		return 0;
 	dprintf(out, "%d processes, %d died, %d timeouts, %lu calls, sum %016lx\n", atoi(argv[2]), died, timeouts, sum[1], sum[0]);
 	return 0;
 }
