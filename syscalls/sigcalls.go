@@ -1,6 +1,8 @@
 package syscalls
 
 import (
+	"slices"
+
 	"github.com/cgemu/cgemu/emu"
 )
 
