@@ -16,6 +16,8 @@ const (
 	madvDofork         = 11
 	madvWipeonfork     = 18
 	madvKeeponfork     = 19
+	madvCold           = 20
+	madvPageout        = 21
 	madvPopulateRead   = 22
 	madvPopulateWrite  = 23
 	madvDontneedLocked = 24
@@ -88,6 +90,10 @@ func (t *Thread) advise(v *mem.VMA, lo, hi emu.Addr, advice int) Errno {
 		if need := mem.Prot(advice - madvPopulateRead + 1); v.Prot&need == 0 {
 			return EINVAL
 		}
+	case madvCold, madvPageout:
+		if v.Locked {
+			return EINVAL
+		}
 	case madvCollapse:
 		return EINVAL // a kernel without huge pages
 	case madvDofork:
@@ -153,9 +159,6 @@ func (t *Thread) lockMemory(a Args, lock bool) Errno {
 	lo := a.Addr(0).PageDown()
 	n := uint64((emu.Addr(a.Uint(1)) + a.Addr(0) - lo).PageUp())
 	hi := lo + emu.Addr(n)
-	if hi < lo {
-		return EINVAL
-	}
 	if lock {
 		if p.limits[rlimitMemlock].cur == 0 {
 			return EPERM
@@ -166,9 +169,12 @@ func (t *Thread) lockMemory(a Args, lock bool) Errno {
 				more -= uint64(min(hi, v.Hi) - max(lo, v.Lo))
 			}
 		}
-		if p.locked()+more > p.limits[rlimitMemlock].cur {
+		if more > taskSize || p.locked()+more > p.limits[rlimitMemlock].cur {
 			return ENOMEM
 		}
+	}
+	if hi < lo {
+		return EINVAL
 	}
 	var e Errno
 	for lo < hi {

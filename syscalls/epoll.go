@@ -330,6 +330,9 @@ func sysEpollPwait2(t *Thread, a Args) (uint64, Errno) {
 const maxEvents = (1<<31 - 1) / 12
 
 func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
+	if _, e := t.openFile(a.Int(0)); e != 0 {
+		return 0, e
+	}
 	limit := a.Int(2)
 	if limit <= 0 || limit > maxEvents {
 		return 0, EINVAL

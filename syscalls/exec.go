@@ -49,12 +49,17 @@ func sysExecveat(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if a.Int(4)&^(atEmptyPath|atSymlinkNofollow) != 0 {
-		return 0, EINVAL
-	}
 	switch {
 	case name == "" && a.Int(4)&atEmptyPath == 0:
 		return 0, ENOENT
+	case a.Int(4)&^(atEmptyPath|atSymlinkNofollow) != 0:
+		return 0, EINVAL
+	case a.Int(4)&atSymlinkNofollow != 0 && name != "":
+		if st, e := t.statAt(a.Int(0), a.Addr(1), atSymlinkNofollow); e == 0 && st.mode&sIFMT == sIFLNK {
+			return 0, ELOOP
+		}
+	}
+	switch {
 	case name == "" || name[0] != '/' && a.Int(0) != atFDCWD:
 		f, e := t.file(a.Int(0))
 		if e != 0 {
@@ -71,6 +76,15 @@ func sysExecveat(t *Thread, a Args) (uint64, Errno) {
 func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 	if name == "" {
 		return 0, ENOENT
+	}
+	// What is wrong with the program is seen before what is wrong with its arguments.
+	f, err := t.openProgram(name)
+	if err != nil {
+		return 0, execErrno(err)
+	}
+	f.Close()
+	if t.k.beingWritten(f.Ino) {
+		return 0, ETXTBSY
 	}
 	room := loader.ArgsLimit(t.p.stackSize())
 	argv, e := t.strings(argvAt, &room)
@@ -102,6 +116,18 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 		t.p.end(Exit{Signal: sigSEGV}) // as bprm_execve() does beyond the point of no return
 	}
 	return 0, eNoReturn
+}
+
+// beingWritten reports whether a process has file ino open for writing: it cannot be executed then.
+func (k *Kernel) beingWritten(ino uint64) bool {
+	for _, p := range k.procs {
+		for _, ent := range p.fds.fds {
+			if h, ok := ent.file.(*hostFile); ok && h.ino == ino && h.writable() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ownMachine returns a machine for t's process if others run on that which it has.

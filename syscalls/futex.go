@@ -60,6 +60,12 @@ func (t *Thread) futexKey(a emu.Addr, op int) (futexKey, Errno) {
 func sysFutex(t *Thread, a Args) (uint64, Errno) {
 	at, op, val := a.Addr(0), a.Int(1), a.U32(2)
 	cmd := op &^ (futexPrivate | futexRealtime)
+	switch cmd {
+	case futexWait, futexWaitBitset, futexWaitRequeuePI, futexLockPI, futexLockPI2:
+		if _, e := t.futexDeadline(a.Addr(3), op); e != 0 {
+			return 0, e
+		}
+	}
 	if op&futexRealtime != 0 && cmd != futexWaitBitset && cmd != futexWaitRequeuePI && cmd != futexLockPI2 {
 		return 0, ENOSYS
 	}

@@ -317,6 +317,9 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		flags&(mremapFixed|mremapDontunmap) != 0 && flags&mremapMaymove == 0 || flags&mremapDontunmap != 0 && oldLen != newLen {
 		return 0, EINVAL
 	}
+	if lo+oldLen < lo {
+		return 0, EINVAL
+	}
 	v := m.VMA(lo)
 	if v == nil {
 		return 0, EFAULT

@@ -6,7 +6,8 @@ import "github.com/cgemu/cgemu/emu"
 func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint64, Errno) {
 	// Linux refuses these since 6.4, and temporary files that cannot be written.
 	const tmpfile = oTMPFILE &^ oDIRECTORY
-	if flags&(oDIRECTORY|oCREAT) == oDIRECTORY|oCREAT || flags&tmpfile != 0 && (flags&oTMPFILE != oTMPFILE || flags&oACCMODE == oRDONLY) {
+	if flags&oPATH == 0 && (flags&(oDIRECTORY|oCREAT) == oDIRECTORY|oCREAT ||
+		flags&tmpfile != 0 && (flags&oTMPFILE != oTMPFILE || flags&oACCMODE == oRDONLY)) {
 		return 0, EINVAL
 	}
 	s, e := t.path(name)

@@ -268,8 +268,8 @@ func (f *eventFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 }
 
 func (f *eventFile) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
-	if total(v) < 8 {
-		return 0, EINVAL
+	if total(v) != 8 {
+		return 0, EINVAL // since Linux 6.9
 	}
 	b, e := t.gather(v, 8)
 	if e != 0 || len(b) < 8 {

@@ -207,6 +207,11 @@ func (t *Thread) selectTime(at emu.Addr) (int64, Errno) {
 
 // sysPselect6 implements pselect(2).
 func sysPselect6(t *Thread, a Args) (uint64, Errno) {
+	if a.Addr(5) != 0 {
+		if _, e := t.copyIn(a.Addr(5), 16); e != 0 {
+			return 0, e
+		}
+	}
 	d := int64(-1)
 	if a.Addr(4) != 0 {
 		var e Errno

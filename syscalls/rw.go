@@ -96,6 +96,9 @@ func sysRead(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	if !userRange(a.Uint(1), a.Uint(2)) {
+		return 0, EFAULT
+	}
 	return t.readFile(f, one(a.Addr(1), a.Uint(2)), -1)
 }
 
@@ -104,6 +107,9 @@ func sysWrite(t *Thread, a Args) (uint64, Errno) {
 	f, e := t.writable(a.Int(0))
 	if e != 0 {
 		return 0, e
+	}
+	if !userRange(a.Uint(1), a.Uint(2)) {
+		return 0, EFAULT
 	}
 	return t.writeFile(f, one(a.Addr(1), a.Uint(2)), -1)
 }
@@ -114,6 +120,9 @@ func sysPread64(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	}
 	return t.positioned(a, t.readable, func(f file, v []iovec, off int64) (uint64, Errno) {
+		if !userRange(a.Uint(1), a.Uint(2)) {
+			return 0, EFAULT
+		}
 		return t.readFile(f, v, off)
 	}, one(a.Addr(1), a.Uint(2)), a.Long(3))
 }
@@ -124,6 +133,9 @@ func sysPwrite64(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	}
 	return t.positioned(a, t.writable, func(f file, v []iovec, off int64) (uint64, Errno) {
+		if !userRange(a.Uint(1), a.Uint(2)) {
+			return 0, EFAULT
+		}
 		return t.writeFile(f, v, off)
 	}, one(a.Addr(1), a.Uint(2)), a.Long(3))
 }
@@ -218,8 +230,13 @@ func (t *Thread) vector(a Args, open func(int) (file, Errno), do func(file, []io
 	} else if off >= 0 && !positions(t, f) {
 		return 0, ESPIPE
 	}
-	if _, e := open(a.Int(0)); e != 0 {
+	f, e := open(a.Int(0))
+	if e != 0 {
 		return 0, e
+	}
+	switch f.(type) {
+	case *epollFile, *pidFile:
+		return 0, EINVAL // there is nothing to read or write, whatever the memory
 	}
 	v, e := t.iovecs(a.Addr(1), a.Uint(2))
 	if e != 0 {

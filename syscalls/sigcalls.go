@@ -279,10 +279,13 @@ func sysRtSigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 // sysRtTgsigqueueinfo implements rt_tgsigqueueinfo(2).
 func sysRtTgsigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 	tgid, tid, sig := a.Int(0), a.Int(1), a.Int(2)
+	s, e := t.userInfo(tid, sig, a.Addr(3))
+	if e == E2BIG || e == EFAULT {
+		return 0, e
+	}
 	if tgid <= 0 || tid <= 0 {
 		return 0, EINVAL
 	}
-	s, e := t.userInfo(tid, sig, a.Addr(3))
 	if e != 0 {
 		return 0, e
 	}

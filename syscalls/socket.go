@@ -174,6 +174,11 @@ func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
 	if e := t.copyOut(a.Addr(3), make([]byte, 8)); e != 0 {
 		return 0, e // descriptors are kept free and told first
 	}
+	if fd, e := t.p.freeFD(0); e != 0 {
+		return 0, e
+	} else if _, e := t.p.freeFD(fd + 1); e != 0 {
+		return 0, e
+	}
 	var ends [2]*unixSocket
 	var fds pack
 	for i := range ends {

@@ -165,7 +165,7 @@ func (t *Thread) message(at emu.Addr) (msghdr, []iovec, Errno) {
 
 // sysSendto implements sendto(2).
 func sysSendto(t *Thread, a Args) (uint64, Errno) {
-	if !userRange(a.Uint(1), a.Uint(2)) {
+	if !userRange(a.Uint(1), min(a.Uint(2), maxRW)) {
 		return 0, EFAULT
 	}
 	s, e := t.socket(a.Int(0))
@@ -183,7 +183,7 @@ func sysSendto(t *Thread, a Args) (uint64, Errno) {
 
 // sysRecvfrom implements recvfrom(2).
 func sysRecvfrom(t *Thread, a Args) (uint64, Errno) {
-	if !userRange(a.Uint(1), a.Uint(2)) {
+	if !userRange(a.Uint(1), min(a.Uint(2), maxRW)) {
 		return 0, EFAULT
 	}
 	s, e := t.socket(a.Int(0))

@@ -89,8 +89,12 @@ func sysSendfile(t *Thread, a Args) (uint64, Errno) {
 	if a.Addr(2) != 0 && !seekable(in) {
 		return 0, ESPIPE
 	}
-	if _, e := t.offset(a.Addr(2)); e != 0 || a.Long(3) < 0 {
+	off, e := t.offset(a.Addr(2))
+	if e != 0 || a.Long(3) < 0 {
 		return 0, EINVAL
+	}
+	if off > 0 && off+a.Long(3) < 0 {
+		return 0, EOVERFLOW
 	}
 	out, e := t.writable(a.Int(0))
 	if e != 0 {

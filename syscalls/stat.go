@@ -297,7 +297,7 @@ func sysFstat(t *Thread, a Args) (uint64, Errno) {
 // sysNewfstatat implements fstatat(2).
 func sysNewfstatat(t *Thread, a Args) (uint64, Errno) {
 	flags := a.Int(3)
-	if flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath) != 0 && !(a.Int(0) >= 0 && t.noPath(a.Addr(1), flags)) {
+	if flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath|atStatxSync) != 0 && !(a.Int(0) >= 0 && t.noPath(a.Addr(1), flags)) {
 		return 0, EINVAL
 	}
 	s, e := t.statAt(a.Int(0), a.Addr(1), flags)
@@ -319,6 +319,9 @@ func sysStatx(t *Thread, a Args) (uint64, Errno) {
 	const statxReserved = 1 << 31
 	if flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath|atStatxSync) != 0 ||
 		flags&atStatxSync == atStatxSync || a.U32(3)&statxReserved != 0 {
+		if f, e := t.file(a.Int(0)); t.noPath(a.Addr(1), flags) && f == nil && a.Int(0) >= 0 {
+			return 0, e
+		}
 		return 0, EINVAL
 	}
 	s, e := t.statAt(a.Int(0), a.Addr(1), flags)

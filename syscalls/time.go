@@ -103,6 +103,9 @@ func (t *Thread) clockTime(id int) (int64, Errno) {
 	return c.time(), 0
 }
 
+// isClockFD reports whether id names a clock by a descriptor (CLOCKFD), as drivers have them.
+func isClockFD(id int) bool { return id < 0 && id&7 == 3 }
+
 // onlyRead reports whether clock id is one that nobody can wait by.
 func onlyRead(id int) bool { return id == clockMonoRaw || id == clockRealCrs || id == clockMonoCrs }
 
@@ -204,6 +207,9 @@ func sysNanosleep(t *Thread, a Args) (uint64, Errno) {
 // sysClockNanosleep implements clock_nanosleep(2).
 func sysClockNanosleep(t *Thread, a Args) (uint64, Errno) {
 	id := a.Int(0)
+	if isClockFD(id) {
+		return 0, EOPNOTSUPP
+	}
 	if _, e := t.clockTime(id); e != 0 {
 		return 0, EINVAL
 	}

@@ -315,10 +315,10 @@ func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 			return 0, e
 		}
 	}
-	if _, e := t.clockTime(clock); e != 0 {
+	if _, e := t.clockTime(clock); e != 0 && !isClockFD(clock) {
 		return 0, e
 	}
-	if onlyRead(clock) {
+	if onlyRead(clock) || isClockFD(clock) {
 		return 0, EOPNOTSUPP
 	}
 	id := t.p.nextTimer
