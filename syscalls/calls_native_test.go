@@ -205,10 +205,13 @@ func left(t *testing.T, dir string) map[string]string {
 		}
 		info, err := d.Info()
 		require.NoError(t, err)
-		text := info.Mode().String()
+		// Who may change the owner of files keeps these bits when he writes, and the tests run as the superuser.
+		text := (info.Mode() &^ (fs.ModeSetuid | fs.ModeSetgid)).String()
 		switch {
 		case d.Type().IsRegular():
 			b, _ := os.ReadFile(path)
+			// Some file systems make a file longer before they see that what is to be written is not there.
+			b = bytes.TrimRight(b, "\x00")
 			text += fmt.Sprintf(" %d %x", len(b), b[:min(len(b), 64)])
 		case d.Type()&fs.ModeSymlink != 0:
 			to, _ := os.Readlink(path)
@@ -247,6 +250,8 @@ const (
 	inval = "0xffffffffffffffea"
 	perm  = "0xffffffffffffffff"
 
+	overflow = "0xffffffffffffffb5"
+
 	notsup = "0xffffffffffffffa1"
 
 	alarmClocks = "the clocks that wake a machine are there if it has hardware for them"
@@ -269,6 +274,9 @@ var acceptedCalls = []struct {
 	{319, "", func(_, got string) bool { return got == inval }, "no huge pages (MFD_HUGETLB)"},
 	{146, "", either(none, inval), "SCHED_EXT is of Linux 6.12"},
 	{147, "", either(none, inval), "SCHED_EXT is of Linux 6.12"},
+	{318, "", anyResult, "a signal ends it after a page"},
+	{40, "", func(want, got string) bool { return want == none || want == overflow || want[:3] != "0xf" && got[:3] != "0xf" },
+		"how long a file may be, and how far one is copied into itself, is up to the file system; what cannot be spliced to is seen when there is something"},
 	{322, "", func(_, got string) bool { return got == inval }, "no AT_EXECVE_CHECK, which is of Linux 6.14"},
 	{157, "0x17", anyResult, "the guest has no bounding set"},
 	{91, "", either(notsup, perm), "anonymous inodes: the error changed in Linux 6.16"},

@@ -319,10 +319,13 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	if e != 0 {
 		return 0, e
 	}
+	var src location
 	if s == "" && flags&atEmptyPath != 0 {
-		return 0, ENOENT // needs CAP_DAC_READ_SEARCH
+		src, e = t.openedHere(fromDir) // since Linux 6.10
+		follow = true
+	} else {
+		src, e = t.onHost(fromDir, from, follow)
 	}
-	src, e := t.onHost(fromDir, from, follow)
 	if e != 0 {
 		return 0, e
 	}
@@ -347,6 +350,22 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 		t.k.nameEvent(dst, inCreate, 0)
 	}
 	return 0, 0
+}
+
+// openedHere is where the file behind a descriptor is, by its own name.
+func (t *Thread) openedHere(fd int) (location, Errno) {
+	if fd == atFDCWD {
+		return location{}, EPERM // a directory
+	}
+	f, e := t.file(fd)
+	if e != 0 {
+		return location{}, e
+	}
+	h, ok := f.(*hostFile)
+	if !ok {
+		return location{}, EXDEV
+	}
+	return location{place: h.fd.again(), guest: h.name(t.k), opened: h}, 0
 }
 
 // sysSymlink implements symlink(2).

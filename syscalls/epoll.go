@@ -79,6 +79,9 @@ func (t *Thread) epollCreate(flags int) (uint64, Errno) {
 	return t.install(f, flags)
 }
 
+// ioctl knows none of the parameters for polling network devices (since Linux 6.9).
+func (f *epollFile) ioctl(*Thread, uint32, emu.Addr) (uint64, Errno) { return 0, EINVAL }
+
 func (f *epollFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
 
 func (f *epollFile) close(k *Kernel) {

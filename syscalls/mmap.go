@@ -331,8 +331,11 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL // it is a hint
 	}
 	if flags&mremapFixed != 0 {
-		if !to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen || to < mem.MinAddr {
+		if !to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen {
 			return 0, EINVAL
+		}
+		if to < mem.MinAddr {
+			return 0, EPERM
 		}
 	}
 	if oldLen == 0 {

@@ -17,6 +17,7 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 	if _, e := t.p.freeFD(0); e != 0 {
 		return 0, e
 	}
+	flags &= openFlags64 // what has no meaning is forgotten
 	if flags&oPATH != 0 {
 		flags &= oPATH | oDIRECTORY | oNOFOLLOW | oCLOEXEC
 	}

@@ -79,6 +79,17 @@ func seekable(f file) bool {
 
 // sysSendfile implements sendfile(2). Where neither end is a pipe the kernel splices through one of its own.
 func sysSendfile(t *Thread, a Args) (uint64, Errno) {
+	n, e := t.sendfile(a)
+	if at := a.Addr(2); at != 0 && e != 0 && e != eBlocked {
+		// The offset is written back in any case.
+		if off, fault := t.in64(at); fault != 0 || t.out64(at, off) != 0 {
+			e = EFAULT
+		}
+	}
+	return n, e
+}
+
+func (t *Thread) sendfile(a Args) (uint64, Errno) {
 	if _, e := t.offset(a.Addr(2)); e == EFAULT {
 		return 0, e
 	}
@@ -94,7 +105,7 @@ func sysSendfile(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	}
 	if off > 0 && off+a.Long(3) < 0 {
-		return 0, EOVERFLOW
+		return 0, EINVAL
 	}
 	out, e := t.writable(a.Int(0))
 	if e != 0 {

@@ -210,6 +210,11 @@ func sysClockNanosleep(t *Thread, a Args) (uint64, Errno) {
 	if isClockFD(id) {
 		return 0, EOPNOTSUPP
 	}
+	if id < 0 {
+		if _, e := t.timespec(a.Addr(2)); e != 0 {
+			return 0, e // whose clock it is is seen later
+		}
+	}
 	if _, e := t.clockTime(id); e != 0 {
 		return 0, EINVAL
 	}

@@ -361,10 +361,9 @@ static void leave(void) {
 	}
 	for (int i = 0; i < arenaSize / page; i++) {
 		uint64_t at = (uint64_t)arena + i * page;
-		char c;
-		struct { uint64_t at, n; } local = {(uint64_t)&c, 1}, remote = {at, 1};
-		uint64_t a[6] = {self, (uint64_t)&local, 1, (uint64_t)&remote, 1, 0}, b[6] = {master, at, 1, 0};
-		record->memory[i] = call(SYS_process_vm_readv, a) != 1 ? '-' : call(SYS_pread64, b) == 1 ? 'w' : 'r';
+		char resident;
+		uint64_t a[6] = {at, page, (uint64_t)&resident}, b[6] = {master, at, 1, 0};
+		record->memory[i] = call(SYS_mincore, a) != 0 ? '-' : call(SYS_pread64, b) == 1 ? 'w' : 'r';
 	}
 }
 
