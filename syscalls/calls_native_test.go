@@ -275,7 +275,9 @@ var acceptedCalls = []struct {
 	{146, "", either(none, inval), "SCHED_EXT is of Linux 6.12"},
 	{147, "", either(none, inval), "SCHED_EXT is of Linux 6.12"},
 	{318, "", anyResult, "a signal ends it after a page"},
-	{40, "", func(want, got string) bool { return want == none || want == overflow || want[:3] != "0xf" && got[:3] != "0xf" },
+	{40, "", func(want, got string) bool {
+		return want == none || want == overflow || want[:3] != "0xf" && got[:3] != "0xf"
+	},
 		"how long a file may be, and how far one is copied into itself, is up to the file system; what cannot be spliced to is seen when there is something"},
 	{322, "", func(_, got string) bool { return got == inval }, "no AT_EXECVE_CHECK, which is of Linux 6.14"},
 	{157, "0x17", anyResult, "the guest has no bounding set"},

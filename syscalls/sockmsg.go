@@ -11,6 +11,7 @@ const (
 	msgDontwait    = 0x40
 	msgWaitall     = 0x100
 	msgErrqueue    = 0x2000
+	msgMore        = 0x8000
 	msgNosignal    = 0x4000
 	msgWaitforone  = 0x10000
 	msgCmsgCloexec = 0x40000000
@@ -79,6 +80,9 @@ func (t *Thread) transmitRest(s socket, m *outMessage) (uint64, Errno) {
 
 // receive receives m, and waits if it must. What was received before waiting is in t.call.done.
 func (t *Thread) receive(s socket, m *inMessage) (uint64, Errno) {
+	if b := s.sock(); m.flags&msgErrqueue != 0 && (b.family == afInet || b.family == afInet6) {
+		return 0, EAGAIN // errors are not queued, and not waited for
+	}
 	t.socketDeadline(s.sock().opts.rcvTimeout)
 	want := uint64(1)
 	if b := s.sock(); b.typ == sockStream {

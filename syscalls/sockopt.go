@@ -1,6 +1,11 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+)
 
 // Options of SOL_SOCKET (include/uapi/asm-generic/socket.h).
 const (
@@ -58,6 +63,7 @@ type sockOptions struct {
 	reuseAddr, reusePort   bool
 	passCred, broadcast    bool
 	linger, lingerOn       uint32
+	device                 string // SO_BINDTODEVICE
 	// values are those that are only remembered.
 	values map[optionKey]uint32
 }
@@ -194,6 +200,11 @@ func (t *Thread) option(s socket, level, name int) ([]byte, Errno) {
 		out.u32(b.opts.lingerOn)
 		out.u32(b.opts.linger)
 		return out, 0
+	case soBindtodev:
+		if b.opts.device == "" {
+			return nil, 0
+		}
+		return append([]byte(b.opts.device), 0), 0
 	case soRcvtimeo:
 		return timeval(b.opts.rcvTimeout), 0
 	case soSndtimeo:
@@ -247,7 +258,7 @@ func sysSetsockopt(t *Thread, a Args) (uint64, Errno) {
 		case soSndtimeo:
 			return 0, t.setTimeout(&b.opts.sndTimeout, at, n)
 		case soBindtodev:
-			return 0, 0 // there is one only
+			return 0, t.bindToDevice(b, at, n)
 		}
 	}
 	if n < 4 {
@@ -266,6 +277,21 @@ func sysSetsockopt(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	return 0, t.setOption(s, level, name, v)
+}
+
+// bindToDevice notes which interface the socket is to use, of which one is the right one anyway.
+func (t *Thread) bindToDevice(b *sockBase, at emu.Addr, n int) Errno {
+	const nameSize = 16 // IFNAMSIZ
+	x, e := t.copyIn(at, min(n, nameSize-1))
+	if e != 0 {
+		return e
+	}
+	name, _, _ := strings.Cut(string(x), "\x00")
+	if name != "" && !slices.ContainsFunc(t.k.interfaces(), func(i *netInterface) bool { return i.name == name }) {
+		return ENODEV
+	}
+	b.opts.device = name
+	return 0
 }
 
 func (t *Thread) setLinger(b *sockBase, at emu.Addr, n int) Errno {

@@ -11,7 +11,14 @@ import (
 const maxUDP = 65507
 
 // A udpSocket is a socket of UDP. A datagram is in the receiver's queue when it is sent, or lost.
-type udpSocket struct{ inetSocket }
+type udpSocket struct {
+	inetSocket
+	// corked says that UDP_CORK is set. pieces is what was sent of a datagram that is not whole (MSG_MORE), and
+	// piecesTo where it goes; nil if there is none.
+	corked   bool
+	pieces   []byte
+	piecesTo netip.AddrPort
+}
 
 func (s *udpSocket) bind(t *Thread, name []byte) Errno { return t.k.inet.udp.bindTo(t, s, name) }
 
@@ -29,6 +36,12 @@ func (s *udpSocket) autobind(t *Thread) Errno {
 // route returns where a datagram to a name goes, or why it cannot.
 func (s *udpSocket) route(k *Kernel, name []byte) (netip.AddrPort, Errno) {
 	a, e := s.decode(name)
+	if e == EAFNOSUPPORT && s.family == afInet6 && familyOf(name) == afInet {
+		if s.v6only {
+			return a, ENETUNREACH
+		}
+		a, e = netip.AddrPortFrom(netip.AddrFrom4([4]byte(name[4:8])), uint16(name[2])<<8|uint16(name[3])), 0
+	}
 	if e == EAFNOSUPPORT && s.family == afInet && familyOf(name) == afUnspec {
 		name = append([]byte{afInet, 0}, name[2:]...)
 		a, e = s.decode(name)
@@ -41,6 +54,12 @@ func (s *udpSocket) route(k *Kernel, name []byte) (netip.AddrPort, Errno) {
 	}
 	if a.Addr() == broadcast && !s.opts.broadcast {
 		return a, EACCES
+	}
+	if own := s.local.Addr(); own.IsValid() && !own.IsUnspecified() && own.Is4() != a.Addr().Is4() {
+		if own.Is4() {
+			return a, EAFNOSUPPORT
+		}
+		return a, ENETUNREACH
 	}
 	return k.routeTo(a)
 }
@@ -137,8 +156,12 @@ func (s *udpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 	if s.sndShut {
 		return 0, EPIPE
 	}
-	if n > maxUDP {
+	if n+uint64(len(s.pieces)) > maxUDP {
+		s.pieces = nil
 		return 0, EMSGSIZE
+	}
+	if s.pieces != nil {
+		to = s.piecesTo
 	}
 	if t.k.isOutside(to.Addr()) {
 		if e := s.outside.open(sockDgram); e != 0 {
@@ -156,9 +179,43 @@ func (s *udpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	s.deliver(t.k, b, to, s.header(m.hops, m.class))
-	s.wake(pollOUT) // the room that it took is free, since it has arrived or is lost
+	if s.pieces = append(s.pieces, b...); s.pieces == nil {
+		s.pieces = []byte{}
+	}
+	if s.piecesTo = to; m.flags&msgMore == 0 && !s.corked {
+		s.flush(t.k, s.header(m.hops, m.class))
+	}
 	return n, 0
+}
+
+// flush sends the datagram that was sent in pieces.
+func (s *udpSocket) flush(k *Kernel, h ipHeader) {
+	b := s.pieces
+	s.pieces = nil
+	s.deliver(k, b, s.piecesTo, h)
+	s.wake(pollOUT) // the room that it took is free, since it has arrived or is lost
+}
+
+// udpCork is the option of SOL_UDP that joins what is sent into one datagram.
+const udpCork = 1
+
+func (s *udpSocket) option(t *Thread, level, name int) ([]byte, bool) {
+	if level == solUDP && name == udpCork {
+		var b pack
+		b.u32(boolean(s.corked))
+		return b, true
+	}
+	return s.inetSocket.option(t, level, name)
+}
+
+func (s *udpSocket) setOption(t *Thread, level, name int, v uint32) (Errno, bool) {
+	if level != solUDP || name != udpCork {
+		return s.inetSocket.setOption(t, level, name, v)
+	}
+	if s.corked = v != 0; !s.corked && s.pieces != nil {
+		s.flush(t.k, s.header(headerField(0), headerField(0)))
+	}
+	return 0, true
 }
 
 // deliver puts a datagram into the queue of whom it is for.

@@ -17,9 +17,18 @@ func (s *unixSocket) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	return s.send(t, &outMessage{v: v, cred: t.credential()})
 }
 
+// unixCost is what a packet of n bytes takes of its sender's buffer: what is little goes into the smallest there is.
+func unixCost(n int) int {
+	const little = 192
+	if n <= little {
+		return packetCost
+	}
+	return n + packetCost
+}
+
 // hand puts a packet into to's queue.
 func (s *unixSocket) hand(to *unixSocket, data []byte, m *outMessage) {
-	p := &packet{data: data, cred: m.cred, files: m.files, sender: &s.sockBase, origin: s, cost: len(data) + packetCost}
+	p := &packet{data: data, cred: m.cred, files: m.files, sender: &s.sockBase, origin: s, cost: unixCost(len(data))}
 	for _, f := range m.files {
 		f.base().refs++
 	}
