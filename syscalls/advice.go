@@ -139,10 +139,10 @@ func (p *Process) locked() (n uint64) {
 }
 
 // sysMlock implements mlock(2).
-func sysMlock(t *Thread, a Args) (uint64, Errno) { return 0, t.lockMemory(a, true) }
+func sysMlock(t *Thread, a Args) (uint64, Errno) { return 0, t.lockMemory(a, true, false) }
 
 // sysMunlock implements munlock(2).
-func sysMunlock(t *Thread, a Args) (uint64, Errno) { return 0, t.lockMemory(a, false) }
+func sysMunlock(t *Thread, a Args) (uint64, Errno) { return 0, t.lockMemory(a, false, false) }
 
 // sysMlock2 implements mlock2(2).
 func sysMlock2(t *Thread, a Args) (uint64, Errno) {
@@ -150,11 +150,11 @@ func sysMlock2(t *Thread, a Args) (uint64, Errno) {
 	if a.U32(2)&^onFault != 0 {
 		return 0, EINVAL
 	}
-	return 0, t.lockMemory(a, true)
+	return 0, t.lockMemory(a, true, a.U32(2)&onFault != 0)
 }
 
 // lockMemory locks or unlocks the pages of a range, up to the first hole.
-func (t *Thread) lockMemory(a Args, lock bool) Errno {
+func (t *Thread) lockMemory(a Args, lock, onFault bool) Errno {
 	p := t.p
 	lo := a.Addr(0).PageDown()
 	n := uint64((emu.Addr(a.Uint(1)) + a.Addr(0) - lo).PageUp())
@@ -182,7 +182,7 @@ func (t *Thread) lockMemory(a Args, lock bool) Errno {
 		if v == nil {
 			return ENOMEM
 		}
-		if lock && v.Prot == 0 {
+		if lock && v.Prot == 0 && !onFault {
 			e = ENOMEM // it is locked, but cannot be brought into memory
 		}
 		end := min(v.Hi, hi)

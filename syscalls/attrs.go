@@ -1,6 +1,10 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"math"
+
+	"github.com/cgemu/cgemu/emu"
+)
 
 // sysAccess implements access(2).
 func sysAccess(t *Thread, a Args) (uint64, Errno) { return t.access(atFDCWD, a.Addr(0), a.U32(1), 0) }
@@ -58,6 +62,9 @@ func sysFchmodat(t *Thread, a Args) (uint64, Errno) {
 func sysFchmodat2(t *Thread, a Args) (uint64, Errno) {
 	if a.Int(3)&^(atSymlinkNofollow|atEmptyPath) != 0 {
 		return 0, EINVAL
+	}
+	if s, e := t.path(a.Addr(1)); e == 0 && s == "" && a.Int(3)&atEmptyPath != 0 && a.Int(0) != atFDCWD {
+		return sysFchmod(t, Args{a[0], a[2]})
 	}
 	return t.chmod(a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
 }
@@ -208,6 +215,12 @@ func sysUtimensat(t *Thread, a Args) (uint64, Errno) {
 	return t.utimes(dirfd, name, at, mt, flags)
 }
 
+// nanoseconds is a time as we keep it: what is before 1678 or after 2261 becomes that.
+func nanoseconds(sec, nsec int64) int64 {
+	const most = math.MaxInt64/1_000_000_000 - 1
+	return min(max(sec, -most), most)*1e9 + nsec
+}
+
 // timeArg reads one timespec of utimensat(2).
 func (t *Thread) timeArg(b []byte) (fileTime, Errno) {
 	switch nsec := le64(b[8:]); {
@@ -218,7 +231,7 @@ func (t *Thread) timeArg(b []byte) (fileTime, Errno) {
 	case nsec >= 1e9:
 		return fileTime{}, EINVAL
 	default:
-		return fileTime{nsec: int64(le64(b))*1e9 + int64(nsec)}, 0
+		return fileTime{nsec: nanoseconds(int64(le64(b)), int64(nsec))}, 0
 	}
 }
 
@@ -293,7 +306,7 @@ func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, Errno) {
 			if usec >= 1e6 {
 				return 0, EINVAL
 			}
-			ft.nsec = int64(le64(b[16*i:]))*1e9 + int64(usec)*1000
+			ft.nsec = nanoseconds(int64(le64(b[16*i:])), int64(usec)*1000)
 		}
 	}
 	return t.utimes(dirfd, name, at, mt, 0)
@@ -317,7 +330,7 @@ func sysUtime(t *Thread, a Args) (uint64, Errno) {
 		if e != 0 {
 			return 0, e
 		}
-		at.nsec, mt.nsec = int64(le64(b))*1e9, int64(le64(b[8:]))*1e9
+		at.nsec, mt.nsec = nanoseconds(int64(le64(b)), 0), nanoseconds(int64(le64(b[8:])), 0)
 	}
 	return t.utimes(atFDCWD, a.Addr(0), at, mt, 0)
 }

@@ -252,6 +252,9 @@ const (
 
 	overflow = "0xffffffffffffffb5"
 
+	nomem = "0xfffffffffffffff4"
+	srch  = "0xfffffffffffffffd"
+
 	notsup = "0xffffffffffffffa1"
 
 	alarmClocks = "the clocks that wake a machine are there if it has hardware for them"
@@ -283,5 +286,13 @@ var acceptedCalls = []struct {
 	{157, "0x17", anyResult, "the guest has no bounding set"},
 	{91, "", either(notsup, perm), "anonymous inodes: the error changed in Linux 6.16"},
 	{93, "", either(notsup, perm), "anonymous inodes: the error changed in Linux 6.16"},
+	{293, "", anyResult, "notification pipes (O_NOTIFICATION_PIPE) are another error where they are not configured"},
+	{327, "", func(want, _ string) bool { return want == notsup }, "whether RWF_NOWAIT is there is up to the file system"},
+	{328, "", func(want, _ string) bool { return want == notsup }, "whether RWF_NOWAIT is there is up to the file system"},
+	{25, "", either(inval, nomem), "a length beyond all addresses: the error changed in Linux 6.17"},
+	{157, "0x2", anyResult, "a number may be an address"},
+	{131, "", func(want, got string) bool { return want == perm || got == perm }, "whether the thread is on it depends on where the stack lies"},
+	{72, "", func(want, got string) bool { return want == none && got == srch }, "which process groups there are"},
+	{222, "", anyResult, "which of several errors is seen first changed in Linux 6.15"},
 	{316, "", func(_, got string) bool { return got == inval }, "no whiteouts (RENAME_WHITEOUT)"},
 }

@@ -101,7 +101,7 @@ func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
 		c.flags&cloneThread != 0 && c.flags&cloneSighand == 0,
 		c.flags&cloneFS != 0 && c.flags&(cloneNewNS|cloneNewUser) != 0:
 		return 0, EINVAL
-	case c.flags&cloneNamespaces != 0:
+	case c.flags&cloneNamespaces != 0, c.flags&cloneSettls != 0 && c.tls >= taskSize:
 		return 0, EPERM
 	case !t.p.mayClone():
 		return 0, EAGAIN

@@ -85,8 +85,19 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 			break
 		}
 	}
-	if e := t.copyOut(a.Addr(1), b); e != 0 {
-		return 0, e
+	// Where the memory ends the entries in front of it are told.
+	if got := t.p.mem.Write(a.Addr(1), b); got < len(b) {
+		b = b[:0]
+		for at = *pos; at < int64(len(entries)); at++ {
+			n := len(b)
+			if encode(&b, entries[at], at+1); len(b) > got {
+				b = b[:n]
+				break
+			}
+		}
+		if len(b) == 0 {
+			return 0, EFAULT
+		}
 	}
 	if h, ok := d.(hostDir); ok {
 		t.k.fileEvent(h.hostFile, inAccess)
@@ -355,7 +366,7 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 // openedHere is where the file behind a descriptor is, by its own name.
 func (t *Thread) openedHere(fd int) (location, Errno) {
 	if fd == atFDCWD {
-		return location{}, EPERM // a directory
+		return t.locate(fd, ".", true) // which cannot have another name
 	}
 	f, e := t.file(fd)
 	if e != 0 {

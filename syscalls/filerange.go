@@ -77,8 +77,6 @@ func sysFallocate(t *Thread, a Args) (uint64, Errno) {
 		return 0, EOPNOTSUPP
 	case !f.base().writable():
 		return 0, EBADF
-	case mode&^fallocKeepSize != 0 && f.base().flags&oAPPEND != 0:
-		return 0, EPERM
 	case st.mode&sIFMT == sIFIFO:
 		return 0, ESPIPE
 	case !ok || !h.isRegular():

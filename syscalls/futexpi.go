@@ -122,16 +122,16 @@ func (t *Thread) futexTrylockPI(a emu.Addr, op int) (uint64, Errno) {
 
 // futexUnlockPI gives t's lock at a to who waits for it.
 func (t *Thread) futexUnlockPI(a emu.Addr, op int) (uint64, Errno) {
-	key, e := t.piKey(a, op)
-	if e != 0 {
-		return 0, e
-	}
 	x, e := t.in32(a)
 	if e != 0 {
 		return 0, e
 	}
 	if x&futexTIDMask != uint32(t.tid) {
 		return 0, EPERM
+	}
+	key, e := t.piKey(a, op)
+	if e != 0 {
+		return 0, e
 	}
 	return 0, t.passLock(a, key, 0)
 }

@@ -175,7 +175,7 @@ func (f hostFD) seek(off int64, whence int) (int64, Errno) {
 func statOf(s *unix.Stat_t) hostStat {
 	return hostStat{
 		dev: uint64(s.Dev), ino: s.Ino, mode: s.Mode, nlink: uint64(s.Nlink), uid: s.Uid, gid: s.Gid,
-		rdev: uint64(s.Rdev), size: s.Size, mtime: s.Mtim.Nano(),
+		rdev: uint64(s.Rdev), size: s.Size, mtime: nanoseconds(s.Mtim.Sec, s.Mtim.Nsec),
 	}
 }
 

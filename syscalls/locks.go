@@ -28,14 +28,14 @@ func (l *recordLock) meets(o *recordLock) bool {
 	return l.owner != o.owner && l.lo < o.hi && o.lo < l.hi && (l.write || o.write)
 }
 
-// conflict returns the first lock on file ino that l meets, or nil.
-func (k *Kernel) conflict(ino uint64, l *recordLock) *recordLock {
+// conflict returns the lock on file ino that l meets, the one with the lowest start of several, or nil.
+func (k *Kernel) conflict(ino uint64, l *recordLock) (first *recordLock) {
 	for _, o := range k.locks[ino] {
-		if l.meets(o) {
-			return o
+		if l.meets(o) && (first == nil || o.lo < first.lo) {
+			first = o
 		}
 	}
-	return nil
+	return first
 }
 
 // setLock replaces what l's owner has in its range by l, or by nothing.
@@ -184,6 +184,9 @@ func (t *Thread) lockRange(f file, b []byte) (*recordLock, Errno) {
 	}
 	if start < 0 {
 		return nil, EINVAL
+	}
+	if n > 0 && start+(n-1) < 0 {
+		return nil, EOVERFLOW
 	}
 	l := &recordLock{lo: start, hi: math.MaxInt64}
 	if n > 0 && n < math.MaxInt64-start {

@@ -334,9 +334,6 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		if !to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen {
 			return 0, EINVAL
 		}
-		if to < mem.MinAddr {
-			return 0, EPERM
-		}
 	}
 	if oldLen == 0 {
 		return t.mapTwice(v, lo, newLen, flags, to)
@@ -348,8 +345,17 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		}
 		return uint64(lo), 0
 	}
+	if flags&mremapFixed != 0 && newLen < oldLen {
+		if e := memErrno(m.Unmap(lo+newLen, lo+oldLen)); e != 0 {
+			return 0, e
+		}
+		oldLen = newLen
+	}
 	if lo+oldLen > v.Hi {
 		return 0, EFAULT
+	}
+	if flags&mremapFixed != 0 && to < mem.MinAddr {
+		return 0, EPERM
 	}
 	if flags&mremapDontunmap != 0 {
 		return t.moveAway(v, lo, oldLen, flags, to)
@@ -358,12 +364,6 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		return 0, ENOMEM
 	}
 	if flags&mremapFixed != 0 {
-		if newLen < oldLen {
-			if e := memErrno(m.Unmap(lo+newLen, lo+oldLen)); e != 0 {
-				return 0, e
-			}
-			oldLen = newLen
-		}
 		return uint64(to), memErrno(m.Move(lo, lo+oldLen, to, uint64(newLen)))
 	}
 	return t.resize(v, lo, oldLen, newLen, flags)

@@ -14,6 +14,9 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 	if e != 0 {
 		return 0, e
 	}
+	if s == "" {
+		return 0, ENOENT
+	}
 	if _, e := t.p.freeFD(0); e != 0 {
 		return 0, e
 	}
@@ -121,6 +124,9 @@ func sysCloseRange(t *Thread, a Args) (uint64, Errno) {
 	first, last, flags := uint64(a.U32(0)), uint64(a.U32(1)), a.U32(2)
 	if first > last || flags&^(closeRangeUnshare|closeRangeCloexec) != 0 {
 		return 0, EINVAL
+	}
+	if flags&closeRangeUnshare != 0 {
+		t.p.fds = t.p.fds.own()
 	}
 	for _, fd := range t.p.fds.open() {
 		if uint64(fd) < first || uint64(fd) > last {

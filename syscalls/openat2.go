@@ -66,6 +66,9 @@ func sysOpenat2(t *Thread, a Args) (uint64, Errno) {
 // locateBy is locate by the rules of openat2(2).
 func (t *Thread) locateBy(dirfd int, name string, follow bool, rules uint64) (location, Errno) {
 	rules &= resolveNoMagiclinks | resolveNoSymlinks | resolveBeneath | resolveInRoot
+	if t.noMagic = rules&resolveNoMagiclinks != 0; t.noMagic {
+		defer func() { t.noMagic = false }()
+	}
 	if rules == 0 || name == "" {
 		return t.locate(dirfd, name, follow)
 	}

@@ -26,7 +26,7 @@ func (k *Kernel) newPipe(flags int) (r, w *pipeFile) {
 	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: k.inodes.unnamed(), perm: 0o600}
 	name := "pipe:[" + itoa(int64(p.ino)) + "]"
 	flags &= oNONBLOCK | oDIRECT
-	return &pipeFile{fileBase{flags: oRDONLY | flags, path: name}, p},
+	return &pipeFile{fileBase{flags: oRDONLY | flags&oNONBLOCK, path: name}, p},
 		&pipeFile{fileBase{flags: oWRONLY | flags, path: name}, p}
 }
 

@@ -36,6 +36,8 @@ const (
 	prSetThpDisable = 41
 	prGetThpDisable = 42
 	prCapAmbient    = 47
+	prSetIOFlusher  = 57
+	prGetIOFlusher  = 58
 	prSetVMA        = 0x53564d41
 	prSetPtracer    = 0x59616d61
 )
@@ -89,7 +91,7 @@ func sysPrctl(t *Thread, a Args) (uint64, Errno) {
 			return 0, EINVAL
 		}
 		return 0, EPERM
-	case prSetSecurebits, prCapbsetDrop:
+	case prSetSecurebits, prCapbsetDrop, prSetIOFlusher, prGetIOFlusher:
 		return 0, EPERM
 	case prCapbsetRead, prCapAmbient, prMceKill, prMceKillGet, prSetTiming, prGetTSC, prSetTSC:
 		return t.prctlFixed(op, a)

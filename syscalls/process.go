@@ -93,7 +93,9 @@ type Thread struct {
 	sched                 scheduling
 
 	dead bool
-	call call
+	// noMagic says that a path is looked up that may not lead over links of /proc to files (RESOLVE_NO_MAGICLINKS).
+	noMagic bool
+	call    call
 	// What a thread waiting in futex(2) waits for.
 	futexAt   []futexKey
 	futexBits uint32

@@ -87,39 +87,7 @@ var procFiles = map[string]*vnode{
 	"mounts":      linkNode(func(*Thread) string { return "self/mounts" }),
 	"cmdline":     textNode("cgemu\n"),
 	"net":         linkNode(func(*Thread) string { return "self/net" }),
-	"sys": dirNode(map[string]*vnode{
-		"kernel": dirNode(map[string]*vnode{
-			"osrelease": textNode(unameRelease + "\n"), "ostype": textNode("Linux\n"), "version": textNode(unameVersion + "\n"),
-			"hostname": textNode(hostName + "\n"), "domainname": textNode("(none)\n"), "pid_max": textNode("32768\n"),
-			"ngroups_max": textNode("65536\n"), "cap_last_cap": textNode("40\n"), "threads-max": textNode("62000\n"),
-			"randomize_va_space": textNode("0\n"), "perf_event_paranoid": textNode("4\n"), "core_pattern": textNode("core\n"),
-			"sched_rt_period_us": textNode("1000000\n"), "sched_rt_runtime_us": textNode("950000\n"),
-			"seccomp": dirNode(map[string]*vnode{"actions_avail": textNode("\n")}),
-			"random": dirNode(map[string]*vnode{
-				"boot_id": textNode(bootID), "entropy_avail": textNode("256\n"), "poolsize": textNode("256\n"),
-				"uuid": fileNode(func(t *Thread) []byte { return []byte(t.k.uuid() + "\n") }),
-			}),
-		}),
-		"vm": dirNode(map[string]*vnode{
-			"overcommit_memory": textNode("0\n"), "max_map_count": textNode("65530\n"), "mmap_min_addr": textNode("65536\n"),
-			"swappiness": textNode("60\n"), "overcommit_ratio": textNode("50\n"),
-		}),
-		"fs": dirNode(map[string]*vnode{
-			"file-max": textNode("9223372036854775807\n"), "nr_open": textNode("1048576\n"), "pipe-max-size": textNode("1048576\n"),
-			"inotify": dirNode(map[string]*vnode{"max_user_watches": textNode("65536\n")}),
-		}),
-		"net": dirNode(map[string]*vnode{
-			"core": dirNode(map[string]*vnode{
-				"somaxconn": textNode(itoa(somaxconn) + "\n"), "rmem_default": textNode(itoa(sockBuf) + "\n"), "wmem_default": textNode(itoa(sockBuf) + "\n"),
-				"rmem_max": textNode(itoa(sockBuf) + "\n"), "wmem_max": textNode(itoa(sockBuf) + "\n"),
-			}),
-			"ipv4": dirNode(map[string]*vnode{
-				"ip_local_port_range":        textNode(fmt.Sprintf("%d\t%d\n", firstPort, lastPort)),
-				"ip_unprivileged_port_start": textNode(itoa(privilegedPort) + "\n"),
-			}),
-			"unix": dirNode(map[string]*vnode{"max_dgram_qlen": textNode("10\n")}),
-		}),
-	}),
+	"sys":         procSys,
 }
 
 // uuid is a random UUID (RFC 9562, version 4).
@@ -296,9 +264,9 @@ func taskNode(o *Thread) *vnode {
 	p := o.p
 	text := func(f func() string) *vnode { return fileNode(func(*Thread) []byte { return []byte(f()) }) }
 	return dirNode(map[string]*vnode{
-		"exe":     linkNode(func(*Thread) string { return p.unlessGone(p.exe) }),
-		"cwd":     linkNode(func(*Thread) string { cwd, _ := p.cwdPath(); return p.unlessGone(cwd) }),
-		"root":    linkNode(func(*Thread) string { return p.unlessGone("/") }),
+		"exe":     magicNode(func(*Thread) string { return p.unlessGone(p.exe) }),
+		"cwd":     magicNode(func(*Thread) string { cwd, _ := p.cwdPath(); return p.unlessGone(cwd) }),
+		"root":    magicNode(func(*Thread) string { return p.unlessGone("/") }),
 		"cmdline": text(func() string { return p.unlessGone(string(cmdline(p.argv))) }),
 		"environ": text(func() string { return p.unlessGone(string(cmdline(p.envv))) }),
 		"comm":    writableNode(func() string { return o.comm + "\n" }, o.writeComm),
@@ -357,7 +325,7 @@ func fdDir(p *Process, node func(fd int) *vnode) *vnode {
 
 // fdLink is /proc/PID/fd/N: opening it opens the file anew, whatever its name leads to now.
 func fdLink(p *Process, fd int) *vnode {
-	n := linkNode(func(*Thread) string {
+	n := magicNode(func(*Thread) string {
 		f, _ := p.fds.file(fd)
 		return f.name(p.k)
 	})

@@ -17,7 +17,16 @@ var procNet = dirNode(map[string]*vnode{
 	"dev":      fileNode(devText),
 	"route":    fileNode(routeText),
 	"if_inet6": fileNode(inet6Text),
-	"arp":      textNode("IP address       HW type     Flags       HW address            Mask     Device\n"),
+	"snmp": countersNode("Ip Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors ForwDatagrams InUnknownProtos InDiscards InDelivers OutRequests OutDiscards OutNoRoutes ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragOKs FragFails FragCreates",
+		"Icmp InMsgs InErrors OutMsgs OutErrors", "Tcp RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs OutSegs RetransSegs InErrs OutRsts InCsumErrors",
+		"Udp InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors IgnoredMulti MemErrors"),
+	"netstat":   countersNode("TcpExt SyncookiesSent SyncookiesRecv SyncookiesFailed TCPTimeouts", "IpExt InNoRoutes InOctets OutOctets"),
+	"sockstat":  textNode("sockets: used 0\nTCP: inuse 0 orphan 0 tw 0 alloc 0 mem 0\nUDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n"),
+	"protocols": textNode("protocol  size sockets  memory press maxhdr  slab module     cl co di ac io in de sh ss gs se re sp bi br ha uh gp em\n"),
+	"raw":       textNode("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n"),
+	"packet":    textNode("sk               RefCnt Type Proto  Iface R Rmem   User   Inode\n"),
+	"netlink":   textNode("sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n"),
+	"arp":       textNode("IP address       HW type     Flags       HW address            Mask     Device\n"),
 })
 
 // hexAddress is an address as /proc/net shows it: words of 32 bits, in the order of the machine.

@@ -44,7 +44,7 @@ func nsNode() *vnode {
 	for name, ino := range namespaces {
 		kind, _, _ := strings.Cut(name, "_")
 		text := fmt.Sprintf("%s:[%d]", kind, ino)
-		n := linkNode(func(*Thread) string { return text })
+		n := magicNode(func(*Thread) string { return text })
 		n.open = func(_ *Thread, flags int) (file, Errno) { return newNsFile(text, ino, flags), 0 }
 		n.file = func() file { return newNsFile(text, ino, oRDONLY) }
 		nodes[name] = n

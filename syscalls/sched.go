@@ -170,6 +170,9 @@ func sysSchedPriorityMin(_ *Thread, a Args) (uint64, Errno) {
 // sysSchedSetscheduler implements sched_setscheduler(2): real-time classes are for the superuser, and the others
 // have no effect but that sched_getscheduler tells of them.
 func sysSchedSetscheduler(t *Thread, a Args) (uint64, Errno) {
+	if a.Int(1) < 0 {
+		return 0, EINVAL
+	}
 	o, priority, e := t.scheduledWith(a.Int(0), a.Addr(2))
 	if e != 0 {
 		return 0, e

@@ -10,7 +10,9 @@ const (
 	afInet6   = 10
 	afNetlink = 16
 	afPacket  = 17
-	afMax     = 46
+	// sockPacket is AF_PACKET's old way, of AF_INET.
+	sockPacket = 10
+	afMax      = 46
 
 	sockStream    = 1
 	sockDgram     = 2
@@ -141,7 +143,7 @@ func (t *Thread) newSocket(family, typ, proto int) (socket, Errno) {
 		return nil, EINVAL
 	case family == afUnix:
 		return t.newUnixSocket(typ, proto, flags)
-	case family == afPacket:
+	case family == afPacket, family == afInet && typ == sockPacket:
 		return nil, EPERM
 	case t.k.cfg.Network == NetworkNone:
 	case family == afInet || family == afInet6:

@@ -338,7 +338,7 @@ var table = [...]entry{
 	309: {"getcpu", Partial, sysGetcpu, "CPU 0"},
 	310: {"process_vm_readv", Full, sysProcessVMReadv, ""},
 	311: {"process_vm_writev", Full, sysProcessVMWritev, ""},
-	312: {"kcmp", Refused, refuse(EPERM), "EPERM, as under a restrictive security module"},
+	312: {"kcmp", Partial, sysKcmp, "no KCMP_EPOLL_TFD"},
 	313: {"finit_module", Refused, refuse(EPERM), "for the superuser, which the guest is not"},
 	314: {"sched_setattr", Partial, sysSchedSetattr, "no effect; real-time policies are for the superuser"},
 	315: {"sched_getattr", Partial, sysSchedGetattr, "SCHED_OTHER"},

@@ -53,9 +53,12 @@ func sysIoctl(t *Thread, a Args) (uint64, Errno) {
 	if b.flags&oPATH != 0 {
 		return 0, EBADF
 	}
-	const fiBmap = 1
-	if req == fiBmap && isRegular(f) {
+	const fiBmap, fiGetBsz = 1, 2
+	switch h, ok := f.(*hostFile); {
+	case req == fiBmap && isRegular(f):
 		return 0, EPERM // for the superuser
+	case req == fiGetBsz && ok && (h.isRegular() || h.isDir()):
+		return 0, t.out32(arg, emu.PageSize)
 	}
 	switch req {
 	case fioClex:

@@ -12,8 +12,10 @@ import (
 type vnode struct {
 	mode uint32
 	rdev uint64
-	own  bool // it belongs to the guest's user
-	disk bool // it is as if on a disk, and has a size
+	// magic says that a link leads to a file itself, not to its name.
+	magic bool
+	own   bool // it belongs to the guest's user
+	disk  bool // it is as if on a disk, and has a size
 	// One of these, by the type in mode: a directory's names and what they mean, a
 	// file's content, a link's target, or what opening gives.
 	names   func(t *Thread) []string
@@ -81,6 +83,9 @@ func (t *Thread) walk(dir string, names []string, follow bool) (n *vnode, at, le
 		}
 		if n = n.child(t, name); n == nil {
 			return nil, "", "", ENOENT
+		}
+		if n.magic && t.noMagic && (follow || len(rest) > 0) {
+			return nil, "", "", ELOOP
 		}
 		if n.mode&sIFMT == sIFLNK && (follow && n.open == nil || len(rest) > 0) {
 			target := n.link(t)
@@ -321,6 +326,13 @@ func writableNode(text func() string, write func(t *Thread, b []byte) Errno) *vn
 
 func linkNode(link func(t *Thread) string) *vnode {
 	return &vnode{mode: sIFLNK | 0o777, link: link}
+}
+
+// magicNode is a link to a file, whatever its name.
+func magicNode(link func(t *Thread) string) *vnode {
+	n := linkNode(link)
+	n.magic = true
+	return n
 }
 
 // dirNode is a directory with fixed names.
