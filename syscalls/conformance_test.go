@@ -24,6 +24,7 @@ import (
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls"
 )
 
 // guestRun runs a program under cgemu and returns its output and status.
@@ -110,6 +111,8 @@ func requireLinux(t *testing.T, since [2]int) {
 
 // TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output.
 func TestConformance(t *testing.T) {
+	exercised, err := syscalls.Exercised()
+	require.NoError(t, err)
 	sources, err := filepath.Glob("testdata/guest/*.c")
 	require.NoError(t, err)
 	require.NotEmpty(t, sources)
@@ -134,12 +137,33 @@ func TestConformance(t *testing.T) {
 					t.Skipf("%s: %v: %s", cc[0], err, out)
 				}
 				want, status := nativeRun(t, []string{prog}, nil)
-				got, gotStatus := guestRun(t, []string{prog}, nil)
+				made := callNames{}
+				got, gotStatus := guestRun(t, []string{prog}, nil, func(c *cgemu.Config) { c.Strace = made })
 				assert.Equal(t, want, got)
 				assert.Equal(t, status, gotStatus)
+				if len(cc) == 1 { // a static library may do without a call
+					for _, call := range exercised[name] {
+						assert.Contains(t, made, call, "testdata/exercised.txt says that the program makes it")
+					}
+				}
 			})
 		}
 	}
+}
+
+// callNames collects which calls a trace has.
+type callNames map[string]bool
+
+func (m callNames) Write(b []byte) (int, error) {
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "[pid") {
+			_, line, _ = strings.Cut(line, "] ")
+		}
+		if name, _, ok := strings.Cut(line, "("); ok {
+			m[name] = true
+		}
+	}
+	return len(b), nil
 }
 
 // TestPrograms runs programs that most hosts have.

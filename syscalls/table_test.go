@@ -41,6 +41,9 @@ func TestTable(t *testing.T) {
 		}
 		seen[e.name] = n
 		assert.NotNil(t, e.handler, e.name)
+		if e.level == Full {
+			assert.NotEmpty(t, testedBy(t)[e.name], "%s is supported in full, and no program of testdata/exercised.txt makes it", e.name)
+		}
 		if e.level == Partial || e.level == Refused {
 			assert.NotEmpty(t, e.note, "%s is %v without a note", e.name, e.level)
 		}
@@ -69,7 +72,7 @@ func TestSignatures(t *testing.T) {
 // TestSupportTable checks that docs/syscalls.md says what the table says.
 func TestSupportTable(t *testing.T) {
 	const path = "../docs/syscalls.md"
-	want := supportTable()
+	want := supportTable(testedBy(t))
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 	}
@@ -80,7 +83,23 @@ func TestSupportTable(t *testing.T) {
 	}
 }
 
-func supportTable() string {
+// testedBy says which program of testdata/guest exercises a call.
+func testedBy(t *testing.T) map[string]string {
+	t.Helper()
+	programs, err := Exercised()
+	require.NoError(t, err)
+	tested := map[string]string{}
+	for name, calls := range programs {
+		assert.FileExists(t, "testdata/guest/"+name+".c")
+		for _, call := range calls {
+			assert.Empty(t, tested[call], "%s is in testdata/exercised.txt twice", call)
+			tested[call] = name
+		}
+	}
+	return tested
+}
+
+func supportTable(tested map[string]string) string {
 	var b strings.Builder
 	count := map[level]int{}
 	for _, e := range table {
@@ -91,11 +110,18 @@ func supportTable() string {
 	b.WriteString("# System calls\n\nMade from `syscalls/table.go` by `go generate ./syscalls`; do not edit.\n\n")
 	fmt.Fprintf(&b, "%d calls in full, %d in part, %d refused with the error that programs expect, %d missing: those are reported once,\n"+
 		"in one line on standard error, and return ENOSYS.\n\n", count[Full], count[Partial], count[Refused], count[Missing])
-	b.WriteString("| number | call | support | note |\n|---:|---|---|---|\n")
+	b.WriteString("A call that is there in full is exercised by a program of `syscalls/testdata/guest`, which runs natively and under\n" +
+		"cgemu with the same output; the column says which.\n\n")
+	b.WriteString("| number | call | support | test | note |\n|---:|---|---|---|---|\n")
 	for n, e := range table {
-		if e.name != "" {
-			fmt.Fprintf(&b, "| %d | %s | %v | %s |\n", n, strings.ReplaceAll(e.name, "_", `\_`), e.level, e.note)
+		if e.name == "" {
+			continue
 		}
+		test := ""
+		if e.level == Full {
+			test = tested[e.name]
+		}
+		fmt.Fprintf(&b, "| %d | %s | %v | %s | %s |\n", n, strings.ReplaceAll(e.name, "_", `\_`), e.level, test, e.note)
 	}
 	return b.String()
 }
