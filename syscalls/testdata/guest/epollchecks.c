@@ -55,22 +55,37 @@ static void checks(void) {
 	show("null room", epoll_wait(ep, 0, 1, 0));
 }
 
+// asleep waits until a child does.
+static void asleep(int pid) {
+	char path[64], text[200], *end;
+	for (;; usleep(1000)) {
+		snprintf(path, sizeof path, "/proc/%d/stat", pid);
+		FILE *f = fopen(path, "r");
+		end = f && fgets(text, sizeof text, f) ? strrchr(text, ')') : 0;
+		if (f)
+			fclose(f);
+		if (end && end[2] == 'S')
+			return;
+	}
+}
+
 // exclusive lets four processes wait for one pipe, each with an epoll of its own.
 static void exclusive(const char *what, unsigned events) {
-	int ready[2], st, woken = 0;
+	int ready[2], st, woken = 0, pids[4];
 	char c;
 	pipe(ready);
 	for (int i = 0; i < 4; i++)
-		if (fork() == 0) {
+		if ((pids[i] = fork()) == 0) {
 			struct epoll_event e;
 			int ep = epoll_create1(0);
 			ctl(ep, EPOLL_CTL_ADD, p[0], events);
 			write(ready[1], "x", 1);
-			_exit(epoll_wait(ep, &e, 1, 400));
+			_exit(epoll_wait(ep, &e, 1, 2000));
 		}
 	for (int i = 0; i < 4; i++)
 		read(ready[0], &c, 1);
-	usleep(100000);
+	for (int i = 0; i < 4; i++)
+		asleep(pids[i]);
 	write(p[1], "x", 1);
 	while (wait(&st) > 0)
 		woken += WEXITSTATUS(st);

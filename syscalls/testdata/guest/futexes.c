@@ -38,12 +38,33 @@ static long futex(void *at, int op, unsigned val, const void *timeout, void *at2
 	return syscall(SYS_futex, at, op, val, timeout, at2, val3);
 }
 
-// settle lets the threads that were started, or woken, come to rest.
-static void settle(void) { usleep(60000); }
+static volatile int tids[4], locking;
+
+// asleep waits until a thread does.
+static void asleep(int tid) {
+	char path[64], text[200], *end;
+	for (;; usleep(1000)) {
+		snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+		FILE *f = fopen(path, "r");
+		end = f && fgets(text, sizeof text, f) ? strrchr(text, ')') : 0;
+		if (f)
+			fclose(f);
+		if (end && end[2] == 'S')
+			return;
+	}
+}
+
+// started waits until a thread that was just started sleeps.
+static void started(int i) {
+	while (!tids[i])
+		usleep(1000);
+	asleep(tids[i]);
+}
 
 static void *waits(void *a) {
-	struct timespec limit = {1, 0};
-	if (futex(a, op, 0, &limit, 0, ~0) == 0)
+	struct timespec limit = {20, 0};
+	tids[(long)a] = syscall(SYS_gettid);
+	if (futex(&word, op, 0, &limit, 0, ~0) == 0)
 		__atomic_fetch_add(&woken, 1, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -53,11 +74,15 @@ static void with(const char *what, int n, int wait, int wake, int val) {
 	pthread_t t[4];
 	op = wait;
 	woken = 0;
-	for (int i = 0; i < n; i++)
-		pthread_create(&t[i], 0, waits, &word);
-	settle();
-	show(what, futex(&word, wake, val, 0, &other, FUTEX_OP(FUTEX_OP_SET, 0, FUTEX_OP_CMP_EQ, 99)));
-	settle();
+	for (long i = 0; i < n; i++) {
+		tids[i] = 0;
+		pthread_create(&t[i], 0, waits, (void *)i);
+		started(i);
+	}
+	int r = futex(&word, wake, val, 0, &other, FUTEX_OP(FUTEX_OP_SET, 0, FUTEX_OP_CMP_EQ, 99));
+	show(what, r);
+	while (woken < r)
+		usleep(1000);
 	printf("woken: %d\n", woken);
 	futex(&word, FUTEX_WAKE, 100, 0, 0, 0);
 	futex(&word, FUTEX_WAKE_PRIVATE, 100, 0, 0, 0);
@@ -111,7 +136,9 @@ static void checks(void) {
 static void *owns(void *arg) {
 	futex(&lock, (long)arg & 2 ? FUTEX_LOCK_PI : FUTEX_LOCK_PI_PRIVATE, 0, 0, 0, 0);
 	entered = 1;
-	usleep(150000);
+	while (!locking)
+		usleep(1000);
+	asleep(getpid());
 	if ((long)arg & 1)
 		__atomic_store_n(&lock, FUTEX_OWNER_DIED, __ATOMIC_SEQ_CST);
 	syscall(SYS_exit, 0);
@@ -121,10 +148,11 @@ static void *owns(void *arg) {
 static void owners(void) {
 	for (long kind = 0; kind < 4; kind++) {
 		pthread_t t;
-		lock = entered = 0;
+		lock = entered = locking = 0;
 		pthread_create(&t, 0, owns, (void *)kind);
 		while (!entered)
 			usleep(1000);
+		locking = 1;
 		show("the owner ended", futex(&lock, kind & 2 ? FUTEX_LOCK_PI : FUTEX_LOCK_PI_PRIVATE, 0, 0, 0, 0));
 		printf("mine %d, flags %x\n", (lock & FUTEX_TID_MASK) == syscall(SYS_gettid), lock & ~FUTEX_TID_MASK);
 		show("unlock", futex(&lock, kind & 2 ? FUTEX_UNLOCK_PI : FUTEX_UNLOCK_PI_PRIVATE, 0, 0, 0, 0));
@@ -146,7 +174,8 @@ static void set(int i, unsigned *at, unsigned val, unsigned flags) { vec[i] = (s
 static long waitv(int n, unsigned flags, struct timespec *t, int clock) { return syscall(SYS_waitv, vec, n, flags, t, clock); }
 
 static void *waitsMany(void *a) {
-	struct timespec t = in(2000);
+	struct timespec t = in(20000);
+	tids[0] = syscall(SYS_gettid);
 	out = waitv(3, 0, &t, CLOCK_MONOTONIC);
 	return 0;
 }
@@ -182,15 +211,17 @@ static void many(void) {
 	show("reserved", waitv(3, 0, 0, 0));
 	vec[1].reserved = 0;
 	for (int i = 0; i < 3; i++) {
+		tids[0] = 0;
 		pthread_create(&t, 0, waitsMany, 0);
-		settle();
+		started(0);
 		show("wake one", futex(&words[i], FUTEX_WAKE_PRIVATE, 9, 0, 0, 0));
 		pthread_join(t, 0);
 		printf("it was %d\n", out);
 	}
 	show("nobody waits", futex(&words[1], FUTEX_WAKE_PRIVATE, 9, 0, 0, 0));
+	tids[0] = 0;
 	pthread_create(&t, 0, waitsMany, 0);
-	settle();
+	started(0);
 	show("requeue", futex(&words[1], FUTEX_REQUEUE_PRIVATE, 0, (void *)1, &other, 0));
 	show("wake where it was", futex(&words[1], FUTEX_WAKE_PRIVATE, 9, 0, 0, 0));
 	show("wake where it is", futex(&other, FUTEX_WAKE_PRIVATE, 9, 0, 0, 0));
