@@ -89,15 +89,23 @@ func (p *Profile) WriteFile(path string) error {
 // WriteFileContext does the same, but waits no longer than half a second for somebody to read what path stands for once ctx
 // is done.
 func (p *Profile) WriteFileContext(ctx context.Context, path string) error {
+	if p.Insns == nil {
+		return WriteFiles(ctx, path, p.Write, nil)
+	}
+	return WriteFiles(ctx, path, p.Write, p.Insns.Write)
+}
+
+// WriteFiles is WriteFileContext for a profile, and its counts by instruction unless insns is nil, that somebody else writes.
+func WriteFiles(ctx context.Context, path string, profile, insns func(io.Writer) error) error {
 	var err error
 	switch {
-	case p.Insns == nil:
+	case insns == nil:
 	case IsSpecial(path):
 		err = fmt.Errorf("cannot write counts by instruction beside %s: it is no regular file", path)
 	default:
-		err = p.Insns.WriteFile(path + InsnsSuffix)
+		err = writeFile(ctx, path+InsnsSuffix, insns)
 	}
-	return errors.Join(err, writeFile(ctx, path, p.Write))
+	return errors.Join(err, writeFile(ctx, path, profile))
 }
 
 // IsSpecial reports whether path names something else than a regular file: a device or a pipe, into which

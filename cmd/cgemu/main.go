@@ -60,6 +60,9 @@ func dispatch(argv []string) int {
 		return run(nil)
 	}
 	args := argv[1:]
+	if argv[0] == writerName {
+		return writerMain(args)
+	}
 	if name := filepath.Base(argv[0]); programs[name] != nil {
 		endAtSignal()
 		return programs[name](name, args, os.Stdout, os.Stderr)

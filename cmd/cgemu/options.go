@@ -43,6 +43,8 @@ Options of run:
       --no-network                the same as --network=none
       --root=DIR                  DIR is the guest's /: it sees no other files, PROGRAM included
       --read-only                 the guest changes no files but its standard output and error
+      --sandbox                   for programs that are not trusted: --read-only, no network of the host, and a host whose
+                                  kernel confines cgemu itself, too; --root=DIR hides the host's other files
       --seed=N                    seed of all the guest takes for random (0)
       --seed-sched=N              try another schedule of threads and processes, as reproducible (0: the default)
       --time=virtual|real         the guest's clocks and sleeps (virtual)
@@ -76,7 +78,7 @@ Options of run:
       --log-file=FILE             write messages there instead of stderr
   -q, --quiet                     no summary
   -v, --verbose                   say which symbols could not be read, which system calls were not there,
-                                  and which caches are simulated
+                                  which caches are simulated, and what confines the guest
   -h, --help                      print this
 `
 
@@ -89,7 +91,7 @@ type options struct {
 	env                []string
 	inheritEnv         bool
 	sysroot, root      string
-	readOnly           bool
+	readOnly, sandbox  bool
 	seed, maxInsns     uint64
 	seedSched          uint64
 	time, rep          string
@@ -155,6 +157,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.BoolVar(&o.noNetwork, "no-network", false, "")
 	f.StringVar(&o.root, "root", "", "")
 	f.BoolVar(&o.readOnly, "read-only", false, "")
+	f.BoolVar(&o.sandbox, "sandbox", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
 	f.Uint64Var(&o.seedSched, "seed-sched", 0, "")
 	f.Uint64Var(&o.maxInsns, "max-insns", 0, "")
@@ -182,6 +185,9 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if err := f.Parse(args); err != nil {
 		return nil, nil, err
 	}
+	if o.sandbox && !f.Changed("read-only") {
+		o.readOnly = true
+	}
 	return o, f.Args(), o.check()
 }
 
@@ -208,6 +214,12 @@ func (o *options) check() error {
 	}
 	if o.root != "" && o.sysroot != "" {
 		return errors.New("--root and --sysroot: not both")
+	}
+	if o.sandbox && o.network == "host" {
+		return errors.New("--sandbox and --network=host: not both")
+	}
+	if o.sandbox && !o.readOnly && o.root == "" {
+		return errors.New("--sandbox with --read-only=false: it needs a --root, which the guest may change")
 	}
 	if o.cpus < 1 || o.cpus > 1024 {
 		return fmt.Errorf("--cpus=%d: 1 to 1024 expected", o.cpus)

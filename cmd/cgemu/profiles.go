@@ -23,6 +23,8 @@ type keeper struct {
 	// stderr is where messages to standard error go.
 	stderr io.Writer
 	files  *outFiles
+	// writer writes the files, if the run may not.
+	writer *writer
 	// write and keep say what becomes of a profile.
 	write, keep bool
 	kept        []kept
@@ -61,7 +63,7 @@ func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, erro
 func (k *keeper) dump(pid int, p *cgout.Profile) {
 	k.dumps[pid]++
 	n := k.dumps[pid]
-	if err := k.put(k.files.beside(k.files.name(pid), n), p); err != nil && k.err == nil {
+	if err := k.put(pid, n, p); err != nil && k.err == nil {
 		k.err = fmt.Errorf("dump %d: %w", n, err)
 	}
 }
@@ -69,18 +71,26 @@ func (k *keeper) dump(pid int, p *cgout.Profile) {
 // finish takes what a process left.
 func (k *keeper) finish(res *cgemu.Result) {
 	// The profile comes first: nobody may read the messages.
-	k.err = cmp.Or(k.err, k.put(k.files.name(res.PID), res.Profile))
+	k.err = cmp.Or(k.err, k.put(res.PID, 0, res.Profile))
 	if k.write {
 		k.err = cmp.Or(k.err, k.o.report(k.log, res))
 	}
 }
 
-func (k *keeper) put(name string, p *cgout.Profile) error {
+// put takes the profile of the end of a process, or the dump with number n.
+func (k *keeper) put(pid, n int, p *cgout.Profile) error {
+	name := k.files.name(pid)
+	if n > 0 {
+		name = k.files.beside(name, n)
+	}
 	if k.keep {
 		k.kept = append(k.kept, kept{name, p})
 	}
-	if !k.write {
+	switch {
+	case !k.write:
 		return nil
+	case k.writer != nil:
+		return k.writer.put(k.ctx, pid, n, p)
 	}
 	return p.WriteFileContext(k.ctx, name)
 }

@@ -79,6 +79,12 @@ func run(args []string) int {
 		return fail(exitFailed, fmt.Errorf("--dump-instr: its file would lie beside %s, which is no regular file", name))
 	}
 	k := &keeper{o: o, log: logTo, stderr: terminal, paths: paths, files: files, write: true}
+	shm, lower, err := o.confine(k)
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	defer lower()
+	cfg.ShmDir = shm
 	if o.verify {
 		return k.verify(ctx, cfg)
 	}
@@ -204,11 +210,14 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 		return cgemu.Config{}, err
 	}
 	cfg := cgemu.Config{
-		Args: args, Env: o.environment(), Sysroot: o.sysroot, Root: o.root, ReadOnly: o.readOnly,
+		Args: args, Env: o.environment(), Sysroot: o.sysroot,
 		Engine: o.engine, Model: model, CPUs: o.cpus,
 		Network: networks[o.network], Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real",
 		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
 		TraceChildren: bool(o.children),
+	}
+	if firstWall {
+		cfg.Root, cfg.ReadOnly = o.root, o.readOnly
 	}
 	if o.cacheSim {
 		cfg.Caches = &o.caches

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+
+	"github.com/cgemu/cgemu/internal/sandbox"
+)
+
+// Two walls are around a guest that --root, --read-only or --sandbox confines. The first is the guest's kernel, packages syscalls. The
+// second is the host's, put up here: it holds for cgemu's whole process, so for a guest, too, that had got out of its own. For the same
+// reason package cgemu does not do it: a library does not confine its caller.
+
+// firstWall and insideWalls are for tests, in builds of their own: whether there is a first wall, and what is done when the second
+// stands, in place of a run.
+var (
+	firstWall   = true
+	insideWalls func()
+)
+
+// debugDirs are where separate debug files are on the host: package dwarfmap looks there.
+var debugDirs = []string{"/usr/lib/debug"}
+
+// confine puts up the second wall, if the options ask for the first, and as far as the host has it. From then on k's profiles are written
+// by a writer. It returns the directory for the guest's /dev/shm, and what is to be done at the end.
+func (o *options) confine(k *keeper) (shm string, end func(), err error) {
+	nothing := func() {}
+	if o.root == "" && !o.readOnly {
+		return "", nothing, nil
+	}
+	walls := sandbox.Available()
+	if err := walls.Missing(); err != nil && o.sandbox {
+		return "", nothing, noSandbox(err)
+	}
+	if walls.NoLandlock != nil && walls.NoSeccomp != nil {
+		o.tellWalls(k, walls)
+		return "", nothing, nil
+	}
+	if shm, err = makeShm(); err != nil {
+		return "", nothing, fmt.Errorf("a directory for the guest's /dev/shm: %w", err)
+	}
+	w, err := startWriter(o.outFile, shm)
+	if err != nil {
+		os.Remove(shm)
+		return "", nothing, fmt.Errorf("starting the process that writes profiles: %w", err)
+	}
+	k.writer = w
+	walls = sandbox.Confine(o.policy(shm))
+	if err := walls.Missing(); err != nil && o.sandbox {
+		w.close()
+		return "", nothing, noSandbox(err)
+	}
+	o.tellWalls(k, walls)
+	if insideWalls != nil {
+		insideWalls()
+	}
+	return shm, w.close, nil
+}
+
+func noSandbox(why error) error {
+	return fmt.Errorf("--sandbox: %w. What cgemu checks itself is had by --read-only and --root; where a program is not trusted, run that in a virtual machine", why)
+}
+
+func (o *options) tellWalls(k *keeper, w sandbox.Walls) {
+	if o.verbose {
+		fmt.Fprintf(k.log, "cgemu: confined by the host: %s\n", w)
+	}
+}
+
+// makeShm makes the directory in which the guest's /dev/shm will be.
+func makeShm() (string, error) {
+	dir, err := os.MkdirTemp("/dev/shm", "cgemu-")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "cgemu-")
+	}
+	return dir, err
+}
+
+// policy is what cgemu itself needs for the run.
+func (o *options) policy(shm string) sandbox.Policy {
+	p := sandbox.Policy{ReadAll: o.root == "", ReadOnly: o.readOnly, Network: o.network == "host"}
+	allow := func(a sandbox.Access, paths ...string) {
+		for _, path := range paths {
+			p.Rules = append(p.Rules, sandbox.Rule{Path: path, Access: a})
+		}
+	}
+	allow(sandbox.Change, shm)
+	allow(sandbox.Use, "/dev/null", "/dev/tty")
+	// What /dev/stdin and its kin open anew. Directories would lead out.
+	for fd, std := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		switch info, err := std.Stat(); {
+		case err != nil || info.IsDir():
+		case info.Mode().IsRegular() && (fd == 0 || !opensForWriting(std)):
+			allow(sandbox.Read, fmt.Sprintf("/proc/self/fd/%d", fd))
+		default:
+			allow(sandbox.Use, fmt.Sprintf("/proc/self/fd/%d", fd))
+		}
+	}
+	if o.root == "" {
+		return p
+	}
+	if o.readOnly {
+		allow(sandbox.Read, o.root)
+	} else {
+		allow(sandbox.Change, o.root)
+	}
+	allow(sandbox.Read, debugDirs...)
+	allow(sandbox.Read, o.extraDebug...)
+	// The engines and package emu/mem ask for the process' own mappings and the CPU.
+	allow(sandbox.Read, "/proc/self", "/proc/cpuinfo", "/proc/sys/vm")
+	if p.Network {
+		allow(sandbox.Read, "/etc/hosts", "/etc/resolv.conf")
+	}
+	return p
+}
+
+// newWriter returns the writer at the other end of conn.
+func newWriter(conn *os.File) *writer { return &writer{conn: conn, replies: bufio.NewReader(conn)} }

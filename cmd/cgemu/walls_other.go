@@ -1,0 +1,13 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"os"
+)
+
+// startWriter fails: nothing confines a run here.
+func startWriter(string, string) (*writer, error) { return nil, errors.New("not on this host") }
+
+func opensForWriting(*os.File) bool { return false }
