@@ -132,6 +132,9 @@ func port() int {
 	return n
 }
 
+// inherited is a descriptor of the directory of the files, which cgemu was started with.
+const inherited = 10
+
 var escapes = []escape{
 	{"open to read", 'r', open(unix.O_RDONLY)},
 	{"open with openat2", 'r', func(out string) error {
@@ -162,6 +165,12 @@ var escapes = []escape{
 		return opens(filepath.Base(out), 0)
 	}},
 	{"list the directory", 'r', func(out string) error { return opens(filepath.Dir(out), unix.O_DIRECTORY) }},
+	{"list what was inherited", 'r', func(string) error { return opens("/proc/self/fd/10", unix.O_DIRECTORY) }},
+	{"open beside what was inherited", 'r', func(out string) error {
+		fd, err := unix.Openat(inherited, filepath.Base(out), unix.O_CLOEXEC, 0)
+		unix.Close(fd)
+		return err
+	}},
 	{"list /", 'r', func(string) error { return opens("/", unix.O_DIRECTORY) }},
 	{"read /etc/passwd", 'r', func(string) error { return opens("/etc/passwd", 0) }},
 	{"read the parent's environment", 'r', func(string) error { return opens(fmt.Sprintf("/proc/%d/environ", parent), 0) }},
@@ -210,6 +219,10 @@ var escapes = []escape{
 	{"mknod a socket", 'w', makes(unix.S_IFSOCK, 0)},
 	{"mknod a device", 'w', makes(unix.S_IFCHR, 1<<8|3)},
 	{"mknod a disk", 'w', makes(unix.S_IFBLK, 7<<8)},
+	{"mknod a device where files may be made", 'w', func(out string) error {
+		return unix.Mknod(inside(out, "-disk"), unix.S_IFBLK|0o600, 7<<8)
+	}},
+	{"change what was inherited", 'w', func(string) error { return unix.Mkdirat(inherited, "new", 0o700) }},
 	{"link", 'w', func(out string) error { return unix.Link(out, out+"-new") }},
 	{"link what is open as a path", 'w', withFD(unix.O_PATH, func(fd int, out string) error {
 		return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, out+"-new", unix.AT_SYMLINK_FOLLOW)

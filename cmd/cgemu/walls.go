@@ -37,15 +37,14 @@ func (o *options) confine(k *keeper) (shm string, end func(), err error) {
 		o.tellWalls(k, walls)
 		return "", nothing, nil
 	}
-	if shm, err = makeShm(); err != nil {
-		return "", nothing, fmt.Errorf("a directory for the guest's /dev/shm: %w", err)
-	}
+	shm = makeShm()
 	w, err := startWriter(o.outFile, shm)
 	if err != nil {
 		os.Remove(shm)
 		return "", nothing, fmt.Errorf("starting the process that writes profiles: %w", err)
 	}
 	k.writer = w
+	closeInherited()
 	walls = sandbox.Confine(o.policy(shm))
 	if err := walls.Missing(); err != nil && o.sandbox {
 		w.close()
@@ -68,13 +67,13 @@ func (o *options) tellWalls(k *keeper, w sandbox.Walls) {
 	}
 }
 
-// makeShm makes the directory in which the guest's /dev/shm will be.
-func makeShm() (string, error) {
+// makeShm makes the directory in which the guest's /dev/shm will be; "" if there is no place for one.
+func makeShm() string {
 	dir, err := os.MkdirTemp("/dev/shm", "cgemu-")
 	if err != nil {
-		dir, err = os.MkdirTemp("", "cgemu-")
+		dir, _ = os.MkdirTemp("", "cgemu-")
 	}
-	return dir, err
+	return dir
 }
 
 // policy is what cgemu itself needs for the run.
@@ -85,17 +84,21 @@ func (o *options) policy(shm string) sandbox.Policy {
 			p.Rules = append(p.Rules, sandbox.Rule{Path: path, Access: a})
 		}
 	}
-	allow(sandbox.Change, shm)
+	if shm != "" {
+		allow(sandbox.Change, shm)
+	}
 	allow(sandbox.Use, "/dev/null", "/dev/tty")
 	// What /dev/stdin and its kin open anew. Directories would lead out.
 	for fd, std := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
-		switch info, err := std.Stat(); {
-		case err != nil || info.IsDir():
-		case info.Mode().IsRegular() && (fd == 0 || !opensForWriting(std)):
-			allow(sandbox.Read, fmt.Sprintf("/proc/self/fd/%d", fd))
-		default:
-			allow(sandbox.Use, fmt.Sprintf("/proc/self/fd/%d", fd))
+		info, err := std.Stat()
+		if err != nil || info.IsDir() {
+			continue
 		}
+		access := sandbox.Read
+		if opensForWriting(std) && (fd > 0 || info.Mode()&(os.ModeCharDevice|os.ModeNamedPipe) != 0) {
+			access = sandbox.Use
+		}
+		allow(access, fmt.Sprintf("/proc/self/fd/%d", fd))
 	}
 	if o.root == "" {
 		return p

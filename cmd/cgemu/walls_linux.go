@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,24 @@ func startWriter(outFile, shm string) (*writer, error) {
 	}
 	p.Release() // it ends when the connection does
 	return newWriter(ours), nil
+}
+
+// closeInherited closes what the process was given besides standard input, output and error: a directory would lead out. Our own
+// descriptors all have FD_CLOEXEC.
+func closeInherited() {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd <= 2 {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			unix.Close(fd)
+		}
+	}
 }
 
 // opensForWriting reports whether f was opened so that it can be written to.

@@ -104,6 +104,12 @@ func (o *outdoors) run(t *testing.T, mode, kinds, within string, args ...string)
 	cmd := exec.Command(bin, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "CGEMU_ESCAPE="+mode, "CGEMU_KINDS="+kinds, "CGEMU_OUTSIDE="+o.dir, "CGEMU_INSIDE="+within, "CGEMU_PORT="+o.port)
+	// Descriptor 10 is the directory.
+	given, err := os.Open(o.dir)
+	require.NoError(t, err)
+	defer given.Close()
+	cmd.ExtraFiles = make([]*os.File, 8)
+	cmd.ExtraFiles[7] = given
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	require.NoError(t, err, "%s", out)

@@ -36,7 +36,7 @@ type Access int
 const (
 	// Read opens files for reading, and lists directories.
 	Read Access = iota
-	// Change also opens for writing, makes, renames and removes.
+	// Change also opens for writing, makes, renames and removes: no devices.
 	Change
 	// Use reads and writes one file, which may be a device.
 	Use
