@@ -31,7 +31,8 @@ func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint6
 		_, e := t.file(dirfd)
 		return 0, e
 	}
-	l, e := t.locate(dirfd, s, flags&atSymlinkNofollow == 0)
+	const writeOK = 2
+	l, e := t.find(dirfd, s, flags&atSymlinkNofollow == 0, mode&writeOK != 0)
 	if e != 0 {
 		return 0, e
 	}
@@ -41,7 +42,6 @@ func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint6
 		}
 		return 0, 0
 	}
-	const writeOK = 2
 	if mode&writeOK != 0 && t.k.cfg.ReadOnly && !l.private {
 		if st, e := hostStatAt(l.place, flags&atSymlinkNofollow == 0); e == 0 && deviceName(st.mode, st.rdev) == "" {
 			return 0, EROFS

@@ -46,10 +46,15 @@ func (l location) parent() place {
 	return p
 }
 
+// changing reports whether open(2) with flags makes or changes something, or lets the guest do so.
+func changing(flags int) bool {
+	return flags&oPATH == 0 && (flags&oACCMODE != oRDONLY || flags&(oCREAT|oTRUNC) != 0 || flags&oTMPFILE == oTMPFILE)
+}
+
 // mayOpen checks that the guest may open l with flags, and returns those to open it with on the host: where nothing may be changed
 // they ask for nothing that could, whatever is there by then.
 func (t *Thread) mayOpen(l location, flags int) (int, Errno) {
-	if !t.k.cfg.ReadOnly || flags&oPATH != 0 || l.private {
+	if !t.k.cfg.ReadOnly || !changing(flags) || l.private {
 		return flags, 0
 	}
 	st, e := hostStatAt(l.place, flags&oNOFOLLOW == 0)
@@ -109,7 +114,7 @@ func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno)
 	if e != 0 {
 		return location{}, e
 	}
-	l, e := t.locate(dirfd, s, follow)
+	l, e := t.find(dirfd, s, follow, true)
 	if e == 0 && l.node != nil {
 		l, e = l.magic(follow)
 	}

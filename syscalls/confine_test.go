@@ -77,16 +77,27 @@ func TestReadOnlySharedMemory(t *testing.T) {
 	g.fails(EXDEV, nr("rename"), g.str("/dev/shm/own"), g.str("f"))
 	unchanged(t, dir)
 
-	// A link of the host that leads there leads to the guest's own.
+	// A link of the host leads there for who reads, and to the guest's own for who wants to change something. From the host's nothing
+	// can be changed.
 	g = newGuest(t, func(c *Config) { c.ReadOnly = true })
 	require.NoError(t, os.Symlink(shmPath, g.dir+"/run"))
-	g.fails(ENOENT, nr("chdir"), g.str("run/"+name))
 	g.fails(ENOENT, nr("unlink"), g.str("run/"+name+"/f"))
 	g.fails(ENOENT, nr("open"), g.str("run/"+name+"/f"), oRDWR)
-	g.ok(nr("chdir"), g.str("run"))
-	g.ok(nr("mkdir"), g.str(name), 0o700)
-	g.ok(nr("close"), g.ok(nr("open"), g.str(name+"/f"), oCREAT|oWRONLY, 0o600))
+	g.ok(nr("close"), g.ok(nr("open"), g.str("run/own"), oCREAT|oWRONLY, 0o600))
+	for _, at := range []struct{ dir, f string }{{g.dir + "/run/" + name, "f"}, {g.dir + "/run", name + "/f"}} {
+		g.ok(nr("chdir"), g.str(at.dir))
+		assert.Equal(t, "text", g.readAll(at.f))
+		g.fails(EROFS, nr("unlink"), g.str(at.f))
+		g.fails(EROFS, nr("open"), g.str(at.f), oRDWR)
+		g.fails(EROFS, nr("open"), g.str("new"), oCREAT|oWRONLY, 0o600)
+		g.fails(EROFS, nr("mkdir"), g.str("new"), 0o700)
+		fd := g.ok(nr("open"), g.str(at.f), oRDONLY)
+		g.fails(EROFS, nr("fchmod"), fd, 0o600)
+		g.fails(EROFS, nr("open"), g.str("/proc/self/fd/"+itoa(int64(fd))), oRDWR)
+	}
 	unchanged(t, dir)
+	require.NoFileExists(t, shmPath+"/own")
+	require.NoDirExists(t, shmPath+"/new")
 }
 
 // TestOwnSharedMemory checks that the guest's /dev/shm is a file system of its own: what the host has beside it can be neither moved

@@ -28,7 +28,7 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 		mode = 0
 	}
 	follow := flags&oNOFOLLOW == 0 && flags&(oCREAT|oEXCL) != oCREAT|oEXCL
-	l, e := t.locate(dirfd, s, follow)
+	l, e := t.find(dirfd, s, follow, changing(flags))
 	if e != 0 {
 		return 0, e
 	}

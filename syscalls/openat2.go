@@ -52,7 +52,7 @@ func sysOpenat2(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	follow := flags&oNOFOLLOW == 0 && flags&(oCREAT|oEXCL) != oCREAT|oEXCL
-	l, e := t.locateBy(a.Int(0), s, follow, rules)
+	l, e := t.locateBy(a.Int(0), s, follow, changing(flags), rules)
 	if e != 0 {
 		return 0, e
 	}
@@ -63,14 +63,14 @@ func sysOpenat2(t *Thread, a Args) (uint64, Errno) {
 	return t.install(f, flags)
 }
 
-// locateBy is locate by the rules of openat2(2).
-func (t *Thread) locateBy(dirfd int, name string, follow bool, rules uint64) (location, Errno) {
+// locateBy is find by the rules of openat2(2).
+func (t *Thread) locateBy(dirfd int, name string, follow, change bool, rules uint64) (location, Errno) {
 	rules &= resolveNoMagiclinks | resolveNoSymlinks | resolveBeneath | resolveInRoot
 	if t.noMagic = rules&resolveNoMagiclinks != 0; t.noMagic {
 		defer func() { t.noMagic = false }()
 	}
 	if rules == 0 || name == "" {
-		return t.locate(dirfd, name, follow)
+		return t.find(dirfd, name, follow, change)
 	}
 	d, e := t.start(dirfd)
 	switch {
@@ -79,7 +79,7 @@ func (t *Thread) locateBy(dirfd int, name string, follow bool, rules uint64) (lo
 	case e != 0:
 		return location{}, e
 	case d.virtual:
-		return t.locate(dirfd, name, follow)
+		return t.find(dirfd, name, follow, change)
 	}
 	return t.resolveBy(d, name, follow, rules)
 }

@@ -65,34 +65,39 @@ func (t *Thread) start(dirfd int) (dirRef, Errno) {
 // locate finds what name means, without looking whether it exists on the host.
 // follow says whether a symbolic link at the end is followed, which matters for our own nodes only.
 func (t *Thread) locate(dirfd int, name string, follow bool) (location, Errno) {
+	return t.find(dirfd, name, follow, false)
+}
+
+// find is locate; change says that the guest is about to change what it finds: see Kernel.walks.
+func (t *Thread) find(dirfd int, name string, follow, change bool) (location, Errno) {
 	if name == "" {
 		return location{}, ENOENT
 	}
 	if path.IsAbs(name) {
-		return t.locateAbs(name, follow, 0)
+		return t.locateAbs(name, follow, change, 0)
 	}
 	d, e := t.start(dirfd)
 	if e != 0 {
 		return location{}, e
 	}
-	if !d.virtual && (t.k.walks() || d.private) {
+	if !d.virtual && (t.k.walks(change) || d.private) {
 		return t.resolve(d, name, follow)
 	}
 	full := d.path + "/" + name
 	if d.virtual {
-		return t.locateAbs(full, follow, 0)
+		return t.locateAbs(full, follow, change, 0)
 	}
 	// A relative path can lead into /proc from a directory above it only.
 	if strings.Count(d.path, "/") < 2 || strings.Contains(name, "../") {
 		if clean := path.Clean(full); isVirtual(clean) {
-			return t.locateAbs(clean, follow, 0)
+			return t.locateAbs(clean, follow, change, 0)
 		}
 	}
 	return location{place: place{dir: d.fd, path: name}, guest: full}, 0
 }
 
-// locateAbs is locate for an absolute path.
-func (t *Thread) locateAbs(name string, follow bool, depth int) (location, Errno) {
+// locateAbs is find for an absolute path.
+func (t *Thread) locateAbs(name string, follow, change bool, depth int) (location, Errno) {
 	if depth > maxLinks {
 		return location{}, ELOOP
 	}
@@ -113,14 +118,14 @@ func (t *Thread) locateAbs(name string, follow bool, depth int) (location, Errno
 		case n != nil:
 			return location{place: place{dir: noFD}, node: n, guest: at}, 0
 		}
-		return t.locateAbs(leave, follow, depth+1)
+		return t.locateAbs(leave, follow, change, depth+1)
 	}
 	if t.k.root.fd != noFD {
 		if l, ok := t.overlay(name, follow); ok {
 			return l, 0
 		}
 	}
-	if t.k.walks() {
+	if t.k.walks(change) {
 		return t.resolve(dirRef{fd: noFD}, name, follow)
 	}
 	return location{place: place{dir: noFD, path: name}, guest: name}, 0
@@ -133,7 +138,7 @@ func (t *Thread) relocate(host string) (location, Errno) {
 	if rest, ok := strings.CutPrefix(host, self); ok {
 		host = "/proc/self" + rest
 	}
-	return t.locateAbs(host, true, 1)
+	return t.locateAbs(host, true, false, 1)
 }
 
 // opener opens programs for the loader, as p sees the file system.

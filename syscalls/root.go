@@ -16,9 +16,9 @@ type rootDir struct {
 	only bool
 }
 
-// walks reports whether paths are resolved here, name by name, rather than by the host: where what may be done depends on where
-// they lead.
-func (k *Kernel) walks() bool { return k.root.only || k.cfg.ReadOnly }
+// walks reports whether paths are resolved here, name by name, rather than by the host: in a root, and where what may be changed
+// depends on where they lead.
+func (k *Kernel) walks(change bool) bool { return k.root.only || k.cfg.ReadOnly && change }
 
 // openRoot opens the directory that the configuration asks for, if any.
 func (k *Kernel) openRoot() error {

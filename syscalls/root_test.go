@@ -181,6 +181,12 @@ func TestRootExec(t *testing.T) {
 		g.fails(ENOENT, nr("execve"), g.str(name), argv, 0)
 	}
 	require.Equal(t, "/bin/prog", g.p.exe)
+	// What is no file is not opened: a FIFO would wait, a device might do something.
+	require.Zero(t, hostMknod(place{dir: noFD, path: root + "/bin/fifo"}, sIFIFO|0o777, 0))
+	script("/bin/waits", "/bin/fifo")
+	for _, name := range []string{"/bin/fifo", "/bin/waits", "/dev/tty"} {
+		g.fails(EACCES, nr("execve"), g.str(name), argv, 0)
+	}
 	script("/bin/self", "/bin/self")
 	g.fails(ELOOP, nr("execve"), g.str("/bin/self"), argv, 0)
 	host, ok := g.k.HostPath("/bin/prog")

@@ -148,7 +148,7 @@ func (s *unixSocket) autobind(t *Thread) {
 }
 
 func (s *unixSocket) bindFile(t *Thread, file string) Errno {
-	l, e := t.locate(atFDCWD, file, false)
+	l, e := t.find(atFDCWD, file, false, true)
 	if e != 0 {
 		return e
 	}

@@ -31,7 +31,7 @@ func (t *Thread) xattrPath(a emu.Addr, follow, change bool) (xattrTarget, Errno)
 	if e != 0 {
 		return xattrTarget{}, e
 	}
-	l, e := t.locate(atFDCWD, s, follow)
+	l, e := t.find(atFDCWD, s, follow, change)
 	if e == 0 && l.node != nil {
 		if l, e = l.magic(follow); e != 0 {
 			e = EOPNOTSUPP
