@@ -47,6 +47,10 @@ func (d *privateDir) open(top string) Errno {
 		}
 		d.made = top
 	}
+	top, err := filepath.Abs(top) // TMPDIR may say otherwise
+	if err != nil {
+		return EACCES
+	}
 	fd, e := hostOpen(place{dir: noFD, path: top}, oPATH|oDIRECTORY, 0, 0)
 	if e != 0 {
 		return e

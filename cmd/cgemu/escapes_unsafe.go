@@ -272,7 +272,7 @@ var escapes = []escape{
 	{"write to a setting", 'w', func(string) error { return opens("/proc/self/oom_score_adj", unix.O_WRONLY) }},
 	{"mount", 'p', func(out string) error { return unix.Mount(out, out, "", unix.MS_BIND, "") }},
 	{"chroot", 'p', func(out string) error { return raw(unix.SYS_CHROOT, text("/")) }},
-	{"unshare", 'p', func(string) error { return raw(unix.SYS_UNSHARE, unix.CLONE_FS) }},
+	{"unshare", 'p', func(string) error { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUTS) }},
 
 	{"fork", 'p', func(string) error { return forks(0) }},
 	{"clone3", 'p', func(string) error { return raw(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&[16]uint64{})), 64) }},

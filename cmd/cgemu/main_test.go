@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cgemu": cgemuMain, writerName: main, "cg_annotate": main, "cg_diff": main, "cg_merge": main})
+	testscript.Main(cleaned{m}, map[string]func(){"cgemu": cgemuMain, writerName: main, "cg_annotate": main, "cg_diff": main, "cg_merge": main})
 }
 
 // cgemuMain is main, but shows progress as often as the environment says: a test of that must not depend on how

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/cgemu/cgemu/internal/sandbox"
 )
@@ -71,7 +72,13 @@ func (o *options) tellWalls(k *keeper, w sandbox.Walls) {
 func makeShm() string {
 	dir, err := os.MkdirTemp("/dev/shm", "cgemu-")
 	if err != nil {
-		dir, _ = os.MkdirTemp("", "cgemu-")
+		dir, err = os.MkdirTemp("", "cgemu-")
+	}
+	if err == nil {
+		dir, err = filepath.Abs(dir) // TMPDIR may say otherwise
+	}
+	if err != nil {
+		return ""
 	}
 	return dir
 }

@@ -21,11 +21,11 @@ import (
 
 // escapist is a cgemu that tries to escape (escapes_unsafe.go), built as those that users get are: without cgo.
 var escapist = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "cgemu-escapes-")
-	if err != nil {
+	var err error
+	if escapistDir, err = os.MkdirTemp("", "cgemu-escapes-"); err != nil {
 		return "", err
 	}
-	bin := filepath.Join(dir, "cgemu")
+	bin := filepath.Join(escapistDir, "cgemu")
 	build := exec.Command("go", "build", "-tags", "escapes", "-o", bin, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -33,6 +33,16 @@ var escapist = sync.OnceValues(func() (string, error) {
 	}
 	return bin, nil
 })
+
+var escapistDir string
+
+// A cleaned runs the tests and removes what they have built for all.
+type cleaned struct{ *testing.M }
+
+func (m cleaned) Run() int {
+	defer func() { os.RemoveAll(escapistDir) }()
+	return m.M.Run()
+}
 
 // An outdoors is what a guest shall not get at: files, and sockets on which somebody listens.
 type outdoors struct {

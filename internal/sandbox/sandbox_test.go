@@ -118,6 +118,8 @@ func TestArguments(t *testing.T) {
 		{plain, 7, unix.SYS_KILL, []uint64{0}, false},
 		{plain, 7, unix.SYS_PRCTL, []uint64{unix.PR_SET_VMA}, true},
 		{plain, 7, unix.SYS_PRCTL, []uint64{unix.PR_SET_DUMPABLE, 1}, false},
+		{plain, 7, unix.SYS_UNSHARE, []uint64{unix.CLONE_FS}, true},
+		{plain, 7, unix.SYS_UNSHARE, []uint64{unix.CLONE_FS | unix.CLONE_NEWUSER}, false},
 		{plain, 7, unix.SYS_PRLIMIT64, []uint64{0, 7, 0}, true},
 		{plain, 7, unix.SYS_PRLIMIT64, []uint64{0, 7, 1}, false},
 		{plain, 7, unix.SYS_PRLIMIT64, []uint64{0, 7, 1 << 32}, false},

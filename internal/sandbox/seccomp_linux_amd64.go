@@ -110,6 +110,8 @@ func calls(p Policy, abi int) []call {
 	list = append(list, open,
 		call{unix.SYS_CLONE, []test{{arg: 0, mask: thread | namespaces, values: []uint32{thread}}}},
 		call{unix.SYS_TGKILL, []test{is(0, pid)}}, call{unix.SYS_KILL, []test{is(0, pid)}},
+		// Of what threads share, an own umask alone.
+		call{unix.SYS_UNSHARE, []test{is(0, unix.CLONE_FS)}},
 		call{unix.SYS_PRCTL, []test{is(0, unix.PR_SET_VMA)}},
 		call{unix.SYS_PRLIMIT64, []test{is(0, 0, pid), {arg: 2, null: true}}},
 		call{unix.SYS_FCNTL, []test{is(1, fcntls...)}},
