@@ -40,3 +40,26 @@ func TestReadWrite(t *testing.T) {
 }
 
 func writeFile(name string, b []byte, mode os.FileMode) error { return os.WriteFile(name, b, mode) }
+
+// TestInotifyPipe writes to a pipe of the host, which has no directory that somebody could watch.
+func TestInotifyPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	g := newGuest(t, func(c *Config) { c.Stdout = w })
+	in := g.ok(nr("inotify_init"))
+	g.ok(nr("inotify_add_watch"), in, g.str("."), inAllEvents)
+	g.ok(nr("write"), 1, g.str("x"), 1)
+}
+
+// TestRelativeRoot checks that a root may be given from the working directory on.
+func TestRelativeRoot(t *testing.T) {
+	_, root, _ := newRooted(t)
+	t.Chdir(filepath.Dir(root))
+	for _, c := range []Config{{Root: "root", Path: "/bin/prog"}, {Sysroot: "root", Path: "/bin/prog"}} {
+		c.Args = []string{"x"}
+		_, err := New(c)
+		require.ErrorContains(t, err, "NewEngine is not set", "%+v", c)
+	}
+}

@@ -292,10 +292,12 @@ func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 	}
 	ev := inotifyEvent{mask: mask}
 	name, gone := strings.CutSuffix(f.fd.path(), " (deleted)")
-	if up, e := hostStatAt(place{dir: noFD, path: path.Dir(name)}, false); e == 0 && strings.HasPrefix(name, "/") {
-		in := ev
-		in.name = path.Base(name)
-		k.notify(k.inodes.number(up.dev, up.ino), in, gone)
+	if path.IsAbs(name) { // a pipe is in no directory
+		if up, e := hostStatAt(place{dir: noFD, path: path.Dir(name)}, false); e == 0 {
+			in := ev
+			in.name = path.Base(name)
+			k.notify(k.inodes.number(up.dev, up.ino), in, gone)
+		}
 	}
 	k.notify(f.ino, ev, false)
 }
