@@ -9,7 +9,7 @@ import (
 	"github.com/cgemu/cgemu/internal/sandbox"
 )
 
-// Two walls are around a guest that --root, --read-only or --sandbox confines. The first is the guest's kernel, packages syscalls. The
+// Two walls are around a guest that --root, --read-only or --sandbox confines. The first is the guest's kernel, package syscalls. The
 // second is the host's, put up here: it holds for cgemu's whole process, so for a guest, too, that had got out of its own. For the same
 // reason package cgemu does not do it: a library does not confine its caller.
 
@@ -59,7 +59,7 @@ func (o *options) confine(k *keeper) (shm string, end func(), err error) {
 }
 
 func noSandbox(why error) error {
-	return fmt.Errorf("--sandbox: %w. What cgemu checks itself is had by --read-only and --root; where a program is not trusted, run that in a virtual machine", why)
+	return fmt.Errorf("--sandbox: %w; --read-only and --root do without, but where a program is not trusted run them in a virtual machine", why)
 }
 
 func (o *options) tellWalls(k *keeper, w sandbox.Walls) {

@@ -131,3 +131,27 @@ func TestReadRequest(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, exitFailed, writerMain(nil))
 }
+
+// TestConfinedPrograms runs programs that ask much of the host, with both walls around all that there is: the second must not refuse
+// what the first does.
+func TestConfinedPrograms(t *testing.T) {
+	dir := needWalls(t)
+	bin, err := escapist()
+	require.NoError(t, err)
+	for _, name := range []string{"xattr", "fifos", "unix", "processes", "pty", "splicing", "inotify", "memory"} {
+		t.Run(name, func(t *testing.T) {
+			program := filepath.Join(dir, name)
+			build := exec.Command("gcc", "-w", "-O1", "-static", "-pthread", "-o", program, "../../syscalls/testdata/guest/"+name+".c")
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Skipf("%v: %s", err, out)
+			}
+			run := func(options ...string) string {
+				cmd := exec.Command(bin, append(options, "-q", "--cachegrind-out-file=/dev/null", program)...)
+				cmd.Dir = t.TempDir()
+				out, _ := cmd.CombinedOutput()
+				return string(out) + cmd.ProcessState.String()
+			}
+			require.Equal(t, run(), run("--root=/"))
+		})
+	}
+}

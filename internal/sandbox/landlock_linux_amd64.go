@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -134,7 +133,6 @@ func addRule(ruleset int, r Rule, handled uint64) error {
 		return nil
 	}
 	err = addPathRule(ruleset, &unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)})
-	runtime.KeepAlive(fd)
 	if err == unix.EBADFD {
 		return nil // a pipe or a memfd, which Landlock lets be
 	}
