@@ -77,29 +77,44 @@ func landlockABI() (int, error) {
 	return abi, nil
 }
 
-// restrict puts all threads into a domain of p.
-func restrict(p Policy) (abi int, stands string, err error) {
-	if abi, err = landlockABI(); err != nil {
-		return 0, "", err
+// A ruleset is what Landlock is to allow. The zero value is none.
+type ruleset struct {
+	fd, abi int
+	names   string // of what it restricts
+}
+
+// newRuleset makes the ruleset of p.
+func newRuleset(p Policy) (r ruleset, err error) {
+	if r.abi, err = landlockABI(); err != nil {
+		return ruleset{}, err
 	}
-	attr, names := handled(p, abi)
-	ruleset, err := createRuleset(&attr, 0)
-	if err != nil {
-		return 0, "", fmt.Errorf("making the rules: %w", err)
+	attr, names := handled(p, r.abi)
+	r.names = names
+	if r.fd, err = createRuleset(&attr, 0); err != nil {
+		return ruleset{}, fmt.Errorf("making the rules: %w", err)
 	}
-	defer unix.Close(ruleset)
-	for _, r := range p.Rules {
-		if err := addRule(ruleset, r, attr.Handled_access_fs); err != nil {
-			return 0, "", fmt.Errorf("%s: %w", r.Path, err)
+	for _, rule := range p.Rules {
+		if err := addRule(r.fd, rule, attr.Handled_access_fs); err != nil {
+			r.close()
+			return ruleset{}, fmt.Errorf("%s: %w", rule.Path, err)
 		}
 	}
-	if err := onAllThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); err != nil {
-		return 0, "", err
+	return r, nil
+}
+
+func (r ruleset) close() { unix.Close(r.fd) }
+
+// restrict holds all threads to r, once they can get no new privileges: privileged says that they still can.
+func (r ruleset) restrict(privileged bool) (stands string, err error) {
+	if privileged {
+		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); err != nil {
+			return "", err
+		}
 	}
-	if err := onAllThreads(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); err != nil {
-		return 0, "", err
+	if err := onAllThreads(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); err != nil {
+		return "", err
 	}
-	return abi, fmt.Sprintf("ABI %d: %s", abi, names), nil
+	return fmt.Sprintf("ABI %d: %s", r.abi, r.names), nil
 }
 
 // pinned keeps descriptors open for as long as the process lives: procfs forgets what nobody has open, and makes another file for the

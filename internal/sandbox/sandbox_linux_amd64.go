@@ -21,12 +21,16 @@ func Available() (w Walls) {
 
 // Confine holds the process to p as far as the host can, and says how far.
 func Confine(p Policy) (w Walls) {
-	abi := 0
-	if abi, w.Landlock, w.NoLandlock = restrict(p); w.NoLandlock != nil {
-		abi = 0
+	r, err := newRuleset(p)
+	if w.NoLandlock = err; err == nil {
+		defer r.close()
 	}
 	if w.NoSeccomp = seccompAvailable(); w.NoSeccomp == nil {
-		w.Seccomp, w.NoSeccomp = filter(p, abi)
+		w.Seccomp, w.NoSeccomp = filter(p, r.abi)
+	}
+	if w.NoLandlock == nil {
+		// To go through all threads takes a millisecond where not all processors are idle. The filter has taken privileges from all.
+		w.Landlock, w.NoLandlock = r.restrict(w.NoSeccomp != nil)
 	}
 	return w
 }

@@ -117,6 +117,9 @@ func calls(p Policy, abi int) []call {
 		call{unix.SYS_FCNTL, []test{is(1, fcntls...)}},
 		call{unix.SYS_IOCTL, []test{is(1, ioctls...)}},
 	)
+	if abi > 0 { // it is still to be made, and can only take away
+		list = append(list, call{nr: unix.SYS_LANDLOCK_RESTRICT_SELF})
+	}
 	if !p.ReadOnly {
 		list = append(list, attributeCalls...)
 	}
