@@ -39,9 +39,6 @@ func (d *privateDir) open(top string) Errno {
 		if top, err = os.MkdirTemp(shmPath, "cgemu-"); err != nil {
 			top, err = os.MkdirTemp("", "cgemu-")
 		}
-		if err == nil {
-			top, err = filepath.Abs(top)
-		}
 		if err != nil {
 			return EACCES
 		}
