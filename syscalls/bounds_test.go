@@ -44,7 +44,7 @@ func TestNothingStays(t *testing.T) {
 		{"sockets that hold one another", func(g *guest) {
 			g.passItself()
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int { return len(k.unix.all) / (4 * minSuspects) }},
+		}, func(k *Kernel) int { return k.unix.all.Len() / (4 * minSuspects) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuest(t)

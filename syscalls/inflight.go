@@ -20,7 +20,7 @@ func (n *unixNames) suspect(k *Kernel, s *unixSocket) {
 	if !n.passed {
 		return
 	}
-	if n.suspects++; n.suspects >= max(minSuspects, len(n.all)) {
+	if n.suspects++; n.suspects >= max(minSuspects, n.all.Len()) {
 		n.suspects = 0
 		k.collectUnix()
 	}
@@ -29,7 +29,7 @@ func (n *unixNames) suspect(k *Kernel, s *unixSocket) {
 // collectUnix empties the queues of sockets that only queues of such sockets refer to.
 func (k *Kernel) collectUnix() {
 	queued := map[*unixSocket]int{}
-	for _, s := range k.unix.all {
+	for s := range k.unix.each {
 		s.queue.eachUnix(func(o *unixSocket) { queued[o]++ })
 	}
 	reached := map[*unixSocket]bool{}
@@ -43,13 +43,13 @@ func (k *Kernel) collectUnix() {
 			}
 		}
 	}
-	for _, s := range k.unix.all {
+	for s := range k.unix.each {
 		if s.refs > queued[s] {
 			reach(s)
 		}
 	}
 	var lost []*packetQueue
-	for _, s := range k.unix.all {
+	for s := range k.unix.each {
 		if s.refs > 0 && !reached[s] {
 			lost = append(lost, &s.queue)
 			for _, o := range s.pending {

@@ -86,7 +86,7 @@ func unixText(t *Thread) []byte {
 	const accepts, unconnected, connected = 0x10000, 1, 3
 	var b strings.Builder
 	b.WriteString("Num       RefCount Protocol Flags    Type St Inode Path\n")
-	for _, s := range t.k.unix.all {
+	for s := range t.k.unix.each {
 		flags, state := 0, unconnected
 		if s.listening {
 			flags = accepts

@@ -2,8 +2,8 @@ package syscalls
 
 import (
 	"bytes"
+	"container/list"
 	"fmt"
-	"slices"
 )
 
 // sunPath is where struct sockaddr_un has its path, sunMax its size.
@@ -27,6 +27,8 @@ type unixSocket struct {
 	connected, listening, closed bool
 	backlog                      int
 	pending                      []*unixSocket // connected, not accepted
+	// listed is its place in the list of all.
+	listed *list.Element
 	// cred is who listens or has connected, peerCred who that is at the other end.
 	cred, peerCred credential
 }
@@ -36,7 +38,7 @@ type unixNames struct {
 	files    map[inodeKey]*unixSocket
 	abstract map[string]*unixSocket // by type and name
 	auto     int                    // names given by autobind
-	all      []*unixSocket          // in order of making, for /proc/net/unix
+	all      list.List              // in order of making, for /proc/net/unix
 	inflight
 }
 
@@ -67,7 +69,7 @@ func (k *Kernel) unixSocket(typ int) *unixSocket {
 	s := &unixSocket{inode: noFD, peerCred: noPeer}
 	s.family, s.typ = afUnix, typ
 	s.opts.init(sockBuf, sockBuf)
-	k.unix.all = append(k.unix.all, s)
+	s.listed = k.unix.all.PushBack(s)
 	return s
 }
 
@@ -369,7 +371,16 @@ func (s *unixSocket) leave(lost bool) {
 }
 
 func (n *unixNames) forget(s *unixSocket) {
-	n.all = slices.DeleteFunc(n.all, func(o *unixSocket) bool { return o == s })
+	if s.listed != nil {
+		n.all.Remove(s.listed)
+		s.listed = nil
+	}
+}
+
+// each goes through all sockets in order of making.
+func (n *unixNames) each(yield func(*unixSocket) bool) {
+	for e := n.all.Front(); e != nil && yield(e.Value.(*unixSocket)); e = e.Next() {
+	}
 }
 
 func (s *unixSocket) option(_ *Thread, level, name int) ([]byte, bool) {
