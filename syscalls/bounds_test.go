@@ -30,6 +30,17 @@ func TestNothingStays(t *testing.T) {
 			g.ok(nr("pipe"), fds)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
 		}, func(k *Kernel) int { return len(k.inodes.numbers) }},
+		{"files", func(g *guest) {
+			g.ok(nr("write"), g.ok(nr("open"), g.str("f"), oCREAT|oRDWR, 0o600), g.str("x"), 1)
+			g.ok(nr("unlink"), g.str("f"))
+			g.ok(nr("close_range"), 3, 1<<32-1, 0)
+			g.ok(nr("close"), g.ok(nr("open"), g.str("f"), oCREAT|oRDWR, 0o600))
+			g.ok(nr("unlink"), g.str("f"))
+			g.ok(nr("write"), g.ok(nr("memfd_create"), g.str("m"), 0), g.str("x"), 1)
+			g.ok(nr("close_range"), 3, 1<<32-1, 0)
+		}, func(k *Kernel) int {
+			return len(k.inodes.numbers) + len(k.inodes.mtimes) + len(k.inodes.atimes) + len(k.inodes.open)
+		}},
 		{"inodes of sockets", func(g *guest) {
 			g.ok(nr("socket"), afInet, sockStream, 0)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -17,8 +18,8 @@ type hostFile struct {
 	// mode is st_mode; what kind of file it is decides whether it can block.
 	mode uint32
 	ino  uint64
-	// dev is the host's device, rdev what a device file stands for.
-	dev, rdev uint64
+	// hostIno and dev are the host's, rdev is what a device file stands for.
+	hostIno, dev, rdev uint64
 	// own says that the guest may change it where it may not change files of the host (confine.go): an output that it was given, what
 	// is in no directory, as a memfd is, and what is in the directory that the run has for itself; private says the latter.
 	own, private bool
@@ -86,9 +87,11 @@ func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, Err
 		fd.close()
 		return nil, e
 	}
+	ino := k.inodes.number(st.dev, st.ino)
+	k.inodes.open[ino]++
 	return &hostFile{
 		fileBase: fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: guest},
-		fd:       fd, mode: st.mode, blocks: mayBlock(st), ino: k.inodes.number(st.dev, st.ino), dev: st.dev, rdev: st.rdev,
+		fd:       fd, mode: st.mode, blocks: mayBlock(st), ino: ino, hostIno: st.ino, dev: st.dev, rdev: st.rdev,
 	}, 0
 }
 
@@ -260,6 +263,8 @@ func (f *hostFile) poll(*Thread) uint32 {
 func (f *hostFile) close(k *Kernel) {
 	k.closed(f)
 	f.fd.close()
+	unnamed := f.own && strings.HasPrefix(f.path, "/memfd:")
+	k.inodes.closed(inodeKey{dev: f.dev, ino: f.hostIno}, f.ino, !unnamed)
 }
 
 // list returns the directory's entries, "." and ".." first, then by name.

@@ -36,10 +36,13 @@ type inodeTable struct {
 	mtimes map[uint64]int64
 	// modes are the permissions of files whose own the host does not let us change (Kernel.remembers).
 	modes map[uint64]uint32
+	// open is how often files of the host are open, by number: those have their times still when no link is left.
+	open map[uint64]int
 }
 
 func (n *inodeTable) init() {
-	n.numbers, n.atimes, n.mtimes, n.modes = map[inodeKey]uint64{}, map[uint64]int64{}, map[uint64]int64{}, map[uint64]uint32{}
+	n.numbers, n.atimes, n.mtimes = map[inodeKey]uint64{}, map[uint64]int64{}, map[uint64]int64{}
+	n.modes, n.open = map[uint64]uint32{}, map[uint64]int{}
 	n.anonymous, n.next = 1, 2
 	if s, e := hostStatAt(place{dir: noFD, path: "/proc"}, true); e == 0 {
 		n.procDev = s.dev
@@ -74,8 +77,34 @@ func (n *inodeTable) unnamed() uint64 {
 // forget is called before a host file's last link goes: the host may give its
 // number to the next file.
 func (n *inodeTable) forget(s hostStat) {
-	if s.nlink <= 1 || s.mode&sIFMT == sIFDIR {
-		delete(n.numbers, inodeKey{dev: s.dev, ino: s.ino})
+	if s.nlink > 1 && s.mode&sIFMT != sIFDIR {
+		return
+	}
+	key := inodeKey{dev: s.dev, ino: s.ino}
+	if ino := n.numbers[key]; n.open[ino] == 0 {
+		n.forgetState(ino)
+	}
+	delete(n.numbers, key)
+}
+
+func (n *inodeTable) forgetState(ino uint64) {
+	delete(n.atimes, ino)
+	delete(n.mtimes, ino)
+	delete(n.modes, ino)
+}
+
+// closed is called when the host's file key, whose number is ino, is closed once. linked says that a path may lead to it still,
+// unless forget was called.
+func (n *inodeTable) closed(key inodeKey, ino uint64, linked bool) {
+	if n.open[ino]--; n.open[ino] > 0 {
+		return
+	}
+	delete(n.open, ino)
+	if !linked {
+		delete(n.numbers, key)
+	}
+	if n.numbers[key] != ino {
+		n.forgetState(ino)
 	}
 }
 
