@@ -246,8 +246,44 @@ func (p *Process) addFD(f file, low int, cloexec bool) (int, Errno) {
 	return fd, e
 }
 
-// install is addFD for a new file, which is closed if there is no room.
+// A reservation is a descriptor that a call has taken before it has a file for it.
+type reservation struct {
+	in *fdTable
+	fd int
+}
+
+func (r *reservation) release() {
+	if r.in != nil {
+		r.in.free(r.fd)
+		r.in = nil
+	}
+}
+
+// reserve takes the descriptor that t's call will give to the file that it opens, as Linux does before it looks for one:
+// nobody else gets it while the call waits.
+func (t *Thread) reserve() Errno {
+	fd, e := t.p.freeFD(0)
+	if e == 0 {
+		t.p.fds.take(fd)
+		t.call.reserved = reservation{t.p.fds, fd}
+	}
+	return e
+}
+
+// reserves reports whether fd is taken and has no file yet.
+func (ft *fdTable) reserves(fd int) bool {
+	_, e := ft.file(fd)
+	return e != 0 && fd/64 < len(ft.taken) && ft.taken[fd/64]>>(fd%64)&1 != 0
+}
+
+// install gives a descriptor to a new file, the one that was reserved if there is one. The file is closed if there is no room.
 func (t *Thread) install(f file, flags int) (uint64, Errno) {
+	if r := &t.call.reserved; r.in != nil {
+		fd := r.fd
+		r.in.set(fd, f, flags&oCLOEXEC != 0)
+		r.in = nil
+		return uint64(fd), 0
+	}
 	fd, e := t.p.addFD(f, 0, flags&oCLOEXEC != 0)
 	if e != 0 {
 		f.close(t.k)

@@ -11,6 +11,9 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 		return 0, EINVAL
 	}
 	s, e := t.path(name)
+	if e == 0 {
+		e = t.reserve()
+	}
 	if e != 0 {
 		return 0, e
 	}
@@ -175,6 +178,9 @@ func sysDup3(t *Thread, a Args) (uint64, Errno) {
 func (t *Thread) dupTo(old, fd int, cloexec bool) (uint64, Errno) {
 	if fd < 0 || uint64(fd) >= t.p.limits[rlimitNofile].cur {
 		return 0, EBADF
+	}
+	if t.p.fds.reserves(fd) {
+		return 0, EBUSY
 	}
 	f, e := t.file(old)
 	if e != 0 {

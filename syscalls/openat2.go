@@ -48,6 +48,9 @@ func sysOpenat2(t *Thread, a Args) (uint64, Errno) {
 		return 0, EAGAIN
 	}
 	s, e := t.path(a.Addr(1))
+	if e == 0 {
+		e = t.reserve()
+	}
 	if e != 0 {
 		return 0, e
 	}

@@ -132,6 +132,8 @@ type call struct {
 	deadline int64
 	done     uint64
 	messages uint64
+	// reserved is the descriptor that it will give to a file.
+	reserved reservation
 	// dirs are open while paths are looked up, and closed when it is over.
 	dirs []hostFD
 	// fifo is what open(2) has of a FIFO while it waits for the other end.

@@ -332,7 +332,7 @@ func (w *walk) noDev(c string) bool {
 	return e == ENOENT
 }
 
-// release closes what a call has opened on its way, and lets go of the files that it had while it waited.
+// release closes what a call has opened on its way, and lets go of the files and the descriptor that it had while it waited.
 func (c *call) release(k *Kernel) {
 	for _, fd := range c.dirs {
 		fd.close()
@@ -340,6 +340,7 @@ func (c *call) release(k *Kernel) {
 	if h := c.takeFIFO(); h != nil {
 		h.fd.close()
 	}
+	c.reserved.release()
 	held := c.held
 	c.dirs, c.held = nil, nil
 	for _, f := range held {

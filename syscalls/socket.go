@@ -318,7 +318,7 @@ func (t *Thread) accept(fd int, at, lenAt emu.Addr, flags int) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if _, e := t.p.freeFD(0); e != 0 {
+	if e := t.reserve(); e != 0 {
 		return 0, e
 	}
 	t.socketDeadline(l.sock().opts.rcvTimeout)

@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
@@ -196,7 +197,11 @@ static long doSendmsg(void) {
 
 static int listener;
 static struct sockaddr_un name = {AF_UNIX, "sock"};
-static long doAccept(void) { return accept(listener, 0, 0) >= 0; }
+static long doAccept(void) {
+	int fd = accept(listener, 0, 0);
+	close(fd);
+	return fd >= 0;
+}
 static long doConnect(void) { return connect(p[0], (void *)&name, sizeof name); }
 
 static void sockets(void) {
@@ -231,8 +236,16 @@ static void sockets(void) {
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	bind(listener, (void *)&name, sizeof name);
 	listen(listener, 0);
-	int old = listener;
+	int old = listener, lowest = dup(0);
+	close(lowest);
 	begin(doAccept);
+	int above = dup(0);
+	printf("the descriptor is reserved: %d\n", above == lowest + 1);
+	int e = syscall(SYS_dup2, 0, lowest); // musl's dup2 tries again
+	printf("%d %s\n", e, strerror(errno));
+	e = close(lowest);
+	printf("%d %s\n", e, strerror(errno));
+	close(above);
 	int c = socket(AF_UNIX, SOCK_STREAM, 0);
 	int keep = dup(old);
 	take(old);
@@ -481,6 +494,11 @@ int main(void) {
 	others();
 	locks();
 	sysv();
+	struct rlimit none = {3, 3};
+	setrlimit(RLIMIT_NOFILE, &none);
+	int fd = open("new", O_CREAT | O_RDWR, 0600);
+	printf("%d %s\n", fd, strerror(errno));
+	printf("%d\n", access("new", F_OK));
 	unlink("victim");
 	rmdir(dir);
 	return 0;
