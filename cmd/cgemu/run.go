@@ -48,7 +48,7 @@ func run(args []string) int {
 
 	ctx, stop := untilSignal()
 	defer stop()
-	terminal := &messages{ctx: ctx, to: os.Stderr}
+	terminal := newMessages(ctx, os.Stderr)
 	stderr = terminal
 	logTo := io.Writer(terminal)
 	if o.logFile != "" {
@@ -56,7 +56,7 @@ func run(args []string) int {
 		if err != nil {
 			return fail(exitFailed, err)
 		}
-		logTo = &messages{ctx: ctx, to: f}
+		logTo = newMessages(ctx, f)
 	}
 	cfg.Log = logTo
 	if o.cacheWarning != "" && bool(o.cacheSim) && !o.quiet {

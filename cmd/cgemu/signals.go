@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -60,39 +59,43 @@ var errUnread = errors.New("a message could not be written: nobody reads it, and
 // not again then.
 type messages struct {
 	ctx  context.Context
-	to   io.Writer
-	gone bool
+	to   *os.File
+	// waits says that a write may wait for others: the file is not regular.
+	waits bool
+	gone  bool
+}
+
+func newMessages(ctx context.Context, to *os.File) *messages {
+	info, err := to.Stat()
+	return &messages{ctx: ctx, to: to, waits: err != nil || !info.Mode().IsRegular()}
 }
 
 // Write implements io.Writer.
-func (m *messages) Write(b []byte) (int, error) {
-	if m.gone {
-		return 0, errUnread
+func (m *messages) Write(b []byte) (n int, err error) {
+	const part = 4096 // PIPE_BUF: so much a pipe takes that can be written to at all
+	for len(b) > 0 && err == nil {
+		if m.gone || m.waits && !m.ready() {
+			m.gone = true
+			return n, errUnread
+		}
+		var k int
+		k, err = m.to.Write(b[:min(len(b), part)])
+		n, b = n+k, b[k:]
 	}
-	err := m.wait(func() error {
-		_, err := m.to.Write(b)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return len(b), nil
+	return n, err
 }
 
-// wait calls f, and waits for it as long as it may.
-func (m *messages) wait(f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
-	select {
-	case err := <-done:
-		return err
-	case <-m.ctx.Done():
+// ready waits until a write would not wait, as long as it may.
+func (m *messages) ready() bool {
+	var late time.Time
+	for !writable(m.to, 20*time.Millisecond) {
+		switch {
+		case m.ctx.Err() == nil:
+		case late.IsZero():
+			late = time.Now().Add(outfile.Grace)
+		case time.Now().After(late):
+			return false
+		}
 	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(outfile.Grace):
-		m.gone = true
-		return errUnread
-	}
+	return true
 }

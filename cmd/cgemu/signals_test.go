@@ -1,45 +1,42 @@
+//go:build linux
+
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// A stuck writer never returns from Write before it is let go.
-type stuck chan struct{}
-
-func (s stuck) Write(b []byte) (int, error) {
-	<-s
-	return len(b), nil
-}
-
-// TestMessages writes messages to where nobody reads them.
+// TestMessages writes messages to a pipe that nobody reads any more.
 func TestMessages(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	var out bytes.Buffer
-	m := &messages{ctx: ctx, to: &out}
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	m := newMessages(ctx, w)
 	n, err := m.Write([]byte("one\n"))
 	require.Equal(t, 4, n)
 	require.NoError(t, err)
-	to := make(stuck)
-	defer close(to)
-	m = &messages{ctx: ctx, to: to}
 	cancel()
-	for range 2 {
-		_, err = m.Write([]byte("two\n"))
-		require.ErrorIs(t, err, errUnread)
-	}
-	m = &messages{ctx: ctx, to: &out}
-	_, err = m.Write([]byte("three\n"))
+	_, err = m.Write([]byte("two\n"))
+	require.NoError(t, err, "there is room")
+	_, err = m.Write(make([]byte, 1<<20))
+	require.ErrorIs(t, err, errUnread)
+	got := make([]byte, 8)
+	_, err = io.ReadFull(r, got)
 	require.NoError(t, err)
-	require.Equal(t, "one\nthree\n", out.String())
+	require.Equal(t, "one\ntwo\n", string(got))
+	_, err = m.Write([]byte("three\n"))
+	require.ErrorIs(t, err, errUnread, "and not again")
 }
 
 func TestCure(t *testing.T) {

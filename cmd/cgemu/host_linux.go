@@ -5,6 +5,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // limits return the values of limits by the command that sets them; false for one that is not known.
@@ -47,4 +50,11 @@ func checkDirectory() error {
 		return fmt.Errorf("the working directory was removed or cannot be reached (%w): change to another one", err)
 	}
 	return nil
+}
+
+// writable waits until a write to a file would not wait, and reports whether that is so.
+func writable(f *os.File, d time.Duration) bool {
+	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}
+	n, err := unix.Poll(fds, int(d.Milliseconds()))
+	return n > 0 || err != nil && err != unix.EINTR
 }

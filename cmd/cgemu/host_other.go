@@ -2,6 +2,11 @@
 
 package main
 
+import (
+	"os"
+	"time"
+)
+
 // limits are not known.
 var limits = map[string]func() (uint64, bool){"ulimit -n": unknownLimit, "ulimit -f": unknownLimit}
 
@@ -11,3 +16,5 @@ func unknownLimit() (uint64, bool) { return 0, false }
 func checkHost() error { return nil }
 
 func checkDirectory() error { return nil }
+
+func writable(*os.File, time.Duration) bool { return true }
