@@ -68,6 +68,12 @@ const emptyPack = "\x01"
 // demangleCxx demangles a name of the Itanium C++ ABI, and returns what that took. The library prints as
 // libiberty does, but for what is mended here.
 func demangleCxx(name string) (s string, steps int, ok bool) {
+	// The library panics where a name refers to a template parameter that there is not, among others.
+	defer func() {
+		if recover() != nil {
+			s, steps, ok = "", max(steps, len(name)), false
+		}
+	}()
 	// Where a template parameter that is cast to has arguments the library reads these twice, and what is in
 	// them four times.
 	if len(name)<<min(strings.Count(name, "cvT"), 16) > maxDemangled {

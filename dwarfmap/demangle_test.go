@@ -48,6 +48,8 @@ func TestDemangled(t *testing.T) {
 		{"_RINvC1a1fKo0123456789abcdef01_E", "a::f::<0x123456789abcdef01_>"}, // libiberty's slip
 		{"_RNvC1a", "_RNvC1a"},
 		{"_RNvB_1f", "_RNvB_1f"},
+		// The library panics.
+		{"_Zcv1AIUlTyT_E_UlTyT_E_UlTyT_E_UlTyT_E_UlTyT_E_UlTyT_E_EIS_S_E", "_Zcv1AIUlTyT_E_UlTyT_E_UlTyT_E_UlTyT_E_UlTyT_E_UlTyT_E_EIS_S_E"},
 		{"_R" + strings.Repeat("Nv", 3000), "_R" + strings.Repeat("Nv", 3000)},
 	} {
 		require.Equal(t, tt.want, new(effort).demangled(tt.name), tt.name)
@@ -76,6 +78,7 @@ var manglings = []string{
 func FuzzManglings(f *testing.F) {
 	f.Add([]byte{0, 3, 2, 5, 30, 6, 5, 8, 8, 6})
 	f.Add([]byte{1, 5, 55, 53, 3, 62, 30, 58, 58, 6, 6})
+	f.Add([]byte("\x00\x10\x02\x05iiiiii\x06\x05\b\b\x06"))
 	f.Fuzz(func(t *testing.T, pieces []byte) {
 		var b strings.Builder
 		for _, p := range pieces {

@@ -58,8 +58,8 @@ var errUnread = errors.New("a message could not be written: nobody reads it, and
 // A messages is where messages go. When the run was interrupted, it waits no longer for a reader than outfile.Grace, and
 // not again then.
 type messages struct {
-	ctx  context.Context
-	to   *os.File
+	ctx context.Context
+	to  *os.File
 	// waits says that a write may wait for others: the file is not regular.
 	waits bool
 	gone  bool
