@@ -123,9 +123,11 @@ func newMappings(spans ...span) mappings {
 
 // has reports whether [lo, hi] lies in one mapping.
 func (m *mappings) has(lo, hi uint64) bool {
-	if m.last.has(lo) && m.last.has(hi) {
-		return true
-	}
+	return m.last.has(lo) && m.last.has(hi) || m.find(lo, hi) // the first part inlines
+}
+
+// find looks for the mapping that [lo, hi] lies in.
+func (m *mappings) find(lo, hi uint64) bool {
 	// The first that begins behind lo.
 	i, _ := slices.BinarySearchFunc(m.spans, lo, func(s span, lo uint64) int {
 		if s.lo <= lo {

@@ -33,6 +33,9 @@ var ErrStopped = errors.New("reading it was stopped; names are unknown")
 func (m *image) stopped() bool { return isDone(m.done) }
 
 func isDone(done <-chan struct{}) bool {
+	if done == nil {
+		return false
+	}
 	select {
 	case <-done:
 		return true
