@@ -67,8 +67,8 @@ func FuzzDemangled(f *testing.F) {
 	})
 }
 
-// manglings are pieces of mangled names, of C++ and of Rust.
-var manglings = []string{
+// manglingPieces are pieces of mangled names, of C++ and of Rust.
+var manglingPieces = []string{
 	"_Z", "_R", "1A", "1f", "N", "I", "E", "P", "S_", "S0_", "S1_", "S2_", "S9_", "SA_", "T_", "T0_", "cv", "cvT_", "X", "L_Z", "Li1E", "J", "Dp", "sr", "St", "Sa",
 	"i", "v", "K", "R", "O", "F", "M", "A1_", "UlTyT_E_", "DTT_E", "C1", "D0", "B1x", "Z", "E_0", "GV", "TV", "pl", "ad", "qu", "cl", "sZ", "sp", "tw", "nw",
 	"Nv", "C1a", "B_", "B0_", "B1_", "B2_", "B9_", "T", "FG_", "FGz_", "u", "j", "Kj1_", "KB_", "D", "L_", "Y", "17h05af221e174051e9E", "u3a_b", "$RF$",
@@ -82,7 +82,7 @@ func FuzzManglings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pieces []byte) {
 		var b strings.Builder
 		for _, p := range pieces {
-			b.WriteString(manglings[int(p)%len(manglings)])
+			b.WriteString(manglingPieces[int(p)%len(manglingPieces)])
 		}
 		var e effort
 		e.demangled(b.String())
