@@ -202,6 +202,12 @@ type Engine interface {
 	// there: since the last jump, taken or not, or other instruction that leaves such a run, or since
 	// Run began, but for stops by Interrupt. After MaxRun instructions a run begins anew. A call or
 	// an indirect jump that has a mark is not checked.
+	//
+	// A repeated string instruction of more than MaxRepeat iterations is checked, too, if they count as
+	// instructions and it has no mark: each takes one off while more than MaxRepeat are left, itself included, but for the
+	// one that ends it. Run stops behind the one that makes the budget negative; what Interrupt asks for comes within such
+	// an instruction as well. RIP is then at the instruction, RCX, RSI and RDI are as the iterations
+	// left them, and only these count.
 	// NoBudget runs without checks, at full speed.
 	Run(c *CPU, budget uint64) Stop
 
@@ -239,6 +245,9 @@ const NoBudget = 1<<63 - 1
 
 // MaxRun is the longest run of instructions that a budget knows.
 const MaxRun = 48
+
+// MaxRepeat is how many iterations of a repeated string instruction a budget takes for one instruction.
+const MaxRepeat = 1 << 16
 
 // Env is what an engine asks of the world when an instruction's result does not
 // follow from CPU and memory alone.

@@ -6,7 +6,7 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// A Context follows the instructions that run in a row up to a branch. What two of
+// A Context follows the instructions that run in a row up to a branch or a repeated one, where Valgrind's blocks end too. What two of
 // Cachegrind's rules count depends on it: they look at values that are copies of each other,
 // as far as MOVs between 64-bit registers make them (spec: cachegrind.md, sections 1.1 and 2.5).
 // The zero Context knows nothing.
@@ -38,7 +38,7 @@ func (c *Context) Next(i *x86.Inst) Effects {
 	case !i.HasMem && i.Args[1].Kind == x86.ArgGPR:
 		x.Refs = append(x.Refs, bitTest(i)...)
 	}
-	if i.Flow != x86.FlowNext {
+	if i.Flow != x86.FlowNext || Repeats(i) {
 		*c = Context{}
 		return x
 	}

@@ -14,6 +14,9 @@ type Machine struct {
 	Model *emu.Model
 	// Env gives what an instruction's result may depend on besides CPU and memory.
 	Env emu.Env
+	// Piece is how many iterations of a repeated string instruction one Execute makes at most. If more are left, RIP is at
+	// the instruction again.
+	Piece uint64
 }
 
 // Execute executes one instruction of kind Trap on c, whose RIP is behind it.

@@ -18,7 +18,32 @@ type stringOp struct {
 	mask uint64 // of an address register
 }
 
-// stringInsn executes it, with all its repetitions.
+// MaxPiece is how many iterations of a repeated string instruction engines make at most before they see whether they were
+// interrupted: some milliseconds' worth, with simulated caches too.
+const MaxPiece = 1 << 20
+
+// Piece returns how many of the n iterations that are left an engine makes in one go.
+func Piece(n uint64) uint64 { return min(n, MaxPiece) }
+
+// CheckedPiece does the same where they are taken off a budget: not more of them than make it negative.
+func CheckedPiece(n uint64, budget int64) uint64 {
+	if left := uint64(max(budget, 0)); n > emu.MaxRepeat && n-emu.MaxRepeat > left {
+		return min(Piece(n), left+1)
+	}
+	return Piece(n)
+}
+
+// PieceCost returns what iterations take off a budget that were made while the count of their instruction went from before
+// to after. ended says that it ended there.
+func PieceCost(before, after uint64, ended bool) uint64 {
+	n := before - min(before, max(after, emu.MaxRepeat))
+	if ended && after >= emu.MaxRepeat && n > 0 {
+		n--
+	}
+	return n
+}
+
+// stringInsn executes it, with as many of its repetitions as make a piece.
 func (m *Machine) stringInsn(c *emu.CPU, g *Insn) *emu.Fault {
 	s := stringOp{m: m, c: c, g: g, size: uint64(g.OpSize), mask: ^uint64(0)}
 	if g.Mem.AddrSize == 4 {
@@ -30,7 +55,11 @@ func (m *Machine) stringInsn(c *emu.CPU, g *Insn) *emu.Fault {
 	conditional := g.Op == x86.CMPS || g.Op == x86.SCAS
 	s.cut()
 	flags := c.Flags
-	for s.reg(emu.RCX) != 0 {
+	for n := m.Piece; s.reg(emu.RCX) != 0; n-- {
+		if n == 0 {
+			c.RIP = g.PC
+			return nil
+		}
 		if f := s.once(); f != nil {
 			c.Flags = flags // SDM Vol. 2, REP: as before the whole instruction
 			return f

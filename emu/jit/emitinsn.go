@@ -190,31 +190,6 @@ func (e *Engine) emitString(g *ginsn) {
 	e.saved(from, x86.RDX, slotA, 0)
 }
 
-// emitRep translates a repeated string instruction: the host repeats, and the
-// iterations are what RCX lost.
-func (e *Engine) emitRep(g *ginsn, i int) {
-	if e.outside(g) {
-		e.store(slotC, x86.RCX)
-		e.t.reps = append(e.t.reps, repCounter{insn: i, outside: true})
-		e.emitString(g)
-		e.emitOutside(i, exitRepeated)
-		return
-	}
-	none := e.short(opJRCXZ)
-	some := e.short(opShortJ)
-	e.patchShort(none)
-	skip := e.jmp(0)
-	e.patchShort(some)
-	e.store(slotC, x86.RCX)
-	e.emitString(g)
-	if r := e.Count.RepeatOf(&g.Inst); r != hooks.NoRepeat {
-		k := e.newCounter(1)
-		e.t.reps = append(e.t.reps, repCounter{insn: i, counter: k})
-		e.emitIterations(r, k)
-	}
-	e.link(skip, e.pos)
-}
-
 // emitIterations adds to a counter what a REP instruction counts beyond 1, given RCX
 // before it in slotC.
 func (e *Engine) emitIterations(r hooks.Repeat, counter int) {

@@ -110,3 +110,13 @@ TEXT sigRestorer<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVQ $15, AX // rt_sigreturn
 	SYSCALL
 	INT $3
+
+// func cpuVendor() uint32
+//
+// The first four letters of the maker's name: CPUID leaf 0, EBX.
+TEXT ·cpuVendor(SB), NOSPLIT, $0-4
+	MOVQ $0, AX
+	MOVQ $0, CX
+	CPUID
+	MOVL BX, ret+0(FP)
+	RET

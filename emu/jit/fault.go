@@ -61,6 +61,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	ours := f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr)
 	e.restore(t, i, pos)
 	e.set(stHistory, t.insns[i].outcomes.after(e.get(stHistory)))
+	e.faultedPiece(pc)
 	e.settleCounts(t, i, ours)
 	if ours {
 		if err := e.mem.Unguard(f.Addr, f.Addr+1); err != nil {

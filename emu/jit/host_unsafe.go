@@ -27,6 +27,9 @@ func hwcap2() uint64 {
 	return 0
 }
 
+// hostIsIntel reports whether the host's CPU is Intel's.
+func hostIsIntel() bool { return cpuVendor() == binary.LittleEndian.Uint32([]byte("Genu")) }
+
 // Available says what this host lacks for the engine.
 func Available() error {
 	switch {

@@ -29,6 +29,8 @@ const (
 	exitCarry                    // a straight run goes on in a block that runs once
 	exitOutside                  // Go simulates what the next instruction refers to
 	exitRepeated                 // Go counts and simulates what a REP instruction did
+	exitLong                     // a REP instruction comes next that is executed in pieces
+	exitPiece                    // one of them has been made
 )
 
 // Numbers of the exits that belong to no block.
@@ -116,6 +118,7 @@ type Engine struct {
 	executed int64
 
 	was *emu.CPU // in front of an instruction that is emulated
+	rep repetition
 
 	// resume is where generated code is to go on after an exit that comes back, else 0.
 	resume int
@@ -307,6 +310,10 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	e.set(stBudget, min(budget, emu.NoBudget))
 	e.loadCPU(c)
 	rip := c.RIP
+	if e.rep.paused == c && e.rep.at == rip {
+		e.carry = e.rep.run
+	}
+	e.rep.paused = nil
 	for {
 		at, stop := e.entryAt(c, rip)
 		if stop == nil {
@@ -468,6 +475,8 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return x.rip, &plainStops[emu.StopMark]
 	case exitOutside, exitRepeated:
 		return e.outsideRefs(c, x), nil
+	case exitLong, exitPiece:
+		return e.repeatLong(c, x)
 	case exitTrap:
 		return e.trap(c, x)
 	case exitSignal:

@@ -274,7 +274,7 @@ func (e *Engine) isolate(t *tb) {
 }
 
 // Interrupt implements emu.Engine. Generated code has no polls: it stops because every
-// loop passes a backward link or a table lookup, and these are broken here.
+// loop passes a backward link or a table lookup, and these are broken here; repetitions are made in pieces.
 func (e *Engine) Interrupt() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

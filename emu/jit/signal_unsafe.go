@@ -40,6 +40,8 @@ func enterCode(stub uintptr)
 func setGSBase(base uintptr)
 func threadPointer() uintptr
 func serialize()
+
+func cpuVendor() uint32
 func sigHandlerPC() uintptr
 func sigRestorerPC() uintptr
 

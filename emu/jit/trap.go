@@ -24,9 +24,11 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		}
 		return pc, stopFault(f)
 	}
+	if hooks.Repeats(&g.Inst) && g.Op.IsString() {
+		return e.emulateRepeated(c, g, x)
+	}
 	e.storeCPU(c, g.Next())
 	if f := e.emulateCounted(c, g, x); f != nil {
-		e.loadCPU(c) // a repeated string instruction may have come part of its way
 		if f.Vector == emu.VecBP {
 			pc = c.RIP
 		}
@@ -54,19 +56,15 @@ func (e *Engine) noteBehindPOPF(a emu.Addr) {
 // emulateCounted executes one instruction of traps, and simulates what it refers to.
 func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 	t, i := x.t, int(x.insn)
-	repeats := hooks.Repeats(&g.Inst) && g.Op.IsString()
-	if !e.details() && !repeats {
+	if !e.details() {
 		return e.machine.Execute(c, &g.Insn)
 	}
 	was := e.was
 	was.Copy(c)
 	f := e.machine.Execute(c, &g.Insn)
-	switch {
-	case repeats:
-		e.repeated(c, t, i, g, was.Regs[emu.RCX], f != nil)
-	case f != nil:
+	if f != nil {
 		e.unrefer(was, t, i, g, *f)
-	default:
+	} else {
 		e.simulateRefs(was, t, i, g)
 	}
 	return f

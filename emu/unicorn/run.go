@@ -8,7 +8,6 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/exec"
-	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
 
@@ -278,12 +277,13 @@ func (e *Engine) special(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 // trap executes an instruction in Go.
 func (e *Engine) trap(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 	at, g := *rip, &e.g
+	if g.Op.IsString() && hooks.Repeats(&g.Inst) {
+		return e.repeatInGo(c, rip, in)
+	}
 	e.store(c, g.Next())
 	e.was.Copy(c)
 	f := e.machine.Execute(c, g)
 	switch {
-	case g.Op.IsString() && hooks.Repeats(&g.Inst):
-		e.repeated(c, at, e.was.Regs[emu.RCX], f != nil)
 	case f != nil:
 		e.drop()
 		e.unplan(at, in)
@@ -316,43 +316,6 @@ func (e *Engine) callNoRedir(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 	c.RIP = emu.Addr(c.Regs[emu.RAX])
 	e.load(c, rip)
 	return nil
-}
-
-// repeat has the library execute a REP instruction, and counts what it did.
-func (e *Engine) repeat(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
-	at := *rip
-	e.storeGeneral(c)
-	before, flags := c.Regs[emu.RCX], c.Flags
-	ring := e.shared.ring
-	for {
-		e.shared.ring = 0
-		e.shared.pass, e.shared.thenPass, e.stepping = uint64(at), uint64(at), true
-		err := e.start(at)
-		e.shared.ring = ring
-		e.storeGeneral(c)
-		if err == nil {
-			e.decode(at)
-			e.repeated(c, at, before, false)
-			*rip = emu.Addr(e.shared.at)
-			return nil
-		}
-		f, again, err := e.accessFault(err)
-		switch {
-		case err != nil:
-			return e.broken(c, at, err)
-		case again:
-			e.mem.Unguard(f.Addr, f.Addr+1)
-			continue
-		}
-		// SDM Vol. 2, REP: the flags are as before the whole instruction.
-		e.decode(at)
-		e.place(c, &e.g, &f)
-		e.repeated(c, at, before, true)
-		c.Flags = c.Flags&^uint64(x86.StatusFlags) | flags&uint64(x86.StatusFlags)
-		e.storeFloat(c)
-		c.RIP = at
-		return &emu.Stop{Reason: emu.StopFault, Fault: f}
-	}
 }
 
 // decode decodes the instruction at a into e.g again.

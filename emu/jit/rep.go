@@ -1,0 +1,308 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
+)
+
+// A repetition is a repeated string instruction of many iterations, which is executed in pieces: to the host it is one
+// instruction, and between two pieces Go sees what Interrupt and the budget ask for.
+type repetition struct {
+	// making says that generated code makes a piece, and rest how many iterations lie behind it.
+	making bool
+	rest   uint64
+	// piece is the arena offset of the code that makes one.
+	piece int
+	// flags are those in front of the instruction.
+	flags uint64
+	// paused is the CPU that Interrupt stopped between two pieces, at the instruction at, which run
+	// instructions of its straight run lie in front of; nil if there is none.
+	paused *emu.CPU
+	at     emu.Addr
+	run    int
+}
+
+// manyRepeats returns from which power of two on iterations are many. A piece costs two exits, so that there are more without
+// a budget.
+func (e *Engine) manyRepeats() int {
+	if e.budgeted {
+		return emu.MaxRepeat
+	}
+	return exec.MaxPiece
+}
+
+// emitRep translates a repeated string instruction: the host repeats, and the
+// iterations are what RCX lost.
+func (e *Engine) emitRep(g *ginsn, i int) {
+	outside, none := e.outside(g), 0
+	if !outside {
+		none = e.short(opJRCXZ)
+	}
+	e.store(slotC, x86.RCX)
+	e.store(slotA, x86.RDX)
+	e.movImm(x86.RDX, uint64(log2(e.manyRepeats())))
+	e.byte(0xc4, 0xe2, 0xeb, 0xf7, 0xc9) // shrx rcx, rcx, rdx
+	e.load(x86.RDX, slotA)
+	few := e.short(opJRCXZ)
+	e.load(x86.RCX, slotC)
+	site, end := e.jmp(0), 0
+	if !outside {
+		e.patchShort(none)
+		end = e.jmp(0)
+	}
+	e.emitExit(site, exit{kind: exitLong, rip: g.PC, t: e.t, insn: int16(i), resume: int32(e.pos)})
+	e.store(slotC, x86.RCX)
+	e.emitString(g)
+	e.emitExit(e.jmp(0), exit{kind: exitPiece, rip: g.PC, t: e.t, insn: int16(i)})
+	piece := len(e.stubsDue) - 1
+	e.patchShort(few)
+	e.load(x86.RCX, slotC)
+	e.emitString(g)
+	switch r := e.Count.RepeatOf(&g.Inst); {
+	case outside:
+		e.t.reps = append(e.t.reps, repCounter{insn: i, outside: true})
+		e.emitOutside(i, exitRepeated)
+	case r != hooks.NoRepeat:
+		k := e.newCounter(1)
+		e.t.reps = append(e.t.reps, repCounter{insn: i, counter: k})
+		e.emitIterations(r, k)
+	}
+	if !outside {
+		e.link(end, e.pos)
+	}
+	e.stubsDue[piece].exit.resume = int32(e.pos)
+}
+
+// conditional reports whether the REP instruction g ends by a condition, too.
+func conditional(g *ginsn) bool { return hooks.Options{}.RepeatOf(&g.Inst) != hooks.RepeatCount }
+
+// endsByCondition reports whether the condition ends g behind an iteration that left c.
+func endsByCondition(c *emu.CPU, g *ginsn) bool {
+	unequal := hooks.Options{}.RepeatOf(&g.Inst) == hooks.RepeatUnequal
+	return conditional(g) && (c.Flags&emu.FlagZF != 0) == unequal
+}
+
+// repeatLong handles the exits in front of a piece and behind one: generated code goes on with the next piece or behind
+// the instruction.
+func (e *Engine) repeatLong(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
+	if x.kind == exitLong {
+		e.rep.piece, e.rep.flags = int(x.resume), e.get(stFlags)
+	} else {
+		g := &e.peekInsn
+		e.decoder.Forget()
+		e.decodeOne(g, x.rip)
+		before := e.endPiece()
+		e.storeCPU(c, x.rip)
+		ends := c.Regs[emu.RCX] == 0 || endsByCondition(c, g)
+		e.charge(x.rip, before, c.Regs[emu.RCX], ends)
+		e.repeated(c, x.t, int(x.insn), g, before, !ends)
+		if ends {
+			e.resume = int(x.resume)
+			return x.rip, nil
+		}
+		if stops, stop := e.pause(c, x); stops {
+			return x.rip, stop
+		}
+	}
+	n := e.get(stRegs + 8*emu.RCX)
+	piece := e.pieceOf(x.rip, n)
+	e.set(stRegs+8*emu.RCX, piece)
+	e.rep.making, e.rep.rest = true, n-piece
+	e.resume = e.rep.piece
+	return x.rip, nil
+}
+
+// endPiece makes of slotC and RCX what they are to the whole instruction, and returns the former: RCX in front of the piece.
+func (e *Engine) endPiece() (before uint64) {
+	e.rep.making = false
+	const rcx = stRegs + 8*emu.RCX
+	e.set(slotC, e.get(slotC)+e.rep.rest)
+	e.set(rcx, e.get(rcx)+e.rep.rest)
+	return e.get(slotC)
+}
+
+// checksRepeat reports whether the iterations of the REP instruction at pc are taken off the budget.
+func (e *Engine) checksRepeat(pc emu.Addr) bool {
+	return e.budgeted && !e.Count.RepOnce && !e.marks[pc]
+}
+
+// pieceOf returns how many of n iterations of the instruction at pc are made next.
+func (e *Engine) pieceOf(pc emu.Addr, n uint64) uint64 {
+	if e.checksRepeat(pc) {
+		return exec.CheckedPiece(n, int64(e.get(stBudget)))
+	}
+	return exec.Piece(n)
+}
+
+// charge takes the iterations of the instruction at pc that made after of before off the budget. ended says that it ended there.
+func (e *Engine) charge(pc emu.Addr, before, after uint64, ended bool) {
+	if e.checksRepeat(pc) {
+		e.set(stBudget, e.get(stBudget)-exec.PieceCost(before, after, ended))
+	}
+}
+
+// pause reports whether the guest stops between two pieces of the instruction of x, and for which reason, nil for an
+// interrupt. The instruction itself then counts when it ends.
+func (e *Engine) pause(c *emu.CPU, x *exit) (stops bool, stop *emu.Stop) {
+	run := int(x.t.insns[x.insn].run)
+	switch {
+	case int64(e.get(stBudget)) < 0:
+		stop = &plainStops[emu.StopBudget]
+	case e.interrupt:
+		e.rep.paused, e.rep.at, e.rep.run = c, x.rip, 0
+		if e.budgeted {
+			e.rep.run = run
+		}
+	default:
+		return false, nil
+	}
+	e.uncount(x.t, int(x.insn))
+	e.passing, e.passes = c, x.rip // a mark there was passed
+	return true, stop
+}
+
+// faultedPiece does what is due if a piece of the instruction at pc raised a fault. The flags are as a fault of the whole
+// instruction would leave them on the host: AMD's CPUs show those of the last iteration, Intel's those in front of it.
+func (e *Engine) faultedPiece(pc emu.Addr) {
+	if !e.rep.making {
+		return
+	}
+	before := e.endPiece()
+	e.charge(pc, before, e.get(stRegs+8*emu.RCX), false)
+	if hostIsIntel() {
+		e.set(stFlags, e.rep.flags)
+	}
+}
+
+// emulateRepeated executes a repeated string instruction of traps.
+func (e *Engine) emulateRepeated(c *emu.CPU, g *ginsn, x *exit) (emu.Addr, *emu.Stop) {
+	e.storeCPU(c, g.Next())
+	defer e.loadCPU(c)
+	mask := ^uint64(0)
+	if g.Mem.AddrSize == 4 {
+		mask = 1<<32 - 1
+	}
+	for flags := c.Flags; ; {
+		before := c.Regs[emu.RCX]
+		e.machine.Piece = e.pieceOf(x.rip, before&mask)
+		f := e.machine.Execute(c, &g.Insn)
+		again := f == nil && c.RIP == g.PC
+		e.charge(x.rip, before&mask, c.Regs[emu.RCX]&mask, f == nil && !again)
+		e.repeated(c, x.t, int(x.insn), g, before, f != nil || again)
+		if f != nil {
+			c.Flags = flags
+			return x.rip, stopFault(*f)
+		}
+		if !again {
+			return c.RIP, nil
+		}
+		e.mu.Unlock() // for Interrupt
+		e.mu.Lock()
+		if stops, stop := e.pause(c, x); stops {
+			return x.rip, stop
+		}
+		c.RIP = g.Next()
+	}
+}
+
+// repeated counts and simulates iterations of a REP instruction that have been made: RCX was before in front of
+// them. unfinished says that the instruction did not end behind them: a fault did, or more are to come.
+func (e *Engine) repeated(c *emu.CPU, t *tb, i int, g *ginsn, before uint64, unfinished bool) {
+	n := before - c.Regs[emu.RCX]
+	if g.Mem.AddrSize == 4 {
+		n = uint64(uint32(n))
+	}
+	e.tally(t, i, emu.Reps, int64(n))
+	byCondition := !unfinished && n > 0 && endsByCondition(c, g)
+	if e.Count.RepeatOf(&g.Inst) != hooks.NoRepeat {
+		extra := int64(n) - int64(b2i(byCondition))
+		e.tally(t, i, emu.Ir, extra)
+		e.executed += extra
+	}
+	if !e.details() {
+		return
+	}
+	e.repeatedBranches(t, i, n, conditional(g), byCondition, unfinished)
+	e.repeatedRefs(c, t, i, g, n)
+}
+
+// repeatedBranches counts the branches of n iterations: each tests RCX, and the condition if there
+// is one; the last test of RCX finds 0, unless the condition came first or they are unfinished.
+func (e *Engine) repeatedBranches(t *tb, i int, n uint64, conditional, byCondition, unfinished bool) {
+	for k := range n {
+		e.condBranch(t, i, true)
+		if conditional {
+			e.condBranch(t, i, !byCondition || k+1 < n)
+		}
+	}
+	bc := int64(n)
+	if conditional {
+		bc *= 2
+	}
+	if !byCondition && !unfinished {
+		e.condBranch(t, i, false)
+		bc++
+	}
+	e.tally(t, i, emu.Bc, bc)
+}
+
+// repeatedRefs counts and simulates the references of n iterations, which have been made.
+func (e *Engine) repeatedRefs(c *emu.CPU, t *tb, i int, g *ginsn, n uint64) {
+	if n == 0 {
+		return
+	}
+	refs := g.Refs[:g.NRefs]
+	step := int64(g.OpSize)
+	if c.Flags&emu.FlagDF != 0 {
+		step = -step
+	}
+	var at [4]emu.Addr
+	for k, r := range refs {
+		at[k] = exec.RefAddr(c, &g.Insn, r) - emu.Addr(int64(n)*step)
+		for _, ev := range hooks.EventsOf(r) {
+			e.tally(t, i, ev, int64(n))
+		}
+	}
+	if !e.sim.caches || t.world.counting == emu.CountOff {
+		return
+	}
+	for n > 0 {
+		missed := false
+		for k, r := range refs {
+			missed = e.dataRef(t, i, at[k], r) || missed
+		}
+		run := uint64(1)
+		if !missed {
+			// So are those that stay in the same lines: they change nothing more.
+			run = min(n, e.sameLines(at[:len(refs)], step))
+		}
+		for k := range refs {
+			at[k] += emu.Addr(int64(run) * step)
+		}
+		n -= run
+	}
+}
+
+// sameLines returns how many iterations, this one included, touch the lines that this one does,
+// and each of its references one line. It is at least 1.
+func (e *Engine) sameLines(at []emu.Addr, step int64) uint64 {
+	run := ^uint64(0)
+	line := uint64(e.sim.d1.line)
+	size := uint64(max(step, -step))
+	for _, a := range at {
+		in := uint64(a) & (line - 1)
+		switch {
+		case in+size > line:
+			return 1
+		case step > 0:
+			run = min(run, (line-in)/size)
+		default:
+			run = min(run, in/size+1)
+		}
+	}
+	return run
+}
