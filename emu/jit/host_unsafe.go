@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"encoding/binary"
 	"errors"
 	"unsafe"
 
