@@ -1,6 +1,9 @@
 package syscalls
 
-import "net/netip"
+import (
+	"bytes"
+	"net/netip"
+)
 
 // Messages of netlink(7) and rtnetlink(7).
 const (
@@ -24,6 +27,8 @@ const (
 	rtmLast     = 123
 
 	sockaddrNlSize = 12
+
+	iflaIfname = 3
 )
 
 // A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of interfaces and their addresses.
@@ -127,8 +132,9 @@ func (s *netlinkSocket) answer(k *Kernel, req []byte) {
 	}
 	const ifinfoSize = 16
 	if typ == rtmGetlink && len(req) >= nlmHeader+ifinfoSize {
+		index, name := le32(req[nlmHeader+4:]), attrText(req[nlmHeader+ifinfoSize:], iflaIfname)
 		for _, i := range k.interfaces() {
-			if index := le32(req[nlmHeader+4:]); index == i.index {
+			if index == i.index || index == 0 && name == i.name {
 				var out pack
 				s.message(&out, rtmNewlink, 0, seq, i.link())
 				s.put(out)
@@ -205,6 +211,22 @@ func (s *netlinkSocket) message(b *pack, typ, flags uint16, seq uint32, body []b
 	b.zero(-len(body) & 3)
 }
 
+// attrText is the text of the attribute typ among attrs, "" if it is not there.
+func attrText(attrs []byte, typ uint16) string {
+	for len(attrs) >= 4 {
+		n := int(le16(attrs))
+		if n < 4 || n > len(attrs) {
+			break
+		}
+		if le16(attrs[2:]) == typ {
+			text, _, _ := bytes.Cut(attrs[4:n], []byte{0})
+			return string(text)
+		}
+		attrs = attrs[min((n+3)&^3, len(attrs)):]
+	}
+	return ""
+}
+
 // attr appends a struct rtattr to b.
 func (b *pack) attr(typ uint16, data []byte) {
 	b.u16(uint16(4 + len(data)))
@@ -216,7 +238,7 @@ func (b *pack) attr(typ uint16, data []byte) {
 // link is a struct ifinfomsg with attributes.
 func (i *netInterface) link() []byte {
 	const lowerUp = 1 << 16
-	const iflaAddress, iflaBroadcast, iflaIfname, iflaMTU, iflaTxqlen, iflaOperstate = 1, 2, 3, 4, 13, 16
+	const iflaAddress, iflaBroadcast, iflaMTU, iflaTxqlen, iflaOperstate = 1, 2, 4, 13, 16
 	var b, mtu, qlen pack
 	b.u8(afUnspec)
 	b.u8(0)

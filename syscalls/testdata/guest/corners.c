@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/kcmp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -15,6 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { KCMP_FILE, KCMP_VM, KCMP_FILES };
 
 static void show(const char *what, long r) { printf("%-34s %ld %s\n", what, r, r < 0 ? strerror(errno) : ""); }
 

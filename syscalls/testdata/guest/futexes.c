@@ -1,7 +1,6 @@
 // futex(2): how many a wake wakes, which words are one futex, what the calls look at, and futex_waitv(2).
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,12 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef FUTEX_32
-#define FUTEX_32 2
-#endif
-#ifndef FUTEX_CMP_REQUEUE_PI_PRIVATE
-#define FUTEX_CMP_REQUEUE_PI_PRIVATE (12 | 128)
-#endif
+// The headers of the kernel are not there with every C library.
+enum {
+	FUTEX_WAIT, FUTEX_WAKE, FUTEX_REQUEUE = 3, FUTEX_WAKE_OP = 5, FUTEX_LOCK_PI, FUTEX_UNLOCK_PI, FUTEX_WAIT_BITSET = 9, FUTEX_WAKE_BITSET,
+	FUTEX_PRIVATE_FLAG = 128, FUTEX_CLOCK_REALTIME = 256, FUTEX_WAIT_PRIVATE = FUTEX_WAIT | FUTEX_PRIVATE_FLAG,
+	FUTEX_WAKE_PRIVATE = FUTEX_WAKE | FUTEX_PRIVATE_FLAG, FUTEX_REQUEUE_PRIVATE = FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG,
+	FUTEX_LOCK_PI_PRIVATE = FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, FUTEX_UNLOCK_PI_PRIVATE = FUTEX_UNLOCK_PI | FUTEX_PRIVATE_FLAG,
+	FUTEX_32 = 2, FUTEX_OWNER_DIED = 0x40000000, FUTEX_TID_MASK = 0x3fffffff, FUTEX_OP_SET = 0, FUTEX_OP_CMP_EQ = 0,
+};
+#define FUTEX_OP(op, arg, cmp, cmparg) ((op) << 28 | (cmp) << 24 | ((arg) & 0xfff) << 12 | (cmparg) & 0xfff)
 #define SYS_waitv 449
 
 struct waiter {

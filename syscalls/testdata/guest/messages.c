@@ -92,6 +92,25 @@ static void families(void) {
 	show("IPv4 to IPv6", sendto(s, "x", 1, 0, (void *)&six, sizeof six));
 }
 
+static void device(const char *name) {
+	// The headers of the kernel are not there with every C library: nlmsghdr, ifinfomsg, rtattr.
+	struct header { unsigned len; unsigned short type, flags; unsigned seq, pid; };
+	struct {
+		struct header h;
+		struct { unsigned char family, pad; unsigned short type; int index; unsigned flags, change; } i;
+		struct { unsigned short len, type; } a;
+		char name[16];
+	} req = {{sizeof req, 18, 1, 7}, {AF_UNSPEC}, {sizeof req.a + sizeof req.name, 3}};
+	static int answer[16384];
+	struct header *h = (void *)answer;
+	int s = socket(AF_NETLINK, SOCK_RAW, 0), *body = answer + 4;
+	strcpy(req.name, name);
+	show("ask", send(s, &req, sizeof req, 0) == sizeof req);
+	show("answer", recv(s, answer, sizeof answer, 0) > 0);
+	printf("%s: type %d, number %d, %d\n", name, h->type, h->seq, h->type == 2 ? body[0] : body[1]);
+	close(s);
+}
+
 static void queues(void) {
 	int s[2], n = 0;
 	socketpair(AF_UNIX, SOCK_DGRAM, 0, s);
@@ -107,6 +126,8 @@ int main(void) {
 	signal(SIGPIPE, SIG_IGN);
 	pieces();
 	families();
+	device("lo");
+	device("nope0");
 	queues();
 	return 0;
 }
