@@ -66,16 +66,20 @@ func (e *Engine) source() *source {
 	return src
 }
 
-// sleep makes block t, which nothing reaches any more, dormant.
+// sleep makes block t, which nothing reaches any more, dormant, or counts it as dead if it may not be.
 func (e *Engine) sleep(t *tb) {
 	if t.src == nil {
+		e.dead++
 		return
 	}
 	t.dormant = true
 	list := t.world.dormant[t.pc]
 	if len(list) == maxVariants {
 		list = slices.Delete(list, 0, 1)
+		e.dead++
+		e.asleep--
 	}
+	e.asleep++
 	t.world.dormant[t.pc] = append(list, t)
 }
 
@@ -89,7 +93,9 @@ func (e *Engine) wake(pc emu.Addr) *tb {
 	for i := len(list) - 1; i >= 0; i-- {
 		if t := list[i]; e.unchanged(t.src) {
 			e.dormant[pc] = slices.Delete(list, i, i+1)
+			e.asleep--
 			if e.register(t) != nil {
+				e.dead++
 				return nil
 			}
 			t.dormant = false

@@ -54,6 +54,7 @@ type exit struct {
 	kind   exitKind
 	back   bool // a link backwards: Interrupt breaks it
 	call   bool // a link made by a CALL on the shadow stack
+	linked bool // its jump goes to a block
 	near   bool // a link whose instruction ends in the I1 line where its target begins
 }
 
@@ -82,9 +83,13 @@ type Engine struct {
 	broken    bool // links are broken and the table is withdrawn
 	interrupt bool
 
-	*world    // the code that runs
-	worlds    [emu.CountOff + 1]*world
-	all       []*tb // of all worlds, dead ones included, until the next flush
+	*world // the code that runs
+	worlds [emu.CountOff + 1]*world
+	all    []*tb // of all worlds, dead ones included, until the next flush
+	// dead and asleep are how many of them nothing can reach any more, and how many are dormant.
+	dead, asleep int
+	// once is the block that runs once and whose counts are not gathered yet.
+	once      *tb
 	pages     map[emu.Addr][]*tb
 	exits     [][]exit // in chunks
 	backEdges []*exit
@@ -495,6 +500,9 @@ func (e *Engine) follow(x *exit) (emu.Addr, *emu.Stop) {
 	if fault != nil {
 		return target, &emu.Stop{Reason: emu.StopFault, Fault: *fault}
 	}
+	if e.crowded() {
+		e.flush()
+	}
 	// A flush takes the branch itself away.
 	if e.epoch == epoch {
 		e.connect(x, t)
@@ -504,6 +512,9 @@ func (e *Engine) follow(x *exit) (emu.Addr, *emu.Stop) {
 
 // admit makes later lookups of rip find its block.
 func (e *Engine) admit(rip emu.Addr) *emu.Stop {
+	if e.crowded() {
+		e.flush()
+	}
 	t := e.known(rip)
 	if t == nil {
 		// The entry for lookups leads straight into the new block.

@@ -12,6 +12,7 @@ import (
 func (e *Engine) connect(x *exit, t *tb) {
 	e.link(int(x.site), e.entryFor(x, t))
 	t.incoming = append(t.incoming, x)
+	x.linked = true
 }
 
 // disconnect makes the jump or call of x leave generated code.
@@ -66,8 +67,24 @@ func (e *Engine) fixExits() {
 func (e *Engine) full() bool {
 	return e.pos+2*maxBlockCode > farOff || e.far+2*maxBlockCode > arenaSize ||
 		8*(len(e.weights)+2*maxBlock) > counterSize || 8*(e.owns+8*maxBlock) > ownSize ||
-		e.sim.i1.full()
+		e.sim.i1.full() || len(e.all) >= maxBlocks || e.dead > minDead+e.live() || e.asleep > minAsleep+e.live()
 }
+
+// Blocks that nothing reaches any more keep their code, which may be running, and what is known of it until the next flush. It comes
+// when there are more of them than of others: what it costs to translate those anew is paid for by the ones that
+// died. So it is with dormant blocks, but for those of programs that may be run again.
+const (
+	minDead   = 1 << 14
+	minAsleep = 1 << 18
+	// maxBlocks is how many there may be in all: what is known of one takes some 500 bytes.
+	maxBlocks = 1 << 19
+)
+
+// crowded reports whether there is no room for what is emitted between two translations, which is small.
+func (e *Engine) crowded() bool { return e.pos+maxBlockCode > farOff }
+
+// live returns how many blocks are neither dead nor dormant.
+func (e *Engine) live() int { return len(e.all) - e.dead - e.asleep }
 
 // flush forgets all translations; what they counted stays.
 func (e *Engine) flush() {
@@ -75,7 +92,7 @@ func (e *Engine) flush() {
 	clear(e.pages)
 	clear(e.peeks)
 	clear(e.behindPOPF)
-	e.all = nil
+	e.all, e.dead, e.asleep, e.once = nil, 0, 0, nil
 	e.exits, e.backEdges = nil, nil
 	e.fixExits()
 	e.weights, e.owns = e.weights[:0], 0
@@ -96,6 +113,14 @@ func (e *Engine) gather() {
 		if !t.dormant { // those have counted nothing
 			e.gatherBlock(t)
 		}
+	}
+}
+
+// gatherOnce does so with those of the block that ran once last.
+func (e *Engine) gatherOnce() {
+	if e.once != nil {
+		e.gatherBlock(e.once)
+		e.once = nil
 	}
 }
 
@@ -200,6 +225,7 @@ func (e *Engine) Executed() uint64 { return uint64(e.executed + e.pending()) }
 
 // Collect implements emu.Engine.
 func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
+	e.gatherOnce()
 	if (hi-lo)/emu.PageSize > emu.Addr(len(e.pages)) {
 		e.gather()
 	} else {
@@ -249,7 +275,8 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 	}
 }
 
-// drop makes a block unreachable. Its code stays until the next flush: it may be running.
+// drop makes a block unreachable. Its code stays until the next flush: it may be running. Who calls it makes the block dormant
+// or counts it as dead.
 func (e *Engine) drop(t *tb) {
 	e.gatherBlock(t)
 	e.isolate(t)
@@ -261,7 +288,11 @@ func (e *Engine) drop(t *tb) {
 		t.world.table.clear(t.pc)
 	}
 	for _, p := range t.pages {
-		e.pages[p] = slices.DeleteFunc(e.pages[p], func(u *tb) bool { return u == t })
+		if left := slices.DeleteFunc(e.pages[p], func(u *tb) bool { return u == t }); len(left) > 0 {
+			e.pages[p] = left
+		} else {
+			delete(e.pages, p)
+		}
 	}
 }
 
@@ -269,6 +300,7 @@ func (e *Engine) drop(t *tb) {
 func (e *Engine) isolate(t *tb) {
 	for _, x := range t.incoming {
 		e.disconnect(x)
+		x.linked = false
 	}
 	t.incoming = nil
 }
@@ -298,7 +330,7 @@ func (e *Engine) mend() {
 	e.broken = false
 	e.showTable(uint64(e.table.base))
 	for _, x := range e.backEdges {
-		if t := e.tbs[x.rip]; t != nil && slices.Contains(t.incoming, x) {
+		if t := e.tbs[x.rip]; t != nil && x.linked {
 			e.link(int(x.site), e.entryFor(x, t))
 		}
 	}

@@ -139,6 +139,7 @@ func (e *Engine) retire() {
 	}
 	clear(e.pages)
 	clear(e.peeks)
+	e.once = nil
 	e.gone = [emu.NumEvents]tally{}
 	e.executed, e.added = 0, 0
 	clear(e.arena.words(counterOff, len(e.weights)))

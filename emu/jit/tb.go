@@ -156,6 +156,9 @@ func (t *tally) add(a emu.Addr, n int64) {
 	t.last[a%tallyPageSize] += uint64(n)
 }
 
+// keptPages is how many pages a tally keeps for counts to come.
+const keptPages = 1 << 10
+
 // drain hands every count in [lo, hi) that is not zero to f, in ascending order, and makes
 // it zero.
 func (t *tally) drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
@@ -166,6 +169,10 @@ func (t *tally) drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
 				f(a, n)
 				counts[i] = 0
 			}
+		}
+		if first := at * tallyPageSize; len(t.pages) > keptPages && first >= lo && first+tallyPageSize <= hi {
+			delete(t.pages, at)
+			t.last = nil
 		}
 	}
 }

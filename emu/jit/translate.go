@@ -89,6 +89,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	}
 	if err := e.register(t); err != nil {
 		e.drop(t)
+		e.dead++
 		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}
 	}
 	return t, nil
@@ -185,20 +186,25 @@ func (e *Engine) depend(a emu.Addr) {
 	e.deps = append(e.deps, p)
 }
 
-// register makes a finished block known and guards its pages; one that is to run once is
-// not found again, and its pages stay as they are.
+// register makes a finished block known and guards its pages. One that is to run once is not found again, and the pages of
+// an instruction that writes to them stay as they are: what was found there is not known any more.
 func (e *Engine) register(t *tb) error {
 	if !e.alone {
 		if err := e.mem.Guard(t.pages...); err != nil {
 			return err
 		}
 	}
+	if e.alone || e.carry != 0 {
+		e.gatherOnce()
+		e.once = t
+		e.dead++
+		clear(e.peeks)
+		return nil
+	}
 	for _, p := range t.pages {
 		e.pages[p] = append(e.pages[p], t)
 	}
-	if !e.alone && e.carry == 0 {
-		e.tbs[t.pc] = t
-	}
+	e.tbs[t.pc] = t
 	return nil
 }
 

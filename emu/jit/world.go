@@ -169,9 +169,11 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 			clear(w.dormant)
 		}
 	}
+	e.dead, e.asleep = e.dead+e.asleep, 0
 	for _, t := range slices.Clone(e.pages[a.PageDown()]) {
 		if slices.ContainsFunc(t.insns, func(i insnAt) bool { return t.pc+emu.Addr(int64(i.off)) == a }) {
 			e.drop(t)
+			e.dead++
 		}
 	}
 }
