@@ -19,7 +19,7 @@ type engineUnderTest struct {
 	make   func(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error)
 	budget uint64
 	// model has the features to test with.
-	model func(t *testing.T) *emu.Model
+	model func(t testing.TB) *emu.Model
 	// simulates says that it counts all events.
 	simulates bool
 	// losesFlags says that a fault may find other status flags where the code overwrites them

@@ -15,7 +15,7 @@ import (
 var extra = []string{"rdrand", "rdseed", "sha_ni", "fsgsbase", "rdpid"}
 
 // richModel has all features engines know.
-func richModel(t *testing.T) *emu.Model {
+func richModel(t testing.TB) *emu.Model {
 	m, err := emu.ModelByName("v3")
 	require.NoError(t, err)
 	return m.With(extra...)

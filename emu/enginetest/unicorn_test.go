@@ -37,7 +37,7 @@ func newSimulatingUnicorn(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engi
 }
 
 // unicornModel has all the features of the engine.
-func unicornModel(t *testing.T) *emu.Model {
+func unicornModel(t testing.TB) *emu.Model {
 	m, err := emu.ModelByName(unicorn.FullModel)
 	require.NoError(t, err)
 	return m
