@@ -103,7 +103,7 @@ func (c *comparison) fuzz(r *rand.Rand, kind byte, data []byte) {
 			c.addEncoding(r, e, inst, code, 4)
 		})
 	case 3:
-		// Flags behind a RET that is no return are lost (manual, "Limits"), and earlier inputs made calls.
+		// Flags behind a RET that is no return may be lost (RATIONALE.md, "Returns"), and earlier inputs made calls.
 		c.fuzzOf(r, func(i *x86.Inst) bool { return isBranch(i) && i.Flow != x86.FlowRet }, func(e *encoding, inst *x86.Inst, code []byte) { c.addBranch(r, e, inst, code) })
 	case 4:
 		var inst x86.Inst
