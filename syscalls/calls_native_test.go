@@ -254,6 +254,7 @@ const (
 
 	nomem = "0xfffffffffffffff4"
 	srch  = "0xfffffffffffffffd"
+	fault = "0xfffffffffffffff2"
 
 	notsup = "0xffffffffffffffa1"
 
@@ -289,6 +290,8 @@ var acceptedCalls = []struct {
 	{293, "", anyResult, "notification pipes (O_NOTIFICATION_PIPE) are another error where they are not configured"},
 	{327, "", func(want, _ string) bool { return want == notsup }, "whether RWF_NOWAIT is there is up to the file system"},
 	{328, "", func(want, _ string) bool { return want == notsup }, "whether RWF_NOWAIT is there is up to the file system"},
+	{25, "", func(_, got string) bool { return got == fault }, "moving several mappings at once is of Linux 6.17"},
+	{434, "", func(_, got string) bool { return got == inval }, "no PIDFD_THREAD, which is of Linux 6.9"},
 	{25, "", either(inval, nomem), "a length beyond all addresses: the error changed in Linux 6.17"},
 	{157, "0x2", anyResult, "a number may be an address"},
 	{131, "", func(want, got string) bool { return want == perm || got == perm }, "whether the thread is on it depends on where the stack lies"},
