@@ -310,7 +310,9 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		e.flush()
 	}
 	e.meter()
-	e.showTable(uint64(e.table.base))
+	if base := uint64(e.table.base); shown != base || e.get(stJumpTable) != base {
+		e.showTable(base)
+	}
 	e.cpu = c
 	e.set(stBudget, min(budget, emu.NoBudget))
 	e.loadCPU(c)

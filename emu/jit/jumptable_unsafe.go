@@ -161,8 +161,12 @@ var directoryAt = sync.OnceValue(func() uintptr {
 	return 0
 })
 
+// shown is the table that lookups find. Who runs guest code holds running.
+var shown uint64
+
 // showTable makes lookups find the jump table at base, or fault if base is withdrawn.
 func (e *Engine) showTable(base uint64) {
+	shown = base
 	atomic.StoreUint64(e.arena.word(stJumpTable), base)
 	if e.directory == 0 {
 		return
