@@ -60,9 +60,11 @@ const (
 	FlagAC = 1 << 18
 	FlagID = 1 << 21
 
-	// UserFlags are the bits user code can change and we keep. AC is kept without its
-	// effect: unaligned accesses do not fault.
-	UserFlags = FlagCF | FlagPF | FlagAF | FlagZF | FlagSF | FlagDF | FlagOF | FlagAC | FlagID
+	// UserFlags are the bits user code can change and we keep.
+	UserFlags = FlagCF | FlagPF | FlagAF | FlagZF | FlagSF | FlagTF | FlagDF | FlagOF | FlagAC | FlagID
+	// StepFlags are those of them that make each instruction, or each access, a possible fault: VecDB behind every instruction
+	// with TF, VecAC of unaligned accesses with AC. An engine may be slow with them; emu/unicorn keeps them without their effect.
+	StepFlags = FlagTF | FlagAC
 )
 
 // A CPU is the architectural state of one guest thread.

@@ -256,7 +256,7 @@ func (e *Engine) emitLookup() {
 
 // emitRet translates RET, through the shadow stack.
 func (e *Engine) emitRet(g *ginsn, i int) {
-	if g.ImmLen > 0 || e.writesTarget(i) || e.returnsFlags(i) {
+	if g.ImmLen > 0 || e.stepping || e.writesTarget(i) || e.returnsFlags(i) {
 		e.emitRetPop(int32(uint16(g.Imm)))
 		return
 	}

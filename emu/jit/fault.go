@@ -172,7 +172,7 @@ func (e *Engine) lookupFault() (emu.Addr, *emu.Stop) {
 	rip := emu.Addr(e.get(stRegs + 8*int(regTarget)))
 	e.set(stRegs+8*int(regTarget), e.get(slotTarget))
 	e.set(stRegs+8*int(regTable), e.get(slotTable))
-	if e.interrupt {
+	if e.interrupt || e.stepping {
 		return rip, nil
 	}
 	return rip, e.admit(rip)

@@ -45,6 +45,7 @@ const (
 // kind exitLink is a link: its jump goes to the target's block when there is one.
 type exit struct {
 	rip emu.Addr // where the guest is, or goes
+	to  *tb      // the block that its jump goes to, for links
 	t   *tb      // the block and the instruction in front of which it stopped, for traps and budgets
 	// site is the arena offset of the jump's displacement, stub that of the code that leaves.
 	site, stub int32
@@ -54,7 +55,6 @@ type exit struct {
 	kind   exitKind
 	back   bool // a link backwards: Interrupt breaks it
 	call   bool // a link made by a CALL on the shadow stack
-	linked bool // its jump goes to a block
 	near   bool // a link whose instruction ends in the I1 line where its target begins
 }
 
@@ -112,9 +112,10 @@ type Engine struct {
 	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
 	passing *emu.CPU
 	passes  emu.Addr
-	// ac is the guest's AC flag.
-	ac  uint64
-	cpu *emu.CPU // of Run
+	// stepFlags are the guest's StepFlags; stepping says that an instruction is executed alone because of them.
+	stepFlags uint64
+	stepping  bool
+	cpu       *emu.CPU // of Run
 	// epoch counts flushes.
 	epoch int
 
@@ -322,10 +323,11 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	}
 	e.rep.paused = nil
 	for {
-		at, stop := e.entryAt(c, rip)
-		if stop == nil {
-			e.enter(at)
-			rip, stop = e.leave(c)
+		var stop *emu.Stop
+		if e.stepFlags != 0 {
+			rip, stop = e.step(c, rip)
+		} else {
+			rip, stop = e.goOn(c, rip)
 		}
 		if stop != nil {
 			e.storeCPU(c, rip)
@@ -334,6 +336,16 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 			return s
 		}
 	}
+}
+
+// goOn runs generated code from rip on until it exits; it returns where the guest goes on, or is when it stops.
+func (e *Engine) goOn(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
+	at, stop := e.entryAt(c, rip)
+	if stop != nil {
+		return rip, stop
+	}
+	e.enter(at)
+	return e.leave(c)
 }
 
 // entryAt returns where generated code is to be entered for rip, or why not.
@@ -368,9 +380,9 @@ func (e *Engine) loadCPU(c *emu.CPU) {
 	for i, x := range c.Regs {
 		e.set(stRegs+8*i, x)
 	}
-	// AC would make the host check alignment, of Go's accesses too.
-	e.ac = c.Flags & emu.FlagAC
-	e.set(stFlags, c.Flags&emu.UserFlags&^emu.FlagAC|emu.FlagR1|emu.FlagIF)
+	// The host would check alignment, or trap, in Go's code too.
+	e.stepFlags = c.Flags & emu.StepFlags
+	e.set(stFlags, c.Flags&emu.UserFlags&^emu.StepFlags|emu.FlagR1|emu.FlagIF)
 	e.set(stFSBase, c.FSBase)
 	e.set(stGSBase, c.GSBase)
 	e.set(stFP, fpAddr(c.FP))
@@ -382,7 +394,7 @@ func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
 	for i := range c.Regs {
 		c.Regs[i] = e.get(stRegs + 8*i)
 	}
-	c.Flags = e.get(stFlags)&emu.UserFlags | e.ac | emu.FlagR1 | emu.FlagIF
+	c.Flags = e.get(stFlags)&emu.UserFlags | e.stepFlags | emu.FlagR1 | emu.FlagIF
 	c.FSBase = e.get(stFSBase)
 	c.GSBase = e.get(stGSBase)
 	c.RIP = rip
@@ -454,6 +466,9 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	x := e.exitAt(int(uint32(e.get(stExit))))
 	switch x.kind {
 	case exitLink:
+		if e.stepping {
+			return x.rip, nil
+		}
 		return e.follow(x)
 	case exitMissed:
 		rip := emu.Addr(e.get(stRIP))
@@ -466,7 +481,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return emu.Addr(rip), nil
 	case exitSyscall:
 		e.set(stRegs+8*emu.RCX, uint64(x.rip))
-		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|e.ac|emu.FlagR1|emu.FlagIF)
+		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|e.stepFlags|emu.FlagR1|emu.FlagIF)
 		return x.rip, &plainStops[emu.StopSyscall]
 	case exitClient:
 		return x.rip, &plainStops[emu.StopClient]

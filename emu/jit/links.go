@@ -12,7 +12,7 @@ import (
 func (e *Engine) connect(x *exit, t *tb) {
 	e.link(int(x.site), e.entryFor(x, t))
 	t.incoming = append(t.incoming, x)
-	x.linked = true
+	x.to = t
 }
 
 // disconnect makes the jump or call of x leave generated code.
@@ -300,7 +300,7 @@ func (e *Engine) drop(t *tb) {
 func (e *Engine) isolate(t *tb) {
 	for _, x := range t.incoming {
 		e.disconnect(x)
-		x.linked = false
+		x.to = nil
 	}
 	t.incoming = nil
 }
@@ -330,8 +330,8 @@ func (e *Engine) mend() {
 	e.broken = false
 	e.showTable(uint64(e.table.base))
 	for _, x := range e.backEdges {
-		if t := e.tbs[x.rip]; t != nil && x.linked {
-			e.link(int(x.site), e.entryFor(x, t))
+		if x.to != nil {
+			e.link(int(x.site), e.entryFor(x, x.to))
 		}
 	}
 }

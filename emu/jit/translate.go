@@ -404,7 +404,7 @@ func (e *Engine) emitStubsDue() {
 		if x.back {
 			e.backEdges = append(e.backEdges, x)
 		}
-		if to := e.tbs[x.rip]; to != nil {
+		if to := e.tbs[x.rip]; to != nil && !e.stepping {
 			e.swap() // it may get an entry for calls
 			e.connect(x, to)
 			e.swap()

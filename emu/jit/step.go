@@ -1,0 +1,60 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/exec"
+)
+
+// step executes the instruction at rip alone, as it is with TF or AC: it raises VecDB behind an instruction that TF was set in front of,
+// and VecAC for an unaligned access. A repeated string instruction counts as one. Generated code never runs with these flags: the host would heed
+// them in Go's code too.
+func (e *Engine) step(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
+	if e.interrupt {
+		e.interrupt = false
+		return rip, &plainStops[emu.StopInterrupt]
+	}
+	traps := e.stepFlags&emu.FlagTF != 0
+	if e.stepFlags&emu.FlagAC != 0 && e.misaligned(c, rip) {
+		return rip, stopFault(emu.Fault{Vector: emu.VecAC})
+	}
+	e.stepping = true
+	e.showTable(withdrawn)
+	defer func() {
+		e.stepping = false
+		e.showTable(uint64(e.table.base))
+	}()
+	for e.alone = true; ; {
+		next, stop := e.goOn(c, rip)
+		e.carry = 0
+		switch {
+		case stop != nil:
+			return next, stop
+		case e.resume != 0 || e.alone: // it goes on, or begins again: a page had to be made accessible
+			rip = next
+		case traps:
+			return next, stopFault(emu.Fault{Vector: emu.VecDB})
+		default:
+			return next, nil
+		}
+	}
+}
+
+// misaligned reports whether the instruction at rip accesses 2, 4 or 8 bytes of memory at another address than a multiple of their
+// number (SDM Vol. 3, "Alignment Check Exception").
+func (e *Engine) misaligned(c *emu.CPU, rip emu.Addr) bool {
+	e.decoder.Forget()
+	g := &e.peekInsn
+	if !e.decodeOne(g, rip) {
+		return false
+	}
+	e.storeCPU(c, rip)
+	for r := range g.References {
+		a, size := exec.RefAddr(c, &g.Insn, r), emu.Addr(r.Size)
+		if (size == 2 || size == 4 || size == 8) && a%size != 0 && exec.Happens(c, &g.Insn, r) {
+			return true
+		}
+	}
+	return false
+}
