@@ -73,6 +73,12 @@ func (f *pipeFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	}
 	b, packet := f.pipe.next(total(v))
 	got, e := t.scatter(v, b)
+	if e == 0 && got < len(b) {
+		// What is read of a buffer fits into memory, or is not read (pipe_read in fs/pipe.c).
+		if got = f.pipe.whole(got); got == 0 {
+			return 0, EFAULT
+		}
+	}
 	f.pipe.take(got, packet)
 	return uint64(got), e
 }
@@ -109,8 +115,16 @@ func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	}
 	first := 0
 	if !packets {
-		first = min(f.pipe.merged(n), len(b))
+		first = f.pipe.merged(n)
 	}
+	if uint64(len(b)) < min(n, room) {
+		// So is what is written to one.
+		if len(b) < first || len(b)-first < emu.PageSize && first == 0 {
+			return 0, EFAULT
+		}
+		b = b[:first+(len(b)-first)/emu.PageSize*emu.PageSize]
+	}
+	first = min(first, len(b))
 	f.pipe.put(b, first, packets)
 	return uint64(len(b)), 0
 }

@@ -88,6 +88,19 @@ func (p *pipe) next(n uint64) (b []byte, packet bool) {
 	return b, false
 }
 
+// whole returns how many of the first n bytes are those of whole buffers.
+func (p *pipe) whole(n int) int {
+	sum := 0
+	for i := range p.bufs {
+		if size := len(p.bufs[i].data); sum+size <= n {
+			sum += size
+		} else {
+			break
+		}
+	}
+	return sum
+}
+
 // take removes n bytes, and what is left of the packet that they are the beginning of.
 func (p *pipe) take(n int, packet bool) {
 	i := 0

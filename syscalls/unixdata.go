@@ -78,6 +78,9 @@ func (s *unixSocket) sendStream(t *Thread, m *outMessage) (uint64, Errno) {
 			return done, EAGAIN
 		}
 		b, e := t.gather(skip(m.v, done), unixPiece)
+		if e == 0 && uint64(len(b)) < min(n-done, unixPiece) {
+			e = EFAULT // a piece is sent whole, or not at all
+		}
 		if e != 0 {
 			return done, e
 		}
@@ -260,7 +263,11 @@ func (s *unixSocket) receiveStream(t *Thread, m *inMessage) (uint64, Errno) {
 		if done > 0 && s.opts.passCred && p.cred != m.cred {
 			break
 		}
-		n, e := t.scatter(v, p.data[:min(uint64(len(p.data)), want-done)])
+		part := p.data[:min(uint64(len(p.data)), want-done)]
+		n, e := t.scatter(v, part)
+		if e == 0 && n < len(part) {
+			e = EFAULT // as much of a piece as there was to be, or nothing
+		}
 		if e != 0 {
 			if done > 0 {
 				break

@@ -31,9 +31,11 @@ int main(void) {
 		char *b = at ? end : end - 8;
 		printf("at %s\n", at ? "the end" : "8 bytes before the end");
 		show("write to the pipe", write(p[1], "0123456789abcdef", 16));
-		show("read from the pipe", read(p[0], end, 16));
+		show("read from the pipe", read(p[0], b, 16));
 		show("write to the socket", write(s[1], "0123456789abcdef", 16));
-		show("recv", recv(s[0], end, 16, MSG_DONTWAIT));
+		show("recv", recv(s[0], b, 16, MSG_DONTWAIT));
+		show("write from there to the pipe", write(p[1], b, 16));
+		show("send from there", send(s[1], b, 16, 0));
 		show("read from /dev/zero", read(zero, b, 4000));
 		show("read from /dev/urandom", read(urandom, b, 16) > 0 ? 1 : -1);
 		show("read from /proc", read(proc, b, 16));
