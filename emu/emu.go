@@ -137,7 +137,7 @@ const (
 	VecDE = 0  // divide error
 	VecDB = 1  // debug
 	VecBP = 3  // breakpoint: RIP is behind the INT3
-	VecOF = 4  // overflow
+	VecOF = 4  // overflow: RIP is behind the INT 4
 	VecBR = 5  // bound range
 	VecUD = 6  // undefined instruction
 	VecGP = 13 // general protection: Addr unknown
@@ -148,7 +148,7 @@ const (
 )
 
 // A Fault is an exception raised by a guest instruction. The CPU is as before
-// that instruction, but for VecBP.
+// that instruction, but for a trap.
 type Fault struct {
 	Vector uint8
 	// Addr is the address that faulted, for VecPF.
@@ -161,6 +161,9 @@ type Fault struct {
 	// not, or if the model hides it: the reason for a VecUD.
 	Unsupported string
 }
+
+// Trap reports whether f is raised behind its instruction.
+func (f Fault) Trap() bool { return f.Vector == VecBP || f.Vector == VecOF || f.Vector == VecDB }
 
 func (f Fault) Error() string {
 	if f.Vector == VecPF {

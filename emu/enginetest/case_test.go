@@ -123,7 +123,9 @@ func (c *testCase) expected(counts map[emu.Addr]uint64, job *nativeState, o *out
 		n := uint64(1)
 		stopped := o.state.RIP == a
 		if o.fault.Vector == emu.VecBP {
-			stopped = i+1 == len(c.insns) || c.inst.Op == x86.INT3 && a == c.at
+			stopped = i+1 == len(c.insns) || (c.inst.Op == x86.INT3 || c.inst.Op == x86.INT) && a == c.at
+		} else if o.fault.Trap() {
+			stopped = a == c.at
 		}
 		if a == c.at && (c.inst.Rep || c.inst.Repne) {
 			n = c.iterations(job, o, stopped)

@@ -217,7 +217,7 @@ func (c *comparison) addEncoding(r *rand.Rand, e *encoding, inst *x86.Inst, code
 	case differsByVendor(inst) != "":
 		return
 	case inst.Op == x86.INT:
-		if n := code[len(code)-1]; n <= 4 || n == 0x80 {
+		if n := code[len(code)-1]; n < 3 || n == 0x80 {
 			code[len(code)-1] = 0x81
 		}
 	case inst.Op == x86.ENTER:

@@ -63,9 +63,9 @@ var privileged = map[x86.Op]bool{
 	x86.WRMSR: true, x86.RDMSR: true, x86.RDPMC: true,
 }
 
-// gates are the interrupts user code may raise with INT n; other numbers are #GP. They are refused: INT
-// 80H is the system call of 32-bit programs, no compiler emits the others.
-var gates = [256]bool{3: true, 4: true, 0x80: true}
+// gates are the interrupts that user code may raise with INT n and that are refused: INT 80H is the system call of
+// 32-bit programs. INT 3 and INT 4 are a breakpoint and an overflow, other numbers are #GP.
+var gates = [256]bool{0x80: true}
 
 // refused are instructions that show the host's descriptor tables, or what Linux puts in the place of that.
 // No user program needs them.

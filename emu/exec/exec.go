@@ -58,8 +58,13 @@ func (m *Machine) Execute(c *emu.CPU, g *Insn) *emu.Fault {
 		return setBase(&c.FSBase, truncate(c.Regs[g.Args[0].Reg], g.OpSize))
 	case x86.WRGSBASE:
 		return setBase(&c.GSBase, truncate(c.Regs[g.Args[0].Reg], g.OpSize))
+	case x86.INT:
+		if n := uint8(g.Imm); n == emu.VecBP || n == emu.VecOF {
+			return &emu.Fault{Vector: n}
+		}
+		return &emu.Fault{Vector: emu.VecGP}
 	default:
-		if privileged[g.Op] || g.Op == x86.INT {
+		if privileged[g.Op] {
 			return &emu.Fault{Vector: emu.VecGP}
 		}
 		return m.emulateRare(c, g)

@@ -29,7 +29,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	}
 	e.storeCPU(c, g.Next())
 	if f := e.emulateCounted(c, g, x); f != nil {
-		if f.Vector == emu.VecBP {
+		if f.Trap() {
 			pc = c.RIP
 		}
 		return pc, stopFault(*f)

@@ -295,7 +295,7 @@ func (e *Engine) trap(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 		e.load(c, rip)
 		return nil
 	}
-	if f.Vector != emu.VecBP {
+	if !f.Trap() {
 		c.RIP = at
 	}
 	return &emu.Stop{Reason: emu.StopFault, Fault: *f}

@@ -72,6 +72,9 @@ int main(void) {
 	for (int i = 0; i < traps && i < 100; i++)
 		printf(" %ld/%lx", at[i], codes[i]);
 	traps = 0;
+	asm volatile(".byte 0xcd, 3");
+	printf("\nint 3: %d traps, si_code %lx", traps, codes[0] >> 8 & 0xff);
+	traps = 0;
 	asm volatile("pushf\n orl $0x100, (%%rsp)\n popf\n .byte 0x8b, 0x43, 0x00\n nop" :: "b"(1) : "rax", "cc", "memory");
 	printf("\na fault: %d traps, %d others, %x\n", traps, others, other);
 	char *p = (char *)data;
