@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"sync"
@@ -444,6 +445,8 @@ func (e *Engine) enter(at int) {
 func settle(x *emu.XState) {
 	x[emu.XOffHeader] = x[emu.XOffHeader]&exec.XAVX | exec.XX87 | exec.XSSE
 	clear(x[emu.XOffFOP : emu.XOffFDP+8])
+	// AMD's CPUs have one bit more, and FXSAVE shows the mask.
+	binary.LittleEndian.PutUint32(x[emu.XOffMXCSRMsk:], emu.MXCSRMask)
 }
 
 // markUpper says in the header whether the upper halves of the ymm registers are in

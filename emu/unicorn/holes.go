@@ -52,6 +52,9 @@ func wrong(g *exec.Insn) bool {
 // in this form: F3 0F BC is TZCNT there whatever the guest's CPU has, CLFLUSH does not fault, LOCK NEG sets
 // wrong flags.
 func lacking(g *exec.Insn) bool {
+	if g.Kind == exec.Rep { // of F2 and F3 it takes F2, not the last one
+		return bytes.IndexByte(g.Bytes[:g.NPrefix], 0xf2) >= 0 && bytes.IndexByte(g.Bytes[:g.NPrefix], 0xf3) >= 0
+	}
 	if !exec.Simple(g) {
 		return false
 	}
