@@ -5,7 +5,6 @@ package unicorn
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/exec"
-	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -123,7 +122,7 @@ func (e *Engine) accessFault(err error) (f emu.Fault, again bool, _ error) {
 	if f.Write && e.mem.Guarded(f.Addr) {
 		return f, true, nil
 	}
-	if v := e.mem.VMA(f.Addr); v != nil && v.File && e.allows(f, f.Addr) {
+	if v := e.mem.VMA(f.Addr); v != nil && v.File && !f.Exec && e.allows(f, f.Addr) {
 		if e.touchable(v, f.Addr.PageDown()) {
 			// The file has grown.
 			e.mapping.stale = true
@@ -147,7 +146,7 @@ func (e *Engine) faultsAt(f emu.Fault, a emu.Addr) bool {
 // allows reports whether the guest's mapping allows the access.
 func (e *Engine) allows(f emu.Fault, a emu.Addr) bool {
 	v := e.mem.VMA(a)
-	return v.Prot != 0 && (!f.Write || protOf(v.Prot)&protWrite != 0) && (!f.Exec || v.Prot&mem.Exec != 0)
+	return v.Prot != 0 && (!f.Write || protOf(v.Prot)&protWrite != 0)
 }
 
 // unplan takes back what an instruction that faulted counts beyond its execution.
