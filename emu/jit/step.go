@@ -20,12 +20,12 @@ func (e *Engine) step(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
 		return rip, stopFault(emu.Fault{Vector: emu.VecAC})
 	}
 	e.stepping = true
-	e.showTable(withdrawn)
 	defer func() {
 		e.stepping = false
 		e.showTable(uint64(e.table.base))
 	}()
 	for e.alone = true; ; {
+		e.showTable(withdrawn) // again: to mend what Interrupt broke shows it
 		next, stop := e.goOn(c, rip)
 		e.carry = 0
 		switch {
