@@ -47,9 +47,12 @@ func (e *Engine) noteBehindPOPF(a emu.Addr) {
 		return
 	}
 	e.behindPOPF[a] = true
+	n := len(e.world.dormant[a])
 	delete(e.world.dormant, a)
+	e.asleep, e.dead = e.asleep-n, e.dead+n
 	if t := e.tbs[a]; t != nil {
 		e.drop(t)
+		e.dead++
 	}
 }
 
