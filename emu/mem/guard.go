@@ -172,17 +172,31 @@ func (m *Space) protect(p emu.Addr) error {
 		}
 		g.protected++
 		m.guards++
-		g.queue = append(g.queue, place{m, p})
-		if len(g.queue) > 2*maxProtected() {
-			g.queue = slices.DeleteFunc(g.queue, func(q place) bool { return !q.m.protects(q.at) })
-		}
 	}
-	m.guarded[p] = true
+	if m.guarded[p] = true; v.Prot&Write != 0 {
+		m.group.enqueue(place{m, p})
+	}
 	return nil
 }
 
-// protects reports whether the host write-protects page p of m because it is guarded.
-func (m *Space) protects(p emu.Addr) bool { return m.guarded[p] && m.Guarded(p) }
+// enqueue notes that q was write-protected. A page that is guarded, given up and guarded again is in the queue each time, until the
+// queue is twice as long as it has to be.
+func (g *Group) enqueue(q place) {
+	g.queue = append(g.queue, q)
+	if len(g.queue) <= 2*maxProtected() {
+		return
+	}
+	known := map[place]bool{}
+	var last []place // of each page, from the end on
+	for _, q := range slices.Backward(g.queue) {
+		if !known[q] && q.m.Guarded(q.at) {
+			last = append(last, q)
+		}
+		known[q] = true
+	}
+	slices.Reverse(last)
+	g.queue = last
+}
 
 // Guards returns a number that changes whenever GuardedPages does.
 func (m *Space) Guards() uint64 { return m.guards }

@@ -33,6 +33,24 @@ func TestGuardsAreBounded(t *testing.T) {
 	require.Zero(t, m.group.protected)
 }
 
+// TestGuardedAgain guards a page again and again, as code that is rewritten is: what is known of it stays small, and it can be given up.
+func TestGuardedAgain(t *testing.T) {
+	defer func(was func() int) { maxProtected = was }(maxProtected)
+	maxProtected = func() int { return 16 }
+	m := newSpace(t)
+	mapAnon(t, m, 0x10000, 2, Read|Write|Exec)
+	require.NoError(t, m.Guard(0x11000))
+	for range 1000 {
+		require.NoError(t, m.Guard(0x10000))
+		require.LessOrEqual(t, len(m.group.queue), 2*16)
+		m.Unguard(0x10000, 0x10001)
+	}
+	require.NoError(t, m.Guard(0x10000))
+	require.Equal(t, []emu.Addr{0x10000, 0x11000}, m.GuardedPages())
+	m.group.evict(len(m.group.queue))
+	require.Empty(t, m.GuardedPages())
+}
+
 // TestMirrors guards code that several spaces see: all that can store to it do so after the code was forgotten.
 func TestMirrors(t *testing.T) {
 	f, err := os.Create(t.TempDir() + "/code")
