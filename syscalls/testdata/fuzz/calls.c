@@ -460,6 +460,15 @@ static void limit(void) {
 	}
 }
 
+// defaultSignals gives every signal its default action and unblocks it: whoever started this may have ignored or blocked
+// some, and a signal of glibc's own, 32 and 33, which its sigaction refuses.
+static void defaultSignals(void) {
+	uint64_t action[4] = {0}, none = 0;
+	for (int sig = 1; sig <= 64; sig++)
+		syscall(SYS_rt_sigaction, sig, action, 0, 8);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
+}
+
 int main(int argc, char **argv) {
 	struct utsname u;
 	int timeouts = 0, died = 0;
@@ -476,6 +485,7 @@ int main(int argc, char **argv) {
 	if (comparing) {
 		arenaSize = 64 * page;
 		out = 239;
+		defaultSignals();
 		signal(SIGHUP, SIG_IGN);
 		umask(022);
 	}
