@@ -139,7 +139,7 @@ func deviceOf(path string) uint64 {
 func (n *vnode) stat(t *Thread, path string) stat {
 	s := stat{dev: deviceOf(path), ino: t.k.inodes.virtual(path), mode: n.mode, nlink: 1, rdev: n.rdev}
 	if n.mode&sIFMT == sIFDIR {
-		s.nlink = 2
+		s.nlink = 2 + n.directories(t)
 	}
 	if pid, ok := strings.CutPrefix(path, "/proc/"); n.own || ok && atoi(firstName(pid)) > 0 {
 		s.uid, s.gid = t.k.uid, t.k.gid
@@ -153,6 +153,16 @@ func (n *vnode) stat(t *Thread, path string) stat {
 	s.mtime = t.k.clock.epoch
 	s.atime, s.ctime = s.mtime, s.mtime
 	return s
+}
+
+// directories counts the directories in n, each of which has a link to it ("..").
+func (n *vnode) directories(t *Thread) (dirs uint64) {
+	for _, name := range n.names(t) {
+		if c := n.child(t, name); c != nil && c.mode&sIFMT == sIFDIR {
+			dirs++
+		}
+	}
+	return dirs
 }
 
 // openFile opens n, found at path.

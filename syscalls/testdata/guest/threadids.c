@@ -76,6 +76,9 @@ static void threads(void) {
 	printf("group %d thread %d\n", atoi(pid + 5) == getpid(), atoi(strstr(pid, "Pid:") + 4) == tid);
 	snprintf(path, sizeof path, "/proc/%d/task", tid);
 	show("task", access(path, F_OK));
+	struct stat st;
+	show("task", stat(path, &st));
+	printf("links %d\n", (int)st.st_nlink); // two and one for each thread: how Chromium's zygote tells that it has but one
 	int listed = 0;
 	DIR *d = opendir("/proc");
 	for (struct dirent *e; (e = readdir(d));)
