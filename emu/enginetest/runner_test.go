@@ -201,6 +201,8 @@ type emulated struct {
 	cpu    *emu.CPU
 	data   [len(worlds)][]byte
 	stack  [len(worlds)][]byte
+	// code is how much of each world's code differs from INT3; at first it is zero throughout.
+	code [len(worlds)]int
 	// counts has what the last batch executed, by address.
 	counts map[emu.Addr]uint64
 }
@@ -222,6 +224,7 @@ func newEmulated(t testing.TB, u engineUnderTest, model *emu.Model, images, ro [
 			require.NoError(t, space.Map(v, nil))
 		}
 		require.Equal(t, len(ro), space.Poke(w+roOff, ro))
+		m.code[i] = codeSize
 		m.data[i] = space.View(w+dataOff, emu.PageSize, mem.Write).ForHost()
 		m.stack[i] = space.View(w+stackOff, emu.PageSize, mem.Write).ForHost()
 	}
@@ -243,8 +246,10 @@ func (m *emulated) renew() {
 func (m *emulated) run(b *batch, out []outcome) {
 	clear(m.counts)
 	for w := range b.code {
-		n := b.used[w] * slotSize
+		used := b.used[w] * slotSize
+		n := max(used, m.code[w])
 		require.Equal(m.t, n, m.space.Poke(worlds[w], b.code[w][:n]))
+		m.code[w] = used
 	}
 	for i := range b.jobs {
 		m.one(&b.jobs[i], &out[i])

@@ -166,7 +166,7 @@ int main(void) {
 	printf("cpu %d thread %d\n", now(CLOCK_PROCESS_CPUTIME_ID) > t0, now(CLOCK_THREAD_CPUTIME_ID) > 0);
 	struct timeval g;
 	gettimeofday(&g, 0);
-	printf("time %d\n", time(0) >= g.tv_sec);
+	printf("time %d\n", time(0) + 1 >= g.tv_sec); // its clock is a tick behind
 	struct rusage ru;
 	R(getrusage(RUSAGE_SELF, &ru));
 	struct tms tms;
