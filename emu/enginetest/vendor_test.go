@@ -104,6 +104,13 @@ var vendorCases = []vendorCase{
 		intel: vendorOutcome{emu.VecGP, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecPF, nil, undefinedByVendor},
 	},
 	{
+		name: "LDMXCSR with AMD's bit for misaligned operands", code: []byte{
+			0xc7, 0x44, 0x24, 0xf8, 0x80, 0x1f, 0x02, 0x00, // mov dword [rsp-8], 0x21f80
+			0x0f, 0xae, 0x54, 0x24, 0xf8, // ldmxcsr [rsp-8]
+		},
+		intel: vendorOutcome{emu.VecGP, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecBP, nil, undefinedByVendor}, copied: true,
+	},
+	{
 		name: "CMPSB of which both operands fault", code: []byte{0xa6}, set: map[int]uint64{emu.RSI: 1 << 62, emu.RDI: 0},
 		intel: vendorOutcome{emu.VecPF, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecGP, nil, undefinedByVendor}, copied: true,
 	},
