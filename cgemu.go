@@ -140,7 +140,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 			return nil, fmt.Errorf("cgemu: %w", err)
 		}
 		if !cfg.Compat && cfg.Model.Name != "valgrind" {
-			cfg.Model = cfg.Model.WithCaches(emu.Cache(cfg.Caches.I1), emu.Cache(cfg.Caches.D1), emu.Cache(cfg.Caches.LL))
+			cfg.Model = cfg.Model.WithCaches(*cfg.Caches)
 		}
 	}
 	if err := cfg.checkEvents(); err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -175,10 +175,10 @@ func (k *checker) locate(m *mem.Space, c *emu.CPU, what string) *Difference {
 		return d
 	}
 	defer closeAll(t)
-	decoder := exec.NewDecoder(t[0].mem, exec.Features(k.cfg.Model), "engine")
+	decoder := guest.NewDecoder(t[0].mem, guest.Features(k.cfg.Model), "engine")
 	for range maxSteps {
 		d.At, d.From = t[0].cpu.RIP, registers(t[0].cpu)
-		var g exec.Insn
+		var g guest.Insn
 		decoder.Forget()
 		if !decoder.Decode(&g, d.At) {
 			break
@@ -211,7 +211,7 @@ func closeAll(t [2]*twin) {
 }
 
 // step executes g, the instruction at the CPU.
-func (t *twin) step(g *exec.Insn) emu.Stop {
+func (t *twin) step(g *guest.Insn) emu.Stop {
 	for _, a := range t.behind(g) {
 		t.engine.SetMark(a, true)
 		defer t.engine.SetMark(a, false)
@@ -220,7 +220,7 @@ func (t *twin) step(g *exec.Insn) emu.Stop {
 }
 
 // behind returns where execution can go on behind g.
-func (t *twin) behind(g *exec.Insn) []emu.Addr {
+func (t *twin) behind(g *guest.Insn) []emu.Addr {
 	next := []emu.Addr{g.Next()}
 	switch g.Flow {
 	case x86.FlowJcc, x86.FlowLoop, x86.FlowJmp, x86.FlowCall:
@@ -230,7 +230,7 @@ func (t *twin) behind(g *exec.Insn) []emu.Addr {
 			return append(next, emu.Addr(t.cpu.Regs[g.Args[0].Reg]))
 		}
 		for r := range g.References {
-			if to, ok := t.mem.ReadUint64(exec.RefAddr(t.cpu, g, r)); ok && r.Kind == x86.Read {
+			if to, ok := t.mem.ReadUint64(guest.RefAddr(t.cpu, g, r)); ok && r.Kind == x86.Read {
 				return append(next, emu.Addr(to))
 			}
 		}

@@ -21,18 +21,18 @@ const module = "github.com/cgemu/cgemu"
 var allowed = map[string]string{
 	"hooks": "emu emu/x86", "cachesim": "", "branchsim": "", "dwarfmap": "", "mark": "",
 	"internal/outfile": "", "cgout": "internal/outfile",
-	"emu": "", "emu/x86": "", "emu/x86/gen": "", "emu/soft": "", "emu/mem": "emu",
-	"emu/exec":       "emu emu/mem emu/x86 emu/soft hooks cachesim",
-	"emu/interp":     "emu emu/exec emu/mem emu/x86 hooks",
-	"emu/jit":        "emu emu/exec emu/mem emu/x86 hooks cachesim branchsim",
-	"emu/unicorn":    "emu emu/exec emu/mem emu/x86 hooks cachesim branchsim",
-	"emu/enginetest": "branchsim cachesim emu emu/exec emu/mem emu/x86 emu/interp emu/jit emu/unicorn hooks",
+	"emu": "cachesim", "emu/x86": "", "emu/x86/gen": "", "emu/soft": "", "emu/mem": "emu",
+	"emu/guest":      "emu emu/mem emu/x86 hooks",
+	"emu/sem":        "emu emu/guest emu/mem emu/soft emu/x86",
+	"emu/jit":        "emu emu/guest emu/mem emu/sem emu/x86 hooks cachesim",
+	"emu/unicorn":    "emu emu/guest emu/mem emu/sem emu/x86 hooks cachesim branchsim",
+	"emu/enginetest": "emu",
 	"loader":         "emu emu/mem", "syscalls": "emu emu/mem loader",
 	"annotate": "cgout internal/outfile", "internal/sandbox": "",
 	// The root package makes a run out of the parts; the command is thin above it.
-	".": "annotate branchsim cachesim cgout dwarfmap emu emu/exec emu/interp emu/jit emu/mem emu/unicorn emu/x86 " +
+	".": "annotate branchsim cachesim cgout dwarfmap emu emu/guest emu/jit emu/mem emu/unicorn emu/x86 " +
 		"hooks loader syscalls",
-	"cmd/cgemu": ". annotate branchsim cachesim cgout dwarfmap emu emu/exec emu/interp emu/jit emu/mem emu/unicorn " +
+	"cmd/cgemu": ". annotate branchsim cachesim cgout dwarfmap emu emu/jit emu/mem emu/unicorn " +
 		"emu/x86 hooks internal/outfile internal/sandbox loader syscalls",
 }
 

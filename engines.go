@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/unicorn"
-	"github.com/cgemu/cgemu/hooks"
 )
 
 // AutoEngine is the name that stands for the first engine of Engines that can be used.
@@ -89,9 +87,9 @@ func makeUnicorn(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {
 }
 
 // engineConfig returns what an engine is to know of a run.
-func (cfg *Config) engineConfig(env emu.Env) exec.Config {
-	return exec.Config{
-		Model: cfg.Model, Env: env, Count: hooks.Options{RepOnce: cfg.RepOnce},
+func (cfg *Config) engineConfig(env emu.Env) emu.Config {
+	return emu.Config{
+		Model: cfg.Model, Env: env, RepOnce: cfg.RepOnce,
 		Events: cfg.engineEvents(), Caches: cfg.Caches, Branches: cfg.Branches,
 	}
 }

@@ -169,7 +169,7 @@ func TestSimulationsDoNotMix(t *testing.T) {
 				if run.caches == nil { // the guest may look which caches it has
 					model, err := emu.ModelByName("v3")
 					require.NoError(t, err)
-					cfg.Model = model.WithCaches(emu.Cache(smallCaches.I1), emu.Cache(smallCaches.D1), emu.Cache(smallCaches.LL))
+					cfg.Model = model.WithCaches(smallCaches)
 				}
 				got := start(t, cfg)
 				assert.Equal(t, both.stdout, got.stdout)

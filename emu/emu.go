@@ -251,9 +251,6 @@ const NoBudget = 1<<63 - 1
 // MaxRun is the longest run of instructions that a budget knows.
 const MaxRun = 48
 
-// MaxRepeat is how many iterations of a repeated string instruction a budget takes for one instruction.
-const MaxRepeat = 1 << 16
-
 // Env is what an engine asks of the world when an instruction's result does not
 // follow from CPU and memory alone.
 type Env interface {

@@ -123,7 +123,7 @@ func levelModel(name string) *Model {
 		{0x80000000, 0}: {0x80000008, 0, 0, 0},
 		{0x80000008, 0}: {0x3027, 0, 0, 0},
 	}
-	m.setCaches(defaultL1, defaultL1, defaultLL)
+	m.setCaches(defaultCaches)
 	if m.XSave {
 		m.leaves[leaf{0xd, 0}] = regs{7, XStateSize, XStateSize, 0}
 		m.leaves[leaf{0xd, 2}] = regs{256, XOffYMMH, 0, 0}

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/cachesim"
 )
 
 func TestModels(t *testing.T) {
@@ -76,31 +78,35 @@ func TestModelLeaves(t *testing.T) {
 	require.Equal(t, [4]uint32{7, XStateSize, XStateSize, 0}, [4]uint32{a, b, c, d}, "beyond the last leaf")
 }
 
+func geometry(size, assoc, line int) cachesim.Geometry {
+	return cachesim.Geometry{Size: size, Assoc: assoc, Line: line}
+}
+
 // TestWithCaches decodes what programs decode: glibc's handle_intel, sysdeps/x86/dl-cacheinfo.h.
 func TestWithCaches(t *testing.T) {
 	v3, err := ModelByName("v3")
 	require.NoError(t, err)
-	decode := func(m *Model, sub uint32) (kind, level uint32, c Cache) {
+	decode := func(m *Model, sub uint32) (kind, level uint32, c cachesim.Geometry) {
 		a, b, sets, _ := m.CPUID(4, sub)
 		line, partitions, ways := int(b&0xfff+1), int(b>>12&0x3ff+1), int(b>>22+1)
-		return a & 0x1f, a >> 5 & 7, Cache{ways * partitions * line * int(sets+1), ways * partitions, line}
+		return a & 0x1f, a >> 5 & 7, geometry(ways*partitions*line*int(sets+1), ways*partitions, line)
 	}
-	l1 := Cache{32 << 10, 8, 64}
+	l1 := geometry(32<<10, 8, 64)
 	for _, tt := range []struct {
-		i1, d1, ll Cache
-		l2         Cache
+		i1, d1, ll cachesim.Geometry
+		l2         cachesim.Geometry
 		third      bool
 		leaf6      uint32 // ECX of leaf 80000006H
 	}{
-		{l1, l1, Cache{8 << 20, 16, 64}, Cache{256 << 10, 8, 64}, true, 0x01006040},
-		{Cache{16 << 10, 4, 64}, Cache{48 << 10, 12, 64}, Cache{1 << 20, 1, 64}, Cache{256 << 10, 8, 64}, true, 0x01006040},
-		{Cache{256, 2, 32}, Cache{512, 2, 32}, Cache{4096, 4, 64}, Cache{4096, 4, 64}, false, 0x00044040},
-		{l1, l1, Cache{160 << 10, 5, 64}, Cache{160 << 10, 5, 64}, false, 0x00a04040},
-		{l1, l1, Cache{33 << 18, 33, 64}, Cache{256 << 10, 8, 64}, true, 0x01006040},
-		{l1, l1, Cache{8 << 20, 131072, 64}, Cache{256 << 10, 8, 64}, true, 0x01006040},
+		{l1, l1, geometry(8<<20, 16, 64), geometry(256<<10, 8, 64), true, 0x01006040},
+		{geometry(16<<10, 4, 64), geometry(48<<10, 12, 64), geometry(1<<20, 1, 64), geometry(256<<10, 8, 64), true, 0x01006040},
+		{geometry(256, 2, 32), geometry(512, 2, 32), geometry(4096, 4, 64), geometry(4096, 4, 64), false, 0x00044040},
+		{l1, l1, geometry(160<<10, 5, 64), geometry(160<<10, 5, 64), false, 0x00a04040},
+		{l1, l1, geometry(33<<18, 33, 64), geometry(256<<10, 8, 64), true, 0x01006040},
+		{l1, l1, geometry(8<<20, 131072, 64), geometry(256<<10, 8, 64), true, 0x01006040},
 	} {
-		m := v3.WithCaches(tt.i1, tt.d1, tt.ll)
-		for sub, want := range []Cache{tt.d1, tt.i1, tt.l2} {
+		m := v3.WithCaches(cachesim.Config{I1: tt.i1, D1: tt.d1, LL: tt.ll})
+		for sub, want := range []cachesim.Geometry{tt.d1, tt.i1, tt.l2} {
 			kind, level, got := decode(m, uint32(sub))
 			require.EqualValues(t, sub+1, kind)
 			require.EqualValues(t, max(sub, 1), level)
@@ -118,7 +124,7 @@ func TestWithCaches(t *testing.T) {
 		require.Equal(t, v3.Features(), m.Features())
 	}
 	_, _, before := decode(v3, 3)
-	require.Equal(t, Cache{8 << 20, 16, 64}, before, "v3 itself does not change")
+	require.Equal(t, geometry(8<<20, 16, 64), before, "v3 itself does not change")
 }
 
 func TestNewCPU(t *testing.T) {

@@ -1,42 +1,41 @@
 package emu
 
-import "maps"
+import (
+	"maps"
 
-// A Cache says how a cache of a Model is built. Sizes in bytes.
-type Cache struct {
-	Size, Assoc, Line int
-}
+	"github.com/cgemu/cgemu/cachesim"
+)
 
 // The caches of the models: those that cgemu simulates by default.
 var (
-	defaultL1 = Cache{32 << 10, 8, 64}
-	defaultLL = Cache{8 << 20, 16, 64}
+	defaultL1     = cachesim.Geometry{Size: 32 << 10, Assoc: 8, Line: 64}
+	defaultLL     = cachesim.Geometry{Size: 8 << 20, Assoc: 16, Line: 64}
+	defaultCaches = cachesim.Config{I1: defaultL1, D1: defaultL1, LL: defaultLL}
 )
 
 // secondLevel lies between the first and the last level, and is not simulated: programs divide by
 // its size.
-var secondLevel = Cache{256 << 10, 8, 64}
+var secondLevel = cachesim.Geometry{Size: 256 << 10, Assoc: 8, Line: 64}
 
-// WithCaches returns a copy of m that has other caches: two of the first level, for
-// instructions and data, and the last level.
-func (m *Model) WithCaches(i1, d1, ll Cache) *Model {
+// WithCaches returns a copy of m that has other caches.
+func (m *Model) WithCaches(caches cachesim.Config) *Model {
 	c := *m
 	c.leaves = maps.Clone(m.leaves)
-	c.setCaches(i1, d1, ll)
+	c.setCaches(caches)
 	return &c
 }
 
 // setCaches fills leaves 4 and 80000006H. The last level is the third, or the second if it is no
 // larger than ours. Leaf 2 refers to leaf 4.
-func (m *Model) setCaches(i1, d1, ll Cache) {
+func (m *Model) setCaches(caches cachesim.Config) {
 	const data, instructions, unified = 1, 2, 3
 	second := secondLevel
-	m.leaves[leaf{4, 0}] = cacheLeaf(data, 1, d1)
-	m.leaves[leaf{4, 1}] = cacheLeaf(instructions, 1, i1)
-	if ll.Size > secondLevel.Size {
-		m.leaves[leaf{4, 3}] = cacheLeaf(unified, 3, ll)
+	m.leaves[leaf{4, 0}] = cacheLeaf(data, 1, caches.D1)
+	m.leaves[leaf{4, 1}] = cacheLeaf(instructions, 1, caches.I1)
+	if caches.LL.Size > secondLevel.Size {
+		m.leaves[leaf{4, 3}] = cacheLeaf(unified, 3, caches.LL)
 	} else {
-		second = ll
+		second = caches.LL
 		delete(m.leaves, leaf{4, 3})
 	}
 	m.leaves[leaf{4, 2}] = cacheLeaf(unified, 2, second)
@@ -46,7 +45,7 @@ func (m *Model) setCaches(i1, d1, ll Cache) {
 // cacheLeaf encodes a subleaf of leaf 4: SDM Vol. 2, CPUID. Its fields hold lines of 4096 bytes and
 // 1024 ways. Of larger ones a part goes to the number of partitions, by which programs multiply
 // too.
-func cacheLeaf(kind, level uint32, c Cache) regs {
+func cacheLeaf(kind, level uint32, c cachesim.Geometry) regs {
 	sets := c.Size / c.Line / c.Assoc
 	line, ways, partitions := c.Line, c.Assoc, 1
 	for ; line > 4096; line /= 2 {

@@ -7,13 +7,10 @@
 // repeated string instruction more.
 package hooks
 
-import "github.com/cgemu/cgemu/emu/x86"
-
-// Options choose between ways of counting.
-type Options struct {
-	// RepOnce counts a REP instruction once, as hardware counters do.
-	RepOnce bool
-}
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
 
 // A Repeat says what a REP instruction counts beyond one Ir. With n the iterations it made
 // (what RCX lost): n, since the pass that finds RCX zero counts too; or, if its condition
@@ -28,10 +25,18 @@ const (
 	RepeatUnequal               // REPNE CMPS, SCAS: ended by RCX or by ZF = 1
 )
 
+// CountedRepeat returns how the iterations of i count in a run of cfg.
+func CountedRepeat(i *x86.Inst, cfg *emu.Config) Repeat {
+	if cfg.RepOnce {
+		return NoRepeat
+	}
+	return RepeatOf(i)
+}
+
 // RepeatOf returns how i repeats.
-func (o Options) RepeatOf(i *x86.Inst) Repeat {
+func RepeatOf(i *x86.Inst) Repeat {
 	switch {
-	case o.RepOnce || !i.Rep && !i.Repne:
+	case !i.Rep && !i.Repne:
 		return NoRepeat
 	case i.Op != x86.CMPS && i.Op != x86.SCAS:
 		return RepeatCount

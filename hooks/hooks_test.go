@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -27,8 +28,8 @@ func TestRepeatOf(t *testing.T) {
 	} {
 		var i x86.Inst
 		require.NoError(t, x86.Decode(tt.code, &i), tt.name)
-		require.Equal(t, tt.want, Options{}.RepeatOf(&i), tt.name)
-		require.Equal(t, NoRepeat, Options{RepOnce: true}.RepeatOf(&i), tt.name)
+		require.Equal(t, tt.want, RepeatOf(&i), tt.name)
+		require.Equal(t, NoRepeat, CountedRepeat(&i, &emu.Config{RepOnce: true}), tt.name)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -42,16 +41,16 @@ var engines = []engineUnderTest{
 }
 
 func newJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
-	return jit.New(m, exec.Config{Model: model, Env: env})
+	return jit.New(m, emu.Config{Model: model, Env: env})
 }
 
 var pool jit.Pool
 
 // newPooledJIT returns an engine with the code of others that were closed.
 func newPooledJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
-	return pool.New(m, exec.Config{Model: model, Env: env})
+	return pool.New(m, emu.Config{Model: model, Env: env})
 }
 
 func newSimulatingJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
-	return jit.New(m, exec.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)})
+	return jit.New(m, emu.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)})
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/unicorn"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -29,11 +28,11 @@ func init() {
 }
 
 func newUnicorn(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
-	return unicorn.New(m, exec.Config{Model: model, Env: env})
+	return unicorn.New(m, emu.Config{Model: model, Env: env})
 }
 
 func newSimulatingUnicorn(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
-	return unicorn.New(m, exec.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)})
+	return unicorn.New(m, emu.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)})
 }
 
 // unicornModel has all the features of the engine.

@@ -7,7 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -198,7 +198,7 @@ func (e *Engine) emitIndirect(g *ginsn) {
 	e.store(slotTarget, regTarget)
 	from := e.pos
 	switch {
-	case g.Kind == exec.CallNoRedir:
+	case g.Kind == guest.CallNoRedir:
 		e.movRR(regTarget, x86.RAX)
 	case !g.HasMem:
 		e.movRR(regTarget, g.Args[0].Reg)

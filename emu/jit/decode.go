@@ -4,7 +4,7 @@ package jit
 
 import (
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -24,7 +24,7 @@ const (
 
 // A ginsn is one guest instruction of the block being translated.
 type ginsn struct {
-	exec.Insn
+	guest.Insn
 	// follow says that the block goes on behind this jump: at its target for JMP and, if
 	// again is set, for Jcc; else at the next instruction.
 	follow, again bool
@@ -46,7 +46,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) {
 	for a := pc; !e.ends(run) && (a == pc || !e.marks[a]); {
 		e.block = e.block[:len(e.block)+1]
 		g := &e.block[len(e.block)-1]
-		if !e.decodeOne(g, a) || g.Kind == exec.FetchFault && len(e.block) > 1 {
+		if !e.decodeOne(g, a) || g.Kind == guest.FetchFault && len(e.block) > 1 {
 			e.block = e.block[:len(e.block)-1]
 			return
 		}
@@ -140,7 +140,7 @@ func (e *Engine) examine(a emu.Addr) peek {
 		if a.PageDown() != start || !e.decodeOne(g, a) || g.Next().PageDown() != start {
 			return 0
 		}
-		if g.Kind != exec.Plain && g.Kind != exec.Nop || g.FlagsRead&live != 0 {
+		if g.Kind != guest.Plain && g.Kind != guest.Nop || g.FlagsRead&live != 0 {
 			return 0
 		}
 		if mayFault(g) {
@@ -165,9 +165,9 @@ func (e *Engine) examine(a emu.Addr) peek {
 // mayFault reports whether the instruction can raise an exception that a guest
 // handler could see.
 func mayFault(g *ginsn) bool {
-	if g.Kind == exec.Nop {
+	if g.Kind == guest.Nop {
 		return false
 	}
-	return g.Kind != exec.Plain || g.NRefs > 0 || g.HasMem && g.Op != x86.LEA || g.X87 || g.VecRead|g.VecWrite != 0 ||
+	return g.Kind != guest.Plain || g.NRefs > 0 || g.HasMem && g.Op != x86.LEA || g.X87 || g.VecRead|g.VecWrite != 0 ||
 		g.Op == x86.DIV || g.Op == x86.IDIV
 }

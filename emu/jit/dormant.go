@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 )
 
 // Code whose mapping goes away is kept: a program is often run again, and finds its code at the same addresses. Such blocks
@@ -52,7 +52,7 @@ func (e *Engine) read(a emu.Addr, n int) {
 // places in its code, it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
 func (e *Engine) source() *source {
 	last := e.block[len(e.block)-1].Kind
-	if e.countsMore() || e.alone || e.carry != 0 || last == exec.Unknown || last == exec.TooLong {
+	if e.countsMore() || e.alone || e.carry != 0 || last == guest.Unknown || last == guest.TooLong {
 		return nil
 	}
 	src := &source{spans: slices.Clone(e.spans), peeks: slices.Clone(e.peekedAt)}

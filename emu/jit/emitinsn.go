@@ -3,7 +3,7 @@
 package jit
 
 import (
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -12,32 +12,32 @@ import (
 func (e *Engine) emitInsn(i int) {
 	g := &e.block[i]
 	switch g.Kind {
-	case exec.Plain:
+	case guest.Plain:
 		e.emitPlain(g)
-	case exec.Nop:
-	case exec.Lea:
+	case guest.Nop:
+	case guest.Lea:
 		e.emitLea(g)
-	case exec.Push:
+	case guest.Push:
 		e.emitPush(g)
-	case exec.Pop:
+	case guest.Pop:
 		e.emitPop(g)
-	case exec.Leave:
+	case guest.Leave:
 		e.emitLeave()
-	case exec.String:
+	case guest.String:
 		e.emitString(g)
-	case exec.Rep:
+	case guest.Rep:
 		e.emitRep(g, i)
-	case exec.Branch:
+	case guest.Branch:
 		e.emitBranch(g, i)
-	case exec.Syscall:
+	case guest.Syscall:
 		e.emitExit(e.jmp(0), exit{kind: exitSyscall, rip: g.Next()})
-	case exec.Client:
+	case guest.Client:
 		e.emitExit(e.jmp(0), exit{kind: exitClient, rip: g.Next()})
-	case exec.NRAddr:
+	case guest.NRAddr:
 		e.movImm(x86.RAX, 0)
-	case exec.CallNoRedir:
+	case guest.CallNoRedir:
 		e.emitCallInd(g, i)
-	case exec.Trap, exec.Undefined, exec.Unknown, exec.Unsupported, exec.TooLong:
+	case guest.Emulated, guest.Undefined, guest.Unknown, guest.Unsupported, guest.TooLong:
 		e.emitExit(e.jmp(0), exit{kind: exitTrap, rip: g.PC, t: e.t, insn: int16(i)})
 	default:
 		panic("BUG: no translation of instruction kind")

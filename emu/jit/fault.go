@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -97,7 +97,7 @@ func (e *Engine) unrefer(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
 		return
 	}
 	for r := range g.References {
-		if at := exec.RefAddr(c, &g.Insn, r); f.Vector != emu.VecPF || f.Addr-at < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
+		if at := guest.RefAddr(c, &g.Insn, r); f.Vector != emu.VecPF || f.Addr-at < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
 			return
 		}
 		for _, ev := range hooks.EventsOf(r) {
@@ -205,8 +205,8 @@ func (e *Engine) strayReturn() (emu.Addr, *emu.Stop) {
 func (e *Engine) beyondHost(f emu.Fault) emu.Fault {
 	g := &e.peekInsn
 	for r := range g.References {
-		a := exec.RefAddr(e.cpu, &g.Insn, r)
-		if exec.Happens(e.cpu, &g.Insn, r) && exec.Canonical(a) && !exec.Canonical(a+emu.Addr(e.get(stBase))) {
+		a := guest.RefAddr(e.cpu, &g.Insn, r)
+		if guest.Happens(e.cpu, &g.Insn, r) && guest.Canonical(a) && !guest.Canonical(a+emu.Addr(e.get(stBase))) {
 			return emu.Fault{Vector: emu.VecPF, Addr: a, Write: r.Kind != x86.Read}
 		}
 	}
@@ -218,7 +218,7 @@ func (e *Engine) decodeFault() emu.Fault {
 	f := emu.Fault{Vector: uint8(e.get(stSigTrap))}
 	if f.Vector == emu.VecPF {
 		f.Addr = emu.Addr(e.get(stSigAddr) - e.get(stBase))
-		if !exec.Canonical(f.Addr) {
+		if !guest.Canonical(f.Addr) {
 			return emu.Fault{Vector: emu.VecGP} // it became canonical by what we added
 		}
 		f.Write = e.get(stSigErr)&2 != 0

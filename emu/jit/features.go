@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -18,7 +18,7 @@ var hostMay = map[x86.Feature]string{x86.FeatADX: "adx", x86.FeatSHA: "sha_ni"}
 
 // features returns which instructions a guest on m may use.
 func features(m *emu.Model) *[256]bool {
-	f := exec.Features(m)
+	f := guest.Features(m)
 	for feature, name := range hostMay {
 		if host := hostFlags(); host != nil && !host[name] {
 			f[feature] = false

@@ -9,8 +9,9 @@ import (
 	"sync"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/hooks"
 )
 
@@ -68,14 +69,14 @@ func (e *Engine) exitAt(i int) *exit { return &e.exits[i/exitChunk][i%exitChunk]
 // An Engine translates and runs the code of one address space.
 type Engine struct {
 	emitter
-	exec.Config
+	emu.Config
 	mem   *mem.Space
 	arena arena
 	stubs stubs
 	// directory is the host address of the directory of jump tables, 0 if there is none.
 	directory uintptr
-	decoder   *exec.Decoder
-	machine   exec.Machine
+	decoder   *guest.Decoder
+	machine   sem.Machine
 
 	// mu guards what Interrupt touches: links, the jump table and the flags below. Run
 	// holds it but for the time that generated code runs.
@@ -172,7 +173,7 @@ type Engine struct {
 }
 
 // New returns an engine for the code in m.
-func New(m *mem.Space, cfg exec.Config) (*Engine, error) {
+func New(m *mem.Space, cfg emu.Config) (*Engine, error) {
 	if err := Available(); err != nil {
 		return nil, err
 	}
@@ -202,10 +203,10 @@ func New(m *mem.Space, cfg exec.Config) (*Engine, error) {
 }
 
 // attach makes m the memory that holds the code, for a run with cfg.
-func (e *Engine) attach(m *mem.Space, cfg exec.Config) {
+func (e *Engine) attach(m *mem.Space, cfg emu.Config) {
 	e.Config, e.mem = cfg, m
-	e.decoder = exec.NewDecoder(m, features(cfg.Model), "host's CPU")
-	e.machine = exec.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env}
+	e.decoder = guest.NewDecoder(m, features(cfg.Model), "host's CPU")
+	e.machine = sem.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env}
 	e.setBase()
 }
 
@@ -399,7 +400,7 @@ func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
 	c.FSBase = e.get(stFSBase)
 	c.GSBase = e.get(stGSBase)
 	c.RIP = rip
-	c.FP[emu.XOffHeader] = exec.XFeatures
+	c.FP[emu.XOffHeader] = sem.XFeatures
 }
 
 // lookup returns the block at rip, translating it if need be.
@@ -443,7 +444,7 @@ func (e *Engine) enter(at int) {
 
 // settle makes of the state XSAVE wrote what the next XRSTOR is to load.
 func settle(x *emu.XState) {
-	x[emu.XOffHeader] = x[emu.XOffHeader]&exec.XAVX | exec.XX87 | exec.XSSE
+	x[emu.XOffHeader] = x[emu.XOffHeader]&sem.XAVX | sem.XX87 | sem.XSSE
 	clear(x[emu.XOffFOP : emu.XOffFDP+8])
 	// AMD's CPUs have one bit more, and FXSAVE shows the mask.
 	binary.LittleEndian.PutUint32(x[emu.XOffMXCSRMsk:], emu.MXCSRMask)
@@ -454,10 +455,10 @@ func settle(x *emu.XState) {
 // guest's changes between SSE and AVX code for one that must keep upper halves, which costs
 // some 70 ns.
 func markUpper(x *emu.XState) {
-	x[emu.XOffHeader] = exec.XX87 | exec.XSSE
+	x[emu.XOffHeader] = sem.XX87 | sem.XSSE
 	for _, b := range x[emu.XOffYMMH:] {
 		if b != 0 {
-			x[emu.XOffHeader] |= exec.XAVX
+			x[emu.XOffHeader] |= sem.XAVX
 			return
 		}
 	}

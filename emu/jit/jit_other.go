@@ -7,7 +7,6 @@ import (
 	"runtime"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -20,7 +19,7 @@ func Available() error {
 type Pool struct{}
 
 // New says why.
-func (*Pool) New(*mem.Space, exec.Config) (emu.Engine, error) { return nil, Available() }
+func (*Pool) New(*mem.Space, emu.Config) (emu.Engine, error) { return nil, Available() }
 
 // Close does nothing.
 func (*Pool) Close() {}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -44,16 +43,16 @@ type machine struct {
 // newMachine makes one that runs code, given in hexadecimal with comments after #.
 func newMachine(t *testing.T, code string) *machine {
 	t.Helper()
-	return newMachineWith(t, exec.Config{}, code)
+	return newMachineWith(t, emu.Config{}, code)
 }
 
 // newSimulator makes one that simulates all there is.
 func newSimulator(t *testing.T, code string) *machine {
 	t.Helper()
-	return newMachineWith(t, exec.Config{Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}, code)
+	return newMachineWith(t, emu.Config{Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}, code)
 }
 
-func newMachineWith(t *testing.T, cfg exec.Config, code string) *machine {
+func newMachineWith(t *testing.T, cfg emu.Config, code string) *machine {
 	t.Helper()
 	space, err := mem.New()
 	require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -54,9 +54,9 @@ func (e *Engine) reload(parked uint16) {
 func (e *Engine) unparkFor(g *ginsn) {
 	e.giveFlagsFor(g)
 	switch g.Kind {
-	case exec.Plain, exec.Nop, exec.Lea, exec.Push, exec.Pop:
+	case guest.Plain, guest.Nop, guest.Lea, guest.Push, guest.Pop:
 		e.unpark(g.GPRRead)
-	case exec.Branch:
+	case guest.Branch:
 		if g.Flow == x86.FlowJcc || g.follow {
 			return
 		}
@@ -126,7 +126,7 @@ func (e *Engine) flagsLive(i int) bool {
 		if live == 0 {
 			return false
 		}
-		if g.Kind == exec.Branch && !g.follow && g.Flow != x86.FlowJcc {
+		if g.Kind == guest.Branch && !g.follow && g.Flow != x86.FlowJcc {
 			return g.Flow != x86.FlowCall && g.Flow != x86.FlowJmp || e.peekFlags(g.Dest())&flagsDead == 0
 		}
 		if g.Flow == x86.FlowJcc && e.peekFlags(e.leavesTo(g))&flagsDead == 0 {
@@ -177,7 +177,7 @@ func (e *Engine) giveFlags() {
 
 // giveFlagsFor gives them back in front of g if it reads them, or changes some, or RAX.
 func (e *Engine) giveFlagsFor(g *ginsn) {
-	if g.Kind == exec.Leave || g.Kind > exec.Lea || (g.FlagsRead|g.FlagsWrite)&x86.StatusFlags != 0 && !overwritesFlags(g) ||
+	if g.Kind == guest.Leave || g.Kind > guest.Lea || (g.FlagsRead|g.FlagsWrite)&x86.StatusFlags != 0 && !overwritesFlags(g) ||
 		(g.GPRRead|g.GPRWrite)>>x86.RAX&1 != 0 {
 		e.giveFlags()
 	}

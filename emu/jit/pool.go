@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -30,7 +29,7 @@ const (
 )
 
 // New returns an engine for the code in m.
-func (p *Pool) New(m *mem.Space, cfg exec.Config) (emu.Engine, error) {
+func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := len(p.idle) - 1; i >= 0; i-- {
@@ -117,8 +116,8 @@ func (p *Pool) Close() {
 }
 
 // fits reports whether e may execute code for a run with cfg.
-func (e *Engine) fits(cfg *exec.Config) bool {
-	return cfg.Model == e.Model && cfg.Count == e.Count &&
+func (e *Engine) fits(cfg *emu.Config) bool {
+	return cfg.Model == e.Model && cfg.RepOnce == e.RepOnce &&
 		cfg.Caches == e.Caches && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
 }
 
@@ -149,7 +148,7 @@ func (e *Engine) retire() {
 }
 
 // adopt makes e the engine for the code in m.
-func (e *Engine) adopt(m *mem.Space, cfg exec.Config) {
+func (e *Engine) adopt(m *mem.Space, cfg emu.Config) {
 	cfg.Events |= emu.Events(emu.Ir)
 	e.attach(m, cfg)
 }

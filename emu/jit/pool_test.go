@@ -10,7 +10,6 @@ import (
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -24,7 +23,7 @@ var v3 = sync.OnceValue(func() *emu.Model {
 })
 
 // newPooled makes a machine whose engine is p's.
-func newPooled(t *testing.T, p *Pool, cfg exec.Config, code string) *machine {
+func newPooled(t *testing.T, p *Pool, cfg emu.Config, code string) *machine {
 	t.Helper()
 	m := newMachine(t, code)
 	cfg.Model, cfg.Env = v3(), testEnv{}
@@ -39,7 +38,7 @@ func newPooled(t *testing.T, p *Pool, cfg exec.Config, code string) *machine {
 func TestPool(t *testing.T) {
 	var pool Pool
 	defer pool.Close()
-	start := func(code string) *machine { return newPooled(t, &pool, exec.Config{}, code) }
+	start := func(code string) *machine { return newPooled(t, &pool, emu.Config{}, code) }
 	// Whether the first block has to keep the flags depends on the page where it goes on.
 	const (
 		first = `
@@ -91,12 +90,12 @@ const turns = `
 	c3             # ret`
 
 // simulating is what counts all there is.
-var simulating = exec.Config{Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}
+var simulating = emu.Config{Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}
 
 // TestMoreEnginesThanAwake has engines take turns that cannot all be awake, in the middle of calls: each goes on
 // as if it were alone.
 func TestMoreEnginesThanAwake(t *testing.T) {
-	for name, cfg := range map[string]exec.Config{"Ir": {}, "simulating": simulating} {
+	for name, cfg := range map[string]emu.Config{"Ir": {}, "simulating": simulating} {
 		t.Run(name, func(t *testing.T) {
 			var pool Pool
 			defer pool.Close()
@@ -143,7 +142,7 @@ func events(m *machine) map[emu.Addr]map[emu.Event]uint64 {
 
 // TestMemoryGrows moves the guest's memory in the middle of calls: the engine goes on as if it had not.
 func TestMemoryGrows(t *testing.T) {
-	for name, cfg := range map[string]exec.Config{"Ir": {}, "simulating": simulating} {
+	for name, cfg := range map[string]emu.Config{"Ir": {}, "simulating": simulating} {
 		t.Run(name, func(t *testing.T) {
 			here, grows := newMachineWith(t, cfg, turns), newMachineWith(t, cfg, turns)
 			for i := range 20 {

@@ -4,7 +4,7 @@ package jit
 
 import (
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -32,7 +32,7 @@ func (e *Engine) manyRepeats() int {
 	if e.budgeted {
 		return emu.MaxRepeat
 	}
-	return exec.MaxPiece
+	return emu.MaxPiece
 }
 
 // emitRep translates a repeated string instruction: the host repeats, and the
@@ -62,7 +62,7 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 	e.patchShort(few)
 	e.load(x86.RCX, slotC)
 	e.emitString(g)
-	switch r := e.Count.RepeatOf(&g.Inst); {
+	switch r := hooks.CountedRepeat(&g.Inst, &e.Config); {
 	case outside:
 		e.t.reps = append(e.t.reps, repCounter{insn: i, outside: true})
 		e.emitOutside(i, exitRepeated)
@@ -78,11 +78,11 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 }
 
 // conditional reports whether the REP instruction g ends by a condition, too.
-func conditional(g *ginsn) bool { return hooks.Options{}.RepeatOf(&g.Inst) != hooks.RepeatCount }
+func conditional(g *ginsn) bool { return hooks.RepeatOf(&g.Inst) != hooks.RepeatCount }
 
 // endsByCondition reports whether the condition ends g behind an iteration that left c.
 func endsByCondition(c *emu.CPU, g *ginsn) bool {
-	unequal := hooks.Options{}.RepeatOf(&g.Inst) == hooks.RepeatUnequal
+	unequal := hooks.RepeatOf(&g.Inst) == hooks.RepeatUnequal
 	return conditional(g) && (c.Flags&emu.FlagZF != 0) == unequal
 }
 
@@ -127,21 +127,21 @@ func (e *Engine) endPiece() (before uint64) {
 
 // checksRepeat reports whether the iterations of the REP instruction at pc are taken off the budget.
 func (e *Engine) checksRepeat(pc emu.Addr) bool {
-	return e.budgeted && !e.Count.RepOnce && !e.marks[pc]
+	return e.budgeted && !e.RepOnce && !e.marks[pc]
 }
 
 // pieceOf returns how many of n iterations of the instruction at pc are made next.
 func (e *Engine) pieceOf(pc emu.Addr, n uint64) uint64 {
 	if e.checksRepeat(pc) {
-		return exec.CheckedPiece(n, int64(e.get(stBudget)))
+		return emu.CheckedPiece(n, int64(e.get(stBudget)))
 	}
-	return exec.Piece(n)
+	return emu.Piece(n)
 }
 
 // charge takes the iterations of the instruction at pc that made after of before off the budget. ended says that it ended there.
 func (e *Engine) charge(pc emu.Addr, before, after uint64, ended bool) {
 	if e.checksRepeat(pc) {
-		e.set(stBudget, e.get(stBudget)-exec.PieceCost(before, after, ended))
+		e.set(stBudget, e.get(stBudget)-emu.PieceCost(before, after, ended))
 	}
 }
 
@@ -218,7 +218,7 @@ func (e *Engine) repeated(c *emu.CPU, t *tb, i int, g *ginsn, before uint64, unf
 	}
 	e.tally(t, i, emu.Reps, int64(n))
 	byCondition := !unfinished && n > 0 && endsByCondition(c, g)
-	if e.Count.RepeatOf(&g.Inst) != hooks.NoRepeat {
+	if hooks.CountedRepeat(&g.Inst, &e.Config) != hooks.NoRepeat {
 		extra := int64(n) - int64(b2i(byCondition))
 		e.tally(t, i, emu.Ir, extra)
 		e.executed += extra
@@ -262,7 +262,7 @@ func (e *Engine) repeatedRefs(c *emu.CPU, t *tb, i int, g *ginsn, n uint64) {
 	}
 	var at [4]emu.Addr
 	for k, r := range refs {
-		at[k] = exec.RefAddr(c, &g.Insn, r) - emu.Addr(int64(n)*step)
+		at[k] = guest.RefAddr(c, &g.Insn, r) - emu.Addr(int64(n)*step)
 		for _, ev := range hooks.EventsOf(r) {
 			e.tally(t, i, ev, int64(n))
 		}

@@ -3,7 +3,7 @@
 package jit
 
 import (
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -18,12 +18,12 @@ func (e *Engine) writesTarget(i int) bool {
 	for i--; i >= 0; i-- {
 		g := &e.block[i]
 		switch {
-		case g.Kind == exec.Push:
+		case g.Kind == guest.Push:
 			if sp == 0 {
 				return true
 			}
 			sp += int64(g.OpSize)
-		case g.Kind == exec.Pop && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg != x86.RSP:
+		case g.Kind == guest.Pop && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg != x86.RSP:
 			sp -= int64(g.OpSize)
 		case g.GPRWrite>>x86.RSP&1 != 0:
 			return false

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -152,7 +151,7 @@ const (
 	indEntries  = 512
 )
 
-func newSimulation(cfg *exec.Config) (s simulation) {
+func newSimulation(cfg *emu.Config) (s simulation) {
 	end := tablesOff
 	if cfg.Caches != nil {
 		s.caches = true

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -103,7 +102,7 @@ var tiny = cachesim.Config{
 
 // TestReturnFetches has a function evict the line of its call: the code behind the call fetches it again.
 func TestReturnFetches(t *testing.T) {
-	m := newMachineWith(t, exec.Config{Caches: &tiny, Events: emu.Events(emu.I1mr)}, `
+	m := newMachineWith(t, emu.Config{Caches: &tiny, Events: emu.Events(emu.I1mr)}, `
 		e8 fb 00 00 00  # call f
 		0f 05           # syscall`)
 	// Lines 128 bytes apart share a set of two ways.

@@ -7,7 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -75,7 +75,7 @@ const maxSpan = 32
 // inline reports whether the references of g are simulated by generated code: they all happen, and
 // their addresses follow from general registers.
 func inline(g *ginsn) bool {
-	if g.Kind.Ends() && g.Kind != exec.CallNoRedir || g.Kind == exec.Rep {
+	if g.Kind.Ends() && g.Kind != guest.CallNoRedir || g.Kind == guest.Rep {
 		return false
 	}
 	for _, r := range g.effects.Refs {
@@ -91,7 +91,7 @@ func (e *Engine) outside(g *ginsn) bool {
 	if !e.details() || g.Kind.Ends() {
 		return false
 	}
-	return g.Kind == exec.Rep || !inline(g)
+	return g.Kind == guest.Rep || !inline(g)
 }
 
 // An addressing follows the registers of a block while its references are collected.
@@ -141,7 +141,7 @@ func (s *addressing) of(g *ginsn, r *x86.Ref) ea {
 func (s *addressing) pass(g *ginsn) {
 	if n, ok := rspStep(g); ok {
 		s.rsp += n
-		if g.Kind == exec.Pop {
+		if g.Kind == guest.Pop {
 			s.version[g.Args[0].Reg]++
 		}
 		return
@@ -159,11 +159,11 @@ func (s *addressing) pass(g *ginsn) {
 // rspStep returns what g adds to RSP, if that is known.
 func rspStep(g *ginsn) (n int64, ok bool) {
 	switch {
-	case g.Kind == exec.Push:
+	case g.Kind == guest.Push:
 		return -int64(g.OpSize), true
-	case g.Kind == exec.Pop && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg != x86.RSP:
+	case g.Kind == guest.Pop && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg != x86.RSP:
 		return int64(g.OpSize), true
-	case g.Kind == exec.Plain && g.OpSize == 8 && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg == x86.RSP && g.Args[1].Kind == x86.ArgImm:
+	case g.Kind == guest.Plain && g.OpSize == 8 && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg == x86.RSP && g.Args[1].Kind == x86.ArgImm:
 		switch g.Op {
 		case x86.ADD:
 			return g.Args[1].Imm, true

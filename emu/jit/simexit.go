@@ -4,7 +4,7 @@ package jit
 
 import (
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -36,7 +36,7 @@ func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 // do not happen always.
 func (e *Engine) simulateRefs(c *emu.CPU, t *tb, i int, g *ginsn) {
 	for r := range g.References {
-		if !exec.Happens(c, &g.Insn, r) {
+		if !guest.Happens(c, &g.Insn, r) {
 			continue
 		}
 		if r.Guard != x86.Always {
@@ -44,6 +44,6 @@ func (e *Engine) simulateRefs(c *emu.CPU, t *tb, i int, g *ginsn) {
 				e.tally(t, i, ev, 1)
 			}
 		}
-		e.dataRef(t, i, exec.RefAddr(c, &g.Insn, r), r)
+		e.dataRef(t, i, guest.RefAddr(c, &g.Insn, r), r)
 	}
 }

@@ -4,7 +4,7 @@ package jit
 
 import (
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 )
 
 // step executes the instruction at rip alone, as it is with TF or AC: it raises VecDB behind an instruction that TF was set in front of,
@@ -51,8 +51,8 @@ func (e *Engine) misaligned(c *emu.CPU, rip emu.Addr) bool {
 	}
 	e.storeCPU(c, rip)
 	for r := range g.References {
-		a, size := exec.RefAddr(c, &g.Insn, r), emu.Addr(r.Size)
-		if (size == 2 || size == 4 || size == 8) && a%size != 0 && exec.Happens(c, &g.Insn, r) {
+		a, size := guest.RefAddr(c, &g.Insn, r), emu.Addr(r.Size)
+		if (size == 2 || size == 4 || size == 8) && a%size != 0 && guest.Happens(c, &g.Insn, r) {
 			return true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -45,12 +45,12 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		e.block[0].follow = false
 	}
 	if len(e.block) == 0 {
-		if !exec.Canonical(pc) {
+		if !guest.Canonical(pc) {
 			return nil, &emu.Fault{Vector: emu.VecGP}
 		}
 		return nil, &emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true}
 	}
-	if g := &e.block[0]; g.Kind == exec.FetchFault {
+	if g := &e.block[0]; g.Kind == guest.FetchFault {
 		return nil, &emu.Fault{Vector: emu.VecPF, Addr: g.Next(), Exec: true}
 	}
 	if e.full() {
@@ -154,10 +154,10 @@ func (e *Engine) emitSimulation(i int) {
 		e.emitPredict(g, false, e.newOwn(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i), e.parked)
 		e.outcomes = e.outcomes.with(false)
 	}
-	if g.Kind == exec.Rep || g.Kind.Ends() || g.Kind == exec.Branch && !g.follow && g.Flow != x86.FlowJcc {
+	if g.Kind == guest.Rep || g.Kind.Ends() || g.Kind == guest.Branch && !g.follow && g.Flow != x86.FlowJcc {
 		e.emitHistory(i)
 	}
-	if g.Kind != exec.Rep && e.outside(g) {
+	if g.Kind != guest.Rep && e.outside(g) {
 		e.giveFlags()
 		e.unpark(0xffff)
 		e.settleRSP()
@@ -211,7 +211,7 @@ func (e *Engine) register(t *tb) error {
 // writesAllFlags reports whether g overwrites the status flags and cannot fault:
 // in front of it they may be changed without anyone seeing it.
 func writesAllFlags(g *ginsn) bool {
-	return g.Kind == exec.Plain && !mayFault(g) &&
+	return g.Kind == guest.Plain && !mayFault(g) &&
 		g.FlagsWrite&x86.StatusFlags == x86.StatusFlags && g.FlagsRead&x86.StatusFlags == 0
 }
 
@@ -222,14 +222,14 @@ func (e *Engine) keepsDelta(i int) bool {
 	usesRSP := (g.GPRRead|g.GPRWrite)>>x86.RSP&1 != 0
 	operandRSP := g.HasMem && g.Mem.Base == x86.RSP || g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg == x86.RSP
 	switch g.Kind {
-	case exec.Leave:
+	case guest.Leave:
 		return true
-	case exec.Push, exec.Pop:
+	case guest.Push, guest.Pop:
 		return !operandRSP
-	case exec.Plain, exec.Lea, exec.Nop:
+	case guest.Plain, guest.Lea, guest.Nop:
 		// In front of a conditional jump nothing may part it from the comparison.
 		return !usesRSP && !(i+1 < len(e.block) && e.block[i+1].Flow == x86.FlowJcc)
-	case exec.Branch:
+	case guest.Branch:
 		switch g.Flow {
 		case x86.FlowRet:
 			return true
@@ -254,7 +254,7 @@ func (e *Engine) settleRSP() {
 
 // overwrites returns a register that g overwrites whatever it held, or NoReg.
 func overwrites(g *ginsn) x86.Reg {
-	if g.Kind != exec.Plain {
+	if g.Kind != guest.Plain {
 		return x86.NoReg
 	}
 	lost := g.GPRWrite &^ g.GPRRead
@@ -284,7 +284,7 @@ func (e *Engine) placeCounter() {
 		if c < cost {
 			best, cost = i, c
 		}
-		if c == 0 || g.Flow != x86.FlowNext && g.Flow != x86.FlowJmp || g.Kind.Ends() || g.Kind == exec.Rep {
+		if c == 0 || g.Flow != x86.FlowNext && g.Flow != x86.FlowJmp || g.Kind.Ends() || g.Kind == guest.Rep {
 			break
 		}
 	}

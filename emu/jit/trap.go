@@ -4,7 +4,7 @@ package jit
 
 import (
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -17,7 +17,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	if !e.decodeOne(g, pc) {
 		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true})
 	}
-	if g.Kind != exec.Trap {
+	if g.Kind != guest.Emulated {
 		f := e.decoder.Refuse(&g.Insn, e.Model)
 		if e.details() {
 			e.unrefer(c, x.t, int(x.insn), g, f)

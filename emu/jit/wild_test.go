@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -59,7 +59,7 @@ const wildRounds = 40_000
 // requireWild requires what the fault of target is: a page fault with its address, or #GP if it is not canonical.
 func requireWild(t *testing.T, target uint64, got emu.Fault, want emu.Fault) {
 	want.Vector, want.Addr = emu.VecPF, emu.Addr(target)
-	if !exec.Canonical(emu.Addr(target)) {
+	if !guest.Canonical(emu.Addr(target)) {
 		want = emu.Fault{Vector: emu.VecGP}
 	}
 	if got != want { // require.Equal takes longer than the engine
@@ -149,4 +149,4 @@ func TestWildData(t *testing.T) {
 }
 
 // straddles reports whether an access at a of up to 32 bytes passes from canonical addresses to others.
-func straddles(a emu.Addr) bool { return exec.Canonical(a) != exec.Canonical(a+31) }
+func straddles(a emu.Addr) bool { return guest.Canonical(a) != guest.Canonical(a+31) }

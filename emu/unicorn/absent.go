@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -20,4 +19,4 @@ func Available() (found string, err error) { return "", errAbsent }
 func Warning() string { return "" }
 
 // New returns why there is no engine.
-func New(*mem.Space, exec.Config) (emu.Engine, error) { return nil, errAbsent }
+func New(*mem.Space, emu.Config) (emu.Engine, error) { return nil, errAbsent }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -25,7 +25,7 @@ type codePage struct {
 // An insn is what is known of an instruction.
 type insn struct {
 	length  uint8
-	kind    exec.Kind
+	kind    guest.Kind
 	flow    x86.Flow
 	special bool // Go has to see it
 	// indirect says that it counts an indirect branch, retries that it counts a conditional branch that is
@@ -121,7 +121,7 @@ func (e *Engine) learn(a emu.Addr) (*emu.Fault, error) {
 	first := a
 	for range maxAhead {
 		g := &e.g
-		if !e.decoder.Decode(g, a) || g.Kind == exec.FetchFault && a != first {
+		if !e.decoder.Decode(g, a) || g.Kind == guest.FetchFault && a != first {
 			break
 		}
 		if err := e.list(a); err != nil {
@@ -146,18 +146,18 @@ func (e *Engine) learn(a emu.Addr) (*emu.Fault, error) {
 	if a != first {
 		return nil, nil
 	}
-	if !exec.Canonical(a) {
+	if !guest.Canonical(a) {
 		return &emu.Fault{Vector: emu.VecGP}, nil
 	}
 	return &emu.Fault{Vector: emu.VecPF, Addr: a, Exec: true}, nil
 }
 
 // describe makes an insn of a decoded instruction.
-func (e *Engine) describe(g *exec.Insn) *insn {
+func (e *Engine) describe(g *guest.Insn) *insn {
 	x := new(hooks.Context).Next(&g.Inst)
 	kind := g.Kind
 	if lacking(g) {
-		kind = exec.Trap
+		kind = guest.Emulated
 	}
 	toNext := (g.Flow == x86.FlowJcc || g.Flow == x86.FlowLoop) && g.Target == 0
 	return &insn{
@@ -169,7 +169,7 @@ func (e *Engine) describe(g *exec.Insn) *insn {
 }
 
 // budgetOf returns what an instruction is to the budget.
-func budgetOf(g *exec.Insn) uint64 {
+func budgetOf(g *guest.Insn) uint64 {
 	switch g.Flow {
 	case x86.FlowNext:
 		if g.Kind.Ends() {
@@ -187,15 +187,15 @@ func budgetOf(g *exec.Insn) uint64 {
 }
 
 // special reports whether Go has to see an instruction in every run.
-func special(g *exec.Insn) bool {
+func special(g *guest.Insn) bool {
 	if wrong(g) || lacking(g) || g.Op == x86.LDMXCSR {
 		return true
 	}
 	switch g.Kind {
-	case exec.Nop:
+	case guest.Nop:
 		// The library follows AMD's CPUs: PAUSE with REX.B is XCHG to it, and 0F 0D of a register undefined.
 		return g.Op == x86.RDSSP || g.Op == x86.PAUSE && g.REX&1 != 0 || g.Op == x86.NOP && g.ModRMOff > 0 || g.Len == hooks.RequestLen
-	case exec.Plain, exec.Push, exec.Pop, exec.Leave, exec.Lea, exec.String, exec.Branch:
+	case guest.Plain, guest.Push, guest.Pop, guest.Leave, guest.Lea, guest.String, guest.Branch:
 		return false
 	}
 	return true
@@ -203,7 +203,7 @@ func special(g *exec.Insn) bool {
 
 // outside reports whether the addresses of refs do not follow from the first read and the first write that
 // the library reports of an instruction.
-func (e *Engine) outside(g *exec.Insn, refs []x86.Ref) bool {
+func (e *Engine) outside(g *guest.Insn, refs []x86.Ref) bool {
 	var first [2]*x86.Ref
 	for i := range refs {
 		r := &refs[i]
@@ -227,8 +227,8 @@ func (e *Engine) outside(g *exec.Insn, refs []x86.Ref) bool {
 const belowStack = -288
 
 // contextual reports whether the effects of an instruction depend on those before it: see hooks.Context.
-func contextual(g *exec.Insn) bool {
-	return g.Kind == exec.String && g.Op == x86.MOVS || g.Kind == exec.Branch && g.Args[0].Kind == x86.ArgGPR
+func contextual(g *guest.Insn) bool {
+	return g.Kind == guest.String && g.Op == x86.MOVS || g.Kind == guest.Branch && g.Args[0].Kind == x86.ArgGPR
 }
 
 // Invalidate implements emu.Engine.

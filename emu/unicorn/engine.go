@@ -7,19 +7,20 @@ import (
 	"sync/atomic"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/hooks"
 )
 
 // An Engine runs the code of one address space on a CPU of libunicorn.
 type Engine struct {
-	exec.Config
+	emu.Config
 	lib     *library
 	uc      uintptr
 	mem     *mem.Space
-	decoder *exec.Decoder
-	machine exec.Machine
+	decoder *guest.Decoder
+	machine sem.Machine
 	shared  *shared
 	// planes are the tables of pages of what is counted and of what is not: the first one is
 	// shared's own.
@@ -50,13 +51,13 @@ type Engine struct {
 	// stepping says that the hook is to stop in front of the next instruction it does not pass.
 	stepping bool
 
-	g         exec.Insn // being looked at
-	was       *emu.CPU  // in front of an instruction that is emulated
+	g         guest.Insn // being looked at
+	was       *emu.CPU   // in front of an instruction that is emulated
 	interrupt atomic.Bool
 }
 
 // New returns an engine for the code in m.
-func New(m *mem.Space, cfg exec.Config) (emu.Engine, error) {
+func New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	lib, err := load()
 	if err != nil {
 		return nil, err
@@ -65,8 +66,8 @@ func New(m *mem.Space, cfg exec.Config) (emu.Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		Config: cfg, lib: lib, mem: m, decoder: exec.NewDecoder(m, exec.Features(cfg.Model), "version of libunicorn"),
-		machine: exec.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env},
+		Config: cfg, lib: lib, mem: m, decoder: guest.NewDecoder(m, guest.Features(cfg.Model), "version of libunicorn"),
+		machine: sem.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env},
 		pages:   map[emu.Addr]*codePage{}, marks: map[emu.Addr]bool{},
 		alone: noAddr, plans: [][]planned{{{emu.Ir, 1}}}, planIndex: map[hooks.Plan]uint16{}, was: emu.NewCPU(),
 	}

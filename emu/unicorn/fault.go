@@ -4,7 +4,7 @@ package unicorn
 
 import (
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -67,12 +67,12 @@ func (e *Engine) recover(c *emu.CPU) error {
 // place makes f say what a CPU says of an instruction's fault: a modify faults as a write, also where the
 // library reads first, and the address is that of the reference's first byte in the page, also where the library
 // accesses it in parts.
-func (e *Engine) place(c *emu.CPU, g *exec.Insn, f *emu.Fault) {
+func (e *Engine) place(c *emu.CPU, g *guest.Insn, f *emu.Fault) {
 	if f.Vector != emu.VecPF {
 		return
 	}
 	for r := range g.References {
-		a := exec.RefAddr(c, g, r)
+		a := guest.RefAddr(c, g, r)
 		switch {
 		case r.At == x86.AtBitString:
 			// The library accesses the word that has the byte.
@@ -114,7 +114,7 @@ func (e *Engine) accessFault(err error) (f emu.Fault, again bool, _ error) {
 	default:
 		return f, false, err
 	}
-	if last := f.Addr + emu.Addr(max(s.faultSize, 1)) - 1; !exec.Canonical(f.Addr) || !exec.Canonical(last) {
+	if last := f.Addr + emu.Addr(max(s.faultSize, 1)) - 1; !guest.Canonical(f.Addr) || !guest.Canonical(last) {
 		return emu.Fault{Vector: emu.VecGP}, false, nil
 	} else if !e.faultsAt(f, f.Addr) && last.PageDown() != f.Addr.PageDown() {
 		f.Addr = last.PageDown()
@@ -160,12 +160,12 @@ func (e *Engine) unplan(at emu.Addr, in *insn) {
 
 // before counts and simulates the references of an instruction before the one that faulted (spec:
 // counting.md, section 1.1). That one is looked up in the caches as well if it writes to what can be read.
-func (e *Engine) before(c *emu.CPU, at emu.Addr, g *exec.Insn, f emu.Fault) {
+func (e *Engine) before(c *emu.CPU, at emu.Addr, g *guest.Insn, f emu.Fault) {
 	if !e.watching() || f.Vector != emu.VecPF {
 		return
 	}
 	for r := range g.References {
-		a := exec.RefAddr(c, g, r)
+		a := guest.RefAddr(c, g, r)
 		faulted := f.Addr-a < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read)
 		var last [1]byte
 		if faulted && (e.mem.Read(a, last[:]) == 0 || e.mem.Read(a+emu.Addr(r.Size)-1, last[:]) == 0) {

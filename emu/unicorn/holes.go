@@ -8,17 +8,18 @@ import (
 	"fmt"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // wrong reports whether g is an instruction that libunicorn executes wrongly without a word (measured with
 // 2.0.1 by emu/enginetest). No compiler makes them: they are refused.
-func wrong(g *exec.Insn) bool {
-	if g.Kind == exec.Branch {
+func wrong(g *guest.Insn) bool {
+	if g.Kind == guest.Branch {
 		return bytes.IndexByte(g.Bytes[:g.NPrefix], 0x66) >= 0 // RIP is cut to 16 bits, as by AMD's CPUs
 	}
-	if g.Kind != exec.Plain {
+	if g.Kind != guest.Plain {
 		return false
 	}
 	switch g.Op {
@@ -51,18 +52,18 @@ func wrong(g *exec.Insn) bool {
 // lacking reports whether Go executes an instruction that libunicorn lacks in some version, or does not know
 // in this form: F3 0F BC is TZCNT there whatever the guest's CPU has, CLFLUSH does not fault, LOCK NEG sets
 // wrong flags.
-func lacking(g *exec.Insn) bool {
-	if g.Kind == exec.Rep { // of F2 and F3 it takes F2, not the last one
+func lacking(g *guest.Insn) bool {
+	if g.Kind == guest.Rep { // of F2 and F3 it takes F2, not the last one
 		return bytes.IndexByte(g.Bytes[:g.NPrefix], 0xf2) >= 0 && bytes.IndexByte(g.Bytes[:g.NPrefix], 0xf3) >= 0
 	}
-	if !exec.Simple(g) {
+	if !sem.Has(g) {
 		return false
 	}
 	if g.Op != x86.BSF && g.Op != x86.BSR {
 		return true
 	}
 	for _, b := range g.Bytes[:g.NPrefix] {
-		if b == exec.IgnoredRep {
+		if b == guest.IgnoredRep {
 			return true
 		}
 	}
@@ -70,22 +71,22 @@ func lacking(g *exec.Insn) bool {
 }
 
 // refuse says what happens at an instruction that is not executed.
-func (e *Engine) refuse(g *exec.Insn) emu.Fault {
-	if g.Kind != exec.Plain && g.Kind != exec.Branch {
+func (e *Engine) refuse(g *guest.Insn) emu.Fault {
+	if g.Kind != guest.Plain && g.Kind != guest.Branch {
 		return e.decoder.Refuse(g, e.Model)
 	}
 	return emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("%v, which libunicorn executes wrongly: % x", g.Op, g.Bytes)}
 }
 
 // unmasks reports whether g, an LDMXCSR, unmasks exceptions: the library would not raise them.
-func (e *Engine) unmasks(c *emu.CPU, g *exec.Insn) bool {
+func (e *Engine) unmasks(c *emu.CPU, g *guest.Insn) bool {
 	const masks = 0x1f80
 	var b [4]byte
 	if g.Op != x86.LDMXCSR {
 		return false
 	}
 	for r := range g.References {
-		if e.mem.Read(exec.RefAddr(c, g, r), b[:]) < len(b) {
+		if e.mem.Read(guest.RefAddr(c, g, r), b[:]) < len(b) {
 			return false // it faults
 		}
 	}

@@ -4,7 +4,7 @@ package unicorn
 
 import (
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -104,21 +104,21 @@ func (e *Engine) repeatInGo(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 
 // checksRepeat reports whether the iterations of the REP instruction at a are taken off the budget.
 func (e *Engine) checksRepeat(a emu.Addr) bool {
-	return e.shared.budgeted != 0 && !e.Count.RepOnce && !e.marks[a]
+	return e.shared.budgeted != 0 && !e.RepOnce && !e.marks[a]
 }
 
 // pieceOf returns how many of n iterations of the instruction at a are made next.
 func (e *Engine) pieceOf(a emu.Addr, n uint64) uint64 {
 	if e.checksRepeat(a) {
-		return exec.CheckedPiece(n, e.shared.budget)
+		return emu.CheckedPiece(n, e.shared.budget)
 	}
-	return exec.Piece(n)
+	return emu.Piece(n)
 }
 
 // chargePiece takes the iterations of the instruction at a that made after of before off the budget. ended says that it ended there.
 func (e *Engine) chargePiece(a emu.Addr, before, after uint64, ended bool) {
 	if e.checksRepeat(a) {
-		e.shared.budget -= int64(exec.PieceCost(before, after, ended))
+		e.shared.budget -= int64(emu.PieceCost(before, after, ended))
 	}
 }
 
@@ -144,8 +144,8 @@ func (e *Engine) pause(c *emu.CPU, a emu.Addr, in *insn) *emu.Stop {
 }
 
 // endsByCondition reports whether the condition of the REP instruction g ends it behind an iteration that left c.
-func endsByCondition(c *emu.CPU, g *exec.Insn) bool {
-	kind := hooks.Options{}.RepeatOf(&g.Inst)
+func endsByCondition(c *emu.CPU, g *guest.Insn) bool {
+	kind := hooks.RepeatOf(&g.Inst)
 	return kind != hooks.RepeatCount && (c.Flags&emu.FlagZF != 0) == (kind == hooks.RepeatUnequal)
 }
 
@@ -159,10 +159,10 @@ func (e *Engine) repeated(c *emu.CPU, at emu.Addr, before uint64, unfinished boo
 		n = uint64(uint32(n))
 	}
 	e.tally(at, emu.Reps, int64(n))
-	kind := hooks.Options{}.RepeatOf(&g.Inst)
+	kind := hooks.RepeatOf(&g.Inst)
 	conditional := kind != hooks.RepeatCount
 	byCondition := !unfinished && n > 0 && endsByCondition(c, g)
-	if e.Count.RepeatOf(&g.Inst) != hooks.NoRepeat {
+	if hooks.CountedRepeat(&g.Inst, &e.Config) != hooks.NoRepeat {
 		extra := n
 		if byCondition {
 			extra--
@@ -204,7 +204,7 @@ func (e *Engine) repeatedRefs(c *emu.CPU, at emu.Addr, n uint64) {
 	refs := g.Refs[:g.NRefs]
 	var from [4]emu.Addr
 	for k, r := range refs {
-		from[k] = exec.RefAddr(c, g, r) - emu.Addr(int64(n)*step)
+		from[k] = guest.RefAddr(c, g, r) - emu.Addr(int64(n)*step)
 		for _, ev := range hooks.EventsOf(r) {
 			e.tally(at, ev, int64(n))
 		}

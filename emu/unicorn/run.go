@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/hooks"
 )
 
@@ -219,7 +219,7 @@ func (e *Engine) special(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 	if !e.decoder.Decode(g, at) {
 		return e.faulted(c, at, emu.Fault{Vector: emu.VecPF, Addr: at, Exec: true})
 	}
-	if in.kind == exec.FetchFault {
+	if in.kind == guest.FetchFault {
 		// It was never fetched, so it does not count.
 		return e.faulted(c, at, emu.Fault{Vector: emu.VecPF, Addr: g.Next(), Exec: true})
 	}
@@ -229,33 +229,33 @@ func (e *Engine) special(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 	e.count(at, in)
 	e.begin(at, in)
 	if wrong(g) {
-		in = &insn{kind: exec.Unsupported, plan: in.plan}
+		in = &insn{kind: guest.Unsupported, plan: in.plan}
 	}
 	switch in.kind {
-	case exec.Syscall:
+	case guest.Syscall:
 		e.drop()
 		e.store(c, g.Next())
 		c.Regs[emu.RCX] = uint64(c.RIP)
 		c.Regs[emu.R11] = c.Flags&emu.UserFlags | emu.FlagR1 | emu.FlagIF
 		return &emu.Stop{Reason: emu.StopSyscall}
-	case exec.Client:
+	case guest.Client:
 		e.drop()
 		return e.stopAt(c, g.Next(), emu.Stop{Reason: emu.StopClient})
-	case exec.Nop:
+	case guest.Nop:
 		*rip = g.Next()
 		return nil
-	case exec.NRAddr:
+	case guest.NRAddr:
 		e.store(c, g.Next())
 		c.Regs[emu.RAX] = 0
 		e.load(c, rip)
 		return nil
-	case exec.CallNoRedir:
+	case guest.CallNoRedir:
 		return e.callNoRedir(c, rip, in)
-	case exec.Trap:
+	case guest.Emulated:
 		return e.trap(c, rip, in)
-	case exec.Rep:
+	case guest.Rep:
 		return e.repeat(c, rip, in)
-	case exec.Undefined, exec.Unknown, exec.Unsupported, exec.TooLong:
+	case guest.Undefined, guest.Unknown, guest.Unsupported, guest.TooLong:
 		e.drop()
 		e.unplan(at, in)
 		return e.faulted(c, at, e.refuse(g))

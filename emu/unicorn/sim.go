@@ -8,7 +8,7 @@ import (
 	"github.com/cgemu/cgemu/branchsim"
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/exec"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -37,7 +37,7 @@ type simulation struct {
 // A contextKey is an instruction, and where the run began in which it was executed.
 type contextKey struct{ at, run emu.Addr }
 
-func newSimulation(cfg *exec.Config) *simulation {
+func newSimulation(cfg *emu.Config) *simulation {
 	s := &simulation{effects: map[contextKey]*hooks.Effects{}}
 	if cfg.Caches != nil {
 		s.caches = cachesim.NewHierarchy(*cfg.Caches)
@@ -247,7 +247,7 @@ func (e *Engine) refer(c *emu.CPU, in *insn) {
 		s.holds = holds(c, g)
 	}
 	for _, r := range in.refs {
-		if !exec.Happens(c, g, r) {
+		if !guest.Happens(c, g, r) {
 			continue
 		}
 		if r.Guard != x86.Always {
@@ -255,12 +255,12 @@ func (e *Engine) refer(c *emu.CPU, in *insn) {
 				e.tally(s.addr, ev, 1)
 			}
 		}
-		e.data(s.addr, exec.RefAddr(c, g, r), r)
+		e.data(s.addr, guest.RefAddr(c, g, r), r)
 	}
 }
 
 // holds reports whether the condition of a jump holds.
-func holds(c *emu.CPU, g *exec.Insn) bool {
+func holds(c *emu.CPU, g *guest.Insn) bool {
 	f := func(bit uint64) bool { return c.Flags&bit != 0 }
 	if g.Flow == x86.FlowLoop {
 		count := c.Regs[emu.RCX]

@@ -1,47 +1,33 @@
-package exec
+package sem
 
 import (
 	"encoding/binary"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
-	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// emulateFP executes the instructions of traps that work on x87, SSE and AVX state.
-func (m *Machine) emulateFP(c *emu.CPU, g *Insn) *emu.Fault {
-	switch g.Op {
-	case x86.FXSAVE, x86.FXSAVE64:
-		return m.fxsave(c, g)
-	case x86.FXRSTOR, x86.FXRSTOR64:
-		return m.fxrstor(c, g)
-	case x86.XSAVE, x86.XSAVE64:
-		return m.xsave(c, g)
-	case x86.XRSTOR, x86.XRSTOR64:
-		return m.xrstor(c, g)
-	case x86.FNSTENV:
-		env := x87Env(c.FP, g.OpSize16)
-		if f := m.write(effective(c, g), env); f != nil {
-			return f
-		}
-		maskX87(c.FP)
-		return nil
-	case x86.FLDENV:
-		env := make([]byte, envSize(g.OpSize16))
-		if pendingX87(c.FP) {
-			return &emu.Fault{Vector: emu.VecMF}
-		}
-		if f := m.read(effective(c, g), env); f != nil {
-			return f
-		}
-		setX87Env(c.FP, env, g.OpSize16)
-		return nil
-	case x86.FNSAVE:
-		return m.fnsave(c, g)
-	case x86.FRSTOR:
-		return m.frstor(c, g)
+// fnstenv implements FNSTENV.
+func (m *Machine) fnstenv(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	if f := m.write(guest.EffectiveAddr(c, g), x87Env(c.FP, g.OpSize16)); f != nil {
+		return f
 	}
-	return m.approximate(c, g)
+	maskX87(c.FP)
+	return nil
+}
+
+// fldenv implements FLDENV.
+func (m *Machine) fldenv(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	env := make([]byte, envSize(g.OpSize16))
+	if pendingX87(c.FP) {
+		return &emu.Fault{Vector: emu.VecMF}
+	}
+	if f := m.read(guest.EffectiveAddr(c, g), env); f != nil {
+		return f
+	}
+	setX87Env(c.FP, env, g.OpSize16)
+	return nil
 }
 
 // envSize is the size of FNSTENV's image.
@@ -152,12 +138,12 @@ func maskX87(x *emu.XState) {
 }
 
 // fnsave implements FNSAVE: the environment, eight registers of ten bytes, then FNINIT.
-func (m *Machine) fnsave(c *emu.CPU, g *Insn) *emu.Fault {
+func (m *Machine) fnsave(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	img := x87Env(c.FP, g.OpSize16)
 	for i := range 8 {
 		img = append(img, c.FP[emu.XOffST+16*i:emu.XOffST+16*i+10]...)
 	}
-	if f := m.write(effective(c, g), img); f != nil {
+	if f := m.write(guest.EffectiveAddr(c, g), img); f != nil {
 		return f
 	}
 	turnTo(c.FP, 0)
@@ -167,13 +153,13 @@ func (m *Machine) fnsave(c *emu.CPU, g *Insn) *emu.Fault {
 }
 
 // frstor implements FRSTOR.
-func (m *Machine) frstor(c *emu.CPU, g *Insn) *emu.Fault {
+func (m *Machine) frstor(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	n := envSize(g.OpSize16)
 	img := make([]byte, n+80)
 	if pendingX87(c.FP) {
 		return &emu.Fault{Vector: emu.VecMF}
 	}
-	if f := m.read(effective(c, g), img); f != nil {
+	if f := m.read(guest.EffectiveAddr(c, g), img); f != nil {
 		return f
 	}
 	setX87Env(c.FP, img[:n], g.OpSize16)
@@ -185,26 +171,26 @@ func (m *Machine) frstor(c *emu.CPU, g *Insn) *emu.Fault {
 }
 
 // fxsave implements FXSAVE: bytes 416 to 511 are left alone.
-func (m *Machine) fxsave(c *emu.CPU, g *Insn) *emu.Fault {
-	a := effective(c, g)
+func (m *Machine) fxsave(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	a := guest.EffectiveAddr(c, g)
 	if a%16 != 0 {
-		return &emu.Fault{Vector: emu.VecGP}
+		return generalProtection()
 	}
 	return m.write(a, c.FP[:416])
 }
 
 // fxrstor implements FXRSTOR.
-func (m *Machine) fxrstor(c *emu.CPU, g *Insn) *emu.Fault {
-	a := effective(c, g)
+func (m *Machine) fxrstor(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	a := guest.EffectiveAddr(c, g)
 	var img [416]byte
 	if a%16 != 0 {
-		return &emu.Fault{Vector: emu.VecGP}
+		return generalProtection()
 	}
 	if f := m.read(a, img[:]); f != nil {
 		return f
 	}
 	if !validMXCSR(img[:]) {
-		return &emu.Fault{Vector: emu.VecGP}
+		return generalProtection()
 	}
 	loadX87(c.FP, img[:])
 	copy(c.FP[emu.XOffMXCSR:], img[emu.XOffMXCSR:emu.XOffMXCSR+4])
@@ -256,10 +242,10 @@ func inUse(x *emu.XState) uint64 {
 }
 
 // xsave implements XSAVE (SDM Vol. 1, "Operation of XSAVE").
-func (m *Machine) xsave(c *emu.CPU, g *Insn) *emu.Fault {
-	a := effective(c, g)
+func (m *Machine) xsave(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	a := guest.EffectiveAddr(c, g)
 	if a%64 != 0 {
-		return &emu.Fault{Vector: emu.VecGP}
+		return generalProtection()
 	}
 	rfbm := c.Regs[emu.RAX] & XFeatures
 	var bv [8]byte
@@ -298,10 +284,10 @@ func (m *Machine) xsave(c *emu.CPU, g *Insn) *emu.Fault {
 }
 
 // xrstor implements XRSTOR's standard form.
-func (m *Machine) xrstor(c *emu.CPU, g *Insn) *emu.Fault {
-	a := effective(c, g)
+func (m *Machine) xrstor(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	a := guest.EffectiveAddr(c, g)
 	if a%64 != 0 {
-		return &emu.Fault{Vector: emu.VecGP}
+		return generalProtection()
 	}
 	img, fresh := new(emu.XState), new(emu.XState)
 	fresh.Reset()
@@ -312,7 +298,7 @@ func (m *Machine) xrstor(c *emu.CPU, g *Insn) *emu.Fault {
 	bv := binary.LittleEndian.Uint64(img[emu.XOffHeader:])
 	xcomp := binary.LittleEndian.Uint64(img[emu.XOffHeader+8:])
 	if bv&^XFeatures != 0 || xcomp != 0 || rfbm&(XSSE|XAVX) != 0 && !validMXCSR(img[:]) {
-		return &emu.Fault{Vector: emu.VecGP}
+		return generalProtection()
 	}
 	from := func(bit uint64) *emu.XState {
 		if bv&bit != 0 {

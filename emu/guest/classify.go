@@ -1,4 +1,4 @@
-package exec
+package guest
 
 import "github.com/cgemu/cgemu/emu/x86"
 
@@ -17,7 +17,7 @@ const (
 	Rep                     // the same with REP, REPE or REPNE
 	Branch                  // by Inst.Flow
 	Syscall                 // stops with StopSyscall
-	Trap                    // emulated in Go
+	Emulated                // emulated in Go
 	Client                  // client request
 	NRAddr                  // client request that sets RAX to 0
 	CallNoRedir             // client request that calls *RAX
@@ -31,7 +31,7 @@ const (
 // Ends reports whether a block ends behind an instruction of this kind.
 func (k Kind) Ends() bool {
 	switch k {
-	case Syscall, Trap, Client, CallNoRedir, Undefined, Unknown, Unsupported, TooLong, FetchFault:
+	case Syscall, Emulated, Client, CallNoRedir, Undefined, Unknown, Unsupported, TooLong, FetchFault:
 		return true
 	}
 	return false
@@ -89,7 +89,7 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 	for k := range i.NArgs {
 		switch i.Args[k].Kind {
 		case x86.ArgSeg, x86.ArgCR, x86.ArgDR:
-			return Trap
+			return Emulated
 		}
 	}
 	if !features[i.Feature] && !privileged[i.Op] || i.Enc == x86.VEX && i.VecRead|i.VecWrite != 0 && !features[x86.FeatAVX] {
@@ -100,7 +100,7 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 		return Syscall
 	case x86.FlowTrap:
 		if i.Op == x86.INT3 || i.Op == x86.INT && !gates[uint8(i.Imm)] || privileged[i.Op] {
-			return Trap
+			return Emulated
 		}
 		return Unsupported
 	case x86.FlowNext:
@@ -110,7 +110,7 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 		return Branch
 	}
 	if traps[i.Op] || privileged[i.Op] {
-		return Trap
+		return Emulated
 	}
 	if refused[i.Op] || i.Mem.AddrSize == 4 && i.Mem.Seg != x86.SegNone && addressesBeyond(i) {
 		return Unsupported
@@ -127,18 +127,18 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 		return Pop
 	case x86.LEAVE:
 		if i.OpSize != 8 {
-			return Trap
+			return Emulated
 		}
 		return Leave
 	case x86.ENTER:
-		return Trap
+		return Emulated
 	case x86.XLAT:
 		if i.Mem.Seg != x86.SegNone {
-			return Trap
+			return Emulated
 		}
 	case x86.MOVS, x86.STOS, x86.LODS, x86.SCAS, x86.CMPS:
 		if i.Mem.AddrSize == 4 || i.Mem.Seg != x86.SegNone {
-			return Trap
+			return Emulated
 		}
 		if i.Rep || i.Repne {
 			return Rep
@@ -147,3 +147,6 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 	}
 	return Plain
 }
+
+// Privileged reports whether an operation raises #GP in user code.
+func Privileged(op x86.Op) bool { return privileged[op] }

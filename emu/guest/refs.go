@@ -1,4 +1,4 @@
-package exec
+package guest
 
 import (
 	"encoding/binary"
@@ -27,23 +27,23 @@ func RefAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	case x86.AtRBP:
 		return emu.Addr(c.Regs[emu.RBP]) + off
 	case x86.AtRSI:
-		return cutAddr(g, c.Regs[emu.RSI]) + emu.Addr(segmentBase(c, g)) + off
+		return cutAddr(g, c.Regs[emu.RSI]) + emu.Addr(SegmentBase(c, g)) + off
 	case x86.AtRDI:
 		a := cutAddr(g, c.Regs[emu.RDI]) + off
 		if !g.Op.IsString() {
-			a += emu.Addr(segmentBase(c, g)) // MASKMOVQ and MASKMOVDQU
+			a += emu.Addr(SegmentBase(c, g)) // MASKMOVQ and MASKMOVDQU
 		}
 		return a
 	case x86.AtXlat:
-		return cutAddr(g, c.Regs[emu.RBX]+c.Regs[emu.RAX]&0xff) + emu.Addr(segmentBase(c, g))
+		return cutAddr(g, c.Regs[emu.RBX]+c.Regs[emu.RAX]&0xff) + emu.Addr(SegmentBase(c, g))
 	case x86.AtBitString:
 		shift := 64 - 8*int(g.OpSize)
 		index := int64(c.Regs[g.Args[1].Reg]) << shift >> shift
-		return effective(c, g) + emu.Addr(index>>3)
+		return EffectiveAddr(c, g) + emu.Addr(index>>3)
 	case x86.AtVSIB:
 		return laneAddr(c, g, r)
 	}
-	return effective(c, g) + off
+	return EffectiveAddr(c, g) + off
 }
 
 // cutAddr cuts an address register to the size of g's addresses.
@@ -71,7 +71,7 @@ func laneAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	default:
 		index = int64(int32(binary.LittleEndian.Uint32(lane(c, g.Mem.Index, int(r.Lane), 4))))
 	}
-	return cutAddr(g, a+uint64(index)*uint64(g.Mem.Scale)) + emu.Addr(segmentBase(c, g))
+	return cutAddr(g, a+uint64(index)*uint64(g.Mem.Scale)) + emu.Addr(SegmentBase(c, g))
 }
 
 // lane returns a lane of vector register v.
@@ -85,3 +85,36 @@ func lane(c *emu.CPU, v x86.Reg, n, size int) []byte {
 
 // laneSign returns the highest bit of a lane.
 func laneSign(c *emu.CPU, v x86.Reg, n, size int) bool { return lane(c, v, n, size)[size-1]>>7 != 0 }
+
+// SegmentBase returns the base of g's segment.
+func SegmentBase(c *emu.CPU, g *Insn) uint64 {
+	switch g.Mem.Seg {
+	case x86.SegFS:
+		return c.FSBase
+	case x86.SegGS:
+		return c.GSBase
+	}
+	return 0
+}
+
+// EffectiveAddr returns the address of g's memory operand.
+func EffectiveAddr(c *emu.CPU, g *Insn) emu.Addr {
+	m := &g.Mem
+	a := uint64(m.Disp)
+	if m.RIPRel {
+		a += uint64(g.Next())
+	}
+	if m.Base != x86.NoReg {
+		a += c.Regs[m.Base]
+	}
+	if m.Index != x86.NoReg {
+		a += c.Regs[m.Index] * uint64(m.Scale)
+	}
+	if m.AddrSize == 4 {
+		a &= 0xffffffff
+	}
+	return emu.Addr(a + SegmentBase(c, g))
+}
+
+// Canonical reports whether a fits into 48 bits, sign-extended.
+func Canonical(a emu.Addr) bool { return int64(a)>>47 == 0 || int64(a)>>47 == -1 }

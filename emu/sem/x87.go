@@ -1,90 +1,12 @@
-package exec
+package sem
 
 import (
 	"encoding/binary"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/soft"
-	"github.com/cgemu/cgemu/emu/x86"
 )
-
-// approximate executes the approximations (RCPPS, RSQRTPS and their kin) and the x87
-// transcendentals.
-func (m *Machine) approximate(c *emu.CPU, g *Insn) *emu.Fault {
-	switch g.Op {
-	case x86.RCPPS, x86.RCPSS, x86.VRCPPS, x86.VRCPSS:
-		return m.elementwise(c, g, soft.Rcp)
-	case x86.RSQRTPS, x86.RSQRTSS, x86.VRSQRTPS, x86.VRSQRTSS:
-		return m.elementwise(c, g, soft.Rsqrt)
-	case x86.FSIN:
-		return unary(c.FP, soft.Fsin, false, soft.C2)
-	case x86.FCOS:
-		return unary(c.FP, soft.Fcos, false, soft.C2)
-	case x86.FSINCOS:
-		return unary(c.FP, soft.Fsincos, true, soft.C2)
-	case x86.FPTAN:
-		return unary(c.FP, soft.Fptan, true, soft.C2)
-	case x86.F2XM1:
-		return unary(c.FP, soft.F2xm1, false, 0)
-	case x86.FPATAN:
-		return binaryPop(c.FP, soft.Fpatan)
-	case x86.FYL2X:
-		return binaryPop(c.FP, soft.Fyl2x)
-	case x86.FYL2XP1:
-		return binaryPop(c.FP, soft.Fyl2xp1)
-	}
-	panic("BUG: no emulation of " + g.Op.String())
-}
-
-// vector returns the 32 bytes of a vector register.
-func vector(x *emu.XState, r x86.Reg) (v [32]byte) {
-	copy(v[:16], x[emu.XOffXMM+16*int(r):])
-	copy(v[16:], x[emu.XOffYMMH+16*int(r):emu.XOffYMMH+16*int(r)+16])
-	return v
-}
-
-// setVector writes the 32 bytes of a vector register.
-func setVector(x *emu.XState, r x86.Reg, v [32]byte) {
-	copy(x[emu.XOffXMM+16*int(r):], v[:16])
-	copy(x[emu.XOffYMMH+16*int(r):emu.XOffYMMH+16*int(r)+16], v[16:])
-}
-
-// elementwise applies f to the elements of the last operand.
-func (m *Machine) elementwise(c *emu.CPU, g *Insn, f func(uint32) uint32) *emu.Fault {
-	var src [32]byte
-	last := g.Args[g.NArgs-1]
-	size := int(last.Size)
-	if last.Kind == x86.ArgMem {
-		a := effective(c, g)
-		if g.Enc == x86.Legacy && size == 16 && a%16 != 0 {
-			return &emu.Fault{Vector: emu.VecGP}
-		}
-		if fault := m.read(a, src[:size]); fault != nil {
-			return fault
-		}
-	} else {
-		src = vector(c.FP, last.Reg)
-	}
-	scalar := g.Op == x86.RCPSS || g.Op == x86.RSQRTSS || g.Op == x86.VRCPSS || g.Op == x86.VRSQRTSS
-	var dst [32]byte
-	switch {
-	case g.Enc == x86.Legacy:
-		dst = vector(c.FP, g.Args[0].Reg)
-	case scalar:
-		// The upper elements are the first source's; bits 128 and up become zero.
-		first := vector(c.FP, g.Args[1].Reg)
-		copy(dst[:16], first[:16])
-	}
-	n := size
-	if scalar {
-		n = 4
-	}
-	for i := 0; i < n; i += 4 {
-		binary.LittleEndian.PutUint32(dst[i:], f(binary.LittleEndian.Uint32(src[i:])))
-	}
-	setVector(c.FP, g.Args[0].Reg, dst)
-	return nil
-}
 
 // Bits of the x87 status word besides those of package soft.
 const (
@@ -146,9 +68,13 @@ func (x x87) stopped(status uint16) bool {
 	return status&soft.C2 != 0 || status&(soft.IE|soft.DE|soft.ZE)&^x.fcw != 0
 }
 
-// unary executes an instruction on ST(0), which pushes a second result if push is set. clears
+// unary returns the semantics of an instruction on ST(0), which pushes a second result if push is set. clears
 // has the condition bits it defines besides C1.
-func unary(fp *emu.XState, f func(soft.F80, uint16) soft.Result, push bool, clears uint16) *emu.Fault {
+func unary(f func(soft.F80, uint16) soft.Result, push bool, clears uint16) semantics {
+	return func(_ *Machine, c *emu.CPU, _ *guest.Insn) *emu.Fault { return unaryX87(c.FP, f, push, clears) }
+}
+
+func unaryX87(fp *emu.XState, f func(soft.F80, uint16) soft.Result, push bool, clears uint16) *emu.Fault {
 	x := viewX87(fp)
 	if x.fsw&x87ES != 0 {
 		return &emu.Fault{Vector: emu.VecMF}
@@ -174,9 +100,13 @@ func unary(fp *emu.XState, f func(soft.F80, uint16) soft.Result, push bool, clea
 	return nil
 }
 
-// binaryPop executes an instruction on ST(1) and ST(0) that leaves its result in
+// binaryPop returns the semantics of an instruction on ST(1) and ST(0) that leaves its result in
 // ST(1) and pops.
-func binaryPop(fp *emu.XState, f func(y, x soft.F80, cw uint16) soft.Result) *emu.Fault {
+func binaryPop(f func(y, x soft.F80, cw uint16) soft.Result) semantics {
+	return func(_ *Machine, c *emu.CPU, _ *guest.Insn) *emu.Fault { return binaryPopX87(c.FP, f) }
+}
+
+func binaryPopX87(fp *emu.XState, f func(y, x soft.F80, cw uint16) soft.Result) *emu.Fault {
 	x := viewX87(fp)
 	if x.fsw&x87ES != 0 {
 		return &emu.Fault{Vector: emu.VecMF}

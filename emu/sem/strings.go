@@ -1,10 +1,11 @@
-package exec
+package sem
 
 import (
 	"encoding/binary"
 	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -13,38 +14,13 @@ import (
 type stringOp struct {
 	m    *Machine
 	c    *emu.CPU
-	g    *Insn
+	g    *guest.Insn
 	size uint64
 	mask uint64 // of an address register
 }
 
-// MaxPiece is how many iterations of a repeated string instruction engines make at most before they see whether they were
-// interrupted: some milliseconds' worth, with simulated caches too.
-const MaxPiece = 1 << 20
-
-// Piece returns how many of the n iterations that are left an engine makes in one go.
-func Piece(n uint64) uint64 { return min(n, MaxPiece) }
-
-// CheckedPiece does the same where they are taken off a budget: not more of them than make it negative.
-func CheckedPiece(n uint64, budget int64) uint64 {
-	if left := uint64(max(budget, 0)); n > emu.MaxRepeat && n-emu.MaxRepeat > left {
-		return min(Piece(n), left+1)
-	}
-	return Piece(n)
-}
-
-// PieceCost returns what iterations take off a budget that were made while the count of their instruction went from before
-// to after. ended says that it ended there.
-func PieceCost(before, after uint64, ended bool) uint64 {
-	n := before - min(before, max(after, emu.MaxRepeat))
-	if ended && after >= emu.MaxRepeat && n > 0 {
-		n--
-	}
-	return n
-}
-
 // stringInsn executes it, with as many of its repetitions as make a piece.
-func (m *Machine) stringInsn(c *emu.CPU, g *Insn) *emu.Fault {
+func (m *Machine) stringInsn(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	s := stringOp{m: m, c: c, g: g, size: uint64(g.OpSize), mask: ^uint64(0)}
 	if g.Mem.AddrSize == 4 {
 		s.mask = 1<<32 - 1
@@ -131,7 +107,7 @@ func (s *stringOp) once() *emu.Fault {
 
 // source returns the address of the source.
 func (s *stringOp) source() emu.Addr {
-	return emu.Addr(s.reg(emu.RSI) + segmentBase(s.c, s.g))
+	return emu.Addr(s.reg(emu.RSI) + guest.SegmentBase(s.c, s.g))
 }
 
 // compare sets the flags as CMP a, b does.

@@ -1,0 +1,93 @@
+package sem
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// A Machine is what instructions work on besides the CPU.
+type Machine struct {
+	Mem   *mem.Space
+	Model *emu.Model
+	// Env gives what an instruction's result may depend on besides CPU and memory.
+	Env emu.Env
+	// Piece is how many iterations of a repeated string instruction one Execute makes at most. If more are left, RIP is at
+	// the instruction again.
+	Piece uint64
+}
+
+// Execute executes g on c, whose RIP is behind it. g is of kind Emulated, or one of which Has tells.
+func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	if guest.Privileged(g.Op) {
+		return generalProtection()
+	}
+	row, ok := table[g.Op]
+	if !ok {
+		panic("BUG: no semantics of " + g.Op.String())
+	}
+	return row.execute(m, c, g)
+}
+
+// generalProtection returns #GP.
+func generalProtection() *emu.Fault { return &emu.Fault{Vector: emu.VecGP} }
+
+// truncate cuts x to size bytes.
+func truncate(x uint64, size uint8) uint64 {
+	if size >= 8 {
+		return x
+	}
+	return x & (1<<(8*size) - 1)
+}
+
+// setReg writes a general register as an instruction with a destination of size bytes does.
+func setReg(c *emu.CPU, r x86.Reg, size uint8, x uint64) {
+	switch size {
+	case 8:
+		c.Regs[r] = x
+	case 4:
+		c.Regs[r] = x & 0xffffffff
+	default:
+		m := uint64(1)<<(8*size) - 1
+		c.Regs[r] = c.Regs[r]&^m | x&m
+	}
+}
+
+// push writes b below RSP.
+func (m *Machine) push(c *emu.CPU, b []byte) *emu.Fault {
+	a := emu.Addr(c.Regs[emu.RSP]) - emu.Addr(len(b))
+	if f := m.write(a, b); f != nil {
+		return f
+	}
+	c.Regs[emu.RSP] = uint64(a)
+	return nil
+}
+
+// write writes guest memory, or says how that faults.
+func (m *Machine) write(a emu.Addr, b []byte) *emu.Fault {
+	// Nothing is written if not all can be.
+	if n := m.Mem.Accessible(a, uint64(len(b)), mem.Write); n < uint64(len(b)) {
+		return accessFault(a, int(n), true)
+	}
+	if n := m.Mem.Write(a, b); n < len(b) {
+		return accessFault(a, n, true)
+	}
+	return nil
+}
+
+// read reads guest memory, or says how that faults.
+func (m *Machine) read(a emu.Addr, b []byte) *emu.Fault {
+	if n := m.Mem.Read(a, b); n < len(b) {
+		return accessFault(a, n, false)
+	}
+	return nil
+}
+
+// accessFault is the fault of an access to a whose first n bytes are accessible.
+func accessFault(a emu.Addr, n int, write bool) *emu.Fault {
+	if !guest.Canonical(a) {
+		return generalProtection()
+	}
+	return &emu.Fault{Vector: emu.VecPF, Addr: a + emu.Addr(n), Write: write}
+}

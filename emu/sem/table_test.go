@@ -1,0 +1,79 @@
+package sem
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// TestTable decodes every opcode with every prefix that matters: each instruction that is to be emulated has semantics, and each
+// row of the table is used.
+func TestTable(t *testing.T) {
+	m, err := mem.New()
+	require.NoError(t, err)
+	defer m.Close()
+	const at = emu.Addr(0x10000)
+	require.NoError(t, m.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write | mem.Exec}, nil))
+	var all [256]bool
+	for i := range all {
+		all[i] = true
+	}
+	d := guest.NewDecoder(m, &all, "engine")
+	used := map[x86.Op]bool{}
+	eachEncoding(func(code []byte) {
+		require.Equal(t, len(code), m.Poke(at, code))
+		d.Forget()
+		var g guest.Insn
+		require.True(t, d.Decode(&g, at))
+		_, found := table[g.Op]
+		switch {
+		case g.Kind == guest.Emulated:
+			require.True(t, found || guest.Privileged(g.Op), "no semantics of % x: %s", code, g.Op)
+			used[g.Op] = true
+		case Has(&g):
+			used[g.Op] = true
+		}
+	})
+	for op := range table {
+		require.True(t, used[op], "%s has semantics that nothing needs", op)
+	}
+}
+
+// eachEncoding calls f with instructions of all opcodes and ModRM bytes' kinds of operands, filled up with zeros.
+func eachEncoding(f func(code []byte)) {
+	prefixes := []string{"", "\x66", "\xf2", "\xf3", "\x48", "\xf3\x48", "\x64", "\x67", "\xf0"}
+	maps := []string{"", "\x0f", "\x0f\x38", "\x0f\x3a"}
+	vex := []string{"\xc5\xf8", "\xc5\xf9", "\xc5\xfa", "\xc5\xfb"}
+	for _, prefix := range prefixes {
+		for _, m := range maps {
+			eachOpcode(prefix+m, f)
+		}
+	}
+	for _, m := range vex {
+		eachOpcode(m, f)
+	}
+}
+
+func eachOpcode(start string, f func(code []byte)) {
+	for opcode := range 256 {
+		for _, mod := range []byte{0x00, 0xc0} {
+			for reg := range byte(8) {
+				rms := []byte{3}
+				if mod == 0xc0 {
+					rms = []byte{0, 1, 2, 3, 4, 5, 6, 7} // x87 and others take it for a part of the opcode
+				}
+				for _, rm := range rms {
+					var code [x86.MaxLen]byte
+					n := copy(code[:], start)
+					code[n], code[n+1] = byte(opcode), mod|reg<<3|rm
+					f(code[:])
+				}
+			}
+		}
+	}
+}
