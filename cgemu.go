@@ -15,15 +15,13 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/mem"
-	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/internal/profiler"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
@@ -143,8 +141,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 			cfg.Model = cfg.Model.WithCaches(*cfg.Caches)
 		}
 	}
-	if err := cfg.checkEvents(); err != nil {
-		return nil, err
+	if err := cfg.profilerConfig().Check(); err != nil {
+		return nil, fmt.Errorf("cgemu: %w", err)
 	}
 	names := cfg.Names
 	if names.Done == nil {
@@ -157,27 +155,27 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if engine.close != nil {
 		defer engine.close()
 	}
-	r := &runner{cfg: &cfg, engine: engine, cancel: cancel, objects: newObjects(names)}
+	r := &runner{cfg: &cfg, engine: engine, cancel: cancel, objects: profiler.NewObjects(names)}
 	k, err := syscalls.New(r.kernelConfig())
 	if err != nil {
 		return nil, err
 	}
 	defer k.Close()
-	r.objects.hostPath, r.objects.names.Resolve = k.HostPath, k.Resolve
+	r.objects.HostPath, r.objects.Names.Resolve = k.HostPath, k.Resolve
 	exit, err := k.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
 	}
-	if r.difference != nil {
-		r.objects.close()
-		return nil, r.difference
+	if r.mismatch != nil {
+		r.objects.Close()
+		return nil, r.mismatch
 	}
 	r.first.Exit = exit
 	r.first.Children, r.first.Lacking = r.children, k.Lacking()
 	r.nameUnmatched()
-	r.first.Warnings = r.objects.close()
+	r.first.Warnings = r.objects.Close()
 	if slices.ContainsFunc(r.first.Warnings, func(err error) bool { return errors.Is(err, dwarfmap.ErrStopped) }) {
-		fmt.Fprintln(r.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")
+		fmt.Fprintln(cfg.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")
 	}
 	return r.first, nil
 }
@@ -189,135 +187,4 @@ const namesGrace = 400 * time.Millisecond
 func after(ctx context.Context, d time.Duration) (done <-chan struct{}, stop func() bool) {
 	c := make(chan struct{})
 	return c, context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(c) }) })
-}
-
-// A runner has what the processes of a run share.
-type runner struct {
-	cfg      *Config
-	engine   EngineInfo
-	objects  *objects
-	first    *Result
-	children []*Result
-	// difference is what CheckEngine found, and cancel ends the run then.
-	difference *Difference
-	cancel     func()
-	// unmatched are the options that name functions none of which was in a file of those that ended.
-	unmatched []string
-}
-
-// log returns where messages go.
-func (r *runner) log() io.Writer {
-	if r.cfg.Log == nil {
-		return os.Stderr
-	}
-	return r.cfg.Log
-}
-
-// nameUnmatched names functions that were asked for and not seen.
-func (r *runner) nameUnmatched() {
-	for _, option := range r.unmatched {
-		fmt.Fprintf(r.log(), "cgemu: %s: no program or library that was loaded has such a function\n", option)
-	}
-}
-
-// ended takes the result of a process.
-func (r *runner) ended(e syscalls.End) {
-	c := e.Engine.(*counted)
-	if c.silent {
-		return
-	}
-	r.unmatched = c.watch.unmatched(r.unmatched)
-	res := &Result{Profile: c.end(), Exit: e.Exit, PID: e.PID}
-	if e.Exit.Fault != nil {
-		res.FaultAt = c.costs.place(e.Mem, e.Exit.RIP)
-	}
-	switch {
-	case r.first == nil && e.PID == syscalls.DefaultPID:
-		r.first = res
-	case r.cfg.OnChild != nil:
-		r.cfg.OnChild(res)
-	default:
-		r.children = append(r.children, res)
-	}
-}
-
-// events are the events of a run in the order of Cachegrind's files.
-func (cfg *Config) events() []emu.Event {
-	events := []emu.Event{emu.Ir}
-	if cfg.Caches != nil {
-		events = append(events, emu.I1mr, emu.ILmr, emu.Dr, emu.D1mr, emu.DLmr, emu.Dw, emu.D1mw, emu.DLmw)
-	}
-	if cfg.Branches {
-		events = append(events, emu.Bc, emu.Bcm, emu.Bi, emu.Bim)
-	}
-	return events
-}
-
-// newProfile returns the profile of a run that has not begun.
-func newProfile(cfg *Config) *cgout.Profile {
-	var names []string
-	for _, col := range cfg.columns() {
-		names = append(names, col.name)
-	}
-	p := cgout.New(names...)
-	p.Cmd = strings.Join(cfg.Args, " ")
-	if cfg.Caches != nil {
-		p.Desc = cfg.Caches.Describe()
-	}
-	return p
-}
-
-func (r *runner) kernelConfig() syscalls.Config {
-	cfg := r.cfg
-	return syscalls.Config{
-		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) {
-			return r.newEngine(syscalls.DefaultPID, nil, m, env)
-		},
-		ForkEngine: func(pid int, parent emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error) {
-			return r.newEngine(pid, parent.(*counted), m, env)
-		},
-		OnClientRequest: func(e emu.Engine, code uint64, args [5]uint64) (uint64, bool) {
-			return e.(*counted).request(code, args)
-		},
-		OnExec: func(e emu.Engine, p *loader.Program) {
-			if e != nil {
-				e.(*counted).exec(p.Argv)
-			}
-		},
-		OnMove: func(from, to emu.Engine, pid int) {
-			c := from.(*counted)
-			c.moveTo(to.(*counted))
-			c.pid, c.silent = pid, !cfg.TraceChildren
-		},
-		OnMap: func(e emu.Engine, v mem.VMA) { e.(*counted).watch.mapped(v) },
-		OnEnd: r.ended,
-		Place: func(e emu.Engine, a emu.Addr) string {
-			c := e.(*counted)
-			return c.costs.describe(c.space, a)
-		},
-
-		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery, BeforeOutput: cfg.BeforeOutput,
-		SchedSeed: cfg.SchedSeed,
-
-		CPUID:    cfg.Model.CPUID,
-		Path:     cfg.Path,
-		Args:     cfg.Args,
-		Env:      cfg.Env,
-		Dir:      cfg.Dir,
-		Sysroot:  cfg.Sysroot,
-		Root:     cfg.Root,
-		ReadOnly: cfg.ReadOnly,
-		ShmDir:   cfg.ShmDir,
-		Stdin:    cfg.Stdin,
-		Stdout:   cfg.Stdout,
-		Stderr:   cfg.Stderr,
-		Network:  cfg.Network,
-		Seed:     cfg.Seed,
-		Compat:   cfg.Compat,
-		CPUs:     cfg.CPUs,
-		RealTime: cfg.RealTime,
-		MaxInsns: cfg.MaxInsns,
-		Strace:   cfg.Strace,
-		Log:      cfg.Log,
-	}
 }

@@ -22,16 +22,18 @@ var allowed = map[string]string{
 	"hooks": "emu emu/x86", "cachesim": "", "branchsim": "", "dwarfmap": "", "mark": "",
 	"internal/outfile": "", "cgout": "internal/outfile",
 	"emu": "cachesim", "emu/x86": "", "emu/x86/gen": "", "emu/soft": "", "emu/mem": "emu",
-	"emu/guest":      "emu emu/mem emu/x86 hooks",
-	"emu/sem":        "emu emu/guest emu/mem emu/soft emu/x86",
-	"emu/jit":        "emu emu/guest emu/mem emu/sem emu/x86 hooks cachesim",
-	"emu/unicorn":    "emu emu/guest emu/mem emu/sem emu/x86 hooks cachesim branchsim",
-	"emu/enginetest": "emu",
-	"loader":         "emu emu/mem", "syscalls": "emu emu/mem loader",
+	"emu/guest":          "emu emu/mem emu/x86 hooks",
+	"emu/sem":            "emu emu/guest emu/mem emu/soft emu/x86",
+	"emu/jit":            "emu emu/guest emu/mem emu/sem emu/x86 hooks cachesim",
+	"emu/unicorn":        "emu emu/guest emu/mem emu/sem emu/x86 hooks cachesim branchsim",
+	"emu/lockstep":       "emu emu/guest emu/mem emu/x86",
+	"emu/enginetest":     "emu",
+	"internal/funcwatch": "dwarfmap emu emu/mem",
+	"internal/profiler":  "cachesim cgout dwarfmap emu emu/mem emu/x86 internal/funcwatch",
+	"loader":             "emu emu/mem", "syscalls": "emu emu/mem loader",
 	"annotate": "cgout internal/outfile", "internal/sandbox": "",
 	// The root package makes a run out of the parts; the command is thin above it.
-	".": "annotate branchsim cachesim cgout dwarfmap emu emu/guest emu/jit emu/mem emu/unicorn emu/x86 " +
-		"hooks loader syscalls",
+	".": "cachesim cgout dwarfmap emu emu/jit emu/lockstep emu/mem emu/unicorn internal/profiler loader syscalls",
 	"cmd/cgemu": ". annotate branchsim cachesim cgout dwarfmap emu emu/jit emu/mem emu/unicorn " +
 		"emu/x86 hooks internal/outfile internal/sandbox loader syscalls",
 }

@@ -8,12 +8,17 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/jit"
+	"github.com/cgemu/cgemu/emu/lockstep"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/unicorn"
+	"github.com/cgemu/cgemu/internal/profiler"
 )
 
 // AutoEngine is the name that stands for the first engine of Engines that can be used.
 const AutoEngine = "auto"
+
+// CheckEngine is the name of the engine that compares two.
+const CheckEngine = "check"
 
 // An EngineInfo describes an engine.
 type EngineInfo struct {
@@ -26,7 +31,7 @@ type EngineInfo struct {
 	// Warning is what its users should know, "" if nothing.
 	Warning string
 
-	make func(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error)
+	make func(m *mem.Space, cfg emu.Config) (emu.Engine, error)
 	// close frees what engines left to others; nil if there is nothing.
 	close func()
 	// unlisted says that AutoEngine does not stand for it.
@@ -40,21 +45,18 @@ func Engines() []EngineInfo {
 	list := []EngineInfo{
 		{
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
-			Err: jit.Available(), close: pool.Close,
-			make: func(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {
-				return pool.New(m, cfg.engineConfig(env))
-			},
+			Err: jit.Available(), make: pool.New, close: pool.Close,
 		},
 		{
 			Name: "unicorn", Model: unicorn.DefaultModel, Needs: "Linux on amd64 or arm64, libunicorn 2", Found: found,
-			Err: err, Warning: unicorn.Warning(), make: makeUnicorn,
+			Err: err, Warning: unicorn.Warning(), make: unicorn.New,
 		},
 	}
 	return append(list, EngineInfo{
 		Name: CheckEngine, Model: unicorn.DefaultModel, Needs: "both", Found: "compares unicorn with jit",
 		Err: cmp.Or(list[0].Err, list[1].Err), Warning: list[1].Warning, unlisted: true, close: pool.Close,
-		make: func(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {
-			return newChecker(m, env, cfg, list[1], list[0])
+		make: func(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
+			return lockstep.New(m, cfg.Env, cfg.Model, [2]lockstep.Factory{list[1].factory(cfg), list[0].factory(cfg)})
 		},
 	})
 }
@@ -82,14 +84,34 @@ func FindEngine(name string) (EngineInfo, error) {
 	return EngineInfo{}, fmt.Errorf("engine %q: not one of %s, %s", name, AutoEngine, strings.Join(names, ", "))
 }
 
-func makeUnicorn(m *mem.Space, env emu.Env, cfg *Config) (emu.Engine, error) {
-	return unicorn.New(m, cfg.engineConfig(env))
+// factory makes engines for lockstep.
+func (i EngineInfo) factory(cfg emu.Config) lockstep.Factory {
+	return func(m *mem.Space, env emu.Env, replica bool) (emu.Engine, error) {
+		cfg := cfg
+		cfg.Env = env
+		if replica {
+			cfg.Events, cfg.Caches, cfg.Branches = 0, nil, false
+		}
+		return i.make(m, cfg)
+	}
 }
 
-// engineConfig returns what an engine is to know of a run.
-func (cfg *Config) engineConfig(env emu.Env) emu.Config {
+// An EngineMismatch is the first place where the two engines that CheckEngine compares did not do the same.
+type EngineMismatch struct {
+	// At is the instruction's address, Insn its text, Place its source line.
+	At          uint64
+	Insn, Place string
+	// What differs behind it, From are the registers in front of it.
+	What, From string
+}
+
+func (d *EngineMismatch) Error() string {
+	return fmt.Sprintf("the engines differ behind %#x: %s (%s): %s; in front of it: %s", d.At, d.Insn, d.Place, d.What, d.From)
+}
+
+// engineConfig returns what an engine is to know of a process that is profiled by p.
+func (cfg *Config) engineConfig(p *profiler.Config, env emu.Env) emu.Config {
 	return emu.Config{
-		Model: cfg.Model, Env: env, RepOnce: cfg.RepOnce,
-		Events: cfg.engineEvents(), Caches: cfg.Caches, Branches: cfg.Branches,
+		Model: cfg.Model, Env: env, RepOnce: cfg.RepOnce, Events: p.EngineEvents(), Caches: p.Caches, Branches: p.Branches,
 	}
 }

@@ -126,7 +126,7 @@ func TestCheckFinds(t *testing.T) {
 	require.NoError(t, err)
 	build(t, dir, "gcc", "-g", "-O1", "-static", "-o", "prog", src)
 	_, err = cgemu.Run(t.Context(), cgemu.Config{Path: filepath.Join(dir, "prog"), Args: []string{"prog"}, Engine: cgemu.CheckEngine})
-	var d *cgemu.Difference
+	var d *cgemu.EngineMismatch
 	require.ErrorAs(t, err, &d)
 	assert.Contains(t, d.Insn, "cmpxchg DWORD PTR")
 	assert.Contains(t, d.Place, "main, "+src+":9")

@@ -1,9 +1,10 @@
-package cgemu
+package profiler
 
 import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/internal/funcwatch"
 )
 
 // sizes returns, for functions that allocate, how many bytes they are asked for.
@@ -40,34 +41,22 @@ func frees(symbol string) bool {
 	return symbol == "free" || strings.HasPrefix(symbol, mangledDelete) || strings.HasPrefix(symbol, mangledDeletes)
 }
 
-// allocations watches functions that allocate and free. What they call themselves does not count: operator
+// allocationProbe watches functions that allocate and free. What they call themselves does not count: operator
 // new calls malloc. The cost goes to the call.
-func allocations(c *counted) *interest {
-	return &interest{
-		match: func(f *function) bool { return frees(f.symbol) || allocSize(f.symbol) != nil },
-		entered: func(_ *interest, e entry) {
-			if e.w.allocating(e.cpu) || !e.w.enter(e, frame{}) || c.now != emu.CountAll {
+func (p *Profiler) allocationProbe() *funcwatch.Probe {
+	return &funcwatch.Probe{
+		Match: func(f *funcwatch.Function) bool { return frees(f.Symbol) || allocSize(f.Symbol) != nil },
+		Entered: func(_ *funcwatch.Probe, e funcwatch.Entry) {
+			if p.watch.In(e.CPU, funcwatch.Allocates) || !e.Push(funcwatch.Allocates) || p.now != emu.CountAll {
 				return
 			}
-			call := e.ret() - 1
-			if size := allocSize(e.symbol); size != nil {
-				c.count(call, evAllocs, 1)
-				c.count(call, evAllocBytes, size(&e.cpu.Regs))
+			call := e.Return() - 1
+			if size := allocSize(e.Symbol); size != nil {
+				p.count(call, evAllocs, 1)
+				p.count(call, evAllocBytes, size(&e.CPU.Regs))
 			} else {
-				c.count(call, evFrees, 1)
+				p.count(call, evFrees, 1)
 			}
 		},
 	}
-}
-
-// allocating reports whether cpu's thread is in a function that allocates or frees.
-func (w *watch) allocating(cpu *emu.CPU) bool {
-	if act := w.threads[cpu]; act != nil {
-		for _, f := range act.frames {
-			if !f.toggles {
-				return true
-			}
-		}
-	}
-	return false
 }

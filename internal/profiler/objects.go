@@ -1,4 +1,4 @@
-package cgemu
+package profiler
 
 import (
 	"cmp"
@@ -11,11 +11,12 @@ import (
 	"github.com/cgemu/cgemu/dwarfmap"
 )
 
-// An objects has the files that code comes from, for all processes of a run: names are read once.
-type objects struct {
-	names dwarfmap.Options
-	// hostPath returns the host's path of a guest file, if there is one.
-	hostPath func(guest string) (string, bool)
+// Objects has the files that code comes from, for all processes of a run: names are read once.
+type Objects struct {
+	// Names says how source places are named.
+	Names dwarfmap.Options
+	// HostPath returns the host's path of a guest file, if there is one.
+	HostPath func(guest string) (string, bool)
 	files    map[objectID]*dwarfmap.Object // nil for a file that could not be read
 	warnings []error
 }
@@ -27,13 +28,14 @@ type objectID struct {
 	time time.Time
 }
 
-func newObjects(names dwarfmap.Options) *objects {
-	return &objects{names: names, files: map[objectID]*dwarfmap.Object{}}
+// NewObjects returns Objects that name source places by names. HostPath is to be set before the first file is opened.
+func NewObjects(names dwarfmap.Options) *Objects {
+	return &Objects{Names: names, files: map[objectID]*dwarfmap.Object{}}
 }
 
 // open returns the object that is a guest file now, or nil if it has no names to give.
-func (s *objects) open(guest string) *dwarfmap.Object {
-	host, ok := s.hostPath(guest)
+func (s *Objects) open(guest string) *dwarfmap.Object {
+	host, ok := s.HostPath(guest)
 	if !ok {
 		s.warnings = append(s.warnings, fmt.Errorf("%s: %w", guest, fs.ErrNotExist))
 		return nil
@@ -46,7 +48,7 @@ func (s *objects) open(guest string) *dwarfmap.Object {
 	}
 	o, ok := s.files[id]
 	if !ok {
-		if o, err = dwarfmap.Open(id.path, s.names); err != nil {
+		if o, err = dwarfmap.Open(id.path, s.Names); err != nil {
 			s.warnings = append(s.warnings, err)
 			o = nil
 		}
@@ -55,8 +57,8 @@ func (s *objects) open(guest string) *dwarfmap.Object {
 	return o
 }
 
-// close closes the files and returns what was wrong with them.
-func (s *objects) close() []error {
+// Close closes the files and returns what was wrong with them.
+func (s *Objects) Close() []error {
 	ids := make([]objectID, 0, len(s.files))
 	for id := range s.files {
 		ids = append(ids, id)

@@ -1,4 +1,4 @@
-package cgemu
+package profiler
 
 import (
 	"fmt"
@@ -10,20 +10,21 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// A costs turns counts by code address into costs of source lines. An address is
-// looked up in the file that is mapped there when its count arrives, so counts must arrive
-// before the mapping changes.
-type costs struct {
+// An attribution turns counts by code address into costs of source lines. An address is looked up in the file that is mapped there when
+// its count arrives, so counts must arrive before the mapping changes.
+type attribution struct {
 	profile *cgout.Profile
-	objects *objects
+	objects *Objects
 	// opened are the objects by guest path; nil for a file that could not be read.
 	opened map[string]*dwarfmap.Object
 	// columns has the profile's column of each event.
 	columns [numEvents]int
-	counts  []uint64 // of the last add: all zero
+	// row is scratch space for Profile.Add; all zero between calls.
+	row []uint64
 	// insns has the counts by instruction too, if they are wanted.
 	insns *insnTable
-	// The mapping of the last add, and its file: counts come in runs.
+	// last is the mapping of the last address that was looked up, and object its file: counts come in runs. forgetMapping
+	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
 	object *dwarfmap.Object
 }
@@ -31,8 +32,9 @@ type costs struct {
 // unknown is the place of code that is in no file, or in one without names.
 var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 
-func newCosts(p *cgout.Profile, cfg *Config, o *objects) *costs {
-	c := &costs{profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, counts: make([]uint64, len(p.Events))}
+func newAttribution(cfg *Config, o *Objects) *attribution {
+	p := cfg.newProfile()
+	c := &attribution{profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, row: make([]uint64, len(p.Events))}
 	for i, col := range cfg.columns() {
 		c.columns[col.event] = i
 	}
@@ -43,19 +45,19 @@ func newCosts(p *cgout.Profile, cfg *Config, o *objects) *costs {
 }
 
 // add adds n events of the instruction at a in m.
-func (c *costs) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
+func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	loc := c.place(m, a)
 	col := c.columns[e]
-	c.counts[col] = n
-	c.profile.Add(loc.File, loc.Func, loc.Line, c.counts...)
-	c.counts[col] = 0
+	c.row[col] = n
+	c.profile.Add(loc.File, loc.Func, loc.Line, c.row...)
+	c.row[col] = 0
 	if c.insns != nil {
 		c.insns.add(m, a, c.insnKey(a, loc), col, n)
 	}
 }
 
 // insnKey is the instruction at a, whose place is loc.
-func (c *costs) insnKey(a emu.Addr, loc dwarfmap.Loc) insnKey {
+func (c *attribution) insnKey(a emu.Addr, loc dwarfmap.Loc) insnKey {
 	if c.object != nil {
 		if va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); ok {
 			return insnKey{object: c.last.Path, addr: va, loc: loc}
@@ -65,7 +67,7 @@ func (c *costs) insnKey(a emu.Addr, loc dwarfmap.Loc) insnKey {
 }
 
 // take returns the costs so far, and begins anew.
-func (c *costs) take() *cgout.Profile {
+func (c *attribution) take() *cgout.Profile {
 	p := c.profile
 	c.profile = cgout.New(p.Events...)
 	c.profile.Cmd, c.profile.Desc = p.Cmd, slices.Clone(p.Desc)
@@ -77,7 +79,7 @@ func (c *costs) take() *cgout.Profile {
 }
 
 // place returns the source place of the instruction at a.
-func (c *costs) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
+func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	if a < c.last.Lo || a >= c.last.Hi {
 		c.last, c.object = mem.VMA{}, nil
 		if v := m.VMA(a); v != nil && v.File {
@@ -94,8 +96,8 @@ func (c *costs) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 
 // describe names the code in front of a for messages: the function and how far in it a is, and the source place. Code without
 // a function has its file and the place in that.
-func (c *costs) describe(m *mem.Space, a emu.Addr) string {
-	c.remap()
+func (c *attribution) describe(m *mem.Space, a emu.Addr) string {
+	c.forgetMapping()
 	loc := c.place(m, a-1)
 	text := "???"
 	if c.last.File {
@@ -112,15 +114,15 @@ func (c *costs) describe(m *mem.Space, a emu.Addr) string {
 	if loc.File != dwarfmap.Unknown {
 		text += fmt.Sprintf(" (%s:%d)", loc.File, loc.Line)
 	}
-	c.remap()
+	c.forgetMapping()
 	return text
 }
 
-// remap forgets the last mapping: it may have changed.
-func (c *costs) remap() { c.last, c.object = mem.VMA{}, nil }
+// forgetMapping forgets the last mapping: it may have changed.
+func (c *attribution) forgetMapping() { c.last, c.object = mem.VMA{}, nil }
 
 // open returns the object of a guest file, or nil if it has no names to give.
-func (c *costs) open(path string) *dwarfmap.Object {
+func (c *attribution) open(path string) *dwarfmap.Object {
 	o, ok := c.opened[path]
 	if !ok {
 		o = c.objects.open(path)

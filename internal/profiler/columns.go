@@ -1,4 +1,4 @@
-package cgemu
+package profiler
 
 import (
 	"errors"
@@ -48,7 +48,7 @@ var eventGroups = []eventGroup{
 	{"allocs", []column{{"Alloc", evAllocs}, {"AllocB", evAllocBytes}, {"Free", evFrees}}},
 }
 
-// EventGroups returns the names that Config.Events may have.
+// EventGroups returns the names that Config.Events may have, in the order of their columns.
 func EventGroups() []string {
 	names := make([]string, len(eventGroups))
 	for i, g := range eventGroups {
@@ -72,19 +72,39 @@ func extraColumns(groups []string) ([]column, error) {
 	}
 	for _, g := range groups {
 		if wanted[g] {
-			return nil, fmt.Errorf("cgemu: events %q: not one of %s", g, strings.Join(EventGroups(), ", "))
+			return nil, fmt.Errorf("events %q: not one of %s", g, strings.Join(EventGroups(), ", "))
 		}
 	}
 	return columns, nil
 }
 
-// checkEvents refuses events that there are not.
-func (cfg *Config) checkEvents() error {
+// Check refuses events that there are not.
+func (cfg *Config) Check() error {
 	if cfg.Cycles && cfg.Caches == nil {
-		return errors.New("cgemu: cycles are estimated from cache misses: there is no cache simulation")
+		return errors.New("cycles are estimated from cache misses: there is no cache simulation")
 	}
 	_, err := extraColumns(cfg.Events)
 	return err
+}
+
+// events are those of Cachegrind that are counted, in the order of its files.
+func (cfg *Config) events() []emu.Event {
+	events := []emu.Event{emu.Ir}
+	if cfg.Caches != nil {
+		events = append(events, emu.I1mr, emu.ILmr, emu.Dr, emu.D1mr, emu.DLmr, emu.Dw, emu.D1mw, emu.DLmw)
+	}
+	if cfg.Branches {
+		events = append(events, emu.Bc, emu.Bcm, emu.Bi, emu.Bim)
+	}
+	return events
+}
+
+// names are the names of the profile's columns.
+func (cfg *Config) names() (names []string) {
+	for _, col := range cfg.columns() {
+		names = append(names, col.name)
+	}
+	return names
 }
 
 // columns are those of a run's profile: Cachegrind's events in its order, then what else
@@ -94,7 +114,7 @@ func (cfg *Config) columns() []column {
 	for _, e := range cfg.events() {
 		list = append(list, column{e.String(), e})
 	}
-	extra, _ := extraColumns(cfg.Events) // Run has checked them
+	extra, _ := extraColumns(cfg.Events) // Check has refused others
 	list = append(list, extra...)
 	if cfg.Cycles {
 		list = append(list, column{cyclesColumn, evCycles})
@@ -102,8 +122,8 @@ func (cfg *Config) columns() []column {
 	return list
 }
 
-// engineEvents are the events that the engine is to count.
-func (cfg *Config) engineEvents() (s emu.EventSet) {
+// EngineEvents are the events that the engine is to count.
+func (cfg *Config) EngineEvents() (s emu.EventSet) {
 	for _, col := range cfg.columns() {
 		if col.event < emu.NumEvents {
 			s |= emu.Events(col.event)

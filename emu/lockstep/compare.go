@@ -1,4 +1,4 @@
-package cgemu
+package lockstep
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package cgemu
+package profiler
 
 import (
 	"github.com/cgemu/cgemu/cgout"

@@ -1,4 +1,4 @@
-package cgemu
+package profiler
 
 import (
 	"bytes"
@@ -41,42 +41,42 @@ func tool(code uint64) uint64 { return code &^ 0xffff }
 // maxReason is how much of the name that a program gives a dump is kept, in bytes.
 const maxReason = 1024
 
-// request answers a client request about what is counted, and reports whether it is one. The
+// Request answers a client request about what is counted, and reports whether it is one. The
 // request itself was counted already, if requests were counted when it was made.
-func (c *counted) request(code uint64, args [5]uint64) (result uint64, known bool) {
-	if c.compat && tool(code) == tool(ctDump) {
+func (p *Profiler) Request(code uint64, args [5]uint64) (result uint64, known bool) {
+	if p.cfg.Compat && tool(code) == tool(ctDump) {
 		return 0, false // Cachegrind does not know them
 	}
 	switch code {
 	case cgStart:
-		if c.instr {
-			c.warn("CACHEGRIND_START_INSTRUMENTATION", "enabled")
+		if p.instr {
+			p.warn("CACHEGRIND_START_INSTRUMENTATION", "enabled")
 		}
-		c.instr = true
+		p.instr = true
 	case cgStop:
-		if !c.instr {
-			c.warn("CACHEGRIND_STOP_INSTRUMENTATION", "disabled")
+		if !p.instr {
+			p.warn("CACHEGRIND_STOP_INSTRUMENTATION", "disabled")
 		}
-		c.instr = false
+		p.instr = false
 	case ctStart, ceStart:
-		c.instr = true
+		p.instr = true
 	case ctStop, ceStop:
-		c.instr = false
+		p.instr = false
 	case ctToggle, ceToggle:
-		c.collecting = !c.collecting
+		p.collecting = !p.collecting
 	case ctZero, ceZero:
-		c.zero()
+		p.zero()
 	case ctDump, ceDump:
-		c.dump("Client Request")
+		p.dump("Client Request")
 	case ctDumpAt:
-		c.dump("Client Request: " + c.reason(args[0], 0))
+		p.dump("Client Request: " + p.reason(args[0], 0))
 	case ceDumpAt:
-		c.dump("Client Request: " + c.reason(args[0], args[1]))
+		p.dump("Client Request: " + p.reason(args[0], args[1]))
 	case ceRunning:
 		return 1, true
 	default:
 		if tool(code) == tool(cgStart) {
-			fmt.Fprintf(c.log, "==%d== Warning: unknown cachegrind client request code %x\n", c.pid, code)
+			fmt.Fprintf(p.cfg.Log, "==%d== Warning: unknown cachegrind client request code %x\n", p.pid, code)
 		}
 		return 0, false
 	}
@@ -84,18 +84,18 @@ func (c *counted) request(code uint64, args [5]uint64) (result uint64, known boo
 }
 
 // warn says, in Cachegrind's words, that a request changed nothing.
-func (c *counted) warn(request, already string) {
-	fmt.Fprintf(c.log, "==%d== warning: %s called,\n==%[1]d==          but instrumentation is already %[3]s\n", c.pid, request, already)
+func (p *Profiler) warn(request, already string) {
+	fmt.Fprintf(p.cfg.Log, "==%d== warning: %s called,\n==%[1]d==          but instrumentation is already %[3]s\n", p.pid, request, already)
 }
 
 // reason returns a string of the guest's in a form that fits into a line.
-func (c *counted) reason(at, length uint64) string {
+func (p *Profiler) reason(at, length uint64) string {
 	n := uint64(maxReason)
 	if length > 0 {
 		n = min(length, n)
 	}
 	b := make([]byte, n)
-	b = b[:c.space.Read(emu.Addr(at), b)]
+	b = b[:p.space.Read(emu.Addr(at), b)]
 	if length == 0 {
 		b, _, _ = bytes.Cut(b, []byte{0})
 	}
@@ -108,17 +108,17 @@ func (c *counted) reason(at, length uint64) string {
 }
 
 // zero forgets all costs so far.
-func (c *counted) zero() {
-	c.collect(0, ^emu.Addr(0))
-	c.costs.take()
+func (p *Profiler) zero() {
+	p.collect(0, ^emu.Addr(0))
+	p.costs.take()
 }
 
 // dump hands the costs so far to whom wants them, and begins anew.
-func (c *counted) dump(trigger string) {
-	c.collect(0, ^emu.Addr(0))
-	p := c.costs.take()
-	if c.onDump != nil && !c.silent {
-		p.Desc = append(p.Desc, "Trigger: "+trigger)
-		c.onDump(c.pid, p)
+func (p *Profiler) dump(trigger string) {
+	p.collect(0, ^emu.Addr(0))
+	profile := p.costs.take()
+	if p.cfg.OnDump != nil && !p.discard {
+		profile.Desc = append(profile.Desc, "Trigger: "+trigger)
+		p.cfg.OnDump(p.pid, profile)
 	}
 }

@@ -1,0 +1,66 @@
+package funcwatch
+
+import (
+	"strings"
+
+	"github.com/cgemu/cgemu/dwarfmap"
+)
+
+// A Function is one that an object holds.
+type Function struct {
+	Symbol string
+	name   string // demangled, once it was asked for
+}
+
+// Matches reports whether a pattern names f: `*` stands for any text, `?` for any character. It is compared with the symbol, with the
+// name as in the source, and with that without its parameters.
+func (f *Function) Matches(pattern string) bool {
+	if glob(pattern, f.Symbol) {
+		return true
+	}
+	if f.name == "" {
+		f.name = dwarfmap.Demangled(f.Symbol)
+	}
+	return f.name != f.Symbol && (glob(pattern, f.name) || glob(pattern, withoutParameters(f.name)))
+}
+
+// withoutParameters returns the name of a C++ function without its parameter list and what
+// follows it.
+func withoutParameters(name string) string {
+	for i := 0; i < len(name); i++ {
+		if name[i] != '(' {
+			continue
+		}
+		rest := name[i:]
+		switch {
+		case strings.HasPrefix(rest, "(anonymous namespace)"):
+			i += len("(anonymous namespace)") - 1
+		case strings.HasPrefix(rest, "()") && strings.HasSuffix(name[:i], "operator"):
+			i++
+		default:
+			return name[:i]
+		}
+	}
+	return name
+}
+
+// glob reports whether pattern, in which `*` stands for any text and `?` for any byte, matches s.
+func glob(pattern, s string) bool {
+	star, mark, p := -1, 0, 0
+	for i := 0; i < len(s); {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, i
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
+			p++
+			i++
+		case star >= 0:
+			mark++
+			p, i = star+1, mark
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}

@@ -1,0 +1,200 @@
+// Package profiler turns what an engine counts into a profile: the costs of source lines.
+//
+// A Profiler wraps an engine. It switches counting on and off, as regions, functions and client requests ask for it, and it converts
+// the engine's counts by address to source lines while the mapping that explains an address still exists: whenever the engine
+// forgets code, at dumps, and at the end. Objects keeps the files that code comes from, for all processes of a run.
+package profiler
+
+import (
+	"io"
+	"strings"
+
+	"github.com/cgemu/cgemu/cachesim"
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/internal/funcwatch"
+)
+
+// A Config says what a Profiler counts.
+type Config struct {
+	// Regions says which parts of the run count.
+	Regions Regions
+	// Caches are those that the engine simulates, nil for none; Branches says that it simulates branch prediction.
+	Caches   *cachesim.Config
+	Branches bool
+	// Events are groups of events to count besides: see EventGroups. Cycles adds a column of estimated cycles.
+	Events []string
+	Cycles bool
+	// DumpInstr counts by instruction, too.
+	DumpInstr bool
+	// Compat leaves requests alone that Cachegrind does not know.
+	Compat bool
+	// Cmd is the command of new profiles.
+	Cmd string
+	// Log gets warnings about requests.
+	Log io.Writer
+	// OnDump gets what was counted when the program asks for a dump, if it is set.
+	OnDump func(pid int, p *cgout.Profile)
+}
+
+// A Profiler is an engine whose counts become costs of source lines.
+type Profiler struct {
+	emu.Engine
+	cfg   *Config
+	pid   int
+	costs *attribution
+	space *mem.Space
+	watch *funcwatch.Watcher
+	// discard says that all costs are lost, whatever the program asks for: the process is not to be counted.
+	discard bool
+
+	// instr says that code is instrumented: it is simulated, and counts if collecting says so too. now is what the engine counts.
+	instr, collecting bool
+	now               emu.Counting
+	// syscalls says that system calls count.
+	syscalls bool
+}
+
+// New returns a Profiler of e, which executes what is in m for the process pid.
+func New(e emu.Engine, m *mem.Space, pid int, cfg *Config, objects *Objects) *Profiler {
+	r := &cfg.Regions
+	p := &Profiler{
+		Engine: e, cfg: cfg, pid: pid, costs: newAttribution(cfg, objects), space: m,
+		instr: !r.NotInstr && len(r.From) == 0, collecting: !r.NotCollecting && len(r.Toggle) == 0,
+	}
+	var allocs bool
+	for _, col := range cfg.columns() {
+		p.syscalls = p.syscalls || col.event == evSyscalls
+		allocs = allocs || col.event == evAllocs
+	}
+	probes := p.regionProbes()
+	if allocs {
+		probes = append(probes, p.allocationProbe())
+	}
+	if allocs || len(r.Toggle) > 0 {
+		probes = append(probes, funcwatch.Jumps())
+	}
+	p.watch = funcwatch.New(e, m, p.costs.open, probes)
+	return p
+}
+
+// NewDiscarding returns a Profiler of a process that is not to be counted. Instructions are counted all the same, for the clock.
+func NewDiscarding(e emu.Engine, m *mem.Space, pid int, cfg *Config, objects *Objects) *Profiler {
+	p := New(e, m, pid, &Config{Compat: cfg.Compat, Log: cfg.Log}, objects)
+	p.discard = true
+	return p
+}
+
+// Inherit takes over from the parent process what of its run counts, as it is now.
+func (p *Profiler) Inherit(parent *Profiler) {
+	p.instr, p.collecting = parent.instr, parent.collecting
+	p.watch.Inherit(parent.watch)
+	p.costs.profile.Cmd = parent.costs.profile.Cmd
+}
+
+// MoveTo gives to, which has counted nothing, what p counted. p's engine goes on for the process pid, anew; discard says that it is
+// not to be counted.
+func (p *Profiler) MoveTo(to *Profiler, pid int, discard bool) {
+	p.collect(0, ^emu.Addr(0))
+	p.costs.profile, to.costs.profile = to.costs.profile, p.costs.profile
+	p.costs.insns, to.costs.insns = to.costs.insns, p.costs.insns
+	p.pid, p.discard = pid, discard
+}
+
+// Exec is called when the program was replaced by that of an argument vector.
+func (p *Profiler) Exec(argv []string) {
+	p.watch.Reset()
+	p.costs.profile.Cmd = strings.Join(argv, " ")
+}
+
+// Mapped is called when v was mapped.
+func (p *Profiler) Mapped(v mem.VMA) { p.watch.Mapped(v) }
+
+// Discards reports whether the process is not counted.
+func (p *Profiler) Discards() bool { return p.discard }
+
+// Unmatched returns those of a list of options that name functions which no file of the process has; nil stands for all options.
+func (p *Profiler) Unmatched(of []string) []string { return p.watch.Unmatched(of) }
+
+// Place returns the source place of the instruction at a.
+func (p *Profiler) Place(a emu.Addr) dwarfmap.Loc {
+	p.costs.forgetMapping()
+	return p.costs.place(p.space, a)
+}
+
+// Describe names the code in front of a for messages: function and offset, file and line, as far as they are known.
+func (p *Profiler) Describe(a emu.Addr) string { return p.costs.describe(p.space, a) }
+
+// Run implements emu.Engine, but that it never stops at a mark.
+func (p *Profiler) Run(cpu *emu.CPU, budget uint64) emu.Stop {
+	p.watch.Scan()
+	for {
+		if want := p.counting(cpu); want != p.now {
+			p.now = want
+			p.SetCounting(want)
+		}
+		stop := p.Engine.Run(cpu, budget)
+		if stop.Reason != emu.StopMark {
+			if stop.Reason == emu.StopSyscall && p.syscalls && p.now == emu.CountAll {
+				p.count(cpu.RIP-1, evSyscalls, 1)
+			}
+			return stop
+		}
+		// Give it at least one instruction of budget: the engine itself steps over the mark that it has just reported.
+		budget = uint64(max(stop.Left, 1))
+		p.watch.Reached(cpu)
+	}
+}
+
+// counting is what counts while cpu's thread runs.
+func (p *Profiler) counting(cpu *emu.CPU) emu.Counting {
+	switch {
+	case p.discard:
+		return emu.CountAll
+	case !p.instr:
+		return emu.CountOff
+	case p.collecting == p.watch.Inverted(cpu):
+		return emu.CountNothing
+	default:
+		return emu.CountAll
+	}
+}
+
+// End returns the costs that were not dumped.
+func (p *Profiler) End() *cgout.Profile {
+	p.collect(0, ^emu.Addr(0))
+	return p.costs.take()
+}
+
+// Invalidate implements emu.Engine.
+func (p *Profiler) Invalidate(lo, hi emu.Addr) {
+	p.Engine.Invalidate(lo, hi)
+	p.collect(lo, hi)
+}
+
+// collect adds the counts of [lo, hi) to the costs, by what is mapped there now.
+func (p *Profiler) collect(lo, hi emu.Addr) {
+	if p.discard {
+		return
+	}
+	p.costs.forgetMapping()
+	p.Engine.Collect(lo, hi, func(a emu.Addr, e emu.Event, n uint64) { p.costs.add(p.space, a, e, n) })
+}
+
+// count adds n events that the engine does not see to the cost of the instruction at a.
+func (p *Profiler) count(a emu.Addr, e emu.Event, n uint64) {
+	p.costs.forgetMapping()
+	p.costs.add(p.space, a, e, n)
+}
+
+// newProfile returns the profile of a run that has not begun.
+func (cfg *Config) newProfile() *cgout.Profile {
+	p := cgout.New(cfg.names()...)
+	p.Cmd = cfg.Cmd
+	if cfg.Caches != nil {
+		p.Desc = cfg.Caches.Describe()
+	}
+	return p
+}
