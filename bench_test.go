@@ -21,7 +21,7 @@ type benchProgram struct {
 	input func(path string) error
 }
 
-// benchPrograms are those of design.md, section 7. INPUT stands for the file of input.
+// benchPrograms are those of BENCHMARKS.md. INPUT stands for the file of input.
 var benchPrograms = []benchProgram{
 	{"bzip2", []string{"bzip2", "-9", "-c", "INPUT"}, writeWords},
 	{"perl", []string{"perl", "testdata/bench/words.pl"}, nil},

@@ -2,7 +2,7 @@
 // counts what they execute, exactly, by source line: the wiring of the packages
 // below it, for the command and for Go programs.
 //
-// The unit of all counts is one executed instruction (event Ir; spec: counting.md). With caches
+// The unit of all counts is one executed instruction (event Ir; docs/counting.md). With caches
 // or a branch predictor simulated, their events are counted too.
 // Equal programs, arguments, environments and input files give equal profiles
 // on every run and host.

@@ -39,7 +39,7 @@ var allowed = map[string]string{
 }
 
 // foreign is policy: modules of others -> packages of ours that may import them.
-// design.md, section 6, says what they are for.
+// RATIONALE.md says why each was taken.
 var foreign = map[string]string{
 	"github.com/spf13/pflag":                "cmd/cgemu",
 	"golang.org/x/arch":                     "emu/x86 . cmd/cgemu",

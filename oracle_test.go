@@ -31,7 +31,7 @@ const (
 	preload  = "LD_PRELOAD=/usr/libexec/valgrind/vgpreload_core-amd64-linux.so"
 )
 
-// reference is Cachegrind as counting.md defines our counts by it.
+// reference is Cachegrind with the options by which docs/counting.md defines our counts.
 var reference = []string{
 	valgrind, "--tool=cachegrind", "--vex-guest-chase=no", "--vex-iropt-level=0", "--cache-sim=no",
 	"-q", "--log-file=/dev/null",

@@ -72,7 +72,7 @@ func (r ran) total() uint64 { return r.Profile.Totals()[0] }
 // allZero matches the line of a cost centre that counted nothing.
 var allZero = regexp.MustCompile(`^[0-9]+( 0)+$`)
 
-// normal drops from a profile what counting.md says may differ from Cachegrind's.
+// normal drops from a profile what docs/counting.md says may differ from Cachegrind's.
 func normal(profile string) string {
 	var keep []string
 	var fl, fn string

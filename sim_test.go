@@ -94,8 +94,7 @@ func TestVectors(t *testing.T) {
 }
 
 // faultWant is the file with what t35_fault counts. Cachegrind forgets events in front of a
-// fault; we do not: "an instruction that faults counts its Ir (it was fetched) and the references
-// before the fault; nothing queued is lost" - spec/counting.md. So, against Cachegrind's files:
+// fault; we do not (docs/counting.md, "Faults"). So, against Cachegrind's files:
 //
 // Lines 27 to 30, instructions in front of the fault, and line 31, which faults, count their Ir.
 // The one reference of line 31 is the one that faults, and does not count. Line 28 reads buf: Dr, and

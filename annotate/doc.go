@@ -2,7 +2,7 @@
 // cg_annotate, cg_diff and cg_merge as functions: Annotate, Diff and Merge.
 //
 // The rules are those of Valgrind's programs of that name since 3.22, written in
-// Python (spec/annotate.md): what is shown, its order and its layout, the errors
+// Python: what is shown, its order and its layout, the errors
 // and their status, and the dialect of the regular expressions of --mod-filename
 // and --mod-funcname. Where the originals crash (on text that is no UTF-8, on
 // bad regular expressions, on profiles without events), these do not: bytes go

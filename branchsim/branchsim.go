@@ -1,6 +1,6 @@
 // Package branchsim simulates the branch predictor that Cachegrind simulates: two-bit counters
 // chosen by address and recent history for conditional branches, the last target for indirect
-// ones (spec: cachegrind.md, sections 4.1 and 4.2; tested against its vectors).
+// ones (docs/counting.md, "Conditional branches" and after it).
 //
 // Addresses are guest virtual addresses, those of a branch's first byte, prefixes included. This is
 // the reference: engines may keep a predictor in another form, but see the same mispredictions. A

@@ -6,7 +6,7 @@
 // Sizes are in bytes, addresses are guest virtual addresses. A line is the unit of a cache,
 // numbered by address / line size; a set is the ways a line may occupy; the whole number of
 // a line serves as its tag. Two rules follow Cachegrind rather than hardware, and counts depend
-// on them (spec: cachegrind.md, section 5):
+// on them (docs/counting.md, "Caches"):
 //
 //   - A reference that straddles two lines is one reference and at most one miss, and if it
 //     missed, the next level looks both lines up.

@@ -55,8 +55,7 @@ func ParseGeometry(s string) (Geometry, error) {
 	return g, nil
 }
 
-// Check returns what is wrong with g, in Cachegrind's words and order (spec: cachegrind.md,
-// section 5.1).
+// Check returns what is wrong with g, in Cachegrind's words and order.
 func (g Geometry) Check() error {
 	switch {
 	case g.Line == 0:
@@ -102,7 +101,7 @@ func (c Config) Describe() []string {
 }
 
 // MinLine is the size of the shortest line. No reference is longer: what is, counts as one of
-// so many bytes (spec: cachegrind.md, section 3.6).
+// so many bytes (docs/counting.md, "Data references").
 func (c Config) MinLine() int { return min(c.I1.Line, c.D1.Line, c.LL.Line) }
 
 // Check returns what is wrong with c: with one of the caches, or with the three together.

@@ -69,7 +69,7 @@ func TestConfigCheck(t *testing.T) {
 	require.Equal(t, 32, Config{Geometry{1024, 2, 64}, good, Geometry{1024, 2, 128}}.MinLine())
 }
 
-// TestDescribe has the lines of Cachegrind's files: spec/cachegrind.md, section 7.
+// TestDescribe has the lines of Cachegrind's files.
 func TestDescribe(t *testing.T) {
 	c := Config{Geometry{32768, 8, 64}, Geometry{512, 2, 32}, Geometry{262144, 1, 64}}
 	require.Equal(t, []string{

@@ -89,7 +89,7 @@ func configOf(caches []hostCache) (cfg Config, warning string, err error) {
 }
 
 // simulable returns a geometry near g that has a power of two of sets: fewer sets of more ways, as
-// Cachegrind chooses them (spec: cachegrind.md, section 5.1).
+// Cachegrind chooses them.
 func simulable(g Geometry) Geometry {
 	sets := g.Sets()
 	if sets > 0 && !powerOfTwo(sets) {

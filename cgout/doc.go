@@ -9,7 +9,7 @@
 // Cachegrind 3.24 writes them. Files from elsewhere may hold any integers, even
 // negative ones (cg_diff writes such), so Scanner, Merge and Diff work with
 // Count, which has no bound. The syntax is that of cg_annotate 3.22 and later,
-// which is wider than what Cachegrind writes: spec/annotate.md, section 2.
+// which is wider than what Cachegrind writes.
 //
 // Errors in a profile read `file:line: message`, in the words of cg_annotate.
 //

@@ -51,7 +51,7 @@ func TestExpand(t *testing.T) {
 }
 
 func TestWriteTotals(t *testing.T) {
-	// The run of spec/cachegrind.md, section 7.1.
+	// A run of ls under Cachegrind 3.19.
 	p := New(allEvents...)
 	p.Add("f", "g", 1, 11465641, 51173, 2822, 2735798, 20925, 2920, 1640992, 9623, 7647,
 		1775492, 75670, 154927, 12651)

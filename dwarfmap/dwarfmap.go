@@ -5,7 +5,7 @@
 // ELF symbols, files and lines from .debug_line; the two do not know of each
 // other, and code without one or the other is called "???", line 0. Where DWARF
 // and Valgrind's reader disagree the latter is followed, since profiles are
-// compared by these names (spec/cachegrind.md, section 6, as of Valgrind 3.23):
+// compared by these names (docs/counting.md, "Source lines"; as of Valgrind 3.23):
 //
 //   - Lines are known inside the section .text only.
 //   - A file is its entry in the directory table, a slash and its name, never

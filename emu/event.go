@@ -4,7 +4,7 @@ package emu
 // its address.
 type Event uint8
 
-// Cachegrind's events, in the order of its files (spec: cachegrind.md, section 7), and what
+// Cachegrind's events, in the order of its files (docs/counting.md, "The file"), and what
 // Cachegrind has not.
 const (
 	Ir   Event = iota // instructions executed

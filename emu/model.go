@@ -154,7 +154,7 @@ func (m *Model) setBrand(s string) {
 	}
 }
 
-// valgrindModel is what Valgrind 3.19 shows on a host with AVX2 (spec: cachegrind.md, section 8).
+// valgrindModel is what Valgrind 3.19 shows on a host with AVX2: its CPUID, as it was read there.
 func valgrindModel() *Model {
 	m := levelModel("v3")
 	m.Name = "valgrind"

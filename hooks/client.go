@@ -1,8 +1,8 @@
 package hooks
 
 // A Request is a kind of client request: a sequence of instructions that does
-// nothing on a CPU and speaks to the tool under which a program runs (valgrind.h; spec:
-// cachegrind.md, section 9). It counts as one instruction.
+// nothing on a CPU and speaks to the tool under which a program runs (valgrind.h).
+// It counts as one instruction.
 type Request uint8
 
 // Kinds of request.

@@ -8,7 +8,7 @@ import (
 
 // A Context follows the instructions that run in a row up to a branch or a repeated one, where Valgrind's blocks end too. What two of
 // Cachegrind's rules count depends on it: they look at values that are copies of each other,
-// as far as MOVs between 64-bit registers make them (spec: cachegrind.md, sections 1.1 and 2.5).
+// as far as MOVs between 64-bit registers make them (docs/counting.md, "Data references": MOVS; "Indirect branches").
 // The zero Context knows nothing.
 type Context struct {
 	// values numbers what the registers hold; equal numbers are equal values. 0 is
@@ -46,19 +46,21 @@ func (c *Context) Next(i *x86.Inst) Effects {
 	return x
 }
 
+// BelowStack is where Valgrind executes bit tests of registers: so far from the stack pointer. No program refers to it.
+const BelowStack = -288
+
 // bitTest returns the references of BT and its kin with a register operand: Valgrind
 // executes them in memory far below the stack pointer.
 func bitTest(i *x86.Inst) []x86.Ref {
-	const below = -288
 	size := uint16(i.OpSize)
-	store := x86.Ref{Kind: x86.Write, At: x86.AtRSP, Off: below, Size: size}
+	store := x86.Ref{Kind: x86.Write, At: x86.AtRSP, Off: BelowStack, Size: size}
 	switch i.Op {
 	case x86.BT:
-		return []x86.Ref{store, {Kind: x86.Read, At: x86.AtRSP, Off: below, Size: 1}}
+		return []x86.Ref{store, {Kind: x86.Read, At: x86.AtRSP, Off: BelowStack, Size: 1}}
 	case x86.BTS, x86.BTR, x86.BTC:
 		return []x86.Ref{
-			store, {Kind: x86.Modify, At: x86.AtRSP, Off: below, Size: 1},
-			{Kind: x86.Read, At: x86.AtRSP, Off: below, Size: size},
+			store, {Kind: x86.Modify, At: x86.AtRSP, Off: BelowStack, Size: 1},
+			{Kind: x86.Read, At: x86.AtRSP, Off: BelowStack, Size: size},
 		}
 	}
 	return nil

@@ -107,8 +107,7 @@ func bySize(p Plan) (loads, stores int) {
 	return loads, stores
 }
 
-// TestPlan has what the rows have not, above all what counts as a branch: spec/cachegrind.md,
-// sections 3.1 to 3.3 and 4.
+// TestPlan has what the rows have not, above all what counts as a branch.
 func TestPlan(t *testing.T) {
 	for _, tt := range []struct {
 		name, code string

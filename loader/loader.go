@@ -3,8 +3,8 @@
 // and `#!` scripts; then the initial stack with arguments, environment and
 // auxiliary vector.
 //
-// Where things lie is Valgrind's layout (emu/mem's constants, and section 8 of
-// the counting specification): a position-independent executable at PIEBase, its
+// Where things lie is Valgrind's layout (emu/mem's constants; docs/counting.md,
+// "The guest's addresses and CPU"): a position-independent executable at PIEBase, its
 // interpreter at InterpBase, then 8 MiB set aside for brk, then mmaps; the stack
 // ends at StackEnd. There is no vDSO. The contents of the stack's top page are
 // described in stack.go.

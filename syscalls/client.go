@@ -2,7 +2,7 @@ package syscalls
 
 import "github.com/cgemu/cgemu/emu"
 
-// Valgrind's client requests (spec: cachegrind.md, section 9).
+// Valgrind's client requests (valgrind.h).
 const (
 	vgRunningOnValgrind = 0x1001
 	vgDiscard           = 0x1002

@@ -6,7 +6,8 @@ import "time"
 const bootTime = 100 * int64(time.Second)
 
 // What a system call takes of virtual time, in nanoseconds: less for those that a C library on Linux answers
-// itself, by the vDSO, which the guest has not (RATIONALE.md, "Virtual time").
+// itself, by the vDSO, which the guest has not (RATIONALE.md, "Virtual time: one
+// instruction is one nanosecond, one system call 250").
 const (
 	callPrice = 250
 	vdsoPrice = 25

@@ -3,7 +3,7 @@
 //
 // A Kernel loads a program, runs its threads on engines, one at a time, and acts
 // on what stops them. All that a run can observe is determined by its
-// inputs (design.md, section 4): time is counted in executed instructions,
+// inputs (docs/manual.md, "Determinism"): time is counted in executed instructions,
 // random numbers come from a seeded generator, identities are made up, threads
 // are switched at blocking calls and after a fixed number of instructions. Where
 // the host shows through (terminals, pipes from outside, file times) the manual

@@ -88,7 +88,7 @@ type Config struct {
 	ProgressEvery time.Duration
 	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
 	BeforeOutput func()
-	// OnClientRequest is called for a Valgrind client request (spec: cachegrind.md, section 9) of a
+	// OnClientRequest is called for a Valgrind client request of a
 	// program that runs on e. It returns
 	// the result and whether it knows the request; if not, the kernel's own answer is used.
 	OnClientRequest func(e emu.Engine, code uint64, args [5]uint64) (result uint64, known bool)

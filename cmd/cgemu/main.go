@@ -23,7 +23,7 @@ const (
 )
 
 // heapLimit is where the garbage collector begins to work, in bytes: see RATIONALE.md, "Why is
-// the garbage collector off".
+// the garbage collector off?".
 const heapLimit = 384 << 20
 
 // gcPercent is how much garbage may come to what is in use behind that, in per cent.

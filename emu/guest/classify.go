@@ -38,7 +38,7 @@ func (k Kind) Ends() bool {
 }
 
 // traps are the instructions whose result must not depend on the host or the engine, or that
-// would reach host state: emulated in Go (design: section 3.1).
+// would reach host state: emulated in Go (RATIONALE.md, "Code and semantics apart: emu/guest, emu/sem").
 var traps = map[x86.Op]bool{
 	x86.CPUID: true, x86.XGETBV: true, x86.RDTSC: true, x86.RDTSCP: true,
 	x86.RDRAND: true, x86.RDSEED: true, x86.RDPID: true,

@@ -54,8 +54,8 @@ func cutAddr(g *Insn, x uint64) emu.Addr {
 	return emu.Addr(x)
 }
 
-// laneAddr returns the address of a gather's lane; one that is masked off reads at RSP (spec:
-// cachegrind.md, section 3.5).
+// laneAddr returns the address of a gather's lane; one that is masked off reads at RSP (docs/counting.md,
+// "Data references").
 func laneAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	if !laneSign(c, g.Args[2].Reg, int(r.Lane), int(r.Size)) {
 		return emu.Addr(c.Regs[emu.RSP])

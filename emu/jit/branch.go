@@ -9,6 +9,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // emitBranch translates a control transfer.
@@ -72,7 +73,7 @@ func (e *Engine) emitJcc(g *ginsn, i int) {
 		if !g.follow {
 			live = e.peekFlags(next)&flagsDead == 0
 		}
-		taken := recorded(g, !c.holds)
+		taken := hooks.Taken(&g.Inst, !c.holds)
 		e.emitPredict(g, taken, c.own, e.outcomes, g.follow, live, e.parked)
 		e.outcomes = e.outcomes.with(taken)
 	}

@@ -85,8 +85,8 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
 }
 
-// unrefer takes back what an instruction that faulted counts beyond its execution, but for the
-// references before the one that faulted (spec: counting.md, section 1.1).
+// unrefer takes back what an instruction that faulted counts beyond its execution, but for the references before the one that
+// faulted.
 func (e *Engine) unrefer(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
 	for _, p := range e.plans[t.insns[i].plan] {
 		if p.event != emu.Ir {
@@ -96,8 +96,9 @@ func (e *Engine) unrefer(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
 	if hooks.Repeats(&g.Inst) {
 		return
 	}
+	n, _ := hooks.ReferencesBefore(&g.Inst, func(r x86.Ref) emu.Addr { return guest.RefAddr(c, &g.Insn, r) }, f)
 	for r := range g.References {
-		if at := guest.RefAddr(c, &g.Insn, r); f.Vector != emu.VecPF || f.Addr-at < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
+		if n--; n < 0 {
 			return
 		}
 		for _, ev := range hooks.EventsOf(r) {

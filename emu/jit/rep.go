@@ -77,15 +77,6 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 	e.stubsDue[piece].exit.resume = int32(e.pos)
 }
 
-// conditional reports whether the REP instruction g ends by a condition, too.
-func conditional(g *ginsn) bool { return hooks.RepeatOf(&g.Inst) != hooks.RepeatCount }
-
-// endsByCondition reports whether the condition ends g behind an iteration that left c.
-func endsByCondition(c *emu.CPU, g *ginsn) bool {
-	unequal := hooks.RepeatOf(&g.Inst) == hooks.RepeatUnequal
-	return conditional(g) && (c.Flags&emu.FlagZF != 0) == unequal
-}
-
 // repeatLong handles the exits in front of a piece and behind one: generated code goes on with the next piece or behind
 // the instruction.
 func (e *Engine) repeatLong(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
@@ -97,7 +88,7 @@ func (e *Engine) repeatLong(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		e.decodeOne(g, x.rip)
 		before := e.endPiece()
 		e.storeCPU(c, x.rip)
-		ends := c.Regs[emu.RCX] == 0 || endsByCondition(c, g)
+		ends := c.Regs[emu.RCX] == 0 || hooks.EndsByCondition(&g.Inst, c.Flags&emu.FlagZF != 0)
 		e.charge(x.rip, before, c.Regs[emu.RCX], ends)
 		e.repeated(c, x.t, int(x.insn), g, before, !ends)
 		if ends {
@@ -212,42 +203,15 @@ func (e *Engine) emulateRepeated(c *emu.CPU, g *ginsn, x *exit) (emu.Addr, *emu.
 // repeated counts and simulates iterations of a REP instruction that have been made: RCX was before in front of
 // them. unfinished says that the instruction did not end behind them: a fault did, or more are to come.
 func (e *Engine) repeated(c *emu.CPU, t *tb, i int, g *ginsn, before uint64, unfinished bool) {
-	n := before - c.Regs[emu.RCX]
-	if g.Mem.AddrSize == 4 {
-		n = uint64(uint32(n))
+	it := hooks.IterationsOf(&g.Inst, c, before, unfinished)
+	e.tally(t, i, emu.Reps, int64(it.N))
+	extra := it.Ir(&e.Config)
+	e.tally(t, i, emu.Ir, int64(extra))
+	e.executed += int64(extra)
+	if e.details() {
+		e.tally(t, i, emu.Bc, int64(it.Branches(func(taken bool) { e.condBranch(t, i, taken) })))
+		e.repeatedRefs(c, t, i, g, it.N)
 	}
-	e.tally(t, i, emu.Reps, int64(n))
-	byCondition := !unfinished && n > 0 && endsByCondition(c, g)
-	if hooks.CountedRepeat(&g.Inst, &e.Config) != hooks.NoRepeat {
-		extra := int64(n) - int64(b2i(byCondition))
-		e.tally(t, i, emu.Ir, extra)
-		e.executed += extra
-	}
-	if !e.details() {
-		return
-	}
-	e.repeatedBranches(t, i, n, conditional(g), byCondition, unfinished)
-	e.repeatedRefs(c, t, i, g, n)
-}
-
-// repeatedBranches counts the branches of n iterations: each tests RCX, and the condition if there
-// is one; the last test of RCX finds 0, unless the condition came first or they are unfinished.
-func (e *Engine) repeatedBranches(t *tb, i int, n uint64, conditional, byCondition, unfinished bool) {
-	for k := range n {
-		e.condBranch(t, i, true)
-		if conditional {
-			e.condBranch(t, i, !byCondition || k+1 < n)
-		}
-	}
-	bc := int64(n)
-	if conditional {
-		bc *= 2
-	}
-	if !byCondition && !unfinished {
-		e.condBranch(t, i, false)
-		bc++
-	}
-	e.tally(t, i, emu.Bc, bc)
 }
 
 // repeatedRefs counts and simulates the references of n iterations, which have been made.

@@ -144,7 +144,7 @@ type simulation struct {
 	probe, probed, given int
 }
 
-// Sizes of the predictors' tables (spec: cachegrind.md, section 4).
+// Sizes of the predictors' tables (docs/counting.md, "Conditional branches").
 const (
 	historyBits = 7
 	condEntries = 1 << (2 * historyBits)

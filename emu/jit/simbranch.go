@@ -10,16 +10,6 @@ import (
 // predicts reports whether branches are simulated.
 func (e *Engine) predicts() bool { return e.sim.branches && e.counting != emu.CountOff }
 
-// recorded returns what a Jcc counts as when its condition holds, or does not. One to the next
-// instruction is Valgrind's oddity: recorded inverted for the conditions with an even code (spec:
-// cachegrind.md, section 4).
-func recorded(g *ginsn, holds bool) (taken bool) {
-	if g.Flow == x86.FlowJcc && g.Target == 0 && g.Cond&1 == 0 {
-		return !holds
-	}
-	return holds
-}
-
 // outcomes are those of the block's conditional branches that the history in the state block does not
 // have yet: each of them would wait for the store of the one before.
 type outcomes struct {

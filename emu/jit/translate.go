@@ -364,7 +364,7 @@ func (e *Engine) emitCold() {
 		e.insn, e.fetchKnown = c.insn, true
 		e.link(c.site, e.pos)
 		if e.predicts() {
-			e.emitPredict(g, recorded(g, c.holds), c.own, c.outcomes, false, e.peekFlags(c.target)&flagsDead == 0, c.parked)
+			e.emitPredict(g, hooks.Taken(&g.Inst, c.holds), c.own, c.outcomes, false, e.peekFlags(c.target)&flagsDead == 0, c.parked)
 		}
 		if c.holds {
 			e.emitTaken(c.insn)

@@ -33,7 +33,7 @@ const (
 )
 
 // Layout of the guest's address space; that of Valgrind, so that the addresses
-// a program sees are those it would see there (spec: counting.md, section 8).
+// a program sees are those it would see there (docs/counting.md, "The guest's addresses and CPU").
 const (
 	// MinAddr is the lowest address that may be mapped (vm.mmap_min_addr).
 	MinAddr emu.Addr = 0x10000

@@ -32,9 +32,8 @@ type insn struct {
 	// never taken.
 	indirect, retries bool
 	// toNext says that it is a conditional jump to the next instruction: where it went does not tell whether
-	// its condition held. cond is the code of that.
-	toNext bool
-	cond   uint8
+	// its condition held. inverted says that a conditional branch is recorded as taken if its condition does not hold.
+	toNext, inverted bool
 	// contextual says that what it counts depends on the instructions before it: plan, indirect and refs
 	// are those without any.
 	contextual bool
@@ -163,7 +162,7 @@ func (e *Engine) describe(g *guest.Insn) *insn {
 	return &insn{
 		length: g.Len, kind: kind, flow: g.Flow, refs: slices.Clone(x.Refs), plan: e.planOf(&g.Inst, &x),
 		indirect: x.Indirect, retries: hooks.Retries(&g.Inst), contextual: contextual(g), budget: budgetOf(g),
-		toNext: toNext, cond: g.Cond,
+		toNext: toNext, inverted: !hooks.Taken(&g.Inst, true),
 		special: special(g) || e.details() && (toNext || e.outside(g, x.Refs)),
 	}
 }
@@ -207,7 +206,7 @@ func (e *Engine) outside(g *guest.Insn, refs []x86.Ref) bool {
 	var first [2]*x86.Ref
 	for i := range refs {
 		r := &refs[i]
-		if e.lib.blind && r.Kind != x86.Write || r.Guard != x86.Always || r.At == x86.AtBitString || r.At == x86.AtRDI && !g.Op.IsString() || r.Off == belowStack {
+		if e.lib.blind && r.Kind != x86.Write || r.Guard != x86.Always || r.At == x86.AtBitString || r.At == x86.AtRDI && !g.Op.IsString() || r.Off == hooks.BelowStack {
 			return true
 		}
 		k := 0
@@ -222,9 +221,6 @@ func (e *Engine) outside(g *guest.Insn, refs []x86.Ref) bool {
 	}
 	return false
 }
-
-// belowStack is where hooks has the references of bit tests in registers.
-const belowStack = -288
 
 // contextual reports whether the effects of an instruction depend on those before it: see hooks.Context.
 func contextual(g *guest.Insn) bool {

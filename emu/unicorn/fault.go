@@ -158,23 +158,22 @@ func (e *Engine) unplan(at emu.Addr, in *insn) {
 	}
 }
 
-// before counts and simulates the references of an instruction before the one that faulted (spec:
-// counting.md, section 1.1). That one is looked up in the caches as well if it writes to what can be read.
+// before counts and simulates the references of an instruction before the one that faulted. That one is looked up in the caches as well if it writes to what can be read.
 func (e *Engine) before(c *emu.CPU, at emu.Addr, g *guest.Insn, f emu.Fault) {
 	if !e.watching() || f.Vector != emu.VecPF {
 		return
 	}
+	n, found := hooks.ReferencesBefore(&g.Inst, func(r x86.Ref) emu.Addr { return guest.RefAddr(c, g, r) }, f)
 	for r := range g.References {
 		a := guest.RefAddr(c, g, r)
-		faulted := f.Addr-a < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read)
-		var last [1]byte
-		if faulted && (e.mem.Read(a, last[:]) == 0 || e.mem.Read(a+emu.Addr(r.Size)-1, last[:]) == 0) {
+		if n--; n < 0 {
+			var last [1]byte
+			if found && e.mem.Read(a, last[:]) != 0 && e.mem.Read(a+emu.Addr(r.Size)-1, last[:]) != 0 {
+				e.data(at, a, r)
+			}
 			return
 		}
 		e.data(at, a, r)
-		if faulted {
-			return
-		}
 		for _, ev := range hooks.EventsOf(r) {
 			e.tally(at, ev, 1)
 		}

@@ -24,7 +24,7 @@ func (e *Engine) repeat(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 		has = c.Regs[emu.RCX]
 		c.Regs[emu.RCX] += before - piece
 		e.decode(at)
-		ends := f == nil && err == nil && (c.Regs[emu.RCX] == 0 || endsByCondition(c, &e.g))
+		ends := f == nil && err == nil && (c.Regs[emu.RCX] == 0 || hooks.EndsByCondition(&e.g.Inst, c.Flags&emu.FlagZF != 0))
 		e.chargePiece(at, before, c.Regs[emu.RCX], ends)
 		if f != nil {
 			e.place(c, &e.g, f)
@@ -143,52 +143,20 @@ func (e *Engine) pause(c *emu.CPU, a emu.Addr, in *insn) *emu.Stop {
 	return stop
 }
 
-// endsByCondition reports whether the condition of the REP instruction g ends it behind an iteration that left c.
-func endsByCondition(c *emu.CPU, g *guest.Insn) bool {
-	kind := hooks.RepeatOf(&g.Inst)
-	return kind != hooks.RepeatCount && (c.Flags&emu.FlagZF != 0) == (kind == hooks.RepeatUnequal)
-}
-
 // repeated counts and simulates iterations of a REP instruction, which is in e.g and was begun, that have been made: RCX
 // was before in front of them. unfinished says that the instruction did not end behind them: a fault did, or more are to come.
 func (e *Engine) repeated(c *emu.CPU, at emu.Addr, before uint64, unfinished bool) {
 	g := &e.g
 	e.drop()
-	n := before - c.Regs[emu.RCX]
-	if g.Mem.AddrSize == 4 {
-		n = uint64(uint32(n))
+	it := hooks.IterationsOf(&g.Inst, c, before, unfinished)
+	e.tally(at, emu.Reps, int64(it.N))
+	extra := it.Ir(&e.Config)
+	e.tally(at, emu.Ir, int64(extra))
+	e.shared.executed += extra
+	if e.watching() {
+		e.tally(at, emu.Bc, int64(it.Branches(func(taken bool) { e.conditional(at, taken) })))
+		e.repeatedRefs(c, at, it.N)
 	}
-	e.tally(at, emu.Reps, int64(n))
-	kind := hooks.RepeatOf(&g.Inst)
-	conditional := kind != hooks.RepeatCount
-	byCondition := !unfinished && n > 0 && endsByCondition(c, g)
-	if hooks.CountedRepeat(&g.Inst, &e.Config) != hooks.NoRepeat {
-		extra := n
-		if byCondition {
-			extra--
-		}
-		e.tally(at, emu.Ir, int64(extra))
-		e.shared.executed += extra
-	}
-	if !e.watching() {
-		return
-	}
-	bc := int64(n)
-	for k := range n {
-		e.conditional(at, true)
-		if conditional {
-			e.conditional(at, !byCondition || k+1 < n)
-		}
-	}
-	if conditional {
-		bc *= 2
-	}
-	if !byCondition && !unfinished {
-		e.conditional(at, false)
-		bc++
-	}
-	e.tally(at, emu.Bc, bc)
-	e.repeatedRefs(c, at, n)
 }
 
 // repeatedRefs counts and simulates the references of n iterations, which have been made.

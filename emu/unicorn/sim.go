@@ -162,16 +162,13 @@ func (e *Engine) branched(in *insn, next emu.Addr, indirect bool) {
 	s := e.sim
 	if in.flow == x86.FlowJcc || in.flow == x86.FlowLoop {
 		taken := next != s.addr+emu.Addr(in.length)
-		recorded := taken
 		if in.toNext {
-			// Valgrind records it inverted for the conditions with an even code (spec: cachegrind.md, section 4).
 			taken = s.holds
-			recorded = taken != (in.flow == x86.FlowJcc && in.cond&1 == 0)
 		}
 		if taken {
 			e.tally(s.addr, emu.Taken, 1)
 		}
-		e.conditional(s.addr, recorded)
+		e.conditional(s.addr, taken != in.inverted)
 	}
 	if indirect && s.branches != nil && s.branches.Indirect(uint64(s.addr), uint64(next)) {
 		e.tally(s.addr, emu.Bim, 1)

@@ -14,7 +14,7 @@ import (
 // droppedLoads are rows in which the optimiser of Valgrind, at work when the
 // rows were measured, saw from an immediate that a load's value is not needed,
 // or that all of it is overwritten. We count what it counts without optimiser:
-// "the vectors decide" - spec/counting.md. The vector that gives the number of
+// the vectors decide. The vector that gives the number of
 // references is behind the row; size and order, and rows marked "as", are
 // inferred: the vectors hold counts only.
 var droppedLoads = map[string]string{

@@ -128,7 +128,7 @@ type Mem struct {
 // A RefKind is what a memory reference does.
 type RefKind uint8
 
-// Kinds of reference. Modify counts as one read (spec: "Dr").
+// Kinds of reference. Modify counts as one read (docs/counting.md, "Data references").
 const (
 	Read RefKind = iota
 	Write

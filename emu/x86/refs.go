@@ -58,8 +58,7 @@ func (d *decoder) references(inst *Inst) {
 	inst.expand(f, d.memSize, add)
 }
 
-// defaultRefs is the reference of a plain memory operand. "lock add, xchg ...:
-// R(size), M(size)" - spec/cachegrind.md, section 3.3.
+// defaultRefs is the reference of a plain memory operand; a locked or exchanging instruction makes a read and a modify.
 func (d *decoder) defaultRefs(inst *Inst) {
 	r := Ref{Size: d.memSize}
 	switch d.memAccess {

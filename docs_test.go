@@ -1,0 +1,79 @@
+package cgemu_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// citation matches a document that is cited, and the heading in it, if one follows in quotes.
+var citation = regexp.MustCompile(`([\w./-]*[\w-]+\.md)\b(?:, "([^"]+)")?`)
+
+// TestCitations has every document that the project's sources cite be there, with the heading that is named. Documents are named as seen from
+// the top of the repository, or stand beside the file.
+func TestCitations(t *testing.T) {
+	found := 0
+	lines := regexp.MustCompile(`\n\s*(//|#)\s*`) // of a comment
+	eachSource(t, func(file, text string) {
+		text = lines.ReplaceAllString(text, " ")
+		for _, c := range citation.FindAllStringSubmatch(text, -1) {
+			doc, err := os.ReadFile(c[1])
+			if err != nil {
+				doc, err = os.ReadFile(filepath.Join(filepath.Dir(file), c[1]))
+			}
+			if !document(c[1]) {
+				continue
+			}
+			if assert.NoError(t, err, "%s cites %s", file, c[1]); c[2] != "" {
+				heading := regexp.MustCompile(`(?m)^#+ ` + regexp.QuoteMeta(c[2]) + `$`)
+				assert.True(t, heading.Match(doc), "%s cites %s", file, c[0])
+			}
+			found++
+		}
+		require.NotContains(t, text, "(spec:", "%s", file)
+		require.NotContains(t, text, "(design:", "%s", file)
+	})
+	require.NotZero(t, found)
+}
+
+// document reports whether a name is that of a document of ours, and not one that a test makes up.
+func document(name string) bool {
+	return !strings.Contains(name, "$") && path.Base(name) != "out.md" && path.Base(name) != "report.md"
+}
+
+// eachSource calls f with the project's sources: all but these tests, test data, and files that are no text.
+func eachSource(t *testing.T, f func(file, text string)) {
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != "." {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		switch filepath.Ext(file) {
+		case ".go", ".s", ".txt", ".h", ".rs", ".md", "":
+		default:
+			return nil
+		}
+		if file == "docs_test.go" || d.Name() == "CHANGELOG.md" {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || strings.ContainsRune(string(text), 0) {
+			return err
+		}
+		f(file, string(text))
+		return nil
+	})
+	require.NoError(t, err)
+}

@@ -1,0 +1,31 @@
+package hooks
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// Taken returns what the conditional branch i is recorded as when its condition holds, or does not. A Jcc to the next
+// instruction with an even condition code is recorded inverted: Valgrind's oddity (docs/counting.md, "Conditional branches").
+func Taken(i *x86.Inst, holds bool) bool {
+	if i.Flow == x86.FlowJcc && i.Target == 0 && i.Cond&1 == 0 {
+		return !holds
+	}
+	return holds
+}
+
+// ReferencesBefore returns how many references of i were made before f was raised, whose address is compared with those that addr
+// tells. Of an instruction that faults these count, and its Ir, and nothing else. found says that f is the next one's. Other faults
+// than page faults come before all references.
+func ReferencesBefore(i *x86.Inst, addr func(x86.Ref) emu.Addr, f emu.Fault) (n int, found bool) {
+	if f.Vector != emu.VecPF {
+		return 0, false
+	}
+	for r := range i.References {
+		if f.Addr-addr(r) < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
+			return n, true
+		}
+		n++
+	}
+	return n, false
+}
