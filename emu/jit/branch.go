@@ -51,37 +51,37 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 // end of the block.
 func (e *Engine) emitJcc(g *ginsn, i int) {
 	if !g.follow && !e.predicts() && !e.Events.Has(emu.Taken) && !(e.budgeted && g.Target < 0) {
-		e.unpark(0xffff)
+		e.reload(0xffff)
 		e.keepSiteWhole(2, g.Dest())
 		e.emitLink(e.jcc(g.Cond, 0), g.Dest())
 		e.emitJump(g.Next())
 		return
 	}
-	c := coldExit{target: g.Dest(), insn: i, side: g.follow, holds: true, parked: e.parked, outcomes: e.outcomes}
+	c := coldExit{target: g.Dest(), insn: i, side: g.follow, holds: true, spilled: e.spilled, outcomes: e.outcomes}
 	cond, next := g.Cond, g.Next()
 	if g.again {
 		c.target, next = next, c.target
 		c.holds, cond = false, cond^1
 	}
 	if e.predicts() {
-		c.own = e.newOwn(i, emu.Bcm, false)
+		c.own = e.newEventCounter(i, emu.Bcm, false)
 	}
 	c.site = e.jcc(cond, 0)
 	e.cold = append(e.cold, c)
 	if e.predicts() {
 		live := e.flagsLive(i + 1)
 		if !g.follow {
-			live = e.peekFlags(next)&flagsDead == 0
+			live = e.flagsAtTarget(next)&flagsDead == 0
 		}
 		taken := hooks.Taken(&g.Inst, !c.holds)
-		e.emitPredict(g, taken, c.own, e.outcomes, g.follow, live, e.parked)
+		e.emitPredict(g, taken, c.own, e.outcomes, g.follow, live, e.spilled)
 		e.outcomes = e.outcomes.with(taken)
 	}
 	if !c.holds {
 		e.emitTaken(i)
 	}
 	if !g.follow {
-		e.unpark(0xffff)
+		e.reload(0xffff)
 		e.emitJump(next)
 	}
 }
@@ -91,7 +91,7 @@ func (e *Engine) emitJcc(g *ginsn, i int) {
 func (e *Engine) emitLoop(g *ginsn, i int) {
 	own := 0
 	if e.predicts() {
-		own = e.newOwn(i, emu.Bcm, false)
+		own = e.newEventCounter(i, emu.Bcm, false)
 	}
 	if g.Mem.AddrSize == 4 { // ECX counts
 		e.byte(0x67)
@@ -106,7 +106,7 @@ func (e *Engine) emitLoop(g *ginsn, i int) {
 			e.link(on, e.pos)
 		}
 		if e.predicts() {
-			e.emitPredict(g, taken, own, outcomes{}, false, e.peekFlags(to)&flagsDead == 0, 0)
+			e.emitPredict(g, taken, own, outcomes{}, false, e.flagsAtTarget(to)&flagsDead == 0, 0)
 		}
 		if taken {
 			e.emitTaken(i)
@@ -121,25 +121,25 @@ func (e *Engine) emitLoop(g *ginsn, i int) {
 // emitPushReturn pushes a return address on the guest's stack.
 func (e *Engine) emitPushReturn(ret emu.Addr) {
 	if ret <= math.MaxInt32 {
-		e.storeGuestImm(x86.RSP, e.delta-8, int32(ret))
+		e.storeGuestImm(x86.RSP, e.pendingRSP-8, int32(ret))
 	} else {
 		e.store(slotA, x86.RBX)
 		from := e.pos
 		e.movImm(x86.RBX, uint64(ret))
-		e.storeGuest(x86.RSP, e.delta-8, x86.RBX)
+		e.storeGuest(x86.RSP, e.pendingRSP-8, x86.RBX)
 		e.load(x86.RBX, slotA)
 		e.saved(from, x86.RBX, slotA, 0)
 	}
-	e.delta -= 8
+	e.pendingRSP -= 8
 }
 
 // emitCallThrough executes a host CALL on the shadow stack, so that the guest's RET,
 // a host RET there, is predicted as natively. bias is a register that is free. It
-// emits the landing that RET comes back to, which checks that the guest
+// emits the return site that RET comes back to, which checks that the guest
 // returned where this call would have, and returns the site of the CALL's displacement.
 func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
 	// The host's CALL itself moves RSP below the return address.
-	e.delta += 8
+	e.pendingRSP += 8
 	e.emitOntoShadow(bias)
 	for (e.pos+1)%64 > 60 { // as in keepSiteWhole: the callee may lie behind us
 		e.byte(0x90)
@@ -150,7 +150,7 @@ func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
 	e.fetchKnown = false // the callee fetches
 	e.emitOffShadow(regBias)
 	e.load(regBias, stSavedBias)
-	if ret <= math.MaxInt32 && e.peekFlags(ret)&flagsDead != 0 {
+	if ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0 {
 		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
 		e.u32(uint32(ret))
 		e.jcc(condNE, e.stubs.mismatch)
@@ -163,21 +163,21 @@ func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
 
 // emitOntoShadow takes the guest's RSP to its place on the shadow stack; bias is lost.
 func (e *Engine) emitOntoShadow(bias x86.Reg) {
-	if e.delta != int32(int8(e.delta)) {
-		e.settleRSP()
+	if e.pendingRSP != int32(int8(e.pendingRSP)) {
+		e.flushRSP()
 	}
 	e.load(bias, stShadow)
-	e.leaIndex(x86.RSP, x86.RSP, bias, 1, int8(e.delta))
-	e.delta = 0
+	e.leaIndex(x86.RSP, x86.RSP, bias, 1, int8(e.pendingRSP))
+	e.pendingRSP = 0
 }
 
 // emitOffShadow takes RSP from the shadow stack to the guest's, given the distance in bias, which it loses.
-func (e *emitter) emitOffShadow(bias x86.Reg) {
+func (e *assembler) emitOffShadow(bias x86.Reg) {
 	e.not(bias)
 	e.leaIndex(x86.RSP, x86.RSP, bias, 1, 1)
 }
 
-// emitCheckedReturn is the landing's check where the flags may be live.
+// emitCheckedReturn is the return site's check where the flags may be live.
 func (e *Engine) emitCheckedReturn(ret emu.Addr) {
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
@@ -264,7 +264,7 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 	e.store(stSavedBias, regBias)
 	from := e.pos
 	// The guest's stack is read for the fault it may raise.
-	e.loadGuest(regBias, x86.RSP, e.delta)
+	e.loadGuest(regBias, x86.RSP, e.pendingRSP)
 	e.emitOntoShadow(regBias)
 	onto := e.pos
 	e.byte(0xc3)
@@ -274,7 +274,7 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 
 // emitRetPop translates a rare RET, which pops n bytes more, and looks its target up. Flags stay.
 func (e *Engine) emitRetPop(n int32) {
-	e.settleRSP()
+	e.flushRSP()
 	e.store(slotTarget, regTarget)
 	from := e.pos
 	e.loadGuest(regTarget, x86.RSP, 0)
@@ -295,8 +295,8 @@ func (e *Engine) checked(i int) bool {
 func (e *Engine) emitBudgetBefore(i int) {
 	e.emitHistory(i)
 	e.giveFlags()
-	e.unpark(0xffff)
-	e.settleRSP()
+	e.reload(0xffff)
+	e.flushRSP()
 	e.t.insns[i].rsp = 0
 	e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].PC, t: e.t, insn: int16(i)}, i)
 }

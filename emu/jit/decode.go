@@ -41,8 +41,7 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 // decodeBlock fills e.block with the instructions of the block at pc. It is empty if pc
 // cannot be fetched, and only its first instruction may be one of which a part cannot.
 func (e *Engine) decodeBlock(pc emu.Addr) {
-	e.block = e.block[:0]
-	exits, loop, run := 0, 0, e.carry
+	exits, loop, run := 0, 0, e.runOffset
 	for a := pc; !e.ends(run) && (a == pc || !e.marks[a]); {
 		e.block = e.block[:len(e.block)+1]
 		g := &e.block[len(e.block)-1]
@@ -117,23 +116,23 @@ const (
 	flagsDeadNow
 )
 
-// peekFlags examines the code at a. The pages it reads are added to those the
+// flagsAtTarget examines the code at a. The pages it reads are added to those the
 // block depends on.
-func (e *Engine) peekFlags(a emu.Addr) peek {
+func (e *Engine) flagsAtTarget(a emu.Addr) peek {
 	e.depend(a)
 	p, ok := e.peeks[a]
 	if !ok {
-		p = e.examine(a)
+		p = e.examineFlags(a)
 		e.peeks[a] = p
 	}
-	e.peekedAt = append(e.peekedAt, peeked{a, p})
+	e.lookaheads = append(e.lookaheads, lookahead{a, p})
 	return p
 }
 
-func (e *Engine) examine(a emu.Addr) peek {
+func (e *Engine) examineFlags(a emu.Addr) peek {
 	found := flagsDead | flagsDeadNow
 	live := x86.StatusFlags
-	g := &e.peekInsn
+	g := &e.examined
 	start := a.PageDown()
 	for range peekDepth {
 		// Staying on the page keeps the dependency to one page.

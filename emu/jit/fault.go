@@ -39,7 +39,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	}
 	t := e.blockAt(pos)
 	if t == nil && e.shadow.has(uintptr(e.get(stRegs+8*emu.RSP))) {
-		return e.strayReturn()
+		return e.unpairedReturn()
 	}
 	if t == nil {
 		return e.returnAstray()
@@ -62,32 +62,32 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	e.restore(t, i, pos)
 	e.set(stHistory, t.insns[i].outcomes.after(e.get(stHistory)))
 	e.faultedPiece(pc)
-	e.settleCounts(t, i, ours)
+	e.adjustForStop(t, i, ours)
 	if ours {
 		if err := e.mem.Unguard(f.Addr, f.Addr+1); err != nil {
 			return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
 		}
-		e.alone, e.carry = true, int(t.insns[i].run)
+		e.singleStep, e.runOffset = true, int(t.insns[i].run)
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
 		return pc, nil
 	}
 	if e.details() || f.Vector == emu.VecGP {
 		e.storeCPU(e.cpu, pc)
 		e.decoder.Forget()
-		e.decodeOne(&e.peekInsn, pc)
+		e.decodeOne(&e.examined, pc)
 	}
 	if f.Vector == emu.VecGP {
 		f = e.beyondHost(f)
 	}
 	if e.details() {
-		e.unrefer(e.cpu, t, i, &e.peekInsn, f)
+		e.revokeEvents(e.cpu, t, i, &e.examined, f)
 	}
 	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
 }
 
-// unrefer takes back what an instruction that faulted counts beyond its execution, but for the references before the one that
+// revokeEvents takes back what an instruction that faulted counts beyond its execution, but for the references before the one that
 // faulted.
-func (e *Engine) unrefer(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
+func (e *Engine) revokeEvents(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
 	for _, p := range e.plans[t.insns[i].plan] {
 		if p.event != emu.Ir {
 			e.tally(t, i, p.event, -p.times)
@@ -107,15 +107,15 @@ func (e *Engine) unrefer(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
 	}
 }
 
-// settleCounts corrects the counts of block t, which stopped at instruction i. An
+// adjustForStop corrects the counts of block t, which stopped at instruction i. An
 // instruction that faulted counts, one that is to be executed again does not.
-func (e *Engine) settleCounts(t *tb, i int, again bool) {
+func (e *Engine) adjustForStop(t *tb, i int, again bool) {
 	for _, r := range t.reps {
 		if r.insn == i && r.outside {
 			e.decoder.Forget()
-			e.decodeOne(&e.peekInsn, t.addr(i))
+			e.decodeOne(&e.examined, t.addr(i))
 			e.storeCPU(e.cpu, t.addr(i))
-			e.repeated(e.cpu, t, i, &e.peekInsn, e.get(slotC), true)
+			e.repeated(e.cpu, t, i, &e.examined, e.get(slotC), true)
 		} else if r.insn == i {
 			n := int64(e.get(slotC) - e.get(stRegs+8*emu.RCX))
 			e.tally(t, i, emu.Ir, n)
@@ -127,9 +127,9 @@ func (e *Engine) settleCounts(t *tb, i int, again bool) {
 		done = i
 	}
 	if i >= t.counted {
-		e.uncount(t, done)
+		e.subtractTail(t, done)
 	} else {
-		e.recount(t, done)
+		e.addPartial(t, done)
 	}
 }
 
@@ -188,9 +188,9 @@ func (e *Engine) returnAstray() (emu.Addr, *emu.Stop) {
 	return 0, stopFault(emu.Fault{Vector: emu.VecPF, Addr: emu.Addr(sp)})
 }
 
-// strayReturn handles a RET to an address no CALL put on the stack: its place on the
+// unpairedReturn handles a RET to an address no CALL put on the stack: its place on the
 // shadow stack holds 0, where the host is now. The next one there takes a shorter way.
-func (e *Engine) strayReturn() (emu.Addr, *emu.Stop) {
+func (e *Engine) unpairedReturn() (emu.Addr, *emu.Stop) {
 	at := e.get(stRegs + 8*emu.RSP)
 	e.shadow.put(uintptr(at)-8, e.hostAddr(e.stubs.stray))
 	sp := at - e.get(stShadow)
@@ -201,10 +201,10 @@ func (e *Engine) strayReturn() (emu.Addr, *emu.Stop) {
 	return emu.Addr(rip), nil
 }
 
-// beyondHost returns what the fault f, #GP of the instruction in peekInsn, is to the guest: an address that is canonical to it may not
+// beyondHost returns what the fault f, #GP of the instruction in examined, is to the guest: an address that is canonical to it may not
 // be one to the host, whose is larger.
 func (e *Engine) beyondHost(f emu.Fault) emu.Fault {
-	g := &e.peekInsn
+	g := &e.examined
 	for r := range g.References {
 		a := guest.RefAddr(e.cpu, &g.Insn, r)
 		if guest.Happens(e.cpu, &g.Insn, r) && guest.Canonical(a) && !guest.Canonical(a+emu.Addr(e.get(stBase))) {

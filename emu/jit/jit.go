@@ -68,7 +68,7 @@ func (e *Engine) exitAt(i int) *exit { return &e.exits[i/exitChunk][i%exitChunk]
 
 // An Engine translates and runs the code of one address space.
 type Engine struct {
-	emitter
+	assembler
 	emu.Config
 	mem   *mem.Space
 	arena arena
@@ -82,14 +82,14 @@ type Engine struct {
 	// holds it but for the time that generated code runs.
 	mu        sync.Mutex
 	inCode    bool
-	broken    bool // links are broken and the table is withdrawn
+	unlinked  bool // links are broken and the table is withdrawn
 	interrupt bool
 
-	*world // the code that runs
-	worlds [emu.CountOff + 1]*world
-	all    []*tb // of all worlds, dead ones included, until the next flush
-	// dead and asleep are how many of them nothing can reach any more, and how many are dormant.
-	dead, asleep int
+	*codeCache // the code that runs
+	codeCaches [emu.CountOff + 1]*codeCache
+	all        []*tb // of all code caches, dead ones included, until the next flush
+	// dead and retainedBlocks are how many of them nothing can reach any more, and how many are retained.
+	dead, retainedBlocks int
 	// once is the block that runs once and whose counts are not gathered yet.
 	once      *tb
 	pages     map[emu.Addr][]*tb
@@ -105,10 +105,10 @@ type Engine struct {
 	added    int64 // counters that Executed added up
 	sim      simulation
 	// plans are what instructions count; planIndex finds them.
-	plans     [][]planned
-	planIndex map[hooks.Plan]uint16
-	owns      int // own counters in use
-	marks     map[emu.Addr]bool
+	plans         [][]planned
+	planIndex     map[hooks.Plan]uint16
+	eventCounters int // own counters in use
+	marks         map[emu.Addr]bool
 	// behindPOPF has where execution went on behind a POPF. It is a hint, so it stays when code changes.
 	behindPOPF map[emu.Addr]bool
 	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
@@ -121,55 +121,22 @@ type Engine struct {
 	// epoch counts flushes.
 	epoch int
 
-	// Counts of blocks that are gone, and of instructions in blocks that stopped in the middle.
-	gone     [emu.NumEvents]tally
-	executed int64
+	// Counts of blocks that are collected, and of instructions in blocks that stopped in the middle.
+	collected [emu.NumEvents]tally
+	executed  int64
 
-	was *emu.CPU // in front of an instruction that is emulated
-	rep repetition
+	before *emu.CPU // in front of an instruction that is emulated
+	rep    repetition
+
+	// examined and code are scratch space of lookups: an instruction, and what memory holds where a retained block was made from.
+	examined ginsn
+	code     []byte
 
 	// resume is where generated code is to go on after an exit that comes back, else 0.
 	resume int
 
-	// The block being translated.
-	block    []ginsn
-	peekInsn ginsn
-	deps     []emu.Addr // the pages it depends on
-	spans    []span     // and the code there
-	peekedAt []peeked   // and what it found behind jumps
-	code     []byte     // for comparing
-	t        *tb
-	cold     []coldExit
-	stubsDue []stub
-	// wantIndirect asks for an entry for lookups in front of the next block.
-	wantIndirect bool
-	// wantCalled asks for an entry for calls there.
-	wantCalled bool
-	// groups and lines are the data references and the fetches to check.
-	groups []group
-	insn   int // the instruction being translated
-	// fetchKnown says that its fetch is the last one where the emitter is.
-	fetchKnown bool
-	// fetchedAt is where the check of the first fetch ends, and fetchedParked what was parked then.
-	fetchedAt     int
-	fetchedParked uint16
-	fetchedKept   bool
-	lines         []fetch
-	// parked has the guest registers that wait in their slots since parkedAt (park.go).
-	parked   uint16
-	outcomes outcomes
-	// flagsKept says that the guest's flags are in RAX.
-	flagsKept bool
-	flagsAt   int // since where
-	parkedAt  [16]int
-	// delta is what the guest's RSP is beyond the host's at the emitter's position.
-	delta int32
-	// alone asks for a block of one instruction that runs once, its page unguarded: the
-	// instruction writes to a page that holds code, its own perhaps.
-	alone bool
-	// carry is how much of a straight run lies in front of the next block, which runs once too: a run
-	// that a write to a guarded page interrupted goes on there.
-	carry int
+	request
+	translation
 }
 
 // New returns an engine for the code in m.
@@ -187,14 +154,14 @@ func New(m *mem.Space, cfg emu.Config) (*Engine, error) {
 	}
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
-		arena: a, directory: directoryAt(), was: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
-		peeks: map[emu.Addr]peek{}, block: make([]ginsn, 0, maxBlock+1),
+		arena: a, directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
+		peeks: map[emu.Addr]peek{}, translation: translation{block: make([]ginsn, 0, maxBlock+1)},
 	}
 	e.attach(m, cfg)
 	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}
 	e.planIndex = map[hooks.Plan]uint16{}
 	e.fixExits()
-	e.emitter = emitter{mem: a.mem, pos: codeOff, far: farOff}
+	e.assembler = assembler{mem: a.mem, pos: codeOff, far: farOff}
 	if err := e.prepare(); err != nil {
 		e.Close()
 		return nil, err
@@ -234,19 +201,19 @@ func (e *Engine) prepare() (err error) {
 		}
 	}
 	e.emitStubs()
-	if e.worlds[emu.CountAll], err = e.newWorld(emu.CountAll); err != nil {
+	if e.codeCaches[emu.CountAll], err = e.newCodeCache(emu.CountAll); err != nil {
 		return err
 	}
 	e.set(stCodeLo, uint64(a.base+codeOff))
 	e.set(stCodeHi, uint64(a.base+arenaSize))
 	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
-	e.enterWorld(e.worlds[emu.CountAll])
+	e.switchCodeCache(e.codeCaches[emu.CountAll])
 	return nil
 }
 
 // emitStubs emits the code that blocks share.
 func (e *Engine) emitStubs() {
-	e.stubs = emitStubs(&e.emitter)
+	e.stubs = emitStubs(&e.assembler)
 	if e.sim.caches {
 		e.emitSimRoutines()
 		e.stubs.end = e.pos
@@ -262,7 +229,7 @@ func (e *Engine) Close() error {
 }
 
 func (e *Engine) free() {
-	for _, w := range e.worlds {
+	for _, w := range e.codeCaches {
 		if w != nil {
 			w.close()
 		}
@@ -321,7 +288,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	e.loadCPU(c)
 	rip := c.RIP
 	if e.rep.paused == c && e.rep.at == rip {
-		e.carry = e.rep.run
+		e.runOffset = e.rep.run
 	}
 	e.rep.paused = nil
 	for {
@@ -353,9 +320,9 @@ func (e *Engine) goOn(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
 // entryAt returns where generated code is to be entered for rip, or why not.
 func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	at, e.resume = e.resume, 0
-	switch inRun := at != 0 || e.alone || e.carry != 0; {
+	switch inRun := at != 0 || e.singleStep || e.runOffset != 0; {
 	case inRun && e.interrupt:
-		e.breakLinks()
+		e.unlinkAll()
 	case e.interrupt:
 		e.interrupt = false
 		return 0, &plainStops[emu.StopInterrupt]
@@ -405,9 +372,9 @@ func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
 
 // lookup returns the block at rip, translating it if need be.
 func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
-	if e.alone || e.carry != 0 {
+	if e.singleStep || e.runOffset != 0 {
 		t, fault := e.translate(rip)
-		e.alone, e.carry = false, 0
+		e.singleStep, e.runOffset = false, 0
 		return t, fault
 	}
 	if t := e.known(rip); t != nil {
@@ -421,7 +388,7 @@ func (e *Engine) known(rip emu.Addr) *tb {
 	if t := e.tbs[rip]; t != nil {
 		return t
 	}
-	return e.wake(rip)
+	return e.revalidate(rip)
 }
 
 // enter runs generated code from an arena offset on until it exits.
@@ -436,8 +403,8 @@ func (e *Engine) enter(at int) {
 	enterGuest(e.mem.Base(), uintptr(e.hostAddr(e.stubs.enter)))
 	e.mu.Lock()
 	e.inCode = false
-	if e.broken {
-		e.mend()
+	if e.unlinked {
+		e.relinkAll()
 	}
 	settle(e.cpu.FP)
 }
@@ -478,7 +445,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		rip := emu.Addr(e.get(stRIP))
 		return rip, e.admit(rip)
 	case exitCarry:
-		e.carry = int(x.insn)
+		e.runOffset = int(x.insn)
 		return x.rip, nil
 	case exitReturn:
 		rip, _ := e.mem.ReadUint64(emu.Addr(e.get(stRegs+8*emu.RSP)) - 8)
@@ -491,9 +458,9 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return x.rip, &plainStops[emu.StopClient]
 	case exitBudget:
 		if t, i := x.t, int(x.insn); t != nil && i > t.counted {
-			e.uncount(t, i)
+			e.subtractTail(t, i)
 		} else if t != nil {
-			e.recount(t, i)
+			e.addPartial(t, i)
 		}
 		return x.rip, &plainStops[emu.StopBudget]
 	case exitMark:

@@ -268,7 +268,7 @@ func TestReturnsThatSkipFrames(t *testing.T) {
 	require.Equal(t, uint64(1000*6), m.Executed())
 }
 
-// TestReturnedFlags returns flags to where no CALL expects a return, past a landing that a call has left there.
+// TestReturnedFlags returns flags to where no CALL expects a return, past a return site that a call has left there.
 func TestReturnedFlags(t *testing.T) {
 	for name, set := range map[string]string{
 		"stc": "f9", "cmp": "48 39 d8", "bt": "48 0f ba e3 00",

@@ -121,30 +121,30 @@ func (e *Engine) fits(cfg *emu.Config) bool {
 		cfg.Caches == e.Caches && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
 }
 
-// retire makes all of e's blocks dormant, and e as new but for them.
+// retire makes all of e's blocks retained, and e as new but for them.
 func (e *Engine) retire() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, w := range e.worlds {
+	for _, w := range e.codeCaches {
 		if w == nil {
 			continue
 		}
 		for _, t := range w.tbs {
 			e.isolate(t)
 			t.listed = false
-			e.sleep(t)
+			e.retain(t)
 		}
 		w.forget()
 	}
 	clear(e.pages)
 	clear(e.peeks)
 	e.once = nil
-	e.gone = [emu.NumEvents]tally{}
+	e.collected = [emu.NumEvents]tally{}
 	e.executed, e.added = 0, 0
 	clear(e.arena.words(counterOff, len(e.weights)))
 	clear(e.arena.words(stMeters, meters))
-	e.passing, e.cpu, e.resume, e.alone, e.carry, e.interrupt = nil, nil, 0, false, 0, false
-	e.enterWorld(e.worlds[emu.CountAll])
+	e.passing, e.cpu, e.resume, e.singleStep, e.runOffset, e.interrupt = nil, nil, 0, false, 0, false
+	e.switchCodeCache(e.codeCaches[emu.CountAll])
 }
 
 // adopt makes e the engine for the code in m.

@@ -112,7 +112,7 @@ func TestMoreEnginesThanAwake(t *testing.T) {
 					m.run(emu.StopSyscall)
 					require.Equal(t, alone.cpu.Regs, m.cpu.Regs)
 					if i%4 == 0 {
-						m.SetCounting(emu.CountOff) // goes to another world while others are suspended
+						m.SetCounting(emu.CountOff) // goes to another code cache while others are suspended
 						m.SetCounting(emu.CountAll)
 					}
 				}

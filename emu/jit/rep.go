@@ -83,7 +83,7 @@ func (e *Engine) repeatLong(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	if x.kind == exitLong {
 		e.rep.piece, e.rep.flags = int(x.resume), e.get(stFlags)
 	} else {
-		g := &e.peekInsn
+		g := &e.examined
 		e.decoder.Forget()
 		e.decodeOne(g, x.rip)
 		before := e.endPiece()
@@ -151,7 +151,7 @@ func (e *Engine) pause(c *emu.CPU, x *exit) (stops bool, stop *emu.Stop) {
 	default:
 		return false, nil
 	}
-	e.uncount(x.t, int(x.insn))
+	e.subtractTail(x.t, int(x.insn))
 	e.passing, e.passes = c, x.rip // a mark there was passed
 	return true, stop
 }
@@ -231,7 +231,7 @@ func (e *Engine) repeatedRefs(c *emu.CPU, t *tb, i int, g *ginsn, n uint64) {
 			e.tally(t, i, ev, int64(n))
 		}
 	}
-	if !e.sim.caches || t.world.counting == emu.CountOff {
+	if !e.sim.caches || t.cache.counting == emu.CountOff {
 		return
 	}
 	for n > 0 {

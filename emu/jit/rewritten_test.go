@@ -72,7 +72,7 @@ func TestCodeForEver(t *testing.T) {
 	run()
 	after := run()
 	require.Less(t, after, before+before/4)
-	require.LessOrEqual(t, len(m.gone[emu.Ir].pages), keptPages)
+	require.LessOrEqual(t, len(m.collected[emu.Ir].pages), keptPages)
 }
 
 // TestNoRoomForEntries has blocks called and jumped to for the first time when the code cache is full.

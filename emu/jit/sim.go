@@ -241,7 +241,7 @@ func (e *Engine) refer(c *stampCache, a uint64, size int) (missed bool) {
 
 // dataRef simulates a data reference of instruction i of t, and reports whether it missed D1.
 func (e *Engine) dataRef(t *tb, i int, a emu.Addr, r x86.Ref) (missed bool) {
-	if !e.sim.caches || t.world.counting == emu.CountOff || a >= e.mem.Limit() {
+	if !e.sim.caches || t.cache.counting == emu.CountOff || a >= e.mem.Limit() {
 		return false
 	}
 	size := min(int(r.Size), e.sim.maxRef)
@@ -266,7 +266,7 @@ func missEvents(k x86.RefKind) (l1, ll emu.Event) {
 
 // condBranch simulates a conditional branch of instruction i of t.
 func (e *Engine) condBranch(t *tb, i int, taken bool) {
-	if !e.sim.branches || t.world.counting == emu.CountOff {
+	if !e.sim.branches || t.cache.counting == emu.CountOff {
 		return
 	}
 	h := e.get(stHistory)
@@ -289,15 +289,15 @@ func (e *Engine) condEntry(a emu.Addr) int {
 	return e.sim.cond + int(a&historyMask)<<historyBits
 }
 
-// newOwn returns the arena offset of a fresh counter of an event of t's instruction i. A
+// newEventCounter returns the arena offset of a fresh counter of an event of t's instruction i. A
 // second one for the event of the level behind it follows if two is set.
-func (e *Engine) newOwn(i int, ev emu.Event, two bool) int {
-	k := e.owns
+func (e *Engine) newEventCounter(i int, ev emu.Event, two bool) int {
+	k := e.eventCounters
 	e.t.own = append(e.t.own, ownCounter{insn: i, event: ev, counter: k})
-	e.owns++
+	e.eventCounters++
 	if two {
 		e.t.own = append(e.t.own, ownCounter{insn: i, event: ev + 1, counter: k + 1})
-		e.owns++
+		e.eventCounters++
 	}
 	return ownOff + 8*k
 }

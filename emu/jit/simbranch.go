@@ -61,16 +61,16 @@ func (e *Engine) emitHistory(i int) {
 
 // emitPredict simulates the outcome of the conditional branch g, which follows those in o, and counts in
 // the counter at own if it was mispredicted. stays says that the block goes on and will bring the history
-// up to date. live says that the flags may be read behind it. Registers in parked are free.
-func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, live bool, parked uint16) {
+// up to date. live says that the flags may be read behind it. Registers in spilled are free.
+func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, live bool, spilled uint16) {
 	r := x86.RCX
-	free := parked &^ (1 << x86.RAX)
+	free := spilled &^ (1 << x86.RAX)
 	if free != 0 {
 		r = lowest(free)
 	} else {
 		e.store(slotTmp2, r)
 	}
-	keep := live && parked>>x86.RAX&1 == 0
+	keep := live && spilled>>x86.RAX&1 == 0
 	if keep {
 		e.store(slotTmp, x86.RAX)
 	}
@@ -127,7 +127,7 @@ func (e *Engine) emitTarget(i int) {
 	defer e.swap()
 	e.link(site, e.pos)
 	e.store(entry, regTarget)
-	e.incMem(e.newOwn(i, emu.Bim, false))
+	e.incMem(e.newEventCounter(i, emu.Bim, false))
 	e.jmp(back)
 }
 
@@ -135,7 +135,7 @@ func (e *Engine) emitTarget(i int) {
 func (e *Engine) emitTaken(i int) {
 	if e.counting != emu.CountOff && e.Events.Has(emu.Taken) {
 		e.store(slotCount, x86.R11)
-		e.addMemBy(e.newOwn(i, emu.Taken, false), 1, x86.R11)
+		e.addMemBy(e.newEventCounter(i, emu.Taken, false), 1, x86.R11)
 		e.load(x86.R11, slotCount)
 	}
 }

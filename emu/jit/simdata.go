@@ -176,7 +176,6 @@ func rspStep(g *ginsn) (n int64, ok bool) {
 
 // planData finds the groups of the block. Those of instruction i begin at e.groupsAt(i).
 func (e *Engine) planData() {
-	e.groups = e.groups[:0]
 	if !e.sim.caches || e.counting == emu.CountOff {
 		return
 	}
@@ -239,10 +238,10 @@ func (e *Engine) emitGroup(g *group, i int) {
 	c := &e.sim.d1
 	low := g.ea.disp + (g.lo - g.refs[0].disp) // of the lowest byte
 	span := int(g.hi - g.lo)
-	e.unpark(g.ea.regs() &^ (1 << x86.RAX))
+	e.reload(g.ea.regs() &^ (1 << x86.RAX))
 	e.keepFlags(i)
 	if !e.flagsKept {
-		e.unpark(g.ea.regs())
+		e.reload(g.ea.regs())
 	}
 	if at, ok := g.ea.constant(); ok && at < math.MaxInt32-1<<20 {
 		at = uint64(low)
@@ -283,13 +282,13 @@ func (e *Engine) emitDataStub(g *group, r1, r2 x86.Reg, back int) {
 			r3++
 		}
 	}
-	parked := e.parked>>r3&1 != 0
+	spilled := e.spilled>>r3&1 != 0
 	e.aluAbs(aluADD, r1, r2, 1, e.abs(c.recent))
 	e.movRR32(r2, r1)
 	e.aluImm32(aluAND, r2, int32(c.line-1))
 	e.aluImm32(aluCMP, r2, int32(c.line)-span)
 	straddles := e.jcc(condA, 0)
-	if !parked {
+	if !spilled {
 		e.store(slotTmp, r3)
 	}
 	e.movRR(r3, r1)
@@ -311,7 +310,7 @@ func (e *Engine) emitDataStub(g *group, r1, r2 x86.Reg, back int) {
 	e.aluRR(aluADD, r1, r2)
 	e.leaFull(r2, r3, r2, 8, e.abs(c.stamps)-8, false)
 	e.storeAt(r2, 0, r1)
-	if !parked {
+	if !spilled {
 		e.load(r3, slotTmp)
 	}
 	e.jmp(back)
@@ -323,7 +322,7 @@ func (e *Engine) emitDataStub(g *group, r1, r2 x86.Reg, back int) {
 	over := e.jmp(0)
 	e.link(outside, e.pos)
 	e.link(missing, e.pos)
-	if !parked {
+	if !spilled {
 		e.load(r3, slotTmp)
 	}
 	e.link(over, e.pos)
@@ -351,7 +350,7 @@ func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
 			e.lea(r1, r1, -off)
 		}
 		l1, _ := missEvents(ref.kind)
-		e.pushImm(e.abs(e.newOwn(ref.insn, l1, true)))
+		e.pushImm(e.abs(e.newEventCounter(ref.insn, l1, true)))
 		e.pushImm(int32(ref.size - 1))
 		e.call(e.sim.data)
 	}
@@ -388,7 +387,7 @@ func (e *Engine) emitLineStub(c *stampCache, line uint64, back int, miss func())
 	r1, r2 := x86.RCX, x86.RDX
 	store := func() { e.store(slotTmp, r1); e.store(slotTmp2, r2) }
 	load := func() { e.load(r1, slotTmp); e.load(r2, slotTmp2) }
-	if free := e.parked &^ (1 << x86.RAX); bits.OnesCount16(free) >= 2 {
+	if free := e.spilled &^ (1 << x86.RAX); bits.OnesCount16(free) >= 2 {
 		r1, r2 = lowest(free), lowest(free&(free-1))
 		store, load = func() {}, func() {}
 	}
@@ -419,12 +418,12 @@ func (e *Engine) emitLineStub(c *stampCache, line uint64, back int, miss func())
 // emitAddress puts an address into r1; r2 is free.
 func (e *Engine) emitAddress(a *ea, disp int64, r1, r2 x86.Reg) {
 	if a.base == x86.RSP {
-		disp += int64(e.delta)
+		disp += int64(e.pendingRSP)
 	}
 	base, index := a.base, a.index
 	if e.flagsKept && (base == x86.RAX || index == x86.RAX) {
-		// RAX has the flags, and its value is parked.
-		e.load(r2, stPark+8*int(x86.RAX))
+		// RAX has the flags, and its value is spilled.
+		e.load(r2, stSpill+8*int(x86.RAX))
 		if base == x86.RAX {
 			base = r2
 		}

@@ -19,7 +19,7 @@ func (e *Engine) emitOutside(i int, kind exitKind) {
 
 // outsideRefs handles exits of emitOutside.
 func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
-	g := &e.peekInsn
+	g := &e.examined
 	e.decoder.Forget()
 	e.decodeOne(g, x.rip)
 	e.storeCPU(c, x.rip)

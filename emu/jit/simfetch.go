@@ -12,7 +12,6 @@ import (
 // planFetch finds the instructions of the block that touch an I1 line which the fetches before
 // them in the block did not leave as the last used of its set.
 func (e *Engine) planFetch() {
-	e.lines = e.lines[:0]
 	if !e.sim.caches || e.counting == emu.CountOff {
 		return
 	}
@@ -86,7 +85,7 @@ func (e *Engine) emitFetchMiss(i, back int) {
 		e.byte(0xc7, 0x44, 0x24, 4) // mov dword [rsp+4], imm
 		e.u32(uint32(g.PC >> 32))
 	}
-	e.pushImm(e.abs(e.newOwn(i, emu.I1mr, true)))
+	e.pushImm(e.abs(e.newEventCounter(i, emu.I1mr, true)))
 	e.pushImm(int32(g.Len) - 1)
 	e.call(e.sim.fetchLL)
 	e.load(x86.RSP, stSimRSP)
@@ -100,8 +99,8 @@ func (e *Engine) emitFetchedEntry() {
 	}
 	e.t.fetched = e.pos
 	for r := x86.RAX; r <= x86.R15; r++ {
-		if e.fetchedParked>>r&1 != 0 {
-			e.store(stPark+8*int(r), r)
+		if e.fetchedSpilled>>r&1 != 0 {
+			e.store(stSpill+8*int(r), r)
 		}
 	}
 	if e.fetchedKept {

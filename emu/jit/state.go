@@ -44,8 +44,8 @@ const (
 	stClock = 0x230
 	// stSimRSP has RSP while a simulating routine runs on the stack that ends at stSimStack.
 	stSimRSP = 0x1a0
-	// stPark has the guest registers that generated code works with meanwhile.
-	stPark     = 0x1b0
+	// stSpill has the guest registers that generated code works with meanwhile.
+	stSpill    = 0x1b0
 	stSimStack = 0x800
 	// stMeters has the instructions executed, once the engine meters them, in parts: one part would
 	// have every block wait for the one before.

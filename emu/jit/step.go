@@ -24,14 +24,14 @@ func (e *Engine) step(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
 		e.stepping = false
 		e.showTable(uint64(e.table.base))
 	}()
-	for e.alone = true; ; {
+	for e.singleStep = true; ; {
 		e.showTable(withdrawn) // again: to mend what Interrupt broke shows it
 		next, stop := e.goOn(c, rip)
-		e.carry = 0
+		e.runOffset = 0
 		switch {
 		case stop != nil:
 			return next, stop
-		case e.resume != 0 || e.alone: // it goes on, or begins again: a page had to be made accessible
+		case e.resume != 0 || e.singleStep: // it goes on, or begins again: a page had to be made accessible
 			rip = next
 		case traps:
 			return next, stopFault(emu.Fault{Vector: emu.VecDB})
@@ -45,7 +45,7 @@ func (e *Engine) step(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
 // number (SDM Vol. 3, "Alignment Check Exception").
 func (e *Engine) misaligned(c *emu.CPU, rip emu.Addr) bool {
 	e.decoder.Forget()
-	g := &e.peekInsn
+	g := &e.examined
 	if !e.decodeOne(g, rip) {
 		return false
 	}

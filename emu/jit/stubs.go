@@ -34,8 +34,8 @@ var jmpTable = []byte{0x43, 0xff, 0x24, 0xda}
 // lookupSize is the most that the two instructions of a lookup take that can fault.
 const lookupSize = 12
 
-// emitStubs generates the stubs at the emitter's position.
-func emitStubs(e *emitter) stubs {
+// emitStubs generates the stubs at the assembler's position.
+func emitStubs(e *assembler) stubs {
 	var s stubs
 	s.enter = e.pos
 	e.store(stHostSP, x86.RSP)

@@ -24,7 +24,7 @@ type coldExit struct {
 	holds    bool
 	own      int      // the counter of its mispredictions
 	outcomes outcomes // of the branches before it
-	parked   uint16
+	spilled  uint16
 	// side says that the block goes on behind the jump: the exit needs a counter.
 	side bool
 }
@@ -37,10 +37,10 @@ type stub struct {
 
 // translate makes the block at pc. It returns nil and the fault if no instruction can be fetched there.
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
-	e.deps, e.spans, e.peekedAt = e.deps[:0], e.spans[:0], e.peekedAt[:0]
+	e.begin()
 	e.decoder.Forget()
 	e.decodeBlock(pc)
-	if e.alone && len(e.block) > 1 {
+	if e.singleStep && len(e.block) > 1 {
 		e.block = e.block[:1]
 		e.block[0].follow = false
 	}
@@ -64,8 +64,8 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.wantCalled {
 		called = e.emitCalledEntry()
 	}
-	t := &tb{pc: pc, world: e.world, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
-	e.t, e.cold, e.stubsDue, e.delta, e.parked, e.flagsKept, e.outcomes = t, e.cold[:0], e.stubsDue[:0], 0, 0, false, outcomes{}
+	t := &tb{pc: pc, cache: e.codeCache, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
+	e.t = t
 	e.planEffects()
 	e.planFetch()
 	e.planData()
@@ -97,15 +97,15 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 
 // emitInsns translates the block's instructions.
 func (e *Engine) emitInsns() {
-	run := e.carry
+	run := e.runOffset
 	for i := range e.block {
 		g := &e.block[i]
 		e.read(g.PC, int(g.Len))
-		if e.delta != 0 && !e.keepsDelta(i) {
-			e.settleRSP()
+		if e.pendingRSP != 0 && !e.leavesRSP(i) {
+			e.flushRSP()
 		}
 		e.insn, e.fetchKnown = i, true
-		e.t.insns[i] = insnAt{off: int32(g.PC - e.t.pc), host: uint32(e.pos - e.t.entry), rsp: e.delta, plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)}
+		e.t.insns[i] = insnAt{off: int32(g.PC - e.t.pc), host: uint32(e.pos - e.t.entry), rsp: e.pendingRSP, plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)}
 		if e.checked(i) {
 			e.emitBudgetBefore(i)
 		}
@@ -130,10 +130,10 @@ func (e *Engine) emitEnd() {
 		e.emitHistory(len(e.block))
 	}
 	e.giveFlags()
-	e.unpark(0xffff)
+	e.reload(0xffff)
 	if falls {
-		e.settleRSP()
-		if run := (e.carry + 1) % emu.MaxRun; e.alone && e.budgeted && run != 0 {
+		e.flushRSP()
+		if run := (e.runOffset + 1) % emu.MaxRun; e.singleStep && e.budgeted && run != 0 {
 			e.emitExit(e.jmp(0), exit{kind: exitCarry, rip: last.Next(), insn: int16(run)})
 		} else {
 			e.emitJump(e.fallsTo(last))
@@ -146,12 +146,12 @@ func (e *Engine) emitSimulation(i int) {
 	g := &e.block[i]
 	e.emitFetch(i)
 	if i == 0 {
-		e.fetchedAt, e.fetchedParked, e.fetchedKept = e.pos, e.parked, e.flagsKept
+		e.fetchedAt, e.fetchedSpilled, e.fetchedKept = e.pos, e.spilled, e.flagsKept
 	}
 	e.emitData(i)
 	if e.predicts() && hooks.Retries(&g.Inst) {
 		e.giveFlags()
-		e.emitPredict(g, false, e.newOwn(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i), e.parked)
+		e.emitPredict(g, false, e.newEventCounter(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i), e.spilled)
 		e.outcomes = e.outcomes.with(false)
 	}
 	if g.Kind == guest.Rep || g.Kind.Ends() || g.Kind == guest.Branch && !g.follow && g.Flow != x86.FlowJcc {
@@ -159,12 +159,12 @@ func (e *Engine) emitSimulation(i int) {
 	}
 	if g.Kind != guest.Rep && e.outside(g) {
 		e.giveFlags()
-		e.unpark(0xffff)
-		e.settleRSP()
+		e.reload(0xffff)
+		e.flushRSP()
 		e.t.insns[i].rsp = 0
 		e.emitOutside(i, exitOutside)
 	}
-	e.unparkFor(g)
+	e.reloadFor(g)
 }
 
 // fallsTo returns where a block goes on behind its last instruction.
@@ -189,12 +189,12 @@ func (e *Engine) depend(a emu.Addr) {
 // register makes a finished block known and guards its pages. One that is to run once is not found again, and the pages of
 // an instruction that writes to them stay as they are: what was found there is not known any more.
 func (e *Engine) register(t *tb) error {
-	if !e.alone {
+	if !e.singleStep {
 		if err := e.mem.Guard(t.pages...); err != nil {
 			return err
 		}
 	}
-	if e.alone || e.carry != 0 {
+	if e.singleStep || e.runOffset != 0 {
 		e.gatherOnce()
 		e.once = t
 		e.dead++
@@ -215,9 +215,9 @@ func writesAllFlags(g *ginsn) bool {
 		g.FlagsWrite&x86.StatusFlags == x86.StatusFlags && g.FlagsRead&x86.StatusFlags == 0
 }
 
-// keepsDelta reports whether instruction i can be emitted while the guest's RSP is
+// leavesRSP reports whether instruction i can be emitted while the guest's RSP is
 // not in the host's.
-func (e *Engine) keepsDelta(i int) bool {
+func (e *Engine) leavesRSP(i int) bool {
 	g := &e.block[i]
 	usesRSP := (g.GPRRead|g.GPRWrite)>>x86.RSP&1 != 0
 	operandRSP := g.HasMem && g.Mem.Base == x86.RSP || g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg == x86.RSP
@@ -244,11 +244,11 @@ func (e *Engine) keepsDelta(i int) bool {
 	return false
 }
 
-// settleRSP brings the guest's RSP into the host's.
-func (e *Engine) settleRSP() {
-	if e.delta != 0 {
-		e.lea(x86.RSP, x86.RSP, e.delta)
-		e.delta = 0
+// flushRSP brings the guest's RSP into the host's.
+func (e *Engine) flushRSP() {
+	if e.pendingRSP != 0 {
+		e.lea(x86.RSP, x86.RSP, e.pendingRSP)
+		e.pendingRSP = 0
 	}
 }
 
@@ -364,17 +364,17 @@ func (e *Engine) emitCold() {
 		e.insn, e.fetchKnown = c.insn, true
 		e.link(c.site, e.pos)
 		if e.predicts() {
-			e.emitPredict(g, hooks.Taken(&g.Inst, c.holds), c.own, c.outcomes, false, e.peekFlags(c.target)&flagsDead == 0, c.parked)
+			e.emitPredict(g, hooks.Taken(&g.Inst, c.holds), c.own, c.outcomes, false, e.flagsAtTarget(c.target)&flagsDead == 0, c.spilled)
 		}
 		if c.holds {
 			e.emitTaken(c.insn)
 		}
-		e.reload(c.parked)
+		e.reloadOnExit(c.spilled)
 		if c.side {
 			after := c.insn + 1
 			k := e.newCounter(after - len(e.block))
 			e.t.exits = append(e.t.exits, sideExit{after: after, counter: k})
-			if e.peekFlags(c.target)&flagsDeadNow != 0 {
+			if e.flagsAtTarget(c.target)&flagsDeadNow != 0 {
 				e.emitCount(k, x86.NoReg)
 			} else {
 				e.emitCountKeeping(k, x86.R11)

@@ -11,7 +11,7 @@ import (
 
 // trap handles an instruction that is not translated: it is emulated, or refused.
 func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
-	g := &e.peekInsn
+	g := &e.examined
 	pc := x.rip
 	e.decoder.Forget()
 	if !e.decodeOne(g, pc) {
@@ -20,7 +20,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	if g.Kind != guest.Emulated {
 		f := e.decoder.Refuse(&g.Insn, e.Model)
 		if e.details() {
-			e.unrefer(c, x.t, int(x.insn), g, f)
+			e.revokeEvents(c, x.t, int(x.insn), g, f)
 		}
 		return pc, stopFault(f)
 	}
@@ -47,9 +47,9 @@ func (e *Engine) noteBehindPOPF(a emu.Addr) {
 		return
 	}
 	e.behindPOPF[a] = true
-	n := len(e.world.dormant[a])
-	delete(e.world.dormant, a)
-	e.asleep, e.dead = e.asleep-n, e.dead+n
+	n := len(e.codeCache.retained[a])
+	delete(e.codeCache.retained, a)
+	e.retainedBlocks, e.dead = e.retainedBlocks-n, e.dead+n
 	if t := e.tbs[a]; t != nil {
 		e.drop(t)
 		e.dead++
@@ -62,11 +62,11 @@ func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 	if !e.details() {
 		return e.machine.Execute(c, &g.Insn)
 	}
-	was := e.was
+	was := e.before
 	was.Copy(c)
 	f := e.machine.Execute(c, &g.Insn)
 	if f != nil {
-		e.unrefer(was, t, i, g, *f)
+		e.revokeEvents(was, t, i, g, *f)
 	} else {
 		e.simulateRefs(was, t, i, g)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Code whose mapping goes away is kept: a program is often run again, and finds its code at the same addresses. Such blocks
-// are dormant until a lookup of their address finds that they would be made the same now. So are blocks that lie on
+// are retained until a lookup of their address finds that they would be made the same now. So are blocks that lie on
 // a page to which the guest writes: most of the page stays as it is.
 
 // A source is what a block was made from: its instructions' bytes, and what the code behind its jumps does with
@@ -19,7 +19,7 @@ import (
 type source struct {
 	spans []span
 	code  []byte // of the spans, one after the other
-	peeks []peeked
+	peeks []lookahead
 }
 
 // A span is n bytes of code at an address.
@@ -28,13 +28,13 @@ type span struct {
 	n  int
 }
 
-// A peeked is what peekFlags found at an address.
-type peeked struct {
+// A lookahead is what flagsAtTarget found at an address.
+type lookahead struct {
 	at    emu.Addr
 	found peek
 }
 
-// maxVariants is how many dormant blocks begin at an address: as many programs share it.
+// maxVariants is how many retained blocks begin at an address: as many programs share it.
 const maxVariants = 8
 
 // read notes that the block being translated depends on n bytes of code at a.
@@ -48,14 +48,14 @@ func (e *Engine) read(a emu.Addr, n int) {
 	e.spans = append(e.spans, span{a, n})
 }
 
-// source returns what the block being translated is made from; nil if it may not be dormant: simulated caches know
+// source returns what the block being translated is made from; nil if it may not be retained: simulated caches know
 // places in its code, it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
 func (e *Engine) source() *source {
 	last := e.block[len(e.block)-1].Kind
-	if e.countsMore() || e.alone || e.carry != 0 || last == guest.Unknown || last == guest.TooLong {
+	if e.countsMore() || e.singleStep || e.runOffset != 0 || last == guest.Unknown || last == guest.TooLong {
 		return nil
 	}
-	src := &source{spans: slices.Clone(e.spans), peeks: slices.Clone(e.peekedAt)}
+	src := &source{spans: slices.Clone(e.spans), peeks: slices.Clone(e.lookaheads)}
 	for _, s := range src.spans {
 		at := len(src.code)
 		src.code = append(src.code, make([]byte, s.n)...)
@@ -66,39 +66,39 @@ func (e *Engine) source() *source {
 	return src
 }
 
-// sleep makes block t, which nothing reaches any more, dormant, or counts it as dead if it may not be.
-func (e *Engine) sleep(t *tb) {
+// retain makes block t, which nothing reaches any more, retained, or counts it as dead if it may not be.
+func (e *Engine) retain(t *tb) {
 	if t.src == nil {
 		e.dead++
 		return
 	}
-	t.dormant = true
-	list := t.world.dormant[t.pc]
+	t.retained = true
+	list := t.cache.retained[t.pc]
 	if len(list) == maxVariants {
 		list = slices.Delete(list, 0, 1)
 		e.dead++
-		e.asleep--
+		e.retainedBlocks--
 	}
-	e.asleep++
-	t.world.dormant[t.pc] = append(list, t)
+	e.retainedBlocks++
+	t.cache.retained[t.pc] = append(list, t)
 }
 
-// wake returns the block at pc if a dormant one was made from what is there now; it is dormant no more.
-func (e *Engine) wake(pc emu.Addr) *tb {
-	list := e.dormant[pc]
+// revalidate returns the block at pc if a retained one was made from what is there now; it is retained no more.
+func (e *Engine) revalidate(pc emu.Addr) *tb {
+	list := e.retained[pc]
 	if len(list) == 0 {
 		return nil
 	}
 	e.decoder.Forget()
 	for i := len(list) - 1; i >= 0; i-- {
 		if t := list[i]; e.unchanged(t.src) {
-			e.dormant[pc] = slices.Delete(list, i, i+1)
-			e.asleep--
+			e.retained[pc] = slices.Delete(list, i, i+1)
+			e.retainedBlocks--
 			if e.register(t) != nil {
 				e.dead++
 				return nil
 			}
-			t.dormant = false
+			t.retained = false
 			return t
 		}
 	}
@@ -116,7 +116,7 @@ func (e *Engine) unchanged(src *source) bool {
 		code = code[s.n:]
 	}
 	for _, p := range src.peeks {
-		if e.examine(p.at) != p.found {
+		if e.examineFlags(p.at) != p.found {
 			return false
 		}
 	}

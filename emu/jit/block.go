@@ -18,7 +18,7 @@ import (
 // instruction ran follows from these: entries less the exits before it.
 type tb struct {
 	pc    emu.Addr
-	world *world
+	cache *codeCache
 	entry int // arena offset of the code
 	// fetched is the entry for links whose source touched the first I1 line last, 0 if there
 	// is none.
@@ -48,9 +48,9 @@ type tb struct {
 	// incoming are the links that reach it; when it goes, they are pointed back at their stubs.
 	incoming []*exit
 	pages    []emu.Addr
-	// src is what it was made from, nil if it may not be dormant.
-	src     *source
-	dormant bool
+	// src is what it was made from, nil if it may not be retained.
+	src      *source
+	retained bool
 }
 
 // An insnAt places one guest instruction.

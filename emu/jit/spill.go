@@ -10,67 +10,67 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Parked registers: generated code that simulates needs registers of its own. It stores the
+// Spilled registers: generated code that simulates needs registers of its own. It stores the
 // guest's value to the register's slot and works with the register until the guest
 // reads it or the block ends; where the guest overwrites it first, nothing has to be
 // loaded again.
 
-// park frees a register.
-func (e *Engine) park(r x86.Reg) {
-	if e.parked>>r&1 == 0 {
-		e.store(stPark+8*int(r), r)
-		e.parked |= 1 << r
-		e.parkedAt[r] = e.pos
+// spill frees a register.
+func (e *Engine) spill(r x86.Reg) {
+	if e.spilled>>r&1 == 0 {
+		e.store(stSpill+8*int(r), r)
+		e.spilled |= 1 << r
+		e.spilledAt[r] = e.pos
 	}
 }
 
-// unpark gives registers back to the guest.
-func (e *Engine) unpark(regs uint16) {
+// reload gives registers back to the guest.
+func (e *Engine) reload(regs uint16) {
 	for r := x86.RAX; r <= x86.R15; r++ {
-		if e.parked&regs>>r&1 != 0 {
-			e.load(r, stPark+8*int(r))
-			e.unparked(r)
+		if e.spilled&regs>>r&1 != 0 {
+			e.load(r, stSpill+8*int(r))
+			e.reloaded(r)
 		}
 	}
 }
 
-// unparked notes that the guest's value is in the register again.
-func (e *Engine) unparked(r x86.Reg) {
-	e.saved(e.parkedAt[r], r, stPark+8*int(r), 0)
-	e.parked &^= 1 << r
+// reloaded notes that the guest's value is in the register again.
+func (e *Engine) reloaded(r x86.Reg) {
+	e.saved(e.spilledAt[r], r, stSpill+8*int(r), 0)
+	e.spilled &^= 1 << r
 }
 
-// reload emits the loads of parked registers on a way out of the block that leaves them parked
+// reloadOnExit emits the loads of spilled registers on a way out of the block that leaves them spilled
 // for the rest of it.
-func (e *Engine) reload(parked uint16) {
+func (e *Engine) reloadOnExit(spilled uint16) {
 	for r := x86.RAX; r <= x86.R15; r++ {
-		if parked>>r&1 != 0 {
-			e.load(r, stPark+8*int(r))
+		if spilled>>r&1 != 0 {
+			e.load(r, stSpill+8*int(r))
 		}
 	}
 }
 
-// unparkFor makes the registers and flags available that g needs.
-func (e *Engine) unparkFor(g *ginsn) {
+// reloadFor makes the registers and flags available that g needs.
+func (e *Engine) reloadFor(g *ginsn) {
 	e.giveFlagsFor(g)
 	switch g.Kind {
 	case guest.Plain, guest.Nop, guest.Lea, guest.Push, guest.Pop:
-		e.unpark(g.GPRRead)
+		e.reload(g.GPRRead)
 	case guest.Branch:
 		if g.Flow == x86.FlowJcc || g.follow {
 			return
 		}
-		e.unpark(0xffff)
+		e.reload(0xffff)
 	default:
-		e.unpark(0xffff)
+		e.reload(0xffff)
 	}
 }
 
 // overwritten notes that g, just emitted, has given registers new values.
 func (e *Engine) overwritten(g *ginsn) {
 	for r := x86.RAX; r <= x86.R15; r++ {
-		if e.parked&g.GPRWrite>>r&1 != 0 {
-			e.unparked(r)
+		if e.spilled&g.GPRWrite>>r&1 != 0 {
+			e.reloaded(r)
 		}
 	}
 	if overwritesFlags(g) {
@@ -78,13 +78,13 @@ func (e *Engine) overwritten(g *ginsn) {
 	}
 }
 
-// scratch parks the register, none of avoid, that the guest reads last from instruction i on.
+// scratch spills the register, none of avoid, that the guest reads last from instruction i on.
 func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 	avoid |= 1 << x86.RSP
 	if e.flagsKept {
 		avoid |= 1 << x86.RAX
 	}
-	if free := e.parked &^ avoid; free != 0 {
+	if free := e.spilled &^ avoid; free != 0 {
 		return lowest(free)
 	}
 	best, last := x86.NoReg, -1
@@ -93,7 +93,7 @@ func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 			best, last = r, n
 		}
 	}
-	e.park(best)
+	e.spill(best)
 	return best
 }
 
@@ -127,14 +127,14 @@ func (e *Engine) flagsLive(i int) bool {
 			return false
 		}
 		if g.Kind == guest.Branch && !g.follow && g.Flow != x86.FlowJcc {
-			return g.Flow != x86.FlowCall && g.Flow != x86.FlowJmp || e.peekFlags(g.Dest())&flagsDead == 0
+			return g.Flow != x86.FlowCall && g.Flow != x86.FlowJmp || e.flagsAtTarget(g.Dest())&flagsDead == 0
 		}
-		if g.Flow == x86.FlowJcc && e.peekFlags(e.leavesTo(g))&flagsDead == 0 {
+		if g.Flow == x86.FlowJcc && e.flagsAtTarget(e.leavesTo(g))&flagsDead == 0 {
 			return true
 		}
 	}
 	last := &e.block[len(e.block)-1]
-	return e.peekFlags(e.fallsTo(last))&flagsDead == 0
+	return e.flagsAtTarget(e.fallsTo(last))&flagsDead == 0
 }
 
 // leavesTo returns where a Jcc goes if the block does not go on behind it; the end of a block goes on
@@ -147,13 +147,13 @@ func (e *Engine) leavesTo(g *ginsn) emu.Addr {
 }
 
 // keepFlags makes the flags free to change in front of instruction i: live ones wait in RAX, whose own
-// value is parked, until they are read or overwritten.
+// value is spilled, until they are read or overwritten.
 func (e *Engine) keepFlags(i int) {
 	switch live := e.flagsLive(i); {
 	case !live:
 		e.endFlags()
 	case !e.flagsKept:
-		e.park(x86.RAX)
+		e.spill(x86.RAX)
 		e.saveFlags()
 		e.flagsKept, e.flagsAt = true, e.pos
 	}
@@ -189,11 +189,11 @@ func overwritesFlags(g *ginsn) bool {
 }
 
 // restoreFlags takes the flags back from RAX.
-func (e *emitter) restoreFlags() {
+func (e *assembler) restoreFlags() {
 	e.byte(0x04, 0x7f, 0x9e) // add al, 127; sahf
 }
 
 // saveFlags puts them there.
-func (e *emitter) saveFlags() {
+func (e *assembler) saveFlags() {
 	e.byte(0x9f, 0x0f, 0x90, 0xc0) // lahf; seto al
 }

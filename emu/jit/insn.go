@@ -83,12 +83,12 @@ func (e *Engine) emitPush(g *ginsn) {
 	wide := size == 8
 	switch a := &g.Args[0]; a.Kind {
 	case x86.ArgGPR:
-		e.opGuest(opMovStore, a.Reg, stackSlot(e.delta-size), wide)
+		e.opGuest(opMovStore, a.Reg, stackSlot(e.pendingRSP-size), wide)
 	case x86.ArgImm:
 		if wide {
-			e.storeGuestImm(x86.RSP, e.delta-8, int32(a.Imm))
+			e.storeGuestImm(x86.RSP, e.pendingRSP-8, int32(a.Imm))
 		} else {
-			e.opGuest(0xc7, 0, stackSlot(e.delta-2), false)
+			e.opGuest(0xc7, 0, stackSlot(e.pendingRSP-2), false)
 			e.byte(byte(a.Imm), byte(a.Imm>>8))
 		}
 	case x86.ArgMem:
@@ -96,13 +96,13 @@ func (e *Engine) emitPush(g *ginsn) {
 		e.store(slotA, s)
 		from := e.pos
 		e.opGuest(opMovLoad, s, e.resolve(g, s), wide)
-		e.opGuest(opMovStore, s, stackSlot(e.delta-size), wide)
+		e.opGuest(opMovStore, s, stackSlot(e.pendingRSP-size), wide)
 		e.load(s, slotA)
 		e.saved(from, s, slotA, 0)
 	default:
 		panic("BUG: PUSH operand")
 	}
-	e.delta -= size
+	e.pendingRSP -= size
 }
 
 // emitPop translates POP. The address of a memory operand is computed after RSP was incremented.
@@ -111,7 +111,7 @@ func (e *Engine) emitPop(g *ginsn) {
 	wide := size == 8
 	switch a := &g.Args[0]; a.Kind {
 	case x86.ArgGPR:
-		e.opGuest(opMovLoad, a.Reg, stackSlot(e.delta), wide)
+		e.opGuest(opMovLoad, a.Reg, stackSlot(e.pendingRSP), wide)
 		if a.Reg == x86.RSP {
 			return
 		}
@@ -119,7 +119,7 @@ func (e *Engine) emitPop(g *ginsn) {
 		s := pickScratch(g)
 		e.store(slotA, s)
 		from := e.pos
-		e.opGuest(opMovLoad, s, stackSlot(e.delta), wide)
+		e.opGuest(opMovLoad, s, stackSlot(e.pendingRSP), wide)
 		o := operand{}
 		if needsScratch(g) {
 			// The value waits in a slot while s holds the address.
@@ -143,7 +143,7 @@ func (e *Engine) emitPop(g *ginsn) {
 	default:
 		panic("BUG: POP operand")
 	}
-	e.delta += size
+	e.pendingRSP += size
 }
 
 // popThroughMemory stores the value in slotTmp2 to o, whose base is s.
@@ -166,8 +166,8 @@ func (e *Engine) emitLeave() {
 	e.lea(x86.RSP, x86.RBP, 8)
 	from := e.pos
 	e.loadGuest(x86.RBP, x86.RBP, 0)
-	e.saved(from, x86.RSP, slotA, e.delta)
-	e.delta = 0
+	e.saved(from, x86.RSP, slotA, e.pendingRSP)
+	e.pendingRSP = 0
 }
 
 // emitString translates a string instruction. Its source takes the GS prefix; its

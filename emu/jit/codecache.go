@@ -8,22 +8,22 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// A world is the code translated for one way of counting. Links never lead from one to
+// A codeCache is the code translated for one way of counting. Links never lead from one to
 // another, and since each has a shadow stack of its own, returns do not either.
-type world struct {
+type codeCache struct {
 	counting emu.Counting
 	tbs      map[emu.Addr]*tb   // by start address
-	dormant  map[emu.Addr][]*tb // by start address too, those last that went last
+	retained map[emu.Addr][]*tb // by start address too, those last that went last
 	table    *jumpTable
 	shadow   shadow
 }
 
-func (e *Engine) newWorld(c emu.Counting) (*world, error) {
+func (e *Engine) newCodeCache(c emu.Counting) (*codeCache, error) {
 	table, err := newJumpTable(e.hostAddr(e.stubs.miss))
 	if err != nil {
 		return nil, err
 	}
-	w := &world{counting: c, tbs: map[emu.Addr]*tb{}, dormant: map[emu.Addr][]*tb{}, table: table}
+	w := &codeCache{counting: c, tbs: map[emu.Addr]*tb{}, retained: map[emu.Addr][]*tb{}, table: table}
 	if !e.suspended {
 		if err := w.reserve(e.mem.Limit()); err != nil {
 			w.close()
@@ -34,7 +34,7 @@ func (e *Engine) newWorld(c emu.Counting) (*world, error) {
 }
 
 // reserve gives w its addresses, for a guest with limit.
-func (w *world) reserve(limit emu.Addr) error {
+func (w *codeCache) reserve(limit emu.Addr) error {
 	if err := w.table.reserve(); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (w *world) reserve(limit emu.Addr) error {
 }
 
 // release gives them back: lookups and returns will miss, and learn again.
-func (w *world) release() {
+func (w *codeCache) release() {
 	for _, t := range w.tbs {
 		t.listed = false
 	}
@@ -50,9 +50,9 @@ func (w *world) release() {
 	w.shadow.release()
 }
 
-// enterWorld makes w the code that runs.
-func (e *Engine) enterWorld(w *world) {
-	e.world = w
+// switchCodeCache makes w the code that runs.
+func (e *Engine) switchCodeCache(w *codeCache) {
+	e.codeCache = w
 	e.set(stShadow, uint64(w.shadow.base))
 }
 
@@ -60,7 +60,7 @@ func (e *Engine) enterWorld(w *world) {
 func (e *Engine) suspend() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, w := range e.worlds {
+	for _, w := range e.codeCaches {
 		if w != nil {
 			w.release()
 		}
@@ -72,12 +72,12 @@ func (e *Engine) suspend() {
 func (e *Engine) revive() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, w := range e.worlds {
+	for _, w := range e.codeCaches {
 		if w == nil {
 			continue
 		}
 		if err := w.reserve(e.mem.Limit()); err != nil {
-			for _, w := range e.worlds {
+			for _, w := range e.codeCaches {
 				if w != nil {
 					w.release()
 				}
@@ -86,13 +86,13 @@ func (e *Engine) revive() error {
 		}
 	}
 	e.suspended = false
-	e.enterWorld(e.world)
+	e.switchCodeCache(e.codeCache)
 	return nil
 }
 
 // rebase adapts e to a guest whose memory has moved, because it grew.
 func (e *Engine) rebase() error {
-	for _, w := range e.worlds {
+	for _, w := range e.codeCaches {
 		if w == nil {
 			continue
 		}
@@ -117,18 +117,18 @@ func (e *Engine) rebase() error {
 		}
 	}
 	e.setBase()
-	e.enterWorld(e.world)
+	e.switchCodeCache(e.codeCache)
 	return nil
 }
 
 // forget makes all the code of w unreachable.
-func (w *world) forget() {
+func (w *codeCache) forget() {
 	clear(w.tbs)
 	w.table.reset()
 	w.shadow.forget()
 }
 
-func (w *world) close() {
+func (w *codeCache) close() {
 	w.table.close()
 	w.shadow.release()
 }
@@ -140,18 +140,18 @@ func (e *Engine) SetCounting(c emu.Counting) {
 	if c == e.counting {
 		return
 	}
-	if e.worlds[c] == nil {
-		w, err := e.newWorld(c)
+	if e.codeCaches[c] == nil {
+		w, err := e.newCodeCache(c)
 		if err != nil {
 			// There is no address space for another: this one's code makes room.
 			e.flush()
-			e.worlds[e.counting], e.worlds[c] = nil, e.world
+			e.codeCaches[e.counting], e.codeCaches[c] = nil, e.codeCache
 			e.counting = c
 			return
 		}
-		e.worlds[c] = w
+		e.codeCaches[c] = w
 	}
-	e.enterWorld(e.worlds[c])
+	e.switchCodeCache(e.codeCaches[c])
 }
 
 // SetMark implements emu.Engine.
@@ -164,12 +164,12 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 	} else {
 		delete(e.marks, a)
 	}
-	for _, w := range e.worlds {
+	for _, w := range e.codeCaches {
 		if w != nil {
-			clear(w.dormant)
+			clear(w.retained)
 		}
 	}
-	e.dead, e.asleep = e.dead+e.asleep, 0
+	e.dead, e.retainedBlocks = e.dead+e.retainedBlocks, 0
 	for _, t := range slices.Clone(e.pages[a.PageDown()]) {
 		if slices.ContainsFunc(t.insns, func(i insnAt) bool { return t.pc+emu.Addr(int64(i.off)) == a }) {
 			e.drop(t)
@@ -177,3 +177,47 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 		}
 	}
 }
+
+// full reports whether another block might not fit.
+func (e *Engine) full() bool {
+	return e.pos+2*maxBlockCode > farOff || e.far+2*maxBlockCode > arenaSize ||
+		8*(len(e.weights)+2*maxBlock) > counterSize || 8*(e.eventCounters+8*maxBlock) > ownSize ||
+		e.sim.i1.full() || len(e.all) >= maxBlocks || e.dead > minDead+e.live() || e.retainedBlocks > minAsleep+e.live()
+}
+
+// crowded reports whether there is no room for what is emitted between two translations, which is small.
+func (e *Engine) crowded() bool { return e.pos+maxBlockCode > farOff }
+
+// live returns how many blocks are neither dead nor retained.
+func (e *Engine) live() int { return len(e.all) - e.dead - e.retainedBlocks }
+
+// flush forgets all translations; what they counted stays.
+func (e *Engine) flush() {
+	e.gather()
+	clear(e.pages)
+	clear(e.peeks)
+	clear(e.behindPOPF)
+	e.all, e.dead, e.retainedBlocks, e.once = nil, 0, 0, nil
+	e.exits, e.backEdges = nil, nil
+	e.fixExits()
+	e.weights, e.eventCounters = e.weights[:0], 0
+	e.sim.i1.forget(&e.arena)
+	e.pos, e.far = e.stubs.end, farOff
+	for _, w := range e.codeCaches {
+		if w != nil {
+			w.forget()
+			clear(w.retained)
+		}
+	}
+	e.epoch++
+}
+
+// Blocks that nothing reaches any more keep their code, which may be running, and what is known of it until the next flush. It comes
+// when there are more of them than of others: what it costs to translate those anew is paid for by the ones that
+// died. So it is with retained blocks, but for those of programs that may be run again.
+const (
+	minDead   = 1 << 14
+	minAsleep = 1 << 18
+	// maxBlocks is how many there may be in all: what is known of one takes some 500 bytes.
+	maxBlocks = 1 << 19
+)

@@ -1,0 +1,446 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// An assembler writes machine code into the arena. pos and all code positions are
+// offsets from the arena's start, where the state block lies.
+type assembler struct {
+	mem []byte // the arena, writable
+	pos int
+	// lowBase is the address of the arena's low part.
+	lowBase int32
+	// far is where code goes that seldom runs, so that it does not lie between code that
+	// does. swap exchanges the two.
+	far int
+}
+
+func (e *assembler) swap() { e.pos, e.far = e.far, e.pos }
+
+func (e *assembler) byte(b ...byte) {
+	e.pos += copy(e.mem[e.pos:], b)
+}
+
+func (e *assembler) u32(x uint32) {
+	e.byte(byte(x), byte(x>>8), byte(x>>16), byte(x>>24))
+}
+
+func (e *assembler) u64(x uint64) {
+	e.u32(uint32(x))
+	e.u32(uint32(x >> 32))
+}
+
+// put32 overwrites four bytes at pos, in one store: they may be executed meanwhile.
+func (e *assembler) put32(pos int, x uint32) { binary.LittleEndian.PutUint32(e.mem[pos:], x) }
+
+// rexW returns REX.W with R and B from the two registers.
+func rexW(reg, rm x86.Reg) byte { return 0x48 | byte(reg>>3)<<2 | byte(rm>>3) }
+
+// rip emits the ModRM byte and displacement of [rip+…] for arena offset off, or of its absolute address in
+// the low part. tail is the number of immediate bytes that follow.
+func (e *assembler) rip(reg x86.Reg, off, tail int) {
+	if off >= lowOff {
+		e.sib(reg, x86.NoReg, 1, e.lowBase+int32(off-lowOff))
+		return
+	}
+	e.byte(byte(reg&7)<<3 | 5)
+	e.u32(uint32(off - (e.pos + 4 + tail)))
+}
+
+// load emits mov reg, [off].
+func (e *assembler) load(reg x86.Reg, off int) {
+	e.byte(rexW(reg, 0), 0x8b)
+	e.rip(reg, off, 0)
+}
+
+// store emits mov [off], reg.
+func (e *assembler) store(off int, reg x86.Reg) {
+	e.byte(rexW(reg, 0), 0x89)
+	e.rip(reg, off, 0)
+}
+
+// storeImm32 emits mov dword [off], imm.
+func (e *assembler) storeImm32(off int, imm uint32) {
+	e.byte(0xc7)
+	e.rip(0, off, 4)
+	e.u32(imm)
+}
+
+// movRR emits mov dst, src (64 bits).
+func (e *assembler) movRR(dst, src x86.Reg) {
+	e.byte(rexW(src, dst), 0x89, 0xc0|byte(src&7)<<3|byte(dst&7))
+}
+
+// movImm emits the shortest mov reg, imm.
+func (e *assembler) movImm(reg x86.Reg, imm uint64) {
+	switch {
+	case imm>>32 == 0:
+		if reg >= 8 {
+			e.byte(0x41)
+		}
+		e.byte(0xb8 | byte(reg&7))
+		e.u32(uint32(imm))
+	case uint64(int64(int32(imm))) == imm:
+		e.byte(rexW(0, reg), 0xc7, 0xc0|byte(reg&7))
+		e.u32(uint32(imm))
+	default:
+		e.byte(rexW(0, reg), 0xb8|byte(reg&7))
+		e.u64(imm)
+	}
+}
+
+// memRM emits ModRM, SIB and displacement for [base+disp] with reg in ModRM.reg.
+func (e *assembler) memRM(reg, base x86.Reg, disp int32) {
+	mod := byte(0x80)
+	switch {
+	case disp == 0 && base&7 != 5:
+		mod = 0
+	case disp == int32(int8(disp)):
+		mod = 0x40
+	}
+	e.byte(mod | byte(reg&7)<<3 | byte(base&7))
+	if base&7 == 4 {
+		e.byte(0x24)
+	}
+	switch mod {
+	case 0x40:
+		e.byte(byte(disp))
+	case 0x80:
+		e.u32(uint32(disp))
+	}
+}
+
+// lea emits lea dst, [base+disp]: an addition that leaves the flags alone.
+func (e *assembler) lea(dst, base x86.Reg, disp int32) {
+	e.byte(rexW(dst, base), 0x8d)
+	e.memRM(dst, base, disp)
+}
+
+// leaIndex emits lea dst, [base+index*scale+disp8]. index must not be RSP.
+func (e *assembler) leaIndex(dst, base, index x86.Reg, scale uint8, disp int8) {
+	var ss byte
+	for s := scale; s > 1; s >>= 1 {
+		ss += 0x40
+	}
+	e.byte(rexW(dst, base)|byte(index>>3)<<1, 0x8d, 0x44|byte(dst&7)<<3, ss|byte(index&7)<<3|byte(base&7), byte(disp))
+}
+
+// not emits not reg, which leaves the flags alone: with 1 added it is a negation.
+func (e *assembler) not(reg x86.Reg) { e.byte(rexW(0, reg), 0xf7, 0xd0|byte(reg&7)) }
+
+// loadGuest emits mov reg, gs:[base+disp].
+func (e *assembler) loadGuest(reg, base x86.Reg, disp int32) {
+	e.byte(0x65, rexW(reg, base), 0x8b)
+	e.memRM(reg, base, disp)
+}
+
+// storeGuest emits mov gs:[base+disp], reg.
+func (e *assembler) storeGuest(base x86.Reg, disp int32, reg x86.Reg) {
+	e.byte(0x65, rexW(reg, base), 0x89)
+	e.memRM(reg, base, disp)
+}
+
+// storeGuestImm emits mov qword gs:[base+disp], imm, sign-extended.
+func (e *assembler) storeGuestImm(base x86.Reg, disp int32, imm int32) {
+	e.byte(0x65, rexW(0, base), 0xc7)
+	e.memRM(0, base, disp)
+	e.u32(uint32(imm))
+}
+
+// jmp emits jmp rel32 to an arena offset and returns the position of its displacement.
+func (e *assembler) jmp(to int) int {
+	e.byte(0xe9)
+	e.u32(uint32(to - (e.pos + 4)))
+	return e.pos - 4
+}
+
+// jcc emits jcc rel32 and returns the position of its displacement.
+func (e *assembler) jcc(cond byte, to int) int {
+	e.byte(0x0f, 0x80|cond)
+	e.u32(uint32(to - (e.pos + 4)))
+	return e.pos - 4
+}
+
+// call emits call rel32 and returns the position of its displacement.
+func (e *assembler) call(to int) int {
+	e.byte(0xe8)
+	e.u32(uint32(to - (e.pos + 4)))
+	return e.pos - 4
+}
+
+// link makes the rel32 at pos reach to.
+func (e *assembler) link(pos, to int) { e.put32(pos, uint32(to-(pos+4))) }
+
+// short emits a two-byte jump op whose displacement patchShort fills in.
+func (e *assembler) short(op byte) int {
+	e.byte(op, 0)
+	return e.pos - 1
+}
+
+// patchShort makes the short jump whose displacement lies at pos reach here.
+func (e *assembler) patchShort(pos int) { e.mem[pos] = byte(e.pos - (pos + 1)) }
+
+// Condition codes and short jumps used in expansions.
+const (
+	condB    = 2
+	condE    = 4
+	condNE   = 5
+	condBE   = 6
+	condA    = 7
+	opJRCXZ  = 0xe3
+	opShortJ = 0xeb
+)
+
+// incMem emits inc qword [off]. It changes the flags but CF.
+func (e *assembler) incMem(off int) {
+	e.byte(0x48, 0xff)
+	e.rip(0, off, 0)
+}
+
+// addMem emits add qword [off], n. It changes the flags.
+func (e *assembler) addMem(off int, n int16) {
+	e.byte(0x48, 0x81)
+	e.rip(0, off, 4)
+	e.u32(uint32(int32(n)))
+}
+
+// addMemBy emits the same through a register, which it loses, and leaves the flags alone.
+func (e *assembler) addMemBy(off int, n int16, scratch x86.Reg) {
+	e.load(scratch, off)
+	e.lea(scratch, scratch, int32(n))
+	e.store(off, scratch)
+}
+
+// Arithmetic by the number in its opcode (81 /n; n<<3|1 and n<<3|3 with registers).
+const (
+	aluADD = 0
+	aluOR  = 1
+	aluAND = 4
+	aluSUB = 5
+	aluCMP = 7
+)
+
+// aluRR emits op dst, src (64 bits).
+func (e *assembler) aluRR(op byte, dst, src x86.Reg) {
+	e.byte(rexW(src, dst), op<<3|1, 0xc0|byte(src&7)<<3|byte(dst&7))
+}
+
+// aluImm emits op reg, imm (64 bits).
+func (e *assembler) aluImm(op byte, reg x86.Reg, imm int32) {
+	e.byte(rexW(0, reg))
+	e.immediate(op, 0xc0|byte(reg&7), imm)
+}
+
+// aluImm32 is aluImm with 32 bits.
+func (e *assembler) aluImm32(op byte, reg x86.Reg, imm int32) {
+	if reg >= 8 {
+		e.byte(0x41)
+	}
+	e.immediate(op, 0xc0|byte(reg&7), imm)
+}
+
+// immediate emits the opcode, ModRM and immediate of op r/m, imm.
+func (e *assembler) immediate(op, modrm byte, imm int32) {
+	if imm == int32(int8(imm)) {
+		e.byte(0x83, modrm|op<<3, byte(imm))
+		return
+	}
+	e.byte(0x81, modrm|op<<3)
+	e.u32(uint32(imm))
+}
+
+// sib emits ModRM, SIB and displacement for [index*scale+disp], index NoReg for none.
+func (e *assembler) sib(reg, index x86.Reg, scale uint8, disp int32) {
+	s := log2(int(max(scale, 1)))<<6 | 4<<3 | 5
+	if index != x86.NoReg {
+		s = s&^(7<<3) | byte(index&7)<<3
+	}
+	e.byte(byte(reg&7)<<3|4, s)
+	e.u32(uint32(disp))
+}
+
+func rexX(reg, index x86.Reg) byte {
+	x := byte(0x48) | byte(reg>>3)<<2
+	if index != x86.NoReg {
+		x |= byte(index>>3) << 1
+	}
+	return x
+}
+
+// aluAbs emits op reg, [index*scale+disp] (64 bits).
+func (e *assembler) aluAbs(op byte, reg, index x86.Reg, scale uint8, disp int32) {
+	e.byte(rexX(reg, index), op<<3|3)
+	e.sib(reg, index, scale, disp)
+}
+
+// leaAbs emits lea reg, [index*scale+disp].
+func (e *assembler) leaAbs(reg, index x86.Reg, scale uint8, disp int32) {
+	e.byte(rexX(reg, index), 0x8d)
+	e.sib(reg, index, scale, disp)
+}
+
+// cmpAbsImm emits cmp qword [disp], imm.
+func (e *assembler) cmpAbsImm(disp, imm int32) {
+	e.byte(0x48, 0x81, 7<<3|4, 0x25)
+	e.u32(uint32(disp))
+	e.u32(uint32(imm))
+}
+
+// cmpByteImm emits cmp byte [index+disp], imm.
+func (e *assembler) cmpByteImm(index x86.Reg, disp int32, imm byte) {
+	if index >= 8 {
+		e.byte(0x42)
+	}
+	e.byte(0x80)
+	e.sib(7, index, 1, disp)
+	e.byte(imm)
+}
+
+// stepByte emits inc or, if down is set, dec byte [index+disp].
+func (e *assembler) stepByte(index x86.Reg, disp int32, down bool) {
+	if index >= 8 {
+		e.byte(0x42)
+	}
+	e.byte(0xfe)
+	e.sib(x86.Reg(b2i(down)), index, 1, disp)
+}
+
+// storeImm emits mov qword [off], imm.
+func (e *assembler) storeImm(off int, imm int32) {
+	e.byte(0x48, 0xc7)
+	e.rip(0, off, 4)
+	e.u32(uint32(imm))
+}
+
+// movRR32 emits mov dst, src (32 bits).
+func (e *assembler) movRR32(dst, src x86.Reg) {
+	if dst >= 8 || src >= 8 {
+		e.byte(rexW(src, dst) &^ 8)
+	}
+	e.byte(0x89, 0xc0|byte(src&7)<<3|byte(dst&7))
+}
+
+// loadAt emits mov reg, [base+disp] in the host's memory, storeAt mov [base+disp], reg.
+func (e *assembler) loadAt(reg, base x86.Reg, disp int32) {
+	e.byte(rexW(reg, base), 0x8b)
+	e.memRM(reg, base, disp)
+}
+
+func (e *assembler) storeAt(base x86.Reg, disp int32, reg x86.Reg) {
+	e.byte(rexW(reg, base), 0x89)
+	e.memRM(reg, base, disp)
+}
+
+// incAt emits inc qword [base+disp].
+func (e *assembler) incAt(base x86.Reg, disp int32) {
+	e.byte(rexW(0, base), 0xff)
+	e.memRM(0, base, disp)
+}
+
+// shiftLeft emits shl reg, n, shiftRight shr reg, n (64 bits).
+func (e *assembler) shiftLeft(reg x86.Reg, n byte) {
+	if n > 0 {
+		e.byte(rexW(0, reg), 0xc1, 0xe0|byte(reg&7), n)
+	}
+}
+
+func (e *assembler) shiftRight(reg x86.Reg, n byte) {
+	e.byte(rexW(0, reg), 0xc1, 0xe8|byte(reg&7), n)
+}
+
+// loadWord emits movzx reg, word [base].
+func (e *assembler) loadWord(reg, base x86.Reg) {
+	e.byte(rexW(reg, base), 0x0f, 0xb7)
+	e.memRM(reg, base, 0)
+}
+
+// loadWordIndex emits movzx reg, word [base+index*2].
+func (e *assembler) loadWordIndex(reg, base, index x86.Reg) {
+	e.byte(rexW(reg, base)|byte(index>>3)<<1, 0x0f, 0xb7, 0x44|byte(reg&7)<<3, 0x40|byte(index&7)<<3|byte(base&7), 0)
+}
+
+// storeAbs emits mov [index+disp], reg.
+func (e *assembler) storeAbs(index x86.Reg, disp int32, reg x86.Reg) {
+	e.byte(rexX(reg, index), 0x89)
+	e.sib(reg, index, 1, disp)
+}
+
+// minAt makes reg the smaller of it and [base+disp].
+func (e *assembler) minAt(reg, base x86.Reg, disp int32) {
+	e.byte(rexW(reg, base), 0x3b)
+	e.memRM(reg, base, disp)
+	e.byte(rexW(reg, base), 0x0f, 0x47) // cmova
+	e.memRM(reg, base, disp)
+}
+
+// testRR32 emits test reg, reg (32 bits).
+func (e *assembler) testRR32(reg x86.Reg) {
+	if reg >= 8 {
+		e.byte(0x45)
+	}
+	e.byte(0x85, 0xc0|byte(reg&7)<<3|byte(reg&7))
+}
+
+func (e *assembler) pushReg(r x86.Reg) {
+	if r >= 8 {
+		e.byte(0x41)
+	}
+	e.byte(0x50 | byte(r&7))
+}
+
+func (e *assembler) popReg(r x86.Reg) {
+	if r >= 8 {
+		e.byte(0x41)
+	}
+	e.byte(0x58 | byte(r&7))
+}
+
+// pushImm emits push imm, sign-extended.
+func (e *assembler) pushImm(imm int32) {
+	if imm == int32(int8(imm)) {
+		e.byte(0x6a, byte(imm))
+		return
+	}
+	e.byte(0x68)
+	e.u32(uint32(imm))
+}
+
+// leaRIP emits lea reg, [off] for an arena offset.
+func (e *assembler) leaRIP(reg x86.Reg, off int) {
+	e.byte(rexW(reg, 0), 0x8d)
+	e.rip(reg, off, 0)
+}
+
+// leaFull emits lea dst, [base+index*scale+disp], base or index NoReg for none; 32 bits wide if
+// narrow is set.
+func (e *assembler) leaFull(dst, base, index x86.Reg, scale uint8, disp int32, narrow bool) {
+	rex := rexX(dst, index)
+	if base != x86.NoReg {
+		rex |= byte(base >> 3)
+	}
+	if narrow {
+		rex &^= 8
+	}
+	e.byte(rex, 0x8d)
+	switch {
+	case base == x86.NoReg:
+		e.sib(dst, index, scale, disp)
+	case index == x86.NoReg:
+		e.memRM(dst, base, disp)
+	default:
+		e.byte(0x84|byte(dst&7)<<3, log2(int(scale))<<6|byte(index&7)<<3|byte(base&7))
+		e.u32(uint32(disp))
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,56 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// Invalidate implements emu.Engine.
+func (e *Engine) Invalidate(lo, hi emu.Addr) {
+	any := false
+	for p := lo.PageDown(); p < hi; p += emu.PageSize {
+		blocks := e.pages[p]
+		delete(e.pages, p)
+		for _, t := range blocks {
+			e.drop(t)
+			e.retain(t)
+			any = true
+		}
+	}
+	if any {
+		clear(e.peeks)
+	}
+}
+
+// drop makes a block unreachable. Its code stays until the next flush: it may be running. Who calls it makes the block retained
+// or counts it as dead.
+func (e *Engine) drop(t *tb) {
+	e.gatherBlock(t)
+	e.isolate(t)
+	if t.cache.tbs[t.pc] == t {
+		delete(t.cache.tbs, t.pc)
+	}
+	if t.listed {
+		t.listed = false
+		t.cache.table.clear(t.pc)
+	}
+	for _, p := range t.pages {
+		if left := slices.DeleteFunc(e.pages[p], func(u *tb) bool { return u == t }); len(left) > 0 {
+			e.pages[p] = left
+		} else {
+			delete(e.pages, p)
+		}
+	}
+}
+
+// isolate parts t from all that leads to it.
+func (e *Engine) isolate(t *tb) {
+	for _, x := range t.incoming {
+		e.disconnect(x)
+		x.to = nil
+	}
+	t.incoming = nil
+}

@@ -1,0 +1,58 @@
+//go:build linux && amd64
+
+package jit
+
+import "github.com/cgemu/cgemu/emu"
+
+// A request says what is particular about the block that is translated next.
+type request struct {
+	// wantIndirect asks for an entry for lookups in front of the block, wantCalled for one for calls.
+	wantIndirect, wantCalled bool
+	// singleStep asks for a block of one instruction that runs once, its page unguarded: the instruction writes to a page
+	// that holds code, its own perhaps.
+	singleStep bool
+	// runOffset is how much of a straight run lies in front of the block, which runs once too: a run that a write to a
+	// guarded page interrupted goes on there.
+	runOffset int
+}
+
+// A translation is the state of translating one block: begin makes it ready for the next one. What outlives it is in t.
+type translation struct {
+	block []ginsn
+	t     *tb
+	insn  int // the instruction being translated
+	// What the block depends on: its pages, the code there, and what was found behind its jumps.
+	deps       []emu.Addr
+	spans      []span
+	lookaheads []lookahead
+	// What is emitted behind the block: taken sides of its conditional jumps, and stubs of its exits.
+	cold     []coldExit
+	stubsDue []stub
+	// groups and lines are the data references and the fetches to check.
+	groups []group
+	lines  []fetch
+	// fetchKnown says that the fetch of insn is the last one where the assembler is.
+	fetchKnown bool
+	// fetchedAt is where the check of the first fetch ends; fetchedSpilled and fetchedKept are spilled and flagsKept there.
+	fetchedAt      int
+	fetchedSpilled uint16
+	fetchedKept    bool
+	// spilled has the guest registers that wait in their slots, each since its place in spilledAt (spill.go).
+	spilled   uint16
+	spilledAt [16]int
+	// flagsKept says that the guest's flags are in RAX, since flagsAt.
+	flagsKept bool
+	flagsAt   int
+	// outcomes are those of conditional branches that the history in the state block has not yet.
+	outcomes outcomes
+	// pendingRSP is what the guest's RSP is beyond the host's at the assembler's position.
+	pendingRSP int32
+}
+
+// begin makes the translation as new; its slices are used again.
+func (r *translation) begin() {
+	*r = translation{
+		block: r.block[:0], deps: r.deps[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], stubsDue: r.stubsDue[:0],
+		groups: r.groups[:0], lines: r.lines[:0],
+	}
+}
