@@ -97,11 +97,22 @@ type fileBase struct {
 	watches int
 }
 
-// The wakeups of a file are how often something came to read and room came to write, for EPOLLET.
-type wakeups struct{ comings, goings uint64 }
+// The wakeups of a file are how often something came to read and room came to write, for EPOLLET, and who is told of it by
+// a signal.
+type wakeups struct {
+	comings, goings uint64
+	told            []*asyncFile
+}
 
-// wake notes that something came to read (pollIN), or room to write (pollOUT), as Linux wakes those who wait for it.
+// wake notes that something came to read (pollIN), or room to write (pollOUT), as Linux wakes those who wait for it, and
+// tells who wants to be told by a signal.
 func (n *wakeups) wake(events uint32) {
+	n.count(events)
+	n.announce(events)
+}
+
+// count is wake for what no signal tells of.
+func (n *wakeups) count(events uint32) {
 	if events&pollIN != 0 {
 		n.comings++
 	}
@@ -319,6 +330,7 @@ func (ft *fdTable) close(k *Kernel, fd int) Errno {
 func release(k *Kernel, f file) {
 	b := f.base()
 	if b.refs--; b.refs == 0 {
+		k.stopAsync(f)
 		if b.watches > 0 {
 			k.forgetEpoll(f)
 		}

@@ -56,6 +56,19 @@ func (t *Thread) fcntlOwner(b *fileBase, cmd int, arg uint64) (uint64, Errno) {
 	return 0, 0
 }
 
+// ownerIoctl answers the requests that are F_SETOWN and F_GETOWN for sockets.
+func (t *Thread) ownerIoctl(b *fileBase, req uint32, arg emu.Addr) (uint64, Errno) {
+	if req == fioGetOwn || req == siocGPgrp {
+		owner, _ := t.fcntlOwner(b, fGetOwn, 0)
+		return 0, t.out32(arg, uint32(owner))
+	}
+	owner, e := t.in32(arg)
+	if e != 0 {
+		return 0, e
+	}
+	return t.fcntlOwner(b, fSetOwn, uint64(owner))
+}
+
 // owns reports whether p is an owner, or has the thread that is.
 func (o fileOwner) owns(p *Process) bool {
 	switch o.kind {
@@ -67,18 +80,19 @@ func (o fileOwner) owns(p *Process) bool {
 	return p.pgid == o.id
 }
 
-// signalOwner sends s to owners.
-func (k *Kernel) signalOwner(o fileOwner, s *sigInfo) {
+// signalOwner sends s to owners. An error says that one of them could not be told.
+func (k *Kernel) signalOwner(o fileOwner, s *sigInfo) (e Errno) {
 	if o.id == 0 {
-		return
+		return 0
 	}
 	for _, p := range k.procs {
 		switch {
 		case !o.owns(p):
 		case o.kind == ownerTID:
-			p.thread(o.id).send(s)
+			e = max(e, p.thread(o.id).send(s))
 		default:
-			p.send(s)
+			e = max(e, p.send(s))
 		}
 	}
+	return e
 }

@@ -25,7 +25,7 @@ const (
 	oTMPFILE   = 0o20200000
 
 	// settable are the flags F_SETFL can change.
-	settable = oAPPEND | oASYNC | oDIRECT | oNOATIME | oNONBLOCK
+	settable = oAPPEND | oDIRECT | oNOATIME | oNONBLOCK
 )
 
 // Flags of the *at calls.

@@ -44,6 +44,9 @@ type dirEntry struct {
 
 func (f *hostFile) isDir() bool     { return f.mode&sIFMT == sIFDIR }
 func (f *hostFile) isRegular() bool { return f.mode&sIFMT == sIFREG }
+func (f *hostFile) isFIFO() bool    { return f.mode&sIFMT == sIFIFO }
+
+func (f *hostFile) announcer() *wakeups { return &f.wakeups }
 
 // onDisk reports whether what is written to f is kept: a regular file or a disk.
 func (f *hostFile) onDisk() bool { return f.isRegular() || f.mode&sIFMT == sIFBLK }
@@ -152,6 +155,7 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 		}
 	}
 	if f.dry() {
+		t.k.transferred(f, pollIN)
 		return 0, EAGAIN
 	}
 	bufs, e := t.views(v, mem.Write)
@@ -174,6 +178,12 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	n, e := f.fd.readv(forHost(bufs), off)
 	if n > 0 {
 		t.k.fileEvent(f, inAccess)
+	}
+	if uint64(n) < total(v) {
+		t.k.transferred(f, pollIN) // all that there was
+	}
+	if f.isFIFO() && n > 0 {
+		t.k.transferred(f, pollOUT)
 	}
 	return uint64(n), e
 }
@@ -204,6 +214,9 @@ func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	n, e := f.fd.writev(forHost(bufs), off)
 	if n > 0 {
 		t.k.fileEvent(f, inModify)
+	}
+	if f.isFIFO() && n > 0 {
+		t.k.transferred(f, pollIN)
 	}
 	if e == EPIPE {
 		t.send(infoFromProcess(t.p, sigPIPE, siUser))

@@ -174,6 +174,8 @@ func (f *inotifyFile) drop(w *inotifyWatch) {
 	f.add(inotifyEvent{wd: w.wd, mask: inIgnored})
 }
 
+func (f *inotifyFile) announcer() *wakeups { return &f.wakeups }
+
 // add queues an event, unless it is the last one again.
 func (f *inotifyFile) add(ev inotifyEvent) {
 	n := len(f.queue)

@@ -166,6 +166,7 @@ type Kernel struct {
 	nextVgStack uint64
 	nextShared  uint64
 	epolls      []*epollFile
+	async       []*asyncFile // whose owners are told by signals
 	exclusive   map[file]exclusiveWake
 	unix        unixNames
 	inet        inetStack

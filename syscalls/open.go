@@ -259,6 +259,7 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		if _, pipe := f.(*pipeFile); arg&oDIRECT != 0 && !pipe && !isRegular(f) {
 			return 0, EINVAL
 		}
+		t.setAsync(f, fd, arg&oASYNC != 0)
 		return 0, f.setFlags(b.flags&^settable | int(arg)&settable)
 	case fSetPipeSz, fGetPipeSz:
 		return pipeSize(f, cmd, arg)

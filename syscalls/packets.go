@@ -64,7 +64,7 @@ func (p *packet) received() {
 		s.unread -= p.cost
 		p.sender = nil
 		if s.roomy() {
-			s.wake(pollOUT)
+			s.emptied()
 		}
 	}
 }

@@ -195,6 +195,7 @@ func (f *pipeFile) close(*Kernel) {
 }
 
 func (f *pipeFile) wakes(events uint32) uint64 { return f.pipe.wakes(events) }
+func (f *pipeFile) announcer() *wakeups        { return &f.pipe.wakeups }
 
 func (f *pipeFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
 	if req == fioNRead {

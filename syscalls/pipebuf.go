@@ -117,4 +117,5 @@ func (p *pipe) take(n int, packet bool) {
 	if p.bufs = p.bufs[i:]; len(p.bufs) == 0 {
 		p.bufs = nil
 	}
+	p.announce(pollOUT)
 }

@@ -141,7 +141,7 @@ func (p *pty) room() bool { return len(p.in) < lineMax || p.lflag&icanon != 0 &&
 
 // feed gives the line discipline what was typed ahead, as far as there is room.
 func (p *pty) feed() {
-	n, before := 0, p.lines
+	n, before, shown := 0, p.lines, len(p.shown)
 	for ; n < len(p.ahead) && p.room(); n++ {
 		p.input(p.ahead[n])
 	}
@@ -151,7 +151,10 @@ func (p *pty) feed() {
 	if p.ahead = p.ahead[n:]; len(p.ahead) == 0 {
 		p.ahead = nil
 	}
-	p.printed.wake(pollIN | pollOUT) // the echo, and room to type
+	p.printed.count(pollIN | pollOUT) // the echo, and room to type
+	if len(p.shown) > shown {
+		p.printed.announce(pollIN)
+	}
 	if p.lflag&icanon == 0 || p.lines > before {
 		p.typed.wake(pollIN)
 	}
@@ -193,6 +196,7 @@ func (f *ptyMaster) poll(*Thread) uint32 {
 }
 
 func (f *ptyMaster) wakes(events uint32) uint64 { return f.pty.printed.wakes(events) }
+func (f *ptyMaster) announcer() *wakeups        { return &f.pty.printed }
 
 func (f *ptyMaster) close(k *Kernel) {
 	p := f.pty
@@ -206,7 +210,7 @@ func (f *ptyMaster) close(k *Kernel) {
 	for _, s := range p.slaves {
 		s.dead = true
 	}
-	p.typed.wake(pollIN | pollOUT)
+	p.typed.count(pollIN | pollOUT)
 	k.ptys = slices.DeleteFunc(k.ptys, func(o *pty) bool { return o == p })
 }
 
@@ -332,12 +336,13 @@ func (f *ptySlave) poll(*Thread) uint32 {
 }
 
 func (f *ptySlave) wakes(events uint32) uint64 { return f.pty.typed.wakes(events) }
+func (f *ptySlave) announcer() *wakeups        { return &f.pty.typed }
 
 func (f *ptySlave) close(*Kernel) {
 	p := f.pty
 	p.slaves = slices.DeleteFunc(p.slaves, func(o *ptySlave) bool { return o == f })
 	p.hungUp = len(p.slaves) == 0
-	p.printed.wake(pollIN | pollOUT)
+	p.printed.count(pollIN | pollOUT)
 }
 
 func (f *ptySlave) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {

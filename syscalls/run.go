@@ -150,6 +150,7 @@ func (k *Kernel) run(ctx context.Context) {
 			break
 		}
 		k.fireTimers()
+		k.lookOutside()
 		k.wakeWaiting()
 		if len(k.ready) == 0 {
 			k.rest()
@@ -255,6 +256,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 			k.waiting = append(k.waiting, t)
 			return false
 		}
+		k.lookOutside()
 		t.returnToUser()
 		if t.dead {
 			return false
@@ -346,7 +348,7 @@ func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
 // budget is how far the current thread may run: without limit if nothing can
 // happen but by its own doing.
 func (k *Kernel) budget() uint64 {
-	if len(k.timers) == 0 && len(k.ready) == 0 && !slices.ContainsFunc(k.waiting, (*Thread).waitsActively) {
+	if len(k.timers) == 0 && len(k.ready) == 0 && len(k.async) == 0 && !slices.ContainsFunc(k.waiting, (*Thread).waitsActively) {
 		return emu.NoBudget
 	}
 	q := k.sched.insns
@@ -438,12 +440,12 @@ func (k *Kernel) hostWaits(fds []hostPoll) []hostPoll {
 			fds = w.hosts(fds)
 		}
 	}
-	return fds
+	return k.hostAsync(fds)
 }
 
 // anyReady reports whether what a thread waits for on the host is there.
 func (k *Kernel) anyReady() bool {
-	return slices.ContainsFunc(k.waiting, func(t *Thread) bool { w := t.call.wait; return w.hosts != nil && w.ready() })
+	return k.asyncNews() || slices.ContainsFunc(k.waiting, func(t *Thread) bool { w := t.call.wait; return w.hosts != nil && w.ready() })
 }
 
 // idle passes the time until something can happen. It reports false if nothing ever will.

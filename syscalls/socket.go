@@ -76,10 +76,14 @@ type sockBase struct {
 	queue            packetQueue
 	// unread is what others still have in their queues of what was sent (AF_UNIX).
 	unread int
-	opts   sockOptions
+	// crowded says that there was no room to send: a signal tells when there is again (SOCKWQ_ASYNC_NOSPACE).
+	crowded bool
+	opts    sockOptions
 }
 
 func (s *sockBase) sock() *sockBase { return s }
+
+func (s *sockBase) announcer() *wakeups { return &s.wakeups }
 
 // init makes s a socket of its own inode.
 func (s *sockBase) init(k *Kernel, family, typ, proto, flags int) {
@@ -102,13 +106,23 @@ func (s *sockBase) takeErr() Errno {
 // fail notes what happened to the socket, and wakes who waits for it.
 func (s *sockBase) fail(e Errno) {
 	s.err = e
-	s.wake(pollIN | pollOUT)
+	s.count(pollIN | pollOUT)
+	s.announce(pollERR)
 }
 
 // shut notes that a direction is closed, and wakes who waits for it.
 func (s *sockBase) shut(rcv, snd bool) {
 	s.rcvShut, s.sndShut = s.rcvShut || rcv, s.sndShut || snd
-	s.wake(pollIN | pollOUT)
+	s.count(pollIN | pollOUT)
+}
+
+// emptied notes that there is room to send again.
+func (s *sockBase) emptied() {
+	s.count(pollOUT)
+	if s.crowded {
+		s.crowded = false
+		s.announce(pollOUT)
+	}
 }
 
 // shutEvents are the events that closed directions and errors make.

@@ -35,8 +35,6 @@ func (s *sockBase) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
 // socketIoctl answers requests about interfaces.
 func (t *Thread) socketIoctl(req uint32, arg emu.Addr) (uint64, Errno) {
 	switch {
-	case req == fioAsync:
-		return 0, 0
 	case req == siocGifconf:
 		return 0, t.listInterfaces(arg)
 	case req <= siocAtmark || req > siocGiftxqlen:

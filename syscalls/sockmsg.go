@@ -60,6 +60,7 @@ func (t *Thread) transmit(s socket, m *outMessage) (uint64, Errno) {
 func (t *Thread) transmitRest(s socket, m *outMessage) (uint64, Errno) {
 	b := s.sock()
 	n, e := s.send(t, m)
+	b.crowded = b.crowded || e == EAGAIN
 	if n > 0 {
 		m.v, m.files = skip(m.v, n), nil
 	}
@@ -101,6 +102,7 @@ func (t *Thread) receiveRest(s socket, m *inMessage, want uint64) (uint64, Errno
 		m.v, m.more = skip(all, t.call.done), true
 	}
 	n, e := s.receive(t, m)
+	t.k.transferred(s, pollIN)
 	m.v = all
 	t.call.done += n
 	done := t.call.done

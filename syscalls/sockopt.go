@@ -368,7 +368,7 @@ func (t *Thread) setOption(s socket, level, name int, v uint32) Errno {
 	case soSndbuf:
 		// "The kernel doubles this value" - socket(7)
 		b.opts.sndBuf = max(int(min(v, sockBuf))*2, minSockBuf)
-		b.wake(pollOUT)
+		b.emptied()
 	case soRcvbuf:
 		b.opts.rcvBuf = max(int(min(v, sockBuf))*2, minRcvBuf)
 	case soRcvlowat:

@@ -106,8 +106,9 @@ func (s *tcpSocket) establish(k *Kernel, c *tcpSocket) {
 	o.peer, c.peer = c, o
 	k.inet.tcp.add(o)
 	s.pending = append(s.pending, o)
+	c.count(pollIN)
+	c.wake(pollOUT)
 	s.wake(pollIN)
-	c.wake(pollIN | pollOUT)
 	if o.rcvShut, o.sndShut = s.rcvShut, s.sndShut; o.sndShut {
 		o.finish(k) // a listener that was shut down has such children
 	}
@@ -200,7 +201,8 @@ func (s *tcpSocket) call(t *Thread, name []byte) Errno {
 	}
 	if to == s.local {
 		s.peer, s.state = s, tcpConnected // both ends open at the same time
-		s.wake(pollIN | pollOUT)
+		s.count(pollIN)
+		s.wake(pollOUT)
 		if s.sndShut {
 			s.finish(t.k)
 		}
@@ -228,6 +230,7 @@ func (s *tcpSocket) refused(k *Kernel, e Errno) {
 	s.state, s.err = tcpClosed, e
 	s.unbind(k)
 	s.shut(true, true)
+	s.announce(pollERR)
 }
 
 // unbind takes back a port and an address that bind(2) did not give.
@@ -267,7 +270,8 @@ func (s *tcpSocket) disconnect(k *Kernel) {
 	s.peer, s.remote, s.state, s.use = nil, netip.AddrPort{}, tcpClosed, useNone
 	s.rcvShut, s.sndShut, s.finished = false, false, false
 	s.unbind(k)
-	s.wake(pollIN | pollOUT)
+	s.count(pollIN | pollOUT)
+	s.announce(pollERR)
 }
 
 // aborted is what a reset from the peer does (net/ipv4/tcp_input.c, tcp_reset).
@@ -277,6 +281,7 @@ func (s *tcpSocket) aborted(k *Kernel) {
 		s.err = EPIPE
 	}
 	s.over(k)
+	s.announce(pollERR)
 }
 
 // over ends the connection. Its port is free, if bind(2) has not given it, though the name stays.
@@ -312,7 +317,7 @@ func (s *tcpSocket) shutdown(t *Thread, rcv, snd bool) Errno {
 	}
 	switch {
 	case s.listening && !rcv:
-		s.wake(pollIN | pollOUT)
+		s.count(pollIN | pollOUT)
 		return 0
 	case s.listening, s.state == tcpConnecting:
 		s.disconnect(t.k)
@@ -336,6 +341,12 @@ func (s *tcpSocket) finish(k *Kernel) {
 	if p := s.peer; p != nil && !p.finished {
 		p.finished = true
 		p.shut(true, false)
+		if p.sndShut {
+			p.announce(pollHUP)
+		} else {
+			p.announce(pollIN)
+		}
+		p.announce(pollIN) // once as data, as Linux does
 	}
 	s.ended(k)
 }

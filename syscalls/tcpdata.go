@@ -122,7 +122,7 @@ func (s *tcpSocket) rawRoom() int {
 func (s *tcpSocket) taken(before int) {
 	p := s.peer
 	if p != nil && before > p.window()*2/3 && p.writable() {
-		p.wake(pollOUT)
+		p.emptied()
 	}
 }
 
@@ -226,6 +226,8 @@ func (s *tcpSocket) poll(t *Thread) uint32 {
 	ev |= s.readEvents()
 	if s.sndShut || s.writable() {
 		ev |= pollOUT | pollWRN
+	} else {
+		s.crowded = true
 	}
 	return ev
 }

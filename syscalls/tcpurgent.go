@@ -24,6 +24,7 @@ func (p *tcpSocket) urge(k *Kernel) {
 	p.urgent = urgent{urgentHere, p.queue.bytes - 1}
 	p.wake(pollIN)
 	k.signalOwner(p.owner, &sigInfo{signo: sigURG, code: siKernel})
+	p.announce(pollPRI)
 }
 
 // inline reports whether urgent bytes are read as others are.

@@ -30,6 +30,10 @@ const (
 	fioNClex   = 0x5450
 	fioClex    = 0x5451
 	fioAsync   = 0x5452
+	fioSetOwn  = 0x8901
+	fioGetOwn  = 0x8903
+	siocSPgrp  = 0x8902
+	siocGPgrp  = 0x8904
 	tiocGLck   = 0x5456
 	tiocSLck   = 0x5457
 	fiClone    = 0x40049409
@@ -77,6 +81,16 @@ func sysIoctl(t *Thread, a Args) (uint64, Errno) {
 			b.flags |= oNONBLOCK
 		}
 		return 0, 0
+	case fioAsync:
+		on, e := t.in32(arg)
+		if e == 0 && !t.setAsync(f, fd, on != 0) {
+			e = ENOTTY
+		}
+		return 0, e
+	case fioSetOwn, fioGetOwn, siocSPgrp, siocGPgrp:
+		if _, ok := f.(socket); ok {
+			return t.ownerIoctl(b, req, arg)
+		}
 	}
 	return f.ioctl(t, req, arg)
 }

@@ -193,7 +193,7 @@ func (s *udpSocket) flush(k *Kernel, h ipHeader) {
 	b := s.pieces
 	s.pieces = nil
 	s.deliver(k, b, s.piecesTo, h)
-	s.wake(pollOUT) // the room that it took is free, since it has arrived or is lost
+	s.count(pollOUT) // the room that it took is free, since it has arrived or is lost
 }
 
 // udpCork is the option of SOL_UDP that joins what is sent into one datagram.

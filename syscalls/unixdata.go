@@ -123,7 +123,7 @@ func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, Errno) {
 	}
 	to, e := s.receiver(t, m)
 	if e != 0 {
-		s.wake(pollOUT) // the room that the packet had taken is free
+		s.count(pollOUT) // the room that the packet had taken is free
 		return 0, e
 	}
 	s.hand(to, m.packet, m)
@@ -332,7 +332,7 @@ func (s *unixSocket) poll(*Thread) uint32 {
 	if !s.datagrams() && !s.connected && !s.listening {
 		ev |= pollHUP
 	}
-	if s.listening || !s.roomy() {
+	if s.crowded = s.crowded || !s.roomy(); s.listening || !s.roomy() {
 		return ev
 	}
 	if p := s.peer; s.datagrams() && p != nil && p.peer != s && p.full() {

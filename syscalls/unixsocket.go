@@ -294,7 +294,7 @@ func (s *unixSocket) connectDatagrams(t *Thread, name []byte) Errno {
 	old := s.peer
 	s.peer, s.connected = to, to != nil
 	if old != nil {
-		s.wake(pollOUT) // who had waited for the old one's queue
+		s.count(pollOUT) // who had waited for the old one's queue
 	}
 	if old != nil && old != to {
 		s.disconnected(t.k, old)
@@ -333,6 +333,12 @@ func (s *unixSocket) shutdown(_ *Thread, rcv, snd bool) Errno {
 	s.shut(rcv, snd)
 	if p := s.peer; p != nil && !s.datagrams() {
 		p.shut(snd, rcv)
+		switch {
+		case rcv && snd:
+			p.announce(pollHUP)
+		case snd:
+			p.announce(pollIN)
+		}
 	}
 	return 0
 }
@@ -354,7 +360,7 @@ func (s *unixSocket) close(k *Kernel) {
 	s.pending, s.listening = nil, false
 	s.leave(!s.queue.empty())
 	s.queue.purge(k)
-	s.wake(pollIN | pollOUT)
+	s.count(pollIN | pollOUT)
 }
 
 // leave tells the peer that s is gone; lost says that something was not received.
@@ -368,6 +374,7 @@ func (s *unixSocket) leave(lost bool) {
 		p.err = ECONNRESET
 	}
 	p.shut(true, true)
+	p.announce(pollHUP)
 }
 
 func (n *unixNames) forget(s *unixSocket) {

@@ -1,0 +1,203 @@
+package syscalls
+
+import "slices"
+
+// An asyncFile is an open file whose owner is told by a signal that something came to read, or room to write (O_ASYNC).
+// Files whose state our kernel knows have it in their wakeups, and tell at once, as Linux does. The others are looked at
+// after each system call and whenever time passes (Kernel.lookOutside).
+type asyncFile struct {
+	file file
+	k    *Kernel
+	// fd is the descriptor that O_ASYNC was set with; signals name it, whatever becomes of it.
+	fd int
+	// seen are the events of a file of the host that the owner knows of.
+	seen uint32
+}
+
+// An announcer is a file that knows O_ASYNC: others do not keep the flag.
+type announcer interface {
+	file
+	announcer() *wakeups
+}
+
+// asAnnouncer returns f if it knows O_ASYNC.
+func asAnnouncer(f file) (announcer, bool) {
+	if h, ok := f.(*hostFile); ok && !h.canBlock() {
+		return nil, false
+	}
+	a, ok := f.(announcer)
+	return a, ok
+}
+
+// setAsync makes O_ASYNC of f what on says. It reports whether f knows the flag.
+func (t *Thread) setAsync(f file, fd int, on bool) bool {
+	b := f.base()
+	if on == (b.flags&oASYNC != 0) {
+		return true
+	}
+	n, ok := asAnnouncer(f)
+	switch {
+	case !ok:
+		return false
+	case !on:
+		t.k.stopAsync(f)
+		return true
+	}
+	if tty := t.k.terminalOf(f); tty != nil && b.owner.id == 0 {
+		b.owner.kind, b.owner.id = ownerPID, t.p.pid
+		if tty.pgid != 0 {
+			b.owner.kind, b.owner.id = ownerPgrp, tty.pgid
+		}
+	}
+	b.flags |= oASYNC
+	a := &asyncFile{file: f, k: t.k, fd: fd}
+	a.seen = a.hostEvents()
+	t.k.async = append(t.k.async, a)
+	n.announcer().told = append(n.announcer().told, a)
+	return true
+}
+
+// terminalOf is the terminal that f is, or nil.
+func (k *Kernel) terminalOf(f file) *terminal {
+	switch f := f.(type) {
+	case *ptySlave:
+		return &f.pty.terminal
+	case *ptyMaster:
+		return &f.pty.terminal
+	case *hostFile:
+		if f.console {
+			return &k.console
+		}
+	}
+	return nil
+}
+
+// stopAsync clears O_ASYNC of f.
+func (k *Kernel) stopAsync(f file) {
+	if f.base().flags&oASYNC == 0 {
+		return
+	}
+	f.base().flags &^= oASYNC
+	is := func(a *asyncFile) bool { return a.file == f }
+	k.async = slices.DeleteFunc(k.async, is)
+	if n, ok := asAnnouncer(f); ok {
+		n.announcer().told = slices.DeleteFunc(n.announcer().told, is)
+	}
+}
+
+// Values of si_code for SIGIO, and what si_band has then (fs/fcntl.c, band_table).
+const (
+	pollCodeIn  = 1
+	pollCodeOut = 2
+	pollCodeErr = 4
+	pollCodePri = 5
+	pollCodeHup = 6
+	siSigIO     = -5
+)
+
+var pollCodes = []struct{ event, code, band uint32 }{
+	{pollERR, pollCodeErr, pollERR},
+	{pollHUP, pollCodeHup, pollHUP | pollERR},
+	{pollPRI, pollCodePri, pollPRI | pollRDB},
+	{pollIN, pollCodeIn, pollIN | pollRDN},
+	{pollOUT, pollCodeOut, pollOUT | pollWRN | pollWRB},
+}
+
+// announce tells who wants to be told by a signal that events are there.
+func (n *wakeups) announce(events uint32) {
+	for _, a := range slices.Clone(n.told) {
+		a.announce(events)
+	}
+}
+
+func (a *asyncFile) announce(events uint32) {
+	b := a.file.base()
+	if !b.readable() {
+		events &^= pollIN
+	}
+	if !b.writable() {
+		events &^= pollOUT
+	}
+	for _, c := range pollCodes {
+		if events&c.event != 0 {
+			a.tell(c.code, c.band)
+		}
+	}
+}
+
+// tell sends one signal (fs/fcntl.c, send_sigio). F_SETSIG decides which, and whether it says what happened.
+func (a *asyncFile) tell(code, band uint32) {
+	o := a.file.base().owner
+	if o.signal == 0 && code == pollCodePri {
+		return // SIGURG tells that
+	}
+	if o.signal == 0 {
+		a.k.signalOwner(o, &sigInfo{signo: sigIO, code: siKernel})
+		return
+	}
+	s := &sigInfo{signo: int32(o.signal), code: int32(code)}
+	if ownCodes.has(int(o.signal)) {
+		s.code = siSigIO
+	}
+	put64(s.fields[:], uint64(band))
+	put32(s.fields[8:], uint32(a.fd))
+	if a.k.signalOwner(o, s) != 0 {
+		a.k.signalOwner(o, &sigInfo{signo: sigIO, code: siKernel}) // the queue is full
+	}
+}
+
+// ownCodes are the signals whose small positive codes mean something else.
+var ownCodes = synchronous | sigBit(sigCHLD)
+
+// hostEvents are what the host says of a, if its state depends on the host.
+func (a *asyncFile) hostEvents() (got uint32) {
+	for _, h := range hostWait(nil, a.file, pollIN|pollOUT) {
+		got |= h.fd.poll(pollIN | pollOUT)
+	}
+	return got
+}
+
+// lookOutside tells owners what has come to files whose state depends on the host.
+func (k *Kernel) lookOutside() {
+	for _, a := range slices.Clone(k.async) {
+		got := a.hostEvents()
+		news := got &^ a.seen
+		a.seen = got
+		if news&(pollHUP|pollERR) != 0 {
+			news = pollIN | pollOUT // as a pipe tells that its other end is closed
+		}
+		a.announce(news)
+	}
+}
+
+// hostAsync appends to fds what lookOutside waits for.
+func (k *Kernel) hostAsync(fds []hostPoll) []hostPoll {
+	for _, a := range k.async {
+		before := len(fds)
+		fds = hostWait(fds, a.file, (pollIN|pollOUT)&^a.seen)
+		if a.seen&(pollHUP|pollERR) != 0 {
+			fds = quiet(fds, before) // poll(2) reports these, asked for or not; they may go, as when a FIFO is opened again
+		}
+	}
+	return fds
+}
+
+// asyncNews reports whether lookOutside has something to tell.
+func (k *Kernel) asyncNews() bool {
+	return slices.ContainsFunc(k.async, func(a *asyncFile) bool { return a.hostEvents()&^a.seen != 0 })
+}
+
+// transferred notes that the guest has read or written f, so that events of it may come anew though the host never says
+// that they were gone. At the two ends of a FIFO one file's transfer is the other's event.
+func (k *Kernel) transferred(f file, events uint32) {
+	if len(k.async) == 0 {
+		return
+	}
+	h, _ := f.(*hostFile)
+	for _, a := range k.async {
+		o, ok := a.file.(*hostFile)
+		if a.file == f || ok && h != nil && h.isFIFO() && o.ino == h.ino {
+			a.seen &^= events
+		}
+	}
+}
