@@ -109,11 +109,9 @@ func (t *Thread) clone(c cloneArgs) (uint64, Errno) {
 		return t.fork(c)
 	case c.flags&clonePidfd != 0:
 		return 0, EINVAL
-	case c.flags&(cloneFS|cloneFiles) != cloneFS|cloneFiles:
-		// A thread with files of its own: nothing we know makes one.
-		return 0, EINVAL
 	}
 	o := t.p.newThread(emu.NewCPU())
+	t.shareFiles(o, c)
 	o.cpu.Copy(t.cpu)
 	o.cpu.Regs[emu.RAX] = 0
 	o.comm, o.mask, o.timerSlack, o.sched = t.comm, t.mask, t.timerSlack, t.sched.inherited()

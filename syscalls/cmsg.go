@@ -117,7 +117,7 @@ func (t *Thread) receiveControl(s socket, m *inMessage, h msghdr) (uint64, Errno
 		var fds pack
 		left := int64(room) - int64(len(out)) - cmsgHeader
 		for ; left >= 4 && len(m.files) > 0; left -= 4 {
-			fd, e := t.p.addFD(m.files[0], 0, m.flags&msgCmsgCloexec != 0)
+			fd, e := t.addFD(m.files[0], 0, m.flags&msgCmsgCloexec != 0)
 			if e != 0 {
 				break
 			}

@@ -108,7 +108,7 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 
 // sysGetcwd implements getcwd(2): the result counts the terminator.
 func sysGetcwd(t *Thread, a Args) (uint64, Errno) {
-	cwd, e := t.p.cwdPath()
+	cwd, e := t.cwdPath()
 	if e != 0 {
 		return 0, e
 	}
@@ -119,24 +119,24 @@ func sysGetcwd(t *Thread, a Args) (uint64, Errno) {
 	return uint64(len(b)), t.copyOut(a.Addr(0), b)
 }
 
-// cwdPath is the guest's name of the working directory, which may have been moved or removed since p went there:
+// cwdPath is the guest's name of the working directory, which may have been moved or removed since t went there:
 // ENOENT and what /proc/PID/cwd shows if it was removed or is no longer below the guest's root, ENAMETOOLONG if the name is
 // longer than PATH_MAX.
-func (p *Process) cwdPath() (string, Errno) {
-	if p.cwd.virtual {
-		return p.cwd.path, 0
+func (t *Thread) cwdPath() (string, Errno) {
+	if t.cwd.virtual {
+		return t.cwd.path, 0
 	}
-	name := p.cwd.fd.path()
+	name := t.cwd.fd.path()
 	if name == "" {
 		return "", ENAMETOOLONG
 	}
-	if _, ok := p.k.below(name); p.k.root.only && !ok {
-		return p.cwd.path, ENOENT
+	if _, ok := t.k.below(name); t.k.root.only && !ok {
+		return t.cwd.path, ENOENT
 	}
-	if st, e := p.cwd.fd.stat(); e == 0 && st.nlink == 0 {
-		return p.k.guestPath(name), ENOENT
+	if st, e := t.cwd.fd.stat(); e == 0 && st.nlink == 0 {
+		return t.k.guestPath(name), ENOENT
 	}
-	return p.k.guestPath(name), 0
+	return t.k.guestPath(name), 0
 }
 
 // sysChdir implements chdir(2).
@@ -164,7 +164,7 @@ func (t *Thread) chdir(l location) Errno {
 		}
 		host, pseudo := fd.onPseudoFS()
 		if !pseudo {
-			t.p.setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path()), private: l.private})
+			t.setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path()), private: l.private})
 			return 0
 		}
 		fd.close()
@@ -175,7 +175,7 @@ func (t *Thread) chdir(l location) Errno {
 	if l.node == nil || l.node.mode&sIFMT != sIFDIR {
 		return ENOTDIR
 	}
-	t.p.setCwd(dirRef{fd: noFD, path: l.guest, virtual: true})
+	t.setCwd(dirRef{fd: noFD, path: l.guest, virtual: true})
 	return 0
 }
 
@@ -189,7 +189,7 @@ func sysFchdir(t *Thread, a Args) (uint64, Errno) {
 		return 0, EBADF
 	}
 	if d.virtual {
-		t.p.setCwd(d)
+		t.setCwd(d)
 		return 0, 0
 	}
 	return 0, t.chdir(location{place: place{dir: d.fd, path: "."}, private: d.private})
@@ -206,7 +206,7 @@ func (t *Thread) mkdir(dirfd int, name emu.Addr, mode uint32) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	return t.k.made(l, hostMkdir(l.place, mode&0o1777, t.p.umask))
+	return t.k.made(l, hostMkdir(l.place, mode&0o1777, t.umask))
 }
 
 // sysMknod implements mknod(2).
@@ -223,7 +223,7 @@ func (t *Thread) mknod(dirfd int, name emu.Addr, mode uint32) (uint64, Errno) {
 	}
 	switch mode & sIFMT {
 	case 0, sIFREG, sIFIFO, sIFSOCK:
-		return t.k.made(l, hostMknod(l.place, mode, t.p.umask))
+		return t.k.made(l, hostMknod(l.place, mode, t.umask))
 	case sIFCHR, sIFBLK, sIFDIR:
 		return 0, EPERM
 	}

@@ -120,8 +120,8 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 
 // beingWritten reports whether a process has file ino open for writing: it cannot be executed then.
 func (k *Kernel) beingWritten(ino uint64) bool {
-	for _, p := range k.procs {
-		for _, ent := range p.fds.fds {
+	for ft := range k.fdTables {
+		for _, ent := range ft.fds {
 			if h, ok := ent.file.(*hostFile); ok && h.ino == ino && h.writable() {
 				return true
 			}
@@ -149,6 +149,7 @@ func (t *Thread) replace(m *machine) {
 			t.k.unwait(o)
 			t.k.futexForget(o)
 			o.releaseLocks()
+			o.leaveFiles()
 		}
 	}
 	t.releaseLocks()
@@ -159,8 +160,8 @@ func (t *Thread) replace(m *machine) {
 	t.tid = p.pid
 	t.k.threads[t.tid] = t
 	p.executed = true
-	p.fds = p.fds.own()
-	p.fds.closeOnExec(t.k)
+	t.fds = t.fds.own()
+	t.fds.closeOnExec(t.k)
 	own := *p.signals // others may go on with the old one
 	p.signals = &own
 	p.signals.reset()

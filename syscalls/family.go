@@ -88,7 +88,9 @@ func (p *Process) end(e Exit) {
 	if k.trace != nil {
 		k.trace.exited(p)
 	}
-	p.closeFiles()
+	for _, t := range alive {
+		t.leaveFiles()
+	}
 	k.undoSems(p)
 	k.dropTimers(p)
 	p.leave()
@@ -103,14 +105,6 @@ func (p *Process) end(e Exit) {
 	}
 	wake()
 	p.announce()
-}
-
-// closeFiles gives back the files of p, which has ended.
-func (p *Process) closeFiles() {
-	p.fds.leave(p.k)
-	if p.fsInfo.users--; p.fsInfo.users == 0 {
-		p.leaveCwd()
-	}
 }
 
 // wakeVforker lets the thread that called vfork(2) go on.

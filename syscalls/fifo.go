@@ -70,9 +70,13 @@ func (k *Kernel) hasWriter(h *hostFile) bool {
 		w, ok := f.(*hostFile)
 		return ok && w != nil && w.ino == h.ino && w.writable()
 	}
+	for ft := range k.fdTables {
+		if slices.ContainsFunc(ft.fds, func(ent fdEntry) bool { return writes(ent.file) }) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(k.procs, func(p *Process) bool {
-		return slices.ContainsFunc(p.fds.fds, func(ent fdEntry) bool { return writes(ent.file) }) ||
-			slices.ContainsFunc(p.threads, func(o *Thread) bool { return writes(o.call.fifo) })
+		return slices.ContainsFunc(p.threads, func(o *Thread) bool { return writes(o.call.fifo) })
 	})
 }
 

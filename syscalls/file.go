@@ -168,15 +168,28 @@ type fdEntry struct {
 	cloexec bool
 }
 
-// An fdTable has a process' descriptors.
+// An fdTable has descriptors of one thread or more: commonly of all threads of a process (CLONE_FILES).
 type fdTable struct {
 	fds   []fdEntry
-	users int // processes
+	users int // threads
 	// taken has a bit for each descriptor that is not free, full one for each word of taken that has all its bits.
 	taken, full []uint64
 }
 
 func newFDTable() *fdTable { return &fdTable{users: 1} }
+
+// fdTables goes through the tables of all threads. Threads that share one mostly come in a row: it comes once for those.
+func (k *Kernel) fdTables(yield func(*fdTable) bool) {
+	var last *fdTable
+	for _, p := range k.procs {
+		for _, t := range p.threads {
+			if t.fds != last && !yield(t.fds) {
+				return
+			}
+			last = t.fds
+		}
+	}
+}
 
 // take makes fd one that is not free.
 func (ft *fdTable) take(fd int) {
@@ -240,19 +253,19 @@ func (ft *fdTable) file(fd int) (file, Errno) {
 }
 
 // freeFD is the lowest free descriptor at or above low.
-func (p *Process) freeFD(low int) (int, Errno) {
-	fd := p.fds.lowest(low)
-	if fd >= int(min(p.limits[rlimitNofile].cur, maxFiles)) {
+func (t *Thread) freeFD(low int) (int, Errno) {
+	fd := t.fds.lowest(low)
+	if fd >= int(min(t.p.limits[rlimitNofile].cur, maxFiles)) {
 		return -1, EMFILE
 	}
 	return fd, 0
 }
 
 // addFD gives f the lowest free descriptor at or above low.
-func (p *Process) addFD(f file, low int, cloexec bool) (int, Errno) {
-	fd, e := p.freeFD(low)
+func (t *Thread) addFD(f file, low int, cloexec bool) (int, Errno) {
+	fd, e := t.freeFD(low)
 	if e == 0 {
-		p.fds.set(fd, f, cloexec)
+		t.fds.set(fd, f, cloexec)
 	}
 	return fd, e
 }
@@ -273,10 +286,10 @@ func (r *reservation) release() {
 // reserve takes the descriptor that t's call will give to the file that it opens, as Linux does before it looks for one:
 // nobody else gets it while the call waits.
 func (t *Thread) reserve() Errno {
-	fd, e := t.p.freeFD(0)
+	fd, e := t.freeFD(0)
 	if e == 0 {
-		t.p.fds.take(fd)
-		t.call.reserved = reservation{t.p.fds, fd}
+		t.fds.take(fd)
+		t.call.reserved = reservation{t.fds, fd}
 	}
 	return e
 }
@@ -295,7 +308,7 @@ func (t *Thread) install(f file, flags int) (uint64, Errno) {
 		r.in = nil
 		return uint64(fd), 0
 	}
-	fd, e := t.p.addFD(f, 0, flags&oCLOEXEC != 0)
+	fd, e := t.addFD(f, 0, flags&oCLOEXEC != 0)
 	if e != 0 {
 		f.close(t.k)
 		return 0, e
@@ -370,7 +383,7 @@ func (ft *fdTable) open() []int {
 }
 
 // file returns the open file behind argument fd.
-func (t *Thread) file(fd int) (file, Errno) { return t.p.fds.file(fd) }
+func (t *Thread) file(fd int) (file, Errno) { return t.fds.file(fd) }
 
 // readable returns the file behind fd if it is open for reading.
 func (t *Thread) readable(fd int) (file, Errno) {

@@ -16,8 +16,10 @@ func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
 	q := t.p.copy(c)
 	o := q.newThread(emu.NewCPU())
 	if e := t.equip(q, c); e != 0 {
+		delete(k.threads, o.tid)
 		return 0, e
 	}
+	t.shareFiles(o, c)
 	t.copyInto(o, c)
 	k.procs = append(k.procs, q)
 	q.watchCPU()
@@ -57,7 +59,7 @@ func (p *Process) copy(c cloneArgs) *Process {
 	return q
 }
 
-// equip gives q, a copy of t's process, memory, an engine and files. What cannot be had is an error,
+// equip gives q, a copy of t's process, memory and an engine. What cannot be had is an error,
 // and q is as if it had never been.
 func (t *Thread) equip(q *Process, c cloneArgs) (e Errno) {
 	p, k := t.p, t.k
@@ -78,22 +80,32 @@ func (t *Thread) equip(q *Process, c cloneArgs) (e Errno) {
 			return e
 		}
 	}
-	if c.flags&cloneFiles != 0 {
-		p.fds.users++
-		q.fds = p.fds
-	} else {
-		q.fds = p.fds.copy()
-	}
-	if c.flags&cloneFS != 0 {
-		p.fsInfo.users++
-		q.fsInfo = p.fsInfo
-		return 0
-	}
-	q.fsInfo = p.fsInfo.copy()
 	return 0
 }
 
-// copy returns the same for another process.
+// shareFiles gives o, which t made, t's descriptors and working directory, or copies of them.
+func (t *Thread) shareFiles(o *Thread, c cloneArgs) {
+	o.fds, o.fsInfo = t.fds, t.fsInfo
+	t.fds.users++
+	t.fsInfo.users++
+	if c.flags&cloneFiles == 0 {
+		o.fds = o.fds.own()
+	}
+	if c.flags&cloneFS == 0 {
+		o.fsInfo = o.fsInfo.own()
+	}
+}
+
+// leaveFiles gives back the files of t, which has ended.
+func (t *Thread) leaveFiles() {
+	t.fds.leave(t.k)
+	if t.fsInfo.users--; t.fsInfo.users == 0 {
+		t.leaveCwd()
+	}
+	t.fds, t.fsInfo = newFDTable(), newFSInfo()
+}
+
+// copy returns the same for another thread.
 func (f *fsInfo) copy() *fsInfo {
 	if f.held != nil {
 		*f.held++
@@ -121,7 +133,7 @@ func (f *fsInfo) leaveCwd() {
 	f.held = nil
 }
 
-// own returns what one process alone has.
+// own returns what one thread alone has.
 func (f *fsInfo) own() *fsInfo {
 	if f.users == 1 {
 		return f
@@ -161,7 +173,7 @@ func (ft *fdTable) copy() *fdTable {
 	return n
 }
 
-// own returns a table that one process alone has.
+// own returns a table that one thread alone has.
 func (ft *fdTable) own() *fdTable {
 	if ft.users == 1 {
 		return ft
@@ -170,7 +182,7 @@ func (ft *fdTable) own() *fdTable {
 	return ft.copy()
 }
 
-// leave drops a process' share of the table, and closes it with the last.
+// leave drops a thread's share of the table, and closes it with the last.
 func (ft *fdTable) leave(k *Kernel) {
 	if ft.users--; ft.users == 0 {
 		ft.closeAll(k)

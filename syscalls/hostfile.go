@@ -98,8 +98,9 @@ func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, Err
 	}, 0
 }
 
-// addStdio gives p descriptors 0, 1 and 2, and a working directory.
-func (k *Kernel) addStdio(p *Process) error {
+// addStdio gives t, the first thread of all, descriptors 0, 1 and 2, and a working directory.
+func (t *Thread) addStdio() error {
+	k := t.k
 	for i, std := range []*os.File{k.cfg.Stdin, k.cfg.Stdout, k.cfg.Stderr} {
 		fd, e := hostOf(std)
 		if e != 0 {
@@ -122,13 +123,14 @@ func (k *Kernel) addStdio(p *Process) error {
 				f.flags = oRDONLY
 			}
 		}
-		p.fds.set(i, f, false)
+		t.fds.set(i, f, false)
 	}
-	return k.enterCwd(p)
+	return t.enterCwd()
 }
 
-// enterCwd makes p, the first process, begin in the working directory, or in the root if that has no such directory.
-func (k *Kernel) enterCwd(p *Process) error {
+// enterCwd makes t begin in the working directory, or in the root if that has no such directory.
+func (t *Thread) enterCwd() error {
+	k := t.k
 	fd, e := hostOpen(place{dir: noFD, path: k.hostCwd}, oPATH|oDIRECTORY, 0, 0)
 	if e != 0 {
 		return fmt.Errorf("syscalls: working directory %s: %w", k.hostCwd, fsError(e))
@@ -141,7 +143,7 @@ func (k *Kernel) enterCwd(p *Process) error {
 			return fmt.Errorf("syscalls: root %s: %w", k.cfg.Root, fsError(e))
 		}
 	}
-	p.setCwd(cwd)
+	t.setCwd(cwd)
 	return nil
 }
 

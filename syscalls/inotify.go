@@ -370,12 +370,15 @@ func (k *Kernel) removed(st hostStat) {
 
 // isOpen reports whether a process has file ino open.
 func (k *Kernel) isOpen(ino uint64) bool {
-	return slices.ContainsFunc(k.procs, func(p *Process) bool {
-		return slices.ContainsFunc(p.fds.fds, func(ent fdEntry) bool {
+	for ft := range k.fdTables {
+		if slices.ContainsFunc(ft.fds, func(ent fdEntry) bool {
 			h, ok := ent.file.(*hostFile)
 			return ok && h.ino == ino
-		})
-	})
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // moved is called after src, which was described by was, became dst, and took the place of old if replaced is set.

@@ -13,34 +13,35 @@ const (
 	kcmpSysvsem = 6
 )
 
-// sysKcmp implements kcmp(2): 0 if two processes share something, else 1 or 2, for which is the lesser: Linux orders by hidden
+// sysKcmp implements kcmp(2): 0 if two threads share something, else 1 or 2, for which is the lesser: Linux orders by hidden
 // addresses, we by the numbers that they were asked for.
 func sysKcmp(t *Thread, a Args) (uint64, Errno) {
-	p, q := t.k.processOf(a.Int(0)), t.k.processOf(a.Int(1))
-	if p == nil || q == nil || p.exited || q.exited {
+	o, r := t.k.threads[a.Int(0)], t.k.threads[a.Int(1)]
+	if o == nil || r == nil {
 		return 0, ESRCH
 	}
-	same, first, second := false, p.pid, q.pid
+	p, q := o.p, r.p
+	same, first, second := false, a.Int(0), a.Int(1)
 	switch a.Int(2) {
 	case kcmpFile:
-		f, e := p.fds.file(a.Int(3))
+		f, e := o.fds.file(a.Int(3))
 		if e != 0 {
 			return 0, e
 		}
-		g, e := q.fds.file(a.Int(4))
+		g, e := r.fds.file(a.Int(4))
 		if e != 0 {
 			return 0, e
 		}
 		same = f == g
-		if p == q {
+		if o == r {
 			first, second = a.Int(3), a.Int(4)
 		}
 	case kcmpVM:
 		same = p.machine == q.machine
 	case kcmpFiles:
-		same = p.fds == q.fds
+		same = o.fds == r.fds
 	case kcmpFS:
-		same = p.fsInfo == q.fsInfo
+		same = o.fsInfo == r.fsInfo
 	case kcmpSighand:
 		same = p.signals == q.signals
 	case kcmpIO, kcmpSysvsem:

@@ -287,15 +287,15 @@ func (k *Kernel) boot() error {
 	k.procs, k.first = append(k.procs, p), p
 	p.pgid, p.sid, p.tty = p.pid, p.pid, &k.console
 	k.console = terminal{sid: p.sid, pgid: p.pgid, open: openConsole}
-	if err := k.addStdio(p); err != nil {
+	t := p.newThread(emu.NewCPU())
+	if err := t.addStdio(); err != nil {
 		return err
 	}
-	x, err := loader.Prepare(p.opener(), k.cfg.Path, k.cfg.Args)
+	x, err := loader.Prepare(t.openProgram, k.cfg.Path, k.cfg.Args)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	t := p.newThread(emu.NewCPU())
 	if err := p.exec(t, x, k.cfg.Env); err != nil {
 		return err
 	}
@@ -315,8 +315,8 @@ func (k *Kernel) boot() error {
 func (k *Kernel) Close() error {
 	var errs []error
 	for _, p := range k.procs {
-		if !p.exited {
-			p.closeFiles()
+		for _, t := range p.threads {
+			t.leaveFiles()
 		}
 		if p.machine != nil {
 			p.leave()

@@ -80,10 +80,10 @@ func (k *Kernel) dropLocks(f file, owner any) {
 // deadlocked reports whether t, by waiting for whoever holds l, would wait for itself.
 func (t *Thread) deadlocked(l *recordLock) bool {
 	for range t.k.procs {
-		if l == nil || l.owner == any(t.p.fds) {
+		if l == nil || l.owner == any(t.fds) {
 			return l != nil
 		}
-		i := slices.IndexFunc(t.k.waiting, func(o *Thread) bool { return o.call.wait.lock != nil && any(o.p.fds) == l.owner })
+		i := slices.IndexFunc(t.k.waiting, func(o *Thread) bool { return o.call.wait.lock != nil && any(o.fds) == l.owner })
 		if i < 0 {
 			return false
 		}
@@ -110,7 +110,7 @@ func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	l.owner, l.pid, l.write = t.p.fds, t.p.pid, typ == fWrLck
+	l.owner, l.pid, l.write = t.fds, t.p.pid, typ == fWrLck
 	if cmd == fOfdSetLk || cmd == fOfdSetLkW || cmd == fOfdGetLk {
 		if le32(b[24:]) != 0 {
 			return 0, EINVAL

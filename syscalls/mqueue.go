@@ -96,7 +96,7 @@ func sysMqOpen(t *Thread, a Args) (uint64, Errno) {
 
 // newQueue makes a queue with the attributes at a, if there are any.
 func (t *Thread) newQueue(mode uint32, a emu.Addr) (*mqueue, Errno) {
-	q := &mqueue{maxMsg: mqMaxMsg, maxSize: mqMaxSize, mode: mode & 0o777 &^ t.p.umask}
+	q := &mqueue{maxMsg: mqMaxMsg, maxSize: mqMaxSize, mode: mode & 0o777 &^ t.umask}
 	if a != 0 {
 		b, e := t.copyIn(a, 64)
 		if e != 0 {

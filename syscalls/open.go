@@ -20,7 +20,7 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 	if s == "" {
 		return 0, ENOENT
 	}
-	if _, e := t.p.freeFD(0); e != 0 {
+	if _, e := t.freeFD(0); e != 0 {
 		return 0, e
 	}
 	flags &= openFlags64 // what has no meaning is forgotten
@@ -59,7 +59,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 		_, there = hostStatAt(l.place, true)
 	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
-	fd, e := hostOpen(l.place, onHost|oNONBLOCK, mode, t.p.umask)
+	fd, e := hostOpen(l.place, onHost|oNONBLOCK, mode, t.umask)
 	if e == ENXIO && flags&(oACCMODE|oNONBLOCK) == oWRONLY && isFIFO(l.place) {
 		return nil, t.awaitReader(l, flags)
 	}
@@ -114,7 +114,7 @@ func sysCreat(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysClose implements close(2).
-func sysClose(t *Thread, a Args) (uint64, Errno) { return 0, t.p.fds.close(t.k, a.Int(0)) }
+func sysClose(t *Thread, a Args) (uint64, Errno) { return 0, t.fds.close(t.k, a.Int(0)) }
 
 // Flags of close_range(2).
 const (
@@ -129,16 +129,16 @@ func sysCloseRange(t *Thread, a Args) (uint64, Errno) {
 		return 0, EINVAL
 	}
 	if flags&closeRangeUnshare != 0 {
-		t.p.fds = t.p.fds.own()
+		t.fds = t.fds.own()
 	}
-	for _, fd := range t.p.fds.open() {
+	for _, fd := range t.fds.open() {
 		if uint64(fd) < first || uint64(fd) > last {
 			continue
 		}
 		if flags&closeRangeCloexec != 0 {
-			t.p.fds.fds[fd].cloexec = true
+			t.fds.fds[fd].cloexec = true
 		} else {
-			t.p.fds.close(t.k, fd)
+			t.fds.close(t.k, fd)
 		}
 	}
 	return 0, 0
@@ -150,7 +150,7 @@ func sysDup(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	fd, e := t.p.addFD(f, 0, false)
+	fd, e := t.addFD(f, 0, false)
 	return uint64(fd), e
 }
 
@@ -179,7 +179,7 @@ func (t *Thread) dupTo(old, fd int, cloexec bool) (uint64, Errno) {
 	if fd < 0 || uint64(fd) >= t.p.limits[rlimitNofile].cur {
 		return 0, EBADF
 	}
-	if t.p.fds.reserves(fd) {
+	if t.fds.reserves(fd) {
 		return 0, EBUSY
 	}
 	f, e := t.file(old)
@@ -187,9 +187,9 @@ func (t *Thread) dupTo(old, fd int, cloexec bool) (uint64, Errno) {
 		return 0, e
 	}
 	f.base().refs++ // in case fd is its last descriptor
-	t.p.fds.close(t.k, fd)
+	t.fds.close(t.k, fd)
 	f.base().refs--
-	t.p.fds.set(fd, f, cloexec)
+	t.fds.set(fd, f, cloexec)
 	return uint64(fd), 0
 }
 
@@ -238,15 +238,15 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		if arg = uint64(a.U32(2)); arg >= t.p.limits[rlimitNofile].cur {
 			return 0, EINVAL
 		}
-		n, e := t.p.addFD(f, int(arg), cmd == fDupFDCloexec)
+		n, e := t.addFD(f, int(arg), cmd == fDupFDCloexec)
 		return uint64(n), e
 	case fGetFD:
-		if t.p.fds.fds[fd].cloexec {
+		if t.fds.fds[fd].cloexec {
 			return fdCloexec, 0
 		}
 		return 0, 0
 	case fSetFD:
-		t.p.fds.fds[fd].cloexec = arg&fdCloexec != 0
+		t.fds.fds[fd].cloexec = arg&fdCloexec != 0
 		return 0, 0
 	case fGetFL:
 		return uint64(b.flags), 0
@@ -333,8 +333,8 @@ func (t *Thread) flock(h *hostFile, op int) (uint64, Errno) {
 
 // sysUmask implements umask(2).
 func sysUmask(t *Thread, a Args) (uint64, Errno) {
-	old := t.p.umask
-	t.p.umask = a.U32(0) & 0o777
+	old := t.umask
+	t.umask = a.U32(0) & 0o777
 	return uint64(old), 0
 }
 

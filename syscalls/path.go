@@ -42,7 +42,7 @@ func split(p string) []string {
 // start returns the directory that a relative path begins at.
 func (t *Thread) start(dirfd int) (dirRef, Errno) {
 	if dirfd == atFDCWD {
-		return t.p.cwd, 0
+		return t.cwd, 0
 	}
 	f, e := t.file(dirfd)
 	if e != 0 {
@@ -139,15 +139,6 @@ func (t *Thread) relocate(host string) (location, Errno) {
 		host = "/proc/self" + rest
 	}
 	return t.locateAbs(host, true, false, 1)
-}
-
-// opener opens programs for the loader, as p sees the file system.
-func (p *Process) opener() loader.Opener {
-	t := &Thread{p: p, k: p.k}
-	if len(p.threads) > 0 {
-		t = p.threads[0]
-	}
-	return t.openProgram
 }
 
 // openProgram opens a file for execution.

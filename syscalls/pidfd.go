@@ -116,7 +116,7 @@ func (t *Thread) addPidFile(p *Process, out emu.Addr) Errno {
 		return e
 	}
 	if e := t.out32(out, uint32(fd)); e != 0 {
-		t.p.fds.close(t.k, int(fd))
+		t.fds.close(t.k, int(fd))
 		return e
 	}
 	return 0

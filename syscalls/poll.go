@@ -252,7 +252,7 @@ func (t *Thread) selectFDs(a Args, now bool) (uint64, Errno) {
 	if n < 0 {
 		return 0, EINVAL
 	}
-	s := &selection{n: min(n, t.p.fds.size())}
+	s := &selection{n: min(n, t.fds.size())}
 	size := (s.n + 63) / 64 * 8
 	for i := range s.in {
 		if at := a.Addr(1 + i); at != 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/cgemu/cgemu/loader"
 )
 
-// A Process is an address space, files, and the threads that share them.
+// A Process is an address space, and the threads that share it.
 type Process struct {
 	k   *Kernel
 	pid int
@@ -25,9 +25,6 @@ type Process struct {
 	threads []*Thread // in order of creation
 	family
 	halt
-
-	fds *fdTable
-	*fsInfo
 
 	signals   *sigTable
 	pending   sigQueue // for any thread
@@ -61,11 +58,11 @@ type Process struct {
 	cpuLimit timer
 }
 
-// An fsInfo is how a process names and makes files; children may share it (CLONE_FS).
+// An fsInfo is how threads name and make files. Those of a process mostly share it, and its children may (CLONE_FS).
 type fsInfo struct {
 	cwd   dirRef
 	umask uint32
-	users int
+	users int // threads
 	// held counts those that have cwd's descriptor, nil if it has none.
 	held *int
 }
@@ -76,6 +73,9 @@ type Thread struct {
 	k   *Kernel
 	cpu *emu.CPU
 	tid int
+
+	fds *fdTable
+	*fsInfo
 
 	comm     string
 	mask     sigSet
@@ -142,12 +142,16 @@ type call struct {
 
 func newProcess(k *Kernel) *Process {
 	p := &Process{
-		k: k, pid: k.newID(), fds: newFDTable(), signals: &sigTable{}, dumpable: 1,
-		fsInfo: &fsInfo{cwd: dirRef{fd: noFD, path: "/", virtual: true}, umask: defaultUmask, users: 1}, posix: map[uint64]*posixTimer{},
+		k: k, pid: k.newID(), signals: &sigTable{}, dumpable: 1,
+		posix: map[uint64]*posixTimer{},
 	}
 	p.exitSignal, p.started = sigCHLD, k.now()
 	p.limits = defaultLimits
 	return p
+}
+
+func newFSInfo() *fsInfo {
+	return &fsInfo{cwd: dirRef{fd: noFD, path: "/", virtual: true}, umask: defaultUmask, users: 1}
 }
 
 // Ids of processes and threads (kernel/pid.c).
@@ -177,13 +181,13 @@ func (k *Kernel) usesID(id int) bool {
 	return slices.ContainsFunc(k.procs, func(p *Process) bool { return p.pid == id || p.pgid == id || p.sid == id })
 }
 
-// newThread adds a thread that runs on c. The first thread's id is its process'.
+// newThread adds a thread that runs on c, and has no files yet. The first thread's id is its process'.
 func (p *Process) newThread(c *emu.CPU) *Thread {
 	tid := p.pid
 	if len(p.threads) > 0 {
 		tid = p.k.newID()
 	}
-	t := &Thread{p: p, k: p.k, cpu: c, tid: tid, timerSlack: 50_000, defaultSlack: 50_000}
+	t := &Thread{p: p, k: p.k, cpu: c, tid: tid, fds: newFDTable(), fsInfo: newFSInfo(), timerSlack: 50_000, defaultSlack: 50_000}
 	if len(p.threads) > 0 {
 		t.altstack.flags = ssDisable
 	}

@@ -45,7 +45,7 @@ func TestForkShares(t *testing.T) {
 	g.p.mem.WriteUint64(emu.Addr(word), 43)
 	x, _ = child.mem.ReadUint64(emu.Addr(word))
 	assert.EqualValues(t, 42, x)
-	f, _ := g.p.fds.file(int(fd))
+	f, _ := g.th.fds.file(int(fd))
 	assert.Equal(t, 2, f.base().refs)
 	g.ok(nr("kill"), 1001, sigKILL)
 	g.ok(nr("wait4"), 1001, 0, 0, 0)
@@ -67,7 +67,7 @@ func TestForkNoRoom(t *testing.T) {
 	fd := g.ok(nr("open"), g.str("f"), oCREAT|oRDWR, 0o600)
 	g.fails(EAGAIN, nr("fork"))
 	assert.Len(t, g.k.procs, 1)
-	f, _ := g.p.fds.file(int(fd))
+	f, _ := g.th.fds.file(int(fd))
 	assert.Equal(t, 1, f.base().refs)
 	g.fails(ECHILD, nr("wait4"), 1<<64-1, 0, 0, 0)
 }

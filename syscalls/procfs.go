@@ -265,8 +265,8 @@ func taskNode(o *Thread) *vnode {
 	text := func(f func() string) *vnode { return fileNode(func(*Thread) []byte { return []byte(f()) }) }
 	return dirNode(map[string]*vnode{
 		"exe":     magicNode(func(*Thread) string { return p.unlessGone(p.exe) }),
-		"cwd":     magicNode(func(*Thread) string { cwd, _ := p.cwdPath(); return p.unlessGone(cwd) }),
-		"root":    magicNode(func(*Thread) string { return p.unlessGone("/") }),
+		"cwd":     magicNode(func(*Thread) string { cwd, _ := o.cwdPath(); return o.unlessDead(cwd) }),
+		"root":    magicNode(func(*Thread) string { return o.unlessDead("/") }),
 		"cmdline": text(func() string { return p.unlessGone(string(cmdline(p.argv))) }),
 		"environ": text(func() string { return p.unlessGone(string(cmdline(p.envv))) }),
 		"comm":    writableNode(func() string { return o.comm + "\n" }, o.writeComm),
@@ -298,24 +298,24 @@ func taskNode(o *Thread) *vnode {
 		"sessionid":     textNode("4294967295"),
 		"io":            textNode("rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),
 		"schedstat":     text(func() string { return fmt.Sprintf("%d 0 1\n", p.usage().total()) }),
-		"fd":            fdDir(p, func(fd int) *vnode { return fdLink(p, fd) }),
-		"fdinfo":        fdDir(p, func(fd int) *vnode { return fdInfo(p, fd) }),
+		"fd":            fdDir(o, func(fd int) *vnode { return fdLink(o, fd) }),
+		"fdinfo":        fdDir(o, func(fd int) *vnode { return fdInfo(o, fd) }),
 	})
 }
 
-func fdDir(p *Process, node func(fd int) *vnode) *vnode {
+func fdDir(o *Thread, node func(fd int) *vnode) *vnode {
 	return &vnode{
 		mode: sIFDIR | 0o555,
 		names: func(*Thread) []string {
 			var out []string
-			for _, fd := range p.fds.open() {
+			for _, fd := range o.fds.open() {
 				out = append(out, itoa(int64(fd)))
 			}
 			return out
 		},
 		child: func(_ *Thread, name string) *vnode {
 			fd := atoi(name)
-			if _, e := p.fds.file(fd); e != 0 {
+			if _, e := o.fds.file(fd); e != 0 {
 				return nil
 			}
 			return node(fd)
@@ -324,12 +324,12 @@ func fdDir(p *Process, node func(fd int) *vnode) *vnode {
 }
 
 // fdLink is /proc/PID/fd/N: opening it opens the file anew, whatever its name leads to now.
-func fdLink(p *Process, fd int) *vnode {
+func fdLink(o *Thread, fd int) *vnode {
 	n := magicNode(func(*Thread) string {
-		f, _ := p.fds.file(fd)
-		return f.name(p.k)
+		f, _ := o.fds.file(fd)
+		return f.name(o.k)
 	})
-	opened, _ := p.fds.file(fd)
+	opened, _ := o.fds.file(fd)
 	n.mode = sIFLNK
 	if opened.base().readable() {
 		n.mode |= 0o500
@@ -339,7 +339,7 @@ func fdLink(p *Process, fd int) *vnode {
 	}
 	n.file = func() file { return opened }
 	n.open = func(t *Thread, flags int) (file, Errno) {
-		f, e := p.fds.file(fd)
+		f, e := o.fds.file(fd)
 		if e != 0 {
 			return nil, ENOENT
 		}
@@ -387,15 +387,15 @@ func (t *Thread) reopen(f file, flags int) (file, Errno) {
 	return nil, ENXIO
 }
 
-func fdInfo(p *Process, fd int) *vnode {
+func fdInfo(o *Thread, fd int) *vnode {
 	return fileNode(func(t *Thread) []byte {
-		f, _ := p.fds.file(fd)
+		f, _ := o.fds.file(fd)
 		pos, e := f.seek(t, 0, seekCur)
 		if e != 0 {
 			pos = 0
 		}
 		flags := f.base().flags
-		if p.fds.fds[fd].cloexec {
+		if o.fds.fds[fd].cloexec {
 			flags |= oCLOEXEC
 		}
 		st, _ := f.stat(t)
@@ -487,8 +487,8 @@ func statusText(o *Thread) string {
 		}
 	}
 	kib := p.size() >> 10
-	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, p.umask, o.state(), p.pid, o.tid, p.ppid())
-	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t%[3]d\nGroups:\t%[2]d \n", p.k.uid, p.k.gid, p.fdSize())
+	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, o.umask, o.state(), p.pid, o.tid, p.ppid())
+	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t%[3]d\nGroups:\t%[2]d \n", p.k.uid, p.k.gid, o.fdSize())
 	fmt.Fprintf(&b, "NStgid:\t%[1]d\nNSpid:\t%[2]d\nNSpgid:\t%[3]d\nNSsid:\t%[4]d\n", p.pid, o.tid, p.pgid, p.sid)
 	b.WriteString(p.unlessGone(fmt.Sprintf("VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t%8[3]d kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nRssAnon:\t%8[2]d kB\nRssFile:\t       0 kB\nRssShmem:\t       0 kB\n"+
 		"VmData:\t%8[1]d kB\nVmStk:\t    8192 kB\nVmExe:\t       0 kB\nVmLib:\t       0 kB\nVmPTE:\t       0 kB\nVmSwap:\t       0 kB\n", kib, p.resident(), p.locked()>>10)))

@@ -104,7 +104,7 @@ func TestLinksIntoProc(t *testing.T) {
 	g.ok(nr("stat"), g.str("comm"), st)
 	assert.EqualValues(t, sIFREG|0o644, g.peek32(st+24))
 	fd := g.ok(nr("open"), g.str("random"), oRDONLY)
-	_, ours := g.p.fds.fds[fd].file.(*randomFile)
+	_, ours := g.th.fds.fds[fd].file.(*randomFile)
 	assert.True(t, ours)
 }
 

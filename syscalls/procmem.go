@@ -113,11 +113,11 @@ func sysPidfdGetfd(t *Thread, a Args) (uint64, Errno) {
 	if p.p.exited {
 		return 0, ESRCH
 	}
-	f, e := p.p.fds.file(a.Int(1))
+	f, e := p.p.threads[0].fds.file(a.Int(1))
 	if e != 0 {
 		return 0, e
 	}
-	fd, e := t.p.addFD(f, 0, true)
+	fd, e := t.addFD(f, 0, true)
 	return uint64(fd), e
 }
 
@@ -145,26 +145,25 @@ func sysFanotifyMark(t *Thread, a Args) (uint64, Errno) {
 	return 0, EINVAL
 }
 
-// sysUnshare implements unshare(2) as far as it needs no privilege: a process of one thread has little to give up.
+// sysUnshare implements unshare(2) as far as it needs no privilege. What threads share is theirs together as long as there is more
+// than one.
 func sysUnshare(t *Thread, a Args) (uint64, Errno) {
-	const known = cloneVM | cloneFS | cloneFiles | cloneSighand | cloneThread | cloneSysvsem | cloneNamespaces
-	if a.Uint(0)&^known != 0 {
+	const (
+		ofProcess = cloneVM | cloneSighand | cloneThread
+		known     = ofProcess | cloneFS | cloneFiles | cloneSysvsem | cloneNamespaces
+	)
+	flags := a.Uint(0)
+	switch {
+	case flags&^known != 0, flags&(ofProcess|cloneNewUser) != 0 && t.p.live() > 1:
 		return 0, EINVAL
-	}
-	live := 0
-	for _, o := range t.p.threads {
-		if !o.dead {
-			live++
-		}
-	}
-	if a.Uint(0)&^(cloneFS|cloneFiles|cloneSysvsem) != 0 || live > 1 {
+	case flags&cloneNamespaces != 0:
 		return 0, EPERM
 	}
-	if a.Uint(0)&cloneFS != 0 {
-		t.p.fsInfo = t.p.fsInfo.own()
+	if flags&cloneFS != 0 {
+		t.fsInfo = t.fsInfo.own()
 	}
-	if a.Uint(0)&cloneFiles != 0 {
-		t.p.fds = t.p.fds.own()
+	if flags&cloneFiles != 0 {
+		t.fds = t.fds.own()
 	}
 	return 0, 0
 }

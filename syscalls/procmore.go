@@ -15,6 +15,14 @@ func (p *Process) unlessGone(s string) string {
 	return s
 }
 
+// unlessDead is s, or nothing for a thread that has ended: the first one of its process, which goes on.
+func (t *Thread) unlessDead(s string) string {
+	if t.dead {
+		return ""
+	}
+	return s
+}
+
 // vmas are p's mappings: none when it has ended.
 func (p *Process) vmas() []mem.VMA {
 	if p.exited || p.machine == nil {
@@ -40,11 +48,11 @@ func (p *Process) live() int {
 	return max(n, 1)
 }
 
-func (p *Process) fdSize() int {
-	if p.exited {
+func (o *Thread) fdSize() int {
+	if o.dead {
 		return 0
 	}
-	return p.fds.size()
+	return o.fds.size()
 }
 
 // state is t's state as /proc/PID/status shows it.

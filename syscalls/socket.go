@@ -190,9 +190,9 @@ func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
 	if e := t.copyOut(a.Addr(3), make([]byte, 8)); e != 0 {
 		return 0, e // descriptors are kept free and told first
 	}
-	if fd, e := t.p.freeFD(0); e != 0 {
+	if fd, e := t.freeFD(0); e != 0 {
 		return 0, e
-	} else if _, e := t.p.freeFD(fd + 1); e != 0 {
+	} else if _, e := t.freeFD(fd + 1); e != 0 {
 		return 0, e
 	}
 	var ends [2]*unixSocket
@@ -215,7 +215,7 @@ func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
 		fd, e := t.install(s, typ&oCLOEXEC)
 		if e != 0 {
 			if i > 0 {
-				t.p.fds.close(t.k, int(le32(fds)))
+				t.fds.close(t.k, int(le32(fds)))
 			} else {
 				ends[1].close(t.k)
 			}
@@ -224,8 +224,8 @@ func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
 		fds.u32(uint32(fd))
 	}
 	if e := t.copyOut(a.Addr(3), fds); e != 0 {
-		t.p.fds.close(t.k, int(le32(fds)))
-		t.p.fds.close(t.k, int(le32(fds[4:])))
+		t.fds.close(t.k, int(le32(fds)))
+		t.fds.close(t.k, int(le32(fds[4:])))
 		return 0, e
 	}
 	return 0, 0

@@ -66,10 +66,10 @@ func sysIoctl(t *Thread, a Args) (uint64, Errno) {
 	}
 	switch req {
 	case fioClex:
-		t.p.fds.fds[fd].cloexec = true
+		t.fds.fds[fd].cloexec = true
 		return 0, 0
 	case fioNClex:
-		t.p.fds.fds[fd].cloexec = false
+		t.fds.fds[fd].cloexec = false
 		return 0, 0
 	case fioNbio:
 		on, e := t.in32(arg)

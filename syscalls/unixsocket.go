@@ -164,7 +164,7 @@ func (s *unixSocket) bindFile(t *Thread, file string) Errno {
 		return EINVAL
 	}
 	if e = t.mayMake(l); e == 0 {
-		_, e = t.k.made(l, hostMknod(l.place, sIFSOCK|0o777, t.p.umask))
+		_, e = t.k.made(l, hostMknod(l.place, sIFSOCK|0o777, t.umask))
 	}
 	switch e {
 	case 0:
