@@ -1,8 +1,6 @@
 package syscalls
 
 import (
-	"math"
-
 	"github.com/cgemu/cgemu/emu"
 )
 
@@ -183,7 +181,7 @@ const (
 // sysUtimensat implements utimensat(2).
 func sysUtimensat(t *Thread, a Args) (uint64, Errno) {
 	dirfd, name, times, flags := a.Int(0), a.Addr(1), a.Addr(2), a.Int(3)
-	now := fileTime{nsec: t.k.wall()}
+	now := timeAt(t.k.wall())
 	at, mt := now, now
 	var b []byte
 	if times != 0 {
@@ -215,23 +213,17 @@ func sysUtimensat(t *Thread, a Args) (uint64, Errno) {
 	return t.utimes(dirfd, name, at, mt, flags)
 }
 
-// nanoseconds is a time as we keep it: what is before 1678 or after 2261 becomes that.
-func nanoseconds(sec, nsec int64) int64 {
-	const most = math.MaxInt64/1_000_000_000 - 1
-	return min(max(sec, -most), most)*1e9 + nsec
-}
-
 // timeArg reads one timespec of utimensat(2).
 func (t *Thread) timeArg(b []byte) (fileTime, Errno) {
 	switch nsec := le64(b[8:]); {
 	case nsec == utimeNow:
-		return fileTime{nsec: t.k.wall()}, 0
+		return timeAt(t.k.wall()), 0
 	case nsec == utimeOmit:
-		return fileTime{keep: true}, 0
+		return fileTime{}, 0
 	case nsec >= 1e9:
 		return fileTime{}, EINVAL
 	default:
-		return fileTime{nsec: nanoseconds(int64(le64(b)), int64(nsec))}, 0
+		return fileTime{int64(le64(b)), int32(nsec), true}, 0
 	}
 }
 
@@ -248,46 +240,36 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (u
 		if h.fixed(t) {
 			return 0, EROFS
 		}
-		if e = h.fd.utimes(at, mt); e == EPERM && t.k.remembers() {
-			e = 0
+		e = h.fd.utimes(at, mt)
+		if e != 0 && !(e == EPERM && t.k.remembers()) {
+			return 0, e
 		}
-		if e == 0 {
-			t.k.inodes.set(h.ino, at, mt)
-			t.k.fileEvent(h, timeEvent(at, mt))
-		}
-		return 0, e
+		t.k.fileEvent(h, timeEvent(at, mt))
+		st, _ := h.fd.stat()
+		t.k.timesSet(st, e, at, mt)
+		return 0, 0
 	}
 	l, e := t.changed(dirfd, name, flags&atSymlinkNofollow == 0)
 	if e != 0 {
 		return 0, e
 	}
 	follow := flags&atSymlinkNofollow == 0
-	if e := hostUtimes(l.place, at, mt, follow); e != 0 && !(e == EPERM && t.k.remembers()) {
+	e = hostUtimes(l.place, at, mt, follow)
+	if e != 0 && !(e == EPERM && t.k.remembers()) {
 		return 0, e
 	}
 	t.k.event(l, follow, timeEvent(at, mt))
-	if st, e := hostStatAt(l.place, follow); e == 0 {
-		t.k.inodes.set(t.k.inodes.number(st.dev, st.ino), at, mt)
-	}
+	st, _ := hostStatAt(l.place, follow)
+	t.k.timesSet(st, e, at, mt)
 	return 0, 0
-}
-
-// set notes what the guest made the times of file ino.
-func (n *inodeTable) set(ino uint64, at, mt fileTime) {
-	if !at.keep {
-		n.atimes[ino] = at.nsec
-	}
-	if !mt.keep {
-		n.mtimes[ino] = mt.nsec
-	}
 }
 
 // timeEvent is what inotify says of a change of times (include/linux/fsnotify.h, fsnotify_change).
 func timeEvent(at, mt fileTime) uint32 {
 	switch {
-	case mt.keep:
+	case !mt.set:
 		return inAccess
-	case at.keep:
+	case !at.set:
 		return inModify
 	}
 	return inAttrib
@@ -295,7 +277,7 @@ func timeEvent(at, mt fileTime) uint32 {
 
 // utimesMicro is for the old calls, whose times are two timevals.
 func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, Errno) {
-	at, mt := fileTime{nsec: t.k.wall()}, fileTime{nsec: t.k.wall()}
+	at, mt := timeAt(t.k.wall()), timeAt(t.k.wall())
 	if times != 0 {
 		b, e := t.copyIn(times, 32)
 		if e != 0 {
@@ -306,7 +288,7 @@ func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, Errno) {
 			if usec >= 1e6 {
 				return 0, EINVAL
 			}
-			ft.nsec = nanoseconds(int64(le64(b[16*i:])), int64(usec)*1000)
+			*ft = fileTime{int64(le64(b[16*i:])), int32(usec) * 1000, true}
 		}
 	}
 	return t.utimes(dirfd, name, at, mt, 0)
@@ -324,13 +306,13 @@ func sysFutimesat(t *Thread, a Args) (uint64, Errno) {
 
 // sysUtime implements utime(2), which counts in seconds.
 func sysUtime(t *Thread, a Args) (uint64, Errno) {
-	at, mt := fileTime{nsec: t.k.wall()}, fileTime{nsec: t.k.wall()}
+	at, mt := timeAt(t.k.wall()), timeAt(t.k.wall())
 	if a.Addr(1) != 0 {
 		b, e := t.copyIn(a.Addr(1), 16)
 		if e != 0 {
 			return 0, e
 		}
-		at.nsec, mt.nsec = nanoseconds(int64(le64(b)), 0), nanoseconds(int64(le64(b[8:])), 0)
+		at, mt = fileTime{int64(le64(b)), 0, true}, fileTime{int64(le64(b[8:])), 0, true}
 	}
 	return t.utimes(atFDCWD, a.Addr(0), at, mt, 0)
 }

@@ -39,7 +39,7 @@ func TestNothingStays(t *testing.T) {
 			g.ok(nr("write"), g.ok(nr("memfd_create"), g.str("m"), 0), g.str("x"), 1)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
 		}, func(k *Kernel) int {
-			return len(k.inodes.numbers) + len(k.inodes.mtimes) + len(k.inodes.atimes) + len(k.inodes.open)
+			return len(k.inodes.numbers) + len(k.inodes.times) + len(k.inodes.open)
 		}},
 		{"inodes of sockets", func(g *guest) {
 			g.ok(nr("socket"), afInet, sockStream, 0)

@@ -100,6 +100,7 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 		}
 	}
 	if h, ok := d.(hostDir); ok {
+		t.k.accessed(h.hostFile)
 		t.k.fileEvent(h.hostFile, inAccess)
 	}
 	*pos = at
@@ -357,6 +358,7 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 		return 0, e
 	}
 	if st, e := hostStatAt(dst.place, false); e == 0 {
+		t.k.changedInode(t.k.inodes.number(st.dev, st.ino))
 		t.k.selfEvent(st, inAttrib)
 		t.k.nameEvent(dst, inCreate, 0)
 	}

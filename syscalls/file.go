@@ -40,7 +40,7 @@ type hostStat struct {
 	uid, gid uint32
 	rdev     uint64
 	size     int64
-	mtime    int64 // nanoseconds
+	fileTimes
 }
 
 // A hostDirent is a directory entry of the host.
@@ -48,12 +48,6 @@ type hostDirent struct {
 	name string
 	ino  uint64
 	typ  uint8
-}
-
-// A fileTime is a time to be set on a file, or none.
-type fileTime struct {
-	keep bool
-	nsec int64
 }
 
 // A hostPoll is a host file and the poll(2) events waited for.

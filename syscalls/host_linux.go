@@ -175,7 +175,7 @@ func (f hostFD) seek(off int64, whence int) (int64, Errno) {
 func statOf(s *unix.Stat_t) hostStat {
 	return hostStat{
 		dev: uint64(s.Dev), ino: s.Ino, mode: s.Mode, nlink: uint64(s.Nlink), uid: s.Uid, gid: s.Gid,
-		rdev: uint64(s.Rdev), size: s.Size, mtime: nanoseconds(s.Mtim.Sec, s.Mtim.Nsec),
+		rdev: uint64(s.Rdev), size: s.Size, fileTimes: fileTimes{hostTime(s.Atim), hostTime(s.Mtim), hostTime(s.Ctim)},
 	}
 }
 
@@ -349,16 +349,18 @@ func hostChmodPath(p place, mode uint32, follow bool) Errno {
 
 func (f hostFD) chmod(mode uint32) Errno { return errnoOf(unix.Fchmod(int(f), mode)) }
 
-// hostTime makes a timespec; keep leaves the file's time as it is.
-func hostTime(t fileTime) unix.Timespec {
-	if t.keep {
+func hostTime(x unix.Timespec) fileTime { return fileTime{x.Sec, int32(x.Nsec), true} }
+
+// timespec is x for utimensat(2), which leaves the file's time as it is if x is not set.
+func (x fileTime) timespec() unix.Timespec {
+	if !x.set {
 		return unix.Timespec{Nsec: unix.UTIME_OMIT}
 	}
-	return unix.NsecToTimespec(t.nsec)
+	return unix.Timespec{Sec: x.sec, Nsec: int64(x.nsec)}
 }
 
 func hostUtimes(p place, atime, mtime fileTime, follow bool) Errno {
-	times := []unix.Timespec{hostTime(atime), hostTime(mtime)}
+	times := []unix.Timespec{atime.timespec(), mtime.timespec()}
 	e := errnoOf(unix.UtimesNanoAt(p.fd(), p.existing().path, times, p.flags(follow)))
 	if e == EPERM && byDescriptor() {
 		e = p.through(follow, func(fd int) error { return futimens(fd, times) })

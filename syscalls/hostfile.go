@@ -178,6 +178,9 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 		return 0, 0
 	}
 	n, e := f.fd.readv(forHost(bufs), off)
+	if e == 0 {
+		t.k.accessed(f)
+	}
 	if n > 0 {
 		t.k.fileEvent(f, inAccess)
 	}

@@ -283,8 +283,11 @@ func (st hostStat) isDir() uint32 {
 
 // fileEvent tells who watches f, or the directory that it is in, and notes the time if it was changed.
 func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
-	if mask == inModify {
+	switch mask {
+	case inModify:
 		k.written(f.ino)
+	case inAttrib:
+		k.changedInode(f.ino)
 	}
 	if len(k.inotifies) == 0 {
 		return
@@ -306,9 +309,6 @@ func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 
 // event is fileEvent for a path.
 func (k *Kernel) event(l location, follow bool, mask uint32) {
-	if len(k.inotifies) == 0 && mask != inModify {
-		return
-	}
 	flags := oPATH
 	if !follow {
 		flags |= oNOFOLLOW
@@ -318,8 +318,8 @@ func (k *Kernel) event(l location, follow bool, mask uint32) {
 		return
 	}
 	defer fd.close()
-	if f, e := k.newHostFile(fd, flags, ""); e == 0 {
-		k.fileEvent(f, mask)
+	if st, e := fd.stat(); e == 0 {
+		k.fileEvent(&hostFile{fd: fd, mode: st.mode, ino: k.inodes.number(st.dev, st.ino)}, mask)
 	}
 }
 
@@ -345,7 +345,7 @@ func (k *Kernel) made(l location, e Errno) (uint64, Errno) {
 	if e == 0 {
 		st, e := hostStatAt(l.place, false)
 		if e == 0 {
-			k.touch(k.inodes.number(st.dev, st.ino))
+			k.created(k.inodes.number(st.dev, st.ino))
 		}
 		k.nameEvent(l, inCreate|st.isDir(), 0)
 	}
@@ -355,6 +355,9 @@ func (k *Kernel) made(l location, e Errno) (uint64, Errno) {
 // removed is called after a name of the file that st describes went: with the last one, and if nobody
 // has it open, the file does.
 func (k *Kernel) removed(st hostStat) {
+	if st.nlink > 1 && st.isDir() == 0 {
+		k.changedInode(k.inodes.number(st.dev, st.ino))
+	}
 	if len(k.inotifies) == 0 {
 		return
 	}
@@ -386,6 +389,7 @@ func (k *Kernel) moved(src, dst location, was, old hostStat, replaced bool) {
 	if replaced && was.ino == old.ino && was.dev == old.dev {
 		return
 	}
+	k.changedInode(k.inodes.number(was.dev, was.ino))
 	k.lastCookie++
 	k.nameEvent(src, inMovedFrom|was.isDir(), k.lastCookie)
 	k.nameEvent(dst, inMovedTo|was.isDir(), k.lastCookie)
@@ -402,13 +406,19 @@ func (k *Kernel) moved(src, dst location, was, old hostStat, replaced bool) {
 	}
 }
 
-// opened is called after h was opened at l.
-func (t *Thread) opened(l location, h *hostFile, flags int, created bool) {
+// opened is called after h was opened at l, which was described by was if it was not created.
+func (t *Thread) opened(l location, h *hostFile, flags int, was hostStat, created bool) {
 	if flags&oPATH != 0 {
 		return
 	}
 	truncated := !created && flags&oTRUNC != 0 && h.isRegular()
-	if created || truncated || flags&oTMPFILE == oTMPFILE {
+	switch {
+	case created, flags&oTMPFILE == oTMPFILE:
+		t.k.created(h.ino)
+	case h.writable() && h.isRegular():
+		t.k.keepAccess(h, was)
+	}
+	if truncated {
 		t.k.touch(h.ino)
 	}
 	if created {

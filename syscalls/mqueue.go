@@ -349,8 +349,8 @@ func (f *mqFile) seek(_ *Thread, off int64, whence int) (int64, Errno) {
 }
 
 func (f *mqFile) stat(t *Thread) (stat, Errno) {
-	at := t.k.clock.epoch
-	return stat{dev: mqueueDev, ino: f.q.ino, mode: sIFREG | f.q.mode, nlink: 1, uid: t.k.uid, gid: t.k.gid, size: 80, atime: at, mtime: at, ctime: at}, 0
+	at := timeAt(t.k.clock.epoch)
+	return stat{dev: mqueueDev, ino: f.q.ino, mode: sIFREG | f.q.mode, nlink: 1, uid: t.k.uid, gid: t.k.gid, size: 80, fileTimes: fileTimes{at, at, at}}, 0
 }
 
 func (f *mqFile) poll(*Thread) uint32 {

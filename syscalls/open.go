@@ -54,9 +54,10 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if flags&oPATH == 0 {
 		flags |= oLARGEFILE
 	}
+	var was hostStat
 	there := Errno(0)
-	if flags&oCREAT != 0 {
-		_, there = hostStatAt(l.place, true)
+	if flags&(oCREAT|oTRUNC) != 0 || flags&oACCMODE != oRDONLY {
+		was, there = hostStatAt(l.place, true)
 	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
 	fd, e := hostOpen(l.place, onHost|oNONBLOCK, mode, t.umask)
@@ -87,7 +88,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 			return v.node.openFile(t, v.guest, flags)
 		}
 	}
-	t.opened(l, h, flags, there == ENOENT)
+	t.opened(l, h, flags, was, there == ENOENT)
 	if t.k.mustAwait(h, flags) {
 		return nil, t.awaitWriter(h, flags)
 	}

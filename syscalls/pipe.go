@@ -161,7 +161,8 @@ func (f *pipeFile) broken(t *Thread) Errno {
 func (f *pipeFile) seek(*Thread, int64, int) (int64, Errno) { return 0, ESPIPE }
 
 func (f *pipeFile) stat(t *Thread) (stat, Errno) {
-	return stat{dev: pipeDev, ino: f.pipe.ino, mode: sIFIFO | f.pipe.perm, nlink: 1, uid: t.k.uid, gid: t.k.gid, mtime: t.k.clock.epoch, atime: t.k.clock.epoch, ctime: t.k.clock.epoch}, 0
+	at := timeAt(t.k.clock.epoch)
+	return stat{dev: pipeDev, ino: f.pipe.ino, mode: sIFIFO | f.pipe.perm, nlink: 1, uid: t.k.uid, gid: t.k.gid, fileTimes: fileTimes{at, at, at}}, 0
 }
 
 func (f *pipeFile) poll(*Thread) uint32 {

@@ -288,6 +288,9 @@ func (f *hostFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
 		return 0, EAGAIN
 	}
 	n, e := f.fd.readv([][]byte{b}, off)
+	if e == 0 {
+		t.k.accessed(f)
+	}
 	if n > 0 {
 		t.k.fileEvent(f, inAccess)
 	}

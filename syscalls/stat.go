@@ -29,11 +29,8 @@ type inodeTable struct {
 	anonymous uint64
 	// procDev and sysDev are the host's devices behind /proc and /sys.
 	procDev, sysDev uint64
-	// atimes are access times that the guest has set: others are not shown, since
-	// they change when files are read.
-	atimes map[uint64]int64
-	// mtimes are those of files that the guest has changed: the host's would be of its clock.
-	mtimes map[uint64]int64
+	// times are those that the guest has changed.
+	times map[uint64]fileTimes
 	// modes are the permissions of files whose own the host does not let us change (Kernel.remembers).
 	modes map[uint64]uint32
 	// open is how often files of the host are open, by number: those have their times still when no link is left.
@@ -41,7 +38,7 @@ type inodeTable struct {
 }
 
 func (n *inodeTable) init() {
-	n.numbers, n.atimes, n.mtimes = map[inodeKey]uint64{}, map[uint64]int64{}, map[uint64]int64{}
+	n.numbers, n.times = map[inodeKey]uint64{}, map[uint64]fileTimes{}
 	n.modes, n.open = map[uint64]uint32{}, map[uint64]int{}
 	n.anonymous, n.next = 1, 2
 	if s, e := hostStatAt(place{dir: noFD, path: "/proc"}, true); e == 0 {
@@ -88,8 +85,7 @@ func (n *inodeTable) forget(s hostStat) {
 }
 
 func (n *inodeTable) forgetState(ino uint64) {
-	delete(n.atimes, ino)
-	delete(n.mtimes, ino)
+	delete(n.times, ino)
 	delete(n.modes, ino)
 }
 
@@ -116,9 +112,7 @@ type stat struct {
 	uid, gid uint32
 	rdev     uint64
 	size     int64
-	atime    int64 // nanoseconds
-	mtime    int64
-	ctime    int64
+	fileTimes
 }
 
 // blocks is st_blocks: what the size needs. The host's count depends on its
@@ -134,7 +128,10 @@ func (s *stat) blocks() uint64 {
 func (k *Kernel) statFromHost(h hostStat) stat {
 	s := stat{
 		dev: virtualDev, ino: k.inodes.number(h.dev, h.ino), mode: h.mode, nlink: h.nlink, rdev: h.rdev, size: h.size,
-		uid: h.uid, gid: h.gid, atime: h.mtime, mtime: h.mtime, ctime: h.mtime,
+		uid: h.uid, gid: h.gid, fileTimes: fileTimes{h.mtime, h.mtime, h.mtime},
+	}
+	if k.clock.real {
+		s.fileTimes = h.fileTimes
 	}
 	ownUID, ownGID := hostOwnUID()
 	if s.uid == ownUID {
@@ -152,27 +149,7 @@ func (n *inodeTable) recall(s *stat) {
 	if mode, ok := n.modes[s.ino]; ok {
 		s.mode = s.mode&sIFMT | mode
 	}
-	if mt, ok := n.mtimes[s.ino]; ok {
-		s.atime, s.mtime, s.ctime = mt, mt, mt
-	}
-	if at, ok := n.atimes[s.ino]; ok {
-		s.atime = at
-	}
-}
-
-// touch makes now the time when file ino was changed.
-func (k *Kernel) touch(ino uint64) {
-	k.look()
-	k.written(ino)
-}
-
-// written is touch, with the time when the guest last looked at the clock or touched a file: to find out what time it is takes
-// longer than to write a little. Linux's times of files are those of the last tick.
-func (k *Kernel) written(ino uint64) {
-	k.spaces.FileChanged(ino)
-	if !k.clock.real {
-		k.inodes.mtimes[ino] = k.clock.seen
-	}
+	s.fileTimes = s.with(n.times[s.ino])
 }
 
 // statOf stats a location.
@@ -251,8 +228,9 @@ func (s *stat) encode() []byte {
 	b.i64(s.size)
 	b.u64(emu.PageSize)
 	b.u64(s.blocks())
-	for _, ns := range []int64{s.atime, s.mtime, s.ctime} {
-		b = append(b, timespec(ns)...)
+	for _, x := range []fileTime{s.atime, s.mtime, s.ctime} {
+		b.i64(x.sec)
+		b.i64(int64(x.nsec))
 	}
 	b.zero(24)
 	return b
@@ -276,10 +254,9 @@ func (s *stat) encodeStatx() []byte {
 	b.i64(s.size)
 	b.u64(s.blocks())
 	b.u64(0) // attributes_mask
-	for _, ns := range []int64{s.atime, 0, s.ctime, s.mtime} {
-		sec, nsec := splitTime(ns)
-		b.i64(sec)
-		b.u32(uint32(nsec))
+	for _, x := range []fileTime{s.atime, {}, s.ctime, s.mtime} {
+		b.i64(x.sec)
+		b.u32(uint32(x.nsec))
 		b.u32(0)
 	}
 	b.u32(major(s.rdev))

@@ -150,8 +150,8 @@ func (n *vnode) stat(t *Thread, path string) stat {
 	case s.dev == sysDev && n.mode&sIFMT == sIFREG:
 		s.size = emu.PageSize // as every attribute of sysfs has
 	}
-	s.mtime = t.k.clock.epoch
-	s.atime, s.ctime = s.mtime, s.mtime
+	at := timeAt(t.k.clock.epoch)
+	s.fileTimes = fileTimes{at, at, at}
 	return s
 }
 

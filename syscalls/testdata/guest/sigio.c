@@ -24,10 +24,11 @@
 
 static sigset_t all;
 static int quiet;
+static long patience = 2000000; // in nanoseconds, how long a signal may take: networks and terminals have threads of their own in Linux
 
 // told prints the signals that have come.
 static void told(void) {
-	struct timespec soon = {0, 2000000};
+	struct timespec soon = {0, patience};
 	siginfo_t s;
 	int sig;
 	if (quiet)
@@ -378,9 +379,11 @@ int main(void) {
 	unix_sockets(SOCK_DGRAM, "datagrams");
 	unix_sockets(SOCK_SEQPACKET, "packets");
 	unix_names();
+	patience = 50000000;
 	tcp();
 	udp();
 	terminals();
+	patience = 2000000;
 	others();
 	fifos();
 	owners();
