@@ -31,7 +31,7 @@ const (
 	iflaIfname = 3
 )
 
-// A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of interfaces and their addresses.
+// A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of interfaces, their addresses and routes.
 type netlinkSocket struct {
 	sockBase
 	pid uint32
@@ -146,7 +146,7 @@ func (s *netlinkSocket) answer(k *Kernel, req []byte) {
 	}
 	switch {
 	case typ == rtmGetroute:
-		s.fault(req, ENETUNREACH)
+		s.answerRoute(k, req)
 	case typ <= rtmLast && typ&3 != 2: // what changes something is for the superuser
 		s.fault(req, EPERM)
 	default:
@@ -154,7 +154,7 @@ func (s *netlinkSocket) answer(k *Kernel, req []byte) {
 	}
 }
 
-// dump lists the interfaces, or their addresses.
+// dump lists the interfaces, their addresses, or the routes over them.
 func (s *netlinkSocket) dump(k *Kernel, req []byte) []byte {
 	var out pack
 	want := afUnspec
@@ -170,6 +170,12 @@ func (s *netlinkSocket) dump(k *Kernel, req []byte) []byte {
 			for _, p := range i.addrs {
 				if want == afUnspec || want == familyOfAddr(p.Addr()) {
 					s.message(&out, rtmNewaddr, nlmMulti, seq, i.address(p))
+				}
+			}
+		case rtmGetroute:
+			for _, r := range i.routes() {
+				if want == afUnspec || want == familyOfAddr(r.dst.Addr()) {
+					s.message(&out, rtmNewroute, nlmMulti, seq, r.encode())
 				}
 			}
 		}
@@ -213,18 +219,23 @@ func (s *netlinkSocket) message(b *pack, typ, flags uint16, seq uint32, body []b
 
 // attrText is the text of the attribute typ among attrs, "" if it is not there.
 func attrText(attrs []byte, typ uint16) string {
+	text, _, _ := bytes.Cut(attrData(attrs, typ), []byte{0})
+	return string(text)
+}
+
+// attrData is what the attribute typ among attrs has, nil if it is not there.
+func attrData(attrs []byte, typ uint16) []byte {
 	for len(attrs) >= 4 {
 		n := int(le16(attrs))
 		if n < 4 || n > len(attrs) {
 			break
 		}
 		if le16(attrs[2:]) == typ {
-			text, _, _ := bytes.Cut(attrs[4:n], []byte{0})
-			return string(text)
+			return attrs[4:n]
 		}
 		attrs = attrs[min((n+3)&^3, len(attrs)):]
 	}
-	return ""
+	return nil
 }
 
 // attr appends a struct rtattr to b.
@@ -259,7 +270,7 @@ func (i *netInterface) link() []byte {
 
 // address is a struct ifaddrmsg with attributes, for one of i's addresses.
 func (i *netInterface) address(p netip.Prefix) []byte {
-	const permanent, scopeUniverse, scopeHost = 0x80, 0, 254
+	const permanent = 0x80
 	const ifaAddress, ifaLocal, ifaLabel, ifaBroadcast, ifaFlags = 1, 2, 3, 4, 8
 	var b, flags pack
 	b.u8(uint8(familyOfAddr(p.Addr())))
