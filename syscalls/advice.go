@@ -138,6 +138,9 @@ func (p *Process) locked() (n uint64) {
 	return n
 }
 
+// mayLock reports whether n bytes more may be locked.
+func (p *Process) mayLock(n uint64) bool { return p.locked()+n <= p.limits[rlimitMemlock].cur }
+
 // sysMlock implements mlock(2).
 func sysMlock(t *Thread, a Args) (uint64, Errno) { return 0, t.lockMemory(a, true, false) }
 
@@ -169,7 +172,7 @@ func (t *Thread) lockMemory(a Args, lock, onFault bool) Errno {
 				more -= uint64(min(hi, v.Hi) - max(lo, v.Lo))
 			}
 		}
-		if more > taskSize || p.locked()+more > p.limits[rlimitMemlock].cur {
+		if more > taskSize || !p.mayLock(more) {
 			return ENOMEM
 		}
 	}

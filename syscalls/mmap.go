@@ -131,7 +131,7 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 	if !t.p.mayPlace(&v) {
 		return 0, ENOMEM
 	}
-	if v.Locked && t.p.locked()+length > t.p.limits[rlimitMemlock].cur {
+	if v.Locked && !t.p.mayLock(length) {
 		return 0, EAGAIN
 	}
 	if f == nil {
@@ -360,6 +360,9 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 	if flags&mremapDontunmap != 0 {
 		return t.moveAway(v, lo, oldLen, flags, to)
 	}
+	if newLen > oldLen && v.Locked && !t.p.mayLock(uint64(newLen-oldLen)) {
+		return 0, EAGAIN
+	}
 	if newLen > oldLen && !t.p.mayResize(v, int64(newLen-oldLen)) {
 		return 0, ENOMEM
 	}
@@ -438,11 +441,11 @@ func sysBrk(t *Thread, a Args) (uint64, Errno) {
 		if !p.mem.Free(old, end) {
 			return uint64(p.machine.brk), 0
 		}
-		v := mem.VMA{Lo: old, Hi: end, Prot: p.protOf(uint64(mem.Write)), Path: "[heap]"}
+		v := mem.VMA{Lo: old, Hi: end, Prot: p.protOf(uint64(mem.Write)), Path: "[heap]", Locked: p.lockFuture}
 		if t.k.cfg.Compat {
 			v.Prot |= mem.Exec // Valgrind's heap is executable
 		}
-		if !p.mayPlace(&v) || p.mem.Map(v, nil) != nil {
+		if v.Locked && !p.mayLock(v.Len()) || !p.mayPlace(&v) || p.mem.Map(v, nil) != nil {
 			return uint64(p.machine.brk), 0
 		}
 	case end < old:

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -195,6 +196,25 @@ static void locks(void) {
 	show("mincore of nothing", mincore(m, 0, v));
 }
 
+// limited is about RLIMIT_MEMLOCK, which the superuser does not have.
+static void limited(void) {
+	struct rlimit r = {8 << 20, 8 << 20};
+	setrlimit(RLIMIT_MEMLOCK, &r);
+	setuid(1000);
+	char *m = map(4096, MAP_PRIVATE);
+	show("mlock past the limit", mlock(m, (8 << 20) + 1));
+	show("mlock up to it", mlock(m, 8 << 20));
+	show("locked", locked());
+	show("mremap past it", (long)mremap(m, 8 << 20, 9 << 20, MREMAP_MAYMOVE) == -1);
+	show("MAP_LOCKED past it", mmap(0, P, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0) == MAP_FAILED);
+	munmap(m, 4096 * P);
+	show("mlockall", mlockall(MCL_FUTURE));
+	show("sbrk", sbrk(1 << 20) == (void *)-1);
+	show("locked more than 1 MiB", locked() > 1024);
+	show("sbrk past it", sbrk(16 << 20) == (void *)-1);
+	_exit(0);
+}
+
 static void registered(void) {
 	show("private", syscall(SYS_membarrier, 8, 0, 0));
 	show("register", syscall(SYS_membarrier, 16, 0, 0));
@@ -222,5 +242,8 @@ int main(void) {
 	moves();
 	locks();
 	registered();
+	if (fork() == 0)
+		limited();
+	wait(0);
 	return 0;
 }
