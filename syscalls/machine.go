@@ -25,16 +25,19 @@ type machine struct {
 	seen    uint64
 }
 
-// maxAddresses is how much address space all machines may have, in bytes. A host's process has 128 TiB, of which engines need some; with
-// a number of our own it is the same process on every host that finds no room. It is enough for 96 machines.
-const maxAddresses = 96 * (uint64(mem.FirstLimit) + mem.Guard)
+const (
+	// maxAddresses is how much address space all machines may have, in bytes. A host's process has 128 TiB, of which engines need some;
+	// with a number of our own it is the same process on every host that finds no room. It is enough for 326 machines.
+	maxAddresses = 102 << 40
+	// engineAddresses is how much of a guest's addresses an engine has room for in any case.
+	engineAddresses = 1 << 40
+)
 
-// addresses is how much address space m takes: what is more than at first is there once more in its engine.
+// addresses is how much address space m takes: what is more than an engine has in any case is there once more in its own.
 func (m *machine) addresses() uint64 { return addressesFor(m.mem.Limit()) }
 
 func addressesFor(limit emu.Addr) uint64 {
-	limit = max(limit, mem.FirstLimit) // a host that has less makes no difference
-	return uint64(limit) + uint64(limit-mem.FirstLimit) + mem.Guard
+	return uint64(limit) + uint64(max(limit, engineAddresses)-engineAddresses) + mem.Guard
 }
 
 // newMachine makes a machine for p: its memory is a copy of from, or empty for nil.

@@ -56,12 +56,15 @@ func (p *Process) protOf(arg uint64) mem.Prot {
 	return prot
 }
 
+// wishLimit is the end of the addresses that a program may wish for: Go's heap begins at 0xc000000000.
+const wishLimit emu.Addr = 1 << 40
+
 // find returns where length bytes go: first fit above the interpreter's place,
 // around what is kept for brk.
 func (p *Process) find(length uint64, hint emu.Addr) (emu.Addr, bool) {
 	m := p.mem
-	if h := hint.PageDown(); h >= mem.MinAddr && h+emu.Addr(length) > h && h+emu.Addr(length) <= m.Limit() &&
-		m.Free(h, h+emu.Addr(length)) && !p.inHeap(h, h+emu.Addr(length)) {
+	if h := hint.PageDown(); h >= mem.MinAddr && h+emu.Addr(length) > h && h+emu.Addr(length) <= wishLimit &&
+		m.Free(h, h+emu.Addr(length)) && !p.inHeap(h, h+emu.Addr(length)) && p.reach(h+emu.Addr(length)) {
 		return h, true
 	}
 	from := mem.InterpBase
@@ -415,7 +418,7 @@ func (t *Thread) moveAway(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr)
 func (t *Thread) resize(v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint64) (uint64, Errno) {
 	m := t.p.mem
 	end, want := lo+oldLen, lo+newLen
-	if end == v.Hi && want <= m.Limit() && m.Free(end, want) && !t.p.inHeap(end, want) {
+	if end == v.Hi && m.Free(end, want) && !t.p.inHeap(end, want) && t.p.reach(want) {
 		return uint64(lo), memErrno(m.Move(lo, end, lo, uint64(newLen)))
 	}
 	if flags&mremapMaymove == 0 {

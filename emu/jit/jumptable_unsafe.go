@@ -34,7 +34,7 @@ const (
 	maxCode emu.Addr = 1 << 37
 	// pieceSize is that of the file, in bytes: 64 KiB of guest code.
 	pieceSize = 512 << 10
-	// tableSize is as much as a guest's memory takes, and a shadow stack: each fits where another was.
+	// tableSize is as much as a guest's memory of 1 TiB takes, and its shadow stack: each fits where another was.
 	tableSize = uintptr(maxCode)*8 + mem.Guard + mem.GuardAbove
 	// withdrawn replaces the table's address to make lookups fault: not canonical.
 	withdrawn = 1 << 62

@@ -38,13 +38,11 @@ const (
 	// MinAddr is the lowest address that may be mapped (vm.mmap_min_addr).
 	MinAddr emu.Addr = 0x10000
 	// FirstLimit is the end of the address space at first, MaxAddr that of the largest; Space.Limit is that of this one.
-	FirstLimit emu.Addr = 1 << 40
+	FirstLimit emu.Addr = 1 << 38
 	MaxAddr    emu.Addr = 1 << 45
 	// Guard is reserved below address 0, so that small negative addresses fault too; GuardAbove above the last.
 	Guard      = 64 << 30
 	GuardAbove = 4 << 30
-	// leastLimit is what must be there at least.
-	leastLimit emu.Addr = 1 << 38
 	// PIEBase is where a position-independent executable is loaded.
 	PIEBase emu.Addr = 0x108000
 	// InterpBase is where its interpreter is, and where mmaps begin without one.
@@ -113,17 +111,8 @@ type Space struct {
 // New returns an address space that shares memory with no other: the first of a group.
 func New() (*Space, error) { return new(Group).New() }
 
-// New reserves an address space up to FirstLimit, or less: containers and ulimit -v may forbid large ones.
-func (g *Group) New() (*Space, error) {
-	limit := FirstLimit
-	for {
-		m, err := g.newWithin(limit)
-		if err == nil || limit == leastLimit {
-			return m, err
-		}
-		limit /= 2
-	}
-}
+// New reserves an address space up to FirstLimit.
+func (g *Group) New() (*Space, error) { return g.newWithin(FirstLimit) }
 
 func (g *Group) newWithin(limit emu.Addr) (*Space, error) {
 	host, err := reserve(limit)
