@@ -24,11 +24,11 @@
 
 static sigset_t all;
 static int quiet;
-static long patience = 2000000; // in nanoseconds, how long a signal may take: networks and terminals have threads of their own in Linux
+static long patience = 2; // in milliseconds, how long a signal may take: networks and terminals have threads of their own in Linux
 
 // told prints the signals that have come.
 static void told(void) {
-	struct timespec soon = {0, patience};
+	struct timespec soon = {patience / 1000, patience % 1000 * 1000000};
 	siginfo_t s;
 	int sig;
 	if (quiet)
@@ -38,9 +38,12 @@ static void told(void) {
 		if (s.si_code > 0 && s.si_code < 10 && sig != SIGCHLD || s.si_code == SI_SIGIO)
 			printf(" band %lx fd %d", s.si_band, s.si_fd);
 		printf("\n");
-		soon.tv_nsec = 0;
+		soon = (struct timespec){0};
 	}
 }
+
+// W is R for what a signal certainly tells of, in however long.
+#define W(x) do { long p_ = patience; patience = 10000; R(x); patience = p_; } while (0)
 
 static int async(int fd, int sig) {
 	int r = fcntl(fd, F_SETOWN, getpid());
@@ -229,16 +232,16 @@ static void terminals(void) {
 	R(fcntl(s, F_SETFL, O_RDWR | O_ASYNC));
 	R(fcntl(s, F_GETOWN) == getpid());
 	R(write(m, "abc", 3));
-	R(write(m, "\n", 1));
+	W(write(m, "\n", 1));
 	R(read(s, big, 10));
 	struct termios t;
 	tcgetattr(s, &t);
 	t.c_lflag &= ~(ICANON | ECHO);
 	tcsetattr(s, TCSANOW, &t);
-	R(write(m, "a", 1));
-	R(write(m, "b", 1));
+	W(write(m, "a", 1));
+	W(write(m, "b", 1));
 	R(async(m, rt));
-	R(write(s, "out", 3));
+	W(write(s, "out", 3));
 	R(fcntl(m, F_SETFL, O_RDWR));
 	R(close(m));
 	R(close(s));
@@ -379,11 +382,11 @@ int main(void) {
 	unix_sockets(SOCK_DGRAM, "datagrams");
 	unix_sockets(SOCK_SEQPACKET, "packets");
 	unix_names();
-	patience = 50000000;
+	patience = 50;
 	tcp();
 	udp();
 	terminals();
-	patience = 2000000;
+	patience = 2;
 	others();
 	fifos();
 	owners();
