@@ -25,6 +25,13 @@ const (
 	madvLast           = madvCollapse
 )
 
+// adviceFlags are the bits of mem.VMA's Advice that advice clears and sets.
+var adviceFlags = map[int]struct{ clear, set uint8 }{
+	0: {3, 0}, 1: {3, 1}, 2: {3, 2}, // MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL
+	14: {12, 4}, 15: {12, 8}, // MADV_HUGEPAGE, MADV_NOHUGEPAGE
+	16: {0, 16}, 17: {16, 0}, // MADV_DONTDUMP, MADV_DODUMP
+}
+
 // sysMadvise implements madvise(2).
 func sysMadvise(t *Thread, a Args) (uint64, Errno) {
 	lo, n, advice := a.Addr(0), a.Uint(1), a.Int(2)
@@ -57,6 +64,9 @@ func sysMadvise(t *Thread, a Args) (uint64, Errno) {
 // advise does what advice says with [lo, hi), which lies in v.
 func (t *Thread) advise(v *mem.VMA, lo, hi emu.Addr, advice int) Errno {
 	m := t.p.mem
+	if f, ok := adviceFlags[advice]; ok {
+		m.Mark(lo, hi, func(v *mem.VMA) { v.Advice = v.Advice&^f.clear | f.set })
+	}
 	switch advice {
 	case madvDontneed, madvDontneedLocked:
 		if v.Locked && advice == madvDontneed {
@@ -87,7 +97,7 @@ func (t *Thread) advise(v *mem.VMA, lo, hi emu.Addr, advice int) Errno {
 	case madvDontfork:
 		m.Mark(lo, hi, func(v *mem.VMA) { v.NoFork = true })
 	case madvPopulateRead, madvPopulateWrite:
-		if need := mem.Prot(advice - madvPopulateRead + 1); v.Prot&need == 0 {
+		if need := mem.Prot(advice - madvPopulateRead + 1); v.Prot&need == 0 || need == mem.Read && v.WriteOnly {
 			return EINVAL
 		}
 	case madvCold, madvPageout:
@@ -109,7 +119,13 @@ func sysMsync(t *Thread, a Args) (uint64, Errno) {
 	if flags&^(async|invalidate|sync) != 0 || flags&(async|sync) == async|sync || !a.Addr(0).PageAligned() {
 		return 0, EINVAL
 	}
-	return 0, t.wholeRange(a.Addr(0), a.Uint(1))
+	lo := a.Addr(0)
+	for _, v := range t.p.mem.Within(lo, lo+emu.Addr(a.Uint(1)).PageUp()) {
+		if flags&invalidate != 0 && v.Locked {
+			return 0, EBUSY // what is locked stays in memory; a hole in front of it does not matter
+		}
+	}
+	return 0, t.wholeRange(lo, a.Uint(1))
 }
 
 // wholeRange checks that all of n bytes at lo are mapped.

@@ -98,7 +98,7 @@ func (k *Kernel) forgetEpoll(f file) {
 }
 
 func (t *Thread) epollFile(fd int) (*epollFile, Errno) {
-	f, e := t.file(fd)
+	f, e := t.openFile(fd)
 	if e != 0 {
 		return nil, e
 	}

@@ -60,10 +60,20 @@ func sysExecveat(t *Thread, a Args) (uint64, Errno) {
 		}
 	}
 	switch {
+	case name == "" && a.Int(0) == atFDCWD:
+		return 0, EACCES // the working directory
 	case name == "" || name[0] != '/' && a.Int(0) != atFDCWD:
 		f, e := t.file(a.Int(0))
 		if e != 0 {
 			return 0, e
+		}
+		switch f.(type) {
+		case *hostFile, *virtualDir, *virtualFile:
+		default:
+			if name == "" {
+				return 0, EACCES
+			}
+			return 0, ENOTDIR
 		}
 		if name != "" {
 			name = "/" + name

@@ -142,8 +142,17 @@ func (b *fileBase) stat(t *Thread) (stat, Errno) {
 	return stat{dev: anonDev, ino: t.k.inodes.anonymous, mode: 0o600, nlink: 1, uid: t.k.uid, gid: t.k.gid}, 0
 }
 
-func (b *fileBase) readable() bool { return b.flags&oACCMODE != oWRONLY && b.flags&oPATH == 0 }
-func (b *fileBase) writable() bool { return b.flags&oACCMODE != oRDONLY && b.flags&oPATH == 0 }
+// A file opened with O_ACCMODE itself, for ioctl(2) alone, can be neither read nor written.
+func (b *fileBase) readable() bool {
+	mode := b.flags & (oACCMODE | oPATH)
+	return mode == oRDONLY || mode == oRDWR
+}
+
+func (b *fileBase) writable() bool {
+	mode := b.flags & (oACCMODE | oPATH)
+	return mode == oWRONLY || mode == oRDWR
+}
+
 func (b *fileBase) nonblock() bool { return b.flags&oNONBLOCK != 0 }
 
 // positions reports whether f can be read and written at offsets (FMODE_PREAD, FMODE_PWRITE).
@@ -151,6 +160,8 @@ func positions(t *Thread, f file) bool {
 	switch f.(type) {
 	case *eventFile, *timerFile, *signalFile, *epollFile, *inotifyFile:
 		return false
+	case *pidFile:
+		return true // since Linux 6.9
 	}
 	_, e := f.seek(t, 0, seekCur)
 	return e != ESPIPE

@@ -29,6 +29,14 @@ var magics = map[uint64]uint64{
 	procDev: procMagic, sysDev: sysfsMagic, ptsDev: devptsMagic,
 }
 
+// blockSize is the size of blocks of the file system on device dev.
+func blockSize(dev uint64) uint32 {
+	if dev == procDev || dev == ptsDev {
+		return 1024
+	}
+	return emu.PageSize
+}
+
 // statfsOf is struct statfs for a file of device dev, called name: an ext4 with room, a tmpfs where it is in memory, or one
 // of the kernel's own.
 func statfsOf(dev uint64, name string) []byte {

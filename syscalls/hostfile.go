@@ -281,7 +281,7 @@ func (f *hostFile) poll(*Thread) uint32 {
 func (f *hostFile) close(k *Kernel) {
 	k.closed(f)
 	f.fd.close()
-	unnamed := f.own && strings.HasPrefix(f.path, "/memfd:")
+	unnamed := f.isMemfd()
 	k.inodes.closed(inodeKey{dev: f.dev, ino: f.hostIno}, f.ino, !unnamed)
 }
 
@@ -317,6 +317,9 @@ func (f *hostFile) list(k *Kernel) ([]dirEntry, Errno) {
 	}
 	return f.entries, 0
 }
+
+// isMemfd reports whether f was made by memfd_create(2).
+func (f *hostFile) isMemfd() bool { return f.own && strings.HasPrefix(f.path, "/memfd:") }
 
 // setFlags is fcntl's F_SETFL. Of what it sets, O_APPEND alone matters to the host.
 func (f *hostFile) setFlags(flags int) Errno {

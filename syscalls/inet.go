@@ -70,7 +70,10 @@ func (n *inetStack) init() {
 }
 
 func (t *Thread) newInetSocket(family, typ, proto, flags int) (socket, Errno) {
+	const protoMax = 263 // IPPROTO_MAX
 	switch {
+	case proto < 0 || proto >= protoMax:
+		return nil, EINVAL
 	case typ == sockStream && (proto == 0 || proto == protoTCP):
 		s := newTCP(family)
 		s.init(t.k, family, typ, protoTCP, flags)

@@ -81,7 +81,7 @@ func (f *inotifyFile) close(k *Kernel) {
 }
 
 func (t *Thread) inotifyFile(fd int) (*inotifyFile, Errno) {
-	f, e := t.file(fd)
+	f, e := t.openFile(fd)
 	if e != 0 {
 		return nil, e
 	}
@@ -98,7 +98,7 @@ func sysInotifyAddWatch(t *Thread, a Args) (uint64, Errno) {
 	if mask&(inAllEvents|inOverflow|inIgnored|0x2000|flags) == 0 {
 		return 0, EINVAL
 	}
-	if _, e := t.file(a.Int(0)); e != 0 {
+	if _, e := t.openFile(a.Int(0)); e != 0 {
 		return 0, e
 	}
 	if mask&inMaskAdd != 0 && mask&inMaskCreate != 0 {

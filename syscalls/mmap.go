@@ -59,6 +59,9 @@ func (p *Process) protOf(arg uint64) mem.Prot {
 // wishLimit is the end of the addresses that a program may wish for: Go's heap begins at 0xc000000000.
 const wishLimit emu.Addr = 1 << 40
 
+// writeOnly reports whether the prot argument asks for writing and not for reading.
+func writeOnly(arg uint64) bool { return mem.Prot(arg)&(mem.Read|mem.Write) == mem.Write }
+
 // find returns where length bytes go: first fit above the interpreter's place,
 // around what is kept for brk.
 func (p *Process) find(length uint64, hint emu.Addr) (emu.Addr, bool) {
@@ -129,7 +132,7 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 	v := mem.VMA{
 		Lo: lo, Hi: lo + emu.Addr(length), Prot: t.p.protOf(a.Uint(2)), Off: off,
 		Shared: flags&mapType != mapPrivate, GrowsDown: flags&mapGrowsDown != 0,
-		Locked: flags&mapLocked != 0 || t.p.lockFuture,
+		Locked: flags&mapLocked != 0 || t.p.lockFuture, WriteOnly: writeOnly(a.Uint(2)),
 	}
 	if !t.p.mayPlace(&v) {
 		return 0, ENOMEM
@@ -283,11 +286,18 @@ func sysMprotect(t *Thread, a Args) (uint64, Errno) {
 	if prot&^(protMask|protSem|protGrowsDown|protGrowsUp) != 0 {
 		return 0, EINVAL
 	}
-	if v := t.p.mem.VMA(lo); prot&protGrowsDown != 0 {
-		if v == nil || !v.GrowsDown {
+	if prot&protGrowsUp != 0 && t.p.mem.VMA(lo) != nil {
+		return 0, EINVAL // no stack of x86 grows up
+	}
+	if prot&protGrowsDown != 0 {
+		switch there := t.p.mem.Within(lo, hi); {
+		case len(there) == 0:
+			return 0, ENOMEM
+		case !there[0].GrowsDown:
 			return 0, EINVAL
+		default:
+			lo = there[0].Lo
 		}
-		lo = v.Lo
 	}
 	if !t.p.mayProtect(lo, hi, t.p.protOf(prot)) {
 		return 0, ENOMEM
@@ -295,6 +305,7 @@ func sysMprotect(t *Thread, a Args) (uint64, Errno) {
 	if e := memErrno(t.p.mem.Protect(lo, hi, t.p.protOf(prot))); e != 0 {
 		return 0, e
 	}
+	t.p.mem.Mark(lo, hi, func(v *mem.VMA) { v.WriteOnly = writeOnly(prot) })
 	if prot&4 != 0 {
 		for _, v := range t.p.mem.Within(lo, hi) {
 			if v.File && v.Path != "" {
@@ -320,9 +331,6 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		flags&(mremapFixed|mremapDontunmap) != 0 && flags&mremapMaymove == 0 || flags&mremapDontunmap != 0 && oldLen != newLen {
 		return 0, EINVAL
 	}
-	if lo+oldLen < lo {
-		return 0, EINVAL
-	}
 	v := m.VMA(lo)
 	if v == nil {
 		return 0, EFAULT
@@ -337,6 +345,16 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		if !to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen {
 			return 0, EINVAL
 		}
+		if newLen < oldLen {
+			// What is in the way goes first, whatever comes of the rest.
+			if e := memErrno(m.Unmap(to, to+newLen)); e != 0 {
+				return 0, e
+			}
+			v = m.VMA(lo)
+		}
+	}
+	if lo+oldLen < lo {
+		return 0, EINVAL
 	}
 	if oldLen == 0 {
 		return t.mapTwice(v, lo, newLen, flags, to)
@@ -352,7 +370,7 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		if e := memErrno(m.Unmap(lo+newLen, lo+oldLen)); e != 0 {
 			return 0, e
 		}
-		oldLen = newLen
+		v, oldLen = m.VMA(lo), newLen
 	}
 	if lo+oldLen > v.Hi {
 		return 0, EFAULT

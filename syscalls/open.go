@@ -11,16 +11,13 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 		return 0, EINVAL
 	}
 	s, e := t.path(name)
+	if e == 0 && s == "" {
+		e = ENOENT
+	}
 	if e == 0 {
 		e = t.reserve()
 	}
 	if e != 0 {
-		return 0, e
-	}
-	if s == "" {
-		return 0, ENOENT
-	}
-	if _, e := t.freeFD(0); e != 0 {
 		return 0, e
 	}
 	flags &= openFlags64 // what has no meaning is forgotten
@@ -35,9 +32,21 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 	if e != 0 {
 		return 0, e
 	}
-	f, e := t.open(l, flags, mode&0o7777)
+	return t.openFound(l, flags, mode&0o7777)
+}
+
+// openFound opens a location and gives it a descriptor.
+func (t *Thread) openFound(l location, flags int, mode uint32) (uint64, Errno) {
+	if flags&(oSYNC&^oDSYNC) != 0 {
+		flags |= oDSYNC
+	}
+	f, e := t.open(l, flags, mode)
 	if e != 0 {
 		return 0, e
+	}
+	if flags&oDIRECT != 0 && !isRegular(f) {
+		f.close(t.k)
+		return 0, EINVAL
 	}
 	return t.install(f, flags)
 }
@@ -284,10 +293,10 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 	case fGetSig:
 		return b.owner.signal, 0
 	case fSetSig:
-		if arg > sigMax {
+		if a.U32(2) > sigMax {
 			return 0, EINVAL
 		}
-		b.owner.signal = arg
+		b.owner.signal = uint64(a.U32(2))
 		return 0, 0
 	}
 	return t.lock(f, cmd, emu.Addr(arg))

@@ -48,6 +48,9 @@ func sysOpenat2(t *Thread, a Args) (uint64, Errno) {
 		return 0, EAGAIN
 	}
 	s, e := t.path(a.Addr(1))
+	if e == 0 && s == "" {
+		e = ENOENT
+	}
 	if e == 0 {
 		e = t.reserve()
 	}
@@ -59,11 +62,7 @@ func sysOpenat2(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	f, e := t.open(l, flags, uint32(mode))
-	if e != 0 {
-		return 0, e
-	}
-	return t.install(f, flags)
+	return t.openFound(l, flags, uint32(mode))
 }
 
 // locateBy is find by the rules of openat2(2).

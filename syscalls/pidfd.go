@@ -94,7 +94,7 @@ func sysPidfdSendSignal(t *Thread, a Args) (uint64, Errno) {
 
 // signalled returns the process that a descriptor stands for: a pidfd, or a directory /proc/PID.
 func (t *Thread) signalled(fd int) (*Process, Errno) {
-	f, e := t.file(fd)
+	f, e := t.openFile(fd)
 	if e != 0 {
 		return nil, e
 	}

@@ -275,11 +275,11 @@ func (f *eventFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	}
 	var b pack
 	b.u64(n)
-	if _, e := t.scatter(v, b); e != 0 {
-		return 0, e
-	}
-	f.count -= n
+	f.count -= n // even if nobody gets it
 	f.wake(pollOUT)
+	if put, e := t.scatter(v, b); e != 0 || put < len(b) {
+		return 0, EFAULT
+	}
 	return 8, 0
 }
 

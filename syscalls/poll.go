@@ -130,6 +130,10 @@ func (t *Thread) poll(at emu.Addr, n uint32, now bool) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	interrupted := eRESTARTNOHAND
+	if t.outEvents(at, b) != 0 { // what is there is written back
+		interrupted = EFAULT // the events are told when a signal ends the call, too
+	}
 	count, ws := t.pollAll(b)
 	if count > 0 || now {
 		return count, t.outEvents(at, b)
@@ -140,9 +144,9 @@ func (t *Thread) poll(at emu.Addr, n uint32, now bool) (uint64, Errno) {
 		if count > 0 || t.timedOut() {
 			return count, t.outEvents(at, b)
 		}
-		return t.waitAny(ws, eRESTARTNOHAND, again)
+		return t.waitAny(ws, interrupted, again)
 	}
-	return t.waitAny(ws, eRESTARTNOHAND, again)
+	return t.waitAny(ws, interrupted, again)
 }
 
 // pollAll fills in the events of b, which has structs pollfd, and returns how many have any, and what to wait for.
@@ -169,6 +173,9 @@ func (t *Thread) pollAll(b []byte) (count uint64, ws []watch) {
 
 // outEvents writes the events of b to where it came from, and nothing else: another thread may have changed the rest.
 func (t *Thread) outEvents(at emu.Addr, b []byte) Errno {
+	if !userRange(uint64(at), uint64(len(b))) {
+		return EFAULT
+	}
 	for i := 0; i < len(b); i += 8 {
 		if e := t.copyOut(at+emu.Addr(i)+6, b[i+6:i+8]); e != 0 {
 			return e

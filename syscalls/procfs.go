@@ -419,6 +419,9 @@ func mapLine(v mem.VMA) string {
 			perm[i] = "rwx"[i]
 		}
 	}
+	if v.WriteOnly {
+		perm[0] = '-'
+	}
 	if v.Shared {
 		perm[3] = 's'
 	}

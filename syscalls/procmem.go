@@ -37,6 +37,9 @@ func (t *Thread) transferMemory(a Args, write bool) (uint64, Errno) {
 			got = uint64(p.mem.Write(x.addr, b))
 		} else {
 			buf := make([]byte, min(n, 64<<10))
+			if v := p.mem.VMA(x.addr); v != nil && v.WriteOnly {
+				return finishTransfer(done, EFAULT)
+			}
 			for got < n {
 				have := p.mem.Read(x.addr+emu.Addr(got), buf[:min(n-got, uint64(len(buf)))])
 				put, _ := t.scatter(skip(local, done+got), buf[:have])
@@ -139,7 +142,7 @@ func sysPkeyAlloc(_ *Thread, a Args) (uint64, Errno) {
 
 // sysFanotifyMark implements fanotify_mark(2): no descriptor is one of fanotify.
 func sysFanotifyMark(t *Thread, a Args) (uint64, Errno) {
-	if _, e := t.file(a.Int(0)); e != 0 {
+	if _, e := t.openFile(a.Int(0)); e != 0 {
 		return 0, e
 	}
 	return 0, EINVAL

@@ -90,9 +90,30 @@ func skip(v []iovec, n uint64) []iovec {
 
 func one(a emu.Addr, n uint64) []iovec { return []iovec{{a, min(n, maxRW)}} }
 
+// source returns the file behind fd if it is open for reading and of a kind that can be read: both are looked at before
+// the memory.
+func (t *Thread) source(fd int) (file, Errno) {
+	f, e := t.readable(fd)
+	switch f.(type) {
+	case *epollFile, *pidFile:
+		return nil, EINVAL
+	}
+	return f, e
+}
+
+// sink is source for writing.
+func (t *Thread) sink(fd int) (file, Errno) {
+	f, e := t.writable(fd)
+	switch f.(type) {
+	case *epollFile, *pidFile, *timerFile, *signalFile, *mqFile:
+		return nil, EINVAL
+	}
+	return f, e
+}
+
 // sysRead implements read(2).
 func sysRead(t *Thread, a Args) (uint64, Errno) {
-	f, e := t.readable(a.Int(0))
+	f, e := t.source(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
@@ -104,7 +125,7 @@ func sysRead(t *Thread, a Args) (uint64, Errno) {
 
 // sysWrite implements write(2).
 func sysWrite(t *Thread, a Args) (uint64, Errno) {
-	f, e := t.writable(a.Int(0))
+	f, e := t.sink(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
@@ -119,7 +140,7 @@ func sysPread64(t *Thread, a Args) (uint64, Errno) {
 	if a.Long(3) < 0 {
 		return 0, EINVAL
 	}
-	return t.positioned(a, t.readable, func(f file, v []iovec, off int64) (uint64, Errno) {
+	return t.positioned(a, t.source, func(f file, v []iovec, off int64) (uint64, Errno) {
 		if !userRange(a.Uint(1), a.Uint(2)) {
 			return 0, EFAULT
 		}
@@ -132,7 +153,7 @@ func sysPwrite64(t *Thread, a Args) (uint64, Errno) {
 	if a.Long(3) < 0 {
 		return 0, EINVAL
 	}
-	return t.positioned(a, t.writable, func(f file, v []iovec, off int64) (uint64, Errno) {
+	return t.positioned(a, t.sink, func(f file, v []iovec, off int64) (uint64, Errno) {
 		if !userRange(a.Uint(1), a.Uint(2)) {
 			return 0, EFAULT
 		}
@@ -161,17 +182,17 @@ func (t *Thread) positioned(a Args, open func(int) (file, Errno), do func(file, 
 }
 
 // sysReadv implements readv(2).
-func sysReadv(t *Thread, a Args) (uint64, Errno) { return t.vector(a, t.readable, t.readFile, -1) }
+func sysReadv(t *Thread, a Args) (uint64, Errno) { return t.vector(a, t.source, t.readFile, -1) }
 
 // sysWritev implements writev(2).
-func sysWritev(t *Thread, a Args) (uint64, Errno) { return t.vector(a, t.writable, t.writeFile, -1) }
+func sysWritev(t *Thread, a Args) (uint64, Errno) { return t.vector(a, t.sink, t.writeFile, -1) }
 
 // sysPreadv implements preadv(2).
 func sysPreadv(t *Thread, a Args) (uint64, Errno) {
 	if a.Long(3) < 0 {
 		return 0, EINVAL
 	}
-	return t.vector(a, t.readable, t.readFile, a.Long(3))
+	return t.vector(a, t.source, t.readFile, a.Long(3))
 }
 
 // sysPwritev implements pwritev(2).
@@ -179,7 +200,7 @@ func sysPwritev(t *Thread, a Args) (uint64, Errno) {
 	if a.Long(3) < 0 {
 		return 0, EINVAL
 	}
-	return t.vector(a, t.writable, t.writeFile, a.Long(3))
+	return t.vector(a, t.sink, t.writeFile, a.Long(3))
 }
 
 // Flags of preadv2(2) and pwritev2(2). HIPRI, DSYNC and SYNC, rwfQuiet, change nothing we do.
@@ -191,10 +212,10 @@ const (
 )
 
 // sysPreadv2 implements preadv2(2).
-func sysPreadv2(t *Thread, a Args) (uint64, Errno) { return t.vector2(a, t.readable, t.readFile) }
+func sysPreadv2(t *Thread, a Args) (uint64, Errno) { return t.vector2(a, t.source, t.readFile) }
 
 // sysPwritev2 implements pwritev2(2).
-func sysPwritev2(t *Thread, a Args) (uint64, Errno) { return t.vector2(a, t.writable, t.writeFile) }
+func sysPwritev2(t *Thread, a Args) (uint64, Errno) { return t.vector2(a, t.sink, t.writeFile) }
 
 // vector2 is vector with flags, and -1 for the file's own position.
 func (t *Thread) vector2(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno)) (uint64, Errno) {
@@ -204,22 +225,25 @@ func (t *Thread) vector2(a Args, open func(int) (file, Errno), do func(file, []i
 	}
 	flags := a.U32(5)
 	return t.vector(a, open, func(f file, v []iovec, off int64) (uint64, Errno) {
-		b := f.base()
-		was := b.flags
+		was := f.base().flags
+		with := was
 		switch {
 		case flags&^(rwfQuiet|rwfNowait|rwfAppend|rwfNoappend) != 0:
 			return 0, EOPNOTSUPP
 		case flags&rwfAppend != 0 && flags&rwfNoappend != 0:
 			return 0, EINVAL
 		case flags&rwfAppend != 0:
-			b.flags |= oAPPEND
+			with |= oAPPEND
 		case flags&rwfNoappend != 0:
-			b.flags &^= oAPPEND
+			with &^= oAPPEND
 		}
 		if flags&rwfNowait != 0 {
-			b.flags |= oNONBLOCK
+			with |= oNONBLOCK
 		}
-		defer func() { b.flags = was }()
+		if e := f.setFlags(with); e != 0 {
+			return 0, e
+		}
+		defer f.setFlags(was)
 		return do(f, v, off)
 	}, off)
 }
@@ -230,16 +254,11 @@ func (t *Thread) vector(a Args, open func(int) (file, Errno), do func(file, []io
 	} else if off >= 0 && !positions(t, f) {
 		return 0, ESPIPE
 	}
-	f, e := open(a.Int(0))
-	if e != 0 {
+	if _, e := open(a.Int(0)); e != 0 {
 		return 0, e
 	}
-	switch f.(type) {
-	case *epollFile, *pidFile:
-		return 0, EINVAL // there is nothing to read or write, whatever the memory
-	}
 	v, e := t.iovecs(a.Addr(1), a.Uint(2))
-	if e != 0 {
+	if e != 0 || total(v) == 0 {
 		return 0, e
 	}
 	return t.positioned(a, open, do, v, off)
@@ -481,44 +500,41 @@ func sysCopyFileRange(t *Thread, a Args) (uint64, Errno) {
 	if a.U32(5) != 0 {
 		return 0, EINVAL
 	}
-	for _, fd := range []int{a.Int(0), a.Int(2)} {
-		f, e := t.file(fd)
-		if e != 0 {
-			return 0, e
-		}
-		h, ok := f.(*hostFile)
-		if ok && h.isDir() {
-			return 0, EISDIR
-		}
-		if !ok || !h.isRegular() {
-			return 0, EINVAL
-		}
-		if fd == a.Int(2) && h.flags&oAPPEND != 0 {
-			return 0, EBADF
-		}
-	}
-	if e := t.overlaps(a); e != 0 {
+	in, out, e := t.copyable(a.Int(0), a.Int(2))
+	if e != 0 {
 		return 0, e
 	}
-	in, out, e := t.between(a.Int(0), a.Int(2))
-	if e != 0 {
+	if e := t.overlaps(a, in, out); e != 0 {
 		return 0, e
 	}
 	return t.transferAt(in, out, a.Addr(1), a.Addr(3), a.Uint(4), false)
 }
 
+// copyable checks the files of copy_file_range(2) and returns them.
+func (t *Thread) copyable(inFD, outFD int) (in, out *hostFile, e Errno) {
+	f, _ := t.file(inFD)
+	g, _ := t.file(outFD)
+	in, ok1 := f.(*hostFile)
+	out, ok2 := g.(*hostFile)
+	switch {
+	case ok1 && in.isDir() || ok2 && out.isDir():
+		return nil, nil, EISDIR
+	case !ok1 || !ok2 || !in.isRegular() || !out.isRegular():
+		return nil, nil, EINVAL
+	case !in.readable() || !out.writable() || out.flags&oAPPEND != 0:
+		return nil, nil, EBADF
+	case in.private != out.private || in.isMemfd() != out.isMemfd():
+		return nil, nil, EXDEV // since Linux 5.19
+	}
+	return in, out, 0
+}
+
 // overlaps checks the ranges of copy_file_range(2): "EINVAL fd_in and fd_out refer to the same file and the source
 // and target ranges overlap."
-func (t *Thread) overlaps(a Args) Errno {
-	var files [2]*hostFile
+func (t *Thread) overlaps(a Args, in, out *hostFile) Errno {
 	var at [2]uint64
-	for i, open := range []func(int) (file, Errno){t.readable, t.writable} {
-		f, e := open(a.Int(2 * i))
-		if e != 0 {
-			return e
-		}
-		files[i] = f.(*hostFile)
-		pos, e := files[i].seek(t, 0, seekCur)
+	for i, f := range []*hostFile{in, out} {
+		pos, e := f.seek(t, 0, seekCur)
 		if e != 0 {
 			return e
 		}
@@ -532,8 +548,8 @@ func (t *Thread) overlaps(a Args) Errno {
 			return EOVERFLOW
 		}
 	}
-	st, e := files[0].fd.stat()
-	if e != 0 || files[0].ino != files[1].ino || at[0] >= uint64(st.size) {
+	st, e := in.fd.stat()
+	if e != 0 || in.ino != out.ino || at[0] >= uint64(st.size) {
 		return e
 	}
 	n := min(a.Uint(4), uint64(st.size)-at[0])

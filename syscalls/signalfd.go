@@ -37,7 +37,7 @@ func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64,
 		f := &signalFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[signalfd]"}, set: want, p: t.p}
 		return t.install(f, flags)
 	}
-	f, e := t.file(fd)
+	f, e := t.openFile(fd)
 	if e != 0 {
 		return 0, e
 	}

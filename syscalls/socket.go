@@ -187,12 +187,13 @@ func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
 	if typ&^(sockTypes|oNONBLOCK|oCLOEXEC) != 0 {
 		return 0, EINVAL
 	}
-	if e := t.copyOut(a.Addr(3), make([]byte, 8)); e != 0 {
-		return 0, e // descriptors are kept free and told first
-	}
+	// Descriptors are kept free and told before anything else.
 	if fd, e := t.freeFD(0); e != 0 {
 		return 0, e
 	} else if _, e := t.freeFD(fd + 1); e != 0 {
+		return 0, e
+	}
+	if e := t.copyOut(a.Addr(3), make([]byte, 8)); e != 0 {
 		return 0, e
 	}
 	var ends [2]*unixSocket

@@ -77,6 +77,15 @@ func seekable(f file) bool {
 	return false
 }
 
+// streams reports whether f has no positions at all (FMODE_LSEEK).
+func streams(f file) bool {
+	switch f.(type) {
+	case socket, *pidFile:
+		return true
+	}
+	return isPipe(f)
+}
+
 // sysSendfile implements sendfile(2). Where neither end is a pipe the kernel splices through one of its own.
 func sysSendfile(t *Thread, a Args) (uint64, Errno) {
 	n, e := t.sendfile(a)
@@ -113,12 +122,21 @@ func (t *Thread) sendfile(a Args) (uint64, Errno) {
 	}
 	if !isPipe(out) {
 		// What was read and cannot be written would be lost (fs/splice.c, splice_direct_to_actor).
+		if streams(in) || out.base().flags&oAPPEND != 0 {
+			return 0, EINVAL
+		}
+		if a.Uint(3) == 0 {
+			return 0, 0
+		}
 		if !seekable(in) {
 			return 0, EINVAL
 		}
 		if e := spliceTo(out); e != 0 {
 			return 0, e
 		}
+	}
+	if a.Uint(3) == 0 {
+		return 0, 0
 	}
 	if isPipe(in) {
 		return 0, EINVAL
@@ -143,17 +161,22 @@ func sysSplice(t *Thread, a Args) (uint64, Errno) {
 	if a.U32(5)&^spliceAll != 0 {
 		return 0, EINVAL
 	}
-	in, e := t.file(a.Int(0))
+	in, e := t.openFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	out, e := t.file(a.Int(2))
+	out, e := t.openFile(a.Int(2))
 	if e != 0 {
 		return 0, e
 	}
 	from, to := isPipe(in), isPipe(out)
 	if from && a.Addr(1) != 0 || to && a.Addr(3) != 0 {
 		return 0, ESPIPE
+	}
+	for _, at := range []emu.Addr{a.Addr(3), a.Addr(1)} {
+		if _, e := t.offset(at); e == EFAULT {
+			return 0, e
+		}
 	}
 	if !in.base().readable() || !out.base().writable() {
 		return 0, EBADF
@@ -163,6 +186,8 @@ func sysSplice(t *Thread, a Args) (uint64, Errno) {
 		if samePipe(in, out) {
 			e = EINVAL
 		}
+	case from && a.Addr(3) != 0 && !positions(t, out), to && a.Addr(1) != 0 && !positions(t, in):
+		e = EINVAL
 	case from:
 		e = spliceTo(out)
 	case to:
@@ -263,7 +288,7 @@ func sysVmsplice(t *Thread, a Args) (uint64, Errno) {
 	if a.U32(3)&^spliceAll != 0 {
 		return 0, EINVAL
 	}
-	f, e := t.file(a.Int(0))
+	f, e := t.openFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}

@@ -323,11 +323,8 @@ func (t *Thread) noPath(name emu.Addr, flags int) bool {
 func sysStatx(t *Thread, a Args) (uint64, Errno) {
 	flags := a.Int(2)
 	const statxReserved = 1 << 31
-	if flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath|atStatxSync) != 0 ||
-		flags&atStatxSync == atStatxSync || a.U32(3)&statxReserved != 0 {
-		if f, e := t.file(a.Int(0)); t.noPath(a.Addr(1), flags) && f == nil && a.Int(0) >= 0 {
-			return 0, e
-		}
+	if flags&atStatxSync == atStatxSync || a.U32(3)&statxReserved != 0 ||
+		flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath|atStatxSync) != 0 && !(a.Int(0) >= 0 && t.noPath(a.Addr(1), flags)) {
 		return 0, EINVAL
 	}
 	s, e := t.statAt(a.Int(0), a.Addr(1), flags)

@@ -456,7 +456,7 @@ func sysTimerfdCreate(t *Thread, a Args) (uint64, Errno) {
 func (f *timerFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
 
 func (t *Thread) timerFile(fd int) (*timerFile, Errno) {
-	f, e := t.file(fd)
+	f, e := t.openFile(fd)
 	if e != 0 {
 		return nil, e
 	}

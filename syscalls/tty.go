@@ -58,13 +58,17 @@ func sysIoctl(t *Thread, a Args) (uint64, Errno) {
 		return 0, EBADF
 	}
 	const fiBmap, fiGetBsz = 1, 2
-	switch h, ok := f.(*hostFile); {
-	case req == fiBmap && isRegular(f):
-		return 0, EPERM // for the superuser
-	case req == fiGetBsz && ok && (h.isRegular() || h.isDir()):
-		return 0, t.out32(arg, emu.PageSize)
-	}
 	switch req {
+	case fiBmap:
+		if isRegular(f) {
+			return 0, EPERM // for the superuser
+		}
+	case fiGetBsz:
+		st, e := f.stat(t)
+		if e != 0 {
+			return 0, e
+		}
+		return 0, t.out32(arg, blockSize(st.dev))
 	case fioClex:
 		t.fds.fds[fd].cloexec = true
 		return 0, 0

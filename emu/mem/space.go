@@ -77,6 +77,10 @@ type VMA struct {
 	GrowsDown bool
 	// Locked says that it was locked (mlock(2)). Wipe and NoFork say that a child has it empty, or not at all (madvise(2)).
 	Locked, Wipe, NoFork bool
+	// WriteOnly says that it can be read only because x86 cannot tell writing from reading: PROT_READ was not asked for.
+	WriteOnly bool
+	// Advice is other advice of madvise(2). It means nothing here, but mappings that were given other advice are not one.
+	Advice uint8
 	// back is the file itself, for Fork, and id tells it from others, whatever way it was opened; zero if the host does not say.
 	back *backing
 	id   fileID
@@ -89,7 +93,7 @@ func (v *VMA) Len() uint64 { return uint64(v.Hi - v.Lo) }
 func (v *VMA) joins(w *VMA) bool {
 	return v.Hi == w.Lo && v.Prot == w.Prot && v.Shared == w.Shared && v.Path == w.Path &&
 		v.Dev == w.Dev && v.Ino == w.Ino && v.File == w.File && v.GrowsDown == w.GrowsDown && v.back == w.back && v.id == w.id &&
-		v.Locked == w.Locked && v.Wipe == w.Wipe && v.NoFork == w.NoFork &&
+		v.Locked == w.Locked && v.Wipe == w.Wipe && v.NoFork == w.NoFork && v.Advice == w.Advice && v.WriteOnly == w.WriteOnly &&
 		(!v.File || v.Off+v.Len() == w.Off)
 }
 
@@ -318,7 +322,7 @@ func (m *Space) Remove(lo, hi emu.Addr) error {
 	return m.host.removePages(lo, hi)
 }
 
-// Mark lets f change the notes in the VMAs of [lo, hi): Locked, Wipe and NoFork.
+// Mark lets f change the notes in the VMAs of [lo, hi): Locked, Wipe, NoFork, WriteOnly and Advice.
 func (m *Space) Mark(lo, hi emu.Addr, f func(v *VMA)) {
 	for _, v := range m.Within(lo, hi) {
 		part := v

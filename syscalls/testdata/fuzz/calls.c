@@ -263,6 +263,12 @@ static int unfit(long nr, const uint64_t *a) {
 	case SYS_ioprio_set:
 	case SYS_ioprio_get:
 		return (int)a[0] == 3;
+	case SYS_open: // how what is written with O_DIRECT must be aligned
+		return a[1] & O_DIRECT;
+	case SYS_openat:
+		return a[2] & O_DIRECT;
+	case SYS_fcntl:
+		return (int)a[1] == F_SETFL && a[2] & O_DIRECT;
 	case SYS_prctl: // secure computing, and what reads the time faults
 		return (int)a[0] == 22 || (int)a[0] == 26;
 	}
@@ -279,12 +285,12 @@ static void restore(void) {
 	call(SYS_rt_sigprocmask, a);
 }
 
-// copyOf has n bytes at a copied by the kernel: they may not be there.
+// copyOf has n bytes at a copied by the kernel, to behind what master has: they may not be there.
 static uint64_t copyOf(uint64_t at, uint64_t n) {
 	static unsigned char b[page];
-	struct { uint64_t at, n; } local = {(uint64_t)b, n < page ? n : page}, remote = {at, local.n};
-	uint64_t a[6] = {self, (uint64_t)&local, 1, (uint64_t)&remote, 1, 0}, sum = 14695981039346656037ull;
-	long got = call(SYS_process_vm_readv, a);
+	uint64_t to[6] = {master, at, n < page ? n : page, arenaSize}, sum = 14695981039346656037ull;
+	uint64_t from[6] = {master, (uint64_t)b, call(SYS_pwrite64, to), arenaSize};
+	long got = (long)from[2] > 0 ? call(SYS_pread64, from) : 0;
 	for (long i = 0; i < got; i++)
 		sum = (sum ^ b[i]) * 0x100000001b3;
 	return sum;
@@ -351,13 +357,14 @@ static void note(long nr, const char *kinds, const uint64_t *a, uint64_t r) {
 
 // leave records what the process leaves.
 static void leave(void) {
+	struct stat st;
 	for (int fd = 0; fd < 64; fd++) {
 		uint64_t a[6] = {fd, F_GETFD};
 		record->descriptors[fd] = call(SYS_fcntl, a);
 		a[1] = F_GETFL;
 		record->flags[fd] = call(SYS_fcntl, a);
-		uint64_t b[6] = {fd, 0, SEEK_CUR};
-		record->at[fd] = call(SYS_lseek, b);
+		uint64_t b[6] = {fd, 0, SEEK_CUR}, c[6] = {fd, (uint64_t)&st};
+		record->at[fd] = call(SYS_fstat, c) == 0 && S_ISDIR(st.st_mode) ? 0 : call(SYS_lseek, b); // file systems number names as they like
 	}
 	for (int i = 0; i < arenaSize / page; i++) {
 		uint64_t at = (uint64_t)arena + i * page;
