@@ -184,7 +184,7 @@ func (t *Thread) lockMemory(a Args, lock, onFault bool) Errno {
 		}
 		more := n
 		for _, v := range p.mem.Within(lo, hi) {
-			if v.Locked {
+			if v.Locked && lo < hi {
 				more -= uint64(min(hi, v.Hi) - max(lo, v.Lo))
 			}
 		}

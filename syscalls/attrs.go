@@ -61,8 +61,18 @@ func sysFchmodat2(t *Thread, a Args) (uint64, Errno) {
 	if a.Int(3)&^(atSymlinkNofollow|atEmptyPath) != 0 {
 		return 0, EINVAL
 	}
-	if s, e := t.path(a.Addr(1)); e == 0 && s == "" && a.Int(3)&atEmptyPath != 0 && a.Int(0) != atFDCWD {
-		return sysFchmod(t, Args{a[0], a[2]})
+	if s, e := t.path(a.Addr(1)); e == 0 && s == "" && a.Int(3)&atEmptyPath != 0 {
+		if a.Int(0) != atFDCWD {
+			return sysFchmod(t, Args{a[0], a[2]})
+		}
+		l, e := t.openedHere(atFDCWD)
+		if e == 0 {
+			e = t.mayChange(l)
+		}
+		if e != 0 {
+			return 0, e
+		}
+		return 0, t.chmodAt(l, a.U32(2), true)
 	}
 	return t.chmod(a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
 }
@@ -72,8 +82,12 @@ func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64
 	if e != 0 {
 		return 0, e
 	}
-	follow := flags&atSymlinkNofollow == 0
-	e = hostChmod(l.place, mode&0o7777, follow)
+	return 0, t.chmodAt(l, mode, flags&atSymlinkNofollow == 0)
+}
+
+// chmodAt changes the mode of the file at a location that may be changed.
+func (t *Thread) chmodAt(l location, mode uint32, follow bool) Errno {
+	e := hostChmod(l.place, mode&0o7777, follow)
 	if e == EPERM {
 		if st, se := hostStatAt(l.place, follow); se == 0 {
 			e = t.k.remember(st, mode&0o7777)
@@ -82,7 +96,7 @@ func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64
 	if e == 0 {
 		t.k.event(l, true, inAttrib)
 	}
-	return 0, e
+	return e
 }
 
 // sysFchmod implements fchmod(2).

@@ -282,6 +282,10 @@ const (
 	nodev = "0xffffffffffffffed"
 	badf  = "0xfffffffffffffff7"
 	spipe = "0xffffffffffffffe3"
+
+	afnosupport    = "0xffffffffffffff9f"
+	protonosupport = "0xffffffffffffffa3"
+
 	srch  = "0xfffffffffffffffd"
 	fault = "0xfffffffffffffff2"
 
@@ -336,6 +340,15 @@ var acceptedCalls = []struct {
 	{157, "0x2", anyResult, "a number may be an address"},
 	{131, "", func(want, got string) bool { return want == perm || got == perm }, "whether the thread is on it depends on where the stack lies"},
 	{72, "", func(want, got string) bool { return want == none && got == srch }, "which process groups there are"},
+	{232, "", either(none, intr), "a short wait is over before, or after, the signal that is to end it"},
+	{281, "", either(none, intr), "a short wait is over before, or after, the signal that is to end it"},
+	{17, "", func(want, got string) bool { return !failed(want) && got == none },
+		"some file systems make a file longer before they see that what is to be written is not there"},
+	{157, "0x1c", func(want, got string) bool { return want == none && got == perm }, "secure bits that need no privilege are of Linux 6.14"},
+	{53, "", func(_, got string) bool { return got == afnosupport }, "which families of sockets there are is up to the kernel's configuration"},
+	{53, "0x10", func(want, got string) bool { return want == notsup && got == protonosupport },
+		"which protocols of netlink there are is up to the kernel's configuration"},
+	{277, "", func(want, got string) bool { return want == none && got == spipe }, "pidfds are regular files since Linux 6.9"},
 	{285, "", func(want, got string) bool { return want == notsup && got == nodev }, "pidfds: the error changed in Linux 6.9"},
 	{77, "", func(want, got string) bool { return want == notsup && got == inval }, "pidfds: the error changed in Linux 6.9"},
 	{324, "", func(want, got string) bool { return !failed(want) && !failed(got) }, "which barriers there are (MEMBARRIER_CMD_QUERY) is up to the kernel"},

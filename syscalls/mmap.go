@@ -346,6 +346,9 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 			return 0, EINVAL
 		}
 		if newLen < oldLen {
+			if lo+newLen > v.Hi {
+				return 0, EFAULT
+			}
 			// What is in the way goes first, whatever comes of the rest.
 			if e := memErrno(m.Unmap(to, to+newLen)); e != 0 {
 				return 0, e

@@ -298,6 +298,12 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		}
 		b.owner.signal = uint64(a.U32(2))
 		return 0, 0
+	case fSetLease:
+		// Nobody gets a lease: it is as if others always had the file open.
+		if !isRegular(f) || a.U32(2) > fUnlck {
+			return 0, EINVAL
+		}
+		return 0, EAGAIN
 	}
 	return t.lock(f, cmd, emu.Addr(arg))
 }

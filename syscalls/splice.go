@@ -106,7 +106,7 @@ func (t *Thread) sendfile(a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if a.Addr(2) != 0 && !seekable(in) {
+	if a.Addr(2) != 0 && !positions(t, in) {
 		return 0, ESPIPE
 	}
 	off, e := t.offset(a.Addr(2))

@@ -77,6 +77,10 @@ static void opens(void) {
 	R(syscall(SYS_pwritev2, f, &v, 1, -1, 0, 0x10));
 	R(lseek(f, 0, SEEK_CUR));
 	R(lseek(f, 0, SEEK_END));
+	R(fcntl(f, F_SETLEASE, F_UNLCK));
+	R(fcntl(f, F_SETLEASE, F_RDLCK));
+	R(fcntl(f, F_SETLEASE, 3));
+	R(fcntl(0, F_SETLEASE, 3));
 	R(syscall(SYS_pwritev2, f, &v, 0, 2, 0, 0x1000000));
 	R(syscall(SYS_statx, 99, "", 0x1000, 1u << 31, b));
 	close(f);
@@ -87,8 +91,9 @@ static void opens(void) {
 static void memory(void) {
 	int fds[2];
 	pipe(fds);
-	char *m = mmap(0, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *m = mmap(0, 128 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	munmap(m + 4 * page, page);
+	munmap(m + 64 * page, page);
 	mlock(m, page);
 	mlock(m + 6 * page, page);
 	R(msync(m, 2 * page, MS_INVALIDATE));
@@ -105,6 +110,8 @@ static void memory(void) {
 	R(msync(m + 19 * page, page, 0));
 	R(msync(m + 20 * page, page, 0));
 	R(msync(m + 22 * page, page, 0));
+	R(syscall(SYS_mremap, m + 62 * page, 8 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_FIXED, m + 24 * page));
+	R(mlock(m, page));
 	// Advice makes two mappings of one, which do not grow together, until it is taken back.
 	static const int advice[][2] = {{MADV_RANDOM, MADV_NORMAL}, {MADV_SEQUENTIAL, MADV_NORMAL}, {MADV_DONTDUMP, MADV_DODUMP}};
 	munmap(m + 50 * page, 14 * page);
