@@ -12,6 +12,25 @@ func sysFaccessat(t *Thread, a Args) (uint64, Errno) {
 	return t.access(a.Int(0), a.Addr(1), a.U32(2), 0)
 }
 
+// accessOpen is access(2) of an open file.
+func (t *Thread) accessOpen(fd int, mode uint32) Errno {
+	f, e := t.file(fd)
+	if e != 0 {
+		return e
+	}
+	st, e := f.stat(t)
+	switch {
+	case e != 0:
+		return e
+	case st.dev != anonDev && st.uid == t.k.uid: // the inode that event files and their kin share is the superuser's
+		st.mode >>= 6
+	}
+	if st.mode&7&mode != mode {
+		return EACCES
+	}
+	return 0
+}
+
 // sysFaccessat2 implements faccessat2(2).
 func sysFaccessat2(t *Thread, a Args) (uint64, Errno) {
 	return t.access(a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
@@ -26,8 +45,10 @@ func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint6
 		return 0, e
 	}
 	if s == "" && flags&atEmptyPath != 0 {
-		_, e := t.file(dirfd)
-		return 0, e
+		if dirfd != atFDCWD {
+			return 0, t.accessOpen(dirfd, mode)
+		}
+		s = "."
 	}
 	const writeOK = 2
 	l, e := t.find(dirfd, s, flags&atSymlinkNofollow == 0, mode&writeOK != 0)
@@ -209,6 +230,9 @@ func sysUtimensat(t *Thread, a Args) (uint64, Errno) {
 	}
 	if flags&^(atSymlinkNofollow|atEmptyPath) != 0 {
 		return 0, EINVAL
+	}
+	if s, e := t.path(name); e == 0 && s == "" && flags&atEmptyPath != 0 && dirfd != atFDCWD {
+		name = 0
 	}
 	if times != 0 {
 		var e Errno

@@ -274,12 +274,12 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 	case fSetPipeSz, fGetPipeSz:
 		return pipeSize(f, cmd, arg)
 	case fAddSeals, fGetSeals:
+		if cmd == fAddSeals && !b.writable() {
+			return 0, EPERM
+		}
 		h, ok := f.(*hostFile)
 		if !ok || !h.own {
 			return 0, EINVAL
-		}
-		if cmd == fAddSeals && !h.writable() {
-			return 0, EPERM
 		}
 		return h.fd.fcntl(cmd, arg)
 	case fGetOwnerIDs:
@@ -300,7 +300,11 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		return 0, 0
 	case fSetLease:
 		// Nobody gets a lease: it is as if others always had the file open.
-		if !isRegular(f) || a.U32(2) > fUnlck {
+		st, e := f.stat(t)
+		switch {
+		case e == 0 && a.U32(2) <= fUnlck && st.dev == anonDev:
+			return 0, EACCES // not the guest's user's
+		case !isRegular(f) || a.U32(2) > fUnlck:
 			return 0, EINVAL
 		}
 		return 0, EAGAIN

@@ -283,7 +283,16 @@ func (f *eventFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	return 8, 0
 }
 
-func (f *eventFile) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+// write adds each number of v, as Linux has no writev of event files.
+func (f *eventFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
+	if len(v) > 1 {
+		n, e := f.write(t, v[:1], off)
+		if e == 0 {
+			more, _ := f.write(t, v[1:], off)
+			n += more
+		}
+		return n, e
+	}
 	if total(v) != 8 {
 		return 0, EINVAL // since Linux 6.9
 	}

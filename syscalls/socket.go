@@ -303,11 +303,14 @@ func sysListen(t *Thread, a Args) (uint64, Errno) {
 
 // sysConnect implements connect(2).
 func sysConnect(t *Thread, a Args) (uint64, Errno) {
-	s, e := t.socket(a.Int(0))
-	if e != 0 {
+	if _, e := t.openFile(a.Int(0)); e != 0 {
 		return 0, e
 	}
 	name, e := t.sockaddr(a.Addr(1), a.Int(2))
+	if e != 0 {
+		return 0, e
+	}
+	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}

@@ -469,13 +469,18 @@ func (t *Thread) timerFile(fd int) (*timerFile, Errno) {
 
 // sysTimerfdSettime implements timerfd_settime(2).
 func sysTimerfdSettime(t *Thread, a Args) (uint64, Errno) {
+	const cancelOnSet = 2
+	if _, e := t.copyIn(a.Addr(2), 32); e != 0 {
+		return 0, e
+	}
+	_, e1 := t.timespec(a.Addr(2))
+	_, e2 := t.timespec(a.Addr(2) + 16)
+	if a.Int(1)&^(timerAbstime|cancelOnSet) != 0 || e1 != 0 || e2 != 0 {
+		return 0, EINVAL
+	}
 	f, e := t.timerFile(a.Int(0))
 	if e != 0 {
 		return 0, e
-	}
-	const cancelOnSet = 2
-	if a.Int(1)&^(timerAbstime|cancelOnSet) != 0 {
-		return 0, EINVAL
 	}
 	return t.setTimer(&f.timer, func() { f.count = 0 }, f.clock, a.Int(1)&timerAbstime != 0, a.Uint(2), a.Uint(3))
 }
