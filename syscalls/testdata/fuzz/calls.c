@@ -263,6 +263,8 @@ static int unfit(long nr, const uint64_t *a) {
 	case SYS_ioprio_set:
 	case SYS_ioprio_get:
 		return (int)a[0] == 3;
+	case SYS_umask: // the guest's files are those of whoever runs the tests: the superuser, whom no mode keeps out
+		return a[0] & 0700;
 	case SYS_open: // how what is written with O_DIRECT must be aligned
 		return a[1] & O_DIRECT;
 	case SYS_openat:
