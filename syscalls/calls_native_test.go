@@ -362,6 +362,7 @@ var acceptedCalls = []struct {
 	{72, "", func(want, got string) bool { return want == none && got == srch }, "which process groups there are"},
 	{232, "", either(none, intr), "a short wait is over before, or after, the signal that is to end it"},
 	{281, "", either(none, intr), "a short wait is over before, or after, the signal that is to end it"},
+	{157, "0x4e", func(_, got string) bool { return got == inval }, "PR_FUTEX_HASH is of Linux 6.16"},
 	{157, "0x1c", unlike(none, perm), "secure bits that need no privilege are of Linux 6.14"},
 	{53, "", func(_, got string) bool { return got == afnosupport }, "which families of sockets there are is up to the kernel's configuration"},
 	{53, "0x10", unlike(notsup, protonosupport),

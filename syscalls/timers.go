@@ -315,13 +315,20 @@ func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 			return 0, e
 		}
 	}
-	if _, e := t.clockTime(clock); e != 0 && !isClockFD(clock) {
-		return 0, e
-	}
-	if onlyRead(clock) || isClockFD(clock) {
+	_, bad := t.clockTime(clock)
+	switch {
+	case bad != 0 && clock >= 0:
+		return 0, bad
+	case onlyRead(clock) || isClockFD(clock):
 		return 0, EOPNOTSUPP
+	case t.k.queuedSignals() >= t.p.limits[rlimitSigs].cur:
+		return 0, EAGAIN
 	}
 	id := t.p.nextTimer
+	t.p.nextTimer++ // even if there will be no timer
+	if bad != 0 {
+		return 0, bad // the CPU time of nobody
+	}
 	value, signo, how, tid := id, sigALRM, sigevSignal, 0
 	if sev != 0 {
 		value, signo, how, tid = le64(b), int(int32(le32(b[8:]))), int(le32(b[12:])), int(int32(le32(b[16:])))
@@ -329,9 +336,6 @@ func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 			how != sigevNone && (signo < 1 || signo > sigMax) {
 			return 0, EINVAL
 		}
-	}
-	if t.k.queuedSignals() >= t.p.limits[rlimitSigs].cur {
-		return 0, EAGAIN
 	}
 	target := t.p.thread(tid)
 	if how&sigevThreadID != 0 && target == nil {
@@ -351,7 +355,6 @@ func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 	if e := t.out32(out, uint32(id)); e != 0 {
 		return 0, e
 	}
-	t.p.nextTimer++
 	t.p.posix[id] = pt
 	return 0, 0
 }

@@ -191,6 +191,19 @@ static void descriptors(void) {
 	R(read(event, b, 8));
 }
 
+// timerIDs shows that an id is used up although there is no timer.
+static void timerIDs(void) {
+	int id = -1, unknown[16] = {0, 0, 0, 77};
+	R(syscall(SYS_timer_create, CLOCK_MONOTONIC, 0, &id));
+	R(id);
+	R(syscall(SYS_timer_create, 500, 0, &id));
+	R(syscall(SYS_timer_create, CLOCK_MONOTONIC, unknown, &id));
+	R(syscall(SYS_timer_create, -1, 0, &id));
+	R(syscall(SYS_timer_create, CLOCK_MONOTONIC, 0, nowhere));
+	R(syscall(SYS_timer_create, CLOCK_MONOTONIC, 0, &id));
+	R(id);
+}
+
 static void pairs(void) {
 	struct rlimit few = {dup(0), 100};
 	close(few.rlim_cur);
@@ -213,6 +226,7 @@ int main(void) {
 	opens();
 	memory();
 	descriptors();
+	timerIDs();
 	pairs();
 	return 0;
 }
