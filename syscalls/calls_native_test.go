@@ -356,8 +356,6 @@ var acceptedCalls = []struct {
 	{434, "", func(_, got string) bool { return got == inval }, "no PIDFD_THREAD, which is of Linux 6.9"},
 	{25, "", either(inval, nomem), "a length beyond all addresses: the error changed in Linux 6.17"},
 	{157, "0x2", anyResult, "a number may be an address"},
-	{157, "0x19", unlike(fault, none), "a number may be an address"},
-	{157, "0xf", unlike(fault, none), "a number may be an address"},
 	{131, "", func(want, got string) bool { return want == perm || got == perm }, "whether the thread is on it depends on where the stack lies"},
 	{72, "", func(want, got string) bool { return want == none && got == srch }, "which process groups there are"},
 	{232, "", either(none, intr), "a short wait is over before, or after, the signal that is to end it"},

@@ -21,6 +21,12 @@ const (
 	ownerPgrp = 2
 )
 
+// owns reports whether f belongs to the guest's user. The inode that event files and their kin share is the superuser's.
+func (t *Thread) owns(f file) bool {
+	st, e := f.stat(t)
+	return e == 0 && st.dev != anonDev && st.uid == t.k.uid
+}
+
 // fcntlOwner does what fcntl(2) does with the owner of b.
 func (t *Thread) fcntlOwner(b *fileBase, cmd int, arg uint64) (uint64, Errno) {
 	o := fileOwner{signal: b.owner.signal}

@@ -269,6 +269,9 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		if _, pipe := f.(*pipeFile); arg&oDIRECT != 0 && !pipe && !isRegular(f) {
 			return 0, EINVAL
 		}
+		if arg&oNOATIME&^uint64(b.flags) != 0 && !t.owns(f) {
+			return 0, EPERM
+		}
 		t.setAsync(f, fd, arg&oASYNC != 0)
 		return 0, f.setFlags(b.flags&^settable | int(arg)&settable)
 	case fSetPipeSz, fGetPipeSz:
@@ -300,10 +303,9 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 		return 0, 0
 	case fSetLease:
 		// Nobody gets a lease: it is as if others always had the file open.
-		st, e := f.stat(t)
 		switch {
-		case e == 0 && a.U32(2) <= fUnlck && st.dev == anonDev:
-			return 0, EACCES // not the guest's user's
+		case a.U32(2) <= fUnlck && !t.owns(f):
+			return 0, EACCES
 		case !isRegular(f) || a.U32(2) > fUnlck:
 			return 0, EINVAL
 		}

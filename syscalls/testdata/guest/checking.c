@@ -170,6 +170,7 @@ static void descriptors(void) {
 	R(socket(AF_INET, SOCK_STREAM, -1));
 	int file = open("c.file", O_RDWR | O_CREAT, 0600), ro = open("c.file", O_RDONLY);
 	R(fcntl(ro, F_ADD_SEALS, 1000));
+	R(fcntl(file, F_SETFL, O_NOATIME));
 	R(fcntl(file, F_ADD_SEALS, 1000));
 	R(syscall(SYS_utimensat, file, "", 0, AT_EMPTY_PATH));
 	R(syscall(SYS_utimensat, p[0], "", 0, AT_EMPTY_PATH));
