@@ -14,7 +14,6 @@ import (
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/annotate"
-	"github.com/cgemu/cgemu/emu"
 )
 
 // A profiled program is one of which Cachegrind and cgemu write profiles.
@@ -87,9 +86,7 @@ func profileTwice(t *testing.T, args []string) [2]string {
 		"-q", "--cachegrind-out-file=" + byCachegrind,
 	}, args...)
 	require.Zero(t, run(t, "", env, command...).status)
-	model, err := emu.ModelByName("v3")
-	require.NoError(t, err)
-	end, r := guestRun(t, cgemu.Config{Args: args, Env: env, Model: model, Caches: &bigCaches, Branches: true})
+	end, r := guestRun(t, cgemu.Config{Args: args, Env: env, CPU: "v3", Caches: &bigCaches, Branches: true})
 	require.Zero(t, end.status)
 	require.NoError(t, os.WriteFile(byUs, []byte(r.profile), 0o644))
 	return [2]string{byCachegrind, byUs}

@@ -9,19 +9,17 @@
 package cgemu
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"time"
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/internal/profiler"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
@@ -42,19 +40,21 @@ type Config struct {
 	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs; "" for one that
 	// Run makes, and removes.
 	ShmDir string
-	// Stdin, Stdout and Stderr are the guest's; nil for the caller's.
-	Stdin, Stdout, Stderr *os.File
+	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own; what is in memory
+	// (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all writers are pipes.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
 
 	// Engine is the name of the engine: see Engines; "" is AutoEngine.
 	Engine string
-	// Model is the guest's CPU; nil for the engine's default, x86-64-v3 where it has that.
-	Model *emu.Model
+	// CPU names the guest's CPU model: v1, v2, v3 or valgrind; "" is the engine's default, v3 where it has that.
+	CPU string
 	// CPUs is how many of them it sees, 0 for one.
 	CPUs int
 	// Compat presents the stack and the auxiliary vector as Valgrind does.
 	Compat bool
-	// Network is what network the guest has: by default a loopback interface, inside cgemu.
-	Network syscalls.Network
+	// Network is what network the guest has: "loopback", inside cgemu, which "" stands for, "none" or "host".
+	Network string
 	// Seed seeds what the guest takes for random.
 	Seed uint64
 	// SchedSeed chooses another schedule of threads and processes, 0 the default one.
@@ -106,17 +106,24 @@ type Config struct {
 // A Result is what a run leaves.
 type Result struct {
 	Profile *cgout.Profile
-	Exit    syscalls.Exit
-	// FaultAt is the source place of the fault that killed the guest, if one did.
-	FaultAt dwarfmap.Loc
+	Exit    Exit
 	// PID is the guest's process id, the %p of file names.
 	PID int
 	// Warnings are about symbols that could not be read, by the first process and all others.
 	Warnings []error
-	// Lacking are the system calls that programs made and did not get, by all processes.
-	Lacking []syscalls.Lacking
+	// Unsupported are the system calls that programs made and did not get, by all processes.
+	Unsupported []UnsupportedCall
 	// Children are the other processes in the order in which they ended.
 	Children []*Result
+}
+
+// An UnsupportedCall is a system call that a program made and that is missing or refused, or the operation asked for.
+type UnsupportedCall struct {
+	Name   string
+	Number uint64
+	// Answer is the error that the program got, Calls how often.
+	Answer string
+	Calls  uint64
 }
 
 // Run runs a program to its end, or until ctx is done or MaxInsns are executed,
@@ -130,61 +137,44 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
 	}
-	if cfg.Model == nil {
-		cfg.Model, _ = emu.ModelByName(engine.Model)
+	model, err := cfg.model(engine)
+	if err == nil {
+		err = cfg.profilerConfig().Check()
 	}
-	if cfg.Caches != nil {
-		if err := cfg.Caches.Check(); err != nil {
-			return nil, fmt.Errorf("cgemu: %w", err)
-		}
-		if !cfg.Compat && cfg.Model.Name != "valgrind" {
-			cfg.Model = cfg.Model.WithCaches(*cfg.Caches)
-		}
+	network, known := networks[cfg.Network]
+	if err == nil && !known {
+		err = fmt.Errorf("network %q: not one of loopback, none, host", cfg.Network)
 	}
-	if err := cfg.profilerConfig().Check(); err != nil {
-		return nil, fmt.Errorf("cgemu: %w", err)
-	}
-	names := cfg.Names
-	if names.Done == nil {
-		var stop func() bool
-		names.Done, stop = after(ctx, namesGrace)
-		defer stop()
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if engine.close != nil {
-		defer engine.close()
-	}
-	r := &runner{cfg: &cfg, engine: engine, cancel: cancel, objects: profiler.NewObjects(names)}
-	k, err := syscalls.New(r.kernelConfig())
-	if err != nil {
-		return nil, err
-	}
-	defer k.Close()
-	r.objects.HostPath, r.objects.Names.Resolve = k.HostPath, k.Resolve
-	exit, err := k.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
 	}
-	if r.mismatch != nil {
-		r.objects.Close()
-		return nil, r.mismatch
+	std, err := cfg.openStreams()
+	if err != nil {
+		return nil, fmt.Errorf("cgemu: standard streams: %w", err)
 	}
-	r.first.Exit = exit
-	r.first.Children, r.first.Lacking = r.children, k.Lacking()
-	r.nameUnmatched()
-	r.first.Warnings = r.objects.Close()
-	if slices.ContainsFunc(r.first.Warnings, func(err error) bool { return errors.Is(err, dwarfmap.ErrStopped) }) {
-		fmt.Fprintln(cfg.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")
+	res, err := (&runner{cfg: &cfg, engine: engine, model: model, network: network, std: std}).run(ctx)
+	if e := std.close(); err == nil && e != nil {
+		return res, fmt.Errorf("cgemu: output: %w", e)
 	}
-	return r.first, nil
+	return res, err
 }
 
-// namesGrace is how long names are looked up when the run was interrupted.
-const namesGrace = 400 * time.Millisecond
+// networks are what Config.Network may name.
+var networks = map[string]syscalls.Network{
+	"": syscalls.NetworkLoopback, "loopback": syscalls.NetworkLoopback, "none": syscalls.NetworkNone, "host": syscalls.NetworkHost,
+}
 
-// after returns a channel that is closed some time after ctx is done, unless stop is called before that.
-func after(ctx context.Context, d time.Duration) (done <-chan struct{}, stop func() bool) {
-	c := make(chan struct{})
-	return c, context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(c) }) })
+// model returns the guest's CPU, which tells of the caches that are simulated, unless it is to be Valgrind's.
+func (cfg *Config) model(engine EngineInfo) (*emu.Model, error) {
+	model, err := emu.ModelByName(cmp.Or(cfg.CPU, engine.Model))
+	if err != nil || cfg.Caches == nil {
+		return model, err
+	}
+	if err := cfg.Caches.Check(); err != nil {
+		return nil, err
+	}
+	if !cfg.Compat && model.Name != "valgrind" {
+		model = model.WithCaches(*cfg.Caches)
+	}
+	return model, nil
 }

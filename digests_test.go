@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
-	"github.com/cgemu/cgemu/emu"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/digests.txt from this run")
@@ -45,7 +44,7 @@ func digestPrograms(t *testing.T) (list [][]string) {
 // digest runs a program and returns its instructions and a digest of all it leaves: profiles, output and status.
 func digest(t *testing.T, args []string, engine, model string, simulated bool) string {
 	t.Helper()
-	cfg := cgemu.Config{Args: args, Engine: engine, Model: modelOf(t, model), Env: []string{"A=1"}, TraceChildren: true}
+	cfg := cgemu.Config{Args: args, Engine: engine, CPU: model, Env: []string{"A=1"}, TraceChildren: true}
 	if simulated {
 		cfg.Caches, cfg.Branches = &bigCaches, true
 	}
@@ -100,14 +99,6 @@ func TestDigests(t *testing.T) {
 	if *update {
 		require.NoError(t, os.WriteFile(digestFile, []byte(got.String()), 0o644))
 	}
-}
-
-// modelOf returns a CPU model.
-func modelOf(t *testing.T, name string) *emu.Model {
-	t.Helper()
-	m, err := emu.ModelByName(name)
-	require.NoError(t, err)
-	return m
 }
 
 func hasEngine(name string) bool {

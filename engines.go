@@ -110,8 +110,8 @@ func (d *EngineMismatch) Error() string {
 }
 
 // engineConfig returns what an engine is to know of a process that is profiled by p.
-func (cfg *Config) engineConfig(p *profiler.Config, env emu.Env) emu.Config {
+func (r *runner) engineConfig(p *profiler.Config, env emu.Env) emu.Config {
 	return emu.Config{
-		Model: cfg.Model, Env: env, RepOnce: cfg.RepOnce, Events: p.EngineEvents(), Caches: p.Caches, Branches: p.Branches,
+		Model: r.model, Env: env, RepOnce: r.cfg.RepOnce, Events: p.EngineEvents(), Caches: p.Caches, Branches: p.Branches,
 	}
 }

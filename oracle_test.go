@@ -22,7 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
-	"github.com/cgemu/cgemu/emu"
 )
 
 // Valgrind, without Debian's wrapper, which adds variables, and what it preloads.
@@ -117,9 +116,7 @@ func counted(t *testing.T, file string) string {
 
 // like Valgrind shows itself to a program.
 func compat(t *testing.T, cfg cgemu.Config) cgemu.Config {
-	model, err := emu.ModelByName("valgrind")
-	require.NoError(t, err)
-	cfg.Model, cfg.Compat, cfg.CPUs = model, true, runtime.NumCPU()
+	cfg.CPU, cfg.Compat, cfg.CPUs = "valgrind", true, runtime.NumCPU()
 	return cfg
 }
 

@@ -1,10 +1,15 @@
 package cgemu
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"time"
 
+	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/lockstep"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -17,6 +22,9 @@ import (
 type runner struct {
 	cfg      *Config
 	engine   EngineInfo
+	model    *emu.Model
+	network  syscalls.Network
+	std      *streams
 	objects  *profiler.Objects
 	first    *Result
 	children []*Result
@@ -25,6 +33,59 @@ type runner struct {
 	cancel   func()
 	// unmatched are the options that name functions none of which was in a file of those that ended.
 	unmatched []string
+}
+
+// run makes the run.
+func (r *runner) run(ctx context.Context) (*Result, error) {
+	names := r.cfg.Names
+	if names.Done == nil {
+		var stop func() bool
+		names.Done, stop = after(ctx, namesGrace)
+		defer stop()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if r.engine.close != nil {
+		defer r.engine.close()
+	}
+	r.cancel, r.objects = cancel, profiler.NewObjects(names)
+	k, err := syscalls.New(r.kernelConfig())
+	if err != nil {
+		return nil, err
+	}
+	defer k.Close()
+	r.objects.HostPath, r.objects.Names.Resolve = k.HostPath, k.Resolve
+	exit, err := k.Run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cgemu: %w", err)
+	}
+	if r.mismatch != nil {
+		r.objects.Close()
+		return nil, r.mismatch
+	}
+	fault := r.first.Exit.Fault
+	if r.first.Exit = exitOf(exit); exit.Fault != nil {
+		r.first.Exit.Fault = fault // its place was looked up when the process ended
+	}
+	r.first.Children = r.children
+	for _, l := range k.Lacking() {
+		r.first.Unsupported = append(r.first.Unsupported, UnsupportedCall(l))
+	}
+	r.nameUnmatched()
+	r.first.Warnings = r.objects.Close()
+	if slices.ContainsFunc(r.first.Warnings, func(err error) bool { return errors.Is(err, dwarfmap.ErrStopped) }) {
+		fmt.Fprintln(r.cfg.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")
+	}
+	return r.first, nil
+}
+
+// namesGrace is how long names are looked up when the run was interrupted.
+const namesGrace = 400 * time.Millisecond
+
+// after returns a channel that is closed some time after ctx is done, unless stop is called before that.
+func after(ctx context.Context, d time.Duration) (done <-chan struct{}, stop func() bool) {
+	c := make(chan struct{})
+	return c, context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(c) }) })
 }
 
 // log returns where messages go.
@@ -49,7 +110,7 @@ func (r *runner) newEngine(pid int, parent *profiler.Profiler, m *mem.Space, env
 	if discard {
 		cfg.Events, cfg.Cycles, cfg.Caches, cfg.Branches = nil, false, nil, false
 	}
-	e, err := r.engine.make(m, r.cfg.engineConfig(cfg, env))
+	e, err := r.engine.make(m, r.engineConfig(cfg, env))
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +143,10 @@ func (r *runner) ended(e syscalls.End) {
 		return
 	}
 	r.unmatched = p.Unmatched(r.unmatched)
-	res := &Result{Profile: p.End(), Exit: e.Exit, PID: e.PID}
-	if e.Exit.Fault != nil {
-		res.FaultAt = p.Place(e.Exit.RIP)
+	res := &Result{Profile: p.End(), Exit: exitOf(e.Exit), PID: e.PID}
+	if f := res.Exit.Fault; f != nil {
+		at := p.Place(e.Exit.RIP)
+		f.Func, f.File, f.Line = at.Func, at.File, at.Line
 	}
 	switch {
 	case r.first == nil && e.PID == syscalls.DefaultPID:
@@ -94,6 +156,15 @@ func (r *runner) ended(e syscalls.End) {
 	default:
 		r.children = append(r.children, res)
 	}
+}
+
+// exitOf is how a process ended, in the terms of this package. The source place of a fault is not known here.
+func exitOf(e syscalls.Exit) Exit {
+	x := Exit{Code: e.Code, Signal: e.Signal, Interrupted: e.Interrupted, Limit: e.Limit, Deadlock: e.Deadlock, Abandoned: e.Abandoned}
+	if e.Fault != nil {
+		x.Fault = &Fault{Text: e.Fault.Error(), Address: uint64(e.RIP)}
+	}
+	return x
 }
 
 func (r *runner) kernelConfig() syscalls.Config {
@@ -123,7 +194,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery, BeforeOutput: cfg.BeforeOutput,
 		SchedSeed: cfg.SchedSeed,
 
-		CPUID:    cfg.Model.CPUID,
+		CPUID:    r.model.CPUID,
 		Path:     cfg.Path,
 		Args:     cfg.Args,
 		Env:      cfg.Env,
@@ -132,10 +203,10 @@ func (r *runner) kernelConfig() syscalls.Config {
 		Root:     cfg.Root,
 		ReadOnly: cfg.ReadOnly,
 		ShmDir:   cfg.ShmDir,
-		Stdin:    cfg.Stdin,
-		Stdout:   cfg.Stdout,
-		Stderr:   cfg.Stderr,
-		Network:  cfg.Network,
+		Stdin:    r.std.stdin,
+		Stdout:   r.std.stdout,
+		Stderr:   r.std.stderr,
+		Network:  r.network,
 		Seed:     cfg.Seed,
 		Compat:   cfg.Compat,
 		CPUs:     cfg.CPUs,

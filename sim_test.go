@@ -14,7 +14,6 @@ import (
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cachesim"
-	"github.com/cgemu/cgemu/emu"
 )
 
 // The caches of testdata/vectors/big and testdata/vectors/small.
@@ -76,11 +75,9 @@ func eachVector(t *testing.T, test func(t *testing.T, name string, run vectorRun
 // TestVectors runs the assembly programs of testdata/vectors and compares with what Cachegrind
 // counts.
 func TestVectors(t *testing.T) {
-	model, err := emu.ModelByName("valgrind")
-	require.NoError(t, err)
 	eachVector(t, func(t *testing.T, name string, run vectorRun, want string) {
 		got := start(t, cgemu.Config{
-			Path: "testdata/vectors/bin/" + name, Args: []string{"./" + name}, Model: model, Compat: true,
+			Path: "testdata/vectors/bin/" + name, Args: []string{"./" + name}, CPU: "valgrind", Compat: true,
 			Caches: run.caches, Branches: run.branches,
 		})
 		require.Equal(t, run.columns, got.Result.Profile.Events)
@@ -153,9 +150,10 @@ func descriptions(profile string) (list []string) {
 // TestSimulationsDoNotMix checks that a run with one simulation, or none, counts what a run with
 // both counts of the same events, and that two runs are equal.
 func TestSimulationsDoNotMix(t *testing.T) {
+	const cpu = "valgrind" // it does not tell the guest which caches are simulated
 	for _, args := range [][]string{{demo}, {guest, "threads"}, {guest, "signals"}, {guest, "faults", "100"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			both := start(t, cgemu.Config{Args: args, Caches: &smallCaches, Branches: true})
+			both := start(t, cgemu.Config{Args: args, CPU: cpu, Caches: &smallCaches, Branches: true})
 			for _, column := range []string{"I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw", "Bc", "Bcm", "Bi", "Bim"} {
 				assert.NotZero(t, both.Result.Profile.Total(column), column)
 			}
@@ -164,13 +162,7 @@ func TestSimulationsDoNotMix(t *testing.T) {
 				caches   *cachesim.Config
 				branches bool
 			}{{allColumns, &smallCaches, true}, {cacheColumns, &smallCaches, false}, {branchColumns, nil, true}, {[]string{"Ir"}, nil, false}} {
-				cfg := cgemu.Config{Args: args, Caches: run.caches, Branches: run.branches}
-				if run.caches == nil { // the guest may look which caches it has
-					model, err := emu.ModelByName("v3")
-					require.NoError(t, err)
-					cfg.Model = model.WithCaches(smallCaches)
-				}
-				got := start(t, cfg)
+				got := start(t, cgemu.Config{Args: args, CPU: cpu, Caches: run.caches, Branches: run.branches})
 				assert.Equal(t, both.stdout, got.stdout)
 				sameProfile(t, normal(selectColumns(t, both.profile, run.columns)), normal(got.profile))
 			}
@@ -190,11 +182,9 @@ func TestGuestSeesCaches(t *testing.T) {
 	}{
 		{"v3", nil, "8192 KB"}, {"v3", &smallCaches, "4 KB"}, {"v1", &bigCaches, "8192 KB"}, {"valgrind", &smallCaches, "8192 KB"},
 	} {
-		model, err := emu.ModelByName(tt.model)
-		require.NoError(t, err)
 		got := start(t, cgemu.Config{
-			Args:  []string{"/bin/bash", "-c", `while read -r line; do [[ $line == "cache size"* ]] && echo "${line#*: }"; done </proc/cpuinfo`},
-			Model: model, Caches: tt.caches,
+			Args: []string{"/bin/bash", "-c", `while read -r line; do [[ $line == "cache size"* ]] && echo "${line#*: }"; done </proc/cpuinfo`},
+			CPU:  tt.model, Caches: tt.caches,
 		})
 		assert.Equal(t, tt.want+"\n", got.stdout, tt.model)
 	}

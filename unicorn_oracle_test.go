@@ -108,7 +108,7 @@ func TestCheck(t *testing.T) {
 		{"/usr/bin/bc", "-q", "calc"},
 	} {
 		t.Run(filepath.Base(args[0]), func(t *testing.T) {
-			cfg := cgemu.Config{Args: args, Dir: dir, Engine: "jit", Model: modelOf(t, unicorn.DefaultModel)}
+			cfg := cgemu.Config{Args: args, Dir: dir, Engine: "jit", CPU: unicorn.DefaultModel}
 			want := start(t, cfg)
 			cfg.Engine = cgemu.CheckEngine
 			got := start(t, cfg)
@@ -164,7 +164,7 @@ func TestArm64(t *testing.T) {
 			stdout, err := exec.CommandContext(t.Context(), "sh", args...).Output()
 			require.NoError(t, err)
 			here := start(t, cgemu.Config{
-				Args: tt.args, Model: modelOf(t, unicorn.DefaultModel), Caches: tt.caches, Branches: tt.caches != nil,
+				Args: tt.args, CPU: unicorn.DefaultModel, Caches: tt.caches, Branches: tt.caches != nil,
 				Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LANG=C.UTF-8"},
 			})
 			assert.Equal(t, here.stdout, string(stdout))

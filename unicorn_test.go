@@ -29,7 +29,7 @@ func TestUnicornVectors(t *testing.T) {
 		got := start(t, cgemu.Config{
 			Log:  &log,
 			Path: "testdata/vectors/bin/" + name, Args: []string{"./" + name}, Compat: true,
-			Engine: "unicorn", Model: modelOf(t, unicorn.FullModel), Caches: run.caches, Branches: run.branches,
+			Engine: "unicorn", CPU: unicorn.FullModel, Caches: run.caches, Branches: run.branches,
 		})
 		if insn, refused := beyondUnicorn[name]; refused {
 			assert.Contains(t, log.String(), insn)
@@ -51,7 +51,7 @@ func sameEngines(t *testing.T, cfg cgemu.Config) {
 		}
 		var runs []ran
 		for _, engine := range []string{"jit", "unicorn"} {
-			cfg.Engine, cfg.Model = engine, modelOf(t, unicorn.DefaultModel)
+			cfg.Engine, cfg.CPU = engine, unicorn.DefaultModel
 			runs = append(runs, start(t, cfg))
 		}
 		want, got := runs[0], runs[1]
@@ -93,7 +93,7 @@ func TestUnicornRegions(t *testing.T) {
 
 // TestUnicornRefusesModels wants models with more than the engine has refused.
 func TestUnicornRefusesModels(t *testing.T) {
-	_, err := cgemu.Run(t.Context(), cgemu.Config{Path: demo, Args: []string{demo}, Engine: "unicorn", Model: modelOf(t, "v3")})
+	_, err := cgemu.Run(t.Context(), cgemu.Config{Path: demo, Args: []string{demo}, Engine: "unicorn", CPU: "v3"})
 	require.ErrorContains(t, err, "avx2")
 	require.ErrorContains(t, err, "--cpu=v1 or v2")
 	names := []string{}

@@ -23,7 +23,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu"
-	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
@@ -36,13 +35,11 @@ func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.C
 	in, err := os.Open(os.DevNull)
 	require.NoError(t, err)
 	defer in.Close()
-	model, err := emu.ModelByName("v3")
-	require.NoError(t, err)
 	var log bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cfg := cgemu.Config{
-		Path: args[0], Args: args, Env: env, Model: model, CPUs: 1, Stdin: in, Stdout: out, Stderr: out, Log: &log,
+		Path: args[0], Args: args, Env: env, CPU: "v3", CPUs: 1, Stdin: in, Stdout: out, Stderr: out, Log: &log,
 		TraceChildren: true,
 	}
 	for _, c := range change {

@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
-	"github.com/cgemu/cgemu/emu"
 )
 
 // A scheduled is what a run by some schedule left.
@@ -38,12 +37,10 @@ func schedule(t *testing.T, seed uint64, args, env []string, cpus int) scheduled
 	null, err := os.Open(os.DevNull)
 	require.NoError(t, err)
 	defer null.Close()
-	model, err := emu.ModelByName("v3")
-	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	res, err := cgemu.Run(ctx, cgemu.Config{
-		Path: args[0], Args: args, Env: env, Model: model, CPUs: cpus, SchedSeed: seed,
+		Path: args[0], Args: args, Env: env, CPU: "v3", CPUs: cpus, SchedSeed: seed,
 		Stdin: null, Stdout: out, Stderr: out, Log: io.Discard, TraceChildren: true,
 	})
 	require.NoError(t, err)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
-	"github.com/cgemu/cgemu/syscalls"
 )
 
 const (
@@ -228,7 +227,7 @@ func TestHostNetwork(t *testing.T) {
 	}()
 	where := fmt.Sprintf("%s,%d,%d", ip, l.Addr().(*net.TCPAddr).Port, u.LocalAddr().(*net.UDPAddr).Port)
 	args := []string{perl, "-e", perlOutside, where}
-	got, status := guestRun(t, args, nil, func(c *cgemu.Config) { c.Network = syscalls.NetworkHost })
+	got, status := guestRun(t, args, nil, func(c *cgemu.Config) { c.Network = "host" })
 	assert.Equal(t, "10.0.2.15\n1000000\nconnected\naddressed from there\nown\n", got)
 	assert.Zero(t, status)
 	got, status = guestRun(t, args, nil)

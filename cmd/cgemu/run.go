@@ -159,9 +159,9 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 			fmt.Fprintf(w, "%swarning: %v\n", prefix, warn)
 		}
 	}
-	if o.verbose && len(res.Lacking) > 0 {
+	if o.verbose && len(res.Unsupported) > 0 {
 		fmt.Fprintf(w, "%ssystem calls that cgemu lacks or refuses, and what they returned:\n", prefix)
-		for _, l := range res.Lacking {
+		for _, l := range res.Unsupported {
 			fmt.Fprintf(w, "%s  %s (%d): %d × %s\n", prefix, l.Name, l.Number, l.Calls, l.Answer)
 		}
 	}
@@ -174,9 +174,8 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 	if res.Exit.Limit && !o.quiet {
 		fmt.Fprintf(w, "%sended by --max-insns\n", prefix)
 	}
-	if x := res.Exit; x.Fault != nil && !o.quiet {
-		at := res.FaultAt
-		fmt.Fprintf(w, "%skilled by signal %d: %v at %v: %s (%s:%d)\n", prefix, x.Signal, x.Fault, x.RIP, at.Func, at.File, at.Line)
+	if res.Exit.Fault != nil && !o.quiet {
+		fmt.Fprintf(w, "%skilled by %s\n", prefix, res.Exit)
 	}
 	if !o.quiet {
 		fmt.Fprintf(w, "%s\n", strings.TrimRight(prefix, " "))
@@ -205,14 +204,14 @@ func status(ctx context.Context, res *cgemu.Result) int {
 
 // config makes the run's configuration of the options and the command line behind them.
 func (o *options) config(args []string) (cgemu.Config, error) {
-	model, err := emu.ModelByName(o.cpu)
-	if err != nil {
+	if _, err := emu.ModelByName(o.cpu); err != nil {
 		return cgemu.Config{}, err
 	}
 	cfg := cgemu.Config{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Args: args, Env: o.environment(), Sysroot: o.sysroot,
-		Engine: o.engine, Model: model, CPUs: o.cpus,
-		Network: networks[o.network], Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real",
+		Engine: o.engine, CPU: o.cpu, CPUs: o.cpus,
+		Network: o.network, Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real",
 		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
 		TraceChildren: bool(o.children),
 	}

@@ -1,0 +1,121 @@
+package cgemu
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+)
+
+// Streams are the files that the guest has for its standard streams, and what is between them and a Config's readers and writers.
+type streams struct {
+	stdin, stdout, stderr *os.File
+	// ours are the files that were made, to be closed when the guest has ended; copies are the errors of writers.
+	ours   []*os.File
+	copies []chan error
+}
+
+// openStreams makes files of the readers and writers of cfg.
+func (cfg *Config) openStreams() (s *streams, err error) {
+	s = &streams{}
+	if s.stdin, err = s.reader(cfg.Stdin); err == nil {
+		s.stdout, err = s.writer(cfg.Stdout)
+	}
+	if err == nil {
+		if s.stderr = s.stdout; !sameWriter(cfg.Stdout, cfg.Stderr) {
+			s.stderr, err = s.writer(cfg.Stderr)
+		}
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// sameWriter reports whether two writers are one.
+func sameWriter(a, b io.Writer) bool {
+	defer func() { _ = recover() }() // of types that cannot be compared
+	return a == b
+}
+
+// reader returns a file from which what r has can be read. What is in memory becomes a file on the disk, so that what a read
+// returns is the same in each run; a pipe's reads return what is there.
+func (s *streams) reader(r io.Reader) (*os.File, error) {
+	switch r := r.(type) {
+	case nil:
+		return s.null(os.O_RDONLY)
+	case *os.File:
+		return r, nil
+	case *bytes.Buffer, *bytes.Reader, *strings.Reader:
+		return s.spool(r)
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.ours = append(s.ours, in)
+	go func() {
+		_, _ = io.Copy(out, r) // the guest sees the end of what could be read, or is gone
+		out.Close()
+	}()
+	return in, nil
+}
+
+// spool returns a file with what r has.
+func (s *streams) spool(r io.Reader) (*os.File, error) {
+	f, err := os.CreateTemp("", "cgemu-stdin-")
+	if err != nil {
+		return nil, err
+	}
+	s.ours = append(s.ours, f)
+	_ = os.Remove(f.Name()) // some hosts cannot yet: they do when it is closed
+	if _, err = io.Copy(f, r); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	return f, err
+}
+
+// writer returns a file that leads to w.
+func (s *streams) writer(w io.Writer) (*os.File, error) {
+	switch w := w.(type) {
+	case nil:
+		return s.null(os.O_WRONLY)
+	case *os.File:
+		return w, nil
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.ours = append(s.ours, out)
+	done := make(chan error, 1)
+	s.copies = append(s.copies, done)
+	go func() {
+		_, err := io.Copy(w, in)
+		in.Close()
+		done <- err
+	}()
+	return out, nil
+}
+
+func (s *streams) null(flag int) (*os.File, error) {
+	f, err := os.OpenFile(os.DevNull, flag, 0)
+	if err == nil {
+		s.ours = append(s.ours, f)
+	}
+	return f, err
+}
+
+// close closes what was made, and waits until the writers have everything.
+func (s *streams) close() error {
+	for _, f := range s.ours {
+		f.Close()
+	}
+	var errs []error
+	for _, c := range s.copies {
+		errs = append(errs, <-c)
+	}
+	return errors.Join(errs...)
+}
