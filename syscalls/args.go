@@ -5,6 +5,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Args are a system call's arguments as they lie in registers.
@@ -28,40 +29,37 @@ func (a *Args) U32(i int) uint32 { return uint32(a[i]) }
 // taskSize is the end of the addresses that are no kernel's (TASK_SIZE_MAX).
 const taskSize = 1<<47 - emu.PageSize
 
-// pathMax is PATH_MAX: the longest path with its terminator.
-const pathMax = 4096
-
 // path reads the path argument at a.
-func (t *Thread) path(a emu.Addr) (string, Errno) {
-	s, ok := t.p.mem.ReadString(a, pathMax)
+func (t *Thread) path(a emu.Addr) (string, linux.Errno) {
+	s, ok := t.p.mem.ReadString(a, linux.PATH_MAX)
 	switch {
 	case !ok:
-		return "", EFAULT
-	case len(s) >= pathMax:
-		return "", ENAMETOOLONG
+		return "", linux.EFAULT
+	case len(s) >= linux.PATH_MAX:
+		return "", linux.ENAMETOOLONG
 	}
 	return s, 0
 }
 
 // copyIn reads n bytes at a.
-func (t *Thread) copyIn(a emu.Addr, n int) ([]byte, Errno) {
+func (t *Thread) copyIn(a emu.Addr, n int) ([]byte, linux.Errno) {
 	b := make([]byte, n)
 	if t.p.mem.Read(a, b) < n {
-		return nil, EFAULT
+		return nil, linux.EFAULT
 	}
 	return b, 0
 }
 
 // copyOut writes b to a.
-func (t *Thread) copyOut(a emu.Addr, b []byte) Errno {
+func (t *Thread) copyOut(a emu.Addr, b []byte) linux.Errno {
 	if t.p.mem.Write(a, b) < len(b) {
-		return EFAULT
+		return linux.EFAULT
 	}
 	return 0
 }
 
 // copyOutIf is copyOut unless a is null.
-func (t *Thread) copyOutIf(a emu.Addr, b []byte) Errno {
+func (t *Thread) copyOutIf(a emu.Addr, b []byte) linux.Errno {
 	if a == 0 {
 		return 0
 	}
@@ -69,35 +67,35 @@ func (t *Thread) copyOutIf(a emu.Addr, b []byte) Errno {
 }
 
 // in32 reads an int at a.
-func (t *Thread) in32(a emu.Addr) (uint32, Errno) {
+func (t *Thread) in32(a emu.Addr) (uint32, linux.Errno) {
 	x, ok := t.p.mem.ReadUint32(a)
 	if !ok {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	return x, 0
 }
 
 // in64 reads a long at a.
-func (t *Thread) in64(a emu.Addr) (uint64, Errno) {
+func (t *Thread) in64(a emu.Addr) (uint64, linux.Errno) {
 	x, ok := t.p.mem.ReadUint64(a)
 	if !ok {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	return x, 0
 }
 
 // out32 writes an int to a.
-func (t *Thread) out32(a emu.Addr, x uint32) Errno {
+func (t *Thread) out32(a emu.Addr, x uint32) linux.Errno {
 	if !t.p.mem.WriteUint32(a, x) {
-		return EFAULT
+		return linux.EFAULT
 	}
 	return 0
 }
 
 // out64 writes a long to a.
-func (t *Thread) out64(a emu.Addr, x uint64) Errno {
+func (t *Thread) out64(a emu.Addr, x uint64) linux.Errno {
 	if !t.p.mem.WriteUint64(a, x) {
-		return EFAULT
+		return linux.EFAULT
 	}
 	return 0
 }
@@ -148,16 +146,15 @@ type iovec struct {
 }
 
 const (
-	iovMax = 1024 // UIO_MAXIOV
 	// maxRW is the most that one read or write transfers (MAX_RW_COUNT).
 	maxRW = 0x7ffff000
 )
 
 // iovecs reads count iovecs at a, cut to maxRW bytes in all.
-func (t *Thread) iovecs(a emu.Addr, count uint64) ([]iovec, Errno) {
+func (t *Thread) iovecs(a emu.Addr, count uint64) ([]iovec, linux.Errno) {
 	count = uint64(uint32(count)) // as import_iovec takes it
-	if count > iovMax {
-		return nil, EINVAL
+	if count > linux.IOV_MAX {
+		return nil, linux.EINVAL
 	}
 	b, e := t.copyIn(a, int(count)*16)
 	if e != 0 {
@@ -167,13 +164,13 @@ func (t *Thread) iovecs(a emu.Addr, count uint64) ([]iovec, Errno) {
 	left := uint64(maxRW)
 	for i := range v {
 		if int64(le64(b[i*16+8:])) < 0 {
-			return nil, EINVAL
+			return nil, linux.EINVAL
 		}
 	}
 	for i := range v {
 		n := le64(b[i*16+8:])
 		if !userRange(le64(b[i*16:]), n) {
-			return nil, EFAULT
+			return nil, linux.EFAULT
 		}
 		v[i] = iovec{emu.Addr(le64(b[i*16:])), min(n, left)}
 		left -= v[i].n
@@ -192,7 +189,7 @@ func total(v []iovec) uint64 {
 
 // views returns the memory of v with prot, up to where it ends; EFAULT if there
 // is none although some was asked for.
-func (t *Thread) views(v []iovec, prot mem.Prot) ([]mem.View, Errno) {
+func (t *Thread) views(v []iovec, prot mem.Prot) ([]mem.View, linux.Errno) {
 	var out []mem.View
 	for _, x := range v {
 		if x.n == 0 {
@@ -204,7 +201,7 @@ func (t *Thread) views(v []iovec, prot mem.Prot) ([]mem.View, Errno) {
 		}
 		if b.Len() < x.n {
 			if len(out) == 0 {
-				return nil, EFAULT
+				return nil, linux.EFAULT
 			}
 			break
 		}
@@ -222,7 +219,7 @@ func forHost(views []mem.View) [][]byte {
 }
 
 // gather copies v's memory, at most limit bytes.
-func (t *Thread) gather(v []iovec, limit uint64) ([]byte, Errno) {
+func (t *Thread) gather(v []iovec, limit uint64) ([]byte, linux.Errno) {
 	out := make([]byte, 0, min(total(v), limit))
 	for _, x := range v {
 		n := min(x.n, limit-uint64(len(out)))
@@ -234,7 +231,7 @@ func (t *Thread) gather(v []iovec, limit uint64) ([]byte, Errno) {
 		got := t.p.mem.Read(x.addr, out[at:])
 		if uint64(got) < n {
 			if at+got == 0 {
-				return nil, EFAULT
+				return nil, linux.EFAULT
 			}
 			return out[:at+got], 0
 		}
@@ -243,7 +240,7 @@ func (t *Thread) gather(v []iovec, limit uint64) ([]byte, Errno) {
 }
 
 // scatter copies b into v's memory and returns how much went in.
-func (t *Thread) scatter(v []iovec, b []byte) (int, Errno) {
+func (t *Thread) scatter(v []iovec, b []byte) (int, linux.Errno) {
 	done := 0
 	for _, x := range v {
 		n := min(int(x.n), len(b)-done)
@@ -254,7 +251,7 @@ func (t *Thread) scatter(v []iovec, b []byte) (int, Errno) {
 		done += got
 		if got < n {
 			if done == 0 {
-				return 0, EFAULT
+				return 0, linux.EFAULT
 			}
 			break
 		}

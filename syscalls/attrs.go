@@ -2,18 +2,21 @@ package syscalls
 
 import (
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // sysAccess implements access(2).
-func sysAccess(t *Thread, a Args) (uint64, Errno) { return t.access(atFDCWD, a.Addr(0), a.U32(1), 0) }
+func sysAccess(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.access(linux.AT_FDCWD, a.Addr(0), a.U32(1), 0)
+}
 
 // sysFaccessat implements faccessat(2), which has no flags.
-func sysFaccessat(t *Thread, a Args) (uint64, Errno) {
+func sysFaccessat(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.access(a.Int(0), a.Addr(1), a.U32(2), 0)
 }
 
 // accessOpen is access(2) of an open file.
-func (t *Thread) accessOpen(fd int, mode uint32) Errno {
+func (t *Thread) accessOpen(fd int, mode uint32) linux.Errno {
 	f, e := t.file(fd)
 	if e != 0 {
 		return e
@@ -26,67 +29,69 @@ func (t *Thread) accessOpen(fd int, mode uint32) Errno {
 		st.mode >>= 6
 	}
 	if st.mode&7&mode != mode {
-		return EACCES
+		return linux.EACCES
 	}
 	return 0
 }
 
 // sysFaccessat2 implements faccessat2(2).
-func sysFaccessat2(t *Thread, a Args) (uint64, Errno) {
+func sysFaccessat2(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.access(a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
 }
 
-func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint64, Errno) {
-	if mode&^7 != 0 || flags&^(atEaccess|atSymlinkNofollow|atEmptyPath) != 0 {
-		return 0, EINVAL
+func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint64, linux.Errno) {
+	if mode&^7 != 0 || flags&^(linux.AT_EACCESS|linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0 {
+		return 0, linux.EINVAL
 	}
 	s, e := t.path(name)
 	if e != 0 {
 		return 0, e
 	}
-	if s == "" && flags&atEmptyPath != 0 {
-		if dirfd != atFDCWD {
+	if s == "" && flags&linux.AT_EMPTY_PATH != 0 {
+		if dirfd != linux.AT_FDCWD {
 			return 0, t.accessOpen(dirfd, mode)
 		}
 		s = "."
 	}
 	const writeOK = 2
-	l, e := t.find(dirfd, s, flags&atSymlinkNofollow == 0, mode&writeOK != 0)
+	l, e := t.find(dirfd, s, flags&linux.AT_SYMLINK_NOFOLLOW == 0, mode&writeOK != 0)
 	if e != 0 {
 		return 0, e
 	}
 	if l.node != nil {
 		if l.node.mode>>6&mode != mode {
-			return 0, EACCES
+			return 0, linux.EACCES
 		}
 		return 0, 0
 	}
 	if mode&writeOK != 0 && t.k.cfg.ReadOnly && !l.private {
-		if st, e := hostStatAt(l.place, flags&atSymlinkNofollow == 0); e == 0 && deviceName(st.mode, st.rdev) == "" {
-			return 0, EROFS
+		if st, e := hostStatAt(l.place, flags&linux.AT_SYMLINK_NOFOLLOW == 0); e == 0 && deviceName(st.mode, st.rdev) == "" {
+			return 0, linux.EROFS
 		}
 	}
-	return 0, hostAccess(l.place, mode, flags&atSymlinkNofollow == 0)
+	return 0, hostAccess(l.place, mode, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
 }
 
 // sysChmod implements chmod(2).
-func sysChmod(t *Thread, a Args) (uint64, Errno) { return t.chmod(atFDCWD, a.Addr(0), a.U32(1), 0) }
+func sysChmod(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.chmod(linux.AT_FDCWD, a.Addr(0), a.U32(1), 0)
+}
 
 // sysFchmodat implements fchmodat(2) as the kernel has it, without flags.
-func sysFchmodat(t *Thread, a Args) (uint64, Errno) {
+func sysFchmodat(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.chmod(a.Int(0), a.Addr(1), a.U32(2), 0)
 }
 
 // sysFchmodat2 implements fchmodat2(2).
-func sysFchmodat2(t *Thread, a Args) (uint64, Errno) {
-	if a.Int(3)&^(atSymlinkNofollow|atEmptyPath) != 0 {
-		return 0, EINVAL
+func sysFchmodat2(t *Thread, a Args) (uint64, linux.Errno) {
+	if a.Int(3)&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0 {
+		return 0, linux.EINVAL
 	}
-	if s, e := t.path(a.Addr(1)); e == 0 && s == "" && a.Int(3)&atEmptyPath != 0 {
-		if a.Int(0) != atFDCWD {
+	if s, e := t.path(a.Addr(1)); e == 0 && s == "" && a.Int(3)&linux.AT_EMPTY_PATH != 0 {
+		if a.Int(0) != linux.AT_FDCWD {
 			return sysFchmod(t, Args{a[0], a[2]})
 		}
-		l, e := t.openedHere(atFDCWD)
+		l, e := t.openedHere(linux.AT_FDCWD)
 		if e == 0 {
 			e = t.mayChange(l)
 		}
@@ -98,36 +103,36 @@ func sysFchmodat2(t *Thread, a Args) (uint64, Errno) {
 	return t.chmod(a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
 }
 
-func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64, Errno) {
-	l, e := t.changed(dirfd, name, flags&atSymlinkNofollow == 0)
+func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64, linux.Errno) {
+	l, e := t.changed(dirfd, name, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
 	if e != 0 {
 		return 0, e
 	}
-	return 0, t.chmodAt(l, mode, flags&atSymlinkNofollow == 0)
+	return 0, t.chmodAt(l, mode, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
 }
 
 // chmodAt changes the mode of the file at a location that may be changed.
-func (t *Thread) chmodAt(l location, mode uint32, follow bool) Errno {
+func (t *Thread) chmodAt(l location, mode uint32, follow bool) linux.Errno {
 	e := hostChmod(l.place, mode&0o7777, follow)
-	if e == EPERM {
+	if e == linux.EPERM {
 		if st, se := hostStatAt(l.place, follow); se == 0 {
 			e = t.k.remember(st, mode&0o7777)
 		}
 	}
 	if e == 0 {
-		t.k.event(l, true, inAttrib)
+		t.k.event(l, true, linux.IN_ATTRIB)
 	}
 	return e
 }
 
 // sysFchmod implements fchmod(2).
-func sysFchmod(t *Thread, a Args) (uint64, Errno) {
+func sysFchmod(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.file(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if f.base().flags&oPATH != 0 {
-		return 0, EBADF
+	if f.base().flags&linux.O_PATH != 0 {
+		return 0, linux.EBADF
 	}
 	switch f := f.(type) {
 	case *pipeFile:
@@ -139,39 +144,39 @@ func sysFchmod(t *Thread, a Args) (uint64, Errno) {
 	}
 	h, ok := f.(*hostFile)
 	if !ok {
-		return 0, EPERM
+		return 0, linux.EPERM
 	}
 	if h.fixed(t) {
-		return 0, EROFS
+		return 0, linux.EROFS
 	}
 	e = h.fd.chmod(a.U32(1) & 0o7777)
-	if e == EPERM {
+	if e == linux.EPERM {
 		if st, se := h.fd.stat(); se == 0 {
 			e = t.k.remember(st, a.U32(1)&0o7777)
 		}
 	}
 	if e == 0 {
-		t.k.fileEvent(h, inAttrib)
+		t.k.fileEvent(h, linux.IN_ATTRIB)
 	}
 	return 0, e
 }
 
 // mayChown is the rule for everyone but the superuser: a file can be given to oneself.
-func (k *Kernel) mayChown(uid, gid uint32, fixed bool) Errno {
+func (k *Kernel) mayChown(uid, gid uint32, fixed bool) linux.Errno {
 	const leave = 1<<32 - 1
 	if fixed {
-		return EROFS
+		return linux.EROFS
 	}
 	if uid != leave && uid != k.uid || gid != leave && gid != k.gid {
-		return EPERM
+		return linux.EPERM
 	}
 	return 0
 }
 
 // chownAt implements the calls that name a file.
-func (t *Thread) chownAt(dirfd int, name emu.Addr, uid, gid uint32, flags int) (uint64, Errno) {
-	if flags&^(atSymlinkNofollow|atEmptyPath) != 0 {
-		return 0, EINVAL
+func (t *Thread) chownAt(dirfd int, name emu.Addr, uid, gid uint32, flags int) (uint64, linux.Errno) {
+	if flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0 {
+		return 0, linux.EINVAL
 	}
 	if _, e := t.statAt(dirfd, name, flags); e != 0 {
 		return 0, e
@@ -180,62 +185,56 @@ func (t *Thread) chownAt(dirfd int, name emu.Addr, uid, gid uint32, flags int) (
 }
 
 // sysChown implements chown(2).
-func sysChown(t *Thread, a Args) (uint64, Errno) {
-	return t.chownAt(atFDCWD, a.Addr(0), a.U32(1), a.U32(2), 0)
+func sysChown(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.chownAt(linux.AT_FDCWD, a.Addr(0), a.U32(1), a.U32(2), 0)
 }
 
 // sysLchown implements lchown(2).
-func sysLchown(t *Thread, a Args) (uint64, Errno) {
-	return t.chownAt(atFDCWD, a.Addr(0), a.U32(1), a.U32(2), atSymlinkNofollow)
+func sysLchown(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.chownAt(linux.AT_FDCWD, a.Addr(0), a.U32(1), a.U32(2), linux.AT_SYMLINK_NOFOLLOW)
 }
 
 // sysFchown implements fchown(2).
-func sysFchown(t *Thread, a Args) (uint64, Errno) {
+func sysFchown(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.file(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if f.base().flags&oPATH != 0 {
-		return 0, EBADF
+	if f.base().flags&linux.O_PATH != 0 {
+		return 0, linux.EBADF
 	}
 	h, ok := f.(*hostFile)
 	return 0, t.k.mayChown(a.U32(1), a.U32(2), ok && h.fixed(t))
 }
 
 // sysFchownat implements fchownat(2).
-func sysFchownat(t *Thread, a Args) (uint64, Errno) {
+func sysFchownat(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.chownAt(a.Int(0), a.Addr(1), a.U32(2), a.U32(3), a.Int(4))
 }
 
-// Special nanoseconds of utimensat(2).
-const (
-	utimeNow  = 1<<30 - 1
-	utimeOmit = 1<<30 - 2
-)
-
 // sysUtimensat implements utimensat(2).
-func sysUtimensat(t *Thread, a Args) (uint64, Errno) {
+func sysUtimensat(t *Thread, a Args) (uint64, linux.Errno) {
 	dirfd, name, times, flags := a.Int(0), a.Addr(1), a.Addr(2), a.Int(3)
 	now := timeAt(t.k.wall())
 	at, mt := now, now
 	var b []byte
 	if times != 0 {
-		var e Errno
+		var e linux.Errno
 		if b, e = t.copyIn(times, 32); e != 0 {
 			return 0, e
 		}
-		if le64(b[8:]) == utimeOmit && le64(b[24:]) == utimeOmit {
+		if le64(b[8:]) == linux.UTIME_OMIT && le64(b[24:]) == linux.UTIME_OMIT {
 			return 0, 0 // "not even checking the path"
 		}
 	}
-	if flags&^(atSymlinkNofollow|atEmptyPath) != 0 {
-		return 0, EINVAL
+	if flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0 {
+		return 0, linux.EINVAL
 	}
-	if s, e := t.path(name); e == 0 && s == "" && flags&atEmptyPath != 0 && dirfd != atFDCWD {
+	if s, e := t.path(name); e == 0 && s == "" && flags&linux.AT_EMPTY_PATH != 0 && dirfd != linux.AT_FDCWD {
 		name = 0
 	}
 	if times != 0 {
-		var e Errno
+		var e linux.Errno
 		at, e = t.timeArg(b)
 		if e == 0 {
 			mt, e = t.timeArg(b[16:])
@@ -252,21 +251,21 @@ func sysUtimensat(t *Thread, a Args) (uint64, Errno) {
 }
 
 // timeArg reads one timespec of utimensat(2).
-func (t *Thread) timeArg(b []byte) (fileTime, Errno) {
+func (t *Thread) timeArg(b []byte) (fileTime, linux.Errno) {
 	switch nsec := le64(b[8:]); {
-	case nsec == utimeNow:
+	case nsec == linux.UTIME_NOW:
 		return timeAt(t.k.wall()), 0
-	case nsec == utimeOmit:
+	case nsec == linux.UTIME_OMIT:
 		return fileTime{}, 0
 	case nsec >= 1e9:
-		return fileTime{}, EINVAL
+		return fileTime{}, linux.EINVAL
 	default:
 		return fileTime{int64(le64(b)), int32(nsec), true}, 0
 	}
 }
 
-func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (uint64, Errno) {
-	if name == 0 && dirfd != atFDCWD {
+func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (uint64, linux.Errno) {
+	if name == 0 && dirfd != linux.AT_FDCWD {
 		f, e := t.openFile(dirfd)
 		if e != 0 {
 			return 0, e
@@ -277,13 +276,13 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (u
 		}
 		h, ok := f.(*hostFile)
 		if !ok {
-			return 0, EPERM
+			return 0, linux.EPERM
 		}
 		if h.fixed(t) {
-			return 0, EROFS
+			return 0, linux.EROFS
 		}
 		e = h.fd.utimes(at, mt)
-		if e != 0 && !(e == EPERM && t.k.remembers()) {
+		if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
 			return 0, e
 		}
 		t.k.fileEvent(h, timeEvent(at, mt))
@@ -291,13 +290,13 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (u
 		t.k.timesSet(st, e, at, mt)
 		return 0, 0
 	}
-	l, e := t.changed(dirfd, name, flags&atSymlinkNofollow == 0)
+	l, e := t.changed(dirfd, name, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
 	if e != 0 {
 		return 0, e
 	}
-	follow := flags&atSymlinkNofollow == 0
+	follow := flags&linux.AT_SYMLINK_NOFOLLOW == 0
 	e = hostUtimes(l.place, at, mt, follow)
-	if e != 0 && !(e == EPERM && t.k.remembers()) {
+	if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
 		return 0, e
 	}
 	t.k.event(l, follow, timeEvent(at, mt))
@@ -310,15 +309,15 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (u
 func timeEvent(at, mt fileTime) uint32 {
 	switch {
 	case !mt.set:
-		return inAccess
+		return linux.IN_ACCESS
 	case !at.set:
-		return inModify
+		return linux.IN_MODIFY
 	}
-	return inAttrib
+	return linux.IN_ATTRIB
 }
 
 // utimesMicro is for the old calls, whose times are two timevals.
-func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, Errno) {
+func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, linux.Errno) {
 	at, mt := timeAt(t.k.wall()), timeAt(t.k.wall())
 	if times != 0 {
 		b, e := t.copyIn(times, 32)
@@ -328,7 +327,7 @@ func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, Errno) {
 		for i, ft := range []*fileTime{&at, &mt} {
 			usec := le64(b[16*i+8:])
 			if usec >= 1e6 {
-				return 0, EINVAL
+				return 0, linux.EINVAL
 			}
 			*ft = fileTime{int64(le64(b[16*i:])), int32(usec) * 1000, true}
 		}
@@ -337,17 +336,17 @@ func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, Errno) {
 }
 
 // sysUtimes implements utimes(2).
-func sysUtimes(t *Thread, a Args) (uint64, Errno) {
-	return t.utimesMicro(atFDCWD, a.Addr(0), a.Addr(1))
+func sysUtimes(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.utimesMicro(linux.AT_FDCWD, a.Addr(0), a.Addr(1))
 }
 
 // sysFutimesat implements futimesat(2).
-func sysFutimesat(t *Thread, a Args) (uint64, Errno) {
+func sysFutimesat(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.utimesMicro(a.Int(0), a.Addr(1), a.Addr(2))
 }
 
 // sysUtime implements utime(2), which counts in seconds.
-func sysUtime(t *Thread, a Args) (uint64, Errno) {
+func sysUtime(t *Thread, a Args) (uint64, linux.Errno) {
 	at, mt := timeAt(t.k.wall()), timeAt(t.k.wall())
 	if a.Addr(1) != 0 {
 		b, e := t.copyIn(a.Addr(1), 16)
@@ -356,25 +355,25 @@ func sysUtime(t *Thread, a Args) (uint64, Errno) {
 		}
 		at, mt = fileTime{int64(le64(b)), 0, true}, fileTime{int64(le64(b[8:])), 0, true}
 	}
-	return t.utimes(atFDCWD, a.Addr(0), at, mt, 0)
+	return t.utimes(linux.AT_FDCWD, a.Addr(0), at, mt, 0)
 }
 
 // sysTruncate implements truncate(2).
-func sysTruncate(t *Thread, a Args) (uint64, Errno) {
+func sysTruncate(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(1) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	l, e := t.changed(atFDCWD, a.Addr(0), true)
+	l, e := t.changed(linux.AT_FDCWD, a.Addr(0), true)
 	if e != 0 {
 		return 0, e
 	}
 	if st, e := hostStatAt(l.place, true); e == 0 {
-		switch st.mode & sIFMT {
-		case sIFREG:
-		case sIFDIR:
-			return 0, EISDIR
+		switch st.mode & linux.S_IFMT {
+		case linux.S_IFREG:
+		case linux.S_IFDIR:
+			return 0, linux.EISDIR
 		default:
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		if e = t.mayGrow(st, a.Long(1)); e != 0 {
 			return 0, e
@@ -382,7 +381,7 @@ func sysTruncate(t *Thread, a Args) (uint64, Errno) {
 	}
 	e = hostTruncate(l.place, a.Long(1))
 	if e == 0 {
-		t.k.event(l, true, inModify)
+		t.k.event(l, true, linux.IN_MODIFY)
 	}
 	return 0, e
 }

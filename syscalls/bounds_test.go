@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // TestNothingStays makes and drops many things, and counts what the kernel keeps of them.
@@ -31,10 +32,10 @@ func TestNothingStays(t *testing.T) {
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
 		}, func(k *Kernel) int { return len(k.inodes.numbers) }},
 		{"files", func(g *guest) {
-			g.ok(nr("write"), g.ok(nr("open"), g.str("f"), oCREAT|oRDWR, 0o600), g.str("x"), 1)
+			g.ok(nr("write"), g.ok(nr("open"), g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o600), g.str("x"), 1)
 			g.ok(nr("unlink"), g.str("f"))
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-			g.ok(nr("close"), g.ok(nr("open"), g.str("f"), oCREAT|oRDWR, 0o600))
+			g.ok(nr("close"), g.ok(nr("open"), g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o600))
 			g.ok(nr("unlink"), g.str("f"))
 			g.ok(nr("write"), g.ok(nr("memfd_create"), g.str("m"), 0), g.str("x"), 1)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
@@ -42,14 +43,14 @@ func TestNothingStays(t *testing.T) {
 			return len(k.inodes.numbers) + len(k.inodes.times) + len(k.inodes.open)
 		}},
 		{"inodes of sockets", func(g *guest) {
-			g.ok(nr("socket"), afInet, sockStream, 0)
+			g.ok(nr("socket"), linux.AF_INET, linux.SOCK_STREAM, 0)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
 		}, func(k *Kernel) int { return len(k.inodes.numbers) }},
 		{"watches", func(g *guest) {
 			fds, event := g.room(8), g.bytes(make([]byte, 12))
 			ep := g.ok(nr("epoll_create1"), 0)
 			g.ok(nr("pipe"), fds)
-			g.ok(nr("epoll_ctl"), ep, epollAdd, ep+1, event)
+			g.ok(nr("epoll_ctl"), ep, linux.EPOLL_CTL_ADD, ep+1, event)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
 		}, func(k *Kernel) int { return len(k.epolls) }},
 		{"sockets that hold one another", func(g *guest) {
@@ -74,11 +75,11 @@ func TestNothingStays(t *testing.T) {
 // passItself sends both ends of a socket pair over it.
 func (g *guest) passItself() {
 	fds := g.room(8)
-	g.ok(nr("socketpair"), afUnix, sockStream, 0, fds)
+	g.ok(nr("socketpair"), linux.AF_UNIX, linux.SOCK_STREAM, 0, fds)
 	var control, header pack
 	control.u64(cmsgHeader + 8)
-	control.u32(solSocket)
-	control.u32(scmRights)
+	control.u32(linux.SOL_SOCKET)
+	control.u32(linux.SCM_RIGHTS)
 	control.u32(3)
 	control.u32(4)
 	text := g.str("x")
@@ -97,7 +98,7 @@ func TestReachable(t *testing.T) {
 	for range 10 * minSuspects {
 		g.used = used
 		fds := g.room(8)
-		g.ok(nr("socketpair"), afUnix, sockStream, 0, fds)
+		g.ok(nr("socketpair"), linux.AF_UNIX, linux.SOCK_STREAM, 0, fds)
 		g.ok(nr("dup"), 3)
 		g.ok(nr("close"), 3)
 		g.ok(nr("close_range"), 5, 1<<32-1, 0)
@@ -110,7 +111,7 @@ func TestReachable(t *testing.T) {
 func TestUnknownCalls(t *testing.T) {
 	g := newGuest(t)
 	for i := range uint64(2 * maxLacking) {
-		g.fails(ENOSYS, 10_000+i)
+		g.fails(linux.ENOSYS, 10_000+i)
 	}
 	assert.Len(t, g.k.lacking, maxLacking)
 	assert.Len(t, g.k.Lacking(), maxLacking)
@@ -163,14 +164,14 @@ type fileBaseFile struct{ fileBase }
 // TestTypedAhead fills a pseudoterminal from both sides: it takes no more than it has room for, and keeps what it took.
 func TestTypedAhead(t *testing.T) {
 	g := newGuest(t)
-	f, e := openPtmx(g.th, oRDWR|oNONBLOCK)
+	f, e := openPtmx(g.th, linux.O_RDWR|linux.O_NONBLOCK)
 	require.Zero(t, e)
 	m := f.(*ptyMaster)
 	m.pty.locked = false
-	f, e = m.pty.openSlave(g.th, oRDWR|oNOCTTY|oNONBLOCK)
+	f, e = m.pty.openSlave(g.th, linux.O_RDWR|linux.O_NOCTTY|linux.O_NONBLOCK)
 	require.Zero(t, e)
 	s := f.(*ptySlave)
-	m.pty.lflag = echo
+	m.pty.lflag = linux.ECHO
 	at := emu.Addr(g.bytes([]byte(strings.Repeat("x", 1000))))
 	write := func() (n int) {
 		for {
@@ -183,7 +184,7 @@ func TestTypedAhead(t *testing.T) {
 	}
 	assert.Equal(t, lineMax+aheadMax, write())
 	assert.Len(t, m.pty.shown, lineMax, "what is not taken is not echoed")
-	assert.Zero(t, m.poll(g.th)&pollOUT)
+	assert.Zero(t, m.poll(g.th)&linux.POLLOUT)
 	n, e := s.read(g.th, one(at, 1000), -1)
 	require.Zero(t, e)
 	assert.EqualValues(t, 1000, n)
@@ -207,7 +208,7 @@ func TestSharedDirectory(t *testing.T) {
 	assert.Zero(t, e, "it is the child's still")
 	child.leaveCwd()
 	_, e = fd.stat()
-	assert.Equal(t, EBADF, e)
+	assert.Equal(t, linux.EBADF, e)
 }
 
 // TestUmasks lets two kernels make files at once, with different umasks.
@@ -222,7 +223,7 @@ func TestUmasks(t *testing.T) {
 			for i := range 200 {
 				g.used = used
 				name := fmt.Sprint("f", i)
-				g.ok(nr("close"), g.ok(nr("open"), g.str(name), oCREAT|oWRONLY, 0o666))
+				g.ok(nr("close"), g.ok(nr("open"), g.str(name), linux.O_CREAT|linux.O_WRONLY, 0o666))
 				st, err := os.Stat(filepath.Join(g.dir, name))
 				if assert.NoError(t, err) && !assert.EqualValues(t, 0o666&^umask, st.Mode()) {
 					return
@@ -246,9 +247,9 @@ func statusLine(t *testing.T, name string) string {
 // TestFileLimit checks that a program gets no more descriptors than the host has for it.
 func TestFileLimit(t *testing.T) {
 	g := newGuest(t)
-	l := g.p.limits[rlimitNofile]
+	l := g.p.limits[linux.RLIMIT_NOFILE]
 	assert.LessOrEqual(t, l.cur, l.max)
 	assert.LessOrEqual(t, l.max, max(hostFileLimit()-reservedFiles, 1))
 	q := g.p.copy(cloneArgs{})
-	assert.Equal(t, l, q.limits[rlimitNofile])
+	assert.Equal(t, l, q.limits[linux.RLIMIT_NOFILE])
 }

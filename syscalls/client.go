@@ -1,6 +1,9 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // Valgrind's client requests (valgrind.h).
 const (
@@ -28,7 +31,7 @@ func (t *Thread) clientRequest() {
 	b, e := t.copyIn(emu.Addr(t.cpu.Regs[emu.RAX]), 48)
 	if e != 0 {
 		// Valgrind would read the block itself, and fault.
-		t.force(&sigInfo{signo: sigSEGV, code: segvMapErr})
+		t.force(&sigInfo{signo: linux.SIGSEGV, code: linux.SEGV_MAPERR})
 		return
 	}
 	code := le64(b)

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // clientPrintf prints what VALGRIND_PRINTF was given, to the log, and returns
 // how many characters that were.
 func (t *Thread) clientPrintf(args [5]uint64) uint64 {
-	format, ok := t.p.mem.ReadString(emu.Addr(args[0]), pathMax)
+	format, ok := t.p.mem.ReadString(emu.Addr(args[0]), linux.PATH_MAX)
 	if !ok {
 		return 0
 	}
@@ -88,7 +89,7 @@ func (v *vaList) format(flags string, conv byte) string {
 	case 'c':
 		return string(rune(byte(x)))
 	case 's':
-		s, ok := v.t.p.mem.ReadString(emu.Addr(x), pathMax)
+		s, ok := v.t.p.mem.ReadString(emu.Addr(x), linux.PATH_MAX)
 		if !ok {
 			s = "(null)"
 		}

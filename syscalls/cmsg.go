@@ -1,15 +1,10 @@
 package syscalls
 
+import "github.com/cgemu/cgemu/syscalls/internal/linux"
+
 // Control messages of sendmsg(2) and recvmsg(2): cmsg(3).
 const (
-	solSocket = 1
-
-	scmRights      = 1
-	scmCredentials = 2
-
 	cmsgHeader = 16
-	// scmMaxFD is how many descriptors one message carries.
-	scmMaxFD = 253
 	// maxControl is how much of them one call takes (net.core.optmem_max).
 	maxControl = 128 << 10
 )
@@ -23,9 +18,9 @@ type controlMessage struct {
 func cmsgAlign(n int) int { return (n + 7) &^ 7 }
 
 // sendControl adds h's control messages to m.
-func (t *Thread) sendControl(s socket, m *outMessage, h msghdr) Errno {
+func (t *Thread) sendControl(s socket, m *outMessage, h msghdr) linux.Errno {
 	if h.controlLen() > maxControl {
-		return ENOBUFS
+		return linux.ENOBUFS
 	}
 	b, e := t.copyIn(h.control(), int(h.controlLen()))
 	if e != 0 {
@@ -34,10 +29,10 @@ func (t *Thread) sendControl(s socket, m *outMessage, h msghdr) Errno {
 	for len(b) >= cmsgHeader {
 		n := le64(b)
 		if n < cmsgHeader || n > uint64(len(b)) {
-			return EINVAL
+			return linux.EINVAL
 		}
 		c := controlMessage{le32(b[8:]), le32(b[12:]), b[cmsgHeader:n]}
-		if s.sock().family == afUnix && c.level == solSocket {
+		if s.sock().family == linux.AF_UNIX && c.level == linux.SOL_SOCKET {
 			if e := t.sendUnixControl(m, c); e != 0 {
 				return e
 			}
@@ -52,11 +47,11 @@ func (t *Thread) sendControl(s socket, m *outMessage, h msghdr) Errno {
 	return 0
 }
 
-func (t *Thread) sendUnixControl(m *outMessage, c controlMessage) Errno {
+func (t *Thread) sendUnixControl(m *outMessage, c controlMessage) linux.Errno {
 	switch c.typ {
-	case scmRights:
-		if len(c.data)/4+len(m.files) > scmMaxFD {
-			return EINVAL
+	case linux.SCM_RIGHTS:
+		if len(c.data)/4+len(m.files) > linux.SCM_MAX_FD {
+			return linux.EINVAL
 		}
 		for b := c.data; len(b) >= 4; b = b[4:] {
 			f, e := t.file(int(int32(le32(b))))
@@ -69,23 +64,23 @@ func (t *Thread) sendUnixControl(m *outMessage, c controlMessage) Errno {
 			}
 		}
 		return 0
-	case scmCredentials:
+	case linux.SCM_CREDENTIALS:
 		if len(c.data) != 12 {
-			return EINVAL
+			return linux.EINVAL
 		}
 		cred := credential{le32(c.data), le32(c.data[4:]), le32(c.data[8:])}
 		if cred != m.cred {
-			return EPERM
+			return linux.EPERM
 		}
 		m.credSet = true
 		return 0
 	}
-	return EINVAL
+	return linux.EINVAL
 }
 
 // receiveControl gives m's control messages to the caller, whose message header is h, and
 // returns how much of the room there it took.
-func (t *Thread) receiveControl(s socket, m *inMessage, h msghdr) (uint64, Errno) {
+func (t *Thread) receiveControl(s socket, m *inMessage, h msghdr) (uint64, linux.Errno) {
 	defer func() { t.dropFiles(m.files) }()
 	room := h.controlLen()
 	if h.control() == 0 {
@@ -95,11 +90,11 @@ func (t *Thread) receiveControl(s socket, m *inMessage, h msghdr) (uint64, Errno
 	put := func(c controlMessage) {
 		n := min(uint64(cmsgHeader+len(c.data)), room-uint64(len(out)))
 		if n < cmsgHeader {
-			m.out |= msgCtrunc
+			m.out |= linux.MSG_CTRUNC
 			return
 		}
 		if n < uint64(cmsgHeader+len(c.data)) {
-			m.out |= msgCtrunc
+			m.out |= linux.MSG_CTRUNC
 		}
 		out.u64(n)
 		out.u32(c.level)
@@ -110,14 +105,14 @@ func (t *Thread) receiveControl(s socket, m *inMessage, h msghdr) (uint64, Errno
 	for _, c := range m.control {
 		put(c)
 	}
-	if s.sock().family == afUnix && s.sock().opts.passCred {
-		put(controlMessage{solSocket, scmCredentials, m.cred.encode()})
+	if s.sock().family == linux.AF_UNIX && s.sock().opts.passCred {
+		put(controlMessage{linux.SOL_SOCKET, linux.SCM_CREDENTIALS, m.cred.encode()})
 	}
 	if len(m.files) > 0 {
 		var fds pack
 		left := int64(room) - int64(len(out)) - cmsgHeader
 		for ; left >= 4 && len(m.files) > 0; left -= 4 {
-			fd, e := t.addFD(m.files[0], 0, m.flags&msgCmsgCloexec != 0)
+			fd, e := t.addFD(m.files[0], 0, m.flags&linux.MSG_CMSG_CLOEXEC != 0)
 			if e != 0 {
 				break
 			}
@@ -126,10 +121,10 @@ func (t *Thread) receiveControl(s socket, m *inMessage, h msghdr) (uint64, Errno
 			fds.u32(uint32(fd))
 		}
 		if len(m.files) > 0 {
-			m.out |= msgCtrunc
+			m.out |= linux.MSG_CTRUNC
 		}
 		if len(fds) > 0 {
-			put(controlMessage{solSocket, scmRights, fds})
+			put(controlMessage{linux.SOL_SOCKET, linux.SCM_RIGHTS, fds})
 		}
 	}
 	return uint64(len(out)), t.copyOut(h.control(), out)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // This file says what a guest may change that sees its files read-only (Config.ReadOnly). What a file is decides, never the name
@@ -13,30 +14,30 @@ import (
 // internal/sandbox.
 
 // mayChange is EROFS if the guest may not change what is at l, which is there.
-func (t *Thread) mayChange(l location) Errno {
+func (t *Thread) mayChange(l location) linux.Errno {
 	if !t.k.cfg.ReadOnly || l.node != nil || l.private || l.opened != nil && !l.opened.fixed(t) {
 		return 0
 	}
 	if _, e := hostStatAt(l.place, true); e != 0 {
 		return e
 	}
-	return EROFS
+	return linux.EROFS
 }
 
 // mayMake is EROFS if the guest may not make l.
-func (t *Thread) mayMake(l location) Errno {
+func (t *Thread) mayMake(l location) linux.Errno {
 	if !t.k.cfg.ReadOnly || l.private {
 		return 0
 	}
 	if _, e := hostStatAt(l.place, false); e == 0 {
-		return EEXIST
-	} else if e != ENOENT {
+		return linux.EEXIST
+	} else if e != linux.ENOENT {
 		return e
 	}
 	if _, e := hostStatAt(l.parent(), true); e != 0 {
 		return e
 	}
-	return EROFS
+	return linux.EROFS
 }
 
 // parent is the directory that l is in, or is to be made in.
@@ -48,46 +49,46 @@ func (l location) parent() place {
 
 // changing reports whether open(2) with flags makes or changes something, or lets the guest do so.
 func changing(flags int) bool {
-	return flags&oPATH == 0 && (flags&oACCMODE != oRDONLY || flags&(oCREAT|oTRUNC) != 0 || flags&oTMPFILE == oTMPFILE)
+	return flags&linux.O_PATH == 0 && (flags&linux.O_ACCMODE != linux.O_RDONLY || flags&(linux.O_CREAT|linux.O_TRUNC) != 0 || flags&linux.O_TMPFILE == linux.O_TMPFILE)
 }
 
 // mayOpen checks that the guest may open l with flags, and returns those to open it with on the host: where nothing may be changed
 // they ask for nothing that could, whatever is there by then.
-func (t *Thread) mayOpen(l location, flags int) (int, Errno) {
+func (t *Thread) mayOpen(l location, flags int) (int, linux.Errno) {
 	if !t.k.cfg.ReadOnly || !changing(flags) || l.private {
 		return flags, 0
 	}
-	st, e := hostStatAt(l.place, flags&oNOFOLLOW == 0)
+	st, e := hostStatAt(l.place, flags&linux.O_NOFOLLOW == 0)
 	switch {
-	case e == ENOENT && flags&oCREAT != 0:
+	case e == linux.ENOENT && flags&linux.O_CREAT != 0:
 		e = t.mayMake(l)
 	case e != 0:
-	case flags&(oCREAT|oEXCL) == oCREAT|oEXCL:
-		e = EEXIST
-	case flags&oTMPFILE == oTMPFILE:
-		e = EROFS
-	case flags&oACCMODE != oRDONLY || flags&oTRUNC != 0 && st.mode&sIFMT == sIFREG:
+	case flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL:
+		e = linux.EEXIST
+	case flags&linux.O_TMPFILE == linux.O_TMPFILE:
+		e = linux.EROFS
+	case flags&linux.O_ACCMODE != linux.O_RDONLY || flags&linux.O_TRUNC != 0 && st.mode&linux.S_IFMT == linux.S_IFREG:
 		e = writing(st)
 	}
-	return flags &^ (oACCMODE | oCREAT | oTRUNC), e
+	return flags &^ (linux.O_ACCMODE | linux.O_CREAT | linux.O_TRUNC), e
 }
 
 // writing is what open(2) returns for writing to a file of the host that the guest may not change. Only what is a device of ours can
 // be opened.
-func writing(st hostStat) Errno {
-	switch st.mode & sIFMT {
-	case sIFDIR:
-		return EISDIR
-	case sIFLNK:
-		return ELOOP
-	case sIFSOCK:
-		return ENXIO
-	case sIFCHR:
+func writing(st hostStat) linux.Errno {
+	switch st.mode & linux.S_IFMT {
+	case linux.S_IFDIR:
+		return linux.EISDIR
+	case linux.S_IFLNK:
+		return linux.ELOOP
+	case linux.S_IFSOCK:
+		return linux.ENXIO
+	case linux.S_IFCHR:
 		if deviceName(st.mode, st.rdev) != "" {
 			return 0
 		}
 	}
-	return EROFS
+	return linux.EROFS
 }
 
 // fixed reports whether f is a file of the host that the guest may not change: not an output that it was given, and not one that is
@@ -100,16 +101,16 @@ func (k *Kernel) remembers() bool { return k.cfg.ReadOnly && byDescriptor() }
 
 // remember keeps permissions that the host did not let us change, with EPERM. Those of sockets it can do without: only the guest
 // connects to them.
-func (k *Kernel) remember(st hostStat, mode uint32) Errno {
-	if !k.remembers() && !(st.mode&sIFMT == sIFSOCK && byDescriptor()) {
-		return EPERM
+func (k *Kernel) remember(st hostStat, mode uint32) linux.Errno {
+	if !k.remembers() && !(st.mode&linux.S_IFMT == linux.S_IFSOCK && byDescriptor()) {
+		return linux.EPERM
 	}
 	k.inodes.modes[k.inodes.number(st.dev, st.ino)] = mode
 	return 0
 }
 
 // onHost locates a path that is to be changed: our own nodes cannot be.
-func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno) {
+func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, linux.Errno) {
 	s, e := t.path(name)
 	if e != 0 {
 		return location{}, e
@@ -122,20 +123,20 @@ func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, Errno)
 }
 
 // magic is the place of the host that l, a link of /proc/PID/fd, stands for; EPERM if it is none.
-func (l location) magic(follow bool) (location, Errno) {
+func (l location) magic(follow bool) (location, linux.Errno) {
 	if l.node.file != nil && follow {
 		if h, ok := l.node.file().(*hostFile); ok {
 			return location{place: h.fd.again(), guest: l.guest, opened: h, private: h.private}, 0
 		}
 	}
-	return l, EPERM
+	return l, linux.EPERM
 }
 
 // newName is onHost for a name to be made: one of ours exists or cannot be made.
-func (t *Thread) newName(dirfd int, name emu.Addr) (location, Errno) {
+func (t *Thread) newName(dirfd int, name emu.Addr) (location, linux.Errno) {
 	l, e := t.onHost(dirfd, name, false)
-	if e == EPERM {
-		e = EEXIST
+	if e == linux.EPERM {
+		e = linux.EEXIST
 	}
 	if e == 0 {
 		e = t.mayMake(l)
@@ -144,18 +145,18 @@ func (t *Thread) newName(dirfd int, name emu.Addr) (location, Errno) {
 }
 
 // oldName is onHost for a name to be taken away. A file system that is read-only does not look for it first.
-func (t *Thread) oldName(dirfd int, name emu.Addr) (location, Errno) {
+func (t *Thread) oldName(dirfd int, name emu.Addr) (location, linux.Errno) {
 	l, e := t.onHost(dirfd, name, false)
 	if e == 0 && t.k.cfg.ReadOnly && !l.private {
 		if _, e = hostStatAt(l.parent(), true); e == 0 {
-			e = EROFS
+			e = linux.EROFS
 		}
 	}
 	return l, e
 }
 
 // changed is onHost for a file that is to be changed.
-func (t *Thread) changed(dirfd int, name emu.Addr, follow bool) (location, Errno) {
+func (t *Thread) changed(dirfd int, name emu.Addr, follow bool) (location, linux.Errno) {
 	l, e := t.onHost(dirfd, name, follow)
 	if e == 0 {
 		e = t.mayChange(l)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // sharedMemory makes a directory in the host's /dev/shm, which is not the guest's, with a file f that says "text".
@@ -43,57 +45,57 @@ func TestReadOnlySharedMemory(t *testing.T) {
 	g := newGuest(t, func(c *Config) { c.ReadOnly, c.Dir = true, dir })
 	assert.Equal(t, "text", g.readAll("f"))
 	for _, c := range []struct {
-		e    Errno
+		e    linux.Errno
 		call string
 		args []uint64
 	}{
-		{EROFS, "unlink", []uint64{g.str("f")}},
-		{EROFS, "open", []uint64{g.str("f"), oRDWR}},
-		{EROFS, "open", []uint64{g.str("new"), oCREAT | oWRONLY, 0o600}},
-		{EROFS, "open", []uint64{g.str("."), oTMPFILE | oRDWR, 0o600}},
-		{EROFS, "truncate", []uint64{g.str("f"), 0}},
-		{EROFS, "chmod", []uint64{g.str("f"), 0o600}},
-		{EROFS, "utimes", []uint64{g.str("f"), 0}},
-		{EROFS, "setxattr", []uint64{g.str("f"), g.str("user.a"), g.str("b"), 1, 0}},
-		{EROFS, "mkdir", []uint64{g.str("d"), 0o700}},
-		{EROFS, "symlink", []uint64{g.str("x"), g.str("l")}},
-		{EROFS, "link", []uint64{g.str("f"), g.str("g")}},
-		{EXDEV, "link", []uint64{g.str("f"), g.str("/dev/shm/g")}},
-		{EROFS, "rename", []uint64{g.str("f"), g.str("g")}},
-		{EXDEV, "rename", []uint64{g.str("f"), g.str("/dev/shm/g")}},
-		{EROFS, "mknod", []uint64{g.str("p"), sIFIFO | 0o600, 0}},
-		{EROFS, "bind", []uint64{g.ok(nr("socket"), afUnix, sockStream, 0), g.str("\x01\x00s"), 4}},
+		{linux.EROFS, "unlink", []uint64{g.str("f")}},
+		{linux.EROFS, "open", []uint64{g.str("f"), linux.O_RDWR}},
+		{linux.EROFS, "open", []uint64{g.str("new"), linux.O_CREAT | linux.O_WRONLY, 0o600}},
+		{linux.EROFS, "open", []uint64{g.str("."), linux.O_TMPFILE | linux.O_RDWR, 0o600}},
+		{linux.EROFS, "truncate", []uint64{g.str("f"), 0}},
+		{linux.EROFS, "chmod", []uint64{g.str("f"), 0o600}},
+		{linux.EROFS, "utimes", []uint64{g.str("f"), 0}},
+		{linux.EROFS, "setxattr", []uint64{g.str("f"), g.str("user.a"), g.str("b"), 1, 0}},
+		{linux.EROFS, "mkdir", []uint64{g.str("d"), 0o700}},
+		{linux.EROFS, "symlink", []uint64{g.str("x"), g.str("l")}},
+		{linux.EROFS, "link", []uint64{g.str("f"), g.str("g")}},
+		{linux.EXDEV, "link", []uint64{g.str("f"), g.str("/dev/shm/g")}},
+		{linux.EROFS, "rename", []uint64{g.str("f"), g.str("g")}},
+		{linux.EXDEV, "rename", []uint64{g.str("f"), g.str("/dev/shm/g")}},
+		{linux.EROFS, "mknod", []uint64{g.str("p"), linux.S_IFIFO | 0o600, 0}},
+		{linux.EROFS, "bind", []uint64{g.ok(nr("socket"), linux.AF_UNIX, linux.SOCK_STREAM, 0), g.str("\x01\x00s"), 4}},
 	} {
 		g.fails(c.e, nr(c.call), c.args...)
 	}
-	fd := g.ok(nr("open"), g.str("."), oRDONLY)
-	g.fails(EROFS, nr("unlinkat"), fd, g.str("f"), 0)
-	g.fails(EROFS, nr("openat"), fd, g.str("f"), oWRONLY)
+	fd := g.ok(nr("open"), g.str("."), linux.O_RDONLY)
+	g.fails(linux.EROFS, nr("unlinkat"), fd, g.str("f"), 0)
+	g.fails(linux.EROFS, nr("openat"), fd, g.str("f"), linux.O_WRONLY)
 	g.ok(nr("fchdir"), fd)
-	g.fails(EROFS, nr("unlink"), g.str("f"))
+	g.fails(linux.EROFS, nr("unlink"), g.str("f"))
 	// A file in the guest's own cannot take the place of one there.
-	g.ok(nr("close"), g.ok(nr("open"), g.str("/dev/shm/own"), oCREAT|oWRONLY, 0o600))
-	g.fails(EXDEV, nr("renameat2"), cwd, g.str("/dev/shm/own"), cwd, g.str("f"), 2)
-	g.fails(EXDEV, nr("rename"), g.str("/dev/shm/own"), g.str("f"))
+	g.ok(nr("close"), g.ok(nr("open"), g.str("/dev/shm/own"), linux.O_CREAT|linux.O_WRONLY, 0o600))
+	g.fails(linux.EXDEV, nr("renameat2"), cwd, g.str("/dev/shm/own"), cwd, g.str("f"), 2)
+	g.fails(linux.EXDEV, nr("rename"), g.str("/dev/shm/own"), g.str("f"))
 	unchanged(t, dir)
 
 	// A link of the host leads there for who reads, and to the guest's own for who wants to change something. From the host's nothing
 	// can be changed.
 	g = newGuest(t, func(c *Config) { c.ReadOnly = true })
 	require.NoError(t, os.Symlink(shmPath, g.dir+"/run"))
-	g.fails(ENOENT, nr("unlink"), g.str("run/"+name+"/f"))
-	g.fails(ENOENT, nr("open"), g.str("run/"+name+"/f"), oRDWR)
-	g.ok(nr("close"), g.ok(nr("open"), g.str("run/own"), oCREAT|oWRONLY, 0o600))
+	g.fails(linux.ENOENT, nr("unlink"), g.str("run/"+name+"/f"))
+	g.fails(linux.ENOENT, nr("open"), g.str("run/"+name+"/f"), linux.O_RDWR)
+	g.ok(nr("close"), g.ok(nr("open"), g.str("run/own"), linux.O_CREAT|linux.O_WRONLY, 0o600))
 	for _, at := range []struct{ dir, f string }{{g.dir + "/run/" + name, "f"}, {g.dir + "/run", name + "/f"}} {
 		g.ok(nr("chdir"), g.str(at.dir))
 		assert.Equal(t, "text", g.readAll(at.f))
-		g.fails(EROFS, nr("unlink"), g.str(at.f))
-		g.fails(EROFS, nr("open"), g.str(at.f), oRDWR)
-		g.fails(EROFS, nr("open"), g.str("new"), oCREAT|oWRONLY, 0o600)
-		g.fails(EROFS, nr("mkdir"), g.str("new"), 0o700)
-		fd := g.ok(nr("open"), g.str(at.f), oRDONLY)
-		g.fails(EROFS, nr("fchmod"), fd, 0o600)
-		g.fails(EROFS, nr("open"), g.str("/proc/self/fd/"+itoa(int64(fd))), oRDWR)
+		g.fails(linux.EROFS, nr("unlink"), g.str(at.f))
+		g.fails(linux.EROFS, nr("open"), g.str(at.f), linux.O_RDWR)
+		g.fails(linux.EROFS, nr("open"), g.str("new"), linux.O_CREAT|linux.O_WRONLY, 0o600)
+		g.fails(linux.EROFS, nr("mkdir"), g.str("new"), 0o700)
+		fd := g.ok(nr("open"), g.str(at.f), linux.O_RDONLY)
+		g.fails(linux.EROFS, nr("fchmod"), fd, 0o600)
+		g.fails(linux.EROFS, nr("open"), g.str("/proc/self/fd/"+itoa(int64(fd))), linux.O_RDWR)
 	}
 	unchanged(t, dir)
 	require.NoFileExists(t, shmPath+"/own")
@@ -105,18 +107,18 @@ func TestReadOnlySharedMemory(t *testing.T) {
 func TestOwnSharedMemory(t *testing.T) {
 	dir := sharedMemory(t)
 	g := newGuest(t, func(c *Config) { c.Dir = dir })
-	fd := g.ok(nr("open"), g.str("f"), oRDONLY)
+	fd := g.ok(nr("open"), g.str("f"), linux.O_RDONLY)
 	magic := g.str("/proc/self/fd/" + itoa(int64(fd)))
-	g.fails(EXDEV, nr("link"), g.str("f"), g.str("/dev/shm/f"))
-	g.fails(EXDEV, nr("linkat"), cwd, magic, cwd, g.str("/dev/shm/f"), atSymlinkFollow)
-	g.fails(EXDEV, nr("rename"), g.str("f"), g.str("/dev/shm/f"))
-	g.fails(ENOENT, nr("link"), g.str("none"), g.str("/dev/shm/f"))
+	g.fails(linux.EXDEV, nr("link"), g.str("f"), g.str("/dev/shm/f"))
+	g.fails(linux.EXDEV, nr("linkat"), cwd, magic, cwd, g.str("/dev/shm/f"), linux.AT_SYMLINK_FOLLOW)
+	g.fails(linux.EXDEV, nr("rename"), g.str("f"), g.str("/dev/shm/f"))
+	g.fails(linux.ENOENT, nr("link"), g.str("none"), g.str("/dev/shm/f"))
 	g.ok(nr("symlink"), g.str("x"), g.str("/dev/shm/l"))
-	g.fails(EXDEV, nr("renameat2"), cwd, g.str("f"), cwd, g.str("/dev/shm/l"), 2)
-	g.fails(EXDEV, nr("rename"), g.str("/dev/shm/l"), g.str("l"))
+	g.fails(linux.EXDEV, nr("renameat2"), cwd, g.str("f"), cwd, g.str("/dev/shm/l"), 2)
+	g.fails(linux.EXDEV, nr("rename"), g.str("/dev/shm/l"), g.str("l"))
 	// In there, they can.
-	own := g.ok(nr("open"), g.str("/dev/shm"), oTMPFILE|oRDWR, 0o600)
-	g.ok(nr("linkat"), cwd, g.str("/proc/self/fd/"+itoa(int64(own))), cwd, g.str("/dev/shm/a"), atSymlinkFollow)
+	own := g.ok(nr("open"), g.str("/dev/shm"), linux.O_TMPFILE|linux.O_RDWR, 0o600)
+	g.ok(nr("linkat"), cwd, g.str("/proc/self/fd/"+itoa(int64(own))), cwd, g.str("/dev/shm/a"), linux.AT_SYMLINK_FOLLOW)
 	g.ok(nr("link"), g.str("/dev/shm/a"), g.str("/dev/shm/b"))
 	g.ok(nr("rename"), g.str("/dev/shm/b"), g.str("/dev/shm/c"))
 	unchanged(t, dir)
@@ -142,20 +144,20 @@ func TestReadOnlyInput(t *testing.T) {
 		}
 		fd := uint64(fd)
 		for _, path := range []string{name, "/proc/self/fd/" + itoa(int64(fd)), "/dev/fd/" + itoa(int64(fd))} {
-			g.fails(EROFS, nr("open"), g.str(path), oWRONLY)
-			g.fails(EROFS, nr("open"), g.str(path), oRDONLY|oTRUNC)
-			g.fails(EROFS, nr("truncate"), g.str(path), 0)
-			g.fails(EROFS, nr("chmod"), g.str(path), 0o600)
+			g.fails(linux.EROFS, nr("open"), g.str(path), linux.O_WRONLY)
+			g.fails(linux.EROFS, nr("open"), g.str(path), linux.O_RDONLY|linux.O_TRUNC)
+			g.fails(linux.EROFS, nr("truncate"), g.str(path), 0)
+			g.fails(linux.EROFS, nr("chmod"), g.str(path), 0o600)
 		}
-		g.fails(EROFS, nr("fchmod"), fd, 0o600)
-		g.fails(EROFS, nr("utimensat"), fd, 0, 0, 0)
-		g.fails(EROFS, nr("fsetxattr"), fd, g.str("user.a"), g.str("b"), 1, 0)
+		g.fails(linux.EROFS, nr("fchmod"), fd, 0o600)
+		g.fails(linux.EROFS, nr("utimensat"), fd, 0, 0, 0)
+		g.fails(linux.EROFS, nr("fsetxattr"), fd, g.str("user.a"), g.str("b"), 1, 0)
 	}
-	g.fails(EBADF, nr("write"), 0, g.str("x"), 1)
-	g.fails(EACCES, nr("mmap"), 0, 4096, 3, mapShared, 0, 0)
-	at := g.ok(nr("mmap"), 0, 4096, 1, mapShared, 0, 0)
-	g.fails(EACCES, nr("mprotect"), at, 4096, 3)
-	g.ok(nr("write"), g.ok(nr("open"), g.str("/dev/stdout"), oWRONLY|oTRUNC), g.str("new"), 3)
+	g.fails(linux.EBADF, nr("write"), 0, g.str("x"), 1)
+	g.fails(linux.EACCES, nr("mmap"), 0, 4096, 3, linux.MAP_SHARED, 0, 0)
+	at := g.ok(nr("mmap"), 0, 4096, 1, linux.MAP_SHARED, 0, 0)
+	g.fails(linux.EACCES, nr("mprotect"), at, 4096, 3)
+	g.ok(nr("write"), g.ok(nr("open"), g.str("/dev/stdout"), linux.O_WRONLY|linux.O_TRUNC), g.str("new"), 3)
 	for name, want := range map[string]string{"in": "text", "out": "new", "err": "text"} {
 		got, err := os.ReadFile(dir + "/" + name)
 		require.NoError(t, err)
@@ -169,15 +171,15 @@ func TestReadOnlyDevices(t *testing.T) {
 	g.ok(nr("mkdir"), g.str("/dev/shm/d"), 0o700)
 	dir := t.TempDir()
 	fifo := dir + "/fifo"
-	require.Zero(t, hostMknod(place{dir: noFD, path: fifo}, sIFIFO|0o600, 0))
-	g.fails(EROFS, nr("open"), g.str(fifo), oWRONLY|oNONBLOCK)
-	g.fails(EROFS, nr("open"), g.str(fifo), oRDWR)
-	g.fails(EROFS, nr("access"), g.str(fifo), 2)
-	g.ok(nr("mknod"), g.str("/dev/shm/fifo"), sIFIFO|0o600, 0)
-	g.ok(nr("open"), g.str("/dev/shm/fifo"), oRDWR)
+	require.Zero(t, hostMknod(place{dir: noFD, path: fifo}, linux.S_IFIFO|0o600, 0))
+	g.fails(linux.EROFS, nr("open"), g.str(fifo), linux.O_WRONLY|linux.O_NONBLOCK)
+	g.fails(linux.EROFS, nr("open"), g.str(fifo), linux.O_RDWR)
+	g.fails(linux.EROFS, nr("access"), g.str(fifo), 2)
+	g.ok(nr("mknod"), g.str("/dev/shm/fifo"), linux.S_IFIFO|0o600, 0)
+	g.ok(nr("open"), g.str("/dev/shm/fifo"), linux.O_RDWR)
 	if _, err := os.Stat("/dev/kmsg"); err == nil {
-		g.fails(EROFS, nr("open"), g.str("/dev/kmsg"), oWRONLY)
+		g.fails(linux.EROFS, nr("open"), g.str("/dev/kmsg"), linux.O_WRONLY)
 	}
 	require.NoError(t, os.Symlink("/dev/null", dir+"/null"))
-	g.ok(nr("write"), g.ok(nr("open"), g.str(dir+"/null"), oWRONLY|oCREAT|oTRUNC, 0o600), g.str("x"), 1)
+	g.ok(nr("write"), g.ok(nr("open"), g.str(dir+"/null"), linux.O_WRONLY|linux.O_CREAT|linux.O_TRUNC, 0o600), g.str("x"), 1)
 }

@@ -1,5 +1,7 @@
 package syscalls
 
+import "github.com/cgemu/cgemu/syscalls/internal/linux"
+
 // This file has the CPU time of threads and processes: an instruction takes a nanosecond of user time, a system call
 // its price of system time.
 
@@ -90,9 +92,9 @@ func (c cpuClock) runs(t *Thread) bool {
 func (t *Thread) cpuClock(id int) (c cpuClock, ok bool) {
 	const perThread, kind = 4, 3
 	switch {
-	case id == clockProcess:
+	case id == linux.CLOCK_PROCESS_CPUTIME_ID:
 		return cpuClock{p: t.p}, true
-	case id == clockThread:
+	case id == linux.CLOCK_THREAD_CPUTIME_ID:
 		return cpuClock{p: t.p, thread: t}, true
 	case id >= 0 || id&kind == kind:
 		return c, false

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // deadlock ends a run in which no thread can ever run again, and says where each thread is.
@@ -18,7 +19,7 @@ func (k *Kernel) deadlock() {
 				continue
 			case t.blocked():
 				// What the call would fill in it has not.
-				k.logf("deadlock: thread %d of %v waits in %s", t.tid, p, tr.format(t, 0, EINTR))
+				k.logf("deadlock: thread %d of %v waits in %s", t.tid, p, tr.format(t, 0, linux.EINTR))
 			default:
 				k.logf("deadlock: thread %d of %v is stopped by %s", t.tid, p, sigName(p.stopSignal))
 			}
@@ -30,7 +31,7 @@ func (k *Kernel) deadlock() {
 	}
 	// Linux would wait forever; a program in that state is ended from outside.
 	for _, p := range slices.Clone(k.procs) {
-		p.end(Exit{Signal: sigKILL, Deadlock: true})
+		p.end(Exit{Signal: linux.SIGKILL, Deadlock: true})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Memory devices by number (Documentation/admin-guide/devices.txt).
@@ -28,13 +29,13 @@ func init() {
 		"null": devNull, "zero": devZero, "full": devFull, "random": devRandom, "urandom": devURandom,
 	} {
 		devNodes[name] = &vnode{
-			mode: sIFCHR | 0o666, rdev: rdev,
-			open: func(_ *Thread, flags int) (file, Errno) { return openDevice(name, rdev, flags), 0 },
+			mode: linux.S_IFCHR | 0o666, rdev: rdev,
+			open: func(_ *Thread, flags int) (file, linux.Errno) { return openDevice(name, rdev, flags), 0 },
 		}
 	}
 	devNodes["tty"], devNodes["console"], devNodes["pts"] = ttyNode(), consoleNode(), ptsNode()
 	devNodes["shm"] = shmNode()
-	devNodes["ptmx"] = &vnode{mode: sIFCHR | 0o666, rdev: devPtmx, open: openPtmx}
+	devNodes["ptmx"] = &vnode{mode: linux.S_IFCHR | 0o666, rdev: devPtmx, open: openPtmx}
 	self := func(rest string) *vnode { return linkNode(func(*Thread) string { return "/proc/self/fd" + rest }) }
 	devNodes["fd"], devNodes["stdin"] = self(""), self("/0")
 	devNodes["stdout"], devNodes["stderr"] = self("/1"), self("/2")
@@ -62,7 +63,7 @@ func (k *Kernel) withOurs(dir string, entries []dirEntry) []dirEntry {
 
 // deviceName is the name of our device that stands in for a file of the host, over whatever path it was found; "" for none.
 func deviceName(mode uint32, rdev uint64) string {
-	if mode&sIFMT == sIFCHR {
+	if mode&linux.S_IFMT == linux.S_IFCHR {
 		for name, n := range devNodes {
 			if n.rdev != 0 && n.rdev == rdev && rdev != devConsole {
 				return name
@@ -74,7 +75,7 @@ func deviceName(mode uint32, rdev uint64) string {
 
 // openDevice opens a memory device.
 func openDevice(name string, rdev uint64, flags int) file {
-	b := fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: "/dev/" + name}
+	b := fileBase{flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), path: "/dev/" + name}
 	if rdev == devRandom || rdev == devURandom {
 		return &randomFile{b}
 	}
@@ -87,7 +88,7 @@ type memFile struct {
 	rdev uint64
 }
 
-func (f *memFile) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+func (f *memFile) readRaw(_ *Thread, b []byte, _ int64) (int, linux.Errno) {
 	if f.rdev == devNull {
 		return 0, 0
 	}
@@ -95,14 +96,14 @@ func (f *memFile) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
 	return len(b), 0
 }
 
-func (f *memFile) writeRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+func (f *memFile) writeRaw(_ *Thread, b []byte, _ int64) (int, linux.Errno) {
 	if f.rdev == devFull {
-		return 0, ENOSPC
+		return 0, linux.ENOSPC
 	}
 	return len(b), 0
 }
 
-func (f *memFile) read(t *Thread, v []iovec, _ int64) (n uint64, e Errno) {
+func (f *memFile) read(t *Thread, v []iovec, _ int64) (n uint64, e linux.Errno) {
 	if f.rdev == devNull {
 		return 0, 0
 	}
@@ -121,26 +122,28 @@ func (f *memFile) read(t *Thread, v []iovec, _ int64) (n uint64, e Errno) {
 	return n, 0
 }
 
-func (f *memFile) write(_ *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *memFile) write(_ *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	if f.rdev == devFull {
-		return 0, ENOSPC
+		return 0, linux.ENOSPC
 	}
 	return total(v), 0
 }
 
-func (f *memFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+func (f *memFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
-func (f *memFile) stat(t *Thread) (stat, Errno) { return devNodes[base(f.path)].stat(t, f.path), 0 }
+func (f *memFile) stat(t *Thread) (stat, linux.Errno) {
+	return devNodes[base(f.path)].stat(t, f.path), 0
+}
 
 // A randomFile is /dev/random or /dev/urandom.
 type randomFile struct{ fileBase }
 
-func (f *randomFile) readRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+func (f *randomFile) readRaw(t *Thread, b []byte, _ int64) (int, linux.Errno) {
 	t.k.rng.read(b)
 	return len(b), 0
 }
 
-func (f *randomFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *randomFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	var done uint64
 	for _, x := range v {
 		n, e := sysGetrandom(t, Args{uint64(x.addr), x.n})
@@ -155,16 +158,18 @@ func (f *randomFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 }
 
 // write adds entropy, of which there is none.
-func (f *randomFile) write(_ *Thread, v []iovec, _ int64) (uint64, Errno) { return total(v), 0 }
+func (f *randomFile) write(_ *Thread, v []iovec, _ int64) (uint64, linux.Errno) { return total(v), 0 }
 
-func (f *randomFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+func (f *randomFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
-func (f *randomFile) stat(t *Thread) (stat, Errno) { return devNodes[base(f.path)].stat(t, f.path), 0 }
+func (f *randomFile) stat(t *Thread) (stat, linux.Errno) {
+	return devNodes[base(f.path)].stat(t, f.path), 0
+}
 
-func (f *randomFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+func (f *randomFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	const rndGetEntCnt = 0x80045200
 	if req == rndGetEntCnt {
 		return 0, t.out32(arg, 256)
 	}
-	return 0, EINVAL
+	return 0, linux.EINVAL
 }

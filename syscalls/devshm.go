@@ -3,6 +3,8 @@ package syscalls
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // shmPath is where shm_open(3) and sem_open(3) have their files.
@@ -19,7 +21,7 @@ type privateDir struct {
 
 // shmNode is /dev/shm.
 func shmNode() *vnode {
-	return &vnode{mode: sIFDIR | 0o1777, mount: func(k *Kernel) (dirRef, Errno) {
+	return &vnode{mode: linux.S_IFDIR | 0o1777, mount: func(k *Kernel) (dirRef, linux.Errno) {
 		if e := k.private.open(k.cfg.ShmDir); e != 0 {
 			return dirRef{}, e
 		}
@@ -28,7 +30,7 @@ func shmNode() *vnode {
 }
 
 // open makes the directory in top, or, if that is "", in one that is made for it and that nobody else can enter.
-func (d *privateDir) open(top string) Errno {
+func (d *privateDir) open(top string) linux.Errno {
 	if d.opened {
 		return 0
 	}
@@ -40,15 +42,15 @@ func (d *privateDir) open(top string) Errno {
 			top, err = os.MkdirTemp("", "cgemu-")
 		}
 		if err != nil {
-			return EACCES
+			return linux.EACCES
 		}
 		d.made = top
 	}
 	top, err := filepath.Abs(top) // TMPDIR may say otherwise
 	if err != nil {
-		return EACCES
+		return linux.EACCES
 	}
-	fd, e := hostOpen(place{dir: noFD, path: top}, oPATH|oDIRECTORY, 0, 0)
+	fd, e := hostOpen(place{dir: noFD, path: top}, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
 	if e != 0 {
 		return e
 	}
@@ -56,7 +58,7 @@ func (d *privateDir) open(top string) Errno {
 	if e := hostMkdir(place{dir: fd, path: "shm"}, 0o1777, 0); e != 0 {
 		return e
 	}
-	if d.fd, e = hostOpen(place{dir: fd, path: "shm"}, oPATH|oDIRECTORY, 0, 0); e != 0 {
+	if d.fd, e = hostOpen(place{dir: fd, path: "shm"}, linux.O_PATH|linux.O_DIRECTORY, 0, 0); e != 0 {
 		return e
 	}
 	d.path, d.opened = filepath.Join(fd.path(), "shm"), true

@@ -4,27 +4,28 @@ import (
 	"path"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // lister is a directory that can be read.
 type lister interface {
-	list(t *Thread) ([]dirEntry, Errno)
+	list(t *Thread) ([]dirEntry, linux.Errno)
 	position() *int64
 }
 
 type hostDir struct{ *hostFile }
 
-func (d hostDir) list(t *Thread) ([]dirEntry, Errno) { return d.hostFile.list(t.k) }
-func (d hostDir) position() *int64                   { return &d.hostFile.pos }
+func (d hostDir) list(t *Thread) ([]dirEntry, linux.Errno) { return d.hostFile.list(t.k) }
+func (d hostDir) position() *int64                         { return &d.hostFile.pos }
 
 // directory returns the directory behind fd.
-func (t *Thread) directory(fd int) (lister, Errno) {
+func (t *Thread) directory(fd int) (lister, linux.Errno) {
 	f, e := t.file(fd)
 	if e != 0 {
 		return nil, e
 	}
-	if f.base().flags&oPATH != 0 {
-		return nil, EBADF
+	if f.base().flags&linux.O_PATH != 0 {
+		return nil, linux.EBADF
 	}
 	switch f := f.(type) {
 	case *hostFile:
@@ -34,11 +35,11 @@ func (t *Thread) directory(fd int) (lister, Errno) {
 	case *virtualDir:
 		return f, 0
 	}
-	return nil, ENOTDIR
+	return nil, linux.ENOTDIR
 }
 
 // sysGetdents64 implements getdents64(2). Entries come sorted by name.
-func sysGetdents64(t *Thread, a Args) (uint64, Errno) {
+func sysGetdents64(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.getdents(a, func(b *pack, d dirEntry, next int64) {
 		size := (19 + len(d.name) + 1 + 7) &^ 7
 		b.u64(d.ino)
@@ -50,7 +51,7 @@ func sysGetdents64(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysGetdents implements getdents(2), whose entries end with their type.
-func sysGetdents(t *Thread, a Args) (uint64, Errno) {
+func sysGetdents(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.getdents(a, func(b *pack, d dirEntry, next int64) {
 		size := (18 + len(d.name) + 2 + 7) &^ 7
 		b.u64(d.ino)
@@ -61,7 +62,7 @@ func sysGetdents(t *Thread, a Args) (uint64, Errno) {
 	})
 }
 
-func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, Errno) {
+func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, linux.Errno) {
 	d, e := t.directory(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -80,7 +81,7 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 		if len(b) > room {
 			b = b[:n]
 			if n == 0 {
-				return 0, EINVAL
+				return 0, linux.EINVAL
 			}
 			break
 		}
@@ -96,26 +97,26 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 			}
 		}
 		if len(b) == 0 {
-			return 0, EFAULT
+			return 0, linux.EFAULT
 		}
 	}
 	if h, ok := d.(hostDir); ok {
 		t.k.accessed(h.hostFile)
-		t.k.fileEvent(h.hostFile, inAccess)
+		t.k.fileEvent(h.hostFile, linux.IN_ACCESS)
 	}
 	*pos = at
 	return uint64(len(b)), 0
 }
 
 // sysGetcwd implements getcwd(2): the result counts the terminator.
-func sysGetcwd(t *Thread, a Args) (uint64, Errno) {
+func sysGetcwd(t *Thread, a Args) (uint64, linux.Errno) {
 	cwd, e := t.cwdPath()
 	if e != 0 {
 		return 0, e
 	}
 	b := append([]byte(cwd), 0)
 	if uint64(len(b)) > a.Uint(1) {
-		return 0, ERANGE
+		return 0, linux.ERANGE
 	}
 	return uint64(len(b)), t.copyOut(a.Addr(0), b)
 }
@@ -123,39 +124,39 @@ func sysGetcwd(t *Thread, a Args) (uint64, Errno) {
 // cwdPath is the guest's name of the working directory, which may have been moved or removed since t went there:
 // ENOENT and what /proc/PID/cwd shows if it was removed or is no longer below the guest's root, ENAMETOOLONG if the name is
 // longer than PATH_MAX.
-func (t *Thread) cwdPath() (string, Errno) {
+func (t *Thread) cwdPath() (string, linux.Errno) {
 	if t.cwd.virtual {
 		return t.cwd.path, 0
 	}
 	name := t.cwd.fd.path()
 	if name == "" {
-		return "", ENAMETOOLONG
+		return "", linux.ENAMETOOLONG
 	}
 	if _, ok := t.k.below(name); t.k.root.only && !ok {
-		return t.cwd.path, ENOENT
+		return t.cwd.path, linux.ENOENT
 	}
 	if st, e := t.cwd.fd.stat(); e == 0 && st.nlink == 0 {
-		return t.k.guestPath(name), ENOENT
+		return t.k.guestPath(name), linux.ENOENT
 	}
 	return t.k.guestPath(name), 0
 }
 
 // sysChdir implements chdir(2).
-func sysChdir(t *Thread, a Args) (uint64, Errno) {
+func sysChdir(t *Thread, a Args) (uint64, linux.Errno) {
 	s, e := t.path(a.Addr(0))
 	if e != 0 {
 		return 0, e
 	}
-	l, e := t.locate(atFDCWD, s, true)
+	l, e := t.locate(linux.AT_FDCWD, s, true)
 	if e != 0 {
 		return 0, e
 	}
 	return 0, t.chdir(l)
 }
 
-func (t *Thread) chdir(l location) Errno {
+func (t *Thread) chdir(l location) linux.Errno {
 	if l.node == nil {
-		fd, e := hostOpen(l.place, oPATH|oDIRECTORY, 0, 0)
+		fd, e := hostOpen(l.place, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
 		if e != 0 {
 			return e
 		}
@@ -173,21 +174,21 @@ func (t *Thread) chdir(l location) Errno {
 			return e
 		}
 	}
-	if l.node == nil || l.node.mode&sIFMT != sIFDIR {
-		return ENOTDIR
+	if l.node == nil || l.node.mode&linux.S_IFMT != linux.S_IFDIR {
+		return linux.ENOTDIR
 	}
 	t.setCwd(dirRef{fd: noFD, path: l.guest, virtual: true})
 	return 0
 }
 
 // sysFchdir implements fchdir(2).
-func sysFchdir(t *Thread, a Args) (uint64, Errno) {
+func sysFchdir(t *Thread, a Args) (uint64, linux.Errno) {
 	d, e := t.start(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if a.Int(0) == atFDCWD {
-		return 0, EBADF
+	if a.Int(0) == linux.AT_FDCWD {
+		return 0, linux.EBADF
 	}
 	if d.virtual {
 		t.setCwd(d)
@@ -197,12 +198,16 @@ func sysFchdir(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysMkdir implements mkdir(2).
-func sysMkdir(t *Thread, a Args) (uint64, Errno) { return t.mkdir(atFDCWD, a.Addr(0), a.U32(1)) }
+func sysMkdir(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.mkdir(linux.AT_FDCWD, a.Addr(0), a.U32(1))
+}
 
 // sysMkdirat implements mkdirat(2).
-func sysMkdirat(t *Thread, a Args) (uint64, Errno) { return t.mkdir(a.Int(0), a.Addr(1), a.U32(2)) }
+func sysMkdirat(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.mkdir(a.Int(0), a.Addr(1), a.U32(2))
+}
 
-func (t *Thread) mkdir(dirfd int, name emu.Addr, mode uint32) (uint64, Errno) {
+func (t *Thread) mkdir(dirfd int, name emu.Addr, mode uint32) (uint64, linux.Errno) {
 	l, e := t.newName(dirfd, name)
 	if e != 0 {
 		return 0, e
@@ -211,41 +216,49 @@ func (t *Thread) mkdir(dirfd int, name emu.Addr, mode uint32) (uint64, Errno) {
 }
 
 // sysMknod implements mknod(2).
-func sysMknod(t *Thread, a Args) (uint64, Errno) { return t.mknod(atFDCWD, a.Addr(0), a.U32(1)) }
+func sysMknod(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.mknod(linux.AT_FDCWD, a.Addr(0), a.U32(1))
+}
 
 // sysMknodat implements mknodat(2).
-func sysMknodat(t *Thread, a Args) (uint64, Errno) { return t.mknod(a.Int(0), a.Addr(1), a.U32(2)) }
+func sysMknodat(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.mknod(a.Int(0), a.Addr(1), a.U32(2))
+}
 
 // mknod makes files and named pipes; devices are for the superuser, which the guest is not.
-func (t *Thread) mknod(dirfd int, name emu.Addr, mode uint32) (uint64, Errno) {
+func (t *Thread) mknod(dirfd int, name emu.Addr, mode uint32) (uint64, linux.Errno) {
 	l, e := t.newName(dirfd, name)
 	if e != 0 {
 		return 0, e
 	}
-	switch mode & sIFMT {
-	case 0, sIFREG, sIFIFO, sIFSOCK:
+	switch mode & linux.S_IFMT {
+	case 0, linux.S_IFREG, linux.S_IFIFO, linux.S_IFSOCK:
 		return t.k.made(l, hostMknod(l.place, mode, t.umask))
-	case sIFCHR, sIFBLK, sIFDIR:
-		return 0, EPERM
+	case linux.S_IFCHR, linux.S_IFBLK, linux.S_IFDIR:
+		return 0, linux.EPERM
 	}
-	return 0, EINVAL
+	return 0, linux.EINVAL
 }
 
 // sysUnlink implements unlink(2).
-func sysUnlink(t *Thread, a Args) (uint64, Errno) { return t.unlink(atFDCWD, a.Addr(0), false) }
-
-// sysRmdir implements rmdir(2).
-func sysRmdir(t *Thread, a Args) (uint64, Errno) { return t.unlink(atFDCWD, a.Addr(0), true) }
-
-// sysUnlinkat implements unlinkat(2).
-func sysUnlinkat(t *Thread, a Args) (uint64, Errno) {
-	if a.Int(2)&^atRemovedir != 0 {
-		return 0, EINVAL
-	}
-	return t.unlink(a.Int(0), a.Addr(1), a.Int(2)&atRemovedir != 0)
+func sysUnlink(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.unlink(linux.AT_FDCWD, a.Addr(0), false)
 }
 
-func (t *Thread) unlink(dirfd int, name emu.Addr, dir bool) (uint64, Errno) {
+// sysRmdir implements rmdir(2).
+func sysRmdir(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.unlink(linux.AT_FDCWD, a.Addr(0), true)
+}
+
+// sysUnlinkat implements unlinkat(2).
+func sysUnlinkat(t *Thread, a Args) (uint64, linux.Errno) {
+	if a.Int(2)&^linux.AT_REMOVEDIR != 0 {
+		return 0, linux.EINVAL
+	}
+	return t.unlink(a.Int(0), a.Addr(1), a.Int(2)&linux.AT_REMOVEDIR != 0)
+}
+
+func (t *Thread) unlink(dirfd int, name emu.Addr, dir bool) (uint64, linux.Errno) {
 	l, e := t.oldName(dirfd, name)
 	if e != 0 {
 		return 0, e
@@ -254,51 +267,51 @@ func (t *Thread) unlink(dirfd int, name emu.Addr, dir bool) (uint64, Errno) {
 	e = hostUnlink(l.place, dir)
 	if e == 0 && known == 0 {
 		t.k.removed(old)
-		t.k.nameEvent(l, inDelete|old.isDir(), 0)
+		t.k.nameEvent(l, linux.IN_DELETE|old.isDir(), 0)
 		t.k.inodes.forget(old)
 	}
 	return 0, e
 }
 
 // sysRename implements rename(2).
-func sysRename(t *Thread, a Args) (uint64, Errno) {
-	return t.rename(atFDCWD, a.Addr(0), atFDCWD, a.Addr(1), 0)
+func sysRename(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.rename(linux.AT_FDCWD, a.Addr(0), linux.AT_FDCWD, a.Addr(1), 0)
 }
 
 // sysRenameat implements renameat(2).
-func sysRenameat(t *Thread, a Args) (uint64, Errno) {
+func sysRenameat(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.rename(a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), 0)
 }
 
 // sysRenameat2 implements renameat2(2).
-func sysRenameat2(t *Thread, a Args) (uint64, Errno) {
+func sysRenameat2(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.rename(a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), a.U32(4))
 }
 
-func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags uint32) (uint64, Errno) {
+func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags uint32) (uint64, linux.Errno) {
 	const renameNoreplace, renameExchange, renameWhiteout = 1, 2, 4
 	if flags&^(renameNoreplace|renameExchange|renameWhiteout) != 0 || flags&renameExchange != 0 && flags != renameExchange {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	src, e := t.oldName(fromDir, from)
-	if e != 0 && e != EROFS { // the other may be worse
+	if e != 0 && e != linux.EROFS { // the other may be worse
 		return 0, e
 	}
 	dst, e := t.oldName(toDir, to)
-	if (e == 0 || e == EROFS) && src.private != dst.private {
-		e = EXDEV // /dev/shm is a file system of its own, wherever the host has it
+	if (e == 0 || e == linux.EROFS) && src.private != dst.private {
+		e = linux.EXDEV // /dev/shm is a file system of its own, wherever the host has it
 	}
 	if e != 0 {
 		// Where the old name leads is looked at first.
 		if st, first := hostStatAt(src.parent(), true); first != 0 {
 			e = first
-		} else if st.mode&sIFMT != sIFDIR {
-			e = ENOTDIR
+		} else if st.mode&linux.S_IFMT != linux.S_IFDIR {
+			e = linux.ENOTDIR
 		}
 		return 0, e
 	}
 	if flags&renameWhiteout != 0 {
-		return 0, EINVAL // a file system without whiteouts
+		return 0, linux.EINVAL // a file system without whiteouts
 	}
 	old, replaced := hostStatAt(dst.place, false)
 	was, _ := hostStatAt(src.place, false)
@@ -313,26 +326,26 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 }
 
 // sysLink implements link(2).
-func sysLink(t *Thread, a Args) (uint64, Errno) {
-	return t.link(atFDCWD, a.Addr(0), atFDCWD, a.Addr(1), 0)
+func sysLink(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.link(linux.AT_FDCWD, a.Addr(0), linux.AT_FDCWD, a.Addr(1), 0)
 }
 
 // sysLinkat implements linkat(2).
-func sysLinkat(t *Thread, a Args) (uint64, Errno) {
+func sysLinkat(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.link(a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), a.Int(4))
 }
 
-func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags int) (uint64, Errno) {
-	if flags&^(atSymlinkFollow|atEmptyPath) != 0 {
-		return 0, EINVAL
+func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags int) (uint64, linux.Errno) {
+	if flags&^(linux.AT_SYMLINK_FOLLOW|linux.AT_EMPTY_PATH) != 0 {
+		return 0, linux.EINVAL
 	}
-	follow := flags&atSymlinkFollow != 0
+	follow := flags&linux.AT_SYMLINK_FOLLOW != 0
 	s, e := t.path(from)
 	if e != 0 {
 		return 0, e
 	}
 	var src location
-	if s == "" && flags&atEmptyPath != 0 {
+	if s == "" && flags&linux.AT_EMPTY_PATH != 0 {
 		src, e = t.openedHere(fromDir) // since Linux 6.10
 		follow = true
 	} else {
@@ -352,22 +365,22 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 		if _, e := hostStatAt(src.place, follow); e != 0 {
 			return 0, e
 		}
-		return 0, EXDEV
+		return 0, linux.EXDEV
 	}
 	if e := hostLink(src.place, dst.place, follow); e != 0 {
 		return 0, e
 	}
 	if st, e := hostStatAt(dst.place, false); e == 0 {
 		t.k.changedInode(t.k.inodes.number(st.dev, st.ino))
-		t.k.selfEvent(st, inAttrib)
-		t.k.nameEvent(dst, inCreate, 0)
+		t.k.selfEvent(st, linux.IN_ATTRIB)
+		t.k.nameEvent(dst, linux.IN_CREATE, 0)
 	}
 	return 0, 0
 }
 
 // openedHere is where the file behind a descriptor is, by its own name.
-func (t *Thread) openedHere(fd int) (location, Errno) {
-	if fd == atFDCWD {
+func (t *Thread) openedHere(fd int) (location, linux.Errno) {
+	if fd == linux.AT_FDCWD {
 		return t.locate(fd, ".", true) // which cannot have another name
 	}
 	f, e := t.file(fd)
@@ -376,26 +389,28 @@ func (t *Thread) openedHere(fd int) (location, Errno) {
 	}
 	h, ok := f.(*hostFile)
 	if !ok {
-		return location{}, EXDEV
+		return location{}, linux.EXDEV
 	}
 	return location{place: h.fd.again(), guest: h.name(t.k), opened: h}, 0
 }
 
 // sysSymlink implements symlink(2).
-func sysSymlink(t *Thread, a Args) (uint64, Errno) { return t.symlink(a.Addr(0), atFDCWD, a.Addr(1)) }
+func sysSymlink(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.symlink(a.Addr(0), linux.AT_FDCWD, a.Addr(1))
+}
 
 // sysSymlinkat implements symlinkat(2).
-func sysSymlinkat(t *Thread, a Args) (uint64, Errno) {
+func sysSymlinkat(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.symlink(a.Addr(0), a.Int(1), a.Addr(2))
 }
 
-func (t *Thread) symlink(target emu.Addr, dirfd int, name emu.Addr) (uint64, Errno) {
+func (t *Thread) symlink(target emu.Addr, dirfd int, name emu.Addr) (uint64, linux.Errno) {
 	s, e := t.path(target)
 	if e != 0 {
 		return 0, e
 	}
 	if s == "" {
-		return 0, ENOENT
+		return 0, linux.ENOENT
 	}
 	l, e := t.newName(dirfd, name)
 	if e != 0 {
@@ -405,18 +420,18 @@ func (t *Thread) symlink(target emu.Addr, dirfd int, name emu.Addr) (uint64, Err
 }
 
 // sysReadlink implements readlink(2).
-func sysReadlink(t *Thread, a Args) (uint64, Errno) {
-	return t.readlink(atFDCWD, a.Addr(0), a.Addr(1), a.Int(2))
+func sysReadlink(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.readlink(linux.AT_FDCWD, a.Addr(0), a.Addr(1), a.Int(2))
 }
 
 // sysReadlinkat implements readlinkat(2).
-func sysReadlinkat(t *Thread, a Args) (uint64, Errno) {
+func sysReadlinkat(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.readlink(a.Int(0), a.Addr(1), a.Addr(2), a.Int(3))
 }
 
-func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, Errno) {
+func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, linux.Errno) {
 	if size <= 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	s, e := t.path(name)
 	if e != 0 {
@@ -425,8 +440,8 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, Errn
 	var target string
 	if s == "" {
 		// An O_PATH descriptor of a link itself.
-		if dirfd == atFDCWD {
-			return 0, ENOENT
+		if dirfd == linux.AT_FDCWD {
+			return 0, linux.ENOENT
 		}
 		f, e := t.file(dirfd)
 		if e != 0 {
@@ -434,7 +449,7 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, Errn
 		}
 		h, ok := f.(*hostFile)
 		if !ok {
-			return 0, ENOENT
+			return 0, linux.ENOENT
 		}
 		if target, e = hostReadlink(place{dir: h.fd}); e != 0 {
 			return 0, e
@@ -445,11 +460,11 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, Errn
 	switch {
 	case e != 0:
 		return 0, e
-	case l.node != nil && l.node.mode&sIFMT != sIFLNK:
-		return 0, EINVAL
+	case l.node != nil && l.node.mode&linux.S_IFMT != linux.S_IFLNK:
+		return 0, linux.EINVAL
 	case l.node != nil:
 		if target = l.node.link(t); target == "" {
-			return 0, ENOENT
+			return 0, linux.ENOENT
 		}
 	default:
 		if target, e = hostReadlink(l.place); e != 0 {
@@ -459,7 +474,7 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, Errn
 	return t.finishReadlink(target, buf, size)
 }
 
-func (t *Thread) finishReadlink(target string, buf emu.Addr, size int) (uint64, Errno) {
+func (t *Thread) finishReadlink(target string, buf emu.Addr, size int) (uint64, linux.Errno) {
 	b := []byte(target)
 	b = b[:min(len(b), size)]
 	return uint64(len(b)), t.copyOut(buf, b)

@@ -4,18 +4,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-)
-
-// Operations of epoll_ctl(2) and flags of its events.
-const (
-	epollAdd       = 1
-	epollDel       = 2
-	epollMod       = 3
-	epollExclusive = 1 << 28
-	epollWakeup    = 1 << 29
-	epollOneshot   = 1 << 30
-	epollET        = 1 << 31
-	epollRDHUP     = 0x2000
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // An epollItem is a file an epoll instance watches.
@@ -58,31 +47,31 @@ func (f *epollFile) remove(match func(*epollItem) bool) {
 }
 
 // sysEpollCreate implements epoll_create(2).
-func sysEpollCreate(t *Thread, a Args) (uint64, Errno) {
+func sysEpollCreate(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Int(0) <= 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return t.epollCreate(0)
 }
 
 // sysEpollCreate1 implements epoll_create1(2).
-func sysEpollCreate1(t *Thread, a Args) (uint64, Errno) {
-	if a.Int(0)&^oCLOEXEC != 0 {
-		return 0, EINVAL
+func sysEpollCreate1(t *Thread, a Args) (uint64, linux.Errno) {
+	if a.Int(0)&^linux.O_CLOEXEC != 0 {
+		return 0, linux.EINVAL
 	}
 	return t.epollCreate(a.Int(0))
 }
 
-func (t *Thread) epollCreate(flags int) (uint64, Errno) {
-	f := &epollFile{fileBase: fileBase{flags: oRDWR, path: "anon_inode:[eventpoll]"}}
+func (t *Thread) epollCreate(flags int) (uint64, linux.Errno) {
+	f := &epollFile{fileBase: fileBase{flags: linux.O_RDWR, path: "anon_inode:[eventpoll]"}}
 	t.k.epolls = append(t.k.epolls, f)
 	return t.install(f, flags)
 }
 
 // ioctl knows none of the parameters for polling network devices (since Linux 6.9).
-func (f *epollFile) ioctl(*Thread, uint32, emu.Addr) (uint64, Errno) { return 0, EINVAL }
+func (f *epollFile) ioctl(*Thread, uint32, emu.Addr) (uint64, linux.Errno) { return 0, linux.EINVAL }
 
-func (f *epollFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+func (f *epollFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
 func (f *epollFile) close(k *Kernel) {
 	f.remove(func(*epollItem) bool { return true })
@@ -97,14 +86,14 @@ func (k *Kernel) forgetEpoll(f file) {
 	}
 }
 
-func (t *Thread) epollFile(fd int) (*epollFile, Errno) {
+func (t *Thread) epollFile(fd int) (*epollFile, linux.Errno) {
 	f, e := t.openFile(fd)
 	if e != 0 {
 		return nil, e
 	}
 	ep, ok := f.(*epollFile)
 	if !ok {
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	}
 	return ep, 0
 }
@@ -154,11 +143,11 @@ func (k *Kernel) nestedIn(ep *epollFile) int {
 }
 
 // sysEpollCtl implements epoll_ctl(2).
-func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
+func sysEpollCtl(t *Thread, a Args) (uint64, linux.Errno) {
 	op, fd := a.Int(1), a.Int(2)
 	var events uint32
 	var data uint64
-	if op != epollDel {
+	if op != linux.EPOLL_CTL_DEL {
 		b, e := t.copyIn(a.Addr(3), 12)
 		if e != 0 {
 			return 0, e
@@ -173,35 +162,35 @@ func sysEpollCtl(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	if !pollable(f) {
-		return 0, EPERM
+		return 0, linux.EPERM
 	}
 	ep, e := t.epollFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if f == file(ep) || op != epollDel && events&epollExclusive != 0 && !mayExclude(f, op, events) {
-		return 0, EINVAL
+	if f == file(ep) || op != linux.EPOLL_CTL_DEL && events&linux.EPOLLEXCLUSIVE != 0 && !mayExclude(f, op, events) {
+		return 0, linux.EINVAL
 	}
 	i := slices.IndexFunc(ep.items, func(it *epollItem) bool { return it.file == f && it.fd == fd })
 	switch {
-	case op == epollAdd && i >= 0:
-		return 0, EEXIST
-	case op == epollAdd && t.k.loops(ep, f):
-		return 0, ELOOP
-	case op == epollAdd:
+	case op == linux.EPOLL_CTL_ADD && i >= 0:
+		return 0, linux.EEXIST
+	case op == linux.EPOLL_CTL_ADD && t.k.loops(ep, f):
+		return 0, linux.ELOOP
+	case op == linux.EPOLL_CTL_ADD:
 		ep.items = append(ep.items, &epollItem{file: f, fd: fd, events: events, data: data})
 		f.base().watches++
-	case op != epollMod && op != epollDel:
-		return 0, EINVAL
+	case op != linux.EPOLL_CTL_MOD && op != linux.EPOLL_CTL_DEL:
+		return 0, linux.EINVAL
 	case i < 0:
-		return 0, ENOENT
-	case op == epollMod && ep.items[i].events&epollExclusive != 0:
-		return 0, EINVAL
-	case op == epollMod:
+		return 0, linux.ENOENT
+	case op == linux.EPOLL_CTL_MOD && ep.items[i].events&linux.EPOLLEXCLUSIVE != 0:
+		return 0, linux.EINVAL
+	case op == linux.EPOLL_CTL_MOD:
 		it := ep.items[i]
 		ep.comings += it.file.wakes(it.events)
 		it.events, it.data, it.seen = events, data, 0
-	case op == epollDel:
+	case op == linux.EPOLL_CTL_DEL:
 		it := ep.items[i]
 		ep.remove(func(o *epollItem) bool { return o == it })
 	}
@@ -223,7 +212,7 @@ func pollable(f file) bool {
 // events that wake whoever waits.
 func mayExclude(f file, op int, events uint32) bool {
 	_, nested := f.(*epollFile)
-	return op == epollAdd && !nested && events&^(pollIN|pollOUT|pollERR|pollHUP|epollWakeup|epollET|epollExclusive) == 0
+	return op == linux.EPOLL_CTL_ADD && !nested && events&^(linux.POLLIN|linux.POLLOUT|linux.POLLERR|linux.POLLHUP|linux.EPOLLWAKEUP|linux.EPOLLET|linux.EPOLLEXCLUSIVE) == 0
 }
 
 // An exclusiveWake says whom what a file announced has woken of those that wait with EPOLLEXCLUSIVE.
@@ -238,7 +227,7 @@ func (it *epollItem) wakesUp(t *Thread) bool {
 	if it.pending(t) == 0 {
 		return false
 	}
-	if it.events&epollExclusive == 0 || len(hostWait(nil, it.file, it.events)) > 0 {
+	if it.events&linux.EPOLLEXCLUSIVE == 0 || len(hostWait(nil, it.file, it.events)) > 0 {
 		return true
 	}
 	now := it.file.wakes(it.events)
@@ -251,13 +240,13 @@ func (it *epollItem) wakesUp(t *Thread) bool {
 
 // pending returns the events of it that are to be reported.
 func (it *epollItem) pending(t *Thread) uint32 {
-	const flags = epollOneshot | epollET | epollWakeup | epollExclusive
+	const flags = linux.EPOLLONESHOT | linux.EPOLLET | linux.EPOLLWAKEUP | linux.EPOLLEXCLUSIVE
 	want := it.events &^ flags
-	if want == 0 && it.events&epollOneshot != 0 {
+	if want == 0 && it.events&linux.EPOLLONESHOT != 0 {
 		return 0 // spent
 	}
-	got := it.file.poll(t) & (want | pollERR | pollHUP)
-	if it.events&epollET != 0 {
+	got := it.file.poll(t) & (want | linux.POLLERR | linux.POLLHUP)
+	if it.events&linux.EPOLLET != 0 {
 		it.seen &= got
 		if it.wakes == it.file.wakes(want) {
 			got &^= it.seen
@@ -270,15 +259,15 @@ func (it *epollItem) pending(t *Thread) uint32 {
 // once that it is still there, and no time would pass.
 func (it *epollItem) hostWait(fds []hostPoll) []hostPoll {
 	events := it.events & 0xffff
-	if events == 0 && it.events&epollOneshot != 0 {
+	if events == 0 && it.events&linux.EPOLLONESHOT != 0 {
 		return fds // spent
 	}
-	if it.events&epollET == 0 {
+	if it.events&linux.EPOLLET == 0 {
 		return hostWait(fds, it.file, events)
 	}
 	before := len(fds)
 	fds = hostWait(fds, it.file, events&^it.seen)
-	if it.seen&(pollERR|pollHUP) != 0 {
+	if it.seen&(linux.POLLERR|linux.POLLHUP) != 0 {
 		fds = quiet(fds, before) // poll(2) reports these, asked for or not; they may go, as when a FIFO is opened again
 	}
 	return fds
@@ -287,16 +276,16 @@ func (it *epollItem) hostWait(fds []hostPoll) []hostPoll {
 func (f *epollFile) poll(t *Thread) uint32 {
 	for _, it := range f.items {
 		if it.pending(t) != 0 {
-			return pollIN | pollRDN
+			return linux.POLLIN | linux.POLLRDNORM
 		}
 	}
 	return 0
 }
 
 // sysEpollWait implements epoll_wait(2).
-func sysEpollWait(t *Thread, a Args) (uint64, Errno) { return t.epollWaitMs(a) }
+func sysEpollWait(t *Thread, a Args) (uint64, linux.Errno) { return t.epollWaitMs(a) }
 
-func (t *Thread) epollWaitMs(a Args) (uint64, Errno) {
+func (t *Thread) epollWaitMs(a Args) (uint64, linux.Errno) {
 	d := int64(-1)
 	if ms := a.Int(3); ms >= 0 {
 		d = int64(ms) * 1e6
@@ -306,7 +295,7 @@ func (t *Thread) epollWaitMs(a Args) (uint64, Errno) {
 }
 
 // sysEpollPwait implements epoll_pwait(2).
-func sysEpollPwait(t *Thread, a Args) (uint64, Errno) {
+func sysEpollPwait(t *Thread, a Args) (uint64, linux.Errno) {
 	if e := t.callMask(a.Addr(4), a.Uint(5)); e != 0 {
 		return 0, e
 	}
@@ -314,10 +303,10 @@ func sysEpollPwait(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysEpollPwait2 implements epoll_pwait2(2).
-func sysEpollPwait2(t *Thread, a Args) (uint64, Errno) {
+func sysEpollPwait2(t *Thread, a Args) (uint64, linux.Errno) {
 	d := int64(-1)
 	if a.Addr(3) != 0 {
-		var e Errno
+		var e linux.Errno
 		if d, e = t.timespec(a.Addr(3)); e != 0 {
 			return 0, e
 		}
@@ -332,16 +321,16 @@ func sysEpollPwait2(t *Thread, a Args) (uint64, Errno) {
 // maxEvents is EP_MAX_EVENTS.
 const maxEvents = (1<<31 - 1) / 12
 
-func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
+func (t *Thread) epollWait(a Args, now bool) (uint64, linux.Errno) {
 	if _, e := t.openFile(a.Int(0)); e != 0 {
 		return 0, e
 	}
 	limit := a.Int(2)
 	if limit <= 0 || limit > maxEvents {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if !userRange(a.Uint(1), uint64(limit)*12) {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	ep, e := t.epollFile(a.Int(0))
 	if e != 0 {
@@ -351,7 +340,7 @@ func (t *Thread) epollWait(a Args, now bool) (uint64, Errno) {
 }
 
 // harvest reports up to limit events of ep, and waits if there are none.
-func (t *Thread) harvest(ep *epollFile, at emu.Addr, limit int, now bool) (uint64, Errno) {
+func (t *Thread) harvest(ep *epollFile, at emu.Addr, limit int, now bool) (uint64, linux.Errno) {
 	var b pack
 	var n uint64
 	var reported []*epollItem
@@ -364,8 +353,8 @@ func (t *Thread) harvest(ep *epollFile, at emu.Addr, limit int, now bool) (uint6
 		b.u64(it.data)
 		n++
 		it.seen, it.wakes = it.seen|got, it.file.wakes(it.events)
-		if it.events&epollOneshot != 0 {
-			it.events &= epollOneshot | epollET
+		if it.events&linux.EPOLLONESHOT != 0 {
+			it.events &= linux.EPOLLONESHOT | linux.EPOLLET
 		}
 		reported = append(reported, it)
 	}
@@ -379,10 +368,10 @@ func (t *Thread) harvest(ep *epollFile, at emu.Addr, limit int, now bool) (uint6
 		return 0, 0
 	}
 	return t.block(wait{
-		files: []file{ep}, deadline: t.call.deadline, interrupted: EINTR,
+		files: []file{ep}, deadline: t.call.deadline, interrupted: linux.EINTR,
 		ready: func() bool {
 			return slices.ContainsFunc(ep.items, func(it *epollItem) bool { return it.wakesUp(t) })
 		},
-		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, ep, pollIN) },
-	}, func() (uint64, Errno) { return t.harvest(ep, at, limit, now) })
+		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, ep, linux.POLLIN) },
+	}, func() (uint64, linux.Errno) { return t.harvest(ep, at, limit, now) })
 }

@@ -3,11 +3,12 @@ package syscalls
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // strings reads a vector of string addresses that ends with null. It takes from room what that takes of the
 // program's stack, and ends with E2BIG where there is none left.
-func (t *Thread) strings(at emu.Addr, room *uint64) ([]string, Errno) {
+func (t *Thread) strings(at emu.Addr, room *uint64) ([]string, linux.Errno) {
 	var out []string
 	if at == 0 {
 		return nil, 0
@@ -24,9 +25,9 @@ func (t *Thread) strings(at emu.Addr, room *uint64) ([]string, Errno) {
 		s, ok := t.p.mem.ReadString(emu.Addr(a), longest)
 		switch n := uint64(len(s)) + 9; {
 		case !ok:
-			return nil, EFAULT
+			return nil, linux.EFAULT
 		case len(s) >= longest, n > *room:
-			return nil, E2BIG
+			return nil, linux.E2BIG
 		default:
 			*room -= n
 		}
@@ -35,7 +36,7 @@ func (t *Thread) strings(at emu.Addr, room *uint64) ([]string, Errno) {
 }
 
 // sysExecve implements execve(2).
-func sysExecve(t *Thread, a Args) (uint64, Errno) {
+func sysExecve(t *Thread, a Args) (uint64, linux.Errno) {
 	name, e := t.path(a.Addr(0))
 	if e != 0 {
 		return 0, e
@@ -44,25 +45,25 @@ func sysExecve(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysExecveat implements execveat(2).
-func sysExecveat(t *Thread, a Args) (uint64, Errno) {
+func sysExecveat(t *Thread, a Args) (uint64, linux.Errno) {
 	name, e := t.path(a.Addr(1))
 	if e != 0 {
 		return 0, e
 	}
 	switch {
-	case name == "" && a.Int(4)&atEmptyPath == 0:
-		return 0, ENOENT
-	case a.Int(4)&^(atEmptyPath|atSymlinkNofollow) != 0:
-		return 0, EINVAL
-	case a.Int(4)&atSymlinkNofollow != 0 && name != "":
-		if st, e := t.statAt(a.Int(0), a.Addr(1), atSymlinkNofollow); e == 0 && st.mode&sIFMT == sIFLNK {
-			return 0, ELOOP
+	case name == "" && a.Int(4)&linux.AT_EMPTY_PATH == 0:
+		return 0, linux.ENOENT
+	case a.Int(4)&^(linux.AT_EMPTY_PATH|linux.AT_SYMLINK_NOFOLLOW) != 0:
+		return 0, linux.EINVAL
+	case a.Int(4)&linux.AT_SYMLINK_NOFOLLOW != 0 && name != "":
+		if st, e := t.statAt(a.Int(0), a.Addr(1), linux.AT_SYMLINK_NOFOLLOW); e == 0 && st.mode&linux.S_IFMT == linux.S_IFLNK {
+			return 0, linux.ELOOP
 		}
 	}
 	switch {
-	case name == "" && a.Int(0) == atFDCWD:
-		return 0, EACCES // the working directory
-	case name == "" || name[0] != '/' && a.Int(0) != atFDCWD:
+	case name == "" && a.Int(0) == linux.AT_FDCWD:
+		return 0, linux.EACCES // the working directory
+	case name == "" || name[0] != '/' && a.Int(0) != linux.AT_FDCWD:
 		f, e := t.file(a.Int(0))
 		if e != 0 {
 			return 0, e
@@ -71,9 +72,9 @@ func sysExecveat(t *Thread, a Args) (uint64, Errno) {
 		case *hostFile, *virtualDir, *virtualFile:
 		default:
 			if name == "" {
-				return 0, EACCES
+				return 0, linux.EACCES
 			}
-			return 0, ENOTDIR
+			return 0, linux.ENOTDIR
 		}
 		if name != "" {
 			name = "/" + name
@@ -83,9 +84,9 @@ func sysExecveat(t *Thread, a Args) (uint64, Errno) {
 	return t.execve(name, a.Addr(2), a.Addr(3))
 }
 
-func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
+func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {
 	if name == "" {
-		return 0, ENOENT
+		return 0, linux.ENOENT
 	}
 	// What is wrong with the program is seen before what is wrong with its arguments.
 	f, err := t.openProgram(name)
@@ -94,7 +95,7 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 	}
 	f.Close()
 	if t.k.beingWritten(f.Ino) {
-		return 0, ETXTBSY
+		return 0, linux.ETXTBSY
 	}
 	room := loader.ArgsLimit(t.p.stackSize())
 	argv, e := t.strings(argvAt, &room)
@@ -115,15 +116,15 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, Errno) {
 	}
 	m, err := t.ownMachine()
 	if err != nil {
-		return 0, t.k.noMachine("execve", err, ENOMEM)
+		return 0, t.k.noMachine("execve", err, linux.ENOMEM)
 	}
 	// There is no way back from here.
 	t.replace(m)
 	if err := t.p.exec(t, x, envv); err != nil {
 		t.k.logf("execve: %v", err)
-		t.p.end(Exit{Signal: sigKILL})
+		t.p.end(Exit{Signal: linux.SIGKILL})
 	} else if !t.p.mayMap(0, 0) {
-		t.p.end(Exit{Signal: sigSEGV}) // as bprm_execve() does beyond the point of no return
+		t.p.end(Exit{Signal: linux.SIGSEGV}) // as bprm_execve() does beyond the point of no return
 	}
 	return 0, eNoReturn
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A fakeEngine runs no code: it stops as a script says. Each script is a
@@ -140,9 +141,9 @@ func (g *guest) peek32(a uint64) uint32 { return le32(g.peek(a, 4)) }
 type result uint64
 
 // err is the Errno of a result, 0 for success.
-func (r result) err() Errno {
+func (r result) err() linux.Errno {
 	if r > 1<<64-4096 {
-		return Errno(-r)
+		return linux.Errno(-r)
 	}
 	return 0
 }
@@ -201,7 +202,7 @@ func (g *guest) ok(nr uint64, args ...uint64) uint64 {
 }
 
 // fails makes a call that must fail with e.
-func (g *guest) fails(e Errno, nr uint64, args ...uint64) {
+func (g *guest) fails(e linux.Errno, nr uint64, args ...uint64) {
 	g.t.Helper()
 	r := g.call(nr, args...)
 	require.Equal(g.t, e.String(), r.err().String(), g.k.callName(nr))

@@ -1,6 +1,10 @@
 package syscalls
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // A family is how a process belongs to others.
 type family struct {
@@ -128,7 +132,7 @@ func (p *Process) orphan() {
 	}
 	for _, t := range p.threads {
 		if t.pdeathsig != 0 && !t.dead {
-			t.send(&sigInfo{signo: int32(t.pdeathsig), code: siUser})
+			t.send(&sigInfo{signo: int32(t.pdeathsig), code: linux.SI_USER})
 		}
 	}
 }
@@ -144,12 +148,12 @@ func (p *Process) announce() {
 	}
 	// Whoever waits looks for children before it looks for signals.
 	up.wakeWaiters()
-	act := &up.signals[sigCHLD]
+	act := &up.signals[linux.SIGCHLD]
 	// clone(2), unlike clone3(2), takes numbers that no signal has.
-	if p.exitSignal != 0 && p.exitSignal <= sigMax {
+	if p.exitSignal != 0 && p.exitSignal <= linux.NSIG {
 		up.send(p.childInfo())
 	}
-	if p.exitSignal == sigCHLD && (act.handler == sigIgn || act.flags&saNoCldWait != 0) {
+	if p.exitSignal == linux.SIGCHLD && (act.handler == linux.SIG_IGN || act.flags&linux.SA_NOCLDWAIT != 0) {
 		p.k.reap(p)
 	}
 }
@@ -170,20 +174,12 @@ func (k *Kernel) reap(p *Process) {
 	p.parent = nil
 }
 
-// Values of si_code for SIGCHLD.
-const (
-	cldExited    = 1
-	cldKilled    = 2
-	cldStopped   = 5
-	cldContinued = 6
-)
-
 // cause is how p ended: si_code and si_status of its SIGCHLD.
 func (p *Process) cause() (code int32, status uint32) {
 	if p.status.Signal != 0 {
-		return cldKilled, uint32(p.status.Signal)
+		return linux.CLD_KILLED, uint32(p.status.Signal)
 	}
-	return cldExited, uint32(p.status.Code)
+	return linux.CLD_EXITED, uint32(p.status.Code)
 }
 
 // waitStatus is what wait(2) tells of p.

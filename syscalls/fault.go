@@ -1,6 +1,9 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // Bits of a page fault's error code (SDM Vol. 3, "Page-Fault Exceptions").
 const (
@@ -23,13 +26,13 @@ func (t *Thread) fault(f emu.Fault) {
 	addr := uint64(t.cpu.RIP)
 	switch f.Vector {
 	case emu.VecDE:
-		s.signo, s.code = sigFPE, fpeIntDiv
+		s.signo, s.code = linux.SIGFPE, linux.FPE_INTDIV
 	case emu.VecDB:
-		s.signo, s.code = sigTRAP, trapTrace
+		s.signo, s.code = linux.SIGTRAP, linux.TRAP_TRACE
 	case emu.VecBP:
-		s.signo, s.code, addr = sigTRAP, siKernel, 0
+		s.signo, s.code, addr = linux.SIGTRAP, linux.SI_KERNEL, 0
 	case emu.VecUD:
-		s.signo, s.code = sigILL, illIllOpn
+		s.signo, s.code = linux.SIGILL, linux.ILL_ILLOPN
 		if f.Unsupported != "" {
 			t.k.logf("%s at %v is not supported; the program gets SIGILL", f.Unsupported, t.cpu.RIP)
 		}
@@ -37,14 +40,14 @@ func (t *Thread) fault(f emu.Fault) {
 		t.pageFault(f, s)
 		addr = uint64(f.Addr)
 	case emu.VecMF:
-		s.signo, s.code = sigFPE, fpCode(^uint32(le16(t.cpu.FP[emu.XOffFCW:])), uint32(le16(t.cpu.FP[emu.XOffFSW:])))
+		s.signo, s.code = linux.SIGFPE, fpCode(^uint32(le16(t.cpu.FP[emu.XOffFCW:])), uint32(le16(t.cpu.FP[emu.XOffFSW:])))
 	case emu.VecXM:
 		mxcsr := le32(t.cpu.FP[emu.XOffMXCSR:])
-		s.signo, s.code = sigFPE, fpCode(^(mxcsr>>7), mxcsr)
+		s.signo, s.code = linux.SIGFPE, fpCode(^(mxcsr>>7), mxcsr)
 	case emu.VecAC:
-		s.signo, s.code, addr = sigBUS, busAdrAln, 0
+		s.signo, s.code, addr = linux.SIGBUS, linux.BUS_ADRALN, 0
 	default: // VecGP, VecOF, VecBR
-		s.signo, s.code, addr = sigSEGV, siKernel, 0
+		s.signo, s.code, addr = linux.SIGSEGV, linux.SI_KERNEL, 0
 	}
 	put64(s.fields[:], addr)
 	t.force(s)
@@ -60,13 +63,13 @@ func (t *Thread) pageFault(f emu.Fault, s *sigInfo) {
 	if f.Exec {
 		t.errCode |= pfFetch
 	}
-	s.signo, s.code = sigSEGV, segvMapErr
+	s.signo, s.code = linux.SIGSEGV, linux.SEGV_MAPERR
 	v := t.p.mem.VMA(f.Addr)
 	switch {
 	case f.Bus:
-		s.signo, s.code = sigBUS, busAdrErr
+		s.signo, s.code = linux.SIGBUS, linux.BUS_ADRERR
 	case v != nil:
-		s.code = segvAccErr
+		s.code = linux.SEGV_ACCERR
 		if v.Prot != 0 {
 			t.errCode |= pfPresent
 		}
@@ -81,15 +84,15 @@ func (t *Thread) pageFault(f emu.Fault, s *sigInfo) {
 func fpCode(unmasked, status uint32) int32 {
 	switch e := unmasked & status; {
 	case e&0x01 != 0:
-		return fpeFltInv
+		return linux.FPE_FLTINV
 	case e&0x04 != 0:
-		return fpeFltDiv
+		return linux.FPE_FLTDIV
 	case e&0x08 != 0:
-		return fpeFltOvf
+		return linux.FPE_FLTOVF
 	case e&0x12 != 0:
-		return fpeFltUnd
+		return linux.FPE_FLTUND
 	case e&0x20 != 0:
-		return fpeFltRes
+		return linux.FPE_FLTRES
 	}
 	return 0
 }
@@ -122,7 +125,7 @@ func (t *Thread) vsyscall(a emu.Addr) bool {
 	t.spend(vdsoPrice)
 	x, e := h(t, Args{c.Regs[emu.RDI], c.Regs[emu.RSI], c.Regs[emu.RDX]})
 	if e != 0 {
-		x = e.encode()
+		x = e.Result()
 	}
 	c.Regs[emu.RAX] = x
 	c.Regs[emu.RSP] += 8

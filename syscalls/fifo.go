@@ -1,6 +1,10 @@
 package syscalls
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // FIFOs are the host's, opened there without waiting, because it may be another of our processes that opens
 // the other end. What open(2) waits for (fifo(7)) is waited for here.
@@ -8,13 +12,13 @@ import "slices"
 // isFIFO says whether a FIFO is at p.
 func isFIFO(p place) bool {
 	h, e := hostStatAt(p, true)
-	return e == 0 && h.mode&sIFMT == sIFIFO
+	return e == 0 && h.mode&linux.S_IFMT == linux.S_IFIFO
 }
 
 // awaitReader parks t, which opens a FIFO for writing, until somebody reads there. What it then has is kept open:
 // the reader must not find a writer that came and went.
-func (t *Thread) awaitReader(l location, flags int) Errno {
-	fd, e := hostOpen(l.place, oPATH, 0, 0)
+func (t *Thread) awaitReader(l location, flags int) linux.Errno {
+	fd, e := hostOpen(l.place, linux.O_PATH, 0, 0)
 	if e != 0 {
 		return e
 	}
@@ -24,24 +28,24 @@ func (t *Thread) awaitReader(l location, flags int) Errno {
 }
 
 // openFIFO opens the FIFO at p for writing, and waits for a reader.
-func (t *Thread) openFIFO(p place, flags int) (uint64, Errno) {
+func (t *Thread) openFIFO(p place, flags int) (uint64, linux.Errno) {
 	const retry = 1_000_000
 	if t.timedOut() {
 		hostPollWait(nil, retry) // it may come from outside
 	}
-	e := ENXIO
+	e := linux.ENXIO
 	ready := func() bool {
 		var fd hostFD
-		if fd, e = hostOpen(p, oWRONLY|oNONBLOCK, 0, 0); e == 0 {
+		if fd, e = hostOpen(p, linux.O_WRONLY|linux.O_NONBLOCK, 0, 0); e == 0 {
 			t.call.fifo, e = t.k.newHostFile(fd, flags, "")
 		}
-		return e != ENXIO
+		return e != linux.ENXIO
 	}
-	return t.block(wait{deadline: t.k.after(retry), ready: ready}, func() (uint64, Errno) {
+	return t.block(wait{deadline: t.k.after(retry), ready: ready}, func() (uint64, linux.Errno) {
 		switch e {
 		case 0:
 			return t.install(t.call.takeFIFO(), flags)
-		case ENXIO:
+		case linux.ENXIO:
 			return t.openFIFO(p, flags)
 		}
 		return 0, e
@@ -50,18 +54,18 @@ func (t *Thread) openFIFO(p place, flags int) (uint64, Errno) {
 
 // awaitWriter parks t, which has opened the FIFO h for reading, until a writer is there or was. One outside is seen
 // when it has written something or is gone.
-func (t *Thread) awaitWriter(h *hostFile, flags int) Errno {
+func (t *Thread) awaitWriter(h *hostFile, flags int) linux.Errno {
 	t.call.fifo = h
 	_, e := t.block(wait{
-		ready: func() bool { return h.fd.poll(pollIN) != 0 || t.k.hasWriter(h) },
-		hosts: func(fds []hostPoll) []hostPoll { return append(fds, hostPoll{h.fd, pollIN}) },
-	}, func() (uint64, Errno) { return t.install(t.call.takeFIFO(), flags) })
+		ready: func() bool { return h.fd.poll(linux.POLLIN) != 0 || t.k.hasWriter(h) },
+		hosts: func(fds []hostPoll) []hostPoll { return append(fds, hostPoll{h.fd, linux.POLLIN}) },
+	}, func() (uint64, linux.Errno) { return t.install(t.call.takeFIFO(), flags) })
 	return e
 }
 
 // mustAwait says whether open(2) with flags waits for the other end of h.
 func (k *Kernel) mustAwait(h *hostFile, flags int) bool {
-	return flags&(oACCMODE|oNONBLOCK|oPATH) == oRDONLY && h.mode&sIFMT == sIFIFO && !k.hasWriter(h)
+	return flags&(linux.O_ACCMODE|linux.O_NONBLOCK|linux.O_PATH) == linux.O_RDONLY && h.mode&linux.S_IFMT == linux.S_IFIFO && !k.hasWriter(h)
 }
 
 // hasWriter says whether one of our processes has the FIFO h open for writing, or is about to.

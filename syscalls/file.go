@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -63,17 +64,17 @@ type file interface {
 	base() *fileBase
 	// name is the guest's name of it, as /proc/self/fd shows.
 	name(k *Kernel) string
-	read(t *Thread, v []iovec, off int64) (uint64, Errno)
-	write(t *Thread, v []iovec, off int64) (uint64, Errno)
-	seek(t *Thread, off int64, whence int) (int64, Errno)
-	stat(t *Thread) (stat, Errno)
+	read(t *Thread, v []iovec, off int64) (uint64, linux.Errno)
+	write(t *Thread, v []iovec, off int64) (uint64, linux.Errno)
+	seek(t *Thread, off int64, whence int) (int64, linux.Errno)
+	stat(t *Thread) (stat, linux.Errno)
 	// poll returns the events that are there.
 	poll(t *Thread) uint32
 	// wakes is how often one of events was announced.
 	wakes(events uint32) uint64
-	ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno)
+	ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno)
 	// setFlags sets the flags that F_SETFL changes.
-	setFlags(flags int) Errno
+	setFlags(flags int) linux.Errno
 	// close is called when the last descriptor goes away.
 	close(k *Kernel)
 }
@@ -98,7 +99,7 @@ type wakeups struct {
 	told            []*asyncFile
 }
 
-// wake notes that something came to read (pollIN), or room to write (pollOUT), as Linux wakes those who wait for it, and
+// wake notes that something came to read (POLLIN), or room to write (POLLOUT), as Linux wakes those who wait for it, and
 // tells who wants to be told by a signal.
 func (n *wakeups) wake(events uint32) {
 	n.count(events)
@@ -107,20 +108,20 @@ func (n *wakeups) wake(events uint32) {
 
 // count is wake for what no signal tells of.
 func (n *wakeups) count(events uint32) {
-	if events&pollIN != 0 {
+	if events&linux.POLLIN != 0 {
 		n.comings++
 	}
-	if events&pollOUT != 0 {
+	if events&linux.POLLOUT != 0 {
 		n.goings++
 	}
 }
 
 func (n *wakeups) wakes(events uint32) uint64 {
 	var sum uint64
-	if events&(pollIN|pollRDN|pollRDH) != 0 {
+	if events&(linux.POLLIN|linux.POLLRDNORM|linux.POLLRDHUP) != 0 {
 		sum += n.comings
 	}
-	if events&(pollOUT|pollWRN) != 0 {
+	if events&(linux.POLLOUT|linux.POLLWRNORM) != 0 {
 		sum += n.goings
 	}
 	return sum
@@ -130,30 +131,32 @@ func (b *fileBase) base() *fileBase { return b }
 
 func (b *fileBase) name(*Kernel) string { return b.path }
 
-func (b *fileBase) read(*Thread, []iovec, int64) (uint64, Errno)    { return 0, EINVAL }
-func (b *fileBase) write(*Thread, []iovec, int64) (uint64, Errno)   { return 0, EINVAL }
-func (b *fileBase) seek(*Thread, int64, int) (int64, Errno)         { return 0, ESPIPE }
-func (b *fileBase) poll(*Thread) uint32                             { return pollIN | pollOUT | pollRDN | pollWRN }
-func (b *fileBase) ioctl(*Thread, uint32, emu.Addr) (uint64, Errno) { return 0, ENOTTY }
-func (b *fileBase) setFlags(flags int) Errno                        { b.flags = flags; return 0 }
-func (b *fileBase) close(*Kernel)                                   {}
-func (b *fileBase) stat(t *Thread) (stat, Errno) {
+func (b *fileBase) read(*Thread, []iovec, int64) (uint64, linux.Errno)  { return 0, linux.EINVAL }
+func (b *fileBase) write(*Thread, []iovec, int64) (uint64, linux.Errno) { return 0, linux.EINVAL }
+func (b *fileBase) seek(*Thread, int64, int) (int64, linux.Errno)       { return 0, linux.ESPIPE }
+func (b *fileBase) poll(*Thread) uint32 {
+	return linux.POLLIN | linux.POLLOUT | linux.POLLRDNORM | linux.POLLWRNORM
+}
+func (b *fileBase) ioctl(*Thread, uint32, emu.Addr) (uint64, linux.Errno) { return 0, linux.ENOTTY }
+func (b *fileBase) setFlags(flags int) linux.Errno                        { b.flags = flags; return 0 }
+func (b *fileBase) close(*Kernel)                                         {}
+func (b *fileBase) stat(t *Thread) (stat, linux.Errno) {
 	// An anonymous inode.
 	return stat{dev: anonDev, ino: t.k.inodes.anonymous, mode: 0o600, nlink: 1, uid: t.k.uid, gid: t.k.gid}, 0
 }
 
 // A file opened with O_ACCMODE itself, for ioctl(2) alone, can be neither read nor written.
 func (b *fileBase) readable() bool {
-	mode := b.flags & (oACCMODE | oPATH)
-	return mode == oRDONLY || mode == oRDWR
+	mode := b.flags & (linux.O_ACCMODE | linux.O_PATH)
+	return mode == linux.O_RDONLY || mode == linux.O_RDWR
 }
 
 func (b *fileBase) writable() bool {
-	mode := b.flags & (oACCMODE | oPATH)
-	return mode == oWRONLY || mode == oRDWR
+	mode := b.flags & (linux.O_ACCMODE | linux.O_PATH)
+	return mode == linux.O_WRONLY || mode == linux.O_RDWR
 }
 
-func (b *fileBase) nonblock() bool { return b.flags&oNONBLOCK != 0 }
+func (b *fileBase) nonblock() bool { return b.flags&linux.O_NONBLOCK != 0 }
 
 // positions reports whether f can be read and written at offsets (FMODE_PREAD, FMODE_PWRITE).
 func positions(t *Thread, f file) bool {
@@ -163,8 +166,8 @@ func positions(t *Thread, f file) bool {
 	case *pidFile:
 		return true // since Linux 6.9
 	}
-	_, e := f.seek(t, 0, seekCur)
-	return e != ESPIPE
+	_, e := f.seek(t, 0, linux.SEEK_CUR)
+	return e != linux.ESPIPE
 }
 
 // An fdEntry is a descriptor.
@@ -250,24 +253,24 @@ func (ft *fdTable) size() int {
 }
 
 // file returns what fd refers to.
-func (ft *fdTable) file(fd int) (file, Errno) {
+func (ft *fdTable) file(fd int) (file, linux.Errno) {
 	if fd < 0 || fd >= len(ft.fds) || ft.fds[fd].file == nil {
-		return nil, EBADF
+		return nil, linux.EBADF
 	}
 	return ft.fds[fd].file, 0
 }
 
 // freeFD is the lowest free descriptor at or above low.
-func (t *Thread) freeFD(low int) (int, Errno) {
+func (t *Thread) freeFD(low int) (int, linux.Errno) {
 	fd := t.fds.lowest(low)
-	if fd >= int(min(t.p.limits[rlimitNofile].cur, maxFiles)) {
-		return -1, EMFILE
+	if fd >= int(min(t.p.limits[linux.RLIMIT_NOFILE].cur, maxFiles)) {
+		return -1, linux.EMFILE
 	}
 	return fd, 0
 }
 
 // addFD gives f the lowest free descriptor at or above low.
-func (t *Thread) addFD(f file, low int, cloexec bool) (int, Errno) {
+func (t *Thread) addFD(f file, low int, cloexec bool) (int, linux.Errno) {
 	fd, e := t.freeFD(low)
 	if e == 0 {
 		t.fds.set(fd, f, cloexec)
@@ -290,7 +293,7 @@ func (r *reservation) release() {
 
 // reserve takes the descriptor that t's call will give to the file that it opens, as Linux does before it looks for one:
 // nobody else gets it while the call waits.
-func (t *Thread) reserve() Errno {
+func (t *Thread) reserve() linux.Errno {
 	fd, e := t.freeFD(0)
 	if e == 0 {
 		t.fds.take(fd)
@@ -306,14 +309,14 @@ func (ft *fdTable) reserves(fd int) bool {
 }
 
 // install gives a descriptor to a new file, the one that was reserved if there is one. The file is closed if there is no room.
-func (t *Thread) install(f file, flags int) (uint64, Errno) {
+func (t *Thread) install(f file, flags int) (uint64, linux.Errno) {
 	if r := &t.call.reserved; r.in != nil {
 		fd := r.fd
-		r.in.set(fd, f, flags&oCLOEXEC != 0)
+		r.in.set(fd, f, flags&linux.O_CLOEXEC != 0)
 		r.in = nil
 		return uint64(fd), 0
 	}
-	fd, e := t.addFD(f, 0, flags&oCLOEXEC != 0)
+	fd, e := t.addFD(f, 0, flags&linux.O_CLOEXEC != 0)
 	if e != 0 {
 		f.close(t.k)
 		return 0, e
@@ -332,7 +335,7 @@ func (ft *fdTable) set(fd int, f file, cloexec bool) {
 }
 
 // close frees fd.
-func (ft *fdTable) close(k *Kernel, fd int) Errno {
+func (ft *fdTable) close(k *Kernel, fd int) linux.Errno {
 	f, e := ft.file(fd)
 	if e != 0 {
 		return e
@@ -388,22 +391,22 @@ func (ft *fdTable) open() []int {
 }
 
 // file returns the open file behind argument fd.
-func (t *Thread) file(fd int) (file, Errno) { return t.fds.file(fd) }
+func (t *Thread) file(fd int) (file, linux.Errno) { return t.fds.file(fd) }
 
 // readable returns the file behind fd if it is open for reading.
-func (t *Thread) readable(fd int) (file, Errno) {
+func (t *Thread) readable(fd int) (file, linux.Errno) {
 	f, e := t.file(fd)
 	if e == 0 && !f.base().readable() {
-		return nil, EBADF
+		return nil, linux.EBADF
 	}
 	return f, e
 }
 
 // writable returns the file behind fd if it is open for writing.
-func (t *Thread) writable(fd int) (file, Errno) {
+func (t *Thread) writable(fd int) (file, linux.Errno) {
 	f, e := t.file(fd)
 	if e == 0 && !f.base().writable() {
-		return nil, EBADF
+		return nil, linux.EBADF
 	}
 	return f, e
 }

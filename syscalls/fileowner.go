@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A fileOwner is whom signals about an open file go to (fcntl(2), F_SETOWN): nobody if id is 0.
@@ -28,51 +29,51 @@ func (t *Thread) owns(f file) bool {
 }
 
 // fcntlOwner does what fcntl(2) does with the owner of b.
-func (t *Thread) fcntlOwner(b *fileBase, cmd int, arg uint64) (uint64, Errno) {
+func (t *Thread) fcntlOwner(b *fileBase, cmd int, arg uint64) (uint64, linux.Errno) {
 	o := fileOwner{signal: b.owner.signal}
 	switch cmd {
-	case fGetOwn:
+	case linux.F_GETOWN:
 		if b.owner.kind == ownerPgrp {
 			return uint64(-b.owner.id), 0
 		}
 		return uint64(b.owner.id), 0
-	case fGetOwnEx:
+	case linux.F_GETOWN_EX:
 		var x pack
 		x.u32(b.owner.kind)
 		x.u32(uint32(b.owner.id))
 		return 0, t.copyOut(emu.Addr(arg), x)
-	case fSetOwn:
+	case linux.F_SETOWN:
 		o.kind, o.id = ownerPID, int(int32(arg))
 		if o.id < 0 {
 			o.kind, o.id = ownerPgrp, -o.id
 		}
-	case fSetOwnEx:
+	case linux.F_SETOWN_EX:
 		x, e := t.copyIn(emu.Addr(arg), 8)
 		if e != 0 {
 			return 0, e
 		}
 		if o.kind, o.id = le32(x), int(int32(le32(x[4:]))); o.kind > ownerPgrp {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 	}
 	if o.id != 0 && !slices.ContainsFunc(t.k.procs, o.owns) {
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	}
 	b.owner = o
 	return 0, 0
 }
 
 // ownerIoctl answers the requests that are F_SETOWN and F_GETOWN for sockets.
-func (t *Thread) ownerIoctl(b *fileBase, req uint32, arg emu.Addr) (uint64, Errno) {
-	if req == fioGetOwn || req == siocGPgrp {
-		owner, _ := t.fcntlOwner(b, fGetOwn, 0)
+func (t *Thread) ownerIoctl(b *fileBase, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+	if req == linux.FIOGETOWN || req == linux.SIOCGPGRP {
+		owner, _ := t.fcntlOwner(b, linux.F_GETOWN, 0)
 		return 0, t.out32(arg, uint32(owner))
 	}
 	owner, e := t.in32(arg)
 	if e != 0 {
 		return 0, e
 	}
-	return t.fcntlOwner(b, fSetOwn, uint64(owner))
+	return t.fcntlOwner(b, linux.F_SETOWN, uint64(owner))
 }
 
 // owns reports whether p is an owner, or has the thread that is.
@@ -87,7 +88,7 @@ func (o fileOwner) owns(p *Process) bool {
 }
 
 // signalOwner sends s to owners. An error says that one of them could not be told.
-func (k *Kernel) signalOwner(o fileOwner, s *sigInfo) (e Errno) {
+func (k *Kernel) signalOwner(o fileOwner, s *sigInfo) (e linux.Errno) {
 	if o.id == 0 {
 		return 0
 	}

@@ -1,21 +1,23 @@
 package syscalls
 
+import "github.com/cgemu/cgemu/syscalls/internal/linux"
+
 // This file has the calls about how long a file is and what of it is in memory or on the disk. What they look at first
 // decides which error the wrong kind of file gets (fs/open.c, fs/sync.c, mm/fadvise.c, mm/readahead.c).
 
 // openFile returns what fd refers to, unless it only names a file (O_PATH).
-func (t *Thread) openFile(fd int) (file, Errno) {
+func (t *Thread) openFile(fd int) (file, linux.Errno) {
 	f, e := t.file(fd)
-	if e == 0 && f.base().flags&oPATH != 0 {
-		return nil, EBADF
+	if e == 0 && f.base().flags&linux.O_PATH != 0 {
+		return nil, linux.EBADF
 	}
 	return f, e
 }
 
 // sysFtruncate implements ftruncate(2).
-func sysFtruncate(t *Thread, a Args) (uint64, Errno) {
+func sysFtruncate(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(1) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	f, e := t.openFile(a.Int(0))
 	if e != 0 {
@@ -23,7 +25,7 @@ func sysFtruncate(t *Thread, a Args) (uint64, Errno) {
 	}
 	h, ok := f.(*hostFile)
 	if !ok || !h.isRegular() || !h.writable() {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if e := t.mayBecome(h, a.Long(1)); e != 0 {
 		return 0, e
@@ -32,35 +34,25 @@ func sysFtruncate(t *Thread, a Args) (uint64, Errno) {
 }
 
 // modified finishes a call that changed h, or failed.
-func (t *Thread) modified(h *hostFile, e Errno) (uint64, Errno) {
+func (t *Thread) modified(h *hostFile, e linux.Errno) (uint64, linux.Errno) {
 	if e == 0 {
-		t.k.fileEvent(h, inModify)
+		t.k.fileEvent(h, linux.IN_MODIFY)
 	}
 	return 0, e
 }
 
-// Modes of fallocate(2).
-const (
-	fallocKeepSize  = 0x01
-	fallocPunchHole = 0x02
-	fallocCollapse  = 0x08
-	fallocZeroRange = 0x10
-	fallocInsert    = 0x20
-	fallocUnshare   = 0x40
-)
-
 // fallocates reports whether fallocate(2) has such a mode.
 func fallocates(mode uint32) bool {
 	switch mode {
-	case 0, fallocKeepSize, fallocZeroRange, fallocZeroRange | fallocKeepSize, fallocUnshare, fallocUnshare | fallocKeepSize,
-		fallocPunchHole | fallocKeepSize, fallocCollapse, fallocInsert:
+	case 0, linux.FALLOC_FL_KEEP_SIZE, linux.FALLOC_FL_ZERO_RANGE, linux.FALLOC_FL_ZERO_RANGE | linux.FALLOC_FL_KEEP_SIZE, linux.FALLOC_FL_UNSHARE_RANGE, linux.FALLOC_FL_UNSHARE_RANGE | linux.FALLOC_FL_KEEP_SIZE,
+		linux.FALLOC_FL_PUNCH_HOLE | linux.FALLOC_FL_KEEP_SIZE, linux.FALLOC_FL_COLLAPSE_RANGE, linux.FALLOC_FL_INSERT_RANGE:
 		return true
 	}
 	return false
 }
 
 // sysFallocate implements fallocate(2).
-func sysFallocate(t *Thread, a Args) (uint64, Errno) {
+func sysFallocate(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.openFile(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -72,19 +64,19 @@ func sysFallocate(t *Thread, a Args) (uint64, Errno) {
 	case e != 0:
 		return 0, e
 	case off < 0 || n <= 0:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	case !fallocates(mode):
-		return 0, EOPNOTSUPP
+		return 0, linux.EOPNOTSUPP
 	case !f.base().writable():
-		return 0, EBADF
-	case st.mode&sIFMT == sIFIFO:
-		return 0, ESPIPE
+		return 0, linux.EBADF
+	case st.mode&linux.S_IFMT == linux.S_IFIFO:
+		return 0, linux.ESPIPE
 	case !ok || !h.isRegular():
-		return 0, ENODEV
+		return 0, linux.ENODEV
 	case off+n < 0:
-		return 0, EFBIG
+		return 0, linux.EFBIG
 	}
-	if mode&fallocKeepSize == 0 {
+	if mode&linux.FALLOC_FL_KEEP_SIZE == 0 {
 		if e := t.mayBecome(h, off+n); e != 0 {
 			return 0, e
 		}
@@ -93,20 +85,20 @@ func sysFallocate(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysFsync implements fsync(2) and fdatasync(2): the guest's data is the host's already, and no count depends on the disk.
-func sysFsync(t *Thread, a Args) (uint64, Errno) {
+func sysFsync(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.openFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	h, ok := f.(*hostFile)
 	if !ok {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return 0, h.fd.sync()
 }
 
 // sysSyncfs implements syncfs(2), for which any file of a file system will do.
-func sysSyncfs(t *Thread, a Args) (uint64, Errno) {
+func sysSyncfs(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.openFile(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -118,7 +110,7 @@ func sysSyncfs(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysSyncFileRange implements sync_file_range(2), as fsync.
-func sysSyncFileRange(t *Thread, a Args) (uint64, Errno) {
+func sysSyncFileRange(t *Thread, a Args) (uint64, linux.Errno) {
 	const waitBefore, write, waitAfter = 1, 2, 4
 	f, e := t.openFile(a.Int(0))
 	if e != 0 {
@@ -126,16 +118,16 @@ func sysSyncFileRange(t *Thread, a Args) (uint64, Errno) {
 	}
 	off, n := a.Long(1), a.Long(2)
 	if a.U32(3)&^(waitBefore|write|waitAfter) != 0 || off < 0 || off+n < off {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	st, e := f.stat(t)
 	if e != 0 {
 		return 0, e
 	}
-	switch st.mode & sIFMT {
-	case sIFREG, sIFBLK, sIFDIR, sIFLNK:
+	switch st.mode & linux.S_IFMT {
+	case linux.S_IFREG, linux.S_IFBLK, linux.S_IFDIR, linux.S_IFLNK:
 	default:
-		return 0, ESPIPE
+		return 0, linux.ESPIPE
 	}
 	if h, ok := f.(*hostFile); ok {
 		return 0, h.fd.sync()
@@ -147,31 +139,31 @@ func sysSyncFileRange(t *Thread, a Args) (uint64, Errno) {
 const lastAdvice = 5
 
 // sysFadvise64 implements posix_fadvise(2): advice is checked and not needed.
-func sysFadvise64(t *Thread, a Args) (uint64, Errno) {
+func sysFadvise64(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.openFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	if isPipe(f) {
-		return 0, ESPIPE
+		return 0, linux.ESPIPE
 	}
 	if a.U32(3) > lastAdvice || a.Long(2) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return 0, 0
 }
 
 // sysReadahead implements readahead(2), which is advice, too.
-func sysReadahead(t *Thread, a Args) (uint64, Errno) {
+func sysReadahead(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.openFile(a.Int(0))
 	if e == 0 && !f.base().readable() {
-		e = EBADF
+		e = linux.EBADF
 	}
 	if e != 0 {
 		return 0, e
 	}
-	if st, e := f.stat(t); e != 0 || st.mode&sIFMT != sIFREG || a.Long(2) < 0 {
-		return 0, EINVAL
+	if st, e := f.stat(t); e != 0 || st.mode&linux.S_IFMT != linux.S_IFREG || a.Long(2) < 0 {
+		return 0, linux.EINVAL
 	}
 	return 0, 0
 }

@@ -6,14 +6,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 func TestReadWrite(t *testing.T) {
 	g := newGuest(t)
-	fd := g.ok(nr("openat"), cwd, g.str("f"), oCREAT|oRDWR, 0o666)
+	fd := g.ok(nr("openat"), cwd, g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o666)
 	require.EqualValues(t, 3, fd)
 	require.EqualValues(t, 5, g.ok(nr("write"), fd, g.str("hello"), 5))
-	require.EqualValues(t, 1, g.ok(nr("lseek"), fd, 1, seekSet))
+	require.EqualValues(t, 1, g.ok(nr("lseek"), fd, 1, linux.SEEK_SET))
 	buf := g.room(64)
 	require.EqualValues(t, 4, g.ok(nr("read"), fd, buf, 64))
 	require.Equal(t, "ello", string(g.peek(buf, 4)))
@@ -23,17 +25,17 @@ func TestReadWrite(t *testing.T) {
 	st := g.room(144)
 	g.ok(nr("fstat"), fd, st)
 	require.EqualValues(t, 2, g.peek64(st+48))
-	require.EqualValues(t, sIFREG|0o644, g.peek32(st+24))
+	require.EqualValues(t, linux.S_IFREG|0o644, g.peek32(st+24))
 	require.EqualValues(t, DefaultUID, g.peek32(st+28))
 	g.ok(nr("close"), fd)
-	g.fails(EBADF, nr("close"), fd)
-	g.fails(EBADF, nr("read"), fd, buf, 1)
-	g.fails(ENOENT, nr("open"), g.str("nope"), oRDONLY)
-	g.fails(EFAULT, nr("open"), 8, oRDONLY)
-	g.fails(ENOENT, nr("open"), g.str(""), oRDONLY)
-	g.fails(EEXIST, nr("open"), g.str("f"), oCREAT|oEXCL|oRDWR, 0o600)
-	g.fails(ENOTDIR, nr("open"), g.str("f/x"), oRDONLY)
-	g.fails(EISDIR, nr("open"), g.str("."), oWRONLY)
+	g.fails(linux.EBADF, nr("close"), fd)
+	g.fails(linux.EBADF, nr("read"), fd, buf, 1)
+	g.fails(linux.ENOENT, nr("open"), g.str("nope"), linux.O_RDONLY)
+	g.fails(linux.EFAULT, nr("open"), 8, linux.O_RDONLY)
+	g.fails(linux.ENOENT, nr("open"), g.str(""), linux.O_RDONLY)
+	g.fails(linux.EEXIST, nr("open"), g.str("f"), linux.O_CREAT|linux.O_EXCL|linux.O_RDWR, 0o600)
+	g.fails(linux.ENOTDIR, nr("open"), g.str("f/x"), linux.O_RDONLY)
+	g.fails(linux.EISDIR, nr("open"), g.str("."), linux.O_WRONLY)
 	b, err := os.ReadFile(filepath.Join(g.dir, "f"))
 	require.NoError(t, err)
 	require.Equal(t, "he", string(b))
@@ -49,7 +51,7 @@ func TestInotifyPipe(t *testing.T) {
 	defer w.Close()
 	g := newGuest(t, func(c *Config) { c.Stdout = w })
 	in := g.ok(nr("inotify_init"))
-	g.ok(nr("inotify_add_watch"), in, g.str("."), inAllEvents)
+	g.ok(nr("inotify_add_watch"), in, g.str("."), linux.IN_ALL_EVENTS)
 	g.ok(nr("write"), 1, g.str("x"), 1)
 }
 

@@ -4,19 +4,15 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Magic numbers of file systems (include/uapi/linux/magic.h).
 const (
 	ext4Magic   = 0xef53
-	tmpfsMagic  = 0x01021994
 	procMagic   = 0x9fa0
-	sysfsMagic  = 0x62656572
 	devptsMagic = 0x1cd1
-	sockfsMagic = 0x534f434b
-	pipefsMagic = 0x50495045
 	anonMagic   = 0x09041934
-	nsfsMagic   = 0x6e736673
 	mqueueMagic = 0x19800202
 )
 
@@ -25,8 +21,8 @@ const fsBlocks = 1 << 26
 
 // magics are the kernel's own file systems, by device.
 var magics = map[uint64]uint64{
-	sockDev: sockfsMagic, pipeDev: pipefsMagic, anonDev: anonMagic, nsDev: nsfsMagic, mqueueDev: mqueueMagic,
-	procDev: procMagic, sysDev: sysfsMagic, ptsDev: devptsMagic,
+	sockDev: linux.SOCKFS_MAGIC, pipeDev: linux.PIPEFS_MAGIC, anonDev: anonMagic, nsDev: linux.NSFS_MAGIC, mqueueDev: mqueueMagic,
+	procDev: procMagic, sysDev: linux.SYSFS_MAGIC, ptsDev: devptsMagic,
 }
 
 // blockSize is the size of blocks of the file system on device dev.
@@ -44,7 +40,7 @@ func statfsOf(dev uint64, name string) []byte {
 	if m, ok := magics[dev]; ok {
 		magic, blocks = m, 0
 	} else if strings.HasPrefix(name, "/dev/") || name == "/dev" || strings.HasPrefix(name, "/memfd:") {
-		magic = tmpfsMagic
+		magic = linux.TMPFS_MAGIC
 	}
 	var b pack
 	b.u64(magic)
@@ -63,12 +59,12 @@ func statfsOf(dev uint64, name string) []byte {
 }
 
 // sysStatfs implements statfs(2).
-func sysStatfs(t *Thread, a Args) (uint64, Errno) {
+func sysStatfs(t *Thread, a Args) (uint64, linux.Errno) {
 	s, e := t.path(a.Addr(0))
 	if e != 0 {
 		return 0, e
 	}
-	l, e := t.locate(atFDCWD, s, true)
+	l, e := t.locate(linux.AT_FDCWD, s, true)
 	if e != 0 {
 		return 0, e
 	}
@@ -84,7 +80,7 @@ func sysStatfs(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysFstatfs implements fstatfs(2).
-func sysFstatfs(t *Thread, a Args) (uint64, Errno) {
+func sysFstatfs(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.file(a.Int(0))
 	if e != 0 {
 		return 0, e

@@ -1,5 +1,7 @@
 package syscalls
 
+import "github.com/cgemu/cgemu/syscalls/internal/linux"
+
 // The times of files are the guest's. Files that it has not touched show the host's time of the last change three times: when they
 // were read, or their inode was changed, differs from run to run. What the guest does to a file it finds again by its own clock,
 // as on a file system mounted with relatime (mount(8)).
@@ -77,7 +79,7 @@ func (k *Kernel) changedInode(ino uint64) {
 // accessed notes that f was read. That is remembered if it was changed since it was read before, or that is a day ago.
 func (k *Kernel) accessed(f *hostFile) {
 	const day = 24 * 3600
-	if k.clock.real || f.flags&oNOATIME != 0 || !f.isRegular() && !f.isDir() {
+	if k.clock.real || f.flags&linux.O_NOATIME != 0 || !f.isRegular() && !f.isDir() {
 		return
 	}
 	ts := k.inodes.times[f.ino]
@@ -100,7 +102,7 @@ func (k *Kernel) keepAccess(f *hostFile, before hostStat) {
 
 // timesSet notes that the guest set times of a file, which looks like h now: the host's file system may not go as far. An error
 // says that the host has not set them.
-func (k *Kernel) timesSet(h hostStat, e Errno, at, mt fileTime) {
+func (k *Kernel) timesSet(h hostStat, e linux.Errno, at, mt fileTime) {
 	if e != 0 {
 		h.atime, h.mtime = at, mt
 	}

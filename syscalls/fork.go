@@ -1,17 +1,22 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // sysFork implements fork(2).
-func sysFork(t *Thread, _ Args) (uint64, Errno) { return t.clone(cloneArgs{exitSignal: sigCHLD}) }
+func sysFork(t *Thread, _ Args) (uint64, linux.Errno) {
+	return t.clone(cloneArgs{exitSignal: linux.SIGCHLD})
+}
 
 // sysVfork implements vfork(2).
-func sysVfork(t *Thread, _ Args) (uint64, Errno) {
-	return t.clone(cloneArgs{flags: cloneVM | cloneVfork, exitSignal: sigCHLD})
+func sysVfork(t *Thread, _ Args) (uint64, linux.Errno) {
+	return t.clone(cloneArgs{flags: linux.CLONE_VM | linux.CLONE_VFORK, exitSignal: linux.SIGCHLD})
 }
 
 // fork makes a process, a copy of t's with one thread, but for what the two share.
-func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
+func (t *Thread) fork(c cloneArgs) (uint64, linux.Errno) {
 	k := t.k
 	q := t.p.copy(c)
 	o := q.newThread(emu.NewCPU())
@@ -24,36 +29,36 @@ func (t *Thread) fork(c cloneArgs) (uint64, Errno) {
 	k.procs = append(k.procs, q)
 	q.watchCPU()
 	k.ready = append(k.ready, o)
-	if c.flags&cloneParentSettid != 0 {
+	if c.flags&linux.CLONE_PARENT_SETTID != 0 {
 		t.out32(c.parentTID, uint32(o.tid))
 	}
-	if c.flags&cloneChildSettid != 0 {
+	if c.flags&linux.CLONE_CHILD_SETTID != 0 {
 		o.out32(c.childTID, uint32(o.tid))
 	}
-	if c.flags&cloneVfork == 0 {
+	if c.flags&linux.CLONE_VFORK == 0 {
 		return uint64(q.pid), 0
 	}
 	q.vforker = t
-	return t.block(wait{unbreakable: true}, func() (uint64, Errno) { return uint64(q.pid), 0 })
+	return t.block(wait{unbreakable: true}, func() (uint64, linux.Errno) { return uint64(q.pid), 0 })
 }
 
 // copy returns a process that has of p what fork(2) says that a child has.
 func (p *Process) copy(c cloneArgs) *Process {
 	q := newProcess(p.k)
 	q.family = family{parent: p, pgid: p.pgid, sid: p.sid, tty: p.tty, exitSignal: c.exitSignal}
-	if c.flags&cloneParent != 0 {
+	if c.flags&linux.CLONE_PARENT != 0 {
 		q.parent, q.exitSignal = p.parent, p.exitSignal
 	}
 	q.program, q.exe, q.argv, q.envv = p.program, p.exe, p.argv, p.envv
 	q.limits = p.limits
 	q.dumpable, q.noNewPriv, q.thpOff, q.persona, q.oomAdj = p.dumpable, p.noNewPriv, p.thpOff, p.persona, p.oomAdj
 	q.membarrier = p.membarrier
-	if c.flags&cloneSighand != 0 {
+	if c.flags&linux.CLONE_SIGHAND != 0 {
 		q.signals = p.signals
 	} else {
 		*q.signals = *p.signals
 	}
-	if c.flags&cloneClearSighand != 0 {
+	if c.flags&linux.CLONE_CLEAR_SIGHAND != 0 {
 		q.signals.reset()
 	}
 	return q
@@ -61,20 +66,20 @@ func (p *Process) copy(c cloneArgs) *Process {
 
 // equip gives q, a copy of t's process, memory and an engine. What cannot be had is an error,
 // and q is as if it had never been.
-func (t *Thread) equip(q *Process, c cloneArgs) (e Errno) {
+func (t *Thread) equip(q *Process, c cloneArgs) (e linux.Errno) {
 	p, k := t.p, t.k
-	if c.flags&cloneVM != 0 {
+	if c.flags&linux.CLONE_VM != 0 {
 		q.use(p.machine)
 	} else {
 		m, err := k.newMachine(q, p.engine, p.mem)
 		if err != nil {
 			// "A system-imposed limit on the number of threads was encountered." - fork(2)
-			return k.noMachine(k.callName(t.call.nr), err, EAGAIN)
+			return k.noMachine(k.callName(t.call.nr), err, linux.EAGAIN)
 		}
 		m.brk = p.machine.brk
 		q.use(m)
 	}
-	if c.flags&clonePidfd != 0 {
+	if c.flags&linux.CLONE_PIDFD != 0 {
 		if e := t.addPidFile(q, c.pidfd); e != 0 {
 			q.leave()
 			return e
@@ -88,10 +93,10 @@ func (t *Thread) shareFiles(o *Thread, c cloneArgs) {
 	o.fds, o.fsInfo = t.fds, t.fsInfo
 	t.fds.users++
 	t.fsInfo.users++
-	if c.flags&cloneFiles == 0 {
+	if c.flags&linux.CLONE_FILES == 0 {
 		o.fds = o.fds.own()
 	}
-	if c.flags&cloneFS == 0 {
+	if c.flags&linux.CLONE_FS == 0 {
 		o.fsInfo = o.fsInfo.own()
 	}
 }
@@ -154,10 +159,10 @@ func (t *Thread) copyInto(o *Thread, c cloneArgs) {
 	if c.stack != 0 {
 		o.cpu.Regs[emu.RSP] = c.stack
 	}
-	if c.flags&cloneSettls != 0 {
+	if c.flags&linux.CLONE_SETTLS != 0 {
 		o.cpu.FSBase = c.tls
 	}
-	if c.flags&cloneChildClear != 0 {
+	if c.flags&linux.CLONE_CHILD_CLEARTID != 0 {
 		o.clearTID = c.childTID
 	}
 }
@@ -192,10 +197,10 @@ func (ft *fdTable) leave(k *Kernel) {
 // reset makes all signals that are not ignored have their default actions, as execve(2) does.
 func (s *sigTable) reset() {
 	for sig := range s {
-		if s[sig].handler != sigIgn {
+		if s[sig].handler != linux.SIG_IGN {
 			s[sig] = sigAction{}
 		} else {
-			s[sig] = sigAction{handler: sigIgn}
+			s[sig] = sigAction{handler: linux.SIG_IGN}
 		}
 	}
 }

@@ -5,24 +5,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
-)
-
-// Operations of futex(2).
-const (
-	futexWait       = 0
-	futexWake       = 1
-	futexRequeue    = 3
-	futexCmpRequeue = 4
-	futexWakeOp     = 5
-	futexWaitBitset = 9
-	futexWakeBitset = 10
-
-	futexPrivate   = 128
-	futexRealtime  = 256
-	futexAllBits   = 1<<32 - 1
-	futexWaiters   = 1 << 31
-	futexOwnerDied = 1 << 30
-	futexTIDMask   = 1<<30 - 1
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A futexKey is what a futex is known by: a place in an address space, or in a file that is mapped shared.
@@ -31,24 +14,24 @@ type futexKey struct {
 	addr     emu.Addr
 	shared   bool // named without FUTEX_PRIVATE_FLAG: another futex than with it (FUT_OFF_MMSHARED)
 	dev, ino uint64
-	pi       bool // a lock of futexLockPI
+	pi       bool // a lock of FUTEX_LOCK_PI
 }
 
 // futexKey finds the key of the futex at a. Nothing need be mapped where a private one lies (kernel/futex/core.c,
 // get_futex_key): who wakes it may come after the memory went.
-func (t *Thread) futexKey(a emu.Addr, op int) (futexKey, Errno) {
+func (t *Thread) futexKey(a emu.Addr, op int) (futexKey, linux.Errno) {
 	switch {
 	case a%4 != 0:
-		return futexKey{}, EINVAL
+		return futexKey{}, linux.EINVAL
 	case uint64(a) >= taskSize:
-		return futexKey{}, EFAULT
-	case op&futexPrivate != 0:
+		return futexKey{}, linux.EFAULT
+	case op&linux.FUTEX_PRIVATE_FLAG != 0:
 		return futexKey{mem: t.p.mem, addr: a}, 0
 	}
 	v := t.p.mem.VMA(a)
 	switch {
 	case v == nil || v.Prot&mem.Read == 0, v.Prot&mem.Write == 0 && !v.File:
-		return futexKey{}, EFAULT // memory that cannot change is no futex
+		return futexKey{}, linux.EFAULT // memory that cannot change is no futex
 	case v.File && (v.Shared || v.Prot&mem.Write == 0):
 		return futexKey{addr: emu.Addr(v.Off) + a - v.Lo, dev: v.Dev, ino: v.Ino}, 0
 	}
@@ -57,49 +40,49 @@ func (t *Thread) futexKey(a emu.Addr, op int) (futexKey, Errno) {
 
 // sysFutex implements futex(2). Waiters are woken first come first served, unless the schedule is
 // another (schedule.order).
-func sysFutex(t *Thread, a Args) (uint64, Errno) {
+func sysFutex(t *Thread, a Args) (uint64, linux.Errno) {
 	at, op, val := a.Addr(0), a.Int(1), a.U32(2)
-	cmd := op &^ (futexPrivate | futexRealtime)
+	cmd := op &^ (linux.FUTEX_PRIVATE_FLAG | linux.FUTEX_CLOCK_REALTIME)
 	switch cmd {
-	case futexWait, futexWaitBitset, futexWaitRequeuePI, futexLockPI, futexLockPI2:
+	case linux.FUTEX_WAIT, linux.FUTEX_WAIT_BITSET, linux.FUTEX_WAIT_REQUEUE_PI, linux.FUTEX_LOCK_PI, linux.FUTEX_LOCK_PI2:
 		if _, e := t.futexDeadline(a.Addr(3), op); e != 0 {
 			return 0, e
 		}
 	}
-	if op&futexRealtime != 0 && cmd != futexWaitBitset && cmd != futexWaitRequeuePI && cmd != futexLockPI2 {
-		return 0, ENOSYS
+	if op&linux.FUTEX_CLOCK_REALTIME != 0 && cmd != linux.FUTEX_WAIT_BITSET && cmd != linux.FUTEX_WAIT_REQUEUE_PI && cmd != linux.FUTEX_LOCK_PI2 {
+		return 0, linux.ENOSYS
 	}
 	switch cmd {
-	case futexWait:
-		return t.futexWait(at, op, val, a.Addr(3), futexAllBits)
-	case futexWaitBitset:
+	case linux.FUTEX_WAIT:
+		return t.futexWait(at, op, val, a.Addr(3), linux.FUTEX_BITSET_MATCH_ANY)
+	case linux.FUTEX_WAIT_BITSET:
 		return t.futexWait(at, op, val, a.Addr(3), a.U32(5))
-	case futexWake:
-		return t.futexWake(at, op, a.Int(2), futexAllBits)
-	case futexWakeBitset:
+	case linux.FUTEX_WAKE:
+		return t.futexWake(at, op, a.Int(2), linux.FUTEX_BITSET_MATCH_ANY)
+	case linux.FUTEX_WAKE_BITSET:
 		return t.futexWake(at, op, a.Int(2), a.U32(5))
-	case futexRequeue, futexCmpRequeue:
+	case linux.FUTEX_REQUEUE, linux.FUTEX_CMP_REQUEUE:
 		return t.futexRequeue(a, op)
-	case futexWakeOp:
+	case linux.FUTEX_WAKE_OP:
 		return t.futexWakeOp(a, op)
-	case futexLockPI, futexLockPI2:
+	case linux.FUTEX_LOCK_PI, linux.FUTEX_LOCK_PI2:
 		return t.futexLockPI(at, op, a.Addr(3))
-	case futexTrylockPI:
+	case linux.FUTEX_TRYLOCK_PI:
 		return t.futexTrylockPI(at, op)
-	case futexUnlockPI:
+	case linux.FUTEX_UNLOCK_PI:
 		return t.futexUnlockPI(at, op)
-	case futexWaitRequeuePI:
+	case linux.FUTEX_WAIT_REQUEUE_PI:
 		return t.futexWaitRequeuePI(a, op)
-	case futexCmpRequeuePI:
+	case linux.FUTEX_CMP_REQUEUE_PI:
 		return t.futexRequeuePI(a, op)
 	}
-	return 0, ENOSYS
+	return 0, linux.ENOSYS
 }
 
-func (t *Thread) futexWait(at emu.Addr, op int, val uint32, timeout emu.Addr, bits uint32) (uint64, Errno) {
+func (t *Thread) futexWait(at emu.Addr, op int, val uint32, timeout emu.Addr, bits uint32) (uint64, linux.Errno) {
 	deadline, e := t.futexDeadline(timeout, op)
 	if e == 0 && bits == 0 {
-		e = EINVAL
+		e = linux.EINVAL
 	}
 	if e != 0 {
 		return 0, e
@@ -114,13 +97,13 @@ func (t *Thread) futexWait(at emu.Addr, op int, val uint32, timeout emu.Addr, bi
 	t.futexBits, t.futexTo = bits, futexKey{}
 	w := wait{deadline: deadline}
 	if timeout != 0 {
-		w.interrupted = EINTR
+		w.interrupted = linux.EINTR
 	}
 	return t.futexBlock(w, key)
 }
 
 // futexDeadline reads a timeout: relative for FUTEX_WAIT, else absolute.
-func (t *Thread) futexDeadline(timeout emu.Addr, op int) (int64, Errno) {
+func (t *Thread) futexDeadline(timeout emu.Addr, op int) (int64, linux.Errno) {
 	if timeout == 0 {
 		return never, 0
 	}
@@ -128,38 +111,38 @@ func (t *Thread) futexDeadline(timeout emu.Addr, op int) (int64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	clock := clockMonotonic
-	switch cmd := op &^ (futexPrivate | futexRealtime); {
-	case cmd == futexWait:
+	clock := linux.CLOCK_MONOTONIC
+	switch cmd := op &^ (linux.FUTEX_PRIVATE_FLAG | linux.FUTEX_CLOCK_REALTIME); {
+	case cmd == linux.FUTEX_WAIT:
 		return t.k.after(d), 0
-	case op&futexRealtime != 0 || cmd == futexLockPI:
-		clock = clockRealtime
+	case op&linux.FUTEX_CLOCK_REALTIME != 0 || cmd == linux.FUTEX_LOCK_PI:
+		clock = linux.CLOCK_REALTIME
 	}
 	return t.deadlineOn(clock, d), 0
 }
 
 // futexIs is EAGAIN if the word at a is not val.
-func (t *Thread) futexIs(a emu.Addr, val uint32) Errno {
+func (t *Thread) futexIs(a emu.Addr, val uint32) linux.Errno {
 	now, e := t.in32(a)
 	if e == 0 && now != val {
-		return EAGAIN
+		return linux.EAGAIN
 	}
 	return e
 }
 
 // futexBlock makes t wait in the queues of keys.
-func (t *Thread) futexBlock(w wait, keys ...futexKey) (uint64, Errno) {
+func (t *Thread) futexBlock(w wait, keys ...futexKey) (uint64, linux.Errno) {
 	if w.deadline != never && w.deadline <= t.k.now() {
-		return 0, ETIMEDOUT
+		return 0, linux.ETIMEDOUT
 	}
 	t.futexAt, t.futexWoken = keys, 0
 	for _, key := range keys {
 		t.k.futexes[key] = append(t.k.futexes[key], t)
 	}
 	w.cancel = func(bool) { t.k.futexForget(t) }
-	return t.block(w, func() (uint64, Errno) {
+	return t.block(w, func() (uint64, linux.Errno) {
 		if t.timedOut() {
-			return 0, ETIMEDOUT
+			return 0, linux.ETIMEDOUT
 		}
 		return uint64(t.futexWoken), 0 // who woke it has done the rest: the lock of a PI futex is t's
 	})
@@ -183,12 +166,12 @@ func (k *Kernel) futexSet(key futexKey, q []*Thread) {
 
 // wakeFutex wakes up to n waiters of key whose bits meet mask, and one whatever n says (kernel/futex/waitwake.c). Those of
 // FUTEX_WAIT_REQUEUE_PI cannot be woken: EINVAL.
-func (k *Kernel) wakeFutex(key futexKey, n int, mask uint32) (woken uint64, e Errno) {
+func (k *Kernel) wakeFutex(key futexKey, n int, mask uint32) (woken uint64, e linux.Errno) {
 	var rest, wake []*Thread
 	for _, w := range k.sched.order(k.futexes[key]) {
 		wakes := e == 0 && len(wake) < max(n, 1) && w.futexBits&mask != 0
 		if wakes && w.futexTo.pi {
-			wakes, e = false, EINVAL
+			wakes, e = false, linux.EINVAL
 		}
 		switch {
 		case !wakes:
@@ -210,9 +193,9 @@ func (k *Kernel) wakeFutex(key futexKey, n int, mask uint32) (woken uint64, e Er
 	return woken, e
 }
 
-func (t *Thread) futexWake(at emu.Addr, op, n int, bits uint32) (uint64, Errno) {
+func (t *Thread) futexWake(at emu.Addr, op, n int, bits uint32) (uint64, linux.Errno) {
 	if bits == 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	key, e := t.futexKey(at, op)
 	if e != 0 {
@@ -221,10 +204,10 @@ func (t *Thread) futexWake(at emu.Addr, op, n int, bits uint32) (uint64, Errno) 
 	return t.k.wakeFutex(key, n, bits)
 }
 
-func (t *Thread) futexRequeue(a Args, op int) (uint64, Errno) {
+func (t *Thread) futexRequeue(a Args, op int) (uint64, linux.Errno) {
 	n, limit := a.Int(2), a.Int(3)
 	if n < 0 || limit < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	from, e := t.futexKey(a.Addr(0), op)
 	if e != 0 {
@@ -234,17 +217,17 @@ func (t *Thread) futexRequeue(a Args, op int) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if op&^(futexPrivate|futexRealtime) == futexCmpRequeue {
+	if op&^(linux.FUTEX_PRIVATE_FLAG|linux.FUTEX_CLOCK_REALTIME) == linux.FUTEX_CMP_REQUEUE {
 		if e := t.futexIs(a.Addr(0), a.U32(5)); e != 0 {
 			return 0, e
 		}
 	}
 	if slices.ContainsFunc(t.k.futexes[from], func(w *Thread) bool { return w.futexTo.pi }) {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	woken := uint64(0)
 	if n > 0 {
-		woken, _ = t.k.wakeFutex(from, n, futexAllBits)
+		woken, _ = t.k.wakeFutex(from, n, linux.FUTEX_BITSET_MATCH_ANY)
 	}
 	moved := min(len(t.k.futexes[from]), limit)
 	if from != to {
@@ -265,8 +248,8 @@ func (k *Kernel) futexMove(from, to futexKey, n int) {
 	k.futexSet(from, slices.Clone(q[n:]))
 }
 
-// futexWakeOp changes the second futex and wakes its waiters if it was as said.
-func (t *Thread) futexWakeOp(a Args, op int) (uint64, Errno) {
+// FUTEX_WAKE_OP changes the second futex and wakes its waiters if it was as said.
+func (t *Thread) futexWakeOp(a Args, op int) (uint64, linux.Errno) {
 	key1, e := t.futexKey(a.Addr(0), op)
 	if e != 0 {
 		return 0, e
@@ -299,7 +282,7 @@ func (t *Thread) futexWakeOp(a Args, op int) (uint64, Errno) {
 	case 4:
 		next ^= uint32(oparg)
 	default:
-		return 0, ENOSYS
+		return 0, linux.ENOSYS
 	}
 	if e := t.out32(a.Addr(4), next); e != 0 {
 		return 0, e
@@ -308,33 +291,33 @@ func (t *Thread) futexWakeOp(a Args, op int) (uint64, Errno) {
 	tests := [...]bool{was == cmparg, was != cmparg, was < cmparg, was <= cmparg, was > cmparg, was >= cmparg}
 	cmp := code >> 24 & 15
 	if int(cmp) >= len(tests) {
-		return 0, ENOSYS
+		return 0, linux.ENOSYS
 	}
-	woken, e := t.k.wakeFutex(key1, a.Int(2), futexAllBits)
+	woken, e := t.k.wakeFutex(key1, a.Int(2), linux.FUTEX_BITSET_MATCH_ANY)
 	if e == 0 && tests[cmp] {
 		var more uint64
-		more, e = t.k.wakeFutex(key2, a.Int(3), futexAllBits)
+		more, e = t.k.wakeFutex(key2, a.Int(3), linux.FUTEX_BITSET_MATCH_ANY)
 		woken += more
 	}
 	return woken, e
 }
 
 // sysSetRobustList implements set_robust_list(2).
-func sysSetRobustList(t *Thread, a Args) (uint64, Errno) {
+func sysSetRobustList(t *Thread, a Args) (uint64, linux.Errno) {
 	const headSize = 24
 	if a.Uint(1) != headSize {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	t.robustList = a.Uint(0)
 	return 0, 0
 }
 
 // sysGetRobustList implements get_robust_list(2).
-func sysGetRobustList(t *Thread, a Args) (uint64, Errno) {
+func sysGetRobustList(t *Thread, a Args) (uint64, linux.Errno) {
 	o := t
 	if a.Int(0) != 0 {
 		if o = t.k.findThread(-1, a.Int(0)); o == nil {
-			return 0, ESRCH
+			return 0, linux.ESRCH
 		}
 	}
 	if e := t.out64(a.Addr(2), 24); e != 0 {
@@ -369,7 +352,7 @@ func (t *Thread) releaseRobust() {
 		if at == head {
 			break
 		}
-		var e Errno
+		var e linux.Errno
 		if next, e = t.in64(at); e != 0 {
 			break
 		}
@@ -384,11 +367,11 @@ func (t *Thread) releaseRobust() {
 
 func (t *Thread) ownerDied(at emu.Addr) {
 	x, e := t.in32(at)
-	if e != 0 || x&futexTIDMask != uint32(t.tid) {
+	if e != 0 || x&linux.FUTEX_TID_MASK != uint32(t.tid) {
 		return
 	}
-	t.out32(at, x&futexWaiters|futexOwnerDied)
-	if key, e := t.futexKey(at, 0); e == 0 && x&futexWaiters != 0 {
-		_, _ = t.k.wakeFutex(key, 1, futexAllBits)
+	t.out32(at, x&linux.FUTEX_WAITERS|linux.FUTEX_OWNER_DIED)
+	if key, e := t.futexKey(at, 0); e == 0 && x&linux.FUTEX_WAITERS != 0 {
+		_, _ = t.k.wakeFutex(key, 1, linux.FUTEX_BITSET_MATCH_ANY)
 	}
 }

@@ -4,29 +4,18 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-)
-
-// Operations of futex(2) on locks whose word is their owner's thread id. There are no priorities here that could be
-// inherited: a lock goes to the first that waits.
-const (
-	futexLockPI    = 6
-	futexUnlockPI  = 7
-	futexTrylockPI = 8
-	futexLockPI2   = 13
-
-	futexWaitRequeuePI = 11
-	futexCmpRequeuePI  = 12
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // piKey finds the key of the lock at a. Its waiters are not those of other operations on the word.
-func (t *Thread) piKey(a emu.Addr, op int) (futexKey, Errno) {
+func (t *Thread) piKey(a emu.Addr, op int) (futexKey, linux.Errno) {
 	key, e := t.futexKey(a, op)
 	key.pi = true
 	return key, e
 }
 
-// futexLockPI takes the lock at a, and waits for it if it is taken.
-func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, Errno) {
+// FUTEX_LOCK_PI takes the lock at a, and waits for it if it is taken.
+func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, linux.Errno) {
 	deadline, e := t.futexDeadline(timeout, op)
 	if e != 0 {
 		return 0, e
@@ -35,14 +24,14 @@ func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, Errn
 	if e != 0 {
 		return 0, e
 	}
-	if e := t.takeLock(a, key); e != EAGAIN {
+	if e := t.takeLock(a, key); e != linux.EAGAIN {
 		return 0, e
 	}
 	if t.locksItselfOut(a) {
-		return 0, EDEADLK
+		return 0, linux.EDEADLK
 	}
-	t.futexWord, t.futexBits = a, futexAllBits
-	ret, e := t.futexBlock(wait{deadline: deadline, interrupted: eRESTARTNOINTR}, key)
+	t.futexWord, t.futexBits = a, linux.FUTEX_BITSET_MATCH_ANY
+	ret, e := t.futexBlock(wait{deadline: deadline, interrupted: linux.ERESTARTNOINTR}, key)
 	if e == eBlocked {
 		t.noteOwner(a, key)
 	}
@@ -52,37 +41,37 @@ func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, Errn
 // noteOwner notes who has the lock at a, for which others wait: it is passed on when he ends.
 func (t *Thread) noteOwner(a emu.Addr, key futexKey) {
 	if x, e := t.in32(a); e == 0 {
-		t.k.owners[key] = t.k.findThread(-1, int(x&futexTIDMask))
+		t.k.owners[key] = t.k.findThread(-1, int(x&linux.FUTEX_TID_MASK))
 	}
 }
 
 // takeLock takes the lock at a if it is free. If it is not, the owner is made to unlock it by a system call.
-func (t *Thread) takeLock(a emu.Addr, key futexKey) Errno {
+func (t *Thread) takeLock(a emu.Addr, key futexKey) linux.Errno {
 	x, e := t.in32(a)
 	if e != 0 {
 		return e
 	}
-	switch owner := x & futexTIDMask; {
+	switch owner := x & linux.FUTEX_TID_MASK; {
 	case owner == uint32(t.tid):
-		return EDEADLK
+		return linux.EDEADLK
 	case owner == 0:
 		if len(t.k.futexes[key]) > 0 {
 			t.k.owners[key] = t
 		}
-		return t.out32(a, x&futexOwnerDied|uint32(t.tid)|t.k.waitersBit(key))
+		return t.out32(a, x&linux.FUTEX_OWNER_DIED|uint32(t.tid)|t.k.waitersBit(key))
 	case t.k.findThread(-1, int(owner)) == nil:
-		return ESRCH
+		return linux.ESRCH
 	}
-	if e := t.out32(a, x|futexWaiters); e != 0 {
+	if e := t.out32(a, x|linux.FUTEX_WAITERS); e != 0 {
 		return e
 	}
-	return EAGAIN
+	return linux.EAGAIN
 }
 
 // waitersBit is what the word of a lock has for those that wait.
 func (k *Kernel) waitersBit(key futexKey) uint32 {
 	if len(k.futexes[key]) > 0 {
-		return futexWaiters
+		return linux.FUTEX_WAITERS
 	}
 	return 0
 }
@@ -95,7 +84,7 @@ func (t *Thread) locksItselfOut(a emu.Addr) bool {
 		if e != 0 {
 			return false
 		}
-		if o = t.k.findThread(-1, int(x&futexTIDMask)); o == nil || o == t {
+		if o = t.k.findThread(-1, int(x&linux.FUTEX_TID_MASK)); o == nil || o == t {
 			return o == t
 		}
 		if !o.waitsForLock() {
@@ -106,13 +95,13 @@ func (t *Thread) locksItselfOut(a emu.Addr) bool {
 	return false // others do, by words that are not theirs
 }
 
-// waitsForLock reports whether t is in futexLockPI.
+// waitsForLock reports whether t is in FUTEX_LOCK_PI.
 func (t *Thread) waitsForLock() bool {
 	return len(t.futexAt) == 1 && t.futexAt[0].pi && slices.Contains(t.k.futexes[t.futexAt[0]], t)
 }
 
-// futexTrylockPI takes the lock at a if it is free.
-func (t *Thread) futexTrylockPI(a emu.Addr, op int) (uint64, Errno) {
+// FUTEX_TRYLOCK_PI takes the lock at a if it is free.
+func (t *Thread) futexTrylockPI(a emu.Addr, op int) (uint64, linux.Errno) {
 	key, e := t.piKey(a, op)
 	if e != 0 {
 		return 0, e
@@ -120,14 +109,14 @@ func (t *Thread) futexTrylockPI(a emu.Addr, op int) (uint64, Errno) {
 	return 0, t.takeLock(a, key)
 }
 
-// futexUnlockPI gives t's lock at a to who waits for it.
-func (t *Thread) futexUnlockPI(a emu.Addr, op int) (uint64, Errno) {
+// FUTEX_UNLOCK_PI gives t's lock at a to who waits for it.
+func (t *Thread) futexUnlockPI(a emu.Addr, op int) (uint64, linux.Errno) {
 	x, e := t.in32(a)
 	if e != 0 {
 		return 0, e
 	}
-	if x&futexTIDMask != uint32(t.tid) {
-		return 0, EPERM
+	if x&linux.FUTEX_TID_MASK != uint32(t.tid) {
+		return 0, linux.EPERM
 	}
 	key, e := t.piKey(a, op)
 	if e != 0 {
@@ -137,13 +126,13 @@ func (t *Thread) futexUnlockPI(a emu.Addr, op int) (uint64, Errno) {
 }
 
 // passLock makes the first waiter the owner of the lock at a, or nobody. The word gets flags, too.
-func (t *Thread) passLock(a emu.Addr, key futexKey, flags uint32) Errno {
+func (t *Thread) passLock(a emu.Addr, key futexKey, flags uint32) linux.Errno {
 	k := t.k
 	q := k.sched.order(k.futexes[key])
 	if len(q) == 0 {
 		return t.out32(a, flags)
 	}
-	if e := t.out32(a, uint32(q[0].tid)|futexWaiters|flags); e != 0 {
+	if e := t.out32(a, uint32(q[0].tid)|linux.FUTEX_WAITERS|flags); e != 0 {
 		return e
 	}
 	k.owners[key] = q[0]
@@ -157,13 +146,13 @@ func (t *Thread) passLock(a emu.Addr, key futexKey, flags uint32) Errno {
 func (t *Thread) passLocks() {
 	for _, w := range slices.Clone(t.k.waiting) {
 		if w.waitsForLock() && t.k.owners[w.futexAt[0]] == t {
-			_ = w.passLock(w.futexWord, w.futexAt[0], futexOwnerDied) // w has read the word
+			_ = w.passLock(w.futexWord, w.futexAt[0], linux.FUTEX_OWNER_DIED) // w has read the word
 		}
 	}
 }
 
-// futexWaitRequeuePI waits, as a condition variable does, to be given the lock at the second address by futexRequeuePI.
-func (t *Thread) futexWaitRequeuePI(a Args, op int) (uint64, Errno) {
+// FUTEX_WAIT_REQUEUE_PI waits, as a condition variable does, to be given the lock at the second address by futexRequeuePI.
+func (t *Thread) futexWaitRequeuePI(a Args, op int) (uint64, linux.Errno) {
 	deadline, e := t.futexDeadline(a.Addr(3), op)
 	if e != 0 {
 		return 0, e
@@ -172,12 +161,12 @@ func (t *Thread) futexWaitRequeuePI(a Args, op int) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	t.futexBits, t.futexTo, t.futexWord = futexAllBits, to, a.Addr(4)
-	return t.futexBlock(wait{deadline: deadline, interrupted: eRESTARTNOINTR}, key)
+	t.futexBits, t.futexTo, t.futexWord = linux.FUTEX_BITSET_MATCH_ANY, to, a.Addr(4)
+	return t.futexBlock(wait{deadline: deadline, interrupted: linux.ERESTARTNOINTR}, key)
 }
 
 // requeueKeys finds the keys of a word, which is to be val, and of the lock that its waiters are to have.
-func (t *Thread) requeueKeys(a Args, op int, val uint32) (key, lock futexKey, e Errno) {
+func (t *Thread) requeueKeys(a Args, op int, val uint32) (key, lock futexKey, e linux.Errno) {
 	if key, e = t.futexKey(a.Addr(0), op); e != 0 {
 		return key, lock, e
 	}
@@ -185,16 +174,16 @@ func (t *Thread) requeueKeys(a Args, op int, val uint32) (key, lock futexKey, e 
 		return key, lock, e
 	}
 	if a.Addr(0) == a.Addr(4) {
-		return key, lock, EINVAL
+		return key, lock, linux.EINVAL
 	}
 	return key, lock, t.futexIs(a.Addr(0), val)
 }
 
 // futexRequeuePI gives the lock to the first waiter if it is free, and makes the others wait for it.
-func (t *Thread) futexRequeuePI(a Args, op int) (uint64, Errno) {
+func (t *Thread) futexRequeuePI(a Args, op int) (uint64, linux.Errno) {
 	limit := a.Int(3)
 	if a.Int(2) != 1 || limit < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	key, to, e := t.requeueKeys(a, op, a.U32(5))
 	if e != 0 {
@@ -203,7 +192,7 @@ func (t *Thread) futexRequeuePI(a Args, op int) (uint64, Errno) {
 	k := t.k
 	q := k.sched.order(k.futexes[key])
 	if slices.ContainsFunc(q, func(w *Thread) bool { return w.futexTo != to }) {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if len(q) == 0 {
 		return 0, 0
@@ -217,12 +206,12 @@ func (t *Thread) futexRequeuePI(a Args, op int) (uint64, Errno) {
 		k.wake(q[0], wokenReady)
 		if limit > 0 {
 			x, _ := t.in32(a.Addr(4))
-			e = t.out32(a.Addr(4), x|futexWaiters)
+			e = t.out32(a.Addr(4), x|linux.FUTEX_WAITERS)
 		}
 		if e != 0 {
 			return 0, e
 		}
-	case e != EAGAIN:
+	case e != linux.EAGAIN:
 		return 0, e
 	}
 	// The one to be woken is moved, too, if it could not be.

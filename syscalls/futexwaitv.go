@@ -1,24 +1,25 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // What futex_waitv(2) takes (include/uapi/linux/futex.h).
 const (
-	futexWaitvMax  = 128
 	futexWaitvSize = 24 // struct futex_waitv
-	futexSize32    = 2  // the size that a word must have
 )
 
 // sysFutexWaitv implements futex_waitv(2): waiting for any of several words. Its result is which of them woke it.
-func sysFutexWaitv(t *Thread, a Args) (uint64, Errno) {
+func sysFutexWaitv(t *Thread, a Args) (uint64, linux.Errno) {
 	n := a.U32(1)
-	if a.U32(2) != 0 || n == 0 || n > futexWaitvMax || a.Addr(0) == 0 {
-		return 0, EINVAL
+	if a.U32(2) != 0 || n == 0 || n > linux.FUTEX_WAITV_MAX || a.Addr(0) == 0 {
+		return 0, linux.EINVAL
 	}
 	deadline := int64(never)
 	if a.Addr(3) != 0 {
-		if clock := a.Int(4); clock != clockMonotonic && clock != clockRealtime {
-			return 0, EINVAL
+		if clock := a.Int(4); clock != linux.CLOCK_MONOTONIC && clock != linux.CLOCK_REALTIME {
+			return 0, linux.EINVAL
 		}
 		d, e := t.timespec(a.Addr(3))
 		if e != 0 {
@@ -31,8 +32,8 @@ func sysFutexWaitv(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	for w := b; len(w) > 0; w = w[futexWaitvSize:] {
-		if flags := le32(w[16:]); flags&^futexPrivate != futexSize32 || le32(w[20:]) != 0 || le64(w) >= 1<<32 {
-			return 0, EINVAL
+		if flags := le32(w[16:]); flags&^linux.FUTEX_PRIVATE_FLAG != linux.FUTEX2_SIZE_U32 || le32(w[20:]) != 0 || le64(w) >= 1<<32 {
+			return 0, linux.EINVAL
 		}
 	}
 	var keys []futexKey
@@ -48,6 +49,6 @@ func sysFutexWaitv(t *Thread, a Args) (uint64, Errno) {
 			return 0, e
 		}
 	}
-	t.futexBits, t.futexTo = futexAllBits, futexKey{}
+	t.futexBits, t.futexTo = linux.FUTEX_BITSET_MATCH_ANY, futexKey{}
 	return t.futexBlock(wait{deadline: deadline}, keys...)
 }

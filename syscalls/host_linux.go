@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A hostFD is an open file of the host.
@@ -17,18 +19,18 @@ type hostFD int
 const noFD hostFD = -1
 
 // errnoOf translates a host error. Linux has the same numbers on all hosts we can have.
-func errnoOf(err error) Errno {
+func errnoOf(err error) linux.Errno {
 	if err == nil {
 		return 0
 	}
 	if e, ok := err.(unix.Errno); ok {
-		return Errno(e)
+		return linux.Errno(e)
 	}
-	return EIO
+	return linux.EIO
 }
 
 // retry calls f until it is not interrupted: our own signals are none of the guest's.
-func retry(f func() error) Errno {
+func retry(f func() error) linux.Errno {
 	for {
 		if err := f(); err != unix.EINTR {
 			return errnoOf(err)
@@ -38,14 +40,14 @@ func retry(f func() error) Errno {
 
 // openFlags pairs the guest's flags with the host's: they differ between architectures.
 var openFlags = []struct{ guest, host int }{
-	{oCREAT, unix.O_CREAT}, {oEXCL, unix.O_EXCL}, {oNOCTTY, unix.O_NOCTTY}, {oTRUNC, unix.O_TRUNC},
-	{oAPPEND, unix.O_APPEND}, {oNONBLOCK, unix.O_NONBLOCK}, {oDIRECTORY, unix.O_DIRECTORY},
-	{oNOFOLLOW, unix.O_NOFOLLOW}, {oPATH, unix.O_PATH}, {oDSYNC, unix.O_DSYNC},
-	{oTMPFILE &^ oDIRECTORY, unix.O_TMPFILE &^ unix.O_DIRECTORY},
+	{linux.O_CREAT, unix.O_CREAT}, {linux.O_EXCL, unix.O_EXCL}, {linux.O_NOCTTY, unix.O_NOCTTY}, {linux.O_TRUNC, unix.O_TRUNC},
+	{linux.O_APPEND, unix.O_APPEND}, {linux.O_NONBLOCK, unix.O_NONBLOCK}, {linux.O_DIRECTORY, unix.O_DIRECTORY},
+	{linux.O_NOFOLLOW, unix.O_NOFOLLOW}, {linux.O_PATH, unix.O_PATH}, {linux.O_DSYNC, unix.O_DSYNC},
+	{linux.O_TMPFILE &^ linux.O_DIRECTORY, unix.O_TMPFILE &^ unix.O_DIRECTORY},
 }
 
 func hostOpenFlags(flags int) int {
-	h := flags&oACCMODE | unix.O_CLOEXEC | unix.O_LARGEFILE
+	h := flags&linux.O_ACCMODE | unix.O_CLOEXEC | unix.O_LARGEFILE
 	for _, f := range openFlags {
 		if flags&f.guest == f.guest {
 			h |= f.host
@@ -82,14 +84,14 @@ func withUmask(umask uint32) (restore func()) {
 // has, where the host allows it.
 func ownUmask() { _ = unix.Unshare(unix.CLONE_FS) }
 
-func hostOpen(p place, flags int, mode, umask uint32) (hostFD, Errno) {
-	if flags&oCREAT != 0 || flags&oTMPFILE == oTMPFILE {
+func hostOpen(p place, flags int, mode, umask uint32) (hostFD, linux.Errno) {
+	if flags&linux.O_CREAT != 0 || flags&linux.O_TMPFILE == linux.O_TMPFILE {
 		defer withUmask(umask)()
 	}
 	if p.final {
-		flags |= oNOFOLLOW
-		if q := p.existing(); q != p && flags&oCREAT == 0 {
-			p, flags = q, flags|oDIRECTORY
+		flags |= linux.O_NOFOLLOW
+		if q := p.existing(); q != p && flags&linux.O_CREAT == 0 {
+			p, flags = q, flags|linux.O_DIRECTORY
 		}
 	}
 	var fd int
@@ -112,15 +114,15 @@ func (f hostFD) mayWrite() bool {
 // setBlocking undoes O_NONBLOCK.
 func (f hostFD) setBlocking() { _ = unix.SetNonblock(int(f), false) }
 
-func (f hostFD) close() Errno { return errnoOf(unix.Close(int(f))) }
+func (f hostFD) close() linux.Errno { return errnoOf(unix.Close(int(f))) }
 
-func (f hostFD) dup() (hostFD, Errno) {
+func (f hostFD) dup() (hostFD, linux.Errno) {
 	fd, err := unix.FcntlInt(uintptr(f), unix.F_DUPFD_CLOEXEC, 3)
 	return hostFD(fd), errnoOf(err)
 }
 
 // osFile returns a new file for the same open file, for the caller to close.
-func (f hostFD) osFile(name string) (*os.File, Errno) {
+func (f hostFD) osFile(name string) (*os.File, linux.Errno) {
 	d, e := f.dup()
 	if e != 0 {
 		return nil, e
@@ -129,10 +131,10 @@ func (f hostFD) osFile(name string) (*os.File, Errno) {
 }
 
 // hostOf returns a descriptor of f that lives on when f is closed.
-func hostOf(f *os.File) (hostFD, Errno) { return hostFD(f.Fd()).dup() }
+func hostOf(f *os.File) (hostFD, linux.Errno) { return hostFD(f.Fd()).dup() }
 
 // readv reads at off, or at the file position if off is negative.
-func (f hostFD) readv(bufs [][]byte, off int64) (n int, e Errno) {
+func (f hostFD) readv(bufs [][]byte, off int64) (n int, e linux.Errno) {
 	e = retry(func() (err error) {
 		switch {
 		case len(bufs) == 1 && off < 0:
@@ -150,7 +152,7 @@ func (f hostFD) readv(bufs [][]byte, off int64) (n int, e Errno) {
 }
 
 // writev writes at off, or at the file position if off is negative.
-func (f hostFD) writev(bufs [][]byte, off int64) (n int, e Errno) {
+func (f hostFD) writev(bufs [][]byte, off int64) (n int, e linux.Errno) {
 	e = retry(func() (err error) {
 		switch {
 		case len(bufs) == 1 && off < 0:
@@ -167,7 +169,7 @@ func (f hostFD) writev(bufs [][]byte, off int64) (n int, e Errno) {
 	return max(n, 0), e
 }
 
-func (f hostFD) seek(off int64, whence int) (int64, Errno) {
+func (f hostFD) seek(off int64, whence int) (int64, linux.Errno) {
 	n, err := unix.Seek(int(f), off, whence)
 	return n, errnoOf(err)
 }
@@ -179,7 +181,7 @@ func statOf(s *unix.Stat_t) hostStat {
 	}
 }
 
-func (f hostFD) stat() (hostStat, Errno) {
+func (f hostFD) stat() (hostStat, linux.Errno) {
 	var s unix.Stat_t
 	err := unix.Fstat(int(f), &s)
 	return statOf(&s), errnoOf(err)
@@ -193,7 +195,7 @@ func (p place) flags(follow bool) int {
 	return unix.AT_SYMLINK_NOFOLLOW
 }
 
-func hostStatAt(p place, follow bool) (hostStat, Errno) {
+func hostStatAt(p place, follow bool) (hostStat, linux.Errno) {
 	var s unix.Stat_t
 	err := unix.Fstatat(p.fd(), p.existing().path, &s, p.flags(follow))
 	return statOf(&s), errnoOf(err)
@@ -221,8 +223,8 @@ func (f hostFD) isTerminal() bool {
 }
 
 // readDir returns all entries but "." and "..", in the host's order.
-func (f hostFD) readDir() ([]hostDirent, Errno) {
-	if _, e := f.seek(0, seekSet); e != 0 {
+func (f hostFD) readDir() ([]hostDirent, linux.Errno) {
+	if _, e := f.seek(0, linux.SEEK_SET); e != 0 {
 		return nil, e
 	}
 	var out []hostDirent
@@ -248,8 +250,8 @@ func (f hostFD) readDir() ([]hostDirent, Errno) {
 	}
 }
 
-func hostReadlink(p place) (string, Errno) {
-	buf := make([]byte, pathMax)
+func hostReadlink(p place) (string, linux.Errno) {
+	buf := make([]byte, linux.PATH_MAX)
 	n, err := unix.Readlinkat(p.fd(), p.existing().path, buf)
 	if err != nil {
 		return "", errnoOf(err)
@@ -257,17 +259,17 @@ func hostReadlink(p place) (string, Errno) {
 	return string(buf[:n]), 0
 }
 
-func hostMkdir(p place, mode, umask uint32) Errno {
+func hostMkdir(p place, mode, umask uint32) linux.Errno {
 	defer withUmask(umask)()
 	return errnoOf(unix.Mkdirat(p.fd(), p.path, mode))
 }
 
-func hostMknod(p place, mode, umask uint32) Errno {
+func hostMknod(p place, mode, umask uint32) linux.Errno {
 	defer withUmask(umask)()
 	return errnoOf(unix.Mknodat(p.fd(), p.path, mode, 0))
 }
 
-func hostUnlink(p place, dir bool) Errno {
+func hostUnlink(p place, dir bool) linux.Errno {
 	flags := 0
 	if dir {
 		flags = unix.AT_REMOVEDIR
@@ -275,14 +277,14 @@ func hostUnlink(p place, dir bool) Errno {
 	return errnoOf(unix.Unlinkat(p.fd(), p.path, flags))
 }
 
-func hostRename(from, to place, flags uint32) Errno {
+func hostRename(from, to place, flags uint32) linux.Errno {
 	if flags == 0 {
 		return errnoOf(unix.Renameat(from.fd(), from.path, to.fd(), to.path))
 	}
 	return errnoOf(unix.Renameat2(from.fd(), from.path, to.fd(), to.path, uint(flags)))
 }
 
-func hostLink(from, to place, follow bool) Errno {
+func hostLink(from, to place, follow bool) linux.Errno {
 	flags := 0
 	if follow && !from.final {
 		flags = unix.AT_SYMLINK_FOLLOW
@@ -290,7 +292,7 @@ func hostLink(from, to place, follow bool) Errno {
 	return errnoOf(unix.Linkat(from.fd(), from.path, to.fd(), to.path, flags))
 }
 
-func hostSymlink(target string, p place) Errno {
+func hostSymlink(target string, p place) linux.Errno {
 	return errnoOf(unix.Symlinkat(target, p.fd(), p.path))
 }
 
@@ -300,54 +302,54 @@ var byDescriptor = sync.OnceValue(func() bool { return unix.Fchmodat(-1, ".", 0,
 
 // through changes attributes of the file at p over a descriptor. What cannot be opened, or has more to it than its content, is left
 // alone.
-func (p place) through(follow bool, change func(fd int) error) Errno {
+func (p place) through(follow bool, change func(fd int) error) linux.Errno {
 	st, e := hostStatAt(p, follow)
-	switch kind := st.mode & sIFMT; {
+	switch kind := st.mode & linux.S_IFMT; {
 	case e != 0:
 		return e
-	case kind != sIFREG && kind != sIFDIR:
-		return EPERM
+	case kind != linux.S_IFREG && kind != linux.S_IFDIR:
+		return linux.EPERM
 	}
-	flags := oNONBLOCK
+	flags := linux.O_NONBLOCK
 	if !follow {
-		flags |= oNOFOLLOW
+		flags |= linux.O_NOFOLLOW
 	}
-	fd, e := hostOpen(p, oRDONLY|flags, 0, 0)
-	if e == EACCES {
-		fd, e = hostOpen(p, oWRONLY|flags, 0, 0)
+	fd, e := hostOpen(p, linux.O_RDONLY|flags, 0, 0)
+	if e == linux.EACCES {
+		fd, e = hostOpen(p, linux.O_WRONLY|flags, 0, 0)
 	}
 	if e != 0 {
-		return EPERM
+		return linux.EPERM
 	}
 	defer fd.close()
 	return errnoOf(change(int(fd)))
 }
 
-func hostChmod(p place, mode uint32, follow bool) Errno {
+func hostChmod(p place, mode uint32, follow bool) linux.Errno {
 	e := hostChmodPath(p, mode, follow)
-	if e == EPERM && byDescriptor() {
+	if e == linux.EPERM && byDescriptor() {
 		e = p.through(follow, func(fd int) error { return unix.Fchmod(fd, mode) })
 	}
 	return e
 }
 
-func hostChmodPath(p place, mode uint32, follow bool) Errno {
+func hostChmodPath(p place, mode uint32, follow bool) linux.Errno {
 	if !p.final || !follow {
 		return errnoOf(unix.Fchmodat(p.fd(), p.existing().path, mode, p.flags(follow)))
 	}
 	// Not every kernel changes the mode of what is no link without following links.
-	fd, e := hostOpen(p, oPATH, 0, 0)
+	fd, e := hostOpen(p, linux.O_PATH, 0, 0)
 	if e != 0 {
 		return e
 	}
 	defer fd.close()
-	if st, e := fd.stat(); e != 0 || st.mode&sIFMT == sIFLNK {
-		return cmp.Or(e, ELOOP)
+	if st, e := fd.stat(); e != 0 || st.mode&linux.S_IFMT == linux.S_IFLNK {
+		return cmp.Or(e, linux.ELOOP)
 	}
 	return hostChmodPath(fd.again(), mode, true)
 }
 
-func (f hostFD) chmod(mode uint32) Errno { return errnoOf(unix.Fchmod(int(f), mode)) }
+func (f hostFD) chmod(mode uint32) linux.Errno { return errnoOf(unix.Fchmod(int(f), mode)) }
 
 func hostTime(x unix.Timespec) fileTime { return fileTime{x.Sec, int32(x.Nsec), true} }
 
@@ -359,21 +361,21 @@ func (x fileTime) timespec() unix.Timespec {
 	return unix.Timespec{Sec: x.sec, Nsec: int64(x.nsec)}
 }
 
-func hostUtimes(p place, atime, mtime fileTime, follow bool) Errno {
+func hostUtimes(p place, atime, mtime fileTime, follow bool) linux.Errno {
 	times := []unix.Timespec{atime.timespec(), mtime.timespec()}
 	e := errnoOf(unix.UtimesNanoAt(p.fd(), p.existing().path, times, p.flags(follow)))
-	if e == EPERM && byDescriptor() {
+	if e == linux.EPERM && byDescriptor() {
 		e = p.through(follow, func(fd int) error { return futimens(fd, times) })
 	}
 	return e
 }
 
-func (f hostFD) utimes(atime, mtime fileTime) Errno {
+func (f hostFD) utimes(atime, mtime fileTime) linux.Errno {
 	return hostUtimes(f.again(), atime, mtime, true)
 }
 
-func hostTruncate(p place, size int64) Errno {
-	f, e := hostOpen(p, oWRONLY|oNONBLOCK, 0, 0)
+func hostTruncate(p place, size int64) linux.Errno {
+	f, e := hostOpen(p, linux.O_WRONLY|linux.O_NONBLOCK, 0, 0)
 	if e != 0 {
 		return e
 	}
@@ -381,75 +383,75 @@ func hostTruncate(p place, size int64) Errno {
 	return f.truncate(size)
 }
 
-func (f hostFD) truncate(size int64) Errno {
+func (f hostFD) truncate(size int64) linux.Errno {
 	return retry(func() error { return unix.Ftruncate(int(f), size) })
 }
 
-func (f hostFD) allocate(mode uint32, off, n int64) Errno {
+func (f hostFD) allocate(mode uint32, off, n int64) linux.Errno {
 	return retry(func() error { return unix.Fallocate(int(f), mode, off, n) })
 }
 
-func hostAccess(p place, mode uint32, follow bool) Errno {
+func hostAccess(p place, mode uint32, follow bool) linux.Errno {
 	return errnoOf(unix.Faccessat(p.fd(), p.existing().path, mode, p.flags(follow)))
 }
 
-func (f hostFD) sync() Errno { return retry(func() error { return unix.Fsync(int(f)) }) }
+func (f hostFD) sync() linux.Errno { return retry(func() error { return unix.Fsync(int(f)) }) }
 
-func (f hostFD) flock(op int) Errno { return errnoOf(unix.Flock(int(f), op)) }
+func (f hostFD) flock(op int) linux.Errno { return errnoOf(unix.Flock(int(f), op)) }
 
 // fcntl is for F_ADD_SEALS, F_GET_SEALS, and the size of a FIFO: commands that have the same numbers on all hosts.
-func (f hostFD) fcntl(cmd int, arg uint64) (uint64, Errno) {
+func (f hostFD) fcntl(cmd int, arg uint64) (uint64, linux.Errno) {
 	n, err := unix.FcntlInt(uintptr(f), cmd, int(arg))
 	return uint64(max(n, 0)), errnoOf(err)
 }
 
-func hostSetxattr(path, name string, value []byte, flags int, follow bool) Errno {
+func hostSetxattr(path, name string, value []byte, flags int, follow bool) linux.Errno {
 	set := unix.Lsetxattr
 	if follow {
 		set = unix.Setxattr
 	}
 	e := errnoOf(set(path, name, value, flags))
-	if e == EPERM && byDescriptor() {
+	if e == linux.EPERM && byDescriptor() {
 		at := place{dir: noFD, path: path}
 		e = at.through(follow, func(fd int) error { return unix.Fsetxattr(fd, name, value, flags) })
 	}
 	return e
 }
 
-func hostGetxattr(path, name string, follow bool) ([]byte, Errno) {
+func hostGetxattr(path, name string, follow bool) ([]byte, linux.Errno) {
 	get := unix.Lgetxattr
 	if follow {
 		get = unix.Getxattr
 	}
-	b := make([]byte, xattrSizeMax)
+	b := make([]byte, linux.XATTR_SIZE_MAX)
 	n, err := get(path, name, b)
 	return b[:max(n, 0)], errnoOf(err)
 }
 
-func hostListxattr(path string, follow bool) ([]byte, Errno) {
+func hostListxattr(path string, follow bool) ([]byte, linux.Errno) {
 	list := unix.Llistxattr
 	if follow {
 		list = unix.Listxattr
 	}
-	b := make([]byte, xattrSizeMax)
+	b := make([]byte, linux.XATTR_SIZE_MAX)
 	n, err := list(path, b)
 	return b[:max(n, 0)], errnoOf(err)
 }
 
-func hostRemovexattr(path, name string, follow bool) Errno {
+func hostRemovexattr(path, name string, follow bool) linux.Errno {
 	remove := unix.Lremovexattr
 	if follow {
 		remove = unix.Removexattr
 	}
 	e := errnoOf(remove(path, name))
-	if e == EPERM && byDescriptor() {
+	if e == linux.EPERM && byDescriptor() {
 		e = place{dir: noFD, path: path}.through(follow, func(fd int) error { return unix.Fremovexattr(fd, name) })
 	}
 	return e
 }
 
 // setAppend sets or clears O_APPEND.
-func (f hostFD) setAppend(on bool) Errno {
+func (f hostFD) setAppend(on bool) linux.Errno {
 	flags, err := unix.FcntlInt(uintptr(f), unix.F_GETFL, 0)
 	if err != nil {
 		return errnoOf(err)
@@ -471,7 +473,7 @@ func hostFileLimit() uint64 {
 }
 
 // hostMemfd makes an unnamed file in memory, with flags of memfd_create(2).
-func hostMemfd(name string, flags uint32) (hostFD, Errno) {
+func hostMemfd(name string, flags uint32) (hostFD, linux.Errno) {
 	fd, err := unix.MemfdCreate(name, int(flags)|unix.MFD_CLOEXEC)
 	if err != nil {
 		return noFD, errnoOf(err)
@@ -506,7 +508,7 @@ func hostPollWait(fds []hostPoll, d int64) bool {
 }
 
 // ioctl passes a terminal request whose argument is a structure of len(b) bytes.
-func (f hostFD) ioctl(req uint32, b []byte) Errno { return hostIoctl(int(f), uintptr(req), b) }
+func (f hostFD) ioctl(req uint32, b []byte) linux.Errno { return hostIoctl(int(f), uintptr(req), b) }
 
 // hostAuxv is our own auxiliary vector, in memory's format.
 func hostAuxv() []byte {

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // futimens sets the times of an open file. (The function of that name in package unix goes over a path.)
@@ -18,11 +20,11 @@ func futimens(fd int, times []unix.Timespec) error {
 }
 
 // hostIoctl makes an ioctl whose argument is a structure of len(b) bytes, none if b is empty.
-func hostIoctl(fd int, req uintptr, b []byte) Errno {
+func hostIoctl(fd int, req uintptr, b []byte) linux.Errno {
 	var p unsafe.Pointer
 	if len(b) > 0 {
 		p = unsafe.Pointer(&b[0])
 	}
 	_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), req, uintptr(p))
-	return Errno(e)
+	return linux.Errno(e)
 }

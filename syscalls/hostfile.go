@@ -9,6 +9,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A hostFile is a file of the host: regular, directory, terminal, pipe from outside.
@@ -42,14 +43,14 @@ type dirEntry struct {
 	typ  uint8
 }
 
-func (f *hostFile) isDir() bool     { return f.mode&sIFMT == sIFDIR }
-func (f *hostFile) isRegular() bool { return f.mode&sIFMT == sIFREG }
-func (f *hostFile) isFIFO() bool    { return f.mode&sIFMT == sIFIFO }
+func (f *hostFile) isDir() bool     { return f.mode&linux.S_IFMT == linux.S_IFDIR }
+func (f *hostFile) isRegular() bool { return f.mode&linux.S_IFMT == linux.S_IFREG }
+func (f *hostFile) isFIFO() bool    { return f.mode&linux.S_IFMT == linux.S_IFIFO }
 
 func (f *hostFile) announcer() *wakeups { return &f.wakeups }
 
 // onDisk reports whether what is written to f is kept: a regular file or a disk.
-func (f *hostFile) onDisk() bool { return f.isRegular() || f.mode&sIFMT == sIFBLK }
+func (f *hostFile) onDisk() bool { return f.isRegular() || f.mode&linux.S_IFMT == linux.S_IFBLK }
 
 // isRegular reports whether f is a regular file of the host.
 func isRegular(f file) bool {
@@ -69,14 +70,14 @@ func (f *hostFile) name(k *Kernel) string {
 func (f *hostFile) canBlock() bool { return f.blocks }
 
 // dry reports whether reading would wait.
-func (f *hostFile) dry() bool { return f.canBlock() && !f.nowait && f.fd.poll(pollIN) == 0 }
+func (f *hostFile) dry() bool { return f.canBlock() && !f.nowait && f.fd.poll(linux.POLLIN) == 0 }
 
 // mayBlock is what canBlock says for a file.
 func mayBlock(st hostStat) bool {
-	switch st.mode & sIFMT {
-	case sIFIFO, sIFSOCK:
+	switch st.mode & linux.S_IFMT {
+	case linux.S_IFIFO, linux.S_IFSOCK:
 		return true
-	case sIFCHR:
+	case linux.S_IFCHR:
 		// /dev/null, zero and full have major 1 (Documentation/admin-guide/devices.txt).
 		return major(st.rdev) != 1
 	}
@@ -84,7 +85,7 @@ func mayBlock(st hostStat) bool {
 }
 
 // newHostFile makes the open file for fd, which it owns from now on.
-func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, Errno) {
+func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, linux.Errno) {
 	st, e := fd.stat()
 	if e != 0 {
 		fd.close()
@@ -93,7 +94,7 @@ func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, Err
 	ino := k.inodes.number(st.dev, st.ino)
 	k.inodes.open[ino]++
 	return &hostFile{
-		fileBase: fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: guest},
+		fileBase: fileBase{flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), path: guest},
 		fd:       fd, mode: st.mode, blocks: mayBlock(st), ino: ino, hostIno: st.ino, dev: st.dev, rdev: st.rdev,
 	}, 0
 }
@@ -106,7 +107,7 @@ func (t *Thread) addStdio() error {
 		if e != 0 {
 			continue // closed, as it may be for any program
 		}
-		f, e := k.newHostFile(fd, oRDWR|oLARGEFILE, fd.path())
+		f, e := k.newHostFile(fd, linux.O_RDWR|linux.O_LARGEFILE, fd.path())
 		if e != 0 {
 			continue
 		}
@@ -117,10 +118,10 @@ func (t *Thread) addStdio() error {
 		if f.isDir() && k.root.only {
 			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, k.cfg.Root)
 		}
-		if f.mode&sIFMT == sIFIFO || f.onDisk() {
-			f.flags = oWRONLY
+		if f.mode&linux.S_IFMT == linux.S_IFIFO || f.onDisk() {
+			f.flags = linux.O_WRONLY
 			if i == 0 {
-				f.flags = oRDONLY
+				f.flags = linux.O_RDONLY
 			}
 		}
 		t.fds.set(i, f, false)
@@ -131,7 +132,7 @@ func (t *Thread) addStdio() error {
 // enterCwd makes t begin in the working directory, or in the root if that has no such directory.
 func (t *Thread) enterCwd() error {
 	k := t.k
-	fd, e := hostOpen(place{dir: noFD, path: k.hostCwd}, oPATH|oDIRECTORY, 0, 0)
+	fd, e := hostOpen(place{dir: noFD, path: k.hostCwd}, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
 	if e != 0 {
 		return fmt.Errorf("syscalls: working directory %s: %w", k.hostCwd, fsError(e))
 	}
@@ -147,25 +148,25 @@ func (t *Thread) enterCwd() error {
 	return nil
 }
 
-func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
+func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, linux.Errno) {
 	if f.isDir() {
-		return 0, EISDIR
+		return 0, linux.EISDIR
 	}
 	if f.console {
-		if e := t.mayUse(&t.k.console, sigTTIN); e != 0 {
+		if e := t.mayUse(&t.k.console, linux.SIGTTIN); e != 0 {
 			return 0, e
 		}
 	}
 	if f.dry() {
-		t.k.transferred(f, pollIN)
-		return 0, EAGAIN
+		t.k.transferred(f, linux.POLLIN)
+		return 0, linux.EAGAIN
 	}
 	bufs, e := t.views(v, mem.Write)
-	if e == EFAULT && f.isRegular() {
+	if e == linux.EFAULT && f.isRegular() {
 		// At the end of a file Linux does not look at the buffer.
 		at := max(off, 0)
 		if off < 0 {
-			at, _ = f.fd.seek(0, seekCur)
+			at, _ = f.fd.seek(0, linux.SEEK_CUR)
 		}
 		if n, _ := f.fd.readv([][]byte{make([]byte, 1)}, at); n == 0 {
 			return 0, 0
@@ -182,25 +183,25 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 		t.k.accessed(f)
 	}
 	if n > 0 {
-		t.k.fileEvent(f, inAccess)
+		t.k.fileEvent(f, linux.IN_ACCESS)
 	}
 	if uint64(n) < total(v) {
-		t.k.transferred(f, pollIN) // all that there was
+		t.k.transferred(f, linux.POLLIN) // all that there was
 	}
 	if f.isFIFO() && n > 0 {
-		t.k.transferred(f, pollOUT)
+		t.k.transferred(f, linux.POLLOUT)
 	}
 	return uint64(n), e
 }
 
-func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
+func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, linux.Errno) {
 	if f.console && t.p.pgid != t.k.console.pgid && f.stopsWriters() {
-		if e := t.mayUse(&t.k.console, sigTTOU); e != 0 {
+		if e := t.mayUse(&t.k.console, linux.SIGTTOU); e != 0 {
 			return 0, e
 		}
 	}
-	if f.canBlock() && f.fd.poll(pollOUT) == 0 {
-		return 0, EAGAIN
+	if f.canBlock() && f.fd.poll(linux.POLLOUT) == 0 {
+		return 0, linux.EAGAIN
 	}
 	bufs, e := t.views(v, mem.Read)
 	if e != 0 || len(bufs) == 0 {
@@ -213,41 +214,41 @@ func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	case room < total(v):
 		bufs, _ = t.views(first(v, room), mem.Read)
 	}
-	if before := t.k.cfg.BeforeOutput; before != nil && f.mode&sIFMT == sIFCHR {
+	if before := t.k.cfg.BeforeOutput; before != nil && f.mode&linux.S_IFMT == linux.S_IFCHR {
 		before()
 	}
 	n, e := f.fd.writev(forHost(bufs), off)
 	if n > 0 {
-		t.k.fileEvent(f, inModify)
+		t.k.fileEvent(f, linux.IN_MODIFY)
 	}
 	if f.isFIFO() && n > 0 {
-		t.k.transferred(f, pollIN)
+		t.k.transferred(f, linux.POLLIN)
 	}
-	if e == EPIPE {
-		t.send(infoFromProcess(t.p, sigPIPE, siUser))
+	if e == linux.EPIPE {
+		t.send(infoFromProcess(t.p, linux.SIGPIPE, linux.SI_USER))
 	}
 	return uint64(n), e
 }
 
-func (f *hostFile) seek(t *Thread, off int64, whence int) (int64, Errno) {
+func (f *hostFile) seek(t *Thread, off int64, whence int) (int64, linux.Errno) {
 	if !f.isDir() {
 		return f.fd.seek(off, whence)
 	}
 	switch whence {
-	case seekCur:
+	case linux.SEEK_CUR:
 		off += f.pos
-	case seekSet:
-	case seekEnd:
+	case linux.SEEK_SET:
+	case linux.SEEK_END:
 		// Where the entries end is up to the file system; ext4 says so.
 		if off > 0 {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		off += math.MaxInt64
 	default:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if off < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if off == 0 {
 		f.entries = nil
@@ -256,7 +257,7 @@ func (f *hostFile) seek(t *Thread, off int64, whence int) (int64, Errno) {
 	return off, 0
 }
 
-func (f *hostFile) stat(t *Thread) (stat, Errno) {
+func (f *hostFile) stat(t *Thread) (stat, linux.Errno) {
 	if f.console {
 		return devNodes["console"].stat(t, f.path), 0
 	}
@@ -273,9 +274,9 @@ func (f *hostFile) stat(t *Thread) (stat, Errno) {
 
 func (f *hostFile) poll(*Thread) uint32 {
 	if !f.canBlock() {
-		return pollIN | pollOUT | pollRDN | pollWRN
+		return linux.POLLIN | linux.POLLOUT | linux.POLLRDNORM | linux.POLLWRNORM
 	}
-	return f.fd.poll(pollIN | pollPRI | pollOUT | pollRDN | pollWRN | pollRDH)
+	return f.fd.poll(linux.POLLIN | linux.POLLPRI | linux.POLLOUT | linux.POLLRDNORM | linux.POLLWRNORM | linux.POLLRDHUP)
 }
 
 func (f *hostFile) close(k *Kernel) {
@@ -286,7 +287,7 @@ func (f *hostFile) close(k *Kernel) {
 }
 
 // list returns the directory's entries, "." and ".." first, then by name.
-func (f *hostFile) list(k *Kernel) ([]dirEntry, Errno) {
+func (f *hostFile) list(k *Kernel) ([]dirEntry, linux.Errno) {
 	if f.entries != nil {
 		return f.entries, 0
 	}
@@ -308,7 +309,7 @@ func (f *hostFile) list(k *Kernel) ([]dirEntry, Errno) {
 	if up, e := hostStatAt(place{dir: f.fd, path: ".."}, true); e == 0 {
 		parent = k.inodes.number(up.dev, up.ino)
 	}
-	f.entries = []dirEntry{{".", f.ino, dirType(sIFDIR)}, {"..", parent, dirType(sIFDIR)}}
+	f.entries = []dirEntry{{".", f.ino, dirType(linux.S_IFDIR)}, {"..", parent, dirType(linux.S_IFDIR)}}
 	for _, r := range raw {
 		f.entries = append(f.entries, dirEntry{r.name, k.inodes.number(st.dev, r.ino), r.typ})
 	}
@@ -322,9 +323,9 @@ func (f *hostFile) list(k *Kernel) ([]dirEntry, Errno) {
 func (f *hostFile) isMemfd() bool { return f.own && strings.HasPrefix(f.path, "/memfd:") }
 
 // setFlags is fcntl's F_SETFL. Of what it sets, O_APPEND alone matters to the host.
-func (f *hostFile) setFlags(flags int) Errno {
-	if (flags^f.flags)&oAPPEND != 0 && f.isRegular() {
-		if e := f.fd.setAppend(flags&oAPPEND != 0); e != 0 {
+func (f *hostFile) setFlags(flags int) linux.Errno {
+	if (flags^f.flags)&linux.O_APPEND != 0 && f.isRegular() {
+		if e := f.fd.setAppend(flags&linux.O_APPEND != 0); e != 0 {
 			return e
 		}
 	}
@@ -332,6 +333,6 @@ func (f *hostFile) setFlags(flags int) Errno {
 }
 
 // ioctl passes terminal requests on.
-func (f *hostFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+func (f *hostFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	return f.terminal(t, req, arg)
 }

@@ -3,12 +3,8 @@ package syscalls
 import (
 	"net/netip"
 	"slices"
-)
 
-// Protocols of AF_INET and AF_INET6.
-const (
-	protoTCP = 6
-	protoUDP = 17
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Ports that connect(2) and bind(2) choose (net.ipv4.ip_local_port_range), and the first that everyone may use.
@@ -69,34 +65,34 @@ func (n *inetStack) init() {
 	n.udp = portTable{sockets: map[uint16][]inetFile{}, next: firstPort}
 }
 
-func (t *Thread) newInetSocket(family, typ, proto, flags int) (socket, Errno) {
+func (t *Thread) newInetSocket(family, typ, proto, flags int) (socket, linux.Errno) {
 	const protoMax = 263 // IPPROTO_MAX
 	switch {
 	case proto < 0 || proto >= protoMax:
-		return nil, EINVAL
-	case typ == sockStream && (proto == 0 || proto == protoTCP):
+		return nil, linux.EINVAL
+	case typ == linux.SOCK_STREAM && (proto == 0 || proto == linux.IPPROTO_TCP):
 		s := newTCP(family)
-		s.init(t.k, family, typ, protoTCP, flags)
+		s.init(t.k, family, typ, linux.IPPROTO_TCP, flags)
 		return s, 0
-	case typ == sockDgram && (proto == 0 || proto == protoUDP):
+	case typ == linux.SOCK_DGRAM && (proto == 0 || proto == linux.IPPROTO_UDP):
 		s := &udpSocket{}
 		s.outside.fd = noFD
 		s.opts.init(sockBuf, sockBuf)
-		s.init(t.k, family, typ, protoUDP, flags)
+		s.init(t.k, family, typ, linux.IPPROTO_UDP, flags)
 		return s, 0
-	case typ == sockStream || typ == sockDgram:
-		return nil, EPROTONOSUPPORT
-	case typ == sockRaw && proto != 0:
-		return nil, EPERM // for the superuser
-	case typ == sockRaw:
-		return nil, EPROTONOSUPPORT
+	case typ == linux.SOCK_STREAM || typ == linux.SOCK_DGRAM:
+		return nil, linux.EPROTONOSUPPORT
+	case typ == linux.SOCK_RAW && proto != 0:
+		return nil, linux.EPERM // for the superuser
+	case typ == linux.SOCK_RAW:
+		return nil, linux.EPROTONOSUPPORT
 	}
-	return nil, ESOCKTNOSUPPORT
+	return nil, linux.ESOCKTNOSUPPORT
 }
 
 // any is the address of a socket that has none.
 func (s *inetSocket) any() netip.Addr {
-	if s.family == afInet {
+	if s.family == linux.AF_INET {
 		return netip.IPv4Unspecified()
 	}
 	return netip.IPv6Unspecified()
@@ -111,7 +107,7 @@ func (s *inetSocket) encode(a netip.AddrPort) []byte {
 	if !addr.IsValid() {
 		addr = s.any()
 	}
-	if s.family == afInet {
+	if s.family == linux.AF_INET {
 		ip := addr.As4()
 		b = append(b, ip[:]...)
 		b.zero(8)
@@ -125,25 +121,25 @@ func (s *inetSocket) encode(a netip.AddrPort) []byte {
 }
 
 // decode reads a name. An IPv4 address comes back as one, also from a name of AF_INET6.
-func (s *inetSocket) decode(b []byte) (netip.AddrPort, Errno) {
+func (s *inetSocket) decode(b []byte) (netip.AddrPort, linux.Errno) {
 	if len(b) < 4 {
-		return netip.AddrPort{}, EINVAL
+		return netip.AddrPort{}, linux.EINVAL
 	}
 	port := uint16(b[2])<<8 | uint16(b[3])
 	fam := familyOf(b)
 	switch {
-	case s.family == afInet && len(b) < sinSize, s.family == afInet6 && fam != afInet && len(b) < sin6SizeOld, len(b) < sinSize:
-		return netip.AddrPort{}, EINVAL
-	case s.family == afInet && fam == afInet:
+	case s.family == linux.AF_INET && len(b) < sinSize, s.family == linux.AF_INET6 && fam != linux.AF_INET && len(b) < sin6SizeOld, len(b) < sinSize:
+		return netip.AddrPort{}, linux.EINVAL
+	case s.family == linux.AF_INET && fam == linux.AF_INET:
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), port), 0
-	case s.family == afInet6 && fam == afInet6:
+	case s.family == linux.AF_INET6 && fam == linux.AF_INET6:
 		a := netip.AddrFrom16([16]byte(b[8:24])).Unmap()
 		if a.Is4() && s.v6only {
-			return netip.AddrPort{}, ENETUNREACH
+			return netip.AddrPort{}, linux.ENETUNREACH
 		}
 		return netip.AddrPortFrom(a, port), 0
 	}
-	return netip.AddrPort{}, EAFNOSUPPORT
+	return netip.AddrPort{}, linux.EAFNOSUPPORT
 }
 
 // destination is where a packet to a goes; an unspecified address is this machine.
@@ -170,9 +166,9 @@ func source(dst netip.Addr) netip.Addr {
 
 func (s *inetSocket) localName() []byte { return s.encode(s.local) }
 
-func (s *inetSocket) peerName() ([]byte, Errno) {
+func (s *inetSocket) peerName() ([]byte, linux.Errno) {
 	if !s.remote.IsValid() {
-		return nil, ENOTCONN
+		return nil, linux.ENOTCONN
 	}
 	return s.encode(s.remote), 0
 }
@@ -202,14 +198,14 @@ func (s *inetSocket) conflicts(o *inetSocket) bool {
 	if !s.overlaps(o) {
 		return false
 	}
-	if s.opts.reuseAddr && o.opts.reuseAddr && (s.typ == sockDgram || !o.listening && !s.listening) {
+	if s.opts.reuseAddr && o.opts.reuseAddr && (s.typ == linux.SOCK_DGRAM || !o.listening && !s.listening) {
 		return false
 	}
 	return !s.opts.reusePort || !o.opts.reusePort
 }
 
 // claim gives f the port of its local address, or a free one if that is 0.
-func (p *portTable) claim(f inetFile) Errno {
+func (p *portTable) claim(f inetFile) linux.Errno {
 	s := f.inet()
 	if !s.local.IsValid() {
 		s.local = netip.AddrPortFrom(s.any(), 0)
@@ -217,7 +213,7 @@ func (p *portTable) claim(f inetFile) Errno {
 	if port := s.local.Port(); port != 0 {
 		for _, o := range p.sockets[port] {
 			if s.conflicts(o.inet()) {
-				return EADDRINUSE
+				return linux.EADDRINUSE
 			}
 		}
 		p.add(f)
@@ -234,7 +230,7 @@ func (p *portTable) claim(f inetFile) Errno {
 			return 0
 		}
 	}
-	return EADDRINUSE
+	return linux.EADDRINUSE
 }
 
 // add makes the port of f's local address its own.
@@ -258,17 +254,17 @@ func (p *portTable) release(f inetFile) {
 }
 
 // bindTo implements bind(2) for f.
-func (p *portTable) bindTo(t *Thread, f inetFile, name []byte) Errno {
+func (p *portTable) bindTo(t *Thread, f inetFile, name []byte) linux.Errno {
 	s := f.inet()
-	if s.family == afInet && len(name) < sinSize || s.family == afInet6 && len(name) < sin6SizeOld {
-		return EINVAL
+	if s.family == linux.AF_INET && len(name) < sinSize || s.family == linux.AF_INET6 && len(name) < sin6SizeOld {
+		return linux.EINVAL
 	}
 	a, e := s.decode(name)
 	if e != 0 {
 		// bind(2) takes AF_UNSPEC for AF_INET if the address is 0 (net/ipv4/af_inet.c, __inet_bind).
-		if s.family != afInet || familyOf(name) != afUnspec || le32(name[4:]) != 0 {
-			if e == ENETUNREACH {
-				e = EINVAL
+		if s.family != linux.AF_INET || familyOf(name) != linux.AF_UNSPEC || le32(name[4:]) != 0 {
+			if e == linux.ENETUNREACH {
+				e = linux.EINVAL
 			}
 			return e
 		}
@@ -276,11 +272,11 @@ func (p *portTable) bindTo(t *Thread, f inetFile, name []byte) Errno {
 	}
 	switch addr := a.Addr(); {
 	case !addr.IsUnspecified() && !t.k.isLocal(addr):
-		return EADDRNOTAVAIL
+		return linux.EADDRNOTAVAIL
 	case a.Port() != 0 && a.Port() < privilegedPort:
-		return EACCES
+		return linux.EACCES
 	case s.ported:
-		return EINVAL
+		return linux.EINVAL
 	}
 	s.local = a
 	if e := p.claim(f); e != 0 {
@@ -298,7 +294,7 @@ func (s *inetSocket) score(src, dst netip.AddrPort) int {
 		return 0
 	}
 	score := 1
-	if s.family == afInet {
+	if s.family == linux.AF_INET {
 		score++
 	}
 	if a := s.local.Addr(); a.IsValid() && !a.IsUnspecified() {
@@ -341,10 +337,10 @@ func (p *portTable) find(src, dst netip.AddrPort, fits func(inetFile) bool) inet
 }
 
 // routeTo returns where a packet to a goes, or why it cannot.
-func (k *Kernel) routeTo(a netip.AddrPort) (netip.AddrPort, Errno) {
+func (k *Kernel) routeTo(a netip.AddrPort) (netip.AddrPort, linux.Errno) {
 	dst := destination(a.Addr())
 	if !k.isLocal(dst) && !k.isOutside(dst) {
-		return a, ENETUNREACH
+		return a, linux.ENETUNREACH
 	}
 	return netip.AddrPortFrom(dst, a.Port()), 0
 }
@@ -358,28 +354,18 @@ func (s *inetSocket) join(remote netip.AddrPort) {
 	}
 }
 
-const (
-	ipv6V6only   = 26
-	ipMTU        = 14
-	ipv6MTU      = 24
-	ipAddMember  = 35
-	ipDropMember = 36
-	ipv6Join     = 20
-	ipv6Leave    = 21
-)
-
 // option is the value of an option of TCP and UDP sockets.
 func (s *inetSocket) option(_ *Thread, level, name int) ([]byte, bool) {
 	var b pack
 	switch (optionKey{level, name}) {
-	case optionKey{solSocket, soAcceptconn}:
+	case optionKey{linux.SOL_SOCKET, linux.SO_ACCEPTCONN}:
 		b.u32(boolean(s.listening))
-	case optionKey{solIPv6, ipv6V6only}:
-		if s.family != afInet6 {
+	case optionKey{linux.SOL_IPV6, linux.IPV6_V6ONLY}:
+		if s.family != linux.AF_INET6 {
 			return nil, false
 		}
 		b.u32(boolean(s.v6only))
-	case optionKey{solIP, ipMTU}, optionKey{solIPv6, ipv6MTU}:
+	case optionKey{linux.SOL_IP, linux.IP_MTU}, optionKey{linux.SOL_IPV6, linux.IPV6_MTU}:
 		if !s.remote.IsValid() {
 			return nil, false
 		}
@@ -390,19 +376,19 @@ func (s *inetSocket) option(_ *Thread, level, name int) ([]byte, bool) {
 	return b, true
 }
 
-func (s *inetSocket) setOption(_ *Thread, level, name int, v uint32) (Errno, bool) {
+func (s *inetSocket) setOption(_ *Thread, level, name int, v uint32) (linux.Errno, bool) {
 	switch (optionKey{level, name}) {
-	case optionKey{solIPv6, ipv6V6only}:
-		if s.family != afInet6 {
+	case optionKey{linux.SOL_IPV6, linux.IPV6_V6ONLY}:
+		if s.family != linux.AF_INET6 {
 			return 0, false
 		}
 		if s.local.IsValid() {
-			return EINVAL, true
+			return linux.EINVAL, true
 		}
 		s.v6only = v != 0
 		return 0, true
-	case optionKey{solIP, ipAddMember}, optionKey{solIP, ipDropMember}, optionKey{solIPv6, ipv6Join}, optionKey{solIPv6, ipv6Leave}:
-		return ENODEV, true // no interface has groups
+	case optionKey{linux.SOL_IP, linux.IP_ADD_MEMBERSHIP}, optionKey{linux.SOL_IP, linux.IP_DROP_MEMBERSHIP}, optionKey{linux.SOL_IPV6, linux.IPV6_JOIN_GROUP}, optionKey{linux.SOL_IPV6, linux.IPV6_LEAVE_GROUP}:
+		return linux.ENODEV, true // no interface has groups
 	}
 	return 0, false
 }

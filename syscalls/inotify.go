@@ -6,34 +6,11 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Events of inotify(7) and flags of inotify_add_watch(2) (include/uapi/linux/inotify.h).
 const (
-	inAccess       = 0x1
-	inModify       = 0x2
-	inAttrib       = 0x4
-	inCloseWrite   = 0x8
-	inCloseNowrite = 0x10
-	inOpen         = 0x20
-	inMovedFrom    = 0x40
-	inMovedTo      = 0x80
-	inCreate       = 0x100
-	inDelete       = 0x200
-	inDeleteSelf   = 0x400
-	inMoveSelf     = 0x800
-	inAllEvents    = 0xfff
-
-	inOverflow = 0x4000
-	inIgnored  = 0x8000
-
-	inOnlyDir    = 0x01000000
-	inDontFollow = 0x02000000
-	inExclUnlink = 0x04000000
-	inMaskCreate = 0x10000000
-	inMaskAdd    = 0x20000000
-	inIsDir      = 0x40000000
-	inOneshot    = 0x80000000
 
 	// inotifyMax is how many events are kept (fs.inotify.max_queued_events).
 	inotifyMax = 16384
@@ -62,16 +39,16 @@ type inotifyEvent struct {
 }
 
 // sysInotifyInit implements inotify_init(2).
-func sysInotifyInit(t *Thread, _ Args) (uint64, Errno) { return t.inotifyInit(0) }
+func sysInotifyInit(t *Thread, _ Args) (uint64, linux.Errno) { return t.inotifyInit(0) }
 
 // sysInotifyInit1 implements inotify_init1(2).
-func sysInotifyInit1(t *Thread, a Args) (uint64, Errno) { return t.inotifyInit(a.Int(0)) }
+func sysInotifyInit1(t *Thread, a Args) (uint64, linux.Errno) { return t.inotifyInit(a.Int(0)) }
 
-func (t *Thread) inotifyInit(flags int) (uint64, Errno) {
-	if flags&^(oCLOEXEC|oNONBLOCK) != 0 {
-		return 0, EINVAL
+func (t *Thread) inotifyInit(flags int) (uint64, linux.Errno) {
+	if flags&^(linux.O_CLOEXEC|linux.O_NONBLOCK) != 0 {
+		return 0, linux.EINVAL
 	}
-	f := &inotifyFile{fileBase: fileBase{flags: oRDONLY | flags&oNONBLOCK, path: "anon_inode:inotify"}}
+	f := &inotifyFile{fileBase: fileBase{flags: linux.O_RDONLY | flags&linux.O_NONBLOCK, path: "anon_inode:inotify"}}
 	t.k.inotifies = append(t.k.inotifies, f)
 	return t.install(f, flags)
 }
@@ -80,7 +57,7 @@ func (f *inotifyFile) close(k *Kernel) {
 	k.inotifies = slices.DeleteFunc(k.inotifies, func(o *inotifyFile) bool { return o == f })
 }
 
-func (t *Thread) inotifyFile(fd int) (*inotifyFile, Errno) {
+func (t *Thread) inotifyFile(fd int) (*inotifyFile, linux.Errno) {
 	f, e := t.openFile(fd)
 	if e != 0 {
 		return nil, e
@@ -88,21 +65,21 @@ func (t *Thread) inotifyFile(fd int) (*inotifyFile, Errno) {
 	if in, ok := f.(*inotifyFile); ok {
 		return in, 0
 	}
-	return nil, EINVAL
+	return nil, linux.EINVAL
 }
 
 // sysInotifyAddWatch implements inotify_add_watch(2).
-func sysInotifyAddWatch(t *Thread, a Args) (uint64, Errno) {
-	const flags = inOnlyDir | inDontFollow | inExclUnlink | inMaskCreate | inMaskAdd | inIsDir | inOneshot
+func sysInotifyAddWatch(t *Thread, a Args) (uint64, linux.Errno) {
+	const flags = linux.IN_ONLYDIR | linux.IN_DONT_FOLLOW | linux.IN_EXCL_UNLINK | linux.IN_MASK_CREATE | linux.IN_MASK_ADD | linux.IN_ISDIR | linux.IN_ONESHOT
 	mask := a.U32(2)
-	if mask&(inAllEvents|inOverflow|inIgnored|0x2000|flags) == 0 {
-		return 0, EINVAL
+	if mask&(linux.IN_ALL_EVENTS|linux.IN_Q_OVERFLOW|linux.IN_IGNORED|0x2000|flags) == 0 {
+		return 0, linux.EINVAL
 	}
 	if _, e := t.openFile(a.Int(0)); e != 0 {
 		return 0, e
 	}
-	if mask&inMaskAdd != 0 && mask&inMaskCreate != 0 {
-		return 0, EINVAL
+	if mask&linux.IN_MASK_ADD != 0 && mask&linux.IN_MASK_CREATE != 0 {
+		return 0, linux.EINVAL
 	}
 	f, e := t.inotifyFile(a.Int(0))
 	if e != 0 {
@@ -112,8 +89,8 @@ func sysInotifyAddWatch(t *Thread, a Args) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	follow := mask&inDontFollow == 0
-	l, e := t.locate(atFDCWD, s, follow)
+	follow := mask&linux.IN_DONT_FOLLOW == 0
+	l, e := t.locate(linux.AT_FDCWD, s, follow)
 	if e != 0 {
 		return 0, e
 	}
@@ -121,8 +98,8 @@ func sysInotifyAddWatch(t *Thread, a Args) (uint64, Errno) {
 	switch {
 	case e != 0:
 		return 0, e
-	case mask&inOnlyDir != 0 && st.mode&sIFMT != sIFDIR:
-		return 0, ENOTDIR
+	case mask&linux.IN_ONLYDIR != 0 && st.mode&linux.S_IFMT != linux.S_IFDIR:
+		return 0, linux.ENOTDIR
 	}
 	if l.node == nil {
 		if e := hostAccess(l.place, 4, follow); e != 0 {
@@ -133,16 +110,16 @@ func sysInotifyAddWatch(t *Thread, a Args) (uint64, Errno) {
 }
 
 // watch watches ino for mask, or changes what it is watched for.
-func (f *inotifyFile) watch(ino uint64, mask uint32) (uint64, Errno) {
-	keep := mask & (inAllEvents | inOneshot | inExclUnlink)
+func (f *inotifyFile) watch(ino uint64, mask uint32) (uint64, linux.Errno) {
+	keep := mask & (linux.IN_ALL_EVENTS | linux.IN_ONESHOT | linux.IN_EXCL_UNLINK)
 	for _, w := range f.watches {
 		if w.ino != ino {
 			continue
 		}
 		switch {
-		case mask&inMaskCreate != 0:
-			return 0, EEXIST
-		case mask&inMaskAdd != 0:
+		case mask&linux.IN_MASK_CREATE != 0:
+			return 0, linux.EEXIST
+		case mask&linux.IN_MASK_ADD != 0:
 			w.mask |= keep
 		default:
 			w.mask = keep
@@ -155,14 +132,14 @@ func (f *inotifyFile) watch(ino uint64, mask uint32) (uint64, Errno) {
 }
 
 // sysInotifyRmWatch implements inotify_rm_watch(2).
-func sysInotifyRmWatch(t *Thread, a Args) (uint64, Errno) {
+func sysInotifyRmWatch(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.inotifyFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	i := slices.IndexFunc(f.watches, func(w *inotifyWatch) bool { return w.wd == a.Int(1) })
 	if i < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	f.drop(f.watches[i])
 	return 0, 0
@@ -171,7 +148,7 @@ func sysInotifyRmWatch(t *Thread, a Args) (uint64, Errno) {
 // drop ends a watch.
 func (f *inotifyFile) drop(w *inotifyWatch) {
 	f.watches = slices.DeleteFunc(f.watches, func(o *inotifyWatch) bool { return o == w })
-	f.add(inotifyEvent{wd: w.wd, mask: inIgnored})
+	f.add(inotifyEvent{wd: w.wd, mask: linux.IN_IGNORED})
 }
 
 func (f *inotifyFile) announcer() *wakeups { return &f.wakeups }
@@ -183,13 +160,13 @@ func (f *inotifyFile) add(ev inotifyEvent) {
 	case n > 0 && f.queue[n-1] == ev:
 		return
 	case n >= inotifyMax:
-		ev = inotifyEvent{wd: -1, mask: inOverflow}
+		ev = inotifyEvent{wd: -1, mask: linux.IN_Q_OVERFLOW}
 		if f.queue[n-1] == ev {
 			return
 		}
 	}
 	f.queue = append(f.queue, ev)
-	f.wake(pollIN)
+	f.wake(linux.POLLIN)
 }
 
 func (e inotifyEvent) encode() []byte {
@@ -206,9 +183,9 @@ func (e inotifyEvent) encode() []byte {
 	return b
 }
 
-func (f *inotifyFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *inotifyFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	if len(f.queue) == 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	var b []byte
 	n := 0
@@ -221,10 +198,10 @@ func (f *inotifyFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 		n++
 	}
 	if n == 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if got, e := t.scatter(v, b); e != 0 || got < len(b) {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	f.queue = slices.Delete(f.queue, 0, n)
 	return uint64(len(b)), 0
@@ -232,16 +209,16 @@ func (f *inotifyFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 
 func (f *inotifyFile) poll(*Thread) uint32 {
 	if len(f.queue) > 0 {
-		return pollIN | pollRDN
+		return linux.POLLIN | linux.POLLRDNORM
 	}
 	return 0
 }
 
-func (f *inotifyFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+func (f *inotifyFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
-func (f *inotifyFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
-	if req != fioNRead {
-		return 0, ENOTTY
+func (f *inotifyFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+	if req != linux.FIONREAD {
+		return 0, linux.ENOTTY
 	}
 	n := 0
 	for _, ev := range f.queue {
@@ -254,16 +231,16 @@ func (f *inotifyFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno)
 func (k *Kernel) notify(ino uint64, ev inotifyEvent, gone bool) {
 	for _, f := range k.inotifies {
 		for _, w := range slices.Clone(f.watches) {
-			if w.ino != ino || w.mask&ev.mask == 0 || gone && w.mask&inExclUnlink != 0 {
+			if w.ino != ino || w.mask&ev.mask == 0 || gone && w.mask&linux.IN_EXCL_UNLINK != 0 {
 				continue
 			}
 			ev.wd = w.wd
 			f.add(ev)
-			if w.mask&inOneshot != 0 || ev.mask&inDeleteSelf != 0 {
+			if w.mask&linux.IN_ONESHOT != 0 || ev.mask&linux.IN_DELETE_SELF != 0 {
 				f.drop(w)
 			}
 		}
-		if ev.mask&inDeleteSelf != 0 {
+		if ev.mask&linux.IN_DELETE_SELF != 0 {
 			for _, w := range slices.Clone(f.watches) {
 				if w.ino == ino {
 					f.drop(w)
@@ -275,8 +252,8 @@ func (k *Kernel) notify(ino uint64, ev inotifyEvent, gone bool) {
 
 // isDir is the flag of events about st.
 func (st hostStat) isDir() uint32 {
-	if st.mode&sIFMT == sIFDIR {
-		return inIsDir
+	if st.mode&linux.S_IFMT == linux.S_IFDIR {
+		return linux.IN_ISDIR
 	}
 	return 0
 }
@@ -284,16 +261,16 @@ func (st hostStat) isDir() uint32 {
 // fileEvent tells who watches f, or the directory that it is in, and notes the time if it was changed.
 func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 	switch mask {
-	case inModify:
+	case linux.IN_MODIFY:
 		k.written(f.ino)
-	case inAttrib:
+	case linux.IN_ATTRIB:
 		k.changedInode(f.ino)
 	}
 	if len(k.inotifies) == 0 {
 		return
 	}
 	if f.isDir() {
-		mask |= inIsDir
+		mask |= linux.IN_ISDIR
 	}
 	ev := inotifyEvent{mask: mask}
 	name, gone := strings.CutSuffix(f.fd.path(), " (deleted)")
@@ -309,9 +286,9 @@ func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 
 // event is fileEvent for a path.
 func (k *Kernel) event(l location, follow bool, mask uint32) {
-	flags := oPATH
+	flags := linux.O_PATH
 	if !follow {
-		flags |= oNOFOLLOW
+		flags |= linux.O_NOFOLLOW
 	}
 	fd, e := hostOpen(l.place, flags, 0, 0)
 	if e != 0 {
@@ -341,13 +318,13 @@ func (k *Kernel) selfEvent(st hostStat, mask uint32) {
 }
 
 // made is called after l was made.
-func (k *Kernel) made(l location, e Errno) (uint64, Errno) {
+func (k *Kernel) made(l location, e linux.Errno) (uint64, linux.Errno) {
 	if e == 0 {
 		st, e := hostStatAt(l.place, false)
 		if e == 0 {
 			k.created(k.inodes.number(st.dev, st.ino))
 		}
-		k.nameEvent(l, inCreate|st.isDir(), 0)
+		k.nameEvent(l, linux.IN_CREATE|st.isDir(), 0)
 	}
 	return 0, e
 }
@@ -363,11 +340,11 @@ func (k *Kernel) removed(st hostStat) {
 	}
 	dir := st.isDir() != 0
 	if !dir {
-		k.selfEvent(st, inAttrib)
+		k.selfEvent(st, linux.IN_ATTRIB)
 	}
 	if (st.nlink <= 1 || dir) && !k.isOpen(k.inodes.number(st.dev, st.ino)) {
 		st.mode = 0
-		k.selfEvent(st, inDeleteSelf)
+		k.selfEvent(st, linux.IN_DELETE_SELF)
 	}
 }
 
@@ -391,29 +368,29 @@ func (k *Kernel) moved(src, dst location, was, old hostStat, replaced bool) {
 	}
 	k.changedInode(k.inodes.number(was.dev, was.ino))
 	k.lastCookie++
-	k.nameEvent(src, inMovedFrom|was.isDir(), k.lastCookie)
-	k.nameEvent(dst, inMovedTo|was.isDir(), k.lastCookie)
+	k.nameEvent(src, linux.IN_MOVED_FROM|was.isDir(), k.lastCookie)
+	k.nameEvent(dst, linux.IN_MOVED_TO|was.isDir(), k.lastCookie)
 	if len(k.inotifies) == 0 {
 		return
 	}
 	if replaced && old.isDir() == 0 {
-		k.selfEvent(old, inAttrib)
+		k.selfEvent(old, linux.IN_ATTRIB)
 	}
-	k.selfEvent(hostStat{dev: was.dev, ino: was.ino}, inMoveSelf)
+	k.selfEvent(hostStat{dev: was.dev, ino: was.ino}, linux.IN_MOVE_SELF)
 	if replaced && (old.nlink <= 1 || old.isDir() != 0) && !k.isOpen(k.inodes.number(old.dev, old.ino)) {
 		old.mode = 0
-		k.selfEvent(old, inDeleteSelf)
+		k.selfEvent(old, linux.IN_DELETE_SELF)
 	}
 }
 
 // opened is called after h was opened at l, which was described by was if it was not created.
 func (t *Thread) opened(l location, h *hostFile, flags int, was hostStat, created bool) {
-	if flags&oPATH != 0 {
+	if flags&linux.O_PATH != 0 {
 		return
 	}
-	truncated := !created && flags&oTRUNC != 0 && h.isRegular()
+	truncated := !created && flags&linux.O_TRUNC != 0 && h.isRegular()
 	switch {
-	case created, flags&oTMPFILE == oTMPFILE:
+	case created, flags&linux.O_TMPFILE == linux.O_TMPFILE:
 		t.k.created(h.ino)
 	case h.writable() && h.isRegular():
 		t.k.keepAccess(h, was)
@@ -422,25 +399,25 @@ func (t *Thread) opened(l location, h *hostFile, flags int, was hostStat, create
 		t.k.touch(h.ino)
 	}
 	if created {
-		t.k.nameEvent(l, inCreate, 0)
+		t.k.nameEvent(l, linux.IN_CREATE, 0)
 	}
-	t.k.fileEvent(h, inOpen)
+	t.k.fileEvent(h, linux.IN_OPEN)
 	if truncated {
-		t.k.fileEvent(h, inModify)
+		t.k.fileEvent(h, linux.IN_MODIFY)
 	}
 }
 
 // closed is called when f's last descriptor is gone, before the host closes it.
 func (k *Kernel) closed(f *hostFile) {
-	if len(k.inotifies) == 0 || f.flags&oPATH != 0 {
+	if len(k.inotifies) == 0 || f.flags&linux.O_PATH != 0 {
 		return
 	}
-	mask := uint32(inCloseNowrite)
+	mask := uint32(linux.IN_CLOSE_NOWRITE)
 	if f.writable() {
-		mask = inCloseWrite
+		mask = linux.IN_CLOSE_WRITE
 	}
 	k.fileEvent(f, mask)
 	if st, e := f.fd.stat(); e == 0 && st.nlink == 0 && !k.isOpen(f.ino) {
-		k.notify(f.ino, inotifyEvent{mask: inDeleteSelf}, false)
+		k.notify(f.ino, inotifyEvent{mask: linux.IN_DELETE_SELF}, false)
 	}
 }

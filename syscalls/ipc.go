@@ -5,19 +5,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-)
-
-// Flags and commands of System V's three kinds of objects (include/uapi/linux/ipc.h).
-const (
-	ipcPrivate = 0
-	ipcCreat   = 0o1000
-	ipcExcl    = 0o2000
-	ipcNowait  = 0o4000
-
-	ipcRmid = 0
-	ipcSet  = 1
-	ipcStat = 2
-	ipcInfo = 3
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // An ipcObject is what the three kinds have in common.
@@ -40,23 +28,23 @@ type ipc[T interface {
 }
 
 // get implements shmget(2) and its kin: fits is asked of an object that exists, create makes one.
-func (x *ipc[T]) get(t *Thread, key, flags int, fits func(T) bool, create func(ipcObject) (T, Errno)) (uint64, Errno) {
+func (x *ipc[T]) get(t *Thread, key, flags int, fits func(T) bool, create func(ipcObject) (T, linux.Errno)) (uint64, linux.Errno) {
 	i := -1
-	if key != ipcPrivate {
+	if key != linux.IPC_PRIVATE {
 		i = slices.IndexFunc(x.list, func(o T) bool { return o.header().key == key })
 	}
 	if i >= 0 {
 		o := x.list[i]
 		switch {
-		case flags&(ipcCreat|ipcExcl) == ipcCreat|ipcExcl:
-			return 0, EEXIST
+		case flags&(linux.IPC_CREAT|linux.IPC_EXCL) == linux.IPC_CREAT|linux.IPC_EXCL:
+			return 0, linux.EEXIST
 		case !fits(o):
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		return uint64(o.header().id), o.header().allows(uint32(flags))
 	}
-	if key != ipcPrivate && flags&ipcCreat == 0 {
-		return 0, ENOENT
+	if key != linux.IPC_PRIVATE && flags&linux.IPC_CREAT == 0 {
+		return 0, linux.ENOENT
 	}
 	o, e := create(ipcObject{id: x.nextID, key: key, mode: uint32(flags) & 0o777, ctime: t.k.wall() / 1e9})
 	if e != 0 {
@@ -68,25 +56,25 @@ func (x *ipc[T]) get(t *Thread, key, flags int, fits func(T) bool, create func(i
 }
 
 // find returns the object with an id.
-func (x *ipc[T]) find(id int) (o T, e Errno) {
+func (x *ipc[T]) find(id int) (o T, e linux.Errno) {
 	i := slices.IndexFunc(x.list, func(o T) bool { return o.header().id == id })
 	if i < 0 {
-		return o, EINVAL
+		return o, linux.EINVAL
 	}
 	return x.list[i], 0
 }
 
 // at returns the object with an index, which is what SHM_STAT and its kin take.
-func (x *ipc[T]) at(i int) (o T, e Errno) {
+func (x *ipc[T]) at(i int) (o T, e linux.Errno) {
 	if i < 0 || i >= len(x.list) {
-		return o, EINVAL
+		return o, linux.EINVAL
 	}
 	return x.list[i], 0
 }
 
 // stat writes the status of the object that find has for n to a, if want is allowed, and returns its id.
 // IPC_STAT is for ids, SHM_STAT for indexes, SHM_STAT_ANY for indexes and for everybody.
-func (x *ipc[T]) stat(t *Thread, find func(int) (T, Errno), n int, want uint32, a emu.Addr) (uint64, Errno) {
+func (x *ipc[T]) stat(t *Thread, find func(int) (T, linux.Errno), n int, want uint32, a emu.Addr) (uint64, linux.Errno) {
 	o, e := find(n)
 	if e == 0 {
 		e = o.header().allows(want)
@@ -111,9 +99,9 @@ func (x *ipc[T]) remove(id int) {
 }
 
 // allows reports whether its owner, who is everybody, may do what the owner's bits in want say.
-func (o *ipcObject) allows(want uint32) Errno {
+func (o *ipcObject) allows(want uint32) linux.Errno {
 	if want>>6&7&^(o.mode>>6) != 0 {
-		return EACCES
+		return linux.EACCES
 	}
 	return 0
 }
@@ -138,7 +126,7 @@ func (o *ipcObject) permissions(k *Kernel) pack {
 }
 
 // set does what IPC_SET does to the permissions at a.
-func (o *ipcObject) set(t *Thread, a emu.Addr) Errno {
+func (o *ipcObject) set(t *Thread, a emu.Addr) linux.Errno {
 	b, e := t.copyIn(a, 48)
 	if e != 0 {
 		return e

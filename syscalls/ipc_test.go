@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // TestIPCPermissions keeps the owner away from what the owner may not do, and nothing is done before that.
@@ -11,44 +13,44 @@ func TestIPCPermissions(t *testing.T) {
 	const none, writeOnly, readOnly = 0, ipcWrite, ipcRead
 	g := newGuest(t)
 	buf := g.room(512)
-	sem := func(mode uint64) uint64 { return g.ok(nr("semget"), ipcPrivate, 2, mode) }
+	sem := func(mode uint64) uint64 { return g.ok(nr("semget"), linux.IPC_PRIVATE, 2, mode) }
 	semctl, msgctl, shmctl := nr("semctl"), nr("msgctl"), nr("shmctl")
 
 	id := sem(readOnly)
-	g.fails(EACCES, semctl, id, 0, semSetval, 7)
-	g.fails(EACCES, semctl, id, 0, semSetall, buf)
-	require.Zero(t, g.ok(semctl, id, 0, semGetval), "the value that SETVAL may not set")
-	g.fails(ERANGE, semctl, 99, 9, semSetval, semMax+1)
-	g.fails(EINVAL, semctl, id, 9, semSetval, 1)
-	g.ok(semctl, id, 0, ipcStat, buf)
+	g.fails(linux.EACCES, semctl, id, 0, linux.SETVAL, 7)
+	g.fails(linux.EACCES, semctl, id, 0, linux.SETALL, buf)
+	require.Zero(t, g.ok(semctl, id, 0, linux.GETVAL), "the value that SETVAL may not set")
+	g.fails(linux.ERANGE, semctl, 99, 9, linux.SETVAL, semMax+1)
+	g.fails(linux.EINVAL, semctl, id, 9, linux.SETVAL, 1)
+	g.ok(semctl, id, 0, linux.IPC_STAT, buf)
 
 	id = sem(writeOnly)
-	g.ok(semctl, id, 1, semSetval, 7)
-	for _, cmd := range []uint64{semGetval, semGetpid, semGetncnt, semGetzcnt} {
-		g.fails(EACCES, semctl, id, 99, cmd)
+	g.ok(semctl, id, 1, linux.SETVAL, 7)
+	for _, cmd := range []uint64{linux.GETVAL, linux.GETPID, linux.GETNCNT, linux.GETZCNT} {
+		g.fails(linux.EACCES, semctl, id, 99, cmd)
 	}
-	g.fails(EACCES, semctl, id, 0, semGetall, buf)
-	g.fails(EACCES, semctl, id, 0, ipcStat, buf)
-	g.fails(EACCES, semctl, 1, 0, semStat, buf)
-	require.Equal(t, id, g.ok(semctl, 1, 0, semStatAny, buf))
+	g.fails(linux.EACCES, semctl, id, 0, linux.GETALL, buf)
+	g.fails(linux.EACCES, semctl, id, 0, linux.IPC_STAT, buf)
+	g.fails(linux.EACCES, semctl, 1, 0, linux.SEM_STAT, buf)
+	require.Equal(t, id, g.ok(semctl, 1, 0, linux.SEM_STAT_ANY, buf))
 
-	id = g.ok(nr("msgget"), ipcPrivate, none)
-	g.fails(EACCES, msgctl, id, ipcStat, buf)
-	g.fails(EACCES, msgctl, 0, msgStat, buf)
-	require.Equal(t, id, g.ok(msgctl, 0, msgStatAny, buf))
+	id = g.ok(nr("msgget"), linux.IPC_PRIVATE, none)
+	g.fails(linux.EACCES, msgctl, id, linux.IPC_STAT, buf)
+	g.fails(linux.EACCES, msgctl, 0, linux.MSG_STAT, buf)
+	require.Equal(t, id, g.ok(msgctl, 0, linux.MSG_STAT_ANY, buf))
 
-	id = g.ok(nr("shmget"), ipcPrivate, 4096, none)
-	g.fails(EACCES, shmctl, id, ipcStat, buf)
-	g.fails(EACCES, shmctl, 0, shmStat, buf)
-	require.Equal(t, id, g.ok(shmctl, 0, shmStatAny, buf))
+	id = g.ok(nr("shmget"), linux.IPC_PRIVATE, 4096, none)
+	g.fails(linux.EACCES, shmctl, id, linux.IPC_STAT, buf)
+	g.fails(linux.EACCES, shmctl, 0, linux.SHM_STAT, buf)
+	require.Equal(t, id, g.ok(shmctl, 0, linux.SHM_STAT_ANY, buf))
 }
 
 // TestIPCSetWhole changes all that IPC_SET names, or nothing.
 func TestIPCSetWhole(t *testing.T) {
 	g := newGuest(t)
 	buf := g.room(512)
-	id := g.ok(nr("msgget"), ipcPrivate, 0o600)
-	g.ok(nr("msgctl"), id, ipcStat, buf)
+	id := g.ok(nr("msgget"), linux.IPC_PRIVATE, 0o600)
+	g.ok(nr("msgctl"), id, linux.IPC_STAT, buf)
 	before := g.peek(buf, 120)
 
 	var ds pack
@@ -60,7 +62,7 @@ func TestIPCSetWhole(t *testing.T) {
 	ds.zero(64)
 	ds.u64(100)
 	ds.zero(24)
-	g.fails(EPERM, nr("msgctl"), id, ipcSet, g.bytes(ds))
-	g.ok(nr("msgctl"), id, ipcStat, buf)
+	g.fails(linux.EPERM, nr("msgctl"), id, linux.IPC_SET, g.bytes(ds))
+	g.ok(nr("msgctl"), id, linux.IPC_STAT, buf)
 	require.Equal(t, before, g.peek(buf, 120))
 }

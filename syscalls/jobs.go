@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A terminal is what job control knows of one.
@@ -13,14 +14,14 @@ type terminal struct {
 	// dev is the device's number, 0 for a console that is not there.
 	dev uint64
 	// open opens it as /dev/tty.
-	open func(t *Thread, flags int) (file, Errno)
+	open func(t *Thread, flags int) (file, linux.Errno)
 }
 
 // signalGroup sends a signal of the kernel's to all of a process group.
 func (k *Kernel) signalGroup(pgid, sig int) {
 	for _, p := range slices.Clone(k.procs) {
 		if p.pgid == pgid {
-			p.send(&sigInfo{signo: int32(sig), code: siKernel})
+			p.send(&sigInfo{signo: int32(sig), code: linux.SI_KERNEL})
 		}
 	}
 }
@@ -58,8 +59,8 @@ func (p *Process) leaveGroups() (after func()) {
 	return func() {
 		for _, pgid := range groups {
 			if k.orphaned(pgid) {
-				k.signalGroup(pgid, sigHUP)
-				k.signalGroup(pgid, sigCONT)
+				k.signalGroup(pgid, linux.SIGHUP)
+				k.signalGroup(pgid, linux.SIGCONT)
 			}
 		}
 	}
@@ -73,7 +74,7 @@ func (p *Process) leaveSession() {
 	}
 	pgid := tty.pgid
 	p.k.disown(tty)
-	p.k.signalGroup(pgid, sigHUP)
+	p.k.signalGroup(pgid, linux.SIGHUP)
 }
 
 // disown makes a terminal control no session.
@@ -88,24 +89,24 @@ func (k *Kernel) disown(tty *terminal) {
 
 // mayUse is what keeps t from reading (sig is SIGTTIN) or changing (SIGTTOU) a terminal: it belongs to those in
 // the foreground. (drivers/tty/tty_jobctrl.c, __tty_check_change; n_tty.c, job_control.)
-func (t *Thread) mayUse(tty *terminal, sig int) Errno {
+func (t *Thread) mayUse(tty *terminal, sig int) linux.Errno {
 	p := t.p
 	if p.tty != tty || p.pgid == tty.pgid {
 		return 0
 	}
-	switch deaf := t.mask.has(sig) || p.signals[sig].handler == sigIgn; {
-	case deaf && sig == sigTTIN:
-		return EIO
+	switch deaf := t.mask.has(sig) || p.signals[sig].handler == linux.SIG_IGN; {
+	case deaf && sig == linux.SIGTTIN:
+		return linux.EIO
 	case deaf:
 		return 0
 	case t.k.orphaned(p.pgid):
-		return EIO
+		return linux.EIO
 	}
 	t.k.signalGroup(p.pgid, sig)
 	if !p.stopped && !t.hasSignal() {
-		return EIO // the last that runs is not stopped
+		return linux.EIO // the last that runs is not stopped
 	}
-	return eRESTARTSYS
+	return linux.ERESTARTSYS
 }
 
 // control makes tty t's controlling terminal.
@@ -116,45 +117,45 @@ func (t *Thread) control(tty *terminal) {
 
 // jobRequest does what requests about a terminal's session and process group ask for; master says that
 // they came over a pseudoterminal's other end. It returns false for other requests.
-func (t *Thread) jobRequest(tty *terminal, master bool, req uint32, arg emu.Addr) (Errno, bool) {
+func (t *Thread) jobRequest(tty *terminal, master bool, req uint32, arg emu.Addr) (linux.Errno, bool) {
 	own := t.p.tty == tty
 	switch req {
-	case tiocGPgrp:
+	case linux.TIOCGPGRP:
 		if !own && !master {
-			return ENOTTY, true
+			return linux.ENOTTY, true
 		}
 		return t.out32(arg, uint32(tty.pgid)), true
-	case tiocGSid:
+	case linux.TIOCGSID:
 		if !own && !master || tty.sid == 0 {
-			return ENOTTY, true
+			return linux.ENOTTY, true
 		}
 		return t.out32(arg, uint32(tty.sid)), true
-	case tiocSPgrp:
-		switch e := t.mayUse(tty, sigTTOU); e {
+	case linux.TIOCSPGRP:
+		switch e := t.mayUse(tty, linux.SIGTTOU); e {
 		case 0:
 			return t.foreground(tty, arg), true
-		case EIO:
-			return ENOTTY, true
+		case linux.EIO:
+			return linux.ENOTTY, true
 		default:
 			return e, true
 		}
-	case tiocSctty:
+	case linux.TIOCSCTTY:
 		switch {
 		case own && t.p.sid == t.p.pid:
 			return 0, true
 		case t.p.sid != t.p.pid || t.p.tty != nil || tty.sid != 0:
-			return EPERM, true
+			return linux.EPERM, true
 		}
 		t.control(tty)
 		return 0, true
-	case tiocNotty:
+	case linux.TIOCNOTTY:
 		if !own {
-			return ENOTTY, true
+			return linux.ENOTTY, true
 		}
 		t.p.tty = nil
 		if t.p.sid == t.p.pid {
-			t.k.signalGroup(tty.pgid, sigHUP)
-			t.k.signalGroup(tty.pgid, sigCONT)
+			t.k.signalGroup(tty.pgid, linux.SIGHUP)
+			t.k.signalGroup(tty.pgid, linux.SIGCONT)
 			t.k.disown(tty)
 		}
 		return 0, true
@@ -163,18 +164,18 @@ func (t *Thread) jobRequest(tty *terminal, master bool, req uint32, arg emu.Addr
 }
 
 // foreground is tcsetpgrp(3).
-func (t *Thread) foreground(tty *terminal, arg emu.Addr) Errno {
+func (t *Thread) foreground(tty *terminal, arg emu.Addr) linux.Errno {
 	if t.p.tty != tty || tty.sid != t.p.sid {
-		return ENOTTY
+		return linux.ENOTTY
 	}
 	pgid, e := t.in32(arg)
 	if e != 0 {
 		return e
 	}
 	if int32(pgid) < 0 {
-		return EINVAL
+		return linux.EINVAL
 	}
-	e = ESRCH
+	e = linux.ESRCH
 	for _, p := range t.k.procs {
 		if p.pgid != int(pgid) {
 			continue
@@ -183,16 +184,16 @@ func (t *Thread) foreground(tty *terminal, arg emu.Addr) Errno {
 			tty.pgid = p.pgid
 			return 0
 		}
-		e = EPERM
+		e = linux.EPERM
 	}
 	return e
 }
 
 // ttyNode is /dev/tty: the terminal that controls the process' session.
 func ttyNode() *vnode {
-	return &vnode{mode: sIFCHR | 0o666, rdev: devTTY, open: func(t *Thread, flags int) (file, Errno) {
+	return &vnode{mode: linux.S_IFCHR | 0o666, rdev: devTTY, open: func(t *Thread, flags int) (file, linux.Errno) {
 		if t.p.tty == nil {
-			return nil, ENXIO
+			return nil, linux.ENXIO
 		}
 		return t.p.tty.open(t, flags)
 	}}
@@ -200,12 +201,12 @@ func ttyNode() *vnode {
 
 // consoleNode is /dev/console, as the terminal is called that cgemu runs on.
 func consoleNode() *vnode {
-	return &vnode{mode: sIFCHR | 0o620, rdev: devConsole, open: openConsole}
+	return &vnode{mode: linux.S_IFCHR | 0o620, rdev: devConsole, open: openConsole}
 }
 
 // openConsole opens the host's terminal.
-func openConsole(t *Thread, flags int) (file, Errno) {
-	h, e := hostOpen(place{dir: noFD, path: "/dev/tty"}, flags|oNOCTTY, 0, 0)
+func openConsole(t *Thread, flags int) (file, linux.Errno) {
+	h, e := hostOpen(place{dir: noFD, path: "/dev/tty"}, flags|linux.O_NOCTTY, 0, 0)
 	if e != 0 {
 		return nil, e
 	}
@@ -220,7 +221,7 @@ func openConsole(t *Thread, flags int) (file, Errno) {
 
 // markConsole makes f the console if it is a terminal. Which one of the host's does not show.
 func (f *hostFile) markConsole() {
-	if f.mode&sIFMT == sIFCHR && f.fd.isTerminal() {
+	if f.mode&linux.S_IFMT == linux.S_IFCHR && f.fd.isTerminal() {
 		f.console, f.path = true, "/dev/console"
 	}
 }
@@ -228,5 +229,5 @@ func (f *hostFile) markConsole() {
 // stopsWriters reports whether the settings of f say that only those in the foreground write.
 func (f *hostFile) stopsWriters() bool {
 	b := make([]byte, termiosSize)
-	return f.fd.ioctl(tcGets, b) == 0 && le32(b[12:])&tostop != 0
+	return f.fd.ioctl(linux.TCGETS, b) == 0 && le32(b[12:])&linux.TOSTOP != 0
 }

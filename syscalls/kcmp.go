@@ -1,29 +1,22 @@
 package syscalls
 
-import "cmp"
+import (
+	"cmp"
 
-// What kcmp(2) compares.
-const (
-	kcmpFile    = 0
-	kcmpVM      = 1
-	kcmpFiles   = 2
-	kcmpFS      = 3
-	kcmpSighand = 4
-	kcmpIO      = 5
-	kcmpSysvsem = 6
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // sysKcmp implements kcmp(2): 0 if two threads share something, else 1 or 2, for which is the lesser: Linux orders by hidden
 // addresses, we by the numbers that they were asked for.
-func sysKcmp(t *Thread, a Args) (uint64, Errno) {
+func sysKcmp(t *Thread, a Args) (uint64, linux.Errno) {
 	o, r := t.k.threads[a.Int(0)], t.k.threads[a.Int(1)]
 	if o == nil || r == nil {
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	}
 	p, q := o.p, r.p
 	same, first, second := false, a.Int(0), a.Int(1)
 	switch a.Int(2) {
-	case kcmpFile:
+	case linux.KCMP_FILE:
 		f, e := o.fds.file(a.Int(3))
 		if e != 0 {
 			return 0, e
@@ -36,18 +29,18 @@ func sysKcmp(t *Thread, a Args) (uint64, Errno) {
 		if o == r {
 			first, second = a.Int(3), a.Int(4)
 		}
-	case kcmpVM:
+	case linux.KCMP_VM:
 		same = p.machine == q.machine
-	case kcmpFiles:
+	case linux.KCMP_FILES:
 		same = o.fds == r.fds
-	case kcmpFS:
+	case linux.KCMP_FS:
 		same = o.fsInfo == r.fsInfo
-	case kcmpSighand:
+	case linux.KCMP_SIGHAND:
 		same = p.signals == q.signals
-	case kcmpIO, kcmpSysvsem:
+	case linux.KCMP_IO, linux.KCMP_SYSVSEM:
 		same = p == q
 	default:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	switch {
 	case same:

@@ -12,6 +12,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Identities that are the same on every host.
@@ -280,7 +281,7 @@ func (k *Kernel) boot() error {
 		return err
 	}
 	p := newProcess(k)
-	p.limits[rlimitNofile] = fileLimit()
+	p.limits[linux.RLIMIT_NOFILE] = fileLimit()
 	first := &machine{mem: m, owner: p}
 	p.use(first)
 	k.addresses = first.addresses()

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A Lacking is a system call that a program made and that is missing or refused here, or the operation
@@ -19,15 +21,15 @@ type Lacking struct {
 // An answer is a call and the error it got.
 type answer struct {
 	nr uint64
-	e  Errno
+	e  linux.Errno
 }
 
 // maxLacking is how many different answers are counted: a program may try all numbers there are.
 const maxLacking = 1000
 
 // noteLacking counts a call that ended with e if that is for want of support.
-func (k *Kernel) noteLacking(nr uint64, l level, e Errno) {
-	if e == ENOSYS || e != 0 && e < eRESTARTSYS && (l == Missing || l == Refused) {
+func (k *Kernel) noteLacking(nr uint64, l level, e linux.Errno) {
+	if e == linux.ENOSYS || e != 0 && e < linux.ERESTARTSYS && (l == Missing || l == Refused) {
 		if a := (answer{nr, e}); len(k.lacking) < maxLacking || k.lacking[a] > 0 {
 			k.lacking[a]++
 		}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 func TestLacking(t *testing.T) {
@@ -11,13 +13,13 @@ func TestLacking(t *testing.T) {
 	assert.Empty(t, g.k.Lacking())
 	word := g.room(4)
 	g.ok(nr("getpid"))
-	g.fails(EBADF, nr("close"), 99) // as on Linux
-	g.fails(EPERM, nr("chroot"), g.str("/"))
+	g.fails(linux.EBADF, nr("close"), 99) // as on Linux
+	g.fails(linux.EPERM, nr("chroot"), g.str("/"))
 	for range 3 {
-		g.fails(ENOSYS, nr("iopl")+1000)
-		g.fails(ENOSYS, nr("futex"), word, 77)
+		g.fails(linux.ENOSYS, nr("iopl")+1000)
+		g.fails(linux.ENOSYS, nr("futex"), word, 77)
 	}
-	g.fails(EPERM, nr("chroot"), g.str("/"))
+	g.fails(linux.EPERM, nr("chroot"), g.str("/"))
 	assert.Equal(t, []Lacking{
 		{"chroot", nr("chroot"), "EPERM", 2},
 		{"futex", nr("futex"), "ENOSYS", 3},

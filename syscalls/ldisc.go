@@ -1,55 +1,12 @@
 package syscalls
 
+import "github.com/cgemu/cgemu/syscalls/internal/linux"
+
 // ldisc.go: the line discipline of a pseudoterminal (termios(3); where that leaves it open, Linux's N_TTY).
-
-// Bits of struct termios (include/uapi/asm-generic/termbits.h).
-const (
-	istrip = 0o40
-	inlcr  = 0o100
-	igncr  = 0o200
-	icrnl  = 0o400
-	ixon   = 0o2000
-	ixany  = 0o4000
-	iutf8  = 0o40000
-
-	opost  = 0o1
-	onlcr  = 0o4
-	ocrnl  = 0o10
-	onocr  = 0o20
-	onlret = 0o40
-	xtabs  = 0o14000
-
-	isig    = 0o1
-	icanon  = 0o2
-	echo    = 0o10
-	echoe   = 0o20
-	echok   = 0o40
-	echonl  = 0o100
-	noflsh  = 0o200
-	tostop  = 0o400
-	echoctl = 0o1000
-	echoke  = 0o4000
-	iexten  = 0o100000
-)
 
 // Indices of c_cc.
 const (
-	vIntr    = 0
-	vQuit    = 1
-	vErase   = 2
-	vKill    = 3
-	vEOF     = 4
-	vTime    = 5
-	vMin     = 6
-	vStart   = 8
-	vStop    = 9
-	vSusp    = 10
-	vEOL     = 11
-	vReprint = 12
-	vWErase  = 14
-	vLNext   = 15
-	vEOL2    = 16
-	ccs      = 19
+	ccs = 19
 )
 
 // A termios is struct termios as the kernel has it.
@@ -62,11 +19,11 @@ type termios struct {
 // newTermios are a new terminal's settings.
 func newTermios() termios {
 	return termios{
-		iflag: icrnl | ixon, oflag: opost | onlcr, cflag: 0xbf, // B38400, CS8, CREAD
-		lflag: isig | icanon | echo | echoe | echok | echoctl | echoke | iexten,
+		iflag: linux.ICRNL | linux.IXON, oflag: linux.OPOST | linux.ONLCR, cflag: 0xbf, // B38400, CS8, CREAD
+		lflag: linux.ISIG | linux.ICANON | linux.ECHO | linux.ECHOE | linux.ECHOK | linux.ECHOCTL | linux.ECHOKE | linux.IEXTEN,
 		cc: [ccs]byte{
-			vIntr: 3, vQuit: 28, vErase: 127, vKill: 21, vEOF: 4, vMin: 1, vStart: 17, vStop: 19, vSusp: 26,
-			vReprint: 18, 13: 15, vWErase: 23, vLNext: 22,
+			linux.VINTR: 3, linux.VQUIT: 28, linux.VERASE: 127, linux.VKILL: 21, linux.VEOF: 4, linux.VMIN: 1, linux.VSTART: 17, linux.VSTOP: 19, linux.VSUSP: 26,
+			linux.VREPRINT: 18, 13: 15, linux.VWERASE: 23, linux.VLNEXT: 22,
 		},
 	}
 }
@@ -156,7 +113,7 @@ func (d *lineDisc) put(c byte) {
 		d.column = max(d.column-1, 0)
 	case c == '\r':
 		d.column = 0
-	case !isControl(c) && (d.iflag&iutf8 == 0 || c&0xc0 != 0x80):
+	case !isControl(c) && (d.iflag&linux.IUTF8 == 0 || c&0xc0 != 0x80):
 		d.column++
 	}
 	d.show(c)
@@ -164,30 +121,30 @@ func (d *lineDisc) put(c byte) {
 
 // output shows c as the program wrote it.
 func (d *lineDisc) output(c byte) {
-	if d.oflag&opost == 0 {
+	if d.oflag&linux.OPOST == 0 {
 		d.show(c)
 		return
 	}
 	switch c {
 	case '\n':
-		if d.oflag&onlret != 0 {
+		if d.oflag&linux.ONLRET != 0 {
 			d.column = 0
 		}
-		if d.oflag&onlcr != 0 {
+		if d.oflag&linux.ONLCR != 0 {
 			d.put('\r')
 		}
 		d.lineColumn = d.column
 	case '\r':
-		if d.oflag&onocr != 0 && d.column == 0 {
+		if d.oflag&linux.ONOCR != 0 && d.column == 0 {
 			return
 		}
-		if d.oflag&ocrnl != 0 {
+		if d.oflag&linux.OCRNL != 0 {
 			c = '\n'
 		}
 		d.lineColumn = 0
 	case '\t':
 		spaces := 8 - d.column&7
-		if d.oflag&xtabs == xtabs {
+		if d.oflag&linux.XTABS == linux.XTABS {
 			for range spaces {
 				d.put(' ')
 			}
@@ -200,7 +157,7 @@ func (d *lineDisc) output(c byte) {
 
 // echo shows c as it was typed.
 func (d *lineDisc) echo(c byte) {
-	if d.lflag&echoctl != 0 && isControl(c) && c != '\t' {
+	if d.lflag&linux.ECHOCTL != 0 && isControl(c) && c != '\t' {
 		d.put('^')
 		d.put(c ^ 0o100)
 		return
@@ -210,7 +167,7 @@ func (d *lineDisc) echo(c byte) {
 
 // input takes a character that was typed.
 func (d *lineDisc) input(c byte) {
-	if d.iflag&istrip != 0 {
+	if d.iflag&linux.ISTRIP != 0 {
 		c &= 0x7f
 	}
 	if d.literal {
@@ -218,24 +175,24 @@ func (d *lineDisc) input(c byte) {
 		d.add(c)
 		return
 	}
-	if d.iflag&ixon != 0 {
-		if d.is(c, vStart) || d.is(c, vStop) {
-			d.stopped = d.is(c, vStop)
+	if d.iflag&linux.IXON != 0 {
+		if d.is(c, linux.VSTART) || d.is(c, linux.VSTOP) {
+			d.stopped = d.is(c, linux.VSTOP)
 			return
 		}
-		if d.iflag&ixany != 0 {
+		if d.iflag&linux.IXANY != 0 {
 			d.stopped = false
 		}
 	}
-	if d.lflag&isig != 0 {
+	if d.lflag&linux.ISIG != 0 {
 		sig := 0
 		switch {
-		case d.is(c, vIntr):
-			sig = sigINT
-		case d.is(c, vQuit):
-			sig = sigQUIT
-		case d.is(c, vSusp):
-			sig = sigTSTP
+		case d.is(c, linux.VINTR):
+			sig = linux.SIGINT
+		case d.is(c, linux.VQUIT):
+			sig = linux.SIGQUIT
+		case d.is(c, linux.VSUSP):
+			sig = linux.SIGTSTP
 		}
 		if sig != 0 {
 			d.interrupt(c, sig)
@@ -243,27 +200,27 @@ func (d *lineDisc) input(c byte) {
 		}
 	}
 	switch {
-	case c == '\r' && d.iflag&igncr != 0:
+	case c == '\r' && d.iflag&linux.IGNCR != 0:
 		return
-	case c == '\r' && d.iflag&icrnl != 0:
+	case c == '\r' && d.iflag&linux.ICRNL != 0:
 		c = '\n'
-	case c == '\n' && d.iflag&inlcr != 0:
+	case c == '\n' && d.iflag&linux.INLCR != 0:
 		c = '\r'
 	}
-	if d.lflag&icanon == 0 || !d.edit(c) {
+	if d.lflag&linux.ICANON == 0 || !d.edit(c) {
 		d.add(c)
 	}
 }
 
 // interrupt sends what c stands for.
 func (d *lineDisc) interrupt(c byte, sig int) {
-	if d.lflag&noflsh == 0 {
+	if d.lflag&linux.NOFLSH == 0 {
 		d.in, d.lines = nil, 0
 	}
-	if d.iflag&ixon != 0 {
+	if d.iflag&linux.IXON != 0 {
 		d.stopped = false
 	}
-	if d.lflag&echo != 0 {
+	if d.lflag&linux.ECHO != 0 {
 		d.echo(c)
 	}
 	d.signal(sig)
@@ -271,31 +228,31 @@ func (d *lineDisc) interrupt(c byte, sig int) {
 
 // edit does what c does to the line, and reports whether that was all.
 func (d *lineDisc) edit(c byte) bool {
-	extended := d.lflag&iexten != 0
+	extended := d.lflag&linux.IEXTEN != 0
 	switch {
-	case d.is(c, vErase), d.is(c, vKill), extended && d.is(c, vWErase):
+	case d.is(c, linux.VERASE), d.is(c, linux.VKILL), extended && d.is(c, linux.VWERASE):
 		d.erase(c)
-	case extended && d.is(c, vLNext):
+	case extended && d.is(c, linux.VLNEXT):
 		d.literal = true
-		if d.lflag&echo != 0 && d.lflag&echoctl != 0 {
+		if d.lflag&linux.ECHO != 0 && d.lflag&linux.ECHOCTL != 0 {
 			d.put('^')
 			d.put('\b')
 		}
-	case extended && d.is(c, vReprint) && d.lflag&echo != 0:
+	case extended && d.is(c, linux.VREPRINT) && d.lflag&linux.ECHO != 0:
 		d.echo(c)
 		d.output('\n')
 		for _, x := range d.in[d.lines:] {
 			d.echo(x.c)
 		}
 	case c == '\n':
-		if d.lflag&(echo|echonl) != 0 {
+		if d.lflag&(linux.ECHO|linux.ECHONL) != 0 {
 			d.output('\n')
 		}
 		d.end(cell{c: c, end: true})
-	case d.is(c, vEOF):
+	case d.is(c, linux.VEOF):
 		d.end(cell{end: true, eof: true})
-	case d.is(c, vEOL), extended && d.is(c, vEOL2):
-		if d.lflag&echo != 0 {
+	case d.is(c, linux.VEOL), extended && d.is(c, linux.VEOL2):
+		if d.lflag&linux.ECHO != 0 {
 			d.echo(c)
 		}
 		d.end(cell{c: c, end: true})
@@ -313,7 +270,7 @@ func (d *lineDisc) end(x cell) {
 
 // add takes c as it is.
 func (d *lineDisc) add(c byte) {
-	if d.lflag&echo != 0 {
+	if d.lflag&linux.ECHO != 0 {
 		if len(d.in) == d.lines {
 			d.lineColumn = d.column
 		}
@@ -323,7 +280,7 @@ func (d *lineDisc) add(c byte) {
 			d.echo(c)
 		}
 	}
-	if d.lflag&icanon != 0 && len(d.in)-d.lines >= lineMax {
+	if d.lflag&linux.ICANON != 0 && len(d.in)-d.lines >= lineMax {
 		return // until the line ends
 	}
 	d.in = append(d.in, cell{c: c})
@@ -331,15 +288,15 @@ func (d *lineDisc) add(c byte) {
 
 // erase takes back a character, a word or the line, for c.
 func (d *lineDisc) erase(c byte) {
-	char, word := d.is(c, vErase), d.is(c, vWErase)
+	char, word := d.is(c, linux.VERASE), d.is(c, linux.VWERASE)
 	if len(d.in) == d.lines {
 		return
 	}
-	if !char && !word && d.lflag&(echo|echok|echoke|echoe) != echo|echok|echoke|echoe {
+	if !char && !word && d.lflag&(linux.ECHO|linux.ECHOK|linux.ECHOKE|linux.ECHOE) != linux.ECHO|linux.ECHOK|linux.ECHOKE|linux.ECHOE {
 		d.in = d.in[:d.lines]
-		if d.lflag&echo != 0 {
+		if d.lflag&linux.ECHO != 0 {
 			d.echo(c)
-			if d.lflag&echok != 0 {
+			if d.lflag&linux.ECHOK != 0 {
 				d.output('\n')
 			}
 		}
@@ -348,7 +305,7 @@ func (d *lineDisc) erase(c byte) {
 	seen := false
 	for len(d.in) > d.lines {
 		n := len(d.in) - 1
-		for d.iflag&iutf8 != 0 && n > d.lines && d.in[n].c&0xc0 == 0x80 {
+		for d.iflag&linux.IUTF8 != 0 && n > d.lines && d.in[n].c&0xc0 == 0x80 {
 			n--
 		}
 		x := d.in[n].c
@@ -360,8 +317,8 @@ func (d *lineDisc) erase(c byte) {
 			}
 		}
 		d.in = d.in[:n]
-		if d.lflag&echo != 0 {
-			if char && d.lflag&echoe == 0 {
+		if d.lflag&linux.ECHO != 0 {
+			if char && d.lflag&linux.ECHOE == 0 {
 				d.echo(c)
 			} else {
 				d.unshow(x)
@@ -388,7 +345,7 @@ func (d *lineDisc) unshow(x byte) {
 			d.put('\b')
 		}
 		return
-	case isControl(x) && d.lflag&echoctl != 0:
+	case isControl(x) && d.lflag&linux.ECHOCTL != 0:
 		n = 2
 	case isControl(x):
 		n = 0
@@ -408,10 +365,10 @@ func (d *lineDisc) width() int {
 		case c == '\t':
 			return n
 		case isControl(c):
-			if d.lflag&echoctl != 0 {
+			if d.lflag&linux.ECHOCTL != 0 {
 				n += 2
 			}
-		case d.iflag&iutf8 == 0 || c&0xc0 != 0x80:
+		case d.iflag&linux.IUTF8 == 0 || c&0xc0 != 0x80:
 			n++
 		}
 	}
@@ -420,11 +377,11 @@ func (d *lineDisc) width() int {
 
 // set changes the settings. What was typed before and not read is a line when lines are wanted from now on.
 func (d *lineDisc) set(s termios) {
-	if (s.lflag^d.lflag)&icanon != 0 && len(d.in) > 0 {
+	if (s.lflag^d.lflag)&linux.ICANON != 0 && len(d.in) > 0 {
 		d.lines = len(d.in)
 		d.in[d.lines-1].end = true
 	}
-	if s.iflag&ixon == 0 {
+	if s.iflag&linux.IXON == 0 {
 		d.stopped = false
 	}
 	d.termios = s
@@ -432,7 +389,7 @@ func (d *lineDisc) set(s termios) {
 
 // available is how much can be read now.
 func (d *lineDisc) available() int {
-	if d.lflag&icanon != 0 {
+	if d.lflag&linux.ICANON != 0 {
 		return d.lines
 	}
 	return len(d.in)
@@ -441,7 +398,7 @@ func (d *lineDisc) available() int {
 // take reads up to n characters: a line at most.
 func (d *lineDisc) take(n int) []byte {
 	var out []byte
-	i, canon := 0, d.lflag&icanon != 0
+	i, canon := 0, d.lflag&linux.ICANON != 0
 	for i < d.available() {
 		x := d.in[i]
 		if len(out) == n && !(canon && x.eof) {

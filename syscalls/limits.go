@@ -3,6 +3,7 @@ package syscalls
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Limits of resources that act (getrlimit(2)), but for RLIMIT_NOFILE and RLIMIT_STACK.
@@ -16,8 +17,8 @@ func isData(v *mem.VMA) bool { return v.Prot&mem.Write != 0 && !v.Shared && !v.G
 // mayMap says whether p's memory may be all bytes more, and of that data more private and writable: RLIMIT_AS and
 // RLIMIT_DATA, which does not matter if data is not more than 0.
 func (p *Process) mayMap(all, data int64) bool {
-	as, ds := p.limits[rlimitAS].cur, p.limits[rlimitData].cur
-	if as == rlimInfinity && ds == rlimInfinity {
+	as, ds := p.limits[linux.RLIMIT_AS].cur, p.limits[linux.RLIMIT_DATA].cur
+	if as == linux.RLIM_INFINITY && ds == linux.RLIM_INFINITY {
 		return true
 	}
 	moreData := data > 0
@@ -80,21 +81,21 @@ func (p *Process) mayProtect(lo, hi emu.Addr, prot mem.Prot) bool {
 // mayWrite says how many of n bytes may be written to h at off, or where it stands if off is negative: "The maximum size
 // in bytes of files that the process may create. Attempts to extend a file beyond this limit result in delivery of
 // a SIGXFSZ signal." - getrlimit(2)
-func (t *Thread) mayWrite(h *hostFile, off int64, n uint64) (uint64, Errno) {
-	limit := t.p.limits[rlimitFsize].cur
-	if limit == rlimInfinity || n == 0 || !h.isRegular() {
+func (t *Thread) mayWrite(h *hostFile, off int64, n uint64) (uint64, linux.Errno) {
+	limit := t.p.limits[linux.RLIMIT_FSIZE].cur
+	if limit == linux.RLIM_INFINITY || n == 0 || !h.isRegular() {
 		return n, 0
 	}
 	switch {
-	case h.flags&oAPPEND != 0:
+	case h.flags&linux.O_APPEND != 0:
 		st, e := h.fd.stat()
 		if e != 0 {
 			return 0, e
 		}
 		off = st.size
 	case off < 0:
-		var e Errno
-		if off, e = h.fd.seek(0, seekCur); e != 0 {
+		var e linux.Errno
+		if off, e = h.fd.seek(0, linux.SEEK_CUR); e != 0 {
 			return 0, e
 		}
 	}
@@ -105,8 +106,8 @@ func (t *Thread) mayWrite(h *hostFile, off int64, n uint64) (uint64, Errno) {
 }
 
 // mayBecome is EFBIG if h may not grow to size.
-func (t *Thread) mayBecome(h *hostFile, size int64) Errno {
-	if uint64(size) <= t.p.limits[rlimitFsize].cur {
+func (t *Thread) mayBecome(h *hostFile, size int64) linux.Errno {
+	if uint64(size) <= t.p.limits[linux.RLIMIT_FSIZE].cur {
 		return 0
 	}
 	st, e := h.fd.stat()
@@ -117,22 +118,22 @@ func (t *Thread) mayBecome(h *hostFile, size int64) Errno {
 }
 
 // mayGrow is mayBecome for a file of which st is known.
-func (t *Thread) mayGrow(st hostStat, size int64) Errno {
-	if st.mode&sIFMT == sIFREG && size > st.size && uint64(size) > t.p.limits[rlimitFsize].cur {
+func (t *Thread) mayGrow(st hostStat, size int64) linux.Errno {
+	if st.mode&linux.S_IFMT == linux.S_IFREG && size > st.size && uint64(size) > t.p.limits[linux.RLIMIT_FSIZE].cur {
 		return t.tooBig()
 	}
 	return 0
 }
 
-func (t *Thread) tooBig() Errno {
-	t.send(infoFromProcess(t.p, sigXFSZ, siUser))
-	return EFBIG
+func (t *Thread) tooBig() linux.Errno {
+	t.send(infoFromProcess(t.p, linux.SIGXFSZ, linux.SI_USER))
+	return linux.EFBIG
 }
 
 // mayClone says whether there may be another thread or process: RLIMIT_NPROC, which counts what is not waited for yet, too.
 func (p *Process) mayClone() bool {
-	limit := p.limits[rlimitNproc].cur
-	if limit == rlimInfinity {
+	limit := p.limits[linux.RLIMIT_NPROC].cur
+	if limit == linux.RLIM_INFINITY {
 		return true
 	}
 	if p.k.ids < limit {
@@ -163,11 +164,11 @@ func (k *Kernel) queuedSignals() (n uint64) {
 
 // queue puts s into q, which is p's or one of its threads'. Past RLIMIT_SIGPENDING, signals of processes and real-time
 // signals lose what they say, or are refused (kernel/signal.c, __send_signal_locked).
-func (p *Process) queue(q *sigQueue, s *sigInfo) Errno {
+func (p *Process) queue(q *sigQueue, s *sigInfo) linux.Errno {
 	sig := int(s.signo)
-	if s.timer == nil && (sig >= sigRTMIN || s.code < 0) && p.k.queuedSignals() >= p.limits[rlimitSigs].cur {
-		if sig >= sigRTMIN && s.code != siUser {
-			return EAGAIN
+	if s.timer == nil && (sig >= linux.SIGRTMIN || s.code < 0) && p.k.queuedSignals() >= p.limits[linux.RLIMIT_SIGPENDING].cur {
+		if sig >= linux.SIGRTMIN && s.code != linux.SI_USER {
+			return linux.EAGAIN
 		}
 		if q.set.has(sig) {
 			return 0
@@ -175,7 +176,7 @@ func (p *Process) queue(q *sigQueue, s *sigInfo) Errno {
 		s = &sigInfo{signo: s.signo}
 	}
 	if q.add(s) {
-		p.signalled.wake(pollIN)
+		p.signalled.wake(linux.POLLIN)
 	}
 	return 0
 }

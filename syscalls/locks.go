@@ -5,12 +5,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-)
-
-// Types of record locks.
-const (
-	fRdLck = 0
-	fWrLck = 1
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A recordLock is a lock of fcntl(2). They are ours: what the guest's processes lock does not show on the host,
@@ -93,13 +88,13 @@ func (t *Thread) deadlocked(l *recordLock) bool {
 }
 
 // lock does what fcntl(2) does about record locks.
-func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, Errno) {
+func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, linux.Errno) {
 	switch cmd {
-	case fSetLk, fSetLkW, fOfdSetLk, fOfdSetLkW, fGetLk, fOfdGetLk:
-	case fGetLease:
-		return fUnlck, 0
+	case linux.F_SETLK, linux.F_SETLKW, linux.F_OFD_SETLK, linux.F_OFD_SETLKW, linux.F_GETLK, linux.F_OFD_GETLK:
+	case linux.F_GETLEASE:
+		return linux.F_UNLCK, 0
 	default:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	b, e := t.copyIn(at, 32)
 	if e != 0 {
@@ -110,83 +105,83 @@ func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	l.owner, l.pid, l.write = t.fds, t.p.pid, typ == fWrLck
-	if cmd == fOfdSetLk || cmd == fOfdSetLkW || cmd == fOfdGetLk {
+	l.owner, l.pid, l.write = t.fds, t.p.pid, typ == linux.F_WRLCK
+	if cmd == linux.F_OFD_SETLK || cmd == linux.F_OFD_SETLKW || cmd == linux.F_OFD_GETLK {
 		if le32(b[24:]) != 0 {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		l.owner, l.pid = f, -1
 	}
-	if typ > fUnlck || typ == fUnlck && (cmd == fGetLk || cmd == fOfdGetLk) {
-		return 0, EINVAL
+	if typ > linux.F_UNLCK || typ == linux.F_UNLCK && (cmd == linux.F_GETLK || cmd == linux.F_OFD_GETLK) {
+		return 0, linux.EINVAL
 	}
 	h, ok := f.(*hostFile)
-	if cmd == fGetLk || cmd == fOfdGetLk {
+	if cmd == linux.F_GETLK || cmd == linux.F_OFD_GETLK {
 		return 0, t.copyOut(at, describeLock(b, h, l, t.k))
 	}
-	if typ == fRdLck && !f.base().readable() || typ == fWrLck && !f.base().writable() {
-		return 0, EBADF
+	if typ == linux.F_RDLCK && !f.base().readable() || typ == linux.F_WRLCK && !f.base().writable() {
+		return 0, linux.EBADF
 	}
 	if !ok {
 		return 0, 0
 	}
-	if typ == fUnlck {
+	if typ == linux.F_UNLCK {
 		t.k.setLock(h.ino, l, true)
 		return 0, 0
 	}
-	return t.takeRecord(h, l, cmd == fSetLkW || cmd == fOfdSetLkW)
+	return t.takeRecord(h, l, cmd == linux.F_SETLKW || cmd == linux.F_OFD_SETLKW)
 }
 
 // takeRecord locks a record of h, and waits for it if that is wanted.
-func (t *Thread) takeRecord(h *hostFile, l *recordLock, wants bool) (uint64, Errno) {
+func (t *Thread) takeRecord(h *hostFile, l *recordLock, wants bool) (uint64, linux.Errno) {
 	meets := func() *recordLock { return t.k.conflict(h.ino, l) }
 	switch in := meets(); {
 	case in == nil:
 		t.k.setLock(h.ino, l, false)
 		return 0, 0
 	case !wants:
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	case t.deadlocked(in):
-		return 0, EDEADLK
+		return 0, linux.EDEADLK
 	}
 	fd := int(int32(t.call.args[0]))
 	w := wait{files: []file{h}, lock: meets, ready: func() bool { return meets() == nil }}
-	return t.block(w, func() (uint64, Errno) {
+	return t.block(w, func() (uint64, linux.Errno) {
 		ret, e := t.takeRecord(h, l, true)
 		if f, _ := t.file(fd); e == 0 && f != file(h) {
 			// It was closed meanwhile, and would keep the lock for ever (fs/locks.c, fcntl_setlk).
 			t.k.setLock(h.ino, l, true)
-			return 0, EBADF
+			return 0, linux.EBADF
 		}
 		return ret, e
 	})
 }
 
 // lockRange returns a lock of the range that a struct flock names.
-func (t *Thread) lockRange(f file, b []byte) (*recordLock, Errno) {
+func (t *Thread) lockRange(f file, b []byte) (*recordLock, linux.Errno) {
 	start, n := int64(le64(b[8:])), int64(le64(b[16:]))
 	switch le16(b[2:]) {
-	case seekSet:
-	case seekCur:
-		pos, _ := f.seek(t, 0, seekCur)
+	case linux.SEEK_SET:
+	case linux.SEEK_CUR:
+		pos, _ := f.seek(t, 0, linux.SEEK_CUR)
 		start += pos
-	case seekEnd:
+	case linux.SEEK_END:
 		s, e := f.stat(t)
 		if e != 0 {
 			return nil, e
 		}
 		start += s.size
 	default:
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	}
 	if n < 0 {
 		start, n = start+n, -n
 	}
 	if start < 0 {
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	}
 	if n > 0 && start+(n-1) < 0 {
-		return nil, EOVERFLOW
+		return nil, linux.EOVERFLOW
 	}
 	l := &recordLock{lo: start, hi: math.MaxInt64}
 	if n > 0 && n < math.MaxInt64-start {
@@ -202,14 +197,14 @@ func describeLock(b []byte, h *hostFile, l *recordLock, k *Kernel) []byte {
 		o = k.conflict(h.ino, l)
 	}
 	if o == nil {
-		put16(b, fUnlck)
+		put16(b, linux.F_UNLCK)
 		return b
 	}
-	put16(b, fRdLck)
+	put16(b, linux.F_RDLCK)
 	if o.write {
-		put16(b, fWrLck)
+		put16(b, linux.F_WRLCK)
 	}
-	put16(b[2:], seekSet)
+	put16(b[2:], linux.SEEK_SET)
 	put64(b[8:], uint64(o.lo))
 	put64(b[16:], 0)
 	if o.hi != math.MaxInt64 {

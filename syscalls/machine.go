@@ -8,6 +8,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A machine is an address space and the engine that runs its code. A process has one of its own or,
@@ -151,7 +152,7 @@ func (m *machine) close(k *Kernel) error {
 }
 
 // noMachine says why a process gets no machine of its own, and returns e.
-func (k *Kernel) noMachine(call string, err error, e Errno) Errno {
+func (k *Kernel) noMachine(call string, err error, e linux.Errno) linux.Errno {
 	k.logf("%s: no room for another process: %v; the program gets %v", call, err, e.String())
 	return e
 }
@@ -175,7 +176,7 @@ func (p *Process) reach(hi emu.Addr) bool {
 	if err := m.mem.Grow(limit); err != nil {
 		k.logf("%v: %v", p, err)
 		if errors.Is(err, mem.ErrLost) {
-			p.kill(&sigInfo{signo: sigKILL, code: siKernel})
+			p.kill(&sigInfo{signo: linux.SIGKILL, code: linux.SI_KERNEL})
 		}
 		return false
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // TestManyMissingCalls tries more numbers than are named, each twice.
@@ -12,7 +14,7 @@ func TestManyMissingCalls(t *testing.T) {
 	var log strings.Builder
 	g := newGuest(t, func(c *Config) { c.Log = &log })
 	for i := range uint64(2 * (maxReported + 50)) {
-		g.fails(ENOSYS, 10000+i/2)
+		g.fails(linux.ENOSYS, 10000+i/2)
 	}
 	assert.Equal(t, maxReported, strings.Count(log.String(), "is not supported"))
 	assert.Equal(t, 1, strings.Count(log.String(), "further ones are not named"))

@@ -5,43 +5,31 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Flags of mmap(2) (include/uapi/asm-generic/mman-common.h, arch/x86/include/uapi/asm/mman.h).
 const (
-	mapShared         = 0x01
-	mapPrivate        = 0x02
-	mapSharedValidate = 0x03
-	mapType           = 0x0f
-	mapFixed          = 0x10
-	mapAnonymous      = 0x20
-	map32bit          = 0x40
-	mapGrowsDown      = 0x100
-	mapLocked         = 0x2000
-	mapFixedNoreplace = 0x100000
 	// mapLegacy are the flags that MAP_SHARED_VALIDATE knows of every file (LEGACY_MAP_MASK).
 	mapLegacy = 0x7c07f9f3
 
-	protMask      = 7
-	protSem       = 8 // without a meaning
-	protGrowsDown = 0x01000000
-	protGrowsUp   = 0x02000000
+	protMask = 7
 )
 
 // memErrno translates an error of emu/mem.
-func memErrno(err error) Errno {
+func memErrno(err error) linux.Errno {
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, mem.ErrAccess):
-		return EACCES
+		return linux.EACCES
 	case errors.Is(err, mem.ErrRange), errors.Is(err, mem.ErrNotHere):
-		return ENOMEM
+		return linux.ENOMEM
 	}
-	if e := errnoOf(err); e != EIO {
+	if e := errnoOf(err); e != linux.EIO {
 		return e
 	}
-	return ENOMEM
+	return linux.ENOMEM
 }
 
 // protOf translates the prot argument. On x86 what can be written can be read.
@@ -50,7 +38,7 @@ func (p *Process) protOf(arg uint64) mem.Prot {
 	if prot&(mem.Write|mem.Exec) != 0 {
 		prot |= mem.Read
 	}
-	if prot&mem.Read != 0 && p.persona&readImpliesExec != 0 {
+	if prot&mem.Read != 0 && p.persona&linux.READ_IMPLIES_EXEC != 0 {
 		prot |= mem.Exec
 	}
 	return prot
@@ -88,42 +76,42 @@ func (p *Process) inHeap(lo, hi emu.Addr) bool {
 }
 
 // sysMmap implements mmap(2).
-func sysMmap(t *Thread, a Args) (uint64, Errno) {
+func sysMmap(t *Thread, a Args) (uint64, linux.Errno) {
 	addr, length, flags, off := a.Addr(0), a.Uint(1), a.Uint(3), a.Uint(5)
 	if off%emu.PageSize != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	var f file
-	if flags&mapAnonymous == 0 {
-		var e Errno
-		if f, e = t.file(a.Int(4)); e == 0 && f.base().flags&oPATH != 0 {
-			e = EBADF
+	if flags&linux.MAP_ANONYMOUS == 0 {
+		var e linux.Errno
+		if f, e = t.file(a.Int(4)); e == 0 && f.base().flags&linux.O_PATH != 0 {
+			e = linux.EBADF
 		}
 		if e != 0 {
 			return 0, e
 		}
 	}
 	if length == 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	length = uint64(emu.Addr(length).PageUp())
 	if length == 0 || length > uint64(mem.MaxAddr) {
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	}
 	if off+length < off {
-		return 0, EOVERFLOW
+		return 0, linux.EOVERFLOW
 	}
-	switch flags & mapType {
-	case mapShared, mapPrivate:
-	case mapSharedValidate:
+	switch flags & linux.MAP_TYPE {
+	case linux.MAP_SHARED, linux.MAP_PRIVATE:
+	case linux.MAP_SHARED_VALIDATE:
 		if f == nil {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		if flags&^mapLegacy != 0 {
-			return 0, EOPNOTSUPP
+			return 0, linux.EOPNOTSUPP
 		}
 	default:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	lo, e := t.mapAddr(addr, length, flags)
 	if e != 0 {
@@ -131,14 +119,14 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 	}
 	v := mem.VMA{
 		Lo: lo, Hi: lo + emu.Addr(length), Prot: t.p.protOf(a.Uint(2)), Off: off,
-		Shared: flags&mapType != mapPrivate, GrowsDown: flags&mapGrowsDown != 0,
-		Locked: flags&mapLocked != 0 || t.p.lockFuture, WriteOnly: writeOnly(a.Uint(2)),
+		Shared: flags&linux.MAP_TYPE != linux.MAP_PRIVATE, GrowsDown: flags&linux.MAP_GROWSDOWN != 0,
+		Locked: flags&linux.MAP_LOCKED != 0 || t.p.lockFuture, WriteOnly: writeOnly(a.Uint(2)),
 	}
 	if !t.p.mayPlace(&v) {
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	}
 	if v.Locked && !t.p.mayLock(length) {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	if f == nil {
 		v.Off = 0
@@ -148,34 +136,34 @@ func sysMmap(t *Thread, a Args) (uint64, Errno) {
 }
 
 // mapAddr decides where a mapping goes.
-func (t *Thread) mapAddr(addr emu.Addr, length, flags uint64) (emu.Addr, Errno) {
-	if flags&(mapFixed|mapFixedNoreplace) == 0 {
+func (t *Thread) mapAddr(addr emu.Addr, length, flags uint64) (emu.Addr, linux.Errno) {
+	if flags&(linux.MAP_FIXED|linux.MAP_FIXED_NOREPLACE) == 0 {
 		// MAP_32BIT asks for the low 2 GiB, where first fit begins anyway.
 		lo, ok := t.p.find(length, addr)
-		if !ok || flags&map32bit != 0 && lo+emu.Addr(length) > 1<<31 {
-			return 0, ENOMEM
+		if !ok || flags&linux.MAP_32BIT != 0 && lo+emu.Addr(length) > 1<<31 {
+			return 0, linux.ENOMEM
 		}
 		return lo, 0
 	}
 	end := addr + emu.Addr(length)
 	switch {
 	case !addr.PageAligned():
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	case end < addr || end > mem.MaxAddr:
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	case addr < mem.MinAddr:
-		return 0, EPERM
-	case flags&mapFixedNoreplace != 0 && !t.p.mem.Free(addr, end):
-		return 0, EEXIST
+		return 0, linux.EPERM
+	case flags&linux.MAP_FIXED_NOREPLACE != 0 && !t.p.mem.Free(addr, end):
+		return 0, linux.EEXIST
 	case !t.p.reach(end):
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	}
 	return addr, 0
 }
 
-// mapAnonymous maps memory without a file. Shared memory is a file without a name, so that
+// MAP_ANONYMOUS maps memory without a file. Shared memory is a file without a name, so that
 // it stays shared when a process forks.
-func (t *Thread) mapAnonymous(v mem.VMA) Errno {
+func (t *Thread) mapAnonymous(v mem.VMA) linux.Errno {
 	if !v.Shared {
 		return memErrno(t.p.mem.Map(v, nil))
 	}
@@ -193,28 +181,28 @@ func (t *Thread) mapAnonymous(v mem.VMA) Errno {
 }
 
 // mapFile maps an open file.
-func (t *Thread) mapFile(v mem.VMA, f file) Errno {
+func (t *Thread) mapFile(v mem.VMA, f file) linux.Errno {
 	b := f.base()
 	h, ok := f.(*hostFile)
 	if d, zero := f.(*memFile); zero && d.rdev == devZero && b.readable() {
 		return t.mapAnonymous(v)
 	}
 	if !b.readable() || v.Shared && v.Prot&mem.Write != 0 && !b.writable() {
-		return EACCES
+		return linux.EACCES
 	}
 	if !ok {
-		return ENODEV
+		return linux.ENODEV
 	}
-	switch h.mode & sIFMT {
-	case sIFREG, sIFBLK:
+	switch h.mode & linux.S_IFMT {
+	case linux.S_IFREG, linux.S_IFBLK:
 	default:
-		return ENODEV
+		return linux.ENODEV
 	}
 	fd := h.fd
 	if v.Shared && !b.writable() && fd.mayWrite() {
 		// Standard input, which may be open for more on the host than for the guest: mprotect(2) must not make it writable.
-		var e Errno
-		if fd, e = hostOpen(fd.again(), oRDONLY, 0, 0); e != 0 {
+		var e linux.Errno
+		if fd, e = hostOpen(fd.again(), linux.O_RDONLY, 0, 0); e != 0 {
 			return e
 		}
 		defer fd.close()
@@ -229,7 +217,7 @@ func (t *Thread) mapFile(v mem.VMA, f file) Errno {
 	return 0
 }
 
-func (t *Thread) mapHost(v mem.VMA, fd hostFD) Errno {
+func (t *Thread) mapHost(v mem.VMA, fd hostFD) linux.Errno {
 	src, e := fd.osFile(v.Path)
 	if e != 0 {
 		return e
@@ -247,7 +235,7 @@ func (t *Thread) mapped(v mem.VMA) {
 }
 
 // sysMunmap implements munmap(2).
-func sysMunmap(t *Thread, a Args) (uint64, Errno) {
+func sysMunmap(t *Thread, a Args) (uint64, linux.Errno) {
 	lo, hi, e := t.pages(a)
 	if e != 0 {
 		return 0, e
@@ -255,52 +243,52 @@ func sysMunmap(t *Thread, a Args) (uint64, Errno) {
 	// "It is not an error if the indicated range does not contain any mapped
 	// pages." - munmap(2)
 	if memErrno(t.p.mem.Unmap(lo, hi)) != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return 0, 0
 }
 
 // pages reads a page-aligned address and a length that is not 0.
-func (t *Thread) pages(a Args) (lo, hi emu.Addr, e Errno) {
+func (t *Thread) pages(a Args) (lo, hi emu.Addr, e linux.Errno) {
 	lo = a.Addr(0)
 	hi = lo + emu.Addr(a.Uint(1)).PageUp()
 	if !lo.PageAligned() || a.Uint(1) == 0 || hi <= lo {
-		return 0, 0, EINVAL
+		return 0, 0, linux.EINVAL
 	}
 	return lo, hi, 0
 }
 
 // sysMprotect implements mprotect(2).
-func sysMprotect(t *Thread, a Args) (uint64, Errno) {
+func sysMprotect(t *Thread, a Args) (uint64, linux.Errno) {
 	lo, prot := a.Addr(0), a.Uint(2)
-	if prot&(protGrowsDown|protGrowsUp) == protGrowsDown|protGrowsUp || !lo.PageAligned() {
-		return 0, EINVAL
+	if prot&(linux.PROT_GROWSDOWN|linux.PROT_GROWSUP) == linux.PROT_GROWSDOWN|linux.PROT_GROWSUP || !lo.PageAligned() {
+		return 0, linux.EINVAL
 	}
 	if a.Uint(1) == 0 {
 		return 0, 0
 	}
 	hi := lo + emu.Addr(a.Uint(1)).PageUp()
 	if hi <= lo {
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	}
-	if prot&^(protMask|protSem|protGrowsDown|protGrowsUp) != 0 {
-		return 0, EINVAL
+	if prot&^(protMask|linux.PROT_SEM|linux.PROT_GROWSDOWN|linux.PROT_GROWSUP) != 0 {
+		return 0, linux.EINVAL
 	}
-	if prot&protGrowsUp != 0 && t.p.mem.VMA(lo) != nil {
-		return 0, EINVAL // no stack of x86 grows up
+	if prot&linux.PROT_GROWSUP != 0 && t.p.mem.VMA(lo) != nil {
+		return 0, linux.EINVAL // no stack of x86 grows up
 	}
-	if prot&protGrowsDown != 0 {
+	if prot&linux.PROT_GROWSDOWN != 0 {
 		switch there := t.p.mem.Within(lo, hi); {
 		case len(there) == 0:
-			return 0, ENOMEM
+			return 0, linux.ENOMEM
 		case !there[0].GrowsDown:
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		default:
 			lo = there[0].Lo
 		}
 	}
 	if !t.p.mayProtect(lo, hi, t.p.protOf(prot)) {
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	}
 	if e := memErrno(t.p.mem.Protect(lo, hi, t.p.protOf(prot))); e != 0 {
 		return 0, e
@@ -316,38 +304,31 @@ func sysMprotect(t *Thread, a Args) (uint64, Errno) {
 	return 0, 0
 }
 
-// Flags of mremap(2).
-const (
-	mremapMaymove   = 1
-	mremapFixed     = 2
-	mremapDontunmap = 4
-)
-
 // sysMremap implements mremap(2).
-func sysMremap(t *Thread, a Args) (uint64, Errno) {
+func sysMremap(t *Thread, a Args) (uint64, linux.Errno) {
 	lo, oldLen, newLen, flags, to := a.Addr(0), emu.Addr(a.Uint(1)).PageUp(), emu.Addr(a.Uint(2)).PageUp(), a.Uint(3), a.Addr(4)
 	m := t.p.mem
-	if flags&^(mremapMaymove|mremapFixed|mremapDontunmap) != 0 || !lo.PageAligned() || newLen == 0 ||
-		flags&(mremapFixed|mremapDontunmap) != 0 && flags&mremapMaymove == 0 || flags&mremapDontunmap != 0 && oldLen != newLen {
-		return 0, EINVAL
+	if flags&^(linux.MREMAP_MAYMOVE|linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) != 0 || !lo.PageAligned() || newLen == 0 ||
+		flags&(linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) != 0 && flags&linux.MREMAP_MAYMOVE == 0 || flags&linux.MREMAP_DONTUNMAP != 0 && oldLen != newLen {
+		return 0, linux.EINVAL
 	}
 	v := m.VMA(lo)
 	if v == nil {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	if newLen > mem.MaxAddr {
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	}
-	if flags&mremapDontunmap != 0 && !to.PageAligned() {
-		return 0, EINVAL // it is a hint
+	if flags&linux.MREMAP_DONTUNMAP != 0 && !to.PageAligned() {
+		return 0, linux.EINVAL // it is a hint
 	}
-	if flags&mremapFixed != 0 {
+	if flags&linux.MREMAP_FIXED != 0 {
 		if !to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		if newLen < oldLen {
 			if lo+newLen > v.Hi {
-				return 0, EFAULT
+				return 0, linux.EFAULT
 			}
 			// What is in the way goes first, whatever comes of the rest.
 			if e := memErrno(m.Unmap(to, to+newLen)); e != 0 {
@@ -357,77 +338,77 @@ func sysMremap(t *Thread, a Args) (uint64, Errno) {
 		}
 	}
 	if lo+oldLen < lo {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if oldLen == 0 {
 		return t.mapTwice(v, lo, newLen, flags, to)
 	}
-	if newLen <= oldLen && flags&(mremapFixed|mremapDontunmap) == 0 {
+	if newLen <= oldLen && flags&(linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) == 0 {
 		// What is behind the new end may be several mappings, or none.
 		if newLen < oldLen {
 			return uint64(lo), memErrno(m.Unmap(lo+newLen, lo+oldLen))
 		}
 		return uint64(lo), 0
 	}
-	if flags&mremapFixed != 0 && newLen < oldLen {
+	if flags&linux.MREMAP_FIXED != 0 && newLen < oldLen {
 		if e := memErrno(m.Unmap(lo+newLen, lo+oldLen)); e != 0 {
 			return 0, e
 		}
 		v, oldLen = m.VMA(lo), newLen
 	}
 	if lo+oldLen > v.Hi {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
-	if flags&mremapFixed != 0 && to < mem.MinAddr {
-		return 0, EPERM
+	if flags&linux.MREMAP_FIXED != 0 && to < mem.MinAddr {
+		return 0, linux.EPERM
 	}
-	if flags&mremapDontunmap != 0 {
+	if flags&linux.MREMAP_DONTUNMAP != 0 {
 		return t.moveAway(v, lo, oldLen, flags, to)
 	}
 	if newLen > oldLen && v.Locked && !t.p.mayLock(uint64(newLen-oldLen)) {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	if newLen > oldLen && !t.p.mayResize(v, int64(newLen-oldLen)) {
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	}
-	if flags&mremapFixed != 0 {
+	if flags&linux.MREMAP_FIXED != 0 {
 		return uint64(to), memErrno(m.Move(lo, lo+oldLen, to, uint64(newLen)))
 	}
 	return t.resize(v, lo, oldLen, newLen, flags)
 }
 
 // mapTwice maps the pages of a shared mapping once more, which is what a length of 0 asks for.
-func (t *Thread) mapTwice(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, Errno) {
+func (t *Thread) mapTwice(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, linux.Errno) {
 	if !v.Shared {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	if flags&mremapMaymove == 0 {
-		return 0, ENOMEM
+	if flags&linux.MREMAP_MAYMOVE == 0 {
+		return 0, linux.ENOMEM
 	}
-	if flags&mremapFixed == 0 {
+	if flags&linux.MREMAP_FIXED == 0 {
 		var ok bool
 		if to, ok = t.p.find(uint64(n), 0); !ok {
-			return 0, ENOMEM
+			return 0, linux.ENOMEM
 		}
 	}
 	return uint64(to), memErrno(t.p.mem.Duplicate(lo, to, uint64(n)))
 }
 
 // moveAway moves pages of private memory and leaves memory as it is when it is mapped (MREMAP_DONTUNMAP).
-func (t *Thread) moveAway(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, Errno) {
+func (t *Thread) moveAway(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, linux.Errno) {
 	if v.File || v.Shared {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	if flags&mremapFixed == 0 {
+	if flags&linux.MREMAP_FIXED == 0 {
 		var ok bool
 		if to, ok = t.p.find(uint64(n), to); !ok {
-			return 0, ENOMEM
+			return 0, linux.ENOMEM
 		}
 	}
 	left := *v
 	left.Lo, left.Hi, left.Locked = lo, lo+n, false
 	if !t.p.mayPlace(&mem.VMA{Lo: to, Hi: to + n, Prot: v.Prot}) {
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	}
 	if e := memErrno(t.p.mem.Move(lo, lo+n, to, uint64(n))); e != 0 {
 		return 0, e
@@ -436,24 +417,24 @@ func (t *Thread) moveAway(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr)
 }
 
 // resize grows a mapping in its place, or moves it if it may.
-func (t *Thread) resize(v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint64) (uint64, Errno) {
+func (t *Thread) resize(v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint64) (uint64, linux.Errno) {
 	m := t.p.mem
 	end, want := lo+oldLen, lo+newLen
 	if end == v.Hi && m.Free(end, want) && !t.p.inHeap(end, want) && t.p.reach(want) {
 		return uint64(lo), memErrno(m.Move(lo, end, lo, uint64(newLen)))
 	}
-	if flags&mremapMaymove == 0 {
-		return 0, ENOMEM
+	if flags&linux.MREMAP_MAYMOVE == 0 {
+		return 0, linux.ENOMEM
 	}
 	to, ok := t.p.find(uint64(newLen), 0)
 	if !ok {
-		return 0, ENOMEM
+		return 0, linux.ENOMEM
 	}
 	return uint64(to), memErrno(m.Move(lo, end, to, uint64(newLen)))
 }
 
 // sysBrk implements brk(2): the new end of the heap, or the old one if it cannot be moved.
-func sysBrk(t *Thread, a Args) (uint64, Errno) {
+func sysBrk(t *Thread, a Args) (uint64, linux.Errno) {
 	p := t.p
 	want := a.Addr(0)
 	if want < p.program.Brk || want > p.program.BrkLimit {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Limits of POSIX message queues (mq_overview(7)).
@@ -13,7 +14,6 @@ const (
 	mqMaxMsg     = 10
 	mqMaxSize    = 8192
 	mqPriorities = 32768
-	siMesgq      = -3
 )
 
 // An mqueue is a POSIX message queue.
@@ -50,23 +50,23 @@ type mqFile struct {
 }
 
 // mqName reads the name of a queue, which is one file's in a directory of its own.
-func (t *Thread) mqName(a emu.Addr) (string, Errno) {
+func (t *Thread) mqName(a emu.Addr) (string, linux.Errno) {
 	name, e := t.path(a)
 	switch {
 	case e != 0:
 		return "", e
 	case name == "":
-		return "", ENOENT
+		return "", linux.ENOENT
 	case strings.Contains(name, "/") || name == "." || name == "..":
-		return "", EACCES
+		return "", linux.EACCES
 	case len(name) > 255:
-		return "", ENAMETOOLONG
+		return "", linux.ENAMETOOLONG
 	}
 	return name, 0
 }
 
 // sysMqOpen implements mq_open(2).
-func sysMqOpen(t *Thread, a Args) (uint64, Errno) {
+func sysMqOpen(t *Thread, a Args) (uint64, linux.Errno) {
 	name, e := t.mqName(a.Addr(0))
 	if e != 0 {
 		return 0, e
@@ -74,28 +74,28 @@ func sysMqOpen(t *Thread, a Args) (uint64, Errno) {
 	flags := a.Int(1)
 	q := t.k.queues[name]
 	switch {
-	case q != nil && flags&(oCREAT|oEXCL) == oCREAT|oEXCL:
-		return 0, EEXIST
-	case q == nil && flags&oCREAT == 0:
-		return 0, ENOENT
+	case q != nil && flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL:
+		return 0, linux.EEXIST
+	case q == nil && flags&linux.O_CREAT == 0:
+		return 0, linux.ENOENT
 	case q == nil:
 		if q, e = t.newQueue(a.U32(2), a.Addr(3)); e != 0 {
 			return 0, e
 		}
 		t.k.queues[name] = q
-	case flags&oACCMODE == oACCMODE:
-		return 0, EINVAL
+	case flags&linux.O_ACCMODE == linux.O_ACCMODE:
+		return 0, linux.EINVAL
 	default:
-		want := [...]uint32{oRDONLY: 4, oWRONLY: 2, oRDWR: 6}[flags&oACCMODE]
+		want := [...]uint32{linux.O_RDONLY: 4, linux.O_WRONLY: 2, linux.O_RDWR: 6}[flags&linux.O_ACCMODE]
 		if want&^(q.mode>>6) != 0 {
-			return 0, EACCES
+			return 0, linux.EACCES
 		}
 	}
-	return t.install(&mqFile{fileBase: fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: "/" + name}, q: q}, flags|oCLOEXEC)
+	return t.install(&mqFile{fileBase: fileBase{flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), path: "/" + name}, q: q}, flags|linux.O_CLOEXEC)
 }
 
 // newQueue makes a queue with the attributes at a, if there are any.
-func (t *Thread) newQueue(mode uint32, a emu.Addr) (*mqueue, Errno) {
+func (t *Thread) newQueue(mode uint32, a emu.Addr) (*mqueue, linux.Errno) {
 	q := &mqueue{maxMsg: mqMaxMsg, maxSize: mqMaxSize, mode: mode & 0o777 &^ t.umask}
 	if a != 0 {
 		b, e := t.copyIn(a, 64)
@@ -104,7 +104,7 @@ func (t *Thread) newQueue(mode uint32, a emu.Addr) (*mqueue, Errno) {
 		}
 		n, size := int64(le64(b[8:])), int64(le64(b[16:]))
 		if n <= 0 || size <= 0 || n > mqMaxMsg || size > mqMaxSize {
-			return nil, EINVAL
+			return nil, linux.EINVAL
 		}
 		q.maxMsg, q.maxSize = int(n), int(size)
 	}
@@ -113,20 +113,20 @@ func (t *Thread) newQueue(mode uint32, a emu.Addr) (*mqueue, Errno) {
 }
 
 // sysMqUnlink implements mq_unlink(2).
-func sysMqUnlink(t *Thread, a Args) (uint64, Errno) {
+func sysMqUnlink(t *Thread, a Args) (uint64, linux.Errno) {
 	name, e := t.mqName(a.Addr(0))
 	if e != 0 {
 		return 0, e
 	}
 	if t.k.queues[name] == nil {
-		return 0, ENOENT
+		return 0, linux.ENOENT
 	}
 	delete(t.k.queues, name)
 	return 0, 0
 }
 
 // mqFile returns the queue behind fd.
-func (t *Thread) mqFile(fd int) (*mqFile, Errno) {
+func (t *Thread) mqFile(fd int) (*mqFile, linux.Errno) {
 	f, e := t.file(fd)
 	if e != 0 {
 		return nil, e
@@ -134,11 +134,11 @@ func (t *Thread) mqFile(fd int) (*mqFile, Errno) {
 	if m, ok := f.(*mqFile); ok {
 		return m, 0
 	}
-	return nil, EBADF
+	return nil, linux.EBADF
 }
 
 // mqDeadline sets the call's deadline from an absolute time of the wall clock.
-func (t *Thread) mqDeadline(a emu.Addr) Errno {
+func (t *Thread) mqDeadline(a emu.Addr) linux.Errno {
 	t.call.deadline = never
 	if a == 0 {
 		return 0
@@ -151,22 +151,22 @@ func (t *Thread) mqDeadline(a emu.Addr) Errno {
 }
 
 // sysMqTimedsend implements mq_timedsend(2).
-func sysMqTimedsend(t *Thread, a Args) (uint64, Errno) {
+func sysMqTimedsend(t *Thread, a Args) (uint64, linux.Errno) {
 	if e := t.mqDeadline(a.Addr(4)); e != 0 {
 		return 0, e
 	}
 	priority := a.U32(3)
 	if priority >= mqPriorities {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	f, e := t.mqFile(a.Int(0))
 	switch {
 	case e != 0:
 		return 0, e
 	case !f.writable():
-		return 0, EBADF
+		return 0, linux.EBADF
 	case a.Uint(2) > uint64(f.q.maxSize):
-		return 0, EMSGSIZE
+		return 0, linux.EMSGSIZE
 	}
 	text, e := t.copyIn(a.Addr(1), int(a.Uint(2)))
 	if e != 0 {
@@ -176,17 +176,17 @@ func sysMqTimedsend(t *Thread, a Args) (uint64, Errno) {
 }
 
 // mqSend puts m into f's queue, and waits until there is room.
-func (t *Thread) mqSend(f *mqFile, m mqMessage) (uint64, Errno) {
+func (t *Thread) mqSend(f *mqFile, m mqMessage) (uint64, linux.Errno) {
 	q := f.q
 	if len(q.messages) >= q.maxMsg {
 		switch {
 		case f.nonblock():
-			return 0, EAGAIN
+			return 0, linux.EAGAIN
 		case t.timedOut():
-			return 0, ETIMEDOUT
+			return 0, linux.ETIMEDOUT
 		}
 		w := wait{files: []file{f}, deadline: t.call.deadline, ready: func() bool { return len(q.messages) < q.maxMsg }}
-		return t.block(w, func() (uint64, Errno) { return t.mqSend(f, m) })
+		return t.block(w, func() (uint64, linux.Errno) { return t.mqSend(f, m) })
 	}
 	i := slices.IndexFunc(q.messages, func(o mqMessage) bool { return o.priority < m.priority })
 	if i < 0 {
@@ -194,7 +194,7 @@ func (t *Thread) mqSend(f *mqFile, m mqMessage) (uint64, Errno) {
 	}
 	q.messages = slices.Insert(q.messages, i, m)
 	if !q.awaited(t.k) {
-		q.wake(pollIN | pollOUT)
+		q.wake(linux.POLLIN | linux.POLLOUT)
 		if len(q.messages) == 1 {
 			q.tell(t)
 		}
@@ -214,15 +214,15 @@ func (q *mqueue) tell(from *Thread) {
 		return
 	}
 	q.notify = nil
-	if n.how == sigevSignal {
-		s := infoFromProcess(from.p, n.signo, siMesgq)
+	if n.how == linux.SIGEV_SIGNAL {
+		s := infoFromProcess(from.p, n.signo, linux.SI_MESGQ)
 		put64(s.fields[8:], n.value)
 		n.p.send(s)
 	}
 }
 
 // sysMqTimedreceive implements mq_timedreceive(2).
-func sysMqTimedreceive(t *Thread, a Args) (uint64, Errno) {
+func sysMqTimedreceive(t *Thread, a Args) (uint64, linux.Errno) {
 	if e := t.mqDeadline(a.Addr(4)); e != 0 {
 		return 0, e
 	}
@@ -231,29 +231,29 @@ func sysMqTimedreceive(t *Thread, a Args) (uint64, Errno) {
 	case e != 0:
 		return 0, e
 	case !f.readable():
-		return 0, EBADF
+		return 0, linux.EBADF
 	case a.Uint(2) < uint64(f.q.maxSize):
-		return 0, EMSGSIZE
+		return 0, linux.EMSGSIZE
 	}
 	return t.mqReceive(f, a)
 }
 
 // mqReceive takes the first message of f's queue, and waits until there is one.
-func (t *Thread) mqReceive(f *mqFile, a Args) (uint64, Errno) {
+func (t *Thread) mqReceive(f *mqFile, a Args) (uint64, linux.Errno) {
 	q := f.q
 	if len(q.messages) == 0 {
 		switch {
 		case f.nonblock():
-			return 0, EAGAIN
+			return 0, linux.EAGAIN
 		case t.timedOut():
-			return 0, ETIMEDOUT
+			return 0, linux.ETIMEDOUT
 		}
 		w := wait{files: []file{f}, deadline: t.call.deadline, queue: q, ready: func() bool { return len(q.messages) > 0 }}
-		return t.block(w, func() (uint64, Errno) { return t.mqReceive(f, a) })
+		return t.block(w, func() (uint64, linux.Errno) { return t.mqReceive(f, a) })
 	}
 	m := q.messages[0]
 	q.messages = slices.Delete(q.messages, 0, 1)
-	q.wake(pollIN | pollOUT)
+	q.wake(linux.POLLIN | linux.POLLOUT)
 	if a.Addr(3) != 0 {
 		if e := t.out32(a.Addr(3), m.priority); e != 0 {
 			return 0, e
@@ -263,7 +263,7 @@ func (t *Thread) mqReceive(f *mqFile, a Args) (uint64, Errno) {
 }
 
 // sysMqNotify implements mq_notify(2): signals; threads need a netlink socket.
-func sysMqNotify(t *Thread, a Args) (uint64, Errno) {
+func sysMqNotify(t *Thread, a Args) (uint64, linux.Errno) {
 	n := &mqNotify{p: t.p}
 	if a.Addr(1) != 0 {
 		b, e := t.copyIn(a.Addr(1), 64)
@@ -271,8 +271,8 @@ func sysMqNotify(t *Thread, a Args) (uint64, Errno) {
 			return 0, e
 		}
 		n.value, n.signo, n.how = le64(b), int(int32(le32(b[8:]))), int(le32(b[12:]))
-		if n.how != sigevSignal && n.how != sigevNone || n.how == sigevSignal && (n.signo < 0 || n.signo > sigMax) {
-			return 0, EINVAL
+		if n.how != linux.SIGEV_SIGNAL && n.how != linux.SIGEV_NONE || n.how == linux.SIGEV_SIGNAL && (n.signo < 0 || n.signo > linux.NSIG) {
+			return 0, linux.EINVAL
 		}
 	}
 	f, e := t.mqFile(a.Int(0))
@@ -285,7 +285,7 @@ func sysMqNotify(t *Thread, a Args) (uint64, Errno) {
 	case a.Addr(1) == 0:
 		q.notify = nil
 	case q.notify != nil:
-		return 0, EBUSY
+		return 0, linux.EBUSY
 	default:
 		q.notify = n
 	}
@@ -293,30 +293,30 @@ func sysMqNotify(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysMqGetsetattr implements mq_getsetattr(2).
-func sysMqGetsetattr(t *Thread, a Args) (uint64, Errno) {
+func sysMqGetsetattr(t *Thread, a Args) (uint64, linux.Errno) {
 	var set []byte
 	if a.Addr(1) != 0 {
-		var e Errno
+		var e linux.Errno
 		if set, e = t.copyIn(a.Addr(1), 64); e != 0 {
 			return 0, e
 		}
-		if le64(set)&^oNONBLOCK != 0 {
-			return 0, EINVAL
+		if le64(set)&^linux.O_NONBLOCK != 0 {
+			return 0, linux.EINVAL
 		}
 	}
 	f, e := t.mqFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	old := u64s(uint64(f.flags&oNONBLOCK), uint64(f.q.maxMsg), uint64(f.q.maxSize), uint64(len(f.q.messages)), 0, 0, 0, 0)
+	old := u64s(uint64(f.flags&linux.O_NONBLOCK), uint64(f.q.maxMsg), uint64(f.q.maxSize), uint64(len(f.q.messages)), 0, 0, 0, 0)
 	if set != nil {
-		f.flags = f.flags&^oNONBLOCK | int(le64(set))
+		f.flags = f.flags&^linux.O_NONBLOCK | int(le64(set))
 	}
 	return 0, t.copyOutIf(a.Addr(2), old)
 }
 
 // read tells of the queue.
-func (f *mqFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
+func (f *mqFile) read(t *Thread, v []iovec, off int64) (uint64, linux.Errno) {
 	size := 0
 	for _, m := range f.q.messages {
 		size += len(m.text)
@@ -337,29 +337,29 @@ func (f *mqFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	return uint64(n), e
 }
 
-func (f *mqFile) seek(_ *Thread, off int64, whence int) (int64, Errno) {
-	if whence == seekCur {
+func (f *mqFile) seek(_ *Thread, off int64, whence int) (int64, linux.Errno) {
+	if whence == linux.SEEK_CUR {
 		off += f.pos
 	}
-	if whence > seekCur || off < 0 {
-		return 0, EINVAL
+	if whence > linux.SEEK_CUR || off < 0 {
+		return 0, linux.EINVAL
 	}
 	f.pos = off
 	return off, 0
 }
 
-func (f *mqFile) stat(t *Thread) (stat, Errno) {
+func (f *mqFile) stat(t *Thread) (stat, linux.Errno) {
 	at := timeAt(t.k.clock.epoch)
-	return stat{dev: mqueueDev, ino: f.q.ino, mode: sIFREG | f.q.mode, nlink: 1, uid: t.k.uid, gid: t.k.gid, size: 80, fileTimes: fileTimes{at, at, at}}, 0
+	return stat{dev: mqueueDev, ino: f.q.ino, mode: linux.S_IFREG | f.q.mode, nlink: 1, uid: t.k.uid, gid: t.k.gid, size: 80, fileTimes: fileTimes{at, at, at}}, 0
 }
 
 func (f *mqFile) poll(*Thread) uint32 {
 	var ev uint32
 	if len(f.q.messages) > 0 {
-		ev |= pollIN | pollRDN
+		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
 	if len(f.q.messages) < f.q.maxMsg {
-		ev |= pollOUT | pollWRN
+		ev |= linux.POLLOUT | linux.POLLWRNORM
 	}
 	return ev
 }

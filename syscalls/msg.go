@@ -1,17 +1,13 @@
 package syscalls
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // Flags, commands and limits of System V message queues (include/uapi/linux/msg.h).
 const (
-	msgNoerror = 0o10000
-	msgExcept  = 0o20000
-	msgCopy    = 0o40000
-
-	msgStat    = 11
-	msgInfo    = 12
-	msgStatAny = 13
-
 	msgMax = 8192
 	msgMnb = 16384
 )
@@ -32,23 +28,23 @@ type msgQueue struct {
 }
 
 // sysMsgget implements msgget(2).
-func sysMsgget(t *Thread, a Args) (uint64, Errno) {
+func sysMsgget(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.k.msg.get(t, a.Int(0), a.Int(1), func(*msgQueue) bool { return true },
-		func(o ipcObject) (*msgQueue, Errno) { return &msgQueue{ipcObject: o, limit: msgMnb}, 0 })
+		func(o ipcObject) (*msgQueue, linux.Errno) { return &msgQueue{ipcObject: o, limit: msgMnb}, 0 })
 }
 
 // room reports whether q takes n more bytes.
 func (q *msgQueue) room(n int) bool { return q.bytes+n <= q.limit && len(q.messages)+1 <= q.limit }
 
 // sysMsgsnd implements msgsnd(2).
-func sysMsgsnd(t *Thread, a Args) (uint64, Errno) {
+func sysMsgsnd(t *Thread, a Args) (uint64, linux.Errno) {
 	size := a.Long(2)
 	typ, e := t.in64(a.Addr(1))
 	if e != 0 {
 		return 0, e
 	}
 	if size < 0 || size > msgMax || a.Int(0) < 0 || int64(typ) < 1 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	text, e := t.copyIn(a.Addr(1)+8, int(size))
 	if e != 0 {
@@ -65,16 +61,16 @@ func sysMsgsnd(t *Thread, a Args) (uint64, Errno) {
 }
 
 // msgSend puts m into q, and waits until there is room.
-func (t *Thread) msgSend(q *msgQueue, m message, flags int) (uint64, Errno) {
+func (t *Thread) msgSend(q *msgQueue, m message, flags int) (uint64, linux.Errno) {
 	switch {
 	case q.removed:
-		return 0, EIDRM
+		return 0, linux.EIDRM
 	case q.room(len(m.text)):
-	case flags&ipcNowait != 0:
-		return 0, EAGAIN
+	case flags&linux.IPC_NOWAIT != 0:
+		return 0, linux.EAGAIN
 	default:
 		ready := func() bool { return q.removed || q.room(len(m.text)) }
-		return t.block(wait{interrupted: eRESTARTNOHAND, ready: ready}, func() (uint64, Errno) { return t.msgSend(q, m, flags) })
+		return t.block(wait{interrupted: linux.ERESTARTNOHAND, ready: ready}, func() (uint64, linux.Errno) { return t.msgSend(q, m, flags) })
 	}
 	q.messages = append(q.messages, m)
 	q.bytes += len(m.text)
@@ -85,7 +81,7 @@ func (t *Thread) msgSend(q *msgQueue, m message, flags int) (uint64, Errno) {
 // pick returns which message msgrcv(2) gets for typ, or -1.
 func (q *msgQueue) pick(typ int64, flags int) int {
 	switch {
-	case flags&msgCopy != 0:
+	case flags&linux.MSG_COPY != 0:
 		if typ < int64(len(q.messages)) {
 			return int(typ)
 		}
@@ -93,7 +89,7 @@ func (q *msgQueue) pick(typ int64, flags int) int {
 	case typ == 0:
 		return min(len(q.messages), 1) - 1
 	case typ > 0:
-		return slices.IndexFunc(q.messages, func(m message) bool { return (m.typ == typ) == (flags&msgExcept == 0) })
+		return slices.IndexFunc(q.messages, func(m message) bool { return (m.typ == typ) == (flags&linux.MSG_EXCEPT == 0) })
 	}
 	best := -1
 	for i, m := range q.messages {
@@ -105,10 +101,10 @@ func (q *msgQueue) pick(typ int64, flags int) int {
 }
 
 // sysMsgrcv implements msgrcv(2).
-func sysMsgrcv(t *Thread, a Args) (uint64, Errno) {
+func sysMsgrcv(t *Thread, a Args) (uint64, linux.Errno) {
 	size, flags := a.Long(2), a.Int(4)
-	if a.Int(0) < 0 || size < 0 || flags&msgCopy != 0 && (flags&msgExcept != 0 || flags&ipcNowait == 0) {
-		return 0, EINVAL
+	if a.Int(0) < 0 || size < 0 || flags&linux.MSG_COPY != 0 && (flags&linux.MSG_EXCEPT != 0 || flags&linux.IPC_NOWAIT == 0) {
+		return 0, linux.EINVAL
 	}
 	q, e := t.k.msg.find(a.Int(0))
 	if e == 0 {
@@ -121,24 +117,24 @@ func sysMsgrcv(t *Thread, a Args) (uint64, Errno) {
 }
 
 // msgReceive takes a message from q, and waits until there is one that is wanted.
-func (t *Thread) msgReceive(q *msgQueue, a Args) (uint64, Errno) {
+func (t *Thread) msgReceive(q *msgQueue, a Args) (uint64, linux.Errno) {
 	at, size, typ, flags := a.Addr(1), a.Long(2), a.Long(3), a.Int(4)
 	i := q.pick(typ, flags)
 	switch {
 	case q.removed:
-		return 0, EIDRM
+		return 0, linux.EIDRM
 	case i >= 0:
-	case flags&ipcNowait != 0:
-		return 0, ENOMSG
+	case flags&linux.IPC_NOWAIT != 0:
+		return 0, linux.ENOMSG
 	default:
 		ready := func() bool { return q.removed || q.pick(typ, flags) >= 0 }
-		return t.block(wait{interrupted: eRESTARTNOHAND, ready: ready}, func() (uint64, Errno) { return t.msgReceive(q, a) })
+		return t.block(wait{interrupted: linux.ERESTARTNOHAND, ready: ready}, func() (uint64, linux.Errno) { return t.msgReceive(q, a) })
 	}
 	m := q.messages[i]
-	if int64(len(m.text)) > size && flags&msgNoerror == 0 {
-		return 0, E2BIG
+	if int64(len(m.text)) > size && flags&linux.MSG_NOERROR == 0 {
+		return 0, linux.E2BIG
 	}
-	if flags&msgCopy == 0 {
+	if flags&linux.MSG_COPY == 0 {
 		q.messages = slices.Delete(q.messages, i, i+1)
 		q.bytes -= len(m.text)
 		q.rtime, q.reader = t.k.wall()/1e9, t.p.pid
@@ -151,16 +147,16 @@ func (t *Thread) msgReceive(q *msgQueue, a Args) (uint64, Errno) {
 }
 
 // sysMsgctl implements msgctl(2).
-func sysMsgctl(t *Thread, a Args) (uint64, Errno) {
+func sysMsgctl(t *Thread, a Args) (uint64, linux.Errno) {
 	id, cmd, buf := a.Int(0), a.Int(1), a.Addr(2)
 	if id < 0 || cmd < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	x := &t.k.msg
 	switch cmd {
-	case ipcInfo, msgInfo:
+	case linux.IPC_INFO, linux.MSG_INFO:
 		pool, headers, bytes := msgMnb*32000>>10, msgMnb, msgMnb
-		if cmd == msgInfo {
+		if cmd == linux.MSG_INFO {
 			pool, headers, bytes = len(x.list), 0, 0
 			for _, q := range x.list {
 				headers, bytes = headers+len(q.messages), bytes+q.bytes
@@ -172,11 +168,11 @@ func sysMsgctl(t *Thread, a Args) (uint64, Errno) {
 		}
 		b.u32(0xffff) // msgseg, 16 bits
 		return x.last(), t.copyOut(buf, b)
-	case msgStat:
+	case linux.MSG_STAT:
 		return x.stat(t, x.at, id, ipcRead, buf)
-	case msgStatAny:
+	case linux.MSG_STAT_ANY:
 		return x.stat(t, x.at, id, 0, buf)
-	case ipcStat:
+	case linux.IPC_STAT:
 		_, e := x.stat(t, x.find, id, ipcRead, buf)
 		return 0, e
 	}
@@ -185,24 +181,24 @@ func sysMsgctl(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	switch cmd {
-	case ipcSet:
+	case linux.IPC_SET:
 		limit, e := t.in64(buf + 88)
 		if e != 0 {
 			return 0, e
 		}
 		if limit > msgMnb {
-			return 0, EPERM // for the superuser, which the guest is not
+			return 0, linux.EPERM // for the superuser, which the guest is not
 		}
 		if e := q.set(t, buf); e != 0 {
 			return 0, e
 		}
 		q.limit = int(limit)
 		return 0, 0
-	case ipcRmid:
+	case linux.IPC_RMID:
 		x.remove(id)
 		return 0, 0
 	}
-	return 0, EINVAL
+	return 0, linux.EINVAL
 }
 
 // encode is struct msqid64_ds (include/uapi/asm-generic/msgbuf.h).

@@ -3,32 +3,17 @@ package syscalls
 import (
 	"bytes"
 	"net/netip"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Messages of netlink(7) and rtnetlink(7).
 const (
-	netlinkRoute = 0
+	nlmHeader = 16
 
-	nlmsgError = 2
-	nlmsgDone  = 3
-	nlmHeader  = 16
-
-	nlmRequest = 1
-	nlmMulti   = 2
-	nlmAck     = 4
-	nlmDump    = 0x300
-
-	rtmNewlink  = 16
-	rtmGetlink  = 18
-	rtmNewaddr  = 20
-	rtmGetaddr  = 22
-	rtmNewroute = 24
-	rtmGetroute = 26
-	rtmLast     = 123
+	rtmLast = 123
 
 	sockaddrNlSize = 12
-
-	iflaIfname = 3
 )
 
 // A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of interfaces, their addresses and routes.
@@ -37,35 +22,35 @@ type netlinkSocket struct {
 	pid uint32
 }
 
-func (t *Thread) newNetlinkSocket(typ, proto, flags int) (socket, Errno) {
-	if typ != sockRaw && typ != sockDgram {
-		return nil, ESOCKTNOSUPPORT
+func (t *Thread) newNetlinkSocket(typ, proto, flags int) (socket, linux.Errno) {
+	if typ != linux.SOCK_RAW && typ != linux.SOCK_DGRAM {
+		return nil, linux.ESOCKTNOSUPPORT
 	}
-	if proto != netlinkRoute {
-		return nil, EPROTONOSUPPORT
+	if proto != linux.NETLINK_ROUTE {
+		return nil, linux.EPROTONOSUPPORT
 	}
 	s := &netlinkSocket{}
 	s.opts.init(sockBuf, sockBuf)
-	s.init(t.k, afNetlink, typ, proto, flags)
+	s.init(t.k, linux.AF_NETLINK, typ, proto, flags)
 	return s, 0
 }
 
 // netlinkName encodes a struct sockaddr_nl.
 func netlinkName(pid uint32) []byte {
 	var b pack
-	b.u16(afNetlink)
+	b.u16(linux.AF_NETLINK)
 	b.u16(0)
 	b.u32(pid)
 	b.u32(0)
 	return b
 }
 
-func (s *netlinkSocket) localName() []byte         { return netlinkName(s.pid) }
-func (s *netlinkSocket) peerName() ([]byte, Errno) { return netlinkName(0), 0 }
+func (s *netlinkSocket) localName() []byte               { return netlinkName(s.pid) }
+func (s *netlinkSocket) peerName() ([]byte, linux.Errno) { return netlinkName(0), 0 }
 
-func (s *netlinkSocket) bind(t *Thread, name []byte) Errno {
-	if len(name) < sockaddrNlSize || familyOf(name) != afNetlink {
-		return EINVAL
+func (s *netlinkSocket) bind(t *Thread, name []byte) linux.Errno {
+	if len(name) < sockaddrNlSize || familyOf(name) != linux.AF_NETLINK {
+		return linux.EINVAL
 	}
 	if pid := le32(name[4:]); pid != 0 {
 		s.pid = pid
@@ -82,9 +67,9 @@ func (s *netlinkSocket) autobind(t *Thread) {
 	}
 }
 
-func (s *netlinkSocket) connect(t *Thread, name []byte) Errno {
-	if len(name) < sockaddrNlSize || familyOf(name) != afNetlink {
-		return EINVAL
+func (s *netlinkSocket) connect(t *Thread, name []byte) linux.Errno {
+	if len(name) < sockaddrNlSize || familyOf(name) != linux.AF_NETLINK {
+		return linux.EINVAL
 	}
 	s.autobind(t)
 	return 0
@@ -92,15 +77,15 @@ func (s *netlinkSocket) connect(t *Thread, name []byte) Errno {
 
 func (s *netlinkSocket) close(k *Kernel) { s.queue.purge(k) }
 
-func (s *netlinkSocket) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (s *netlinkSocket) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	return s.receive(t, &inMessage{v: v})
 }
 
-func (s *netlinkSocket) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (s *netlinkSocket) write(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	return s.send(t, &outMessage{v: v})
 }
 
-func (s *netlinkSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
+func (s *netlinkSocket) send(t *Thread, m *outMessage) (uint64, linux.Errno) {
 	b, e := t.gather(m.v, 64<<10)
 	if e != 0 {
 		return 0, e
@@ -111,7 +96,7 @@ func (s *netlinkSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 		if n < nlmHeader || n > len(at) {
 			break
 		}
-		if flags := le16(at[6:]); flags&nlmRequest != 0 {
+		if flags := le16(at[6:]); flags&linux.NLM_F_REQUEST != 0 {
 			s.answer(t.k, at[:n])
 		}
 		at = at[min((n+3)&^3, len(at)):]
@@ -122,60 +107,60 @@ func (s *netlinkSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 // answer puts the answer to a request into the queue.
 func (s *netlinkSocket) answer(k *Kernel, req []byte) {
 	typ, seq := le16(req[4:]), le32(req[8:])
-	if le16(req[6:])&nlmDump != 0 {
+	if le16(req[6:])&linux.NLM_F_DUMP != 0 {
 		s.put(s.dump(k, req))
 		var done, zero pack
 		zero.u32(0)
-		s.message(&done, nlmsgDone, nlmMulti, seq, zero)
+		s.message(&done, linux.NLMSG_DONE, linux.NLM_F_MULTI, seq, zero)
 		s.put(done)
 		return
 	}
 	const ifinfoSize = 16
-	if typ == rtmGetlink && len(req) >= nlmHeader+ifinfoSize {
-		index, name := le32(req[nlmHeader+4:]), attrText(req[nlmHeader+ifinfoSize:], iflaIfname)
+	if typ == linux.RTM_GETLINK && len(req) >= nlmHeader+ifinfoSize {
+		index, name := le32(req[nlmHeader+4:]), attrText(req[nlmHeader+ifinfoSize:], linux.IFLA_IFNAME)
 		for _, i := range k.interfaces() {
 			if index == i.index || index == 0 && name == i.name {
 				var out pack
-				s.message(&out, rtmNewlink, 0, seq, i.link())
+				s.message(&out, linux.RTM_NEWLINK, 0, seq, i.link())
 				s.put(out)
 				return
 			}
 		}
-		s.fault(req, ENODEV)
+		s.fault(req, linux.ENODEV)
 		return
 	}
 	switch {
-	case typ == rtmGetroute:
+	case typ == linux.RTM_GETROUTE:
 		s.answerRoute(k, req)
 	case typ <= rtmLast && typ&3 != 2: // what changes something is for the superuser
-		s.fault(req, EPERM)
+		s.fault(req, linux.EPERM)
 	default:
-		s.fault(req, EOPNOTSUPP)
+		s.fault(req, linux.EOPNOTSUPP)
 	}
 }
 
 // dump lists the interfaces, their addresses, or the routes over them.
 func (s *netlinkSocket) dump(k *Kernel, req []byte) []byte {
 	var out pack
-	want := afUnspec
+	want := linux.AF_UNSPEC
 	if len(req) > nlmHeader {
 		want = int(req[nlmHeader])
 	}
 	seq := le32(req[8:])
 	for _, i := range k.interfaces() {
 		switch le16(req[4:]) {
-		case rtmGetlink:
-			s.message(&out, rtmNewlink, nlmMulti, seq, i.link())
-		case rtmGetaddr:
+		case linux.RTM_GETLINK:
+			s.message(&out, linux.RTM_NEWLINK, linux.NLM_F_MULTI, seq, i.link())
+		case linux.RTM_GETADDR:
 			for _, p := range i.addrs {
-				if want == afUnspec || want == familyOfAddr(p.Addr()) {
-					s.message(&out, rtmNewaddr, nlmMulti, seq, i.address(p))
+				if want == linux.AF_UNSPEC || want == familyOfAddr(p.Addr()) {
+					s.message(&out, linux.RTM_NEWADDR, linux.NLM_F_MULTI, seq, i.address(p))
 				}
 			}
-		case rtmGetroute:
+		case linux.RTM_GETROUTE:
 			for _, r := range i.routes() {
-				if want == afUnspec || want == familyOfAddr(r.dst.Addr()) {
-					s.message(&out, rtmNewroute, nlmMulti, seq, r.encode())
+				if want == linux.AF_UNSPEC || want == familyOfAddr(r.dst.Addr()) {
+					s.message(&out, linux.RTM_NEWROUTE, linux.NLM_F_MULTI, seq, r.encode())
 				}
 			}
 		}
@@ -185,24 +170,24 @@ func (s *netlinkSocket) dump(k *Kernel, req []byte) []byte {
 
 func familyOfAddr(a netip.Addr) int {
 	if a.Is4() {
-		return afInet
+		return linux.AF_INET
 	}
-	return afInet6
+	return linux.AF_INET6
 }
 
 // fault answers that req failed.
-func (s *netlinkSocket) fault(req []byte, e Errno) {
+func (s *netlinkSocket) fault(req []byte, e linux.Errno) {
 	var body, out pack
 	body.u32(uint32(-int32(e)))
 	body = append(body, req...)
-	s.message(&out, nlmsgError, 0, le32(req[8:]), body)
+	s.message(&out, linux.NLMSG_ERROR, 0, le32(req[8:]), body)
 	s.put(out)
 }
 
 func (s *netlinkSocket) put(b []byte) {
 	if len(b) > 0 {
 		s.queue.put(&packet{data: b, from: netlinkName(0)})
-		s.wake(pollIN)
+		s.wake(linux.POLLIN)
 	}
 }
 
@@ -251,13 +236,13 @@ func (i *netInterface) link() []byte {
 	const lowerUp = 1 << 16
 	const iflaAddress, iflaBroadcast, iflaMTU, iflaTxqlen, iflaOperstate = 1, 2, 4, 13, 16
 	var b, mtu, qlen pack
-	b.u8(afUnspec)
+	b.u8(linux.AF_UNSPEC)
 	b.u8(0)
 	b.u16(i.hwType)
 	b.u32(i.index)
 	b.u32(i.flags | lowerUp)
 	b.u32(0)
-	b.attr(iflaIfname, []byte(i.name+"\x00"))
+	b.attr(linux.IFLA_IFNAME, []byte(i.name+"\x00"))
 	qlen.u32(txQueueSize)
 	b.attr(iflaTxqlen, qlen)
 	b.attr(iflaOperstate, []byte{0})
@@ -277,9 +262,9 @@ func (i *netInterface) address(p netip.Prefix) []byte {
 	b.u8(uint8(p.Bits()))
 	b.u8(permanent)
 	if p.Addr().IsLoopback() {
-		b.u8(scopeHost)
+		b.u8(linux.RT_SCOPE_HOST)
 	} else {
-		b.u8(scopeUniverse)
+		b.u8(linux.RT_SCOPE_UNIVERSE)
 	}
 	b.u32(i.index)
 	b.attr(ifaAddress, p.Addr().AsSlice())
@@ -295,17 +280,17 @@ func (i *netInterface) address(p netip.Prefix) []byte {
 	return b
 }
 
-func (s *netlinkSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
+func (s *netlinkSocket) receive(t *Thread, m *inMessage) (uint64, linux.Errno) {
 	if s.queue.empty() {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	return s.queue.receivePacket(t, m)
 }
 
 func (s *netlinkSocket) poll(*Thread) uint32 {
-	ev := s.shutEvents() | pollOUT | pollWRN | pollWRB
+	ev := s.shutEvents() | linux.POLLOUT | linux.POLLWRNORM | linux.POLLWRBAND
 	if !s.queue.empty() {
-		ev |= pollIN | pollRDN
+		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
 	return ev
 }

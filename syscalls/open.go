@@ -1,18 +1,21 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // openAt is open(2) in all its forms.
-func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint64, Errno) {
+func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint64, linux.Errno) {
 	// Linux refuses these since 6.4, and temporary files that cannot be written.
-	const tmpfile = oTMPFILE &^ oDIRECTORY
-	if flags&oPATH == 0 && (flags&(oDIRECTORY|oCREAT) == oDIRECTORY|oCREAT ||
-		flags&tmpfile != 0 && (flags&oTMPFILE != oTMPFILE || flags&oACCMODE == oRDONLY)) {
-		return 0, EINVAL
+	const tmpfile = linux.O_TMPFILE &^ linux.O_DIRECTORY
+	if flags&linux.O_PATH == 0 && (flags&(linux.O_DIRECTORY|linux.O_CREAT) == linux.O_DIRECTORY|linux.O_CREAT ||
+		flags&tmpfile != 0 && (flags&linux.O_TMPFILE != linux.O_TMPFILE || flags&linux.O_ACCMODE == linux.O_RDONLY)) {
+		return 0, linux.EINVAL
 	}
 	s, e := t.path(name)
 	if e == 0 && s == "" {
-		e = ENOENT
+		e = linux.ENOENT
 	}
 	if e == 0 {
 		e = t.reserve()
@@ -21,13 +24,13 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 		return 0, e
 	}
 	flags &= openFlags64 // what has no meaning is forgotten
-	if flags&oPATH != 0 {
-		flags &= oPATH | oDIRECTORY | oNOFOLLOW | oCLOEXEC
+	if flags&linux.O_PATH != 0 {
+		flags &= linux.O_PATH | linux.O_DIRECTORY | linux.O_NOFOLLOW | linux.O_CLOEXEC
 	}
-	if flags&oCREAT == 0 && flags&oTMPFILE != oTMPFILE {
+	if flags&linux.O_CREAT == 0 && flags&linux.O_TMPFILE != linux.O_TMPFILE {
 		mode = 0
 	}
-	follow := flags&oNOFOLLOW == 0 && flags&(oCREAT|oEXCL) != oCREAT|oEXCL
+	follow := flags&linux.O_NOFOLLOW == 0 && flags&(linux.O_CREAT|linux.O_EXCL) != linux.O_CREAT|linux.O_EXCL
 	l, e := t.find(dirfd, s, follow, changing(flags))
 	if e != 0 {
 		return 0, e
@@ -36,41 +39,41 @@ func (t *Thread) openAt(dirfd int, name emu.Addr, flags int, mode uint32) (uint6
 }
 
 // openFound opens a location and gives it a descriptor.
-func (t *Thread) openFound(l location, flags int, mode uint32) (uint64, Errno) {
-	if flags&(oSYNC&^oDSYNC) != 0 {
-		flags |= oDSYNC
+func (t *Thread) openFound(l location, flags int, mode uint32) (uint64, linux.Errno) {
+	if flags&(linux.O_SYNC&^linux.O_DSYNC) != 0 {
+		flags |= linux.O_DSYNC
 	}
 	f, e := t.open(l, flags, mode)
 	if e != 0 {
 		return 0, e
 	}
-	if flags&oDIRECT != 0 && !isRegular(f) {
+	if flags&linux.O_DIRECT != 0 && !isRegular(f) {
 		f.close(t.k)
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return t.install(f, flags)
 }
 
 // open opens a location.
-func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
+func (t *Thread) open(l location, flags int, mode uint32) (file, linux.Errno) {
 	if l.node != nil {
-		return l.node.openFile(t, l.guest, flags|oLARGEFILE)
+		return l.node.openFile(t, l.guest, flags|linux.O_LARGEFILE)
 	}
 	onHost, e := t.mayOpen(l, flags)
 	if e != 0 {
 		return nil, e
 	}
-	if flags&oPATH == 0 {
-		flags |= oLARGEFILE
+	if flags&linux.O_PATH == 0 {
+		flags |= linux.O_LARGEFILE
 	}
 	var was hostStat
-	there := Errno(0)
-	if flags&(oCREAT|oTRUNC) != 0 || flags&oACCMODE != oRDONLY {
+	there := linux.Errno(0)
+	if flags&(linux.O_CREAT|linux.O_TRUNC) != 0 || flags&linux.O_ACCMODE != linux.O_RDONLY {
 		was, there = hostStatAt(l.place, true)
 	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
-	fd, e := hostOpen(l.place, onHost|oNONBLOCK, mode, t.umask)
-	if e == ENXIO && flags&(oACCMODE|oNONBLOCK) == oWRONLY && isFIFO(l.place) {
+	fd, e := hostOpen(l.place, onHost|linux.O_NONBLOCK, mode, t.umask)
+	if e == linux.ENXIO && flags&(linux.O_ACCMODE|linux.O_NONBLOCK) == linux.O_WRONLY && isFIFO(l.place) {
 		return nil, t.awaitReader(l, flags)
 	}
 	if e != 0 {
@@ -80,16 +83,16 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	h.private, h.own, h.nowait = l.private, l.private, h.mode&sIFMT == sIFIFO
-	if flags&(oNONBLOCK|oPATH) == 0 && !h.isRegular() && !h.isDir() && h.mode&sIFMT != sIFIFO {
+	h.private, h.own, h.nowait = l.private, l.private, h.mode&linux.S_IFMT == linux.S_IFIFO
+	if flags&(linux.O_NONBLOCK|linux.O_PATH) == 0 && !h.isRegular() && !h.isDir() && h.mode&linux.S_IFMT != linux.S_IFIFO {
 		fd.setBlocking()
 	}
 	if h.dev == t.k.inodes.procDev || h.dev == t.k.inodes.sysDev {
-		if path, ok := fd.onPseudoFS(); ok && h.mode&sIFMT != sIFLNK {
+		if path, ok := fd.onPseudoFS(); ok && h.mode&linux.S_IFMT != linux.S_IFLNK {
 			fd.close()
 			v, e := t.relocate(path)
 			if e == 0 && v.node == nil {
-				e = ENOENT
+				e = linux.ENOENT
 			}
 			if e != 0 {
 				return nil, e
@@ -97,7 +100,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 			return v.node.openFile(t, v.guest, flags)
 		}
 	}
-	t.opened(l, h, flags, was, there == ENOENT)
+	t.opened(l, h, flags, was, there == linux.ENOENT)
 	if t.k.mustAwait(h, flags) {
 		return nil, t.awaitWriter(h, flags)
 	}
@@ -109,43 +112,37 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, Errno) {
 }
 
 // sysOpen implements open(2).
-func sysOpen(t *Thread, a Args) (uint64, Errno) {
-	return t.openAt(atFDCWD, a.Addr(0), a.Int(1), a.U32(2))
+func sysOpen(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.openAt(linux.AT_FDCWD, a.Addr(0), a.Int(1), a.U32(2))
 }
 
 // sysOpenat implements openat(2).
-func sysOpenat(t *Thread, a Args) (uint64, Errno) {
+func sysOpenat(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.openAt(a.Int(0), a.Addr(1), a.Int(2), a.U32(3))
 }
 
 // sysCreat implements creat(2).
-func sysCreat(t *Thread, a Args) (uint64, Errno) {
-	return t.openAt(atFDCWD, a.Addr(0), oCREAT|oWRONLY|oTRUNC, a.U32(1))
+func sysCreat(t *Thread, a Args) (uint64, linux.Errno) {
+	return t.openAt(linux.AT_FDCWD, a.Addr(0), linux.O_CREAT|linux.O_WRONLY|linux.O_TRUNC, a.U32(1))
 }
 
 // sysClose implements close(2).
-func sysClose(t *Thread, a Args) (uint64, Errno) { return 0, t.fds.close(t.k, a.Int(0)) }
-
-// Flags of close_range(2).
-const (
-	closeRangeUnshare = 2
-	closeRangeCloexec = 4
-)
+func sysClose(t *Thread, a Args) (uint64, linux.Errno) { return 0, t.fds.close(t.k, a.Int(0)) }
 
 // sysCloseRange implements close_range(2).
-func sysCloseRange(t *Thread, a Args) (uint64, Errno) {
+func sysCloseRange(t *Thread, a Args) (uint64, linux.Errno) {
 	first, last, flags := uint64(a.U32(0)), uint64(a.U32(1)), a.U32(2)
-	if first > last || flags&^(closeRangeUnshare|closeRangeCloexec) != 0 {
-		return 0, EINVAL
+	if first > last || flags&^(linux.CLOSE_RANGE_UNSHARE|linux.CLOSE_RANGE_CLOEXEC) != 0 {
+		return 0, linux.EINVAL
 	}
-	if flags&closeRangeUnshare != 0 {
+	if flags&linux.CLOSE_RANGE_UNSHARE != 0 {
 		t.fds = t.fds.own()
 	}
 	for _, fd := range t.fds.open() {
 		if uint64(fd) < first || uint64(fd) > last {
 			continue
 		}
-		if flags&closeRangeCloexec != 0 {
+		if flags&linux.CLOSE_RANGE_CLOEXEC != 0 {
 			t.fds.fds[fd].cloexec = true
 		} else {
 			t.fds.close(t.k, fd)
@@ -155,7 +152,7 @@ func sysCloseRange(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysDup implements dup(2).
-func sysDup(t *Thread, a Args) (uint64, Errno) {
+func sysDup(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.file(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -165,7 +162,7 @@ func sysDup(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysDup2 implements dup2(2).
-func sysDup2(t *Thread, a Args) (uint64, Errno) {
+func sysDup2(t *Thread, a Args) (uint64, linux.Errno) {
 	old, fd := a.Int(0), a.Int(1)
 	if _, e := t.file(old); e != 0 {
 		return 0, e
@@ -177,20 +174,20 @@ func sysDup2(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysDup3 implements dup3(2).
-func sysDup3(t *Thread, a Args) (uint64, Errno) {
+func sysDup3(t *Thread, a Args) (uint64, linux.Errno) {
 	old, fd, flags := a.Int(0), a.Int(1), a.Int(2)
-	if flags&^oCLOEXEC != 0 || old == fd {
-		return 0, EINVAL
+	if flags&^linux.O_CLOEXEC != 0 || old == fd {
+		return 0, linux.EINVAL
 	}
-	return t.dupTo(old, fd, flags&oCLOEXEC != 0)
+	return t.dupTo(old, fd, flags&linux.O_CLOEXEC != 0)
 }
 
-func (t *Thread) dupTo(old, fd int, cloexec bool) (uint64, Errno) {
-	if fd < 0 || uint64(fd) >= t.p.limits[rlimitNofile].cur {
-		return 0, EBADF
+func (t *Thread) dupTo(old, fd int, cloexec bool) (uint64, linux.Errno) {
+	if fd < 0 || uint64(fd) >= t.p.limits[linux.RLIMIT_NOFILE].cur {
+		return 0, linux.EBADF
 	}
 	if t.fds.reserves(fd) {
-		return 0, EBUSY
+		return 0, linux.EBUSY
 	}
 	f, e := t.file(old)
 	if e != 0 {
@@ -203,40 +200,8 @@ func (t *Thread) dupTo(old, fd int, cloexec bool) (uint64, Errno) {
 	return uint64(fd), 0
 }
 
-// Commands of fcntl(2).
-const (
-	fDupFD        = 0
-	fGetFD        = 1
-	fSetFD        = 2
-	fGetFL        = 3
-	fSetFL        = 4
-	fGetLk        = 5
-	fSetLk        = 6
-	fSetLkW       = 7
-	fSetOwn       = 8
-	fGetOwn       = 9
-	fSetSig       = 10
-	fGetSig       = 11
-	fSetOwnEx     = 15
-	fGetOwnEx     = 16
-	fGetOwnerIDs  = 17
-	fOfdGetLk     = 36
-	fOfdSetLk     = 37
-	fOfdSetLkW    = 38
-	fSetLease     = 1024
-	fGetLease     = 1025
-	fDupFDCloexec = 1030
-	fSetPipeSz    = 1031
-	fGetPipeSz    = 1032
-	fAddSeals     = 1033
-	fGetSeals     = 1034
-
-	fdCloexec = 1
-	fUnlck    = 2
-)
-
 // sysFcntl implements fcntl(2).
-func sysFcntl(t *Thread, a Args) (uint64, Errno) {
+func sysFcntl(t *Thread, a Args) (uint64, linux.Errno) {
 	fd, cmd, arg := a.Int(0), a.Int(1), a.Uint(2)
 	f, e := t.file(fd)
 	if e != 0 {
@@ -244,90 +209,88 @@ func sysFcntl(t *Thread, a Args) (uint64, Errno) {
 	}
 	b := f.base()
 	switch cmd {
-	case fDupFD, fDupFDCloexec:
-		if arg = uint64(a.U32(2)); arg >= t.p.limits[rlimitNofile].cur {
-			return 0, EINVAL
+	case linux.F_DUPFD, linux.F_DUPFD_CLOEXEC:
+		if arg = uint64(a.U32(2)); arg >= t.p.limits[linux.RLIMIT_NOFILE].cur {
+			return 0, linux.EINVAL
 		}
-		n, e := t.addFD(f, int(arg), cmd == fDupFDCloexec)
+		n, e := t.addFD(f, int(arg), cmd == linux.F_DUPFD_CLOEXEC)
 		return uint64(n), e
-	case fGetFD:
+	case linux.F_GETFD:
 		if t.fds.fds[fd].cloexec {
-			return fdCloexec, 0
+			return linux.FD_CLOEXEC, 0
 		}
 		return 0, 0
-	case fSetFD:
-		t.fds.fds[fd].cloexec = arg&fdCloexec != 0
+	case linux.F_SETFD:
+		t.fds.fds[fd].cloexec = arg&linux.FD_CLOEXEC != 0
 		return 0, 0
-	case fGetFL:
+	case linux.F_GETFL:
 		return uint64(b.flags), 0
 	}
-	if b.flags&oPATH != 0 {
-		return 0, EBADF
+	if b.flags&linux.O_PATH != 0 {
+		return 0, linux.EBADF
 	}
 	switch cmd {
-	case fSetFL:
-		if _, pipe := f.(*pipeFile); arg&oDIRECT != 0 && !pipe && !isRegular(f) {
-			return 0, EINVAL
+	case linux.F_SETFL:
+		if _, pipe := f.(*pipeFile); arg&linux.O_DIRECT != 0 && !pipe && !isRegular(f) {
+			return 0, linux.EINVAL
 		}
-		if arg&oNOATIME&^uint64(b.flags) != 0 && !t.owns(f) {
-			return 0, EPERM
+		if arg&linux.O_NOATIME&^uint64(b.flags) != 0 && !t.owns(f) {
+			return 0, linux.EPERM
 		}
-		t.setAsync(f, fd, arg&oASYNC != 0)
+		t.setAsync(f, fd, arg&linux.O_ASYNC != 0)
 		return 0, f.setFlags(b.flags&^settable | int(arg)&settable)
-	case fSetPipeSz, fGetPipeSz:
+	case linux.F_SETPIPE_SZ, linux.F_GETPIPE_SZ:
 		return pipeSize(f, cmd, arg)
-	case fAddSeals, fGetSeals:
-		if cmd == fAddSeals && !b.writable() {
-			return 0, EPERM
+	case linux.F_ADD_SEALS, linux.F_GET_SEALS:
+		if cmd == linux.F_ADD_SEALS && !b.writable() {
+			return 0, linux.EPERM
 		}
 		h, ok := f.(*hostFile)
 		if !ok || !h.own {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		return h.fd.fcntl(cmd, arg)
-	case fGetOwnerIDs:
+	case linux.F_GETOWNER_UIDS:
 		// Whoever set the owner is the guest's user.
 		var ids pack
 		ids.u32(t.k.uid * boolean(b.owner.id != 0))
 		ids.u32(le32(ids))
 		return 0, t.copyOut(emu.Addr(arg), ids)
-	case fSetOwn, fGetOwn, fSetOwnEx, fGetOwnEx:
+	case linux.F_SETOWN, linux.F_GETOWN, linux.F_SETOWN_EX, linux.F_GETOWN_EX:
 		return t.fcntlOwner(b, cmd, arg)
-	case fGetSig:
+	case linux.F_GETSIG:
 		return b.owner.signal, 0
-	case fSetSig:
-		if a.U32(2) > sigMax {
-			return 0, EINVAL
+	case linux.F_SETSIG:
+		if a.U32(2) > linux.NSIG {
+			return 0, linux.EINVAL
 		}
 		b.owner.signal = uint64(a.U32(2))
 		return 0, 0
-	case fSetLease:
+	case linux.F_SETLEASE:
 		// Nobody gets a lease: it is as if others always had the file open.
 		switch {
-		case a.U32(2) <= fUnlck && !t.owns(f):
-			return 0, EACCES
-		case !isRegular(f) || a.U32(2) > fUnlck:
-			return 0, EINVAL
+		case a.U32(2) <= linux.F_UNLCK && !t.owns(f):
+			return 0, linux.EACCES
+		case !isRegular(f) || a.U32(2) > linux.F_UNLCK:
+			return 0, linux.EINVAL
 		}
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	return t.lock(f, cmd, emu.Addr(arg))
 }
 
 // What flock(2) takes besides LOCK_SH, LOCK_EX and LOCK_UN, and how long the host's locks are waited for at a time.
 const (
-	lockNB   = 4
-	lockMand = 32
 	lockWait = 1_000_000
 )
 
 // sysFlock implements flock(2), with the host's locks.
-func sysFlock(t *Thread, a Args) (uint64, Errno) {
+func sysFlock(t *Thread, a Args) (uint64, linux.Errno) {
 	switch op := a.U32(1); {
-	case op&lockMand != 0:
+	case op&linux.LOCK_MAND != 0:
 		return 0, 0 // Linux has had no mandatory locks since 5.15
-	case op&^lockNB != 1 && op&^lockNB != 2 && op&^lockNB != 8:
-		return 0, EINVAL
+	case op&^linux.LOCK_NB != 1 && op&^linux.LOCK_NB != 2 && op&^linux.LOCK_NB != 8:
+		return 0, linux.EINVAL
 	}
 	f, e := t.openFile(a.Int(0))
 	if e != 0 {
@@ -340,60 +303,52 @@ func sysFlock(t *Thread, a Args) (uint64, Errno) {
 	return t.flock(h, a.Int(1))
 }
 
-func (t *Thread) flock(h *hostFile, op int) (uint64, Errno) {
-	e := h.fd.flock(op | lockNB)
-	if e == EAGAIN && op&lockNB == 0 {
+func (t *Thread) flock(h *hostFile, op int) (uint64, linux.Errno) {
+	e := h.fd.flock(op | linux.LOCK_NB)
+	if e == linux.EAGAIN && op&linux.LOCK_NB == 0 {
 		// The holder may be one of our own threads, so the host must not wait for it.
 		if t.call.again {
 			hostPollWait(nil, lockWait)
 		}
 		w := wait{files: []file{h}, deadline: t.k.after(lockWait)}
-		return t.block(w, func() (uint64, Errno) { return t.flock(h, op) })
+		return t.block(w, func() (uint64, linux.Errno) { return t.flock(h, op) })
 	}
 	return 0, e
 }
 
 // sysUmask implements umask(2).
-func sysUmask(t *Thread, a Args) (uint64, Errno) {
+func sysUmask(t *Thread, a Args) (uint64, linux.Errno) {
 	old := t.umask
 	t.umask = a.U32(0) & 0o777
 	return uint64(old), 0
 }
 
-// Flags of memfd_create(2).
-const (
-	mfdCloexec = 1
-	mfdSealing = 2
-	mfdNoexec  = 8
-	mfdExec    = 16
-)
-
 // sysMemfdCreate implements memfd_create(2).
-func sysMemfdCreate(t *Thread, a Args) (uint64, Errno) {
+func sysMemfdCreate(t *Thread, a Args) (uint64, linux.Errno) {
 	flags := a.U32(1)
-	if flags&^(mfdCloexec|mfdSealing|mfdNoexec|mfdExec) != 0 || flags&(mfdNoexec|mfdExec) == mfdNoexec|mfdExec {
-		return 0, EINVAL
+	if flags&^(linux.MFD_CLOEXEC|linux.MFD_ALLOW_SEALING|linux.MFD_NOEXEC_SEAL|linux.MFD_EXEC) != 0 || flags&(linux.MFD_NOEXEC_SEAL|linux.MFD_EXEC) == linux.MFD_NOEXEC_SEAL|linux.MFD_EXEC {
+		return 0, linux.EINVAL
 	}
 	name, ok := t.p.mem.ReadString(a.Addr(0), 250)
 	if !ok {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	if len(name) >= 250 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	fd, e := hostMemfd(name, flags&^mfdCloexec)
+	fd, e := hostMemfd(name, flags&^linux.MFD_CLOEXEC)
 	if e != 0 {
 		return 0, e
 	}
-	f, e := t.k.newHostFile(fd, oRDWR|oLARGEFILE, "/memfd:"+name+" (deleted)")
+	f, e := t.k.newHostFile(fd, linux.O_RDWR|linux.O_LARGEFILE, "/memfd:"+name+" (deleted)")
 	if e != 0 {
 		return 0, e
 	}
 	f.own = true
 	t.k.touch(f.ino)
 	open := 0
-	if flags&mfdCloexec != 0 {
-		open = oCLOEXEC
+	if flags&linux.MFD_CLOEXEC != 0 {
+		open = linux.O_CLOEXEC
 	}
 	return t.install(f, open)
 }

@@ -1,6 +1,10 @@
 package syscalls
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // An outside is what a socket has that talks to the host's network: a socket of the host, which does
 // not block. Its names are the guest's own, as behind a router that translates addresses.
@@ -14,7 +18,7 @@ type outside struct {
 const maxOutside = 64 << 10
 
 // open makes o's socket, if it has none.
-func (o *outside) open(typ int) Errno {
+func (o *outside) open(typ int) linux.Errno {
 	if o.fd != noFD {
 		return 0
 	}
@@ -37,7 +41,7 @@ func (o *outside) close() {
 func (o *outside) used() bool { return o.fd != noFD }
 
 // send sends what of v fits at once, to an address or where the socket is connected to.
-func (o *outside) send(t *Thread, v []iovec, to netip.AddrPort) (uint64, Errno) {
+func (o *outside) send(t *Thread, v []iovec, to netip.AddrPort) (uint64, linux.Errno) {
 	b, e := t.gather(v, maxOutside)
 	if e != 0 {
 		return 0, e
@@ -47,27 +51,27 @@ func (o *outside) send(t *Thread, v []iovec, to netip.AddrPort) (uint64, Errno) 
 }
 
 // receive receives into v; from is invalid for a stream.
-func (o *outside) receive(t *Thread, m *inMessage) (n uint64, from netip.AddrPort, e Errno) {
+func (o *outside) receive(t *Thread, m *inMessage) (n uint64, from netip.AddrPort, e linux.Errno) {
 	if o.buf == nil {
 		o.buf = make([]byte, maxOutside)
 	}
 	size := min(total(m.v), maxOutside)
-	got, from, e := o.fd.receiveFrom(o.buf[:size], m.flags&(msgPeek|msgTrunc))
+	got, from, e := o.fd.receiveFrom(o.buf[:size], m.flags&(linux.MSG_PEEK|linux.MSG_TRUNC))
 	if e != 0 {
 		return 0, from, e
 	}
 	if uint64(got) > size {
-		m.out |= msgTrunc
+		m.out |= linux.MSG_TRUNC
 	}
 	put, e := t.scatter(m.v, o.buf[:min(uint64(got), size)])
-	if m.flags&msgTrunc != 0 {
+	if m.flags&linux.MSG_TRUNC != 0 {
 		return uint64(got), from, e
 	}
 	return uint64(put), from, e
 }
 
 // sendAll is send for a stream: EAGAIN says that not all fitted.
-func (o *outside) sendAll(t *Thread, v []iovec) (uint64, Errno) {
+func (o *outside) sendAll(t *Thread, v []iovec) (uint64, linux.Errno) {
 	n := total(v)
 	var done uint64
 	for done < n {
@@ -81,7 +85,7 @@ func (o *outside) sendAll(t *Thread, v []iovec) (uint64, Errno) {
 }
 
 // end shuts directions of a connection down.
-func (o *outside) end(rcv, snd bool) Errno {
+func (o *outside) end(rcv, snd bool) linux.Errno {
 	const shutRD, shutWR, shutRDWR = 0, 1, 2
 	switch {
 	case rcv && snd:
@@ -93,12 +97,12 @@ func (o *outside) end(rcv, snd bool) Errno {
 }
 
 // callOutside begins to connect to a host that is not the guest.
-func (s *tcpSocket) callOutside(k *Kernel, to netip.AddrPort) Errno {
-	if e := s.outside.open(sockStream); e != 0 {
+func (s *tcpSocket) callOutside(k *Kernel, to netip.AddrPort) linux.Errno {
+	if e := s.outside.open(linux.SOCK_STREAM); e != 0 {
 		return e
 	}
 	s.state = tcpConnecting
-	if e := s.outside.fd.connect(to); e != 0 && e != EINPROGRESS {
+	if e := s.outside.fd.connect(to); e != 0 && e != linux.EINPROGRESS {
 		s.disconnect(k)
 		s.err = 0
 		return e
@@ -108,7 +112,7 @@ func (s *tcpSocket) callOutside(k *Kernel, to netip.AddrPort) Errno {
 
 // progress looks whether the host has connected s, or could not.
 func (s *tcpSocket) progress(k *Kernel) {
-	if s.state != tcpConnecting || !s.outside.used() || s.outside.fd.poll(pollOUT) == 0 {
+	if s.state != tcpConnecting || !s.outside.used() || s.outside.fd.poll(linux.POLLOUT) == 0 {
 		return
 	}
 	if e := s.outside.fd.socketError(); e != 0 {
@@ -116,7 +120,7 @@ func (s *tcpSocket) progress(k *Kernel) {
 		return
 	}
 	s.state = tcpConnected
-	s.wake(pollOUT)
+	s.wake(linux.POLLOUT)
 }
 
 // quiet puts something that never happens in the place of what was appended to fds from its length before on.
@@ -136,7 +140,7 @@ func hostWait(fds []hostPoll, f file, events uint32) []hostPoll {
 		}
 	case *tcpSocket:
 		if f.state == tcpConnecting {
-			events |= pollOUT
+			events |= linux.POLLOUT
 		}
 		if f.outside.used() {
 			fds = append(fds, hostPoll{f.outside.fd, events})
@@ -150,7 +154,7 @@ func hostWait(fds []hostPoll, f file, events uint32) []hostPoll {
 		for _, it := range f.items {
 			fds = it.hostWait(fds)
 		}
-		if events&pollIN == 0 {
+		if events&linux.POLLIN == 0 {
 			fds = quiet(fds, before)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // maxLinks is how many symbolic links one path may go through (MAXSYMLINKS).
@@ -40,8 +41,8 @@ func split(p string) []string {
 }
 
 // start returns the directory that a relative path begins at.
-func (t *Thread) start(dirfd int) (dirRef, Errno) {
-	if dirfd == atFDCWD {
+func (t *Thread) start(dirfd int) (dirRef, linux.Errno) {
+	if dirfd == linux.AT_FDCWD {
 		return t.cwd, 0
 	}
 	f, e := t.file(dirfd)
@@ -50,8 +51,8 @@ func (t *Thread) start(dirfd int) (dirRef, Errno) {
 	}
 	switch d := f.(type) {
 	case *hostFile:
-		if !d.isDir() && d.flags&oPATH == 0 {
-			return dirRef{}, ENOTDIR
+		if !d.isDir() && d.flags&linux.O_PATH == 0 {
+			return dirRef{}, linux.ENOTDIR
 		}
 		// Asked once: programs that walk directories come here for every file.
 		d.path = d.name(t.k)
@@ -59,19 +60,19 @@ func (t *Thread) start(dirfd int) (dirRef, Errno) {
 	case *virtualDir:
 		return dirRef{fd: noFD, path: d.path, virtual: true}, 0
 	}
-	return dirRef{}, ENOTDIR
+	return dirRef{}, linux.ENOTDIR
 }
 
 // locate finds what name means, without looking whether it exists on the host.
 // follow says whether a symbolic link at the end is followed, which matters for our own nodes only.
-func (t *Thread) locate(dirfd int, name string, follow bool) (location, Errno) {
+func (t *Thread) locate(dirfd int, name string, follow bool) (location, linux.Errno) {
 	return t.find(dirfd, name, follow, false)
 }
 
 // find is locate; change says that the guest is about to change what it finds: see Kernel.walks.
-func (t *Thread) find(dirfd int, name string, follow, change bool) (location, Errno) {
+func (t *Thread) find(dirfd int, name string, follow, change bool) (location, linux.Errno) {
 	if name == "" {
-		return location{}, ENOENT
+		return location{}, linux.ENOENT
 	}
 	if path.IsAbs(name) {
 		return t.locateAbs(name, follow, change, 0)
@@ -97,9 +98,9 @@ func (t *Thread) find(dirfd int, name string, follow, change bool) (location, Er
 }
 
 // locateAbs is find for an absolute path.
-func (t *Thread) locateAbs(name string, follow, change bool, depth int) (location, Errno) {
+func (t *Thread) locateAbs(name string, follow, change bool, depth int) (location, linux.Errno) {
 	if depth > maxLinks {
-		return location{}, ELOOP
+		return location{}, linux.ELOOP
 	}
 	if t.k.root.only {
 		return t.resolve(dirRef{fd: t.k.root.fd}, name, follow)
@@ -133,7 +134,7 @@ func (t *Thread) locateAbs(name string, follow, change bool, depth int) (locatio
 
 // relocate is for a path that led, over links of the host, to the host's /proc or
 // /sys, at host: it returns our own node instead.
-func (t *Thread) relocate(host string) (location, Errno) {
+func (t *Thread) relocate(host string) (location, linux.Errno) {
 	self := "/proc/" + itoa(int64(os.Getpid()))
 	if rest, ok := strings.CutPrefix(host, self); ok {
 		host = "/proc/self" + rest
@@ -143,7 +144,7 @@ func (t *Thread) relocate(host string) (location, Errno) {
 
 // openProgram opens a file for execution.
 func (t *Thread) openProgram(name string) (*loader.File, error) {
-	l, e := t.locate(atFDCWD, name, true)
+	l, e := t.locate(linux.AT_FDCWD, name, true)
 	if e != 0 {
 		return nil, fsError(e)
 	}
@@ -151,7 +152,7 @@ func (t *Thread) openProgram(name string) (*loader.File, error) {
 		return nil, fs.ErrPermission
 	}
 	// What it is is looked at before it is opened: to open a device or a FIFO can have effects, or wait.
-	found, e := hostOpen(l.place, oPATH, 0, 0)
+	found, e := hostOpen(l.place, linux.O_PATH, 0, 0)
 	if e != 0 {
 		return nil, fsError(e)
 	}
@@ -160,10 +161,10 @@ func (t *Thread) openProgram(name string) (*loader.File, error) {
 	if e != 0 {
 		return nil, fsError(e)
 	}
-	if st.mode&sIFMT != sIFREG || st.mode&0o111 == 0 {
+	if st.mode&linux.S_IFMT != linux.S_IFREG || st.mode&0o111 == 0 {
 		return nil, fs.ErrPermission
 	}
-	fd, e := hostOpen(found.again(), oRDONLY, 0, 0)
+	fd, e := hostOpen(found.again(), linux.O_RDONLY, 0, 0)
 	if e != 0 {
 		return nil, fsError(e)
 	}
@@ -177,32 +178,32 @@ func (t *Thread) openProgram(name string) (*loader.File, error) {
 }
 
 // fsError makes an Errno match the errors of io/fs.
-func fsError(e Errno) error {
+func fsError(e linux.Errno) error {
 	switch e {
-	case ENOENT:
+	case linux.ENOENT:
 		return fs.ErrNotExist
-	case EACCES, EPERM:
+	case linux.EACCES, linux.EPERM:
 		return fs.ErrPermission
 	}
 	return e
 }
 
 // execErrno is execve(2)'s result for an error of the loader.
-func execErrno(err error) Errno {
+func execErrno(err error) linux.Errno {
 	for _, m := range []struct {
 		err error
-		e   Errno
+		e   linux.Errno
 	}{
-		{fs.ErrNotExist, ENOENT}, {fs.ErrPermission, EACCES}, {loader.ErrFormat, ENOEXEC}, {loader.ErrLoop, ELOOP},
-		{loader.ErrInterp, ELIBBAD}, {loader.ErrSpace, ENOMEM}, {loader.ErrArgs, E2BIG},
+		{fs.ErrNotExist, linux.ENOENT}, {fs.ErrPermission, linux.EACCES}, {loader.ErrFormat, linux.ENOEXEC}, {loader.ErrLoop, linux.ELOOP},
+		{loader.ErrInterp, linux.ELIBBAD}, {loader.ErrSpace, linux.ENOMEM}, {loader.ErrArgs, linux.E2BIG},
 	} {
 		if errors.Is(err, m.err) {
 			return m.e
 		}
 	}
-	var e Errno
+	var e linux.Errno
 	if errors.As(err, &e) {
 		return e
 	}
-	return EIO
+	return linux.EIO
 }

@@ -1,6 +1,9 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // pipeCapacity is a pipe's size.
 const pipeCapacity = 64 << 10
@@ -25,20 +28,20 @@ type pipeFile struct {
 func (k *Kernel) newPipe(flags int) (r, w *pipeFile) {
 	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: k.inodes.unnamed(), perm: 0o600}
 	name := "pipe:[" + itoa(int64(p.ino)) + "]"
-	flags &= oNONBLOCK | oDIRECT
-	return &pipeFile{fileBase{flags: oRDONLY | flags&oNONBLOCK, path: name}, p},
-		&pipeFile{fileBase{flags: oWRONLY | flags, path: name}, p}
+	flags &= linux.O_NONBLOCK | linux.O_DIRECT
+	return &pipeFile{fileBase{flags: linux.O_RDONLY | flags&linux.O_NONBLOCK, path: name}, p},
+		&pipeFile{fileBase{flags: linux.O_WRONLY | flags, path: name}, p}
 }
 
 // sysPipe implements pipe(2).
-func sysPipe(t *Thread, a Args) (uint64, Errno) { return t.makePipe(a.Addr(0), 0) }
+func sysPipe(t *Thread, a Args) (uint64, linux.Errno) { return t.makePipe(a.Addr(0), 0) }
 
 // sysPipe2 implements pipe2(2).
-func sysPipe2(t *Thread, a Args) (uint64, Errno) { return t.makePipe(a.Addr(0), a.Int(1)) }
+func sysPipe2(t *Thread, a Args) (uint64, linux.Errno) { return t.makePipe(a.Addr(0), a.Int(1)) }
 
-func (t *Thread) makePipe(out emu.Addr, flags int) (uint64, Errno) {
-	if flags&^(oNONBLOCK|oCLOEXEC|oDIRECT) != 0 {
-		return 0, EINVAL
+func (t *Thread) makePipe(out emu.Addr, flags int) (uint64, linux.Errno) {
+	if flags&^(linux.O_NONBLOCK|linux.O_CLOEXEC|linux.O_DIRECT) != 0 {
+		return 0, linux.EINVAL
 	}
 	r, w := t.k.newPipe(flags)
 	fd0, e := t.install(r, flags)
@@ -61,31 +64,31 @@ func (t *Thread) makePipe(out emu.Addr, flags int) (uint64, Errno) {
 	return 0, 0
 }
 
-func (f *pipeFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
+func (f *pipeFile) read(t *Thread, v []iovec, off int64) (uint64, linux.Errno) {
 	if off >= 0 {
-		return 0, ESPIPE
+		return 0, linux.ESPIPE
 	}
 	if len(f.pipe.bufs) == 0 || total(v) == 0 {
 		if total(v) == 0 || f.pipe.writers == 0 {
 			return 0, 0
 		}
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	b, packet := f.pipe.next(total(v))
 	got, e := t.scatter(v, b)
 	if e == 0 && got < len(b) {
 		// What is read of a buffer fits into memory, or is not read (pipe_read in fs/pipe.c).
 		if got = f.pipe.whole(got); got == 0 {
-			return 0, EFAULT
+			return 0, linux.EFAULT
 		}
 	}
 	f.pipe.take(got, packet)
 	return uint64(got), e
 }
 
-func (f *pipeFile) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+func (f *pipeFile) readRaw(_ *Thread, b []byte, _ int64) (int, linux.Errno) {
 	if len(f.pipe.bufs) == 0 && f.pipe.writers > 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	data, _ := f.pipe.next(uint64(len(b)))
 	n := copy(b, data)
@@ -93,9 +96,9 @@ func (f *pipeFile) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
 	return n, 0
 }
 
-func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
+func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, linux.Errno) {
 	if off >= 0 {
-		return 0, ESPIPE
+		return 0, linux.ESPIPE
 	}
 	n := total(v)
 	if n == 0 {
@@ -104,10 +107,10 @@ func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	if e := f.broken(t); e != 0 {
 		return 0, e
 	}
-	packets := f.flags&oDIRECT != 0
+	packets := f.flags&linux.O_DIRECT != 0
 	room := f.pipe.room(n, packets)
 	if room == 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	b, e := t.gather(v, room)
 	if e != 0 {
@@ -120,7 +123,7 @@ func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	if uint64(len(b)) < min(n, room) {
 		// So is what is written to one.
 		if len(b) < first || len(b)-first < emu.PageSize && first == 0 {
-			return 0, EFAULT
+			return 0, linux.EFAULT
 		}
 		b = b[:first+(len(b)-first)/emu.PageSize*emu.PageSize]
 	}
@@ -129,13 +132,13 @@ func (f *pipeFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	return uint64(len(b)), 0
 }
 
-func (f *pipeFile) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+func (f *pipeFile) writeRaw(t *Thread, b []byte, _ int64) (int, linux.Errno) {
 	if e := f.broken(t); e != 0 {
 		return 0, e
 	}
 	n := min(len(b), f.rawRoom())
 	if n == 0 && len(b) > 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	f.pipe.lay(b[:n], 0)
 	return n, 0
@@ -149,20 +152,20 @@ func (f *pipeFile) rawRoom() int {
 }
 
 // broken sends SIGPIPE if nobody can ever read.
-func (f *pipeFile) broken(t *Thread) Errno {
+func (f *pipeFile) broken(t *Thread) linux.Errno {
 	if f.pipe.readers > 0 {
 		return 0
 	}
-	t.send(infoFromProcess(t.p, sigPIPE, siUser))
-	return EPIPE
+	t.send(infoFromProcess(t.p, linux.SIGPIPE, linux.SI_USER))
+	return linux.EPIPE
 }
 
 // seek can only take back what transfer has just read.
-func (f *pipeFile) seek(*Thread, int64, int) (int64, Errno) { return 0, ESPIPE }
+func (f *pipeFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, linux.ESPIPE }
 
-func (f *pipeFile) stat(t *Thread) (stat, Errno) {
+func (f *pipeFile) stat(t *Thread) (stat, linux.Errno) {
 	at := timeAt(t.k.clock.epoch)
-	return stat{dev: pipeDev, ino: f.pipe.ino, mode: sIFIFO | f.pipe.perm, nlink: 1, uid: t.k.uid, gid: t.k.gid, fileTimes: fileTimes{at, at, at}}, 0
+	return stat{dev: pipeDev, ino: f.pipe.ino, mode: linux.S_IFIFO | f.pipe.perm, nlink: 1, uid: t.k.uid, gid: t.k.gid, fileTimes: fileTimes{at, at, at}}, 0
 }
 
 func (f *pipeFile) poll(*Thread) uint32 {
@@ -170,18 +173,18 @@ func (f *pipeFile) poll(*Thread) uint32 {
 	p := f.pipe
 	if f.readable() {
 		if len(p.bufs) > 0 {
-			ev |= pollIN | pollRDN
+			ev |= linux.POLLIN | linux.POLLRDNORM
 		}
 		if p.writers == 0 {
-			ev |= pollHUP
+			ev |= linux.POLLHUP
 		}
 		return ev
 	}
 	if !p.full() {
-		ev |= pollOUT | pollWRN
+		ev |= linux.POLLOUT | linux.POLLWRNORM
 	}
 	if p.readers == 0 {
-		ev |= pollERR
+		ev |= linux.POLLERR
 	}
 	return ev
 }
@@ -192,43 +195,43 @@ func (f *pipeFile) close(*Kernel) {
 	} else {
 		f.pipe.writers--
 	}
-	f.pipe.wake(pollIN | pollOUT)
+	f.pipe.wake(linux.POLLIN | linux.POLLOUT)
 }
 
 func (f *pipeFile) wakes(events uint32) uint64 { return f.pipe.wakes(events) }
 func (f *pipeFile) announcer() *wakeups        { return &f.pipe.wakeups }
 
-func (f *pipeFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
-	if req == fioNRead {
+func (f *pipeFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+	if req == linux.FIONREAD {
 		return 0, t.out32(arg, uint32(f.pipe.size()))
 	}
-	return 0, ENOTTY
+	return 0, linux.ENOTTY
 }
 
 // pipeSize is fcntl's F_GETPIPE_SZ and F_SETPIPE_SZ.
-func pipeSize(f file, cmd int, want uint64) (uint64, Errno) {
+func pipeSize(f file, cmd int, want uint64) (uint64, linux.Errno) {
 	want = uint64(uint32(want))
 	if !isPipe(f) {
-		return 0, EBADF
+		return 0, linux.EBADF
 	}
 	const limit, most = 1 << 20, 1 << 31
 	switch {
-	case cmd == fSetPipeSz && want > most:
-		return 0, EINVAL
-	case cmd == fSetPipeSz && want > limit:
-		return 0, EPERM
+	case cmd == linux.F_SETPIPE_SZ && want > most:
+		return 0, linux.EINVAL
+	case cmd == linux.F_SETPIPE_SZ && want > limit:
+		return 0, linux.EPERM
 	}
 	p, ok := f.(*pipeFile)
 	if !ok {
 		return f.(*hostFile).fd.fcntl(cmd, want)
 	}
-	if cmd == fSetPipeSz {
+	if cmd == linux.F_SETPIPE_SZ {
 		size := emu.PageSize
 		for uint64(size) < want {
 			size *= 2
 		}
 		if size/emu.PageSize < len(p.pipe.bufs) {
-			return 0, EBUSY
+			return 0, linux.EBUSY
 		}
 		p.pipe.capacity = size
 	}
@@ -245,29 +248,29 @@ type eventFile struct {
 }
 
 // sysEventfd implements eventfd(2).
-func sysEventfd(t *Thread, a Args) (uint64, Errno) { return t.eventfd(a.U32(0), 0) }
+func sysEventfd(t *Thread, a Args) (uint64, linux.Errno) { return t.eventfd(a.U32(0), 0) }
 
 // sysEventfd2 implements eventfd2(2).
-func sysEventfd2(t *Thread, a Args) (uint64, Errno) { return t.eventfd(a.U32(0), a.Int(1)) }
+func sysEventfd2(t *Thread, a Args) (uint64, linux.Errno) { return t.eventfd(a.U32(0), a.Int(1)) }
 
-func (t *Thread) eventfd(count uint32, flags int) (uint64, Errno) {
+func (t *Thread) eventfd(count uint32, flags int) (uint64, linux.Errno) {
 	const efdSemaphore = 1
-	if flags&^(efdSemaphore|oNONBLOCK|oCLOEXEC) != 0 {
-		return 0, EINVAL
+	if flags&^(efdSemaphore|linux.O_NONBLOCK|linux.O_CLOEXEC) != 0 {
+		return 0, linux.EINVAL
 	}
 	f := &eventFile{
-		fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[eventfd]"},
+		fileBase: fileBase{flags: linux.O_RDWR | flags&linux.O_NONBLOCK, path: "anon_inode:[eventfd]"},
 		count:    uint64(count), semaphore: flags&efdSemaphore != 0,
 	}
 	return t.install(f, flags)
 }
 
-func (f *eventFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *eventFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	if total(v) < 8 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if f.count == 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	n := f.count
 	if f.semaphore {
@@ -276,15 +279,15 @@ func (f *eventFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 	var b pack
 	b.u64(n)
 	f.count -= n // even if nobody gets it
-	f.wake(pollOUT)
+	f.wake(linux.POLLOUT)
 	if put, e := t.scatter(v, b); e != 0 || put < len(b) {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	return 8, 0
 }
 
 // write adds each number of v, as Linux has no writev of event files.
-func (f *eventFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
+func (f *eventFile) write(t *Thread, v []iovec, off int64) (uint64, linux.Errno) {
 	if len(v) > 1 {
 		n, e := f.write(t, v[:1], off)
 		if e == 0 {
@@ -294,26 +297,26 @@ func (f *eventFile) write(t *Thread, v []iovec, off int64) (uint64, Errno) {
 		return n, e
 	}
 	if total(v) != 8 {
-		return 0, EINVAL // since Linux 6.9
+		return 0, linux.EINVAL // since Linux 6.9
 	}
 	b, e := t.gather(v, 8)
 	if e != 0 || len(b) < 8 {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	n := le64(b)
 	if n == 1<<64-1 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if !f.fits(n) {
 		f.refused = n
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	f.count += n
-	f.wake(pollIN)
+	f.wake(linux.POLLIN)
 	return 8, 0
 }
 
-func (f *eventFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+func (f *eventFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
 // fits reports whether n can be added without overflow.
 func (f *eventFile) fits(n uint64) bool { return n <= 1<<64-2-f.count }
@@ -321,10 +324,10 @@ func (f *eventFile) fits(n uint64) bool { return n <= 1<<64-2-f.count }
 func (f *eventFile) poll(*Thread) uint32 {
 	var ev uint32
 	if f.count > 0 {
-		ev |= pollIN | pollRDN
+		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
 	if f.count < 1<<64-2 {
-		ev |= pollOUT | pollWRN
+		ev |= linux.POLLOUT | linux.POLLWRNORM
 	}
 	return ev
 }

@@ -1,6 +1,9 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // A pipeBuf is one buffer of a pipe, at most a page: what was written there and not read yet. A pipe's room is counted in them,
 // however little is in each (pipe(7), fs/pipe.c).
@@ -61,7 +64,7 @@ func (p *pipe) put(b []byte, first int, packets bool) {
 		p.bufs = append(p.bufs, pipeBuf{data: append([]byte(nil), b[:n]...), packet: packets, merge: !packets})
 		b = b[n:]
 	}
-	p.wake(pollIN)
+	p.wake(linux.POLLIN)
 }
 
 // lay adds b in buffers of its own, to which nothing is added, as splice(2) and its kin do. begins is where in a page it
@@ -72,7 +75,7 @@ func (p *pipe) lay(b []byte, begins int) {
 		p.bufs = append(p.bufs, pipeBuf{off: begins, data: append([]byte(nil), b[:n]...)})
 		b, begins = b[n:], 0
 	}
-	p.wake(pollIN)
+	p.wake(linux.POLLIN)
 }
 
 // next is what reading n bytes gives, up to the end of a packet, and whether that is what it ends with.
@@ -117,5 +120,5 @@ func (p *pipe) take(n int, packet bool) {
 	if p.bufs = p.bufs[i:]; len(p.bufs) == 0 {
 		p.bufs = nil
 	}
-	p.announce(pollOUT)
+	p.announce(linux.POLLOUT)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // What uname(2) says of the virtual machine. The release is one that has every
@@ -14,7 +15,7 @@ const (
 )
 
 // sysUname implements uname(2).
-func sysUname(t *Thread, a Args) (uint64, Errno) {
+func sysUname(t *Thread, a Args) (uint64, linux.Errno) {
 	var b pack
 	for _, s := range []string{"Linux", hostName, unameRelease, unameVersion, "x86_64", "(none)"} {
 		b.str(s, 65)
@@ -22,43 +23,26 @@ func sysUname(t *Thread, a Args) (uint64, Errno) {
 	return 0, t.copyOut(a.Addr(0), b)
 }
 
-// Resources of getrlimit(2).
-const (
-	rlimitCPU     = 0
-	rlimitFsize   = 1
-	rlimitData    = 2
-	rlimitStack   = 3
-	rlimitCore    = 4
-	rlimitNproc   = 6
-	rlimitNofile  = 7
-	rlimitMemlock = 8
-	rlimitAS      = 9
-	rlimitSigs    = 11
-	rlimitCount   = 16
-
-	rlimInfinity = 1<<64 - 1
-)
-
 type rlimit struct{ cur, max uint64 }
 
 // defaultLimits are those of a usual login, the same on every host.
-var defaultLimits = [rlimitCount]rlimit{
-	rlimitCPU:     {rlimInfinity, rlimInfinity},
-	rlimitFsize:   {rlimInfinity, rlimInfinity},
-	rlimitData:    {rlimInfinity, rlimInfinity},
-	rlimitStack:   {8 << 20, rlimInfinity},
-	rlimitCore:    {0, rlimInfinity},
-	5:             {rlimInfinity, rlimInfinity}, // RSS
-	rlimitNproc:   {31_000, 31_000},
-	rlimitNofile:  {1024, maxFiles}, // see fileLimit
-	rlimitMemlock: {8 << 20, 8 << 20},
-	rlimitAS:      {rlimInfinity, rlimInfinity},
-	10:            {rlimInfinity, rlimInfinity}, // LOCKS
-	rlimitSigs:    {31_000, 31_000},             // SIGPENDING
-	12:            {819_200, 819_200},           // MSGQUEUE
-	13:            {0, 0},                       // NICE
-	14:            {0, 0},                       // RTPRIO
-	15:            {rlimInfinity, rlimInfinity}, // RTTIME
+var defaultLimits = [linux.RLIM_NLIMITS]rlimit{
+	linux.RLIMIT_CPU:        {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
+	linux.RLIMIT_FSIZE:      {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
+	linux.RLIMIT_DATA:       {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
+	linux.RLIMIT_STACK:      {8 << 20, linux.RLIM_INFINITY},
+	linux.RLIMIT_CORE:       {0, linux.RLIM_INFINITY},
+	5:                       {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // RSS
+	linux.RLIMIT_NPROC:      {31_000, 31_000},
+	linux.RLIMIT_NOFILE:     {1024, maxFiles}, // see fileLimit
+	linux.RLIMIT_MEMLOCK:    {8 << 20, 8 << 20},
+	linux.RLIMIT_AS:         {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
+	10:                      {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // LOCKS
+	linux.RLIMIT_SIGPENDING: {31_000, 31_000},                           // SIGPENDING
+	12:                      {819_200, 819_200},                         // MSGQUEUE
+	13:                      {0, 0},                                     // NICE
+	14:                      {0, 0},                                     // RTPRIO
+	15:                      {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // RTTIME
 }
 
 // maxFiles is RLIMIT_NOFILE's hard limit where the host has as many descriptors, and those that we need besides:
@@ -75,7 +59,7 @@ func fileLimit() rlimit {
 		all -= reservedFiles
 	}
 	hard := min(all, maxFiles)
-	return rlimit{min(defaultLimits[rlimitNofile].cur, hard), hard}
+	return rlimit{min(defaultLimits[linux.RLIMIT_NOFILE].cur, hard), hard}
 }
 
 func (l rlimit) encode() []byte {
@@ -86,41 +70,41 @@ func (l rlimit) encode() []byte {
 }
 
 // sysGetrlimit implements getrlimit(2).
-func sysGetrlimit(t *Thread, a Args) (uint64, Errno) {
-	if a.U32(0) >= rlimitCount {
-		return 0, EINVAL
+func sysGetrlimit(t *Thread, a Args) (uint64, linux.Errno) {
+	if a.U32(0) >= linux.RLIM_NLIMITS {
+		return 0, linux.EINVAL
 	}
 	return 0, t.copyOut(a.Addr(1), t.p.limits[a.U32(0)].encode())
 }
 
 // sysSetrlimit implements setrlimit(2).
-func sysSetrlimit(t *Thread, a Args) (uint64, Errno) {
+func sysSetrlimit(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.setLimit(t.p, a.U32(0), a.Addr(1))
 }
 
-func (t *Thread) setLimit(p *Process, res uint32, at emu.Addr) (uint64, Errno) {
+func (t *Thread) setLimit(p *Process, res uint32, at emu.Addr) (uint64, linux.Errno) {
 	b, e := t.copyIn(at, 16)
 	if e != 0 {
 		return 0, e
 	}
-	if res >= rlimitCount {
-		return 0, EINVAL
+	if res >= linux.RLIM_NLIMITS {
+		return 0, linux.EINVAL
 	}
 	l := rlimit{le64(b), le64(b[8:])}
 	switch {
 	case l.cur > l.max:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	case l.max > p.limits[res].max:
-		return 0, EPERM
+		return 0, linux.EPERM
 	}
-	if p.limits[res] = l; res == rlimitCPU {
+	if p.limits[res] = l; res == linux.RLIMIT_CPU {
 		p.watchCPU()
 	}
 	return 0, 0
 }
 
 // sysPrlimit64 implements prlimit(2).
-func sysPrlimit64(t *Thread, a Args) (uint64, Errno) {
+func sysPrlimit64(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Addr(2) != 0 {
 		if _, e := t.copyIn(a.Addr(2), 16); e != 0 {
 			return 0, e
@@ -128,10 +112,10 @@ func sysPrlimit64(t *Thread, a Args) (uint64, Errno) {
 	}
 	p := t.named(a.Int(0))
 	if p == nil {
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	}
-	if a.U32(1) >= rlimitCount {
-		return 0, EINVAL
+	if a.U32(1) >= linux.RLIM_NLIMITS {
+		return 0, linux.EINVAL
 	}
 	old := p.limits[a.U32(1)].encode()
 	if a.Addr(2) != 0 {
@@ -146,7 +130,7 @@ func sysPrlimit64(t *Thread, a Args) (uint64, Errno) {
 const memTotal = 8 << 30
 
 // sysSysinfo implements sysinfo(2).
-func sysSysinfo(t *Thread, a Args) (uint64, Errno) {
+func sysSysinfo(t *Thread, a Args) (uint64, linux.Errno) {
 	var b pack
 	b.i64(t.k.now() / 1e9)
 	b.zero(24) // loads
@@ -161,7 +145,7 @@ func sysSysinfo(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysGetcpu implements getcpu(2): the first CPU the thread may run on, and node 0.
-func sysGetcpu(t *Thread, a Args) (uint64, Errno) {
+func sysGetcpu(t *Thread, a Args) (uint64, linux.Errno) {
 	var cpu pack
 	cpu.u32(uint32(t.cpus().first()))
 	if e := t.copyOutIf(a.Addr(0), cpu); e != 0 {
@@ -170,50 +154,42 @@ func sysGetcpu(t *Thread, a Args) (uint64, Errno) {
 	return 0, t.copyOutIf(a.Addr(1), make([]byte, 4))
 }
 
-// Operations of arch_prctl(2).
-const (
-	archSetGS = 0x1001
-	archSetFS = 0x1002
-	archGetFS = 0x1003
-	archGetGS = 0x1004
-)
-
 // sysArchPrctl implements arch_prctl(2).
-func sysArchPrctl(t *Thread, a Args) (uint64, Errno) {
+func sysArchPrctl(t *Thread, a Args) (uint64, linux.Errno) {
 	switch addr := a.Uint(1); a.Int(0) {
-	case archSetFS, archSetGS:
+	case linux.ARCH_SET_FS, linux.ARCH_SET_GS:
 		if addr >= taskSize {
-			return 0, EPERM
+			return 0, linux.EPERM
 		}
-		if a.Int(0) == archSetFS {
+		if a.Int(0) == linux.ARCH_SET_FS {
 			t.cpu.FSBase = addr
 		} else {
 			t.cpu.GSBase = addr
 		}
 		return 0, 0
-	case archGetFS:
+	case linux.ARCH_GET_FS:
 		return 0, t.out64(a.Addr(1), t.cpu.FSBase)
-	case archGetGS:
+	case linux.ARCH_GET_GS:
 		return 0, t.out64(a.Addr(1), t.cpu.GSBase)
 	}
 	// CET, CPUID faulting and the like: an older kernel's answer.
-	return 0, EINVAL
+	return 0, linux.EINVAL
 }
 
 // sysSetTidAddress implements set_tid_address(2).
-func sysSetTidAddress(t *Thread, a Args) (uint64, Errno) {
+func sysSetTidAddress(t *Thread, a Args) (uint64, linux.Errno) {
 	t.clearTID = a.Addr(0)
 	return uint64(t.tid), 0
 }
 
 // sysExit implements exit(2), which ends one thread.
-func sysExit(t *Thread, a Args) (uint64, Errno) {
+func sysExit(t *Thread, a Args) (uint64, linux.Errno) {
 	t.exit(a.Int(0) & 0xff)
 	return 0, eNoReturn
 }
 
 // sysExitGroup implements exit_group(2).
-func sysExitGroup(t *Thread, a Args) (uint64, Errno) {
+func sysExitGroup(t *Thread, a Args) (uint64, linux.Errno) {
 	t.p.end(Exit{Code: a.Int(0) & 0xff})
 	return 0, eNoReturn
 }
@@ -237,23 +213,17 @@ func (t *Thread) clearChildTID() {
 	}
 	t.out32(t.clearTID, 0)
 	if key, e := t.futexKey(t.clearTID, 0); e == 0 {
-		t.k.wakeFutex(key, 1, futexAllBits)
+		t.k.wakeFutex(key, 1, linux.FUTEX_BITSET_MATCH_ANY)
 	}
 }
 
-// Flags of personality(2) that have an effect.
-const (
-	addrNoRandomize = 0x40000 // execve(2) puts the heap behind the program
-	readImpliesExec = 0x400000
-)
-
 // sysPersonality implements personality(2), for Linux with any flags.
-func sysPersonality(t *Thread, a Args) (uint64, Errno) {
+func sysPersonality(t *Thread, a Args) (uint64, linux.Errno) {
 	old := uint64(t.p.persona)
 	switch p := a.U32(0); {
 	case p == 1<<32-1:
 	case p&^0x7ff0000 != 0:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	default:
 		t.p.persona = p
 	}

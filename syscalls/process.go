@@ -7,6 +7,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A Process is an address space, and the threads that share it.
@@ -32,7 +33,7 @@ type Process struct {
 	itimers   [3]itimer
 	posix     map[uint64]*posixTimer
 	nextTimer uint64
-	limits    [rlimitCount]rlimit
+	limits    [linux.RLIM_NLIMITS]rlimit
 	dumpable  uint64
 	subreaper uint64
 	noNewPriv uint64
@@ -100,7 +101,7 @@ type Thread struct {
 	futexAt   []futexKey
 	futexBits uint32
 	futexWord emu.Addr // of the lock that it is to have
-	futexTo   futexKey // and its key, for futexWaitRequeuePI
+	futexTo   futexKey // and its key, for FUTEX_WAIT_REQUEUE_PI
 	// futexWoken is which of futexAt woke it.
 	futexWoken int
 	// inCall says that RAX has the result of call, which may ask for a restart.
@@ -121,7 +122,7 @@ type call struct {
 	args Args
 	// wait is what it waits for, resume how it goes on then, held the open files that it has until it is over.
 	wait   *wait
-	resume func() (uint64, Errno)
+	resume func() (uint64, linux.Errno)
 	held   []file
 	// again says that the call has waited; woken why it goes on.
 	again bool
@@ -145,7 +146,7 @@ func newProcess(k *Kernel) *Process {
 		k: k, pid: k.newID(), signals: &sigTable{}, dumpable: 1,
 		posix: map[uint64]*posixTimer{},
 	}
-	p.exitSignal, p.started = sigCHLD, k.now()
+	p.exitSignal, p.started = linux.SIGCHLD, k.now()
 	p.limits = defaultLimits
 	return p
 }
@@ -189,7 +190,7 @@ func (p *Process) newThread(c *emu.CPU) *Thread {
 	}
 	t := &Thread{p: p, k: p.k, cpu: c, tid: tid, fds: newFDTable(), fsInfo: newFSInfo(), timerSlack: 50_000, defaultSlack: 50_000}
 	if len(p.threads) > 0 {
-		t.altstack.flags = ssDisable
+		t.altstack.flags = linux.SS_DISABLE
 	}
 	p.threads = append(p.threads, t)
 	p.k.threads[tid] = t
@@ -208,7 +209,7 @@ func (p *Process) forget(t *Thread) {
 func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
 	o := loader.Options{
 		Compat: p.k.cfg.Compat, HWCap: p.k.cfg.HWCap,
-		UID: uint64(p.k.uid), GID: uint64(p.k.gid), StackSize: p.stackSize(), HeapBehind: p.persona&addrNoRandomize != 0,
+		UID: uint64(p.k.uid), GID: uint64(p.k.gid), StackSize: p.stackSize(), HeapBehind: p.persona&linux.ADDR_NO_RANDOMIZE != 0,
 	}
 	p.k.rng.read(o.Random[:])
 	if o.Compat {
@@ -219,7 +220,7 @@ func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
 		return err
 	}
 	p.program, p.exe = prog, x.Path()
-	p.persona &^= readImpliesExec
+	p.persona &^= linux.READ_IMPLIES_EXEC
 	p.argv, p.envv = prog.Argv, envv
 	p.machine.brk = prog.Brk
 	fp := t.cpu.FP
@@ -235,7 +236,7 @@ func (p *Process) exec(t *Thread, x *loader.Executable, envv []string) error {
 
 // stackSize is the main thread's stack's size: the soft limit, within reason.
 func (p *Process) stackSize() uint64 {
-	return min(max(p.limits[rlimitStack].cur, 128<<10), 1<<30)
+	return min(max(p.limits[linux.RLIMIT_STACK].cur, 128<<10), 1<<30)
 }
 
 // setComm sets the thread's name, at most 15 bytes (TASK_COMM_LEN).

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 func TestForkNumbers(t *testing.T) {
@@ -19,22 +20,22 @@ func TestForkNumbers(t *testing.T) {
 	assert.EqualValues(t, 999, g.ok(nr("getppid")))
 	assert.EqualValues(t, 1000, g.ok(nr("getpgid"), 1003))
 	assert.EqualValues(t, 1000, g.ok(nr("getsid"), 1001))
-	g.fails(ESRCH, nr("getpgid"), 1004)
-	g.fails(EPERM, nr("kill"), 1, 0)
+	g.fails(linux.ESRCH, nr("getpgid"), 1004)
+	g.fails(linux.EPERM, nr("kill"), 1, 0)
 	assert.Zero(t, g.ok(nr("kill"), 1002, 0), "a thread")
 	st := g.room(8)
-	assert.Zero(t, g.ok(nr("wait4"), 1<<64-1, st, wNoHang, 0))
-	g.ok(nr("kill"), 1003, sigKILL)
+	assert.Zero(t, g.ok(nr("wait4"), 1<<64-1, st, linux.WNOHANG, 0))
+	g.ok(nr("kill"), 1003, linux.SIGKILL)
 	assert.EqualValues(t, 1003, g.ok(nr("wait4"), 1<<64-1, st, 0, 0))
-	assert.EqualValues(t, sigKILL, g.peek32(st))
-	g.fails(ECHILD, nr("wait4"), 1003, st, 0, 0)
+	assert.EqualValues(t, linux.SIGKILL, g.peek32(st))
+	g.fails(linux.ECHILD, nr("wait4"), 1003, st, 0, 0)
 	assert.Len(t, g.k.procs, 2)
 }
 
 // TestForkShares checks what a child has of its parent.
 func TestForkShares(t *testing.T) {
 	g := newGuest(t)
-	fd := g.ok(nr("open"), g.str("f"), oCREAT|oRDWR, 0o600)
+	fd := g.ok(nr("open"), g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o600)
 	word := g.bytes(u64s(42))
 	g.ok(nr("fork"))
 	child := g.k.process(1001)
@@ -47,15 +48,15 @@ func TestForkShares(t *testing.T) {
 	assert.EqualValues(t, 42, x)
 	f, _ := g.th.fds.file(int(fd))
 	assert.Equal(t, 2, f.base().refs)
-	g.ok(nr("kill"), 1001, sigKILL)
+	g.ok(nr("kill"), 1001, linux.SIGKILL)
 	g.ok(nr("wait4"), 1001, 0, 0, 0)
 	assert.Equal(t, 1, f.base().refs)
 }
 
 func TestForkRefused(t *testing.T) {
 	g := newGuest(t)
-	g.fails(EINVAL, nr("clone"), cloneSighand|sigCHLD)
-	g.fails(EPERM, nr("clone"), 0x20000000|sigCHLD) // CLONE_NEWPID
+	g.fails(linux.EINVAL, nr("clone"), linux.CLONE_SIGHAND|linux.SIGCHLD)
+	g.fails(linux.EPERM, nr("clone"), 0x20000000|linux.SIGCHLD) // CLONE_NEWPID
 	assert.Len(t, g.k.procs, 1)
 }
 
@@ -64,12 +65,12 @@ func TestForkNoRoom(t *testing.T) {
 	g := newGuest(t, func(c *Config) {
 		c.ForkEngine = func(int, emu.Engine, *mem.Space, emu.Env) (emu.Engine, error) { return nil, errors.New("full") }
 	})
-	fd := g.ok(nr("open"), g.str("f"), oCREAT|oRDWR, 0o600)
-	g.fails(EAGAIN, nr("fork"))
+	fd := g.ok(nr("open"), g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o600)
+	g.fails(linux.EAGAIN, nr("fork"))
 	assert.Len(t, g.k.procs, 1)
 	f, _ := g.th.fds.file(int(fd))
 	assert.Equal(t, 1, f.base().refs)
-	g.fails(ECHILD, nr("wait4"), 1<<64-1, 0, 0, 0)
+	g.fails(linux.ECHILD, nr("wait4"), 1<<64-1, 0, 0, 0)
 }
 
 // TestOnEnd checks that each process with a machine of its own is reported once.

@@ -6,14 +6,15 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // procRoot is /proc: the process itself and a machine that is the same everywhere.
 // It is filled in at start, since its nodes lead back to it.
-var procRoot = &vnode{mode: sIFDIR | 0o555}
+var procRoot = &vnode{mode: linux.S_IFDIR | 0o555}
 
 // sysRoot is /sys: processors, as far as programs count them.
-var sysRoot = &vnode{mode: sIFDIR | 0o555}
+var sysRoot = &vnode{mode: linux.S_IFDIR | 0o555}
 
 func init() {
 	procRoot.names = func(t *Thread) []string {
@@ -48,7 +49,7 @@ func init() {
 		}
 		return nil
 	}
-	cpu := &vnode{mode: sIFDIR | 0o555, names: cpuNames, child: cpuChild}
+	cpu := &vnode{mode: linux.S_IFDIR | 0o555, names: cpuNames, child: cpuChild}
 	empty := dirNode(nil)
 	sysRoot.names, sysRoot.child = dirNode(map[string]*vnode{
 		"devices": dirNode(map[string]*vnode{"system": dirNode(map[string]*vnode{"cpu": cpu, "node": numaNode()})}),
@@ -231,7 +232,7 @@ func processNode(main *Thread) *vnode {
 	n := taskNode(main)
 	n.process = main.p
 	task := &vnode{
-		mode: sIFDIR | 0o555,
+		mode: linux.S_IFDIR | 0o555,
 		names: func(*Thread) []string {
 			var out []string
 			for _, o := range main.p.threads {
@@ -305,7 +306,7 @@ func taskNode(o *Thread) *vnode {
 
 func fdDir(o *Thread, node func(fd int) *vnode) *vnode {
 	return &vnode{
-		mode: sIFDIR | 0o555,
+		mode: linux.S_IFDIR | 0o555,
 		names: func(*Thread) []string {
 			var out []string
 			for _, fd := range o.fds.open() {
@@ -330,7 +331,7 @@ func fdLink(o *Thread, fd int) *vnode {
 		return f.name(o.k)
 	})
 	opened, _ := o.fds.file(fd)
-	n.mode = sIFLNK
+	n.mode = linux.S_IFLNK
 	if opened.base().readable() {
 		n.mode |= 0o500
 	}
@@ -338,10 +339,10 @@ func fdLink(o *Thread, fd int) *vnode {
 		n.mode |= 0o300
 	}
 	n.file = func() file { return opened }
-	n.open = func(t *Thread, flags int) (file, Errno) {
+	n.open = func(t *Thread, flags int) (file, linux.Errno) {
 		f, e := o.fds.file(fd)
 		if e != 0 {
-			return nil, ENOENT
+			return nil, linux.ENOENT
 		}
 		return t.reopen(f, flags)
 	}
@@ -349,13 +350,13 @@ func fdLink(o *Thread, fd int) *vnode {
 }
 
 // reopen opens what f is, anew.
-func (t *Thread) reopen(f file, flags int) (file, Errno) {
+func (t *Thread) reopen(f file, flags int) (file, linux.Errno) {
 	switch f := f.(type) {
 	case *hostFile:
-		if f.fixed(t) && (flags&oACCMODE != oRDONLY || flags&oTRUNC != 0) {
-			return nil, EROFS
+		if f.fixed(t) && (flags&linux.O_ACCMODE != linux.O_RDONLY || flags&linux.O_TRUNC != 0) {
+			return nil, linux.EROFS
 		}
-		h, e := hostOpen(f.fd.again(), flags&^(oCREAT|oEXCL), 0, 0)
+		h, e := hostOpen(f.fd.again(), flags&^(linux.O_CREAT|linux.O_EXCL), 0, 0)
 		if e != 0 {
 			return nil, e
 		}
@@ -366,7 +367,7 @@ func (t *Thread) reopen(f file, flags int) (file, Errno) {
 		n.own, n.private, n.console = f.own, f.private, f.console
 		return n, 0
 	case *pipeFile:
-		n := &pipeFile{fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: f.path}, f.pipe}
+		n := &pipeFile{fileBase{flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), path: f.path}, f.pipe}
 		if n.readable() {
 			f.pipe.readers++
 		} else {
@@ -384,19 +385,19 @@ func (t *Thread) reopen(f file, flags int) (file, Errno) {
 	case *randomFile, *memFile:
 		return devNodes[base(f.base().path)].openFile(t, f.base().path, flags)
 	}
-	return nil, ENXIO
+	return nil, linux.ENXIO
 }
 
 func fdInfo(o *Thread, fd int) *vnode {
 	return fileNode(func(t *Thread) []byte {
 		f, _ := o.fds.file(fd)
-		pos, e := f.seek(t, 0, seekCur)
+		pos, e := f.seek(t, 0, linux.SEEK_CUR)
 		if e != 0 {
 			pos = 0
 		}
 		flags := f.base().flags
 		if o.fds.fds[fd].cloexec {
-			flags |= oCLOEXEC
+			flags |= linux.O_CLOEXEC
 		}
 		st, _ := f.stat(t)
 		return append(fmt.Appendf(nil, "pos:\t%d\nflags:\t0%o\nmnt_id:\t21\nino:\t%d\n", pos, flags, st.ino), fdDetails(f)...)
@@ -461,7 +462,7 @@ func statText(o *Thread) string {
 		f[7], f[8] = p.tty.dev, p.tty.pgid
 	}
 	f[14], f[15], f[16], f[17] = p.userTime()/1e7, p.system/1e7, p.waitedFor.user/1e7, p.waitedFor.system/1e7
-	f[18], f[19], f[20], f[22], f[23], f[24], f[25] = 20+o.sched.nice, o.sched.nice, p.live(), p.started/1e7, p.size(), p.resident()/4, uint64(rlimInfinity)
+	f[18], f[19], f[20], f[22], f[23], f[24], f[25] = 20+o.sched.nice, o.sched.nice, p.live(), p.started/1e7, p.size(), p.resident()/4, uint64(linux.RLIM_INFINITY)
 	if pr := p.program; pr != nil && !p.exited {
 		f[26], f[27], f[28] = uint64(pr.Images[0].Lo), uint64(pr.Images[0].Hi), uint64(pr.Stack)
 		f[47] = uint64(pr.Brk)
@@ -481,11 +482,11 @@ func statusText(o *Thread) string {
 	p := o.p
 	var b strings.Builder
 	var ign, caught sigSet
-	for sig := 1; sig <= sigMax; sig++ {
+	for sig := 1; sig <= linux.NSIG; sig++ {
 		switch h := p.signals[sig].handler; {
-		case h == sigIgn:
+		case h == linux.SIG_IGN:
 			ign |= sigBit(sig)
-		case h != sigDfl:
+		case h != linux.SIG_DFL:
 			caught |= sigBit(sig)
 		}
 	}
@@ -496,7 +497,7 @@ func statusText(o *Thread) string {
 	b.WriteString(p.unlessGone(fmt.Sprintf("VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t%8[3]d kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nRssAnon:\t%8[2]d kB\nRssFile:\t       0 kB\nRssShmem:\t       0 kB\n"+
 		"VmData:\t%8[1]d kB\nVmStk:\t    8192 kB\nVmExe:\t       0 kB\nVmLib:\t       0 kB\nVmPTE:\t       0 kB\nVmSwap:\t       0 kB\n", kib, p.resident(), p.locked()>>10)))
 	fmt.Fprintf(&b, "Threads:\t%d\nSigQ:\t%d/%d\nSigPnd:\t%016x\nShdPnd:\t%016x\nSigBlk:\t%016x\nSigIgn:\t%016x\nSigCgt:\t%016x\n",
-		p.live(), p.k.queuedSignals(), p.limits[rlimitSigs].cur, uint64(o.pending.set), uint64(p.pending.set), uint64(o.mask), uint64(ign), uint64(caught))
+		p.live(), p.k.queuedSignals(), p.limits[linux.RLIMIT_SIGPENDING].cur, uint64(o.pending.set), uint64(p.pending.set), uint64(o.mask), uint64(ign), uint64(caught))
 	fmt.Fprintf(&b, "CapInh:\t%016[1]x\nCapPrm:\t%016[1]x\nCapEff:\t%016[1]x\nCapBnd:\t%016[1]x\nCapAmb:\t%016[1]x\nNoNewPrivs:\t%[2]d\nSeccomp:\t0\n", 0, p.noNewPriv)
 	fmt.Fprintf(&b, "Cpus_allowed:\t%x\nCpus_allowed_list:\t%s\nMems_allowed:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
 		le64(o.cpus()), o.cpus())
@@ -511,7 +512,7 @@ func limitsText(p *Process) string {
 		"Max realtime timeout|us",
 	}
 	show := func(x uint64) string {
-		if x == rlimInfinity {
+		if x == linux.RLIM_INFINITY {
 			return "unlimited"
 		}
 		return fmt.Sprint(x)

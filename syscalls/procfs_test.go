@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // readAll reads a whole file over the guest's calls.
 func (g *guest) readAll(path string) string {
 	g.t.Helper()
-	fd := g.ok(nr("openat"), cwd, g.str(path), oRDONLY)
+	fd := g.ok(nr("openat"), cwd, g.str(path), linux.O_RDONLY)
 	buf := g.room(4096)
 	var out strings.Builder
 	for {
@@ -32,7 +33,7 @@ func (g *guest) readAll(path string) string {
 
 // readDir returns the names in a directory.
 func (g *guest) readDir(path string) (names []string, inodes []uint64) {
-	fd := g.ok(nr("open"), g.str(path), oRDONLY|oDIRECTORY)
+	fd := g.ok(nr("open"), g.str(path), linux.O_RDONLY|linux.O_DIRECTORY)
 	buf := g.room(4096)
 	for {
 		n := g.ok(nr("getdents64"), fd, buf, 256)
@@ -75,13 +76,13 @@ func TestProcFiles(t *testing.T) {
 	assert.NotContains(t, g.readAll("/proc/self/status"), "%!")
 	assert.Equal(t, 3, strings.Count(g.readAll("/proc/cpuinfo"), "processor\t:"))
 	assert.Contains(t, g.readAll("/proc/meminfo"), "MemTotal:        8388608 kB\n")
-	g.fails(ENOENT, nr("open"), g.str("/proc/nothing"), oRDONLY)
-	g.fails(ENOENT, nr("open"), g.str("/proc/2"), oRDONLY)
-	g.fails(ENOENT, nr("open"), g.str("/sys/nothing"), oRDONLY)
-	g.fails(ENOTDIR, nr("open"), g.str("/proc/self/comm/x"), oRDONLY)
-	g.fails(EACCES, nr("open"), g.str("/proc/cpuinfo"), oWRONLY)
-	g.fails(EEXIST, nr("mkdir"), g.str("/proc/self"), 0o777)
-	g.fails(EPERM, nr("unlink"), g.str("/proc/self/comm"))
+	g.fails(linux.ENOENT, nr("open"), g.str("/proc/nothing"), linux.O_RDONLY)
+	g.fails(linux.ENOENT, nr("open"), g.str("/proc/2"), linux.O_RDONLY)
+	g.fails(linux.ENOENT, nr("open"), g.str("/sys/nothing"), linux.O_RDONLY)
+	g.fails(linux.ENOTDIR, nr("open"), g.str("/proc/self/comm/x"), linux.O_RDONLY)
+	g.fails(linux.EACCES, nr("open"), g.str("/proc/cpuinfo"), linux.O_WRONLY)
+	g.fails(linux.EEXIST, nr("mkdir"), g.str("/proc/self"), 0o777)
+	g.fails(linux.EPERM, nr("unlink"), g.str("/proc/self/comm"))
 	names, _ := g.readDir("/proc/self/fd")
 	assert.Equal(t, []string{".", "..", "0", "1", "2", "3"}, names)
 	buf := g.room(64)
@@ -102,8 +103,8 @@ func TestLinksIntoProc(t *testing.T) {
 	assert.Equal(t, "prog\n", g.readAll("proc/self/comm"))
 	st := g.room(144)
 	g.ok(nr("stat"), g.str("comm"), st)
-	assert.EqualValues(t, sIFREG|0o644, g.peek32(st+24))
-	fd := g.ok(nr("open"), g.str("random"), oRDONLY)
+	assert.EqualValues(t, linux.S_IFREG|0o644, g.peek32(st+24))
+	fd := g.ok(nr("open"), g.str("random"), linux.O_RDONLY)
 	_, ours := g.th.fds.fds[fd].file.(*randomFile)
 	assert.True(t, ours)
 }
@@ -126,7 +127,7 @@ func TestDirectoryOrder(t *testing.T) {
 	assert.EqualValues(t, virtualDev, g.peek64(st))
 	// The number of a removed file is not given to another.
 	g.ok(nr("unlink"), g.str("f07"))
-	g.ok(nr("close"), g.ok(nr("open"), g.str("new"), oCREAT|oWRONLY, 0o600))
+	g.ok(nr("close"), g.ok(nr("open"), g.str("new"), linux.O_CREAT|linux.O_WRONLY, 0o600))
 	g.ok(nr("lstat"), g.str("new"), st)
 	assert.Greater(t, g.peek64(st+8), inodes[41])
 }
@@ -143,7 +144,7 @@ func TestSysroot(t *testing.T) {
 		assert.Equal(t, "inside", g.readAll(path), path)
 	}
 	assert.Contains(t, g.readAll("/etc/passwd"), "root")
-	g.ok(nr("close"), g.ok(nr("open"), g.str("/etc/sub/made"), oCREAT|oWRONLY, 0o600))
+	g.ok(nr("close"), g.ok(nr("open"), g.str("/etc/sub/made"), linux.O_CREAT|linux.O_WRONLY, 0o600))
 	assert.FileExists(t, filepath.Join(root, "etc/sub/made"))
 	g.ok(nr("chdir"), g.str("/etc/sub"))
 	buf := g.room(64)
@@ -154,25 +155,25 @@ func TestSysroot(t *testing.T) {
 func TestClocks(t *testing.T) {
 	g := newGuest(t)
 	ts := g.room(16)
-	g.ok(nr("clock_gettime"), clockRealtime, ts)
+	g.ok(nr("clock_gettime"), linux.CLOCK_REALTIME, ts)
 	assert.EqualValues(t, DefaultEpoch.Unix(), g.peek64(ts))
 	g.eng.executed += 5_000_000
-	g.ok(nr("clock_gettime"), clockMonotonic, ts)
+	g.ok(nr("clock_gettime"), linux.CLOCK_MONOTONIC, ts)
 	assert.Equal(t, timespec(bootTime+5_000_000+2*vdsoPrice), g.peek(ts, 16))
 	g.ok(nr("nanosleep"), g.bytes(timespec(7e9)), 0)
-	g.ok(nr("clock_gettime"), clockMonotonic, ts)
+	g.ok(nr("clock_gettime"), linux.CLOCK_MONOTONIC, ts)
 	assert.Equal(t, timespec(bootTime+7_005_000_000+3*vdsoPrice+callPrice), g.peek(ts, 16))
-	g.ok(nr("clock_gettime"), clockProcess, ts)
+	g.ok(nr("clock_gettime"), linux.CLOCK_PROCESS_CPUTIME_ID, ts)
 	assert.Equal(t, timespec(5_000_000+4*vdsoPrice+callPrice), g.peek(ts, 16), "sleeping takes no CPU time")
 	assert.EqualValues(t, bootTime+7_005_000_000+4*vdsoPrice+callPrice, g.k.TSC())
-	g.fails(EINVAL, nr("nanosleep"), g.bytes(timespec(-1)), 0)
+	g.fails(linux.EINVAL, nr("nanosleep"), g.bytes(timespec(-1)), 0)
 }
 
 // TestMmapPlaces checks that mappings go where Valgrind would put them.
 func TestMmapPlaces(t *testing.T) {
 	g := newGuest(t)
 	anon := func(n uint64) uint64 {
-		return g.ok(nr("mmap"), 0, n, 3, mapPrivate|mapAnonymous, 1<<64-1, 0)
+		return g.ok(nr("mmap"), 0, n, 3, linux.MAP_PRIVATE|linux.MAP_ANONYMOUS, 1<<64-1, 0)
 	}
 	assert.EqualValues(t, 0x4800000, anon(4096))
 	assert.EqualValues(t, 0x4801000, anon(8192))
@@ -215,11 +216,11 @@ func TestClientRequests(t *testing.T) {
 func TestStrace(t *testing.T) {
 	var out strings.Builder
 	g := newGuest(t, func(c *Config) { c.Strace = &out })
-	fd := g.ok(nr("openat"), cwd, g.str("a\tb"), oCREAT|oRDWR|oCLOEXEC, 0o644)
+	fd := g.ok(nr("openat"), cwd, g.str("a\tb"), linux.O_CREAT|linux.O_RDWR|linux.O_CLOEXEC, 0o644)
 	g.ok(nr("write"), fd, g.str("x\n\x01"+strings.Repeat("y", 40)), 43)
-	g.fails(ENOENT, nr("access"), g.str("none"), 4)
-	g.ok(nr("mmap"), 0, 4096, 3, mapPrivate|mapAnonymous, 1<<64-1, 0)
-	g.ok(nr("rt_sigprocmask"), sigBlock, g.bytes(u64s(uint64(sigsOf(sigINT, sigUSR1)))), 0, 8)
+	g.fails(linux.ENOENT, nr("access"), g.str("none"), 4)
+	g.ok(nr("mmap"), 0, 4096, 3, linux.MAP_PRIVATE|linux.MAP_ANONYMOUS, 1<<64-1, 0)
+	g.ok(nr("rt_sigprocmask"), linux.SIG_BLOCK, g.bytes(u64s(uint64(sigsOf(linux.SIGINT, linux.SIGUSR1)))), 0, 8)
 	want := `openat(AT_FDCWD, "a\tb", O_RDWR|O_CREAT|O_CLOEXEC, 0644) = 3
 write(3, "x\n\1yyyyyyyyyyyyyyyyyyyyyyyyyyyyy"..., 43) = 43
 access("none", R_OK)                    = -1 ENOENT (No such file or directory)

@@ -1,11 +1,14 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // transferMemory does process_vm_readv(2), or process_vm_writev(2) for write.
-func (t *Thread) transferMemory(a Args, write bool) (uint64, Errno) {
+func (t *Thread) transferMemory(a Args, write bool) (uint64, linux.Errno) {
 	if a.Uint(5) != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	local, e := t.iovecs(a.Addr(1), a.Uint(2))
 	if e != 0 {
@@ -20,7 +23,7 @@ func (t *Thread) transferMemory(a Args, write bool) (uint64, Errno) {
 	}
 	p := t.k.process(a.Int(0))
 	if p == nil || p.exited {
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	}
 	var done uint64
 	for _, x := range remote {
@@ -38,7 +41,7 @@ func (t *Thread) transferMemory(a Args, write bool) (uint64, Errno) {
 		} else {
 			buf := make([]byte, min(n, 64<<10))
 			if v := p.mem.VMA(x.addr); v != nil && v.WriteOnly {
-				return finishTransfer(done, EFAULT)
+				return finishTransfer(done, linux.EFAULT)
 			}
 			for got < n {
 				have := p.mem.Read(x.addr+emu.Addr(got), buf[:min(n-got, uint64(len(buf)))])
@@ -50,14 +53,14 @@ func (t *Thread) transferMemory(a Args, write bool) (uint64, Errno) {
 		}
 		done += got
 		if got < n {
-			return finishTransfer(done, EFAULT)
+			return finishTransfer(done, linux.EFAULT)
 		}
 	}
 	return done, 0
 }
 
 // finishTransfer is what a transfer returns that came to an error after done bytes.
-func finishTransfer(done uint64, e Errno) (uint64, Errno) {
+func finishTransfer(done uint64, e linux.Errno) (uint64, linux.Errno) {
 	if done > 0 {
 		return done, 0
 	}
@@ -65,16 +68,16 @@ func finishTransfer(done uint64, e Errno) (uint64, Errno) {
 }
 
 // sysProcessVMReadv implements process_vm_readv(2).
-func sysProcessVMReadv(t *Thread, a Args) (uint64, Errno) { return t.transferMemory(a, false) }
+func sysProcessVMReadv(t *Thread, a Args) (uint64, linux.Errno) { return t.transferMemory(a, false) }
 
 // sysProcessVMWritev implements process_vm_writev(2).
-func sysProcessVMWritev(t *Thread, a Args) (uint64, Errno) { return t.transferMemory(a, true) }
+func sysProcessVMWritev(t *Thread, a Args) (uint64, linux.Errno) { return t.transferMemory(a, true) }
 
 // sysProcessMadvise implements process_madvise(2): advice that another process may be given has no effect.
-func sysProcessMadvise(t *Thread, a Args) (uint64, Errno) {
+func sysProcessMadvise(t *Thread, a Args) (uint64, linux.Errno) {
 	const willneed, cold, pageout, collapse = 3, 20, 21, 25
 	if a.Uint(4) != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	v, e := t.iovecs(a.Addr(1), a.Uint(2))
 	if e != 0 {
@@ -85,17 +88,17 @@ func sysProcessMadvise(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	if f.p.exited {
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	}
 	switch a.Int(3) {
 	case willneed, cold, pageout, collapse:
 	default:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	there := Thread{p: f.p, k: t.k}
 	for _, x := range v {
 		if !x.addr.PageAligned() {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		if e := there.wholeRange(x.addr, x.n); e != 0 {
 			return 0, e
@@ -105,16 +108,16 @@ func sysProcessMadvise(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysPidfdGetfd implements pidfd_getfd(2).
-func sysPidfdGetfd(t *Thread, a Args) (uint64, Errno) {
+func sysPidfdGetfd(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.U32(2) != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	p, e := t.pidFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	if p.p.exited {
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	}
 	f, e := p.p.threads[0].fds.file(a.Int(1))
 	if e != 0 {
@@ -125,47 +128,47 @@ func sysPidfdGetfd(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysPkeyMprotect implements pkey_mprotect(2) of a CPU without protection keys.
-func sysPkeyMprotect(t *Thread, a Args) (uint64, Errno) {
+func sysPkeyMprotect(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Int(3) != -1 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return sysMprotect(t, a)
 }
 
 // sysPkeyAlloc implements pkey_alloc(2): there are none.
-func sysPkeyAlloc(_ *Thread, a Args) (uint64, Errno) {
+func sysPkeyAlloc(_ *Thread, a Args) (uint64, linux.Errno) {
 	if a.Uint(0) != 0 || a.Uint(1)&^3 != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	return 0, ENOSPC
+	return 0, linux.ENOSPC
 }
 
 // sysFanotifyMark implements fanotify_mark(2): no descriptor is one of fanotify.
-func sysFanotifyMark(t *Thread, a Args) (uint64, Errno) {
+func sysFanotifyMark(t *Thread, a Args) (uint64, linux.Errno) {
 	if _, e := t.openFile(a.Int(0)); e != 0 {
 		return 0, e
 	}
-	return 0, EINVAL
+	return 0, linux.EINVAL
 }
 
 // sysUnshare implements unshare(2) as far as it needs no privilege. What threads share is theirs together as long as there is more
 // than one.
-func sysUnshare(t *Thread, a Args) (uint64, Errno) {
+func sysUnshare(t *Thread, a Args) (uint64, linux.Errno) {
 	const (
-		ofProcess = cloneVM | cloneSighand | cloneThread
-		known     = ofProcess | cloneFS | cloneFiles | cloneSysvsem | cloneNamespaces
+		ofProcess = linux.CLONE_VM | linux.CLONE_SIGHAND | linux.CLONE_THREAD
+		known     = ofProcess | linux.CLONE_FS | linux.CLONE_FILES | linux.CLONE_SYSVSEM | cloneNamespaces
 	)
 	flags := a.Uint(0)
 	switch {
-	case flags&^known != 0, flags&(ofProcess|cloneNewUser) != 0 && t.p.live() > 1:
-		return 0, EINVAL
+	case flags&^known != 0, flags&(ofProcess|linux.CLONE_NEWUSER) != 0 && t.p.live() > 1:
+		return 0, linux.EINVAL
 	case flags&cloneNamespaces != 0:
-		return 0, EPERM
+		return 0, linux.EPERM
 	}
-	if flags&cloneFS != 0 {
+	if flags&linux.CLONE_FS != 0 {
 		t.fsInfo = t.fsInfo.own()
 	}
-	if flags&cloneFiles != 0 {
+	if flags&linux.CLONE_FILES != 0 {
 		t.fds = t.fds.own()
 	}
 	return 0, 0

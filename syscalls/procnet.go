@@ -5,14 +5,16 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // procNet is /proc/net: sockets, and the one interface there is.
 var procNet = dirNode(map[string]*vnode{
-	"tcp":      fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.tcp, afInet) }),
-	"tcp6":     fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.tcp, afInet6) }),
-	"udp":      fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.udp, afInet) }),
-	"udp6":     fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.udp, afInet6) }),
+	"tcp":      fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.tcp, linux.AF_INET) }),
+	"tcp6":     fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.tcp, linux.AF_INET6) }),
+	"udp":      fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.udp, linux.AF_INET) }),
+	"udp6":     fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.udp, linux.AF_INET6) }),
 	"unix":     fileNode(unixText),
 	"dev":      fileNode(devText),
 	"route":    fileNode(routeText),
@@ -32,7 +34,7 @@ var procNet = dirNode(map[string]*vnode{
 // hexAddress is an address as /proc/net shows it: words of 32 bits, in the order of the machine.
 func hexAddress(a netip.AddrPort, family int) string {
 	ip := a.Addr().AsSlice()
-	if family == afInet6 {
+	if family == linux.AF_INET6 {
 		x := a.Addr().As16()
 		ip = x[:]
 	}
@@ -51,7 +53,7 @@ func inetText(t *Thread, p *portTable, family int) []byte {
 	}
 	slices.Sort(ports)
 	width, remote := 13, "rem_address"
-	if family == afInet6 {
+	if family == linux.AF_INET6 {
 		width, remote = 37, "remote_address"
 	}
 	var b strings.Builder

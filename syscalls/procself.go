@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // This file has what of /proc/PID can be written, the namespaces, and the processes that the guest did not make.
 
 // writeComm names t, as pthread_setname_np does for another thread. Only its own process may.
-func (t *Thread) writeComm(by *Thread, b []byte) Errno {
+func (t *Thread) writeComm(by *Thread, b []byte) linux.Errno {
 	if by.p != t.p {
-		return EINVAL
+		return linux.EINVAL
 	}
 	name, _, _ := strings.Cut(string(b), "\x00")
 	t.setComm(name)
@@ -19,14 +21,14 @@ func (t *Thread) writeComm(by *Thread, b []byte) Errno {
 }
 
 // writeOomAdj sets how soon the process would be killed for want of memory, which never comes.
-func (p *Process) writeOomAdj(_ *Thread, b []byte) Errno {
+func (p *Process) writeOomAdj(_ *Thread, b []byte) linux.Errno {
 	const limit = 1000 // OOM_SCORE_ADJ_MAX
 	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	switch {
 	case err != nil || n < -limit || n > limit:
-		return EINVAL
+		return linux.EINVAL
 	case n < 0:
-		return EACCES // for the superuser
+		return linux.EACCES // for the superuser
 	}
 	p.oomAdj = n
 	return 0
@@ -45,8 +47,8 @@ func nsNode() *vnode {
 		kind, _, _ := strings.Cut(name, "_")
 		text := fmt.Sprintf("%s:[%d]", kind, ino)
 		n := magicNode(func(*Thread) string { return text })
-		n.open = func(_ *Thread, flags int) (file, Errno) { return newNsFile(text, ino, flags), 0 }
-		n.file = func() file { return newNsFile(text, ino, oRDONLY) }
+		n.open = func(_ *Thread, flags int) (file, linux.Errno) { return newNsFile(text, ino, flags), 0 }
+		n.file = func() file { return newNsFile(text, ino, linux.O_RDONLY) }
 		nodes[name] = n
 	}
 	return dirNode(nodes)
@@ -59,11 +61,11 @@ type nsFile struct {
 }
 
 func newNsFile(name string, ino uint64, flags int) *nsFile {
-	return &nsFile{fileBase{flags: flags &^ oCLOEXEC, path: name}, ino}
+	return &nsFile{fileBase{flags: flags &^ linux.O_CLOEXEC, path: name}, ino}
 }
 
-func (f *nsFile) stat(*Thread) (stat, Errno) {
-	return stat{dev: nsDev, ino: f.ino, mode: sIFREG | 0o444, nlink: 1}, 0
+func (f *nsFile) stat(*Thread) (stat, linux.Errno) {
+	return stat{dev: nsDev, ino: f.ino, mode: linux.S_IFREG | 0o444, nlink: 1}, 0
 }
 
 // absentNode is /proc/PID of a process that the guest knows of, and that is not there: init, or the shell that is the

@@ -3,6 +3,8 @@ package syscalls
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // procSys is /proc/sys: settings of the machine, which nobody changes.
@@ -27,7 +29,7 @@ var procSys = settingsNode(map[string]string{
 	"fs/epoll/max_user_watches": "1000000", "fs/protected_hardlinks": "1", "fs/protected_symlinks": "1",
 	"fs/mqueue/msg_max": "10", "fs/mqueue/msgsize_max": "8192", "fs/mqueue/queues_max": "256", "fs/mqueue/msg_default": "10", "fs/mqueue/msgsize_default": "8192",
 
-	"net/core/somaxconn": itoa(somaxconn), "net/core/rmem_default": itoa(sockBuf), "net/core/wmem_default": itoa(sockBuf),
+	"net/core/somaxconn": itoa(linux.SOMAXCONN), "net/core/rmem_default": itoa(sockBuf), "net/core/wmem_default": itoa(sockBuf),
 	"net/core/rmem_max": itoa(sockBuf), "net/core/wmem_max": itoa(sockBuf), "net/core/netdev_max_backlog": "1000", "net/core/optmem_max": "131072",
 	"net/ipv4/ip_local_port_range":        fmt.Sprintf("%d\t%d", firstPort, lastPort),
 	"net/ipv4/ip_unprivileged_port_start": itoa(privilegedPort), "net/ipv4/ip_forward": "0", "net/ipv4/ip_default_ttl": "64", "net/ipv4/ip_nonlocal_bind": "0",

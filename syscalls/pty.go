@@ -4,14 +4,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-)
-
-// Requests that pseudoterminals alone have.
-const (
-	tiocGPtn    = 0x80045430
-	tiocSPtLck  = 0x40045431
-	tiocGPtLck  = 0x80045439
-	tiocGPtPeer = 0x5441
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 const (
@@ -62,29 +55,29 @@ type (
 const maxPtys = 4096
 
 // openPtmx makes a pseudoterminal.
-func openPtmx(t *Thread, flags int) (file, Errno) {
+func openPtmx(t *Thread, flags int) (file, linux.Errno) {
 	p := &pty{locked: true}
 	for p.n < len(t.k.ptys) && t.k.ptys[p.n].n == p.n {
 		p.n++
 	}
 	if p.n == maxPtys {
-		return nil, ENOSPC
+		return nil, linux.ENOSPC
 	}
 	p.termios = newTermios()
 	p.signal = func(sig int) { t.k.signalGroup(p.pgid, sig) }
 	p.terminal.open, p.dev = p.openSlave, devPts|uint64(p.n)
 	t.k.ptys = slices.Insert(t.k.ptys, p.n, p)
-	return &ptyMaster{fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: "/dev/pts/ptmx"}, p}, 0
+	return &ptyMaster{fileBase{flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), path: "/dev/pts/ptmx"}, p}, 0
 }
 
 // openSlave opens the other end.
-func (p *pty) openSlave(t *Thread, flags int) (file, Errno) {
+func (p *pty) openSlave(t *Thread, flags int) (file, linux.Errno) {
 	if p.locked || p.gone {
-		return nil, EIO
+		return nil, linux.EIO
 	}
-	f := &ptySlave{fileBase: fileBase{flags: flags & (oACCMODE | oNONBLOCK), path: "/dev/pts/" + itoa(int64(p.n))}, pty: p}
+	f := &ptySlave{fileBase: fileBase{flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), path: "/dev/pts/" + itoa(int64(p.n))}, pty: p}
 	p.slaves, p.hungUp = append(p.slaves, f), false
-	if flags&oNOCTTY == 0 && f.readable() && t.p.sid == t.p.pid && t.p.tty == nil && p.sid == 0 {
+	if flags&linux.O_NOCTTY == 0 && f.readable() && t.p.sid == t.p.pid && t.p.tty == nil && p.sid == 0 {
 		t.control(&p.terminal)
 	}
 	return f, 0
@@ -93,7 +86,7 @@ func (p *pty) openSlave(t *Thread, flags int) (file, Errno) {
 // ptsNode is /dev/pts.
 func ptsNode() *vnode {
 	return &vnode{
-		mode: sIFDIR | 0o755,
+		mode: linux.S_IFDIR | 0o755,
 		names: func(t *Thread) []string {
 			out := []string{"ptmx"}
 			for _, p := range t.k.ptys {
@@ -115,21 +108,23 @@ func ptsNode() *vnode {
 }
 
 func (p *pty) node() *vnode {
-	return &vnode{mode: sIFCHR | 0o620, rdev: p.dev, own: true, open: p.openSlave}
+	return &vnode{mode: linux.S_IFCHR | 0o620, rdev: p.dev, own: true, open: p.openSlave}
 }
 
-func (f *ptyMaster) stat(t *Thread) (stat, Errno) { return devNodes["ptmx"].stat(t, "/dev/ptmx"), 0 }
+func (f *ptyMaster) stat(t *Thread) (stat, linux.Errno) {
+	return devNodes["ptmx"].stat(t, "/dev/ptmx"), 0
+}
 
-func (f *ptyMaster) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *ptyMaster) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	p := f.pty
 	if len(p.shown) == 0 {
 		switch {
 		case total(v) == 0:
 			return 0, 0
 		case p.hungUp:
-			return 0, EIO
+			return 0, linux.EIO
 		}
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	n, e := t.scatter(v, p.shown[:min(total(v), uint64(len(p.shown)))])
 	p.shown = p.shown[n:]
@@ -137,7 +132,7 @@ func (f *ptyMaster) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 }
 
 // room reports whether the line discipline takes more: always while there is no line to be read.
-func (p *pty) room() bool { return len(p.in) < lineMax || p.lflag&icanon != 0 && p.lines == 0 }
+func (p *pty) room() bool { return len(p.in) < lineMax || p.lflag&linux.ICANON != 0 && p.lines == 0 }
 
 // feed gives the line discipline what was typed ahead, as far as there is room.
 func (p *pty) feed() {
@@ -151,26 +146,26 @@ func (p *pty) feed() {
 	if p.ahead = p.ahead[n:]; len(p.ahead) == 0 {
 		p.ahead = nil
 	}
-	p.printed.count(pollIN | pollOUT) // the echo, and room to type
+	p.printed.count(linux.POLLIN | linux.POLLOUT) // the echo, and room to type
 	if len(p.shown) > shown {
-		p.printed.announce(pollIN)
+		p.printed.announce(linux.POLLIN)
 	}
-	if p.lflag&icanon == 0 || p.lines > before {
-		p.typed.wake(pollIN)
+	if p.lflag&linux.ICANON == 0 || p.lines > before {
+		p.typed.wake(linux.POLLIN)
 	}
 }
 
 // forgetTyped drops what was typed and not read.
 func (p *pty) forgetTyped() { p.in, p.lines, p.ahead = nil, 0, nil }
 
-func (f *ptyMaster) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *ptyMaster) write(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	b, e := t.gather(v, maxRW)
 	p := f.pty
 	for n := 0; n < len(b); {
 		took := b[n:min(len(b), n+aheadMax-len(p.ahead))]
 		if len(took) == 0 {
 			if n == 0 {
-				return 0, EAGAIN
+				return 0, linux.EAGAIN
 			}
 			return uint64(n), 0
 		}
@@ -184,13 +179,13 @@ func (f *ptyMaster) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 func (f *ptyMaster) poll(*Thread) uint32 {
 	var ev uint32
 	if len(f.pty.shown) > 0 {
-		ev |= pollIN | pollRDN
+		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
 	if len(f.pty.ahead) < aheadMax {
-		ev |= pollOUT | pollWRN
+		ev |= linux.POLLOUT | linux.POLLWRNORM
 	}
 	if f.pty.hungUp {
-		ev |= pollHUP
+		ev |= linux.POLLHUP
 	}
 	return ev
 }
@@ -202,73 +197,73 @@ func (f *ptyMaster) close(k *Kernel) {
 	p := f.pty
 	p.gone = true
 	if leader := k.process(p.sid); leader != nil && p.sid != 0 {
-		for _, sig := range []int{sigHUP, sigCONT} {
-			leader.send(&sigInfo{signo: int32(sig), code: siKernel})
+		for _, sig := range []int{linux.SIGHUP, linux.SIGCONT} {
+			leader.send(&sigInfo{signo: int32(sig), code: linux.SI_KERNEL})
 		}
 	}
 	k.disown(&p.terminal)
 	for _, s := range p.slaves {
 		s.dead = true
 	}
-	p.typed.count(pollIN | pollOUT)
+	p.typed.count(linux.POLLIN | linux.POLLOUT)
 	k.ptys = slices.DeleteFunc(k.ptys, func(o *pty) bool { return o == p })
 }
 
-func (f *ptyMaster) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+func (f *ptyMaster) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	p := f.pty
 	switch req {
-	case tiocGPtn:
+	case linux.TIOCGPTN:
 		return 0, t.out32(arg, uint32(p.n))
-	case tiocSPtLck:
+	case linux.TIOCSPTLCK:
 		on, e := t.in32(arg)
 		p.locked = on != 0
 		return 0, e
-	case tiocGPtLck:
+	case linux.TIOCGPTLCK:
 		on := uint32(0)
 		if p.locked {
 			on = 1
 		}
 		return 0, t.out32(arg, on)
-	case tiocGPtPeer:
+	case linux.TIOCGPTPEER:
 		flags := int(arg)
-		s, e := p.openSlave(t, flags|oNOCTTY)
+		s, e := p.openSlave(t, flags|linux.O_NOCTTY)
 		if e != 0 {
 			return 0, e
 		}
 		return t.install(s, flags)
-	case fioNRead:
+	case linux.FIONREAD:
 		return 0, t.out32(arg, uint32(len(p.shown)))
 	}
 	return p.ioctl(t, true, req, arg)
 }
 
-func (f *ptySlave) stat(t *Thread) (stat, Errno) { return f.pty.node().stat(t, f.path), 0 }
+func (f *ptySlave) stat(t *Thread) (stat, linux.Errno) { return f.pty.node().stat(t, f.path), 0 }
 
 // want is how much has to be there for a read of n bytes.
 func (f *ptySlave) want(n int) int {
 	p := f.pty
 	switch {
-	case p.lflag&icanon != 0:
+	case p.lflag&linux.ICANON != 0:
 		return 1
-	case p.cc[vMin] > 0:
-		return min(int(p.cc[vMin]), n)
-	case p.cc[vTime] > 0:
+	case p.cc[linux.VMIN] > 0:
+		return min(int(p.cc[linux.VMIN]), n)
+	case p.cc[linux.VTIME] > 0:
 		return 1
 	}
 	return 0
 }
 
-func (f *ptySlave) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *ptySlave) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	p, n := f.pty, int(min(total(v), lineMax))
 	if f.dead || n == 0 {
 		return 0, 0
 	}
-	if e := t.mayUse(&p.terminal, sigTTIN); e != 0 {
+	if e := t.mayUse(&p.terminal, linux.SIGTTIN); e != 0 {
 		return 0, e
 	}
-	if have := p.available(); have < f.want(n) && !(t.timedOut() && p.lflag&icanon == 0) {
-		if !f.nonblock() || have == 0 || p.lflag&icanon != 0 {
-			return 0, EAGAIN
+	if have := p.available(); have < f.want(n) && !(t.timedOut() && p.lflag&linux.ICANON == 0) {
+		if !f.nonblock() || have == 0 || p.lflag&linux.ICANON != 0 {
+			return 0, linux.EAGAIN
 		}
 	}
 	got, e := t.scatter(v, p.take(n))
@@ -277,37 +272,37 @@ func (f *ptySlave) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 }
 
 // await parks t, which reads n bytes, until they are there or it takes too long.
-func (f *ptySlave) await(t *Thread, n int, resume func() (uint64, Errno)) (uint64, Errno) {
+func (f *ptySlave) await(t *Thread, n int, resume func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	p := f.pty
 	w := wait{files: []file{f}, ready: func() bool { return f.dead || p.available() >= f.want(n) }}
-	if p.lflag&icanon != 0 || p.cc[vTime] == 0 {
+	if p.lflag&linux.ICANON != 0 || p.cc[linux.VTIME] == 0 {
 		return t.block(w, resume)
 	}
 	// "TIME specifies the limit for a timer in tenths of a second", between characters if MIN is not 0. - termios(3)
 	f.seen = p.available()
-	if p.cc[vMin] == 0 || f.seen > 0 {
-		w.deadline = t.k.after(int64(p.cc[vTime]) * 100e6)
+	if p.cc[linux.VMIN] == 0 || f.seen > 0 {
+		w.deadline = t.k.after(int64(p.cc[linux.VTIME]) * 100e6)
 	}
 	w.ready = func() bool { return f.dead || p.available() != f.seen }
 	return t.block(w, resume)
 }
 
-func (f *ptySlave) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *ptySlave) write(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	p := f.pty
 	if f.dead {
-		return 0, EIO
+		return 0, linux.EIO
 	}
-	if p.lflag&tostop != 0 {
-		if e := t.mayUse(&p.terminal, sigTTOU); e != 0 {
+	if p.lflag&linux.TOSTOP != 0 {
+		if e := t.mayUse(&p.terminal, linux.SIGTTOU); e != 0 {
 			return 0, e
 		}
 	}
 	b, e := t.gather(v, maxRW)
-	defer p.printed.wake(pollIN)
+	defer p.printed.wake(linux.POLLIN)
 	for i, c := range b {
 		if p.stopped || len(p.shown) >= ptyRoom {
 			if i == 0 {
-				return 0, EAGAIN
+				return 0, linux.EAGAIN
 			}
 			return uint64(i), 0
 		}
@@ -319,18 +314,18 @@ func (f *ptySlave) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 func (f *ptySlave) poll(*Thread) uint32 {
 	p := f.pty
 	if f.dead {
-		return pollIN | pollOUT | pollERR | pollHUP | pollRDN | pollWRN
+		return linux.POLLIN | linux.POLLOUT | linux.POLLERR | linux.POLLHUP | linux.POLLRDNORM | linux.POLLWRNORM
 	}
 	var ev uint32
 	want := 1
-	if p.lflag&icanon == 0 && p.cc[vTime] == 0 && p.cc[vMin] > 0 {
-		want = int(p.cc[vMin])
+	if p.lflag&linux.ICANON == 0 && p.cc[linux.VTIME] == 0 && p.cc[linux.VMIN] > 0 {
+		want = int(p.cc[linux.VMIN])
 	}
 	if p.available() >= want {
-		ev |= pollIN | pollRDN
+		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
 	if !p.stopped && len(p.shown) < ptyRoom {
-		ev |= pollOUT | pollWRN
+		ev |= linux.POLLOUT | linux.POLLWRNORM
 	}
 	return ev
 }
@@ -342,91 +337,91 @@ func (f *ptySlave) close(*Kernel) {
 	p := f.pty
 	p.slaves = slices.DeleteFunc(p.slaves, func(o *ptySlave) bool { return o == f })
 	p.hungUp = len(p.slaves) == 0
-	p.printed.count(pollIN | pollOUT)
+	p.printed.count(linux.POLLIN | linux.POLLOUT)
 }
 
-func (f *ptySlave) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+func (f *ptySlave) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	p := f.pty
 	switch {
-	case f.dead && req == tiocSPgrp:
-		return 0, ENOTTY
+	case f.dead && req == linux.TIOCSPGRP:
+		return 0, linux.ENOTTY
 	case f.dead:
-		return 0, EIO
-	case req == fioNRead:
+		return 0, linux.EIO
+	case req == linux.FIONREAD:
 		return 0, t.out32(arg, uint32(len(slices.DeleteFunc(slices.Clone(p.in[:p.available()]), func(x cell) bool { return x.eof }))))
 	}
 	return p.ioctl(t, false, req, arg)
 }
 
 // ioctl does the requests that both ends have: settings are the slave's.
-func (p *pty) ioctl(t *Thread, master bool, req uint32, arg emu.Addr) (uint64, Errno) {
+func (p *pty) ioctl(t *Thread, master bool, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	if e, ok := t.jobRequest(&p.terminal, master, req, arg); ok {
 		return 0, e
 	}
 	switch req {
-	case tcGets:
+	case linux.TCGETS:
 		return 0, t.copyOut(arg, p.termios.encode())
-	case tcGetA:
+	case linux.TCGETA:
 		return 0, t.copyOut(arg, p.termios.encodeOld())
-	case tiocGLck:
+	case linux.TIOCGLCKTRMIOS:
 		return 0, t.copyOut(arg, make([]byte, termiosSize)) // nothing is locked
-	case tiocSLck:
-		return 0, EPERM
-	case tiocGWinsz:
+	case linux.TIOCSLCKTRMIOS:
+		return 0, linux.EPERM
+	case linux.TIOCGWINSZ:
 		return 0, t.copyOut(arg, p.size[:])
-	case tiocOutQ:
+	case linux.TIOCOUTQ:
 		return 0, t.out32(arg, 0)
-	case tiocGetD:
+	case linux.TIOCGETD:
 		return 0, t.out32(arg, 0)
-	case tiocSWinsz:
+	case linux.TIOCSWINSZ:
 		b, e := t.copyIn(arg, winsizeSize)
 		if e == 0 && [winsizeSize]byte(b) != p.size {
 			p.size = [winsizeSize]byte(b)
-			t.k.signalGroup(p.pgid, sigWINCH)
+			t.k.signalGroup(p.pgid, linux.SIGWINCH)
 		}
 		return 0, e
-	case tcSets, tcSetsW, tcSetsF, tcSetA, tcSetAW, tcSetAF, tcFlsh, tcXonc, tcSBrk, tcSBrkP:
-		if e := t.mayUse(&p.terminal, sigTTOU); e != 0 {
+	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF, linux.TCSETA, linux.TCSETAW, linux.TCSETAF, linux.TCFLSH, linux.TCXONC, linux.TCSBRK, linux.TCSBRKP:
+		if e := t.mayUse(&p.terminal, linux.SIGTTOU); e != 0 {
 			return 0, e
 		}
 		e := p.change(t, req, arg)
 		p.feed()
 		return 0, e
 	}
-	return 0, ENOTTY
+	return 0, linux.ENOTTY
 }
 
 // change does the requests that are not for processes in the background.
-func (p *pty) change(t *Thread, req uint32, arg emu.Addr) Errno {
+func (p *pty) change(t *Thread, req uint32, arg emu.Addr) linux.Errno {
 	switch req {
-	case tcSets, tcSetsW, tcSetsF:
+	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
 		b, e := t.copyIn(arg, termiosSize)
 		if e != 0 {
 			return e
 		}
-		if req == tcSetsF {
+		if req == linux.TCSETSF {
 			p.forgetTyped()
 		}
 		p.set(decodeTermios(b))
-	case tcSetA, tcSetAW, tcSetAF:
+	case linux.TCSETA, linux.TCSETAW, linux.TCSETAF:
 		b, e := t.copyIn(arg, termioSize)
 		if e != 0 {
 			return e
 		}
-		if req == tcSetAF {
+		if req == linux.TCSETAF {
 			p.forgetTyped()
 		}
 		p.set(p.termios.withOld(b))
-	case tcFlsh:
+	case linux.TCFLSH:
 		if arg > 2 {
-			return EINVAL
+			return linux.EINVAL
 		}
 		if arg != 1 {
 			p.forgetTyped()
 		}
-	case tcXonc:
+	case linux.TCXONC:
 		if arg > 3 {
-			return EINVAL
+			return linux.EINVAL
 		}
 		if arg < 2 {
 			p.stopped = arg == 0

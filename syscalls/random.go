@@ -3,6 +3,8 @@ package syscalls
 import (
 	"encoding/binary"
 	"math/rand/v2"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A generator makes all random bytes of a run, from its seed.
@@ -21,18 +23,11 @@ func (g *generator) read(b []byte) { g.src.Read(b) }
 
 func (g *generator) uint64() uint64 { return g.src.Uint64() }
 
-// Flags of getrandom(2).
-const (
-	grndNonblock = 1
-	grndRandom   = 2
-	grndInsecure = 4
-)
-
 // sysGetrandom implements getrandom(2).
-func sysGetrandom(t *Thread, a Args) (uint64, Errno) {
+func sysGetrandom(t *Thread, a Args) (uint64, linux.Errno) {
 	buf, n, flags := a.Addr(0), min(a.Uint(1), maxRW), a.U32(2)
-	if flags&^(grndNonblock|grndRandom|grndInsecure) != 0 || flags&(grndRandom|grndInsecure) == grndRandom|grndInsecure {
-		return 0, EINVAL
+	if flags&^(linux.GRND_NONBLOCK|linux.GRND_RANDOM|linux.GRND_INSECURE) != 0 || flags&(linux.GRND_RANDOM|linux.GRND_INSECURE) == linux.GRND_RANDOM|linux.GRND_INSECURE {
+		return 0, linux.EINVAL
 	}
 	b := make([]byte, min(n, 64<<10))
 	done := uint64(0)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A caller makes random system calls: of everything, with arguments that are
@@ -27,8 +28,8 @@ func newCaller(t *testing.T, seed uint64) *caller {
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 24, 64, 100, 144, 4095, 4096, 8192, 65536, 1 << 20, 1 << 31, 1<<32 - 1, 1 << 32, 1 << 46,
 		1 << 47, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1<<64 - 100, 1<<64 - 4096, g.str("f"), g.str("d"), g.str("d/x"), g.str("nothing"), g.str("."),
 		g.str("/proc/self/maps"), g.str("/proc/self/fd/1"), g.str("/dev/urandom"), g.str("/sys"), g.str(""), uint64(g.heap) + 1<<20 - 8,
-		uint64(g.heap) + 1<<20 - 4096, 0x400000, 0x30000000, 0x4000000, 0x4800000, oCREAT | oRDWR, mapAnonymous | mapPrivate, mapShared,
-		threadFlags, DefaultPID, DefaultPID + 1, 0o644, sigUSR1, sigALRM,
+		uint64(g.heap) + 1<<20 - 4096, 0x400000, 0x30000000, 0x4000000, 0x4800000, linux.O_CREAT | linux.O_RDWR, linux.MAP_ANONYMOUS | linux.MAP_PRIVATE, linux.MAP_SHARED,
+		threadFlags, DefaultPID, DefaultPID + 1, 0o644, linux.SIGUSR1, linux.SIGALRM,
 	}
 	c.names = []uint64{g.str("f"), g.str("d"), g.str("d/x"), g.str("nothing"), g.str("d/y"), g.str("")}
 	for range 12 {
@@ -167,7 +168,7 @@ func TestRandomBytes(t *testing.T) {
 		g := newGuest(t, func(c *Config) { c.Seed = seed })
 		buf := g.room(64)
 		require.EqualValues(t, 16, g.ok(nr("getrandom"), buf, 16, 0))
-		fd := g.ok(nr("open"), g.str("/dev/urandom"), oRDONLY)
+		fd := g.ok(nr("open"), g.str("/dev/urandom"), linux.O_RDONLY)
 		require.EqualValues(t, 16, g.ok(nr("read"), fd, buf+16, 16))
 		return g.peek(buf, 32)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A rootDir is a directory of the host that is the guest's "/".
@@ -37,7 +39,7 @@ func (k *Kernel) openRoot() error {
 		if err != nil {
 			return fmt.Errorf("syscalls: %s %s: %w", r.name, r.dir, err)
 		}
-		fd, e := hostOpen(place{dir: noFD, path: dir}, oPATH|oDIRECTORY, 0, 0)
+		fd, e := hostOpen(place{dir: noFD, path: dir}, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
 		if e != 0 {
 			return fmt.Errorf("syscalls: %s %s: %v", r.name, r.dir, e.Error())
 		}
@@ -102,9 +104,9 @@ func (w *walk) inSubtree() bool { return w.subtree > 0 && len(w.dirs) > w.subtre
 func (w *walk) isPrivate() bool { return w.private && w.inSubtree() }
 
 // home goes to the root, or to that which the rules say.
-func (w *walk) home() Errno {
-	if w.rules&resolveBeneath != 0 {
-		return EXDEV
+func (w *walk) home() linux.Errno {
+	if w.rules&linux.RESOLVE_BENEATH != 0 {
+		return linux.EXDEV
 	}
 	w.cut(w.floor)
 	return 0
@@ -124,14 +126,14 @@ func (w *walk) here() hostFD { return w.dirs[len(w.dirs)-1] }
 func (w *walk) guest(c string) string { return "/" + path.Join(append(w.names, c)...) }
 
 // from goes to d without walking there.
-func (w *walk) from(d dirRef) Errno {
+func (w *walk) from(d dirRef) linux.Errno {
 	root := w.t.k.root.fd
 	if w.host = w.t.k.besideRoot(d); w.host && d.fd != noFD {
 		d.path = d.fd.path()
 	}
 	if root == noFD || w.host {
-		var e Errno
-		if root, e = hostOpen(place{dir: noFD, path: "/"}, oPATH|oDIRECTORY, 0, 0); e != 0 {
+		var e linux.Errno
+		if root, e = hostOpen(place{dir: noFD, path: "/"}, linux.O_PATH|linux.O_DIRECTORY, 0, 0); e != 0 {
 			return e
 		}
 		w.t.call.dirs = append(w.t.call.dirs, root)
@@ -153,15 +155,15 @@ func (w *walk) from(d dirRef) Errno {
 			w.subtree = n
 		}
 	}
-	if w.rules&(resolveBeneath|resolveInRoot) != 0 {
+	if w.rules&(linux.RESOLVE_BENEATH|linux.RESOLVE_IN_ROOT) != 0 {
 		w.floor = len(w.names)
 	}
 	return 0
 }
 
 // enter goes to directory c, or returns where c leads to if it is a link.
-func (w *walk) enter(c string) (target string, e Errno) {
-	fd, e := hostOpen(place{w.here(), c, true}, oPATH, 0, 0)
+func (w *walk) enter(c string) (target string, e linux.Errno) {
+	fd, e := hostOpen(place{w.here(), c, true}, linux.O_PATH, 0, 0)
 	if e != 0 {
 		return "", e
 	}
@@ -170,21 +172,21 @@ func (w *walk) enter(c string) (target string, e Errno) {
 	switch {
 	case e != 0:
 		return "", e
-	case st.mode&sIFMT == sIFLNK:
+	case st.mode&linux.S_IFMT == linux.S_IFLNK:
 		return hostReadlink(place{dir: fd})
-	case st.mode&sIFMT != sIFDIR:
-		return "", ENOTDIR
+	case st.mode&linux.S_IFMT != linux.S_IFDIR:
+		return "", linux.ENOTDIR
 	}
 	w.dirs, w.names = append(w.dirs, fd), append(w.names, c)
 	return "", 0
 }
 
 // up goes to the directory above, which is the root for the root; or it returns the path to go instead.
-func (w *walk) up() (instead string, e Errno) {
+func (w *walk) up() (instead string, e linux.Errno) {
 	n := len(w.dirs) - 1
 	if n == w.floor {
-		if w.rules&resolveBeneath != 0 {
-			return "", EXDEV
+		if w.rules&linux.RESOLVE_BENEATH != 0 {
+			return "", linux.EXDEV
 		}
 		return "", 0
 	}
@@ -198,7 +200,7 @@ func (w *walk) up() (instead string, e Errno) {
 	if !w.host {
 		var ok bool
 		if now, ok = w.t.k.below(now); !ok {
-			return "", ENOENT
+			return "", linux.ENOENT
 		}
 	}
 	w.cut(0)
@@ -207,12 +209,12 @@ func (w *walk) up() (instead string, e Errno) {
 
 // resolve is locate with the root as "/". What is found on the host is one name in a directory that is
 // open until the call is over; a link at its end is not to be followed, as that has been done.
-func (t *Thread) resolve(d dirRef, name string, follow bool) (location, Errno) {
+func (t *Thread) resolve(d dirRef, name string, follow bool) (location, linux.Errno) {
 	return t.resolveBy(d, name, follow, 0)
 }
 
 // resolveBy is resolve by the rules of openat2(2).
-func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (location, Errno) {
+func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (location, linux.Errno) {
 	w := &walk{t: t, rules: rules}
 	if e := w.from(d); e != 0 {
 		return location{}, e
@@ -257,8 +259,8 @@ func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (lo
 		case link == "":
 			continue
 		}
-		if w.links++; w.links > maxLinks || rules&resolveNoSymlinks != 0 {
-			return location{}, ELOOP
+		if w.links++; w.links > maxLinks || rules&linux.RESOLVE_NO_SYMLINKS != 0 {
+			return location{}, linux.ELOOP
 		}
 		if path.IsAbs(link) {
 			if e := w.home(); e != 0 {
@@ -274,7 +276,7 @@ func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (lo
 }
 
 // cross goes to the directory that is mounted on n.
-func (w *walk) cross(n *vnode) Errno {
+func (w *walk) cross(n *vnode) linux.Errno {
 	d, e := n.mount(w.t.k)
 	if e != 0 {
 		return e
@@ -286,7 +288,7 @@ func (w *walk) cross(n *vnode) Errno {
 
 // step looks at c, in front of todo. It returns what it is, if it is the end of the path, or where it
 // leads to; l.dir is noFD if that is behind todo.
-func (w *walk) step(c string, todo []string, last, slash, follow bool) (l location, link string, e Errno) {
+func (w *walk) step(c string, todo []string, last, slash, follow bool) (l location, link string, e linux.Errno) {
 	l = location{place: place{w.here(), c, true}, guest: w.guest(c)}
 	switch {
 	case !w.inSubtree() && (isVirtual(l.guest) || w.noDev(c)):
@@ -297,7 +299,7 @@ func (w *walk) step(c string, todo []string, last, slash, follow bool) (l locati
 		l.place.dir = noFD
 		l.node, l.guest, link, e = w.t.walk(dir, names, follow)
 		if e == 0 && w.magic(l.node, follow) {
-			e = ELOOP
+			e = linux.ELOOP
 		}
 		return l, link, e
 	case !last:
@@ -307,12 +309,12 @@ func (w *walk) step(c string, todo []string, last, slash, follow bool) (l locati
 		return l, "", 0
 	}
 	switch st, e := hostStatAt(l.place, false); {
-	case e == 0 && st.mode&sIFMT == sIFLNK:
+	case e == 0 && st.mode&linux.S_IFMT == linux.S_IFLNK:
 		link, e = hostReadlink(l.place)
 		return l, link, e
-	case e == 0 && slash && st.mode&sIFMT != sIFDIR:
-		return l, "", ENOTDIR
-	case e == ENOENT && slash:
+	case e == 0 && slash && st.mode&linux.S_IFMT != linux.S_IFDIR:
+		return l, "", linux.ENOTDIR
+	case e == linux.ENOENT && slash:
 		l.path += "/" // for those that make something there
 	}
 	return l, "", 0
@@ -320,7 +322,7 @@ func (w *walk) step(c string, todo []string, last, slash, follow bool) (l locati
 
 // magic reports whether n is a link of /proc/PID/fd that the rules forbid to follow.
 func (w *walk) magic(n *vnode, follow bool) bool {
-	return n != nil && n.file != nil && follow && w.rules&(resolveNoMagiclinks|resolveNoSymlinks) != 0
+	return n != nil && n.file != nil && follow && w.rules&(linux.RESOLVE_NO_MAGICLINKS|linux.RESOLVE_NO_SYMLINKS) != 0
 }
 
 // noDev reports whether c is a /dev that the root does not have: it has our devices, then.
@@ -329,7 +331,7 @@ func (w *walk) noDev(c string) bool {
 		return false
 	}
 	_, e := hostStatAt(place{w.here(), c, true}, false)
-	return e == ENOENT
+	return e == linux.ENOENT
 }
 
 // release closes what a call has opened on its way, and lets go of the files and the descriptor that it had while it waited.
@@ -386,7 +388,7 @@ func (k *Kernel) Resolve(host string) (string, bool) {
 func (k *Kernel) HostPath(guest string) (string, bool) {
 	t := &Thread{p: k.first, k: k}
 	defer t.call.release(k)
-	l, e := t.locate(atFDCWD, guest, true)
+	l, e := t.locate(linux.AT_FDCWD, guest, true)
 	switch {
 	case e != 0 || l.node != nil:
 		return "", false

@@ -1,21 +1,14 @@
 package syscalls
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // Attributes and values of a route (include/uapi/linux/rtnetlink.h).
 const (
-	rtaDst      = 1
-	rtaOif      = 4
-	rtaGateway  = 5
-	rtaPriority = 6
-	rtaPrefsrc  = 7
-	rtaTable    = 15
-
-	routeUnicast, routeLocal, routeBroadcast = 1, 2, 3
-	tableMain, tableLocal                    = 254, 255
-	scopeUniverse, scopeLink, scopeHost      = 0, 253, 254
-	protoKernel, protoBoot                   = 2, 3
-	rtmSize                                  = 12
+	rtmSize = 12
 )
 
 // A route says where datagrams to dst go: over an interface, to an address of its own, or by a router.
@@ -44,20 +37,20 @@ func (r route) encode() []byte {
 		v.u32(x)
 		b.attr(typ, v)
 	}
-	number(rtaTable, uint32(r.table))
+	number(linux.RTA_TABLE, uint32(r.table))
 	if r.dst.Bits() > 0 {
-		b.attr(rtaDst, r.dst.Addr().AsSlice())
+		b.attr(linux.RTA_DST, r.dst.Addr().AsSlice())
 	}
 	if r.source.IsValid() {
-		b.attr(rtaPrefsrc, r.source.AsSlice())
+		b.attr(linux.RTA_PREFSRC, r.source.AsSlice())
 	}
 	if r.router.IsValid() {
-		b.attr(rtaGateway, r.router.AsSlice())
+		b.attr(linux.RTA_GATEWAY, r.router.AsSlice())
 	}
 	if r.dst.Addr().Is6() {
-		number(rtaPriority, 0)
+		number(linux.RTA_PRIORITY, 0)
 	}
-	number(rtaOif, r.dev.index)
+	number(linux.RTA_OIF, r.dev.index)
 	return b
 }
 
@@ -69,9 +62,9 @@ func (i *netInterface) routes() []route {
 	var out []route
 	for _, p := range i.addrs {
 		own, near := p.Addr(), p.Masked()
-		local := route{dst: host(own), dev: i, source: own, table: tableLocal, kind: routeLocal, scope: scopeHost, proto: protoKernel}
+		local := route{dst: host(own), dev: i, source: own, table: linux.RT_TABLE_LOCAL, kind: linux.RTN_LOCAL, scope: linux.RT_SCOPE_HOST, proto: linux.RTPROT_KERNEL}
 		if own.Is6() {
-			local.source, local.scope = netip.Addr{}, scopeUniverse
+			local.source, local.scope = netip.Addr{}, linux.RT_SCOPE_UNIVERSE
 			out = append(out, local)
 			continue
 		}
@@ -80,9 +73,9 @@ func (i *netInterface) routes() []route {
 			all.dst = near
 		} else {
 			router := route{
-				dst: netip.PrefixFrom(netip.IPv4Unspecified(), 0), dev: i, router: near.Addr().Next(), table: tableMain, kind: routeUnicast, proto: protoBoot,
+				dst: netip.PrefixFrom(netip.IPv4Unspecified(), 0), dev: i, router: near.Addr().Next(), table: linux.RT_TABLE_MAIN, kind: linux.RTN_UNICAST, proto: linux.RTPROT_BOOT,
 			}
-			all.dst, all.table, all.kind, all.scope = near, tableMain, routeUnicast, scopeLink
+			all.dst, all.table, all.kind, all.scope = near, linux.RT_TABLE_MAIN, linux.RTN_UNICAST, linux.RT_SCOPE_LINK
 			out = append(out, router)
 		}
 		mask, last := netmask(p), own.As4()
@@ -90,7 +83,7 @@ func (i *netInterface) routes() []route {
 			last[k] |= ^mask[k]
 		}
 		broadcast := local
-		broadcast.dst, broadcast.kind, broadcast.scope = host(netip.AddrFrom4(last)), routeBroadcast, scopeLink
+		broadcast.dst, broadcast.kind, broadcast.scope = host(netip.AddrFrom4(last)), linux.RTN_BROADCAST, linux.RT_SCOPE_LINK
 		out = append(out, all, local, broadcast)
 	}
 	return out
@@ -113,22 +106,22 @@ func (s *netlinkSocket) answerRoute(k *Kernel, req []byte) {
 	const cloned, local = 0x200, 0x80000000
 	var to netip.Addr
 	if len(req) > nlmHeader+rtmSize {
-		to, _ = netip.AddrFromSlice(attrData(req[nlmHeader+rtmSize:], rtaDst))
+		to, _ = netip.AddrFromSlice(attrData(req[nlmHeader+rtmSize:], linux.RTA_DST))
 	}
 	r, ok := k.routeFor(to)
 	if !ok {
-		s.fault(req, ENETUNREACH)
+		s.fault(req, linux.ENETUNREACH)
 		return
 	}
 	r.dst = host(to)
 	r.source = source(to)
 	if to.Is4() {
-		r.proto, r.scope, r.table, r.flags = 0, scopeUniverse, tableMain, cloned
-		if r.kind == routeLocal {
+		r.proto, r.scope, r.table, r.flags = 0, linux.RT_SCOPE_UNIVERSE, linux.RT_TABLE_MAIN, cloned
+		if r.kind == linux.RTN_LOCAL {
 			r.flags |= local
 		}
 	}
 	var out pack
-	s.message(&out, rtmNewroute, 0, le32(req[8:]), r.encode())
+	s.message(&out, linux.RTM_NEWROUTE, 0, le32(req[8:]), r.encode())
 	s.put(out)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // never is a deadline that does not come.
@@ -36,8 +37,8 @@ type wait struct {
 	deadline int64
 	// hosts appends to fds the files whose state only the host knows, with the events that end the wait.
 	hosts func(fds []hostPoll) []hostPoll
-	// interrupted is what a signal makes of the call: 0 for eRESTARTSYS.
-	interrupted Errno
+	// interrupted is what a signal makes of the call: 0 for ERESTARTSYS.
+	interrupted linux.Errno
 	// partial, if not 0, is the result of an interrupted call that had done something.
 	partial uint64
 	// cancel is called when something else than ready or wake ends the wait.
@@ -58,12 +59,12 @@ type wait struct {
 
 // block parks t. The handler returns what block returns. When the wait is over, the call goes on with resume, which
 // has all that the handler had found out before: descriptors are not looked up and arguments not read a second time.
-func (t *Thread) block(w wait, resume func() (uint64, Errno)) (uint64, Errno) {
+func (t *Thread) block(w wait, resume func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	if w.deadline == 0 {
 		w.deadline = never
 	}
 	if w.interrupted == 0 {
-		w.interrupted = eRESTARTSYS
+		w.interrupted = linux.ERESTARTSYS
 	}
 	t.call.hold(w.files)
 	t.call.wait, t.call.resume = &w, resume
@@ -82,12 +83,12 @@ func (c *call) hold(files []file) {
 }
 
 // then ends a call, or a part of one, that gave ret and e. If it waits instead, end gets what it gives when it goes on.
-func (t *Thread) then(ret uint64, e Errno, end func(uint64, Errno) (uint64, Errno)) (uint64, Errno) {
+func (t *Thread) then(ret uint64, e linux.Errno, end func(uint64, linux.Errno) (uint64, linux.Errno)) (uint64, linux.Errno) {
 	if e != eBlocked {
 		return end(ret, e)
 	}
 	resume := t.call.resume
-	t.call.resume = func() (uint64, Errno) {
+	t.call.resume = func() (uint64, linux.Errno) {
 		ret, e := resume()
 		return t.then(ret, e, end)
 	}
@@ -517,7 +518,7 @@ func (t *Thread) goOn() {
 }
 
 // conclude ends t's call with what it returned, if it does not wait.
-func (t *Thread) conclude(ret uint64, e Errno) {
+func (t *Thread) conclude(ret uint64, e linux.Errno) {
 	if e == eBlocked {
 		if !t.call.wait.unbreakable && t.hasSignal() {
 			// A signal was pending before: the call is over before it waits.
@@ -544,7 +545,7 @@ func (t *Thread) finishInterrupted(w *wait) {
 }
 
 // finish sets the result of t's call, and is the only place that encodes results.
-func (t *Thread) finish(ret uint64, e Errno) {
+func (t *Thread) finish(ret uint64, e linux.Errno) {
 	t.call.release(t.k)
 	if t.k.trace != nil {
 		t.k.trace.leave(t, ret, e)
@@ -553,7 +554,7 @@ func (t *Thread) finish(ret uint64, e Errno) {
 		return
 	}
 	if e != 0 {
-		ret = e.encode()
+		ret = e.Result()
 	}
 	t.cpu.Regs[emu.RAX] = ret
 	t.call.done = 0
@@ -576,6 +577,3 @@ func (k *Kernel) reportMissing(nr uint64) {
 	k.reported[nr] = true
 	k.logf("system call %d (%s) is not supported; the program gets ENOSYS", nr, k.callName(nr))
 }
-
-// encode is what a call that fails with e leaves in RAX.
-func (e Errno) encode() uint64 { return -uint64(e) }

@@ -1,34 +1,37 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // waitFor parks t until f, one of the files that the call works with, has one of events.
-func (t *Thread) waitFor(f file, events uint32, resume func() (uint64, Errno), with ...file) (uint64, Errno) {
+func (t *Thread) waitFor(f file, events uint32, resume func() (uint64, linux.Errno), with ...file) (uint64, linux.Errno) {
 	return t.block(wait{
 		files: append(with, f),
-		ready: func() bool { return f.poll(t)&(events|pollERR|pollHUP) != 0 },
+		ready: func() bool { return f.poll(t)&(events|linux.POLLERR|linux.POLLHUP) != 0 },
 		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, f, events) },
 	}, resume)
 }
 
 // readFile reads from f, waiting if it must.
-func (t *Thread) readFile(f file, v []iovec, off int64) (uint64, Errno) {
+func (t *Thread) readFile(f file, v []iovec, off int64) (uint64, linux.Errno) {
 	if s, ok := f.(socket); ok {
 		return t.receiveBytes(s, v)
 	}
 	n, e := f.read(t, v, off)
-	if e == EAGAIN && !f.base().nonblock() {
-		again := func() (uint64, Errno) { return t.readFile(f, v, off) }
+	if e == linux.EAGAIN && !f.base().nonblock() {
+		again := func() (uint64, linux.Errno) { return t.readFile(f, v, off) }
 		if s, ok := f.(*ptySlave); ok {
 			return s.await(t, int(total(v)), again)
 		}
-		return t.waitFor(f, pollIN, again)
+		return t.waitFor(f, linux.POLLIN, again)
 	}
 	return n, e
 }
 
 // writeFile writes to f, waiting if it must. What was written before waiting is in t.call.done.
-func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, Errno) {
+func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, linux.Errno) {
 	if s, ok := f.(socket); ok {
 		return t.transmit(s, &outMessage{v: v, cred: t.credential()})
 	}
@@ -39,32 +42,32 @@ func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, Errno) {
 	switch f := f.(type) {
 	case *pipeFile, *ptyMaster, *ptySlave:
 	case *eventFile:
-		if e == EAGAIN {
+		if e == linux.EAGAIN {
 			x := f.refused
 			return t.block(wait{files: []file{f}, ready: func() bool { return f.fits(x) }},
-				func() (uint64, Errno) { return t.writeFile(f, v, off) })
+				func() (uint64, linux.Errno) { return t.writeFile(f, v, off) })
 		}
 		return n, e
 	default:
 		// What others accept at once is what they accept.
-		if e == EAGAIN {
-			return t.waitFor(f, pollOUT, func() (uint64, Errno) { return t.writeFile(f, v, off) })
+		if e == linux.EAGAIN {
+			return t.waitFor(f, linux.POLLOUT, func() (uint64, linux.Errno) { return t.writeFile(f, v, off) })
 		}
 		return n, e
 	}
 	if e == 0 {
 		t.call.done += n
-		if n > 0 && t.call.done < total(v) && f.poll(t)&(pollOUT|pollERR|pollHUP) == 0 {
-			e = EAGAIN
+		if n > 0 && t.call.done < total(v) && f.poll(t)&(linux.POLLOUT|linux.POLLERR|linux.POLLHUP) == 0 {
+			e = linux.EAGAIN
 		}
 	}
-	if e != EAGAIN {
+	if e != linux.EAGAIN {
 		if t.call.done > 0 {
 			return t.call.done, 0
 		}
 		return n, e
 	}
-	ret, e := t.waitFor(f, pollOUT, func() (uint64, Errno) { return t.writeFile(f, v, off) })
+	ret, e := t.waitFor(f, linux.POLLOUT, func() (uint64, linux.Errno) { return t.writeFile(f, v, off) })
 	if done := t.call.done; done > 0 {
 		// "If write() is interrupted by a signal after it has written some data, it
 		// returns the number of bytes written." - write(2)
@@ -92,83 +95,83 @@ func one(a emu.Addr, n uint64) []iovec { return []iovec{{a, min(n, maxRW)}} }
 
 // source returns the file behind fd if it is open for reading and of a kind that can be read: both are looked at before
 // the memory.
-func (t *Thread) source(fd int) (file, Errno) {
+func (t *Thread) source(fd int) (file, linux.Errno) {
 	f, e := t.readable(fd)
 	switch f.(type) {
 	case *epollFile, *pidFile:
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	}
 	return f, e
 }
 
 // sink is source for writing.
-func (t *Thread) sink(fd int) (file, Errno) {
+func (t *Thread) sink(fd int) (file, linux.Errno) {
 	f, e := t.writable(fd)
 	switch f.(type) {
 	case *epollFile, *pidFile, *timerFile, *signalFile, *mqFile:
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	}
 	return f, e
 }
 
 // sysRead implements read(2).
-func sysRead(t *Thread, a Args) (uint64, Errno) {
+func sysRead(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.source(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	if !userRange(a.Uint(1), a.Uint(2)) {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	return t.readFile(f, one(a.Addr(1), a.Uint(2)), -1)
 }
 
 // sysWrite implements write(2).
-func sysWrite(t *Thread, a Args) (uint64, Errno) {
+func sysWrite(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.sink(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	if !userRange(a.Uint(1), a.Uint(2)) {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	return t.writeFile(f, one(a.Addr(1), a.Uint(2)), -1)
 }
 
 // sysPread64 implements pread(2).
-func sysPread64(t *Thread, a Args) (uint64, Errno) {
+func sysPread64(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(3) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	return t.positioned(a, t.source, func(f file, v []iovec, off int64) (uint64, Errno) {
+	return t.positioned(a, t.source, func(f file, v []iovec, off int64) (uint64, linux.Errno) {
 		if !userRange(a.Uint(1), a.Uint(2)) {
-			return 0, EFAULT
+			return 0, linux.EFAULT
 		}
 		return t.readFile(f, v, off)
 	}, one(a.Addr(1), a.Uint(2)), a.Long(3))
 }
 
 // sysPwrite64 implements pwrite(2).
-func sysPwrite64(t *Thread, a Args) (uint64, Errno) {
+func sysPwrite64(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(3) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	return t.positioned(a, t.sink, func(f file, v []iovec, off int64) (uint64, Errno) {
+	return t.positioned(a, t.sink, func(f file, v []iovec, off int64) (uint64, linux.Errno) {
 		if !userRange(a.Uint(1), a.Uint(2)) {
-			return 0, EFAULT
+			return 0, linux.EFAULT
 		}
 		return t.writeFile(f, v, off)
 	}, one(a.Addr(1), a.Uint(2)), a.Long(3))
 }
 
 // positioned transfers at off in a file that has positions: whether it has is looked at before what it is open for.
-func (t *Thread) positioned(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno),
+func (t *Thread) positioned(a Args, open func(int) (file, linux.Errno), do func(file, []iovec, int64) (uint64, linux.Errno),
 	v []iovec, off int64,
-) (uint64, Errno) {
+) (uint64, linux.Errno) {
 	if off >= 0 {
 		f, e := t.openFile(a.Int(0))
 		if e == 0 && !positions(t, f) {
-			e = ESPIPE
+			e = linux.ESPIPE
 		}
 		if e != 0 {
 			return 0, e
@@ -182,63 +185,60 @@ func (t *Thread) positioned(a Args, open func(int) (file, Errno), do func(file, 
 }
 
 // sysReadv implements readv(2).
-func sysReadv(t *Thread, a Args) (uint64, Errno) { return t.vector(a, t.source, t.readFile, -1) }
+func sysReadv(t *Thread, a Args) (uint64, linux.Errno) { return t.vector(a, t.source, t.readFile, -1) }
 
 // sysWritev implements writev(2).
-func sysWritev(t *Thread, a Args) (uint64, Errno) { return t.vector(a, t.sink, t.writeFile, -1) }
+func sysWritev(t *Thread, a Args) (uint64, linux.Errno) { return t.vector(a, t.sink, t.writeFile, -1) }
 
 // sysPreadv implements preadv(2).
-func sysPreadv(t *Thread, a Args) (uint64, Errno) {
+func sysPreadv(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(3) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return t.vector(a, t.source, t.readFile, a.Long(3))
 }
 
 // sysPwritev implements pwritev(2).
-func sysPwritev(t *Thread, a Args) (uint64, Errno) {
+func sysPwritev(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(3) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return t.vector(a, t.sink, t.writeFile, a.Long(3))
 }
 
 // Flags of preadv2(2) and pwritev2(2). HIPRI, DSYNC and SYNC, rwfQuiet, change nothing we do.
 const (
-	rwfQuiet    = 1 | 2 | 4
-	rwfNowait   = 8
-	rwfAppend   = 16
-	rwfNoappend = 32
+	rwfQuiet = 1 | 2 | 4
 )
 
 // sysPreadv2 implements preadv2(2).
-func sysPreadv2(t *Thread, a Args) (uint64, Errno) { return t.vector2(a, t.source, t.readFile) }
+func sysPreadv2(t *Thread, a Args) (uint64, linux.Errno) { return t.vector2(a, t.source, t.readFile) }
 
 // sysPwritev2 implements pwritev2(2).
-func sysPwritev2(t *Thread, a Args) (uint64, Errno) { return t.vector2(a, t.sink, t.writeFile) }
+func sysPwritev2(t *Thread, a Args) (uint64, linux.Errno) { return t.vector2(a, t.sink, t.writeFile) }
 
 // vector2 is vector with flags, and -1 for the file's own position.
-func (t *Thread) vector2(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno)) (uint64, Errno) {
+func (t *Thread) vector2(a Args, open func(int) (file, linux.Errno), do func(file, []iovec, int64) (uint64, linux.Errno)) (uint64, linux.Errno) {
 	off := a.Long(3)
 	if off < -1 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	flags := a.U32(5)
-	return t.vector(a, open, func(f file, v []iovec, off int64) (uint64, Errno) {
+	return t.vector(a, open, func(f file, v []iovec, off int64) (uint64, linux.Errno) {
 		was := f.base().flags
 		with := was
 		switch {
-		case flags&^(rwfQuiet|rwfNowait|rwfAppend|rwfNoappend) != 0:
-			return 0, EOPNOTSUPP
-		case flags&rwfAppend != 0 && flags&rwfNoappend != 0:
-			return 0, EINVAL
-		case flags&rwfAppend != 0:
-			with |= oAPPEND
-		case flags&rwfNoappend != 0:
-			with &^= oAPPEND
+		case flags&^(rwfQuiet|linux.RWF_NOWAIT|linux.RWF_APPEND|linux.RWF_NOAPPEND) != 0:
+			return 0, linux.EOPNOTSUPP
+		case flags&linux.RWF_APPEND != 0 && flags&linux.RWF_NOAPPEND != 0:
+			return 0, linux.EINVAL
+		case flags&linux.RWF_APPEND != 0:
+			with |= linux.O_APPEND
+		case flags&linux.RWF_NOAPPEND != 0:
+			with &^= linux.O_APPEND
 		}
-		if flags&rwfNowait != 0 {
-			with |= oNONBLOCK
+		if flags&linux.RWF_NOWAIT != 0 {
+			with |= linux.O_NONBLOCK
 		}
 		if e := f.setFlags(with); e != 0 {
 			return 0, e
@@ -248,11 +248,11 @@ func (t *Thread) vector2(a Args, open func(int) (file, Errno), do func(file, []i
 	}, off)
 }
 
-func (t *Thread) vector(a Args, open func(int) (file, Errno), do func(file, []iovec, int64) (uint64, Errno), off int64) (uint64, Errno) {
+func (t *Thread) vector(a Args, open func(int) (file, linux.Errno), do func(file, []iovec, int64) (uint64, linux.Errno), off int64) (uint64, linux.Errno) {
 	if f, e := t.openFile(a.Int(0)); e != 0 {
 		return 0, e
 	} else if off >= 0 && !positions(t, f) {
-		return 0, ESPIPE
+		return 0, linux.ESPIPE
 	}
 	if _, e := open(a.Int(0)); e != 0 {
 		return 0, e
@@ -265,16 +265,16 @@ func (t *Thread) vector(a Args, open func(int) (file, Errno), do func(file, []io
 }
 
 // sysLseek implements lseek(2).
-func sysLseek(t *Thread, a Args) (uint64, Errno) {
+func sysLseek(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.file(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if f.base().flags&oPATH != 0 {
-		return 0, EBADF
+	if f.base().flags&linux.O_PATH != 0 {
+		return 0, linux.EBADF
 	}
-	if a.U32(2) > seekHole {
-		return 0, EINVAL
+	if a.U32(2) > linux.SEEK_HOLE {
+		return 0, linux.EINVAL
 	}
 	n, e := f.seek(t, a.Long(1), a.Int(2))
 	return uint64(n), e
@@ -285,11 +285,11 @@ const copyChunk = 64 << 10
 
 // rawReader and rawWriter are files that can move bytes without guest memory.
 type rawReader interface {
-	readRaw(t *Thread, b []byte, off int64) (int, Errno)
+	readRaw(t *Thread, b []byte, off int64) (int, linux.Errno)
 }
 
 type rawWriter interface {
-	writeRaw(t *Thread, b []byte, off int64) (int, Errno)
+	writeRaw(t *Thread, b []byte, off int64) (int, linux.Errno)
 }
 
 // A limited is a rawWriter that may have room for less than it is given: what has been read from a pipe
@@ -299,50 +299,50 @@ type limited interface {
 	rawRoom() int
 }
 
-func (f *hostFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
+func (f *hostFile) readRaw(t *Thread, b []byte, off int64) (int, linux.Errno) {
 	if f.isDir() {
-		return 0, EISDIR
+		return 0, linux.EISDIR
 	}
 	if f.dry() {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	n, e := f.fd.readv([][]byte{b}, off)
 	if e == 0 {
 		t.k.accessed(f)
 	}
 	if n > 0 {
-		t.k.fileEvent(f, inAccess)
+		t.k.fileEvent(f, linux.IN_ACCESS)
 	}
 	return n, e
 }
 
-func (f *hostFile) writeRaw(t *Thread, b []byte, off int64) (int, Errno) {
+func (f *hostFile) writeRaw(t *Thread, b []byte, off int64) (int, linux.Errno) {
 	room, e := t.mayWrite(f, off, uint64(len(b)))
 	if e != 0 {
 		return 0, e
 	}
 	n, e := f.fd.writev([][]byte{b[:room]}, off)
 	if n > 0 {
-		t.k.fileEvent(f, inModify)
+		t.k.fileEvent(f, linux.IN_MODIFY)
 	}
-	if e == EPIPE {
-		t.send(infoFromProcess(t.p, sigPIPE, siUser))
+	if e == linux.EPIPE {
+		t.send(infoFromProcess(t.p, linux.SIGPIPE, linux.SI_USER))
 	}
 	return n, e
 }
 
 // transfer moves up to n bytes from one file to another, at inOff and outOff
 // (-1: the file's position), and returns how many.
-func (t *Thread) transfer(in, out file, inOff, outOff int64, n uint64) (uint64, Errno) {
+func (t *Thread) transfer(in, out file, inOff, outOff int64, n uint64) (uint64, linux.Errno) {
 	r, ok1 := in.(rawReader)
 	w, ok2 := out.(rawWriter)
 	if !ok1 || !ok2 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	buf := make([]byte, min(n, copyChunk))
 	var done uint64
 	for done < n {
-		if done > 0 && (in.poll(t)&pollIN == 0 || out.poll(t)&pollOUT == 0) {
+		if done > 0 && (in.poll(t)&linux.POLLIN == 0 || out.poll(t)&linux.POLLOUT == 0) {
 			break
 		}
 		size := min(n-done, uint64(len(buf)))
@@ -351,7 +351,7 @@ func (t *Thread) transfer(in, out file, inOff, outOff int64, n uint64) (uint64, 
 		}
 		switch {
 		case size == 0 && done == 0:
-			return 0, EAGAIN
+			return 0, linux.EAGAIN
 		case size == 0:
 			return done, 0
 		}
@@ -365,7 +365,7 @@ func (t *Thread) transfer(in, out file, inOff, outOff int64, n uint64) (uint64, 
 		put, e := w.writeRaw(t, buf[:got], outOff)
 		if put < got && inOff < 0 {
 			// What could not be written stays to be read.
-			in.seek(t, int64(put-got), seekCur)
+			in.seek(t, int64(put-got), linux.SEEK_CUR)
 		}
 		done += uint64(put)
 		if inOff >= 0 {
@@ -385,19 +385,19 @@ func (t *Thread) transfer(in, out file, inOff, outOff int64, n uint64) (uint64, 
 }
 
 // offset reads an optional offset argument: -1 if a is null.
-func (t *Thread) offset(a emu.Addr) (int64, Errno) {
+func (t *Thread) offset(a emu.Addr) (int64, linux.Errno) {
 	if a == 0 {
 		return -1, 0
 	}
 	x, e := t.in64(a)
 	if e == 0 && int64(x) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return int64(x), e
 }
 
 // between opens the ends of a transfer.
-func (t *Thread) between(inFD, outFD int) (in, out file, e Errno) {
+func (t *Thread) between(inFD, outFD int) (in, out file, e linux.Errno) {
 	if in, e = t.readable(inFD); e == 0 {
 		out, e = t.writable(outFD)
 	}
@@ -405,7 +405,7 @@ func (t *Thread) between(inFD, outFD int) (in, out file, e Errno) {
 }
 
 // transferAt is transfer with the offset pointers of a system call; pipes are not waited for if dontWait is set.
-func (t *Thread) transferAt(in, out file, inAt, outAt emu.Addr, n uint64, dontWait bool) (uint64, Errno) {
+func (t *Thread) transferAt(in, out file, inAt, outAt emu.Addr, n uint64, dontWait bool) (uint64, linux.Errno) {
 	inOff, e := t.offset(inAt)
 	if e != 0 {
 		return 0, e
@@ -415,7 +415,7 @@ func (t *Thread) transferAt(in, out file, inAt, outAt emu.Addr, n uint64, dontWa
 		return 0, e
 	}
 	done, e := t.transferWaiting(in, out, inOff, outOff, min(n, maxRW), dontWait)
-	return t.then(done, e, func(done uint64, e Errno) (uint64, Errno) {
+	return t.then(done, e, func(done uint64, e linux.Errno) (uint64, linux.Errno) {
 		if e != 0 {
 			return 0, e
 		}
@@ -440,28 +440,28 @@ const (
 )
 
 // transferWaiting is transfer in pieces, waiting if it must. What was moved so far is in t.call.done.
-func (t *Thread) transferWaiting(in, out file, inOff, outOff int64, n uint64, dontWait bool) (uint64, Errno) {
+func (t *Thread) transferWaiting(in, out file, inOff, outOff int64, n uint64, dontWait bool) (uint64, linux.Errno) {
 	piece := min(n, transferPiece)
 	done, e := t.transfer(in, out, inOff, outOff, piece)
 	t.call.done += done
 	switch {
 	case e == 0 && done == piece && done < n:
-		return t.moveOn(in, out, func() (uint64, Errno) {
+		return t.moveOn(in, out, func() (uint64, linux.Errno) {
 			return t.transferWaiting(in, out, advanced(inOff, done), advanced(outOff, done), n-done, dontWait)
 		})
 	case e == 0 || t.call.done > 0:
 		return t.call.done, 0
-	case e != EAGAIN:
+	case e != linux.EAGAIN:
 		return 0, e
 	}
-	f, with, events := out, in, uint32(pollOUT)
-	if in.poll(t)&pollIN == 0 {
-		f, with, events = in, out, pollIN
+	f, with, events := out, in, uint32(linux.POLLOUT)
+	if in.poll(t)&linux.POLLIN == 0 {
+		f, with, events = in, out, linux.POLLIN
 	}
 	if f.base().nonblock() || dontWait && isPipe(f) {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
-	again := func() (uint64, Errno) { return t.transferWaiting(in, out, inOff, outOff, n, dontWait) }
+	again := func() (uint64, linux.Errno) { return t.transferWaiting(in, out, inOff, outOff, n, dontWait) }
 	return t.waitFor(f, events, again, with)
 }
 
@@ -474,10 +474,10 @@ func advanced(off int64, n uint64) int64 {
 }
 
 // moveOn lets others run before t's transfer goes on with rest. A signal ends it with what was moved.
-func (t *Thread) moveOn(in, out file, rest func() (uint64, Errno)) (uint64, Errno) {
+func (t *Thread) moveOn(in, out file, rest func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	t.spend(pieceTime)
 	w := wait{files: []file{in, out}, ready: func() bool { return true }, unbreakable: true}
-	return t.block(w, func() (uint64, Errno) {
+	return t.block(w, func() (uint64, linux.Errno) {
 		if t.hasSignal() {
 			return t.call.done, 0
 		}
@@ -486,19 +486,19 @@ func (t *Thread) moveOn(in, out file, rest func() (uint64, Errno)) (uint64, Errn
 }
 
 // sysCopyFileRange implements copy_file_range(2).
-func sysCopyFileRange(t *Thread, a Args) (uint64, Errno) {
+func sysCopyFileRange(t *Thread, a Args) (uint64, linux.Errno) {
 	for i := range 2 {
 		if _, e := t.openFile(a.Int(2 * i)); e != 0 {
 			return 0, e
 		}
 	}
 	for i := range 2 {
-		if _, e := t.offset(a.Addr(2*i + 1)); e == EFAULT {
+		if _, e := t.offset(a.Addr(2*i + 1)); e == linux.EFAULT {
 			return 0, e
 		}
 	}
 	if a.U32(5) != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	in, out, e := t.copyable(a.Int(0), a.Int(2))
 	if e != 0 {
@@ -511,30 +511,30 @@ func sysCopyFileRange(t *Thread, a Args) (uint64, Errno) {
 }
 
 // copyable checks the files of copy_file_range(2) and returns them.
-func (t *Thread) copyable(inFD, outFD int) (in, out *hostFile, e Errno) {
+func (t *Thread) copyable(inFD, outFD int) (in, out *hostFile, e linux.Errno) {
 	f, _ := t.file(inFD)
 	g, _ := t.file(outFD)
 	in, ok1 := f.(*hostFile)
 	out, ok2 := g.(*hostFile)
 	switch {
 	case ok1 && in.isDir() || ok2 && out.isDir():
-		return nil, nil, EISDIR
+		return nil, nil, linux.EISDIR
 	case !ok1 || !ok2 || !in.isRegular() || !out.isRegular():
-		return nil, nil, EINVAL
-	case !in.readable() || !out.writable() || out.flags&oAPPEND != 0:
-		return nil, nil, EBADF
+		return nil, nil, linux.EINVAL
+	case !in.readable() || !out.writable() || out.flags&linux.O_APPEND != 0:
+		return nil, nil, linux.EBADF
 	case in.private != out.private || in.isMemfd() != out.isMemfd():
-		return nil, nil, EXDEV // since Linux 5.19
+		return nil, nil, linux.EXDEV // since Linux 5.19
 	}
 	return in, out, 0
 }
 
 // overlaps checks the ranges of copy_file_range(2): "EINVAL fd_in and fd_out refer to the same file and the source
 // and target ranges overlap."
-func (t *Thread) overlaps(a Args, in, out *hostFile) Errno {
+func (t *Thread) overlaps(a Args, in, out *hostFile) linux.Errno {
 	var at [2]uint64
 	for i, f := range []*hostFile{in, out} {
-		pos, e := f.seek(t, 0, seekCur)
+		pos, e := f.seek(t, 0, linux.SEEK_CUR)
 		if e != 0 {
 			return e
 		}
@@ -545,7 +545,7 @@ func (t *Thread) overlaps(a Args, in, out *hostFile) Errno {
 			}
 		}
 		if at[i]+a.Uint(4) < at[i] {
-			return EOVERFLOW
+			return linux.EOVERFLOW
 		}
 	}
 	st, e := in.fd.stat()
@@ -554,7 +554,7 @@ func (t *Thread) overlaps(a Args, in, out *hostFile) Errno {
 	}
 	n := min(a.Uint(4), uint64(st.size)-at[0])
 	if at[1]+n > at[0] && at[1] < at[0]+n {
-		return EINVAL
+		return linux.EINVAL
 	}
 	return 0
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A script is what a thread of the guest does: it gets the result of its last
@@ -37,7 +38,7 @@ func (g *guest) play(scripts map[int]script) Exit {
 // spin is a call that is none: the thread uses up its budget.
 const spin = 1 << 40
 
-const threadFlags = cloneVM | cloneFS | cloneFiles | cloneSighand | cloneThread
+const threadFlags = linux.CLONE_VM | linux.CLONE_FS | linux.CLONE_FILES | linux.CLONE_SIGHAND | linux.CLONE_THREAD
 
 // TestFutexOrder checks that waiters are woken first come first served, and requeued in order.
 func TestFutexOrder(t *testing.T) {
@@ -51,7 +52,7 @@ func TestFutexOrder(t *testing.T) {
 		tid := DefaultPID + i
 		scripts[tid] = func(last result) (uint64, []uint64) {
 			if step++; step == 1 {
-				return nr("futex"), []uint64{word, futexWait | futexPrivate, 0}
+				return nr("futex"), []uint64{word, linux.FUTEX_WAIT | linux.FUTEX_PRIVATE_FLAG, 0}
 			}
 			assert.Zero(t, last.err())
 			order = append(order, tid)
@@ -67,16 +68,16 @@ func TestFutexOrder(t *testing.T) {
 		case step == n+1:
 			return nr("sched_yield"), nil
 		case step == n+2:
-			return nr("futex"), []uint64{word, futexWake | futexPrivate, 2}
+			return nr("futex"), []uint64{word, linux.FUTEX_WAKE | linux.FUTEX_PRIVATE_FLAG, 2}
 		case step == n+3:
 			assert.EqualValues(t, 2, last)
-			return nr("futex"), []uint64{word, futexCmpRequeue | futexPrivate, 1, 10, other, 0}
+			return nr("futex"), []uint64{word, linux.FUTEX_CMP_REQUEUE | linux.FUTEX_PRIVATE_FLAG, 1, 10, other, 0}
 		case step == n+4:
 			assert.EqualValues(t, 3, last)
-			return nr("futex"), []uint64{word, futexWake | futexPrivate, 100}
+			return nr("futex"), []uint64{word, linux.FUTEX_WAKE | linux.FUTEX_PRIVATE_FLAG, 100}
 		case step == n+5:
 			assert.EqualValues(t, 0, last)
-			return nr("futex"), []uint64{other, futexWake | futexPrivate, 100}
+			return nr("futex"), []uint64{other, linux.FUTEX_WAKE | linux.FUTEX_PRIVATE_FLAG, 100}
 		case step == n+6:
 			assert.EqualValues(t, 2, last)
 		}
@@ -111,9 +112,9 @@ func TestTimeouts(t *testing.T) {
 		case 1, 2, 3:
 			return nr("clone"), []uint64{threadFlags, uint64(g.heap) + 0x80000}
 		case 4:
-			return nr("futex"), []uint64{word, futexWait | futexPrivate, 0, long}
+			return nr("futex"), []uint64{word, linux.FUTEX_WAIT | linux.FUTEX_PRIVATE_FLAG, 0, long}
 		}
-		assert.Equal(t, ETIMEDOUT, last.err())
+		assert.Equal(t, linux.ETIMEDOUT, last.err())
 		return nr("exit_group"), []uint64{3}
 	}
 	start := g.k.now()
@@ -183,18 +184,18 @@ func TestExecve(t *testing.T) {
 	require.NoError(t, writeFile(g.dir+"/x", tinyELF(), 0o755))
 	require.NoError(t, writeFile(g.dir+"/text", []byte("hello"), 0o755))
 	argv := g.bytes(append(append(pack{}, u64s(g.str("a"), g.str("b"), 0)...), 0))
-	g.fails(ENOENT, nr("execve"), g.str("nothing"), argv, 0)
-	g.fails(ENOEXEC, nr("execve"), g.str("text"), argv, 0)
-	g.fails(EFAULT, nr("execve"), 8, argv, 0)
-	g.fails(EACCES, nr("execve"), g.str("."), argv, 0)
+	g.fails(linux.ENOENT, nr("execve"), g.str("nothing"), argv, 0)
+	g.fails(linux.ENOEXEC, nr("execve"), g.str("text"), argv, 0)
+	g.fails(linux.EFAULT, nr("execve"), 8, argv, 0)
+	g.fails(linux.EACCES, nr("execve"), g.str("."), argv, 0)
 	g.ok(nr("dup2"), 0, 20)
-	g.ok(nr("fcntl"), 20, fSetFD, fdCloexec)
+	g.ok(nr("fcntl"), 20, linux.F_SETFD, linux.FD_CLOEXEC)
 	g.call(nr("execve"), g.str("x"), argv, 0)
 	assert.Equal(t, []string{"a", "b"}, g.p.argv)
 	assert.EqualValues(t, 0x400078, g.th.cpu.RIP)
 	assert.Nil(t, g.p.mem.VMA(g.heap))
 	_, e := g.th.fds.file(20)
-	assert.Equal(t, EBADF, e)
+	assert.Equal(t, linux.EBADF, e)
 	assert.Equal(t, "x", g.th.comm)
 }
 
@@ -202,9 +203,9 @@ func TestExecve(t *testing.T) {
 func TestReadyForNothing(t *testing.T) {
 	g := newGuest(t)
 	g.k.table = slices.Clone(g.k.table)
-	g.k.table[nr("pause")].handler = func(t *Thread, _ Args) (uint64, Errno) {
-		var again func() (uint64, Errno)
-		again = func() (uint64, Errno) { return t.block(wait{ready: func() bool { return true }}, again) }
+	g.k.table[nr("pause")].handler = func(t *Thread, _ Args) (uint64, linux.Errno) {
+		var again func() (uint64, linux.Errno)
+		again = func() (uint64, linux.Errno) { return t.block(wait{ready: func() bool { return true }}, again) }
 		return again()
 	}
 	g.ok(nr("alarm"), 1)
@@ -212,16 +213,16 @@ func TestReadyForNothing(t *testing.T) {
 		g.load(c, nr("pause"))
 		return emu.Stop{Reason: emu.StopSyscall}
 	}
-	assert.Equal(t, sigALRM, g.run().Signal)
+	assert.Equal(t, linux.SIGALRM, g.run().Signal)
 }
 
 // TestSpliceWithoutWaiting checks that the end that would block decides whether to wait.
 func TestSpliceWithoutWaiting(t *testing.T) {
 	g := newGuest(t)
 	fds, more := g.room(8), g.room(8)
-	g.ok(nr("pipe2"), fds, oNONBLOCK)
+	g.ok(nr("pipe2"), fds, linux.O_NONBLOCK)
 	g.ok(nr("pipe"), more)
 	r, w := uint64(g.peek32(fds)), uint64(g.peek32(more+4))
-	g.fails(EAGAIN, nr("splice"), r, 0, w, 0, 100, 0)
-	g.fails(EINVAL, nr("splice"), r, 0, g.ok(nr("eventfd"), 5), 0, 8, 0)
+	g.fails(linux.EAGAIN, nr("splice"), r, 0, w, 0, 100, 0)
+	g.fails(linux.EINVAL, nr("splice"), r, 0, g.ok(nr("eventfd"), 5), 0, 8, 0)
 }

@@ -4,23 +4,11 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Flags, commands and limits of System V semaphores (include/uapi/linux/sem.h).
 const (
-	semUndo = 0o10000
-
-	semGetpid  = 11
-	semGetval  = 12
-	semGetall  = 13
-	semGetncnt = 14
-	semGetzcnt = 15
-	semSetval  = 16
-	semSetall  = 17
-	semStat    = 18
-	semInfo    = 19
-	semStatAny = 20
-
 	semMax    = 32767 // SEMVMX
 	semsMax   = 32000 // SEMMSL
 	semopsMax = 500   // SEMOPM
@@ -46,29 +34,29 @@ type semWait struct {
 }
 
 // sysSemget implements semget(2).
-func sysSemget(t *Thread, a Args) (uint64, Errno) {
+func sysSemget(t *Thread, a Args) (uint64, linux.Errno) {
 	n := a.Int(1)
 	if n < 0 || n > semsMax {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return t.k.sem.get(t, a.Int(0), a.Int(2), func(s *semSet) bool { return n <= len(s.values) },
-		func(o ipcObject) (*semSet, Errno) {
+		func(o ipcObject) (*semSet, linux.Errno) {
 			if n == 0 {
-				return nil, EINVAL
+				return nil, linux.EINVAL
 			}
 			return &semSet{ipcObject: o, values: make([]int, n), pids: make([]int, n), undo: map[*Process][]int{}}, 0
 		})
 }
 
 // blocked returns the first of ops that cannot be done, -1 if all can; e is ERANGE if one never can.
-func (s *semSet) blocked(ops []semOp) (at int, e Errno) {
+func (s *semSet) blocked(ops []semOp) (at int, e linux.Errno) {
 	v := slices.Clone(s.values)
 	for i, o := range ops {
 		switch {
 		case o.op == 0 && v[o.num] != 0, o.op < 0 && v[o.num]+o.op < 0:
 			return i, 0
 		case v[o.num]+o.op > semMax:
-			return i, ERANGE
+			return i, linux.ERANGE
 		}
 		v[o.num] += o.op
 	}
@@ -80,7 +68,7 @@ func (s *semSet) do(p *Process, ops []semOp) {
 	for _, o := range ops {
 		s.values[o.num] += o.op
 		s.pids[o.num] = p.pid
-		if o.flags&semUndo != 0 && o.op != 0 {
+		if o.flags&linux.SEM_UNDO != 0 && o.op != 0 {
 			if s.undo[p] == nil {
 				s.undo[p] = make([]int, len(s.values))
 			}
@@ -104,16 +92,16 @@ func (k *Kernel) undoSems(p *Process) {
 }
 
 // sysSemop implements semop(2).
-func sysSemop(t *Thread, a Args) (uint64, Errno) {
+func sysSemop(t *Thread, a Args) (uint64, linux.Errno) {
 	t.setDeadline(-1)
 	return t.semop(a.Int(0), a.Addr(1), a.U32(2))
 }
 
 // sysSemtimedop implements semtimedop(2).
-func sysSemtimedop(t *Thread, a Args) (uint64, Errno) {
+func sysSemtimedop(t *Thread, a Args) (uint64, linux.Errno) {
 	d := int64(-1)
 	if a.Addr(3) != 0 {
-		var e Errno
+		var e linux.Errno
 		if d, e = t.timespec(a.Addr(3)); e != 0 {
 			return 0, e
 		}
@@ -122,12 +110,12 @@ func sysSemtimedop(t *Thread, a Args) (uint64, Errno) {
 	return t.semop(a.Int(0), a.Addr(1), a.U32(2))
 }
 
-func (t *Thread) semop(id int, at emu.Addr, n uint32) (uint64, Errno) {
+func (t *Thread) semop(id int, at emu.Addr, n uint32) (uint64, linux.Errno) {
 	switch {
 	case n < 1 || id < 0:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	case n > semopsMax:
-		return 0, E2BIG
+		return 0, linux.E2BIG
 	}
 	b, e := t.copyIn(at, int(n)*6)
 	if e != 0 {
@@ -143,7 +131,7 @@ func (t *Thread) semop(id int, at emu.Addr, n uint32) (uint64, Errno) {
 		x := b[i*6:]
 		ops[i] = semOp{int(le16(x)), int(int16(le16(x[2:]))), int(le16(x[4:]))}
 		if ops[i].num >= len(s.values) {
-			return 0, EFBIG
+			return 0, linux.EFBIG
 		}
 		if ops[i].op != 0 {
 			want = ipcWrite
@@ -156,25 +144,25 @@ func (t *Thread) semop(id int, at emu.Addr, n uint32) (uint64, Errno) {
 }
 
 // operate does all of ops, and waits until that can be done.
-func (t *Thread) operate(s *semSet, ops []semOp) (uint64, Errno) {
+func (t *Thread) operate(s *semSet, ops []semOp) (uint64, linux.Errno) {
 	i, e := s.blocked(ops)
 	switch {
 	case s.removed:
-		return 0, EIDRM
+		return 0, linux.EIDRM
 	case e != 0:
 		return 0, e
 	case i < 0:
 		s.do(t.p, ops)
 		return 0, 0
-	case ops[i].flags&ipcNowait != 0, t.timedOut():
-		return 0, EAGAIN
+	case ops[i].flags&linux.IPC_NOWAIT != 0, t.timedOut():
+		return 0, linux.EAGAIN
 	}
-	w := wait{deadline: t.call.deadline, interrupted: EINTR, sem: &semWait{s, ops}}
+	w := wait{deadline: t.call.deadline, interrupted: linux.EINTR, sem: &semWait{s, ops}}
 	w.ready = func() bool {
 		i, e := s.blocked(ops)
 		return s.removed || i < 0 || e != 0
 	}
-	return t.block(w, func() (uint64, Errno) { return t.operate(s, ops) })
+	return t.block(w, func() (uint64, linux.Errno) { return t.operate(s, ops) })
 }
 
 // waiters counts the threads that wait for semaphore num to become zero, or to be raised.
@@ -193,16 +181,16 @@ func (s *semSet) waiters(k *Kernel, num int, zero bool) uint64 {
 }
 
 // sysSemctl implements semctl(2).
-func sysSemctl(t *Thread, a Args) (uint64, Errno) {
+func sysSemctl(t *Thread, a Args) (uint64, linux.Errno) {
 	id, num, cmd, arg := a.Int(0), a.Int(1), a.Int(2), a.Addr(3)
 	if id < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	x := &t.k.sem
 	switch cmd {
-	case ipcInfo, semInfo:
+	case linux.IPC_INFO, linux.SEM_INFO:
 		used, total := 0, 0
-		if cmd == semInfo {
+		if cmd == linux.SEM_INFO {
 			used = len(x.list)
 			for _, s := range x.list {
 				total += len(s.values)
@@ -212,19 +200,19 @@ func sysSemctl(t *Thread, a Args) (uint64, Errno) {
 		for _, n := range []int{1024000000, semsMax, 1024000000, 1024000000, semsMax, semopsMax, semopsMax, used, semMax, total} {
 			b.u32(uint32(n))
 		}
-		if cmd == ipcInfo {
+		if cmd == linux.IPC_INFO {
 			put32(b[28:], 20)
 			put32(b[36:], semMax)
 		}
 		return x.last(), t.copyOut(arg, b)
-	case semStat:
+	case linux.SEM_STAT:
 		return x.stat(t, x.at, id, ipcRead, arg)
-	case semStatAny:
+	case linux.SEM_STAT_ANY:
 		return x.stat(t, x.at, id, 0, arg)
-	case ipcStat:
+	case linux.IPC_STAT:
 		_, e := x.stat(t, x.find, id, ipcRead, arg)
 		return 0, e
-	case semSetval:
+	case linux.SETVAL:
 		return 0, t.setSem(id, num, a.Int(3))
 	}
 	s, e := x.find(id)
@@ -232,47 +220,47 @@ func sysSemctl(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	switch cmd {
-	case ipcSet:
+	case linux.IPC_SET:
 		return 0, s.set(t, arg)
-	case ipcRmid:
+	case linux.IPC_RMID:
 		x.remove(id)
 		return 0, 0
-	case semGetall, semSetall:
+	case linux.GETALL, linux.SETALL:
 		return t.semAll(s, cmd, arg)
-	case semGetval, semGetpid, semGetncnt, semGetzcnt:
+	case linux.GETVAL, linux.GETPID, linux.GETNCNT, linux.GETZCNT:
 		if e := s.allows(ipcRead); e != 0 {
 			return 0, e
 		}
 		if num < 0 || num >= len(s.values) {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		return s.about(t.k, num, cmd), 0
 	}
-	return 0, EINVAL
+	return 0, linux.EINVAL
 }
 
 // about answers a question about one semaphore.
 func (s *semSet) about(k *Kernel, num, cmd int) uint64 {
 	switch cmd {
-	case semGetval:
+	case linux.GETVAL:
 		return uint64(s.values[num])
-	case semGetpid:
+	case linux.GETPID:
 		return uint64(s.pids[num])
 	}
-	return s.waiters(k, num, cmd == semGetzcnt)
+	return s.waiters(k, num, cmd == linux.GETZCNT)
 }
 
 // setSem sets one semaphore: SETVAL. The order of its checks is Linux's, and not that of the other commands.
-func (t *Thread) setSem(id, num, val int) Errno {
+func (t *Thread) setSem(id, num, val int) linux.Errno {
 	if val < 0 || val > semMax {
-		return ERANGE
+		return linux.ERANGE
 	}
 	s, e := t.k.sem.find(id)
 	if e != 0 {
 		return e
 	}
 	if num < 0 || num >= len(s.values) {
-		return EINVAL
+		return linux.EINVAL
 	}
 	if e := s.allows(ipcWrite); e != 0 {
 		return e
@@ -285,8 +273,8 @@ func (t *Thread) setSem(id, num, val int) Errno {
 }
 
 // semAll reads or sets all values.
-func (t *Thread) semAll(s *semSet, cmd int, at emu.Addr) (uint64, Errno) {
-	if cmd == semGetall {
+func (t *Thread) semAll(s *semSet, cmd int, at emu.Addr) (uint64, linux.Errno) {
+	if cmd == linux.GETALL {
 		if e := s.allows(ipcRead); e != 0 {
 			return 0, e
 		}
@@ -305,7 +293,7 @@ func (t *Thread) semAll(s *semSet, cmd int, at emu.Addr) (uint64, Errno) {
 	}
 	for i := range s.values {
 		if le16(b[2*i:]) > semMax {
-			return 0, ERANGE
+			return 0, linux.ERANGE
 		}
 	}
 	for i := range s.values {

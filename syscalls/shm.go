@@ -5,21 +5,11 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Flags and commands of System V shared memory (include/uapi/linux/shm.h).
 const (
-	shmRdonly = 0o10000
-	shmRnd    = 0o20000
-	shmRemap  = 0o40000
-	shmExec   = 0o100000
-	shmDest   = 0o1000
-
-	shmLock    = 11
-	shmUnlock  = 12
-	shmStat    = 13
-	shmInfo    = 14
-	shmStatAny = 15
 
 	// shmDev is the device of its mappings in /proc/PID/maps.
 	shmDev = 1
@@ -36,13 +26,13 @@ type shmSegment struct {
 }
 
 // sysShmget implements shmget(2).
-func sysShmget(t *Thread, a Args) (uint64, Errno) {
+func sysShmget(t *Thread, a Args) (uint64, linux.Errno) {
 	t.k.reapShm()
 	size := a.Uint(1)
 	return t.k.shm.get(t, a.Int(0), a.Int(2), func(s *shmSegment) bool { return size <= s.size },
-		func(o ipcObject) (*shmSegment, Errno) {
+		func(o ipcObject) (*shmSegment, linux.Errno) {
 			if size < 1 || size > uint64(mem.MaxAddr) {
-				return nil, EINVAL
+				return nil, linux.EINVAL
 			}
 			fd, e := hostMemfd("cgemu-shm", 0)
 			if e != 0 {
@@ -78,7 +68,7 @@ func (s *shmSegment) attached(k *Kernel) uint64 {
 // reapShm forgets segments that are to be removed and that nobody has attached any more.
 func (k *Kernel) reapShm() {
 	for i := len(k.shm.list) - 1; i >= 0; i-- {
-		if s := k.shm.list[i]; s.mode&shmDest != 0 && s.attached(k) == 0 {
+		if s := k.shm.list[i]; s.mode&linux.SHM_DEST != 0 && s.attached(k) == 0 {
 			k.shm.remove(s.id)
 			s.fd.close()
 		}
@@ -86,30 +76,30 @@ func (k *Kernel) reapShm() {
 }
 
 // sysShmat implements shmat(2).
-func sysShmat(t *Thread, a Args) (uint64, Errno) {
+func sysShmat(t *Thread, a Args) (uint64, linux.Errno) {
 	t.k.reapShm()
 	at, flags := a.Addr(1), a.Int(2)
 	if a.Int(0) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if !at.PageAligned() {
-		if flags&shmRnd == 0 {
-			return 0, EINVAL
+		if flags&linux.SHM_RND == 0 {
+			return 0, linux.EINVAL
 		}
 		at = at.PageDown()
 	}
-	if at == 0 && flags&shmRemap != 0 {
-		return 0, EINVAL
+	if at == 0 && flags&linux.SHM_REMAP != 0 {
+		return 0, linux.EINVAL
 	}
 	s, e := t.k.shm.find(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	prot, want := mem.Read|mem.Write, uint32(ipcRead|ipcWrite)
-	if flags&shmRdonly != 0 {
+	if flags&linux.SHM_RDONLY != 0 {
 		prot, want = mem.Read, ipcRead
 	}
-	if flags&shmExec != 0 {
+	if flags&linux.SHM_EXEC != 0 {
 		prot, want = prot|mem.Exec, want|0o100
 	}
 	if e := s.allows(want); e != 0 {
@@ -117,11 +107,11 @@ func sysShmat(t *Thread, a Args) (uint64, Errno) {
 	}
 	size := uint64(emu.Addr(s.size).PageUp())
 	if at != 0 {
-		if _, e := t.mapAddr(at, size, mapFixed); e != 0 {
-			return 0, EINVAL
+		if _, e := t.mapAddr(at, size, linux.MAP_FIXED); e != 0 {
+			return 0, linux.EINVAL
 		}
-		if flags&shmRemap == 0 && !t.p.mem.Free(at, at+emu.Addr(size)) {
-			return 0, EINVAL
+		if flags&linux.SHM_REMAP == 0 && !t.p.mem.Free(at, at+emu.Addr(size)) {
+			return 0, linux.EINVAL
 		}
 	} else if at, e = t.mapAddr(0, size, 0); e != 0 {
 		return 0, e
@@ -138,10 +128,10 @@ func sysShmat(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysShmdt implements shmdt(2).
-func sysShmdt(t *Thread, a Args) (uint64, Errno) {
+func sysShmdt(t *Thread, a Args) (uint64, linux.Errno) {
 	at := a.Addr(0)
 	if !at.PageAligned() {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	for _, s := range t.k.shm.list {
 		var lo, hi emu.Addr
@@ -161,31 +151,31 @@ func sysShmdt(t *Thread, a Args) (uint64, Errno) {
 		t.k.reapShm()
 		return 0, 0
 	}
-	return 0, EINVAL
+	return 0, linux.EINVAL
 }
 
 // sysShmctl implements shmctl(2).
-func sysShmctl(t *Thread, a Args) (uint64, Errno) {
+func sysShmctl(t *Thread, a Args) (uint64, linux.Errno) {
 	t.k.reapShm()
 	id, cmd, buf := a.Int(0), a.Int(1), a.Addr(2)
 	if id < 0 || cmd < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	x := &t.k.shm
 	switch cmd {
-	case ipcInfo:
+	case linux.IPC_INFO:
 		return x.last(), t.copyOut(buf, u64s(1<<64-1<<24-1, 1, 4096, 4096, 1<<64-1<<24-1, 0, 0, 0, 0))
-	case shmInfo:
+	case linux.SHM_INFO:
 		var pages uint64
 		for _, s := range x.list {
 			pages += (s.size + emu.PageSize - 1) / emu.PageSize
 		}
 		return x.last(), t.copyOut(buf, u64s(uint64(len(x.list)), pages, pages, 0, 0, 0))
-	case shmStat:
+	case linux.SHM_STAT:
 		return x.stat(t, x.at, id, ipcRead, buf)
-	case shmStatAny:
+	case linux.SHM_STAT_ANY:
 		return x.stat(t, x.at, id, 0, buf)
-	case ipcStat:
+	case linux.IPC_STAT:
 		_, e := x.stat(t, x.find, id, ipcRead, buf)
 		return 0, e
 	}
@@ -194,18 +184,18 @@ func sysShmctl(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	switch cmd {
-	case ipcSet:
+	case linux.IPC_SET:
 		return 0, s.set(t, buf)
-	case ipcRmid:
+	case linux.IPC_RMID:
 		// "The segment will actually be destroyed only after the last process detaches it" - shmctl(2)
-		s.mode |= shmDest
-		s.key = ipcPrivate
+		s.mode |= linux.SHM_DEST
+		s.key = linux.IPC_PRIVATE
 		t.k.reapShm()
 		return 0, 0
-	case shmLock, shmUnlock:
+	case linux.SHM_LOCK, linux.SHM_UNLOCK:
 		return 0, 0
 	}
-	return 0, EINVAL
+	return 0, linux.EINVAL
 }
 
 // encode is struct shmid64_ds (include/uapi/asm-generic/shmbuf.h).

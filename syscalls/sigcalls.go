@@ -4,32 +4,26 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-)
-
-// How rt_sigprocmask(2) changes the mask.
-const (
-	sigBlock   = 0
-	sigUnblock = 1
-	sigSetMask = 2
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 const sigSetSize = 8
 
 // sysRtSigaction implements rt_sigaction(2).
-func sysRtSigaction(t *Thread, a Args) (uint64, Errno) {
+func sysRtSigaction(t *Thread, a Args) (uint64, linux.Errno) {
 	sig, act, old, size := a.Int(0), a.Addr(1), a.Addr(2), a.Uint(3)
 	if size != sigSetSize {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	var b []byte
 	if act != 0 {
-		var e Errno
+		var e linux.Errno
 		if b, e = t.copyIn(act, 32); e != 0 {
 			return 0, e
 		}
 	}
-	if sig < 1 || sig > sigMax || b != nil && unblockable.has(sig) {
-		return 0, EINVAL
+	if sig < 1 || sig > linux.NSIG || b != nil && unblockable.has(sig) {
+		return 0, linux.EINVAL
 	}
 	cur := &t.p.signals[sig]
 	was := *cur
@@ -59,10 +53,10 @@ func sysRtSigaction(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysRtSigprocmask implements rt_sigprocmask(2).
-func sysRtSigprocmask(t *Thread, a Args) (uint64, Errno) {
+func sysRtSigprocmask(t *Thread, a Args) (uint64, linux.Errno) {
 	how, set, old, size := a.Int(0), a.Addr(1), a.Addr(2), a.Uint(3)
 	if size != sigSetSize {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	was := t.mask
 	if set != 0 {
@@ -72,14 +66,14 @@ func sysRtSigprocmask(t *Thread, a Args) (uint64, Errno) {
 		}
 		s := sigSet(x) &^ unblockable
 		switch how {
-		case sigBlock:
+		case linux.SIG_BLOCK:
 			t.mask |= s
-		case sigUnblock:
+		case linux.SIG_UNBLOCK:
 			t.mask &^= s
-		case sigSetMask:
+		case linux.SIG_SETMASK:
 			t.mask = s
 		default:
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 	}
 	if old != 0 {
@@ -89,10 +83,10 @@ func sysRtSigprocmask(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysRtSigpending implements rt_sigpending(2).
-func sysRtSigpending(t *Thread, a Args) (uint64, Errno) {
+func sysRtSigpending(t *Thread, a Args) (uint64, linux.Errno) {
 	set, size := a.Addr(0), a.Uint(1)
 	if size > sigSetSize {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	var b pack
 	b.u64(uint64((t.pending.set | t.p.pending.set) & t.mask))
@@ -109,9 +103,9 @@ func (t *Thread) swapMask(set sigSet) {
 }
 
 // sysRtSigsuspend implements rt_sigsuspend(2).
-func sysRtSigsuspend(t *Thread, a Args) (uint64, Errno) {
+func sysRtSigsuspend(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Uint(1) != sigSetSize {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	set, e := t.in64(a.Addr(0))
 	if e != 0 {
@@ -122,15 +116,15 @@ func sysRtSigsuspend(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysPause implements pause(2).
-func sysPause(t *Thread, _ Args) (uint64, Errno) {
-	return t.block(wait{interrupted: eRESTARTNOHAND}, nil) // only a signal ends it
+func sysPause(t *Thread, _ Args) (uint64, linux.Errno) {
+	return t.block(wait{interrupted: linux.ERESTARTNOHAND}, nil) // only a signal ends it
 }
 
 // sysRtSigtimedwait implements rt_sigtimedwait(2).
-func sysRtSigtimedwait(t *Thread, a Args) (uint64, Errno) {
+func sysRtSigtimedwait(t *Thread, a Args) (uint64, linux.Errno) {
 	set, info, timeout := a.Addr(0), a.Addr(1), a.Addr(2)
 	if a.Uint(3) != sigSetSize {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	x, e := t.in64(set)
 	if e != 0 {
@@ -147,7 +141,7 @@ func sysRtSigtimedwait(t *Thread, a Args) (uint64, Errno) {
 }
 
 // awaitSignal takes a signal of want, and waits for one unless now is set.
-func (t *Thread) awaitSignal(want sigSet, info emu.Addr, now bool) (uint64, Errno) {
+func (t *Thread) awaitSignal(want sigSet, info emu.Addr, now bool) (uint64, linux.Errno) {
 	if s := t.dequeue(want); s != nil {
 		if info == 0 {
 			return uint64(s.signo), 0
@@ -155,15 +149,15 @@ func (t *Thread) awaitSignal(want sigSet, info emu.Addr, now bool) (uint64, Errn
 		return uint64(s.signo), t.copyOut(info, s.encode())
 	}
 	if now || t.timedOut() {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	ready := func() bool { return (t.pending.set|t.p.pending.set)&want != 0 }
-	return t.block(wait{ready: ready, signals: want, deadline: t.call.deadline, interrupted: EINTR},
-		func() (uint64, Errno) { return t.awaitSignal(want, info, now) })
+	return t.block(wait{ready: ready, signals: want, deadline: t.call.deadline, interrupted: linux.EINTR},
+		func() (uint64, linux.Errno) { return t.awaitSignal(want, info, now) })
 }
 
 // sysKill implements kill(2).
-func sysKill(t *Thread, a Args) (uint64, Errno) {
+func sysKill(t *Thread, a Args) (uint64, linux.Errno) {
 	pid, sig := a.Int(0), a.Int(1)
 	if absent(pid) {
 		return 0, mayKillAbsent(pid, sig)
@@ -179,31 +173,31 @@ func sysKill(t *Thread, a Args) (uint64, Errno) {
 		}
 	}
 	if len(targets) == 0 {
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	}
 	if !validSignal(sig) {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	for _, p := range targets {
 		if sig != 0 {
-			p.send(infoFromProcess(t.p, sig, siUser))
+			p.send(infoFromProcess(t.p, sig, linux.SI_USER))
 		}
 	}
 	return 0, 0
 }
 
 // validSignal reports whether sig may be sent; 0 is none, and asks whether one may.
-func validSignal(sig int) bool { return sig >= 0 && sig <= sigMax }
+func validSignal(sig int) bool { return sig >= 0 && sig <= linux.NSIG }
 
 // mayKillAbsent is the error of a signal to a process that is not there: the parent is the guest's user's, as far as it can tell.
-func mayKillAbsent(pid, sig int) Errno {
+func mayKillAbsent(pid, sig int) linux.Errno {
 	switch {
 	case !validSignal(sig):
-		return EINVAL
+		return linux.EINVAL
 	case pid == parentPID && sig == 0:
 		return 0
 	}
-	return EPERM
+	return linux.EPERM
 }
 
 // thread finds a live thread of p.
@@ -224,30 +218,30 @@ func (k *Kernel) findThread(tgid, tid int) *Thread {
 }
 
 // sysTgkill implements tgkill(2).
-func sysTgkill(t *Thread, a Args) (uint64, Errno) {
+func sysTgkill(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Int(0) <= 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return t.tkill(a.Int(0), a.Int(1), a.Int(2))
 }
 
 // sysTkill implements tkill(2).
-func sysTkill(t *Thread, a Args) (uint64, Errno) { return t.tkill(-1, a.Int(0), a.Int(1)) }
+func sysTkill(t *Thread, a Args) (uint64, linux.Errno) { return t.tkill(-1, a.Int(0), a.Int(1)) }
 
-func (t *Thread) tkill(tgid, tid, sig int) (uint64, Errno) {
+func (t *Thread) tkill(tgid, tid, sig int) (uint64, linux.Errno) {
 	if tid <= 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	return t.sendTo(t.k.findThread(tgid, tid), infoFromProcess(t.p, sig, siTkill))
+	return t.sendTo(t.k.findThread(tgid, tid), infoFromProcess(t.p, sig, linux.SI_TKILL))
 }
 
 // sendTo sends s, if it is a signal, to a thread that may not be there.
-func (t *Thread) sendTo(o *Thread, s *sigInfo) (uint64, Errno) {
+func (t *Thread) sendTo(o *Thread, s *sigInfo) (uint64, linux.Errno) {
 	switch {
 	case o == nil:
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	case !validSignal(int(s.signo)):
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	case s.signo == 0:
 		return 0, 0
 	}
@@ -255,7 +249,7 @@ func (t *Thread) sendTo(o *Thread, s *sigInfo) (uint64, Errno) {
 }
 
 // sysRtSigqueueinfo implements rt_sigqueueinfo(2).
-func sysRtSigqueueinfo(t *Thread, a Args) (uint64, Errno) {
+func sysRtSigqueueinfo(t *Thread, a Args) (uint64, linux.Errno) {
 	pid, sig := a.Int(0), a.Int(1)
 	s, e := t.userInfo(pid, sig, a.Addr(2))
 	if e != 0 {
@@ -267,9 +261,9 @@ func sysRtSigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 	p := t.k.processOf(pid)
 	switch {
 	case p == nil:
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	case !validSignal(sig):
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	case sig == 0:
 		return 0, 0
 	}
@@ -277,14 +271,14 @@ func sysRtSigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysRtTgsigqueueinfo implements rt_tgsigqueueinfo(2).
-func sysRtTgsigqueueinfo(t *Thread, a Args) (uint64, Errno) {
+func sysRtTgsigqueueinfo(t *Thread, a Args) (uint64, linux.Errno) {
 	tgid, tid, sig := a.Int(0), a.Int(1), a.Int(2)
 	s, e := t.userInfo(tid, sig, a.Addr(3))
-	if e == E2BIG || e == EFAULT {
+	if e == linux.E2BIG || e == linux.EFAULT {
 		return 0, e
 	}
 	if tgid <= 0 || tid <= 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if e != 0 {
 		return 0, e
@@ -294,16 +288,16 @@ func sysRtTgsigqueueinfo(t *Thread, a Args) (uint64, Errno) {
 
 // knownLayout reports whether Linux knows what a siginfo_t of signal sig has with si_code code (known_siginfo_layout).
 func knownLayout(sig int, code int32) bool {
-	limits := map[int]int32{sigILL: 11, sigFPE: 15, sigSEGV: 10, sigBUS: 5, sigTRAP: 6, sigCHLD: 6, sigSYS: 2}
+	limits := map[int]int32{linux.SIGILL: 11, linux.SIGFPE: 15, linux.SIGSEGV: 10, linux.SIGBUS: 5, linux.SIGTRAP: 6, linux.SIGCHLD: 6, linux.SIGSYS: 2}
 	const poll, deThread, asyncNL = 6, -7, -60
 	limit, ok := limits[sig]
 	if !ok {
 		limit = poll
 	}
 	switch {
-	case code == siKernel:
+	case code == linux.SI_KERNEL:
 		return true
-	case code > siUser:
+	case code > linux.SI_USER:
 		return code <= limit
 	}
 	return code >= deThread || code == asyncNL
@@ -311,7 +305,7 @@ func knownLayout(sig int, code int32) bool {
 
 // userInfo reads a siginfo_t made by the program for another thread or process, to. Only to itself may a thread say that a
 // signal is the kernel's, or of kill(2) or tgkill(2).
-func (t *Thread) userInfo(to, sig int, at emu.Addr) (*sigInfo, Errno) {
+func (t *Thread) userInfo(to, sig int, at emu.Addr) (*sigInfo, linux.Errno) {
 	const size, expanded = 48, 128 // what Linux knows of a siginfo_t, and what it is
 	b, e := t.copyIn(at, size)
 	if e != 0 {
@@ -323,24 +317,20 @@ func (t *Thread) userInfo(to, sig int, at emu.Addr) (*sigInfo, Errno) {
 	if !knownLayout(sig, s.code) {
 		rest, e := t.copyIn(at+size, expanded-size)
 		if e == 0 && slices.ContainsFunc(rest, func(x byte) bool { return x != 0 }) {
-			e = E2BIG
+			e = linux.E2BIG
 		}
 		if e != 0 {
 			return nil, e
 		}
 	}
-	if (s.code >= 0 || s.code == siTkill) && to != t.tid {
-		return nil, EPERM
+	if (s.code >= 0 || s.code == linux.SI_TKILL) && to != t.tid {
+		return nil, linux.EPERM
 	}
 	return s, 0
 }
 
 // Flags of sigaltstack(2).
 const (
-	ssOnStack    = 1
-	ssDisable    = 2
-	ssAutoDisarm = 1 << 31
-
 	minSigStack = 2048
 )
 
@@ -352,18 +342,18 @@ type altStack struct {
 
 // contains reports whether sp lies on the alternate stack in use.
 func (s *altStack) contains(sp uint64) bool {
-	return s.flags&ssAutoDisarm == 0 && s.size > 0 && sp > s.sp && sp-s.sp <= s.size
+	return s.flags&linux.SS_AUTODISARM == 0 && s.size > 0 && sp > s.sp && sp-s.sp <= s.size
 }
 
 // state are the flags that sigaltstack(2) reports.
 func (s *altStack) state(sp uint64) uint32 {
 	switch {
 	case s.size == 0:
-		return ssDisable
+		return linux.SS_DISABLE
 	case s.contains(sp):
-		return ssOnStack | s.flags&ssAutoDisarm
+		return linux.SS_ONSTACK | s.flags&linux.SS_AUTODISARM
 	}
-	return s.flags & ssAutoDisarm
+	return s.flags & linux.SS_AUTODISARM
 }
 
 // encode is s as a stack_t.
@@ -377,7 +367,7 @@ func (s *altStack) encode(sp uint64) []byte {
 }
 
 // sysSigaltstack implements sigaltstack(2).
-func sysSigaltstack(t *Thread, a Args) (uint64, Errno) {
+func sysSigaltstack(t *Thread, a Args) (uint64, linux.Errno) {
 	ss, old, sp := a.Addr(0), a.Addr(1), t.cpu.Regs[emu.RSP]
 	was := t.altstack.encode(sp)
 	if ss != 0 {
@@ -392,24 +382,24 @@ func sysSigaltstack(t *Thread, a Args) (uint64, Errno) {
 	return 0, t.copyOutIf(old, was)
 }
 
-func (t *Thread) setAltStack(base uint64, flags uint32, size, sp uint64) Errno {
+func (t *Thread) setAltStack(base uint64, flags uint32, size, sp uint64) linux.Errno {
 	if t.altstack.contains(sp) {
-		return EPERM
+		return linux.EPERM
 	}
-	mode := flags &^ ssAutoDisarm
-	if mode <= ssDisable && t.altstack == (altStack{base, size, flags}) {
+	mode := flags &^ linux.SS_AUTODISARM
+	if mode <= linux.SS_DISABLE && t.altstack == (altStack{base, size, flags}) {
 		return 0 // as it was, however small
 	}
 	switch mode {
-	case ssDisable:
+	case linux.SS_DISABLE:
 		t.altstack = altStack{flags: flags}
 		return 0
-	case 0, ssOnStack:
+	case 0, linux.SS_ONSTACK:
 	default:
-		return EINVAL
+		return linux.EINVAL
 	}
 	if size < minSigStack {
-		return ENOMEM
+		return linux.ENOMEM
 	}
 	t.altstack = altStack{base, size, flags}
 	return 0

@@ -1,6 +1,9 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // The signal frame, as arch/x86/kernel/signal_64.c writes it, upwards from RSP:
 //
@@ -49,7 +52,7 @@ func (t *Thread) callHandler(s *sigInfo, act sigAction) {
 	sp := t.cpu.Regs[emu.RSP]
 	onAlt := t.altstack.contains(sp)
 	top := sp - redZone
-	if act.flags&saOnStack != 0 && !onAlt && t.altstack.flags&ssDisable == 0 {
+	if act.flags&linux.SA_ONSTACK != 0 && !onAlt && t.altstack.flags&linux.SS_DISABLE == 0 {
 		top = t.altstack.sp + t.altstack.size
 		onAlt = true
 	}
@@ -60,7 +63,7 @@ func (t *Thread) callHandler(s *sigInfo, act sigAction) {
 		fp = frame + frameSize
 	}
 	// "If we are on the alternate signal stack and would overflow it, don't."
-	overflow := onAlt && t.altstack.flags&ssDisable == 0 && !within(frame, t.altstack.sp, t.altstack.size)
+	overflow := onAlt && t.altstack.flags&linux.SS_DISABLE == 0 && !within(frame, t.altstack.sp, t.altstack.size)
 	if overflow || !t.writeFrame(frame, fp, s, act) {
 		t.forceSegv(sig)
 		return
@@ -75,12 +78,12 @@ func (t *Thread) callHandler(s *sigInfo, act sigAction) {
 	c.Flags &^= emu.FlagDF | emu.FlagTF
 	c.FP.Reset()
 	t.mask |= act.mask
-	if act.flags&saNoDefer == 0 {
+	if act.flags&linux.SA_NODEFER == 0 {
 		t.mask |= sigBit(sig)
 	}
 	t.oldMask = nil
-	if t.altstack.flags&ssAutoDisarm != 0 {
-		t.altstack = altStack{flags: ssDisable}
+	if t.altstack.flags&linux.SS_AUTODISARM != 0 {
+		t.altstack = altStack{flags: linux.SS_DISABLE}
 	}
 }
 
@@ -132,7 +135,7 @@ func (t *Thread) writeFrame(frame, fp uint64, s *sigInfo, act sigAction) bool {
 const restoredFlags = emu.UserFlags &^ emu.FlagID
 
 // sysRtSigreturn implements rt_sigreturn(2).
-func sysRtSigreturn(t *Thread, _ Args) (uint64, Errno) {
+func sysRtSigreturn(t *Thread, _ Args) (uint64, linux.Errno) {
 	c := t.cpu
 	frame := emu.Addr(c.Regs[emu.RSP] - 8)
 	b, e := t.copyIn(frame, frameSize)

@@ -1,6 +1,10 @@
 package syscalls
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // An asyncFile is an open file whose owner is told by a signal that something came to read, or room to write (O_ASYNC).
 // Files whose state our kernel knows have it in their wakeups, and tell at once, as Linux does. The others are looked at
@@ -32,7 +36,7 @@ func asAnnouncer(f file) (announcer, bool) {
 // setAsync makes O_ASYNC of f what on says. It reports whether f knows the flag.
 func (t *Thread) setAsync(f file, fd int, on bool) bool {
 	b := f.base()
-	if on == (b.flags&oASYNC != 0) {
+	if on == (b.flags&linux.O_ASYNC != 0) {
 		return true
 	}
 	n, ok := asAnnouncer(f)
@@ -49,7 +53,7 @@ func (t *Thread) setAsync(f file, fd int, on bool) bool {
 			b.owner.kind, b.owner.id = ownerPgrp, tty.pgid
 		}
 	}
-	b.flags |= oASYNC
+	b.flags |= linux.O_ASYNC
 	a := &asyncFile{file: f, k: t.k, fd: fd}
 	a.seen = a.hostEvents()
 	t.k.async = append(t.k.async, a)
@@ -74,10 +78,10 @@ func (k *Kernel) terminalOf(f file) *terminal {
 
 // stopAsync clears O_ASYNC of f.
 func (k *Kernel) stopAsync(f file) {
-	if f.base().flags&oASYNC == 0 {
+	if f.base().flags&linux.O_ASYNC == 0 {
 		return
 	}
-	f.base().flags &^= oASYNC
+	f.base().flags &^= linux.O_ASYNC
 	is := func(a *asyncFile) bool { return a.file == f }
 	k.async = slices.DeleteFunc(k.async, is)
 	if n, ok := asAnnouncer(f); ok {
@@ -85,22 +89,12 @@ func (k *Kernel) stopAsync(f file) {
 	}
 }
 
-// Values of si_code for SIGIO, and what si_band has then (fs/fcntl.c, band_table).
-const (
-	pollCodeIn  = 1
-	pollCodeOut = 2
-	pollCodeErr = 4
-	pollCodePri = 5
-	pollCodeHup = 6
-	siSigIO     = -5
-)
-
 var pollCodes = []struct{ event, code, band uint32 }{
-	{pollERR, pollCodeErr, pollERR},
-	{pollHUP, pollCodeHup, pollHUP | pollERR},
-	{pollPRI, pollCodePri, pollPRI | pollRDB},
-	{pollIN, pollCodeIn, pollIN | pollRDN},
-	{pollOUT, pollCodeOut, pollOUT | pollWRN | pollWRB},
+	{linux.POLLERR, linux.POLL_ERR, linux.POLLERR},
+	{linux.POLLHUP, linux.POLL_HUP, linux.POLLHUP | linux.POLLERR},
+	{linux.POLLPRI, linux.POLL_PRI, linux.POLLPRI | linux.POLLRDBAND},
+	{linux.POLLIN, linux.POLL_IN, linux.POLLIN | linux.POLLRDNORM},
+	{linux.POLLOUT, linux.POLL_OUT, linux.POLLOUT | linux.POLLWRNORM | linux.POLLWRBAND},
 }
 
 // announce tells who wants to be told by a signal that events are there.
@@ -113,10 +107,10 @@ func (n *wakeups) announce(events uint32) {
 func (a *asyncFile) announce(events uint32) {
 	b := a.file.base()
 	if !b.readable() {
-		events &^= pollIN
+		events &^= linux.POLLIN
 	}
 	if !b.writable() {
-		events &^= pollOUT
+		events &^= linux.POLLOUT
 	}
 	for _, c := range pollCodes {
 		if events&c.event != 0 {
@@ -128,31 +122,31 @@ func (a *asyncFile) announce(events uint32) {
 // tell sends one signal (fs/fcntl.c, send_sigio). F_SETSIG decides which, and whether it says what happened.
 func (a *asyncFile) tell(code, band uint32) {
 	o := a.file.base().owner
-	if o.signal == 0 && code == pollCodePri {
+	if o.signal == 0 && code == linux.POLL_PRI {
 		return // SIGURG tells that
 	}
 	if o.signal == 0 {
-		a.k.signalOwner(o, &sigInfo{signo: sigIO, code: siKernel})
+		a.k.signalOwner(o, &sigInfo{signo: linux.SIGIO, code: linux.SI_KERNEL})
 		return
 	}
 	s := &sigInfo{signo: int32(o.signal), code: int32(code)}
 	if ownCodes.has(int(o.signal)) {
-		s.code = siSigIO
+		s.code = linux.SI_SIGIO
 	}
 	put64(s.fields[:], uint64(band))
 	put32(s.fields[8:], uint32(a.fd))
 	if a.k.signalOwner(o, s) != 0 {
-		a.k.signalOwner(o, &sigInfo{signo: sigIO, code: siKernel}) // the queue is full
+		a.k.signalOwner(o, &sigInfo{signo: linux.SIGIO, code: linux.SI_KERNEL}) // the queue is full
 	}
 }
 
 // ownCodes are the signals whose small positive codes mean something else.
-var ownCodes = synchronous | sigBit(sigCHLD)
+var ownCodes = synchronous | sigBit(linux.SIGCHLD)
 
 // hostEvents are what the host says of a, if its state depends on the host.
 func (a *asyncFile) hostEvents() (got uint32) {
-	for _, h := range hostWait(nil, a.file, pollIN|pollOUT) {
-		got |= h.fd.poll(pollIN | pollOUT)
+	for _, h := range hostWait(nil, a.file, linux.POLLIN|linux.POLLOUT) {
+		got |= h.fd.poll(linux.POLLIN | linux.POLLOUT)
 	}
 	return got
 }
@@ -163,8 +157,8 @@ func (k *Kernel) lookOutside() {
 		got := a.hostEvents()
 		news := got &^ a.seen
 		a.seen = got
-		if news&(pollHUP|pollERR) != 0 {
-			news = pollIN | pollOUT // as a pipe tells that its other end is closed
+		if news&(linux.POLLHUP|linux.POLLERR) != 0 {
+			news = linux.POLLIN | linux.POLLOUT // as a pipe tells that its other end is closed
 		}
 		a.announce(news)
 	}
@@ -174,8 +168,8 @@ func (k *Kernel) lookOutside() {
 func (k *Kernel) hostAsync(fds []hostPoll) []hostPoll {
 	for _, a := range k.async {
 		before := len(fds)
-		fds = hostWait(fds, a.file, (pollIN|pollOUT)&^a.seen)
-		if a.seen&(pollHUP|pollERR) != 0 {
+		fds = hostWait(fds, a.file, (linux.POLLIN|linux.POLLOUT)&^a.seen)
+		if a.seen&(linux.POLLHUP|linux.POLLERR) != 0 {
 			fds = quiet(fds, before) // poll(2) reports these, asked for or not; they may go, as when a FIFO is opened again
 		}
 	}

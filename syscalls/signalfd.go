@@ -1,6 +1,9 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // A signalFile is a signalfd: whoever reads it takes his own pending signals.
 type signalFile struct {
@@ -12,29 +15,29 @@ type signalFile struct {
 func (f *signalFile) wakes(events uint32) uint64 { return f.p.signalled.wakes(events) }
 
 // sysSignalfd implements signalfd(2).
-func sysSignalfd(t *Thread, a Args) (uint64, Errno) {
+func sysSignalfd(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.signalfd(a.Int(0), a.Addr(1), a.Uint(2), 0)
 }
 
 // sysSignalfd4 implements signalfd4(2).
-func sysSignalfd4(t *Thread, a Args) (uint64, Errno) {
+func sysSignalfd4(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.signalfd(a.Int(0), a.Addr(1), a.Uint(2), a.Int(3))
 }
 
-func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64, Errno) {
+func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64, linux.Errno) {
 	if size != sigSetSize {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	x, e := t.in64(set)
 	if e != 0 {
 		return 0, e
 	}
-	if flags&^(oNONBLOCK|oCLOEXEC) != 0 {
-		return 0, EINVAL
+	if flags&^(linux.O_NONBLOCK|linux.O_CLOEXEC) != 0 {
+		return 0, linux.EINVAL
 	}
 	want := sigSet(x) &^ unblockable
 	if fd == -1 {
-		f := &signalFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[signalfd]"}, set: want, p: t.p}
+		f := &signalFile{fileBase: fileBase{flags: linux.O_RDWR | flags&linux.O_NONBLOCK, path: "anon_inode:[signalfd]"}, set: want, p: t.p}
 		return t.install(f, flags)
 	}
 	f, e := t.openFile(fd)
@@ -43,7 +46,7 @@ func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64,
 	}
 	s, ok := f.(*signalFile)
 	if !ok {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	s.set = want
 	return uint64(fd), 0
@@ -52,11 +55,11 @@ func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64,
 // infoSize is the size of struct signalfd_siginfo.
 const infoSize = 128
 
-func (f *signalFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+func (f *signalFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
-func (f *signalFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *signalFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	if total(v) < infoSize {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	var out pack
 	for uint64(len(out))+infoSize <= total(v) {
@@ -67,7 +70,7 @@ func (f *signalFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 		out = append(out, s.encodeForFD()...)
 	}
 	if len(out) == 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	n, e := t.scatter(v, out)
 	return uint64(n), e
@@ -75,7 +78,7 @@ func (f *signalFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 
 func (f *signalFile) poll(t *Thread) uint32 {
 	if (t.pending.set|t.p.pending.set)&f.set != 0 {
-		return pollIN | pollRDN
+		return linux.POLLIN | linux.POLLRDNORM
 	}
 	return 0
 }
@@ -87,17 +90,17 @@ func (s *sigInfo) encodeForFD() []byte {
 	put32(b[4:], uint32(s.errno))
 	put32(b[8:], uint32(s.code))
 	switch s.code {
-	case siTimer:
+	case linux.SI_TIMER:
 		copy(b[24:28], s.fields[0:4]) // tid
 		copy(b[32:36], s.fields[4:8]) // overrun
 		copy(b[44:48], s.fields[8:12])
 		copy(b[48:56], s.fields[8:16])
-	case siUser, siTkill, siQueue:
+	case linux.SI_USER, linux.SI_TKILL, linux.SI_QUEUE:
 		copy(b[12:20], s.fields[0:8]) // pid, uid
 		copy(b[44:48], s.fields[8:12])
 		copy(b[48:56], s.fields[8:16])
 	default:
-		if s.signo == sigCHLD {
+		if s.signo == linux.SIGCHLD {
 			copy(b[12:20], s.fields[0:8])   // pid, uid
 			copy(b[40:44], s.fields[8:12])  // status
 			copy(b[56:72], s.fields[16:32]) // utime, stime

@@ -4,83 +4,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-)
-
-// Signals (arch/x86/include/uapi/asm/signal.h).
-const (
-	sigHUP    = 1
-	sigINT    = 2
-	sigQUIT   = 3
-	sigILL    = 4
-	sigTRAP   = 5
-	sigABRT   = 6
-	sigBUS    = 7
-	sigFPE    = 8
-	sigKILL   = 9
-	sigUSR1   = 10
-	sigSEGV   = 11
-	sigUSR2   = 12
-	sigPIPE   = 13
-	sigALRM   = 14
-	sigTERM   = 15
-	sigSTKFLT = 16
-	sigCHLD   = 17
-	sigCONT   = 18
-	sigSTOP   = 19
-	sigTSTP   = 20
-	sigTTIN   = 21
-	sigTTOU   = 22
-	sigURG    = 23
-	sigXCPU   = 24
-	sigXFSZ   = 25
-	sigVTALRM = 26
-	sigPROF   = 27
-	sigWINCH  = 28
-	sigIO     = 29
-	sigPWR    = 30
-	sigSYS    = 31
-	sigRTMIN  = 32
-	sigMax    = 64
-)
-
-// Flags of a signal action.
-const (
-	saNoCldStop = 1
-	saNoCldWait = 2
-	saSigInfo   = 4
-	saOnStack   = 0x08000000
-	saRestart   = 0x10000000
-	saNoDefer   = 0x40000000
-	saResetHand = 0x80000000
-	saRestorer  = 0x04000000
-)
-
-// Handlers that are no addresses.
-const (
-	sigDfl = 0
-	sigIgn = 1
-)
-
-// Values of si_code.
-const (
-	siUser   = 0
-	siKernel = 0x80
-	siQueue  = -1
-	siTimer  = -2
-	siTkill  = -6
-
-	illIllOpn  = 2
-	fpeIntDiv  = 1
-	fpeFltDiv  = 3
-	fpeFltOvf  = 4
-	fpeFltUnd  = 5
-	fpeFltRes  = 6
-	fpeFltInv  = 7
-	segvMapErr = 1
-	segvAccErr = 2
-	busAdrAln  = 1
-	busAdrErr  = 2
-	trapTrace  = 2
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A sigSet is a set of signals: bit n-1 is signal n.
@@ -97,12 +21,12 @@ func sigsOf(sigs ...int) (s sigSet) {
 
 var (
 	// unblockable cannot be masked.
-	unblockable = sigsOf(sigKILL, sigSTOP)
+	unblockable = sigsOf(linux.SIGKILL, linux.SIGSTOP)
 	// synchronous signals are taken first (kernel/signal.c, SYNCHRONOUS_MASK).
-	synchronous = sigsOf(sigSEGV, sigBUS, sigILL, sigTRAP, sigFPE, sigSYS)
+	synchronous = sigsOf(linux.SIGSEGV, linux.SIGBUS, linux.SIGILL, linux.SIGTRAP, linux.SIGFPE, linux.SIGSYS)
 	// ignoredByDefault and stopping are default actions other than death.
-	ignoredByDefault = sigsOf(sigCHLD, sigURG, sigWINCH, sigCONT)
-	stopping         = sigsOf(sigSTOP, sigTSTP, sigTTIN, sigTTOU)
+	ignoredByDefault = sigsOf(linux.SIGCHLD, linux.SIGURG, linux.SIGWINCH, linux.SIGCONT)
+	stopping         = sigsOf(linux.SIGSTOP, linux.SIGTSTP, linux.SIGTTIN, linux.SIGTTOU)
 )
 
 // A sigAction is what rt_sigaction(2) sets.
@@ -114,7 +38,7 @@ type sigAction struct {
 }
 
 // A sigTable has the actions of signals 1 to 64.
-type sigTable [sigMax + 1]sigAction
+type sigTable [linux.NSIG + 1]sigAction
 
 // A sigInfo is a siginfo_t: signo, errno, code, then what the code says.
 type sigInfo struct {
@@ -164,7 +88,7 @@ type sigQueue struct {
 // add queues s. A standard signal is pending at most once, but for those of timers.
 func (q *sigQueue) add(s *sigInfo) (added bool) {
 	sig := int(s.signo)
-	if s.timer == nil && sig < sigRTMIN && q.set.has(sig) {
+	if s.timer == nil && sig < linux.SIGRTMIN && q.set.has(sig) {
 		return false
 	}
 	q.set |= sigBit(sig)
@@ -209,7 +133,7 @@ func (q *sigQueue) remove(match func(*sigInfo) bool) {
 // first returns the signal of set that is taken first, or 0.
 func (set sigSet) first() int {
 	for _, s := range [...]sigSet{set & synchronous, set} {
-		for n := 1; s != 0 && n <= sigMax; n++ {
+		for n := 1; s != 0 && n <= linux.NSIG; n++ {
 			if s.has(n) {
 				return n
 			}
@@ -221,11 +145,11 @@ func (set sigSet) first() int {
 // ignored reports whether sig has no effect on p.
 func (p *Process) ignored(sig int) bool {
 	h := p.signals[sig].handler
-	return h == sigIgn || h == sigDfl && ignoredByDefault.has(sig)
+	return h == linux.SIG_IGN || h == linux.SIG_DFL && ignoredByDefault.has(sig)
 }
 
 // send queues s for p; some thread that does not block it will take it. EAGAIN says that there are too many.
-func (p *Process) send(s *sigInfo) Errno {
+func (p *Process) send(s *sigInfo) linux.Errno {
 	sig := int(s.signo)
 	if p.exited {
 		return 0
@@ -245,7 +169,7 @@ func (p *Process) send(s *sigInfo) Errno {
 }
 
 // send queues s for t alone.
-func (t *Thread) send(s *sigInfo) Errno {
+func (t *Thread) send(s *sigInfo) linux.Errno {
 	sig := int(s.signo)
 	if t.dead || t.p.control(sig, t.mask.has(sig)) || !t.mask.has(sig) && t.p.ignored(sig) {
 		return 0
@@ -314,7 +238,7 @@ func (t *Thread) dequeue(set sigSet) *sigInfo {
 		if s.timer != nil {
 			s.timer.taken(s)
 		}
-		if it := t.p.itimers[0].timer; it != nil && sig == sigALRM && q == &t.p.pending {
+		if it := t.p.itimers[0].timer; it != nil && sig == linux.SIGALRM && q == &t.p.pending {
 			it.resume(t.k)
 		}
 		return s
@@ -360,21 +284,21 @@ func (t *Thread) deliver(s *sigInfo) bool {
 		t.k.trace.signal(t, s)
 	}
 	switch {
-	case act.handler == sigIgn:
+	case act.handler == linux.SIG_IGN:
 		return false
-	case act.handler == sigDfl && ignoredByDefault.has(sig):
+	case act.handler == linux.SIG_DFL && ignoredByDefault.has(sig):
 		return false
-	case act.handler == sigDfl && stopping.has(sig):
+	case act.handler == linux.SIG_DFL && stopping.has(sig):
 		t.p.stop(sig)
 		return false
-	case act.handler == sigDfl:
+	case act.handler == linux.SIG_DFL:
 		t.p.kill(s)
 		return false
 	}
 	t.restartCall(act)
 	t.callHandler(s, *act)
-	if act.flags&saResetHand != 0 {
-		act.handler = sigDfl
+	if act.flags&linux.SA_RESETHAND != 0 {
+		act.handler = linux.SIG_DFL
 	}
 	return true
 }
@@ -388,17 +312,17 @@ func (t *Thread) restartCall(act *sigAction) {
 	t.inCall = false
 	again := false
 	switch t.cpu.Regs[emu.RAX] {
-	case eRESTARTSYS.encode():
-		again = act == nil || act.flags&saRestart != 0
-	case eRESTARTNOINTR.encode():
+	case linux.ERESTARTSYS.Result():
+		again = act == nil || act.flags&linux.SA_RESTART != 0
+	case linux.ERESTARTNOINTR.Result():
 		again = true
-	case eRESTARTNOHAND.encode():
+	case linux.ERESTARTNOHAND.Result():
 		again = act == nil
 	default:
 		return
 	}
 	if !again {
-		t.cpu.Regs[emu.RAX] = EINTR.encode()
+		t.cpu.Regs[emu.RAX] = linux.EINTR.Result()
 		return
 	}
 	const syscallLen = 2
@@ -410,8 +334,8 @@ func (t *Thread) restartCall(act *sigAction) {
 func (t *Thread) force(s *sigInfo) {
 	sig := int(s.signo)
 	act := &t.p.signals[sig]
-	if t.mask.has(sig) || act.handler == sigIgn {
-		act.handler = sigDfl
+	if t.mask.has(sig) || act.handler == linux.SIG_IGN {
+		act.handler = linux.SIG_DFL
 		t.mask &^= sigBit(sig)
 	}
 	// What is already pending must not swallow it.
@@ -421,10 +345,10 @@ func (t *Thread) force(s *sigInfo) {
 
 // forceSegv ends what cannot go on: a signal frame that cannot be written or read.
 func (t *Thread) forceSegv(sig int) {
-	if sig == sigSEGV {
-		t.p.signals[sigSEGV].handler = sigDfl
+	if sig == linux.SIGSEGV {
+		t.p.signals[linux.SIGSEGV].handler = linux.SIG_DFL
 	}
-	t.force(&sigInfo{signo: sigSEGV, code: siKernel})
+	t.force(&sigInfo{signo: linux.SIGSEGV, code: linux.SI_KERNEL})
 }
 
 // kill ends p because of a signal's default action.

@@ -9,13 +9,14 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // handle installs a handler at address h.
 func (g *guest) handle(sig int, h, flags uint64, mask sigSet) {
 	var b pack
 	b.u64(h)
-	b.u64(flags | saRestorer)
+	b.u64(flags | linux.SA_RESTORER)
 	b.u64(0x7000)
 	b.u64(uint64(mask))
 	g.ok(nr("rt_sigaction"), uint64(sig), g.bytes(b), 0, 8)
@@ -34,7 +35,7 @@ func (g *guest) onStack() {
 // TestSignalFrame checks the frame against arch/x86/include/uapi/asm/sigcontext.h and the way back.
 func TestSignalFrame(t *testing.T) {
 	g := newGuest(t)
-	g.handle(sigUSR1, 0x5000, saSigInfo, sigsOf(sigUSR2))
+	g.handle(linux.SIGUSR1, 0x5000, linux.SA_SIGINFO, sigsOf(linux.SIGUSR2))
 	g.onStack()
 	c := g.th.cpu
 	c.Flags |= emu.FlagDF | emu.FlagCF
@@ -44,11 +45,11 @@ func TestSignalFrame(t *testing.T) {
 	before := emu.NewCPU()
 	before.Copy(c)
 	sp := c.Regs[emu.RSP]
-	g.th.send(infoFromProcess(g.p, sigUSR1, siUser))
+	g.th.send(infoFromProcess(g.p, linux.SIGUSR1, linux.SI_USER))
 	g.th.returnToUser()
 
 	assert.EqualValues(t, 0x5000, c.RIP)
-	assert.EqualValues(t, sigUSR1, c.Regs[emu.RDI])
+	assert.EqualValues(t, linux.SIGUSR1, c.Regs[emu.RDI])
 	assert.Zero(t, c.Regs[emu.RAX])
 	assert.Zero(t, c.Flags&emu.FlagDF)
 	frame := c.Regs[emu.RSP]
@@ -57,7 +58,7 @@ func TestSignalFrame(t *testing.T) {
 	assert.Equal(t, frame+frameUC, c.Regs[emu.RDX])
 	assert.EqualValues(t, 0x7000, g.peek64(frame))
 	assert.Less(t, frame, sp-redZone-832-4-440)
-	assert.Equal(t, sigsOf(sigUSR1, sigUSR2), g.th.mask)
+	assert.Equal(t, sigsOf(linux.SIGUSR1, linux.SIGUSR2), g.th.mask)
 	assert.EqualValues(t, 0x1f80, le32(c.FP[emu.XOffMXCSR:]))
 
 	uc := frame + 8
@@ -75,7 +76,7 @@ func TestSignalFrame(t *testing.T) {
 	assert.EqualValues(t, 832, g.peek32(fp+480))
 	assert.EqualValues(t, fpMagic2, g.peek32(fp+832))
 	assert.Zero(t, g.peek64(uc+296), "uc_sigmask")
-	assert.EqualValues(t, sigUSR1, g.peek32(frame+frameInfo))
+	assert.EqualValues(t, linux.SIGUSR1, g.peek32(frame+frameInfo))
 	assert.EqualValues(t, DefaultPID, g.peek32(frame+frameInfo+16))
 	assert.EqualValues(t, DefaultUID, g.peek32(frame+frameInfo+20))
 
@@ -106,22 +107,22 @@ func TestFaultSignals(t *testing.T) {
 		addr       uint64
 		trap, errc uint64
 	}{
-		{"null", emu.Fault{Vector: emu.VecPF, Addr: 8, Write: true}, sigSEGV, segvMapErr, 8, 14, 6},
-		{"readonly", emu.Fault{Vector: emu.VecPF, Addr: ro, Write: true}, sigSEGV, segvAccErr, ro, 14, 7},
-		{"none", emu.Fault{Vector: emu.VecPF, Addr: none}, sigSEGV, segvAccErr, none, 14, 4},
-		{"noexec", emu.Fault{Vector: emu.VecPF, Addr: ro, Exec: true}, sigSEGV, segvAccErr, ro, 14, 21},
-		{"bus", emu.Fault{Vector: emu.VecPF, Addr: ro, Bus: true}, sigBUS, busAdrErr, ro, 14, 4},
-		{"gp", emu.Fault{Vector: emu.VecGP}, sigSEGV, siKernel, 0, 13, 0},
-		{"divide", emu.Fault{Vector: emu.VecDE}, sigFPE, fpeIntDiv, 0x400000, 0, 0},
-		{"undefined", emu.Fault{Vector: emu.VecUD}, sigILL, illIllOpn, 0x400000, 6, 0},
-		{"int3", emu.Fault{Vector: emu.VecBP}, sigTRAP, siKernel, 0, 3, 0},
-		{"align", emu.Fault{Vector: emu.VecAC}, sigBUS, busAdrAln, 0, 17, 0},
+		{"null", emu.Fault{Vector: emu.VecPF, Addr: 8, Write: true}, linux.SIGSEGV, linux.SEGV_MAPERR, 8, 14, 6},
+		{"readonly", emu.Fault{Vector: emu.VecPF, Addr: ro, Write: true}, linux.SIGSEGV, linux.SEGV_ACCERR, ro, 14, 7},
+		{"none", emu.Fault{Vector: emu.VecPF, Addr: none}, linux.SIGSEGV, linux.SEGV_ACCERR, none, 14, 4},
+		{"noexec", emu.Fault{Vector: emu.VecPF, Addr: ro, Exec: true}, linux.SIGSEGV, linux.SEGV_ACCERR, ro, 14, 21},
+		{"bus", emu.Fault{Vector: emu.VecPF, Addr: ro, Bus: true}, linux.SIGBUS, linux.BUS_ADRERR, ro, 14, 4},
+		{"gp", emu.Fault{Vector: emu.VecGP}, linux.SIGSEGV, linux.SI_KERNEL, 0, 13, 0},
+		{"divide", emu.Fault{Vector: emu.VecDE}, linux.SIGFPE, linux.FPE_INTDIV, 0x400000, 0, 0},
+		{"undefined", emu.Fault{Vector: emu.VecUD}, linux.SIGILL, linux.ILL_ILLOPN, 0x400000, 6, 0},
+		{"int3", emu.Fault{Vector: emu.VecBP}, linux.SIGTRAP, linux.SI_KERNEL, 0, 3, 0},
+		{"align", emu.Fault{Vector: emu.VecAC}, linux.SIGBUS, linux.BUS_ADRALN, 0, 17, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuest(t)
 			require.NoError(t, g.p.mem.Map(mem.VMA{Lo: ro, Hi: ro + 4096, Prot: mem.Read}, nil))
 			require.NoError(t, g.p.mem.Map(mem.VMA{Lo: none, Hi: none + 4096}, nil))
-			g.handle(tt.sig, 0x5000, saSigInfo, 0)
+			g.handle(tt.sig, 0x5000, linux.SA_SIGINFO, 0)
 			g.onStack()
 			g.th.fault(tt.f)
 			g.th.returnToUser()
@@ -142,10 +143,10 @@ func TestFatalSignals(t *testing.T) {
 		setup func(g *guest)
 		sig   int
 	}{
-		{"default", func(*guest) {}, sigSEGV},
-		{"ignored", func(g *guest) { g.handle(sigSEGV, sigIgn, 0, 0) }, sigSEGV},
-		{"blocked", func(g *guest) { g.handle(sigSEGV, 0x5000, 0, 0); g.th.mask = sigsOf(sigSEGV) }, sigSEGV},
-		{"no stack", func(g *guest) { g.handle(sigSEGV, 0x5000, 0, 0); g.th.cpu.Regs[emu.RSP] = 8 }, sigSEGV},
+		{"default", func(*guest) {}, linux.SIGSEGV},
+		{"ignored", func(g *guest) { g.handle(linux.SIGSEGV, linux.SIG_IGN, 0, 0) }, linux.SIGSEGV},
+		{"blocked", func(g *guest) { g.handle(linux.SIGSEGV, 0x5000, 0, 0); g.th.mask = sigsOf(linux.SIGSEGV) }, linux.SIGSEGV},
+		{"no stack", func(g *guest) { g.handle(linux.SIGSEGV, 0x5000, 0, 0); g.th.cpu.Regs[emu.RSP] = 8 }, linux.SIGSEGV},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuest(t)
@@ -166,9 +167,9 @@ func TestRestart(t *testing.T) {
 	for _, tt := range []struct {
 		flags   uint64
 		restart bool
-	}{{0, false}, {saRestart, true}} {
+	}{{0, false}, {linux.SA_RESTART, true}} {
 		g := newGuest(t)
-		g.handle(sigALRM, 0x5000, tt.flags, 0)
+		g.handle(linux.SIGALRM, 0x5000, tt.flags, 0)
 		fds := g.room(8)
 		g.ok(nr("pipe"), fds)
 		g.ok(nr("alarm"), 1)
@@ -190,7 +191,7 @@ func TestRestart(t *testing.T) {
 			assert.EqualValues(t, nr("read"), rax)
 		} else {
 			assert.EqualValues(t, 0x400002, rip)
-			assert.EqualValues(t, EINTR, result(rax).err())
+			assert.EqualValues(t, linux.EINTR, result(rax).err())
 		}
 	}
 }
@@ -205,7 +206,7 @@ func TestDeadlock(t *testing.T) {
 	}
 	e := g.run()
 	assert.True(t, e.Deadlock)
-	assert.Equal(t, sigKILL, e.Signal)
+	assert.Equal(t, linux.SIGKILL, e.Signal)
 }
 
 // TestBehindCall checks that return addresses are told from others by what lies in front of them.

@@ -3,6 +3,8 @@ package syscalls
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // signatures say how --strace shows the arguments of a call: a kind for each, from
@@ -108,29 +110,29 @@ func enum(prefix, names string) flagSet {
 }
 
 var flagSets = map[string]flagSet{
-	"oflags": {mask: oACCMODE, values: map[uint64]string{oRDONLY: "O_RDONLY", oWRONLY: "O_WRONLY", oRDWR: "O_RDWR"}, bits: []flagBit{
-		{oCREAT, "O_CREAT"}, {oEXCL, "O_EXCL"}, {oNOCTTY, "O_NOCTTY"}, {oTRUNC, "O_TRUNC"}, {oAPPEND, "O_APPEND"}, {oNONBLOCK, "O_NONBLOCK"},
-		{oSYNC, "O_SYNC"}, {oDSYNC, "O_DSYNC"}, {oASYNC, "O_ASYNC"}, {oDIRECT, "O_DIRECT"}, {oLARGEFILE, "O_LARGEFILE"},
-		{oTMPFILE, "O_TMPFILE"}, {oDIRECTORY, "O_DIRECTORY"}, {oNOFOLLOW, "O_NOFOLLOW"}, {oNOATIME, "O_NOATIME"}, {oCLOEXEC, "O_CLOEXEC"}, {oPATH, "O_PATH"},
+	"oflags": {mask: linux.O_ACCMODE, values: map[uint64]string{linux.O_RDONLY: "O_RDONLY", linux.O_WRONLY: "O_WRONLY", linux.O_RDWR: "O_RDWR"}, bits: []flagBit{
+		{linux.O_CREAT, "O_CREAT"}, {linux.O_EXCL, "O_EXCL"}, {linux.O_NOCTTY, "O_NOCTTY"}, {linux.O_TRUNC, "O_TRUNC"}, {linux.O_APPEND, "O_APPEND"}, {linux.O_NONBLOCK, "O_NONBLOCK"},
+		{linux.O_SYNC, "O_SYNC"}, {linux.O_DSYNC, "O_DSYNC"}, {linux.O_ASYNC, "O_ASYNC"}, {linux.O_DIRECT, "O_DIRECT"}, {linux.O_LARGEFILE, "O_LARGEFILE"},
+		{linux.O_TMPFILE, "O_TMPFILE"}, {linux.O_DIRECTORY, "O_DIRECTORY"}, {linux.O_NOFOLLOW, "O_NOFOLLOW"}, {linux.O_NOATIME, "O_NOATIME"}, {linux.O_CLOEXEC, "O_CLOEXEC"}, {linux.O_PATH, "O_PATH"},
 	}},
 	"prot": {mask: allBits, values: map[uint64]string{0: "PROT_NONE"}, bits: []flagBit{{1, "PROT_READ"}, {2, "PROT_WRITE"}, {4, "PROT_EXEC"}}},
-	"mapflags": {mask: mapType, values: map[uint64]string{mapShared: "MAP_SHARED", mapPrivate: "MAP_PRIVATE", mapSharedValidate: "MAP_SHARED_VALIDATE"}, bits: []flagBit{
-		{mapFixed, "MAP_FIXED"}, {mapAnonymous, "MAP_ANONYMOUS"}, {map32bit, "MAP_32BIT"}, {mapGrowsDown, "MAP_GROWSDOWN"},
+	"mapflags": {mask: linux.MAP_TYPE, values: map[uint64]string{linux.MAP_SHARED: "MAP_SHARED", linux.MAP_PRIVATE: "MAP_PRIVATE", linux.MAP_SHARED_VALIDATE: "MAP_SHARED_VALIDATE"}, bits: []flagBit{
+		{linux.MAP_FIXED, "MAP_FIXED"}, {linux.MAP_ANONYMOUS, "MAP_ANONYMOUS"}, {linux.MAP_32BIT, "MAP_32BIT"}, {linux.MAP_GROWSDOWN, "MAP_GROWSDOWN"},
 		{0x800, "MAP_DENYWRITE"}, {0x1000, "MAP_EXECUTABLE"}, {0x2000, "MAP_LOCKED"}, {0x4000, "MAP_NORESERVE"}, {0x8000, "MAP_POPULATE"},
-		{0x10000, "MAP_NONBLOCK"}, {0x20000, "MAP_STACK"}, {0x40000, "MAP_HUGETLB"}, {mapFixedNoreplace, "MAP_FIXED_NOREPLACE"},
+		{0x10000, "MAP_NONBLOCK"}, {0x20000, "MAP_STACK"}, {0x40000, "MAP_HUGETLB"}, {linux.MAP_FIXED_NOREPLACE, "MAP_FIXED_NOREPLACE"},
 	}},
-	"mremapflags": {bits: []flagBit{{mremapMaymove, "MREMAP_MAYMOVE"}, {mremapFixed, "MREMAP_FIXED"}, {mremapDontunmap, "MREMAP_DONTUNMAP"}}},
+	"mremapflags": {bits: []flagBit{{linux.MREMAP_MAYMOVE, "MREMAP_MAYMOVE"}, {linux.MREMAP_FIXED, "MREMAP_FIXED"}, {linux.MREMAP_DONTUNMAP, "MREMAP_DONTUNMAP"}}},
 	"msyncflags":  {bits: []flagBit{{1, "MS_ASYNC"}, {2, "MS_INVALIDATE"}, {4, "MS_SYNC"}}},
 	"amode":       {mask: allBits, values: map[uint64]string{0: "F_OK"}, bits: []flagBit{{4, "R_OK"}, {2, "W_OK"}, {1, "X_OK"}}},
 	"atflags": {bits: []flagBit{
-		{atSymlinkNofollow, "AT_SYMLINK_NOFOLLOW"}, {atEaccess, "AT_EACCESS"}, {atSymlinkFollow, "AT_SYMLINK_FOLLOW"},
-		{atNoAutomount, "AT_NO_AUTOMOUNT"}, {atEmptyPath, "AT_EMPTY_PATH"},
+		{linux.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {linux.AT_EACCESS, "AT_EACCESS"}, {linux.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"},
+		{linux.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"}, {linux.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
 	}},
-	"unlinkflags": {bits: []flagBit{{atRemovedir, "AT_REMOVEDIR"}}},
-	"pollev":      {bits: []flagBit{{pollIN, "POLLIN"}, {pollPRI, "POLLPRI"}, {pollOUT, "POLLOUT"}, {pollRDN, "POLLRDNORM"}, {pollRDH, "POLLRDHUP"}}},
+	"unlinkflags": {bits: []flagBit{{linux.AT_REMOVEDIR, "AT_REMOVEDIR"}}},
+	"pollev":      {bits: []flagBit{{linux.POLLIN, "POLLIN"}, {linux.POLLPRI, "POLLPRI"}, {linux.POLLOUT, "POLLOUT"}, {linux.POLLRDNORM, "POLLRDNORM"}, {linux.POLLRDHUP, "POLLRDHUP"}}},
 	"saflags": {bits: []flagBit{
-		{saRestorer, "SA_RESTORER"}, {saOnStack, "SA_ONSTACK"}, {saRestart, "SA_RESTART"}, {saNoDefer, "SA_NODEFER"},
-		{saResetHand, "SA_RESETHAND"}, {saSigInfo, "SA_SIGINFO"}, {saNoCldStop, "SA_NOCLDSTOP"}, {saNoCldWait, "SA_NOCLDWAIT"},
+		{linux.SA_RESTORER, "SA_RESTORER"}, {linux.SA_ONSTACK, "SA_ONSTACK"}, {linux.SA_RESTART, "SA_RESTART"}, {linux.SA_NODEFER, "SA_NODEFER"},
+		{linux.SA_RESETHAND, "SA_RESETHAND"}, {linux.SA_SIGINFO, "SA_SIGINFO"}, {linux.SA_NOCLDSTOP, "SA_NOCLDSTOP"}, {linux.SA_NOCLDWAIT, "SA_NOCLDWAIT"},
 	}},
 	"whence":   enum("SEEK_", "SET CUR END DATA HOLE"),
 	"sighow":   enum("SIG_", "BLOCK UNBLOCK SETMASK"),
@@ -138,16 +140,16 @@ var flagSets = map[string]flagSet{
 	"resource": enum("RLIMIT_", "CPU FSIZE DATA STACK CORE RSS NPROC NOFILE MEMLOCK AS LOCKS SIGPENDING MSGQUEUE NICE RTPRIO RTTIME"),
 	"advice":   enum("MADV_", "NORMAL RANDOM SEQUENTIAL WILLNEED DONTNEED - - - FREE REMOVE DONTFORK DOFORK MERGEABLE UNMERGEABLE HUGEPAGE NOHUGEPAGE DONTDUMP DODUMP WIPEONFORK KEEPONFORK COLD PAGEOUT POPULATE_READ POPULATE_WRITE"),
 	"epollop":  enum("EPOLL_CTL_", "- ADD DEL MOD"),
-	"archcode": {mask: allBits, values: map[uint64]string{archSetGS: "ARCH_SET_GS", archSetFS: "ARCH_SET_FS", archGetFS: "ARCH_GET_FS", archGetGS: "ARCH_GET_GS", 0x3001: "0x3001 /* ARCH_??? */"}},
+	"archcode": {mask: allBits, values: map[uint64]string{linux.ARCH_SET_GS: "ARCH_SET_GS", linux.ARCH_SET_FS: "ARCH_SET_FS", linux.ARCH_GET_FS: "ARCH_GET_FS", linux.ARCH_GET_GS: "ARCH_GET_GS", 0x3001: "0x3001 /* ARCH_??? */"}},
 	"fcntl": {mask: allBits, values: map[uint64]string{
-		fDupFD: "F_DUPFD", fGetFD: "F_GETFD", fSetFD: "F_SETFD", fGetFL: "F_GETFL", fSetFL: "F_SETFL", fGetLk: "F_GETLK", fSetLk: "F_SETLK", fSetLkW: "F_SETLKW",
-		fSetOwn: "F_SETOWN", fGetOwn: "F_GETOWN", fDupFDCloexec: "F_DUPFD_CLOEXEC", fSetPipeSz: "F_SETPIPE_SZ", fGetPipeSz: "F_GETPIPE_SZ",
-		fOfdGetLk: "F_OFD_GETLK", fOfdSetLk: "F_OFD_SETLK", fOfdSetLkW: "F_OFD_SETLKW", fAddSeals: "F_ADD_SEALS", fGetSeals: "F_GET_SEALS",
+		linux.F_DUPFD: "F_DUPFD", linux.F_GETFD: "F_GETFD", linux.F_SETFD: "F_SETFD", linux.F_GETFL: "F_GETFL", linux.F_SETFL: "F_SETFL", linux.F_GETLK: "F_GETLK", linux.F_SETLK: "F_SETLK", linux.F_SETLKW: "F_SETLKW",
+		linux.F_SETOWN: "F_SETOWN", linux.F_GETOWN: "F_GETOWN", linux.F_DUPFD_CLOEXEC: "F_DUPFD_CLOEXEC", linux.F_SETPIPE_SZ: "F_SETPIPE_SZ", linux.F_GETPIPE_SZ: "F_GETPIPE_SZ",
+		linux.F_OFD_GETLK: "F_OFD_GETLK", linux.F_OFD_SETLK: "F_OFD_SETLK", linux.F_OFD_SETLKW: "F_OFD_SETLKW", linux.F_ADD_SEALS: "F_ADD_SEALS", linux.F_GET_SEALS: "F_GET_SEALS",
 	}},
 	"ioctl": {mask: allBits, values: map[uint64]string{
-		tcGets: "TCGETS", tcSets: "TCSETS", tcSetsW: "TCSETSW", tcSetsF: "TCSETSF", tiocGWinsz: "TIOCGWINSZ", tiocSWinsz: "TIOCSWINSZ", tiocGPgrp: "TIOCGPGRP",
-		tiocSPgrp: "TIOCSPGRP", fioNRead: "FIONREAD", fioNbio: "FIONBIO", fioClex: "FIOCLEX", fioNClex: "FIONCLEX", fioAsync: "FIOASYNC", fiClone: "FICLONE",
-		tiocSctty: "TIOCSCTTY", tiocNotty: "TIOCNOTTY", tiocGSid: "TIOCGSID", tiocGPtn: "TIOCGPTN", tiocSPtLck: "TIOCSPTLCK", tiocGPtPeer: "TIOCGPTPEER",
+		linux.TCGETS: "TCGETS", linux.TCSETS: "TCSETS", linux.TCSETSW: "TCSETSW", linux.TCSETSF: "TCSETSF", linux.TIOCGWINSZ: "TIOCGWINSZ", linux.TIOCSWINSZ: "TIOCSWINSZ", linux.TIOCGPGRP: "TIOCGPGRP",
+		linux.TIOCSPGRP: "TIOCSPGRP", linux.FIONREAD: "FIONREAD", linux.FIONBIO: "FIONBIO", linux.FIOCLEX: "FIOCLEX", linux.FIONCLEX: "FIONCLEX", linux.FIOASYNC: "FIOASYNC", linux.FICLONE: "FICLONE",
+		linux.TIOCSCTTY: "TIOCSCTTY", linux.TIOCNOTTY: "TIOCNOTTY", linux.TIOCGSID: "TIOCGSID", linux.TIOCGPTN: "TIOCGPTN", linux.TIOCSPTLCK: "TIOCSPTLCK", linux.TIOCGPTPEER: "TIOCGPTPEER",
 	}},
 }
 
@@ -159,10 +161,10 @@ func sigName(sig int) string {
 	switch {
 	case sig >= 1 && sig <= len(sigNames):
 		return "SIG" + sigNames[sig-1]
-	case sig == sigRTMIN:
+	case sig == linux.SIGRTMIN:
 		return "SIGRTMIN"
-	case sig > sigRTMIN && sig <= sigMax:
-		return fmt.Sprintf("SIGRT_%d", sig-sigRTMIN)
+	case sig > linux.SIGRTMIN && sig <= linux.NSIG:
+		return fmt.Sprintf("SIGRT_%d", sig-linux.SIGRTMIN)
 	}
 	return fmt.Sprint(sig)
 }
@@ -170,21 +172,21 @@ func sigName(sig int) string {
 // codeName is the name of a si_code.
 func codeName(s *sigInfo) string {
 	switch s.code {
-	case siUser:
+	case linux.SI_USER:
 		return "SI_USER"
-	case siKernel:
+	case linux.SI_KERNEL:
 		return "SI_KERNEL"
-	case siQueue:
+	case linux.SI_QUEUE:
 		return "SI_QUEUE"
-	case siTimer:
+	case linux.SI_TIMER:
 		return "SI_TIMER"
-	case siTkill:
+	case linux.SI_TKILL:
 		return "SI_TKILL"
 	}
 	names := map[int32]string{
-		sigSEGV: "SEGV_ MAPERR ACCERR", sigBUS: "BUS_ ADRALN ADRERR", sigILL: "ILL_ ILLOPC ILLOPN",
-		sigFPE: "FPE_ INTDIV INTOVF FLTDIV FLTOVF FLTUND FLTRES FLTINV", sigTRAP: "TRAP_ BRKPT TRACE",
-		sigCHLD: "CLD_ EXITED KILLED DUMPED TRAPPED STOPPED CONTINUED",
+		linux.SIGSEGV: "SEGV_ MAPERR ACCERR", linux.SIGBUS: "BUS_ ADRALN ADRERR", linux.SIGILL: "ILL_ ILLOPC ILLOPN",
+		linux.SIGFPE: "FPE_ INTDIV INTOVF FLTDIV FLTOVF FLTUND FLTRES FLTINV", linux.SIGTRAP: "TRAP_ BRKPT TRACE",
+		linux.SIGCHLD: "CLD_ EXITED KILLED DUMPED TRAPPED STOPPED CONTINUED",
 	}
 	list := strings.Fields(names[s.signo])
 	if s.code > 0 && int(s.code) < len(list) {

@@ -1,30 +1,17 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // Address families and types of socket(2).
 const (
-	afUnspec  = 0
-	afUnix    = 1
-	afInet    = 2
-	afInet6   = 10
-	afNetlink = 16
-	afPacket  = 17
-	// sockPacket is AF_PACKET's old way, of AF_INET.
-	sockPacket = 10
-	afMax      = 46
-
-	sockStream    = 1
-	sockDgram     = 2
-	sockRaw       = 3
-	sockRDM       = 4
-	sockSeqpacket = 5
-	sockMax       = 11
-	sockTypes     = 0xf
+	sockMax   = 11
+	sockTypes = 0xf
 
 	// maxSockaddr is the size of struct sockaddr_storage, somaxconn the longest queue of listen(2).
 	maxSockaddr = 128
-	somaxconn   = 4096
 )
 
 // A Network says what network the guest has.
@@ -45,21 +32,21 @@ const (
 type socket interface {
 	file
 	sock() *sockBase
-	bind(t *Thread, name []byte) Errno
-	listen(t *Thread, backlog int) Errno
+	bind(t *Thread, name []byte) linux.Errno
+	listen(t *Thread, backlog int) linux.Errno
 	// accept returns a socket for the first that waits to be accepted.
-	accept(t *Thread) (socket, Errno)
+	accept(t *Thread) (socket, linux.Errno)
 	// connect returns what block returns if it has to wait, and is called again then.
-	connect(t *Thread, name []byte) Errno
+	connect(t *Thread, name []byte) linux.Errno
 	// shutdown ends receiving, sending or both.
-	shutdown(t *Thread, rcv, snd bool) Errno
-	send(t *Thread, m *outMessage) (uint64, Errno)
-	receive(t *Thread, m *inMessage) (uint64, Errno)
+	shutdown(t *Thread, rcv, snd bool) linux.Errno
+	send(t *Thread, m *outMessage) (uint64, linux.Errno)
+	receive(t *Thread, m *inMessage) (uint64, linux.Errno)
 	localName() []byte
-	peerName() ([]byte, Errno)
+	peerName() ([]byte, linux.Errno)
 	// option and setOption are for options that not all sockets have: they report whether it is one of theirs.
 	option(t *Thread, level, name int) ([]byte, bool)
-	setOption(t *Thread, level, name int, value uint32) (Errno, bool)
+	setOption(t *Thread, level, name int, value uint32) (linux.Errno, bool)
 }
 
 // A sockBase is what all sockets have. It supplies what a socket without connections does.
@@ -70,7 +57,7 @@ type sockBase struct {
 	// perm is what fchmod(2) changed of its mode, 0777.
 	perm uint32
 	// err is what happened since the last call, for the next one or SO_ERROR.
-	err Errno
+	err linux.Errno
 	// rcvShut says that nothing more comes, sndShut that nothing can be sent.
 	rcvShut, sndShut bool
 	queue            packetQueue
@@ -88,40 +75,40 @@ func (s *sockBase) announcer() *wakeups { return &s.wakeups }
 // init makes s a socket of its own inode.
 func (s *sockBase) init(k *Kernel, family, typ, proto, flags int) {
 	s.ino = k.inodes.unnamed()
-	s.fileBase = fileBase{flags: oRDWR | flags&oNONBLOCK, path: "socket:[" + itoa(int64(s.ino)) + "]"}
+	s.fileBase = fileBase{flags: linux.O_RDWR | flags&linux.O_NONBLOCK, path: "socket:[" + itoa(int64(s.ino)) + "]"}
 	s.family, s.typ, s.proto = family, typ, proto
 }
 
-func (s *sockBase) listen(*Thread, int) Errno          { return EOPNOTSUPP }
-func (s *sockBase) accept(*Thread) (socket, Errno)     { return nil, EOPNOTSUPP }
-func (s *sockBase) shutdown(*Thread, bool, bool) Errno { return EOPNOTSUPP }
+func (s *sockBase) listen(*Thread, int) linux.Errno          { return linux.EOPNOTSUPP }
+func (s *sockBase) accept(*Thread) (socket, linux.Errno)     { return nil, linux.EOPNOTSUPP }
+func (s *sockBase) shutdown(*Thread, bool, bool) linux.Errno { return linux.EOPNOTSUPP }
 
 // takeErr returns what happened since the last call, once.
-func (s *sockBase) takeErr() Errno {
+func (s *sockBase) takeErr() linux.Errno {
 	e := s.err
 	s.err = 0
 	return e
 }
 
 // fail notes what happened to the socket, and wakes who waits for it.
-func (s *sockBase) fail(e Errno) {
+func (s *sockBase) fail(e linux.Errno) {
 	s.err = e
-	s.count(pollIN | pollOUT)
-	s.announce(pollERR)
+	s.count(linux.POLLIN | linux.POLLOUT)
+	s.announce(linux.POLLERR)
 }
 
 // shut notes that a direction is closed, and wakes who waits for it.
 func (s *sockBase) shut(rcv, snd bool) {
 	s.rcvShut, s.sndShut = s.rcvShut || rcv, s.sndShut || snd
-	s.count(pollIN | pollOUT)
+	s.count(linux.POLLIN | linux.POLLOUT)
 }
 
 // emptied notes that there is room to send again.
 func (s *sockBase) emptied() {
-	s.count(pollOUT)
+	s.count(linux.POLLOUT)
 	if s.crowded {
 		s.crowded = false
-		s.announce(pollOUT)
+		s.announce(linux.POLLOUT)
 	}
 }
 
@@ -129,63 +116,63 @@ func (s *sockBase) emptied() {
 func (s *sockBase) shutEvents() uint32 {
 	var ev uint32
 	if s.err != 0 {
-		ev |= pollERR
+		ev |= linux.POLLERR
 	}
 	if s.rcvShut {
-		ev |= pollIN | pollRDN | pollRDH
+		ev |= linux.POLLIN | linux.POLLRDNORM | linux.POLLRDHUP
 		if s.sndShut {
-			ev |= pollHUP
+			ev |= linux.POLLHUP
 		}
 	}
 	return ev
 }
 
-func (s *sockBase) stat(t *Thread) (stat, Errno) {
+func (s *sockBase) stat(t *Thread) (stat, linux.Errno) {
 	st, _ := s.fileBase.stat(t)
-	st.dev, st.ino, st.mode = sockDev, s.ino, sIFSOCK|s.perm^0o777
+	st.dev, st.ino, st.mode = sockDev, s.ino, linux.S_IFSOCK|s.perm^0o777
 	return st, 0
 }
 
 // newSocket makes a socket, or says why there is none.
-func (t *Thread) newSocket(family, typ, proto int) (socket, Errno) {
-	flags := typ & oNONBLOCK
+func (t *Thread) newSocket(family, typ, proto int) (socket, linux.Errno) {
+	flags := typ & linux.O_NONBLOCK
 	typ &= sockTypes
 	switch {
-	case family < 0 || family >= afMax:
-		return nil, EAFNOSUPPORT
+	case family < 0 || family >= linux.AF_MAX:
+		return nil, linux.EAFNOSUPPORT
 	case typ >= sockMax:
-		return nil, EINVAL
-	case family == afUnix:
+		return nil, linux.EINVAL
+	case family == linux.AF_UNIX:
 		return t.newUnixSocket(typ, proto, flags)
-	case family == afPacket, family == afInet && typ == sockPacket:
-		return nil, EPERM
+	case family == linux.AF_PACKET, family == linux.AF_INET && typ == linux.SOCK_PACKET:
+		return nil, linux.EPERM
 	case t.k.cfg.Network == NetworkNone:
-	case family == afInet || family == afInet6:
+	case family == linux.AF_INET || family == linux.AF_INET6:
 		return t.newInetSocket(family, typ, proto, flags)
-	case family == afNetlink:
+	case family == linux.AF_NETLINK:
 		return t.newNetlinkSocket(typ, proto, flags)
 	}
-	return nil, EAFNOSUPPORT
+	return nil, linux.EAFNOSUPPORT
 }
 
 // sysSocket implements socket(2).
-func sysSocket(t *Thread, a Args) (uint64, Errno) {
+func sysSocket(t *Thread, a Args) (uint64, linux.Errno) {
 	family, typ, proto := a.Int(0), a.Int(1), a.Int(2)
-	if typ&^(sockTypes|oNONBLOCK|oCLOEXEC) != 0 {
-		return 0, EINVAL
+	if typ&^(sockTypes|linux.O_NONBLOCK|linux.O_CLOEXEC) != 0 {
+		return 0, linux.EINVAL
 	}
 	s, e := t.newSocket(family, typ, proto)
 	if e != 0 {
 		return 0, e
 	}
-	return t.install(s, typ&oCLOEXEC)
+	return t.install(s, typ&linux.O_CLOEXEC)
 }
 
 // sysSocketpair implements socketpair(2).
-func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
+func sysSocketpair(t *Thread, a Args) (uint64, linux.Errno) {
 	typ := a.Int(1)
-	if typ&^(sockTypes|oNONBLOCK|oCLOEXEC) != 0 {
-		return 0, EINVAL
+	if typ&^(sockTypes|linux.O_NONBLOCK|linux.O_CLOEXEC) != 0 {
+		return 0, linux.EINVAL
 	}
 	// Descriptors are kept free and told before anything else.
 	if fd, e := t.freeFD(0); e != 0 {
@@ -206,14 +193,14 @@ func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
 		u, ok := s.(*unixSocket)
 		if !ok {
 			s.close(t.k)
-			return 0, EOPNOTSUPP
+			return 0, linux.EOPNOTSUPP
 		}
 		u.cred = t.credential()
 		ends[i] = u
 	}
 	joinUnix(ends[0], ends[1])
 	for i, s := range ends {
-		fd, e := t.install(s, typ&oCLOEXEC)
+		fd, e := t.install(s, typ&linux.O_CLOEXEC)
 		if e != 0 {
 			if i > 0 {
 				t.fds.close(t.k, int(le32(fds)))
@@ -233,37 +220,37 @@ func sysSocketpair(t *Thread, a Args) (uint64, Errno) {
 }
 
 // socket returns the socket behind fd.
-func (t *Thread) socket(fd int) (socket, Errno) {
+func (t *Thread) socket(fd int) (socket, linux.Errno) {
 	f, e := t.file(fd)
 	if e != 0 {
 		return nil, e
 	}
-	if f.base().flags&oPATH != 0 {
-		return nil, EBADF
+	if f.base().flags&linux.O_PATH != 0 {
+		return nil, linux.EBADF
 	}
 	s, ok := f.(socket)
 	if !ok {
-		return nil, ENOTSOCK
+		return nil, linux.ENOTSOCK
 	}
 	return s, 0
 }
 
 // sockaddr reads a socket's name.
-func (t *Thread) sockaddr(at emu.Addr, n int) ([]byte, Errno) {
+func (t *Thread) sockaddr(at emu.Addr, n int) ([]byte, linux.Errno) {
 	if n < 0 || n > maxSockaddr {
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	}
 	return t.copyIn(at, n)
 }
 
 // outSockaddr gives name to a caller who has room for *lenAt bytes.
-func (t *Thread) outSockaddr(name []byte, at, lenAt emu.Addr) Errno {
+func (t *Thread) outSockaddr(name []byte, at, lenAt emu.Addr) linux.Errno {
 	n, e := t.in32(lenAt)
 	if e != 0 {
 		return e
 	}
 	if int32(n) < 0 {
-		return EINVAL
+		return linux.EINVAL
 	}
 	if e := t.copyOut(at, name[:min(int(n), len(name))]); e != 0 {
 		return e
@@ -271,16 +258,16 @@ func (t *Thread) outSockaddr(name []byte, at, lenAt emu.Addr) Errno {
 	return t.out32(lenAt, uint32(len(name)))
 }
 
-// familyOf is the address family of a name, afUnspec of one that is too short for any.
+// familyOf is the address family of a name, AF_UNSPEC of one that is too short for any.
 func familyOf(name []byte) int {
 	if len(name) < 2 {
-		return afUnspec
+		return linux.AF_UNSPEC
 	}
 	return int(le16(name))
 }
 
 // sysBind implements bind(2).
-func sysBind(t *Thread, a Args) (uint64, Errno) {
+func sysBind(t *Thread, a Args) (uint64, linux.Errno) {
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -293,16 +280,16 @@ func sysBind(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysListen implements listen(2).
-func sysListen(t *Thread, a Args) (uint64, Errno) {
+func sysListen(t *Thread, a Args) (uint64, linux.Errno) {
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	return 0, s.listen(t, int(min(a.U32(1), somaxconn)))
+	return 0, s.listen(t, int(min(a.U32(1), linux.SOMAXCONN)))
 }
 
 // sysConnect implements connect(2).
-func sysConnect(t *Thread, a Args) (uint64, Errno) {
+func sysConnect(t *Thread, a Args) (uint64, linux.Errno) {
 	if _, e := t.openFile(a.Int(0)); e != 0 {
 		return 0, e
 	}
@@ -319,19 +306,19 @@ func sysConnect(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysAccept implements accept(2).
-func sysAccept(t *Thread, a Args) (uint64, Errno) {
+func sysAccept(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.accept(a.Int(0), a.Addr(1), a.Addr(2), 0)
 }
 
 // sysAccept4 implements accept4(2).
-func sysAccept4(t *Thread, a Args) (uint64, Errno) {
-	if a.Int(3)&^(oNONBLOCK|oCLOEXEC) != 0 {
-		return 0, EINVAL
+func sysAccept4(t *Thread, a Args) (uint64, linux.Errno) {
+	if a.Int(3)&^(linux.O_NONBLOCK|linux.O_CLOEXEC) != 0 {
+		return 0, linux.EINVAL
 	}
 	return t.accept(a.Int(0), a.Addr(1), a.Addr(2), a.Int(3))
 }
 
-func (t *Thread) accept(fd int, at, lenAt emu.Addr, flags int) (uint64, Errno) {
+func (t *Thread) accept(fd int, at, lenAt emu.Addr, flags int) (uint64, linux.Errno) {
 	l, e := t.socket(fd)
 	if e != 0 {
 		return 0, e
@@ -344,10 +331,10 @@ func (t *Thread) accept(fd int, at, lenAt emu.Addr, flags int) (uint64, Errno) {
 }
 
 // acceptFrom gives a descriptor to the first that waits to be accepted by l, and waits for one.
-func (t *Thread) acceptFrom(l socket, at, lenAt emu.Addr, flags int) (uint64, Errno) {
+func (t *Thread) acceptFrom(l socket, at, lenAt emu.Addr, flags int) (uint64, linux.Errno) {
 	s, e := l.accept(t)
-	if e == EAGAIN && !l.base().nonblock() && !t.timedOut() {
-		return t.waitSocket(l, pollIN, nil, func() (uint64, Errno) { return t.acceptFrom(l, at, lenAt, flags) })
+	if e == linux.EAGAIN && !l.base().nonblock() && !t.timedOut() {
+		return t.waitSocket(l, linux.POLLIN, nil, func() (uint64, linux.Errno) { return t.acceptFrom(l, at, lenAt, flags) })
 	}
 	if e != 0 {
 		return 0, e
@@ -376,20 +363,20 @@ func (s *sockBase) unnamed() []byte {
 }
 
 // sysShutdown implements shutdown(2).
-func sysShutdown(t *Thread, a Args) (uint64, Errno) {
+func sysShutdown(t *Thread, a Args) (uint64, linux.Errno) {
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	how := a.U32(1)
 	if how > 2 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return 0, s.shutdown(t, how != 1, how != 0)
 }
 
 // sysGetsockname implements getsockname(2).
-func sysGetsockname(t *Thread, a Args) (uint64, Errno) {
+func sysGetsockname(t *Thread, a Args) (uint64, linux.Errno) {
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -398,7 +385,7 @@ func sysGetsockname(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysGetpeername implements getpeername(2).
-func sysGetpeername(t *Thread, a Args) (uint64, Errno) {
+func sysGetpeername(t *Thread, a Args) (uint64, linux.Errno) {
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -419,11 +406,11 @@ func (t *Thread) socketDeadline(timeout int64) {
 }
 
 // waitSocket parks t until s has one of events. ready, if set, decides instead of the events.
-func (t *Thread) waitSocket(s socket, events uint32, ready func() bool, resume func() (uint64, Errno), with ...file,
-) (uint64, Errno) {
+func (t *Thread) waitSocket(s socket, events uint32, ready func() bool, resume func() (uint64, linux.Errno), with ...file,
+) (uint64, linux.Errno) {
 	if ready == nil {
 		ready = func() bool {
-			return s.poll(t)&(events|pollERR|pollHUP) != 0 || events&pollOUT != 0 && s.sock().sndShut
+			return s.poll(t)&(events|linux.POLLERR|linux.POLLHUP) != 0 || events&linux.POLLOUT != 0 && s.sock().sndShut
 		}
 	}
 	w := wait{
@@ -432,7 +419,7 @@ func (t *Thread) waitSocket(s socket, events uint32, ready func() bool, resume f
 	}
 	if t.call.deadline != never {
 		// "the following interfaces are never restarted […] when a timeout has been set" - signal(7)
-		w.interrupted = EINTR
+		w.interrupted = linux.EINTR
 	}
 	return t.block(w, resume)
 }

@@ -5,22 +5,24 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // sin is a struct sockaddr_in for 127.0.0.1.
 func sin(port uint16) []byte {
-	return []byte{afInet, 0, byte(port >> 8), byte(port), 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0}
+	return []byte{linux.AF_INET, 0, byte(port >> 8), byte(port), 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0}
 }
 
 // TestNoNetwork leaves AF_UNIX.
 func TestNoNetwork(t *testing.T) {
 	g := newGuest(t, func(c *Config) { c.Network = NetworkNone })
-	for _, family := range []uint64{afInet, afInet6, afNetlink} {
-		g.fails(EAFNOSUPPORT, nr("socket"), family, sockStream, 0)
+	for _, family := range []uint64{linux.AF_INET, linux.AF_INET6, linux.AF_NETLINK} {
+		g.fails(linux.EAFNOSUPPORT, nr("socket"), family, linux.SOCK_STREAM, 0)
 	}
-	s := g.ok(nr("socket"), afUnix, sockStream, 0)
+	s := g.ok(nr("socket"), linux.AF_UNIX, linux.SOCK_STREAM, 0)
 	ifreq := g.bytes(append([]byte("lo"), make([]byte, 38)...))
-	g.fails(ENODEV, nr("ioctl"), s, siocGifindex, ifreq)
+	g.fails(linux.ENODEV, nr("ioctl"), s, linux.SIOCGIFINDEX, ifreq)
 }
 
 // TestPorts checks that ports are given in ascending order, from the first again after the last, and none twice.
@@ -34,7 +36,7 @@ func TestPorts(t *testing.T) {
 		b := g.peek(name, 4)
 		return int(b[2])<<8 | int(b[3])
 	}
-	open := func() uint64 { return g.ok(nr("socket"), afInet, sockStream, 0) }
+	open := func() uint64 { return g.ok(nr("socket"), linux.AF_INET, linux.SOCK_STREAM, 0) }
 	a, b := open(), open()
 	assert.Equal(t, firstPort, port(a))
 	assert.Equal(t, firstPort+1, port(b))
@@ -44,14 +46,14 @@ func TestPorts(t *testing.T) {
 	assert.Equal(t, lastPort, port(open()))
 	assert.Equal(t, firstPort, port(open()))
 	assert.Equal(t, firstPort+3, port(open()))
-	g.fails(EADDRINUSE, nr("bind"), open(), g.bytes(sin(firstPort)), 16)
-	g.fails(EACCES, nr("bind"), open(), g.bytes(sin(privilegedPort-1)), 16)
+	g.fails(linux.EADDRINUSE, nr("bind"), open(), g.bytes(sin(firstPort)), 16)
+	g.fails(linux.EACCES, nr("bind"), open(), g.bytes(sin(privilegedPort-1)), 16)
 }
 
 // TestConnectTimeout checks that a connection for which the listener has no room ends when Linux gives up.
 func TestConnectTimeout(t *testing.T) {
 	g := newGuest(t)
-	open := func() uint64 { return g.ok(nr("socket"), afInet, sockStream, 0) }
+	open := func() uint64 { return g.ok(nr("socket"), linux.AF_INET, linux.SOCK_STREAM, 0) }
 	l := open()
 	to := g.bytes(sin(4000))
 	g.ok(nr("bind"), l, to, 16)
@@ -59,7 +61,7 @@ func TestConnectTimeout(t *testing.T) {
 	g.ok(nr("connect"), open(), to, 16)
 	before := g.k.now()
 	c := open()
-	g.fails(ETIMEDOUT, nr("connect"), c, to, 16)
+	g.fails(linux.ETIMEDOUT, nr("connect"), c, to, 16)
 	assert.InDelta(t, synTimeout, g.k.now()-before, 1e6)
 	assert.Empty(t, g.k.timers)
 	// With room for one more it goes through.
@@ -70,7 +72,7 @@ func TestConnectTimeout(t *testing.T) {
 // TestSmallWrites checks that bytes that are sent one by one are not kept one by one.
 func TestSmallWrites(t *testing.T) {
 	g := newGuest(t)
-	l, c := g.ok(nr("socket"), afInet, sockStream, 0), g.ok(nr("socket"), afInet, sockStream, 0)
+	l, c := g.ok(nr("socket"), linux.AF_INET, linux.SOCK_STREAM, 0), g.ok(nr("socket"), linux.AF_INET, linux.SOCK_STREAM, 0)
 	to := g.bytes(sin(4000))
 	g.ok(nr("bind"), l, to, 16)
 	g.ok(nr("listen"), l, 1)
@@ -95,7 +97,7 @@ func TestSmallWrites(t *testing.T) {
 func TestPassedDescriptors(t *testing.T) {
 	g := newGuest(t)
 	fds := g.room(8)
-	g.ok(nr("socketpair"), afUnix, sockDgram, 0, fds)
+	g.ok(nr("socketpair"), linux.AF_UNIX, linux.SOCK_DGRAM, 0, fds)
 	p := g.peek(fds, 8)
 	a, b := uint64(le32(p)), uint64(le32(p[4:]))
 	pipe := g.room(8)
@@ -105,8 +107,8 @@ func TestPassedDescriptors(t *testing.T) {
 	iov.u64(g.bytes([]byte("x")))
 	iov.u64(1)
 	ctl.u64(cmsgHeader + 4)
-	ctl.u32(solSocket)
-	ctl.u32(scmRights)
+	ctl.u32(linux.SOL_SOCKET)
+	ctl.u32(linux.SCM_RIGHTS)
 	ctl.u32(le32(q[4:]))
 	ctl.zero(4)
 	hdr.zero(16)
@@ -118,8 +120,8 @@ func TestPassedDescriptors(t *testing.T) {
 	g.ok(nr("sendmsg"), a, g.bytes(hdr), 0)
 	g.ok(nr("close"), uint64(le32(q[4:])))
 	r := uint64(le32(q))
-	g.ok(nr("fcntl"), r, fSetFL, oNONBLOCK)
-	g.fails(EAGAIN, nr("read"), r, pipe, 1)
+	g.ok(nr("fcntl"), r, linux.F_SETFL, linux.O_NONBLOCK)
+	g.fails(linux.EAGAIN, nr("read"), r, pipe, 1)
 	g.ok(nr("close"), b)
 	assert.Zero(t, g.ok(nr("read"), r, pipe, 1))
 }

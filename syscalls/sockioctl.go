@@ -5,40 +5,27 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Requests about sockets and interfaces (include/uapi/linux/sockios.h).
 const (
-	siocAtmark     = 0x8905
-	siocGifname    = 0x8910
-	siocGifconf    = 0x8912
-	siocGifflags   = 0x8913
-	siocGifaddr    = 0x8915
-	siocGifdstaddr = 0x8917
-	siocGifbrdaddr = 0x8919
-	siocGifnetmask = 0x891b
-	siocGifmetric  = 0x891d
-	siocGifmtu     = 0x8921
-	siocGifhwaddr  = 0x8927
-	siocGifindex   = 0x8933
-	siocGiftxqlen  = 0x8942
-
 	ifnameSize  = 16
 	ifreqSize   = 40
 	txQueueSize = 1000
 )
 
-func (s *sockBase) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+func (s *sockBase) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	return t.socketIoctl(req, arg)
 }
 
 // socketIoctl answers requests about interfaces.
-func (t *Thread) socketIoctl(req uint32, arg emu.Addr) (uint64, Errno) {
+func (t *Thread) socketIoctl(req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	switch {
-	case req == siocGifconf:
+	case req == linux.SIOCGIFCONF:
 		return 0, t.listInterfaces(arg)
-	case req <= siocAtmark || req > siocGiftxqlen:
-		return 0, ENOTTY
+	case req <= linux.SIOCATMARK || req > linux.SIOCGIFTXQLEN:
+		return 0, linux.ENOTTY
 	}
 	b, e := t.copyIn(arg, ifreqSize)
 	if e != 0 {
@@ -47,22 +34,22 @@ func (t *Thread) socketIoctl(req uint32, arg emu.Addr) (uint64, Errno) {
 	name, _, _ := bytes.Cut(b[:ifnameSize], []byte{0})
 	all := t.k.interfaces()
 	at := slices.IndexFunc(all, func(i *netInterface) bool {
-		if req == siocGifname {
+		if req == linux.SIOCGIFNAME {
 			return i.index == le32(b[ifnameSize:])
 		}
 		return i.name == string(name)
 	})
 	if at < 0 {
-		return 0, ENODEV
+		return 0, linux.ENODEV
 	}
-	if req == siocGifname {
+	if req == linux.SIOCGIFNAME {
 		var name pack
 		name.str(all[at].name, ifnameSize)
 		return 0, t.copyOut(arg, name)
 	}
 	out := all[at].answer(req)
 	if out == nil {
-		return 0, EPERM // what changes an interface is for the superuser
+		return 0, linux.EPERM // what changes an interface is for the superuser
 	}
 	return 0, t.copyOut(arg+ifnameSize, out)
 }
@@ -70,7 +57,7 @@ func (t *Thread) socketIoctl(req uint32, arg emu.Addr) (uint64, Errno) {
 // ifAddress is an IPv4 address as a struct sockaddr.
 func ifAddress(a [4]byte) []byte {
 	var b pack
-	b.u16(afInet)
+	b.u16(linux.AF_INET)
 	b.u16(0)
 	b = append(b, a[:]...)
 	b.zero(8)
@@ -81,31 +68,31 @@ func ifAddress(a [4]byte) []byte {
 func (i *netInterface) answer(req uint32) []byte {
 	var out pack
 	switch req {
-	case siocGifflags:
+	case linux.SIOCGIFFLAGS:
 		out.u16(uint16(i.flags))
-	case siocGifaddr, siocGifdstaddr:
+	case linux.SIOCGIFADDR, linux.SIOCGIFDSTADDR:
 		return ifAddress(i.ip4().Addr().As4())
-	case siocGifbrdaddr:
+	case linux.SIOCGIFBRDADDR:
 		return ifAddress(i.broadcast4())
-	case siocGifnetmask:
+	case linux.SIOCGIFNETMASK:
 		return ifAddress(netmask(i.ip4()))
-	case siocGifmetric:
+	case linux.SIOCGIFMETRIC:
 		out.u32(0)
-	case siocGifmtu:
+	case linux.SIOCGIFMTU:
 		out.u32(i.mtu)
-	case siocGifhwaddr:
+	case linux.SIOCGIFHWADDR:
 		out.u16(i.hwType)
 		out.zero(14)
-	case siocGifindex:
+	case linux.SIOCGIFINDEX:
 		out.u32(i.index)
-	case siocGiftxqlen:
+	case linux.SIOCGIFTXQLEN:
 		out.u32(txQueueSize)
 	}
 	return out
 }
 
 // listInterfaces is SIOCGIFCONF: what has an IPv4 address.
-func (t *Thread) listInterfaces(at emu.Addr) Errno {
+func (t *Thread) listInterfaces(at emu.Addr) linux.Errno {
 	b, e := t.copyIn(at, 16)
 	if e != 0 {
 		return e

@@ -1,21 +1,13 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // Flags of send(2) and recv(2).
 const (
-	msgOOB         = 0x01
-	msgPeek        = 0x02
-	msgCtrunc      = 0x08
-	msgTrunc       = 0x20
-	msgDontwait    = 0x40
-	msgWaitall     = 0x100
-	msgErrqueue    = 0x2000
-	msgMore        = 0x8000
-	msgNosignal    = 0x4000
-	msgWaitforone  = 0x10000
-	msgCmsgCloexec = 0x40000000
-	msgCompat      = 0x80000000 // the kernel's own, for programs of 32 bits
+	msgCompat = 0x80000000 // the kernel's own, for programs of 32 bits
 )
 
 // An outMessage is what a call sends.
@@ -52,43 +44,43 @@ type inMessage struct {
 }
 
 // transmit sends m, and waits if it must. What was sent before waiting is in t.call.done.
-func (t *Thread) transmit(s socket, m *outMessage) (uint64, Errno) {
+func (t *Thread) transmit(s socket, m *outMessage) (uint64, linux.Errno) {
 	t.socketDeadline(s.sock().opts.sndTimeout)
 	return t.transmitRest(s, m)
 }
 
-func (t *Thread) transmitRest(s socket, m *outMessage) (uint64, Errno) {
+func (t *Thread) transmitRest(s socket, m *outMessage) (uint64, linux.Errno) {
 	b := s.sock()
 	n, e := s.send(t, m)
-	b.crowded = b.crowded || e == EAGAIN
+	b.crowded = b.crowded || e == linux.EAGAIN
 	if n > 0 {
 		m.v, m.files = skip(m.v, n), nil
 	}
 	t.call.done += n
 	done := t.call.done
 	switch {
-	case e == EAGAIN && !b.nonblock() && m.flags&msgDontwait == 0 && !t.timedOut():
-		ret, e := t.waitSocket(s, pollOUT, m.ready, func() (uint64, Errno) { return t.transmitRest(s, m) }, m.files...)
+	case e == linux.EAGAIN && !b.nonblock() && m.flags&linux.MSG_DONTWAIT == 0 && !t.timedOut():
+		ret, e := t.waitSocket(s, linux.POLLOUT, m.ready, func() (uint64, linux.Errno) { return t.transmitRest(s, m) }, m.files...)
 		t.call.wait.partial = done
 		return ret, e
 	case e != 0 && done > 0:
 		e = 0
-	case e == EPIPE && b.typ == sockStream && m.flags&msgNosignal == 0:
-		t.send(infoFromProcess(t.p, sigPIPE, siUser))
+	case e == linux.EPIPE && b.typ == linux.SOCK_STREAM && m.flags&linux.MSG_NOSIGNAL == 0:
+		t.send(infoFromProcess(t.p, linux.SIGPIPE, linux.SI_USER))
 	}
 	return done, e
 }
 
 // receive receives m, and waits if it must. What was received before waiting is in t.call.done.
-func (t *Thread) receive(s socket, m *inMessage) (uint64, Errno) {
-	if b := s.sock(); m.flags&msgErrqueue != 0 && (b.family == afInet || b.family == afInet6) {
-		return 0, EAGAIN // errors are not queued, and not waited for
+func (t *Thread) receive(s socket, m *inMessage) (uint64, linux.Errno) {
+	if b := s.sock(); m.flags&linux.MSG_ERRQUEUE != 0 && (b.family == linux.AF_INET || b.family == linux.AF_INET6) {
+		return 0, linux.EAGAIN // errors are not queued, and not waited for
 	}
 	t.socketDeadline(s.sock().opts.rcvTimeout)
 	want := uint64(1)
-	if b := s.sock(); b.typ == sockStream {
+	if b := s.sock(); b.typ == linux.SOCK_STREAM {
 		want = min(uint64(b.opts.lowWater), total(m.v))
-		if m.flags&(msgWaitall|msgPeek) == msgWaitall {
+		if m.flags&(linux.MSG_WAITALL|linux.MSG_PEEK) == linux.MSG_WAITALL {
 			want = total(m.v)
 		}
 	}
@@ -96,25 +88,25 @@ func (t *Thread) receive(s socket, m *inMessage) (uint64, Errno) {
 }
 
 // receiveRest is receive until there are want bytes.
-func (t *Thread) receiveRest(s socket, m *inMessage, want uint64) (uint64, Errno) {
+func (t *Thread) receiveRest(s socket, m *inMessage, want uint64) (uint64, linux.Errno) {
 	b, all := s.sock(), m.v
 	if t.call.done > 0 {
 		m.v, m.more = skip(all, t.call.done), true
 	}
 	n, e := s.receive(t, m)
-	t.k.transferred(s, pollIN)
+	t.k.transferred(s, linux.POLLIN)
 	m.v = all
 	t.call.done += n
 	done := t.call.done
-	if e == 0 && (n == 0 || b.typ != sockStream || done >= want || len(m.files) > 0) {
+	if e == 0 && (n == 0 || b.typ != linux.SOCK_STREAM || done >= want || len(m.files) > 0) {
 		return done, 0
 	}
-	if (e == 0 || e == EAGAIN) && !b.nonblock() && m.flags&msgDontwait == 0 && !t.timedOut() {
-		if m.flags&msgPeek != 0 {
+	if (e == 0 || e == linux.EAGAIN) && !b.nonblock() && m.flags&linux.MSG_DONTWAIT == 0 && !t.timedOut() {
+		if m.flags&linux.MSG_PEEK != 0 {
 			t.call.done = 0 // it is still there
 			done = 0
 		}
-		ret, e := t.waitSocket(s, pollIN, nil, func() (uint64, Errno) { return t.receiveRest(s, m, want) })
+		ret, e := t.waitSocket(s, linux.POLLIN, nil, func() (uint64, linux.Errno) { return t.receiveRest(s, m, want) })
 		t.call.wait.partial = done
 		return ret, e
 	}
@@ -125,7 +117,7 @@ func (t *Thread) receiveRest(s socket, m *inMessage, want uint64) (uint64, Errno
 }
 
 // receiveBytes is receive for read(2), which takes nothing that came along.
-func (t *Thread) receiveBytes(s socket, v []iovec) (uint64, Errno) {
+func (t *Thread) receiveBytes(s socket, v []iovec) (uint64, linux.Errno) {
 	if total(v) == 0 {
 		return 0, 0 // unlike recv(2) of no bytes, which waits
 	}
@@ -134,7 +126,7 @@ func (t *Thread) receiveBytes(s socket, v []iovec) (uint64, Errno) {
 	if len(m.files) == 0 && e != eBlocked {
 		return n, e
 	}
-	return t.then(n, e, func(n uint64, e Errno) (uint64, Errno) {
+	return t.then(n, e, func(n uint64, e linux.Errno) (uint64, linux.Errno) {
 		t.dropFiles(m.files)
 		return n, e
 	})
@@ -153,26 +145,26 @@ func (h msghdr) control() emu.Addr  { return emu.Addr(le64(h[32:])) }
 func (h msghdr) controlLen() uint64 { return le64(h[40:]) }
 
 // message reads a struct msghdr and its iovecs.
-func (t *Thread) message(at emu.Addr) (msghdr, []iovec, Errno) {
+func (t *Thread) message(at emu.Addr) (msghdr, []iovec, linux.Errno) {
 	b, e := t.copyIn(at, msghdrSize)
 	if e != 0 {
 		return nil, nil, e
 	}
 	h := msghdr(b)
 	if h.name() != 0 && h.nameLen() < 0 {
-		return nil, nil, EINVAL
+		return nil, nil, linux.EINVAL
 	}
-	if h.iovLen() > iovMax {
-		return nil, nil, EMSGSIZE
+	if h.iovLen() > linux.IOV_MAX {
+		return nil, nil, linux.EMSGSIZE
 	}
 	v, e := t.iovecs(h.iov(), h.iovLen())
 	return h, v, e
 }
 
 // sysSendto implements sendto(2).
-func sysSendto(t *Thread, a Args) (uint64, Errno) {
+func sysSendto(t *Thread, a Args) (uint64, linux.Errno) {
 	if !userRange(a.Uint(1), min(a.Uint(2), maxRW)) {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
@@ -188,9 +180,9 @@ func sysSendto(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysRecvfrom implements recvfrom(2).
-func sysRecvfrom(t *Thread, a Args) (uint64, Errno) {
+func sysRecvfrom(t *Thread, a Args) (uint64, linux.Errno) {
 	if !userRange(a.Uint(1), min(a.Uint(2), maxRW)) {
-		return 0, EFAULT
+		return 0, linux.EFAULT
 	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
@@ -198,7 +190,7 @@ func sysRecvfrom(t *Thread, a Args) (uint64, Errno) {
 	}
 	m := &inMessage{v: one(a.Addr(1), a.Uint(2)), flags: a.U32(3)}
 	n, e := t.receive(s, m)
-	return t.then(n, e, func(n uint64, e Errno) (uint64, Errno) {
+	return t.then(n, e, func(n uint64, e linux.Errno) (uint64, linux.Errno) {
 		t.dropFiles(m.files)
 		if e == 0 && a.Addr(4) != 0 {
 			e = t.outSockaddr(m.name, a.Addr(4), a.Addr(5))
@@ -208,9 +200,9 @@ func sysRecvfrom(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysSendmsg implements sendmsg(2).
-func sysSendmsg(t *Thread, a Args) (uint64, Errno) {
+func sysSendmsg(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.U32(2)&msgCompat != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
@@ -219,7 +211,7 @@ func sysSendmsg(t *Thread, a Args) (uint64, Errno) {
 	return t.sendmsg(s, a.Addr(1), a.U32(2))
 }
 
-func (t *Thread) sendmsg(s socket, at emu.Addr, flags uint32) (uint64, Errno) {
+func (t *Thread) sendmsg(s socket, at emu.Addr, flags uint32) (uint64, linux.Errno) {
 	h, v, e := t.message(at)
 	if e != 0 {
 		return 0, e
@@ -237,9 +229,9 @@ func (t *Thread) sendmsg(s socket, at emu.Addr, flags uint32) (uint64, Errno) {
 }
 
 // sysRecvmsg implements recvmsg(2).
-func sysRecvmsg(t *Thread, a Args) (uint64, Errno) {
+func sysRecvmsg(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.U32(2)&msgCompat != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
@@ -248,14 +240,14 @@ func sysRecvmsg(t *Thread, a Args) (uint64, Errno) {
 	return t.recvmsg(s, a.Addr(1), a.U32(2))
 }
 
-func (t *Thread) recvmsg(s socket, at emu.Addr, flags uint32) (uint64, Errno) {
+func (t *Thread) recvmsg(s socket, at emu.Addr, flags uint32) (uint64, linux.Errno) {
 	h, v, e := t.message(at)
 	if e != 0 {
 		return 0, e
 	}
 	m := &inMessage{v: v, flags: flags}
 	n, e := t.receive(s, m)
-	return t.then(n, e, func(n uint64, e Errno) (uint64, Errno) {
+	return t.then(n, e, func(n uint64, e linux.Errno) (uint64, linux.Errno) {
 		if e != 0 {
 			return n, e
 		}
@@ -264,8 +256,8 @@ func (t *Thread) recvmsg(s socket, at emu.Addr, flags uint32) (uint64, Errno) {
 }
 
 // outMessage gives what came besides bytes to who gave the header h, which is at at.
-func (t *Thread) outMessage(s socket, m *inMessage, h msghdr, at emu.Addr) Errno {
-	m.out |= m.flags & msgCmsgCloexec
+func (t *Thread) outMessage(s socket, m *inMessage, h msghdr, at emu.Addr) linux.Errno {
+	m.out |= m.flags & linux.MSG_CMSG_CLOEXEC
 	used, e := t.receiveControl(s, m, h)
 	if e != 0 {
 		return e
@@ -285,12 +277,12 @@ func (t *Thread) outMessage(s socket, m *inMessage, h msghdr, at emu.Addr) Errno
 const mmsghdrSize = msghdrSize + 8
 
 // eachMessage calls do for each of n struct mmsghdr, and returns how many it could do.
-func (t *Thread) eachMessage(at emu.Addr, n uint64, do func(at emu.Addr) (uint64, Errno)) (uint64, Errno) {
-	for n = min(n, iovMax); t.call.messages < n; {
+func (t *Thread) eachMessage(at emu.Addr, n uint64, do func(at emu.Addr) (uint64, linux.Errno)) (uint64, linux.Errno) {
+	for n = min(n, linux.IOV_MAX); t.call.messages < n; {
 		p := at + emu.Addr(t.call.messages*mmsghdrSize)
 		size, e := do(p)
 		if e == eBlocked {
-			return t.messageLater(p, func() (uint64, Errno) { return t.eachMessage(at, n, do) })
+			return t.messageLater(p, func() (uint64, linux.Errno) { return t.eachMessage(at, n, do) })
 		}
 		if e = t.messageDone(p, size, e); e != 0 {
 			return t.messagesDone(e)
@@ -300,10 +292,10 @@ func (t *Thread) eachMessage(at emu.Addr, n uint64, do func(at emu.Addr) (uint64
 }
 
 // messageLater lets a call that waits with a message go on, when that is done, with the rest.
-func (t *Thread) messageLater(p emu.Addr, rest func() (uint64, Errno)) (uint64, Errno) {
+func (t *Thread) messageLater(p emu.Addr, rest func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	t.call.wait.partial = t.call.messages
 	resume := t.call.resume
-	t.call.resume = func() (uint64, Errno) {
+	t.call.resume = func() (uint64, linux.Errno) {
 		size, e := resume()
 		if e == eBlocked {
 			return t.messageLater(p, rest)
@@ -317,7 +309,7 @@ func (t *Thread) messageLater(p emu.Addr, rest func() (uint64, Errno)) (uint64, 
 }
 
 // messageDone notes in the struct mmsghdr at p that size bytes of its message were sent or received, if e is none.
-func (t *Thread) messageDone(p emu.Addr, size uint64, e Errno) Errno {
+func (t *Thread) messageDone(p emu.Addr, size uint64, e linux.Errno) linux.Errno {
 	if e == 0 {
 		e = t.out32(p+msghdrSize, uint32(size))
 	}
@@ -329,7 +321,7 @@ func (t *Thread) messageDone(p emu.Addr, size uint64, e Errno) Errno {
 }
 
 // messagesDone is the result of a call that can do no more messages because of e.
-func (t *Thread) messagesDone(e Errno) (uint64, Errno) {
+func (t *Thread) messagesDone(e linux.Errno) (uint64, linux.Errno) {
 	if t.call.messages > 0 {
 		return t.call.messages, 0
 	}
@@ -337,23 +329,23 @@ func (t *Thread) messagesDone(e Errno) (uint64, Errno) {
 }
 
 // sysSendmmsg implements sendmmsg(2).
-func sysSendmmsg(t *Thread, a Args) (uint64, Errno) {
+func sysSendmmsg(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.U32(3)&msgCompat != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	return t.eachMessage(a.Addr(1), uint64(a.U32(2)), func(at emu.Addr) (uint64, Errno) {
+	return t.eachMessage(a.Addr(1), uint64(a.U32(2)), func(at emu.Addr) (uint64, linux.Errno) {
 		return t.sendmsg(s, at, a.U32(3))
 	})
 }
 
 // sysRecvmmsg implements recvmmsg(2).
-func sysRecvmmsg(t *Thread, a Args) (uint64, Errno) {
+func sysRecvmmsg(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.U32(3)&msgCompat != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
@@ -368,16 +360,16 @@ func sysRecvmmsg(t *Thread, a Args) (uint64, Errno) {
 		end = t.k.after(d)
 	}
 	flags := a.U32(3)
-	return t.eachMessage(a.Addr(1), uint64(a.U32(2)), func(at emu.Addr) (uint64, Errno) {
+	return t.eachMessage(a.Addr(1), uint64(a.U32(2)), func(at emu.Addr) (uint64, linux.Errno) {
 		if t.call.messages > 0 {
 			// "The timeout is checked only after the receipt of each datagram" - recvmmsg(2)
 			if end != never && t.k.now() >= end {
-				return 0, EAGAIN
+				return 0, linux.EAGAIN
 			}
-			if flags&msgWaitforone != 0 {
-				flags |= msgDontwait
+			if flags&linux.MSG_WAITFORONE != 0 {
+				flags |= linux.MSG_DONTWAIT
 			}
 		}
-		return t.recvmsg(s, at, flags&^msgWaitforone)
+		return t.recvmsg(s, at, flags&^linux.MSG_WAITFORONE)
 	})
 }

@@ -5,47 +5,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
-)
-
-// Options of SOL_SOCKET (include/uapi/asm-generic/socket.h).
-const (
-	soDebug       = 1
-	soReuseaddr   = 2
-	soType        = 3
-	soError       = 4
-	soDontroute   = 5
-	soBroadcast   = 6
-	soSndbuf      = 7
-	soRcvbuf      = 8
-	soKeepalive   = 9
-	soOobinline   = 10
-	soPriority    = 12
-	soLinger      = 13
-	soReuseport   = 15
-	soPasscred    = 16
-	soPeercred    = 17
-	soRcvlowat    = 18
-	soSndlowat    = 19
-	soRcvtimeo    = 20
-	soSndtimeo    = 21
-	soBindtodev   = 25
-	soTimestamp   = 29
-	soAcceptconn  = 30
-	soPeersec     = 31
-	soSndbufforce = 32
-	soRcvbufforce = 33
-	soMark        = 36
-	soProtocol    = 38
-	soDomain      = 39
-	soIncomingCPU = 49
-	soZerocopy    = 60
-)
-
-const (
-	solIP   = 0
-	solTCP  = 6
-	solUDP  = 17
-	solIPv6 = 41
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Sizes of buffers (net.core.wmem_default and _max; SOCK_MIN_SNDBUF, SOCK_MIN_RCVBUF).
@@ -76,48 +36,48 @@ var remembered = map[optionKey]struct {
 	low, high, first int32
 	family, typ      int
 }{
-	{solSocket, soDebug}: {0, 1, 0, 0, 0}, {solSocket, soDontroute}: {0, 1, 0, 0, 0}, {solSocket, soKeepalive}: {0, 1, 0, 0, 0},
-	{solSocket, soOobinline}: {0, 1, 0, 0, 0}, {solSocket, soPriority}: {0, 6, 0, 0, 0}, {solSocket, soTimestamp}: {0, 1, 0, 0, 0},
-	{solSocket, soIncomingCPU}: {-1, 1 << 20, -1, 0, 0}, {solSocket, soZerocopy}: {0, 1, 0, 0, 0}, {solSocket, soMark}: {0, 0, 0, 0, 0},
+	{linux.SOL_SOCKET, linux.SO_DEBUG}: {0, 1, 0, 0, 0}, {linux.SOL_SOCKET, linux.SO_DONTROUTE}: {0, 1, 0, 0, 0}, {linux.SOL_SOCKET, linux.SO_KEEPALIVE}: {0, 1, 0, 0, 0},
+	{linux.SOL_SOCKET, linux.SO_OOBINLINE}: {0, 1, 0, 0, 0}, {linux.SOL_SOCKET, linux.SO_PRIORITY}: {0, 6, 0, 0, 0}, {linux.SOL_SOCKET, linux.SO_TIMESTAMP}: {0, 1, 0, 0, 0},
+	{linux.SOL_SOCKET, linux.SO_INCOMING_CPU}: {-1, 1 << 20, -1, 0, 0}, {linux.SOL_SOCKET, linux.SO_ZEROCOPY}: {0, 1, 0, 0, 0}, {linux.SOL_SOCKET, linux.SO_MARK}: {0, 0, 0, 0, 0},
 
-	{solTCP, 1}:  {0, 1, 0, afInet, sockStream},                // TCP_NODELAY
-	{solTCP, 2}:  {88, 32767, 32768, afInet, sockStream},       // TCP_MAXSEG
-	{solTCP, 3}:  {0, 1, 0, afInet, sockStream},                // TCP_CORK
-	{solTCP, 4}:  {1, 32767, 7200, afInet, sockStream},         // TCP_KEEPIDLE
-	{solTCP, 5}:  {1, 32767, 75, afInet, sockStream},           // TCP_KEEPINTVL
-	{solTCP, 6}:  {1, 127, 9, afInet, sockStream},              // TCP_KEEPCNT
-	{solTCP, 7}:  {1, 127, 6, afInet, sockStream},              // TCP_SYNCNT
-	{solTCP, 8}:  {-1, 1 << 30, 60, afInet, sockStream},        // TCP_LINGER2
-	{solTCP, 9}:  {0, 1 << 30, 0, afInet, sockStream},          // TCP_DEFER_ACCEPT
-	{solTCP, 10}: {0, 1 << 30, 65536, afInet, sockStream},      // TCP_WINDOW_CLAMP
-	{solTCP, 12}: {0, 1, 1, afInet, sockStream},                // TCP_QUICKACK
-	{solTCP, 18}: {0, 1 << 30, 0, afInet, sockStream},          // TCP_USER_TIMEOUT
-	{solTCP, 23}: {0, somaxconn, 0, afInet, sockStream},        // TCP_FASTOPEN
-	{solTCP, 25}: {-1 << 31, 1<<31 - 1, 0, afInet, sockStream}, // TCP_NOTSENT_LOWAT
-	{solTCP, 30}: {0, 1, 0, afInet, sockStream},                // TCP_FASTOPEN_CONNECT
+	{linux.SOL_TCP, 1}:  {0, 1, 0, linux.AF_INET, linux.SOCK_STREAM},                // TCP_NODELAY
+	{linux.SOL_TCP, 2}:  {88, 32767, 32768, linux.AF_INET, linux.SOCK_STREAM},       // TCP_MAXSEG
+	{linux.SOL_TCP, 3}:  {0, 1, 0, linux.AF_INET, linux.SOCK_STREAM},                // TCP_CORK
+	{linux.SOL_TCP, 4}:  {1, 32767, 7200, linux.AF_INET, linux.SOCK_STREAM},         // TCP_KEEPIDLE
+	{linux.SOL_TCP, 5}:  {1, 32767, 75, linux.AF_INET, linux.SOCK_STREAM},           // TCP_KEEPINTVL
+	{linux.SOL_TCP, 6}:  {1, 127, 9, linux.AF_INET, linux.SOCK_STREAM},              // TCP_KEEPCNT
+	{linux.SOL_TCP, 7}:  {1, 127, 6, linux.AF_INET, linux.SOCK_STREAM},              // TCP_SYNCNT
+	{linux.SOL_TCP, 8}:  {-1, 1 << 30, 60, linux.AF_INET, linux.SOCK_STREAM},        // TCP_LINGER2
+	{linux.SOL_TCP, 9}:  {0, 1 << 30, 0, linux.AF_INET, linux.SOCK_STREAM},          // TCP_DEFER_ACCEPT
+	{linux.SOL_TCP, 10}: {0, 1 << 30, 65536, linux.AF_INET, linux.SOCK_STREAM},      // TCP_WINDOW_CLAMP
+	{linux.SOL_TCP, 12}: {0, 1, 1, linux.AF_INET, linux.SOCK_STREAM},                // TCP_QUICKACK
+	{linux.SOL_TCP, 18}: {0, 1 << 30, 0, linux.AF_INET, linux.SOCK_STREAM},          // TCP_USER_TIMEOUT
+	{linux.SOL_TCP, 23}: {0, linux.SOMAXCONN, 0, linux.AF_INET, linux.SOCK_STREAM},  // TCP_FASTOPEN
+	{linux.SOL_TCP, 25}: {-1 << 31, 1<<31 - 1, 0, linux.AF_INET, linux.SOCK_STREAM}, // TCP_NOTSENT_LOWAT
+	{linux.SOL_TCP, 30}: {0, 1, 0, linux.AF_INET, linux.SOCK_STREAM},                // TCP_FASTOPEN_CONNECT
 
-	{solIP, 1}:  {0, 255, 0, afInet, 0},   // IP_TOS
-	{solIP, 2}:  {-1, 255, 64, afInet, 0}, // IP_TTL
-	{solIP, 8}:  {0, 1, 0, afInet, 0},     // IP_PKTINFO
-	{solIP, 10}: {0, 5, 1, afInet, 0},     // IP_MTU_DISCOVER
-	{solIP, 11}: {0, 1, 0, afInet, 0},     // IP_RECVERR
-	{solIP, 12}: {0, 1, 0, afInet, 0},     // IP_RECVTTL
-	{solIP, 13}: {0, 1, 0, afInet, 0},     // IP_RECVTOS
-	{solIP, 15}: {0, 1, 0, afInet, 0},     // IP_FREEBIND
-	{solIP, 24}: {0, 1, 0, afInet, 0},     // IP_BIND_ADDRESS_NO_PORT
-	{solIP, 33}: {-1, 255, 1, afInet, 0},  // IP_MULTICAST_TTL
-	{solIP, 34}: {0, 1, 1, afInet, 0},     // IP_MULTICAST_LOOP
-	{solIP, 49}: {0, 1, 1, afInet, 0},     // IP_MULTICAST_ALL
+	{linux.SOL_IP, 1}:  {0, 255, 0, linux.AF_INET, 0},   // IP_TOS
+	{linux.SOL_IP, 2}:  {-1, 255, 64, linux.AF_INET, 0}, // IP_TTL
+	{linux.SOL_IP, 8}:  {0, 1, 0, linux.AF_INET, 0},     // IP_PKTINFO
+	{linux.SOL_IP, 10}: {0, 5, 1, linux.AF_INET, 0},     // IP_MTU_DISCOVER
+	{linux.SOL_IP, 11}: {0, 1, 0, linux.AF_INET, 0},     // IP_RECVERR
+	{linux.SOL_IP, 12}: {0, 1, 0, linux.AF_INET, 0},     // IP_RECVTTL
+	{linux.SOL_IP, 13}: {0, 1, 0, linux.AF_INET, 0},     // IP_RECVTOS
+	{linux.SOL_IP, 15}: {0, 1, 0, linux.AF_INET, 0},     // IP_FREEBIND
+	{linux.SOL_IP, 24}: {0, 1, 0, linux.AF_INET, 0},     // IP_BIND_ADDRESS_NO_PORT
+	{linux.SOL_IP, 33}: {-1, 255, 1, linux.AF_INET, 0},  // IP_MULTICAST_TTL
+	{linux.SOL_IP, 34}: {0, 1, 1, linux.AF_INET, 0},     // IP_MULTICAST_LOOP
+	{linux.SOL_IP, 49}: {0, 1, 1, linux.AF_INET, 0},     // IP_MULTICAST_ALL
 
-	{solIPv6, 16}: {-1, 255, 64, afInet6, 0}, // IPV6_UNICAST_HOPS
-	{solIPv6, 18}: {-1, 255, 1, afInet6, 0},  // IPV6_MULTICAST_HOPS
-	{solIPv6, 19}: {0, 1, 1, afInet6, 0},     // IPV6_MULTICAST_LOOP
-	{solIPv6, 23}: {0, 5, 1, afInet6, 0},     // IPV6_MTU_DISCOVER
-	{solIPv6, 25}: {0, 1, 0, afInet6, 0},     // IPV6_RECVERR
-	{solIPv6, 49}: {0, 1, 0, afInet6, 0},     // IPV6_RECVPKTINFO
-	{solIPv6, 51}: {0, 1, 0, afInet6, 0},     // IPV6_RECVHOPLIMIT
-	{solIPv6, 66}: {0, 1, 0, afInet6, 0},     // IPV6_RECVTCLASS
-	{solIPv6, 67}: {-1, 255, 0, afInet6, 0},  // IPV6_TCLASS
+	{linux.SOL_IPV6, 16}: {-1, 255, 64, linux.AF_INET6, 0}, // IPV6_UNICAST_HOPS
+	{linux.SOL_IPV6, 18}: {-1, 255, 1, linux.AF_INET6, 0},  // IPV6_MULTICAST_HOPS
+	{linux.SOL_IPV6, 19}: {0, 1, 1, linux.AF_INET6, 0},     // IPV6_MULTICAST_LOOP
+	{linux.SOL_IPV6, 23}: {0, 5, 1, linux.AF_INET6, 0},     // IPV6_MTU_DISCOVER
+	{linux.SOL_IPV6, 25}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVERR
+	{linux.SOL_IPV6, 49}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVPKTINFO
+	{linux.SOL_IPV6, 51}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVHOPLIMIT
+	{linux.SOL_IPV6, 66}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVTCLASS
+	{linux.SOL_IPV6, 67}: {-1, 255, 0, linux.AF_INET6, 0},  // IPV6_TCLASS
 }
 
 // init sets what a new socket has.
@@ -137,23 +97,23 @@ func (o *sockOptions) inherit(l *sockOptions) {
 
 // knows reports whether an option with a family is one of s's.
 func (s *sockBase) knows(family, typ int) bool {
-	return family == 0 || (family == s.family || family == afInet && s.family == afInet6) && (typ == 0 || typ == s.typ)
+	return family == 0 || (family == s.family || family == linux.AF_INET && s.family == linux.AF_INET6) && (typ == 0 || typ == s.typ)
 }
 
 // noOption is the error of getsockopt(2) for an option that s does not have.
-func (s *sockBase) noOption(level int) Errno {
-	inet := s.family == afInet || s.family == afInet6
-	if level == solSocket || inet && (level == solIP || level == s.proto || level == solIPv6 && s.family == afInet6) {
-		return ENOPROTOOPT
+func (s *sockBase) noOption(level int) linux.Errno {
+	inet := s.family == linux.AF_INET || s.family == linux.AF_INET6
+	if level == linux.SOL_SOCKET || inet && (level == linux.SOL_IP || level == s.proto || level == linux.SOL_IPV6 && s.family == linux.AF_INET6) {
+		return linux.ENOPROTOOPT
 	}
-	return EOPNOTSUPP
+	return linux.EOPNOTSUPP
 }
 
-func (s *sockBase) option(*Thread, int, int) ([]byte, bool)           { return nil, false }
-func (s *sockBase) setOption(*Thread, int, int, uint32) (Errno, bool) { return 0, false }
+func (s *sockBase) option(*Thread, int, int) ([]byte, bool)                 { return nil, false }
+func (s *sockBase) setOption(*Thread, int, int, uint32) (linux.Errno, bool) { return 0, false }
 
 // sysGetsockopt implements getsockopt(2).
-func sysGetsockopt(t *Thread, a Args) (uint64, Errno) {
+func sysGetsockopt(t *Thread, a Args) (uint64, linux.Errno) {
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -164,7 +124,7 @@ func sysGetsockopt(t *Thread, a Args) (uint64, Errno) {
 		return 0, e
 	}
 	if int32(n) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	b, e := t.option(s, level, name)
 	if e != 0 {
@@ -178,7 +138,7 @@ func sysGetsockopt(t *Thread, a Args) (uint64, Errno) {
 }
 
 // option is the value of an option.
-func (t *Thread) option(s socket, level, name int) ([]byte, Errno) {
+func (t *Thread) option(s socket, level, name int) ([]byte, linux.Errno) {
 	if b, ok := s.option(t, level, name); ok {
 		return b, 0
 	}
@@ -192,39 +152,39 @@ func (t *Thread) option(s socket, level, name int) ([]byte, Errno) {
 		out.u32(v)
 		return out, 0
 	}
-	if level != solSocket {
+	if level != linux.SOL_SOCKET {
 		return nil, b.noOption(level)
 	}
 	switch name {
-	case soLinger:
+	case linux.SO_LINGER:
 		out.u32(b.opts.lingerOn)
 		out.u32(b.opts.linger)
 		return out, 0
-	case soBindtodev:
+	case linux.SO_BINDTODEVICE:
 		if b.opts.device == "" {
 			return nil, 0
 		}
 		return append([]byte(b.opts.device), 0), 0
-	case soRcvtimeo:
+	case linux.SO_RCVTIMEO:
 		return timeval(b.opts.rcvTimeout), 0
-	case soSndtimeo:
+	case linux.SO_SNDTIMEO:
 		return timeval(b.opts.sndTimeout), 0
-	case soPeercred:
+	case linux.SO_PEERCRED:
 		return noPeer.encode(), 0
 	}
 	values := map[int]uint32{
-		soType: uint32(b.typ), soProtocol: uint32(b.proto), soDomain: uint32(b.family), soAcceptconn: 0,
-		soReuseaddr: boolean(b.opts.reuseAddr), soReuseport: boolean(b.opts.reusePort), soPasscred: boolean(b.opts.passCred),
-		soBroadcast: boolean(b.opts.broadcast), soSndbuf: uint32(b.opts.sndBuf), soRcvbuf: uint32(b.opts.rcvBuf),
-		soRcvlowat: uint32(b.opts.lowWater), soSndlowat: 1,
+		linux.SO_TYPE: uint32(b.typ), linux.SO_PROTOCOL: uint32(b.proto), linux.SO_DOMAIN: uint32(b.family), linux.SO_ACCEPTCONN: 0,
+		linux.SO_REUSEADDR: boolean(b.opts.reuseAddr), linux.SO_REUSEPORT: boolean(b.opts.reusePort), linux.SO_PASSCRED: boolean(b.opts.passCred),
+		linux.SO_BROADCAST: boolean(b.opts.broadcast), linux.SO_SNDBUF: uint32(b.opts.sndBuf), linux.SO_RCVBUF: uint32(b.opts.rcvBuf),
+		linux.SO_RCVLOWAT: uint32(b.opts.lowWater), linux.SO_SNDLOWAT: 1,
 	}
-	if name == soError {
+	if name == linux.SO_ERROR {
 		out.u32(uint32(b.takeErr()))
 		return out, 0
 	}
 	v, ok := values[name]
 	if !ok {
-		return nil, ENOPROTOOPT
+		return nil, linux.ENOPROTOOPT
 	}
 	out.u32(v)
 	return out, 0
@@ -239,32 +199,32 @@ func boolean(x bool) uint32 {
 }
 
 // sysSetsockopt implements setsockopt(2).
-func sysSetsockopt(t *Thread, a Args) (uint64, Errno) {
+func sysSetsockopt(t *Thread, a Args) (uint64, linux.Errno) {
 	s, e := t.socket(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	level, name, at, n := a.Int(1), a.Int(2), a.Addr(3), a.Int(4)
 	if n < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	b := s.sock()
-	if level == solSocket {
+	if level == linux.SOL_SOCKET {
 		switch name {
-		case soLinger:
+		case linux.SO_LINGER:
 			return 0, t.setLinger(b, at, n)
-		case soRcvtimeo:
+		case linux.SO_RCVTIMEO:
 			return 0, t.setTimeout(&b.opts.rcvTimeout, at, n)
-		case soSndtimeo:
+		case linux.SO_SNDTIMEO:
 			return 0, t.setTimeout(&b.opts.sndTimeout, at, n)
-		case soBindtodev:
+		case linux.SO_BINDTODEVICE:
 			return 0, t.bindToDevice(b, at, n)
 		}
 	}
 	if n < 4 {
 		// "optlen" may be that of a char for the options of IP (net/ipv4/ip_sockglue.c).
-		if n == 0 || level != solIP {
-			return 0, EINVAL
+		if n == 0 || level != linux.SOL_IP {
+			return 0, linux.EINVAL
 		}
 		x, e := t.copyIn(at, 1)
 		if e != 0 {
@@ -280,7 +240,7 @@ func sysSetsockopt(t *Thread, a Args) (uint64, Errno) {
 }
 
 // bindToDevice notes which interface the socket is to use, of which one is the right one anyway.
-func (t *Thread) bindToDevice(b *sockBase, at emu.Addr, n int) Errno {
+func (t *Thread) bindToDevice(b *sockBase, at emu.Addr, n int) linux.Errno {
 	const nameSize = 16 // IFNAMSIZ
 	x, e := t.copyIn(at, min(n, nameSize-1))
 	if e != 0 {
@@ -288,15 +248,15 @@ func (t *Thread) bindToDevice(b *sockBase, at emu.Addr, n int) Errno {
 	}
 	name, _, _ := strings.Cut(string(x), "\x00")
 	if name != "" && !slices.ContainsFunc(t.k.interfaces(), func(i *netInterface) bool { return i.name == name }) {
-		return ENODEV
+		return linux.ENODEV
 	}
 	b.opts.device = name
 	return 0
 }
 
-func (t *Thread) setLinger(b *sockBase, at emu.Addr, n int) Errno {
+func (t *Thread) setLinger(b *sockBase, at emu.Addr, n int) linux.Errno {
 	if n < 8 {
-		return EINVAL
+		return linux.EINVAL
 	}
 	x, e := t.copyIn(at, 8)
 	if e != 0 {
@@ -306,9 +266,9 @@ func (t *Thread) setLinger(b *sockBase, at emu.Addr, n int) Errno {
 	return 0
 }
 
-func (t *Thread) setTimeout(to *int64, at emu.Addr, n int) Errno {
+func (t *Thread) setTimeout(to *int64, at emu.Addr, n int) linux.Errno {
 	if n < 16 {
-		return EINVAL
+		return linux.EINVAL
 	}
 	x, e := t.copyIn(at, 16)
 	if e != 0 {
@@ -316,7 +276,7 @@ func (t *Thread) setTimeout(to *int64, at emu.Addr, n int) Errno {
 	}
 	sec, usec := int64(le64(x)), int64(le64(x[8:]))
 	if usec < 0 || usec >= 1e6 {
-		return EDOM
+		return linux.EDOM
 	}
 	const most = int64(never / 2 / 1_000_000_000)
 	switch {
@@ -331,7 +291,7 @@ func (t *Thread) setTimeout(to *int64, at emu.Addr, n int) Errno {
 }
 
 // setOption sets an option whose value is a number.
-func (t *Thread) setOption(s socket, level, name int, v uint32) Errno {
+func (t *Thread) setOption(s socket, level, name int, v uint32) linux.Errno {
 	if e, ok := s.setOption(t, level, name, v); ok {
 		return e
 	}
@@ -342,41 +302,41 @@ func (t *Thread) setOption(s socket, level, name int, v uint32) Errno {
 			x = int32(min(v, 1))
 		}
 		if x < r.low || x > r.high {
-			if level == solSocket {
-				return EPERM // what the superuser may set
+			if level == linux.SOL_SOCKET {
+				return linux.EPERM // what the superuser may set
 			}
-			return EINVAL
+			return linux.EINVAL
 		}
 		b.opts.values[optionKey{level, name}] = uint32(x)
 		return 0
 	}
-	if level != solSocket {
-		if b.family == afUnix || b.family == afNetlink {
-			return EOPNOTSUPP
+	if level != linux.SOL_SOCKET {
+		if b.family == linux.AF_UNIX || b.family == linux.AF_NETLINK {
+			return linux.EOPNOTSUPP
 		}
-		return ENOPROTOOPT
+		return linux.ENOPROTOOPT
 	}
 	switch name {
-	case soReuseaddr:
+	case linux.SO_REUSEADDR:
 		b.opts.reuseAddr = v != 0
-	case soReuseport:
+	case linux.SO_REUSEPORT:
 		b.opts.reusePort = v != 0
-	case soPasscred:
+	case linux.SO_PASSCRED:
 		b.opts.passCred = v != 0
-	case soBroadcast:
+	case linux.SO_BROADCAST:
 		b.opts.broadcast = v != 0
-	case soSndbuf:
+	case linux.SO_SNDBUF:
 		// "The kernel doubles this value" - socket(7)
 		b.opts.sndBuf = max(int(min(v, sockBuf))*2, minSockBuf)
 		b.emptied()
-	case soRcvbuf:
+	case linux.SO_RCVBUF:
 		b.opts.rcvBuf = max(int(min(v, sockBuf))*2, minRcvBuf)
-	case soRcvlowat:
+	case linux.SO_RCVLOWAT:
 		b.opts.lowWater = max(int(int32(v)), 1)
-	case soSndbufforce, soRcvbufforce:
-		return EPERM
+	case linux.SO_SNDBUFFORCE, linux.SO_RCVBUFFORCE:
+		return linux.EPERM
 	default:
-		return ENOPROTOOPT
+		return linux.ENOPROTOOPT
 	}
 	return 0
 }

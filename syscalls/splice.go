@@ -1,6 +1,9 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // This file has the calls that move bytes without the guest's memory, by copying: sendfile, splice, tee, vmsplice.
 
@@ -10,7 +13,7 @@ func isPipe(f file) bool {
 	case *pipeFile:
 		return true
 	case *hostFile:
-		return f.mode&sIFMT == sIFIFO
+		return f.mode&linux.S_IFMT == linux.S_IFIFO
 	}
 	return false
 }
@@ -29,39 +32,39 @@ func samePipe(a, b file) bool {
 }
 
 // spliceFrom checks that bytes can go from f, which is no pipe, into a pipe: that Linux has a splice_read for it.
-func spliceFrom(f file) Errno {
+func spliceFrom(f file) linux.Errno {
 	switch f := f.(type) {
 	case *hostFile:
 		if f.isDir() {
-			return EINVAL
+			return linux.EINVAL
 		}
 	case *memFile:
 		if f.rdev == devNull {
-			return EINVAL
+			return linux.EINVAL
 		}
 	}
 	if _, ok := f.(rawReader); !ok {
-		return EINVAL
+		return linux.EINVAL
 	}
 	return 0
 }
 
 // spliceTo checks that bytes can go from a pipe into f, which is none.
-func spliceTo(f file) Errno {
+func spliceTo(f file) linux.Errno {
 	// "EINVAL The target file is opened in append mode." - splice(2)
-	if f.base().flags&oAPPEND != 0 {
-		return EINVAL
+	if f.base().flags&linux.O_APPEND != 0 {
+		return linux.EINVAL
 	}
 	switch f := f.(type) {
 	case *memFile:
 		if f.rdev == devFull {
-			return EINVAL
+			return linux.EINVAL
 		}
 	case *eventFile:
-		return EINVAL
+		return linux.EINVAL
 	}
 	if _, ok := f.(rawWriter); !ok {
-		return EINVAL
+		return linux.EINVAL
 	}
 	return 0
 }
@@ -87,19 +90,19 @@ func streams(f file) bool {
 }
 
 // sysSendfile implements sendfile(2). Where neither end is a pipe the kernel splices through one of its own.
-func sysSendfile(t *Thread, a Args) (uint64, Errno) {
+func sysSendfile(t *Thread, a Args) (uint64, linux.Errno) {
 	n, e := t.sendfile(a)
 	if at := a.Addr(2); at != 0 && e != 0 && e != eBlocked {
 		// The offset is written back in any case.
 		if off, fault := t.in64(at); fault != 0 || t.out64(at, off) != 0 {
-			e = EFAULT
+			e = linux.EFAULT
 		}
 	}
 	return n, e
 }
 
-func (t *Thread) sendfile(a Args) (uint64, Errno) {
-	if _, e := t.offset(a.Addr(2)); e == EFAULT {
+func (t *Thread) sendfile(a Args) (uint64, linux.Errno) {
+	if _, e := t.offset(a.Addr(2)); e == linux.EFAULT {
 		return 0, e
 	}
 	in, e := t.readable(a.Int(1))
@@ -107,14 +110,14 @@ func (t *Thread) sendfile(a Args) (uint64, Errno) {
 		return 0, e
 	}
 	if a.Addr(2) != 0 && !positions(t, in) {
-		return 0, ESPIPE
+		return 0, linux.ESPIPE
 	}
 	off, e := t.offset(a.Addr(2))
 	if e != 0 || a.Long(3) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if off > 0 && off+a.Long(3) < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	out, e := t.writable(a.Int(0))
 	if e != 0 {
@@ -122,14 +125,14 @@ func (t *Thread) sendfile(a Args) (uint64, Errno) {
 	}
 	if !isPipe(out) {
 		// What was read and cannot be written would be lost (fs/splice.c, splice_direct_to_actor).
-		if streams(in) || out.base().flags&oAPPEND != 0 {
-			return 0, EINVAL
+		if streams(in) || out.base().flags&linux.O_APPEND != 0 {
+			return 0, linux.EINVAL
 		}
 		if a.Uint(3) == 0 {
 			return 0, 0
 		}
 		if !seekable(in) {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		if e := spliceTo(out); e != 0 {
 			return 0, e
@@ -139,7 +142,7 @@ func (t *Thread) sendfile(a Args) (uint64, Errno) {
 		return 0, 0
 	}
 	if isPipe(in) {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if e := spliceFrom(in); e != 0 {
 		return 0, e
@@ -149,17 +152,16 @@ func (t *Thread) sendfile(a Args) (uint64, Errno) {
 
 // Flags of splice(2), tee(2) and vmsplice(2).
 const (
-	spliceNonblock = 2
-	spliceAll      = 15
+	spliceAll = 15
 )
 
 // sysSplice implements splice(2).
-func sysSplice(t *Thread, a Args) (uint64, Errno) {
+func sysSplice(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Uint(4) == 0 {
 		return 0, 0
 	}
 	if a.U32(5)&^spliceAll != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	in, e := t.openFile(a.Int(0))
 	if e != 0 {
@@ -171,41 +173,41 @@ func sysSplice(t *Thread, a Args) (uint64, Errno) {
 	}
 	from, to := isPipe(in), isPipe(out)
 	if from && a.Addr(1) != 0 || to && a.Addr(3) != 0 {
-		return 0, ESPIPE
+		return 0, linux.ESPIPE
 	}
 	for _, at := range []emu.Addr{a.Addr(3), a.Addr(1)} {
-		if _, e := t.offset(at); e == EFAULT {
+		if _, e := t.offset(at); e == linux.EFAULT {
 			return 0, e
 		}
 	}
 	if !in.base().readable() || !out.base().writable() {
-		return 0, EBADF
+		return 0, linux.EBADF
 	}
 	switch {
 	case from && to:
 		if samePipe(in, out) {
-			e = EINVAL
+			e = linux.EINVAL
 		}
 	case from && a.Addr(3) != 0 && !positions(t, out), to && a.Addr(1) != 0 && !positions(t, in):
-		e = EINVAL
+		e = linux.EINVAL
 	case from:
 		e = spliceTo(out)
 	case to:
 		e = spliceFrom(in)
 	default:
-		e = EINVAL
+		e = linux.EINVAL
 	}
 	if e != 0 {
 		return 0, e
 	}
-	dontWait := a.U32(5)&spliceNonblock != 0 || in.base().nonblock() || out.base().nonblock()
+	dontWait := a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || in.base().nonblock() || out.base().nonblock()
 	return t.transferAt(in, out, a.Addr(1), a.Addr(3), a.Uint(4), dontWait)
 }
 
 // sysTee implements tee(2).
-func sysTee(t *Thread, a Args) (uint64, Errno) {
+func sysTee(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.U32(3)&^spliceAll != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if a.Uint(2) == 0 {
 		return 0, 0
@@ -217,32 +219,32 @@ func sysTee(t *Thread, a Args) (uint64, Errno) {
 	r, ok1 := in.(*pipeFile)
 	w, ok2 := out.(*pipeFile)
 	if !ok1 || !ok2 || r.pipe == w.pipe {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	return t.tee(r, w, a.Uint(2), a.U32(3)&spliceNonblock == 0)
+	return t.tee(r, w, a.Uint(2), a.U32(3)&linux.SPLICE_F_NONBLOCK == 0)
 }
 
 // tee copies up to n bytes from r to w, and waits if it must and may.
-func (t *Thread) tee(r, w *pipeFile, n uint64, wait bool) (uint64, Errno) {
-	again := func() (uint64, Errno) { return t.tee(r, w, n, wait) }
+func (t *Thread) tee(r, w *pipeFile, n uint64, wait bool) (uint64, linux.Errno) {
+	again := func() (uint64, linux.Errno) { return t.tee(r, w, n, wait) }
 	if len(r.pipe.bufs) == 0 {
 		switch {
 		case r.pipe.writers == 0:
 			return 0, 0
 		case wait && !r.nonblock():
-			return t.waitFor(r, pollIN, again, w)
+			return t.waitFor(r, linux.POLLIN, again, w)
 		}
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	put, e := w.tee(t, r.pipe, n)
-	if e == EAGAIN && wait && !w.nonblock() {
-		return t.waitFor(w, pollOUT, again, r)
+	if e == linux.EAGAIN && wait && !w.nonblock() {
+		return t.waitFor(w, linux.POLLOUT, again, r)
 	}
 	return put, e
 }
 
 // tee lays up to n bytes of what is in from into f's pipe, buffer by buffer.
-func (f *pipeFile) tee(t *Thread, from *pipe, n uint64) (done uint64, e Errno) {
+func (f *pipeFile) tee(t *Thread, from *pipe, n uint64) (done uint64, e linux.Errno) {
 	if e := f.broken(t); e != 0 {
 		return 0, e
 	}
@@ -255,18 +257,18 @@ func (f *pipeFile) tee(t *Thread, from *pipe, n uint64) (done uint64, e Errno) {
 		done += uint64(len(b))
 	}
 	if done == 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	return done, 0
 }
 
 // layMemory lays as much of the memory of v into f's pipe as there is room for, page by page.
-func (f *pipeFile) layMemory(t *Thread, v []iovec) (done uint64, e Errno) {
+func (f *pipeFile) layMemory(t *Thread, v []iovec) (done uint64, e linux.Errno) {
 	if e := f.broken(t); e != 0 {
 		return 0, e
 	}
 	if f.pipe.full() {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	for _, x := range v {
 		for x.n > 0 && !f.pipe.full() {
@@ -284,9 +286,9 @@ func (f *pipeFile) layMemory(t *Thread, v []iovec) (done uint64, e Errno) {
 }
 
 // sysVmsplice implements vmsplice(2), by copying. Only its own flag says that it is not to wait.
-func sysVmsplice(t *Thread, a Args) (uint64, Errno) {
+func sysVmsplice(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.U32(3)&^spliceAll != 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	f, e := t.openFile(a.Int(0))
 	if e != 0 {
@@ -294,26 +296,26 @@ func sysVmsplice(t *Thread, a Args) (uint64, Errno) {
 	}
 	p, ok := f.(*pipeFile)
 	if !ok {
-		return 0, EBADF
+		return 0, linux.EBADF
 	}
 	v, e := t.iovecs(a.Addr(1), a.Uint(2))
 	if e != 0 || total(v) == 0 {
 		return 0, e
 	}
-	return t.vmsplice(p, v, a.U32(3)&spliceNonblock == 0)
+	return t.vmsplice(p, v, a.U32(3)&linux.SPLICE_F_NONBLOCK == 0)
 }
 
 // vmsplice lays memory into a pipe, or reads from one, and waits if it must and may.
-func (t *Thread) vmsplice(p *pipeFile, v []iovec, wait bool) (n uint64, e Errno) {
-	events := uint32(pollOUT)
+func (t *Thread) vmsplice(p *pipeFile, v []iovec, wait bool) (n uint64, e linux.Errno) {
+	events := uint32(linux.POLLOUT)
 	if p.readable() {
-		events = pollIN
+		events = linux.POLLIN
 		n, e = p.read(t, v, -1)
 	} else {
 		n, e = p.layMemory(t, v)
 	}
-	if e == EAGAIN && wait {
-		return t.waitFor(p, events, func() (uint64, Errno) { return t.vmsplice(p, v, wait) })
+	if e == linux.EAGAIN && wait {
+		return t.waitFor(p, events, func() (uint64, linux.Errno) { return t.vmsplice(p, v, wait) })
 	}
 	return n, e
 }

@@ -1,6 +1,9 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // Devices that files are on. Those of the host are on a virtual disk, major 254, minor 0; other file systems have major 0.
 const (
@@ -74,7 +77,7 @@ func (n *inodeTable) unnamed() uint64 {
 // forget is called before a host file's last link goes: the host may give its
 // number to the next file.
 func (n *inodeTable) forget(s hostStat) {
-	if s.nlink > 1 && s.mode&sIFMT != sIFDIR {
+	if s.nlink > 1 && s.mode&linux.S_IFMT != linux.S_IFDIR {
 		return
 	}
 	key := inodeKey{dev: s.dev, ino: s.ino}
@@ -118,7 +121,7 @@ type stat struct {
 // blocks is st_blocks: what the size needs. The host's count depends on its
 // file system and on what is not yet written back.
 func (s *stat) blocks() uint64 {
-	if s.mode&sIFMT != sIFREG && s.mode&sIFMT != sIFDIR {
+	if s.mode&linux.S_IFMT != linux.S_IFREG && s.mode&linux.S_IFMT != linux.S_IFDIR {
 		return 0
 	}
 	return (uint64(s.size) + emu.PageSize - 1) / emu.PageSize * (emu.PageSize / 512)
@@ -147,13 +150,13 @@ func (k *Kernel) statFromHost(h hostStat) stat {
 // recall makes the times and permissions in s what the guest knows.
 func (n *inodeTable) recall(s *stat) {
 	if mode, ok := n.modes[s.ino]; ok {
-		s.mode = s.mode&sIFMT | mode
+		s.mode = s.mode&linux.S_IFMT | mode
 	}
 	s.fileTimes = s.with(n.times[s.ino])
 }
 
 // statOf stats a location.
-func (t *Thread) statOf(l location, follow bool) (stat, Errno) {
+func (t *Thread) statOf(l location, follow bool) (stat, linux.Errno) {
 	if l.node != nil {
 		if follow && l.node.file != nil {
 			return l.node.file().stat(t)
@@ -173,30 +176,30 @@ func (t *Thread) statOf(l location, follow bool) (stat, Errno) {
 }
 
 // throughLink finds our node for a host place that lies in the host's /proc or /sys.
-func (t *Thread) throughLink(p place) (location, Errno) {
-	fd, e := hostOpen(p, oPATH, 0, 0)
+func (t *Thread) throughLink(p place) (location, linux.Errno) {
+	fd, e := hostOpen(p, linux.O_PATH, 0, 0)
 	if e != 0 {
 		return location{}, e
 	}
 	defer fd.close()
 	l, e := t.relocate(fd.path())
 	if e == 0 && l.node == nil {
-		e = ENOENT
+		e = linux.ENOENT
 	}
 	return l, e
 }
 
 // statAt is stat(2) in all its forms.
-func (t *Thread) statAt(dirfd int, name emu.Addr, flags int) (stat, Errno) {
+func (t *Thread) statAt(dirfd int, name emu.Addr, flags int) (stat, linux.Errno) {
 	s, e := t.path(name)
 	if e != 0 {
 		// "pathname may be NULL with AT_EMPTY_PATH" - statx(2), since Linux 6.11
-		if name != 0 || flags&atEmptyPath == 0 {
+		if name != 0 || flags&linux.AT_EMPTY_PATH == 0 {
 			return stat{}, e
 		}
 	}
-	if s == "" && flags&atEmptyPath != 0 {
-		if dirfd == atFDCWD {
+	if s == "" && flags&linux.AT_EMPTY_PATH != 0 {
+		if dirfd == linux.AT_FDCWD {
 			s = "."
 		} else {
 			f, e := t.file(dirfd)
@@ -206,7 +209,7 @@ func (t *Thread) statAt(dirfd int, name emu.Addr, flags int) (stat, Errno) {
 			return f.stat(t)
 		}
 	}
-	follow := flags&atSymlinkNofollow == 0
+	follow := flags&linux.AT_SYMLINK_NOFOLLOW == 0
 	l, e := t.locate(dirfd, s, follow)
 	if e != 0 {
 		return stat{}, e
@@ -236,13 +239,10 @@ func (s *stat) encode() []byte {
 	return b
 }
 
-// statxBasic is STATX_BASIC_STATS: no birth time, no mount id.
-const statxBasic = 0x7ff
-
 // encodeStatx is struct statx (include/uapi/linux/stat.h).
 func (s *stat) encodeStatx() []byte {
 	var b pack
-	b.u32(statxBasic)
+	b.u32(linux.STATX_BASIC_STATS)
 	b.u32(emu.PageSize)
 	b.u64(0) // attributes
 	b.u32(uint32(s.nlink))
@@ -271,7 +271,7 @@ func (s *stat) encodeStatx() []byte {
 func major(d uint64) uint32 { return uint32(d>>8&0xfff | d>>32&^0xfff) }
 func minor(d uint64) uint32 { return uint32(d&0xff | d>>12&^0xff) }
 
-func (t *Thread) finishStat(s stat, e Errno, to emu.Addr) (uint64, Errno) {
+func (t *Thread) finishStat(s stat, e linux.Errno, to emu.Addr) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
@@ -279,19 +279,19 @@ func (t *Thread) finishStat(s stat, e Errno, to emu.Addr) (uint64, Errno) {
 }
 
 // sysStat implements stat(2).
-func sysStat(t *Thread, a Args) (uint64, Errno) {
-	s, e := t.statAt(atFDCWD, a.Addr(0), 0)
+func sysStat(t *Thread, a Args) (uint64, linux.Errno) {
+	s, e := t.statAt(linux.AT_FDCWD, a.Addr(0), 0)
 	return t.finishStat(s, e, a.Addr(1))
 }
 
 // sysLstat implements lstat(2).
-func sysLstat(t *Thread, a Args) (uint64, Errno) {
-	s, e := t.statAt(atFDCWD, a.Addr(0), atSymlinkNofollow)
+func sysLstat(t *Thread, a Args) (uint64, linux.Errno) {
+	s, e := t.statAt(linux.AT_FDCWD, a.Addr(0), linux.AT_SYMLINK_NOFOLLOW)
 	return t.finishStat(s, e, a.Addr(1))
 }
 
 // sysFstat implements fstat(2).
-func sysFstat(t *Thread, a Args) (uint64, Errno) {
+func sysFstat(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.file(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -301,10 +301,10 @@ func sysFstat(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysNewfstatat implements fstatat(2).
-func sysNewfstatat(t *Thread, a Args) (uint64, Errno) {
+func sysNewfstatat(t *Thread, a Args) (uint64, linux.Errno) {
 	flags := a.Int(3)
-	if flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath|atStatxSync) != 0 && !(a.Int(0) >= 0 && t.noPath(a.Addr(1), flags)) {
-		return 0, EINVAL
+	if flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_NO_AUTOMOUNT|linux.AT_EMPTY_PATH|linux.AT_STATX_SYNC_TYPE) != 0 && !(a.Int(0) >= 0 && t.noPath(a.Addr(1), flags)) {
+		return 0, linux.EINVAL
 	}
 	s, e := t.statAt(a.Int(0), a.Addr(1), flags)
 	return t.finishStat(s, e, a.Addr(2))
@@ -312,20 +312,20 @@ func sysNewfstatat(t *Thread, a Args) (uint64, Errno) {
 
 // noPath reports whether a descriptor alone names the file (since Linux 6.11): other flags are not looked at then.
 func (t *Thread) noPath(name emu.Addr, flags int) bool {
-	if flags&atEmptyPath == 0 || name == 0 {
-		return flags&atEmptyPath != 0
+	if flags&linux.AT_EMPTY_PATH == 0 || name == 0 {
+		return flags&linux.AT_EMPTY_PATH != 0
 	}
 	s, e := t.path(name)
 	return e == 0 && s == ""
 }
 
 // sysStatx implements statx(2).
-func sysStatx(t *Thread, a Args) (uint64, Errno) {
+func sysStatx(t *Thread, a Args) (uint64, linux.Errno) {
 	flags := a.Int(2)
 	const statxReserved = 1 << 31
-	if flags&atStatxSync == atStatxSync || a.U32(3)&statxReserved != 0 ||
-		flags&^(atSymlinkNofollow|atNoAutomount|atEmptyPath|atStatxSync) != 0 && !(a.Int(0) >= 0 && t.noPath(a.Addr(1), flags)) {
-		return 0, EINVAL
+	if flags&linux.AT_STATX_SYNC_TYPE == linux.AT_STATX_SYNC_TYPE || a.U32(3)&statxReserved != 0 ||
+		flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_NO_AUTOMOUNT|linux.AT_EMPTY_PATH|linux.AT_STATX_SYNC_TYPE) != 0 && !(a.Int(0) >= 0 && t.noPath(a.Addr(1), flags)) {
+		return 0, linux.EINVAL
 	}
 	s, e := t.statAt(a.Int(0), a.Addr(1), flags)
 	if e != 0 {

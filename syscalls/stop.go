@@ -1,6 +1,10 @@
 package syscalls
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
 
 // A halt is whether a process is stopped, by which signal, and what its parent has not yet been told of that.
 type halt struct {
@@ -15,14 +19,14 @@ type halt struct {
 // was all.
 func (p *Process) control(sig int, blocked bool) (done bool) {
 	switch {
-	case sig == sigCONT:
+	case sig == linux.SIGCONT:
 		p.dropPending(stopping)
 		p.resume(true)
-	case sig == sigKILL:
+	case sig == linux.SIGKILL:
 		p.resume(false)
 	case stopping.has(sig):
-		p.dropPending(sigBit(sigCONT))
-		if !blocked && p.signals[sig].handler == sigDfl {
+		p.dropPending(sigBit(linux.SIGCONT))
+		if !blocked && p.signals[sig].handler == linux.SIG_DFL {
 			p.stop(sig)
 			return true
 		}
@@ -40,7 +44,7 @@ func (p *Process) dropPending(set sigSet) {
 
 // stop stops p. If nobody is left who could let it go on, it is not stopped.
 func (p *Process) stop(sig int) {
-	if p.stopped || p.exited || sig != sigSTOP && p.k.orphaned(p.pgid) {
+	if p.stopped || p.exited || sig != linux.SIGSTOP && p.k.orphaned(p.pgid) {
 		return
 	}
 	if !slices.ContainsFunc(p.k.procs, func(o *Process) bool { return o != p && !o.exited && !o.stopped }) {
@@ -48,7 +52,7 @@ func (p *Process) stop(sig int) {
 		return
 	}
 	p.stopped, p.stopSignal, p.tellStop, p.tellCont = true, sig, true, false
-	p.tell(cldStopped, uint32(sig))
+	p.tell(linux.CLD_STOPPED, uint32(sig))
 }
 
 // resume lets p go on, and tells its parent if that is wanted.
@@ -60,7 +64,7 @@ func (p *Process) resume(tell bool) {
 	p.k.ready = append(p.k.ready, p.parked...)
 	p.parked = nil
 	if tell {
-		p.tell(cldContinued, sigCONT)
+		p.tell(linux.CLD_CONTINUED, linux.SIGCONT)
 	}
 }
 
@@ -71,9 +75,9 @@ func (p *Process) tell(code int32, status uint32) {
 		return
 	}
 	up.wakeWaiters()
-	if act := &up.signals[sigCHLD]; act.flags&saNoCldStop == 0 {
+	if act := &up.signals[linux.SIGCHLD]; act.flags&linux.SA_NOCLDSTOP == 0 {
 		s := p.childInfo()
-		s.signo, s.code = sigCHLD, code
+		s.signo, s.code = linux.SIGCHLD, code
 		put32(s.fields[8:], status)
 		up.send(s)
 	}
@@ -91,17 +95,17 @@ type childEvent struct {
 // event returns what there is to tell of p to one who waits with options, and forgets it unless
 // WNOWAIT is among them. p is nil if there is nothing.
 func (p *Process) event(options uint32) childEvent {
-	keep := options&wNoWait != 0
+	keep := options&linux.WNOWAIT != 0
 	switch {
-	case p.exited && options&wExited != 0:
+	case p.exited && options&linux.WEXITED != 0:
 		code, value := p.cause()
 		return childEvent{p, p.waitStatus(), code, value}
-	case p.tellStop && options&wStopped != 0:
+	case p.tellStop && options&linux.WSTOPPED != 0:
 		p.tellStop = keep
-		return childEvent{p, uint32(p.stopSignal)<<8 | 0x7f, cldStopped, uint32(p.stopSignal)}
-	case p.tellCont && options&wContinued != 0:
+		return childEvent{p, uint32(p.stopSignal)<<8 | 0x7f, linux.CLD_STOPPED, uint32(p.stopSignal)}
+	case p.tellCont && options&linux.WCONTINUED != 0:
 		p.tellCont = keep
-		return childEvent{p, 0xffff, cldContinued, sigCONT}
+		return childEvent{p, 0xffff, linux.CLD_CONTINUED, linux.SIGCONT}
 	}
 	return childEvent{}
 }

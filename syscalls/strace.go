@@ -7,6 +7,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A tracer writes a line for each system call, as strace(1) does: name,
@@ -31,7 +32,7 @@ func (tr *tracer) enter(t *Thread) {
 }
 
 // leave is called with a call's result.
-func (tr *tracer) leave(t *Thread, ret uint64, e Errno) {
+func (tr *tracer) leave(t *Thread, ret uint64, e linux.Errno) {
 	text, ok := tr.early[t]
 	delete(tr.early, t)
 	switch name := t.k.callName(t.call.nr); {
@@ -55,10 +56,10 @@ func (tr *tracer) print(t *Thread, line string) {
 func (tr *tracer) signal(t *Thread, s *sigInfo) {
 	text := fmt.Sprintf("si_signo=%s, si_code=%s", sigName(int(s.signo)), codeName(s))
 	switch s.code {
-	case siUser, siTkill, siQueue:
+	case linux.SI_USER, linux.SI_TKILL, linux.SI_QUEUE:
 		text += fmt.Sprintf(", si_pid=%d, si_uid=%d", le32(s.fields[:]), le32(s.fields[4:]))
 	default:
-		if s.signo == sigCHLD {
+		if s.signo == linux.SIGCHLD {
 			text += fmt.Sprintf(", si_pid=%d, si_uid=%d, si_status=%d, si_utime=%d, si_stime=%d",
 				le32(s.fields[:]), le32(s.fields[4:]), le32(s.fields[8:]), le64(s.fields[16:]), le64(s.fields[24:]))
 		}
@@ -82,17 +83,17 @@ func (tr *tracer) exited(p *Process) {
 var hexResults = map[string]bool{"mmap": true, "brk": true, "mremap": true, "shmat": true}
 
 // resultText shows what a call returned.
-func resultText(name string, ret uint64, e Errno) string {
+func resultText(name string, ret uint64, e linux.Errno) string {
 	switch {
 	case e == eNoReturn && name == "rt_sigreturn":
 		return "?"
 	case e == eNoReturn:
 		return "0"
-	case e == eRESTARTSYS:
+	case e == linux.ERESTARTSYS:
 		return "? ERESTARTSYS (To be restarted if SA_RESTART is set)"
-	case e == eRESTARTNOHAND:
+	case e == linux.ERESTARTNOHAND:
 		return "? ERESTARTNOHAND (To be restarted if no handler)"
-	case e == eRESTARTNOINTR:
+	case e == linux.ERESTARTNOINTR:
 		return "? ERESTARTNOINTR (To be restarted)"
 	case e != 0:
 		return fmt.Sprintf("-1 %s (%s)", e.String(), e.Error())
@@ -103,7 +104,7 @@ func resultText(name string, ret uint64, e Errno) string {
 }
 
 // format shows the call t is in.
-func (tr *tracer) format(t *Thread, ret uint64, e Errno) string {
+func (tr *tracer) format(t *Thread, ret uint64, e linux.Errno) string {
 	name := t.k.callName(t.call.nr)
 	sig, ok := signatures[name]
 	if !ok {
@@ -198,7 +199,7 @@ func hex(v uint64) string {
 }
 
 func (s *shown) at(v uint64) string {
-	if int32(v) == atFDCWD {
+	if int32(v) == linux.AT_FDCWD {
 		return "AT_FDCWD"
 	}
 	return fmt.Sprint(int32(v))
@@ -206,7 +207,7 @@ func (s *shown) at(v uint64) string {
 
 // str shows the string at v.
 func (s *shown) str(v uint64) string {
-	text, ok := s.t.p.mem.ReadString(emu.Addr(v), pathMax)
+	text, ok := s.t.p.mem.ReadString(emu.Addr(v), linux.PATH_MAX)
 	if v == 0 || !ok {
 		return pointer(v)
 	}
@@ -280,7 +281,7 @@ func (s *shown) iov(v uint64) string {
 
 // createMode is shown only if a file may be created: the argument before has the flags.
 func (s *shown) createMode(v uint64) string {
-	if flags := s.args[s.i-1]; flags&oCREAT == 0 && flags&oTMPFILE != oTMPFILE {
+	if flags := s.args[s.i-1]; flags&linux.O_CREAT == 0 && flags&linux.O_TMPFILE != linux.O_TMPFILE {
 		return ""
 	}
 	return fmt.Sprintf("%#o", uint32(v))
@@ -331,13 +332,13 @@ func (s *shown) stat(v uint64) string {
 	}
 	mode := le32(b[24:])
 	types := map[uint32]string{
-		sIFREG: "S_IFREG", sIFDIR: "S_IFDIR", sIFLNK: "S_IFLNK", sIFCHR: "S_IFCHR", sIFBLK: "S_IFBLK", sIFIFO: "S_IFIFO", sIFSOCK: "S_IFSOCK",
+		linux.S_IFREG: "S_IFREG", linux.S_IFDIR: "S_IFDIR", linux.S_IFLNK: "S_IFLNK", linux.S_IFCHR: "S_IFCHR", linux.S_IFBLK: "S_IFBLK", linux.S_IFIFO: "S_IFIFO", linux.S_IFSOCK: "S_IFSOCK",
 	}
 	what := fmt.Sprintf("st_size=%d", le64(b[48:]))
-	if t := mode & sIFMT; t == sIFCHR || t == sIFBLK {
+	if t := mode & linux.S_IFMT; t == linux.S_IFCHR || t == linux.S_IFBLK {
 		what = fmt.Sprintf("st_rdev=makedev(%#x, %#x)", major(le64(b[40:])), minor(le64(b[40:])))
 	}
-	return fmt.Sprintf("{st_mode=%s|%#04o, %s, ...}", types[mode&sIFMT], mode&^sIFMT, what)
+	return fmt.Sprintf("{st_mode=%s|%#04o, %s, ...}", types[mode&linux.S_IFMT], mode&^linux.S_IFMT, what)
 }
 
 func (s *shown) timespec(v uint64) string {
@@ -379,7 +380,7 @@ func (set sigSet) String() string {
 		not, set = "~", ^set
 	}
 	var names []string
-	for sig := 1; sig <= sigMax; sig++ {
+	for sig := 1; sig <= linux.NSIG; sig++ {
 		if set.has(sig) {
 			names = append(names, strings.TrimPrefix(sigName(sig), "SIG"))
 		}
@@ -401,14 +402,14 @@ func (s *shown) sigaction(v uint64) string {
 	}
 	h := fmt.Sprintf("%#x", le64(b))
 	switch le64(b) {
-	case sigDfl:
+	case linux.SIG_DFL:
 		h = "SIG_DFL"
-	case sigIgn:
+	case linux.SIG_IGN:
 		h = "SIG_IGN"
 	}
 	flags := le64(b[8:])
 	out := fmt.Sprintf("{sa_handler=%s, sa_mask=%s, sa_flags=%s", h, sigSet(le64(b[24:])), flagSets["saflags"].show(flags))
-	if flags&saRestorer != 0 {
+	if flags&linux.SA_RESTORER != 0 {
 		out += fmt.Sprintf(", sa_restorer=%#x", le64(b[16:]))
 	}
 	return out + "}"
@@ -429,7 +430,7 @@ func (s *shown) rlimit(v uint64) string {
 		return pointer(v)
 	}
 	show := func(x uint64) string {
-		if x == rlimInfinity {
+		if x == linux.RLIM_INFINITY {
 			return "RLIM64_INFINITY"
 		}
 		if x != 0 && x%1024 == 0 {
@@ -459,15 +460,15 @@ func (s *shown) futexOp(v uint64) string {
 		"FUTEX_UNLOCK_PI", "FUTEX_TRYLOCK_PI", "FUTEX_WAIT_BITSET", "FUTEX_WAKE_BITSET", "FUTEX_WAIT_REQUEUE_PI",
 		"FUTEX_CMP_REQUEUE_PI", "FUTEX_LOCK_PI2",
 	}
-	op := v &^ (futexPrivate | futexRealtime)
+	op := v &^ (linux.FUTEX_PRIVATE_FLAG | linux.FUTEX_CLOCK_REALTIME)
 	if op >= uint64(len(names)) {
 		return fmt.Sprintf("%#x", v)
 	}
 	text := names[op]
-	if v&futexPrivate != 0 {
+	if v&linux.FUTEX_PRIVATE_FLAG != 0 {
 		text += "_PRIVATE"
 	}
-	if v&futexRealtime != 0 {
+	if v&linux.FUTEX_CLOCK_REALTIME != 0 {
 		text += "|FUTEX_CLOCK_REALTIME"
 	}
 	return text
@@ -475,15 +476,15 @@ func (s *shown) futexOp(v uint64) string {
 
 // futexArg shows the arguments of futex that the operation has.
 func (s *shown) futexArg(v uint64) string {
-	switch op := s.args[1] &^ (futexPrivate | futexRealtime); {
-	case s.i == 3 && (op == futexWait || op == futexWaitBitset):
+	switch op := s.args[1] &^ (linux.FUTEX_PRIVATE_FLAG | linux.FUTEX_CLOCK_REALTIME); {
+	case s.i == 3 && (op == linux.FUTEX_WAIT || op == linux.FUTEX_WAIT_BITSET):
 		return s.timespec(v)
-	case op == futexLockPI || op == futexLockPI2:
+	case op == linux.FUTEX_LOCK_PI || op == linux.FUTEX_LOCK_PI2:
 		if s.i == 3 {
 			return s.timespec(v)
 		}
 		return ""
-	case op == futexWake || op == futexUnlockPI || op == futexTrylockPI || op == futexWait || op == futexWakeBitset && s.i < 5:
+	case op == linux.FUTEX_WAKE || op == linux.FUTEX_UNLOCK_PI || op == linux.FUTEX_TRYLOCK_PI || op == linux.FUTEX_WAIT || op == linux.FUTEX_WAKE_BITSET && s.i < 5:
 		return ""
 	}
 	return pointer(v)

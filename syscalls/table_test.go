@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/syscalls.md from the table")
@@ -60,7 +62,7 @@ func TestSignatures(t *testing.T) {
 	for name, sig := range signatures {
 		assert.LessOrEqual(t, len(strings.Fields(sig)), 6, name)
 		for _, v := range []uint64{0, 8, g.room(256), 1<<64 - 1} {
-			for _, e := range []Errno{0, EINVAL} {
+			for _, e := range []linux.Errno{0, linux.EINVAL} {
 				g.th.call = call{nr: nr(name), args: Args{v, v, v, v, v, v}}
 				text := (&tracer{early: map[*Thread]string{}}).format(g.th, 3, e)
 				assert.True(t, strings.HasPrefix(text, name+"("), text)
@@ -133,9 +135,9 @@ func TestMissing(t *testing.T) {
 	g.k.table = slices.Clone(g.k.table)
 	g.k.table[253] = entry{"inotify_init", Missing, missing, ""}
 	for range 3 {
-		g.fails(ENOSYS, 253)
-		g.fails(ENOSYS, 9999)
-		g.fails(ENOSYS, 1<<63)
+		g.fails(linux.ENOSYS, 253)
+		g.fails(linux.ENOSYS, 9999)
+		g.fails(linux.ENOSYS, 1<<63)
 	}
 	assert.Equal(t, "cgemu: system call 253 (inotify_init) is not supported; the program gets ENOSYS\n"+
 		"cgemu: system call 9999 (?) is not supported; the program gets ENOSYS\n"+

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Sizes of a TCP socket's buffers (net.ipv4.tcp_wmem and tcp_rmem), and what is in flight besides:
@@ -55,17 +56,17 @@ type tcpSocket struct {
 
 func newTCP(family int) *tcpSocket {
 	s := &tcpSocket{}
-	s.family, s.typ, s.proto = family, sockStream, protoTCP
+	s.family, s.typ, s.proto = family, linux.SOCK_STREAM, linux.IPPROTO_TCP
 	s.opts.init(tcpSndBuf, tcpRcvBuf)
 	s.outside.fd = noFD
 	return s
 }
 
-func (s *tcpSocket) bind(t *Thread, name []byte) Errno { return t.k.inet.tcp.bindTo(t, s, name) }
+func (s *tcpSocket) bind(t *Thread, name []byte) linux.Errno { return t.k.inet.tcp.bindTo(t, s, name) }
 
-func (s *tcpSocket) listen(t *Thread, backlog int) Errno {
+func (s *tcpSocket) listen(t *Thread, backlog int) linux.Errno {
 	if s.state != tcpClosed || s.use != useNone {
-		return EINVAL
+		return linux.EINVAL
 	}
 	if !s.listening {
 		table := &t.k.inet.tcp
@@ -78,7 +79,7 @@ func (s *tcpSocket) listen(t *Thread, backlog int) Errno {
 		for _, o := range table.sockets[s.local.Port()] {
 			if o.inet() != &s.inetSocket && o.inet().listening && s.conflicts(o.inet()) {
 				s.listening = false
-				return EADDRINUSE
+				return linux.EADDRINUSE
 			}
 		}
 	}
@@ -106,20 +107,20 @@ func (s *tcpSocket) establish(k *Kernel, c *tcpSocket) {
 	o.peer, c.peer = c, o
 	k.inet.tcp.add(o)
 	s.pending = append(s.pending, o)
-	c.count(pollIN)
-	c.wake(pollOUT)
-	s.wake(pollIN)
+	c.count(linux.POLLIN)
+	c.wake(linux.POLLOUT)
+	s.wake(linux.POLLIN)
 	if o.rcvShut, o.sndShut = s.rcvShut, s.sndShut; o.sndShut {
 		o.finish(k) // a listener that was shut down has such children
 	}
 }
 
-func (s *tcpSocket) accept(t *Thread) (socket, Errno) {
+func (s *tcpSocket) accept(t *Thread) (socket, linux.Errno) {
 	if !s.listening {
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	}
 	if len(s.pending) == 0 {
-		return nil, EAGAIN
+		return nil, linux.EAGAIN
 	}
 	o := s.pending[0]
 	s.pending = s.pending[1:]
@@ -127,38 +128,38 @@ func (s *tcpSocket) accept(t *Thread) (socket, Errno) {
 	return o, 0
 }
 
-func (s *tcpSocket) connect(t *Thread, name []byte) Errno {
-	if len(name) >= 2 && familyOf(name) == afUnspec {
+func (s *tcpSocket) connect(t *Thread, name []byte) linux.Errno {
+	if len(name) >= 2 && familyOf(name) == linux.AF_UNSPEC {
 		s.disconnect(t.k)
 		return 0
 	}
 	switch s.use {
 	case useConnected:
-		return EISCONN
+		return linux.EISCONN
 	case useEnding:
-		return EINVAL
+		return linux.EINVAL
 	case useNone:
 		if e := s.call(t, name); e != 0 {
 			return e
 		}
 		if s.use = useCalling; s.nonblock() {
-			return EINPROGRESS
+			return linux.EINPROGRESS
 		}
 	}
 	s.progress(t.k)
 	switch {
 	case s.state == tcpConnecting && s.nonblock():
-		return EALREADY
+		return linux.EALREADY
 	case s.state == tcpConnecting && t.timedOut():
-		return EINPROGRESS
+		return linux.EINPROGRESS
 	case s.state == tcpConnecting:
 		ready := func() bool { s.progress(t.k); return s.state != tcpConnecting }
-		_, e := t.waitSocket(s, 0, ready, func() (uint64, Errno) { return 0, s.connect(t, name) })
+		_, e := t.waitSocket(s, 0, ready, func() (uint64, linux.Errno) { return 0, s.connect(t, name) })
 		return e
 	case s.state == tcpClosed:
 		e := s.takeErr()
 		if e == 0 {
-			e = ECONNABORTED
+			e = linux.ECONNABORTED
 		}
 		s.disconnect(t.k)
 		return e
@@ -168,9 +169,9 @@ func (s *tcpSocket) connect(t *Thread, name []byte) Errno {
 }
 
 // call begins to connect to a name.
-func (s *tcpSocket) call(t *Thread, name []byte) Errno {
+func (s *tcpSocket) call(t *Thread, name []byte) linux.Errno {
 	if s.listening || s.state != tcpClosed {
-		return EISCONN
+		return linux.EISCONN
 	}
 	a, e := s.decode(name)
 	if e != 0 {
@@ -184,7 +185,7 @@ func (s *tcpSocket) call(t *Thread, name []byte) Errno {
 	if !s.ported {
 		s.local = netip.AddrPort{}
 		if e := table.claim(s); e != 0 {
-			return EADDRNOTAVAIL
+			return linux.EADDRNOTAVAIL
 		}
 	}
 	s.join(to)
@@ -194,15 +195,15 @@ func (s *tcpSocket) call(t *Thread, name []byte) Errno {
 	}) {
 		s.unbind(t.k)
 		s.remote = netip.AddrPort{}
-		return EADDRNOTAVAIL // there is such a connection
+		return linux.EADDRNOTAVAIL // there is such a connection
 	}
 	if t.k.isOutside(to.Addr()) {
 		return s.callOutside(t.k, to)
 	}
 	if to == s.local {
 		s.peer, s.state = s, tcpConnected // both ends open at the same time
-		s.count(pollIN)
-		s.wake(pollOUT)
+		s.count(linux.POLLIN)
+		s.wake(linux.POLLOUT)
 		if s.sndShut {
 			s.finish(t.k)
 		}
@@ -210,14 +211,14 @@ func (s *tcpSocket) call(t *Thread, name []byte) Errno {
 	}
 	l, ok := table.find(s.local, to, func(f inetFile) bool { return f.inet().listening }).(*tcpSocket)
 	if !ok {
-		s.refused(t.k, ECONNREFUSED)
+		s.refused(t.k, linux.ECONNREFUSED)
 		return 0
 	}
 	s.state = tcpConnecting
 	l.callers = append(l.callers, s)
 	s.giveUp.p, s.giveUp.fire = t.p, func(uint64) {
 		s.hangUp(t.k)
-		s.refused(t.k, ETIMEDOUT)
+		s.refused(t.k, linux.ETIMEDOUT)
 	}
 	t.k.arm(&s.giveUp, synTimeout, 0)
 	l.admit(t.k)
@@ -225,12 +226,12 @@ func (s *tcpSocket) call(t *Thread, name []byte) Errno {
 }
 
 // refused ends an attempt to connect.
-func (s *tcpSocket) refused(k *Kernel, e Errno) {
+func (s *tcpSocket) refused(k *Kernel, e linux.Errno) {
 	s.outside.close()
 	s.state, s.err = tcpClosed, e
 	s.unbind(k)
 	s.shut(true, true)
-	s.announce(pollERR)
+	s.announce(linux.POLLERR)
 }
 
 // unbind takes back a port and an address that bind(2) did not give.
@@ -261,7 +262,7 @@ func (s *tcpSocket) disconnect(k *Kernel) {
 	s.stopListening(k)
 	s.outside.close()
 	if s.state != tcpClosed {
-		s.err = ECONNRESET
+		s.err = linux.ECONNRESET
 	}
 	if p := s.peer; p != nil && s.state != tcpClosed {
 		p.aborted(k)
@@ -270,18 +271,18 @@ func (s *tcpSocket) disconnect(k *Kernel) {
 	s.peer, s.remote, s.state, s.use = nil, netip.AddrPort{}, tcpClosed, useNone
 	s.rcvShut, s.sndShut, s.finished = false, false, false
 	s.unbind(k)
-	s.count(pollIN | pollOUT)
-	s.announce(pollERR)
+	s.count(linux.POLLIN | linux.POLLOUT)
+	s.announce(linux.POLLERR)
 }
 
 // aborted is what a reset from the peer does (net/ipv4/tcp_input.c, tcp_reset).
 func (s *tcpSocket) aborted(k *Kernel) {
-	s.peer, s.err = nil, ECONNRESET
+	s.peer, s.err = nil, linux.ECONNRESET
 	if s.finished {
-		s.err = EPIPE
+		s.err = linux.EPIPE
 	}
 	s.over(k)
-	s.announce(pollERR)
+	s.announce(linux.POLLERR)
 }
 
 // over ends the connection. Its port is free, if bind(2) has not given it, though the name stays.
@@ -304,12 +305,12 @@ func (s *tcpSocket) stopListening(k *Kernel) {
 	}
 	for _, c := range s.callers {
 		k.disarm(&c.giveUp)
-		c.refused(k, ECONNREFUSED)
+		c.refused(k, linux.ECONNREFUSED)
 	}
 	s.pending, s.callers = nil, nil
 }
 
-func (s *tcpSocket) shutdown(t *Thread, rcv, snd bool) Errno {
+func (s *tcpSocket) shutdown(t *Thread, rcv, snd bool) linux.Errno {
 	if s.use == useCalling {
 		if s.use = useConnected; s.state != tcpConnected {
 			s.use = useEnding
@@ -317,14 +318,14 @@ func (s *tcpSocket) shutdown(t *Thread, rcv, snd bool) Errno {
 	}
 	switch {
 	case s.listening && !rcv:
-		s.count(pollIN | pollOUT)
+		s.count(linux.POLLIN | linux.POLLOUT)
 		return 0
 	case s.listening, s.state == tcpConnecting:
 		s.disconnect(t.k)
 		return 0
 	case s.state == tcpClosed:
 		s.shut(rcv, snd)
-		return ENOTCONN
+		return linux.ENOTCONN
 	}
 	s.shut(rcv, snd)
 	if s.outside.used() {
@@ -342,11 +343,11 @@ func (s *tcpSocket) finish(k *Kernel) {
 		p.finished = true
 		p.shut(true, false)
 		if p.sndShut {
-			p.announce(pollHUP)
+			p.announce(linux.POLLHUP)
 		} else {
-			p.announce(pollIN)
+			p.announce(linux.POLLIN)
 		}
-		p.announce(pollIN) // once as data, as Linux does
+		p.announce(linux.POLLIN) // once as data, as Linux does
 	}
 	s.ended(k)
 }
@@ -363,9 +364,9 @@ func (s *tcpSocket) ended(k *Kernel) {
 	}
 }
 
-func (s *tcpSocket) peerName() ([]byte, Errno) {
+func (s *tcpSocket) peerName() ([]byte, linux.Errno) {
 	if s.state != tcpConnected {
-		return nil, ENOTCONN
+		return nil, linux.ENOTCONN
 	}
 	return s.encode(s.remote), 0
 }
@@ -386,10 +387,9 @@ func (s *tcpSocket) close(k *Kernel) {
 	k.inet.tcp.release(s)
 }
 
-// tcpInfoSize is the size of struct tcp_info, tcpInfo the option that returns it.
+// tcpInfoSize is the size of struct tcp_info, TCP_INFO the option that returns it.
 const (
 	tcpInfoSize = 248
-	tcpInfo     = 11
 )
 
 // phase is the state as the kernel numbers it (include/net/tcp_states.h).
@@ -411,34 +411,34 @@ func (s *tcpSocket) phase() byte {
 }
 
 func (s *tcpSocket) option(t *Thread, level, name int) ([]byte, bool) {
-	if level == solTCP && name == tcpInfo {
+	if level == linux.SOL_TCP && name == linux.TCP_INFO {
 		b := make([]byte, tcpInfoSize)
 		b[0] = s.phase()
 		return b, true
 	}
-	if level == solSocket && name == soError {
+	if level == linux.SOL_SOCKET && name == linux.SO_ERROR {
 		s.progress(t.k)
 	}
 	return s.inetSocket.option(t, level, name)
 }
 
-func (s *tcpSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+func (s *tcpSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	switch req {
-	case fioNRead:
+	case linux.FIONREAD:
 		if s.listening {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		n := s.pendingBytes()
 		if s.outside.used() {
 			n = s.outside.fd.pendingBytes()
 		}
 		return 0, t.out32(arg, uint32(n))
-	case tiocOutQ:
+	case linux.TIOCOUTQ:
 		if s.listening {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		return 0, t.out32(arg, 0)
-	case siocAtmark:
+	case linux.SIOCATMARK:
 		return 0, t.out32(arg, boolean(s.atMark()))
 	}
 	return t.socketIoctl(req, arg)

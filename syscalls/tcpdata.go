@@ -3,13 +3,15 @@ package syscalls
 import (
 	"bytes"
 	"net/netip"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-func (s *tcpSocket) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (s *tcpSocket) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	return s.receive(t, &inMessage{v: v})
 }
 
-func (s *tcpSocket) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (s *tcpSocket) write(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	return s.send(t, &outMessage{v: v})
 }
 
@@ -30,15 +32,15 @@ func (s *tcpSocket) window() int {
 }
 
 // cannotSend is why nothing can be sent; EAGAIN until the connection is there.
-func (s *tcpSocket) cannotSend() Errno {
+func (s *tcpSocket) cannotSend() linux.Errno {
 	switch {
 	case s.state == tcpConnecting:
-		return EAGAIN
+		return linux.EAGAIN
 	case s.sndShut || s.err != 0 || s.state == tcpClosed:
 		if e := s.takeErr(); e != 0 {
 			return e
 		}
-		return EPIPE
+		return linux.EPIPE
 	}
 	return 0
 }
@@ -57,15 +59,15 @@ func (s *tcpSocket) hand(k *Kernel, b []byte) {
 		return
 	}
 	p.queue.putBytes(b)
-	p.wake(pollIN)
+	p.wake(linux.POLLIN)
 }
 
-func (s *tcpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
+func (s *tcpSocket) send(t *Thread, m *outMessage) (uint64, linux.Errno) {
 	if e := s.cannotSend(); e != 0 {
 		return 0, e
 	}
-	if m.flags&msgOOB != 0 && s.outside.used() {
-		return 0, EOPNOTSUPP
+	if m.flags&linux.MSG_OOB != 0 && s.outside.used() {
+		return 0, linux.EOPNOTSUPP
 	}
 	n := total(m.v)
 	if n == 0 {
@@ -76,27 +78,27 @@ func (s *tcpSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
 	}
 	room := uint64(s.room())
 	if room == 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	b, e := t.gather(m.v, room)
 	if e != 0 {
 		return 0, e
 	}
-	if m.flags&msgOOB != 0 && uint64(len(b)) == n {
+	if m.flags&linux.MSG_OOB != 0 && uint64(len(b)) == n {
 		s.sendUrgent(t.k, b)
 	} else {
 		s.hand(t.k, b)
 	}
 	if uint64(len(b)) < n && uint64(len(b)) == room {
-		return uint64(len(b)), EAGAIN
+		return uint64(len(b)), linux.EAGAIN
 	}
 	return uint64(len(b)), 0
 }
 
-func (s *tcpSocket) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+func (s *tcpSocket) writeRaw(t *Thread, b []byte, _ int64) (int, linux.Errno) {
 	if e := s.cannotSend(); e != 0 {
-		if e == EPIPE {
-			t.send(infoFromProcess(t.p, sigPIPE, siUser))
+		if e == linux.EPIPE {
+			t.send(infoFromProcess(t.p, linux.SIGPIPE, linux.SI_USER))
 		}
 		return 0, e
 	}
@@ -105,7 +107,7 @@ func (s *tcpSocket) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 	}
 	n := min(len(b), s.room())
 	if n == 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	s.hand(t.k, bytes.Clone(b[:n]))
 	return n, 0
@@ -129,7 +131,7 @@ func (s *tcpSocket) taken(before int) {
 // writable reports whether poll says so: a third of the room is free (sk_stream_is_writeable).
 func (s *tcpSocket) writable() bool { return s.room() >= s.window()/3 }
 
-func (s *tcpSocket) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
+func (s *tcpSocket) readRaw(_ *Thread, b []byte, _ int64) (int, linux.Errno) {
 	if s.outside.used() && s.state == tcpConnected {
 		n, _, e := s.outside.fd.receiveFrom(b, 0)
 		return n, e
@@ -146,7 +148,7 @@ func (s *tcpSocket) readRaw(_ *Thread, b []byte, _ int64) (int, Errno) {
 }
 
 // nothing is what receiving gives when the queue is empty: 0 for the end.
-func (s *tcpSocket) nothing(m *inMessage) Errno {
+func (s *tcpSocket) nothing(m *inMessage) linux.Errno {
 	switch {
 	case m.more && (s.err != 0 || s.rcvShut):
 		return 0
@@ -157,21 +159,21 @@ func (s *tcpSocket) nothing(m *inMessage) Errno {
 	case s.rcvShut:
 		return 0
 	case s.state == tcpClosed:
-		return ENOTCONN
+		return linux.ENOTCONN
 	}
-	return EAGAIN
+	return linux.EAGAIN
 }
 
-func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
+func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, linux.Errno) {
 	switch {
-	case m.flags&msgErrqueue != 0:
-		return 0, EAGAIN
+	case m.flags&linux.MSG_ERRQUEUE != 0:
+		return 0, linux.EAGAIN
 	case s.listening:
-		return 0, ENOTCONN
+		return 0, linux.ENOTCONN
 	case s.outside.used() && s.state == tcpConnected:
 		n, _, e := s.outside.receive(t, m)
 		return n, e
-	case m.flags&msgOOB != 0:
+	case m.flags&linux.MSG_OOB != 0:
 		return s.receiveUrgent(t, m)
 	}
 	before, want := s.queue.bytes, min(total(m.v), uint64(s.passMark()))
@@ -184,7 +186,7 @@ func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 	for done < want && at < len(s.queue.packets) {
 		p := s.queue.packets[at]
 		n := int(min(uint64(len(p.data)), want-done))
-		if m.flags&msgTrunc == 0 {
+		if m.flags&linux.MSG_TRUNC == 0 {
 			got, e := t.scatter(v, p.data[:n])
 			if e != 0 {
 				if done > 0 {
@@ -196,7 +198,7 @@ func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 			v = skip(v, uint64(n))
 		}
 		done += uint64(n)
-		if m.flags&msgPeek != 0 {
+		if m.flags&linux.MSG_PEEK != 0 {
 			at++
 		} else {
 			s.pass(n)
@@ -208,24 +210,24 @@ func (s *tcpSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 func (s *tcpSocket) poll(t *Thread) uint32 {
 	if s.listening {
 		if len(s.pending) > 0 {
-			return pollIN | pollRDN
+			return linux.POLLIN | linux.POLLRDNORM
 		}
 		return 0
 	}
 	s.progress(t.k)
 	ev := s.shutEvents()
 	if s.outside.used() && s.state == tcpConnected {
-		return ev | s.outside.fd.poll(pollIN|pollPRI|pollOUT|pollRDN|pollWRN|pollRDH)
+		return ev | s.outside.fd.poll(linux.POLLIN|linux.POLLPRI|linux.POLLOUT|linux.POLLRDNORM|linux.POLLWRNORM|linux.POLLRDHUP)
 	}
 	if s.state == tcpClosed {
-		ev |= pollHUP
+		ev |= linux.POLLHUP
 	}
 	if s.state == tcpConnecting {
 		return ev
 	}
 	ev |= s.readEvents()
 	if s.sndShut || s.writable() {
-		ev |= pollOUT | pollWRN
+		ev |= linux.POLLOUT | linux.POLLWRNORM
 	} else {
 		s.crowded = true
 	}

@@ -1,5 +1,7 @@
 package syscalls
 
+import "github.com/cgemu/cgemu/syscalls/internal/linux"
+
 // An urgent is the urgent byte of a stream (tcp(7), MSG_OOB; net/ipv4/tcp_input.c, tcp_check_urg). It lies in the queue, and those
 // that read the stream pass it by; the newest one counts.
 type urgent struct {
@@ -22,13 +24,15 @@ func (p *tcpSocket) urge(k *Kernel) {
 		p.pass(1) // the reader is at the old one, which is lost
 	}
 	p.urgent = urgent{urgentHere, p.queue.bytes - 1}
-	p.wake(pollIN)
-	k.signalOwner(p.owner, &sigInfo{signo: sigURG, code: siKernel})
-	p.announce(pollPRI)
+	p.wake(linux.POLLIN)
+	k.signalOwner(p.owner, &sigInfo{signo: linux.SIGURG, code: linux.SI_KERNEL})
+	p.announce(linux.POLLPRI)
 }
 
 // inline reports whether urgent bytes are read as others are.
-func (s *tcpSocket) inline() bool { return s.opts.values[optionKey{solSocket, soOobinline}] != 0 }
+func (s *tcpSocket) inline() bool {
+	return s.opts.values[optionKey{linux.SOL_SOCKET, linux.SO_OOBINLINE}] != 0
+}
 
 // pass takes n bytes of the first packet off the queue, those in front of the urgent byte, or that one as the first.
 func (s *tcpSocket) pass(n int) {
@@ -70,33 +74,33 @@ func (s *tcpSocket) pendingBytes() int {
 // readEvents are what poll says of reading.
 func (s *tcpSocket) readEvents() (ev uint32) {
 	if s.urgent.state == urgentHere {
-		ev = pollPRI
+		ev = linux.POLLPRI
 	}
 	want := s.opts.lowWater
 	if s.atMark() && !s.inline() {
 		want++
 	}
 	if s.queue.bytes >= want {
-		ev |= pollIN | pollRDN
+		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
 	return ev
 }
 
 // receiveUrgent receives the urgent byte.
-func (s *tcpSocket) receiveUrgent(t *Thread, m *inMessage) (uint64, Errno) {
+func (s *tcpSocket) receiveUrgent(t *Thread, m *inMessage) (uint64, linux.Errno) {
 	switch {
 	case s.inline() || s.urgent.state != urgentHere:
-		return 0, EINVAL // also if it was read, or none has come
+		return 0, linux.EINVAL // also if it was read, or none has come
 	case s.state == tcpClosed && !s.rcvShut:
-		return 0, ENOTCONN
+		return 0, linux.ENOTCONN
 	}
 	b := s.queue.at(s.urgent.after)
-	if m.flags&msgPeek == 0 {
+	if m.flags&linux.MSG_PEEK == 0 {
 		s.urgent.state = urgentRead
 	}
-	m.out |= msgOOB
+	m.out |= linux.MSG_OOB
 	if total(m.v) == 0 {
-		m.out |= msgTrunc
+		m.out |= linux.MSG_TRUNC
 		return 0, 0
 	}
 	n, e := t.scatter(m.v, []byte{b})

@@ -3,6 +3,8 @@ package syscalls
 import (
 	"maps"
 	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A timer is a deadline with something to do.
@@ -140,7 +142,7 @@ func (k *Kernel) dropTimers(p *Process) {
 // An itimer is one of the three interval timers: ITIMER_REAL, _VIRTUAL, _PROF.
 type itimer struct{ timer *timer }
 
-var itimerSignals = [3]int{sigALRM, sigVTALRM, sigPROF}
+var itimerSignals = [3]int{linux.SIGALRM, linux.SIGVTALRM, linux.SIGPROF}
 
 func (p *Process) itimer(which int) *timer {
 	it := &p.itimers[which]
@@ -151,7 +153,7 @@ func (p *Process) itimer(which int) *timer {
 			tm.cpu = &cpuClock{p: p, userOnly: which == virtual}
 		}
 		tm.fire = func(uint64) {
-			s := &sigInfo{signo: int32(itimerSignals[which]), code: siKernel}
+			s := &sigInfo{signo: int32(itimerSignals[which]), code: linux.SI_KERNEL}
 			if tm.cpu != nil {
 				s.to = p.k.current // as it used the time
 			}
@@ -164,7 +166,7 @@ func (p *Process) itimer(which int) *timer {
 }
 
 // sysAlarm implements alarm(2).
-func sysAlarm(t *Thread, a Args) (uint64, Errno) {
+func sysAlarm(t *Thread, a Args) (uint64, linux.Errno) {
 	it := t.p.itimer(0)
 	old := t.k.left(it)
 	t.k.arm(it, int64(a.U32(0))*1e9, 0)
@@ -181,19 +183,19 @@ func (t *Thread) itimerval(which int) []byte {
 }
 
 // sysGetitimer implements getitimer(2).
-func sysGetitimer(t *Thread, a Args) (uint64, Errno) {
+func sysGetitimer(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.U32(0) > 2 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	return 0, t.copyOut(a.Addr(1), t.itimerval(a.Int(0)))
 }
 
 // sysSetitimer implements setitimer(2).
-func sysSetitimer(t *Thread, a Args) (uint64, Errno) {
+func sysSetitimer(t *Thread, a Args) (uint64, linux.Errno) {
 	which, val, old := a.U32(0), a.Addr(1), a.Addr(2)
 	var interval, value int64
 	if val != 0 {
-		var e Errno
+		var e linux.Errno
 		if interval, e = t.timeval(val); e != 0 {
 			return 0, e
 		}
@@ -202,7 +204,7 @@ func sysSetitimer(t *Thread, a Args) (uint64, Errno) {
 		}
 	}
 	if which > 2 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	was := t.itimerval(int(which))
 	t.k.arm(t.p.itimer(int(which)), value, interval)
@@ -213,7 +215,7 @@ func sysSetitimer(t *Thread, a Args) (uint64, Errno) {
 type posixTimer struct {
 	timer
 	clock int
-	how   int // sigevSignal and so on
+	how   int // SIGEV_SIGNAL and so on
 	info  sigInfo
 	to    *Thread // nil for the process
 	// queued says that its signal is, whose overruns are counted.
@@ -221,13 +223,6 @@ type posixTimer struct {
 	overruns uint64
 	last     uint64 // what timer_getoverrun returns
 }
-
-// Ways of notification in struct sigevent.
-const (
-	sigevSignal   = 0
-	sigevNone     = 1
-	sigevThreadID = 4
-)
 
 // expire is called when the timer went off n times.
 func (pt *posixTimer) expire(n uint64) {
@@ -240,7 +235,7 @@ func (pt *posixTimer) expire(n uint64) {
 func (pt *posixTimer) notify() {
 	s := pt.info
 	switch {
-	case pt.how == sigevNone:
+	case pt.how == linux.SIGEV_NONE:
 	case pt.to != nil:
 		pt.to.send(&s)
 	default:
@@ -254,8 +249,8 @@ func (pt *posixTimer) notify() {
 func (p *Process) watchCPU() {
 	const second = 1_000_000_000
 	p.k.disarm(&p.cpuLimit)
-	l := &p.limits[rlimitCPU]
-	if l.cur == rlimInfinity && l.max == rlimInfinity {
+	l := &p.limits[linux.RLIMIT_CPU]
+	if l.cur == linux.RLIM_INFINITY && l.max == linux.RLIM_INFINITY {
 		return
 	}
 	at := int64(never)
@@ -264,9 +259,9 @@ func (p *Process) watchCPU() {
 	}
 	p.cpuLimit = timer{p: p, cpu: &cpuClock{p: p}, cpuTarget: at}
 	p.cpuLimit.fire = func(uint64) {
-		s := &sigInfo{signo: sigXCPU, code: siKernel, to: p.k.current}
+		s := &sigInfo{signo: linux.SIGXCPU, code: linux.SI_KERNEL, to: p.k.current}
 		if used := uint64(p.usage().total() / second); used >= l.max {
-			s.signo = sigKILL
+			s.signo = linux.SIGKILL
 		} else {
 			l.cur++
 			p.watchCPU()
@@ -306,11 +301,11 @@ func (p *Process) unignored(sig int) {
 }
 
 // sysTimerCreate implements timer_create(2).
-func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
+func sysTimerCreate(t *Thread, a Args) (uint64, linux.Errno) {
 	clock, sev, out := a.Int(0), a.Addr(1), a.Addr(2)
 	var b []byte
 	if sev != 0 {
-		var e Errno
+		var e linux.Errno
 		if b, e = t.copyIn(sev, 64); e != 0 {
 			return 0, e
 		}
@@ -320,35 +315,35 @@ func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 	case bad != 0 && clock >= 0:
 		return 0, bad
 	case onlyRead(clock) || isClockFD(clock):
-		return 0, EOPNOTSUPP
-	case t.k.queuedSignals() >= t.p.limits[rlimitSigs].cur:
-		return 0, EAGAIN
+		return 0, linux.EOPNOTSUPP
+	case t.k.queuedSignals() >= t.p.limits[linux.RLIMIT_SIGPENDING].cur:
+		return 0, linux.EAGAIN
 	}
 	id := t.p.nextTimer
 	t.p.nextTimer++ // even if there will be no timer
 	if bad != 0 {
 		return 0, bad // the CPU time of nobody
 	}
-	value, signo, how, tid := id, sigALRM, sigevSignal, 0
+	value, signo, how, tid := id, linux.SIGALRM, linux.SIGEV_SIGNAL, 0
 	if sev != 0 {
 		value, signo, how, tid = le64(b), int(int32(le32(b[8:]))), int(le32(b[12:])), int(int32(le32(b[16:])))
-		if how != sigevSignal && how != sigevNone && how != sigevSignal|sigevThreadID ||
-			how != sigevNone && (signo < 1 || signo > sigMax) {
-			return 0, EINVAL
+		if how != linux.SIGEV_SIGNAL && how != linux.SIGEV_NONE && how != linux.SIGEV_SIGNAL|linux.SIGEV_THREAD_ID ||
+			how != linux.SIGEV_NONE && (signo < 1 || signo > linux.NSIG) {
+			return 0, linux.EINVAL
 		}
 	}
 	target := t.p.thread(tid)
-	if how&sigevThreadID != 0 && target == nil {
-		return 0, EINVAL
+	if how&linux.SIGEV_THREAD_ID != 0 && target == nil {
+		return 0, linux.EINVAL
 	}
 	pt := &posixTimer{timer: timer{p: t.p}, clock: clock, how: how}
 	if c, ok := t.cpuClock(clock); ok {
 		pt.cpu = &c
 	}
-	if how&sigevThreadID != 0 {
+	if how&linux.SIGEV_THREAD_ID != 0 {
 		pt.to = target
 	}
-	pt.info = sigInfo{signo: int32(signo), code: siTimer, timer: pt}
+	pt.info = sigInfo{signo: int32(signo), code: linux.SI_TIMER, timer: pt}
 	put32(pt.info.fields[:], uint32(id))
 	put64(pt.info.fields[8:], value)
 	pt.fire = pt.expire
@@ -359,17 +354,17 @@ func sysTimerCreate(t *Thread, a Args) (uint64, Errno) {
 	return 0, 0
 }
 
-func (t *Thread) posixTimer(id int) (*posixTimer, Errno) {
+func (t *Thread) posixTimer(id int) (*posixTimer, linux.Errno) {
 	pt := t.p.posix[uint64(uint32(id))]
 	if pt == nil {
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	}
 	return pt, 0
 }
 
 // setTimer does what timer_settime(2) and timerfd_settime(2) share: it arms tm
 // from the itimerspec at val and returns the old one. reset forgets what it did so far.
-func (t *Thread) setTimer(tm *timer, reset func(), clock int, abs bool, val, old uint64) (uint64, Errno) {
+func (t *Thread) setTimer(tm *timer, reset func(), clock int, abs bool, val, old uint64) (uint64, linux.Errno) {
 	interval, e := t.timespec(emuAddr(int(val)))
 	if e != 0 {
 		return 0, e
@@ -389,16 +384,16 @@ func (t *Thread) setTimer(tm *timer, reset func(), clock int, abs bool, val, old
 }
 
 // sysTimerSettime implements timer_settime(2).
-func sysTimerSettime(t *Thread, a Args) (uint64, Errno) {
+func sysTimerSettime(t *Thread, a Args) (uint64, linux.Errno) {
 	pt, e := t.posixTimer(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	return t.setTimer(&pt.timer, pt.stop, pt.clock, a.Int(1)&timerAbstime != 0, a.Uint(2), a.Uint(3))
+	return t.setTimer(&pt.timer, pt.stop, pt.clock, a.Int(1)&linux.TIMER_ABSTIME != 0, a.Uint(2), a.Uint(3))
 }
 
 // sysTimerGettime implements timer_gettime(2).
-func sysTimerGettime(t *Thread, a Args) (uint64, Errno) {
+func sysTimerGettime(t *Thread, a Args) (uint64, linux.Errno) {
 	pt, e := t.posixTimer(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -407,7 +402,7 @@ func sysTimerGettime(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysTimerGetoverrun implements timer_getoverrun(2).
-func sysTimerGetoverrun(t *Thread, a Args) (uint64, Errno) {
+func sysTimerGetoverrun(t *Thread, a Args) (uint64, linux.Errno) {
 	pt, e := t.posixTimer(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -416,7 +411,7 @@ func sysTimerGetoverrun(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysTimerDelete implements timer_delete(2).
-func sysTimerDelete(t *Thread, a Args) (uint64, Errno) {
+func sysTimerDelete(t *Thread, a Args) (uint64, linux.Errno) {
 	pt, e := t.posixTimer(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -435,61 +430,61 @@ type timerFile struct {
 }
 
 // sysTimerfdCreate implements timerfd_create(2).
-func sysTimerfdCreate(t *Thread, a Args) (uint64, Errno) {
+func sysTimerfdCreate(t *Thread, a Args) (uint64, linux.Errno) {
 	clock, flags := a.Int(0), a.Int(1)
-	if flags&^(oNONBLOCK|oCLOEXEC) != 0 {
-		return 0, EINVAL
+	if flags&^(linux.O_NONBLOCK|linux.O_CLOEXEC) != 0 {
+		return 0, linux.EINVAL
 	}
 	switch clock {
-	case clockRealtime, clockMonotonic, clockBoottime:
-	case clockRealAlarm, clockBootAlarm:
-		return 0, EPERM
+	case linux.CLOCK_REALTIME, linux.CLOCK_MONOTONIC, linux.CLOCK_BOOTTIME:
+	case linux.CLOCK_REALTIME_ALARM, linux.CLOCK_BOOTTIME_ALARM:
+		return 0, linux.EPERM
 	default:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
-	f := &timerFile{fileBase: fileBase{flags: oRDWR | flags&oNONBLOCK, path: "anon_inode:[timerfd]"}, clock: clock}
+	f := &timerFile{fileBase: fileBase{flags: linux.O_RDWR | flags&linux.O_NONBLOCK, path: "anon_inode:[timerfd]"}, clock: clock}
 	f.fire = func(n uint64) {
 		f.count += n
-		f.wake(pollIN)
+		f.wake(linux.POLLIN)
 		f.held = f.interval > 0 // until it is read
 	}
 	return t.install(f, flags)
 }
 
-func (f *timerFile) seek(*Thread, int64, int) (int64, Errno) { return 0, 0 }
+func (f *timerFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
-func (t *Thread) timerFile(fd int) (*timerFile, Errno) {
+func (t *Thread) timerFile(fd int) (*timerFile, linux.Errno) {
 	f, e := t.openFile(fd)
 	if e != 0 {
 		return nil, e
 	}
 	tf, ok := f.(*timerFile)
 	if !ok {
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	}
 	return tf, 0
 }
 
 // sysTimerfdSettime implements timerfd_settime(2).
-func sysTimerfdSettime(t *Thread, a Args) (uint64, Errno) {
+func sysTimerfdSettime(t *Thread, a Args) (uint64, linux.Errno) {
 	const cancelOnSet = 2
 	if _, e := t.copyIn(a.Addr(2), 32); e != 0 {
 		return 0, e
 	}
 	_, e1 := t.timespec(a.Addr(2))
 	_, e2 := t.timespec(a.Addr(2) + 16)
-	if a.Int(1)&^(timerAbstime|cancelOnSet) != 0 || e1 != 0 || e2 != 0 {
-		return 0, EINVAL
+	if a.Int(1)&^(linux.TIMER_ABSTIME|cancelOnSet) != 0 || e1 != 0 || e2 != 0 {
+		return 0, linux.EINVAL
 	}
 	f, e := t.timerFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	return t.setTimer(&f.timer, func() { f.count = 0 }, f.clock, a.Int(1)&timerAbstime != 0, a.Uint(2), a.Uint(3))
+	return t.setTimer(&f.timer, func() { f.count = 0 }, f.clock, a.Int(1)&linux.TIMER_ABSTIME != 0, a.Uint(2), a.Uint(3))
 }
 
 // sysTimerfdGettime implements timerfd_gettime(2).
-func sysTimerfdGettime(t *Thread, a Args) (uint64, Errno) {
+func sysTimerfdGettime(t *Thread, a Args) (uint64, linux.Errno) {
 	f, e := t.timerFile(a.Int(0))
 	if e != 0 {
 		return 0, e
@@ -497,13 +492,13 @@ func sysTimerfdGettime(t *Thread, a Args) (uint64, Errno) {
 	return 0, t.copyOut(a.Addr(1), append(timespec(f.interval), timespec(t.k.left(&f.timer))...))
 }
 
-func (f *timerFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *timerFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	t.k.fireTimers()
 	if total(v) < 8 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if f.count == 0 {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	var b pack
 	b.u64(f.count + f.resume(t.k))
@@ -514,7 +509,7 @@ func (f *timerFile) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 
 func (f *timerFile) poll(*Thread) uint32 {
 	if f.count > 0 {
-		return pollIN | pollRDN
+		return linux.POLLIN | linux.POLLRDNORM
 	}
 	return 0
 }

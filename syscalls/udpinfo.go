@@ -1,25 +1,11 @@
 package syscalls
 
+import "github.com/cgemu/cgemu/syscalls/internal/linux"
+
 // An ipHeader is what of a packet's header programs set and see (ip(7), ipv6(7)).
 type ipHeader struct {
 	hops, class uint8
 }
-
-// Options and control messages about it (include/uapi/linux/in.h, in6.h).
-const (
-	ipTOS            = 1
-	ipTTL            = 2
-	ipPktinfo        = 8
-	ipRecvTTL        = 12
-	ipRecvTOS        = 13
-	ipv6UnicastHops  = 16
-	ipv6Recvpktinfo  = 49
-	ipv6Pktinfo      = 50
-	ipv6Recvhoplimit = 51
-	ipv6Hoplimit     = 52
-	ipv6Recvtclass   = 66
-	ipv6Tclass       = 67
-)
 
 const defaultHops = 64
 
@@ -36,9 +22,9 @@ func (f headerField) or(option uint32) int {
 
 // header is that of a packet that s sends, of which a call's control messages may have said something.
 func (s *udpSocket) header(hops, class headerField) ipHeader {
-	hopsKey, classKey := optionKey{solIP, ipTTL}, optionKey{solIP, ipTOS}
-	if s.family == afInet6 {
-		hopsKey, classKey = optionKey{solIPv6, ipv6UnicastHops}, optionKey{solIPv6, ipv6Tclass}
+	hopsKey, classKey := optionKey{linux.SOL_IP, linux.IP_TTL}, optionKey{linux.SOL_IP, linux.IP_TOS}
+	if s.family == linux.AF_INET6 {
+		hopsKey, classKey = optionKey{linux.SOL_IPV6, linux.IPV6_UNICAST_HOPS}, optionKey{linux.SOL_IPV6, linux.IPV6_TCLASS}
 	}
 	h := ipHeader{defaultHops, uint8(max(class.or(s.opts.values[classKey]), 0))}
 	if n := hops.or(s.opts.values[hopsKey]); n > 0 {
@@ -49,7 +35,7 @@ func (s *udpSocket) header(hops, class headerField) ipHeader {
 
 // sendHeaderControl takes a control message about the header (net/ipv4/ip_sockglue.c, ip_cmsg_send; net/ipv6/datagram.c,
 // ip6_datagram_send_ctl).
-func (m *outMessage) sendHeaderControl(c controlMessage) Errno {
+func (m *outMessage) sendHeaderControl(c controlMessage) linux.Errno {
 	value := -1
 	switch len(c.data) {
 	case 1:
@@ -59,28 +45,28 @@ func (m *outMessage) sendHeaderControl(c controlMessage) Errno {
 	}
 	field := headerField(value + 1)
 	switch key := (optionKey{int(c.level), int(c.typ)}); {
-	case key == optionKey{solIP, ipPktinfo}, key == optionKey{solIPv6, ipv6Pktinfo}:
+	case key == optionKey{linux.SOL_IP, linux.IP_PKTINFO}, key == optionKey{linux.SOL_IPV6, linux.IPV6_PKTINFO}:
 		return 0
-	case key == optionKey{solIP, ipTOS} && value >= 0 && value <= 255:
+	case key == optionKey{linux.SOL_IP, linux.IP_TOS} && value >= 0 && value <= 255:
 		m.class = field
 		return 0
 	case len(c.data) != 4:
-	case key == optionKey{solIPv6, ipv6Tclass} && value >= -1 && value <= 255:
+	case key == optionKey{linux.SOL_IPV6, linux.IPV6_TCLASS} && value >= -1 && value <= 255:
 		m.class = field
 		return 0
-	case key == optionKey{solIP, ipTTL} && value > 0 && value <= 255, key == optionKey{solIPv6, ipv6Hoplimit} && value >= -1 && value <= 255:
+	case key == optionKey{linux.SOL_IP, linux.IP_TTL} && value > 0 && value <= 255, key == optionKey{linux.SOL_IPV6, linux.IPV6_HOPLIMIT} && value >= -1 && value <= 255:
 		m.hops = field
 		return 0
 	}
-	return EINVAL
+	return linux.EINVAL
 }
 
 // level is that of the options of s' network protocol.
 func (s *udpSocket) level() int {
-	if s.family == afInet6 {
-		return solIPv6
+	if s.family == linux.AF_INET6 {
+		return linux.SOL_IPV6
 	}
-	return solIP
+	return linux.SOL_IP
 }
 
 // packetInfo are the control messages that tell where a datagram was sent to, and of its header.
@@ -94,21 +80,21 @@ func (s *udpSocket) packetInfo(p *packet) (msgs []controlMessage) {
 		}
 	}
 	hops := func(b *pack) { b.u32(uint32(p.header.hops)) }
-	if s.family == afInet {
-		add(ipPktinfo, ipPktinfo, func(b *pack) {
+	if s.family == linux.AF_INET {
+		add(linux.IP_PKTINFO, linux.IP_PKTINFO, func(b *pack) {
 			b.u32(loopback.index)
 			*b = append(*b, p.to[4:8]...) // the local address
 			*b = append(*b, p.to[4:8]...)
 		})
-		add(ipRecvTTL, ipTTL, hops)
-		add(ipRecvTOS, ipTOS, func(b *pack) { b.u8(p.header.class) })
+		add(linux.IP_RECVTTL, linux.IP_TTL, hops)
+		add(linux.IP_RECVTOS, linux.IP_TOS, func(b *pack) { b.u8(p.header.class) })
 		return msgs
 	}
-	add(ipv6Recvpktinfo, ipv6Pktinfo, func(b *pack) {
+	add(linux.IPV6_RECVPKTINFO, linux.IPV6_PKTINFO, func(b *pack) {
 		*b = append(*b, p.to[8:24]...)
 		b.u32(loopback.index)
 	})
-	add(ipv6Recvhoplimit, ipv6Hoplimit, hops)
-	add(ipv6Recvtclass, ipv6Tclass, func(b *pack) { b.u32(uint32(p.header.class)) })
+	add(linux.IPV6_RECVHOPLIMIT, linux.IPV6_HOPLIMIT, hops)
+	add(linux.IPV6_RECVTCLASS, linux.IPV6_TCLASS, func(b *pack) { b.u32(uint32(p.header.class)) })
 	return msgs
 }

@@ -4,16 +4,17 @@ import (
 	"bytes"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // unixPiece is how much of a stream goes into one packet (UNIX_SKB_FRAGS_SZ).
 const unixPiece = 32 << 10
 
-func (s *unixSocket) read(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (s *unixSocket) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	return s.receive(t, &inMessage{v: v})
 }
 
-func (s *unixSocket) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (s *unixSocket) write(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	return s.send(t, &outMessage{v: v, cred: t.credential()})
 }
 
@@ -34,52 +35,52 @@ func (s *unixSocket) hand(to *unixSocket, data []byte, m *outMessage) {
 	}
 	s.unread += p.cost
 	to.queue.put(p)
-	to.wake(pollIN)
+	to.wake(linux.POLLIN)
 }
 
-func (s *unixSocket) send(t *Thread, m *outMessage) (uint64, Errno) {
-	if m.flags&msgOOB != 0 {
-		return 0, EOPNOTSUPP
+func (s *unixSocket) send(t *Thread, m *outMessage) (uint64, linux.Errno) {
+	if m.flags&linux.MSG_OOB != 0 {
+		return 0, linux.EOPNOTSUPP
 	}
 	if s.opts.passCred && s.path == nil && !s.datagrams() {
 		s.autobind(t)
 	}
 	switch s.typ {
-	case sockStream:
+	case linux.SOCK_STREAM:
 		return s.sendStream(t, m)
-	case sockSeqpacket:
+	case linux.SOCK_SEQPACKET:
 		if e := s.takeErr(); e != 0 {
 			return 0, e
 		}
 		if !s.connected {
-			return 0, ENOTCONN
+			return 0, linux.ENOTCONN
 		}
 		m.name = nil
 	}
 	return s.sendPacket(t, m)
 }
 
-func (s *unixSocket) sendStream(t *Thread, m *outMessage) (uint64, Errno) {
+func (s *unixSocket) sendStream(t *Thread, m *outMessage) (uint64, linux.Errno) {
 	switch {
 	case m.name != nil && s.connected:
-		return 0, EISCONN
+		return 0, linux.EISCONN
 	case m.name != nil:
-		return 0, EOPNOTSUPP
+		return 0, linux.EOPNOTSUPP
 	case !s.connected:
-		return 0, ENOTCONN
+		return 0, linux.ENOTCONN
 	}
 	n := total(m.v)
 	var done uint64
 	if s.sndShut {
-		return 0, EPIPE
+		return 0, linux.EPIPE
 	}
 	for done < n {
 		if s.unread >= s.opts.sndBuf {
-			return done, EAGAIN
+			return done, linux.EAGAIN
 		}
 		b, e := t.gather(skip(m.v, done), unixPiece)
 		if e == 0 && uint64(len(b)) < min(n-done, unixPiece) {
-			e = EFAULT // a piece is sent whole, or not at all
+			e = linux.EFAULT // a piece is sent whole, or not at all
 		}
 		if e != 0 {
 			return done, e
@@ -92,7 +93,7 @@ func (s *unixSocket) sendStream(t *Thread, m *outMessage) (uint64, Errno) {
 }
 
 // sendPacket sends all of m at once.
-func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, Errno) {
+func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, linux.Errno) {
 	if m.name != nil {
 		if e := checkUnixName(m.name); e != 0 {
 			return 0, e
@@ -100,21 +101,21 @@ func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, Errno) {
 	}
 	n := total(m.v)
 	if n > uint64(s.opts.sndBuf-32) {
-		return 0, EMSGSIZE
+		return 0, linux.EMSGSIZE
 	}
 	if e := s.takeErr(); e != 0 {
 		return 0, e
 	}
 	if s.sndShut {
-		return 0, EPIPE
+		return 0, linux.EPIPE
 	}
 	if s.unread >= s.opts.sndBuf {
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	if m.packet == nil {
 		b, e := t.gather(m.v, n)
 		if e == 0 && uint64(len(b)) < n {
-			e = EFAULT
+			e = linux.EFAULT
 		}
 		if e != 0 {
 			return 0, e
@@ -123,7 +124,7 @@ func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, Errno) {
 	}
 	to, e := s.receiver(t, m)
 	if e != 0 {
-		s.count(pollOUT) // the room that the packet had taken is free
+		s.count(linux.POLLOUT) // the room that the packet had taken is free
 		return 0, e
 	}
 	s.hand(to, m.packet, m)
@@ -131,44 +132,44 @@ func (s *unixSocket) sendPacket(t *Thread, m *outMessage) (uint64, Errno) {
 }
 
 // receiver is who gets a packet.
-func (s *unixSocket) receiver(t *Thread, m *outMessage) (*unixSocket, Errno) {
+func (s *unixSocket) receiver(t *Thread, m *outMessage) (*unixSocket, linux.Errno) {
 	to := s.peer
 	if m.name != nil {
-		var e Errno
+		var e linux.Errno
 		if to, e = t.findUnix(m.name, s.typ); e != 0 {
 			return nil, e
 		}
 	}
 	switch {
 	case to == nil:
-		return nil, ENOTCONN
+		return nil, linux.ENOTCONN
 	case to.closed:
 		if s.datagrams() && to == s.peer {
 			s.peer, s.connected = nil, false
 			s.disconnected(t.k, to)
 		}
-		return nil, ECONNREFUSED
+		return nil, linux.ECONNREFUSED
 	case to.peer != nil && to.peer != s:
-		return nil, EPERM
+		return nil, linux.EPERM
 	case to.rcvShut:
-		return nil, EPIPE
+		return nil, linux.EPIPE
 	case s.datagrams() && to != s && to.peer != s && to.full():
 		m.ready = func() bool { return !to.full() || to.closed || to.rcvShut || s.sndShut }
-		return nil, EAGAIN
+		return nil, linux.EAGAIN
 	}
 	return to, 0
 }
 
 // writeRaw sends bytes of ours.
-func (s *unixSocket) writeRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+func (s *unixSocket) writeRaw(t *Thread, b []byte, _ int64) (int, linux.Errno) {
 	switch {
 	case !s.connected || s.peer == nil && !s.sndShut:
-		return 0, ENOTCONN
+		return 0, linux.ENOTCONN
 	case s.sndShut:
-		t.send(infoFromProcess(t.p, sigPIPE, siUser))
-		return 0, EPIPE
+		t.send(infoFromProcess(t.p, linux.SIGPIPE, linux.SI_USER))
+		return 0, linux.EPIPE
 	case s.unread >= s.opts.sndBuf || s.datagrams() && s.peer.full():
-		return 0, EAGAIN
+		return 0, linux.EAGAIN
 	}
 	b = b[:min(len(b), unixPiece)]
 	s.hand(s.peer, bytes.Clone(b), &outMessage{cred: t.credential()})
@@ -185,7 +186,7 @@ func (s *unixSocket) rawRoom() int {
 	return unixPiece
 }
 
-func (s *unixSocket) readRaw(t *Thread, b []byte, _ int64) (int, Errno) {
+func (s *unixSocket) readRaw(t *Thread, b []byte, _ int64) (int, linux.Errno) {
 	if e := s.cannotReceive(); e != 0 {
 		return 0, e
 	}
@@ -194,7 +195,7 @@ func (s *unixSocket) readRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 	}
 	p := s.queue.first()
 	n := copy(b, p.data)
-	if s.typ != sockStream {
+	if s.typ != linux.SOCK_STREAM {
 		p.data = p.data[:n] // the rest of a message is lost
 	}
 	if n == len(p.data) {
@@ -205,38 +206,38 @@ func (s *unixSocket) readRaw(t *Thread, b []byte, _ int64) (int, Errno) {
 }
 
 // nothing is what receiving gives when the queue is empty: 0 for the end.
-func (s *unixSocket) nothing(m *inMessage) Errno {
+func (s *unixSocket) nothing(m *inMessage) linux.Errno {
 	if s.err != 0 {
 		if m.more {
 			return 0
 		}
 		return s.takeErr()
 	}
-	if s.rcvShut && (!s.datagrams() || !s.nonblock() && m.flags&msgDontwait == 0) {
+	if s.rcvShut && (!s.datagrams() || !s.nonblock() && m.flags&linux.MSG_DONTWAIT == 0) {
 		return 0
 	}
-	return EAGAIN
+	return linux.EAGAIN
 }
 
 // cannotReceive is why a socket that is not connected cannot.
-func (s *unixSocket) cannotReceive() Errno {
+func (s *unixSocket) cannotReceive() linux.Errno {
 	switch {
 	case s.connected || s.datagrams():
 		return 0
-	case s.typ == sockStream:
-		return EINVAL
+	case s.typ == linux.SOCK_STREAM:
+		return linux.EINVAL
 	}
-	return ENOTCONN
+	return linux.ENOTCONN
 }
 
-func (s *unixSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
+func (s *unixSocket) receive(t *Thread, m *inMessage) (uint64, linux.Errno) {
 	switch {
-	case m.flags&msgErrqueue != 0:
-		return 0, EAGAIN
-	case m.flags&msgOOB != 0 && s.typ == sockStream:
-		return 0, EINVAL
-	case m.flags&msgOOB != 0:
-		return 0, EOPNOTSUPP
+	case m.flags&linux.MSG_ERRQUEUE != 0:
+		return 0, linux.EAGAIN
+	case m.flags&linux.MSG_OOB != 0 && s.typ == linux.SOCK_STREAM:
+		return 0, linux.EINVAL
+	case m.flags&linux.MSG_OOB != 0:
+		return 0, linux.EOPNOTSUPP
 	}
 	if e := s.cannotReceive(); e != 0 {
 		return 0, e
@@ -244,7 +245,7 @@ func (s *unixSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 	if s.queue.empty() {
 		return 0, s.nothing(m)
 	}
-	if s.typ == sockStream {
+	if s.typ == linux.SOCK_STREAM {
 		return s.receiveStream(t, m)
 	}
 	return s.queue.receivePacket(t, m)
@@ -252,7 +253,7 @@ func (s *unixSocket) receive(t *Thread, m *inMessage) (uint64, Errno) {
 
 // receiveStream takes bytes from as many packets as fit: up to one with descriptors, and, where the
 // receiver wants to know, from one sender.
-func (s *unixSocket) receiveStream(t *Thread, m *inMessage) (uint64, Errno) {
+func (s *unixSocket) receiveStream(t *Thread, m *inMessage) (uint64, linux.Errno) {
 	want, v, at := total(m.v), m.v, 0
 	var done uint64
 	for done < want {
@@ -266,7 +267,7 @@ func (s *unixSocket) receiveStream(t *Thread, m *inMessage) (uint64, Errno) {
 		part := p.data[:min(uint64(len(p.data)), want-done)]
 		n, e := t.scatter(v, part)
 		if e == 0 && n < len(part) {
-			e = EFAULT // as much of a piece as there was to be, or nothing
+			e = linux.EFAULT // as much of a piece as there was to be, or nothing
 		}
 		if e != 0 {
 			if done > 0 {
@@ -278,7 +279,7 @@ func (s *unixSocket) receiveStream(t *Thread, m *inMessage) (uint64, Errno) {
 		v = skip(v, uint64(n))
 		m.cred, m.name = p.cred, p.name()
 		files := p.files
-		if m.flags&msgPeek != 0 {
+		if m.flags&linux.MSG_PEEK != 0 {
 			m.peekFiles(files)
 			at++
 		} else {
@@ -301,7 +302,7 @@ func (m *inMessage) peekFiles(files []file) {
 }
 
 // receivePacket takes one packet; what does not fit is lost.
-func (q *packetQueue) receivePacket(t *Thread, m *inMessage) (uint64, Errno) {
+func (q *packetQueue) receivePacket(t *Thread, m *inMessage) (uint64, linux.Errno) {
 	p := q.first()
 	size := uint64(len(p.data))
 	n, e := t.scatter(m.v, p.data)
@@ -310,15 +311,15 @@ func (q *packetQueue) receivePacket(t *Thread, m *inMessage) (uint64, Errno) {
 	}
 	m.cred, m.name = p.cred, p.name()
 	if uint64(n) < size {
-		m.out |= msgTrunc
+		m.out |= linux.MSG_TRUNC
 	}
-	if m.flags&msgPeek != 0 {
+	if m.flags&linux.MSG_PEEK != 0 {
 		m.peekFiles(p.files)
 	} else {
 		m.files, p.files = p.files, nil
 		q.pop()
 	}
-	if m.flags&msgTrunc != 0 {
+	if m.flags&linux.MSG_TRUNC != 0 {
 		return size, 0
 	}
 	return uint64(n), 0
@@ -327,10 +328,10 @@ func (q *packetQueue) receivePacket(t *Thread, m *inMessage) (uint64, Errno) {
 func (s *unixSocket) poll(*Thread) uint32 {
 	ev := s.shutEvents()
 	if !s.queue.empty() || len(s.pending) > 0 {
-		ev |= pollIN | pollRDN
+		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
 	if !s.datagrams() && !s.connected && !s.listening {
-		ev |= pollHUP
+		ev |= linux.POLLHUP
 	}
 	if s.crowded = s.crowded || !s.roomy(); s.listening || !s.roomy() {
 		return ev
@@ -338,21 +339,21 @@ func (s *unixSocket) poll(*Thread) uint32 {
 	if p := s.peer; s.datagrams() && p != nil && p.peer != s && p.full() {
 		return ev
 	}
-	return ev | pollOUT | pollWRN | pollWRB
+	return ev | linux.POLLOUT | linux.POLLWRNORM | linux.POLLWRBAND
 }
 
-func (s *unixSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, Errno) {
+func (s *unixSocket) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	switch req {
-	case fioNRead:
+	case linux.FIONREAD:
 		if s.listening {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		n := s.queue.bytes
 		if s.datagrams() {
 			n = s.queue.firstSize()
 		}
 		return 0, t.out32(arg, uint32(n))
-	case tiocOutQ:
+	case linux.TIOCOUTQ:
 		return 0, t.out32(arg, uint32(s.unread))
 	}
 	return t.socketIoctl(req, arg)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"container/list"
 	"fmt"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // sunPath is where struct sockaddr_un has its path, sunMax its size.
@@ -49,25 +51,25 @@ func (n *unixNames) init() {
 // abstractKey is how an abstract name is found: each type has names of its own.
 func abstractKey(typ int, path []byte) string { return itoa(int64(typ)) + string(path) }
 
-func (t *Thread) newUnixSocket(typ, proto, flags int) (socket, Errno) {
-	if proto != 0 && proto != afUnix {
-		return nil, EPROTONOSUPPORT
+func (t *Thread) newUnixSocket(typ, proto, flags int) (socket, linux.Errno) {
+	if proto != 0 && proto != linux.AF_UNIX {
+		return nil, linux.EPROTONOSUPPORT
 	}
 	switch typ {
-	case sockRaw:
-		typ = sockDgram // "for BSD compatibility" (net/unix/af_unix.c)
-	case sockStream, sockDgram, sockSeqpacket:
+	case linux.SOCK_RAW:
+		typ = linux.SOCK_DGRAM // "for BSD compatibility" (net/unix/af_unix.c)
+	case linux.SOCK_STREAM, linux.SOCK_DGRAM, linux.SOCK_SEQPACKET:
 	default:
-		return nil, ESOCKTNOSUPPORT
+		return nil, linux.ESOCKTNOSUPPORT
 	}
 	s := t.k.unixSocket(typ)
-	s.init(t.k, afUnix, typ, 0, flags)
+	s.init(t.k, linux.AF_UNIX, typ, 0, flags)
 	return s, 0
 }
 
 func (k *Kernel) unixSocket(typ int) *unixSocket {
 	s := &unixSocket{inode: noFD, peerCred: noPeer}
-	s.family, s.typ = afUnix, typ
+	s.family, s.typ = linux.AF_UNIX, typ
 	s.opts.init(sockBuf, sockBuf)
 	s.listed = k.unix.all.PushBack(s)
 	return s
@@ -80,35 +82,35 @@ func joinUnix(a, b *unixSocket) {
 	a.peerCred, b.peerCred = b.cred, a.cred
 }
 
-func (s *unixSocket) datagrams() bool { return s.typ == sockDgram }
+func (s *unixSocket) datagrams() bool { return s.typ == linux.SOCK_DGRAM }
 
 // unixName encodes a name.
 func unixName(path []byte) []byte {
 	var b pack
-	b.u16(afUnix)
+	b.u16(linux.AF_UNIX)
 	return append(b, path...)
 }
 
 func (s *unixSocket) localName() []byte { return unixName(s.path) }
 
-func (s *unixSocket) peerName() ([]byte, Errno) {
+func (s *unixSocket) peerName() ([]byte, linux.Errno) {
 	if s.peer == nil {
-		return nil, ENOTCONN
+		return nil, linux.ENOTCONN
 	}
 	return s.peer.localName(), 0
 }
 
 // checkUnixName refuses what is no name of AF_UNIX.
-func checkUnixName(name []byte) Errno {
-	if len(name) <= sunPath || len(name) > sunMax || familyOf(name) != afUnix {
-		return EINVAL
+func checkUnixName(name []byte) linux.Errno {
+	if len(name) <= sunPath || len(name) > sunMax || familyOf(name) != linux.AF_UNIX {
+		return linux.EINVAL
 	}
 	return 0
 }
 
 // bind implements bind(2). A path becomes a socket file of the host: see RATIONALE.md, "Why are socket files real?".
-func (s *unixSocket) bind(t *Thread, name []byte) Errno {
-	if len(name) == sunPath && familyOf(name) == afUnix {
+func (s *unixSocket) bind(t *Thread, name []byte) linux.Errno {
+	if len(name) == sunPath && familyOf(name) == linux.AF_UNIX {
 		if s.path == nil {
 			s.autobind(t)
 		}
@@ -121,9 +123,9 @@ func (s *unixSocket) bind(t *Thread, name []byte) Errno {
 	if path[0] == 0 {
 		switch {
 		case s.path != nil:
-			return EINVAL
+			return linux.EINVAL
 		case t.k.unix.abstract[abstractKey(s.typ, path)] != nil:
-			return EADDRINUSE
+			return linux.EADDRINUSE
 		}
 		s.setAbstract(t, path)
 		return 0
@@ -149,31 +151,31 @@ func (s *unixSocket) autobind(t *Thread) {
 	}
 }
 
-func (s *unixSocket) bindFile(t *Thread, file string) Errno {
-	l, e := t.find(atFDCWD, file, false, true)
+func (s *unixSocket) bindFile(t *Thread, file string) linux.Errno {
+	l, e := t.find(linux.AT_FDCWD, file, false, true)
 	if e != 0 {
 		return e
 	}
 	if l.node != nil {
-		return EADDRINUSE
+		return linux.EADDRINUSE
 	}
 	if s.path != nil {
 		if _, e := hostStatAt(l.place, false); e == 0 {
-			return EADDRINUSE
+			return linux.EADDRINUSE
 		}
-		return EINVAL
+		return linux.EINVAL
 	}
 	if e = t.mayMake(l); e == 0 {
-		_, e = t.k.made(l, hostMknod(l.place, sIFSOCK|0o777, t.umask))
+		_, e = t.k.made(l, hostMknod(l.place, linux.S_IFSOCK|0o777, t.umask))
 	}
 	switch e {
 	case 0:
-	case EEXIST:
-		return EADDRINUSE
+	case linux.EEXIST:
+		return linux.EADDRINUSE
 	default:
 		return e
 	}
-	fd, e := hostOpen(l.place, oPATH|oNOFOLLOW, 0, 0)
+	fd, e := hostOpen(l.place, linux.O_PATH|linux.O_NOFOLLOW, 0, 0)
 	if e != 0 {
 		return e
 	}
@@ -188,21 +190,21 @@ func (s *unixSocket) bindFile(t *Thread, file string) Errno {
 }
 
 // findUnix returns the socket of a name, for one of the given type.
-func (t *Thread) findUnix(name []byte, typ int) (*unixSocket, Errno) {
+func (t *Thread) findUnix(name []byte, typ int) (*unixSocket, linux.Errno) {
 	path := name[sunPath:]
 	if path[0] == 0 {
 		if s := t.k.unix.abstract[abstractKey(typ, path)]; s != nil {
 			return s, 0
 		}
-		return nil, ECONNREFUSED
+		return nil, linux.ECONNREFUSED
 	}
 	file, _, _ := bytes.Cut(path, []byte{0})
-	l, e := t.locate(atFDCWD, string(file), true)
+	l, e := t.locate(linux.AT_FDCWD, string(file), true)
 	if e != 0 {
 		return nil, e
 	}
 	if l.node != nil {
-		return nil, ECONNREFUSED
+		return nil, linux.ECONNREFUSED
 	}
 	st, e := hostStatAt(l.place, true)
 	if e != 0 {
@@ -215,19 +217,19 @@ func (t *Thread) findUnix(name []byte, typ int) (*unixSocket, Errno) {
 	s := t.k.unix.files[inodeKey{dev: st.dev, ino: st.ino}]
 	switch {
 	case s == nil:
-		return nil, ECONNREFUSED
+		return nil, linux.ECONNREFUSED
 	case s.typ != typ:
-		return nil, EPROTOTYPE
+		return nil, linux.EPROTOTYPE
 	}
 	return s, 0
 }
 
-func (s *unixSocket) listen(t *Thread, backlog int) Errno {
+func (s *unixSocket) listen(t *Thread, backlog int) linux.Errno {
 	switch {
 	case s.datagrams():
-		return EOPNOTSUPP
+		return linux.EOPNOTSUPP
 	case s.path == nil || s.connected:
-		return EINVAL
+		return linux.EINVAL
 	}
 	s.listening, s.cred, s.backlog = true, t.credential(), backlog
 	return 0
@@ -242,7 +244,7 @@ func (s *unixSocket) full() bool {
 	return len(s.pending) > s.backlog
 }
 
-func (s *unixSocket) connect(t *Thread, name []byte) Errno {
+func (s *unixSocket) connect(t *Thread, name []byte) linux.Errno {
 	if s.datagrams() {
 		return s.connectDatagrams(t, name)
 	}
@@ -254,18 +256,18 @@ func (s *unixSocket) connect(t *Thread, name []byte) Errno {
 	case e != 0:
 		return e
 	case !l.listening || l.rcvShut:
-		return ECONNREFUSED
+		return linux.ECONNREFUSED
 	case l.full():
 		if s.nonblock() || t.timedOut() {
-			return EAGAIN
+			return linux.EAGAIN
 		}
 		ready := func() bool { return !l.full() || !l.listening || l.closed }
-		_, e := t.waitSocket(s, 0, ready, func() (uint64, Errno) { return 0, s.connect(t, name) })
+		_, e := t.waitSocket(s, 0, ready, func() (uint64, linux.Errno) { return 0, s.connect(t, name) })
 		return e
 	case s.connected:
-		return EISCONN
+		return linux.EISCONN
 	case s.listening:
-		return EINVAL
+		return linux.EINVAL
 	}
 	o := t.k.unixSocket(s.typ)
 	o.path, o.cred = l.path, l.cred
@@ -273,28 +275,28 @@ func (s *unixSocket) connect(t *Thread, name []byte) Errno {
 	s.cred = t.credential()
 	joinUnix(s, o)
 	l.pending = append(l.pending, o)
-	l.wake(pollIN)
+	l.wake(linux.POLLIN)
 	return 0
 }
 
-func (s *unixSocket) connectDatagrams(t *Thread, name []byte) Errno {
+func (s *unixSocket) connectDatagrams(t *Thread, name []byte) linux.Errno {
 	var to *unixSocket
-	if familyOf(name) != afUnspec || len(name) < 2 {
+	if familyOf(name) != linux.AF_UNSPEC || len(name) < 2 {
 		if e := checkUnixName(name); e != 0 {
 			return e
 		}
-		var e Errno
+		var e linux.Errno
 		if to, e = t.findUnix(name, s.typ); e != 0 {
 			return e
 		}
 		if to.peer != nil && to.peer != s {
-			return EPERM
+			return linux.EPERM
 		}
 	}
 	old := s.peer
 	s.peer, s.connected = to, to != nil
 	if old != nil {
-		s.count(pollOUT) // who had waited for the old one's queue
+		s.count(linux.POLLOUT) // who had waited for the old one's queue
 	}
 	if old != nil && old != to {
 		s.disconnected(t.k, old)
@@ -309,35 +311,35 @@ func (s *unixSocket) disconnected(k *Kernel, old *unixSocket) {
 	}
 	s.queue.purge(k)
 	if !old.closed && old.peer == s {
-		old.fail(ECONNRESET)
+		old.fail(linux.ECONNRESET)
 	}
 }
 
-func (s *unixSocket) accept(t *Thread) (socket, Errno) {
+func (s *unixSocket) accept(t *Thread) (socket, linux.Errno) {
 	switch {
 	case s.datagrams():
-		return nil, EOPNOTSUPP
+		return nil, linux.EOPNOTSUPP
 	case !s.listening:
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	case len(s.pending) == 0 && s.rcvShut && !s.nonblock():
-		return nil, EINVAL
+		return nil, linux.EINVAL
 	case len(s.pending) == 0:
-		return nil, EAGAIN
+		return nil, linux.EAGAIN
 	}
 	o := s.pending[0]
 	s.pending = s.pending[1:]
 	return o, 0
 }
 
-func (s *unixSocket) shutdown(_ *Thread, rcv, snd bool) Errno {
+func (s *unixSocket) shutdown(_ *Thread, rcv, snd bool) linux.Errno {
 	s.shut(rcv, snd)
 	if p := s.peer; p != nil && !s.datagrams() {
 		p.shut(snd, rcv)
 		switch {
 		case rcv && snd:
-			p.announce(pollHUP)
+			p.announce(linux.POLLHUP)
 		case snd:
-			p.announce(pollIN)
+			p.announce(linux.POLLIN)
 		}
 	}
 	return 0
@@ -360,7 +362,7 @@ func (s *unixSocket) close(k *Kernel) {
 	s.pending, s.listening = nil, false
 	s.leave(!s.queue.empty())
 	s.queue.purge(k)
-	s.count(pollIN | pollOUT)
+	s.count(linux.POLLIN | linux.POLLOUT)
 }
 
 // leave tells the peer that s is gone; lost says that something was not received.
@@ -371,10 +373,10 @@ func (s *unixSocket) leave(lost bool) {
 		return
 	}
 	if lost {
-		p.err = ECONNRESET
+		p.err = linux.ECONNRESET
 	}
 	p.shut(true, true)
-	p.announce(pollHUP)
+	p.announce(linux.POLLHUP)
 }
 
 func (n *unixNames) forget(s *unixSocket) {
@@ -391,13 +393,13 @@ func (n *unixNames) each(yield func(*unixSocket) bool) {
 }
 
 func (s *unixSocket) option(_ *Thread, level, name int) ([]byte, bool) {
-	if level != solSocket {
+	if level != linux.SOL_SOCKET {
 		return nil, false
 	}
 	switch name {
-	case soPeercred:
+	case linux.SO_PEERCRED:
 		return s.peerCred.encode(), true
-	case soAcceptconn:
+	case linux.SO_ACCEPTCONN:
 		var b pack
 		b.u32(boolean(s.listening))
 		return b, true

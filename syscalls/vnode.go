@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // A vnode is a file of our own: in /proc, /sys, /dev or /etc.
@@ -22,11 +23,11 @@ type vnode struct {
 	child   func(t *Thread, name string) *vnode
 	content func(t *Thread) []byte
 	link    func(t *Thread) string
-	open    func(t *Thread, flags int) (file, Errno)
+	open    func(t *Thread, flags int) (file, linux.Errno)
 	// write is what writing to the file does.
-	write func(t *Thread, b []byte) Errno
+	write func(t *Thread, b []byte) linux.Errno
 	// mount is the directory that the node is a name of.
-	mount func(k *Kernel) (dirRef, Errno)
+	mount func(k *Kernel) (dirRef, linux.Errno)
 	// file is the open file that a link in /proc/PID/fd stands for.
 	file func() file
 	// process is whose directory in /proc it is, if it is one's.
@@ -69,32 +70,32 @@ func ours(p string) (dir string, names []string, ok bool) {
 
 // walk goes through names in our directory dir. It returns the node and its path, or the path on which a
 // link or ".." leaves; for a node that a directory is mounted on, what is left of the path.
-func (t *Thread) walk(dir string, names []string, follow bool) (n *vnode, at, leave string, e Errno) {
+func (t *Thread) walk(dir string, names []string, follow bool) (n *vnode, at, leave string, e linux.Errno) {
 	n, at = roots(dir[1:]), dir
 	for i, name := range names {
 		rest := names[i+1:]
 		switch {
-		case n.mode&sIFMT != sIFDIR:
-			return nil, "", "", ENOTDIR
+		case n.mode&linux.S_IFMT != linux.S_IFDIR:
+			return nil, "", "", linux.ENOTDIR
 		case name == "" || name == ".":
 			continue
 		case name == "..":
 			return nil, "", path.Dir(at) + "/" + strings.Join(rest, "/"), 0
 		}
 		if n = n.child(t, name); n == nil {
-			return nil, "", "", ENOENT
+			return nil, "", "", linux.ENOENT
 		}
 		if n.magic && t.noMagic && (follow || len(rest) > 0) {
-			return nil, "", "", ELOOP
+			return nil, "", "", linux.ELOOP
 		}
-		if n.mode&sIFMT == sIFLNK && (follow && n.open == nil || len(rest) > 0) {
+		if n.mode&linux.S_IFMT == linux.S_IFLNK && (follow && n.open == nil || len(rest) > 0) {
 			target := n.link(t)
 			if target == "" {
-				return nil, "", "", ENOENT
+				return nil, "", "", linux.ENOENT
 			}
 			if n.file != nil {
-				if st, e := n.file().stat(t); e != 0 || st.mode&sIFMT != sIFDIR {
-					return nil, "", "", ENOTDIR
+				if st, e := n.file().stat(t); e != 0 || st.mode&linux.S_IFMT != linux.S_IFDIR {
+					return nil, "", "", linux.ENOTDIR
 				}
 			}
 			if !path.IsAbs(target) {
@@ -138,7 +139,7 @@ func deviceOf(path string) uint64 {
 // stat describes n, found at path.
 func (n *vnode) stat(t *Thread, path string) stat {
 	s := stat{dev: deviceOf(path), ino: t.k.inodes.virtual(path), mode: n.mode, nlink: 1, rdev: n.rdev}
-	if n.mode&sIFMT == sIFDIR {
+	if n.mode&linux.S_IFMT == linux.S_IFDIR {
 		s.nlink = 2 + n.directories(t)
 	}
 	if pid, ok := strings.CutPrefix(path, "/proc/"); n.own || ok && atoi(firstName(pid)) > 0 {
@@ -147,7 +148,7 @@ func (n *vnode) stat(t *Thread, path string) stat {
 	switch {
 	case n.disk:
 		s.size = int64(len(n.content(t)))
-	case s.dev == sysDev && n.mode&sIFMT == sIFREG:
+	case s.dev == sysDev && n.mode&linux.S_IFMT == linux.S_IFREG:
 		s.size = emu.PageSize // as every attribute of sysfs has
 	}
 	at := timeAt(t.k.clock.epoch)
@@ -158,7 +159,7 @@ func (n *vnode) stat(t *Thread, path string) stat {
 // directories counts the directories in n, each of which has a link to it ("..").
 func (n *vnode) directories(t *Thread) (dirs uint64) {
 	for _, name := range n.names(t) {
-		if c := n.child(t, name); c != nil && c.mode&sIFMT == sIFDIR {
+		if c := n.child(t, name); c != nil && c.mode&linux.S_IFMT == linux.S_IFDIR {
 			dirs++
 		}
 	}
@@ -166,34 +167,34 @@ func (n *vnode) directories(t *Thread) (dirs uint64) {
 }
 
 // openFile opens n, found at path.
-func (n *vnode) openFile(t *Thread, path string, flags int) (file, Errno) {
-	b := fileBase{flags: flags &^ (oCREAT | oEXCL | oNOCTTY | oTRUNC | oCLOEXEC), path: path}
-	if flags&(oCREAT|oEXCL) == oCREAT|oEXCL {
-		return nil, EEXIST
+func (n *vnode) openFile(t *Thread, path string, flags int) (file, linux.Errno) {
+	b := fileBase{flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), path: path}
+	if flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL {
+		return nil, linux.EEXIST
 	}
-	switch n.mode & sIFMT {
-	case sIFDIR:
-		if flags&oACCMODE != oRDONLY || flags&oCREAT != 0 {
-			return nil, EISDIR
+	switch n.mode & linux.S_IFMT {
+	case linux.S_IFDIR:
+		if flags&linux.O_ACCMODE != linux.O_RDONLY || flags&linux.O_CREAT != 0 {
+			return nil, linux.EISDIR
 		}
 		return &virtualDir{fileBase: b, node: n}, 0
-	case sIFLNK:
-		if n.open != nil && flags&oNOFOLLOW == 0 {
+	case linux.S_IFLNK:
+		if n.open != nil && flags&linux.O_NOFOLLOW == 0 {
 			return n.open(t, flags)
 		}
-		if flags&oPATH == 0 {
-			return nil, ELOOP
+		if flags&linux.O_PATH == 0 {
+			return nil, linux.ELOOP
 		}
 		return &virtualFile{fileBase: b, node: n}, 0
 	}
-	if flags&oDIRECTORY != 0 {
-		return nil, ENOTDIR
+	if flags&linux.O_DIRECTORY != 0 {
+		return nil, linux.ENOTDIR
 	}
 	if n.open != nil {
 		return n.open(t, flags)
 	}
-	if flags&oACCMODE != oRDONLY && n.mode&0o222 == 0 {
-		return nil, EACCES
+	if flags&linux.O_ACCMODE != linux.O_RDONLY && n.mode&0o222 == 0 {
+		return nil, linux.EACCES
 	}
 	return &virtualFile{fileBase: b, node: n}, 0
 }
@@ -217,7 +218,7 @@ func (f *virtualFile) rest(t *Thread, off int64) []byte {
 	return f.data[min(off, int64(len(f.data))):]
 }
 
-func (f *virtualFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
+func (f *virtualFile) readRaw(t *Thread, b []byte, off int64) (int, linux.Errno) {
 	n := copy(b, f.rest(t, off))
 	if off < 0 {
 		f.pos += int64(n)
@@ -225,7 +226,7 @@ func (f *virtualFile) readRaw(t *Thread, b []byte, off int64) (int, Errno) {
 	return n, 0
 }
 
-func (f *virtualFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
+func (f *virtualFile) read(t *Thread, v []iovec, off int64) (uint64, linux.Errno) {
 	n, e := t.scatter(v, f.rest(t, off))
 	if e == 0 && off < 0 {
 		f.pos += int64(n)
@@ -233,9 +234,9 @@ func (f *virtualFile) read(t *Thread, v []iovec, off int64) (uint64, Errno) {
 	return uint64(n), e
 }
 
-func (f *virtualFile) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
+func (f *virtualFile) write(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	if f.node.write == nil {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	b, e := t.gather(v, emu.PageSize)
 	if e == 0 {
@@ -249,28 +250,28 @@ func (f *virtualFile) write(t *Thread, v []iovec, _ int64) (uint64, Errno) {
 }
 
 // seek knows no end of most files of /proc (fs/seq_file.c).
-func (f *virtualFile) seek(t *Thread, off int64, whence int) (int64, Errno) {
+func (f *virtualFile) seek(t *Thread, off int64, whence int) (int64, linux.Errno) {
 	switch whence {
-	case seekSet:
-	case seekCur:
+	case linux.SEEK_SET:
+	case linux.SEEK_CUR:
 		off += f.pos
-	case seekEnd:
+	case linux.SEEK_END:
 		if strings.HasPrefix(f.path, "/proc/") && !strings.HasPrefix(f.path, "/proc/sys/") {
-			return 0, EINVAL
+			return 0, linux.EINVAL
 		}
 		s := f.node.stat(t, f.path)
 		off += s.size
 	default:
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	if off < 0 {
-		return 0, EINVAL
+		return 0, linux.EINVAL
 	}
 	f.pos = off
 	return off, 0
 }
 
-func (f *virtualFile) stat(t *Thread) (stat, Errno) { return f.node.stat(t, f.path), 0 }
+func (f *virtualFile) stat(t *Thread) (stat, linux.Errno) { return f.node.stat(t, f.path), 0 }
 
 // A virtualDir is an open directory of ours.
 type virtualDir struct {
@@ -280,14 +281,14 @@ type virtualDir struct {
 	pos     int64
 }
 
-func (d *virtualDir) read(*Thread, []iovec, int64) (uint64, Errno) { return 0, EISDIR }
+func (d *virtualDir) read(*Thread, []iovec, int64) (uint64, linux.Errno) { return 0, linux.EISDIR }
 
-func (d *virtualDir) seek(_ *Thread, off int64, whence int) (int64, Errno) {
-	if whence == seekCur {
+func (d *virtualDir) seek(_ *Thread, off int64, whence int) (int64, linux.Errno) {
+	if whence == linux.SEEK_CUR {
 		off += d.pos
 	}
-	if whence > seekEnd || off < 0 { // its size is 0
-		return 0, EINVAL
+	if whence > linux.SEEK_END || off < 0 { // its size is 0
+		return 0, linux.EINVAL
 	}
 	if off == 0 {
 		d.entries = nil
@@ -296,17 +297,17 @@ func (d *virtualDir) seek(_ *Thread, off int64, whence int) (int64, Errno) {
 	return off, 0
 }
 
-func (d *virtualDir) stat(t *Thread) (stat, Errno) { return d.node.stat(t, d.path), 0 }
-func (d *virtualDir) position() *int64             { return &d.pos }
+func (d *virtualDir) stat(t *Thread) (stat, linux.Errno) { return d.node.stat(t, d.path), 0 }
+func (d *virtualDir) position() *int64                   { return &d.pos }
 
-func (d *virtualDir) list(t *Thread) ([]dirEntry, Errno) {
+func (d *virtualDir) list(t *Thread) ([]dirEntry, linux.Errno) {
 	if d.entries != nil {
 		return d.entries, 0
 	}
 	ino := t.k.inodes.virtual
 	d.entries = []dirEntry{
-		{".", ino(d.path), dirType(sIFDIR)},
-		{"..", ino(path.Dir(d.path)), dirType(sIFDIR)},
+		{".", ino(d.path), dirType(linux.S_IFDIR)},
+		{"..", ino(path.Dir(d.path)), dirType(linux.S_IFDIR)},
 	}
 	names := d.node.names(t)
 	sort.Strings(names)
@@ -321,21 +322,21 @@ func (d *virtualDir) list(t *Thread) ([]dirEntry, Errno) {
 // Constructors of nodes.
 
 func fileNode(content func(t *Thread) []byte) *vnode {
-	return &vnode{mode: sIFREG | 0o444, content: content}
+	return &vnode{mode: linux.S_IFREG | 0o444, content: content}
 }
 
 func textNode(text string) *vnode {
 	return fileNode(func(*Thread) []byte { return []byte(text) })
 }
 
-func writableNode(text func() string, write func(t *Thread, b []byte) Errno) *vnode {
+func writableNode(text func() string, write func(t *Thread, b []byte) linux.Errno) *vnode {
 	n := fileNode(func(*Thread) []byte { return []byte(text()) })
-	n.mode, n.write = sIFREG|0o644, write
+	n.mode, n.write = linux.S_IFREG|0o644, write
 	return n
 }
 
 func linkNode(link func(t *Thread) string) *vnode {
-	return &vnode{mode: sIFLNK | 0o777, link: link}
+	return &vnode{mode: linux.S_IFLNK | 0o777, link: link}
 }
 
 // magicNode is a link to a file, whatever its name.
@@ -348,7 +349,7 @@ func magicNode(link func(t *Thread) string) *vnode {
 // dirNode is a directory with fixed names.
 func dirNode(nodes map[string]*vnode) *vnode {
 	return &vnode{
-		mode: sIFDIR | 0o555,
+		mode: linux.S_IFDIR | 0o555,
 		names: func(*Thread) []string {
 			var out []string
 			for name := range nodes {

@@ -1,33 +1,16 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/emu"
-
-// Options of wait4(2) and waitid(2).
-const (
-	wNoHang    = 1
-	wStopped   = 2 // WUNTRACED
-	wExited    = 4
-	wContinued = 8
-	wNoWait    = 0x01000000
-	wNoThread  = 0x20000000
-	wAll       = 0x40000000
-	wClone     = 0x80000000
-)
-
-// What waitid(2) waits for.
-const (
-	pAll   = 0
-	pPID   = 1
-	pPGID  = 2
-	pPIDFD = 3
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // waitChild finds a child of t's process that match accepts and of which there is something to tell, and waits for
 // one. found ends the call: it gets no child if options say that it is not to wait.
-func (t *Thread) waitChild(match func(*Process) bool, options uint32, found func(childEvent) (uint64, Errno)) (uint64, Errno) {
+func (t *Thread) waitChild(match func(*Process) bool, options uint32, found func(childEvent) (uint64, linux.Errno)) (uint64, linux.Errno) {
 	any := false
 	for _, c := range t.p.children() {
-		if !match(c) || options&wAll == 0 && (options&wClone != 0) == (c.exitSignal == sigCHLD) {
+		if !match(c) || options&linux.WALL == 0 && (options&linux.WCLONE != 0) == (c.exitSignal == linux.SIGCHLD) {
 			continue
 		}
 		any = true
@@ -37,11 +20,11 @@ func (t *Thread) waitChild(match func(*Process) bool, options uint32, found func
 	}
 	switch {
 	case !any:
-		return 0, ECHILD
-	case options&wNoHang != 0:
+		return 0, linux.ECHILD
+	case options&linux.WNOHANG != 0:
 		return found(childEvent{})
 	}
-	return t.block(wait{children: true}, func() (uint64, Errno) { return t.waitChild(match, options, found) })
+	return t.block(wait{children: true}, func() (uint64, linux.Errno) { return t.waitChild(match, options, found) })
 }
 
 // collect ends c's time as a zombie, if it is one, after a wait for it.
@@ -54,13 +37,13 @@ func (t *Thread) collect(c *Process) {
 }
 
 // sysWait4 implements wait4(2).
-func sysWait4(t *Thread, a Args) (uint64, Errno) {
+func sysWait4(t *Thread, a Args) (uint64, linux.Errno) {
 	pid, options := a.Int(0), a.U32(2)
-	if options&^(wNoHang|wStopped|wContinued|wNoThread|wAll|wClone) != 0 {
-		return 0, EINVAL
+	if options&^(linux.WNOHANG|linux.WSTOPPED|linux.WCONTINUED|linux.WNOTHREAD|linux.WALL|linux.WCLONE) != 0 {
+		return 0, linux.EINVAL
 	}
 	if pid == -1<<31 {
-		return 0, ESRCH
+		return 0, linux.ESRCH
 	}
 	own := t.p.pgid
 	match := func(c *Process) bool {
@@ -74,7 +57,7 @@ func sysWait4(t *Thread, a Args) (uint64, Errno) {
 		}
 		return c.pid == pid
 	}
-	return t.waitChild(match, options|wExited, func(ev childEvent) (uint64, Errno) {
+	return t.waitChild(match, options|linux.WEXITED, func(ev childEvent) (uint64, linux.Errno) {
 		c := ev.p
 		if c == nil {
 			return 0, 0
@@ -90,30 +73,30 @@ func sysWait4(t *Thread, a Args) (uint64, Errno) {
 }
 
 // sysWaitid implements waitid(2).
-func sysWaitid(t *Thread, a Args) (uint64, Errno) {
+func sysWaitid(t *Thread, a Args) (uint64, linux.Errno) {
 	id, options := a.Int(1), a.U32(3)
-	if options&^(wNoHang|wNoWait|wExited|wStopped|wContinued|wNoThread|wAll|wClone) != 0 ||
-		options&(wExited|wStopped|wContinued) == 0 {
-		return t.finishWaitid(a.Addr(2), make([]byte, 28), EINVAL)
+	if options&^(linux.WNOHANG|linux.WNOWAIT|linux.WEXITED|linux.WSTOPPED|linux.WCONTINUED|linux.WNOTHREAD|linux.WALL|linux.WCLONE) != 0 ||
+		options&(linux.WEXITED|linux.WSTOPPED|linux.WCONTINUED) == 0 {
+		return t.finishWaitid(a.Addr(2), make([]byte, 28), linux.EINVAL)
 	}
 	match, e := t.waitMatch(a.Int(0), id)
 	if e != 0 {
 		return t.finishWaitid(a.Addr(2), make([]byte, 28), e)
 	}
 	mayWait := true
-	if a.Int(0) == pPIDFD && options&wNoHang == 0 {
+	if a.Int(0) == linux.P_PIDFD && options&linux.WNOHANG == 0 {
 		if f, e := t.pidFile(id); e == 0 && f.nonblock() {
-			options, mayWait = options|wNoHang, false
+			options, mayWait = options|linux.WNOHANG, false
 		}
 	}
-	ret, e := t.waitChild(match, options, func(ev childEvent) (uint64, Errno) {
+	ret, e := t.waitChild(match, options, func(ev childEvent) (uint64, linux.Errno) {
 		if ev.p == nil && !mayWait {
-			return 0, EAGAIN
+			return 0, linux.EAGAIN
 		}
 		return t.tellChild(ev, options, a)
 	})
-	return t.then(ret, e, func(ret uint64, e Errno) (uint64, Errno) {
-		if e == ECHILD || e == EAGAIN {
+	return t.then(ret, e, func(ret uint64, e linux.Errno) (uint64, linux.Errno) {
+		if e == linux.ECHILD || e == linux.EAGAIN {
 			return t.finishWaitid(a.Addr(2), make([]byte, 28), e)
 		}
 		return ret, e
@@ -121,15 +104,15 @@ func sysWaitid(t *Thread, a Args) (uint64, Errno) {
 }
 
 // tellChild ends waitid(2) with ev.
-func (t *Thread) tellChild(ev childEvent, options uint32, a Args) (uint64, Errno) {
+func (t *Thread) tellChild(ev childEvent, options uint32, a Args) (uint64, linux.Errno) {
 	info := make([]byte, 28)
 	if c := ev.p; c != nil {
-		put32(info, sigCHLD)
+		put32(info, linux.SIGCHLD)
 		put32(info[8:], uint32(ev.code))
 		put32(info[16:], uint32(c.pid))
 		put32(info[20:], t.k.uid)
 		put32(info[24:], ev.value)
-		if options&wNoWait == 0 {
+		if options&linux.WNOWAIT == 0 {
 			t.collect(c)
 		}
 		if e := t.copyOutIf(a.Addr(4), rusage(c.usage().plus(c.waitedFor))); e != 0 {
@@ -140,7 +123,7 @@ func (t *Thread) tellChild(ev childEvent, options uint32, a Args) (uint64, Errno
 }
 
 // finishWaitid writes what waitid(2) tells: nothing, in as many bytes, if there is an error.
-func (t *Thread) finishWaitid(at emu.Addr, info []byte, e Errno) (uint64, Errno) {
+func (t *Thread) finishWaitid(at emu.Addr, info []byte, e linux.Errno) (uint64, linux.Errno) {
 	if at == 0 {
 		return 0, e
 	}
@@ -154,23 +137,23 @@ func (t *Thread) finishWaitid(at emu.Addr, info []byte, e Errno) (uint64, Errno)
 }
 
 // waitMatch returns which children waitid's first two arguments mean.
-func (t *Thread) waitMatch(kind, id int) (func(*Process) bool, Errno) {
+func (t *Thread) waitMatch(kind, id int) (func(*Process) bool, linux.Errno) {
 	switch {
-	case kind == pAll:
+	case kind == linux.P_ALL:
 		return func(*Process) bool { return true }, 0
-	case kind == pPID && id > 0:
+	case kind == linux.P_PID && id > 0:
 		return func(c *Process) bool { return c.pid == id }, 0
-	case kind == pPGID && id >= 0:
+	case kind == linux.P_PGID && id >= 0:
 		if id == 0 {
 			id = t.p.pgid
 		}
 		return func(c *Process) bool { return c.pgid == id }, 0
-	case kind == pPIDFD && id >= 0:
+	case kind == linux.P_PIDFD && id >= 0:
 		f, e := t.pidFile(id)
 		if e != 0 {
 			return nil, e
 		}
 		return func(c *Process) bool { return c == f.p }, 0
 	}
-	return nil, EINVAL
+	return nil, linux.EINVAL
 }

@@ -1,0 +1,96 @@
+package linux
+
+// Bits of struct termios (include/uapi/asm-generic/termbits.h).
+const (
+	ISTRIP = 0o40
+	INLCR  = 0o100
+	IGNCR  = 0o200
+	ICRNL  = 0o400
+	IXON   = 0o2000
+	IXANY  = 0o4000
+	IUTF8  = 0o40000
+
+	OPOST  = 0o1
+	ONLCR  = 0o4
+	OCRNL  = 0o10
+	ONOCR  = 0o20
+	ONLRET = 0o40
+	XTABS  = 0o14000
+
+	ISIG    = 0o1
+	ICANON  = 0o2
+	ECHO    = 0o10
+	ECHOE   = 0o20
+	ECHOK   = 0o40
+	ECHONL  = 0o100
+	NOFLSH  = 0o200
+	TOSTOP  = 0o400
+	ECHOCTL = 0o1000
+	ECHOKE  = 0o4000
+	IEXTEN  = 0o100000
+)
+
+// Indices of c_cc.
+const (
+	VINTR    = 0
+	VQUIT    = 1
+	VERASE   = 2
+	VKILL    = 3
+	VEOF     = 4
+	VTIME    = 5
+	VMIN     = 6
+	VSTART   = 8
+	VSTOP    = 9
+	VSUSP    = 10
+	VEOL     = 11
+	VREPRINT = 12
+	VWERASE  = 14
+	VLNEXT   = 15
+	VEOL2    = 16
+)
+
+// Requests that pseudoterminals alone have.
+const (
+	TIOCGPTN    = 0x80045430
+	TIOCSPTLCK  = 0x40045431
+	TIOCGPTLCK  = 0x80045439
+	TIOCGPTPEER = 0x5441
+)
+
+// Requests of ioctl(2) (include/uapi/asm-generic/ioctls.h).
+const (
+	TCGETS         = 0x5401
+	TCSETS         = 0x5402
+	TCSETSW        = 0x5403
+	TCSETSF        = 0x5404
+	TCGETA         = 0x5405
+	TCSETA         = 0x5406
+	TCSETAW        = 0x5407
+	TCSETAF        = 0x5408
+	TCSBRK         = 0x5409
+	TCXONC         = 0x540a
+	TCSBRKP        = 0x5425
+	TCFLSH         = 0x540b
+	TIOCSCTTY      = 0x540e
+	TIOCGPGRP      = 0x540f
+	TIOCSPGRP      = 0x5410
+	TIOCOUTQ       = 0x5411
+	TIOCGWINSZ     = 0x5413
+	TIOCSWINSZ     = 0x5414
+	FIONREAD       = 0x541b
+	FIONBIO        = 0x5421
+	TIOCNOTTY      = 0x5422
+	TIOCGETD       = 0x5424
+	TIOCGSID       = 0x5429
+	FIONCLEX       = 0x5450
+	FIOCLEX        = 0x5451
+	FIOASYNC       = 0x5452
+	FIOSETOWN      = 0x8901
+	FIOGETOWN      = 0x8903
+	SIOCSPGRP      = 0x8902
+	SIOCGPGRP      = 0x8904
+	TIOCGLCKTRMIOS = 0x5456
+	TIOCSLCKTRMIOS = 0x5457
+	FICLONE        = 0x40049409
+	BLKGETSIZE     = 0x1260
+)
