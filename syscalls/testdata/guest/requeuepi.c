@@ -1,6 +1,8 @@
 // FUTEX_WAIT_REQUEUE_PI and FUTEX_CMP_REQUEUE_PI: a condition variable whose waiters get the lock handed over.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +31,10 @@ static void show(const char *what, long r) {
 		lock & FUTEX_WAITERS ? ", waiters" : "");
 }
 
+static int begun; // threads that are about to wait
+
 static void *waits(void *arg) {
+	__atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
 	long r = futex(&cond, FUTEX_WAIT_REQUEUE_PI, 0, 0, &lock, 0);
 	if (r == 0 && (lock & FUTEX_TID_MASK) != syscall(SYS_gettid))
 		printf("not mine\n");
@@ -41,14 +46,42 @@ static void *waits(void *arg) {
 	return 0;
 }
 
-static void moment(void) { usleep(30000); }
+// asleep reports whether all other threads wait.
+static int asleep(void) {
+	int all = 1, self = syscall(SYS_gettid);
+	DIR *d = opendir("/proc/self/task");
+	for (struct dirent *e; all && (e = readdir(d));) {
+		char path[300], text[512] = "";
+		snprintf(path, sizeof path, "/proc/self/task/%s/stat", e->d_name);
+		int fd = open(path, O_RDONLY);
+		if (e->d_name[0] == '.' || atoi(e->d_name) == self || fd < 0) // one that has ended
+			goto next;
+		read(fd, text, sizeof text - 1);
+		char *state = strrchr(text, ')');
+		all = !state || state[2] == 'S' || state[2] == 'Z' || state[2] == 'X';
+	next:
+		close(fd);
+	}
+	closedir(d);
+	return all;
+}
+
+// moment waits until all other threads have come to wait: on a busy host they take their time.
+static void moment(void) {
+	for (int i = 0, times = 0; i < 1000 && times < 3; i++) {
+		usleep(10000);
+		times = asleep() ? times + 1 : 0;
+	}
+}
 
 static pthread_t threads[4];
 
 static void start(int n) {
-	woken = 0;
+	woken = begun = 0;
 	for (int i = 0; i < n; i++) {
 		pthread_create(&threads[i], 0, waits, 0);
+		while (__atomic_load_n(&begun, __ATOMIC_SEQ_CST) == i)
+			usleep(1000);
 		moment();
 	}
 }
