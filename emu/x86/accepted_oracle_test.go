@@ -98,23 +98,6 @@ func acceptedEVEX(l line) string {
 	return ""
 }
 
-// decodesWithoutPrefixes reports whether code is an instruction once its 66,
-// F2 and F3 are taken away.
-func decodesWithoutPrefixes(code []byte) bool {
-	var rest []byte
-	for i, b := range code {
-		if class := prefixClass[b]; class == notPrefix || class >= prefixVEX2 {
-			rest = append(rest, code[i:]...)
-			break
-		}
-		if b != 0x66 && b != 0xf2 && b != 0xf3 {
-			rest = append(rest, b)
-		}
-	}
-	var inst Inst
-	return len(rest) < len(code) && Decode(rest, &inst) == nil
-}
-
 // acceptedOnlyWe is for what objdump calls bad, or shows as prefixes alone.
 func acceptedOnlyWe(l line, inst *Inst) string {
 	mnem, _ := splitText(l.text)
