@@ -42,6 +42,7 @@ var allowed = map[string]string{
 // RATIONALE.md says why each was taken.
 var foreign = map[string]string{
 	"github.com/spf13/pflag":                "cmd/cgemu",
+	"golang.org/x/arch":                     "annotate",
 	"golang.org/x/net":                      "internal/sandbox",
 	"golang.org/x/sys":                      "emu/mem emu/jit emu/unicorn internal/sandbox syscalls cmd/cgemu",
 	"golang.org/x/term":                     "annotate cmd/cgemu",

@@ -41,7 +41,7 @@ func writeAsm(w *bufio.Writer, r *Report, o *options) error {
 			w.WriteString("No instructions recorded under this name.\n\n")
 			continue
 		}
-		r.asmGrid(f, list).write(w, r, false)
+		r.asmGrid(f, list, o.syntax).write(w, r, false)
 	}
 	return nil
 }
@@ -72,8 +72,8 @@ func (r *Report) readInsns(name string) (map[[2]string]asmFunction, error) {
 	return functions, nil
 }
 
-// asmGrid lays out the instructions of a function. In front of each run of one line stands its source.
-func (r *Report) asmGrid(f *ReportFunction, list asmFunction) *grid {
+// asmGrid lays out the instructions of a function in a syntax. In front of each run of one line stands its source.
+func (r *Report) asmGrid(f *ReportFunction, list asmFunction, syntax string) *grid {
 	g := newGrid(r, "address", "instruction")
 	blank := make([]string, len(r.cells(r.Total, r.Total)))
 	object, line := "", NoLine
@@ -91,7 +91,7 @@ func (r *Report) asmGrid(f *ReportFunction, list asmFunction) *grid {
 		for e, n := range in.Counts {
 			counts[e] = cgout.NewCountUint64(n)
 		}
-		g.add(r, Row{Counts: counts}, f.Row, strconv.FormatUint(in.Addr, 16), "    "+in.Text)
+		g.add(r, Row{Counts: counts}, f.Row, strconv.FormatUint(in.Addr, 16), "    "+assembly(in, syntax))
 	}
 	return g
 }

@@ -27,6 +27,7 @@ Of cgemu's own; not to be abbreviated:
   --html, --html=FILE   the same as --format=html; into a file
   --asm                 show the instructions of functions, from PROFILE.insns, that
                         cgemu --dump-instr=yes writes
+  --syntax SYNTAX       of --asm: intel, gnu or go (default: intel)
   --print-schema        print the JSON Schema of --format=json and exit
 ` + derivedHelp + selectHelp + sourceHelp + compareHelp + terminalHelp
 

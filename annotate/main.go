@@ -58,6 +58,9 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 	if err == nil && !stop {
 		err = needed(p.used, o.diff && o.machine(), "--diff and a --format", compareOptions...)
 	}
+	if err == nil && !stop {
+		err = needed(p.used, o.format == "asm", "--asm", "--syntax")
+	}
 	if err != nil || stop {
 		return finish(name, usage+p.why, err, out, stderr)
 	}
@@ -83,7 +86,7 @@ func (o *options) paged(usage string, stderr io.Writer, write func(*bufio.Writer
 
 // own returns the options of annotate that cg_annotate does not have.
 func (o *options) own(out *bufio.Writer) []option {
-	return append(append(o.formatOptions(), o.readerOptions()...), o.asmOption(),
+	return append(append(o.formatOptions(), o.readerOptions()...), o.asmOption(), o.syntaxOption(),
 		option{names: []string{"--print-schema"}, own: true, done: true, flag: func(string) { out.WriteString(Schema) }})
 }
 

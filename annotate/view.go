@@ -27,6 +27,7 @@ type viewOptions struct {
 	top        int // functions, lines; 0: no limit
 
 	htmlFile string // "": standard output
+	syntax   string // of instructions; "": Intel's
 	asTable  bool
 	match    string // "": auto
 	minDelta minDelta
