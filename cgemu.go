@@ -101,6 +101,15 @@ type Config struct {
 	BeforeOutput func()
 	// Strace gets a line for each system call, Log a line for each thing not supported.
 	Strace, Log io.Writer
+	// Debug gets what the engine does: only the engine jit tells.
+	Debug Debug
+}
+
+// A Debug has writers for what an engine does; nil for what is not wanted. The manual's section "Instruments" says what they get.
+type Debug struct {
+	// Blocks gets each block that is translated, Trace each instruction that is executed, one by one, which is slow. PerfMap gets
+	// the lines of the file from which the host's perf learns of the guest's functions.
+	Blocks, Trace, PerfMap io.Writer
 }
 
 // A Result is what a run leaves.
@@ -136,6 +145,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	engine, err := FindEngine(cfg.Engine)
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
+	}
+	if cfg.Debug != (Debug{}) && engine.Name != "jit" {
+		return nil, fmt.Errorf("cgemu: engine %s does not tell what it does: Debug needs jit", engine.Name)
 	}
 	model, err := cfg.model(engine)
 	if err == nil {

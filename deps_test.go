@@ -30,11 +30,12 @@ var allowed = map[string]string{
 	"emu/enginetest":     "emu",
 	"internal/funcwatch": "dwarfmap emu emu/mem",
 	"internal/profiler":  "cachesim cgout dwarfmap emu emu/mem emu/x86 internal/funcwatch",
+	"internal/enginelog": "emu emu/x86",
 	"loader":             "emu emu/mem", "syscalls": "emu emu/mem loader syscalls/internal/linux",
 	"syscalls/internal/linux": "",
 	"annotate":                "cgout internal/outfile", "internal/sandbox": "",
 	// The root package makes a run out of the parts; the command is thin above it.
-	".":         "cachesim cgout dwarfmap emu emu/jit emu/lockstep emu/mem emu/unicorn internal/profiler loader syscalls",
+	".":         "cachesim cgout dwarfmap emu emu/jit emu/lockstep emu/mem emu/unicorn internal/enginelog internal/profiler loader syscalls",
 	"cmd/cgemu": ". annotate cachesim cgout dwarfmap emu internal/outfile internal/sandbox loader syscalls",
 }
 

@@ -110,8 +110,8 @@ func (d *EngineMismatch) Error() string {
 }
 
 // engineConfig returns what an engine is to know of a process that is profiled by p.
-func (r *runner) engineConfig(p *profiler.Config, env emu.Env) emu.Config {
+func (r *runner) engineConfig(p *profiler.Config, env emu.Env, debug *emu.Debug) emu.Config {
 	return emu.Config{
-		Model: r.model, Env: env, RepOnce: r.cfg.RepOnce, Events: p.EngineEvents(), Caches: p.Caches, Branches: p.Branches,
+		Model: r.model, Env: env, RepOnce: r.cfg.RepOnce, Events: p.EngineEvents(), Caches: p.Caches, Branches: p.Branches, Debug: debug,
 	}
 }

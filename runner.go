@@ -13,6 +13,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/lockstep"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/internal/enginelog"
 	"github.com/cgemu/cgemu/internal/profiler"
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls"
@@ -110,14 +111,20 @@ func (r *runner) newEngine(pid int, parent *profiler.Profiler, m *mem.Space, env
 	if discard {
 		cfg.Events, cfg.Cycles, cfg.Caches, cfg.Branches = nil, false, nil, false
 	}
-	e, err := r.engine.make(m, r.engineConfig(cfg, env))
+	var p *profiler.Profiler
+	debug := enginelog.Writers(r.cfg.Debug).New(func(a emu.Addr) enginelog.Place {
+		at := p.Place(a)
+		return enginelog.Place{PID: p.PID(), Func: at.Func, File: at.File, Line: at.Line}
+	})
+	e, err := r.engine.make(m, r.engineConfig(cfg, env, debug))
 	if err != nil {
 		return nil, err
 	}
 	if discard {
-		return profiler.NewDiscarding(e, m, pid, cfg, r.objects), nil
+		p = profiler.NewDiscarding(e, m, pid, cfg, r.objects)
+		return p, nil
 	}
-	p := profiler.New(e, m, pid, cfg, r.objects)
+	p = profiler.New(e, m, pid, cfg, r.objects)
 	if k, ok := e.(*lockstep.Engine); ok {
 		k.OnMismatch = func(d lockstep.Mismatch) { r.mismatched(p, d) }
 	}

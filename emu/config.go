@@ -16,4 +16,6 @@ type Config struct {
 	Caches *cachesim.Config
 	// Branches asks for branch prediction to be simulated.
 	Branches bool
+	// Debug is told what the engine does; nil for nobody.
+	Debug *Debug
 }

@@ -79,6 +79,8 @@ func dispatch(argv []string) int {
 		return run(args[1:])
 	case "version", "--version":
 		return showVersion(args[1:])
+	case "debug":
+		return write(debugHelp())
 	case "help", "--help", "-h":
 		return help(args[1:])
 	}

@@ -18,6 +18,7 @@ import (
 const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
        cgemu annotate|diff|merge [options] FILE...
        cgemu help [run|annotate|diff|merge]
+       cgemu debug
        cgemu version [-v]
 
 Runs an x86-64 Linux program, counts the instructions it executes by source line, and writes
@@ -73,6 +74,7 @@ Options of run:
       --show-below-main=yes|no    name what calls main (no)
       --fullpath-after=TEXT       cut source paths up to and with TEXT (repeatable)
       --extra-debuginfo-path=DIR  look for separate debug files there too (repeatable)
+      --debug=LIST                show what the engine does: cgemu debug says what there is
       --log-file=FILE             write messages there instead of stderr
   -q, --quiet                     no summary
   -v, --verbose                   say which symbols could not be read, which system calls were not there,
@@ -96,6 +98,7 @@ type options struct {
 	network            string
 	noNetwork          bool
 	strace, verify     bool
+	debug              []string
 	children           yesNo
 	progress           yesNo
 	demangle           yesNo
@@ -163,6 +166,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.StringVar(&o.rep, "rep", "each", "")
 	f.BoolVar(&o.strace, "strace", false, "")
 	f.BoolVar(&o.verify, "verify", false, "")
+	f.StringSliceVar(&o.debug, "debug", nil, "")
 	for name, v := range map[string]*yesNo{
 		"demangle": &o.demangle, "show-below-main": &o.belowMain, "cache-sim": &o.cacheSim, "branch-sim": &o.branches,
 		"trace-children": &o.children, "progress": &o.progress,
@@ -233,6 +237,12 @@ func (o *options) findEngine() error {
 	engine, err := cgemu.FindEngine(o.engine)
 	if err != nil {
 		return err
+	}
+	if _, err := o.findDebug(); err != nil {
+		return err
+	}
+	if len(o.debug) > 0 && engine.Name != "jit" {
+		return fmt.Errorf("--debug: the engine %s does not tell what it does; jit does", engine.Name)
 	}
 	o.engineWarning = engine.Warning
 	if o.cpu == "" {

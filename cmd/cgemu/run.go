@@ -71,6 +71,9 @@ func run(args []string) int {
 	if o.strace {
 		cfg.Strace = logTo
 	}
+	if err := o.startDebug(&cfg, logTo); err != nil {
+		return fail(exitFailed, err)
+	}
 	files, err := newOutFiles(o.outFile)
 	if err != nil {
 		return fail(exitFailed, err)

@@ -38,50 +38,54 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	return e.decoder.Decode(&g.Insn, a)
 }
 
-// decodeBlock fills e.block with the instructions of the block at pc. It is empty if pc
+// decodeBlock fills e.block with the instructions of the block at pc, and returns why it ends. It is empty if pc
 // cannot be fetched, and only its first instruction may be one of which a part cannot.
-func (e *Engine) decodeBlock(pc emu.Addr) {
+func (e *Engine) decodeBlock(pc emu.Addr) ending {
 	exits, loop, run := 0, 0, e.runOffset
-	for a := pc; !e.ends(run) && (a == pc || !e.marks[a]); {
+	for a := pc; !e.ends(run); {
+		if a != pc && e.marks[a] {
+			return endMark
+		}
 		e.block = e.block[:len(e.block)+1]
 		g := &e.block[len(e.block)-1]
 		if !e.decodeOne(g, a) || g.Kind == guest.FetchFault && len(e.block) > 1 {
 			e.block = e.block[:len(e.block)-1]
-			return
+			return endFetch
 		}
 		a = g.Next()
 		run++
 		switch {
 		case g.Kind.Ends():
-			return
+			return endLeaves
 		case g.Flow == x86.FlowNext:
 		case g.Flow == x86.FlowJcc && g.Dest() == pc && !e.budgeted:
 			if loop == 0 {
 				loop = len(e.block)
 			}
 			if len(e.block)+loop > maxInsns || len(e.block) == maxCopies*loop || e.marks[pc] {
-				return
+				return endLoop
 			}
 			g.follow, g.again = true, true
 			a = pc
 		case g.Flow == x86.FlowJcc:
 			if exits == maxExits || g.Target <= 0 || len(e.block) >= maxInsns {
-				return
+				return endBranch
 			}
 			exits++
 			run = 0
 			g.follow = true
 		case g.Flow == x86.FlowJmp:
 			if g.Target <= 0 || e.inBlock(g.Dest()) || len(e.block) >= maxInsns {
-				return
+				return endBranch
 			}
 			run = 0
 			g.follow = true
 			a = g.Dest()
 		default:
-			return
+			return endBranch
 		}
 	}
+	return endLength
 }
 
 // ends reports whether the block being decoded ends whatever follows; run is the length of its last

@@ -111,6 +111,7 @@ type Engine struct {
 	marks         map[emu.Addr]bool
 	// behindPOPF has where execution went on behind a POPF. It is a hint, so it stays when code changes.
 	behindPOPF map[emu.Addr]bool
+	tracer     tracer
 	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
 	passing *emu.CPU
 	passes  emu.Addr
@@ -293,7 +294,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	e.rep.paused = nil
 	for {
 		var stop *emu.Stop
-		if e.stepFlags != 0 {
+		if e.stepFlags != 0 || e.traces() {
 			rip, stop = e.step(c, rip)
 		} else {
 			rip, stop = e.goOn(c, rip)

@@ -96,7 +96,7 @@ func (p *Pool) take(e *Engine) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget(e)
-	if len(p.idle) >= maxIdle || e.countsMore() || len(e.marks) > 0 || e.pos-codeOff > maxKept {
+	if len(p.idle) >= maxIdle || e.countsMore() || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept {
 		return false
 	}
 	e.retire()

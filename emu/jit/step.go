@@ -7,11 +7,11 @@ import (
 	"github.com/cgemu/cgemu/emu/guest"
 )
 
-// step executes the instruction at rip alone, as it is with TF or AC: it raises VecDB behind an instruction that TF was set in front of,
-// and VecAC for an unaligned access. A repeated string instruction counts as one. Generated code never runs with these flags: the host would heed
+// step executes the instruction at rip alone, as it is with TF or AC, or if each is to be shown: it raises VecDB behind an instruction that TF
+// was set in front of, and VecAC for an unaligned access. A repeated string instruction counts as one. Generated code never runs with these flags: the host would heed
 // them in Go's code too.
 func (e *Engine) step(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
-	if e.interrupt {
+	if e.interrupt && e.runOffset == 0 {
 		e.interrupt = false
 		return rip, &plainStops[emu.StopInterrupt]
 	}
@@ -24,10 +24,16 @@ func (e *Engine) step(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
 		e.stepping = false
 		e.showTable(uint64(e.table.base))
 	}()
+	e.beginStep(c, rip)
 	for e.singleStep = true; ; {
 		e.showTable(withdrawn) // again: to mend what Interrupt broke shows it
 		next, stop := e.goOn(c, rip)
-		e.runOffset = 0
+		if e.stepFlags != 0 {
+			e.runOffset = 0
+		}
+		if e.resume == 0 && !e.singleStep {
+			e.endStep(c, next, stop)
+		}
 		switch {
 		case stop != nil:
 			return next, stop

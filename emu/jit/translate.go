@@ -39,10 +39,11 @@ type stub struct {
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.begin()
 	e.decoder.Forget()
-	e.decodeBlock(pc)
+	end := e.decodeBlock(pc)
 	if e.singleStep && len(e.block) > 1 {
 		e.block = e.block[:1]
 		e.block[0].follow = false
+		end = endOnce
 	}
 	if len(e.block) == 0 {
 		if !guest.Canonical(pc) {
@@ -75,6 +76,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	}
 	e.placeCounter()
 	e.emitInsns()
+	tail := e.pos
 	e.emitEnd()
 	e.emitFetchedEntry()
 	e.emitCold()
@@ -86,6 +88,9 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.all = append(e.all, t)
 	if e.pos-t.entry > maxBlockCode {
 		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
+	}
+	if e.debugs() {
+		e.debugBlock(t, end, tail)
 	}
 	if err := e.register(t); err != nil {
 		e.drop(t)

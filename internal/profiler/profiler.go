@@ -112,6 +112,9 @@ func (p *Profiler) Exec(argv []string) {
 // Mapped is called when v was mapped.
 func (p *Profiler) Mapped(v mem.VMA) { p.watch.Mapped(v) }
 
+// PID returns the id of the process that the engine executes.
+func (p *Profiler) PID() int { return p.pid }
+
 // Discards reports whether the process is not counted.
 func (p *Profiler) Discards() bool { return p.discard }
 
