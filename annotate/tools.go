@@ -47,9 +47,12 @@ func Diff(name string, args []string, stdout, stderr io.Writer) int {
 
 // difference writes a profile.
 func (o *options) difference(out io.Writer) error {
-	d := cgout.Differ{ModFile: o.modFile.apply, ModFunc: o.modFunc.apply}
+	named := func(apply func(string) string) func(string) (string, error) {
+		return func(name string) (string, error) { return apply(name), nil }
+	}
+	d := cgout.Differ{ModFile: named(o.modFile.apply), ModFunc: named(o.modFunc.apply)}
 	if o.stripHash {
-		d.ModFunc = func(name string) string { return stripHash(o.modFunc.apply(name)) }
+		d.ModFunc = named(func(name string) string { return stripHash(o.modFunc.apply(name)) })
 	}
 	for _, file := range o.files {
 		if err := o.modError(); err != nil {

@@ -11,8 +11,8 @@ import (
 // A Differ subtracts one profile from another as cg_diff does: by function, all
 // on line 0.
 type Differ struct {
-	// ModFile and ModFunc change names; nil changes nothing.
-	ModFile, ModFunc func(string) string
+	// ModFile and ModFunc change names; nil changes nothing. Add returns their errors.
+	ModFile, ModFunc func(name string) (string, error)
 
 	names, cmds []string // of the profiles added
 	events      []string
@@ -31,54 +31,84 @@ func (d *Differ) Add(name string, r io.Reader) error {
 		return err
 	}
 	s.AnyLine = true
-	second := len(d.names) == 1
+	v := differing{d: d, s: s, second: len(d.names) == 1}
 	d.names = append(d.names, name)
-	file, fn := "", ""
-	var cell, total, summary []Count
-	for s.Scan() {
-		rec := s.Record()
-		switch rec.Kind {
-		case Cmd:
-			d.cmds = append(d.cmds, rec.Text)
-		case Events:
-			if !second {
-				d.events = rec.Names
-				d.summary = make([]Count, len(d.events))
-			} else if !slices.Equal(d.events, rec.Names) {
-				return ErrEvents
-			}
-			total = make([]Count, len(d.events))
-		case File:
-			file, fn, cell = mod(d.ModFile, rec.Text), "???", nil
-		case Func:
-			fn, cell = mod(d.ModFunc, rec.Text), nil
-		case Counts:
-			if cell == nil {
-				cell = d.cell(file, fn)
-			}
-			addCounts(total, rec.Counts)
-			accumulate(cell, rec.Counts, second)
-		case Summary:
-			summary = slices.Clone(rec.Counts)
-		}
-	}
-	if err := s.Err(); err != nil {
+	if err := s.Visit(&v); err != nil {
 		return err
 	}
-	if len(summary) == 0 {
-		return s.Errorf("missing `summary:` line, aborting")
+	return v.finish()
+}
+
+// A differing is Differ.Add at work.
+type differing struct {
+	d              *Differ
+	s              *Scanner
+	second         bool // the profile is the second one
+	file, fn       string
+	cell           []Count // of fn, nil until it has counts
+	total, summary []Count
+}
+
+// Header implements Visitor.
+func (v *differing) Header(h Header) error {
+	d := v.d
+	if !v.second {
+		d.events = h.Events
+		d.summary = make([]Count, len(d.events))
+	} else if !slices.Equal(d.events, h.Events) {
+		return ErrEvents
 	}
-	if !slices.EqualFunc(summary, total, func(a, b Count) bool { return a.Cmp(b) == 0 }) {
-		return s.Errorf("`summary:` line doesn't match computed total\n- summary: %s\n- total:   %s",
-			List(summary), List(total))
-	}
-	accumulate(d.summary, summary, second)
+	d.cmds = append(d.cmds, h.Cmd)
+	v.total = make([]Count, len(d.events))
 	return nil
 }
 
-func mod(f func(string) string, name string) string {
+// File implements Visitor.
+func (v *differing) File(name string) (err error) {
+	v.file, err = mod(v.d.ModFile, name)
+	v.fn, v.cell = Unknown, nil
+	return err
+}
+
+// Func implements Visitor.
+func (v *differing) Func(name string) (err error) {
+	v.fn, err = mod(v.d.ModFunc, name)
+	v.cell = nil
+	return err
+}
+
+// Counts implements Visitor.
+func (v *differing) Counts(_ Count, counts []Count) error {
+	if v.cell == nil {
+		v.cell = v.d.cell(v.file, v.fn)
+	}
+	addCounts(v.total, counts)
+	accumulate(v.cell, counts, v.second)
+	return nil
+}
+
+// Summary implements Visitor. The last one counts.
+func (v *differing) Summary(counts []Count) error {
+	v.summary = slices.Clone(counts)
+	return nil
+}
+
+// finish compares the summary with the counts and adds it.
+func (v *differing) finish() error {
+	if len(v.summary) == 0 { // as cg_diff has it: one without counts, too
+		return v.s.noSummary()
+	}
+	if !slices.EqualFunc(v.summary, v.total, func(a, b Count) bool { return a.Cmp(b) == 0 }) {
+		return v.s.Errorf("`summary:` line doesn't match computed total\n- summary: %s\n- total:   %s",
+			List(v.summary), List(v.total))
+	}
+	accumulate(v.d.summary, v.summary, v.second)
+	return nil
+}
+
+func mod(f func(string) (string, error), name string) (string, error) {
 	if f == nil {
-		return name
+		return name, nil
 	}
 	return f(name)
 }

@@ -82,49 +82,55 @@ func (m *Merger) Add(name string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	first := !m.started
+	v := merging{m: m, first: !m.started}
 	m.started = true
-	file, fn := "", ""
-	var lines *lineTable
-	summaries := 0
-	for s.Scan() {
-		rec := s.Record()
-		switch rec.Kind {
-		case Desc:
-			if first {
-				m.desc = append(m.desc, rec.Text)
-			}
-		case Cmd:
-			if first {
-				m.cmd = rec.Text
-			}
-		case Events:
-			if first {
-				m.events = rec.Names
-				m.summary = make([]Count, len(m.events))
-			} else if !slices.Equal(m.events, rec.Names) {
-				return ErrEvents
-			}
-		case File:
-			file, fn, lines = rec.Text, "???", nil
-		case Func:
-			fn, lines = rec.Text, nil
-		case Counts:
-			if lines == nil {
-				lines = m.files.at(file, mk[table[*lineTable]]).at(fn, mk[lineTable])
-			}
-			addCounts(lines.at(rec.Line, m.zeros), rec.Counts)
-		case Summary:
-			addCounts(m.summary, rec.Counts)
-			summaries++
-		}
+	return s.Visit(&v)
+}
+
+// A merging is Merger.Add at work.
+type merging struct {
+	m        *Merger
+	first    bool // the profile is the first one
+	file, fn string
+	lines    *lineTable // of fn, nil until it has counts
+}
+
+// Header implements Visitor.
+func (v *merging) Header(h Header) error {
+	m := v.m
+	if v.first {
+		m.desc, m.cmd, m.events = h.Desc, h.Cmd, h.Events
+		m.summary = make([]Count, len(m.events))
+	} else if !slices.Equal(m.events, h.Events) {
+		return ErrEvents
 	}
-	if err := s.Err(); err != nil {
-		return err
+	return nil
+}
+
+// File implements Visitor.
+func (v *merging) File(name string) error {
+	v.file, v.fn, v.lines = name, Unknown, nil
+	return nil
+}
+
+// Func implements Visitor.
+func (v *merging) Func(name string) error {
+	v.fn, v.lines = name, nil
+	return nil
+}
+
+// Counts implements Visitor.
+func (v *merging) Counts(line Count, counts []Count) error {
+	if v.lines == nil {
+		v.lines = v.m.files.at(v.file, mk[table[*lineTable]]).at(v.fn, mk[lineTable])
 	}
-	if summaries == 0 {
-		return s.Errorf("missing `summary:` line, aborting")
-	}
+	addCounts(v.lines.at(line, v.m.zeros), counts)
+	return nil
+}
+
+// Summary implements Visitor.
+func (v *merging) Summary(counts []Count) error {
+	addCounts(v.m.summary, counts)
 	return nil
 }
 

@@ -20,52 +20,64 @@ func Read(name string, r io.Reader) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := New()
-	file, fn := "", Unspecified
-	var counts []uint64
-	summaries := 0
-	for s.Scan() {
-		rec := s.Record()
-		switch rec.Kind {
-		case Desc:
-			p.Desc = append(p.Desc, rec.Text)
-		case Cmd:
-			p.Cmd = rec.Text
-		case Events:
-			if p.Events = rec.Names; len(p.Events) == 0 {
-				return nil, s.Errorf("no events")
-			}
-		case File:
-			file, fn = rec.Text, Unspecified
-		case Func:
-			fn = rec.Text
-		case Counts:
-			line, ok := rec.Line.Int64()
-			if !ok || line > math.MaxInt {
-				return nil, s.Errorf("line number %s is out of range", rec.Line)
-			}
-			if counts, err = toUint64(s, counts[:0], rec.Counts); err != nil {
-				return nil, err
-			}
-			p.Add(file, fn, int(line), counts...)
-		case Summary:
-			if counts, err = toUint64(s, counts[:0], rec.Counts); err != nil {
-				return nil, err
-			}
-			summaries++
-			if sum := p.Totals(); !slices.Equal(sum, counts) {
-				return nil, s.Errorf("`summary:` line doesn't match computed total\n- summary:  %s\n- computed: %s",
-					List(rec.Counts), List(fromUint64(sum)))
-			}
-		}
-	}
-	if err := s.Err(); err != nil {
+	v := reader{s: s, p: New(), fn: Unspecified}
+	if err := s.Visit(&v); err != nil {
 		return nil, err
 	}
-	if summaries == 0 {
-		return nil, s.Errorf("missing `summary:` line, aborting")
+	return v.p, nil
+}
+
+// A reader is Read at work.
+type reader struct {
+	s        *Scanner
+	p        *Profile
+	file, fn string
+	counts   []uint64 // used again for every line
+}
+
+// Header implements Visitor.
+func (v *reader) Header(h Header) error {
+	if len(h.Events) == 0 {
+		return v.s.Errorf("no events")
 	}
-	return p, nil
+	v.p.Desc, v.p.Cmd, v.p.Events = h.Desc, h.Cmd, h.Events
+	return nil
+}
+
+// File implements Visitor.
+func (v *reader) File(name string) error {
+	v.file, v.fn = name, Unspecified
+	return nil
+}
+
+// Func implements Visitor.
+func (v *reader) Func(name string) error {
+	v.fn = name
+	return nil
+}
+
+// Counts implements Visitor.
+func (v *reader) Counts(line Count, counts []Count) (err error) {
+	n, ok := line.Int64()
+	if !ok || n > math.MaxInt {
+		return v.s.Errorf("line number %s is out of range", line)
+	}
+	if v.counts, err = toUint64(v.s, v.counts[:0], counts); err == nil {
+		v.p.Add(v.file, v.fn, int(n), v.counts...)
+	}
+	return err
+}
+
+// Summary implements Visitor.
+func (v *reader) Summary(counts []Count) (err error) {
+	if v.counts, err = toUint64(v.s, v.counts[:0], counts); err != nil {
+		return err
+	}
+	if sum := v.p.Totals(); !slices.Equal(sum, v.counts) {
+		return v.s.Errorf("`summary:` line doesn't match computed total\n- summary:  %s\n- computed: %s",
+			List(counts), List(fromUint64(sum)))
+	}
+	return nil
 }
 
 // toUint64 appends counts to buf.

@@ -116,7 +116,7 @@ func TestMerger(t *testing.T) {
 }
 
 func TestDiffer(t *testing.T) {
-	d := Differ{ModFunc: func(s string) string { return strings.TrimSuffix(s, "2") }}
+	d := Differ{ModFunc: func(s string) (string, error) { return strings.TrimSuffix(s, "2"), nil }}
 	require.NoError(t, d.Add("a", strings.NewReader("desc: x\ncmd: c\nevents: A B\n"+
 		"fl=f\n1 1 1\nfn=g\n1 10 0\n2 5\nfl=e\nfn=h\n5x 1 2\nsummary: 17 3\n")))
 	require.NoError(t, d.Add("b", strings.NewReader("cmd: d\nevents: A B\n"+
