@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
-	"github.com/cgemu/cgemu/annotate"
+	"github.com/cgemu/cgemu/annotate/cli"
 )
 
 // A profiled program is one of which Cachegrind and cgemu write profiles.
@@ -59,15 +59,15 @@ func TestOracleAnnotate(t *testing.T) {
 			fewer, more := profileTwice(t, p.args("300")), profileTwice(t, p.args("500"))
 			for by := range fewer {
 				a, b := fewer[by], more[by]
-				text := sameCommand(t, commands+"/cg_annotate", annotate.Annotate, "--show-percs=no", a)
+				text := sameCommand(t, commands+"/cg_annotate", cli.Annotate, "--show-percs=no", a)
 				require.Equal(t, p.sources != "", strings.Count(text, "\n-- Annotated source file: ") > 30)
-				sameCommand(t, commands+"/cg_annotate", annotate.Annotate, "--threshold=0", "--context=2", b)
-				sameCommand(t, commands+"/cg_annotate", annotate.Annotate, "--diff", "--mod-filename=s/Parser/parser/", a, b)
-				sameCommand(t, commands+"/cg_annotate", annotate.Annotate, "--show=Dr,Bcm", "--sort=Bcm,Ir", a, b)
-				for name, command := range map[string]tool{"cg_diff": annotate.Diff, "cg_merge": annotate.Merge} {
+				sameCommand(t, commands+"/cg_annotate", cli.Annotate, "--threshold=0", "--context=2", b)
+				sameCommand(t, commands+"/cg_annotate", cli.Annotate, "--diff", "--mod-filename=s/Parser/parser/", a, b)
+				sameCommand(t, commands+"/cg_annotate", cli.Annotate, "--show=Dr,Bcm", "--sort=Bcm,Ir", a, b)
+				for name, command := range map[string]tool{"cg_diff": cli.Diff, "cg_merge": cli.Merge} {
 					file := filepath.Join(t.TempDir(), name)
 					require.NoError(t, os.WriteFile(file, []byte(sameCommand(t, commands+"/"+name, command, a, b)), 0o644))
-					sameCommand(t, commands+"/cg_annotate", annotate.Annotate, file)
+					sameCommand(t, commands+"/cg_annotate", cli.Annotate, file)
 				}
 			}
 		})

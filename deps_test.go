@@ -32,11 +32,12 @@ var allowed = map[string]string{
 	"internal/profiler":  "cachesim cgout dwarfmap emu emu/mem emu/x86 internal/funcwatch",
 	"internal/enginelog": "emu emu/x86",
 	"loader":             "emu emu/mem", "syscalls": "emu emu/mem loader syscalls/internal/linux",
-	"syscalls/internal/linux": "",
-	"annotate":                "cgout internal/outfile", "internal/sandbox": "",
+	"syscalls/internal/linux": "", "internal/sandbox": "",
+	"internal/python": "cgout", "annotate": "cgout internal/python",
+	"annotate/cli": "annotate cgout internal/outfile internal/python",
 	// The root package makes a run out of the parts; the command is thin above it.
 	".":         "cachesim cgout dwarfmap emu emu/jit emu/lockstep emu/mem emu/unicorn internal/enginelog internal/profiler loader syscalls",
-	"cmd/cgemu": ". annotate cachesim cgout dwarfmap emu internal/outfile internal/sandbox loader syscalls",
+	"cmd/cgemu": ". annotate/cli cachesim cgout dwarfmap emu internal/outfile internal/sandbox loader syscalls",
 }
 
 // foreign is policy: modules of others -> packages of ours that may import them.
@@ -46,7 +47,7 @@ var foreign = map[string]string{
 	"golang.org/x/arch":                     "annotate",
 	"golang.org/x/net":                      "internal/sandbox",
 	"golang.org/x/sys":                      "emu/mem emu/jit emu/unicorn internal/sandbox syscalls cmd/cgemu",
-	"golang.org/x/term":                     "annotate cmd/cgemu",
+	"golang.org/x/term":                     "annotate/cli cmd/cgemu",
 	"github.com/ebitengine/purego":          "emu/unicorn",
 	"github.com/ianlancetaylor/demangle":    "dwarfmap",
 	"github.com/dlclark/regexp2":            "annotate",

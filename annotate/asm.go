@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -12,24 +13,33 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// asmOption is --asm: the instructions of each function below their lines, from the file of counts by
-// instruction beside the profile.
-func (v *viewOptions) asmOption() option {
-	return option{names: []string{"--asm"}, own: true, flag: func(string) { v.format = "asm" }}
-}
-
 // An asmFunction has the instructions of one function, ascending by object and address.
 type asmFunction []*cgout.Insn
 
-// writeAsm writes what --asm shows.
-func writeAsm(w *bufio.Writer, r *Report, o *options) error {
-	if len(r.Profiles) != 1 {
-		return usagef("argument --asm: needs one profile")
+// WriteAsm writes the instructions of each function below their lines: of a report of one profile, of which there
+// are counts by instruction.
+func (r *Report) WriteAsm(w io.Writer) error {
+	if len(r.inputs) != 1 {
+		return errors.New("annotate: instructions are those of one profile")
 	}
-	functions, err := r.readInsns(r.Profiles[0].Name + cgout.InsnsSuffix)
+	insns, err := r.inputs[0].insns()
 	if err != nil {
 		return err
 	}
+	if !slices.Equal(insns.Events, r.Events) {
+		return fmt.Errorf("%s: its events %q are not the profile's %q", r.Profiles[0].Name+cgout.InsnsSuffix, insns.Events, r.Events)
+	}
+	functions := map[[2]string]asmFunction{}
+	for i := range insns.List {
+		in := &insns.List[i]
+		key := [2]string{in.File, in.Func}
+		functions[key] = append(functions[key], in)
+	}
+	return buffered(w, func(w *bufio.Writer) error { return r.writeAsm(w, functions) })
+}
+
+func (r *Report) writeAsm(w *bufio.Writer, functions map[[2]string]asmFunction) error {
+	o := &r.o
 	fmt.Fprintf(w, "%s\n-- Instructions: %s\n%s\n", rule, o.visible(r.Profiles[0].Cmd), rule)
 	total := newGrid(r, "")
 	total.add(r, r.Total, r.Total, "PROGRAM TOTALS")
@@ -41,13 +51,13 @@ func writeAsm(w *bufio.Writer, r *Report, o *options) error {
 			w.WriteString("No instructions recorded under this name.\n\n")
 			continue
 		}
-		r.asmGrid(f, list, o.syntax).write(w, r, false)
+		r.asmGrid(f, list).write(w, r, false)
 	}
 	return nil
 }
 
-// readInsns reads counts by instruction and returns those of each file and function.
-func (r *Report) readInsns(name string) (map[[2]string]asmFunction, error) {
+// readInsns reads counts by instruction from a file.
+func readInsns(name string) (*cgout.Insns, error) {
 	in, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w (cgemu --dump-instr=yes writes it)", err)
@@ -56,24 +66,11 @@ func (r *Report) readInsns(name string) (map[[2]string]asmFunction, error) {
 		return nil, err
 	}
 	defer in.Close()
-	insns, err := cgout.ReadInsns(name, in)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Equal(insns.Events, r.Events) {
-		return nil, fmt.Errorf("%s: its events %q are not the profile's %q", name, insns.Events, r.Events)
-	}
-	functions := map[[2]string]asmFunction{}
-	for i := range insns.List {
-		in := &insns.List[i]
-		key := [2]string{in.File, in.Func}
-		functions[key] = append(functions[key], in)
-	}
-	return functions, nil
+	return cgout.ReadInsns(name, in)
 }
 
-// asmGrid lays out the instructions of a function in a syntax. In front of each run of one line stands its source.
-func (r *Report) asmGrid(f *ReportFunction, list asmFunction, syntax string) *grid {
+// asmGrid lays out the instructions of a function. In front of each run of one line stands its source.
+func (r *Report) asmGrid(f *ReportFunction, list asmFunction) *grid {
 	g := newGrid(r, "address", "instruction")
 	blank := make([]string, len(r.cells(r.Total, r.Total)))
 	object, line := "", NoLine
@@ -91,7 +88,7 @@ func (r *Report) asmGrid(f *ReportFunction, list asmFunction, syntax string) *gr
 		for e, n := range in.Counts {
 			counts[e] = cgout.NewCountUint64(n)
 		}
-		g.add(r, Row{Counts: counts}, f.Row, strconv.FormatUint(in.Addr, 16), "    "+assembly(in, syntax))
+		g.add(r, Row{Counts: counts}, f.Row, strconv.FormatUint(in.Addr, 16), "    "+assembly(in, r.o.Syntax))
 	}
 	return g
 }

@@ -6,15 +6,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// asmSyntaxes are the values of --syntax. A profile has Intel's; the others are made from the instruction's bytes.
-var asmSyntaxes = []string{"intel", "gnu", "go"}
-
+// asmFormats are the syntaxes that are made from an instruction's bytes.
 var asmFormats = map[string]func(x86asm.Inst, uint64, x86asm.SymLookup) string{"gnu": x86asm.GNUSyntax, "go": x86asm.GoSyntax}
-
-// syntaxOption is --syntax.
-func (v *viewOptions) syntaxOption() option {
-	return option{names: []string{"--syntax"}, own: true, choices: asmSyntaxes, set: text(&v.syntax)}
-}
 
 // assembly returns in's text in a syntax, or the one in the profile if x86asm does not decode all of in's bytes.
 func assembly(in *cgout.Insn, syntax string) string {

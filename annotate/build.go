@@ -9,15 +9,33 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
+// New reads profiles, adds them up and makes a Report of the sum. The error says
+// which profile cannot be read (an *fs.PathError), or is malformed, and where, or that
+// profiles count different events (cgout.ErrEvents); or it is a *MissingEventError,
+// or one of a Rename. A source that cannot be read is none: see ReportFile.
+func New(o Options, profiles ...Input) (*Report, error) {
+	if len(profiles) == 0 {
+		return nil, errNoProfile
+	}
+	return buildReport("annotate", &o, nil, profiles)
+}
+
+// Compare makes a Report of what differs between two profiles: the new one less the
+// old. Functions are matched by their names, and, unless Options.MatchExact says
+// otherwise, if they were renamed by the compiler, moved or cloned; lines by the
+// sources, if these differ. Errors are those of New.
+func Compare(o Options, old, new Input) (*Report, error) {
+	return buildReport("diff", &o, []Input{old}, []Input{new})
+}
+
 // A builder makes a Report.
 type builder struct {
-	o     *options
+	o     *Options
 	r     *Report
 	files map[string]*builtFile
 	old   *tree // in a comparison
 	new   *tree
 
-	wanted  func(Row) bool    // see Report.wants
 	renamed map[string]string // files of the new tree that the old one calls otherwise
 
 	read  sourceReader
@@ -39,24 +57,22 @@ type builtFile struct {
 	all      []*ReportFunction
 }
 
-// buildReport reads the profiles of o and makes a Report. Of a comparison the
-// first is the old one.
-func buildReport(tool string, o *options) (*Report, error) {
-	b := &builder{o: o, r: &Report{view: &o.viewOptions, Tool: tool, Compare: o.diff, Threshold: o.threshold},
+// buildReport reads profiles and makes a Report, a comparison if there are old ones.
+func buildReport(tool string, o *Options, olds, news []Input) (_ *Report, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	b := &builder{o: o, r: &Report{o: *o, Tool: tool, Compare: olds != nil, Threshold: o.Threshold},
 		files: map[string]*builtFile{}, texts: map[*treeFile]*sourceText{}, maps: map[[2]*treeFile]*lineMap{}}
-	news := o.files
-	if o.diff {
-		var err error
-		if b.old, err = loadTree(o, o.files[:1]); err != nil {
+	if olds != nil {
+		if b.old, err = loadTree(o, olds); err != nil {
 			return nil, err
 		}
-		news = o.files[1:]
 	}
-	var err error
 	if b.new, err = loadTree(o, news); err != nil {
 		return nil, err
 	}
-	if o.diff && !slices.Equal(b.old.m.events, b.new.m.events) {
+	if b.old != nil && !slices.Equal(b.old.m.events, b.new.m.events) {
 		return nil, cgout.ErrEvents
 	}
 	if err := b.columns(); err != nil {
@@ -64,10 +80,7 @@ func buildReport(tool string, o *options) (*Report, error) {
 	}
 	b.functions()
 	b.selectFunctions()
-	if o.human() {
-		b.r.lines = b.lineTable()
-	}
-	b.cut(o.top)
+	b.cut(o.Top)
 	b.finish()
 	return b.r, nil
 }
@@ -78,27 +91,28 @@ func (b *builder) columns() (err error) {
 	for _, t := range []*tree{b.old, b.new} {
 		if t != nil {
 			for _, p := range t.m.profiles {
+				r.inputs = append(r.inputs, p.Input)
 				r.Profiles = append(r.Profiles, ReportProfile{p.name, p.desc, p.cmd})
 			}
 		}
 	}
 	r.Events = m.events
-	r.Show, r.Sort = allColumns(m, b.o.show), allColumns(m, b.o.sort)
-	if b.old != nil && b.o.show == nil && b.o.human() {
-		r.Show = r.Sort[:1] // four columns for each would be too many
+	r.Show, r.Sort = allColumns(m, b.o.Show), allColumns(m, b.o.Sort)
+	if b.old != nil && len(b.o.Show) == 0 && b.o.ShowFirst {
+		r.Show = r.Sort[:1]
 	}
-	r.Derived, err = deriveds(b.o.derived, m.events, r.Show)
+	r.Derived, err = deriveds(b.o.Derived, m.events, r.Show)
 	if b.old == nil {
-		r.Total = b.row(nil, m.total)
+		r.Total = r.row(nil, m.total)
 	} else {
-		r.Total = b.row(b.old.m.total, m.total)
+		r.Total = r.row(b.old.m.total, m.total)
 	}
 	return err
 }
 
 // allColumns returns the columns of the names, or of all events; each once.
 func allColumns(m *model, names []string) (list []int) {
-	if names == nil {
+	if len(names) == 0 {
 		names = m.events
 	}
 	for _, i := range m.columns(names) {
@@ -110,12 +124,12 @@ func allColumns(m *model, names []string) (list []int) {
 }
 
 // row makes a row; nil is no counts.
-func (b *builder) row(old, new counts) Row {
-	n := len(b.r.Events)
+func (r *Report) row(old, new counts) Row {
+	n := len(r.Events)
 	if new == nil {
 		new = make(counts, n)
 	}
-	if b.old == nil {
+	if !r.Compare {
 		return Row{Counts: new}
 	}
 	if old == nil {
@@ -129,25 +143,25 @@ func (b *builder) row(old, new counts) Row {
 }
 
 // sum adds up rows.
-func (b *builder) sum(rows []Row) Row {
-	n := len(b.r.Events)
+func (r *Report) sum(rows []Row) Row {
+	n := len(r.Events)
 	old, new := make(counts, n), make(counts, n)
-	for _, r := range rows {
-		if r.Old == nil {
-			new.add(r.Counts)
+	for _, row := range rows {
+		if row.Old == nil {
+			new.add(row.Counts)
 		} else {
-			old.add(r.Old)
-			new.add(r.New)
+			old.add(row.Old)
+			new.add(row.New)
 		}
 	}
-	return b.row(old, new)
+	return r.row(old, new)
 }
 
 // functions makes all functions and their files.
 func (b *builder) functions() {
 	var list []pairing
 	if b.old != nil {
-		list, b.renamed = pairs(b.old, b.new, b.o.match == "exact")
+		list, b.renamed = pairs(b.old, b.new, b.o.MatchExact)
 	} else {
 		for _, f := range b.new.files {
 			for _, fn := range f.fns {
@@ -171,7 +185,7 @@ func (b *builder) functions() {
 				fn.OldFile = p.oldFile.name
 			}
 		}
-		fn.Row = b.row(old, new)
+		fn.Row = b.r.row(old, new)
 		fn.Lines = b.lines(p, f)
 		f.all = append(f.all, fn)
 	}
@@ -180,7 +194,7 @@ func (b *builder) functions() {
 		for _, fn := range f.all {
 			rows = append(rows, fn.Row)
 		}
-		f.Row = b.sum(rows)
+		f.Row = b.r.sum(rows)
 	}
 }
 
@@ -220,9 +234,9 @@ func (b *builder) lines(p pairing, f *builtFile) (list []ReportLine) {
 	atNew := map[int]bool{}
 	if p.old != nil {
 		for line, c := range p.old.lines {
-			l := ReportLine{Row: b.row(c, nil), Line: at(line), OldLine: line}
+			l := ReportLine{Row: b.r.row(c, nil), Line: at(line), OldLine: line}
 			if l.Line != NoLine && p.new != nil {
-				l.Row = b.row(c, p.new.lines[l.Line])
+				l.Row = b.r.row(c, p.new.lines[l.Line])
 				atNew[l.Line] = true
 			}
 			list = append(list, l)
@@ -231,7 +245,7 @@ func (b *builder) lines(p pairing, f *builtFile) (list []ReportLine) {
 	if p.new != nil {
 		for line, c := range p.new.lines {
 			if !atNew[line] {
-				list = append(list, ReportLine{b.row(nil, c), line, back(line)})
+				list = append(list, ReportLine{b.r.row(nil, c), line, back(line)})
 			}
 		}
 	}
@@ -254,7 +268,7 @@ func (b *builder) lineMap(p pairing, f *builtFile) (at, back func(int) int) {
 	}
 	key := [2]*treeFile{old, new}
 	m, ok := b.maps[key]
-	if !ok && b.o.annotate && old.name != cgout.Unknown && new.name != cgout.Unknown {
+	if !ok && b.o.Sources && old.name != cgout.Unknown && new.name != cgout.Unknown {
 		x, y := b.source(b.old, old), b.source(b.new, new)
 		if x.state == SourceRead && y.state == SourceRead && x.path != y.path && !slices.Equal(x.text, y.text) {
 			m = matchLines(x.text, y.text)
@@ -281,14 +295,14 @@ func compareLines(a, b ReportLine) int {
 // selectFunctions sorts functions and leaves out what is not wanted.
 func (b *builder) selectFunctions() {
 	r := b.r
-	b.wanted = r.wants(b.o)
+	wanted := r.wants()
 	var all []*ReportFunction
 	for _, f := range b.files {
 		all = append(all, f.all...)
 	}
 	b.sort(all)
 	for _, fn := range all {
-		if !b.wanted(fn.Row) {
+		if !wanted(fn.Row) {
 			r.OmittedFunctions++
 			continue
 		}
@@ -300,9 +314,10 @@ func (b *builder) selectFunctions() {
 // cut leaves the first functions, if top is not 0, and adds up what was left out.
 func (b *builder) cut(top int) {
 	r := b.r
+	r.wanted = r.Functions
 	if top > 0 && len(r.Functions) > top {
 		for _, fn := range r.Functions {
-			fn.File.Functions, fn.File.Lines = nil, nil
+			fn.File.Functions = nil
 		}
 		r.OmittedFunctions += len(r.Functions) - top
 		r.Functions = r.Functions[:top]
@@ -314,11 +329,11 @@ func (b *builder) cut(top int) {
 	for _, fn := range r.Functions {
 		rows = append(rows, fn.Row)
 	}
-	kept := b.sum(rows)
+	kept := r.sum(rows)
 	if b.old == nil {
-		r.Omitted = b.row(nil, less(r.Total.Counts, kept.Counts))
+		r.Omitted = r.row(nil, less(r.Total.Counts, kept.Counts))
 	} else {
-		r.Omitted = b.row(less(r.Total.Old, kept.Old), less(r.Total.New, kept.New))
+		r.Omitted = r.row(less(r.Total.Old, kept.Old), less(r.Total.New, kept.New))
 	}
 }
 
@@ -345,31 +360,30 @@ func (r *Report) compare(a, b Row) int {
 }
 
 // wants returns what tells the rows that the options ask for: those at or above
-// the threshold, in a comparison those that changed by --min-delta.
-func (r *Report) wants(o *options) func(Row) bool {
-	first := r.Sort[0]
+// the threshold, in a comparison those that changed by MinDelta.
+func (r *Report) wants() func(Row) bool {
+	first, least := r.Sort[0], r.o.MinDelta
 	switch {
 	case !r.Compare:
-		limit := share(o.threshold, r.Total.Counts[first])
+		limit := share(r.o.Threshold, r.Total.Counts[first])
 		return func(row Row) bool { return atLeast(row.Counts[first].Abs(), limit) }
-	case !o.minDelta.given:
+	case least == nil:
 		return func(row Row) bool {
 			return slices.ContainsFunc(r.Show, func(e int) bool { return row.Counts[e].Sign() != 0 })
 		}
-	case o.minDelta.percent:
-		limit := share(o.minDelta.value, r.Total.Old[first])
-		return func(row Row) bool { return atLeast(row.Counts[first].Abs(), limit) }
 	}
-	return func(row Row) bool { return row.Counts[first].Abs().Cmp(o.minDelta.count) >= 0 }
+	limit := share(least.Percent, r.Total.Old[first])
+	return func(row Row) bool {
+		n := row.Counts[first].Abs()
+		return n.Cmp(least.Count) >= 0 && atLeast(n, limit)
+	}
 }
 
 // finish fills in the files that have functions left.
 func (b *builder) finish() {
 	for _, f := range b.files {
 		if len(f.Functions) > 0 {
-			if f.Lines == nil {
-				f.Lines = b.merged(f.Functions)
-			}
+			f.Lines = b.r.merged(f.Functions)
 			b.r.Files = append(b.r.Files, f.ReportFile)
 		}
 	}
@@ -379,7 +393,7 @@ func (b *builder) finish() {
 }
 
 // merged adds up the lines of functions.
-func (b *builder) merged(fns []*ReportFunction) []ReportLine {
+func (r *Report) merged(fns []*ReportFunction) []ReportLine {
 	if len(fns) == 1 {
 		return fns[0].Lines
 	}
@@ -395,7 +409,7 @@ func (b *builder) merged(fns []*ReportFunction) []ReportLine {
 	for k, same := range rows {
 		row := same[0]
 		if len(same) > 1 {
-			row = b.sum(same)
+			row = r.sum(same)
 		}
 		list = append(list, ReportLine{row, k.line, k.old})
 	}
@@ -406,7 +420,7 @@ func (b *builder) merged(fns []*ReportFunction) []ReportLine {
 // sources reads the sources of a file.
 func (b *builder) sources(f *builtFile) {
 	switch {
-	case !b.o.annotate:
+	case !b.o.Sources:
 		f.Source = SourceOff
 		return
 	case f.Name == cgout.Unknown:
@@ -435,12 +449,12 @@ func (b *builder) source(t *tree, f *treeFile) *sourceText {
 	if s := b.texts[f]; s != nil {
 		return s
 	}
-	find := b.o.finder
+	find := b.o.Finder
 	switch {
 	case t == b.old:
-		find = b.o.oldFinder.and(find)
+		find = b.o.OldFinder.and(find)
 	case b.old != nil:
-		find = b.o.newFinder.and(find)
+		find = b.o.NewFinder.and(find)
 	}
 	originals := slices.Sorted(maps.Keys(f.originals))
 	data, modified, err := b.read.sources(find, originals)

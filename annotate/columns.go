@@ -102,7 +102,7 @@ type layout []*column
 func (r *textReport) newLayout() layout {
 	var l layout
 	for _, e := range r.show {
-		l = append(l, &column{event: e, name: r.o.visible(r.m.events[e]), total: r.m.total[e], percents: r.o.percents})
+		l = append(l, &column{event: e, name: r.o.visible(r.m.events[e]), total: r.m.total[e], percents: r.o.Percents})
 	}
 	for i := range r.derived {
 		l = append(l, &column{name: r.o.visible(r.derived[i].Name), derived: &r.derived[i]})

@@ -3,14 +3,17 @@ package annotate
 import (
 	"bufio"
 	"encoding/csv"
+	"io"
 	"strconv"
 
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// writeCSV writes a Report as RFC 4180 has it, but with LF: a heading, then a row
-// for the total, each file, each function and its lines.
-func writeCSV(w *bufio.Writer, r *Report, _ *options) error {
+// WriteCSV writes a table as RFC 4180 has it, but with LF: a heading, then a row for
+// the total, each file, each function and its lines.
+func (r *Report) WriteCSV(w io.Writer) error { return buffered(w, r.writeCSV) }
+
+func (r *Report) writeCSV(w *bufio.Writer) error {
 	c := csv.NewWriter(w)
 	c.Write(r.csvHeading())
 	put := func(kind, file, function, line string, row, parent Row, more ...string) {

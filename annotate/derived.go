@@ -28,7 +28,7 @@ const (
 	unitCycles  = "cycles"
 )
 
-// rates are the miss rates that --derived=rates stands for, as far as a profile
+// rates are the miss rates that "rates" stands for, as far as a profile
 // has the events.
 var rates = []string{
 	"I1mr/Ir", "ILmr/Ir", "D1mr/Dr", "DLmr/Dr", "D1mw/Dw", "DLmw/Dw", "Bcm/Bc", "Bim/Bi",
@@ -39,21 +39,7 @@ var cycleWeights = map[string]int64{
 	"Ir": 1, "I1mr": 10, "D1mr": 10, "D1mw": 10, "ILmr": 100, "DLmr": 100, "DLmw": 100, "Bcm": 10, "Bim": 10,
 }
 
-// validDerived reports whether the names can be columns of some profile.
-func validDerived(names []string) bool {
-	for _, name := range names {
-		switch name {
-		case "rates", "cycles", "parent":
-			continue
-		}
-		if a, b, ok := strings.Cut(name, "/"); !ok || a == "" || b == "" {
-			return false
-		}
-	}
-	return true
-}
-
-// deriveds returns the columns that --derived names. show are the columns of
+// deriveds returns the columns that Options.Derived names. show are the columns of
 // which parent shows shares.
 func deriveds(names, events []string, show []int) (list []Derived, err error) {
 	for _, name := range names {
@@ -78,7 +64,7 @@ func deriveds(names, events []string, show []int) (list []Derived, err error) {
 				if slices.Contains(events, a) {
 					a = b
 				}
-				return nil, missingEvent("--derived", a)
+				return nil, &MissingEventError{"Derived", a}
 			}
 			list = append(list, d)
 		}

@@ -1,17 +1,31 @@
-// Package annotate renders profiles as cg_annotate does, and has the commands
-// cg_annotate, cg_diff and cg_merge as functions: Annotate, Diff and Merge.
+// Package annotate makes reports of profiles: what cg_annotate writes, and tables,
+// JSON, CSV, markdown and HTML, of one profile, of the sum of several, or of what
+// differs between two.
 //
-// The rules are those of Valgrind's programs of that name since 3.22, written in
-// Python: what is shown, its order and its layout, the errors
-// and their status, and the dialect of the regular expressions of --mod-filename
-// and --mod-funcname. Where the originals crash (on text that is no UTF-8, on
-// bad regular expressions, on profiles without events), these do not: bytes go
-// through as they are, and errors are errors.
+// A profile is an Input: a File, or one in Memory. Options say what is shown and
+// how. From both
 //
-// Beyond that, and only if asked for, there are JSON, CSV, markdown and HTML, and a
-// comparison of two profiles. These render a Report (report.go), which build.go
-// makes; docs/manual.md has the rules.
+//   - WriteText and WriteTextDiff write the text of cg_annotate, in its bytes;
+//   - New and Compare make a Report, which can be looked at, and which its methods
+//     WriteTable, WriteMarkdown, WriteJSON, WriteCSV, WriteHTML and WriteAsm write.
 //
-// The functions never read standard input. They return the exit status: 0, 1 for
-// what is wrong with a file, 2 for what is wrong with the command line.
+// So the ten busiest functions of a run are
+//
+//	o := annotate.Defaults()
+//	o.Top = 10
+//	r, err := annotate.New(o, annotate.File("cachegrind.out.1"))
+//	if err != nil {
+//		return err
+//	}
+//	for _, f := range r.Functions {
+//		fmt.Println(f.Counts[r.Sort[0]], f.File.Name, f.Name)
+//	}
+//
+// Counts are numbers of events, of any size; shares, thresholds and the numbers of
+// derived columns are per cent, but for "cycles". The same input has the same
+// report, byte for byte.
+//
+// The package reads the files it is told of, profiles and sources, and nothing else:
+// no command line, environment, standard input or clock. (It does say if a source is
+// newer than its profile.) Package cli, below, has the commands.
 package annotate

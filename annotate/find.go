@@ -3,61 +3,45 @@ package annotate
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// A finder tells where sources are.
-type finder struct {
-	include []string    // directories
-	maps    []sourceMap // the first that fits counts
+// A Finder says where sources are. The zero value looks for them under the names
+// that the profiles have, relative ones from the working directory.
+type Finder struct {
+	// Dirs are directories with sources that are not there. In each the name is tried,
+	// then the name without its first parts.
+	Dirs []string
+	// Maps say where directories are now. The first one that fits a name counts.
+	Maps []SourceMap
 }
 
-// A sourceMap is FROM=TO: files under FROM are under TO.
-type sourceMap struct{ from, to string }
-
-// options are --include and --source-map, for one side of a comparison or both.
-func (f *finder) options(side string) []option {
-	return []option{
-		{names: []string{"--include" + side}, own: true, set: more(&f.include), refuse: noDirectory},
-		{names: []string{"--source-map" + side}, own: true, what: "FROM=TO", set: func(s string) bool {
-			from, to, ok := strings.Cut(s, "=")
-			f.maps = append(f.maps, sourceMap{from, to})
-			return ok && from != ""
-		}},
-	}
-}
-
-// noDirectory says that a name is none. To cg_annotate --include is unknown since
-// 2023; what it says of one is said where --include cannot mean anything.
-func noDirectory(name string) string {
-	if info, err := os.Stat(name); err != nil || !info.IsDir() {
-		return name + " is not a directory"
-	}
-	return ""
-}
+// A SourceMap says that files under From, a directory or a name, are under To.
+type SourceMap struct{ From, To string }
 
 // and returns a finder that tries f and then g.
-func (f finder) and(g finder) finder {
-	return finder{append(append([]string{}, f.include...), g.include...), append(append([]sourceMap{}, f.maps...), g.maps...)}
+func (f Finder) and(g Finder) Finder {
+	return Finder{slices.Concat(f.Dirs, g.Dirs), slices.Concat(f.Maps, g.Maps)}
 }
 
 // find returns where to open the source that a profile calls name: the name
 // itself, unless a map or, for a file that is not there, a directory knows
 // better. In a directory the name and all its tails are tried, longest first.
-func (f finder) find(name string) string {
-	for _, m := range f.maps {
-		if rest, ok := strings.CutPrefix(name, m.from); ok &&
-			(rest == "" || rest[0] == '/' || strings.HasSuffix(m.from, "/")) {
-			if m.to != "" && rest != "" {
+func (f Finder) find(name string) string {
+	for _, m := range f.Maps {
+		if rest, ok := strings.CutPrefix(name, m.From); ok &&
+			(rest == "" || rest[0] == '/' || strings.HasSuffix(m.From, "/")) {
+			if m.To != "" && rest != "" {
 				rest = "/" + strings.TrimLeft(rest, "/")
 			}
-			return strings.TrimSuffix(m.to, "/") + rest
+			return strings.TrimSuffix(m.To, "/") + rest
 		}
 	}
-	if len(f.include) == 0 || name == "" || isFile(name) {
+	if len(f.Dirs) == 0 || name == "" || isFile(name) {
 		return name
 	}
-	for _, dir := range f.include {
+	for _, dir := range f.Dirs {
 		for tail, more := strings.TrimLeft(name, "/"), true; more && tail != ""; _, tail, more = strings.Cut(tail, "/") {
 			if path := filepath.Join(dir, tail); isFile(path) {
 				return path

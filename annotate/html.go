@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -19,39 +18,20 @@ import (
 //go:embed assets/page.html assets/page.css assets/page.js
 var assets embed.FS
 
-// htmlOption is --html, --html=FILE.
-func (v *viewOptions) htmlOption() option {
-	return option{
-		names: []string{"--html"}, own: true,
-		flag:  func(string) { v.format = "html" },
-		value: func(file string) { v.htmlFile = file },
-	}
-}
-
-// writeHTML writes a report to where --html says.
-func (o *options) writeHTML(out io.Writer, r *Report) error {
-	if o.htmlFile == "" {
-		return writeHTML(out, r, o.context)
-	}
-	return writeFile(o.htmlFile, func(f io.Writer) error {
-		w := bufio.NewWriter(f)
-		return errors.Join(writeHTML(w, r, o.context), w.Flush())
-	})
-}
-
-// writeHTML writes a report as one page that needs nothing else: no other file,
-// no network. Around lines with counts it has as many as context says.
-//
-// The page runs its own style and script only: its policy has their hashes. What
-// it shows of the report is a JSON text, see pageData, in which `<` does not occur.
-func writeHTML(w io.Writer, r *Report, context cgout.Count) error {
-	data, err := newPageData(r, context).json()
+// WriteHTML writes one page that needs nothing else, no other file and no network:
+// tables to sort and to search, and sources in which Options.Context lines stand
+// around those with counts. It runs its own style and script only, whatever the
+// names and sources in it are.
+func (r *Report) WriteHTML(w io.Writer) error {
+	// The page's policy has the hashes of its style and script. What it shows of the
+	// report is a JSON text, see pageData, in which `<` does not occur.
+	data, err := newPageData(r, r.o.Context).json()
 	if err != nil {
 		return err
 	}
 	style, script := asset("page.css"), asset("page.js")
 	// In one pass, so that nothing in a value is taken for a place.
-	_, err = strings.NewReplacer(
+	page := strings.NewReplacer(
 		"{{title}}", escape(pageTitle(r)),
 		"{{policy}}", escape(policy(style, script)),
 		"{{style}}", style,
@@ -59,8 +39,11 @@ func writeHTML(w io.Writer, r *Report, context cgout.Count) error {
 		"{{totals}}", totalsHTML(r),
 		"{{data}}", string(data),
 		"{{script}}", script,
-	).WriteString(w, asset("page.html"))
-	return err
+	)
+	return buffered(w, func(w *bufio.Writer) error {
+		_, err := page.WriteString(w, asset("page.html"))
+		return err
+	})
 }
 
 // asset returns a file of the page.

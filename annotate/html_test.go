@@ -3,11 +3,7 @@ package annotate
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"os"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -41,9 +37,10 @@ func htmlReport(file, fn string, text []string, lines ...int64) *Report {
 		Show: []int{0}, Sort: []int{0}, Total: row, Files: []*ReportFile{f}, Functions: f.Functions, Omitted: Row{Counts: htmlCounts(0)}}
 }
 
-func writePage(t *testing.T, r *Report, context int64) string {
+func writePage(t *testing.T, r *Report, context int) string {
 	var b bytes.Buffer
-	require.NoError(t, writeHTML(&b, r, cgout.NewCount(context)))
+	r.o.Context = context
+	require.NoError(t, r.WriteHTML(&b))
 	return b.String()
 }
 
@@ -105,7 +102,7 @@ func TestHTMLRows(t *testing.T) {
 	text := strings.Split("one two three four five six seven eight nine ten", " ")
 	for _, tt := range []struct {
 		name    string
-		context int64
+		context int
 		text    []string
 		lines   []int64
 		want    string
@@ -193,43 +190,9 @@ func TestHTMLManyEvents(t *testing.T) {
 		r.Show = append(r.Show, i)
 	}
 	r.Total, r.Omitted, r.Functions[0].Row, r.Files[0].Row = Row{Counts: zeros}, Row{Counts: zeros}, Row{Counts: zeros}, Row{Counts: zeros}
-	require.Equal(t, []int{0, 2, 5, 8, 10, 12}, newPageData(r, cgout.NewCount(0)).Show)
+	require.Equal(t, []int{0, 2, 5, 8, 10, 12}, newPageData(r, 0).Show)
 	r.Show = []int{3, 4}
-	require.Equal(t, []int{3, 4}, newPageData(r, cgout.NewCount(0)).Show)
-}
-
-// TestHTMLOption: to standard output, to a file, to where nothing can be written.
-func TestHTMLOption(t *testing.T) {
-	run := func(tool func(string, []string, io.Writer, io.Writer) int, args ...string) (int, string, string) {
-		var stdout, stderr strings.Builder
-		status := tool("cgemu x", args, &stdout, &stderr)
-		return status, stdout.String(), stderr.String()
-	}
-	const oldFile, newFile = "testdata/html/old.out", "testdata/html/new.out"
-	status, page, stderr := run(Annotate, "--html", newFile)
-	require.Zero(t, status, stderr)
-	require.True(t, strings.HasPrefix(page, "<!DOCTYPE html>"))
-	require.True(t, strings.HasSuffix(page, "</html>\n"))
-
-	file := filepath.Join(t.TempDir(), "a=b.html")
-	before := runtime.GOMAXPROCS(1)
-	status, stdout, stderr := run(Annotate, newFile, "--html="+file)
-	runtime.GOMAXPROCS(before)
-	require.Zero(t, status, stderr)
-	require.Empty(t, stdout)
-	written, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, page, string(written))
-
-	status, stdout, stderr = run(Annotate, "--html="+filepath.Join(file, "x"), newFile)
-	require.Equal(t, 1, status)
-	require.Empty(t, stdout)
-	require.Contains(t, stderr, "cgemu x: error: ")
-
-	_, byDiff, _ := run(Diff, "--html", oldFile, newFile)
-	_, byAnnotate, _ := run(Annotate, "--diff", "--html", oldFile, newFile)
-	require.Contains(t, byDiff, "Difference")
-	require.Equal(t, pageJSON(t, byAnnotate), pageJSON(t, byDiff))
+	require.Equal(t, []int{3, 4}, newPageData(r, 0).Show)
 }
 
 func BenchmarkHTML(b *testing.B) {
@@ -239,9 +202,10 @@ func BenchmarkHTML(b *testing.B) {
 		lines = append(lines, i, i)
 	}
 	r := htmlReport("a.c", "f", text, lines...)
+	r.o.Context = 8
 	for b.Loop() {
 		var out bytes.Buffer
-		require.NoError(b, writeHTML(&out, r, cgout.NewCount(8)))
+		require.NoError(b, r.WriteHTML(&out))
 		b.SetBytes(int64(out.Len()))
 	}
 }

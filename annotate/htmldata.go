@@ -100,7 +100,7 @@ func pageColumns(r *Report) (list []pageColumn) {
 	return list
 }
 
-func newPageData(r *Report, context cgout.Count) *pageData {
+func newPageData(r *Report, context int) *pageData {
 	d := &pageData{Diff: r.Compare, Cols: pageColumns(r), Sort: r.Sort[0], Show: slices.Clone(r.Show)}
 	switch all := len(r.Show) == len(r.Events); {
 	case all && r.Compare && len(r.Show) > 2: // three columns each
@@ -132,11 +132,8 @@ func newPageData(r *Report, context cgout.Count) *pageData {
 }
 
 // files makes the files, several at a time.
-func (d *pageData) files(r *Report, context cgout.Count) {
-	lines := math.MaxInt32
-	if n, ok := context.Int64(); ok && n < math.MaxInt32 {
-		lines = int(max(n, 0))
-	}
+func (d *pageData) files(r *Report, context int) {
+	lines := min(max(context, 0), math.MaxInt32)
 	pages := make([]rowWriter, len(r.Files))
 	for i, f := range r.Files {
 		pages[i] = r.newRowWriter(f, lines)

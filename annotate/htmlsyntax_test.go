@@ -260,7 +260,7 @@ func TestHighlightLinear(t *testing.T) {
 }
 
 func BenchmarkHighlight(b *testing.B) {
-	c, err := os.ReadFile("testdata/html/new.c")
+	c, err := os.ReadFile("cli/testdata/html/new.c")
 	require.NoError(b, err)
 	goFile, err := os.ReadFile("htmldata.go")
 	require.NoError(b, err)

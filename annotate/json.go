@@ -5,13 +5,14 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"io"
 	"strconv"
 
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// Schema is the JSON Schema of what --format=json writes; docs/profile.schema.json
-// is a copy of it. SchemaVersion goes up when a field goes away or changes its
+// Schema is the JSON Schema of what WriteJSON writes; docs/profile.schema.json is a
+// copy of it. SchemaVersion goes up when a field goes away or changes its
 // meaning; new fields may come without.
 //
 //go:embed profile.schema.json
@@ -32,7 +33,10 @@ type jsonWriter struct {
 	text  bytes.Buffer
 }
 
-func writeJSON(w *bufio.Writer, r *Report, _ *options) error {
+// WriteJSON writes JSON that keeps to Schema, with a line of text for each line.
+func (r *Report) WriteJSON(w io.Writer) error { return buffered(w, r.writeJSON) }
+
+func (r *Report) writeJSON(w *bufio.Writer) error {
 	j := &jsonWriter{Writer: w, r: r}
 	j.quote = json.NewEncoder(&j.text)
 	j.quote.SetEscapeHTML(false)
@@ -125,7 +129,7 @@ func (j *jsonWriter) columns() {
 		j.WriteByte('}')
 	}
 	j.WriteString("],\n")
-	if !r.Compare && r.Tool == toolAnnotate {
+	if !r.Compare && r.Tool == "annotate" {
 		j.WriteString("\"threshold\": " + strconv.FormatFloat(r.Threshold, 'g', -1, 64) + ",\n")
 	}
 }

@@ -2,18 +2,22 @@ package annotate
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 )
 
-// markdownLines is how many lines --format=markdown shows without --top: what a
+// markdownLines is how many lines WriteMarkdown shows unless Options.Top says: what a
 // comment on a pull request can hold.
 const markdownLines = 20
 
-// writeMarkdown writes tables as GitHub has them (GFM, "Tables"): of functions,
-// and, folded up, of lines.
-func writeMarkdown(w *bufio.Writer, r *Report, _ *options) error {
+// WriteMarkdown writes tables as GitHub has them (GFM, "Tables"): of functions, and,
+// folded up, of lines, 20 if Options.Top does not say how many.
+func (r *Report) WriteMarkdown(w io.Writer) error { return buffered(w, r.writeMarkdown) }
+
+func (r *Report) writeMarkdown(w *bufio.Writer) error {
 	total := newGrid(r, "")
 	total.add(r, r.Total, r.Total, "total")
 	if r.OmittedFunctions > 0 {
@@ -23,7 +27,7 @@ func writeMarkdown(w *bufio.Writer, r *Report, _ *options) error {
 	functions.rows = append(total.rows, functions.rows...)
 	functions.markdown(w, r, 1, len(total.rows))
 
-	g := r.lineGrid()
+	g := r.lineGrid(cmp.Or(r.o.Top, markdownLines))
 	if len(g.rows) == 0 {
 		return nil
 	}

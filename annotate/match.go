@@ -62,7 +62,7 @@ func (p *pairer) key(name string) string {
 	if p.exact {
 		return name
 	}
-	return stripHash(name)
+	return StripHash(name)
 }
 
 // files matches the functions of a file; one side may be nil.
@@ -250,7 +250,7 @@ func (k functionKeys) of(f *treeFile) map[string]int {
 	if keys == nil {
 		keys = make(map[string]int, len(f.fns))
 		for name := range f.fns {
-			keys[stripHash(name)]++
+			keys[StripHash(name)]++
 		}
 		k[f] = keys
 	}

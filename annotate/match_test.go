@@ -35,7 +35,7 @@ func TestStripHash(t *testing.T) {
 		{"operator[]", "operator[]"},
 		{"", ""},
 	} {
-		require.Equal(t, tt.want, stripHash(tt.in), tt.in)
+		require.Equal(t, tt.want, StripHash(tt.in), tt.in)
 	}
 }
 

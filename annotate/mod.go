@@ -1,21 +1,40 @@
 package annotate
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/dlclark/regexp2"
+
+	"github.com/cgemu/cgemu/internal/python"
 )
 
-// A mod changes names: the s/old/new/flags of --mod-filename and --mod-funcname.
-// The nil mod changes nothing.
+// ErrRename says that a text is not of the form s/OLD/NEW/FLAGS.
+var ErrRename = errors.New("not of the form s/OLD/NEW/FLAGS")
+
+// ParseRename returns what an expression of --mod-filename and --mod-funcname
+// stands for: s/OLD/NEW/ replaces the first match of OLD, a regular expression of
+// Python, by NEW. The flag g replaces all matches, i takes upper and lower case for
+// the same. Errors are ErrRename, or say what is wrong with OLD or NEW.
+//
+// The function is not safe for concurrent use. It fails if a match takes more than
+// ten seconds.
+func ParseRename(expression string) (Rename, error) {
+	m, err := newMod(expression)
+	if err != nil {
+		return nil, err
+	}
+	return m.apply, nil
+}
+
+// A mod is the s/old/new/flags of --mod-filename and --mod-funcname.
 type mod struct {
 	re, nonEmpty *regexp2.Regexp // nonEmpty is re, but for an empty match where the search begins
 	template     []piece
 	all          bool // flag g
 	cache        map[string]string
-	err          error // the first one of matching
 }
 
 // matchTimeout ends expressions that would take for ever.
@@ -47,12 +66,15 @@ func cutMod(s string) (old, repl, flags string, ok bool) {
 	return "", "", "", false
 }
 
-// newMod compiles s/old/new/flags, of which cutMod approved.
+// newMod compiles s/old/new/flags.
 func newMod(s string) (*mod, error) {
-	old, repl, flags, _ := cutMod(s)
+	old, repl, flags, ok := cutMod(s)
+	if !ok {
+		return nil, ErrRename
+	}
 	t, err := translate(old)
 	if err != nil {
-		return nil, fmt.Errorf("invalid regular expression %s: %w", quote(old), err)
+		return nil, fmt.Errorf("invalid regular expression %s: %w", python.Quote(old), err)
 	}
 	options := regexp2.None
 	if strings.Contains(flags, "i") {
@@ -63,39 +85,39 @@ func newMod(s string) (*mod, error) {
 		m.nonEmpty, err = regexp2.Compile("(?:"+t.pattern+`)(?!\G)`, options)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("invalid regular expression %s: %w", quote(old), err)
+		return nil, fmt.Errorf("invalid regular expression %s: %w", python.Quote(old), err)
 	}
 	m.re.MatchTimeout, m.nonEmpty.MatchTimeout = matchTimeout, matchTimeout
 	if m.template, err = parseTemplate(repl, t); err != nil {
-		return nil, fmt.Errorf("invalid replacement %s: %w", quote(repl), err)
+		return nil, fmt.Errorf("invalid replacement %s: %w", python.Quote(repl), err)
 	}
 	return m, nil
 }
 
 // apply returns the changed name.
-func (m *mod) apply(name string) string {
-	if m == nil {
-		return name
-	}
+func (m *mod) apply(name string) (string, error) {
 	changed, ok := m.cache[name]
-	if !ok {
-		changed = m.substitute(name)
+	if ok {
+		return changed, nil
+	}
+	changed, err := m.substitute(name)
+	if err == nil {
 		m.cache[name] = changed
 	}
-	return changed
+	return changed, err
 }
 
 // substitute is Python's re.sub: a match may be empty unless an empty one ended
 // where the search begins.
-func (m *mod) substitute(name string) string {
-	in := toRunes(name)
+func (m *mod) substitute(name string) (string, error) {
+	in := python.Decode(name)
 	var out []rune
 	pos, copied := 0, 0
 	re := m.re
 	for pos <= len(in) {
 		match, err := re.FindRunesMatchStartingAt(in, pos)
-		if err != nil && m.err == nil {
-			m.err = err
+		if err != nil {
+			return "", err
 		}
 		if match == nil {
 			break
@@ -117,7 +139,7 @@ func (m *mod) substitute(name string) string {
 			break
 		}
 	}
-	return fromRunes(append(out, in[copied:]...))
+	return python.Encode(append(out, in[copied:]...)), nil
 }
 
 // A piece of a replacement: a text, then a group unless that is -1.
@@ -128,7 +150,7 @@ type piece struct {
 
 // parseTemplate reads a replacement (Python's re, parse_template).
 func parseTemplate(repl string, t *translated) ([]piece, error) {
-	p := scanner{in: toRunes(repl)}
+	p := scanner{in: python.Decode(repl)}
 	var list []piece
 	var text []rune
 	for !p.done() {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// python applies substitutions with Python's re. It prints null for a bad one.
-const python = `
+// pythonScript applies substitutions with Python's re. It prints null for a bad one.
+const pythonScript = `
 import json, re, sys, warnings
 warnings.simplefilter("ignore")
 for line in sys.stdin:
@@ -76,7 +76,7 @@ func TestOracleMod(t *testing.T) {
 		cases = append(cases, c)
 		require.NoError(t, json.NewEncoder(&in).Encode(c))
 	}
-	cmd := exec.Command("python3", "-c", python)
+	cmd := exec.Command("python3", "-c", pythonScript)
 	cmd.Stdin = &in
 	out, err := cmd.Output()
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestOracleMod(t *testing.T) {
 			t.Errorf("%q: %v", c, err)
 		case want != nil:
 			valid++
-			if got := m.apply(c[3]); got != *want {
+			if got, err := m.apply(c[3]); err != nil || got != *want {
 				t.Errorf("%q: %q, want %q", c, got, *want)
 			}
 		}

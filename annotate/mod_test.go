@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/cgout"
 )
 
 // What Python 3.11 makes of these; TestOracleMod compares far more.
@@ -35,16 +37,21 @@ func TestMod(t *testing.T) {
 		require.True(t, ok, tt.mod)
 		m, err := newMod(tt.mod)
 		require.NoError(t, err, tt.mod)
-		require.Equal(t, tt.want, m.apply(tt.name), tt.mod)
-		require.NoError(t, m.err)
+		got, err := m.apply(tt.name)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, got, tt.mod)
 	}
-	require.Equal(t, "x", (*mod)(nil).apply("x"))
+	got, err := Rename(nil).apply("x")
+	require.NoError(t, err)
+	require.Equal(t, "x", got)
 }
 
 func TestModErrors(t *testing.T) {
 	for _, s := range []string{"", "s/a/b", "a/b/c", "s#a#b#", "s/a/b/x", "s/a/b/gg", `s/a\/b/`, `s/a/b\/`, "s/a/b/\n", "s//", "S/a/b/"} {
 		_, _, _, ok := cutMod(s)
 		require.False(t, ok, "%q", s)
+		_, err := ParseRename(s)
+		require.ErrorIs(t, err, ErrRename)
 	}
 	for _, tt := range []struct{ mod, want string }{
 		{"s/(/x/", "missing ), unterminated subpattern at position 0"},
@@ -72,33 +79,10 @@ func TestModTimeout(t *testing.T) {
 	m, err := newMod("s/(a+)+$/x/")
 	require.NoError(t, err)
 	m.re.MatchTimeout = 10e6 // 10 ms
-	name := strings.Repeat("a", 40) + "b"
-	require.Equal(t, name, m.apply(name))
-	require.ErrorContains(t, m.err, "match timeout")
-}
-
-func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{
-		"x": `'x'`, "it's": `"it's"`, `a"'b`: `'a"\'b'`, `a\b`: `'a\\b'`, "\t\n\r\x00\x7f": `'\t\n\r\x00\x7f'`,
-		"é\u200b\U000e0001": `'é\u200b\U000e0001'`, "\xff": `'\udcff'`, "": `''`,
-	} {
-		require.Equal(t, want, quote(in))
-	}
-}
-
-func TestFloats(t *testing.T) {
-	for in, want := range map[string]string{
-		"5": "5.0", ".5": "0.5", "5.": "5.0", "1e-3": "0.001", "+2": "2.0", " 1_0.5 ": "10.5", "-0.0": "-0.0",
-		"0.00001": "1e-05", "1.234e-5": "1.234e-05", "0.0001": "0.0001", "\u0663": "3.0", "0.1": "0.1",
-	} {
-		f, ok := parseFloat(in)
-		require.True(t, ok, in)
-		require.Equal(t, want, formatFloat(f), in)
-	}
-	for _, in := range []string{"", "nan", "inf", "0x10", "5%", "1__0", "_1", "1_", "e5", ".", "1e"} {
-		_, ok := parseFloat(in)
-		require.False(t, ok, in)
-	}
+	p := cgout.New("Ir")
+	p.Add(strings.Repeat("a", 40)+"b", "f", 1, 1)
+	_, err = New(Options{RenameFile: m.apply}, Memory("p", p))
+	require.ErrorContains(t, err, "match timeout")
 }
 
 func FuzzMod(f *testing.F) {

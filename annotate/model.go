@@ -1,9 +1,6 @@
 package annotate
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -203,55 +200,32 @@ type model struct {
 
 // A profile is what is kept of one profile.
 type profile struct {
-	name string
+	Input
 	desc []string
 	cmd  string
 }
 
-// load reads the profiles of a command line.
-func load(o *options) (*model, error) {
+// load reads profiles and adds them up; of a difference the first is subtracted.
+func load(o *Options, difference bool, profiles []Input) (*model, error) {
 	m := &model{byFile: pairTable{}, byFunc: pairTable{}, sources: map[string]*source{}}
-	for i, name := range o.files {
-		data, err := readProfile(name)
-		if err != nil {
-			return nil, err
-		}
-		r := reader{m: m, o: o, negate: o.diff && i == 0, s: cgout.NewScanner(name, data)}
-		if err := r.read(name); err != nil {
+	for i, in := range profiles {
+		r := reader{m: m, o: o, negate: difference && i == 0}
+		if err := r.read(in); err != nil {
 			return nil, err
 		}
 	}
-	return m, o.modError()
+	return m, nil
 }
 
-// readProfile reads a file that is to be a profile.
-func readProfile(name string) ([]byte, error) {
-	data, err := cgout.ReadFile(name)
-	var wrong *fs.PathError
-	if errors.As(err, &wrong) {
-		err = errors.New(osError(err, name))
-	}
-	return data, err
-}
-
-// modError returns why a name could not be changed.
-func (o *options) modError() error {
-	for _, mod := range []*mod{o.modFile, o.modFunc} {
-		if mod != nil && mod.err != nil {
-			return mod.err
-		}
-	}
-	return nil
-}
-
-// A reader adds one profile to a model.
+// A reader adds one profile to a model. It is a cgout.Visitor.
 type reader struct {
 	m      *model
 	tree   *tree // if not nil, takes the counts instead of the model's tables
-	o      *options
+	o      *Options
 	s      *cgout.Scanner
 	negate bool
 
+	profile  profile
 	file, fn string
 	detached bool // before the first fl=, counts belong to no file
 	named    bool // a function was named
@@ -264,123 +238,94 @@ type reader struct {
 	inBlock        bool // source has the block
 }
 
-func (r *reader) read(name string) error {
-	p := profile{name: name}
-	r.detached = true
-	summaries := 0
-	for r.s.Scan() {
-		rec := r.s.Record()
-		switch rec.Kind {
-		case cgout.Desc:
-			p.desc = append(p.desc, rec.Text)
-		case cgout.Cmd:
-			p.cmd = rec.Text
-		case cgout.Events:
-			if err := r.checkEvents(rec.Names); err != nil {
-				return err
-			}
-		case cgout.File:
-			r.setFile(rec.Text)
-		case cgout.Func:
-			r.setFunc(r.o.modFunc.apply(rec.Text))
-		case cgout.Counts:
-			r.count(rec.Line, rec.Counts)
-		case cgout.Summary:
-			summaries++
-			c := counts(slices.Clone(rec.Counts))
-			if !c.equal(r.sum) {
-				return r.s.Errorf("`summary:` line doesn't match computed total\n- summary:  %s\n- computed: %s",
-					cgout.List(c), cgout.List(r.sum))
-			}
-			if r.negate {
-				c = c.neg()
-			}
-			r.m.total.add(c)
-			r.newBlock()
-		}
-	}
-	if err := r.s.Err(); err != nil {
+func (r *reader) read(in Input) error {
+	data, err := in.read()
+	if err != nil {
 		return err
 	}
-	if summaries == 0 {
-		return r.s.Errorf("missing `summary:` line, aborting")
+	r.s, r.profile.Input, r.detached = cgout.NewScanner(in.name, data), in, true
+	if err := r.s.Visit(r); err != nil {
+		return err
 	}
-	r.m.profiles = append(r.m.profiles, p)
+	r.m.profiles = append(r.m.profiles, r.profile)
 	return nil
 }
 
-// checkEvents compares the events with the options and with the first profile.
-func (r *reader) checkEvents(names []string) error {
-	if len(names) == 0 {
+// Header compares the events with the options and with the first profile.
+func (r *reader) Header(h cgout.Header) error {
+	r.profile.desc, r.profile.cmd = h.Desc, h.Cmd
+	if len(h.Events) == 0 {
 		return r.s.Errorf("no events")
 	}
-	for _, list := range []struct {
-		option string
-		names  []string
-	}{{"--show", r.o.show}, {"--sort", r.o.sort}} {
-		for _, name := range list.names {
-			if !slices.Contains(names, name) {
-				return missingEvent(list.option, name)
-			}
-		}
+	if err := r.o.checkEvents(h.Events); err != nil {
+		return err
 	}
+	n := len(h.Events)
 	if r.m.events == nil {
-		r.m.events = names
-		r.m.total, r.m.left = make(counts, len(names)), make(counts, len(names))
-	} else if !slices.Equal(r.m.events, names) {
+		r.m.events = h.Events
+		r.m.total, r.m.left = make(counts, n), make(counts, n)
+	} else if !slices.Equal(r.m.events, h.Events) {
 		return cgout.ErrEvents
 	}
-	r.sum = make(counts, len(names))
+	r.sum = make(counts, n)
 	return nil
 }
 
-func missingEvent(option, name string) error {
-	return fmt.Errorf("%s event `%s` did not appear in `events:` line", option, name)
-}
-
-func (r *reader) setFile(original string) {
-	r.detached, r.file = false, r.o.modFile.apply(original)
-	if r.tree != nil {
-		r.tree.setFile(r.file, original)
-		r.setFunc(r.o.modFunc.apply(cgout.Unspecified))
-		return
+// File implements cgout.Visitor.
+func (r *reader) File(original string) error {
+	name, err := r.o.RenameFile.apply(original)
+	if err != nil {
+		return err
 	}
-	s := r.m.sources[r.file]
+	r.detached, r.file = false, name
+	if r.tree != nil {
+		r.tree.setFile(name, original)
+		return r.Func(cgout.Unspecified)
+	}
+	s := r.m.sources[name]
 	if s == nil {
-		s = &source{originals: map[string]bool{}, parents: len(r.o.derived) > 0,
+		s = &source{originals: map[string]bool{}, parents: len(r.o.Derived) > 0,
 			small: map[int64]*lineChunk{}, large: map[string]*lineCounts{}}
-		r.m.sources[r.file] = s
+		r.m.sources[name] = s
 	}
 	s.originals[original] = true
 	r.source = s
 	// The pair of the file and no function is there even if a function follows
-	// at once; --threshold=0 shows it.
-	r.setFunc(r.o.modFunc.apply(cgout.Unspecified))
+	// at once; a threshold of 0 shows it.
+	return r.Func(cgout.Unspecified)
 }
 
-func (r *reader) setFunc(fn string) {
-	if r.o.stripHash {
-		fn = stripHash(fn)
+// Func implements cgout.Visitor.
+func (r *reader) Func(name string) error {
+	fn, err := r.o.RenameFunc.apply(name)
+	if err != nil {
+		return err
+	}
+	if r.o.StripHash {
+		fn = StripHash(fn)
 	}
 	r.fn, r.named = fn, true
 	r.newBlock()
 	if r.left = !r.o.wantsFile(r.file) || !r.o.wantsFunction(fn); r.left {
-		return
+		return nil
 	}
 	if r.tree != nil {
 		r.tree.setFunc(fn)
-		return
+		return nil
 	}
 	events := len(r.m.events)
 	r.inFunc = r.m.byFunc.at(fn, r.file, events)
 	if !r.detached {
 		r.inFile = r.m.byFile.at(r.file, fn, events)
 	}
+	return nil
 }
 
 func (r *reader) newBlock() { r.block, r.inBlock = r.s.Block(), false }
 
-func (r *reader) count(line cgout.Count, c counts) {
+// Counts implements cgout.Visitor.
+func (r *reader) Counts(line cgout.Count, list []cgout.Count) error {
+	c := counts(list)
 	r.sum.add(c)
 	if r.negate {
 		c = c.neg()
@@ -388,10 +333,10 @@ func (r *reader) count(line cgout.Count, c counts) {
 	switch {
 	case r.left:
 		r.m.left.add(c)
-		return
+		return nil
 	case r.tree != nil:
 		r.tree.add(line, c)
-		return
+		return nil
 	case r.named:
 		r.inFunc.add(c)
 	}
@@ -402,6 +347,22 @@ func (r *reader) count(line cgout.Count, c counts) {
 			r.inBlock = true
 		}
 	}
+	return nil
+}
+
+// Summary implements cgout.Visitor. Each is to have the counts in front of it.
+func (r *reader) Summary(list []cgout.Count) error {
+	c := counts(slices.Clone(list))
+	if !c.equal(r.sum) {
+		return r.s.Errorf("`summary:` line doesn't match computed total\n- summary:  %s\n- computed: %s",
+			cgout.List(c), cgout.List(r.sum))
+	}
+	if r.negate {
+		c = c.neg()
+	}
+	r.m.total.add(c)
+	r.newBlock()
+	return nil
 }
 
 // columns returns the columns of events. Of several events of one name the last

@@ -16,8 +16,9 @@ var hashes = regexp.MustCompile(`::h[0-9a-f]{16}\b|17h[0-9a-f]{16}E` +
 // number must follow where compilers put one.)
 const clone = `(?:llvm|constprop|isra|part|lto_priv)\.[0-9]+|(?:cold|localalias)(?:\.[0-9]+)?`
 
-// stripHash returns the name of a function without what hashes describes.
-func stripHash(name string) string {
+// StripHash returns the name of a function without what compilers add to it and
+// change from build to build: see Options.
+func StripHash(name string) string {
 	if !strings.ContainsAny(name, ".h[") {
 		return name
 	}

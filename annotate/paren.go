@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/cgemu/cgemu/internal/python"
 )
 
 // paren translates what a parenthesis opens. It reports whether that can be
@@ -27,10 +29,10 @@ func (r *translator) paren(start int) (repeatable bool, err error) {
 	case r.has("P<"):
 		name, ok := r.until('>')
 		if !ok || !isIdentifier(name) {
-			return false, fmt.Errorf("bad character in group name %s", quote(name))
+			return false, fmt.Errorf("bad character in group name %s", python.Quote(name))
 		}
 		if _, ok := r.t.names[name]; ok {
-			return false, fmt.Errorf("redefinition of group name %s", quote(name))
+			return false, fmt.Errorf("redefinition of group name %s", python.Quote(name))
 		}
 		r.t.names[name] = r.t.groups + 1
 		return true, r.capture(start)
@@ -42,7 +44,7 @@ func (r *translator) paren(start int) (repeatable bool, err error) {
 		n, ok := r.t.names[name]
 		switch {
 		case !ok:
-			return false, fmt.Errorf("unknown group name %s", quote(name))
+			return false, fmt.Errorf("unknown group name %s", python.Quote(name))
 		case r.open[n]:
 			return false, fmt.Errorf("cannot refer to an open group")
 		}

@@ -4,15 +4,16 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// A Report is what the tools found out, before it is laid out: JSON, CSV,
-// markdown and HTML are renderings of it. (The text of cg_annotate is not: it has
-// its own rules, in text.go.) Whoever renders a Report does not change it.
+// A Report is profiles and their sources, added up or compared, sorted and cut, but
+// not laid out yet. New and Compare make one; its Write methods lay it out. These
+// change nothing in it, so that several can run at a time, and return the first
+// error of the writer.
 //
 // Names and texts are bytes as in the files; they need not be UTF-8.
 type Report struct {
-	Tool     string          // "annotate", "diff" or "merge"
+	Tool     string          // what WriteJSON says made it: New "annotate", Compare "diff"
 	Compare  bool            // two profiles are compared: rows have Old and New
-	Profiles []ReportProfile // as on the command line; of a comparison the old and the new
+	Profiles []ReportProfile // in the order given; of a comparison the old and the new
 
 	Events  []string  // all recorded events; counts of rows are in this order
 	Show    []int     // columns to show, as indexes of Events; never empty
@@ -27,17 +28,18 @@ type Report struct {
 	Files     []*ReportFile
 	Functions []*ReportFunction
 
-	// Omitted is what threshold, filters and --top left out: Total less the functions here.
+	// Omitted is what Threshold, filters and Top left out: Total less the functions here.
 	Omitted          Row
 	OmittedFunctions int
 
-	lines []*fileLine // for tables that people read: of all files, sorted as functions are
-	view  *viewOptions
+	o      Options
+	inputs []Input           // of Profiles
+	wanted []*ReportFunction // Functions before Options.Top cut them
 }
 
 // A ReportProfile is one profile that was read.
 type ReportProfile struct {
-	Name string   // its path, as given
+	Name string   // its path, or what Memory was told
 	Desc []string // texts of its desc lines
 	Cmd  string
 }
@@ -59,7 +61,7 @@ func (r Row) Factor(event int) (float64, bool) {
 // The values of ReportFile.Source.
 const (
 	SourceRead       = "read"       // Text has it
-	SourceUnreadable = "unreadable" // no file, or no permission
+	SourceUnreadable = "unreadable" // no file, no permission, or too large
 	SourceDifferent  = "different"  // one name for files that are not identical
 	SourceUnknown    = "unknown"    // the file is ???
 	SourceOff        = "off"        // not asked for
@@ -121,12 +123,12 @@ func (f *ReportFile) LineText(l ReportLine) (string, bool) {
 
 // A Derived is a column worked out from the counts of a row.
 type Derived struct {
-	Name string // as given to --derived
+	Name string // as in Options.Derived
 	Unit string // "percent" or "cycles"
 	eval func(counts, parent []cgout.Count) (float64, bool)
 }
 
-// Value returns the number of a row with these counts (Counts, Old or New of
+// Value returns the number, in Unit, of a row with these counts (Counts, Old or New of
 // Row), and false if it has none. Parent is the counts of what the row is a part
 // of: Total's for a file, the file's for a function, the function's for a line.
 func (d Derived) Value(counts, parent []cgout.Count) (float64, bool) {

@@ -33,7 +33,7 @@ const (
 func (r *textReport) source(name string, a *annotated) {
 	r.heading("Annotated source file: " + name)
 	originals := slices.Sorted(maps.Keys(r.m.sources[name].originals))
-	text, modified, err := r.read.sources(r.o.finder, originals)
+	text, modified, err := r.read.sources(r.o.Finder, originals)
 	if err != nil {
 		why, into := "one or more of these original files are unreadable", a.unreadable
 		switch {
@@ -57,10 +57,10 @@ func (r *textReport) source(name string, a *annotated) {
 	r.lines(name, originals[0], splitLines(text), a)
 }
 
-// older returns the profiles that are older than a time.
+// older returns the names of the profiles that are older than a time.
 func older(profiles []profile, t time.Time) (names []string) {
 	for _, p := range profiles {
-		if info, err := os.Stat(p.name); err == nil && info.ModTime().Before(t) {
+		if p.olderThan(t) {
 			names = append(names, p.name)
 		}
 	}
@@ -72,7 +72,7 @@ type sourceReader int64
 
 // sources returns the contents that the files share, and the time when the
 // oldest of them was modified.
-func (r *sourceReader) sources(f finder, originals []string) (text []byte, oldest time.Time, err error) {
+func (r *sourceReader) sources(f Finder, originals []string) (text []byte, oldest time.Time, err error) {
 	last, irregular := "", false
 	for i, original := range originals {
 		name := f.find(original)
@@ -219,7 +219,7 @@ func (r *textReport) lines(name, original string, text []string, a *annotated) {
 // ranges writes the ranges around lines that have counts. It returns the lines
 // that the text does not have.
 func (r *textReport) ranges(l layout, known []*lineCounts, text []string) (bogus []*lineCounts) {
-	context := r.o.context
+	context := cgout.NewCount(int64(r.o.Context))
 	one := cgout.NewCount(1)
 	at := 0        // lines of the text that are done with
 	atEnd := false // of the text

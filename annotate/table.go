@@ -3,6 +3,7 @@ package annotate
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -49,7 +50,7 @@ func (g *grid) add(r *Report, row, parent Row, texts ...string) {
 // texts returns texts as they are shown.
 func (r *Report) texts(texts []string) []string {
 	for i, text := range texts {
-		texts[i] = r.view.visible(text)
+		texts[i] = r.o.visible(text)
 	}
 	return texts
 }
@@ -118,26 +119,30 @@ type fileLine struct {
 }
 
 // lineTable returns the lines of all functions that are wanted, sorted as these
-// are. Lines without a number are none.
-func (b *builder) lineTable() (list []*fileLine) {
-	for _, f := range b.files {
-		f.Lines = b.merged(f.Functions)
-		for _, l := range f.Lines {
-			if l.Line != 0 && b.wanted(l.Row) {
-				list = append(list, &fileLine{f.ReportFile, l})
+// are; the first of them, unless top is 0. Lines without a number are none.
+func (r *Report) lineTable(top int) (list []*fileLine) {
+	functions := map[*ReportFile][]*ReportFunction{}
+	for _, fn := range r.wanted {
+		functions[fn.File] = append(functions[fn.File], fn)
+	}
+	wants := r.wants()
+	for f, fns := range functions {
+		lines := f.Lines
+		if len(fns) != len(f.Functions) {
+			lines = r.merged(fns)
+		}
+		for _, l := range lines {
+			if l.Line != 0 && wants(l.Row) {
+				list = append(list, &fileLine{f, l})
 			}
 		}
 	}
 	slices.SortFunc(list, func(x, y *fileLine) int {
-		if c := b.r.compare(x.Row, y.Row); c != 0 {
+		if c := r.compare(x.Row, y.Row); c != 0 {
 			return c
 		}
 		return cmp.Or(cmp.Compare(x.file.Name, y.file.Name), compareLines(x.ReportLine, y.ReportLine))
 	})
-	top := b.o.top
-	if top == 0 && b.o.format == "markdown" {
-		top = markdownLines
-	}
 	if top > 0 && len(list) > top {
 		list = list[:top]
 	}
@@ -167,21 +172,29 @@ func (r *Report) functionGrid() *grid {
 	return g
 }
 
-func (r *Report) lineGrid() *grid {
+func (r *Report) lineGrid(top int) *grid {
 	g := newGrid(r, "line", "source")
-	for _, l := range r.lines {
+	for _, l := range r.lineTable(top) {
 		text, _ := l.file.LineText(l.ReportLine)
 		g.add(r, l.Row, l.file.Row, l.place(), text)
 	}
 	return g
 }
 
-// writeTable writes the text of `cgemu diff --table`.
-func writeTable(w *bufio.Writer, r *Report, o *options) error {
-	color := o.colored(o.terminal)
+// WriteTable writes a comparison as a text: the totals, the functions and the lines
+// that differ, each with its old and new counts, the difference and the factor.
+func (r *Report) WriteTable(w io.Writer) error {
+	if !r.Compare {
+		return errors.New("annotate: no comparison: WriteText is for the rest")
+	}
+	return buffered(w, r.writeTable)
+}
+
+func (r *Report) writeTable(w *bufio.Writer) error {
+	o := &r.o
 	heading := func(title string) {
 		s := fmt.Sprintf("%s\n-- %s\n%s\n", rule, title, rule)
-		if color {
+		if o.Color {
 			s = paint(bold, s)
 		}
 		io.WriteString(w, s)
@@ -201,9 +214,9 @@ func writeTable(w *bufio.Writer, r *Report, o *options) error {
 	}
 	total.write(w, r, false)
 	heading("Functions")
-	r.functionGrid().write(w, r, color)
+	r.functionGrid().write(w, r, o.Color)
 	heading("Lines")
-	r.lineGrid().write(w, r, color)
+	r.lineGrid(o.Top).write(w, r, o.Color)
 	return nil
 }
 
@@ -221,7 +234,7 @@ func (r *Report) warnNewer(w *bufio.Writer) {
 			files = append(files[:most], fmt.Sprintf("and %d more", n-most))
 		}
 		if len(files) > 0 {
-			fmt.Fprintf(w, "Sources newer than %s, so that its lines may be wrong: %s\n", r.view.visible(p.Name), r.view.visible(strings.Join(files, ", ")))
+			fmt.Fprintf(w, "Sources newer than %s, so that its lines may be wrong: %s\n", r.o.visible(p.Name), r.o.visible(strings.Join(files, ", ")))
 		}
 	}
 }

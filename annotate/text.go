@@ -5,22 +5,77 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/big"
 	"slices"
 	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/python"
 )
+
+// WriteText writes what cg_annotate does, of the sum of the profiles: the same
+// bytes, if the options are those that it has. Nothing is written if a profile
+// cannot be read; if the sources do not account for all counts, it says so at the
+// end, by an error.
+//
+// It is no method of Report, since its rules depend on how cg_annotate holds what
+// it has read: see RATIONALE.md, "Why two ways from a profile to its report?".
+func WriteText(w io.Writer, o Options, profiles ...Input) error {
+	return writeText(w, &o, false, profiles)
+}
+
+// WriteTextDiff writes what cg_annotate --diff does: WriteText of the new profile
+// less the old.
+func WriteTextDiff(w io.Writer, o Options, old, new Input) error {
+	return writeText(w, &o, true, []Input{old, new})
+}
+
+func writeText(w io.Writer, o *Options, difference bool, profiles []Input) error {
+	if len(profiles) == 0 {
+		return errNoProfile
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	m, err := load(o, difference, profiles)
+	if err != nil {
+		return err
+	}
+	r := textReport{m: m, o: o}
+	if r.show = m.columns(o.Show); r.show == nil {
+		r.show = m.columns(m.events)
+	}
+	if r.sort = m.columns(o.Sort); r.sort == nil {
+		r.sort = m.columns(m.events)
+	}
+	if r.derived, err = deriveds(o.Derived, m.events, r.show); err != nil {
+		return err
+	}
+	return buffered(w, func(w *bufio.Writer) error {
+		r.Writer = w
+		return r.write()
+	})
+}
+
+// buffered calls write with a buffer in front of w.
+func buffered(w io.Writer, write func(*bufio.Writer) error) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	err := write(b)
+	if err2 := b.Flush(); err == nil {
+		err = err2
+	}
+	return err
+}
 
 // A textReport is the text of cg_annotate being written.
 type textReport struct {
 	*bufio.Writer
 	m          *model
-	o          *options
+	o          *Options
 	show, sort []int // columns
 	derived    []Derived
-	color      bool
 	read       sourceReader
 	// shown are the files of the File:function table.
 	shown []string
@@ -38,7 +93,7 @@ func (r *textReport) write() error {
 	r.summary()
 	r.shown = r.pairs("File:function summary", "file:function", "< ", r.m.byFile)
 	r.pairs("Function:file summary", "function:file", "> ", r.m.byFunc)
-	if !r.o.annotate {
+	if !r.o.Sources {
 		return nil
 	}
 	a := newAnnotated(len(r.m.events))
@@ -61,7 +116,9 @@ func (r *textReport) names(columns []int) string {
 
 func (r *textReport) metadata() {
 	r.heading("Metadata")
-	fmt.Fprintf(r, "Invocation:       %s\n", r.o.visible(strings.Join(append([]string{r.o.program}, r.o.args...), " ")))
+	if r.o.Invocation != "" {
+		fmt.Fprintf(r, "Invocation:       %s\n", r.o.visible(r.o.Invocation))
+	}
 	r.descriptions()
 	for i, p := range r.m.profiles {
 		title := "Command:         "
@@ -81,8 +138,8 @@ func (r *textReport) metadata() {
 	fmt.Fprintf(r, "Events recorded:  %s\n", r.o.visible(strings.Join(r.m.events, " ")))
 	fmt.Fprintf(r, "Events shown:     %s\n", r.names(r.show))
 	fmt.Fprintf(r, "Event sort order: %s\n", r.names(r.sort))
-	fmt.Fprintf(r, "Threshold:        %s%%\n", formatFloat(r.o.threshold))
-	fmt.Fprintf(r, "Annotation:       %s\n\n", onOff[r.o.annotate])
+	fmt.Fprintf(r, "Threshold:        %s%%\n", python.FormatFloat(r.o.Threshold))
+	fmt.Fprintf(r, "Annotation:       %s\n\n", onOff[r.o.Sources])
 }
 
 func (r *textReport) descriptions() {
@@ -185,7 +242,7 @@ func (r *textReport) entries(t pairTable) []entry {
 		list = append(list, e)
 	}
 	r.sortEntries(list)
-	if top := r.o.top; top > 0 && len(list) > top {
+	if top := r.o.Top; top > 0 && len(list) > top {
 		list = list[:top]
 	}
 	return list
@@ -204,7 +261,7 @@ func (r *textReport) sortEntries(list []entry) {
 
 // limit returns the count that the threshold asks for.
 func (r *textReport) limit(event int) float64 {
-	return share(r.o.threshold, r.m.total[event])
+	return share(r.o.Threshold, r.m.total[event])
 }
 
 // share returns some per cent of a count, in cg_annotate's order of operations.

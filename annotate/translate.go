@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cgemu/cgemu/internal/python"
 )
 
 // Python's regular expressions are translated into those of regexp2, which are
@@ -26,7 +28,7 @@ func (t *translated) group(name string) (int, error) {
 	if n, ok := t.names[name]; ok {
 		return n, nil
 	}
-	return 0, fmt.Errorf("unknown group name %s", quote(name))
+	return 0, fmt.Errorf("unknown group name %s", python.Quote(name))
 }
 
 // A scanner reads characters.
@@ -118,7 +120,7 @@ type translator struct {
 }
 
 func translate(pattern string) (*translated, error) {
-	r := translator{scanner: scanner{in: toRunes(pattern)}, t: &translated{names: map[string]int{}},
+	r := translator{scanner: scanner{in: python.Decode(pattern)}, t: &translated{names: map[string]int{}},
 		open: map[int]bool{}}
 	if err := r.globalFlags(); err != nil {
 		return nil, err
@@ -323,7 +325,7 @@ func (r *translator) literal(c rune) {
 		fmt.Fprintf(&r.out, `\x%02x`, c)
 		return
 	}
-	if c >= escapedByte && c <= 0xdfff {
+	if c >= python.EscapedByte && c <= 0xdfff {
 		fmt.Fprintf(&r.out, `\u%04x`, c)
 		return
 	}

@@ -43,25 +43,21 @@ type treeFunc struct {
 }
 
 // loadTree reads profiles and adds them up.
-func loadTree(o *options, names []string) (*tree, error) {
+func loadTree(o *Options, profiles []Input) (*tree, error) {
 	t := &tree{m: &model{}, files: map[string]*treeFile{}}
-	for _, name := range names {
-		data, err := readProfile(name)
-		if err != nil {
-			return nil, err
-		}
+	for _, in := range profiles {
 		t.setFile("", "")
 		t.setFunc(cgout.Unspecified) // counts before the first fl=
-		r := reader{m: t.m, tree: t, o: o, s: cgout.NewScanner(name, data)}
+		r := reader{m: t.m, tree: t, o: o}
 		r.left = !o.wantsFile("") || !o.wantsFunction(cgout.Unspecified)
-		if err := r.read(name); err != nil {
+		if err := r.read(in); err != nil {
 			return nil, err
 		}
 		if t.err != nil {
-			return nil, fmt.Errorf("%s: %w", name, t.err)
+			return nil, fmt.Errorf("%s: %w", in.name, t.err)
 		}
 	}
-	return t, o.modError()
+	return t, nil
 }
 
 func (t *tree) setFile(name, original string) {

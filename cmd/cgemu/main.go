@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu"
-	"github.com/cgemu/cgemu/annotate"
+	"github.com/cgemu/cgemu/annotate/cli"
 )
 
 // Exit statuses of our own failures, as env(1) has them.
@@ -48,10 +48,10 @@ func collectLate() {
 // A tool is one of the programs that work on profiles. The name is for its messages.
 type tool func(name string, args []string, stdout, stderr io.Writer) int
 
-var tools = map[string]tool{"annotate": annotate.Annotate, "diff": annotate.Diff, "merge": annotate.Merge}
+var tools = map[string]tool{"annotate": cli.Annotate, "diff": cli.Diff, "merge": cli.Merge}
 
 // programs are the tools under the names that Valgrind gives them, for links to cgemu.
-var programs = map[string]tool{"cg_annotate": annotate.Annotate, "cg_diff": annotate.Diff, "cg_merge": annotate.Merge}
+var programs = map[string]tool{"cg_annotate": cli.Annotate, "cg_diff": cli.Diff, "cg_merge": cli.Merge}
 
 // dispatch runs what argv names: by the program's own name, or by the first argument. A program to
 // run is the default.

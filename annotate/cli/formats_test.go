@@ -1,4 +1,4 @@
-package annotate
+package cli
 
 import (
 	"bytes"
@@ -15,11 +15,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
 )
 
 func schema(tb testing.TB) *jsonschema.Schema {
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(Schema))
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(annotate.Schema))
 	require.NoError(tb, err)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -68,9 +69,9 @@ func TestSchema(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, s.Validate(doc), change[1])
 	}
-	copied, err := os.ReadFile("../docs/profile.schema.json")
+	copied, err := os.ReadFile("../../docs/profile.schema.json")
 	require.NoError(t, err)
-	require.Equal(t, Schema, string(copied), "copy annotate/profile.schema.json to docs")
+	require.Equal(t, annotate.Schema, string(copied), "copy annotate/profile.schema.json to docs")
 }
 
 // randomFile writes a small profile.
@@ -158,20 +159,6 @@ func TestCSV(t *testing.T) {
 		require.Contains(t, text, "caf\xe9.c")
 		require.True(t, slices.ContainsFunc(rows, func(row []string) bool { return row[0] == "line" }))
 	}
-}
-
-func TestMarkdownCode(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"a", "`a`"},
-		{" \t", ""},
-		{"a|b", "`a\\|b`"},
-		{"a`b", "``a`b``"},
-		{"`a``", "``` `a`` ```"},
-		{"\ta\tb\xff ", "`a b\uFFFD`"},
-	} {
-		require.Equal(t, tt.want, markdownCode(tt.in))
-	}
-	require.Equal(t, `&lt;a&gt; \| \*b\_`, markdownText("<a> | *b_"))
 }
 
 // TestDeterministic runs tools twice: no order of a map shows.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package annotate
+package cli
 
 import (
 	"bytes"

@@ -1,30 +1,31 @@
-package annotate
+// Package python writes and reads texts as Python does, in which Valgrind's
+// cg_annotate is written: repr and str of values, and float.
+//
+// It makes no promise: only this module's packages use it.
+package python
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// escapedByte is what Python makes of a byte that is no UTF-8: a lone surrogate
+// EscapedByte is what Python adds to a byte that is no UTF-8: it makes a lone surrogate
 // (PEP 383).
-const escapedByte = 0xdc00
+const EscapedByte = 0xdc00
 
-// toRunes decodes UTF-8 and keeps what is none, so that fromRunes restores it.
-func toRunes(s string) []rune {
+// Decode decodes UTF-8 and keeps what is none, so that Encode restores it.
+func Decode(s string) []rune {
 	runes := make([]rune, 0, len(s))
 	for i, r := range s {
 		if r == utf8.RuneError {
 			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
-				r = escapedByte + rune(s[i])
+				r = EscapedByte + rune(s[i])
 			}
 		}
 		runes = append(runes, r)
@@ -32,11 +33,12 @@ func toRunes(s string) []rune {
 	return runes
 }
 
-func fromRunes(runes []rune) string {
+// Encode is the inverse of Decode.
+func Encode(runes []rune) string {
 	var b strings.Builder
 	for _, r := range runes {
-		if r >= escapedByte+0x80 && r <= escapedByte+0xff {
-			b.WriteByte(byte(r - escapedByte))
+		if r >= EscapedByte+0x80 && r <= EscapedByte+0xff {
+			b.WriteByte(byte(r - EscapedByte))
 		} else {
 			b.WriteRune(r)
 		}
@@ -44,15 +46,15 @@ func fromRunes(runes []rune) string {
 	return b.String()
 }
 
-// quote returns s as Python's repr shows it.
-func quote(s string) string {
+// Quote returns repr(s).
+func Quote(s string) string {
 	q := '\''
 	if strings.ContainsRune(s, '\'') && !strings.ContainsRune(s, '"') {
 		q = '"'
 	}
 	var b strings.Builder
 	b.WriteRune(q)
-	for _, r := range toRunes(s) {
+	for _, r := range Decode(s) {
 		switch {
 		case r == q || r == '\\':
 			b.WriteRune('\\')
@@ -79,8 +81,8 @@ func quote(s string) string {
 
 var floatSyntax = regexp.MustCompile(`^[+-]?(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+(_\d+)*)([eE][+-]?\d+(_\d+)*)?$`)
 
-// parseFloat reads a finite number as Python's float(s) does.
-func parseFloat(s string) (float64, bool) {
+// ParseFloat reads a finite number as Python's float(s) does.
+func ParseFloat(s string) (float64, bool) {
 	s = strings.TrimFunc(s, func(r rune) bool { return r >= 0x1c && r <= 0x1f || unicode.IsSpace(r) })
 	s = strings.Map(func(r rune) rune {
 		if r >= utf8.RuneSelf {
@@ -98,8 +100,8 @@ func parseFloat(s string) (float64, bool) {
 	return f, err == nil
 }
 
-// formatFloat returns the repr of a number below 1e16.
-func formatFloat(f float64) string {
+// FormatFloat returns the repr of a number below 1e16.
+func FormatFloat(f float64) string {
 	if f != 0 && f < 1e-4 && f > -1e-4 {
 		return strconv.FormatFloat(f, 'e', -1, 64)
 	}
@@ -108,20 +110,4 @@ func formatFloat(f float64) string {
 		s += ".0"
 	}
 	return s
-}
-
-// osError returns the text of an OSError for a file.
-func osError(err error, name string) string {
-	code := syscall.Errno(0)
-	switch {
-	case errors.As(err, &code):
-	case errors.Is(err, fs.ErrNotExist):
-		code = syscall.ENOENT
-	case errors.Is(err, fs.ErrPermission):
-		code = syscall.EACCES
-	default:
-		return fmt.Sprintf("%v: %s", err, quote(name))
-	}
-	text := code.Error()
-	return fmt.Sprintf("[Errno %d] %s: %s", int(code), strings.ToUpper(text[:1])+text[1:], quote(name))
 }

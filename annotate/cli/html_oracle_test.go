@@ -1,6 +1,6 @@
 //go:build oracles
 
-package annotate
+package cli
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package annotate
+package cli
 
 import (
 	"bufio"
@@ -7,11 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 
+	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/internal/outfile"
+	"github.com/cgemu/cgemu/internal/python"
 )
 
 const diffUsage = `usage: %[1]s [-h] [--version] [--mod-filename REGEX] [--mod-funcname REGEX]
@@ -25,9 +29,7 @@ func Diff(name string, args []string, stdout, stderr io.Writer) int {
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(o.data(stdout))
 	p := parser{
-		options: slices.Concat(helpOptions(out, usage+diffHelp, version(name)), []option{
-			modOption("--mod-filename", &o.modFile), modOption("--mod-funcname", &o.modFunc),
-		}, o.diffOptions()),
+		options:  slices.Concat(helpOptions(out, usage+diffHelp, version(name)), o.modOptions(), o.diffOptions()),
 		operands: []operand{{"cachegrind-out-file1", false}, {"cachegrind-out-file2", false}},
 	}
 	values, stop, err := p.parse(args)
@@ -42,27 +44,40 @@ func Diff(name string, args []string, stdout, stderr io.Writer) int {
 		return finish(name, usage, o.difference(out), out, stderr)
 	}
 	o.diff = true
-	return o.paged(usage, stderr, func(out *bufio.Writer) error { return o.render(toolDiff, out) })
+	return o.paged(usage, stderr, func(out io.Writer) error {
+		if err := o.modError(); err != nil {
+			return err
+		}
+		return o.render("diff", out)
+	})
 }
 
 // difference writes a profile.
 func (o *options) difference(out io.Writer) error {
-	named := func(apply func(string) string) func(string) (string, error) {
-		return func(name string) (string, error) { return apply(name), nil }
+	if err := o.modError(); err != nil {
+		return err
 	}
-	d := cgout.Differ{ModFile: named(o.modFile.apply), ModFunc: named(o.modFunc.apply)}
-	if o.stripHash {
-		d.ModFunc = named(func(name string) string { return stripHash(o.modFunc.apply(name)) })
+	d := cgout.Differ{ModFile: o.RenameFile, ModFunc: o.RenameFunc}
+	if o.StripHash {
+		d.ModFunc = o.stripped
 	}
 	for _, file := range o.files {
-		if err := o.modError(); err != nil {
-			return err
-		}
 		if err := withFile(file, d.Add); err != nil {
 			return err
 		}
 	}
 	return cannotWrite(d.Write(out))
+}
+
+// stripped is RenameFunc, if there is one, and --strip-hash.
+func (o *options) stripped(name string) (string, error) {
+	if o.RenameFunc != nil {
+		var err error
+		if name, err = o.RenameFunc(name); err != nil {
+			return "", err
+		}
+	}
+	return annotate.StripHash(name), nil
 }
 
 const mergeUsage = `usage: %[1]s [-h] [--version] [-o FILE] cachegrind-out-file [cachegrind-out-file ...]
@@ -115,12 +130,9 @@ func writeFile(name string, write func(io.Writer) error) error {
 // merged reads the profiles and returns what writes their sum.
 func (o *options) merged() (write func(io.Writer) error, err error) {
 	if o.machine() {
-		o.threshold, o.annotate = 0, false // all there is, and no sources
-		r, err := buildReport(toolMerge, o)
-		return func(w io.Writer) error {
-			out := bufio.NewWriter(w)
-			return errors.Join(renderers[o.format](out, r, o), out.Flush())
-		}, err
+		o.Threshold, o.Sources = 0, false // all there is, and no sources
+		r, err := o.report("merge")
+		return func(w io.Writer) error { return o.write(r, w) }, err
 	}
 	var m cgout.Merger
 	for _, file := range o.files {
@@ -133,9 +145,38 @@ func (o *options) merged() (write func(io.Writer) error, err error) {
 
 // withFile calls add with the contents of a file.
 func withFile(name string, add func(name string, r io.Reader) error) error {
-	data, err := readProfile(name)
+	data, err := cgout.ReadFile(name)
 	if err != nil {
-		return err
+		return worded(err)
 	}
 	return add(name, bytes.NewReader(data))
+}
+
+// worded returns an error of a report in the words of cg_annotate.
+func worded(err error) error {
+	var file *fs.PathError
+	var event *annotate.MissingEventError
+	switch {
+	case errors.As(err, &file):
+		return errors.New(osError(err, file.Path))
+	case errors.As(err, &event):
+		return fmt.Errorf("--%s event `%s` did not appear in `events:` line", strings.ToLower(event.Option), event.Event)
+	}
+	return err
+}
+
+// osError returns the text of an OSError for a file.
+func osError(err error, name string) string {
+	code := syscall.Errno(0)
+	switch {
+	case errors.As(err, &code):
+	case errors.Is(err, fs.ErrNotExist):
+		code = syscall.ENOENT
+	case errors.Is(err, fs.ErrPermission):
+		code = syscall.EACCES
+	default:
+		return fmt.Sprintf("%v: %s", err, python.Quote(name))
+	}
+	text := code.Error()
+	return fmt.Sprintf("[Errno %d] %s: %s", int(code), strings.ToUpper(text[:1])+text[1:], python.Quote(name))
 }

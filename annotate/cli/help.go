@@ -1,4 +1,4 @@
-package annotate
+package cli
 
 const annotateHelp = `
 Show where the events of one or more profiles took place.

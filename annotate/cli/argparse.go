@@ -1,4 +1,4 @@
-package annotate
+package cli
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cgemu/cgemu/internal/python"
 )
 
 // Arguments are read as Python's argparse reads them (3.11): prefixes of long
@@ -236,7 +238,7 @@ func (p *parser) takeOption(i int) (int, error) {
 		if g.value != nil && g.opt.value != nil {
 			g.opt.value(*g.value)
 		} else if g.value != nil && (*g.value != "" || strings.HasPrefix(g.name, "--")) {
-			return 0, usagef("argument %s: ignored explicit argument %s", g.opt.title(), quote(*g.value))
+			return 0, usagef("argument %s: ignored explicit argument %s", g.opt.title(), python.Quote(*g.value))
 		}
 		g.opt.flag(g.name)
 		p.stop = g.opt.done
@@ -259,10 +261,10 @@ func (p *parser) takeOption(i int) (int, error) {
 		}
 	}
 	if list := g.opt.choices; list != nil && !slices.Contains(list, *g.value) {
-		return 0, usagef("argument %s: invalid choice: %s (choose from %s)", g.opt.title(), quote(*g.value), strings.Join(list, ", "))
+		return 0, usagef("argument %s: invalid choice: %s (choose from %s)", g.opt.title(), python.Quote(*g.value), strings.Join(list, ", "))
 	}
 	if !g.opt.set(*g.value) {
-		return 0, usagef("argument %s: invalid %s value: %s", g.opt.title(), g.opt.what, quote(*g.value))
+		return 0, usagef("argument %s: invalid %s value: %s", g.opt.title(), g.opt.what, python.Quote(*g.value))
 	}
 	return i, nil
 }

@@ -1,0 +1,139 @@
+package annotate
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// inMemory is a profile with counts by instruction.
+func inMemory() *cgout.Profile {
+	p := cgout.New("Ir", "Dr")
+	p.Add("a.c", "f", 1, 10, 5)
+	p.Add("a.c", "g", 2, 30, 0)
+	p.Insns = &cgout.Insns{Events: p.Events, List: []cgout.Insn{
+		{Object: "/bin/a", File: "a.c", Func: "f", Line: 1, Addr: 0x1000, Code: []byte{0x90}, Counts: []uint64{10, 5}, Text: "nop"},
+	}}
+	return p
+}
+
+// TestFileAndMemory has one profile in both forms: the reports are equal.
+func TestFileAndMemory(t *testing.T) {
+	p, path := inMemory(), filepath.Join(t.TempDir(), "p")
+	require.NoError(t, p.WriteFile(path))
+	for _, write := range []func(in Input, w io.Writer) error{
+		func(in Input, w io.Writer) error { return WriteText(w, Defaults(), in, in) },
+		func(in Input, w io.Writer) error { return WriteTextDiff(w, Defaults(), in, in) },
+		report((*Report).WriteAsm), report((*Report).WriteJSON), report((*Report).WriteCSV),
+		report((*Report).WriteMarkdown), report((*Report).WriteHTML),
+	} {
+		var file, memory bytes.Buffer
+		require.NoError(t, write(File(path), &file))
+		require.NoError(t, write(Memory(path, p), &memory))
+		require.NotZero(t, file.Len())
+		require.Equal(t, file.String(), memory.String())
+	}
+}
+
+// report makes a report and writes it twice at a time.
+func report(write func(*Report, io.Writer) error) func(Input, io.Writer) error {
+	return func(in Input, w io.Writer) error {
+		r, err := New(Defaults(), in)
+		if err != nil {
+			return err
+		}
+		var group sync.WaitGroup
+		group.Go(func() { write(r, io.Discard) })
+		defer group.Wait()
+		return write(r, w)
+	}
+}
+
+// TestZeroOptions: all functions there are, and no sources.
+func TestZeroOptions(t *testing.T) {
+	r, err := New(Options{Show: []string{}, Sort: []string{}}, Memory("p", inMemory()))
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, r.Show)
+	require.Equal(t, []int{0, 1}, r.Sort)
+	require.Len(t, r.Functions, 2)
+	require.Equal(t, "g", r.Functions[0].Name)
+	require.Equal(t, SourceOff, r.Files[0].Source)
+}
+
+func TestOptionErrors(t *testing.T) {
+	p := Memory("p", inMemory())
+	for _, o := range []Options{
+		{Threshold: -1}, {Threshold: math.NaN()}, {MinDelta: &MinDelta{Percent: math.Inf(1)}}, {Top: -1},
+	} {
+		_, err := New(o, p)
+		require.Error(t, err)
+		_, err = Compare(o, p, p)
+		require.Error(t, err)
+		require.Error(t, WriteText(io.Discard, o, p))
+	}
+	for option, o := range map[string]Options{
+		"Show": {Show: []string{"Ir", "no"}}, "Sort": {Sort: []string{"no"}}, "Derived": {Derived: []string{"no/Ir"}},
+	} {
+		var missing *MissingEventError
+		_, err := New(o, p)
+		require.ErrorAs(t, err, &missing)
+		require.Equal(t, MissingEventError{option, "no"}, *missing)
+		require.ErrorAs(t, WriteText(io.Discard, o, p), &missing)
+	}
+	wrong := errors.New("wrong")
+	rename := func(name string) (string, error) { return "", wrong }
+	for _, o := range []Options{{RenameFile: rename}, {RenameFunc: rename}} {
+		_, err := New(o, p)
+		require.ErrorIs(t, err, wrong)
+		require.ErrorIs(t, WriteText(io.Discard, o, p), wrong)
+	}
+}
+
+func TestInputErrors(t *testing.T) {
+	p := Memory("p", inMemory())
+	_, err := New(Options{})
+	require.ErrorIs(t, err, errNoProfile)
+	require.ErrorIs(t, WriteText(io.Discard, Options{}), errNoProfile)
+	_, err = New(Options{}, p, File(filepath.Join(t.TempDir(), "none")))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = Compare(Options{}, p, Memory("q", cgout.New("Ir")))
+	require.ErrorIs(t, err, cgout.ErrEvents)
+
+	without := inMemory()
+	without.Insns = nil
+	r, err := New(Options{}, Memory("p", without))
+	require.NoError(t, err)
+	require.EqualError(t, r.WriteAsm(io.Discard), "p: no counts by instruction")
+	require.Error(t, r.WriteTable(io.Discard))
+	r, err = Compare(Options{}, p, p)
+	require.NoError(t, err)
+	require.Error(t, r.WriteAsm(io.Discard))
+}
+
+// A full writer has no room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestWriterFails(t *testing.T) {
+	p := Memory("p", inMemory())
+	r, err := New(Options{}, p)
+	require.NoError(t, err)
+	c, err := Compare(Options{}, p, p)
+	require.NoError(t, err)
+	for _, err := range []error{
+		WriteText(full{}, Options{}, p), r.WriteAsm(full{}), r.WriteJSON(full{}), r.WriteCSV(full{}), r.WriteMarkdown(full{}),
+		r.WriteHTML(full{}), c.WriteTable(full{}),
+	} {
+		require.ErrorIs(t, err, io.ErrShortWrite)
+	}
+}

@@ -1,0 +1,16 @@
+// Package cli has the commands cg_annotate, cg_diff and cg_merge as functions:
+// Annotate, Diff and Merge. Each takes a command line and returns an exit status: 0,
+// 1 for what is wrong with a file, 2 for what is wrong with the command line.
+//
+// The rules are those of Valgrind's programs of that name since 3.22, written in
+// Python: options and their abbreviations, what is shown, its order and its layout,
+// the errors and their status. Where the originals crash (on text that is no UTF-8,
+// on bad regular expressions, on profiles without events), these do not: bytes go
+// through as they are, and errors are errors. docs/manual.md has the options that
+// the originals do not have.
+//
+// The functions never read standard input. If standard output is a terminal,
+// Annotate, and Diff of a table, start a pager and leave SIGINT to it until it ends;
+// CGEMU_PAGER, PAGER, NO_COLOR and TERM of the environment count then. Package
+// annotate does the same for Go programs, without any of that.
+package cli

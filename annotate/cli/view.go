@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cgemu/cgemu/annotate"
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/python"
+)
+
+// formatNames are the values of --format.
+var formatNames = []string{"text", "json", "csv", "markdown", "html"}
+
+// profiles returns the operands.
+func (o *options) profiles() (list []annotate.Input) {
+	for _, name := range o.files {
+		list = append(list, annotate.File(name))
+	}
+	return list
+}
+
+// report reads the profiles.
+func (o *options) report(tool string) (r *annotate.Report, err error) {
+	o.ShowFirst = o.human()
+	if profiles := o.profiles(); o.diff {
+		r, err = annotate.Compare(o.Options, profiles[0], profiles[1])
+	} else {
+		r, err = annotate.New(o.Options, profiles...)
+	}
+	if err != nil {
+		return nil, worded(err)
+	}
+	r.Tool = tool
+	return r, nil
+}
+
+// render reads the profiles and writes a report.
+func (o *options) render(tool string, out io.Writer) error {
+	r, err := o.report(tool)
+	if err != nil {
+		return err
+	}
+	if o.format == "asm" && len(r.Profiles) != 1 {
+		return usagef("argument --asm: needs one profile")
+	}
+	return o.write(r, out)
+}
+
+// write writes a report in its format.
+func (o *options) write(r *annotate.Report, out io.Writer) error {
+	switch o.format {
+	case "json":
+		return r.WriteJSON(out)
+	case "csv":
+		return r.WriteCSV(out)
+	case "markdown":
+		return r.WriteMarkdown(out)
+	case "asm":
+		return r.WriteAsm(out)
+	case "html":
+		if o.htmlFile != "" {
+			return writeFile(o.htmlFile, r.WriteHTML)
+		}
+		return r.WriteHTML(out)
+	}
+	return r.WriteTable(out)
+}
+
+// compareOptions mean something in a comparison only, tableOptions and these in
+// one that does not write a profile.
+var (
+	compareOptions = []string{"--match", "--min-delta", "--include-old", "--include-new", "--source-map-old", "--source-map-new"}
+	tableOptions   = append([]string{"--show", "--sort", "--only", "--focus", "--top", "--derived", "--include", "--source-map"},
+		compareOptions...)
+)
+
+// needed reports options that were used in vain.
+func needed(used []string, ok bool, what string, names ...string) error {
+	for _, name := range used {
+		if !ok && slices.Contains(names, name) {
+			return usagef("argument %s: needs %s", name, what)
+		}
+	}
+	return nil
+}
+
+// diffOptions are those of diff that cg_diff does not have.
+func (o *options) diffOptions() []option {
+	return append(append(o.formatOptions(), o.readerOptions()...),
+		option{names: []string{"--table"}, own: true, flag: func(string) { o.asTable = true }},
+		option{names: []string{"--show"}, own: true, set: list(&o.Show)},
+		option{names: []string{"--sort"}, own: true, set: list(&o.Sort)})
+}
+
+// machine reports whether the output is not the text of old.
+func (o *options) machine() bool { return o.format != "" && o.format != "text" }
+
+// human reports whether the output is for people to read as it is.
+func (o *options) human() bool {
+	return !o.machine() || o.format == "markdown" || o.format == "asm"
+}
+
+// formatOptions are those of every tool.
+func (o *options) formatOptions() []option {
+	return []option{
+		{names: []string{"--format"}, own: true, choices: formatNames, set: text(&o.format)},
+		{
+			names: []string{"--html"}, own: true,
+			flag:  func(string) { o.format = "html" },
+			value: func(file string) { o.htmlFile = file },
+		},
+		{names: []string{"--derived"}, own: true, what: "derived", set: func(s string) bool {
+			o.Derived = append(o.Derived, strings.Split(s, ",")...)
+			return validDerived(o.Derived)
+		}},
+	}
+}
+
+// readerOptions are those of annotate and diff.
+func (o *options) readerOptions() []option {
+	list := []option{
+		{names: []string{"--only"}, own: true, what: "glob", set: more(&o.Only)},
+		{names: []string{"--focus"}, own: true, what: "glob", set: more(&o.Focus)},
+		{names: []string{"--strip-hash"}, own: true, flag: func(string) { o.StripHash = true }},
+		{names: []string{"--top"}, own: true, what: "int", set: func(s string) bool {
+			n, err := strconv.Atoi(s)
+			o.Top = n
+			return err == nil && n > 0
+		}},
+		{names: []string{"--match"}, own: true, choices: []string{"auto", "exact"}, set: func(s string) bool {
+			o.MatchExact = s == "exact"
+			return true
+		}},
+		{names: []string{"--min-delta"}, own: true, what: "count or percentage", set: o.setMinDelta},
+		{names: []string{"--color", "--colour"}, own: true, choices: []string{"auto", "always", "never"}, set: text(&o.color)},
+		{names: []string{"--no-pager"}, own: true, flag: func(string) { o.noPager = true }},
+	}
+	list = append(list, finderOptions("", &o.Finder)...)
+	list = append(list, finderOptions("-old", &o.OldFinder)...)
+	return append(list, finderOptions("-new", &o.NewFinder)...)
+}
+
+// text is a set function that keeps the value.
+func text(into *string) func(string) bool {
+	return func(s string) bool {
+		*into = s
+		return true
+	}
+}
+
+// more is one that adds the value to a list.
+func more(into *[]string) func(string) bool {
+	return func(s string) bool {
+		*into = append(*into, s)
+		return s != ""
+	}
+}
+
+// setMinDelta reads N or N%.
+func (o *options) setMinDelta(s string) (ok bool) {
+	o.MinDelta = &annotate.MinDelta{}
+	if number, percent := strings.CutSuffix(s, "%"); percent {
+		o.MinDelta.Percent, ok = python.ParseFloat(number)
+		return ok && o.MinDelta.Percent >= 0
+	}
+	o.MinDelta.Count, ok = cgout.ParseCount(s)
+	return ok && o.MinDelta.Count.Sign() >= 0
+}
+
+// finderOptions are --include and --source-map, for one side of a comparison or both.
+func finderOptions(side string, f *annotate.Finder) []option {
+	return []option{
+		{names: []string{"--include" + side}, own: true, set: more(&f.Dirs), refuse: noDirectory},
+		{names: []string{"--source-map" + side}, own: true, what: "FROM=TO", set: func(s string) bool {
+			from, to, ok := strings.Cut(s, "=")
+			f.Maps = append(f.Maps, annotate.SourceMap{From: from, To: to})
+			return ok && from != ""
+		}},
+	}
+}
+
+// noDirectory says that a name is none. To cg_annotate --include is unknown since
+// 2023; what it says of one is said where --include cannot mean anything.
+func noDirectory(name string) string {
+	if info, err := os.Stat(name); err != nil || !info.IsDir() {
+		return name + " is not a directory"
+	}
+	return ""
+}
+
+// validDerived reports whether the names can be columns of some profile.
+func validDerived(names []string) bool {
+	for _, name := range names {
+		switch name {
+		case "rates", "cycles", "parent":
+			continue
+		}
+		if a, b, ok := strings.Cut(name, "/"); !ok || a == "" || b == "" {
+			return false
+		}
+	}
+	return true
+}

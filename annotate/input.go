@@ -1,0 +1,62 @@
+package annotate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// An Input is a profile to be read: of a File, or of a run in this program, Memory.
+type Input struct {
+	name string
+	read func() ([]byte, error)
+	// insns reads the counts by instruction.
+	insns func() (*cgout.Insns, error)
+	// file says that name is that of a file, whose sources may be newer than it.
+	file bool
+}
+
+// File is a profile in a file. It is read when a report is made of it; its counts
+// by instruction are in a file beside it, which WriteAsm reads.
+func File(path string) Input {
+	return Input{
+		name:  path,
+		read:  func() ([]byte, error) { return cgout.ReadFile(path) },
+		insns: func() (*cgout.Insns, error) { return readInsns(path + cgout.InsnsSuffix) },
+		file:  true,
+	}
+}
+
+// Memory is a profile in memory, which must not change as long as the report is
+// used. The name is for reports and errors.
+func Memory(name string, p *cgout.Profile) Input {
+	return Input{
+		name: name,
+		read: func() ([]byte, error) {
+			var b bytes.Buffer
+			err := p.Write(&b)
+			return b.Bytes(), err
+		},
+		insns: func() (*cgout.Insns, error) {
+			if p.Insns == nil {
+				return nil, fmt.Errorf("%s: no counts by instruction", name)
+			}
+			return p.Insns, nil
+		},
+	}
+}
+
+// olderThan reports whether the profile is a file that was written before a time.
+func (in *Input) olderThan(t time.Time) bool {
+	if !in.file {
+		return false
+	}
+	info, err := os.Stat(in.name)
+	return err == nil && info.ModTime().Before(t)
+}
+
+var errNoProfile = errors.New("annotate: no profile")
