@@ -7,7 +7,7 @@
 //
 // A Profile is what a run of ours produces: unsigned 64-bit counts, written as
 // Cachegrind 3.24 writes them. Files from elsewhere may hold any integers, even
-// negative ones (cg_diff writes such), so Scanner, Merge and Diff work with
+// negative ones (cg_diff writes such), so Visitor, Merger and Differ work with
 // Count, which has no bound. The syntax is that of cg_annotate 3.22 and later,
 // which is wider than what Cachegrind writes.
 //

@@ -9,41 +9,41 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind says what a Record is.
-type Kind int
+// A kind says what a record is.
+type kind int
 
 // The kinds of records, in the order in which the first three must come.
 const (
-	Desc    Kind = iota // a description line: Text
-	Cmd                 // the command: Text
-	Events              // the names of the events: Names
-	File                // fl=: Text
-	Func                // fn=: Text
-	Counts              // counts of a line: Line, Counts
-	Summary             // the totals: Counts
+	descKind    kind = iota // a description line: text
+	cmdKind                 // the command: text
+	eventsKind              // the names of the events: names
+	fileKind                // fl=: text
+	funcKind                // fn=: text
+	countsKind              // counts of a line: line, counts
+	summaryKind             // the totals: counts
 )
 
-// A Record is one line of a profile; which fields are set depends on Kind.
-type Record struct {
-	Kind   Kind
-	Text   string
-	Names  []string
-	Line   Count
-	Counts []Count // one per event; missing ones are 0. Reused by the next Scan
+// A record is one line of a profile; which fields are set depends on kind.
+type record struct {
+	kind   kind
+	text   string
+	names  []string
+	line   Count
+	counts []Count // one per event; missing ones are 0. Reused by the next scan
 }
 
-// A Scanner reads the records of a profile one by one.
+// A Scanner reads a profile, for a Visitor.
 type Scanner struct {
 	// AnyLine accepts anything as the line number of a count line, as cg_diff
-	// does. Line is 0 then.
+	// does. The line is 0 then.
 	AnyLine bool
 
 	name   string
 	rest   []byte
 	lf     int // where the next line feed in rest is, its length if there is none; less than 0 if not known
 	lineno int
-	rec    Record
-	want   Kind // Desc, Cmd, Events, or File for everything after
+	rec    record
+	want   kind // descKind, cmdKind, eventsKind, or fileKind for everything after
 	events int
 	// missing is how many counts lines may still leave out.
 	missing int
@@ -118,15 +118,15 @@ type sized struct {
 
 func (s sized) Len() int { return int(min(s.size, maxProfile+1)) }
 
-// Scan reads the next record and reports whether there is one. It returns false
-// at the end of the profile and after an error, which Err returns.
-func (s *Scanner) Scan() bool {
+// scan reads the next record into rec and reports whether there is one. It returns false
+// at the end of the profile and after an error, which err has.
+func (s *Scanner) scan() bool {
 	for s.err == nil {
 		line, ended := s.readLine()
-		if len(line) == 0 && !ended && s.want == File {
+		if len(line) == 0 && !ended && s.want == fileKind {
 			return false
 		}
-		if s.want < File {
+		if s.want < fileKind {
 			if s.header(line, ended) {
 				return true
 			}
@@ -136,12 +136,6 @@ func (s *Scanner) Scan() bool {
 	}
 	return false
 }
-
-// Record returns the record that Scan read. It is valid until the next Scan.
-func (s *Scanner) Record() *Record { return &s.rec }
-
-// Err returns what ended Scan, nil at the end of the profile.
-func (s *Scanner) Err() error { return s.err }
 
 // Errorf returns an error at the present line. At the end of the profile that is
 // the line after the last.
@@ -155,14 +149,14 @@ type Block struct {
 	events int
 }
 
-// Block returns the count lines that follow the record that Scan read.
+// Block returns the count lines that follow what a Visitor was called with last.
 func (s *Scanner) Block() Block { return Block{s.rest, s.events} }
 
 // All yields the block's line numbers and counts, of which the slice is reused. It ends at a
-// line that Scan would refuse.
+// line that Visit would refuse.
 func (b Block) All(yield func(line Count, counts []Count) bool) {
-	s := Scanner{rest: b.rest, lf: -1, want: File, events: b.events, missing: math.MaxInt}
-	for s.Scan() && s.rec.Kind == Counts && yield(s.rec.Line, s.rec.Counts) {
+	s := Scanner{rest: b.rest, lf: -1, want: fileKind, events: b.events, missing: math.MaxInt}
+	for s.scan() && s.rec.kind == countsKind && yield(s.rec.line, s.rec.counts) {
 	}
 }
 
@@ -195,21 +189,21 @@ func (s *Scanner) readLine() (line []byte, ended bool) {
 // header takes a line before or at `events:`. It reports whether a record came
 // of it; if not, either an error did or another kind is to be tried next.
 func (s *Scanner) header(line []byte, ended bool) bool {
-	if s.want == Desc {
+	if s.want == descKind {
 		if text, ok := keyword(line, ended, "desc:"); ok {
-			s.rec = Record{Kind: Desc, Text: string(text), Counts: s.rec.Counts}
+			s.rec = record{kind: descKind, text: string(text), counts: s.rec.counts}
 			return true
 		}
-		s.want = Cmd
+		s.want = cmdKind
 	}
-	if s.want == Cmd {
+	if s.want == cmdKind {
 		text, ok := keyword(line, ended, "cmd:")
 		if !ok {
 			s.err = s.Errorf("missing a `command:` line")
 			return false
 		}
-		s.rec = Record{Kind: Cmd, Text: string(text), Counts: s.rec.Counts}
-		s.want = Events
+		s.rec = record{kind: cmdKind, text: string(text), counts: s.rec.counts}
+		s.want = eventsKind
 		return true
 	}
 	text, ok := keyword(line, ended, "events:")
@@ -217,19 +211,19 @@ func (s *Scanner) header(line []byte, ended bool) bool {
 		s.err = s.Errorf("missing an `events:` line")
 		return false
 	}
-	s.rec = Record{Kind: Events, Counts: s.rec.Counts}
+	s.rec = record{kind: eventsKind, counts: s.rec.counts}
 	for {
 		var name []byte
 		if name, text = cutField(text); len(name) == 0 {
 			break
 		}
-		s.rec.Names = append(s.rec.Names, string(name))
+		s.rec.names = append(s.rec.names, string(name))
 	}
-	if s.events = len(s.rec.Names); s.events > maxEvents {
+	if s.events = len(s.rec.names); s.events > maxEvents {
 		s.err = s.Errorf("%d events are more than %d", s.events, maxEvents)
 		return false
 	}
-	s.want = File
+	s.want = fileKind
 	return true
 }
 
@@ -251,15 +245,15 @@ func (s *Scanner) body(line []byte, ended bool) bool {
 		return s.counts(line)
 	}
 	if name, ok := bytes.CutPrefix(line, []byte("fn=")); ok {
-		s.rec.Kind, s.rec.Text = Func, cutEnd(name, ended)
+		s.rec.kind, s.rec.text = funcKind, cutEnd(name, ended)
 		return true
 	}
 	if name, ok := bytes.CutPrefix(line, []byte("fl=")); ok {
-		s.rec.Kind, s.rec.Text = File, cutEnd(name, ended)
+		s.rec.kind, s.rec.text = fileKind, cutEnd(name, ended)
 		return true
 	}
 	if text, ok := keyword(line, ended, "summary:"); ok {
-		s.rec.Kind = Summary
+		s.rec.kind = summaryKind
 		return s.fields(text)
 	}
 	if len(line) > 0 && line[0] != '#' {
@@ -281,10 +275,10 @@ func cutEnd(text []byte, ended bool) string {
 // counts takes a line of counts.
 func (s *Scanner) counts(line []byte) bool {
 	number, rest := cutField(line)
-	s.rec.Kind, s.rec.Line = Counts, Count{}
+	s.rec.kind, s.rec.line = countsKind, Count{}
 	if !s.AnyLine {
 		var ok bool
-		if s.rec.Line, ok = parseField(number); !ok {
+		if s.rec.line, ok = parseField(number); !ok {
 			s.err = s.malformed()
 			return false
 		}
@@ -294,7 +288,7 @@ func (s *Scanner) counts(line []byte) bool {
 
 // fields reads the counts in text into rec.
 func (s *Scanner) fields(text []byte) bool {
-	counts := s.rec.Counts[:0]
+	counts := s.rec.counts[:0]
 	for {
 		var field []byte
 		if field, text = cutField(text); len(field) == 0 {
@@ -314,7 +308,7 @@ func (s *Scanner) fields(text []byte) bool {
 	for len(counts) < s.events {
 		counts = append(counts, Count{})
 	}
-	s.rec.Counts = counts
+	s.rec.counts = counts
 	return true
 }
 

@@ -20,30 +20,30 @@ type Visitor interface {
 	Summary(counts []Count) error
 }
 
-// Visit has v take in the rest of the profile. It is an error if there is no
+// Visit has v take in the profile. It is an error if there is no
 // summary, or if the profile is malformed.
 func (s *Scanner) Visit(v Visitor) error {
 	var h Header
 	summaries := 0
-	for s.Scan() {
+	for s.scan() {
 		var err error
-		switch rec := s.Record(); rec.Kind {
-		case Desc:
-			h.Desc = append(h.Desc, rec.Text)
-		case Cmd:
-			h.Cmd = rec.Text
-		case Events:
-			h.Events = rec.Names
+		switch rec := &s.rec; rec.kind {
+		case descKind:
+			h.Desc = append(h.Desc, rec.text)
+		case cmdKind:
+			h.Cmd = rec.text
+		case eventsKind:
+			h.Events = rec.names
 			err = v.Header(h)
-		case File:
-			err = v.File(rec.Text)
-		case Func:
-			err = v.Func(rec.Text)
-		case Counts:
-			err = v.Counts(rec.Line, rec.Counts)
-		case Summary:
+		case fileKind:
+			err = v.File(rec.text)
+		case funcKind:
+			err = v.Func(rec.text)
+		case countsKind:
+			err = v.Counts(rec.line, rec.counts)
+		case summaryKind:
 			summaries++
-			err = v.Summary(rec.Counts)
+			err = v.Summary(rec.counts)
 		}
 		if err != nil {
 			return err
