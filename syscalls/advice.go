@@ -107,8 +107,11 @@ func sysMsync(t *Thread, a Args) (uint64, linux.Errno) {
 	if flags&^(async|invalidate|sync) != 0 || flags&(async|sync) == async|sync || !a.Addr(0).PageAligned() {
 		return 0, linux.EINVAL
 	}
-	lo := a.Addr(0)
-	for _, v := range t.p.mem.Within(lo, lo+emu.Addr(a.Uint(1)).PageUp()) {
+	lo, n := a.Addr(0), emu.Addr(a.Uint(1)).PageUp()
+	if n == 0 {
+		return 0, 0
+	}
+	for _, v := range t.p.mem.Within(lo, lo+n) {
 		if flags&invalidate != 0 && v.Locked {
 			return 0, linux.EBUSY // what is locked stays in memory; a hole in front of it does not matter
 		}

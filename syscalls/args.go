@@ -187,35 +187,24 @@ func total(v []iovec) uint64 {
 	return n
 }
 
-// views returns the memory of v with prot, up to where it ends; EFAULT if there
-// is none although some was asked for.
-func (t *Thread) views(v []iovec, prot mem.Prot) ([]mem.View, linux.Errno) {
-	var out []mem.View
+// forHost returns the memory of v as the host's kernel takes it. Memory that is not there is named, too: how much is moved before
+// it, and whether a file becomes longer although nothing is, depends on the kind of file and on the file system.
+func (t *Thread) forHost(v []iovec, prot mem.Prot) (bufs [][]byte) {
+	left := total(v)
 	for _, x := range v {
 		if x.n == 0 {
 			continue
 		}
 		b := t.p.mem.View(x.addr, x.n, prot)
 		if b.Len() > 0 {
-			out = append(out, b)
+			bufs = append(bufs, b.ForHost())
 		}
-		if b.Len() < x.n {
-			if len(out) == 0 {
-				return nil, linux.EFAULT
-			}
-			break
+		left -= b.Len()
+		if b.Len() < x.n && len(bufs) < linux.IOV_MAX {
+			return append(bufs, noMemory(left))
 		}
 	}
-	return out, 0
-}
-
-// forHost returns views as the host's kernel takes them.
-func forHost(views []mem.View) [][]byte {
-	out := make([][]byte, len(views))
-	for i, v := range views {
-		out[i] = v.ForHost()
-	}
-	return out
+	return bufs
 }
 
 // gather copies v's memory, at most limit bytes.

@@ -89,7 +89,11 @@ func sysFchmodat2(t *Thread, a Args) (uint64, linux.Errno) {
 	}
 	if s, e := t.path(a.Addr(1)); e == 0 && s == "" && a.Int(3)&linux.AT_EMPTY_PATH != 0 {
 		if a.Int(0) != linux.AT_FDCWD {
-			return sysFchmod(t, Args{a[0], a[2]})
+			f, e := t.file(a.Int(0))
+			if e != 0 {
+				return 0, e
+			}
+			return 0, t.fchmod(f, a.U32(2))
 		}
 		l, e := t.openedHere(linux.AT_FDCWD)
 		if e == 0 {
@@ -127,38 +131,41 @@ func (t *Thread) chmodAt(l location, mode uint32, follow bool) linux.Errno {
 
 // sysFchmod implements fchmod(2).
 func sysFchmod(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.file(a.Int(0))
+	f, e := t.openFile(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if f.base().flags&linux.O_PATH != 0 {
-		return 0, linux.EBADF
-	}
+	return 0, t.fchmod(f, a.U32(1))
+}
+
+// fchmod changes the mode of an open file.
+func (t *Thread) fchmod(f file, mode uint32) linux.Errno {
+	mode &= 0o7777
 	switch f := f.(type) {
 	case *pipeFile:
-		f.pipe.perm = a.U32(1) & 0o7777
-		return 0, 0
+		f.pipe.perm = mode
+		return 0
 	case socket:
-		f.sock().perm = a.U32(1)&0o7777 ^ 0o777
-		return 0, 0
+		f.sock().perm = mode ^ 0o777
+		return 0
 	}
 	h, ok := f.(*hostFile)
 	if !ok {
-		return 0, linux.EPERM
+		return linux.EPERM
 	}
 	if h.fixed(t) {
-		return 0, linux.EROFS
+		return linux.EROFS
 	}
-	e = h.fd.chmod(a.U32(1) & 0o7777)
+	e := h.fd.chmod(mode)
 	if e == linux.EPERM {
 		if st, se := h.fd.stat(); se == 0 {
-			e = t.k.remember(st, a.U32(1)&0o7777)
+			e = t.k.remember(st, mode)
 		}
 	}
 	if e == 0 {
 		t.k.fileEvent(h, linux.IN_ATTRIB)
 	}
-	return 0, e
+	return e
 }
 
 // mayChown is the rule for everyone but the superuser: a file can be given to oneself.
@@ -214,40 +221,31 @@ func sysFchownat(t *Thread, a Args) (uint64, linux.Errno) {
 
 // sysUtimensat implements utimensat(2).
 func sysUtimensat(t *Thread, a Args) (uint64, linux.Errno) {
-	dirfd, name, times, flags := a.Int(0), a.Addr(1), a.Addr(2), a.Int(3)
-	now := timeAt(t.k.wall())
-	at, mt := now, now
 	var b []byte
-	if times != 0 {
+	if a.Addr(2) != 0 {
 		var e linux.Errno
-		if b, e = t.copyIn(times, 32); e != 0 {
+		if b, e = t.copyIn(a.Addr(2), 32); e != 0 {
 			return 0, e
 		}
 		if le64(b[8:]) == linux.UTIME_OMIT && le64(b[24:]) == linux.UTIME_OMIT {
 			return 0, 0 // "not even checking the path"
 		}
 	}
-	if flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0 {
-		return 0, linux.EINVAL
+	set, e := t.utimesTarget(a.Int(0), a.Addr(1), a.Int(3))
+	if e != 0 {
+		return 0, e
 	}
-	if s, e := t.path(name); e == 0 && s == "" && flags&linux.AT_EMPTY_PATH != 0 && dirfd != linux.AT_FDCWD {
-		name = 0
-	}
-	if times != 0 {
-		var e linux.Errno
+	at, mt := timeAt(t.k.wall()), timeAt(t.k.wall())
+	if b != nil {
 		at, e = t.timeArg(b)
 		if e == 0 {
 			mt, e = t.timeArg(b[16:])
 		}
 		if e != 0 {
-			// What is wrong with the name is seen first.
-			if _, first := t.statAt(dirfd, name, flags); name != 0 && first != 0 {
-				e = first
-			}
 			return 0, e
 		}
 	}
-	return t.utimes(dirfd, name, at, mt, flags)
+	return 0, set(at, mt)
 }
 
 // timeArg reads one timespec of utimensat(2).
@@ -264,45 +262,87 @@ func (t *Thread) timeArg(b []byte) (fileTime, linux.Errno) {
 	}
 }
 
-func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime, flags int) (uint64, linux.Errno) {
-	if name == 0 && dirfd != linux.AT_FDCWD {
-		f, e := t.openFile(dirfd)
-		if e != 0 {
-			return 0, e
-		}
-		switch f.(type) {
-		case *pipeFile, socket:
-			return 0, 0 // they belong to the guest's user; nobody looks at their times
-		}
-		h, ok := f.(*hostFile)
-		if !ok {
-			return 0, linux.EPERM
-		}
-		if h.fixed(t) {
-			return 0, linux.EROFS
-		}
-		e = h.fd.utimes(at, mt)
-		if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
-			return 0, e
-		}
-		t.k.fileEvent(h, timeEvent(at, mt))
-		st, _ := h.fd.stat()
-		t.k.timesSet(st, e, at, mt)
-		return 0, 0
+// utimesTarget finds the file whose times are to be set, and returns what sets them.
+func (t *Thread) utimesTarget(dirfd int, name emu.Addr, flags int) (set func(at, mt fileTime) linux.Errno, e linux.Errno) {
+	opened := func(f file, e linux.Errno) (func(at, mt fileTime) linux.Errno, linux.Errno) {
+		return func(at, mt fileTime) linux.Errno { return t.setFileTimes(f, at, mt) }, e
 	}
-	l, e := t.changed(dirfd, name, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
+	switch {
+	case name == 0 && dirfd != linux.AT_FDCWD && flags != 0, flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0:
+		return nil, linux.EINVAL
+	case name == 0 && dirfd != linux.AT_FDCWD:
+		return opened(t.openFile(dirfd))
+	}
+	s, e := t.path(name)
 	if e != 0 {
-		return 0, e
+		return nil, e
 	}
-	follow := flags&linux.AT_SYMLINK_NOFOLLOW == 0
+	if s == "" && flags&linux.AT_EMPTY_PATH != 0 {
+		if dirfd != linux.AT_FDCWD {
+			return opened(t.file(dirfd))
+		}
+		l, e := t.openedHere(dirfd)
+		return func(at, mt fileTime) linux.Errno { return t.setTimes(l, at, mt, true) }, e
+	}
+	if _, e := t.statAt(dirfd, name, flags); e != 0 {
+		return nil, e
+	}
+	return func(at, mt fileTime) linux.Errno {
+		follow := flags&linux.AT_SYMLINK_NOFOLLOW == 0
+		l, e := t.onHost(dirfd, name, follow)
+		if e != 0 {
+			return e
+		}
+		return t.setTimes(l, at, mt, follow)
+	}, 0
+}
+
+// setFileTimes sets the times of an open file.
+func (t *Thread) setFileTimes(f file, at, mt fileTime) linux.Errno {
+	switch f.(type) {
+	case *pipeFile, socket:
+		return 0 // they belong to the guest's user; nobody looks at their times
+	}
+	h, ok := f.(*hostFile)
+	if !ok {
+		return linux.EPERM
+	}
+	if h.fixed(t) {
+		return linux.EROFS
+	}
+	e := h.fd.utimes(at, mt)
+	if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
+		return e
+	}
+	t.k.fileEvent(h, timeEvent(at, mt))
+	st, _ := h.fd.stat()
+	t.k.timesSet(st, e, at, mt)
+	return 0
+}
+
+// setTimes sets the times of the file at a location.
+func (t *Thread) setTimes(l location, at, mt fileTime, follow bool) linux.Errno {
+	e := t.mayChange(l)
+	if e != 0 {
+		return e
+	}
 	e = hostUtimes(l.place, at, mt, follow)
 	if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
-		return 0, e
+		return e
 	}
 	t.k.event(l, follow, timeEvent(at, mt))
 	st, _ := hostStatAt(l.place, follow)
 	t.k.timesSet(st, e, at, mt)
-	return 0, 0
+	return 0
+}
+
+// utimes implements the calls that have no flags.
+func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime) (uint64, linux.Errno) {
+	set, e := t.utimesTarget(dirfd, name, 0)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, set(at, mt)
 }
 
 // timeEvent is what inotify says of a change of times (include/linux/fsnotify.h, fsnotify_change).
@@ -332,7 +372,7 @@ func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, linux.Err
 			*ft = fileTime{int64(le64(b[16*i:])), int32(usec) * 1000, true}
 		}
 	}
-	return t.utimes(dirfd, name, at, mt, 0)
+	return t.utimes(dirfd, name, at, mt)
 }
 
 // sysUtimes implements utimes(2).
@@ -355,7 +395,7 @@ func sysUtime(t *Thread, a Args) (uint64, linux.Errno) {
 		}
 		at, mt = fileTime{int64(le64(b)), 0, true}, fileTime{int64(le64(b[8:])), 0, true}
 	}
-	return t.utimes(linux.AT_FDCWD, a.Addr(0), at, mt, 0)
+	return t.utimes(linux.AT_FDCWD, a.Addr(0), at, mt)
 }
 
 // sysTruncate implements truncate(2).

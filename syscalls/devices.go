@@ -160,6 +160,8 @@ func (f *randomFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 // write adds entropy, of which there is none.
 func (f *randomFile) write(_ *Thread, v []iovec, _ int64) (uint64, linux.Errno) { return total(v), 0 }
 
+func (f *randomFile) writeRaw(_ *Thread, b []byte, _ int64) (int, linux.Errno) { return len(b), 0 }
+
 func (f *randomFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
 func (f *randomFile) stat(t *Thread) (stat, linux.Errno) {

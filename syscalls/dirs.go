@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"cmp"
 	"path"
 
 	"github.com/cgemu/cgemu/emu"
@@ -71,7 +72,7 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 	if e != 0 {
 		return 0, e
 	}
-	room := int(min(a.U32(2), 1<<20))
+	room := min(a.Int(2), 1<<20) // below 0 nothing fits
 	var b pack
 	pos := d.position()
 	at := *pos
@@ -351,10 +352,14 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 	} else {
 		src, e = t.onHost(fromDir, from, follow)
 	}
-	if e != 0 {
+	elsewhere := e == linux.EXDEV // a file of ours: that there is no link to it is seen after the new name
+	if e != 0 && !elsewhere {
 		return 0, e
 	}
 	dst, e := t.newName(toDir, to)
+	if elsewhere {
+		return 0, cmp.Or(e, linux.EXDEV)
+	}
 	if e != 0 {
 		if _, first := hostStatAt(src.place, follow); first != 0 {
 			e = first // the old name is looked up first

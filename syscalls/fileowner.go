@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"math"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -44,6 +45,9 @@ func (t *Thread) fcntlOwner(b *fileBase, cmd int, arg uint64) (uint64, linux.Err
 		return 0, t.copyOut(emu.Addr(arg), x)
 	case linux.F_SETOWN:
 		o.kind, o.id = ownerPID, int(int32(arg))
+		if o.id == math.MinInt32 {
+			return 0, linux.EINVAL // there is no such group
+		}
 		if o.id < 0 {
 			o.kind, o.id = ownerPgrp, -o.id
 		}

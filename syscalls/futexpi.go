@@ -14,6 +14,12 @@ func (t *Thread) piKey(a emu.Addr, op int) (futexKey, linux.Errno) {
 	return key, e
 }
 
+// word is the key for other operations on the word of a lock.
+func (k futexKey) word() futexKey {
+	k.pi = false
+	return k
+}
+
 // FUTEX_LOCK_PI takes the lock at a, and waits for it if it is taken.
 func (t *Thread) futexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, linux.Errno) {
 	deadline, e := t.futexDeadline(timeout, op)
@@ -157,7 +163,20 @@ func (t *Thread) futexWaitRequeuePI(a Args, op int) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	key, to, e := t.requeueKeys(a, op, a.U32(2))
+	if a.Addr(0) == a.Addr(4) {
+		return 0, linux.EINVAL
+	}
+	to, e := t.piKey(a.Addr(4), op)
+	if e != 0 {
+		return 0, e
+	}
+	key, e := t.futexKey(a.Addr(0), op)
+	if e == 0 {
+		e = t.futexIs(a.Addr(0), a.U32(2))
+	}
+	if e == 0 && key == to.word() {
+		e = linux.EINVAL
+	}
 	if e != 0 {
 		return 0, e
 	}
@@ -165,28 +184,27 @@ func (t *Thread) futexWaitRequeuePI(a Args, op int) (uint64, linux.Errno) {
 	return t.futexBlock(wait{deadline: deadline, interrupted: linux.ERESTARTNOINTR}, key)
 }
 
-// requeueKeys finds the keys of a word, which is to be val, and of the lock that its waiters are to have.
-func (t *Thread) requeueKeys(a Args, op int, val uint32) (key, lock futexKey, e linux.Errno) {
-	if key, e = t.futexKey(a.Addr(0), op); e != 0 {
-		return key, lock, e
-	}
-	if lock, e = t.piKey(a.Addr(4), op); e != 0 {
-		return key, lock, e
-	}
-	if a.Addr(0) == a.Addr(4) {
-		return key, lock, linux.EINVAL
-	}
-	return key, lock, t.futexIs(a.Addr(0), val)
-}
-
 // futexRequeuePI gives the lock to the first waiter if it is free, and makes the others wait for it.
 func (t *Thread) futexRequeuePI(a Args, op int) (uint64, linux.Errno) {
 	limit := a.Int(3)
-	if a.Int(2) != 1 || limit < 0 {
+	if a.Int(2) != 1 || limit < 0 || a.Addr(0) == a.Addr(4) {
 		return 0, linux.EINVAL
 	}
-	key, to, e := t.requeueKeys(a, op, a.U32(5))
+	key, e := t.futexKey(a.Addr(0), op)
 	if e != 0 {
+		return 0, e
+	}
+	to, e := t.piKey(a.Addr(4), op)
+	switch {
+	case e != 0:
+		return 0, e
+	case key == to.word():
+		return 0, linux.EINVAL
+	}
+	if e := t.futexIs(a.Addr(0), a.U32(5)); e != 0 {
+		return 0, e
+	}
+	if _, e := t.in32(a.Addr(4)); e != 0 {
 		return 0, e
 	}
 	k := t.k

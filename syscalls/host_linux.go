@@ -349,7 +349,13 @@ func hostChmodPath(p place, mode uint32, follow bool) linux.Errno {
 	return hostChmodPath(fd.again(), mode, true)
 }
 
-func (f hostFD) chmod(mode uint32) linux.Errno { return errnoOf(unix.Fchmod(int(f), mode)) }
+func (f hostFD) chmod(mode uint32) linux.Errno {
+	e := errnoOf(unix.Fchmod(int(f), mode))
+	if e == linux.EBADF { // with O_PATH
+		e = hostChmod(f.again(), mode, true)
+	}
+	return e
+}
 
 func hostTime(x unix.Timespec) fileTime { return fileTime{x.Sec, int32(x.Nsec), true} }
 

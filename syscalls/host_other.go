@@ -82,3 +82,5 @@ func errnoOf(err error) linux.Errno {
 	}
 	return linux.EIO
 }
+
+func noMemory(uint64) []byte { return nil }

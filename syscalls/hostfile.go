@@ -161,31 +161,18 @@ func (f *hostFile) read(t *Thread, v []iovec, off int64) (uint64, linux.Errno) {
 		t.k.transferred(f, linux.POLLIN)
 		return 0, linux.EAGAIN
 	}
-	bufs, e := t.views(v, mem.Write)
-	if e == linux.EFAULT && f.isRegular() {
-		// At the end of a file Linux does not look at the buffer.
-		at := max(off, 0)
-		if off < 0 {
-			at, _ = f.fd.seek(0, linux.SEEK_CUR)
-		}
-		if n, _ := f.fd.readv([][]byte{make([]byte, 1)}, at); n == 0 {
-			return 0, 0
-		}
-	}
-	if e != 0 {
-		return 0, e
-	}
+	bufs := t.forHost(v, mem.Write)
 	if len(bufs) == 0 {
 		return 0, 0
 	}
-	n, e := f.fd.readv(forHost(bufs), off)
+	n, e := f.fd.readv(bufs, off)
 	if e == 0 {
 		t.k.accessed(f)
 	}
 	if n > 0 {
 		t.k.fileEvent(f, linux.IN_ACCESS)
 	}
-	if uint64(n) < total(v) {
+	if uint64(n) < total(v) && e != linux.EFAULT {
 		t.k.transferred(f, linux.POLLIN) // all that there was
 	}
 	if f.isFIFO() && n > 0 {
@@ -203,21 +190,21 @@ func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, linux.Errno) 
 	if f.canBlock() && f.fd.poll(linux.POLLOUT) == 0 {
 		return 0, linux.EAGAIN
 	}
-	bufs, e := t.views(v, mem.Read)
-	if e != 0 || len(bufs) == 0 {
-		return 0, e
-	}
 	room, e := t.mayWrite(f, off, total(v))
 	switch {
 	case e != 0:
 		return 0, e
 	case room < total(v):
-		bufs, _ = t.views(first(v, room), mem.Read)
+		v = first(v, room)
+	}
+	bufs := t.forHost(v, mem.Read)
+	if len(bufs) == 0 {
+		return 0, 0
 	}
 	if before := t.k.cfg.BeforeOutput; before != nil && f.mode&linux.S_IFMT == linux.S_IFCHR {
 		before()
 	}
-	n, e := f.fd.writev(forHost(bufs), off)
+	n, e := f.fd.writev(bufs, off)
 	if n > 0 {
 		t.k.fileEvent(f, linux.IN_MODIFY)
 	}

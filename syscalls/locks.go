@@ -20,13 +20,24 @@ type recordLock struct {
 
 // meets reports whether two locks cannot be held together.
 func (l *recordLock) meets(o *recordLock) bool {
-	return l.owner != o.owner && l.lo < o.hi && o.lo < l.hi && (l.write || o.write)
+	return l.owner != o.owner && l.overlaps(o) && (l.write || o.write)
 }
 
+func (l *recordLock) overlaps(o *recordLock) bool { return l.lo < o.hi && o.lo < l.hi }
+
 // conflict returns the lock on file ino that l meets, the one with the lowest start of several, or nil.
-func (k *Kernel) conflict(ino uint64, l *recordLock) (first *recordLock) {
+func (k *Kernel) conflict(ino uint64, l *recordLock) *recordLock {
+	return k.firstLock(ino, l.meets)
+}
+
+// held returns the lock on file ino that l's owner has in l's range: the first, or nil.
+func (k *Kernel) held(ino uint64, l *recordLock) *recordLock {
+	return k.firstLock(ino, func(o *recordLock) bool { return o.owner == l.owner && l.overlaps(o) })
+}
+
+func (k *Kernel) firstLock(ino uint64, is func(*recordLock) bool) (first *recordLock) {
 	for _, o := range k.locks[ino] {
-		if l.meets(o) && (first == nil || o.lo < first.lo) {
+		if is(o) && (first == nil || o.lo < first.lo) {
 			first = o
 		}
 	}
@@ -101,9 +112,19 @@ func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, linux.Errno) {
 		return 0, e
 	}
 	typ := le16(b)
+	if cmd == linux.F_GETLK && typ >= linux.F_UNLCK {
+		return 0, linux.EINVAL
+	}
 	l, e := t.lockRange(f, b)
 	if e != 0 {
 		return 0, e
+	}
+	if typ > linux.F_UNLCK {
+		return 0, linux.EINVAL
+	}
+	get := cmd == linux.F_GETLK || cmd == linux.F_OFD_GETLK
+	if !get && (typ == linux.F_RDLCK && !f.base().readable() || typ == linux.F_WRLCK && !f.base().writable()) {
+		return 0, linux.EBADF
 	}
 	l.owner, l.pid, l.write = t.fds, t.p.pid, typ == linux.F_WRLCK
 	if cmd == linux.F_OFD_SETLK || cmd == linux.F_OFD_SETLKW || cmd == linux.F_OFD_GETLK {
@@ -112,15 +133,18 @@ func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, linux.Errno) {
 		}
 		l.owner, l.pid = f, -1
 	}
-	if typ > linux.F_UNLCK || typ == linux.F_UNLCK && (cmd == linux.F_GETLK || cmd == linux.F_OFD_GETLK) {
-		return 0, linux.EINVAL
-	}
 	h, ok := f.(*hostFile)
-	if cmd == linux.F_GETLK || cmd == linux.F_OFD_GETLK {
-		return 0, t.copyOut(at, describeLock(b, h, l, t.k))
-	}
-	if typ == linux.F_RDLCK && !f.base().readable() || typ == linux.F_WRLCK && !f.base().writable() {
-		return 0, linux.EBADF
+	if get {
+		var o *recordLock
+		switch {
+		case !ok:
+		case typ == linux.F_UNLCK: // of OFD locks only, since Linux 6.6: what the file itself has locked
+			o = t.k.held(h.ino, l)
+		default:
+			o = t.k.conflict(h.ino, l)
+		}
+		describeLock(b, o)
+		return 0, t.copyOut(at, b)
 	}
 	if !ok {
 		return 0, 0
@@ -160,28 +184,34 @@ func (t *Thread) takeRecord(h *hostFile, l *recordLock, wants bool) (uint64, lin
 // lockRange returns a lock of the range that a struct flock names.
 func (t *Thread) lockRange(f file, b []byte) (*recordLock, linux.Errno) {
 	start, n := int64(le64(b[8:])), int64(le64(b[16:]))
+	var base int64
 	switch le16(b[2:]) {
 	case linux.SEEK_SET:
 	case linux.SEEK_CUR:
-		pos, _ := f.seek(t, 0, linux.SEEK_CUR)
-		start += pos
+		base, _ = f.seek(t, 0, linux.SEEK_CUR)
 	case linux.SEEK_END:
 		s, e := f.stat(t)
 		if e != 0 {
 			return nil, e
 		}
-		start += s.size
+		base = s.size
 	default:
 		return nil, linux.EINVAL
 	}
-	if n < 0 {
-		start, n = start+n, -n
+	if start > math.MaxInt64-base {
+		return nil, linux.EOVERFLOW
 	}
-	if start < 0 {
+	if start += base; start < 0 {
 		return nil, linux.EINVAL
 	}
-	if n > 0 && start+(n-1) < 0 {
+	if n > 0 && n-1 > math.MaxInt64-start {
 		return nil, linux.EOVERFLOW
+	}
+	if n < 0 {
+		if start+n < 0 {
+			return nil, linux.EINVAL
+		}
+		start, n = start+n, -n
 	}
 	l := &recordLock{lo: start, hi: math.MaxInt64}
 	if n > 0 && n < math.MaxInt64-start {
@@ -190,15 +220,11 @@ func (t *Thread) lockRange(f file, b []byte) (*recordLock, linux.Errno) {
 	return l, 0
 }
 
-// describeLock makes b, a struct flock, say what keeps l from being locked.
-func describeLock(b []byte, h *hostFile, l *recordLock, k *Kernel) []byte {
-	var o *recordLock
-	if h != nil {
-		o = k.conflict(h.ino, l)
-	}
+// describeLock makes b, a struct flock, describe o, or say that there is no such lock.
+func describeLock(b []byte, o *recordLock) {
 	if o == nil {
 		put16(b, linux.F_UNLCK)
-		return b
+		return
 	}
 	put16(b, linux.F_RDLCK)
 	if o.write {
@@ -211,5 +237,4 @@ func describeLock(b []byte, h *hostFile, l *recordLock, k *Kernel) []byte {
 		put64(b[16:], uint64(o.hi-o.lo))
 	}
 	put32(b[24:], uint32(int32(o.pid)))
-	return b
 }

@@ -319,23 +319,20 @@ func sysMremap(t *Thread, a Args) (uint64, linux.Errno) {
 	if newLen > mem.MaxAddr {
 		return 0, linux.ENOMEM
 	}
-	if flags&linux.MREMAP_DONTUNMAP != 0 && !to.PageAligned() {
-		return 0, linux.EINVAL // it is a hint
+	// With MREMAP_DONTUNMAP alone the target is a hint, but is checked, too.
+	if flags&(linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) != 0 &&
+		(!to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen) {
+		return 0, linux.EINVAL
 	}
-	if flags&linux.MREMAP_FIXED != 0 {
-		if !to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen {
-			return 0, linux.EINVAL
+	if flags&linux.MREMAP_FIXED != 0 && newLen < oldLen {
+		if lo+newLen > v.Hi {
+			return 0, linux.EFAULT
 		}
-		if newLen < oldLen {
-			if lo+newLen > v.Hi {
-				return 0, linux.EFAULT
-			}
-			// What is in the way goes first, whatever comes of the rest.
-			if e := memErrno(m.Unmap(to, to+newLen)); e != 0 {
-				return 0, e
-			}
-			v = m.VMA(lo)
+		// What is in the way goes first, whatever comes of the rest.
+		if e := memErrno(m.Unmap(to, to+newLen)); e != 0 {
+			return 0, e
 		}
+		v = m.VMA(lo)
 	}
 	if lo+oldLen < lo {
 		return 0, linux.EINVAL

@@ -321,13 +321,14 @@ func (f *eventFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0
 // fits reports whether n can be added without overflow.
 func (f *eventFile) fits(n uint64) bool { return n <= 1<<64-2-f.count }
 
+// poll returns no POLLRDNORM nor POLLWRNORM, as eventfd_poll (fs/eventfd.c) does not.
 func (f *eventFile) poll(*Thread) uint32 {
 	var ev uint32
 	if f.count > 0 {
-		ev |= linux.POLLIN | linux.POLLRDNORM
+		ev |= linux.POLLIN
 	}
 	if f.count < 1<<64-2 {
-		ev |= linux.POLLOUT | linux.POLLWRNORM
+		ev |= linux.POLLOUT
 	}
 	return ev
 }

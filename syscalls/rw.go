@@ -420,16 +420,25 @@ func (t *Thread) transferAt(in, out file, inAt, outAt emu.Addr, n uint64, dontWa
 			return 0, e
 		}
 		if inAt != 0 {
-			e = t.out64(inAt, uint64(inOff)+done)
+			e = t.out64(inAt, movedBy(in, inOff, done))
 		}
 		if outAt != 0 && e == 0 {
-			e = t.out64(outAt, uint64(outOff)+done)
+			e = t.out64(outAt, movedBy(out, outOff, done))
 		}
 		if e != 0 {
 			return 0, e // what was moved is moved
 		}
 		return done, 0
 	})
+}
+
+// movedBy is where the offset off of f is after n bytes. Those of devices without positions stay where they are.
+func movedBy(f file, off int64, n uint64) uint64 {
+	switch f.(type) {
+	case *memFile, *randomFile:
+		return uint64(off)
+	}
+	return uint64(off) + n
 }
 
 // What is moved between two looks for signals, others who want to run, and the end of the run, and how long that takes, at

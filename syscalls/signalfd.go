@@ -78,7 +78,7 @@ func (f *signalFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 
 func (f *signalFile) poll(t *Thread) uint32 {
 	if (t.pending.set|t.p.pending.set)&f.set != 0 {
-		return linux.POLLIN | linux.POLLRDNORM
+		return linux.POLLIN
 	}
 	return 0
 }

@@ -509,7 +509,7 @@ func (f *timerFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 
 func (f *timerFile) poll(*Thread) uint32 {
 	if f.count > 0 {
-		return linux.POLLIN | linux.POLLRDNORM
+		return linux.POLLIN
 	}
 	return 0
 }

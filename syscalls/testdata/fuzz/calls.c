@@ -238,6 +238,43 @@ static void alarms(int usec) {
 	setitimer(ITIMER_REAL, &limit, 0);
 }
 
+// copied reads a word as the kernel does, by way of what is behind master: it may not be there. It is 0 then.
+static uint64_t copied(uint64_t at) {
+	uint64_t word = 0, to[6] = {master, at, 8, arenaSize}, from[6] = {master, (uint64_t)&word, call(SYS_pwrite64, to), arenaSize};
+	if (from[2] == 8)
+		call(SYS_pread64, from);
+	return word;
+}
+
+// hasty reports whether a time at an address, whose second word counts parts of seconds, is shorter than three of the alarms that
+// interrupt what waits: which of both is first depends on the machine.
+static int hasty(uint64_t at, uint64_t parts) {
+	uint64_t n = copied(at + 8);
+	return copied(at) == 0 && n > 0 && n < parts / 100;
+}
+
+// races reports whether a call may wait for a time that is as short.
+static int races(long nr, const uint64_t *a) {
+	switch (nr) {
+	case SYS_poll:
+		return (int)a[2] > 0 && (int)a[2] < 10;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)a[3] > 0 && (int)a[3] < 10;
+	case SYS_select:
+		return hasty(a[4], 1000000);
+	case SYS_ppoll:
+	case SYS_rt_sigtimedwait:
+		return hasty(a[2], 1000000000);
+	case SYS_futex:
+	case SYS_epoll_pwait2:
+		return hasty(a[3], 1000000000);
+	case SYS_pselect6:
+		return hasty(a[4], 1000000000);
+	}
+	return 0;
+}
+
 // unfit reports whether a call makes others depend on time, the machine or other processes.
 static int unfit(long nr, const uint64_t *a) {
 	switch (nr) {
@@ -273,6 +310,8 @@ static int unfit(long nr, const uint64_t *a) {
 		return a[2] & O_DIRECT;
 	case SYS_fcntl:
 		return (int)a[1] == F_SETFL && a[2] & O_DIRECT;
+	case SYS_close_range: // this program's own descriptors
+		return (unsigned)a[0] <= master && (unsigned)a[1] >= out;
 	case SYS_prctl: // secure computing, and what reads the time faults
 		return (int)a[0] == 22 || (int)a[0] == 26;
 	}
@@ -302,7 +341,7 @@ static uint64_t copyOf(uint64_t at, uint64_t n) {
 
 // note records a call. Results that name a process are made the same, addresses relative.
 static void note(long nr, const char *kinds, const uint64_t *a, uint64_t r) {
-	struct record *x = &record->calls[record->n++];
+	struct record *x = &record->calls[record->n];
 	uint64_t lo = (uint64_t)arena;
 	x->nr = nr;
 	x->kinds = strlen(kinds);
@@ -357,6 +396,7 @@ static void note(long nr, const char *kinds, const uint64_t *a, uint64_t r) {
 			r = 1000000007;
 	}
 	x->result = r;
+	__atomic_store_n(&record->n, record->n + 1, __ATOMIC_RELEASE); // the process may be killed at any time
 }
 
 // leave records what the process leaves.
@@ -440,6 +480,8 @@ static void fuzz(int n, volatile uint64_t *sum) {
 			if (unfit(nr, a))
 				continue;
 			restore();
+			if (races(nr, a))
+				continue;
 		}
 		long r = call(nr, a);
 		if (r == 0 && (nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone || nr == SYS_clone3))

@@ -12,12 +12,20 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
 
 #define R(x) do { errno = 0; long r_ = (long)(x); int e_ = errno; printf("%-70s %ld %s\n", #x, r_, r_ == -1 ? strerror(e_) : ""); } while (0)
 
@@ -35,7 +43,7 @@ static void kinds(void) {
 		int fd;
 	} files[] = {
 		{"file", f}, {"directory", open(".", O_RDONLY)}, {"null", open("/dev/null", O_RDWR)}, {"proc", open("/proc/self/cmdline", O_RDONLY)},
-		{"read", p[0]}, {"write", p[1]}, {"event", eventfd(0, EFD_NONBLOCK)}, {"timer", timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK)},
+		{"read", p[0]}, {"write", p[1]}, {"event", eventfd(0, EFD_NONBLOCK)}, {"semaphore", eventfd(50, EFD_NONBLOCK | EFD_SEMAPHORE)}, {"timer", timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK)},
 		{"epoll", epoll_create1(0)}, {"inotify", inotify_init1(IN_NONBLOCK)}, {"socket", socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0)},
 		{"no mode", open("/dev/null", O_ACCMODE)},
 	};
@@ -54,6 +62,10 @@ static void kinds(void) {
 		R(fcntl(fd, F_GETFL) & O_ASYNC);
 		R(syscall(SYS_fcntl, fd, F_SETSIG, 1ul << 32));
 		R(syscall(SYS_fcntl, fd, F_SETSIG, -1));
+		R(syscall(SYS_fcntl, fd, F_SETOWN, 1u << 31));
+		struct pollfd all = {fd, -1};
+		R(poll(&all, 1, 0));
+		printf("%x\n", all.revents);
 		close(fd);
 	}
 }
@@ -104,9 +116,13 @@ static void memory(void) {
 	R(msync(m + page, 8 * page, MS_INVALIDATE | MS_SYNC));
 	R(msync(m + page, 8 * page, MS_INVALIDATE | MS_ASYNC));
 	R(msync(m, 0, MS_INVALIDATE));
+	R(msync(m + page, 0, MS_INVALIDATE));
+	R(msync(m + 2 * page, 0, MS_INVALIDATE));
 	munlockall();
 	// What is in the way of mremap(2) goes, even if it fails.
 	R(syscall(SYS_mremap, m, -page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED, m + 20 * page));
+	R(syscall(SYS_mremap, m, 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, m + page));
+	R(syscall(SYS_mremap, m, page, page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, -page));
 	R(msync(m + 19 * page, page, 0));
 	R(msync(m + 20 * page, page, 0));
 	R(msync(m + 22 * page, page, 0));
@@ -220,6 +236,165 @@ static void pairs(void) {
 	R(syscall(SYS_socketpair, AF_INET, SOCK_STREAM, 0, b));
 }
 
+// ranges asks for record locks of impossible ranges, of unknown types and with a process id where none belongs.
+static void ranges(void) {
+	static const int commands[] = {F_GETLK, F_SETLK, F_OFD_GETLK, F_OFD_SETLK};
+	static const long most = 0x7fffffffffffffff, starts[] = {0, -1, -20, most, most - 3, -most - 1}, lengths[] = {0, 7, -1, -6, most, -most - 1};
+	int f = open("c.file", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	write(f, "0123456789", 10);
+	lseek(f, 7, SEEK_SET);
+	for (int c = 0; c < 4; c++)
+		for (int type = 0; type < 4; type++)
+			for (int whence = 0; whence < 4; whence++)
+				for (int pid = 0; pid < 2; pid++) {
+					printf("%d %d %d %d:", commands[c], type, whence, pid);
+					for (int i = 0; i < 36; i++) {
+						struct flock l = {type, whence, starts[i % 6], lengths[i / 6], pid};
+						int r = fcntl(f, commands[c], &l);
+						printf(" %d", r < 0 ? errno : 0);
+					}
+					printf("\n");
+				}
+	struct flock l = {F_RDLCK, SEEK_SET, 3, 4, 1};
+	int w = open("c.file", O_WRONLY);
+	R(fcntl(w, F_OFD_SETLK, &l));
+	l.l_pid = 0;
+	R(fcntl(f, F_OFD_SETLK, &l));
+	struct flock own = {F_UNLCK, SEEK_SET, 0, 100}, others = own;
+	R(fcntl(f, F_OFD_GETLK, &own));
+	printf("%d %ld %ld %d\n", own.l_type, (long)own.l_start, (long)own.l_len, own.l_pid);
+	R(fcntl(w, F_OFD_GETLK, &others));
+	R(others.l_type);
+	close(f);
+	close(w);
+}
+
+// halves moves bytes to and from memory of which the end is missing, and where nothing may be written.
+static void halves(void) {
+	static char big[3 * page];
+	char *end = (char *)mmap(0, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + page;
+	munmap(end, page);
+	mkfifo("c.fifo", 0600);
+	int f = open("c.fifo", O_RDWR | O_NONBLOCK), w;
+	R(write(f, end - 33, 100));
+	R(write(f, nowhere, 1));
+	R(write(f, end - page, page + 1));
+	R(read(f, big, sizeof big));
+	R(write(f, big, 10));
+	R(write(f, end - 33, 100));
+	R(write(f, end - page, 2 * page + 100));
+	R(write(f, end - 100, page + 100));
+	R(read(f, end - 33, 200));
+	R(read(f, big, sizeof big));
+	R(write(f, big, 10));
+	R(write(f, big, page));
+	R(read(f, end - 33, 200));
+	R(read(f, nowhere, 1));
+	R(read(f, big, sizeof big));
+	R(read(f, nowhere, 1));
+	R((w = open("c.fifo", O_WRONLY)) < 0);
+	close(f);
+	R(write(w, nowhere, 1));
+	R(write(w, end - 1, 2));
+	close(w);
+	f = open("c.file", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	struct rlimit was, low = {4, 4};
+	getrlimit(RLIMIT_FSIZE, &was);
+	low.rlim_max = was.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	fflush(stdout);
+	setrlimit(RLIMIT_FSIZE, &low);
+	long above = pwrite(f, nowhere, 1, 4), why = errno, below = pwrite(f, nowhere, 1, 3);
+	setrlimit(RLIMIT_FSIZE, &was);
+	printf("above the limit: %ld %s, below %ld\n", above, strerror(why), below);
+	close(f);
+}
+
+// devices moves bytes to and from devices at offsets, which stay what they are.
+static void devices(void) {
+	static const char *const names[] = {"/dev/null", "/dev/zero", "/dev/urandom"};
+	int p[2], f = open("c.file", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	pipe2(p, O_NONBLOCK);
+	write(f, "0123456789", 10);
+	for (int i = 0; i < 3; i++) {
+		int d = open(names[i], O_RDWR);
+		loff_t off = 3;
+		printf("%s\n", names[i]);
+		write(p[1], "hello", 5);
+		R(splice(p[0], 0, d, &off, 5, SPLICE_F_NONBLOCK));
+		R(off);
+		R(splice(d, &off, p[1], 0, 5, SPLICE_F_NONBLOCK));
+		R(off);
+		R(sendfile(f, d, &off, 5));
+		R(off);
+		R(sendfile(d, f, &off, 3));
+		R(off);
+		read(p[0], b, sizeof b);
+		close(d);
+	}
+	close(p[0]);
+	close(p[1]);
+	close(f);
+}
+
+// words asks the calls of futex(2) that have two words for words that are not aligned, the same, or not there.
+static void words(void) {
+	enum { waitRequeuePI = 11, cmpRequeuePI = 12, private = 128 };
+	static int two[2];
+	void *words[] = {two, two + 1, (char *)two + 1, 0, (void *)8, nowhere};
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < 6; j++) {
+			printf("%d %d:", i, j);
+			for (int shared = 0; shared < 2; shared++)
+				for (int val = 1; val >= 0; val--) {
+					int op = shared ? 0 : private;
+					if (val || i > 1) // else it may wait
+						printf(" %d", syscall(SYS_futex, words[i], op | waitRequeuePI, val, 0, words[j], 0) < 0 ? errno : 0);
+					printf(" %d", syscall(SYS_futex, words[i], op | cmpRequeuePI, 1, 1, words[j], val) < 0 ? errno : 0);
+				}
+			printf("\n");
+		}
+}
+
+// lists reads a directory into sizes that are none.
+static void lists(void) {
+	static char big[1 << 16];
+	int d = open("/dev/pts", O_RDONLY | O_DIRECTORY);
+	R(syscall(SYS_getdents, d, big, -1));
+	R(syscall(SYS_getdents64, d, big, 1l << 32));
+	R(syscall(SYS_getdents64, d, big, 1u << 31));
+	while (syscall(SYS_getdents64, d, big, sizeof big) > 0)
+		;
+	R(syscall(SYS_getdents, d, big, -1));
+	R(syscall(SYS_getdents64, d, big, 0));
+	close(d);
+}
+
+// names sets times of what is named in several ways; flags are the file's, the descriptor's, or unknown.
+static void names(void) {
+	int f = open("c.file", O_RDWR | O_CREAT, 0600), fds[] = {AT_FDCWD, open(".", O_RDONLY), f, open("c.file", O_PATH), -1, 99};
+	static const int flags[] = {0, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, 0x800};
+	static const struct timespec times[3][2] = {{{1, 5}, {2, 6}}, {{1, -1}, {2, 2000000000}}, {{0, UTIME_OMIT}, {0, UTIME_OMIT}}};
+	const char *paths[] = {0, "", ".", "c.file", "nothing", nowhere};
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < 6; j++) {
+			printf("%d %d:", i, j);
+			for (int k = 0; k < 15; k++)
+				printf(" %d", syscall(SYS_utimensat, fds[i], paths[j], times[k % 3], flags[k / 3]) < 0 ? errno : 0);
+			printf("\n");
+		}
+	int event = eventfd(0, 0);
+	R(linkat(event, "", AT_FDCWD, "", AT_EMPTY_PATH));
+	close(event);
+	R(syscall(SYS_fchmodat2, fds[3], "", 0640, AT_EMPTY_PATH) < 0 && errno != ENOSYS);
+	R(syscall(SYS_fchmodat2, fds[3], "", 0640, 0));
+	R(fchmod(fds[3], 0600));
+	struct stat st;
+	R(fstat(f, &st) < 0 ? -1 : st.st_mode);
+	for (int i = 1; i < 4; i++)
+		close(fds[i]);
+}
+
 int main(void) {
 	setvbuf(stdout, 0, _IOLBF, 0);
 	signal(SIGPIPE, SIG_IGN);
@@ -229,5 +404,13 @@ int main(void) {
 	descriptors();
 	timerIDs();
 	pairs();
+	ranges();
+	halves();
+	devices();
+	words();
+	lists();
+	names();
+	unlink("c.file");
+	unlink("c.fifo");
 	return 0;
 }

@@ -124,9 +124,8 @@ int main(void) {
 	moment();
 	show("still", woken);
 	long r = futex(&lock, FUTEX_UNLOCK_PI, 0, 0, 0, 0);
-	moment(); // who looks at the lock at once sees who has it just then
+	join(3); // who looks at the lock at once sees who has it just then
 	show("unlock", r);
-	join(3);
 
 	start(3);
 	show("lock", futex(&lock, FUTEX_LOCK_PI, 0, 0, 0, 0));
