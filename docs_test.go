@@ -43,6 +43,17 @@ func TestCitations(t *testing.T) {
 	require.NotZero(t, found)
 }
 
+// TestPlan has docs/internals.md name every package.
+func TestPlan(t *testing.T) {
+	text, err := os.ReadFile("docs/internals.md")
+	require.NoError(t, err)
+	for pkg := range allowed {
+		if pkg != "." && pkg != "docs/pictures" {
+			assert.Contains(t, string(text), "`"+pkg+"`", "the plan has no such package")
+		}
+	}
+}
+
 // document reports whether a name is that of a document of ours, and not one that a test makes up.
 func document(name string) bool {
 	return !strings.Contains(name, "$") && path.Base(name) != "out.md" && path.Base(name) != "report.md"
