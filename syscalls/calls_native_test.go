@@ -288,6 +288,7 @@ const (
 	acces          = "0xfffffffffffffff3"
 
 	srch  = "0xfffffffffffffffd"
+	again = "0xfffffffffffffff5"
 	fault = "0xfffffffffffffff2"
 
 	notsup = "0xffffffffffffffa1"
@@ -324,6 +325,7 @@ var acceptedCalls = []struct {
 	{146, "", either(none, inval), "SCHED_EXT is of Linux 6.12"},
 	{147, "", either(none, inval), "SCHED_EXT is of Linux 6.12"},
 	{285, "", func(want, _ string) bool { return want == notsup }, "which modes of fallocate(2) there are is up to the file system"},
+	{202, "", func(want, got string) bool { return want == again && got == srch }, "natively the owner of a lock may be about to end; here it has ended or not"},
 	{318, "", anyResult, "a signal ends it after a page"},
 	{40, "", func(want, got string) bool {
 		return want == none || want == overflow || want == intr || !failed(want) && !failed(got)
