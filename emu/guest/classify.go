@@ -37,9 +37,9 @@ func (k Kind) Ends() bool {
 	return false
 }
 
-// traps are the instructions whose result must not depend on the host or the engine, or that
+// emulated are the instructions whose result must not depend on the host or the engine, or that
 // would reach host state: emulated in Go (RATIONALE.md, "Code and semantics apart: emu/guest, emu/sem").
-var traps = map[x86.Op]bool{
+var emulated = map[x86.Op]bool{
 	x86.CPUID: true, x86.XGETBV: true, x86.RDTSC: true, x86.RDTSCP: true,
 	x86.RDRAND: true, x86.RDSEED: true, x86.RDPID: true,
 	x86.RCPPS: true, x86.RCPSS: true, x86.RSQRTPS: true, x86.RSQRTSS: true,
@@ -74,8 +74,9 @@ var refused = map[x86.Op]bool{
 	x86.VERR: true, x86.VERW: true, x86.LSS: true, x86.LFS: true, x86.LGS: true,
 }
 
-// addressesBeyond reports whether i adds more to its operand's address than base, index and displacement: with
-// 32-bit addresses the sum is cut before the segment's base is added, for which emu/jit has no register left.
+// addressesBeyond reports whether the address of i's operand has more parts than base, index and displacement: that of a gather, or of a
+// bit string. With 32-bit addresses the sum has to be cut before a segment's base is added, for which emu/jit has no register left. So all
+// engines refuse such code alike; no compiler makes it.
 func addressesBeyond(i *x86.Inst) bool {
 	return i.Mem.VSIB || i.NRefs > 0 && i.Refs[0].At == x86.AtBitString
 }
@@ -109,7 +110,7 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 	default:
 		return Branch
 	}
-	if traps[i.Op] || privileged[i.Op] {
+	if emulated[i.Op] || privileged[i.Op] {
 		return Emulated
 	}
 	if refused[i.Op] || i.Mem.AddrSize == 4 && i.Mem.Seg != x86.SegNone && addressesBeyond(i) {
