@@ -201,7 +201,7 @@ func (t *Thread) forHost(v []iovec, prot mem.Prot) (bufs [][]byte) {
 		}
 		left -= b.Len()
 		if b.Len() < x.n && len(bufs) < linux.IOV_MAX {
-			return append(bufs, noMemory(left))
+			return append(bufs, t.p.mem.Nowhere(left).ForHost())
 		}
 	}
 	return bufs

@@ -3,12 +3,10 @@
 package syscalls
 
 import (
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
@@ -30,15 +28,3 @@ func hostIoctl(fd int, req uintptr, b []byte) linux.Errno {
 	_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), req, uintptr(p))
 	return linux.Errno(e)
 }
-
-// noAccess is a page that nobody may read or write.
-var noAccess = sync.OnceValue(func() unsafe.Pointer {
-	p, err := unix.MmapPtr(-1, 0, nil, emu.PageSize, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err != nil {
-		panic(err)
-	}
-	return p
-})
-
-// noMemory returns n bytes that the host's kernel cannot read or write: it fails with EFAULT at the first.
-func noMemory(n uint64) []byte { return unsafe.Slice((*byte)(noAccess()), n) }

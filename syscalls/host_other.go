@@ -82,5 +82,3 @@ func errnoOf(err error) linux.Errno {
 	}
 	return linux.EIO
 }
-
-func noMemory(uint64) []byte { return nil }

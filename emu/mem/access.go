@@ -90,6 +90,10 @@ func (m *Space) View(a emu.Addr, n uint64, prot Prot) View {
 	return View{m.host.view(a, n)}
 }
 
+// Nowhere returns n bytes, less than Guard, that neither Go nor the host's kernel can touch: a host system call is given them in the place
+// of memory that the guest does not have, and says itself what comes of that.
+func (m *Space) Nowhere(n uint64) View { return View{m.host.view(-emu.Addr(n), n)} }
+
 // Accessible returns how many of the n bytes at a are mapped with prot.
 func (m *Space) Accessible(a emu.Addr, n uint64, prot Prot) uint64 { return m.accessible(a, n, prot) }
 

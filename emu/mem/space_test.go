@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -55,6 +56,27 @@ func TestReadAndWriteStopWhereMemoryDoes(t *testing.T) {
 	require.Equal(t, 5, m.Poke(0x12000, data[:5]), "Poke does not ask for permission")
 	require.Zero(t, m.View(0x12000, 5, Write).Len())
 	require.EqualValues(t, 16, m.View(0x11ff0, 100, Write).Len())
+}
+
+// TestNowhere has the host's kernel fail to read and fill memory that is not there, whatever its size.
+func TestNowhere(t *testing.T) {
+	m := newSpace(t)
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	defer in.Close()
+	defer out.Close()
+	_, err = out.Write([]byte("something"))
+	require.NoError(t, err)
+	for _, n := range []uint64{1, page, page + 1, 2 << 30} {
+		b := m.Nowhere(n).ForHost()
+		require.Len(t, b, int(n))
+		_, err := unix.Read(int(in.Fd()), b)
+		require.ErrorIs(t, err, unix.EFAULT)
+		for _, part := range [][]byte{b, b[n-1:]} {
+			_, err = unix.Write(int(out.Fd()), part)
+			require.ErrorIs(t, err, unix.EFAULT, "%d bytes", n)
+		}
+	}
 }
 
 func TestStringsAndWords(t *testing.T) {
