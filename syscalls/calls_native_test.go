@@ -324,8 +324,6 @@ var acceptedCalls = []struct {
 	{319, "", func(_, got string) bool { return got == inval }, "no huge pages (MFD_HUGETLB)"},
 	{146, "", either(none, inval), "SCHED_EXT is of Linux 6.12"},
 	{147, "", either(none, inval), "SCHED_EXT is of Linux 6.12"},
-	{285, "", func(want, _ string) bool { return want == notsup }, "which modes of fallocate(2) there are is up to the file system"},
-	{202, "", func(want, got string) bool { return want == again && got == srch }, "natively the owner of a lock may be about to end; here it has ended or not"},
 	{318, "", anyResult, "a signal ends it after a page"},
 	{40, "", func(want, got string) bool {
 		return want == none || want == overflow || want == intr || !failed(want) && !failed(got)

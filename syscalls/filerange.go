@@ -76,6 +76,12 @@ func sysFallocate(t *Thread, a Args) (uint64, linux.Errno) {
 	case off+n < 0:
 		return 0, linux.EFBIG
 	}
+	if mode&linux.FALLOC_FL_UNSHARE_RANGE != 0 {
+		// Few file systems can, and the others say so before they look at the limit.
+		if e := h.fd.allocate(mode|linux.FALLOC_FL_KEEP_SIZE, 0, 1); e != 0 {
+			return 0, e
+		}
+	}
 	if mode&linux.FALLOC_FL_KEEP_SIZE == 0 {
 		if e := t.mayBecome(h, off+n); e != 0 {
 			return 0, e

@@ -65,7 +65,7 @@ func (t *Thread) takeLock(a emu.Addr, key futexKey) linux.Errno {
 			t.k.owners[key] = t
 		}
 		return t.out32(a, x&linux.FUTEX_OWNER_DIED|uint32(t.tid)|t.k.waitersBit(key))
-	case t.k.findThread(-1, int(owner)) == nil:
+	case t.k.findThread(-1, int(owner)) == nil && !absent(int(owner)):
 		return linux.ESRCH
 	}
 	if e := t.out32(a, x|linux.FUTEX_WAITERS); e != 0 {

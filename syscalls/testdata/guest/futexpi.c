@@ -77,6 +77,9 @@ int main(void) {
 	show("try", e, a);
 	pi(&a, FUTEX_UNLOCK_PI, 0);
 	printf("no memory: %d, no word: %d\n", pi((int *)8, FUTEX_LOCK_PI, 0), pi((int *)((char *)&a + 1), FUTEX_LOCK_PI, 0));
+	a = getppid();
+	e = pi(&a, FUTEX_TRYLOCK_PI, 0);
+	show("the parent's", e, a);
 	a = 0x3ffffff;
 	printf("no owner: %d\n", pi(&a, FUTEX_LOCK_PI, 0));
 	a = FUTEX_OWNER_DIED;
