@@ -34,7 +34,7 @@ func Command(name string, arg ...string) *Cmd {
 func CommandContext(ctx context.Context, name string, arg ...string) *Cmd {
 	c := &Cmd{Config: Config{Path: name, Args: append([]string{name}, arg...), Names: dwarfmap.Options{Demangle: true}}, ctx: ctx}
 	if !strings.Contains(name, "/") {
-		if path, err := exec.LookPath(name); err != nil && !errors.Is(err, exec.ErrDot) {
+		if path, err := exec.LookPath(name); err != nil {
 			c.err = err
 		} else {
 			c.Path = path
@@ -107,7 +107,7 @@ type Exit struct {
 
 // A Fault is an exception that killed a program.
 type Fault struct {
-	// Text describes it, as "page fault at 0x10, reading".
+	// Text describes it, as "guest fault 14 accessing 0x10": the number is that of the exception.
 	Text string
 	// Address is that of the instruction; Func, File and Line are its source place.
 	Address    uint64

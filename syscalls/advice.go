@@ -8,10 +8,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Advice of madvise(2).
-const (
-	madvLast = linux.MADV_COLLAPSE
-)
+// madvLast is the highest advice of madvise(2).
+const madvLast = linux.MADV_COLLAPSE
 
 // adviceFlags are the bits of mem.VMA's Advice that advice clears and sets.
 var adviceFlags = map[int]struct{ clear, set uint8 }{
@@ -256,10 +254,8 @@ func sysMincore(t *Thread, a Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// Commands of membarrier(2).
-const (
-	membarrierAll = 2*linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE - 1
-)
+// membarrierAll are the commands of membarrier(2): one bit each, the last one's the highest.
+const membarrierAll = 2*linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE - 1
 
 // sysMembarrier implements membarrier(2): threads run one at a time, but a process must say first what it wants.
 func sysMembarrier(t *Thread, a Args) (uint64, linux.Errno) {

@@ -5,7 +5,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Flags of clone(2).
+// Flags of clone(2) and clone3(2) by what they are for.
 const (
 	cloneNamespaces = 0x7e020080 // CLONE_NEWTIME, 0x80, is a signal's bit for clone(2)
 	clone3Flags     = 0xffffff80&^linux.CLONE_DETACHED | linux.CLONE_CLEAR_SIGHAND | linux.CLONE_INTO_CGROUP

@@ -2,9 +2,9 @@ package syscalls
 
 import "github.com/cgemu/cgemu/syscalls/internal/linux"
 
-// Control messages of sendmsg(2) and recvmsg(2): cmsg(3).
+// Sizes of control messages (cmsg(3)).
 const (
-	cmsgHeader = 16
+	cmsgHeader = 16 // struct cmsghdr
 	// maxControl is how much of them one call takes (net.core.optmem_max).
 	maxControl = 128 << 10
 )

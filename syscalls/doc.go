@@ -9,13 +9,13 @@
 // the host shows through (terminals, pipes from outside, file times) the manual
 // says so.
 //
-// Numbers, flags, structures and errno values are Linux's on x86-64, written
-// down here: the host may be anything. What depends on the host is in
+// Numbers, flags and errno values are Linux's on x86-64, in package linux below
+// this one: the host may be anything. What depends on the host is in
 // host_*.go. Addresses are guest virtual addresses, times nanoseconds.
 //
-// A handler returns a result and an Errno; Dispatch alone turns the pair into
-// RAX. A call that cannot finish parks its thread with Thread.block and is made
-// again when it is woken.
+// A handler returns a result and an error; Thread.finish alone turns the pair into
+// RAX. A handler that cannot finish returns what Thread.block returns: the thread
+// waits, and the function that block was given goes on with the call.
 package syscalls
 
 //go:generate go test -run ^TestSupportTable$ -update .

@@ -5,10 +5,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// What futex_waitv(2) takes (include/uapi/linux/futex.h).
-const (
-	futexWaitvSize = 24 // struct futex_waitv
-)
+// futexWaitvSize is the size of struct futex_waitv.
+const futexWaitvSize = 24
 
 // sysFutexWaitv implements futex_waitv(2): waiting for any of several words. Its result is which of them woke it.
 func sysFutexWaitv(t *Thread, a Args) (uint64, linux.Errno) {

@@ -9,12 +9,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Events of inotify(7) and flags of inotify_add_watch(2) (include/uapi/linux/inotify.h).
-const (
-
-	// inotifyMax is how many events are kept (fs.inotify.max_queued_events).
-	inotifyMax = 16384
-)
+// inotifyMax is how many events are kept (fs.inotify.max_queued_events).
+const inotifyMax = 16384
 
 // An inotifyFile is an inotify instance. It is told of what the guest does; what others do to the host's
 // files is not seen, since when it is seen would differ from run to run.

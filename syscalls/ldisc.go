@@ -4,10 +4,8 @@ import "github.com/cgemu/cgemu/syscalls/internal/linux"
 
 // ldisc.go: the line discipline of a pseudoterminal (termios(3); where that leaves it open, Linux's N_TTY).
 
-// Indices of c_cc.
-const (
-	ccs = 19
-)
+// ccs is how many characters c_cc has (NCCS).
+const ccs = 19
 
 // A termios is struct termios as the kernel has it.
 type termios struct {

@@ -8,11 +8,10 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Flags of mmap(2) (include/uapi/asm-generic/mman-common.h, arch/x86/include/uapi/asm/mman.h).
 const (
 	// mapLegacy are the flags that MAP_SHARED_VALIDATE knows of every file (LEGACY_MAP_MASK).
 	mapLegacy = 0x7c07f9f3
-
+	// protMask are PROT_READ, PROT_WRITE and PROT_EXEC.
 	protMask = 7
 )
 

@@ -6,10 +6,10 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Flags, commands and limits of System V message queues (include/uapi/linux/msg.h).
+// Limits of System V message queues: a message, a queue, in bytes.
 const (
-	msgMax = 8192
-	msgMnb = 16384
+	msgMax = 8192  // MSGMAX
+	msgMnb = 16384 // MSGMNB
 )
 
 // A message is one of System V's.

@@ -7,13 +7,10 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Messages of netlink(7) and rtnetlink(7).
 const (
-	nlmHeader = 16
-
-	rtmLast = 123
-
-	sockaddrNlSize = 12
+	nlmHeader      = 16  // struct nlmsghdr
+	sockaddrNlSize = 12  // struct sockaddr_nl
+	rtmLast        = 123 // the last request of rtnetlink(7)
 )
 
 // A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of interfaces, their addresses and routes.

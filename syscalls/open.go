@@ -279,10 +279,8 @@ func sysFcntl(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.lock(f, cmd, emu.Addr(arg))
 }
 
-// What flock(2) takes besides LOCK_SH, LOCK_EX and LOCK_UN, and how long the host's locks are waited for at a time.
-const (
-	lockWait = 1_000_000
-)
+// lockWait is how long flock(2) waits at a time for a lock that the host may have given to others, in nanoseconds.
+const lockWait = 1_000_000
 
 // sysFlock implements flock(2), with the host's locks.
 func sysFlock(t *Thread, a Args) (uint64, linux.Errno) {

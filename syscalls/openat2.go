@@ -6,10 +6,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Ways of openat2(2) to resolve a path (include/uapi/linux/openat2.h).
-const (
-	resolveAll = 0x3f
-)
+// resolveAll are all ways of openat2(2) to resolve a path (RESOLVE_).
+const resolveAll = 0x3f
 
 const (
 	openHowSize = 24 // struct open_how

@@ -6,10 +6,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Attributes and values of a route (include/uapi/linux/rtnetlink.h).
-const (
-	rtmSize = 12
-)
+// rtmSize is the size of struct rtmsg.
+const rtmSize = 12
 
 // A route says where datagrams to dst go: over an interface, to an address of its own, or by a router.
 type route struct {

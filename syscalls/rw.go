@@ -206,10 +206,8 @@ func sysPwritev(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.vector(a, t.sink, t.writeFile, a.Long(3))
 }
 
-// Flags of preadv2(2) and pwritev2(2). HIPRI, DSYNC and SYNC, rwfQuiet, change nothing we do.
-const (
-	rwfQuiet = 1 | 2 | 4
-)
+// rwfQuiet are the flags of preadv2(2) and pwritev2(2) that change nothing here: RWF_HIPRI, RWF_DSYNC and RWF_SYNC.
+const rwfQuiet = 1 | 2 | 4
 
 // sysPreadv2 implements preadv2(2).
 func sysPreadv2(t *Thread, a Args) (uint64, linux.Errno) { return t.vector2(a, t.source, t.readFile) }

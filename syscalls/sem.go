@@ -7,7 +7,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Flags, commands and limits of System V semaphores (include/uapi/linux/sem.h).
+// Limits of System V semaphores (include/uapi/linux/sem.h).
 const (
 	semMax    = 32767 // SEMVMX
 	semsMax   = 32000 // SEMMSL

@@ -8,12 +8,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Flags and commands of System V shared memory (include/uapi/linux/shm.h).
-const (
-
-	// shmDev is the device of its mappings in /proc/PID/maps.
-	shmDev = 1
-)
+// shmDev is the device of mappings of System V shared memory in /proc/PID/maps.
+const shmDev = 1
 
 // A shmSegment is a piece of shared memory: a file without a name. Who has it attached is seen in the
 // address spaces.

@@ -329,10 +329,8 @@ func (t *Thread) userInfo(to, sig int, at emu.Addr) (*sigInfo, linux.Errno) {
 	return s, 0
 }
 
-// Flags of sigaltstack(2).
-const (
-	minSigStack = 2048
-)
+// minSigStack is the least that sigaltstack(2) takes (MINSIGSTKSZ).
+const minSigStack = 2048
 
 // An altStack is where handlers with SA_ONSTACK run.
 type altStack struct {

@@ -5,13 +5,10 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Address families and types of socket(2).
 const (
-	sockMax   = 11
-	sockTypes = 0xf
-
-	// maxSockaddr is the size of struct sockaddr_storage, somaxconn the longest queue of listen(2).
-	maxSockaddr = 128
+	sockMax     = 11  // types of socket(2) are below it (SOCK_MAX)
+	sockTypes   = 0xf // the bits of a type, without SOCK_CLOEXEC and SOCK_NONBLOCK (SOCK_TYPE_MASK)
+	maxSockaddr = 128 // struct sockaddr_storage
 )
 
 // A Network says what network the guest has.

@@ -8,11 +8,10 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Requests about sockets and interfaces (include/uapi/linux/sockios.h).
 const (
-	ifnameSize  = 16
-	ifreqSize   = 40
-	txQueueSize = 1000
+	ifnameSize  = 16   // IFNAMSIZ
+	ifreqSize   = 40   // struct ifreq
+	txQueueSize = 1000 // what SIOCGIFTXQLEN tells of the loopback interface
 )
 
 func (s *sockBase) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {

@@ -5,10 +5,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Flags of send(2) and recv(2).
-const (
-	msgCompat = 0x80000000 // the kernel's own, for programs of 32 bits
-)
+// msgCompat is a flag of send(2) and recv(2) that is the kernel's own, for programs of 32 bits (MSG_CMSG_COMPAT).
+const msgCompat = 0x80000000
 
 // An outMessage is what a call sends.
 type outMessage struct {

@@ -150,10 +150,8 @@ func (t *Thread) sendfile(a Args) (uint64, linux.Errno) {
 	return t.transferAt(in, out, a.Addr(2), 0, a.Uint(3), false)
 }
 
-// Flags of splice(2), tee(2) and vmsplice(2).
-const (
-	spliceAll = 15
-)
+// spliceAll are all flags of splice(2), tee(2) and vmsplice(2).
+const spliceAll = 15
 
 // sysSplice implements splice(2).
 func sysSplice(t *Thread, a Args) (uint64, linux.Errno) {

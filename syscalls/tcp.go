@@ -387,10 +387,8 @@ func (s *tcpSocket) close(k *Kernel) {
 	k.inet.tcp.release(s)
 }
 
-// tcpInfoSize is the size of struct tcp_info, TCP_INFO the option that returns it.
-const (
-	tcpInfoSize = 248
-)
+// tcpInfoSize is the size of struct tcp_info.
+const tcpInfoSize = 248
 
 // phase is the state as the kernel numbers it (include/net/tcp_states.h).
 func (s *tcpSocket) phase() byte {

@@ -182,7 +182,7 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 func (e *Engine) full() bool {
 	return e.pos+2*maxBlockCode > farOff || e.far+2*maxBlockCode > arenaSize ||
 		8*(len(e.weights)+2*maxBlock) > counterSize || 8*(e.eventCounters+8*maxBlock) > ownSize ||
-		e.sim.i1.full() || len(e.all) >= maxBlocks || e.dead > minDead+e.live() || e.retainedBlocks > minAsleep+e.live()
+		e.sim.i1.full() || len(e.all) >= maxBlocks || e.dead > minDead+e.live() || e.retainedBlocks > minRetained+e.live()
 }
 
 // crowded reports whether there is no room for what is emitted between two translations, which is small.
@@ -217,7 +217,7 @@ func (e *Engine) flush() {
 // died. So it is with retained blocks, but for those of programs that may be run again.
 const (
 	minDead   = 1 << 14
-	minAsleep = 1 << 18
+	minRetained = 1 << 18
 	// maxBlocks is how many there may be in all: what is known of one takes some 500 bytes.
 	maxBlocks = 1 << 19
 )

@@ -143,14 +143,12 @@ const (
 	ENOTSUP     = EOPNOTSUPP
 )
 
-// Results a handler may give that the guest never sees.
+// Errors of calls that a signal interrupted, which no program sees: what happens to the call depends on the signal's handler
+// (include/linux/errno.h).
 const (
-	// The call was interrupted; what happens to it depends on the signal's handler
-	// (include/linux/errno.h).
 	ERESTARTSYS    Errno = 512 // restart it if the handler has SA_RESTART
 	ERESTARTNOINTR Errno = 513 // restart it always
 	ERESTARTNOHAND Errno = 514 // restart it if no handler was called
-
 )
 
 // errnoNames is indexed by number.

@@ -148,7 +148,7 @@ const (
 	F_UNLCK    = 2
 )
 
-// What flock(2) takes besides LOCK_SH, LOCK_EX and LOCK_UN, and how long the host's locks are waited for at a time.
+// Operations of flock(2).
 const (
 	LOCK_NB   = 4
 	LOCK_MAND = 32
@@ -172,7 +172,7 @@ const (
 	RESOLVE_CACHED        = 0x20
 )
 
-// Flags of preadv2(2) and pwritev2(2). HIPRI, DSYNC and SYNC, rwfQuiet, change nothing we do.
+// Flags of preadv2(2) and pwritev2(2).
 const (
 	RWF_NOWAIT   = 8
 	RWF_APPEND   = 16
@@ -180,14 +180,10 @@ const (
 )
 
 // Flags of splice(2), tee(2) and vmsplice(2).
-const (
-	SPLICE_F_NONBLOCK = 2
-)
+const SPLICE_F_NONBLOCK = 2
 
-// STATX_BASIC_STATS is STATX_BASIC_STATS: no birth time, no mount id.
-const (
-	STATX_BASIC_STATS = 0x7ff
-)
+// STATX_BASIC_STATS is what statx(2) tells of as stat(2) does: no birth time, no mount id.
+const STATX_BASIC_STATS = 0x7ff
 
 // Limits of xattr(7).
 const (

@@ -13,10 +13,8 @@ const (
 	IPC_INFO = 3
 )
 
-// Limits of POSIX message queues (mq_overview(7)).
-const (
-	SI_MESGQ = -3
-)
+// SI_MESGQ is si_code of what mq_notify(2) sends.
+const SI_MESGQ = -3
 
 // Flags, commands and limits of System V message queues (include/uapi/linux/msg.h).
 const (

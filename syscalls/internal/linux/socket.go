@@ -17,6 +17,7 @@ const (
 	IPPROTO_UDP = 17
 )
 
+// Options of SOL_IP and SOL_IPV6.
 const (
 	IPV6_V6ONLY        = 26
 	IP_MTU             = 14
@@ -114,6 +115,7 @@ const (
 	SO_ZEROCOPY     = 60
 )
 
+// Levels of options, besides SOL_SOCKET.
 const (
 	SOL_IP   = 0
 	SOL_TCP  = 6
@@ -121,15 +123,11 @@ const (
 	SOL_IPV6 = 41
 )
 
-// tcpInfoSize is the size of struct tcp_info, TCP_INFO the option that returns it.
-const (
-	TCP_INFO = 11
-)
+// TCP_INFO is the option of SOL_TCP that returns struct tcp_info.
+const TCP_INFO = 11
 
 // UDP_CORK is the option of SOL_UDP that joins what is sent into one datagram.
-const (
-	UDP_CORK = 1
-)
+const UDP_CORK = 1
 
 // Options and control messages about it (include/uapi/linux/in.h, in6.h).
 const (

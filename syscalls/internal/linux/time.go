@@ -15,6 +15,5 @@ const (
 	CLOCK_TAI                = 11
 )
 
-const (
-	TIMER_ABSTIME = 1
-)
+// TIMER_ABSTIME says that a timer's or sleep's time is a point of its clock.
+const TIMER_ABSTIME = 1
