@@ -29,9 +29,14 @@ func (a *Args) U32(i int) uint32 { return uint32(a[i]) }
 // taskSize is the end of the addresses that are no kernel's (TASK_SIZE_MAX).
 const taskSize = 1<<47 - emu.PageSize
 
+// A memory is a process' address space as system calls reach it: what is not mapped is EFAULT.
+type memory struct {
+	space *mem.Space // of the machine that the process runs on
+}
+
 // path reads the path argument at a.
-func (t *Thread) path(a emu.Addr) (string, linux.Errno) {
-	s, ok := t.p.mem.ReadString(a, linux.PATH_MAX)
+func (m *memory) path(a emu.Addr) (string, linux.Errno) {
+	s, ok := m.space.ReadString(a, linux.PATH_MAX)
 	switch {
 	case !ok:
 		return "", linux.EFAULT
@@ -42,33 +47,33 @@ func (t *Thread) path(a emu.Addr) (string, linux.Errno) {
 }
 
 // copyIn reads n bytes at a.
-func (t *Thread) copyIn(a emu.Addr, n int) ([]byte, linux.Errno) {
+func (m *memory) copyIn(a emu.Addr, n int) ([]byte, linux.Errno) {
 	b := make([]byte, n)
-	if t.p.mem.Read(a, b) < n {
+	if m.space.Read(a, b) < n {
 		return nil, linux.EFAULT
 	}
 	return b, 0
 }
 
 // copyOut writes b to a.
-func (t *Thread) copyOut(a emu.Addr, b []byte) linux.Errno {
-	if t.p.mem.Write(a, b) < len(b) {
+func (m *memory) copyOut(a emu.Addr, b []byte) linux.Errno {
+	if m.space.Write(a, b) < len(b) {
 		return linux.EFAULT
 	}
 	return 0
 }
 
 // copyOutIf is copyOut unless a is null.
-func (t *Thread) copyOutIf(a emu.Addr, b []byte) linux.Errno {
+func (m *memory) copyOutIf(a emu.Addr, b []byte) linux.Errno {
 	if a == 0 {
 		return 0
 	}
-	return t.copyOut(a, b)
+	return m.copyOut(a, b)
 }
 
 // in32 reads an int at a.
-func (t *Thread) in32(a emu.Addr) (uint32, linux.Errno) {
-	x, ok := t.p.mem.ReadUint32(a)
+func (m *memory) in32(a emu.Addr) (uint32, linux.Errno) {
+	x, ok := m.space.ReadUint32(a)
 	if !ok {
 		return 0, linux.EFAULT
 	}
@@ -76,8 +81,8 @@ func (t *Thread) in32(a emu.Addr) (uint32, linux.Errno) {
 }
 
 // in64 reads a long at a.
-func (t *Thread) in64(a emu.Addr) (uint64, linux.Errno) {
-	x, ok := t.p.mem.ReadUint64(a)
+func (m *memory) in64(a emu.Addr) (uint64, linux.Errno) {
+	x, ok := m.space.ReadUint64(a)
 	if !ok {
 		return 0, linux.EFAULT
 	}
@@ -85,16 +90,16 @@ func (t *Thread) in64(a emu.Addr) (uint64, linux.Errno) {
 }
 
 // out32 writes an int to a.
-func (t *Thread) out32(a emu.Addr, x uint32) linux.Errno {
-	if !t.p.mem.WriteUint32(a, x) {
+func (m *memory) out32(a emu.Addr, x uint32) linux.Errno {
+	if !m.space.WriteUint32(a, x) {
 		return linux.EFAULT
 	}
 	return 0
 }
 
 // out64 writes a long to a.
-func (t *Thread) out64(a emu.Addr, x uint64) linux.Errno {
-	if !t.p.mem.WriteUint64(a, x) {
+func (m *memory) out64(a emu.Addr, x uint64) linux.Errno {
+	if !m.space.WriteUint64(a, x) {
 		return linux.EFAULT
 	}
 	return 0
@@ -151,12 +156,12 @@ const (
 )
 
 // iovecs reads count iovecs at a, cut to maxRW bytes in all.
-func (t *Thread) iovecs(a emu.Addr, count uint64) ([]iovec, linux.Errno) {
+func (m *memory) iovecs(a emu.Addr, count uint64) ([]iovec, linux.Errno) {
 	count = uint64(uint32(count)) // as import_iovec takes it
 	if count > linux.IOV_MAX {
 		return nil, linux.EINVAL
 	}
-	b, e := t.copyIn(a, int(count)*16)
+	b, e := m.copyIn(a, int(count)*16)
 	if e != 0 {
 		return nil, e
 	}
@@ -189,26 +194,26 @@ func total(v []iovec) uint64 {
 
 // forHost returns the memory of v as the host's kernel takes it. Memory that is not there is named, too: how much is moved before
 // it, and whether a file becomes longer although nothing is, depends on the kind of file and on the file system.
-func (t *Thread) forHost(v []iovec, prot mem.Prot) (bufs [][]byte) {
+func (m *memory) forHost(v []iovec, prot mem.Prot) (bufs [][]byte) {
 	left := total(v)
 	for _, x := range v {
 		if x.n == 0 {
 			continue
 		}
-		b := t.p.mem.View(x.addr, x.n, prot)
+		b := m.space.View(x.addr, x.n, prot)
 		if b.Len() > 0 {
 			bufs = append(bufs, b.ForHost())
 		}
 		left -= b.Len()
 		if b.Len() < x.n && len(bufs) < linux.IOV_MAX {
-			return append(bufs, t.p.mem.Nowhere(left).ForHost())
+			return append(bufs, m.space.Nowhere(left).ForHost())
 		}
 	}
 	return bufs
 }
 
 // gather copies v's memory, at most limit bytes.
-func (t *Thread) gather(v []iovec, limit uint64) ([]byte, linux.Errno) {
+func (m *memory) gather(v []iovec, limit uint64) ([]byte, linux.Errno) {
 	out := make([]byte, 0, min(total(v), limit))
 	for _, x := range v {
 		n := min(x.n, limit-uint64(len(out)))
@@ -217,7 +222,7 @@ func (t *Thread) gather(v []iovec, limit uint64) ([]byte, linux.Errno) {
 		}
 		at := len(out)
 		out = out[:at+int(n)]
-		got := t.p.mem.Read(x.addr, out[at:])
+		got := m.space.Read(x.addr, out[at:])
 		if uint64(got) < n {
 			if at+got == 0 {
 				return nil, linux.EFAULT
@@ -229,14 +234,14 @@ func (t *Thread) gather(v []iovec, limit uint64) ([]byte, linux.Errno) {
 }
 
 // scatter copies b into v's memory and returns how much went in.
-func (t *Thread) scatter(v []iovec, b []byte) (int, linux.Errno) {
+func (m *memory) scatter(v []iovec, b []byte) (int, linux.Errno) {
 	done := 0
 	for _, x := range v {
 		n := min(int(x.n), len(b)-done)
 		if n <= 0 {
 			continue
 		}
-		got := t.p.mem.Write(x.addr, b[done:done+n])
+		got := m.space.Write(x.addr, b[done:done+n])
 		done += got
 		if got < n {
 			if done == 0 {

@@ -88,6 +88,8 @@ type memFile struct {
 	rdev uint64
 }
 
+func (*memFile) traits() traits { return unpollable }
+
 func (f *memFile) readRaw(_ *Thread, b []byte, _ int64) (int, linux.Errno) {
 	if f.rdev == devNull {
 		return 0, 0

@@ -71,6 +71,20 @@ func (t *Thread) epollCreate(flags int) (uint64, linux.Errno) {
 // ioctl knows none of the parameters for polling network devices (since Linux 6.9).
 func (f *epollFile) ioctl(*Thread, uint32, emu.Addr) (uint64, linux.Errno) { return 0, linux.EINVAL }
 
+// hostWaits is for POLLIN what its files wait for. Nothing else ever comes.
+func (f *epollFile) hostWaits(fds []hostPoll, events uint32) []hostPoll {
+	before := len(fds)
+	for _, it := range f.items {
+		fds = it.hostWaits(fds)
+	}
+	if events&linux.POLLIN == 0 {
+		fds = quiet(fds, before)
+	}
+	return fds
+}
+
+func (*epollFile) traits() traits { return unreadable | unwritable | unpositioned }
+
 func (f *epollFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
 func (f *epollFile) close(k *Kernel) {
@@ -199,13 +213,7 @@ func sysEpollCtl(t *Thread, a Args) (uint64, linux.Errno) {
 
 // pollable reports whether f has anything to wait for.
 func pollable(f file) bool {
-	switch f := f.(type) {
-	case *hostFile:
-		return f.canBlock()
-	case *memFile, *virtualFile, *virtualDir, *nsFile:
-		return false
-	}
-	return true
+	return f.traits()&unpollable == 0
 }
 
 // mayExclude reports whether EPOLLEXCLUSIVE goes with the rest: only where a file is added that is no epoll, and only with
@@ -227,7 +235,7 @@ func (it *epollItem) wakesUp(t *Thread) bool {
 	if it.pending(t) == 0 {
 		return false
 	}
-	if it.events&linux.EPOLLEXCLUSIVE == 0 || len(hostWait(nil, it.file, it.events)) > 0 {
+	if it.events&linux.EPOLLEXCLUSIVE == 0 || len(it.file.hostWaits(nil, it.events)) > 0 {
 		return true
 	}
 	now := it.file.wakes(it.events)
@@ -255,18 +263,18 @@ func (it *epollItem) pending(t *Thread) uint32 {
 	return got
 }
 
-// hostWait appends to fds what it waits for on the host. What EPOLLET has reported is left out: the host would say at
+// hostWaits appends to fds what it waits for on the host. What EPOLLET has reported is left out: the host would say at
 // once that it is still there, and no time would pass.
-func (it *epollItem) hostWait(fds []hostPoll) []hostPoll {
+func (it *epollItem) hostWaits(fds []hostPoll) []hostPoll {
 	events := it.events & 0xffff
 	if events == 0 && it.events&linux.EPOLLONESHOT != 0 {
 		return fds // spent
 	}
 	if it.events&linux.EPOLLET == 0 {
-		return hostWait(fds, it.file, events)
+		return it.file.hostWaits(fds, events)
 	}
 	before := len(fds)
-	fds = hostWait(fds, it.file, events&^it.seen)
+	fds = it.file.hostWaits(fds, events&^it.seen)
 	if it.seen&(linux.POLLERR|linux.POLLHUP) != 0 {
 		fds = quiet(fds, before) // poll(2) reports these, asked for or not; they may go, as when a FIFO is opened again
 	}
@@ -372,6 +380,6 @@ func (t *Thread) harvest(ep *epollFile, at emu.Addr, limit int, now bool) (uint6
 		ready: func() bool {
 			return slices.ContainsFunc(ep.items, func(it *epollItem) bool { return it.wakesUp(t) })
 		},
-		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, ep, linux.POLLIN) },
+		hosts: func(fds []hostPoll) []hostPoll { return ep.hostWaits(fds, linux.POLLIN) },
 	}, func() (uint64, linux.Errno) { return t.harvest(ep, at, limit, now) })
 }

@@ -72,11 +72,44 @@ type file interface {
 	poll(t *Thread) uint32
 	// wakes is how often one of events was announced.
 	wakes(events uint32) uint64
+	// waits is what a transfer of n bytes that returned EAGAIN waits for: the zero value for poll's saying that one of
+	// events is there.
+	waits(t *Thread, events uint32, n uint64) wait
+	// hostWaits appends to fds what to wait for on the host for events, if they depend on the host.
+	hostWaits(fds []hostPoll, events uint32) []hostPoll
+	// traits are what is odd about files of this kind.
+	traits() traits
 	ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno)
 	// setFlags sets the flags that F_SETFL changes.
 	setFlags(flags int) linux.Errno
 	// close is called when the last descriptor goes away.
 	close(k *Kernel)
+}
+
+// The traits of a kind of file.
+type traits uint8
+
+const (
+	unreadable   traits = 1 << iota // read(2) is EINVAL before it looks at the memory
+	unwritable                      // write(2) is
+	positioned                      // offsets are taken, though it cannot be sought (FMODE_PREAD)
+	unpositioned                    // offsets are not taken, though it can be sought
+	unpollable                      // there is nothing to wait for, and epoll takes it not
+	wholeWrites                     // a write that has waited goes on until all is written
+)
+
+// A waiter reads and writes by rules of its own when it has to wait, as sockets do, whose waits have timeouts.
+type waiter interface {
+	readWaiting(t *Thread, v []iovec) (uint64, linux.Errno)
+	writeWaiting(t *Thread, v []iovec) (uint64, linux.Errno)
+}
+
+// quiet puts something that never happens in the place of what was appended to fds from its length before on.
+func quiet(fds []hostPoll, before int) []hostPoll {
+	if len(fds) > before {
+		fds = append(fds[:before], hostPoll{fd: noFD})
+	}
+	return fds
 }
 
 // A fileBase is what all open file descriptions have. It supplies the methods
@@ -140,6 +173,9 @@ func (b *fileBase) poll(*Thread) uint32 {
 func (b *fileBase) ioctl(*Thread, uint32, emu.Addr) (uint64, linux.Errno) { return 0, linux.ENOTTY }
 func (b *fileBase) setFlags(flags int) linux.Errno                        { b.flags = flags; return 0 }
 func (b *fileBase) close(*Kernel)                                         {}
+func (b *fileBase) waits(*Thread, uint32, uint64) wait                    { return wait{} }
+func (b *fileBase) hostWaits(fds []hostPoll, _ uint32) []hostPoll         { return fds }
+func (b *fileBase) traits() traits                                        { return 0 }
 func (b *fileBase) stat(t *Thread) (stat, linux.Errno) {
 	// An anonymous inode.
 	return stat{dev: anonDev, ino: t.k.inodes.anonymous, mode: 0o600, nlink: 1, uid: t.k.uid, gid: t.k.gid}, 0
@@ -160,11 +196,11 @@ func (b *fileBase) nonblock() bool { return b.flags&linux.O_NONBLOCK != 0 }
 
 // positions reports whether f can be read and written at offsets (FMODE_PREAD, FMODE_PWRITE).
 func positions(t *Thread, f file) bool {
-	switch f.(type) {
-	case *eventFile, *timerFile, *signalFile, *epollFile, *inotifyFile:
+	switch is := f.traits(); {
+	case is&unpositioned != 0:
 		return false
-	case *pidFile:
-		return true // since Linux 6.9
+	case is&positioned != 0:
+		return true
 	}
 	_, e := f.seek(t, 0, linux.SEEK_CUR)
 	return e != linux.ESPIPE

@@ -266,6 +266,20 @@ func (f *hostFile) poll(*Thread) uint32 {
 	return f.fd.poll(linux.POLLIN | linux.POLLPRI | linux.POLLOUT | linux.POLLRDNORM | linux.POLLWRNORM | linux.POLLRDHUP)
 }
 
+func (f *hostFile) hostWaits(fds []hostPoll, events uint32) []hostPoll {
+	if f.canBlock() {
+		fds = append(fds, hostPoll{f.fd, events})
+	}
+	return fds
+}
+
+func (f *hostFile) traits() traits {
+	if f.canBlock() {
+		return 0
+	}
+	return unpollable
+}
+
 func (f *hostFile) close(k *Kernel) {
 	k.closed(f)
 	f.fd.close()

@@ -179,6 +179,8 @@ func (e inotifyEvent) encode() []byte {
 	return b
 }
 
+func (*inotifyFile) traits() traits { return unpositioned }
+
 func (f *inotifyFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	if len(f.queue) == 0 {
 		return 0, linux.EAGAIN

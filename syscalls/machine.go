@@ -76,6 +76,7 @@ func (p *Process) use(m *machine) {
 		m.users++
 	}
 	p.machine, p.mem, p.engine = m, m.mem, m.engine
+	p.memory.space = m.mem
 }
 
 // charge makes the CPU time from now on p's.

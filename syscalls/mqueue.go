@@ -315,6 +315,8 @@ func sysMqGetsetattr(t *Thread, a Args) (uint64, linux.Errno) {
 	return 0, t.copyOutIf(a.Addr(2), old)
 }
 
+func (*mqFile) traits() traits { return unwritable }
+
 // read tells of the queue.
 func (f *mqFile) read(t *Thread, v []iovec, off int64) (uint64, linux.Errno) {
 	size := 0

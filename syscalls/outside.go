@@ -123,40 +123,20 @@ func (s *tcpSocket) progress(k *Kernel) {
 	s.wake(linux.POLLOUT)
 }
 
-// quiet puts something that never happens in the place of what was appended to fds from its length before on.
-func quiet(fds []hostPoll, before int) []hostPoll {
-	if len(fds) > before {
-		fds = append(fds[:before], hostPoll{fd: noFD})
+func (s *tcpSocket) hostWaits(fds []hostPoll, events uint32) []hostPoll {
+	if s.state == tcpConnecting {
+		events |= linux.POLLOUT
 	}
-	return fds
+	return s.outside.hostWaits(fds, events)
 }
 
-// hostWait appends to fds what to wait for on the host for events of f, if they depend on the host.
-func hostWait(fds []hostPoll, f file, events uint32) []hostPoll {
-	switch f := f.(type) {
-	case *hostFile:
-		if f.canBlock() {
-			fds = append(fds, hostPoll{f.fd, events})
-		}
-	case *tcpSocket:
-		if f.state == tcpConnecting {
-			events |= linux.POLLOUT
-		}
-		if f.outside.used() {
-			fds = append(fds, hostPoll{f.outside.fd, events})
-		}
-	case *udpSocket:
-		if f.outside.used() {
-			fds = append(fds, hostPoll{f.outside.fd, events})
-		}
-	case *epollFile:
-		before := len(fds)
-		for _, it := range f.items {
-			fds = it.hostWait(fds)
-		}
-		if events&linux.POLLIN == 0 {
-			fds = quiet(fds, before)
-		}
+func (s *udpSocket) hostWaits(fds []hostPoll, events uint32) []hostPoll {
+	return s.outside.hostWaits(fds, events)
+}
+
+func (o *outside) hostWaits(fds []hostPoll, events uint32) []hostPoll {
+	if o.used() {
+		fds = append(fds, hostPoll{o.fd, events})
 	}
 	return fds
 }

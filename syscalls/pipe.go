@@ -201,6 +201,8 @@ func (f *pipeFile) close(*Kernel) {
 func (f *pipeFile) wakes(events uint32) uint64 { return f.pipe.wakes(events) }
 func (f *pipeFile) announcer() *wakeups        { return &f.pipe.wakeups }
 
+func (f *pipeFile) traits() traits { return wholeWrites }
+
 func (f *pipeFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	if req == linux.FIONREAD {
 		return 0, t.out32(arg, uint32(f.pipe.size()))
@@ -317,6 +319,16 @@ func (f *eventFile) write(t *Thread, v []iovec, off int64) (uint64, linux.Errno)
 }
 
 func (f *eventFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
+func (f *eventFile) traits() traits                                { return unpositioned }
+
+// waits: a write waits until there is room for its number.
+func (f *eventFile) waits(_ *Thread, events uint32, _ uint64) wait {
+	if events&linux.POLLOUT == 0 {
+		return wait{}
+	}
+	n := f.refused
+	return wait{ready: func() bool { return f.fits(n) }}
+}
 
 // fits reports whether n can be added without overflow.
 func (f *eventFile) fits(n uint64) bool { return n <= 1<<64-2-f.count }

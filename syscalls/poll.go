@@ -31,7 +31,7 @@ func (t *Thread) waitAny(ws []watch, interrupted linux.Errno, resume func() (uin
 	}
 	w.hosts = func(fds []hostPoll) []hostPoll {
 		for _, x := range ws {
-			fds = hostWait(fds, x.file, x.events)
+			fds = x.file.hostWaits(fds, x.events)
 		}
 		return fds
 	}

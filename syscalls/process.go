@@ -16,6 +16,7 @@ type Process struct {
 	pid int
 	// mem and engine are those of machine. They stay when the process is gone.
 	mem     *mem.Space
+	memory  *memory // the same, for all its threads
 	engine  emu.Engine
 	machine *machine
 	// program is what execve loaded last; exe, argv, envv, name describe it in /proc.
@@ -75,7 +76,8 @@ type Thread struct {
 	cpu *emu.CPU
 	tid int
 
-	fds *fdTable
+	*memory // the process'
+	fds     *fdTable
 	*fsInfo
 
 	comm     string
@@ -143,7 +145,7 @@ type call struct {
 
 func newProcess(k *Kernel) *Process {
 	p := &Process{
-		k: k, pid: k.newID(), signals: &sigTable{}, dumpable: 1,
+		k: k, pid: k.newID(), memory: &memory{}, signals: &sigTable{}, dumpable: 1,
 		posix: map[uint64]*posixTimer{},
 	}
 	p.exitSignal, p.started = linux.SIGCHLD, k.now()
@@ -188,7 +190,7 @@ func (p *Process) newThread(c *emu.CPU) *Thread {
 	if len(p.threads) > 0 {
 		tid = p.k.newID()
 	}
-	t := &Thread{p: p, k: p.k, cpu: c, tid: tid, fds: newFDTable(), fsInfo: newFSInfo(), timerSlack: 50_000, defaultSlack: 50_000}
+	t := &Thread{p: p, k: p.k, memory: p.memory, cpu: c, tid: tid, fds: newFDTable(), fsInfo: newFSInfo(), timerSlack: 50_000, defaultSlack: 50_000}
 	if len(p.threads) > 0 {
 		t.altstack.flags = linux.SS_DISABLE
 	}

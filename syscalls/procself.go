@@ -60,6 +60,8 @@ type nsFile struct {
 	ino uint64
 }
 
+func (*nsFile) traits() traits { return unpollable }
+
 func newNsFile(name string, ino uint64, flags int) *nsFile {
 	return &nsFile{fileBase{flags: flags &^ linux.O_CLOEXEC, path: name}, ino}
 }

@@ -158,6 +158,8 @@ func (p *pty) feed() {
 // forgetTyped drops what was typed and not read.
 func (p *pty) forgetTyped() { p.in, p.lines, p.ahead = nil, 0, nil }
 
+func (f *ptyMaster) traits() traits { return wholeWrites }
+
 func (f *ptyMaster) write(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	b, e := t.gather(v, maxRW)
 	p := f.pty
@@ -271,12 +273,15 @@ func (f *ptySlave) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	return uint64(got), e
 }
 
-// await parks t, which reads n bytes, until they are there or it takes too long.
-func (f *ptySlave) await(t *Thread, n int, resume func() (uint64, linux.Errno)) (uint64, linux.Errno) {
+// waits: a read of n bytes waits until they are there or it takes too long.
+func (f *ptySlave) waits(t *Thread, events uint32, n uint64) wait {
+	if events&linux.POLLIN == 0 {
+		return wait{}
+	}
 	p := f.pty
-	w := wait{files: []file{f}, ready: func() bool { return f.dead || p.available() >= f.want(n) }}
+	w := wait{ready: func() bool { return f.dead || p.available() >= f.want(int(n)) }}
 	if p.lflag&linux.ICANON != 0 || p.cc[linux.VTIME] == 0 {
-		return t.block(w, resume)
+		return w
 	}
 	// "TIME specifies the limit for a timer in tenths of a second", between characters if MIN is not 0. - termios(3)
 	f.seen = p.available()
@@ -284,8 +289,10 @@ func (f *ptySlave) await(t *Thread, n int, resume func() (uint64, linux.Errno)) 
 		w.deadline = t.k.after(int64(p.cc[linux.VTIME]) * 100e6)
 	}
 	w.ready = func() bool { return f.dead || p.available() != f.seen }
-	return t.block(w, resume)
+	return w
 }
+
+func (f *ptySlave) traits() traits { return wholeWrites }
 
 func (f *ptySlave) write(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	p := f.pty

@@ -5,53 +5,42 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// waitFor parks t until f, one of the files that the call works with, has one of events.
-func (t *Thread) waitFor(f file, events uint32, resume func() (uint64, linux.Errno), with ...file) (uint64, linux.Errno) {
-	return t.block(wait{
-		files: append(with, f),
-		ready: func() bool { return f.poll(t)&(events|linux.POLLERR|linux.POLLHUP) != 0 },
-		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, f, events) },
-	}, resume)
+// waitFor parks t until f, one of the files that the call works with, lets a transfer of n bytes go on that waits for one of events.
+func (t *Thread) waitFor(f file, events uint32, n uint64, resume func() (uint64, linux.Errno), with ...file) (uint64, linux.Errno) {
+	w := f.waits(t, events, n)
+	if w.ready == nil {
+		w.ready = func() bool { return f.poll(t)&(events|linux.POLLERR|linux.POLLHUP) != 0 }
+	}
+	w.files = append(with, f)
+	w.hosts = func(fds []hostPoll) []hostPoll { return f.hostWaits(fds, events) }
+	return t.block(w, resume)
 }
 
 // readFile reads from f, waiting if it must.
 func (t *Thread) readFile(f file, v []iovec, off int64) (uint64, linux.Errno) {
-	if s, ok := f.(socket); ok {
-		return t.receiveBytes(s, v)
+	if w, ok := f.(waiter); ok {
+		return w.readWaiting(t, v)
 	}
 	n, e := f.read(t, v, off)
 	if e == linux.EAGAIN && !f.base().nonblock() {
-		again := func() (uint64, linux.Errno) { return t.readFile(f, v, off) }
-		if s, ok := f.(*ptySlave); ok {
-			return s.await(t, int(total(v)), again)
-		}
-		return t.waitFor(f, linux.POLLIN, again)
+		return t.waitFor(f, linux.POLLIN, total(v), func() (uint64, linux.Errno) { return t.readFile(f, v, off) })
 	}
 	return n, e
 }
 
 // writeFile writes to f, waiting if it must. What was written before waiting is in t.call.done.
 func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, linux.Errno) {
-	if s, ok := f.(socket); ok {
-		return t.transmit(s, &outMessage{v: v, cred: t.credential()})
+	if w, ok := f.(waiter); ok {
+		return w.writeWaiting(t, v)
 	}
 	n, e := f.write(t, skip(v, t.call.done), off)
 	if f.base().nonblock() {
 		return n, e
 	}
-	switch f := f.(type) {
-	case *pipeFile, *ptyMaster, *ptySlave:
-	case *eventFile:
+	rest := func() (uint64, linux.Errno) { return t.writeFile(f, v, off) }
+	if f.traits()&wholeWrites == 0 {
 		if e == linux.EAGAIN {
-			x := f.refused
-			return t.block(wait{files: []file{f}, ready: func() bool { return f.fits(x) }},
-				func() (uint64, linux.Errno) { return t.writeFile(f, v, off) })
-		}
-		return n, e
-	default:
-		// What others accept at once is what they accept.
-		if e == linux.EAGAIN {
-			return t.waitFor(f, linux.POLLOUT, func() (uint64, linux.Errno) { return t.writeFile(f, v, off) })
+			return t.waitFor(f, linux.POLLOUT, total(v), rest)
 		}
 		return n, e
 	}
@@ -67,7 +56,7 @@ func (t *Thread) writeFile(f file, v []iovec, off int64) (uint64, linux.Errno) {
 		}
 		return n, e
 	}
-	ret, e := t.waitFor(f, linux.POLLOUT, func() (uint64, linux.Errno) { return t.writeFile(f, v, off) })
+	ret, e := t.waitFor(f, linux.POLLOUT, total(v)-t.call.done, rest)
 	if done := t.call.done; done > 0 {
 		// "If write() is interrupted by a signal after it has written some data, it
 		// returns the number of bytes written." - write(2)
@@ -97,8 +86,7 @@ func one(a emu.Addr, n uint64) []iovec { return []iovec{{a, min(n, maxRW)}} }
 // the memory.
 func (t *Thread) source(fd int) (file, linux.Errno) {
 	f, e := t.readable(fd)
-	switch f.(type) {
-	case *epollFile, *pidFile:
+	if e == 0 && f.traits()&unreadable != 0 {
 		return nil, linux.EINVAL
 	}
 	return f, e
@@ -107,8 +95,7 @@ func (t *Thread) source(fd int) (file, linux.Errno) {
 // sink is source for writing.
 func (t *Thread) sink(fd int) (file, linux.Errno) {
 	f, e := t.writable(fd)
-	switch f.(type) {
-	case *epollFile, *pidFile, *timerFile, *signalFile, *mqFile:
+	if e == 0 && f.traits()&unwritable != 0 {
 		return nil, linux.EINVAL
 	}
 	return f, e
@@ -469,7 +456,7 @@ func (t *Thread) transferWaiting(in, out file, inOff, outOff int64, n uint64, do
 		return 0, linux.EAGAIN
 	}
 	again := func() (uint64, linux.Errno) { return t.transferWaiting(in, out, inOff, outOff, n, dontWait) }
-	return t.waitFor(f, events, again, with)
+	return t.waitFor(f, events, n, again, with)
 }
 
 // advanced is a position n bytes behind off, which is -1 for a file's own.

@@ -145,7 +145,7 @@ var ownCodes = synchronous | sigBit(linux.SIGCHLD)
 
 // hostEvents are what the host says of a, if its state depends on the host.
 func (a *asyncFile) hostEvents() (got uint32) {
-	for _, h := range hostWait(nil, a.file, linux.POLLIN|linux.POLLOUT) {
+	for _, h := range a.file.hostWaits(nil, linux.POLLIN|linux.POLLOUT) {
 		got |= h.fd.poll(linux.POLLIN | linux.POLLOUT)
 	}
 	return got
@@ -168,7 +168,7 @@ func (k *Kernel) lookOutside() {
 func (k *Kernel) hostAsync(fds []hostPoll) []hostPoll {
 	for _, a := range k.async {
 		before := len(fds)
-		fds = hostWait(fds, a.file, (linux.POLLIN|linux.POLLOUT)&^a.seen)
+		fds = a.file.hostWaits(fds, (linux.POLLIN|linux.POLLOUT)&^a.seen)
 		if a.seen&(linux.POLLHUP|linux.POLLERR) != 0 {
 			fds = quiet(fds, before) // poll(2) reports these, asked for or not; they may go, as when a FIFO is opened again
 		}

@@ -55,6 +55,8 @@ func (t *Thread) signalfd(fd int, set emu.Addr, size uint64, flags int) (uint64,
 // infoSize is the size of struct signalfd_siginfo.
 const infoSize = 128
 
+func (*signalFile) traits() traits { return unwritable | unpositioned }
+
 func (f *signalFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
 func (f *signalFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {

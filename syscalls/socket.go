@@ -412,7 +412,7 @@ func (t *Thread) waitSocket(s socket, events uint32, ready func() bool, resume f
 	}
 	w := wait{
 		files: append(with, s), ready: ready, deadline: t.call.deadline,
-		hosts: func(fds []hostPoll) []hostPoll { return hostWait(fds, s, events) },
+		hosts: func(fds []hostPoll) []hostPoll { return s.hostWaits(fds, events) },
 	}
 	if t.call.deadline != never {
 		// "the following interfaces are never restarted […] when a timeout has been set" - signal(7)

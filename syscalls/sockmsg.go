@@ -69,6 +69,38 @@ func (t *Thread) transmitRest(s socket, m *outMessage) (uint64, linux.Errno) {
 	return done, e
 }
 
+// readWaiting and writeWaiting are read(2) and write(2) of a socket.
+func (s *tcpSocket) readWaiting(t *Thread, v []iovec) (uint64, linux.Errno) {
+	return t.receiveBytes(s, v)
+}
+func (s *udpSocket) readWaiting(t *Thread, v []iovec) (uint64, linux.Errno) {
+	return t.receiveBytes(s, v)
+}
+func (s *unixSocket) readWaiting(t *Thread, v []iovec) (uint64, linux.Errno) {
+	return t.receiveBytes(s, v)
+}
+func (s *netlinkSocket) readWaiting(t *Thread, v []iovec) (uint64, linux.Errno) {
+	return t.receiveBytes(s, v)
+}
+
+func (s *tcpSocket) writeWaiting(t *Thread, v []iovec) (uint64, linux.Errno) {
+	return t.transmitBytes(s, v)
+}
+func (s *udpSocket) writeWaiting(t *Thread, v []iovec) (uint64, linux.Errno) {
+	return t.transmitBytes(s, v)
+}
+func (s *unixSocket) writeWaiting(t *Thread, v []iovec) (uint64, linux.Errno) {
+	return t.transmitBytes(s, v)
+}
+func (s *netlinkSocket) writeWaiting(t *Thread, v []iovec) (uint64, linux.Errno) {
+	return t.transmitBytes(s, v)
+}
+
+// transmitBytes is transmit for write(2).
+func (t *Thread) transmitBytes(s socket, v []iovec) (uint64, linux.Errno) {
+	return t.transmit(s, &outMessage{v: v, cred: t.credential()})
+}
+
 // receive receives m, and waits if it must. What was received before waiting is in t.call.done.
 func (t *Thread) receive(s socket, m *inMessage) (uint64, linux.Errno) {
 	if b := s.sock(); m.flags&linux.MSG_ERRQUEUE != 0 && (b.family == linux.AF_INET || b.family == linux.AF_INET6) {

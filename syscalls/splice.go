@@ -230,13 +230,13 @@ func (t *Thread) tee(r, w *pipeFile, n uint64, wait bool) (uint64, linux.Errno) 
 		case r.pipe.writers == 0:
 			return 0, 0
 		case wait && !r.nonblock():
-			return t.waitFor(r, linux.POLLIN, again, w)
+			return t.waitFor(r, linux.POLLIN, 1, again, w)
 		}
 		return 0, linux.EAGAIN
 	}
 	put, e := w.tee(t, r.pipe, n)
 	if e == linux.EAGAIN && wait && !w.nonblock() {
-		return t.waitFor(w, linux.POLLOUT, again, r)
+		return t.waitFor(w, linux.POLLOUT, 1, again, r)
 	}
 	return put, e
 }
@@ -313,7 +313,7 @@ func (t *Thread) vmsplice(p *pipeFile, v []iovec, wait bool) (n uint64, e linux.
 		n, e = p.layMemory(t, v)
 	}
 	if e == linux.EAGAIN && wait {
-		return t.waitFor(p, events, func() (uint64, linux.Errno) { return t.vmsplice(p, v, wait) })
+		return t.waitFor(p, events, 1, func() (uint64, linux.Errno) { return t.vmsplice(p, v, wait) })
 	}
 	return n, e
 }

@@ -451,6 +451,8 @@ func sysTimerfdCreate(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.install(f, flags)
 }
 
+func (*timerFile) traits() traits { return unwritable | unpositioned }
+
 func (f *timerFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
 func (t *Thread) timerFile(fd int) (*timerFile, linux.Errno) {

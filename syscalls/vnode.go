@@ -207,6 +207,8 @@ type virtualFile struct {
 	pos  int64
 }
 
+func (*virtualFile) traits() traits { return unpollable }
+
 // rest is what is to be read at off, or where f stands if off is negative.
 func (f *virtualFile) rest(t *Thread, off int64) []byte {
 	if off < 0 {
@@ -280,6 +282,8 @@ type virtualDir struct {
 	entries []dirEntry
 	pos     int64
 }
+
+func (*virtualDir) traits() traits { return unpollable }
 
 func (d *virtualDir) read(*Thread, []iovec, int64) (uint64, linux.Errno) { return 0, linux.EISDIR }
 
