@@ -103,7 +103,7 @@ func TestReachable(t *testing.T) {
 		g.ok(nr("close"), 3)
 		g.ok(nr("close_range"), 5, 1<<32-1, 0)
 	}
-	f, _ := g.th.fds.file(4)
+	f, _ := filesOf(g.th).fds.file(4)
 	assert.Len(t, f.(*unixSocket).queue.packets, 1)
 }
 
@@ -199,8 +199,8 @@ func TestTypedAhead(t *testing.T) {
 // TestSharedDirectory checks that a process and its child have one descriptor of their working directory.
 func TestSharedDirectory(t *testing.T) {
 	g := newGuest(t)
-	fd := g.th.cwd.fd
-	child := g.th.fsInfo.copy()
+	fd := filesOf(g.th).cwd.fd
+	child := filesOf(g.th).fsInfo.copy()
 	assert.Equal(t, fd, child.cwd.fd)
 	g.ok(nr("mkdir"), g.str("d"), 0o700)
 	g.ok(nr("chdir"), g.str("d"))

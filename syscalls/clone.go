@@ -96,7 +96,7 @@ func (t *Thread) clone(c cloneArgs) (uint64, linux.Errno) {
 		return 0, linux.EINVAL
 	}
 	o := t.p.newThread(emu.NewCPU())
-	t.shareFiles(o, c)
+	o.files = t.files.share(c.flags)
 	o.cpu.Copy(t.cpu)
 	o.cpu.Regs[emu.RAX] = 0
 	o.comm, o.mask, o.timerSlack, o.sched = t.comm, t.mask, t.timerSlack, t.sched.inherited()

@@ -126,17 +126,17 @@ func sysGetcwd(t *Thread, a Args) (uint64, linux.Errno) {
 // ENOENT and what /proc/PID/cwd shows if it was removed or is no longer below the guest's root, ENAMETOOLONG if the name is
 // longer than PATH_MAX.
 func (t *Thread) cwdPath() (string, linux.Errno) {
-	if t.cwd.virtual {
-		return t.cwd.path, 0
+	if filesOf(t).cwd.virtual {
+		return filesOf(t).cwd.path, 0
 	}
-	name := t.cwd.fd.path()
+	name := filesOf(t).cwd.fd.path()
 	if name == "" {
 		return "", linux.ENAMETOOLONG
 	}
 	if _, ok := t.k.below(name); t.k.root.only && !ok {
-		return t.cwd.path, linux.ENOENT
+		return filesOf(t).cwd.path, linux.ENOENT
 	}
-	if st, e := t.cwd.fd.stat(); e == 0 && st.nlink == 0 {
+	if st, e := filesOf(t).cwd.fd.stat(); e == 0 && st.nlink == 0 {
 		return t.k.guestPath(name), linux.ENOENT
 	}
 	return t.k.guestPath(name), 0
@@ -167,7 +167,7 @@ func (t *Thread) chdir(l location) linux.Errno {
 		}
 		host, pseudo := fd.onPseudoFS()
 		if !pseudo {
-			t.setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path()), private: l.private})
+			filesOf(t).setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path()), private: l.private})
 			return 0
 		}
 		fd.close()
@@ -178,7 +178,7 @@ func (t *Thread) chdir(l location) linux.Errno {
 	if l.node == nil || l.node.mode&linux.S_IFMT != linux.S_IFDIR {
 		return linux.ENOTDIR
 	}
-	t.setCwd(dirRef{fd: noFD, path: l.guest, virtual: true})
+	filesOf(t).setCwd(dirRef{fd: noFD, path: l.guest, virtual: true})
 	return 0
 }
 
@@ -192,7 +192,7 @@ func sysFchdir(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, linux.EBADF
 	}
 	if d.virtual {
-		t.setCwd(d)
+		filesOf(t).setCwd(d)
 		return 0, 0
 	}
 	return 0, t.chdir(location{place: place{dir: d.fd, path: "."}, private: d.private})
@@ -213,7 +213,7 @@ func (t *Thread) mkdir(dirfd int, name emu.Addr, mode uint32) (uint64, linux.Err
 	if e != 0 {
 		return 0, e
 	}
-	return t.k.made(l, hostMkdir(l.place, mode&0o1777, t.umask))
+	return t.k.made(l, hostMkdir(l.place, mode&0o1777, filesOf(t).umask))
 }
 
 // sysMknod implements mknod(2).
@@ -234,7 +234,7 @@ func (t *Thread) mknod(dirfd int, name emu.Addr, mode uint32) (uint64, linux.Err
 	}
 	switch mode & linux.S_IFMT {
 	case 0, linux.S_IFREG, linux.S_IFIFO, linux.S_IFSOCK:
-		return t.k.made(l, hostMknod(l.place, mode, t.umask))
+		return t.k.made(l, hostMknod(l.place, mode, filesOf(t).umask))
 	case linux.S_IFCHR, linux.S_IFBLK, linux.S_IFDIR:
 		return 0, linux.EPERM
 	}

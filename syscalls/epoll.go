@@ -375,8 +375,9 @@ func (t *Thread) harvest(ep *epollFile, at emu.Addr, limit int, now bool) (uint6
 	if now || t.timedOut() {
 		return 0, 0
 	}
+	filesOf(t).call.hold(ep)
 	return t.block(wait{
-		files: []file{ep}, deadline: t.call.deadline, interrupted: linux.EINTR,
+		deadline: t.call.deadline, interrupted: linux.EINTR,
 		ready: func() bool {
 			return slices.ContainsFunc(ep.items, func(it *epollItem) bool { return it.wakesUp(t) })
 		},

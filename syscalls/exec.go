@@ -156,11 +156,11 @@ func (t *Thread) replace(m *machine) {
 	for _, o := range p.threads {
 		if o != t {
 			o.dead = true
-			o.call.release(t.k)
+			o.files.endCall(t.k)
 			t.k.unwait(o)
 			t.k.futexForget(o)
 			o.releaseLocks()
-			o.leaveFiles()
+			o.files.leave(o.k)
 		}
 	}
 	t.releaseLocks()
@@ -171,8 +171,7 @@ func (t *Thread) replace(m *machine) {
 	t.tid = p.pid
 	t.k.threads[t.tid] = t
 	p.executed = true
-	t.fds = t.fds.own()
-	t.fds.closeOnExec(t.k)
+	t.files.exec(t.k)
 	own := *p.signals // others may go on with the old one
 	p.signals = &own
 	p.signals.reset()

@@ -77,7 +77,7 @@ func (p *Process) end(e Exit) {
 			alive = append(alive, t)
 		}
 		t.dead = true
-		t.call.release(k)
+		t.files.endCall(k)
 		k.unwait(t)
 		k.futexForget(t)
 		delete(k.threads, t.tid)
@@ -93,7 +93,7 @@ func (p *Process) end(e Exit) {
 		k.trace.exited(p)
 	}
 	for _, t := range alive {
-		t.leaveFiles()
+		t.files.leave(t.k)
 	}
 	k.undoSems(p)
 	k.dropTimers(p)

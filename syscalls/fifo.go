@@ -22,7 +22,7 @@ func (t *Thread) awaitReader(l location, flags int) linux.Errno {
 	if e != 0 {
 		return e
 	}
-	t.call.dirs = append(t.call.dirs, fd)
+	filesOf(t).call.dirs = append(filesOf(t).call.dirs, fd)
 	_, e = t.openFIFO(fd.again(), flags)
 	return e
 }
@@ -37,14 +37,14 @@ func (t *Thread) openFIFO(p place, flags int) (uint64, linux.Errno) {
 	ready := func() bool {
 		var fd hostFD
 		if fd, e = hostOpen(p, linux.O_WRONLY|linux.O_NONBLOCK, 0, 0); e == 0 {
-			t.call.fifo, e = t.k.newHostFile(fd, flags, "")
+			filesOf(t).call.fifo, e = t.k.newHostFile(fd, flags, "")
 		}
 		return e != linux.ENXIO
 	}
 	return t.block(wait{deadline: t.k.after(retry), ready: ready}, func() (uint64, linux.Errno) {
 		switch e {
 		case 0:
-			return t.install(t.call.takeFIFO(), flags)
+			return t.install(filesOf(t).call.takeFIFO(), flags)
 		case linux.ENXIO:
 			return t.openFIFO(p, flags)
 		}
@@ -55,11 +55,11 @@ func (t *Thread) openFIFO(p place, flags int) (uint64, linux.Errno) {
 // awaitWriter parks t, which has opened the FIFO h for reading, until a writer is there or was. One outside is seen
 // when it has written something or is gone.
 func (t *Thread) awaitWriter(h *hostFile, flags int) linux.Errno {
-	t.call.fifo = h
+	filesOf(t).call.fifo = h
 	_, e := t.block(wait{
 		ready: func() bool { return h.fd.poll(linux.POLLIN) != 0 || t.k.hasWriter(h) },
 		hosts: func(fds []hostPoll) []hostPoll { return append(fds, hostPoll{h.fd, linux.POLLIN}) },
-	}, func() (uint64, linux.Errno) { return t.install(t.call.takeFIFO(), flags) })
+	}, func() (uint64, linux.Errno) { return t.install(filesOf(t).call.takeFIFO(), flags) })
 	return e
 }
 
@@ -80,13 +80,6 @@ func (k *Kernel) hasWriter(h *hostFile) bool {
 		}
 	}
 	return slices.ContainsFunc(k.procs, func(p *Process) bool {
-		return slices.ContainsFunc(p.threads, func(o *Thread) bool { return writes(o.call.fifo) })
+		return slices.ContainsFunc(p.threads, func(o *Thread) bool { return writes(filesOf(o).call.fifo) })
 	})
-}
-
-// takeFIFO returns the FIFO that the call has waited with, or nil.
-func (c *call) takeFIFO() *hostFile {
-	h := c.fifo
-	c.fifo = nil
-	return h
 }

@@ -227,10 +227,10 @@ func (k *Kernel) fdTables(yield func(*fdTable) bool) {
 	var last *fdTable
 	for _, p := range k.procs {
 		for _, t := range p.threads {
-			if t.fds != last && !yield(t.fds) {
+			if filesOf(t).fds != last && !yield(filesOf(t).fds) {
 				return
 			}
-			last = t.fds
+			last = filesOf(t).fds
 		}
 	}
 }
@@ -298,7 +298,7 @@ func (ft *fdTable) file(fd int) (file, linux.Errno) {
 
 // freeFD is the lowest free descriptor at or above low.
 func (t *Thread) freeFD(low int) (int, linux.Errno) {
-	fd := t.fds.lowest(low)
+	fd := filesOf(t).fds.lowest(low)
 	if fd >= int(min(t.p.limits[linux.RLIMIT_NOFILE].cur, maxFiles)) {
 		return -1, linux.EMFILE
 	}
@@ -309,7 +309,7 @@ func (t *Thread) freeFD(low int) (int, linux.Errno) {
 func (t *Thread) addFD(f file, low int, cloexec bool) (int, linux.Errno) {
 	fd, e := t.freeFD(low)
 	if e == 0 {
-		t.fds.set(fd, f, cloexec)
+		filesOf(t).fds.set(fd, f, cloexec)
 	}
 	return fd, e
 }
@@ -332,8 +332,8 @@ func (r *reservation) release() {
 func (t *Thread) reserve() linux.Errno {
 	fd, e := t.freeFD(0)
 	if e == 0 {
-		t.fds.take(fd)
-		t.call.reserved = reservation{t.fds, fd}
+		filesOf(t).fds.take(fd)
+		filesOf(t).call.reserved = reservation{filesOf(t).fds, fd}
 	}
 	return e
 }
@@ -346,7 +346,7 @@ func (ft *fdTable) reserves(fd int) bool {
 
 // install gives a descriptor to a new file, the one that was reserved if there is one. The file is closed if there is no room.
 func (t *Thread) install(f file, flags int) (uint64, linux.Errno) {
-	if r := &t.call.reserved; r.in != nil {
+	if r := &filesOf(t).call.reserved; r.in != nil {
 		fd := r.fd
 		r.in.set(fd, f, flags&linux.O_CLOEXEC != 0)
 		r.in = nil
@@ -427,7 +427,7 @@ func (ft *fdTable) open() []int {
 }
 
 // file returns the open file behind argument fd.
-func (t *Thread) file(fd int) (file, linux.Errno) { return t.fds.file(fd) }
+func (t *Thread) file(fd int) (file, linux.Errno) { return filesOf(t).fds.file(fd) }
 
 // readable returns the file behind fd if it is open for reading.
 func (t *Thread) readable(fd int) (file, linux.Errno) {

@@ -24,7 +24,7 @@ func (t *Thread) fork(c cloneArgs) (uint64, linux.Errno) {
 		delete(k.threads, o.tid)
 		return 0, e
 	}
-	t.shareFiles(o, c)
+	o.files = t.files.share(c.flags)
 	t.copyInto(o, c)
 	k.procs = append(k.procs, q)
 	q.watchCPU()
@@ -88,65 +88,6 @@ func (t *Thread) equip(q *Process, c cloneArgs) (e linux.Errno) {
 	return 0
 }
 
-// shareFiles gives o, which t made, t's descriptors and working directory, or copies of them.
-func (t *Thread) shareFiles(o *Thread, c cloneArgs) {
-	o.fds, o.fsInfo = t.fds, t.fsInfo
-	t.fds.users++
-	t.fsInfo.users++
-	if c.flags&linux.CLONE_FILES == 0 {
-		o.fds = o.fds.own()
-	}
-	if c.flags&linux.CLONE_FS == 0 {
-		o.fsInfo = o.fsInfo.own()
-	}
-}
-
-// leaveFiles gives back the files of t, which has ended.
-func (t *Thread) leaveFiles() {
-	t.fds.leave(t.k)
-	if t.fsInfo.users--; t.fsInfo.users == 0 {
-		t.leaveCwd()
-	}
-	t.fds, t.fsInfo = newFDTable(), newFSInfo()
-}
-
-// copy returns the same for another thread.
-func (f *fsInfo) copy() *fsInfo {
-	if f.held != nil {
-		*f.held++
-	}
-	return &fsInfo{cwd: f.cwd, umask: f.umask, users: 1, held: f.held}
-}
-
-// setCwd makes d, whose descriptor is f's from now on, the working directory.
-func (f *fsInfo) setCwd(d dirRef) {
-	f.leaveCwd()
-	if f.cwd = d; d.fd != noFD {
-		f.held = new(int)
-		*f.held = 1
-	}
-}
-
-// leaveCwd lets go of the working directory.
-func (f *fsInfo) leaveCwd() {
-	if f.held == nil {
-		return
-	}
-	if *f.held--; *f.held == 0 {
-		f.cwd.fd.close()
-	}
-	f.held = nil
-}
-
-// own returns what one thread alone has.
-func (f *fsInfo) own() *fsInfo {
-	if f.users == 1 {
-		return f
-	}
-	f.users--
-	return f.copy()
-}
-
 // copyInto makes o, the first thread of a new process, go on where t is.
 func (t *Thread) copyInto(o *Thread, c cloneArgs) {
 	o.cpu.Copy(t.cpu)
@@ -164,33 +105,6 @@ func (t *Thread) copyInto(o *Thread, c cloneArgs) {
 	}
 	if c.flags&linux.CLONE_CHILD_CLEARTID != 0 {
 		o.clearTID = c.childTID
-	}
-}
-
-// copy returns a table of the same open files.
-func (ft *fdTable) copy() *fdTable {
-	n := newFDTable()
-	for fd, ent := range ft.fds {
-		if ent.file != nil {
-			n.set(fd, ent.file, ent.cloexec)
-		}
-	}
-	return n
-}
-
-// own returns a table that one thread alone has.
-func (ft *fdTable) own() *fdTable {
-	if ft.users == 1 {
-		return ft
-	}
-	ft.users--
-	return ft.copy()
-}
-
-// leave drops a thread's share of the table, and closes it with the last.
-func (ft *fdTable) leave(k *Kernel) {
-	if ft.users--; ft.users == 0 {
-		ft.closeAll(k)
 	}
 }
 

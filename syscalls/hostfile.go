@@ -124,7 +124,7 @@ func (t *Thread) addStdio() error {
 				f.flags = linux.O_RDONLY
 			}
 		}
-		t.fds.set(i, f, false)
+		filesOf(t).fds.set(i, f, false)
 	}
 	return t.enterCwd()
 }
@@ -144,7 +144,7 @@ func (t *Thread) enterCwd() error {
 			return fmt.Errorf("syscalls: root %s: %w", k.cfg.Root, fsError(e))
 		}
 	}
-	t.setCwd(cwd)
+	filesOf(t).setCwd(cwd)
 	return nil
 }
 

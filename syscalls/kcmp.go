@@ -17,11 +17,11 @@ func sysKcmp(t *Thread, a Args) (uint64, linux.Errno) {
 	same, first, second := false, a.Int(0), a.Int(1)
 	switch a.Int(2) {
 	case linux.KCMP_FILE:
-		f, e := o.fds.file(a.Int(3))
+		f, e := filesOf(o).fds.file(a.Int(3))
 		if e != 0 {
 			return 0, e
 		}
-		g, e := r.fds.file(a.Int(4))
+		g, e := filesOf(r).fds.file(a.Int(4))
 		if e != 0 {
 			return 0, e
 		}
@@ -32,9 +32,9 @@ func sysKcmp(t *Thread, a Args) (uint64, linux.Errno) {
 	case linux.KCMP_VM:
 		same = p.machine == q.machine
 	case linux.KCMP_FILES:
-		same = o.fds == r.fds
+		same = filesOf(o).fds == filesOf(r).fds
 	case linux.KCMP_FS:
-		same = o.fsInfo == r.fsInfo
+		same = filesOf(o).fsInfo == filesOf(r).fsInfo
 	case linux.KCMP_SIGHAND:
 		same = p.signals == q.signals
 	case linux.KCMP_IO, linux.KCMP_SYSVSEM:

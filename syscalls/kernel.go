@@ -317,7 +317,7 @@ func (k *Kernel) Close() error {
 	var errs []error
 	for _, p := range k.procs {
 		for _, t := range p.threads {
-			t.leaveFiles()
+			t.files.leave(t.k)
 		}
 		if p.machine != nil {
 			p.leave()

@@ -83,17 +83,23 @@ func (k *Kernel) dropLocks(f file, owner any) {
 	k.setLock(h.ino, &recordLock{owner: owner, hi: math.MaxInt64}, true)
 }
 
+// A lockWait is a wait for a record lock, which it returns.
+type lockWait func() *recordLock
+
 // deadlocked reports whether t, by waiting for whoever holds l, would wait for itself.
 func (t *Thread) deadlocked(l *recordLock) bool {
 	for range t.k.procs {
-		if l == nil || l.owner == any(t.fds) {
+		if l == nil || l.owner == any(filesOf(t).fds) {
 			return l != nil
 		}
-		i := slices.IndexFunc(t.k.waiting, func(o *Thread) bool { return o.call.wait.lock != nil && any(o.fds) == l.owner })
+		i := slices.IndexFunc(t.k.waiting, func(o *Thread) bool {
+			_, locks := o.call.wait.on.(lockWait)
+			return locks && any(filesOf(o).fds) == l.owner
+		})
 		if i < 0 {
 			return false
 		}
-		l = t.k.waiting[i].call.wait.lock()
+		l = t.k.waiting[i].call.wait.on.(lockWait)()
 	}
 	return false
 }
@@ -126,7 +132,7 @@ func (t *Thread) lock(f file, cmd int, at emu.Addr) (uint64, linux.Errno) {
 	if !get && (typ == linux.F_RDLCK && !f.base().readable() || typ == linux.F_WRLCK && !f.base().writable()) {
 		return 0, linux.EBADF
 	}
-	l.owner, l.pid, l.write = t.fds, t.p.pid, typ == linux.F_WRLCK
+	l.owner, l.pid, l.write = filesOf(t).fds, t.p.pid, typ == linux.F_WRLCK
 	if cmd == linux.F_OFD_SETLK || cmd == linux.F_OFD_SETLKW || cmd == linux.F_OFD_GETLK {
 		if le32(b[24:]) != 0 {
 			return 0, linux.EINVAL
@@ -169,7 +175,8 @@ func (t *Thread) takeRecord(h *hostFile, l *recordLock, wants bool) (uint64, lin
 		return 0, linux.EDEADLK
 	}
 	fd := int(int32(t.call.args[0]))
-	w := wait{files: []file{h}, lock: meets, ready: func() bool { return meets() == nil }}
+	filesOf(t).call.hold(h)
+	w := wait{on: lockWait(meets), ready: func() bool { return meets() == nil }}
 	return t.block(w, func() (uint64, linux.Errno) {
 		ret, e := t.takeRecord(h, l, true)
 		if f, _ := t.file(fd); e == 0 && f != file(h) {

@@ -96,7 +96,7 @@ func sysMqOpen(t *Thread, a Args) (uint64, linux.Errno) {
 
 // newQueue makes a queue with the attributes at a, if there are any.
 func (t *Thread) newQueue(mode uint32, a emu.Addr) (*mqueue, linux.Errno) {
-	q := &mqueue{maxMsg: mqMaxMsg, maxSize: mqMaxSize, mode: mode & 0o777 &^ t.umask}
+	q := &mqueue{maxMsg: mqMaxMsg, maxSize: mqMaxSize, mode: mode & 0o777 &^ filesOf(t).umask}
 	if a != 0 {
 		b, e := t.copyIn(a, 64)
 		if e != 0 {
@@ -185,7 +185,8 @@ func (t *Thread) mqSend(f *mqFile, m mqMessage) (uint64, linux.Errno) {
 		case t.timedOut():
 			return 0, linux.ETIMEDOUT
 		}
-		w := wait{files: []file{f}, deadline: t.call.deadline, ready: func() bool { return len(q.messages) < q.maxMsg }}
+		filesOf(t).call.hold(f)
+		w := wait{deadline: t.call.deadline, ready: func() bool { return len(q.messages) < q.maxMsg }}
 		return t.block(w, func() (uint64, linux.Errno) { return t.mqSend(f, m) })
 	}
 	i := slices.IndexFunc(q.messages, func(o mqMessage) bool { return o.priority < m.priority })
@@ -204,7 +205,7 @@ func (t *Thread) mqSend(f *mqFile, m mqMessage) (uint64, linux.Errno) {
 
 // awaited reports whether a thread waits for a message.
 func (q *mqueue) awaited(k *Kernel) bool {
-	return slices.ContainsFunc(k.waiting, func(t *Thread) bool { return t.call.wait.queue == q })
+	return slices.ContainsFunc(k.waiting, func(t *Thread) bool { return t.call.wait.on == any(q) })
 }
 
 // tell sends what mq_notify(3) asked for, once.
@@ -248,7 +249,8 @@ func (t *Thread) mqReceive(f *mqFile, a Args) (uint64, linux.Errno) {
 		case t.timedOut():
 			return 0, linux.ETIMEDOUT
 		}
-		w := wait{files: []file{f}, deadline: t.call.deadline, queue: q, ready: func() bool { return len(q.messages) > 0 }}
+		filesOf(t).call.hold(f)
+		w := wait{deadline: t.call.deadline, on: q, ready: func() bool { return len(q.messages) > 0 }}
 		return t.block(w, func() (uint64, linux.Errno) { return t.mqReceive(f, a) })
 	}
 	m := q.messages[0]

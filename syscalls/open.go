@@ -72,7 +72,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, linux.Errno) {
 		was, there = hostStatAt(l.place, true)
 	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
-	fd, e := hostOpen(l.place, onHost|linux.O_NONBLOCK, mode, t.umask)
+	fd, e := hostOpen(l.place, onHost|linux.O_NONBLOCK, mode, filesOf(t).umask)
 	if e == linux.ENXIO && flags&(linux.O_ACCMODE|linux.O_NONBLOCK) == linux.O_WRONLY && isFIFO(l.place) {
 		return nil, t.awaitReader(l, flags)
 	}
@@ -127,7 +127,7 @@ func sysCreat(t *Thread, a Args) (uint64, linux.Errno) {
 }
 
 // sysClose implements close(2).
-func sysClose(t *Thread, a Args) (uint64, linux.Errno) { return 0, t.fds.close(t.k, a.Int(0)) }
+func sysClose(t *Thread, a Args) (uint64, linux.Errno) { return 0, filesOf(t).fds.close(t.k, a.Int(0)) }
 
 // sysCloseRange implements close_range(2).
 func sysCloseRange(t *Thread, a Args) (uint64, linux.Errno) {
@@ -136,16 +136,16 @@ func sysCloseRange(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, linux.EINVAL
 	}
 	if flags&linux.CLOSE_RANGE_UNSHARE != 0 {
-		t.fds = t.fds.own()
+		filesOf(t).fds = filesOf(t).fds.own()
 	}
-	for _, fd := range t.fds.open() {
+	for _, fd := range filesOf(t).fds.open() {
 		if uint64(fd) < first || uint64(fd) > last {
 			continue
 		}
 		if flags&linux.CLOSE_RANGE_CLOEXEC != 0 {
-			t.fds.fds[fd].cloexec = true
+			filesOf(t).fds.fds[fd].cloexec = true
 		} else {
-			t.fds.close(t.k, fd)
+			filesOf(t).fds.close(t.k, fd)
 		}
 	}
 	return 0, 0
@@ -186,7 +186,7 @@ func (t *Thread) dupTo(old, fd int, cloexec bool) (uint64, linux.Errno) {
 	if fd < 0 || uint64(fd) >= t.p.limits[linux.RLIMIT_NOFILE].cur {
 		return 0, linux.EBADF
 	}
-	if t.fds.reserves(fd) {
+	if filesOf(t).fds.reserves(fd) {
 		return 0, linux.EBUSY
 	}
 	f, e := t.file(old)
@@ -194,9 +194,9 @@ func (t *Thread) dupTo(old, fd int, cloexec bool) (uint64, linux.Errno) {
 		return 0, e
 	}
 	f.base().refs++ // in case fd is its last descriptor
-	t.fds.close(t.k, fd)
+	filesOf(t).fds.close(t.k, fd)
 	f.base().refs--
-	t.fds.set(fd, f, cloexec)
+	filesOf(t).fds.set(fd, f, cloexec)
 	return uint64(fd), 0
 }
 
@@ -216,12 +216,12 @@ func sysFcntl(t *Thread, a Args) (uint64, linux.Errno) {
 		n, e := t.addFD(f, int(arg), cmd == linux.F_DUPFD_CLOEXEC)
 		return uint64(n), e
 	case linux.F_GETFD:
-		if t.fds.fds[fd].cloexec {
+		if filesOf(t).fds.fds[fd].cloexec {
 			return linux.FD_CLOEXEC, 0
 		}
 		return 0, 0
 	case linux.F_SETFD:
-		t.fds.fds[fd].cloexec = arg&linux.FD_CLOEXEC != 0
+		filesOf(t).fds.fds[fd].cloexec = arg&linux.FD_CLOEXEC != 0
 		return 0, 0
 	case linux.F_GETFL:
 		return uint64(b.flags), 0
@@ -279,8 +279,8 @@ func sysFcntl(t *Thread, a Args) (uint64, linux.Errno) {
 	return t.lock(f, cmd, emu.Addr(arg))
 }
 
-// lockWait is how long flock(2) waits at a time for a lock that the host may have given to others, in nanoseconds.
-const lockWait = 1_000_000
+// flockRetry is how long flock(2) waits at a time for a lock that the host may have given to others, in nanoseconds.
+const flockRetry = 1_000_000
 
 // sysFlock implements flock(2), with the host's locks.
 func sysFlock(t *Thread, a Args) (uint64, linux.Errno) {
@@ -306,9 +306,10 @@ func (t *Thread) flock(h *hostFile, op int) (uint64, linux.Errno) {
 	if e == linux.EAGAIN && op&linux.LOCK_NB == 0 {
 		// The holder may be one of our own threads, so the host must not wait for it.
 		if t.call.again {
-			hostPollWait(nil, lockWait)
+			hostPollWait(nil, flockRetry)
 		}
-		w := wait{files: []file{h}, deadline: t.k.after(lockWait)}
+		filesOf(t).call.hold(h)
+		w := wait{deadline: t.k.after(flockRetry)}
 		return t.block(w, func() (uint64, linux.Errno) { return t.flock(h, op) })
 	}
 	return 0, e
@@ -316,8 +317,8 @@ func (t *Thread) flock(h *hostFile, op int) (uint64, linux.Errno) {
 
 // sysUmask implements umask(2).
 func sysUmask(t *Thread, a Args) (uint64, linux.Errno) {
-	old := t.umask
-	t.umask = a.U32(0) & 0o777
+	old := filesOf(t).umask
+	filesOf(t).umask = a.U32(0) & 0o777
 	return uint64(old), 0
 }
 

@@ -64,8 +64,8 @@ func sysOpenat2(t *Thread, a Args) (uint64, linux.Errno) {
 // locateBy is find by the rules of openat2(2).
 func (t *Thread) locateBy(dirfd int, name string, follow, change bool, rules uint64) (location, linux.Errno) {
 	rules &= linux.RESOLVE_NO_MAGICLINKS | linux.RESOLVE_NO_SYMLINKS | linux.RESOLVE_BENEATH | linux.RESOLVE_IN_ROOT
-	if t.noMagic = rules&linux.RESOLVE_NO_MAGICLINKS != 0; t.noMagic {
-		defer func() { t.noMagic = false }()
+	if filesOf(t).noMagic = rules&linux.RESOLVE_NO_MAGICLINKS != 0; filesOf(t).noMagic {
+		defer func() { filesOf(t).noMagic = false }()
 	}
 	if rules == 0 || name == "" {
 		return t.find(dirfd, name, follow, change)

@@ -43,7 +43,7 @@ func split(p string) []string {
 // start returns the directory that a relative path begins at.
 func (t *Thread) start(dirfd int) (dirRef, linux.Errno) {
 	if dirfd == linux.AT_FDCWD {
-		return t.cwd, 0
+		return filesOf(t).cwd, 0
 	}
 	f, e := t.file(dirfd)
 	if e != 0 {

@@ -121,7 +121,7 @@ func (t *Thread) addPidFile(p *Process, out emu.Addr) linux.Errno {
 		return e
 	}
 	if e := t.out32(out, uint32(fd)); e != 0 {
-		t.fds.close(t.k, int(fd))
+		filesOf(t).fds.close(t.k, int(fd))
 		return e
 	}
 	return 0

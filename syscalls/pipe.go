@@ -50,15 +50,15 @@ func (t *Thread) makePipe(out emu.Addr, flags int) (uint64, linux.Errno) {
 	}
 	fd1, e := t.install(w, flags)
 	if e != 0 {
-		t.fds.close(t.k, int(fd0))
+		filesOf(t).fds.close(t.k, int(fd0))
 		return 0, e
 	}
 	var b pack
 	b.u32(uint32(fd0))
 	b.u32(uint32(fd1))
 	if e := t.copyOut(out, b); e != 0 {
-		t.fds.close(t.k, int(fd0))
-		t.fds.close(t.k, int(fd1))
+		filesOf(t).fds.close(t.k, int(fd0))
+		filesOf(t).fds.close(t.k, int(fd1))
 		return 0, e
 	}
 	return 0, 0

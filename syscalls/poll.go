@@ -15,10 +15,9 @@ type watch struct {
 // of the files that the descriptors refer to by then, as in Linux.
 func (t *Thread) waitAny(ws []watch, interrupted linux.Errno, resume func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	w := wait{deadline: t.call.deadline, interrupted: interrupted}
-	if t.call.held == nil {
-		w.files = make([]file, len(ws))
-		for i, x := range ws {
-			w.files[i] = x.file
+	if filesOf(t).call.held == nil {
+		for _, x := range ws {
+			filesOf(t).call.hold(x.file)
 		}
 	}
 	w.ready = func() bool {
@@ -262,7 +261,7 @@ func (t *Thread) selectFDs(a Args, now bool) (uint64, linux.Errno) {
 	if n < 0 {
 		return 0, linux.EINVAL
 	}
-	s := &selection{n: min(n, t.fds.size())}
+	s := &selection{n: min(n, filesOf(t).fds.size())}
 	size := (s.n + 63) / 64 * 8
 	for i := range s.in {
 		if at := a.Addr(1 + i); at != 0 {

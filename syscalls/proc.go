@@ -199,7 +199,7 @@ func (t *Thread) exit(code int) {
 	t.dead = true
 	t.releaseLocks()
 	t.clearChildTID()
-	t.leaveFiles()
+	t.files.leave(t.k)
 	if t.p.forget(t); len(t.p.threads) > 1 || !t.p.threads[0].dead {
 		return
 	}

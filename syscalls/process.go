@@ -60,13 +60,16 @@ type Process struct {
 	cpuLimit timer
 }
 
-// An fsInfo is how threads name and make files. Those of a process mostly share it, and its children may (CLONE_FS).
-type fsInfo struct {
-	cwd   dirRef
-	umask uint32
-	users int // threads
-	// held counts those that have cwd's descriptor, nil if it has none.
-	held *int
+// A fileState is what a thread has of files.
+type fileState interface {
+	// share returns what a thread has that clone(2) makes with flags.
+	share(flags uint64) fileState
+	// exec drops what execve(2) closes.
+	exec(k *Kernel)
+	// endCall drops what the thread's system call had: it is over.
+	endCall(k *Kernel)
+	// leave drops all: the thread has ended.
+	leave(k *Kernel)
 }
 
 // A Thread is a flow of execution.
@@ -77,8 +80,7 @@ type Thread struct {
 	tid int
 
 	*memory // the process'
-	fds     *fdTable
-	*fsInfo
+	files   fileState
 
 	comm     string
 	mask     sigSet
@@ -96,9 +98,7 @@ type Thread struct {
 	sched                 scheduling
 
 	dead bool
-	// noMagic says that a path is looked up that may not lead over links of /proc to files (RESOLVE_NO_MAGICLINKS).
-	noMagic bool
-	call    call
+	call call
 	// What a thread waiting in futex(2) waits for.
 	futexAt   []futexKey
 	futexBits uint32
@@ -122,10 +122,9 @@ type Thread struct {
 type call struct {
 	nr   uint64
 	args Args
-	// wait is what it waits for, resume how it goes on then, held the open files that it has until it is over.
+	// wait is what it waits for, resume how it goes on then.
 	wait   *wait
 	resume func() (uint64, linux.Errno)
-	held   []file
 	// again says that the call has waited; woken why it goes on.
 	again bool
 	woken wakeReason
@@ -135,12 +134,6 @@ type call struct {
 	deadline int64
 	done     uint64
 	messages uint64
-	// reserved is the descriptor that it will give to a file.
-	reserved reservation
-	// dirs are open while paths are looked up, and closed when it is over.
-	dirs []hostFD
-	// fifo is what open(2) has of a FIFO while it waits for the other end.
-	fifo *hostFile
 }
 
 func newProcess(k *Kernel) *Process {
@@ -151,10 +144,6 @@ func newProcess(k *Kernel) *Process {
 	p.exitSignal, p.started = linux.SIGCHLD, k.now()
 	p.limits = defaultLimits
 	return p
-}
-
-func newFSInfo() *fsInfo {
-	return &fsInfo{cwd: dirRef{fd: noFD, path: "/", virtual: true}, umask: defaultUmask, users: 1}
 }
 
 // Ids of processes and threads (kernel/pid.c).
@@ -190,7 +179,7 @@ func (p *Process) newThread(c *emu.CPU) *Thread {
 	if len(p.threads) > 0 {
 		tid = p.k.newID()
 	}
-	t := &Thread{p: p, k: p.k, memory: p.memory, cpu: c, tid: tid, fds: newFDTable(), fsInfo: newFSInfo(), timerSlack: 50_000, defaultSlack: 50_000}
+	t := &Thread{p: p, k: p.k, memory: p.memory, cpu: c, tid: tid, timerSlack: 50_000, defaultSlack: 50_000}
 	if len(p.threads) > 0 {
 		t.altstack.flags = linux.SS_DISABLE
 	}

@@ -46,7 +46,7 @@ func TestForkShares(t *testing.T) {
 	g.p.mem.WriteUint64(emu.Addr(word), 43)
 	x, _ = child.mem.ReadUint64(emu.Addr(word))
 	assert.EqualValues(t, 42, x)
-	f, _ := g.th.fds.file(int(fd))
+	f, _ := filesOf(g.th).fds.file(int(fd))
 	assert.Equal(t, 2, f.base().refs)
 	g.ok(nr("kill"), 1001, linux.SIGKILL)
 	g.ok(nr("wait4"), 1001, 0, 0, 0)
@@ -68,7 +68,7 @@ func TestForkNoRoom(t *testing.T) {
 	fd := g.ok(nr("open"), g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o600)
 	g.fails(linux.EAGAIN, nr("fork"))
 	assert.Len(t, g.k.procs, 1)
-	f, _ := g.th.fds.file(int(fd))
+	f, _ := filesOf(g.th).fds.file(int(fd))
 	assert.Equal(t, 1, f.base().refs)
 	g.fails(linux.ECHILD, nr("wait4"), 1<<64-1, 0, 0, 0)
 }

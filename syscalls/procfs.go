@@ -309,14 +309,14 @@ func fdDir(o *Thread, node func(fd int) *vnode) *vnode {
 		mode: linux.S_IFDIR | 0o555,
 		names: func(*Thread) []string {
 			var out []string
-			for _, fd := range o.fds.open() {
+			for _, fd := range filesOf(o).fds.open() {
 				out = append(out, itoa(int64(fd)))
 			}
 			return out
 		},
 		child: func(_ *Thread, name string) *vnode {
 			fd := atoi(name)
-			if _, e := o.fds.file(fd); e != 0 {
+			if _, e := filesOf(o).fds.file(fd); e != 0 {
 				return nil
 			}
 			return node(fd)
@@ -327,10 +327,10 @@ func fdDir(o *Thread, node func(fd int) *vnode) *vnode {
 // fdLink is /proc/PID/fd/N: opening it opens the file anew, whatever its name leads to now.
 func fdLink(o *Thread, fd int) *vnode {
 	n := magicNode(func(*Thread) string {
-		f, _ := o.fds.file(fd)
+		f, _ := filesOf(o).fds.file(fd)
 		return f.name(o.k)
 	})
-	opened, _ := o.fds.file(fd)
+	opened, _ := filesOf(o).fds.file(fd)
 	n.mode = linux.S_IFLNK
 	if opened.base().readable() {
 		n.mode |= 0o500
@@ -340,7 +340,7 @@ func fdLink(o *Thread, fd int) *vnode {
 	}
 	n.file = func() file { return opened }
 	n.open = func(t *Thread, flags int) (file, linux.Errno) {
-		f, e := o.fds.file(fd)
+		f, e := filesOf(o).fds.file(fd)
 		if e != 0 {
 			return nil, linux.ENOENT
 		}
@@ -390,13 +390,13 @@ func (t *Thread) reopen(f file, flags int) (file, linux.Errno) {
 
 func fdInfo(o *Thread, fd int) *vnode {
 	return fileNode(func(t *Thread) []byte {
-		f, _ := o.fds.file(fd)
+		f, _ := filesOf(o).fds.file(fd)
 		pos, e := f.seek(t, 0, linux.SEEK_CUR)
 		if e != 0 {
 			pos = 0
 		}
 		flags := f.base().flags
-		if o.fds.fds[fd].cloexec {
+		if filesOf(o).fds.fds[fd].cloexec {
 			flags |= linux.O_CLOEXEC
 		}
 		st, _ := f.stat(t)
@@ -491,7 +491,7 @@ func statusText(o *Thread) string {
 		}
 	}
 	kib := p.size() >> 10
-	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, o.umask, o.state(), p.pid, o.tid, p.ppid())
+	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.comm, filesOf(o).umask, o.state(), p.pid, o.tid, p.ppid())
 	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t%[3]d\nGroups:\t%[2]d \n", p.k.uid, p.k.gid, o.fdSize())
 	fmt.Fprintf(&b, "NStgid:\t%[1]d\nNSpid:\t%[2]d\nNSpgid:\t%[3]d\nNSsid:\t%[4]d\n", p.pid, o.tid, p.pgid, p.sid)
 	b.WriteString(p.unlessGone(fmt.Sprintf("VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t%8[3]d kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nRssAnon:\t%8[2]d kB\nRssFile:\t       0 kB\nRssShmem:\t       0 kB\n"+

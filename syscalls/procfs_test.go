@@ -105,7 +105,7 @@ func TestLinksIntoProc(t *testing.T) {
 	g.ok(nr("stat"), g.str("comm"), st)
 	assert.EqualValues(t, linux.S_IFREG|0o644, g.peek32(st+24))
 	fd := g.ok(nr("open"), g.str("random"), linux.O_RDONLY)
-	_, ours := g.th.fds.fds[fd].file.(*randomFile)
+	_, ours := filesOf(g.th).fds.fds[fd].file.(*randomFile)
 	assert.True(t, ours)
 }
 

@@ -119,7 +119,7 @@ func sysPidfdGetfd(t *Thread, a Args) (uint64, linux.Errno) {
 	if p.p.exited {
 		return 0, linux.ESRCH
 	}
-	f, e := p.p.threads[0].fds.file(a.Int(1))
+	f, e := filesOf(p.p.threads[0]).fds.file(a.Int(1))
 	if e != 0 {
 		return 0, e
 	}
@@ -166,10 +166,10 @@ func sysUnshare(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, linux.EPERM
 	}
 	if flags&linux.CLONE_FS != 0 {
-		t.fsInfo = t.fsInfo.own()
+		filesOf(t).fsInfo = filesOf(t).fsInfo.own()
 	}
 	if flags&linux.CLONE_FILES != 0 {
-		t.fds = t.fds.own()
+		filesOf(t).fds = filesOf(t).fds.own()
 	}
 	return 0, 0
 }

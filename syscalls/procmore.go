@@ -52,7 +52,7 @@ func (o *Thread) fdSize() int {
 	if o.dead {
 		return 0
 	}
-	return o.fds.size()
+	return filesOf(o).fds.size()
 }
 
 // state is t's state as /proc/PID/status shows it.

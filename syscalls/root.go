@@ -136,7 +136,7 @@ func (w *walk) from(d dirRef) linux.Errno {
 		if root, e = hostOpen(place{dir: noFD, path: "/"}, linux.O_PATH|linux.O_DIRECTORY, 0, 0); e != 0 {
 			return e
 		}
-		w.t.call.dirs = append(w.t.call.dirs, root)
+		filesOf(w.t).call.dirs = append(filesOf(w.t).call.dirs, root)
 	}
 	w.dirs = append(w.dirs, root)
 	for _, name := range split(d.path) {
@@ -167,7 +167,7 @@ func (w *walk) enter(c string) (target string, e linux.Errno) {
 	if e != 0 {
 		return "", e
 	}
-	w.t.call.dirs = append(w.t.call.dirs, fd)
+	filesOf(w.t).call.dirs = append(filesOf(w.t).call.dirs, fd)
 	st, e := fd.stat()
 	switch {
 	case e != 0:
@@ -334,22 +334,6 @@ func (w *walk) noDev(c string) bool {
 	return e == linux.ENOENT
 }
 
-// release closes what a call has opened on its way, and lets go of the files and the descriptor that it had while it waited.
-func (c *call) release(k *Kernel) {
-	for _, fd := range c.dirs {
-		fd.close()
-	}
-	if h := c.takeFIFO(); h != nil {
-		h.fd.close()
-	}
-	c.reserved.release()
-	held := c.held
-	c.dirs, c.held = nil, nil
-	for _, f := range held {
-		release(k, f)
-	}
-}
-
 // overlay finds an absolute path in the sysroot: if it is there, or if it can be made there only.
 func (t *Thread) overlay(name string, follow bool) (location, bool) {
 	l, e := t.resolve(dirRef{fd: t.k.root.fd}, name, follow)
@@ -386,8 +370,8 @@ func (k *Kernel) Resolve(host string) (string, bool) {
 
 // HostPath returns the host's path of a guest file, given by an absolute guest path: false if there is none.
 func (k *Kernel) HostPath(guest string) (string, bool) {
-	t := &Thread{p: k.first, k: k}
-	defer t.call.release(k)
+	t := &Thread{p: k.first, k: k, files: newThreadFiles()}
+	defer t.files.endCall(k)
 	l, e := t.locate(linux.AT_FDCWD, guest, true)
 	switch {
 	case e != 0 || l.node != nil:

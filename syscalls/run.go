@@ -28,9 +28,6 @@ const (
 
 // A wait is what a blocked thread waits for.
 type wait struct {
-	// files are the open files that the call works with. It has them until it is over, whatever becomes of their
-	// descriptors while it waits.
-	files []file
 	// ready reports whether the call can go on; nil if another thread will call Kernel.wake.
 	ready func() bool
 	// deadline ends the wait, in Kernel.now's time; 0 means never.
@@ -49,12 +46,8 @@ type wait struct {
 	signals sigSet
 	// unbreakable says that signals do not end it.
 	unbreakable bool
-	// lock returns the record lock that is in the way.
-	lock func() *recordLock
-	// sem is what semop(2) waits for.
-	sem *semWait
-	// queue is what mq_timedreceive(2) waits for.
-	queue *mqueue
+	// on is what it waits for, if there are others who count or follow those that do: locks, semaphores, queues.
+	on any
 }
 
 // block parks t. The handler returns what block returns. When the wait is over, the call goes on with resume, which
@@ -66,20 +59,8 @@ func (t *Thread) block(w wait, resume func() (uint64, linux.Errno)) (uint64, lin
 	if w.interrupted == 0 {
 		w.interrupted = linux.ERESTARTSYS
 	}
-	t.call.hold(w.files)
 	t.call.wait, t.call.resume = &w, resume
 	return 0, eBlocked
-}
-
-// hold keeps files open until the call is over.
-func (c *call) hold(files []file) {
-	if c.held != nil {
-		files = slices.DeleteFunc(files, func(f file) bool { return slices.Contains(c.held, f) })
-	}
-	for _, f := range files {
-		f.base().refs++
-	}
-	c.held = append(c.held, files...)
 }
 
 // then ends a call, or a part of one, that gave ret and e. If it waits instead, end gets what it gives when it goes on.
@@ -546,7 +527,7 @@ func (t *Thread) finishInterrupted(w *wait) {
 
 // finish sets the result of t's call, and is the only place that encodes results.
 func (t *Thread) finish(ret uint64, e linux.Errno) {
-	t.call.release(t.k)
+	t.files.endCall(t.k)
 	if t.k.trace != nil {
 		t.k.trace.leave(t, ret, e)
 	}

@@ -11,7 +11,7 @@ func (t *Thread) waitFor(f file, events uint32, n uint64, resume func() (uint64,
 	if w.ready == nil {
 		w.ready = func() bool { return f.poll(t)&(events|linux.POLLERR|linux.POLLHUP) != 0 }
 	}
-	w.files = append(with, f)
+	filesOf(t).call.hold(append(with, f)...)
 	w.hosts = func(fds []hostPoll) []hostPoll { return f.hostWaits(fds, events) }
 	return t.block(w, resume)
 }
@@ -470,7 +470,8 @@ func advanced(off int64, n uint64) int64 {
 // moveOn lets others run before t's transfer goes on with rest. A signal ends it with what was moved.
 func (t *Thread) moveOn(in, out file, rest func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	t.spend(pieceTime)
-	w := wait{files: []file{in, out}, ready: func() bool { return true }, unbreakable: true}
+	filesOf(t).call.hold(in, out)
+	w := wait{ready: func() bool { return true }, unbreakable: true}
 	return t.block(w, func() (uint64, linux.Errno) {
 		if t.hasSignal() {
 			return t.call.done, 0

@@ -194,7 +194,7 @@ func TestExecve(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, g.p.argv)
 	assert.EqualValues(t, 0x400078, g.th.cpu.RIP)
 	assert.Nil(t, g.p.mem.VMA(g.heap))
-	_, e := g.th.fds.file(20)
+	_, e := filesOf(g.th).fds.file(20)
 	assert.Equal(t, linux.EBADF, e)
 	assert.Equal(t, "x", g.th.comm)
 }

@@ -157,7 +157,7 @@ func (t *Thread) operate(s *semSet, ops []semOp) (uint64, linux.Errno) {
 	case ops[i].flags&linux.IPC_NOWAIT != 0, t.timedOut():
 		return 0, linux.EAGAIN
 	}
-	w := wait{deadline: t.call.deadline, interrupted: linux.EINTR, sem: &semWait{s, ops}}
+	w := wait{deadline: t.call.deadline, interrupted: linux.EINTR, on: &semWait{s, ops}}
 	w.ready = func() bool {
 		i, e := s.blocked(ops)
 		return s.removed || i < 0 || e != 0
@@ -169,7 +169,7 @@ func (t *Thread) operate(s *semSet, ops []semOp) (uint64, linux.Errno) {
 func (s *semSet) waiters(k *Kernel, num int, zero bool) uint64 {
 	var n uint64
 	for _, t := range k.waiting {
-		w := t.call.wait.sem
+		w, _ := t.call.wait.on.(*semWait)
 		if w == nil || w.set != s {
 			continue
 		}

@@ -200,7 +200,7 @@ func sysSocketpair(t *Thread, a Args) (uint64, linux.Errno) {
 		fd, e := t.install(s, typ&linux.O_CLOEXEC)
 		if e != 0 {
 			if i > 0 {
-				t.fds.close(t.k, int(le32(fds)))
+				filesOf(t).fds.close(t.k, int(le32(fds)))
 			} else {
 				ends[1].close(t.k)
 			}
@@ -209,8 +209,8 @@ func sysSocketpair(t *Thread, a Args) (uint64, linux.Errno) {
 		fds.u32(uint32(fd))
 	}
 	if e := t.copyOut(a.Addr(3), fds); e != 0 {
-		t.fds.close(t.k, int(le32(fds)))
-		t.fds.close(t.k, int(le32(fds[4:])))
+		filesOf(t).fds.close(t.k, int(le32(fds)))
+		filesOf(t).fds.close(t.k, int(le32(fds[4:])))
 		return 0, e
 	}
 	return 0, 0
@@ -410,8 +410,9 @@ func (t *Thread) waitSocket(s socket, events uint32, ready func() bool, resume f
 			return s.poll(t)&(events|linux.POLLERR|linux.POLLHUP) != 0 || events&linux.POLLOUT != 0 && s.sock().sndShut
 		}
 	}
+	filesOf(t).call.hold(append(with, s)...)
 	w := wait{
-		files: append(with, s), ready: ready, deadline: t.call.deadline,
+		ready: ready, deadline: t.call.deadline,
 		hosts: func(fds []hostPoll) []hostPoll { return s.hostWaits(fds, events) },
 	}
 	if t.call.deadline != never {

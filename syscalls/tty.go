@@ -35,10 +35,10 @@ func sysIoctl(t *Thread, a Args) (uint64, linux.Errno) {
 		}
 		return 0, t.out32(arg, blockSize(st.dev))
 	case linux.FIOCLEX:
-		t.fds.fds[fd].cloexec = true
+		filesOf(t).fds.fds[fd].cloexec = true
 		return 0, 0
 	case linux.FIONCLEX:
-		t.fds.fds[fd].cloexec = false
+		filesOf(t).fds.fds[fd].cloexec = false
 		return 0, 0
 	case linux.FIONBIO:
 		on, e := t.in32(arg)

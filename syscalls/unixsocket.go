@@ -166,7 +166,7 @@ func (s *unixSocket) bindFile(t *Thread, file string) linux.Errno {
 		return linux.EINVAL
 	}
 	if e = t.mayMake(l); e == 0 {
-		_, e = t.k.made(l, hostMknod(l.place, linux.S_IFSOCK|0o777, t.umask))
+		_, e = t.k.made(l, hostMknod(l.place, linux.S_IFSOCK|0o777, filesOf(t).umask))
 	}
 	switch e {
 	case 0:

@@ -85,7 +85,7 @@ func (t *Thread) walk(dir string, names []string, follow bool) (n *vnode, at, le
 		if n = n.child(t, name); n == nil {
 			return nil, "", "", linux.ENOENT
 		}
-		if n.magic && t.noMagic && (follow || len(rest) > 0) {
+		if n.magic && filesOf(t).noMagic && (follow || len(rest) > 0) {
 			return nil, "", "", linux.ELOOP
 		}
 		if n.mode&linux.S_IFMT == linux.S_IFLNK && (follow && n.open == nil || len(rest) > 0) {
