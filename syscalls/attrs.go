@@ -64,7 +64,7 @@ func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint6
 		}
 		return 0, 0
 	}
-	if mode&writeOK != 0 && t.k.cfg.ReadOnly && !l.private {
+	if mode&writeOK != 0 && fsOf(t.k).cfg.ReadOnly && !l.private {
 		if st, e := hostStatAt(l.place, flags&linux.AT_SYMLINK_NOFOLLOW == 0); e == 0 && deviceName(st.mode, st.rdev) == "" {
 			return 0, linux.EROFS
 		}
@@ -188,7 +188,7 @@ func (t *Thread) chownAt(dirfd int, name emu.Addr, uid, gid uint32, flags int) (
 	if _, e := t.statAt(dirfd, name, flags); e != 0 {
 		return 0, e
 	}
-	return 0, t.k.mayChown(uid, gid, t.k.cfg.ReadOnly)
+	return 0, t.k.mayChown(uid, gid, fsOf(t.k).cfg.ReadOnly)
 }
 
 // sysChown implements chown(2).

@@ -30,7 +30,7 @@ func TestNothingStays(t *testing.T) {
 			fds := g.room(8)
 			g.ok(nr("pipe"), fds)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int { return len(k.inodes.numbers) }},
+		}, func(k *Kernel) int { return len(fsOf(k).inodes.numbers) }},
 		{"files", func(g *guest) {
 			g.ok(nr("write"), g.ok(nr("open"), g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o600), g.str("x"), 1)
 			g.ok(nr("unlink"), g.str("f"))
@@ -40,23 +40,23 @@ func TestNothingStays(t *testing.T) {
 			g.ok(nr("write"), g.ok(nr("memfd_create"), g.str("m"), 0), g.str("x"), 1)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
 		}, func(k *Kernel) int {
-			return len(k.inodes.numbers) + len(k.inodes.times) + len(k.inodes.open)
+			return len(fsOf(k).inodes.numbers) + len(fsOf(k).inodes.times) + len(fsOf(k).inodes.open)
 		}},
 		{"inodes of sockets", func(g *guest) {
 			g.ok(nr("socket"), linux.AF_INET, linux.SOCK_STREAM, 0)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int { return len(k.inodes.numbers) }},
+		}, func(k *Kernel) int { return len(fsOf(k).inodes.numbers) }},
 		{"watches", func(g *guest) {
 			fds, event := g.room(8), g.bytes(make([]byte, 12))
 			ep := g.ok(nr("epoll_create1"), 0)
 			g.ok(nr("pipe"), fds)
 			g.ok(nr("epoll_ctl"), ep, linux.EPOLL_CTL_ADD, ep+1, event)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int { return len(k.epolls) }},
+		}, func(k *Kernel) int { return len(fsOf(k).epolls) }},
 		{"sockets that hold one another", func(g *guest) {
 			g.passItself()
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int { return k.unix.all.Len() / (4 * minSuspects) }},
+		}, func(k *Kernel) int { return netOf(k).unix.all.Len() / (4 * minSuspects) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuest(t)

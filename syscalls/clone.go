@@ -22,15 +22,16 @@ type cloneArgs struct {
 	tls                 uint64
 	exitSignal          int
 	setTIDSize          uint64
-	pidfd               emu.Addr
+	addPidFile          func(q *Process) linux.Errno // for CLONE_PIDFD
 }
 
 // sysClone implements clone(2).
 func sysClone(t *Thread, a Args) (uint64, linux.Errno) {
 	const signalMask = 0xff
 	return t.clone(cloneArgs{
-		flags: uint64(a.U32(0)) &^ signalMask, exitSignal: int(a.Uint(0) & signalMask),
-		stack: a.Uint(1), parentTID: a.Addr(2), childTID: a.Addr(3), tls: a.Uint(4), pidfd: a.Addr(2),
+		addPidFile: func(q *Process) linux.Errno { return t.addPidFile(q, a.Addr(2)) },
+		flags:      uint64(a.U32(0)) &^ signalMask, exitSignal: int(a.Uint(0) & signalMask),
+		stack: a.Uint(1), parentTID: a.Addr(2), childTID: a.Addr(3), tls: a.Uint(4),
 	})
 }
 
@@ -62,7 +63,8 @@ func sysClone3(t *Thread, a Args) (uint64, linux.Errno) {
 	}
 	c := cloneArgs{
 		flags: le64(b), childTID: emu.Addr(le64(b[16:])), parentTID: emu.Addr(le64(b[24:])),
-		exitSignal: int(le64(b[32:])), tls: le64(b[56:]), setTIDSize: le64(b[72:]), pidfd: emu.Addr(le64(b[8:])),
+		exitSignal: int(le64(b[32:])), tls: le64(b[56:]), setTIDSize: le64(b[72:]),
+		addPidFile: func(q *Process) linux.Errno { return t.addPidFile(q, emu.Addr(le64(b[8:]))) },
 	}
 	if stack, n := le64(b[40:]), le64(b[48:]); stack != 0 || n != 0 {
 		if stack == 0 || n == 0 {

@@ -60,7 +60,7 @@ func (t *Thread) sendUnixControl(m *outMessage, c controlMessage) linux.Errno {
 			}
 			m.files = append(m.files, f)
 			if _, ok := f.(*unixSocket); ok {
-				t.k.unix.passed = true
+				netOf(t.k).unix.passed = true
 			}
 		}
 		return 0

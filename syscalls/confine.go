@@ -15,7 +15,7 @@ import (
 
 // mayChange is EROFS if the guest may not change what is at l, which is there.
 func (t *Thread) mayChange(l location) linux.Errno {
-	if !t.k.cfg.ReadOnly || l.node != nil || l.private || l.opened != nil && !l.opened.fixed(t) {
+	if !fsOf(t.k).cfg.ReadOnly || l.node != nil || l.private || l.opened != nil && !l.opened.fixed(t) {
 		return 0
 	}
 	if _, e := hostStatAt(l.place, true); e != 0 {
@@ -26,7 +26,7 @@ func (t *Thread) mayChange(l location) linux.Errno {
 
 // mayMake is EROFS if the guest may not make l.
 func (t *Thread) mayMake(l location) linux.Errno {
-	if !t.k.cfg.ReadOnly || l.private {
+	if !fsOf(t.k).cfg.ReadOnly || l.private {
 		return 0
 	}
 	if _, e := hostStatAt(l.place, false); e == 0 {
@@ -55,7 +55,7 @@ func changing(flags int) bool {
 // mayOpen checks that the guest may open l with flags, and returns those to open it with on the host: where nothing may be changed
 // they ask for nothing that could, whatever is there by then.
 func (t *Thread) mayOpen(l location, flags int) (int, linux.Errno) {
-	if !t.k.cfg.ReadOnly || !changing(flags) || l.private {
+	if !fsOf(t.k).cfg.ReadOnly || !changing(flags) || l.private {
 		return flags, 0
 	}
 	st, e := hostStatAt(l.place, flags&linux.O_NOFOLLOW == 0)
@@ -93,11 +93,11 @@ func writing(st hostStat) linux.Errno {
 
 // fixed reports whether f is a file of the host that the guest may not change: not an output that it was given, and not one that is
 // in no directory, or in its own.
-func (f *hostFile) fixed(t *Thread) bool { return t.k.cfg.ReadOnly && !f.own }
+func (f *hostFile) fixed(t *Thread) bool { return fsOf(t.k).cfg.ReadOnly && !f.own }
 
 // remembers reports whether attributes that the guest may change are kept here alone: for a confined process that changes no files
 // the host has no way to let those of the run's own be changed and no others.
-func (k *Kernel) remembers() bool { return k.cfg.ReadOnly && byDescriptor() }
+func (k *Kernel) remembers() bool { return fsOf(k).cfg.ReadOnly && byDescriptor() }
 
 // remember keeps permissions that the host did not let us change, with EPERM. Those of sockets it can do without: only the guest
 // connects to them.
@@ -105,7 +105,7 @@ func (k *Kernel) remember(st hostStat, mode uint32) linux.Errno {
 	if !k.remembers() && !(st.mode&linux.S_IFMT == linux.S_IFSOCK && byDescriptor()) {
 		return linux.EPERM
 	}
-	k.inodes.modes[k.inodes.number(st.dev, st.ino)] = mode
+	fsOf(k).inodes.modes[fsOf(k).inodes.number(st.dev, st.ino)] = mode
 	return 0
 }
 
@@ -147,7 +147,7 @@ func (t *Thread) newName(dirfd int, name emu.Addr) (location, linux.Errno) {
 // oldName is onHost for a name to be taken away. A file system that is read-only does not look for it first.
 func (t *Thread) oldName(dirfd int, name emu.Addr) (location, linux.Errno) {
 	l, e := t.onHost(dirfd, name, false)
-	if e == 0 && t.k.cfg.ReadOnly && !l.private {
+	if e == 0 && fsOf(t.k).cfg.ReadOnly && !l.private {
 		if _, e = hostStatAt(l.parent(), true); e == 0 {
 			e = linux.EROFS
 		}

@@ -11,7 +11,6 @@ import (
 // deadlock ends a run in which no thread can ever run again, and says where each thread is.
 func (k *Kernel) deadlock() {
 	k.logf("deadlock: nothing can wake any thread; \"by\" are return addresses found on the stacks, of which some may be old")
-	tr := newTracer(nil)
 	for _, p := range k.procs {
 		for _, t := range p.threads {
 			switch {
@@ -19,9 +18,9 @@ func (k *Kernel) deadlock() {
 				continue
 			case t.blocked():
 				// What the call would fill in it has not.
-				k.logf("deadlock: thread %d of %v waits in %s", t.tid, p, tr.format(t, 0, linux.EINTR))
+				k.logf("deadlock: thread %d of %v waits in %s", t.tid, p, k.formatCall(t))
 			default:
-				k.logf("deadlock: thread %d of %v is stopped by %s", t.tid, p, sigName(p.stopSignal))
+				k.logf("deadlock: thread %d of %v is stopped by %s", t.tid, p, linux.SignalName(p.stopSignal))
 			}
 			k.logf("    at %s", k.place(p, t.cpu.RIP))
 			for _, a := range t.callers() {

@@ -33,9 +33,7 @@ func init() {
 			open: func(_ *Thread, flags int) (file, linux.Errno) { return openDevice(name, rdev, flags), 0 },
 		}
 	}
-	devNodes["tty"], devNodes["console"], devNodes["pts"] = ttyNode(), consoleNode(), ptsNode()
-	devNodes["shm"] = shmNode()
-	devNodes["ptmx"] = &vnode{mode: linux.S_IFCHR | 0o666, rdev: devPtmx, open: openPtmx}
+	devNodes["console"], devNodes["shm"] = consoleNode(), shmNode()
 	self := func(rest string) *vnode { return linkNode(func(*Thread) string { return "/proc/self/fd" + rest }) }
 	devNodes["fd"], devNodes["stdin"] = self(""), self("/0")
 	devNodes["stdout"], devNodes["stderr"] = self("/1"), self("/2")
@@ -55,7 +53,7 @@ func (k *Kernel) withOurs(dir string, entries []dirEntry) []dirEntry {
 	slices.SortStableFunc(entries[2:], func(a, b dirEntry) int { return strings.Compare(a.name, b.name) })
 	for i := range entries {
 		if entries[i].ino == 0 {
-			entries[i].ino = k.inodes.virtual(path.Join(dir, entries[i].name))
+			entries[i].ino = fsOf(k).inodes.virtual(path.Join(dir, entries[i].name))
 		}
 	}
 	return entries
@@ -148,7 +146,7 @@ func (f *randomFile) readRaw(t *Thread, b []byte, _ int64) (int, linux.Errno) {
 func (f *randomFile) read(t *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 	var done uint64
 	for _, x := range v {
-		n, e := sysGetrandom(t, Args{uint64(x.addr), x.n})
+		n, e := t.fillRandom(x.addr, x.n)
 		if e != 0 && done == 0 {
 			return 0, e
 		}

@@ -22,10 +22,10 @@ type privateDir struct {
 // shmNode is /dev/shm.
 func shmNode() *vnode {
 	return &vnode{mode: linux.S_IFDIR | 0o1777, mount: func(k *Kernel) (dirRef, linux.Errno) {
-		if e := k.private.open(k.cfg.ShmDir); e != 0 {
+		if e := fsOf(k).private.open(fsOf(k).cfg.ShmDir); e != 0 {
 			return dirRef{}, e
 		}
-		return dirRef{fd: k.private.fd, path: shmPath, private: true}, 0
+		return dirRef{fd: fsOf(k).private.fd, path: shmPath, private: true}, 0
 	}}
 }
 

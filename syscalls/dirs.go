@@ -133,7 +133,7 @@ func (t *Thread) cwdPath() (string, linux.Errno) {
 	if name == "" {
 		return "", linux.ENAMETOOLONG
 	}
-	if _, ok := t.k.below(name); t.k.root.only && !ok {
+	if _, ok := t.k.below(name); fsOf(t.k).root.only && !ok {
 		return filesOf(t).cwd.path, linux.ENOENT
 	}
 	if st, e := filesOf(t).cwd.fd.stat(); e == 0 && st.nlink == 0 {
@@ -269,7 +269,7 @@ func (t *Thread) unlink(dirfd int, name emu.Addr, dir bool) (uint64, linux.Errno
 	if e == 0 && known == 0 {
 		t.k.removed(old)
 		t.k.nameEvent(l, linux.IN_DELETE|old.isDir(), 0)
-		t.k.inodes.forget(old)
+		fsOf(t.k).inodes.forget(old)
 	}
 	return 0, e
 }
@@ -321,7 +321,7 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 		t.k.moved(src, dst, was, old, replaced == 0 && flags&renameExchange == 0)
 	}
 	if e == 0 && replaced == 0 && flags&renameExchange == 0 && (old.ino != was.ino || old.dev != was.dev) {
-		t.k.inodes.forget(old)
+		fsOf(t.k).inodes.forget(old)
 	}
 	return 0, e
 }
@@ -376,7 +376,7 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 		return 0, e
 	}
 	if st, e := hostStatAt(dst.place, false); e == 0 {
-		t.k.changedInode(t.k.inodes.number(st.dev, st.ino))
+		t.k.changedInode(fsOf(t.k).inodes.number(st.dev, st.ino))
 		t.k.selfEvent(st, linux.IN_ATTRIB)
 		t.k.nameEvent(dst, linux.IN_CREATE, 0)
 	}

@@ -64,7 +64,7 @@ func sysEpollCreate1(t *Thread, a Args) (uint64, linux.Errno) {
 
 func (t *Thread) epollCreate(flags int) (uint64, linux.Errno) {
 	f := &epollFile{fileBase: fileBase{flags: linux.O_RDWR, path: "anon_inode:[eventpoll]"}}
-	t.k.epolls = append(t.k.epolls, f)
+	fsOf(t.k).epolls = append(fsOf(t.k).epolls, f)
 	return t.install(f, flags)
 }
 
@@ -89,13 +89,13 @@ func (f *epollFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0
 
 func (f *epollFile) close(k *Kernel) {
 	f.remove(func(*epollItem) bool { return true })
-	k.epolls = slices.DeleteFunc(k.epolls, func(o *epollFile) bool { return o == f })
+	fsOf(k).epolls = slices.DeleteFunc(fsOf(k).epolls, func(o *epollFile) bool { return o == f })
 }
 
 // forgetEpoll removes a closed file from all epoll instances.
 func (k *Kernel) forgetEpoll(f file) {
-	delete(k.exclusive, f)
-	for _, ep := range k.epolls {
+	delete(fsOf(k).exclusive, f)
+	for _, ep := range fsOf(k).epolls {
 		ep.remove(func(it *epollItem) bool { return it.file == f })
 	}
 }
@@ -239,10 +239,10 @@ func (it *epollItem) wakesUp(t *Thread) bool {
 		return true
 	}
 	now := it.file.wakes(it.events)
-	if last, ok := t.k.exclusive[it.file]; ok && last.wakes == now {
+	if last, ok := fsOf(t.k).exclusive[it.file]; ok && last.wakes == now {
 		return last.woken == t
 	}
-	t.k.exclusive[it.file] = exclusiveWake{now, t}
+	fsOf(t.k).exclusive[it.file] = exclusiveWake{now, t}
 	return true
 }
 

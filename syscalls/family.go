@@ -95,7 +95,7 @@ func (p *Process) end(e Exit) {
 	for _, t := range alive {
 		t.files.leave(t.k)
 	}
-	k.undoSems(p)
+	k.ipc.ended(p)
 	k.dropTimers(p)
 	p.leave()
 	p.wakeVforker()

@@ -107,14 +107,14 @@ const (
 // vsyscall emulates a call of the vsyscall page: a system call and a return.
 func (t *Thread) vsyscall(a emu.Addr) bool {
 	c := t.cpu
-	var h handler
+	var nr uint64
 	switch a {
 	case vsyscallTOD:
-		h = sysGettimeofday
+		nr = nrGettimeofday
 	case vsyscallTime:
-		h = sysTime
+		nr = nrTime
 	case vsyscallGetcpu:
-		h = sysGetcpu
+		nr = nrGetcpu
 	default:
 		return false
 	}
@@ -123,7 +123,7 @@ func (t *Thread) vsyscall(a emu.Addr) bool {
 		return false
 	}
 	t.spend(vdsoPrice)
-	x, e := h(t, Args{c.Regs[emu.RDI], c.Regs[emu.RSI], c.Regs[emu.RDX]})
+	x, e := t.k.entry(nr).handler(t, Args{c.Regs[emu.RDI], c.Regs[emu.RSI], c.Regs[emu.RDX]})
 	if e != 0 {
 		x = e.Result()
 	}

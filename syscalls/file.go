@@ -12,8 +12,6 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-func emuAddr(n int) emu.Addr { return emu.Addr(n) }
-
 // A place names a host file: path, relative to dir if that is not noFD.
 type place struct {
 	dir  hostFD
@@ -112,6 +110,9 @@ func quiet(fds []hostPoll, before int) []hostPoll {
 	return fds
 }
 
+// A referenced file is told when a reference to it was dropped that was not the last.
+type referenced interface{ dropped(k *Kernel) }
+
 // A fileBase is what all open file descriptions have. It supplies the methods
 // of file with what a file of no abilities does.
 type fileBase struct {
@@ -178,7 +179,7 @@ func (b *fileBase) hostWaits(fds []hostPoll, _ uint32) []hostPoll         { retu
 func (b *fileBase) traits() traits                                        { return 0 }
 func (b *fileBase) stat(t *Thread) (stat, linux.Errno) {
 	// An anonymous inode.
-	return stat{dev: anonDev, ino: t.k.inodes.anonymous, mode: 0o600, nlink: 1, uid: t.k.uid, gid: t.k.gid}, 0
+	return stat{dev: anonDev, ino: fsOf(t.k).inodes.anonymous, mode: 0o600, nlink: 1, uid: t.k.uid, gid: t.k.gid}, 0
 }
 
 // A file opened with O_ACCMODE itself, for ioctl(2) alone, can be neither read nor written.
@@ -393,8 +394,8 @@ func release(k *Kernel, f file) {
 		}
 		k.dropLocks(f, f)
 		f.close(k)
-	} else if s, ok := f.(*unixSocket); ok {
-		k.unix.suspect(k, s)
+	} else if f, ok := f.(referenced); ok {
+		f.dropped(k)
 	}
 }
 

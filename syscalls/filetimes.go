@@ -47,9 +47,9 @@ func (k *Kernel) touch(ino uint64) {
 // created makes now all times of file ino.
 func (k *Kernel) created(ino uint64) {
 	k.touch(ino)
-	if ts, ok := k.inodes.times[ino]; ok {
+	if ts, ok := fsOf(k).inodes.times[ino]; ok {
 		ts.atime = ts.mtime
-		k.inodes.times[ino] = ts
+		fsOf(k).inodes.times[ino] = ts
 	}
 }
 
@@ -60,10 +60,10 @@ func (k *Kernel) written(ino uint64) {
 	if k.clock.real {
 		return
 	}
-	ts := k.inodes.times[ino]
+	ts := fsOf(k).inodes.times[ino]
 	ts.mtime = timeAt(k.clock.seen)
 	ts.ctime = ts.mtime
-	k.inodes.times[ino] = ts
+	fsOf(k).inodes.times[ino] = ts
 }
 
 // changedInode makes now the time when the inode of file ino was changed.
@@ -71,9 +71,9 @@ func (k *Kernel) changedInode(ino uint64) {
 	if k.clock.real {
 		return
 	}
-	ts := k.inodes.times[ino]
+	ts := fsOf(k).inodes.times[ino]
 	ts.ctime = timeAt(k.look())
-	k.inodes.times[ino] = ts
+	fsOf(k).inodes.times[ino] = ts
 }
 
 // accessed notes that f was read. That is remembered if it was changed since it was read before, or that is a day ago.
@@ -82,21 +82,21 @@ func (k *Kernel) accessed(f *hostFile) {
 	if k.clock.real || f.flags&linux.O_NOATIME != 0 || !f.isRegular() && !f.isDir() {
 		return
 	}
-	ts := k.inodes.times[f.ino]
+	ts := fsOf(k).inodes.times[f.ino]
 	now := timeAt(k.clock.seen)
 	if a := ts.atime; a.set && (!ts.mtime.set || a.after(ts.mtime)) && (!ts.ctime.set || a.after(ts.ctime)) && now.sec-a.sec < day {
 		return
 	}
 	ts.atime = now
-	k.inodes.times[f.ino] = ts
+	fsOf(k).inodes.times[f.ino] = ts
 }
 
 // keepAccess remembers when f was read last as long as nothing is known: before, its last change. What is written to it now is
 // newer.
 func (k *Kernel) keepAccess(f *hostFile, before hostStat) {
-	if ts := k.inodes.times[f.ino]; !k.clock.real && !ts.atime.set {
+	if ts := fsOf(k).inodes.times[f.ino]; !k.clock.real && !ts.atime.set {
 		ts.atime = k.statFromHost(before).atime
-		k.inodes.times[f.ino] = ts
+		fsOf(k).inodes.times[f.ino] = ts
 	}
 }
 
@@ -106,14 +106,14 @@ func (k *Kernel) timesSet(h hostStat, e linux.Errno, at, mt fileTime) {
 	if e != 0 {
 		h.atime, h.mtime = at, mt
 	}
-	ino := k.inodes.number(h.dev, h.ino)
-	ts := k.inodes.times[ino]
+	ino := fsOf(k).inodes.number(h.dev, h.ino)
+	ts := fsOf(k).inodes.times[ino]
 	if at.set {
 		ts.atime = h.atime
 	}
 	if mt.set {
 		ts.mtime = h.mtime
 	}
-	k.inodes.times[ino] = ts
+	fsOf(k).inodes.times[ino] = ts
 	k.changedInode(ino)
 }

@@ -80,7 +80,7 @@ func (t *Thread) equip(q *Process, c cloneArgs) (e linux.Errno) {
 		q.use(m)
 	}
 	if c.flags&linux.CLONE_PIDFD != 0 {
-		if e := t.addPidFile(q, c.pidfd); e != 0 {
+		if e := c.addPidFile(q); e != 0 {
 			q.leave()
 			return e
 		}

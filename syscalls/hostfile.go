@@ -91,8 +91,8 @@ func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, lin
 		fd.close()
 		return nil, e
 	}
-	ino := k.inodes.number(st.dev, st.ino)
-	k.inodes.open[ino]++
+	ino := fsOf(k).inodes.number(st.dev, st.ino)
+	fsOf(k).inodes.open[ino]++
 	return &hostFile{
 		fileBase: fileBase{flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), path: guest},
 		fd:       fd, mode: st.mode, blocks: mayBlock(st), ino: ino, hostIno: st.ino, dev: st.dev, rdev: st.rdev,
@@ -102,7 +102,7 @@ func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, lin
 // addStdio gives t, the first thread of all, descriptors 0, 1 and 2, and a working directory.
 func (t *Thread) addStdio() error {
 	k := t.k
-	for i, std := range []*os.File{k.cfg.Stdin, k.cfg.Stdout, k.cfg.Stderr} {
+	for i, std := range []*os.File{fsOf(k).cfg.Stdin, fsOf(k).cfg.Stdout, fsOf(k).cfg.Stderr} {
 		fd, e := hostOf(std)
 		if e != 0 {
 			continue // closed, as it may be for any program
@@ -115,8 +115,8 @@ func (t *Thread) addStdio() error {
 		if f.markConsole(); f.console {
 			k.console.dev = devConsole
 		}
-		if f.isDir() && k.root.only {
-			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, k.cfg.Root)
+		if f.isDir() && fsOf(k).root.only {
+			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, fsOf(k).cfg.Root)
 		}
 		if f.mode&linux.S_IFMT == linux.S_IFIFO || f.onDisk() {
 			f.flags = linux.O_WRONLY
@@ -132,16 +132,16 @@ func (t *Thread) addStdio() error {
 // enterCwd makes t begin in the working directory, or in the root if that has no such directory.
 func (t *Thread) enterCwd() error {
 	k := t.k
-	fd, e := hostOpen(place{dir: noFD, path: k.hostCwd}, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
+	fd, e := hostOpen(place{dir: noFD, path: fsOf(k).cfg.Dir}, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
 	if e != 0 {
-		return fmt.Errorf("syscalls: working directory %s: %w", k.hostCwd, fsError(e))
+		return fmt.Errorf("syscalls: working directory %s: %w", fsOf(k).cfg.Dir, fsError(e))
 	}
 	cwd := dirRef{fd: fd, path: k.guestPath(fd.path())}
-	if _, ok := k.below(fd.path()); k.root.only && !ok {
+	if _, ok := k.below(fd.path()); fsOf(k).root.only && !ok {
 		fd.close()
 		cwd.path = "/"
-		if cwd.fd, e = k.root.fd.dup(); e != 0 {
-			return fmt.Errorf("syscalls: root %s: %w", k.cfg.Root, fsError(e))
+		if cwd.fd, e = fsOf(k).root.fd.dup(); e != 0 {
+			return fmt.Errorf("syscalls: root %s: %w", fsOf(k).cfg.Root, fsError(e))
 		}
 	}
 	filesOf(t).setCwd(cwd)
@@ -201,7 +201,7 @@ func (f *hostFile) write(t *Thread, v []iovec, off int64) (uint64, linux.Errno) 
 	if len(bufs) == 0 {
 		return 0, 0
 	}
-	if before := t.k.cfg.BeforeOutput; before != nil && f.mode&linux.S_IFMT == linux.S_IFCHR {
+	if before := fsOf(t.k).cfg.BeforeOutput; before != nil && f.mode&linux.S_IFMT == linux.S_IFCHR {
 		before()
 	}
 	n, e := f.fd.writev(bufs, off)
@@ -255,7 +255,7 @@ func (f *hostFile) stat(t *Thread) (stat, linux.Errno) {
 	s := t.k.statFromHost(h)
 	// The file keeps its number after it was unlinked.
 	s.ino = f.ino
-	t.k.inodes.recall(&s)
+	fsOf(t.k).inodes.recall(&s)
 	return s, 0
 }
 
@@ -284,7 +284,7 @@ func (f *hostFile) close(k *Kernel) {
 	k.closed(f)
 	f.fd.close()
 	unnamed := f.isMemfd()
-	k.inodes.closed(inodeKey{dev: f.dev, ino: f.hostIno}, f.ino, !unnamed)
+	fsOf(k).inodes.closed(inodeKey{dev: f.dev, ino: f.hostIno}, f.ino, !unnamed)
 }
 
 // list returns the directory's entries, "." and ".." first, then by name.
@@ -308,11 +308,11 @@ func (f *hostFile) list(k *Kernel) ([]dirEntry, linux.Errno) {
 	})
 	parent := f.ino
 	if up, e := hostStatAt(place{dir: f.fd, path: ".."}, true); e == 0 {
-		parent = k.inodes.number(up.dev, up.ino)
+		parent = fsOf(k).inodes.number(up.dev, up.ino)
 	}
 	f.entries = []dirEntry{{".", f.ino, dirType(linux.S_IFDIR)}, {"..", parent, dirType(linux.S_IFDIR)}}
 	for _, r := range raw {
-		f.entries = append(f.entries, dirEntry{r.name, k.inodes.number(st.dev, r.ino), r.typ})
+		f.entries = append(f.entries, dirEntry{r.name, fsOf(k).inodes.number(st.dev, r.ino), r.typ})
 	}
 	if dir := f.name(k); dir == "/" || dir == "/dev" {
 		f.entries = k.withOurs(dir, f.entries)
@@ -335,5 +335,5 @@ func (f *hostFile) setFlags(flags int) linux.Errno {
 
 // ioctl passes terminal requests on.
 func (f *hostFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
-	return f.terminal(t, req, arg)
+	return f.terminalIoctl(t, req, arg)
 }

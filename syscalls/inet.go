@@ -57,6 +57,23 @@ type portTable struct {
 	next    uint16
 }
 
+// A netStack is the network that the guest sees.
+type netStack struct {
+	network Network
+	unix    unixNames
+	inet    inetStack
+}
+
+func newNetStack(n Network) *netStack {
+	s := &netStack{network: n}
+	s.unix.init()
+	s.inet.init()
+	return s
+}
+
+// netOf returns the network of k.
+func netOf(k *Kernel) *netStack { return k.net.(*netStack) }
+
 // An inetStack is the guest's network: a loopback interface.
 type inetStack struct{ tcp, udp portTable }
 

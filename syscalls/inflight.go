@@ -15,8 +15,9 @@ type inflight struct {
 // to be as many.
 const minSuspects = 16
 
-// suspect is called when a reference to s was dropped and there are others.
-func (n *unixNames) suspect(k *Kernel, s *unixSocket) {
+// dropped is called when a reference to s was dropped and there are others.
+func (s *unixSocket) dropped(k *Kernel) {
+	n := &netOf(k).unix
 	if !n.passed {
 		return
 	}
@@ -29,7 +30,7 @@ func (n *unixNames) suspect(k *Kernel, s *unixSocket) {
 // collectUnix empties the queues of sockets that only queues of such sockets refer to.
 func (k *Kernel) collectUnix() {
 	queued := map[*unixSocket]int{}
-	for s := range k.unix.each {
+	for s := range netOf(k).unix.each {
 		s.queue.eachUnix(func(o *unixSocket) { queued[o]++ })
 	}
 	reached := map[*unixSocket]bool{}
@@ -43,13 +44,13 @@ func (k *Kernel) collectUnix() {
 			}
 		}
 	}
-	for s := range k.unix.each {
+	for s := range netOf(k).unix.each {
 		if s.refs > queued[s] {
 			reach(s)
 		}
 	}
 	var lost []*packetQueue
-	for s := range k.unix.each {
+	for s := range netOf(k).unix.each {
 		if s.refs > 0 && !reached[s] {
 			lost = append(lost, &s.queue)
 			for _, o := range s.pending {

@@ -45,12 +45,12 @@ func (t *Thread) inotifyInit(flags int) (uint64, linux.Errno) {
 		return 0, linux.EINVAL
 	}
 	f := &inotifyFile{fileBase: fileBase{flags: linux.O_RDONLY | flags&linux.O_NONBLOCK, path: "anon_inode:inotify"}}
-	t.k.inotifies = append(t.k.inotifies, f)
+	fsOf(t.k).inotifies = append(fsOf(t.k).inotifies, f)
 	return t.install(f, flags)
 }
 
 func (f *inotifyFile) close(k *Kernel) {
-	k.inotifies = slices.DeleteFunc(k.inotifies, func(o *inotifyFile) bool { return o == f })
+	fsOf(k).inotifies = slices.DeleteFunc(fsOf(k).inotifies, func(o *inotifyFile) bool { return o == f })
 }
 
 func (t *Thread) inotifyFile(fd int) (*inotifyFile, linux.Errno) {
@@ -227,7 +227,7 @@ func (f *inotifyFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.
 
 // notify tells those who watch ino. name is that of a file in it, gone that it has no name any more.
 func (k *Kernel) notify(ino uint64, ev inotifyEvent, gone bool) {
-	for _, f := range k.inotifies {
+	for _, f := range fsOf(k).inotifies {
 		for _, w := range slices.Clone(f.watches) {
 			if w.ino != ino || w.mask&ev.mask == 0 || gone && w.mask&linux.IN_EXCL_UNLINK != 0 {
 				continue
@@ -264,7 +264,7 @@ func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 	case linux.IN_ATTRIB:
 		k.changedInode(f.ino)
 	}
-	if len(k.inotifies) == 0 {
+	if len(fsOf(k).inotifies) == 0 {
 		return
 	}
 	if f.isDir() {
@@ -276,7 +276,7 @@ func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 		if up, e := hostStatAt(place{dir: noFD, path: path.Dir(name)}, false); e == 0 {
 			in := ev
 			in.name = path.Base(name)
-			k.notify(k.inodes.number(up.dev, up.ino), in, gone)
+			k.notify(fsOf(k).inodes.number(up.dev, up.ino), in, gone)
 		}
 	}
 	k.notify(f.ino, ev, false)
@@ -294,7 +294,7 @@ func (k *Kernel) event(l location, follow bool, mask uint32) {
 	}
 	defer fd.close()
 	if st, e := fd.stat(); e == 0 {
-		k.fileEvent(&hostFile{fd: fd, mode: st.mode, ino: k.inodes.number(st.dev, st.ino)}, mask)
+		k.fileEvent(&hostFile{fd: fd, mode: st.mode, ino: fsOf(k).inodes.number(st.dev, st.ino)}, mask)
 	}
 }
 
@@ -302,7 +302,7 @@ func (k *Kernel) event(l location, follow bool, mask uint32) {
 func (k *Kernel) nameEvent(l location, mask, cookie uint32) {
 	if up, e := hostStatAt(l.parent(), true); e == 0 {
 		name := path.Base(strings.TrimSuffix(l.path, "/"))
-		ino := k.inodes.number(up.dev, up.ino)
+		ino := fsOf(k).inodes.number(up.dev, up.ino)
 		k.touch(ino)
 		k.notify(ino, inotifyEvent{mask: mask, cookie: cookie, name: name}, false)
 	}
@@ -310,8 +310,8 @@ func (k *Kernel) nameEvent(l location, mask, cookie uint32) {
 
 // selfEvent tells who watches the file that st describes.
 func (k *Kernel) selfEvent(st hostStat, mask uint32) {
-	if len(k.inotifies) > 0 {
-		k.notify(k.inodes.number(st.dev, st.ino), inotifyEvent{mask: mask | st.isDir()}, false)
+	if len(fsOf(k).inotifies) > 0 {
+		k.notify(fsOf(k).inodes.number(st.dev, st.ino), inotifyEvent{mask: mask | st.isDir()}, false)
 	}
 }
 
@@ -320,7 +320,7 @@ func (k *Kernel) made(l location, e linux.Errno) (uint64, linux.Errno) {
 	if e == 0 {
 		st, e := hostStatAt(l.place, false)
 		if e == 0 {
-			k.created(k.inodes.number(st.dev, st.ino))
+			k.created(fsOf(k).inodes.number(st.dev, st.ino))
 		}
 		k.nameEvent(l, linux.IN_CREATE|st.isDir(), 0)
 	}
@@ -331,16 +331,16 @@ func (k *Kernel) made(l location, e linux.Errno) (uint64, linux.Errno) {
 // has it open, the file does.
 func (k *Kernel) removed(st hostStat) {
 	if st.nlink > 1 && st.isDir() == 0 {
-		k.changedInode(k.inodes.number(st.dev, st.ino))
+		k.changedInode(fsOf(k).inodes.number(st.dev, st.ino))
 	}
-	if len(k.inotifies) == 0 {
+	if len(fsOf(k).inotifies) == 0 {
 		return
 	}
 	dir := st.isDir() != 0
 	if !dir {
 		k.selfEvent(st, linux.IN_ATTRIB)
 	}
-	if (st.nlink <= 1 || dir) && !k.isOpen(k.inodes.number(st.dev, st.ino)) {
+	if (st.nlink <= 1 || dir) && !k.isOpen(fsOf(k).inodes.number(st.dev, st.ino)) {
 		st.mode = 0
 		k.selfEvent(st, linux.IN_DELETE_SELF)
 	}
@@ -364,18 +364,18 @@ func (k *Kernel) moved(src, dst location, was, old hostStat, replaced bool) {
 	if replaced && was.ino == old.ino && was.dev == old.dev {
 		return
 	}
-	k.changedInode(k.inodes.number(was.dev, was.ino))
-	k.lastCookie++
-	k.nameEvent(src, linux.IN_MOVED_FROM|was.isDir(), k.lastCookie)
-	k.nameEvent(dst, linux.IN_MOVED_TO|was.isDir(), k.lastCookie)
-	if len(k.inotifies) == 0 {
+	k.changedInode(fsOf(k).inodes.number(was.dev, was.ino))
+	fsOf(k).lastCookie++
+	k.nameEvent(src, linux.IN_MOVED_FROM|was.isDir(), fsOf(k).lastCookie)
+	k.nameEvent(dst, linux.IN_MOVED_TO|was.isDir(), fsOf(k).lastCookie)
+	if len(fsOf(k).inotifies) == 0 {
 		return
 	}
 	if replaced && old.isDir() == 0 {
 		k.selfEvent(old, linux.IN_ATTRIB)
 	}
 	k.selfEvent(hostStat{dev: was.dev, ino: was.ino}, linux.IN_MOVE_SELF)
-	if replaced && (old.nlink <= 1 || old.isDir() != 0) && !k.isOpen(k.inodes.number(old.dev, old.ino)) {
+	if replaced && (old.nlink <= 1 || old.isDir() != 0) && !k.isOpen(fsOf(k).inodes.number(old.dev, old.ino)) {
 		old.mode = 0
 		k.selfEvent(old, linux.IN_DELETE_SELF)
 	}
@@ -407,7 +407,7 @@ func (t *Thread) opened(l location, h *hostFile, flags int, was hostStat, create
 
 // closed is called when f's last descriptor is gone, before the host closes it.
 func (k *Kernel) closed(f *hostFile) {
-	if len(k.inotifies) == 0 || f.flags&linux.O_PATH != 0 {
+	if len(fsOf(k).inotifies) == 0 || f.flags&linux.O_PATH != 0 {
 		return
 	}
 	mask := uint32(linux.IN_CLOSE_NOWRITE)

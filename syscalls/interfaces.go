@@ -27,7 +27,7 @@ var ethernet = netInterface{
 
 // interfaces are the guest's.
 func (k *Kernel) interfaces() []*netInterface {
-	switch k.cfg.Network {
+	switch netOf(k).network {
 	case NetworkNone:
 		return nil
 	case NetworkHost:
@@ -63,10 +63,10 @@ func (i *netInterface) broadcast4() [4]byte {
 
 // isLocal reports whether a is an address of the guest.
 func (k *Kernel) isLocal(a netip.Addr) bool {
-	return a.IsLoopback() || k.cfg.Network == NetworkHost && a == ethernet.ip4().Addr()
+	return a.IsLoopback() || netOf(k).network == NetworkHost && a == ethernet.ip4().Addr()
 }
 
 // isOutside reports whether a is one that the host's network is asked for.
 func (k *Kernel) isOutside(a netip.Addr) bool {
-	return k.cfg.Network == NetworkHost && a.Is4() && !a.IsUnspecified() && !a.IsMulticast() && a != broadcast && !k.isLocal(a)
+	return netOf(k).network == NetworkHost && a.Is4() && !a.IsUnspecified() && !a.IsMulticast() && a != broadcast && !k.isLocal(a)
 }

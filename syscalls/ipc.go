@@ -18,8 +18,27 @@ type ipcObject struct {
 
 func (o *ipcObject) header() *ipcObject { return o }
 
-// ipc finds objects of one kind: shared memory, semaphores or queues.
-type ipc[T interface {
+// An ipcSpace has all objects of System V IPC, and the message queues of POSIX.
+type ipcSpace struct {
+	shm    ipcIDs[*shmSegment]
+	sem    ipcIDs[*semSet]
+	msg    ipcIDs[*msgQueue]
+	queues map[string]*mqueue // by name
+}
+
+func newIPCSpace() *ipcSpace { return &ipcSpace{queues: map[string]*mqueue{}} }
+
+// ipcOf returns the objects of k.
+func ipcOf(k *Kernel) *ipcSpace { return k.ipc.(*ipcSpace) }
+
+func (n *ipcSpace) close() {
+	for _, s := range n.shm.list {
+		s.fd.close()
+	}
+}
+
+// ipcIDs finds objects of one kind: shared memory, semaphores or queues.
+type ipcIDs[T interface {
 	header() *ipcObject
 	encode(k *Kernel) []byte
 }] struct {
@@ -28,7 +47,7 @@ type ipc[T interface {
 }
 
 // get implements shmget(2) and its kin: fits is asked of an object that exists, create makes one.
-func (x *ipc[T]) get(t *Thread, key, flags int, fits func(T) bool, create func(ipcObject) (T, linux.Errno)) (uint64, linux.Errno) {
+func (x *ipcIDs[T]) get(t *Thread, key, flags int, fits func(T) bool, create func(ipcObject) (T, linux.Errno)) (uint64, linux.Errno) {
 	i := -1
 	if key != linux.IPC_PRIVATE {
 		i = slices.IndexFunc(x.list, func(o T) bool { return o.header().key == key })
@@ -56,7 +75,7 @@ func (x *ipc[T]) get(t *Thread, key, flags int, fits func(T) bool, create func(i
 }
 
 // find returns the object with an id.
-func (x *ipc[T]) find(id int) (o T, e linux.Errno) {
+func (x *ipcIDs[T]) find(id int) (o T, e linux.Errno) {
 	i := slices.IndexFunc(x.list, func(o T) bool { return o.header().id == id })
 	if i < 0 {
 		return o, linux.EINVAL
@@ -65,7 +84,7 @@ func (x *ipc[T]) find(id int) (o T, e linux.Errno) {
 }
 
 // at returns the object with an index, which is what SHM_STAT and its kin take.
-func (x *ipc[T]) at(i int) (o T, e linux.Errno) {
+func (x *ipcIDs[T]) at(i int) (o T, e linux.Errno) {
 	if i < 0 || i >= len(x.list) {
 		return o, linux.EINVAL
 	}
@@ -74,7 +93,7 @@ func (x *ipc[T]) at(i int) (o T, e linux.Errno) {
 
 // stat writes the status of the object that find has for n to a, if want is allowed, and returns its id.
 // IPC_STAT is for ids, SHM_STAT for indexes, SHM_STAT_ANY for indexes and for everybody.
-func (x *ipc[T]) stat(t *Thread, find func(int) (T, linux.Errno), n int, want uint32, a emu.Addr) (uint64, linux.Errno) {
+func (x *ipcIDs[T]) stat(t *Thread, find func(int) (T, linux.Errno), n int, want uint32, a emu.Addr) (uint64, linux.Errno) {
 	o, e := find(n)
 	if e == 0 {
 		e = o.header().allows(want)
@@ -86,10 +105,10 @@ func (x *ipc[T]) stat(t *Thread, find func(int) (T, linux.Errno), n int, want ui
 }
 
 // last is the highest index, or 0.
-func (x *ipc[T]) last() uint64 { return uint64(max(len(x.list)-1, 0)) }
+func (x *ipcIDs[T]) last() uint64 { return uint64(max(len(x.list)-1, 0)) }
 
 // remove takes an object out.
-func (x *ipc[T]) remove(id int) {
+func (x *ipcIDs[T]) remove(id int) {
 	x.list = slices.DeleteFunc(x.list, func(o T) bool {
 		if o.header().id == id {
 			o.header().removed = true

@@ -13,8 +13,6 @@ type terminal struct {
 	sid, pgid int
 	// dev is the device's number, 0 for a console that is not there.
 	dev uint64
-	// open opens it as /dev/tty.
-	open func(t *Thread, flags int) (file, linux.Errno)
 }
 
 // signalGroup sends a signal of the kernel's to all of a process group.
@@ -187,47 +185,4 @@ func (t *Thread) foreground(tty *terminal, arg emu.Addr) linux.Errno {
 		e = linux.EPERM
 	}
 	return e
-}
-
-// ttyNode is /dev/tty: the terminal that controls the process' session.
-func ttyNode() *vnode {
-	return &vnode{mode: linux.S_IFCHR | 0o666, rdev: devTTY, open: func(t *Thread, flags int) (file, linux.Errno) {
-		if t.p.tty == nil {
-			return nil, linux.ENXIO
-		}
-		return t.p.tty.open(t, flags)
-	}}
-}
-
-// consoleNode is /dev/console, as the terminal is called that cgemu runs on.
-func consoleNode() *vnode {
-	return &vnode{mode: linux.S_IFCHR | 0o620, rdev: devConsole, open: openConsole}
-}
-
-// openConsole opens the host's terminal.
-func openConsole(t *Thread, flags int) (file, linux.Errno) {
-	h, e := hostOpen(place{dir: noFD, path: "/dev/tty"}, flags|linux.O_NOCTTY, 0, 0)
-	if e != 0 {
-		return nil, e
-	}
-	f, e := t.k.newHostFile(h, flags, "")
-	if e != 0 {
-		return nil, e
-	}
-	f.own = true
-	f.markConsole()
-	return f, 0
-}
-
-// markConsole makes f the console if it is a terminal. Which one of the host's does not show.
-func (f *hostFile) markConsole() {
-	if f.mode&linux.S_IFMT == linux.S_IFCHR && f.fd.isTerminal() {
-		f.console, f.path = true, "/dev/console"
-	}
-}
-
-// stopsWriters reports whether the settings of f say that only those in the foreground write.
-func (f *hostFile) stopsWriters() bool {
-	b := make([]byte, termiosSize)
-	return f.fd.ioctl(linux.TCGETS, b) == 0 && le32(b[12:])&linux.TOSTOP != 0
 }

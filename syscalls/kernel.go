@@ -133,7 +133,6 @@ type Kernel struct {
 	reapedTime int64
 	// console is the terminal that cgemu runs on.
 	console terminal
-	ptys    []*pty // by number
 	// firstEnd is when the first process ended.
 	firstEnd int64
 	clock    clock
@@ -141,18 +140,16 @@ type Kernel struct {
 	uid, gid uint32
 	rng      generator
 	sched    schedule
-	inodes   inodeTable
-	trace    *tracer
-	futexes  map[futexKey][]*Thread
-	owners   map[futexKey]*Thread // of the locks that threads wait for
-	exit     *Exit
+	trace    callTracer
+	// formatCall shows the system call that t waits in, for messages.
+	formatCall func(t *Thread) string
+	futexes    map[futexKey][]*Thread
+	owners     map[futexKey]*Thread // of the locks that threads wait for
+	exit       *Exit
 	// threads are those that live, by id; lastID is the last id that was given, ids how many were.
 	threads map[int]*Thread
 	lastID  int
 	ids     uint64
-	hostCwd string
-	root    rootDir
-	private privateDir
 	// reported has the numbers of unsupported calls already named.
 	reported map[uint64]bool
 	lacking  map[answer]uint64
@@ -166,20 +163,31 @@ type Kernel struct {
 	idleRounds  int
 	nextVgStack uint64
 	nextShared  uint64
-	epolls      []*epollFile
-	async       []*asyncFile // whose owners are told by signals
-	exclusive   map[file]exclusiveWake
-	unix        unixNames
-	inet        inetStack
-	inotifies   []*inotifyFile
-	shm         ipc[*shmSegment]
-	sem         ipc[*semSet]
-	msg         ipc[*msgQueue]
-	queues      map[string]*mqueue       // by name
-	lastCookie  uint32                   // of inotify's renames
-	locks       map[uint64][]*recordLock // by inode number
+	// The states of the subsystems above this one.
+	fs  fileSubsystem
+	ipc ipcSubsystem
+	net any // of package net
+	tty any // of package tty
 	// progress tells how far the run is.
 	progress progress
+}
+
+// A fileSubsystem is what this package asks of the one that has files.
+type fileSubsystem interface {
+	// lookOutside looks for what has come to files of the host whose owners are to be told by signals, news reports whether
+	// something has, hostAsync appends to fds what to wait for until then, and watches says that there are such files.
+	lookOutside(k *Kernel)
+	news() bool
+	hostAsync(fds []hostPoll) []hostPoll
+	watches() bool
+	close() error
+}
+
+// An ipcSubsystem is what this package asks of System V IPC.
+type ipcSubsystem interface {
+	// ended is told that p has ended.
+	ended(p *Process)
+	close()
 }
 
 // An Exit says how the program ended.
@@ -244,9 +252,10 @@ func New(cfg Config) (*Kernel, error) {
 		return nil, fmt.Errorf("syscalls: working directory: %w", err)
 	}
 	k := &Kernel{
-		cfg: cfg, table: table[:], threads: map[int]*Thread{}, lastID: DefaultPID - 1, uid: DefaultUID, gid: DefaultGID, hostCwd: dir,
-		futexes: map[futexKey][]*Thread{}, owners: map[futexKey]*Thread{}, exclusive: map[file]exclusiveWake{}, locks: map[uint64][]*recordLock{}, queues: map[string]*mqueue{},
+		cfg: cfg, table: table[:], threads: map[int]*Thread{}, lastID: DefaultPID - 1, uid: DefaultUID, gid: DefaultGID,
+		futexes: map[futexKey][]*Thread{}, owners: map[futexKey]*Thread{},
 		reported: map[uint64]bool{}, lacking: map[answer]uint64{},
+		ipc: newIPCSpace(), net: newNetStack(cfg.Network), tty: &ttyDriver{},
 	}
 	if cfg.Compat {
 		k.uid, k.gid = hostOwnUID()
@@ -254,15 +263,18 @@ func New(cfg Config) (*Kernel, error) {
 	k.clock.init(cfg.RealTime, cfg.Epoch)
 	k.rng.seed(cfg.Seed)
 	k.sched.init(cfg.SchedSeed, cfg.Quantum)
-	k.inodes.init()
-	k.unix.init()
-	k.inet.init()
-	if err := k.openRoot(); err != nil {
+	fs, err := newFileSystem(fileConfig{
+		Dir: dir, Root: cfg.Root, Sysroot: cfg.Sysroot, ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
+		Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr, BeforeOutput: cfg.BeforeOutput,
+	})
+	if err != nil {
 		return nil, err
 	}
+	k.fs = fs
 	if cfg.Strace != nil {
 		k.trace = newTracer(cfg.Strace)
 	}
+	k.formatCall = formatWaiting
 	if k.cfg.HWCap == 0 && cfg.CPUID != nil {
 		_, _, _, edx := cfg.CPUID(1, 0)
 		k.cfg.HWCap = uint64(edx)
@@ -287,8 +299,9 @@ func (k *Kernel) boot() error {
 	k.addresses = first.addresses()
 	k.procs, k.first = append(k.procs, p), p
 	p.pgid, p.sid, p.tty = p.pid, p.pid, &k.console
-	k.console = terminal{sid: p.sid, pgid: p.pgid, open: openConsole}
+	k.console = terminal{sid: p.sid, pgid: p.pgid}
 	t := p.newThread(emu.NewCPU())
+	t.files = newThreadFiles()
 	if err := t.addStdio(); err != nil {
 		return err
 	}
@@ -326,14 +339,9 @@ func (k *Kernel) Close() error {
 	for _, m := range k.gone {
 		errs = append(errs, m.close(k))
 	}
-	if k.root.fd != noFD {
-		k.root.fd.close()
-	}
-	for _, s := range k.shm.list {
-		s.fd.close()
-	}
+	k.ipc.close()
 	k.procs, k.gone = nil, nil
-	errs = append(errs, k.private.close())
+	errs = append(errs, k.fs.close())
 	return errors.Join(errs...)
 }
 

@@ -176,7 +176,7 @@ func (p *Process) queue(q *sigQueue, s *sigInfo) linux.Errno {
 		s = &sigInfo{signo: s.signo}
 	}
 	if q.add(s) {
-		p.signalled.wake(linux.POLLIN)
+		p.signalled++
 	}
 	return 0
 }

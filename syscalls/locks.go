@@ -36,7 +36,7 @@ func (k *Kernel) held(ino uint64, l *recordLock) *recordLock {
 }
 
 func (k *Kernel) firstLock(ino uint64, is func(*recordLock) bool) (first *recordLock) {
-	for _, o := range k.locks[ino] {
+	for _, o := range fsOf(k).locks[ino] {
 		if is(o) && (first == nil || o.lo < first.lo) {
 			first = o
 		}
@@ -47,7 +47,7 @@ func (k *Kernel) firstLock(ino uint64, is func(*recordLock) bool) (first *record
 // setLock replaces what l's owner has in its range by l, or by nothing.
 func (k *Kernel) setLock(ino uint64, l *recordLock, unlock bool) {
 	var rest []*recordLock
-	for _, o := range k.locks[ino] {
+	for _, o := range fsOf(k).locks[ino] {
 		if o.owner != l.owner || o.hi <= l.lo || o.lo >= l.hi {
 			rest = append(rest, o)
 			continue
@@ -67,17 +67,17 @@ func (k *Kernel) setLock(ino uint64, l *recordLock, unlock bool) {
 		rest = append(rest, l)
 	}
 	if len(rest) == 0 {
-		delete(k.locks, ino)
+		delete(fsOf(k).locks, ino)
 		return
 	}
-	k.locks[ino] = rest
+	fsOf(k).locks[ino] = rest
 }
 
 // dropLocks forgets the locks that owner has on f: "All locks associated with a file for a given process shall be
 // removed when a file descriptor for that file is closed by that process" - POSIX, fcntl.
 func (k *Kernel) dropLocks(f file, owner any) {
 	h, ok := f.(*hostFile)
-	if !ok || len(k.locks[h.ino]) == 0 {
+	if !ok || len(fsOf(k).locks[h.ino]) == 0 {
 		return
 	}
 	k.setLock(h.ino, &recordLock{owner: owner, hi: math.MaxInt64}, true)

@@ -72,7 +72,7 @@ func sysMqOpen(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, e
 	}
 	flags := a.Int(1)
-	q := t.k.queues[name]
+	q := ipcOf(t.k).queues[name]
 	switch {
 	case q != nil && flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL:
 		return 0, linux.EEXIST
@@ -82,7 +82,7 @@ func sysMqOpen(t *Thread, a Args) (uint64, linux.Errno) {
 		if q, e = t.newQueue(a.U32(2), a.Addr(3)); e != 0 {
 			return 0, e
 		}
-		t.k.queues[name] = q
+		ipcOf(t.k).queues[name] = q
 	case flags&linux.O_ACCMODE == linux.O_ACCMODE:
 		return 0, linux.EINVAL
 	default:
@@ -108,7 +108,7 @@ func (t *Thread) newQueue(mode uint32, a emu.Addr) (*mqueue, linux.Errno) {
 		}
 		q.maxMsg, q.maxSize = int(n), int(size)
 	}
-	q.ino = t.k.inodes.unnamed()
+	q.ino = fsOf(t.k).inodes.unnamed()
 	return q, 0
 }
 
@@ -118,10 +118,10 @@ func sysMqUnlink(t *Thread, a Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if t.k.queues[name] == nil {
+	if ipcOf(t.k).queues[name] == nil {
 		return 0, linux.ENOENT
 	}
-	delete(t.k.queues, name)
+	delete(ipcOf(t.k).queues, name)
 	return 0, 0
 }
 

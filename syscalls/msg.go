@@ -29,7 +29,7 @@ type msgQueue struct {
 
 // sysMsgget implements msgget(2).
 func sysMsgget(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.k.msg.get(t, a.Int(0), a.Int(1), func(*msgQueue) bool { return true },
+	return ipcOf(t.k).msg.get(t, a.Int(0), a.Int(1), func(*msgQueue) bool { return true },
 		func(o ipcObject) (*msgQueue, linux.Errno) { return &msgQueue{ipcObject: o, limit: msgMnb}, 0 })
 }
 
@@ -50,7 +50,7 @@ func sysMsgsnd(t *Thread, a Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	q, e := t.k.msg.find(a.Int(0))
+	q, e := ipcOf(t.k).msg.find(a.Int(0))
 	if e == 0 {
 		e = q.allows(ipcWrite)
 	}
@@ -106,7 +106,7 @@ func sysMsgrcv(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Int(0) < 0 || size < 0 || flags&linux.MSG_COPY != 0 && (flags&linux.MSG_EXCEPT != 0 || flags&linux.IPC_NOWAIT == 0) {
 		return 0, linux.EINVAL
 	}
-	q, e := t.k.msg.find(a.Int(0))
+	q, e := ipcOf(t.k).msg.find(a.Int(0))
 	if e == 0 {
 		e = q.allows(ipcRead)
 	}
@@ -152,7 +152,7 @@ func sysMsgctl(t *Thread, a Args) (uint64, linux.Errno) {
 	if id < 0 || cmd < 0 {
 		return 0, linux.EINVAL
 	}
-	x := &t.k.msg
+	x := &ipcOf(t.k).msg
 	switch cmd {
 	case linux.IPC_INFO, linux.MSG_INFO:
 		pool, headers, bytes := msgMnb*32000>>10, msgMnb, msgMnb

@@ -87,7 +87,7 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, linux.Errno) {
 	if flags&(linux.O_NONBLOCK|linux.O_PATH) == 0 && !h.isRegular() && !h.isDir() && h.mode&linux.S_IFMT != linux.S_IFIFO {
 		fd.setBlocking()
 	}
-	if h.dev == t.k.inodes.procDev || h.dev == t.k.inodes.sysDev {
+	if h.dev == fsOf(t.k).inodes.procDev || h.dev == fsOf(t.k).inodes.sysDev {
 		if path, ok := fd.onPseudoFS(); ok && h.mode&linux.S_IFMT != linux.S_IFLNK {
 			fd.close()
 			v, e := t.relocate(path)

@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"net/netip"
+	"os"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
@@ -139,4 +140,33 @@ func (o *outside) hostWaits(fds []hostPoll, events uint32) []hostPoll {
 		fds = append(fds, hostPoll{o.fd, events})
 	}
 	return fds
+}
+
+// How the machine finds others is said in /etc: on the host's network, as the host's files do.
+func init() {
+	etcNodes["hosts"] = diskNode(func(t *Thread) []byte {
+		own := "127.0.1.1 " + hostName + "\n"
+		if netOf(t.k).network == NetworkHost {
+			return append(hostText("/etc/hosts"), own...)
+		}
+		return []byte("127.0.0.1 localhost\n" + own)
+	})
+	etcNodes["resolv.conf"] = diskNode(func(t *Thread) []byte {
+		if netOf(t.k).network == NetworkHost {
+			return hostText("/etc/resolv.conf")
+		}
+		return []byte("# nobody to ask\n")
+	})
+}
+
+// hostText is what a text file of the host has, to the end of its last line; nothing if it cannot be read.
+func hostText(name string) []byte {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	if n := len(text); n > 0 && text[n-1] != '\n' {
+		text = append(text, '\n')
+	}
+	return text
 }

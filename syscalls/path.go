@@ -102,8 +102,8 @@ func (t *Thread) locateAbs(name string, follow, change bool, depth int) (locatio
 	if depth > maxLinks {
 		return location{}, linux.ELOOP
 	}
-	if t.k.root.only {
-		return t.resolve(dirRef{fd: t.k.root.fd}, name, follow)
+	if fsOf(t.k).root.only {
+		return t.resolve(dirRef{fd: fsOf(t.k).root.fd}, name, follow)
 	}
 	if dir, names, ok := ours(name); ok {
 		n, at, leave, e := t.walk(dir, names, follow)
@@ -121,7 +121,7 @@ func (t *Thread) locateAbs(name string, follow, change bool, depth int) (locatio
 		}
 		return t.locateAbs(leave, follow, change, depth+1)
 	}
-	if t.k.root.fd != noFD {
+	if fsOf(t.k).root.fd != noFD {
 		if l, ok := t.overlay(name, follow); ok {
 			return l, 0
 		}
@@ -174,7 +174,7 @@ func (t *Thread) openProgram(name string) (*loader.File, error) {
 	if e != 0 {
 		return nil, fsError(e)
 	}
-	return &loader.File{File: f, Path: guest, Dev: virtualDev, Ino: t.k.inodes.number(st.dev, st.ino)}, nil
+	return &loader.File{File: f, Path: guest, Dev: virtualDev, Ino: fsOf(t.k).inodes.number(st.dev, st.ino)}, nil
 }
 
 // fsError makes an Errno match the errors of io/fs.

@@ -26,7 +26,7 @@ type pipeFile struct {
 
 // newPipe makes a pipe and its ends.
 func (k *Kernel) newPipe(flags int) (r, w *pipeFile) {
-	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: k.inodes.unnamed(), perm: 0o600}
+	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: fsOf(k).inodes.unnamed(), perm: 0o600}
 	name := "pipe:[" + itoa(int64(p.ino)) + "]"
 	flags &= linux.O_NONBLOCK | linux.O_DIRECT
 	return &pipeFile{fileBase{flags: linux.O_RDONLY | flags&linux.O_NONBLOCK, path: name}, p},

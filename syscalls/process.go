@@ -30,7 +30,7 @@ type Process struct {
 
 	signals   *sigTable
 	pending   sigQueue // for any thread
-	signalled wakeups  // signals that were queued, for signalfds
+	signalled uint64   // how many signals were queued, for signalfds
 	itimers   [3]itimer
 	posix     map[uint64]*posixTimer
 	nextTimer uint64

@@ -9,13 +9,6 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// procRoot is /proc: the process itself and a machine that is the same everywhere.
-// It is filled in at start, since its nodes lead back to it.
-var procRoot = &vnode{mode: linux.S_IFDIR | 0o555}
-
-// sysRoot is /sys: processors, as far as programs count them.
-var sysRoot = &vnode{mode: linux.S_IFDIR | 0o555}
-
 func init() {
 	procRoot.names = func(t *Thread) []string {
 		out := []string{"self", "thread-self", itoa(initPID), itoa(parentPID)}

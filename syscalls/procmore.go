@@ -181,7 +181,7 @@ func sysvNode() *vnode {
 		"shm": fileNode(func(t *Thread) []byte {
 			b := []byte("       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid" +
 				"      atime      dtime      ctime                   rss                  swap\n")
-			for _, s := range t.k.shm.list {
+			for _, s := range ipcOf(t.k).shm.list {
 				b = fmt.Appendf(b, "%10d %10d  %4o %21d %5d %5d  %5d %5[8]d %5[9]d %5[8]d %5[9]d %10d %10d %10d %21d %21d\n", int32(s.key), s.id,
 					s.mode, s.size, s.creator, s.last, s.attached(t.k), t.k.uid, t.k.gid, s.atime, s.dtime, s.ctime, s.size, 0)
 			}
@@ -189,7 +189,7 @@ func sysvNode() *vnode {
 		}),
 		"sem": fileNode(func(t *Thread) []byte {
 			b := []byte("       key      semid perms      nsems   uid   gid  cuid  cgid      otime      ctime\n")
-			for _, s := range t.k.sem.list {
+			for _, s := range ipcOf(t.k).sem.list {
 				b = fmt.Appendf(b, "%10d %10d  %4o %10d %5[5]d %5[6]d %5[5]d %5[6]d %10[7]d %10d\n", int32(s.key), s.id, s.mode, len(s.values),
 					t.k.uid, t.k.gid, s.otime, s.ctime)
 			}
@@ -197,7 +197,7 @@ func sysvNode() *vnode {
 		}),
 		"msg": fileNode(func(t *Thread) []byte {
 			b := []byte("       key      msqid perms      cbytes       qnum lspid lrpid   uid   gid  cuid  cgid      stime      rtime      ctime\n")
-			for _, q := range t.k.msg.list {
+			for _, q := range ipcOf(t.k).msg.list {
 				b = fmt.Appendf(b, "%10d %10d  %4o  %10d %10d %5d %5d %5[8]d %5[9]d %5[8]d %5[9]d %10[10]d %10d %10d\n", int32(q.key), q.id, q.mode, q.bytes,
 					len(q.messages), q.sender, q.reader, t.k.uid, t.k.gid, q.stime, q.rtime, q.ctime)
 			}

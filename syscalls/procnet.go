@@ -11,10 +11,10 @@ import (
 
 // procNet is /proc/net: sockets, and the one interface there is.
 var procNet = dirNode(map[string]*vnode{
-	"tcp":      fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.tcp, linux.AF_INET) }),
-	"tcp6":     fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.tcp, linux.AF_INET6) }),
-	"udp":      fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.udp, linux.AF_INET) }),
-	"udp6":     fileNode(func(t *Thread) []byte { return inetText(t, &t.k.inet.udp, linux.AF_INET6) }),
+	"tcp":      fileNode(func(t *Thread) []byte { return inetText(t, &netOf(t.k).inet.tcp, linux.AF_INET) }),
+	"tcp6":     fileNode(func(t *Thread) []byte { return inetText(t, &netOf(t.k).inet.tcp, linux.AF_INET6) }),
+	"udp":      fileNode(func(t *Thread) []byte { return inetText(t, &netOf(t.k).inet.udp, linux.AF_INET) }),
+	"udp6":     fileNode(func(t *Thread) []byte { return inetText(t, &netOf(t.k).inet.udp, linux.AF_INET6) }),
 	"unix":     fileNode(unixText),
 	"dev":      fileNode(devText),
 	"route":    fileNode(routeText),
@@ -88,7 +88,7 @@ func unixText(t *Thread) []byte {
 	const accepts, unconnected, connected = 0x10000, 1, 3
 	var b strings.Builder
 	b.WriteString("Num       RefCount Protocol Flags    Type St Inode Path\n")
-	for s := range t.k.unix.each {
+	for s := range netOf(t.k).unix.each {
 		flags, state := 0, unconnected
 		if s.listening {
 			flags = accepts

@@ -18,6 +18,12 @@ const (
 	aheadMax = 16 << 10
 )
 
+// A ttyDriver has the pseudoterminals.
+type ttyDriver struct{ ptys []*pty } // by number
+
+// ttyOf returns the pseudoterminals of k.
+func ttyOf(k *Kernel) *ttyDriver { return k.tty.(*ttyDriver) }
+
 // A pty is a pseudoterminal.
 type pty struct {
 	terminal
@@ -57,7 +63,7 @@ const maxPtys = 4096
 // openPtmx makes a pseudoterminal.
 func openPtmx(t *Thread, flags int) (file, linux.Errno) {
 	p := &pty{locked: true}
-	for p.n < len(t.k.ptys) && t.k.ptys[p.n].n == p.n {
+	for p.n < len(ttyOf(t.k).ptys) && ttyOf(t.k).ptys[p.n].n == p.n {
 		p.n++
 	}
 	if p.n == maxPtys {
@@ -65,8 +71,8 @@ func openPtmx(t *Thread, flags int) (file, linux.Errno) {
 	}
 	p.termios = newTermios()
 	p.signal = func(sig int) { t.k.signalGroup(p.pgid, sig) }
-	p.terminal.open, p.dev = p.openSlave, devPts|uint64(p.n)
-	t.k.ptys = slices.Insert(t.k.ptys, p.n, p)
+	p.dev = devPts | uint64(p.n)
+	ttyOf(t.k).ptys = slices.Insert(ttyOf(t.k).ptys, p.n, p)
 	return &ptyMaster{fileBase{flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), path: "/dev/pts/ptmx"}, p}, 0
 }
 
@@ -89,7 +95,7 @@ func ptsNode() *vnode {
 		mode: linux.S_IFDIR | 0o755,
 		names: func(t *Thread) []string {
 			out := []string{"ptmx"}
-			for _, p := range t.k.ptys {
+			for _, p := range ttyOf(t.k).ptys {
 				out = append(out, itoa(int64(p.n)))
 			}
 			return out
@@ -99,8 +105,8 @@ func ptsNode() *vnode {
 				return devNodes["ptmx"]
 			}
 			n := atoi(name)
-			if i := slices.IndexFunc(t.k.ptys, func(p *pty) bool { return p.n == n }); i >= 0 {
-				return t.k.ptys[i].node()
+			if i := slices.IndexFunc(ttyOf(t.k).ptys, func(p *pty) bool { return p.n == n }); i >= 0 {
+				return ttyOf(t.k).ptys[i].node()
 			}
 			return nil
 		},
@@ -208,7 +214,7 @@ func (f *ptyMaster) close(k *Kernel) {
 		s.dead = true
 	}
 	p.typed.count(linux.POLLIN | linux.POLLOUT)
-	k.ptys = slices.DeleteFunc(k.ptys, func(o *pty) bool { return o == p })
+	ttyOf(k).ptys = slices.DeleteFunc(ttyOf(k).ptys, func(o *pty) bool { return o == p })
 }
 
 func (f *ptyMaster) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
@@ -435,4 +441,30 @@ func (p *pty) change(t *Thread, req uint32, arg emu.Addr) linux.Errno {
 		}
 	}
 	return 0
+}
+
+// termioSize is that of struct termio, of System V.
+const termioSize = 18
+
+func (f *ptySlave) terminal() *terminal  { return &f.pty.terminal }
+func (f *ptyMaster) terminal() *terminal { return &f.pty.terminal }
+
+// ttyNode is /dev/tty: the terminal that controls the process' session.
+func ttyNode() *vnode {
+	return &vnode{mode: linux.S_IFCHR | 0o666, rdev: devTTY, open: func(t *Thread, flags int) (file, linux.Errno) {
+		switch tty := t.p.tty; tty {
+		case nil:
+			return nil, linux.ENXIO
+		case &t.k.console:
+			return openConsole(t, flags)
+		default:
+			i := slices.IndexFunc(ttyOf(t.k).ptys, func(p *pty) bool { return &p.terminal == tty })
+			return ttyOf(t.k).ptys[i].openSlave(t, flags)
+		}
+	}}
+}
+
+func init() {
+	devNodes["tty"], devNodes["pts"] = ttyNode(), ptsNode()
+	devNodes["ptmx"] = &vnode{mode: linux.S_IFCHR | 0o666, rdev: devPtmx, open: openPtmx}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
@@ -29,6 +30,11 @@ func sysGetrandom(t *Thread, a Args) (uint64, linux.Errno) {
 	if flags&^(linux.GRND_NONBLOCK|linux.GRND_RANDOM|linux.GRND_INSECURE) != 0 || flags&(linux.GRND_RANDOM|linux.GRND_INSECURE) == linux.GRND_RANDOM|linux.GRND_INSECURE {
 		return 0, linux.EINVAL
 	}
+	return t.fillRandom(buf, n)
+}
+
+// fillRandom fills n bytes at buf with random ones.
+func (t *Thread) fillRandom(buf emu.Addr, n uint64) (uint64, linux.Errno) {
 	b := make([]byte, min(n, 64<<10))
 	done := uint64(0)
 	for done < n {
@@ -39,7 +45,7 @@ func sysGetrandom(t *Thread, a Args) (uint64, linux.Errno) {
 			return 0, e
 		}
 		done += uint64(got)
-		buf += emuAddr(got)
+		buf += emu.Addr(got)
 		if got < len(part) {
 			break
 		}

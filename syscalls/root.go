@@ -20,20 +20,20 @@ type rootDir struct {
 
 // walks reports whether paths are resolved here, name by name, rather than by the host: in a root, and where what may be changed
 // depends on where they lead.
-func (k *Kernel) walks(change bool) bool { return k.root.only || k.cfg.ReadOnly && change }
+func (k *Kernel) walks(change bool) bool { return fsOf(k).root.only || fsOf(k).cfg.ReadOnly && change }
 
 // openRoot opens the directory that the configuration asks for, if any.
-func (k *Kernel) openRoot() error {
-	k.root = rootDir{fd: noFD}
+func (fs *fileSystem) openRoot() error {
+	fs.root = rootDir{fd: noFD}
 	for _, r := range []struct {
 		name, dir string
 		only      bool
-	}{{"root", k.cfg.Root, true}, {"sysroot", k.cfg.Sysroot, false}} {
+	}{{"root", fs.cfg.Root, true}, {"sysroot", fs.cfg.Sysroot, false}} {
 		if r.dir == "" {
 			continue
 		}
-		if k.root.fd != noFD {
-			return fmt.Errorf("syscalls: both a root, %s, and a sysroot, %s", k.cfg.Root, k.cfg.Sysroot)
+		if fs.root.fd != noFD {
+			return fmt.Errorf("syscalls: both a root, %s, and a sysroot, %s", fs.cfg.Root, fs.cfg.Sysroot)
 		}
 		dir, err := filepath.Abs(r.dir)
 		if err != nil {
@@ -43,7 +43,7 @@ func (k *Kernel) openRoot() error {
 		if e != 0 {
 			return fmt.Errorf("syscalls: %s %s: %v", r.name, r.dir, e.Error())
 		}
-		k.root = rootDir{fd, r.only}
+		fs.root = rootDir{fd, r.only}
 	}
 	return nil
 }
@@ -51,13 +51,13 @@ func (k *Kernel) openRoot() error {
 // below returns the guest's name of a host path in the root.
 func (k *Kernel) below(host string) (string, bool) {
 	root := "/"
-	if k.root.fd != noFD {
-		root = k.root.fd.path()
+	if fsOf(k).root.fd != noFD {
+		root = fsOf(k).root.fd.path()
 	}
 	if host == root {
 		return "/", true
 	}
-	if rest, ok := strings.CutPrefix(host, k.private.path); ok && k.private.opened && (rest == "" || rest[0] == '/') {
+	if rest, ok := strings.CutPrefix(host, fsOf(k).private.path); ok && fsOf(k).private.opened && (rest == "" || rest[0] == '/') {
 		return shmPath + rest, true
 	}
 	rest, ok := strings.CutPrefix(host, strings.TrimSuffix(root, "/")+"/")
@@ -66,7 +66,7 @@ func (k *Kernel) below(host string) (string, bool) {
 
 // besideRoot reports whether d is outside the sysroot, if there is one: paths from there on are the host's.
 func (k *Kernel) besideRoot(d dirRef) bool {
-	if k.root.fd == noFD || k.root.only || d.fd == k.root.fd || d.private {
+	if fsOf(k).root.fd == noFD || fsOf(k).root.only || d.fd == fsOf(k).root.fd || d.private {
 		return false
 	}
 	if d.fd == noFD {
@@ -127,7 +127,7 @@ func (w *walk) guest(c string) string { return "/" + path.Join(append(w.names, c
 
 // from goes to d without walking there.
 func (w *walk) from(d dirRef) linux.Errno {
-	root := w.t.k.root.fd
+	root := fsOf(w.t.k).root.fd
 	if w.host = w.t.k.besideRoot(d); w.host && d.fd != noFD {
 		d.path = d.fd.path()
 	}
@@ -336,7 +336,7 @@ func (w *walk) noDev(c string) bool {
 
 // overlay finds an absolute path in the sysroot: if it is there, or if it can be made there only.
 func (t *Thread) overlay(name string, follow bool) (location, bool) {
-	l, e := t.resolve(dirRef{fd: t.k.root.fd}, name, follow)
+	l, e := t.resolve(dirRef{fd: fsOf(t.k).root.fd}, name, follow)
 	if e != 0 || l.node != nil {
 		return l, e == 0
 	}
@@ -358,7 +358,7 @@ func (k *Kernel) guestPath(name string) string {
 // Resolve returns where a path of the host that leads into the guest's root leads if the guest goes there, false if to nothing. Others
 // stay what they are.
 func (k *Kernel) Resolve(host string) (string, bool) {
-	if !k.root.only {
+	if !fsOf(k).root.only {
 		return host, true
 	}
 	guest, ok := k.below(host)

@@ -312,7 +312,7 @@ func TestDevShm(t *testing.T) {
 		buf := g.room(64)
 		n := g.ok(nr("getcwd"), buf, 64)
 		assert.Equal(t, "/dev/shm", string(g.peek(buf, int(n-1))))
-		host := g.k.private.path
+		host := fsOf(g.k).private.path
 		assert.DirExists(t, host)
 		require.NoError(t, g.k.Close())
 		assert.NoDirExists(t, filepath.Dir(host))

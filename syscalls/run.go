@@ -132,7 +132,7 @@ func (k *Kernel) run(ctx context.Context) {
 			break
 		}
 		k.fireTimers()
-		k.lookOutside()
+		k.fs.lookOutside(k)
 		k.wakeWaiting()
 		if len(k.ready) == 0 {
 			k.rest()
@@ -238,7 +238,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 			k.waiting = append(k.waiting, t)
 			return false
 		}
-		k.lookOutside()
+		k.fs.lookOutside(k)
 		t.returnToUser()
 		if t.dead {
 			return false
@@ -330,7 +330,7 @@ func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
 // budget is how far the current thread may run: without limit if nothing can
 // happen but by its own doing.
 func (k *Kernel) budget() uint64 {
-	if len(k.timers) == 0 && len(k.ready) == 0 && len(k.async) == 0 && !slices.ContainsFunc(k.waiting, (*Thread).waitsActively) {
+	if len(k.timers) == 0 && len(k.ready) == 0 && !k.fs.watches() && !slices.ContainsFunc(k.waiting, (*Thread).waitsActively) {
 		return emu.NoBudget
 	}
 	q := k.sched.insns
@@ -422,12 +422,12 @@ func (k *Kernel) hostWaits(fds []hostPoll) []hostPoll {
 			fds = w.hosts(fds)
 		}
 	}
-	return k.hostAsync(fds)
+	return k.fs.hostAsync(fds)
 }
 
 // anyReady reports whether what a thread waits for on the host is there.
 func (k *Kernel) anyReady() bool {
-	return k.asyncNews() || slices.ContainsFunc(k.waiting, func(t *Thread) bool { w := t.call.wait; return w.hosts != nil && w.ready() })
+	return k.fs.news() || slices.ContainsFunc(k.waiting, func(t *Thread) bool { w := t.call.wait; return w.hosts != nil && w.ready() })
 }
 
 // idle passes the time until something can happen. It reports false if nothing ever will.
@@ -465,6 +465,14 @@ func (k *Kernel) idle() bool {
 		k.clock.advance(deadline - k.now())
 	}
 	return true
+}
+
+// A callTracer is told of what happens at the border of the kernel.
+type callTracer interface {
+	enter(t *Thread)
+	leave(t *Thread, ret uint64, e linux.Errno)
+	signal(t *Thread, s *sigInfo)
+	exited(p *Process)
 }
 
 // syscall performs the system call that stopped the engine.

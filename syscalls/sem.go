@@ -39,7 +39,7 @@ func sysSemget(t *Thread, a Args) (uint64, linux.Errno) {
 	if n < 0 || n > semsMax {
 		return 0, linux.EINVAL
 	}
-	return t.k.sem.get(t, a.Int(0), a.Int(2), func(s *semSet) bool { return n <= len(s.values) },
+	return ipcOf(t.k).sem.get(t, a.Int(0), a.Int(2), func(s *semSet) bool { return n <= len(s.values) },
 		func(o ipcObject) (*semSet, linux.Errno) {
 			if n == 0 {
 				return nil, linux.EINVAL
@@ -78,9 +78,9 @@ func (s *semSet) do(p *Process, ops []semOp) {
 	s.otime = p.k.wall() / 1e9
 }
 
-// undoSems takes back what p did with SEM_UNDO.
-func (k *Kernel) undoSems(p *Process) {
-	for _, s := range k.sem.list {
+// ended takes back what p did with SEM_UNDO.
+func (n *ipcSpace) ended(p *Process) {
+	for _, s := range n.sem.list {
 		for i, d := range s.undo[p] {
 			if d != 0 {
 				s.values[i] = min(max(s.values[i]+d, 0), semMax)
@@ -121,7 +121,7 @@ func (t *Thread) semop(id int, at emu.Addr, n uint32) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	s, e := t.k.sem.find(id)
+	s, e := ipcOf(t.k).sem.find(id)
 	if e != 0 {
 		return 0, e
 	}
@@ -186,7 +186,7 @@ func sysSemctl(t *Thread, a Args) (uint64, linux.Errno) {
 	if id < 0 {
 		return 0, linux.EINVAL
 	}
-	x := &t.k.sem
+	x := &ipcOf(t.k).sem
 	switch cmd {
 	case linux.IPC_INFO, linux.SEM_INFO:
 		used, total := 0, 0
@@ -255,7 +255,7 @@ func (t *Thread) setSem(id, num, val int) linux.Errno {
 	if val < 0 || val > semMax {
 		return linux.ERANGE
 	}
-	s, e := t.k.sem.find(id)
+	s, e := ipcOf(t.k).sem.find(id)
 	if e != 0 {
 		return e
 	}

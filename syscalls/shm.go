@@ -25,7 +25,7 @@ type shmSegment struct {
 func sysShmget(t *Thread, a Args) (uint64, linux.Errno) {
 	t.k.reapShm()
 	size := a.Uint(1)
-	return t.k.shm.get(t, a.Int(0), a.Int(2), func(s *shmSegment) bool { return size <= s.size },
+	return ipcOf(t.k).shm.get(t, a.Int(0), a.Int(2), func(s *shmSegment) bool { return size <= s.size },
 		func(o ipcObject) (*shmSegment, linux.Errno) {
 			if size < 1 || size > uint64(mem.MaxAddr) {
 				return nil, linux.EINVAL
@@ -38,7 +38,7 @@ func sysShmget(t *Thread, a Args) (uint64, linux.Errno) {
 				fd.close()
 				return nil, e
 			}
-			ino := t.k.inodes.virtual("/SYSV:" + itoa(int64(o.id)))
+			ino := fsOf(t.k).inodes.virtual("/SYSV:" + itoa(int64(o.id)))
 			return &shmSegment{ipcObject: o, fd: fd, size: size, ino: ino, creator: t.p.pid}, 0
 		})
 }
@@ -63,9 +63,9 @@ func (s *shmSegment) attached(k *Kernel) uint64 {
 
 // reapShm forgets segments that are to be removed and that nobody has attached any more.
 func (k *Kernel) reapShm() {
-	for i := len(k.shm.list) - 1; i >= 0; i-- {
-		if s := k.shm.list[i]; s.mode&linux.SHM_DEST != 0 && s.attached(k) == 0 {
-			k.shm.remove(s.id)
+	for i := len(ipcOf(k).shm.list) - 1; i >= 0; i-- {
+		if s := ipcOf(k).shm.list[i]; s.mode&linux.SHM_DEST != 0 && s.attached(k) == 0 {
+			ipcOf(k).shm.remove(s.id)
 			s.fd.close()
 		}
 	}
@@ -87,7 +87,7 @@ func sysShmat(t *Thread, a Args) (uint64, linux.Errno) {
 	if at == 0 && flags&linux.SHM_REMAP != 0 {
 		return 0, linux.EINVAL
 	}
-	s, e := t.k.shm.find(a.Int(0))
+	s, e := ipcOf(t.k).shm.find(a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
@@ -129,7 +129,7 @@ func sysShmdt(t *Thread, a Args) (uint64, linux.Errno) {
 	if !at.PageAligned() {
 		return 0, linux.EINVAL
 	}
-	for _, s := range t.k.shm.list {
+	for _, s := range ipcOf(t.k).shm.list {
 		var lo, hi emu.Addr
 		for _, v := range t.p.mem.VMAs() {
 			if v.Dev == shmDev && v.Ino == s.ino && v.Lo >= at && uint64(v.Lo-at) == v.Off {
@@ -157,7 +157,7 @@ func sysShmctl(t *Thread, a Args) (uint64, linux.Errno) {
 	if id < 0 || cmd < 0 {
 		return 0, linux.EINVAL
 	}
-	x := &t.k.shm
+	x := &ipcOf(t.k).shm
 	switch cmd {
 	case linux.IPC_INFO:
 		return x.last(), t.copyOut(buf, u64s(1<<64-1<<24-1, 1, 4096, 4096, 1<<64-1<<24-1, 0, 0, 0, 0))

@@ -8,7 +8,7 @@ import (
 
 // An asyncFile is an open file whose owner is told by a signal that something came to read, or room to write (O_ASYNC).
 // Files whose state our kernel knows have it in their wakeups, and tell at once, as Linux does. The others are looked at
-// after each system call and whenever time passes (Kernel.lookOutside).
+// after each system call and whenever time passes (fileSystem.lookOutside).
 type asyncFile struct {
 	file file
 	k    *Kernel
@@ -56,22 +56,18 @@ func (t *Thread) setAsync(f file, fd int, on bool) bool {
 	b.flags |= linux.O_ASYNC
 	a := &asyncFile{file: f, k: t.k, fd: fd}
 	a.seen = a.hostEvents()
-	t.k.async = append(t.k.async, a)
+	fsOf(t.k).async = append(fsOf(t.k).async, a)
 	n.announcer().told = append(n.announcer().told, a)
 	return true
 }
 
 // terminalOf is the terminal that f is, or nil.
 func (k *Kernel) terminalOf(f file) *terminal {
-	switch f := f.(type) {
-	case *ptySlave:
-		return &f.pty.terminal
-	case *ptyMaster:
-		return &f.pty.terminal
-	case *hostFile:
-		if f.console {
-			return &k.console
-		}
+	if h, ok := f.(*hostFile); ok && h.console {
+		return &k.console
+	}
+	if f, ok := f.(interface{ terminal() *terminal }); ok {
+		return f.terminal()
 	}
 	return nil
 }
@@ -83,7 +79,7 @@ func (k *Kernel) stopAsync(f file) {
 	}
 	f.base().flags &^= linux.O_ASYNC
 	is := func(a *asyncFile) bool { return a.file == f }
-	k.async = slices.DeleteFunc(k.async, is)
+	fsOf(k).async = slices.DeleteFunc(fsOf(k).async, is)
 	if n, ok := asAnnouncer(f); ok {
 		n.announcer().told = slices.DeleteFunc(n.announcer().told, is)
 	}
@@ -152,8 +148,8 @@ func (a *asyncFile) hostEvents() (got uint32) {
 }
 
 // lookOutside tells owners what has come to files whose state depends on the host.
-func (k *Kernel) lookOutside() {
-	for _, a := range slices.Clone(k.async) {
+func (fs *fileSystem) lookOutside(*Kernel) {
+	for _, a := range slices.Clone(fs.async) {
 		got := a.hostEvents()
 		news := got &^ a.seen
 		a.seen = got
@@ -165,8 +161,8 @@ func (k *Kernel) lookOutside() {
 }
 
 // hostAsync appends to fds what lookOutside waits for.
-func (k *Kernel) hostAsync(fds []hostPoll) []hostPoll {
-	for _, a := range k.async {
+func (fs *fileSystem) hostAsync(fds []hostPoll) []hostPoll {
+	for _, a := range fs.async {
 		before := len(fds)
 		fds = a.file.hostWaits(fds, (linux.POLLIN|linux.POLLOUT)&^a.seen)
 		if a.seen&(linux.POLLHUP|linux.POLLERR) != 0 {
@@ -176,19 +172,22 @@ func (k *Kernel) hostAsync(fds []hostPoll) []hostPoll {
 	return fds
 }
 
-// asyncNews reports whether lookOutside has something to tell.
-func (k *Kernel) asyncNews() bool {
-	return slices.ContainsFunc(k.async, func(a *asyncFile) bool { return a.hostEvents()&^a.seen != 0 })
+// news reports whether lookOutside has something to tell.
+func (fs *fileSystem) news() bool {
+	return slices.ContainsFunc(fs.async, func(a *asyncFile) bool { return a.hostEvents()&^a.seen != 0 })
 }
+
+// watches reports whether lookOutside has anything to look at.
+func (fs *fileSystem) watches() bool { return len(fs.async) > 0 }
 
 // transferred notes that the guest has read or written f, so that events of it may come anew though the host never says
 // that they were gone. At the two ends of a FIFO one file's transfer is the other's event.
 func (k *Kernel) transferred(f file, events uint32) {
-	if len(k.async) == 0 {
+	if len(fsOf(k).async) == 0 {
 		return
 	}
 	h, _ := f.(*hostFile)
-	for _, a := range k.async {
+	for _, a := range fsOf(k).async {
 		o, ok := a.file.(*hostFile)
 		if a.file == f || ok && h != nil && h.isFIFO() && o.ino == h.ino {
 			a.seen &^= events

@@ -12,7 +12,10 @@ type signalFile struct {
 	p   *Process // whose signals EPOLLET is about: that which made it
 }
 
-func (f *signalFile) wakes(events uint32) uint64 { return f.p.signalled.wakes(events) }
+func (f *signalFile) wakes(events uint32) uint64 {
+	w := wakeups{comings: f.p.signalled}
+	return w.wakes(events)
+}
 
 // sysSignalfd implements signalfd(2).
 func sysSignalfd(t *Thread, a Args) (uint64, linux.Errno) {

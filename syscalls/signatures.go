@@ -156,19 +156,6 @@ var flagSets = map[string]flagSet{
 // sigNames are the standard signals from 1 on.
 var sigNames = strings.Fields("HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS")
 
-// sigName is the name of a signal.
-func sigName(sig int) string {
-	switch {
-	case sig >= 1 && sig <= len(sigNames):
-		return "SIG" + sigNames[sig-1]
-	case sig == linux.SIGRTMIN:
-		return "SIGRTMIN"
-	case sig > linux.SIGRTMIN && sig <= linux.NSIG:
-		return fmt.Sprintf("SIGRT_%d", sig-linux.SIGRTMIN)
-	}
-	return fmt.Sprint(sig)
-}
-
 // codeName is the name of a si_code.
 func codeName(s *sigInfo) string {
 	switch s.code {

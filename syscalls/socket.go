@@ -71,7 +71,7 @@ func (s *sockBase) announcer() *wakeups { return &s.wakeups }
 
 // init makes s a socket of its own inode.
 func (s *sockBase) init(k *Kernel, family, typ, proto, flags int) {
-	s.ino = k.inodes.unnamed()
+	s.ino = fsOf(k).inodes.unnamed()
 	s.fileBase = fileBase{flags: linux.O_RDWR | flags&linux.O_NONBLOCK, path: "socket:[" + itoa(int64(s.ino)) + "]"}
 	s.family, s.typ, s.proto = family, typ, proto
 }
@@ -143,7 +143,7 @@ func (t *Thread) newSocket(family, typ, proto int) (socket, linux.Errno) {
 		return t.newUnixSocket(typ, proto, flags)
 	case family == linux.AF_PACKET, family == linux.AF_INET && typ == linux.SOCK_PACKET:
 		return nil, linux.EPERM
-	case t.k.cfg.Network == NetworkNone:
+	case netOf(t.k).network == NetworkNone:
 	case family == linux.AF_INET || family == linux.AF_INET6:
 		return t.newInetSocket(family, typ, proto, flags)
 	case family == linux.AF_NETLINK:

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
@@ -31,7 +32,7 @@ func TestPorts(t *testing.T) {
 	name, length := g.bytes(sin(0)), g.room(8)
 	port := func(fd uint64) int {
 		g.ok(nr("bind"), fd, g.bytes(sin(0)), 16)
-		require.Equal(t, 4, g.p.mem.Write(emuAddr(int(length)), []byte{16, 0, 0, 0}))
+		require.Equal(t, 4, g.p.mem.Write(emu.Addr(int(length)), []byte{16, 0, 0, 0}))
 		g.ok(nr("getsockname"), fd, name, length)
 		b := g.peek(name, 4)
 		return int(b[2])<<8 | int(b[3])
@@ -42,7 +43,7 @@ func TestPorts(t *testing.T) {
 	assert.Equal(t, firstPort+1, port(b))
 	g.ok(nr("close"), a)
 	assert.Equal(t, firstPort+2, port(open()))
-	g.k.inet.tcp.next = lastPort
+	netOf(g.k).inet.tcp.next = lastPort
 	assert.Equal(t, lastPort, port(open()))
 	assert.Equal(t, firstPort, port(open()))
 	assert.Equal(t, firstPort+3, port(open()))

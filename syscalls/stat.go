@@ -130,7 +130,7 @@ func (s *stat) blocks() uint64 {
 // statFromHost hides what would differ between hosts or runs.
 func (k *Kernel) statFromHost(h hostStat) stat {
 	s := stat{
-		dev: virtualDev, ino: k.inodes.number(h.dev, h.ino), mode: h.mode, nlink: h.nlink, rdev: h.rdev, size: h.size,
+		dev: virtualDev, ino: fsOf(k).inodes.number(h.dev, h.ino), mode: h.mode, nlink: h.nlink, rdev: h.rdev, size: h.size,
 		uid: h.uid, gid: h.gid, fileTimes: fileTimes{h.mtime, h.mtime, h.mtime},
 	}
 	if k.clock.real {
@@ -143,7 +143,7 @@ func (k *Kernel) statFromHost(h hostStat) stat {
 	if s.gid == ownGID {
 		s.gid = k.gid
 	}
-	k.inodes.recall(&s)
+	fsOf(k).inodes.recall(&s)
 	return s
 }
 
@@ -167,7 +167,7 @@ func (t *Thread) statOf(l location, follow bool) (stat, linux.Errno) {
 	if e != 0 {
 		return stat{}, e
 	}
-	if h.dev == t.k.inodes.procDev || h.dev == t.k.inodes.sysDev {
+	if h.dev == fsOf(t.k).inodes.procDev || h.dev == fsOf(t.k).inodes.sysDev {
 		if v, e := t.throughLink(l.place); e == 0 {
 			return t.statOf(v, follow)
 		}

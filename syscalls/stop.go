@@ -48,7 +48,7 @@ func (p *Process) stop(sig int) {
 		return
 	}
 	if !slices.ContainsFunc(p.k.procs, func(o *Process) bool { return o != p && !o.exited && !o.stopped }) {
-		p.k.logf("signal %s would stop the last process that runs; it is ignored", sigName(sig))
+		p.k.logf("signal %s would stop the last process that runs; it is ignored", linux.SignalName(sig))
 		return
 	}
 	p.stopped, p.stopSignal, p.tellStop, p.tellCont = true, sig, true, false

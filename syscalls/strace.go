@@ -54,7 +54,7 @@ func (tr *tracer) print(t *Thread, line string) {
 
 // signal is called when a signal is delivered.
 func (tr *tracer) signal(t *Thread, s *sigInfo) {
-	text := fmt.Sprintf("si_signo=%s, si_code=%s", sigName(int(s.signo)), codeName(s))
+	text := fmt.Sprintf("si_signo=%s, si_code=%s", linux.SignalName(int(s.signo)), codeName(s))
 	switch s.code {
 	case linux.SI_USER, linux.SI_TKILL, linux.SI_QUEUE:
 		text += fmt.Sprintf(", si_pid=%d, si_uid=%d", le32(s.fields[:]), le32(s.fields[4:]))
@@ -67,14 +67,14 @@ func (tr *tracer) signal(t *Thread, s *sigInfo) {
 			text += fmt.Sprintf(", si_addr=%#x", le64(s.fields[:]))
 		}
 	}
-	tr.print(t, fmt.Sprintf("--- %s {%s} ---", sigName(int(s.signo)), text))
+	tr.print(t, fmt.Sprintf("--- %s {%s} ---", linux.SignalName(int(s.signo)), text))
 }
 
 // exited is called when a process has ended.
 func (tr *tracer) exited(p *Process) {
 	line := fmt.Sprintf("+++ exited with %d +++", p.status.Code)
 	if p.status.Signal != 0 {
-		line = fmt.Sprintf("+++ killed by %s +++", sigName(p.status.Signal))
+		line = fmt.Sprintf("+++ killed by %s +++", linux.SignalName(p.status.Signal))
 	}
 	tr.print(p.threads[0], line)
 }
@@ -124,6 +124,9 @@ func (tr *tracer) format(t *Thread, ret uint64, e linux.Errno) string {
 	return name + "(" + strings.Join(out, ", ") + ")"
 }
 
+// formatWaiting shows the call that t waits in.
+func formatWaiting(t *Thread) string { return newTracer(nil).format(t, 0, linux.EINTR) }
+
 // shown is a call while its arguments are shown.
 type shown struct {
 	t      *Thread
@@ -171,7 +174,7 @@ func init() {
 		"ts":      (*shown).timespec,
 		"tv":      (*shown).timeval,
 		"fds":     (*shown).fds,
-		"signo":   func(_ *shown, v uint64) string { return sigName(int(int32(v))) },
+		"signo":   func(_ *shown, v uint64) string { return linux.SignalName(int(int32(v))) },
 		"sigset":  (*shown).sigset,
 		"sigact":  (*shown).sigaction,
 		"uname":   (*shown).uname,
@@ -382,7 +385,7 @@ func (set sigSet) String() string {
 	var names []string
 	for sig := 1; sig <= linux.NSIG; sig++ {
 		if set.has(sig) {
-			names = append(names, strings.TrimPrefix(sigName(sig), "SIG"))
+			names = append(names, strings.TrimPrefix(linux.SignalName(sig), "SIG"))
 		}
 	}
 	return not + "[" + strings.Join(names, " ") + "]"

@@ -62,14 +62,16 @@ func newTCP(family int) *tcpSocket {
 	return s
 }
 
-func (s *tcpSocket) bind(t *Thread, name []byte) linux.Errno { return t.k.inet.tcp.bindTo(t, s, name) }
+func (s *tcpSocket) bind(t *Thread, name []byte) linux.Errno {
+	return netOf(t.k).inet.tcp.bindTo(t, s, name)
+}
 
 func (s *tcpSocket) listen(t *Thread, backlog int) linux.Errno {
 	if s.state != tcpClosed || s.use != useNone {
 		return linux.EINVAL
 	}
 	if !s.listening {
-		table := &t.k.inet.tcp
+		table := &netOf(t.k).inet.tcp
 		if !s.ported {
 			if e := table.claim(s); e != 0 {
 				return e
@@ -105,7 +107,7 @@ func (s *tcpSocket) establish(k *Kernel, c *tcpSocket) {
 	o.v6only, o.local, o.remote = s.v6only, c.remote, c.local
 	o.state, c.state, o.use = tcpConnected, tcpConnected, useConnected
 	o.peer, c.peer = c, o
-	k.inet.tcp.add(o)
+	netOf(k).inet.tcp.add(o)
 	s.pending = append(s.pending, o)
 	c.count(linux.POLLIN)
 	c.wake(linux.POLLOUT)
@@ -181,7 +183,7 @@ func (s *tcpSocket) call(t *Thread, name []byte) linux.Errno {
 	if e != 0 {
 		return e
 	}
-	table := &t.k.inet.tcp
+	table := &netOf(t.k).inet.tcp
 	if !s.ported {
 		s.local = netip.AddrPort{}
 		if e := table.claim(s); e != 0 {
@@ -239,7 +241,7 @@ func (s *tcpSocket) unbind(k *Kernel) {
 	switch {
 	case !s.local.IsValid():
 	case !s.bound:
-		k.inet.tcp.release(s)
+		netOf(k).inet.tcp.release(s)
 		s.local = netip.AddrPort{}
 	case s.chosen:
 		s.local = netip.AddrPortFrom(s.any(), s.local.Port())
@@ -250,7 +252,7 @@ func (s *tcpSocket) unbind(k *Kernel) {
 // hangUp ends an attempt to connect, from this side.
 func (s *tcpSocket) hangUp(k *Kernel) {
 	k.disarm(&s.giveUp)
-	for _, o := range k.inet.tcp.sockets[s.remote.Port()] {
+	for _, o := range netOf(k).inet.tcp.sockets[s.remote.Port()] {
 		l := o.(*tcpSocket)
 		l.callers = slices.DeleteFunc(l.callers, func(c *tcpSocket) bool { return c == s })
 	}
@@ -289,7 +291,7 @@ func (s *tcpSocket) aborted(k *Kernel) {
 func (s *tcpSocket) over(k *Kernel) {
 	s.state = tcpClosed
 	if !s.bound {
-		k.inet.tcp.release(s)
+		netOf(k).inet.tcp.release(s)
 	}
 	s.shut(true, true)
 }
@@ -301,7 +303,7 @@ func (s *tcpSocket) stopListening(k *Kernel) {
 	s.listening = false
 	for _, o := range s.pending {
 		o.disconnect(k)
-		k.inet.tcp.release(o)
+		netOf(k).inet.tcp.release(o)
 	}
 	for _, c := range s.callers {
 		k.disarm(&c.giveUp)
@@ -384,7 +386,7 @@ func (s *tcpSocket) close(k *Kernel) {
 		s.peer.peer = nil
 	}
 	s.queue.purge(k)
-	k.inet.tcp.release(s)
+	netOf(k).inet.tcp.release(s)
 }
 
 // tcpInfoSize is the size of struct tcp_info.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
@@ -365,11 +366,11 @@ func (t *Thread) posixTimer(id int) (*posixTimer, linux.Errno) {
 // setTimer does what timer_settime(2) and timerfd_settime(2) share: it arms tm
 // from the itimerspec at val and returns the old one. reset forgets what it did so far.
 func (t *Thread) setTimer(tm *timer, reset func(), clock int, abs bool, val, old uint64) (uint64, linux.Errno) {
-	interval, e := t.timespec(emuAddr(int(val)))
+	interval, e := t.timespec(emu.Addr(int(val)))
 	if e != 0 {
 		return 0, e
 	}
-	value, e := t.timespec(emuAddr(int(val + 16)))
+	value, e := t.timespec(emu.Addr(int(val + 16)))
 	if e != 0 {
 		return 0, e
 	}
@@ -380,7 +381,7 @@ func (t *Thread) setTimer(tm *timer, reset func(), clock int, abs bool, val, old
 	}
 	reset()
 	t.k.arm(tm, value, interval)
-	return 0, t.copyOutIf(emuAddr(int(old)), was)
+	return 0, t.copyOutIf(emu.Addr(int(old)), was)
 }
 
 // sysTimerSettime implements timer_settime(2).

@@ -1,14 +1,7 @@
 package syscalls
 
 import (
-	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
-)
-
-const (
-	termiosSize = 36 // struct termios as the kernel has it
-	termioSize  = 18 // struct termio, of System V
-	winsizeSize = 8
 )
 
 // sysIoctl implements ioctl(2): terminals, and what concerns every descriptor.
@@ -62,64 +55,4 @@ func sysIoctl(t *Thread, a Args) (uint64, linux.Errno) {
 		}
 	}
 	return f.ioctl(t, req, arg)
-}
-
-// terminal answers the requests that a host file may understand.
-func (f *hostFile) terminal(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
-	if f.isRegular() || f.isDir() {
-		if req == linux.FIONREAD && f.isRegular() {
-			pos, _ := f.fd.seek(0, linux.SEEK_CUR)
-			st, e := f.fd.stat()
-			if e != 0 {
-				return 0, e
-			}
-			return 0, t.out32(arg, uint32(max(st.size-pos, 0)))
-		}
-		return 0, linux.ENOTTY
-	}
-	if f.console {
-		if e, ok := t.jobRequest(&t.k.console, false, req, arg); ok {
-			return 0, e
-		}
-	}
-	switch req {
-	case linux.TCGETS:
-		return f.ioctlOut(t, req, arg, termiosSize)
-	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
-		if f.console {
-			if e := t.mayUse(&t.k.console, linux.SIGTTOU); e != 0 {
-				return 0, e
-			}
-		}
-		return f.ioctlIn(t, req, arg, termiosSize)
-	case linux.TIOCGWINSZ:
-		return f.ioctlOut(t, req, arg, winsizeSize)
-	case linux.TIOCSWINSZ:
-		return f.ioctlIn(t, req, arg, winsizeSize)
-	case linux.FIONREAD, linux.TIOCOUTQ:
-		return f.ioctlOut(t, req, arg, 4)
-	case linux.TCSBRK, linux.TCSBRKP, linux.TCXONC, linux.TCFLSH:
-		if f.console {
-			return 0, 0
-		}
-	}
-	return 0, linux.ENOTTY
-}
-
-// ioctlOut passes a request whose answer has n bytes.
-func (f *hostFile) ioctlOut(t *Thread, req uint32, arg emu.Addr, n int) (uint64, linux.Errno) {
-	b := make([]byte, n)
-	if e := f.fd.ioctl(req, b); e != 0 {
-		return 0, e
-	}
-	return 0, t.copyOut(arg, b)
-}
-
-// ioctlIn passes a request whose argument has n bytes.
-func (f *hostFile) ioctlIn(t *Thread, req uint32, arg emu.Addr, n int) (uint64, linux.Errno) {
-	b, e := t.copyIn(arg, n)
-	if e != 0 {
-		return 0, e
-	}
-	return 0, f.fd.ioctl(req, b)
 }

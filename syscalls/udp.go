@@ -21,14 +21,16 @@ type udpSocket struct {
 	piecesTo netip.AddrPort
 }
 
-func (s *udpSocket) bind(t *Thread, name []byte) linux.Errno { return t.k.inet.udp.bindTo(t, s, name) }
+func (s *udpSocket) bind(t *Thread, name []byte) linux.Errno {
+	return netOf(t.k).inet.udp.bindTo(t, s, name)
+}
 
 // autobind gives s a port, if it has none.
 func (s *udpSocket) autobind(t *Thread) linux.Errno {
 	if s.ported {
 		return 0
 	}
-	if t.k.inet.udp.claim(s) != 0 {
+	if netOf(t.k).inet.udp.claim(s) != 0 {
 		return linux.EAGAIN
 	}
 	return 0
@@ -102,7 +104,7 @@ func (s *udpSocket) disconnect(t *Thread) {
 	s.outside.close()
 	switch {
 	case !s.bound && s.local.IsValid():
-		t.k.inet.udp.release(s)
+		netOf(t.k).inet.udp.release(s)
 		s.local = netip.AddrPort{}
 	case s.chosen:
 		s.local = netip.AddrPortFrom(s.any(), s.local.Port())
@@ -119,7 +121,7 @@ func (s *udpSocket) shutdown(_ *Thread, rcv, snd bool) linux.Errno {
 }
 
 func (s *udpSocket) close(k *Kernel) {
-	k.inet.udp.release(s)
+	netOf(k).inet.udp.release(s)
 	s.outside.close()
 	s.queue.purge(k)
 }
@@ -222,7 +224,7 @@ func (s *udpSocket) deliver(k *Kernel, b []byte, to netip.AddrPort, h ipHeader) 
 	if a := from.Addr(); a.IsUnspecified() || a.Is4() != to.Addr().Is4() {
 		from = netip.AddrPortFrom(source(to.Addr()), from.Port())
 	}
-	o, ok := k.inet.udp.find(from, to, func(inetFile) bool { return true }).(*udpSocket)
+	o, ok := netOf(k).inet.udp.find(from, to, func(inetFile) bool { return true }).(*udpSocket)
 	if !ok {
 		// Where the socket is not connected Linux tells with IP_RECVERR only.
 		if s.remote == to {

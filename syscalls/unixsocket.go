@@ -71,7 +71,7 @@ func (k *Kernel) unixSocket(typ int) *unixSocket {
 	s := &unixSocket{inode: noFD, peerCred: noPeer}
 	s.family, s.typ = linux.AF_UNIX, typ
 	s.opts.init(sockBuf, sockBuf)
-	s.listed = k.unix.all.PushBack(s)
+	s.listed = netOf(k).unix.all.PushBack(s)
 	return s
 }
 
@@ -124,7 +124,7 @@ func (s *unixSocket) bind(t *Thread, name []byte) linux.Errno {
 		switch {
 		case s.path != nil:
 			return linux.EINVAL
-		case t.k.unix.abstract[abstractKey(s.typ, path)] != nil:
+		case netOf(t.k).unix.abstract[abstractKey(s.typ, path)] != nil:
 			return linux.EADDRINUSE
 		}
 		s.setAbstract(t, path)
@@ -136,15 +136,15 @@ func (s *unixSocket) bind(t *Thread, name []byte) linux.Errno {
 
 func (s *unixSocket) setAbstract(t *Thread, path []byte) {
 	s.path = path
-	t.k.unix.abstract[abstractKey(s.typ, path)] = s
+	netOf(t.k).unix.abstract[abstractKey(s.typ, path)] = s
 }
 
 // autobind gives s the next free name of five hexadecimal digits (unix(7), "Autobind feature").
 func (s *unixSocket) autobind(t *Thread) {
 	for {
-		path := fmt.Appendf(nil, "\x00%05x", t.k.unix.auto&0xfffff)
-		t.k.unix.auto++
-		if t.k.unix.abstract[abstractKey(s.typ, path)] == nil {
+		path := fmt.Appendf(nil, "\x00%05x", netOf(t.k).unix.auto&0xfffff)
+		netOf(t.k).unix.auto++
+		if netOf(t.k).unix.abstract[abstractKey(s.typ, path)] == nil {
 			s.setAbstract(t, path)
 			return
 		}
@@ -185,7 +185,7 @@ func (s *unixSocket) bindFile(t *Thread, file string) linux.Errno {
 		return e
 	}
 	s.inode, s.key, s.path = fd, inodeKey{dev: st.dev, ino: st.ino}, append([]byte(file), 0)
-	t.k.unix.files[s.key] = s
+	netOf(t.k).unix.files[s.key] = s
 	return 0
 }
 
@@ -193,7 +193,7 @@ func (s *unixSocket) bindFile(t *Thread, file string) linux.Errno {
 func (t *Thread) findUnix(name []byte, typ int) (*unixSocket, linux.Errno) {
 	path := name[sunPath:]
 	if path[0] == 0 {
-		if s := t.k.unix.abstract[abstractKey(typ, path)]; s != nil {
+		if s := netOf(t.k).unix.abstract[abstractKey(typ, path)]; s != nil {
 			return s, 0
 		}
 		return nil, linux.ECONNREFUSED
@@ -214,7 +214,7 @@ func (t *Thread) findUnix(name []byte, typ int) (*unixSocket, linux.Errno) {
 	if e := hostAccess(l.place, mayWrite, true); e != 0 {
 		return nil, e
 	}
-	s := t.k.unix.files[inodeKey{dev: st.dev, ino: st.ino}]
+	s := netOf(t.k).unix.files[inodeKey{dev: st.dev, ino: st.ino}]
 	switch {
 	case s == nil:
 		return nil, linux.ECONNREFUSED
@@ -348,16 +348,16 @@ func (s *unixSocket) shutdown(_ *Thread, rcv, snd bool) linux.Errno {
 func (s *unixSocket) close(k *Kernel) {
 	s.closed = true
 	if s.inode != noFD {
-		delete(k.unix.files, s.key)
+		delete(netOf(k).unix.files, s.key)
 		s.inode.close()
-	} else if s.path != nil && k.unix.abstract[abstractKey(s.typ, s.path)] == s {
-		delete(k.unix.abstract, abstractKey(s.typ, s.path))
+	} else if s.path != nil && netOf(k).unix.abstract[abstractKey(s.typ, s.path)] == s {
+		delete(netOf(k).unix.abstract, abstractKey(s.typ, s.path))
 	}
-	k.unix.forget(s)
+	netOf(k).unix.forget(s)
 	for _, o := range s.pending {
 		o.leave(true)
 		o.queue.purge(k)
-		k.unix.forget(o)
+		netOf(k).unix.forget(o)
 	}
 	s.pending, s.listening = nil, false
 	s.leave(!s.queue.empty())

@@ -34,6 +34,9 @@ type vnode struct {
 	process *Process
 }
 
+// The roots of /proc and /sys: package procfs says what is in them.
+var procRoot, sysRoot = &vnode{mode: linux.S_IFDIR | 0o555}, &vnode{mode: linux.S_IFDIR | 0o555}
+
 // isVirtual reports whether a clean absolute path may be one of ours.
 func isVirtual(p string) bool {
 	for _, dir := range [...]string{"/proc", "/sys"} {
@@ -138,7 +141,7 @@ func deviceOf(path string) uint64 {
 
 // stat describes n, found at path.
 func (n *vnode) stat(t *Thread, path string) stat {
-	s := stat{dev: deviceOf(path), ino: t.k.inodes.virtual(path), mode: n.mode, nlink: 1, rdev: n.rdev}
+	s := stat{dev: deviceOf(path), ino: fsOf(t.k).inodes.virtual(path), mode: n.mode, nlink: 1, rdev: n.rdev}
 	if n.mode&linux.S_IFMT == linux.S_IFDIR {
 		s.nlink = 2 + n.directories(t)
 	}
@@ -308,7 +311,7 @@ func (d *virtualDir) list(t *Thread) ([]dirEntry, linux.Errno) {
 	if d.entries != nil {
 		return d.entries, 0
 	}
-	ino := t.k.inodes.virtual
+	ino := fsOf(t.k).inodes.virtual
 	d.entries = []dirEntry{
 		{".", ino(d.path), dirType(linux.S_IFDIR)},
 		{"..", ino(path.Dir(d.path)), dirType(linux.S_IFDIR)},
