@@ -176,7 +176,7 @@ func exitOf(e syscalls.Exit) Exit {
 
 func (r *runner) kernelConfig() syscalls.Config {
 	cfg := r.cfg
-	return syscalls.Config{
+	return syscalls.Config{KernelConfig: syscalls.KernelConfig{
 		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) {
 			return r.newEngine(syscalls.DefaultPID, nil, m, env)
 		},
@@ -198,28 +198,12 @@ func (r *runner) kernelConfig() syscalls.Config {
 		OnEnd: r.ended,
 		Place: func(e emu.Engine, a emu.Addr) string { return e.(*profiler.Profiler).Describe(a) },
 
-		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery, BeforeOutput: cfg.BeforeOutput,
-		SchedSeed: cfg.SchedSeed,
+		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery,
 
-		CPUID:    r.model.CPUID,
-		Path:     cfg.Path,
-		Args:     cfg.Args,
-		Env:      cfg.Env,
-		Dir:      cfg.Dir,
-		Sysroot:  cfg.Sysroot,
-		Root:     cfg.Root,
-		ReadOnly: cfg.ReadOnly,
-		ShmDir:   cfg.ShmDir,
-		Stdin:    r.std.stdin,
-		Stdout:   r.std.stdout,
-		Stderr:   r.std.stderr,
-		Network:  r.network,
-		Seed:     cfg.Seed,
-		Compat:   cfg.Compat,
-		CPUs:     cfg.CPUs,
-		RealTime: cfg.RealTime,
-		MaxInsns: cfg.MaxInsns,
-		Strace:   cfg.Strace,
-		Log:      cfg.Log,
-	}
+		CPUID: r.model.CPUID, CPUs: cfg.CPUs, Compat: cfg.Compat, RealTime: cfg.RealTime, MaxInsns: cfg.MaxInsns,
+		Seed: cfg.Seed, SchedSeed: cfg.SchedSeed, Log: cfg.Log,
+	}, Files: syscalls.FileConfig{
+		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
+		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput,
+	}, Path: cfg.Path, Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
 }

@@ -23,7 +23,7 @@ func TestNothingStays(t *testing.T) {
 		kept func(k *Kernel) int
 	}{
 		{"threads", func(g *guest) {
-			o := g.p.newThread(emu.NewCPU())
+			o := newThread(g.p)
 			o.exit(0)
 		}, func(k *Kernel) int { return len(k.first.threads) + len(k.threads) }},
 		{"inodes of pipes", func(g *guest) {
@@ -120,7 +120,7 @@ func TestUnknownCalls(t *testing.T) {
 // TestIDs checks that ids go round below pid_max, past those that are in use.
 func TestIDs(t *testing.T) {
 	g := newGuest(t)
-	g.p.newThread(emu.NewCPU()).tid = reservedID
+	newThread(g.p).tid = reservedID
 	g.k.threads[reservedID] = g.p.threads[1]
 	g.k.lastID = maxID - 2
 	assert.Equal(t, maxID-1, g.k.newID())

@@ -42,7 +42,7 @@ func TestReadOnlySharedMemory(t *testing.T) {
 	dir := sharedMemory(t)
 	name := filepath.Base(dir)
 	// The directory that the guest starts in.
-	g := newGuest(t, func(c *Config) { c.ReadOnly, c.Dir = true, dir })
+	g := newGuest(t, func(c *Config) { c.Files.ReadOnly, c.Files.Dir = true, dir })
 	assert.Equal(t, "text", g.readAll("f"))
 	for _, c := range []struct {
 		e    linux.Errno
@@ -81,7 +81,7 @@ func TestReadOnlySharedMemory(t *testing.T) {
 
 	// A link of the host leads there for who reads, and to the guest's own for who wants to change something. From the host's nothing
 	// can be changed.
-	g = newGuest(t, func(c *Config) { c.ReadOnly = true })
+	g = newGuest(t, func(c *Config) { c.Files.ReadOnly = true })
 	require.NoError(t, os.Symlink(shmPath, g.dir+"/run"))
 	g.fails(linux.ENOENT, nr("unlink"), g.str("run/"+name+"/f"))
 	g.fails(linux.ENOENT, nr("open"), g.str("run/"+name+"/f"), linux.O_RDWR)
@@ -106,7 +106,7 @@ func TestReadOnlySharedMemory(t *testing.T) {
 // nor linked there, to go when the run ends.
 func TestOwnSharedMemory(t *testing.T) {
 	dir := sharedMemory(t)
-	g := newGuest(t, func(c *Config) { c.Dir = dir })
+	g := newGuest(t, func(c *Config) { c.Files.Dir = dir })
 	fd := g.ok(nr("open"), g.str("f"), linux.O_RDONLY)
 	magic := g.str("/proc/self/fd/" + itoa(int64(fd)))
 	g.fails(linux.EXDEV, nr("link"), g.str("f"), g.str("/dev/shm/f"))
@@ -137,7 +137,7 @@ func TestReadOnlyInput(t *testing.T) {
 		return f
 	}
 	in, out, errs := std("in", os.O_RDWR), std("out", os.O_RDWR), std("err", os.O_RDONLY)
-	g := newGuest(t, func(c *Config) { c.ReadOnly, c.Stdin, c.Stdout, c.Stderr = true, in, out, errs })
+	g := newGuest(t, func(c *Config) { c.Files.ReadOnly, c.Files.Stdin, c.Files.Stdout, c.Files.Stderr = true, in, out, errs })
 	for fd, name := range []string{"/dev/stdin", "", "/dev/stderr"} {
 		if name == "" {
 			continue
@@ -167,7 +167,7 @@ func TestReadOnlyInput(t *testing.T) {
 
 // TestReadOnlyDevices checks that what stands for something else than a file is not written to either, unless it is a device of ours.
 func TestReadOnlyDevices(t *testing.T) {
-	g := newGuest(t, func(c *Config) { c.ReadOnly = true })
+	g := newGuest(t, func(c *Config) { c.Files.ReadOnly = true })
 	g.ok(nr("mkdir"), g.str("/dev/shm/d"), 0o700)
 	dir := t.TempDir()
 	fifo := dir + "/fifo"

@@ -64,7 +64,7 @@ func newGuest(t *testing.T, change ...func(*Config)) *guest {
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	require.NoError(t, err)
 	g := &guest{t: t, dir: dir, out: out}
-	cfg := Config{
+	cfg := Config{KernelConfig: KernelConfig{
 		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) {
 			g.eng = &fakeEngine{mem: m, env: env}
 			return g.eng, nil
@@ -72,8 +72,8 @@ func newGuest(t *testing.T, change ...func(*Config)) *guest {
 		ForkEngine: func(_ int, _ emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error) {
 			return &fakeEngine{mem: m, env: env, first: g.eng}, nil
 		},
-		Path: prog, Args: []string{"prog"}, Dir: dir, Stdin: in, Stdout: out, Stderr: out, Log: io.Discard,
-	}
+		Log: io.Discard,
+	}, Path: prog, Args: []string{"prog"}, Files: FileConfig{Dir: dir, Stdin: in, Stdout: out, Stderr: out}}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -219,3 +219,10 @@ func nr(name string) uint64 {
 }
 
 const cwd = 1<<64 - 100 // AT_FDCWD
+
+// newThread adds a thread to p that has no files yet.
+func newThread(p *Process) *Thread {
+	t := p.newThread(emu.NewCPU())
+	t.files = newThreadFiles()
+	return t
+}

@@ -93,6 +93,7 @@ const (
 	positioned                      // offsets are taken, though it cannot be sought (FMODE_PREAD)
 	unpositioned                    // offsets are not taken, though it can be sought
 	unpollable                      // there is nothing to wait for, and epoll takes it not
+	streaming                       // it has no positions at all (FMODE_LSEEK)
 	wholeWrites                     // a write that has waited goes on until all is written
 )
 

@@ -49,7 +49,7 @@ func TestInotifyPipe(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 	defer w.Close()
-	g := newGuest(t, func(c *Config) { c.Stdout = w })
+	g := newGuest(t, func(c *Config) { c.Files.Stdout = w })
 	in := g.ok(nr("inotify_init"))
 	g.ok(nr("inotify_add_watch"), in, g.str("."), linux.IN_ALL_EVENTS)
 	g.ok(nr("write"), 1, g.str("x"), 1)
@@ -59,7 +59,7 @@ func TestInotifyPipe(t *testing.T) {
 func TestRelativeRoot(t *testing.T) {
 	_, root, _ := newRooted(t)
 	t.Chdir(filepath.Dir(root))
-	for _, c := range []Config{{Root: "root", Path: "/bin/prog"}, {Sysroot: "root", Path: "/bin/prog"}} {
+	for _, c := range []Config{{Files: FileConfig{Root: "root"}, Path: "/bin/prog"}, {Files: FileConfig{Sysroot: "root"}, Path: "/bin/prog"}} {
 		c.Args = []string{"x"}
 		_, err := New(c)
 		require.ErrorContains(t, err, "NewEngine is not set", "%+v", c)

@@ -1,24 +1,33 @@
 package syscalls
 
-import "os"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
 
-// A fileConfig says what files the guest has.
-type fileConfig struct {
-	// Dir is the working directory, a path of the host. Root, if set, is the host's directory that is the guest's "/", and Sysroot
-	// one that absolute paths are looked for in first.
-	Dir, Root, Sysroot string
-	// ReadOnly says that no file of the host is changed but the standard ones.
+// A FileConfig says what files the guest has.
+type FileConfig struct {
+	// Dir is its working directory, "" for ours.
+	Dir string
+	// Sysroot is a host directory: absolute guest paths are looked for there first.
+	Sysroot string
+	// Root is a host directory that is the guest's "/": it sees nothing else of the host's files but the standard ones.
+	Root string
+	// ReadOnly says that the guest changes no file of the host but the standard ones.
 	ReadOnly bool
-	// ShmDir is where /dev/shm is made: "" for the host's.
-	ShmDir                string
+	// ShmDir is a directory of the host for the guest's /dev/shm, which is made there when it is first needed and removed at the end:
+	// "" for one in the host's /dev/shm.
+	ShmDir string
+	// Stdin, Stdout and Stderr are its first three files: nil for ours.
 	Stdin, Stdout, Stderr *os.File
-	// BeforeOutput is called, if set, before something is written to a device.
+	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
 	BeforeOutput func()
 }
 
 // A fileSystem is what the kernel knows of files.
 type fileSystem struct {
-	cfg     fileConfig
+	cfg     FileConfig
 	inodes  inodeTable
 	root    rootDir
 	private privateDir
@@ -34,7 +43,19 @@ type fileSystem struct {
 // fsOf returns what k knows of files.
 func fsOf(k *Kernel) *fileSystem { return k.fs.(*fileSystem) }
 
-func newFileSystem(cfg fileConfig) (*fileSystem, error) {
+func newFileSystem(cfg FileConfig) (*fileSystem, error) {
+	for _, f := range []struct {
+		file **os.File
+		std  *os.File
+	}{{&cfg.Stdin, os.Stdin}, {&cfg.Stdout, os.Stdout}, {&cfg.Stderr, os.Stderr}} {
+		if *f.file == nil {
+			*f.file = f.std
+		}
+	}
+	var err error
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil { // for "" the working directory
+		return nil, fmt.Errorf("syscalls: working directory: %w", err)
+	}
 	fs := &fileSystem{cfg: cfg, exclusive: map[file]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
 	fs.inodes.init()
 	if err := fs.openRoot(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +27,8 @@ const (
 // DefaultEpoch is the virtual wall clock's time when a program starts.
 var DefaultEpoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// A Config says what to run in which world.
-type Config struct {
+// A KernelConfig says how programs run.
+type KernelConfig struct {
 	// NewEngine makes the engine of the first process. It gets the process' address space
 	// and what the engine may ask of the world.
 	NewEngine func(m *mem.Space, env emu.Env) (emu.Engine, error)
@@ -38,27 +37,6 @@ type Config struct {
 	ForkEngine func(pid int, p emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error)
 	// CPUID answers CPUID for the guest's CPU model; nil answers zeros.
 	CPUID func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
-
-	// Path is the program, as execve(2) takes it: no search in PATH.
-	Path string
-	// Args are its arguments, Args[0] its name. Env is its whole environment.
-	Args, Env []string
-	// Dir is its working directory, "" for ours.
-	Dir string
-	// Sysroot is a host directory: absolute guest paths are looked for there first.
-	Sysroot string
-	// Root is a host directory that is the guest's "/": it sees nothing else of the host's files but the standard ones.
-	Root string
-	// ReadOnly says that the guest changes no file of the host but the standard ones.
-	ReadOnly bool
-	// ShmDir is a directory of the host for the guest's /dev/shm, which is made there when it is first needed and removed at the end:
-	// "" for one in the host's /dev/shm.
-	ShmDir string
-	// Stdin, Stdout and Stderr are its first three files: nil for ours.
-	Stdin, Stdout, Stderr *os.File
-
-	// Network is what network the guest has.
-	Network Network
 	// Seed seeds everything random.
 	Seed uint64
 	// SchedSeed seeds another schedule than the default, 0: other threads run next, for other times.
@@ -78,17 +56,12 @@ type Config struct {
 	// MaxInsns ends the run when so many instructions were executed, 0 never: at the first
 	// backward jump, call or indirect jump from there on. Threads then take shorter turns.
 	MaxInsns uint64
-
-	// Strace, if set, gets a line for each system call.
-	Strace io.Writer
 	// Log gets messages on what is not supported, one line each: nil for os.Stderr.
 	Log io.Writer
 	// OnProgress, if set, is called about every ProgressEvery of the host's time while something executes, with the
 	// instructions executed so far and the virtual time since the start.
 	OnProgress    func(insns uint64, virtual time.Duration)
 	ProgressEvery time.Duration
-	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
-	BeforeOutput func()
 	// OnClientRequest is called for a Valgrind client request of a
 	// program that runs on e. It returns
 	// the result and whether it knows the request; if not, the kernel's own answer is used.
@@ -118,7 +91,7 @@ type End struct {
 
 // A Kernel is a running system.
 type Kernel struct {
-	cfg     Config
+	cfg     KernelConfig
 	table   []entry
 	procs   []*Process // in order of creation, zombies too
 	first   *Process   // the run is over when it is, but for what others still do
@@ -217,8 +190,8 @@ func (e Exit) Status() int {
 	return e.Code
 }
 
-// New loads the program and makes it ready to run.
-func New(cfg Config) (*Kernel, error) {
+// newKernel makes a kernel without processes, whose subsystems are still to be set.
+func newKernel(cfg KernelConfig, table []entry) *Kernel {
 	if cfg.Epoch.IsZero() {
 		cfg.Epoch = DefaultEpoch
 	}
@@ -231,31 +204,14 @@ func New(cfg Config) (*Kernel, error) {
 	if cfg.Log == nil {
 		cfg.Log = os.Stderr
 	}
-	for _, f := range []struct {
-		file **os.File
-		std  *os.File
-	}{{&cfg.Stdin, os.Stdin}, {&cfg.Stdout, os.Stdout}, {&cfg.Stderr, os.Stderr}} {
-		if *f.file == nil {
-			*f.file = f.std
-		}
-	}
-	dir := cfg.Dir
-	if dir == "" {
-		wd, err := os.Getwd()
-		if err != nil {
-			return nil, fmt.Errorf("syscalls: working directory: %w", err)
-		}
-		dir = wd
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("syscalls: working directory: %w", err)
+	if cfg.HWCap == 0 && cfg.CPUID != nil {
+		_, _, _, edx := cfg.CPUID(1, 0)
+		cfg.HWCap = uint64(edx)
 	}
 	k := &Kernel{
-		cfg: cfg, table: table[:], threads: map[int]*Thread{}, lastID: DefaultPID - 1, uid: DefaultUID, gid: DefaultGID,
+		cfg: cfg, table: table, threads: map[int]*Thread{}, lastID: DefaultPID - 1, uid: DefaultUID, gid: DefaultGID,
 		futexes: map[futexKey][]*Thread{}, owners: map[futexKey]*Thread{},
 		reported: map[uint64]bool{}, lacking: map[answer]uint64{},
-		ipc: newIPCSpace(), net: newNetStack(cfg.Network), tty: &ttyDriver{},
 	}
 	if cfg.Compat {
 		k.uid, k.gid = hostOwnUID()
@@ -263,37 +219,17 @@ func New(cfg Config) (*Kernel, error) {
 	k.clock.init(cfg.RealTime, cfg.Epoch)
 	k.rng.seed(cfg.Seed)
 	k.sched.init(cfg.SchedSeed, cfg.Quantum)
-	fs, err := newFileSystem(fileConfig{
-		Dir: dir, Root: cfg.Root, Sysroot: cfg.Sysroot, ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
-		Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr, BeforeOutput: cfg.BeforeOutput,
-	})
-	if err != nil {
-		return nil, err
-	}
-	k.fs = fs
-	if cfg.Strace != nil {
-		k.trace = newTracer(cfg.Strace)
-	}
-	k.formatCall = formatWaiting
-	if k.cfg.HWCap == 0 && cfg.CPUID != nil {
-		_, _, _, edx := cfg.CPUID(1, 0)
-		k.cfg.HWCap = uint64(edx)
-	}
-	if err := k.boot(); err != nil {
-		k.Close()
-		return nil, err
-	}
-	return k, nil
+	return k
 }
 
-// boot makes the first process.
-func (k *Kernel) boot() error {
+// firstThread makes the first process, which may have maxFiles descriptors, and its thread, which has files.
+func (k *Kernel) firstThread(files fileState, maxFiles rlimit) (*Thread, error) {
 	m, err := k.spaces.New()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := newProcess(k)
-	p.limits[linux.RLIMIT_NOFILE] = fileLimit()
+	p.limits[linux.RLIMIT_NOFILE] = maxFiles
 	first := &machine{mem: m, owner: p}
 	p.use(first)
 	k.addresses = first.addresses()
@@ -301,26 +237,25 @@ func (k *Kernel) boot() error {
 	p.pgid, p.sid, p.tty = p.pid, p.pid, &k.console
 	k.console = terminal{sid: p.sid, pgid: p.pgid}
 	t := p.newThread(emu.NewCPU())
-	t.files = newThreadFiles()
-	if err := t.addStdio(); err != nil {
-		return err
-	}
-	x, err := loader.Prepare(t.openProgram, k.cfg.Path, k.cfg.Args)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	if err := p.exec(t, x, k.cfg.Env); err != nil {
+	t.files = files
+	return t, nil
+}
+
+// start makes t, the first thread of all, run a program.
+func (k *Kernel) start(t *Thread, x *loader.Executable, env []string) error {
+	p := t.p
+	if err := p.exec(t, x, env); err != nil {
 		return err
 	}
 	if k.cfg.NewEngine == nil {
-		return fmt.Errorf("syscalls: Config.NewEngine is not set")
+		return errors.New("syscalls: Config.NewEngine is not set")
 	}
-	if p.machine.engine, err = k.cfg.NewEngine(m, k); err != nil {
+	var err error
+	if p.machine.engine, err = k.cfg.NewEngine(p.mem, k); err != nil {
 		return err
 	}
 	p.use(p.machine)
-	m.OnInvalidate(p.engine.Invalidate)
+	p.mem.OnInvalidate(p.engine.Invalidate)
 	k.ready = append(k.ready, t)
 	return nil
 }

@@ -15,7 +15,7 @@ func newPidFile(p *Process, flags int) *pidFile {
 	return &pidFile{fileBase: fileBase{flags: linux.O_RDWR | flags&linux.O_NONBLOCK, path: "anon_inode:[pidfd]"}, p: p}
 }
 
-func (*pidFile) traits() traits { return unreadable | unwritable | positioned } // since Linux 6.9
+func (*pidFile) traits() traits { return unreadable | unwritable | positioned | streaming } // since Linux 6.9
 
 func (f *pidFile) poll(*Thread) uint32 {
 	if f.p.exited {

@@ -139,7 +139,7 @@ func TestSysroot(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(root, "etc/os-release"), []byte("inside"), 0o644))
 	require.NoError(t, os.Symlink("/etc/os-release", filepath.Join(root, "etc/sub/abs")))
 	require.NoError(t, os.Symlink("../../../../etc/os-release", filepath.Join(root, "etc/sub/rel")))
-	g := newGuest(t, func(c *Config) { c.Sysroot = root })
+	g := newGuest(t, func(c *Config) { c.Files.Sysroot = root })
 	for _, path := range []string{"/etc/os-release", "/etc/sub/abs", "/etc/sub/rel", "/etc/../etc/os-release", "/../etc/os-release"} {
 		assert.Equal(t, "inside", g.readAll(path), path)
 	}

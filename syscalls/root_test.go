@@ -26,7 +26,7 @@ func newRooted(t *testing.T, change ...func(*Config)) (g *guest, root, outside s
 		require.NoError(t, os.WriteFile(root+name, []byte(text), 0o644))
 	}
 	require.NoError(t, os.WriteFile(root+"/bin/prog", tinyELF(), 0o755))
-	g = newGuest(t, append([]func(*Config){func(c *Config) { c.Root, c.Path, c.Dir = root, "/bin/prog", root }}, change...)...)
+	g = newGuest(t, append([]func(*Config){func(c *Config) { c.Files.Root, c.Path, c.Files.Dir = root, "/bin/prog", root }}, change...)...)
 	return g, root, outside
 }
 
@@ -209,11 +209,11 @@ func TestRootRefused(t *testing.T) {
 	require.NoError(t, err)
 	defer here.Close()
 	for want, cfg := range map[string]Config{
-		"syscalls: root /none: No such file or directory":                                   {Root: "/none"},
-		"syscalls: sysroot " + dir + "/prog: Not a directory":                               {Sysroot: dir + "/prog"},
-		"syscalls: both a root, /, and a sysroot, /usr":                                     {Root: "/", Sysroot: "/usr"},
-		"syscalls: standard file 0 is a directory, which would lead out of the root " + dir: {Root: dir, Stdin: here},
-		"loader: /none: no such file":                                                       {Root: dir, Path: "/none"},
+		"syscalls: root /none: No such file or directory":                                   {Files: FileConfig{Root: "/none"}},
+		"syscalls: sysroot " + dir + "/prog: Not a directory":                               {Files: FileConfig{Sysroot: dir + "/prog"}},
+		"syscalls: both a root, /, and a sysroot, /usr":                                     {Files: FileConfig{Root: "/", Sysroot: "/usr"}},
+		"syscalls: standard file 0 is a directory, which would lead out of the root " + dir: {Files: FileConfig{Root: dir, Stdin: here}},
+		"loader: /none: no such file":                                                       {Files: FileConfig{Root: dir}, Path: "/none"},
 	} {
 		if cfg.Path == "" {
 			cfg.Path = "/prog"
@@ -226,7 +226,7 @@ func TestRootRefused(t *testing.T) {
 
 // TestReadOnly checks that files stay as they are.
 func TestReadOnly(t *testing.T) {
-	g := newGuest(t, func(c *Config) { c.ReadOnly = true })
+	g := newGuest(t, func(c *Config) { c.Files.ReadOnly = true })
 	f := filepath.Join(g.dir, "f")
 	require.NoError(t, os.WriteFile(f, []byte("text"), 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(g.dir, "d"), 0o755))
@@ -286,9 +286,9 @@ func TestReadOnly(t *testing.T) {
 func TestDevShm(t *testing.T) {
 	for _, confined := range []bool{false, true} {
 		g, root, _ := newRooted(t, func(c *Config) {
-			c.ReadOnly = true
+			c.Files.ReadOnly = true
 			if !confined {
-				c.Path, c.Root = c.Root+c.Path, ""
+				c.Path, c.Files.Root = c.Files.Root+c.Path, ""
 			}
 		})
 		names, _ := g.readDir("/dev/shm")

@@ -65,6 +65,8 @@ type sockBase struct {
 	opts    sockOptions
 }
 
+func (b *sockBase) traits() traits { return streaming }
+
 func (s *sockBase) sock() *sockBase { return s }
 
 func (s *sockBase) announcer() *wakeups { return &s.wakeups }

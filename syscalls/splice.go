@@ -80,14 +80,8 @@ func seekable(f file) bool {
 	return false
 }
 
-// streams reports whether f has no positions at all (FMODE_LSEEK).
-func streams(f file) bool {
-	switch f.(type) {
-	case socket, *pidFile:
-		return true
-	}
-	return isPipe(f)
-}
+// streams reports whether f has no positions at all.
+func streams(f file) bool { return f.traits()&streaming != 0 || isPipe(f) }
 
 // sysSendfile implements sendfile(2). Where neither end is a pipe the kernel splices through one of its own.
 func sysSendfile(t *Thread, a Args) (uint64, linux.Errno) {
