@@ -3,6 +3,7 @@ package syscalls
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -95,7 +96,7 @@ func TestReadOnlySharedMemory(t *testing.T) {
 		g.fails(linux.EROFS, nr("mkdir"), g.str("new"), 0o700)
 		fd := g.ok(nr("open"), g.str(at.f), linux.O_RDONLY)
 		g.fails(linux.EROFS, nr("fchmod"), fd, 0o600)
-		g.fails(linux.EROFS, nr("open"), g.str("/proc/self/fd/"+itoa(int64(fd))), linux.O_RDWR)
+		g.fails(linux.EROFS, nr("open"), g.str("/proc/self/fd/"+strconv.Itoa(int(fd))), linux.O_RDWR)
 	}
 	unchanged(t, dir)
 	require.NoFileExists(t, shmPath+"/own")
@@ -108,7 +109,7 @@ func TestOwnSharedMemory(t *testing.T) {
 	dir := sharedMemory(t)
 	g := newGuest(t, func(c *Config) { c.Files.Dir = dir })
 	fd := g.ok(nr("open"), g.str("f"), linux.O_RDONLY)
-	magic := g.str("/proc/self/fd/" + itoa(int64(fd)))
+	magic := g.str("/proc/self/fd/" + strconv.Itoa(int(fd)))
 	g.fails(linux.EXDEV, nr("link"), g.str("f"), g.str("/dev/shm/f"))
 	g.fails(linux.EXDEV, nr("linkat"), cwd, magic, cwd, g.str("/dev/shm/f"), linux.AT_SYMLINK_FOLLOW)
 	g.fails(linux.EXDEV, nr("rename"), g.str("f"), g.str("/dev/shm/f"))
@@ -118,7 +119,7 @@ func TestOwnSharedMemory(t *testing.T) {
 	g.fails(linux.EXDEV, nr("rename"), g.str("/dev/shm/l"), g.str("l"))
 	// In there, they can.
 	own := g.ok(nr("open"), g.str("/dev/shm"), linux.O_TMPFILE|linux.O_RDWR, 0o600)
-	g.ok(nr("linkat"), cwd, g.str("/proc/self/fd/"+itoa(int64(own))), cwd, g.str("/dev/shm/a"), linux.AT_SYMLINK_FOLLOW)
+	g.ok(nr("linkat"), cwd, g.str("/proc/self/fd/"+strconv.Itoa(int(own))), cwd, g.str("/dev/shm/a"), linux.AT_SYMLINK_FOLLOW)
 	g.ok(nr("link"), g.str("/dev/shm/a"), g.str("/dev/shm/b"))
 	g.ok(nr("rename"), g.str("/dev/shm/b"), g.str("/dev/shm/c"))
 	unchanged(t, dir)
@@ -143,7 +144,7 @@ func TestReadOnlyInput(t *testing.T) {
 			continue
 		}
 		fd := uint64(fd)
-		for _, path := range []string{name, "/proc/self/fd/" + itoa(int64(fd)), "/dev/fd/" + itoa(int64(fd))} {
+		for _, path := range []string{name, "/proc/self/fd/" + strconv.Itoa(int(fd)), "/dev/fd/" + strconv.Itoa(int(fd))} {
 			g.fails(linux.EROFS, nr("open"), g.str(path), linux.O_WRONLY)
 			g.fails(linux.EROFS, nr("open"), g.str(path), linux.O_RDONLY|linux.O_TRUNC)
 			g.fails(linux.EROFS, nr("truncate"), g.str(path), 0)

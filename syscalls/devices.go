@@ -132,7 +132,7 @@ func (f *memFile) write(_ *Thread, v []iovec, _ int64) (uint64, linux.Errno) {
 func (f *memFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
 func (f *memFile) stat(t *Thread) (stat, linux.Errno) {
-	return devNodes[base(f.path)].stat(t, f.path), 0
+	return devNodes[path.Base(f.path)].stat(t, f.path), 0
 }
 
 // A randomFile is /dev/random or /dev/urandom.
@@ -165,7 +165,7 @@ func (f *randomFile) writeRaw(_ *Thread, b []byte, _ int64) (int, linux.Errno) {
 func (f *randomFile) seek(*Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
 func (f *randomFile) stat(t *Thread) (stat, linux.Errno) {
-	return devNodes[base(f.path)].stat(t, f.path), 0
+	return devNodes[path.Base(f.path)].stat(t, f.path), 0
 }
 
 func (f *randomFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {

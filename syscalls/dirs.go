@@ -2,7 +2,6 @@ package syscalls
 
 import (
 	"cmp"
-	"path"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -486,8 +485,6 @@ func (t *Thread) finishReadlink(target string, buf emu.Addr, size int) (uint64, 
 }
 
 // base is the last component of a path.
-func base(p string) string { return path.Base(p) }
-
 // atoi reads a decimal number, -1 if it is none.
 func atoi(s string) int {
 	n := 0

@@ -6,13 +6,6 @@ import "github.com/cgemu/cgemu/syscalls/internal/linux"
 // were read, or their inode was changed, differs from run to run. What the guest does to a file it finds again by its own clock,
 // as on a file system mounted with relatime (mount(8)).
 
-// A fileTime is a time of a file, if it is set: seconds since 1970, which nanoseconds would not reach, and nanoseconds.
-type fileTime struct {
-	sec  int64
-	nsec int32
-	set  bool
-}
-
 // timeAt is a time of ours, in nanoseconds since 1970.
 func timeAt(ns int64) fileTime {
 	sec, nsec := splitTime(ns)
@@ -20,9 +13,6 @@ func timeAt(ns int64) fileTime {
 }
 
 func (x fileTime) after(y fileTime) bool { return x.sec > y.sec || x.sec == y.sec && x.nsec > y.nsec }
-
-// The fileTimes of a file are when it was read, written, and its inode changed.
-type fileTimes struct{ atime, mtime, ctime fileTime }
 
 // with returns x with what y has set. What y does not tell of a file that was written is the time of that.
 func (x fileTimes) with(y fileTimes) fileTimes {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"os"
 	"path"
+	"strconv"
 	"sync"
 	"time"
 
@@ -212,7 +213,7 @@ func (f hostFD) onPseudoFS() (string, bool) {
 
 // path returns the host's canonical path of f.
 func (f hostFD) path() string {
-	s, _ := os.Readlink("/proc/self/fd/" + itoa(int64(f)))
+	s, _ := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f)))
 	return s
 }
 

@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -175,7 +176,7 @@ func (t *Thread) mapAnonymous(v mem.VMA) linux.Errno {
 		return e
 	}
 	t.k.nextShared++
-	v.Path, v.Dev, v.Ino = "/dev/zero (deleted)", 1, fsOf(t.k).inodes.virtual("/dev/zero:"+itoa(int64(t.k.nextShared)))
+	v.Path, v.Dev, v.Ino = "/dev/zero (deleted)", 1, fsOf(t.k).inodes.virtual("/dev/zero:"+strconv.Itoa(int(t.k.nextShared)))
 	return t.mapHost(v, fd)
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/cgemu/cgemu/loader"
@@ -135,7 +136,7 @@ func (t *Thread) locateAbs(name string, follow, change bool, depth int) (locatio
 // relocate is for a path that led, over links of the host, to the host's /proc or
 // /sys, at host: it returns our own node instead.
 func (t *Thread) relocate(host string) (location, linux.Errno) {
-	self := "/proc/" + itoa(int64(os.Getpid()))
+	self := "/proc/" + strconv.Itoa(int(os.Getpid()))
 	if rest, ok := strings.CutPrefix(host, self); ok {
 		host = "/proc/self" + rest
 	}

@@ -1,6 +1,8 @@
 package syscalls
 
 import (
+	"strconv"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
@@ -27,7 +29,7 @@ type pipeFile struct {
 // newPipe makes a pipe and its ends.
 func (k *Kernel) newPipe(flags int) (r, w *pipeFile) {
 	p := &pipe{capacity: pipeCapacity, readers: 1, writers: 1, ino: fsOf(k).inodes.unnamed(), perm: 0o600}
-	name := "pipe:[" + itoa(int64(p.ino)) + "]"
+	name := "pipe:[" + strconv.Itoa(int(p.ino)) + "]"
 	flags &= linux.O_NONBLOCK | linux.O_DIRECT
 	return &pipeFile{fileBase{flags: linux.O_RDONLY | flags&linux.O_NONBLOCK, path: name}, p},
 		&pipeFile{fileBase{flags: linux.O_WRONLY | flags, path: name}, p}

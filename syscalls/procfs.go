@@ -2,6 +2,8 @@ package syscalls
 
 import (
 	"fmt"
+	"path"
+	"strconv"
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
@@ -11,9 +13,9 @@ import (
 
 func init() {
 	procRoot.names = func(t *Thread) []string {
-		out := []string{"self", "thread-self", itoa(initPID), itoa(parentPID)}
+		out := []string{"self", "thread-self", strconv.Itoa(initPID), strconv.Itoa(parentPID)}
 		for _, p := range t.k.procs {
-			out = append(out, itoa(int64(p.pid)))
+			out = append(out, strconv.Itoa(int(p.pid)))
 		}
 		for name := range procFiles {
 			out = append(out, name)
@@ -23,7 +25,7 @@ func init() {
 	procRoot.child = func(t *Thread, name string) *vnode {
 		switch name {
 		case "self":
-			return linkNode(func(t *Thread) string { return itoa(int64(t.p.pid)) })
+			return linkNode(func(t *Thread) string { return strconv.Itoa(int(t.p.pid)) })
 		case "thread-self":
 			return linkNode(func(t *Thread) string { return fmt.Sprintf("%d/task/%d", t.p.pid, t.tid) })
 		}
@@ -230,7 +232,7 @@ func processNode(main *Thread) *vnode {
 			var out []string
 			for _, o := range main.p.threads {
 				if !o.dead {
-					out = append(out, itoa(int64(o.tid)))
+					out = append(out, strconv.Itoa(int(o.tid)))
 				}
 			}
 			return out
@@ -303,7 +305,7 @@ func fdDir(o *Thread, node func(fd int) *vnode) *vnode {
 		names: func(*Thread) []string {
 			var out []string
 			for _, fd := range filesOf(o).fds.open() {
-				out = append(out, itoa(int64(fd)))
+				out = append(out, strconv.Itoa(int(fd)))
 			}
 			return out
 		},
@@ -376,7 +378,7 @@ func (t *Thread) reopen(f file, flags int) (file, linux.Errno) {
 	case *virtualDir:
 		return f.node.openFile(t, f.path, flags)
 	case *randomFile, *memFile:
-		return devNodes[base(f.base().path)].openFile(t, f.base().path, flags)
+		return devNodes[path.Base(f.base().path)].openFile(t, f.base().path, flags)
 	}
 	return nil, linux.ENXIO
 }

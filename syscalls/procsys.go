@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -29,10 +30,10 @@ var procSys = settingsNode(map[string]string{
 	"fs/epoll/max_user_watches": "1000000", "fs/protected_hardlinks": "1", "fs/protected_symlinks": "1",
 	"fs/mqueue/msg_max": "10", "fs/mqueue/msgsize_max": "8192", "fs/mqueue/queues_max": "256", "fs/mqueue/msg_default": "10", "fs/mqueue/msgsize_default": "8192",
 
-	"net/core/somaxconn": itoa(linux.SOMAXCONN), "net/core/rmem_default": itoa(sockBuf), "net/core/wmem_default": itoa(sockBuf),
-	"net/core/rmem_max": itoa(sockBuf), "net/core/wmem_max": itoa(sockBuf), "net/core/netdev_max_backlog": "1000", "net/core/optmem_max": "131072",
+	"net/core/somaxconn": strconv.Itoa(linux.SOMAXCONN), "net/core/rmem_default": strconv.Itoa(sockBuf), "net/core/wmem_default": strconv.Itoa(sockBuf),
+	"net/core/rmem_max": strconv.Itoa(sockBuf), "net/core/wmem_max": strconv.Itoa(sockBuf), "net/core/netdev_max_backlog": "1000", "net/core/optmem_max": "131072",
 	"net/ipv4/ip_local_port_range":        fmt.Sprintf("%d\t%d", firstPort, lastPort),
-	"net/ipv4/ip_unprivileged_port_start": itoa(privilegedPort), "net/ipv4/ip_forward": "0", "net/ipv4/ip_default_ttl": "64", "net/ipv4/ip_nonlocal_bind": "0",
+	"net/ipv4/ip_unprivileged_port_start": strconv.Itoa(privilegedPort), "net/ipv4/ip_forward": "0", "net/ipv4/ip_default_ttl": "64", "net/ipv4/ip_nonlocal_bind": "0",
 	"net/ipv4/tcp_rmem": "4096\t131072\t6291456", "net/ipv4/tcp_wmem": "4096\t16384\t4194304", "net/ipv4/tcp_syncookies": "1", "net/ipv4/tcp_fin_timeout": "60",
 	"net/ipv4/tcp_keepalive_time": "7200", "net/ipv4/tcp_keepalive_intvl": "75", "net/ipv4/tcp_keepalive_probes": "9", "net/ipv4/tcp_max_syn_backlog": "512",
 	"net/ipv4/tcp_tw_reuse": "2", "net/ipv4/tcp_timestamps": "1", "net/ipv4/tcp_sack": "1", "net/ipv4/tcp_window_scaling": "1", "net/ipv4/tcp_fastopen": "1",

@@ -125,7 +125,7 @@ func main() {
 	fmt.Println(err)
 	c := exec.Command("cat")
 	in, _ := c.StdinPipe()
-	c.Files.Stdout = os.Stdout
+	c.Stdout = os.Stdout
 	c.Start()
 	fmt.Fprintln(in, "piped")
 	in.Close()

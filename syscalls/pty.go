@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -81,7 +82,7 @@ func (p *pty) openSlave(t *Thread, flags int) (file, linux.Errno) {
 	if p.locked || p.gone {
 		return nil, linux.EIO
 	}
-	f := &ptySlave{fileBase: fileBase{flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), path: "/dev/pts/" + itoa(int64(p.n))}, pty: p}
+	f := &ptySlave{fileBase: fileBase{flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), path: "/dev/pts/" + strconv.Itoa(int(p.n))}, pty: p}
 	p.slaves, p.hungUp = append(p.slaves, f), false
 	if flags&linux.O_NOCTTY == 0 && f.readable() && t.p.sid == t.p.pid && t.p.tty == nil && p.sid == 0 {
 		t.control(&p.terminal)
@@ -96,7 +97,7 @@ func ptsNode() *vnode {
 		names: func(t *Thread) []string {
 			out := []string{"ptmx"}
 			for _, p := range ttyOf(t.k).ptys {
-				out = append(out, itoa(int64(p.n)))
+				out = append(out, strconv.Itoa(int(p.n)))
 			}
 			return out
 		},

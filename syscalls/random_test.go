@@ -3,6 +3,7 @@ package syscalls
 import (
 	"flag"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -141,7 +142,7 @@ func TestOwnPathsAreCalls(t *testing.T) {
 // TestRandomCalls makes many senseless calls: none may panic, or give an errno no Linux has.
 func TestRandomCalls(t *testing.T) {
 	for seed := range uint64(*seeds) {
-		t.Run(itoa(int64(seed)), func(t *testing.T) { newCaller(t, seed).run(300) })
+		t.Run(strconv.Itoa(int(seed)), func(t *testing.T) { newCaller(t, seed).run(300) })
 	}
 }
 
@@ -150,7 +151,7 @@ func TestRandomTwice(t *testing.T) {
 	for seed := range uint64(10) {
 		var trace [2][]uint64
 		for i := range trace {
-			t.Run(itoa(int64(seed)), func(t *testing.T) {
+			t.Run(strconv.Itoa(int(seed)), func(t *testing.T) {
 				c := newCaller(t, seed)
 				c.run(200)
 				for _, th := range c.g.p.threads {

@@ -3,6 +3,7 @@ package syscalls
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestRootDirs(t *testing.T) {
 	assert.Equal(t, "inside", g.readAll("../../../../../etc/f"))
 	fd := g.ok(nr("open"), g.str("."), linux.O_RDONLY|linux.O_DIRECTORY)
 	g.ok(nr("close"), g.ok(nr("openat"), fd, g.str("../../etc/f"), linux.O_RDONLY))
-	assert.Equal(t, "inside", g.readAll("/proc/self/fd/"+itoa(int64(fd))+"/../../etc/f"))
+	assert.Equal(t, "inside", g.readAll("/proc/self/fd/"+strconv.Itoa(int(fd))+"/../../etc/f"))
 	g.ok(nr("chdir"), g.str(".."))
 	cwdIs("/d")
 	// Renamed by the guest, or by somebody outside.
@@ -257,7 +258,7 @@ func TestReadOnly(t *testing.T) {
 		{linux.EROFS, "mknod", []uint64{other, linux.S_IFIFO | 0o600}}, {linux.EROFS, "access", []uint64{name, 2}}, {linux.EROFS, "access", []uint64{g.str("d"), 3}},
 		{linux.EROFS, "fchmod", []uint64{fd, 0o600}}, {linux.EROFS, "fchown", []uint64{fd, DefaultUID, DefaultGID}},
 		{linux.EROFS, "utimensat", []uint64{fd, 0, 0, 0}}, {linux.EINVAL, "ftruncate", []uint64{fd, 0}},
-		{linux.EACCES, "mmap", []uint64{0, 4096, 3, linux.MAP_SHARED, fd, 0}}, {linux.EROFS, "open", []uint64{g.str("/proc/self/fd/" + itoa(int64(fd))), linux.O_RDWR}},
+		{linux.EACCES, "mmap", []uint64{0, 4096, 3, linux.MAP_SHARED, fd, 0}}, {linux.EROFS, "open", []uint64{g.str("/proc/self/fd/" + strconv.Itoa(int(fd))), linux.O_RDWR}},
 		{linux.ENOENT, "rename", []uint64{name, g.str("none/x")}},
 		{linux.EROFS, "bind", []uint64{g.ok(nr("socket"), linux.AF_UNIX, linux.SOCK_STREAM, 0), g.str("\x01\x00s"), 4}},
 	} {

@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -38,7 +39,7 @@ func sysShmget(t *Thread, a Args) (uint64, linux.Errno) {
 				fd.close()
 				return nil, e
 			}
-			ino := fsOf(t.k).inodes.virtual("/SYSV:" + itoa(int64(o.id)))
+			ino := fsOf(t.k).inodes.virtual("/SYSV:" + strconv.Itoa(int(o.id)))
 			return &shmSegment{ipcObject: o, fd: fd, size: size, ino: ino, creator: t.p.pid}, 0
 		})
 }

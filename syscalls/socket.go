@@ -1,6 +1,8 @@
 package syscalls
 
 import (
+	"strconv"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
@@ -74,7 +76,7 @@ func (s *sockBase) announcer() *wakeups { return &s.wakeups }
 // init makes s a socket of its own inode.
 func (s *sockBase) init(k *Kernel, family, typ, proto, flags int) {
 	s.ino = fsOf(k).inodes.unnamed()
-	s.fileBase = fileBase{flags: linux.O_RDWR | flags&linux.O_NONBLOCK, path: "socket:[" + itoa(int64(s.ino)) + "]"}
+	s.fileBase = fileBase{flags: linux.O_RDWR | flags&linux.O_NONBLOCK, path: "socket:[" + strconv.Itoa(int(s.ino)) + "]"}
 	s.family, s.typ, s.proto = family, typ, proto
 }
 

@@ -268,9 +268,6 @@ func (s *stat) encodeStatx() []byte {
 }
 
 // major and minor take a device number apart (include/linux/kdev_t.h, new_decode_dev).
-func major(d uint64) uint32 { return uint32(d>>8&0xfff | d>>32&^0xfff) }
-func minor(d uint64) uint32 { return uint32(d&0xff | d>>12&^0xff) }
-
 func (t *Thread) finishStat(s stat, e linux.Errno, to emu.Addr) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
