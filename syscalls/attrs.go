@@ -185,6 +185,9 @@ func (t *Thread) chownAt(dirfd int, name emu.Addr, uid, gid uint32, flags int) (
 	if flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0 {
 		return 0, linux.EINVAL
 	}
+	if _, e := t.path(name); e != 0 { // stat(2) may do without a name
+		return 0, e
+	}
 	if _, e := t.statAt(dirfd, name, flags); e != 0 {
 		return 0, e
 	}

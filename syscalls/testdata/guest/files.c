@@ -260,6 +260,9 @@ int main(void) {
 	R(lchown("dangling", -1, -1));
 	R(fchownat(AT_FDCWD, "dangling", -1, -1, AT_SYMLINK_NOFOLLOW));
 	R(fchownat(AT_FDCWD, "b", -1, -1, 0x8000));
+	R(fchownat(in, "", -1, -1, AT_EMPTY_PATH));
+	R(fchownat(in, 0, -1, -1, AT_EMPTY_PATH));
+	R(fchownat(-1, 0, -1, -1, AT_EMPTY_PATH));
 	R(fchown(open("b", O_PATH), -1, -1));
 	unlink("dangling");
 	R(open("", O_RDONLY));
