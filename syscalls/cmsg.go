@@ -131,8 +131,8 @@ func (t *Thread) receiveControl(s socket, m *inMessage, h msghdr) (uint64, linux
 }
 
 // dropFiles lets go of descriptors that came along and were not wanted.
-func (t *Thread) dropFiles(files []file) {
-	for _, f := range files {
+func (t *Thread) dropFiles(unwanted []file) {
+	for _, f := range unwanted {
 		release(t.k, f)
 	}
 }

@@ -18,6 +18,14 @@ const (
 	devURandom = 1<<8 | 9
 )
 
+// Terminals by number.
+const (
+	devTTY     = 5 << 8
+	devConsole = 5<<8 | 1
+	devPtmx    = 5<<8 | 2
+	devPts     = 136 << 8
+)
+
 // devNodes are the devices that are not the host's. The map is filled in at start,
 // since opening a device leads back to it.
 var devNodes = map[string]*vnode{}

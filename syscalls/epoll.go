@@ -146,7 +146,7 @@ func (ep *epollFile) nested(not *epollFile) int {
 // nestedIn returns how many do in a row up to ep.
 func (k *Kernel) nestedIn(ep *epollFile) int {
 	longest := 0
-	for ft := range k.fdTables {
+	for ft := range k.fdTables() {
 		for _, ent := range ft.fds {
 			if o, ok := ent.file.(*epollFile); ok && slices.ContainsFunc(o.items, func(it *epollItem) bool { return it.file == file(ep) }) {
 				longest = max(longest, k.nestedIn(o))

@@ -106,7 +106,7 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, linux.Err
 	if e != 0 {
 		return 0, e
 	}
-	x, err := loader.Prepare(t.openProgram, name, argv)
+	x, err := loader.Prepare(func(name string) (*loader.File, error) { return t.openProgram(name) }, name, argv)
 	if err != nil {
 		return 0, execErrno(err)
 	}
@@ -131,7 +131,7 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, linux.Err
 
 // beingWritten reports whether a process has file ino open for writing: it cannot be executed then.
 func (k *Kernel) beingWritten(ino uint64) bool {
-	for ft := range k.fdTables {
+	for ft := range k.fdTables() {
 		for _, ent := range ft.fds {
 			if h, ok := ent.file.(*hostFile); ok && h.ino == ino && h.writable() {
 				return true

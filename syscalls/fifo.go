@@ -74,7 +74,7 @@ func (k *Kernel) hasWriter(h *hostFile) bool {
 		w, ok := f.(*hostFile)
 		return ok && w != nil && w.ino == h.ino && w.writable()
 	}
-	for ft := range k.fdTables {
+	for ft := range k.fdTables() {
 		if slices.ContainsFunc(ft.fds, func(ent fdEntry) bool { return writes(ent.file) }) {
 			return true
 		}

@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"iter"
 	"math/bits"
 	"slices"
 
@@ -178,14 +179,16 @@ type fdTable struct {
 func newFDTable() *fdTable { return &fdTable{users: 1} }
 
 // fdTables goes through the tables of all threads. Threads that share one mostly come in a row: it comes once for those.
-func (k *Kernel) fdTables(yield func(*fdTable) bool) {
-	var last *fdTable
-	for _, p := range k.procs {
-		for _, t := range p.threads {
-			if filesOf(t).fds != last && !yield(filesOf(t).fds) {
-				return
+func (k *Kernel) fdTables() iter.Seq[*fdTable] {
+	return func(yield func(*fdTable) bool) {
+		var last *fdTable
+		for _, p := range k.procs {
+			for _, t := range p.threads {
+				if filesOf(t).fds != last && !yield(filesOf(t).fds) {
+					return
+				}
+				last = filesOf(t).fds
 			}
-			last = filesOf(t).fds
 		}
 	}
 }

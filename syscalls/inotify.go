@@ -348,7 +348,7 @@ func (k *Kernel) removed(st hostStat) {
 
 // isOpen reports whether a process has file ino open.
 func (k *Kernel) isOpen(ino uint64) bool {
-	for ft := range k.fdTables {
+	for ft := range k.fdTables() {
 		if slices.ContainsFunc(ft.fds, func(ent fdEntry) bool {
 			h, ok := ent.file.(*hostFile)
 			return ok && h.ino == ino

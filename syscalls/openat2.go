@@ -9,8 +9,10 @@ import (
 // resolveAll are all ways of openat2(2) to resolve a path (RESOLVE_).
 const resolveAll = 0x3f
 
+const openHowSize = 24 // struct open_how
+
+// openFlags64 are the flags that openat2(2) knows.
 const (
-	openHowSize = 24 // struct open_how
 	openFlags64 = linux.O_ACCMODE | linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_APPEND | linux.O_NONBLOCK | linux.O_SYNC | linux.O_DSYNC | linux.O_ASYNC | linux.O_DIRECT |
 		linux.O_LARGEFILE | linux.O_DIRECTORY | linux.O_NOFOLLOW | linux.O_NOATIME | linux.O_CLOEXEC | linux.O_PATH | linux.O_TMPFILE
 )

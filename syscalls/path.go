@@ -134,13 +134,13 @@ func (t *Thread) locateAbs(name string, follow, change bool, depth int) (locatio
 }
 
 // relocate is for a path that led, over links of the host, to the host's /proc or
-// /sys, at host: it returns our own node instead.
-func (t *Thread) relocate(host string) (location, linux.Errno) {
-	self := "/proc/" + strconv.Itoa(int(os.Getpid()))
-	if rest, ok := strings.CutPrefix(host, self); ok {
-		host = "/proc/self" + rest
+// /sys, at path: it returns our own node instead.
+func (t *Thread) relocate(path string) (location, linux.Errno) {
+	self := "/proc/" + strconv.Itoa(os.Getpid())
+	if rest, ok := strings.CutPrefix(path, self); ok {
+		path = "/proc/self" + rest
 	}
-	return t.locateAbs(host, true, false, 1)
+	return t.locateAbs(path, true, false, 1)
 }
 
 // openProgram opens a file for execution.

@@ -15,7 +15,7 @@ func init() {
 	procRoot.names = func(t *Thread) []string {
 		out := []string{"self", "thread-self", strconv.Itoa(initPID), strconv.Itoa(parentPID)}
 		for _, p := range t.k.procs {
-			out = append(out, strconv.Itoa(int(p.pid)))
+			out = append(out, strconv.Itoa(p.pid))
 		}
 		for name := range procFiles {
 			out = append(out, name)
@@ -25,7 +25,7 @@ func init() {
 	procRoot.child = func(t *Thread, name string) *vnode {
 		switch name {
 		case "self":
-			return linkNode(func(t *Thread) string { return strconv.Itoa(int(t.p.pid)) })
+			return linkNode(func(t *Thread) string { return strconv.Itoa(t.p.pid) })
 		case "thread-self":
 			return linkNode(func(t *Thread) string { return fmt.Sprintf("%d/task/%d", t.p.pid, t.tid) })
 		}
@@ -226,13 +226,13 @@ func cpuChild(t *Thread, name string) *vnode {
 func processNode(main *Thread) *vnode {
 	n := taskNode(main)
 	n.process = main.p
-	task := &vnode{
+	tasks := &vnode{
 		mode: linux.S_IFDIR | 0o555,
 		names: func(*Thread) []string {
 			var out []string
 			for _, o := range main.p.threads {
 				if !o.dead {
-					out = append(out, strconv.Itoa(int(o.tid)))
+					out = append(out, strconv.Itoa(o.tid))
 				}
 			}
 			return out
@@ -248,7 +248,7 @@ func processNode(main *Thread) *vnode {
 	n.names = func(t *Thread) []string { return append(names(t), "task") }
 	n.child = func(t *Thread, name string) *vnode {
 		if name == "task" {
-			return task
+			return tasks
 		}
 		return child(t, name)
 	}
@@ -265,7 +265,7 @@ func taskNode(o *Thread) *vnode {
 		"root":    magicNode(func(*Thread) string { return o.unlessDead("/") }),
 		"cmdline": text(func() string { return p.unlessGone(string(cmdline(p.argv))) }),
 		"environ": text(func() string { return p.unlessGone(string(cmdline(p.envv))) }),
-		"comm":    writableNode(func() string { return o.comm + "\n" }, o.writeComm),
+		"comm":    writableNode(func() string { return o.comm + "\n" }, func(t *Thread, b []byte) linux.Errno { return o.writeComm(t, b) }),
 		"maps":    text(func() string { return mapsText(p) }),
 		"smaps":   text(func() string { return smapsText(p) }),
 		"stat":    text(func() string { return statText(o) }),
@@ -285,7 +285,7 @@ func taskNode(o *Thread) *vnode {
 		"mountinfo":     textNode(mountinfoText),
 		"children":      text(func() string { return childrenText(o) }),
 		"cgroup":        textNode("0::/\n"),
-		"oom_score_adj": writableNode(func() string { return fmt.Sprintln(p.oomAdj) }, p.writeOomAdj),
+		"oom_score_adj": writableNode(func() string { return fmt.Sprintln(p.oomAdj) }, func(t *Thread, b []byte) linux.Errno { return p.writeOomAdj(t, b) }),
 		"ns":            nsNode(),
 		"oom_score":     textNode("0\n"),
 		"wchan":         textNode("0"),
@@ -305,7 +305,7 @@ func fdDir(o *Thread, node func(fd int) *vnode) *vnode {
 		names: func(*Thread) []string {
 			var out []string
 			for _, fd := range filesOf(o).fds.open() {
-				out = append(out, strconv.Itoa(int(fd)))
+				out = append(out, strconv.Itoa(fd))
 			}
 			return out
 		},

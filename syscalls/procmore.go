@@ -222,7 +222,7 @@ func cpuMap(lo, hi int) string {
 
 // cpuNode is /sys/devices/system/cpu/cpuN: cores of one package, with the caches that CPUID tells of.
 func cpuNode(k *Kernel, n int) *vnode {
-	one, all := strconv.Itoa(int(n))+"\n", strconv.Itoa(0)+"\n"
+	one, all := strconv.Itoa(n)+"\n", strconv.Itoa(0)+"\n"
 	if last := k.cfg.CPUs - 1; last > 0 {
 		all = fmt.Sprintf("0-%d\n", last)
 	}

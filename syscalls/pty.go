@@ -9,10 +9,6 @@ import (
 )
 
 const (
-	devTTY     = 5 << 8
-	devConsole = 5<<8 | 1
-	devPtmx    = 5<<8 | 2
-	devPts     = 136 << 8
 	// ptyRoom is how much output waits to be fetched before writing blocks.
 	ptyRoom = 12 << 10
 	// aheadMax is how much may be typed that the line discipline has no room for yet.
@@ -82,7 +78,7 @@ func (p *pty) openSlave(t *Thread, flags int) (file, linux.Errno) {
 	if p.locked || p.gone {
 		return nil, linux.EIO
 	}
-	f := &ptySlave{fileBase: fileBase{flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), path: "/dev/pts/" + strconv.Itoa(int(p.n))}, pty: p}
+	f := &ptySlave{fileBase: fileBase{flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), path: "/dev/pts/" + strconv.Itoa(p.n)}, pty: p}
 	p.slaves, p.hungUp = append(p.slaves, f), false
 	if flags&linux.O_NOCTTY == 0 && f.readable() && t.p.sid == t.p.pid && t.p.tty == nil && p.sid == 0 {
 		t.control(&p.terminal)
@@ -97,7 +93,7 @@ func ptsNode() *vnode {
 		names: func(t *Thread) []string {
 			out := []string{"ptmx"}
 			for _, p := range ttyOf(t.k).ptys {
-				out = append(out, strconv.Itoa(int(p.n)))
+				out = append(out, strconv.Itoa(p.n))
 			}
 			return out
 		},

@@ -49,18 +49,18 @@ func (fs *fileSystem) openRoot() error {
 }
 
 // below returns the guest's name of a host path in the root.
-func (k *Kernel) below(host string) (string, bool) {
+func (k *Kernel) below(name string) (string, bool) {
 	root := "/"
 	if fsOf(k).root.fd != noFD {
 		root = fsOf(k).root.fd.path()
 	}
-	if host == root {
+	if name == root {
 		return "/", true
 	}
-	if rest, ok := strings.CutPrefix(host, fsOf(k).private.path); ok && fsOf(k).private.opened && (rest == "" || rest[0] == '/') {
+	if rest, ok := strings.CutPrefix(name, fsOf(k).private.path); ok && fsOf(k).private.opened && (rest == "" || rest[0] == '/') {
 		return shmPath + rest, true
 	}
-	rest, ok := strings.CutPrefix(host, strings.TrimSuffix(root, "/")+"/")
+	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(root, "/")+"/")
 	return "/" + rest, ok
 }
 

@@ -82,60 +82,88 @@ func skip(v []iovec, n uint64) []iovec {
 
 func one(a emu.Addr, n uint64) []iovec { return []iovec{{a, min(n, maxRW)}} }
 
-// source returns the file behind fd if it is open for reading and of a kind that can be read: both are looked at before
-// the memory.
-func (t *Thread) source(fd int) (file, linux.Errno) {
-	f, e := t.readable(fd)
-	if e == 0 && f.traits()&unreadable != 0 {
-		return nil, linux.EINVAL
-	}
-	return f, e
+// A direction is reading or writing.
+type direction struct {
+	// check says whether a file is open for it and of a kind that it can be done to: both are looked at before the memory.
+	check func(f file) linux.Errno
+	do    func(t *Thread, f file, v []iovec, off int64) (uint64, linux.Errno)
 }
 
-// sink is source for writing.
-func (t *Thread) sink(fd int) (file, linux.Errno) {
-	f, e := t.writable(fd)
-	if e == 0 && f.traits()&unwritable != 0 {
-		return nil, linux.EINVAL
+var (
+	reads  = direction{mayBeRead, (*Thread).readFile}
+	writes = direction{mayBeWritten, (*Thread).writeFile}
+)
+
+func mayBeRead(f file) linux.Errno {
+	switch {
+	case !f.base().readable():
+		return linux.EBADF
+	case f.traits()&unreadable != 0:
+		return linux.EINVAL
 	}
-	return f, e
+	return 0
+}
+
+func mayBeWritten(f file) linux.Errno {
+	switch {
+	case !f.base().writable():
+		return linux.EBADF
+	case f.traits()&unwritable != 0:
+		return linux.EINVAL
+	}
+	return 0
+}
+
+// file returns the file behind fd for a transfer at off, -1 for the file's position. Whether it has positions is looked at before
+// what it is open for.
+func (d *direction) file(t *Thread, fd int, off int64) (file, linux.Errno) {
+	f, e := t.openFile(fd)
+	switch {
+	case e != 0:
+		return nil, e
+	case off >= 0 && !positions(t, f):
+		return nil, linux.ESPIPE
+	}
+	return f, d.check(f)
+}
+
+// transfer is read(2), write(2) and, with off, pread(2) and pwrite(2).
+func (d *direction) transfer(t *Thread, a Args, off int64) (uint64, linux.Errno) {
+	f, e := d.file(t, a.Int(0), off)
+	switch {
+	case e != 0:
+		return 0, e
+	case !userRange(a.Uint(1), a.Uint(2)):
+		return 0, linux.EFAULT
+	}
+	return d.do(t, f, one(a.Addr(1), a.Uint(2)), off)
+}
+
+// vector is readv(2), writev(2), preadv(2) and pwritev(2).
+func (d *direction) vector(t *Thread, a Args, off int64) (uint64, linux.Errno) {
+	f, e := d.file(t, a.Int(0), off)
+	if e != 0 {
+		return 0, e
+	}
+	v, e := t.iovecs(a.Addr(1), a.Uint(2))
+	if e != 0 || total(v) == 0 {
+		return 0, e
+	}
+	return d.do(t, f, v, off)
 }
 
 // sysRead implements read(2).
-func sysRead(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.source(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	if !userRange(a.Uint(1), a.Uint(2)) {
-		return 0, linux.EFAULT
-	}
-	return t.readFile(f, one(a.Addr(1), a.Uint(2)), -1)
-}
+func sysRead(t *Thread, a Args) (uint64, linux.Errno) { return reads.transfer(t, a, -1) }
 
 // sysWrite implements write(2).
-func sysWrite(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.sink(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	if !userRange(a.Uint(1), a.Uint(2)) {
-		return 0, linux.EFAULT
-	}
-	return t.writeFile(f, one(a.Addr(1), a.Uint(2)), -1)
-}
+func sysWrite(t *Thread, a Args) (uint64, linux.Errno) { return writes.transfer(t, a, -1) }
 
 // sysPread64 implements pread(2).
 func sysPread64(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(3) < 0 {
 		return 0, linux.EINVAL
 	}
-	return t.positioned(a, t.source, func(f file, v []iovec, off int64) (uint64, linux.Errno) {
-		if !userRange(a.Uint(1), a.Uint(2)) {
-			return 0, linux.EFAULT
-		}
-		return t.readFile(f, v, off)
-	}, one(a.Addr(1), a.Uint(2)), a.Long(3))
+	return reads.transfer(t, a, a.Long(3))
 }
 
 // sysPwrite64 implements pwrite(2).
@@ -143,46 +171,21 @@ func sysPwrite64(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(3) < 0 {
 		return 0, linux.EINVAL
 	}
-	return t.positioned(a, t.sink, func(f file, v []iovec, off int64) (uint64, linux.Errno) {
-		if !userRange(a.Uint(1), a.Uint(2)) {
-			return 0, linux.EFAULT
-		}
-		return t.writeFile(f, v, off)
-	}, one(a.Addr(1), a.Uint(2)), a.Long(3))
-}
-
-// positioned transfers at off in a file that has positions: whether it has is looked at before what it is open for.
-func (t *Thread) positioned(a Args, open func(int) (file, linux.Errno), do func(file, []iovec, int64) (uint64, linux.Errno),
-	v []iovec, off int64,
-) (uint64, linux.Errno) {
-	if off >= 0 {
-		f, e := t.openFile(a.Int(0))
-		if e == 0 && !positions(t, f) {
-			e = linux.ESPIPE
-		}
-		if e != 0 {
-			return 0, e
-		}
-	}
-	f, e := open(a.Int(0))
-	if e != 0 {
-		return 0, e
-	}
-	return do(f, v, off)
+	return writes.transfer(t, a, a.Long(3))
 }
 
 // sysReadv implements readv(2).
-func sysReadv(t *Thread, a Args) (uint64, linux.Errno) { return t.vector(a, t.source, t.readFile, -1) }
+func sysReadv(t *Thread, a Args) (uint64, linux.Errno) { return reads.vector(t, a, -1) }
 
 // sysWritev implements writev(2).
-func sysWritev(t *Thread, a Args) (uint64, linux.Errno) { return t.vector(a, t.sink, t.writeFile, -1) }
+func sysWritev(t *Thread, a Args) (uint64, linux.Errno) { return writes.vector(t, a, -1) }
 
 // sysPreadv implements preadv(2).
 func sysPreadv(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(3) < 0 {
 		return 0, linux.EINVAL
 	}
-	return t.vector(a, t.source, t.readFile, a.Long(3))
+	return reads.vector(t, a, a.Long(3))
 }
 
 // sysPwritev implements pwritev(2).
@@ -190,26 +193,25 @@ func sysPwritev(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.Long(3) < 0 {
 		return 0, linux.EINVAL
 	}
-	return t.vector(a, t.sink, t.writeFile, a.Long(3))
+	return writes.vector(t, a, a.Long(3))
 }
 
 // rwfQuiet are the flags of preadv2(2) and pwritev2(2) that change nothing here: RWF_HIPRI, RWF_DSYNC and RWF_SYNC.
 const rwfQuiet = 1 | 2 | 4
 
 // sysPreadv2 implements preadv2(2).
-func sysPreadv2(t *Thread, a Args) (uint64, linux.Errno) { return t.vector2(a, t.source, t.readFile) }
+func sysPreadv2(t *Thread, a Args) (uint64, linux.Errno) { return reads.vector2(t, a) }
 
 // sysPwritev2 implements pwritev2(2).
-func sysPwritev2(t *Thread, a Args) (uint64, linux.Errno) { return t.vector2(a, t.sink, t.writeFile) }
+func sysPwritev2(t *Thread, a Args) (uint64, linux.Errno) { return writes.vector2(t, a) }
 
 // vector2 is vector with flags, and -1 for the file's own position.
-func (t *Thread) vector2(a Args, open func(int) (file, linux.Errno), do func(file, []iovec, int64) (uint64, linux.Errno)) (uint64, linux.Errno) {
-	off := a.Long(3)
+func (d *direction) vector2(t *Thread, a Args) (uint64, linux.Errno) {
+	off, flags := a.Long(3), a.U32(5)
 	if off < -1 {
 		return 0, linux.EINVAL
 	}
-	flags := a.U32(5)
-	return t.vector(a, open, func(f file, v []iovec, off int64) (uint64, linux.Errno) {
+	flagged := direction{d.check, func(t *Thread, f file, v []iovec, off int64) (uint64, linux.Errno) {
 		was := f.base().flags
 		with := was
 		switch {
@@ -229,24 +231,9 @@ func (t *Thread) vector2(a Args, open func(int) (file, linux.Errno), do func(fil
 			return 0, e
 		}
 		defer f.setFlags(was)
-		return do(f, v, off)
-	}, off)
-}
-
-func (t *Thread) vector(a Args, open func(int) (file, linux.Errno), do func(file, []iovec, int64) (uint64, linux.Errno), off int64) (uint64, linux.Errno) {
-	if f, e := t.openFile(a.Int(0)); e != 0 {
-		return 0, e
-	} else if off >= 0 && !positions(t, f) {
-		return 0, linux.ESPIPE
-	}
-	if _, e := open(a.Int(0)); e != 0 {
-		return 0, e
-	}
-	v, e := t.iovecs(a.Addr(1), a.Uint(2))
-	if e != 0 || total(v) == 0 {
-		return 0, e
-	}
-	return t.positioned(a, open, do, v, off)
+		return d.do(t, f, v, off)
+	}}
+	return flagged.vector(t, a, off)
 }
 
 // sysLseek implements lseek(2).

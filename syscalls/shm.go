@@ -39,7 +39,7 @@ func sysShmget(t *Thread, a Args) (uint64, linux.Errno) {
 				fd.close()
 				return nil, e
 			}
-			ino := fsOf(t.k).inodes.virtual("/SYSV:" + strconv.Itoa(int(o.id)))
+			ino := fsOf(t.k).inodes.virtual("/SYSV:" + strconv.Itoa(o.id))
 			return &shmSegment{ipcObject: o, fd: fd, size: size, ino: ino, creator: t.p.pid}, 0
 		})
 }

@@ -50,7 +50,7 @@ func boot(k *Kernel, cfg *Config) error {
 	if err := t.addStdio(); err != nil {
 		return err
 	}
-	x, err := loader.Prepare(t.openProgram, cfg.Path, cfg.Args)
+	x, err := loader.Prepare(func(name string) (*loader.File, error) { return t.openProgram(name) }, cfg.Path, cfg.Args)
 	if err != nil {
 		return err
 	}

@@ -294,11 +294,11 @@ func (s *unixSocket) receiveStream(t *Thread, m *inMessage) (uint64, linux.Errno
 }
 
 // peekFiles gives descriptors to a message and leaves them in the queue.
-func (m *inMessage) peekFiles(files []file) {
-	for _, f := range files {
+func (m *inMessage) peekFiles(sent []file) {
+	for _, f := range sent {
 		f.base().refs++
 	}
-	m.files = append([]file(nil), files...)
+	m.files = append([]file(nil), sent...)
 }
 
 // receivePacket takes one packet; what does not fit is lost.

@@ -50,7 +50,7 @@ func (n *unixNames) init() {
 }
 
 // abstractKey is how an abstract name is found: each type has names of its own.
-func abstractKey(typ int, path []byte) string { return strconv.Itoa(int(typ)) + string(path) }
+func abstractKey(typ int, path []byte) string { return strconv.Itoa(typ) + string(path) }
 
 func (t *Thread) newUnixSocket(typ, proto, flags int) (socket, linux.Errno) {
 	if proto != 0 && proto != linux.AF_UNIX {
