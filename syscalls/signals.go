@@ -1,7 +1,9 @@
 package syscalls
 
 import (
+	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -12,6 +14,22 @@ type sigSet uint64
 
 func sigBit(sig int) sigSet       { return 1 << (sig - 1) }
 func (s sigSet) has(sig int) bool { return s&sigBit(sig) != 0 }
+
+// String shows a set as strace does: by what is not in it if that is shorter.
+func (s sigSet) String() string {
+	not := ""
+	if n := bits.OnesCount64(uint64(s)); n > 32 {
+		not, s = "~", ^s
+	}
+	var names []string
+	for sig := 1; sig <= linux.NSIG; sig++ {
+		if s.has(sig) {
+			names = append(names, strings.TrimPrefix(linux.SignalName(sig), "SIG"))
+		}
+	}
+	return not + "[" + strings.Join(names, " ") + "]"
+}
+
 func sigsOf(sigs ...int) (s sigSet) {
 	for _, n := range sigs {
 		s |= sigBit(n)

@@ -376,28 +376,6 @@ func (s *shown) sigset(v uint64) string {
 	return sigSet(x).String()
 }
 
-// String shows a set as strace does: by what is not in it if that is shorter.
-func (set sigSet) String() string {
-	not := ""
-	if n := bitCount(uint64(set)); n > 32 {
-		not, set = "~", ^set
-	}
-	var names []string
-	for sig := 1; sig <= linux.NSIG; sig++ {
-		if set.has(sig) {
-			names = append(names, strings.TrimPrefix(linux.SignalName(sig), "SIG"))
-		}
-	}
-	return not + "[" + strings.Join(names, " ") + "]"
-}
-
-func bitCount(x uint64) (n int) {
-	for ; x != 0; x &= x - 1 {
-		n++
-	}
-	return n
-}
-
 func (s *shown) sigaction(v uint64) string {
 	b, e := s.t.copyIn(emu.Addr(v), 32)
 	if v == 0 || e != 0 {
