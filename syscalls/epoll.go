@@ -307,7 +307,8 @@ func sysEpollPwait(t *Thread, a Args) (uint64, linux.Errno) {
 	if e := t.callMask(a.Addr(4), a.Uint(5)); e != 0 {
 		return 0, e
 	}
-	return t.dropMask(t.epollWaitMs(a))
+	n, e := t.epollWaitMs(a)
+	return t.dropMask(n, e)
 }
 
 // sysEpollPwait2 implements epoll_pwait2(2).
@@ -323,7 +324,8 @@ func sysEpollPwait2(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, e
 	}
 	t.setDeadline(d)
-	return t.dropMask(t.epollWait(a, d == 0))
+	n, e := t.epollWait(a, d == 0)
+	return t.dropMask(n, e)
 }
 
 // maxEvents is EP_MAX_EVENTS.
