@@ -31,9 +31,11 @@ var allowed = map[string]string{
 	"internal/funcwatch": "dwarfmap emu emu/mem",
 	"internal/profiler":  "cachesim cgout dwarfmap emu emu/mem emu/x86 internal/funcwatch",
 	"internal/enginelog": "emu emu/x86",
-	"loader":             "emu emu/mem", "syscalls": "emu emu/mem loader syscalls/internal/linux",
+	"loader":             "emu emu/mem", "syscalls": "emu emu/mem loader syscalls/internal/linux syscalls/internal/vfs",
 	"syscalls/internal/linux": "", "internal/sandbox": "",
-	"internal/python": "cgout", "annotate": "cgout internal/python",
+	"syscalls/internal/vfs":         "syscalls/internal/linux",
+	"syscalls/internal/vfs/vfstest": "syscalls/internal/linux syscalls/internal/vfs",
+	"internal/python":               "cgout", "annotate": "cgout internal/python",
 	"annotate/cli": "annotate cgout internal/outfile internal/python",
 	// The root package makes a run out of the parts; the command is thin above it.
 	".":         "cachesim cgout dwarfmap emu emu/jit emu/lockstep emu/mem emu/unicorn internal/enginelog internal/profiler loader syscalls",

@@ -1,0 +1,342 @@
+package vfs
+
+import (
+	"path"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// MemOptions say what a MemFS is like.
+type MemOptions struct {
+	// Dev is the device that its files are on.
+	Dev uint64
+	// UID and GID are the user's, to whom files belong. One who is Privileged may do everything, as the superuser may.
+	UID, GID   uint32
+	Privileged bool
+	// Now is the clock; without one all times are 0.
+	Now func() Time
+	// NewContent makes the content of a new file: of the type and number given. Without it, regular files are in Go's memory, and
+	// FIFOs cannot be opened.
+	NewContent func(ino uint64, kind uint32) (Content, linux.Errno)
+}
+
+// A MemFS is a file system in memory. Files have the numbers 1, 2, 3 in the order in which they are first met.
+type MemFS struct {
+	o    MemOptions
+	root *memNode
+	last uint64
+	// origins are the nodes that stand for files of lower file systems that have several names.
+	origins map[Node]*memNode
+}
+
+// NewMemFS makes an empty file system.
+func NewMemFS(o MemOptions) *MemFS {
+	if o.Now == nil {
+		o.Now = func() Time { return Time{} }
+	}
+	if o.NewContent == nil {
+		o.NewContent = func(_ uint64, kind uint32) (Content, linux.Errno) {
+			if kind != linux.S_IFREG {
+				return nil, linux.ENXIO
+			}
+			return newPages(), 0
+		}
+	}
+	fs := &MemFS{o: o, origins: map[Node]*memNode{}}
+	fs.root = fs.newNode(linux.S_IFDIR|0o755, 0)
+	return fs
+}
+
+// Root returns the root directory.
+func (fs *MemFS) Root() Node { return fs.root }
+
+// Close frees what files contain.
+func (fs *MemFS) Close() linux.Errno { return 0 }
+
+// A memNode is a file of a MemFS.
+type memNode struct {
+	fs   *MemFS
+	stat Stat // but for the size of a regular file that has content
+	// links are the names that are known to lead here, the one that was found last at the end; gone is the last one that went.
+	links []memLink
+	gone  memLink
+	// opened is how many handles there are. A file that was made without a name can be linked while temp is set.
+	opened int
+	temp   bool
+	// handles are the open ones that read what a lower file contains.
+	handles []*memHandle
+
+	// entries are a directory's. One that is nil hides what lower file systems have; they are asked for those that are missing until
+	// whole is set.
+	entries map[string]*memNode
+	whole   bool
+	target  string            // of a link
+	content Content           // of a regular file or a FIFO, nil until it is needed
+	xattrs  map[string][]byte // nil until needed
+	// lower are the files that the node stands for, in file systems below: of a directory those to be merged, of others one.
+	lower []Node
+}
+
+// A memLink is a name.
+type memLink struct {
+	dir  *memNode
+	name string
+}
+
+func (fs *MemFS) newNode(mode uint32, rdev uint64) *memNode {
+	fs.last++
+	now := fs.o.Now()
+	n := &memNode{fs: fs, stat: Stat{Dev: fs.o.Dev, Ino: fs.last, Mode: mode, UID: fs.o.UID, GID: fs.o.GID, Rdev: rdev, Atime: now, Mtime: now, Ctime: now}}
+	if n.isDir() {
+		n.entries, n.whole, n.stat.Nlink, n.stat.Size = map[string]*memNode{}, true, 2, pageSize
+	}
+	return n
+}
+
+func (n *memNode) isDir() bool { return n.stat.Kind() == linux.S_IFDIR }
+
+// Stat describes the file.
+func (n *memNode) Stat() (Stat, linux.Errno) {
+	s := n.stat
+	if n.content != nil && s.Kind() == linux.S_IFREG {
+		var e linux.Errno
+		if s.Size, e = n.content.Size(); e != 0 {
+			return Stat{}, e
+		}
+	}
+	return s, 0
+}
+
+// owned reports whether the user may do what only a file's owner may.
+func (n *memNode) owned() bool { return n.fs.o.Privileged || n.stat.UID == n.fs.o.UID }
+
+// Access checks permissions.
+func (n *memNode) Access(mask uint32) linux.Errno {
+	mode := n.stat.Mode
+	switch {
+	case n.fs.o.Privileged:
+		if mask&1 != 0 && !n.isDir() && mode&0o111 == 0 {
+			return linux.EACCES
+		}
+		return 0
+	case n.stat.UID == n.fs.o.UID:
+		mode >>= 6
+	case n.stat.GID == n.fs.o.GID:
+		mode >>= 3
+	}
+	if mode&mask != mask {
+		return linux.EACCES
+	}
+	return 0
+}
+
+// SetAttr changes attributes: all of them, or none.
+func (n *memNode) SetAttr(a Attr) linux.Errno {
+	giving := a.UID != nil && *a.UID != n.stat.UID || a.GID != nil && *a.GID != n.stat.GID
+	switch {
+	case a.Size != nil && n.isDir():
+		return linux.EISDIR
+	case a.Size != nil && (n.stat.Kind() != linux.S_IFREG || *a.Size < 0):
+		return linux.EINVAL
+	case (a.Mode != nil || a.Atime != nil || a.Mtime != nil) && !n.owned(), giving && !n.fs.o.Privileged:
+		return linux.EPERM
+	case a.Mode != nil && n.stat.Kind() == linux.S_IFLNK:
+		return linux.EOPNOTSUPP
+	}
+	if a.Size != nil {
+		if e := n.resize(*a.Size); e != 0 {
+			return e
+		}
+	}
+	now := n.fs.o.Now()
+	if a.Size != nil {
+		n.stat.Mtime = now
+	}
+	if a.Mode != nil {
+		n.stat.Mode = n.stat.Kind() | *a.Mode&0o7777
+	}
+	for _, x := range []struct {
+		from *uint32
+		to   *uint32
+	}{{a.UID, &n.stat.UID}, {a.GID, &n.stat.GID}} {
+		if x.from != nil {
+			*x.to = *x.from
+		}
+	}
+	if a.Atime != nil {
+		n.stat.Atime = *a.Atime
+	}
+	if a.Mtime != nil {
+		n.stat.Mtime = *a.Mtime
+	}
+	n.stat.Ctime = now
+	return 0
+}
+
+// resize is truncate(2).
+func (n *memNode) resize(size int64) linux.Errno {
+	if e := n.Access(2); e != 0 {
+		return e
+	}
+	h, e := n.open(linux.O_WRONLY)
+	if e != 0 {
+		return e
+	}
+	defer h.Close()
+	return h.Truncate(size)
+}
+
+// Readlink returns what a link leads to.
+func (n *memNode) Readlink() (string, linux.Errno) {
+	if n.stat.Kind() != linux.S_IFLNK {
+		return "", linux.EINVAL
+	}
+	return n.target, 0
+}
+
+// Path is the name by which the file was found last.
+func (n *memNode) Path() (string, bool) {
+	if n == n.fs.root {
+		return "/", true
+	}
+	l, ok := n.gone, false
+	if k := len(n.links); k > 0 {
+		l, ok = n.links[k-1], true
+	}
+	if l.dir == nil {
+		return "/#" + l.name, false // made without a name
+	}
+	dir, there := l.dir.Path()
+	return path.Join(dir, l.name), ok && there
+}
+
+// changed notes that the directory was.
+func (n *memNode) changed() {
+	n.stat.Mtime = n.fs.o.Now()
+	n.stat.Ctime = n.stat.Mtime
+}
+
+// Open opens the content.
+func (n *memNode) Open(flags int) (Handle, linux.Errno) {
+	writes := flags&linux.O_ACCMODE != linux.O_RDONLY || flags&linux.O_TRUNC != 0
+	switch kind := n.stat.Kind(); {
+	case kind == linux.S_IFDIR:
+		return nil, linux.EISDIR
+	case flags&linux.O_DIRECTORY != 0:
+		return nil, linux.ENOTDIR
+	case kind == linux.S_IFLNK:
+		return nil, linux.ELOOP
+	case flags&linux.O_NOATIME != 0 && !n.owned():
+		return nil, linux.EPERM
+	case kind != linux.S_IFREG && kind != linux.S_IFIFO:
+		return nil, linux.ENXIO
+	}
+	var mask uint32
+	if writes {
+		mask |= 2
+	}
+	if flags&linux.O_ACCMODE != linux.O_WRONLY {
+		mask |= 4
+	}
+	if e := n.Access(mask); e != 0 {
+		return nil, e
+	}
+	h, e := n.open(flags)
+	if e == 0 && flags&linux.O_TRUNC != 0 && n.stat.Kind() == linux.S_IFREG {
+		n.changed()
+	}
+	return h, e
+}
+
+// open is Open for those who may.
+func (n *memNode) open(flags int) (*memHandle, linux.Errno) {
+	content := n.content
+	switch reads := flags&linux.O_ACCMODE == linux.O_RDONLY && flags&linux.O_TRUNC == 0; {
+	case content != nil:
+	case len(n.lower) > 0 && n.stat.Kind() == linux.S_IFREG && reads:
+		d, e := n.lower[0].Open(flags)
+		if e != 0 {
+			return nil, e
+		}
+		h := &memHandle{d, n, flags}
+		n.opened++
+		n.handles = append(n.handles, h)
+		return h, 0
+	default:
+		if e := n.makeContent(flags&linux.O_TRUNC == 0); e != 0 {
+			return nil, e
+		}
+		content = n.content
+	}
+	if flags&linux.O_TRUNC != 0 && n.stat.Kind() == linux.S_IFREG {
+		if e := empty(content); e != 0 {
+			return nil, e
+		}
+	}
+	d, e := content.Open(flags &^ linux.O_TRUNC)
+	if e != 0 {
+		return nil, e
+	}
+	n.opened++
+	return &memHandle{d, n, flags}, 0
+}
+
+// empty makes a content that of an empty file. Open(2) does so even for those who only read.
+func empty(c Content) linux.Errno {
+	d, e := c.Open(linux.O_WRONLY)
+	if e != 0 {
+		return e
+	}
+	return cmpErrno(d.Truncate(0), d.Close())
+}
+
+// A memHandle is an open file of a MemFS.
+type memHandle struct {
+	Data
+	node  *memNode
+	flags int
+}
+
+func (h *memHandle) Node() Node { return h.node }
+
+func (h *memHandle) WriteAt(b []byte, off int64) (int, linux.Errno) {
+	n, e := h.Data.WriteAt(b, off)
+	if n > 0 {
+		h.node.changed()
+	}
+	return n, e
+}
+
+func (h *memHandle) Truncate(size int64) linux.Errno {
+	e := h.Data.Truncate(size)
+	if e == 0 {
+		h.node.changed()
+	}
+	return e
+}
+
+func (h *memHandle) Close() linux.Errno {
+	e := h.Data.Close()
+	h.node.closed(h)
+	return e
+}
+
+// closed is called when a handle is.
+func (n *memNode) closed(h *memHandle) {
+	for i, o := range n.handles {
+		if o == h {
+			n.handles = append(n.handles[:i], n.handles[i+1:]...)
+			break
+		}
+	}
+	n.opened--
+	n.release()
+}
+
+// release frees the content of a file that nothing leads to.
+func (n *memNode) release() {
+	if n.opened == 0 && n.stat.Nlink == 0 && n.content != nil {
+		n.content.Remove()
+		n.content = nil
+	}
+}
