@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -446,7 +447,7 @@ func (n *hostNode) Path() (string, bool) {
 		l, ok = n.links[k-1], true
 	}
 	if l.dir == nil {
-		return "/#" + itoa(int64(n.key.ino)), false // made without a name
+		return "/#" + strconv.Itoa(int(n.key.ino)), false // made without a name
 	}
 	dir, there := l.dir.Path()
 	return path.Join(dir, l.name), ok && there

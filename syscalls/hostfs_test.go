@@ -4,6 +4,7 @@ package syscalls
 
 import (
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,7 +47,7 @@ func TestHostFSManyDirs(t *testing.T) {
 	fs := scratchFS(t)
 	var text, want string
 	for i := range 3 * maxHostDirs {
-		dir := "d" + itoa(int64(i))
+		dir := "d" + strconv.Itoa(int(i))
 		text += "dir " + dir + " 755\nfile " + dir + "/f 644\n"
 		want += "dir " + dir + " 755 => ok\nfile " + dir + "/f 644 => ok\n"
 	}
