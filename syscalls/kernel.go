@@ -280,18 +280,6 @@ func (k *Kernel) Close() error {
 	return errors.Join(errs...)
 }
 
-// Engine returns the first process' engine, for its counts.
-func (k *Kernel) Engine() emu.Engine { return k.first.engine }
-
-// Mem returns the first process' address space.
-func (k *Kernel) Mem() *mem.Space { return k.first.mem }
-
-// Program returns what the first process runs.
-func (k *Kernel) Program() *loader.Program { return k.first.program }
-
-// PID returns the first process' id, which %p in file names stands for.
-func (k *Kernel) PID() int { return k.first.pid }
-
 // logf reports something to the user, in one line.
 func (k *Kernel) logf(format string, args ...any) {
 	fmt.Fprintf(k.cfg.Log, "cgemu: "+format+"\n", args...)
