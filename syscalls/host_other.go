@@ -40,7 +40,7 @@ func hostGetxattr(string, string, bool) ([]byte, linux.Errno)     { return nil, 
 func hostListxattr(string, bool) ([]byte, linux.Errno)            { return nil, linux.ENOSYS }
 func hostRemovexattr(string, string, bool) linux.Errno            { return linux.ENOSYS }
 func (f hostFD) fcntl(int, uint64) (uint64, linux.Errno)          { return 0, linux.ENOSYS }
-func hostOwnUID() (uid, gid uint32)                               { return DefaultUID, DefaultGID }
+func hostOwnUID() (uid, gid uint32)                               { return 1000, 1000 }
 func hostPollWait(_ []hostPoll, d int64) bool                     { time.Sleep(time.Duration(d)); return false }
 func byDescriptor() bool                                          { return false }
 func hostAuxv() []byte                                            { return nil }
