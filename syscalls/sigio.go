@@ -61,12 +61,15 @@ func (t *Thread) setAsync(f file, fd int, on bool) bool {
 	return true
 }
 
+// An onTerminal is a file that is a terminal of ours.
+type onTerminal interface{ terminal() *terminal }
+
 // terminalOf is the terminal that f is, or nil.
 func (k *Kernel) terminalOf(f file) *terminal {
 	if h, ok := f.(*hostFile); ok && h.console {
 		return &k.console
 	}
-	if f, ok := f.(interface{ terminal() *terminal }); ok {
+	if f, ok := f.(onTerminal); ok {
 		return f.terminal()
 	}
 	return nil
