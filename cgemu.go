@@ -35,6 +35,9 @@ type Config struct {
 	Sysroot string
 	// Root is a host directory that is the guest's "/". Path is looked up there.
 	Root string
+	// Overlay keeps what the guest changes in files, those below Root if that is set, in memory: the host's stay as they are, but for
+	// its standard output and error.
+	Overlay bool
 	// ReadOnly keeps the guest from changing files of the host, but for its standard output and error.
 	ReadOnly bool
 	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs; "" for one that

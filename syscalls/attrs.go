@@ -65,11 +65,11 @@ func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint6
 		return 0, 0
 	}
 	if mode&writeOK != 0 && fsOf(t.k).cfg.ReadOnly && !l.private {
-		if st, e := hostStatAt(l.place, flags&linux.AT_SYMLINK_NOFOLLOW == 0); e == 0 && deviceName(st.mode, st.rdev) == "" {
+		if st, e := l.stat(flags&linux.AT_SYMLINK_NOFOLLOW == 0); e == 0 && deviceName(st.mode, st.rdev) == "" {
 			return 0, linux.EROFS
 		}
 	}
-	return 0, hostAccess(l.place, mode, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
+	return 0, l.access(mode, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
 }
 
 // sysChmod implements chmod(2).
@@ -117,9 +117,9 @@ func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64
 
 // chmodAt changes the mode of the file at a location that may be changed.
 func (t *Thread) chmodAt(l location, mode uint32, follow bool) linux.Errno {
-	e := hostChmod(l.place, mode&0o7777, follow)
+	e := l.chmod(mode&0o7777, follow)
 	if e == linux.EPERM {
-		if st, se := hostStatAt(l.place, follow); se == 0 {
+		if st, se := l.stat(follow); se == 0 {
 			e = t.k.remember(st, mode&0o7777)
 		}
 	}
@@ -156,9 +156,9 @@ func (t *Thread) fchmod(f file, mode uint32) linux.Errno {
 	if h.fixed(t) {
 		return linux.EROFS
 	}
-	e := h.fd.chmod(mode)
+	e := h.chmod(mode)
 	if e == linux.EPERM {
-		if st, se := h.fd.stat(); se == 0 {
+		if st, se := h.fileRef.stat(); se == 0 {
 			e = t.k.remember(st, mode)
 		}
 	}
@@ -313,12 +313,12 @@ func (t *Thread) setFileTimes(f file, at, mt fileTime) linux.Errno {
 	if h.fixed(t) {
 		return linux.EROFS
 	}
-	e := h.fd.utimes(at, mt)
+	e := h.utimes(at, mt)
 	if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
 		return e
 	}
 	t.k.fileEvent(h, timeEvent(at, mt))
-	st, _ := h.fd.stat()
+	st, _ := h.fileRef.stat()
 	t.k.timesSet(st, e, at, mt)
 	return 0
 }
@@ -329,12 +329,12 @@ func (t *Thread) setTimes(l location, at, mt fileTime, follow bool) linux.Errno 
 	if e != 0 {
 		return e
 	}
-	e = hostUtimes(l.place, at, mt, follow)
+	e = l.utimes(at, mt, follow)
 	if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
 		return e
 	}
 	t.k.event(l, follow, timeEvent(at, mt))
-	st, _ := hostStatAt(l.place, follow)
+	st, _ := l.stat(follow)
 	t.k.timesSet(st, e, at, mt)
 	return 0
 }
@@ -410,7 +410,7 @@ func sysTruncate(t *Thread, a Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if st, e := hostStatAt(l.place, true); e == 0 {
+	if st, e := l.stat(true); e == 0 {
 		switch st.mode & linux.S_IFMT {
 		case linux.S_IFREG:
 		case linux.S_IFDIR:
@@ -422,7 +422,7 @@ func sysTruncate(t *Thread, a Args) (uint64, linux.Errno) {
 			return 0, e
 		}
 	}
-	e = hostTruncate(l.place, a.Long(1))
+	e = l.truncate(a.Long(1))
 	if e == 0 {
 		t.k.event(l, true, linux.IN_MODIFY)
 	}

@@ -18,7 +18,7 @@ func (t *Thread) mayChange(l location) linux.Errno {
 	if !fsOf(t.k).cfg.ReadOnly || l.node != nil || l.private || l.opened != nil && !l.opened.fixed(t) {
 		return 0
 	}
-	if _, e := hostStatAt(l.place, true); e != 0 {
+	if _, e := l.stat(true); e != 0 {
 		return e
 	}
 	return linux.EROFS
@@ -29,20 +29,20 @@ func (t *Thread) mayMake(l location) linux.Errno {
 	if !fsOf(t.k).cfg.ReadOnly || l.private {
 		return 0
 	}
-	if _, e := hostStatAt(l.place, false); e == 0 {
+	if _, e := l.stat(false); e == 0 {
 		return linux.EEXIST
 	} else if e != linux.ENOENT {
 		return e
 	}
-	if _, e := hostStatAt(l.parent(), true); e != 0 {
+	if _, e := l.parent().stat(true); e != 0 {
 		return e
 	}
 	return linux.EROFS
 }
 
 // parent is the directory that l is in, or is to be made in.
-func (l location) parent() place {
-	p := l.place
+func (l location) parent() fileAt {
+	p := l.fileAt
 	p.path = path.Dir(strings.TrimSuffix(p.path, "/"))
 	return p
 }
@@ -58,7 +58,7 @@ func (t *Thread) mayOpen(l location, flags int) (int, linux.Errno) {
 	if !fsOf(t.k).cfg.ReadOnly || !changing(flags) || l.private {
 		return flags, 0
 	}
-	st, e := hostStatAt(l.place, flags&linux.O_NOFOLLOW == 0)
+	st, e := l.stat(flags&linux.O_NOFOLLOW == 0)
 	switch {
 	case e == linux.ENOENT && flags&linux.O_CREAT != 0:
 		e = t.mayMake(l)
@@ -126,7 +126,7 @@ func (t *Thread) onHost(dirfd int, name emu.Addr, follow bool) (location, linux.
 func (l location) magic(follow bool) (location, linux.Errno) {
 	if l.node.file != nil && follow {
 		if h, ok := l.node.file().(*hostFile); ok {
-			return location{place: h.fd.again(), guest: l.guest, opened: h, private: h.private}, 0
+			return location{fileAt: h.again(), guest: l.guest, opened: h, private: h.private}, 0
 		}
 	}
 	return l, linux.EPERM
@@ -148,7 +148,7 @@ func (t *Thread) newName(dirfd int, name emu.Addr) (location, linux.Errno) {
 func (t *Thread) oldName(dirfd int, name emu.Addr) (location, linux.Errno) {
 	l, e := t.onHost(dirfd, name, false)
 	if e == 0 && fsOf(t.k).cfg.ReadOnly && !l.private {
-		if _, e = hostStatAt(l.parent(), true); e == 0 {
+		if _, e = l.parent().stat(true); e == 0 {
 			e = linux.EROFS
 		}
 	}

@@ -142,6 +142,9 @@ func TestConformance(t *testing.T) {
 					for _, call := range exercised[name] {
 						assert.Contains(t, made, call, "testdata/exercised.txt says that the program makes it")
 					}
+					got, gotStatus = guestRun(t, []string{prog}, nil, func(c *cgemu.Config) { c.Overlay = true })
+					assert.Equal(t, want, got, "in memory")
+					assert.Equal(t, status, gotStatus, "in memory")
 				}
 			})
 		}

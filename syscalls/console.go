@@ -23,7 +23,7 @@ func openConsole(t *Thread, flags int) (file, linux.Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	f, e := t.k.newHostFile(h, flags, "")
+	f, e := t.k.newHostFile(fileRef{fd: h}, flags, "")
 	if e != 0 {
 		return nil, e
 	}

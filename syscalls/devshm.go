@@ -22,20 +22,20 @@ type privateDir struct {
 // shmNode is /dev/shm.
 func shmNode() *vnode {
 	return &vnode{mode: linux.S_IFDIR | 0o1777, mount: func(k *Kernel) (dirRef, linux.Errno) {
-		if e := fsOf(k).private.open(fsOf(k).cfg.ShmDir); e != 0 {
+		if e := fsOf(k).private.open(fsOf(k).cfg.ShmDir, "shm"); e != 0 {
 			return dirRef{}, e
 		}
-		return dirRef{fd: fsOf(k).private.fd, path: shmPath, private: true}, 0
+		return dirRef{fileRef: fileRef{fd: fsOf(k).private.fd}, path: shmPath, private: true}, 0
 	}}
 }
 
-// open makes the directory in top, or, if that is "", in one that is made for it and that nobody else can enter.
-func (d *privateDir) open(top string) linux.Errno {
+// open makes the directory, called name, in top, or, if that is "", in one that is made for it and that nobody else can enter.
+func (d *privateDir) open(top, name string) linux.Errno {
 	if d.opened {
 		return 0
 	}
 	if top != "" {
-		d.made = filepath.Join(top, "shm")
+		d.made = filepath.Join(top, name)
 	} else {
 		var err error
 		if top, err = os.MkdirTemp(shmPath, "cgemu-"); err != nil {
@@ -55,13 +55,13 @@ func (d *privateDir) open(top string) linux.Errno {
 		return e
 	}
 	defer fd.close()
-	if e := hostMkdir(place{dir: fd, path: "shm"}, 0o1777, 0); e != 0 {
+	if e := hostMkdir(place{dir: fd, path: name}, 0o1777, 0); e != 0 {
 		return e
 	}
-	if d.fd, e = hostOpen(place{dir: fd, path: "shm"}, linux.O_PATH|linux.O_DIRECTORY, 0, 0); e != 0 {
+	if d.fd, e = hostOpen(place{dir: fd, path: name}, linux.O_PATH|linux.O_DIRECTORY, 0, 0); e != 0 {
 		return e
 	}
-	d.path, d.opened = filepath.Join(fd.path(), "shm"), true
+	d.path, d.opened = filepath.Join(fd.path(), name), true
 	return 0
 }
 

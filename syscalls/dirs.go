@@ -128,14 +128,25 @@ func (t *Thread) cwdPath() (string, linux.Errno) {
 	if filesOf(t).cwd.virtual {
 		return filesOf(t).cwd.path, 0
 	}
-	name := filesOf(t).cwd.fd.path()
+	cwd := filesOf(t).cwd.fileRef
+	if cwd.node != nil {
+		name, ok := cwd.node.Path()
+		switch {
+		case !ok:
+			return name + " (deleted)", linux.ENOENT
+		case len(name) >= linux.PATH_MAX:
+			return "", linux.ENAMETOOLONG
+		}
+		return name, 0
+	}
+	name := cwd.fd.path()
 	if name == "" {
 		return "", linux.ENAMETOOLONG
 	}
 	if _, ok := t.k.below(name); fsOf(t.k).root.only && !ok {
 		return filesOf(t).cwd.path, linux.ENOENT
 	}
-	if st, e := filesOf(t).cwd.fd.stat(); e == 0 && st.nlink == 0 {
+	if st, e := cwd.stat(); e == 0 && st.nlink == 0 {
 		return t.k.guestPath(name), linux.ENOENT
 	}
 	return t.k.guestPath(name), 0
@@ -156,20 +167,20 @@ func sysChdir(t *Thread, a Args) (uint64, linux.Errno) {
 
 func (t *Thread) chdir(l location) linux.Errno {
 	if l.node == nil {
-		fd, e := hostOpen(l.place, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
+		r, e := l.open(linux.O_PATH|linux.O_DIRECTORY, 0, 0)
 		if e != 0 {
 			return e
 		}
-		if e := hostAccess(place{dir: fd, path: "."}, 1, true); e != 0 {
-			fd.close()
+		if e := r.at(".").access(1, true); e != 0 {
+			r.close()
 			return e
 		}
-		host, pseudo := fd.onPseudoFS()
+		host, pseudo := r.onPseudoFS()
 		if !pseudo {
-			filesOf(t).setCwd(dirRef{fd: fd, path: t.k.guestPath(fd.path()), private: l.private})
+			filesOf(t).setCwd(dirRef{fileRef: r, path: t.k.nameOf(r), private: l.private})
 			return 0
 		}
-		fd.close()
+		r.close()
 		if l, e = t.relocate(host); e != 0 {
 			return e
 		}
@@ -177,7 +188,7 @@ func (t *Thread) chdir(l location) linux.Errno {
 	if l.node == nil || l.node.mode&linux.S_IFMT != linux.S_IFDIR {
 		return linux.ENOTDIR
 	}
-	filesOf(t).setCwd(dirRef{fd: noFD, path: l.guest, virtual: true})
+	filesOf(t).setCwd(dirRef{fileRef: noFile, path: l.guest, virtual: true})
 	return 0
 }
 
@@ -194,7 +205,7 @@ func sysFchdir(t *Thread, a Args) (uint64, linux.Errno) {
 		filesOf(t).setCwd(d)
 		return 0, 0
 	}
-	return 0, t.chdir(location{place: place{dir: d.fd, path: "."}, private: d.private})
+	return 0, t.chdir(location{fileAt: d.at("."), private: d.private})
 }
 
 // sysMkdir implements mkdir(2).
@@ -212,7 +223,7 @@ func (t *Thread) mkdir(dirfd int, name emu.Addr, mode uint32) (uint64, linux.Err
 	if e != 0 {
 		return 0, e
 	}
-	return t.k.made(l, hostMkdir(l.place, mode&0o1777, filesOf(t).umask))
+	return t.k.made(l, l.create(linux.S_IFDIR|mode&0o1777, filesOf(t).umask))
 }
 
 // sysMknod implements mknod(2).
@@ -233,7 +244,7 @@ func (t *Thread) mknod(dirfd int, name emu.Addr, mode uint32) (uint64, linux.Err
 	}
 	switch mode & linux.S_IFMT {
 	case 0, linux.S_IFREG, linux.S_IFIFO, linux.S_IFSOCK:
-		return t.k.made(l, hostMknod(l.place, mode, filesOf(t).umask))
+		return t.k.made(l, l.create(mode, filesOf(t).umask))
 	case linux.S_IFCHR, linux.S_IFBLK, linux.S_IFDIR:
 		return 0, linux.EPERM
 	}
@@ -263,8 +274,8 @@ func (t *Thread) unlink(dirfd int, name emu.Addr, dir bool) (uint64, linux.Errno
 	if e != 0 {
 		return 0, e
 	}
-	old, known := hostStatAt(l.place, false)
-	e = hostUnlink(l.place, dir)
+	old, known := l.stat(false)
+	e = l.unlink(dir)
 	if e == 0 && known == 0 {
 		t.k.removed(old)
 		t.k.nameEvent(l, linux.IN_DELETE|old.isDir(), 0)
@@ -303,7 +314,7 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 	}
 	if e != 0 {
 		// Where the old name leads is looked at first.
-		if st, first := hostStatAt(src.parent(), true); first != 0 {
+		if st, first := src.parent().stat(true); first != 0 {
 			e = first
 		} else if st.mode&linux.S_IFMT != linux.S_IFDIR {
 			e = linux.ENOTDIR
@@ -313,9 +324,9 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 	if flags&renameWhiteout != 0 {
 		return 0, linux.EINVAL // a file system without whiteouts
 	}
-	old, replaced := hostStatAt(dst.place, false)
-	was, _ := hostStatAt(src.place, false)
-	e = hostRename(src.place, dst.place, flags)
+	old, replaced := dst.stat(false)
+	was, _ := src.stat(false)
+	e = src.rename(dst.fileAt, flags)
 	if e == 0 {
 		t.k.moved(src, dst, was, old, replaced == 0 && flags&renameExchange == 0)
 	}
@@ -360,21 +371,21 @@ func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags 
 		return 0, cmp.Or(e, linux.EXDEV)
 	}
 	if e != 0 {
-		if _, first := hostStatAt(src.place, follow); first != 0 {
+		if _, first := src.stat(follow); first != 0 {
 			e = first // the old name is looked up first
 		}
 		return 0, e
 	}
 	if src.private != dst.private {
-		if _, e := hostStatAt(src.place, follow); e != 0 {
+		if _, e := src.stat(follow); e != 0 {
 			return 0, e
 		}
 		return 0, linux.EXDEV
 	}
-	if e := hostLink(src.place, dst.place, follow); e != 0 {
+	if e := src.link(dst.fileAt, follow); e != 0 {
 		return 0, e
 	}
-	if st, e := hostStatAt(dst.place, false); e == 0 {
+	if st, e := dst.stat(false); e == 0 {
 		t.k.changedInode(fsOf(t.k).inodes.number(st.dev, st.ino))
 		t.k.selfEvent(st, linux.IN_ATTRIB)
 		t.k.nameEvent(dst, linux.IN_CREATE, 0)
@@ -395,7 +406,7 @@ func (t *Thread) openedHere(fd int) (location, linux.Errno) {
 	if !ok {
 		return location{}, linux.EXDEV
 	}
-	return location{place: h.fd.again(), guest: h.name(t.k), opened: h}, 0
+	return location{fileAt: h.again(), guest: h.name(t.k), opened: h}, 0
 }
 
 // sysSymlink implements symlink(2).
@@ -420,7 +431,7 @@ func (t *Thread) symlink(target emu.Addr, dirfd int, name emu.Addr) (uint64, lin
 	if e != 0 {
 		return 0, e
 	}
-	return t.k.made(l, hostSymlink(s, l.place))
+	return t.k.made(l, l.symlink(s))
 }
 
 // sysReadlink implements readlink(2).
@@ -455,7 +466,7 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, linu
 		if !ok {
 			return 0, linux.ENOENT
 		}
-		if target, e = hostReadlink(place{dir: h.fd}); e != 0 {
+		if target, e = h.readlink(); e != 0 {
 			return 0, e
 		}
 		return t.finishReadlink(target, buf, size)
@@ -471,7 +482,7 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, linu
 			return 0, linux.ENOENT
 		}
 	default:
-		if target, e = hostReadlink(l.place); e != 0 {
+		if target, e = l.readlink(); e != 0 {
 			return 0, e
 		}
 	}

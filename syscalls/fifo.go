@@ -10,34 +10,34 @@ import (
 // the other end. What open(2) waits for (fifo(7)) is waited for here.
 
 // isFIFO says whether a FIFO is at p.
-func isFIFO(p place) bool {
-	h, e := hostStatAt(p, true)
+func isFIFO(p fileAt) bool {
+	h, e := p.stat(true)
 	return e == 0 && h.mode&linux.S_IFMT == linux.S_IFIFO
 }
 
 // awaitReader parks t, which opens a FIFO for writing, until somebody reads there. What it then has is kept open:
 // the reader must not find a writer that came and went.
 func (t *Thread) awaitReader(l location, flags int) linux.Errno {
-	fd, e := hostOpen(l.place, linux.O_PATH, 0, 0)
+	r, e := l.open(linux.O_PATH, 0, 0)
 	if e != 0 {
 		return e
 	}
-	filesOf(t).call.dirs = append(filesOf(t).call.dirs, fd)
-	_, e = t.openFIFO(fd.again(), flags)
+	filesOf(t).keep(r)
+	_, e = t.openFIFO(r.again(), flags)
 	return e
 }
 
 // openFIFO opens the FIFO at p for writing, and waits for a reader.
-func (t *Thread) openFIFO(p place, flags int) (uint64, linux.Errno) {
+func (t *Thread) openFIFO(p fileAt, flags int) (uint64, linux.Errno) {
 	const retry = 1_000_000
 	if t.timedOut() {
 		hostPollWait(nil, retry) // it may come from outside
 	}
 	e := linux.ENXIO
 	ready := func() bool {
-		var fd hostFD
-		if fd, e = hostOpen(p, linux.O_WRONLY|linux.O_NONBLOCK, 0, 0); e == 0 {
-			filesOf(t).call.fifo, e = t.k.newHostFile(fd, flags, "")
+		var r fileRef
+		if r, e = p.open(linux.O_WRONLY|linux.O_NONBLOCK, 0, 0); e == 0 {
+			filesOf(t).call.fifo, e = t.k.newHostFile(r, flags, "")
 		}
 		return e != linux.ENXIO
 	}

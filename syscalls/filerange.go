@@ -100,7 +100,7 @@ func sysFsync(t *Thread, a Args) (uint64, linux.Errno) {
 	if !ok {
 		return 0, linux.EINVAL
 	}
-	return 0, h.fd.sync()
+	return 0, h.sync()
 }
 
 // sysSyncfs implements syncfs(2), for which any file of a file system will do.
@@ -110,7 +110,7 @@ func sysSyncfs(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, e
 	}
 	if h, ok := f.(*hostFile); ok && (h.isRegular() || h.isDir()) {
-		return 0, h.fd.sync()
+		return 0, h.sync()
 	}
 	return 0, 0
 }
@@ -136,7 +136,7 @@ func sysSyncFileRange(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, linux.ESPIPE
 	}
 	if h, ok := f.(*hostFile); ok {
-		return 0, h.fd.sync()
+		return 0, h.sync()
 	}
 	return 0, 0
 }

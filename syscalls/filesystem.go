@@ -1,6 +1,8 @@
 package syscalls
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +16,9 @@ type FileConfig struct {
 	Sysroot string
 	// Root is a host directory that is the guest's "/": it sees nothing else of the host's files but the standard ones.
 	Root string
+	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
+	// standard ones.
+	Overlay bool
 	// ReadOnly says that the guest changes no file of the host but the standard ones.
 	ReadOnly bool
 	// ShmDir is a directory of the host for the guest's /dev/shm, which is made there when it is first needed and removed at the end:
@@ -25,14 +30,24 @@ type FileConfig struct {
 	BeforeOutput func()
 }
 
+// rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
+func (c *FileConfig) rootDir() string {
+	if c.Overlay {
+		return cmp.Or(c.Root, "/")
+	}
+	return c.Root
+}
+
 // A fileSystem is what the kernel knows of files.
 type fileSystem struct {
 	cfg     FileConfig
 	inodes  inodeTable
 	root    rootDir
 	private privateDir
-	epolls  []*epollFile
-	async   []*asyncFile // whose owners are told by signals
+	// contents is where contents of files are that have changed below an overlay.
+	contents privateDir
+	epolls   []*epollFile
+	async    []*asyncFile // whose owners are told by signals
 	// exclusive says whom files have woken of those that wait for them with EPOLLEXCLUSIVE.
 	exclusive  map[file]exclusiveWake
 	inotifies  []*inotifyFile
@@ -65,8 +80,11 @@ func newFileSystem(cfg FileConfig) (*fileSystem, error) {
 }
 
 func (fs *fileSystem) close() error {
+	if fs.root.fs != nil {
+		fs.root.fs.Close()
+	}
 	if fs.root.fd != noFD {
 		fs.root.fd.close()
 	}
-	return fs.private.close()
+	return errors.Join(fs.private.close(), fs.contents.close())
 }

@@ -24,6 +24,14 @@ func (p place) existing() place {
 	return p
 }
 
+// xattrPath is a path for the host's calls on extended attributes.
+func (p place) xattrPath() string {
+	if p.dir == noFD {
+		return p.path
+	}
+	return p.dir.again().path + "/" + p.existing().path
+}
+
 // A hostStat is what we take from the host's stat(2).
 type hostStat struct {
 	dev, ino uint64

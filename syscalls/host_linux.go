@@ -122,6 +122,11 @@ func (f hostFD) dup() (hostFD, linux.Errno) {
 	return hostFD(fd), errnoOf(err)
 }
 
+// become makes f a descriptor of the file that o is one of.
+func (f hostFD) become(o hostFD) linux.Errno {
+	return errnoOf(unix.Dup3(int(o), int(f), unix.O_CLOEXEC))
+}
+
 // osFile returns a new file for the same open file, for the caller to close.
 func (f hostFD) osFile(name string) (*os.File, linux.Errno) {
 	d, e := f.dup()
@@ -348,6 +353,17 @@ func hostChmodPath(p place, mode uint32, follow bool) linux.Errno {
 		return cmp.Or(e, linux.ELOOP)
 	}
 	return hostChmodPath(fd.again(), mode, true)
+}
+
+// hostChown gives a file to a user and a group that are not nil.
+func hostChown(p place, uid, gid *uint32, follow bool) linux.Errno {
+	ids := [2]int{-1, -1}
+	for i, id := range []*uint32{uid, gid} {
+		if id != nil {
+			ids[i] = int(*id)
+		}
+	}
+	return errnoOf(unix.Fchownat(p.fd(), p.existing().path, ids[0], ids[1], p.flags(follow)))
 }
 
 func (f hostFD) chmod(mode uint32) linux.Errno {

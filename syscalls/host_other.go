@@ -28,6 +28,7 @@ func hostRename(place, place, uint32) linux.Errno                 { return linux
 func hostLink(place, place, bool) linux.Errno                     { return linux.ENOSYS }
 func hostSymlink(string, place) linux.Errno                       { return linux.ENOSYS }
 func hostChmod(place, uint32, bool) linux.Errno                   { return linux.ENOSYS }
+func hostChown(place, *uint32, *uint32, bool) linux.Errno         { return linux.ENOSYS }
 func hostUtimes(place, fileTime, fileTime, bool) linux.Errno      { return linux.ENOSYS }
 func hostTruncate(place, int64) linux.Errno                       { return linux.ENOSYS }
 func hostAccess(place, uint32, bool) linux.Errno                  { return linux.ENOSYS }
@@ -48,6 +49,7 @@ func (f hostFD) mayWrite() bool                                   { return false
 func (f hostFD) setBlocking()                                     {}
 func (f hostFD) close() linux.Errno                               { return 0 }
 func (f hostFD) dup() (hostFD, linux.Errno)                       { return noFD, linux.ENOSYS }
+func (f hostFD) become(hostFD) linux.Errno                        { return linux.ENOSYS }
 func (f hostFD) osFile(string) (*os.File, linux.Errno)            { return nil, linux.ENOSYS }
 func (f hostFD) readv([][]byte, int64) (int, linux.Errno)         { return 0, linux.ENOSYS }
 func (f hostFD) writev([][]byte, int64) (int, linux.Errno)        { return 0, linux.ENOSYS }

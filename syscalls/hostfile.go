@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -15,7 +16,7 @@ import (
 // A hostFile is a file of the host: regular, directory, terminal, pipe from outside.
 type hostFile struct {
 	fileBase
-	fd hostFD
+	fileRef
 	// mode is st_mode; what kind of file it is decides whether it can block.
 	mode uint32
 	ino  uint64
@@ -63,7 +64,7 @@ func (f *hostFile) name(k *Kernel) string {
 	if f.path != "" {
 		return f.path
 	}
-	return k.guestPath(f.fd.path())
+	return k.nameOf(f.fileRef)
 }
 
 // canBlock reports whether reading or writing may wait for the world outside.
@@ -84,18 +85,18 @@ func mayBlock(st hostStat) bool {
 	return false
 }
 
-// newHostFile makes the open file for fd, which it owns from now on.
-func (k *Kernel) newHostFile(fd hostFD, flags int, guest string) (*hostFile, linux.Errno) {
-	st, e := fd.stat()
+// newHostFile makes the open file for r, which it owns from now on.
+func (k *Kernel) newHostFile(r fileRef, flags int, guest string) (*hostFile, linux.Errno) {
+	st, e := r.stat()
 	if e != 0 {
-		fd.close()
+		r.close()
 		return nil, e
 	}
 	ino := fsOf(k).inodes.number(st.dev, st.ino)
 	fsOf(k).inodes.open[ino]++
 	return &hostFile{
 		fileBase: fileBase{flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), path: guest},
-		fd:       fd, mode: st.mode, blocks: mayBlock(st), ino: ino, hostIno: st.ino, dev: st.dev, rdev: st.rdev,
+		fileRef:  r, mode: st.mode, blocks: mayBlock(st), ino: ino, hostIno: st.ino, dev: st.dev, rdev: st.rdev,
 	}, 0
 }
 
@@ -107,7 +108,7 @@ func (t *Thread) addStdio() error {
 		if e != 0 {
 			continue // closed, as it may be for any program
 		}
-		f, e := k.newHostFile(fd, linux.O_RDWR|linux.O_LARGEFILE, fd.path())
+		f, e := k.newHostFile(fileRef{fd: fd}, linux.O_RDWR|linux.O_LARGEFILE, fd.path())
 		if e != 0 {
 			continue
 		}
@@ -136,8 +137,20 @@ func (t *Thread) enterCwd() error {
 	if e != 0 {
 		return fmt.Errorf("syscalls: working directory %s: %w", fsOf(k).cfg.Dir, fsError(e))
 	}
-	cwd := dirRef{fd: fd, path: k.guestPath(fd.path())}
-	if _, ok := k.below(fd.path()); fsOf(k).root.only && !ok {
+	cwd := dirRef{fileRef: fileRef{fd: fd}, path: k.guestPath(fd.path())}
+	inside, ok := k.below(fd.path())
+	switch {
+	case fsOf(k).root.fs != nil:
+		fd.close()
+		l, e := t.locate(linux.AT_FDCWD, cmp.Or(inside, "/"), true)
+		if e == 0 {
+			e = t.chdir(l)
+		}
+		if e != 0 {
+			return fmt.Errorf("syscalls: working directory %s: %w", fsOf(k).cfg.Dir, fsError(e))
+		}
+		return nil
+	case fsOf(k).root.only && !ok:
 		fd.close()
 		cwd.path = "/"
 		if cwd.fd, e = fsOf(k).root.fd.dup(); e != 0 {
@@ -248,7 +261,7 @@ func (f *hostFile) stat(t *Thread) (stat, linux.Errno) {
 	if f.console {
 		return devNodes["console"].stat(t, f.path), 0
 	}
-	h, e := f.fd.stat()
+	h, e := f.fileRef.stat()
 	if e != 0 {
 		return stat{}, e
 	}
@@ -282,7 +295,7 @@ func (f *hostFile) traits() traits {
 
 func (f *hostFile) close(k *Kernel) {
 	k.closed(f)
-	f.fd.close()
+	f.fileRef.close()
 	unnamed := f.isMemfd()
 	fsOf(k).inodes.closed(inodeKey{dev: f.dev, ino: f.hostIno}, f.ino, !unnamed)
 }
@@ -292,11 +305,11 @@ func (f *hostFile) list(k *Kernel) ([]dirEntry, linux.Errno) {
 	if f.entries != nil {
 		return f.entries, 0
 	}
-	st, e := f.fd.stat()
+	st, e := f.fileRef.stat()
 	if e != 0 {
 		return nil, e
 	}
-	raw, e := f.fd.readDir()
+	raw, e := f.readDir()
 	if e != 0 {
 		return nil, e
 	}
@@ -307,7 +320,7 @@ func (f *hostFile) list(k *Kernel) ([]dirEntry, linux.Errno) {
 		return 1
 	})
 	parent := f.ino
-	if up, e := hostStatAt(place{dir: f.fd, path: ".."}, true); e == 0 {
+	if up, e := f.above(); e == 0 {
 		parent = fsOf(k).inodes.number(up.dev, up.ino)
 	}
 	f.entries = []dirEntry{{".", f.ino, dirType(linux.S_IFDIR)}, {"..", parent, dirType(linux.S_IFDIR)}}

@@ -98,7 +98,7 @@ func sysInotifyAddWatch(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, linux.ENOTDIR
 	}
 	if l.node == nil {
-		if e := hostAccess(l.place, 4, follow); e != 0 {
+		if e := l.access(4, follow); e != 0 {
 			return 0, e
 		}
 	}
@@ -271,13 +271,10 @@ func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 		mask |= linux.IN_ISDIR
 	}
 	ev := inotifyEvent{mask: mask}
-	name, gone := strings.CutSuffix(f.fd.path(), " (deleted)")
-	if path.IsAbs(name) { // a pipe is in no directory
-		if up, e := hostStatAt(place{dir: noFD, path: path.Dir(name)}, false); e == 0 {
-			in := ev
-			in.name = path.Base(name)
-			k.notify(fsOf(k).inodes.number(up.dev, up.ino), in, gone)
-		}
+	if name, up, gone, ok := f.named(); ok {
+		in := ev
+		in.name = name
+		k.notify(fsOf(k).inodes.number(up.dev, up.ino), in, gone)
 	}
 	k.notify(f.ino, ev, false)
 }
@@ -288,19 +285,19 @@ func (k *Kernel) event(l location, follow bool, mask uint32) {
 	if !follow {
 		flags |= linux.O_NOFOLLOW
 	}
-	fd, e := hostOpen(l.place, flags, 0, 0)
+	r, e := l.open(flags, 0, 0)
 	if e != 0 {
 		return
 	}
-	defer fd.close()
-	if st, e := fd.stat(); e == 0 {
-		k.fileEvent(&hostFile{fd: fd, mode: st.mode, ino: fsOf(k).inodes.number(st.dev, st.ino)}, mask)
+	defer r.close()
+	if st, e := r.stat(); e == 0 {
+		k.fileEvent(&hostFile{fileRef: r, mode: st.mode, ino: fsOf(k).inodes.number(st.dev, st.ino)}, mask)
 	}
 }
 
 // nameEvent tells who watches the directory that l is in, which was changed.
 func (k *Kernel) nameEvent(l location, mask, cookie uint32) {
-	if up, e := hostStatAt(l.parent(), true); e == 0 {
+	if up, e := l.parent().stat(true); e == 0 {
 		name := path.Base(strings.TrimSuffix(l.path, "/"))
 		ino := fsOf(k).inodes.number(up.dev, up.ino)
 		k.touch(ino)
@@ -318,7 +315,7 @@ func (k *Kernel) selfEvent(st hostStat, mask uint32) {
 // made is called after l was made.
 func (k *Kernel) made(l location, e linux.Errno) (uint64, linux.Errno) {
 	if e == 0 {
-		st, e := hostStatAt(l.place, false)
+		st, e := l.stat(false)
 		if e == 0 {
 			k.created(fsOf(k).inodes.number(st.dev, st.ino))
 		}
@@ -415,7 +412,7 @@ func (k *Kernel) closed(f *hostFile) {
 		mask = linux.IN_CLOSE_WRITE
 	}
 	k.fileEvent(f, mask)
-	if st, e := f.fd.stat(); e == 0 && st.nlink == 0 && !k.isOpen(f.ino) {
+	if st, e := f.fileRef.stat(); e == 0 && st.nlink == 0 && !k.isOpen(f.ino) {
 		k.notify(f.ino, inotifyEvent{mask: linux.IN_DELETE_SELF}, false)
 	}
 }

@@ -69,27 +69,27 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, linux.Errno) {
 	var was hostStat
 	there := linux.Errno(0)
 	if flags&(linux.O_CREAT|linux.O_TRUNC) != 0 || flags&linux.O_ACCMODE != linux.O_RDONLY {
-		was, there = hostStatAt(l.place, true)
+		was, there = l.stat(true)
 	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
-	fd, e := hostOpen(l.place, onHost|linux.O_NONBLOCK, mode, filesOf(t).umask)
-	if e == linux.ENXIO && flags&(linux.O_ACCMODE|linux.O_NONBLOCK) == linux.O_WRONLY && isFIFO(l.place) {
+	r, e := l.open(onHost|linux.O_NONBLOCK, mode, filesOf(t).umask)
+	if e == linux.ENXIO && flags&(linux.O_ACCMODE|linux.O_NONBLOCK) == linux.O_WRONLY && isFIFO(l.fileAt) {
 		return nil, t.awaitReader(l, flags)
 	}
 	if e != 0 {
 		return nil, e
 	}
-	h, e := t.k.newHostFile(fd, flags, "")
+	h, e := t.k.newHostFile(r, flags, "")
 	if e != 0 {
 		return nil, e
 	}
 	h.private, h.own, h.nowait = l.private, l.private, h.mode&linux.S_IFMT == linux.S_IFIFO
 	if flags&(linux.O_NONBLOCK|linux.O_PATH) == 0 && !h.isRegular() && !h.isDir() && h.mode&linux.S_IFMT != linux.S_IFIFO {
-		fd.setBlocking()
+		r.fd.setBlocking()
 	}
 	if h.dev == fsOf(t.k).inodes.procDev || h.dev == fsOf(t.k).inodes.sysDev {
-		if path, ok := fd.onPseudoFS(); ok && h.mode&linux.S_IFMT != linux.S_IFLNK {
-			fd.close()
+		if path, ok := r.onPseudoFS(); ok && h.mode&linux.S_IFMT != linux.S_IFLNK {
+			r.close()
 			v, e := t.relocate(path)
 			if e == 0 && v.node == nil {
 				e = linux.ENOENT
@@ -100,12 +100,16 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, linux.Errno) {
 			return v.node.openFile(t, v.guest, flags)
 		}
 	}
+	if name := deviceName(h.mode, h.rdev); name == "" && r.fd == noFD && h.mode&linux.S_IFMT == linux.S_IFCHR && flags&linux.O_PATH == 0 {
+		h.close(t.k)
+		return nil, linux.ENXIO // a device that only the host has
+	}
 	t.opened(l, h, flags, was, there == linux.ENOENT)
 	if t.k.mustAwait(h, flags) {
 		return nil, t.awaitWriter(h, flags)
 	}
 	if name := deviceName(h.mode, h.rdev); name != "" {
-		fd.close()
+		r.close()
 		return devNodes[name].openFile(t, "/dev/"+name, flags)
 	}
 	return h, 0
@@ -339,7 +343,7 @@ func sysMemfdCreate(t *Thread, a Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	f, e := t.k.newHostFile(fd, linux.O_RDWR|linux.O_LARGEFILE, "/memfd:"+name+" (deleted)")
+	f, e := t.k.newHostFile(fileRef{fd: fd}, linux.O_RDWR|linux.O_LARGEFILE, "/memfd:"+name+" (deleted)")
 	if e != 0 {
 		return 0, e
 	}

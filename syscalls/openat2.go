@@ -75,7 +75,7 @@ func (t *Thread) locateBy(dirfd int, name string, follow, change bool, rules uin
 	d, e := t.start(dirfd)
 	switch {
 	case e != 0 && path.IsAbs(name) && rules&(linux.RESOLVE_BENEATH|linux.RESOLVE_IN_ROOT) == 0:
-		d = dirRef{fd: fsOf(t.k).root.fd}
+		d = dirRef{fileRef: fsOf(t.k).root.ref()}
 	case e != 0:
 		return location{}, e
 	case d.virtual:

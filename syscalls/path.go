@@ -17,7 +17,7 @@ const maxLinks = 40
 
 // A dirRef is a directory that relative paths start from.
 type dirRef struct {
-	fd hostFD
+	fileRef
 	// path is the guest's name of it.
 	path string
 	// virtual says that it is in our /proc or /sys, private that it is in the directory that the run has for itself.
@@ -26,7 +26,7 @@ type dirRef struct {
 
 // A location is what a path leads to: a node of ours, or a place on the host.
 type location struct {
-	place
+	fileAt
 	node *vnode
 	// guest is the path as the guest knows it, absolute.
 	guest string
@@ -52,14 +52,14 @@ func (t *Thread) start(dirfd int) (dirRef, linux.Errno) {
 	}
 	switch d := f.(type) {
 	case *hostFile:
-		if !d.isDir() && d.flags&linux.O_PATH == 0 {
+		if !d.isDir() && (d.flags&linux.O_PATH == 0 || d.node != nil) { // the host says so of the others
 			return dirRef{}, linux.ENOTDIR
 		}
 		// Asked once: programs that walk directories come here for every file.
 		d.path = d.name(t.k)
-		return dirRef{fd: d.fd, path: d.path, private: d.private}, 0
+		return dirRef{fileRef: d.fileRef, path: d.path, private: d.private}, 0
 	case *virtualDir:
-		return dirRef{fd: noFD, path: d.path, virtual: true}, 0
+		return dirRef{fileRef: noFile, path: d.path, virtual: true}, 0
 	}
 	return dirRef{}, linux.ENOTDIR
 }
@@ -95,7 +95,7 @@ func (t *Thread) find(dirfd int, name string, follow, change bool) (location, li
 			return t.locateAbs(clean, follow, change, 0)
 		}
 	}
-	return location{place: place{dir: d.fd, path: name}, guest: full}, 0
+	return location{fileAt: onHost(place{dir: d.fd, path: name}), guest: full}, 0
 }
 
 // locateAbs is find for an absolute path.
@@ -104,7 +104,7 @@ func (t *Thread) locateAbs(name string, follow, change bool, depth int) (locatio
 		return location{}, linux.ELOOP
 	}
 	if fsOf(t.k).root.only {
-		return t.resolve(dirRef{fd: fsOf(t.k).root.fd}, name, follow)
+		return t.resolve(dirRef{fileRef: fsOf(t.k).root.ref()}, name, follow)
 	}
 	if dir, names, ok := ours(name); ok {
 		n, at, leave, e := t.walk(dir, names, follow)
@@ -118,19 +118,19 @@ func (t *Thread) locateAbs(name string, follow, change bool, depth int) (locatio
 			}
 			return t.resolve(d, "./"+leave, follow)
 		case n != nil:
-			return location{place: place{dir: noFD}, node: n, guest: at}, 0
+			return location{fileAt: nowhere, node: n, guest: at}, 0
 		}
 		return t.locateAbs(leave, follow, change, depth+1)
 	}
 	if fsOf(t.k).root.fd != noFD {
-		if l, ok := t.overlay(name, follow); ok {
+		if l, ok := t.inSysroot(name, follow); ok {
 			return l, 0
 		}
 	}
 	if t.k.walks(change) {
-		return t.resolve(dirRef{fd: noFD}, name, follow)
+		return t.resolve(dirRef{fileRef: noFile}, name, follow)
 	}
-	return location{place: place{dir: noFD, path: name}, guest: name}, 0
+	return location{fileAt: onHost(place{dir: noFD, path: name}), guest: name}, 0
 }
 
 // relocate is for a path that led, over links of the host, to the host's /proc or
@@ -153,7 +153,7 @@ func (t *Thread) openProgram(name string) (*loader.File, error) {
 		return nil, fs.ErrPermission
 	}
 	// What it is is looked at before it is opened: to open a device or a FIFO can have effects, or wait.
-	found, e := hostOpen(l.place, linux.O_PATH, 0, 0)
+	found, e := l.open(linux.O_PATH, 0, 0)
 	if e != 0 {
 		return nil, fsError(e)
 	}
@@ -165,13 +165,13 @@ func (t *Thread) openProgram(name string) (*loader.File, error) {
 	if st.mode&linux.S_IFMT != linux.S_IFREG || st.mode&0o111 == 0 {
 		return nil, fs.ErrPermission
 	}
-	fd, e := hostOpen(found.again(), linux.O_RDONLY, 0, 0)
+	r, e := found.again().open(linux.O_RDONLY, 0, 0)
 	if e != 0 {
 		return nil, fsError(e)
 	}
-	defer fd.close()
-	guest := t.k.guestPath(fd.path())
-	f, e := fd.osFile(guest)
+	defer r.close()
+	guest := t.k.nameOf(r)
+	f, e := r.fd.osFile(guest)
 	if e != 0 {
 		return nil, fsError(e)
 	}

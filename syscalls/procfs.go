@@ -351,11 +351,11 @@ func (t *Thread) reopen(f file, flags int) (file, linux.Errno) {
 		if f.fixed(t) && (flags&linux.O_ACCMODE != linux.O_RDONLY || flags&linux.O_TRUNC != 0) {
 			return nil, linux.EROFS
 		}
-		h, e := hostOpen(f.fd.again(), flags&^(linux.O_CREAT|linux.O_EXCL), 0, 0)
+		r, e := f.again().open(flags&^(linux.O_CREAT|linux.O_EXCL), 0, 0)
 		if e != 0 {
 			return nil, e
 		}
-		n, e := t.k.newHostFile(h, flags, f.path)
+		n, e := t.k.newHostFile(r, flags, f.path)
 		if e != 0 {
 			return nil, e
 		}

@@ -8,14 +8,25 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
 // A rootDir is a directory of the host that is the guest's "/".
 type rootDir struct {
 	fd hostFD
+	// fs is a file system over the directory, in which what the guest changes stays; nil for the directory itself.
+	fs vfs.FS
 	// only says that the guest sees nothing else (--root). Otherwise what is not there is looked
 	// for on the host (--sysroot).
 	only bool
+}
+
+// ref is the root directory.
+func (r *rootDir) ref() fileRef {
+	if r.fs != nil {
+		return refOf(r.fs.Root())
+	}
+	return fileRef{fd: r.fd}
 }
 
 // walks reports whether paths are resolved here, name by name, rather than by the host: in a root, and where what may be changed
@@ -28,7 +39,7 @@ func (fs *fileSystem) openRoot() error {
 	for _, r := range []struct {
 		name, dir string
 		only      bool
-	}{{"root", fs.cfg.Root, true}, {"sysroot", fs.cfg.Sysroot, false}} {
+	}{{"root", fs.cfg.rootDir(), true}, {"sysroot", fs.cfg.Sysroot, false}} {
 		if r.dir == "" {
 			continue
 		}
@@ -43,7 +54,10 @@ func (fs *fileSystem) openRoot() error {
 		if e != 0 {
 			return fmt.Errorf("syscalls: %s %s: %v", r.name, r.dir, e.Error())
 		}
-		fs.root = rootDir{fd, r.only}
+		fs.root = rootDir{fd: fd, only: r.only}
+	}
+	if fs.cfg.Overlay {
+		return fs.overlayRoot()
 	}
 	return nil
 }
@@ -66,10 +80,10 @@ func (k *Kernel) below(name string) (string, bool) {
 
 // besideRoot reports whether d is outside the sysroot, if there is one: paths from there on are the host's.
 func (k *Kernel) besideRoot(d dirRef) bool {
-	if fsOf(k).root.fd == noFD || fsOf(k).root.only || d.fd == fsOf(k).root.fd || d.private {
+	if fsOf(k).root.fd == noFD || fsOf(k).root.only || d.fileRef == fsOf(k).root.ref() || d.private {
 		return false
 	}
-	if d.fd == noFD {
+	if d.none() {
 		return true
 	}
 	_, ok := k.below(d.fd.path())
@@ -81,9 +95,9 @@ func (k *Kernel) besideRoot(d dirRef) bool {
 // over the directories that it came through, never by the host's "..".
 type walk struct {
 	t *Thread
-	// dirs lead from the root to where the walk is: noFD where it has not been. names are what all
+	// dirs lead from the root to where the walk is: noFile where it has not been. names are what all
 	// but the first are called.
-	dirs  []hostFD
+	dirs  []fileRef
 	names []string
 	links int
 	// rules are openat2's. By some of them the walk's own root is floor names below the root.
@@ -120,34 +134,38 @@ func (w *walk) cut(n int) {
 	}
 }
 
-func (w *walk) here() hostFD { return w.dirs[len(w.dirs)-1] }
+func (w *walk) here() fileRef { return w.dirs[len(w.dirs)-1] }
 
 // guest is the guest's name of c where the walk is.
 func (w *walk) guest(c string) string { return "/" + path.Join(append(w.names, c)...) }
 
 // from goes to d without walking there.
 func (w *walk) from(d dirRef) linux.Errno {
-	root := fsOf(w.t.k).root.fd
-	if w.host = w.t.k.besideRoot(d); w.host && d.fd != noFD {
+	root := fsOf(w.t.k).root.ref()
+	if w.host = w.t.k.besideRoot(d); w.host && !d.none() {
 		d.path = d.fd.path()
 	}
-	if root == noFD || w.host {
-		var e linux.Errno
-		if root, e = hostOpen(place{dir: noFD, path: "/"}, linux.O_PATH|linux.O_DIRECTORY, 0, 0); e != 0 {
+	if d.node != nil {
+		d.path, _ = d.node.Path() // it may have been moved
+	}
+	if root.none() || w.host {
+		fd, e := hostOpen(place{dir: noFD, path: "/"}, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
+		if e != 0 {
 			return e
 		}
-		filesOf(w.t).call.dirs = append(filesOf(w.t).call.dirs, root)
+		root = fileRef{fd: fd}
+		filesOf(w.t).keep(root)
 	}
 	w.dirs = append(w.dirs, root)
 	for _, name := range split(d.path) {
-		w.dirs, w.names = append(w.dirs, noFD), append(w.names, name)
+		w.dirs, w.names = append(w.dirs, noFile), append(w.names, name)
 	}
 	switch n := len(w.dirs) - 1; {
-	case d.fd == noFD || d.fd == root:
+	case d.none() || d.fileRef == root:
 	case d.path == "": // too long a name to be known
-		w.dirs, w.names = append(w.dirs, d.fd), append(w.names, "?")
+		w.dirs, w.names = append(w.dirs, d.fileRef), append(w.names, "?")
 	default:
-		w.dirs[n] = d.fd
+		w.dirs[n] = d.fileRef
 		switch {
 		case d.private:
 			w.subtree, w.private = len(split(shmPath)), true
@@ -163,21 +181,21 @@ func (w *walk) from(d dirRef) linux.Errno {
 
 // enter goes to directory c, or returns where c leads to if it is a link.
 func (w *walk) enter(c string) (target string, e linux.Errno) {
-	fd, e := hostOpen(place{w.here(), c, true}, linux.O_PATH, 0, 0)
+	r, e := w.here().at(c).open(linux.O_PATH, 0, 0)
 	if e != 0 {
 		return "", e
 	}
-	filesOf(w.t).call.dirs = append(filesOf(w.t).call.dirs, fd)
-	st, e := fd.stat()
+	filesOf(w.t).keep(r)
+	st, e := r.stat()
 	switch {
 	case e != 0:
 		return "", e
 	case st.mode&linux.S_IFMT == linux.S_IFLNK:
-		return hostReadlink(place{dir: fd})
+		return r.readlink()
 	case st.mode&linux.S_IFMT != linux.S_IFDIR:
 		return "", linux.ENOTDIR
 	}
-	w.dirs, w.names = append(w.dirs, fd), append(w.names, c)
+	w.dirs, w.names = append(w.dirs, r), append(w.names, c)
 	return "", 0
 }
 
@@ -192,11 +210,15 @@ func (w *walk) up() (instead string, e linux.Errno) {
 	}
 	last := w.dirs[n]
 	w.cut(n - 1)
-	if w.here() != noFD {
+	if !w.here().none() {
+		return "", 0
+	}
+	if last.node != nil {
+		w.dirs[n-1] = refOf(last.node.Parent())
 		return "", 0
 	}
 	// The walk began in last. It may have been moved since: away from the root, even.
-	now := last.path()
+	now := last.fd.path()
 	if !w.host {
 		var ok bool
 		if now, ok = w.t.k.below(now); !ok {
@@ -267,12 +289,12 @@ func (t *Thread) resolveBy(d dirRef, name string, follow bool, rules uint64) (lo
 				return location{}, e
 			}
 		}
-		if l.dir == noFD {
+		if l.fileAt == nowhere {
 			todo = nil // the link has it
 		}
 		todo = append(strings.Split(link, "/"), todo...)
 	}
-	return location{place: place{w.here(), ".", true}, guest: w.guest(""), private: w.isPrivate()}, 0
+	return location{fileAt: w.here().at("."), guest: w.guest(""), private: w.isPrivate()}, 0
 }
 
 // cross goes to the directory that is mounted on n.
@@ -281,22 +303,22 @@ func (w *walk) cross(n *vnode) linux.Errno {
 	if e != 0 {
 		return e
 	}
-	w.dirs, w.names = append(w.dirs[:1], noFD, d.fd), split(d.path)
+	w.dirs, w.names = append(w.dirs[:1], noFile, d.fileRef), split(d.path)
 	w.subtree, w.private = len(w.names), true
 	return 0
 }
 
 // step looks at c, in front of todo. It returns what it is, if it is the end of the path, or where it
-// leads to; l.dir is noFD if that is behind todo.
+// leads to; l is nowhere if that is behind todo.
 func (w *walk) step(c string, todo []string, last, slash, follow bool) (l location, link string, e linux.Errno) {
-	l = location{place: place{w.here(), c, true}, guest: w.guest(c)}
+	l = location{fileAt: w.here().at(c), guest: w.guest(c)}
 	switch {
 	case !w.inSubtree() && (isVirtual(l.guest) || w.noDev(c)):
 		dir, names, ok := ours(strings.Join(append([]string{l.guest}, todo...), "/"))
 		if !ok {
 			dir, names = l.guest, todo
 		}
-		l.place.dir = noFD
+		l.fileAt = nowhere
 		l.node, l.guest, link, e = w.t.walk(dir, names, follow)
 		if e == 0 && w.magic(l.node, follow) {
 			e = linux.ELOOP
@@ -308,9 +330,9 @@ func (w *walk) step(c string, todo []string, last, slash, follow bool) (l locati
 	case !follow && !slash:
 		return l, "", 0
 	}
-	switch st, e := hostStatAt(l.place, false); {
+	switch st, e := l.stat(false); {
 	case e == 0 && st.mode&linux.S_IFMT == linux.S_IFLNK:
-		link, e = hostReadlink(l.place)
+		link, e = l.readlink()
 		return l, link, e
 	case e == 0 && slash && st.mode&linux.S_IFMT != linux.S_IFDIR:
 		return l, "", linux.ENOTDIR
@@ -330,17 +352,17 @@ func (w *walk) noDev(c string) bool {
 	if c != "dev" || len(w.names) > 0 {
 		return false
 	}
-	_, e := hostStatAt(place{w.here(), c, true}, false)
+	_, e := w.here().at(c).stat(false)
 	return e == linux.ENOENT
 }
 
-// overlay finds an absolute path in the sysroot: if it is there, or if it can be made there only.
-func (t *Thread) overlay(name string, follow bool) (location, bool) {
-	l, e := t.resolve(dirRef{fd: fsOf(t.k).root.fd}, name, follow)
+// inSysroot finds an absolute path in the sysroot: if it is there, or if it can be made there only.
+func (t *Thread) inSysroot(name string, follow bool) (location, bool) {
+	l, e := t.resolve(dirRef{fileRef: fsOf(t.k).root.ref()}, name, follow)
 	if e != 0 || l.node != nil {
 		return l, e == 0
 	}
-	if _, e := hostStatAt(l.place, false); e == 0 {
+	if _, e := l.stat(false); e == 0 {
 		return l, true
 	}
 	_, e = hostStatAt(place{dir: noFD, path: path.Dir(name)}, false)
@@ -376,6 +398,8 @@ func (k *Kernel) HostPath(guest string) (string, bool) {
 	switch {
 	case e != 0 || l.node != nil:
 		return "", false
+	case l.in != nil:
+		return l.hostPath()
 	case l.dir == noFD:
 		return l.path, true
 	}

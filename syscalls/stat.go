@@ -163,7 +163,7 @@ func (t *Thread) statOf(l location, follow bool) (stat, linux.Errno) {
 		}
 		return l.node.stat(t, l.guest), 0
 	}
-	h, e := hostStatAt(l.place, follow)
+	h, e := l.stat(follow)
 	if e != 0 {
 		return stat{}, e
 	}

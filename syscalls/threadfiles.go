@@ -22,7 +22,7 @@ type callFiles struct {
 	// reserved is the descriptor that it will give to a file.
 	reserved reservation
 	// dirs are open while paths are looked up.
-	dirs []hostFD
+	dirs []fileRef
 	// fifo is what open(2) has of a FIFO while it waits for the other end.
 	fifo *hostFile
 }
@@ -62,11 +62,11 @@ func (tf *threadFiles) leave(k *Kernel) {
 
 func (tf *threadFiles) endCall(k *Kernel) {
 	c := &tf.call
-	for _, fd := range c.dirs {
-		fd.close()
+	for _, r := range c.dirs {
+		r.close()
 	}
 	if h := c.takeFIFO(); h != nil {
-		h.fd.close()
+		h.fileRef.close()
 	}
 	c.reserved.release()
 	held := c.held
@@ -75,6 +75,9 @@ func (tf *threadFiles) endCall(k *Kernel) {
 		release(k, f)
 	}
 }
+
+// keep closes r when the call is over.
+func (tf *threadFiles) keep(r fileRef) { tf.call.dirs = append(tf.call.dirs, r) }
 
 // hold keeps files open until the call is over.
 func (c *callFiles) hold(files ...file) {
@@ -103,7 +106,7 @@ type fsInfo struct {
 }
 
 func newFSInfo() *fsInfo {
-	return &fsInfo{cwd: dirRef{fd: noFD, path: "/", virtual: true}, umask: defaultUmask, users: 1}
+	return &fsInfo{cwd: dirRef{fileRef: noFile, path: "/", virtual: true}, umask: defaultUmask, users: 1}
 }
 
 // copy returns the same for another thread.
@@ -129,7 +132,7 @@ func (f *fsInfo) leaveCwd() {
 		return
 	}
 	if *f.held--; *f.held == 0 {
-		f.cwd.fd.close()
+		f.cwd.close()
 	}
 	f.held = nil
 }

@@ -22,7 +22,7 @@ type unixSocket struct {
 	// which begins with a zero; nil for none.
 	path []byte
 	// inode is its socket file, held so that the host gives its number to no other.
-	inode hostFD
+	inode fileRef
 	key   inodeKey
 	// peer is who is at the other end, or where datagrams go.
 	peer *unixSocket
@@ -69,7 +69,7 @@ func (t *Thread) newUnixSocket(typ, proto, flags int) (socket, linux.Errno) {
 }
 
 func (k *Kernel) unixSocket(typ int) *unixSocket {
-	s := &unixSocket{inode: noFD, peerCred: noPeer}
+	s := &unixSocket{inode: noFile, peerCred: noPeer}
 	s.family, s.typ = linux.AF_UNIX, typ
 	s.opts.init(sockBuf, sockBuf)
 	s.listed = netOf(k).unix.all.PushBack(s)
@@ -161,13 +161,13 @@ func (s *unixSocket) bindFile(t *Thread, file string) linux.Errno {
 		return linux.EADDRINUSE
 	}
 	if s.path != nil {
-		if _, e := hostStatAt(l.place, false); e == 0 {
+		if _, e := l.stat(false); e == 0 {
 			return linux.EADDRINUSE
 		}
 		return linux.EINVAL
 	}
 	if e = t.mayMake(l); e == 0 {
-		_, e = t.k.made(l, hostMknod(l.place, linux.S_IFSOCK|0o777, filesOf(t).umask))
+		_, e = t.k.made(l, l.create(linux.S_IFSOCK|0o777, filesOf(t).umask))
 	}
 	switch e {
 	case 0:
@@ -176,16 +176,16 @@ func (s *unixSocket) bindFile(t *Thread, file string) linux.Errno {
 	default:
 		return e
 	}
-	fd, e := hostOpen(l.place, linux.O_PATH|linux.O_NOFOLLOW, 0, 0)
+	r, e := l.open(linux.O_PATH|linux.O_NOFOLLOW, 0, 0)
 	if e != 0 {
 		return e
 	}
-	st, e := fd.stat()
+	st, e := r.stat()
 	if e != 0 {
-		fd.close()
+		r.close()
 		return e
 	}
-	s.inode, s.key, s.path = fd, inodeKey{dev: st.dev, ino: st.ino}, append([]byte(file), 0)
+	s.inode, s.key, s.path = r, inodeKey{dev: st.dev, ino: st.ino}, append([]byte(file), 0)
 	netOf(t.k).unix.files[s.key] = s
 	return 0
 }
@@ -207,12 +207,12 @@ func (t *Thread) findUnix(name []byte, typ int) (*unixSocket, linux.Errno) {
 	if l.node != nil {
 		return nil, linux.ECONNREFUSED
 	}
-	st, e := hostStatAt(l.place, true)
+	st, e := l.stat(true)
 	if e != 0 {
 		return nil, e
 	}
 	const mayWrite = 2
-	if e := hostAccess(l.place, mayWrite, true); e != 0 {
+	if e := l.access(mayWrite, true); e != 0 {
 		return nil, e
 	}
 	s := netOf(t.k).unix.files[inodeKey{dev: st.dev, ino: st.ino}]
@@ -348,7 +348,7 @@ func (s *unixSocket) shutdown(_ *Thread, rcv, snd bool) linux.Errno {
 
 func (s *unixSocket) close(k *Kernel) {
 	s.closed = true
-	if s.inode != noFD {
+	if !s.inode.none() {
 		delete(netOf(k).unix.files, s.key)
 		s.inode.close()
 	} else if s.path != nil && netOf(k).unix.abstract[abstractKey(s.typ, s.path)] == s {

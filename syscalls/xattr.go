@@ -2,7 +2,6 @@ package syscalls
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
@@ -11,8 +10,8 @@ import (
 
 // An xattrTarget is what a call on extended attributes is about.
 type xattrTarget struct {
-	// path is the host's; follow says that a link at its end is followed.
-	path   string
+	// A link at the end of the place is followed if follow is set.
+	fileAt
 	follow bool
 	// changed is called after a change.
 	changed func()
@@ -33,11 +32,7 @@ func (t *Thread) xattrPath(a emu.Addr, follow, change bool) (xattrTarget, linux.
 	if e == 0 && change {
 		e = t.mayChange(l)
 	}
-	x := xattrTarget{path: l.path, follow: follow && !l.final, changed: func() { t.k.event(l, follow, linux.IN_ATTRIB) }}
-	if l.dir != noFD {
-		x.path = l.dir.again().path + "/" + l.existing().path
-	}
-	return x, e
+	return xattrTarget{l.fileAt, follow, func() { t.k.event(l, follow, linux.IN_ATTRIB) }}, e
 }
 
 // xattrFile returns the target that a descriptor names.
@@ -55,7 +50,7 @@ func (t *Thread) xattrFile(fd int, change bool) (xattrTarget, linux.Errno) {
 	case change && h.fixed(t):
 		return xattrTarget{}, linux.EROFS
 	}
-	return xattrTarget{path: h.fd.again().path, follow: true, changed: func() { t.k.fileEvent(h, linux.IN_ATTRIB) }}, 0
+	return xattrTarget{h.again(), true, func() { t.k.fileEvent(h, linux.IN_ATTRIB) }}, 0
 }
 
 // noXattr is what calls on extended attributes of a file of ours give: "only for regular files and directories" - xattr(7)
@@ -113,7 +108,7 @@ func (t *Thread) setxattr(x xattrTarget, e linux.Errno, a Args) (uint64, linux.E
 			return 0, e
 		}
 	}
-	if e = hostSetxattr(x.path, name, value, flags, x.follow); e == 0 {
+	if e = x.setxattr(name, value, flags, x.follow); e == 0 {
 		x.changed()
 	}
 	return 0, e
@@ -124,7 +119,7 @@ func (t *Thread) getxattr(x xattrTarget, e linux.Errno, a Args) (uint64, linux.E
 	if e != 0 {
 		return 0, e
 	}
-	value, e := hostGetxattr(x.path, name, x.follow)
+	value, e := x.getxattr(name, x.follow)
 	return t.xattrOut(value, e, a.Addr(2), a.Uint(3))
 }
 
@@ -146,11 +141,14 @@ func (t *Thread) listxattr(x xattrTarget, e linux.Errno, a Args) (uint64, linux.
 	if e != 0 {
 		return 0, e
 	}
-	b, e := hostListxattr(x.path, x.follow)
-	names := strings.SplitAfter(string(b), "\x00")
-	names = slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, "user.") })
-	slices.Sort(names)
-	return t.xattrOut([]byte(strings.Join(names, "")), e, a.Addr(1), a.Uint(2))
+	names, e := x.listxattr(x.follow)
+	var b []byte
+	for _, name := range names {
+		if strings.HasPrefix(name, "user.") {
+			b = append(append(b, name...), 0)
+		}
+	}
+	return t.xattrOut(b, e, a.Addr(1), a.Uint(2))
 }
 
 func (t *Thread) removexattr(x xattrTarget, e linux.Errno, a Args) (uint64, linux.Errno) {
@@ -158,7 +156,7 @@ func (t *Thread) removexattr(x xattrTarget, e linux.Errno, a Args) (uint64, linu
 	if e != 0 {
 		return 0, e
 	}
-	if e = hostRemovexattr(x.path, name, x.follow); e == 0 {
+	if e = x.removexattr(name, x.follow); e == 0 {
 		x.changed()
 	}
 	return 0, e

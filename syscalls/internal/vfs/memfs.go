@@ -27,6 +27,7 @@ type MemFS struct {
 	last uint64
 	// origins are the nodes that stand for files of lower file systems that have several names.
 	origins map[Node]*memNode
+	lowers  []FS
 }
 
 // NewMemFS makes an empty file system.
@@ -50,8 +51,13 @@ func NewMemFS(o MemOptions) *MemFS {
 // Root returns the root directory.
 func (fs *MemFS) Root() Node { return fs.root }
 
-// Close frees what files contain.
-func (fs *MemFS) Close() linux.Errno { return 0 }
+// Close closes the file systems below.
+func (fs *MemFS) Close() (e linux.Errno) {
+	for _, l := range fs.lowers {
+		e = cmpErrno(e, l.Close())
+	}
+	return e
+}
 
 // A memNode is a file of a MemFS.
 type memNode struct {
@@ -164,13 +170,25 @@ func (n *memNode) SetAttr(a Attr) linux.Errno {
 		}
 	}
 	if a.Atime != nil {
-		n.stat.Atime = *a.Atime
+		n.stat.Atime = a.Atime.inRange()
 	}
 	if a.Mtime != nil {
-		n.stat.Mtime = *a.Mtime
+		n.stat.Mtime = a.Mtime.inRange()
 	}
 	n.stat.Ctime = now
 	return 0
+}
+
+// inRange is the nearest time that a file can have: those of ext4.
+func (t Time) inRange() Time {
+	const first, last = -1 << 31, 1<<34 - 1<<31 - 1
+	switch {
+	case t.Sec < first:
+		return Time{Sec: first}
+	case t.Sec >= last:
+		return Time{Sec: last}
+	}
+	return t
 }
 
 // resize is truncate(2).
@@ -199,15 +217,28 @@ func (n *memNode) Path() (string, bool) {
 	if n == n.fs.root {
 		return "/", true
 	}
-	l, ok := n.gone, false
-	if k := len(n.links); k > 0 {
-		l, ok = n.links[k-1], true
-	}
+	l, ok := n.link()
 	if l.dir == nil {
 		return "/#" + l.name, false // made without a name
 	}
 	dir, there := l.dir.Path()
 	return path.Join(dir, l.name), ok && there
+}
+
+// link is the name that Path tells.
+func (n *memNode) link() (l memLink, ok bool) {
+	if k := len(n.links); k > 0 {
+		return n.links[k-1], true
+	}
+	return n.gone, false
+}
+
+// Parent is the directory above.
+func (n *memNode) Parent() Node {
+	if l, _ := n.link(); l.dir != nil {
+		return l.dir
+	}
+	return n.fs.root
 }
 
 // changed notes that the directory was.

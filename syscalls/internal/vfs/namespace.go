@@ -157,6 +157,14 @@ func (p place) Path() (string, bool) {
 	return path.Join(at, below), ok && in && there
 }
 
+// Parent is the directory above: for the top of a mount, that which it is mounted in.
+func (p place) Parent() Node {
+	for p.n == p.m.top && p.m.on != nil {
+		p = *p.m.on
+	}
+	return p.ns.cross(place{p.ns, p.m, p.n.Parent()})
+}
+
 // A placeHandle is an open file of a Namespace.
 type placeHandle struct {
 	Handle

@@ -17,6 +17,7 @@ import (
 // whole directory, as in Linux's overlayfs.
 func NewOverlay(o MemOptions, lowers ...FS) (*MemFS, linux.Errno) {
 	fs := NewMemFS(o)
+	fs.lowers = lowers
 	var roots []Node
 	for _, l := range lowers {
 		roots = append(roots, l.Root())

@@ -56,6 +56,8 @@ type Node interface {
 	// Path is the name by which the file was found last, from the file system's root on, which is "/". If that and all others that
 	// are known have gone, ok is false, and the path is the last one that went.
 	Path() (path string, ok bool)
+	// Parent is the directory that a directory is in, or was in before it was removed; the root's is the root.
+	Parent() Node
 }
 
 // Data is an opened content. ReadAt and WriteAt return fewer bytes than they were given at the end of the file only; a Data that was

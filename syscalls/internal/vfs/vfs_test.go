@@ -127,6 +127,8 @@ mv g mnt/g => EXDEV
 link g mnt/g => EXDEV
 mv mnt/f mnt/g => ok
 same mnt/g @h => true
+above mnt/d => /mnt
+above mnt => /
 `
 	require.Empty(t, vfstest.Difference(want, vfstest.Run(fs, want)))
 }

@@ -64,6 +64,7 @@ var operations = map[string]struct {
 	"readlink": {1, (*Runner).readlink},
 	"access":   {2, (*Runner).access},
 	"where":    {1, (*Runner).where},
+	"above":    {1, (*Runner).above},
 	"chmod":    {2, (*Runner).chmod},
 	"truncate": {2, (*Runner).truncate},
 	"utimes":   {3, (*Runner).utimes},
@@ -276,6 +277,16 @@ func (r *Runner) where(a []string) (string, linux.Errno) {
 	if !ok {
 		return "gone", 0
 	}
+	return p, 0
+}
+
+// above tells which directory a directory is in.
+func (r *Runner) above(a []string) (string, linux.Errno) {
+	n, e := r.walk(a[0])
+	if e != 0 {
+		return "", e
+	}
+	p, _ := n.Parent().Path()
 	return p, 0
 }
 

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
@@ -127,7 +125,7 @@ func (n *hostNode) place() (place, linux.Errno) {
 // at is the place of name in directory n.
 func (n *hostNode) at(name string) (place, linux.Errno) {
 	fd, e := n.dir()
-	return place{fd, name, true}, e
+	return place{dir: fd, path: name, final: true}, e
 }
 
 // follow reports whether n's place is one to be followed.
@@ -200,14 +198,7 @@ func (n *hostNode) SetAttr(a vfs.Attr) linux.Errno {
 		e = hostChmod(p, *a.Mode&0o7777, n.follow())
 	}
 	if e == 0 && (a.UID != nil || a.GID != nil) {
-		uid, gid := -1, -1
-		if a.UID != nil {
-			uid = int(*a.UID)
-		}
-		if a.GID != nil {
-			gid = int(*a.GID)
-		}
-		e = errnoOf(unix.Fchownat(p.fd(), p.path, uid, gid, p.flags(n.follow())))
+		e = hostChown(p, a.UID, a.GID, n.follow())
 	}
 	if e == 0 && (a.Atime != nil || a.Mtime != nil) {
 		e = hostUtimes(p, fromNode(a.Atime), fromNode(a.Mtime), n.follow())
@@ -442,10 +433,7 @@ func (n *hostNode) Path() (string, bool) {
 	if n == n.fs.root {
 		return "/", true
 	}
-	l, ok := n.gone, false
-	if k := len(n.links); k > 0 {
-		l, ok = n.links[k-1], true
-	}
+	l, ok := n.link()
 	if l.dir == nil {
 		return "/#" + strconv.Itoa(int(n.key.ino)), false // made without a name
 	}
@@ -453,50 +441,62 @@ func (n *hostNode) Path() (string, bool) {
 	return path.Join(dir, l.name), ok && there
 }
 
-// xattrPath is a path for the host's calls on extended attributes.
-func (n *hostNode) xattrPath() (string, linux.Errno) {
-	p, e := n.place()
-	if e != 0 || p.dir == noFD {
-		return p.path, e
+// link is the name that Path tells.
+func (n *hostNode) link() (l dirName, ok bool) {
+	if k := len(n.links); k > 0 {
+		return n.links[k-1], true
 	}
-	return p.dir.again().path + "/" + p.path, 0
+	return n.gone, false
+}
+
+// Parent is the directory above.
+func (n *hostNode) Parent() vfs.Node {
+	if l, _ := n.link(); l.dir != nil {
+		return l.dir
+	}
+	return n.fs.root
 }
 
 // Getxattr reads an attribute.
 func (n *hostNode) Getxattr(name string) ([]byte, linux.Errno) {
-	at, e := n.xattrPath()
+	p, e := n.place()
 	if e != 0 {
 		return nil, e
 	}
-	return hostGetxattr(at, name, n.follow())
+	return hostGetxattr(p.xattrPath(), name, n.follow())
 }
 
 // Setxattr sets an attribute.
 func (n *hostNode) Setxattr(name string, value []byte, flags int) linux.Errno {
-	at, e := n.xattrPath()
+	p, e := n.place()
 	if e != 0 {
 		return e
 	}
-	return hostSetxattr(at, name, value, flags, n.follow())
+	return hostSetxattr(p.xattrPath(), name, value, flags, n.follow())
 }
 
 // Listxattr lists the attributes' names, sorted.
 func (n *hostNode) Listxattr() ([]string, linux.Errno) {
-	at, e := n.xattrPath()
+	p, e := n.place()
 	if e != 0 {
 		return nil, e
 	}
-	b, e := hostListxattr(at, n.follow())
-	return slices.Sorted(strings.FieldsFuncSeq(string(b), func(c rune) bool { return c == 0 })), e
+	b, e := hostListxattr(p.xattrPath(), n.follow())
+	return xattrNames(b), e
+}
+
+// xattrNames takes what the host lists apart, and sorts it.
+func xattrNames(b []byte) []string {
+	return slices.Sorted(strings.FieldsFuncSeq(string(b), func(c rune) bool { return c == 0 }))
 }
 
 // Removexattr removes an attribute.
 func (n *hostNode) Removexattr(name string) linux.Errno {
-	at, e := n.xattrPath()
+	p, e := n.place()
 	if e != 0 {
 		return e
 	}
-	return hostRemovexattr(at, name, n.follow())
+	return hostRemovexattr(p.xattrPath(), name, n.follow())
 }
 
 // A hostData is a content that the host has, opened.
@@ -533,7 +533,7 @@ func (d hostData) Replace(by vfs.Data) linux.Errno {
 		return linux.EINVAL
 	}
 	at, seekable := d.fd.seek(0, linux.SEEK_CUR)
-	if e := errnoOf(unix.Dup3(fd, int(d.fd), unix.O_CLOEXEC)); e != 0 || seekable != 0 {
+	if e := d.fd.become(hostFD(fd)); e != 0 || seekable != 0 {
 		return e
 	}
 	_, e := d.fd.seek(at, linux.SEEK_SET)
