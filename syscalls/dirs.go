@@ -175,13 +175,13 @@ func (t *Thread) chdir(l location) linux.Errno {
 			r.close()
 			return e
 		}
-		host, pseudo := r.onPseudoFS()
+		at, pseudo := r.onPseudoFS()
 		if !pseudo {
 			filesOf(t).setCwd(dirRef{fileRef: r, path: t.k.nameOf(r), private: l.private})
 			return 0
 		}
 		r.close()
-		if l, e = t.relocate(host); e != 0 {
+		if l, e = t.relocate(at); e != 0 {
 			return e
 		}
 	}
