@@ -6,6 +6,9 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/procfs"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // madvLast is the highest advice of madvise(2).
@@ -19,7 +22,7 @@ var adviceFlags = map[int]struct{ clear, set uint8 }{
 }
 
 // sysMadvise implements madvise(2).
-func sysMadvise(t *Thread, a Args) (uint64, linux.Errno) {
+func sysMadvise(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	lo, n, advice := a.Addr(0), a.Uint(1), a.Int(2)
 	hi := lo + emu.Addr(n).PageUp()
 	switch {
@@ -31,12 +34,12 @@ func sysMadvise(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, 0
 	}
 	at, holes := lo, false
-	for _, v := range t.p.mem.Within(lo, hi) {
+	for _, v := range t.Process.Mem.Within(lo, hi) {
 		from, to := max(v.Lo, lo), min(v.Hi, hi)
 		if holes = holes || at < from; holes && (advice == linux.MADV_POPULATE_READ || advice == linux.MADV_POPULATE_WRITE) {
 			break
 		}
-		if e := t.advise(&v, from, to, advice); e != 0 {
+		if e := advise(t, &v, from, to, advice); e != 0 {
 			return 0, e
 		}
 		at = to
@@ -48,8 +51,8 @@ func sysMadvise(t *Thread, a Args) (uint64, linux.Errno) {
 }
 
 // advise does what advice says with [lo, hi), which lies in v.
-func (t *Thread) advise(v *mem.VMA, lo, hi emu.Addr, advice int) linux.Errno {
-	m := t.p.mem
+func advise(t *task.Thread, v *mem.VMA, lo, hi emu.Addr, advice int) linux.Errno {
+	m := t.Process.Mem
 	if f, ok := adviceFlags[advice]; ok {
 		m.Mark(lo, hi, func(v *mem.VMA) { v.Advice = v.Advice&^f.clear | f.set })
 	}
@@ -99,7 +102,7 @@ func (t *Thread) advise(v *mem.VMA, lo, hi emu.Addr, advice int) linux.Errno {
 }
 
 // sysMsync implements msync(2): the host writes shared mappings back by itself.
-func sysMsync(t *Thread, a Args) (uint64, linux.Errno) {
+func sysMsync(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	const async, invalidate, sync = 1, 2, 4
 	flags := a.U32(2)
 	if flags&^(async|invalidate|sync) != 0 || flags&(async|sync) == async|sync || !a.Addr(0).PageAligned() {
@@ -109,22 +112,22 @@ func sysMsync(t *Thread, a Args) (uint64, linux.Errno) {
 	if n == 0 {
 		return 0, 0
 	}
-	for _, v := range t.p.mem.Within(lo, lo+n) {
+	for _, v := range t.Process.Mem.Within(lo, lo+n) {
 		if flags&invalidate != 0 && v.Locked {
 			return 0, linux.EBUSY // what is locked stays in memory; a hole in front of it does not matter
 		}
 	}
-	return 0, t.wholeRange(lo, a.Uint(1))
+	return 0, wholeRange(t, lo, a.Uint(1))
 }
 
 // wholeRange checks that all of n bytes at lo are mapped.
-func (t *Thread) wholeRange(lo emu.Addr, n uint64) linux.Errno {
+func wholeRange(t *task.Thread, lo emu.Addr, n uint64) linux.Errno {
 	hi := lo + emu.Addr(n).PageUp()
 	if hi < lo {
 		return linux.ENOMEM
 	}
 	for at := lo; at < hi; {
-		v := t.p.mem.VMA(at)
+		v := t.Process.Mem.VMA(at)
 		if v == nil {
 			return linux.ENOMEM
 		}
@@ -133,51 +136,47 @@ func (t *Thread) wholeRange(lo emu.Addr, n uint64) linux.Errno {
 	return 0
 }
 
-// locked is how many bytes of p's memory are locked. Nothing is ever swapped: that they are counted is all that it means.
-func (p *Process) locked() (n uint64) {
-	for _, v := range p.vmas() {
-		if v.Locked {
-			n += v.Len()
-		}
-	}
-	return n
+// mayLock reports whether n bytes more may be locked.
+func mayLock(p *task.Process, n uint64) bool {
+	return p.Locked()+n <= p.Limits[linux.RLIMIT_MEMLOCK].Cur
 }
 
-// mayLock reports whether n bytes more may be locked.
-func (p *Process) mayLock(n uint64) bool { return p.locked()+n <= p.limits[linux.RLIMIT_MEMLOCK].cur }
-
 // sysMlock implements mlock(2).
-func sysMlock(t *Thread, a Args) (uint64, linux.Errno) { return 0, t.lockMemory(a, true, false) }
+func sysMlock(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return 0, lockMemory(t, a, true, false)
+}
 
 // sysMunlock implements munlock(2).
-func sysMunlock(t *Thread, a Args) (uint64, linux.Errno) { return 0, t.lockMemory(a, false, false) }
+func sysMunlock(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return 0, lockMemory(t, a, false, false)
+}
 
 // sysMlock2 implements mlock2(2).
-func sysMlock2(t *Thread, a Args) (uint64, linux.Errno) {
+func sysMlock2(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	const onFault = 1
 	if a.U32(2)&^onFault != 0 {
 		return 0, linux.EINVAL
 	}
-	return 0, t.lockMemory(a, true, a.U32(2)&onFault != 0)
+	return 0, lockMemory(t, a, true, a.U32(2)&onFault != 0)
 }
 
 // lockMemory locks or unlocks the pages of a range, up to the first hole.
-func (t *Thread) lockMemory(a Args, lock, onFault bool) linux.Errno {
-	p := t.p
+func lockMemory(t *task.Thread, a uio.Args, lock, onFault bool) linux.Errno {
+	p := t.Process
 	lo := a.Addr(0).PageDown()
 	n := uint64((emu.Addr(a.Uint(1)) + a.Addr(0) - lo).PageUp())
 	hi := lo + emu.Addr(n)
 	if lock {
-		if p.limits[linux.RLIMIT_MEMLOCK].cur == 0 {
+		if p.Limits[linux.RLIMIT_MEMLOCK].Cur == 0 {
 			return linux.EPERM
 		}
 		more := n
-		for _, v := range p.mem.Within(lo, hi) {
+		for _, v := range p.Mem.Within(lo, hi) {
 			if v.Locked && lo < hi {
 				more -= uint64(min(hi, v.Hi) - max(lo, v.Lo))
 			}
 		}
-		if more > taskSize || !p.mayLock(more) {
+		if more > uio.TaskSize || !mayLock(p, more) {
 			return linux.ENOMEM
 		}
 	}
@@ -186,7 +185,7 @@ func (t *Thread) lockMemory(a Args, lock, onFault bool) linux.Errno {
 	}
 	var e linux.Errno
 	for lo < hi {
-		v := p.mem.VMA(lo)
+		v := p.Mem.VMA(lo)
 		if v == nil {
 			return linux.ENOMEM
 		}
@@ -194,59 +193,59 @@ func (t *Thread) lockMemory(a Args, lock, onFault bool) linux.Errno {
 			e = linux.ENOMEM // it is locked, but cannot be brought into memory
 		}
 		end := min(v.Hi, hi)
-		p.mem.Mark(lo, end, func(v *mem.VMA) { v.Locked = lock })
+		p.Mem.Mark(lo, end, func(v *mem.VMA) { v.Locked = lock })
 		lo = end
 	}
 	return e
 }
 
 // sysMlockall implements mlockall(2).
-func sysMlockall(t *Thread, a Args) (uint64, linux.Errno) {
-	flags, p := a.U32(0), t.p
+func sysMlockall(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	flags, p := a.U32(0), t.Process
 	switch {
 	case flags == 0 || flags == linux.MCL_ONFAULT || flags&^(linux.MCL_CURRENT|linux.MCL_FUTURE|linux.MCL_ONFAULT) != 0:
 		return 0, linux.EINVAL
-	case p.limits[linux.RLIMIT_MEMLOCK].cur == 0:
+	case p.Limits[linux.RLIMIT_MEMLOCK].Cur == 0:
 		return 0, linux.EPERM
-	case flags&linux.MCL_CURRENT != 0 && p.size() > p.limits[linux.RLIMIT_MEMLOCK].cur:
+	case flags&linux.MCL_CURRENT != 0 && procfs.Size(p) > p.Limits[linux.RLIMIT_MEMLOCK].Cur:
 		return 0, linux.ENOMEM
 	}
-	p.lockFuture = flags&linux.MCL_FUTURE != 0
+	p.LockFuture = flags&linux.MCL_FUTURE != 0
 	if flags&linux.MCL_CURRENT != 0 {
-		p.mem.Mark(0, p.mem.Limit(), func(v *mem.VMA) { v.Locked = true })
+		p.Mem.Mark(0, p.Mem.Limit(), func(v *mem.VMA) { v.Locked = true })
 	}
 	return 0, 0
 }
 
 // sysMunlockall implements munlockall(2).
-func sysMunlockall(t *Thread, _ Args) (uint64, linux.Errno) {
-	t.p.lockFuture = false
-	t.p.mem.Mark(0, t.p.mem.Limit(), func(v *mem.VMA) { v.Locked = false })
+func sysMunlockall(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
+	t.Process.LockFuture = false
+	t.Process.Mem.Mark(0, t.Process.Mem.Limit(), func(v *mem.VMA) { v.Locked = false })
 	return 0, 0
 }
 
 // sysMincore implements mincore(2): everything mapped is resident.
-func sysMincore(t *Thread, a Args) (uint64, linux.Errno) {
+func sysMincore(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	lo, n, out := a.Addr(0), a.Uint(1), a.Addr(2)
 	if !lo.PageAligned() {
 		return 0, linux.EINVAL
 	}
 	pages := (n + emu.PageSize - 1) / emu.PageSize
 	switch {
-	case n > taskSize || uint64(lo) > taskSize-n:
+	case n > uio.TaskSize || uint64(lo) > uio.TaskSize-n:
 		return 0, linux.ENOMEM
-	case uint64(out) > taskSize-pages:
+	case uint64(out) > uio.TaskSize-pages:
 		return 0, linux.EFAULT
 	}
 	const chunk = 4096 // pages at a time, of one mapping
 	for n > 0 {
-		v := t.p.mem.VMA(lo)
+		v := t.Process.Mem.VMA(lo)
 		if v == nil {
 			return 0, linux.ENOMEM
 		}
 		size := min(n, chunk*emu.PageSize, uint64(v.Hi-lo))
 		pages := (size + emu.PageSize - 1) / emu.PageSize
-		if e := t.copyOut(out, slices.Repeat([]byte{1}, int(pages))); e != 0 {
+		if e := t.CopyOut(out, slices.Repeat([]byte{1}, int(pages))); e != 0 {
 			return 0, e
 		}
 		lo, out, n = lo+emu.Addr(size), out+emu.Addr(pages), n-size
@@ -258,7 +257,7 @@ func sysMincore(t *Thread, a Args) (uint64, linux.Errno) {
 const membarrierAll = 2*linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE - 1
 
 // sysMembarrier implements membarrier(2): threads run one at a time, but a process must say first what it wants.
-func sysMembarrier(t *Thread, a Args) (uint64, linux.Errno) {
+func sysMembarrier(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	cmd := a.Int(0)
 	if a.U32(1) != 0 {
 		return 0, linux.EINVAL
@@ -269,37 +268,13 @@ func sysMembarrier(t *Thread, a Args) (uint64, linux.Errno) {
 	case linux.MEMBARRIER_CMD_GLOBAL, linux.MEMBARRIER_CMD_GLOBAL_EXPEDITED:
 		return 0, 0
 	case linux.MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE:
-		t.p.membarrier |= cmd
+		t.Process.Membarrier |= cmd
 		return 0, 0
 	case linux.MEMBARRIER_CMD_PRIVATE_EXPEDITED, linux.MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE:
-		if t.p.membarrier&(2*cmd) == 0 { // what registers it is the next bit
+		if t.Process.Membarrier&(2*cmd) == 0 { // what registers it is the next bit
 			return 0, linux.EPERM
 		}
 		return 0, 0
 	}
 	return 0, linux.EINVAL
-}
-
-// growStack makes the memory above a, if it was made with MAP_GROWSDOWN, grow down to a's page. Another mapping must be far
-// enough below (stack_guard_gap), and RLIMIT_STACK allow it.
-func (p *Process) growStack(a emu.Addr) bool {
-	const guardGap = 256 * emu.PageSize
-	if a < mem.MinAddr || a >= p.mem.Limit() {
-		return false
-	}
-	above := p.mem.Within(a, p.mem.Limit())
-	if len(above) == 0 || !above[0].GrowsDown || above[0].Lo <= a {
-		return false
-	}
-	v, lo := above[0], a.PageDown()
-	if uint64(v.Hi-lo) > p.limits[linux.RLIMIT_STACK].cur {
-		return false
-	}
-	for _, below := range p.mem.Within(lo-min(lo, guardGap), lo) {
-		if below.Prot != 0 && !below.GrowsDown {
-			return false
-		}
-	}
-	v.Lo, v.Hi = lo, v.Lo
-	return p.mayPlace(&v) && p.mem.Map(v, nil) == nil
 }

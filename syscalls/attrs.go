@@ -2,247 +2,252 @@ package syscalls
 
 import (
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/net"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // sysAccess implements access(2).
-func sysAccess(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.access(linux.AT_FDCWD, a.Addr(0), a.U32(1), 0)
+func sysAccess(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return access(t, linux.AT_FDCWD, a.Addr(0), a.U32(1), 0)
 }
 
 // sysFaccessat implements faccessat(2), which has no flags.
-func sysFaccessat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.access(a.Int(0), a.Addr(1), a.U32(2), 0)
+func sysFaccessat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return access(t, a.Int(0), a.Addr(1), a.U32(2), 0)
 }
 
 // accessOpen is access(2) of an open file.
-func (t *Thread) accessOpen(fd int, mode uint32) linux.Errno {
-	f, e := t.file(fd)
+func accessOpen(t *task.Thread, fd int, mode uint32) linux.Errno {
+	f, e := files.GetRawFile(t, fd)
 	if e != 0 {
 		return e
 	}
-	st, e := f.stat(t)
+	st, e := f.Stat(t)
 	if e != 0 {
 		return e
 	}
-	if t.owns(f) {
-		st.mode >>= 6
+	if files.Owns(t, f) {
+		st.Mode >>= 6
 	}
-	if st.mode&7&mode != mode {
+	if st.Mode&7&mode != mode {
 		return linux.EACCES
 	}
 	return 0
 }
 
 // sysFaccessat2 implements faccessat2(2).
-func sysFaccessat2(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.access(a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
+func sysFaccessat2(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return access(t, a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
 }
 
-func (t *Thread) access(dirfd int, name emu.Addr, mode uint32, flags int) (uint64, linux.Errno) {
+func access(t *task.Thread, dirfd int, name emu.Addr, mode uint32, flags int) (uint64, linux.Errno) {
 	if mode&^7 != 0 || flags&^(linux.AT_EACCESS|linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0 {
 		return 0, linux.EINVAL
 	}
-	s, e := t.path(name)
+	s, e := t.Path(name)
 	if e != 0 {
 		return 0, e
 	}
 	if s == "" && flags&linux.AT_EMPTY_PATH != 0 {
 		if dirfd != linux.AT_FDCWD {
-			return 0, t.accessOpen(dirfd, mode)
+			return 0, accessOpen(t, dirfd, mode)
 		}
 		s = "."
 	}
 	const writeOK = 2
-	l, e := t.find(dirfd, s, flags&linux.AT_SYMLINK_NOFOLLOW == 0, mode&writeOK != 0)
+	l, e := files.Find(t, dirfd, s, flags&linux.AT_SYMLINK_NOFOLLOW == 0, mode&writeOK != 0)
 	if e != 0 {
 		return 0, e
 	}
-	if l.node != nil {
-		if l.node.mode>>6&mode != mode {
+	if l.Node != nil {
+		if l.Node.Mode>>6&mode != mode {
 			return 0, linux.EACCES
 		}
 		return 0, 0
 	}
-	if mode&writeOK != 0 && fsOf(t.k).cfg.ReadOnly && !l.private {
-		if st, e := l.stat(flags&linux.AT_SYMLINK_NOFOLLOW == 0); e == 0 && deviceName(st.mode, st.rdev) == "" {
+	if mode&writeOK != 0 && files.SystemOf(t.Kernel).Config.ReadOnly && !l.Private {
+		if st, e := l.Stat(flags&linux.AT_SYMLINK_NOFOLLOW == 0); e == 0 && files.DeviceName(st.Mode, st.Rdev) == "" {
 			return 0, linux.EROFS
 		}
 	}
-	return 0, l.access(mode, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
+	return 0, l.Access(mode, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
 }
 
 // sysChmod implements chmod(2).
-func sysChmod(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.chmod(linux.AT_FDCWD, a.Addr(0), a.U32(1), 0)
+func sysChmod(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return chmod(t, linux.AT_FDCWD, a.Addr(0), a.U32(1), 0)
 }
 
 // sysFchmodat implements fchmodat(2) as the kernel has it, without flags.
-func sysFchmodat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.chmod(a.Int(0), a.Addr(1), a.U32(2), 0)
+func sysFchmodat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return chmod(t, a.Int(0), a.Addr(1), a.U32(2), 0)
 }
 
 // sysFchmodat2 implements fchmodat2(2).
-func sysFchmodat2(t *Thread, a Args) (uint64, linux.Errno) {
+func sysFchmodat2(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Int(3)&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0 {
 		return 0, linux.EINVAL
 	}
-	if s, e := t.path(a.Addr(1)); e == 0 && s == "" && a.Int(3)&linux.AT_EMPTY_PATH != 0 {
+	if s, e := t.Path(a.Addr(1)); e == 0 && s == "" && a.Int(3)&linux.AT_EMPTY_PATH != 0 {
 		if a.Int(0) != linux.AT_FDCWD {
-			f, e := t.file(a.Int(0))
+			f, e := files.GetRawFile(t, a.Int(0))
 			if e != 0 {
 				return 0, e
 			}
-			return 0, t.fchmod(f, a.U32(2))
+			return 0, fchmod(t, f, a.U32(2))
 		}
-		l, e := t.openedHere(linux.AT_FDCWD)
+		l, e := files.OpenedHere(t, linux.AT_FDCWD)
 		if e == 0 {
-			e = t.mayChange(l)
+			e = files.MayChange(t, l)
 		}
 		if e != 0 {
 			return 0, e
 		}
-		return 0, t.chmodAt(l, a.U32(2), true)
+		return 0, chmodAt(t, l, a.U32(2), true)
 	}
-	return t.chmod(a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
+	return chmod(t, a.Int(0), a.Addr(1), a.U32(2), a.Int(3))
 }
 
-func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64, linux.Errno) {
-	l, e := t.changed(dirfd, name, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
+func chmod(t *task.Thread, dirfd int, name emu.Addr, mode uint32, flags int) (uint64, linux.Errno) {
+	l, e := changed(t, dirfd, name, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
 	if e != 0 {
 		return 0, e
 	}
-	return 0, t.chmodAt(l, mode, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
+	return 0, chmodAt(t, l, mode, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
 }
 
 // chmodAt changes the mode of the file at a location that may be changed.
-func (t *Thread) chmodAt(l location, mode uint32, follow bool) linux.Errno {
-	e := l.chmod(mode&0o7777, follow)
+func chmodAt(t *task.Thread, l files.Location, mode uint32, follow bool) linux.Errno {
+	e := l.Chmod(mode&0o7777, follow)
 	if e == linux.EPERM {
-		if st, se := l.stat(follow); se == 0 {
-			e = t.k.remember(st, mode&0o7777)
+		if st, se := l.Stat(follow); se == 0 {
+			e = files.Remember(t.Kernel, st, mode&0o7777)
 		}
 	}
 	if e == 0 {
-		t.k.event(l, true, linux.IN_ATTRIB)
+		event(t.Kernel, l, true, linux.IN_ATTRIB)
 	}
 	return e
 }
 
 // sysFchmod implements fchmod(2).
-func sysFchmod(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.openFile(a.Int(0))
+func sysFchmod(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	f, e := files.GetFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	return 0, t.fchmod(f, a.U32(1))
+	return 0, fchmod(t, f, a.U32(1))
 }
 
 // fchmod changes the mode of an open file.
-func (t *Thread) fchmod(f file, mode uint32) linux.Errno {
+func fchmod(t *task.Thread, f files.File, mode uint32) linux.Errno {
 	mode &= 0o7777
 	switch f := f.(type) {
-	case *pipeFile:
-		f.pipe.perm = mode
+	case *files.PipeFile:
+		f.Pipe.Perm = mode
 		return 0
-	case socket:
-		f.sock().perm = mode ^ 0o777
+	case net.Socket:
+		f.Sock().Perm = mode ^ 0o777
 		return 0
 	}
-	h, ok := f.(*hostFile)
+	h, ok := f.(*files.HostFile)
 	if !ok {
 		return linux.EPERM
 	}
-	if h.fixed(t) {
+	if h.Fixed(t) {
 		return linux.EROFS
 	}
-	e := h.chmod(mode)
+	e := h.Chmod(mode)
 	if e == linux.EPERM {
-		if st, se := h.fileRef.stat(); se == 0 {
-			e = t.k.remember(st, mode)
+		if st, se := h.FileRef.Stat(); se == 0 {
+			e = files.Remember(t.Kernel, st, mode)
 		}
 	}
 	if e == 0 {
-		t.k.fileEvent(h, linux.IN_ATTRIB)
+		files.FileEvent(t.Kernel, h, linux.IN_ATTRIB)
 	}
 	return e
 }
 
 // mayChown is the rule for everyone but the superuser: a file can be given to oneself.
-func (k *Kernel) mayChown(uid, gid uint32, fixed bool) linux.Errno {
+func mayChown(k *task.Kernel, uid, gid uint32, fixed bool) linux.Errno {
 	const leave = 1<<32 - 1
 	if fixed {
 		return linux.EROFS
 	}
-	if uid != leave && uid != k.uid || gid != leave && gid != k.gid {
+	if uid != leave && uid != k.UID || gid != leave && gid != k.GID {
 		return linux.EPERM
 	}
 	return 0
 }
 
 // chownAt implements the calls that name a file.
-func (t *Thread) chownAt(dirfd int, name emu.Addr, uid, gid uint32, flags int) (uint64, linux.Errno) {
+func chownAt(t *task.Thread, dirfd int, name emu.Addr, uid, gid uint32, flags int) (uint64, linux.Errno) {
 	if flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0 {
 		return 0, linux.EINVAL
 	}
-	if _, e := t.path(name); e != 0 { // stat(2) may do without a name
+	if _, e := t.Path(name); e != 0 { // stat(2) may do without a name
 		return 0, e
 	}
-	if _, e := t.statAt(dirfd, name, flags); e != 0 {
+	if _, e := statAt(t, dirfd, name, flags); e != 0 {
 		return 0, e
 	}
-	return 0, t.k.mayChown(uid, gid, fsOf(t.k).cfg.ReadOnly)
+	return 0, mayChown(t.Kernel, uid, gid, files.SystemOf(t.Kernel).Config.ReadOnly)
 }
 
 // sysChown implements chown(2).
-func sysChown(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.chownAt(linux.AT_FDCWD, a.Addr(0), a.U32(1), a.U32(2), 0)
+func sysChown(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return chownAt(t, linux.AT_FDCWD, a.Addr(0), a.U32(1), a.U32(2), 0)
 }
 
 // sysLchown implements lchown(2).
-func sysLchown(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.chownAt(linux.AT_FDCWD, a.Addr(0), a.U32(1), a.U32(2), linux.AT_SYMLINK_NOFOLLOW)
+func sysLchown(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return chownAt(t, linux.AT_FDCWD, a.Addr(0), a.U32(1), a.U32(2), linux.AT_SYMLINK_NOFOLLOW)
 }
 
 // sysFchown implements fchown(2).
-func sysFchown(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.file(a.Int(0))
+func sysFchown(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	f, e := files.GetRawFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if f.base().flags&linux.O_PATH != 0 {
+	if f.Base().Flags&linux.O_PATH != 0 {
 		return 0, linux.EBADF
 	}
-	h, ok := f.(*hostFile)
-	return 0, t.k.mayChown(a.U32(1), a.U32(2), ok && h.fixed(t))
+	h, ok := f.(*files.HostFile)
+	return 0, mayChown(t.Kernel, a.U32(1), a.U32(2), ok && h.Fixed(t))
 }
 
 // sysFchownat implements fchownat(2).
-func sysFchownat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.chownAt(a.Int(0), a.Addr(1), a.U32(2), a.U32(3), a.Int(4))
+func sysFchownat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return chownAt(t, a.Int(0), a.Addr(1), a.U32(2), a.U32(3), a.Int(4))
 }
 
 // sysUtimensat implements utimensat(2).
-func sysUtimensat(t *Thread, a Args) (uint64, linux.Errno) {
+func sysUtimensat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	var b []byte
 	if a.Addr(2) != 0 {
 		var e linux.Errno
-		if b, e = t.copyIn(a.Addr(2), 32); e != 0 {
+		if b, e = t.CopyIn(a.Addr(2), 32); e != 0 {
 			return 0, e
 		}
-		if le64(b[8:]) == linux.UTIME_OMIT && le64(b[24:]) == linux.UTIME_OMIT {
+		if linux.Uint64(b[8:]) == linux.UTIME_OMIT && linux.Uint64(b[24:]) == linux.UTIME_OMIT {
 			return 0, 0 // "not even checking the path"
 		}
 	}
-	set, e := t.utimesTarget(a.Int(0), a.Addr(1), a.Int(3))
+	set, e := utimesTarget(t, a.Int(0), a.Addr(1), a.Int(3))
 	if e != 0 {
 		return 0, e
 	}
-	at, mt := timeAt(t.k.wall()), timeAt(t.k.wall())
+	at, mt := files.TimeAt(t.Kernel.Wall()), files.TimeAt(t.Kernel.Wall())
 	if b != nil {
-		at, e = t.timeArg(b)
+		at, e = timeArg(t, b)
 		if e == 0 {
-			mt, e = t.timeArg(b[16:])
+			mt, e = timeArg(t, b[16:])
 		}
 		if e != 0 {
 			return 0, e
@@ -252,96 +257,96 @@ func sysUtimensat(t *Thread, a Args) (uint64, linux.Errno) {
 }
 
 // timeArg reads one timespec of utimensat(2).
-func (t *Thread) timeArg(b []byte) (fileTime, linux.Errno) {
-	switch nsec := le64(b[8:]); {
+func timeArg(t *task.Thread, b []byte) (host.Time, linux.Errno) {
+	switch nsec := linux.Uint64(b[8:]); {
 	case nsec == linux.UTIME_NOW:
-		return timeAt(t.k.wall()), 0
+		return files.TimeAt(t.Kernel.Wall()), 0
 	case nsec == linux.UTIME_OMIT:
-		return fileTime{}, 0
+		return host.Time{}, 0
 	case nsec >= 1e9:
-		return fileTime{}, linux.EINVAL
+		return host.Time{}, linux.EINVAL
 	default:
-		return fileTime{int64(le64(b)), int32(nsec), true}, 0
+		return host.Time{Sec: int64(linux.Uint64(b)), Nsec: int32(nsec), Set: true}, 0
 	}
 }
 
 // utimesTarget finds the file whose times are to be set, and returns what sets them.
-func (t *Thread) utimesTarget(dirfd int, name emu.Addr, flags int) (set func(at, mt fileTime) linux.Errno, e linux.Errno) {
-	opened := func(f file, e linux.Errno) (func(at, mt fileTime) linux.Errno, linux.Errno) {
-		return func(at, mt fileTime) linux.Errno { return t.setFileTimes(f, at, mt) }, e
+func utimesTarget(t *task.Thread, dirfd int, name emu.Addr, flags int) (set func(at, mt host.Time) linux.Errno, e linux.Errno) {
+	opened := func(f files.File, e linux.Errno) (func(at, mt host.Time) linux.Errno, linux.Errno) {
+		return func(at, mt host.Time) linux.Errno { return setFileTimes(t, f, at, mt) }, e
 	}
 	switch {
 	case name == 0 && dirfd != linux.AT_FDCWD && flags != 0, flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0:
 		return nil, linux.EINVAL
 	case name == 0 && dirfd != linux.AT_FDCWD:
-		return opened(t.openFile(dirfd))
+		return opened(files.GetFile(t, dirfd))
 	}
-	s, e := t.path(name)
+	s, e := t.Path(name)
 	if e != 0 {
 		return nil, e
 	}
 	if s == "" && flags&linux.AT_EMPTY_PATH != 0 {
 		if dirfd != linux.AT_FDCWD {
-			return opened(t.file(dirfd))
+			return opened(files.GetRawFile(t, dirfd))
 		}
-		l, e := t.openedHere(dirfd)
-		return func(at, mt fileTime) linux.Errno { return t.setTimes(l, at, mt, true) }, e
+		l, e := files.OpenedHere(t, dirfd)
+		return func(at, mt host.Time) linux.Errno { return setTimes(t, l, at, mt, true) }, e
 	}
-	if _, e := t.statAt(dirfd, name, flags); e != 0 {
+	if _, e := statAt(t, dirfd, name, flags); e != 0 {
 		return nil, e
 	}
-	return func(at, mt fileTime) linux.Errno {
+	return func(at, mt host.Time) linux.Errno {
 		follow := flags&linux.AT_SYMLINK_NOFOLLOW == 0
-		l, e := t.onHost(dirfd, name, follow)
+		l, e := onHost(t, dirfd, name, follow)
 		if e != 0 {
 			return e
 		}
-		return t.setTimes(l, at, mt, follow)
+		return setTimes(t, l, at, mt, follow)
 	}, 0
 }
 
 // setFileTimes sets the times of an open file.
-func (t *Thread) setFileTimes(f file, at, mt fileTime) linux.Errno {
+func setFileTimes(t *task.Thread, f files.File, at, mt host.Time) linux.Errno {
 	switch f.(type) {
-	case *pipeFile, socket:
+	case *files.PipeFile, net.Socket:
 		return 0 // they belong to the guest's user; nobody looks at their times
 	}
-	h, ok := f.(*hostFile)
+	h, ok := f.(*files.HostFile)
 	if !ok {
 		return linux.EPERM
 	}
-	if h.fixed(t) {
+	if h.Fixed(t) {
 		return linux.EROFS
 	}
-	e := h.utimes(at, mt)
-	if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
+	e := h.Utimes(at, mt)
+	if e != 0 && !(e == linux.EPERM && files.Remembers(t.Kernel)) {
 		return e
 	}
-	t.k.fileEvent(h, timeEvent(at, mt))
-	st, _ := h.fileRef.stat()
-	t.k.timesSet(st, e, at, mt)
+	files.FileEvent(t.Kernel, h, timeEvent(at, mt))
+	st, _ := h.FileRef.Stat()
+	timesSet(t.Kernel, st, e, at, mt)
 	return 0
 }
 
 // setTimes sets the times of the file at a location.
-func (t *Thread) setTimes(l location, at, mt fileTime, follow bool) linux.Errno {
-	e := t.mayChange(l)
+func setTimes(t *task.Thread, l files.Location, at, mt host.Time, follow bool) linux.Errno {
+	e := files.MayChange(t, l)
 	if e != 0 {
 		return e
 	}
-	e = l.utimes(at, mt, follow)
-	if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
+	e = l.Utimes(at, mt, follow)
+	if e != 0 && !(e == linux.EPERM && files.Remembers(t.Kernel)) {
 		return e
 	}
-	t.k.event(l, follow, timeEvent(at, mt))
-	st, _ := l.stat(follow)
-	t.k.timesSet(st, e, at, mt)
+	event(t.Kernel, l, follow, timeEvent(at, mt))
+	st, _ := l.Stat(follow)
+	timesSet(t.Kernel, st, e, at, mt)
 	return 0
 }
 
 // utimes implements the calls that have no flags.
-func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime) (uint64, linux.Errno) {
-	set, e := t.utimesTarget(dirfd, name, 0)
+func utimes(t *task.Thread, dirfd int, name emu.Addr, at, mt host.Time) (uint64, linux.Errno) {
+	set, e := utimesTarget(t, dirfd, name, 0)
 	if e != 0 {
 		return 0, e
 	}
@@ -349,82 +354,100 @@ func (t *Thread) utimes(dirfd int, name emu.Addr, at, mt fileTime) (uint64, linu
 }
 
 // timeEvent is what inotify says of a change of times (include/linux/fsnotify.h, fsnotify_change).
-func timeEvent(at, mt fileTime) uint32 {
+func timeEvent(at, mt host.Time) uint32 {
 	switch {
-	case !mt.set:
+	case !mt.Set:
 		return linux.IN_ACCESS
-	case !at.set:
+	case !at.Set:
 		return linux.IN_MODIFY
 	}
 	return linux.IN_ATTRIB
 }
 
 // utimesMicro is for the old calls, whose times are two timevals.
-func (t *Thread) utimesMicro(dirfd int, name, times emu.Addr) (uint64, linux.Errno) {
-	at, mt := timeAt(t.k.wall()), timeAt(t.k.wall())
+func utimesMicro(t *task.Thread, dirfd int, name, times emu.Addr) (uint64, linux.Errno) {
+	at, mt := files.TimeAt(t.Kernel.Wall()), files.TimeAt(t.Kernel.Wall())
 	if times != 0 {
-		b, e := t.copyIn(times, 32)
+		b, e := t.CopyIn(times, 32)
 		if e != 0 {
 			return 0, e
 		}
-		for i, ft := range []*fileTime{&at, &mt} {
-			usec := le64(b[16*i+8:])
+		for i, ft := range []*host.Time{&at, &mt} {
+			usec := linux.Uint64(b[16*i+8:])
 			if usec >= 1e6 {
 				return 0, linux.EINVAL
 			}
-			*ft = fileTime{int64(le64(b[16*i:])), int32(usec) * 1000, true}
+			*ft = host.Time{Sec: int64(linux.Uint64(b[16*i:])), Nsec: int32(usec) * 1000, Set: true}
 		}
 	}
-	return t.utimes(dirfd, name, at, mt)
+	return utimes(t, dirfd, name, at, mt)
 }
 
 // sysUtimes implements utimes(2).
-func sysUtimes(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.utimesMicro(linux.AT_FDCWD, a.Addr(0), a.Addr(1))
+func sysUtimes(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return utimesMicro(t, linux.AT_FDCWD, a.Addr(0), a.Addr(1))
 }
 
 // sysFutimesat implements futimesat(2).
-func sysFutimesat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.utimesMicro(a.Int(0), a.Addr(1), a.Addr(2))
+func sysFutimesat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return utimesMicro(t, a.Int(0), a.Addr(1), a.Addr(2))
 }
 
 // sysUtime implements utime(2), which counts in seconds.
-func sysUtime(t *Thread, a Args) (uint64, linux.Errno) {
-	at, mt := timeAt(t.k.wall()), timeAt(t.k.wall())
+func sysUtime(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	at, mt := files.TimeAt(t.Kernel.Wall()), files.TimeAt(t.Kernel.Wall())
 	if a.Addr(1) != 0 {
-		b, e := t.copyIn(a.Addr(1), 16)
+		b, e := t.CopyIn(a.Addr(1), 16)
 		if e != 0 {
 			return 0, e
 		}
-		at, mt = fileTime{int64(le64(b)), 0, true}, fileTime{int64(le64(b[8:])), 0, true}
+		at, mt = host.Time{Sec: int64(linux.Uint64(b)), Nsec: 0, Set: true}, host.Time{Sec: int64(linux.Uint64(b[8:])), Nsec: 0, Set: true}
 	}
-	return t.utimes(linux.AT_FDCWD, a.Addr(0), at, mt)
+	return utimes(t, linux.AT_FDCWD, a.Addr(0), at, mt)
 }
 
 // sysTruncate implements truncate(2).
-func sysTruncate(t *Thread, a Args) (uint64, linux.Errno) {
+func sysTruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Long(1) < 0 {
 		return 0, linux.EINVAL
 	}
-	l, e := t.changed(linux.AT_FDCWD, a.Addr(0), true)
+	l, e := changed(t, linux.AT_FDCWD, a.Addr(0), true)
 	if e != 0 {
 		return 0, e
 	}
-	if st, e := l.stat(true); e == 0 {
-		switch st.mode & linux.S_IFMT {
+	if st, e := l.Stat(true); e == 0 {
+		switch st.Mode & linux.S_IFMT {
 		case linux.S_IFREG:
 		case linux.S_IFDIR:
 			return 0, linux.EISDIR
 		default:
 			return 0, linux.EINVAL
 		}
-		if e = t.mayGrow(st, a.Long(1)); e != 0 {
+		if e = files.MayGrow(t, st, a.Long(1)); e != 0 {
 			return 0, e
 		}
 	}
-	e = l.truncate(a.Long(1))
+	e = l.Truncate(a.Long(1))
 	if e == 0 {
-		t.k.event(l, true, linux.IN_MODIFY)
+		event(t.Kernel, l, true, linux.IN_MODIFY)
 	}
 	return 0, e
+}
+
+// timesSet notes that the guest set times of a file, which looks like h now: the host's file system may not go as far. An error
+// says that the host has not set them.
+func timesSet(k *task.Kernel, h host.Stat, e linux.Errno, at, mt host.Time) {
+	if e != 0 {
+		h.Atime, h.Mtime = at, mt
+	}
+	ino := files.SystemOf(k).Inodes.Number(h.Dev, h.Ino)
+	ts := files.SystemOf(k).Inodes.Times[ino]
+	if at.Set {
+		ts.Atime = h.Atime
+	}
+	if mt.Set {
+		ts.Mtime = h.Mtime
+	}
+	files.SystemOf(k).Inodes.Times[ino] = ts
+	files.ChangedInode(k, ino)
 }

@@ -12,7 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/net"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/tty"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // TestNothingStays makes and drops many things, and counts what the kernel keeps of them.
@@ -20,17 +26,17 @@ func TestNothingStays(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func(g *guest)
-		kept func(k *Kernel) int
+		kept func(k *task.Kernel) int
 	}{
 		{"threads", func(g *guest) {
 			o := newThread(g.p)
-			o.exit(0)
-		}, func(k *Kernel) int { return len(k.first.threads) + len(k.threads) }},
+			o.Exit(0)
+		}, func(k *task.Kernel) int { return len(k.First.Threads) + len(k.Threads) }},
 		{"inodes of pipes", func(g *guest) {
 			fds := g.room(8)
 			g.ok(nr("pipe"), fds)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int { return len(fsOf(k).inodes.numbers) }},
+		}, func(k *task.Kernel) int { return len(files.SystemOf(k).Inodes.Numbers) }},
 		{"files", func(g *guest) {
 			g.ok(nr("write"), g.ok(nr("open"), g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o600), g.str("x"), 1)
 			g.ok(nr("unlink"), g.str("f"))
@@ -39,24 +45,24 @@ func TestNothingStays(t *testing.T) {
 			g.ok(nr("unlink"), g.str("f"))
 			g.ok(nr("write"), g.ok(nr("memfd_create"), g.str("m"), 0), g.str("x"), 1)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int {
-			return len(fsOf(k).inodes.numbers) + len(fsOf(k).inodes.times) + len(fsOf(k).inodes.open)
+		}, func(k *task.Kernel) int {
+			return len(files.SystemOf(k).Inodes.Numbers) + len(files.SystemOf(k).Inodes.Times) + len(files.SystemOf(k).Inodes.Open)
 		}},
 		{"inodes of sockets", func(g *guest) {
 			g.ok(nr("socket"), linux.AF_INET, linux.SOCK_STREAM, 0)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int { return len(fsOf(k).inodes.numbers) }},
+		}, func(k *task.Kernel) int { return len(files.SystemOf(k).Inodes.Numbers) }},
 		{"watches", func(g *guest) {
 			fds, event := g.room(8), g.bytes(make([]byte, 12))
 			ep := g.ok(nr("epoll_create1"), 0)
 			g.ok(nr("pipe"), fds)
 			g.ok(nr("epoll_ctl"), ep, linux.EPOLL_CTL_ADD, ep+1, event)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int { return len(fsOf(k).epolls) }},
+		}, func(k *task.Kernel) int { return len(files.SystemOf(k).Epolls) }},
 		{"sockets that hold one another", func(g *guest) {
 			g.passItself()
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
-		}, func(k *Kernel) int { return netOf(k).unix.all.Len() / (4 * minSuspects) }},
+		}, func(k *task.Kernel) int { return net.StackOf(k).Unix.All.Len() / (4 * net.MinSuspects) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuest(t)
@@ -76,15 +82,15 @@ func TestNothingStays(t *testing.T) {
 func (g *guest) passItself() {
 	fds := g.room(8)
 	g.ok(nr("socketpair"), linux.AF_UNIX, linux.SOCK_STREAM, 0, fds)
-	var control, header pack
-	control.u64(cmsgHeader + 8)
-	control.u32(linux.SOL_SOCKET)
-	control.u32(linux.SCM_RIGHTS)
-	control.u32(3)
-	control.u32(4)
+	var control, header linux.Pack
+	control.U64(net.CmsgHeader + 8)
+	control.U32(linux.SOL_SOCKET)
+	control.U32(linux.SCM_RIGHTS)
+	control.U32(3)
+	control.U32(4)
 	text := g.str("x")
-	for _, x := range []uint64{0, 0, g.bytes(u64s(text, 1)), 1, g.bytes(control), uint64(len(control)), 0} {
-		header.u64(x)
+	for _, x := range []uint64{0, 0, g.bytes(linux.U64s(text, 1)), 1, g.bytes(control), uint64(len(control)), 0} {
+		header.U64(x)
 	}
 	g.ok(nr("sendmsg"), 3, g.bytes(header), 0)
 }
@@ -95,7 +101,7 @@ func TestReachable(t *testing.T) {
 	g.passItself()
 	g.ok(nr("close"), 3)
 	used := g.used
-	for range 10 * minSuspects {
+	for range 10 * net.MinSuspects {
 		g.used = used
 		fds := g.room(8)
 		g.ok(nr("socketpair"), linux.AF_UNIX, linux.SOCK_STREAM, 0, fds)
@@ -103,111 +109,111 @@ func TestReachable(t *testing.T) {
 		g.ok(nr("close"), 3)
 		g.ok(nr("close_range"), 5, 1<<32-1, 0)
 	}
-	f, _ := filesOf(g.th).fds.file(4)
-	assert.Len(t, f.(*unixSocket).queue.packets, 1)
+	f, _ := files.Of(g.th).FDs.File(4)
+	assert.Len(t, f.(*net.UnixSocket).Queue.Packets, 1)
 }
 
 // TestUnknownCalls makes more calls that do not exist than are counted.
 func TestUnknownCalls(t *testing.T) {
 	g := newGuest(t)
-	for i := range uint64(2 * maxLacking) {
+	for i := range uint64(2 * task.MaxLacking) {
 		g.fails(linux.ENOSYS, 10_000+i)
 	}
-	assert.Len(t, g.k.lacking, maxLacking)
-	assert.Len(t, g.k.Lacking(), maxLacking)
+	assert.Len(t, g.k.Answers, task.MaxLacking)
+	assert.Len(t, g.k.Lacking(), task.MaxLacking)
 }
 
 // TestIDs checks that ids go round below pid_max, past those that are in use.
 func TestIDs(t *testing.T) {
 	g := newGuest(t)
-	newThread(g.p).tid = reservedID
-	g.k.threads[reservedID] = g.p.threads[1]
-	g.k.lastID = maxID - 2
-	assert.Equal(t, maxID-1, g.k.newID())
-	assert.Equal(t, reservedID+1, g.k.newID())
-	g.k.lastID = parentPID - 1
-	assert.Equal(t, DefaultPID+2, g.k.newID(), "999 to 1001 are in use")
+	newThread(g.p).TID = task.ReservedID
+	g.k.Threads[task.ReservedID] = g.p.Threads[1]
+	g.k.LastID = task.MaxID - 2
+	assert.Equal(t, task.MaxID-1, g.k.NewID())
+	assert.Equal(t, task.ReservedID+1, g.k.NewID())
+	g.k.LastID = task.ParentPID - 1
+	assert.Equal(t, task.DefaultPID+2, g.k.NewID(), "999 to 1001 are in use")
 }
 
 // TestLowestFD compares the search for the lowest free descriptor with a plain one.
 func TestLowestFD(t *testing.T) {
 	g := newGuest(t)
-	ft := newFDTable()
+	ft := files.NewFDTable()
 	f := &fileBaseFile{}
 	x := uint64(1)
 	for range 20_000 {
 		x = x*6364136223846793005 + 1442695040888963407
 		fd := int(x>>33) % 9000
-		if _, e := ft.file(fd); e == 0 {
-			ft.close(g.k, fd)
+		if _, e := ft.File(fd); e == 0 {
+			ft.Close(g.k, fd)
 		} else {
-			ft.set(fd, f, false)
+			ft.Set(fd, f, false)
 		}
 		low := int(x>>20) % 9000
 		want := low
-		for want < len(ft.fds) && ft.fds[want].file != nil {
+		for want < len(ft.Entries) && ft.Entries[want].File != nil {
 			want++
 		}
-		require.Equal(t, want, ft.lowest(low))
+		require.Equal(t, want, ft.Lowest(low))
 	}
 	for fd := range 9000 {
-		if _, e := ft.file(fd); e != 0 {
-			ft.set(fd, f, false)
+		if _, e := ft.File(fd); e != 0 {
+			ft.Set(fd, f, false)
 		}
 	}
-	assert.Equal(t, 9000, ft.lowest(0))
+	assert.Equal(t, 9000, ft.Lowest(0))
 }
 
 // A fileBaseFile is a file of no abilities.
-type fileBaseFile struct{ fileBase }
+type fileBaseFile struct{ files.FileBase }
 
 // TestTypedAhead fills a pseudoterminal from both sides: it takes no more than it has room for, and keeps what it took.
 func TestTypedAhead(t *testing.T) {
 	g := newGuest(t)
-	f, e := openPtmx(g.th, linux.O_RDWR|linux.O_NONBLOCK)
+	f, e := tty.OpenPtmx(g.th, linux.O_RDWR|linux.O_NONBLOCK)
 	require.Zero(t, e)
-	m := f.(*ptyMaster)
-	m.pty.locked = false
-	f, e = m.pty.openSlave(g.th, linux.O_RDWR|linux.O_NOCTTY|linux.O_NONBLOCK)
+	m := f.(*tty.PtyMaster)
+	m.Pty.Locked = false
+	f, e = m.Pty.OpenSlave(g.th, linux.O_RDWR|linux.O_NOCTTY|linux.O_NONBLOCK)
 	require.Zero(t, e)
-	s := f.(*ptySlave)
-	m.pty.lflag = linux.ECHO
+	s := f.(*tty.PtySlave)
+	m.Pty.Lflag = linux.ECHO
 	at := emu.Addr(g.bytes([]byte(strings.Repeat("x", 1000))))
 	write := func() (n int) {
 		for {
-			got, e := m.write(g.th, one(at, 1000), -1)
+			got, e := m.Write(g.th, uio.Single(at, 1000), -1)
 			if e != 0 {
 				return n
 			}
 			n += int(got)
 		}
 	}
-	assert.Equal(t, lineMax+aheadMax, write())
-	assert.Len(t, m.pty.shown, lineMax, "what is not taken is not echoed")
-	assert.Zero(t, m.poll(g.th)&linux.POLLOUT)
-	n, e := s.read(g.th, one(at, 1000), -1)
+	assert.Equal(t, tty.LineMax+tty.AheadMax, write())
+	assert.Len(t, m.Pty.Shown, tty.LineMax, "what is not taken is not echoed")
+	assert.Zero(t, m.Poll(g.th)&linux.POLLOUT)
+	n, e := s.Read(g.th, uio.Single(at, 1000), -1)
 	require.Zero(t, e)
 	assert.EqualValues(t, 1000, n)
 	assert.Equal(t, 1000, write())
 	for range 100 {
-		m.pty.forgetTyped()
+		m.Pty.ForgetTyped()
 		write()
 	}
-	assert.Len(t, m.pty.shown, shownMax)
+	assert.Len(t, m.Pty.Shown, tty.ShownMax)
 }
 
 // TestSharedDirectory checks that a process and its child have one descriptor of their working directory.
 func TestSharedDirectory(t *testing.T) {
 	g := newGuest(t)
-	fd := filesOf(g.th).cwd.fd
-	child := filesOf(g.th).fsInfo.copy()
-	assert.Equal(t, fd, child.cwd.fd)
+	fd := files.Of(g.th).Cwd.FD
+	child := files.Of(g.th).FSInfo.Copy()
+	assert.Equal(t, fd, child.Cwd.FD)
 	g.ok(nr("mkdir"), g.str("d"), 0o700)
 	g.ok(nr("chdir"), g.str("d"))
-	_, e := fd.stat()
+	_, e := fd.Stat()
 	assert.Zero(t, e, "it is the child's still")
-	child.leaveCwd()
-	_, e = fd.stat()
+	child.LeaveCwd()
+	_, e = fd.Stat()
 	assert.Equal(t, linux.EBADF, e)
 }
 
@@ -247,9 +253,9 @@ func statusLine(t *testing.T, name string) string {
 // TestFileLimit checks that a program gets no more descriptors than the host has for it.
 func TestFileLimit(t *testing.T) {
 	g := newGuest(t)
-	l := g.p.limits[linux.RLIMIT_NOFILE]
-	assert.LessOrEqual(t, l.cur, l.max)
-	assert.LessOrEqual(t, l.max, max(hostFileLimit()-reservedFiles, 1))
-	q := g.p.copy(cloneArgs{})
-	assert.Equal(t, l, q.limits[linux.RLIMIT_NOFILE])
+	l := g.p.Limits[linux.RLIMIT_NOFILE]
+	assert.LessOrEqual(t, l.Cur, l.Max)
+	assert.LessOrEqual(t, l.Max, max(host.FileLimit()-task.ReservedFiles, 1))
+	q := g.p.Copy(task.CloneArgs{})
+	assert.Equal(t, l, q.Limits[linux.RLIMIT_NOFILE])
 }

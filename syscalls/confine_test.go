@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // sharedMemory makes a directory in the host's /dev/shm, which is not the guest's, with a file f that says "text".
 func sharedMemory(t *testing.T) string {
-	dir, err := os.MkdirTemp(shmPath, "cgemu-test-")
+	dir, err := os.MkdirTemp(files.ShmPath, "cgemu-test-")
 	if err != nil {
 		t.Skip(err)
 	}
@@ -83,7 +85,7 @@ func TestReadOnlySharedMemory(t *testing.T) {
 	// A link of the host leads there for who reads, and to the guest's own for who wants to change something. From the host's nothing
 	// can be changed.
 	g = newGuest(t, func(c *Config) { c.Files.ReadOnly = true })
-	require.NoError(t, os.Symlink(shmPath, g.dir+"/run"))
+	require.NoError(t, os.Symlink(files.ShmPath, g.dir+"/run"))
 	g.fails(linux.ENOENT, nr("unlink"), g.str("run/"+name+"/f"))
 	g.fails(linux.ENOENT, nr("open"), g.str("run/"+name+"/f"), linux.O_RDWR)
 	g.ok(nr("close"), g.ok(nr("open"), g.str("run/own"), linux.O_CREAT|linux.O_WRONLY, 0o600))
@@ -99,8 +101,8 @@ func TestReadOnlySharedMemory(t *testing.T) {
 		g.fails(linux.EROFS, nr("open"), g.str("/proc/self/fd/"+strconv.Itoa(int(fd))), linux.O_RDWR)
 	}
 	unchanged(t, dir)
-	require.NoFileExists(t, shmPath+"/own")
-	require.NoDirExists(t, shmPath+"/new")
+	require.NoFileExists(t, files.ShmPath+"/own")
+	require.NoDirExists(t, files.ShmPath+"/new")
 }
 
 // TestOwnSharedMemory checks that the guest's /dev/shm is a file system of its own: what the host has beside it can be neither moved
@@ -172,7 +174,7 @@ func TestReadOnlyDevices(t *testing.T) {
 	g.ok(nr("mkdir"), g.str("/dev/shm/d"), 0o700)
 	dir := t.TempDir()
 	fifo := dir + "/fifo"
-	require.Zero(t, hostMknod(place{dir: noFD, path: fifo}, linux.S_IFIFO|0o600, 0))
+	require.Zero(t, host.Mknod(host.Place{Dir: host.NoFD, Path: fifo}, linux.S_IFIFO|0o600, 0))
 	g.fails(linux.EROFS, nr("open"), g.str(fifo), linux.O_WRONLY|linux.O_NONBLOCK)
 	g.fails(linux.EROFS, nr("open"), g.str(fifo), linux.O_RDWR)
 	g.fails(linux.EROFS, nr("access"), g.str(fifo), 2)

@@ -4,76 +4,82 @@ import (
 	"cmp"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // lister is a directory that can be read.
 type lister interface {
-	list(t *Thread) ([]dirEntry, linux.Errno)
-	position() *int64
+	List(t *task.Thread) ([]files.DirEntry, linux.Errno)
+	Position() *int64
 }
 
-type hostDir struct{ *hostFile }
+type hostDir struct{ *files.HostFile }
 
-func (d hostDir) list(t *Thread) ([]dirEntry, linux.Errno) { return d.hostFile.list(t.k) }
-func (d hostDir) position() *int64                         { return &d.hostFile.pos }
+func (d hostDir) List(t *task.Thread) ([]files.DirEntry, linux.Errno) {
+	return d.HostFile.List(t.Kernel)
+}
+
+func (d hostDir) Position() *int64 { return &d.HostFile.Pos }
 
 // directory returns the directory behind fd.
-func (t *Thread) directory(fd int) (lister, linux.Errno) {
-	f, e := t.file(fd)
+func directory(t *task.Thread, fd int) (lister, linux.Errno) {
+	f, e := files.GetRawFile(t, fd)
 	if e != 0 {
 		return nil, e
 	}
-	if f.base().flags&linux.O_PATH != 0 {
+	if f.Base().Flags&linux.O_PATH != 0 {
 		return nil, linux.EBADF
 	}
 	switch f := f.(type) {
-	case *hostFile:
-		if f.isDir() {
+	case *files.HostFile:
+		if f.IsDir() {
 			return hostDir{f}, 0
 		}
-	case *virtualDir:
+	case *files.VirtualDir:
 		return f, 0
 	}
 	return nil, linux.ENOTDIR
 }
 
 // sysGetdents64 implements getdents64(2). Entries come sorted by name.
-func sysGetdents64(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.getdents(a, func(b *pack, d dirEntry, next int64) {
-		size := (19 + len(d.name) + 1 + 7) &^ 7
-		b.u64(d.ino)
-		b.i64(next)
-		b.u16(uint16(size))
-		b.u8(d.typ)
-		b.str(d.name, size-19)
+func sysGetdents64(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return getdents(t, a, func(b *linux.Pack, d files.DirEntry, next int64) {
+		size := (19 + len(d.Name) + 1 + 7) &^ 7
+		b.U64(d.Ino)
+		b.I64(next)
+		b.U16(uint16(size))
+		b.U8(d.Type)
+		b.Str(d.Name, size-19)
 	})
 }
 
 // sysGetdents implements getdents(2), whose entries end with their type.
-func sysGetdents(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.getdents(a, func(b *pack, d dirEntry, next int64) {
-		size := (18 + len(d.name) + 2 + 7) &^ 7
-		b.u64(d.ino)
-		b.i64(next)
-		b.u16(uint16(size))
-		b.str(d.name, size-19)
-		b.u8(d.typ)
+func sysGetdents(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return getdents(t, a, func(b *linux.Pack, d files.DirEntry, next int64) {
+		size := (18 + len(d.Name) + 2 + 7) &^ 7
+		b.U64(d.Ino)
+		b.I64(next)
+		b.U16(uint16(size))
+		b.Str(d.Name, size-19)
+		b.U8(d.Type)
 	})
 }
 
-func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, linux.Errno) {
-	d, e := t.directory(a.Int(0))
+func getdents(t *task.Thread, a uio.Args, encode func(*linux.Pack, files.DirEntry, int64)) (uint64, linux.Errno) {
+	d, e := directory(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	entries, e := d.list(t)
+	entries, e := d.List(t)
 	if e != 0 {
 		return 0, e
 	}
 	room := min(a.Int(2), 1<<20) // below 0 nothing fits
-	var b pack
-	pos := d.position()
+	var b linux.Pack
+	pos := d.Position()
 	at := *pos
 	for ; at < int64(len(entries)); at++ {
 		n := len(b)
@@ -87,7 +93,7 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 		}
 	}
 	// Where the memory ends the entries in front of it are told.
-	if got := t.p.mem.Write(a.Addr(1), b); got < len(b) {
+	if got := t.Process.Mem.Write(a.Addr(1), b); got < len(b) {
 		b = b[:0]
 		for at = *pos; at < int64(len(entries)); at++ {
 			n := len(b)
@@ -101,16 +107,16 @@ func (t *Thread) getdents(a Args, encode func(*pack, dirEntry, int64)) (uint64, 
 		}
 	}
 	if h, ok := d.(hostDir); ok {
-		t.k.accessed(h.hostFile)
-		t.k.fileEvent(h.hostFile, linux.IN_ACCESS)
+		files.Accessed(t.Kernel, h.HostFile)
+		files.FileEvent(t.Kernel, h.HostFile, linux.IN_ACCESS)
 	}
 	*pos = at
 	return uint64(len(b)), 0
 }
 
 // sysGetcwd implements getcwd(2): the result counts the terminator.
-func sysGetcwd(t *Thread, a Args) (uint64, linux.Errno) {
-	cwd, e := t.cwdPath()
+func sysGetcwd(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	cwd, e := files.CwdPath(t)
 	if e != 0 {
 		return 0, e
 	}
@@ -118,133 +124,75 @@ func sysGetcwd(t *Thread, a Args) (uint64, linux.Errno) {
 	if uint64(len(b)) > a.Uint(1) {
 		return 0, linux.ERANGE
 	}
-	return uint64(len(b)), t.copyOut(a.Addr(0), b)
-}
-
-// cwdPath is the guest's name of the working directory, which may have been moved or removed since t went there:
-// ENOENT and what /proc/PID/cwd shows if it was removed or is no longer below the guest's root, ENAMETOOLONG if the name is
-// longer than PATH_MAX.
-func (t *Thread) cwdPath() (string, linux.Errno) {
-	if filesOf(t).cwd.virtual {
-		return filesOf(t).cwd.path, 0
-	}
-	cwd := filesOf(t).cwd.fileRef
-	if cwd.node != nil {
-		name, ok := cwd.node.Path()
-		switch {
-		case !ok:
-			return name + " (deleted)", linux.ENOENT
-		case len(name) >= linux.PATH_MAX:
-			return "", linux.ENAMETOOLONG
-		}
-		return name, 0
-	}
-	name := cwd.fd.path()
-	if name == "" {
-		return "", linux.ENAMETOOLONG
-	}
-	if _, ok := t.k.below(name); fsOf(t.k).root.only && !ok {
-		return filesOf(t).cwd.path, linux.ENOENT
-	}
-	if st, e := cwd.stat(); e == 0 && st.nlink == 0 {
-		return t.k.guestPath(name), linux.ENOENT
-	}
-	return t.k.guestPath(name), 0
+	return uint64(len(b)), t.CopyOut(a.Addr(0), b)
 }
 
 // sysChdir implements chdir(2).
-func sysChdir(t *Thread, a Args) (uint64, linux.Errno) {
-	s, e := t.path(a.Addr(0))
+func sysChdir(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	s, e := t.Path(a.Addr(0))
 	if e != 0 {
 		return 0, e
 	}
-	l, e := t.locate(linux.AT_FDCWD, s, true)
+	l, e := files.Locate(t, linux.AT_FDCWD, s, true)
 	if e != 0 {
 		return 0, e
 	}
-	return 0, t.chdir(l)
-}
-
-func (t *Thread) chdir(l location) linux.Errno {
-	if l.node == nil {
-		r, e := l.open(linux.O_PATH|linux.O_DIRECTORY, 0, 0)
-		if e != 0 {
-			return e
-		}
-		if e := r.at(".").access(1, true); e != 0 {
-			r.close()
-			return e
-		}
-		at, pseudo := r.onPseudoFS()
-		if !pseudo {
-			filesOf(t).setCwd(dirRef{fileRef: r, path: t.k.nameOf(r), private: l.private})
-			return 0
-		}
-		r.close()
-		if l, e = t.relocate(at); e != 0 {
-			return e
-		}
-	}
-	if l.node == nil || l.node.mode&linux.S_IFMT != linux.S_IFDIR {
-		return linux.ENOTDIR
-	}
-	filesOf(t).setCwd(dirRef{fileRef: noFile, path: l.guest, virtual: true})
-	return 0
+	return 0, files.Chdir(t, l)
 }
 
 // sysFchdir implements fchdir(2).
-func sysFchdir(t *Thread, a Args) (uint64, linux.Errno) {
-	d, e := t.start(a.Int(0))
+func sysFchdir(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	d, e := files.Start(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
 	if a.Int(0) == linux.AT_FDCWD {
 		return 0, linux.EBADF
 	}
-	if d.virtual {
-		filesOf(t).setCwd(d)
+	if d.Virtual {
+		files.Of(t).SetCwd(d)
 		return 0, 0
 	}
-	return 0, t.chdir(location{fileAt: d.at("."), private: d.private})
+	return 0, files.Chdir(t, files.Location{FileAt: d.At("."), Private: d.Private})
 }
 
 // sysMkdir implements mkdir(2).
-func sysMkdir(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.mkdir(linux.AT_FDCWD, a.Addr(0), a.U32(1))
+func sysMkdir(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return mkdir(t, linux.AT_FDCWD, a.Addr(0), a.U32(1))
 }
 
 // sysMkdirat implements mkdirat(2).
-func sysMkdirat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.mkdir(a.Int(0), a.Addr(1), a.U32(2))
+func sysMkdirat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return mkdir(t, a.Int(0), a.Addr(1), a.U32(2))
 }
 
-func (t *Thread) mkdir(dirfd int, name emu.Addr, mode uint32) (uint64, linux.Errno) {
-	l, e := t.newName(dirfd, name)
+func mkdir(t *task.Thread, dirfd int, name emu.Addr, mode uint32) (uint64, linux.Errno) {
+	l, e := newName(t, dirfd, name)
 	if e != 0 {
 		return 0, e
 	}
-	return t.k.made(l, l.create(linux.S_IFDIR|mode&0o1777, filesOf(t).umask))
+	return files.Made(t.Kernel, l, l.Create(linux.S_IFDIR|mode&0o1777, files.Of(t).Umask))
 }
 
 // sysMknod implements mknod(2).
-func sysMknod(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.mknod(linux.AT_FDCWD, a.Addr(0), a.U32(1))
+func sysMknod(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return mknod(t, linux.AT_FDCWD, a.Addr(0), a.U32(1))
 }
 
 // sysMknodat implements mknodat(2).
-func sysMknodat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.mknod(a.Int(0), a.Addr(1), a.U32(2))
+func sysMknodat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return mknod(t, a.Int(0), a.Addr(1), a.U32(2))
 }
 
 // mknod makes files and named pipes; devices are for the superuser, which the guest is not.
-func (t *Thread) mknod(dirfd int, name emu.Addr, mode uint32) (uint64, linux.Errno) {
-	l, e := t.newName(dirfd, name)
+func mknod(t *task.Thread, dirfd int, name emu.Addr, mode uint32) (uint64, linux.Errno) {
+	l, e := newName(t, dirfd, name)
 	if e != 0 {
 		return 0, e
 	}
 	switch mode & linux.S_IFMT {
 	case 0, linux.S_IFREG, linux.S_IFIFO, linux.S_IFSOCK:
-		return t.k.made(l, l.create(mode, filesOf(t).umask))
+		return files.Made(t.Kernel, l, l.Create(mode, files.Of(t).Umask))
 	case linux.S_IFCHR, linux.S_IFBLK, linux.S_IFDIR:
 		return 0, linux.EPERM
 	}
@@ -252,71 +200,71 @@ func (t *Thread) mknod(dirfd int, name emu.Addr, mode uint32) (uint64, linux.Err
 }
 
 // sysUnlink implements unlink(2).
-func sysUnlink(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.unlink(linux.AT_FDCWD, a.Addr(0), false)
+func sysUnlink(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return unlink(t, linux.AT_FDCWD, a.Addr(0), false)
 }
 
 // sysRmdir implements rmdir(2).
-func sysRmdir(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.unlink(linux.AT_FDCWD, a.Addr(0), true)
+func sysRmdir(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return unlink(t, linux.AT_FDCWD, a.Addr(0), true)
 }
 
 // sysUnlinkat implements unlinkat(2).
-func sysUnlinkat(t *Thread, a Args) (uint64, linux.Errno) {
+func sysUnlinkat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Int(2)&^linux.AT_REMOVEDIR != 0 {
 		return 0, linux.EINVAL
 	}
-	return t.unlink(a.Int(0), a.Addr(1), a.Int(2)&linux.AT_REMOVEDIR != 0)
+	return unlink(t, a.Int(0), a.Addr(1), a.Int(2)&linux.AT_REMOVEDIR != 0)
 }
 
-func (t *Thread) unlink(dirfd int, name emu.Addr, dir bool) (uint64, linux.Errno) {
-	l, e := t.oldName(dirfd, name)
+func unlink(t *task.Thread, dirfd int, name emu.Addr, dir bool) (uint64, linux.Errno) {
+	l, e := oldName(t, dirfd, name)
 	if e != 0 {
 		return 0, e
 	}
-	old, known := l.stat(false)
-	e = l.unlink(dir)
+	old, known := l.Stat(false)
+	e = l.Unlink(dir)
 	if e == 0 && known == 0 {
-		t.k.removed(old)
-		t.k.nameEvent(l, linux.IN_DELETE|old.isDir(), 0)
-		fsOf(t.k).inodes.forget(old)
+		files.Removed(t.Kernel, old)
+		files.NameEvent(t.Kernel, l, linux.IN_DELETE|old.IsDir(), 0)
+		files.SystemOf(t.Kernel).Inodes.Forget(old)
 	}
 	return 0, e
 }
 
 // sysRename implements rename(2).
-func sysRename(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.rename(linux.AT_FDCWD, a.Addr(0), linux.AT_FDCWD, a.Addr(1), 0)
+func sysRename(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return rename(t, linux.AT_FDCWD, a.Addr(0), linux.AT_FDCWD, a.Addr(1), 0)
 }
 
 // sysRenameat implements renameat(2).
-func sysRenameat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.rename(a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), 0)
+func sysRenameat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return rename(t, a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), 0)
 }
 
 // sysRenameat2 implements renameat2(2).
-func sysRenameat2(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.rename(a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), a.U32(4))
+func sysRenameat2(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return rename(t, a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), a.U32(4))
 }
 
-func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags uint32) (uint64, linux.Errno) {
+func rename(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, flags uint32) (uint64, linux.Errno) {
 	const renameNoreplace, renameExchange, renameWhiteout = 1, 2, 4
 	if flags&^(renameNoreplace|renameExchange|renameWhiteout) != 0 || flags&renameExchange != 0 && flags != renameExchange {
 		return 0, linux.EINVAL
 	}
-	src, e := t.oldName(fromDir, from)
+	src, e := oldName(t, fromDir, from)
 	if e != 0 && e != linux.EROFS { // the other may be worse
 		return 0, e
 	}
-	dst, e := t.oldName(toDir, to)
-	if (e == 0 || e == linux.EROFS) && src.private != dst.private {
+	dst, e := oldName(t, toDir, to)
+	if (e == 0 || e == linux.EROFS) && src.Private != dst.Private {
 		e = linux.EXDEV // /dev/shm is a file system of its own, wherever the host has it
 	}
 	if e != 0 {
 		// Where the old name leads is looked at first.
-		if st, first := src.parent().stat(true); first != 0 {
+		if st, first := src.Parent().Stat(true); first != 0 {
 			e = first
-		} else if st.mode&linux.S_IFMT != linux.S_IFDIR {
+		} else if st.Mode&linux.S_IFMT != linux.S_IFDIR {
 			e = linux.ENOTDIR
 		}
 		return 0, e
@@ -324,131 +272,115 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 	if flags&renameWhiteout != 0 {
 		return 0, linux.EINVAL // a file system without whiteouts
 	}
-	old, replaced := dst.stat(false)
-	was, _ := src.stat(false)
-	e = src.rename(dst.fileAt, flags)
+	old, replaced := dst.Stat(false)
+	was, _ := src.Stat(false)
+	e = src.Rename(dst.FileAt, flags)
 	if e == 0 {
-		t.k.moved(src, dst, was, old, replaced == 0 && flags&renameExchange == 0)
+		files.Moved(t.Kernel, src, dst, was, old, replaced == 0 && flags&renameExchange == 0)
 	}
-	if e == 0 && replaced == 0 && flags&renameExchange == 0 && (old.ino != was.ino || old.dev != was.dev) {
-		fsOf(t.k).inodes.forget(old)
+	if e == 0 && replaced == 0 && flags&renameExchange == 0 && (old.Ino != was.Ino || old.Dev != was.Dev) {
+		files.SystemOf(t.Kernel).Inodes.Forget(old)
 	}
 	return 0, e
 }
 
 // sysLink implements link(2).
-func sysLink(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.link(linux.AT_FDCWD, a.Addr(0), linux.AT_FDCWD, a.Addr(1), 0)
+func sysLink(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return link(t, linux.AT_FDCWD, a.Addr(0), linux.AT_FDCWD, a.Addr(1), 0)
 }
 
 // sysLinkat implements linkat(2).
-func sysLinkat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.link(a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), a.Int(4))
+func sysLinkat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return link(t, a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), a.Int(4))
 }
 
-func (t *Thread) link(fromDir int, from emu.Addr, toDir int, to emu.Addr, flags int) (uint64, linux.Errno) {
+func link(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, flags int) (uint64, linux.Errno) {
 	if flags&^(linux.AT_SYMLINK_FOLLOW|linux.AT_EMPTY_PATH) != 0 {
 		return 0, linux.EINVAL
 	}
 	follow := flags&linux.AT_SYMLINK_FOLLOW != 0
-	s, e := t.path(from)
+	s, e := t.Path(from)
 	if e != 0 {
 		return 0, e
 	}
-	var src location
+	var src files.Location
 	if s == "" && flags&linux.AT_EMPTY_PATH != 0 {
-		src, e = t.openedHere(fromDir) // since Linux 6.10
+		src, e = files.OpenedHere(t, fromDir) // since Linux 6.10
 		follow = true
 	} else {
-		src, e = t.onHost(fromDir, from, follow)
+		src, e = onHost(t, fromDir, from, follow)
 	}
 	elsewhere := e == linux.EXDEV // a file of ours: that there is no link to it is seen after the new name
 	if e != 0 && !elsewhere {
 		return 0, e
 	}
-	dst, e := t.newName(toDir, to)
+	dst, e := newName(t, toDir, to)
 	if elsewhere {
 		return 0, cmp.Or(e, linux.EXDEV)
 	}
 	if e != 0 {
-		if _, first := src.stat(follow); first != 0 {
+		if _, first := src.Stat(follow); first != 0 {
 			e = first // the old name is looked up first
 		}
 		return 0, e
 	}
-	if src.private != dst.private {
-		if _, e := src.stat(follow); e != 0 {
+	if src.Private != dst.Private {
+		if _, e := src.Stat(follow); e != 0 {
 			return 0, e
 		}
 		return 0, linux.EXDEV
 	}
-	if e := src.link(dst.fileAt, follow); e != 0 {
+	if e := src.Link(dst.FileAt, follow); e != 0 {
 		return 0, e
 	}
-	if st, e := dst.stat(false); e == 0 {
-		t.k.changedInode(fsOf(t.k).inodes.number(st.dev, st.ino))
-		t.k.selfEvent(st, linux.IN_ATTRIB)
-		t.k.nameEvent(dst, linux.IN_CREATE, 0)
+	if st, e := dst.Stat(false); e == 0 {
+		files.ChangedInode(t.Kernel, files.SystemOf(t.Kernel).Inodes.Number(st.Dev, st.Ino))
+		files.SelfEvent(t.Kernel, st, linux.IN_ATTRIB)
+		files.NameEvent(t.Kernel, dst, linux.IN_CREATE, 0)
 	}
 	return 0, 0
 }
 
-// openedHere is where the file behind a descriptor is, by its own name.
-func (t *Thread) openedHere(fd int) (location, linux.Errno) {
-	if fd == linux.AT_FDCWD {
-		return t.locate(fd, ".", true) // which cannot have another name
-	}
-	f, e := t.file(fd)
-	if e != 0 {
-		return location{}, e
-	}
-	h, ok := f.(*hostFile)
-	if !ok {
-		return location{}, linux.EXDEV
-	}
-	return location{fileAt: h.again(), guest: h.name(t.k), opened: h}, 0
-}
-
 // sysSymlink implements symlink(2).
-func sysSymlink(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.symlink(a.Addr(0), linux.AT_FDCWD, a.Addr(1))
+func sysSymlink(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return symlink(t, a.Addr(0), linux.AT_FDCWD, a.Addr(1))
 }
 
 // sysSymlinkat implements symlinkat(2).
-func sysSymlinkat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.symlink(a.Addr(0), a.Int(1), a.Addr(2))
+func sysSymlinkat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return symlink(t, a.Addr(0), a.Int(1), a.Addr(2))
 }
 
-func (t *Thread) symlink(target emu.Addr, dirfd int, name emu.Addr) (uint64, linux.Errno) {
-	s, e := t.path(target)
+func symlink(t *task.Thread, target emu.Addr, dirfd int, name emu.Addr) (uint64, linux.Errno) {
+	s, e := t.Path(target)
 	if e != 0 {
 		return 0, e
 	}
 	if s == "" {
 		return 0, linux.ENOENT
 	}
-	l, e := t.newName(dirfd, name)
+	l, e := newName(t, dirfd, name)
 	if e != 0 {
 		return 0, e
 	}
-	return t.k.made(l, l.symlink(s))
+	return files.Made(t.Kernel, l, l.Symlink(s))
 }
 
 // sysReadlink implements readlink(2).
-func sysReadlink(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.readlink(linux.AT_FDCWD, a.Addr(0), a.Addr(1), a.Int(2))
+func sysReadlink(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return readlink(t, linux.AT_FDCWD, a.Addr(0), a.Addr(1), a.Int(2))
 }
 
 // sysReadlinkat implements readlinkat(2).
-func sysReadlinkat(t *Thread, a Args) (uint64, linux.Errno) {
-	return t.readlink(a.Int(0), a.Addr(1), a.Addr(2), a.Int(3))
+func sysReadlinkat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return readlink(t, a.Int(0), a.Addr(1), a.Addr(2), a.Int(3))
 }
 
-func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, linux.Errno) {
+func readlink(t *task.Thread, dirfd int, name, buf emu.Addr, size int) (uint64, linux.Errno) {
 	if size <= 0 {
 		return 0, linux.EINVAL
 	}
-	s, e := t.path(name)
+	s, e := t.Path(name)
 	if e != 0 {
 		return 0, e
 	}
@@ -458,55 +390,39 @@ func (t *Thread) readlink(dirfd int, name, buf emu.Addr, size int) (uint64, linu
 		if dirfd == linux.AT_FDCWD {
 			return 0, linux.ENOENT
 		}
-		f, e := t.file(dirfd)
+		f, e := files.GetRawFile(t, dirfd)
 		if e != 0 {
 			return 0, e
 		}
-		h, ok := f.(*hostFile)
+		h, ok := f.(*files.HostFile)
 		if !ok {
 			return 0, linux.ENOENT
 		}
-		if target, e = h.readlink(); e != 0 {
+		if target, e = h.Readlink(); e != 0 {
 			return 0, e
 		}
-		return t.finishReadlink(target, buf, size)
+		return finishReadlink(t, target, buf, size)
 	}
-	l, e := t.locate(dirfd, s, false)
+	l, e := files.Locate(t, dirfd, s, false)
 	switch {
 	case e != 0:
 		return 0, e
-	case l.node != nil && l.node.mode&linux.S_IFMT != linux.S_IFLNK:
+	case l.Node != nil && l.Node.Mode&linux.S_IFMT != linux.S_IFLNK:
 		return 0, linux.EINVAL
-	case l.node != nil:
-		if target = l.node.link(t); target == "" {
+	case l.Node != nil:
+		if target = l.Node.Link(t); target == "" {
 			return 0, linux.ENOENT
 		}
 	default:
-		if target, e = l.readlink(); e != 0 {
+		if target, e = l.Readlink(); e != 0 {
 			return 0, e
 		}
 	}
-	return t.finishReadlink(target, buf, size)
+	return finishReadlink(t, target, buf, size)
 }
 
-func (t *Thread) finishReadlink(target string, buf emu.Addr, size int) (uint64, linux.Errno) {
+func finishReadlink(t *task.Thread, target string, buf emu.Addr, size int) (uint64, linux.Errno) {
 	b := []byte(target)
 	b = b[:min(len(b), size)]
-	return uint64(len(b)), t.copyOut(buf, b)
-}
-
-// base is the last component of a path.
-// atoi reads a decimal number, -1 if it is none.
-func atoi(s string) int {
-	n := 0
-	for _, c := range s {
-		if c < '0' || c > '9' || n > 1<<30 {
-			return -1
-		}
-		n = n*10 + int(c-'0')
-	}
-	if s == "" {
-		return -1
-	}
-	return n
+	return uint64(len(b)), t.CopyOut(buf, b)
 }

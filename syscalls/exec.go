@@ -1,52 +1,29 @@
 package syscalls
 
 import (
+	"errors"
+	"io/fs"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// strings reads a vector of string addresses that ends with null. It takes from room what that takes of the
-// program's stack, and ends with E2BIG where there is none left.
-func (t *Thread) strings(at emu.Addr, room *uint64) ([]string, linux.Errno) {
-	var out []string
-	if at == 0 {
-		return nil, 0
-	}
-	for ; ; at += 8 {
-		a, e := t.in64(at)
-		if e != 0 {
-			return nil, e
-		}
-		if a == 0 {
-			return out, 0
-		}
-		longest := int(min(*room, loader.MaxArg))
-		s, ok := t.p.mem.ReadString(emu.Addr(a), longest)
-		switch n := uint64(len(s)) + 9; {
-		case !ok:
-			return nil, linux.EFAULT
-		case len(s) >= longest, n > *room:
-			return nil, linux.E2BIG
-		default:
-			*room -= n
-		}
-		out = append(out, s)
-	}
-}
-
 // sysExecve implements execve(2).
-func sysExecve(t *Thread, a Args) (uint64, linux.Errno) {
-	name, e := t.path(a.Addr(0))
+func sysExecve(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	name, e := t.Path(a.Addr(0))
 	if e != 0 {
 		return 0, e
 	}
-	return t.execve(name, a.Addr(1), a.Addr(2))
+	return execve(t, name, a.Addr(1), a.Addr(2))
 }
 
 // sysExecveat implements execveat(2).
-func sysExecveat(t *Thread, a Args) (uint64, linux.Errno) {
-	name, e := t.path(a.Addr(1))
+func sysExecveat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	name, e := t.Path(a.Addr(1))
 	if e != 0 {
 		return 0, e
 	}
@@ -56,7 +33,7 @@ func sysExecveat(t *Thread, a Args) (uint64, linux.Errno) {
 	case a.Int(4)&^(linux.AT_EMPTY_PATH|linux.AT_SYMLINK_NOFOLLOW) != 0:
 		return 0, linux.EINVAL
 	case a.Int(4)&linux.AT_SYMLINK_NOFOLLOW != 0 && name != "":
-		if st, e := t.statAt(a.Int(0), a.Addr(1), linux.AT_SYMLINK_NOFOLLOW); e == 0 && st.mode&linux.S_IFMT == linux.S_IFLNK {
+		if st, e := statAt(t, a.Int(0), a.Addr(1), linux.AT_SYMLINK_NOFOLLOW); e == 0 && st.Mode&linux.S_IFMT == linux.S_IFLNK {
 			return 0, linux.ELOOP
 		}
 	}
@@ -64,12 +41,12 @@ func sysExecveat(t *Thread, a Args) (uint64, linux.Errno) {
 	case name == "" && a.Int(0) == linux.AT_FDCWD:
 		return 0, linux.EACCES // the working directory
 	case name == "" || name[0] != '/' && a.Int(0) != linux.AT_FDCWD:
-		f, e := t.file(a.Int(0))
+		f, e := files.GetRawFile(t, a.Int(0))
 		if e != 0 {
 			return 0, e
 		}
 		switch f.(type) {
-		case *hostFile, *virtualDir, *virtualFile:
+		case *files.HostFile, *files.VirtualDir, *files.VirtualFile:
 		default:
 			if name == "" {
 				return 0, linux.EACCES
@@ -79,116 +56,72 @@ func sysExecveat(t *Thread, a Args) (uint64, linux.Errno) {
 		if name != "" {
 			name = "/" + name
 		}
-		name = f.name(t.k) + name
+		name = f.Name(t.Kernel) + name
 	}
-	return t.execve(name, a.Addr(2), a.Addr(3))
+	return execve(t, name, a.Addr(2), a.Addr(3))
 }
 
-func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {
+func execve(t *task.Thread, name string, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {
 	if name == "" {
 		return 0, linux.ENOENT
 	}
 	// What is wrong with the program is seen before what is wrong with its arguments.
-	f, err := t.openProgram(name)
+	f, err := files.OpenProgram(t, name)
 	if err != nil {
 		return 0, execErrno(err)
 	}
 	f.Close()
-	if t.k.beingWritten(f.Ino) {
+	if files.BeingWritten(t.Kernel, f.Ino) {
 		return 0, linux.ETXTBSY
 	}
-	room := loader.ArgsLimit(t.p.stackSize())
-	argv, e := t.strings(argvAt, &room)
+	room := loader.ArgsLimit(t.Process.StackSize())
+	argv, e := t.Strings(argvAt, &room)
 	if e != 0 {
 		return 0, e
 	}
-	envv, e := t.strings(envvAt, &room)
+	envv, e := t.Strings(envvAt, &room)
 	if e != 0 {
 		return 0, e
 	}
-	x, err := loader.Prepare(func(name string) (*loader.File, error) { return t.openProgram(name) }, name, argv)
+	x, err := loader.Prepare(func(name string) (*loader.File, error) { return files.OpenProgram(t, name) }, name, argv)
 	if err != nil {
 		return 0, execErrno(err)
 	}
 	defer x.Close()
-	if err := x.CheckArgs(envv, t.p.stackSize()); err != nil {
+	if err := x.CheckArgs(envv, t.Process.StackSize()); err != nil {
 		return 0, execErrno(err)
 	}
-	m, err := t.ownMachine()
+	m, err := t.OwnMachine()
 	if err != nil {
-		return 0, t.k.noMachine("execve", err, linux.ENOMEM)
+		return 0, t.Kernel.NoMachine("execve", err, linux.ENOMEM)
 	}
 	// There is no way back from here.
-	t.replace(m)
-	if err := t.p.exec(t, x, envv); err != nil {
-		t.k.logf("execve: %v", err)
-		t.p.end(Exit{Signal: linux.SIGKILL})
-	} else if !t.p.mayMap(0, 0) {
-		t.p.end(Exit{Signal: linux.SIGSEGV}) // as bprm_execve() does beyond the point of no return
+	t.Replace(m)
+	if err := t.Process.Exec(t, x, envv); err != nil {
+		t.Kernel.Logf("execve: %v", err)
+		t.Process.End(task.Exit{Signal: linux.SIGKILL})
+	} else if !t.Process.MayMap(0, 0) {
+		t.Process.End(task.Exit{Signal: linux.SIGSEGV}) // as bprm_execve() does beyond the point of no return
 	}
-	return 0, eNoReturn
+	return 0, task.ENoReturn
 }
 
-// beingWritten reports whether a process has file ino open for writing: it cannot be executed then.
-func (k *Kernel) beingWritten(ino uint64) bool {
-	for ft := range k.fdTables() {
-		for _, ent := range ft.fds {
-			if h, ok := ent.file.(*hostFile); ok && h.ino == ino && h.writable() {
-				return true
-			}
+// execErrno is execve(2)'s result for an error of the loader.
+func execErrno(err error) linux.Errno {
+	for _, m := range []struct {
+		err error
+		e   linux.Errno
+	}{
+		{fs.ErrNotExist, linux.ENOENT}, {fs.ErrPermission, linux.EACCES}, {loader.ErrFormat, linux.ENOEXEC}, {loader.ErrLoop, linux.ELOOP},
+		{loader.ErrInterp, linux.ELIBBAD}, {loader.ErrSpace, linux.ENOMEM}, {loader.ErrArgs, linux.E2BIG},
+	} {
+		if errors.Is(err, m.err) {
+			return m.e
 		}
 	}
-	return false
-}
-
-// ownMachine returns a machine for t's process if others run on that which it has.
-func (t *Thread) ownMachine() (*machine, error) {
-	if m := t.p.machine; m.users == 1 && m.owner == t.p {
-		return nil, nil
+	var e linux.Errno
+	if errors.As(err, &e) {
+		return e
 	}
-	return t.k.newMachine(t.p, t.p.engine, nil)
-}
-
-// replace drops what a new program does not inherit (execve(2), "Effect on process attributes"). It will
-// run on m, if that is not nil.
-func (t *Thread) replace(m *machine) {
-	p := t.p
-	for _, o := range p.threads {
-		if o != t {
-			o.dead = true
-			o.files.endCall(t.k)
-			t.k.unwait(o)
-			t.k.futexForget(o)
-			o.releaseLocks()
-			o.files.leave(o.k)
-		}
-	}
-	t.releaseLocks()
-	for _, o := range p.threads {
-		delete(t.k.threads, o.tid)
-	}
-	p.threads = []*Thread{t}
-	t.tid = p.pid
-	t.k.threads[t.tid] = t
-	p.executed = true
-	t.files.exec(t.k)
-	own := *p.signals // others may go on with the old one
-	p.signals = &own
-	p.signals.reset()
-	for _, pt := range p.posix {
-		pt.stop()
-	}
-	p.posix = map[uint64]*posixTimer{}
-	t.altstack = altStack{flags: t.altstack.flags}
-	t.robustList, t.clearTID, t.keepCaps, p.dumpable = 0, 0, 0, 1
-	p.membarrier, p.lockFuture = 0, false
-	if m == nil {
-		p.mem.Unmap(0, p.mem.Limit())
-	} else {
-		old := p.machine
-		p.leave()
-		p.use(m)
-		t.k.handOver(old, m)
-	}
-	p.wakeVforker()
+	return linux.EIO
 }

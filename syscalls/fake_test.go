@@ -11,7 +11,9 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
 // A fakeEngine runs no code: it stops as a script says. Each script is a
@@ -31,20 +33,27 @@ func (e *fakeEngine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	}
 	return e.step(c, budget)
 }
-func (e *fakeEngine) Invalidate(lo, hi emu.Addr)                                    { e.invalid = append(e.invalid, lo) }
-func (e *fakeEngine) Interrupt()                                                    {}
-func (e *fakeEngine) Executed() uint64                                              { return e.executed }
-func (e *fakeEngine) SetCounting(emu.Counting)                                      {}
-func (e *fakeEngine) SetMark(emu.Addr, bool)                                        {}
+
+func (e *fakeEngine) Invalidate(lo, hi emu.Addr) { e.invalid = append(e.invalid, lo) }
+
+func (e *fakeEngine) Interrupt() {}
+
+func (e *fakeEngine) Executed() uint64 { return e.executed }
+
+func (e *fakeEngine) SetCounting(emu.Counting) {}
+
+func (e *fakeEngine) SetMark(emu.Addr, bool) {}
+
 func (e *fakeEngine) Collect(emu.Addr, emu.Addr, func(emu.Addr, emu.Event, uint64)) {}
-func (e *fakeEngine) Close() error                                                  { return nil }
+
+func (e *fakeEngine) Close() error { return nil }
 
 // A guest is a kernel whose program is the test.
 type guest struct {
 	t   *testing.T
-	k   *Kernel
-	p   *Process
-	th  *Thread
+	k   *task.Kernel
+	p   *task.Process
+	th  *task.Thread
 	eng *fakeEngine
 	dir string
 	out *os.File
@@ -77,39 +86,40 @@ func newGuest(t *testing.T, change ...func(*Config)) *guest {
 	for _, c := range change {
 		c(&cfg)
 	}
-	k, err := New(cfg)
+	sys, err := New(cfg)
 	require.NoError(t, err)
+	k := sys.k
 	require.NoError(t, os.Remove(prog))
 	t.Cleanup(func() { k.Close(); in.Close(); out.Close() })
-	g.k, g.p = k, k.procs[0]
-	g.th = g.p.threads[0]
+	g.k, g.p = k, k.Processes[0]
+	g.th = g.p.Threads[0]
 	g.heap = 0x20000000
-	require.NoError(t, g.p.mem.Map(mem.VMA{Lo: g.heap, Hi: g.heap + 1<<20, Prot: mem.Read | mem.Write}, nil))
+	require.NoError(t, g.p.Mem.Map(mem.VMA{Lo: g.heap, Hi: g.heap + 1<<20, Prot: mem.Read | mem.Write}, nil))
 	return g
 }
 
 // tinyELF is a static program: one segment, whose code is HLT.
 func tinyELF() []byte {
-	var b pack
+	var b linux.Pack
 	b = append(b, 0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-	b.u16(2)
-	b.u16(62)
-	b.u32(1)
-	b.u64(0x400078)
-	b.u64(64)
-	b.zero(8 + 4)
-	b.u16(64)
-	b.u16(56)
-	b.u16(1)
-	b.zero(6)
-	b.u32(1)
-	b.u32(5)
-	b.u64(0)
-	b.u64(0x400000)
-	b.u64(0x400000)
-	b.u64(121)
-	b.u64(121)
-	b.u64(4096)
+	b.U16(2)
+	b.U16(62)
+	b.U32(1)
+	b.U64(0x400078)
+	b.U64(64)
+	b.Zero(8 + 4)
+	b.U16(64)
+	b.U16(56)
+	b.U16(1)
+	b.Zero(6)
+	b.U32(1)
+	b.U32(5)
+	b.U64(0)
+	b.U64(0x400000)
+	b.U64(0x400000)
+	b.U64(121)
+	b.U64(121)
+	b.U64(4096)
 	return append(b, 0xf4)
 }
 
@@ -119,7 +129,7 @@ func (g *guest) str(s string) uint64 { return g.bytes(append([]byte(s), 0)) }
 // bytes puts b into guest memory, on a boundary of 16.
 func (g *guest) bytes(b []byte) uint64 {
 	a := g.heap + g.used
-	require.Equal(g.t, len(b), g.p.mem.Write(a, b))
+	require.Equal(g.t, len(b), g.p.Mem.Write(a, b))
 	g.used += emu.Addr(len(b)+15) &^ 15
 	return uint64(a)
 }
@@ -130,12 +140,13 @@ func (g *guest) room(n int) uint64 { return g.bytes(make([]byte, n)) }
 // peek reads n bytes.
 func (g *guest) peek(a uint64, n int) []byte {
 	b := make([]byte, n)
-	require.Equal(g.t, n, g.p.mem.Read(emu.Addr(a), b))
+	require.Equal(g.t, n, g.p.Mem.Read(emu.Addr(a), b))
 	return b
 }
 
-func (g *guest) peek64(a uint64) uint64 { return le64(g.peek(a, 8)) }
-func (g *guest) peek32(a uint64) uint32 { return le32(g.peek(a, 4)) }
+func (g *guest) peek64(a uint64) uint64 { return linux.Uint64(g.peek(a, 8)) }
+
+func (g *guest) peek32(a uint64) uint32 { return linux.Uint32(g.peek(a, 4)) }
 
 // A result is what a call leaves in RAX.
 type result uint64
@@ -152,14 +163,14 @@ func (r result) err() linux.Errno {
 // thread is back in the program.
 func (g *guest) call(nr uint64, args ...uint64) result {
 	g.t.Helper()
-	c := g.th.cpu
+	c := g.th.CPU
 	made := false
 	g.eng.step = func(cpu *emu.CPU, _ uint64) emu.Stop {
 		if cpu != c {
 			return emu.Stop{Reason: emu.StopBudget}
 		}
 		if made {
-			g.k.interrupted.Store(true)
+			g.k.Interrupted.Store(true)
 			return emu.Stop{Reason: emu.StopInterrupt}
 		}
 		made = true
@@ -183,12 +194,12 @@ func (g *guest) load(c *emu.CPU, nr uint64, args ...uint64) {
 }
 
 // run runs the kernel until it is interrupted, and makes it ready to run again.
-func (g *guest) run() Exit {
-	g.k.interrupted.Store(false)
+func (g *guest) run() task.Exit {
+	g.k.Interrupted.Store(false)
 	e, err := g.k.Run(context.Background())
 	require.NoError(g.t, err)
 	if e.Interrupted {
-		g.k.exit = nil
+		g.k.Exit = nil
 	}
 	return e
 }
@@ -197,7 +208,7 @@ func (g *guest) run() Exit {
 func (g *guest) ok(nr uint64, args ...uint64) uint64 {
 	g.t.Helper()
 	r := g.call(nr, args...)
-	require.Zero(g.t, r.err(), "%s: %v", g.k.callName(nr), r.err())
+	require.Zero(g.t, r.err(), "%s: %v", g.k.CallName(nr), r.err())
 	return uint64(r)
 }
 
@@ -205,13 +216,13 @@ func (g *guest) ok(nr uint64, args ...uint64) uint64 {
 func (g *guest) fails(e linux.Errno, nr uint64, args ...uint64) {
 	g.t.Helper()
 	r := g.call(nr, args...)
-	require.Equal(g.t, e.String(), r.err().String(), g.k.callName(nr))
+	require.Equal(g.t, e.String(), r.err().String(), g.k.CallName(nr))
 }
 
 // nr is the number of a call.
 func nr(name string) uint64 {
 	for n := range table {
-		if table[n].name == name {
+		if table[n].Name == name {
 			return uint64(n)
 		}
 	}
@@ -220,9 +231,9 @@ func nr(name string) uint64 {
 
 const cwd = 1<<64 - 100 // AT_FDCWD
 
-// newThread adds a thread to p that has no files yet.
-func newThread(p *Process) *Thread {
-	t := p.newThread(emu.NewCPU())
-	t.files = newThreadFiles()
+// NewThread adds a thread to p that has no files yet.
+func newThread(p *task.Process) *task.Thread {
+	t := p.NewThread(emu.NewCPU())
+	t.Files = files.New()
 	return t
 }

@@ -1,42 +1,35 @@
 package syscalls
 
-import "github.com/cgemu/cgemu/syscalls/internal/linux"
-
-// This file has the calls about how long a file is and what of it is in memory or on the disk. What they look at first
-// decides which error the wrong kind of file gets (fs/open.c, fs/sync.c, mm/fadvise.c, mm/readahead.c).
-
-// openFile returns what fd refers to, unless it only names a file (O_PATH).
-func (t *Thread) openFile(fd int) (file, linux.Errno) {
-	f, e := t.file(fd)
-	if e == 0 && f.base().flags&linux.O_PATH != 0 {
-		return nil, linux.EBADF
-	}
-	return f, e
-}
+import (
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
 
 // sysFtruncate implements ftruncate(2).
-func sysFtruncate(t *Thread, a Args) (uint64, linux.Errno) {
+func sysFtruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Long(1) < 0 {
 		return 0, linux.EINVAL
 	}
-	f, e := t.openFile(a.Int(0))
+	f, e := files.GetFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	h, ok := f.(*hostFile)
-	if !ok || !h.isRegular() || !h.writable() {
+	h, ok := f.(*files.HostFile)
+	if !ok || !h.IsRegular() || !h.Writable() {
 		return 0, linux.EINVAL
 	}
-	if e := t.mayBecome(h, a.Long(1)); e != 0 {
+	if e := mayBecome(t, h, a.Long(1)); e != 0 {
 		return 0, e
 	}
-	return t.modified(h, h.fd.truncate(a.Long(1)))
+	return modified(t, h, h.FD.Truncate(a.Long(1)))
 }
 
 // modified finishes a call that changed h, or failed.
-func (t *Thread) modified(h *hostFile, e linux.Errno) (uint64, linux.Errno) {
+func modified(t *task.Thread, h *files.HostFile, e linux.Errno) (uint64, linux.Errno) {
 	if e == 0 {
-		t.k.fileEvent(h, linux.IN_MODIFY)
+		files.FileEvent(t.Kernel, h, linux.IN_MODIFY)
 	}
 	return 0, e
 }
@@ -52,14 +45,14 @@ func fallocates(mode uint32) bool {
 }
 
 // sysFallocate implements fallocate(2).
-func sysFallocate(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.openFile(a.Int(0))
+func sysFallocate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	f, e := files.GetFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	st, e := f.stat(t)
+	st, e := f.Stat(t)
 	mode, off, n := a.U32(1), a.Long(2), a.Long(3)
-	h, ok := f.(*hostFile)
+	h, ok := f.(*files.HostFile)
 	switch {
 	case e != 0:
 		return 0, e
@@ -67,58 +60,58 @@ func sysFallocate(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, linux.EINVAL
 	case !fallocates(mode):
 		return 0, linux.EOPNOTSUPP
-	case !f.base().writable():
+	case !f.Base().Writable():
 		return 0, linux.EBADF
-	case st.mode&linux.S_IFMT == linux.S_IFIFO:
+	case st.Mode&linux.S_IFMT == linux.S_IFIFO:
 		return 0, linux.ESPIPE
-	case !ok || !h.isRegular():
+	case !ok || !h.IsRegular():
 		return 0, linux.ENODEV
 	case off+n < 0:
 		return 0, linux.EFBIG
 	}
 	if mode&linux.FALLOC_FL_UNSHARE_RANGE != 0 {
 		// Few file systems can, and the others say so before they look at the limit.
-		if e := h.fd.allocate(mode|linux.FALLOC_FL_KEEP_SIZE, 0, 1); e != 0 {
+		if e := h.FD.Allocate(mode|linux.FALLOC_FL_KEEP_SIZE, 0, 1); e != 0 {
 			return 0, e
 		}
 	}
 	if mode&linux.FALLOC_FL_KEEP_SIZE == 0 {
-		if e := t.mayBecome(h, off+n); e != 0 {
+		if e := mayBecome(t, h, off+n); e != 0 {
 			return 0, e
 		}
 	}
-	return t.modified(h, h.fd.allocate(mode, off, n))
+	return modified(t, h, h.FD.Allocate(mode, off, n))
 }
 
 // sysFsync implements fsync(2) and fdatasync(2): the guest's data is the host's already, and no count depends on the disk.
-func sysFsync(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.openFile(a.Int(0))
+func sysFsync(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	f, e := files.GetFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	h, ok := f.(*hostFile)
+	h, ok := f.(*files.HostFile)
 	if !ok {
 		return 0, linux.EINVAL
 	}
-	return 0, h.sync()
+	return 0, h.Sync()
 }
 
 // sysSyncfs implements syncfs(2), for which any file of a file system will do.
-func sysSyncfs(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.openFile(a.Int(0))
+func sysSyncfs(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	f, e := files.GetFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if h, ok := f.(*hostFile); ok && (h.isRegular() || h.isDir()) {
-		return 0, h.sync()
+	if h, ok := f.(*files.HostFile); ok && (h.IsRegular() || h.IsDir()) {
+		return 0, h.Sync()
 	}
 	return 0, 0
 }
 
 // sysSyncFileRange implements sync_file_range(2), as fsync.
-func sysSyncFileRange(t *Thread, a Args) (uint64, linux.Errno) {
+func sysSyncFileRange(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	const waitBefore, write, waitAfter = 1, 2, 4
-	f, e := t.openFile(a.Int(0))
+	f, e := files.GetFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
@@ -126,17 +119,17 @@ func sysSyncFileRange(t *Thread, a Args) (uint64, linux.Errno) {
 	if a.U32(3)&^(waitBefore|write|waitAfter) != 0 || off < 0 || off+n < off {
 		return 0, linux.EINVAL
 	}
-	st, e := f.stat(t)
+	st, e := f.Stat(t)
 	if e != 0 {
 		return 0, e
 	}
-	switch st.mode & linux.S_IFMT {
+	switch st.Mode & linux.S_IFMT {
 	case linux.S_IFREG, linux.S_IFBLK, linux.S_IFDIR, linux.S_IFLNK:
 	default:
 		return 0, linux.ESPIPE
 	}
-	if h, ok := f.(*hostFile); ok {
-		return 0, h.sync()
+	if h, ok := f.(*files.HostFile); ok {
+		return 0, h.Sync()
 	}
 	return 0, 0
 }
@@ -145,12 +138,12 @@ func sysSyncFileRange(t *Thread, a Args) (uint64, linux.Errno) {
 const lastAdvice = 5
 
 // sysFadvise64 implements posix_fadvise(2): advice is checked and not needed.
-func sysFadvise64(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.openFile(a.Int(0))
+func sysFadvise64(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	f, e := files.GetFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if isPipe(f) {
+	if files.IsPipe(f) {
 		return 0, linux.ESPIPE
 	}
 	if a.U32(3) > lastAdvice || a.Long(2) < 0 {
@@ -160,15 +153,15 @@ func sysFadvise64(t *Thread, a Args) (uint64, linux.Errno) {
 }
 
 // sysReadahead implements readahead(2), which is advice, too.
-func sysReadahead(t *Thread, a Args) (uint64, linux.Errno) {
-	f, e := t.openFile(a.Int(0))
-	if e == 0 && !f.base().readable() {
+func sysReadahead(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	f, e := files.GetFile(t, a.Int(0))
+	if e == 0 && !f.Base().Readable() {
 		e = linux.EBADF
 	}
 	if e != 0 {
 		return 0, e
 	}
-	if st, e := f.stat(t); e != 0 || st.mode&linux.S_IFMT != linux.S_IFREG || a.Long(2) < 0 {
+	if st, e := f.Stat(t); e != 0 || st.Mode&linux.S_IFMT != linux.S_IFREG || a.Long(2) < 0 {
 		return 0, linux.EINVAL
 	}
 	return 0, 0

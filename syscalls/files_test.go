@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
 func TestReadWrite(t *testing.T) {
@@ -26,7 +27,7 @@ func TestReadWrite(t *testing.T) {
 	g.ok(nr("fstat"), fd, st)
 	require.EqualValues(t, 2, g.peek64(st+48))
 	require.EqualValues(t, linux.S_IFREG|0o644, g.peek32(st+24))
-	require.EqualValues(t, DefaultUID, g.peek32(st+28))
+	require.EqualValues(t, task.DefaultUID, g.peek32(st+28))
 	g.ok(nr("close"), fd)
 	g.fails(linux.EBADF, nr("close"), fd)
 	g.fails(linux.EBADF, nr("read"), fd, buf, 1)

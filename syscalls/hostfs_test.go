@@ -9,14 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 	"github.com/cgemu/cgemu/syscalls/internal/vfs/vfstest"
 )
 
 // scratchFS is an empty directory of the host.
-func scratchFS(t *testing.T) *hostFS {
-	fs, e := newHostFS(t.TempDir())
+func scratchFS(t *testing.T) *host.FS {
+	fs, e := host.NewFS(t.TempDir())
 	require.Zero(t, e)
 	t.Cleanup(func() { fs.Close() })
 	return fs
@@ -37,7 +38,7 @@ func TestHostFSScripts(t *testing.T) {
 
 // requireXattrs skips a test where the host's files have no extended attributes.
 func requireXattrs(t *testing.T) {
-	if hostSetxattr(t.TempDir(), "user.x", nil, 0, false) == linux.EOPNOTSUPP {
+	if host.Setxattr(t.TempDir(), "user.x", nil, 0, false) == linux.EOPNOTSUPP {
 		t.Skip("no extended attributes in " + os.TempDir())
 	}
 }
@@ -46,13 +47,13 @@ func requireXattrs(t *testing.T) {
 func TestHostFSManyDirs(t *testing.T) {
 	fs := scratchFS(t)
 	var text, want string
-	for i := range 3 * maxHostDirs {
+	for i := range 3 * host.MaxHostDirs {
 		dir := "d" + strconv.Itoa(int(i))
 		text += "dir " + dir + " 755\nfile " + dir + "/f 644\n"
 		want += "dir " + dir + " 755 => ok\nfile " + dir + "/f 644 => ok\n"
 	}
 	require.Empty(t, vfstest.Difference(want, vfstest.Run(fs, text)))
-	require.Less(t, len(fs.dirs), maxHostDirs+2)
+	require.Less(t, len(fs.Dirs), host.MaxHostDirs+2)
 }
 
 // FuzzFS does the same operations on a directory of the host and on file systems in memory, half of them below an overlay: what

@@ -6,160 +6,164 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // Everything about users and groups is made up: one user, one group.
 
-func sysGetpid(t *Thread, _ Args) (uint64, linux.Errno)  { return uint64(t.p.pid), 0 }
-func sysGettid(t *Thread, _ Args) (uint64, linux.Errno)  { return uint64(t.tid), 0 }
-func sysGetuid(t *Thread, _ Args) (uint64, linux.Errno)  { return uint64(t.k.uid), 0 }
-func sysGetgid(t *Thread, _ Args) (uint64, linux.Errno)  { return uint64(t.k.gid), 0 }
-func sysGetpgrp(t *Thread, _ Args) (uint64, linux.Errno) { return uint64(t.p.pgid), 0 }
+func sysGetpid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.Process.PID), 0 }
+
+func sysGettid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.TID), 0 }
+
+func sysGetuid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.Kernel.UID), 0 }
+
+func sysGetgid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.Kernel.GID), 0 }
+
+func sysGetpgrp(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.Process.PGID), 0 }
 
 // sysGetppid implements getppid(2).
-func sysGetppid(t *Thread, _ Args) (uint64, linux.Errno) { return uint64(t.p.ppid()), 0 }
+func sysGetppid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.Process.Ppid()), 0 }
 
 // named finds the process that an argument names, 0 being one's own.
-func (t *Thread) named(pid int) *Process {
+func named(t *task.Thread, pid int) *task.Process {
 	if pid == 0 {
-		return t.p
+		return t.Process
 	}
-	return t.k.processOf(pid)
+	return processOf(t.Kernel, pid)
 }
 
 // processOf finds a process by its id or that of one of its threads: Linux has one table for both.
-func (k *Kernel) processOf(id int) *Process {
-	if p := k.process(id); p != nil {
+func processOf(k *task.Kernel, id int) *task.Process {
+	if p := k.Process(id); p != nil {
 		return p
 	}
-	if t := k.findThread(-1, id); t != nil {
-		return t.p
+	if t := k.FindThread(-1, id); t != nil {
+		return t.Process
 	}
 	return nil
 }
 
 // sysGetpgid implements getpgid(2).
-func sysGetpgid(t *Thread, a Args) (uint64, linux.Errno) {
-	if absent(a.Int(0)) {
+func sysGetpgid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	if task.Absent(a.Int(0)) {
 		return a.Uint(0), 0
 	}
-	p := t.named(a.Int(0))
+	p := named(t, a.Int(0))
 	if p == nil {
 		return 0, linux.ESRCH
 	}
-	return uint64(p.pgid), 0
+	return uint64(p.PGID), 0
 }
 
 // sysGetsid implements getsid(2).
-func sysGetsid(t *Thread, a Args) (uint64, linux.Errno) {
-	if absent(a.Int(0)) {
+func sysGetsid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	if task.Absent(a.Int(0)) {
 		return a.Uint(0), 0
 	}
-	p := t.named(a.Int(0))
+	p := named(t, a.Int(0))
 	if p == nil {
 		return 0, linux.ESRCH
 	}
-	return uint64(p.sid), 0
+	return uint64(p.SID), 0
 }
 
 // sysSetpgid implements setpgid(2).
-func sysSetpgid(t *Thread, a Args) (uint64, linux.Errno) {
-	p, pgid := t.named(a.Int(0)), a.Int(1)
+func sysSetpgid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	p, pgid := named(t, a.Int(0)), a.Int(1)
 	if pgid < 0 {
 		return 0, linux.EINVAL
 	}
 	switch {
-	case p == nil, p != t.p && p.parent != t.p && p.pid == a.Int(0):
+	case p == nil, p != t.Process && p.Parent != t.Process && p.PID == a.Int(0):
 		return 0, linux.ESRCH
-	case a.Int(0) != 0 && p.pid != a.Int(0):
+	case a.Int(0) != 0 && p.PID != a.Int(0):
 		return 0, linux.EINVAL // a thread that is no process' first
 	}
 	if pgid == 0 {
-		pgid = p.pid
+		pgid = p.PID
 	}
 	switch {
-	case p != t.p && p.sid != t.p.sid, p.sid == p.pid:
+	case p != t.Process && p.SID != t.Process.SID, p.SID == p.PID:
 		return 0, linux.EPERM
-	case p != t.p && p.executed:
+	case p != t.Process && p.Executed:
 		return 0, linux.EACCES
-	case pgid != p.pid && !slices.ContainsFunc(t.k.procs, func(o *Process) bool { return o.pgid == pgid && o.sid == p.sid }):
+	case pgid != p.PID && !slices.ContainsFunc(t.Kernel.Processes, func(o *task.Process) bool { return o.PGID == pgid && o.SID == p.SID }):
 		return 0, linux.EPERM
 	}
-	p.pgid = pgid
+	p.PGID = pgid
 	return 0, 0
 }
 
 // sysSetsid implements setsid(2).
-func sysSetsid(t *Thread, _ Args) (uint64, linux.Errno) {
-	p := t.p
-	if slices.ContainsFunc(t.k.procs, func(o *Process) bool { return o.pgid == p.pid }) {
+func sysSetsid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
+	p := t.Process
+	if slices.ContainsFunc(t.Kernel.Processes, func(o *task.Process) bool { return o.PGID == p.PID }) {
 		return 0, linux.EPERM
 	}
-	p.pgid, p.sid, p.tty = p.pid, p.pid, nil
-	return uint64(p.pid), 0
+	p.PGID, p.SID, p.Tty = p.PID, p.PID, nil
+	return uint64(p.PID), 0
 }
 
 // sysSetuid implements setuid(2): to what one is.
-func sysSetuid(t *Thread, a Args) (uint64, linux.Errno) { return 0, become(t.k.uid, a.U32(0)) }
+func sysSetuid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return 0, become(t.Kernel.UID, a.U32(0))
+}
 
 // sysSetgid implements setgid(2).
-func sysSetgid(t *Thread, a Args) (uint64, linux.Errno) { return 0, become(t.k.gid, a.U32(0)) }
+func sysSetgid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return 0, become(t.Kernel.GID, a.U32(0))
+}
 
-// become is allAre for one id that must be one.
+// become is AllAre for one id that must be one.
 func become(own, id uint32) linux.Errno {
 	if id == 1<<32-1 {
 		return linux.EINVAL
 	}
-	return allAre(own, id)
+	return files.AllAre(own, id)
 }
 
 // sysSetreuid implements setreuid(2).
-func sysSetreuid(t *Thread, a Args) (uint64, linux.Errno) {
-	return 0, allAre(t.k.uid, a.U32(0), a.U32(1))
+func sysSetreuid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return 0, files.AllAre(t.Kernel.UID, a.U32(0), a.U32(1))
 }
 
 // sysSetregid implements setregid(2).
-func sysSetregid(t *Thread, a Args) (uint64, linux.Errno) {
-	return 0, allAre(t.k.gid, a.U32(0), a.U32(1))
+func sysSetregid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return 0, files.AllAre(t.Kernel.GID, a.U32(0), a.U32(1))
 }
 
 // sysSetresuid implements setresuid(2).
-func sysSetresuid(t *Thread, a Args) (uint64, linux.Errno) {
-	return 0, allAre(t.k.uid, a.U32(0), a.U32(1), a.U32(2))
+func sysSetresuid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return 0, files.AllAre(t.Kernel.UID, a.U32(0), a.U32(1), a.U32(2))
 }
 
 // sysSetresgid implements setresgid(2).
-func sysSetresgid(t *Thread, a Args) (uint64, linux.Errno) {
-	return 0, allAre(t.k.gid, a.U32(0), a.U32(1), a.U32(2))
-}
-
-// allAre is EPERM unless all ids are own, or -1, which leaves an id as it is.
-func allAre(own uint32, ids ...uint32) linux.Errno {
-	const leave = 1<<32 - 1
-	for _, id := range ids {
-		if id != leave && id != own {
-			return linux.EPERM
-		}
-	}
-	return 0
+func sysSetresgid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return 0, files.AllAre(t.Kernel.GID, a.U32(0), a.U32(1), a.U32(2))
 }
 
 // sysSetfsuid implements setfsuid(2), which returns the old id.
-func sysSetfsuid(t *Thread, _ Args) (uint64, linux.Errno) { return uint64(t.k.uid), 0 }
+func sysSetfsuid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.Kernel.UID), 0 }
 
 // sysSetfsgid implements setfsgid(2).
-func sysSetfsgid(t *Thread, _ Args) (uint64, linux.Errno) { return uint64(t.k.gid), 0 }
+func sysSetfsgid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.Kernel.GID), 0 }
 
 // sysGetresuid implements getresuid(2).
-func sysGetresuid(t *Thread, a Args) (uint64, linux.Errno) { return t.threeIDs(a, t.k.uid) }
+func sysGetresuid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return threeIDs(t, a, t.Kernel.UID)
+}
 
 // sysGetresgid implements getresgid(2).
-func sysGetresgid(t *Thread, a Args) (uint64, linux.Errno) { return t.threeIDs(a, t.k.gid) }
+func sysGetresgid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return threeIDs(t, a, t.Kernel.GID)
+}
 
-func (t *Thread) threeIDs(a Args, id uint32) (uint64, linux.Errno) {
+func threeIDs(t *task.Thread, a uio.Args, id uint32) (uint64, linux.Errno) {
 	for i := range 3 {
-		if e := t.out32(a.Addr(i), id); e != 0 {
+		if e := t.Out32(a.Addr(i), id); e != 0 {
 			return 0, e
 		}
 	}
@@ -167,20 +171,20 @@ func (t *Thread) threeIDs(a Args, id uint32) (uint64, linux.Errno) {
 }
 
 // sysGetgroups implements getgroups(2): the one group.
-func sysGetgroups(t *Thread, a Args) (uint64, linux.Errno) {
+func sysGetgroups(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	switch n := a.Int(0); {
 	case n < 0:
 		return 0, linux.EINVAL
 	case n > 0:
-		return 1, t.out32(a.Addr(1), t.k.gid)
+		return 1, t.Out32(a.Addr(1), t.Kernel.GID)
 	}
 	return 1, 0
 }
 
 // capHeader reads the header of capget(2) and capset(2). Size is that of the sets that follow.
-func (t *Thread) capHeader(at emu.Addr) (pid, size int, e linux.Errno) {
+func capHeader(t *task.Thread, at emu.Addr) (pid, size int, e linux.Errno) {
 	const version1, version2, version3 = 0x19980330, 0x20071026, 0x20080522
-	v, e := t.in32(at)
+	v, e := t.In32(at)
 	if e != 0 {
 		return 0, 0, e
 	}
@@ -190,18 +194,18 @@ func (t *Thread) capHeader(at emu.Addr) (pid, size int, e linux.Errno) {
 		size = 12
 	case version2, version3:
 	default:
-		if e := t.out32(at, version3); e != 0 {
+		if e := t.Out32(at, version3); e != 0 {
 			return 0, 0, e
 		}
 		return 0, 0, linux.EINVAL
 	}
-	n, e := t.in32(at + 4)
+	n, e := t.In32(at + 4)
 	return int(int32(n)), size, e
 }
 
 // sysCapget implements capget(2): no capabilities.
-func sysCapget(t *Thread, a Args) (uint64, linux.Errno) {
-	pid, size, e := t.capHeader(a.Addr(0))
+func sysCapget(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	pid, size, e := capHeader(t, a.Addr(0))
 	switch {
 	case e == linux.EINVAL && a.Addr(1) == 0:
 		return 0, 0 // it asks for the version
@@ -209,22 +213,22 @@ func sysCapget(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, e
 	case pid < 0:
 		return 0, linux.EINVAL
-	case pid != 0 && t.k.processOf(pid) == nil:
+	case pid != 0 && processOf(t.Kernel, pid) == nil:
 		return 0, linux.ESRCH
 	}
-	return 0, t.copyOutIf(a.Addr(1), make([]byte, size))
+	return 0, t.CopyOutIf(a.Addr(1), make([]byte, size))
 }
 
 // sysCapset implements capset(2): from no capabilities to none.
-func sysCapset(t *Thread, a Args) (uint64, linux.Errno) {
-	pid, size, e := t.capHeader(a.Addr(0))
+func sysCapset(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	pid, size, e := capHeader(t, a.Addr(0))
 	if e != 0 {
 		return 0, e
 	}
-	if pid != 0 && pid != t.p.pid {
+	if pid != 0 && pid != t.Process.PID {
 		return 0, linux.EPERM
 	}
-	sets, e := t.copyIn(a.Addr(1), size)
+	sets, e := t.CopyIn(a.Addr(1), size)
 	if e != 0 {
 		return 0, e
 	}

@@ -5,12 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/syscalls/internal/ipc"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // TestIPCPermissions keeps the owner away from what the owner may not do, and nothing is done before that.
 func TestIPCPermissions(t *testing.T) {
-	const none, writeOnly, readOnly = 0, ipcWrite, ipcRead
+	const none, writeOnly, readOnly = 0, ipc.Write, ipc.Read
 	g := newGuest(t)
 	buf := g.room(512)
 	sem := func(mode uint64) uint64 { return g.ok(nr("semget"), linux.IPC_PRIVATE, 2, mode) }
@@ -20,7 +21,7 @@ func TestIPCPermissions(t *testing.T) {
 	g.fails(linux.EACCES, semctl, id, 0, linux.SETVAL, 7)
 	g.fails(linux.EACCES, semctl, id, 0, linux.SETALL, buf)
 	require.Zero(t, g.ok(semctl, id, 0, linux.GETVAL), "the value that SETVAL may not set")
-	g.fails(linux.ERANGE, semctl, 99, 9, linux.SETVAL, semMax+1)
+	g.fails(linux.ERANGE, semctl, 99, 9, linux.SETVAL, ipc.SemMax+1)
 	g.fails(linux.EINVAL, semctl, id, 9, linux.SETVAL, 1)
 	g.ok(semctl, id, 0, linux.IPC_STAT, buf)
 
@@ -53,15 +54,15 @@ func TestIPCSetWhole(t *testing.T) {
 	g.ok(nr("msgctl"), id, linux.IPC_STAT, buf)
 	before := g.peek(buf, 120)
 
-	var ds pack
-	ds.u32(0)
-	ds.u32(g.k.uid)
-	ds.u32(g.k.gid + 1) // not the guest's to give
-	ds.zero(8)
-	ds.u32(0o777)
-	ds.zero(64)
-	ds.u64(100)
-	ds.zero(24)
+	var ds linux.Pack
+	ds.U32(0)
+	ds.U32(g.k.UID)
+	ds.U32(g.k.GID + 1) // not the guest's to give
+	ds.Zero(8)
+	ds.U32(0o777)
+	ds.Zero(64)
+	ds.U64(100)
+	ds.Zero(24)
 	g.fails(linux.EPERM, nr("msgctl"), id, linux.IPC_SET, g.bytes(ds))
 	g.ok(nr("msgctl"), id, linux.IPC_STAT, buf)
 	require.Equal(t, before, g.peek(buf, 120))

@@ -3,25 +3,28 @@ package syscalls
 import (
 	"cmp"
 
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // sysKcmp implements kcmp(2): 0 if two threads share something, else 1 or 2, for which is the lesser: Linux orders by hidden
 // addresses, we by the numbers that they were asked for.
-func sysKcmp(t *Thread, a Args) (uint64, linux.Errno) {
-	o, r := t.k.threads[a.Int(0)], t.k.threads[a.Int(1)]
+func sysKcmp(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	o, r := t.Kernel.Threads[a.Int(0)], t.Kernel.Threads[a.Int(1)]
 	if o == nil || r == nil {
 		return 0, linux.ESRCH
 	}
-	p, q := o.p, r.p
+	p, q := o.Process, r.Process
 	same, first, second := false, a.Int(0), a.Int(1)
 	switch a.Int(2) {
 	case linux.KCMP_FILE:
-		f, e := filesOf(o).fds.file(a.Int(3))
+		f, e := files.Of(o).FDs.File(a.Int(3))
 		if e != 0 {
 			return 0, e
 		}
-		g, e := filesOf(r).fds.file(a.Int(4))
+		g, e := files.Of(r).FDs.File(a.Int(4))
 		if e != 0 {
 			return 0, e
 		}
@@ -30,13 +33,13 @@ func sysKcmp(t *Thread, a Args) (uint64, linux.Errno) {
 			first, second = a.Int(3), a.Int(4)
 		}
 	case linux.KCMP_VM:
-		same = p.machine == q.machine
+		same = p.Machine == q.Machine
 	case linux.KCMP_FILES:
-		same = filesOf(o).fds == filesOf(r).fds
+		same = files.Of(o).FDs == files.Of(r).FDs
 	case linux.KCMP_FS:
-		same = filesOf(o).fsInfo == filesOf(r).fsInfo
+		same = files.Of(o).FSInfo == files.Of(r).FSInfo
 	case linux.KCMP_SIGHAND:
-		same = p.signals == q.signals
+		same = p.Signals == q.Signals
 	case linux.KCMP_IO, linux.KCMP_SYSVSEM:
 		same = p == q
 	default:

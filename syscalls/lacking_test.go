@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
 func TestLacking(t *testing.T) {
@@ -20,9 +21,9 @@ func TestLacking(t *testing.T) {
 		g.fails(linux.ENOSYS, nr("futex"), word, 77)
 	}
 	g.fails(linux.EPERM, nr("chroot"), g.str("/"))
-	assert.Equal(t, []Lacking{
-		{"chroot", nr("chroot"), "EPERM", 2},
-		{"futex", nr("futex"), "ENOSYS", 3},
-		{unknown.name, nr("iopl") + 1000, "ENOSYS", 3},
+	assert.Equal(t, []task.Lacking{
+		{Name: "chroot", Number: nr("chroot"), Answer: "EPERM", Calls: 2},
+		{Name: "futex", Number: nr("futex"), Answer: "ENOSYS", Calls: 3},
+		{Name: task.Unknown.Name, Number: nr("iopl") + 1000, Answer: "ENOSYS", Calls: 3},
 	}, g.k.Lacking())
 }

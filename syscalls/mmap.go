@@ -6,7 +6,11 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 const (
@@ -26,19 +30,19 @@ func memErrno(err error) linux.Errno {
 	case errors.Is(err, mem.ErrRange), errors.Is(err, mem.ErrNotHere):
 		return linux.ENOMEM
 	}
-	if e := errnoOf(err); e != linux.EIO {
+	if e := host.ErrnoOf(err); e != linux.EIO {
 		return e
 	}
 	return linux.ENOMEM
 }
 
 // protOf translates the prot argument. On x86 what can be written can be read.
-func (p *Process) protOf(arg uint64) mem.Prot {
+func protOf(p *task.Process, arg uint64) mem.Prot {
 	prot := mem.Prot(arg & protMask)
 	if prot&(mem.Write|mem.Exec) != 0 {
 		prot |= mem.Read
 	}
-	if prot&mem.Read != 0 && p.persona&linux.READ_IMPLIES_EXEC != 0 {
+	if prot&mem.Read != 0 && p.Persona&linux.READ_IMPLIES_EXEC != 0 {
 		prot |= mem.Exec
 	}
 	return prot
@@ -52,39 +56,39 @@ func writeOnly(arg uint64) bool { return mem.Prot(arg)&(mem.Read|mem.Write) == m
 
 // find returns where length bytes go: first fit above the interpreter's place,
 // around what is kept for brk.
-func (p *Process) find(length uint64, hint emu.Addr) (emu.Addr, bool) {
-	m := p.mem
+func find(p *task.Process, length uint64, hint emu.Addr) (emu.Addr, bool) {
+	m := p.Mem
 	if h := hint.PageDown(); h >= mem.MinAddr && h+emu.Addr(length) > h && h+emu.Addr(length) <= wishLimit &&
-		m.Free(h, h+emu.Addr(length)) && !p.inHeap(h, h+emu.Addr(length)) && p.reach(h+emu.Addr(length)) {
+		m.Free(h, h+emu.Addr(length)) && !inHeap(p, h, h+emu.Addr(length)) && p.Reach(h+emu.Addr(length)) {
 		return h, true
 	}
 	from := mem.InterpBase
 	a, ok := m.Find(length, from)
-	if ok && p.inHeap(a, a+emu.Addr(length)) {
-		from = p.program.BrkLimit
+	if ok && inHeap(p, a, a+emu.Addr(length)) {
+		from = p.Program.BrkLimit
 		a, ok = m.Find(length, from)
 	}
-	if !ok && a+emu.Addr(length) > a && p.reach(a+emu.Addr(length)) {
+	if !ok && a+emu.Addr(length) > a && p.Reach(a+emu.Addr(length)) {
 		return m.Find(length, from)
 	}
 	return a, ok
 }
 
 // inHeap reports whether [lo, hi) touches what is kept for brk.
-func (p *Process) inHeap(lo, hi emu.Addr) bool {
-	return p.program != nil && lo < p.program.BrkLimit && hi > p.program.Brk
+func inHeap(p *task.Process, lo, hi emu.Addr) bool {
+	return p.Program != nil && lo < p.Program.BrkLimit && hi > p.Program.Brk
 }
 
 // sysMmap implements mmap(2).
-func sysMmap(t *Thread, a Args) (uint64, linux.Errno) {
+func sysMmap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	addr, length, flags, off := a.Addr(0), a.Uint(1), a.Uint(3), a.Uint(5)
 	if off%emu.PageSize != 0 {
 		return 0, linux.EINVAL
 	}
-	var f file
+	var f files.File
 	if flags&linux.MAP_ANONYMOUS == 0 {
 		var e linux.Errno
-		if f, e = t.file(a.Int(4)); e == 0 && f.base().flags&linux.O_PATH != 0 {
+		if f, e = files.GetRawFile(t, a.Int(4)); e == 0 && f.Base().Flags&linux.O_PATH != 0 {
 			e = linux.EBADF
 		}
 		if e != 0 {
@@ -113,33 +117,33 @@ func sysMmap(t *Thread, a Args) (uint64, linux.Errno) {
 	default:
 		return 0, linux.EINVAL
 	}
-	lo, e := t.mapAddr(addr, length, flags)
+	lo, e := mapAddr(t, addr, length, flags)
 	if e != 0 {
 		return 0, e
 	}
 	v := mem.VMA{
-		Lo: lo, Hi: lo + emu.Addr(length), Prot: t.p.protOf(a.Uint(2)), Off: off,
+		Lo: lo, Hi: lo + emu.Addr(length), Prot: protOf(t.Process, a.Uint(2)), Off: off,
 		Shared: flags&linux.MAP_TYPE != linux.MAP_PRIVATE, GrowsDown: flags&linux.MAP_GROWSDOWN != 0,
-		Locked: flags&linux.MAP_LOCKED != 0 || t.p.lockFuture, WriteOnly: writeOnly(a.Uint(2)),
+		Locked: flags&linux.MAP_LOCKED != 0 || t.Process.LockFuture, WriteOnly: writeOnly(a.Uint(2)),
 	}
-	if !t.p.mayPlace(&v) {
+	if !t.Process.MayPlace(&v) {
 		return 0, linux.ENOMEM
 	}
-	if v.Locked && !t.p.mayLock(length) {
+	if v.Locked && !mayLock(t.Process, length) {
 		return 0, linux.EAGAIN
 	}
 	if f == nil {
 		v.Off = 0
-		return uint64(lo), t.mapAnonymous(v)
+		return uint64(lo), mapAnonymous(t, v)
 	}
-	return uint64(lo), t.mapFile(v, f)
+	return uint64(lo), mapFile(t, v, f)
 }
 
 // mapAddr decides where a mapping goes.
-func (t *Thread) mapAddr(addr emu.Addr, length, flags uint64) (emu.Addr, linux.Errno) {
+func mapAddr(t *task.Thread, addr emu.Addr, length, flags uint64) (emu.Addr, linux.Errno) {
 	if flags&(linux.MAP_FIXED|linux.MAP_FIXED_NOREPLACE) == 0 {
 		// MAP_32BIT asks for the low 2 GiB, where first fit begins anyway.
-		lo, ok := t.p.find(length, addr)
+		lo, ok := find(t.Process, length, addr)
 		if !ok || flags&linux.MAP_32BIT != 0 && lo+emu.Addr(length) > 1<<31 {
 			return 0, linux.ENOMEM
 		}
@@ -153,9 +157,9 @@ func (t *Thread) mapAddr(addr emu.Addr, length, flags uint64) (emu.Addr, linux.E
 		return 0, linux.ENOMEM
 	case addr < mem.MinAddr:
 		return 0, linux.EPERM
-	case flags&linux.MAP_FIXED_NOREPLACE != 0 && !t.p.mem.Free(addr, end):
+	case flags&linux.MAP_FIXED_NOREPLACE != 0 && !t.Process.Mem.Free(addr, end):
 		return 0, linux.EEXIST
-	case !t.p.reach(end):
+	case !t.Process.Reach(end):
 		return 0, linux.ENOMEM
 	}
 	return addr, 0
@@ -163,93 +167,93 @@ func (t *Thread) mapAddr(addr emu.Addr, length, flags uint64) (emu.Addr, linux.E
 
 // MAP_ANONYMOUS maps memory without a file. Shared memory is a file without a name, so that
 // it stays shared when a process forks.
-func (t *Thread) mapAnonymous(v mem.VMA) linux.Errno {
+func mapAnonymous(t *task.Thread, v mem.VMA) linux.Errno {
 	if !v.Shared {
-		return memErrno(t.p.mem.Map(v, nil))
+		return memErrno(t.Process.Mem.Map(v, nil))
 	}
-	fd, e := hostMemfd("cgemu-shared", 0)
+	fd, e := host.Memfd("cgemu-shared", 0)
 	if e != 0 {
 		return e
 	}
-	defer fd.close()
-	if e := fd.truncate(int64(v.Len())); e != 0 {
+	defer fd.Close()
+	if e := fd.Truncate(int64(v.Len())); e != 0 {
 		return e
 	}
-	t.k.nextShared++
-	v.Path, v.Dev, v.Ino = "/dev/zero (deleted)", 1, fsOf(t.k).inodes.virtual("/dev/zero:"+strconv.Itoa(int(t.k.nextShared)))
-	return t.mapHost(v, fd)
+	t.Kernel.NextShared++
+	v.Path, v.Dev, v.Ino = "/dev/zero (deleted)", 1, files.SystemOf(t.Kernel).Inodes.Virtual("/dev/zero:"+strconv.Itoa(int(t.Kernel.NextShared)))
+	return mapHost(t, v, fd)
 }
 
 // mapFile maps an open file.
-func (t *Thread) mapFile(v mem.VMA, f file) linux.Errno {
-	b := f.base()
-	h, ok := f.(*hostFile)
-	if d, zero := f.(*memFile); zero && d.rdev == devZero && b.readable() {
-		return t.mapAnonymous(v)
+func mapFile(t *task.Thread, v mem.VMA, f files.File) linux.Errno {
+	b := f.Base()
+	h, ok := f.(*files.HostFile)
+	if d, zero := f.(*files.MemFile); zero && d.Rdev == files.DevZero && b.Readable() {
+		return mapAnonymous(t, v)
 	}
-	if !b.readable() || v.Shared && v.Prot&mem.Write != 0 && !b.writable() {
+	if !b.Readable() || v.Shared && v.Prot&mem.Write != 0 && !b.Writable() {
 		return linux.EACCES
 	}
 	if !ok {
 		return linux.ENODEV
 	}
-	switch h.mode & linux.S_IFMT {
+	switch h.Mode & linux.S_IFMT {
 	case linux.S_IFREG, linux.S_IFBLK:
 	default:
 		return linux.ENODEV
 	}
-	fd := h.fd
-	if v.Shared && !b.writable() && fd.mayWrite() {
+	fd := h.FD
+	if v.Shared && !b.Writable() && fd.MayWrite() {
 		// Standard input, which may be open for more on the host than for the guest: mprotect(2) must not make it writable.
 		var e linux.Errno
-		if fd, e = hostOpen(fd.again(), linux.O_RDONLY, 0, 0); e != 0 {
+		if fd, e = host.Open(fd.Again(), linux.O_RDONLY, 0, 0); e != 0 {
 			return e
 		}
-		defer fd.close()
+		defer fd.Close()
 	}
-	v.Path, v.Dev, v.Ino = h.name(t.k), virtualDev, h.ino
-	if e := t.mapHost(v, fd); e != 0 {
+	v.Path, v.Dev, v.Ino = h.Name(t.Kernel), files.VirtualDev, h.Ino
+	if e := mapHost(t, v, fd); e != 0 {
 		return e
 	}
 	if v.Prot&mem.Exec != 0 {
-		t.mapped(v)
+		mapped(t, v)
 	}
 	return 0
 }
 
-func (t *Thread) mapHost(v mem.VMA, fd hostFD) linux.Errno {
-	src, e := fd.osFile(v.Path)
+func mapHost(t *task.Thread, v mem.VMA, fd host.FD) linux.Errno {
+	src, e := fd.OSFile(v.Path)
 	if e != 0 {
 		return e
 	}
 	defer src.Close()
-	return memErrno(t.p.mem.Map(v, src))
+	return memErrno(t.Process.Mem.Map(v, src))
 }
 
 // mapped tells the world outside of executable file mappings.
-func (t *Thread) mapped(v mem.VMA) {
-	if t.k.cfg.OnMap != nil {
+func mapped(t *task.Thread, v mem.VMA) {
+	if t.Kernel.Config.OnMap != nil {
 		v.File = true
-		t.k.cfg.OnMap(t.p.engine, v)
+		t.Kernel.Config.OnMap(t.Process.Engine, v)
 	}
 }
 
 // sysMunmap implements munmap(2).
-func sysMunmap(t *Thread, a Args) (uint64, linux.Errno) {
-	lo, hi, e := t.pages(a)
+func sysMunmap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	lo, hi, e := pages(t, a)
 	if e != 0 {
 		return 0, e
 	}
 	// "It is not an error if the indicated range does not contain any mapped
 	// pages." - munmap(2)
-	if memErrno(t.p.mem.Unmap(lo, hi)) != 0 {
+	if memErrno(t.Process.Mem.Unmap(lo, hi)) != 0 {
 		return 0, linux.EINVAL
 	}
 	return 0, 0
 }
 
 // pages reads a page-aligned address and a length that is not 0.
-func (t *Thread) pages(a Args) (lo, hi emu.Addr, e linux.Errno) {
+func pages(t *task.Thread, a uio.Args) (lo, hi emu.Addr, e linux.Errno) {
 	lo = a.Addr(0)
 	hi = lo + emu.Addr(a.Uint(1)).PageUp()
 	if !lo.PageAligned() || a.Uint(1) == 0 || hi <= lo {
@@ -259,7 +263,7 @@ func (t *Thread) pages(a Args) (lo, hi emu.Addr, e linux.Errno) {
 }
 
 // sysMprotect implements mprotect(2).
-func sysMprotect(t *Thread, a Args) (uint64, linux.Errno) {
+func sysMprotect(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	lo, prot := a.Addr(0), a.Uint(2)
 	if prot&(linux.PROT_GROWSDOWN|linux.PROT_GROWSUP) == linux.PROT_GROWSDOWN|linux.PROT_GROWSUP || !lo.PageAligned() {
 		return 0, linux.EINVAL
@@ -274,11 +278,11 @@ func sysMprotect(t *Thread, a Args) (uint64, linux.Errno) {
 	if prot&^(protMask|linux.PROT_SEM|linux.PROT_GROWSDOWN|linux.PROT_GROWSUP) != 0 {
 		return 0, linux.EINVAL
 	}
-	if prot&linux.PROT_GROWSUP != 0 && t.p.mem.VMA(lo) != nil {
+	if prot&linux.PROT_GROWSUP != 0 && t.Process.Mem.VMA(lo) != nil {
 		return 0, linux.EINVAL // no stack of x86 grows up
 	}
 	if prot&linux.PROT_GROWSDOWN != 0 {
-		switch there := t.p.mem.Within(lo, hi); {
+		switch there := t.Process.Mem.Within(lo, hi); {
 		case len(there) == 0:
 			return 0, linux.ENOMEM
 		case !there[0].GrowsDown:
@@ -287,17 +291,17 @@ func sysMprotect(t *Thread, a Args) (uint64, linux.Errno) {
 			lo = there[0].Lo
 		}
 	}
-	if !t.p.mayProtect(lo, hi, t.p.protOf(prot)) {
+	if !t.Process.MayProtect(lo, hi, protOf(t.Process, prot)) {
 		return 0, linux.ENOMEM
 	}
-	if e := memErrno(t.p.mem.Protect(lo, hi, t.p.protOf(prot))); e != 0 {
+	if e := memErrno(t.Process.Mem.Protect(lo, hi, protOf(t.Process, prot))); e != 0 {
 		return 0, e
 	}
-	t.p.mem.Mark(lo, hi, func(v *mem.VMA) { v.WriteOnly = writeOnly(prot) })
+	t.Process.Mem.Mark(lo, hi, func(v *mem.VMA) { v.WriteOnly = writeOnly(prot) })
 	if prot&4 != 0 {
-		for _, v := range t.p.mem.Within(lo, hi) {
+		for _, v := range t.Process.Mem.Within(lo, hi) {
 			if v.File && v.Path != "" {
-				t.mapped(v)
+				mapped(t, v)
 			}
 		}
 	}
@@ -305,9 +309,9 @@ func sysMprotect(t *Thread, a Args) (uint64, linux.Errno) {
 }
 
 // sysMremap implements mremap(2).
-func sysMremap(t *Thread, a Args) (uint64, linux.Errno) {
+func sysMremap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	lo, oldLen, newLen, flags, to := a.Addr(0), emu.Addr(a.Uint(1)).PageUp(), emu.Addr(a.Uint(2)).PageUp(), a.Uint(3), a.Addr(4)
-	m := t.p.mem
+	m := t.Process.Mem
 	if flags&^(linux.MREMAP_MAYMOVE|linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) != 0 || !lo.PageAligned() || newLen == 0 ||
 		flags&(linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) != 0 && flags&linux.MREMAP_MAYMOVE == 0 || flags&linux.MREMAP_DONTUNMAP != 0 && oldLen != newLen {
 		return 0, linux.EINVAL
@@ -321,7 +325,7 @@ func sysMremap(t *Thread, a Args) (uint64, linux.Errno) {
 	}
 	// With MREMAP_DONTUNMAP alone the target is a hint, but is checked, too.
 	if flags&(linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) != 0 &&
-		(!to.PageAligned() || to+newLen < to || !t.p.reach(to+newLen) || to < lo+oldLen && lo < to+newLen) {
+		(!to.PageAligned() || to+newLen < to || !t.Process.Reach(to+newLen) || to < lo+oldLen && lo < to+newLen) {
 		return 0, linux.EINVAL
 	}
 	if flags&linux.MREMAP_FIXED != 0 && newLen < oldLen {
@@ -338,7 +342,7 @@ func sysMremap(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, linux.EINVAL
 	}
 	if oldLen == 0 {
-		return t.mapTwice(v, lo, newLen, flags, to)
+		return mapTwice(t, v, lo, newLen, flags, to)
 	}
 	if newLen <= oldLen && flags&(linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) == 0 {
 		// What is behind the new end may be several mappings, or none.
@@ -360,22 +364,22 @@ func sysMremap(t *Thread, a Args) (uint64, linux.Errno) {
 		return 0, linux.EPERM
 	}
 	if flags&linux.MREMAP_DONTUNMAP != 0 {
-		return t.moveAway(v, lo, oldLen, flags, to)
+		return moveAway(t, v, lo, oldLen, flags, to)
 	}
-	if newLen > oldLen && v.Locked && !t.p.mayLock(uint64(newLen-oldLen)) {
+	if newLen > oldLen && v.Locked && !mayLock(t.Process, uint64(newLen-oldLen)) {
 		return 0, linux.EAGAIN
 	}
-	if newLen > oldLen && !t.p.mayResize(v, int64(newLen-oldLen)) {
+	if newLen > oldLen && !t.Process.MayResize(v, int64(newLen-oldLen)) {
 		return 0, linux.ENOMEM
 	}
 	if flags&linux.MREMAP_FIXED != 0 {
 		return uint64(to), memErrno(m.Move(lo, lo+oldLen, to, uint64(newLen)))
 	}
-	return t.resize(v, lo, oldLen, newLen, flags)
+	return resize(t, v, lo, oldLen, newLen, flags)
 }
 
 // mapTwice maps the pages of a shared mapping once more, which is what a length of 0 asks for.
-func (t *Thread) mapTwice(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, linux.Errno) {
+func mapTwice(t *task.Thread, v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, linux.Errno) {
 	if !v.Shared {
 		return 0, linux.EINVAL
 	}
@@ -384,46 +388,46 @@ func (t *Thread) mapTwice(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr)
 	}
 	if flags&linux.MREMAP_FIXED == 0 {
 		var ok bool
-		if to, ok = t.p.find(uint64(n), 0); !ok {
+		if to, ok = find(t.Process, uint64(n), 0); !ok {
 			return 0, linux.ENOMEM
 		}
 	}
-	return uint64(to), memErrno(t.p.mem.Duplicate(lo, to, uint64(n)))
+	return uint64(to), memErrno(t.Process.Mem.Duplicate(lo, to, uint64(n)))
 }
 
 // moveAway moves pages of private memory and leaves memory as it is when it is mapped (MREMAP_DONTUNMAP).
-func (t *Thread) moveAway(v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, linux.Errno) {
+func moveAway(t *task.Thread, v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.Addr) (uint64, linux.Errno) {
 	if v.File || v.Shared {
 		return 0, linux.EINVAL
 	}
 	if flags&linux.MREMAP_FIXED == 0 {
 		var ok bool
-		if to, ok = t.p.find(uint64(n), to); !ok {
+		if to, ok = find(t.Process, uint64(n), to); !ok {
 			return 0, linux.ENOMEM
 		}
 	}
 	left := *v
 	left.Lo, left.Hi, left.Locked = lo, lo+n, false
-	if !t.p.mayPlace(&mem.VMA{Lo: to, Hi: to + n, Prot: v.Prot}) {
+	if !t.Process.MayPlace(&mem.VMA{Lo: to, Hi: to + n, Prot: v.Prot}) {
 		return 0, linux.ENOMEM
 	}
-	if e := memErrno(t.p.mem.Move(lo, lo+n, to, uint64(n))); e != 0 {
+	if e := memErrno(t.Process.Mem.Move(lo, lo+n, to, uint64(n))); e != 0 {
 		return 0, e
 	}
-	return uint64(to), memErrno(t.p.mem.Map(left, nil))
+	return uint64(to), memErrno(t.Process.Mem.Map(left, nil))
 }
 
 // resize grows a mapping in its place, or moves it if it may.
-func (t *Thread) resize(v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint64) (uint64, linux.Errno) {
-	m := t.p.mem
+func resize(t *task.Thread, v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint64) (uint64, linux.Errno) {
+	m := t.Process.Mem
 	end, want := lo+oldLen, lo+newLen
-	if end == v.Hi && m.Free(end, want) && !t.p.inHeap(end, want) && t.p.reach(want) {
+	if end == v.Hi && m.Free(end, want) && !inHeap(t.Process, end, want) && t.Process.Reach(want) {
 		return uint64(lo), memErrno(m.Move(lo, end, lo, uint64(newLen)))
 	}
 	if flags&linux.MREMAP_MAYMOVE == 0 {
 		return 0, linux.ENOMEM
 	}
-	to, ok := t.p.find(uint64(newLen), 0)
+	to, ok := find(t.Process, uint64(newLen), 0)
 	if !ok {
 		return 0, linux.ENOMEM
 	}
@@ -431,28 +435,28 @@ func (t *Thread) resize(v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint64) (
 }
 
 // sysBrk implements brk(2): the new end of the heap, or the old one if it cannot be moved.
-func sysBrk(t *Thread, a Args) (uint64, linux.Errno) {
-	p := t.p
+func sysBrk(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	p := t.Process
 	want := a.Addr(0)
-	if want < p.program.Brk || want > p.program.BrkLimit {
-		return uint64(p.machine.brk), 0
+	if want < p.Program.Brk || want > p.Program.BrkLimit {
+		return uint64(p.Machine.Brk), 0
 	}
-	old, end := p.machine.brk.PageUp(), want.PageUp()
+	old, end := p.Machine.Brk.PageUp(), want.PageUp()
 	switch {
 	case end > old:
-		if !p.mem.Free(old, end) {
-			return uint64(p.machine.brk), 0
+		if !p.Mem.Free(old, end) {
+			return uint64(p.Machine.Brk), 0
 		}
-		v := mem.VMA{Lo: old, Hi: end, Prot: p.protOf(uint64(mem.Write)), Path: "[heap]", Locked: p.lockFuture}
-		if t.k.cfg.Compat {
+		v := mem.VMA{Lo: old, Hi: end, Prot: protOf(p, uint64(mem.Write)), Path: "[heap]", Locked: p.LockFuture}
+		if t.Kernel.Config.Compat {
 			v.Prot |= mem.Exec // Valgrind's heap is executable
 		}
-		if v.Locked && !p.mayLock(v.Len()) || !p.mayPlace(&v) || p.mem.Map(v, nil) != nil {
-			return uint64(p.machine.brk), 0
+		if v.Locked && !mayLock(p, v.Len()) || !p.MayPlace(&v) || p.Mem.Map(v, nil) != nil {
+			return uint64(p.Machine.Brk), 0
 		}
 	case end < old:
-		p.mem.Unmap(end, old)
+		p.Mem.Unmap(end, old)
 	}
-	p.machine.brk = want
-	return uint64(p.machine.brk), 0
+	p.Machine.Brk = want
+	return uint64(p.Machine.Brk), 0
 }

@@ -2,34 +2,22 @@ package syscalls
 
 import (
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// A pidFile is a pidfd: readable when its process has ended.
-type pidFile struct {
-	fileBase
-	p *Process
+func newPidFile(p *task.Process, flags int) *files.PidFile {
+	return &files.PidFile{FileBase: files.FileBase{Flags: linux.O_RDWR | flags&linux.O_NONBLOCK, Path: "anon_inode:[pidfd]"}, Process: p}
 }
 
-func newPidFile(p *Process, flags int) *pidFile {
-	return &pidFile{fileBase: fileBase{flags: linux.O_RDWR | flags&linux.O_NONBLOCK, path: "anon_inode:[pidfd]"}, p: p}
-}
-
-func (*pidFile) traits() traits { return unreadable | unwritable | positioned | streaming } // since Linux 6.9
-
-func (f *pidFile) poll(*Thread) uint32 {
-	if f.p.exited {
-		return linux.POLLIN | linux.POLLRDNORM
-	}
-	return 0
-}
-
-func (t *Thread) pidFile(fd int) (*pidFile, linux.Errno) {
-	f, e := t.file(fd)
+func getPidFile(t *task.Thread, fd int) (*files.PidFile, linux.Errno) {
+	f, e := files.GetRawFile(t, fd)
 	if e != 0 {
 		return nil, e
 	}
-	pf, ok := f.(*pidFile)
+	pf, ok := f.(*files.PidFile)
 	if !ok {
 		return nil, linux.EBADF
 	}
@@ -37,41 +25,41 @@ func (t *Thread) pidFile(fd int) (*pidFile, linux.Errno) {
 }
 
 // sysPidfdOpen implements pidfd_open(2).
-func sysPidfdOpen(t *Thread, a Args) (uint64, linux.Errno) {
+func sysPidfdOpen(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	pid, flags := a.Int(0), a.Int(1)
 	if flags&^linux.O_NONBLOCK != 0 || pid <= 0 {
 		return 0, linux.EINVAL
 	}
-	p := t.k.process(pid)
+	p := t.Kernel.Process(pid)
 	if p == nil {
-		if t.k.findThread(-1, pid) != nil {
+		if t.Kernel.FindThread(-1, pid) != nil {
 			return 0, linux.EINVAL
 		}
 		return 0, linux.ESRCH
 	}
-	return t.install(newPidFile(p, flags), linux.O_CLOEXEC)
+	return files.Install(t, newPidFile(p, flags), linux.O_CLOEXEC)
 }
 
 // sysPidfdSendSignal implements pidfd_send_signal(2).
-func sysPidfdSendSignal(t *Thread, a Args) (uint64, linux.Errno) {
+func sysPidfdSendSignal(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	sig := a.Int(1)
 	const thread, group = 1, 4 // 2, the process, is what a pidfd stands for
 	scope := a.U32(3)
 	if scope > group || scope&(scope-1) != 0 {
 		return 0, linux.EINVAL
 	}
-	p, e := t.signalled(a.Int(0))
+	p, e := signalled(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	s := infoFromProcess(t.p, sig, linux.SI_USER)
+	s := task.InfoFromProcess(t.Process, sig, linux.SI_USER)
 	if a.Addr(2) != 0 {
-		n, e := t.in32(a.Addr(2))
+		n, e := t.In32(a.Addr(2))
 		if e == 0 && int(int32(n)) != sig {
 			e = linux.EINVAL
 		}
 		if e == 0 {
-			s, e = t.userInfo(p.pid, sig, a.Addr(2))
+			s, e = t.UserInfo(p.PID, sig, a.Addr(2))
 		}
 		if e != 0 {
 			return 0, e
@@ -80,48 +68,48 @@ func sysPidfdSendSignal(t *Thread, a Args) (uint64, linux.Errno) {
 	switch {
 	case sig < 0 || sig > linux.NSIG:
 		return 0, linux.EINVAL
-	case t.k.process(p.pid) != p:
+	case t.Kernel.Process(p.PID) != p:
 		return 0, linux.ESRCH
 	case sig == 0:
 	case scope == group:
-		for _, o := range t.k.procs {
-			if o.pgid == p.pid {
-				o.send(s)
+		for _, o := range t.Kernel.Processes {
+			if o.PGID == p.PID {
+				o.Send(s)
 			}
 		}
 	case scope == thread:
-		return 0, p.threads[0].send(s)
+		return 0, p.Threads[0].Send(s)
 	default:
-		return 0, p.send(s)
+		return 0, p.Send(s)
 	}
 	return 0, 0
 }
 
 // signalled returns the process that a descriptor stands for: a pidfd, or a directory /proc/PID.
-func (t *Thread) signalled(fd int) (*Process, linux.Errno) {
-	f, e := t.openFile(fd)
+func signalled(t *task.Thread, fd int) (*task.Process, linux.Errno) {
+	f, e := files.GetFile(t, fd)
 	if e != 0 {
 		return nil, e
 	}
 	switch f := f.(type) {
-	case *pidFile:
-		return f.p, 0
-	case *virtualDir:
-		if f.node.process != nil {
-			return f.node.process, 0
+	case *files.PidFile:
+		return f.Process, 0
+	case *files.VirtualDir:
+		if f.Node.Process != nil {
+			return f.Node.Process, 0
 		}
 	}
 	return nil, linux.EBADF
 }
 
-// addPidFile gives t's process a descriptor for p, and stores its number at out.
-func (t *Thread) addPidFile(p *Process, out emu.Addr) linux.Errno {
-	fd, e := t.install(newPidFile(p, 0), linux.O_CLOEXEC)
+// AddPidFile gives t's process a descriptor for p, and stores its number at out.
+func addPidFile(t *task.Thread, p *task.Process, out emu.Addr) linux.Errno {
+	fd, e := files.Install(t, newPidFile(p, 0), linux.O_CLOEXEC)
 	if e != 0 {
 		return e
 	}
-	if e := t.out32(out, uint32(fd)); e != 0 {
-		filesOf(t).fds.close(t.k, int(fd))
+	if e := t.Out32(out, uint32(fd)); e != 0 {
+		files.Of(t).FDs.Close(t.Kernel, int(fd))
 		return e
 	}
 	return 0

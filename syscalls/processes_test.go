@@ -9,7 +9,9 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
 func TestForkNumbers(t *testing.T) {
@@ -29,35 +31,35 @@ func TestForkNumbers(t *testing.T) {
 	assert.EqualValues(t, 1003, g.ok(nr("wait4"), 1<<64-1, st, 0, 0))
 	assert.EqualValues(t, linux.SIGKILL, g.peek32(st))
 	g.fails(linux.ECHILD, nr("wait4"), 1003, st, 0, 0)
-	assert.Len(t, g.k.procs, 2)
+	assert.Len(t, g.k.Processes, 2)
 }
 
 // TestForkShares checks what a child has of its parent.
 func TestForkShares(t *testing.T) {
 	g := newGuest(t)
 	fd := g.ok(nr("open"), g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o600)
-	word := g.bytes(u64s(42))
+	word := g.bytes(linux.U64s(42))
 	g.ok(nr("fork"))
-	child := g.k.process(1001)
+	child := g.k.Process(1001)
 	require.NotNil(t, child)
-	x, ok := child.mem.ReadUint64(emu.Addr(word))
+	x, ok := child.Mem.ReadUint64(emu.Addr(word))
 	require.True(t, ok)
 	assert.EqualValues(t, 42, x)
-	g.p.mem.WriteUint64(emu.Addr(word), 43)
-	x, _ = child.mem.ReadUint64(emu.Addr(word))
+	g.p.Mem.WriteUint64(emu.Addr(word), 43)
+	x, _ = child.Mem.ReadUint64(emu.Addr(word))
 	assert.EqualValues(t, 42, x)
-	f, _ := filesOf(g.th).fds.file(int(fd))
-	assert.Equal(t, 2, f.base().refs)
+	f, _ := files.Of(g.th).FDs.File(int(fd))
+	assert.Equal(t, 2, f.Base().Refs)
 	g.ok(nr("kill"), 1001, linux.SIGKILL)
 	g.ok(nr("wait4"), 1001, 0, 0, 0)
-	assert.Equal(t, 1, f.base().refs)
+	assert.Equal(t, 1, f.Base().Refs)
 }
 
 func TestForkRefused(t *testing.T) {
 	g := newGuest(t)
 	g.fails(linux.EINVAL, nr("clone"), linux.CLONE_SIGHAND|linux.SIGCHLD)
 	g.fails(linux.EPERM, nr("clone"), 0x20000000|linux.SIGCHLD) // CLONE_NEWPID
-	assert.Len(t, g.k.procs, 1)
+	assert.Len(t, g.k.Processes, 1)
 }
 
 // TestForkNoRoom checks that a fork that fails leaves nothing.
@@ -67,23 +69,23 @@ func TestForkNoRoom(t *testing.T) {
 	})
 	fd := g.ok(nr("open"), g.str("f"), linux.O_CREAT|linux.O_RDWR, 0o600)
 	g.fails(linux.EAGAIN, nr("fork"))
-	assert.Len(t, g.k.procs, 1)
-	f, _ := filesOf(g.th).fds.file(int(fd))
-	assert.Equal(t, 1, f.base().refs)
+	assert.Len(t, g.k.Processes, 1)
+	f, _ := files.Of(g.th).FDs.File(int(fd))
+	assert.Equal(t, 1, f.Base().Refs)
 	g.fails(linux.ECHILD, nr("wait4"), 1<<64-1, 0, 0, 0)
 }
 
 // TestOnEnd checks that each process with a machine of its own is reported once.
 func TestOnEnd(t *testing.T) {
-	var ends []End
+	var ends []task.End
 	g := newGuest(t)
 	g.ok(nr("fork")) // which ends a run: only now anybody wants to know
-	g.k.cfg.OnEnd = func(e End) { ends = append(ends, e) }
-	g.k.process(1001).end(Exit{Code: 7})
-	g.k.bury()
+	g.k.Config.OnEnd = func(e task.End) { ends = append(ends, e) }
+	g.k.Process(1001).End(task.Exit{Code: 7})
+	g.k.CloseUnused()
 	require.Len(t, ends, 1)
 	assert.Equal(t, 1001, ends[0].PID)
 	assert.Equal(t, 7, ends[0].Exit.Code)
-	g.k.bury()
+	g.k.CloseUnused()
 	assert.Len(t, ends, 1)
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
 // readAll reads a whole file over the guest's calls.
@@ -31,7 +33,7 @@ func (g *guest) readAll(path string) string {
 	}
 }
 
-// readDir returns the names in a directory.
+// ReadDir returns the names in a directory.
 func (g *guest) readDir(path string) (names []string, inodes []uint64) {
 	fd := g.ok(nr("open"), g.str(path), linux.O_RDONLY|linux.O_DIRECTORY)
 	buf := g.room(4096)
@@ -42,9 +44,9 @@ func (g *guest) readDir(path string) (names []string, inodes []uint64) {
 			g.ok(nr("close"), fd)
 			return names, inodes
 		}
-		for ; len(b) > 0; b = b[le16(b[16:]):] {
-			name, _, _ := strings.Cut(string(b[19:le16(b[16:])]), "\x00")
-			names, inodes = append(names, name), append(inodes, le64(b))
+		for ; len(b) > 0; b = b[linux.Uint16(b[16:]):] {
+			name, _, _ := strings.Cut(string(b[19:linux.Uint16(b[16:])]), "\x00")
+			names, inodes = append(names, name), append(inodes, linux.Uint64(b))
 		}
 	}
 }
@@ -61,7 +63,7 @@ func TestProcFiles(t *testing.T) {
 		{"/etc/hosts", "127.0.0.1 localhost\n127.0.1.1 cgemu\n"},
 		{"/etc/../etc/hostname", "cgemu\n"},
 		{"/etc/resolv.conf", "# nobody to ask\n"},
-		{"/proc/sys/kernel/osrelease", unameRelease + "\n"},
+		{"/proc/sys/kernel/osrelease", task.UnameRelease + "\n"},
 		{"/proc/sys/kernel/hostname", "cgemu\n"},
 		{"/sys/devices/system/cpu/online", "0-2\n"},
 		{"/proc/uptime", "100.00 100.00\n"},
@@ -105,7 +107,7 @@ func TestLinksIntoProc(t *testing.T) {
 	g.ok(nr("stat"), g.str("comm"), st)
 	assert.EqualValues(t, linux.S_IFREG|0o644, g.peek32(st+24))
 	fd := g.ok(nr("open"), g.str("random"), linux.O_RDONLY)
-	_, ours := filesOf(g.th).fds.fds[fd].file.(*randomFile)
+	_, ours := files.Of(g.th).FDs.Entries[fd].File.(*files.RandomFile)
 	assert.True(t, ours)
 }
 
@@ -124,7 +126,7 @@ func TestDirectoryOrder(t *testing.T) {
 	st := g.room(144)
 	g.ok(nr("lstat"), g.str("f07"), st)
 	assert.Equal(t, inodes[8], g.peek64(st+8))
-	assert.EqualValues(t, virtualDev, g.peek64(st))
+	assert.EqualValues(t, files.VirtualDev, g.peek64(st))
 	// The number of a removed file is not given to another.
 	g.ok(nr("unlink"), g.str("f07"))
 	g.ok(nr("close"), g.ok(nr("open"), g.str("new"), linux.O_CREAT|linux.O_WRONLY, 0o600))
@@ -156,17 +158,17 @@ func TestClocks(t *testing.T) {
 	g := newGuest(t)
 	ts := g.room(16)
 	g.ok(nr("clock_gettime"), linux.CLOCK_REALTIME, ts)
-	assert.EqualValues(t, DefaultEpoch.Unix(), g.peek64(ts))
+	assert.EqualValues(t, task.DefaultEpoch.Unix(), g.peek64(ts))
 	g.eng.executed += 5_000_000
 	g.ok(nr("clock_gettime"), linux.CLOCK_MONOTONIC, ts)
-	assert.Equal(t, timespec(bootTime+5_000_000+2*vdsoPrice), g.peek(ts, 16))
-	g.ok(nr("nanosleep"), g.bytes(timespec(7e9)), 0)
+	assert.Equal(t, task.Timespec(task.BootTime+5_000_000+2*task.VdsoPrice), g.peek(ts, 16))
+	g.ok(nr("nanosleep"), g.bytes(task.Timespec(7e9)), 0)
 	g.ok(nr("clock_gettime"), linux.CLOCK_MONOTONIC, ts)
-	assert.Equal(t, timespec(bootTime+7_005_000_000+3*vdsoPrice+callPrice), g.peek(ts, 16))
+	assert.Equal(t, task.Timespec(task.BootTime+7_005_000_000+3*task.VdsoPrice+task.CallPrice), g.peek(ts, 16))
 	g.ok(nr("clock_gettime"), linux.CLOCK_PROCESS_CPUTIME_ID, ts)
-	assert.Equal(t, timespec(5_000_000+4*vdsoPrice+callPrice), g.peek(ts, 16), "sleeping takes no CPU time")
-	assert.EqualValues(t, bootTime+7_005_000_000+4*vdsoPrice+callPrice, g.k.TSC())
-	g.fails(linux.EINVAL, nr("nanosleep"), g.bytes(timespec(-1)), 0)
+	assert.Equal(t, task.Timespec(5_000_000+4*task.VdsoPrice+task.CallPrice), g.peek(ts, 16), "sleeping takes no CPU time")
+	assert.EqualValues(t, task.BootTime+7_005_000_000+4*task.VdsoPrice+task.CallPrice, g.k.TSC())
+	g.fails(linux.EINVAL, nr("nanosleep"), g.bytes(task.Timespec(-1)), 0)
 }
 
 // TestMmapPlaces checks that mappings go where Valgrind would put them.
@@ -183,11 +185,11 @@ func TestMmapPlaces(t *testing.T) {
 	assert.EqualValues(t, 0x4801000, anon(4096), "first fit")
 	assert.EqualValues(t, 0x4000000, g.ok(nr("brk"), 0))
 	assert.EqualValues(t, 0x4000123, g.ok(nr("brk"), 0x4000123))
-	assert.EqualValues(t, "[heap]", g.p.mem.VMA(0x4000000).Path)
+	assert.EqualValues(t, "[heap]", g.p.Mem.VMA(0x4000000).Path)
 	assert.EqualValues(t, 0x4800000, g.ok(nr("brk"), 0x4800000))
 	assert.EqualValues(t, 0x4800000, g.ok(nr("brk"), 0x4800001), "8 MiB is all there is")
 	assert.EqualValues(t, 0x4000000, g.ok(nr("brk"), 0x4000000))
-	assert.Nil(t, g.p.mem.VMA(0x4000000))
+	assert.Nil(t, g.p.Mem.VMA(0x4000000))
 	assert.EqualValues(t, 0x4802000, anon(4096), "brk's place is kept free")
 }
 
@@ -200,16 +202,16 @@ func TestClientRequests(t *testing.T) {
 		}
 	})
 	ask := func(code uint64) uint64 {
-		g.th.cpu.Regs[emu.RAX] = g.bytes(u64s(code, 1, 2, 3, 4, 5))
-		g.th.cpu.Regs[emu.RDX] = 99
-		g.th.clientRequest()
-		return g.th.cpu.Regs[emu.RDX]
+		g.th.CPU.Regs[emu.RAX] = g.bytes(linux.U64s(code, 1, 2, 3, 4, 5))
+		g.th.CPU.Regs[emu.RDX] = 99
+		g.th.ClientRequest()
+		return g.th.CPU.Regs[emu.RDX]
 	}
-	assert.EqualValues(t, 1, ask(vgRunningOnValgrind))
+	assert.EqualValues(t, 1, ask(task.VgRunningOnValgrind))
 	assert.EqualValues(t, 42, ask(0x43470000))
 	assert.EqualValues(t, 99, ask(0x43540000), "unknown: the program's default")
-	assert.EqualValues(t, 1, ask(vgStackRegister))
-	assert.EqualValues(t, 2, ask(vgStackRegister))
+	assert.EqualValues(t, 1, ask(task.VgStackRegister))
+	assert.EqualValues(t, 2, ask(task.VgStackRegister))
 	assert.Len(t, seen, 5)
 }
 
@@ -220,7 +222,7 @@ func TestStrace(t *testing.T) {
 	g.ok(nr("write"), fd, g.str("x\n\x01"+strings.Repeat("y", 40)), 43)
 	g.fails(linux.ENOENT, nr("access"), g.str("none"), 4)
 	g.ok(nr("mmap"), 0, 4096, 3, linux.MAP_PRIVATE|linux.MAP_ANONYMOUS, 1<<64-1, 0)
-	g.ok(nr("rt_sigprocmask"), linux.SIG_BLOCK, g.bytes(u64s(uint64(sigsOf(linux.SIGINT, linux.SIGUSR1)))), 0, 8)
+	g.ok(nr("rt_sigprocmask"), linux.SIG_BLOCK, g.bytes(linux.U64s(uint64(task.SigsOf(linux.SIGINT, linux.SIGUSR1)))), 0, 8)
 	want := `openat(AT_FDCWD, "a\tb", O_RDWR|O_CREAT|O_CLOEXEC, 0644) = 3
 write(3, "x\n\1yyyyyyyyyyyyyyyyyyyyyyyyyyyyy"..., 43) = 43
 access("none", R_OK)                    = -1 ENOENT (No such file or directory)

@@ -2,50 +2,53 @@ package syscalls
 
 import (
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // transferMemory does process_vm_readv(2), or process_vm_writev(2) for write.
-func (t *Thread) transferMemory(a Args, write bool) (uint64, linux.Errno) {
+func transferMemory(t *task.Thread, a uio.Args, write bool) (uint64, linux.Errno) {
 	if a.Uint(5) != 0 {
 		return 0, linux.EINVAL
 	}
-	local, e := t.iovecs(a.Addr(1), a.Uint(2))
+	local, e := t.Iovecs(a.Addr(1), a.Uint(2))
 	if e != 0 {
 		return 0, e
 	}
-	remote, e := t.iovecs(a.Addr(3), a.Uint(4))
+	remote, e := t.Iovecs(a.Addr(3), a.Uint(4))
 	if e != 0 {
 		return 0, e
 	}
-	if total(local) == 0 || total(remote) == 0 {
+	if uio.Total(local) == 0 || uio.Total(remote) == 0 {
 		return 0, 0
 	}
-	p := t.k.process(a.Int(0))
-	if p == nil || p.exited {
+	p := t.Kernel.Process(a.Int(0))
+	if p == nil || p.Exited {
 		return 0, linux.ESRCH
 	}
 	var done uint64
 	for _, x := range remote {
-		n := min(x.n, total(local)-done)
+		n := min(x.Len, uio.Total(local)-done)
 		if n == 0 {
 			continue
 		}
 		var got uint64
 		if write {
-			b, e := t.gather(skip(local, done), n)
+			b, e := t.Gather(uio.Skip(local, done), n)
 			if e != 0 {
 				return finishTransfer(done, e)
 			}
-			got = uint64(p.mem.Write(x.addr, b))
+			got = uint64(p.Mem.Write(x.Addr, b))
 		} else {
 			buf := make([]byte, min(n, 64<<10))
-			if v := p.mem.VMA(x.addr); v != nil && v.WriteOnly {
+			if v := p.Mem.VMA(x.Addr); v != nil && v.WriteOnly {
 				return finishTransfer(done, linux.EFAULT)
 			}
 			for got < n {
-				have := p.mem.Read(x.addr+emu.Addr(got), buf[:min(n-got, uint64(len(buf)))])
-				put, _ := t.scatter(skip(local, done+got), buf[:have])
+				have := p.Mem.Read(x.Addr+emu.Addr(got), buf[:min(n-got, uint64(len(buf)))])
+				put, _ := t.Scatter(uio.Skip(local, done+got), buf[:have])
 				if got += uint64(put); put == 0 || put < have {
 					break
 				}
@@ -68,26 +71,30 @@ func finishTransfer(done uint64, e linux.Errno) (uint64, linux.Errno) {
 }
 
 // sysProcessVMReadv implements process_vm_readv(2).
-func sysProcessVMReadv(t *Thread, a Args) (uint64, linux.Errno) { return t.transferMemory(a, false) }
+func sysProcessVMReadv(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return transferMemory(t, a, false)
+}
 
 // sysProcessVMWritev implements process_vm_writev(2).
-func sysProcessVMWritev(t *Thread, a Args) (uint64, linux.Errno) { return t.transferMemory(a, true) }
+func sysProcessVMWritev(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	return transferMemory(t, a, true)
+}
 
 // sysProcessMadvise implements process_madvise(2): advice that another process may be given has no effect.
-func sysProcessMadvise(t *Thread, a Args) (uint64, linux.Errno) {
+func sysProcessMadvise(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	const willneed, cold, pageout, collapse = 3, 20, 21, 25
 	if a.Uint(4) != 0 {
 		return 0, linux.EINVAL
 	}
-	v, e := t.iovecs(a.Addr(1), a.Uint(2))
+	v, e := t.Iovecs(a.Addr(1), a.Uint(2))
 	if e != 0 {
 		return 0, e
 	}
-	f, e := t.pidFile(a.Int(0))
+	f, e := getPidFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if f.p.exited {
+	if f.Process.Exited {
 		return 0, linux.ESRCH
 	}
 	switch a.Int(3) {
@@ -95,40 +102,40 @@ func sysProcessMadvise(t *Thread, a Args) (uint64, linux.Errno) {
 	default:
 		return 0, linux.EINVAL
 	}
-	there := Thread{p: f.p, k: t.k}
+	there := task.Thread{Process: f.Process, Kernel: t.Kernel}
 	for _, x := range v {
-		if !x.addr.PageAligned() {
+		if !x.Addr.PageAligned() {
 			return 0, linux.EINVAL
 		}
-		if e := there.wholeRange(x.addr, x.n); e != 0 {
+		if e := wholeRange(&there, x.Addr, x.Len); e != 0 {
 			return 0, e
 		}
 	}
-	return total(v), 0
+	return uio.Total(v), 0
 }
 
 // sysPidfdGetfd implements pidfd_getfd(2).
-func sysPidfdGetfd(t *Thread, a Args) (uint64, linux.Errno) {
+func sysPidfdGetfd(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.U32(2) != 0 {
 		return 0, linux.EINVAL
 	}
-	p, e := t.pidFile(a.Int(0))
+	p, e := getPidFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if p.p.exited {
+	if p.Process.Exited {
 		return 0, linux.ESRCH
 	}
-	f, e := filesOf(p.p.threads[0]).fds.file(a.Int(1))
+	f, e := files.Of(p.Process.Threads[0]).FDs.File(a.Int(1))
 	if e != 0 {
 		return 0, e
 	}
-	fd, e := t.addFD(f, 0, true)
+	fd, e := files.AddFD(t, f, 0, true)
 	return uint64(fd), e
 }
 
 // sysPkeyMprotect implements pkey_mprotect(2) of a CPU without protection keys.
-func sysPkeyMprotect(t *Thread, a Args) (uint64, linux.Errno) {
+func sysPkeyMprotect(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Int(3) != -1 {
 		return 0, linux.EINVAL
 	}
@@ -136,7 +143,7 @@ func sysPkeyMprotect(t *Thread, a Args) (uint64, linux.Errno) {
 }
 
 // sysPkeyAlloc implements pkey_alloc(2): there are none.
-func sysPkeyAlloc(_ *Thread, a Args) (uint64, linux.Errno) {
+func sysPkeyAlloc(_ *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Uint(0) != 0 || a.Uint(1)&^3 != 0 {
 		return 0, linux.EINVAL
 	}
@@ -144,8 +151,8 @@ func sysPkeyAlloc(_ *Thread, a Args) (uint64, linux.Errno) {
 }
 
 // sysFanotifyMark implements fanotify_mark(2): no descriptor is one of fanotify.
-func sysFanotifyMark(t *Thread, a Args) (uint64, linux.Errno) {
-	if _, e := t.openFile(a.Int(0)); e != 0 {
+func sysFanotifyMark(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	if _, e := files.GetFile(t, a.Int(0)); e != 0 {
 		return 0, e
 	}
 	return 0, linux.EINVAL
@@ -153,23 +160,23 @@ func sysFanotifyMark(t *Thread, a Args) (uint64, linux.Errno) {
 
 // sysUnshare implements unshare(2) as far as it needs no privilege. What threads share is theirs together as long as there is more
 // than one.
-func sysUnshare(t *Thread, a Args) (uint64, linux.Errno) {
+func sysUnshare(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	const (
 		ofProcess = linux.CLONE_VM | linux.CLONE_SIGHAND | linux.CLONE_THREAD
-		known     = ofProcess | linux.CLONE_FS | linux.CLONE_FILES | linux.CLONE_SYSVSEM | cloneNamespaces
+		known     = ofProcess | linux.CLONE_FS | linux.CLONE_FILES | linux.CLONE_SYSVSEM | task.CloneNamespaces
 	)
 	flags := a.Uint(0)
 	switch {
-	case flags&^known != 0, flags&(ofProcess|linux.CLONE_NEWUSER) != 0 && t.p.live() > 1:
+	case flags&^known != 0, flags&(ofProcess|linux.CLONE_NEWUSER) != 0 && t.Process.Live() > 1:
 		return 0, linux.EINVAL
-	case flags&cloneNamespaces != 0:
+	case flags&task.CloneNamespaces != 0:
 		return 0, linux.EPERM
 	}
 	if flags&linux.CLONE_FS != 0 {
-		filesOf(t).fsInfo = filesOf(t).fsInfo.own()
+		files.Of(t).FSInfo = files.Of(t).FSInfo.Own()
 	}
 	if flags&linux.CLONE_FILES != 0 {
-		filesOf(t).fds = filesOf(t).fds.own()
+		files.Of(t).FDs = files.Of(t).FDs.Own()
 	}
 	return 0, 0
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
 // A caller makes random system calls: of everything, with arguments that are
@@ -30,13 +31,13 @@ func newCaller(t *testing.T, seed uint64) *caller {
 		1 << 47, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1<<64 - 100, 1<<64 - 4096, g.str("f"), g.str("d"), g.str("d/x"), g.str("nothing"), g.str("."),
 		g.str("/proc/self/maps"), g.str("/proc/self/fd/1"), g.str("/dev/urandom"), g.str("/sys"), g.str(""), uint64(g.heap) + 1<<20 - 8,
 		uint64(g.heap) + 1<<20 - 4096, 0x400000, 0x30000000, 0x4000000, 0x4800000, linux.O_CREAT | linux.O_RDWR, linux.MAP_ANONYMOUS | linux.MAP_PRIVATE, linux.MAP_SHARED,
-		threadFlags, DefaultPID, DefaultPID + 1, 0o644, linux.SIGUSR1, linux.SIGALRM,
+		threadFlags, task.DefaultPID, task.DefaultPID + 1, 0o644, linux.SIGUSR1, linux.SIGALRM,
 	}
 	c.names = []uint64{g.str("f"), g.str("d"), g.str("d/x"), g.str("nothing"), g.str("d/y"), g.str("")}
 	for range 12 {
 		b := make([]byte, 256)
 		for i := 0; i < len(b); i += 8 {
-			put64(b[i:], c.value())
+			linux.PutUint64(b[i:], c.value())
 		}
 		c.values = append(c.values, g.bytes(b))
 	}
@@ -79,7 +80,7 @@ var ownPaths = map[string]struct{ names, dirs []int }{
 
 // keepOwn makes the arguments of call n name files of the test.
 func (c *caller) keepOwn(n uint64, args []uint64) {
-	own := ownPaths[table[n].name]
+	own := ownPaths[table[n].Name]
 	for _, i := range own.names {
 		args[i] = c.names[c.rng.IntN(len(c.names))]
 	}
@@ -93,7 +94,7 @@ func (c *caller) step(cpu *emu.CPU) {
 	var n uint64
 	for {
 		n = uint64(c.rng.IntN(len(table)))
-		if table[n].handler != nil && !skipped[table[n].name] {
+		if table[n].Handler != nil && !skipped[table[n].Name] {
 			break
 		}
 	}
@@ -108,16 +109,16 @@ func (c *caller) step(cpu *emu.CPU) {
 }
 
 // run makes n calls, on as many threads as there come to be.
-func (c *caller) run(n int) Exit {
+func (c *caller) run(n int) task.Exit {
 	g := c.g
 	made := 0
 	g.eng.step = func(cpu *emu.CPU, budget uint64) emu.Stop {
 		g.eng.executed += 100
 		if r := result(cpu.Regs[emu.RAX]); r.err() > 133 && r.err() < 4096 && made > 0 {
-			g.t.Errorf("%s gives errno %d", g.k.callName(g.k.current.call.nr), r.err())
+			g.t.Errorf("%s gives errno %d", g.k.CallName(g.k.Current.Call.Nr), r.err())
 		}
 		if made++; made > n {
-			g.k.interrupted.Store(true)
+			g.k.Interrupted.Store(true)
 			return emu.Stop{Reason: emu.StopInterrupt}
 		}
 		c.step(cpu)
@@ -132,7 +133,7 @@ var seeds = flag.Int("seeds", 60, "how many programs of random calls to run")
 func TestOwnPathsAreCalls(t *testing.T) {
 	names := map[string]bool{}
 	for _, e := range table {
-		names[e.name] = true
+		names[e.Name] = true
 	}
 	for name := range ownPaths {
 		require.True(t, names[name], name)
@@ -154,10 +155,10 @@ func TestRandomTwice(t *testing.T) {
 			t.Run(strconv.Itoa(int(seed)), func(t *testing.T) {
 				c := newCaller(t, seed)
 				c.run(200)
-				for _, th := range c.g.p.threads {
-					trace[i] = append(trace[i], th.cpu.Regs[:]...)
+				for _, th := range c.g.p.Threads {
+					trace[i] = append(trace[i], th.CPU.Regs[:]...)
 				}
-				trace[i] = append(trace[i], uint64(c.g.k.now()), uint64(len(c.g.p.mem.VMAs())))
+				trace[i] = append(trace[i], uint64(c.g.k.Now()), uint64(len(c.g.p.Mem.VMAs())))
 			})
 		}
 		require.Equal(t, trace[0], trace[1], "seed %d", seed)

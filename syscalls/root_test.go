@@ -10,7 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
 // newRooted makes a guest whose root is beside files with the text "outside".
@@ -179,27 +182,27 @@ func TestRootExec(t *testing.T) {
 	script("/bin/host", "/bin/sh")
 	script("/bin/in", "/proc/self/root/bin/prog")
 	require.NoError(t, os.Symlink(outside+"/interp", root+"/bin/outlink"))
-	argv := g.bytes(u64s(g.str("x"), 0))
+	argv := g.bytes(linux.U64s(g.str("x"), 0))
 	for _, name := range []string{"/bin/out", "/bin/up", "/bin/link", "/bin/host", "/bin/outlink", outside + "/interp"} {
 		g.fails(linux.ENOENT, nr("execve"), g.str(name), argv, 0)
 	}
-	require.Equal(t, "/bin/prog", g.p.exe)
+	require.Equal(t, "/bin/prog", g.p.Exe)
 	// What is no file is not opened: a FIFO would wait, a device might do something.
-	require.Zero(t, hostMknod(place{dir: noFD, path: root + "/bin/fifo"}, linux.S_IFIFO|0o777, 0))
+	require.Zero(t, host.Mknod(host.Place{Dir: host.NoFD, Path: root + "/bin/fifo"}, linux.S_IFIFO|0o777, 0))
 	script("/bin/waits", "/bin/fifo")
 	for _, name := range []string{"/bin/fifo", "/bin/waits", "/dev/tty"} {
 		g.fails(linux.EACCES, nr("execve"), g.str(name), argv, 0)
 	}
 	script("/bin/self", "/bin/self")
 	g.fails(linux.ELOOP, nr("execve"), g.str("/bin/self"), argv, 0)
-	host, ok := g.k.HostPath("/bin/prog")
+	host, ok := files.HostPath(g.k, "/bin/prog")
 	assert.True(t, ok)
 	assert.Equal(t, root+"/bin/prog", host)
-	_, ok = g.k.HostPath("/bin/outlink")
+	_, ok = files.HostPath(g.k, "/bin/outlink")
 	assert.False(t, ok)
 	g.call(nr("execve"), g.str("/bin/in"), argv, 0)
-	require.Equal(t, "/bin/prog", g.p.exe)
-	require.Equal(t, []string{"/proc/self/root/bin/prog", "/bin/in"}, g.p.argv)
+	require.Equal(t, "/bin/prog", g.p.Exe)
+	require.Equal(t, []string{"/proc/self/root/bin/prog", "/bin/in"}, g.p.Argv)
 }
 
 // TestRootRefused checks what is no root.
@@ -251,12 +254,12 @@ func TestReadOnly(t *testing.T) {
 	}{
 		{linux.EROFS, "creat", []uint64{name, 0o600}}, {linux.EROFS, "unlink", []uint64{name}}, {linux.EROFS, "unlink", []uint64{other}},
 		{linux.EROFS, "rmdir", []uint64{g.str("d")}}, {linux.EROFS, "rename", []uint64{name, other}}, {linux.EROFS, "chmod", []uint64{name, 0o600}},
-		{linux.ENOENT, "chmod", []uint64{other, 0o600}}, {linux.EROFS, "chown", []uint64{name, DefaultUID, DefaultGID}},
+		{linux.ENOENT, "chmod", []uint64{other, 0o600}}, {linux.EROFS, "chown", []uint64{name, task.DefaultUID, task.DefaultGID}},
 		{linux.EROFS, "truncate", []uint64{name, 0}}, {linux.EROFS, "utimes", []uint64{name, 0}}, {linux.EROFS, "link", []uint64{name, other}},
 		{linux.EEXIST, "link", []uint64{name, g.str("d")}}, {linux.EROFS, "symlink", []uint64{name, other}}, {linux.EROFS, "mkdir", []uint64{other, 0o700}},
 		{linux.EEXIST, "mkdir", []uint64{g.str("d"), 0o700}}, {linux.ENOENT, "mkdir", []uint64{g.str("none/x"), 0o700}},
 		{linux.EROFS, "mknod", []uint64{other, linux.S_IFIFO | 0o600}}, {linux.EROFS, "access", []uint64{name, 2}}, {linux.EROFS, "access", []uint64{g.str("d"), 3}},
-		{linux.EROFS, "fchmod", []uint64{fd, 0o600}}, {linux.EROFS, "fchown", []uint64{fd, DefaultUID, DefaultGID}},
+		{linux.EROFS, "fchmod", []uint64{fd, 0o600}}, {linux.EROFS, "fchown", []uint64{fd, task.DefaultUID, task.DefaultGID}},
 		{linux.EROFS, "utimensat", []uint64{fd, 0, 0, 0}}, {linux.EINVAL, "ftruncate", []uint64{fd, 0}},
 		{linux.EACCES, "mmap", []uint64{0, 4096, 3, linux.MAP_SHARED, fd, 0}}, {linux.EROFS, "open", []uint64{g.str("/proc/self/fd/" + strconv.Itoa(int(fd))), linux.O_RDWR}},
 		{linux.ENOENT, "rename", []uint64{name, g.str("none/x")}},
@@ -313,7 +316,7 @@ func TestDevShm(t *testing.T) {
 		buf := g.room(64)
 		n := g.ok(nr("getcwd"), buf, 64)
 		assert.Equal(t, "/dev/shm", string(g.peek(buf, int(n-1))))
-		host := fsOf(g.k).private.path
+		host := files.SystemOf(g.k).Private.Path
 		assert.DirExists(t, host)
 		require.NoError(t, g.k.Close())
 		assert.NoDirExists(t, filepath.Dir(host))
@@ -329,12 +332,12 @@ func TestRootResolve(t *testing.T) {
 	for path, want := range map[string]string{
 		root + "/etc/f": root + "/etc/f", root + "/link": root + "/etc/f", "/usr/lib/debug/f": "/usr/lib/debug/f",
 	} {
-		got, ok := g.k.Resolve(path)
+		got, ok := files.Resolve(g.k, path)
 		require.True(t, ok)
 		require.Equal(t, want, got)
 	}
 	for _, path := range []string{root + "/lib/secret", root + "/dev/null", root + "/proc/self/maps"} {
-		_, ok := g.k.Resolve(path)
+		_, ok := files.Resolve(g.k, path)
 		require.False(t, ok, path)
 	}
 }

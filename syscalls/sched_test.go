@@ -8,7 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // A script is what a thread of the guest does: it gets the result of its last
@@ -16,11 +19,11 @@ import (
 type script func(last result) (nr uint64, args []uint64)
 
 // play runs threads by script until all have exited.
-func (g *guest) play(scripts map[int]script) Exit {
+func (g *guest) play(scripts map[int]script) task.Exit {
 	g.eng.step = func(c *emu.CPU, budget uint64) emu.Stop {
-		for _, th := range g.p.threads {
-			if th.cpu == c {
-				n, args := scripts[th.tid](result(c.Regs[emu.RAX]))
+		for _, th := range g.p.Threads {
+			if th.CPU == c {
+				n, args := scripts[th.TID](result(c.Regs[emu.RAX]))
 				g.eng.executed += 10
 				if n == spin {
 					g.eng.executed += budget
@@ -49,7 +52,7 @@ func TestFutexOrder(t *testing.T) {
 	const n = 5
 	for i := 1; i <= n; i++ {
 		step := 0
-		tid := DefaultPID + i
+		tid := task.DefaultPID + i
 		scripts[tid] = func(last result) (uint64, []uint64) {
 			if step++; step == 1 {
 				return nr("futex"), []uint64{word, linux.FUTEX_WAIT | linux.FUTEX_PRIVATE_FLAG, 0}
@@ -60,7 +63,7 @@ func TestFutexOrder(t *testing.T) {
 		}
 	}
 	step := 0
-	scripts[DefaultPID] = func(last result) (uint64, []uint64) {
+	scripts[task.DefaultPID] = func(last result) (uint64, []uint64) {
 		step++
 		switch {
 		case step <= n:
@@ -87,17 +90,17 @@ func TestFutexOrder(t *testing.T) {
 	assert.Equal(t, []int{1001, 1002, 1003, 1004, 1005}, order)
 	assert.Zero(t, e.Code, "the last thread's status counts")
 	assert.False(t, e.Deadlock)
-	assert.Empty(t, g.k.futexes)
+	assert.Empty(t, g.k.Futexes)
 }
 
 // TestTimeouts checks that sleeping passes no time but the clock's, and wakes in order of deadlines.
 func TestTimeouts(t *testing.T) {
 	g := newGuest(t)
-	ts := func(ns int64) uint64 { return g.bytes(timespec(ns)) }
+	ts := func(ns int64) uint64 { return g.bytes(task.Timespec(ns)) }
 	var order []int
 	scripts := map[int]script{}
 	for i, d := range []int64{3e9, 1e9, 2e9} {
-		step, at, tid := 0, ts(d), DefaultPID+1+i
+		step, at, tid := 0, ts(d), task.DefaultPID+1+i
 		scripts[tid] = func(result) (uint64, []uint64) {
 			if step++; step == 1 {
 				return nr("nanosleep"), []uint64{at, 0}
@@ -107,7 +110,7 @@ func TestTimeouts(t *testing.T) {
 		}
 	}
 	step, word, long := 0, g.room(4), ts(100e9)
-	scripts[DefaultPID] = func(last result) (uint64, []uint64) {
+	scripts[task.DefaultPID] = func(last result) (uint64, []uint64) {
 		switch step++; step {
 		case 1, 2, 3:
 			return nr("clone"), []uint64{threadFlags, uint64(g.heap) + 0x80000}
@@ -117,11 +120,11 @@ func TestTimeouts(t *testing.T) {
 		assert.Equal(t, linux.ETIMEDOUT, last.err())
 		return nr("exit_group"), []uint64{3}
 	}
-	start := g.k.now()
+	start := g.k.Now()
 	e := g.play(scripts)
 	assert.Equal(t, []int{1002, 1003, 1001}, order)
 	assert.Equal(t, 3, e.Code)
-	assert.InDelta(t, 100e9, g.k.now()-start, 1e6)
+	assert.InDelta(t, 100e9, g.k.Now()-start, 1e6)
 }
 
 // TestQuantum checks that a thread that never blocks does not keep others from running.
@@ -130,7 +133,7 @@ func TestQuantum(t *testing.T) {
 	done, turns := false, 0
 	step := 0
 	e := g.play(map[int]script{
-		DefaultPID: func(result) (uint64, []uint64) {
+		task.DefaultPID: func(result) (uint64, []uint64) {
 			if step++; step == 1 {
 				return nr("clone"), []uint64{threadFlags, uint64(g.heap) + 0x80000}
 			}
@@ -143,7 +146,7 @@ func TestQuantum(t *testing.T) {
 			}
 			return spin, nil
 		},
-		DefaultPID + 1: func(result) (uint64, []uint64) {
+		task.DefaultPID + 1: func(result) (uint64, []uint64) {
 			done = true
 			return spin, nil
 		},
@@ -157,11 +160,11 @@ func TestBudget(t *testing.T) {
 	g := newGuest(t)
 	assert.EqualValues(t, uint64(emu.NoBudget), g.budget())
 	g.ok(nr("alarm"), 1)
-	assert.LessOrEqual(t, g.budget(), uint64(defaultQuantum))
-	assert.GreaterOrEqual(t, g.budget(), uint64(defaultQuantum*3/4))
-	var it pack
-	it.zero(24)
-	it.u64(50) // 50 µs
+	assert.LessOrEqual(t, g.budget(), uint64(task.DefaultQuantum))
+	assert.GreaterOrEqual(t, g.budget(), uint64(task.DefaultQuantum*3/4))
+	var it linux.Pack
+	it.Zero(24)
+	it.U64(50) // 50 µs
 	g.ok(nr("setitimer"), 0, g.bytes(it), 0)
 	assert.EqualValues(t, 50_000, g.budget())
 	g.ok(nr("alarm"), 0)
@@ -172,7 +175,7 @@ func TestBudget(t *testing.T) {
 func (g *guest) budget() (got uint64) {
 	g.eng.step = func(_ *emu.CPU, budget uint64) emu.Stop {
 		got = budget
-		g.k.interrupted.Store(true)
+		g.k.Interrupted.Store(true)
 		return emu.Stop{Reason: emu.StopInterrupt}
 	}
 	g.run()
@@ -183,7 +186,7 @@ func TestExecve(t *testing.T) {
 	g := newGuest(t)
 	require.NoError(t, writeFile(g.dir+"/x", tinyELF(), 0o755))
 	require.NoError(t, writeFile(g.dir+"/text", []byte("hello"), 0o755))
-	argv := g.bytes(append(append(pack{}, u64s(g.str("a"), g.str("b"), 0)...), 0))
+	argv := g.bytes(append(append(linux.Pack{}, linux.U64s(g.str("a"), g.str("b"), 0)...), 0))
 	g.fails(linux.ENOENT, nr("execve"), g.str("nothing"), argv, 0)
 	g.fails(linux.ENOEXEC, nr("execve"), g.str("text"), argv, 0)
 	g.fails(linux.EFAULT, nr("execve"), 8, argv, 0)
@@ -191,21 +194,21 @@ func TestExecve(t *testing.T) {
 	g.ok(nr("dup2"), 0, 20)
 	g.ok(nr("fcntl"), 20, linux.F_SETFD, linux.FD_CLOEXEC)
 	g.call(nr("execve"), g.str("x"), argv, 0)
-	assert.Equal(t, []string{"a", "b"}, g.p.argv)
-	assert.EqualValues(t, 0x400078, g.th.cpu.RIP)
-	assert.Nil(t, g.p.mem.VMA(g.heap))
-	_, e := filesOf(g.th).fds.file(20)
+	assert.Equal(t, []string{"a", "b"}, g.p.Argv)
+	assert.EqualValues(t, 0x400078, g.th.CPU.RIP)
+	assert.Nil(t, g.p.Mem.VMA(g.heap))
+	_, e := files.Of(g.th).FDs.File(20)
 	assert.Equal(t, linux.EBADF, e)
-	assert.Equal(t, "x", g.th.comm)
+	assert.Equal(t, "x", g.th.Comm)
 }
 
 // TestReadyForNothing makes a call that waits for what seems to be there: time passes all the same.
 func TestReadyForNothing(t *testing.T) {
 	g := newGuest(t)
-	g.k.table = slices.Clone(g.k.table)
-	g.k.table[nr("pause")].handler = func(t *Thread, _ Args) (uint64, linux.Errno) {
+	g.k.Table = slices.Clone(g.k.Table)
+	g.k.Table[nr("pause")].Handler = func(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
 		var again func() (uint64, linux.Errno)
-		again = func() (uint64, linux.Errno) { return t.block(wait{ready: func() bool { return true }}, again) }
+		again = func() (uint64, linux.Errno) { return t.Block(task.Wait{Ready: func() bool { return true }}, again) }
 		return again()
 	}
 	g.ok(nr("alarm"), 1)

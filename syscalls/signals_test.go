@@ -10,21 +10,23 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // handle installs a handler at address h.
-func (g *guest) handle(sig int, h, flags uint64, mask sigSet) {
-	var b pack
-	b.u64(h)
-	b.u64(flags | linux.SA_RESTORER)
-	b.u64(0x7000)
-	b.u64(uint64(mask))
+func (g *guest) handle(sig int, h, flags uint64, mask task.SigSet) {
+	var b linux.Pack
+	b.U64(h)
+	b.U64(flags | linux.SA_RESTORER)
+	b.U64(0x7000)
+	b.U64(uint64(mask))
 	g.ok(nr("rt_sigaction"), uint64(sig), g.bytes(b), 0, 8)
 }
 
 // onStack gives the guest's registers values, with RSP in the heap.
 func (g *guest) onStack() {
-	c := g.th.cpu
+	c := g.th.CPU
 	for i := range c.Regs {
 		c.Regs[i] = uint64(0x1000 + i)
 	}
@@ -35,18 +37,18 @@ func (g *guest) onStack() {
 // TestSignalFrame checks the frame against arch/x86/include/uapi/asm/sigcontext.h and the way back.
 func TestSignalFrame(t *testing.T) {
 	g := newGuest(t)
-	g.handle(linux.SIGUSR1, 0x5000, linux.SA_SIGINFO, sigsOf(linux.SIGUSR2))
+	g.handle(linux.SIGUSR1, 0x5000, linux.SA_SIGINFO, task.SigsOf(linux.SIGUSR2))
 	g.onStack()
-	c := g.th.cpu
+	c := g.th.CPU
 	c.Flags |= emu.FlagDF | emu.FlagCF
 	c.FP[emu.XOffXMM+5] = 0x77
 	c.FP[emu.XOffYMMH+9] = 0x99
-	put32(c.FP[emu.XOffMXCSR:], 0x3fa0)
+	linux.PutUint32(c.FP[emu.XOffMXCSR:], 0x3fa0)
 	before := emu.NewCPU()
 	before.Copy(c)
 	sp := c.Regs[emu.RSP]
-	g.th.send(infoFromProcess(g.p, linux.SIGUSR1, linux.SI_USER))
-	g.th.returnToUser()
+	g.th.Send(task.InfoFromProcess(g.p, linux.SIGUSR1, linux.SI_USER))
+	g.th.ReturnToUser()
 
 	assert.EqualValues(t, 0x5000, c.RIP)
 	assert.EqualValues(t, linux.SIGUSR1, c.Regs[emu.RDI])
@@ -54,12 +56,12 @@ func TestSignalFrame(t *testing.T) {
 	assert.Zero(t, c.Flags&emu.FlagDF)
 	frame := c.Regs[emu.RSP]
 	assert.EqualValues(t, 8, frame%16, "as after a call")
-	assert.Equal(t, frame+frameInfo, c.Regs[emu.RSI])
-	assert.Equal(t, frame+frameUC, c.Regs[emu.RDX])
+	assert.Equal(t, frame+task.FrameInfo, c.Regs[emu.RSI])
+	assert.Equal(t, frame+task.FrameUC, c.Regs[emu.RDX])
 	assert.EqualValues(t, 0x7000, g.peek64(frame))
-	assert.Less(t, frame, sp-redZone-832-4-440)
-	assert.Equal(t, sigsOf(linux.SIGUSR1, linux.SIGUSR2), g.th.mask)
-	assert.EqualValues(t, 0x1f80, le32(c.FP[emu.XOffMXCSR:]))
+	assert.Less(t, frame, sp-task.RedZone-832-4-440)
+	assert.Equal(t, task.SigsOf(linux.SIGUSR1, linux.SIGUSR2), g.th.Mask)
+	assert.EqualValues(t, 0x1f80, linux.Uint32(c.FP[emu.XOffMXCSR:]))
 
 	uc := frame + 8
 	assert.EqualValues(t, 7, g.peek64(uc))
@@ -70,15 +72,15 @@ func TestSignalFrame(t *testing.T) {
 	assert.EqualValues(t, 0x002b000000000033, g.peek64(uc+40+18*8), "cs, gs, fs, ss")
 	fp := g.peek64(uc + 40 + 23*8)
 	assert.Zero(t, fp%64)
-	assert.EqualValues(t, fpMagic1, g.peek32(fp+464))
+	assert.EqualValues(t, task.FpMagic1, g.peek32(fp+464))
 	assert.EqualValues(t, 836, g.peek32(fp+468))
 	assert.EqualValues(t, 7, g.peek64(fp+472))
 	assert.EqualValues(t, 832, g.peek32(fp+480))
-	assert.EqualValues(t, fpMagic2, g.peek32(fp+832))
+	assert.EqualValues(t, task.FpMagic2, g.peek32(fp+832))
 	assert.Zero(t, g.peek64(uc+296), "uc_sigmask")
-	assert.EqualValues(t, linux.SIGUSR1, g.peek32(frame+frameInfo))
-	assert.EqualValues(t, DefaultPID, g.peek32(frame+frameInfo+16))
-	assert.EqualValues(t, DefaultUID, g.peek32(frame+frameInfo+20))
+	assert.EqualValues(t, linux.SIGUSR1, g.peek32(frame+task.FrameInfo))
+	assert.EqualValues(t, task.DefaultPID, g.peek32(frame+task.FrameInfo+16))
+	assert.EqualValues(t, task.DefaultUID, g.peek32(frame+task.FrameInfo+20))
 
 	// The handler returns: the restorer's address is popped.
 	c.Regs[emu.RSP] += 8
@@ -88,14 +90,14 @@ func TestSignalFrame(t *testing.T) {
 		}
 	}
 	c.Flags |= emu.FlagZF
-	_, e := sysRtSigreturn(g.th, Args{})
-	require.Equal(t, eNoReturn, e)
+	_, e := sysRtSigreturn(g.th, uio.Args{})
+	require.Equal(t, task.ENoReturn, e)
 	assert.Equal(t, before.Regs, c.Regs)
 	assert.Equal(t, before.RIP, c.RIP)
 	assert.Equal(t, before.Flags, c.Flags)
 	assert.Equal(t, before.FP[:464], c.FP[:464])
 	assert.Equal(t, before.FP[512:], c.FP[512:])
-	assert.Zero(t, g.th.mask)
+	assert.Zero(t, g.th.Mask)
 }
 
 func TestFaultSignals(t *testing.T) {
@@ -120,18 +122,18 @@ func TestFaultSignals(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuest(t)
-			require.NoError(t, g.p.mem.Map(mem.VMA{Lo: ro, Hi: ro + 4096, Prot: mem.Read}, nil))
-			require.NoError(t, g.p.mem.Map(mem.VMA{Lo: none, Hi: none + 4096}, nil))
+			require.NoError(t, g.p.Mem.Map(mem.VMA{Lo: ro, Hi: ro + 4096, Prot: mem.Read}, nil))
+			require.NoError(t, g.p.Mem.Map(mem.VMA{Lo: none, Hi: none + 4096}, nil))
 			g.handle(tt.sig, 0x5000, linux.SA_SIGINFO, 0)
 			g.onStack()
-			g.th.fault(tt.f)
-			g.th.returnToUser()
-			frame := g.th.cpu.Regs[emu.RSP]
-			assert.EqualValues(t, tt.sig, g.peek32(frame+frameInfo))
-			assert.EqualValues(t, tt.code, g.peek32(frame+frameInfo+8))
-			assert.EqualValues(t, tt.addr, g.peek64(frame+frameInfo+16))
-			assert.EqualValues(t, tt.errc, g.peek64(frame+frameContext+19*8))
-			assert.EqualValues(t, tt.trap, g.peek64(frame+frameContext+20*8))
+			g.th.Fault(tt.f)
+			g.th.ReturnToUser()
+			frame := g.th.CPU.Regs[emu.RSP]
+			assert.EqualValues(t, tt.sig, g.peek32(frame+task.FrameInfo))
+			assert.EqualValues(t, tt.code, g.peek32(frame+task.FrameInfo+8))
+			assert.EqualValues(t, tt.addr, g.peek64(frame+task.FrameInfo+16))
+			assert.EqualValues(t, tt.errc, g.peek64(frame+task.FrameContext+19*8))
+			assert.EqualValues(t, tt.trap, g.peek64(frame+task.FrameContext+20*8))
 		})
 	}
 }
@@ -145,8 +147,8 @@ func TestFatalSignals(t *testing.T) {
 	}{
 		{"default", func(*guest) {}, linux.SIGSEGV},
 		{"ignored", func(g *guest) { g.handle(linux.SIGSEGV, linux.SIG_IGN, 0, 0) }, linux.SIGSEGV},
-		{"blocked", func(g *guest) { g.handle(linux.SIGSEGV, 0x5000, 0, 0); g.th.mask = sigsOf(linux.SIGSEGV) }, linux.SIGSEGV},
-		{"no stack", func(g *guest) { g.handle(linux.SIGSEGV, 0x5000, 0, 0); g.th.cpu.Regs[emu.RSP] = 8 }, linux.SIGSEGV},
+		{"blocked", func(g *guest) { g.handle(linux.SIGSEGV, 0x5000, 0, 0); g.th.Mask = task.SigsOf(linux.SIGSEGV) }, linux.SIGSEGV},
+		{"no stack", func(g *guest) { g.handle(linux.SIGSEGV, 0x5000, 0, 0); g.th.CPU.Regs[emu.RSP] = 8 }, linux.SIGSEGV},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuest(t)
@@ -177,15 +179,15 @@ func TestRestart(t *testing.T) {
 		calls := 0
 		g.eng.step = func(c *emu.CPU, _ uint64) emu.Stop {
 			if calls++; calls > 1 {
-				g.k.interrupted.Store(true)
+				g.k.Interrupted.Store(true)
 				return emu.Stop{Reason: emu.StopInterrupt}
 			}
 			g.load(c, nr("read"), uint64(g.peek32(fds)), fds, 1)
 			return emu.Stop{Reason: emu.StopSyscall}
 		}
 		g.run()
-		frame := g.th.cpu.Regs[emu.RSP]
-		rip, rax := g.peek64(frame+frameContext+16*8), g.peek64(frame+frameContext+13*8)
+		frame := g.th.CPU.Regs[emu.RSP]
+		rip, rax := g.peek64(frame+task.FrameContext+16*8), g.peek64(frame+task.FrameContext+13*8)
 		if tt.restart {
 			assert.EqualValues(t, 0x400000, rip)
 			assert.EqualValues(t, nr("read"), rax)
@@ -213,7 +215,7 @@ func TestDeadlock(t *testing.T) {
 func TestBehindCall(t *testing.T) {
 	g := newGuest(t)
 	const at = 0x30000000
-	require.NoError(t, g.p.mem.Map(mem.VMA{Lo: at, Hi: at + 4096, Prot: mem.Read | mem.Exec}, nil))
+	require.NoError(t, g.p.Mem.Map(mem.VMA{Lo: at, Hi: at + 4096, Prot: mem.Read | mem.Exec}, nil))
 	for code, want := range map[string]bool{
 		"\xe8\x00\x00\x00\x00":         true,  // call rel32
 		"\xff\xd0":                     true,  // call rax
@@ -229,9 +231,9 @@ func TestBehindCall(t *testing.T) {
 		"\xff\xd0\x90":                 false,
 		"\xe9\x00\x00\x00\x00":         false, // jmp rel32
 	} {
-		require.Equal(t, 64, g.p.mem.Poke(at, []byte(strings.Repeat("\x90", 64-len(code))+code)))
-		assert.Equal(t, want, g.p.behindCall(at+64), "% x", code)
+		require.Equal(t, 64, g.p.Mem.Poke(at, []byte(strings.Repeat("\x90", 64-len(code))+code)))
+		assert.Equal(t, want, g.p.BehindCall(at+64), "% x", code)
 	}
-	assert.False(t, g.p.behindCall(at), "nothing is in front of it")
-	assert.False(t, g.p.behindCall(g.heap+16), "not executable")
+	assert.False(t, g.p.BehindCall(at), "nothing is in front of it")
+	assert.False(t, g.p.BehindCall(g.heap+16), "not executable")
 }

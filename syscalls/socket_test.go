@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/net"
 )
 
 // sin is a struct sockaddr_in for 127.0.0.1.
@@ -17,7 +19,7 @@ func sin(port uint16) []byte {
 
 // TestNoNetwork leaves AF_UNIX.
 func TestNoNetwork(t *testing.T) {
-	g := newGuest(t, func(c *Config) { c.Network = NetworkNone })
+	g := newGuest(t, func(c *Config) { c.Network = net.NetworkNone })
 	for _, family := range []uint64{linux.AF_INET, linux.AF_INET6, linux.AF_NETLINK} {
 		g.fails(linux.EAFNOSUPPORT, nr("socket"), family, linux.SOCK_STREAM, 0)
 	}
@@ -32,23 +34,23 @@ func TestPorts(t *testing.T) {
 	name, length := g.bytes(sin(0)), g.room(8)
 	port := func(fd uint64) int {
 		g.ok(nr("bind"), fd, g.bytes(sin(0)), 16)
-		require.Equal(t, 4, g.p.mem.Write(emu.Addr(int(length)), []byte{16, 0, 0, 0}))
+		require.Equal(t, 4, g.p.Mem.Write(emu.Addr(int(length)), []byte{16, 0, 0, 0}))
 		g.ok(nr("getsockname"), fd, name, length)
 		b := g.peek(name, 4)
 		return int(b[2])<<8 | int(b[3])
 	}
 	open := func() uint64 { return g.ok(nr("socket"), linux.AF_INET, linux.SOCK_STREAM, 0) }
 	a, b := open(), open()
-	assert.Equal(t, firstPort, port(a))
-	assert.Equal(t, firstPort+1, port(b))
+	assert.Equal(t, net.FirstPort, port(a))
+	assert.Equal(t, net.FirstPort+1, port(b))
 	g.ok(nr("close"), a)
-	assert.Equal(t, firstPort+2, port(open()))
-	netOf(g.k).inet.tcp.next = lastPort
-	assert.Equal(t, lastPort, port(open()))
-	assert.Equal(t, firstPort, port(open()))
-	assert.Equal(t, firstPort+3, port(open()))
-	g.fails(linux.EADDRINUSE, nr("bind"), open(), g.bytes(sin(firstPort)), 16)
-	g.fails(linux.EACCES, nr("bind"), open(), g.bytes(sin(privilegedPort-1)), 16)
+	assert.Equal(t, net.FirstPort+2, port(open()))
+	net.StackOf(g.k).Inet.TCP.Next = net.LastPort
+	assert.Equal(t, net.LastPort, port(open()))
+	assert.Equal(t, net.FirstPort, port(open()))
+	assert.Equal(t, net.FirstPort+3, port(open()))
+	g.fails(linux.EADDRINUSE, nr("bind"), open(), g.bytes(sin(net.FirstPort)), 16)
+	g.fails(linux.EACCES, nr("bind"), open(), g.bytes(sin(net.PrivilegedPort-1)), 16)
 }
 
 // TestConnectTimeout checks that a connection for which the listener has no room ends when Linux gives up.
@@ -60,11 +62,11 @@ func TestConnectTimeout(t *testing.T) {
 	g.ok(nr("bind"), l, to, 16)
 	g.ok(nr("listen"), l, 0)
 	g.ok(nr("connect"), open(), to, 16)
-	before := g.k.now()
+	before := g.k.Now()
 	c := open()
 	g.fails(linux.ETIMEDOUT, nr("connect"), c, to, 16)
-	assert.InDelta(t, synTimeout, g.k.now()-before, 1e6)
-	assert.Empty(t, g.k.timers)
+	assert.InDelta(t, net.SynTimeout, g.k.Now()-before, 1e6)
+	assert.Empty(t, g.k.Timers)
 	// With room for one more it goes through.
 	g.ok(nr("accept"), l, 0, 0)
 	g.ok(nr("connect"), c, to, 16)
@@ -82,9 +84,9 @@ func TestSmallWrites(t *testing.T) {
 	for i := range 100 {
 		g.ok(nr("write"), c, g.bytes([]byte{byte(i)}), 1)
 	}
-	f, e := g.th.file(int(a))
+	f, e := files.GetRawFile(g.th, int(a))
 	require.Zero(t, e)
-	assert.Len(t, f.(*tcpSocket).queue.packets, 1)
+	assert.Len(t, f.(*net.TCPSocket).Queue.Packets, 1)
 	buf := g.room(200)
 	assert.EqualValues(t, 60, g.ok(nr("read"), a, buf, 60))
 	g.ok(nr("write"), c, g.bytes([]byte{100}), 1)
@@ -100,27 +102,27 @@ func TestPassedDescriptors(t *testing.T) {
 	fds := g.room(8)
 	g.ok(nr("socketpair"), linux.AF_UNIX, linux.SOCK_DGRAM, 0, fds)
 	p := g.peek(fds, 8)
-	a, b := uint64(le32(p)), uint64(le32(p[4:]))
+	a, b := uint64(linux.Uint32(p)), uint64(linux.Uint32(p[4:]))
 	pipe := g.room(8)
 	g.ok(nr("pipe"), pipe)
 	q := g.peek(pipe, 8)
-	var iov, ctl, hdr pack
-	iov.u64(g.bytes([]byte("x")))
-	iov.u64(1)
-	ctl.u64(cmsgHeader + 4)
-	ctl.u32(linux.SOL_SOCKET)
-	ctl.u32(linux.SCM_RIGHTS)
-	ctl.u32(le32(q[4:]))
-	ctl.zero(4)
-	hdr.zero(16)
-	hdr.u64(g.bytes(iov))
-	hdr.u64(1)
-	hdr.u64(g.bytes(ctl))
-	hdr.u64(uint64(len(ctl)))
-	hdr.zero(8)
+	var iov, ctl, hdr linux.Pack
+	iov.U64(g.bytes([]byte("x")))
+	iov.U64(1)
+	ctl.U64(net.CmsgHeader + 4)
+	ctl.U32(linux.SOL_SOCKET)
+	ctl.U32(linux.SCM_RIGHTS)
+	ctl.U32(linux.Uint32(q[4:]))
+	ctl.Zero(4)
+	hdr.Zero(16)
+	hdr.U64(g.bytes(iov))
+	hdr.U64(1)
+	hdr.U64(g.bytes(ctl))
+	hdr.U64(uint64(len(ctl)))
+	hdr.Zero(8)
 	g.ok(nr("sendmsg"), a, g.bytes(hdr), 0)
-	g.ok(nr("close"), uint64(le32(q[4:])))
-	r := uint64(le32(q))
+	g.ok(nr("close"), uint64(linux.Uint32(q[4:])))
+	r := uint64(linux.Uint32(q))
 	g.ok(nr("fcntl"), r, linux.F_SETFL, linux.O_NONBLOCK)
 	g.fails(linux.EAGAIN, nr("read"), r, pipe, 1)
 	g.ok(nr("close"), b)

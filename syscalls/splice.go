@@ -2,124 +2,114 @@ package syscalls
 
 import (
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// This file has the calls that move bytes without the guest's memory, by copying: sendfile, splice, tee, vmsplice.
-
-// isPipe reports whether f is a pipe or a FIFO.
-func isPipe(f file) bool {
-	switch f := f.(type) {
-	case *pipeFile:
-		return true
-	case *hostFile:
-		return f.mode&linux.S_IFMT == linux.S_IFIFO
-	}
-	return false
-}
-
 // samePipe reports whether two pipes are one.
-func samePipe(a, b file) bool {
+func samePipe(a, b files.File) bool {
 	switch a := a.(type) {
-	case *pipeFile:
-		b, ok := b.(*pipeFile)
-		return ok && a.pipe == b.pipe
-	case *hostFile:
-		b, ok := b.(*hostFile)
-		return ok && a.ino == b.ino
+	case *files.PipeFile:
+		b, ok := b.(*files.PipeFile)
+		return ok && a.Pipe == b.Pipe
+	case *files.HostFile:
+		b, ok := b.(*files.HostFile)
+		return ok && a.Ino == b.Ino
 	}
 	return false
 }
 
 // spliceFrom checks that bytes can go from f, which is no pipe, into a pipe: that Linux has a splice_read for it.
-func spliceFrom(f file) linux.Errno {
+func spliceFrom(f files.File) linux.Errno {
 	switch f := f.(type) {
-	case *hostFile:
-		if f.isDir() {
+	case *files.HostFile:
+		if f.IsDir() {
 			return linux.EINVAL
 		}
-	case *memFile:
-		if f.rdev == devNull {
+	case *files.MemFile:
+		if f.Rdev == files.DevNull {
 			return linux.EINVAL
 		}
 	}
-	if _, ok := f.(rawReader); !ok {
+	if _, ok := f.(files.RawReader); !ok {
 		return linux.EINVAL
 	}
 	return 0
 }
 
 // spliceTo checks that bytes can go from a pipe into f, which is none.
-func spliceTo(f file) linux.Errno {
+func spliceTo(f files.File) linux.Errno {
 	// "EINVAL The target file is opened in append mode." - splice(2)
-	if f.base().flags&linux.O_APPEND != 0 {
+	if f.Base().Flags&linux.O_APPEND != 0 {
 		return linux.EINVAL
 	}
 	switch f := f.(type) {
-	case *memFile:
-		if f.rdev == devFull {
+	case *files.MemFile:
+		if f.Rdev == files.DevFull {
 			return linux.EINVAL
 		}
-	case *eventFile:
+	case *files.EventFile:
 		return linux.EINVAL
 	}
-	if _, ok := f.(rawWriter); !ok {
+	if _, ok := f.(files.RawWriter); !ok {
 		return linux.EINVAL
 	}
 	return 0
 }
 
 // seekable reports whether f has positions, so that what was read but could not be written is not lost.
-func seekable(f file) bool {
+func seekable(f files.File) bool {
 	switch f := f.(type) {
-	case *hostFile:
-		return !f.canBlock()
-	case *memFile, *randomFile, *virtualFile, *virtualDir:
+	case *files.HostFile:
+		return !f.CanBlock()
+	case *files.MemFile, *files.RandomFile, *files.VirtualFile, *files.VirtualDir:
 		return true
 	}
 	return false
 }
 
 // streams reports whether f has no positions at all.
-func streams(f file) bool { return f.traits()&streaming != 0 || isPipe(f) }
+func streams(f files.File) bool { return f.Traits()&files.Streaming != 0 || files.IsPipe(f) }
 
 // sysSendfile implements sendfile(2). Where neither end is a pipe the kernel splices through one of its own.
-func sysSendfile(t *Thread, a Args) (uint64, linux.Errno) {
-	n, e := t.sendfile(a)
-	if at := a.Addr(2); at != 0 && e != 0 && e != eBlocked {
+func sysSendfile(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	n, e := sendfile(t, a)
+	if at := a.Addr(2); at != 0 && e != 0 && e != task.EBlocked {
 		// The offset is written back in any case.
-		if off, fault := t.in64(at); fault != 0 || t.out64(at, off) != 0 {
+		if off, fault := t.In64(at); fault != 0 || t.Out64(at, off) != 0 {
 			e = linux.EFAULT
 		}
 	}
 	return n, e
 }
 
-func (t *Thread) sendfile(a Args) (uint64, linux.Errno) {
-	if _, e := t.offset(a.Addr(2)); e == linux.EFAULT {
+func sendfile(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
+	if _, e := offset(t, a.Addr(2)); e == linux.EFAULT {
 		return 0, e
 	}
-	in, e := t.readable(a.Int(1))
+	in, e := readable(t, a.Int(1))
 	if e != 0 {
 		return 0, e
 	}
-	if a.Addr(2) != 0 && !positions(t, in) {
+	if a.Addr(2) != 0 && !files.Positions(t, in) {
 		return 0, linux.ESPIPE
 	}
-	off, e := t.offset(a.Addr(2))
+	off, e := offset(t, a.Addr(2))
 	if e != 0 || a.Long(3) < 0 {
 		return 0, linux.EINVAL
 	}
 	if off > 0 && off+a.Long(3) < 0 {
 		return 0, linux.EINVAL
 	}
-	out, e := t.writable(a.Int(0))
+	out, e := writable(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	if !isPipe(out) {
+	if !files.IsPipe(out) {
 		// What was read and cannot be written would be lost (fs/splice.c, splice_direct_to_actor).
-		if streams(in) || out.base().flags&linux.O_APPEND != 0 {
+		if streams(in) || out.Base().Flags&linux.O_APPEND != 0 {
 			return 0, linux.EINVAL
 		}
 		if a.Uint(3) == 0 {
@@ -135,44 +125,44 @@ func (t *Thread) sendfile(a Args) (uint64, linux.Errno) {
 	if a.Uint(3) == 0 {
 		return 0, 0
 	}
-	if isPipe(in) {
+	if files.IsPipe(in) {
 		return 0, linux.EINVAL
 	}
 	if e := spliceFrom(in); e != 0 {
 		return 0, e
 	}
-	return t.transferAt(in, out, a.Addr(2), 0, a.Uint(3), false)
+	return transferAt(t, in, out, a.Addr(2), 0, a.Uint(3), false)
 }
 
 // spliceAll are all flags of splice(2), tee(2) and vmsplice(2).
 const spliceAll = 15
 
 // sysSplice implements splice(2).
-func sysSplice(t *Thread, a Args) (uint64, linux.Errno) {
+func sysSplice(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Uint(4) == 0 {
 		return 0, 0
 	}
 	if a.U32(5)&^spliceAll != 0 {
 		return 0, linux.EINVAL
 	}
-	in, e := t.openFile(a.Int(0))
+	in, e := files.GetFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	out, e := t.openFile(a.Int(2))
+	out, e := files.GetFile(t, a.Int(2))
 	if e != 0 {
 		return 0, e
 	}
-	from, to := isPipe(in), isPipe(out)
+	from, to := files.IsPipe(in), files.IsPipe(out)
 	if from && a.Addr(1) != 0 || to && a.Addr(3) != 0 {
 		return 0, linux.ESPIPE
 	}
 	for _, at := range []emu.Addr{a.Addr(3), a.Addr(1)} {
-		if _, e := t.offset(at); e == linux.EFAULT {
+		if _, e := offset(t, at); e == linux.EFAULT {
 			return 0, e
 		}
 	}
-	if !in.base().readable() || !out.base().writable() {
+	if !in.Base().Readable() || !out.Base().Writable() {
 		return 0, linux.EBADF
 	}
 	switch {
@@ -180,7 +170,7 @@ func sysSplice(t *Thread, a Args) (uint64, linux.Errno) {
 		if samePipe(in, out) {
 			e = linux.EINVAL
 		}
-	case from && a.Addr(3) != 0 && !positions(t, out), to && a.Addr(1) != 0 && !positions(t, in):
+	case from && a.Addr(3) != 0 && !files.Positions(t, out), to && a.Addr(1) != 0 && !files.Positions(t, in):
 		e = linux.EINVAL
 	case from:
 		e = spliceTo(out)
@@ -192,60 +182,60 @@ func sysSplice(t *Thread, a Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	dontWait := a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || in.base().nonblock() || out.base().nonblock()
-	return t.transferAt(in, out, a.Addr(1), a.Addr(3), a.Uint(4), dontWait)
+	dontWait := a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || in.Base().Nonblock() || out.Base().Nonblock()
+	return transferAt(t, in, out, a.Addr(1), a.Addr(3), a.Uint(4), dontWait)
 }
 
 // sysTee implements tee(2).
-func sysTee(t *Thread, a Args) (uint64, linux.Errno) {
+func sysTee(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.U32(3)&^spliceAll != 0 {
 		return 0, linux.EINVAL
 	}
 	if a.Uint(2) == 0 {
 		return 0, 0
 	}
-	in, out, e := t.between(a.Int(0), a.Int(1))
+	in, out, e := between(t, a.Int(0), a.Int(1))
 	if e != 0 {
 		return 0, e
 	}
-	r, ok1 := in.(*pipeFile)
-	w, ok2 := out.(*pipeFile)
-	if !ok1 || !ok2 || r.pipe == w.pipe {
+	r, ok1 := in.(*files.PipeFile)
+	w, ok2 := out.(*files.PipeFile)
+	if !ok1 || !ok2 || r.Pipe == w.Pipe {
 		return 0, linux.EINVAL
 	}
-	return t.tee(r, w, a.Uint(2), a.U32(3)&linux.SPLICE_F_NONBLOCK == 0)
+	return doTee(t, r, w, a.Uint(2), a.U32(3)&linux.SPLICE_F_NONBLOCK == 0)
 }
 
 // tee copies up to n bytes from r to w, and waits if it must and may.
-func (t *Thread) tee(r, w *pipeFile, n uint64, wait bool) (uint64, linux.Errno) {
-	again := func() (uint64, linux.Errno) { return t.tee(r, w, n, wait) }
-	if len(r.pipe.bufs) == 0 {
+func doTee(t *task.Thread, r, w *files.PipeFile, n uint64, wait bool) (uint64, linux.Errno) {
+	again := func() (uint64, linux.Errno) { return doTee(t, r, w, n, wait) }
+	if len(r.Pipe.Bufs) == 0 {
 		switch {
-		case r.pipe.writers == 0:
+		case r.Pipe.Writers == 0:
 			return 0, 0
-		case wait && !r.nonblock():
-			return t.waitFor(r, linux.POLLIN, 1, again, w)
+		case wait && !r.Nonblock():
+			return files.WaitFor(t, r, linux.POLLIN, 1, again, w)
 		}
 		return 0, linux.EAGAIN
 	}
-	put, e := w.tee(t, r.pipe, n)
-	if e == linux.EAGAIN && wait && !w.nonblock() {
-		return t.waitFor(w, linux.POLLOUT, 1, again, r)
+	put, e := Tee(w, t, r.Pipe, n)
+	if e == linux.EAGAIN && wait && !w.Nonblock() {
+		return files.WaitFor(t, w, linux.POLLOUT, 1, again, r)
 	}
 	return put, e
 }
 
-// tee lays up to n bytes of what is in from into f's pipe, buffer by buffer.
-func (f *pipeFile) tee(t *Thread, from *pipe, n uint64) (done uint64, e linux.Errno) {
-	if e := f.broken(t); e != 0 {
+// Tee lays up to n bytes of what is in from into f's pipe, buffer by buffer.
+func Tee(f *files.PipeFile, t *task.Thread, from *files.Pipe, n uint64) (done uint64, e linux.Errno) {
+	if e := f.Broken(t); e != 0 {
 		return 0, e
 	}
-	for _, buf := range from.bufs {
-		if f.pipe.full() || done == n {
+	for _, buf := range from.Bufs {
+		if f.Pipe.Full() || done == n {
 			break
 		}
-		b := buf.data[:min(uint64(len(buf.data)), n-done)]
-		f.pipe.lay(b, buf.off)
+		b := buf.Data[:min(uint64(len(buf.Data)), n-done)]
+		f.Pipe.Lay(b, buf.Off)
 		done += uint64(len(b))
 	}
 	if done == 0 {
@@ -255,59 +245,59 @@ func (f *pipeFile) tee(t *Thread, from *pipe, n uint64) (done uint64, e linux.Er
 }
 
 // layMemory lays as much of the memory of v into f's pipe as there is room for, page by page.
-func (f *pipeFile) layMemory(t *Thread, v []iovec) (done uint64, e linux.Errno) {
-	if e := f.broken(t); e != 0 {
+func layMemory(f *files.PipeFile, t *task.Thread, v []uio.Iovec) (done uint64, e linux.Errno) {
+	if e := f.Broken(t); e != 0 {
 		return 0, e
 	}
-	if f.pipe.full() {
+	if f.Pipe.Full() {
 		return 0, linux.EAGAIN
 	}
 	for _, x := range v {
-		for x.n > 0 && !f.pipe.full() {
-			begins := int(x.addr % emu.PageSize)
-			b, e := t.gather([]iovec{{x.addr, min(x.n, uint64(emu.PageSize-begins))}}, emu.PageSize)
+		for x.Len > 0 && !f.Pipe.Full() {
+			begins := int(x.Addr % emu.PageSize)
+			b, e := t.Gather([]uio.Iovec{{Addr: x.Addr, Len: min(x.Len, uint64(emu.PageSize-begins))}}, emu.PageSize)
 			if e != 0 {
 				return finishTransfer(done, e)
 			}
-			f.pipe.lay(b, begins)
+			f.Pipe.Lay(b, begins)
 			done += uint64(len(b))
-			x.addr, x.n = x.addr+emu.Addr(len(b)), x.n-uint64(len(b))
+			x.Addr, x.Len = x.Addr+emu.Addr(len(b)), x.Len-uint64(len(b))
 		}
 	}
 	return done, 0
 }
 
 // sysVmsplice implements vmsplice(2), by copying. Only its own flag says that it is not to wait.
-func sysVmsplice(t *Thread, a Args) (uint64, linux.Errno) {
+func sysVmsplice(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.U32(3)&^spliceAll != 0 {
 		return 0, linux.EINVAL
 	}
-	f, e := t.openFile(a.Int(0))
+	f, e := files.GetFile(t, a.Int(0))
 	if e != 0 {
 		return 0, e
 	}
-	p, ok := f.(*pipeFile)
+	p, ok := f.(*files.PipeFile)
 	if !ok {
 		return 0, linux.EBADF
 	}
-	v, e := t.iovecs(a.Addr(1), a.Uint(2))
-	if e != 0 || total(v) == 0 {
+	v, e := t.Iovecs(a.Addr(1), a.Uint(2))
+	if e != 0 || uio.Total(v) == 0 {
 		return 0, e
 	}
-	return t.vmsplice(p, v, a.U32(3)&linux.SPLICE_F_NONBLOCK == 0)
+	return vmsplice(t, p, v, a.U32(3)&linux.SPLICE_F_NONBLOCK == 0)
 }
 
 // vmsplice lays memory into a pipe, or reads from one, and waits if it must and may.
-func (t *Thread) vmsplice(p *pipeFile, v []iovec, wait bool) (n uint64, e linux.Errno) {
+func vmsplice(t *task.Thread, p *files.PipeFile, v []uio.Iovec, wait bool) (n uint64, e linux.Errno) {
 	events := uint32(linux.POLLOUT)
-	if p.readable() {
+	if p.Readable() {
 		events = linux.POLLIN
-		n, e = p.read(t, v, -1)
+		n, e = p.Read(t, v, -1)
 	} else {
-		n, e = p.layMemory(t, v)
+		n, e = layMemory(p, t, v)
 	}
 	if e == linux.EAGAIN && wait {
-		return t.waitFor(p, events, 1, func() (uint64, linux.Errno) { return t.vmsplice(p, v, wait) })
+		return files.WaitFor(t, p, events, 1, func() (uint64, linux.Errno) { return vmsplice(t, p, v, wait) })
 	}
 	return n, e
 }

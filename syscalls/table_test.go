@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/strace"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/syscalls.md from the table")
@@ -33,25 +36,25 @@ func TestTable(t *testing.T) {
 	require.Greater(t, len(want), 380)
 	seen := map[string]int{}
 	for n, e := range table {
-		if e.name == "" {
+		if e.Name == "" {
 			assert.Emptyf(t, want[n], "system call %d is not in the table", n)
 			continue
 		}
-		assert.Equal(t, want[n], e.name, "number %d", n)
-		if old, dup := seen[e.name]; dup {
-			t.Errorf("%s is in the table as %d and %d", e.name, old, n)
+		assert.Equal(t, want[n], e.Name, "number %d", n)
+		if old, dup := seen[e.Name]; dup {
+			t.Errorf("%s is in the table as %d and %d", e.Name, old, n)
 		}
-		seen[e.name] = n
-		assert.NotNil(t, e.handler, e.name)
-		if e.level == Full {
-			assert.NotEmpty(t, testedBy(t)[e.name], "%s is supported in full, and no program of testdata/exercised.txt makes it", e.name)
+		seen[e.Name] = n
+		assert.NotNil(t, e.Handler, e.Name)
+		if e.Level == task.Full {
+			assert.NotEmpty(t, testedBy(t)[e.Name], "%s is supported in full, and no program of testdata/exercised.txt makes it", e.Name)
 		}
-		if e.level == Partial || e.level == Refused {
-			assert.NotEmpty(t, e.note, "%s is %v without a note", e.name, e.level)
+		if e.Level == task.Partial || e.Level == task.Refused {
+			assert.NotEmpty(t, e.Note, "%s is %v without a note", e.Name, e.Level)
 		}
 	}
 	assert.Len(t, seen, len(want))
-	for name := range signatures {
+	for name := range strace.Signatures {
 		assert.Contains(t, seen, name, "signature of a call that does not exist")
 	}
 }
@@ -59,12 +62,12 @@ func TestTable(t *testing.T) {
 // TestSignatures shows every call with some arguments.
 func TestSignatures(t *testing.T) {
 	g := newGuest(t)
-	for name, sig := range signatures {
+	for name, sig := range strace.Signatures {
 		assert.LessOrEqual(t, len(strings.Fields(sig)), 6, name)
 		for _, v := range []uint64{0, 8, g.room(256), 1<<64 - 1} {
 			for _, e := range []linux.Errno{0, linux.EINVAL} {
-				g.th.call = call{nr: nr(name), args: Args{v, v, v, v, v, v}}
-				text := (&tracer{early: map[*Thread]string{}}).format(g.th, 3, e)
+				g.th.Call = task.Call{Nr: nr(name), Args: uio.Args{v, v, v, v, v, v}}
+				text := (&strace.Tracer{Early: map[*task.Thread]string{}}).Format(g.th, 3, e)
 				assert.True(t, strings.HasPrefix(text, name+"("), text)
 			}
 		}
@@ -103,27 +106,27 @@ func testedBy(t *testing.T) map[string]string {
 
 func supportTable(tested map[string]string) string {
 	var b strings.Builder
-	count := map[level]int{}
+	count := map[task.Level]int{}
 	for _, e := range table {
-		if e.name != "" {
-			count[e.level]++
+		if e.Name != "" {
+			count[e.Level]++
 		}
 	}
 	b.WriteString("# System calls\n\nMade from `syscalls/table.go` by `go generate ./syscalls`; do not edit.\n\n")
 	fmt.Fprintf(&b, "%d calls in full, %d in part, %d refused with the error that programs expect, %d missing: those are reported once,\n"+
-		"in one line on standard error, and return ENOSYS.\n\n", count[Full], count[Partial], count[Refused], count[Missing])
+		"in one line on standard error, and return ENOSYS.\n\n", count[task.Full], count[task.Partial], count[task.Refused], count[task.Missing])
 	b.WriteString("A call that is there in full is exercised by a program of `syscalls/testdata/guest`, which runs natively and under\n" +
 		"cgemu with the same output; the column says which.\n\n")
 	b.WriteString("| number | call | support | test | note |\n|---:|---|---|---|---|\n")
 	for n, e := range table {
-		if e.name == "" {
+		if e.Name == "" {
 			continue
 		}
 		test := ""
-		if e.level == Full {
-			test = tested[e.name]
+		if e.Level == task.Full {
+			test = tested[e.Name]
 		}
-		fmt.Fprintf(&b, "| %d | %s | %v | %s | %s |\n", n, strings.ReplaceAll(e.name, "_", `\_`), e.level, test, e.note)
+		fmt.Fprintf(&b, "| %d | %s | %v | %s | %s |\n", n, strings.ReplaceAll(e.Name, "_", `\_`), e.Level, test, e.Note)
 	}
 	return b.String()
 }
@@ -132,8 +135,8 @@ func supportTable(tested map[string]string) string {
 func TestMissing(t *testing.T) {
 	var log strings.Builder
 	g := newGuest(t, func(c *Config) { c.Log = &log })
-	g.k.table = slices.Clone(g.k.table)
-	g.k.table[253] = entry{"inotify_init", Missing, missing, ""}
+	g.k.Table = slices.Clone(g.k.Table)
+	g.k.Table[253] = task.Entry{Name: "inotify_init", Level: task.Missing, Handler: task.NotImplemented, Note: ""}
 	for range 3 {
 		g.fails(linux.ENOSYS, 253)
 		g.fails(linux.ENOSYS, 9999)

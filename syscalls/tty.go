@@ -1,18 +1,22 @@
 package syscalls
 
 import (
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/net"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // sysIoctl implements ioctl(2): terminals, and what concerns every descriptor.
-func sysIoctl(t *Thread, a Args) (uint64, linux.Errno) {
+func sysIoctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	fd, req, arg := a.Int(0), a.U32(1), a.Addr(2)
-	f, e := t.file(fd)
+	f, e := files.GetRawFile(t, fd)
 	if e != 0 {
 		return 0, e
 	}
-	b := f.base()
-	if b.flags&linux.O_PATH != 0 {
+	b := f.Base()
+	if b.Flags&linux.O_PATH != 0 {
 		return 0, linux.EBADF
 	}
 	const fiBmap, fiGetBsz = 1, 2
@@ -22,37 +26,37 @@ func sysIoctl(t *Thread, a Args) (uint64, linux.Errno) {
 			return 0, linux.EPERM // for the superuser
 		}
 	case fiGetBsz:
-		st, e := f.stat(t)
+		st, e := f.Stat(t)
 		if e != 0 {
 			return 0, e
 		}
-		return 0, t.out32(arg, blockSize(st.dev))
+		return 0, t.Out32(arg, files.BlockSize(st.Dev))
 	case linux.FIOCLEX:
-		filesOf(t).fds.fds[fd].cloexec = true
+		files.Of(t).FDs.Entries[fd].Cloexec = true
 		return 0, 0
 	case linux.FIONCLEX:
-		filesOf(t).fds.fds[fd].cloexec = false
+		files.Of(t).FDs.Entries[fd].Cloexec = false
 		return 0, 0
 	case linux.FIONBIO:
-		on, e := t.in32(arg)
+		on, e := t.In32(arg)
 		if e != 0 {
 			return 0, e
 		}
-		b.flags &^= linux.O_NONBLOCK
+		b.Flags &^= linux.O_NONBLOCK
 		if on != 0 {
-			b.flags |= linux.O_NONBLOCK
+			b.Flags |= linux.O_NONBLOCK
 		}
 		return 0, 0
 	case linux.FIOASYNC:
-		on, e := t.in32(arg)
-		if e == 0 && !t.setAsync(f, fd, on != 0) {
+		on, e := t.In32(arg)
+		if e == 0 && !files.SetAsync(t, f, fd, on != 0) {
 			e = linux.ENOTTY
 		}
 		return 0, e
 	case linux.FIOSETOWN, linux.FIOGETOWN, linux.SIOCSPGRP, linux.SIOCGPGRP:
-		if _, ok := f.(socket); ok {
-			return t.ownerIoctl(b, req, arg)
+		if _, ok := f.(net.Socket); ok {
+			return ownerIoctl(t, b, req, arg)
 		}
 	}
-	return f.ioctl(t, req, arg)
+	return f.Ioctl(t, req, arg)
 }

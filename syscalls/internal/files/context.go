@@ -1,0 +1,176 @@
+package files
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+)
+
+// A Files is what a thread has of files.
+type Files struct {
+	FDs *FDTable
+	*FSInfo
+	// NoMagic says that a path is looked up that may not lead over links of /proc to files (RESOLVE_NO_MAGICLINKS).
+	NoMagic bool
+	Call    callFiles
+}
+
+// A callFiles is what the system call that a thread is in has of files until it is over.
+type callFiles struct {
+	// held are the open files that it works with, whatever becomes of their descriptors while it waits.
+	Held []File
+	// reserved is the descriptor that it will give to a file.
+	reserved reservation
+	// dirs are open while paths are looked up.
+	dirs []FileRef
+	// fifo is what open(2) has of a FIFO while it waits for the other end.
+	fifo *HostFile
+}
+
+func New() *Files { return &Files{FDs: NewFDTable(), FSInfo: newFSInfo()} }
+
+// Of returns what t has of files.
+func Of(t *task.Thread) *Files { return t.Files.(*Files) }
+
+// Share: a thread shares the table with CLONE_FILES, working directory and umask with CLONE_FS, and has copies otherwise.
+func (tf *Files) Share(flags uint64) task.FileState {
+	o := &Files{FDs: tf.FDs, FSInfo: tf.FSInfo}
+	tf.FDs.users++
+	tf.FSInfo.users++
+	if flags&linux.CLONE_FILES == 0 {
+		o.FDs = o.FDs.Own()
+	}
+	if flags&linux.CLONE_FS == 0 {
+		o.FSInfo = o.FSInfo.Own()
+	}
+	return o
+}
+
+// Exec: descriptors are shared with nobody after execve(2).
+func (tf *Files) Exec(k *task.Kernel) {
+	tf.FDs = tf.FDs.Own()
+	tf.FDs.closeOnExec(k)
+}
+
+func (tf *Files) Leave(k *task.Kernel) {
+	tf.FDs.leave(k)
+	if tf.FSInfo.users--; tf.FSInfo.users == 0 {
+		tf.LeaveCwd()
+	}
+	tf.FDs, tf.FSInfo = NewFDTable(), newFSInfo()
+}
+
+func (tf *Files) EndCall(k *task.Kernel) {
+	c := &tf.Call
+	for _, r := range c.dirs {
+		r.Close()
+	}
+	if h := c.takeFIFO(); h != nil {
+		h.FileRef.Close()
+	}
+	c.reserved.release()
+	held := c.Held
+	c.dirs, c.Held = nil, nil
+	for _, f := range held {
+		Release(k, f)
+	}
+}
+
+// keep closes r when the call is over.
+func (tf *Files) keep(r FileRef) { tf.Call.dirs = append(tf.Call.dirs, r) }
+
+// Hold keeps files open until the call is over.
+func (c *callFiles) Hold(files ...File) {
+	for _, f := range files {
+		if !slices.Contains(c.Held, f) {
+			f.Base().Refs++
+			c.Held = append(c.Held, f)
+		}
+	}
+}
+
+// takeFIFO returns the FIFO that the call has waited with, or nil.
+func (c *callFiles) takeFIFO() *HostFile {
+	h := c.fifo
+	c.fifo = nil
+	return h
+}
+
+// An FSInfo is how threads name and make files. Those of a process mostly share it, and its children may (CLONE_FS).
+type FSInfo struct {
+	Cwd   DirRef
+	Umask uint32
+	users int // threads
+	// held counts those that have cwd's descriptor, nil if it has none.
+	held *int
+}
+
+func newFSInfo() *FSInfo {
+	return &FSInfo{Cwd: DirRef{FileRef: NoFile, path: "/", Virtual: true}, Umask: task.DefaultUmask, users: 1}
+}
+
+// Copy returns the same for another thread.
+func (f *FSInfo) Copy() *FSInfo {
+	if f.held != nil {
+		*f.held++
+	}
+	return &FSInfo{Cwd: f.Cwd, Umask: f.Umask, users: 1, held: f.held}
+}
+
+// SetCwd makes d, whose descriptor is f's from now on, the working directory.
+func (f *FSInfo) SetCwd(d DirRef) {
+	f.LeaveCwd()
+	if f.Cwd = d; d.FD != host.NoFD {
+		f.held = new(int)
+		*f.held = 1
+	}
+}
+
+// LeaveCwd lets go of the working directory.
+func (f *FSInfo) LeaveCwd() {
+	if f.held == nil {
+		return
+	}
+	if *f.held--; *f.held == 0 {
+		f.Cwd.Close()
+	}
+	f.held = nil
+}
+
+// Own returns what one thread alone has.
+func (f *FSInfo) Own() *FSInfo {
+	if f.users == 1 {
+		return f
+	}
+	f.users--
+	return f.Copy()
+}
+
+// copy returns a table of the same open files.
+func (ft *FDTable) copy() *FDTable {
+	n := NewFDTable()
+	for fd, ent := range ft.Entries {
+		if ent.File != nil {
+			n.Set(fd, ent.File, ent.Cloexec)
+		}
+	}
+	return n
+}
+
+// Own returns a table that one thread alone has.
+func (ft *FDTable) Own() *FDTable {
+	if ft.users == 1 {
+		return ft
+	}
+	ft.users--
+	return ft.copy()
+}
+
+// leave drops a thread's share of the table, and closes it with the last.
+func (ft *FDTable) leave(k *task.Kernel) {
+	if ft.users--; ft.users == 0 {
+		ft.closeAll(k)
+	}
+}

@@ -1,0 +1,499 @@
+package files
+
+import (
+	"path"
+	"strings"
+
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/vfs"
+)
+
+// This file decides whether the host is asked, or a file system of ours (Config.Overlay): by where a file is, if it is named, or by
+// what refers to it, if it is held.
+
+// A FileAt is where a file is: a place of the host, or, if in is set, a name in that directory of a file system of ours, where path "."
+// means in itself.
+type FileAt struct {
+	host.Place
+	in vfs.Node
+}
+
+// nowhere is where nothing is.
+var nowhere = FileAt{Place: host.Place{Dir: host.NoFD}}
+
+// onHost is a place of the host.
+func onHost(p host.Place) FileAt { return FileAt{Place: p} }
+
+// A FileRef is a file by itself, whatever its name leads to: a descriptor of the host, or a node of a file system of ours.
+type FileRef struct {
+	// fd is NoFD for a node, unless it is open: then it is the host's descriptor of the content, which handle has.
+	FD     host.FD
+	node   vfs.Node
+	handle vfs.Handle
+}
+
+// NoFile refers to nothing.
+var NoFile = FileRef{FD: host.NoFD}
+
+func refOf(n vfs.Node) FileRef { return FileRef{FD: host.NoFD, node: n} }
+
+func (r FileRef) None() bool { return r.FD == host.NoFD && r.node == nil }
+
+// At is the place of a name in directory r.
+func (r FileRef) At(name string) FileAt {
+	return FileAt{host.Place{Dir: r.FD, Path: name, Final: true}, r.node}
+}
+
+// Again is the place of r itself.
+func (r FileRef) Again() FileAt {
+	if r.node != nil {
+		return refOf(r.node).At(".")
+	}
+	return onHost(r.FD.Again())
+}
+
+func (r FileRef) Close() {
+	switch {
+	case r.handle != nil:
+		r.handle.Close()
+	case r.FD != host.NoFD:
+		r.FD.Close()
+	}
+}
+
+// Stat describes the file.
+func (r FileRef) Stat() (host.Stat, linux.Errno) {
+	if r.node != nil {
+		return statOfNode(r.node)
+	}
+	return r.FD.Stat()
+}
+
+// statOfNode is what the host would tell of a node.
+func statOfNode(n vfs.Node) (host.Stat, linux.Errno) {
+	s, e := n.Stat()
+	return host.Stat{
+		Dev: s.Dev, Ino: s.Ino, Mode: s.Mode, Nlink: s.Nlink, UID: s.UID, GID: s.GID, Rdev: s.Rdev, Size: s.Size,
+		Times: host.Times{Atime: host.FromNode(&s.Atime), Mtime: host.FromNode(&s.Mtime), Ctime: host.FromNode(&s.Ctime)},
+	}, e
+}
+
+// name is the guest's name of r, which may have been renamed or removed since.
+func nameOf(k *task.Kernel, r FileRef) string {
+	if r.node == nil {
+		return guestPath(k, r.FD.Path())
+	}
+	name, ok := r.node.Path()
+	if !ok {
+		name += " (deleted)"
+	}
+	return name
+}
+
+// Readlink is what r, a link, leads to.
+func (r FileRef) Readlink() (string, linux.Errno) {
+	if r.node != nil {
+		return r.node.Readlink()
+	}
+	return host.Readlink(host.Place{Dir: r.FD})
+}
+
+// Sync writes what the file contains to the disk.
+func (r FileRef) Sync() linux.Errno {
+	if r.FD == host.NoFD {
+		return 0 // a directory in memory
+	}
+	return r.FD.Sync()
+}
+
+// above describes the directory that r, a directory, is in.
+func (r FileRef) above() (host.Stat, linux.Errno) {
+	if r.node == nil {
+		return host.StatAt(host.Place{Dir: r.FD, Path: ".."}, true)
+	}
+	return statOfNode(r.node.Parent())
+}
+
+// named returns what r is called in which directory; gone says that it is so no longer, and ok that it is in any.
+func (r FileRef) named() (name string, up host.Stat, gone, ok bool) {
+	if r.node == nil {
+		name, gone = strings.CutSuffix(r.FD.Path(), " (deleted)")
+		if !path.IsAbs(name) {
+			return "", up, gone, false // a pipe
+		}
+		up, e := host.StatAt(host.Place{Dir: host.NoFD, Path: path.Dir(name)}, false)
+		return path.Base(name), up, gone, e == 0
+	}
+	name, there := r.node.Path()
+	up, e := statOfNode(r.node.Parent())
+	return path.Base(name), up, !there, e == 0
+}
+
+// Chmod changes permissions.
+func (r FileRef) Chmod(mode uint32) linux.Errno {
+	if r.node != nil {
+		return r.node.SetAttr(vfs.Attr{Mode: &mode})
+	}
+	return r.FD.Chmod(mode)
+}
+
+// Utimes sets those times that are set.
+func (r FileRef) Utimes(at, mt host.Time) linux.Errno {
+	if r.node != nil {
+		return setNodeTimes(r.node, at, mt)
+	}
+	return r.FD.Utimes(at, mt)
+}
+
+func setNodeTimes(n vfs.Node, at, mt host.Time) linux.Errno {
+	var a vfs.Attr
+	for _, x := range []struct {
+		from host.Time
+		to   **vfs.Time
+	}{{at, &a.Atime}, {mt, &a.Mtime}} {
+		if x.from.Set {
+			t := x.from.VFS()
+			*x.to = &t
+		}
+	}
+	return n.SetAttr(a)
+}
+
+// ReadDir lists a directory but for "." and "..".
+func (r FileRef) readDir() ([]host.Dirent, linux.Errno) {
+	if r.node == nil {
+		return r.FD.ReadDir()
+	}
+	list, e := r.node.ReadDir()
+	out := make([]host.Dirent, len(list))
+	for i, d := range list {
+		out[i] = host.Dirent{Name: d.Name, Ino: d.Ino, Type: linux.DirType(d.Mode)}
+	}
+	return out, e
+}
+
+// OnPseudoFS reports whether r is in the host's /proc or /sys, and its path there.
+func (r FileRef) OnPseudoFS() (string, bool) {
+	if r.node != nil {
+		return "", false
+	}
+	return r.FD.OnPseudoFS()
+}
+
+// found returns the node at p.
+func (p FileAt) found() (vfs.Node, linux.Errno) {
+	if p.Path == "." {
+		return p.in, 0
+	}
+	return p.in.Lookup(p.Existing().Path)
+}
+
+// newName returns the name of what is to be made at p. One with a slash behind it can be that of a directory only.
+func (p FileAt) newName(dir bool) (string, linux.Errno) {
+	name, slash := strings.CutSuffix(p.Path, "/")
+	switch {
+	case name == ".":
+		return "", linux.EEXIST
+	case slash && !dir:
+		if _, e := p.in.Lookup(name); e != 0 {
+			return "", e
+		}
+		return "", linux.EEXIST
+	}
+	return name, 0
+}
+
+func (p FileAt) Stat(follow bool) (host.Stat, linux.Errno) {
+	if p.in == nil {
+		return host.StatAt(p.Place, follow)
+	}
+	n, e := p.found()
+	if e != 0 {
+		return host.Stat{}, e
+	}
+	return statOfNode(n)
+}
+
+func (p FileAt) Access(mode uint32, follow bool) linux.Errno {
+	if p.in == nil {
+		return host.Access(p.Place, mode, follow)
+	}
+	n, e := p.found()
+	if e != 0 {
+		return e
+	}
+	return n.Access(mode)
+}
+
+func (p FileAt) Readlink() (string, linux.Errno) {
+	if p.in == nil {
+		return host.Readlink(p.Place)
+	}
+	n, e := p.found()
+	if e != 0 {
+		return "", e
+	}
+	return n.Readlink()
+}
+
+// Create makes a file of the type that mode has.
+func (p FileAt) Create(mode, umask uint32) linux.Errno {
+	kind := mode & linux.S_IFMT
+	if p.in == nil {
+		if kind == linux.S_IFDIR {
+			return host.Mkdir(p.Place, mode&^linux.S_IFMT, umask)
+		}
+		return host.Mknod(p.Place, mode, umask)
+	}
+	if kind == 0 {
+		mode |= linux.S_IFREG
+	}
+	name, e := p.newName(kind == linux.S_IFDIR)
+	if e == 0 {
+		_, e = p.in.Create(name, mode&^umask, 0)
+	}
+	return e
+}
+
+func (p FileAt) Symlink(target string) linux.Errno {
+	if p.in == nil {
+		return host.Symlink(target, p.Place)
+	}
+	name, e := p.newName(false)
+	if e == 0 {
+		_, e = p.in.Symlink(name, target)
+	}
+	return e
+}
+
+// Link makes to another name of the file at p.
+func (p FileAt) Link(to FileAt, follow bool) linux.Errno {
+	switch {
+	case p.in == nil && to.in == nil:
+		return host.Link(p.Place, to.Place, follow)
+	case p.in == nil || to.in == nil:
+		if _, e := p.Stat(follow); e != 0 {
+			return e
+		}
+		return linux.EXDEV
+	}
+	n, e := p.found()
+	if e != 0 {
+		return e
+	}
+	name, e := to.newName(false)
+	if e == 0 {
+		e = to.in.Link(name, n)
+	}
+	return e
+}
+
+func (p FileAt) Unlink(dir bool) linux.Errno {
+	switch {
+	case p.in == nil:
+		return host.Unlink(p.Place, dir)
+	case p.Path == "." && dir:
+		return linux.EINVAL
+	case p.Path == ".":
+		return linux.EISDIR
+	}
+	return p.in.Unlink(p.Existing().Path, dir)
+}
+
+// Rename makes what is at p be at to.
+func (p FileAt) Rename(to FileAt, flags uint32) linux.Errno {
+	switch {
+	case p.in == nil && to.in == nil:
+		return host.Rename(p.Place, to.Place, flags)
+	case p.in == nil || to.in == nil:
+		return linux.EXDEV
+	case p.Path == "." || to.Path == ".":
+		return linux.EBUSY
+	}
+	if name, slash := strings.CutSuffix(to.Path, "/"); slash {
+		if st, e := p.Stat(false); e == 0 && st.IsDir() == 0 {
+			return linux.ENOTDIR
+		}
+		to.Path = name
+	}
+	return p.in.Rename(p.Existing().Path, to.in, to.Path, flags)
+}
+
+// change changes attributes of the file at p.
+func (p FileAt) change(a vfs.Attr) linux.Errno {
+	n, e := p.found()
+	if e != 0 {
+		return e
+	}
+	return n.SetAttr(a)
+}
+
+func (p FileAt) Chmod(mode uint32, follow bool) linux.Errno {
+	if p.in == nil {
+		return host.Chmod(p.Place, mode, follow)
+	}
+	return p.change(vfs.Attr{Mode: &mode})
+}
+
+func (p FileAt) Utimes(at, mt host.Time, follow bool) linux.Errno {
+	if p.in == nil {
+		return host.Utimes(p.Place, at, mt, follow)
+	}
+	n, e := p.found()
+	if e != 0 {
+		return e
+	}
+	return setNodeTimes(n, at, mt)
+}
+
+func (p FileAt) Truncate(size int64) linux.Errno {
+	if p.in == nil {
+		return host.Truncate(p.Place, size)
+	}
+	return p.change(vfs.Attr{Size: &size})
+}
+
+// Open is open(2). The host does not wait for the other end of a FIFO if flags have O_NONBLOCK.
+func (p FileAt) Open(flags int, mode, umask uint32) (FileRef, linux.Errno) {
+	if p.in == nil {
+		fd, e := host.Open(p.Place, flags, mode, umask)
+		return FileRef{FD: fd}, e
+	}
+	n, e := p.found()
+	switch {
+	case e == linux.ENOENT && flags&(linux.O_CREAT|linux.O_PATH) == linux.O_CREAT:
+		return p.openNew(flags, mode&^umask)
+	case e != 0:
+		return NoFile, e
+	case flags&linux.O_TMPFILE == linux.O_TMPFILE && flags&linux.O_PATH == 0:
+		h, e := n.Temp(mode&^umask, flags&^linux.O_TMPFILE)
+		return openedNode(h, e)
+	}
+	return openNode(n, flags)
+}
+
+// openNew makes a regular file and opens it, whatever its permissions are.
+func (p FileAt) openNew(flags int, mode uint32) (FileRef, linux.Errno) {
+	name, slash := strings.CutSuffix(p.Path, "/")
+	if slash {
+		return NoFile, linux.EISDIR
+	}
+	n, e := p.in.Create(name, linux.S_IFREG|0o600, 0)
+	if e != 0 {
+		return NoFile, e
+	}
+	r, e := openedNode(n.Open(flags &^ (linux.O_CREAT | linux.O_EXCL)))
+	if e == 0 && mode != 0o600 {
+		e = r.Chmod(mode)
+	}
+	return r, e
+}
+
+// openNode opens a file that is there.
+func openNode(n vfs.Node, flags int) (FileRef, linux.Errno) {
+	s, e := n.Stat()
+	isDir, writes := s.Kind() == linux.S_IFDIR, flags&linux.O_ACCMODE != linux.O_RDONLY || flags&(linux.O_TRUNC|linux.O_CREAT) != 0
+	switch {
+	case e != 0:
+		return NoFile, e
+	case flags&linux.O_DIRECTORY != 0 && !isDir:
+		return NoFile, linux.ENOTDIR
+	case flags&linux.O_PATH != 0:
+		return refOf(n), 0
+	case flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL:
+		return NoFile, linux.EEXIST
+	case isDir && writes:
+		return NoFile, linux.EISDIR
+	}
+	switch s.Kind() {
+	case linux.S_IFDIR, linux.S_IFCHR:
+		// What a device is, its number says.
+		return refOf(n), n.Access(accessOf(flags))
+	}
+	return openedNode(n.Open(flags &^ linux.O_CREAT))
+}
+
+// accessOf is what open(2) with flags asks for.
+func accessOf(flags int) uint32 {
+	switch flags & linux.O_ACCMODE {
+	case linux.O_RDONLY:
+		return 4
+	case linux.O_WRONLY:
+		return 2
+	}
+	return 6
+}
+
+func openedNode(h vfs.Handle, e linux.Errno) (FileRef, linux.Errno) {
+	if e != 0 {
+		return NoFile, e
+	}
+	fd, ok := h.Descriptor()
+	if !ok {
+		h.Close()
+		return NoFile, linux.EIO // file systems of ours are made with contents that the host has
+	}
+	return FileRef{FD: host.FD(fd), node: h.Node(), handle: h}, 0
+}
+
+// hostPath is where the host has the content of the regular file at p, which is in a file system of ours.
+func (p FileAt) hostPath() (string, bool) {
+	n, e := p.found()
+	if e != 0 {
+		return "", false
+	}
+	r, e := openedNode(n.Open(linux.O_RDONLY))
+	if e != 0 {
+		return "", false
+	}
+	defer r.Close()
+	return r.FD.Path(), true
+}
+
+func (p FileAt) Getxattr(name string, follow bool) ([]byte, linux.Errno) {
+	if p.in == nil {
+		return host.Getxattr(p.XattrPath(), name, follow && !p.Final)
+	}
+	n, e := p.found()
+	if e != 0 {
+		return nil, e
+	}
+	return n.Getxattr(name)
+}
+
+func (p FileAt) Setxattr(name string, value []byte, flags int, follow bool) linux.Errno {
+	if p.in == nil {
+		return host.Setxattr(p.XattrPath(), name, value, flags, follow && !p.Final)
+	}
+	n, e := p.found()
+	if e != 0 {
+		return e
+	}
+	return n.Setxattr(name, value, flags)
+}
+
+// Listxattr lists the names of attributes, sorted.
+func (p FileAt) Listxattr(follow bool) ([]string, linux.Errno) {
+	if p.in == nil {
+		b, e := host.Listxattr(p.XattrPath(), follow && !p.Final)
+		return host.XattrNames(b), e
+	}
+	n, e := p.found()
+	if e != 0 {
+		return nil, e
+	}
+	return n.Listxattr()
+}
+
+func (p FileAt) Removexattr(name string, follow bool) linux.Errno {
+	if p.in == nil {
+		return host.Removexattr(p.XattrPath(), name, follow && !p.Final)
+	}
+	n, e := p.found()
+	if e != 0 {
+		return e
+	}
+	return n.Removexattr(name)
+}

@@ -1,0 +1,403 @@
+package files
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// BeingWritten reports whether a process has file ino open for writing: it cannot be executed then.
+func BeingWritten(k *task.Kernel, ino uint64) bool {
+	for ft := range fdTables(k) {
+		for _, ent := range ft.Entries {
+			if h, ok := ent.File.(*HostFile); ok && h.Ino == ino && h.Writable() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A HostFile is a file of the host: regular, directory, terminal, pipe from outside.
+type HostFile struct {
+	FileBase
+	FileRef
+	// mode is st_mode; what kind of file it is decides whether it can block.
+	Mode uint32
+	Ino  uint64
+	// hostIno and dev are the host's, rdev is what a device file stands for.
+	hostIno, Dev, Rdev uint64
+	// own says that the guest may change it where it may not change files of the host (confine.go): an output that it was given, what
+	// is in no directory, as a memfd is, and what is in the directory that the run has for itself; private says the latter.
+	Own, Private bool
+	// console says that it is the terminal that cgemu runs on.
+	Console bool
+	// blocks says that reading or writing may wait for the world outside.
+	blocks bool
+	// nowait says that the host returns EAGAIN instead. Of a FIFO that nobody has open for writing
+	// it knows that the end is reached, which poll(2) does not tell before there was a writer.
+	Nowait bool
+	// entries are a directory's, sorted; nil until read.
+	entries []DirEntry
+	Pos     int64 // in entries
+}
+
+// A DirEntry is what getdents64(2) gives.
+type DirEntry struct {
+	Name string
+	Ino  uint64
+	Type uint8
+}
+
+func (f *HostFile) IsDir() bool { return f.Mode&linux.S_IFMT == linux.S_IFDIR }
+
+func (f *HostFile) IsRegular() bool { return f.Mode&linux.S_IFMT == linux.S_IFREG }
+
+func (f *HostFile) isFIFO() bool { return f.Mode&linux.S_IFMT == linux.S_IFIFO }
+
+func (f *HostFile) Announcer() *Wakeups { return &f.Wakeups }
+
+// onDisk reports whether what is written to f is kept: a regular file or a disk.
+func (f *HostFile) onDisk() bool { return f.IsRegular() || f.Mode&linux.S_IFMT == linux.S_IFBLK }
+
+// Name asks the host, which knows if f was renamed or unlinked since.
+func (f *HostFile) Name(k *task.Kernel) string {
+	if f.Path != "" {
+		return f.Path
+	}
+	return nameOf(k, f.FileRef)
+}
+
+// CanBlock reports whether reading or writing may wait for the world outside.
+func (f *HostFile) CanBlock() bool { return f.blocks }
+
+// dry reports whether reading would wait.
+func (f *HostFile) dry() bool { return f.CanBlock() && !f.Nowait && f.FD.Poll(linux.POLLIN) == 0 }
+
+// mayBlock is what CanBlock says for a file.
+func mayBlock(st host.Stat) bool {
+	switch st.Mode & linux.S_IFMT {
+	case linux.S_IFIFO, linux.S_IFSOCK:
+		return true
+	case linux.S_IFCHR:
+		// /dev/null, zero and full have major 1 (Documentation/admin-guide/devices.txt).
+		return linux.Major(st.Rdev) != 1
+	}
+	return false
+}
+
+// NewHostFile makes the open file for r, which it owns from now on.
+func NewHostFile(k *task.Kernel, r FileRef, flags int, guest string) (*HostFile, linux.Errno) {
+	st, e := r.Stat()
+	if e != 0 {
+		r.Close()
+		return nil, e
+	}
+	ino := SystemOf(k).Inodes.Number(st.Dev, st.Ino)
+	SystemOf(k).Inodes.Open[ino]++
+	return &HostFile{
+		FileBase: FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: guest},
+		FileRef:  r, Mode: st.Mode, blocks: mayBlock(st), Ino: ino, hostIno: st.Ino, Dev: st.Dev, Rdev: st.Rdev,
+	}, 0
+}
+
+// AddStdio gives t, the first thread of all, descriptors 0, 1 and 2, and a working directory.
+func AddStdio(t *task.Thread) error {
+	k := t.Kernel
+	for i, std := range []*os.File{SystemOf(k).Config.Stdin, SystemOf(k).Config.Stdout, SystemOf(k).Config.Stderr} {
+		fd, e := host.FromFile(std)
+		if e != 0 {
+			continue // closed, as it may be for any program
+		}
+		f, e := NewHostFile(k, FileRef{FD: fd}, linux.O_RDWR|linux.O_LARGEFILE, fd.Path())
+		if e != 0 {
+			continue
+		}
+		f.Own = !f.IsDir() && (!f.onDisk() || i > 0 && fd.MayWrite())
+		if f.markConsole(); f.Console {
+			k.Console.Dev = devConsole
+		}
+		if f.IsDir() && SystemOf(k).Root.only {
+			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, SystemOf(k).Config.Root)
+		}
+		if f.Mode&linux.S_IFMT == linux.S_IFIFO || f.onDisk() {
+			f.Flags = linux.O_WRONLY
+			if i == 0 {
+				f.Flags = linux.O_RDONLY
+			}
+		}
+		Of(t).FDs.Set(i, f, false)
+	}
+	return enterCwd(t)
+}
+
+// enterCwd makes t begin in the working directory, or in the root if that has no such directory.
+func enterCwd(t *task.Thread) error {
+	k := t.Kernel
+	fd, e := host.Open(host.Place{Dir: host.NoFD, Path: SystemOf(k).Config.Dir}, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
+	if e != 0 {
+		return fmt.Errorf("syscalls: working directory %s: %w", SystemOf(k).Config.Dir, fsError(e))
+	}
+	cwd := DirRef{FileRef: FileRef{FD: fd}, path: guestPath(k, fd.Path())}
+	inside, ok := below(k, fd.Path())
+	switch {
+	case SystemOf(k).Root.fs != nil:
+		fd.Close()
+		l, e := Locate(t, linux.AT_FDCWD, cmp.Or(inside, "/"), true)
+		if e == 0 {
+			e = Chdir(t, l)
+		}
+		if e != 0 {
+			return fmt.Errorf("syscalls: working directory %s: %w", SystemOf(k).Config.Dir, fsError(e))
+		}
+		return nil
+	case SystemOf(k).Root.only && !ok:
+		fd.Close()
+		cwd.path = "/"
+		if cwd.FD, e = SystemOf(k).Root.fd.Dup(); e != 0 {
+			return fmt.Errorf("syscalls: root %s: %w", SystemOf(k).Config.Root, fsError(e))
+		}
+	}
+	Of(t).SetCwd(cwd)
+	return nil
+}
+
+func (f *HostFile) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno) {
+	if f.IsDir() {
+		return 0, linux.EISDIR
+	}
+	if f.Console {
+		if e := t.MayUse(&t.Kernel.Console, linux.SIGTTIN); e != 0 {
+			return 0, e
+		}
+	}
+	if f.dry() {
+		Transferred(t.Kernel, f, linux.POLLIN)
+		return 0, linux.EAGAIN
+	}
+	bufs := t.ForHost(v, mem.Write)
+	if len(bufs) == 0 {
+		return 0, 0
+	}
+	n, e := f.FD.Readv(bufs, off)
+	if e == 0 {
+		Accessed(t.Kernel, f)
+	}
+	if n > 0 {
+		FileEvent(t.Kernel, f, linux.IN_ACCESS)
+	}
+	if uint64(n) < uio.Total(v) && e != linux.EFAULT {
+		Transferred(t.Kernel, f, linux.POLLIN) // all that there was
+	}
+	if f.isFIFO() && n > 0 {
+		Transferred(t.Kernel, f, linux.POLLOUT)
+	}
+	return uint64(n), e
+}
+
+func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno) {
+	if f.Console && t.Process.PGID != t.Kernel.Console.PGID && f.stopsWriters() {
+		if e := t.MayUse(&t.Kernel.Console, linux.SIGTTOU); e != 0 {
+			return 0, e
+		}
+	}
+	if f.CanBlock() && f.FD.Poll(linux.POLLOUT) == 0 {
+		return 0, linux.EAGAIN
+	}
+	room, e := mayWrite(t, f, off, uio.Total(v))
+	switch {
+	case e != 0:
+		return 0, e
+	case room < uio.Total(v):
+		v = uio.First(v, room)
+	}
+	bufs := t.ForHost(v, mem.Read)
+	if len(bufs) == 0 {
+		return 0, 0
+	}
+	if before := SystemOf(t.Kernel).Config.BeforeOutput; before != nil && f.Mode&linux.S_IFMT == linux.S_IFCHR {
+		before()
+	}
+	n, e := f.FD.Writev(bufs, off)
+	if n > 0 {
+		FileEvent(t.Kernel, f, linux.IN_MODIFY)
+	}
+	if f.isFIFO() && n > 0 {
+		Transferred(t.Kernel, f, linux.POLLIN)
+	}
+	if e == linux.EPIPE {
+		t.Send(task.InfoFromProcess(t.Process, linux.SIGPIPE, linux.SI_USER))
+	}
+	return uint64(n), e
+}
+
+func (f *HostFile) Seek(t *task.Thread, off int64, whence int) (int64, linux.Errno) {
+	if !f.IsDir() {
+		return f.FD.Lseek(off, whence)
+	}
+	switch whence {
+	case linux.SEEK_CUR:
+		off += f.Pos
+	case linux.SEEK_SET:
+	case linux.SEEK_END:
+		// Where the entries end is up to the file system; ext4 says so.
+		if off > 0 {
+			return 0, linux.EINVAL
+		}
+		off += math.MaxInt64
+	default:
+		return 0, linux.EINVAL
+	}
+	if off < 0 {
+		return 0, linux.EINVAL
+	}
+	if off == 0 {
+		f.entries = nil
+	}
+	f.Pos = off
+	return off, 0
+}
+
+func (f *HostFile) Stat(t *task.Thread) (Stat, linux.Errno) {
+	if f.Console {
+		return DevNodes["console"].Stat(t, f.Path), 0
+	}
+	h, e := f.FileRef.Stat()
+	if e != 0 {
+		return Stat{}, e
+	}
+	s := statFromHost(t.Kernel, h)
+	// The file keeps its number after it was unlinked.
+	s.Ino = f.Ino
+	SystemOf(t.Kernel).Inodes.recall(&s)
+	return s, 0
+}
+
+func (f *HostFile) Poll(*task.Thread) uint32 {
+	if !f.CanBlock() {
+		return linux.POLLIN | linux.POLLOUT | linux.POLLRDNORM | linux.POLLWRNORM
+	}
+	return f.FD.Poll(linux.POLLIN | linux.POLLPRI | linux.POLLOUT | linux.POLLRDNORM | linux.POLLWRNORM | linux.POLLRDHUP)
+}
+
+func (f *HostFile) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
+	if f.CanBlock() {
+		fds = append(fds, host.PollFD{FD: f.FD, Events: events})
+	}
+	return fds
+}
+
+func (f *HostFile) Traits() Traits {
+	if f.CanBlock() {
+		return 0
+	}
+	return Unpollable
+}
+
+func (f *HostFile) Close(k *task.Kernel) {
+	closed(k, f)
+	f.FileRef.Close()
+	unnamed := f.IsMemfd()
+	SystemOf(k).Inodes.closed(host.FileID{Dev: f.Dev, Ino: f.hostIno}, f.Ino, !unnamed)
+}
+
+// List returns the directory's entries, "." and ".." first, then by name.
+func (f *HostFile) List(k *task.Kernel) ([]DirEntry, linux.Errno) {
+	if f.entries != nil {
+		return f.entries, 0
+	}
+	st, e := f.FileRef.Stat()
+	if e != 0 {
+		return nil, e
+	}
+	raw, e := f.readDir()
+	if e != 0 {
+		return nil, e
+	}
+	slices.SortFunc(raw, func(a, b host.Dirent) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	parent := f.Ino
+	if up, e := f.above(); e == 0 {
+		parent = SystemOf(k).Inodes.Number(up.Dev, up.Ino)
+	}
+	f.entries = []DirEntry{{".", f.Ino, linux.DirType(linux.S_IFDIR)}, {"..", parent, linux.DirType(linux.S_IFDIR)}}
+	for _, r := range raw {
+		f.entries = append(f.entries, DirEntry{r.Name, SystemOf(k).Inodes.Number(st.Dev, r.Ino), r.Type})
+	}
+	if dir := f.Name(k); dir == "/" || dir == "/dev" {
+		f.entries = withOurs(k, dir, f.entries)
+	}
+	return f.entries, 0
+}
+
+// IsMemfd reports whether f was made by memfd_create(2).
+func (f *HostFile) IsMemfd() bool { return f.Own && strings.HasPrefix(f.Path, "/memfd:") }
+
+// SetFlags is fcntl's F_SETFL. Of what it sets, O_APPEND alone matters to the host.
+func (f *HostFile) SetFlags(flags int) linux.Errno {
+	if (flags^f.Flags)&linux.O_APPEND != 0 && f.IsRegular() {
+		if e := f.FD.SetAppend(flags&linux.O_APPEND != 0); e != 0 {
+			return e
+		}
+	}
+	return f.FileBase.SetFlags(flags)
+}
+
+// Ioctl passes terminal requests on.
+func (f *HostFile) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+	return f.terminalIoctl(t, req, arg)
+}
+
+// MayWrite says how many of n bytes may be written to h at off, or where it stands if off is negative: "The maximum size
+// in bytes of files that the process may create. Attempts to extend a file beyond this limit result in delivery of
+// a SIGXFSZ signal." - getrlimit(2)
+func mayWrite(t *task.Thread, h *HostFile, off int64, n uint64) (uint64, linux.Errno) {
+	limit := t.Process.Limits[linux.RLIMIT_FSIZE].Cur
+	if limit == linux.RLIM_INFINITY || n == 0 || !h.IsRegular() {
+		return n, 0
+	}
+	switch {
+	case h.Flags&linux.O_APPEND != 0:
+		st, e := h.FD.Stat()
+		if e != 0 {
+			return 0, e
+		}
+		off = st.Size
+	case off < 0:
+		var e linux.Errno
+		if off, e = h.FD.Lseek(0, linux.SEEK_CUR); e != 0 {
+			return 0, e
+		}
+	}
+	if uint64(off) >= limit {
+		return 0, tooBig(t)
+	}
+	return min(n, limit-uint64(off)), 0
+}
+
+// MayGrow is mayBecome for a file of which st is known.
+func MayGrow(t *task.Thread, st host.Stat, size int64) linux.Errno {
+	if st.Mode&linux.S_IFMT == linux.S_IFREG && size > st.Size && uint64(size) > t.Process.Limits[linux.RLIMIT_FSIZE].Cur {
+		return tooBig(t)
+	}
+	return 0
+}
+
+func tooBig(t *task.Thread) linux.Errno {
+	t.Send(task.InfoFromProcess(t.Process, linux.SIGXFSZ, linux.SI_USER))
+	return linux.EFBIG
+}

@@ -1,0 +1,287 @@
+package files
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+)
+
+// CwdPath is the guest's name of the working directory, which may have been moved or removed since t went there:
+// ENOENT and what /proc/PID/cwd shows if it was removed or is no longer below the guest's root, ENAMETOOLONG if the name is
+// longer than PATH_MAX.
+func CwdPath(t *task.Thread) (string, linux.Errno) {
+	if Of(t).Cwd.Virtual {
+		return Of(t).Cwd.path, 0
+	}
+	cwd := Of(t).Cwd.FileRef
+	if cwd.node != nil {
+		name, ok := cwd.node.Path()
+		switch {
+		case !ok:
+			return name + " (deleted)", linux.ENOENT
+		case len(name) >= linux.PATH_MAX:
+			return "", linux.ENAMETOOLONG
+		}
+		return name, 0
+	}
+	name := cwd.FD.Path()
+	if name == "" {
+		return "", linux.ENAMETOOLONG
+	}
+	if _, ok := below(t.Kernel, name); SystemOf(t.Kernel).Root.only && !ok {
+		return Of(t).Cwd.path, linux.ENOENT
+	}
+	if st, e := cwd.Stat(); e == 0 && st.Nlink == 0 {
+		return guestPath(t.Kernel, name), linux.ENOENT
+	}
+	return guestPath(t.Kernel, name), 0
+}
+
+func Chdir(t *task.Thread, l Location) linux.Errno {
+	if l.Node == nil {
+		r, e := l.Open(linux.O_PATH|linux.O_DIRECTORY, 0, 0)
+		if e != 0 {
+			return e
+		}
+		if e := r.At(".").Access(1, true); e != 0 {
+			r.Close()
+			return e
+		}
+		at, pseudo := r.OnPseudoFS()
+		if !pseudo {
+			Of(t).SetCwd(DirRef{FileRef: r, path: nameOf(t.Kernel, r), Private: l.Private})
+			return 0
+		}
+		r.Close()
+		if l, e = Relocate(t, at); e != 0 {
+			return e
+		}
+	}
+	if l.Node == nil || l.Node.Mode&linux.S_IFMT != linux.S_IFDIR {
+		return linux.ENOTDIR
+	}
+	Of(t).SetCwd(DirRef{FileRef: NoFile, path: l.Guest, Virtual: true})
+	return 0
+}
+
+// OpenedHere is where the file behind a descriptor is, by its own name.
+func OpenedHere(t *task.Thread, fd int) (Location, linux.Errno) {
+	if fd == linux.AT_FDCWD {
+		return Locate(t, fd, ".", true) // which cannot have another name
+	}
+	f, e := GetRawFile(t, fd)
+	if e != 0 {
+		return Location{}, e
+	}
+	h, ok := f.(*HostFile)
+	if !ok {
+		return Location{}, linux.EXDEV
+	}
+	return Location{FileAt: h.Again(), Guest: h.Name(t.Kernel), opened: h}, 0
+}
+
+// base is the last component of a path.
+// atoi reads a decimal number, -1 if it is none.
+func Atoi(s string) int {
+	n := 0
+	for _, c := range s {
+		if c < '0' || c > '9' || n > 1<<30 {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	if s == "" {
+		return -1
+	}
+	return n
+}
+
+// OpenFlags64 are the flags that openat2(2) knows.
+const (
+	OpenFlags64 = linux.O_ACCMODE | linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_APPEND | linux.O_NONBLOCK | linux.O_SYNC | linux.O_DSYNC | linux.O_ASYNC | linux.O_DIRECT |
+		linux.O_LARGEFILE | linux.O_DIRECTORY | linux.O_NOFOLLOW | linux.O_NOATIME | linux.O_CLOEXEC | linux.O_PATH | linux.O_TMPFILE
+)
+
+// maxLinks is how many symbolic links one path may go through (MAXSYMLINKS).
+const maxLinks = 40
+
+// A DirRef is a directory that relative paths start from.
+type DirRef struct {
+	FileRef
+	// path is the guest's name of it.
+	path string
+	// virtual says that it is in our /proc or /sys, private that it is in the directory that the run has for itself.
+	Virtual, Private bool
+}
+
+// A Location is what a path leads to: a node of ours, or a place on the host.
+type Location struct {
+	FileAt
+	Node *VNode
+	// guest is the path as the guest knows it, absolute.
+	Guest string
+	// opened is the file that it is the place of, found over /proc/PID/fd.
+	opened *HostFile
+	// private says that it is in a directory that the run has for itself.
+	Private bool
+}
+
+// split takes a clean absolute path apart.
+func split(p string) []string {
+	return strings.FieldsFunc(p, func(c rune) bool { return c == '/' })
+}
+
+// Start returns the directory that a relative path begins at.
+func Start(t *task.Thread, dirfd int) (DirRef, linux.Errno) {
+	if dirfd == linux.AT_FDCWD {
+		return Of(t).Cwd, 0
+	}
+	f, e := GetRawFile(t, dirfd)
+	if e != 0 {
+		return DirRef{}, e
+	}
+	switch d := f.(type) {
+	case *HostFile:
+		if !d.IsDir() && (d.Flags&linux.O_PATH == 0 || d.node != nil) { // the host says so of the others
+			return DirRef{}, linux.ENOTDIR
+		}
+		// Asked once: programs that walk directories come here for every file.
+		d.Path = d.Name(t.Kernel)
+		return DirRef{FileRef: d.FileRef, path: d.Path, Private: d.Private}, 0
+	case *VirtualDir:
+		return DirRef{FileRef: NoFile, path: d.Path, Virtual: true}, 0
+	}
+	return DirRef{}, linux.ENOTDIR
+}
+
+// Locate finds what name means, without looking whether it exists on the host.
+// follow says whether a symbolic link at the end is followed, which matters for our own nodes only.
+func Locate(t *task.Thread, dirfd int, name string, follow bool) (Location, linux.Errno) {
+	return Find(t, dirfd, name, follow, false)
+}
+
+// Find is locate; change says that the guest is about to change what it finds: see walks.
+func Find(t *task.Thread, dirfd int, name string, follow, change bool) (Location, linux.Errno) {
+	if name == "" {
+		return Location{}, linux.ENOENT
+	}
+	if path.IsAbs(name) {
+		return locateAbs(t, name, follow, change, 0)
+	}
+	d, e := Start(t, dirfd)
+	if e != 0 {
+		return Location{}, e
+	}
+	if !d.Virtual && (walks(t.Kernel, change) || d.Private) {
+		return resolve(t, d, name, follow)
+	}
+	full := d.path + "/" + name
+	if d.Virtual {
+		return locateAbs(t, full, follow, change, 0)
+	}
+	// A relative path can lead into /proc from a directory above it only.
+	if strings.Count(d.path, "/") < 2 || strings.Contains(name, "../") {
+		if clean := path.Clean(full); isVirtual(clean) {
+			return locateAbs(t, clean, follow, change, 0)
+		}
+	}
+	return Location{FileAt: onHost(host.Place{Dir: d.FD, Path: name}), Guest: full}, 0
+}
+
+// locateAbs is find for an absolute path.
+func locateAbs(t *task.Thread, name string, follow, change bool, depth int) (Location, linux.Errno) {
+	if depth > maxLinks {
+		return Location{}, linux.ELOOP
+	}
+	if SystemOf(t.Kernel).Root.only {
+		return resolve(t, DirRef{FileRef: SystemOf(t.Kernel).Root.Ref()}, name, follow)
+	}
+	if dir, names, ok := ours(name); ok {
+		n, at, leave, e := walkOurs(t, dir, names, follow)
+		switch {
+		case e != 0:
+			return Location{}, e
+		case n != nil && n.mount != nil:
+			d, e := n.mount(t.Kernel)
+			if e != 0 {
+				return Location{}, e
+			}
+			return resolve(t, d, "./"+leave, follow)
+		case n != nil:
+			return Location{FileAt: nowhere, Node: n, Guest: at}, 0
+		}
+		return locateAbs(t, leave, follow, change, depth+1)
+	}
+	if SystemOf(t.Kernel).Root.fd != host.NoFD {
+		if l, ok := inSysroot(t, name, follow); ok {
+			return l, 0
+		}
+	}
+	if walks(t.Kernel, change) {
+		return resolve(t, DirRef{FileRef: NoFile}, name, follow)
+	}
+	return Location{FileAt: onHost(host.Place{Dir: host.NoFD, Path: name}), Guest: name}, 0
+}
+
+// Relocate is for a path that led, over links of the host, to the host's /proc or
+// /sys, at path: it returns our own node instead.
+func Relocate(t *task.Thread, path string) (Location, linux.Errno) {
+	self := "/proc/" + strconv.Itoa(os.Getpid())
+	if rest, ok := strings.CutPrefix(path, self); ok {
+		path = "/proc/self" + rest
+	}
+	return locateAbs(t, path, true, false, 1)
+}
+
+// OpenProgram opens a file for execution.
+func OpenProgram(t *task.Thread, name string) (*loader.File, error) {
+	l, e := Locate(t, linux.AT_FDCWD, name, true)
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	if l.Node != nil {
+		return nil, fs.ErrPermission
+	}
+	// What it is is looked at before it is opened: to open a device or a FIFO can have effects, or wait.
+	found, e := l.Open(linux.O_PATH, 0, 0)
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	defer found.Close()
+	st, e := found.Stat()
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	if st.Mode&linux.S_IFMT != linux.S_IFREG || st.Mode&0o111 == 0 {
+		return nil, fs.ErrPermission
+	}
+	r, e := found.Again().Open(linux.O_RDONLY, 0, 0)
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	defer r.Close()
+	guest := nameOf(t.Kernel, r)
+	f, e := r.FD.OSFile(guest)
+	if e != 0 {
+		return nil, fsError(e)
+	}
+	return &loader.File{File: f, Path: guest, Dev: VirtualDev, Ino: SystemOf(t.Kernel).Inodes.Number(st.Dev, st.Ino)}, nil
+}
+
+// fsError makes an Errno match the errors of io/fs.
+func fsError(e linux.Errno) error {
+	switch e {
+	case linux.ENOENT:
+		return fs.ErrNotExist
+	case linux.EACCES, linux.EPERM:
+		return fs.ErrPermission
+	}
+	return e
+}

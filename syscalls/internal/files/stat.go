@@ -1,0 +1,255 @@
+package files
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+)
+
+// AllAre is EPERM unless all ids are own, or -1, which leaves an id as it is.
+func AllAre(own uint32, ids ...uint32) linux.Errno {
+	const leave = 1<<32 - 1
+	for _, id := range ids {
+		if id != leave && id != own {
+			return linux.EPERM
+		}
+	}
+	return 0
+}
+
+// Devices that files are on. Those of the host are on a virtual disk, major 254, minor 0; other file systems have major 0.
+const (
+	VirtualDev = 0xfe00
+	NsDev      = 4
+	SockDev    = 8
+	pipeDev    = 13
+	anonDev    = 14 // anon_inodefs
+	MqueueDev  = 19
+	procDev    = 20 // these three in mountinfoText, too
+	sysDev     = 21
+	ptsDev     = 22
+)
+
+// An inodeTable numbers files in the order in which the guest sees them.
+type inodeTable struct {
+	Numbers map[host.FileID]uint64
+	next    uint64
+	// anonymous is the number of everything that has no inode of its own.
+	anonymous uint64
+	// ProcDev and SysDev are the host's devices behind /proc and /sys.
+	ProcDev, SysDev uint64
+	// times are those that the guest has changed.
+	Times map[uint64]host.Times
+	// modes are the permissions of files whose own the host does not let us change (Remembers).
+	modes map[uint64]uint32
+	// open is how often files of the host are open, by number: those have their times still when no link is left.
+	Open map[uint64]int
+}
+
+func (n *inodeTable) init() {
+	n.Numbers, n.Times = map[host.FileID]uint64{}, map[uint64]host.Times{}
+	n.modes, n.Open = map[uint64]uint32{}, map[uint64]int{}
+	n.anonymous, n.next = 1, 2
+	if s, e := host.StatAt(host.Place{Dir: host.NoFD, Path: "/proc"}, true); e == 0 {
+		n.ProcDev = s.Dev
+	}
+	if s, e := host.StatAt(host.Place{Dir: host.NoFD, Path: "/sys"}, true); e == 0 {
+		n.SysDev = s.Dev
+	}
+}
+
+func (n *inodeTable) key(k host.FileID) uint64 {
+	x, ok := n.Numbers[k]
+	if !ok {
+		x = n.next
+		n.next++
+		n.Numbers[k] = x
+	}
+	return x
+}
+
+// Number is the guest's inode number of a host file.
+func (n *inodeTable) Number(dev, ino uint64) uint64 { return n.key(host.FileID{Dev: dev, Ino: ino}) }
+
+// Virtual is the inode number of a path of ours.
+func (n *inodeTable) Virtual(path string) uint64 { return n.key(host.FileID{Path: path}) }
+
+// Unnamed is an inode number for what no path leads to, and which is looked up by it never.
+func (n *inodeTable) Unnamed() uint64 {
+	n.next++
+	return n.next - 1
+}
+
+// Forget is called before a host file's last link goes: the host may give its
+// number to the next file.
+func (n *inodeTable) Forget(s host.Stat) {
+	if s.Nlink > 1 && s.Mode&linux.S_IFMT != linux.S_IFDIR {
+		return
+	}
+	key := host.FileID{Dev: s.Dev, Ino: s.Ino}
+	if ino := n.Numbers[key]; n.Open[ino] == 0 {
+		n.forgetState(ino)
+	}
+	delete(n.Numbers, key)
+}
+
+func (n *inodeTable) forgetState(ino uint64) {
+	delete(n.Times, ino)
+	delete(n.modes, ino)
+}
+
+// closed is called when the host's file key, whose number is ino, is closed once. linked says that a path may lead to it still,
+// unless forget was called.
+func (n *inodeTable) closed(key host.FileID, ino uint64, linked bool) {
+	if n.Open[ino]--; n.Open[ino] > 0 {
+		return
+	}
+	delete(n.Open, ino)
+	if !linked {
+		delete(n.Numbers, key)
+	}
+	if n.Numbers[key] != ino {
+		n.forgetState(ino)
+	}
+}
+
+// A Stat is what stat(2) tells.
+type Stat struct {
+	Dev, Ino uint64
+	Mode     uint32
+	Nlink    uint64
+	UID, GID uint32
+	rdev     uint64
+	Size     int64
+	host.Times
+}
+
+// blocks is st_blocks: what the size needs. The host's count depends on its
+// file system and on what is not yet written back.
+func (s *Stat) blocks() uint64 {
+	if s.Mode&linux.S_IFMT != linux.S_IFREG && s.Mode&linux.S_IFMT != linux.S_IFDIR {
+		return 0
+	}
+	return (uint64(s.Size) + emu.PageSize - 1) / emu.PageSize * (emu.PageSize / 512)
+}
+
+// statFromHost hides what would differ between hosts or runs.
+func statFromHost(k *task.Kernel, h host.Stat) Stat {
+	s := Stat{
+		Dev: VirtualDev, Ino: SystemOf(k).Inodes.Number(h.Dev, h.Ino), Mode: h.Mode, Nlink: h.Nlink, rdev: h.Rdev, Size: h.Size,
+		UID: h.UID, GID: h.GID, Times: host.Times{Atime: h.Mtime, Mtime: h.Mtime, Ctime: h.Mtime},
+	}
+	if k.Clock.Real {
+		s.Times = h.Times
+	}
+	ownUID, ownGID := host.User()
+	if s.UID == ownUID {
+		s.UID = k.UID
+	}
+	if s.GID == ownGID {
+		s.GID = k.GID
+	}
+	SystemOf(k).Inodes.recall(&s)
+	return s
+}
+
+// recall makes the times and permissions in s what the guest knows.
+func (n *inodeTable) recall(s *Stat) {
+	if mode, ok := n.modes[s.Ino]; ok {
+		s.Mode = s.Mode&linux.S_IFMT | mode
+	}
+	s.Times = with(s.Times, n.Times[s.Ino])
+}
+
+// StatOf stats a location.
+func StatOf(t *task.Thread, l Location, follow bool) (Stat, linux.Errno) {
+	if l.Node != nil {
+		if follow && l.Node.File != nil {
+			return l.Node.File().Stat(t)
+		}
+		return l.Node.Stat(t, l.Guest), 0
+	}
+	h, e := l.Stat(follow)
+	if e != 0 {
+		return Stat{}, e
+	}
+	if h.Dev == SystemOf(t.Kernel).Inodes.ProcDev || h.Dev == SystemOf(t.Kernel).Inodes.SysDev {
+		if v, e := throughLink(t, l.Place); e == 0 {
+			return StatOf(t, v, follow)
+		}
+	}
+	return statFromHost(t.Kernel, h), 0
+}
+
+// throughLink finds our node for a host place that lies in the host's /proc or /sys.
+func throughLink(t *task.Thread, p host.Place) (Location, linux.Errno) {
+	fd, e := host.Open(p, linux.O_PATH, 0, 0)
+	if e != 0 {
+		return Location{}, e
+	}
+	defer fd.Close()
+	l, e := Relocate(t, fd.Path())
+	if e == 0 && l.Node == nil {
+		e = linux.ENOENT
+	}
+	return l, e
+}
+
+// encode is struct stat (arch/x86/include/uapi/asm/stat.h).
+func (s *Stat) encode() []byte {
+	var b linux.Pack
+	b.U64(s.Dev)
+	b.U64(s.Ino)
+	b.U64(s.Nlink)
+	b.U32(s.Mode)
+	b.U32(s.UID)
+	b.U32(s.GID)
+	b.U32(0)
+	b.U64(s.rdev)
+	b.I64(s.Size)
+	b.U64(emu.PageSize)
+	b.U64(s.blocks())
+	for _, x := range []host.Time{s.Atime, s.Mtime, s.Ctime} {
+		b.I64(x.Sec)
+		b.I64(int64(x.Nsec))
+	}
+	b.Zero(24)
+	return b
+}
+
+// EncodeStatx is struct statx (include/uapi/linux/stat.h).
+func (s *Stat) EncodeStatx() []byte {
+	var b linux.Pack
+	b.U32(linux.STATX_BASIC_STATS)
+	b.U32(emu.PageSize)
+	b.U64(0) // attributes
+	b.U32(uint32(s.Nlink))
+	b.U32(s.UID)
+	b.U32(s.GID)
+	b.U16(uint16(s.Mode))
+	b.U16(0)
+	b.U64(s.Ino)
+	b.I64(s.Size)
+	b.U64(s.blocks())
+	b.U64(0) // attributes_mask
+	for _, x := range []host.Time{s.Atime, {}, s.Ctime, s.Mtime} {
+		b.I64(x.Sec)
+		b.U32(uint32(x.Nsec))
+		b.U32(0)
+	}
+	b.U32(linux.Major(s.rdev))
+	b.U32(linux.Minor(s.rdev))
+	b.U32(linux.Major(s.Dev))
+	b.U32(linux.Minor(s.Dev))
+	b.Zero(256 - len(b))
+	return b
+}
+
+// major and minor take a device number apart (include/linux/kdev_t.h, new_decode_dev).
+func FinishStat(t *task.Thread, s Stat, e linux.Errno, to emu.Addr) (uint64, linux.Errno) {
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.CopyOut(to, s.encode())
+}

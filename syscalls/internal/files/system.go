@@ -1,0 +1,93 @@
+package files
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+)
+
+// A FileConfig says what files the guest has.
+type Config struct {
+	// Dir is its working directory, "" for ours.
+	Dir string
+	// Sysroot is a host directory: absolute guest paths are looked for there first.
+	Sysroot string
+	// Root is a host directory that is the guest's "/": it sees nothing else of the host's files but the standard ones.
+	Root string
+	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
+	// standard ones.
+	Overlay bool
+	// ReadOnly says that the guest changes no file of the host but the standard ones.
+	ReadOnly bool
+	// ShmDir is a directory of the host for the guest's /dev/shm, which is made there when it is first needed and removed at the end:
+	// "" for one in the host's /dev/shm.
+	ShmDir string
+	// Stdin, Stdout and Stderr are its first three files: nil for ours.
+	Stdin, Stdout, Stderr *os.File
+	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
+	BeforeOutput func()
+}
+
+// rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
+func (c *Config) rootDir() string {
+	if c.Overlay {
+		return cmp.Or(c.Root, "/")
+	}
+	return c.Root
+}
+
+// A System is what the kernel knows of files.
+type System struct {
+	Config  Config
+	Inodes  inodeTable
+	Root    rootDir
+	Private privateDir
+	// contents is where contents of files are that have changed below an overlay.
+	contents privateDir
+	Epolls   []*EpollFile
+	async    []*asyncFile // whose owners are told by signals
+	// exclusive says whom files have woken of those that wait for them with EPOLLEXCLUSIVE.
+	exclusive  map[File]exclusiveWake
+	inotifies  []*InotifyFile
+	lastCookie uint32                   // of inotify's renames
+	locks      map[uint64][]*recordLock // by inode number
+}
+
+// SystemOf returns what k knows of files.
+func SystemOf(k *task.Kernel) *System { return k.FS.(*System) }
+
+func NewSystem(cfg Config) (*System, error) {
+	for _, f := range []struct {
+		file **os.File
+		std  *os.File
+	}{{&cfg.Stdin, os.Stdin}, {&cfg.Stdout, os.Stdout}, {&cfg.Stderr, os.Stderr}} {
+		if *f.file == nil {
+			*f.file = f.std
+		}
+	}
+	var err error
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil { // for "" the working directory
+		return nil, fmt.Errorf("syscalls: working directory: %w", err)
+	}
+	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
+	fs.Inodes.init()
+	if err := fs.openRoot(); err != nil {
+		return nil, err
+	}
+	return fs, nil
+}
+
+func (fs *System) Close() error {
+	if fs.Root.fs != nil {
+		fs.Root.fs.Close()
+	}
+	if fs.Root.fd != host.NoFD {
+		fs.Root.fd.Close()
+	}
+	return errors.Join(fs.Private.close(), fs.contents.close())
+}

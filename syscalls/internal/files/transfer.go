@@ -1,0 +1,116 @@
+package files
+
+import (
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// WaitFor parks t until f, one of the files that the call works with, lets a transfer of n bytes go on that waits for one of events.
+func WaitFor(t *task.Thread, f File, events uint32, n uint64, resume func() (uint64, linux.Errno), with ...File) (uint64, linux.Errno) {
+	w := f.Waits(t, events, n)
+	if w.Ready == nil {
+		w.Ready = func() bool { return f.Poll(t)&(events|linux.POLLERR|linux.POLLHUP) != 0 }
+	}
+	Of(t).Call.Hold(append(with, f)...)
+	w.Hosts = func(fds []host.PollFD) []host.PollFD { return f.HostWaits(fds, events) }
+	return t.Block(w, resume)
+}
+
+// ReadFile reads from f, waiting if it must.
+func ReadFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.Errno) {
+	if w, ok := f.(waiter); ok {
+		return w.ReadWaiting(t, v)
+	}
+	n, e := f.Read(t, v, off)
+	if e == linux.EAGAIN && !f.Base().Nonblock() {
+		return WaitFor(t, f, linux.POLLIN, uio.Total(v), func() (uint64, linux.Errno) { return ReadFile(t, f, v, off) })
+	}
+	return n, e
+}
+
+// WriteFile writes to f, waiting if it must. What was written before waiting is in t.call.done.
+func WriteFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.Errno) {
+	if w, ok := f.(waiter); ok {
+		return w.WriteWaiting(t, v)
+	}
+	n, e := f.Write(t, uio.Skip(v, t.Call.Done), off)
+	if f.Base().Nonblock() {
+		return n, e
+	}
+	rest := func() (uint64, linux.Errno) { return WriteFile(t, f, v, off) }
+	if f.Traits()&WholeWrites == 0 {
+		if e == linux.EAGAIN {
+			return WaitFor(t, f, linux.POLLOUT, uio.Total(v), rest)
+		}
+		return n, e
+	}
+	if e == 0 {
+		t.Call.Done += n
+		if n > 0 && t.Call.Done < uio.Total(v) && f.Poll(t)&(linux.POLLOUT|linux.POLLERR|linux.POLLHUP) == 0 {
+			e = linux.EAGAIN
+		}
+	}
+	if e != linux.EAGAIN {
+		if t.Call.Done > 0 {
+			return t.Call.Done, 0
+		}
+		return n, e
+	}
+	ret, e := WaitFor(t, f, linux.POLLOUT, uio.Total(v)-t.Call.Done, rest)
+	if done := t.Call.Done; done > 0 {
+		// "If write() is interrupted by a signal after it has written some data, it
+		// returns the number of bytes written." - write(2)
+		t.Call.Wait.Partial = done
+	}
+	return ret, e
+}
+
+// RawReader and RawWriter are files that can move bytes without guest memory.
+type RawReader interface {
+	ReadRaw(t *task.Thread, b []byte, off int64) (int, linux.Errno)
+}
+
+type RawWriter interface {
+	WriteRaw(t *task.Thread, b []byte, off int64) (int, linux.Errno)
+}
+
+// A Limited is a RawWriter that may have room for less than it is given: what has been read from a pipe
+// or a socket cannot be put back.
+type Limited interface {
+	// RawRoom is how much WriteRaw takes; 1 if it will fail.
+	RawRoom() int
+}
+
+func (f *HostFile) ReadRaw(t *task.Thread, b []byte, off int64) (int, linux.Errno) {
+	if f.IsDir() {
+		return 0, linux.EISDIR
+	}
+	if f.dry() {
+		return 0, linux.EAGAIN
+	}
+	n, e := f.FD.Readv([][]byte{b}, off)
+	if e == 0 {
+		Accessed(t.Kernel, f)
+	}
+	if n > 0 {
+		FileEvent(t.Kernel, f, linux.IN_ACCESS)
+	}
+	return n, e
+}
+
+func (f *HostFile) WriteRaw(t *task.Thread, b []byte, off int64) (int, linux.Errno) {
+	room, e := mayWrite(t, f, off, uint64(len(b)))
+	if e != 0 {
+		return 0, e
+	}
+	n, e := f.FD.Writev([][]byte{b[:room]}, off)
+	if n > 0 {
+		FileEvent(t.Kernel, f, linux.IN_MODIFY)
+	}
+	if e == linux.EPIPE {
+		t.Send(task.InfoFromProcess(t.Process, linux.SIGPIPE, linux.SI_USER))
+	}
+	return n, e
+}

@@ -1,0 +1,161 @@
+package ipc
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+)
+
+// An Object is what the three kinds have in common.
+type Object struct {
+	ID, Key int
+	Mode    uint32
+	Ctime   int64
+	removed bool
+}
+
+func (o *Object) header() *Object { return o }
+
+// An Namespace has all objects of System V IPC, and the message queues of POSIX.
+type Namespace struct {
+	Shm    IDs[*ShmSegment]
+	Sem    IDs[*SemSet]
+	Msg    IDs[*SysVQueue]
+	Queues map[string]*Queue // by name
+}
+
+func NewNamespace() *Namespace { return &Namespace{Queues: map[string]*Queue{}} }
+
+// NamespaceOf returns the objects of k.
+func NamespaceOf(k *task.Kernel) *Namespace { return k.IPC.(*Namespace) }
+
+func (n *Namespace) Close() {
+	for _, s := range n.Shm.List {
+		s.FD.Close()
+	}
+}
+
+// IDs finds objects of one kind: shared memory, semaphores or queues.
+type IDs[T interface {
+	header() *Object
+	encode(k *task.Kernel) []byte
+}] struct {
+	List   []T
+	nextID int
+}
+
+// Get implements shmget(2) and its kin: fits is asked of an object that exists, create makes one.
+func (x *IDs[T]) Get(t *task.Thread, key, flags int, fits func(T) bool, create func(Object) (T, linux.Errno)) (uint64, linux.Errno) {
+	i := -1
+	if key != linux.IPC_PRIVATE {
+		i = slices.IndexFunc(x.List, func(o T) bool { return o.header().Key == key })
+	}
+	if i >= 0 {
+		o := x.List[i]
+		switch {
+		case flags&(linux.IPC_CREAT|linux.IPC_EXCL) == linux.IPC_CREAT|linux.IPC_EXCL:
+			return 0, linux.EEXIST
+		case !fits(o):
+			return 0, linux.EINVAL
+		}
+		return uint64(o.header().ID), o.header().Allows(uint32(flags))
+	}
+	if key != linux.IPC_PRIVATE && flags&linux.IPC_CREAT == 0 {
+		return 0, linux.ENOENT
+	}
+	o, e := create(Object{ID: x.nextID, Key: key, Mode: uint32(flags) & 0o777, Ctime: t.Kernel.Wall() / 1e9})
+	if e != 0 {
+		return 0, e
+	}
+	x.nextID++
+	x.List = append(x.List, o)
+	return uint64(o.header().ID), 0
+}
+
+// Find returns the object with an id.
+func (x *IDs[T]) Find(id int) (o T, e linux.Errno) {
+	i := slices.IndexFunc(x.List, func(o T) bool { return o.header().ID == id })
+	if i < 0 {
+		return o, linux.EINVAL
+	}
+	return x.List[i], 0
+}
+
+// At returns the object with an index, which is what SHM_STAT and its kin take.
+func (x *IDs[T]) At(i int) (o T, e linux.Errno) {
+	if i < 0 || i >= len(x.List) {
+		return o, linux.EINVAL
+	}
+	return x.List[i], 0
+}
+
+// Stat writes the status of the object that find has for n to a, if want is allowed, and returns its id.
+// IPC_STAT is for ids, SHM_STAT for indexes, SHM_STAT_ANY for indexes and for everybody.
+func (x *IDs[T]) Stat(t *task.Thread, find func(int) (T, linux.Errno), n int, want uint32, a emu.Addr) (uint64, linux.Errno) {
+	o, e := find(n)
+	if e == 0 {
+		e = o.header().Allows(want)
+	}
+	if e != 0 {
+		return 0, e
+	}
+	return uint64(o.header().ID), t.CopyOut(a, o.encode(t.Kernel))
+}
+
+// Last is the highest index, or 0.
+func (x *IDs[T]) Last() uint64 { return uint64(max(len(x.List)-1, 0)) }
+
+// Remove takes an object out.
+func (x *IDs[T]) Remove(id int) {
+	x.List = slices.DeleteFunc(x.List, func(o T) bool {
+		if o.header().ID == id {
+			o.header().removed = true
+		}
+		return o.header().ID == id
+	})
+}
+
+// Allows reports whether its owner, who is everybody, may do what the owner's bits in want say.
+func (o *Object) Allows(want uint32) linux.Errno {
+	if want>>6&7&^(o.Mode>>6) != 0 {
+		return linux.EACCES
+	}
+	return 0
+}
+
+// Rights in the place of the owner's.
+const (
+	Read  = 0o400
+	Write = 0o200
+)
+
+// permissions is struct ipc64_perm (include/uapi/asm-generic/ipcbuf.h).
+func (o *Object) permissions(k *task.Kernel) linux.Pack {
+	var b linux.Pack
+	b.U32(uint32(o.Key))
+	b.U32(k.UID)
+	b.U32(k.GID)
+	b.U32(k.UID)
+	b.U32(k.GID)
+	b.U32(o.Mode)
+	b.Zero(24)
+	return b
+}
+
+// Set does what IPC_SET does to the permissions at a.
+func (o *Object) Set(t *task.Thread, a emu.Addr) linux.Errno {
+	b, e := t.CopyIn(a, 48)
+	if e != 0 {
+		return e
+	}
+	if e := cmp.Or(files.AllAre(t.Kernel.UID, linux.Uint32(b[4:])), files.AllAre(t.Kernel.GID, linux.Uint32(b[8:]))); e != 0 {
+		return e
+	}
+	o.Mode = o.Mode&^0o777 | linux.Uint32(b[20:])&0o777
+	o.Ctime = t.Kernel.Wall() / 1e9
+	return 0
+}

@@ -1,0 +1,202 @@
+package ipc
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// Limits of POSIX message queues (mq_overview(7)).
+const (
+	mqMaxMsg     = 10
+	mqMaxSize    = 8192
+	MqPriorities = 32768
+)
+
+// An mqueue is a POSIX message queue.
+type Queue struct {
+	ino      uint64
+	Mode     uint32
+	MaxMsg   int
+	MaxSize  int
+	Messages []QueueMessage // by priority, then first come first served
+	// notify is who is told of a message that comes when there is none, and nobody waits.
+	Notify *QueueNotify
+	files.Wakeups
+}
+
+type QueueMessage struct {
+	Priority uint32
+	Text     []byte
+}
+
+// An QueueNotify is what mq_notify(3) asked for.
+type QueueNotify struct {
+	Process *task.Process
+	File    *QueueFile
+	How     int
+	Signo   int
+	Value   uint64
+}
+
+// An getQueue is an open message queue.
+type QueueFile struct {
+	files.FileBase
+	Q   *Queue
+	pos int64
+}
+
+// NewQueue makes a queue with the attributes at a, if there are any.
+func NewQueue(t *task.Thread, mode uint32, a emu.Addr) (*Queue, linux.Errno) {
+	q := &Queue{MaxMsg: mqMaxMsg, MaxSize: mqMaxSize, Mode: mode & 0o777 &^ files.Of(t).Umask}
+	if a != 0 {
+		b, e := t.CopyIn(a, 64)
+		if e != 0 {
+			return nil, e
+		}
+		n, size := int64(linux.Uint64(b[8:])), int64(linux.Uint64(b[16:]))
+		if n <= 0 || size <= 0 || n > mqMaxMsg || size > mqMaxSize {
+			return nil, linux.EINVAL
+		}
+		q.MaxMsg, q.MaxSize = int(n), int(size)
+	}
+	q.ino = files.SystemOf(t.Kernel).Inodes.Unnamed()
+	return q, 0
+}
+
+// SendToQueue puts m into f's queue, and waits until there is room.
+func SendToQueue(t *task.Thread, f *QueueFile, m QueueMessage) (uint64, linux.Errno) {
+	q := f.Q
+	if len(q.Messages) >= q.MaxMsg {
+		switch {
+		case f.Nonblock():
+			return 0, linux.EAGAIN
+		case t.TimedOut():
+			return 0, linux.ETIMEDOUT
+		}
+		files.Of(t).Call.Hold(f)
+		w := task.Wait{Deadline: t.Call.Deadline, Ready: func() bool { return len(q.Messages) < q.MaxMsg }}
+		return t.Block(w, func() (uint64, linux.Errno) { return SendToQueue(t, f, m) })
+	}
+	i := slices.IndexFunc(q.Messages, func(o QueueMessage) bool { return o.Priority < m.Priority })
+	if i < 0 {
+		i = len(q.Messages)
+	}
+	q.Messages = slices.Insert(q.Messages, i, m)
+	if !q.awaited(t.Kernel) {
+		q.Wake(linux.POLLIN | linux.POLLOUT)
+		if len(q.Messages) == 1 {
+			q.tell(t)
+		}
+	}
+	return 0, 0
+}
+
+// awaited reports whether a thread waits for a message.
+func (q *Queue) awaited(k *task.Kernel) bool {
+	return slices.ContainsFunc(k.Waiting, func(t *task.Thread) bool { return t.Call.Wait.On == any(q) })
+}
+
+// tell sends what mq_notify(3) asked for, once.
+func (q *Queue) tell(from *task.Thread) {
+	n := q.Notify
+	if n == nil {
+		return
+	}
+	q.Notify = nil
+	if n.How == linux.SIGEV_SIGNAL {
+		s := task.InfoFromProcess(from.Process, n.Signo, linux.SI_MESGQ)
+		linux.PutUint64(s.Fields[8:], n.Value)
+		n.Process.Send(s)
+	}
+}
+
+// ReceiveFromQueue takes the first message of f's queue, and waits until there is one.
+func ReceiveFromQueue(t *task.Thread, f *QueueFile, a uio.Args) (uint64, linux.Errno) {
+	q := f.Q
+	if len(q.Messages) == 0 {
+		switch {
+		case f.Nonblock():
+			return 0, linux.EAGAIN
+		case t.TimedOut():
+			return 0, linux.ETIMEDOUT
+		}
+		files.Of(t).Call.Hold(f)
+		w := task.Wait{Deadline: t.Call.Deadline, On: q, Ready: func() bool { return len(q.Messages) > 0 }}
+		return t.Block(w, func() (uint64, linux.Errno) { return ReceiveFromQueue(t, f, a) })
+	}
+	m := q.Messages[0]
+	q.Messages = slices.Delete(q.Messages, 0, 1)
+	q.Wake(linux.POLLIN | linux.POLLOUT)
+	if a.Addr(3) != 0 {
+		if e := t.Out32(a.Addr(3), m.Priority); e != 0 {
+			return 0, e
+		}
+	}
+	return uint64(len(m.Text)), t.CopyOut(a.Addr(1), m.Text)
+}
+
+func (*QueueFile) Traits() files.Traits { return files.Unwritable }
+
+// Read tells of the queue.
+func (f *QueueFile) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno) {
+	size := 0
+	for _, m := range f.Q.Messages {
+		size += len(m.Text)
+	}
+	var how, signo, pid int
+	if n := f.Q.Notify; n != nil {
+		how, signo, pid = n.How, n.Signo, n.Process.PID
+	}
+	text := fmt.Sprintf("QSIZE:%-10d NOTIFY:%-5d SIGNO:%-5d NOTIFY_PID:%-6d\n", size, how, signo, pid)
+	at := off
+	if off < 0 {
+		at = f.pos
+	}
+	n, e := t.Scatter(v, []byte(text)[min(at, int64(len(text))):])
+	if off < 0 {
+		f.pos += int64(n)
+	}
+	return uint64(n), e
+}
+
+func (f *QueueFile) Seek(_ *task.Thread, off int64, whence int) (int64, linux.Errno) {
+	if whence == linux.SEEK_CUR {
+		off += f.pos
+	}
+	if whence > linux.SEEK_CUR || off < 0 {
+		return 0, linux.EINVAL
+	}
+	f.pos = off
+	return off, 0
+}
+
+func (f *QueueFile) Stat(t *task.Thread) (files.Stat, linux.Errno) {
+	at := files.TimeAt(t.Kernel.Clock.Epoch)
+	return files.Stat{Dev: files.MqueueDev, Ino: f.Q.ino, Mode: linux.S_IFREG | f.Q.Mode, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID, Size: 80, Times: host.Times{Atime: at, Mtime: at, Ctime: at}}, 0
+}
+
+func (f *QueueFile) Poll(*task.Thread) uint32 {
+	var ev uint32
+	if len(f.Q.Messages) > 0 {
+		ev |= linux.POLLIN | linux.POLLRDNORM
+	}
+	if len(f.Q.Messages) < f.Q.MaxMsg {
+		ev |= linux.POLLOUT | linux.POLLWRNORM
+	}
+	return ev
+}
+
+func (f *QueueFile) Wakes(events uint32) uint64 { return f.Q.Wakes(events) }
+
+func (f *QueueFile) Close(*task.Kernel) {
+	if n := f.Q.Notify; n != nil && n.File == f {
+		f.Q.Notify = nil
+	}
+}

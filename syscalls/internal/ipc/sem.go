@@ -1,0 +1,171 @@
+package ipc
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+)
+
+// Limits of System V semaphores (include/uapi/linux/sem.h).
+const (
+	SemMax    = 32767 // SEMVMX
+	SemsMax   = 32000 // SEMMSL
+	SemopsMax = 500   // SEMOPM
+)
+
+// A SemSet is a set of semaphores.
+type SemSet struct {
+	Object
+	Values []int
+	Pids   []int
+	Otime  int64
+	// undo is what is added to the values when a process ends.
+	Undo map[*task.Process][]int
+}
+
+// A semOp is a struct sembuf.
+type semOp struct{ num, op, flags int }
+
+// A semWait is what a thread waits for that semop(2) holds up.
+type semWait struct {
+	set *SemSet
+	ops []semOp
+}
+
+// blocked returns the first of ops that cannot be done, -1 if all can; e is ERANGE if one never can.
+func (s *SemSet) blocked(ops []semOp) (at int, e linux.Errno) {
+	v := slices.Clone(s.Values)
+	for i, o := range ops {
+		switch {
+		case o.op == 0 && v[o.num] != 0, o.op < 0 && v[o.num]+o.op < 0:
+			return i, 0
+		case v[o.num]+o.op > SemMax:
+			return i, linux.ERANGE
+		}
+		v[o.num] += o.op
+	}
+	return -1, 0
+}
+
+// do does ops for p.
+func (s *SemSet) do(p *task.Process, ops []semOp) {
+	for _, o := range ops {
+		s.Values[o.num] += o.op
+		s.Pids[o.num] = p.PID
+		if o.flags&linux.SEM_UNDO != 0 && o.op != 0 {
+			if s.Undo[p] == nil {
+				s.Undo[p] = make([]int, len(s.Values))
+			}
+			s.Undo[p][o.num] -= o.op
+		}
+	}
+	s.Otime = p.Kernel.Wall() / 1e9
+}
+
+// Ended takes back what p did with SEM_UNDO.
+func (n *Namespace) Ended(p *task.Process) {
+	for _, s := range n.Sem.List {
+		for i, d := range s.Undo[p] {
+			if d != 0 {
+				s.Values[i] = min(max(s.Values[i]+d, 0), SemMax)
+				s.Pids[i] = p.PID
+			}
+		}
+		delete(s.Undo, p)
+	}
+}
+
+func Semop(t *task.Thread, id int, at emu.Addr, n uint32) (uint64, linux.Errno) {
+	switch {
+	case n < 1 || id < 0:
+		return 0, linux.EINVAL
+	case n > SemopsMax:
+		return 0, linux.E2BIG
+	}
+	b, e := t.CopyIn(at, int(n)*6)
+	if e != 0 {
+		return 0, e
+	}
+	s, e := NamespaceOf(t.Kernel).Sem.Find(id)
+	if e != 0 {
+		return 0, e
+	}
+	want := uint32(Read)
+	ops := make([]semOp, n)
+	for i := range ops {
+		x := b[i*6:]
+		ops[i] = semOp{int(linux.Uint16(x)), int(int16(linux.Uint16(x[2:]))), int(linux.Uint16(x[4:]))}
+		if ops[i].num >= len(s.Values) {
+			return 0, linux.EFBIG
+		}
+		if ops[i].op != 0 {
+			want = Write
+		}
+	}
+	if e := s.Allows(want); e != 0 {
+		return 0, e
+	}
+	return operate(t, s, ops)
+}
+
+// operate does all of ops, and waits until that can be done.
+func operate(t *task.Thread, s *SemSet, ops []semOp) (uint64, linux.Errno) {
+	i, e := s.blocked(ops)
+	switch {
+	case s.removed:
+		return 0, linux.EIDRM
+	case e != 0:
+		return 0, e
+	case i < 0:
+		s.do(t.Process, ops)
+		return 0, 0
+	case ops[i].flags&linux.IPC_NOWAIT != 0, t.TimedOut():
+		return 0, linux.EAGAIN
+	}
+	w := task.Wait{Deadline: t.Call.Deadline, Interrupted: linux.EINTR, On: &semWait{s, ops}}
+	w.Ready = func() bool {
+		i, e := s.blocked(ops)
+		return s.removed || i < 0 || e != 0
+	}
+	return t.Block(w, func() (uint64, linux.Errno) { return operate(t, s, ops) })
+}
+
+// waiters counts the threads that wait for semaphore num to become zero, or to be raised.
+func (s *SemSet) waiters(k *task.Kernel, num int, zero bool) uint64 {
+	var n uint64
+	for _, t := range k.Waiting {
+		w, _ := t.Call.Wait.On.(*semWait)
+		if w == nil || w.set != s {
+			continue
+		}
+		if i, _ := s.blocked(w.ops); i >= 0 && w.ops[i].num == num && (w.ops[i].op == 0) == zero {
+			n++
+		}
+	}
+	return n
+}
+
+// About answers a question about one semaphore.
+func (s *SemSet) About(k *task.Kernel, num, cmd int) uint64 {
+	switch cmd {
+	case linux.GETVAL:
+		return uint64(s.Values[num])
+	case linux.GETPID:
+		return uint64(s.Pids[num])
+	}
+	return s.waiters(k, num, cmd == linux.GETZCNT)
+}
+
+// encode is struct semid64_ds (arch/x86/include/uapi/asm/sembuf.h).
+func (s *SemSet) encode(k *task.Kernel) []byte {
+	b := s.permissions(k)
+	b.I64(s.Otime)
+	b.U64(0)
+	b.I64(s.Ctime)
+	b.U64(0)
+	b.U64(uint64(len(s.Values)))
+	b.Zero(16)
+	return b
+}

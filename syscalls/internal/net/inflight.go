@@ -1,0 +1,79 @@
+package net
+
+import (
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+)
+
+// Descriptors in flight are those in messages that nobody has received yet (SCM_RIGHTS). Sockets of AF_UNIX that lie only in
+// one another's queues can be received by nobody: they are collected, as in Linux (net/unix/garbage.c).
+
+// An inflight says when to look for sockets that are out of reach.
+type inflight struct {
+	// passed says that a message has had a socket of AF_UNIX.
+	passed bool
+	// suspects is how many references to such sockets were dropped since the last search that were not the last ones.
+	suspects int
+}
+
+// MinSuspects is how many are suspected before a search. A search looks at all sockets, so with many there have
+// to be as many.
+const MinSuspects = 16
+
+// Dropped is called when a reference to s was dropped and there are others.
+func (s *UnixSocket) Dropped(k *task.Kernel) {
+	n := &StackOf(k).Unix
+	if !n.passed {
+		return
+	}
+	if n.suspects++; n.suspects >= max(MinSuspects, n.All.Len()) {
+		n.suspects = 0
+		collectUnix(k)
+	}
+}
+
+// collectUnix empties the queues of sockets that only queues of such sockets refer to.
+func collectUnix(k *task.Kernel) {
+	queued := map[*UnixSocket]int{}
+	for s := range StackOf(k).Unix.Each {
+		s.Queue.eachUnix(func(o *UnixSocket) { queued[o]++ })
+	}
+	reached := map[*UnixSocket]bool{}
+	var reach func(s *UnixSocket)
+	reach = func(s *UnixSocket) {
+		if !reached[s] {
+			reached[s] = true
+			s.Queue.eachUnix(reach)
+			for _, o := range s.pending {
+				reach(o) // who accepts it can receive what it has
+			}
+		}
+	}
+	for s := range StackOf(k).Unix.Each {
+		if s.Refs > queued[s] {
+			reach(s)
+		}
+	}
+	var lost []*packetQueue
+	for s := range StackOf(k).Unix.Each {
+		if s.Refs > 0 && !reached[s] {
+			lost = append(lost, &s.Queue)
+			for _, o := range s.pending {
+				lost = append(lost, &o.Queue)
+			}
+		}
+	}
+	for _, q := range lost {
+		q.purge(k)
+	}
+}
+
+// eachUnix calls do for the sockets of AF_UNIX in q's messages.
+func (q *packetQueue) eachUnix(do func(*UnixSocket)) {
+	for _, p := range q.Packets {
+		for _, f := range p.files {
+			if o, ok := f.(*UnixSocket); ok {
+				do(o)
+			}
+		}
+	}
+}

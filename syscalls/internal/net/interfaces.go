@@ -1,0 +1,76 @@
+package net
+
+import (
+	"net/netip"
+
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+)
+
+// A Interface is a network interface of the guest.
+type Interface struct {
+	Name   string
+	Index  uint32
+	flags  uint32 // IFF_UP and so on
+	hwType uint16 // ARPHRD_
+	mtu    uint32
+	Addrs  []netip.Prefix
+}
+
+// Loopback is the interface there always is, unless there is no network.
+var Loopback = Interface{
+	Name: "lo", Index: 1, flags: 0x49, hwType: 772, mtu: 65536,
+	Addrs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")},
+}
+
+// ethernet is the one that leads to the host's network: as behind a router that translates addresses,
+// so that what the guest sees of itself is the same on every host.
+var ethernet = Interface{
+	Name: "eth0", Index: 2, flags: 0x1043, hwType: 1, mtu: 1500,
+	Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.2.15/24")},
+}
+
+// Interfaces are the guest's.
+func Interfaces(k *task.Kernel) []*Interface {
+	switch StackOf(k).network {
+	case NetworkNone:
+		return nil
+	case NetworkHost:
+		return []*Interface{&Loopback, &ethernet}
+	}
+	return []*Interface{&Loopback}
+}
+
+// IP4 is i's IPv4 address.
+func (i *Interface) IP4() netip.Prefix { return i.Addrs[0] }
+
+// Netmask is p's mask.
+func Netmask(p netip.Prefix) [4]byte {
+	var m [4]byte
+	for i := range p.Bits() {
+		m[i/8] |= 0x80 >> (i % 8)
+	}
+	return m
+}
+
+// broadcast4 is p's broadcast address; a loopback interface has none.
+func (i *Interface) broadcast4() [4]byte {
+	const hasBroadcast = 2 // IFF_BROADCAST
+	var b [4]byte
+	if i.flags&hasBroadcast != 0 {
+		a, m := i.IP4().Addr().As4(), Netmask(i.IP4())
+		for k := range b {
+			b[k] = a[k] | ^m[k]
+		}
+	}
+	return b
+}
+
+// isLocal reports whether a is an address of the guest.
+func isLocal(k *task.Kernel, a netip.Addr) bool {
+	return a.IsLoopback() || StackOf(k).network == NetworkHost && a == ethernet.IP4().Addr()
+}
+
+// isOutside reports whether a is one that the host's network is asked for.
+func isOutside(k *task.Kernel, a netip.Addr) bool {
+	return StackOf(k).network == NetworkHost && a.Is4() && !a.IsUnspecified() && !a.IsMulticast() && a != broadcast && !isLocal(k, a)
+}

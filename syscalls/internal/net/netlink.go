@@ -1,0 +1,296 @@
+package net
+
+import (
+	"bytes"
+	"net/netip"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+const (
+	nlmHeader      = 16  // struct nlmsghdr
+	sockaddrNlSize = 12  // struct sockaddr_nl
+	rtmLast        = 123 // the last request of rtnetlink(7)
+)
+
+// A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of interfaces, their addresses and routes.
+type netlinkSocket struct {
+	sockBase
+	pid uint32
+}
+
+func newNetlinkSocket(t *task.Thread, typ, proto, flags int) (Socket, linux.Errno) {
+	if typ != linux.SOCK_RAW && typ != linux.SOCK_DGRAM {
+		return nil, linux.ESOCKTNOSUPPORT
+	}
+	if proto != linux.NETLINK_ROUTE {
+		return nil, linux.EPROTONOSUPPORT
+	}
+	s := &netlinkSocket{}
+	s.Opts.init(SockBuf, SockBuf)
+	s.init(t.Kernel, linux.AF_NETLINK, typ, proto, flags)
+	return s, 0
+}
+
+// netlinkName encodes a struct sockaddr_nl.
+func netlinkName(pid uint32) []byte {
+	var b linux.Pack
+	b.U16(linux.AF_NETLINK)
+	b.U16(0)
+	b.U32(pid)
+	b.U32(0)
+	return b
+}
+
+func (s *netlinkSocket) LocalName() []byte { return netlinkName(s.pid) }
+
+func (s *netlinkSocket) PeerName() ([]byte, linux.Errno) { return netlinkName(0), 0 }
+
+func (s *netlinkSocket) Bind(t *task.Thread, name []byte) linux.Errno {
+	if len(name) < sockaddrNlSize || familyOf(name) != linux.AF_NETLINK {
+		return linux.EINVAL
+	}
+	if pid := linux.Uint32(name[4:]); pid != 0 {
+		s.pid = pid
+	} else {
+		s.autobind(t)
+	}
+	return 0
+}
+
+// autobind gives s an id: its process' own, as far as anybody looks.
+func (s *netlinkSocket) autobind(t *task.Thread) {
+	if s.pid == 0 {
+		s.pid = uint32(t.Process.PID)
+	}
+}
+
+func (s *netlinkSocket) Connect(t *task.Thread, name []byte) linux.Errno {
+	if len(name) < sockaddrNlSize || familyOf(name) != linux.AF_NETLINK {
+		return linux.EINVAL
+	}
+	s.autobind(t)
+	return 0
+}
+
+func (s *netlinkSocket) Close(k *task.Kernel) { s.Queue.purge(k) }
+
+func (s *netlinkSocket) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+	return s.receive(t, &InMessage{V: v})
+}
+
+func (s *netlinkSocket) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+	return s.send(t, &OutMessage{V: v})
+}
+
+func (s *netlinkSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
+	b, e := t.Gather(m.V, 64<<10)
+	if e != 0 {
+		return 0, e
+	}
+	s.autobind(t)
+	for at := b; len(at) >= nlmHeader; {
+		n := int(linux.Uint32(at))
+		if n < nlmHeader || n > len(at) {
+			break
+		}
+		if flags := linux.Uint16(at[6:]); flags&linux.NLM_F_REQUEST != 0 {
+			s.answer(t.Kernel, at[:n])
+		}
+		at = at[min((n+3)&^3, len(at)):]
+	}
+	return uio.Total(m.V), 0
+}
+
+// answer puts the answer to a request into the queue.
+func (s *netlinkSocket) answer(k *task.Kernel, req []byte) {
+	typ, seq := linux.Uint16(req[4:]), linux.Uint32(req[8:])
+	if linux.Uint16(req[6:])&linux.NLM_F_DUMP != 0 {
+		s.put(s.dump(k, req))
+		var done, zero linux.Pack
+		zero.U32(0)
+		s.message(&done, linux.NLMSG_DONE, linux.NLM_F_MULTI, seq, zero)
+		s.put(done)
+		return
+	}
+	const ifinfoSize = 16
+	if typ == linux.RTM_GETLINK && len(req) >= nlmHeader+ifinfoSize {
+		index, name := linux.Uint32(req[nlmHeader+4:]), attrText(req[nlmHeader+ifinfoSize:], linux.IFLA_IFNAME)
+		for _, i := range Interfaces(k) {
+			if index == i.Index || index == 0 && name == i.Name {
+				var out linux.Pack
+				s.message(&out, linux.RTM_NEWLINK, 0, seq, i.link())
+				s.put(out)
+				return
+			}
+		}
+		s.fault(req, linux.ENODEV)
+		return
+	}
+	switch {
+	case typ == linux.RTM_GETROUTE:
+		s.answerRoute(k, req)
+	case typ <= rtmLast && typ&3 != 2: // what changes something is for the superuser
+		s.fault(req, linux.EPERM)
+	default:
+		s.fault(req, linux.EOPNOTSUPP)
+	}
+}
+
+// dump lists the interfaces, their addresses, or the routes over them.
+func (s *netlinkSocket) dump(k *task.Kernel, req []byte) []byte {
+	var out linux.Pack
+	want := linux.AF_UNSPEC
+	if len(req) > nlmHeader {
+		want = int(req[nlmHeader])
+	}
+	seq := linux.Uint32(req[8:])
+	for _, i := range Interfaces(k) {
+		switch linux.Uint16(req[4:]) {
+		case linux.RTM_GETLINK:
+			s.message(&out, linux.RTM_NEWLINK, linux.NLM_F_MULTI, seq, i.link())
+		case linux.RTM_GETADDR:
+			for _, p := range i.Addrs {
+				if want == linux.AF_UNSPEC || want == familyOfAddr(p.Addr()) {
+					s.message(&out, linux.RTM_NEWADDR, linux.NLM_F_MULTI, seq, i.address(p))
+				}
+			}
+		case linux.RTM_GETROUTE:
+			for _, r := range i.routes() {
+				if want == linux.AF_UNSPEC || want == familyOfAddr(r.dst.Addr()) {
+					s.message(&out, linux.RTM_NEWROUTE, linux.NLM_F_MULTI, seq, r.encode())
+				}
+			}
+		}
+	}
+	return out
+}
+
+func familyOfAddr(a netip.Addr) int {
+	if a.Is4() {
+		return linux.AF_INET
+	}
+	return linux.AF_INET6
+}
+
+// fault answers that req failed.
+func (s *netlinkSocket) fault(req []byte, e linux.Errno) {
+	var body, out linux.Pack
+	body.U32(uint32(-int32(e)))
+	body = append(body, req...)
+	s.message(&out, linux.NLMSG_ERROR, 0, linux.Uint32(req[8:]), body)
+	s.put(out)
+}
+
+func (s *netlinkSocket) put(b []byte) {
+	if len(b) > 0 {
+		s.Queue.put(&packet{data: b, from: netlinkName(0)})
+		s.Wake(linux.POLLIN)
+	}
+}
+
+// message appends a netlink message to b.
+func (s *netlinkSocket) message(b *linux.Pack, typ, flags uint16, seq uint32, body []byte) {
+	b.U32(uint32(nlmHeader + len(body)))
+	b.U16(typ)
+	b.U16(flags)
+	b.U32(seq)
+	b.U32(s.pid)
+	*b = append(*b, body...)
+	b.Zero(-len(body) & 3)
+}
+
+// attrText is the text of the attribute typ among attrs, "" if it is not there.
+func attrText(attrs []byte, typ uint16) string {
+	text, _, _ := bytes.Cut(attrData(attrs, typ), []byte{0})
+	return string(text)
+}
+
+// attrData is what the attribute typ among attrs has, nil if it is not there.
+func attrData(attrs []byte, typ uint16) []byte {
+	for len(attrs) >= 4 {
+		n := int(linux.Uint16(attrs))
+		if n < 4 || n > len(attrs) {
+			break
+		}
+		if linux.Uint16(attrs[2:]) == typ {
+			return attrs[4:n]
+		}
+		attrs = attrs[min((n+3)&^3, len(attrs)):]
+	}
+	return nil
+}
+
+// attr appends a struct rtattr to b.
+func attr(b *linux.Pack, typ uint16, data []byte) {
+	b.U16(uint16(4 + len(data)))
+	b.U16(typ)
+	*b = append(*b, data...)
+	b.Zero(-len(data) & 3)
+}
+
+// link is a struct ifinfomsg with attributes.
+func (i *Interface) link() []byte {
+	const lowerUp = 1 << 16
+	const iflaAddress, iflaBroadcast, iflaMTU, iflaTxqlen, iflaOperstate = 1, 2, 4, 13, 16
+	var b, mtu, qlen linux.Pack
+	b.U8(linux.AF_UNSPEC)
+	b.U8(0)
+	b.U16(i.hwType)
+	b.U32(i.Index)
+	b.U32(i.flags | lowerUp)
+	b.U32(0)
+	attr(&b, linux.IFLA_IFNAME, []byte(i.Name+"\x00"))
+	qlen.U32(txQueueSize)
+	attr(&b, iflaTxqlen, qlen)
+	attr(&b, iflaOperstate, []byte{0})
+	mtu.U32(i.mtu)
+	attr(&b, iflaMTU, mtu)
+	attr(&b, iflaAddress, make([]byte, 6))
+	attr(&b, iflaBroadcast, make([]byte, 6))
+	return b
+}
+
+// address is a struct ifaddrmsg with attributes, for one of i's addresses.
+func (i *Interface) address(p netip.Prefix) []byte {
+	const permanent = 0x80
+	const ifaAddress, ifaLocal, ifaLabel, ifaBroadcast, ifaFlags = 1, 2, 3, 4, 8
+	var b, flags linux.Pack
+	b.U8(uint8(familyOfAddr(p.Addr())))
+	b.U8(uint8(p.Bits()))
+	b.U8(permanent)
+	if p.Addr().IsLoopback() {
+		b.U8(linux.RT_SCOPE_HOST)
+	} else {
+		b.U8(linux.RT_SCOPE_UNIVERSE)
+	}
+	b.U32(i.Index)
+	attr(&b, ifaAddress, p.Addr().AsSlice())
+	if p.Addr().Is4() {
+		attr(&b, ifaLocal, p.Addr().AsSlice())
+		if a := i.broadcast4(); a != [4]byte{} {
+			attr(&b, ifaBroadcast, a[:])
+		}
+		attr(&b, ifaLabel, []byte(i.Name+"\x00"))
+	}
+	flags.U32(permanent)
+	attr(&b, ifaFlags, flags)
+	return b
+}
+
+func (s *netlinkSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
+	if s.Queue.empty() {
+		return 0, linux.EAGAIN
+	}
+	return s.Queue.receivePacket(t, m)
+}
+
+func (s *netlinkSocket) Poll(*task.Thread) uint32 {
+	ev := s.shutEvents() | linux.POLLOUT | linux.POLLWRNORM | linux.POLLWRBAND
+	if !s.Queue.empty() {
+		ev |= linux.POLLIN | linux.POLLRDNORM
+	}
+	return ev
+}

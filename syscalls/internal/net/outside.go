@@ -1,0 +1,176 @@
+package net
+
+import (
+	"net/netip"
+	"os"
+
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// An outside is what a socket has that talks to the host's network: a socket of the host, which does
+// not block. Its names are the guest's own, as behind a router that translates addresses.
+type outside struct {
+	fd host.FD
+	// buf is for what comes.
+	buf []byte
+}
+
+// maxOutside is how much is sent or received at once.
+const maxOutside = 64 << 10
+
+// open makes o's socket, if it has none.
+func (o *outside) open(typ int) linux.Errno {
+	if o.fd != host.NoFD {
+		return 0
+	}
+	fd, e := host.Socket(typ)
+	if e != 0 {
+		return e
+	}
+	o.fd = fd
+	return 0
+}
+
+func (o *outside) close() {
+	if o.fd != host.NoFD {
+		o.fd.Close()
+		o.fd = host.NoFD
+	}
+}
+
+// used reports whether there is one.
+func (o *outside) used() bool { return o.fd != host.NoFD }
+
+// send sends what of v fits at once, to an address or where the socket is connected to.
+func (o *outside) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint64, linux.Errno) {
+	b, e := t.Gather(v, maxOutside)
+	if e != 0 {
+		return 0, e
+	}
+	n, e := o.fd.SendTo(b, to)
+	return uint64(n), e
+}
+
+// receive receives into v; from is invalid for a stream.
+func (o *outside) receive(t *task.Thread, m *InMessage) (n uint64, from netip.AddrPort, e linux.Errno) {
+	if o.buf == nil {
+		o.buf = make([]byte, maxOutside)
+	}
+	size := min(uio.Total(m.V), maxOutside)
+	got, from, e := o.fd.ReceiveFrom(o.buf[:size], m.Flags&(linux.MSG_PEEK|linux.MSG_TRUNC))
+	if e != 0 {
+		return 0, from, e
+	}
+	if uint64(got) > size {
+		m.out |= linux.MSG_TRUNC
+	}
+	put, e := t.Scatter(m.V, o.buf[:min(uint64(got), size)])
+	if m.Flags&linux.MSG_TRUNC != 0 {
+		return uint64(got), from, e
+	}
+	return uint64(put), from, e
+}
+
+// sendAll is send for a stream: EAGAIN says that not all fitted.
+func (o *outside) sendAll(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+	n := uio.Total(v)
+	var done uint64
+	for done < n {
+		got, e := o.send(t, uio.Skip(v, done), netip.AddrPort{})
+		done += got
+		if e != 0 {
+			return done, e
+		}
+	}
+	return done, 0
+}
+
+// end shuts directions of a connection down.
+func (o *outside) end(rcv, snd bool) linux.Errno {
+	const shutRD, shutWR, shutRDWR = 0, 1, 2
+	switch {
+	case rcv && snd:
+		return o.fd.Shutdown(shutRDWR)
+	case rcv:
+		return o.fd.Shutdown(shutRD)
+	}
+	return o.fd.Shutdown(shutWR)
+}
+
+// callOutside begins to connect to a host that is not the guest.
+func (s *TCPSocket) callOutside(k *task.Kernel, to netip.AddrPort) linux.Errno {
+	if e := s.outside.open(linux.SOCK_STREAM); e != 0 {
+		return e
+	}
+	s.state = tcpConnecting
+	if e := s.outside.fd.Connect(to); e != 0 && e != linux.EINPROGRESS {
+		s.disconnect(k)
+		s.err = 0
+		return e
+	}
+	return 0
+}
+
+// progress looks whether the host has connected s, or could not.
+func (s *TCPSocket) progress(k *task.Kernel) {
+	if s.state != tcpConnecting || !s.outside.used() || s.outside.fd.Poll(linux.POLLOUT) == 0 {
+		return
+	}
+	if e := s.outside.fd.SocketError(); e != 0 {
+		s.refused(k, e)
+		return
+	}
+	s.state = tcpConnected
+	s.Wake(linux.POLLOUT)
+}
+
+func (s *TCPSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
+	if s.state == tcpConnecting {
+		events |= linux.POLLOUT
+	}
+	return s.outside.hostWaits(fds, events)
+}
+
+func (s *UDPSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
+	return s.outside.hostWaits(fds, events)
+}
+
+func (o *outside) hostWaits(fds []host.PollFD, events uint32) []host.PollFD {
+	if o.used() {
+		fds = append(fds, host.PollFD{FD: o.fd, Events: events})
+	}
+	return fds
+}
+
+// How the machine finds others is said in /etc: on the host's network, as the host's files do.
+func init() {
+	files.EtcNodes["hosts"] = files.DiskNode(func(t *task.Thread) []byte {
+		own := "127.0.1.1 " + task.HostName + "\n"
+		if StackOf(t.Kernel).network == NetworkHost {
+			return append(hostText("/etc/hosts"), own...)
+		}
+		return []byte("127.0.0.1 localhost\n" + own)
+	})
+	files.EtcNodes["resolv.conf"] = files.DiskNode(func(t *task.Thread) []byte {
+		if StackOf(t.Kernel).network == NetworkHost {
+			return hostText("/etc/resolv.conf")
+		}
+		return []byte("# nobody to ask\n")
+	})
+}
+
+// hostText is what a text file of the host has, to the end of its last line; nothing if it cannot be read.
+func hostText(name string) []byte {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	if n := len(text); n > 0 && text[n-1] != '\n' {
+		text = append(text, '\n')
+	}
+	return text
+}

@@ -1,0 +1,308 @@
+package net
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// An OutMessage is what a call sends.
+type OutMessage struct {
+	V     []uio.Iovec
+	Flags uint32
+	// name is where to, nil for the socket's peer.
+	Name  []byte
+	files []files.File
+	// cred says who sends; credSet that the program said it.
+	Cred    credential
+	credSet bool
+	// hops and class are for the header of UDP's packets.
+	hops, class headerField
+	// packet is what v has, copied when the first attempt was made to send it.
+	packet []byte
+	// ready tells when it can be sent, if send returned EAGAIN and poll does not tell.
+	ready func() bool
+}
+
+// An InMessage is what a call receives.
+type InMessage struct {
+	V     []uio.Iovec
+	Flags uint32
+	// more says that the call received something before: it ends where it would fail.
+	more bool
+
+	// What receive fills in: flags of the message, who sent it, what came along.
+	out     uint32
+	Name    []byte
+	Files   []files.File
+	cred    credential
+	control []controlMessage
+}
+
+// Transmit sends m, and waits if it must. What was sent before waiting is in t.call.done.
+func Transmit(t *task.Thread, s Socket, m *OutMessage) (uint64, linux.Errno) {
+	SocketDeadline(t, s.Sock().Opts.SndTimeout)
+	return transmitRest(t, s, m)
+}
+
+func transmitRest(t *task.Thread, s Socket, m *OutMessage) (uint64, linux.Errno) {
+	b := s.Sock()
+	n, e := s.send(t, m)
+	b.crowded = b.crowded || e == linux.EAGAIN
+	if n > 0 {
+		m.V, m.files = uio.Skip(m.V, n), nil
+	}
+	t.Call.Done += n
+	done := t.Call.Done
+	switch {
+	case e == linux.EAGAIN && !b.Nonblock() && m.Flags&linux.MSG_DONTWAIT == 0 && !t.TimedOut():
+		ret, e := waitSocket(t, s, linux.POLLOUT, m.ready, func() (uint64, linux.Errno) { return transmitRest(t, s, m) }, m.files...)
+		t.Call.Wait.Partial = done
+		return ret, e
+	case e != 0 && done > 0:
+		e = 0
+	case e == linux.EPIPE && b.Type == linux.SOCK_STREAM && m.Flags&linux.MSG_NOSIGNAL == 0:
+		t.Send(task.InfoFromProcess(t.Process, linux.SIGPIPE, linux.SI_USER))
+	}
+	return done, e
+}
+
+// ReadWaiting and WriteWaiting are read(2) and write(2) of a socket.
+func (s *TCPSocket) ReadWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+	return receiveBytes(t, s, v)
+}
+
+func (s *UDPSocket) ReadWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+	return receiveBytes(t, s, v)
+}
+
+func (s *UnixSocket) ReadWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+	return receiveBytes(t, s, v)
+}
+
+func (s *netlinkSocket) ReadWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+	return receiveBytes(t, s, v)
+}
+
+func (s *TCPSocket) WriteWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+	return transmitBytes(t, s, v)
+}
+
+func (s *UDPSocket) WriteWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+	return transmitBytes(t, s, v)
+}
+
+func (s *UnixSocket) WriteWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+	return transmitBytes(t, s, v)
+}
+
+func (s *netlinkSocket) WriteWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+	return transmitBytes(t, s, v)
+}
+
+// transmitBytes is transmit for write(2).
+func transmitBytes(t *task.Thread, s Socket, v []uio.Iovec) (uint64, linux.Errno) {
+	return Transmit(t, s, &OutMessage{V: v, Cred: Credential(t)})
+}
+
+// Receive receives m, and waits if it must. What was received before waiting is in t.call.done.
+func Receive(t *task.Thread, s Socket, m *InMessage) (uint64, linux.Errno) {
+	if b := s.Sock(); m.Flags&linux.MSG_ERRQUEUE != 0 && (b.Family == linux.AF_INET || b.Family == linux.AF_INET6) {
+		return 0, linux.EAGAIN // errors are not queued, and not waited for
+	}
+	SocketDeadline(t, s.Sock().Opts.RcvTimeout)
+	want := uint64(1)
+	if b := s.Sock(); b.Type == linux.SOCK_STREAM {
+		want = min(uint64(b.Opts.lowWater), uio.Total(m.V))
+		if m.Flags&(linux.MSG_WAITALL|linux.MSG_PEEK) == linux.MSG_WAITALL {
+			want = uio.Total(m.V)
+		}
+	}
+	return receiveRest(t, s, m, want)
+}
+
+// receiveRest is receive until there are want bytes.
+func receiveRest(t *task.Thread, s Socket, m *InMessage, want uint64) (uint64, linux.Errno) {
+	b, all := s.Sock(), m.V
+	if t.Call.Done > 0 {
+		m.V, m.more = uio.Skip(all, t.Call.Done), true
+	}
+	n, e := s.receive(t, m)
+	files.Transferred(t.Kernel, s, linux.POLLIN)
+	m.V = all
+	t.Call.Done += n
+	done := t.Call.Done
+	if e == 0 && (n == 0 || b.Type != linux.SOCK_STREAM || done >= want || len(m.Files) > 0) {
+		return done, 0
+	}
+	if (e == 0 || e == linux.EAGAIN) && !b.Nonblock() && m.Flags&linux.MSG_DONTWAIT == 0 && !t.TimedOut() {
+		if m.Flags&linux.MSG_PEEK != 0 {
+			t.Call.Done = 0 // it is still there
+			done = 0
+		}
+		ret, e := waitSocket(t, s, linux.POLLIN, nil, func() (uint64, linux.Errno) { return receiveRest(t, s, m, want) })
+		t.Call.Wait.Partial = done
+		return ret, e
+	}
+	if done > 0 {
+		e = 0
+	}
+	return done, e
+}
+
+// receiveBytes is receive for read(2), which takes nothing that came along.
+func receiveBytes(t *task.Thread, s Socket, v []uio.Iovec) (uint64, linux.Errno) {
+	if uio.Total(v) == 0 {
+		return 0, 0 // unlike recv(2) of no bytes, which waits
+	}
+	m := &InMessage{V: v}
+	n, e := Receive(t, s, m)
+	if len(m.Files) == 0 && e != task.EBlocked {
+		return n, e
+	}
+	return t.Then(n, e, func(n uint64, e linux.Errno) (uint64, linux.Errno) {
+		DropFiles(t, m.Files)
+		return n, e
+	})
+}
+
+// msghdr is struct msghdr of recvmsg(2), as it lies in memory.
+const msghdrSize = 56
+
+type msghdr []byte
+
+func (h msghdr) name() emu.Addr { return emu.Addr(linux.Uint64(h)) }
+
+func (h msghdr) nameLen() int { return int(int32(linux.Uint32(h[8:]))) }
+
+func (h msghdr) iov() emu.Addr { return emu.Addr(linux.Uint64(h[16:])) }
+
+func (h msghdr) iovLen() uint64 { return linux.Uint64(h[24:]) }
+
+func (h msghdr) control() emu.Addr { return emu.Addr(linux.Uint64(h[32:])) }
+
+func (h msghdr) controlLen() uint64 { return linux.Uint64(h[40:]) }
+
+// message reads a struct msghdr and its iovecs.
+func message(t *task.Thread, at emu.Addr) (msghdr, []uio.Iovec, linux.Errno) {
+	b, e := t.CopyIn(at, msghdrSize)
+	if e != 0 {
+		return nil, nil, e
+	}
+	h := msghdr(b)
+	if h.name() != 0 && h.nameLen() < 0 {
+		return nil, nil, linux.EINVAL
+	}
+	if h.iovLen() > linux.IOV_MAX {
+		return nil, nil, linux.EMSGSIZE
+	}
+	v, e := t.Iovecs(h.iov(), h.iovLen())
+	return h, v, e
+}
+
+func Sendmsg(t *task.Thread, s Socket, at emu.Addr, flags uint32) (uint64, linux.Errno) {
+	h, v, e := message(t, at)
+	if e != 0 {
+		return 0, e
+	}
+	m := &OutMessage{V: v, Flags: flags, Cred: Credential(t)}
+	if h.name() != 0 && h.nameLen() > 0 {
+		if m.Name, e = t.CopyIn(h.name(), min(h.nameLen(), maxSockaddr)); e != 0 {
+			return 0, e
+		}
+	}
+	if e := sendControl(t, s, m, h); e != 0 {
+		return 0, e
+	}
+	return Transmit(t, s, m)
+}
+
+func Recvmsg(t *task.Thread, s Socket, at emu.Addr, flags uint32) (uint64, linux.Errno) {
+	h, v, e := message(t, at)
+	if e != 0 {
+		return 0, e
+	}
+	m := &InMessage{V: v, Flags: flags}
+	n, e := Receive(t, s, m)
+	return t.Then(n, e, func(n uint64, e linux.Errno) (uint64, linux.Errno) {
+		if e != 0 {
+			return n, e
+		}
+		return n, outMessage(t, s, m, h, at)
+	})
+}
+
+// OutMessage gives what came besides bytes to who gave the header h, which is at at.
+func outMessage(t *task.Thread, s Socket, m *InMessage, h msghdr, at emu.Addr) linux.Errno {
+	m.out |= m.Flags & linux.MSG_CMSG_CLOEXEC
+	used, e := receiveControl(t, s, m, h)
+	if e != 0 {
+		return e
+	}
+	if h.name() != 0 {
+		if e := t.CopyOut(h.name(), m.Name[:min(h.nameLen(), len(m.Name))]); e != 0 {
+			return e
+		}
+		linux.PutUint32(h[8:], uint32(len(m.Name)))
+	}
+	linux.PutUint64(h[40:], used)
+	linux.PutUint32(h[48:], m.out)
+	return t.CopyOut(at, h)
+}
+
+// mmsghdrSize is the size of struct mmsghdr: a msghdr, and how many bytes were sent or received.
+const mmsghdrSize = msghdrSize + 8
+
+// EachMessage calls do for each of n struct mmsghdr, and returns how many it could do.
+func EachMessage(t *task.Thread, at emu.Addr, n uint64, do func(at emu.Addr) (uint64, linux.Errno)) (uint64, linux.Errno) {
+	for n = min(n, linux.IOV_MAX); t.Call.Messages < n; {
+		p := at + emu.Addr(t.Call.Messages*mmsghdrSize)
+		size, e := do(p)
+		if e == task.EBlocked {
+			return messageLater(t, p, func() (uint64, linux.Errno) { return EachMessage(t, at, n, do) })
+		}
+		if e = messageDone(t, p, size, e); e != 0 {
+			return messagesDone(t, e)
+		}
+	}
+	return t.Call.Messages, 0
+}
+
+// messageLater lets a call that waits with a message go on, when that is done, with the rest.
+func messageLater(t *task.Thread, p emu.Addr, rest func() (uint64, linux.Errno)) (uint64, linux.Errno) {
+	t.Call.Wait.Partial = t.Call.Messages
+	resume := t.Call.Resume
+	t.Call.Resume = func() (uint64, linux.Errno) {
+		size, e := resume()
+		if e == task.EBlocked {
+			return messageLater(t, p, rest)
+		}
+		if e = messageDone(t, p, size, e); e != 0 {
+			return messagesDone(t, e)
+		}
+		return rest()
+	}
+	return 0, task.EBlocked
+}
+
+// messageDone notes in the struct mmsghdr at p that size bytes of its message were sent or received, if e is none.
+func messageDone(t *task.Thread, p emu.Addr, size uint64, e linux.Errno) linux.Errno {
+	if e == 0 {
+		e = t.Out32(p+msghdrSize, uint32(size))
+	}
+	if e == 0 {
+		t.Call.Done = 0
+		t.Call.Messages++
+	}
+	return e
+}
+
+// messagesDone is the result of a call that can do no more messages because of e.
+func messagesDone(t *task.Thread, e linux.Errno) (uint64, linux.Errno) {
+	if t.Call.Messages > 0 {
+		return t.Call.Messages, 0
+	}
+	return 0, e
+}

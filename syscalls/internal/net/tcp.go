@@ -1,0 +1,447 @@
+package net
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+)
+
+// Sizes of a TCP socket's buffers (net.ipv4.tcp_wmem and tcp_rmem), and what is in flight besides:
+// with these a sender can be ahead of the receiver.
+const (
+	tcpSndBuf = 16384
+	tcpRcvBuf = 131072
+	tcpFlight = 2 << 20
+)
+
+// SynTimeout is how long a connection is tried to be made (tcp(7), tcp_syn_retries: "approximately 127 seconds").
+const SynTimeout = 127e9
+
+// A tcpState is what a TCP socket is about, as far as calls can see.
+type tcpState uint8
+
+const (
+	tcpClosed tcpState = iota
+	tcpConnecting
+	tcpConnected
+)
+
+// A sockUse is what connect(2) knows of a socket (include/uapi/linux/net.h, socket_state).
+type sockUse uint8
+
+const (
+	useNone      sockUse = iota
+	useCalling           // it has begun to connect and not yet said how that ended
+	useConnected         // it is connected, or was
+	useEnding            // it was shut down while it had begun to connect
+)
+
+// A TCPSocket is a socket of TCP.
+type TCPSocket struct {
+	inetSocket
+	state tcpState
+	use   sockUse
+	// peer is the other end, nil once it is gone.
+	peer    *TCPSocket
+	backlog int
+	// pending are connected and not accepted, callers try to connect and find pending full.
+	pending, callers []*TCPSocket
+	// finished says that the peer has sent all it had.
+	finished bool
+	giveUp   task.Timer
+	urgent   urgent
+}
+
+func newTCP(family int) *TCPSocket {
+	s := &TCPSocket{}
+	s.Family, s.Type, s.proto = family, linux.SOCK_STREAM, linux.IPPROTO_TCP
+	s.Opts.init(tcpSndBuf, tcpRcvBuf)
+	s.outside.fd = host.NoFD
+	return s
+}
+
+func (s *TCPSocket) Bind(t *task.Thread, name []byte) linux.Errno {
+	return StackOf(t.Kernel).Inet.TCP.bindTo(t, s, name)
+}
+
+func (s *TCPSocket) Listen(t *task.Thread, backlog int) linux.Errno {
+	if s.state != tcpClosed || s.use != useNone {
+		return linux.EINVAL
+	}
+	if !s.listening {
+		table := &StackOf(t.Kernel).Inet.TCP
+		if !s.ported {
+			if e := table.claim(s); e != 0 {
+				return e
+			}
+		}
+		s.listening = true
+		for _, o := range table.Sockets[s.Local.Port()] {
+			if o.Inet() != &s.inetSocket && o.Inet().listening && s.conflicts(o.Inet()) {
+				s.listening = false
+				return linux.EADDRINUSE
+			}
+		}
+	}
+	s.backlog = backlog
+	s.admit(t.Kernel)
+	return 0
+}
+
+// admit connects callers while there is room.
+func (s *TCPSocket) admit(k *task.Kernel) {
+	for len(s.callers) > 0 && len(s.pending) <= s.backlog {
+		c := s.callers[0]
+		s.callers = s.callers[1:]
+		k.Disarm(&c.giveUp)
+		s.establish(k, c)
+	}
+}
+
+// establish connects c to s, which listens.
+func (s *TCPSocket) establish(k *task.Kernel, c *TCPSocket) {
+	o := newTCP(s.Family)
+	o.Opts.inherit(&s.Opts)
+	o.v6only, o.Local, o.Remote = s.v6only, c.Remote, c.Local
+	o.state, c.state, o.use = tcpConnected, tcpConnected, useConnected
+	o.peer, c.peer = c, o
+	StackOf(k).Inet.TCP.add(o)
+	s.pending = append(s.pending, o)
+	c.Count(linux.POLLIN)
+	c.Wake(linux.POLLOUT)
+	s.Wake(linux.POLLIN)
+	if o.rcvShut, o.sndShut = s.rcvShut, s.sndShut; o.sndShut {
+		o.finish(k) // a listener that was shut down has such children
+	}
+}
+
+func (s *TCPSocket) accept(t *task.Thread) (Socket, linux.Errno) {
+	if !s.listening {
+		return nil, linux.EINVAL
+	}
+	if len(s.pending) == 0 {
+		return nil, linux.EAGAIN
+	}
+	o := s.pending[0]
+	s.pending = s.pending[1:]
+	s.admit(t.Kernel)
+	return o, 0
+}
+
+func (s *TCPSocket) Connect(t *task.Thread, name []byte) linux.Errno {
+	if len(name) >= 2 && familyOf(name) == linux.AF_UNSPEC {
+		s.disconnect(t.Kernel)
+		return 0
+	}
+	switch s.use {
+	case useConnected:
+		return linux.EISCONN
+	case useEnding:
+		return linux.EINVAL
+	case useNone:
+		if e := s.call(t, name); e != 0 {
+			return e
+		}
+		if s.use = useCalling; s.Nonblock() {
+			return linux.EINPROGRESS
+		}
+	}
+	s.progress(t.Kernel)
+	switch {
+	case s.state == tcpConnecting && s.Nonblock():
+		return linux.EALREADY
+	case s.state == tcpConnecting && t.TimedOut():
+		return linux.EINPROGRESS
+	case s.state == tcpConnecting:
+		ready := func() bool { s.progress(t.Kernel); return s.state != tcpConnecting }
+		_, e := waitSocket(t, s, 0, ready, func() (uint64, linux.Errno) { return 0, s.Connect(t, name) })
+		return e
+	case s.state == tcpClosed:
+		e := s.takeErr()
+		if e == 0 {
+			e = linux.ECONNABORTED
+		}
+		s.disconnect(t.Kernel)
+		return e
+	}
+	s.use = useConnected
+	return 0
+}
+
+// call begins to connect to a name.
+func (s *TCPSocket) call(t *task.Thread, name []byte) linux.Errno {
+	if s.listening || s.state != tcpClosed {
+		return linux.EISCONN
+	}
+	a, e := s.decode(name)
+	if e != 0 {
+		return e
+	}
+	to, e := routeTo(t.Kernel, a)
+	if e != 0 {
+		return e
+	}
+	table := &StackOf(t.Kernel).Inet.TCP
+	if !s.ported {
+		s.Local = netip.AddrPort{}
+		if e := table.claim(s); e != 0 {
+			return linux.EADDRNOTAVAIL
+		}
+	}
+	s.join(to)
+	if slices.ContainsFunc(table.Sockets[s.Local.Port()], func(o inetFile) bool {
+		c := o.(*TCPSocket)
+		return c != s && c.state != tcpClosed && c.Local == s.Local && c.Remote == to
+	}) {
+		s.unbind(t.Kernel)
+		s.Remote = netip.AddrPort{}
+		return linux.EADDRNOTAVAIL // there is such a connection
+	}
+	if isOutside(t.Kernel, to.Addr()) {
+		return s.callOutside(t.Kernel, to)
+	}
+	if to == s.Local {
+		s.peer, s.state = s, tcpConnected // both ends open at the same time
+		s.Count(linux.POLLIN)
+		s.Wake(linux.POLLOUT)
+		if s.sndShut {
+			s.finish(t.Kernel)
+		}
+		return 0
+	}
+	l, ok := table.find(s.Local, to, func(f inetFile) bool { return f.Inet().listening }).(*TCPSocket)
+	if !ok {
+		s.refused(t.Kernel, linux.ECONNREFUSED)
+		return 0
+	}
+	s.state = tcpConnecting
+	l.callers = append(l.callers, s)
+	s.giveUp.Process, s.giveUp.Fire = t.Process, func(uint64) {
+		s.hangUp(t.Kernel)
+		s.refused(t.Kernel, linux.ETIMEDOUT)
+	}
+	t.Kernel.Arm(&s.giveUp, SynTimeout, 0)
+	l.admit(t.Kernel)
+	return 0
+}
+
+// refused ends an attempt to connect.
+func (s *TCPSocket) refused(k *task.Kernel, e linux.Errno) {
+	s.outside.close()
+	s.state, s.err = tcpClosed, e
+	s.unbind(k)
+	s.shut(true, true)
+	s.Announce(linux.POLLERR)
+}
+
+// unbind takes back a port and an address that bind(2) did not give.
+func (s *TCPSocket) unbind(k *task.Kernel) {
+	switch {
+	case !s.Local.IsValid():
+	case !s.bound:
+		StackOf(k).Inet.TCP.release(s)
+		s.Local = netip.AddrPort{}
+	case s.chosen:
+		s.Local = netip.AddrPortFrom(s.Any(), s.Local.Port())
+	}
+	s.chosen = false
+}
+
+// hangUp ends an attempt to connect, from this side.
+func (s *TCPSocket) hangUp(k *task.Kernel) {
+	k.Disarm(&s.giveUp)
+	for _, o := range StackOf(k).Inet.TCP.Sockets[s.Remote.Port()] {
+		l := o.(*TCPSocket)
+		l.callers = slices.DeleteFunc(l.callers, func(c *TCPSocket) bool { return c == s })
+	}
+}
+
+// disconnect makes s a socket that is not connected, and was never (net/ipv4/tcp.c, tcp_disconnect).
+func (s *TCPSocket) disconnect(k *task.Kernel) {
+	s.hangUp(k)
+	s.stopListening(k)
+	s.outside.close()
+	if s.state != tcpClosed {
+		s.err = linux.ECONNRESET
+	}
+	if p := s.peer; p != nil && s.state != tcpClosed {
+		p.aborted(k)
+	}
+	s.Queue.purge(k)
+	s.peer, s.Remote, s.state, s.use = nil, netip.AddrPort{}, tcpClosed, useNone
+	s.rcvShut, s.sndShut, s.finished = false, false, false
+	s.unbind(k)
+	s.Count(linux.POLLIN | linux.POLLOUT)
+	s.Announce(linux.POLLERR)
+}
+
+// aborted is what a reset from the peer does (net/ipv4/tcp_input.c, tcp_reset).
+func (s *TCPSocket) aborted(k *task.Kernel) {
+	s.peer, s.err = nil, linux.ECONNRESET
+	if s.finished {
+		s.err = linux.EPIPE
+	}
+	s.over(k)
+	s.Announce(linux.POLLERR)
+}
+
+// over ends the connection. Its port is free, if bind(2) has not given it, though the name stays.
+func (s *TCPSocket) over(k *task.Kernel) {
+	s.state = tcpClosed
+	if !s.bound {
+		StackOf(k).Inet.TCP.release(s)
+	}
+	s.shut(true, true)
+}
+
+func (s *TCPSocket) stopListening(k *task.Kernel) {
+	if !s.listening {
+		return
+	}
+	s.listening = false
+	for _, o := range s.pending {
+		o.disconnect(k)
+		StackOf(k).Inet.TCP.release(o)
+	}
+	for _, c := range s.callers {
+		k.Disarm(&c.giveUp)
+		c.refused(k, linux.ECONNREFUSED)
+	}
+	s.pending, s.callers = nil, nil
+}
+
+func (s *TCPSocket) Shutdown(t *task.Thread, rcv, snd bool) linux.Errno {
+	if s.use == useCalling {
+		if s.use = useConnected; s.state != tcpConnected {
+			s.use = useEnding
+		}
+	}
+	switch {
+	case s.listening && !rcv:
+		s.Count(linux.POLLIN | linux.POLLOUT)
+		return 0
+	case s.listening, s.state == tcpConnecting:
+		s.disconnect(t.Kernel)
+		return 0
+	case s.state == tcpClosed:
+		s.shut(rcv, snd)
+		return linux.ENOTCONN
+	}
+	s.shut(rcv, snd)
+	if s.outside.used() {
+		return s.outside.end(rcv, snd)
+	}
+	if snd {
+		s.finish(t.Kernel)
+	}
+	return 0
+}
+
+// finish tells the peer that nothing more comes.
+func (s *TCPSocket) finish(k *task.Kernel) {
+	if p := s.peer; p != nil && !p.finished {
+		p.finished = true
+		p.shut(true, false)
+		if p.sndShut {
+			p.Announce(linux.POLLHUP)
+		} else {
+			p.Announce(linux.POLLIN)
+		}
+		p.Announce(linux.POLLIN) // once as data, as Linux does
+	}
+	s.ended(k)
+}
+
+// ended closes a connection that both have ended.
+func (s *TCPSocket) ended(k *task.Kernel) {
+	p := s.peer
+	switch {
+	case p == nil && s.finished && s.sndShut:
+		s.over(k)
+	case p != nil && p.finished && s.finished:
+		s.over(k)
+		p.over(k)
+	}
+}
+
+func (s *TCPSocket) PeerName() ([]byte, linux.Errno) {
+	if s.state != tcpConnected {
+		return nil, linux.ENOTCONN
+	}
+	return s.encode(s.Remote), 0
+}
+
+func (s *TCPSocket) Close(k *task.Kernel) {
+	s.hangUp(k)
+	s.stopListening(k)
+	s.outside.close()
+	switch {
+	case s.peer == nil:
+	case !s.Queue.empty() || s.Opts.lingerOn != 0 && s.Opts.linger == 0:
+		s.peer.aborted(k)
+	default:
+		s.finish(k)
+		s.peer.peer = nil
+	}
+	s.Queue.purge(k)
+	StackOf(k).Inet.TCP.release(s)
+}
+
+// tcpInfoSize is the size of struct tcp_info.
+const tcpInfoSize = 248
+
+// Phase is the state as the kernel numbers it (include/net/tcp_states.h).
+func (s *TCPSocket) Phase() byte {
+	const established, synSent, finWait2, closed, closeWait, listen = 1, 2, 5, 7, 8, 10
+	switch {
+	case s.listening:
+		return listen
+	case s.state == tcpConnecting:
+		return synSent
+	case s.state == tcpClosed:
+		return closed
+	case s.finished:
+		return closeWait
+	case s.sndShut:
+		return finWait2
+	}
+	return established
+}
+
+func (s *TCPSocket) option(t *task.Thread, level, name int) ([]byte, bool) {
+	if level == linux.SOL_TCP && name == linux.TCP_INFO {
+		b := make([]byte, tcpInfoSize)
+		b[0] = s.Phase()
+		return b, true
+	}
+	if level == linux.SOL_SOCKET && name == linux.SO_ERROR {
+		s.progress(t.Kernel)
+	}
+	return s.inetSocket.option(t, level, name)
+}
+
+func (s *TCPSocket) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+	switch req {
+	case linux.FIONREAD:
+		if s.listening {
+			return 0, linux.EINVAL
+		}
+		n := s.pendingBytes()
+		if s.outside.used() {
+			n = s.outside.fd.PendingBytes()
+		}
+		return 0, t.Out32(arg, uint32(n))
+	case linux.TIOCOUTQ:
+		if s.listening {
+			return 0, linux.EINVAL
+		}
+		return 0, t.Out32(arg, 0)
+	case linux.SIOCATMARK:
+		return 0, t.Out32(arg, Boolean(s.atMark()))
+	}
+	return socketIoctl(t, req, arg)
+}

@@ -1,0 +1,237 @@
+package net
+
+import (
+	"bytes"
+	"net/netip"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+func (s *TCPSocket) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+	return s.receive(t, &InMessage{V: v})
+}
+
+func (s *TCPSocket) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+	return s.send(t, &OutMessage{V: v})
+}
+
+// room is how much may be sent: as far as the sender may be ahead.
+func (s *TCPSocket) room() int {
+	if s.peer == nil {
+		return s.window()
+	}
+	return max(s.window()-s.peer.Queue.Bytes, 0)
+}
+
+func (s *TCPSocket) window() int {
+	if s.peer == nil || s.Opts.sndBuf == tcpSndBuf && s.peer.Opts.rcvBuf == tcpRcvBuf {
+		return tcpFlight
+	}
+	// Buffers of a size that the program has set do not grow.
+	return s.Opts.sndBuf + s.peer.Opts.rcvBuf/2
+}
+
+// cannotSend is why nothing can be sent; EAGAIN until the connection is there.
+func (s *TCPSocket) cannotSend() linux.Errno {
+	switch {
+	case s.state == tcpConnecting:
+		return linux.EAGAIN
+	case s.sndShut || s.err != 0 || s.state == tcpClosed:
+		if e := s.takeErr(); e != 0 {
+			return e
+		}
+		return linux.EPIPE
+	}
+	return 0
+}
+
+// hand gives b to the peer. If that has closed, it answers with a reset.
+func (s *TCPSocket) hand(k *task.Kernel, b []byte) {
+	p := s.peer
+	switch {
+	case p == nil:
+		s.aborted(k)
+		return
+	case p.rcvShut && p.sndShut && !p.finished:
+		// It wants no more ("MUST send a RST to show that data was lost" - RFC 1122, 4.2.2.13).
+		s.aborted(k)
+		p.aborted(k)
+		return
+	}
+	p.Queue.putBytes(b)
+	p.Wake(linux.POLLIN)
+}
+
+func (s *TCPSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
+	if e := s.cannotSend(); e != 0 {
+		return 0, e
+	}
+	if m.Flags&linux.MSG_OOB != 0 && s.outside.used() {
+		return 0, linux.EOPNOTSUPP
+	}
+	n := uio.Total(m.V)
+	if n == 0 {
+		return 0, 0
+	}
+	if s.outside.used() {
+		return s.outside.sendAll(t, m.V)
+	}
+	room := uint64(s.room())
+	if room == 0 {
+		return 0, linux.EAGAIN
+	}
+	b, e := t.Gather(m.V, room)
+	if e != 0 {
+		return 0, e
+	}
+	if m.Flags&linux.MSG_OOB != 0 && uint64(len(b)) == n {
+		s.sendUrgent(t.Kernel, b)
+	} else {
+		s.hand(t.Kernel, b)
+	}
+	if uint64(len(b)) < n && uint64(len(b)) == room {
+		return uint64(len(b)), linux.EAGAIN
+	}
+	return uint64(len(b)), 0
+}
+
+func (s *TCPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+	if e := s.cannotSend(); e != 0 {
+		if e == linux.EPIPE {
+			t.Send(task.InfoFromProcess(t.Process, linux.SIGPIPE, linux.SI_USER))
+		}
+		return 0, e
+	}
+	if s.outside.used() {
+		return s.outside.fd.SendTo(b, netip.AddrPort{})
+	}
+	n := min(len(b), s.room())
+	if n == 0 {
+		return 0, linux.EAGAIN
+	}
+	s.hand(t.Kernel, bytes.Clone(b[:n]))
+	return n, 0
+}
+
+func (s *TCPSocket) RawRoom() int {
+	if s.state != tcpConnected || s.sndShut || s.err != 0 {
+		return 1
+	}
+	return s.room()
+}
+
+// taken is called after something was received: the peer may have room again.
+func (s *TCPSocket) taken(before int) {
+	p := s.peer
+	if p != nil && before > p.window()*2/3 && p.writable() {
+		p.emptied()
+	}
+}
+
+// writable reports whether poll says so: a third of the room is free (sk_stream_is_writeable).
+func (s *TCPSocket) writable() bool { return s.room() >= s.window()/3 }
+
+func (s *TCPSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+	if s.outside.used() && s.state == tcpConnected {
+		n, _, e := s.outside.fd.ReceiveFrom(b, 0)
+		return n, e
+	}
+	before := s.Queue.Bytes
+	most := min(len(b), s.passMark())
+	if s.Queue.empty() {
+		return 0, s.nothing(&InMessage{})
+	}
+	n := copy(b[:most], s.Queue.first().data)
+	s.pass(n)
+	s.taken(before)
+	return n, 0
+}
+
+// nothing is what receiving gives when the queue is empty: 0 for the end.
+func (s *TCPSocket) nothing(m *InMessage) linux.Errno {
+	switch {
+	case m.more && (s.err != 0 || s.rcvShut):
+		return 0
+	case s.finished:
+		return 0
+	case s.err != 0:
+		return s.takeErr()
+	case s.rcvShut:
+		return 0
+	case s.state == tcpClosed:
+		return linux.ENOTCONN
+	}
+	return linux.EAGAIN
+}
+
+func (s *TCPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
+	switch {
+	case m.Flags&linux.MSG_ERRQUEUE != 0:
+		return 0, linux.EAGAIN
+	case s.listening:
+		return 0, linux.ENOTCONN
+	case s.outside.used() && s.state == tcpConnected:
+		n, _, e := s.outside.receive(t, m)
+		return n, e
+	case m.Flags&linux.MSG_OOB != 0:
+		return s.receiveUrgent(t, m)
+	}
+	before, want := s.Queue.Bytes, min(uio.Total(m.V), uint64(s.passMark()))
+	if s.Queue.empty() {
+		return 0, s.nothing(m)
+	}
+	defer s.taken(before)
+	v, at := m.V, 0
+	var done uint64
+	for done < want && at < len(s.Queue.Packets) {
+		p := s.Queue.Packets[at]
+		n := int(min(uint64(len(p.data)), want-done))
+		if m.Flags&linux.MSG_TRUNC == 0 {
+			got, e := t.Scatter(v, p.data[:n])
+			if e != 0 {
+				if done > 0 {
+					break
+				}
+				return 0, e
+			}
+			n = got
+			v = uio.Skip(v, uint64(n))
+		}
+		done += uint64(n)
+		if m.Flags&linux.MSG_PEEK != 0 {
+			at++
+		} else {
+			s.pass(n)
+		}
+	}
+	return done, 0
+}
+
+func (s *TCPSocket) Poll(t *task.Thread) uint32 {
+	if s.listening {
+		if len(s.pending) > 0 {
+			return linux.POLLIN | linux.POLLRDNORM
+		}
+		return 0
+	}
+	s.progress(t.Kernel)
+	ev := s.shutEvents()
+	if s.outside.used() && s.state == tcpConnected {
+		return ev | s.outside.fd.Poll(linux.POLLIN|linux.POLLPRI|linux.POLLOUT|linux.POLLRDNORM|linux.POLLWRNORM|linux.POLLRDHUP)
+	}
+	if s.state == tcpClosed {
+		ev |= linux.POLLHUP
+	}
+	if s.state == tcpConnecting {
+		return ev
+	}
+	ev |= s.readEvents()
+	if s.sndShut || s.writable() {
+		ev |= linux.POLLOUT | linux.POLLWRNORM
+	} else {
+		s.crowded = true
+	}
+	return ev
+}

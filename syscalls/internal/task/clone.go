@@ -1,0 +1,67 @@
+package task
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// Flags of clone(2) and clone3(2) by what they are for.
+const (
+	CloneNamespaces = 0x7e020080 // CLONE_NEWTIME, 0x80, is a signal's bit for clone(2)
+	Clone3Flags     = 0xffffff80&^linux.CLONE_DETACHED | linux.CLONE_CLEAR_SIGHAND | linux.CLONE_INTO_CGROUP
+
+	// cloneThreadFlags must come together here: what makes a thread.
+	cloneThreadFlags = linux.CLONE_VM | linux.CLONE_SIGHAND | linux.CLONE_THREAD
+)
+
+// A CloneArgs has what clone(2) and clone3(2) are told.
+type CloneArgs struct {
+	Flags               uint64
+	ParentTID, ChildTID emu.Addr
+	Stack               uint64 // the new RSP, 0 to keep it
+	Tls                 uint64
+	ExitSignal          int
+	SetTIDSize          uint64
+	AddPidFile          func(q *Process) linux.Errno // for CLONE_PIDFD
+}
+
+func (t *Thread) Clone(c CloneArgs) (uint64, linux.Errno) {
+	switch {
+	case c.Flags&linux.CLONE_SIGHAND != 0 && c.Flags&linux.CLONE_VM == 0,
+		c.Flags&linux.CLONE_THREAD != 0 && c.Flags&linux.CLONE_SIGHAND == 0,
+		c.Flags&linux.CLONE_FS != 0 && c.Flags&(linux.CLONE_NEWNS|linux.CLONE_NEWUSER) != 0:
+		return 0, linux.EINVAL
+	case c.Flags&CloneNamespaces != 0, c.Flags&linux.CLONE_SETTLS != 0 && c.Tls >= uio.TaskSize:
+		return 0, linux.EPERM
+	case !t.Process.mayClone():
+		return 0, linux.EAGAIN
+	case c.Flags&cloneThreadFlags != cloneThreadFlags:
+		return t.fork(c)
+	case c.Flags&linux.CLONE_PIDFD != 0:
+		return 0, linux.EINVAL
+	}
+	o := t.Process.NewThread(emu.NewCPU())
+	o.Files = t.Files.Share(c.Flags)
+	o.CPU.Copy(t.CPU)
+	o.CPU.Regs[emu.RAX] = 0
+	o.Comm, o.Mask, o.timerSlack, o.Sched = t.Comm, t.Mask, t.timerSlack, t.Sched.inherited()
+	o.defaultSlack, o.KeepCaps = t.timerSlack, t.KeepCaps
+	if c.Stack != 0 {
+		o.CPU.Regs[emu.RSP] = c.Stack
+	}
+	if c.Flags&linux.CLONE_SETTLS != 0 {
+		o.CPU.FSBase = c.Tls
+	}
+	if c.Flags&linux.CLONE_PARENT_SETTID != 0 {
+		t.Out32(c.ParentTID, uint32(o.TID))
+	}
+	if c.Flags&linux.CLONE_CHILD_SETTID != 0 {
+		t.Out32(c.ChildTID, uint32(o.TID))
+	}
+	if c.Flags&linux.CLONE_CHILD_CLEARTID != 0 {
+		o.ClearTID = c.ChildTID
+	}
+	t.Kernel.ready = append(t.Kernel.ready, o)
+	return uint64(o.TID), 0
+}

@@ -1,0 +1,204 @@
+package task
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// A family is how a process belongs to others.
+type family struct {
+	// parent is nil for the first process, and for orphans, whom init adopts.
+	Parent    *Process
+	PGID, SID int
+	// tty is the controlling terminal, or nil.
+	Tty *Terminal
+	// ExitSignal is what the parent gets when it ends; a child whose signal is not SIGCHLD is
+	// waited for with __WCLONE.
+	exitSignal int
+	// vforker waits for the process to execute a program or to end.
+	vforker *Thread
+	// executed says that it has executed a program since it was forked.
+	Executed bool
+	// reported says that what it counted was given away.
+	reported bool
+}
+
+const (
+	// ParentPID is the shell that is not there.
+	ParentPID = DefaultPID - 1
+	// InitPID is who adopts orphans. It is not there either.
+	InitPID = 1
+)
+
+// Absent reports whether a process id is of a process that the guest knows of, and that is not there.
+func Absent(pid int) bool { return pid == InitPID || pid == ParentPID }
+
+// Ppid is the parent's process id.
+func (p *Process) Ppid() int {
+	switch {
+	case p.Parent != nil:
+		return p.Parent.PID
+	case p == p.Kernel.First:
+		return ParentPID
+	}
+	return InitPID
+}
+
+// Process finds a process, zombies included.
+func (k *Kernel) Process(pid int) *Process {
+	if i := slices.IndexFunc(k.Processes, func(p *Process) bool { return p.PID == pid }); i >= 0 {
+		return k.Processes[i]
+	}
+	return nil
+}
+
+// Children returns p's children in order of creation.
+func (p *Process) Children() []*Process {
+	var out []*Process
+	for _, c := range p.Kernel.Processes {
+		if c.Parent == p {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// End ends p: its threads run no more.
+func (p *Process) End(e Exit) {
+	if p.Exited {
+		return
+	}
+	k := p.Kernel
+	p.Exited, p.Status, p.jobState = true, e, jobState{}
+	var alive []*Thread
+	for _, t := range p.Threads {
+		if !t.Dead {
+			alive = append(alive, t)
+		}
+		t.Dead = true
+		t.Files.EndCall(k)
+		k.unwait(t)
+		k.futexForget(t)
+		delete(k.Threads, t.TID)
+	}
+	p.Threads = []*Thread{p.Threads[0]}
+	for _, t := range alive {
+		t.releaseLocks()
+		if p.Machine.users > 1 {
+			t.clearChildTID()
+		}
+	}
+	if k.Trace != nil {
+		k.Trace.Exited(p)
+	}
+	for _, t := range alive {
+		t.Files.Leave(t.Kernel)
+	}
+	k.IPC.Ended(p)
+	k.dropTimers(p)
+	p.leave()
+	p.wakeVforker()
+	if p == k.First {
+		k.firstEnd = k.Now()
+	}
+	p.leaveSession()
+	wake := p.leaveGroups()
+	for _, c := range p.Children() {
+		c.orphan()
+	}
+	wake()
+	p.announce()
+}
+
+// wakeVforker lets the thread that called vfork(2) go on.
+func (p *Process) wakeVforker() {
+	if t := p.vforker; t != nil {
+		p.vforker = nil
+		p.Kernel.wake(t, wokenReady)
+	}
+}
+
+// orphan gives p another parent: the nearest subreaper above, or init, which waits for it at once.
+func (p *Process) orphan() {
+	up := p.Parent.Parent
+	for up != nil && (up.Exited || up.Subreaper == 0) {
+		up = up.Parent
+	}
+	p.Parent = up
+	if p.Exited {
+		p.announce()
+		return
+	}
+	for _, t := range p.Threads {
+		if t.Pdeathsig != 0 && !t.Dead {
+			t.Send(&SigInfo{Signo: int32(t.Pdeathsig), Code: linux.SI_USER})
+		}
+	}
+}
+
+// announce tells the parent of p, which has ended.
+func (p *Process) announce() {
+	up := p.Parent
+	if up == nil {
+		if p != p.Kernel.First {
+			p.Kernel.reap(p)
+		}
+		return
+	}
+	// Whoever waits looks for children before it looks for signals.
+	up.wakeWaiters()
+	act := &up.Signals[linux.SIGCHLD]
+	// clone(2), unlike clone3(2), takes numbers that no signal has.
+	if p.exitSignal != 0 && p.exitSignal <= linux.NSIG {
+		up.Send(p.childInfo())
+	}
+	if p.exitSignal == linux.SIGCHLD && (act.Handler == linux.SIG_IGN || act.Flags&linux.SA_NOCLDWAIT != 0) {
+		p.Kernel.reap(p)
+	}
+}
+
+// wakeWaiters lets threads that wait for children look again.
+func (p *Process) wakeWaiters() {
+	for _, t := range p.Threads {
+		if w := t.Call.Wait; w != nil && w.children {
+			p.Kernel.wake(t, wokenReady)
+		}
+	}
+}
+
+// reap forgets p, which has ended.
+func (k *Kernel) reap(p *Process) {
+	k.Processes = slices.DeleteFunc(k.Processes, func(o *Process) bool { return o == p })
+	k.reapedTime += p.used
+	p.Parent = nil
+}
+
+// cause is how p ended: si_code and si_status of its SIGCHLD.
+func (p *Process) cause() (code int32, status uint32) {
+	if p.Status.Signal != 0 {
+		return linux.CLD_KILLED, uint32(p.Status.Signal)
+	}
+	return linux.CLD_EXITED, uint32(p.Status.Code)
+}
+
+// waitStatus is what wait(2) tells of p.
+func (p *Process) waitStatus() uint32 {
+	if p.Status.Signal != 0 {
+		return uint32(p.Status.Signal)
+	}
+	return uint32(p.Status.Code) << 8
+}
+
+// childInfo is the signal that p's parent gets.
+func (p *Process) childInfo() *SigInfo {
+	const tick = 10_000_000 // of si_utime, in nanoseconds
+	code, status := p.cause()
+	s := &SigInfo{Signo: int32(p.exitSignal), Code: code}
+	linux.PutUint32(s.Fields[:], uint32(p.PID))
+	linux.PutUint32(s.Fields[4:], p.Kernel.UID)
+	linux.PutUint32(s.Fields[8:], status)
+	linux.PutUint64(s.Fields[16:], uint64(p.UserTime()/tick))
+	linux.PutUint64(s.Fields[24:], uint64(p.System/tick))
+	return s
+}

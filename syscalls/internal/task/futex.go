@@ -1,0 +1,290 @@
+package task
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// A FutexKey is what a futex is known by: a place in an address space, or in a file that is mapped shared.
+type FutexKey struct {
+	mem      *mem.Space
+	addr     emu.Addr
+	shared   bool // named without FUTEX_PRIVATE_FLAG: another futex than with it (FUT_OFF_MMSHARED)
+	dev, ino uint64
+	pi       bool // a lock of FUTEX_LOCK_PI
+}
+
+// FutexKey finds the key of the futex at a. Nothing need be mapped where a private one lies (kernel/futex/core.c,
+// get_futex_key): who wakes it may come after the memory went.
+func (t *Thread) FutexKey(a emu.Addr, op int) (FutexKey, linux.Errno) {
+	switch {
+	case a%4 != 0:
+		return FutexKey{}, linux.EINVAL
+	case uint64(a) >= uio.TaskSize:
+		return FutexKey{}, linux.EFAULT
+	case op&linux.FUTEX_PRIVATE_FLAG != 0:
+		return FutexKey{mem: t.Process.Mem, addr: a}, 0
+	}
+	v := t.Process.Mem.VMA(a)
+	switch {
+	case v == nil || v.Prot&mem.Read == 0, v.Prot&mem.Write == 0 && !v.File:
+		return FutexKey{}, linux.EFAULT // memory that cannot change is no futex
+	case v.File && (v.Shared || v.Prot&mem.Write == 0):
+		return FutexKey{addr: emu.Addr(v.Off) + a - v.Lo, dev: v.Dev, ino: v.Ino}, 0
+	}
+	return FutexKey{mem: t.Process.Mem, addr: a, shared: true}, 0
+}
+
+// FutexDeadline reads a timeout: relative for FUTEX_WAIT, else absolute.
+func (t *Thread) FutexDeadline(timeout emu.Addr, op int) (int64, linux.Errno) {
+	if timeout == 0 {
+		return Never, 0
+	}
+	d, e := t.Timespec(timeout)
+	if e != 0 {
+		return 0, e
+	}
+	clock := linux.CLOCK_MONOTONIC
+	switch cmd := op &^ (linux.FUTEX_PRIVATE_FLAG | linux.FUTEX_CLOCK_REALTIME); {
+	case cmd == linux.FUTEX_WAIT:
+		return t.Kernel.After(d), 0
+	case op&linux.FUTEX_CLOCK_REALTIME != 0 || cmd == linux.FUTEX_LOCK_PI:
+		clock = linux.CLOCK_REALTIME
+	}
+	return t.DeadlineOn(clock, d), 0
+}
+
+// FutexIs is EAGAIN if the word at a is not val.
+func (t *Thread) FutexIs(a emu.Addr, val uint32) linux.Errno {
+	now, e := t.In32(a)
+	if e == 0 && now != val {
+		return linux.EAGAIN
+	}
+	return e
+}
+
+// FutexBlock makes t wait in the queues of keys.
+func (t *Thread) FutexBlock(w Wait, keys ...FutexKey) (uint64, linux.Errno) {
+	if w.Deadline != Never && w.Deadline <= t.Kernel.Now() {
+		return 0, linux.ETIMEDOUT
+	}
+	t.futexAt, t.futexWoken = keys, 0
+	for _, key := range keys {
+		t.Kernel.Futexes[key] = append(t.Kernel.Futexes[key], t)
+	}
+	w.cancel = func(bool) { t.Kernel.futexForget(t) }
+	return t.Block(w, func() (uint64, linux.Errno) {
+		if t.TimedOut() {
+			return 0, linux.ETIMEDOUT
+		}
+		return uint64(t.futexWoken), 0 // who woke it has done the rest: the lock of a PI futex is t's
+	})
+}
+
+// futexForget takes t off the queues it waits in.
+func (k *Kernel) futexForget(t *Thread) {
+	for _, key := range t.futexAt {
+		k.futexSet(key, slices.DeleteFunc(k.Futexes[key], func(o *Thread) bool { return o == t }))
+	}
+}
+
+func (k *Kernel) futexSet(key FutexKey, q []*Thread) {
+	if len(q) == 0 {
+		delete(k.Futexes, key)
+		delete(k.owners, key)
+		return
+	}
+	k.Futexes[key] = q
+}
+
+// wakeFutex wakes up to n waiters of key whose bits meet mask, and one whatever n says (kernel/futex/waitwake.c). Those of
+// FUTEX_WAIT_REQUEUE_PI cannot be woken: EINVAL.
+func (k *Kernel) wakeFutex(key FutexKey, n int, mask uint32) (woken uint64, e linux.Errno) {
+	var rest, wake []*Thread
+	for _, w := range k.Scheduler.order(k.Futexes[key]) {
+		wakes := e == 0 && len(wake) < max(n, 1) && w.FutexBits&mask != 0
+		if wakes && w.FutexTo.pi {
+			wakes, e = false, linux.EINVAL
+		}
+		switch {
+		case !wakes:
+			rest = append(rest, w)
+		case !slices.Contains(wake, w):
+			wake = append(wake, w)
+		}
+	}
+	k.futexSet(key, rest)
+	for _, w := range wake {
+		w.futexWoken = slices.Index(w.futexAt, key) // futex_waitv(2) returns it; 0 for who waits for one
+		k.futexForget(w)                            // it may wait for others besides
+		k.wake(w, wokenReady)
+	}
+	woken = uint64(len(wake))
+	if k.Current != nil && woken > 0 {
+		k.Current.woke = true
+	}
+	return woken, e
+}
+
+func (t *Thread) FutexWake(at emu.Addr, op, n int, bits uint32) (uint64, linux.Errno) {
+	if bits == 0 {
+		return 0, linux.EINVAL
+	}
+	key, e := t.FutexKey(at, op)
+	if e != 0 {
+		return 0, e
+	}
+	return t.Kernel.wakeFutex(key, n, bits)
+}
+
+func (t *Thread) FutexRequeue(a uio.Args, op int) (uint64, linux.Errno) {
+	n, limit := a.Int(2), a.Int(3)
+	if n < 0 || limit < 0 {
+		return 0, linux.EINVAL
+	}
+	from, e := t.FutexKey(a.Addr(0), op)
+	if e != 0 {
+		return 0, e
+	}
+	to, e := t.FutexKey(a.Addr(4), op)
+	if e != 0 {
+		return 0, e
+	}
+	if op&^(linux.FUTEX_PRIVATE_FLAG|linux.FUTEX_CLOCK_REALTIME) == linux.FUTEX_CMP_REQUEUE {
+		if e := t.FutexIs(a.Addr(0), a.U32(5)); e != 0 {
+			return 0, e
+		}
+	}
+	if slices.ContainsFunc(t.Kernel.Futexes[from], func(w *Thread) bool { return w.FutexTo.pi }) {
+		return 0, linux.EINVAL
+	}
+	woken := uint64(0)
+	if n > 0 {
+		woken, _ = t.Kernel.wakeFutex(from, n, linux.FUTEX_BITSET_MATCH_ANY)
+	}
+	moved := min(len(t.Kernel.Futexes[from]), limit)
+	if from != to {
+		t.Kernel.futexMove(from, to, moved)
+	}
+	return woken + uint64(moved), 0
+}
+
+// futexMove makes the first n waiters of from wait for to.
+func (k *Kernel) futexMove(from, to FutexKey, n int) {
+	q := k.Futexes[from]
+	for _, w := range q[:n] {
+		w.futexAt[slices.Index(w.futexAt, from)] = to
+	}
+	if n > 0 {
+		k.Futexes[to] = append(k.Futexes[to], q[:n]...)
+	}
+	k.futexSet(from, slices.Clone(q[n:]))
+}
+
+// FUTEX_WAKE_OP changes the second futex and wakes its waiters if it was as said.
+func (t *Thread) FutexWakeOp(a uio.Args, op int) (uint64, linux.Errno) {
+	key1, e := t.FutexKey(a.Addr(0), op)
+	if e != 0 {
+		return 0, e
+	}
+	key2, e := t.FutexKey(a.Addr(4), op)
+	if e != 0 {
+		return 0, e
+	}
+	old, e := t.In32(a.Addr(4))
+	if e != 0 {
+		return 0, e
+	}
+	code := a.U32(5)
+	// op:4 (8: the operand is a shift), cmp:4, operand:12, comparand:12, the last two signed
+	oparg, cmparg := int32(code<<8)>>20, int32(code<<20)>>20
+	opcode := code >> 28
+	if opcode&8 != 0 {
+		oparg = 1 << (uint(oparg) & 31)
+	}
+	next := old
+	switch opcode & 7 {
+	case 0:
+		next = uint32(oparg)
+	case 1:
+		next += uint32(oparg)
+	case 2:
+		next |= uint32(oparg)
+	case 3:
+		next &^= uint32(oparg)
+	case 4:
+		next ^= uint32(oparg)
+	default:
+		return 0, linux.ENOSYS
+	}
+	if e := t.Out32(a.Addr(4), next); e != 0 {
+		return 0, e
+	}
+	was := int32(old)
+	tests := [...]bool{was == cmparg, was != cmparg, was < cmparg, was <= cmparg, was > cmparg, was >= cmparg}
+	cmp := code >> 24 & 15
+	if int(cmp) >= len(tests) {
+		return 0, linux.ENOSYS
+	}
+	woken, e := t.Kernel.wakeFutex(key1, a.Int(2), linux.FUTEX_BITSET_MATCH_ANY)
+	if e == 0 && tests[cmp] {
+		var more uint64
+		more, e = t.Kernel.wakeFutex(key2, a.Int(3), linux.FUTEX_BITSET_MATCH_ANY)
+		woken += more
+	}
+	return woken, e
+}
+
+// robustLimit keeps a broken list from being walked forever (ROBUST_LIST_LIMIT).
+const robustLimit = 2048
+
+// releaseLocks gives away what locks of a dying thread the kernel knows of.
+func (t *Thread) releaseLocks() {
+	t.releaseRobust()
+	t.passLocks()
+}
+
+// releaseRobust marks the robust mutexes of a dying thread, and wakes one waiter of each.
+func (t *Thread) releaseRobust() {
+	head := emu.Addr(t.RobustList)
+	if head == 0 {
+		return
+	}
+	next, e1 := t.In64(head)
+	off, e2 := t.In64(head + 8)
+	pending, e3 := t.In64(head + 16)
+	if e1|e2|e3 != 0 {
+		return
+	}
+	for range robustLimit {
+		at := emu.Addr(next &^ 1)
+		if at == head {
+			break
+		}
+		var e linux.Errno
+		if next, e = t.In64(at); e != 0 {
+			break
+		}
+		if at != emu.Addr(pending&^1) {
+			t.ownerDied(at + emu.Addr(off))
+		}
+	}
+	if pending&^1 != 0 {
+		t.ownerDied(emu.Addr(pending&^1) + emu.Addr(off))
+	}
+}
+
+func (t *Thread) ownerDied(at emu.Addr) {
+	x, e := t.In32(at)
+	if e != 0 || x&linux.FUTEX_TID_MASK != uint32(t.TID) {
+		return
+	}
+	t.Out32(at, x&linux.FUTEX_WAITERS|linux.FUTEX_OWNER_DIED)
+	if key, e := t.FutexKey(at, 0); e == 0 && x&linux.FUTEX_WAITERS != 0 {
+		_, _ = t.Kernel.wakeFutex(key, 1, linux.FUTEX_BITSET_MATCH_ANY)
+	}
+}

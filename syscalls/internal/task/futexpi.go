@@ -1,0 +1,243 @@
+package task
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// piKey finds the key of the lock at a. Its waiters are not those of other operations on the word.
+func (t *Thread) piKey(a emu.Addr, op int) (FutexKey, linux.Errno) {
+	key, e := t.FutexKey(a, op)
+	key.pi = true
+	return key, e
+}
+
+// word is the key for other operations on the word of a lock.
+func (k FutexKey) word() FutexKey {
+	k.pi = false
+	return k
+}
+
+// FUTEX_LOCK_PI takes the lock at a, and waits for it if it is taken.
+func (t *Thread) FutexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, linux.Errno) {
+	deadline, e := t.FutexDeadline(timeout, op)
+	if e != 0 {
+		return 0, e
+	}
+	key, e := t.piKey(a, op)
+	if e != 0 {
+		return 0, e
+	}
+	if e := t.takeLock(a, key); e != linux.EAGAIN {
+		return 0, e
+	}
+	if t.locksItselfOut(a) {
+		return 0, linux.EDEADLK
+	}
+	t.futexWord, t.FutexBits = a, linux.FUTEX_BITSET_MATCH_ANY
+	ret, e := t.FutexBlock(Wait{Deadline: deadline, Interrupted: linux.ERESTARTNOINTR}, key)
+	if e == EBlocked {
+		t.noteOwner(a, key)
+	}
+	return ret, e
+}
+
+// noteOwner notes who has the lock at a, for which others wait: it is passed on when he ends.
+func (t *Thread) noteOwner(a emu.Addr, key FutexKey) {
+	if x, e := t.In32(a); e == 0 {
+		t.Kernel.owners[key] = t.Kernel.FindThread(-1, int(x&linux.FUTEX_TID_MASK))
+	}
+}
+
+// takeLock takes the lock at a if it is free. If it is not, the owner is made to unlock it by a system call.
+func (t *Thread) takeLock(a emu.Addr, key FutexKey) linux.Errno {
+	x, e := t.In32(a)
+	if e != 0 {
+		return e
+	}
+	switch owner := x & linux.FUTEX_TID_MASK; {
+	case owner == uint32(t.TID):
+		return linux.EDEADLK
+	case owner == 0:
+		if len(t.Kernel.Futexes[key]) > 0 {
+			t.Kernel.owners[key] = t
+		}
+		return t.Out32(a, x&linux.FUTEX_OWNER_DIED|uint32(t.TID)|t.Kernel.waitersBit(key))
+	case t.Kernel.FindThread(-1, int(owner)) == nil && !Absent(int(owner)):
+		return linux.ESRCH
+	}
+	if e := t.Out32(a, x|linux.FUTEX_WAITERS); e != 0 {
+		return e
+	}
+	return linux.EAGAIN
+}
+
+// waitersBit is what the word of a lock has for those that wait.
+func (k *Kernel) waitersBit(key FutexKey) uint32 {
+	if len(k.Futexes[key]) > 0 {
+		return linux.FUTEX_WAITERS
+	}
+	return 0
+}
+
+// locksItselfOut reports whether t, by waiting for the lock at a, would wait for itself.
+func (t *Thread) locksItselfOut(a emu.Addr) bool {
+	o := t
+	for range 1 + len(t.Kernel.Waiting) {
+		x, e := o.In32(a)
+		if e != 0 {
+			return false
+		}
+		if o = t.Kernel.FindThread(-1, int(x&linux.FUTEX_TID_MASK)); o == nil || o == t {
+			return o == t
+		}
+		if !o.waitsForLock() {
+			return false
+		}
+		a = o.futexWord
+	}
+	return false // others do, by words that are not theirs
+}
+
+// waitsForLock reports whether t is in FUTEX_LOCK_PI.
+func (t *Thread) waitsForLock() bool {
+	return len(t.futexAt) == 1 && t.futexAt[0].pi && slices.Contains(t.Kernel.Futexes[t.futexAt[0]], t)
+}
+
+// FUTEX_TRYLOCK_PI takes the lock at a if it is free.
+func (t *Thread) FutexTrylockPI(a emu.Addr, op int) (uint64, linux.Errno) {
+	key, e := t.piKey(a, op)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.takeLock(a, key)
+}
+
+// FUTEX_UNLOCK_PI gives t's lock at a to who waits for it.
+func (t *Thread) FutexUnlockPI(a emu.Addr, op int) (uint64, linux.Errno) {
+	x, e := t.In32(a)
+	if e != 0 {
+		return 0, e
+	}
+	if x&linux.FUTEX_TID_MASK != uint32(t.TID) {
+		return 0, linux.EPERM
+	}
+	key, e := t.piKey(a, op)
+	if e != 0 {
+		return 0, e
+	}
+	return 0, t.passLock(a, key, 0)
+}
+
+// passLock makes the first waiter the owner of the lock at a, or nobody. The word gets flags, too.
+func (t *Thread) passLock(a emu.Addr, key FutexKey, flags uint32) linux.Errno {
+	k := t.Kernel
+	q := k.Scheduler.order(k.Futexes[key])
+	if len(q) == 0 {
+		return t.Out32(a, flags)
+	}
+	if e := t.Out32(a, uint32(q[0].TID)|linux.FUTEX_WAITERS|flags); e != 0 {
+		return e
+	}
+	k.owners[key] = q[0]
+	k.futexSet(key, slices.Clone(q[1:]))
+	k.wake(q[0], wokenReady)
+	t.woke = true
+	return 0
+}
+
+// passLocks gives away the locks that others wait for and t, which ends, had when they came, whatever their words say now.
+func (t *Thread) passLocks() {
+	for _, w := range slices.Clone(t.Kernel.Waiting) {
+		if w.waitsForLock() && t.Kernel.owners[w.futexAt[0]] == t {
+			_ = w.passLock(w.futexWord, w.futexAt[0], linux.FUTEX_OWNER_DIED) // w has read the word
+		}
+	}
+}
+
+// FUTEX_WAIT_REQUEUE_PI waits, as a condition variable does, to be given the lock at the second address by FutexRequeuePI.
+func (t *Thread) FutexWaitRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
+	deadline, e := t.FutexDeadline(a.Addr(3), op)
+	if e != 0 {
+		return 0, e
+	}
+	if a.Addr(0) == a.Addr(4) {
+		return 0, linux.EINVAL
+	}
+	to, e := t.piKey(a.Addr(4), op)
+	if e != 0 {
+		return 0, e
+	}
+	key, e := t.FutexKey(a.Addr(0), op)
+	if e == 0 {
+		e = t.FutexIs(a.Addr(0), a.U32(2))
+	}
+	if e == 0 && key == to.word() {
+		e = linux.EINVAL
+	}
+	if e != 0 {
+		return 0, e
+	}
+	t.FutexBits, t.FutexTo, t.futexWord = linux.FUTEX_BITSET_MATCH_ANY, to, a.Addr(4)
+	return t.FutexBlock(Wait{Deadline: deadline, Interrupted: linux.ERESTARTNOINTR}, key)
+}
+
+// FutexRequeuePI gives the lock to the first waiter if it is free, and makes the others wait for it.
+func (t *Thread) FutexRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
+	limit := a.Int(3)
+	if a.Int(2) != 1 || limit < 0 || a.Addr(0) == a.Addr(4) {
+		return 0, linux.EINVAL
+	}
+	key, e := t.FutexKey(a.Addr(0), op)
+	if e != 0 {
+		return 0, e
+	}
+	to, e := t.piKey(a.Addr(4), op)
+	switch {
+	case e != 0:
+		return 0, e
+	case key == to.word():
+		return 0, linux.EINVAL
+	}
+	if e := t.FutexIs(a.Addr(0), a.U32(5)); e != 0 {
+		return 0, e
+	}
+	if _, e := t.In32(a.Addr(4)); e != 0 {
+		return 0, e
+	}
+	k := t.Kernel
+	q := k.Scheduler.order(k.Futexes[key])
+	if slices.ContainsFunc(q, func(w *Thread) bool { return w.FutexTo != to }) {
+		return 0, linux.EINVAL
+	}
+	if len(q) == 0 {
+		return 0, 0
+	}
+	k.futexSet(key, q)
+	got := uint64(0)
+	switch e := q[0].takeLock(q[0].futexWord, to); {
+	case e == 0:
+		got = 1
+		k.futexSet(key, slices.Clone(q[1:]))
+		k.wake(q[0], wokenReady)
+		if limit > 0 {
+			x, _ := t.In32(a.Addr(4))
+			e = t.Out32(a.Addr(4), x|linux.FUTEX_WAITERS)
+		}
+		if e != 0 {
+			return 0, e
+		}
+	case e != linux.EAGAIN:
+		return 0, e
+	}
+	// The one to be woken is moved, too, if it could not be.
+	moved := min(len(k.Futexes[key]), limit+1-int(got))
+	k.futexMove(key, to, moved)
+	if moved > 0 {
+		t.noteOwner(a.Addr(4), to)
+	}
+	return got + uint64(moved), 0
+}

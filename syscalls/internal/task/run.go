@@ -1,0 +1,570 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// Never is a deadline that does not come.
+const Never = math.MaxInt64
+
+// maxIdle is how often timers may go off without waking anybody: a program
+// that waits like that waits forever, and virtual time would run away.
+const maxIdle = 100_000
+
+// A wakeReason says why a blocked call goes on.
+type wakeReason uint8
+
+const (
+	wokenReady   wakeReason = iota // what it waited for is there
+	wokenTimeout                   // its deadline passed
+)
+
+// A Wait is what a blocked thread waits for.
+type Wait struct {
+	// ready reports whether the call can go on; nil if another thread will call Kernel.wake.
+	Ready func() bool
+	// deadline ends the wait, in Kernel.Now's time; 0 means never.
+	Deadline int64
+	// hosts appends to fds the files whose state only the host knows, with the events that end the wait.
+	Hosts func(fds []host.PollFD) []host.PollFD
+	// interrupted is what a signal makes of the call: 0 for ERESTARTSYS.
+	Interrupted linux.Errno
+	// partial, if not 0, is the result of an interrupted call that had done something.
+	Partial uint64
+	// cancel is called when something else than ready or wake ends the wait.
+	cancel func(timeout bool)
+	// children says that the end of a child ends the wait.
+	children bool
+	// signals are those that the call takes itself.
+	signals SigSet
+	// unbreakable says that signals do not end it.
+	Unbreakable bool
+	// on is what it waits for, if there are others who count or follow those that do: locks, semaphores, queues.
+	On any
+}
+
+// Block parks t. The handler returns what block returns. When the wait is over, the call goes on with resume, which
+// has all that the handler had found out before: descriptors are not looked up and arguments not read a second time.
+func (t *Thread) Block(w Wait, resume func() (uint64, linux.Errno)) (uint64, linux.Errno) {
+	if w.Deadline == 0 {
+		w.Deadline = Never
+	}
+	if w.Interrupted == 0 {
+		w.Interrupted = linux.ERESTARTSYS
+	}
+	t.Call.Wait, t.Call.Resume = &w, resume
+	return 0, EBlocked
+}
+
+// Then ends a call, or a part of one, that gave ret and e. If it waits instead, end gets what it gives when it goes on.
+func (t *Thread) Then(ret uint64, e linux.Errno, end func(uint64, linux.Errno) (uint64, linux.Errno)) (uint64, linux.Errno) {
+	if e != EBlocked {
+		return end(ret, e)
+	}
+	resume := t.Call.Resume
+	t.Call.Resume = func() (uint64, linux.Errno) {
+		ret, e := resume()
+		return t.Then(ret, e, end)
+	}
+	return ret, e
+}
+
+// TimedOut reports whether the call goes on because its deadline passed.
+func (t *Thread) TimedOut() bool { return t.Call.Again && t.Call.woken == wokenTimeout }
+
+// Run runs the program to its end, or until ctx is done. The error is for
+// failures of ours; however the program ends, it ends with an Exit.
+func (k *Kernel) Run(ctx context.Context) (Exit, error) {
+	onOwnThread(func() { k.run(ctx) })
+	return *k.Exit, nil
+}
+
+// ownThreads takes work for goroutines that wait for some, each on a thread with an umask of its own.
+var ownThreads = make(chan func())
+
+// onOwnThread calls f on a thread that nothing else runs on, and whose umask is no other's. Such threads stay for others.
+func onOwnThread(f func()) {
+	done := make(chan struct{})
+	work := func() {
+		defer close(done)
+		f()
+	}
+	select {
+	case ownThreads <- work:
+	default:
+		go func() {
+			runtime.LockOSThread()
+			host.OwnUmask()
+			for {
+				work()
+				work = <-ownThreads
+			}
+		}()
+	}
+	<-done
+}
+
+// run runs the program until there is an Exit.
+func (k *Kernel) run(ctx context.Context) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		k.Interrupted.Store(true)
+		k.running.interrupt()
+	})
+	defer func() {
+		if !stop() {
+			<-done // it uses the engine, which Close frees
+		}
+	}()
+	defer k.progress.start(k)()
+	for k.Exit == nil {
+		k.CloseUnused()
+		if k.Interrupted.Load() {
+			k.Exit = &Exit{Interrupted: true}
+			break
+		}
+		k.FireTimers()
+		k.FS.LookOutside(k)
+		k.wakeWaiting()
+		if len(k.ready) == 0 {
+			k.rest()
+			continue
+		}
+		k.idleRounds = 0
+		i := k.Scheduler.pick(len(k.ready))
+		t := k.ready[i]
+		k.ready = slices.Delete(k.ready, i, i+1)
+		if t.Dead {
+			continue
+		}
+		k.Current = t
+		if k.runThread(t) {
+			k.ready = append(k.ready, t)
+		}
+		k.Current = nil
+	}
+	k.abandon()
+}
+
+// rest is called when no thread can run: it lets time pass, or ends the run.
+func (k *Kernel) rest() {
+	k.steps++
+	if k.First.Exited {
+		// The others go on as long as they do something.
+		if !k.linger() {
+			k.Exit = &k.First.Status
+		}
+		return
+	}
+	if k.idleRounds++; k.idleRounds > maxIdle || !k.idle() {
+		k.deadlock()
+	}
+}
+
+// How long processes may sleep that outlive the first one, in nanoseconds: by the virtual clock, and in earnest.
+const (
+	lingerVirtual = 3600e9
+	lingerReal    = 10e9
+)
+
+// linger lets time pass for processes that outlive the first one. It reports false if none is left that
+// waits for time to pass.
+func (k *Kernel) linger() bool {
+	deadline := k.nextTimer()
+	for _, t := range k.Waiting {
+		deadline = min(deadline, t.Call.Wait.Deadline)
+	}
+	limit := int64(lingerVirtual)
+	if k.Clock.Real {
+		limit = lingerReal
+	}
+	if deadline == Never || deadline-k.firstEnd > limit {
+		return false
+	}
+	if k.Clock.Real {
+		return k.idle()
+	}
+	k.Clock.advance(deadline - k.Now())
+	return true
+}
+
+// abandon gives away what the processes counted that are left when the run is over.
+func (k *Kernel) abandon() {
+	if k.Config.OnEnd == nil {
+		return
+	}
+	for _, p := range k.Processes {
+		if p.Exited {
+			continue
+		}
+		p.Status = *k.Exit
+		if k.First.Exited {
+			p.Status = Exit{Abandoned: true}
+		}
+	}
+	for _, p := range k.Processes {
+		if !p.Exited {
+			k.report(p.Machine)
+		}
+	}
+	k.CloseUnused()
+}
+
+// runThread runs t until it blocks, ends, or must let others run. It reports
+// whether t can go on.
+func (k *Kernel) runThread(t *Thread) bool {
+	t.Calls = 0
+	k.Scheduler.turn()
+	if t.Call.Wait != nil {
+		// It was woken: the call goes on.
+		t.Call.Again, t.Call.step = true, k.steps
+		before := t.Call.Done + t.Call.Messages
+		t.goOn()
+		if t.Call.Done+t.Call.Messages != before {
+			k.steps++ // it did some of its work: others may have waited for that
+		}
+	}
+	for {
+		if t.blocked() {
+			t.busy = 0
+			k.Waiting = append(k.Waiting, t)
+			return false
+		}
+		k.FS.LookOutside(k)
+		t.ReturnToUser()
+		if t.Dead {
+			return false
+		}
+		if t.Process.Stopped {
+			t.Process.runnable = append(t.Process.runnable, t)
+			return false
+		}
+		budget, over := k.turnLeft(t)
+		if k.Interrupted.Load() || over {
+			return true
+		}
+		left := k.insnsLeft()
+		if left == 0 {
+			k.Exit = &Exit{Limit: true}
+			return false
+		}
+		if left < emu.NoBudget {
+			// A budget lasts longer than its number says, by the instructions in
+			// front of forward jumps: small ones come close to the limit.
+			left = left/64 + 1
+		}
+		t.Process.Machine.charge(t.Process)
+		t.clockIn()
+		k.running.set(t.Process.Engine)
+		if k.Interrupted.Load() {
+			return true // it may have been meant for an engine that ran before
+		}
+		stop := t.execute(min(budget, left))
+		k.Scheduler.ran(t, stop.Left)
+		switch stop.Reason {
+		case emu.StopSyscall:
+			t.Calls++
+			t.busy++
+			t.syscall()
+		case emu.StopFault:
+			t.Fault(stop.Fault)
+		case emu.StopClient:
+			t.ClientRequest()
+		case emu.StopBudget:
+			k.FireTimers()
+			if k.contended() {
+				t.busy = minBusy
+				return true
+			}
+		case emu.StopInterrupt:
+			// Seen at the top.
+		default:
+			panic(fmt.Sprintf("BUG: engine stopped for reason %d", stop.Reason))
+		}
+	}
+}
+
+// execute runs t's code. Interrupts that are not to end the run, those for progress and what is left of a run
+// that has ended, leave it as it would be without them.
+func (t *Thread) execute(budget uint64) emu.Stop {
+	t.Kernel.steps++
+	for {
+		stop := t.Process.Engine.Run(t.CPU, budget)
+		if stop.Reason != emu.StopInterrupt || t.Kernel.Interrupted.Load() {
+			return stop
+		}
+		t.Kernel.progress.tell(t.Kernel)
+		budget = uint64(stop.Left)
+	}
+}
+
+// blocked reports whether t waits for something.
+func (t *Thread) blocked() bool { return t.Call.Wait != nil && !t.Dead }
+
+// contended reports whether another thread wants to run or might.
+func (k *Kernel) contended() bool {
+	return len(k.ready) > 0 || len(k.Waiting) > 0
+}
+
+// turnLeft is how far t may run, and whether its turn is over.
+func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
+	budget = k.budget()
+	woke := t.woke
+	if t.woke = false; woke && t.busy >= minBusy && len(k.ready) > 0 {
+		return 0, true
+	}
+	if t.Calls < k.Scheduler.calls || !k.contended() {
+		return budget, false
+	}
+	return min(budget, k.Scheduler.Rest), budget == emu.NoBudget || k.Scheduler.Rest == 0
+}
+
+// budget is how far the current thread may run: without limit if nothing can
+// happen but by its own doing.
+func (k *Kernel) budget() uint64 {
+	if len(k.Timers) == 0 && len(k.ready) == 0 && !k.FS.Watches() && !slices.ContainsFunc(k.Waiting, (*Thread).waitsActively) {
+		return emu.NoBudget
+	}
+	q := k.Scheduler.insns
+	if d := k.nextTimer(); d != Never && !k.Clock.Real {
+		q = min(q, uint64(max(d-k.Now(), 1)))
+	}
+	return q
+}
+
+// insnsLeft is how many instructions may still be executed.
+func (k *Kernel) insnsLeft() uint64 {
+	if k.Config.MaxInsns == 0 {
+		return emu.NoBudget
+	}
+	return k.Config.MaxInsns - min(k.Config.MaxInsns, uint64(k.Executed()))
+}
+
+// waitsActively reports whether t can be woken by something else than a call of Kernel.wake.
+func (t *Thread) waitsActively() bool {
+	w := t.Call.Wait
+	return w.Ready != nil || w.Deadline != Never
+}
+
+// wakeWaiting makes ready, in the order of blocking, threads whose wait is over. A call that went on and waits
+// again, though what it waits for seems to be there (a pipe with room, but not for all), does not go on once more
+// before anything has happened.
+func (k *Kernel) wakeWaiting() {
+	if len(k.Waiting) == 0 {
+		return
+	}
+	now := int64(0) // what all engines have executed is costly to sum up
+	if slices.ContainsFunc(k.Waiting, func(t *Thread) bool { return t.Call.Wait.Deadline != Never }) {
+		now = k.Now()
+	}
+	for _, t := range slices.Clone(k.Waiting) {
+		w := t.Call.Wait
+		switch {
+		case w.Ready != nil && !(t.Call.Again && t.Call.step == k.steps) && w.Ready():
+			k.wake(t, wokenReady)
+		case w.Deadline <= now:
+			if w.cancel != nil {
+				w.cancel(true)
+			}
+			k.wake(t, wokenTimeout)
+		}
+	}
+}
+
+// wake makes a waiting thread ready to go on with its call.
+func (k *Kernel) wake(t *Thread, why wakeReason) {
+	if !k.unwait(t) {
+		return
+	}
+	t.Call.woken = why
+	k.ready = append(k.ready, t)
+}
+
+// unwait takes t off the list of waiting threads.
+func (k *Kernel) unwait(t *Thread) bool {
+	i := slices.Index(k.Waiting, t)
+	if i < 0 {
+		return false
+	}
+	k.Waiting = slices.Delete(k.Waiting, i, i+1)
+	return true
+}
+
+// interrupt ends t's wait because a signal came.
+func (k *Kernel) interrupt(t *Thread) {
+	w := t.Call.Wait
+	if w != nil && (t.Pending.Set|t.Process.Pending.Set)&w.signals != 0 {
+		k.wake(t, wokenReady)
+		return
+	}
+	if w != nil && w.Unbreakable || !k.unwait(t) {
+		return
+	}
+	if w.cancel != nil {
+		w.cancel(false)
+	}
+	t.finishInterrupted(w)
+	k.ready = append(k.ready, t)
+}
+
+// HostWaits appends what is waited for on the host to fds.
+func (k *Kernel) hostWaits(fds []host.PollFD) []host.PollFD {
+	for _, t := range k.Waiting {
+		if w := t.Call.Wait; w.Hosts != nil {
+			fds = w.Hosts(fds)
+		}
+	}
+	return k.FS.HostAsync(fds)
+}
+
+// anyReady reports whether what a thread waits for on the host is there.
+func (k *Kernel) anyReady() bool {
+	return k.FS.News() || slices.ContainsFunc(k.Waiting, func(t *Thread) bool { w := t.Call.Wait; return w.Hosts != nil && w.Ready() })
+}
+
+// idle passes the time until something can happen. It reports false if nothing ever will.
+func (k *Kernel) idle() bool {
+	deadline := k.nextTimer()
+	for _, t := range k.Waiting {
+		deadline = min(deadline, t.Call.Wait.Deadline)
+	}
+	fds := k.hostWaits(nil)
+	if len(fds) == 0 && deadline == Never {
+		return false
+	}
+	if len(fds) == 0 && !k.Clock.Real {
+		k.Clock.advance(deadline - k.Now())
+		return true
+	}
+	// The host decides: real time passes, in slices so that the context is seen.
+	const slice = 50_000_000
+	left := int64(Never)
+	if deadline != Never {
+		left = deadline - k.Now()
+	}
+	for left > 0 && !k.Interrupted.Load() {
+		k.idleRounds = 0 // real time passes by itself
+		d := min(left, slice)
+		if host.PollWait(fds, d) || k.anyReady() {
+			return true
+		}
+		fds = k.hostWaits(fds[:0])
+		if left != Never {
+			left -= d
+		}
+	}
+	if !k.Interrupted.Load() && !k.Clock.Real {
+		k.Clock.advance(deadline - k.Now())
+	}
+	return true
+}
+
+// A Tracer is told of what happens at the border of the kernel.
+type Tracer interface {
+	Enter(t *Thread)
+	Leave(t *Thread, ret uint64, e linux.Errno)
+	Signal(t *Thread, s *SigInfo)
+	Exited(p *Process)
+}
+
+// syscall performs the system call that stopped the engine.
+func (t *Thread) syscall() {
+	r := &t.CPU.Regs
+	t.Call = Call{
+		Nr:   r[emu.RAX],
+		Args: uio.Args{r[emu.RDI], r[emu.RSI], r[emu.RDX], r[emu.R10], r[emu.R8], r[emu.R9]},
+	}
+	t.dispatch()
+}
+
+// dispatch calls the handler of t's call.
+func (t *Thread) dispatch() {
+	k, nr := t.Kernel, t.Call.Nr
+	t.Spend(price(nr))
+	ent := k.entry(nr)
+	if k.Trace != nil {
+		k.Trace.Enter(t)
+	}
+	if ent.Level == Missing {
+		k.reportMissing(nr)
+	}
+	t.conclude(ent.Handler(t, t.Call.Args))
+}
+
+// goOn continues t's call, whose wait is over.
+func (t *Thread) goOn() {
+	resume := t.Call.Resume
+	t.Call.Wait, t.Call.Resume = nil, nil
+	t.conclude(resume())
+}
+
+// conclude ends t's call with what it returned, if it does not wait.
+func (t *Thread) conclude(ret uint64, e linux.Errno) {
+	if e == EBlocked {
+		if !t.Call.Wait.Unbreakable && t.HasSignal() {
+			// A signal was pending before: the call is over before it waits.
+			w := t.Call.Wait
+			if w.cancel != nil {
+				w.cancel(false)
+			}
+			t.finishInterrupted(w)
+		}
+		return
+	}
+	t.Kernel.noteLacking(t.Call.Nr, t.Kernel.entry(t.Call.Nr).Level, e)
+	t.finish(ret, e)
+}
+
+// finishInterrupted ends a call that waited and may wait no longer.
+func (t *Thread) finishInterrupted(w *Wait) {
+	t.Call.Wait, t.Call.Resume = nil, nil
+	if w.Partial > 0 {
+		t.finish(w.Partial, 0)
+		return
+	}
+	t.finish(0, w.Interrupted)
+}
+
+// finish sets the result of t's call, and is the only place that encodes results.
+func (t *Thread) finish(ret uint64, e linux.Errno) {
+	t.Files.EndCall(t.Kernel)
+	if t.Kernel.Trace != nil {
+		t.Kernel.Trace.Leave(t, ret, e)
+	}
+	if e == ENoReturn {
+		return
+	}
+	if e != 0 {
+		ret = e.Result()
+	}
+	t.CPU.Regs[emu.RAX] = ret
+	t.Call.Done = 0
+	t.inCall = true
+}
+
+// MaxReported is how many unsupported calls are named: a program may try all numbers there are.
+const MaxReported = 100
+
+// reportMissing names an unsupported call, once.
+func (k *Kernel) reportMissing(nr uint64) {
+	switch {
+	case k.reported[nr] || len(k.reported) > MaxReported:
+		return
+	case len(k.reported) == MaxReported:
+		k.Logf("more than %d system calls are not supported; further ones are not named", MaxReported)
+		k.reported[nr] = true
+		return
+	}
+	k.reported[nr] = true
+	k.Logf("system call %d (%s) is not supported; the program gets ENOSYS", nr, k.CallName(nr))
+}

@@ -1,0 +1,80 @@
+package task
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// A scheduling is what sched(7) lets a thread say about when it runs. It changes nothing but what the guest is told: all
+// threads take turns.
+type scheduling struct {
+	Policy uint32
+	Nice   int
+	Cpus   cpuSet
+	Ioprio uint16 // class and level of ioprio_set(2)
+}
+
+// A cpuSet has a bit for each CPU of the machine; nil has all.
+type cpuSet []byte
+
+// inherited is what a child has of s.
+func (s scheduling) inherited() scheduling {
+	if s.Policy&linux.SCHED_RESET_ON_FORK != 0 {
+		s.Policy &^= linux.SCHED_RESET_ON_FORK
+		s.Nice = max(s.Nice, 0)
+	}
+	return s
+}
+
+// First returns the lowest CPU.
+func (c cpuSet) First() int {
+	i := slices.IndexFunc(c, func(x byte) bool { return x != 0 })
+	return 8*i + bits.TrailingZeros8(c[i])
+}
+
+// String is the list format of cpuset(7).
+func (c cpuSet) String() string {
+	var parts []string
+	has := func(i int) bool { return i/8 < len(c) && c[i/8]>>(i%8)&1 != 0 }
+	for i := 0; i < 8*len(c); i++ {
+		first := i
+		for has(i) {
+			i++
+		}
+		switch i - first {
+		case 0:
+		case 1:
+			parts = append(parts, fmt.Sprint(first))
+		default:
+			parts = append(parts, fmt.Sprintf("%d-%d", first, i-1))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// Cpus is the set of all CPUs.
+func (k *Kernel) Cpus() cpuSet {
+	all := make(cpuSet, (k.Config.CPUs+63)/64*8)
+	for i := range k.Config.CPUs {
+		all[i/8] |= 1 << (i % 8)
+	}
+	return all
+}
+
+// Cpus is the set of CPUs a thread may run on.
+func (t *Thread) Cpus() cpuSet {
+	if t.Sched.Cpus != nil {
+		return t.Sched.Cpus
+	}
+	return t.Kernel.Cpus()
+}
+
+// ValidDeadline reports whether sched_setattr(2) takes such times for SCHED_DEADLINE (__checkparam_dl).
+func ValidDeadline(runtime, deadline, period uint64) bool {
+	const least = 1024
+	return deadline != 0 && runtime >= least && runtime <= deadline && (period == 0 || deadline <= period) && (deadline|period)>>63 == 0
+}

@@ -1,0 +1,376 @@
+package task
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// A SigSet is a set of signals: bit n-1 is signal n.
+type SigSet uint64
+
+func SigBit(sig int) SigSet { return 1 << (sig - 1) }
+
+func (s SigSet) Has(sig int) bool { return s&SigBit(sig) != 0 }
+
+// String shows a set as strace does: by what is not in it if that is shorter.
+func (s SigSet) String() string {
+	not := ""
+	if n := bits.OnesCount64(uint64(s)); n > 32 {
+		not, s = "~", ^s
+	}
+	var names []string
+	for sig := 1; sig <= linux.NSIG; sig++ {
+		if s.Has(sig) {
+			names = append(names, strings.TrimPrefix(linux.SignalName(sig), "SIG"))
+		}
+	}
+	return not + "[" + strings.Join(names, " ") + "]"
+}
+
+func SigsOf(sigs ...int) (s SigSet) {
+	for _, n := range sigs {
+		s |= SigBit(n)
+	}
+	return s
+}
+
+var (
+	// unblockable cannot be masked.
+	Unblockable = SigsOf(linux.SIGKILL, linux.SIGSTOP)
+	// synchronous signals are taken first (kernel/signal.c, SYNCHRONOUS_MASK).
+	Synchronous = SigsOf(linux.SIGSEGV, linux.SIGBUS, linux.SIGILL, linux.SIGTRAP, linux.SIGFPE, linux.SIGSYS)
+	// ignoredByDefault and stopping are default actions other than death.
+	ignoredByDefault = SigsOf(linux.SIGCHLD, linux.SIGURG, linux.SIGWINCH, linux.SIGCONT)
+	stopping         = SigsOf(linux.SIGSTOP, linux.SIGTSTP, linux.SIGTTIN, linux.SIGTTOU)
+)
+
+// A SigAction is what rt_sigaction(2) sets.
+type SigAction struct {
+	Handler  uint64
+	Flags    uint64
+	Restorer uint64
+	Mask     SigSet
+}
+
+// A sigTable has the actions of signals 1 to 64.
+type sigTable [linux.NSIG + 1]SigAction
+
+// A SigInfo is a siginfo_t: signo, errno, code, then what the code says.
+type SigInfo struct {
+	Signo, Errno, Code int32
+	// fields are the bytes from offset 16 on.
+	Fields [112]byte
+	// fault is the fault behind the signal, at rip.
+	Fault *emu.Fault
+	rip   emu.Addr
+	// timer is the POSIX timer that sent it, whose overrun count it resets.
+	Timer *PosixTimer
+	// to is the thread that takes it if it can, of those of its process: the one that ran when a timer went off.
+	to *Thread
+}
+
+// encode lays s out as siginfo_t.
+func (s *SigInfo) encode() []byte {
+	b := make(linux.Pack, 0, 128)
+	b.U32(uint32(s.Signo))
+	b.U32(uint32(s.Errno))
+	b.U32(uint32(s.Code))
+	b.U32(0)
+	return append(b, s.Fields[:]...)
+}
+
+// decodeSigInfo is encode's inverse.
+func decodeSigInfo(b []byte) *SigInfo {
+	s := &SigInfo{Signo: int32(linux.Uint32(b)), Errno: int32(linux.Uint32(b[4:])), Code: int32(linux.Uint32(b[8:]))}
+	copy(s.Fields[:], b[16:128])
+	return s
+}
+
+// InfoFromProcess is the SigInfo of kill(2) and its kin, sent by p.
+func InfoFromProcess(p *Process, sig int, code int32) *SigInfo {
+	s := &SigInfo{Signo: int32(sig), Code: code}
+	linux.PutUint32(s.Fields[:], uint32(p.PID))
+	linux.PutUint32(s.Fields[4:], p.Kernel.UID)
+	return s
+}
+
+// A SigQueue has pending signals in order of arrival.
+type SigQueue struct {
+	Set   SigSet
+	infos []*SigInfo
+}
+
+// add queues s. A standard signal is pending at most once, but for those of timers.
+func (q *SigQueue) add(s *SigInfo) (added bool) {
+	sig := int(s.Signo)
+	if s.Timer == nil && sig < linux.SIGRTMIN && q.Set.Has(sig) {
+		return false
+	}
+	q.Set |= SigBit(sig)
+	q.infos = append(q.infos, s)
+	if s.Timer != nil {
+		s.Timer.queued = true
+	}
+	return true
+}
+
+// first returns the first s of signal sig, which is pending.
+func (q *SigQueue) first(sig int) *SigInfo {
+	return q.infos[slices.IndexFunc(q.infos, func(s *SigInfo) bool { return int(s.Signo) == sig })]
+}
+
+// take removes and returns the first s of signal sig.
+func (q *SigQueue) take(sig int) *SigInfo {
+	s := q.first(sig)
+	q.remove(func(o *SigInfo) bool { return o == s })
+	return s
+}
+
+// Drop removes all signals of set.
+func (q *SigQueue) Drop(set SigSet) {
+	q.remove(func(s *SigInfo) bool {
+		if set.Has(int(s.Signo)) && s.Timer != nil {
+			s.Timer.queued = false
+		}
+		return set.Has(int(s.Signo))
+	})
+}
+
+// remove removes the signals that match.
+func (q *SigQueue) remove(match func(*SigInfo) bool) {
+	q.infos = slices.DeleteFunc(q.infos, match)
+	q.Set = 0
+	for _, s := range q.infos {
+		q.Set |= SigBit(int(s.Signo))
+	}
+}
+
+// first returns the signal of set that is taken first, or 0.
+func (set SigSet) first() int {
+	for _, s := range [...]SigSet{set & Synchronous, set} {
+		for n := 1; s != 0 && n <= linux.NSIG; n++ {
+			if s.Has(n) {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// Ignored reports whether sig has no effect on p.
+func (p *Process) Ignored(sig int) bool {
+	h := p.Signals[sig].Handler
+	return h == linux.SIG_IGN || h == linux.SIG_DFL && ignoredByDefault.Has(sig)
+}
+
+// Send queues s for p; some thread that does not block it will take it. EAGAIN says that there are too many.
+func (p *Process) Send(s *SigInfo) linux.Errno {
+	sig := int(s.Signo)
+	if p.Exited {
+		return 0
+	}
+	target := p.taker(s)
+	if p.control(sig, target == nil) {
+		return 0
+	}
+	if target != nil && p.Ignored(sig) {
+		return 0
+	}
+	e := p.queue(&p.Pending, s)
+	if target != nil && e == 0 {
+		p.Kernel.interrupt(target)
+	}
+	return e
+}
+
+// Send queues s for t alone.
+func (t *Thread) Send(s *SigInfo) linux.Errno {
+	sig := int(s.Signo)
+	if t.Dead || t.Process.control(sig, t.Mask.Has(sig)) || !t.Mask.Has(sig) && t.Process.Ignored(sig) {
+		return 0
+	}
+	e := t.Process.queue(&t.Pending, s)
+	if !t.Mask.Has(sig) && e == 0 {
+		t.Kernel.interrupt(t)
+	}
+	return e
+}
+
+// target is the thread that takes a signal sent to p: the first that does not block it.
+func (p *Process) target(sig int) *Thread {
+	for _, t := range p.Threads {
+		if !t.Dead && !t.Mask.Has(sig) {
+			return t
+		}
+	}
+	return nil
+}
+
+// taker is the thread that takes s, which was sent to p.
+func (p *Process) taker(s *SigInfo) *Thread {
+	if t := s.to; t != nil && !t.Dead && t.Process == p && !t.Mask.Has(int(s.Signo)) {
+		return t
+	}
+	return p.target(int(s.Signo))
+}
+
+// deliverable is the set of pending signals that t takes now.
+func (t *Thread) deliverable() SigSet {
+	set := t.Pending.Set &^ t.Mask
+	for shared := t.Process.Pending.Set &^ t.Mask; shared != 0; {
+		sig := shared.first()
+		shared &^= SigBit(sig)
+		if t.Process.taker(t.Process.Pending.first(sig)) == t {
+			set |= SigBit(sig)
+		}
+	}
+	return set
+}
+
+// HasSignal reports whether a signal must be delivered to t before it goes on.
+func (t *Thread) HasSignal() bool {
+	if t.Pending.Set|t.Process.Pending.Set == 0 {
+		return false
+	}
+	for set := t.deliverable(); set != 0; {
+		sig := set.first()
+		set &^= SigBit(sig)
+		if !t.Process.Ignored(sig) {
+			return true
+		}
+	}
+	return false
+}
+
+// Dequeue takes the next signal of set from t's queue or its process'.
+func (t *Thread) Dequeue(set SigSet) *SigInfo {
+	for _, q := range []*SigQueue{&t.Pending, &t.Process.Pending} {
+		sig := (q.Set & set).first()
+		if sig == 0 {
+			continue
+		}
+		s := q.take(sig)
+		if s.Timer != nil {
+			s.Timer.taken(s)
+		}
+		if it := t.Process.itimers[0].timer; it != nil && sig == linux.SIGALRM && q == &t.Process.Pending {
+			it.Resume(t.Kernel)
+		}
+		return s
+	}
+	return nil
+}
+
+// ReturnToUser does what Linux does on the way back to the program: signals are
+// delivered and interrupted calls restarted.
+func (t *Thread) ReturnToUser() {
+	if t.Pending.Set|t.Process.Pending.Set == 0 && !t.inCall && t.OldMask == nil {
+		return
+	}
+	handled := false
+	for !t.Dead {
+		set := t.deliverable()
+		if set == 0 {
+			break
+		}
+		s := t.Dequeue(set)
+		if s == nil {
+			break
+		}
+		if t.deliver(s) {
+			handled = true
+		}
+	}
+	if !handled {
+		t.restartCall(nil)
+		if t.OldMask != nil {
+			t.Mask = *t.OldMask
+		}
+	}
+	t.OldMask = nil
+	t.inCall = false
+}
+
+// deliver acts on s, and reports whether a handler was called.
+func (t *Thread) deliver(s *SigInfo) bool {
+	sig := int(s.Signo)
+	act := &t.Process.Signals[sig]
+	if t.Kernel.Trace != nil {
+		t.Kernel.Trace.Signal(t, s)
+	}
+	switch {
+	case act.Handler == linux.SIG_IGN:
+		return false
+	case act.Handler == linux.SIG_DFL && ignoredByDefault.Has(sig):
+		return false
+	case act.Handler == linux.SIG_DFL && stopping.Has(sig):
+		t.Process.stop(sig)
+		return false
+	case act.Handler == linux.SIG_DFL:
+		t.Process.kill(s)
+		return false
+	}
+	t.restartCall(act)
+	t.callHandler(s, *act)
+	if act.Flags&linux.SA_RESETHAND != 0 {
+		act.Handler = linux.SIG_DFL
+	}
+	return true
+}
+
+// restartCall turns the result of an interrupted call into EINTR or makes the
+// program call again. act is the handler that runs first, nil for none.
+func (t *Thread) restartCall(act *SigAction) {
+	if !t.inCall {
+		return
+	}
+	t.inCall = false
+	again := false
+	switch t.CPU.Regs[emu.RAX] {
+	case linux.ERESTARTSYS.Result():
+		again = act == nil || act.Flags&linux.SA_RESTART != 0
+	case linux.ERESTARTNOINTR.Result():
+		again = true
+	case linux.ERESTARTNOHAND.Result():
+		again = act == nil
+	default:
+		return
+	}
+	if !again {
+		t.CPU.Regs[emu.RAX] = linux.EINTR.Result()
+		return
+	}
+	const syscallLen = 2
+	t.CPU.Regs[emu.RAX] = t.Call.Nr
+	t.CPU.RIP -= syscallLen
+}
+
+// force delivers a signal that the thread itself caused: it cannot be blocked or ignored.
+func (t *Thread) force(s *SigInfo) {
+	sig := int(s.Signo)
+	act := &t.Process.Signals[sig]
+	if t.Mask.Has(sig) || act.Handler == linux.SIG_IGN {
+		act.Handler = linux.SIG_DFL
+		t.Mask &^= SigBit(sig)
+	}
+	// What is already pending must not swallow it.
+	t.Pending.Drop(SigBit(sig))
+	t.Pending.add(s)
+}
+
+// ForceSegv ends what cannot go on: a signal frame that cannot be written or read.
+func (t *Thread) ForceSegv(sig int) {
+	if sig == linux.SIGSEGV {
+		t.Process.Signals[linux.SIGSEGV].Handler = linux.SIG_DFL
+	}
+	t.force(&SigInfo{Signo: linux.SIGSEGV, Code: linux.SI_KERNEL})
+}
+
+// kill ends p because of a signal's default action.
+func (p *Process) kill(s *SigInfo) {
+	p.End(Exit{Signal: int(s.Signo), Fault: s.Fault, RIP: s.rip})
+}

@@ -1,0 +1,71 @@
+package task
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// WaitChild finds a child of t's process that match accepts and of which there is something to tell, and waits for
+// one. found ends the call: it gets no child if options say that it is not to wait.
+func (t *Thread) WaitChild(match func(*Process) bool, options uint32, found func(ChildEvent) (uint64, linux.Errno)) (uint64, linux.Errno) {
+	any := false
+	for _, c := range t.Process.Children() {
+		if !match(c) || options&linux.WALL == 0 && (options&linux.WCLONE != 0) == (c.exitSignal == linux.SIGCHLD) {
+			continue
+		}
+		any = true
+		if ev := c.event(options); ev.Process != nil {
+			return found(ev)
+		}
+	}
+	switch {
+	case !any:
+		return 0, linux.ECHILD
+	case options&linux.WNOHANG != 0:
+		return found(ChildEvent{})
+	}
+	return t.Block(Wait{children: true}, func() (uint64, linux.Errno) { return t.WaitChild(match, options, found) })
+}
+
+// Collect ends c's time as a zombie, if it is one, after a wait for it.
+func (t *Thread) Collect(c *Process) {
+	if !c.Exited {
+		return
+	}
+	t.Process.WaitedFor = t.Process.WaitedFor.Plus(c.Usage()).Plus(c.WaitedFor)
+	t.Kernel.reap(c)
+}
+
+// TellChild ends waitid(2) with ev.
+func (t *Thread) TellChild(ev ChildEvent, options uint32, a uio.Args) (uint64, linux.Errno) {
+	info := make([]byte, 28)
+	if c := ev.Process; c != nil {
+		linux.PutUint32(info, linux.SIGCHLD)
+		linux.PutUint32(info[8:], uint32(ev.code))
+		linux.PutUint32(info[16:], uint32(c.PID))
+		linux.PutUint32(info[20:], t.Kernel.UID)
+		linux.PutUint32(info[24:], ev.value)
+		if options&linux.WNOWAIT == 0 {
+			t.Collect(c)
+		}
+		if e := t.CopyOutIf(a.Addr(4), Rusage(c.Usage().Plus(c.WaitedFor))); e != 0 {
+			return 0, e
+		}
+	}
+	return t.FinishWaitid(a.Addr(2), info, 0)
+}
+
+// FinishWaitid writes what waitid(2) tells: nothing, in as many bytes, if there is an error.
+func (t *Thread) FinishWaitid(at emu.Addr, info []byte, e linux.Errno) (uint64, linux.Errno) {
+	if at == 0 {
+		return 0, e
+	}
+	if e := t.CopyOut(at, info[:12]); e != 0 {
+		return 0, e
+	}
+	if e := t.CopyOut(at+16, info[16:]); e != 0 {
+		return 0, e
+	}
+	return 0, e
+}

@@ -1,0 +1,417 @@
+package tty
+
+import (
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// ldisc.go: the line discipline of a pseudoterminal (termios(3); where that leaves it open, Linux's N_TTY).
+
+// ccs is how many characters c_cc has (NCCS).
+const ccs = 19
+
+// A termios is struct termios as the kernel has it.
+type termios struct {
+	iflag, oflag, cflag, Lflag uint32
+	line                       uint8
+	cc                         [ccs]byte
+}
+
+// newTermios are a new terminal's settings.
+func newTermios() termios {
+	return termios{
+		iflag: linux.ICRNL | linux.IXON, oflag: linux.OPOST | linux.ONLCR, cflag: 0xbf, // B38400, CS8, CREAD
+		Lflag: linux.ISIG | linux.ICANON | linux.ECHO | linux.ECHOE | linux.ECHOK | linux.ECHOCTL | linux.ECHOKE | linux.IEXTEN,
+		cc: [ccs]byte{
+			linux.VINTR: 3, linux.VQUIT: 28, linux.VERASE: 127, linux.VKILL: 21, linux.VEOF: 4, linux.VMIN: 1, linux.VSTART: 17, linux.VSTOP: 19, linux.VSUSP: 26,
+			linux.VREPRINT: 18, 13: 15, linux.VWERASE: 23, linux.VLNEXT: 22,
+		},
+	}
+}
+
+func (s *termios) encode() []byte {
+	var b linux.Pack
+	b.U32(s.iflag)
+	b.U32(s.oflag)
+	b.U32(s.cflag)
+	b.U32(s.Lflag)
+	b.U8(s.line)
+	return append(b, s.cc[:]...)
+}
+
+// encodeOld gives the low halves of the flags and the first special characters, as a struct termio.
+func (s *termios) encodeOld() []byte {
+	var b linux.Pack
+	for _, flags := range []uint32{s.iflag, s.oflag, s.cflag, s.Lflag} {
+		b.U16(uint16(flags))
+	}
+	b.U8(s.line)
+	b = append(b, s.cc[:8]...)
+	b.U8(0)
+	return b
+}
+
+// withOld returns s with what a struct termio has.
+func (s termios) withOld(b []byte) termios {
+	for i, flags := range []*uint32{&s.iflag, &s.oflag, &s.cflag, &s.Lflag} {
+		*flags = *flags&^0xffff | uint32(linux.Uint16(b[2*i:]))
+	}
+	s.line = b[8]
+	copy(s.cc[:8], b[9:])
+	return s
+}
+
+func decodeTermios(b []byte) termios {
+	s := termios{iflag: linux.Uint32(b), oflag: linux.Uint32(b[4:]), cflag: linux.Uint32(b[8:]), Lflag: linux.Uint32(b[12:]), line: b[16]}
+	copy(s.cc[:], b[17:])
+	return s
+}
+
+// is reports whether c is the special character i.
+func (s *termios) is(c byte, i int) bool { return c == s.cc[i] && c != 0 }
+
+// A cell is a character of input.
+type cell struct {
+	c byte
+	// end says that a line ends with it, eof that it is not read.
+	end, eof bool
+}
+
+// LineMax is how long a line can be.
+const LineMax = 4095
+
+// A lineDisc turns what is typed into what is read, and what is written into what is shown.
+type lineDisc struct {
+	termios
+	in []cell
+	// lines is how much of in is complete lines. shown is output that has not been fetched.
+	lines int
+	Shown []byte
+	// column is where the cursor is, lineColumn where the line that is being typed began.
+	column, lineColumn int
+	literal            bool // the next character is not special
+	stopped            bool // output is, by VSTOP or TCOOFF
+	signal             func(sig int)
+}
+
+func isControl(c byte) bool { return c < 32 || c == 127 }
+
+// ShownMax is how much output waits to be fetched at most. Programs wait before it is that much (ptyRoom); what is echoed
+// beyond it is lost.
+const ShownMax = 19 << 10
+
+// show puts c where it is fetched from.
+func (d *lineDisc) show(c byte) {
+	if len(d.Shown) < ShownMax {
+		d.Shown = append(d.Shown, c)
+	}
+}
+
+// put shows c.
+func (d *lineDisc) put(c byte) {
+	switch {
+	case c == '\b':
+		d.column = max(d.column-1, 0)
+	case c == '\r':
+		d.column = 0
+	case !isControl(c) && (d.iflag&linux.IUTF8 == 0 || c&0xc0 != 0x80):
+		d.column++
+	}
+	d.show(c)
+}
+
+// output shows c as the program wrote it.
+func (d *lineDisc) output(c byte) {
+	if d.oflag&linux.OPOST == 0 {
+		d.show(c)
+		return
+	}
+	switch c {
+	case '\n':
+		if d.oflag&linux.ONLRET != 0 {
+			d.column = 0
+		}
+		if d.oflag&linux.ONLCR != 0 {
+			d.put('\r')
+		}
+		d.lineColumn = d.column
+	case '\r':
+		if d.oflag&linux.ONOCR != 0 && d.column == 0 {
+			return
+		}
+		if d.oflag&linux.OCRNL != 0 {
+			c = '\n'
+		}
+		d.lineColumn = 0
+	case '\t':
+		spaces := 8 - d.column&7
+		if d.oflag&linux.XTABS == linux.XTABS {
+			for range spaces {
+				d.put(' ')
+			}
+			return
+		}
+		d.column += spaces
+	}
+	d.put(c)
+}
+
+// echo shows c as it was typed.
+func (d *lineDisc) echo(c byte) {
+	if d.Lflag&linux.ECHOCTL != 0 && isControl(c) && c != '\t' {
+		d.put('^')
+		d.put(c ^ 0o100)
+		return
+	}
+	d.output(c)
+}
+
+// input takes a character that was typed.
+func (d *lineDisc) input(c byte) {
+	if d.iflag&linux.ISTRIP != 0 {
+		c &= 0x7f
+	}
+	if d.literal {
+		d.literal = false
+		d.add(c)
+		return
+	}
+	if d.iflag&linux.IXON != 0 {
+		if d.is(c, linux.VSTART) || d.is(c, linux.VSTOP) {
+			d.stopped = d.is(c, linux.VSTOP)
+			return
+		}
+		if d.iflag&linux.IXANY != 0 {
+			d.stopped = false
+		}
+	}
+	if d.Lflag&linux.ISIG != 0 {
+		sig := 0
+		switch {
+		case d.is(c, linux.VINTR):
+			sig = linux.SIGINT
+		case d.is(c, linux.VQUIT):
+			sig = linux.SIGQUIT
+		case d.is(c, linux.VSUSP):
+			sig = linux.SIGTSTP
+		}
+		if sig != 0 {
+			d.interrupt(c, sig)
+			return
+		}
+	}
+	switch {
+	case c == '\r' && d.iflag&linux.IGNCR != 0:
+		return
+	case c == '\r' && d.iflag&linux.ICRNL != 0:
+		c = '\n'
+	case c == '\n' && d.iflag&linux.INLCR != 0:
+		c = '\r'
+	}
+	if d.Lflag&linux.ICANON == 0 || !d.edit(c) {
+		d.add(c)
+	}
+}
+
+// interrupt sends what c stands for.
+func (d *lineDisc) interrupt(c byte, sig int) {
+	if d.Lflag&linux.NOFLSH == 0 {
+		d.in, d.lines = nil, 0
+	}
+	if d.iflag&linux.IXON != 0 {
+		d.stopped = false
+	}
+	if d.Lflag&linux.ECHO != 0 {
+		d.echo(c)
+	}
+	d.signal(sig)
+}
+
+// edit does what c does to the line, and reports whether that was all.
+func (d *lineDisc) edit(c byte) bool {
+	extended := d.Lflag&linux.IEXTEN != 0
+	switch {
+	case d.is(c, linux.VERASE), d.is(c, linux.VKILL), extended && d.is(c, linux.VWERASE):
+		d.erase(c)
+	case extended && d.is(c, linux.VLNEXT):
+		d.literal = true
+		if d.Lflag&linux.ECHO != 0 && d.Lflag&linux.ECHOCTL != 0 {
+			d.put('^')
+			d.put('\b')
+		}
+	case extended && d.is(c, linux.VREPRINT) && d.Lflag&linux.ECHO != 0:
+		d.echo(c)
+		d.output('\n')
+		for _, x := range d.in[d.lines:] {
+			d.echo(x.c)
+		}
+	case c == '\n':
+		if d.Lflag&(linux.ECHO|linux.ECHONL) != 0 {
+			d.output('\n')
+		}
+		d.end(cell{c: c, end: true})
+	case d.is(c, linux.VEOF):
+		d.end(cell{end: true, eof: true})
+	case d.is(c, linux.VEOL), extended && d.is(c, linux.VEOL2):
+		if d.Lflag&linux.ECHO != 0 {
+			d.echo(c)
+		}
+		d.end(cell{c: c, end: true})
+	default:
+		return false
+	}
+	return true
+}
+
+// end completes a line.
+func (d *lineDisc) end(x cell) {
+	d.in = append(d.in, x)
+	d.lines = len(d.in)
+}
+
+// add takes c as it is.
+func (d *lineDisc) add(c byte) {
+	if d.Lflag&linux.ECHO != 0 {
+		if len(d.in) == d.lines {
+			d.lineColumn = d.column
+		}
+		if c == '\n' {
+			d.output(c)
+		} else {
+			d.echo(c)
+		}
+	}
+	if d.Lflag&linux.ICANON != 0 && len(d.in)-d.lines >= LineMax {
+		return // until the line ends
+	}
+	d.in = append(d.in, cell{c: c})
+}
+
+// erase takes back a character, a word or the line, for c.
+func (d *lineDisc) erase(c byte) {
+	char, word := d.is(c, linux.VERASE), d.is(c, linux.VWERASE)
+	if len(d.in) == d.lines {
+		return
+	}
+	if !char && !word && d.Lflag&(linux.ECHO|linux.ECHOK|linux.ECHOKE|linux.ECHOE) != linux.ECHO|linux.ECHOK|linux.ECHOKE|linux.ECHOE {
+		d.in = d.in[:d.lines]
+		if d.Lflag&linux.ECHO != 0 {
+			d.echo(c)
+			if d.Lflag&linux.ECHOK != 0 {
+				d.output('\n')
+			}
+		}
+		return
+	}
+	seen := false
+	for len(d.in) > d.lines {
+		n := len(d.in) - 1
+		for d.iflag&linux.IUTF8 != 0 && n > d.lines && d.in[n].c&0xc0 == 0x80 {
+			n--
+		}
+		x := d.in[n].c
+		if word {
+			if letter(x) {
+				seen = true
+			} else if seen {
+				break
+			}
+		}
+		d.in = d.in[:n]
+		if d.Lflag&linux.ECHO != 0 {
+			if char && d.Lflag&linux.ECHOE == 0 {
+				d.echo(c)
+			} else {
+				d.unshow(x)
+			}
+		}
+		if char {
+			break
+		}
+	}
+}
+
+// letter reports whether c is part of a word.
+func letter(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|32 >= 'a' && c|32 <= 'z'
+}
+
+// unshow takes x, the last of the line, off the screen.
+func (d *lineDisc) unshow(x byte) {
+	n := 1
+	switch {
+	case x == '\t':
+		n = 8 - d.width()&7
+		for range n {
+			d.put('\b')
+		}
+		return
+	case isControl(x) && d.Lflag&linux.ECHOCTL != 0:
+		n = 2
+	case isControl(x):
+		n = 0
+	}
+	for range n {
+		d.put('\b')
+		d.put(' ')
+		d.put('\b')
+	}
+}
+
+// width is how wide the line that is being typed is, from the last tab or its beginning on.
+func (d *lineDisc) width() int {
+	n := 0
+	for i := len(d.in) - 1; i >= d.lines; i-- {
+		switch c := d.in[i].c; {
+		case c == '\t':
+			return n
+		case isControl(c):
+			if d.Lflag&linux.ECHOCTL != 0 {
+				n += 2
+			}
+		case d.iflag&linux.IUTF8 == 0 || c&0xc0 != 0x80:
+			n++
+		}
+	}
+	return n + d.lineColumn
+}
+
+// set changes the settings. What was typed before and not read is a line when lines are wanted from now on.
+func (d *lineDisc) set(s termios) {
+	if (s.Lflag^d.Lflag)&linux.ICANON != 0 && len(d.in) > 0 {
+		d.lines = len(d.in)
+		d.in[d.lines-1].end = true
+	}
+	if s.iflag&linux.IXON == 0 {
+		d.stopped = false
+	}
+	d.termios = s
+}
+
+// available is how much can be read now.
+func (d *lineDisc) available() int {
+	if d.Lflag&linux.ICANON != 0 {
+		return d.lines
+	}
+	return len(d.in)
+}
+
+// take reads up to n characters: a line at most.
+func (d *lineDisc) take(n int) []byte {
+	var out []byte
+	i, canon := 0, d.Lflag&linux.ICANON != 0
+	for i < d.available() {
+		x := d.in[i]
+		if len(out) == n && !(canon && x.eof) {
+			break
+		}
+		i++
+		if !x.eof {
+			out = append(out, x.c)
+		}
+		if canon && x.end {
+			break
+		}
+	}
+	d.in, d.lines = d.in[i:], max(d.lines-i, 0)
+	return out
+}

@@ -1,0 +1,475 @@
+package tty
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+const (
+	// ptyRoom is how much output waits to be fetched before writing blocks.
+	ptyRoom = 12 << 10
+	// AheadMax is how much may be typed that the line discipline has no room for yet.
+	AheadMax = 16 << 10
+)
+
+// A Driver has the pseudoterminals.
+type Driver struct{ ptys []*pty } // by number
+
+// DriverOf returns the pseudoterminals of k.
+func DriverOf(k *task.Kernel) *Driver { return k.TTY.(*Driver) }
+
+// A pty is a pseudoterminal.
+type pty struct {
+	task.Terminal
+	lineDisc
+	n      int
+	Locked bool
+	// ahead was typed, and waits for room in the line discipline.
+	ahead []byte
+	size  [files.WinsizeSize]byte
+	// slaves are open, dead ones too; hungUp says that there were, and are none.
+	slaves []*PtySlave
+	hungUp bool
+	gone   bool // the master is closed
+	// typed and printed are the wakeups of the slaves and of the master.
+	typed, printed files.Wakeups
+}
+
+// A PtyMaster is the end of a pseudoterminal that plays the terminal, a PtySlave that which is one.
+type (
+	PtyMaster struct {
+		files.FileBase
+		Pty *pty
+	}
+	PtySlave struct {
+		files.FileBase
+		Pty *pty
+		// dead says that the terminal was hung up.
+		dead bool
+		// seen is how much there was to read when the thread began to wait for the next character.
+		seen int
+	}
+)
+
+// maxPtys is how many there may be (/proc/sys/kernel/pty/max).
+const maxPtys = 4096
+
+// OpenPtmx makes a pseudoterminal.
+func OpenPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
+	p := &pty{Locked: true}
+	for p.n < len(DriverOf(t.Kernel).ptys) && DriverOf(t.Kernel).ptys[p.n].n == p.n {
+		p.n++
+	}
+	if p.n == maxPtys {
+		return nil, linux.ENOSPC
+	}
+	p.termios = newTermios()
+	p.signal = func(sig int) { t.Kernel.SignalGroup(p.PGID, sig) }
+	p.Dev = files.DevPts | uint64(p.n)
+	DriverOf(t.Kernel).ptys = slices.Insert(DriverOf(t.Kernel).ptys, p.n, p)
+	return &PtyMaster{files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/ptmx"}, p}, 0
+}
+
+// OpenSlave opens the other end.
+func (p *pty) OpenSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
+	if p.Locked || p.gone {
+		return nil, linux.EIO
+	}
+	f := &PtySlave{FileBase: files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/" + strconv.Itoa(p.n)}, Pty: p}
+	p.slaves, p.hungUp = append(p.slaves, f), false
+	if flags&linux.O_NOCTTY == 0 && f.Readable() && t.Process.SID == t.Process.PID && t.Process.Tty == nil && p.SID == 0 {
+		t.Control(&p.Terminal)
+	}
+	return f, 0
+}
+
+// ptsNode is /dev/pts.
+func ptsNode() *files.VNode {
+	return &files.VNode{
+		Mode: linux.S_IFDIR | 0o755,
+		Names: func(t *task.Thread) []string {
+			out := []string{"ptmx"}
+			for _, p := range DriverOf(t.Kernel).ptys {
+				out = append(out, strconv.Itoa(p.n))
+			}
+			return out
+		},
+		Child: func(t *task.Thread, name string) *files.VNode {
+			if name == "ptmx" {
+				return files.DevNodes["ptmx"]
+			}
+			n := files.Atoi(name)
+			if i := slices.IndexFunc(DriverOf(t.Kernel).ptys, func(p *pty) bool { return p.n == n }); i >= 0 {
+				return DriverOf(t.Kernel).ptys[i].node()
+			}
+			return nil
+		},
+	}
+}
+
+func (p *pty) node() *files.VNode {
+	return &files.VNode{Mode: linux.S_IFCHR | 0o620, Rdev: p.Dev, Own: true, Open: p.OpenSlave}
+}
+
+func (f *PtyMaster) Stat(t *task.Thread) (files.Stat, linux.Errno) {
+	return files.DevNodes["ptmx"].Stat(t, "/dev/ptmx"), 0
+}
+
+func (f *PtyMaster) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+	p := f.Pty
+	if len(p.Shown) == 0 {
+		switch {
+		case uio.Total(v) == 0:
+			return 0, 0
+		case p.hungUp:
+			return 0, linux.EIO
+		}
+		return 0, linux.EAGAIN
+	}
+	n, e := t.Scatter(v, p.Shown[:min(uio.Total(v), uint64(len(p.Shown)))])
+	p.Shown = p.Shown[n:]
+	return uint64(n), e
+}
+
+// room reports whether the line discipline takes more: always while there is no line to be read.
+func (p *pty) room() bool { return len(p.in) < LineMax || p.Lflag&linux.ICANON != 0 && p.lines == 0 }
+
+// feed gives the line discipline what was typed ahead, as far as there is room.
+func (p *pty) feed() {
+	n, before, shown := 0, p.lines, len(p.Shown)
+	for ; n < len(p.ahead) && p.room(); n++ {
+		p.input(p.ahead[n])
+	}
+	if n == 0 {
+		return
+	}
+	if p.ahead = p.ahead[n:]; len(p.ahead) == 0 {
+		p.ahead = nil
+	}
+	p.printed.Count(linux.POLLIN | linux.POLLOUT) // the echo, and room to type
+	if len(p.Shown) > shown {
+		p.printed.Announce(linux.POLLIN)
+	}
+	if p.Lflag&linux.ICANON == 0 || p.lines > before {
+		p.typed.Wake(linux.POLLIN)
+	}
+}
+
+// ForgetTyped drops what was typed and not read.
+func (p *pty) ForgetTyped() { p.in, p.lines, p.ahead = nil, 0, nil }
+
+func (f *PtyMaster) Traits() files.Traits { return files.WholeWrites }
+
+func (f *PtyMaster) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+	b, e := t.Gather(v, uio.MaxRW)
+	p := f.Pty
+	for n := 0; n < len(b); {
+		took := b[n:min(len(b), n+AheadMax-len(p.ahead))]
+		if len(took) == 0 {
+			if n == 0 {
+				return 0, linux.EAGAIN
+			}
+			return uint64(n), 0
+		}
+		p.ahead = append(p.ahead, took...)
+		n += len(took)
+		p.feed()
+	}
+	return uint64(len(b)), e
+}
+
+func (f *PtyMaster) Poll(*task.Thread) uint32 {
+	var ev uint32
+	if len(f.Pty.Shown) > 0 {
+		ev |= linux.POLLIN | linux.POLLRDNORM
+	}
+	if len(f.Pty.ahead) < AheadMax {
+		ev |= linux.POLLOUT | linux.POLLWRNORM
+	}
+	if f.Pty.hungUp {
+		ev |= linux.POLLHUP
+	}
+	return ev
+}
+
+func (f *PtyMaster) Wakes(events uint32) uint64 { return f.Pty.printed.Wakes(events) }
+
+func (f *PtyMaster) Announcer() *files.Wakeups { return &f.Pty.printed }
+
+func (f *PtyMaster) Close(k *task.Kernel) {
+	p := f.Pty
+	p.gone = true
+	if leader := k.Process(p.SID); leader != nil && p.SID != 0 {
+		for _, sig := range []int{linux.SIGHUP, linux.SIGCONT} {
+			leader.Send(&task.SigInfo{Signo: int32(sig), Code: linux.SI_KERNEL})
+		}
+	}
+	k.Disown(&p.Terminal)
+	for _, s := range p.slaves {
+		s.dead = true
+	}
+	p.typed.Count(linux.POLLIN | linux.POLLOUT)
+	DriverOf(k).ptys = slices.DeleteFunc(DriverOf(k).ptys, func(o *pty) bool { return o == p })
+}
+
+func (f *PtyMaster) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+	p := f.Pty
+	switch req {
+	case linux.TIOCGPTN:
+		return 0, t.Out32(arg, uint32(p.n))
+	case linux.TIOCSPTLCK:
+		on, e := t.In32(arg)
+		p.Locked = on != 0
+		return 0, e
+	case linux.TIOCGPTLCK:
+		on := uint32(0)
+		if p.Locked {
+			on = 1
+		}
+		return 0, t.Out32(arg, on)
+	case linux.TIOCGPTPEER:
+		flags := int(arg)
+		s, e := p.OpenSlave(t, flags|linux.O_NOCTTY)
+		if e != 0 {
+			return 0, e
+		}
+		return files.Install(t, s, flags)
+	case linux.FIONREAD:
+		return 0, t.Out32(arg, uint32(len(p.Shown)))
+	}
+	return p.ioctl(t, true, req, arg)
+}
+
+func (f *PtySlave) Stat(t *task.Thread) (files.Stat, linux.Errno) {
+	return f.Pty.node().Stat(t, f.Path), 0
+}
+
+// want is how much has to be there for a read of n bytes.
+func (f *PtySlave) want(n int) int {
+	p := f.Pty
+	switch {
+	case p.Lflag&linux.ICANON != 0:
+		return 1
+	case p.cc[linux.VMIN] > 0:
+		return min(int(p.cc[linux.VMIN]), n)
+	case p.cc[linux.VTIME] > 0:
+		return 1
+	}
+	return 0
+}
+
+func (f *PtySlave) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+	p, n := f.Pty, int(min(uio.Total(v), LineMax))
+	if f.dead || n == 0 {
+		return 0, 0
+	}
+	if e := t.MayUse(&p.Terminal, linux.SIGTTIN); e != 0 {
+		return 0, e
+	}
+	if have := p.available(); have < f.want(n) && !(t.TimedOut() && p.Lflag&linux.ICANON == 0) {
+		if !f.Nonblock() || have == 0 || p.Lflag&linux.ICANON != 0 {
+			return 0, linux.EAGAIN
+		}
+	}
+	got, e := t.Scatter(v, p.take(n))
+	p.feed()
+	return uint64(got), e
+}
+
+// Waits: a read of n bytes waits until they are there or it takes too long.
+func (f *PtySlave) Waits(t *task.Thread, events uint32, n uint64) task.Wait {
+	if events&linux.POLLIN == 0 {
+		return task.Wait{}
+	}
+	p := f.Pty
+	w := task.Wait{Ready: func() bool { return f.dead || p.available() >= f.want(int(n)) }}
+	if p.Lflag&linux.ICANON != 0 || p.cc[linux.VTIME] == 0 {
+		return w
+	}
+	// "TIME specifies the limit for a timer in tenths of a second", between characters if MIN is not 0. - termios(3)
+	f.seen = p.available()
+	if p.cc[linux.VMIN] == 0 || f.seen > 0 {
+		w.Deadline = t.Kernel.After(int64(p.cc[linux.VTIME]) * 100e6)
+	}
+	w.Ready = func() bool { return f.dead || p.available() != f.seen }
+	return w
+}
+
+func (f *PtySlave) Traits() files.Traits { return files.WholeWrites }
+
+func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+	p := f.Pty
+	if f.dead {
+		return 0, linux.EIO
+	}
+	if p.Lflag&linux.TOSTOP != 0 {
+		if e := t.MayUse(&p.Terminal, linux.SIGTTOU); e != 0 {
+			return 0, e
+		}
+	}
+	b, e := t.Gather(v, uio.MaxRW)
+	defer p.printed.Wake(linux.POLLIN)
+	for i, c := range b {
+		if p.stopped || len(p.Shown) >= ptyRoom {
+			if i == 0 {
+				return 0, linux.EAGAIN
+			}
+			return uint64(i), 0
+		}
+		p.output(c)
+	}
+	return uint64(len(b)), e
+}
+
+func (f *PtySlave) Poll(*task.Thread) uint32 {
+	p := f.Pty
+	if f.dead {
+		return linux.POLLIN | linux.POLLOUT | linux.POLLERR | linux.POLLHUP | linux.POLLRDNORM | linux.POLLWRNORM
+	}
+	var ev uint32
+	want := 1
+	if p.Lflag&linux.ICANON == 0 && p.cc[linux.VTIME] == 0 && p.cc[linux.VMIN] > 0 {
+		want = int(p.cc[linux.VMIN])
+	}
+	if p.available() >= want {
+		ev |= linux.POLLIN | linux.POLLRDNORM
+	}
+	if !p.stopped && len(p.Shown) < ptyRoom {
+		ev |= linux.POLLOUT | linux.POLLWRNORM
+	}
+	return ev
+}
+
+func (f *PtySlave) Wakes(events uint32) uint64 { return f.Pty.typed.Wakes(events) }
+
+func (f *PtySlave) Announcer() *files.Wakeups { return &f.Pty.typed }
+
+func (f *PtySlave) Close(*task.Kernel) {
+	p := f.Pty
+	p.slaves = slices.DeleteFunc(p.slaves, func(o *PtySlave) bool { return o == f })
+	p.hungUp = len(p.slaves) == 0
+	p.printed.Count(linux.POLLIN | linux.POLLOUT)
+}
+
+func (f *PtySlave) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+	p := f.Pty
+	switch {
+	case f.dead && req == linux.TIOCSPGRP:
+		return 0, linux.ENOTTY
+	case f.dead:
+		return 0, linux.EIO
+	case req == linux.FIONREAD:
+		return 0, t.Out32(arg, uint32(len(slices.DeleteFunc(slices.Clone(p.in[:p.available()]), func(x cell) bool { return x.eof }))))
+	}
+	return p.ioctl(t, false, req, arg)
+}
+
+// ioctl does the requests that both ends have: settings are the slave's.
+func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+	if e, ok := t.JobRequest(&p.Terminal, master, req, arg); ok {
+		return 0, e
+	}
+	switch req {
+	case linux.TCGETS:
+		return 0, t.CopyOut(arg, p.termios.encode())
+	case linux.TCGETA:
+		return 0, t.CopyOut(arg, p.termios.encodeOld())
+	case linux.TIOCGLCKTRMIOS:
+		return 0, t.CopyOut(arg, make([]byte, files.TermiosSize)) // nothing is locked
+	case linux.TIOCSLCKTRMIOS:
+		return 0, linux.EPERM
+	case linux.TIOCGWINSZ:
+		return 0, t.CopyOut(arg, p.size[:])
+	case linux.TIOCOUTQ:
+		return 0, t.Out32(arg, 0)
+	case linux.TIOCGETD:
+		return 0, t.Out32(arg, 0)
+	case linux.TIOCSWINSZ:
+		b, e := t.CopyIn(arg, files.WinsizeSize)
+		if e == 0 && [files.WinsizeSize]byte(b) != p.size {
+			p.size = [files.WinsizeSize]byte(b)
+			t.Kernel.SignalGroup(p.PGID, linux.SIGWINCH)
+		}
+		return 0, e
+	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF, linux.TCSETA, linux.TCSETAW, linux.TCSETAF, linux.TCFLSH, linux.TCXONC, linux.TCSBRK, linux.TCSBRKP:
+		if e := t.MayUse(&p.Terminal, linux.SIGTTOU); e != 0 {
+			return 0, e
+		}
+		e := p.change(t, req, arg)
+		p.feed()
+		return 0, e
+	}
+	return 0, linux.ENOTTY
+}
+
+// change does the requests that are not for processes in the background.
+func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
+	switch req {
+	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
+		b, e := t.CopyIn(arg, files.TermiosSize)
+		if e != 0 {
+			return e
+		}
+		if req == linux.TCSETSF {
+			p.ForgetTyped()
+		}
+		p.set(decodeTermios(b))
+	case linux.TCSETA, linux.TCSETAW, linux.TCSETAF:
+		b, e := t.CopyIn(arg, termioSize)
+		if e != 0 {
+			return e
+		}
+		if req == linux.TCSETAF {
+			p.ForgetTyped()
+		}
+		p.set(p.termios.withOld(b))
+	case linux.TCFLSH:
+		if arg > 2 {
+			return linux.EINVAL
+		}
+		if arg != 1 {
+			p.ForgetTyped()
+		}
+	case linux.TCXONC:
+		if arg > 3 {
+			return linux.EINVAL
+		}
+		if arg < 2 {
+			p.stopped = arg == 0
+		}
+	}
+	return 0
+}
+
+// termioSize is that of struct termio, of System V.
+const termioSize = 18
+
+func (f *PtySlave) Terminal() *task.Terminal { return &f.Pty.Terminal }
+
+func (f *PtyMaster) Terminal() *task.Terminal { return &f.Pty.Terminal }
+
+// ttyNode is /dev/tty: the terminal that controls the process' session.
+func ttyNode() *files.VNode {
+	return &files.VNode{Mode: linux.S_IFCHR | 0o666, Rdev: files.DevTTY, Open: func(t *task.Thread, flags int) (files.File, linux.Errno) {
+		switch tty := t.Process.Tty; tty {
+		case nil:
+			return nil, linux.ENXIO
+		case &t.Kernel.Console:
+			return files.OpenConsole(t, flags)
+		default:
+			i := slices.IndexFunc(DriverOf(t.Kernel).ptys, func(p *pty) bool { return &p.Terminal == tty })
+			return DriverOf(t.Kernel).ptys[i].OpenSlave(t, flags)
+		}
+	}}
+}
+
+func init() {
+	files.DevNodes["tty"], files.DevNodes["pts"] = ttyNode(), ptsNode()
+	files.DevNodes["ptmx"] = &files.VNode{Mode: linux.S_IFCHR | 0o666, Rdev: files.DevPtmx, Open: OpenPtmx}
+}
