@@ -9,6 +9,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/ipc"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/net"
+	_ "github.com/cgemu/cgemu/syscalls/internal/procfs" // fills in /proc and /sys
 	"github.com/cgemu/cgemu/syscalls/internal/strace"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/tty"
