@@ -1,8 +1,11 @@
 package task
 
 import (
+	"strconv"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/loader"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
@@ -33,6 +36,28 @@ func (t *Thread) Strings(at emu.Addr, room *uint64) ([]string, linux.Errno) {
 		}
 		out = append(out, s)
 	}
+}
+
+// A Program is what execve(2) and execveat(2) are asked for.
+type Program struct {
+	// name is what the program is told, at where it is found: /dev/fd need not be there.
+	Name, At string
+	// opened says that it is an open file, whose own name the thread gets.
+	Opened bool
+	// closes says that name leads nowhere for an interpreter, since execution closes the descriptor.
+	Closes bool
+}
+
+// ProgramBelow is the program with a name that begins at a descriptor, or that of the descriptor itself.
+func (t *Thread) ProgramBelow(fd int, name string) (Program, linux.Errno) {
+	if _, e := files.GetRawFile(t, fd); e != 0 {
+		return Program{}, e
+	}
+	below := strconv.Itoa(fd)
+	if name != "" {
+		below += "/" + name
+	}
+	return Program{Name: "/dev/fd/" + below, At: "/proc/thread-self/fd/" + below, Opened: name == "", Closes: files.Of(t).FDs.Entries[fd].Cloexec}, 0
 }
 
 // OwnMachine returns a machine for t's process if others run on that which it has.
