@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
@@ -44,11 +45,23 @@ func sysExecveat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	case name == "" && fd == linux.AT_FDCWD:
 		return 0, linux.EACCES // the working directory
 	case name == "" || name[0] != '/' && fd != linux.AT_FDCWD:
-		if p, e = t.ProgramBelow(fd, name); e != 0 {
+		if p, e = programBelow(t, fd, name); e != 0 {
 			return 0, e
 		}
 	}
 	return execve(t, p, a.Addr(2), a.Addr(3))
+}
+
+// programBelow is the program with a name that begins at a descriptor, or that of the descriptor itself.
+func programBelow(t *task.Thread, fd int, name string) (task.Program, linux.Errno) {
+	if _, e := files.GetRawFile(t, fd); e != 0 {
+		return task.Program{}, e
+	}
+	below := strconv.Itoa(fd)
+	if name != "" {
+		below += "/" + name
+	}
+	return task.Program{Name: "/dev/fd/" + below, At: "/proc/thread-self/fd/" + below, Opened: name == "", Closes: files.Of(t).FDs.Entries[fd].Cloexec}, 0
 }
 
 func execve(t *task.Thread, p task.Program, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {

@@ -1,11 +1,8 @@
 package task
 
 import (
-	"strconv"
-
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/loader"
-	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
@@ -46,18 +43,6 @@ type Program struct {
 	Opened bool
 	// closes says that name leads nowhere for an interpreter, since execution closes the descriptor.
 	Closes bool
-}
-
-// ProgramBelow is the program with a name that begins at a descriptor, or that of the descriptor itself.
-func (t *Thread) ProgramBelow(fd int, name string) (Program, linux.Errno) {
-	if _, e := files.GetRawFile(t, fd); e != 0 {
-		return Program{}, e
-	}
-	below := strconv.Itoa(fd)
-	if name != "" {
-		below += "/" + name
-	}
-	return Program{Name: "/dev/fd/" + below, At: "/proc/thread-self/fd/" + below, Opened: name == "", Closes: files.Of(t).FDs.Entries[fd].Cloexec}, 0
 }
 
 // OwnMachine returns a machine for t's process if others run on that which it has.
