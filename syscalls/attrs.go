@@ -123,7 +123,7 @@ func chmod(t *task.Thread, dirfd int, name emu.Addr, mode uint32, flags int) (ui
 // chmodAt changes the mode of the file at a location that may be changed.
 func chmodAt(t *task.Thread, l files.Location, mode uint32, follow bool) linux.Errno {
 	e := l.Chmod(mode&0o7777, follow)
-	if e == linux.EPERM {
+	if e == linux.EPERM && l.In == nil {
 		if st, se := l.Stat(follow); se == 0 {
 			e = files.Remember(t.Kernel, st, mode&0o7777)
 		}
@@ -162,7 +162,7 @@ func fchmod(t *task.Thread, f files.File, mode uint32) linux.Errno {
 		return linux.EROFS
 	}
 	e := h.Chmod(mode)
-	if e == linux.EPERM {
+	if e == linux.EPERM && h.Node == nil {
 		if st, se := h.FileRef.Stat(); se == 0 {
 			e = files.Remember(t.Kernel, st, mode)
 		}
@@ -319,7 +319,7 @@ func setFileTimes(t *task.Thread, f files.File, at, mt host.Time) linux.Errno {
 		return linux.EROFS
 	}
 	e := h.Utimes(at, mt)
-	if e != 0 && !(e == linux.EPERM && files.Remembers(t.Kernel)) {
+	if e != 0 && !(e == linux.EPERM && h.Node == nil && files.Remembers(t.Kernel)) {
 		return e
 	}
 	files.FileEvent(t.Kernel, h, timeEvent(at, mt))
@@ -335,7 +335,7 @@ func setTimes(t *task.Thread, l files.Location, at, mt host.Time, follow bool) l
 		return e
 	}
 	e = l.Utimes(at, mt, follow)
-	if e != 0 && !(e == linux.EPERM && files.Remembers(t.Kernel)) {
+	if e != 0 && !(e == linux.EPERM && l.In == nil && files.Remembers(t.Kernel)) {
 		return e
 	}
 	event(t.Kernel, l, follow, timeEvent(at, mt))

@@ -3,6 +3,9 @@ package syscalls
 import (
 	"errors"
 	"io/fs"
+	"path"
+	"strconv"
+	"strings"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/loader"
@@ -18,7 +21,7 @@ func sysExecve(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	return execve(t, name, a.Addr(1), a.Addr(2))
+	return execve(t, task.Program{Name: name, At: name}, a.Addr(1), a.Addr(2))
 }
 
 // sysExecveat implements execveat(2).
@@ -37,42 +40,47 @@ func sysExecveat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			return 0, linux.ELOOP
 		}
 	}
-	switch {
-	case name == "" && a.Int(0) == linux.AT_FDCWD:
+	p := task.Program{Name: name, At: name}
+	switch fd := a.Int(0); {
+	case name == "" && fd == linux.AT_FDCWD:
 		return 0, linux.EACCES // the working directory
-	case name == "" || name[0] != '/' && a.Int(0) != linux.AT_FDCWD:
-		f, e := files.GetRawFile(t, a.Int(0))
-		if e != 0 {
+	case name == "" || name[0] != '/' && fd != linux.AT_FDCWD:
+		if p, e = programBelow(t, fd, name); e != 0 {
 			return 0, e
 		}
-		switch f.(type) {
-		case *files.HostFile, *files.VirtualDir, *files.VirtualFile:
-		default:
-			if name == "" {
-				return 0, linux.EACCES
-			}
-			return 0, linux.ENOTDIR
-		}
-		if name != "" {
-			name = "/" + name
-		}
-		name = f.Name(t.Kernel) + name
 	}
-	return execve(t, name, a.Addr(2), a.Addr(3))
+	return execve(t, p, a.Addr(2), a.Addr(3))
 }
 
-func execve(t *task.Thread, name string, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {
-	if name == "" {
+// programBelow is the program with a name that begins at a descriptor, or that of the descriptor itself.
+func programBelow(t *task.Thread, fd int, name string) (task.Program, linux.Errno) {
+	if _, e := files.GetRawFile(t, fd); e != 0 {
+		return task.Program{}, e
+	}
+	below := strconv.Itoa(fd)
+	if name != "" {
+		below += "/" + name
+	}
+	return task.Program{Name: "/dev/fd/" + below, At: "/proc/thread-self/fd/" + below, Opened: name == "", Closes: files.Of(t).FDs.Entries[fd].Cloexec}, 0
+}
+
+func execve(t *task.Thread, p task.Program, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {
+	if p.Name == "" {
 		return 0, linux.ENOENT
 	}
 	// What is wrong with the program is seen before what is wrong with its arguments.
-	f, err := files.OpenProgram(t, name)
+	f, err := files.OpenProgram(t, p.At)
 	if err != nil {
 		return 0, execErrno(err)
 	}
+	var start [2]byte
+	_, _ = f.ReadAt(start[:], 0)
 	f.Close()
-	if files.BeingWritten(t.Kernel, f.Ino) {
+	switch {
+	case files.BeingWritten(t.Kernel, f.Ino):
 		return 0, linux.ETXTBSY
+	case p.Closes && string(start[:]) == "#!":
+		return 0, linux.ENOENT
 	}
 	room := loader.ArgsLimit(t.Process.StackSize())
 	argv, e := t.Strings(argvAt, &room)
@@ -83,7 +91,12 @@ func execve(t *task.Thread, name string, argvAt, envvAt emu.Addr) (uint64, linux
 	if e != 0 {
 		return 0, e
 	}
-	x, err := loader.Prepare(func(name string) (*loader.File, error) { return files.OpenProgram(t, name) }, name, argv)
+	x, err := loader.Prepare(func(file string) (*loader.File, error) {
+		if file == p.Name {
+			file = p.At
+		}
+		return files.OpenProgram(t, file)
+	}, p.Name, argv)
 	if err != nil {
 		return 0, execErrno(err)
 	}
@@ -97,11 +110,15 @@ func execve(t *task.Thread, name string, argvAt, envvAt emu.Addr) (uint64, linux
 	}
 	// There is no way back from here.
 	t.Replace(m)
-	if err := t.Process.Exec(t, x, envv); err != nil {
+	err = t.Process.Exec(t, x, envv)
+	switch {
+	case err != nil:
 		t.Kernel.Logf("execve: %v", err)
 		t.Process.End(task.Exit{Signal: linux.SIGKILL})
-	} else if !t.Process.MayMap(0, 0) {
+	case !t.Process.MayMap(0, 0):
 		t.Process.End(task.Exit{Signal: linux.SIGSEGV}) // as bprm_execve() does beyond the point of no return
+	case p.Opened:
+		t.SetComm(strings.TrimSuffix(path.Base(x.Path()), " (deleted)"))
 	}
 	return 0, task.ENoReturn
 }

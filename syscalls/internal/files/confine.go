@@ -98,7 +98,9 @@ func (f *HostFile) Fixed(t *task.Thread) bool { return SystemOf(t.Kernel).Config
 
 // Remembers reports whether attributes that the guest may change are kept here alone: for a confined process that changes no files
 // the host has no way to let those of the run's own be changed and no others.
-func Remembers(k *task.Kernel) bool { return SystemOf(k).Config.ReadOnly && host.ByDescriptor() }
+func Remembers(k *task.Kernel) bool {
+	return (SystemOf(k).Config.ReadOnly || SystemOf(k).Config.Overlay) && host.ByDescriptor()
+}
 
 // Remember keeps permissions that the host did not let us change, with EPERM. Those of sockets it can do without: only the guest
 // connects to them.

@@ -17,7 +17,7 @@ import (
 // means in itself.
 type FileAt struct {
 	host.Place
-	in vfs.Node
+	In vfs.Node
 }
 
 // nowhere is where nothing is.
@@ -30,26 +30,26 @@ func onHost(p host.Place) FileAt { return FileAt{Place: p} }
 type FileRef struct {
 	// fd is NoFD for a node, unless it is open: then it is the host's descriptor of the content, which handle has.
 	FD     host.FD
-	node   vfs.Node
+	Node   vfs.Node
 	handle vfs.Handle
 }
 
 // NoFile refers to nothing.
 var NoFile = FileRef{FD: host.NoFD}
 
-func refOf(n vfs.Node) FileRef { return FileRef{FD: host.NoFD, node: n} }
+func refOf(n vfs.Node) FileRef { return FileRef{FD: host.NoFD, Node: n} }
 
-func (r FileRef) None() bool { return r.FD == host.NoFD && r.node == nil }
+func (r FileRef) None() bool { return r.FD == host.NoFD && r.Node == nil }
 
 // At is the place of a name in directory r.
 func (r FileRef) At(name string) FileAt {
-	return FileAt{host.Place{Dir: r.FD, Path: name, Final: true}, r.node}
+	return FileAt{host.Place{Dir: r.FD, Path: name, Final: true}, r.Node}
 }
 
 // Again is the place of r itself.
 func (r FileRef) Again() FileAt {
-	if r.node != nil {
-		return refOf(r.node).At(".")
+	if r.Node != nil {
+		return refOf(r.Node).At(".")
 	}
 	return onHost(r.FD.Again())
 }
@@ -65,8 +65,8 @@ func (r FileRef) Close() {
 
 // Stat describes the file.
 func (r FileRef) Stat() (host.Stat, linux.Errno) {
-	if r.node != nil {
-		return statOfNode(r.node)
+	if r.Node != nil {
+		return statOfNode(r.Node)
 	}
 	return r.FD.Stat()
 }
@@ -82,10 +82,10 @@ func statOfNode(n vfs.Node) (host.Stat, linux.Errno) {
 
 // name is the guest's name of r, which may have been renamed or removed since.
 func nameOf(k *task.Kernel, r FileRef) string {
-	if r.node == nil {
+	if r.Node == nil {
 		return guestPath(k, r.FD.Path())
 	}
-	name, ok := r.node.Path()
+	name, ok := r.Node.Path()
 	if !ok {
 		name += " (deleted)"
 	}
@@ -94,8 +94,8 @@ func nameOf(k *task.Kernel, r FileRef) string {
 
 // Readlink is what r, a link, leads to.
 func (r FileRef) Readlink() (string, linux.Errno) {
-	if r.node != nil {
-		return r.node.Readlink()
+	if r.Node != nil {
+		return r.Node.Readlink()
 	}
 	return host.Readlink(host.Place{Dir: r.FD})
 }
@@ -110,15 +110,15 @@ func (r FileRef) Sync() linux.Errno {
 
 // above describes the directory that r, a directory, is in.
 func (r FileRef) above() (host.Stat, linux.Errno) {
-	if r.node == nil {
+	if r.Node == nil {
 		return host.StatAt(host.Place{Dir: r.FD, Path: ".."}, true)
 	}
-	return statOfNode(r.node.Parent())
+	return statOfNode(r.Node.Parent())
 }
 
 // named returns what r is called in which directory; gone says that it is so no longer, and ok that it is in any.
 func (r FileRef) named() (name string, up host.Stat, gone, ok bool) {
-	if r.node == nil {
+	if r.Node == nil {
 		name, gone = strings.CutSuffix(r.FD.Path(), " (deleted)")
 		if !path.IsAbs(name) {
 			return "", up, gone, false // a pipe
@@ -126,23 +126,23 @@ func (r FileRef) named() (name string, up host.Stat, gone, ok bool) {
 		up, e := host.StatAt(host.Place{Dir: host.NoFD, Path: path.Dir(name)}, false)
 		return path.Base(name), up, gone, e == 0
 	}
-	name, there := r.node.Path()
-	up, e := statOfNode(r.node.Parent())
+	name, there := r.Node.Path()
+	up, e := statOfNode(r.Node.Parent())
 	return path.Base(name), up, !there, e == 0
 }
 
 // Chmod changes permissions.
 func (r FileRef) Chmod(mode uint32) linux.Errno {
-	if r.node != nil {
-		return r.node.SetAttr(vfs.Attr{Mode: &mode})
+	if r.Node != nil {
+		return r.Node.SetAttr(vfs.Attr{Mode: &mode})
 	}
 	return r.FD.Chmod(mode)
 }
 
 // Utimes sets those times that are set.
 func (r FileRef) Utimes(at, mt host.Time) linux.Errno {
-	if r.node != nil {
-		return setNodeTimes(r.node, at, mt)
+	if r.Node != nil {
+		return setNodeTimes(r.Node, at, mt)
 	}
 	return r.FD.Utimes(at, mt)
 }
@@ -163,10 +163,10 @@ func setNodeTimes(n vfs.Node, at, mt host.Time) linux.Errno {
 
 // ReadDir lists a directory but for "." and "..".
 func (r FileRef) readDir() ([]host.Dirent, linux.Errno) {
-	if r.node == nil {
+	if r.Node == nil {
 		return r.FD.ReadDir()
 	}
-	list, e := r.node.ReadDir()
+	list, e := r.Node.ReadDir()
 	out := make([]host.Dirent, len(list))
 	for i, d := range list {
 		out[i] = host.Dirent{Name: d.Name, Ino: d.Ino, Type: linux.DirType(d.Mode)}
@@ -176,7 +176,7 @@ func (r FileRef) readDir() ([]host.Dirent, linux.Errno) {
 
 // OnPseudoFS reports whether r is in the host's /proc or /sys, and its path there.
 func (r FileRef) OnPseudoFS() (string, bool) {
-	if r.node != nil {
+	if r.Node != nil {
 		return "", false
 	}
 	return r.FD.OnPseudoFS()
@@ -185,9 +185,9 @@ func (r FileRef) OnPseudoFS() (string, bool) {
 // found returns the node at p.
 func (p FileAt) found() (vfs.Node, linux.Errno) {
 	if p.Path == "." {
-		return p.in, 0
+		return p.In, 0
 	}
-	return p.in.Lookup(p.Existing().Path)
+	return p.In.Lookup(p.Existing().Path)
 }
 
 // newName returns the name of what is to be made at p. One with a slash behind it can be that of a directory only.
@@ -197,7 +197,7 @@ func (p FileAt) newName(dir bool) (string, linux.Errno) {
 	case name == ".":
 		return "", linux.EEXIST
 	case slash && !dir:
-		if _, e := p.in.Lookup(name); e != 0 {
+		if _, e := p.In.Lookup(name); e != 0 {
 			return "", e
 		}
 		return "", linux.EEXIST
@@ -206,7 +206,7 @@ func (p FileAt) newName(dir bool) (string, linux.Errno) {
 }
 
 func (p FileAt) Stat(follow bool) (host.Stat, linux.Errno) {
-	if p.in == nil {
+	if p.In == nil {
 		return host.StatAt(p.Place, follow)
 	}
 	n, e := p.found()
@@ -217,7 +217,7 @@ func (p FileAt) Stat(follow bool) (host.Stat, linux.Errno) {
 }
 
 func (p FileAt) Access(mode uint32, follow bool) linux.Errno {
-	if p.in == nil {
+	if p.In == nil {
 		return host.Access(p.Place, mode, follow)
 	}
 	n, e := p.found()
@@ -228,7 +228,7 @@ func (p FileAt) Access(mode uint32, follow bool) linux.Errno {
 }
 
 func (p FileAt) Readlink() (string, linux.Errno) {
-	if p.in == nil {
+	if p.In == nil {
 		return host.Readlink(p.Place)
 	}
 	n, e := p.found()
@@ -241,7 +241,7 @@ func (p FileAt) Readlink() (string, linux.Errno) {
 // Create makes a file of the type that mode has.
 func (p FileAt) Create(mode, umask uint32) linux.Errno {
 	kind := mode & linux.S_IFMT
-	if p.in == nil {
+	if p.In == nil {
 		if kind == linux.S_IFDIR {
 			return host.Mkdir(p.Place, mode&^linux.S_IFMT, umask)
 		}
@@ -252,18 +252,18 @@ func (p FileAt) Create(mode, umask uint32) linux.Errno {
 	}
 	name, e := p.newName(kind == linux.S_IFDIR)
 	if e == 0 {
-		_, e = p.in.Create(name, mode&^umask, 0)
+		_, e = p.In.Create(name, mode&^umask, 0)
 	}
 	return e
 }
 
 func (p FileAt) Symlink(target string) linux.Errno {
-	if p.in == nil {
+	if p.In == nil {
 		return host.Symlink(target, p.Place)
 	}
 	name, e := p.newName(false)
 	if e == 0 {
-		_, e = p.in.Symlink(name, target)
+		_, e = p.In.Symlink(name, target)
 	}
 	return e
 }
@@ -271,9 +271,9 @@ func (p FileAt) Symlink(target string) linux.Errno {
 // Link makes to another name of the file at p.
 func (p FileAt) Link(to FileAt, follow bool) linux.Errno {
 	switch {
-	case p.in == nil && to.in == nil:
+	case p.In == nil && to.In == nil:
 		return host.Link(p.Place, to.Place, follow)
-	case p.in == nil || to.in == nil:
+	case p.In == nil || to.In == nil:
 		if _, e := p.Stat(follow); e != 0 {
 			return e
 		}
@@ -285,29 +285,29 @@ func (p FileAt) Link(to FileAt, follow bool) linux.Errno {
 	}
 	name, e := to.newName(false)
 	if e == 0 {
-		e = to.in.Link(name, n)
+		e = to.In.Link(name, n)
 	}
 	return e
 }
 
 func (p FileAt) Unlink(dir bool) linux.Errno {
 	switch {
-	case p.in == nil:
+	case p.In == nil:
 		return host.Unlink(p.Place, dir)
 	case p.Path == "." && dir:
 		return linux.EINVAL
 	case p.Path == ".":
 		return linux.EISDIR
 	}
-	return p.in.Unlink(p.Existing().Path, dir)
+	return p.In.Unlink(p.Existing().Path, dir)
 }
 
 // Rename makes what is at p be at to.
 func (p FileAt) Rename(to FileAt, flags uint32) linux.Errno {
 	switch {
-	case p.in == nil && to.in == nil:
+	case p.In == nil && to.In == nil:
 		return host.Rename(p.Place, to.Place, flags)
-	case p.in == nil || to.in == nil:
+	case p.In == nil || to.In == nil:
 		return linux.EXDEV
 	case p.Path == "." || to.Path == ".":
 		return linux.EBUSY
@@ -318,7 +318,7 @@ func (p FileAt) Rename(to FileAt, flags uint32) linux.Errno {
 		}
 		to.Path = name
 	}
-	return p.in.Rename(p.Existing().Path, to.in, to.Path, flags)
+	return p.In.Rename(p.Existing().Path, to.In, to.Path, flags)
 }
 
 // change changes attributes of the file at p.
@@ -331,14 +331,14 @@ func (p FileAt) change(a vfs.Attr) linux.Errno {
 }
 
 func (p FileAt) Chmod(mode uint32, follow bool) linux.Errno {
-	if p.in == nil {
+	if p.In == nil {
 		return host.Chmod(p.Place, mode, follow)
 	}
 	return p.change(vfs.Attr{Mode: &mode})
 }
 
 func (p FileAt) Utimes(at, mt host.Time, follow bool) linux.Errno {
-	if p.in == nil {
+	if p.In == nil {
 		return host.Utimes(p.Place, at, mt, follow)
 	}
 	n, e := p.found()
@@ -349,7 +349,7 @@ func (p FileAt) Utimes(at, mt host.Time, follow bool) linux.Errno {
 }
 
 func (p FileAt) Truncate(size int64) linux.Errno {
-	if p.in == nil {
+	if p.In == nil {
 		return host.Truncate(p.Place, size)
 	}
 	return p.change(vfs.Attr{Size: &size})
@@ -357,7 +357,7 @@ func (p FileAt) Truncate(size int64) linux.Errno {
 
 // Open is open(2). The host does not wait for the other end of a FIFO if flags have O_NONBLOCK.
 func (p FileAt) Open(flags int, mode, umask uint32) (FileRef, linux.Errno) {
-	if p.in == nil {
+	if p.In == nil {
 		fd, e := host.Open(p.Place, flags, mode, umask)
 		return FileRef{FD: fd}, e
 	}
@@ -380,7 +380,7 @@ func (p FileAt) openNew(flags int, mode uint32) (FileRef, linux.Errno) {
 	if slash {
 		return NoFile, linux.EISDIR
 	}
-	n, e := p.in.Create(name, linux.S_IFREG|0o600, 0)
+	n, e := p.In.Create(name, linux.S_IFREG|0o600, 0)
 	if e != 0 {
 		return NoFile, e
 	}
@@ -435,7 +435,7 @@ func openedNode(h vfs.Handle, e linux.Errno) (FileRef, linux.Errno) {
 		h.Close()
 		return NoFile, linux.EIO // file systems of ours are made with contents that the host has
 	}
-	return FileRef{FD: host.FD(fd), node: h.Node(), handle: h}, 0
+	return FileRef{FD: host.FD(fd), Node: h.Node(), handle: h}, 0
 }
 
 // hostPath is where the host has the content of the regular file at p, which is in a file system of ours.
@@ -453,7 +453,7 @@ func (p FileAt) hostPath() (string, bool) {
 }
 
 func (p FileAt) Getxattr(name string, follow bool) ([]byte, linux.Errno) {
-	if p.in == nil {
+	if p.In == nil {
 		return host.Getxattr(p.XattrPath(), name, follow && !p.Final)
 	}
 	n, e := p.found()
@@ -464,7 +464,7 @@ func (p FileAt) Getxattr(name string, follow bool) ([]byte, linux.Errno) {
 }
 
 func (p FileAt) Setxattr(name string, value []byte, flags int, follow bool) linux.Errno {
-	if p.in == nil {
+	if p.In == nil {
 		return host.Setxattr(p.XattrPath(), name, value, flags, follow && !p.Final)
 	}
 	n, e := p.found()
@@ -476,7 +476,7 @@ func (p FileAt) Setxattr(name string, value []byte, flags int, follow bool) linu
 
 // Listxattr lists the names of attributes, sorted.
 func (p FileAt) Listxattr(follow bool) ([]string, linux.Errno) {
-	if p.in == nil {
+	if p.In == nil {
 		b, e := host.Listxattr(p.XattrPath(), follow && !p.Final)
 		return host.XattrNames(b), e
 	}
@@ -488,7 +488,7 @@ func (p FileAt) Listxattr(follow bool) ([]string, linux.Errno) {
 }
 
 func (p FileAt) Removexattr(name string, follow bool) linux.Errno {
-	if p.in == nil {
+	if p.In == nil {
 		return host.Removexattr(p.XattrPath(), name, follow && !p.Final)
 	}
 	n, e := p.found()

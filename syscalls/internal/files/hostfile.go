@@ -1,7 +1,6 @@
 package files
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -16,11 +15,12 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// BeingWritten reports whether a process has file ino open for writing: it cannot be executed then.
+// BeingWritten reports whether a process has file ino open for writing: it cannot be executed then. The description that
+// memfd_create(2) made does not count.
 func BeingWritten(k *task.Kernel, ino uint64) bool {
 	for ft := range fdTables(k) {
 		for _, ent := range ft.Entries {
-			if h, ok := ent.File.(*HostFile); ok && h.Ino == ino && h.Writable() {
+			if h, ok := ent.File.(*HostFile); ok && h.Ino == ino && h.Writable() && !h.IsMemfd() {
 				return true
 			}
 		}
@@ -153,7 +153,10 @@ func enterCwd(t *task.Thread) error {
 	switch {
 	case SystemOf(k).Root.fs != nil:
 		fd.Close()
-		l, e := Locate(t, linux.AT_FDCWD, cmp.Or(inside, "/"), true)
+		if !ok {
+			inside = "/"
+		}
+		l, e := Locate(t, linux.AT_FDCWD, inside, true)
 		if e == 0 {
 			e = Chdir(t, l)
 		}

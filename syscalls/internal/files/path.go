@@ -21,8 +21,8 @@ func CwdPath(t *task.Thread) (string, linux.Errno) {
 		return Of(t).Cwd.path, 0
 	}
 	cwd := Of(t).Cwd.FileRef
-	if cwd.node != nil {
-		name, ok := cwd.node.Path()
+	if cwd.Node != nil {
+		name, ok := cwd.Node.Path()
 		switch {
 		case !ok:
 			return name + " (deleted)", linux.ENOENT
@@ -149,7 +149,7 @@ func Start(t *task.Thread, dirfd int) (DirRef, linux.Errno) {
 	}
 	switch d := f.(type) {
 	case *HostFile:
-		if !d.IsDir() && (d.Flags&linux.O_PATH == 0 || d.node != nil) { // the host says so of the others
+		if !d.IsDir() && (d.Flags&linux.O_PATH == 0 || d.Node != nil) { // the host says so of the others
 			return DirRef{}, linux.ENOTDIR
 		}
 		// Asked once: programs that walk directories come here for every file.
@@ -247,7 +247,9 @@ func OpenProgram(t *task.Thread, name string) (*loader.File, error) {
 		return nil, fsError(e)
 	}
 	if l.Node != nil {
-		return nil, fs.ErrPermission
+		if l, e = l.Magic(true); e != 0 {
+			return nil, fs.ErrPermission
+		}
 	}
 	// What it is is looked at before it is opened: to open a device or a FIFO can have effects, or wait.
 	found, e := l.Open(linux.O_PATH, 0, 0)
@@ -259,7 +261,10 @@ func OpenProgram(t *task.Thread, name string) (*loader.File, error) {
 	if e != 0 {
 		return nil, fsError(e)
 	}
-	if st.Mode&linux.S_IFMT != linux.S_IFREG || st.Mode&0o111 == 0 {
+	switch {
+	case st.Mode&linux.S_IFMT == linux.S_IFLNK:
+		return nil, linux.ELOOP
+	case st.Mode&linux.S_IFMT != linux.S_IFREG, st.Mode&0o111 == 0:
 		return nil, fs.ErrPermission
 	}
 	r, e := found.Again().Open(linux.O_RDONLY, 0, 0)

@@ -149,8 +149,8 @@ func (w *walk) from(d DirRef) linux.Errno {
 	if w.host = besideRoot(w.t.Kernel, d); w.host && !d.None() {
 		d.path = d.FD.Path()
 	}
-	if d.node != nil {
-		d.path, _ = d.node.Path() // it may have been moved
+	if d.Node != nil {
+		d.path, _ = d.Node.Path() // it may have been moved
 	}
 	if root.None() || w.host {
 		fd, e := host.Open(host.Place{Dir: host.NoFD, Path: "/"}, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
@@ -217,8 +217,8 @@ func (w *walk) up() (instead string, e linux.Errno) {
 	if !w.here().None() {
 		return "", 0
 	}
-	if last.node != nil {
-		w.dirs[n-1] = refOf(last.node.Parent())
+	if last.Node != nil {
+		w.dirs[n-1] = refOf(last.Node.Parent())
 		return "", 0
 	}
 	// The walk began in last. It may have been moved since: away from the root, even.
@@ -402,7 +402,7 @@ func HostPath(k *task.Kernel, guest string) (string, bool) {
 	switch {
 	case e != 0 || l.Node != nil:
 		return "", false
-	case l.in != nil:
+	case l.In != nil:
 		return l.hostPath()
 	case l.Dir == host.NoFD:
 		return l.Path, true
