@@ -19,7 +19,7 @@ type Files struct {
 
 // A callFiles is what the system call that a thread is in has of files until it is over.
 type callFiles struct {
-	// held are the open files that it works with, whatever becomes of their descriptors while it waits.
+	// Held are the open files that it works with, whatever becomes of their descriptors while it waits.
 	Held []File
 	// reserved is the descriptor that it will give to a file.
 	reserved reservation

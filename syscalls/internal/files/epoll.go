@@ -16,7 +16,7 @@ type EpollItem struct {
 	FD     int
 	Events uint32
 	Data   uint64
-	// seen are the events already reported, for EPOLLET, and wakes how often they had been announced: an
+	// Seen are the events already reported, for EPOLLET, and wakes how often they had been announced: an
 	// event is reported again after it was gone, or when it was announced again.
 	Seen  uint32
 	wakes uint64

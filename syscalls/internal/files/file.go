@@ -17,27 +17,27 @@ import (
 // O_NONBLOCK says; poll tells when it will not.
 type File interface {
 	Base() *FileBase
-	// name is the guest's name of it, as /proc/self/fd shows.
+	// Name is the guest's name of it, as /proc/self/fd shows.
 	Name(k *task.Kernel) string
 	Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno)
 	Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno)
 	Seek(t *task.Thread, off int64, whence int) (int64, linux.Errno)
 	Stat(t *task.Thread) (Stat, linux.Errno)
-	// poll returns the events that are there.
+	// Poll returns the events that are there.
 	Poll(t *task.Thread) uint32
-	// wakes is how often one of events was announced.
+	// Wakes is how often one of events was announced.
 	Wakes(events uint32) uint64
-	// waits is what a transfer of n bytes that returned EAGAIN waits for: the zero value for poll's saying that one of
+	// Waits is what a transfer of n bytes that returned EAGAIN waits for: the zero value for poll's saying that one of
 	// events is there.
 	Waits(t *task.Thread, events uint32, n uint64) task.Wait
 	// HostWaits appends to fds what to wait for on the host for events, if they depend on the host.
 	HostWaits(fds []host.PollFD, events uint32) []host.PollFD
-	// traits are what is odd about files of this kind.
+	// Traits are what is odd about files of this kind.
 	Traits() Traits
 	Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno)
 	// SetFlags sets the flags that F_SETFL changes.
 	SetFlags(flags int) linux.Errno
-	// close is called when the last descriptor goes away.
+	// Close is called when the last descriptor goes away.
 	Close(k *task.Kernel)
 }
 
@@ -76,11 +76,11 @@ type referenced interface{ Dropped(k *task.Kernel) }
 type FileBase struct {
 	Flags int
 	Refs  int
-	// path is the guest's name of it, "" if the host has to be asked.
+	// Path is the guest's name of it, "" if the host has to be asked.
 	Path string
 	Wakeups
 	Owner fileOwner
-	// watches is how many epoll instances watch it, and for how many descriptors each.
+	// Watches is how many epoll instances watch it, and for how many descriptors each.
 	Watches int
 }
 
@@ -409,7 +409,7 @@ func GetRawFile(t *task.Thread, fd int) (File, linux.Errno) { return Of(t).FDs.F
 // This file has the calls about how long a file is and what of it is in memory or on the disk. What they look at first
 // decides which error the wrong kind of file gets (fs/open.c, fs/sync.c, mm/fadvise.c, mm/readahead.c).
 
-// OpenAt returns what fd refers to, unless it only names a file (O_PATH).
+// GetFile returns what fd refers to, unless it only names a file (O_PATH).
 func GetFile(t *task.Thread, fd int) (File, linux.Errno) {
 	f, e := GetRawFile(t, fd)
 	if e == 0 && f.Base().Flags&linux.O_PATH != 0 {

@@ -28,7 +28,7 @@ func onHost(p host.Place) FileAt { return FileAt{Place: p} }
 
 // A FileRef is a file by itself, whatever its name leads to: a descriptor of the host, or a node of a file system of ours.
 type FileRef struct {
-	// fd is NoFD for a node, unless it is open: then it is the host's descriptor of the content, which handle has.
+	// FD is NoFD for a node, unless it is open: then it is the host's descriptor of the content, which handle has.
 	FD     host.FD
 	Node   vfs.Node
 	handle vfs.Handle

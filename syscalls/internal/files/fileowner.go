@@ -13,7 +13,7 @@ import (
 type fileOwner struct {
 	kind uint32
 	ID   int
-	// signal is what they get (F_SETSIG); 0 stands for SIGIO.
+	// Signal is what they get (F_SETSIG); 0 stands for SIGIO.
 	Signal uint64
 }
 

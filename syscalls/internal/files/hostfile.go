@@ -32,19 +32,19 @@ func BeingWritten(k *task.Kernel, ino uint64) bool {
 type HostFile struct {
 	FileBase
 	FileRef
-	// mode is st_mode; what kind of file it is decides whether it can block.
+	// Mode is st_mode; what kind of file it is decides whether it can block.
 	Mode uint32
 	Ino  uint64
 	// hostIno and dev are the host's, rdev is what a device file stands for.
 	hostIno, Dev, Rdev uint64
-	// own says that the guest may change it where it may not change files of the host (confine.go): an output that it was given, what
+	// Own says that the guest may change it where it may not change files of the host (confine.go): an output that it was given, what
 	// is in no directory, as a memfd is, and what is in the directory that the run has for itself; private says the latter.
 	Own, Private bool
-	// console says that it is the terminal that cgemu runs on.
+	// Console says that it is the terminal that cgemu runs on.
 	Console bool
 	// blocks says that reading or writing may wait for the world outside.
 	blocks bool
-	// nowait says that the host returns EAGAIN instead. Of a FIFO that nobody has open for writing
+	// Nowait says that the host returns EAGAIN instead. Of a FIFO that nobody has open for writing
 	// it knows that the end is reached, which poll(2) does not tell before there was a writer.
 	Nowait bool
 	// entries are a directory's, sorted; nil until read.

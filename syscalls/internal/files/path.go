@@ -117,7 +117,7 @@ type DirRef struct {
 	FileRef
 	// path is the guest's name of it.
 	path string
-	// virtual says that it is in our /proc or /sys, private that it is in the directory that the run has for itself.
+	// Virtual says that it is in our /proc or /sys, private that it is in the directory that the run has for itself.
 	Virtual, Private bool
 }
 
@@ -125,11 +125,11 @@ type DirRef struct {
 type Location struct {
 	FileAt
 	Node *VNode
-	// guest is the path as the guest knows it, absolute.
+	// Guest is the path as the guest knows it, absolute.
 	Guest string
 	// opened is the file that it is the place of, found over /proc/PID/fd.
 	opened *HostFile
-	// private says that it is in a directory that the run has for itself.
+	// Private says that it is in a directory that the run has for itself.
 	Private bool
 }
 

@@ -8,7 +8,7 @@ import (
 // A pipeBuf is one buffer of a pipe, at most a page: what was written there and not read yet. A pipe's room is counted in them,
 // however little is in each (pipe(7), fs/pipe.c).
 type pipeBuf struct {
-	// off is where in its page the data begins.
+	// Off is where in its page the data begins.
 	Off  int
 	Data []byte
 	// packet says that it is read by itself (O_DIRECT), merge that what is written next may be added to it.

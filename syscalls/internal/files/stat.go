@@ -39,11 +39,11 @@ type inodeTable struct {
 	anonymous uint64
 	// ProcDev and SysDev are the host's devices behind /proc and /sys.
 	ProcDev, SysDev uint64
-	// times are those that the guest has changed.
+	// Times are those that the guest has changed.
 	Times map[uint64]host.Times
 	// modes are the permissions of files whose own the host does not let us change (Remembers).
 	modes map[uint64]uint32
-	// open is how often files of the host are open, by number: those have their times still when no link is left.
+	// Open is how often files of the host are open, by number: those have their times still when no link is left.
 	Open map[uint64]int
 }
 

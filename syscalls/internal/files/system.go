@@ -11,7 +11,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// A FileConfig says what files the guest has.
+// A Config says what files the guest has.
 type Config struct {
 	// Dir is its working directory, "" for ours.
 	Dir string

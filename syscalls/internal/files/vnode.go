@@ -31,9 +31,9 @@ type VNode struct {
 	write func(t *task.Thread, b []byte) linux.Errno
 	// mount is the directory that the node is a name of.
 	mount func(k *task.Kernel) (DirRef, linux.Errno)
-	// file is the open file that a link in /proc/PID/fd stands for.
+	// File is the open file that a link in /proc/PID/fd stands for.
 	File func() File
-	// process is whose directory in /proc it is, if it is one's.
+	// Process is whose directory in /proc it is, if it is one's.
 	Process *task.Process
 }
 
@@ -172,7 +172,7 @@ func (n *VNode) directories(t *task.Thread) (dirs uint64) {
 	return dirs
 }
 
-// OpenAt opens n, found at path.
+// GetFile opens n, found at path.
 func (n *VNode) OpenAt(t *task.Thread, path string, flags int) (File, linux.Errno) {
 	b := FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: path}
 	if flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL {

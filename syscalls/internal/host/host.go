@@ -11,7 +11,7 @@ import (
 type Place struct {
 	Dir  FD
 	Path string
-	// final says that path is one name: if it is a link it was none when it was looked at, and is not followed.
+	// Final says that path is one name: if it is a link it was none when it was looked at, and is not followed.
 	Final bool
 }
 
@@ -76,7 +76,7 @@ func (st Stat) IsDir() uint32 {
 	return 0
 }
 
-// An FileID is a file of the host, or a path of ours if dev is 0.
+// A FileID is a file of the host, or a path of ours if dev is 0.
 type FileID struct {
 	Dev, Ino uint64
 	Path     string

@@ -14,7 +14,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A FD is an open file of the host.
+// An FD is an open file of the host.
 type FD int
 
 const NoFD FD = -1

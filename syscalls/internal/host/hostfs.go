@@ -14,12 +14,12 @@ import (
 // MaxHostDirs is how many directories a FS keeps open.
 const MaxHostDirs = 100
 
-// A FS is a directory of the host as a file system: the host is asked for one name in an open directory at a time, and never follows
+// An FS is a directory of the host as a file system: the host is asked for one name in an open directory at a time, and never follows
 // a link. Guests that run straight on the host's files do not need it (walks).
 type FS struct {
 	root  *node
 	nodes map[FileID]*node
-	// dirs are the nodes that have a descriptor, but for the root.
+	// Dirs are the nodes that have a descriptor, but for the root.
 	Dirs []*node
 }
 

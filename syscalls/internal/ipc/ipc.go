@@ -20,7 +20,7 @@ type Object struct {
 
 func (o *Object) header() *Object { return o }
 
-// An Namespace has all objects of System V IPC, and the message queues of POSIX.
+// A Namespace has all objects of System V IPC, and the message queues of POSIX.
 type Namespace struct {
 	Shm    IDs[*ShmSegment]
 	Sem    IDs[*SemSet]

@@ -19,14 +19,14 @@ const (
 	MqPriorities = 32768
 )
 
-// An mqueue is a POSIX message queue.
+// A Queue is a POSIX message queue.
 type Queue struct {
 	ino      uint64
 	Mode     uint32
 	MaxMsg   int
 	MaxSize  int
 	Messages []QueueMessage // by priority, then first come first served
-	// notify is who is told of a message that comes when there is none, and nobody waits.
+	// Notify is who is told of a message that comes when there is none, and nobody waits.
 	Notify *QueueNotify
 	files.Wakeups
 }
@@ -36,7 +36,7 @@ type QueueMessage struct {
 	Text     []byte
 }
 
-// An QueueNotify is what mq_notify(3) asked for.
+// A QueueNotify is what mq_notify(3) asked for.
 type QueueNotify struct {
 	Process *task.Process
 	File    *QueueFile

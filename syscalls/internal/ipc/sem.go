@@ -21,7 +21,7 @@ type SemSet struct {
 	Values []int
 	Pids   []int
 	Otime  int64
-	// undo is what is added to the values when a process ends.
+	// Undo is what is added to the values when a process ends.
 	Undo map[*task.Process][]int
 }
 

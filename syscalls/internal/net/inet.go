@@ -33,7 +33,7 @@ var (
 // socket of AF_INET6, which shows it as a mapped one.
 type inetSocket struct {
 	sockBase
-	// local is its address, the zero AddrPort for none. ported says that its port is its own, bound
+	// Local is its address, the zero AddrPort for none. ported says that its port is its own, bound
 	// that bind(2) has made it so.
 	Local, Remote netip.AddrPort
 	ported, bound bool

@@ -6,7 +6,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// A Interface is a network interface of the guest.
+// An Interface is a network interface of the guest.
 type Interface struct {
 	Name   string
 	Index  uint32

@@ -38,9 +38,9 @@ type Socket interface {
 	Listen(t *task.Thread, backlog int) linux.Errno
 	// accept returns a socket for the first that waits to be accepted.
 	accept(t *task.Thread) (Socket, linux.Errno)
-	// connect returns what block returns if it has to wait, and is called again then.
+	// Connect returns what block returns if it has to wait, and is called again then.
 	Connect(t *task.Thread, name []byte) linux.Errno
-	// shutdown ends receiving, sending or both.
+	// Shutdown ends receiving, sending or both.
 	Shutdown(t *task.Thread, rcv, snd bool) linux.Errno
 	send(t *task.Thread, m *OutMessage) (uint64, linux.Errno)
 	receive(t *task.Thread, m *InMessage) (uint64, linux.Errno)
@@ -56,7 +56,7 @@ type sockBase struct {
 	files.FileBase
 	Family, Type, proto int
 	Ino                 uint64
-	// perm is what fchmod(2) changed of its mode, 0777.
+	// Perm is what fchmod(2) changed of its mode, 0777.
 	Perm uint32
 	// err is what happened since the last call, for the next one or SO_ERROR.
 	err linux.Errno

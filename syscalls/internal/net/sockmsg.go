@@ -12,10 +12,10 @@ import (
 type OutMessage struct {
 	V     []uio.Iovec
 	Flags uint32
-	// name is where to, nil for the socket's peer.
+	// Name is where to, nil for the socket's peer.
 	Name  []byte
 	files []files.File
-	// cred says who sends; credSet that the program said it.
+	// Cred says who sends; credSet that the program said it.
 	Cred    credential
 	credSet bool
 	// hops and class are for the header of UDP's packets.

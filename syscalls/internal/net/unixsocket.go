@@ -21,7 +21,7 @@ const (
 // A UnixSocket is a socket of AF_UNIX.
 type UnixSocket struct {
 	sockBase
-	// path is what follows the family in its name: a path with its end, or an abstract name,
+	// Path is what follows the family in its name: a path with its end, or an abstract name,
 	// which begins with a zero; nil for none.
 	Path []byte
 	// inode is its socket file, held so that the host gives its number to no other.
@@ -29,13 +29,13 @@ type UnixSocket struct {
 	key   host.FileID
 	// peer is who is at the other end, or where datagrams go.
 	peer *UnixSocket
-	// connected says that it is one of a pair; it stays so when the peer closes.
+	// Connected says that it is one of a pair; it stays so when the peer closes.
 	Connected, Listening, closed bool
 	backlog                      int
 	pending                      []*UnixSocket // connected, not accepted
 	// listed is its place in the list of all.
 	listed *list.Element
-	// cred is who listens or has connected, peerCred who that is at the other end.
+	// Cred is who listens or has connected, peerCred who that is at the other end.
 	Cred, peerCred credential
 }
 

@@ -17,7 +17,7 @@ import (
 // filled in can be shown then.
 type Tracer struct {
 	w io.Writer
-	// early are the arguments of calls that may not return, by thread.
+	// Early are the arguments of calls that may not return, by thread.
 	Early map[*task.Thread]string
 }
 

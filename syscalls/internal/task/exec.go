@@ -37,11 +37,11 @@ func (t *Thread) Strings(at emu.Addr, room *uint64) ([]string, linux.Errno) {
 
 // A Program is what execve(2) and execveat(2) are asked for.
 type Program struct {
-	// name is what the program is told, at where it is found: /dev/fd need not be there.
+	// Name is what the program is told, at where it is found: /dev/fd need not be there.
 	Name, At string
-	// opened says that it is an open file, whose own name the thread gets.
+	// Opened says that it is an open file, whose own name the thread gets.
 	Opened bool
-	// closes says that name leads nowhere for an interpreter, since execution closes the descriptor.
+	// Closes says that name leads nowhere for an interpreter, since execution closes the descriptor.
 	Closes bool
 }
 

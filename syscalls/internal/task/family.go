@@ -8,17 +8,17 @@ import (
 
 // A family is how a process belongs to others.
 type family struct {
-	// parent is nil for the first process, and for orphans, whom init adopts.
+	// Parent is nil for the first process, and for orphans, whom init adopts.
 	Parent    *Process
 	PGID, SID int
-	// tty is the controlling terminal, or nil.
+	// Tty is the controlling terminal, or nil.
 	Tty *Terminal
 	// ExitSignal is what the parent gets when it ends; a child whose signal is not SIGCHLD is
 	// waited for with __WCLONE.
 	exitSignal int
 	// vforker waits for the process to execute a program or to end.
 	vforker *Thread
-	// executed says that it has executed a program since it was forked.
+	// Executed says that it has executed a program since it was forked.
 	Executed bool
 	// reported says that what it counted was given away.
 	reported bool

@@ -9,9 +9,9 @@ import (
 
 // A Terminal is what job control knows of one.
 type Terminal struct {
-	// sid is the session that it controls, 0 for none, pgid the process group in the foreground.
+	// SID is the session that it controls, 0 for none, pgid the process group in the foreground.
 	SID, PGID int
-	// dev is the device's number, 0 for a console that is not there.
+	// Dev is the device's number, 0 for a console that is not there.
 	Dev uint64
 }
 

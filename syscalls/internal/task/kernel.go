@@ -28,7 +28,7 @@ const (
 // DefaultEpoch is the virtual wall clock's time when a program starts.
 var DefaultEpoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// A KernelConfig says how programs run.
+// A Config says how programs run.
 type Config struct {
 	// NewEngine makes the engine of the first process. It gets the process' address space
 	// and what the engine may ask of the world.
@@ -105,12 +105,12 @@ type Kernel struct {
 	running   running
 	// reapedTime is the user time of processes that are not in procs any more.
 	reapedTime int64
-	// console is the terminal that cgemu runs on.
+	// Console is the terminal that cgemu runs on.
 	Console Terminal
 	// firstEnd is when the first process ended.
 	firstEnd int64
 	Clock    clock
-	// uid and gid are the guest's user: Valgrind shows the host's.
+	// UID and GID are the guest's user: Valgrind shows the host's.
 	UID, GID  uint32
 	RNG       generator
 	Scheduler schedule
@@ -120,14 +120,14 @@ type Kernel struct {
 	Futexes    map[FutexKey][]*Thread
 	owners     map[FutexKey]*Thread // of the locks that threads wait for
 	Exit       *Exit
-	// threads are those that live, by id; LastID is the last id that was given, ids how many were.
+	// Threads are those that live, by id; LastID is the last id that was given, ids how many were.
 	Threads map[int]*Thread
 	LastID  int
 	IDs     uint64
 	// reported has the numbers of unsupported calls already named.
 	reported map[uint64]bool
 	Answers  map[answer]uint64
-	// interrupted is set by the goroutine that watches the context.
+	// Interrupted is set by the goroutine that watches the context.
 	Interrupted atomic.Bool
 	// steps counts what may make waiting threads ready: that one executed, and that time passed.
 	steps uint64
@@ -159,7 +159,7 @@ type FileSystem interface {
 
 // An IPC is what this package asks of System V IPC.
 type IPC interface {
-	// ended is told that p has ended.
+	// Ended is told that p has ended.
 	Ended(p *Process)
 	Close()
 }

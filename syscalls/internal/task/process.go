@@ -16,12 +16,12 @@ import (
 type Process struct {
 	Kernel *Kernel
 	PID    int
-	// mem and engine are those of machine. They stay when the process is gone.
+	// Mem and engine are those of machine. They stay when the process is gone.
 	Mem     *mem.Space
 	memory  *uio.Memory // the same, for all its threads
 	Engine  emu.Engine
 	Machine *Machine
-	// program is what execve loaded last; exe, argv, envv, name describe it in /proc.
+	// Program is what execve loaded last; exe, argv, envv, name describe it in /proc.
 	Program *loader.Program
 	Exe     string
 	Argv    []string
@@ -42,16 +42,16 @@ type Process struct {
 	NoNewPriv uint64
 	Persona   uint32 // personality(2)
 	OomAdj    int    // /proc/PID/oom_score_adj
-	// membarrier are the commands of membarrier(2) that it registered for.
+	// Membarrier are the commands of membarrier(2) that it registered for.
 	Membarrier int
 	// LockFuture says that memory is locked when it is mapped (mlockall(2)).
 	LockFuture bool
 	thpOff     uint64
-	// exited is set when the process is going away: its threads run no more. It
+	// Exited is set when the process is going away: its threads run no more. It
 	// ended with status.
 	Exited bool
 	Status Exit
-	// started is when it was made.
+	// Started is when it was made.
 	Started int64
 	// used is the user time that is accounted for, system the system time.
 	used, System int64
@@ -64,13 +64,13 @@ type Process struct {
 
 // A FileState is what a thread has of files.
 type FileState interface {
-	// share returns what a thread has that clone(2) makes with flags.
+	// Share returns what a thread has that clone(2) makes with flags.
 	Share(flags uint64) FileState
-	// exec drops what execve(2) closes.
+	// Exec drops what execve(2) closes.
 	Exec(k *Kernel)
 	// EndCall drops what the thread's system call had: it is over.
 	EndCall(k *Kernel)
-	// leave drops all: the thread has ended.
+	// Leave drops all: the thread has ended.
 	Leave(k *Kernel)
 }
 
@@ -110,7 +110,7 @@ type Thread struct {
 	futexWoken int
 	// inCall says that RAX has the result of call, which may ask for a restart.
 	inCall bool
-	// calls counts system calls since the thread was scheduled: a thread that makes many
+	// Calls counts system calls since the thread was scheduled: a thread that makes many
 	// without using its quantum has to let others run, too.
 	Calls int
 	// busy grows while it does not wait, woke says that its last call woke another thread (minBusy).
@@ -124,15 +124,15 @@ type Thread struct {
 type Call struct {
 	Nr   uint64
 	Args uio.Args
-	// wait is what it waits for, resume how it goes on then.
+	// Wait is what it waits for, resume how it goes on then.
 	Wait   *Wait
 	Resume func() (uint64, linux.Errno)
-	// again says that the call has waited; woken why it goes on.
+	// Again says that the call has waited; woken why it goes on.
 	Again bool
 	woken wakeReason
 	// step is Kernel.steps when it went on last.
 	step uint64
-	// deadline is when it ends, done and messages how far it is: bytes, and messages before those.
+	// Deadline is when it ends, done and messages how far it is: bytes, and messages before those.
 	Deadline int64
 	Done     uint64
 	Messages uint64

@@ -30,15 +30,15 @@ const (
 
 // A Wait is what a blocked thread waits for.
 type Wait struct {
-	// ready reports whether the call can go on; nil if another thread will call Kernel.wake.
+	// Ready reports whether the call can go on; nil if another thread will call Kernel.wake.
 	Ready func() bool
-	// deadline ends the wait, in Kernel.Now's time; 0 means never.
+	// Deadline ends the wait, in Kernel.Now's time; 0 means never.
 	Deadline int64
-	// hosts appends to fds the files whose state only the host knows, with the events that end the wait.
+	// Hosts appends to fds the files whose state only the host knows, with the events that end the wait.
 	Hosts func(fds []host.PollFD) []host.PollFD
-	// interrupted is what a signal makes of the call: 0 for ERESTARTSYS.
+	// Interrupted is what a signal makes of the call: 0 for ERESTARTSYS.
 	Interrupted linux.Errno
-	// partial, if not 0, is the result of an interrupted call that had done something.
+	// Partial, if not 0, is the result of an interrupted call that had done something.
 	Partial uint64
 	// cancel is called when something else than ready or wake ends the wait.
 	cancel func(timeout bool)
@@ -46,9 +46,9 @@ type Wait struct {
 	children bool
 	// signals are those that the call takes itself.
 	signals SigSet
-	// unbreakable says that signals do not end it.
+	// Unbreakable says that signals do not end it.
 	Unbreakable bool
-	// on is what it waits for, if there are others who count or follow those that do: locks, semaphores, queues.
+	// On is what it waits for, if there are others who count or follow those that do: locks, semaphores, queues.
 	On any
 }
 

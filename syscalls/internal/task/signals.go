@@ -39,9 +39,9 @@ func SigsOf(sigs ...int) (s SigSet) {
 }
 
 var (
-	// unblockable cannot be masked.
+	// Unblockable cannot be masked.
 	Unblockable = SigsOf(linux.SIGKILL, linux.SIGSTOP)
-	// synchronous signals are taken first (kernel/signal.c, SYNCHRONOUS_MASK).
+	// Synchronous signals are taken first (kernel/signal.c, SYNCHRONOUS_MASK).
 	Synchronous = SigsOf(linux.SIGSEGV, linux.SIGBUS, linux.SIGILL, linux.SIGTRAP, linux.SIGFPE, linux.SIGSYS)
 	// ignoredByDefault and stopping are default actions other than death.
 	ignoredByDefault = SigsOf(linux.SIGCHLD, linux.SIGURG, linux.SIGWINCH, linux.SIGCONT)
@@ -62,12 +62,12 @@ type sigTable [linux.NSIG + 1]SigAction
 // A SigInfo is a siginfo_t: signo, errno, code, then what the code says.
 type SigInfo struct {
 	Signo, Errno, Code int32
-	// fields are the bytes from offset 16 on.
+	// Fields are the bytes from offset 16 on.
 	Fields [112]byte
-	// fault is the fault behind the signal, at rip.
+	// Fault is the fault behind the signal, at rip.
 	Fault *emu.Fault
 	rip   emu.Addr
-	// timer is the POSIX timer that sent it, whose overrun count it resets.
+	// Timer is the POSIX timer that sent it, whose overrun count it resets.
 	Timer *PosixTimer
 	// to is the thread that takes it if it can, of those of its process: the one that ran when a timer went off.
 	to *Thread

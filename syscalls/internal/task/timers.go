@@ -12,11 +12,11 @@ type Timer struct {
 	Process  *Process
 	deadline int64 // on Kernel.Now's clock; never if not armed
 	Interval int64
-	// cpu is the clock of a timer that counts CPU time, and nil for others. Every CPU nanosecond is one of
+	// CPU is the clock of a timer that counts CPU time, and nil for others. Every CPU nanosecond is one of
 	// Kernel.Now's clock too.
 	CPU       *cpuClock
 	cpuTarget int64
-	// held says that nobody has taken an expiration of a periodic timer yet: it stands still, and those that it
+	// Held says that nobody has taken an expiration of a periodic timer yet: it stands still, and those that it
 	// missed are counted when somebody does (as in Linux, which so is not kept busy by them).
 	Held bool
 	Fire func(expirations uint64)
