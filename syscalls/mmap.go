@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"errors"
+	"math"
 	"strconv"
 
 	"github.com/cgemu/cgemu/emu"
@@ -9,6 +10,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/net"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
@@ -102,7 +104,18 @@ func sysMmap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if length == 0 || length > uint64(mem.MaxAddr) {
 		return 0, linux.ENOMEM
 	}
-	if off+length < off {
+	lo, e := mapAddr(t, addr, length, flags)
+	if e != 0 {
+		return 0, e
+	}
+	locked := flags&linux.MAP_LOCKED != 0
+	if locked && t.Process.Limits[linux.RLIMIT_MEMLOCK].Cur == 0 {
+		return 0, linux.EPERM
+	}
+	if locked = locked || t.Process.LockFuture; locked && !mayLock(t.Process, length) {
+		return 0, linux.EAGAIN
+	}
+	if f != nil && off > mapEnd(f)-length {
 		return 0, linux.EOVERFLOW
 	}
 	switch flags & linux.MAP_TYPE {
@@ -117,26 +130,36 @@ func sysMmap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	default:
 		return 0, linux.EINVAL
 	}
-	lo, e := mapAddr(t, addr, length, flags)
-	if e != 0 {
-		return 0, e
-	}
 	v := mem.VMA{
 		Lo: lo, Hi: lo + emu.Addr(length), Prot: protOf(t.Process, a.Uint(2)), Off: off,
 		Shared: flags&linux.MAP_TYPE != linux.MAP_PRIVATE, GrowsDown: flags&linux.MAP_GROWSDOWN != 0,
-		Locked: flags&linux.MAP_LOCKED != 0 || t.Process.LockFuture, WriteOnly: writeOnly(a.Uint(2)),
+		Locked: locked, WriteOnly: writeOnly(a.Uint(2)),
+	}
+	if f != nil {
+		if e := mappable(t, &v, f); e != 0 {
+			return 0, e
+		}
+	} else if v.GrowsDown && v.Shared {
+		return 0, linux.EINVAL
 	}
 	if !t.Process.MayPlace(&v) {
 		return 0, linux.ENOMEM
 	}
-	if v.Locked && !mayLock(t.Process, length) {
-		return 0, linux.EAGAIN
-	}
 	if f == nil {
-		v.Off = 0
 		return uint64(lo), mapAnonymous(t, v)
 	}
 	return uint64(lo), mapFile(t, v, f)
+}
+
+// mapEnd is where mappings of a file may end: at the largest offset where it has one, else at the end of all numbers.
+func mapEnd(f files.File) uint64 {
+	if h, ok := f.(*files.HostFile); ok && h.OnDisk() {
+		return math.MaxInt64
+	}
+	if _, ok := f.(net.Socket); ok {
+		return math.MaxInt64
+	}
+	return math.MaxUint64
 }
 
 // mapAddr decides where a mapping goes.
@@ -168,6 +191,7 @@ func mapAddr(t *task.Thread, addr emu.Addr, length, flags uint64) (emu.Addr, lin
 // MAP_ANONYMOUS maps memory without a file. Shared memory is a file without a name, so that
 // it stays shared when a process forks.
 func mapAnonymous(t *task.Thread, v mem.VMA) linux.Errno {
+	v.Off = 0
 	if !v.Shared {
 		return memErrno(t.Process.Mem.Map(v, nil))
 	}
@@ -184,24 +208,49 @@ func mapAnonymous(t *task.Thread, v mem.VMA) linux.Errno {
 	return mapHost(t, v, fd)
 }
 
-// mapFile maps an open file.
-func mapFile(t *task.Thread, v mem.VMA, f files.File) linux.Errno {
-	b := f.Base()
-	h, ok := f.(*files.HostFile)
-	if d, zero := f.(*files.MemFile); zero && d.Rdev == files.DevZero && b.Readable() {
-		return mapAnonymous(t, v)
-	}
-	if !b.Readable() || v.Shared && v.Prot&mem.Write != 0 && !b.Writable() {
+// mappable reports whether f can be mapped as v asks.
+func mappable(t *task.Thread, v *mem.VMA, f files.File) linux.Errno {
+	if b := f.Base(); !b.Readable() || v.Shared && v.Prot&mem.Write != 0 && !b.Writable() {
 		return linux.EACCES
 	}
-	if !ok {
+	_, sock := f.(net.Socket)
+	h, ok := f.(*files.HostFile)
+	mapped := ok && h.OnDisk() || isZero(f)
+	switch {
+	case !ok && !isDevice(f) && v.Prot&mem.Exec != 0:
+		return linux.EPERM // nothing of the kernel's own file systems can be executed
+	case !mapped && !sock:
+		return linux.ENODEV
+	case v.GrowsDown:
+		return linux.EINVAL
+	case !mapped:
 		return linux.ENODEV
 	}
-	switch h.Mode & linux.S_IFMT {
-	case linux.S_IFREG, linux.S_IFBLK:
-	default:
-		return linux.ENODEV
+	return 0
+}
+
+// isZero reports whether f is /dev/zero, which maps as memory without a file does.
+func isZero(f files.File) bool {
+	d, ok := f.(*files.MemFile)
+	return ok && d.Rdev == files.DevZero
+}
+
+// isDevice reports whether f is a device of ours.
+func isDevice(f files.File) bool {
+	switch f.(type) {
+	case *files.MemFile, *files.RandomFile:
+		return true
 	}
+	return false
+}
+
+// mapFile maps an open file that is mappable.
+func mapFile(t *task.Thread, v mem.VMA, f files.File) linux.Errno {
+	if isZero(f) {
+		return mapAnonymous(t, v)
+	}
+	h := f.(*files.HostFile)
+	b := f.Base()
 	fd := h.FD
 	if v.Shared && !b.Writable() && fd.MayWrite() {
 		// Standard input, which may be open for more on the host than for the guest: mprotect(2) must not make it writable.

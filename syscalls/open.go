@@ -361,7 +361,7 @@ func sysFlock(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 }
 
 func flock(t *task.Thread, h *files.HostFile, op int) (uint64, linux.Errno) {
-	e := h.FD.Flock(op | linux.LOCK_NB)
+	e := h.Flock(op | linux.LOCK_NB)
 	if e == linux.EAGAIN && op&linux.LOCK_NB == 0 {
 		// The holder may be one of our own threads, so the host must not wait for it.
 		if t.Call.Again {

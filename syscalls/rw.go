@@ -364,7 +364,7 @@ func sysCopyFileRange(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if e := overlaps(t, a, in, out); e != 0 {
+	if e := checkRanges(t, a, in, out); e != 0 {
 		return 0, e
 	}
 	return transferAt(t, in, out, a.Addr(1), a.Addr(3), a.Uint(4), false)
@@ -389,9 +389,9 @@ func copyable(t *task.Thread, inFD, outFD int) (in, out *files.HostFile, e linux
 	return in, out, 0
 }
 
-// overlaps checks the ranges of copy_file_range(2): "EINVAL fd_in and fd_out refer to the same file and the source
+// checkRanges checks the ranges of copy_file_range(2): "EINVAL fd_in and fd_out refer to the same file and the source
 // and target ranges overlap."
-func overlaps(t *task.Thread, a uio.Args, in, out *files.HostFile) linux.Errno {
+func checkRanges(t *task.Thread, a uio.Args, in, out *files.HostFile) linux.Errno {
 	var at [2]uint64
 	for i, f := range []*files.HostFile{in, out} {
 		pos, e := f.Seek(t, 0, linux.SEEK_CUR)
@@ -409,11 +409,22 @@ func overlaps(t *task.Thread, a uio.Args, in, out *files.HostFile) linux.Errno {
 		}
 	}
 	st, e := in.FD.Stat()
-	if e != 0 || in.Ino != out.Ino || at[0] >= uint64(st.Size) {
+	if e != 0 {
 		return e
 	}
-	n := min(a.Uint(4), uint64(st.Size)-at[0])
-	if at[1]+n > at[0] && at[1] < at[0]+n {
+	n := uint64(0)
+	if at[0] < uint64(st.Size) {
+		n = min(a.Uint(4), uint64(st.Size)-at[0])
+	}
+	if int64(at[1]) >= 0 {
+		// Where the copy begins must be below the limit of a file's size also if there is nothing to copy.
+		may, e := files.MayWrite(t, out, int64(at[1]), max(n, 1))
+		if e != 0 {
+			return e
+		}
+		n = min(n, may)
+	}
+	if in.Ino == out.Ino && at[1]+n > at[0] && at[1] < at[0]+n {
 		return linux.EINVAL
 	}
 	return 0

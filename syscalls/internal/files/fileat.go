@@ -108,6 +108,14 @@ func (r FileRef) Sync() linux.Errno {
 	return r.FD.Sync()
 }
 
+// Flock locks the file as flock(2) does. A directory in memory is never locked.
+func (r FileRef) Flock(op int) linux.Errno {
+	if r.FD == host.NoFD {
+		return 0
+	}
+	return r.FD.Flock(op)
+}
+
 // above describes the directory that r, a directory, is in.
 func (r FileRef) above() (host.Stat, linux.Errno) {
 	if r.Node == nil {

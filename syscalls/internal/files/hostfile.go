@@ -67,8 +67,8 @@ func (f *HostFile) isFIFO() bool { return f.Mode&linux.S_IFMT == linux.S_IFIFO }
 
 func (f *HostFile) Announcer() *Wakeups { return &f.Wakeups }
 
-// onDisk reports whether what is written to f is kept: a regular file or a disk.
-func (f *HostFile) onDisk() bool { return f.IsRegular() || f.Mode&linux.S_IFMT == linux.S_IFBLK }
+// OnDisk reports whether what is written to f is kept: a regular file or a disk.
+func (f *HostFile) OnDisk() bool { return f.IsRegular() || f.Mode&linux.S_IFMT == linux.S_IFBLK }
 
 // Name asks the host, which knows if f was renamed or unlinked since.
 func (f *HostFile) Name(k *task.Kernel) string {
@@ -123,14 +123,14 @@ func AddStdio(t *task.Thread) error {
 		if e != 0 {
 			continue
 		}
-		f.Own = !f.IsDir() && (!f.onDisk() || i > 0 && fd.MayWrite())
+		f.Own = !f.IsDir() && (!f.OnDisk() || i > 0 && fd.MayWrite())
 		if f.markConsole(); f.Console {
 			k.Console.Dev = devConsole
 		}
 		if f.IsDir() && SystemOf(k).Root.only {
 			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, SystemOf(k).Config.Root)
 		}
-		if f.Mode&linux.S_IFMT == linux.S_IFIFO || f.onDisk() {
+		if f.Mode&linux.S_IFMT == linux.S_IFIFO || f.OnDisk() {
 			f.Flags = linux.O_WRONLY
 			if i == 0 {
 				f.Flags = linux.O_RDONLY
@@ -217,7 +217,7 @@ func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 	if f.CanBlock() && f.FD.Poll(linux.POLLOUT) == 0 {
 		return 0, linux.EAGAIN
 	}
-	room, e := mayWrite(t, f, off, uio.Total(v))
+	room, e := MayWrite(t, f, off, uio.Total(v))
 	switch {
 	case e != 0:
 		return 0, e
@@ -368,7 +368,7 @@ func (f *HostFile) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linu
 // MayWrite says how many of n bytes may be written to h at off, or where it stands if off is negative: "The maximum size
 // in bytes of files that the process may create. Attempts to extend a file beyond this limit result in delivery of
 // a SIGXFSZ signal." - getrlimit(2)
-func mayWrite(t *task.Thread, h *HostFile, off int64, n uint64) (uint64, linux.Errno) {
+func MayWrite(t *task.Thread, h *HostFile, off int64, n uint64) (uint64, linux.Errno) {
 	limit := t.Process.Limits[linux.RLIMIT_FSIZE].Cur
 	if limit == linux.RLIM_INFINITY || n == 0 || !h.IsRegular() {
 		return n, 0

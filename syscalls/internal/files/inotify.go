@@ -15,7 +15,7 @@ import (
 // inotifyMax is how many events are kept (fs.inotify.max_queued_events).
 const inotifyMax = 16384
 
-// An getInotify is an inotify instance. It is told of what the guest does; what others do to the host's
+// An InotifyFile is an inotify instance. It is told of what the guest does; what others do to the host's
 // files is not seen, since when it is seen would differ from run to run.
 type InotifyFile struct {
 	FileBase
@@ -184,6 +184,9 @@ func FileEvent(k *task.Kernel, f *HostFile, mask uint32) {
 	switch mask {
 	case linux.IN_MODIFY:
 		written(k, f.Ino)
+		if f.Node != nil && k.Clock.Real {
+			setNodeTimes(f.Node, host.Time{}, TimeAt(k.Wall())) // the guest's content is written past the node
+		}
 	case linux.IN_ATTRIB:
 		ChangedInode(k, f.Ino)
 	}

@@ -13,10 +13,10 @@ import (
 const nodeDev = 1 << 63
 
 // overlayRoot puts an overlay over the root directory: what the guest changes there stays in it.
-func (fs *System) overlayRoot() error {
+func (fs *System) overlayRoot(now func() host.Time) error {
 	lower, e := host.NewFS(fs.Root.fd.Path())
 	if e == 0 {
-		o := vfs.MemOptions{Dev: nodeDev, NewContent: fs.newContent}
+		o := vfs.MemOptions{Dev: nodeDev, Now: func() vfs.Time { return now().VFS() }, NewContent: fs.newContent}
 		o.UID, o.GID = host.User()
 		o.Privileged = o.UID == 0
 		fs.Root.fs, e = vfs.NewOverlay(o, lower)

@@ -38,7 +38,7 @@ func walks(k *task.Kernel, change bool) bool {
 }
 
 // openRoot opens the directory that the configuration asks for, if any.
-func (fs *System) openRoot() error {
+func (fs *System) openRoot(now func() host.Time) error {
 	fs.Root = rootDir{fd: host.NoFD}
 	for _, r := range []struct {
 		name, dir string
@@ -61,7 +61,7 @@ func (fs *System) openRoot() error {
 		fs.Root = rootDir{fd: fd, only: r.only}
 	}
 	if fs.Config.Overlay {
-		return fs.overlayRoot()
+		return fs.overlayRoot(now)
 	}
 	return nil
 }

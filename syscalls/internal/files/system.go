@@ -61,7 +61,8 @@ type System struct {
 // SystemOf returns what k knows of files.
 func SystemOf(k *task.Kernel) *System { return k.FS.(*System) }
 
-func NewSystem(cfg Config) (*System, error) {
+// NewSystem makes the file system of a kernel whose clock is now.
+func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 	for _, f := range []struct {
 		file **os.File
 		std  *os.File
@@ -76,7 +77,7 @@ func NewSystem(cfg Config) (*System, error) {
 	}
 	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
 	fs.Inodes.init()
-	if err := fs.openRoot(); err != nil {
+	if err := fs.openRoot(now); err != nil {
 		return nil, err
 	}
 	return fs, nil

@@ -101,7 +101,7 @@ func (f *HostFile) ReadRaw(t *task.Thread, b []byte, off int64) (int, linux.Errn
 }
 
 func (f *HostFile) WriteRaw(t *task.Thread, b []byte, off int64) (int, linux.Errno) {
-	room, e := mayWrite(t, f, off, uint64(len(b)))
+	room, e := MayWrite(t, f, off, uint64(len(b)))
 	if e != 0 {
 		return 0, e
 	}
