@@ -6,6 +6,7 @@ import (
 
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/ipc"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/net"
@@ -66,7 +67,7 @@ type Kernel struct{ k *task.Kernel }
 func New(cfg Config) (*Kernel, error) {
 	k := task.NewKernel(cfg.KernelConfig, table[:])
 	k.IPC, k.Net, k.TTY = ipc.NewNamespace(), net.NewStack(cfg.Network), &tty.Driver{}
-	fs, err := files.NewSystem(cfg.Files)
+	fs, err := files.NewSystem(cfg.Files, func() host.Time { return files.TimeAt(k.Wall()) })
 	if err != nil {
 		return nil, err
 	}
