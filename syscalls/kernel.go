@@ -6,6 +6,7 @@ import (
 
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/ipc"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/net"
@@ -19,6 +20,8 @@ type (
 	// A KernelConfig says how programs run, a FileConfig what files they have.
 	KernelConfig = task.Config
 	FileConfig   = files.Config
+	// A Bind is a directory of the host that the guest sees at a path of its own.
+	Bind = files.Bind
 	// A Network is what network the guest has.
 	Network = net.Network
 	// An Exit says how a process ended, an End has what is left of it.
@@ -65,7 +68,7 @@ type Kernel struct{ k *task.Kernel }
 func New(cfg Config) (*Kernel, error) {
 	k := task.NewKernel(cfg.KernelConfig, table[:])
 	k.IPC, k.Net, k.TTY = ipc.NewNamespace(), net.NewStack(cfg.Network), &tty.Driver{}
-	fs, err := files.NewSystem(cfg.Files)
+	fs, err := files.NewSystem(cfg.Files, func() host.Time { return files.TimeAt(k.Wall()) })
 	if err != nil {
 		return nil, err
 	}
