@@ -21,6 +21,8 @@ type (
 	// A KernelConfig says how programs run, a FileConfig what files they have.
 	KernelConfig = task.Config
 	FileConfig   = files.Config
+	// A Bind is a directory of the host that the guest sees at a path of its own.
+	Bind = files.Bind
 	// A Network is what network the guest has.
 	Network = net.Network
 	// An Exit says how a process ended, an End has what is left of it.

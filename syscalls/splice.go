@@ -1,6 +1,8 @@
 package syscalls
 
 import (
+	"cmp"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -70,6 +72,22 @@ func seekable(f files.File) bool {
 	return false
 }
 
+// pipeSpace is what keeps splice(2) and sendfile(2) from moving anything to f if that is a pipe, whatever is to be moved: nobody
+// reads from it, or it is full and must not be waited for.
+func pipeSpace(t *task.Thread, f files.File, dontWait bool) linux.Errno {
+	p, ok := f.(*files.PipeFile)
+	if !ok {
+		return 0
+	}
+	if e := p.Broken(t); e != 0 {
+		return e
+	}
+	if p.Pipe.Full() && dontWait {
+		return linux.EAGAIN
+	}
+	return 0
+}
+
 // streams reports whether f has no positions at all.
 func streams(f files.File) bool { return f.Traits()&files.Streaming != 0 || files.IsPipe(f) }
 
@@ -122,6 +140,9 @@ func sendfile(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			return 0, e
 		}
 	}
+	if e := pipeSpace(t, out, out.Base().Nonblock()); e != 0 {
+		return 0, e
+	}
 	if a.Uint(3) == 0 {
 		return 0, 0
 	}
@@ -165,24 +186,26 @@ func sysSplice(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if !in.Base().Readable() || !out.Base().Writable() {
 		return 0, linux.EBADF
 	}
+	dontWait := a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || in.Base().Nonblock() || out.Base().Nonblock()
 	switch {
 	case from && to:
 		if samePipe(in, out) {
 			e = linux.EINVAL
 		}
-	case from && a.Addr(3) != 0 && !files.Positions(t, out), to && a.Addr(1) != 0 && !files.Positions(t, in):
+	case a.Long(4) < 0, from && a.Addr(3) != 0 && !files.Positions(t, out), to && a.Addr(1) != 0 && !files.Positions(t, in):
 		e = linux.EINVAL
 	case from:
 		e = spliceTo(out)
 	case to:
-		e = spliceFrom(in)
+		if _, e = offset(t, a.Addr(1)); e == 0 {
+			e = cmp.Or(pipeSpace(t, out, a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || out.Base().Nonblock()), spliceFrom(in))
+		}
 	default:
 		e = linux.EINVAL
 	}
 	if e != 0 {
 		return 0, e
 	}
-	dontWait := a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || in.Base().Nonblock() || out.Base().Nonblock()
 	return transferAt(t, in, out, a.Addr(1), a.Addr(3), a.Uint(4), dontWait)
 }
 

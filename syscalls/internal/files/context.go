@@ -3,7 +3,6 @@ package files
 import (
 	"slices"
 
-	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
@@ -122,7 +121,7 @@ func (f *FSInfo) Copy() *FSInfo {
 // SetCwd makes d, whose descriptor is f's from now on, the working directory.
 func (f *FSInfo) SetCwd(d DirRef) {
 	f.LeaveCwd()
-	if f.Cwd = d; d.FD != host.NoFD {
+	if f.Cwd = d; !d.None() {
 		f.held = new(int)
 		*f.held = 1
 	}

@@ -28,7 +28,7 @@ func onHost(p host.Place) FileAt { return FileAt{Place: p} }
 
 // A FileRef is a file by itself, whatever its name leads to: a descriptor of the host, or a node of a file system of ours.
 type FileRef struct {
-	// FD is NoFD for a node, unless it is open: then it is the host's descriptor of the content, which handle has.
+	// FD is NoFD for a node, unless it is open and the host has its content: then it is the descriptor of that, which handle has.
 	FD     host.FD
 	Node   vfs.Node
 	handle vfs.Handle
@@ -44,6 +44,15 @@ func (r FileRef) None() bool { return r.FD == host.NoFD && r.Node == nil }
 // At is the place of a name in directory r.
 func (r FileRef) At(name string) FileAt {
 	return FileAt{host.Place{Dir: r.FD, Path: name, Final: true}, r.Node}
+}
+
+// look refers to the file called name in directory r, which nobody need hold if it is a node.
+func (r FileRef) look(name string) (FileRef, linux.Errno) {
+	if r.Node == nil {
+		return r.At(name).Open(linux.O_PATH, 0, 0)
+	}
+	n, e := r.Node.Lookup(name)
+	return refOf(n), e
 }
 
 // Again is the place of r itself.
@@ -382,21 +391,13 @@ func (p FileAt) Open(flags int, mode, umask uint32) (FileRef, linux.Errno) {
 	return openNode(n, flags)
 }
 
-// openNew makes a regular file and opens it, whatever its permissions are.
+// openNew makes a regular file and opens it.
 func (p FileAt) openNew(flags int, mode uint32) (FileRef, linux.Errno) {
 	name, slash := strings.CutSuffix(p.Path, "/")
 	if slash {
 		return NoFile, linux.EISDIR
 	}
-	n, e := p.In.Create(name, linux.S_IFREG|0o600, 0)
-	if e != 0 {
-		return NoFile, e
-	}
-	r, e := openedNode(n.Open(flags &^ (linux.O_CREAT | linux.O_EXCL)))
-	if e == 0 && mode != 0o600 {
-		e = r.Chmod(mode)
-	}
-	return r, e
+	return openedNode(p.In.CreateOpen(name, mode, flags&^(linux.O_CREAT|linux.O_EXCL|linux.O_TRUNC)))
 }
 
 // openNode opens a file that is there.
@@ -409,16 +410,16 @@ func openNode(n vfs.Node, flags int) (FileRef, linux.Errno) {
 	case flags&linux.O_DIRECTORY != 0 && !isDir:
 		return NoFile, linux.ENOTDIR
 	case flags&linux.O_PATH != 0:
-		return refOf(n), 0
+		return openedNode(n.Open(flags))
 	case flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL:
 		return NoFile, linux.EEXIST
 	case isDir && writes:
 		return NoFile, linux.EISDIR
-	}
-	switch s.Kind() {
-	case linux.S_IFDIR, linux.S_IFCHR:
-		// What a device is, its number says.
-		return refOf(n), n.Access(accessOf(flags))
+	case s.Kind() == linux.S_IFCHR:
+		if e := n.Access(accessOf(flags)); e != 0 {
+			return NoFile, e
+		}
+		return openedNode(n.Open(linux.O_PATH)) // what a device is, its number says
 	}
 	return openedNode(n.Open(flags &^ linux.O_CREAT))
 }
@@ -438,12 +439,11 @@ func openedNode(h vfs.Handle, e linux.Errno) (FileRef, linux.Errno) {
 	if e != 0 {
 		return NoFile, e
 	}
-	fd, ok := h.Descriptor()
-	if !ok {
-		h.Close()
-		return NoFile, linux.EIO // file systems of ours are made with contents that the host has
+	r := FileRef{FD: host.NoFD, Node: h.Node(), handle: h}
+	if fd, ok := h.Descriptor(); ok {
+		r.FD = host.FD(fd)
 	}
-	return FileRef{FD: host.FD(fd), Node: h.Node(), handle: h}, 0
+	return r, 0
 }
 
 // hostPath is where the host has the content of the regular file at p, which is in a file system of ours.

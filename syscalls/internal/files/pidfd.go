@@ -5,7 +5,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// A getPidFile is a pidfd: readable when its process has ended.
+// A PidFile is a pidfd: readable when its process has ended.
 type PidFile struct {
 	FileBase
 	Process *task.Process

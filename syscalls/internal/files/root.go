@@ -16,8 +16,10 @@ import (
 // A rootDir is a directory of the host that is the guest's "/".
 type rootDir struct {
 	fd host.FD
-	// fs is a file system over the directory, in which what the guest changes stays; nil for the directory itself.
+	// fs is a file system that begins with the directory (nodeRoot); nil for the directory itself.
 	fs vfs.FS
+	// binds are the directories that are mounted in fs, by the host's canonical names.
+	binds []Bind
 	// only says that the guest sees nothing else (--root). Otherwise what is not there is looked
 	// for on the host (--sysroot).
 	only bool
@@ -60,14 +62,17 @@ func (fs *System) openRoot(now func() host.Time) error {
 		}
 		fs.Root = rootDir{fd: fd, only: r.only}
 	}
-	if fs.Config.Overlay {
-		return fs.overlayRoot(now)
+	if fs.Config.Overlay || len(fs.Config.Binds) > 0 {
+		return fs.nodeRoot(now)
 	}
 	return nil
 }
 
 // below returns the guest's name of a host path in the root.
 func below(k *task.Kernel, name string) (string, bool) {
+	if guest, ok := SystemOf(k).Root.bound(name); ok {
+		return guest, true
+	}
 	root := "/"
 	if SystemOf(k).Root.fd != host.NoFD {
 		root = SystemOf(k).Root.fd.Path()
@@ -185,7 +190,7 @@ func (w *walk) from(d DirRef) linux.Errno {
 
 // enter goes to directory c, or returns where c leads to if it is a link.
 func (w *walk) enter(c string) (target string, e linux.Errno) {
-	r, e := w.here().At(c).Open(linux.O_PATH, 0, 0)
+	r, e := w.here().look(c)
 	if e != 0 {
 		return "", e
 	}

@@ -33,7 +33,7 @@ type node struct {
 	gone  dirName
 	// fd is a directory's descriptor, or NoFD.
 	fd FD
-	// handles are its open files: there is no other way to one that has no name.
+	// handles are those that have it open: there is no other way to a file that has no name.
 	handles []*handle
 }
 
@@ -60,6 +60,9 @@ func NewFS(dir string) (*FS, linux.Errno) {
 }
 
 func (fs *FS) Root() vfs.Node { return fs.root }
+
+// Path is the host's canonical path of the directory.
+func (fs *FS) Path() string { return fs.root.fd.Path() }
 
 func (fs *FS) Close() linux.Errno {
 	fs.closeDirs()
@@ -91,11 +94,14 @@ func (n *node) dir() (FD, linux.Errno) {
 	if n.fd != NoFD {
 		return n.fd, 0
 	}
+	if len(n.links) == 0 && len(n.handles) > 0 {
+		return n.handles[0].FD, 0
+	}
 	p, e := n.place()
 	if e != 0 {
 		return NoFD, e
 	}
-	fd, e := Open(p, linux.O_PATH|linux.O_DIRECTORY|linux.O_NOFOLLOW, 0, 0)
+	fd, e := Open(p, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
 	if e != 0 {
 		return NoFD, e
 	}
@@ -261,7 +267,7 @@ func (n *node) ReadDir() ([]vfs.Dirent, linux.Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	fd, e := Open(p, linux.O_RDONLY|linux.O_DIRECTORY|linux.O_NOFOLLOW, 0, 0)
+	fd, e := Open(p, linux.O_RDONLY|linux.O_DIRECTORY, 0, 0)
 	if e != 0 {
 		return nil, e
 	}
@@ -308,13 +314,36 @@ func (n *node) Symlink(name, target string) (vfs.Node, linux.Errno) {
 	return n.make(name, func(p Place) linux.Errno { return Symlink(target, p) })
 }
 
+// CreateOpen makes a regular file and opens it.
+func (n *node) CreateOpen(name string, mode uint32, flags int) (vfs.Handle, linux.Errno) {
+	p, e := n.at(name)
+	if e != 0 {
+		return nil, e
+	}
+	h, e := n.fs.open(p, flags|linux.O_CREAT|linux.O_EXCL, mode)
+	if e != 0 {
+		return nil, e
+	}
+	h.n.found(n, name)
+	return h, 0
+}
+
 // Temp makes a file that has no name.
 func (n *node) Temp(mode uint32, flags int) (vfs.Handle, linux.Errno) {
 	p, e := n.place()
 	if e != 0 {
 		return nil, e
 	}
-	fd, e := Open(p, flags|linux.O_TMPFILE, mode, 0)
+	h, e := n.fs.open(p, flags|linux.O_TMPFILE, mode)
+	if e != 0 {
+		return nil, e
+	}
+	return h, 0
+}
+
+// open opens a file, which may be made by that.
+func (fs *FS) open(p Place, flags int, mode uint32) (*handle, linux.Errno) {
+	fd, e := Open(p, flags, mode, 0)
 	if e != 0 {
 		return nil, e
 	}
@@ -323,7 +352,7 @@ func (n *node) Temp(mode uint32, flags int) (vfs.Handle, linux.Errno) {
 		fd.Close()
 		return nil, e
 	}
-	return n.fs.nodeOf(st).opened(fd), 0
+	return fs.nodeOf(st).opened(fd), 0
 }
 
 // Link gives a file one more name.
@@ -410,22 +439,19 @@ func (n *node) Readlink() (string, linux.Errno) {
 
 // Open opens the content.
 func (n *node) Open(flags int) (vfs.Handle, linux.Errno) {
-	st, e := n.status()
-	if e == 0 && st.IsDir() != 0 {
-		e = linux.EISDIR
-	}
-	if e != 0 {
-		return nil, e
-	}
 	p, e := n.place()
 	if e != 0 {
 		return nil, e
 	}
-	fd, e := Open(p, flags, 0, 0)
+	h, e := n.fs.open(p, flags, 0)
+	if e == 0 && h.n != n {
+		h.Close()
+		e = linux.ESTALE
+	}
 	if e != 0 {
 		return nil, e
 	}
-	return n.opened(fd), 0
+	return h, 0
 }
 
 // Path is the name by which the file was found last.

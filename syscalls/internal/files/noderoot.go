@@ -1,0 +1,119 @@
+package files
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/vfs"
+)
+
+// nodeDev is the device of files of ours, among those of the host's.
+const nodeDev = 1 << 63
+
+// A Bind is a directory of the host that the guest sees at a path of its own, beside what Root has.
+type Bind struct{ Host, Guest string }
+
+// nodeRoot makes the root directory one of nodes: an overlay over it, if there is to be one, and what is bound into it.
+func (fs *System) nodeRoot(now func() host.Time) error {
+	lower, e := host.NewFS(fs.Root.fd.Path())
+	if e != 0 {
+		return fmt.Errorf("syscalls: root %s: %v", fs.Root.fd.Path(), e.Error())
+	}
+	var root vfs.FS = lower
+	if fs.Config.Overlay {
+		o := vfs.MemOptions{Dev: nodeDev, Now: func() vfs.Time { return now().VFS() }, NewContent: fs.newContent}
+		o.UID, o.GID = host.User()
+		o.Groups, _ = os.Getgroups()
+		o.Privileged = o.UID == 0
+		if root, e = vfs.NewOverlay(o, lower); e != 0 {
+			return fmt.Errorf("syscalls: overlay of %s: %v", fs.Root.fd.Path(), e.Error())
+		}
+	}
+	if fs.Root.fs = root; len(fs.Config.Binds) == 0 {
+		return nil
+	}
+	ns := vfs.NewNamespace(root)
+	fs.Root.fs = ns
+	for _, b := range fs.Config.Binds {
+		if err := fs.bind(ns, b); err != nil {
+			return fmt.Errorf("syscalls: bind %s at %s: %v", b.Host, b.Guest, err)
+		}
+	}
+	return nil
+}
+
+// bind mounts a directory of the host. Directories that lead there are made in an overlay if there are none.
+func (fs *System) bind(ns *vfs.Namespace, b Bind) error {
+	dir, err := filepath.Abs(b.Host)
+	if err != nil {
+		return err
+	}
+	from, e := host.NewFS(dir)
+	if e != 0 {
+		return e
+	}
+	b = Bind{from.Path(), path.Join("/", b.Guest)}
+	at := ns.Root()
+	for _, name := range split(b.Guest) {
+		next, e := at.Lookup(name)
+		if e == linux.ENOENT && fs.Config.Overlay {
+			next, e = at.Create(name, linux.S_IFDIR|0o755, 0)
+		}
+		if e != 0 {
+			from.Close()
+			return e
+		}
+		at = next
+	}
+	if e := ns.Mount(at, from, from.Root()); e != 0 {
+		from.Close()
+		return e
+	}
+	fs.Root.binds = append(fs.Root.binds, b)
+	return nil
+}
+
+// bound is the guest's name of a host path in a directory that is bound.
+func (r *rootDir) bound(host string) (string, bool) {
+	for _, b := range slices.Backward(r.binds) {
+		if rest, ok := strings.CutPrefix(host, b.Host); ok && (rest == "" || rest[0] == '/') {
+			return path.Join(b.Guest, rest), true
+		}
+	}
+	return "", false
+}
+
+// newContent makes the content of a new file. The host has it, as a file in a directory that the run has for itself: that can be
+// mapped, and takes no descriptor as long as nobody has it open.
+func (fs *System) newContent(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
+	if e := fs.contents.open(fs.Config.ShmDir, "files"); e != 0 {
+		return nil, e
+	}
+	c := content{host.Place{Dir: fs.contents.fd, Path: strconv.FormatUint(ino, 10), Final: true}}
+	return c, host.Mknod(c.at, kind|0o600, 0)
+}
+
+// A content is a file of the host that is the content of one of ours.
+type content struct{ at host.Place }
+
+func (c content) Open(flags int) (vfs.Data, linux.Errno) {
+	fd, e := host.Open(c.at, flags, 0, 0)
+	if e != 0 {
+		return nil, e
+	}
+	return host.Data{FD: fd}, 0
+}
+
+func (c content) Size() (int64, linux.Errno) {
+	st, e := host.StatAt(c.at, false)
+	return st.Size, e
+}
+
+func (c content) Remove() { host.Unlink(c.at, false) }
