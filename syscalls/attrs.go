@@ -5,7 +5,6 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
-	"github.com/cgemu/cgemu/syscalls/internal/net"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
@@ -146,12 +145,8 @@ func sysFchmod(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 // fchmod changes the mode of an open file.
 func fchmod(t *task.Thread, f files.File, mode uint32) linux.Errno {
 	mode &= 0o7777
-	switch f := f.(type) {
-	case *files.PipeFile:
-		f.Pipe.Perm = mode
-		return 0
-	case net.Socket:
-		f.Sock().Perm = mode ^ 0o777
+	if o, ok := f.(files.Owned); ok {
+		o.SetMode(mode)
 		return 0
 	}
 	h, ok := f.(*files.HostFile)
@@ -307,9 +302,8 @@ func utimesTarget(t *task.Thread, dirfd int, name emu.Addr, flags int) (set func
 
 // setFileTimes sets the times of an open file.
 func setFileTimes(t *task.Thread, f files.File, at, mt host.Time) linux.Errno {
-	switch f.(type) {
-	case *files.PipeFile, net.Socket:
-		return 0 // they belong to the guest's user; nobody looks at their times
+	if _, ok := f.(files.Owned); ok {
+		return 0 // nobody looks at its times
 	}
 	h, ok := f.(*files.HostFile)
 	if !ok {

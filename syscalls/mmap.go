@@ -231,18 +231,12 @@ func mappable(t *task.Thread, v *mem.VMA, f files.File) linux.Errno {
 
 // isZero reports whether f is /dev/zero, which maps as memory without a file does.
 func isZero(f files.File) bool {
-	d, ok := f.(*files.MemFile)
+	d, ok := f.(*files.MemDevice)
 	return ok && d.Rdev == files.DevZero
 }
 
 // isDevice reports whether f is a device of ours.
-func isDevice(f files.File) bool {
-	switch f.(type) {
-	case *files.MemFile, *files.RandomFile:
-		return true
-	}
-	return false
-}
+func isDevice(f files.File) bool { return f.Traits()&files.Uniform != 0 }
 
 // mapFile maps an open file that is mappable.
 func mapFile(t *task.Thread, v mem.VMA, f files.File) linux.Errno {

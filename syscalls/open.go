@@ -361,7 +361,13 @@ func sysFlock(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 }
 
 func flock(t *task.Thread, h *files.HostFile, op int) (uint64, linux.Errno) {
-	e := h.Flock(op | linux.LOCK_NB)
+	if h.FD == host.NoFD {
+		var e linux.Errno
+		if h.FD, e = files.SystemOf(t.Kernel).LockFile(h.Ino); e != 0 {
+			return 0, e
+		}
+	}
+	e := h.FD.Flock(op | linux.LOCK_NB)
 	if e == linux.EAGAIN && op&linux.LOCK_NB == 0 {
 		// The holder may be one of our own threads, so the host must not wait for it.
 		if t.Call.Again {

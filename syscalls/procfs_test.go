@@ -107,7 +107,7 @@ func TestLinksIntoProc(t *testing.T) {
 	g.ok(nr("stat"), g.str("comm"), st)
 	assert.EqualValues(t, linux.S_IFREG|0o644, g.peek32(st+24))
 	fd := g.ok(nr("open"), g.str("random"), linux.O_RDONLY)
-	_, ours := files.Of(g.th).FDs.Entries[fd].File.(*files.RandomFile)
+	_, ours := files.Of(g.th).FDs.Entries[fd].File.(*files.RandomDevice)
 	assert.True(t, ours)
 }
 

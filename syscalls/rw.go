@@ -284,8 +284,7 @@ func transferAt(t *task.Thread, in, out files.File, inAt, outAt emu.Addr, n uint
 
 // movedBy is where the offset off of f is after n bytes. Those of devices without positions stay where they are.
 func movedBy(f files.File, off int64, n uint64) uint64 {
-	switch f.(type) {
-	case *files.MemFile, *files.RandomFile:
+	if f.Traits()&files.Uniform != 0 {
 		return uint64(off)
 	}
 	return uint64(off) + n

@@ -30,7 +30,7 @@ func spliceFrom(f files.File) linux.Errno {
 		if f.IsDir() {
 			return linux.EINVAL
 		}
-	case *files.MemFile:
+	case *files.MemDevice:
 		if f.Rdev == files.DevNull {
 			return linux.EINVAL
 		}
@@ -48,7 +48,7 @@ func spliceTo(f files.File) linux.Errno {
 		return linux.EINVAL
 	}
 	switch f := f.(type) {
-	case *files.MemFile:
+	case *files.MemDevice:
 		if f.Rdev == files.DevFull {
 			return linux.EINVAL
 		}
@@ -62,15 +62,7 @@ func spliceTo(f files.File) linux.Errno {
 }
 
 // seekable reports whether f has positions, so that what was read but could not be written is not lost.
-func seekable(f files.File) bool {
-	switch f := f.(type) {
-	case *files.HostFile:
-		return !f.CanBlock()
-	case *files.MemFile, *files.RandomFile, *files.VirtualFile, *files.VirtualDir:
-		return true
-	}
-	return false
-}
+func seekable(f files.File) bool { return f.Traits()&(files.Unpollable|files.Uniform) != 0 }
 
 // pipeSpace is what keeps splice(2) and sendfile(2) from moving anything to f if that is a pipe, whatever is to be moved: nobody
 // reads from it, or it is full and must not be waited for.

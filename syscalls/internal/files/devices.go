@@ -85,20 +85,20 @@ func DeviceName(mode uint32, rdev uint64) string {
 func openDevice(name string, rdev uint64, flags int) File {
 	b := FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: "/dev/" + name}
 	if rdev == devRandom || rdev == devURandom {
-		return &RandomFile{b}
+		return &RandomDevice{b}
 	}
-	return &MemFile{b, rdev}
+	return &MemDevice{b, rdev}
 }
 
-// A MemFile is /dev/null, /dev/zero or /dev/full.
-type MemFile struct {
+// A MemDevice is /dev/null, /dev/zero or /dev/full.
+type MemDevice struct {
 	FileBase
 	Rdev uint64
 }
 
-func (*MemFile) Traits() Traits { return Unpollable }
+func (*MemDevice) Traits() Traits { return Unpollable | Uniform }
 
-func (f *MemFile) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+func (f *MemDevice) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if f.Rdev == DevNull {
 		return 0, 0
 	}
@@ -106,14 +106,14 @@ func (f *MemFile) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) 
 	return len(b), 0
 }
 
-func (f *MemFile) WriteRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+func (f *MemDevice) WriteRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if f.Rdev == DevFull {
 		return 0, linux.ENOSPC
 	}
 	return len(b), 0
 }
 
-func (f *MemFile) Read(t *task.Thread, v []uio.Iovec, _ int64) (n uint64, e linux.Errno) {
+func (f *MemDevice) Read(t *task.Thread, v []uio.Iovec, _ int64) (n uint64, e linux.Errno) {
 	if f.Rdev == DevNull {
 		return 0, 0
 	}
@@ -132,28 +132,30 @@ func (f *MemFile) Read(t *task.Thread, v []uio.Iovec, _ int64) (n uint64, e linu
 	return n, 0
 }
 
-func (f *MemFile) Write(_ *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+func (f *MemDevice) Write(_ *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	if f.Rdev == DevFull {
 		return 0, linux.ENOSPC
 	}
 	return uio.Total(v), 0
 }
 
-func (f *MemFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
+func (f *MemDevice) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
-func (f *MemFile) Stat(t *task.Thread) (Stat, linux.Errno) {
+func (f *MemDevice) Stat(t *task.Thread) (Stat, linux.Errno) {
 	return DevNodes[path.Base(f.Path)].Stat(t, f.Path), 0
 }
 
-// A RandomFile is /dev/random or /dev/urandom.
-type RandomFile struct{ FileBase }
+// A RandomDevice is /dev/random or /dev/urandom.
+type RandomDevice struct{ FileBase }
 
-func (f *RandomFile) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+func (*RandomDevice) Traits() Traits { return Uniform }
+
+func (f *RandomDevice) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	t.Kernel.RNG.Read(b)
 	return len(b), 0
 }
 
-func (f *RandomFile) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+func (f *RandomDevice) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	var done uint64
 	for _, x := range v {
 		n, e := t.FillRandom(x.Addr, x.Len)
@@ -168,19 +170,21 @@ func (f *RandomFile) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux
 }
 
 // Write adds entropy, of which there is none.
-func (f *RandomFile) Write(_ *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+func (f *RandomDevice) Write(_ *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	return uio.Total(v), 0
 }
 
-func (f *RandomFile) WriteRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) { return len(b), 0 }
+func (f *RandomDevice) WriteRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+	return len(b), 0
+}
 
-func (f *RandomFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
+func (f *RandomDevice) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
-func (f *RandomFile) Stat(t *task.Thread) (Stat, linux.Errno) {
+func (f *RandomDevice) Stat(t *task.Thread) (Stat, linux.Errno) {
 	return DevNodes[path.Base(f.Path)].Stat(t, f.Path), 0
 }
 
-func (f *RandomFile) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+func (f *RandomDevice) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	const rndGetEntCnt = 0x80045200
 	if req == rndGetEntCnt {
 		return 0, t.Out32(arg, 256)

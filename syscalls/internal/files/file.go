@@ -51,6 +51,7 @@ const (
 	unpositioned                    // offsets are not taken, though it can be sought
 	Unpollable                      // there is nothing to wait for, and epoll takes it not
 	Streaming                       // it has no positions at all (FMODE_LSEEK)
+	Uniform                         // it is a device that is the same at all positions
 	WholeWrites                     // a write that has waited goes on until all is written
 )
 
@@ -66,6 +67,12 @@ func quiet(fds []host.PollFD, before int) []host.PollFD {
 		fds = append(fds[:before], host.PollFD{FD: host.NoFD})
 	}
 	return fds
+}
+
+// An Owned file has an inode that belongs to the guest's user, as pipes and sockets have.
+type Owned interface {
+	// SetMode is fchmod(2).
+	SetMode(mode uint32)
 }
 
 // A referenced file is told when a reference to it was dropped that was not the last.
@@ -409,7 +416,7 @@ func GetRawFile(t *task.Thread, fd int) (File, linux.Errno) { return Of(t).FDs.F
 // This file has the calls about how long a file is and what of it is in memory or on the disk. What they look at first
 // decides which error the wrong kind of file gets (fs/open.c, fs/sync.c, mm/fadvise.c, mm/readahead.c).
 
-// OpenAt returns what fd refers to, unless it only names a file (O_PATH).
+// GetFile returns what fd refers to, unless it only names a file (O_PATH).
 func GetFile(t *task.Thread, fd int) (File, linux.Errno) {
 	f, e := GetRawFile(t, fd)
 	if e == 0 && f.Base().Flags&linux.O_PATH != 0 {

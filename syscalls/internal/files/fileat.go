@@ -28,7 +28,8 @@ func onHost(p host.Place) FileAt { return FileAt{Place: p} }
 
 // A FileRef is a file by itself, whatever its name leads to: a descriptor of the host, or a node of a file system of ours.
 type FileRef struct {
-	// FD is NoFD for a node, unless it is open and the host has its content: then it is the descriptor of that, which handle has.
+	// FD is NoFD for a node, unless it is open and the host has its content: then it is the descriptor of that, which handle has. A
+	// directory that was locked has the descriptor of a file that stands for it.
 	FD     host.FD
 	Node   vfs.Node
 	handle vfs.Handle
@@ -64,10 +65,13 @@ func (r FileRef) Again() FileAt {
 }
 
 func (r FileRef) Close() {
-	switch {
-	case r.handle != nil:
-		r.handle.Close()
-	case r.FD != host.NoFD:
+	if r.handle != nil {
+		_, has := r.handle.Descriptor()
+		if r.handle.Close(); has {
+			return
+		}
+	}
+	if r.FD != host.NoFD {
 		r.FD.Close()
 	}
 }
@@ -115,14 +119,6 @@ func (r FileRef) Sync() linux.Errno {
 		return 0 // a directory in memory
 	}
 	return r.FD.Sync()
-}
-
-// Flock locks the file as flock(2) does. A directory in memory is never locked.
-func (r FileRef) Flock(op int) linux.Errno {
-	if r.FD == host.NoFD {
-		return 0
-	}
-	return r.FD.Flock(op)
 }
 
 // above describes the directory that r, a directory, is in.

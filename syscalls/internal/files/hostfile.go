@@ -78,13 +78,13 @@ func (f *HostFile) Name(k *task.Kernel) string {
 	return nameOf(k, f.FileRef)
 }
 
-// CanBlock reports whether reading or writing may wait for the world outside.
-func (f *HostFile) CanBlock() bool { return f.blocks }
+// canBlock reports whether reading or writing may wait for the world outside.
+func (f *HostFile) canBlock() bool { return f.blocks }
 
 // dry reports whether reading would wait.
-func (f *HostFile) dry() bool { return f.CanBlock() && !f.Nowait && f.FD.Poll(linux.POLLIN) == 0 }
+func (f *HostFile) dry() bool { return f.canBlock() && !f.Nowait && f.FD.Poll(linux.POLLIN) == 0 }
 
-// mayBlock is what CanBlock says for a file.
+// mayBlock is what canBlock says for a file.
 func mayBlock(st host.Stat) bool {
 	switch st.Mode & linux.S_IFMT {
 	case linux.S_IFIFO, linux.S_IFSOCK:
@@ -214,7 +214,7 @@ func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 			return 0, e
 		}
 	}
-	if f.CanBlock() && f.FD.Poll(linux.POLLOUT) == 0 {
+	if f.canBlock() && f.FD.Poll(linux.POLLOUT) == 0 {
 		return 0, linux.EAGAIN
 	}
 	room, e := MayWrite(t, f, off, uio.Total(v))
@@ -287,21 +287,21 @@ func (f *HostFile) Stat(t *task.Thread) (Stat, linux.Errno) {
 }
 
 func (f *HostFile) Poll(*task.Thread) uint32 {
-	if !f.CanBlock() {
+	if !f.canBlock() {
 		return linux.POLLIN | linux.POLLOUT | linux.POLLRDNORM | linux.POLLWRNORM
 	}
 	return f.FD.Poll(linux.POLLIN | linux.POLLPRI | linux.POLLOUT | linux.POLLRDNORM | linux.POLLWRNORM | linux.POLLRDHUP)
 }
 
 func (f *HostFile) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
-	if f.CanBlock() {
+	if f.canBlock() {
 		fds = append(fds, host.PollFD{FD: f.FD, Events: events})
 	}
 	return fds
 }
 
 func (f *HostFile) Traits() Traits {
-	if f.CanBlock() {
+	if f.canBlock() {
 		return 0
 	}
 	return Unpollable

@@ -100,6 +100,15 @@ func (fs *System) newContent(ino uint64, kind uint32) (vfs.Content, linux.Errno)
 	return c, host.Mknod(c.at, kind|0o600, 0)
 }
 
+// LockFile opens the file that is locked on the host in place of a directory in memory.
+func (fs *System) LockFile(ino uint64) (host.FD, linux.Errno) {
+	if e := fs.contents.open(fs.Config.ShmDir, "files"); e != 0 {
+		return host.NoFD, e
+	}
+	at := host.Place{Dir: fs.contents.fd, Path: "lock" + strconv.FormatUint(ino, 10), Final: true}
+	return host.Open(at, linux.O_RDWR|linux.O_CREAT, 0o600, 0)
+}
+
 // A content is a file of the host that is the content of one of ours.
 type content struct{ at host.Place }
 

@@ -19,7 +19,7 @@ type Pipe struct {
 	capacity         int
 	Readers, Writers int
 	ino              uint64
-	Perm             uint32
+	perm             uint32
 	Wakeups
 }
 
@@ -31,7 +31,7 @@ type PipeFile struct {
 
 // newPipe makes a pipe and its ends.
 func newPipe(k *task.Kernel, flags int) (r, w *PipeFile) {
-	p := &Pipe{capacity: pipeCapacity, Readers: 1, Writers: 1, ino: SystemOf(k).Inodes.Unnamed(), Perm: 0o600}
+	p := &Pipe{capacity: pipeCapacity, Readers: 1, Writers: 1, ino: SystemOf(k).Inodes.Unnamed(), perm: 0o600}
 	name := "pipe:[" + strconv.Itoa(int(p.ino)) + "]"
 	flags &= linux.O_NONBLOCK | linux.O_DIRECT
 	return &PipeFile{FileBase{Flags: linux.O_RDONLY | flags&linux.O_NONBLOCK, Path: name}, p},
@@ -164,7 +164,7 @@ func (f *PipeFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 
 
 func (f *PipeFile) Stat(t *task.Thread) (Stat, linux.Errno) {
 	at := TimeAt(t.Kernel.Clock.Epoch)
-	return Stat{Dev: pipeDev, Ino: f.Pipe.ino, Mode: linux.S_IFIFO | f.Pipe.Perm, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID, Times: host.Times{Atime: at, Mtime: at, Ctime: at}}, 0
+	return Stat{Dev: pipeDev, Ino: f.Pipe.ino, Mode: linux.S_IFIFO | f.Pipe.perm, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID, Times: host.Times{Atime: at, Mtime: at, Ctime: at}}, 0
 }
 
 func (f *PipeFile) Poll(*task.Thread) uint32 {
@@ -202,6 +202,8 @@ func (f *PipeFile) Wakes(events uint32) uint64 { return f.Pipe.Wakes(events) }
 func (f *PipeFile) Announcer() *Wakeups { return &f.Pipe.Wakeups }
 
 func (f *PipeFile) Traits() Traits { return WholeWrites }
+
+func (f *PipeFile) SetMode(mode uint32) { f.Pipe.perm = mode }
 
 func (f *PipeFile) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	if req == linux.FIONREAD {

@@ -28,7 +28,7 @@ type announcer interface {
 
 // asAnnouncer returns f if it knows O_ASYNC.
 func asAnnouncer(f File) (announcer, bool) {
-	if h, ok := f.(*HostFile); ok && !h.CanBlock() {
+	if h, ok := f.(*HostFile); ok && !h.canBlock() {
 		return nil, false
 	}
 	a, ok := f.(announcer)

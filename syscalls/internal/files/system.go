@@ -80,7 +80,7 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
 	fs.Inodes.init()
 	if err := fs.openRoot(now); err != nil {
-		return nil, err
+		return nil, errors.Join(err, fs.Close())
 	}
 	return fs, nil
 }

@@ -56,8 +56,8 @@ type sockBase struct {
 	files.FileBase
 	Family, Type, proto int
 	Ino                 uint64
-	// Perm is what fchmod(2) changed of its mode, 0777.
-	Perm uint32
+	// perm is what fchmod(2) changed of its mode, 0777.
+	perm uint32
 	// err is what happened since the last call, for the next one or SO_ERROR.
 	err linux.Errno
 	// rcvShut says that nothing more comes, sndShut that nothing can be sent.
@@ -71,6 +71,8 @@ type sockBase struct {
 }
 
 func (b *sockBase) Traits() files.Traits { return files.Streaming }
+
+func (b *sockBase) SetMode(mode uint32) { b.perm = mode ^ 0o777 }
 
 func (s *sockBase) Sock() *sockBase { return s }
 
@@ -135,7 +137,7 @@ func (s *sockBase) shutEvents() uint32 {
 
 func (s *sockBase) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 	st, _ := s.FileBase.Stat(t)
-	st.Dev, st.Ino, st.Mode = files.SockDev, s.Ino, linux.S_IFSOCK|s.Perm^0o777
+	st.Dev, st.Ino, st.Mode = files.SockDev, s.Ino, linux.S_IFSOCK|s.perm^0o777
 	return st, 0
 }
 

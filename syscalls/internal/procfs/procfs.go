@@ -382,7 +382,7 @@ func reopen(t *task.Thread, f files.File, flags int) (files.File, linux.Errno) {
 		return f.Node.OpenAt(t, f.Path, flags)
 	case *files.VirtualDir:
 		return f.Node.OpenAt(t, f.Path, flags)
-	case *files.RandomFile, *files.MemFile:
+	case *files.RandomDevice, *files.MemDevice:
 		return files.DevNodes[path.Base(f.Base().Path)].OpenAt(t, f.Base().Path, flags)
 	}
 	return nil, linux.ENXIO
