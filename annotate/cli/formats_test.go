@@ -186,7 +186,7 @@ func FuzzFormats(f *testing.F) {
 		require.NoError(t, os.WriteFile(path, data, 0o600))
 		options := []string{"--derived=" + derived, "--focus=" + focus, "--only=*"}
 		for _, tool := range []func([]string, *bytes.Buffer, *bytes.Buffer) int{annotateTool, diffTool} {
-			for _, format := range []string{"text", "json", "csv", "markdown"} {
+			for _, format := range formatNames {
 				args := append(options, "--format="+format, path)
 				args = append([]string{"--threshold=0"}, args...)
 				if fmt.Sprintf("%p", tool) == fmt.Sprintf("%p", diffTool) {

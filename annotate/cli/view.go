@@ -61,13 +61,15 @@ func (o *options) write(r *annotate.Report, out io.Writer) error {
 		return r.WriteMarkdown(out)
 	case "asm":
 		return r.WriteAsm(out)
+	case "", "text":
+		return r.WriteTable(out)
 	case "html":
 		if o.htmlFile != "" {
 			return writeFile(o.htmlFile, r.WriteHTML)
 		}
 		return r.WriteHTML(out)
 	}
-	return r.WriteTable(out)
+	panic("BUG: no format " + o.format)
 }
 
 // compareOptions mean something in a comparison only, tableOptions and these in

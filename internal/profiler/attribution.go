@@ -17,7 +17,7 @@ type attribution struct {
 	objects *Objects
 	// opened are the objects by guest path; nil for a file that could not be read.
 	opened map[string]*dwarfmap.Object
-	// columns has the profile's column of each event.
+	// columns has the profile's column of each event, -1 if it has none.
 	columns [numEvents]int
 	// row is scratch space for Profile.Add; all zero between calls.
 	row []uint64
@@ -35,6 +35,9 @@ var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 func newAttribution(cfg *Config, o *Objects) *attribution {
 	p := cfg.newProfile()
 	c := &attribution{profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, row: make([]uint64, len(p.Events))}
+	for e := range c.columns {
+		c.columns[e] = -1
+	}
 	for i, col := range cfg.columns() {
 		c.columns[col.event] = i
 	}
@@ -48,6 +51,9 @@ func newAttribution(cfg *Config, o *Objects) *attribution {
 func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	loc := c.place(m, a)
 	col := c.columns[e]
+	if col < 0 {
+		panic(fmt.Sprintf("BUG: event %d is counted, but no column of the profile", e))
+	}
 	c.row[col] = n
 	c.profile.Add(loc.File, loc.Func, loc.Line, c.row...)
 	c.row[col] = 0

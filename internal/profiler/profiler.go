@@ -186,7 +186,7 @@ func (p *Profiler) collect(lo, hi emu.Addr) {
 	p.Engine.Collect(lo, hi, func(a emu.Addr, e emu.Event, n uint64) { p.costs.add(p.space, a, e, n) })
 }
 
-// count adds n events that the engine does not see to the cost of the instruction at a.
+// count adds n events that the engine does not see to the cost of the instruction at a. The event must be among the columns.
 func (p *Profiler) count(a emu.Addr, e emu.Event, n uint64) {
 	p.costs.forgetMapping()
 	p.costs.add(p.space, a, e, n)
