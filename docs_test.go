@@ -1,6 +1,9 @@
 package cgemu_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path"
@@ -87,4 +90,51 @@ func eachSource(t *testing.T, f func(file, text string)) {
 		return nil
 	})
 	require.NoError(t, err)
+}
+
+// TestDocComments has the comment of a declaration begin with its name, with "A", "An" or "The" before a type's. Names that are not
+// exported may be spoken of in another way, but not by another case.
+func TestDocComments(t *testing.T) {
+	eachDecl(t, func(file, name, doc string) {
+		word, rest, _ := strings.Cut(doc, " ")
+		if word == "A" || word == "An" || word == "The" {
+			word, _, _ = strings.Cut(rest, " ")
+		}
+		word = strings.TrimRight(word, ".,:;'s")
+		bare := strings.TrimRight(name, "s")
+		if ast.IsExported(name) {
+			assert.Equal(t, bare, word, "%s: the comment of %s", file, name)
+		} else if strings.EqualFold(word, bare) {
+			assert.Equal(t, bare, word, "%s: the comment of %s", file, name)
+		}
+	})
+}
+
+// eachDecl calls f with the functions, and the types, constants and variables declared alone, that have a comment.
+func eachDecl(t *testing.T, f func(file, name, doc string)) {
+	eachSource(t, func(file, text string) {
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
+		require.NoError(t, err)
+		for _, d := range tree.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Doc != nil {
+					f(file, d.Name.Name, d.Doc.Text())
+				}
+			case *ast.GenDecl:
+				if d.Doc == nil || len(d.Specs) != 1 || d.Lparen.IsValid() {
+					continue
+				}
+				switch s := d.Specs[0].(type) {
+				case *ast.TypeSpec:
+					f(file, s.Name.Name, d.Doc.Text())
+				case *ast.ValueSpec:
+					f(file, s.Names[0].Name, d.Doc.Text())
+				}
+			}
+		}
+	})
 }

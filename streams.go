@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Streams are the files that the guest has for its standard streams, and what is between them and a Config's readers and writers.
+// streams are the files that the guest has for its standard streams, and what is between them and a Config's readers and writers.
 type streams struct {
 	stdin, stdout, stderr *os.File
 	// ours are the files that were made, to be closed when the guest has ended; copies are the errors of writers.

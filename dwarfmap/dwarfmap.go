@@ -102,7 +102,7 @@ func (s span) has(addr uint64) bool { return s.lo <= addr && addr < s.hi }
 
 const pageSize = 4096
 
-// Mappings are parts of an object that are mapped into memory.
+// mappings are parts of an object that are mapped into memory.
 type mappings struct {
 	spans []span // sorted by lo
 	// reach[i] is the span that ends last of spans[:i+1].

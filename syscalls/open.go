@@ -40,7 +40,7 @@ func writable(t *task.Thread, fd int) (files.File, linux.Errno) {
 // settable are the flags that fcntl(F_SETFL) can change.
 const settable = linux.O_APPEND | linux.O_DIRECT | linux.O_NOATIME | linux.O_NONBLOCK
 
-// IsRegular reports whether f is a regular file of the host.
+// isRegular reports whether f is a regular file of the host.
 func isRegular(f files.File) bool {
 	h, ok := f.(*files.HostFile)
 	return ok && h.IsRegular()

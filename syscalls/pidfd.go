@@ -102,7 +102,7 @@ func signalled(t *task.Thread, fd int) (*task.Process, linux.Errno) {
 	return nil, linux.EBADF
 }
 
-// AddPidFile gives t's process a descriptor for p, and stores its number at out.
+// addPidFile gives t's process a descriptor for p, and stores its number at out.
 func addPidFile(t *task.Thread, p *task.Process, out emu.Addr) linux.Errno {
 	fd, e := files.Install(t, newPidFile(p, 0), linux.O_CLOEXEC)
 	if e != 0 {

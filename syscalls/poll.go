@@ -302,7 +302,7 @@ func (s *selection) look(t *task.Thread, first bool) (count uint64, ws []watch, 
 	return count, ws, 0
 }
 
-// CopyOut gives the answer to the caller.
+// copyOut gives the answer to the caller.
 func (s *selection) copyOut(t *task.Thread, a uio.Args) linux.Errno {
 	for i, out := range s.out {
 		if out != nil {

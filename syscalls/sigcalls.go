@@ -202,7 +202,7 @@ func tkill(t *task.Thread, tgid, tid, sig int) (uint64, linux.Errno) {
 	return sendTo(t, t.Kernel.FindThread(tgid, tid), task.InfoFromProcess(t.Process, sig, linux.SI_TKILL))
 }
 
-// SendTo sends s, if it is a signal, to a thread that may not be there.
+// sendTo sends s, if it is a signal, to a thread that may not be there.
 func sendTo(t *task.Thread, o *task.Thread, s *task.SigInfo) (uint64, linux.Errno) {
 	switch {
 	case o == nil:

@@ -20,7 +20,7 @@ type xattrTarget struct {
 	changed func()
 }
 
-// XattrPath returns the target that a path names.
+// xattrPath returns the target that a path names.
 func xattrPath(t *task.Thread, a emu.Addr, follow, change bool) (xattrTarget, linux.Errno) {
 	s, e := t.Path(a)
 	if e != 0 {

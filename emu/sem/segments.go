@@ -9,7 +9,7 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Selectors as Linux gives them to a program; those not listed are 0.
+// selectors as Linux gives them to a program; those not listed are 0.
 var selectors = [6]uint16{1: 0x33, 2: 0x2b}
 
 // controlRegs are the control registers there are.

@@ -22,7 +22,7 @@ type EpollItem struct {
 	wakes uint64
 }
 
-// An GetEpoll is an epoll instance. Items are kept in the order in which they were added.
+// An EpollFile is an epoll instance. Items are kept in the order in which they were added.
 type EpollFile struct {
 	FileBase
 	Items []*EpollItem
@@ -98,7 +98,7 @@ func GetEpoll(t *task.Thread, fd int) (*EpollFile, linux.Errno) {
 // maxNested is how many epolls may watch one another in a row.
 const maxNested = 5
 
-// loops reports whether f, if ep watched it, would watch itself or make the row too long.
+// EpollLoops reports whether f, if ep watched it, would watch itself or make the row too long.
 func EpollLoops(k *task.Kernel, ep *EpollFile, f File) bool {
 	to, ok := f.(*EpollFile)
 	if !ok {
@@ -179,7 +179,7 @@ func (it *EpollItem) pending(t *task.Thread) uint32 {
 	return got
 }
 
-// HostWaits appends to fds what it waits for on the host. What EPOLLET has reported is left out: the host would say at
+// hostWaits appends to fds what it waits for on the host. What EPOLLET has reported is left out: the host would say at
 // once that it is still there, and no time would pass.
 func (it *EpollItem) hostWaits(fds []host.PollFD) []host.PollFD {
 	events := it.Events & 0xffff

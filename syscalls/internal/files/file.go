@@ -163,7 +163,8 @@ func (b *FileBase) Stat(t *task.Thread) (Stat, linux.Errno) {
 	return Stat{Dev: anonDev, Ino: SystemOf(t.Kernel).Inodes.anonymous, Mode: 0o600, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID}, 0
 }
 
-// A file opened with O_ACCMODE itself, for ioctl(2) alone, can be neither read nor written.
+// Readable reports whether it is open for reading. A file opened with O_ACCMODE itself, for ioctl(2) alone, can be neither read nor
+// written.
 func (b *FileBase) Readable() bool {
 	mode := b.Flags & (linux.O_ACCMODE | linux.O_PATH)
 	return mode == linux.O_RDONLY || mode == linux.O_RDWR
@@ -410,7 +411,7 @@ func (ft *FDTable) Open() []int {
 	return slices.Clip(out)
 }
 
-// file returns the open file behind argument fd.
+// GetRawFile returns what fd refers to, also if that only names a file (O_PATH).
 func GetRawFile(t *task.Thread, fd int) (File, linux.Errno) { return Of(t).FDs.File(fd) }
 
 // This file has the calls about how long a file is and what of it is in memory or on the disk. What they look at first

@@ -174,7 +174,7 @@ func setNodeTimes(n vfs.Node, at, mt host.Time) linux.Errno {
 	return n.SetAttr(a)
 }
 
-// ReadDir lists a directory but for "." and "..".
+// readDir lists a directory but for "." and "..".
 func (r FileRef) readDir() ([]host.Dirent, linux.Errno) {
 	if r.Node == nil {
 		return r.FD.ReadDir()

@@ -87,8 +87,7 @@ func OpenedHere(t *task.Thread, fd int) (Location, linux.Errno) {
 	return Location{FileAt: h.Again(), Guest: h.Name(t.Kernel), opened: h}, 0
 }
 
-// base is the last component of a path.
-// atoi reads a decimal number, -1 if it is none.
+// Atoi reads a decimal number, -1 if it is none.
 func Atoi(s string) int {
 	n := 0
 	for _, c := range s {

@@ -246,7 +246,7 @@ func (s *Stat) EncodeStatx() []byte {
 	return b
 }
 
-// major and minor take a device number apart (include/linux/kdev_t.h, new_decode_dev).
+// FinishStat ends a call that gives s or an error.
 func FinishStat(t *task.Thread, s Stat, e linux.Errno, to emu.Addr) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e

@@ -37,7 +37,7 @@ type VNode struct {
 	Process *task.Process
 }
 
-// The roots of /proc and /sys: package procfs says what is in them.
+// ProcRoot and SysRoot are /proc and /sys: package procfs says what is in them.
 var ProcRoot, SysRoot = &VNode{Mode: linux.S_IFDIR | 0o555}, &VNode{Mode: linux.S_IFDIR | 0o555}
 
 // isVirtual reports whether a clean absolute path may be one of ours.
@@ -172,7 +172,7 @@ func (n *VNode) directories(t *task.Thread) (dirs uint64) {
 	return dirs
 }
 
-// GetFile opens n, found at path.
+// OpenAt opens n, found at path.
 func (n *VNode) OpenAt(t *task.Thread, path string, flags int) (File, linux.Errno) {
 	b := FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: path}
 	if flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL {

@@ -183,7 +183,7 @@ func (n *node) Stat() (vfs.Stat, linux.Errno) {
 	}, e
 }
 
-// node is x for package vfs.
+// VFS is x for package vfs.
 func (x Time) VFS() vfs.Time { return vfs.Time{Sec: x.Sec, Nsec: x.Nsec} }
 
 // FromNode is a time of package vfs, which is not set if it is nil.

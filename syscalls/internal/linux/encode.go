@@ -48,6 +48,7 @@ func PutUint32(b []byte, x uint32) { binary.LittleEndian.PutUint32(b, x) }
 
 func PutUint64(b []byte, x uint64) { binary.LittleEndian.PutUint64(b, x) }
 
+// Major and Minor take a device number apart (include/linux/kdev_t.h, new_decode_dev).
 func Major(d uint64) uint32 { return uint32(d>>8&0xfff | d>>32&^0xfff) }
 
 func Minor(d uint64) uint32 { return uint32(d&0xff | d>>12&^0xff) }

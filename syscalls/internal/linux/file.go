@@ -179,7 +179,7 @@ const (
 	RWF_NOAPPEND = 32
 )
 
-// Flags of splice(2), tee(2) and vmsplice(2).
+// SPLICE_F_NONBLOCK is a flag of splice(2), tee(2) and vmsplice(2).
 const SPLICE_F_NONBLOCK = 2
 
 // STATX_BASIC_STATS is what statx(2) tells of as stat(2) does: no birth time, no mount id.
