@@ -274,6 +274,9 @@ func rename(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, 
 	}
 	old, replaced := dst.Stat(false)
 	was, _ := src.Stat(false)
+	if dst.Slash && replaced == 0 && flags == 0 && was.Mode&linux.S_IFMT != linux.S_IFDIR && was.Mode != 0 {
+		return 0, linux.ENOTDIR
+	}
 	e = src.Rename(dst.FileAt, flags)
 	if e == 0 {
 		files.Moved(t.Kernel, src, dst, was, old, replaced == 0 && flags&renameExchange == 0)

@@ -126,6 +126,8 @@ type Location struct {
 	Node *VNode
 	// Guest is the path as the guest knows it, absolute.
 	Guest string
+	// Slash says that the path, which leads to a directory, ends in a slash.
+	Slash bool
 	// opened is the file that it is the place of, found over /proc/PID/fd.
 	opened *HostFile
 	// Private says that it is in a directory that the run has for itself.

@@ -348,6 +348,7 @@ func (w *walk) step(c string, todo []string, last, slash, follow bool) (l Locati
 	case e == linux.ENOENT && slash:
 		l.Path += "/" // for those that make something there
 	}
+	l.Slash = slash
 	return l, "", 0
 }
 
