@@ -21,7 +21,7 @@ func sysExecve(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	return execve(t, task.Program{Name: name, At: name}, a.Addr(1), a.Addr(2))
+	return execve(t, task.ExecTarget{Name: name, At: name}, a.Addr(1), a.Addr(2))
 }
 
 // sysExecveat implements execveat(2).
@@ -40,7 +40,7 @@ func sysExecveat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			return 0, linux.ELOOP
 		}
 	}
-	p := task.Program{Name: name, At: name}
+	p := task.ExecTarget{Name: name, At: name}
 	switch fd := a.Int(0); {
 	case name == "" && fd == linux.AT_FDCWD:
 		return 0, linux.EACCES // the working directory
@@ -53,18 +53,18 @@ func sysExecveat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 }
 
 // programBelow is the program with a name that begins at a descriptor, or that of the descriptor itself.
-func programBelow(t *task.Thread, fd int, name string) (task.Program, linux.Errno) {
+func programBelow(t *task.Thread, fd int, name string) (task.ExecTarget, linux.Errno) {
 	if _, e := files.GetRawFile(t, fd); e != 0 {
-		return task.Program{}, e
+		return task.ExecTarget{}, e
 	}
 	below := strconv.Itoa(fd)
 	if name != "" {
 		below += "/" + name
 	}
-	return task.Program{Name: "/dev/fd/" + below, At: "/proc/thread-self/fd/" + below, Opened: name == "", Closes: files.Of(t).FDs.Entries[fd].Cloexec}, 0
+	return task.ExecTarget{Name: "/dev/fd/" + below, At: "/proc/thread-self/fd/" + below, Opened: name == "", Closes: files.Of(t).FDs.Entries[fd].Cloexec}, 0
 }
 
-func execve(t *task.Thread, p task.Program, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {
+func execve(t *task.Thread, p task.ExecTarget, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {
 	if p.Name == "" {
 		return 0, linux.ENOENT
 	}
@@ -83,11 +83,11 @@ func execve(t *task.Thread, p task.Program, argvAt, envvAt emu.Addr) (uint64, li
 		return 0, linux.ENOENT
 	}
 	room := loader.ArgsLimit(t.Process.StackSize())
-	argv, e := t.Strings(argvAt, &room)
+	argv, e := t.CopyInVector(argvAt, &room)
 	if e != 0 {
 		return 0, e
 	}
-	envv, e := t.Strings(envvAt, &room)
+	envv, e := t.CopyInVector(envvAt, &room)
 	if e != 0 {
 		return 0, e
 	}
@@ -104,12 +104,12 @@ func execve(t *task.Thread, p task.Program, argvAt, envvAt emu.Addr) (uint64, li
 	if err := x.CheckArgs(envv, t.Process.StackSize()); err != nil {
 		return 0, execErrno(err)
 	}
-	m, err := t.OwnMachine()
+	m, err := t.MachineForExec()
 	if err != nil {
-		return 0, t.Kernel.NoMachine("execve", err, linux.ENOMEM)
+		return 0, t.Kernel.LogNoMachine("execve", err, linux.ENOMEM)
 	}
 	// There is no way back from here.
-	t.Replace(m)
+	t.BeginExec(m)
 	err = t.Process.Exec(t, x, envv)
 	switch {
 	case err != nil:

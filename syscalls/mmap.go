@@ -61,7 +61,7 @@ func writeOnly(arg uint64) bool { return mem.Prot(arg)&(mem.Read|mem.Write) == m
 func find(p *task.Process, length uint64, hint emu.Addr) (emu.Addr, bool) {
 	m := p.Mem
 	if h := hint.PageDown(); h >= mem.MinAddr && h+emu.Addr(length) > h && h+emu.Addr(length) <= wishLimit &&
-		m.Free(h, h+emu.Addr(length)) && !inHeap(p, h, h+emu.Addr(length)) && p.Reach(h+emu.Addr(length)) {
+		m.Free(h, h+emu.Addr(length)) && !inHeap(p, h, h+emu.Addr(length)) && p.GrowTo(h+emu.Addr(length)) {
 		return h, true
 	}
 	from := mem.InterpBase
@@ -70,7 +70,7 @@ func find(p *task.Process, length uint64, hint emu.Addr) (emu.Addr, bool) {
 		from = p.Program.BrkLimit
 		a, ok = m.Find(length, from)
 	}
-	if !ok && a+emu.Addr(length) > a && p.Reach(a+emu.Addr(length)) {
+	if !ok && a+emu.Addr(length) > a && p.GrowTo(a+emu.Addr(length)) {
 		return m.Find(length, from)
 	}
 	return a, ok
@@ -142,7 +142,7 @@ func sysMmap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	} else if v.GrowsDown && v.Shared {
 		return 0, linux.EINVAL
 	}
-	if !t.Process.MayPlace(&v) {
+	if !t.Process.MayMapOver(&v) {
 		return 0, linux.ENOMEM
 	}
 	if f == nil {
@@ -182,7 +182,7 @@ func mapAddr(t *task.Thread, addr emu.Addr, length, flags uint64) (emu.Addr, lin
 		return 0, linux.EPERM
 	case flags&linux.MAP_FIXED_NOREPLACE != 0 && !t.Process.Mem.Free(addr, end):
 		return 0, linux.EEXIST
-	case !t.Process.Reach(end):
+	case !t.Process.GrowTo(end):
 		return 0, linux.ENOMEM
 	}
 	return addr, 0
@@ -368,7 +368,7 @@ func sysMremap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	// With MREMAP_DONTUNMAP alone the target is a hint, but is checked, too.
 	if flags&(linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) != 0 &&
-		(!to.PageAligned() || to+newLen < to || !t.Process.Reach(to+newLen) || to < lo+oldLen && lo < to+newLen) {
+		(!to.PageAligned() || to+newLen < to || !t.Process.GrowTo(to+newLen) || to < lo+oldLen && lo < to+newLen) {
 		return 0, linux.EINVAL
 	}
 	if flags&linux.MREMAP_FIXED != 0 && newLen < oldLen {
@@ -451,7 +451,7 @@ func moveAway(t *task.Thread, v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.A
 	}
 	left := *v
 	left.Lo, left.Hi, left.Locked = lo, lo+n, false
-	if !t.Process.MayPlace(&mem.VMA{Lo: to, Hi: to + n, Prot: v.Prot}) {
+	if !t.Process.MayMapOver(&mem.VMA{Lo: to, Hi: to + n, Prot: v.Prot}) {
 		return 0, linux.ENOMEM
 	}
 	if e := memErrno(t.Process.Mem.Move(lo, lo+n, to, uint64(n))); e != 0 {
@@ -464,7 +464,7 @@ func moveAway(t *task.Thread, v *mem.VMA, lo, n emu.Addr, flags uint64, to emu.A
 func resize(t *task.Thread, v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint64) (uint64, linux.Errno) {
 	m := t.Process.Mem
 	end, want := lo+oldLen, lo+newLen
-	if end == v.Hi && m.Free(end, want) && !inHeap(t.Process, end, want) && t.Process.Reach(want) {
+	if end == v.Hi && m.Free(end, want) && !inHeap(t.Process, end, want) && t.Process.GrowTo(want) {
 		return uint64(lo), memErrno(m.Move(lo, end, lo, uint64(newLen)))
 	}
 	if flags&linux.MREMAP_MAYMOVE == 0 {
@@ -494,7 +494,7 @@ func sysBrk(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		if t.Kernel.Config.Compat {
 			v.Prot |= mem.Exec // Valgrind's heap is executable
 		}
-		if v.Locked && !mayLock(p, v.Len()) || !p.MayPlace(&v) || p.Mem.Map(v, nil) != nil {
+		if v.Locked && !mayLock(p, v.Len()) || !p.MayMapOver(&v) || p.Mem.Map(v, nil) != nil {
 			return uint64(p.Machine.Brk), 0
 		}
 	case end < old:

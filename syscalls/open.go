@@ -370,7 +370,7 @@ func flock(t *task.Thread, h *files.HostFile, op int) (uint64, linux.Errno) {
 	e := h.FD.Flock(op | linux.LOCK_NB)
 	if e == linux.EAGAIN && op&linux.LOCK_NB == 0 {
 		// The holder may be one of our own threads, so the host must not wait for it.
-		if t.Call.Again {
+		if t.Call.Resumed {
 			host.PollWait(nil, flockRetry)
 		}
 		files.Of(t).Call.Hold(h)

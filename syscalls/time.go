@@ -51,7 +51,7 @@ func sysClockGetres(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 // sysGettimeofday implements gettimeofday(2).
 func sysGettimeofday(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
-	if e := t.CopyOutIf(a.Addr(0), task.Timeval(t.Kernel.Look())); e != 0 {
+	if e := t.CopyOutIf(a.Addr(0), task.Timeval(t.Kernel.ReadWall())); e != 0 {
 		return 0, e
 	}
 	return 0, t.CopyOutIf(a.Addr(1), make([]byte, 8))
@@ -59,7 +59,7 @@ func sysGettimeofday(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 // sysTime implements time(2).
 func sysTime(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
-	sec := uint64(t.Kernel.Look() / 1e9)
+	sec := uint64(t.Kernel.ReadWall() / 1e9)
 	if a.Addr(0) != 0 {
 		if e := t.Out64(a.Addr(0), sec); e != 0 {
 			return 0, e
@@ -157,6 +157,6 @@ func sysSettimeofday(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 // sysSchedYield implements sched_yield(2).
 func sysSchedYield(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
-	t.Calls, t.Kernel.Scheduler.Rest = task.MaxCalls, 0
+	t.Yield()
 	return 0, 0
 }

@@ -34,7 +34,7 @@ func with(x host.Times, y host.Times) host.Times {
 
 // Touch makes now the time when file ino was changed.
 func Touch(k *task.Kernel, ino uint64) {
-	k.Look()
+	k.ReadWall()
 	written(k, ino)
 }
 
@@ -55,7 +55,7 @@ func written(k *task.Kernel, ino uint64) {
 		return
 	}
 	ts := SystemOf(k).Inodes.Times[ino]
-	ts.Mtime = TimeAt(k.Clock.Seen)
+	ts.Mtime = TimeAt(k.Clock.LastRead)
 	ts.Ctime = ts.Mtime
 	SystemOf(k).Inodes.Times[ino] = ts
 }
@@ -66,7 +66,7 @@ func ChangedInode(k *task.Kernel, ino uint64) {
 		return
 	}
 	ts := SystemOf(k).Inodes.Times[ino]
-	ts.Ctime = TimeAt(k.Look())
+	ts.Ctime = TimeAt(k.ReadWall())
 	SystemOf(k).Inodes.Times[ino] = ts
 }
 
@@ -77,7 +77,7 @@ func Accessed(k *task.Kernel, f *HostFile) {
 		return
 	}
 	ts := SystemOf(k).Inodes.Times[f.Ino]
-	now := TimeAt(k.Clock.Seen)
+	now := TimeAt(k.Clock.LastRead)
 	if a := ts.Atime; a.Set && (!ts.Mtime.Set || after(a, ts.Mtime)) && (!ts.Ctime.Set || after(a, ts.Ctime)) && now.Sec-a.Sec < day {
 		return
 	}

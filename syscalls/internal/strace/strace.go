@@ -294,7 +294,7 @@ func (s *shown) createMode(v uint64) string {
 
 func (s *shown) argv(v uint64) string {
 	room := loader.ArgsLimit(s.t.Process.StackSize())
-	list, e := s.t.Strings(emu.Addr(v), &room)
+	list, e := s.t.CopyInVector(emu.Addr(v), &room)
 	if e != 0 {
 		return pointer(v)
 	}
@@ -310,7 +310,7 @@ func (s *shown) argv(v uint64) string {
 
 func (s *shown) envv(v uint64) string {
 	room := loader.ArgsLimit(s.t.Process.StackSize())
-	list, e := s.t.Strings(emu.Addr(v), &room)
+	list, e := s.t.CopyInVector(emu.Addr(v), &room)
 	if e != 0 {
 		return pointer(v)
 	}

@@ -36,17 +36,17 @@ func price(nr uint64) int64 {
 // A clock is the source of time. The virtual one counts executed instructions,
 // one nanosecond each, system calls, and what sleepers skipped.
 type clock struct {
-	Real    bool
-	Epoch   int64 // wall clock at the program's start
-	start   time.Time
-	skipped int64
-	System  int64 // what system calls took
-	Seen    int64 // the wall clock when the guest looked at it last
+	Real     bool
+	Epoch    int64 // wall clock at the program's start
+	start    time.Time
+	skipped  int64
+	System   int64 // what system calls took
+	LastRead int64 // the wall clock when the guest looked at it last
 }
 
 func (c *clock) init(realTime bool, epoch time.Time) {
 	c.Real, c.Epoch = realTime, epoch.UnixNano()
-	c.Seen = c.Epoch
+	c.LastRead = c.Epoch
 	if realTime {
 		c.start = time.Now()
 		c.Epoch = c.start.UnixNano()
@@ -71,10 +71,10 @@ func (k *Kernel) Now() int64 {
 // Wall is the wall clock: nanoseconds since 1970.
 func (k *Kernel) Wall() int64 { return k.Clock.Epoch - BootTime + k.Now() }
 
-// Look is wall, for the guest to see.
-func (k *Kernel) Look() int64 {
-	k.Clock.Seen = k.Wall()
-	return k.Clock.Seen
+// ReadWall is wall, for the guest to see.
+func (k *Kernel) ReadWall() int64 {
+	k.Clock.LastRead = k.Wall()
+	return k.Clock.LastRead
 }
 
 // Executed is how many instructions were executed so far.

@@ -21,8 +21,8 @@ func (t *Thread) Spend(ns int64) {
 	t.Kernel.Clock.System += ns
 }
 
-// clocked is which of a process' threads its CPU time goes to, since when.
-type clocked struct {
+// chargedThread is which of a process' threads its CPU time goes to, since when.
+type chargedThread struct {
 	thread *Thread
 	since  int64
 }
@@ -32,7 +32,7 @@ func (p *Process) Usage() Usage { return Usage{p.UserTime(), p.System} }
 
 func (p *Process) UserTime() int64 {
 	if m := p.Machine; m != nil && m.charged == p {
-		return p.used + int64(m.engine.Executed()-m.seen)
+		return p.used + int64(m.engine.Executed()-m.chargedAt)
 	}
 	return p.used
 }
@@ -47,7 +47,7 @@ func (t *Thread) userTime() int64 {
 	if p.clocked.thread == nil {
 		p.clocked.thread = p.Threads[0]
 		if c := t.Kernel.Current; c != nil && c.Process == p {
-			c.clockIn()
+			c.chargeThread()
 		}
 	}
 	if p.clocked.thread == t {
@@ -56,8 +56,8 @@ func (t *Thread) userTime() int64 {
 	return t.used
 }
 
-// clockIn makes the user time of its process from now on t's.
-func (t *Thread) clockIn() {
+// chargeThread makes the user time of its process from now on t's.
+func (t *Thread) chargeThread() {
 	c := &t.Process.clocked
 	if c.thread == nil || c.thread == t {
 		return

@@ -6,9 +6,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Strings reads a vector of string addresses that ends with null. It takes from room what that takes of the
+// CopyInVector reads a vector of string addresses that ends with null. It takes from room what that takes of the
 // program's stack, and ends with E2BIG where there is none left.
-func (t *Thread) Strings(at emu.Addr, room *uint64) ([]string, linux.Errno) {
+func (t *Thread) CopyInVector(at emu.Addr, room *uint64) ([]string, linux.Errno) {
 	var out []string
 	if at == 0 {
 		return nil, 0
@@ -35,8 +35,8 @@ func (t *Thread) Strings(at emu.Addr, room *uint64) ([]string, linux.Errno) {
 	}
 }
 
-// A Program is what execve(2) and execveat(2) are asked for.
-type Program struct {
+// A ExecTarget is what execve(2) and execveat(2) are asked for.
+type ExecTarget struct {
 	// Name is what the program is told, at where it is found: /dev/fd need not be there.
 	Name, At string
 	// Opened says that it is an open file, whose own name the thread gets.
@@ -45,17 +45,17 @@ type Program struct {
 	Closes bool
 }
 
-// OwnMachine returns a machine for t's process if others run on that which it has.
-func (t *Thread) OwnMachine() (*Machine, error) {
+// MachineForExec returns a machine for t's process if others run on that which it has.
+func (t *Thread) MachineForExec() (*Machine, error) {
 	if m := t.Process.Machine; m.users == 1 && m.owner == t.Process {
 		return nil, nil
 	}
 	return t.Kernel.newMachine(t.Process, t.Process.Engine, nil)
 }
 
-// Replace drops what a new program does not inherit (execve(2), "Effect on process attributes"). It will
+// BeginExec drops what a new program does not inherit (execve(2), "Effect on process attributes"). It will
 // run on m, if that is not nil.
-func (t *Thread) Replace(m *Machine) {
+func (t *Thread) BeginExec(m *Machine) {
 	p := t.Process
 	for _, o := range p.Threads {
 		if o != t {
@@ -90,8 +90,8 @@ func (t *Thread) Replace(m *Machine) {
 		p.Mem.Unmap(0, p.Mem.Limit())
 	} else {
 		old := p.Machine
-		p.leave()
-		p.use(m)
+		p.leaveMachine()
+		p.useMachine(m)
 		t.Kernel.handOver(old, m)
 	}
 	p.wakeVforker()

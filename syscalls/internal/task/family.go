@@ -97,10 +97,10 @@ func (p *Process) End(e Exit) {
 	}
 	k.IPC.Ended(p)
 	k.dropTimers(p)
-	p.leave()
+	p.leaveMachine()
 	p.wakeVforker()
 	if p == k.First {
-		k.firstEnd = k.Now()
+		k.firstEndedAt = k.Now()
 	}
 	p.leaveSession()
 	wake := p.leaveGroups()

@@ -10,12 +10,12 @@ func (t *Thread) fork(c CloneArgs) (uint64, linux.Errno) {
 	k := t.Kernel
 	q := t.Process.Copy(c)
 	o := q.NewThread(emu.NewCPU())
-	if e := t.equip(q, c); e != 0 {
+	if e := t.giveMachine(q, c); e != 0 {
 		delete(k.Threads, o.TID)
 		return 0, e
 	}
 	o.Files = t.Files.Share(c.Flags)
-	t.copyInto(o, c)
+	t.copyThread(o, c)
 	k.Processes = append(k.Processes, q)
 	q.watchCPU()
 	k.ready = append(k.ready, o)
@@ -54,32 +54,32 @@ func (p *Process) Copy(c CloneArgs) *Process {
 	return q
 }
 
-// equip gives q, a copy of t's process, memory and an engine. What cannot be had is an error,
+// giveMachine gives q, a copy of t's process, memory and an engine. What cannot be had is an error,
 // and q is as if it had never been.
-func (t *Thread) equip(q *Process, c CloneArgs) (e linux.Errno) {
+func (t *Thread) giveMachine(q *Process, c CloneArgs) (e linux.Errno) {
 	p, k := t.Process, t.Kernel
 	if c.Flags&linux.CLONE_VM != 0 {
-		q.use(p.Machine)
+		q.useMachine(p.Machine)
 	} else {
 		m, err := k.newMachine(q, p.Engine, p.Mem)
 		if err != nil {
 			// "A system-imposed limit on the number of threads was encountered." - fork(2)
-			return k.NoMachine(k.CallName(t.Call.Nr), err, linux.EAGAIN)
+			return k.LogNoMachine(k.CallName(t.Call.Nr), err, linux.EAGAIN)
 		}
 		m.Brk = p.Machine.Brk
-		q.use(m)
+		q.useMachine(m)
 	}
 	if c.Flags&linux.CLONE_PIDFD != 0 {
 		if e := c.AddPidFile(q); e != 0 {
-			q.leave()
+			q.leaveMachine()
 			return e
 		}
 	}
 	return 0
 }
 
-// copyInto makes o, the first thread of a new process, go on where t is.
-func (t *Thread) copyInto(o *Thread, c CloneArgs) {
+// copyThread makes o, the first thread of a new process, go on where t is.
+func (t *Thread) copyThread(o *Thread, c CloneArgs) {
 	o.CPU.Copy(t.CPU)
 	o.CPU.Regs[emu.RAX] = 0
 	o.Comm, o.Mask, o.timerSlack, o.Altstack, o.KeepCaps = t.Comm, t.Mask, t.timerSlack, t.Altstack, t.KeepCaps

@@ -105,7 +105,7 @@ func (k *Kernel) futexSet(key FutexKey, q []*Thread) {
 // FUTEX_WAIT_REQUEUE_PI cannot be woken: EINVAL.
 func (k *Kernel) wakeFutex(key FutexKey, n int, mask uint32) (woken uint64, e linux.Errno) {
 	var rest, wake []*Thread
-	for _, w := range k.Scheduler.order(k.Futexes[key]) {
+	for _, w := range k.Scheduler.wakeOrder(k.Futexes[key]) {
 		wakes := e == 0 && len(wake) < max(n, 1) && w.FutexBits&mask != 0
 		if wakes && w.FutexTo.pi {
 			wakes, e = false, linux.EINVAL
@@ -125,7 +125,7 @@ func (k *Kernel) wakeFutex(key FutexKey, n int, mask uint32) (woken uint64, e li
 	}
 	woken = uint64(len(wake))
 	if k.Current != nil && woken > 0 {
-		k.Current.woke = true
+		k.Current.wokeOther = true
 	}
 	return woken, e
 }

@@ -135,7 +135,7 @@ func (t *Thread) FutexUnlockPI(a emu.Addr, op int) (uint64, linux.Errno) {
 // passLock makes the first waiter the owner of the lock at a, or nobody. The word gets flags, too.
 func (t *Thread) passLock(a emu.Addr, key FutexKey, flags uint32) linux.Errno {
 	k := t.Kernel
-	q := k.Scheduler.order(k.Futexes[key])
+	q := k.Scheduler.wakeOrder(k.Futexes[key])
 	if len(q) == 0 {
 		return t.Out32(a, flags)
 	}
@@ -145,7 +145,7 @@ func (t *Thread) passLock(a emu.Addr, key FutexKey, flags uint32) linux.Errno {
 	k.owners[key] = q[0]
 	k.futexSet(key, slices.Clone(q[1:]))
 	k.wake(q[0], wokenReady)
-	t.woke = true
+	t.wokeOther = true
 	return 0
 }
 
@@ -209,7 +209,7 @@ func (t *Thread) FutexRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 		return 0, e
 	}
 	k := t.Kernel
-	q := k.Scheduler.order(k.Futexes[key])
+	q := k.Scheduler.wakeOrder(k.Futexes[key])
 	if slices.ContainsFunc(q, func(w *Thread) bool { return w.FutexTo != to }) {
 		return 0, linux.EINVAL
 	}

@@ -92,24 +92,24 @@ type End struct {
 
 // A Kernel is a running system.
 type Kernel struct {
-	Config    Config
-	Table     []Entry
-	Processes []*Process // in order of creation, zombies too
-	First     *Process   // the run is over when it is, but for what others still do
-	unused    []*Machine // nothing runs on them any more
-	Spaces    mem.Group  // the address spaces of machines
-	ready     []*Thread  // runnable, first come first served
-	Waiting   []*Thread  // blocked, in order of blocking
-	Current   *Thread
-	Timers    []*Timer // armed, in order of arming
-	running   running
+	Config         Config
+	Table          []Entry
+	Processes      []*Process // in order of creation, zombies too
+	First          *Process   // the run is over when it is, but for what others still do
+	unusedMachines []*Machine // nothing runs on them any more
+	Spaces         mem.Group  // the address spaces of machines
+	ready          []*Thread  // runnable, first come first served
+	Waiting        []*Thread  // blocked, in order of blocking
+	Current        *Thread
+	Timers         []*Timer // armed, in order of arming
+	running        running
 	// reapedTime is the user time of processes that are not in procs any more.
 	reapedTime int64
 	// Console is the terminal that cgemu runs on.
 	Console Terminal
-	// firstEnd is when the first process ended.
-	firstEnd int64
-	Clock    clock
+	// firstEndedAt is when the first process ended.
+	firstEndedAt int64
+	Clock        clock
 	// UID and GID are the guest's user: Valgrind shows the host's.
 	UID, GID  uint32
 	RNG       generator
@@ -129,8 +129,8 @@ type Kernel struct {
 	Answers  map[answer]uint64
 	// Interrupted is set by the goroutine that watches the context.
 	Interrupted atomic.Bool
-	// steps counts what may make waiting threads ready: that one executed, and that time passed.
-	steps uint64
+	// activity counts what may make waiting threads ready: that one executed, and that time passed.
+	activity uint64
 	// addresses is what all machines take of the host's.
 	addresses uint64
 	// idleRounds counts how often time passed since a thread last ran.
@@ -232,7 +232,7 @@ func (k *Kernel) FirstThread(files FileState, maxFiles rlimit) (*Thread, error) 
 	p := newProcess(k)
 	p.Limits[linux.RLIMIT_NOFILE] = maxFiles
 	first := &Machine{mem: m, owner: p}
-	p.use(first)
+	p.useMachine(first)
 	k.addresses = first.addresses()
 	k.Processes, k.First = append(k.Processes, p), p
 	p.PGID, p.SID, p.Tty = p.PID, p.PID, &k.Console
@@ -255,7 +255,7 @@ func (k *Kernel) Start(t *Thread, x *loader.Executable, env []string) error {
 	if p.Machine.engine, err = k.Config.NewEngine(p.Mem, k); err != nil {
 		return err
 	}
-	p.use(p.Machine)
+	p.useMachine(p.Machine)
 	p.Mem.OnInvalidate(p.Engine.Invalidate)
 	k.ready = append(k.ready, t)
 	return nil
@@ -269,14 +269,14 @@ func (k *Kernel) Close() error {
 			t.Files.Leave(t.Kernel)
 		}
 		if p.Machine != nil {
-			p.leave()
+			p.leaveMachine()
 		}
 	}
-	for _, m := range k.unused {
+	for _, m := range k.unusedMachines {
 		errs = append(errs, m.close(k))
 	}
 	k.IPC.Close()
-	k.Processes, k.unused = nil, nil
+	k.Processes, k.unusedMachines = nil, nil
 	errs = append(errs, k.FS.Close())
 	return errors.Join(errs...)
 }

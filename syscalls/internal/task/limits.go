@@ -37,7 +37,7 @@ func (p *Process) growStack(a emu.Addr) bool {
 		}
 	}
 	v.Lo, v.Hi = lo, v.Lo
-	return p.MayPlace(&v) && p.Mem.Map(v, nil) == nil
+	return p.MayMapOver(&v) && p.Mem.Map(v, nil) == nil
 }
 
 // Limits of resources that act (getrlimit(2)), but for RLIMIT_NOFILE and RLIMIT_STACK.
@@ -69,8 +69,8 @@ func (p *Process) MayMap(all, data int64) bool {
 	return uint64(all) <= as && (!moreData || uint64(data) <= ds)
 }
 
-// within adds up what of [lo, hi) is mapped, and what of that is data.
-func (p *Process) within(lo, hi emu.Addr) (all, data int64) {
+// mappedIn adds up what of [lo, hi) is mapped, and what of that is data.
+func (p *Process) mappedIn(lo, hi emu.Addr) (all, data int64) {
 	for _, v := range p.Mem.Within(lo, hi) {
 		n := int64(min(hi, v.Hi) - max(lo, v.Lo))
 		all += n
@@ -81,9 +81,9 @@ func (p *Process) within(lo, hi emu.Addr) (all, data int64) {
 	return all, data
 }
 
-// MayPlace says whether v, which takes the place of what is there, is within the limits of p's memory.
-func (p *Process) MayPlace(v *mem.VMA) bool {
-	old, oldData := p.within(v.Lo, v.Hi)
+// MayMapOver says whether v, which takes the place of what is there, is within the limits of p's memory.
+func (p *Process) MayMapOver(v *mem.VMA) bool {
+	old, oldData := p.mappedIn(v.Lo, v.Hi)
 	data := int64(0)
 	if isData(v) {
 		data = int64(v.Len())

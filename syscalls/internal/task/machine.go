@@ -22,8 +22,8 @@ type Machine struct {
 	owner *Process
 	users int
 	// charged is the process whose CPU time it is what the engine executes since seen.
-	charged *Process
-	seen    uint64
+	charged   *Process
+	chargedAt uint64
 }
 
 const (
@@ -70,8 +70,8 @@ func (k *Kernel) newMachine(p *Process, parent emu.Engine, from *mem.Space) (*Ma
 	return own, nil
 }
 
-// use makes p run on m.
-func (p *Process) use(m *Machine) {
+// useMachine makes p run on m.
+func (p *Process) useMachine(m *Machine) {
 	if p.Machine != m {
 		m.users++
 	}
@@ -88,21 +88,21 @@ func (m *Machine) charge(p *Process) {
 	}
 	now := m.engine.Executed()
 	if m.charged != nil {
-		m.charged.used += int64(now - m.seen)
+		m.charged.used += int64(now - m.chargedAt)
 	}
-	m.charged, m.seen = p, now
+	m.charged, m.chargedAt = p, now
 }
 
-// leave takes p off its machine. Without users a machine is closed, but not before what is
+// leaveMachine takes p off its machine. Without users a machine is closed, but not before what is
 // being done is done.
-func (p *Process) leave() {
+func (p *Process) leaveMachine() {
 	m := p.Machine
 	if m.charged == p {
 		m.charge(nil)
 	}
 	p.Machine = nil
 	if m.users--; m.users == 0 {
-		p.Kernel.unused = append(p.Kernel.unused, m)
+		p.Kernel.unusedMachines = append(p.Kernel.unusedMachines, m)
 	}
 }
 
@@ -121,12 +121,12 @@ func (k *Kernel) handOver(from, to *Machine) {
 
 // bury closes the machines that nothing runs on, and gives away what they counted.
 func (k *Kernel) CloseUnused() {
-	gone := k.unused
-	k.unused = nil
+	gone := k.unusedMachines
+	k.unusedMachines = nil
 	for _, m := range gone {
 		k.report(m)
 		if m.owner == k.First {
-			k.unused = append(k.unused, m) // for those that ask for it when the run is over
+			k.unusedMachines = append(k.unusedMachines, m) // for those that ask for it when the run is over
 			continue
 		}
 		if err := m.close(k); err != nil {
@@ -154,14 +154,14 @@ func (m *Machine) close(k *Kernel) error {
 	return errors.Join(append(errs, m.mem.Close())...)
 }
 
-// NoMachine says why a process gets no machine of its own, and returns e.
-func (k *Kernel) NoMachine(call string, err error, e linux.Errno) linux.Errno {
+// LogNoMachine says why a process gets no machine of its own, and returns e.
+func (k *Kernel) LogNoMachine(call string, err error, e linux.Errno) linux.Errno {
 	k.Logf("%s: no room for another process: %v; the program gets %v", call, err, e.String())
 	return e
 }
 
-// Reach reports whether p's memory has addresses up to hi, and makes it grow if it has not.
-func (p *Process) Reach(hi emu.Addr) bool {
+// GrowTo reports whether p's memory has addresses up to hi, and makes it grow if it has not.
+func (p *Process) GrowTo(hi emu.Addr) bool {
 	if hi <= p.Mem.Limit() {
 		return true
 	}

@@ -91,7 +91,7 @@ func (t *Thread) Exit(code int) {
 	t.releaseLocks()
 	t.clearChildTID()
 	t.Files.Leave(t.Kernel)
-	if t.Process.forget(t); len(t.Process.Threads) > 1 || !t.Process.Threads[0].Dead {
+	if t.Process.removeThread(t); len(t.Process.Threads) > 1 || !t.Process.Threads[0].Dead {
 		return
 	}
 	t.Process.End(Exit{Code: code})

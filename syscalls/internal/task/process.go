@@ -57,7 +57,7 @@ type Process struct {
 	used, System int64
 	// WaitedFor is the CPU time of children that were waited for.
 	WaitedFor Usage
-	clocked   clocked
+	clocked   chargedThread
 	// cpuLimit acts on RLIMIT_CPU.
 	cpuLimit Timer
 }
@@ -113,9 +113,9 @@ type Thread struct {
 	// Calls counts system calls since the thread was scheduled: a thread that makes many
 	// without using its quantum has to let others run, too.
 	Calls int
-	// busy grows while it does not wait, woke says that its last call woke another thread (minBusy).
-	busy int
-	woke bool
+	// callsSinceWait grows while it does not wait, woke says that its last call woke another thread (minBusy).
+	callsSinceWait int
+	wokeOther      bool
 	// used is the user time that is accounted for, system the system time.
 	used, system int64
 }
@@ -127,11 +127,11 @@ type Call struct {
 	// Wait is what it waits for, resume how it goes on then.
 	Wait   *Wait
 	Resume func() (uint64, linux.Errno)
-	// Again says that the call has waited; woken why it goes on.
-	Again bool
-	woken wakeReason
-	// step is Kernel.steps when it went on last.
-	step uint64
+	// Resumed says that the call has waited; woken why it goes on.
+	Resumed bool
+	woken   wakeReason
+	// resumedAt is Kernel.steps when it went on last.
+	resumedAt uint64
 	// Deadline is when it ends, done and messages how far it is: bytes, and messages before those.
 	Deadline int64
 	Done     uint64
@@ -190,8 +190,8 @@ func (p *Process) NewThread(c *emu.CPU) *Thread {
 	return t
 }
 
-// forget drops t, which has ended. The first thread stays with its process: it has the process' names.
-func (p *Process) forget(t *Thread) {
+// removeThread drops t, which has ended. The first thread stays with its process: it has the process' names.
+func (p *Process) removeThread(t *Thread) {
 	delete(p.Kernel.Threads, t.TID)
 	if i := slices.Index(p.Threads, t); i > 0 {
 		p.Threads = slices.Delete(p.Threads, i, i+1)

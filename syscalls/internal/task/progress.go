@@ -37,8 +37,8 @@ func (p *progress) start(k *Kernel) (stop func()) {
 	}
 }
 
-// tell tells how far the run is, if that is due.
-func (p *progress) tell(k *Kernel) {
+// report tells how far the run is, if that is due.
+func (p *progress) report(k *Kernel) {
 	if p.due.Load() {
 		p.due.Store(false)
 		k.Config.OnProgress(uint64(k.Executed()), time.Duration(k.Now()-BootTime))

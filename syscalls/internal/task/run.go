@@ -16,9 +16,9 @@ import (
 // Never is a deadline that does not come.
 const Never = math.MaxInt64
 
-// maxIdle is how often timers may go off without waking anybody: a program
+// maxIdleRounds is how often timers may go off without waking anybody: a program
 // that waits like that waits forever, and virtual time would run away.
-const maxIdle = 100_000
+const maxIdleRounds = 100_000
 
 // A wakeReason says why a blocked call goes on.
 type wakeReason uint8
@@ -79,7 +79,7 @@ func (t *Thread) Then(ret uint64, e linux.Errno, end func(uint64, linux.Errno) (
 }
 
 // TimedOut reports whether the call goes on because its deadline passed.
-func (t *Thread) TimedOut() bool { return t.Call.Again && t.Call.woken == wokenTimeout }
+func (t *Thread) TimedOut() bool { return t.Call.Resumed && t.Call.woken == wokenTimeout }
 
 // Run runs the program to its end, or until ctx is done. The error is for
 // failures of ours; however the program ends, it ends with an Exit.
@@ -137,7 +137,7 @@ func (k *Kernel) run(ctx context.Context) {
 		k.FS.LookOutside(k)
 		k.wakeWaiting()
 		if len(k.ready) == 0 {
-			k.rest()
+			k.idle()
 			continue
 		}
 		k.idleRounds = 0
@@ -156,43 +156,43 @@ func (k *Kernel) run(ctx context.Context) {
 	k.abandon()
 }
 
-// rest is called when no thread can run: it lets time pass, or ends the run.
-func (k *Kernel) rest() {
-	k.steps++
+// idle is called when no thread can run: it lets time pass, or ends the run.
+func (k *Kernel) idle() {
+	k.activity++
 	if k.First.Exited {
 		// The others go on as long as they do something.
-		if !k.linger() {
+		if !k.idleAfterFirst() {
 			k.Exit = &k.First.Status
 		}
 		return
 	}
-	if k.idleRounds++; k.idleRounds > maxIdle || !k.idle() {
+	if k.idleRounds++; k.idleRounds > maxIdleRounds || !k.waitForEvent() {
 		k.deadlock()
 	}
 }
 
 // How long processes may sleep that outlive the first one, in nanoseconds: by the virtual clock, and in earnest.
 const (
-	lingerVirtual = 3600e9
-	lingerReal    = 10e9
+	maxSurvivalVirtual = 3600e9
+	maxSurvivalReal    = 10e9
 )
 
-// linger lets time pass for processes that outlive the first one. It reports false if none is left that
+// idleAfterFirst lets time pass for processes that outlive the first one. It reports false if none is left that
 // waits for time to pass.
-func (k *Kernel) linger() bool {
+func (k *Kernel) idleAfterFirst() bool {
 	deadline := k.nextTimer()
 	for _, t := range k.Waiting {
 		deadline = min(deadline, t.Call.Wait.Deadline)
 	}
-	limit := int64(lingerVirtual)
+	limit := int64(maxSurvivalVirtual)
 	if k.Clock.Real {
-		limit = lingerReal
+		limit = maxSurvivalReal
 	}
-	if deadline == Never || deadline-k.firstEnd > limit {
+	if deadline == Never || deadline-k.firstEndedAt > limit {
 		return false
 	}
 	if k.Clock.Real {
-		return k.idle()
+		return k.waitForEvent()
 	}
 	k.Clock.advance(deadline - k.Now())
 	return true
@@ -224,19 +224,19 @@ func (k *Kernel) abandon() {
 // whether t can go on.
 func (k *Kernel) runThread(t *Thread) bool {
 	t.Calls = 0
-	k.Scheduler.turn()
+	k.Scheduler.newTurn()
 	if t.Call.Wait != nil {
 		// It was woken: the call goes on.
-		t.Call.Again, t.Call.step = true, k.steps
+		t.Call.Resumed, t.Call.resumedAt = true, k.activity
 		before := t.Call.Done + t.Call.Messages
-		t.goOn()
+		t.resumeCall()
 		if t.Call.Done+t.Call.Messages != before {
-			k.steps++ // it did some of its work: others may have waited for that
+			k.activity++ // it did some of its work: others may have waited for that
 		}
 	}
 	for {
 		if t.blocked() {
-			t.busy = 0
+			t.callsSinceWait = 0
 			k.Waiting = append(k.Waiting, t)
 			return false
 		}
@@ -264,7 +264,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 			left = left/64 + 1
 		}
 		t.Process.Machine.charge(t.Process)
-		t.clockIn()
+		t.chargeThread()
 		k.running.set(t.Process.Engine)
 		if k.Interrupted.Load() {
 			return true // it may have been meant for an engine that ran before
@@ -274,7 +274,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 		switch stop.Reason {
 		case emu.StopSyscall:
 			t.Calls++
-			t.busy++
+			t.callsSinceWait++
 			t.syscall()
 		case emu.StopFault:
 			t.Fault(stop.Fault)
@@ -283,7 +283,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 		case emu.StopBudget:
 			k.FireTimers()
 			if k.contended() {
-				t.busy = minBusy
+				t.callsSinceWait = minCallsSinceWait
 				return true
 			}
 		case emu.StopInterrupt:
@@ -297,13 +297,13 @@ func (k *Kernel) runThread(t *Thread) bool {
 // execute runs t's code. Interrupts that are not to end the run, those for progress and what is left of a run
 // that has ended, leave it as it would be without them.
 func (t *Thread) execute(budget uint64) emu.Stop {
-	t.Kernel.steps++
+	t.Kernel.activity++
 	for {
 		stop := t.Process.Engine.Run(t.CPU, budget)
 		if stop.Reason != emu.StopInterrupt || t.Kernel.Interrupted.Load() {
 			return stop
 		}
-		t.Kernel.progress.tell(t.Kernel)
+		t.Kernel.progress.report(t.Kernel)
 		budget = uint64(stop.Left)
 	}
 }
@@ -319,20 +319,20 @@ func (k *Kernel) contended() bool {
 // turnLeft is how far t may run, and whether its turn is over.
 func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
 	budget = k.budget()
-	woke := t.woke
-	if t.woke = false; woke && t.busy >= minBusy && len(k.ready) > 0 {
+	woke := t.wokeOther
+	if t.wokeOther = false; woke && t.callsSinceWait >= minCallsSinceWait && len(k.ready) > 0 {
 		return 0, true
 	}
 	if t.Calls < k.Scheduler.calls || !k.contended() {
 		return budget, false
 	}
-	return min(budget, k.Scheduler.Rest), budget == emu.NoBudget || k.Scheduler.Rest == 0
+	return min(budget, k.Scheduler.tail), budget == emu.NoBudget || k.Scheduler.tail == 0
 }
 
 // budget is how far the current thread may run: without limit if nothing can
 // happen but by its own doing.
 func (k *Kernel) budget() uint64 {
-	if len(k.Timers) == 0 && len(k.ready) == 0 && !k.FS.Watches() && !slices.ContainsFunc(k.Waiting, (*Thread).waitsActively) {
+	if len(k.Timers) == 0 && len(k.ready) == 0 && !k.FS.Watches() && !slices.ContainsFunc(k.Waiting, (*Thread).needsPolling) {
 		return emu.NoBudget
 	}
 	q := k.Scheduler.insns
@@ -350,8 +350,8 @@ func (k *Kernel) insnsLeft() uint64 {
 	return k.Config.MaxInsns - min(k.Config.MaxInsns, uint64(k.Executed()))
 }
 
-// waitsActively reports whether t can be woken by something else than a call of Kernel.wake.
-func (t *Thread) waitsActively() bool {
+// needsPolling reports whether t can be woken by something else than a call of Kernel.wake.
+func (t *Thread) needsPolling() bool {
 	w := t.Call.Wait
 	return w.Ready != nil || w.Deadline != Never
 }
@@ -370,7 +370,7 @@ func (k *Kernel) wakeWaiting() {
 	for _, t := range slices.Clone(k.Waiting) {
 		w := t.Call.Wait
 		switch {
-		case w.Ready != nil && !(t.Call.Again && t.Call.step == k.steps) && w.Ready():
+		case w.Ready != nil && !(t.Call.Resumed && t.Call.resumedAt == k.activity) && w.Ready():
 			k.wake(t, wokenReady)
 		case w.Deadline <= now:
 			if w.cancel != nil {
@@ -432,8 +432,8 @@ func (k *Kernel) anyReady() bool {
 	return k.FS.News() || slices.ContainsFunc(k.Waiting, func(t *Thread) bool { w := t.Call.Wait; return w.Hosts != nil && w.Ready() })
 }
 
-// idle passes the time until something can happen. It reports false if nothing ever will.
-func (k *Kernel) idle() bool {
+// waitForEvent passes the time until something can happen. It reports false if nothing ever will.
+func (k *Kernel) waitForEvent() bool {
 	deadline := k.nextTimer()
 	for _, t := range k.Waiting {
 		deadline = min(deadline, t.Call.Wait.Deadline)
@@ -498,18 +498,18 @@ func (t *Thread) dispatch() {
 	if ent.Level == Missing {
 		k.reportMissing(nr)
 	}
-	t.conclude(ent.Handler(t, t.Call.Args))
+	t.finishUnlessBlocked(ent.Handler(t, t.Call.Args))
 }
 
-// goOn continues t's call, whose wait is over.
-func (t *Thread) goOn() {
+// resumeCall continues t's call, whose wait is over.
+func (t *Thread) resumeCall() {
 	resume := t.Call.Resume
 	t.Call.Wait, t.Call.Resume = nil, nil
-	t.conclude(resume())
+	t.finishUnlessBlocked(resume())
 }
 
-// conclude ends t's call with what it returned, if it does not wait.
-func (t *Thread) conclude(ret uint64, e linux.Errno) {
+// finishUnlessBlocked ends t's call with what it returned, if it does not wait.
+func (t *Thread) finishUnlessBlocked(ret uint64, e linux.Errno) {
 	if e == EBlocked {
 		if !t.Call.Wait.Unbreakable && t.HasSignal() {
 			// A signal was pending before: the call is over before it waits.

@@ -9,10 +9,10 @@ import (
 // MaxCalls is how many system calls a thread may make while others wait for their turn.
 const MaxCalls = 1000
 
-// minBusy is how many system calls a thread makes, or one whole turn, since it last waited until it lets others run when it wakes one by
+// minCallsSinceWait is how many system calls a thread makes, or one whole turn, since it last waited until it lets others run when it wakes one by
 // futex(2), as Linux lets a thread that slept go before one that did not. So who waits for a lock finds it free: it would be taken
 // again long before the turn's end.
-const minBusy = 16
+const minCallsSinceWait = 16
 
 // A schedule says which thread runs next, how long its turn is, and which waiter of a futex is woken. Without a seed that is
 // the first that came; with one it is drawn from a generator, and so another schedule that is as reproducible.
@@ -21,7 +21,7 @@ type schedule struct {
 	fifo bool
 	// A turn ends after insns instructions without a system call, or after calls of these and rest instructions more, if others
 	// wait.
-	insns, Rest uint64
+	insns, tail uint64
 	calls       int
 	// quantum is the longest turn.
 	quantum uint64
@@ -46,15 +46,15 @@ func (s *schedule) pick(n int) int {
 	return int(s.below(uint64(n)))
 }
 
-// maxRest is the most instructions behind a turn's last system call.
-const maxRest = 256
+// maxTail is the most instructions behind a turn's last system call.
+const maxTail = 256
 
-// turn begins a turn. Its length is never the same for long, and it does not end in front of or behind a system call: a thread
+// newTurn begins a turn. Its length is never the same for long, and it does not end in front of or behind a system call: a thread
 // that gives a lock back and takes it again in a loop could always be stopped where it has it, and who waits for it
 // would wait for ever. With a seed lengths are short more often than long, so that a thread is stopped between two instructions
 // that are close to each other as well as in the middle of long work.
-func (s *schedule) turn() {
-	s.Rest = 1 + s.below(maxRest)
+func (s *schedule) newTurn() {
+	s.tail = 1 + s.below(maxTail)
 	if s.fifo {
 		s.insns = s.quantum - s.below(s.quantum/4+1)
 		s.calls = MaxCalls - int(s.below(MaxCalls/4))
@@ -68,12 +68,12 @@ func (s *schedule) turn() {
 // ran notes that t ran, and what it left of its budget.
 func (s *schedule) ran(t *Thread, left int64) {
 	if t.Calls >= s.calls {
-		s.Rest = min(s.Rest, uint64(max(left, 0)))
+		s.tail = min(s.tail, uint64(max(left, 0)))
 	}
 }
 
-// order returns waiters in the order in which they are woken.
-func (s *schedule) order(waiters []*Thread) []*Thread {
+// wakeOrder returns waiters in the order in which they are woken.
+func (s *schedule) wakeOrder(waiters []*Thread) []*Thread {
 	if s.fifo {
 		return waiters
 	}
@@ -84,3 +84,6 @@ func (s *schedule) order(waiters []*Thread) []*Thread {
 	}
 	return waiters
 }
+
+// Yield ends t's turn, as sched_yield(2) asks for, if another thread can run.
+func (t *Thread) Yield() { t.Calls, t.Kernel.Scheduler.tail = MaxCalls, 0 }

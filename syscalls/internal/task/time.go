@@ -63,7 +63,7 @@ func later(t, d int64) int64 {
 func (t *Thread) ClockTime(id int) (int64, linux.Errno) {
 	switch id {
 	case linux.CLOCK_REALTIME, linux.CLOCK_REALTIME_COARSE, linux.CLOCK_REALTIME_ALARM:
-		return t.Kernel.Look(), 0
+		return t.Kernel.ReadWall(), 0
 	case linux.CLOCK_TAI:
 		return t.Kernel.Wall() + 37e9, 0
 	case linux.CLOCK_MONOTONIC, linux.CLOCK_MONOTONIC_RAW, linux.CLOCK_MONOTONIC_COARSE, linux.CLOCK_BOOTTIME, linux.CLOCK_BOOTTIME_ALARM:
