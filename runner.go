@@ -69,7 +69,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		r.first.Exit.Fault = fault // its place was looked up when the process ended
 	}
 	r.first.Children = r.children
-	for _, l := range k.Lacking() {
+	for _, l := range k.UnsupportedCalls() {
 		r.first.Unsupported = append(r.first.Unsupported, UnsupportedCall(l))
 	}
 	r.nameUnmatched()

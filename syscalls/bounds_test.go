@@ -116,11 +116,11 @@ func TestReachable(t *testing.T) {
 // TestUnknownCalls makes more calls that do not exist than are counted.
 func TestUnknownCalls(t *testing.T) {
 	g := newGuest(t)
-	for i := range uint64(2 * task.MaxLacking) {
+	for i := range uint64(2 * task.MaxUnsupported) {
 		g.fails(linux.ENOSYS, 10_000+i)
 	}
-	assert.Len(t, g.k.Answers, task.MaxLacking)
-	assert.Len(t, g.k.Lacking(), task.MaxLacking)
+	assert.Len(t, g.k.Refusals, task.MaxUnsupported)
+	assert.Len(t, g.k.UnsupportedCalls(), task.MaxUnsupported)
 }
 
 // TestIDs checks that ids go round below pid_max, past those that are in use.

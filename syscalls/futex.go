@@ -60,10 +60,10 @@ func futexWait(t *task.Thread, at emu.Addr, op int, val uint32, timeout emu.Addr
 	if e != 0 {
 		return 0, e
 	}
-	if e := t.FutexIs(at, val); e != 0 {
+	if e := t.FutexCheck(at, val); e != 0 {
 		return 0, e
 	}
-	t.FutexBits, t.FutexTo = bits, task.FutexKey{}
+	t.FutexBits, t.FutexRequeueTo = bits, task.FutexKey{}
 	w := task.Wait{Deadline: deadline}
 	if timeout != 0 {
 		w.Interrupted = linux.EINTR

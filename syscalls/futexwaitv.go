@@ -45,10 +45,10 @@ func sysFutexWaitv(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		keys = append(keys, key)
 	}
 	for w := b; len(w) > 0; w = w[futexWaitvSize:] {
-		if e := t.FutexIs(emu.Addr(linux.Uint64(w[8:])), uint32(linux.Uint64(w))); e != 0 {
+		if e := t.FutexCheck(emu.Addr(linux.Uint64(w[8:])), uint32(linux.Uint64(w))); e != 0 {
 			return 0, e
 		}
 	}
-	t.FutexBits, t.FutexTo = linux.FUTEX_BITSET_MATCH_ANY, task.FutexKey{}
+	t.FutexBits, t.FutexRequeueTo = linux.FUTEX_BITSET_MATCH_ANY, task.FutexKey{}
 	return t.FutexBlock(task.Wait{Deadline: deadline}, keys...)
 }

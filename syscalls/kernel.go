@@ -28,8 +28,8 @@ type (
 	// An Exit says how a process ended, an End has what is left of it.
 	Exit = task.Exit
 	End  = task.End
-	// A Lacking is a system call that a program made and that is missing or refused.
-	Lacking = task.Lacking
+	// A UnsupportedCall is a system call that a program made and that is missing or refused.
+	UnsupportedCall = task.UnsupportedCall
 	// An Errno is the error of a system call.
 	Errno = linux.Errno
 )
@@ -109,8 +109,8 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) { return k.k.Run(ctx) }
 // Close frees address spaces, engines and files.
 func (k *Kernel) Close() error { return k.k.Close() }
 
-// Lacking lists what programs asked for and did not get, by number and error.
-func (k *Kernel) Lacking() []Lacking { return k.k.Lacking() }
+// UnsupportedCalls lists what programs asked for and did not get, by number and error.
+func (k *Kernel) UnsupportedCalls() []UnsupportedCall { return k.k.UnsupportedCalls() }
 
 // Resolve returns where a path of the host that leads into the guest's root leads if the guest goes there, false if to nothing.
 // Others stay what they are.

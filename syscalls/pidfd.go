@@ -59,7 +59,7 @@ func sysPidfdSendSignal(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			e = linux.EINVAL
 		}
 		if e == 0 {
-			s, e = t.UserInfo(p.PID, sig, a.Addr(2))
+			s, e = t.CopyInSigInfo(p.PID, sig, a.Addr(2))
 		}
 		if e != 0 {
 			return 0, e

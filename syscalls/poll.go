@@ -73,7 +73,7 @@ func sysPpoll(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	setDeadline(t, d)
 	ret, e := poll(t, a.Addr(0), a.U32(1), d == 0)
-	ret, e = t.TellLeft(ret, e, a.Addr(2), task.Timespec)
+	ret, e = t.ReportTimeLeft(ret, e, a.Addr(2), task.Timespec)
 	return dropMask(t, ret, e)
 }
 
@@ -177,7 +177,7 @@ func sysSelect(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	setDeadline(t, d)
 	ret, e := selectFDs(t, a, d == 0)
-	return t.TellLeft(ret, e, a.Addr(4), task.Timeval)
+	return t.ReportTimeLeft(ret, e, a.Addr(4), task.Timeval)
 }
 
 // selectTime reads a struct timeval, whose microseconds may be more than a second's.
@@ -219,7 +219,7 @@ func sysPselect6(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	setDeadline(t, d)
 	ret, e := selectFDs(t, a, d == 0)
-	ret, e = t.TellLeft(ret, e, a.Addr(4), task.Timespec)
+	ret, e = t.ReportTimeLeft(ret, e, a.Addr(4), task.Timespec)
 	return dropMask(t, ret, e)
 }
 

@@ -11,7 +11,7 @@ import (
 // sysAlarm implements alarm(2).
 func sysAlarm(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	it := t.Process.Itimer(0)
-	old := t.Kernel.Left(it)
+	old := t.Kernel.Remaining(it)
 	t.Kernel.Arm(it, int64(a.U32(0))*1e9, 0)
 	sec := uint64((old + 5e8) / 1e9)
 	if old > 0 && sec == 0 {
@@ -22,7 +22,7 @@ func sysAlarm(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 func itimerval(t *task.Thread, which int) []byte {
 	it := t.Process.Itimer(which)
-	return append(task.Timeval(it.Interval), task.Timeval(t.Kernel.Left(it))...)
+	return append(task.Timeval(it.Interval), task.Timeval(t.Kernel.Remaining(it))...)
 }
 
 // sysGetitimer implements getitimer(2).
@@ -127,7 +127,7 @@ func setTimer(t *task.Thread, tm *task.Timer, reset func(), clock int, abs bool,
 	if e != 0 {
 		return 0, e
 	}
-	was := append(task.Timespec(tm.Interval), task.Timespec(t.Kernel.Left(tm))...)
+	was := append(task.Timespec(tm.Interval), task.Timespec(t.Kernel.Remaining(tm))...)
 	if abs && value != 0 {
 		now, _ := t.ClockTime(clock)
 		value = max(value-now, 1)
@@ -152,7 +152,7 @@ func sysTimerGettime(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	return 0, t.CopyOut(a.Addr(1), append(task.Timespec(pt.Interval), task.Timespec(t.Kernel.Left(&pt.Timer))...))
+	return 0, t.CopyOut(a.Addr(1), append(task.Timespec(pt.Interval), task.Timespec(t.Kernel.Remaining(&pt.Timer))...))
 }
 
 // sysTimerGetoverrun implements timer_getoverrun(2).
@@ -192,7 +192,7 @@ func sysTimerfdCreate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	f.Fire = func(n uint64) {
 		f.Count += n
 		f.Wake(linux.POLLIN)
-		f.Held = f.Interval > 0 // until it is read
+		f.ExpirationPending = f.Interval > 0 // until it is read
 	}
 	return files.Install(t, f, flags)
 }
@@ -233,5 +233,5 @@ func sysTimerfdGettime(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	return 0, t.CopyOut(a.Addr(1), append(task.Timespec(f.Interval), task.Timespec(t.Kernel.Left(&f.Timer))...))
+	return 0, t.CopyOut(a.Addr(1), append(task.Timespec(f.Interval), task.Timespec(t.Kernel.Remaining(&f.Timer))...))
 }

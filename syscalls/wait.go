@@ -32,7 +32,7 @@ func sysWait4(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		if c == nil {
 			return 0, 0
 		}
-		t.Collect(c)
+		t.ReapChild(c)
 		if a.Addr(1) != 0 {
 			if e := t.Out32(a.Addr(1), ev.Status); e != 0 {
 				return 0, e
@@ -63,7 +63,7 @@ func sysWaitid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		if ev.Process == nil && !mayWait {
 			return 0, linux.EAGAIN
 		}
-		return t.TellChild(ev, options, a)
+		return t.FinishWaitidWith(ev, options, a)
 	})
 	return t.Then(ret, e, func(ret uint64, e linux.Errno) (uint64, linux.Errno) {
 		if e == linux.ECHILD || e == linux.EAGAIN {

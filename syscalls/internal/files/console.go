@@ -61,7 +61,7 @@ func (f *HostFile) terminalIoctl(t *task.Thread, req uint32, arg emu.Addr) (uint
 		return 0, linux.ENOTTY
 	}
 	if f.Console {
-		if e, ok := t.JobRequest(&t.Kernel.Console, false, req, arg); ok {
+		if e, ok := t.JobIoctl(&t.Kernel.Console, false, req, arg); ok {
 			return 0, e
 		}
 	}
@@ -70,7 +70,7 @@ func (f *HostFile) terminalIoctl(t *task.Thread, req uint32, arg emu.Addr) (uint
 		return f.ioctlOut(t, req, arg, TermiosSize)
 	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
 		if f.Console {
-			if e := t.MayUse(&t.Kernel.Console, linux.SIGTTOU); e != 0 {
+			if e := t.CheckJobControl(&t.Kernel.Console, linux.SIGTTOU); e != 0 {
 				return 0, e
 			}
 		}

@@ -180,7 +180,7 @@ func (f *HostFile) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux
 		return 0, linux.EISDIR
 	}
 	if f.Console {
-		if e := t.MayUse(&t.Kernel.Console, linux.SIGTTIN); e != 0 {
+		if e := t.CheckJobControl(&t.Kernel.Console, linux.SIGTTIN); e != 0 {
 			return 0, e
 		}
 	}
@@ -210,7 +210,7 @@ func (f *HostFile) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux
 
 func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno) {
 	if f.Console && t.Process.PGID != t.Kernel.Console.PGID && f.stopsWriters() {
-		if e := t.MayUse(&t.Kernel.Console, linux.SIGTTOU); e != 0 {
+		if e := t.CheckJobControl(&t.Kernel.Console, linux.SIGTTOU); e != 0 {
 			return 0, e
 		}
 	}

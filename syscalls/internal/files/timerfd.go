@@ -27,7 +27,7 @@ func (f *TimerFile) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.
 		return 0, linux.EAGAIN
 	}
 	var b linux.Pack
-	b.U64(f.Count + f.Resume(t.Kernel))
+	b.U64(f.Count + f.Rearm(t.Kernel))
 	f.Count = 0
 	n, e := t.Scatter(v, b)
 	return uint64(n), e

@@ -14,9 +14,9 @@ const (
 	ENoReturn linux.Errno = 601
 )
 
-// TellLeft ends a call that gave ret and e by telling how much of its timeout at is left, when it is over or a signal
+// ReportTimeLeft ends a call that gave ret and e by telling how much of its timeout at is left, when it is over or a signal
 // interrupts it. The timeout need not be writable.
-func (t *Thread) TellLeft(ret uint64, e linux.Errno, at emu.Addr, encode func(int64) []byte) (uint64, linux.Errno) {
+func (t *Thread) ReportTimeLeft(ret uint64, e linux.Errno, at emu.Addr, encode func(int64) []byte) (uint64, linux.Errno) {
 	if at == 0 {
 		return ret, e
 	}
@@ -30,7 +30,7 @@ func (t *Thread) TellLeft(ret uint64, e linux.Errno, at emu.Addr, encode func(in
 		resume := t.Call.Resume
 		t.Call.Resume = func() (uint64, linux.Errno) {
 			ret, e := resume()
-			return t.TellLeft(ret, e, at, encode)
+			return t.ReportTimeLeft(ret, e, at, encode)
 		}
 		return ret, e
 	}

@@ -62,7 +62,7 @@ func (t *Thread) BeginExec(m *Machine) {
 			o.Dead = true
 			o.Files.EndCall(t.Kernel)
 			t.Kernel.unwait(o)
-			t.Kernel.futexForget(o)
+			t.Kernel.futexUnqueue(o)
 			o.releaseLocks()
 			o.Files.Leave(o.Kernel)
 		}

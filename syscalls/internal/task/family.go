@@ -79,7 +79,7 @@ func (p *Process) End(e Exit) {
 		t.Dead = true
 		t.Files.EndCall(k)
 		k.unwait(t)
-		k.futexForget(t)
+		k.futexUnqueue(t)
 		delete(k.Threads, t.TID)
 	}
 	p.Threads = []*Thread{p.Threads[0]}
@@ -108,7 +108,7 @@ func (p *Process) End(e Exit) {
 		c.orphan()
 	}
 	wake()
-	p.announce()
+	p.notifyParent()
 }
 
 // wakeVforker lets the thread that called vfork(2) go on.
@@ -127,7 +127,7 @@ func (p *Process) orphan() {
 	}
 	p.Parent = up
 	if p.Exited {
-		p.announce()
+		p.notifyParent()
 		return
 	}
 	for _, t := range p.Threads {
@@ -137,8 +137,8 @@ func (p *Process) orphan() {
 	}
 }
 
-// announce tells the parent of p, which has ended.
-func (p *Process) announce() {
+// notifyParent tells the parent of p, which has ended.
+func (p *Process) notifyParent() {
 	up := p.Parent
 	if up == nil {
 		if p != p.Kernel.First {
@@ -147,7 +147,7 @@ func (p *Process) announce() {
 		return
 	}
 	// Whoever waits looks for children before it looks for signals.
-	up.wakeWaiters()
+	up.wakeChildWaiters()
 	act := &up.Signals[linux.SIGCHLD]
 	// clone(2), unlike clone3(2), takes numbers that no signal has.
 	if p.exitSignal != 0 && p.exitSignal <= linux.NSIG {
@@ -158,8 +158,8 @@ func (p *Process) announce() {
 	}
 }
 
-// wakeWaiters lets threads that wait for children look again.
-func (p *Process) wakeWaiters() {
+// wakeChildWaiters lets threads that wait for children look again.
+func (p *Process) wakeChildWaiters() {
 	for _, t := range p.Threads {
 		if w := t.Call.Wait; w != nil && w.children {
 			p.Kernel.wake(t, wokenReady)

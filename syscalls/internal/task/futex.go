@@ -58,8 +58,8 @@ func (t *Thread) FutexDeadline(timeout emu.Addr, op int) (int64, linux.Errno) {
 	return t.DeadlineOn(clock, d), 0
 }
 
-// FutexIs is EAGAIN if the word at a is not val.
-func (t *Thread) FutexIs(a emu.Addr, val uint32) linux.Errno {
+// FutexCheck is EAGAIN if the word at a is not val.
+func (t *Thread) FutexCheck(a emu.Addr, val uint32) linux.Errno {
 	now, e := t.In32(a)
 	if e == 0 && now != val {
 		return linux.EAGAIN
@@ -72,11 +72,11 @@ func (t *Thread) FutexBlock(w Wait, keys ...FutexKey) (uint64, linux.Errno) {
 	if w.Deadline != Never && w.Deadline <= t.Kernel.Now() {
 		return 0, linux.ETIMEDOUT
 	}
-	t.futexAt, t.futexWoken = keys, 0
+	t.futexKeys, t.futexWoken = keys, 0
 	for _, key := range keys {
 		t.Kernel.Futexes[key] = append(t.Kernel.Futexes[key], t)
 	}
-	w.cancel = func(bool) { t.Kernel.futexForget(t) }
+	w.cancel = func(bool) { t.Kernel.futexUnqueue(t) }
 	return t.Block(w, func() (uint64, linux.Errno) {
 		if t.TimedOut() {
 			return 0, linux.ETIMEDOUT
@@ -85,14 +85,14 @@ func (t *Thread) FutexBlock(w Wait, keys ...FutexKey) (uint64, linux.Errno) {
 	})
 }
 
-// futexForget takes t off the queues it waits in.
-func (k *Kernel) futexForget(t *Thread) {
-	for _, key := range t.futexAt {
-		k.futexSet(key, slices.DeleteFunc(k.Futexes[key], func(o *Thread) bool { return o == t }))
+// futexUnqueue takes t off the queues it waits in.
+func (k *Kernel) futexUnqueue(t *Thread) {
+	for _, key := range t.futexKeys {
+		k.setFutexQueue(key, slices.DeleteFunc(k.Futexes[key], func(o *Thread) bool { return o == t }))
 	}
 }
 
-func (k *Kernel) futexSet(key FutexKey, q []*Thread) {
+func (k *Kernel) setFutexQueue(key FutexKey, q []*Thread) {
 	if len(q) == 0 {
 		delete(k.Futexes, key)
 		delete(k.owners, key)
@@ -107,7 +107,7 @@ func (k *Kernel) wakeFutex(key FutexKey, n int, mask uint32) (woken uint64, e li
 	var rest, wake []*Thread
 	for _, w := range k.Scheduler.wakeOrder(k.Futexes[key]) {
 		wakes := e == 0 && len(wake) < max(n, 1) && w.FutexBits&mask != 0
-		if wakes && w.FutexTo.pi {
+		if wakes && w.FutexRequeueTo.pi {
 			wakes, e = false, linux.EINVAL
 		}
 		switch {
@@ -117,10 +117,10 @@ func (k *Kernel) wakeFutex(key FutexKey, n int, mask uint32) (woken uint64, e li
 			wake = append(wake, w)
 		}
 	}
-	k.futexSet(key, rest)
+	k.setFutexQueue(key, rest)
 	for _, w := range wake {
-		w.futexWoken = slices.Index(w.futexAt, key) // futex_waitv(2) returns it; 0 for who waits for one
-		k.futexForget(w)                            // it may wait for others besides
+		w.futexWoken = slices.Index(w.futexKeys, key) // futex_waitv(2) returns it; 0 for who waits for one
+		k.futexUnqueue(w)                             // it may wait for others besides
 		k.wake(w, wokenReady)
 	}
 	woken = uint64(len(wake))
@@ -155,11 +155,11 @@ func (t *Thread) FutexRequeue(a uio.Args, op int) (uint64, linux.Errno) {
 		return 0, e
 	}
 	if op&^(linux.FUTEX_PRIVATE_FLAG|linux.FUTEX_CLOCK_REALTIME) == linux.FUTEX_CMP_REQUEUE {
-		if e := t.FutexIs(a.Addr(0), a.U32(5)); e != 0 {
+		if e := t.FutexCheck(a.Addr(0), a.U32(5)); e != 0 {
 			return 0, e
 		}
 	}
-	if slices.ContainsFunc(t.Kernel.Futexes[from], func(w *Thread) bool { return w.FutexTo.pi }) {
+	if slices.ContainsFunc(t.Kernel.Futexes[from], func(w *Thread) bool { return w.FutexRequeueTo.pi }) {
 		return 0, linux.EINVAL
 	}
 	woken := uint64(0)
@@ -177,12 +177,12 @@ func (t *Thread) FutexRequeue(a uio.Args, op int) (uint64, linux.Errno) {
 func (k *Kernel) futexMove(from, to FutexKey, n int) {
 	q := k.Futexes[from]
 	for _, w := range q[:n] {
-		w.futexAt[slices.Index(w.futexAt, from)] = to
+		w.futexKeys[slices.Index(w.futexKeys, from)] = to
 	}
 	if n > 0 {
 		k.Futexes[to] = append(k.Futexes[to], q[:n]...)
 	}
-	k.futexSet(from, slices.Clone(q[n:]))
+	k.setFutexQueue(from, slices.Clone(q[n:]))
 }
 
 // FUTEX_WAKE_OP changes the second futex and wakes its waiters if it was as said.

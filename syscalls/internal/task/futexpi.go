@@ -34,10 +34,10 @@ func (t *Thread) FutexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, linu
 	if e := t.takeLock(a, key); e != linux.EAGAIN {
 		return 0, e
 	}
-	if t.locksItselfOut(a) {
+	if t.wouldDeadlock(a) {
 		return 0, linux.EDEADLK
 	}
-	t.futexWord, t.FutexBits = a, linux.FUTEX_BITSET_MATCH_ANY
+	t.lockAddr, t.FutexBits = a, linux.FUTEX_BITSET_MATCH_ANY
 	ret, e := t.FutexBlock(Wait{Deadline: deadline, Interrupted: linux.ERESTARTNOINTR}, key)
 	if e == EBlocked {
 		t.noteOwner(a, key)
@@ -83,8 +83,8 @@ func (k *Kernel) waitersBit(key FutexKey) uint32 {
 	return 0
 }
 
-// locksItselfOut reports whether t, by waiting for the lock at a, would wait for itself.
-func (t *Thread) locksItselfOut(a emu.Addr) bool {
+// wouldDeadlock reports whether t, by waiting for the lock at a, would wait for itself.
+func (t *Thread) wouldDeadlock(a emu.Addr) bool {
 	o := t
 	for range 1 + len(t.Kernel.Waiting) {
 		x, e := o.In32(a)
@@ -97,14 +97,14 @@ func (t *Thread) locksItselfOut(a emu.Addr) bool {
 		if !o.waitsForLock() {
 			return false
 		}
-		a = o.futexWord
+		a = o.lockAddr
 	}
 	return false // others do, by words that are not theirs
 }
 
 // waitsForLock reports whether t is in FUTEX_LOCK_PI.
 func (t *Thread) waitsForLock() bool {
-	return len(t.futexAt) == 1 && t.futexAt[0].pi && slices.Contains(t.Kernel.Futexes[t.futexAt[0]], t)
+	return len(t.futexKeys) == 1 && t.futexKeys[0].pi && slices.Contains(t.Kernel.Futexes[t.futexKeys[0]], t)
 }
 
 // FUTEX_TRYLOCK_PI takes the lock at a if it is free.
@@ -143,7 +143,7 @@ func (t *Thread) passLock(a emu.Addr, key FutexKey, flags uint32) linux.Errno {
 		return e
 	}
 	k.owners[key] = q[0]
-	k.futexSet(key, slices.Clone(q[1:]))
+	k.setFutexQueue(key, slices.Clone(q[1:]))
 	k.wake(q[0], wokenReady)
 	t.wokeOther = true
 	return 0
@@ -152,8 +152,8 @@ func (t *Thread) passLock(a emu.Addr, key FutexKey, flags uint32) linux.Errno {
 // passLocks gives away the locks that others wait for and t, which ends, had when they came, whatever their words say now.
 func (t *Thread) passLocks() {
 	for _, w := range slices.Clone(t.Kernel.Waiting) {
-		if w.waitsForLock() && t.Kernel.owners[w.futexAt[0]] == t {
-			_ = w.passLock(w.futexWord, w.futexAt[0], linux.FUTEX_OWNER_DIED) // w has read the word
+		if w.waitsForLock() && t.Kernel.owners[w.futexKeys[0]] == t {
+			_ = w.passLock(w.lockAddr, w.futexKeys[0], linux.FUTEX_OWNER_DIED) // w has read the word
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (t *Thread) FutexWaitRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 	}
 	key, e := t.FutexKey(a.Addr(0), op)
 	if e == 0 {
-		e = t.FutexIs(a.Addr(0), a.U32(2))
+		e = t.FutexCheck(a.Addr(0), a.U32(2))
 	}
 	if e == 0 && key == to.word() {
 		e = linux.EINVAL
@@ -181,7 +181,7 @@ func (t *Thread) FutexWaitRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	t.FutexBits, t.FutexTo, t.futexWord = linux.FUTEX_BITSET_MATCH_ANY, to, a.Addr(4)
+	t.FutexBits, t.FutexRequeueTo, t.lockAddr = linux.FUTEX_BITSET_MATCH_ANY, to, a.Addr(4)
 	return t.FutexBlock(Wait{Deadline: deadline, Interrupted: linux.ERESTARTNOINTR}, key)
 }
 
@@ -202,7 +202,7 @@ func (t *Thread) FutexRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 	case key == to.word():
 		return 0, linux.EINVAL
 	}
-	if e := t.FutexIs(a.Addr(0), a.U32(5)); e != 0 {
+	if e := t.FutexCheck(a.Addr(0), a.U32(5)); e != 0 {
 		return 0, e
 	}
 	if _, e := t.In32(a.Addr(4)); e != 0 {
@@ -210,18 +210,18 @@ func (t *Thread) FutexRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 	}
 	k := t.Kernel
 	q := k.Scheduler.wakeOrder(k.Futexes[key])
-	if slices.ContainsFunc(q, func(w *Thread) bool { return w.FutexTo != to }) {
+	if slices.ContainsFunc(q, func(w *Thread) bool { return w.FutexRequeueTo != to }) {
 		return 0, linux.EINVAL
 	}
 	if len(q) == 0 {
 		return 0, 0
 	}
-	k.futexSet(key, q)
+	k.setFutexQueue(key, q)
 	got := uint64(0)
-	switch e := q[0].takeLock(q[0].futexWord, to); {
+	switch e := q[0].takeLock(q[0].lockAddr, to); {
 	case e == 0:
 		got = 1
-		k.futexSet(key, slices.Clone(q[1:]))
+		k.setFutexQueue(key, slices.Clone(q[1:]))
 		k.wake(q[0], wokenReady)
 		if limit > 0 {
 			x, _ := t.In32(a.Addr(4))

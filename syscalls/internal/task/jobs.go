@@ -71,12 +71,12 @@ func (p *Process) leaveSession() {
 		return
 	}
 	pgid := tty.PGID
-	p.Kernel.Disown(tty)
+	p.Kernel.DetachTerminal(tty)
 	p.Kernel.SignalGroup(pgid, linux.SIGHUP)
 }
 
-// Disown makes a terminal control no session.
-func (k *Kernel) Disown(tty *Terminal) {
+// DetachTerminal makes a terminal control no session.
+func (k *Kernel) DetachTerminal(tty *Terminal) {
 	tty.SID, tty.PGID = 0, 0
 	for _, p := range k.Processes {
 		if p.Tty == tty {
@@ -85,9 +85,9 @@ func (k *Kernel) Disown(tty *Terminal) {
 	}
 }
 
-// MayUse is what keeps t from reading (sig is SIGTTIN) or changing (SIGTTOU) a terminal: it belongs to those in
+// CheckJobControl is what keeps t from reading (sig is SIGTTIN) or changing (SIGTTOU) a terminal: it belongs to those in
 // the foreground. (drivers/tty/tty_jobctrl.c, __tty_check_change; n_tty.c, job_control.)
-func (t *Thread) MayUse(tty *Terminal, sig int) linux.Errno {
+func (t *Thread) CheckJobControl(tty *Terminal, sig int) linux.Errno {
 	p := t.Process
 	if p.Tty != tty || p.PGID == tty.PGID {
 		return 0
@@ -107,15 +107,15 @@ func (t *Thread) MayUse(tty *Terminal, sig int) linux.Errno {
 	return linux.ERESTARTSYS
 }
 
-// Control makes tty t's controlling terminal.
-func (t *Thread) Control(tty *Terminal) {
+// SetControllingTerminal makes tty t's controlling terminal.
+func (t *Thread) SetControllingTerminal(tty *Terminal) {
 	t.Process.Tty = tty
 	tty.SID, tty.PGID = t.Process.SID, t.Process.PGID
 }
 
-// JobRequest does what requests about a terminal's session and process group ask for; master says that
+// JobIoctl does what requests about a terminal's session and process group ask for; master says that
 // they came over a pseudoterminal's other end. It returns false for other requests.
-func (t *Thread) JobRequest(tty *Terminal, master bool, req uint32, arg emu.Addr) (linux.Errno, bool) {
+func (t *Thread) JobIoctl(tty *Terminal, master bool, req uint32, arg emu.Addr) (linux.Errno, bool) {
 	own := t.Process.Tty == tty
 	switch req {
 	case linux.TIOCGPGRP:
@@ -129,7 +129,7 @@ func (t *Thread) JobRequest(tty *Terminal, master bool, req uint32, arg emu.Addr
 		}
 		return t.Out32(arg, uint32(tty.SID)), true
 	case linux.TIOCSPGRP:
-		switch e := t.MayUse(tty, linux.SIGTTOU); e {
+		switch e := t.CheckJobControl(tty, linux.SIGTTOU); e {
 		case 0:
 			return t.foreground(tty, arg), true
 		case linux.EIO:
@@ -144,7 +144,7 @@ func (t *Thread) JobRequest(tty *Terminal, master bool, req uint32, arg emu.Addr
 		case t.Process.SID != t.Process.PID || t.Process.Tty != nil || tty.SID != 0:
 			return linux.EPERM, true
 		}
-		t.Control(tty)
+		t.SetControllingTerminal(tty)
 		return 0, true
 	case linux.TIOCNOTTY:
 		if !own {
@@ -154,7 +154,7 @@ func (t *Thread) JobRequest(tty *Terminal, master bool, req uint32, arg emu.Addr
 		if t.Process.SID == t.Process.PID {
 			t.Kernel.SignalGroup(tty.PGID, linux.SIGHUP)
 			t.Kernel.SignalGroup(tty.PGID, linux.SIGCONT)
-			t.Kernel.Disown(tty)
+			t.Kernel.DetachTerminal(tty)
 		}
 		return 0, true
 	}

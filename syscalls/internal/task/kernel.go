@@ -126,7 +126,7 @@ type Kernel struct {
 	IDs     uint64
 	// reported has the numbers of unsupported calls already named.
 	reported map[uint64]bool
-	Answers  map[answer]uint64
+	Refusals map[refusal]uint64
 	// Interrupted is set by the goroutine that watches the context.
 	Interrupted atomic.Bool
 	// activity counts what may make waiting threads ready: that one executed, and that time passed.
@@ -212,7 +212,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 	k := &Kernel{
 		Config: cfg, Table: table, Threads: map[int]*Thread{}, LastID: DefaultPID - 1, UID: DefaultUID, GID: DefaultGID,
 		Futexes: map[FutexKey][]*Thread{}, owners: map[FutexKey]*Thread{},
-		reported: map[uint64]bool{}, Answers: map[answer]uint64{},
+		reported: map[uint64]bool{}, Refusals: map[refusal]uint64{},
 	}
 	if cfg.Compat {
 		k.UID, k.GID = host.User()

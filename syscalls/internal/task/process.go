@@ -102,10 +102,10 @@ type Thread struct {
 	Dead bool
 	Call Call
 	// What a thread waiting in futex(2) waits for.
-	futexAt   []FutexKey
-	FutexBits uint32
-	futexWord emu.Addr // of the lock that it is to have
-	FutexTo   FutexKey // and its key, for FUTEX_WAIT_REQUEUE_PI
+	futexKeys      []FutexKey
+	FutexBits      uint32
+	lockAddr       emu.Addr // of the lock that it is to have
+	FutexRequeueTo FutexKey // and its key, for FUTEX_WAIT_REQUEUE_PI
 	// futexWoken is which of futexAt woke it.
 	futexWoken int
 	// inCall says that RAX has the result of call, which may ask for a restart.

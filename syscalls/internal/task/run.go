@@ -521,7 +521,7 @@ func (t *Thread) finishUnlessBlocked(ret uint64, e linux.Errno) {
 		}
 		return
 	}
-	t.Kernel.noteLacking(t.Call.Nr, t.Kernel.entry(t.Call.Nr).Level, e)
+	t.Kernel.noteUnsupported(t.Call.Nr, t.Kernel.entry(t.Call.Nr).Level, e)
 	t.finish(ret, e)
 }
 

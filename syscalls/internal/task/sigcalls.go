@@ -59,9 +59,9 @@ func knownLayout(sig int, code int32) bool {
 	return code >= deThread || code == asyncNL
 }
 
-// UserInfo reads a siginfo_t made by the program for another thread or process, to. Only to itself may a thread say that a
+// CopyInSigInfo reads a siginfo_t made by the program for another thread or process, to. Only to itself may a thread say that a
 // signal is the kernel's, or of kill(2) or tgkill(2).
-func (t *Thread) UserInfo(to, sig int, at emu.Addr) (*SigInfo, linux.Errno) {
+func (t *Thread) CopyInSigInfo(to, sig int, at emu.Addr) (*SigInfo, linux.Errno) {
 	const size, expanded = 48, 128 // what Linux knows of a siginfo_t, and what it is
 	b, e := t.CopyIn(at, size)
 	if e != 0 {

@@ -69,8 +69,8 @@ type SigInfo struct {
 	rip   emu.Addr
 	// Timer is the POSIX timer that sent it, whose overrun count it resets.
 	Timer *PosixTimer
-	// to is the thread that takes it if it can, of those of its process: the one that ran when a timer went off.
-	to *Thread
+	// preferred is the thread that takes it if it can, of those of its process: the one that ran when a timer went off.
+	preferred *Thread
 }
 
 // encode lays s out as siginfo_t.
@@ -118,14 +118,14 @@ func (q *SigQueue) add(s *SigInfo) (added bool) {
 	return true
 }
 
-// first returns the first s of signal sig, which is pending.
-func (q *SigQueue) first(sig int) *SigInfo {
+// peek returns the first s of signal sig, which is pending.
+func (q *SigQueue) peek(sig int) *SigInfo {
 	return q.infos[slices.IndexFunc(q.infos, func(s *SigInfo) bool { return int(s.Signo) == sig })]
 }
 
 // take removes and returns the first s of signal sig.
 func (q *SigQueue) take(sig int) *SigInfo {
-	s := q.first(sig)
+	s := q.peek(sig)
 	q.remove(func(o *SigInfo) bool { return o == s })
 	return s
 }
@@ -149,8 +149,8 @@ func (q *SigQueue) remove(match func(*SigInfo) bool) {
 	}
 }
 
-// first returns the signal of set that is taken first, or 0.
-func (set SigSet) first() int {
+// next returns the signal of set that is taken first, or 0.
+func (set SigSet) next() int {
 	for _, s := range [...]SigSet{set & Synchronous, set} {
 		for n := 1; s != 0 && n <= linux.NSIG; n++ {
 			if s.Has(n) {
@@ -173,8 +173,8 @@ func (p *Process) Send(s *SigInfo) linux.Errno {
 	if p.Exited {
 		return 0
 	}
-	target := p.taker(s)
-	if p.control(sig, target == nil) {
+	target := p.receiver(s)
+	if p.stopOrContinue(sig, target == nil) {
 		return 0
 	}
 	if target != nil && p.Ignored(sig) {
@@ -190,7 +190,7 @@ func (p *Process) Send(s *SigInfo) linux.Errno {
 // Send queues s for t alone.
 func (t *Thread) Send(s *SigInfo) linux.Errno {
 	sig := int(s.Signo)
-	if t.Dead || t.Process.control(sig, t.Mask.Has(sig)) || !t.Mask.Has(sig) && t.Process.Ignored(sig) {
+	if t.Dead || t.Process.stopOrContinue(sig, t.Mask.Has(sig)) || !t.Mask.Has(sig) && t.Process.Ignored(sig) {
 		return 0
 	}
 	e := t.Process.queue(&t.Pending, s)
@@ -200,8 +200,8 @@ func (t *Thread) Send(s *SigInfo) linux.Errno {
 	return e
 }
 
-// target is the thread that takes a signal sent to p: the first that does not block it.
-func (p *Process) target(sig int) *Thread {
+// firstUnblocked is the thread that takes a signal sent to p: the first that does not block it.
+func (p *Process) firstUnblocked(sig int) *Thread {
 	for _, t := range p.Threads {
 		if !t.Dead && !t.Mask.Has(sig) {
 			return t
@@ -210,21 +210,21 @@ func (p *Process) target(sig int) *Thread {
 	return nil
 }
 
-// taker is the thread that takes s, which was sent to p.
-func (p *Process) taker(s *SigInfo) *Thread {
-	if t := s.to; t != nil && !t.Dead && t.Process == p && !t.Mask.Has(int(s.Signo)) {
+// receiver is the thread that takes s, which was sent to p.
+func (p *Process) receiver(s *SigInfo) *Thread {
+	if t := s.preferred; t != nil && !t.Dead && t.Process == p && !t.Mask.Has(int(s.Signo)) {
 		return t
 	}
-	return p.target(int(s.Signo))
+	return p.firstUnblocked(int(s.Signo))
 }
 
 // deliverable is the set of pending signals that t takes now.
 func (t *Thread) deliverable() SigSet {
 	set := t.Pending.Set &^ t.Mask
 	for shared := t.Process.Pending.Set &^ t.Mask; shared != 0; {
-		sig := shared.first()
+		sig := shared.next()
 		shared &^= SigBit(sig)
-		if t.Process.taker(t.Process.Pending.first(sig)) == t {
+		if t.Process.receiver(t.Process.Pending.peek(sig)) == t {
 			set |= SigBit(sig)
 		}
 	}
@@ -237,7 +237,7 @@ func (t *Thread) HasSignal() bool {
 		return false
 	}
 	for set := t.deliverable(); set != 0; {
-		sig := set.first()
+		sig := set.next()
 		set &^= SigBit(sig)
 		if !t.Process.Ignored(sig) {
 			return true
@@ -249,16 +249,16 @@ func (t *Thread) HasSignal() bool {
 // Dequeue takes the next signal of set from t's queue or its process'.
 func (t *Thread) Dequeue(set SigSet) *SigInfo {
 	for _, q := range []*SigQueue{&t.Pending, &t.Process.Pending} {
-		sig := (q.Set & set).first()
+		sig := (q.Set & set).next()
 		if sig == 0 {
 			continue
 		}
 		s := q.take(sig)
 		if s.Timer != nil {
-			s.Timer.taken(s)
+			s.Timer.dequeued(s)
 		}
 		if it := t.Process.itimers[0].timer; it != nil && sig == linux.SIGALRM && q == &t.Process.Pending {
-			it.Resume(t.Kernel)
+			it.Rearm(t.Kernel)
 		}
 		return s
 	}

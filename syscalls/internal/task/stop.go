@@ -8,16 +8,16 @@ import (
 
 // A halt is whether a process is stopped, by which signal, and what its parent has not yet been told of that.
 type jobState struct {
-	Stopped    bool
-	stopSignal int
-	tellStop   bool
-	tellCont   bool
-	runnable   []*Thread // could run
+	Stopped        bool
+	stopSignal     int
+	stopUnreported bool
+	contUnreported bool
+	runnable       []*Thread // could run
 }
 
-// control does what signals about stopping do when they are sent, whatever is blocked. It reports true if that
+// stopOrContinue does what signals about stopping do when they are sent, whatever is blocked. It reports true if that
 // was all.
-func (p *Process) control(sig int, blocked bool) (done bool) {
+func (p *Process) stopOrContinue(sig int, blocked bool) (done bool) {
 	switch {
 	case sig == linux.SIGCONT:
 		p.dropPending(stopping)
@@ -51,8 +51,8 @@ func (p *Process) stop(sig int) {
 		p.Kernel.Logf("signal %s would stop the last process that runs; it is ignored", linux.SignalName(sig))
 		return
 	}
-	p.Stopped, p.stopSignal, p.tellStop, p.tellCont = true, sig, true, false
-	p.tell(linux.CLD_STOPPED, uint32(sig))
+	p.Stopped, p.stopSignal, p.stopUnreported, p.contUnreported = true, sig, true, false
+	p.notifyParentJob(linux.CLD_STOPPED, uint32(sig))
 }
 
 // resume lets p go on, and tells its parent if that is wanted.
@@ -60,21 +60,21 @@ func (p *Process) resume(tell bool) {
 	if !p.Stopped {
 		return
 	}
-	p.Stopped, p.tellStop, p.tellCont = false, false, tell
+	p.Stopped, p.stopUnreported, p.contUnreported = false, false, tell
 	p.Kernel.ready = append(p.Kernel.ready, p.runnable...)
 	p.runnable = nil
 	if tell {
-		p.tell(linux.CLD_CONTINUED, linux.SIGCONT)
+		p.notifyParentJob(linux.CLD_CONTINUED, linux.SIGCONT)
 	}
 }
 
-// tell tells p's parent that it was stopped or goes on.
-func (p *Process) tell(code int32, status uint32) {
+// notifyParentJob tells p's parent that it was stopped or goes on.
+func (p *Process) notifyParentJob(code int32, status uint32) {
 	up := p.Parent
 	if up == nil {
 		return
 	}
-	up.wakeWaiters()
+	up.wakeChildWaiters()
 	if act := &up.Signals[linux.SIGCHLD]; act.Flags&linux.SA_NOCLDSTOP == 0 {
 		s := p.childInfo()
 		s.Signo, s.Code = linux.SIGCHLD, code
@@ -100,11 +100,11 @@ func (p *Process) event(options uint32) ChildEvent {
 	case p.Exited && options&linux.WEXITED != 0:
 		code, value := p.cause()
 		return ChildEvent{p, p.waitStatus(), code, value}
-	case p.tellStop && options&linux.WSTOPPED != 0:
-		p.tellStop = keep
+	case p.stopUnreported && options&linux.WSTOPPED != 0:
+		p.stopUnreported = keep
 		return ChildEvent{p, uint32(p.stopSignal)<<8 | 0x7f, linux.CLD_STOPPED, uint32(p.stopSignal)}
-	case p.tellCont && options&linux.WCONTINUED != 0:
-		p.tellCont = keep
+	case p.contUnreported && options&linux.WCONTINUED != 0:
+		p.contUnreported = keep
 		return ChildEvent{p, 0xffff, linux.CLD_CONTINUED, linux.SIGCONT}
 	}
 	return ChildEvent{}

@@ -16,10 +16,10 @@ type Timer struct {
 	// Kernel.Now's clock too.
 	CPU       *cpuClock
 	cpuTarget int64
-	// Held says that nobody has taken an expiration of a periodic timer yet: it stands still, and those that it
+	// ExpirationPending says that nobody has taken an expiration of a periodic timer yet: it stands still, and those that it
 	// missed are counted when somebody does (as in Linux, which so is not kept busy by them).
-	Held bool
-	Fire func(expirations uint64)
+	ExpirationPending bool
+	Fire              func(expirations uint64)
 }
 
 // NextTimer is when the next timer goes off.
@@ -33,7 +33,7 @@ func (k *Kernel) nextTimer() int64 {
 
 // when is the timer's deadline on Kernel.Now's clock, at the earliest: never while its clock stands still.
 func (t *Timer) when(k *Kernel) int64 {
-	if t.Held {
+	if t.ExpirationPending {
 		return Never
 	}
 	if t.CPU == nil {
@@ -49,7 +49,7 @@ func (t *Timer) when(k *Kernel) int64 {
 // Arm starts t to go off in d nanoseconds and every interval after that; d 0 stops it.
 func (k *Kernel) Arm(t *Timer, d, interval int64) {
 	k.Disarm(t)
-	t.Interval, t.Held = interval, false
+	t.Interval, t.ExpirationPending = interval, false
 	if d == 0 {
 		return
 	}
@@ -67,14 +67,14 @@ func (k *Kernel) Disarm(t *Timer) {
 	}
 }
 
-// Left is how long until t goes off, 0 if it is not armed.
-func (k *Kernel) Left(t *Timer) int64 {
+// Remaining is how long until t goes off, 0 if it is not armed.
+func (k *Kernel) Remaining(t *Timer) int64 {
 	if !slices.Contains(k.Timers, t) {
 		return 0
 	}
 	target, now := t.target(k)
 	left := *target - now
-	if t.Held && left <= 0 {
+	if t.ExpirationPending && left <= 0 {
 		left += (-left/t.Interval + 1) * t.Interval
 	}
 	return max(left, 1)
@@ -99,12 +99,12 @@ func (t *Timer) forward(k *Kernel) uint64 {
 	return uint64(n)
 }
 
-// Resume lets t go on that was held, and returns how many expirations it missed.
-func (t *Timer) Resume(k *Kernel) uint64 {
-	if !t.Held {
+// Rearm lets t go on that was held, and returns how many expirations it missed.
+func (t *Timer) Rearm(k *Kernel) uint64 {
+	if !t.ExpirationPending {
 		return 0
 	}
-	t.Held = false
+	t.ExpirationPending = false
 	return t.forward(k)
 }
 
@@ -155,10 +155,10 @@ func (p *Process) Itimer(which int) *Timer {
 		tm.Fire = func(uint64) {
 			s := &SigInfo{Signo: int32(itimerSignals[which]), Code: linux.SI_KERNEL}
 			if tm.CPU != nil {
-				s.to = p.Kernel.Current // as it used the time
+				s.preferred = p.Kernel.Current // as it used the time
 			}
 			p.Send(s)
-			tm.Held = tm.CPU == nil && tm.Interval > 0 // until a SIGALRM is taken, whoever sent it
+			tm.ExpirationPending = tm.CPU == nil && tm.Interval > 0 // until a SIGALRM is taken, whoever sent it
 		}
 		it.timer = tm
 	}
@@ -182,7 +182,7 @@ type PosixTimer struct {
 func (pt *PosixTimer) Expire(n uint64) {
 	pt.overruns = n - 1
 	pt.notify()
-	pt.Held = pt.Interval > 0
+	pt.ExpirationPending = pt.Interval > 0
 }
 
 // notify sends the timer's signal. If it is ignored, that of a periodic timer is sent once it no longer is.
@@ -193,7 +193,7 @@ func (pt *PosixTimer) notify() {
 	case pt.To != nil:
 		pt.To.Send(&s)
 	default:
-		s.to = pt.Process.Kernel.Current
+		s.preferred = pt.Process.Kernel.Current
 		pt.Process.Send(&s)
 	}
 }
@@ -213,7 +213,7 @@ func (p *Process) watchCPU() {
 	}
 	p.cpuLimit = Timer{Process: p, CPU: &cpuClock{Process: p}, cpuTarget: at}
 	p.cpuLimit.Fire = func(uint64) {
-		s := &SigInfo{Signo: linux.SIGXCPU, Code: linux.SI_KERNEL, to: p.Kernel.Current}
+		s := &SigInfo{Signo: linux.SIGXCPU, Code: linux.SI_KERNEL, preferred: p.Kernel.Current}
 		if used := uint64(p.Usage().Total() / second); used >= l.Max {
 			s.Signo = linux.SIGKILL
 		} else {
@@ -225,9 +225,9 @@ func (p *Process) watchCPU() {
 	p.Kernel.Timers = append(p.Kernel.Timers, &p.cpuLimit)
 }
 
-// taken is called when s, the timer's signal, is taken off its queue.
-func (pt *PosixTimer) taken(s *SigInfo) {
-	pt.last, pt.overruns, pt.queued = pt.overruns+pt.Resume(pt.Process.Kernel), 0, false
+// dequeued is called when s, the timer's signal, is taken off its queue.
+func (pt *PosixTimer) dequeued(s *SigInfo) {
+	pt.last, pt.overruns, pt.queued = pt.overruns+pt.Rearm(pt.Process.Kernel), 0, false
 	linux.PutUint32(s.Fields[4:], pt.Overrun())
 }
 
@@ -248,7 +248,7 @@ func (pt *PosixTimer) Stop() {
 // Unignored is called when sig is no longer ignored.
 func (p *Process) Unignored(sig int) {
 	for _, id := range slices.Sorted(maps.Keys(p.Posix)) {
-		if pt := p.Posix[id]; int(pt.Info.Signo) == sig && pt.Held && !pt.queued {
+		if pt := p.Posix[id]; int(pt.Info.Signo) == sig && pt.ExpirationPending && !pt.queued {
 			pt.notify()
 		}
 	}

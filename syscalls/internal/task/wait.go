@@ -28,8 +28,8 @@ func (t *Thread) WaitChild(match func(*Process) bool, options uint32, found func
 	return t.Block(Wait{children: true}, func() (uint64, linux.Errno) { return t.WaitChild(match, options, found) })
 }
 
-// Collect ends c's time as a zombie, if it is one, after a wait for it.
-func (t *Thread) Collect(c *Process) {
+// ReapChild ends c's time as a zombie, if it is one, after a wait for it.
+func (t *Thread) ReapChild(c *Process) {
 	if !c.Exited {
 		return
 	}
@@ -37,8 +37,8 @@ func (t *Thread) Collect(c *Process) {
 	t.Kernel.reap(c)
 }
 
-// TellChild ends waitid(2) with ev.
-func (t *Thread) TellChild(ev ChildEvent, options uint32, a uio.Args) (uint64, linux.Errno) {
+// FinishWaitidWith ends waitid(2) with ev.
+func (t *Thread) FinishWaitidWith(ev ChildEvent, options uint32, a uio.Args) (uint64, linux.Errno) {
 	info := make([]byte, 28)
 	if c := ev.Process; c != nil {
 		linux.PutUint32(info, linux.SIGCHLD)
@@ -47,7 +47,7 @@ func (t *Thread) TellChild(ev ChildEvent, options uint32, a uio.Args) (uint64, l
 		linux.PutUint32(info[20:], t.Kernel.UID)
 		linux.PutUint32(info[24:], ev.value)
 		if options&linux.WNOWAIT == 0 {
-			t.Collect(c)
+			t.ReapChild(c)
 		}
 		if e := t.CopyOutIf(a.Addr(4), Rusage(c.Usage().Plus(c.WaitedFor))); e != 0 {
 			return 0, e

@@ -84,7 +84,7 @@ func (p *pty) OpenSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
 	f := &PtySlave{FileBase: files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/" + strconv.Itoa(p.n)}, Pty: p}
 	p.slaves, p.hungUp = append(p.slaves, f), false
 	if flags&linux.O_NOCTTY == 0 && f.Readable() && t.Process.SID == t.Process.PID && t.Process.Tty == nil && p.SID == 0 {
-		t.Control(&p.Terminal)
+		t.SetControllingTerminal(&p.Terminal)
 	}
 	return f, 0
 }
@@ -210,7 +210,7 @@ func (f *PtyMaster) Close(k *task.Kernel) {
 			leader.Send(&task.SigInfo{Signo: int32(sig), Code: linux.SI_KERNEL})
 		}
 	}
-	k.Disown(&p.Terminal)
+	k.DetachTerminal(&p.Terminal)
 	for _, s := range p.slaves {
 		s.dead = true
 	}
@@ -269,7 +269,7 @@ func (f *PtySlave) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.E
 	if f.dead || n == 0 {
 		return 0, 0
 	}
-	if e := t.MayUse(&p.Terminal, linux.SIGTTIN); e != 0 {
+	if e := t.CheckJobControl(&p.Terminal, linux.SIGTTIN); e != 0 {
 		return 0, e
 	}
 	if have := p.available(); have < f.want(n) && !(t.TimedOut() && p.Lflag&linux.ICANON == 0) {
@@ -309,7 +309,7 @@ func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.
 		return 0, linux.EIO
 	}
 	if p.Lflag&linux.TOSTOP != 0 {
-		if e := t.MayUse(&p.Terminal, linux.SIGTTOU); e != 0 {
+		if e := t.CheckJobControl(&p.Terminal, linux.SIGTTOU); e != 0 {
 			return 0, e
 		}
 	}
@@ -372,7 +372,7 @@ func (f *PtySlave) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linu
 
 // ioctl does the requests that both ends have: settings are the slave's.
 func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint64, linux.Errno) {
-	if e, ok := t.JobRequest(&p.Terminal, master, req, arg); ok {
+	if e, ok := t.JobIoctl(&p.Terminal, master, req, arg); ok {
 		return 0, e
 	}
 	switch req {
@@ -398,7 +398,7 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 		}
 		return 0, e
 	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF, linux.TCSETA, linux.TCSETAW, linux.TCSETAF, linux.TCFLSH, linux.TCXONC, linux.TCSBRK, linux.TCSBRKP:
-		if e := t.MayUse(&p.Terminal, linux.SIGTTOU); e != 0 {
+		if e := t.CheckJobControl(&p.Terminal, linux.SIGTTOU); e != 0 {
 			return 0, e
 		}
 		e := p.change(t, req, arg)

@@ -9,9 +9,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-func TestLacking(t *testing.T) {
+func TestUnsupportedCalls(t *testing.T) {
 	g := newGuest(t)
-	assert.Empty(t, g.k.Lacking())
+	assert.Empty(t, g.k.UnsupportedCalls())
 	word := g.room(4)
 	g.ok(nr("getpid"))
 	g.fails(linux.EBADF, nr("close"), 99) // as on Linux
@@ -21,9 +21,9 @@ func TestLacking(t *testing.T) {
 		g.fails(linux.ENOSYS, nr("futex"), word, 77)
 	}
 	g.fails(linux.EPERM, nr("chroot"), g.str("/"))
-	assert.Equal(t, []task.Lacking{
+	assert.Equal(t, []task.UnsupportedCall{
 		{Name: "chroot", Number: nr("chroot"), Answer: "EPERM", Calls: 2},
 		{Name: "futex", Number: nr("futex"), Answer: "ENOSYS", Calls: 3},
 		{Name: task.Unknown.Name, Number: nr("iopl") + 1000, Answer: "ENOSYS", Calls: 3},
-	}, g.k.Lacking())
+	}, g.k.UnsupportedCalls())
 }

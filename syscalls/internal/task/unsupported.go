@@ -1,0 +1,49 @@
+package task
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// A UnsupportedCall is a system call that a program made and that is missing or refused here, or the operation
+// asked for (its error is ENOSYS then).
+type UnsupportedCall struct {
+	Name   string
+	Number uint64
+	// Answer is the error that the program got, Calls how often.
+	Answer string
+	Calls  uint64
+}
+
+// An refusal is a call and the error it got.
+type refusal struct {
+	nr uint64
+	e  linux.Errno
+}
+
+// MaxUnsupported is how many different answers are counted: a program may try all numbers there are.
+const MaxUnsupported = 1000
+
+// noteUnsupported counts a call that ended with e if that is for want of support.
+func (k *Kernel) noteUnsupported(nr uint64, l Level, e linux.Errno) {
+	if e == linux.ENOSYS || e != 0 && e < linux.ERESTARTSYS && (l == Missing || l == Refused) {
+		if a := (refusal{nr, e}); len(k.Refusals) < MaxUnsupported || k.Refusals[a] > 0 {
+			k.Refusals[a]++
+		}
+	}
+}
+
+// UnsupportedCalls lists what programs asked for and did not get, by number and error.
+func (k *Kernel) UnsupportedCalls() []UnsupportedCall {
+	keys := slices.SortedFunc(maps.Keys(k.Refusals), func(a, b refusal) int {
+		return cmp.Or(cmp.Compare(a.nr, b.nr), cmp.Compare(a.e, b.e))
+	})
+	var out []UnsupportedCall
+	for _, a := range keys {
+		out = append(out, UnsupportedCall{Name: k.CallName(a.nr), Number: a.nr, Answer: a.e.String(), Calls: k.Refusals[a]})
+	}
+	return out
+}
