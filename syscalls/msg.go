@@ -98,7 +98,7 @@ func sysMsgctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		if limit > ipc.MsgMnb {
 			return 0, linux.EPERM // for the superuser, which the guest is not
 		}
-		if e := q.Set(t, buf); e != 0 {
+		if e := q.SetPermissions(t, buf); e != 0 {
 			return 0, e
 		}
 		q.Limit = int(limit)

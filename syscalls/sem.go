@@ -83,7 +83,7 @@ func sysSemctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	switch cmd {
 	case linux.IPC_SET:
-		return 0, s.Set(t, arg)
+		return 0, s.SetPermissions(t, arg)
 	case linux.IPC_RMID:
 		x.Remove(id)
 		return 0, 0
@@ -96,7 +96,7 @@ func sysSemctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		if num < 0 || num >= len(s.Values) {
 			return 0, linux.EINVAL
 		}
-		return s.About(t.Kernel, num, cmd), 0
+		return s.Query(t.Kernel, num, cmd), 0
 	}
 	return 0, linux.EINVAL
 }

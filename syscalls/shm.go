@@ -156,7 +156,7 @@ func sysShmctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	switch cmd {
 	case linux.IPC_SET:
-		return 0, s.Set(t, buf)
+		return 0, s.SetPermissions(t, buf)
 	case linux.IPC_RMID:
 		// "The segment will actually be destroyed only after the last process detaches it" - shmctl(2)
 		s.Mode |= linux.SHM_DEST

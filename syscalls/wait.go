@@ -47,11 +47,11 @@ func sysWaitid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	id, options := a.Int(1), a.U32(3)
 	if options&^(linux.WNOHANG|linux.WNOWAIT|linux.WEXITED|linux.WSTOPPED|linux.WCONTINUED|linux.WNOTHREAD|linux.WALL|linux.WCLONE) != 0 ||
 		options&(linux.WEXITED|linux.WSTOPPED|linux.WCONTINUED) == 0 {
-		return t.FinishWaitid(a.Addr(2), make([]byte, 28), linux.EINVAL)
+		return t.CopyOutWaitInfo(a.Addr(2), make([]byte, 28), linux.EINVAL)
 	}
 	match, e := waitMatch(t, a.Int(0), id)
 	if e != 0 {
-		return t.FinishWaitid(a.Addr(2), make([]byte, 28), e)
+		return t.CopyOutWaitInfo(a.Addr(2), make([]byte, 28), e)
 	}
 	mayWait := true
 	if a.Int(0) == linux.P_PIDFD && options&linux.WNOHANG == 0 {
@@ -67,7 +67,7 @@ func sysWaitid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	})
 	return t.Then(ret, e, func(ret uint64, e linux.Errno) (uint64, linux.Errno) {
 		if e == linux.ECHILD || e == linux.EAGAIN {
-			return t.FinishWaitid(a.Addr(2), make([]byte, 28), e)
+			return t.CopyOutWaitInfo(a.Addr(2), make([]byte, 28), e)
 		}
 		return ret, e
 	})

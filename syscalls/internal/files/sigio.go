@@ -152,8 +152,8 @@ func (a *asyncFile) hostEvents() (got uint32) {
 	return got
 }
 
-// LookOutside tells owners what has come to files whose state depends on the host.
-func (fs *System) LookOutside(*task.Kernel) {
+// SignalAsync tells owners what has come to files whose state depends on the host.
+func (fs *System) SignalAsync(*task.Kernel) {
 	for _, a := range slices.Clone(fs.async) {
 		got := a.hostEvents()
 		news := got &^ a.seen
@@ -165,8 +165,8 @@ func (fs *System) LookOutside(*task.Kernel) {
 	}
 }
 
-// HostAsync appends to fds what LookOutside waits for.
-func (fs *System) HostAsync(fds []host.PollFD) []host.PollFD {
+// AsyncFDs appends to fds what LookOutside waits for.
+func (fs *System) AsyncFDs(fds []host.PollFD) []host.PollFD {
 	for _, a := range fs.async {
 		before := len(fds)
 		fds = a.file.HostWaits(fds, (linux.POLLIN|linux.POLLOUT)&^a.seen)
@@ -177,13 +177,13 @@ func (fs *System) HostAsync(fds []host.PollFD) []host.PollFD {
 	return fds
 }
 
-// News reports whether LookOutside has something to tell.
-func (fs *System) News() bool {
+// AsyncReady reports whether LookOutside has something to tell.
+func (fs *System) AsyncReady() bool {
 	return slices.ContainsFunc(fs.async, func(a *asyncFile) bool { return a.hostEvents()&^a.seen != 0 })
 }
 
-// Watches reports whether LookOutside has anything to look at.
-func (fs *System) Watches() bool { return len(fs.async) > 0 }
+// HasAsync reports whether LookOutside has anything to look at.
+func (fs *System) HasAsync() bool { return len(fs.async) > 0 }
 
 // Transferred notes that the guest has read or written f, so that events of it may come anew though the host never says
 // that they were gone. At the two ends of a FIFO one file's transfer is the other's event.

@@ -146,8 +146,8 @@ func (o *Object) permissions(k *task.Kernel) linux.Pack {
 	return b
 }
 
-// Set does what IPC_SET does to the permissions at a.
-func (o *Object) Set(t *task.Thread, a emu.Addr) linux.Errno {
+// SetPermissions does what IPC_SET does to the permissions at a.
+func (o *Object) SetPermissions(t *task.Thread, a emu.Addr) linux.Errno {
 	b, e := t.CopyIn(a, 48)
 	if e != 0 {
 		return e

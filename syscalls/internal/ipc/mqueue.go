@@ -89,22 +89,22 @@ func SendToQueue(t *task.Thread, f *QueueFile, m QueueMessage) (uint64, linux.Er
 		i = len(q.Messages)
 	}
 	q.Messages = slices.Insert(q.Messages, i, m)
-	if !q.awaited(t.Kernel) {
+	if !q.hasReceiver(t.Kernel) {
 		q.Wake(linux.POLLIN | linux.POLLOUT)
 		if len(q.Messages) == 1 {
-			q.tell(t)
+			q.notify(t)
 		}
 	}
 	return 0, 0
 }
 
-// awaited reports whether a thread waits for a message.
-func (q *Queue) awaited(k *task.Kernel) bool {
+// hasReceiver reports whether a thread waits for a message.
+func (q *Queue) hasReceiver(k *task.Kernel) bool {
 	return slices.ContainsFunc(k.Waiting, func(t *task.Thread) bool { return t.Call.Wait.On == any(q) })
 }
 
-// tell sends what mq_notify(3) asked for, once.
-func (q *Queue) tell(from *task.Thread) {
+// notify sends what mq_notify(3) asked for, once.
+func (q *Queue) notify(from *task.Thread) {
 	n := q.Notify
 	if n == nil {
 		return

@@ -64,8 +64,8 @@ func (s *SemSet) do(p *task.Process, ops []semOp) {
 	s.Otime = p.Kernel.Wall() / 1e9
 }
 
-// Ended takes back what p did with SEM_UNDO.
-func (n *Namespace) Ended(p *task.Process) {
+// ProcessEnded takes back what p did with SEM_UNDO.
+func (n *Namespace) ProcessEnded(p *task.Process) {
 	for _, s := range n.Sem.List {
 		for i, d := range s.Undo[p] {
 			if d != 0 {
@@ -147,8 +147,8 @@ func (s *SemSet) waiters(k *task.Kernel, num int, zero bool) uint64 {
 	return n
 }
 
-// About answers a question about one semaphore.
-func (s *SemSet) About(k *task.Kernel, num, cmd int) uint64 {
+// Query answers a question about one semaphore.
+func (s *SemSet) Query(k *task.Kernel, num, cmd int) uint64 {
 	switch cmd {
 	case linux.GETVAL:
 		return uint64(s.Values[num])

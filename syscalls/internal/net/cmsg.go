@@ -64,7 +64,7 @@ func sendUnixControl(t *task.Thread, m *OutMessage, c controlMessage) linux.Errn
 			}
 			m.files = append(m.files, f)
 			if _, ok := f.(*UnixSocket); ok {
-				StackOf(t.Kernel).Unix.passed = true
+				StackOf(t.Kernel).Unix.unixSent = true
 			}
 		}
 		return 0

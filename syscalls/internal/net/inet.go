@@ -35,14 +35,14 @@ type inetSocket struct {
 	sockBase
 	// Local is its address, the zero AddrPort for none. ported says that its port is its own, bound
 	// that bind(2) has made it so.
-	Local, Remote netip.AddrPort
-	ported, bound bool
-	// chosen says that the address was chosen by connect(2).
-	chosen    bool
+	Local, Remote  netip.AddrPort
+	hasPort, bound bool
+	// autoAddr says that the address was chosen by connect(2).
+	autoAddr  bool
 	v6only    bool
 	listening bool
-	// outside is for what lies beyond the guest's own network.
-	outside outside
+	// host is for what lies beyond the guest's own network.
+	host hostConn
 }
 
 // An inetFile is a TCPSocket or a UDPSocket.
@@ -95,7 +95,7 @@ func newInetSocket(t *task.Thread, family, typ, proto, flags int) (Socket, linux
 		return s, 0
 	case typ == linux.SOCK_DGRAM && (proto == 0 || proto == linux.IPPROTO_UDP):
 		s := &UDPSocket{}
-		s.outside.fd = host.NoFD
+		s.host.fd = host.NoFD
 		s.Opts.init(SockBuf, SockBuf)
 		s.init(t.Kernel, family, typ, linux.IPPROTO_UDP, flags)
 		return s, 0
@@ -255,16 +255,16 @@ func (p *PortTable) claim(f inetFile) linux.Errno {
 // add makes the port of f's local address its own.
 func (p *PortTable) add(f inetFile) {
 	s := f.Inet()
-	s.ported = true
+	s.hasPort = true
 	p.Sockets[s.Local.Port()] = append(p.Sockets[s.Local.Port()], f)
 }
 
 // release takes f's port away, if it has one.
 func (p *PortTable) release(f inetFile) {
-	if !f.Inet().ported {
+	if !f.Inet().hasPort {
 		return
 	}
-	f.Inet().ported = false
+	f.Inet().hasPort = false
 	port := f.Inet().Local.Port()
 	rest := slices.DeleteFunc(p.Sockets[port], func(o inetFile) bool { return o == f })
 	if p.Sockets[port] = rest; len(rest) == 0 {
@@ -294,7 +294,7 @@ func (p *PortTable) bindTo(t *task.Thread, f inetFile, name []byte) linux.Errno 
 		return linux.EADDRNOTAVAIL
 	case a.Port() != 0 && a.Port() < PrivilegedPort:
 		return linux.EACCES
-	case s.ported:
+	case s.hasPort:
 		return linux.EINVAL
 	}
 	s.Local = a
@@ -358,18 +358,18 @@ func (p *PortTable) find(src, dst netip.AddrPort, fits func(inetFile) bool) inet
 // routeTo returns where a packet to a goes, or why it cannot.
 func routeTo(k *task.Kernel, a netip.AddrPort) (netip.AddrPort, linux.Errno) {
 	dst := destination(a.Addr())
-	if !isLocal(k, dst) && !isOutside(k, dst) {
+	if !isLocal(k, dst) && !isExternal(k, dst) {
 		return a, linux.ENETUNREACH
 	}
 	return netip.AddrPortFrom(dst, a.Port()), 0
 }
 
-// join sets where s sends to, and from where.
-func (s *inetSocket) join(remote netip.AddrPort) {
+// setRemote sets where s sends to, and from where.
+func (s *inetSocket) setRemote(remote netip.AddrPort) {
 	s.Remote = remote
 	if a := s.Local.Addr(); !a.IsValid() || a.IsUnspecified() {
 		s.Local = netip.AddrPortFrom(source(remote.Addr()), s.Local.Port())
-		s.chosen = true
+		s.autoAddr = true
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 // An inflight says when to look for sockets that are out of reach.
 type inflight struct {
-	// passed says that a message has had a socket of AF_UNIX.
-	passed bool
+	// unixSent says that a message has had a socket of AF_UNIX.
+	unixSent bool
 	// suspects is how many references to such sockets were dropped since the last search that were not the last ones.
 	suspects int
 }
@@ -22,7 +22,7 @@ const MinSuspects = 16
 // Dropped is called when a reference to s was dropped and there are others.
 func (s *UnixSocket) Dropped(k *task.Kernel) {
 	n := &StackOf(k).Unix
-	if !n.passed {
+	if !n.unixSent {
 		return
 	}
 	if n.suspects++; n.suspects >= max(MinSuspects, n.All.Len()) {
@@ -43,7 +43,7 @@ func collectUnix(k *task.Kernel) {
 		if !reached[s] {
 			reached[s] = true
 			s.Queue.eachUnix(reach)
-			for _, o := range s.pending {
+			for _, o := range s.acceptQueue {
 				reach(o) // who accepts it can receive what it has
 			}
 		}
@@ -57,7 +57,7 @@ func collectUnix(k *task.Kernel) {
 	for s := range StackOf(k).Unix.Each {
 		if s.Refs > 0 && !reached[s] {
 			lost = append(lost, &s.Queue)
-			for _, o := range s.pending {
+			for _, o := range s.acceptQueue {
 				lost = append(lost, &o.Queue)
 			}
 		}

@@ -70,7 +70,7 @@ func isLocal(k *task.Kernel, a netip.Addr) bool {
 	return a.IsLoopback() || StackOf(k).network == NetworkHost && a == ethernet.IP4().Addr()
 }
 
-// isOutside reports whether a is one that the host's network is asked for.
-func isOutside(k *task.Kernel, a netip.Addr) bool {
+// isExternal reports whether a is one that the host's network is asked for.
+func isExternal(k *task.Kernel, a netip.Addr) bool {
 	return StackOf(k).network == NetworkHost && a.Is4() && !a.IsUnspecified() && !a.IsMulticast() && a != broadcast && !isLocal(k, a)
 }

@@ -18,7 +18,7 @@ const (
 // A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of interfaces, their addresses and routes.
 type netlinkSocket struct {
 	sockBase
-	pid uint32
+	portID uint32
 }
 
 func newNetlinkSocket(t *task.Thread, typ, proto, flags int) (Socket, linux.Errno) {
@@ -44,7 +44,7 @@ func netlinkName(pid uint32) []byte {
 	return b
 }
 
-func (s *netlinkSocket) LocalName() []byte { return netlinkName(s.pid) }
+func (s *netlinkSocket) LocalName() []byte { return netlinkName(s.portID) }
 
 func (s *netlinkSocket) PeerName() ([]byte, linux.Errno) { return netlinkName(0), 0 }
 
@@ -53,7 +53,7 @@ func (s *netlinkSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 		return linux.EINVAL
 	}
 	if pid := linux.Uint32(name[4:]); pid != 0 {
-		s.pid = pid
+		s.portID = pid
 	} else {
 		s.autobind(t)
 	}
@@ -62,8 +62,8 @@ func (s *netlinkSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 
 // autobind gives s an id: its process' own, as far as anybody looks.
 func (s *netlinkSocket) autobind(t *task.Thread) {
-	if s.pid == 0 {
-		s.pid = uint32(t.Process.PID)
+	if s.portID == 0 {
+		s.portID = uint32(t.Process.PID)
 	}
 }
 
@@ -97,15 +97,15 @@ func (s *netlinkSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno
 			break
 		}
 		if flags := linux.Uint16(at[6:]); flags&linux.NLM_F_REQUEST != 0 {
-			s.answer(t.Kernel, at[:n])
+			s.reply(t.Kernel, at[:n])
 		}
 		at = at[min((n+3)&^3, len(at)):]
 	}
 	return uio.Total(m.V), 0
 }
 
-// answer puts the answer to a request into the queue.
-func (s *netlinkSocket) answer(k *task.Kernel, req []byte) {
+// reply puts the answer to a request into the queue.
+func (s *netlinkSocket) reply(k *task.Kernel, req []byte) {
 	typ, seq := linux.Uint16(req[4:]), linux.Uint32(req[8:])
 	if linux.Uint16(req[6:])&linux.NLM_F_DUMP != 0 {
 		s.put(s.dump(k, req))
@@ -126,16 +126,16 @@ func (s *netlinkSocket) answer(k *task.Kernel, req []byte) {
 				return
 			}
 		}
-		s.fault(req, linux.ENODEV)
+		s.replyError(req, linux.ENODEV)
 		return
 	}
 	switch {
 	case typ == linux.RTM_GETROUTE:
-		s.answerRoute(k, req)
+		s.replyRoute(k, req)
 	case typ <= rtmLast && typ&3 != 2: // what changes something is for the superuser
-		s.fault(req, linux.EPERM)
+		s.replyError(req, linux.EPERM)
 	default:
-		s.fault(req, linux.EOPNOTSUPP)
+		s.replyError(req, linux.EOPNOTSUPP)
 	}
 }
 
@@ -175,8 +175,8 @@ func familyOfAddr(a netip.Addr) int {
 	return linux.AF_INET6
 }
 
-// fault answers that req failed.
-func (s *netlinkSocket) fault(req []byte, e linux.Errno) {
+// replyError answers that req failed.
+func (s *netlinkSocket) replyError(req []byte, e linux.Errno) {
 	var body, out linux.Pack
 	body.U32(uint32(-int32(e)))
 	body = append(body, req...)
@@ -197,7 +197,7 @@ func (s *netlinkSocket) message(b *linux.Pack, typ, flags uint16, seq uint32, bo
 	b.U16(typ)
 	b.U16(flags)
 	b.U32(seq)
-	b.U32(s.pid)
+	b.U32(s.portID)
 	*b = append(*b, body...)
 	b.Zero(-len(body) & 3)
 }

@@ -69,14 +69,14 @@ func (p *packet) received() {
 	if s := p.sender; s != nil {
 		s.unread -= p.cost
 		p.sender = nil
-		if s.roomy() {
-			s.emptied()
+		if s.unixWritable() {
+			s.writeSpace()
 		}
 	}
 }
 
-// roomy reports whether a sender of AF_UNIX may send (net/unix/af_unix.c, unix_writable).
-func (s *sockBase) roomy() bool { return s.unread*4 <= s.Opts.sndBuf }
+// unixWritable reports whether a sender of AF_UNIX may send (net/unix/af_unix.c, unix_writable).
+func (s *sockBase) unixWritable() bool { return s.unread*4 <= s.Opts.sndBuf }
 
 // A packetQueue has what a socket received, in order of arrival.
 type packetQueue struct {

@@ -100,8 +100,8 @@ func routeFor(k *task.Kernel, to netip.Addr) (best route, ok bool) {
 	return best, ok
 }
 
-// answerRoute answers RTM_GETROUTE for one address, with a route for it alone.
-func (s *netlinkSocket) answerRoute(k *task.Kernel, req []byte) {
+// replyRoute answers RTM_GETROUTE for one address, with a route for it alone.
+func (s *netlinkSocket) replyRoute(k *task.Kernel, req []byte) {
 	const cloned, local = 0x200, 0x80000000
 	var to netip.Addr
 	if len(req) > nlmHeader+rtmSize {
@@ -109,7 +109,7 @@ func (s *netlinkSocket) answerRoute(k *task.Kernel, req []byte) {
 	}
 	r, ok := routeFor(k, to)
 	if !ok {
-		s.fault(req, linux.ENETUNREACH)
+		s.replyError(req, linux.ENETUNREACH)
 		return
 	}
 	r.dst = hostPrefix(to)

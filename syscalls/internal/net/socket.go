@@ -65,8 +65,8 @@ type sockBase struct {
 	Queue            packetQueue
 	// unread is what others still have in their queues of what was sent (AF_UNIX).
 	unread int
-	// crowded says that there was no room to send: a signal tells when there is again (SOCKWQ_ASYNC_NOSPACE).
-	crowded bool
+	// noSpace says that there was no room to send: a signal tells when there is again (SOCKWQ_ASYNC_NOSPACE).
+	noSpace bool
 	Opts    sockOptions
 }
 
@@ -111,11 +111,11 @@ func (s *sockBase) shut(rcv, snd bool) {
 	s.Count(linux.POLLIN | linux.POLLOUT)
 }
 
-// emptied notes that there is room to send again.
-func (s *sockBase) emptied() {
+// writeSpace notes that there is room to send again.
+func (s *sockBase) writeSpace() {
 	s.Count(linux.POLLOUT)
-	if s.crowded {
-		s.crowded = false
+	if s.noSpace {
+		s.noSpace = false
 		s.Announce(linux.POLLOUT)
 	}
 }

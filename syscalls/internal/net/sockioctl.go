@@ -47,7 +47,7 @@ func socketIoctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno)
 		name.Str(all[at].Name, ifnameSize)
 		return 0, t.CopyOut(arg, name)
 	}
-	out := all[at].answer(req)
+	out := all[at].ifreqReply(req)
 	if out == nil {
 		return 0, linux.EPERM // what changes an interface is for the superuser
 	}
@@ -64,8 +64,8 @@ func ifAddress(a [4]byte) []byte {
 	return b
 }
 
-// answer is what follows the name in the answer to a request about i; nil for none.
-func (i *Interface) answer(req uint32) []byte {
+// ifreqReply is what follows the name in the answer to a request about i; nil for none.
+func (i *Interface) ifreqReply(req uint32) []byte {
 	var out linux.Pack
 	switch req {
 	case linux.SIOCGIFFLAGS:

@@ -50,7 +50,7 @@ func Transmit(t *task.Thread, s Socket, m *OutMessage) (uint64, linux.Errno) {
 func transmitRest(t *task.Thread, s Socket, m *OutMessage) (uint64, linux.Errno) {
 	b := s.Sock()
 	n, e := s.send(t, m)
-	b.crowded = b.crowded || e == linux.EAGAIN
+	b.noSpace = b.noSpace || e == linux.EAGAIN
 	if n > 0 {
 		m.V, m.files = uio.Skip(m.V, n), nil
 	}

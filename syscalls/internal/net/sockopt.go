@@ -240,7 +240,7 @@ func SetOption(t *task.Thread, s Socket, level, name int, v uint32) linux.Errno 
 	case linux.SO_SNDBUF:
 		// "The kernel doubles this value" - socket(7)
 		b.Opts.sndBuf = max(int(min(v, SockBuf))*2, minSockBuf)
-		b.emptied()
+		b.writeSpace()
 	case linux.SO_RCVBUF:
 		b.Opts.rcvBuf = max(int(min(v, SockBuf))*2, minRcvBuf)
 	case linux.SO_RCVLOWAT:

@@ -30,37 +30,37 @@ const (
 	tcpConnected
 )
 
-// A sockUse is what connect(2) knows of a socket (include/uapi/linux/net.h, socket_state).
-type sockUse uint8
+// A socketState is what connect(2) knows of a socket (include/uapi/linux/net.h, socket_state).
+type socketState uint8
 
 const (
-	useNone      sockUse = iota
-	useCalling           // it has begun to connect and not yet said how that ended
-	useConnected         // it is connected, or was
-	useEnding            // it was shut down while it had begun to connect
+	sockUnconnected   socketState = iota
+	sockConnecting                // it has begun to connect and not yet said how that ended
+	sockConnected                 // it is connected, or was
+	sockDisconnecting             // it was shut down while it had begun to connect
 )
 
 // A TCPSocket is a socket of TCP.
 type TCPSocket struct {
 	inetSocket
-	state tcpState
-	use   sockUse
+	state     tcpState
+	sockState socketState
 	// peer is the other end, nil once it is gone.
 	peer    *TCPSocket
 	backlog int
-	// pending are connected and not accepted, callers try to connect and find pending full.
-	pending, callers []*TCPSocket
-	// finished says that the peer has sent all it had.
-	finished bool
-	giveUp   task.Timer
-	urgent   urgent
+	// acceptQueue are connected and not accepted, synQueue try to connect and find pending full.
+	acceptQueue, synQueue []*TCPSocket
+	// finReceived says that the peer has sent all it had.
+	finReceived bool
+	synTimer    task.Timer
+	urgent      urgent
 }
 
 func newTCP(family int) *TCPSocket {
 	s := &TCPSocket{}
 	s.Family, s.Type, s.proto = family, linux.SOCK_STREAM, linux.IPPROTO_TCP
 	s.Opts.init(tcpSndBuf, tcpRcvBuf)
-	s.outside.fd = host.NoFD
+	s.host.fd = host.NoFD
 	return s
 }
 
@@ -69,12 +69,12 @@ func (s *TCPSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 }
 
 func (s *TCPSocket) Listen(t *task.Thread, backlog int) linux.Errno {
-	if s.state != tcpClosed || s.use != useNone {
+	if s.state != tcpClosed || s.sockState != sockUnconnected {
 		return linux.EINVAL
 	}
 	if !s.listening {
 		table := &StackOf(t.Kernel).Inet.TCP
-		if !s.ported {
+		if !s.hasPort {
 			if e := table.claim(s); e != 0 {
 				return e
 			}
@@ -88,16 +88,16 @@ func (s *TCPSocket) Listen(t *task.Thread, backlog int) linux.Errno {
 		}
 	}
 	s.backlog = backlog
-	s.admit(t.Kernel)
+	s.fillAcceptQueue(t.Kernel)
 	return 0
 }
 
-// admit connects callers while there is room.
-func (s *TCPSocket) admit(k *task.Kernel) {
-	for len(s.callers) > 0 && len(s.pending) <= s.backlog {
-		c := s.callers[0]
-		s.callers = s.callers[1:]
-		k.Disarm(&c.giveUp)
+// fillAcceptQueue connects callers while there is room.
+func (s *TCPSocket) fillAcceptQueue(k *task.Kernel) {
+	for len(s.synQueue) > 0 && len(s.acceptQueue) <= s.backlog {
+		c := s.synQueue[0]
+		s.synQueue = s.synQueue[1:]
+		k.Disarm(&c.synTimer)
 		s.establish(k, c)
 	}
 }
@@ -107,15 +107,15 @@ func (s *TCPSocket) establish(k *task.Kernel, c *TCPSocket) {
 	o := newTCP(s.Family)
 	o.Opts.inherit(&s.Opts)
 	o.v6only, o.Local, o.Remote = s.v6only, c.Remote, c.Local
-	o.state, c.state, o.use = tcpConnected, tcpConnected, useConnected
+	o.state, c.state, o.sockState = tcpConnected, tcpConnected, sockConnected
 	o.peer, c.peer = c, o
 	StackOf(k).Inet.TCP.add(o)
-	s.pending = append(s.pending, o)
+	s.acceptQueue = append(s.acceptQueue, o)
 	c.Count(linux.POLLIN)
 	c.Wake(linux.POLLOUT)
 	s.Wake(linux.POLLIN)
 	if o.rcvShut, o.sndShut = s.rcvShut, s.sndShut; o.sndShut {
-		o.finish(k) // a listener that was shut down has such children
+		o.sendFin(k) // a listener that was shut down has such children
 	}
 }
 
@@ -123,12 +123,12 @@ func (s *TCPSocket) accept(t *task.Thread) (Socket, linux.Errno) {
 	if !s.listening {
 		return nil, linux.EINVAL
 	}
-	if len(s.pending) == 0 {
+	if len(s.acceptQueue) == 0 {
 		return nil, linux.EAGAIN
 	}
-	o := s.pending[0]
-	s.pending = s.pending[1:]
-	s.admit(t.Kernel)
+	o := s.acceptQueue[0]
+	s.acceptQueue = s.acceptQueue[1:]
+	s.fillAcceptQueue(t.Kernel)
 	return o, 0
 }
 
@@ -137,27 +137,27 @@ func (s *TCPSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 		s.disconnect(t.Kernel)
 		return 0
 	}
-	switch s.use {
-	case useConnected:
+	switch s.sockState {
+	case sockConnected:
 		return linux.EISCONN
-	case useEnding:
+	case sockDisconnecting:
 		return linux.EINVAL
-	case useNone:
-		if e := s.call(t, name); e != 0 {
+	case sockUnconnected:
+		if e := s.startConnect(t, name); e != 0 {
 			return e
 		}
-		if s.use = useCalling; s.Nonblock() {
+		if s.sockState = sockConnecting; s.Nonblock() {
 			return linux.EINPROGRESS
 		}
 	}
-	s.progress(t.Kernel)
+	s.pollConnect(t.Kernel)
 	switch {
 	case s.state == tcpConnecting && s.Nonblock():
 		return linux.EALREADY
 	case s.state == tcpConnecting && t.TimedOut():
 		return linux.EINPROGRESS
 	case s.state == tcpConnecting:
-		ready := func() bool { s.progress(t.Kernel); return s.state != tcpConnecting }
+		ready := func() bool { s.pollConnect(t.Kernel); return s.state != tcpConnecting }
 		_, e := waitSocket(t, s, 0, ready, func() (uint64, linux.Errno) { return 0, s.Connect(t, name) })
 		return e
 	case s.state == tcpClosed:
@@ -168,12 +168,12 @@ func (s *TCPSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 		s.disconnect(t.Kernel)
 		return e
 	}
-	s.use = useConnected
+	s.sockState = sockConnected
 	return 0
 }
 
-// call begins to connect to a name.
-func (s *TCPSocket) call(t *task.Thread, name []byte) linux.Errno {
+// startConnect begins to connect to a name.
+func (s *TCPSocket) startConnect(t *task.Thread, name []byte) linux.Errno {
 	if s.listening || s.state != tcpClosed {
 		return linux.EISCONN
 	}
@@ -186,13 +186,13 @@ func (s *TCPSocket) call(t *task.Thread, name []byte) linux.Errno {
 		return e
 	}
 	table := &StackOf(t.Kernel).Inet.TCP
-	if !s.ported {
+	if !s.hasPort {
 		s.Local = netip.AddrPort{}
 		if e := table.claim(s); e != 0 {
 			return linux.EADDRNOTAVAIL
 		}
 	}
-	s.join(to)
+	s.setRemote(to)
 	if slices.ContainsFunc(table.Sockets[s.Local.Port()], func(o inetFile) bool {
 		c := o.(*TCPSocket)
 		return c != s && c.state != tcpClosed && c.Local == s.Local && c.Remote == to
@@ -201,37 +201,37 @@ func (s *TCPSocket) call(t *task.Thread, name []byte) linux.Errno {
 		s.Remote = netip.AddrPort{}
 		return linux.EADDRNOTAVAIL // there is such a connection
 	}
-	if isOutside(t.Kernel, to.Addr()) {
-		return s.callOutside(t.Kernel, to)
+	if isExternal(t.Kernel, to.Addr()) {
+		return s.connectHost(t.Kernel, to)
 	}
 	if to == s.Local {
 		s.peer, s.state = s, tcpConnected // both ends open at the same time
 		s.Count(linux.POLLIN)
 		s.Wake(linux.POLLOUT)
 		if s.sndShut {
-			s.finish(t.Kernel)
+			s.sendFin(t.Kernel)
 		}
 		return 0
 	}
 	l, ok := table.find(s.Local, to, func(f inetFile) bool { return f.Inet().listening }).(*TCPSocket)
 	if !ok {
-		s.refused(t.Kernel, linux.ECONNREFUSED)
+		s.connectFailed(t.Kernel, linux.ECONNREFUSED)
 		return 0
 	}
 	s.state = tcpConnecting
-	l.callers = append(l.callers, s)
-	s.giveUp.Process, s.giveUp.Fire = t.Process, func(uint64) {
-		s.hangUp(t.Kernel)
-		s.refused(t.Kernel, linux.ETIMEDOUT)
+	l.synQueue = append(l.synQueue, s)
+	s.synTimer.Process, s.synTimer.Fire = t.Process, func(uint64) {
+		s.cancelConnect(t.Kernel)
+		s.connectFailed(t.Kernel, linux.ETIMEDOUT)
 	}
-	t.Kernel.Arm(&s.giveUp, SynTimeout, 0)
-	l.admit(t.Kernel)
+	t.Kernel.Arm(&s.synTimer, SynTimeout, 0)
+	l.fillAcceptQueue(t.Kernel)
 	return 0
 }
 
-// refused ends an attempt to connect.
-func (s *TCPSocket) refused(k *task.Kernel, e linux.Errno) {
-	s.outside.close()
+// connectFailed ends an attempt to connect.
+func (s *TCPSocket) connectFailed(k *task.Kernel, e linux.Errno) {
+	s.host.close()
 	s.state, s.err = tcpClosed, e
 	s.unbind(k)
 	s.shut(true, true)
@@ -245,52 +245,52 @@ func (s *TCPSocket) unbind(k *task.Kernel) {
 	case !s.bound:
 		StackOf(k).Inet.TCP.release(s)
 		s.Local = netip.AddrPort{}
-	case s.chosen:
+	case s.autoAddr:
 		s.Local = netip.AddrPortFrom(s.Any(), s.Local.Port())
 	}
-	s.chosen = false
+	s.autoAddr = false
 }
 
-// hangUp ends an attempt to connect, from this side.
-func (s *TCPSocket) hangUp(k *task.Kernel) {
-	k.Disarm(&s.giveUp)
+// cancelConnect ends an attempt to connect, from this side.
+func (s *TCPSocket) cancelConnect(k *task.Kernel) {
+	k.Disarm(&s.synTimer)
 	for _, o := range StackOf(k).Inet.TCP.Sockets[s.Remote.Port()] {
 		l := o.(*TCPSocket)
-		l.callers = slices.DeleteFunc(l.callers, func(c *TCPSocket) bool { return c == s })
+		l.synQueue = slices.DeleteFunc(l.synQueue, func(c *TCPSocket) bool { return c == s })
 	}
 }
 
 // disconnect makes s a socket that is not connected, and was never (net/ipv4/tcp.c, tcp_disconnect).
 func (s *TCPSocket) disconnect(k *task.Kernel) {
-	s.hangUp(k)
+	s.cancelConnect(k)
 	s.stopListening(k)
-	s.outside.close()
+	s.host.close()
 	if s.state != tcpClosed {
 		s.err = linux.ECONNRESET
 	}
 	if p := s.peer; p != nil && s.state != tcpClosed {
-		p.aborted(k)
+		p.resetReceived(k)
 	}
 	s.Queue.purge(k)
-	s.peer, s.Remote, s.state, s.use = nil, netip.AddrPort{}, tcpClosed, useNone
-	s.rcvShut, s.sndShut, s.finished = false, false, false
+	s.peer, s.Remote, s.state, s.sockState = nil, netip.AddrPort{}, tcpClosed, sockUnconnected
+	s.rcvShut, s.sndShut, s.finReceived = false, false, false
 	s.unbind(k)
 	s.Count(linux.POLLIN | linux.POLLOUT)
 	s.Announce(linux.POLLERR)
 }
 
-// aborted is what a reset from the peer does (net/ipv4/tcp_input.c, tcp_reset).
-func (s *TCPSocket) aborted(k *task.Kernel) {
+// resetReceived is what a reset from the peer does (net/ipv4/tcp_input.c, tcp_reset).
+func (s *TCPSocket) resetReceived(k *task.Kernel) {
 	s.peer, s.err = nil, linux.ECONNRESET
-	if s.finished {
+	if s.finReceived {
 		s.err = linux.EPIPE
 	}
-	s.over(k)
+	s.closeConnection(k)
 	s.Announce(linux.POLLERR)
 }
 
-// over ends the connection. Its port is free, if bind(2) has not given it, though the name stays.
-func (s *TCPSocket) over(k *task.Kernel) {
+// closeConnection ends the connection. Its port is free, if bind(2) has not given it, though the name stays.
+func (s *TCPSocket) closeConnection(k *task.Kernel) {
 	s.state = tcpClosed
 	if !s.bound {
 		StackOf(k).Inet.TCP.release(s)
@@ -303,21 +303,21 @@ func (s *TCPSocket) stopListening(k *task.Kernel) {
 		return
 	}
 	s.listening = false
-	for _, o := range s.pending {
+	for _, o := range s.acceptQueue {
 		o.disconnect(k)
 		StackOf(k).Inet.TCP.release(o)
 	}
-	for _, c := range s.callers {
-		k.Disarm(&c.giveUp)
-		c.refused(k, linux.ECONNREFUSED)
+	for _, c := range s.synQueue {
+		k.Disarm(&c.synTimer)
+		c.connectFailed(k, linux.ECONNREFUSED)
 	}
-	s.pending, s.callers = nil, nil
+	s.acceptQueue, s.synQueue = nil, nil
 }
 
 func (s *TCPSocket) Shutdown(t *task.Thread, rcv, snd bool) linux.Errno {
-	if s.use == useCalling {
-		if s.use = useConnected; s.state != tcpConnected {
-			s.use = useEnding
+	if s.sockState == sockConnecting {
+		if s.sockState = sockConnected; s.state != tcpConnected {
+			s.sockState = sockDisconnecting
 		}
 	}
 	switch {
@@ -332,19 +332,19 @@ func (s *TCPSocket) Shutdown(t *task.Thread, rcv, snd bool) linux.Errno {
 		return linux.ENOTCONN
 	}
 	s.shut(rcv, snd)
-	if s.outside.used() {
-		return s.outside.end(rcv, snd)
+	if s.host.isOpen() {
+		return s.host.shutdown(rcv, snd)
 	}
 	if snd {
-		s.finish(t.Kernel)
+		s.sendFin(t.Kernel)
 	}
 	return 0
 }
 
-// finish tells the peer that nothing more comes.
-func (s *TCPSocket) finish(k *task.Kernel) {
-	if p := s.peer; p != nil && !p.finished {
-		p.finished = true
+// sendFin tells the peer that nothing more comes.
+func (s *TCPSocket) sendFin(k *task.Kernel) {
+	if p := s.peer; p != nil && !p.finReceived {
+		p.finReceived = true
 		p.shut(true, false)
 		if p.sndShut {
 			p.Announce(linux.POLLHUP)
@@ -353,18 +353,18 @@ func (s *TCPSocket) finish(k *task.Kernel) {
 		}
 		p.Announce(linux.POLLIN) // once as data, as Linux does
 	}
-	s.ended(k)
+	s.closeIfBothFinished(k)
 }
 
-// ended closes a connection that both have ended.
-func (s *TCPSocket) ended(k *task.Kernel) {
+// closeIfBothFinished closes a connection that both have ended.
+func (s *TCPSocket) closeIfBothFinished(k *task.Kernel) {
 	p := s.peer
 	switch {
-	case p == nil && s.finished && s.sndShut:
-		s.over(k)
-	case p != nil && p.finished && s.finished:
-		s.over(k)
-		p.over(k)
+	case p == nil && s.finReceived && s.sndShut:
+		s.closeConnection(k)
+	case p != nil && p.finReceived && s.finReceived:
+		s.closeConnection(k)
+		p.closeConnection(k)
 	}
 }
 
@@ -376,15 +376,15 @@ func (s *TCPSocket) PeerName() ([]byte, linux.Errno) {
 }
 
 func (s *TCPSocket) Close(k *task.Kernel) {
-	s.hangUp(k)
+	s.cancelConnect(k)
 	s.stopListening(k)
-	s.outside.close()
+	s.host.close()
 	switch {
 	case s.peer == nil:
 	case !s.Queue.empty() || s.Opts.lingerOn != 0 && s.Opts.linger == 0:
-		s.peer.aborted(k)
+		s.peer.resetReceived(k)
 	default:
-		s.finish(k)
+		s.sendFin(k)
 		s.peer.peer = nil
 	}
 	s.Queue.purge(k)
@@ -394,8 +394,8 @@ func (s *TCPSocket) Close(k *task.Kernel) {
 // tcpInfoSize is the size of struct tcp_info.
 const tcpInfoSize = 248
 
-// Phase is the state as the kernel numbers it (include/net/tcp_states.h).
-func (s *TCPSocket) Phase() byte {
+// State is the state as the kernel numbers it (include/net/tcp_states.h).
+func (s *TCPSocket) State() byte {
 	const established, synSent, finWait2, closed, closeWait, listen = 1, 2, 5, 7, 8, 10
 	switch {
 	case s.listening:
@@ -404,7 +404,7 @@ func (s *TCPSocket) Phase() byte {
 		return synSent
 	case s.state == tcpClosed:
 		return closed
-	case s.finished:
+	case s.finReceived:
 		return closeWait
 	case s.sndShut:
 		return finWait2
@@ -415,11 +415,11 @@ func (s *TCPSocket) Phase() byte {
 func (s *TCPSocket) option(t *task.Thread, level, name int) ([]byte, bool) {
 	if level == linux.SOL_TCP && name == linux.TCP_INFO {
 		b := make([]byte, tcpInfoSize)
-		b[0] = s.Phase()
+		b[0] = s.State()
 		return b, true
 	}
 	if level == linux.SOL_SOCKET && name == linux.SO_ERROR {
-		s.progress(t.Kernel)
+		s.pollConnect(t.Kernel)
 	}
 	return s.inetSocket.option(t, level, name)
 }
@@ -431,8 +431,8 @@ func (s *TCPSocket) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 			return 0, linux.EINVAL
 		}
 		n := s.pendingBytes()
-		if s.outside.used() {
-			n = s.outside.fd.PendingBytes()
+		if s.host.isOpen() {
+			n = s.host.fd.PendingBytes()
 		}
 		return 0, t.Out32(arg, uint32(n))
 	case linux.TIOCOUTQ:

@@ -47,17 +47,17 @@ func (s *TCPSocket) cannotSend() linux.Errno {
 	return 0
 }
 
-// hand gives b to the peer. If that has closed, it answers with a reset.
-func (s *TCPSocket) hand(k *task.Kernel, b []byte) {
+// deliver gives b to the peer. If that has closed, it answers with a reset.
+func (s *TCPSocket) deliver(k *task.Kernel, b []byte) {
 	p := s.peer
 	switch {
 	case p == nil:
-		s.aborted(k)
+		s.resetReceived(k)
 		return
-	case p.rcvShut && p.sndShut && !p.finished:
+	case p.rcvShut && p.sndShut && !p.finReceived:
 		// It wants no more ("MUST send a RST to show that data was lost" - RFC 1122, 4.2.2.13).
-		s.aborted(k)
-		p.aborted(k)
+		s.resetReceived(k)
+		p.resetReceived(k)
 		return
 	}
 	p.Queue.putBytes(b)
@@ -68,15 +68,15 @@ func (s *TCPSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	if e := s.cannotSend(); e != 0 {
 		return 0, e
 	}
-	if m.Flags&linux.MSG_OOB != 0 && s.outside.used() {
+	if m.Flags&linux.MSG_OOB != 0 && s.host.isOpen() {
 		return 0, linux.EOPNOTSUPP
 	}
 	n := uio.Total(m.V)
 	if n == 0 {
 		return 0, 0
 	}
-	if s.outside.used() {
-		return s.outside.sendAll(t, m.V)
+	if s.host.isOpen() {
+		return s.host.sendAll(t, m.V)
 	}
 	room := uint64(s.room())
 	if room == 0 {
@@ -89,7 +89,7 @@ func (s *TCPSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	if m.Flags&linux.MSG_OOB != 0 && uint64(len(b)) == n {
 		s.sendUrgent(t.Kernel, b)
 	} else {
-		s.hand(t.Kernel, b)
+		s.deliver(t.Kernel, b)
 	}
 	if uint64(len(b)) < n && uint64(len(b)) == room {
 		return uint64(len(b)), linux.EAGAIN
@@ -104,14 +104,14 @@ func (s *TCPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 		}
 		return 0, e
 	}
-	if s.outside.used() {
-		return s.outside.fd.SendTo(b, netip.AddrPort{})
+	if s.host.isOpen() {
+		return s.host.fd.SendTo(b, netip.AddrPort{})
 	}
 	n := min(len(b), s.room())
 	if n == 0 {
 		return 0, linux.EAGAIN
 	}
-	s.hand(t.Kernel, bytes.Clone(b[:n]))
+	s.deliver(t.Kernel, bytes.Clone(b[:n]))
 	return n, 0
 }
 
@@ -122,11 +122,11 @@ func (s *TCPSocket) RawRoom() int {
 	return s.room()
 }
 
-// taken is called after something was received: the peer may have room again.
-func (s *TCPSocket) taken(before int) {
+// updateWindow is called after something was received: the peer may have room again.
+func (s *TCPSocket) updateWindow(before int) {
 	p := s.peer
 	if p != nil && before > p.window()*2/3 && p.writable() {
-		p.emptied()
+		p.writeSpace()
 	}
 }
 
@@ -134,27 +134,27 @@ func (s *TCPSocket) taken(before int) {
 func (s *TCPSocket) writable() bool { return s.room() >= s.window()/3 }
 
 func (s *TCPSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
-	if s.outside.used() && s.state == tcpConnected {
-		n, _, e := s.outside.fd.ReceiveFrom(b, 0)
+	if s.host.isOpen() && s.state == tcpConnected {
+		n, _, e := s.host.fd.ReceiveFrom(b, 0)
 		return n, e
 	}
 	before := s.Queue.Bytes
-	most := min(len(b), s.passMark())
+	most := min(len(b), s.skipUrgent())
 	if s.Queue.empty() {
-		return 0, s.nothing(&InMessage{})
+		return 0, s.resultWhenEmpty(&InMessage{})
 	}
 	n := copy(b[:most], s.Queue.first().data)
-	s.pass(n)
-	s.taken(before)
+	s.consume(n)
+	s.updateWindow(before)
 	return n, 0
 }
 
-// nothing is what receiving gives when the queue is empty: 0 for the end.
-func (s *TCPSocket) nothing(m *InMessage) linux.Errno {
+// resultWhenEmpty is what receiving gives when the queue is empty: 0 for the end.
+func (s *TCPSocket) resultWhenEmpty(m *InMessage) linux.Errno {
 	switch {
 	case m.more && (s.err != 0 || s.rcvShut):
 		return 0
-	case s.finished:
+	case s.finReceived:
 		return 0
 	case s.err != 0:
 		return s.takeErr()
@@ -172,17 +172,17 @@ func (s *TCPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 		return 0, linux.EAGAIN
 	case s.listening:
 		return 0, linux.ENOTCONN
-	case s.outside.used() && s.state == tcpConnected:
-		n, _, e := s.outside.receive(t, m)
+	case s.host.isOpen() && s.state == tcpConnected:
+		n, _, e := s.host.receive(t, m)
 		return n, e
 	case m.Flags&linux.MSG_OOB != 0:
 		return s.receiveUrgent(t, m)
 	}
-	before, want := s.Queue.Bytes, min(uio.Total(m.V), uint64(s.passMark()))
+	before, want := s.Queue.Bytes, min(uio.Total(m.V), uint64(s.skipUrgent()))
 	if s.Queue.empty() {
-		return 0, s.nothing(m)
+		return 0, s.resultWhenEmpty(m)
 	}
-	defer s.taken(before)
+	defer s.updateWindow(before)
 	v, at := m.V, 0
 	var done uint64
 	for done < want && at < len(s.Queue.Packets) {
@@ -203,7 +203,7 @@ func (s *TCPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 		if m.Flags&linux.MSG_PEEK != 0 {
 			at++
 		} else {
-			s.pass(n)
+			s.consume(n)
 		}
 	}
 	return done, 0
@@ -211,15 +211,15 @@ func (s *TCPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 
 func (s *TCPSocket) Poll(t *task.Thread) uint32 {
 	if s.listening {
-		if len(s.pending) > 0 {
+		if len(s.acceptQueue) > 0 {
 			return linux.POLLIN | linux.POLLRDNORM
 		}
 		return 0
 	}
-	s.progress(t.Kernel)
+	s.pollConnect(t.Kernel)
 	ev := s.shutEvents()
-	if s.outside.used() && s.state == tcpConnected {
-		return ev | s.outside.fd.Poll(linux.POLLIN|linux.POLLPRI|linux.POLLOUT|linux.POLLRDNORM|linux.POLLWRNORM|linux.POLLRDHUP)
+	if s.host.isOpen() && s.state == tcpConnected {
+		return ev | s.host.fd.Poll(linux.POLLIN|linux.POLLPRI|linux.POLLOUT|linux.POLLRDNORM|linux.POLLWRNORM|linux.POLLRDHUP)
 	}
 	if s.state == tcpClosed {
 		ev |= linux.POLLHUP
@@ -231,7 +231,7 @@ func (s *TCPSocket) Poll(t *task.Thread) uint32 {
 	if s.sndShut || s.writable() {
 		ev |= linux.POLLOUT | linux.POLLWRNORM
 	} else {
-		s.crowded = true
+		s.noSpace = true
 	}
 	return ev
 }

@@ -23,10 +23,10 @@ const (
 	urgentRead
 )
 
-// urge says that the last byte of what p has received is urgent.
-func (p *TCPSocket) urge(k *task.Kernel) {
+// markUrgent says that the last byte of what p has received is urgent.
+func (p *TCPSocket) markUrgent(k *task.Kernel) {
 	if p.urgent.state != urgentNone && p.urgent.after == 0 && !p.inline() && p.Queue.Bytes > 1 {
-		p.pass(1) // the reader is at the old one, which is lost
+		p.consume(1) // the reader is at the old one, which is lost
 	}
 	p.urgent = urgent{urgentHere, p.Queue.Bytes - 1}
 	p.Wake(linux.POLLIN)
@@ -39,8 +39,8 @@ func (s *TCPSocket) inline() bool {
 	return s.Opts.values[optionKey{linux.SOL_SOCKET, linux.SO_OOBINLINE}] != 0
 }
 
-// pass takes n bytes of the first packet off the queue, those in front of the urgent byte, or that one as the first.
-func (s *TCPSocket) pass(n int) {
+// consume takes n bytes of the first packet off the queue, those in front of the urgent byte, or that one as the first.
+func (s *TCPSocket) consume(n int) {
 	s.Queue.take(n)
 	if s.urgent.state == urgentNone {
 		return
@@ -52,15 +52,15 @@ func (s *TCPSocket) pass(n int) {
 	}
 }
 
-// passMark passes by an urgent byte that is the next one, if the reader wants none, and returns how many bytes can be read in a row.
-func (s *TCPSocket) passMark() int {
+// skipUrgent passes by an urgent byte that is the next one, if the reader wants none, and returns how many bytes can be read in a row.
+func (s *TCPSocket) skipUrgent() int {
 	switch u := s.urgent; {
 	case u.state == urgentNone:
 		return s.Queue.Bytes
 	case u.after > 0:
 		return u.after
 	case !s.inline():
-		s.pass(1)
+		s.consume(1)
 	}
 	return s.Queue.Bytes
 }
@@ -130,8 +130,8 @@ func (s *TCPSocket) sendUrgent(k *task.Kernel, b []byte) {
 	if p != nil {
 		before = p.Queue.Bytes
 	}
-	s.hand(k, b)
+	s.deliver(k, b)
 	if p != nil && p.Queue.Bytes > before {
-		p.urge(k)
+		p.markUrgent(k)
 	}
 }

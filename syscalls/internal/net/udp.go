@@ -29,7 +29,7 @@ func (s *UDPSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 
 // autobind gives s a port, if it has none.
 func (s *UDPSocket) autobind(t *task.Thread) linux.Errno {
-	if s.ported {
+	if s.hasPort {
 		return 0
 	}
 	if StackOf(t.Kernel).Inet.UDP.claim(s) != 0 {
@@ -88,30 +88,30 @@ func (s *UDPSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	if e := s.autobind(t); e != 0 {
 		return e
 	}
-	s.outside.close()
-	if isOutside(t.Kernel, to.Addr()) {
-		if e := s.outside.open(linux.SOCK_DGRAM); e != 0 {
+	s.host.close()
+	if isExternal(t.Kernel, to.Addr()) {
+		if e := s.host.open(linux.SOCK_DGRAM); e != 0 {
 			return e
 		}
-		if e := s.outside.fd.Connect(to); e != 0 {
+		if e := s.host.fd.Connect(to); e != 0 {
 			return e
 		}
 	}
-	s.join(to)
+	s.setRemote(to)
 	return 0
 }
 
 func (s *UDPSocket) disconnect(t *task.Thread) {
 	s.Remote = netip.AddrPort{}
-	s.outside.close()
+	s.host.close()
 	switch {
 	case !s.bound && s.Local.IsValid():
 		StackOf(t.Kernel).Inet.UDP.release(s)
 		s.Local = netip.AddrPort{}
-	case s.chosen:
+	case s.autoAddr:
 		s.Local = netip.AddrPortFrom(s.Any(), s.Local.Port())
 	}
-	s.chosen = false
+	s.autoAddr = false
 }
 
 func (s *UDPSocket) Shutdown(_ *task.Thread, rcv, snd bool) linux.Errno {
@@ -124,7 +124,7 @@ func (s *UDPSocket) Shutdown(_ *task.Thread, rcv, snd bool) linux.Errno {
 
 func (s *UDPSocket) Close(k *task.Kernel) {
 	StackOf(k).Inet.UDP.release(s)
-	s.outside.close()
+	s.host.close()
 	s.Queue.purge(k)
 }
 
@@ -168,14 +168,14 @@ func (s *UDPSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	if s.pieces != nil {
 		to = s.piecesTo
 	}
-	if isOutside(t.Kernel, to.Addr()) {
-		if e := s.outside.open(linux.SOCK_DGRAM); e != 0 {
+	if isExternal(t.Kernel, to.Addr()) {
+		if e := s.host.open(linux.SOCK_DGRAM); e != 0 {
 			return 0, e
 		}
 		if m.Name == nil {
 			to = netip.AddrPort{} // the host knows
 		}
-		return s.outside.send(t, m.V, to)
+		return s.host.send(t, m.V, to)
 	}
 	b, e := t.Gather(m.V, n)
 	if e == 0 && uint64(len(b)) < n {
@@ -258,15 +258,15 @@ func (s *UDPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 
 func (s *UDPSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if s.Queue.empty() {
-		return 0, s.nothing(&InMessage{})
+		return 0, s.resultWhenEmpty(&InMessage{})
 	}
 	n := copy(b, s.Queue.first().data)
 	s.Queue.pop()
 	return n, 0
 }
 
-// nothing is what receiving gives when the queue is empty.
-func (s *UDPSocket) nothing(m *InMessage) linux.Errno {
+// resultWhenEmpty is what receiving gives when the queue is empty.
+func (s *UDPSocket) resultWhenEmpty(m *InMessage) linux.Errno {
 	switch {
 	case s.err != 0:
 		return s.takeErr()
@@ -280,15 +280,15 @@ func (s *UDPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 	if m.Flags&linux.MSG_ERRQUEUE != 0 {
 		return 0, linux.EAGAIN
 	}
-	if s.err == 0 && s.Queue.empty() && s.outside.used() {
-		n, from, e := s.outside.receive(t, m)
+	if s.err == 0 && s.Queue.empty() && s.host.isOpen() {
+		n, from, e := s.host.receive(t, m)
 		if e == 0 {
 			m.Name = s.encode(from)
 		}
 		return n, e
 	}
 	if s.err != 0 || s.Queue.empty() {
-		return 0, s.nothing(m)
+		return 0, s.resultWhenEmpty(m)
 	}
 	p := s.Queue.first()
 	n, e := s.Queue.receivePacket(t, m)
@@ -303,8 +303,8 @@ func (s *UDPSocket) Poll(*task.Thread) uint32 {
 	if !s.Queue.empty() {
 		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
-	if s.outside.used() {
-		ev |= s.outside.fd.Poll(linux.POLLIN | linux.POLLRDNORM)
+	if s.host.isOpen() {
+		ev |= s.host.fd.Poll(linux.POLLIN | linux.POLLRDNORM)
 	}
 	return ev
 }
@@ -313,8 +313,8 @@ func (s *UDPSocket) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 	switch req {
 	case linux.FIONREAD:
 		n := s.Queue.firstSize()
-		if n == 0 && s.outside.used() {
-			n = s.outside.fd.PendingBytes()
+		if n == 0 && s.host.isOpen() {
+			n = s.host.fd.PendingBytes()
 		}
 		return 0, t.Out32(arg, uint32(n))
 	case linux.TIOCOUTQ:

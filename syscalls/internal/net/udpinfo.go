@@ -14,8 +14,8 @@ const defaultHops = 64
 // A headerField is 1 more than its value, or 0: as the socket has it.
 type headerField int
 
-// or returns the field's value, or that of an option.
-func (f headerField) or(option uint32) int {
+// valueOr returns the field's value, or that of an option.
+func (f headerField) valueOr(option uint32) int {
 	if f == 0 {
 		return int(int32(option))
 	}
@@ -28,8 +28,8 @@ func (s *UDPSocket) header(hops, class headerField) ipHeader {
 	if s.Family == linux.AF_INET6 {
 		hopsKey, classKey = optionKey{linux.SOL_IPV6, linux.IPV6_UNICAST_HOPS}, optionKey{linux.SOL_IPV6, linux.IPV6_TCLASS}
 	}
-	h := ipHeader{defaultHops, uint8(max(class.or(s.Opts.values[classKey]), 0))}
-	if n := hops.or(s.Opts.values[hopsKey]); n > 0 {
+	h := ipHeader{defaultHops, uint8(max(class.valueOr(s.Opts.values[classKey]), 0))}
+	if n := hops.valueOr(s.Opts.values[hopsKey]); n > 0 {
 		h.hops = uint8(n)
 	}
 	return h

@@ -30,8 +30,8 @@ func unixCost(n int) int {
 	return n + packetCost
 }
 
-// hand puts a packet into to's queue.
-func (s *UnixSocket) hand(to *UnixSocket, data []byte, m *OutMessage) {
+// deliver puts a packet into to's queue.
+func (s *UnixSocket) deliver(to *UnixSocket, data []byte, m *OutMessage) {
 	p := &packet{data: data, cred: m.Cred, files: m.files, sender: &s.sockBase, origin: s, cost: unixCost(len(data))}
 	for _, f := range m.files {
 		f.Base().Refs++
@@ -88,7 +88,7 @@ func (s *UnixSocket) sendStream(t *task.Thread, m *OutMessage) (uint64, linux.Er
 		if e != 0 {
 			return done, e
 		}
-		s.hand(s.peer, b, m)
+		s.deliver(s.peer, b, m)
 		m.files = nil
 		done += uint64(len(b))
 	}
@@ -130,7 +130,7 @@ func (s *UnixSocket) sendPacket(t *task.Thread, m *OutMessage) (uint64, linux.Er
 		s.Count(linux.POLLOUT) // the room that the packet had taken is free
 		return 0, e
 	}
-	s.hand(to, m.packet, m)
+	s.deliver(to, m.packet, m)
 	return n, 0
 }
 
@@ -175,7 +175,7 @@ func (s *UnixSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Err
 		return 0, linux.EAGAIN
 	}
 	b = b[:min(len(b), unixPiece)]
-	s.hand(s.peer, bytes.Clone(b), &OutMessage{Cred: Credential(t)})
+	s.deliver(s.peer, bytes.Clone(b), &OutMessage{Cred: Credential(t)})
 	return len(b), 0
 }
 
@@ -194,7 +194,7 @@ func (s *UnixSocket) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 		return 0, e
 	}
 	if s.Queue.empty() {
-		return 0, s.nothing(&InMessage{})
+		return 0, s.resultWhenEmpty(&InMessage{})
 	}
 	p := s.Queue.first()
 	n := copy(b, p.data)
@@ -208,8 +208,8 @@ func (s *UnixSocket) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 	return n, 0
 }
 
-// nothing is what receiving gives when the queue is empty: 0 for the end.
-func (s *UnixSocket) nothing(m *InMessage) linux.Errno {
+// resultWhenEmpty is what receiving gives when the queue is empty: 0 for the end.
+func (s *UnixSocket) resultWhenEmpty(m *InMessage) linux.Errno {
 	if s.err != 0 {
 		if m.more {
 			return 0
@@ -246,7 +246,7 @@ func (s *UnixSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno)
 		return 0, e
 	}
 	if s.Queue.empty() {
-		return 0, s.nothing(m)
+		return 0, s.resultWhenEmpty(m)
 	}
 	if s.Type == linux.SOCK_STREAM {
 		return s.receiveStream(t, m)
@@ -330,13 +330,13 @@ func (q *packetQueue) receivePacket(t *task.Thread, m *InMessage) (uint64, linux
 
 func (s *UnixSocket) Poll(*task.Thread) uint32 {
 	ev := s.shutEvents()
-	if !s.Queue.empty() || len(s.pending) > 0 {
+	if !s.Queue.empty() || len(s.acceptQueue) > 0 {
 		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
 	if !s.datagrams() && !s.Connected && !s.Listening {
 		ev |= linux.POLLHUP
 	}
-	if s.crowded = s.crowded || !s.roomy(); s.Listening || !s.roomy() {
+	if s.noSpace = s.noSpace || !s.unixWritable(); s.Listening || !s.unixWritable() {
 		return ev
 	}
 	if p := s.peer; s.datagrams() && p != nil && p.peer != s && p.full() {

@@ -32,7 +32,7 @@ type UnixSocket struct {
 	// Connected says that it is one of a pair; it stays so when the peer closes.
 	Connected, Listening, closed bool
 	backlog                      int
-	pending                      []*UnixSocket // connected, not accepted
+	acceptQueue                  []*UnixSocket // connected, not accepted
 	// listed is its place in the list of all.
 	listed *list.Element
 	// Cred is who listens or has connected, peerCred who that is at the other end.
@@ -245,7 +245,7 @@ func (s *UnixSocket) full() bool {
 		const maxDgrams = 10 // net.unix.max_dgram_qlen
 		return len(s.Queue.Packets) > maxDgrams
 	}
-	return len(s.pending) > s.backlog
+	return len(s.acceptQueue) > s.backlog
 }
 
 func (s *UnixSocket) Connect(t *task.Thread, name []byte) linux.Errno {
@@ -278,7 +278,7 @@ func (s *UnixSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	o.Opts.passCred = l.Opts.passCred
 	s.Cred = Credential(t)
 	JoinUnix(s, o)
-	l.pending = append(l.pending, o)
+	l.acceptQueue = append(l.acceptQueue, o)
 	l.Wake(linux.POLLIN)
 	return 0
 }
@@ -325,13 +325,13 @@ func (s *UnixSocket) accept(t *task.Thread) (Socket, linux.Errno) {
 		return nil, linux.EOPNOTSUPP
 	case !s.Listening:
 		return nil, linux.EINVAL
-	case len(s.pending) == 0 && s.rcvShut && !s.Nonblock():
+	case len(s.acceptQueue) == 0 && s.rcvShut && !s.Nonblock():
 		return nil, linux.EINVAL
-	case len(s.pending) == 0:
+	case len(s.acceptQueue) == 0:
 		return nil, linux.EAGAIN
 	}
-	o := s.pending[0]
-	s.pending = s.pending[1:]
+	o := s.acceptQueue[0]
+	s.acceptQueue = s.acceptQueue[1:]
 	return o, 0
 }
 
@@ -358,19 +358,19 @@ func (s *UnixSocket) Close(k *task.Kernel) {
 		delete(StackOf(k).Unix.abstract, abstractKey(s.Type, s.Path))
 	}
 	StackOf(k).Unix.forget(s)
-	for _, o := range s.pending {
-		o.leave(true)
+	for _, o := range s.acceptQueue {
+		o.disconnectPeer(true)
 		o.Queue.purge(k)
 		StackOf(k).Unix.forget(o)
 	}
-	s.pending, s.Listening = nil, false
-	s.leave(!s.Queue.empty())
+	s.acceptQueue, s.Listening = nil, false
+	s.disconnectPeer(!s.Queue.empty())
 	s.Queue.purge(k)
 	s.Count(linux.POLLIN | linux.POLLOUT)
 }
 
-// leave tells the peer that s is gone; lost says that something was not received.
-func (s *UnixSocket) leave(lost bool) {
+// disconnectPeer tells the peer that s is gone; lost says that something was not received.
+func (s *UnixSocket) disconnectPeer(lost bool) {
 	s.closed = true
 	p := s.peer
 	if s.peer = nil; p == nil || s.datagrams() {

@@ -76,7 +76,7 @@ func inetText(t *task.Thread, p *net.PortTable, family int) []byte {
 			const closed = 7
 			state := byte(closed)
 			if c, ok := f.(*net.TCPSocket); ok {
-				state = c.Phase()
+				state = c.State()
 			}
 			fmt.Fprintf(&b, "%4d: %s %s %02X 00000000:%08X 00:00000000 00000000 %5d        0 %d 1 0000000000000000\n",
 				n, hexAddress(s.Local, family), hexAddress(remote, family), state, s.Queue.Bytes, t.Kernel.UID, s.Ino)

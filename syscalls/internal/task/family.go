@@ -95,7 +95,7 @@ func (p *Process) End(e Exit) {
 	for _, t := range alive {
 		t.Files.Leave(t.Kernel)
 	}
-	k.IPC.Ended(p)
+	k.IPC.ProcessEnded(p)
 	k.dropTimers(p)
 	p.leaveMachine()
 	p.wakeVforker()

@@ -148,19 +148,19 @@ type Kernel struct {
 
 // A FileSystem is what this package asks of the one that has files.
 type FileSystem interface {
-	// LookOutside looks for what has come to files of the host whose owners are to be told by signals, news reports whether
+	// SignalAsync looks for what has come to files of the host whose owners are to be told by signals, news reports whether
 	// something has, HostAsync appends to fds what to wait for until then, and watches says that there are such files.
-	LookOutside(k *Kernel)
-	News() bool
-	HostAsync(fds []host.PollFD) []host.PollFD
-	Watches() bool
+	SignalAsync(k *Kernel)
+	AsyncReady() bool
+	AsyncFDs(fds []host.PollFD) []host.PollFD
+	HasAsync() bool
 	Close() error
 }
 
 // An IPC is what this package asks of System V IPC.
 type IPC interface {
-	// Ended is told that p has ended.
-	Ended(p *Process)
+	// ProcessEnded is told that p has ended.
+	ProcessEnded(p *Process)
 	Close()
 }
 

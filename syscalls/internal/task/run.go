@@ -134,7 +134,7 @@ func (k *Kernel) run(ctx context.Context) {
 			break
 		}
 		k.FireTimers()
-		k.FS.LookOutside(k)
+		k.FS.SignalAsync(k)
 		k.wakeWaiting()
 		if len(k.ready) == 0 {
 			k.idle()
@@ -240,7 +240,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 			k.Waiting = append(k.Waiting, t)
 			return false
 		}
-		k.FS.LookOutside(k)
+		k.FS.SignalAsync(k)
 		t.ReturnToUser()
 		if t.Dead {
 			return false
@@ -332,7 +332,7 @@ func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
 // budget is how far the current thread may run: without limit if nothing can
 // happen but by its own doing.
 func (k *Kernel) budget() uint64 {
-	if len(k.Timers) == 0 && len(k.ready) == 0 && !k.FS.Watches() && !slices.ContainsFunc(k.Waiting, (*Thread).needsPolling) {
+	if len(k.Timers) == 0 && len(k.ready) == 0 && !k.FS.HasAsync() && !slices.ContainsFunc(k.Waiting, (*Thread).needsPolling) {
 		return emu.NoBudget
 	}
 	q := k.Scheduler.insns
@@ -424,12 +424,12 @@ func (k *Kernel) hostWaits(fds []host.PollFD) []host.PollFD {
 			fds = w.Hosts(fds)
 		}
 	}
-	return k.FS.HostAsync(fds)
+	return k.FS.AsyncFDs(fds)
 }
 
 // anyReady reports whether what a thread waits for on the host is there.
 func (k *Kernel) anyReady() bool {
-	return k.FS.News() || slices.ContainsFunc(k.Waiting, func(t *Thread) bool { w := t.Call.Wait; return w.Hosts != nil && w.Ready() })
+	return k.FS.AsyncReady() || slices.ContainsFunc(k.Waiting, func(t *Thread) bool { w := t.Call.Wait; return w.Hosts != nil && w.Ready() })
 }
 
 // waitForEvent passes the time until something can happen. It reports false if nothing ever will.

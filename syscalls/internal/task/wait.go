@@ -53,11 +53,11 @@ func (t *Thread) FinishWaitidWith(ev ChildEvent, options uint32, a uio.Args) (ui
 			return 0, e
 		}
 	}
-	return t.FinishWaitid(a.Addr(2), info, 0)
+	return t.CopyOutWaitInfo(a.Addr(2), info, 0)
 }
 
-// FinishWaitid writes what waitid(2) tells: nothing, in as many bytes, if there is an error.
-func (t *Thread) FinishWaitid(at emu.Addr, info []byte, e linux.Errno) (uint64, linux.Errno) {
+// CopyOutWaitInfo writes what waitid(2) tells: nothing, in as many bytes, if there is an error.
+func (t *Thread) CopyOutWaitInfo(at emu.Addr, info []byte, e linux.Errno) (uint64, linux.Errno) {
 	if at == 0 {
 		return 0, e
 	}

@@ -11,19 +11,19 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// An outside is what a socket has that talks to the host's network: a socket of the host, which does
+// An hostConn is what a socket has that talks to the host's network: a socket of the host, which does
 // not block. Its names are the guest's own, as behind a router that translates addresses.
-type outside struct {
+type hostConn struct {
 	fd host.FD
 	// buf is for what comes.
 	buf []byte
 }
 
-// maxOutside is how much is sent or received at once.
-const maxOutside = 64 << 10
+// maxHostTransfer is how much is sent or received at once.
+const maxHostTransfer = 64 << 10
 
 // open makes o's socket, if it has none.
-func (o *outside) open(typ int) linux.Errno {
+func (o *hostConn) open(typ int) linux.Errno {
 	if o.fd != host.NoFD {
 		return 0
 	}
@@ -35,19 +35,19 @@ func (o *outside) open(typ int) linux.Errno {
 	return 0
 }
 
-func (o *outside) close() {
+func (o *hostConn) close() {
 	if o.fd != host.NoFD {
 		o.fd.Close()
 		o.fd = host.NoFD
 	}
 }
 
-// used reports whether there is one.
-func (o *outside) used() bool { return o.fd != host.NoFD }
+// isOpen reports whether there is one.
+func (o *hostConn) isOpen() bool { return o.fd != host.NoFD }
 
 // send sends what of v fits at once, to an address or where the socket is connected to.
-func (o *outside) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint64, linux.Errno) {
-	b, e := t.Gather(v, maxOutside)
+func (o *hostConn) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint64, linux.Errno) {
+	b, e := t.Gather(v, maxHostTransfer)
 	if e != 0 {
 		return 0, e
 	}
@@ -56,11 +56,11 @@ func (o *outside) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint64
 }
 
 // receive receives into v; from is invalid for a stream.
-func (o *outside) receive(t *task.Thread, m *InMessage) (n uint64, from netip.AddrPort, e linux.Errno) {
+func (o *hostConn) receive(t *task.Thread, m *InMessage) (n uint64, from netip.AddrPort, e linux.Errno) {
 	if o.buf == nil {
-		o.buf = make([]byte, maxOutside)
+		o.buf = make([]byte, maxHostTransfer)
 	}
-	size := min(uio.Total(m.V), maxOutside)
+	size := min(uio.Total(m.V), maxHostTransfer)
 	got, from, e := o.fd.ReceiveFrom(o.buf[:size], m.Flags&(linux.MSG_PEEK|linux.MSG_TRUNC))
 	if e != 0 {
 		return 0, from, e
@@ -76,7 +76,7 @@ func (o *outside) receive(t *task.Thread, m *InMessage) (n uint64, from netip.Ad
 }
 
 // sendAll is send for a stream: EAGAIN says that not all fitted.
-func (o *outside) sendAll(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+func (o *hostConn) sendAll(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	n := uio.Total(v)
 	var done uint64
 	for done < n {
@@ -89,8 +89,8 @@ func (o *outside) sendAll(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	return done, 0
 }
 
-// end shuts directions of a connection down.
-func (o *outside) end(rcv, snd bool) linux.Errno {
+// shutdown shuts directions of a connection down.
+func (o *hostConn) shutdown(rcv, snd bool) linux.Errno {
 	const shutRD, shutWR, shutRDWR = 0, 1, 2
 	switch {
 	case rcv && snd:
@@ -101,13 +101,13 @@ func (o *outside) end(rcv, snd bool) linux.Errno {
 	return o.fd.Shutdown(shutWR)
 }
 
-// callOutside begins to connect to a host that is not the guest.
-func (s *TCPSocket) callOutside(k *task.Kernel, to netip.AddrPort) linux.Errno {
-	if e := s.outside.open(linux.SOCK_STREAM); e != 0 {
+// connectHost begins to connect to a host that is not the guest.
+func (s *TCPSocket) connectHost(k *task.Kernel, to netip.AddrPort) linux.Errno {
+	if e := s.host.open(linux.SOCK_STREAM); e != 0 {
 		return e
 	}
 	s.state = tcpConnecting
-	if e := s.outside.fd.Connect(to); e != 0 && e != linux.EINPROGRESS {
+	if e := s.host.fd.Connect(to); e != 0 && e != linux.EINPROGRESS {
 		s.disconnect(k)
 		s.err = 0
 		return e
@@ -115,13 +115,13 @@ func (s *TCPSocket) callOutside(k *task.Kernel, to netip.AddrPort) linux.Errno {
 	return 0
 }
 
-// progress looks whether the host has connected s, or could not.
-func (s *TCPSocket) progress(k *task.Kernel) {
-	if s.state != tcpConnecting || !s.outside.used() || s.outside.fd.Poll(linux.POLLOUT) == 0 {
+// pollConnect looks whether the host has connected s, or could not.
+func (s *TCPSocket) pollConnect(k *task.Kernel) {
+	if s.state != tcpConnecting || !s.host.isOpen() || s.host.fd.Poll(linux.POLLOUT) == 0 {
 		return
 	}
-	if e := s.outside.fd.SocketError(); e != 0 {
-		s.refused(k, e)
+	if e := s.host.fd.SocketError(); e != 0 {
+		s.connectFailed(k, e)
 		return
 	}
 	s.state = tcpConnected
@@ -132,15 +132,15 @@ func (s *TCPSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 	if s.state == tcpConnecting {
 		events |= linux.POLLOUT
 	}
-	return s.outside.hostWaits(fds, events)
+	return s.host.hostWaits(fds, events)
 }
 
 func (s *UDPSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
-	return s.outside.hostWaits(fds, events)
+	return s.host.hostWaits(fds, events)
 }
 
-func (o *outside) hostWaits(fds []host.PollFD, events uint32) []host.PollFD {
-	if o.used() {
+func (o *hostConn) hostWaits(fds []host.PollFD, events uint32) []host.PollFD {
+	if o.isOpen() {
 		fds = append(fds, host.PollFD{FD: o.fd, Events: events})
 	}
 	return fds
