@@ -207,7 +207,7 @@ func sysMlockall(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, linux.EINVAL
 	case p.Limits[linux.RLIMIT_MEMLOCK].Cur == 0:
 		return 0, linux.EPERM
-	case flags&linux.MCL_CURRENT != 0 && procfs.Size(p) > p.Limits[linux.RLIMIT_MEMLOCK].Cur:
+	case flags&linux.MCL_CURRENT != 0 && procfs.AddressSpace(p) > p.Limits[linux.RLIMIT_MEMLOCK].Cur:
 		return 0, linux.ENOMEM
 	}
 	p.LockFuture = flags&linux.MCL_FUTURE != 0

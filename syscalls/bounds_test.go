@@ -188,18 +188,18 @@ func TestTypedAhead(t *testing.T) {
 			n += int(got)
 		}
 	}
-	assert.Equal(t, tty.LineMax+tty.AheadMax, write())
-	assert.Len(t, m.Pty.Shown, tty.LineMax, "what is not taken is not echoed")
+	assert.Equal(t, tty.LineMax+tty.TypeaheadMax, write())
+	assert.Len(t, m.Pty.Out, tty.LineMax, "what is not taken is not echoed")
 	assert.Zero(t, m.Poll(g.th)&linux.POLLOUT)
 	n, e := s.Read(g.th, uio.Single(at, 1000), -1)
 	require.Zero(t, e)
 	assert.EqualValues(t, 1000, n)
 	assert.Equal(t, 1000, write())
 	for range 100 {
-		m.Pty.ForgetTyped()
+		m.Pty.FlushInput()
 		write()
 	}
-	assert.Len(t, m.Pty.Shown, tty.ShownMax)
+	assert.Len(t, m.Pty.Out, tty.OutMax)
 }
 
 // TestSharedDirectory checks that a process and its child have one descriptor of their working directory.

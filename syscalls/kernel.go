@@ -75,7 +75,7 @@ func New(cfg Config) (*Kernel, error) {
 	}
 	k.FS = fs
 	if cfg.Strace != nil {
-		k.Trace = strace.New(cfg.Strace)
+		k.Trace = strace.NewTracer(cfg.Strace)
 	}
 	k.FormatCall = strace.FormatWaiting
 	if err := boot(k, &cfg); err != nil {

@@ -437,8 +437,8 @@ func mapLine(v mem.VMA) string {
 	return line + "\n"
 }
 
-// Size is how much address space p uses, in bytes.
-func Size(p *task.Process) uint64 {
+// AddressSpace is how much address space p uses, in bytes.
+func AddressSpace(p *task.Process) uint64 {
 	var n uint64
 	for _, v := range p.Vmas() {
 		n += v.Len()
@@ -447,7 +447,7 @@ func Size(p *task.Process) uint64 {
 }
 
 func statmText(p *task.Process) string {
-	return fmt.Sprintf("%d %d 0 0 0 0 0\n", Size(p)/emu.PageSize, resident(p)/4)
+	return fmt.Sprintf("%d %d 0 0 0 0 0\n", AddressSpace(p)/emu.PageSize, resident(p)/4)
 }
 
 // statText is /proc/PID/stat (proc_pid_stat(5)): 52 fields.
@@ -457,12 +457,12 @@ func statText(o *task.Thread) string {
 	for i := range f {
 		f[i] = 0
 	}
-	f[1], f[2], f[3], f[4], f[5], f[6], f[8] = o.TID, "("+o.Comm+")", state(o)[:1], p.Ppid(), p.PGID, p.SID, -1
+	f[1], f[2], f[3], f[4], f[5], f[6], f[8] = o.TID, "("+o.Comm+")", stateText(o)[:1], p.Ppid(), p.PGID, p.SID, -1
 	if p.Tty != nil && p.Tty.Dev != 0 {
 		f[7], f[8] = p.Tty.Dev, p.Tty.PGID
 	}
 	f[14], f[15], f[16], f[17] = p.UserTime()/1e7, p.System/1e7, p.WaitedFor.User/1e7, p.WaitedFor.System/1e7
-	f[18], f[19], f[20], f[22], f[23], f[24], f[25] = 20+o.Sched.Nice, o.Sched.Nice, p.Live(), p.Started/1e7, Size(p), resident(p)/4, uint64(linux.RLIM_INFINITY)
+	f[18], f[19], f[20], f[22], f[23], f[24], f[25] = 20+o.Sched.Nice, o.Sched.Nice, p.Live(), p.Started/1e7, AddressSpace(p), resident(p)/4, uint64(linux.RLIM_INFINITY)
 	if pr := p.Program; pr != nil && !p.Exited {
 		f[26], f[27], f[28] = uint64(pr.Images[0].Lo), uint64(pr.Images[0].Hi), uint64(pr.Stack)
 		f[47] = uint64(pr.Brk)
@@ -490,8 +490,8 @@ func statusText(o *task.Thread) string {
 			caught |= task.SigBit(sig)
 		}
 	}
-	kib := Size(p) >> 10
-	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.Comm, files.Of(o).Umask, state(o), p.PID, o.TID, p.Ppid())
+	kib := AddressSpace(p) >> 10
+	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.Comm, files.Of(o).Umask, stateText(o), p.PID, o.TID, p.Ppid())
 	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t%[3]d\nGroups:\t%[2]d \n", p.Kernel.UID, p.Kernel.GID, fdSize(o))
 	fmt.Fprintf(&b, "NStgid:\t%[1]d\nNSpid:\t%[2]d\nNSpgid:\t%[3]d\nNSsid:\t%[4]d\n", p.PID, o.TID, p.PGID, p.SID)
 	b.WriteString(unlessGone(p, fmt.Sprintf("VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t%8[3]d kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nRssAnon:\t%8[2]d kB\nRssFile:\t       0 kB\nRssShmem:\t       0 kB\n"+

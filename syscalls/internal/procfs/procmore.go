@@ -42,8 +42,8 @@ func fdSize(o *task.Thread) int {
 	return files.Of(o).FDs.Size()
 }
 
-// state is t's state as /proc/PID/status shows it.
-func state(t *task.Thread) string {
+// stateText is t's state as /proc/PID/status shows it.
+func stateText(t *task.Thread) string {
 	switch {
 	case t.Dead:
 		return "Z (zombie)"
@@ -65,7 +65,7 @@ func population(k *task.Kernel) (running, all int) {
 				continue
 			}
 			all++
-			if strings.HasPrefix(state(o), "R") {
+			if strings.HasPrefix(stateText(o), "R") {
 				running++
 			}
 		}

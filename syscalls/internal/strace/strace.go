@@ -21,7 +21,7 @@ type Tracer struct {
 	Early map[*task.Thread]string
 }
 
-func New(w io.Writer) *Tracer { return &Tracer{w: w, Early: map[*task.Thread]string{}} }
+func NewTracer(w io.Writer) *Tracer { return &Tracer{w: w, Early: map[*task.Thread]string{}} }
 
 // Enter is called before a call is made.
 func (tr *Tracer) Enter(t *task.Thread) {
@@ -115,7 +115,7 @@ func (tr *Tracer) Format(t *task.Thread, ret uint64, e linux.Errno) string {
 		}
 		sig = "x x x x x x"
 	}
-	s := shown{t: t, args: t.Call.Args, ret: ret, failed: e != 0}
+	s := formatter{t: t, args: t.Call.Args, ret: ret, failed: e != 0}
 	var out []string
 	for i, kind := range strings.Fields(sig) {
 		s.i = i
@@ -127,10 +127,10 @@ func (tr *Tracer) Format(t *task.Thread, ret uint64, e linux.Errno) string {
 }
 
 // FormatWaiting shows the call that t waits in.
-func FormatWaiting(t *task.Thread) string { return New(nil).Format(t, 0, linux.EINTR) }
+func FormatWaiting(t *task.Thread) string { return NewTracer(nil).Format(t, 0, linux.EINTR) }
 
-// shown is a call while its arguments are shown.
-type shown struct {
+// formatter is a call while its arguments are shown.
+type formatter struct {
 	t      *task.Thread
 	args   uio.Args
 	ret    uint64
@@ -139,7 +139,7 @@ type shown struct {
 }
 
 // arg shows argument i as one of kind; "" leaves it out.
-func (s *shown) arg(kind string) string {
+func (s *formatter) arg(kind string) string {
 	v := s.args[s.i]
 	if set, ok := flagSets[kind]; ok {
 		return set.show(v)
@@ -152,40 +152,40 @@ func (s *shown) arg(kind string) string {
 
 // argKinds are the ways to show an argument. The kinds of signatures that are
 // sets of flags are in flagSets.
-var argKinds map[string]func(s *shown, v uint64) string
+var argKinds map[string]func(s *formatter, v uint64) string
 
 func init() {
-	argKinds = map[string]func(s *shown, v uint64) string{
-		"d":       func(_ *shown, v uint64) string { return fmt.Sprint(int32(v)) },
-		"ld":      func(_ *shown, v uint64) string { return fmt.Sprint(int64(v)) },
-		"lu":      func(_ *shown, v uint64) string { return fmt.Sprint(v) },
-		"x":       func(_ *shown, v uint64) string { return hex(v) },
-		"ptr":     func(_ *shown, v uint64) string { return pointer(v) },
-		"fd":      func(_ *shown, v uint64) string { return fmt.Sprint(int32(v)) },
-		"at":      (*shown).at,
-		"path":    func(s *shown, v uint64) string { return s.str(v) },
-		"str":     func(s *shown, v uint64) string { return s.str(v) },
-		"in":      (*shown).in,
-		"out":     (*shown).out,
-		"iov":     (*shown).iov,
-		"mode":    func(_ *shown, v uint64) string { return fmt.Sprintf("%#o", uint32(v)) },
-		"cmode":   (*shown).createMode,
-		"argv":    (*shown).argv,
-		"envv":    (*shown).envv,
-		"stat":    (*shown).stat,
-		"ts":      (*shown).timespec,
-		"tv":      (*shown).timeval,
-		"fds":     (*shown).fds,
-		"signo":   func(_ *shown, v uint64) string { return linux.SignalName(int(int32(v))) },
-		"sigset":  (*shown).sigset,
-		"sigact":  (*shown).sigaction,
-		"uname":   (*shown).uname,
-		"rlim":    (*shown).rlimit,
-		"pollfds": (*shown).pollfds,
-		"futexop": (*shown).futexOp,
-		"futex3":  (*shown).futexArg,
-		"futex4":  (*shown).futexArg,
-		"futex5":  (*shown).futexArg,
+	argKinds = map[string]func(s *formatter, v uint64) string{
+		"d":       func(_ *formatter, v uint64) string { return fmt.Sprint(int32(v)) },
+		"ld":      func(_ *formatter, v uint64) string { return fmt.Sprint(int64(v)) },
+		"lu":      func(_ *formatter, v uint64) string { return fmt.Sprint(v) },
+		"x":       func(_ *formatter, v uint64) string { return hex(v) },
+		"ptr":     func(_ *formatter, v uint64) string { return pointer(v) },
+		"fd":      func(_ *formatter, v uint64) string { return fmt.Sprint(int32(v)) },
+		"at":      (*formatter).at,
+		"path":    func(s *formatter, v uint64) string { return s.str(v) },
+		"str":     func(s *formatter, v uint64) string { return s.str(v) },
+		"in":      (*formatter).in,
+		"out":     (*formatter).out,
+		"iov":     (*formatter).iov,
+		"mode":    func(_ *formatter, v uint64) string { return fmt.Sprintf("%#o", uint32(v)) },
+		"cmode":   (*formatter).createMode,
+		"argv":    (*formatter).argv,
+		"envv":    (*formatter).envv,
+		"stat":    (*formatter).stat,
+		"ts":      (*formatter).timespec,
+		"tv":      (*formatter).timeval,
+		"fds":     (*formatter).fds,
+		"signo":   func(_ *formatter, v uint64) string { return linux.SignalName(int(int32(v))) },
+		"sigset":  (*formatter).sigset,
+		"sigact":  (*formatter).sigaction,
+		"uname":   (*formatter).uname,
+		"rlim":    (*formatter).rlimit,
+		"pollfds": (*formatter).pollfds,
+		"futexop": (*formatter).futexOp,
+		"futex3":  (*formatter).futexArg,
+		"futex4":  (*formatter).futexArg,
+		"futex5":  (*formatter).futexArg,
 	}
 }
 
@@ -203,7 +203,7 @@ func hex(v uint64) string {
 	return fmt.Sprintf("%#x", v)
 }
 
-func (s *shown) at(v uint64) string {
+func (s *formatter) at(v uint64) string {
 	if int32(v) == linux.AT_FDCWD {
 		return "AT_FDCWD"
 	}
@@ -211,7 +211,7 @@ func (s *shown) at(v uint64) string {
 }
 
 // str shows the string at v.
-func (s *shown) str(v uint64) string {
+func (s *formatter) str(v uint64) string {
 	text, ok := s.t.Process.Mem.ReadString(emu.Addr(v), linux.PATH_MAX)
 	if v == 0 || !ok {
 		return pointer(v)
@@ -253,7 +253,7 @@ func quote(b []byte, n int) string {
 }
 
 // buffer shows n bytes at a.
-func (s *shown) buffer(a, n uint64) string {
+func (s *formatter) buffer(a, n uint64) string {
 	b := make([]byte, min(n, showBytes))
 	if s.t.Process.Mem.Read(emu.Addr(a), b) < len(b) {
 		return pointer(a)
@@ -262,17 +262,17 @@ func (s *shown) buffer(a, n uint64) string {
 }
 
 // in shows a buffer whose length is the next argument.
-func (s *shown) in(v uint64) string { return s.buffer(v, s.args[s.i+1]) }
+func (s *formatter) in(v uint64) string { return s.buffer(v, s.args[s.i+1]) }
 
 // out shows a buffer that the call filled with as much as it returned.
-func (s *shown) out(v uint64) string {
+func (s *formatter) out(v uint64) string {
 	if s.failed {
 		return pointer(v)
 	}
 	return s.buffer(v, s.ret)
 }
 
-func (s *shown) iov(v uint64) string {
+func (s *formatter) iov(v uint64) string {
 	vec, e := s.t.Iovecs(emu.Addr(v), min(s.args[s.i+1], 16))
 	if e != 0 {
 		return pointer(v)
@@ -285,14 +285,14 @@ func (s *shown) iov(v uint64) string {
 }
 
 // createMode is shown only if a file may be created: the argument before has the flags.
-func (s *shown) createMode(v uint64) string {
+func (s *formatter) createMode(v uint64) string {
 	if flags := s.args[s.i-1]; flags&linux.O_CREAT == 0 && flags&linux.O_TMPFILE != linux.O_TMPFILE {
 		return ""
 	}
 	return fmt.Sprintf("%#o", uint32(v))
 }
 
-func (s *shown) argv(v uint64) string {
+func (s *formatter) argv(v uint64) string {
 	room := loader.ArgsLimit(s.t.Process.StackSize())
 	list, e := s.t.CopyInVector(emu.Addr(v), &room)
 	if e != 0 {
@@ -308,7 +308,7 @@ func (s *shown) argv(v uint64) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-func (s *shown) envv(v uint64) string {
+func (s *formatter) envv(v uint64) string {
 	room := loader.ArgsLimit(s.t.Process.StackSize())
 	list, e := s.t.CopyInVector(emu.Addr(v), &room)
 	if e != 0 {
@@ -322,7 +322,7 @@ func (s *shown) envv(v uint64) string {
 }
 
 // read reads n bytes that the call has filled in.
-func (s *shown) read(v uint64, n int) ([]byte, bool) {
+func (s *formatter) read(v uint64, n int) ([]byte, bool) {
 	if v == 0 || s.failed {
 		return nil, false
 	}
@@ -330,7 +330,7 @@ func (s *shown) read(v uint64, n int) ([]byte, bool) {
 	return b, e == 0
 }
 
-func (s *shown) stat(v uint64) string {
+func (s *formatter) stat(v uint64) string {
 	b, ok := s.read(v, 144)
 	if !ok {
 		return pointer(v)
@@ -346,7 +346,7 @@ func (s *shown) stat(v uint64) string {
 	return fmt.Sprintf("{st_mode=%s|%#04o, %s, ...}", types[mode&linux.S_IFMT], mode&^linux.S_IFMT, what)
 }
 
-func (s *shown) timespec(v uint64) string {
+func (s *formatter) timespec(v uint64) string {
 	b, e := s.t.CopyIn(emu.Addr(v), 16)
 	if v == 0 || e != 0 {
 		return pointer(v)
@@ -354,7 +354,7 @@ func (s *shown) timespec(v uint64) string {
 	return fmt.Sprintf("{tv_sec=%d, tv_nsec=%d}", int64(linux.Uint64(b)), int64(linux.Uint64(b[8:])))
 }
 
-func (s *shown) timeval(v uint64) string {
+func (s *formatter) timeval(v uint64) string {
 	b, e := s.t.CopyIn(emu.Addr(v), 16)
 	if v == 0 || e != 0 {
 		return pointer(v)
@@ -362,7 +362,7 @@ func (s *shown) timeval(v uint64) string {
 	return fmt.Sprintf("{tv_sec=%d, tv_usec=%d}", int64(linux.Uint64(b)), int64(linux.Uint64(b[8:])))
 }
 
-func (s *shown) fds(v uint64) string {
+func (s *formatter) fds(v uint64) string {
 	b, ok := s.read(v, 8)
 	if !ok {
 		return pointer(v)
@@ -370,7 +370,7 @@ func (s *shown) fds(v uint64) string {
 	return fmt.Sprintf("[%d, %d]", int32(linux.Uint32(b)), int32(linux.Uint32(b[4:])))
 }
 
-func (s *shown) sigset(v uint64) string {
+func (s *formatter) sigset(v uint64) string {
 	x, e := s.t.In64(emu.Addr(v))
 	if v == 0 || e != 0 {
 		return pointer(v)
@@ -378,7 +378,7 @@ func (s *shown) sigset(v uint64) string {
 	return task.SigSet(x).String()
 }
 
-func (s *shown) sigaction(v uint64) string {
+func (s *formatter) sigaction(v uint64) string {
 	b, e := s.t.CopyIn(emu.Addr(v), 32)
 	if v == 0 || e != 0 {
 		return pointer(v)
@@ -398,7 +398,7 @@ func (s *shown) sigaction(v uint64) string {
 	return out + "}"
 }
 
-func (s *shown) uname(v uint64) string {
+func (s *formatter) uname(v uint64) string {
 	b, ok := s.read(v, 130)
 	if !ok {
 		return pointer(v)
@@ -407,7 +407,7 @@ func (s *shown) uname(v uint64) string {
 	return fmt.Sprintf("{sysname=%s, nodename=%s, ...}", field(0), field(1))
 }
 
-func (s *shown) rlimit(v uint64) string {
+func (s *formatter) rlimit(v uint64) string {
 	b, ok := s.read(v, 16)
 	if !ok {
 		return pointer(v)
@@ -424,7 +424,7 @@ func (s *shown) rlimit(v uint64) string {
 	return fmt.Sprintf("{rlim_cur=%s, rlim_max=%s}", show(linux.Uint64(b)), show(linux.Uint64(b[8:])))
 }
 
-func (s *shown) pollfds(v uint64) string {
+func (s *formatter) pollfds(v uint64) string {
 	n := min(s.args[s.i+1], 16)
 	b, e := s.t.CopyIn(emu.Addr(v), int(n)*8)
 	if e != 0 {
@@ -437,7 +437,7 @@ func (s *shown) pollfds(v uint64) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-func (s *shown) futexOp(v uint64) string {
+func (s *formatter) futexOp(v uint64) string {
 	names := []string{
 		"FUTEX_WAIT", "FUTEX_WAKE", "FUTEX_FD", "FUTEX_REQUEUE", "FUTEX_CMP_REQUEUE", "FUTEX_WAKE_OP", "FUTEX_LOCK_PI",
 		"FUTEX_UNLOCK_PI", "FUTEX_TRYLOCK_PI", "FUTEX_WAIT_BITSET", "FUTEX_WAKE_BITSET", "FUTEX_WAIT_REQUEUE_PI",
@@ -458,7 +458,7 @@ func (s *shown) futexOp(v uint64) string {
 }
 
 // futexArg shows the arguments of futex that the operation has.
-func (s *shown) futexArg(v uint64) string {
+func (s *formatter) futexArg(v uint64) string {
 	switch op := s.args[1] &^ (linux.FUTEX_PRIVATE_FLAG | linux.FUTEX_CLOCK_REALTIME); {
 	case s.i == 3 && (op == linux.FUTEX_WAIT || op == linux.FUTEX_WAIT_BITSET):
 		return s.timespec(v)

@@ -270,7 +270,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 			return true // it may have been meant for an engine that ran before
 		}
 		stop := t.execute(min(budget, left))
-		k.Scheduler.ran(t, stop.Left)
+		k.Scheduler.noteBudgetLeft(t, stop.Left)
 		switch stop.Reason {
 		case emu.StopSyscall:
 			t.Calls++

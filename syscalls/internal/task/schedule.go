@@ -65,8 +65,8 @@ func (s *schedule) newTurn() {
 	s.calls = 1 + int(s.below(MaxCalls>>s.below(halvings-1)))
 }
 
-// ran notes that t ran, and what it left of its budget.
-func (s *schedule) ran(t *Thread, left int64) {
+// noteBudgetLeft notes that t ran, and what it left of its budget.
+func (s *schedule) noteBudgetLeft(t *Thread, left int64) {
 	if t.Calls >= s.calls {
 		s.tail = min(s.tail, uint64(max(left, 0)))
 	}

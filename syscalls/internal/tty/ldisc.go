@@ -38,8 +38,8 @@ func (s *termios) encode() []byte {
 	return append(b, s.cc[:]...)
 }
 
-// encodeOld gives the low halves of the flags and the first special characters, as a struct termio.
-func (s *termios) encodeOld() []byte {
+// encodeTermio gives the low halves of the flags and the first special characters, as a struct termio.
+func (s *termios) encodeTermio() []byte {
 	var b linux.Pack
 	for _, flags := range []uint32{s.iflag, s.oflag, s.cflag, s.Lflag} {
 		b.U16(uint16(flags))
@@ -50,8 +50,8 @@ func (s *termios) encodeOld() []byte {
 	return b
 }
 
-// withOld returns s with what a struct termio has.
-func (s termios) withOld(b []byte) termios {
+// withTermio returns s with what a struct termio has.
+func (s termios) withTermio(b []byte) termios {
 	for i, flags := range []*uint32{&s.iflag, &s.oflag, &s.cflag, &s.Lflag} {
 		*flags = *flags&^0xffff | uint32(linux.Uint16(b[2*i:]))
 	}
@@ -85,7 +85,7 @@ type lineDisc struct {
 	in []cell
 	// lines is how much of in is complete lines. shown is output that has not been fetched.
 	lines int
-	Shown []byte
+	Out []byte
 	// column is where the cursor is, lineColumn where the line that is being typed began.
 	column, lineColumn int
 	literal            bool // the next character is not special
@@ -95,19 +95,19 @@ type lineDisc struct {
 
 func isControl(c byte) bool { return c < 32 || c == 127 }
 
-// ShownMax is how much output waits to be fetched at most. Programs wait before it is that much (ptyRoom); what is echoed
+// OutMax is how much output waits to be fetched at most. Programs wait before it is that much (ptyRoom); what is echoed
 // beyond it is lost.
-const ShownMax = 19 << 10
+const OutMax = 19 << 10
 
-// show puts c where it is fetched from.
-func (d *lineDisc) show(c byte) {
-	if len(d.Shown) < ShownMax {
-		d.Shown = append(d.Shown, c)
+// enqueue puts c where it is fetched from.
+func (d *lineDisc) enqueue(c byte) {
+	if len(d.Out) < OutMax {
+		d.Out = append(d.Out, c)
 	}
 }
 
-// put shows c.
-func (d *lineDisc) put(c byte) {
+// putColumn shows c.
+func (d *lineDisc) putColumn(c byte) {
 	switch {
 	case c == '\b':
 		d.column = max(d.column-1, 0)
@@ -116,13 +116,13 @@ func (d *lineDisc) put(c byte) {
 	case !isControl(c) && (d.iflag&linux.IUTF8 == 0 || c&0xc0 != 0x80):
 		d.column++
 	}
-	d.show(c)
+	d.enqueue(c)
 }
 
 // output shows c as the program wrote it.
 func (d *lineDisc) output(c byte) {
 	if d.oflag&linux.OPOST == 0 {
-		d.show(c)
+		d.enqueue(c)
 		return
 	}
 	switch c {
@@ -131,7 +131,7 @@ func (d *lineDisc) output(c byte) {
 			d.column = 0
 		}
 		if d.oflag&linux.ONLCR != 0 {
-			d.put('\r')
+			d.putColumn('\r')
 		}
 		d.lineColumn = d.column
 	case '\r':
@@ -146,20 +146,20 @@ func (d *lineDisc) output(c byte) {
 		spaces := 8 - d.column&7
 		if d.oflag&linux.XTABS == linux.XTABS {
 			for range spaces {
-				d.put(' ')
+				d.putColumn(' ')
 			}
 			return
 		}
 		d.column += spaces
 	}
-	d.put(c)
+	d.putColumn(c)
 }
 
 // echo shows c as it was typed.
 func (d *lineDisc) echo(c byte) {
 	if d.Lflag&linux.ECHOCTL != 0 && isControl(c) && c != '\t' {
-		d.put('^')
-		d.put(c ^ 0o100)
+		d.putColumn('^')
+		d.putColumn(c ^ 0o100)
 		return
 	}
 	d.output(c)
@@ -235,8 +235,8 @@ func (d *lineDisc) edit(c byte) bool {
 	case extended && d.is(c, linux.VLNEXT):
 		d.literal = true
 		if d.Lflag&linux.ECHO != 0 && d.Lflag&linux.ECHOCTL != 0 {
-			d.put('^')
-			d.put('\b')
+			d.putColumn('^')
+			d.putColumn('\b')
 		}
 	case extended && d.is(c, linux.VREPRINT) && d.Lflag&linux.ECHO != 0:
 		d.echo(c)
@@ -321,7 +321,7 @@ func (d *lineDisc) erase(c byte) {
 			if char && d.Lflag&linux.ECHOE == 0 {
 				d.echo(c)
 			} else {
-				d.unshow(x)
+				d.eraseEcho(x)
 			}
 		}
 		if char {
@@ -335,14 +335,14 @@ func letter(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|32 >= 'a' && c|32 <= 'z'
 }
 
-// unshow takes x, the last of the line, off the screen.
-func (d *lineDisc) unshow(x byte) {
+// eraseEcho takes x, the last of the line, off the screen.
+func (d *lineDisc) eraseEcho(x byte) {
 	n := 1
 	switch {
 	case x == '\t':
 		n = 8 - d.width()&7
 		for range n {
-			d.put('\b')
+			d.putColumn('\b')
 		}
 		return
 	case isControl(x) && d.Lflag&linux.ECHOCTL != 0:
@@ -351,9 +351,9 @@ func (d *lineDisc) unshow(x byte) {
 		n = 0
 	}
 	for range n {
-		d.put('\b')
-		d.put(' ')
-		d.put('\b')
+		d.putColumn('\b')
+		d.putColumn(' ')
+		d.putColumn('\b')
 	}
 }
 

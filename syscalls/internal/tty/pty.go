@@ -14,8 +14,8 @@ import (
 const (
 	// ptyRoom is how much output waits to be fetched before writing blocks.
 	ptyRoom = 12 << 10
-	// AheadMax is how much may be typed that the line discipline has no room for yet.
-	AheadMax = 16 << 10
+	// TypeaheadMax is how much may be typed that the line discipline has no room for yet.
+	TypeaheadMax = 16 << 10
 )
 
 // A Driver has the pseudoterminals.
@@ -30,15 +30,15 @@ type pty struct {
 	lineDisc
 	n      int
 	Locked bool
-	// ahead was typed, and waits for room in the line discipline.
-	ahead []byte
+	// typeahead was typed, and waits for room in the line discipline.
+	typeahead []byte
 	size  [files.WinsizeSize]byte
 	// slaves are open, dead ones too; hungUp says that there were, and are none.
 	slaves []*PtySlave
-	hungUp bool
-	gone   bool // the master is closed
-	// typed and printed are the wakeups of the slaves and of the master.
-	typed, printed files.Wakeups
+	slavesClosed bool
+	masterClosed   bool // the master is closed
+	// slaveWakeups and masterWakeups are the wakeups of the slaves and of the master.
+	slaveWakeups, masterWakeups files.Wakeups
 }
 
 // A PtyMaster is the end of a pseudoterminal that plays the terminal, a PtySlave that which is one.
@@ -50,10 +50,10 @@ type (
 	PtySlave struct {
 		files.FileBase
 		Pty *pty
-		// dead says that the terminal was hung up.
-		dead bool
-		// seen is how much there was to read when the thread began to wait for the next character.
-		seen int
+		// hungUp says that the terminal was hung up.
+		hungUp bool
+		// availableBefore is how much there was to read when the thread began to wait for the next character.
+		availableBefore int
 	}
 )
 
@@ -78,11 +78,11 @@ func OpenPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
 
 // OpenSlave opens the other end.
 func (p *pty) OpenSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
-	if p.Locked || p.gone {
+	if p.Locked || p.masterClosed {
 		return nil, linux.EIO
 	}
 	f := &PtySlave{FileBase: files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/" + strconv.Itoa(p.n)}, Pty: p}
-	p.slaves, p.hungUp = append(p.slaves, f), false
+	p.slaves, p.slavesClosed = append(p.slaves, f), false
 	if flags&linux.O_NOCTTY == 0 && f.Readable() && t.Process.SID == t.Process.PID && t.Process.Tty == nil && p.SID == 0 {
 		t.SetControllingTerminal(&p.Terminal)
 	}
@@ -123,17 +123,17 @@ func (f *PtyMaster) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 
 func (f *PtyMaster) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	p := f.Pty
-	if len(p.Shown) == 0 {
+	if len(p.Out) == 0 {
 		switch {
 		case uio.Total(v) == 0:
 			return 0, 0
-		case p.hungUp:
+		case p.slavesClosed:
 			return 0, linux.EIO
 		}
 		return 0, linux.EAGAIN
 	}
-	n, e := t.Scatter(v, p.Shown[:min(uio.Total(v), uint64(len(p.Shown)))])
-	p.Shown = p.Shown[n:]
+	n, e := t.Scatter(v, p.Out[:min(uio.Total(v), uint64(len(p.Out)))])
+	p.Out = p.Out[n:]
 	return uint64(n), e
 }
 
@@ -142,27 +142,27 @@ func (p *pty) room() bool { return len(p.in) < LineMax || p.Lflag&linux.ICANON !
 
 // feed gives the line discipline what was typed ahead, as far as there is room.
 func (p *pty) feed() {
-	n, before, shown := 0, p.lines, len(p.Shown)
-	for ; n < len(p.ahead) && p.room(); n++ {
-		p.input(p.ahead[n])
+	n, before, shown := 0, p.lines, len(p.Out)
+	for ; n < len(p.typeahead) && p.room(); n++ {
+		p.input(p.typeahead[n])
 	}
 	if n == 0 {
 		return
 	}
-	if p.ahead = p.ahead[n:]; len(p.ahead) == 0 {
-		p.ahead = nil
+	if p.typeahead = p.typeahead[n:]; len(p.typeahead) == 0 {
+		p.typeahead = nil
 	}
-	p.printed.Count(linux.POLLIN | linux.POLLOUT) // the echo, and room to type
-	if len(p.Shown) > shown {
-		p.printed.Announce(linux.POLLIN)
+	p.masterWakeups.Count(linux.POLLIN | linux.POLLOUT) // the echo, and room to type
+	if len(p.Out) > shown {
+		p.masterWakeups.Announce(linux.POLLIN)
 	}
 	if p.Lflag&linux.ICANON == 0 || p.lines > before {
-		p.typed.Wake(linux.POLLIN)
+		p.slaveWakeups.Wake(linux.POLLIN)
 	}
 }
 
-// ForgetTyped drops what was typed and not read.
-func (p *pty) ForgetTyped() { p.in, p.lines, p.ahead = nil, 0, nil }
+// FlushInput drops what was typed and not read.
+func (p *pty) FlushInput() { p.in, p.lines, p.typeahead = nil, 0, nil }
 
 func (f *PtyMaster) Traits() files.Traits { return files.WholeWrites }
 
@@ -170,14 +170,14 @@ func (f *PtyMaster) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux
 	b, e := t.Gather(v, uio.MaxRW)
 	p := f.Pty
 	for n := 0; n < len(b); {
-		took := b[n:min(len(b), n+AheadMax-len(p.ahead))]
+		took := b[n:min(len(b), n+TypeaheadMax-len(p.typeahead))]
 		if len(took) == 0 {
 			if n == 0 {
 				return 0, linux.EAGAIN
 			}
 			return uint64(n), 0
 		}
-		p.ahead = append(p.ahead, took...)
+		p.typeahead = append(p.typeahead, took...)
 		n += len(took)
 		p.feed()
 	}
@@ -186,25 +186,25 @@ func (f *PtyMaster) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux
 
 func (f *PtyMaster) Poll(*task.Thread) uint32 {
 	var ev uint32
-	if len(f.Pty.Shown) > 0 {
+	if len(f.Pty.Out) > 0 {
 		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
-	if len(f.Pty.ahead) < AheadMax {
+	if len(f.Pty.typeahead) < TypeaheadMax {
 		ev |= linux.POLLOUT | linux.POLLWRNORM
 	}
-	if f.Pty.hungUp {
+	if f.Pty.slavesClosed {
 		ev |= linux.POLLHUP
 	}
 	return ev
 }
 
-func (f *PtyMaster) Wakes(events uint32) uint64 { return f.Pty.printed.Wakes(events) }
+func (f *PtyMaster) Wakes(events uint32) uint64 { return f.Pty.masterWakeups.Wakes(events) }
 
-func (f *PtyMaster) Announcer() *files.Wakeups { return &f.Pty.printed }
+func (f *PtyMaster) Announcer() *files.Wakeups { return &f.Pty.masterWakeups }
 
 func (f *PtyMaster) Close(k *task.Kernel) {
 	p := f.Pty
-	p.gone = true
+	p.masterClosed = true
 	if leader := k.Process(p.SID); leader != nil && p.SID != 0 {
 		for _, sig := range []int{linux.SIGHUP, linux.SIGCONT} {
 			leader.Send(&task.SigInfo{Signo: int32(sig), Code: linux.SI_KERNEL})
@@ -212,9 +212,9 @@ func (f *PtyMaster) Close(k *task.Kernel) {
 	}
 	k.DetachTerminal(&p.Terminal)
 	for _, s := range p.slaves {
-		s.dead = true
+		s.hungUp = true
 	}
-	p.typed.Count(linux.POLLIN | linux.POLLOUT)
+	p.slaveWakeups.Count(linux.POLLIN | linux.POLLOUT)
 	DriverOf(k).ptys = slices.DeleteFunc(DriverOf(k).ptys, func(o *pty) bool { return o == p })
 }
 
@@ -241,7 +241,7 @@ func (f *PtyMaster) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 		}
 		return files.Install(t, s, flags)
 	case linux.FIONREAD:
-		return 0, t.Out32(arg, uint32(len(p.Shown)))
+		return 0, t.Out32(arg, uint32(len(p.Out)))
 	}
 	return p.ioctl(t, true, req, arg)
 }
@@ -250,8 +250,8 @@ func (f *PtySlave) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 	return f.Pty.node().Stat(t, f.Path), 0
 }
 
-// want is how much has to be there for a read of n bytes.
-func (f *PtySlave) want(n int) int {
+// minRead is how much has to be there for a read of n bytes.
+func (f *PtySlave) minRead(n int) int {
 	p := f.Pty
 	switch {
 	case p.Lflag&linux.ICANON != 0:
@@ -266,13 +266,13 @@ func (f *PtySlave) want(n int) int {
 
 func (f *PtySlave) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	p, n := f.Pty, int(min(uio.Total(v), LineMax))
-	if f.dead || n == 0 {
+	if f.hungUp || n == 0 {
 		return 0, 0
 	}
 	if e := t.CheckJobControl(&p.Terminal, linux.SIGTTIN); e != 0 {
 		return 0, e
 	}
-	if have := p.available(); have < f.want(n) && !(t.TimedOut() && p.Lflag&linux.ICANON == 0) {
+	if have := p.available(); have < f.minRead(n) && !(t.TimedOut() && p.Lflag&linux.ICANON == 0) {
 		if !f.Nonblock() || have == 0 || p.Lflag&linux.ICANON != 0 {
 			return 0, linux.EAGAIN
 		}
@@ -288,16 +288,16 @@ func (f *PtySlave) Waits(t *task.Thread, events uint32, n uint64) task.Wait {
 		return task.Wait{}
 	}
 	p := f.Pty
-	w := task.Wait{Ready: func() bool { return f.dead || p.available() >= f.want(int(n)) }}
+	w := task.Wait{Ready: func() bool { return f.hungUp || p.available() >= f.minRead(int(n)) }}
 	if p.Lflag&linux.ICANON != 0 || p.cc[linux.VTIME] == 0 {
 		return w
 	}
 	// "TIME specifies the limit for a timer in tenths of a second", between characters if MIN is not 0. - termios(3)
-	f.seen = p.available()
-	if p.cc[linux.VMIN] == 0 || f.seen > 0 {
+	f.availableBefore = p.available()
+	if p.cc[linux.VMIN] == 0 || f.availableBefore > 0 {
 		w.Deadline = t.Kernel.After(int64(p.cc[linux.VTIME]) * 100e6)
 	}
-	w.Ready = func() bool { return f.dead || p.available() != f.seen }
+	w.Ready = func() bool { return f.hungUp || p.available() != f.availableBefore }
 	return w
 }
 
@@ -305,7 +305,7 @@ func (f *PtySlave) Traits() files.Traits { return files.WholeWrites }
 
 func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	p := f.Pty
-	if f.dead {
+	if f.hungUp {
 		return 0, linux.EIO
 	}
 	if p.Lflag&linux.TOSTOP != 0 {
@@ -314,9 +314,9 @@ func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.
 		}
 	}
 	b, e := t.Gather(v, uio.MaxRW)
-	defer p.printed.Wake(linux.POLLIN)
+	defer p.masterWakeups.Wake(linux.POLLIN)
 	for i, c := range b {
-		if p.stopped || len(p.Shown) >= ptyRoom {
+		if p.stopped || len(p.Out) >= ptyRoom {
 			if i == 0 {
 				return 0, linux.EAGAIN
 			}
@@ -329,7 +329,7 @@ func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.
 
 func (f *PtySlave) Poll(*task.Thread) uint32 {
 	p := f.Pty
-	if f.dead {
+	if f.hungUp {
 		return linux.POLLIN | linux.POLLOUT | linux.POLLERR | linux.POLLHUP | linux.POLLRDNORM | linux.POLLWRNORM
 	}
 	var ev uint32
@@ -340,29 +340,29 @@ func (f *PtySlave) Poll(*task.Thread) uint32 {
 	if p.available() >= want {
 		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
-	if !p.stopped && len(p.Shown) < ptyRoom {
+	if !p.stopped && len(p.Out) < ptyRoom {
 		ev |= linux.POLLOUT | linux.POLLWRNORM
 	}
 	return ev
 }
 
-func (f *PtySlave) Wakes(events uint32) uint64 { return f.Pty.typed.Wakes(events) }
+func (f *PtySlave) Wakes(events uint32) uint64 { return f.Pty.slaveWakeups.Wakes(events) }
 
-func (f *PtySlave) Announcer() *files.Wakeups { return &f.Pty.typed }
+func (f *PtySlave) Announcer() *files.Wakeups { return &f.Pty.slaveWakeups }
 
 func (f *PtySlave) Close(*task.Kernel) {
 	p := f.Pty
 	p.slaves = slices.DeleteFunc(p.slaves, func(o *PtySlave) bool { return o == f })
-	p.hungUp = len(p.slaves) == 0
-	p.printed.Count(linux.POLLIN | linux.POLLOUT)
+	p.slavesClosed = len(p.slaves) == 0
+	p.masterWakeups.Count(linux.POLLIN | linux.POLLOUT)
 }
 
 func (f *PtySlave) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	p := f.Pty
 	switch {
-	case f.dead && req == linux.TIOCSPGRP:
+	case f.hungUp && req == linux.TIOCSPGRP:
 		return 0, linux.ENOTTY
-	case f.dead:
+	case f.hungUp:
 		return 0, linux.EIO
 	case req == linux.FIONREAD:
 		return 0, t.Out32(arg, uint32(len(slices.DeleteFunc(slices.Clone(p.in[:p.available()]), func(x cell) bool { return x.eof }))))
@@ -379,7 +379,7 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 	case linux.TCGETS:
 		return 0, t.CopyOut(arg, p.termios.encode())
 	case linux.TCGETA:
-		return 0, t.CopyOut(arg, p.termios.encodeOld())
+		return 0, t.CopyOut(arg, p.termios.encodeTermio())
 	case linux.TIOCGLCKTRMIOS:
 		return 0, t.CopyOut(arg, make([]byte, files.TermiosSize)) // nothing is locked
 	case linux.TIOCSLCKTRMIOS:
@@ -417,7 +417,7 @@ func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
 			return e
 		}
 		if req == linux.TCSETSF {
-			p.ForgetTyped()
+			p.FlushInput()
 		}
 		p.set(decodeTermios(b))
 	case linux.TCSETA, linux.TCSETAW, linux.TCSETAF:
@@ -426,15 +426,15 @@ func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
 			return e
 		}
 		if req == linux.TCSETAF {
-			p.ForgetTyped()
+			p.FlushInput()
 		}
-		p.set(p.termios.withOld(b))
+		p.set(p.termios.withTermio(b))
 	case linux.TCFLSH:
 		if arg > 2 {
 			return linux.EINVAL
 		}
 		if arg != 1 {
-			p.ForgetTyped()
+			p.FlushInput()
 		}
 	case linux.TCXONC:
 		if arg > 3 {
