@@ -2,6 +2,7 @@ package task
 
 import (
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
@@ -132,4 +133,28 @@ func (t *Thread) vsyscall(a emu.Addr) bool {
 	c.Regs[emu.RSP] += 8
 	c.RIP = emu.Addr(ret)
 	return true
+}
+
+// growStack makes the memory above a, if it was made with MAP_GROWSDOWN, grow down to a's page. Another mapping must be far
+// enough below (stack_guard_gap), and RLIMIT_STACK allow it.
+func (p *Process) growStack(a emu.Addr) bool {
+	const guardGap = 256 * emu.PageSize
+	if a < mem.MinAddr || a >= p.Mem.Limit() {
+		return false
+	}
+	above := p.Mem.Within(a, p.Mem.Limit())
+	if len(above) == 0 || !above[0].GrowsDown || above[0].Lo <= a {
+		return false
+	}
+	v, lo := above[0], a.PageDown()
+	if uint64(v.Hi-lo) > p.Limits[linux.RLIMIT_STACK].Cur {
+		return false
+	}
+	for _, below := range p.Mem.Within(lo-min(lo, guardGap), lo) {
+		if below.Prot != 0 && !below.GrowsDown {
+			return false
+		}
+	}
+	v.Lo, v.Hi = lo, v.Lo
+	return p.MayMapOver(&v) && p.Mem.Map(v, nil) == nil
 }

@@ -299,3 +299,13 @@ func (k *Kernel) TSC() uint64 { return uint64(k.Now()) }
 
 // Random implements emu.Env.
 func (k *Kernel) Random() uint64 { return k.RNG.uint64() }
+
+// What uname(2) says of the virtual machine. The release is one that has every
+// call in the table that glibc asks for by version.
+const (
+	UnameRelease = "6.12.0-cgemu"
+	UnameVersion = "#1 SMP cgemu"
+)
+
+// MemTotal is the virtual machine's memory; half of it is free.
+const MemTotal = 8 << 30

@@ -3,6 +3,7 @@ package task
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -118,24 +119,6 @@ type Thread struct {
 	wokeOther      bool
 	// used is the user time that is accounted for, system the system time.
 	used, system int64
-}
-
-// A Call is the system call a thread is in.
-type Call struct {
-	Nr   uint64
-	Args uio.Args
-	// Wait is what it waits for, resume how it goes on then.
-	Wait   *Wait
-	Resume func() (uint64, linux.Errno)
-	// Resumed says that the call has waited; woken why it goes on.
-	Resumed bool
-	woken   wakeReason
-	// resumedAt is Kernel.steps when it went on last.
-	resumedAt uint64
-	// Deadline is when it ends, done and messages how far it is: bytes, and messages before those.
-	Deadline int64
-	Done     uint64
-	Messages uint64
 }
 
 func newProcess(k *Kernel) *Process {
@@ -255,4 +238,29 @@ func (p *Process) Live() int {
 		n--
 	}
 	return max(n, 1)
+}
+
+// Cmdline joins strings as /proc/self/cmdline and environ have them.
+func Cmdline(list []string) []byte {
+	if len(list) == 0 {
+		return nil
+	}
+	return []byte(strings.Join(list, "\x00") + "\x00")
+}
+
+// Thread finds a live thread of p.
+func (p *Process) Thread(tid int) *Thread {
+	if t := p.Kernel.Threads[tid]; t != nil && t.Process == p {
+		return t
+	}
+	return nil
+}
+
+// FindThread finds a live thread by tid; tgid, if not -1, must be its process.
+func (k *Kernel) FindThread(tgid, tid int) *Thread {
+	t := k.Threads[tid]
+	if t == nil || tgid != -1 && tgid != t.Process.PID {
+		return nil
+	}
+	return t
 }

@@ -3,83 +3,16 @@ package task
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
-	"github.com/cgemu/cgemu/syscalls/internal/linux"
-	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
-
-// Never is a deadline that does not come.
-const Never = math.MaxInt64
 
 // maxIdleRounds is how often timers may go off without waking anybody: a program
 // that waits like that waits forever, and virtual time would run away.
 const maxIdleRounds = 100_000
-
-// A wakeReason says why a blocked call goes on.
-type wakeReason uint8
-
-const (
-	wokenReady   wakeReason = iota // what it waited for is there
-	wokenTimeout                   // its deadline passed
-)
-
-// A Wait is what a blocked thread waits for.
-type Wait struct {
-	// Ready reports whether the call can go on; nil if another thread will call Kernel.wake.
-	Ready func() bool
-	// Deadline ends the wait, in Kernel.Now's time; 0 means never.
-	Deadline int64
-	// Hosts appends to fds the files whose state only the host knows, with the events that end the wait.
-	Hosts func(fds []host.PollFD) []host.PollFD
-	// Interrupted is what a signal makes of the call: 0 for ERESTARTSYS.
-	Interrupted linux.Errno
-	// Partial, if not 0, is the result of an interrupted call that had done something.
-	Partial uint64
-	// cancel is called when something else than ready or wake ends the wait.
-	cancel func(timeout bool)
-	// children says that the end of a child ends the wait.
-	children bool
-	// signals are those that the call takes itself.
-	signals SigSet
-	// Unbreakable says that signals do not end it.
-	Unbreakable bool
-	// On is what it waits for, if there are others who count or follow those that do: locks, semaphores, queues.
-	On any
-}
-
-// Block parks t. The handler returns what block returns. When the wait is over, the call goes on with resume, which
-// has all that the handler had found out before: descriptors are not looked up and arguments not read a second time.
-func (t *Thread) Block(w Wait, resume func() (uint64, linux.Errno)) (uint64, linux.Errno) {
-	if w.Deadline == 0 {
-		w.Deadline = Never
-	}
-	if w.Interrupted == 0 {
-		w.Interrupted = linux.ERESTARTSYS
-	}
-	t.Call.Wait, t.Call.Resume = &w, resume
-	return 0, EBlocked
-}
-
-// Then ends a call, or a part of one, that gave ret and e. If it waits instead, end gets what it gives when it goes on.
-func (t *Thread) Then(ret uint64, e linux.Errno, end func(uint64, linux.Errno) (uint64, linux.Errno)) (uint64, linux.Errno) {
-	if e != EBlocked {
-		return end(ret, e)
-	}
-	resume := t.Call.Resume
-	t.Call.Resume = func() (uint64, linux.Errno) {
-		ret, e := resume()
-		return t.Then(ret, e, end)
-	}
-	return ret, e
-}
-
-// TimedOut reports whether the call goes on because its deadline passed.
-func (t *Thread) TimedOut() bool { return t.Call.Resumed && t.Call.woken == wokenTimeout }
 
 // Run runs the program to its end, or until ctx is done. The error is for
 // failures of ours; however the program ends, it ends with an Exit.
@@ -308,9 +241,6 @@ func (t *Thread) execute(budget uint64) emu.Stop {
 	}
 }
 
-// blocked reports whether t waits for something.
-func (t *Thread) blocked() bool { return t.Call.Wait != nil && !t.Dead }
-
 // contended reports whether another thread wants to run or might.
 func (k *Kernel) contended() bool {
 	return len(k.ready) > 0 || len(k.Waiting) > 0
@@ -348,73 +278,6 @@ func (k *Kernel) insnsLeft() uint64 {
 		return emu.NoBudget
 	}
 	return k.Config.MaxInsns - min(k.Config.MaxInsns, uint64(k.Executed()))
-}
-
-// needsPolling reports whether t can be woken by something else than a call of Kernel.wake.
-func (t *Thread) needsPolling() bool {
-	w := t.Call.Wait
-	return w.Ready != nil || w.Deadline != Never
-}
-
-// wakeWaiting makes ready, in the order of blocking, threads whose wait is over. A call that went on and waits
-// again, though what it waits for seems to be there (a pipe with room, but not for all), does not go on once more
-// before anything has happened.
-func (k *Kernel) wakeWaiting() {
-	if len(k.Waiting) == 0 {
-		return
-	}
-	now := int64(0) // what all engines have executed is costly to sum up
-	if slices.ContainsFunc(k.Waiting, func(t *Thread) bool { return t.Call.Wait.Deadline != Never }) {
-		now = k.Now()
-	}
-	for _, t := range slices.Clone(k.Waiting) {
-		w := t.Call.Wait
-		switch {
-		case w.Ready != nil && !(t.Call.Resumed && t.Call.resumedAt == k.activity) && w.Ready():
-			k.wake(t, wokenReady)
-		case w.Deadline <= now:
-			if w.cancel != nil {
-				w.cancel(true)
-			}
-			k.wake(t, wokenTimeout)
-		}
-	}
-}
-
-// wake makes a waiting thread ready to go on with its call.
-func (k *Kernel) wake(t *Thread, why wakeReason) {
-	if !k.unwait(t) {
-		return
-	}
-	t.Call.woken = why
-	k.ready = append(k.ready, t)
-}
-
-// unwait takes t off the list of waiting threads.
-func (k *Kernel) unwait(t *Thread) bool {
-	i := slices.Index(k.Waiting, t)
-	if i < 0 {
-		return false
-	}
-	k.Waiting = slices.Delete(k.Waiting, i, i+1)
-	return true
-}
-
-// interrupt ends t's wait because a signal came.
-func (k *Kernel) interrupt(t *Thread) {
-	w := t.Call.Wait
-	if w != nil && (t.Pending.Set|t.Process.Pending.Set)&w.signals != 0 {
-		k.wake(t, wokenReady)
-		return
-	}
-	if w != nil && w.Unbreakable || !k.unwait(t) {
-		return
-	}
-	if w.cancel != nil {
-		w.cancel(false)
-	}
-	t.finishInterrupted(w)
-	k.ready = append(k.ready, t)
 }
 
 // HostWaits appends what is waited for on the host to fds.
@@ -467,104 +330,4 @@ func (k *Kernel) waitForEvent() bool {
 		k.Clock.advance(deadline - k.Now())
 	}
 	return true
-}
-
-// A Tracer is told of what happens at the border of the kernel.
-type Tracer interface {
-	Enter(t *Thread)
-	Leave(t *Thread, ret uint64, e linux.Errno)
-	Signal(t *Thread, s *SigInfo)
-	Exited(p *Process)
-}
-
-// syscall performs the system call that stopped the engine.
-func (t *Thread) syscall() {
-	r := &t.CPU.Regs
-	t.Call = Call{
-		Nr:   r[emu.RAX],
-		Args: uio.Args{r[emu.RDI], r[emu.RSI], r[emu.RDX], r[emu.R10], r[emu.R8], r[emu.R9]},
-	}
-	t.dispatch()
-}
-
-// dispatch calls the handler of t's call.
-func (t *Thread) dispatch() {
-	k, nr := t.Kernel, t.Call.Nr
-	t.Spend(price(nr))
-	ent := k.entry(nr)
-	if k.Trace != nil {
-		k.Trace.Enter(t)
-	}
-	if ent.Level == Missing {
-		k.reportMissing(nr)
-	}
-	t.finishUnlessBlocked(ent.Handler(t, t.Call.Args))
-}
-
-// resumeCall continues t's call, whose wait is over.
-func (t *Thread) resumeCall() {
-	resume := t.Call.Resume
-	t.Call.Wait, t.Call.Resume = nil, nil
-	t.finishUnlessBlocked(resume())
-}
-
-// finishUnlessBlocked ends t's call with what it returned, if it does not wait.
-func (t *Thread) finishUnlessBlocked(ret uint64, e linux.Errno) {
-	if e == EBlocked {
-		if !t.Call.Wait.Unbreakable && t.HasSignal() {
-			// A signal was pending before: the call is over before it waits.
-			w := t.Call.Wait
-			if w.cancel != nil {
-				w.cancel(false)
-			}
-			t.finishInterrupted(w)
-		}
-		return
-	}
-	t.Kernel.noteUnsupported(t.Call.Nr, t.Kernel.entry(t.Call.Nr).Level, e)
-	t.finish(ret, e)
-}
-
-// finishInterrupted ends a call that waited and may wait no longer.
-func (t *Thread) finishInterrupted(w *Wait) {
-	t.Call.Wait, t.Call.Resume = nil, nil
-	if w.Partial > 0 {
-		t.finish(w.Partial, 0)
-		return
-	}
-	t.finish(0, w.Interrupted)
-}
-
-// finish sets the result of t's call, and is the only place that encodes results.
-func (t *Thread) finish(ret uint64, e linux.Errno) {
-	t.Files.EndCall(t.Kernel)
-	if t.Kernel.Trace != nil {
-		t.Kernel.Trace.Leave(t, ret, e)
-	}
-	if e == ENoReturn {
-		return
-	}
-	if e != 0 {
-		ret = e.Result()
-	}
-	t.CPU.Regs[emu.RAX] = ret
-	t.Call.Done = 0
-	t.inCall = true
-}
-
-// MaxReported is how many unsupported calls are named: a program may try all numbers there are.
-const MaxReported = 100
-
-// reportMissing names an unsupported call, once.
-func (k *Kernel) reportMissing(nr uint64) {
-	switch {
-	case k.reported[nr] || len(k.reported) > MaxReported:
-		return
-	case len(k.reported) == MaxReported:
-		k.Logf("more than %d system calls are not supported; further ones are not named", MaxReported)
-		k.reported[nr] = true
-		return
-	}
-	k.reported[nr] = true
-	k.Logf("system call %d (%s) is not supported; the program gets ENOSYS", nr, k.CallName(nr))
 }

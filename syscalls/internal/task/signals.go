@@ -370,7 +370,63 @@ func (t *Thread) ForceSegv(sig int) {
 	t.force(&SigInfo{Signo: linux.SIGSEGV, Code: linux.SI_KERNEL})
 }
 
-// kill ends p because of a signal's default action.
-func (p *Process) kill(s *SigInfo) {
-	p.End(Exit{Signal: int(s.Signo), Fault: s.Fault, RIP: s.rip})
+const SigSetSize = 8
+
+// AwaitSignal takes a signal of want, and waits for one unless now is set.
+func (t *Thread) AwaitSignal(want SigSet, info emu.Addr, now bool) (uint64, linux.Errno) {
+	if s := t.Dequeue(want); s != nil {
+		if info == 0 {
+			return uint64(s.Signo), 0
+		}
+		return uint64(s.Signo), t.CopyOut(info, s.encode())
+	}
+	if now || t.TimedOut() {
+		return 0, linux.EAGAIN
+	}
+	ready := func() bool { return (t.Pending.Set|t.Process.Pending.Set)&want != 0 }
+	return t.Block(Wait{Ready: ready, signals: want, Deadline: t.Call.Deadline, Interrupted: linux.EINTR},
+		func() (uint64, linux.Errno) { return t.AwaitSignal(want, info, now) })
+}
+
+// knownLayout reports whether Linux knows what a siginfo_t of signal sig has with si_code code (known_siginfo_layout).
+func knownLayout(sig int, code int32) bool {
+	limits := map[int]int32{linux.SIGILL: 11, linux.SIGFPE: 15, linux.SIGSEGV: 10, linux.SIGBUS: 5, linux.SIGTRAP: 6, linux.SIGCHLD: 6, linux.SIGSYS: 2}
+	const poll, deThread, asyncNL = 6, -7, -60
+	limit, ok := limits[sig]
+	if !ok {
+		limit = poll
+	}
+	switch {
+	case code == linux.SI_KERNEL:
+		return true
+	case code > linux.SI_USER:
+		return code <= limit
+	}
+	return code >= deThread || code == asyncNL
+}
+
+// CopyInSigInfo reads a siginfo_t made by the program for another thread or process, to. Only to itself may a thread say that a
+// signal is the kernel's, or of kill(2) or tgkill(2).
+func (t *Thread) CopyInSigInfo(to, sig int, at emu.Addr) (*SigInfo, linux.Errno) {
+	const size, expanded = 48, 128 // what Linux knows of a siginfo_t, and what it is
+	b, e := t.CopyIn(at, size)
+	if e != 0 {
+		return nil, e
+	}
+	b = append(b, make([]byte, expanded-size)...)
+	s := decodeSigInfo(b)
+	s.Signo = int32(sig)
+	if !knownLayout(sig, s.Code) {
+		rest, e := t.CopyIn(at+size, expanded-size)
+		if e == 0 && slices.ContainsFunc(rest, func(x byte) bool { return x != 0 }) {
+			e = linux.E2BIG
+		}
+		if e != 0 {
+			return nil, e
+		}
+	}
+	if (s.Code >= 0 || s.Code == linux.SI_TKILL) && to != t.TID {
+		return nil, linux.EPERM
+	}
+	return s, 0
 }

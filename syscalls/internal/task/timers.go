@@ -198,33 +198,6 @@ func (pt *PosixTimer) notify() {
 	}
 }
 
-// watchCPU acts on RLIMIT_CPU from now on: SIGXCPU at the soft limit and each second after it, SIGKILL at the hard one
-// (kernel/time/posix-cpu-timers.c, check_process_timers).
-func (p *Process) watchCPU() {
-	const second = 1_000_000_000
-	p.Kernel.Disarm(&p.cpuLimit)
-	l := &p.Limits[linux.RLIMIT_CPU]
-	if l.Cur == linux.RLIM_INFINITY && l.Max == linux.RLIM_INFINITY {
-		return
-	}
-	at := int64(Never)
-	if next := l.Cur; next < MaxSeconds {
-		at = int64(next) * second
-	}
-	p.cpuLimit = Timer{Process: p, CPU: &cpuClock{Process: p}, cpuTarget: at}
-	p.cpuLimit.Fire = func(uint64) {
-		s := &SigInfo{Signo: linux.SIGXCPU, Code: linux.SI_KERNEL, preferred: p.Kernel.Current}
-		if used := uint64(p.Usage().Total() / second); used >= l.Max {
-			s.Signo = linux.SIGKILL
-		} else {
-			l.Cur++
-			p.watchCPU()
-		}
-		p.Send(s)
-	}
-	p.Kernel.Timers = append(p.Kernel.Timers, &p.cpuLimit)
-}
-
 // dequeued is called when s, the timer's signal, is taken off its queue.
 func (pt *PosixTimer) dequeued(s *SigInfo) {
 	pt.last, pt.overruns, pt.queued = pt.overruns+pt.Rearm(pt.Process.Kernel), 0, false

@@ -85,7 +85,7 @@ type lineDisc struct {
 	in []cell
 	// lines is how much of in is complete lines. shown is output that has not been fetched.
 	lines int
-	Out []byte
+	Out   []byte
 	// column is where the cursor is, lineColumn where the line that is being typed began.
 	column, lineColumn int
 	literal            bool // the next character is not special

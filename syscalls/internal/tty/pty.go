@@ -32,11 +32,11 @@ type pty struct {
 	Locked bool
 	// typeahead was typed, and waits for room in the line discipline.
 	typeahead []byte
-	size  [files.WinsizeSize]byte
+	size      [files.WinsizeSize]byte
 	// slaves are open, dead ones too; hungUp says that there were, and are none.
-	slaves []*PtySlave
+	slaves       []*PtySlave
 	slavesClosed bool
-	masterClosed   bool // the master is closed
+	masterClosed bool // the master is closed
 	// slaveWakeups and masterWakeups are the wakeups of the slaves and of the master.
 	slaveWakeups, masterWakeups files.Wakeups
 }

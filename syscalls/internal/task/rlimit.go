@@ -3,44 +3,103 @@ package task
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Locked is how many bytes of p's memory are locked. Nothing is ever swapped: that they are counted is all that it means.
-func (p *Process) Locked() (n uint64) {
-	for _, v := range p.Vmas() {
-		if v.Locked {
-			n += v.Len()
-		}
-	}
-	return n
+type rlimit struct{ Cur, Max uint64 }
+
+// defaultLimits are those of a usual login, the same on every host.
+var defaultLimits = [linux.RLIM_NLIMITS]rlimit{
+	linux.RLIMIT_CPU:        {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
+	linux.RLIMIT_FSIZE:      {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
+	linux.RLIMIT_DATA:       {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
+	linux.RLIMIT_STACK:      {8 << 20, linux.RLIM_INFINITY},
+	linux.RLIMIT_CORE:       {0, linux.RLIM_INFINITY},
+	5:                       {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // RSS
+	linux.RLIMIT_NPROC:      {31_000, 31_000},
+	linux.RLIMIT_NOFILE:     {1024, MaxFiles}, // see FileLimit
+	linux.RLIMIT_MEMLOCK:    {8 << 20, 8 << 20},
+	linux.RLIMIT_AS:         {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
+	10:                      {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // LOCKS
+	linux.RLIMIT_SIGPENDING: {31_000, 31_000},                           // SIGPENDING
+	12:                      {819_200, 819_200},                         // MSGQUEUE
+	13:                      {0, 0},                                     // NICE
+	14:                      {0, 0},                                     // RTPRIO
+	15:                      {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // RTTIME
 }
 
-// growStack makes the memory above a, if it was made with MAP_GROWSDOWN, grow down to a's page. Another mapping must be far
-// enough below (stack_guard_gap), and RLIMIT_STACK allow it.
-func (p *Process) growStack(a emu.Addr) bool {
-	const guardGap = 256 * emu.PageSize
-	if a < mem.MinAddr || a >= p.Mem.Limit() {
-		return false
+// MaxFiles is RLIMIT_NOFILE's hard limit where the host has as many descriptors, and those that we need besides:
+// ReservedFiles.
+const (
+	MaxFiles      = 1 << 20
+	ReservedFiles = 256
+)
+
+// FileLimit is RLIMIT_NOFILE at the start. Every open file of the host takes one of its descriptors.
+func FileLimit() rlimit {
+	all := host.FileLimit()
+	if all > ReservedFiles {
+		all -= ReservedFiles
 	}
-	above := p.Mem.Within(a, p.Mem.Limit())
-	if len(above) == 0 || !above[0].GrowsDown || above[0].Lo <= a {
-		return false
-	}
-	v, lo := above[0], a.PageDown()
-	if uint64(v.Hi-lo) > p.Limits[linux.RLIMIT_STACK].Cur {
-		return false
-	}
-	for _, below := range p.Mem.Within(lo-min(lo, guardGap), lo) {
-		if below.Prot != 0 && !below.GrowsDown {
-			return false
-		}
-	}
-	v.Lo, v.Hi = lo, v.Lo
-	return p.MayMapOver(&v) && p.Mem.Map(v, nil) == nil
+	hard := min(all, MaxFiles)
+	return rlimit{min(defaultLimits[linux.RLIMIT_NOFILE].Cur, hard), hard}
 }
 
-// Limits of resources that act (getrlimit(2)), but for RLIMIT_NOFILE and RLIMIT_STACK.
+func (l rlimit) Encode() []byte {
+	var b linux.Pack
+	b.U64(l.Cur)
+	b.U64(l.Max)
+	return b
+}
+
+func (t *Thread) SetLimit(p *Process, res uint32, at emu.Addr) (uint64, linux.Errno) {
+	b, e := t.CopyIn(at, 16)
+	if e != 0 {
+		return 0, e
+	}
+	if res >= linux.RLIM_NLIMITS {
+		return 0, linux.EINVAL
+	}
+	l := rlimit{linux.Uint64(b), linux.Uint64(b[8:])}
+	switch {
+	case l.Cur > l.Max:
+		return 0, linux.EINVAL
+	case l.Max > p.Limits[res].Max:
+		return 0, linux.EPERM
+	}
+	if p.Limits[res] = l; res == linux.RLIMIT_CPU {
+		p.watchCPU()
+	}
+	return 0, 0
+}
+
+// watchCPU acts on RLIMIT_CPU from now on: SIGXCPU at the soft limit and each second after it, SIGKILL at the hard one
+// (kernel/time/posix-cpu-timers.c, check_process_timers).
+func (p *Process) watchCPU() {
+	const second = 1_000_000_000
+	p.Kernel.Disarm(&p.cpuLimit)
+	l := &p.Limits[linux.RLIMIT_CPU]
+	if l.Cur == linux.RLIM_INFINITY && l.Max == linux.RLIM_INFINITY {
+		return
+	}
+	at := int64(Never)
+	if next := l.Cur; next < MaxSeconds {
+		at = int64(next) * second
+	}
+	p.cpuLimit = Timer{Process: p, CPU: &cpuClock{Process: p}, cpuTarget: at}
+	p.cpuLimit.Fire = func(uint64) {
+		s := &SigInfo{Signo: linux.SIGXCPU, Code: linux.SI_KERNEL, preferred: p.Kernel.Current}
+		if used := uint64(p.Usage().Total() / second); used >= l.Max {
+			s.Signo = linux.SIGKILL
+		} else {
+			l.Cur++
+			p.watchCPU()
+		}
+		p.Send(s)
+	}
+	p.Kernel.Timers = append(p.Kernel.Timers, &p.cpuLimit)
+}
 
 // stackCounts is what a stack counts of a process' memory: Linux maps it page by page, as it grows, we at once.
 const stackCounts = 132 << 10
@@ -110,6 +169,16 @@ func (p *Process) MayProtect(lo, hi emu.Addr, prot mem.Prot) bool {
 		}
 	}
 	return more == 0 || p.MayMap(0, more)
+}
+
+// Locked is how many bytes of p's memory are locked. Nothing is ever swapped: that they are counted is all that it means.
+func (p *Process) Locked() (n uint64) {
+	for _, v := range p.Vmas() {
+		if v.Locked {
+			n += v.Len()
+		}
+	}
+	return n
 }
 
 // mayClone says whether there may be another thread or process: RLIMIT_NPROC, which counts what is not waited for yet, too.

@@ -1,0 +1,61 @@
+package task
+
+import "github.com/cgemu/cgemu/syscalls/internal/linux"
+
+// minSigStack is the least that sigaltstack(2) takes (MINSIGSTKSZ).
+const minSigStack = 2048
+
+// An altStack is where handlers with SA_ONSTACK run.
+type altStack struct {
+	sp, size uint64
+	flags    uint32
+}
+
+// contains reports whether sp lies on the alternate stack in use.
+func (s *altStack) contains(sp uint64) bool {
+	return s.flags&linux.SS_AUTODISARM == 0 && s.size > 0 && sp > s.sp && sp-s.sp <= s.size
+}
+
+// state are the flags that sigaltstack(2) reports.
+func (s *altStack) state(sp uint64) uint32 {
+	switch {
+	case s.size == 0:
+		return linux.SS_DISABLE
+	case s.contains(sp):
+		return linux.SS_ONSTACK | s.flags&linux.SS_AUTODISARM
+	}
+	return s.flags & linux.SS_AUTODISARM
+}
+
+// Encode is s as a stack_t.
+func (s *altStack) Encode(sp uint64) []byte {
+	var b linux.Pack
+	b.U64(s.sp)
+	b.U32(s.state(sp))
+	b.U32(0)
+	b.U64(s.size)
+	return b
+}
+
+func (t *Thread) SetAltStack(base uint64, flags uint32, size, sp uint64) linux.Errno {
+	if t.Altstack.contains(sp) {
+		return linux.EPERM
+	}
+	mode := flags &^ linux.SS_AUTODISARM
+	if mode <= linux.SS_DISABLE && t.Altstack == (altStack{base, size, flags}) {
+		return 0 // as it was, however small
+	}
+	switch mode {
+	case linux.SS_DISABLE:
+		t.Altstack = altStack{flags: flags}
+		return 0
+	case 0, linux.SS_ONSTACK:
+	default:
+		return linux.EINVAL
+	}
+	if size < minSigStack {
+		return linux.ENOMEM
+	}
+	t.Altstack = altStack{base, size, flags}
+	return 0
+}

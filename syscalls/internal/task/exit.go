@@ -1,0 +1,174 @@
+package task
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// Exit ends t, and its process with the last thread.
+func (t *Thread) Exit(code int) {
+	t.Dead = true
+	t.releaseLocks()
+	t.clearChildTID()
+	t.Files.Leave(t.Kernel)
+	if t.Process.removeThread(t); len(t.Process.Threads) > 1 || !t.Process.Threads[0].Dead {
+		return
+	}
+	t.Process.End(Exit{Code: code})
+}
+
+// clearChildTID tells others in t's memory that t has ended (set_tid_address(2)).
+func (t *Thread) clearChildTID() {
+	if t.ClearTID == 0 {
+		return
+	}
+	t.Out32(t.ClearTID, 0)
+	if key, e := t.FutexKey(t.ClearTID, 0); e == 0 {
+		t.Kernel.wakeFutex(key, 1, linux.FUTEX_BITSET_MATCH_ANY)
+	}
+}
+
+// kill ends p because of a signal's default action.
+func (p *Process) kill(s *SigInfo) {
+	p.End(Exit{Signal: int(s.Signo), Fault: s.Fault, RIP: s.rip})
+}
+
+// End ends p: its threads run no more.
+func (p *Process) End(e Exit) {
+	if p.Exited {
+		return
+	}
+	k := p.Kernel
+	p.Exited, p.Status, p.jobState = true, e, jobState{}
+	var alive []*Thread
+	for _, t := range p.Threads {
+		if !t.Dead {
+			alive = append(alive, t)
+		}
+		t.Dead = true
+		t.Files.EndCall(k)
+		k.unwait(t)
+		k.futexUnqueue(t)
+		delete(k.Threads, t.TID)
+	}
+	p.Threads = []*Thread{p.Threads[0]}
+	for _, t := range alive {
+		t.releaseLocks()
+		if p.Machine.users > 1 {
+			t.clearChildTID()
+		}
+	}
+	if k.Trace != nil {
+		k.Trace.Exited(p)
+	}
+	for _, t := range alive {
+		t.Files.Leave(t.Kernel)
+	}
+	k.IPC.ProcessEnded(p)
+	k.dropTimers(p)
+	p.leaveMachine()
+	p.wakeVforker()
+	if p == k.First {
+		k.firstEndedAt = k.Now()
+	}
+	p.leaveSession()
+	wake := p.leaveGroups()
+	for _, c := range p.Children() {
+		c.orphan()
+	}
+	wake()
+	p.notifyParent()
+}
+
+// wakeVforker lets the thread that called vfork(2) go on.
+func (p *Process) wakeVforker() {
+	if t := p.vforker; t != nil {
+		p.vforker = nil
+		p.Kernel.wake(t, wokenReady)
+	}
+}
+
+// orphan gives p another parent: the nearest subreaper above, or init, which waits for it at once.
+func (p *Process) orphan() {
+	up := p.Parent.Parent
+	for up != nil && (up.Exited || up.Subreaper == 0) {
+		up = up.Parent
+	}
+	p.Parent = up
+	if p.Exited {
+		p.notifyParent()
+		return
+	}
+	for _, t := range p.Threads {
+		if t.Pdeathsig != 0 && !t.Dead {
+			t.Send(&SigInfo{Signo: int32(t.Pdeathsig), Code: linux.SI_USER})
+		}
+	}
+}
+
+// notifyParent tells the parent of p, which has ended.
+func (p *Process) notifyParent() {
+	up := p.Parent
+	if up == nil {
+		if p != p.Kernel.First {
+			p.Kernel.reap(p)
+		}
+		return
+	}
+	// Whoever waits looks for children before it looks for signals.
+	up.wakeChildWaiters()
+	act := &up.Signals[linux.SIGCHLD]
+	// clone(2), unlike clone3(2), takes numbers that no signal has.
+	if p.exitSignal != 0 && p.exitSignal <= linux.NSIG {
+		up.Send(p.childInfo())
+	}
+	if p.exitSignal == linux.SIGCHLD && (act.Handler == linux.SIG_IGN || act.Flags&linux.SA_NOCLDWAIT != 0) {
+		p.Kernel.reap(p)
+	}
+}
+
+// wakeChildWaiters lets threads that wait for children look again.
+func (p *Process) wakeChildWaiters() {
+	for _, t := range p.Threads {
+		if w := t.Call.Wait; w != nil && w.children {
+			p.Kernel.wake(t, wokenReady)
+		}
+	}
+}
+
+// reap forgets p, which has ended.
+func (k *Kernel) reap(p *Process) {
+	k.Processes = slices.DeleteFunc(k.Processes, func(o *Process) bool { return o == p })
+	k.reapedTime += p.used
+	p.Parent = nil
+}
+
+// cause is how p ended: si_code and si_status of its SIGCHLD.
+func (p *Process) cause() (code int32, status uint32) {
+	if p.Status.Signal != 0 {
+		return linux.CLD_KILLED, uint32(p.Status.Signal)
+	}
+	return linux.CLD_EXITED, uint32(p.Status.Code)
+}
+
+// waitStatus is what wait(2) tells of p.
+func (p *Process) waitStatus() uint32 {
+	if p.Status.Signal != 0 {
+		return uint32(p.Status.Signal)
+	}
+	return uint32(p.Status.Code) << 8
+}
+
+// childInfo is the signal that p's parent gets.
+func (p *Process) childInfo() *SigInfo {
+	const tick = 10_000_000 // of si_utime, in nanoseconds
+	code, status := p.cause()
+	s := &SigInfo{Signo: int32(p.exitSignal), Code: code}
+	linux.PutUint32(s.Fields[:], uint32(p.PID))
+	linux.PutUint32(s.Fields[4:], p.Kernel.UID)
+	linux.PutUint32(s.Fields[8:], status)
+	linux.PutUint64(s.Fields[16:], uint64(p.UserTime()/tick))
+	linux.PutUint64(s.Fields[24:], uint64(p.System/tick))
+	return s
+}
