@@ -63,7 +63,7 @@ func sysWaitid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		if ev.Process == nil && !mayWait {
 			return 0, linux.EAGAIN
 		}
-		return t.FinishWaitidWith(ev, options, a)
+		return t.FinishWaitid(ev, options, a)
 	})
 	return t.Then(ret, e, func(ret uint64, e linux.Errno) (uint64, linux.Errno) {
 		if e == linux.ECHILD || e == linux.EAGAIN {

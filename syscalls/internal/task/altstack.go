@@ -2,21 +2,21 @@ package task
 
 import "github.com/cgemu/cgemu/syscalls/internal/linux"
 
-// minSigStack is the least that sigaltstack(2) takes (MINSIGSTKSZ).
+// minSigStack is the smallest stack that sigaltstack(2) takes (MINSIGSTKSZ).
 const minSigStack = 2048
 
-// An altStack is where handlers with SA_ONSTACK run.
+// An altStack is the stack of sigaltstack(2), where handlers with SA_ONSTACK run.
 type altStack struct {
 	sp, size uint64
 	flags    uint32
 }
 
-// contains reports whether sp lies on the alternate stack in use.
+// contains reports whether sp lies on the alternate stack.
 func (s *altStack) contains(sp uint64) bool {
 	return s.flags&linux.SS_AUTODISARM == 0 && s.size > 0 && sp > s.sp && sp-s.sp <= s.size
 }
 
-// state are the flags that sigaltstack(2) reports.
+// state is what sigaltstack(2) reports as flags to a thread whose stack pointer is sp.
 func (s *altStack) state(sp uint64) uint32 {
 	switch {
 	case s.size == 0:
@@ -27,7 +27,7 @@ func (s *altStack) state(sp uint64) uint32 {
 	return s.flags & linux.SS_AUTODISARM
 }
 
-// Encode is s as a stack_t.
+// Encode is s as a stack_t, for a thread whose stack pointer is sp.
 func (s *altStack) Encode(sp uint64) []byte {
 	var b linux.Pack
 	b.U64(s.sp)
@@ -37,13 +37,14 @@ func (s *altStack) Encode(sp uint64) []byte {
 	return b
 }
 
+// SetAltStack implements sigaltstack(2) for a thread whose stack pointer is sp.
 func (t *Thread) SetAltStack(base uint64, flags uint32, size, sp uint64) linux.Errno {
 	if t.Altstack.contains(sp) {
 		return linux.EPERM
 	}
 	mode := flags &^ linux.SS_AUTODISARM
 	if mode <= linux.SS_DISABLE && t.Altstack == (altStack{base, size, flags}) {
-		return 0 // as it was, however small
+		return 0 // no change: allowed even if it is too small
 	}
 	switch mode {
 	case linux.SS_DISABLE:

@@ -20,32 +20,34 @@ const (
 	wokenTimeout                   // its deadline passed
 )
 
-// A Wait is what a blocked thread waits for.
+// A Wait says what a blocked thread waits for, and what ends the wait: Ready, Deadline, a signal, or Kernel.wake.
 type Wait struct {
-	// Ready reports whether the call can go on; nil if another thread will call Kernel.wake.
+	// Ready reports whether the call can go on; nil if another thread will call Kernel.wake. It is asked between turns.
 	Ready func() bool
-	// Deadline ends the wait, in Kernel.Now's time; 0 means never.
+	// Deadline ends the wait, on Now's clock. 0 means Never.
 	Deadline int64
-	// Hosts appends to fds the files whose state only the host knows, with the events that end the wait.
+	// Hosts appends to fds the host's files whose state Ready depends on, with the events that make it true. Without
+	// it, only what guests do and the virtual clock can end the wait.
 	Hosts func(fds []host.PollFD) []host.PollFD
-	// Interrupted is what a signal makes of the call: 0 for ERESTARTSYS.
+	// Interrupted is the result of a call that a signal interrupts: 0 means ERESTARTSYS.
 	Interrupted linux.Errno
-	// Partial, if not 0, is the result of an interrupted call that had done something.
+	// Partial, if not 0, is that result instead, since the call has done that much already.
 	Partial uint64
-	// cancel is called when something else than ready or wake ends the wait.
-	cancel func(timeout bool)
-	// children says that the end of a child ends the wait.
-	children bool
-	// signals are those that the call takes itself.
-	signals SigSet
-	// Unbreakable says that signals do not end it.
+	// Unbreakable says that no signal ends the wait: the thread sleeps as vfork(2) does.
 	Unbreakable bool
-	// On is what it waits for, if there are others who count or follow those that do: locks, semaphores, queues.
+	// cancel, if set, is called when a signal or the deadline ends the wait. It takes back what waiting had set up.
+	cancel func(timeout bool)
+	// children says that a change of a child's state ends the wait.
+	children bool
+	// signals are those that the call takes itself (sigwaitinfo(2)): they end the wait and interrupt nothing.
+	signals SigSet
+	// On is the object waited for, where somebody has to find or count its waiters: a semaphore set, a message queue.
 	On any
 }
 
-// Block parks t. The handler returns what block returns. When the wait is over, the call goes on with resume, which
-// has all that the handler had found out before: descriptors are not looked up and arguments not read a second time.
+// Block makes t wait, and returns what the handler has to return. When the wait is over, the call goes on with resume,
+// not with its handler: what the handler had looked up or read before waiting (open files, arguments in memory) is not
+// looked up again, as others may have changed it since.
 func (t *Thread) Block(w Wait, resume func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	if w.Deadline == 0 {
 		w.Deadline = Never
@@ -57,7 +59,7 @@ func (t *Thread) Block(w Wait, resume func() (uint64, linux.Errno)) (uint64, lin
 	return 0, EBlocked
 }
 
-// Then ends a call, or a part of one, that gave ret and e. If it waits instead, end gets what it gives when it goes on.
+// Then calls end with the result of a call or of a part of one: at once, or, if that part has blocked, when it is over.
 func (t *Thread) Then(ret uint64, e linux.Errno, end func(uint64, linux.Errno) (uint64, linux.Errno)) (uint64, linux.Errno) {
 	if e != EBlocked {
 		return end(ret, e)
@@ -70,11 +72,12 @@ func (t *Thread) Then(ret uint64, e linux.Errno, end func(uint64, linux.Errno) (
 	return ret, e
 }
 
-// TimedOut reports whether the call goes on because its deadline passed.
+// TimedOut reports whether the call goes on because its deadline has passed.
 func (t *Thread) TimedOut() bool { return t.Call.Resumed && t.Call.woken == wokenTimeout }
 
-// ReportTimeLeft ends a call that gave ret and e by telling how much of its timeout at is left, when it is over or a signal
-// interrupts it. The timeout need not be writable.
+// ReportTimeLeft ends a call with ret and e, and writes to at how much of its timeout is left, as select(2) does: when
+// the call is over, or a signal interrupts it. If at cannot be written, nothing happens, as the timeout may be
+// constant.
 func (t *Thread) ReportTimeLeft(ret uint64, e linux.Errno, at emu.Addr, encode func(int64) []byte) (uint64, linux.Errno) {
 	if at == 0 {
 		return ret, e
@@ -97,23 +100,23 @@ func (t *Thread) ReportTimeLeft(ret uint64, e linux.Errno, at emu.Addr, encode f
 	return ret, e
 }
 
-// blocked reports whether t waits for something.
+// blocked reports whether t is in a call that waits.
 func (t *Thread) blocked() bool { return t.Call.Wait != nil && !t.Dead }
 
-// needsPolling reports whether t can be woken by something else than a call of Kernel.wake.
+// needsPolling reports whether something else than Kernel.wake can end t's wait: its condition or its deadline.
 func (t *Thread) needsPolling() bool {
 	w := t.Call.Wait
 	return w.Ready != nil || w.Deadline != Never
 }
 
-// wakeWaiting makes ready, in the order of blocking, threads whose wait is over. A call that went on and waits
-// again, though what it waits for seems to be there (a pipe with room, but not for all), does not go on once more
-// before anything has happened.
+// wakeWaiting makes those threads ready whose wait is over, in order of blocking. A call that went on and waits again,
+// although its condition seems true (a pipe has room, but not for all), is not tried again until something has happened
+// (Kernel.activity): else time would never pass.
 func (k *Kernel) wakeWaiting() {
 	if len(k.Waiting) == 0 {
 		return
 	}
-	now := int64(0) // what all engines have executed is costly to sum up
+	now := int64(0) // only read if needed: to sum up what all engines have executed is costly
 	if slices.ContainsFunc(k.Waiting, func(t *Thread) bool { return t.Call.Wait.Deadline != Never }) {
 		now = k.Now()
 	}
@@ -140,7 +143,7 @@ func (k *Kernel) wake(t *Thread, why wakeReason) {
 	k.ready = append(k.ready, t)
 }
 
-// unwait takes t off the list of waiting threads.
+// unwait takes t out of Waiting, and reports whether it was there.
 func (k *Kernel) unwait(t *Thread) bool {
 	i := slices.Index(k.Waiting, t)
 	if i < 0 {
@@ -150,7 +153,7 @@ func (k *Kernel) unwait(t *Thread) bool {
 	return true
 }
 
-// interrupt ends t's wait because a signal came.
+// interrupt ends t's wait because a signal has come that t takes.
 func (k *Kernel) interrupt(t *Thread) {
 	w := t.Call.Wait
 	if w != nil && (t.Pending.Set|t.Process.Pending.Set)&w.signals != 0 {

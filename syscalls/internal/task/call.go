@@ -6,41 +6,54 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// A Call is the system call a thread is in.
+// A Call is the system call that a thread is in, or was in last.
 type Call struct {
 	Nr   uint64
 	Args uio.Args
-	// Wait is what it waits for, resume how it goes on then.
+	// Wait is what the call waits for, nil if it does not. Resume, set together with it, goes on with the call when the
+	// wait is over.
 	Wait   *Wait
 	Resume func() (uint64, linux.Errno)
-	// Resumed says that the call has waited; woken why it goes on.
+	// Resumed says that the call has waited before; woken is what ended the last wait.
 	Resumed bool
 	woken   wakeReason
-	// resumedAt is Kernel.steps when it went on last.
+	// resumedAt is Kernel.activity of the moment at which the call last went on.
 	resumedAt uint64
-	// Deadline is when it ends, done and messages how far it is: bytes, and messages before those.
+	// Deadline is when the call has to end, on Now's clock: a handler sets it before it first waits.
 	Deadline int64
+	// Done is how many bytes the call has transferred, for handlers that wait in between; Messages is how many whole
+	// messages it has sent or received before those (sendmmsg(2), recvmmsg(2)).
 	Done     uint64
 	Messages uint64
 }
 
-// Results a handler may give that the guest never sees.
+// What a handler may return that the guest never sees: these are no error numbers of Linux.
 const (
-	// EBlocked says that the thread waits: see Thread.Block.
+	// EBlocked says that the thread waits: a handler returns what Thread.Block returned.
 	EBlocked linux.Errno = 600
-	// ENoReturn says that registers are as they must be: sigreturn, execve, exit.
+	// ENoReturn says that there is no result, since the registers are those to go on with: after sigreturn, execve,
+	// exit.
 	ENoReturn linux.Errno = 601
 )
 
-// A Level says how far a call is supported.
+// A Level says how far a system call is supported. docs/syscalls.md shows it.
 type Level uint8
 
+// The levels. A number without an entry is Missing.
+const (
+	Missing Level = iota // ENOSYS, with a message the first time
+	Full                 // as on Linux, as far as a single deterministic machine can be that
+	Partial              // the entry's note says what there is
+	Refused              // always the same error, one that programs expect
+)
+
+// String is the level's name in docs/syscalls.md.
 func (l Level) String() string { return [...]string{"missing", "full", "partial", "refused"}[l] }
 
-// A Handler does a system call.
+// A Handler does a system call and returns its result or its error, or EBlocked or ENoReturn.
 type Handler func(t *Thread, a uio.Args) (uint64, linux.Errno)
 
-// An Entry is a system call.
+// An Entry is a row of the table of system calls. Note says what is there of a call that is not supported in full.
 type Entry struct {
 	Name    string
 	Level   Level
@@ -48,10 +61,10 @@ type Entry struct {
 	Note    string
 }
 
-// missing is the handler of calls we do not have.
+// NotImplemented is the handler of calls that are missing.
 func NotImplemented(*Thread, uio.Args) (uint64, linux.Errno) { return 0, linux.ENOSYS }
 
-// Unknown is the entry of numbers that no call has.
+// Unknown stands for the numbers that no system call has.
 var Unknown = Entry{Name: "?", Level: Missing, Handler: NotImplemented}
 
 // entry returns the entry for a number.
@@ -65,11 +78,15 @@ func (k *Kernel) entry(nr uint64) *Entry {
 // CallName is the name of call nr.
 func (k *Kernel) CallName(nr uint64) string { return k.entry(nr).Name }
 
-// A Tracer is told of what happens at the border of the kernel.
+// A Tracer is told of the calls that guests make and of what happens to them, for --strace.
 type Tracer interface {
+	// Enter is called when t makes the call t.Call, before its handler.
 	Enter(t *Thread)
+	// Leave is called with the result of that call.
 	Leave(t *Thread, ret uint64, e linux.Errno)
+	// Signal is called when s is delivered to t.
 	Signal(t *Thread, s *SigInfo)
+	// Exited is called when p has ended.
 	Exited(p *Process)
 }
 
@@ -97,18 +114,19 @@ func (t *Thread) dispatch() {
 	t.finishUnlessBlocked(ent.Handler(t, t.Call.Args))
 }
 
-// resumeCall continues t's call, whose wait is over.
+// resumeCall goes on with t's call, whose wait is over.
 func (t *Thread) resumeCall() {
 	resume := t.Call.Resume
 	t.Call.Wait, t.Call.Resume = nil, nil
 	t.finishUnlessBlocked(resume())
 }
 
-// finishUnlessBlocked ends t's call with what it returned, if it does not wait.
+// finishUnlessBlocked ends t's call with what its handler returned. If that was EBlocked, the call goes on waiting,
+// unless a signal is pending already.
 func (t *Thread) finishUnlessBlocked(ret uint64, e linux.Errno) {
 	if e == EBlocked {
 		if !t.Call.Wait.Unbreakable && t.HasSignal() {
-			// A signal was pending before: the call is over before it waits.
+			// A signal was pending before the call: it interrupts it at once.
 			w := t.Call.Wait
 			if w.cancel != nil {
 				w.cancel(false)
@@ -121,7 +139,7 @@ func (t *Thread) finishUnlessBlocked(ret uint64, e linux.Errno) {
 	t.finish(ret, e)
 }
 
-// finishInterrupted ends a call that waited and may wait no longer.
+// finishInterrupted ends a call that has waited and was interrupted, with the result that its Wait says.
 func (t *Thread) finishInterrupted(w *Wait) {
 	t.Call.Wait, t.Call.Resume = nil, nil
 	if w.Partial > 0 {
@@ -131,7 +149,7 @@ func (t *Thread) finishInterrupted(w *Wait) {
 	t.finish(0, w.Interrupted)
 }
 
-// finish sets the result of t's call, and is the only place that encodes results.
+// finish ends t's call. It alone encodes results: as Linux does, an error e is -e in RAX.
 func (t *Thread) finish(ret uint64, e linux.Errno) {
 	t.Files.EndCall(t.Kernel)
 	if t.Kernel.Trace != nil {
@@ -148,7 +166,7 @@ func (t *Thread) finish(ret uint64, e linux.Errno) {
 	t.inCall = true
 }
 
-// MaxReported is how many unsupported calls are named: a program may try all numbers there are.
+// MaxReported bounds the messages about unsupported calls: a program may try all numbers there are.
 const MaxReported = 100
 
 // reportMissing names an unsupported call, once.
@@ -164,11 +182,3 @@ func (k *Kernel) reportMissing(nr uint64) {
 	k.reported[nr] = true
 	k.Logf("system call %d (%s) is not supported; the program gets ENOSYS", nr, k.CallName(nr))
 }
-
-// Levels. An entry that is not there is Missing.
-const (
-	Missing Level = iota // reported once; ENOSYS
-	Full                 // as Linux, within what a single deterministic machine can be
-	Partial              // the note says what there is
-	Refused              // always the same error, which programs expect
-)

@@ -25,8 +25,8 @@ const (
 	vgInnerThreads      = 0x1902
 )
 
-// ClientRequest answers the request whose block RAX points to. The result goes to
-// RDX; a request nobody knows leaves there the default that the program put.
+// ClientRequest answers the Valgrind client request whose block RAX points to, and puts the result into RDX. If nobody
+// knows the request, RDX keeps the default that the program has put there.
 func (t *Thread) ClientRequest() {
 	b, e := t.CopyIn(emu.Addr(t.CPU.Regs[emu.RAX]), 48)
 	if e != 0 {
@@ -50,6 +50,7 @@ func (t *Thread) ClientRequest() {
 	}
 }
 
+// builtinRequest answers the requests that the kernel knows without a Config.OnClientRequest.
 func (t *Thread) builtinRequest(code uint64, args [5]uint64) (uint64, bool) {
 	switch code {
 	case VgRunningOnValgrind:
@@ -61,7 +62,7 @@ func (t *Thread) builtinRequest(code uint64, args [5]uint64) (uint64, bool) {
 		}
 		return 0, true
 	case VgStackRegister:
-		// The main stack is 0.
+		// 0 is the main stack.
 		t.Kernel.nextVgStack++
 		return t.Kernel.nextVgStack, true
 	case vgPrintf, vgPrintfBacktrace:

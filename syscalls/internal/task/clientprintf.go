@@ -8,8 +8,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// clientPrintf prints what VALGRIND_PRINTF was given, to the log, and returns
-// how many characters that were.
+// clientPrintf prints what VALGRIND_PRINTF was given to the log, and returns the number of characters.
 func (t *Thread) clientPrintf(args [5]uint64) uint64 {
 	format, ok := t.Process.Mem.ReadString(emu.Addr(args[0]), linux.PATH_MAX)
 	if !ok {

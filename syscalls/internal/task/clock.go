@@ -4,14 +4,16 @@ import (
 	"time"
 )
 
-// BootTime is how long the virtual machine has been up when a program starts.
+// BootTime is for how long the virtual machine has been up when a program starts.
 const BootTime = 100 * int64(time.Second)
 
-// What a system call takes of virtual time, in nanoseconds: less for those that a C library on Linux answers
-// itself, by the vDSO, which the guest has not (RATIONALE.md, "Virtual time: one
-// instruction is one nanosecond, one system call 250").
+// What a system call takes of virtual time, in nanoseconds. It is less for those that a C library on Linux answers
+// without the kernel, by the vDSO, which the guest does not have (RATIONALE.md, "Virtual time: one instruction is one
+// nanosecond, one system call 250").
 const (
+	// CallPrice is the price of most calls.
 	CallPrice = 250
+	// VdsoPrice is the price of those that Linux's vDSO answers.
 	VdsoPrice = 25
 )
 
@@ -24,7 +26,7 @@ const (
 	nrGetcpu       = 309
 )
 
-// price is what call nr takes.
+// price is how long call nr takes, in nanoseconds.
 func price(nr uint64) int64 {
 	switch nr {
 	case nrGettimeofday, nrTime, nrClockGettime, nrClockGetres, nrGetcpu:
@@ -33,15 +35,20 @@ func price(nr uint64) int64 {
 	return CallPrice
 }
 
-// A clock is the source of time. The virtual one counts executed instructions,
-// one nanosecond each, system calls, and what sleepers skipped.
+// A clock is the source of time. The virtual one is a sum: instructions executed, one nanosecond each, the prices of
+// system calls (System), and what was skipped while all threads slept.
 type clock struct {
-	Real     bool
-	Epoch    int64 // wall clock at the program's start
-	start    time.Time
-	skipped  int64
-	System   int64 // what system calls took
-	LastRead int64 // the wall clock when the guest looked at it last
+	// Real says that time is the host's: start is when the run began.
+	Real bool
+	// Epoch is what the wall clock said then.
+	Epoch   int64
+	start   time.Time
+	skipped int64
+	// System is how much time system calls have taken.
+	System int64
+	// LastRead is the wall clock's time when the guest last read it. Files are stamped with it, so that their times do
+	// not lie ahead of what the program has seen.
+	LastRead int64
 }
 
 func (c *clock) init(realTime bool, epoch time.Time) {
@@ -60,7 +67,7 @@ func (c *clock) advance(d int64) {
 	}
 }
 
-// Now is the monotonic clock: nanoseconds since the machine was started.
+// Now is the monotonic clock: nanoseconds since the virtual machine was booted. All deadlines are on this clock.
 func (k *Kernel) Now() int64 {
 	if k.Clock.Real {
 		return BootTime + int64(time.Since(k.Clock.start))
@@ -71,13 +78,13 @@ func (k *Kernel) Now() int64 {
 // Wall is the wall clock: nanoseconds since 1970.
 func (k *Kernel) Wall() int64 { return k.Clock.Epoch - BootTime + k.Now() }
 
-// ReadWall is wall, for the guest to see.
+// ReadWall is Wall for the guest, which has then seen it (clock.LastRead).
 func (k *Kernel) ReadWall() int64 {
 	k.Clock.LastRead = k.Wall()
 	return k.Clock.LastRead
 }
 
-// Executed is how many instructions were executed so far.
+// Executed is how many instructions all processes have executed so far.
 func (k *Kernel) Executed() int64 {
 	n := k.reapedTime
 	for _, p := range k.Processes {

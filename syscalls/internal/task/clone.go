@@ -8,14 +8,17 @@ import (
 
 // Flags of clone(2) and clone3(2) by what they are for.
 const (
-	CloneNamespaces = 0x7e020080 // CLONE_NEWTIME, 0x80, is a signal's bit for clone(2)
-	Clone3Flags     = 0xffffff80&^linux.CLONE_DETACHED | linux.CLONE_CLEAR_SIGHAND | linux.CLONE_INTO_CGROUP
+	// CloneNamespaces ask for new namespaces, which the guest may not have. CLONE_NEWTIME, 0x80, is part of the
+	// signal's number in clone(2).
+	CloneNamespaces = 0x7e020080
+	// Clone3Flags are all flags that clone3(2) takes.
+	Clone3Flags = 0xffffff80&^linux.CLONE_DETACHED | linux.CLONE_CLEAR_SIGHAND | linux.CLONE_INTO_CGROUP
 
-	// cloneThreadFlags must come together here: what makes a thread.
+	// cloneThreadFlags make a thread. One of them without the others makes a process here.
 	cloneThreadFlags = linux.CLONE_VM | linux.CLONE_SIGHAND | linux.CLONE_THREAD
 )
 
-// A CloneArgs has what clone(2) and clone3(2) are told.
+// A CloneArgs has the arguments of clone(2), clone3(2), fork(2) and vfork(2).
 type CloneArgs struct {
 	Flags               uint64
 	ParentTID, ChildTID emu.Addr
@@ -23,9 +26,11 @@ type CloneArgs struct {
 	Tls                 uint64
 	ExitSignal          int
 	SetTIDSize          uint64
-	AddPidFile          func(q *Process) linux.Errno // for CLONE_PIDFD
+	// AddPidFile opens a pidfd for q in the caller, for CLONE_PIDFD.
+	AddPidFile func(q *Process) linux.Errno
 }
 
+// Clone makes a thread or a process, as c.Flags say, and returns its id.
 func (t *Thread) Clone(c CloneArgs) (uint64, linux.Errno) {
 	switch {
 	case c.Flags&linux.CLONE_SIGHAND != 0 && c.Flags&linux.CLONE_VM == 0,

@@ -7,58 +7,63 @@ import (
 // This file has the CPU time of threads and processes: an instruction takes a nanosecond of user time, a system call
 // its price of system time.
 
-// A Usage is CPU time, in nanoseconds.
+// A Usage is CPU time in nanoseconds: an instruction takes one of user time, a system call its price of system time.
 type Usage struct{ User, System int64 }
 
+// Total is user and system time together.
 func (u Usage) Total() int64 { return u.User + u.System }
 
+// Plus is the sum of u and o.
 func (u Usage) Plus(o Usage) Usage { return Usage{u.User + o.User, u.System + o.System} }
 
-// Spend lets time pass that t's system call takes.
+// Spend makes t's system call take ns nanoseconds of system time.
 func (t *Thread) Spend(ns int64) {
 	t.system += ns
 	t.Process.System += ns
 	t.Kernel.Clock.System += ns
 }
 
-// chargedThread is which of a process' threads its CPU time goes to, since when.
+// A chargedThread is the thread that its process' user time goes to, from a user time of since on. It is kept only if
+// somebody asks for the times of single threads: to sum up what engines have executed at each switch is costly. thread
+// is nil before that.
 type chargedThread struct {
 	thread *Thread
 	since  int64
 }
 
-// Usage is the CPU time p has used.
+// Usage is the CPU time that p has used.
 func (p *Process) Usage() Usage { return Usage{p.UserTime(), p.System} }
 
+// UserTime is the user time that p has used, including what was executed since it was last charged.
 func (p *Process) UserTime() int64 {
-	if m := p.Machine; m != nil && m.charged == p {
+	if m := p.Machine; m != nil && m.chargedProcess == p {
 		return p.used + int64(m.engine.Executed()-m.chargedAt)
 	}
 	return p.used
 }
 
-// Usage is the CPU time t has used.
+// Usage is the CPU time that t has used.
 func (t *Thread) Usage() Usage { return Usage{t.userTime(), t.system} }
 
-// UserTime is the user time t has used. To add up what was executed at each change of threads is costly, so threads
-// are told apart from when a process first asks: what it used before is its first thread's.
+// userTime is the user time that t has used. The first question of this kind for a process makes threads be told apart
+// from then on; what was used before counts as the first thread's.
 func (t *Thread) userTime() int64 {
 	p := t.Process
-	if p.clocked.thread == nil {
-		p.clocked.thread = p.Threads[0]
+	if p.chargedThread.thread == nil {
+		p.chargedThread.thread = p.Threads[0]
 		if c := t.Kernel.Current; c != nil && c.Process == p {
 			c.chargeThread()
 		}
 	}
-	if p.clocked.thread == t {
-		return t.used + p.UserTime() - p.clocked.since
+	if p.chargedThread.thread == t {
+		return t.used + p.UserTime() - p.chargedThread.since
 	}
 	return t.used
 }
 
-// chargeThread makes the user time of its process from now on t's.
+// chargeThread makes t, instead of another thread of its process, pay for user time from now on.
 func (t *Thread) chargeThread() {
-	c := &t.Process.clocked
+	c := &t.Process.chargedThread
 	if c.thread == nil || c.thread == t {
 		return
 	}
@@ -67,14 +72,15 @@ func (t *Thread) chargeThread() {
 	c.thread, c.since = t, now
 }
 
-// A CpuClock counts the CPU time of a process or, if thread is set, of one of its threads; the user time alone if that is
-// all that is wanted.
+// A cpuClock counts the CPU time of a process or, if thread is set, of one of its threads; with userOnly only the user
+// time.
 type cpuClock struct {
 	Process  *Process
 	thread   *Thread
 	userOnly bool
 }
 
+// time is what the clock shows.
 func (c cpuClock) time() int64 {
 	switch {
 	case c.userOnly:
@@ -85,13 +91,14 @@ func (c cpuClock) time() int64 {
 	return c.Process.Usage().Total()
 }
 
-// runs reports whether the clock goes on while t executes.
+// runs reports whether the clock advances while t executes.
 func (c cpuClock) runs(t *Thread) bool {
 	return t != nil && t.Process == c.Process && (c.thread == nil || c.thread == t)
 }
 
-// CpuClock finds the CPU clock that id names, if it names one: those of other processes and threads are
-// ~pid<<3 | 4 for a thread's | kind (include/linux/posix-timers.h). Pid 0 is the caller.
+// CpuClock finds the CPU clock with an id. Those of other processes and threads have ids of the form ~pid<<3
+//
+// kind, with bit 2 set for a thread's (include/linux/posix-timers.h); pid 0 is the caller's own.
 func (t *Thread) CpuClock(id int) (c cpuClock, ok bool) {
 	const perThread, kind = 4, 3
 	switch {

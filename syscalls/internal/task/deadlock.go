@@ -8,7 +8,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// deadlock ends a run in which no thread can ever run again, and says where each thread is.
+// deadlock ends a run in which no thread can ever run again, and tells the user where each thread is.
 func (k *Kernel) deadlock() {
 	k.Logf("deadlock: nothing can wake any thread; \"by\" are return addresses found on the stacks, of which some may be old")
 	for _, p := range k.Processes {
@@ -17,7 +17,7 @@ func (k *Kernel) deadlock() {
 			case t.Dead:
 				continue
 			case t.blocked():
-				// What the call would fill in it has not.
+				// What the call would fill in is not shown: it has not returned.
 				k.Logf("deadlock: thread %d of %v waits in %s", t.TID, p, k.FormatCall(t))
 			default:
 				k.Logf("deadlock: thread %d of %v is stopped by %s", t.TID, p, linux.SignalName(p.stopSignal))
@@ -28,13 +28,13 @@ func (k *Kernel) deadlock() {
 			}
 		}
 	}
-	// Linux would wait forever; a program in that state is ended from outside.
+	// On Linux the program would wait for ever, until somebody kills it.
 	for _, p := range slices.Clone(k.Processes) {
 		p.End(Exit{Signal: linux.SIGKILL, Deadlock: true})
 	}
 }
 
-// place names the code in front of a, for messages.
+// describe shows a code address of p, with the function and line in front of it if Config.Place knows them.
 func (k *Kernel) describe(p *Process, a emu.Addr) string {
 	if k.Config.Place == nil {
 		return a.String()
@@ -42,7 +42,8 @@ func (k *Kernel) describe(p *Process, a emu.Addr) string {
 	return a.String() + ": " + k.Config.Place(p.Engine, a)
 }
 
-// callers returns addresses on t's stack that lie behind a call, the innermost first: callers, and what is left of earlier ones.
+// callers are addresses on t's stack that lie behind a CALL, the innermost first: its callers, and what is left over
+// from earlier calls.
 func (t *Thread) callers() (found []emu.Addr) {
 	const maxWords, maxCallers = 1024, 8
 	sp := emu.Addr(t.CPU.Regs[emu.RSP]) &^ 7
@@ -58,7 +59,7 @@ func (t *Thread) callers() (found []emu.Addr) {
 	return found
 }
 
-// BehindCall reports whether the instruction in front of a may be a call.
+// BehindCall reports whether the instruction in front of a may be a CALL.
 func (p *Process) BehindCall(a emu.Addr) bool {
 	v := p.Mem.VMA(a)
 	var b [7]byte
@@ -76,7 +77,7 @@ func (p *Process) BehindCall(a emu.Addr) bool {
 	return false
 }
 
-// modRMLen is the length of the ModRM byte at b[0] and what belongs to it.
+// modRMLen is the length of the ModRM byte b[0] with the SIB byte and displacement that belong to it.
 func modRMLen(b []byte) int {
 	mod, rm := b[0]>>6, b[0]&7
 	n := [...]int{1, 2, 5, 1}[mod]

@@ -1,16 +1,19 @@
-// Package task has what runs: processes, threads and the machines (address space and engine) that they run on; who runs when; clocks
-// and timers; signals; futexes; job control; and the call that a thread is in. It knows of no file.
+// Package task has processes and threads, and everything that decides when and how they run: the machines (address space
+// and engine) that they run on, the scheduler, clocks and timers, signals, futexes, job control, and the system call that
+// a thread is in. It knows nothing of files, sockets or other objects of system calls.
 //
-// One goroutine runs all threads, one at a time: Kernel.Run picks one, Thread by Thread, and acts on what stops its engine. Nothing
-// here needs a lock but what is told from outside (Kernel.Interrupted, and which engine runs).
+// One goroutine runs all guest threads, one at a time: Kernel.Run picks a thread, lets its engine execute it, and acts on
+// the reason for which the engine stops (run.go). So nothing here needs a lock, but for the two things that other
+// goroutines touch: Kernel.Interrupted and Kernel.running.
 //
-// A system call is a Handler of the table that NewKernel is given. One that has to wait returns what Thread.Block returns: the thread
-// is parked with a Wait, which says what ends it, and with the function that goes on with the call. Thread.finish alone turns results
-// into RAX.
+// A system call is done by a Handler in the table that NewKernel is given. A handler that has to wait returns what
+// Thread.Block returns: the thread is then in Kernel.Waiting, with a Wait, which says what ends the wait, and a function,
+// which goes on with the call (block.go). Thread.finish alone turns results into RAX (call.go).
 //
-// Packages above keep their state in the Kernel and in threads behind interfaces or as values that only they know the type of:
+// The packages above keep their state in a Kernel and its threads, as interfaces or as values whose type only they know:
 // Kernel.FS, IPC, Net and TTY, and Thread.Files.
 //
-// Times are nanoseconds. The virtual clock counts an instruction as one and a system call as CallPrice; it moves on at once when all
-// threads sleep (RATIONALE.md, "Virtual time: one instruction is one nanosecond, one system call 250").
+// Times are in nanoseconds. On the virtual clock an instruction takes one and a system call CallPrice. When all threads
+// sleep, the clock moves on to the next deadline at once (RATIONALE.md, "Virtual time: one instruction is one nanosecond,
+// one system call 250").
 package task

@@ -6,8 +6,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// CopyInVector reads a vector of string addresses that ends with null. It takes from room what that takes of the
-// program's stack, and ends with E2BIG where there is none left.
+// CopyInVector reads a vector of addresses of strings that ends with null, as argv. It subtracts from room what the
+// strings take of the new program's stack, and ends with E2BIG where nothing is left.
 func (t *Thread) CopyInVector(at emu.Addr, room *uint64) ([]string, linux.Errno) {
 	var out []string
 	if at == 0 {
@@ -35,17 +35,17 @@ func (t *Thread) CopyInVector(at emu.Addr, room *uint64) ([]string, linux.Errno)
 	}
 }
 
-// A ExecTarget is what execve(2) and execveat(2) are asked for.
+// An ExecTarget is the program that execve(2) or execveat(2) names.
 type ExecTarget struct {
-	// Name is what the program is told, at where it is found: /dev/fd need not be there.
+	// Name is the name that an interpreter is told, At the path where the file is found: the guest may have no /dev/fd.
 	Name, At string
-	// Opened says that it is an open file, whose own name the thread gets.
+	// Opened says that it is given by a descriptor alone. The thread then gets the file's own name.
 	Opened bool
-	// Closes says that name leads nowhere for an interpreter, since execution closes the descriptor.
+	// Closes says that execution closes that descriptor, so that Name would lead an interpreter nowhere.
 	Closes bool
 }
 
-// MachineForExec returns a machine for t's process if others run on that which it has.
+// MachineForExec returns a new machine for t's process, or nil if it can keep its own: no other process runs on it.
 func (t *Thread) MachineForExec() (*Machine, error) {
 	if m := t.Process.Machine; m.users == 1 && m.owner == t.Process {
 		return nil, nil
@@ -53,8 +53,8 @@ func (t *Thread) MachineForExec() (*Machine, error) {
 	return t.Kernel.newMachine(t.Process, t.Process.Engine, nil)
 }
 
-// BeginExec drops what a new program does not inherit (execve(2), "Effect on process attributes"). It will
-// run on m, if that is not nil.
+// BeginExec drops what a new program does not inherit (execve(2), "Effect on process attributes"): from here on there
+// is no way back. The process goes on with m, or with its own machine, emptied, if m is nil.
 func (t *Thread) BeginExec(m *Machine) {
 	p := t.Process
 	for _, o := range p.Threads {
@@ -76,7 +76,7 @@ func (t *Thread) BeginExec(m *Machine) {
 	t.Kernel.Threads[t.TID] = t
 	p.Executed = true
 	t.Files.Exec(t.Kernel)
-	own := *p.Signals // others may go on with the old one
+	own := *p.Signals // another process may share the old table
 	p.Signals = &own
 	p.Signals.reset()
 	for _, pt := range p.Posix {

@@ -6,7 +6,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Exit ends t, and its process with the last thread.
+// Exit ends t; with the last thread its process ends.
 func (t *Thread) Exit(code int) {
 	t.Dead = true
 	t.releaseLocks()
@@ -18,7 +18,8 @@ func (t *Thread) Exit(code int) {
 	t.Process.End(Exit{Code: code})
 }
 
-// clearChildTID tells others in t's memory that t has ended (set_tid_address(2)).
+// clearChildTID clears the word that t has asked to be cleared at its end, and wakes a thread that waits for it by
+// futex(2), such as pthread_join (set_tid_address(2)).
 func (t *Thread) clearChildTID() {
 	if t.ClearTID == 0 {
 		return
@@ -29,12 +30,12 @@ func (t *Thread) clearChildTID() {
 	}
 }
 
-// kill ends p because of a signal's default action.
+// kill ends p by the default action of signal s.
 func (p *Process) kill(s *SigInfo) {
 	p.End(Exit{Signal: int(s.Signo), Fault: s.Fault, RIP: s.rip})
 }
 
-// End ends p: its threads run no more.
+// End ends p and all its threads: what exit_group(2) and fatal signals do.
 func (p *Process) End(e Exit) {
 	if p.Exited {
 		return
@@ -81,7 +82,7 @@ func (p *Process) End(e Exit) {
 	p.notifyParent()
 }
 
-// wakeVforker lets the thread that called vfork(2) go on.
+// wakeVforker lets the thread go on that made p by vfork(2).
 func (p *Process) wakeVforker() {
 	if t := p.vforker; t != nil {
 		p.vforker = nil
@@ -89,7 +90,8 @@ func (p *Process) wakeVforker() {
 	}
 }
 
-// orphan gives p another parent: the nearest subreaper above, or init, which waits for it at once.
+// orphan is called when p's parent has ended. The new parent is the nearest subreaper above, or init, which waits for
+// zombies at once.
 func (p *Process) orphan() {
 	up := p.Parent.Parent
 	for up != nil && (up.Exited || up.Subreaper == 0) {
@@ -107,7 +109,7 @@ func (p *Process) orphan() {
 	}
 }
 
-// notifyParent tells the parent of p, which has ended.
+// notifyParent tells p's parent that p has ended, and reaps p if nobody is going to wait for it.
 func (p *Process) notifyParent() {
 	up := p.Parent
 	if up == nil {
@@ -116,10 +118,10 @@ func (p *Process) notifyParent() {
 		}
 		return
 	}
-	// Whoever waits looks for children before it looks for signals.
+	// A thread that waits for children is woken before SIGCHLD can interrupt it.
 	up.wakeChildWaiters()
 	act := &up.Signals[linux.SIGCHLD]
-	// clone(2), unlike clone3(2), takes numbers that no signal has.
+	// clone(2), unlike clone3(2), accepts numbers that are no signal's.
 	if p.exitSignal != 0 && p.exitSignal <= linux.NSIG {
 		up.Send(p.childInfo())
 	}
@@ -128,7 +130,7 @@ func (p *Process) notifyParent() {
 	}
 }
 
-// wakeChildWaiters lets threads that wait for children look again.
+// wakeChildWaiters lets the threads of p look again that wait for children.
 func (p *Process) wakeChildWaiters() {
 	for _, t := range p.Threads {
 		if w := t.Call.Wait; w != nil && w.children {
@@ -137,14 +139,14 @@ func (p *Process) wakeChildWaiters() {
 	}
 }
 
-// reap forgets p, which has ended.
+// reap removes p, which has ended, from the process table.
 func (k *Kernel) reap(p *Process) {
 	k.Processes = slices.DeleteFunc(k.Processes, func(o *Process) bool { return o == p })
 	k.reapedTime += p.used
 	p.Parent = nil
 }
 
-// cause is how p ended: si_code and si_status of its SIGCHLD.
+// cause says how p ended, as si_code and si_status of its SIGCHLD.
 func (p *Process) cause() (code int32, status uint32) {
 	if p.Status.Signal != 0 {
 		return linux.CLD_KILLED, uint32(p.Status.Signal)
@@ -152,7 +154,7 @@ func (p *Process) cause() (code int32, status uint32) {
 	return linux.CLD_EXITED, uint32(p.Status.Code)
 }
 
-// waitStatus is what wait(2) tells of p.
+// waitStatus says how p ended, as wait4(2) encodes it.
 func (p *Process) waitStatus() uint32 {
 	if p.Status.Signal != 0 {
 		return uint32(p.Status.Signal)
@@ -160,7 +162,7 @@ func (p *Process) waitStatus() uint32 {
 	return uint32(p.Status.Code) << 8
 }
 
-// childInfo is the signal that p's parent gets.
+// childInfo is the signal that tells p's parent of p's end.
 func (p *Process) childInfo() *SigInfo {
 	const tick = 10_000_000 // of si_utime, in nanoseconds
 	code, status := p.cause()

@@ -4,35 +4,35 @@ import (
 	"slices"
 )
 
-// A family is how a process belongs to others.
+// A family holds a process' parent, process group, session and controlling terminal, and what the parent is told of it.
 type family struct {
-	// Parent is nil for the first process, and for orphans, whom init adopts.
+	// Parent is nil for the first process, and for orphans that init has adopted.
 	Parent    *Process
 	PGID, SID int
-	// Tty is the controlling terminal, or nil.
+	// Tty is the controlling terminal, or nil. The processes that have it are of one session.
 	Tty *Terminal
-	// ExitSignal is what the parent gets when it ends; a child whose signal is not SIGCHLD is
-	// waited for with __WCLONE.
+	// exitSignal is what the parent gets when the process ends. A child whose signal is not SIGCHLD is waited for with
+	// __WCLONE only.
 	exitSignal int
-	// vforker waits for the process to execute a program or to end.
+	// vforker is the thread whose vfork(2) made the process: it waits until the process executes a program or ends.
 	vforker *Thread
-	// Executed says that it has executed a program since it was forked.
+	// Executed says that the process has executed a program since it was forked: setpgid(2) may no longer move it.
 	Executed bool
-	// reported says that what it counted was given away.
+	// reported says that Config.OnEnd was called for the process.
 	reported bool
 }
 
 const (
-	// ParentPID is the shell that is not there.
+	// ParentPID is the first process' parent: a shell that the guest can name but that is not there.
 	ParentPID = DefaultPID - 1
-	// InitPID is who adopts orphans. It is not there either.
+	// InitPID adopts orphans. It is not there either.
 	InitPID = 1
 )
 
-// Absent reports whether a process id is of a process that the guest knows of, and that is not there.
+// Absent reports whether pid is that of a process which the guest can name although it is not there.
 func Absent(pid int) bool { return pid == InitPID || pid == ParentPID }
 
-// Ppid is the parent's process id.
+// Ppid is the id of p's parent.
 func (p *Process) Ppid() int {
 	switch {
 	case p.Parent != nil:
@@ -43,7 +43,7 @@ func (p *Process) Ppid() int {
 	return InitPID
 }
 
-// Process finds a process, zombies included.
+// Process finds a process by its id, zombies included; nil if there is none.
 func (k *Kernel) Process(pid int) *Process {
 	if i := slices.IndexFunc(k.Processes, func(p *Process) bool { return p.PID == pid }); i >= 0 {
 		return k.Processes[i]
@@ -51,7 +51,7 @@ func (k *Kernel) Process(pid int) *Process {
 	return nil
 }
 
-// Children returns p's children in order of creation.
+// Children are p's children in order of creation.
 func (p *Process) Children() []*Process {
 	var out []*Process
 	for _, c := range p.Kernel.Processes {

@@ -15,7 +15,7 @@ const (
 	pfFetch   = 16
 )
 
-// Fault turns an exception into the signal that Linux makes of it (arch/x86/kernel/traps.c, mm/fault.c).
+// Fault turns a CPU exception into the signal that Linux makes of it (arch/x86/kernel/traps.c, mm/fault.c).
 func (t *Thread) Fault(f emu.Fault) {
 	if f.Vector == emu.VecPF && f.Exec && t.vsyscall(f.Addr) {
 		return
@@ -55,7 +55,7 @@ func (t *Thread) Fault(f emu.Fault) {
 	t.force(s)
 }
 
-// pageFault fills s and the frame's error code for a page fault.
+// pageFault fills in s and the error code of the signal frame for a page fault.
 func (t *Thread) pageFault(f emu.Fault, s *SigInfo) {
 	t.cr2 = uint64(f.Addr)
 	t.errCode = pfUser
@@ -76,13 +76,12 @@ func (t *Thread) pageFault(f emu.Fault, s *SigInfo) {
 			t.errCode |= pfPresent
 		}
 	case f.Addr >= 1<<47:
-		// The kernel's half of the address space: its pages are there, but not for us.
+		// In the kernel's half of the address space pages are present, but not for users.
 		t.errCode |= pfPresent
 	}
 }
 
-// fpCode is the si_code for the first exception in status that unmasked allows
-// (fpu__exception_code).
+// fpCode is the si_code of the first exception in status that is unmasked (fpu__exception_code).
 func fpCode(unmasked, status uint32) int32 {
 	switch e := unmasked & status; {
 	case e&0x01 != 0:
@@ -106,7 +105,7 @@ const (
 	vsyscallGetcpu = 0xffffffffff600800
 )
 
-// vsyscall emulates a call of the vsyscall page: a system call and a return.
+// vsyscall emulates a call of the vsyscall page, which is a system call and a return; false if a is no entry there.
 func (t *Thread) vsyscall(a emu.Addr) bool {
 	c := t.CPU
 	var nr uint64
@@ -135,8 +134,8 @@ func (t *Thread) vsyscall(a emu.Addr) bool {
 	return true
 }
 
-// growStack makes the memory above a, if it was made with MAP_GROWSDOWN, grow down to a's page. Another mapping must be far
-// enough below (stack_guard_gap), and RLIMIT_STACK allow it.
+// growStack extends the memory above a, if it was mapped with MAP_GROWSDOWN, down to a's page. The next mapping below
+// must be far enough away (stack_guard_gap), and RLIMIT_STACK must allow it.
 func (p *Process) growStack(a emu.Addr) bool {
 	const guardGap = 256 * emu.PageSize
 	if a < mem.MinAddr || a >= p.Mem.Limit() {

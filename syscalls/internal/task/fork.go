@@ -5,7 +5,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// fork makes a process, a copy of t's with one thread, but for what the two share.
+// fork makes a process: a copy of t's with one thread, which shares with it what c says.
 func (t *Thread) fork(c CloneArgs) (uint64, linux.Errno) {
 	k := t.Kernel
 	q := t.Process.Copy(c)
@@ -32,7 +32,7 @@ func (t *Thread) fork(c CloneArgs) (uint64, linux.Errno) {
 	return t.Block(Wait{Unbreakable: true}, func() (uint64, linux.Errno) { return uint64(q.PID), 0 })
 }
 
-// Copy returns a process that has of p what fork(2) says that a child has.
+// Copy returns a new process with what a child inherits (fork(2)). It has no machine and no thread yet.
 func (p *Process) Copy(c CloneArgs) *Process {
 	q := newProcess(p.Kernel)
 	q.family = family{Parent: p, PGID: p.PGID, SID: p.SID, Tty: p.Tty, exitSignal: c.ExitSignal}
@@ -54,8 +54,7 @@ func (p *Process) Copy(c CloneArgs) *Process {
 	return q
 }
 
-// giveMachine gives q, a copy of t's process, memory and an engine. What cannot be had is an error,
-// and q is as if it had never been.
+// giveMachine gives q, a copy of t's process, memory and an engine. If that fails, q is as if it had never been.
 func (t *Thread) giveMachine(q *Process, c CloneArgs) (e linux.Errno) {
 	p, k := t.Process, t.Kernel
 	if c.Flags&linux.CLONE_VM != 0 {
@@ -98,7 +97,7 @@ func (t *Thread) copyThread(o *Thread, c CloneArgs) {
 	}
 }
 
-// reset makes all signals that are not ignored have their default actions, as execve(2) does.
+// reset gives all signals that are not ignored their default actions, as execve(2) does.
 func (s *sigTable) reset() {
 	for sig := range s {
 		if s[sig].Handler != linux.SIG_IGN {

@@ -9,17 +9,20 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// A FutexKey is what a futex is known by: a place in an address space, or in a file that is mapped shared.
+// A FutexKey identifies a futex: by its address in an address space, or by its place in a file that is mapped shared.
 type FutexKey struct {
-	mem      *mem.Space
-	addr     emu.Addr
-	shared   bool // named without FUTEX_PRIVATE_FLAG: another futex than with it (FUT_OFF_MMSHARED)
+	mem  *mem.Space
+	addr emu.Addr
+	// shared says that it was named without FUTEX_PRIVATE_FLAG. With the flag, the same word is another futex
+	// (FUT_OFF_MMSHARED).
+	shared   bool
 	dev, ino uint64
-	pi       bool // a lock of FUTEX_LOCK_PI
+	// pi says that it is a lock of FUTEX_LOCK_PI, whose waiters are not those of other operations on the word.
+	pi bool
 }
 
-// FutexKey finds the key of the futex at a. Nothing need be mapped where a private one lies (kernel/futex/core.c,
-// get_futex_key): who wakes it may come after the memory went.
+// FutexKey finds the key of the futex at a. A private futex needs no mapping (kernel/futex/core.c, get_futex_key): a
+// thread may wake it after the memory was freed.
 func (t *Thread) FutexKey(a emu.Addr, op int) (FutexKey, linux.Errno) {
 	switch {
 	case a%4 != 0:
@@ -39,7 +42,7 @@ func (t *Thread) FutexKey(a emu.Addr, op int) (FutexKey, linux.Errno) {
 	return FutexKey{mem: t.Process.Mem, addr: a, shared: true}, 0
 }
 
-// FutexDeadline reads a timeout: relative for FUTEX_WAIT, else absolute.
+// FutexDeadline reads the timeout of operation op: relative for FUTEX_WAIT, else absolute. Never if there is none.
 func (t *Thread) FutexDeadline(timeout emu.Addr, op int) (int64, linux.Errno) {
 	if timeout == 0 {
 		return Never, 0
@@ -67,7 +70,7 @@ func (t *Thread) FutexCheck(a emu.Addr, val uint32) linux.Errno {
 	return e
 }
 
-// FutexBlock makes t wait in the queues of keys.
+// FutexBlock makes t wait in the queues of keys. The result is the index of the key that wakes it.
 func (t *Thread) FutexBlock(w Wait, keys ...FutexKey) (uint64, linux.Errno) {
 	if w.Deadline != Never && w.Deadline <= t.Kernel.Now() {
 		return 0, linux.ETIMEDOUT
@@ -81,17 +84,18 @@ func (t *Thread) FutexBlock(w Wait, keys ...FutexKey) (uint64, linux.Errno) {
 		if t.TimedOut() {
 			return 0, linux.ETIMEDOUT
 		}
-		return uint64(t.futexWoken), 0 // who woke it has done the rest: the lock of a PI futex is t's
+		return uint64(t.futexWoken), 0 // the waker has done the rest: a PI lock is t's already
 	})
 }
 
-// futexUnqueue takes t off the queues it waits in.
+// futexUnqueue takes t out of the queues that it waits in.
 func (k *Kernel) futexUnqueue(t *Thread) {
 	for _, key := range t.futexKeys {
 		k.setFutexQueue(key, slices.DeleteFunc(k.Futexes[key], func(o *Thread) bool { return o == t }))
 	}
 }
 
+// setFutexQueue makes q the waiters of key. A key without waiters is forgotten.
 func (k *Kernel) setFutexQueue(key FutexKey, q []*Thread) {
 	if len(q) == 0 {
 		delete(k.Futexes, key)
@@ -101,8 +105,8 @@ func (k *Kernel) setFutexQueue(key FutexKey, q []*Thread) {
 	k.Futexes[key] = q
 }
 
-// wakeFutex wakes up to n waiters of key whose bits meet mask, and one whatever n says (kernel/futex/waitwake.c). Those of
-// FUTEX_WAIT_REQUEUE_PI cannot be woken: EINVAL.
+// wakeFutex wakes up to n waiters of key whose bits meet mask, and at least one whatever n says
+// (kernel/futex/waitwake.c). Waiters of FUTEX_WAIT_REQUEUE_PI cannot be woken so: EINVAL.
 func (k *Kernel) wakeFutex(key FutexKey, n int, mask uint32) (woken uint64, e linux.Errno) {
 	var rest, wake []*Thread
 	for _, w := range k.Scheduler.wakeOrder(k.Futexes[key]) {
@@ -119,8 +123,8 @@ func (k *Kernel) wakeFutex(key FutexKey, n int, mask uint32) (woken uint64, e li
 	}
 	k.setFutexQueue(key, rest)
 	for _, w := range wake {
-		w.futexWoken = slices.Index(w.futexKeys, key) // futex_waitv(2) returns it; 0 for who waits for one
-		k.futexUnqueue(w)                             // it may wait for others besides
+		w.futexWoken = slices.Index(w.futexKeys, key) // the result of futex_waitv(2); 0 where there is one key
+		k.futexUnqueue(w)                             // it may be in other queues, too
 		k.wake(w, wokenReady)
 	}
 	woken = uint64(len(wake))
@@ -130,6 +134,7 @@ func (k *Kernel) wakeFutex(key FutexKey, n int, mask uint32) (woken uint64, e li
 	return woken, e
 }
 
+// FutexWake is FUTEX_WAKE and FUTEX_WAKE_BITSET: it wakes up to n waiters of the futex at at.
 func (t *Thread) FutexWake(at emu.Addr, op, n int, bits uint32) (uint64, linux.Errno) {
 	if bits == 0 {
 		return 0, linux.EINVAL
@@ -141,6 +146,7 @@ func (t *Thread) FutexWake(at emu.Addr, op, n int, bits uint32) (uint64, linux.E
 	return t.Kernel.wakeFutex(key, n, bits)
 }
 
+// FutexRequeue is FUTEX_REQUEUE and FUTEX_CMP_REQUEUE: it wakes some waiters and makes others wait for a second futex.
 func (t *Thread) FutexRequeue(a uio.Args, op int) (uint64, linux.Errno) {
 	n, limit := a.Int(2), a.Int(3)
 	if n < 0 || limit < 0 {
@@ -185,7 +191,7 @@ func (k *Kernel) futexMove(from, to FutexKey, n int) {
 	k.setFutexQueue(from, slices.Clone(q[n:]))
 }
 
-// FUTEX_WAKE_OP changes the second futex and wakes its waiters if it was as said.
+// FutexWakeOp is FUTEX_WAKE_OP: it changes the second futex, and wakes waiters of it if its old value passes a test.
 func (t *Thread) FutexWakeOp(a uio.Args, op int) (uint64, linux.Errno) {
 	key1, e := t.FutexKey(a.Addr(0), op)
 	if e != 0 {
@@ -239,16 +245,16 @@ func (t *Thread) FutexWakeOp(a uio.Args, op int) (uint64, linux.Errno) {
 	return woken, e
 }
 
-// robustLimit keeps a broken list from being walked forever (ROBUST_LIST_LIMIT).
+// robustLimit bounds the walk along a robust list, which may be broken (ROBUST_LIST_LIMIT).
 const robustLimit = 2048
 
-// releaseLocks gives away what locks of a dying thread the kernel knows of.
+// releaseLocks gives away the locks of a dying thread that the kernel knows of.
 func (t *Thread) releaseLocks() {
 	t.releaseRobust()
 	t.passLocks()
 }
 
-// releaseRobust marks the robust mutexes of a dying thread, and wakes one waiter of each.
+// releaseRobust marks the robust mutexes that a dying thread holds, and wakes a waiter of each (set_robust_list(2)).
 func (t *Thread) releaseRobust() {
 	head := emu.Addr(t.RobustList)
 	if head == 0 {
@@ -278,6 +284,7 @@ func (t *Thread) releaseRobust() {
 	}
 }
 
+// ownerDied marks the mutex at at, if t holds it, as that of a dead owner.
 func (t *Thread) ownerDied(at emu.Addr) {
 	x, e := t.In32(at)
 	if e != 0 || x&linux.FUTEX_TID_MASK != uint32(t.TID) {

@@ -8,20 +8,20 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// piKey finds the key of the lock at a. Its waiters are not those of other operations on the word.
+// piKey finds the key of the PI lock at a.
 func (t *Thread) piKey(a emu.Addr, op int) (FutexKey, linux.Errno) {
 	key, e := t.FutexKey(a, op)
 	key.pi = true
 	return key, e
 }
 
-// word is the key for other operations on the word of a lock.
+// word is the key for the other operations on the word of a PI lock.
 func (k FutexKey) word() FutexKey {
 	k.pi = false
 	return k
 }
 
-// FUTEX_LOCK_PI takes the lock at a, and waits for it if it is taken.
+// FutexLockPI is FUTEX_LOCK_PI: it takes the lock at a, and waits for it if another thread holds it.
 func (t *Thread) FutexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, linux.Errno) {
 	deadline, e := t.FutexDeadline(timeout, op)
 	if e != 0 {
@@ -45,14 +45,15 @@ func (t *Thread) FutexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, linu
 	return ret, e
 }
 
-// noteOwner notes who has the lock at a, for which others wait: it is passed on when he ends.
+// noteOwner notes who holds the lock at a, for which threads wait: it is passed on if the owner ends.
 func (t *Thread) noteOwner(a emu.Addr, key FutexKey) {
 	if x, e := t.In32(a); e == 0 {
 		t.Kernel.owners[key] = t.Kernel.FindThread(-1, int(x&linux.FUTEX_TID_MASK))
 	}
 }
 
-// takeLock takes the lock at a if it is free. If it is not, the owner is made to unlock it by a system call.
+// takeLock takes the lock at a if it is free. If not, it sets the bit that makes the owner unlock it by a system call,
+// and returns EAGAIN.
 func (t *Thread) takeLock(a emu.Addr, key FutexKey) linux.Errno {
 	x, e := t.In32(a)
 	if e != 0 {
@@ -75,7 +76,7 @@ func (t *Thread) takeLock(a emu.Addr, key FutexKey) linux.Errno {
 	return linux.EAGAIN
 }
 
-// waitersBit is what the word of a lock has for those that wait.
+// waitersBit is FUTEX_WAITERS if threads wait for the lock of key, else 0.
 func (k *Kernel) waitersBit(key FutexKey) uint32 {
 	if len(k.Futexes[key]) > 0 {
 		return linux.FUTEX_WAITERS
@@ -83,7 +84,7 @@ func (k *Kernel) waitersBit(key FutexKey) uint32 {
 	return 0
 }
 
-// wouldDeadlock reports whether t, by waiting for the lock at a, would wait for itself.
+// wouldDeadlock reports whether t, if it waited for the lock at a, would in the end wait for itself.
 func (t *Thread) wouldDeadlock(a emu.Addr) bool {
 	o := t
 	for range 1 + len(t.Kernel.Waiting) {
@@ -99,15 +100,15 @@ func (t *Thread) wouldDeadlock(a emu.Addr) bool {
 		}
 		a = o.lockAddr
 	}
-	return false // others do, by words that are not theirs
+	return false // a circle of other threads, by words that are not locks of theirs
 }
 
-// waitsForLock reports whether t is in FUTEX_LOCK_PI.
+// waitsForLock reports whether t waits in FUTEX_LOCK_PI.
 func (t *Thread) waitsForLock() bool {
 	return len(t.futexKeys) == 1 && t.futexKeys[0].pi && slices.Contains(t.Kernel.Futexes[t.futexKeys[0]], t)
 }
 
-// FUTEX_TRYLOCK_PI takes the lock at a if it is free.
+// FutexTrylockPI is FUTEX_TRYLOCK_PI: it takes the lock at a if it is free.
 func (t *Thread) FutexTrylockPI(a emu.Addr, op int) (uint64, linux.Errno) {
 	key, e := t.piKey(a, op)
 	if e != 0 {
@@ -116,7 +117,7 @@ func (t *Thread) FutexTrylockPI(a emu.Addr, op int) (uint64, linux.Errno) {
 	return 0, t.takeLock(a, key)
 }
 
-// FUTEX_UNLOCK_PI gives t's lock at a to who waits for it.
+// FutexUnlockPI is FUTEX_UNLOCK_PI: it passes t's lock at a to a waiter.
 func (t *Thread) FutexUnlockPI(a emu.Addr, op int) (uint64, linux.Errno) {
 	x, e := t.In32(a)
 	if e != 0 {
@@ -132,7 +133,7 @@ func (t *Thread) FutexUnlockPI(a emu.Addr, op int) (uint64, linux.Errno) {
 	return 0, t.passLock(a, key, 0)
 }
 
-// passLock makes the first waiter the owner of the lock at a, or nobody. The word gets flags, too.
+// passLock makes the first waiter the owner of the lock at a, or frees it if there is none. flags are set in the word.
 func (t *Thread) passLock(a emu.Addr, key FutexKey, flags uint32) linux.Errno {
 	k := t.Kernel
 	q := k.Scheduler.wakeOrder(k.Futexes[key])
@@ -149,16 +150,18 @@ func (t *Thread) passLock(a emu.Addr, key FutexKey, flags uint32) linux.Errno {
 	return 0
 }
 
-// passLocks gives away the locks that others wait for and t, which ends, had when they came, whatever their words say now.
+// passLocks passes on the locks that a dying thread t held when others began to wait for them, whatever their words say
+// now.
 func (t *Thread) passLocks() {
 	for _, w := range slices.Clone(t.Kernel.Waiting) {
 		if w.waitsForLock() && t.Kernel.owners[w.futexKeys[0]] == t {
-			_ = w.passLock(w.lockAddr, w.futexKeys[0], linux.FUTEX_OWNER_DIED) // w has read the word
+			_ = w.passLock(w.lockAddr, w.futexKeys[0], linux.FUTEX_OWNER_DIED) // it cannot fail: w has read the word
 		}
 	}
 }
 
-// FUTEX_WAIT_REQUEUE_PI waits, as a condition variable does, to be given the lock at the second address by FutexRequeuePI.
+// FutexWaitRequeuePI is FUTEX_WAIT_REQUEUE_PI: t waits, as on a condition variable, until FutexRequeuePI gives it the
+// lock at the second address.
 func (t *Thread) FutexWaitRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 	deadline, e := t.FutexDeadline(a.Addr(3), op)
 	if e != 0 {
@@ -185,7 +188,8 @@ func (t *Thread) FutexWaitRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 	return t.FutexBlock(Wait{Deadline: deadline, Interrupted: linux.ERESTARTNOINTR}, key)
 }
 
-// FutexRequeuePI gives the lock to the first waiter if it is free, and makes the others wait for it.
+// FutexRequeuePI is FUTEX_CMP_REQUEUE_PI: it gives the lock to the first waiter if it is free, and makes the others
+// wait for it.
 func (t *Thread) FutexRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 	limit := a.Int(3)
 	if a.Int(2) != 1 || limit < 0 || a.Addr(0) == a.Addr(4) {
@@ -233,7 +237,7 @@ func (t *Thread) FutexRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 	case e != linux.EAGAIN:
 		return 0, e
 	}
-	// The one to be woken is moved, too, if it could not be.
+	// If the first waiter could not get the lock, it is moved, too.
 	moved := min(len(k.Futexes[key]), limit+1-int(got))
 	k.futexMove(key, to, moved)
 	if moved > 0 {

@@ -7,15 +7,16 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A Terminal is what job control knows of one.
+// A Terminal is what job control knows of a terminal.
 type Terminal struct {
-	// SID is the session that it controls, 0 for none, pgid the process group in the foreground.
+	// SID is the session that the terminal controls, PGID the process group in its foreground. Both are 0 if there is
+	// none.
 	SID, PGID int
-	// Dev is the device's number, 0 for a console that is not there.
+	// Dev is the device number, 0 for the console if cgemu has none.
 	Dev uint64
 }
 
-// SignalGroup sends a signal of the kernel's to all of a process group.
+// SignalGroup sends a signal from the kernel to all processes of a group.
 func (k *Kernel) SignalGroup(pgid, sig int) {
 	for _, p := range slices.Clone(k.Processes) {
 		if p.PGID == pgid {
@@ -24,8 +25,9 @@ func (k *Kernel) SignalGroup(pgid, sig int) {
 	}
 }
 
-// orphaned reports whether nobody watches over a process group: "the parent of every member is either itself a member
-// of the group or is not a member of the group's session" - POSIX. The shell that started the first process does.
+// orphaned reports whether a process group is orphaned: "the parent of every member is either itself a member of the
+// group or is not a member of the group's session" (POSIX). The shell that started the first process counts as such a
+// parent.
 func (k *Kernel) orphaned(pgid int) bool {
 	return !slices.ContainsFunc(k.Processes, func(p *Process) bool {
 		up := p.Parent
@@ -39,13 +41,13 @@ func (k *Kernel) orphaned(pgid int) bool {
 	})
 }
 
-// hasStopped reports whether a process group has a member that is stopped.
+// hasStopped reports whether a member of a process group is stopped.
 func (k *Kernel) hasStopped(pgid int) bool {
 	return slices.ContainsFunc(k.Processes, func(p *Process) bool { return p.PGID == pgid && p.Stopped })
 }
 
-// leaveGroups is called when p has ended, before its children get another parent: groups that were
-// watched over by p and are stopped would stay so. It returns what wakes them afterwards.
+// leaveGroups is called when p has ended, before its children get another parent. after wakes the stopped groups that
+// p's end has orphaned, as nobody else would.
 func (p *Process) leaveGroups() (after func()) {
 	k := p.Kernel
 	var groups []int
@@ -64,7 +66,7 @@ func (p *Process) leaveGroups() (after func()) {
 	}
 }
 
-// leaveSession is called when p has ended: the session loses its terminal with its leader.
+// leaveSession is called when p has ended. If p led a session, the session loses its terminal.
 func (p *Process) leaveSession() {
 	tty := p.Tty
 	if tty == nil || p.SID != p.PID || tty == &p.Kernel.Console {
@@ -75,7 +77,7 @@ func (p *Process) leaveSession() {
 	p.Kernel.SignalGroup(pgid, linux.SIGHUP)
 }
 
-// DetachTerminal makes a terminal control no session.
+// DetachTerminal makes tty control no session.
 func (k *Kernel) DetachTerminal(tty *Terminal) {
 	tty.SID, tty.PGID = 0, 0
 	for _, p := range k.Processes {
@@ -85,8 +87,9 @@ func (k *Kernel) DetachTerminal(tty *Terminal) {
 	}
 }
 
-// CheckJobControl is what keeps t from reading (sig is SIGTTIN) or changing (SIGTTOU) a terminal: it belongs to those in
-// the foreground. (drivers/tty/tty_jobctrl.c, __tty_check_change; n_tty.c, job_control.)
+// CheckJobControl is the error of t's attempt to read from a terminal (sig is SIGTTIN) or to change it (SIGTTOU): a
+// process in the background is stopped by sig, or gets EIO (drivers/tty/tty_jobctrl.c, __tty_check_change; n_tty.c,
+// job_control).
 func (t *Thread) CheckJobControl(tty *Terminal, sig int) linux.Errno {
 	p := t.Process
 	if p.Tty != tty || p.PGID == tty.PGID {
@@ -102,19 +105,19 @@ func (t *Thread) CheckJobControl(tty *Terminal, sig int) linux.Errno {
 	}
 	t.Kernel.SignalGroup(p.PGID, sig)
 	if !p.Stopped && !t.HasSignal() {
-		return linux.EIO // the last that runs is not stopped
+		return linux.EIO // Process.stop does not stop the last process that runs
 	}
 	return linux.ERESTARTSYS
 }
 
-// SetControllingTerminal makes tty t's controlling terminal.
+// SetControllingTerminal makes tty the controlling terminal of t's session.
 func (t *Thread) SetControllingTerminal(tty *Terminal) {
 	t.Process.Tty = tty
 	tty.SID, tty.PGID = t.Process.SID, t.Process.PGID
 }
 
-// JobIoctl does what requests about a terminal's session and process group ask for; master says that
-// they came over a pseudoterminal's other end. It returns false for other requests.
+// JobIoctl does the ioctls about a terminal's session and process group, and reports whether req is one. master says
+// that it was made at the other end of a pseudoterminal.
 func (t *Thread) JobIoctl(tty *Terminal, master bool, req uint32, arg emu.Addr) (linux.Errno, bool) {
 	own := t.Process.Tty == tty
 	switch req {
@@ -161,7 +164,7 @@ func (t *Thread) JobIoctl(tty *Terminal, master bool, req uint32, arg emu.Addr) 
 	return 0, false
 }
 
-// foreground is tcsetpgrp(3).
+// foreground is TIOCSPGRP: it sets the process group in the foreground (tcsetpgrp(3)).
 func (t *Thread) foreground(tty *Terminal, arg emu.Addr) linux.Errno {
 	if t.Process.Tty != tty || tty.SID != t.Process.SID {
 		return linux.ENOTTY

@@ -28,60 +28,60 @@ const (
 // DefaultEpoch is the virtual wall clock's time when a program starts.
 var DefaultEpoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// A Config says how programs run.
+// A Config says how programs run: what executes them, what they see of time and chance, and whom to tell of what.
 type Config struct {
-	// NewEngine makes the engine of the first process. It gets the process' address space
-	// and what the engine may ask of the world.
+	// NewEngine makes the engine of the first process, for its address space. The engine asks env for what lies outside
+	// the CPU.
 	NewEngine func(m *mem.Space, env emu.Env) (emu.Engine, error)
-	// ForkEngine makes the engine of another process, whose parent runs on that of p; nil
-	// for NewEngine.
+	// ForkEngine makes the engine of process pid, whose parent runs on p. If it is nil, NewEngine does.
 	ForkEngine func(pid int, p emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error)
 	// CPUID answers CPUID for the guest's CPU model; nil answers zeros.
 	CPUID func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 	// Seed seeds everything random.
 	Seed uint64
-	// SchedSeed seeds another schedule than the default, 0: other threads run next, for other times.
+	// SchedSeed chooses a schedule of threads. 0 is the default, first come first served; any other gives different
+	// turns and orders, as reproducible.
 	SchedSeed uint64
-	// Compat asks for Valgrind's stack and auxiliary vector.
+	// Compat asks for the initial stack, auxiliary vector and signal frames that Valgrind gives a program.
 	Compat bool
-	// HWCap is AT_HWCAP, CPUID 1 EDX: 0 asks CPUID.
+	// HWCap is AT_HWCAP, the features in EDX of CPUID leaf 1. 0 asks CPUID.
 	HWCap uint64
-	// CPUs is how many processors the guest sees: 0 for one.
+	// CPUs is how many processors the guest sees, 0 for one. Threads take turns however many there are.
 	CPUs int
-	// RealTime takes clocks and sleeps from the host.
+	// RealTime takes clocks and sleeps from the host instead of the virtual clock: runs are not reproducible then.
 	RealTime bool
-	// Epoch is the wall clock's start: zero for DefaultEpoch.
+	// Epoch is what the wall clock says at the start. Zero means DefaultEpoch.
 	Epoch time.Time
-	// Quantum is how many instructions a thread may run while others wait: 0 for 100,000.
+	// Quantum is how many instructions a thread may execute in one turn while others wait. 0 means DefaultQuantum.
 	Quantum uint64
-	// MaxInsns ends the run when so many instructions were executed, 0 never: at the first
-	// backward jump, call or indirect jump from there on. Threads then take shorter turns.
+	// MaxInsns ends the run at the first backward jump, call or indirect jump after so many instructions; 0 is no
+	// limit. Turns become shorter near the limit.
 	MaxInsns uint64
-	// Log gets messages on what is not supported, one line each: nil for os.Stderr.
+	// Log gets messages about what is not supported, one line each. Nil means os.Stderr.
 	Log io.Writer
 	// OnProgress, if set, is called about every ProgressEvery of the host's time while something executes, with the
-	// instructions executed so far and the virtual time since the start.
+	// instructions executed so far and the virtual time since the start. It cannot change what the guest does.
 	OnProgress    func(insns uint64, virtual time.Duration)
 	ProgressEvery time.Duration
-	// OnClientRequest is called for a Valgrind client request of a
-	// program that runs on e. It returns
-	// the result and whether it knows the request; if not, the kernel's own answer is used.
+	// OnClientRequest is called for each Valgrind client request of a program on e. It returns the request's result and
+	// whether it knows the request; for others, the kernel's own answer is used.
 	OnClientRequest func(e emu.Engine, code uint64, args [5]uint64) (result uint64, known bool)
-	// OnExec is called after a program has been loaded, before it runs; e is nil if it is the first.
+	// OnExec is called when a program has been loaded and has not run yet. e is nil for the first program of a run.
 	OnExec func(e emu.Engine, p *loader.Program)
-	// OnMove is called when a process gets the engine to, because others still run on from, which from now on is
-	// that of process pid: what was counted so far is not.
+	// OnMove is called when a process that shared an engine executes a program: it gets the engine to, and from now
+	// belongs to process pid. What was counted on from so far stays with the old owner.
 	OnMove func(from, to emu.Engine, pid int)
-	// OnMap is called after a file was mapped executable, so that its symbols can be found later.
+	// OnMap is called when a file was mapped executable, so that its symbols can be looked up later.
 	OnMap func(e emu.Engine, v mem.VMA)
-	// Place names the code in front of a, for messages: function, offset, and source.
+	// Place describes the instruction in front of a, for messages: function, offset, source line.
 	Place func(e emu.Engine, a emu.Addr) string
-	// OnEnd is called when nothing will run on an engine any more, before it is closed.
+	// OnEnd is called once for each process, when nothing will run on its engine any more and before the engine is
+	// closed.
 	OnEnd func(End)
 }
 
-// An End says which process is over, and has what is left of it. A process that ends between
-// vfork(2) and execve(2) had nothing of its own, and leaves nothing.
+// An End is a process that is over, for Config.OnEnd. A process that ends between vfork(2) and execve(2) never had an
+// engine of its own, and is not reported.
 type End struct {
 	PID    int
 	Argv   []string
@@ -90,100 +90,132 @@ type End struct {
 	Exit   Exit
 }
 
-// A Kernel is a running system.
+// A Kernel is the virtual machine that all processes of one run share. The goroutine that calls Run owns it; others may
+// touch Interrupted and running only.
 type Kernel struct {
-	Config         Config
-	Table          []Entry
-	Processes      []*Process // in order of creation, zombies too
-	First          *Process   // the run is over when it is, but for what others still do
-	unusedMachines []*Machine // nothing runs on them any more
-	Spaces         mem.Group  // the address spaces of machines
-	ready          []*Thread  // runnable, first come first served
-	Waiting        []*Thread  // blocked, in order of blocking
-	Current        *Thread
-	Timers         []*Timer // armed, in order of arming
-	running        running
-	// reapedTime is the user time of processes that are not in procs any more.
-	reapedTime int64
-	// Console is the terminal that cgemu runs on.
-	Console Terminal
-	// firstEndedAt is when the first process ended.
+	Config Config
+	// Table has the system calls by number. A number past its end, or without a handler, is Unknown.
+	Table []Entry
+
+	// Processes has all processes in order of creation, zombies included, until somebody has waited for them.
+	Processes []*Process
+	// First is the process that the run was started with. Its end is the end of the run, but for what the others
+	// still do (idleAfterFirst); it stays in Processes.
+	First *Process
+	// firstEndedAt is when First ended, on Now's clock.
 	firstEndedAt int64
-	Clock        clock
-	// UID and GID are the guest's user: Valgrind shows the host's.
-	UID, GID  uint32
-	RNG       generator
-	Scheduler schedule
-	Trace     Tracer
-	// FormatCall shows the system call that t waits in, for messages.
-	FormatCall func(t *Thread) string
-	Futexes    map[FutexKey][]*Thread
-	owners     map[FutexKey]*Thread // of the locks that threads wait for
-	Exit       *Exit
-	// Threads are those that live, by id; LastID is the last id that was given, ids how many were.
+	// Threads has the threads that have not ended, by id. LastID is the id given last, IDs how many were given.
 	Threads map[int]*Thread
 	LastID  int
 	IDs     uint64
-	// reported has the numbers of unsupported calls already named.
-	reported map[uint64]bool
-	Refusals map[refusal]uint64
-	// Interrupted is set by the goroutine that watches the context.
-	Interrupted atomic.Bool
-	// activity counts what may make waiting threads ready: that one executed, and that time passed.
+
+	// A thread that has not ended is in one place: it is Current, in ready or Waiting, or, if its process is stopped,
+	// in that process' runnable list. Call.Wait is set for those in Waiting, and stays set when one is woken until its
+	// call goes on.
+	//
+	// Current is the thread that executes, nil between two turns. ready is in order of becoming ready, Waiting in
+	// order of blocking.
+	Current   *Thread
+	ready     []*Thread
+	Waiting   []*Thread
+	Scheduler schedule
+	// activity grows when something happens that may end a wait: a thread executed, a call got further, time passed.
+	// A call that went on and had to wait again is not tried once more before that (wakeWaiting).
 	activity uint64
-	// addresses is what all machines take of the host's.
+	// idleRounds is how often in a row time passed without any thread becoming ready.
+	idleRounds int
+	// Timers are the armed timers in order of arming. Of those with one deadline, the first fires first.
+	Timers []*Timer
+	// Futexes has the waiting threads by key, in order of blocking. owners has the thread that holds a PI lock for which
+	// others wait. A key without waiters is in neither.
+	Futexes map[FutexKey][]*Thread
+	owners  map[FutexKey]*Thread
+
+	// Spaces makes the address spaces of machines. addresses is the sum of Machine.addresses of all that are open.
+	Spaces    mem.Group
 	addresses uint64
-	// idleRounds counts how often time passed since a thread last ran.
-	idleRounds  int
+	// unusedMachines are those that the last process has left. They are closed between two turns (CloseUnused), since
+	// the engine that the last process left is still executing its call.
+	unusedMachines []*Machine
+	// running is the engine that executes, for goroutines that want to interrupt it.
+	running running
+	// reapedTime is the user time of the processes that have left Processes: Executed counts it.
+	reapedTime int64
+
+	Clock clock
+	RNG   generator
+	// Console is, for job control, the terminal that cgemu itself runs on. The first session has it.
+	Console Terminal
+	// UID and GID are the guest's only user and group. With Config.Compat they are the host's, as under Valgrind.
+	UID, GID uint32
+
+	// Exit says how the run ended. It is nil while the run goes on; setting it ends the run.
+	Exit *Exit
+	// Interrupted is set by the goroutine that watches the context: the run ends as soon as the loop sees it.
+	Interrupted atomic.Bool
+
+	// Trace, if not nil, is told of calls and signals (--strace).
+	Trace Tracer
+	// FormatCall shows the system call that t waits in, for messages.
+	FormatCall func(t *Thread) string
+	progress   progress
+	// reported has the numbers of the unsupported calls that a message has named: each is named once.
+	reported map[uint64]bool
+	// Refusals counts the calls that ended for want of support, for UnsupportedCalls.
+	Refusals map[refusal]uint64
+	// nextVgStack is the id that VALGRIND_STACK_REGISTER gave last.
 	nextVgStack uint64
-	NextShared  uint64
-	// The states of the subsystems above this one.
+	// NextShared numbers anonymous shared mappings, each of which is a file of its own in /proc/PID/maps.
+	NextShared uint64
+
+	// FS, IPC, Net and TTY are the state of the packages above this one. Net and TTY are looked at by package net and
+	// package tty alone.
 	FS  FileSystem
 	IPC IPC
-	Net any // of package net
-	TTY any // of package tty
-	// progress tells how far the run is.
-	progress progress
+	Net any
+	TTY any
 }
 
-// A FileSystem is what this package asks of the one that has files.
+// A FileSystem is what package task asks of package files.
 type FileSystem interface {
-	// SignalAsync looks for what has come to files of the host whose owners are to be told by signals, news reports whether
-	// something has, HostAsync appends to fds what to wait for until then, and watches says that there are such files.
+	// SignalAsync sends signals to the owners of host files with O_ASYNC that have become ready.
 	SignalAsync(k *Kernel)
+	// AsyncReady reports whether SignalAsync would send one.
 	AsyncReady() bool
+	// AsyncFDs appends to fds the host's files that SignalAsync looks at, so that one can wait for them.
 	AsyncFDs(fds []host.PollFD) []host.PollFD
+	// HasAsync reports whether there are any such files.
 	HasAsync() bool
 	Close() error
 }
 
-// An IPC is what this package asks of System V IPC.
+// An IPC is what package task asks of package ipc.
 type IPC interface {
-	// ProcessEnded is told that p has ended.
+	// ProcessEnded undoes what p did to semaphores with SEM_UNDO.
 	ProcessEnded(p *Process)
 	Close()
 }
 
-// An Exit says how the program ended.
+// An Exit says how a process, or the whole run, ended. At most one of Signal and Code is not 0.
 type Exit struct {
-	// Code is its exit status, valid if Signal is 0.
+	// Code is the exit status of a process that ended by itself.
 	Code int
-	// Signal is the signal that killed it.
+	// Signal is the signal that killed it, or 0.
 	Signal int
-	// Fault is the fault that led to the signal, at RIP, if there was one.
+	// Fault is the CPU's exception that led to Signal, and RIP where it happened. Nil if the signal was sent.
 	Fault *emu.Fault
 	RIP   emu.Addr
 	// Interrupted says that the context ended before the program did.
 	Interrupted bool
-	// Limit says that MaxInsns were executed.
+	// Limit says that Config.MaxInsns instructions were executed.
 	Limit bool
-	// Deadlock says that no thread could ever run again.
+	// Deadlock says that no thread could ever run again; Signal is SIGKILL then.
 	Deadlock bool
-	// Abandoned says that the run ended without it: the first process was gone, and this one waited.
+	// Abandoned says that the process still waited when the run ended because the first process had.
 	Abandoned bool
 }
 
-// Status is the exit status of cgemu for e: 128+n for signal n, as shells have it.
+// Status is cgemu's own exit status for e: 128 + n for signal n, as shells have it.
 func (e Exit) Status() int {
 	if e.Signal != 0 {
 		return 128 + e.Signal
@@ -191,7 +223,7 @@ func (e Exit) Status() int {
 	return e.Code
 }
 
-// NewKernel makes a kernel without processes, whose subsystems are still to be set.
+// NewKernel makes a kernel without processes. FS, IPC, Net and TTY have to be set before FirstThread is called.
 func NewKernel(cfg Config, table []Entry) *Kernel {
 	if cfg.Epoch.IsZero() {
 		cfg.Epoch = DefaultEpoch
@@ -223,7 +255,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 	return k
 }
 
-// FirstThread makes the first process, which may have MaxFiles descriptors, and its thread, which has files.
+// FirstThread makes the first process, whose RLIMIT_NOFILE is maxFiles, and its thread. It has no engine before Start.
 func (k *Kernel) FirstThread(files FileState, maxFiles rlimit) (*Thread, error) {
 	m, err := k.Spaces.New()
 	if err != nil {
@@ -242,7 +274,7 @@ func (k *Kernel) FirstThread(files FileState, maxFiles rlimit) (*Thread, error) 
 	return t, nil
 }
 
-// Start makes t, the first thread of all, run a program.
+// Start makes t, the thread of FirstThread, execute program x when Run is called.
 func (k *Kernel) Start(t *Thread, x *loader.Executable, env []string) error {
 	p := t.Process
 	if err := p.Exec(t, x, env); err != nil {
@@ -261,7 +293,7 @@ func (k *Kernel) Start(t *Thread, x *loader.Executable, env []string) error {
 	return nil
 }
 
-// Close frees address spaces, engines and files.
+// Close frees address spaces, engines and files. It must not be called while Run runs.
 func (k *Kernel) Close() error {
 	var errs []error
 	for _, p := range k.Processes {
@@ -281,12 +313,12 @@ func (k *Kernel) Close() error {
 	return errors.Join(errs...)
 }
 
-// Logf reports something to the user, in one line.
+// Logf tells the user something in one line, to Config.Log.
 func (k *Kernel) Logf(format string, args ...any) {
 	fmt.Fprintf(k.Config.Log, "cgemu: "+format+"\n", args...)
 }
 
-// CPUID answers CPUID for the guest's CPU model.
+// CPUID implements emu.Env: what the guest's CPU model answers.
 func (k *Kernel) CPUID(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32) {
 	if k.Config.CPUID == nil {
 		return 0, 0, 0, 0
@@ -294,18 +326,18 @@ func (k *Kernel) CPUID(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32) {
 	return k.Config.CPUID(leaf, subleaf)
 }
 
-// TSC implements emu.Env: one tick is a nanosecond of the virtual clock.
+// TSC implements emu.Env: one tick is one nanosecond of Now.
 func (k *Kernel) TSC() uint64 { return uint64(k.Now()) }
 
-// Random implements emu.Env.
+// Random implements emu.Env, for RDRAND and RDSEED.
 func (k *Kernel) Random() uint64 { return k.RNG.uint64() }
 
-// What uname(2) says of the virtual machine. The release is one that has every
-// call in the table that glibc asks for by version.
+// What uname(2) says of the virtual machine. The release is recent enough to have every call that glibc expects by
+// version.
 const (
 	UnameRelease = "6.12.0-cgemu"
 	UnameVersion = "#1 SMP cgemu"
 )
 
-// MemTotal is the virtual machine's memory; half of it is free.
+// MemTotal is the size of the virtual machine's memory, half of which is always free.
 const MemTotal = 8 << 30

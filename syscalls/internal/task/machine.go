@@ -11,37 +11,41 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A Machine is an address space and the engine that runs its code. A process has one of its own or,
-// after vfork(2) or clone(2) with CLONE_VM, its parent's until it executes a program or ends (RATIONALE.md,
-// "Processes").
+// A Machine is an address space and the engine that runs its code. A process has one of its own or, after vfork(2) or
+// clone(2) with CLONE_VM, its parent's until it executes a program or ends (RATIONALE.md, "Processes").
 type Machine struct {
 	mem    *mem.Space
 	engine emu.Engine
-	Brk    emu.Addr
-	// owner is the process whose counts it has, users are how many processes run on it.
-	owner *Process
+	// Brk is the end of the heap.
+	Brk emu.Addr
+	// users is how many processes run on the machine. owner is the one that its counts are reported for: the process it
+	// was made for, until that executes a program on another machine (handOver).
 	users int
-	// charged is the process whose CPU time it is what the engine executes since seen.
-	charged   *Process
-	chargedAt uint64
+	owner *Process
+	// chargedProcess pays for the instructions that the engine executes from count chargedAt on; nil if nobody does.
+	chargedProcess *Process
+	chargedAt      uint64
 }
 
+// Address space is bounded by numbers of our own, not the host's.
 const (
-	// maxAddresses is how much address space all machines may have, in bytes. A host's process has 128 TiB, of which engines need some;
-	// with a number of our own it is the same process on every host that finds no room. It is enough for 326 machines.
+	// maxAddresses bounds the address space of all machines together, in bytes: 326 small ones. The host's own limit,
+	// 47 bits less what its process and the engines need, would make fork(2) fail at a different process on each host.
 	maxAddresses = 102 << 40
-	// engineAddresses is how much of a guest's addresses an engine has room for in any case.
+	// engineAddresses is how much of a guest's address space an engine always has room for.
 	engineAddresses = 1 << 40
 )
 
-// addresses is how much address space m takes: what is more than an engine has in any case is there once more in its own.
+// addresses is how much of the host's address space m takes. What lies beyond engineAddresses takes it twice: once in
+// the space, once in the engine.
 func (m *Machine) addresses() uint64 { return addressesFor(m.mem.Limit()) }
 
 func addressesFor(limit emu.Addr) uint64 {
 	return uint64(limit) + uint64(max(limit, engineAddresses)-engineAddresses) + mem.Guard
 }
 
-// newMachine makes a machine for p: its memory is a copy of from, or empty for nil.
+// newMachine makes a machine for p. Its memory is a copy of from, or empty if from is nil; parent is the engine of p's
+// parent.
 func (k *Kernel) newMachine(p *Process, parent emu.Engine, from *mem.Space) (*Machine, error) {
 	newSpace, limit := k.Spaces.New, mem.FirstLimit
 	if from != nil {
@@ -81,23 +85,22 @@ func (p *Process) useMachine(m *Machine) {
 	m.mem.OnMissing(func(a emu.Addr) bool { return m.owner.Mem == m.mem && m.owner.growStack(a) })
 }
 
-// charge makes the CPU time from now on p's.
+// charge makes p pay for what the engine executes from now on; nobody if p is nil.
 func (m *Machine) charge(p *Process) {
-	if m.charged == p {
+	if m.chargedProcess == p {
 		return
 	}
 	now := m.engine.Executed()
-	if m.charged != nil {
-		m.charged.used += int64(now - m.chargedAt)
+	if m.chargedProcess != nil {
+		m.chargedProcess.used += int64(now - m.chargedAt)
 	}
-	m.charged, m.chargedAt = p, now
+	m.chargedProcess, m.chargedAt = p, now
 }
 
-// leaveMachine takes p off its machine. Without users a machine is closed, but not before what is
-// being done is done.
+// leaveMachine takes p off its machine. The last one leaves it to CloseUnused.
 func (p *Process) leaveMachine() {
 	m := p.Machine
-	if m.charged == p {
+	if m.chargedProcess == p {
 		m.charge(nil)
 	}
 	p.Machine = nil
@@ -106,8 +109,8 @@ func (p *Process) leaveMachine() {
 	}
 }
 
-// handOver gives from, which its owner has left for to, to a process that still runs on it. What was
-// counted goes with the old owner.
+// handOver gives from, which its owner has left for to by executing a program, to the first process that still runs on
+// it. What was counted so far stays with the old owner.
 func (k *Kernel) handOver(from, to *Machine) {
 	if from.owner != to.owner || from.users == 0 {
 		return
@@ -119,14 +122,15 @@ func (k *Kernel) handOver(from, to *Machine) {
 	}
 }
 
-// bury closes the machines that nothing runs on, and gives away what they counted.
+// CloseUnused closes the machines on which nothing runs any more, and reports their counts. That of the first process
+// stays open until Close, for those who ask for it when the run is over.
 func (k *Kernel) CloseUnused() {
 	gone := k.unusedMachines
 	k.unusedMachines = nil
 	for _, m := range gone {
 		k.report(m)
 		if m.owner == k.First {
-			k.unusedMachines = append(k.unusedMachines, m) // for those that ask for it when the run is over
+			k.unusedMachines = append(k.unusedMachines, m) // Close frees it
 			continue
 		}
 		if err := m.close(k); err != nil {
@@ -135,7 +139,7 @@ func (k *Kernel) CloseUnused() {
 	}
 }
 
-// report gives away what m counted, once.
+// report gives what m counted to Config.OnEnd, once for each owner.
 func (k *Kernel) report(m *Machine) {
 	p := m.owner
 	if k.Config.OnEnd != nil && !p.reported {
@@ -154,13 +158,14 @@ func (m *Machine) close(k *Kernel) error {
 	return errors.Join(append(errs, m.mem.Close())...)
 }
 
-// LogNoMachine says why a process gets no machine of its own, and returns e.
+// LogNoMachine tells the user why call could make no process, and returns e.
 func (k *Kernel) LogNoMachine(call string, err error, e linux.Errno) linux.Errno {
 	k.Logf("%s: no room for another process: %v; the program gets %v", call, err, e.String())
 	return e
 }
 
-// GrowTo reports whether p's memory has addresses up to hi, and makes it grow if it has not.
+// GrowTo reports whether p's address space reaches up to hi. If it does not yet, it is made larger, as far as that is
+// possible.
 func (p *Process) GrowTo(hi emu.Addr) bool {
 	if hi <= p.Mem.Limit() {
 		return true
@@ -187,16 +192,17 @@ func (p *Process) GrowTo(hi emu.Addr) bool {
 	return true
 }
 
-// running has the engine that runs, for whoever wants to interrupt it.
+// A running holds the engine that executes, so that other goroutines can interrupt it. Only the kernel's goroutine
+// writes e.
 type running struct {
 	mu sync.Mutex
 	e  emu.Engine
 }
 
-// set says that e runs next.
+// set says that e executes next.
 func (r *running) set(e emu.Engine) {
 	if r.e == e {
-		return // nobody else writes it
+		return // no lock is needed: this goroutine alone writes it
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -212,7 +218,7 @@ func (r *running) forget(e emu.Engine) {
 	}
 }
 
-// interrupt interrupts the engine that runs, if there is one.
+// interrupt interrupts the engine that executes, if there is one.
 func (r *running) interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 // LastCap is the last capability there is (CAP_LAST_CAP).
 const LastCap = 40
 
-// PrctlUsed is how many arguments an operation has that says something about the others: that they must be 0.
+// PrctlUsed is how many arguments an operation of prctl(2) has, for those that insist on the others being 0.
 var PrctlUsed = map[int]int{
 	linux.PR_SET_NO_NEW_PRIVS: 1, linux.PR_GET_NO_NEW_PRIVS: 0, linux.PR_SET_THP_DISABLE: 1, linux.PR_GET_THP_DISABLE: 0, linux.PR_CAP_AMBIENT: 2, linux.PR_MCE_KILL: 2, linux.PR_MCE_KILL_GET: 0,
 }
 
-// PrctlFixed does the operations on what cannot be another way here.
+// PrctlFixed does the operations of prctl(2) on what cannot be changed in the virtual machine.
 func (t *Thread) PrctlFixed(op int, a uio.Args) (uint64, linux.Errno) {
 	const tscEnable, mceDefault = 1, 2
 	arg := a.Uint(1)
@@ -46,7 +46,7 @@ func (t *Thread) PrctlFixed(op int, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// capAmbient is PR_CAP_AMBIENT: no capability can be raised, since none is there.
+// capAmbient is PR_CAP_AMBIENT. No capability can be raised, since the guest has none.
 func capAmbient(op, c uint64) linux.Errno {
 	const isSet, raise, lower, clearAll = 1, 2, 3, 4
 	switch {
@@ -60,7 +60,7 @@ func capAmbient(op, c uint64) linux.Errno {
 	return 0
 }
 
-// PrctlSetting does the operations that set or get a variable.
+// PrctlSetting does the operations of prctl(2) that set or get a variable.
 func (t *Thread) PrctlSetting(op int, arg uint64) (uint64, linux.Errno) {
 	v := t.setting(op)
 	if v == nil {
@@ -92,7 +92,7 @@ func (t *Thread) PrctlSetting(op int, arg uint64) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// setting is the variable that a pair of prctl operations sets and gets.
+// setting is the variable that op sets or gets, nil if there is none.
 func (t *Thread) setting(op int) *uint64 {
 	switch op {
 	case linux.PR_GET_DUMPABLE, linux.PR_SET_DUMPABLE:

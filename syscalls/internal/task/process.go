@@ -13,69 +13,75 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// A Process is an address space, and the threads that share it.
+// A Process is an address space, a table of signal actions and limits, and the threads that share them. One that has
+// ended is a zombie, with its first thread, until its parent has waited for it.
 type Process struct {
 	Kernel *Kernel
 	PID    int
-	// Mem and engine are those of machine. They stay when the process is gone.
-	Mem     *mem.Space
-	memory  *uio.Memory // the same, for all its threads
-	Engine  emu.Engine
+	// Machine is what the process runs on, nil when it has ended. Mem, memory.Space and Engine are always those of the
+	// machine; they stay behind when it is gone, for what is reported of the process.
 	Machine *Machine
-	// Program is what execve loaded last; exe, argv, envv, name describe it in /proc.
+	Mem     *mem.Space
+	memory  *uio.Memory // that of all its threads
+	Engine  emu.Engine
+	// Program is what execve(2) loaded last. Exe, Argv and Envv describe it in /proc.
 	Program *loader.Program
 	Exe     string
 	Argv    []string
 	Envv    []string
-	Threads []*Thread // in order of creation
+	// Threads are in order of creation. Threads[0] stays when it has ended (it is Dead then), since /proc/PID is about it.
+	Threads []*Thread
 	family
 	jobState
 
-	Signals   *sigTable
-	Pending   SigQueue // for any thread
-	Signalled uint64   // how many signals were queued, for signalfds
+	// Signals are the actions of signals. Processes made with CLONE_SIGHAND have one table in common.
+	Signals *sigTable
+	// Pending are signals sent to the process: any thread that does not block them takes them.
+	Pending SigQueue
+	// Signalled is how many signals were ever queued to the process or its threads. Signalfds wake when it grows.
+	Signalled uint64
 	itimers   [3]itimer
+	// Posix are the timers of timer_create(2), by id; NextTimer is the id of the next.
 	Posix     map[uint64]*PosixTimer
 	NextTimer uint64
-	Limits    [linux.RLIM_NLIMITS]rlimit
-	dumpable  uint64
-	Subreaper uint64
-	NoNewPriv uint64
-	Persona   uint32 // personality(2)
-	OomAdj    int    // /proc/PID/oom_score_adj
-	// Membarrier are the commands of membarrier(2) that it registered for.
+	Limits    [linux.RLIM_NLIMITS]rlimit // by RLIMIT_*
+	// What prctl(2) sets: PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_SET_THP_DISABLE.
+	dumpable, Subreaper, NoNewPriv, thpOff uint64
+	Persona                                uint32 // personality(2)
+	OomAdj                                 int    // /proc/PID/oom_score_adj
+	// Membarrier are the commands of membarrier(2) that it has registered for.
 	Membarrier int
-	// LockFuture says that memory is locked when it is mapped (mlockall(2)).
+	// LockFuture says that memory is locked when it is mapped (mlockall(2), MCL_FUTURE).
 	LockFuture bool
-	thpOff     uint64
-	// Exited is set when the process is going away: its threads run no more. It
-	// ended with status.
+
+	// Exited says that the process has ended: its threads run no more, and Status says how.
 	Exited bool
 	Status Exit
-	// Started is when it was made.
+	// Started is when the process was made, on Now's clock.
 	Started int64
-	// used is the user time that is accounted for, system the system time.
+	// used is the user time charged so far, System the system time. UserTime adds what the machine has executed since.
 	used, System int64
-	// WaitedFor is the CPU time of children that were waited for.
+	// WaitedFor is the CPU time of the children that were waited for, and of those that they had waited for.
 	WaitedFor Usage
-	clocked   chargedThread
+	// chargedThread is the thread that user time goes to, once somebody asks for threads' times.
+	chargedThread chargedThread
 	// cpuLimit acts on RLIMIT_CPU.
 	cpuLimit Timer
 }
 
-// A FileState is what a thread has of files.
+// A FileState is what a thread has of files: package files implements it.
 type FileState interface {
-	// Share returns what a thread has that clone(2) makes with flags.
+	// Share returns the state of a new thread or process that clone(2) makes with flags: shared or copied.
 	Share(flags uint64) FileState
-	// Exec drops what execve(2) closes.
+	// Exec closes what execve(2) closes.
 	Exec(k *Kernel)
-	// EndCall drops what the thread's system call had: it is over.
+	// EndCall lets go of the files that the thread's system call has held. The call is over.
 	EndCall(k *Kernel)
-	// Leave drops all: the thread has ended.
+	// Leave lets go of everything. The thread has ended.
 	Leave(k *Kernel)
 }
 
-// A Thread is a flow of execution.
+// A Thread is a thread of the guest: its registers, its signal mask, and the system call that it is in.
 type Thread struct {
 	Process *Process
 	Kernel  *Kernel
@@ -83,41 +89,53 @@ type Thread struct {
 	TID     int
 
 	*uio.Memory // the process'
-	Files       FileState
+	// Files is what the thread has of open files, the working directory and the umask.
+	Files FileState
 
-	Comm     string
-	Mask     SigSet
-	OldMask  *SigSet // to be restored after sigsuspend and ppoll
+	// Comm is the thread's name in /proc: at most 15 bytes (SetComm).
+	Comm string
+	// Mask are the signals that the thread blocks. While a call like sigsuspend(2) has put another mask there, OldMask
+	// is the one to be restored; otherwise it is nil.
+	Mask    SigSet
+	OldMask *SigSet
+	// Pending are signals sent to this thread alone.
 	Pending  SigQueue
 	Altstack altStack
-	// Of the last fault, for signal frames.
+	// trapNo, errCode and cr2 are those of the last fault. Signal frames show them.
 	trapNo, errCode, cr2 uint64
 
-	RobustList            uint64
-	ClearTID              emu.Addr
-	Pdeathsig, timerSlack uint64
-	defaultSlack          uint64 // what setting timerSlack to 0 makes of it
-	KeepCaps              uint64 // PR_SET_KEEPCAPS
-	Sched                 scheduling
+	RobustList uint64   // head of the list of set_robust_list(2)
+	ClearTID   emu.Addr // where the thread's end is told (set_tid_address(2)), 0 for nowhere
+	Pdeathsig  uint64   // PR_SET_PDEATHSIG
+	// timerSlack is PR_SET_TIMERSLACK, defaultSlack what setting it to 0 gives: the slack of the creator.
+	timerSlack, defaultSlack uint64
+	KeepCaps                 uint64 // PR_SET_KEEPCAPS
+	Sched                    scheduling
 
+	// Dead says that the thread has ended: it never runs again.
 	Dead bool
+	// Call is the system call that the thread made last. It goes on while Call.Wait is set.
 	Call Call
-	// What a thread waiting in futex(2) waits for.
+	// inCall says that RAX has the result of Call and the program has not seen it: on the way back (ReturnToUser) it
+	// may still become EINTR or a restart.
+	inCall bool
+
+	// A thread in futex(2) is in the queues of futexKeys, and is woken by those who name one of FutexBits. futexWoken
+	// is the index of the key that woke it. FutexRequeueTo is the PI lock that FUTEX_WAIT_REQUEUE_PI is to end with,
+	// else zero; lockAddr is where the word of the lock lies that the thread waits for.
 	futexKeys      []FutexKey
 	FutexBits      uint32
-	lockAddr       emu.Addr // of the lock that it is to have
-	FutexRequeueTo FutexKey // and its key, for FUTEX_WAIT_REQUEUE_PI
-	// futexWoken is which of futexAt woke it.
-	futexWoken int
-	// inCall says that RAX has the result of call, which may ask for a restart.
-	inCall bool
-	// Calls counts system calls since the thread was scheduled: a thread that makes many
-	// without using its quantum has to let others run, too.
+	futexWoken     int
+	FutexRequeueTo FutexKey
+	lockAddr       emu.Addr
+
+	// Calls is how many system calls the thread has made in this turn (schedule.calls).
 	Calls int
-	// callsSinceWait grows while it does not wait, woke says that its last call woke another thread (minBusy).
+	// callsSinceWait is how many it has made since it last waited, at least minCallsSinceWait after a full turn.
+	// wokeOther says that the last one woke another thread by futex(2).
 	callsSinceWait int
 	wokeOther      bool
-	// used is the user time that is accounted for, system the system time.
+	// used is the user time charged so far (see chargedThread), system the system time.
 	used, system int64
 }
 
@@ -131,13 +149,15 @@ func newProcess(k *Kernel) *Process {
 	return p
 }
 
-// Ids of processes and threads (kernel/pid.c).
+// Ids of processes and threads come from one sequence (kernel/pid.c).
 const (
-	MaxID      = 32768 // /proc/sys/kernel/pid_max, which no id reaches
-	ReservedID = 300   // behind the last id comes this one
+	// MaxID is /proc/sys/kernel/pid_max: every id is less.
+	MaxID = 32768
+	// ReservedID is the id that follows the last one.
+	ReservedID = 300
 )
 
-// NewID returns an id for a new process or thread: the next that nobody has.
+// NewID returns an id for a new process or thread: the next one that nothing has.
 func (k *Kernel) NewID() int {
 	k.IDs++
 	for {
@@ -158,7 +178,7 @@ func (k *Kernel) usesID(id int) bool {
 	return slices.ContainsFunc(k.Processes, func(p *Process) bool { return p.PID == id || p.PGID == id || p.SID == id })
 }
 
-// NewThread adds a thread that runs on c, and has no files yet. The first thread's id is its process'.
+// NewThread adds a thread that runs on c and has no files yet. The id of the first thread is its process' id.
 func (p *Process) NewThread(c *emu.CPU) *Thread {
 	tid := p.PID
 	if len(p.Threads) > 0 {
@@ -173,7 +193,7 @@ func (p *Process) NewThread(c *emu.CPU) *Thread {
 	return t
 }
 
-// removeThread drops t, which has ended. The first thread stays with its process: it has the process' names.
+// removeThread takes t, which has ended, out of p. The first thread stays, as /proc/PID describes it.
 func (p *Process) removeThread(t *Thread) {
 	delete(p.Kernel.Threads, t.TID)
 	if i := slices.Index(p.Threads, t); i > 0 {
@@ -181,7 +201,7 @@ func (p *Process) removeThread(t *Thread) {
 	}
 }
 
-// Exec replaces p's program; t is its only thread. The old address space must be empty.
+// Exec loads program x into p, whose only thread is t and whose address space must be empty.
 func (p *Process) Exec(t *Thread, x *loader.Executable, envv []string) error {
 	o := loader.Options{
 		Compat: p.Kernel.Config.Compat, HWCap: p.Kernel.Config.HWCap,
@@ -210,12 +230,12 @@ func (p *Process) Exec(t *Thread, x *loader.Executable, envv []string) error {
 	return nil
 }
 
-// StackSize is the main thread's stack's size: the soft limit, within reason.
+// StackSize is the size of the main thread's stack: RLIMIT_STACK, between 128 KiB and 1 GiB.
 func (p *Process) StackSize() uint64 {
 	return min(max(p.Limits[linux.RLIMIT_STACK].Cur, 128<<10), 1<<30)
 }
 
-// SetComm sets the thread's name, at most 15 bytes (TASK_COMM_LEN).
+// SetComm sets the thread's name. Linux keeps 15 bytes of it (TASK_COMM_LEN).
 func (t *Thread) SetComm(s string) {
 	if len(s) > 15 {
 		s = s[:15]
@@ -223,7 +243,7 @@ func (t *Thread) SetComm(s string) {
 	t.Comm = s
 }
 
-// Vmas are p's mappings: none when it has ended.
+// Vmas are p's mappings, none if p has ended.
 func (p *Process) Vmas() []mem.VMA {
 	if p.Exited || p.Machine == nil {
 		return nil
@@ -231,7 +251,7 @@ func (p *Process) Vmas() []mem.VMA {
 	return p.Mem.VMAs()
 }
 
-// Live is how many threads p has. A process that has ended shows its main thread.
+// Live is how many live threads p has. A zombie shows one, its main thread.
 func (p *Process) Live() int {
 	n := len(p.Threads)
 	if p.Threads[0].Dead {
@@ -240,7 +260,7 @@ func (p *Process) Live() int {
 	return max(n, 1)
 }
 
-// Cmdline joins strings as /proc/self/cmdline and environ have them.
+// Cmdline joins strings as /proc/PID/cmdline and environ show them: each ends with a zero byte.
 func Cmdline(list []string) []byte {
 	if len(list) == 0 {
 		return nil
@@ -248,7 +268,7 @@ func Cmdline(list []string) []byte {
 	return []byte(strings.Join(list, "\x00") + "\x00")
 }
 
-// Thread finds a live thread of p.
+// Thread finds a live thread of p, or nil.
 func (p *Process) Thread(tid int) *Thread {
 	if t := p.Kernel.Threads[tid]; t != nil && t.Process == p {
 		return t
@@ -256,7 +276,7 @@ func (p *Process) Thread(tid int) *Thread {
 	return nil
 }
 
-// FindThread finds a live thread by tid; tgid, if not -1, must be its process.
+// FindThread finds a live thread by its id, or nil. It must be of process tgid, unless that is -1.
 func (k *Kernel) FindThread(tgid, tid int) *Thread {
 	t := k.Threads[tid]
 	if t == nil || tgid != -1 && tgid != t.Process.PID {

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// A progress tells how far a run is while it executes.
+// A progress reports how far a run is, while it executes.
 type progress struct {
-	// due is set by a goroutine; the one that runs the guest tells, between two instructions.
+	// due says that a report is due. A goroutine sets it and interrupts the engine; the goroutine that runs the guest
+	// reports between two instructions.
 	due atomic.Bool
 }
 
-// start makes progress due every now and then, until stop is called.
+// start makes a report due every Config.ProgressEvery until stop is called.
 func (p *progress) start(k *Kernel) (stop func()) {
 	if k.Config.OnProgress == nil {
 		return func() {}
@@ -37,7 +38,7 @@ func (p *progress) start(k *Kernel) (stop func()) {
 	}
 }
 
-// report tells how far the run is, if that is due.
+// report calls Config.OnProgress if a report is due.
 func (p *progress) report(k *Kernel) {
 	if p.due.Load() {
 		p.due.Store(false)

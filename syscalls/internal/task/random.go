@@ -9,7 +9,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// A generator makes all random bytes of a run, from its seed.
+// A generator makes all random bytes of a run from its seed: getrandom(2), AT_RANDOM, /dev/urandom, RDRAND.
 type generator struct {
 	src *rand.ChaCha8
 }
@@ -21,11 +21,12 @@ func (g *generator) seed(seed uint64) {
 	g.src = rand.NewChaCha8(key)
 }
 
+// Read fills b.
 func (g *generator) Read(b []byte) { g.src.Read(b) }
 
 func (g *generator) uint64() uint64 { return g.src.Uint64() }
 
-// FillRandom fills n bytes at buf with random ones.
+// FillRandom fills n bytes of memory at buf with random ones, as getrandom(2) does, and returns how many it could.
 func (t *Thread) FillRandom(buf emu.Addr, n uint64) (uint64, linux.Errno) {
 	b := make([]byte, min(n, 64<<10))
 	done := uint64(0)

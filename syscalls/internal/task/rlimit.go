@@ -7,6 +7,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
+// An rlimit is a limit of getrlimit(2): the one in force, and how far a process may raise it.
 type rlimit struct{ Cur, Max uint64 }
 
 // defaultLimits are those of a usual login, the same on every host.
@@ -29,14 +30,16 @@ var defaultLimits = [linux.RLIM_NLIMITS]rlimit{
 	15:                      {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // RTTIME
 }
 
-// MaxFiles is RLIMIT_NOFILE's hard limit where the host has as many descriptors, and those that we need besides:
-// ReservedFiles.
+// Bounds of RLIMIT_NOFILE.
 const (
-	MaxFiles      = 1 << 20
+	// MaxFiles is the hard limit, where the host has as many descriptors.
+	MaxFiles = 1 << 20
+	// ReservedFiles is how many of the host's descriptors cgemu itself may need.
 	ReservedFiles = 256
 )
 
-// FileLimit is RLIMIT_NOFILE at the start. Every open file of the host takes one of its descriptors.
+// FileLimit is RLIMIT_NOFILE at the start. It depends on the host, as every open host file takes one of its
+// descriptors.
 func FileLimit() rlimit {
 	all := host.FileLimit()
 	if all > ReservedFiles {
@@ -46,6 +49,7 @@ func FileLimit() rlimit {
 	return rlimit{min(defaultLimits[linux.RLIMIT_NOFILE].Cur, hard), hard}
 }
 
+// Encode is l as a struct rlimit64.
 func (l rlimit) Encode() []byte {
 	var b linux.Pack
 	b.U64(l.Cur)
@@ -53,6 +57,7 @@ func (l rlimit) Encode() []byte {
 	return b
 }
 
+// SetLimit reads a struct rlimit64 at at and makes it p's limit of resource res.
 func (t *Thread) SetLimit(p *Process, res uint32, at emu.Addr) (uint64, linux.Errno) {
 	b, e := t.CopyIn(at, 16)
 	if e != 0 {
@@ -74,8 +79,8 @@ func (t *Thread) SetLimit(p *Process, res uint32, at emu.Addr) (uint64, linux.Er
 	return 0, 0
 }
 
-// watchCPU acts on RLIMIT_CPU from now on: SIGXCPU at the soft limit and each second after it, SIGKILL at the hard one
-// (kernel/time/posix-cpu-timers.c, check_process_timers).
+// watchCPU makes RLIMIT_CPU act from now on: SIGXCPU at the soft limit and at each second after it, SIGKILL at the hard
+// limit (kernel/time/posix-cpu-timers.c, check_process_timers).
 func (p *Process) watchCPU() {
 	const second = 1_000_000_000
 	p.Kernel.Disarm(&p.cpuLimit)
@@ -101,14 +106,14 @@ func (p *Process) watchCPU() {
 	p.Kernel.Timers = append(p.Kernel.Timers, &p.cpuLimit)
 }
 
-// stackCounts is what a stack counts of a process' memory: Linux maps it page by page, as it grows, we at once.
+// stackCounts is how much of a stack counts as mapped: Linux maps stacks page by page as they grow, cgemu all at once.
 const stackCounts = 132 << 10
 
-// isData says whether RLIMIT_DATA has to do with v: "data_vm", as mm/mmap.c has it.
+// isData reports whether v counts for RLIMIT_DATA: it is private and writable ("data_vm" in mm/mmap.c).
 func isData(v *mem.VMA) bool { return v.Prot&mem.Write != 0 && !v.Shared && !v.GrowsDown }
 
-// MayMap says whether p's memory may be all bytes more, and of that data more private and writable: RLIMIT_AS and
-// RLIMIT_DATA, which does not matter if data is not more than 0.
+// MayMap reports whether p may map all more bytes, data of them private and writable, within RLIMIT_AS and RLIMIT_DATA.
+// With data <= 0, RLIMIT_DATA is not looked at.
 func (p *Process) MayMap(all, data int64) bool {
 	as, ds := p.Limits[linux.RLIMIT_AS].Cur, p.Limits[linux.RLIMIT_DATA].Cur
 	if as == linux.RLIM_INFINITY && ds == linux.RLIM_INFINITY {
@@ -128,7 +133,7 @@ func (p *Process) MayMap(all, data int64) bool {
 	return uint64(all) <= as && (!moreData || uint64(data) <= ds)
 }
 
-// mappedIn adds up what of [lo, hi) is mapped, and what of that is data.
+// mappedIn is how many bytes of [lo, hi) are mapped, and how many of these are data (isData).
 func (p *Process) mappedIn(lo, hi emu.Addr) (all, data int64) {
 	for _, v := range p.Mem.Within(lo, hi) {
 		n := int64(min(hi, v.Hi) - max(lo, v.Lo))
@@ -140,7 +145,7 @@ func (p *Process) mappedIn(lo, hi emu.Addr) (all, data int64) {
 	return all, data
 }
 
-// MayMapOver says whether v, which takes the place of what is there, is within the limits of p's memory.
+// MayMapOver reports whether v may be mapped in place of what is there, within the limits of MayMap.
 func (p *Process) MayMapOver(v *mem.VMA) bool {
 	old, oldData := p.mappedIn(v.Lo, v.Hi)
 	data := int64(0)
@@ -150,7 +155,7 @@ func (p *Process) MayMapOver(v *mem.VMA) bool {
 	return p.MayMap(int64(v.Len())-old, data-oldData)
 }
 
-// MayResize says whether v may have n bytes more.
+// MayResize reports whether v may grow by n bytes, within the limits of MayMap.
 func (p *Process) MayResize(v *mem.VMA, n int64) bool {
 	if isData(v) {
 		return p.MayMap(n, n)
@@ -158,7 +163,7 @@ func (p *Process) MayResize(v *mem.VMA, n int64) bool {
 	return p.MayMap(n, 0)
 }
 
-// MayProtect says whether private memory in [lo, hi) may become writable.
+// MayProtect reports whether the mappings in [lo, hi) may get prot, within RLIMIT_DATA.
 func (p *Process) MayProtect(lo, hi emu.Addr, prot mem.Prot) bool {
 	more := int64(0)
 	for _, v := range p.Mem.Within(lo, hi) {
@@ -171,7 +176,7 @@ func (p *Process) MayProtect(lo, hi emu.Addr, prot mem.Prot) bool {
 	return more == 0 || p.MayMap(0, more)
 }
 
-// Locked is how many bytes of p's memory are locked. Nothing is ever swapped: that they are counted is all that it means.
+// Locked is how many bytes of p's memory are locked. Nothing is ever swapped out, so locking has no other effect.
 func (p *Process) Locked() (n uint64) {
 	for _, v := range p.Vmas() {
 		if v.Locked {
@@ -181,14 +186,14 @@ func (p *Process) Locked() (n uint64) {
 	return n
 }
 
-// mayClone says whether there may be another thread or process: RLIMIT_NPROC, which counts what is not waited for yet, too.
+// mayClone reports whether RLIMIT_NPROC allows another thread or process. Zombies count, too.
 func (p *Process) mayClone() bool {
 	limit := p.Limits[linux.RLIMIT_NPROC].Cur
 	if limit == linux.RLIM_INFINITY {
 		return true
 	}
 	if p.Kernel.IDs < limit {
-		return true // there were not so many ever
+		return true // so many have never been made
 	}
 	n := uint64(0)
 	for _, o := range p.Kernel.Processes {
@@ -197,7 +202,7 @@ func (p *Process) mayClone() bool {
 	return n < limit
 }
 
-// QueuedSignals is how many signals are queued with what they say, and timers that have one to send.
+// QueuedSignals is what RLIMIT_SIGPENDING limits: the queued signals, and the timers that may have to queue one.
 func (k *Kernel) QueuedSignals() (n uint64) {
 	for _, p := range k.Processes {
 		n += uint64(len(p.Pending.infos))
@@ -213,8 +218,8 @@ func (k *Kernel) QueuedSignals() (n uint64) {
 	return n
 }
 
-// queue puts s into q, which is p's or one of its threads'. Past RLIMIT_SIGPENDING, signals of processes and real-time
-// signals lose what they say, or are refused (kernel/signal.c, __send_signal_locked).
+// queue puts s into q, the queue of p or of one of its threads. Beyond RLIMIT_SIGPENDING, a signal sent by a process
+// loses its siginfo, and a real-time signal is refused (kernel/signal.c, __send_signal_locked).
 func (p *Process) queue(q *SigQueue, s *SigInfo) linux.Errno {
 	sig := int(s.Signo)
 	if s.Timer == nil && (sig >= linux.SIGRTMIN || s.Code < 0) && p.Kernel.QueuedSignals() >= p.Limits[linux.RLIMIT_SIGPENDING].Cur {

@@ -10,21 +10,22 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 )
 
-// maxIdleRounds is how often timers may go off without waking anybody: a program
-// that waits like that waits forever, and virtual time would run away.
+// maxIdleRounds is how often in a row timers may fire without making a thread ready. A program that waits like that
+// waits for ever, and virtual time would run on without end.
 const maxIdleRounds = 100_000
 
-// Run runs the program to its end, or until ctx is done. The error is for
-// failures of ours; however the program ends, it ends with an Exit.
+// Run runs the program until it ends or ctx is done. However that comes about, it is an Exit; an error is a failure of
+// cgemu's own.
 func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 	onOwnThread(func() { k.run(ctx) })
 	return *k.Exit, nil
 }
 
-// ownThreads takes work for goroutines that wait for some, each on a thread with an umask of its own.
+// ownThreads hands work to the idle ones of the goroutines that onOwnThread has started.
 var ownThreads = make(chan func())
 
-// onOwnThread calls f on a thread that nothing else runs on, and whose umask is no other's. Such threads stay for others.
+// onOwnThread calls f on an operating system thread that nothing else uses and that has its own umask: files are made
+// with the guest's umask, and two runs in one program must not share it. Threads are kept for later calls.
 func onOwnThread(f func()) {
 	done := make(chan struct{})
 	work := func() {
@@ -89,11 +90,11 @@ func (k *Kernel) run(ctx context.Context) {
 	k.abandon()
 }
 
-// idle is called when no thread can run: it lets time pass, or ends the run.
+// idle is called when no thread can run. It lets time pass, or ends the run.
 func (k *Kernel) idle() {
 	k.activity++
 	if k.First.Exited {
-		// The others go on as long as they do something.
+		// The others go on as long as they do something or will soon.
 		if !k.idleAfterFirst() {
 			k.Exit = &k.First.Status
 		}
@@ -104,14 +105,15 @@ func (k *Kernel) idle() {
 	}
 }
 
-// How long processes may sleep that outlive the first one, in nanoseconds: by the virtual clock, and in earnest.
+// How much later than the first process the others may still be woken, in nanoseconds: by the virtual clock, and by the
+// host's.
 const (
 	maxSurvivalVirtual = 3600e9
 	maxSurvivalReal    = 10e9
 )
 
-// idleAfterFirst lets time pass for processes that outlive the first one. It reports false if none is left that
-// waits for time to pass.
+// idleAfterFirst lets time pass for processes that outlive the first one. It reports false if none is left that waits
+// for a time, or if the next such time is too far away.
 func (k *Kernel) idleAfterFirst() bool {
 	deadline := k.nextTimer()
 	for _, t := range k.Waiting {
@@ -131,7 +133,8 @@ func (k *Kernel) idleAfterFirst() bool {
 	return true
 }
 
-// abandon gives away what the processes counted that are left when the run is over.
+// abandon ends the report of a run: it says how the processes ended that are left, and gives their counts to
+// Config.OnEnd.
 func (k *Kernel) abandon() {
 	if k.Config.OnEnd == nil {
 		return
@@ -153,18 +156,17 @@ func (k *Kernel) abandon() {
 	k.CloseUnused()
 }
 
-// runThread runs t until it blocks, ends, or must let others run. It reports
-// whether t can go on.
+// runThread runs t until it blocks, ends, or has to let others run. It reports whether t can go on later.
 func (k *Kernel) runThread(t *Thread) bool {
 	t.Calls = 0
 	k.Scheduler.newTurn()
 	if t.Call.Wait != nil {
-		// It was woken: the call goes on.
+		// The thread was woken: its call goes on.
 		t.Call.Resumed, t.Call.resumedAt = true, k.activity
 		before := t.Call.Done + t.Call.Messages
 		t.resumeCall()
 		if t.Call.Done+t.Call.Messages != before {
-			k.activity++ // it did some of its work: others may have waited for that
+			k.activity++ // the call did some of its work: others may have waited for that
 		}
 	}
 	for {
@@ -192,15 +194,15 @@ func (k *Kernel) runThread(t *Thread) bool {
 			return false
 		}
 		if left < emu.NoBudget {
-			// A budget lasts longer than its number says, by the instructions in
-			// front of forward jumps: small ones come close to the limit.
+			// Engines test a budget at backward jumps and calls only, and so overrun it. Small steps come close to
+			// the limit.
 			left = left/64 + 1
 		}
 		t.Process.Machine.charge(t.Process)
 		t.chargeThread()
 		k.running.set(t.Process.Engine)
 		if k.Interrupted.Load() {
-			return true // it may have been meant for an engine that ran before
+			return true // the interrupt may have met the engine that ran before
 		}
 		stop := t.execute(min(budget, left))
 		k.Scheduler.noteBudgetLeft(t, stop.Left)
@@ -220,15 +222,15 @@ func (k *Kernel) runThread(t *Thread) bool {
 				return true
 			}
 		case emu.StopInterrupt:
-			// Seen at the top.
+			// The loop looks at Interrupted before it runs anything.
 		default:
 			panic(fmt.Sprintf("BUG: engine stopped for reason %d", stop.Reason))
 		}
 	}
 }
 
-// execute runs t's code. Interrupts that are not to end the run, those for progress and what is left of a run
-// that has ended, leave it as it would be without them.
+// execute runs t's code until the engine stops for a reason of the guest's. An interrupt that only asks for a progress
+// report leaves the run as it would be without it: the rest of the budget is used up afterwards.
 func (t *Thread) execute(budget uint64) emu.Stop {
 	t.Kernel.activity++
 	for {
@@ -241,12 +243,12 @@ func (t *Thread) execute(budget uint64) emu.Stop {
 	}
 }
 
-// contended reports whether another thread wants to run or might.
+// contended reports whether another thread could run or might become able to.
 func (k *Kernel) contended() bool {
 	return len(k.ready) > 0 || len(k.Waiting) > 0
 }
 
-// turnLeft is how far t may run, and whether its turn is over.
+// turnLeft is how many instructions t may still execute in this turn, and whether the turn is over.
 func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
 	budget = k.budget()
 	woke := t.wokeOther
@@ -259,8 +261,8 @@ func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
 	return min(budget, k.Scheduler.tail), budget == emu.NoBudget || k.Scheduler.tail == 0
 }
 
-// budget is how far the current thread may run: without limit if nothing can
-// happen but by its own doing.
+// budget is how many instructions the current thread may execute before timers and waiting threads have to be looked
+// at. There is no limit if nothing can happen but what the thread does itself.
 func (k *Kernel) budget() uint64 {
 	if len(k.Timers) == 0 && len(k.ready) == 0 && !k.FS.HasAsync() && !slices.ContainsFunc(k.Waiting, (*Thread).needsPolling) {
 		return emu.NoBudget
@@ -272,7 +274,7 @@ func (k *Kernel) budget() uint64 {
 	return q
 }
 
-// insnsLeft is how many instructions may still be executed.
+// insnsLeft is how many instructions the run may still execute (Config.MaxInsns).
 func (k *Kernel) insnsLeft() uint64 {
 	if k.Config.MaxInsns == 0 {
 		return emu.NoBudget
@@ -280,7 +282,7 @@ func (k *Kernel) insnsLeft() uint64 {
 	return k.Config.MaxInsns - min(k.Config.MaxInsns, uint64(k.Executed()))
 }
 
-// HostWaits appends what is waited for on the host to fds.
+// hostWaits appends to fds the host's files that waiting threads wait for.
 func (k *Kernel) hostWaits(fds []host.PollFD) []host.PollFD {
 	for _, t := range k.Waiting {
 		if w := t.Call.Wait; w.Hosts != nil {
@@ -290,12 +292,13 @@ func (k *Kernel) hostWaits(fds []host.PollFD) []host.PollFD {
 	return k.FS.AsyncFDs(fds)
 }
 
-// anyReady reports whether what a thread waits for on the host is there.
+// anyReady reports whether a wait for a file of the host is over.
 func (k *Kernel) anyReady() bool {
 	return k.FS.AsyncReady() || slices.ContainsFunc(k.Waiting, func(t *Thread) bool { w := t.Call.Wait; return w.Hosts != nil && w.Ready() })
 }
 
-// waitForEvent passes the time until something can happen. It reports false if nothing ever will.
+// waitForEvent lets time pass until something can happen: virtual time at once, or real time if the host's files are
+// waited for. It reports false if nothing will ever happen.
 func (k *Kernel) waitForEvent() bool {
 	deadline := k.nextTimer()
 	for _, t := range k.Waiting {
@@ -309,14 +312,14 @@ func (k *Kernel) waitForEvent() bool {
 		k.Clock.advance(deadline - k.Now())
 		return true
 	}
-	// The host decides: real time passes, in slices so that the context is seen.
+	// The host decides when: real time passes, in slices, so that the end of the context is seen.
 	const slice = 50_000_000
 	left := int64(Never)
 	if deadline != Never {
 		left = deadline - k.Now()
 	}
 	for left > 0 && !k.Interrupted.Load() {
-		k.idleRounds = 0 // real time passes by itself
+		k.idleRounds = 0 // that is for virtual time: real time passes by itself
 		d := min(left, slice)
 		if host.PollWait(fds, d) || k.anyReady() {
 			return true

@@ -9,8 +9,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A scheduling is what sched(7) lets a thread say about when it runs. It changes nothing but what the guest is told: all
-// threads take turns.
+// A scheduling is what a thread has set by the calls of sched(7). It changes only what those calls tell: all threads
+// take turns.
 type scheduling struct {
 	Policy uint32
 	Nice   int
@@ -18,10 +18,10 @@ type scheduling struct {
 	Ioprio uint16 // class and level of ioprio_set(2)
 }
 
-// A cpuSet has a bit for each CPU of the machine; nil has all.
+// A cpuSet has a bit for each CPU of the machine. As a thread's affinity, nil stands for all.
 type cpuSet []byte
 
-// inherited is what a child has of s.
+// inherited is what a new thread or process gets of its creator's s.
 func (s scheduling) inherited() scheduling {
 	if s.Policy&linux.SCHED_RESET_ON_FORK != 0 {
 		s.Policy &^= linux.SCHED_RESET_ON_FORK
@@ -30,13 +30,13 @@ func (s scheduling) inherited() scheduling {
 	return s
 }
 
-// First returns the lowest CPU.
+// First is the lowest CPU of c, which is not empty.
 func (c cpuSet) First() int {
 	i := slices.IndexFunc(c, func(x byte) bool { return x != 0 })
 	return 8*i + bits.TrailingZeros8(c[i])
 }
 
-// String is the list format of cpuset(7).
+// String shows c in the list format of cpuset(7), such as 0-2,5.
 func (c cpuSet) String() string {
 	var parts []string
 	has := func(i int) bool { return i/8 < len(c) && c[i/8]>>(i%8)&1 != 0 }
@@ -56,7 +56,7 @@ func (c cpuSet) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Cpus is the set of all CPUs.
+// Cpus are all CPUs that the guest sees.
 func (k *Kernel) Cpus() cpuSet {
 	all := make(cpuSet, (k.Config.CPUs+63)/64*8)
 	for i := range k.Config.CPUs {
@@ -65,7 +65,7 @@ func (k *Kernel) Cpus() cpuSet {
 	return all
 }
 
-// Cpus is the set of CPUs a thread may run on.
+// Cpus are those that t may run on.
 func (t *Thread) Cpus() cpuSet {
 	if t.Sched.Cpus != nil {
 		return t.Sched.Cpus

@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// MaxCalls is how many system calls a thread may make while others wait for their turn.
+// MaxCalls is how many system calls a thread may make in one turn while others wait for theirs.
 const MaxCalls = 1000
 
-// minCallsSinceWait is how many system calls a thread makes, or one whole turn, since it last waited until it lets others run when it wakes one by
-// futex(2), as Linux lets a thread that slept go before one that did not. So who waits for a lock finds it free: it would be taken
-// again long before the turn's end.
+// A thread that wakes another by futex(2) gives up the rest of its turn, since Linux prefers a thread that has slept;
+// but only after minCallsSinceWait system calls, or one whole turn, without waiting. Otherwise it would retake the lock
+// that it has just released long before the woken thread could see it free.
 const minCallsSinceWait = 16
 
-// A schedule says which thread runs next, how long its turn is, and which waiter of a futex is woken. Without a seed that is
-// the first that came; with one it is drawn from a generator, and so another schedule that is as reproducible.
+// A schedule decides which thread runs next, how long its turn is, and which waiter of a futex is woken. Without a seed
+// (fifo) that is the one that came first. With a seed it is drawn from a generator: another order, as reproducible.
 type schedule struct {
 	src  *rand.ChaCha8
 	fifo bool
-	// A turn ends after insns instructions without a system call, or after calls of these and rest instructions more, if others
-	// wait.
+	// The present turn ends after insns instructions in which no system call is made, or, once calls of these were made,
+	// after tail more instructions. It ends only if other threads could run.
 	insns, tail uint64
 	calls       int
-	// quantum is the longest turn.
+	// quantum is the most that insns can be.
 	quantum uint64
 }
 
@@ -46,13 +46,13 @@ func (s *schedule) pick(n int) int {
 	return int(s.below(uint64(n)))
 }
 
-// maxTail is the most instructions behind a turn's last system call.
+// maxTail bounds schedule.tail.
 const maxTail = 256
 
-// newTurn begins a turn. Its length is never the same for long, and it does not end in front of or behind a system call: a thread
-// that gives a lock back and takes it again in a loop could always be stopped where it has it, and who waits for it
-// would wait for ever. With a seed lengths are short more often than long, so that a thread is stopped between two instructions
-// that are close to each other as well as in the middle of long work.
+// newTurn draws the length of the next turn. Lengths vary, and a turn never ends exactly at a system call: a thread
+// that releases and retakes a lock in a loop would otherwise always be preempted while it holds the lock, and those who
+// wait for the lock would starve. With a seed, short turns are more frequent than long ones, so that threads are
+// preempted between neighbouring instructions as well as in the middle of long work.
 func (s *schedule) newTurn() {
 	s.tail = 1 + s.below(maxTail)
 	if s.fifo {
@@ -65,14 +65,14 @@ func (s *schedule) newTurn() {
 	s.calls = 1 + int(s.below(MaxCalls>>s.below(halvings-1)))
 }
 
-// noteBudgetLeft notes that t ran, and what it left of its budget.
+// noteBudgetLeft shortens the tail of a turn, if t is in it, by what t has executed.
 func (s *schedule) noteBudgetLeft(t *Thread, left int64) {
 	if t.Calls >= s.calls {
 		s.tail = min(s.tail, uint64(max(left, 0)))
 	}
 }
 
-// wakeOrder returns waiters in the order in which they are woken.
+// wakeOrder returns waiters in the order in which they are to be woken.
 func (s *schedule) wakeOrder(waiters []*Thread) []*Thread {
 	if s.fifo {
 		return waiters
@@ -85,5 +85,5 @@ func (s *schedule) wakeOrder(waiters []*Thread) []*Thread {
 	return waiters
 }
 
-// Yield ends t's turn, as sched_yield(2) asks for, if another thread can run.
+// Yield ends t's turn, if another thread can run: sched_yield(2).
 func (t *Thread) Yield() { t.Calls, t.Kernel.Scheduler.tail = MaxCalls, 0 }

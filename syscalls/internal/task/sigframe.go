@@ -21,6 +21,7 @@ const (
 	FrameInfo    = FrameMask + 8
 	FrameSize    = FrameInfo + 128
 
+	// RedZone is how much below RSP belongs to the interrupted function (psABI, "The Stack Frame").
 	RedZone = 128
 
 	// valgrindFrame is the size of Valgrind 3.19's frame, which also holds its own copy of the CPU
@@ -40,7 +41,7 @@ const (
 	userSS = 0x2b
 )
 
-// ContextRegs is the order of registers in struct sigcontext.
+// ContextRegs is the order of the registers in struct sigcontext.
 var ContextRegs = [...]int{
 	emu.R8, emu.R9, emu.R10, emu.R11, emu.R12, emu.R13, emu.R14, emu.R15,
 	emu.RDI, emu.RSI, emu.RBP, emu.RBX, emu.RDX, emu.RAX, emu.RCX, emu.RSP,
@@ -89,7 +90,7 @@ func (t *Thread) callHandler(s *SigInfo, act SigAction) {
 
 func within(a, base, size uint64) bool { return a >= base && a-base < size }
 
-// writeFrame writes the frame and the FP state; false if memory is not writable.
+// writeFrame writes a signal frame, and the FP state at fp. It reports false if that memory cannot be written.
 func (t *Thread) writeFrame(frame, fp uint64, s *SigInfo, act SigAction) bool {
 	c := t.CPU
 	b := make(linux.Pack, 0, FrameSize)
@@ -131,7 +132,8 @@ func (t *Thread) writeFrame(frame, fp uint64, s *SigInfo, act SigAction) bool {
 	return t.CopyOut(emu.Addr(fp), x) == 0 && t.CopyOut(emu.Addr(frame), b) == 0
 }
 
-// RestoreFP loads FP state from a signal frame.
+// RestoreFP loads the FP state at fp of a signal frame, and reports false if that is invalid. 0 stands for the initial
+// state.
 func (t *Thread) RestoreFP(fp uint64) bool {
 	x := t.CPU.FP
 	if fp == 0 {

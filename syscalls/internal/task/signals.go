@@ -9,11 +9,13 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A SigSet is a set of signals: bit n-1 is signal n.
+// A SigSet is a set of signals: bit n-1 stands for signal n.
 type SigSet uint64
 
+// SigBit is the set of sig alone.
 func SigBit(sig int) SigSet { return 1 << (sig - 1) }
 
+// Has reports whether sig is in s.
 func (s SigSet) Has(sig int) bool { return s&SigBit(sig) != 0 }
 
 // String shows a set as strace does: by what is not in it if that is shorter.
@@ -31,6 +33,7 @@ func (s SigSet) String() string {
 	return not + "[" + strings.Join(names, " ") + "]"
 }
 
+// SigsOf is the set of sigs.
 func SigsOf(sigs ...int) (s SigSet) {
 	for _, n := range sigs {
 		s |= SigBit(n)
@@ -39,16 +42,17 @@ func SigsOf(sigs ...int) (s SigSet) {
 }
 
 var (
-	// Unblockable cannot be masked.
+	// Unblockable are the signals that cannot be masked, caught or ignored.
 	Unblockable = SigsOf(linux.SIGKILL, linux.SIGSTOP)
-	// Synchronous signals are taken first (kernel/signal.c, SYNCHRONOUS_MASK).
+	// Synchronous signals come from what a thread has just executed, and are taken first (kernel/signal.c,
+	// SYNCHRONOUS_MASK).
 	Synchronous = SigsOf(linux.SIGSEGV, linux.SIGBUS, linux.SIGILL, linux.SIGTRAP, linux.SIGFPE, linux.SIGSYS)
-	// ignoredByDefault and stopping are default actions other than death.
+	// ignoredByDefault and stopping are the signals whose default action is not to kill.
 	ignoredByDefault = SigsOf(linux.SIGCHLD, linux.SIGURG, linux.SIGWINCH, linux.SIGCONT)
 	stopping         = SigsOf(linux.SIGSTOP, linux.SIGTSTP, linux.SIGTTIN, linux.SIGTTOU)
 )
 
-// A SigAction is what rt_sigaction(2) sets.
+// A SigAction says what a process does with a signal: struct sigaction of rt_sigaction(2).
 type SigAction struct {
 	Handler  uint64
 	Flags    uint64
@@ -56,24 +60,25 @@ type SigAction struct {
 	Mask     SigSet
 }
 
-// A sigTable has the actions of signals 1 to 64.
+// A sigTable has the actions of signals 1 to 64; entry 0 is not used.
 type sigTable [linux.NSIG + 1]SigAction
 
-// A SigInfo is a siginfo_t: signo, errno, code, then what the code says.
+// A SigInfo is a signal with what is known of its cause: a siginfo_t, and what the kernel itself keeps.
 type SigInfo struct {
 	Signo, Errno, Code int32
-	// Fields are the bytes from offset 16 on.
+	// Fields are the bytes of the siginfo_t from offset 16 on. What they mean depends on Code.
 	Fields [112]byte
-	// Fault is the fault behind the signal, at rip.
+	// Fault is the exception behind the signal, at rip; nil if it was sent.
 	Fault *emu.Fault
 	rip   emu.Addr
-	// Timer is the POSIX timer that sent it, whose overrun count it resets.
+	// Timer is the POSIX timer that sent the signal, or nil.
 	Timer *PosixTimer
-	// preferred is the thread that takes it if it can, of those of its process: the one that ran when a timer went off.
+	// preferred is the thread that takes a signal sent to its process, if it does not block it: the one that ran when a
+	// timer expired.
 	preferred *Thread
 }
 
-// encode lays s out as siginfo_t.
+// encode is s as a siginfo_t.
 func (s *SigInfo) encode() []byte {
 	b := make(linux.Pack, 0, 128)
 	b.U32(uint32(s.Signo))
@@ -83,14 +88,14 @@ func (s *SigInfo) encode() []byte {
 	return append(b, s.Fields[:]...)
 }
 
-// decodeSigInfo is encode's inverse.
+// decodeSigInfo is the inverse of encode.
 func decodeSigInfo(b []byte) *SigInfo {
 	s := &SigInfo{Signo: int32(linux.Uint32(b)), Errno: int32(linux.Uint32(b[4:])), Code: int32(linux.Uint32(b[8:]))}
 	copy(s.Fields[:], b[16:128])
 	return s
 }
 
-// InfoFromProcess is the SigInfo of kill(2) and its kin, sent by p.
+// InfoFromProcess is the signal that kill(2) and its kin send for process p.
 func InfoFromProcess(p *Process, sig int, code int32) *SigInfo {
 	s := &SigInfo{Signo: int32(sig), Code: code}
 	linux.PutUint32(s.Fields[:], uint32(p.PID))
@@ -98,13 +103,13 @@ func InfoFromProcess(p *Process, sig int, code int32) *SigInfo {
 	return s
 }
 
-// A SigQueue has pending signals in order of arrival.
+// A SigQueue has pending signals in order of arrival. Set always has the signals of infos.
 type SigQueue struct {
 	Set   SigSet
 	infos []*SigInfo
 }
 
-// add queues s. A standard signal is pending at most once, but for those of timers.
+// add queues s, and reports whether it did: a standard signal is pending once at most, except those of timers.
 func (q *SigQueue) add(s *SigInfo) (added bool) {
 	sig := int(s.Signo)
 	if s.Timer == nil && sig < linux.SIGRTMIN && q.Set.Has(sig) {
@@ -118,12 +123,12 @@ func (q *SigQueue) add(s *SigInfo) (added bool) {
 	return true
 }
 
-// peek returns the first s of signal sig, which is pending.
+// peek returns the first entry for sig, which is pending.
 func (q *SigQueue) peek(sig int) *SigInfo {
 	return q.infos[slices.IndexFunc(q.infos, func(s *SigInfo) bool { return int(s.Signo) == sig })]
 }
 
-// take removes and returns the first s of signal sig.
+// take removes and returns the first entry for sig, which is pending.
 func (q *SigQueue) take(sig int) *SigInfo {
 	s := q.peek(sig)
 	q.remove(func(o *SigInfo) bool { return o == s })
@@ -140,7 +145,7 @@ func (q *SigQueue) Drop(set SigSet) {
 	})
 }
 
-// remove removes the signals that match.
+// remove removes the entries that match accepts.
 func (q *SigQueue) remove(match func(*SigInfo) bool) {
 	q.infos = slices.DeleteFunc(q.infos, match)
 	q.Set = 0
@@ -149,7 +154,7 @@ func (q *SigQueue) remove(match func(*SigInfo) bool) {
 	}
 }
 
-// next returns the signal of set that is taken first, or 0.
+// next is the signal of set that is delivered first: a synchronous one, then the lowest; 0 for none.
 func (set SigSet) next() int {
 	for _, s := range [...]SigSet{set & Synchronous, set} {
 		for n := 1; s != 0 && n <= linux.NSIG; n++ {
@@ -161,13 +166,13 @@ func (set SigSet) next() int {
 	return 0
 }
 
-// Ignored reports whether sig has no effect on p.
+// Ignored reports whether sig would do nothing to p.
 func (p *Process) Ignored(sig int) bool {
 	h := p.Signals[sig].Handler
 	return h == linux.SIG_IGN || h == linux.SIG_DFL && ignoredByDefault.Has(sig)
 }
 
-// Send queues s for p; some thread that does not block it will take it. EAGAIN says that there are too many.
+// Send queues s for p. One of the threads that do not block it will take it. EAGAIN says that the queue is full.
 func (p *Process) Send(s *SigInfo) linux.Errno {
 	sig := int(s.Signo)
 	if p.Exited {
@@ -200,7 +205,7 @@ func (t *Thread) Send(s *SigInfo) linux.Errno {
 	return e
 }
 
-// firstUnblocked is the thread that takes a signal sent to p: the first that does not block it.
+// firstUnblocked is the first live thread of p that does not block sig.
 func (p *Process) firstUnblocked(sig int) *Thread {
 	for _, t := range p.Threads {
 		if !t.Dead && !t.Mask.Has(sig) {
@@ -210,7 +215,7 @@ func (p *Process) firstUnblocked(sig int) *Thread {
 	return nil
 }
 
-// receiver is the thread that takes s, which was sent to p.
+// receiver is the thread that takes s, a signal sent to p; nil if all block it.
 func (p *Process) receiver(s *SigInfo) *Thread {
 	if t := s.preferred; t != nil && !t.Dead && t.Process == p && !t.Mask.Has(int(s.Signo)) {
 		return t
@@ -218,7 +223,7 @@ func (p *Process) receiver(s *SigInfo) *Thread {
 	return p.firstUnblocked(int(s.Signo))
 }
 
-// deliverable is the set of pending signals that t takes now.
+// deliverable are the pending signals that t takes now.
 func (t *Thread) deliverable() SigSet {
 	set := t.Pending.Set &^ t.Mask
 	for shared := t.Process.Pending.Set &^ t.Mask; shared != 0; {
@@ -231,7 +236,7 @@ func (t *Thread) deliverable() SigSet {
 	return set
 }
 
-// HasSignal reports whether a signal must be delivered to t before it goes on.
+// HasSignal reports whether a signal that is not ignored waits for delivery to t.
 func (t *Thread) HasSignal() bool {
 	if t.Pending.Set|t.Process.Pending.Set == 0 {
 		return false
@@ -246,7 +251,7 @@ func (t *Thread) HasSignal() bool {
 	return false
 }
 
-// Dequeue takes the next signal of set from t's queue or its process'.
+// Dequeue takes the next signal of set out of t's queue or, after that, its process'. It is nil if none is pending.
 func (t *Thread) Dequeue(set SigSet) *SigInfo {
 	for _, q := range []*SigQueue{&t.Pending, &t.Process.Pending} {
 		sig := (q.Set & set).next()
@@ -265,8 +270,7 @@ func (t *Thread) Dequeue(set SigSet) *SigInfo {
 	return nil
 }
 
-// ReturnToUser does what Linux does on the way back to the program: signals are
-// delivered and interrupted calls restarted.
+// ReturnToUser does what Linux does on the way back to the program: it delivers signals and restarts interrupted calls.
 func (t *Thread) ReturnToUser() {
 	if t.Pending.Set|t.Process.Pending.Set == 0 && !t.inCall && t.OldMask == nil {
 		return
@@ -295,7 +299,7 @@ func (t *Thread) ReturnToUser() {
 	t.inCall = false
 }
 
-// deliver acts on s, and reports whether a handler was called.
+// deliver does what the action of s says, and reports whether a handler was called.
 func (t *Thread) deliver(s *SigInfo) bool {
 	sig := int(s.Signo)
 	act := &t.Process.Signals[sig]
@@ -322,8 +326,8 @@ func (t *Thread) deliver(s *SigInfo) bool {
 	return true
 }
 
-// restartCall turns the result of an interrupted call into EINTR or makes the
-// program call again. act is the handler that runs first, nil for none.
+// restartCall turns the result of an interrupted call into EINTR, or makes the program call again. act is the handler
+// that runs first, nil for none.
 func (t *Thread) restartCall(act *SigAction) {
 	if !t.inCall {
 		return
@@ -349,7 +353,7 @@ func (t *Thread) restartCall(act *SigAction) {
 	t.CPU.RIP -= syscallLen
 }
 
-// force delivers a signal that the thread itself caused: it cannot be blocked or ignored.
+// force delivers a signal that t itself has caused by executing something: it cannot be blocked or ignored.
 func (t *Thread) force(s *SigInfo) {
 	sig := int(s.Signo)
 	act := &t.Process.Signals[sig]
@@ -357,12 +361,12 @@ func (t *Thread) force(s *SigInfo) {
 		act.Handler = linux.SIG_DFL
 		t.Mask &^= SigBit(sig)
 	}
-	// What is already pending must not swallow it.
+	// The same signal, pending already, must not take its place.
 	t.Pending.Drop(SigBit(sig))
 	t.Pending.add(s)
 }
 
-// ForceSegv ends what cannot go on: a signal frame that cannot be written or read.
+// ForceSegv sends SIGSEGV for a frame of signal sig that cannot be written or read. If sig is SIGSEGV itself, it kills.
 func (t *Thread) ForceSegv(sig int) {
 	if sig == linux.SIGSEGV {
 		t.Process.Signals[linux.SIGSEGV].Handler = linux.SIG_DFL
@@ -370,9 +374,11 @@ func (t *Thread) ForceSegv(sig int) {
 	t.force(&SigInfo{Signo: linux.SIGSEGV, Code: linux.SI_KERNEL})
 }
 
+// SigSetSize is the size of a set of signals in memory: calls insist on it.
 const SigSetSize = 8
 
-// AwaitSignal takes a signal of want, and waits for one unless now is set.
+// AwaitSignal takes a pending signal of want, as sigtimedwait(2) does. It waits for one until t.Call.Deadline, unless
+// now is set.
 func (t *Thread) AwaitSignal(want SigSet, info emu.Addr, now bool) (uint64, linux.Errno) {
 	if s := t.Dequeue(want); s != nil {
 		if info == 0 {
@@ -388,7 +394,7 @@ func (t *Thread) AwaitSignal(want SigSet, info emu.Addr, now bool) (uint64, linu
 		func() (uint64, linux.Errno) { return t.AwaitSignal(want, info, now) })
 }
 
-// knownLayout reports whether Linux knows what a siginfo_t of signal sig has with si_code code (known_siginfo_layout).
+// knownLayout reports whether Linux knows what a siginfo_t has for signal sig with si_code code (known_siginfo_layout).
 func knownLayout(sig int, code int32) bool {
 	limits := map[int]int32{linux.SIGILL: 11, linux.SIGFPE: 15, linux.SIGSEGV: 10, linux.SIGBUS: 5, linux.SIGTRAP: 6, linux.SIGCHLD: 6, linux.SIGSYS: 2}
 	const poll, deThread, asyncNL = 6, -7, -60
@@ -405,8 +411,8 @@ func knownLayout(sig int, code int32) bool {
 	return code >= deThread || code == asyncNL
 }
 
-// CopyInSigInfo reads a siginfo_t made by the program for another thread or process, to. Only to itself may a thread say that a
-// signal is the kernel's, or of kill(2) or tgkill(2).
+// CopyInSigInfo reads a siginfo_t that the program has made, of signal sig for thread or process to. Only for itself
+// may a thread claim that a signal comes from the kernel, kill(2) or tgkill(2).
 func (t *Thread) CopyInSigInfo(to, sig int, at emu.Addr) (*SigInfo, linux.Errno) {
 	const size, expanded = 48, 128 // what Linux knows of a siginfo_t, and what it is
 	b, e := t.CopyIn(at, size)

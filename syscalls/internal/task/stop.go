@@ -6,17 +6,21 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A halt is whether a process is stopped, by which signal, and what its parent has not yet been told of that.
+// A jobState says whether a process is stopped, and what its parent has not been told of that yet.
 type jobState struct {
-	Stopped        bool
-	stopSignal     int
-	stopUnreported bool
-	contUnreported bool
-	runnable       []*Thread // could run
+	// Stopped says that job control has stopped the process: its threads run no more until SIGCONT or SIGKILL.
+	Stopped bool
+	// stopSignal is the signal that stopped it last.
+	stopSignal int
+	// stopUnreported and contUnreported say that no wait(2) has reported the last stop, or the last continuation. At
+	// most one of them is set.
+	stopUnreported, contUnreported bool
+	// runnable are the threads that could run if the process were not stopped.
+	runnable []*Thread
 }
 
-// stopOrContinue does what signals about stopping do when they are sent, whatever is blocked. It reports true if that
-// was all.
+// stopOrContinue does what a signal about stopping does the moment it is sent, whether it is blocked or not. It reports
+// whether the signal needs no delivery.
 func (p *Process) stopOrContinue(sig int, blocked bool) (done bool) {
 	switch {
 	case sig == linux.SIGCONT:
@@ -34,7 +38,7 @@ func (p *Process) stopOrContinue(sig int, blocked bool) (done bool) {
 	return false
 }
 
-// dropPending forgets signals that are pending.
+// dropPending removes the signals of set that are pending for p or its threads.
 func (p *Process) dropPending(set SigSet) {
 	p.Pending.Drop(set)
 	for _, t := range p.Threads {
@@ -42,7 +46,8 @@ func (p *Process) dropPending(set SigSet) {
 	}
 }
 
-// stop stops p. If nobody is left who could let it go on, it is not stopped.
+// stop stops p. An orphaned group is not stopped by the terminal's signals, as in POSIX; nor is the last process that
+// runs, since nobody could let it go on.
 func (p *Process) stop(sig int) {
 	if p.Stopped || p.Exited || sig != linux.SIGSTOP && p.Kernel.orphaned(p.PGID) {
 		return
@@ -55,7 +60,7 @@ func (p *Process) stop(sig int) {
 	p.notifyParentJob(linux.CLD_STOPPED, uint32(sig))
 }
 
-// resume lets p go on, and tells its parent if that is wanted.
+// resume lets p, if it is stopped, go on, and tells its parent if tell is set.
 func (p *Process) resume(tell bool) {
 	if !p.Stopped {
 		return
@@ -68,7 +73,7 @@ func (p *Process) resume(tell bool) {
 	}
 }
 
-// notifyParentJob tells p's parent that it was stopped or goes on.
+// notifyParentJob tells p's parent that p was stopped or goes on, with si_code and si_status.
 func (p *Process) notifyParentJob(code int32, status uint32) {
 	up := p.Parent
 	if up == nil {
@@ -83,17 +88,18 @@ func (p *Process) notifyParentJob(code int32, status uint32) {
 	}
 }
 
-// A ChildEvent is what wait(2) tells of a child.
+// A ChildEvent is what wait(2) reports of a child: that it ended, was stopped or goes on. Process is nil if there is
+// nothing to report.
 type ChildEvent struct {
 	Process *Process
-	Status  uint32 // as wait4(2) has it
+	// Status is the event as wait4(2) encodes it; code and value are si_code and si_status of waitid(2).
+	Status uint32
 	// code and value are si_code and si_status.
 	code  int32
 	value uint32
 }
 
-// event returns what there is to tell of p to one who waits with options, and forgets it unless
-// WNOWAIT is among them. p is nil if there is nothing.
+// event returns what is to be reported of p to a wait with options, and marks it reported unless WNOWAIT is among them.
 func (p *Process) event(options uint32) ChildEvent {
 	keep := options&linux.WNOWAIT != 0
 	switch {

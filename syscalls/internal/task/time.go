@@ -5,7 +5,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// SplitTime is ns as seconds and nanoseconds.
+// SplitTime splits ns into seconds and nanoseconds, as struct timespec has them.
 func SplitTime(ns int64) (sec, nsec int64) {
 	sec, nsec = ns/1e9, ns%1e9
 	if nsec < 0 {
@@ -32,10 +32,10 @@ func Timeval(ns int64) []byte {
 	return b
 }
 
-// MaxSeconds keeps sums of times from overflowing: a wait of 200 years is forever.
+// MaxSeconds bounds times that the guest gives, so that sums do not overflow: 200 years are as good as for ever.
 const MaxSeconds = 200 * 365 * 86400
 
-// Timespec reads a struct timespec as nanoseconds.
+// Timespec reads a struct timespec at a, in nanoseconds.
 func (t *Thread) Timespec(a emu.Addr) (int64, linux.Errno) {
 	b, e := t.CopyIn(a, 16)
 	if e != 0 {
@@ -51,7 +51,7 @@ func (t *Thread) Timespec(a emu.Addr) (int64, linux.Errno) {
 // After is the deadline d nanoseconds from now.
 func (k *Kernel) After(d int64) int64 { return later(k.Now(), d) }
 
-// later is d nanoseconds after t: never if that is further than we can count.
+// later is t + d, or Never if that overflows.
 func later(t, d int64) int64 {
 	if d > Never-t {
 		return Never
@@ -59,7 +59,7 @@ func later(t, d int64) int64 {
 	return t + d
 }
 
-// ClockTime reads a clock.
+// ClockTime is what clock id shows t.
 func (t *Thread) ClockTime(id int) (int64, linux.Errno) {
 	switch id {
 	case linux.CLOCK_REALTIME, linux.CLOCK_REALTIME_COARSE, linux.CLOCK_REALTIME_ALARM:
@@ -76,13 +76,13 @@ func (t *Thread) ClockTime(id int) (int64, linux.Errno) {
 	return c.time(), 0
 }
 
-// DeadlineOn turns a time on clock id into a deadline on Kernel.Now's clock.
+// DeadlineOn turns a time on clock id into a deadline on Now's clock.
 func (t *Thread) DeadlineOn(id int, at int64) int64 {
 	now, _ := t.ClockTime(id)
 	return later(t.Kernel.Now(), at-now)
 }
 
-// Rusage is a struct rusage for so much CPU time.
+// Rusage encodes u as a struct rusage.
 func Rusage(u Usage) []byte {
 	b := linux.Pack(append(Timeval(u.User), Timeval(u.System)...))
 	b.U64(ResidentKiB)
@@ -90,9 +90,10 @@ func Rusage(u Usage) []byte {
 	return b
 }
 
-// ResidentKiB is the resident size every process shows.
+// ResidentKiB is the resident size that every process shows.
 const ResidentKiB = 4096
 
+// Sleep implements clock_nanosleep(2).
 func (t *Thread) Sleep(id, flags int, req, rem emu.Addr) (uint64, linux.Errno) {
 	d, e := t.Timespec(req)
 	if e != 0 {

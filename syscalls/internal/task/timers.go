@@ -7,22 +7,27 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A Timer is a deadline with something to do.
+// A Timer calls Fire at a deadline. It is armed while it is in Kernel.Timers.
 type Timer struct {
-	Process  *Process
-	deadline int64 // on Kernel.Now's clock; never if not armed
+	// Process is whose timer it is: its end disarms the timer.
+	Process *Process
+	// deadline is when the timer fires on Now's clock, for timers without CPU.
+	deadline int64
+	// Interval is the time between two expirations, 0 for a timer that fires once.
 	Interval int64
-	// CPU is the clock of a timer that counts CPU time, and nil for others. Every CPU nanosecond is one of
-	// Kernel.Now's clock too.
+	// CPU, if set, is the CPU clock that the timer runs by, and cpuTarget its deadline there. A nanosecond of CPU time
+	// is one of Now's clock, too.
 	CPU       *cpuClock
 	cpuTarget int64
-	// ExpirationPending says that nobody has taken an expiration of a periodic timer yet: it stands still, and those that it
-	// missed are counted when somebody does (as in Linux, which so is not kept busy by them).
+	// ExpirationPending says that a periodic timer has fired and nobody has taken the expiration yet: its signal is
+	// queued, or its descriptor not read. It does not fire again until then; what it missed is counted at that moment
+	// (Rearm), as Linux does.
 	ExpirationPending bool
-	Fire              func(expirations uint64)
+	// Fire is called with the number of expirations since the last time.
+	Fire func(expirations uint64)
 }
 
-// NextTimer is when the next timer goes off.
+// nextTimer is when the next timer fires.
 func (k *Kernel) nextTimer() int64 {
 	next := int64(Never)
 	for _, t := range k.Timers {
@@ -31,7 +36,7 @@ func (k *Kernel) nextTimer() int64 {
 	return next
 }
 
-// when is the timer's deadline on Kernel.Now's clock, at the earliest: never while its clock stands still.
+// when is the earliest that t can fire on Now's clock: Never while its CPU clock stands still.
 func (t *Timer) when(k *Kernel) int64 {
 	if t.ExpirationPending {
 		return Never
@@ -46,7 +51,7 @@ func (t *Timer) when(k *Kernel) int64 {
 	return later(k.Now(), max(left, 0))
 }
 
-// Arm starts t to go off in d nanoseconds and every interval after that; d 0 stops it.
+// Arm makes t fire d nanoseconds from now and every interval after that. d 0 disarms it.
 func (k *Kernel) Arm(t *Timer, d, interval int64) {
 	k.Disarm(t)
 	t.Interval, t.ExpirationPending = interval, false
@@ -61,13 +66,14 @@ func (k *Kernel) Arm(t *Timer, d, interval int64) {
 	k.Timers = append(k.Timers, t)
 }
 
+// Disarm makes t not fire.
 func (k *Kernel) Disarm(t *Timer) {
 	if i := slices.Index(k.Timers, t); i >= 0 {
 		k.Timers = slices.Delete(k.Timers, i, i+1)
 	}
 }
 
-// Remaining is how long until t goes off, 0 if it is not armed.
+// Remaining is how long it is until t fires, 0 if it is not armed.
 func (k *Kernel) Remaining(t *Timer) int64 {
 	if !slices.Contains(k.Timers, t) {
 		return 0
@@ -80,7 +86,7 @@ func (k *Kernel) Remaining(t *Timer) int64 {
 	return max(left, 1)
 }
 
-// target is when t goes off on its own clock, and the time there.
+// target is when t fires, and the present time, on the clock that it runs by.
 func (t *Timer) target(k *Kernel) (target *int64, now int64) {
 	if t.CPU != nil {
 		return &t.cpuTarget, t.CPU.time()
@@ -88,7 +94,7 @@ func (t *Timer) target(k *Kernel) (target *int64, now int64) {
 	return &t.deadline, k.Now()
 }
 
-// forward moves the next expiration of a periodic timer behind now, and returns how many it passes.
+// forward moves the deadline of a periodic timer behind the present time, and returns how many expirations that passes.
 func (t *Timer) forward(k *Kernel) uint64 {
 	target, now := t.target(k)
 	if now < *target {
@@ -99,7 +105,7 @@ func (t *Timer) forward(k *Kernel) uint64 {
 	return uint64(n)
 }
 
-// Rearm lets t go on that was held, and returns how many expirations it missed.
+// Rearm lets a periodic timer go on whose expiration was pending, and returns how many others it has missed.
 func (t *Timer) Rearm(k *Kernel) uint64 {
 	if !t.ExpirationPending {
 		return 0
@@ -108,7 +114,7 @@ func (t *Timer) Rearm(k *Kernel) uint64 {
 	return t.forward(k)
 }
 
-// FireTimers acts on all timers whose time has come, in order of their deadlines.
+// FireTimers fires all timers whose time has come, in order of their deadlines.
 func (k *Kernel) FireTimers() {
 	if len(k.Timers) == 0 {
 		return
@@ -134,16 +140,18 @@ func (k *Kernel) FireTimers() {
 	}
 }
 
-// dropTimers disarms all timers of p.
+// dropTimers disarms p's timers.
 func (k *Kernel) dropTimers(p *Process) {
 	k.Timers = slices.DeleteFunc(k.Timers, func(t *Timer) bool { return t.Process == p })
 }
 
-// An itimer is one of the three interval timers: ITIMER_REAL, _VIRTUAL, _PROF.
+// An itimer is one of the timers of setitimer(2): ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF. timer is nil until it is
+// used.
 type itimer struct{ timer *Timer }
 
 var itimerSignals = [3]int{linux.SIGALRM, linux.SIGVTALRM, linux.SIGPROF}
 
+// Itimer returns p's interval timer which, one of the three ITIMER_*.
 func (p *Process) Itimer(which int) *Timer {
 	it := &p.itimers[which]
 	if it.timer == nil {
@@ -165,27 +173,32 @@ func (p *Process) Itimer(which int) *Timer {
 	return it.timer
 }
 
-// A PosixTimer is one made by timer_create(2).
+// A PosixTimer is a timer of timer_create(2).
 type PosixTimer struct {
 	Timer
+	// Clock is the clock that it was made for.
 	Clock int
-	How   int // SIGEV_SIGNAL and so on
-	Info  SigInfo
-	To    *Thread // nil for the process
-	// queued says that its signal is, whose overruns are counted.
+	// How is SIGEV_SIGNAL, SIGEV_THREAD_ID or SIGEV_NONE. Info is the signal to send, To the thread that gets it; nil
+	// for any of the process.
+	How  int
+	Info SigInfo
+	To   *Thread // nil for the process
+	// queued says that the signal is in a queue. overruns are the expirations since it was queued; last is what they
+	// were for the signal taken before: the result of timer_getoverrun(2).
 	queued   bool
 	overruns uint64
 	last     uint64 // what timer_getoverrun returns
 }
 
-// Expire is called when the timer went off n times.
+// Expire is called when the timer has expired n times since it was last looked at.
 func (pt *PosixTimer) Expire(n uint64) {
 	pt.overruns = n - 1
 	pt.notify()
 	pt.ExpirationPending = pt.Interval > 0
 }
 
-// notify sends the timer's signal. If it is ignored, that of a periodic timer is sent once it no longer is.
+// notify sends the timer's signal. That of a periodic timer, if it is ignored now, is sent
+// when it no longer is (Unignored).
 func (pt *PosixTimer) notify() {
 	s := pt.Info
 	switch {
@@ -198,16 +211,16 @@ func (pt *PosixTimer) notify() {
 	}
 }
 
-// dequeued is called when s, the timer's signal, is taken off its queue.
+// dequeued is called when s, the timer's signal, is taken out of its queue.
 func (pt *PosixTimer) dequeued(s *SigInfo) {
 	pt.last, pt.overruns, pt.queued = pt.overruns+pt.Rearm(pt.Process.Kernel), 0, false
 	linux.PutUint32(s.Fields[4:], pt.Overrun())
 }
 
-// Overrun is what timer_getoverrun(2) returns.
+// Overrun is the result of timer_getoverrun(2).
 func (pt *PosixTimer) Overrun() uint32 { return uint32(min(pt.last, 1<<31-1)) }
 
-// Stop disarms the timer and takes its signal back.
+// Stop disarms the timer and takes its signal out of the queue.
 func (pt *PosixTimer) Stop() {
 	pt.Process.Kernel.Disarm(&pt.Timer)
 	ours := func(s *SigInfo) bool { return s.Timer == pt }
@@ -218,7 +231,7 @@ func (pt *PosixTimer) Stop() {
 	pt.queued, pt.overruns, pt.last = false, 0, 0
 }
 
-// Unignored is called when sig is no longer ignored.
+// Unignored is called when sig is no longer ignored: timers that would have sent it meanwhile send it now.
 func (p *Process) Unignored(sig int) {
 	for _, id := range slices.Sorted(maps.Keys(p.Posix)) {
 		if pt := p.Posix[id]; int(pt.Info.Signo) == sig && pt.ExpirationPending && !pt.queued {

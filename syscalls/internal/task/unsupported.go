@@ -8,8 +8,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A UnsupportedCall is a system call that a program made and that is missing or refused here, or the operation
-// asked for (its error is ENOSYS then).
+// An UnsupportedCall is a system call that a program has made and that is missing or refused here, or of which the
+// operation asked for is (its error is ENOSYS then).
 type UnsupportedCall struct {
 	Name   string
 	Number uint64
@@ -18,16 +18,16 @@ type UnsupportedCall struct {
 	Calls  uint64
 }
 
-// An refusal is a call and the error it got.
+// A refusal is a call together with the error that it ended with.
 type refusal struct {
 	nr uint64
 	e  linux.Errno
 }
 
-// MaxUnsupported is how many different answers are counted: a program may try all numbers there are.
+// MaxUnsupported bounds the refusals that are told apart: a program may try all numbers there are.
 const MaxUnsupported = 1000
 
-// noteUnsupported counts a call that ended with e if that is for want of support.
+// noteUnsupported counts a call that ended with e, if that is for want of support.
 func (k *Kernel) noteUnsupported(nr uint64, l Level, e linux.Errno) {
 	if e == linux.ENOSYS || e != 0 && e < linux.ERESTARTSYS && (l == Missing || l == Refused) {
 		if a := (refusal{nr, e}); len(k.Refusals) < MaxUnsupported || k.Refusals[a] > 0 {
@@ -36,7 +36,7 @@ func (k *Kernel) noteUnsupported(nr uint64, l Level, e linux.Errno) {
 	}
 }
 
-// UnsupportedCalls lists what programs asked for and did not get, by number and error.
+// UnsupportedCalls lists what programs have asked for and not got, by number and error.
 func (k *Kernel) UnsupportedCalls() []UnsupportedCall {
 	keys := slices.SortedFunc(maps.Keys(k.Refusals), func(a, b refusal) int {
 		return cmp.Or(cmp.Compare(a.nr, b.nr), cmp.Compare(a.e, b.e))

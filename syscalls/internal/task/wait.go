@@ -6,8 +6,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// WaitChild finds a child of t's process that match accepts and of which there is something to tell, and waits for
-// one. found ends the call: it gets no child if options say that it is not to wait.
+// WaitChild waits for an event of a child that match accepts, as wait4(2) and waitid(2) do, and ends the call with what
+// found returns for it. With WNOHANG and no event yet, found gets the zero ChildEvent.
 func (t *Thread) WaitChild(match func(*Process) bool, options uint32, found func(ChildEvent) (uint64, linux.Errno)) (uint64, linux.Errno) {
 	any := false
 	for _, c := range t.Process.Children() {
@@ -28,7 +28,8 @@ func (t *Thread) WaitChild(match func(*Process) bool, options uint32, found func
 	return t.Block(Wait{children: true}, func() (uint64, linux.Errno) { return t.WaitChild(match, options, found) })
 }
 
-// ReapChild ends c's time as a zombie, if it is one, after a wait for it.
+// ReapChild removes the zombie c after a wait for it, and adds its CPU time to WaitedFor. If c has not ended, nothing
+// happens.
 func (t *Thread) ReapChild(c *Process) {
 	if !c.Exited {
 		return
@@ -37,8 +38,8 @@ func (t *Thread) ReapChild(c *Process) {
 	t.Kernel.reap(c)
 }
 
-// FinishWaitidWith ends waitid(2) with ev.
-func (t *Thread) FinishWaitidWith(ev ChildEvent, options uint32, a uio.Args) (uint64, linux.Errno) {
+// FinishWaitid ends waitid(2) with event ev, which has no process if there is none.
+func (t *Thread) FinishWaitid(ev ChildEvent, options uint32, a uio.Args) (uint64, linux.Errno) {
 	info := make([]byte, 28)
 	if c := ev.Process; c != nil {
 		linux.PutUint32(info, linux.SIGCHLD)
@@ -56,7 +57,7 @@ func (t *Thread) FinishWaitidWith(ev ChildEvent, options uint32, a uio.Args) (ui
 	return t.CopyOutWaitInfo(a.Addr(2), info, 0)
 }
 
-// CopyOutWaitInfo writes what waitid(2) tells: nothing, in as many bytes, if there is an error.
+// CopyOutWaitInfo writes the siginfo_t of waitid(2) to at, if that is not null, and ends the call with e.
 func (t *Thread) CopyOutWaitInfo(at emu.Addr, info []byte, e linux.Errno) (uint64, linux.Errno) {
 	if at == 0 {
 		return 0, e
