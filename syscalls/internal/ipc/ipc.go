@@ -10,17 +10,21 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// An Object is what the three kinds have in common.
+// An Object is what shared memory segments, semaphore sets and message queues of System V have in common.
 type Object struct {
+	// ID identifies the object in calls, Key is what programs agree on to find it (IPC_PRIVATE for none).
 	ID, Key int
-	Mode    uint32
-	Ctime   int64
+	// Mode are its permission bits. All processes are those of its owner, so only the owner's count.
+	Mode uint32
+	// Ctime is when it was made or changed by IPC_SET, in seconds since 1970.
+	Ctime int64
+	// removed says that the object is gone. Those who wait for it get EIDRM.
 	removed bool
 }
 
 func (o *Object) header() *Object { return o }
 
-// A Namespace has all objects of System V IPC, and the message queues of POSIX.
+// A Namespace has all objects of System V IPC, and the POSIX message queues, of a kernel.
 type Namespace struct {
 	Shm    IDs[*ShmSegment]
 	Sem    IDs[*SemSet]
@@ -28,27 +32,31 @@ type Namespace struct {
 	Queues map[string]*Queue // by name
 }
 
+// NewNamespace returns a namespace without objects.
 func NewNamespace() *Namespace { return &Namespace{Queues: map[string]*Queue{}} }
 
 // NamespaceOf returns the objects of k.
 func NamespaceOf(k *task.Kernel) *Namespace { return k.IPC.(*Namespace) }
 
+// Close frees the memory of shared segments.
 func (n *Namespace) Close() {
 	for _, s := range n.Shm.List {
 		s.FD.Close()
 	}
 }
 
-// IDs finds objects of one kind: shared memory, semaphores or queues.
+// IDs finds the objects of one kind. Ids are given in order and never again.
 type IDs[T interface {
 	header() *Object
 	encode(k *task.Kernel) []byte
 }] struct {
+	// List has the objects in order of creation.
 	List   []T
 	nextID int
 }
 
-// Get implements shmget(2) and its kin: fits is asked of an object that exists, create makes one.
+// Get implements shmget(2), semget(2) and msgget(2). fits reports whether an object that exists is what the caller asks
+// for; create makes a new one.
 func (x *IDs[T]) Get(t *task.Thread, key, flags int, fits func(T) bool, create func(Object) (T, linux.Errno)) (uint64, linux.Errno) {
 	i := -1
 	if key != linux.IPC_PRIVATE {
@@ -93,8 +101,8 @@ func (x *IDs[T]) At(i int) (o T, e linux.Errno) {
 	return x.List[i], 0
 }
 
-// Stat writes the status of the object that find has for n to a, if want is allowed, and returns its id.
-// IPC_STAT is for ids, SHM_STAT for indexes, SHM_STAT_ANY for indexes and for everybody.
+// Stat writes the status of the object that find returns for n to a, if want is allowed, and returns its id. IPC_STAT
+// takes ids, SHM_STAT indexes, and SHM_STAT_ANY indexes without asking for a right.
 func (x *IDs[T]) Stat(t *task.Thread, find func(int) (T, linux.Errno), n int, want uint32, a emu.Addr) (uint64, linux.Errno) {
 	o, e := find(n)
 	if e == 0 {
@@ -106,10 +114,10 @@ func (x *IDs[T]) Stat(t *task.Thread, find func(int) (T, linux.Errno), n int, wa
 	return uint64(o.header().ID), t.CopyOut(a, o.encode(t.Kernel))
 }
 
-// Last is the highest index, or 0.
+// Last is the highest index, 0 if there is none.
 func (x *IDs[T]) Last() uint64 { return uint64(max(len(x.List)-1, 0)) }
 
-// Remove takes an object out.
+// Remove removes the object with an id.
 func (x *IDs[T]) Remove(id int) {
 	x.List = slices.DeleteFunc(x.List, func(o T) bool {
 		if o.header().ID == id {
@@ -119,7 +127,7 @@ func (x *IDs[T]) Remove(id int) {
 	})
 }
 
-// Allows reports whether its owner, who is everybody, may do what the owner's bits in want say.
+// Allows is EACCES unless the owner, which everybody is, may do what the bits of the owner in want say.
 func (o *Object) Allows(want uint32) linux.Errno {
 	if want>>6&7&^(o.Mode>>6) != 0 {
 		return linux.EACCES
@@ -127,7 +135,7 @@ func (o *Object) Allows(want uint32) linux.Errno {
 	return 0
 }
 
-// Rights in the place of the owner's.
+// Rights to ask Object.Allows for.
 const (
 	Read  = 0o400
 	Write = 0o200
@@ -146,7 +154,7 @@ func (o *Object) permissions(k *task.Kernel) linux.Pack {
 	return b
 }
 
-// SetPermissions does what IPC_SET does to the permissions at a.
+// SetPermissions does IPC_SET with the struct ipc64_perm at a.
 func (o *Object) SetPermissions(t *task.Thread, a emu.Addr) linux.Errno {
 	b, e := t.CopyIn(a, 48)
 	if e != 0 {

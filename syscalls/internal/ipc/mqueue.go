@@ -14,45 +14,52 @@ import (
 
 // Limits of POSIX message queues (mq_overview(7)).
 const (
-	mqMaxMsg     = 10
-	mqMaxSize    = 8192
+	mqMaxMsg  = 10
+	mqMaxSize = 8192
+	// MqPriorities is the number of priorities (MQ_PRIO_MAX).
 	MqPriorities = 32768
 )
 
 // A Queue is a POSIX message queue.
 type Queue struct {
-	ino      uint64
-	Mode     uint32
-	MaxMsg   int
-	MaxSize  int
-	Messages []QueueMessage // by priority, then first come first served
-	// Notify is who is told of a message that comes when there is none, and nobody waits.
+	ino  uint64
+	Mode uint32
+	// MaxMsg bounds the number of messages, MaxSize the bytes of one.
+	MaxMsg  int
+	MaxSize int
+	// Messages are in order of priority, those of one priority in order of arrival.
+	Messages []QueueMessage
+	// Notify says whom to tell, once, of a message that arrives in the empty queue while nobody waits for it; nil for
+	// nobody.
 	Notify *QueueNotify
 	files.Wakeups
 }
 
+// A QueueMessage is a message of a POSIX queue.
 type QueueMessage struct {
 	Priority uint32
 	Text     []byte
 }
 
-// A QueueNotify is what mq_notify(3) asked for.
+// A QueueNotify is what mq_notify(3) has asked for.
 type QueueNotify struct {
 	Process *task.Process
-	File    *QueueFile
-	How     int
-	Signo   int
-	Value   uint64
+	// File is the open queue it was asked with. Closing that ends it.
+	File *QueueFile
+	// How is SIGEV_SIGNAL or SIGEV_NONE; Signo and Value are the signal's.
+	How   int
+	Signo int
+	Value uint64
 }
 
-// A QueueFile is an open message queue.
+// A QueueFile is an open message queue. Reading it tells of the queue, as a file of /dev/mqueue does.
 type QueueFile struct {
 	files.FileBase
 	Q   *Queue
 	pos int64
 }
 
-// NewQueue makes a queue with the attributes at a, if there are any.
+// NewQueue makes a queue, with the struct mq_attr at a if that is not null.
 func NewQueue(t *task.Thread, mode uint32, a emu.Addr) (*Queue, linux.Errno) {
 	q := &Queue{MaxMsg: mqMaxMsg, MaxSize: mqMaxSize, Mode: mode & 0o777 &^ files.Of(t).Umask}
 	if a != 0 {
@@ -70,7 +77,7 @@ func NewQueue(t *task.Thread, mode uint32, a emu.Addr) (*Queue, linux.Errno) {
 	return q, 0
 }
 
-// SendToQueue puts m into f's queue, and waits until there is room.
+// SendToQueue puts m into f's queue. It waits for room until t.Call.Deadline.
 func SendToQueue(t *task.Thread, f *QueueFile, m QueueMessage) (uint64, linux.Errno) {
 	q := f.Q
 	if len(q.Messages) >= q.MaxMsg {
@@ -103,7 +110,7 @@ func (q *Queue) hasReceiver(k *task.Kernel) bool {
 	return slices.ContainsFunc(k.Waiting, func(t *task.Thread) bool { return t.Call.Wait.On == any(q) })
 }
 
-// notify sends what mq_notify(3) asked for, once.
+// notify tells whoever has asked for it by mq_notify(3) that from has sent a message.
 func (q *Queue) notify(from *task.Thread) {
 	n := q.Notify
 	if n == nil {
@@ -117,7 +124,7 @@ func (q *Queue) notify(from *task.Thread) {
 	}
 }
 
-// ReceiveFromQueue takes the first message of f's queue, and waits until there is one.
+// ReceiveFromQueue takes the first message of f's queue. It waits for one until t.Call.Deadline.
 func ReceiveFromQueue(t *task.Thread, f *QueueFile, a uio.Args) (uint64, linux.Errno) {
 	q := f.Q
 	if len(q.Messages) == 0 {
@@ -142,9 +149,10 @@ func ReceiveFromQueue(t *task.Thread, f *QueueFile, a uio.Args) (uint64, linux.E
 	return uint64(len(m.Text)), t.CopyOut(a.Addr(1), m.Text)
 }
 
+// Traits implements files.File.
 func (*QueueFile) Traits() files.Traits { return files.Unwritable }
 
-// Read tells of the queue.
+// Read implements files.File.
 func (f *QueueFile) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno) {
 	size := 0
 	for _, m := range f.Q.Messages {
@@ -166,6 +174,7 @@ func (f *QueueFile) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 	return uint64(n), e
 }
 
+// Seek implements files.File.
 func (f *QueueFile) Seek(_ *task.Thread, off int64, whence int) (int64, linux.Errno) {
 	if whence == linux.SEEK_CUR {
 		off += f.pos
@@ -177,11 +186,13 @@ func (f *QueueFile) Seek(_ *task.Thread, off int64, whence int) (int64, linux.Er
 	return off, 0
 }
 
+// Stat implements files.File.
 func (f *QueueFile) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 	at := files.TimeAt(t.Kernel.Clock.Epoch)
 	return files.Stat{Dev: files.MqueueDev, Ino: f.Q.ino, Mode: linux.S_IFREG | f.Q.Mode, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID, Size: 80, Times: host.Times{Atime: at, Mtime: at, Ctime: at}}, 0
 }
 
+// Poll implements files.File.
 func (f *QueueFile) Poll(*task.Thread) uint32 {
 	var ev uint32
 	if len(f.Q.Messages) > 0 {
@@ -193,8 +204,10 @@ func (f *QueueFile) Poll(*task.Thread) uint32 {
 	return ev
 }
 
+// Wakes implements files.File.
 func (f *QueueFile) Wakes(events uint32) uint64 { return f.Q.Wakes(events) }
 
+// Close implements files.File.
 func (f *QueueFile) Close(*task.Kernel) {
 	if n := f.Q.Notify; n != nil && n.File == f {
 		f.Q.Notify = nil

@@ -14,25 +14,27 @@ const (
 	MsgMnb = 16384 // MSGMNB
 )
 
-// A Message is one of System V's.
+// A Message is a message of a System V queue.
 type Message struct {
 	Type int64
 	Text []byte
 }
 
-// A SysVQueue is a message queue.
+// A SysVQueue is a System V message queue.
 type SysVQueue struct {
 	Object
-	Messages       []Message
-	Bytes, Limit   int
+	Messages []Message
+	// Bytes is the length of all messages together, Limit what it may be (msg_qbytes).
+	Bytes, Limit int
+	// Stime and Rtime are when a message was last sent and received, Sender and Reader the processes that did it.
 	Stime, Rtime   int64
 	Sender, Reader int
 }
 
-// room reports whether q takes n more bytes.
+// room reports whether a message of n bytes fits into q.
 func (q *SysVQueue) room(n int) bool { return q.Bytes+n <= q.Limit && len(q.Messages)+1 <= q.Limit }
 
-// MsgSend puts m into q, and waits until there is room.
+// MsgSend puts m into q, as msgsnd(2) does. It waits for room unless flags have IPC_NOWAIT.
 func MsgSend(t *task.Thread, q *SysVQueue, m Message, flags int) (uint64, linux.Errno) {
 	switch {
 	case q.removed:
@@ -50,7 +52,7 @@ func MsgSend(t *task.Thread, q *SysVQueue, m Message, flags int) (uint64, linux.
 	return 0, 0
 }
 
-// pick returns which message msgrcv(2) gets for typ, or -1.
+// pick is the index of the message that msgrcv(2) gets for typ, -1 if there is none.
 func (q *SysVQueue) pick(typ int64, flags int) int {
 	switch {
 	case flags&linux.MSG_COPY != 0:
@@ -72,7 +74,7 @@ func (q *SysVQueue) pick(typ int64, flags int) int {
 	return best
 }
 
-// MsgReceive takes a message from q, and waits until there is one that is wanted.
+// MsgReceive takes a message from q, as msgrcv(2) with arguments a does. It waits for one unless IPC_NOWAIT is set.
 func MsgReceive(t *task.Thread, q *SysVQueue, a uio.Args) (uint64, linux.Errno) {
 	at, size, typ, flags := a.Addr(1), a.Long(2), a.Long(3), a.Int(4)
 	i := q.pick(typ, flags)
@@ -102,7 +104,7 @@ func MsgReceive(t *task.Thread, q *SysVQueue, a uio.Args) (uint64, linux.Errno) 
 	return uint64(len(text)), t.CopyOut(at+8, text)
 }
 
-// encode is struct msqid64_ds (include/uapi/asm-generic/msgbuf.h).
+// encode is q as a struct msqid64_ds (include/uapi/asm-generic/msgbuf.h).
 func (q *SysVQueue) encode(k *task.Kernel) []byte {
 	b := q.permissions(k)
 	for _, x := range []int64{q.Stime, q.Rtime, q.Ctime, int64(q.Bytes), int64(len(q.Messages)), int64(q.Limit)} {

@@ -18,23 +18,26 @@ const (
 // A SemSet is a set of semaphores.
 type SemSet struct {
 	Object
+	// Values are the semaphores, Pids the processes that changed them last.
 	Values []int
 	Pids   []int
-	Otime  int64
-	// Undo is what is added to the values when a process ends.
+	// Otime is when semop(2) last succeeded, in seconds since 1970.
+	Otime int64
+	// Undo has, for processes that used SEM_UNDO, what is added to each value when they end.
 	Undo map[*task.Process][]int
 }
 
 // A semOp is a struct sembuf.
 type semOp struct{ num, op, flags int }
 
-// A semWait is what a thread waits for that semop(2) holds up.
+// A semWait is what a thread waits for in semop(2): it is its Wait.On, so that waiters can be counted.
 type semWait struct {
 	set *SemSet
 	ops []semOp
 }
 
-// blocked returns the first of ops that cannot be done, -1 if all can; e is ERANGE if one never can.
+// blocked is the index of the first of ops that has to wait, -1 if all can be done. e is ERANGE if one would make a
+// value too large.
 func (s *SemSet) blocked(ops []semOp) (at int, e linux.Errno) {
 	v := slices.Clone(s.Values)
 	for i, o := range ops {
@@ -49,7 +52,7 @@ func (s *SemSet) blocked(ops []semOp) (at int, e linux.Errno) {
 	return -1, 0
 }
 
-// do does ops for p.
+// do does ops, which are not blocked, for p.
 func (s *SemSet) do(p *task.Process, ops []semOp) {
 	for _, o := range ops {
 		s.Values[o.num] += o.op
@@ -64,7 +67,7 @@ func (s *SemSet) do(p *task.Process, ops []semOp) {
 	s.Otime = p.Kernel.Wall() / 1e9
 }
 
-// ProcessEnded takes back what p did with SEM_UNDO.
+// ProcessEnded implements task.IPC: it takes back what p did with SEM_UNDO.
 func (n *Namespace) ProcessEnded(p *task.Process) {
 	for _, s := range n.Sem.List {
 		for i, d := range s.Undo[p] {
@@ -77,6 +80,7 @@ func (n *Namespace) ProcessEnded(p *task.Process) {
 	}
 }
 
+// Semop implements semop(2) with the n struct sembuf at at. It waits until t.Call.Deadline.
 func Semop(t *task.Thread, id int, at emu.Addr, n uint32) (uint64, linux.Errno) {
 	switch {
 	case n < 1 || id < 0:
@@ -110,7 +114,7 @@ func Semop(t *task.Thread, id int, at emu.Addr, n uint32) (uint64, linux.Errno) 
 	return operate(t, s, ops)
 }
 
-// operate does all of ops, and waits until that can be done.
+// operate does all of ops at once, and waits until that is possible.
 func operate(t *task.Thread, s *SemSet, ops []semOp) (uint64, linux.Errno) {
 	i, e := s.blocked(ops)
 	switch {
@@ -132,7 +136,7 @@ func operate(t *task.Thread, s *SemSet, ops []semOp) (uint64, linux.Errno) {
 	return t.Block(w, func() (uint64, linux.Errno) { return operate(t, s, ops) })
 }
 
-// waiters counts the threads that wait for semaphore num to become zero, or to be raised.
+// waiters counts the threads that wait for semaphore num to become zero or, if zero is false, to be raised.
 func (s *SemSet) waiters(k *task.Kernel, num int, zero bool) uint64 {
 	var n uint64
 	for _, t := range k.Waiting {
@@ -147,7 +151,7 @@ func (s *SemSet) waiters(k *task.Kernel, num int, zero bool) uint64 {
 	return n
 }
 
-// Query answers a question about one semaphore.
+// Query answers GETVAL, GETPID, GETNCNT and GETZCNT of semctl(2).
 func (s *SemSet) Query(k *task.Kernel, num, cmd int) uint64 {
 	switch cmd {
 	case linux.GETVAL:

@@ -5,20 +5,23 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// ShmDev is the device of mappings of System V shared memory in /proc/PID/maps.
+// ShmDev is the device that mappings of shared segments show in /proc/PID/maps.
 const ShmDev = 1
 
-// A ShmSegment is a piece of shared memory: a file without a name. Who has it attached is seen in the
-// address spaces.
+// A ShmSegment is a segment of shared memory: a file without a name. Who has attached it is seen from the address
+// spaces.
 type ShmSegment struct {
 	Object
-	FD            host.FD
-	Size, Ino     uint64
-	Atime, Dtime  int64
+	// FD is the file on the host that has the memory.
+	FD host.FD
+	// Size is its length in bytes, Ino the inode that its mappings show.
+	Size, Ino    uint64
+	Atime, Dtime int64
+	// Creator is the process that made it, Last the one that attached or detached it last.
 	Creator, Last int
 }
 
-// Attached is how many mappings s has.
+// Attached is how many mappings s has in all processes.
 func (s *ShmSegment) Attached(k *task.Kernel) uint64 {
 	var n uint64
 	seen := map[*task.Machine]bool{}

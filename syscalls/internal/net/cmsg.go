@@ -8,20 +8,22 @@ import (
 
 // Sizes of control messages (cmsg(3)).
 const (
-	CmsgHeader = 16 // struct cmsghdr
-	// maxControl is how much of them one call takes (net.core.optmem_max).
+	// CmsgHeader is the size of struct cmsghdr.
+	CmsgHeader = 16
+	// maxControl bounds the control messages of one call, in bytes (net.core.optmem_max).
 	maxControl = 128 << 10
 )
 
-// A controlMessage is what comes along with a message.
+// A controlMessage comes along with a message: a struct cmsghdr with its data.
 type controlMessage struct {
 	level, typ uint32
 	data       []byte
 }
 
+// cmsgAlign is n rounded up to where the next control message begins.
 func cmsgAlign(n int) int { return (n + 7) &^ 7 }
 
-// sendControl adds h's control messages to m.
+// sendControl reads the control messages of header h and adds what they say to m.
 func sendControl(t *task.Thread, s Socket, m *OutMessage, h msghdr) linux.Errno {
 	if h.controlLen() > maxControl {
 		return linux.ENOBUFS
@@ -41,7 +43,7 @@ func sendControl(t *task.Thread, s Socket, m *OutMessage, h msghdr) linux.Errno 
 				return e
 			}
 		}
-		if u, ok := s.(*UDPSocket); ok && int(c.level) == u.level() {
+		if u, ok := s.(*udpSocket); ok && int(c.level) == u.level() {
 			if e := m.sendHeaderControl(c); e != 0 {
 				return e
 			}
@@ -51,6 +53,7 @@ func sendControl(t *task.Thread, s Socket, m *OutMessage, h msghdr) linux.Errno 
 	return 0
 }
 
+// sendUnixControl adds a control message of AF_UNIX, descriptors or credentials, to m.
 func sendUnixControl(t *task.Thread, m *OutMessage, c controlMessage) linux.Errno {
 	switch c.typ {
 	case linux.SCM_RIGHTS:
@@ -82,8 +85,8 @@ func sendUnixControl(t *task.Thread, m *OutMessage, c controlMessage) linux.Errn
 	return linux.EINVAL
 }
 
-// receiveControl gives m's control messages to the caller, whose message header is h, and
-// returns how much of the room there it took.
+// receiveControl writes the control messages of m to where the caller's header h says, and returns how many bytes they
+// took. Descriptors that do not fit are closed.
 func receiveControl(t *task.Thread, s Socket, m *InMessage, h msghdr) (uint64, linux.Errno) {
 	defer func() { DropFiles(t, m.Files) }()
 	room := h.controlLen()
@@ -134,7 +137,7 @@ func receiveControl(t *task.Thread, s Socket, m *InMessage, h msghdr) (uint64, l
 	return uint64(len(out)), t.CopyOut(h.control(), out)
 }
 
-// DropFiles lets go of descriptors that came along and were not wanted.
+// DropFiles closes descriptors that came along and that nobody takes.
 func DropFiles(t *task.Thread, unwanted []files.File) {
 	for _, f := range unwanted {
 		files.Release(t.Kernel, f)

@@ -1,6 +1,8 @@
-// Package net is the guest's network: sockets of AF_UNIX, TCP and UDP over a loopback of our own, and netlink as far as programs ask
-// for interfaces and routes. With NetworkHost, sockets that leave the machine are sockets of the host (outside.go).
+// Package net is the guest's network: sockets of AF_UNIX, TCP and UDP over a loopback inside this kernel, and as much of
+// netlink as programs need to ask for interfaces and routes. With NetworkHost, sockets that connect to other machines have
+// a socket of the host each (hostconn.go).
 //
-// The loopback moves bytes at once and loses none. What waits for time, as TIME_WAIT or a connection that nobody answers, waits for
-// the virtual clock. A socket never waits in a File's methods; Transmit and Receive do, with the socket's own timeouts.
+// On the loopback, bytes arrive the moment they are sent, and none are lost. What takes time in a real network, such as a
+// connection that nobody answers, takes virtual time. The methods of a Socket never wait: they return EAGAIN, and Transmit
+// and Receive do the waiting, with the timeouts that the socket has.
 package net

@@ -11,18 +11,19 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// An hostConn is what a socket has that talks to the host's network: a socket of the host, which does
-// not block. Its names are the guest's own, as behind a router that translates addresses.
+// A hostConn is the socket of the host that a guest's socket talks through to other machines. It does not block. The
+// addresses that the guest sees are its own, as if behind a router that translates them.
 type hostConn struct {
+	// fd is the host's socket, NoFD for none.
 	fd host.FD
-	// buf is for what comes.
+	// buf is room for what is received.
 	buf []byte
 }
 
-// maxHostTransfer is how much is sent or received at once.
+// maxHostTransfer is how much is sent to or received from the host at once.
 const maxHostTransfer = 64 << 10
 
-// open makes o's socket, if it has none.
+// open makes a socket on the host if there is none.
 func (o *hostConn) open(typ int) linux.Errno {
 	if o.fd != host.NoFD {
 		return 0
@@ -35,6 +36,7 @@ func (o *hostConn) open(typ int) linux.Errno {
 	return 0
 }
 
+// close closes the host's socket, if there is one.
 func (o *hostConn) close() {
 	if o.fd != host.NoFD {
 		o.fd.Close()
@@ -42,10 +44,10 @@ func (o *hostConn) close() {
 	}
 }
 
-// isOpen reports whether there is one.
+// isOpen reports whether there is a socket on the host.
 func (o *hostConn) isOpen() bool { return o.fd != host.NoFD }
 
-// send sends what of v fits at once, to an address or where the socket is connected to.
+// send sends what of v fits at once, to the given address or, if that is invalid, to where the socket is connected.
 func (o *hostConn) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint64, linux.Errno) {
 	b, e := t.Gather(v, maxHostTransfer)
 	if e != 0 {
@@ -55,7 +57,7 @@ func (o *hostConn) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint6
 	return uint64(n), e
 }
 
-// receive receives into v; from is invalid for a stream.
+// receive receives into m. from is invalid for a stream.
 func (o *hostConn) receive(t *task.Thread, m *InMessage) (n uint64, from netip.AddrPort, e linux.Errno) {
 	if o.buf == nil {
 		o.buf = make([]byte, maxHostTransfer)
@@ -75,7 +77,7 @@ func (o *hostConn) receive(t *task.Thread, m *InMessage) (n uint64, from netip.A
 	return uint64(put), from, e
 }
 
-// sendAll is send for a stream: EAGAIN says that not all fitted.
+// sendAll is send for a stream: EAGAIN says that not all of v fitted.
 func (o *hostConn) sendAll(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	n := uio.Total(v)
 	var done uint64
@@ -89,7 +91,7 @@ func (o *hostConn) sendAll(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) 
 	return done, 0
 }
 
-// shutdown shuts directions of a connection down.
+// shutdown shuts down one direction or both.
 func (o *hostConn) shutdown(rcv, snd bool) linux.Errno {
 	const shutRD, shutWR, shutRDWR = 0, 1, 2
 	switch {
@@ -101,7 +103,7 @@ func (o *hostConn) shutdown(rcv, snd bool) linux.Errno {
 	return o.fd.Shutdown(shutWR)
 }
 
-// connectHost begins to connect to a host that is not the guest.
+// connectHost begins to connect s to another machine.
 func (s *TCPSocket) connectHost(k *task.Kernel, to netip.AddrPort) linux.Errno {
 	if e := s.host.open(linux.SOCK_STREAM); e != 0 {
 		return e
@@ -115,7 +117,7 @@ func (s *TCPSocket) connectHost(k *task.Kernel, to netip.AddrPort) linux.Errno {
 	return 0
 }
 
-// pollConnect looks whether the host has connected s, or could not.
+// pollConnect asks the host, if s is being connected there, how that has ended.
 func (s *TCPSocket) pollConnect(k *task.Kernel) {
 	if s.state != tcpConnecting || !s.host.isOpen() || s.host.fd.Poll(linux.POLLOUT) == 0 {
 		return
@@ -128,6 +130,7 @@ func (s *TCPSocket) pollConnect(k *task.Kernel) {
 	s.Wake(linux.POLLOUT)
 }
 
+// HostWaits implements files.File.
 func (s *TCPSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 	if s.state == tcpConnecting {
 		events |= linux.POLLOUT
@@ -135,10 +138,12 @@ func (s *TCPSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 	return s.host.hostWaits(fds, events)
 }
 
-func (s *UDPSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
+// HostWaits implements files.File.
+func (s *udpSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 	return s.host.hostWaits(fds, events)
 }
 
+// hostWaits appends the host's socket, if there is one, to fds.
 func (o *hostConn) hostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 	if o.isOpen() {
 		fds = append(fds, host.PollFD{FD: o.fd, Events: events})
@@ -163,7 +168,7 @@ func init() {
 	})
 }
 
-// hostText is what a text file of the host has, to the end of its last line; nothing if it cannot be read.
+// hostText is the text of a file of the host, to the end of its last line; nothing if it cannot be read.
 func hostText(name string) []byte {
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// Ports that connect(2) and bind(2) choose (net.ipv4.ip_local_port_range), and the first that everyone may use.
+// Ports of TCP and UDP.
 const (
-	FirstPort      = 32768
-	LastPort       = 60999
+	// FirstPort and LastPort bound the ports that connect(2) and bind(2) choose (net.ipv4.ip_local_port_range).
+	FirstPort = 32768
+	LastPort  = 60999
+	// PrivilegedPort is the first port that everyone may bind.
 	PrivilegedPort = 1024
 )
 
@@ -29,19 +31,20 @@ var (
 	broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 )
 
-// An inetSocket is what sockets of TCP and UDP have. An IPv4 address is kept as such, also by a
-// socket of AF_INET6, which shows it as a mapped one.
+// An inetSocket is what sockets of TCP and UDP have in common. An IPv4 address is kept as one, not as mapped into IPv6,
+// for a socket of AF_INET6, too.
 type inetSocket struct {
 	sockBase
-	// Local is its address, the zero AddrPort for none. ported says that its port is its own, bound
-	// that bind(2) has made it so.
-	Local, Remote  netip.AddrPort
+	// Local is the socket's address, Remote its peer's; the zero AddrPort for none.
+	Local, Remote netip.AddrPort
+	// hasPort says that the socket is in its protocol's PortTable, under Local's port; bound says that bind(2) gave it
+	// that port, so that it keeps it when it is disconnected.
 	hasPort, bound bool
-	// autoAddr says that the address was chosen by connect(2).
+	// autoAddr says that connect(2) chose Local's address. It is forgotten when the socket is disconnected.
 	autoAddr  bool
 	v6only    bool
 	listening bool
-	// host is for what lies beyond the guest's own network.
+	// host is the host's socket that it talks through, if its peer is on another machine.
 	host hostConn
 }
 
@@ -51,21 +54,26 @@ type inetFile interface {
 	Inet() *inetSocket
 }
 
+// Inet implements inetFile.
 func (s *inetSocket) Inet() *inetSocket { return s }
 
-// A PortTable has the sockets of a protocol that have a port, by port, in order of getting it.
+// A PortTable has the sockets of one protocol by their local ports; those of one port are in the order in which they
+// got it.
 type PortTable struct {
 	Sockets map[uint16][]inetFile
-	Next    uint16
+	// Next is the port to be chosen next for a socket that asks for any.
+	Next uint16
 }
 
-// A Stack is the network that the guest sees.
+// A Stack is the network of a kernel.
 type Stack struct {
 	network Network
-	Unix    unixNames
-	Inet    inetStack
+	// Unix finds sockets of AF_UNIX by name, Inet those of TCP and UDP by port.
+	Unix unixNames
+	Inet inetStack
 }
 
+// NewStack returns a network in which there are no sockets yet.
 func NewStack(n Network) *Stack {
 	s := &Stack{network: n}
 	s.Unix.init()
@@ -76,7 +84,7 @@ func NewStack(n Network) *Stack {
 // StackOf returns the network of k.
 func StackOf(k *task.Kernel) *Stack { return k.Net.(*Stack) }
 
-// An inetStack is the guest's network: a loopback interface.
+// An inetStack has the sockets of TCP and UDP that have ports.
 type inetStack struct{ TCP, UDP PortTable }
 
 func (n *inetStack) init() {
@@ -84,6 +92,7 @@ func (n *inetStack) init() {
 	n.UDP = PortTable{Sockets: map[uint16][]inetFile{}, Next: FirstPort}
 }
 
+// newInetSocket makes a socket of TCP or UDP.
 func newInetSocket(t *task.Thread, family, typ, proto, flags int) (Socket, linux.Errno) {
 	const protoMax = 263 // IPPROTO_MAX
 	switch {
@@ -94,7 +103,7 @@ func newInetSocket(t *task.Thread, family, typ, proto, flags int) (Socket, linux
 		s.init(t.Kernel, family, typ, linux.IPPROTO_TCP, flags)
 		return s, 0
 	case typ == linux.SOCK_DGRAM && (proto == 0 || proto == linux.IPPROTO_UDP):
-		s := &UDPSocket{}
+		s := &udpSocket{}
 		s.host.fd = host.NoFD
 		s.Opts.init(SockBuf, SockBuf)
 		s.init(t.Kernel, family, typ, linux.IPPROTO_UDP, flags)
@@ -109,7 +118,7 @@ func newInetSocket(t *task.Thread, family, typ, proto, flags int) (Socket, linux
 	return nil, linux.ESOCKTNOSUPPORT
 }
 
-// Any is the address of a socket that has none.
+// Any is the unspecified address of s's family: that of a socket that has none.
 func (s *inetSocket) Any() netip.Addr {
 	if s.Family == linux.AF_INET {
 		return netip.IPv4Unspecified()
@@ -117,7 +126,7 @@ func (s *inetSocket) Any() netip.Addr {
 	return netip.IPv6Unspecified()
 }
 
-// encode is a as a struct sockaddr_in or sockaddr_in6, as s' family is.
+// encode is a as a struct sockaddr_in or sockaddr_in6, depending on s's family.
 func (s *inetSocket) encode(a netip.AddrPort) []byte {
 	var b linux.Pack
 	b.U16(uint16(s.Family))
@@ -139,7 +148,7 @@ func (s *inetSocket) encode(a netip.AddrPort) []byte {
 	return b
 }
 
-// decode reads a name. An IPv4 address comes back as one, also from a name of AF_INET6.
+// decode reads a name of s's family. An IPv4 address mapped into IPv6 comes back as an IPv4 address.
 func (s *inetSocket) decode(b []byte) (netip.AddrPort, linux.Errno) {
 	if len(b) < 4 {
 		return netip.AddrPort{}, linux.EINVAL
@@ -161,7 +170,7 @@ func (s *inetSocket) decode(b []byte) (netip.AddrPort, linux.Errno) {
 	return netip.AddrPort{}, linux.EAFNOSUPPORT
 }
 
-// destination is where a packet to a goes; an unspecified address is this machine.
+// destination is the address that a packet to a goes to. An unspecified address stands for this machine.
 func destination(a netip.Addr) netip.Addr {
 	switch {
 	case !a.IsUnspecified():
@@ -172,7 +181,7 @@ func destination(a netip.Addr) netip.Addr {
 	return loopback6
 }
 
-// source is the address of this machine that packets to dst come from.
+// source is the address of this machine from which packets to dst come.
 func source(dst netip.Addr) netip.Addr {
 	switch {
 	case dst.Is6():
@@ -183,8 +192,10 @@ func source(dst netip.Addr) netip.Addr {
 	return ethernet.IP4().Addr()
 }
 
+// LocalName implements Socket.
 func (s *inetSocket) LocalName() []byte { return s.encode(s.Local) }
 
+// PeerName implements Socket.
 func (s *inetSocket) PeerName() ([]byte, linux.Errno) {
 	if !s.Remote.IsValid() {
 		return nil, linux.ENOTCONN
@@ -192,7 +203,7 @@ func (s *inetSocket) PeerName() ([]byte, linux.Errno) {
 	return s.encode(s.Remote), 0
 }
 
-// families reports which protocols s receives from.
+// families reports from which versions of IP s can receive.
 func (s *inetSocket) families() (v4, v6 bool) {
 	a := s.Local.Addr()
 	if !a.IsValid() {
@@ -201,7 +212,7 @@ func (s *inetSocket) families() (v4, v6 bool) {
 	return a.Is4() || a.IsUnspecified() && !s.v6only, a.Is6()
 }
 
-// overlaps reports whether a packet could be for both, their ports being equal.
+// overlaps reports whether one packet could be for either of s and o, if they had the same port.
 func (s *inetSocket) overlaps(o *inetSocket) bool {
 	a4, a6 := s.families()
 	b4, b6 := o.families()
@@ -212,7 +223,7 @@ func (s *inetSocket) overlaps(o *inetSocket) bool {
 	return !a.IsValid() || !b.IsValid() || a.IsUnspecified() || b.IsUnspecified() || a == b
 }
 
-// conflicts reports whether s may not have its port because o has it (inet_csk_bind_conflict).
+// conflicts reports whether s may not have its port since o has it (inet_csk_bind_conflict).
 func (s *inetSocket) conflicts(o *inetSocket) bool {
 	if !s.overlaps(o) {
 		return false
@@ -306,7 +317,7 @@ func (p *PortTable) bindTo(t *task.Thread, f inetFile, name []byte) linux.Errno 
 	return 0
 }
 
-// score says how well s fits a packet from src to dst: 0 not at all (compute_score of net/ipv4 and net/ipv6).
+// score says how well s fits a packet from src to dst, 0 for not at all (compute_score in net/ipv4 and net/ipv6).
 func (s *inetSocket) score(src, dst netip.AddrPort) int {
 	v4, v6 := s.families()
 	if dst.Addr().Is4() && !v4 || dst.Addr().Is6() && !v6 {
@@ -331,7 +342,8 @@ func (s *inetSocket) score(src, dst netip.AddrPort) int {
 	return score
 }
 
-// find returns who gets a packet from src to dst. Among sockets that share a port with SO_REUSEPORT the sender's port decides.
+// find returns the socket, among those that fits accepts, that gets a packet from src to dst; nil if there is none.
+// Among sockets that share a port by SO_REUSEPORT, the sender's port decides.
 func (p *PortTable) find(src, dst netip.AddrPort, fits func(inetFile) bool) inetFile {
 	var best []inetFile
 	top := 0
@@ -355,7 +367,7 @@ func (p *PortTable) find(src, dst netip.AddrPort, fits func(inetFile) bool) inet
 	return best[len(best)-1] // the last one bound
 }
 
-// routeTo returns where a packet to a goes, or why it cannot.
+// routeTo returns where a packet to a goes, or why it goes nowhere.
 func routeTo(k *task.Kernel, a netip.AddrPort) (netip.AddrPort, linux.Errno) {
 	dst := destination(a.Addr())
 	if !isLocal(k, dst) && !isExternal(k, dst) {
@@ -364,7 +376,7 @@ func routeTo(k *task.Kernel, a netip.AddrPort) (netip.AddrPort, linux.Errno) {
 	return netip.AddrPortFrom(dst, a.Port()), 0
 }
 
-// setRemote sets where s sends to, and from where.
+// setRemote connects s to remote, and gives it a local address if it has none.
 func (s *inetSocket) setRemote(remote netip.AddrPort) {
 	s.Remote = remote
 	if a := s.Local.Addr(); !a.IsValid() || a.IsUnspecified() {
@@ -373,7 +385,7 @@ func (s *inetSocket) setRemote(remote netip.AddrPort) {
 	}
 }
 
-// option is the value of an option of TCP and UDP sockets.
+// option implements Socket.
 func (s *inetSocket) option(_ *task.Thread, level, name int) ([]byte, bool) {
 	var b linux.Pack
 	switch (optionKey{level, name}) {
@@ -395,6 +407,7 @@ func (s *inetSocket) option(_ *task.Thread, level, name int) ([]byte, bool) {
 	return b, true
 }
 
+// setOption implements Socket.
 func (s *inetSocket) setOption(_ *task.Thread, level, name int, v uint32) (linux.Errno, bool) {
 	switch (optionKey{level, name}) {
 	case optionKey{linux.SOL_IPV6, linux.IPV6_V6ONLY}:

@@ -7,19 +7,19 @@ import (
 // Descriptors in flight are those in messages that nobody has received yet (SCM_RIGHTS). Sockets of AF_UNIX that lie only in
 // one another's queues can be received by nobody: they are collected, as in Linux (net/unix/garbage.c).
 
-// An inflight says when to look for sockets that are out of reach.
+// An inflight decides when to search for sockets that nobody can reach (collectUnix).
 type inflight struct {
-	// unixSent says that a message has had a socket of AF_UNIX.
+	// unixSent says that a socket of AF_UNIX was sent in a message: before that there is nothing to search for.
 	unixSent bool
-	// suspects is how many references to such sockets were dropped since the last search that were not the last ones.
+	// suspects is how many references to such sockets were dropped since the last search and were not the last ones.
 	suspects int
 }
 
-// MinSuspects is how many are suspected before a search. A search looks at all sockets, so with many there have
-// to be as many.
+// MinSuspects is how many suspects there are at least before a search, which looks at all sockets. If there are more
+// sockets than that, there have to be as many suspects.
 const MinSuspects = 16
 
-// Dropped is called when a reference to s was dropped and there are others.
+// Dropped is called by package files when a reference to s was dropped and others are left.
 func (s *UnixSocket) Dropped(k *task.Kernel) {
 	n := &StackOf(k).Unix
 	if !n.unixSent {
@@ -31,7 +31,7 @@ func (s *UnixSocket) Dropped(k *task.Kernel) {
 	}
 }
 
-// collectUnix empties the queues of sockets that only queues of such sockets refer to.
+// collectUnix empties the queues of those sockets to which only such queues refer.
 func collectUnix(k *task.Kernel) {
 	queued := map[*UnixSocket]int{}
 	for s := range StackOf(k).Unix.Each {

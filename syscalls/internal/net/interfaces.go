@@ -8,28 +8,29 @@ import (
 
 // An Interface is a network interface of the guest.
 type Interface struct {
-	Name   string
-	Index  uint32
-	flags  uint32 // IFF_UP and so on
-	hwType uint16 // ARPHRD_
+	Name  string
+	Index uint32
+	// flags are IFF_UP and so on; hwType is an ARPHRD_*.
+	flags  uint32
+	hwType uint16
 	mtu    uint32
 	Addrs  []netip.Prefix
 }
 
-// Loopback is the interface there always is, unless there is no network.
+// Loopback is the interface that is always there, unless there is no network.
 var Loopback = Interface{
 	Name: "lo", Index: 1, flags: 0x49, hwType: 772, mtu: 65536,
 	Addrs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")},
 }
 
-// ethernet is the one that leads to the host's network: as behind a router that translates addresses,
-// so that what the guest sees of itself is the same on every host.
+// ethernet leads to the host's network, as if behind a router that translates addresses: what the guest sees of it is
+// the same on every host.
 var ethernet = Interface{
 	Name: "eth0", Index: 2, flags: 0x1043, hwType: 1, mtu: 1500,
 	Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.2.15/24")},
 }
 
-// Interfaces are the guest's.
+// Interfaces are those that the guest has, in order of their indexes.
 func Interfaces(k *task.Kernel) []*Interface {
 	switch StackOf(k).network {
 	case NetworkNone:
@@ -43,7 +44,7 @@ func Interfaces(k *task.Kernel) []*Interface {
 // IP4 is i's IPv4 address.
 func (i *Interface) IP4() netip.Prefix { return i.Addrs[0] }
 
-// Netmask is p's mask.
+// Netmask is the netmask of p, an IPv4 prefix.
 func Netmask(p netip.Prefix) [4]byte {
 	var m [4]byte
 	for i := range p.Bits() {
@@ -52,7 +53,7 @@ func Netmask(p netip.Prefix) [4]byte {
 	return m
 }
 
-// broadcast4 is p's broadcast address; a loopback interface has none.
+// broadcast4 is i's broadcast address, zero for the loopback.
 func (i *Interface) broadcast4() [4]byte {
 	const hasBroadcast = 2 // IFF_BROADCAST
 	var b [4]byte
@@ -65,12 +66,12 @@ func (i *Interface) broadcast4() [4]byte {
 	return b
 }
 
-// isLocal reports whether a is an address of the guest.
+// isLocal reports whether a is an address of the guest's machine.
 func isLocal(k *task.Kernel, a netip.Addr) bool {
 	return a.IsLoopback() || StackOf(k).network == NetworkHost && a == ethernet.IP4().Addr()
 }
 
-// isExternal reports whether a is one that the host's network is asked for.
+// isExternal reports whether a is an address that is reached over the host's network.
 func isExternal(k *task.Kernel, a netip.Addr) bool {
 	return StackOf(k).network == NetworkHost && a.Is4() && !a.IsUnspecified() && !a.IsMulticast() && a != broadcast && !isLocal(k, a)
 }

@@ -15,9 +15,11 @@ const (
 	rtmLast        = 123 // the last request of rtnetlink(7)
 )
 
-// A netlinkSocket is one of AF_NETLINK, NETLINK_ROUTE: it tells of interfaces, their addresses and routes.
+// A netlinkSocket is a socket of AF_NETLINK, NETLINK_ROUTE. It answers questions about interfaces, addresses and
+// routes.
 type netlinkSocket struct {
 	sockBase
+	// portID is its address (netlink(7), nl_pid), 0 until it is bound.
 	portID uint32
 }
 
@@ -34,7 +36,7 @@ func newNetlinkSocket(t *task.Thread, typ, proto, flags int) (Socket, linux.Errn
 	return s, 0
 }
 
-// netlinkName encodes a struct sockaddr_nl.
+// netlinkName is a struct sockaddr_nl.
 func netlinkName(pid uint32) []byte {
 	var b linux.Pack
 	b.U16(linux.AF_NETLINK)
@@ -44,10 +46,13 @@ func netlinkName(pid uint32) []byte {
 	return b
 }
 
+// LocalName implements Socket.
 func (s *netlinkSocket) LocalName() []byte { return netlinkName(s.portID) }
 
+// PeerName implements Socket: it is the kernel.
 func (s *netlinkSocket) PeerName() ([]byte, linux.Errno) { return netlinkName(0), 0 }
 
+// Bind implements Socket.
 func (s *netlinkSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	if len(name) < sockaddrNlSize || familyOf(name) != linux.AF_NETLINK {
 		return linux.EINVAL
@@ -60,13 +65,14 @@ func (s *netlinkSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	return 0
 }
 
-// autobind gives s an id: its process' own, as far as anybody looks.
+// autobind gives s an address if it has none: its process' id.
 func (s *netlinkSocket) autobind(t *task.Thread) {
 	if s.portID == 0 {
 		s.portID = uint32(t.Process.PID)
 	}
 }
 
+// Connect implements Socket.
 func (s *netlinkSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	if len(name) < sockaddrNlSize || familyOf(name) != linux.AF_NETLINK {
 		return linux.EINVAL
@@ -75,16 +81,20 @@ func (s *netlinkSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	return 0
 }
 
+// Close implements files.File.
 func (s *netlinkSocket) Close(k *task.Kernel) { s.Queue.purge(k) }
 
+// Read implements files.File.
 func (s *netlinkSocket) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	return s.receive(t, &InMessage{V: v})
 }
 
+// Write implements files.File.
 func (s *netlinkSocket) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	return s.send(t, &OutMessage{V: v})
 }
 
+// send implements Socket. The answers are in s's own queue when it returns.
 func (s *netlinkSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	b, e := t.Gather(m.V, 64<<10)
 	if e != 0 {
@@ -104,7 +114,7 @@ func (s *netlinkSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno
 	return uio.Total(m.V), 0
 }
 
-// reply puts the answer to a request into the queue.
+// reply puts the answer to a request into s's own queue.
 func (s *netlinkSocket) reply(k *task.Kernel, req []byte) {
 	typ, seq := linux.Uint16(req[4:]), linux.Uint32(req[8:])
 	if linux.Uint16(req[6:])&linux.NLM_F_DUMP != 0 {
@@ -139,7 +149,7 @@ func (s *netlinkSocket) reply(k *task.Kernel, req []byte) {
 	}
 }
 
-// dump lists the interfaces, their addresses, or the routes over them.
+// dump answers a request for all interfaces, addresses or routes.
 func (s *netlinkSocket) dump(k *task.Kernel, req []byte) []byte {
 	var out linux.Pack
 	want := linux.AF_UNSPEC
@@ -168,6 +178,7 @@ func (s *netlinkSocket) dump(k *task.Kernel, req []byte) []byte {
 	return out
 }
 
+// familyOfAddr is AF_INET or AF_INET6.
 func familyOfAddr(a netip.Addr) int {
 	if a.Is4() {
 		return linux.AF_INET
@@ -175,7 +186,7 @@ func familyOfAddr(a netip.Addr) int {
 	return linux.AF_INET6
 }
 
-// replyError answers that req failed.
+// replyError answers that req has failed with e.
 func (s *netlinkSocket) replyError(req []byte, e linux.Errno) {
 	var body, out linux.Pack
 	body.U32(uint32(-int32(e)))
@@ -184,6 +195,7 @@ func (s *netlinkSocket) replyError(req []byte, e linux.Errno) {
 	s.put(out)
 }
 
+// put puts messages into s's own queue.
 func (s *netlinkSocket) put(b []byte) {
 	if len(b) > 0 {
 		s.Queue.put(&packet{data: b, from: netlinkName(0)})
@@ -202,13 +214,13 @@ func (s *netlinkSocket) message(b *linux.Pack, typ, flags uint16, seq uint32, bo
 	b.Zero(-len(body) & 3)
 }
 
-// attrText is the text of the attribute typ among attrs, "" if it is not there.
+// attrText is the text of attribute typ among attrs, "" if it is not there.
 func attrText(attrs []byte, typ uint16) string {
 	text, _, _ := bytes.Cut(attrData(attrs, typ), []byte{0})
 	return string(text)
 }
 
-// attrData is what the attribute typ among attrs has, nil if it is not there.
+// attrData is the value of attribute typ among attrs, nil if it is not there.
 func attrData(attrs []byte, typ uint16) []byte {
 	for len(attrs) >= 4 {
 		n := int(linux.Uint16(attrs))
@@ -231,7 +243,7 @@ func attr(b *linux.Pack, typ uint16, data []byte) {
 	b.Zero(-len(data) & 3)
 }
 
-// link is a struct ifinfomsg with attributes.
+// link is i as a struct ifinfomsg with attributes.
 func (i *Interface) link() []byte {
 	const lowerUp = 1 << 16
 	const iflaAddress, iflaBroadcast, iflaMTU, iflaTxqlen, iflaOperstate = 1, 2, 4, 13, 16
@@ -253,7 +265,7 @@ func (i *Interface) link() []byte {
 	return b
 }
 
-// address is a struct ifaddrmsg with attributes, for one of i's addresses.
+// address is p, an address of i, as a struct ifaddrmsg with attributes.
 func (i *Interface) address(p netip.Prefix) []byte {
 	const permanent = 0x80
 	const ifaAddress, ifaLocal, ifaLabel, ifaBroadcast, ifaFlags = 1, 2, 3, 4, 8
@@ -280,6 +292,7 @@ func (i *Interface) address(p netip.Prefix) []byte {
 	return b
 }
 
+// receive implements Socket.
 func (s *netlinkSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
 	if s.Queue.empty() {
 		return 0, linux.EAGAIN
@@ -287,6 +300,7 @@ func (s *netlinkSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Err
 	return s.Queue.receivePacket(t, m)
 }
 
+// Poll implements files.File.
 func (s *netlinkSocket) Poll(*task.Thread) uint32 {
 	ev := s.shutEvents() | linux.POLLOUT | linux.POLLWRNORM | linux.POLLWRBAND
 	if !s.Queue.empty() {

@@ -6,7 +6,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// A credential says who sent something: SCM_CREDENTIALS, SO_PEERCRED.
+// A credential says who has sent something, or who is at the other end: SCM_CREDENTIALS, SO_PEERCRED.
 type credential struct {
 	pid, uid, gid uint32
 }
@@ -14,7 +14,7 @@ type credential struct {
 // noPeer is what SO_PEERCRED tells of a socket without a peer.
 var noPeer = credential{0, 1<<32 - 1, 1<<32 - 1}
 
-// Credential is the one of t's process.
+// Credential is that of t's process.
 func Credential(t *task.Thread) credential {
 	return credential{uint32(t.Process.PID), t.Kernel.UID, t.Kernel.GID}
 }
@@ -27,22 +27,22 @@ func (c credential) encode() []byte {
 	return b
 }
 
-// packetCost is what a packet takes of a socket's buffer besides its bytes: what Linux's smallest takes.
+// packetCost is how much of a buffer a packet takes in addition to its bytes: as much as Linux's smallest.
 const packetCost = 768
 
-// A packet is what was sent at once, or what is left of it.
+// A packet is a message, or a piece of a stream, in a receiver's queue.
 type packet struct {
 	data []byte
-	// from is the sender's name; of AF_UNIX that of origin, which may get one later.
+	// from is the sender's name. With AF_UNIX, origin is the sender instead, as it may get a name later.
 	from   []byte
 	origin *UnixSocket
 	cred   credential
 	files  []files.File
-	// sender has cost bytes less room until the packet is received; nil for the network, where that
-	// is limited by the receiver.
+	// sender is the socket that has cost bytes less room to send until the packet is received. It is nil for TCP and
+	// UDP, where the receiver's room counts.
 	sender *sockBase
 	cost   int
-	// to is the address it was sent to (UDP).
+	// to is the address that a datagram of UDP was sent to.
 	to     []byte
 	header ipHeader
 }
@@ -55,7 +55,7 @@ func (p *packet) name() []byte {
 	return p.from
 }
 
-// drop lets go of what a packet holds that nobody will receive.
+// drop lets go of what a packet holds that will not be received.
 func (p *packet) drop(k *task.Kernel) {
 	p.received()
 	for _, f := range p.files {
@@ -64,7 +64,7 @@ func (p *packet) drop(k *task.Kernel) {
 	p.files = nil
 }
 
-// received gives the sender its room back.
+// received gives the sender back the room that the packet took.
 func (p *packet) received() {
 	if s := p.sender; s != nil {
 		s.unread -= p.cost
@@ -75,10 +75,11 @@ func (p *packet) received() {
 	}
 }
 
-// unixWritable reports whether a sender of AF_UNIX may send (net/unix/af_unix.c, unix_writable).
+// unixWritable reports whether poll(2) says that a socket of AF_UNIX can be written (net/unix/af_unix.c,
+// unix_writable).
 func (s *sockBase) unixWritable() bool { return s.unread*4 <= s.Opts.sndBuf }
 
-// A packetQueue has what a socket received, in order of arrival.
+// A packetQueue has what a socket has received, in order of arrival. Bytes is the length of all packets together.
 type packetQueue struct {
 	Packets []*packet
 	Bytes   int
@@ -86,12 +87,13 @@ type packetQueue struct {
 
 func (q *packetQueue) empty() bool { return len(q.Packets) == 0 }
 
+// put appends p.
 func (q *packetQueue) put(p *packet) {
 	q.Packets = append(q.Packets, p)
 	q.Bytes += len(p.data)
 }
 
-// putBytes puts bytes of a stream, with those in front of them if they are few: packets cost memory.
+// putBytes appends bytes of a stream. They join the last packet if it is small, since each packet costs memory.
 func (q *packetQueue) putBytes(b []byte) {
 	const few = 16 << 10
 	if n := len(q.Packets); n > 0 && len(q.Packets[n-1].data)+len(b) <= few {
@@ -124,7 +126,7 @@ func (q *packetQueue) pop() {
 	p.received()
 }
 
-// take removes n bytes from the front of the oldest packet, and the packet if nothing is left of it.
+// take removes the first n bytes of the oldest packet, and the packet when it is empty.
 func (q *packetQueue) take(n int) {
 	p := q.Packets[0]
 	if n == len(p.data) {
@@ -135,7 +137,7 @@ func (q *packetQueue) take(n int) {
 	q.Bytes -= n
 }
 
-// purge drops all.
+// purge drops all packets.
 func (q *packetQueue) purge(k *task.Kernel) {
 	for !q.empty() {
 		p := q.first()

@@ -10,7 +10,7 @@ import (
 // rtmSize is the size of struct rtmsg.
 const rtmSize = 12
 
-// A route says where datagrams to dst go: over an interface, to an address of its own, or by a router.
+// A route says where packets to dst go: over dev, from source, and by router, if that is valid.
 type route struct {
 	dst                netip.Prefix
 	dev                *Interface
@@ -20,7 +20,7 @@ type route struct {
 	flags              uint32
 }
 
-// encode is a struct rtmsg with attributes.
+// encode is r as a struct rtmsg with attributes.
 func (r route) encode() []byte {
 	var b linux.Pack
 	b.U8(uint8(familyOfAddr(r.dst.Addr())))
@@ -53,10 +53,10 @@ func (r route) encode() []byte {
 	return b
 }
 
-// host is the prefix of an address alone.
+// hostPrefix is the prefix that only a has.
 func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
-// routes are those that the kernel makes for the addresses of i, and the way over a router to all else.
+// routes are those that the kernel makes for the addresses of i, and a default route if i has a router.
 func (i *Interface) routes() []route {
 	var out []route
 	for _, p := range i.Addrs {
@@ -88,7 +88,7 @@ func (i *Interface) routes() []route {
 	return out
 }
 
-// routeFor finds the way to an address: the longest prefix that has it.
+// routeFor finds the route to an address: that with the longest prefix.
 func routeFor(k *task.Kernel, to netip.Addr) (best route, ok bool) {
 	for _, i := range Interfaces(k) {
 		for _, r := range i.routes() {
@@ -100,7 +100,7 @@ func routeFor(k *task.Kernel, to netip.Addr) (best route, ok bool) {
 	return best, ok
 }
 
-// replyRoute answers RTM_GETROUTE for one address, with a route for it alone.
+// replyRoute answers RTM_GETROUTE for one address with the route to it.
 func (s *netlinkSocket) replyRoute(k *task.Kernel, req []byte) {
 	const cloned, local = 0x200, 0x80000000
 	var to netip.Addr

@@ -11,107 +11,128 @@ import (
 )
 
 const (
-	sockMax     = 11  // types of socket(2) are below it (SOCK_MAX)
-	SockTypes   = 0xf // the bits of a type, without SOCK_CLOEXEC and SOCK_NONBLOCK (SOCK_TYPE_MASK)
-	maxSockaddr = 128 // struct sockaddr_storage
+	// sockMax bounds the types of socket(2) (SOCK_MAX).
+	sockMax = 11
+	// SockTypes masks the type of socket(2), without SOCK_CLOEXEC and SOCK_NONBLOCK (SOCK_TYPE_MASK).
+	SockTypes = 0xf
+	// maxSockaddr is the size of struct sockaddr_storage.
+	maxSockaddr = 128
 )
 
-// A Network says what network the guest has.
+// A Network says which network a guest has.
 type Network uint8
 
-// Networks.
+// The networks there are.
 const (
-	// NetworkLoopback is a network of one machine, inside the guest's kernel.
+	// NetworkLoopback is a network of one machine, inside this kernel.
 	NetworkLoopback Network = iota
-	// NetworkNone leaves AF_UNIX.
+	// NetworkNone leaves the guest only AF_UNIX.
 	NetworkNone
-	// NetworkHost asks the host for what lies beyond. Runs are no longer reproducible.
+	// NetworkHost reaches other machines over the host. Runs are not reproducible then.
 	NetworkHost
 )
 
-// A Socket is a file of socket(2). Nothing travels: what one sends is in the other's queue
-// when the call returns. As with other files, a call that must wait returns EAGAIN.
+// A Socket is a file made by socket(2). What one sends is in the other's queue when the call returns. Like those of
+// other files, its methods do not wait: they return EAGAIN.
 type Socket interface {
 	files.File
+	// Sock is what all sockets have.
 	Sock() *sockBase
+	// Bind gives the socket a name.
 	Bind(t *task.Thread, name []byte) linux.Errno
+	// Listen makes it accept connections, of which backlog may wait.
 	Listen(t *task.Thread, backlog int) linux.Errno
-	// accept returns a socket for the first that waits to be accepted.
+	// accept returns a socket for the connection that has waited longest.
 	accept(t *task.Thread) (Socket, linux.Errno)
-	// Connect returns what block returns if it has to wait, and is called again then.
+	// Connect connects the socket to a name. It is the only method that may wait itself: it then returns what
+	// Thread.Block returns.
 	Connect(t *task.Thread, name []byte) linux.Errno
 	// Shutdown ends receiving, sending or both.
 	Shutdown(t *task.Thread, rcv, snd bool) linux.Errno
+	// send sends m, or as much of it as there is room for. EAGAIN says that something is left.
 	send(t *task.Thread, m *OutMessage) (uint64, linux.Errno)
+	// receive receives into m what has arrived.
 	receive(t *task.Thread, m *InMessage) (uint64, linux.Errno)
+	// LocalName is the socket's own name, PeerName that of the other end.
 	LocalName() []byte
 	PeerName() ([]byte, linux.Errno)
-	// option and SetOption are for options that not all sockets have: they report whether it is one of theirs.
+	// option and setOption are for options that not all sockets have. They report whether the option is one of theirs.
 	option(t *task.Thread, level, name int) ([]byte, bool)
 	setOption(t *task.Thread, level, name int, value uint32) (linux.Errno, bool)
 }
 
-// A sockBase is what all sockets have. It supplies what a socket without connections does.
+// A sockBase is what all sockets have. Its methods are those of a socket without connections.
 type sockBase struct {
 	files.FileBase
+	// Family, Type and proto are the arguments of socket(2).
 	Family, Type, proto int
-	Ino                 uint64
-	// perm is what fchmod(2) changed of its mode, 0777.
+	// Ino is the inode that fstat(2) shows.
+	Ino uint64
+	// perm are the bits of its mode, 0777, that fchmod(2) has changed.
 	perm uint32
-	// err is what happened since the last call, for the next one or SO_ERROR.
+	// err is an error that no call has told yet: the next call or SO_ERROR does.
 	err linux.Errno
-	// rcvShut says that nothing more comes, sndShut that nothing can be sent.
+	// rcvShut says that nothing more will arrive, sndShut that nothing can be sent any more.
 	rcvShut, sndShut bool
-	Queue            packetQueue
-	// unread is what others still have in their queues of what was sent (AF_UNIX).
+	// Queue is what the socket has received and nobody has read.
+	Queue packetQueue
+	// unread is how much room what was sent still takes in the queues of others (AF_UNIX): sndBuf bounds it.
 	unread int
-	// noSpace says that there was no room to send: a signal tells when there is again (SOCKWQ_ASYNC_NOSPACE).
+	// noSpace says that there was no room to send. When there is room again, a signal tells those who asked for it
+	// (SOCKWQ_ASYNC_NOSPACE).
 	noSpace bool
 	Opts    sockOptions
 }
 
+// Traits implements files.File.
 func (b *sockBase) Traits() files.Traits { return files.Streaming }
 
+// SetMode is fchmod(2): it changes the bits that fstat(2) shows.
 func (b *sockBase) SetMode(mode uint32) { b.perm = mode ^ 0o777 }
 
+// Sock implements Socket.
 func (s *sockBase) Sock() *sockBase { return s }
 
+// Announcer makes O_ASYNC work: files.Wakeups has those who are to be told.
 func (s *sockBase) Announcer() *files.Wakeups { return &s.Wakeups }
 
-// init makes s a socket of its own inode.
+// init makes s a socket with an inode of its own.
 func (s *sockBase) init(k *task.Kernel, family, typ, proto, flags int) {
 	s.Ino = files.SystemOf(k).Inodes.Unnamed()
 	s.FileBase = files.FileBase{Flags: linux.O_RDWR | flags&linux.O_NONBLOCK, Path: "socket:[" + strconv.Itoa(int(s.Ino)) + "]"}
 	s.Family, s.Type, s.proto = family, typ, proto
 }
 
+// Listen implements Socket.
 func (s *sockBase) Listen(*task.Thread, int) linux.Errno { return linux.EOPNOTSUPP }
 
+// accept implements Socket.
 func (s *sockBase) accept(*task.Thread) (Socket, linux.Errno) { return nil, linux.EOPNOTSUPP }
 
+// Shutdown implements Socket.
 func (s *sockBase) Shutdown(*task.Thread, bool, bool) linux.Errno { return linux.EOPNOTSUPP }
 
-// takeErr returns what happened since the last call, once.
+// takeErr returns the pending error and forgets it.
 func (s *sockBase) takeErr() linux.Errno {
 	e := s.err
 	s.err = 0
 	return e
 }
 
-// fail notes what happened to the socket, and wakes who waits for it.
+// fail sets the pending error, and wakes those who wait for s.
 func (s *sockBase) fail(e linux.Errno) {
 	s.err = e
 	s.Count(linux.POLLIN | linux.POLLOUT)
 	s.Announce(linux.POLLERR)
 }
 
-// shut notes that a direction is closed, and wakes who waits for it.
+// shut closes directions, and wakes those who wait for s.
 func (s *sockBase) shut(rcv, snd bool) {
 	s.rcvShut, s.sndShut = s.rcvShut || rcv, s.sndShut || snd
 	s.Count(linux.POLLIN | linux.POLLOUT)
 }
 
-// writeSpace notes that there is room to send again.
+// writeSpace is called when there is room to send again (sk_write_space).
 func (s *sockBase) writeSpace() {
 	s.Count(linux.POLLOUT)
 	if s.noSpace {
@@ -120,7 +141,7 @@ func (s *sockBase) writeSpace() {
 	}
 }
 
-// shutEvents are the events that closed directions and errors make.
+// shutEvents are the events of poll(2) that closed directions and errors make.
 func (s *sockBase) shutEvents() uint32 {
 	var ev uint32
 	if s.err != 0 {
@@ -135,13 +156,14 @@ func (s *sockBase) shutEvents() uint32 {
 	return ev
 }
 
+// Stat implements files.File.
 func (s *sockBase) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 	st, _ := s.FileBase.Stat(t)
 	st.Dev, st.Ino, st.Mode = files.SockDev, s.Ino, linux.S_IFSOCK|s.perm^0o777
 	return st, 0
 }
 
-// NewSocket makes a socket, or says why there is none.
+// NewSocket makes a socket, as socket(2) does.
 func NewSocket(t *task.Thread, family, typ, proto int) (Socket, linux.Errno) {
 	flags := typ & linux.O_NONBLOCK
 	typ &= SockTypes
@@ -163,7 +185,7 @@ func NewSocket(t *task.Thread, family, typ, proto int) (Socket, linux.Errno) {
 	return nil, linux.EAFNOSUPPORT
 }
 
-// socket returns the socket behind fd.
+// GetSocket returns the socket behind descriptor fd.
 func GetSocket(t *task.Thread, fd int) (Socket, linux.Errno) {
 	f, e := files.GetRawFile(t, fd)
 	if e != 0 {
@@ -179,7 +201,7 @@ func GetSocket(t *task.Thread, fd int) (Socket, linux.Errno) {
 	return s, 0
 }
 
-// Sockaddr reads a socket's name.
+// Sockaddr reads a socket's name, n bytes at at.
 func Sockaddr(t *task.Thread, at emu.Addr, n int) ([]byte, linux.Errno) {
 	if n < 0 || n > maxSockaddr {
 		return nil, linux.EINVAL
@@ -187,7 +209,7 @@ func Sockaddr(t *task.Thread, at emu.Addr, n int) ([]byte, linux.Errno) {
 	return t.CopyIn(at, n)
 }
 
-// OutSockaddr gives name to a caller who has room for *lenAt bytes.
+// OutSockaddr writes name to at, where there is room for as many bytes as lenAt says, and its length to lenAt.
 func OutSockaddr(t *task.Thread, name []byte, at, lenAt emu.Addr) linux.Errno {
 	n, e := t.In32(lenAt)
 	if e != 0 {
@@ -202,7 +224,7 @@ func OutSockaddr(t *task.Thread, name []byte, at, lenAt emu.Addr) linux.Errno {
 	return t.Out32(lenAt, uint32(len(name)))
 }
 
-// familyOf is the address family of a name, AF_UNSPEC of one that is too short for any.
+// familyOf is the address family of a name, AF_UNSPEC if it is too short to have one.
 func familyOf(name []byte) int {
 	if len(name) < 2 {
 		return linux.AF_UNSPEC
@@ -210,6 +232,7 @@ func familyOf(name []byte) int {
 	return int(linux.Uint16(name))
 }
 
+// Accept implements accept4(2).
 func Accept(t *task.Thread, fd int, at, lenAt emu.Addr, flags int) (uint64, linux.Errno) {
 	l, e := GetSocket(t, fd)
 	if e != 0 {
@@ -222,7 +245,7 @@ func Accept(t *task.Thread, fd int, at, lenAt emu.Addr, flags int) (uint64, linu
 	return acceptFrom(t, l, at, lenAt, flags)
 }
 
-// acceptFrom gives a descriptor to the first that waits to be accepted by l, and waits for one.
+// acceptFrom waits for a connection to l, and returns a descriptor for it.
 func acceptFrom(t *task.Thread, l Socket, at, lenAt emu.Addr, flags int) (uint64, linux.Errno) {
 	s, e := l.accept(t)
 	if e == linux.EAGAIN && !l.Base().Nonblock() && !t.TimedOut() {
@@ -247,14 +270,14 @@ func acceptFrom(t *task.Thread, l Socket, at, lenAt emu.Addr, flags int) (uint64
 	return files.Install(t, s, flags)
 }
 
-// unnamed is the name of a socket of s's family that has none.
+// unnamed is the name of a socket of s's family that has no name.
 func (s *sockBase) unnamed() []byte {
 	var b linux.Pack
 	b.U16(uint16(s.Family))
 	return b
 }
 
-// SocketDeadline sets the call's deadline from the timeout of a socket: 0 means for ever.
+// SocketDeadline sets the deadline of t's call from a timeout of a socket; 0 stands for none.
 func SocketDeadline(t *task.Thread, timeout int64) {
 	t.Call.Deadline = task.Never
 	if timeout > 0 {
@@ -262,7 +285,8 @@ func SocketDeadline(t *task.Thread, timeout int64) {
 	}
 }
 
-// waitSocket parks t until s has one of events. ready, if set, decides instead of the events.
+// waitSocket makes t wait until s has one of events or, if ready is set, until that reports true. The files of with
+// stay open meanwhile.
 func waitSocket(t *task.Thread, s Socket, events uint32, ready func() bool, resume func() (uint64, linux.Errno), with ...files.File,
 ) (uint64, linux.Errno) {
 	if ready == nil {

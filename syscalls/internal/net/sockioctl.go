@@ -15,11 +15,12 @@ const (
 	txQueueSize = 1000 // what SIOCGIFTXQLEN tells of the loopback interface
 )
 
+// Ioctl implements files.File.
 func (s *sockBase) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	return socketIoctl(t, req, arg)
 }
 
-// socketIoctl answers requests about interfaces.
+// socketIoctl does the ioctls about interfaces (netdevice(7)).
 func socketIoctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	switch {
 	case req == linux.SIOCGIFCONF:
@@ -64,7 +65,7 @@ func ifAddress(a [4]byte) []byte {
 	return b
 }
 
-// ifreqReply is what follows the name in the answer to a request about i; nil for none.
+// ifreqReply is what follows the name in the answer to a request about i; nil if there is no answer.
 func (i *Interface) ifreqReply(req uint32) []byte {
 	var out linux.Pack
 	switch req {
@@ -91,7 +92,7 @@ func (i *Interface) ifreqReply(req uint32) []byte {
 	return out
 }
 
-// listInterfaces is SIOCGIFCONF: what has an IPv4 address.
+// listInterfaces is SIOCGIFCONF: it lists the interfaces that have an IPv4 address.
 func listInterfaces(t *task.Thread, at emu.Addr) linux.Errno {
 	b, e := t.CopyIn(at, 16)
 	if e != 0 {

@@ -12,17 +12,18 @@ import (
 type OutMessage struct {
 	V     []uio.Iovec
 	Flags uint32
-	// Name is where to, nil for the socket's peer.
+	// Name is the receiver's name, nil for the socket's peer.
 	Name  []byte
 	files []files.File
-	// Cred says who sends; credSet that the program said it.
+	// Cred says who sends; credSet says that the program itself has said it.
 	Cred    credential
 	credSet bool
-	// hops and class are for the header of UDP's packets.
+	// hops and class are what control messages ask for the header of a UDP packet.
 	hops, class headerField
-	// packet is what v has, copied when the first attempt was made to send it.
+	// packet is a copy of V's memory, made at the first attempt to send a message of AF_UNIX: later attempts send the
+	// same.
 	packet []byte
-	// ready tells when it can be sent, if send returned EAGAIN and poll does not tell.
+	// ready reports whether the message can be sent, where poll(2) does not tell that after EAGAIN.
 	ready func() bool
 }
 
@@ -30,10 +31,11 @@ type OutMessage struct {
 type InMessage struct {
 	V     []uio.Iovec
 	Flags uint32
-	// more says that the call received something before: it ends where it would fail.
+	// more says that the call has received something before: where it would fail, it just ends.
 	more bool
 
-	// What receive fills in: flags of the message, who sent it, what came along.
+	// out, and the fields below it, are filled in by receive: flags of the message (MSG_TRUNC and so on), the sender's
+	// name, descriptors, credentials and control messages.
 	out     uint32
 	Name    []byte
 	Files   []files.File
@@ -41,12 +43,13 @@ type InMessage struct {
 	control []controlMessage
 }
 
-// Transmit sends m, and waits if it must. What was sent before waiting is in t.call.done.
+// Transmit sends m, and waits as long as the socket's timeout allows. t.Call.Done is what was sent before waiting.
 func Transmit(t *task.Thread, s Socket, m *OutMessage) (uint64, linux.Errno) {
 	SocketDeadline(t, s.Sock().Opts.SndTimeout)
 	return transmitRest(t, s, m)
 }
 
+// transmitRest goes on with Transmit.
 func transmitRest(t *task.Thread, s Socket, m *OutMessage) (uint64, linux.Errno) {
 	b := s.Sock()
 	n, e := s.send(t, m)
@@ -69,45 +72,53 @@ func transmitRest(t *task.Thread, s Socket, m *OutMessage) (uint64, linux.Errno)
 	return done, e
 }
 
-// ReadWaiting and WriteWaiting are read(2) and write(2) of a socket.
+// ReadWaiting is read(2) of a socket. What it and WriteWaiting do while they wait depends on the socket's timeouts.
 func (s *TCPSocket) ReadWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	return receiveBytes(t, s, v)
 }
 
-func (s *UDPSocket) ReadWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+// ReadWaiting is read(2) of a socket.
+func (s *udpSocket) ReadWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	return receiveBytes(t, s, v)
 }
 
+// ReadWaiting is read(2) of a socket.
 func (s *UnixSocket) ReadWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	return receiveBytes(t, s, v)
 }
 
+// ReadWaiting is read(2) of a socket.
 func (s *netlinkSocket) ReadWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	return receiveBytes(t, s, v)
 }
 
+// WriteWaiting is write(2) of a socket.
 func (s *TCPSocket) WriteWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	return transmitBytes(t, s, v)
 }
 
-func (s *UDPSocket) WriteWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+// WriteWaiting is write(2) of a socket.
+func (s *udpSocket) WriteWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	return transmitBytes(t, s, v)
 }
 
+// WriteWaiting is write(2) of a socket.
 func (s *UnixSocket) WriteWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	return transmitBytes(t, s, v)
 }
 
+// WriteWaiting is write(2) of a socket.
 func (s *netlinkSocket) WriteWaiting(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
 	return transmitBytes(t, s, v)
 }
 
-// transmitBytes is transmit for write(2).
+// transmitBytes is Transmit for write(2).
 func transmitBytes(t *task.Thread, s Socket, v []uio.Iovec) (uint64, linux.Errno) {
 	return Transmit(t, s, &OutMessage{V: v, Cred: Credential(t)})
 }
 
-// Receive receives m, and waits if it must. What was received before waiting is in t.call.done.
+// Receive receives into m, and waits as long as the socket's timeout allows. t.Call.Done is what was received before
+// waiting.
 func Receive(t *task.Thread, s Socket, m *InMessage) (uint64, linux.Errno) {
 	if b := s.Sock(); m.Flags&linux.MSG_ERRQUEUE != 0 && (b.Family == linux.AF_INET || b.Family == linux.AF_INET6) {
 		return 0, linux.EAGAIN // errors are not queued, and not waited for
@@ -123,7 +134,7 @@ func Receive(t *task.Thread, s Socket, m *InMessage) (uint64, linux.Errno) {
 	return receiveRest(t, s, m, want)
 }
 
-// receiveRest is receive until there are want bytes.
+// receiveRest goes on with Receive until there are want bytes.
 func receiveRest(t *task.Thread, s Socket, m *InMessage, want uint64) (uint64, linux.Errno) {
 	b, all := s.Sock(), m.V
 	if t.Call.Done > 0 {
@@ -152,7 +163,7 @@ func receiveRest(t *task.Thread, s Socket, m *InMessage, want uint64) (uint64, l
 	return done, e
 }
 
-// receiveBytes is receive for read(2), which takes nothing that came along.
+// receiveBytes is Receive for read(2), which takes nothing that comes along.
 func receiveBytes(t *task.Thread, s Socket, v []uio.Iovec) (uint64, linux.Errno) {
 	if uio.Total(v) == 0 {
 		return 0, 0 // unlike recv(2) of no bytes, which waits
@@ -168,9 +179,10 @@ func receiveBytes(t *task.Thread, s Socket, v []uio.Iovec) (uint64, linux.Errno)
 	})
 }
 
-// msghdr is struct msghdr of recvmsg(2), as it lies in memory.
+// msghdrSize is the size of struct msghdr.
 const msghdrSize = 56
 
+// A msghdr is a struct msghdr as it lies in memory.
 type msghdr []byte
 
 func (h msghdr) name() emu.Addr { return emu.Addr(linux.Uint64(h)) }
@@ -185,7 +197,7 @@ func (h msghdr) control() emu.Addr { return emu.Addr(linux.Uint64(h[32:])) }
 
 func (h msghdr) controlLen() uint64 { return linux.Uint64(h[40:]) }
 
-// message reads a struct msghdr and its iovecs.
+// message reads the struct msghdr at at, and its iovecs.
 func message(t *task.Thread, at emu.Addr) (msghdr, []uio.Iovec, linux.Errno) {
 	b, e := t.CopyIn(at, msghdrSize)
 	if e != 0 {
@@ -202,6 +214,7 @@ func message(t *task.Thread, at emu.Addr) (msghdr, []uio.Iovec, linux.Errno) {
 	return h, v, e
 }
 
+// Sendmsg implements sendmsg(2) with the struct msghdr at at.
 func Sendmsg(t *task.Thread, s Socket, at emu.Addr, flags uint32) (uint64, linux.Errno) {
 	h, v, e := message(t, at)
 	if e != 0 {
@@ -219,6 +232,7 @@ func Sendmsg(t *task.Thread, s Socket, at emu.Addr, flags uint32) (uint64, linux
 	return Transmit(t, s, m)
 }
 
+// Recvmsg implements recvmsg(2) with the struct msghdr at at.
 func Recvmsg(t *task.Thread, s Socket, at emu.Addr, flags uint32) (uint64, linux.Errno) {
 	h, v, e := message(t, at)
 	if e != 0 {
@@ -234,7 +248,8 @@ func Recvmsg(t *task.Thread, s Socket, at emu.Addr, flags uint32) (uint64, linux
 	})
 }
 
-// OutMessage gives what came besides bytes to who gave the header h, which is at at.
+// outMessage completes the struct msghdr at at, whose contents were h, after m was received: name, control messages,
+// flags.
 func outMessage(t *task.Thread, s Socket, m *InMessage, h msghdr, at emu.Addr) linux.Errno {
 	m.out |= m.Flags & linux.MSG_CMSG_CLOEXEC
 	used, e := receiveControl(t, s, m, h)
@@ -252,10 +267,11 @@ func outMessage(t *task.Thread, s Socket, m *InMessage, h msghdr, at emu.Addr) l
 	return t.CopyOut(at, h)
 }
 
-// mmsghdrSize is the size of struct mmsghdr: a msghdr, and how many bytes were sent or received.
+// mmsghdrSize is the size of struct mmsghdr: a msghdr and the number of bytes that were sent or received.
 const mmsghdrSize = msghdrSize + 8
 
-// EachMessage calls do for each of n struct mmsghdr, and returns how many it could do.
+// EachMessage calls do for n struct mmsghdr at at, one after the other, and returns how many have succeeded. The first
+// error after a success is not told.
 func EachMessage(t *task.Thread, at emu.Addr, n uint64, do func(at emu.Addr) (uint64, linux.Errno)) (uint64, linux.Errno) {
 	for n = min(n, linux.IOV_MAX); t.Call.Messages < n; {
 		p := at + emu.Addr(t.Call.Messages*mmsghdrSize)
@@ -270,7 +286,7 @@ func EachMessage(t *task.Thread, at emu.Addr, n uint64, do func(at emu.Addr) (ui
 	return t.Call.Messages, 0
 }
 
-// messageLater lets a call that waits with a message go on, when that is done, with the rest.
+// messageLater makes a call whose message at p has to wait go on afterwards with rest.
 func messageLater(t *task.Thread, p emu.Addr, rest func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	t.Call.Wait.Partial = t.Call.Messages
 	resume := t.Call.Resume
@@ -287,7 +303,8 @@ func messageLater(t *task.Thread, p emu.Addr, rest func() (uint64, linux.Errno))
 	return 0, task.EBlocked
 }
 
-// messageDone notes in the struct mmsghdr at p that size bytes of its message were sent or received, if e is none.
+// messageDone notes in the struct mmsghdr at p that size bytes of its message were sent or received, unless e is an
+// error.
 func messageDone(t *task.Thread, p emu.Addr, size uint64, e linux.Errno) linux.Errno {
 	if e == 0 {
 		e = t.Out32(p+msghdrSize, uint32(size))

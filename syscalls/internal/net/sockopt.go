@@ -9,14 +9,15 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// Sizes of buffers (net.core.wmem_default and _max; SOCK_MIN_SNDBUF, SOCK_MIN_RCVBUF).
+// Sizes of buffers (net.core.wmem_default and wmem_max; SOCK_MIN_SNDBUF, SOCK_MIN_RCVBUF).
 const (
+	// SockBuf is the default and the maximum of both buffers.
 	SockBuf    = 212992
 	minSockBuf = 4608
 	minRcvBuf  = 2304
 )
 
-// A sockOptions has the options that do something.
+// A sockOptions has the options of a socket.
 type sockOptions struct {
 	sndBuf, rcvBuf         int
 	SndTimeout, RcvTimeout int64 // nanoseconds, 0 for none
@@ -25,14 +26,15 @@ type sockOptions struct {
 	passCred, broadcast    bool
 	linger, lingerOn       uint32
 	device                 string // SO_BINDTODEVICE
-	// values are those that are only remembered.
+	// values has those that are only remembered, by level and name; first value if it is not there.
 	values map[optionKey]uint32
 }
 
+// An optionKey names an option: its level and its number there.
 type optionKey struct{ level, name int }
 
-// remembered are options that only remember what they are set to: the least, the greatest and
-// the first value. Those with a family are unknown to others.
+// remembered are the options that have no effect but to be remembered: their least, greatest and first value. Those
+// with a family or a type are unknown to other sockets.
 var remembered = map[optionKey]struct {
 	low, high, first int32
 	family, typ      int
@@ -86,7 +88,7 @@ func (o *sockOptions) init(snd, rcv int) {
 	*o = sockOptions{sndBuf: snd, rcvBuf: rcv, lowWater: 1, values: map[optionKey]uint32{}}
 }
 
-// inherit is what an accepted socket has of its listener's.
+// inherit gives an accepted socket the options of its listener.
 func (o *sockOptions) inherit(l *sockOptions) {
 	values := map[optionKey]uint32{}
 	for k, v := range l.values {
@@ -96,7 +98,7 @@ func (o *sockOptions) inherit(l *sockOptions) {
 	o.values = values
 }
 
-// knows reports whether an option with a family is one of s's.
+// knows reports whether an option of a family and a type, 0 for any, is one of s's.
 func (s *sockBase) knows(family, typ int) bool {
 	return family == 0 || (family == s.Family || family == linux.AF_INET && s.Family == linux.AF_INET6) && (typ == 0 || typ == s.Type)
 }
@@ -110,11 +112,13 @@ func (s *sockBase) noOption(level int) linux.Errno {
 	return linux.EOPNOTSUPP
 }
 
+// option implements Socket.
 func (s *sockBase) option(*task.Thread, int, int) ([]byte, bool) { return nil, false }
 
+// setOption implements Socket.
 func (s *sockBase) setOption(*task.Thread, int, int, uint32) (linux.Errno, bool) { return 0, false }
 
-// Option is the value of an option.
+// Option is the value of an option, as getsockopt(2) returns it.
 func Option(t *task.Thread, s Socket, level, name int) ([]byte, linux.Errno) {
 	if b, ok := s.option(t, level, name); ok {
 		return b, 0
@@ -167,7 +171,7 @@ func Option(t *task.Thread, s Socket, level, name int) ([]byte, linux.Errno) {
 	return out, 0
 }
 
-// Boolean is how an option tells whether x holds.
+// Boolean is the value of an option that is on or off.
 func Boolean(x bool) uint32 {
 	if x {
 		return 1
@@ -175,7 +179,8 @@ func Boolean(x bool) uint32 {
 	return 0
 }
 
-// BindToDevice notes which interface the socket is to use, of which one is the right one anyway.
+// BindToDevice is SO_BINDTODEVICE. It has no other effect than to be remembered, as there is one interface that can be
+// the right one.
 func BindToDevice(t *task.Thread, b *sockBase, at emu.Addr, n int) linux.Errno {
 	const nameSize = 16 // IFNAMSIZ
 	x, e := t.CopyIn(at, min(n, nameSize-1))
@@ -190,6 +195,7 @@ func BindToDevice(t *task.Thread, b *sockBase, at emu.Addr, n int) linux.Errno {
 	return 0
 }
 
+// SetLinger is SO_LINGER, with the struct linger at at.
 func SetLinger(t *task.Thread, b *sockBase, at emu.Addr, n int) linux.Errno {
 	if n < 8 {
 		return linux.EINVAL

@@ -10,18 +10,18 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// Sizes of a TCP socket's buffers (net.ipv4.tcp_wmem and tcp_rmem), and what is in flight besides:
-// with these a sender can be ahead of the receiver.
+// How far a sender of TCP may be ahead of the receiver: the sizes of the two buffers (net.ipv4.tcp_wmem, tcp_rmem) and
+// what is on the way besides.
 const (
 	tcpSndBuf = 16384
 	tcpRcvBuf = 131072
 	tcpFlight = 2 << 20
 )
 
-// SynTimeout is how long a connection is tried to be made (tcp(7), tcp_syn_retries: "approximately 127 seconds").
+// SynTimeout is how long connect(2) waits for an answer (tcp(7), tcp_syn_retries: "approximately 127 seconds").
 const SynTimeout = 127e9
 
-// A tcpState is what a TCP socket is about, as far as calls can see.
+// A tcpState is the state of a TCP socket, as far as calls can tell states apart.
 type tcpState uint8
 
 const (
@@ -30,14 +30,17 @@ const (
 	tcpConnected
 )
 
-// A socketState is what connect(2) knows of a socket (include/uapi/linux/net.h, socket_state).
+// A socketState is how far connect(2) is with a socket (include/uapi/linux/net.h, socket_state).
 type socketState uint8
 
 const (
-	sockUnconnected   socketState = iota
-	sockConnecting                // it has begun to connect and not yet said how that ended
-	sockConnected                 // it is connected, or was
-	sockDisconnecting             // it was shut down while it had begun to connect
+	sockUnconnected socketState = iota
+	// sockConnecting: it has begun to connect, and no call has told how that ended.
+	sockConnecting
+	// sockConnected: it is connected, or was.
+	sockConnected
+	// sockDisconnecting: it was shut down while it was connecting.
+	sockDisconnecting
 )
 
 // A TCPSocket is a socket of TCP.
@@ -45,17 +48,21 @@ type TCPSocket struct {
 	inetSocket
 	state     tcpState
 	sockState socketState
-	// peer is the other end, nil once it is gone.
+	// peer is the other end, nil once that is closed, for connections to other machines, and without a connection.
 	peer    *TCPSocket
 	backlog int
-	// acceptQueue are connected and not accepted, synQueue try to connect and find pending full.
+	// acceptQueue has, for a listener, the connections that nobody has accepted; synQueue has the sockets that want to
+	// connect and find it full.
 	acceptQueue, synQueue []*TCPSocket
-	// finReceived says that the peer has sent all it had.
+	// finReceived says that the peer has sent all it had (FIN).
 	finReceived bool
-	synTimer    task.Timer
-	urgent      urgent
+	// synTimer ends an attempt to connect after SynTimeout.
+	synTimer task.Timer
+	// urgent is the urgent byte in the queue.
+	urgent urgent
 }
 
+// newTCP returns a TCP socket without an inode.
 func newTCP(family int) *TCPSocket {
 	s := &TCPSocket{}
 	s.Family, s.Type, s.proto = family, linux.SOCK_STREAM, linux.IPPROTO_TCP
@@ -64,10 +71,12 @@ func newTCP(family int) *TCPSocket {
 	return s
 }
 
+// Bind implements Socket.
 func (s *TCPSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	return StackOf(t.Kernel).Inet.TCP.bindTo(t, s, name)
 }
 
+// Listen implements Socket.
 func (s *TCPSocket) Listen(t *task.Thread, backlog int) linux.Errno {
 	if s.state != tcpClosed || s.sockState != sockUnconnected {
 		return linux.EINVAL
@@ -92,7 +101,7 @@ func (s *TCPSocket) Listen(t *task.Thread, backlog int) linux.Errno {
 	return 0
 }
 
-// fillAcceptQueue connects callers while there is room.
+// fillAcceptQueue connects the sockets of synQueue as long as there is room.
 func (s *TCPSocket) fillAcceptQueue(k *task.Kernel) {
 	for len(s.synQueue) > 0 && len(s.acceptQueue) <= s.backlog {
 		c := s.synQueue[0]
@@ -102,7 +111,7 @@ func (s *TCPSocket) fillAcceptQueue(k *task.Kernel) {
 	}
 }
 
-// establish connects c to s, which listens.
+// establish connects c to s, a listener.
 func (s *TCPSocket) establish(k *task.Kernel, c *TCPSocket) {
 	o := newTCP(s.Family)
 	o.Opts.inherit(&s.Opts)
@@ -119,6 +128,7 @@ func (s *TCPSocket) establish(k *task.Kernel, c *TCPSocket) {
 	}
 }
 
+// accept implements Socket.
 func (s *TCPSocket) accept(t *task.Thread) (Socket, linux.Errno) {
 	if !s.listening {
 		return nil, linux.EINVAL
@@ -132,6 +142,7 @@ func (s *TCPSocket) accept(t *task.Thread) (Socket, linux.Errno) {
 	return o, 0
 }
 
+// Connect implements Socket.
 func (s *TCPSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	if len(name) >= 2 && familyOf(name) == linux.AF_UNSPEC {
 		s.disconnect(t.Kernel)
@@ -172,7 +183,7 @@ func (s *TCPSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	return 0
 }
 
-// startConnect begins to connect to a name.
+// startConnect begins to connect s to a name.
 func (s *TCPSocket) startConnect(t *task.Thread, name []byte) linux.Errno {
 	if s.listening || s.state != tcpClosed {
 		return linux.EISCONN
@@ -229,7 +240,7 @@ func (s *TCPSocket) startConnect(t *task.Thread, name []byte) linux.Errno {
 	return 0
 }
 
-// connectFailed ends an attempt to connect.
+// connectFailed ends an attempt to connect with error e.
 func (s *TCPSocket) connectFailed(k *task.Kernel, e linux.Errno) {
 	s.host.close()
 	s.state, s.err = tcpClosed, e
@@ -238,7 +249,7 @@ func (s *TCPSocket) connectFailed(k *task.Kernel, e linux.Errno) {
 	s.Announce(linux.POLLERR)
 }
 
-// unbind takes back a port and an address that bind(2) did not give.
+// unbind takes back the port or the address that bind(2) has not given.
 func (s *TCPSocket) unbind(k *task.Kernel) {
 	switch {
 	case !s.Local.IsValid():
@@ -251,7 +262,7 @@ func (s *TCPSocket) unbind(k *task.Kernel) {
 	s.autoAddr = false
 }
 
-// cancelConnect ends an attempt to connect, from this side.
+// cancelConnect takes back an attempt to connect that is waiting.
 func (s *TCPSocket) cancelConnect(k *task.Kernel) {
 	k.Disarm(&s.synTimer)
 	for _, o := range StackOf(k).Inet.TCP.Sockets[s.Remote.Port()] {
@@ -260,7 +271,7 @@ func (s *TCPSocket) cancelConnect(k *task.Kernel) {
 	}
 }
 
-// disconnect makes s a socket that is not connected, and was never (net/ipv4/tcp.c, tcp_disconnect).
+// disconnect makes s a socket that was never connected (net/ipv4/tcp.c, tcp_disconnect).
 func (s *TCPSocket) disconnect(k *task.Kernel) {
 	s.cancelConnect(k)
 	s.stopListening(k)
@@ -279,7 +290,7 @@ func (s *TCPSocket) disconnect(k *task.Kernel) {
 	s.Announce(linux.POLLERR)
 }
 
-// resetReceived is what a reset from the peer does (net/ipv4/tcp_input.c, tcp_reset).
+// resetReceived does what a reset from the peer does (net/ipv4/tcp_input.c, tcp_reset).
 func (s *TCPSocket) resetReceived(k *task.Kernel) {
 	s.peer, s.err = nil, linux.ECONNRESET
 	if s.finReceived {
@@ -289,7 +300,7 @@ func (s *TCPSocket) resetReceived(k *task.Kernel) {
 	s.Announce(linux.POLLERR)
 }
 
-// closeConnection ends the connection. Its port is free, if bind(2) has not given it, though the name stays.
+// closeConnection ends the connection. The port is free then unless bind(2) has given it; the socket keeps its name.
 func (s *TCPSocket) closeConnection(k *task.Kernel) {
 	s.state = tcpClosed
 	if !s.bound {
@@ -298,6 +309,7 @@ func (s *TCPSocket) closeConnection(k *task.Kernel) {
 	s.shut(true, true)
 }
 
+// stopListening refuses all connections that wait for s.
 func (s *TCPSocket) stopListening(k *task.Kernel) {
 	if !s.listening {
 		return
@@ -314,6 +326,7 @@ func (s *TCPSocket) stopListening(k *task.Kernel) {
 	s.acceptQueue, s.synQueue = nil, nil
 }
 
+// Shutdown implements Socket.
 func (s *TCPSocket) Shutdown(t *task.Thread, rcv, snd bool) linux.Errno {
 	if s.sockState == sockConnecting {
 		if s.sockState = sockConnected; s.state != tcpConnected {
@@ -356,7 +369,7 @@ func (s *TCPSocket) sendFin(k *task.Kernel) {
 	s.closeIfBothFinished(k)
 }
 
-// closeIfBothFinished closes a connection that both have ended.
+// closeIfBothFinished closes a connection that both ends have finished.
 func (s *TCPSocket) closeIfBothFinished(k *task.Kernel) {
 	p := s.peer
 	switch {
@@ -368,6 +381,7 @@ func (s *TCPSocket) closeIfBothFinished(k *task.Kernel) {
 	}
 }
 
+// PeerName implements Socket.
 func (s *TCPSocket) PeerName() ([]byte, linux.Errno) {
 	if s.state != tcpConnected {
 		return nil, linux.ENOTCONN
@@ -375,6 +389,7 @@ func (s *TCPSocket) PeerName() ([]byte, linux.Errno) {
 	return s.encode(s.Remote), 0
 }
 
+// Close implements files.File: it finishes the connection, or resets it if something was not received.
 func (s *TCPSocket) Close(k *task.Kernel) {
 	s.cancelConnect(k)
 	s.stopListening(k)
@@ -394,7 +409,7 @@ func (s *TCPSocket) Close(k *task.Kernel) {
 // tcpInfoSize is the size of struct tcp_info.
 const tcpInfoSize = 248
 
-// State is the state as the kernel numbers it (include/net/tcp_states.h).
+// State is the state as Linux numbers it (include/net/tcp_states.h).
 func (s *TCPSocket) State() byte {
 	const established, synSent, finWait2, closed, closeWait, listen = 1, 2, 5, 7, 8, 10
 	switch {
@@ -412,6 +427,7 @@ func (s *TCPSocket) State() byte {
 	return established
 }
 
+// option implements Socket.
 func (s *TCPSocket) option(t *task.Thread, level, name int) ([]byte, bool) {
 	if level == linux.SOL_TCP && name == linux.TCP_INFO {
 		b := make([]byte, tcpInfoSize)
@@ -424,6 +440,7 @@ func (s *TCPSocket) option(t *task.Thread, level, name int) ([]byte, bool) {
 	return s.inetSocket.option(t, level, name)
 }
 
+// Ioctl implements files.File.
 func (s *TCPSocket) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	switch req {
 	case linux.FIONREAD:

@@ -9,15 +9,17 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
+// Read implements files.File.
 func (s *TCPSocket) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	return s.receive(t, &InMessage{V: v})
 }
 
+// Write implements files.File.
 func (s *TCPSocket) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	return s.send(t, &OutMessage{V: v})
 }
 
-// room is how much may be sent: as far as the sender may be ahead.
+// room is how much may be sent now.
 func (s *TCPSocket) room() int {
 	if s.peer == nil {
 		return s.window()
@@ -25,6 +27,7 @@ func (s *TCPSocket) room() int {
 	return max(s.window()-s.peer.Queue.Bytes, 0)
 }
 
+// window is how far s may be ahead of its peer.
 func (s *TCPSocket) window() int {
 	if s.peer == nil || s.Opts.sndBuf == tcpSndBuf && s.peer.Opts.rcvBuf == tcpRcvBuf {
 		return tcpFlight
@@ -33,7 +36,7 @@ func (s *TCPSocket) window() int {
 	return s.Opts.sndBuf + s.peer.Opts.rcvBuf/2
 }
 
-// cannotSend is why nothing can be sent; EAGAIN until the connection is there.
+// cannotSend is why nothing can be sent, 0 if something can; EAGAIN until s is connected.
 func (s *TCPSocket) cannotSend() linux.Errno {
 	switch {
 	case s.state == tcpConnecting:
@@ -47,7 +50,7 @@ func (s *TCPSocket) cannotSend() linux.Errno {
 	return 0
 }
 
-// deliver gives b to the peer. If that has closed, it answers with a reset.
+// deliver puts b into the peer's queue. A peer that wants no more answers with a reset.
 func (s *TCPSocket) deliver(k *task.Kernel, b []byte) {
 	p := s.peer
 	switch {
@@ -64,6 +67,7 @@ func (s *TCPSocket) deliver(k *task.Kernel, b []byte) {
 	p.Wake(linux.POLLIN)
 }
 
+// send implements Socket.
 func (s *TCPSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	if e := s.cannotSend(); e != 0 {
 		return 0, e
@@ -97,6 +101,7 @@ func (s *TCPSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	return uint64(len(b)), 0
 }
 
+// WriteRaw implements files.RawWriter.
 func (s *TCPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if e := s.cannotSend(); e != 0 {
 		if e == linux.EPIPE {
@@ -115,6 +120,7 @@ func (s *TCPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 	return n, 0
 }
 
+// RawRoom implements files.RawWriter.
 func (s *TCPSocket) RawRoom() int {
 	if s.state != tcpConnected || s.sndShut || s.err != 0 {
 		return 1
@@ -122,7 +128,8 @@ func (s *TCPSocket) RawRoom() int {
 	return s.room()
 }
 
-// updateWindow is called after something was received: the peer may have room again.
+// updateWindow is called after something was received, when before bytes had been in the queue: it may have made room
+// for the peer.
 func (s *TCPSocket) updateWindow(before int) {
 	p := s.peer
 	if p != nil && before > p.window()*2/3 && p.writable() {
@@ -130,9 +137,10 @@ func (s *TCPSocket) updateWindow(before int) {
 	}
 }
 
-// writable reports whether poll says so: a third of the room is free (sk_stream_is_writeable).
+// writable reports whether poll(2) says that s can be written: a third of the window is free (sk_stream_is_writeable).
 func (s *TCPSocket) writable() bool { return s.room() >= s.window()/3 }
 
+// ReadRaw implements files.RawReader.
 func (s *TCPSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if s.host.isOpen() && s.state == tcpConnected {
 		n, _, e := s.host.fd.ReceiveFrom(b, 0)
@@ -149,7 +157,7 @@ func (s *TCPSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno
 	return n, 0
 }
 
-// resultWhenEmpty is what receiving gives when the queue is empty: 0 for the end.
+// resultWhenEmpty is what receiving gives when the queue is empty: 0 for the end of the stream.
 func (s *TCPSocket) resultWhenEmpty(m *InMessage) linux.Errno {
 	switch {
 	case m.more && (s.err != 0 || s.rcvShut):
@@ -166,6 +174,7 @@ func (s *TCPSocket) resultWhenEmpty(m *InMessage) linux.Errno {
 	return linux.EAGAIN
 }
 
+// receive implements Socket.
 func (s *TCPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
 	switch {
 	case m.Flags&linux.MSG_ERRQUEUE != 0:
@@ -209,6 +218,7 @@ func (s *TCPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 	return done, 0
 }
 
+// Poll implements files.File.
 func (s *TCPSocket) Poll(t *task.Thread) uint32 {
 	if s.listening {
 		if len(s.acceptQueue) > 0 {

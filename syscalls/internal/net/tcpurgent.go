@@ -7,14 +7,15 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// An urgent is the urgent byte of a stream (tcp(7), MSG_OOB; net/ipv4/tcp_input.c, tcp_check_urg). It lies in the queue, and those
-// that read the stream pass it by; the newest one counts.
+// An urgent is the urgent byte of a stream (tcp(7), MSG_OOB; net/ipv4/tcp_input.c, tcp_check_urg). It lies in the
+// queue, where reading passes over it. There is one at a time, the newest.
 type urgent struct {
 	state urgentState
-	// after is how many bytes of the queue lie in front of it.
+	// after is how many bytes of the queue are in front of it.
 	after int
 }
 
+// An urgentState says whether there is an urgent byte in the queue, and whether MSG_OOB has read it.
 type urgentState uint8
 
 const (
@@ -23,7 +24,7 @@ const (
 	urgentRead
 )
 
-// markUrgent says that the last byte of what p has received is urgent.
+// markUrgent says that the last byte in p's queue is urgent.
 func (p *TCPSocket) markUrgent(k *task.Kernel) {
 	if p.urgent.state != urgentNone && p.urgent.after == 0 && !p.inline() && p.Queue.Bytes > 1 {
 		p.consume(1) // the reader is at the old one, which is lost
@@ -34,12 +35,12 @@ func (p *TCPSocket) markUrgent(k *task.Kernel) {
 	p.Announce(linux.POLLPRI)
 }
 
-// inline reports whether urgent bytes are read as others are.
+// inline reports whether urgent bytes are read like others (SO_OOBINLINE).
 func (s *TCPSocket) inline() bool {
 	return s.Opts.values[optionKey{linux.SOL_SOCKET, linux.SO_OOBINLINE}] != 0
 }
 
-// consume takes n bytes of the first packet off the queue, those in front of the urgent byte, or that one as the first.
+// consume removes n bytes of the first packet: bytes in front of the urgent byte, or that byte as the first.
 func (s *TCPSocket) consume(n int) {
 	s.Queue.take(n)
 	if s.urgent.state == urgentNone {
@@ -52,7 +53,8 @@ func (s *TCPSocket) consume(n int) {
 	}
 }
 
-// skipUrgent passes by an urgent byte that is the next one, if the reader wants none, and returns how many bytes can be read in a row.
+// skipUrgent removes the urgent byte if it is the next one and not to be read, and returns how many bytes can be read
+// in a row.
 func (s *TCPSocket) skipUrgent() int {
 	switch u := s.urgent; {
 	case u.state == urgentNone:
@@ -65,10 +67,10 @@ func (s *TCPSocket) skipUrgent() int {
 	return s.Queue.Bytes
 }
 
-// atMark reports whether the urgent byte is the next one.
+// atMark reports whether the urgent byte is the next one (sockatmark(3)).
 func (s *TCPSocket) atMark() bool { return s.urgent.state != urgentNone && s.urgent.after == 0 }
 
-// PendingBytes is what FIONREAD tells: what lies in front of the urgent byte.
+// pendingBytes is what FIONREAD tells: the bytes in front of the urgent byte.
 func (s *TCPSocket) pendingBytes() int {
 	if s.urgent.state == urgentNone || s.inline() {
 		return s.Queue.Bytes
@@ -76,7 +78,7 @@ func (s *TCPSocket) pendingBytes() int {
 	return s.urgent.after
 }
 
-// readEvents are what poll says of reading.
+// readEvents are the events of poll(2) for reading.
 func (s *TCPSocket) readEvents() (ev uint32) {
 	if s.urgent.state == urgentHere {
 		ev = linux.POLLPRI
@@ -91,7 +93,7 @@ func (s *TCPSocket) readEvents() (ev uint32) {
 	return ev
 }
 
-// receiveUrgent receives the urgent byte.
+// receiveUrgent receives the urgent byte (MSG_OOB).
 func (s *TCPSocket) receiveUrgent(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
 	switch {
 	case s.inline() || s.urgent.state != urgentHere:
@@ -112,7 +114,7 @@ func (s *TCPSocket) receiveUrgent(t *task.Thread, m *InMessage) (uint64, linux.E
 	return uint64(n), e
 }
 
-// at returns a byte of a stream.
+// at returns byte i of a stream.
 func (q *packetQueue) at(i int) byte {
 	for _, p := range q.Packets {
 		if i < len(p.data) {

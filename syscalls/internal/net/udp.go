@@ -10,25 +10,27 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// maxUDP is the most that one datagram carries.
+// maxUDP is the length of the longest datagram.
 const maxUDP = 65507
 
-// A UDPSocket is a socket of UDP. A datagram is in the receiver's queue when it is sent, or lost.
-type UDPSocket struct {
+// A udpSocket is a socket of UDP. A datagram is in the receiver's queue as soon as it is sent, or lost if there is no
+// room.
+type udpSocket struct {
 	inetSocket
-	// corked says that UDP_CORK is set. pieces is what was sent of a datagram that is not whole (MSG_MORE), and
-	// piecesTo where it goes; nil if there is none.
+	// corked says that UDP_CORK is set. pieces is the part of a datagram that was sent before it was complete
+	// (MSG_MORE, UDP_CORK), and piecesTo where it goes; nil if there is none.
 	corked   bool
 	pieces   []byte
 	piecesTo netip.AddrPort
 }
 
-func (s *UDPSocket) Bind(t *task.Thread, name []byte) linux.Errno {
+// Bind implements Socket.
+func (s *udpSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	return StackOf(t.Kernel).Inet.UDP.bindTo(t, s, name)
 }
 
-// autobind gives s a port, if it has none.
-func (s *UDPSocket) autobind(t *task.Thread) linux.Errno {
+// autobind gives s a port if it has none.
+func (s *udpSocket) autobind(t *task.Thread) linux.Errno {
 	if s.hasPort {
 		return 0
 	}
@@ -38,8 +40,8 @@ func (s *UDPSocket) autobind(t *task.Thread) linux.Errno {
 	return 0
 }
 
-// route returns where a datagram to a name goes, or why it cannot.
-func (s *UDPSocket) route(k *task.Kernel, name []byte) (netip.AddrPort, linux.Errno) {
+// route returns where a datagram to a name goes, or why it goes nowhere.
+func (s *udpSocket) route(k *task.Kernel, name []byte) (netip.AddrPort, linux.Errno) {
 	a, e := s.decode(name)
 	if e == linux.EAFNOSUPPORT && s.Family == linux.AF_INET6 && familyOf(name) == linux.AF_INET {
 		if s.v6only {
@@ -69,7 +71,8 @@ func (s *UDPSocket) route(k *task.Kernel, name []byte) (netip.AddrPort, linux.Er
 	return routeTo(k, a)
 }
 
-func (s *UDPSocket) Connect(t *task.Thread, name []byte) linux.Errno {
+// Connect implements Socket.
+func (s *udpSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	if len(name) >= 2 && familyOf(name) == linux.AF_UNSPEC {
 		s.disconnect(t)
 		return 0
@@ -101,7 +104,8 @@ func (s *UDPSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	return 0
 }
 
-func (s *UDPSocket) disconnect(t *task.Thread) {
+// disconnect makes s forget its peer, and what connect(2) has chosen of its address.
+func (s *udpSocket) disconnect(t *task.Thread) {
 	s.Remote = netip.AddrPort{}
 	s.host.close()
 	switch {
@@ -114,7 +118,8 @@ func (s *UDPSocket) disconnect(t *task.Thread) {
 	s.autoAddr = false
 }
 
-func (s *UDPSocket) Shutdown(_ *task.Thread, rcv, snd bool) linux.Errno {
+// Shutdown implements Socket.
+func (s *udpSocket) Shutdown(_ *task.Thread, rcv, snd bool) linux.Errno {
 	s.shut(rcv, snd)
 	if !s.Remote.IsValid() {
 		return linux.ENOTCONN
@@ -122,21 +127,25 @@ func (s *UDPSocket) Shutdown(_ *task.Thread, rcv, snd bool) linux.Errno {
 	return 0
 }
 
-func (s *UDPSocket) Close(k *task.Kernel) {
+// Close implements files.File.
+func (s *udpSocket) Close(k *task.Kernel) {
 	StackOf(k).Inet.UDP.release(s)
 	s.host.close()
 	s.Queue.purge(k)
 }
 
-func (s *UDPSocket) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+// Read implements files.File.
+func (s *udpSocket) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	return s.receive(t, &InMessage{V: v})
 }
 
-func (s *UDPSocket) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
+// Write implements files.File.
+func (s *udpSocket) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	return s.send(t, &OutMessage{V: v})
 }
 
-func (s *UDPSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
+// send implements Socket.
+func (s *udpSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	to := s.Remote
 	n := uio.Total(m.V)
 	if e := s.autobind(t); e != 0 {
@@ -193,15 +202,16 @@ func (s *UDPSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	return n, 0
 }
 
-// flush sends the datagram that was sent in pieces.
-func (s *UDPSocket) flush(k *task.Kernel, h ipHeader) {
+// flush sends the datagram whose pieces were sent.
+func (s *udpSocket) flush(k *task.Kernel, h ipHeader) {
 	b := s.pieces
 	s.pieces = nil
 	s.deliver(k, b, s.piecesTo, h)
 	s.Count(linux.POLLOUT) // the room that it took is free, since it has arrived or is lost
 }
 
-func (s *UDPSocket) option(t *task.Thread, level, name int) ([]byte, bool) {
+// option implements Socket.
+func (s *udpSocket) option(t *task.Thread, level, name int) ([]byte, bool) {
 	if level == linux.SOL_UDP && name == linux.UDP_CORK {
 		var b linux.Pack
 		b.U32(Boolean(s.corked))
@@ -210,7 +220,8 @@ func (s *UDPSocket) option(t *task.Thread, level, name int) ([]byte, bool) {
 	return s.inetSocket.option(t, level, name)
 }
 
-func (s *UDPSocket) setOption(t *task.Thread, level, name int, v uint32) (linux.Errno, bool) {
+// setOption implements Socket.
+func (s *udpSocket) setOption(t *task.Thread, level, name int, v uint32) (linux.Errno, bool) {
 	if level != linux.SOL_UDP || name != linux.UDP_CORK {
 		return s.inetSocket.setOption(t, level, name, v)
 	}
@@ -220,13 +231,13 @@ func (s *UDPSocket) setOption(t *task.Thread, level, name int, v uint32) (linux.
 	return 0, true
 }
 
-// deliver puts a datagram into the queue of whom it is for.
-func (s *UDPSocket) deliver(k *task.Kernel, b []byte, to netip.AddrPort, h ipHeader) {
+// deliver puts a datagram into the queue of the socket that it is for.
+func (s *udpSocket) deliver(k *task.Kernel, b []byte, to netip.AddrPort, h ipHeader) {
 	from := s.Local
 	if a := from.Addr(); a.IsUnspecified() || a.Is4() != to.Addr().Is4() {
 		from = netip.AddrPortFrom(source(to.Addr()), from.Port())
 	}
-	o, ok := StackOf(k).Inet.UDP.find(from, to, func(inetFile) bool { return true }).(*UDPSocket)
+	o, ok := StackOf(k).Inet.UDP.find(from, to, func(inetFile) bool { return true }).(*udpSocket)
 	if !ok {
 		// Where the socket is not connected Linux tells with IP_RECVERR only.
 		if s.Remote == to {
@@ -241,7 +252,8 @@ func (s *UDPSocket) deliver(k *task.Kernel, b []byte, to netip.AddrPort, h ipHea
 	o.Wake(linux.POLLIN)
 }
 
-func (s *UDPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+// WriteRaw implements files.RawWriter.
+func (s *udpSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	switch {
 	case !s.Remote.IsValid():
 		return 0, linux.EDESTADDRREQ
@@ -256,7 +268,8 @@ func (s *UDPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 	return len(b), 0
 }
 
-func (s *UDPSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+// ReadRaw implements files.RawReader.
+func (s *udpSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if s.Queue.empty() {
 		return 0, s.resultWhenEmpty(&InMessage{})
 	}
@@ -266,7 +279,7 @@ func (s *UDPSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno
 }
 
 // resultWhenEmpty is what receiving gives when the queue is empty.
-func (s *UDPSocket) resultWhenEmpty(m *InMessage) linux.Errno {
+func (s *udpSocket) resultWhenEmpty(m *InMessage) linux.Errno {
 	switch {
 	case s.err != 0:
 		return s.takeErr()
@@ -276,7 +289,8 @@ func (s *UDPSocket) resultWhenEmpty(m *InMessage) linux.Errno {
 	return linux.EAGAIN
 }
 
-func (s *UDPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
+// receive implements Socket.
+func (s *udpSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
 	if m.Flags&linux.MSG_ERRQUEUE != 0 {
 		return 0, linux.EAGAIN
 	}
@@ -298,7 +312,8 @@ func (s *UDPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 	return n, e
 }
 
-func (s *UDPSocket) Poll(*task.Thread) uint32 {
+// Poll implements files.File.
+func (s *udpSocket) Poll(*task.Thread) uint32 {
 	ev := s.shutEvents() | linux.POLLOUT | linux.POLLWRNORM | linux.POLLWRBAND
 	if !s.Queue.empty() {
 		ev |= linux.POLLIN | linux.POLLRDNORM
@@ -309,7 +324,8 @@ func (s *UDPSocket) Poll(*task.Thread) uint32 {
 	return ev
 }
 
-func (s *UDPSocket) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
+// Ioctl implements files.File.
+func (s *udpSocket) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	switch req {
 	case linux.FIONREAD:
 		n := s.Queue.firstSize()

@@ -4,17 +4,18 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// An ipHeader is what of a packet's header programs set and see (ip(7), ipv6(7)).
+// An ipHeader has those fields of a packet's header that programs set and see (ip(7), ipv6(7)).
 type ipHeader struct {
 	hops, class uint8
 }
 
+// defaultHops is the hop limit of a packet if nothing else was asked for.
 const defaultHops = 64
 
-// A headerField is 1 more than its value, or 0: as the socket has it.
+// A headerField is a field of a header that a call has asked for, plus 1; 0 if it has not asked.
 type headerField int
 
-// valueOr returns the field's value, or that of an option.
+// valueOr is what was asked for or, if nothing was, the socket's option.
 func (f headerField) valueOr(option uint32) int {
 	if f == 0 {
 		return int(int32(option))
@@ -22,8 +23,8 @@ func (f headerField) valueOr(option uint32) int {
 	return int(f - 1)
 }
 
-// header is that of a packet that s sends, of which a call's control messages may have said something.
-func (s *UDPSocket) header(hops, class headerField) ipHeader {
+// header is that of a packet that s sends, with the fields that the call has asked for.
+func (s *udpSocket) header(hops, class headerField) ipHeader {
 	hopsKey, classKey := optionKey{linux.SOL_IP, linux.IP_TTL}, optionKey{linux.SOL_IP, linux.IP_TOS}
 	if s.Family == linux.AF_INET6 {
 		hopsKey, classKey = optionKey{linux.SOL_IPV6, linux.IPV6_UNICAST_HOPS}, optionKey{linux.SOL_IPV6, linux.IPV6_TCLASS}
@@ -35,8 +36,8 @@ func (s *UDPSocket) header(hops, class headerField) ipHeader {
 	return h
 }
 
-// sendHeaderControl takes a control message about the header (net/ipv4/ip_sockglue.c, ip_cmsg_send; net/ipv6/datagram.c,
-// ip6_datagram_send_ctl).
+// sendHeaderControl reads a control message about the header (net/ipv4/ip_sockglue.c, ip_cmsg_send;
+// net/ipv6/datagram.c, ip6_datagram_send_ctl).
 func (m *OutMessage) sendHeaderControl(c controlMessage) linux.Errno {
 	value := -1
 	switch len(c.data) {
@@ -63,16 +64,16 @@ func (m *OutMessage) sendHeaderControl(c controlMessage) linux.Errno {
 	return linux.EINVAL
 }
 
-// level is that of the options of s' network protocol.
-func (s *UDPSocket) level() int {
+// level is the level of the options of s's network protocol.
+func (s *udpSocket) level() int {
 	if s.Family == linux.AF_INET6 {
 		return linux.SOL_IPV6
 	}
 	return linux.SOL_IP
 }
 
-// packetInfo are the control messages that tell where a datagram was sent to, and of its header.
-func (s *UDPSocket) packetInfo(p *packet) (msgs []controlMessage) {
+// packetInfo are the control messages that tell a receiver where a datagram was sent to, and fields of its header.
+func (s *udpSocket) packetInfo(p *packet) (msgs []controlMessage) {
 	level := s.level()
 	add := func(option, typ int, data func(*linux.Pack)) {
 		if s.Opts.values[optionKey{level, option}] != 0 {

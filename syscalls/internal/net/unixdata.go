@@ -13,15 +13,17 @@ import (
 // unixPiece is how much of a stream goes into one packet (UNIX_SKB_FRAGS_SZ).
 const unixPiece = 32 << 10
 
+// Read implements files.File.
 func (s *UnixSocket) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	return s.receive(t, &InMessage{V: v})
 }
 
+// Write implements files.File.
 func (s *UnixSocket) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	return s.send(t, &OutMessage{V: v, Cred: Credential(t)})
 }
 
-// unixCost is what a packet of n bytes takes of its sender's buffer: what is little goes into the smallest there is.
+// unixCost is how much of its sender's buffer a packet of n bytes takes. Small ones all take the same.
 func unixCost(n int) int {
 	const little = 192
 	if n <= little {
@@ -41,6 +43,7 @@ func (s *UnixSocket) deliver(to *UnixSocket, data []byte, m *OutMessage) {
 	to.Wake(linux.POLLIN)
 }
 
+// send implements Socket.
 func (s *UnixSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	if m.Flags&linux.MSG_OOB != 0 {
 		return 0, linux.EOPNOTSUPP
@@ -63,6 +66,7 @@ func (s *UnixSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	return s.sendPacket(t, m)
 }
 
+// sendStream sends as many pieces of m as there is room for.
 func (s *UnixSocket) sendStream(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	switch {
 	case m.Name != nil && s.Connected:
@@ -95,7 +99,7 @@ func (s *UnixSocket) sendStream(t *task.Thread, m *OutMessage) (uint64, linux.Er
 	return done, 0
 }
 
-// sendPacket sends all of m at once.
+// sendPacket sends all of m as one packet.
 func (s *UnixSocket) sendPacket(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	if m.Name != nil {
 		if e := checkUnixName(m.Name); e != 0 {
@@ -134,7 +138,7 @@ func (s *UnixSocket) sendPacket(t *task.Thread, m *OutMessage) (uint64, linux.Er
 	return n, 0
 }
 
-// receiver is who gets a packet.
+// receiver is the socket that gets m.
 func (s *UnixSocket) receiver(t *task.Thread, m *OutMessage) (*UnixSocket, linux.Errno) {
 	to := s.peer
 	if m.Name != nil {
@@ -163,7 +167,7 @@ func (s *UnixSocket) receiver(t *task.Thread, m *OutMessage) (*UnixSocket, linux
 	return to, 0
 }
 
-// WriteRaw sends bytes of ours.
+// WriteRaw implements files.RawWriter.
 func (s *UnixSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	switch {
 	case !s.Connected || s.peer == nil && !s.sndShut:
@@ -179,6 +183,7 @@ func (s *UnixSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Err
 	return len(b), 0
 }
 
+// RawRoom implements files.RawWriter.
 func (s *UnixSocket) RawRoom() int {
 	switch {
 	case !s.Connected || s.sndShut || s.peer == nil:
@@ -189,6 +194,7 @@ func (s *UnixSocket) RawRoom() int {
 	return unixPiece
 }
 
+// ReadRaw implements files.RawReader.
 func (s *UnixSocket) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if e := s.cannotReceive(); e != 0 {
 		return 0, e
@@ -208,7 +214,7 @@ func (s *UnixSocket) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 	return n, 0
 }
 
-// resultWhenEmpty is what receiving gives when the queue is empty: 0 for the end.
+// resultWhenEmpty is what receiving gives when the queue is empty: 0 for the end of the stream.
 func (s *UnixSocket) resultWhenEmpty(m *InMessage) linux.Errno {
 	if s.err != 0 {
 		if m.more {
@@ -222,7 +228,7 @@ func (s *UnixSocket) resultWhenEmpty(m *InMessage) linux.Errno {
 	return linux.EAGAIN
 }
 
-// cannotReceive is why a socket that is not connected cannot.
+// cannotReceive is the error of receiving from a socket that is not connected, 0 if it can receive.
 func (s *UnixSocket) cannotReceive() linux.Errno {
 	switch {
 	case s.Connected || s.datagrams():
@@ -233,6 +239,7 @@ func (s *UnixSocket) cannotReceive() linux.Errno {
 	return linux.ENOTCONN
 }
 
+// receive implements Socket.
 func (s *UnixSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
 	switch {
 	case m.Flags&linux.MSG_ERRQUEUE != 0:
@@ -254,8 +261,8 @@ func (s *UnixSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno)
 	return s.Queue.receivePacket(t, m)
 }
 
-// receiveStream takes bytes from as many packets as fit: up to one with descriptors, and, where the
-// receiver wants to know, from one sender.
+// receiveStream takes bytes out of as many packets as there is room for, but not beyond one with descriptors nor, if
+// the receiver wants credentials, beyond those of one sender.
 func (s *UnixSocket) receiveStream(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
 	want, v, at := uio.Total(m.V), m.V, 0
 	var done uint64
@@ -296,7 +303,7 @@ func (s *UnixSocket) receiveStream(t *task.Thread, m *InMessage) (uint64, linux.
 	return done, 0
 }
 
-// peekFiles gives descriptors to a message and leaves them in the queue.
+// peekFiles gives m descriptors that stay in the queue, too.
 func (m *InMessage) peekFiles(sent []files.File) {
 	for _, f := range sent {
 		f.Base().Refs++
@@ -304,7 +311,7 @@ func (m *InMessage) peekFiles(sent []files.File) {
 	m.Files = append([]files.File(nil), sent...)
 }
 
-// receivePacket takes one packet; what does not fit is lost.
+// receivePacket takes one packet. What does not fit is lost.
 func (q *packetQueue) receivePacket(t *task.Thread, m *InMessage) (uint64, linux.Errno) {
 	p := q.first()
 	size := uint64(len(p.data))
@@ -328,6 +335,7 @@ func (q *packetQueue) receivePacket(t *task.Thread, m *InMessage) (uint64, linux
 	return uint64(n), 0
 }
 
+// Poll implements files.File.
 func (s *UnixSocket) Poll(*task.Thread) uint32 {
 	ev := s.shutEvents()
 	if !s.Queue.empty() || len(s.acceptQueue) > 0 {
@@ -345,6 +353,7 @@ func (s *UnixSocket) Poll(*task.Thread) uint32 {
 	return ev | linux.POLLOUT | linux.POLLWRNORM | linux.POLLWRBAND
 }
 
+// Ioctl implements files.File.
 func (s *UnixSocket) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	switch req {
 	case linux.FIONREAD:

@@ -21,30 +21,36 @@ const (
 // A UnixSocket is a socket of AF_UNIX.
 type UnixSocket struct {
 	sockBase
-	// Path is what follows the family in its name: a path with its end, or an abstract name,
-	// which begins with a zero; nil for none.
+	// Path is what follows the family in its name: a path with the zero that ends it, or an abstract name, which begins
+	// with a zero; nil for none.
 	Path []byte
-	// inode is its socket file, held so that the host gives its number to no other.
+	// inode is its socket file, held open so that the host gives the inode number, by which key finds the socket, to no
+	// other file.
 	inode files.FileRef
 	key   host.FileID
-	// peer is who is at the other end, or where datagrams go.
+	// peer is the socket at the other end, or the one that datagrams go to.
 	peer *UnixSocket
-	// Connected says that it is one of a pair; it stays so when the peer closes.
+	// Connected says that it was made one of a pair. It stays one when the peer closes.
 	Connected, Listening, closed bool
 	backlog                      int
-	acceptQueue                  []*UnixSocket // connected, not accepted
-	// listed is its place in the list of all.
+	// acceptQueue has, for a listener, the connections that nobody has accepted.
+	acceptQueue []*UnixSocket
+	// listed is its element of unixNames.All.
 	listed *list.Element
-	// Cred is who listens or has connected, peerCred who that is at the other end.
+	// Cred is who listens or has connected, peerCred who has done so at the other end.
 	Cred, peerCred credential
 }
 
 // A unixNames finds sockets of AF_UNIX by name.
 type unixNames struct {
-	files    map[host.FileID]*UnixSocket
-	abstract map[string]*UnixSocket // by type and name
-	auto     int                    // names given by autobind
-	All      list.List              // in order of making, for /proc/net/unix
+	// files has those whose name is a path, by the file.
+	files map[host.FileID]*UnixSocket
+	// abstract has those with an abstract name (abstractKey).
+	abstract map[string]*UnixSocket
+	// auto is how many names autobind has given.
+	auto int
+	// All has all sockets of AF_UNIX in order of creation.
+	All list.List
 	inflight
 }
 
@@ -52,9 +58,10 @@ func (n *unixNames) init() {
 	n.files, n.abstract = map[host.FileID]*UnixSocket{}, map[string]*UnixSocket{}
 }
 
-// abstractKey is how an abstract name is found: each type has names of its own.
+// abstractKey is the key of an abstract name: each type of socket has names of its own.
 func abstractKey(typ int, path []byte) string { return strconv.Itoa(typ) + string(path) }
 
+// newUnixSocket makes a socket of AF_UNIX.
 func newUnixSocket(t *task.Thread, typ, proto, flags int) (Socket, linux.Errno) {
 	if proto != 0 && proto != linux.AF_UNIX {
 		return nil, linux.EPROTONOSUPPORT
@@ -71,6 +78,7 @@ func newUnixSocket(t *task.Thread, typ, proto, flags int) (Socket, linux.Errno) 
 	return s, 0
 }
 
+// unixSocket returns a socket of AF_UNIX without an inode.
 func unixSocket(k *task.Kernel, typ int) *UnixSocket {
 	s := &UnixSocket{inode: files.NoFile, peerCred: noPeer}
 	s.Family, s.Type = linux.AF_UNIX, typ
@@ -86,6 +94,7 @@ func JoinUnix(a, b *UnixSocket) {
 	a.peerCred, b.peerCred = b.Cred, a.Cred
 }
 
+// datagrams reports whether s sends datagrams.
 func (s *UnixSocket) datagrams() bool { return s.Type == linux.SOCK_DGRAM }
 
 // unixName encodes a name.
@@ -95,8 +104,10 @@ func unixName(path []byte) []byte {
 	return append(b, path...)
 }
 
+// LocalName implements Socket.
 func (s *UnixSocket) LocalName() []byte { return unixName(s.Path) }
 
+// PeerName implements Socket.
 func (s *UnixSocket) PeerName() ([]byte, linux.Errno) {
 	if s.peer == nil {
 		return nil, linux.ENOTCONN
@@ -104,7 +115,7 @@ func (s *UnixSocket) PeerName() ([]byte, linux.Errno) {
 	return s.peer.LocalName(), 0
 }
 
-// checkUnixName refuses what is no name of AF_UNIX.
+// checkUnixName is EINVAL unless name is one of AF_UNIX.
 func checkUnixName(name []byte) linux.Errno {
 	if len(name) <= sunPath || len(name) > sunMax || familyOf(name) != linux.AF_UNIX {
 		return linux.EINVAL
@@ -112,7 +123,7 @@ func checkUnixName(name []byte) linux.Errno {
 	return 0
 }
 
-// Bind implements bind(2). A path becomes a socket file of the host: see RATIONALE.md, "Why are socket files real?".
+// Bind implements Socket. A path becomes a socket file of the host (RATIONALE.md, "Why are socket files real?").
 func (s *UnixSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	if len(name) == sunPath && familyOf(name) == linux.AF_UNIX {
 		if s.Path == nil {
@@ -138,6 +149,7 @@ func (s *UnixSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	return s.bindFile(t, string(file))
 }
 
+// setAbstract gives s an abstract name.
 func (s *UnixSocket) setAbstract(t *task.Thread, path []byte) {
 	s.Path = path
 	StackOf(t.Kernel).Unix.abstract[abstractKey(s.Type, path)] = s
@@ -155,6 +167,7 @@ func (s *UnixSocket) autobind(t *task.Thread) {
 	}
 }
 
+// bindFile makes a socket file, whose name s gets.
 func (s *UnixSocket) bindFile(t *task.Thread, file string) linux.Errno {
 	l, e := files.Find(t, linux.AT_FDCWD, file, false, true)
 	if e != 0 {
@@ -193,7 +206,7 @@ func (s *UnixSocket) bindFile(t *task.Thread, file string) linux.Errno {
 	return 0
 }
 
-// findUnix returns the socket of a name, for one of the given type.
+// findUnix returns the socket with a name, for one of type typ.
 func findUnix(t *task.Thread, name []byte, typ int) (*UnixSocket, linux.Errno) {
 	path := name[sunPath:]
 	if path[0] == 0 {
@@ -228,6 +241,7 @@ func findUnix(t *task.Thread, name []byte, typ int) (*UnixSocket, linux.Errno) {
 	return s, 0
 }
 
+// Listen implements Socket.
 func (s *UnixSocket) Listen(t *task.Thread, backlog int) linux.Errno {
 	switch {
 	case s.datagrams():
@@ -239,7 +253,7 @@ func (s *UnixSocket) Listen(t *task.Thread, backlog int) linux.Errno {
 	return 0
 }
 
-// full reports whether nobody can connect or send to s before it has received something.
+// full reports whether nobody can connect, or send datagrams, to s until it has accepted or received some.
 func (s *UnixSocket) full() bool {
 	if s.datagrams() {
 		const maxDgrams = 10 // net.unix.max_dgram_qlen
@@ -248,6 +262,7 @@ func (s *UnixSocket) full() bool {
 	return len(s.acceptQueue) > s.backlog
 }
 
+// Connect implements Socket.
 func (s *UnixSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	if s.datagrams() {
 		return s.connectDatagrams(t, name)
@@ -283,6 +298,7 @@ func (s *UnixSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	return 0
 }
 
+// connectDatagrams sets or, for AF_UNSPEC, forgets where s sends datagrams to.
 func (s *UnixSocket) connectDatagrams(t *task.Thread, name []byte) linux.Errno {
 	var to *UnixSocket
 	if familyOf(name) != linux.AF_UNSPEC || len(name) < 2 {
@@ -308,7 +324,7 @@ func (s *UnixSocket) connectDatagrams(t *task.Thread, name []byte) linux.Errno {
 	return 0
 }
 
-// disconnected drops what s has received, since it has another peer than old now (unix_dgram_disconnected).
+// disconnected drops what s has received, since its peer is no longer old (unix_dgram_disconnected).
 func (s *UnixSocket) disconnected(k *task.Kernel, old *UnixSocket) {
 	if s.Queue.empty() {
 		return
@@ -319,6 +335,7 @@ func (s *UnixSocket) disconnected(k *task.Kernel, old *UnixSocket) {
 	}
 }
 
+// accept implements Socket.
 func (s *UnixSocket) accept(t *task.Thread) (Socket, linux.Errno) {
 	switch {
 	case s.datagrams():
@@ -335,6 +352,7 @@ func (s *UnixSocket) accept(t *task.Thread) (Socket, linux.Errno) {
 	return o, 0
 }
 
+// Shutdown implements Socket.
 func (s *UnixSocket) Shutdown(_ *task.Thread, rcv, snd bool) linux.Errno {
 	s.shut(rcv, snd)
 	if p := s.peer; p != nil && !s.datagrams() {
@@ -349,6 +367,7 @@ func (s *UnixSocket) Shutdown(_ *task.Thread, rcv, snd bool) linux.Errno {
 	return 0
 }
 
+// Close implements files.File.
 func (s *UnixSocket) Close(k *task.Kernel) {
 	s.closed = true
 	if !s.inode.None() {
@@ -369,7 +388,7 @@ func (s *UnixSocket) Close(k *task.Kernel) {
 	s.Count(linux.POLLIN | linux.POLLOUT)
 }
 
-// disconnectPeer tells the peer that s is gone; lost says that something was not received.
+// disconnectPeer tells the peer that s is gone. lost says that something was not received, which resets the connection.
 func (s *UnixSocket) disconnectPeer(lost bool) {
 	s.closed = true
 	p := s.peer
@@ -383,6 +402,7 @@ func (s *UnixSocket) disconnectPeer(lost bool) {
 	p.Announce(linux.POLLHUP)
 }
 
+// forget takes s out of the list of all.
 func (n *unixNames) forget(s *UnixSocket) {
 	if s.listed != nil {
 		n.All.Remove(s.listed)
@@ -390,12 +410,13 @@ func (n *unixNames) forget(s *UnixSocket) {
 	}
 }
 
-// Each goes through all sockets in order of making.
+// Each calls yield for all sockets of AF_UNIX in order of creation.
 func (n *unixNames) Each(yield func(*UnixSocket) bool) {
 	for e := n.All.Front(); e != nil && yield(e.Value.(*UnixSocket)); e = e.Next() {
 	}
 }
 
+// option implements Socket.
 func (s *UnixSocket) option(_ *task.Thread, level, name int) ([]byte, bool) {
 	if level != linux.SOL_SOCKET {
 		return nil, false

@@ -66,7 +66,7 @@ func cpuinfo(t *task.Thread) []byte {
 	return []byte(b.String())
 }
 
-// lastLevelCache is the size in bytes of the last cache that CPUID's leaf 4 lists.
+// lastLevelCache is the size in bytes of the last cache that leaf 4 of CPUID lists.
 func lastLevelCache(k *task.Kernel) (size uint64) {
 	for sub := range uint32(8) {
 		kind, b, sets, _ := k.CPUID(4, sub)
@@ -105,7 +105,7 @@ func cpuChild(t *task.Thread, name string) *files.VNode {
 	return cpuNode(t.Kernel, files.Atoi(rest))
 }
 
-// cpuMap is a set of processors as a mask: all, or one.
+// cpuMap is the set of CPUs lo to hi as a mask in hexadecimal digits.
 func cpuMap(lo, hi int) string {
 	words := make([]uint32, hi/32+1)
 	for i := lo; i <= hi; i++ {
@@ -118,7 +118,7 @@ func cpuMap(lo, hi int) string {
 	return strings.TrimLeft(strings.Join(b, ","), "0,") + "\n"
 }
 
-// cpuNode is /sys/devices/system/cpu/cpuN: cores of one package, with the caches that CPUID tells of.
+// cpuNode is /sys/devices/system/cpu/cpuN: a core of the one package, with the caches that CPUID lists.
 func cpuNode(k *task.Kernel, n int) *files.VNode {
 	one, all := strconv.Itoa(n)+"\n", strconv.Itoa(0)+"\n"
 	if last := k.Config.CPUs - 1; last > 0 {

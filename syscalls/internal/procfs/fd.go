@@ -31,7 +31,7 @@ func fdDir(o *task.Thread, node func(fd int) *files.VNode) *files.VNode {
 	}
 }
 
-// fdLink is /proc/PID/fd/N: opening it opens the file anew, whatever its name leads to now.
+// fdLink is /proc/PID/fd/N of thread o. Opening it opens the file again, whatever its name leads to now.
 func fdLink(o *task.Thread, fd int) *files.VNode {
 	n := files.MagicNode(func(*task.Thread) string {
 		f, _ := files.Of(o).FDs.File(fd)
@@ -56,7 +56,7 @@ func fdLink(o *task.Thread, fd int) *files.VNode {
 	return n
 }
 
-// reopen opens what f is, anew.
+// reopen opens the file again that f has open, as open(2) of its /proc/PID/fd/N does.
 func reopen(t *task.Thread, f files.File, flags int) (files.File, linux.Errno) {
 	switch f := f.(type) {
 	case *files.HostFile:
@@ -111,7 +111,7 @@ func fdInfo(o *task.Thread, fd int) *files.VNode {
 	})
 }
 
-// fdDetails is what /proc/PID/fdinfo tells of some kinds of files besides.
+// fdDetails is what /proc/PID/fdinfo has in addition for some kinds of files.
 func fdDetails(f files.File) []byte {
 	switch f := f.(type) {
 	case *files.EventFile:
@@ -138,6 +138,7 @@ func fdDetails(f files.File) []byte {
 	return nil
 }
 
+// fdSize is FDSize of /proc/PID/status.
 func fdSize(o *task.Thread) int {
 	if o.Dead {
 		return 0

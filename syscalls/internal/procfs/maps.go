@@ -42,7 +42,7 @@ func mapLine(v mem.VMA) string {
 	return line + "\n"
 }
 
-// smapsText is /proc/PID/smaps: all that is mapped is resident, as for mincore(2).
+// smapsText is /proc/PID/smaps. All that is mapped is resident, as mincore(2) says, too.
 func smapsText(p *task.Process) string {
 	var b strings.Builder
 	for _, v := range p.Vmas() {

@@ -9,9 +9,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// This file has what of /proc/PID can be written, the namespaces, and the processes that the guest did not make.
-
-// namespaces are those of namespaces(7), with the numbers that the first of each kind has (include/linux/proc_ns.h).
+// namespaces are those of namespaces(7), with the inode numbers of the first of each kind (include/linux/proc_ns.h).
 var namespaces = map[string]uint64{
 	"cgroup": 0xeffffffb, "ipc": 0xefffffff, "mnt": 0xf0000000, "net": 0xf0000098, "pid": 0xeffffffc, "pid_for_children": 0xeffffffc,
 	"time": 0xeffffffa, "time_for_children": 0xeffffffa, "user": 0xeffffffd, "uts": 0xeffffffe,
@@ -31,18 +29,20 @@ func nsNode() *files.VNode {
 	return files.DirNode(nodes)
 }
 
-// An nsFile stands for a namespace.
+// An nsFile is an open file of /proc/PID/ns, which stands for a namespace.
 type nsFile struct {
 	files.FileBase
 	ino uint64
 }
 
+// Traits implements files.File.
 func (*nsFile) Traits() files.Traits { return files.Unpollable }
 
 func newNsFile(name string, ino uint64, flags int) *nsFile {
 	return &nsFile{files.FileBase{Flags: flags &^ linux.O_CLOEXEC, Path: name}, ino}
 }
 
+// Stat implements files.File.
 func (f *nsFile) Stat(*task.Thread) (files.Stat, linux.Errno) {
 	return files.Stat{Dev: files.NsDev, Ino: f.ino, Mode: linux.S_IFREG | 0o444, Nlink: 1}, 0
 }

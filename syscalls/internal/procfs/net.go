@@ -12,7 +12,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// procNet is /proc/net: sockets, and the one interface there is.
+// procNet is /proc/net: the sockets, interfaces and routes there are.
 var procNet = files.DirNode(map[string]*files.VNode{
 	"tcp":      files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.TCP, linux.AF_INET) }),
 	"tcp6":     files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.TCP, linux.AF_INET6) }),
@@ -34,7 +34,7 @@ var procNet = files.DirNode(map[string]*files.VNode{
 	"arp":       files.TextNode("IP address       HW type     Flags       HW address            Mask     Device\n"),
 })
 
-// hexAddress is an address as /proc/net shows it: words of 32 bits, in the order of the machine.
+// hexAddress is an address as /proc/net shows it: words of 32 bits in the CPU's byte order.
 func hexAddress(a netip.AddrPort, family int) string {
 	ip := a.Addr().AsSlice()
 	if family == linux.AF_INET6 {
@@ -48,7 +48,7 @@ func hexAddress(a netip.AddrPort, family int) string {
 	return fmt.Sprintf("%s:%04X", b.String(), a.Port())
 }
 
-// inetText lists the sockets of p that have a port, and are of a family, by port.
+// inetText lists the sockets of p that are of a family and have a port, in order of ports.
 func inetText(t *task.Thread, p *net.PortTable, family int) []byte {
 	var ports []uint16
 	for port := range p.Sockets {
@@ -86,7 +86,7 @@ func inetText(t *task.Thread, p *net.PortTable, family int) []byte {
 	return []byte(b.String())
 }
 
-// unixText lists the sockets of AF_UNIX, in order of making.
+// unixText lists the sockets of AF_UNIX in order of creation.
 func unixText(t *task.Thread) []byte {
 	const accepts, unconnected, connected = 0x10000, 1, 3
 	var b strings.Builder
@@ -136,7 +136,8 @@ func inet6Text(t *task.Thread) []byte {
 	return []byte(b.String())
 }
 
-// routeText lists the routes of the interfaces that are no loopback: to what is near, and by the first address there to all else.
+// routeText lists the routes of all interfaces but the loopback: to the local network, and by its first address, the
+// router, to everything else.
 func routeText(t *task.Thread) []byte {
 	var b strings.Builder
 	line := func(fields string) { fmt.Fprintf(&b, "%-127s\n", fields) }

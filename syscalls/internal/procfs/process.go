@@ -11,7 +11,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// processNode is /proc/PID; main is the process' first thread.
+// processNode is /proc/PID, with a list of the process' threads; main is its first thread.
 func processNode(main *task.Thread) *files.VNode {
 	n := taskNode(main)
 	n.Process = main.Process
@@ -44,7 +44,7 @@ func processNode(main *task.Thread) *files.VNode {
 	return n
 }
 
-// taskNode is /proc/PID/task/TID, for o.
+// taskNode is /proc/PID/task/TID, or what /proc/PID has in common with it.
 func taskNode(o *task.Thread) *files.VNode {
 	p := o.Process
 	text := func(f func() string) *files.VNode {
@@ -90,7 +90,7 @@ func taskNode(o *task.Thread) *files.VNode {
 	})
 }
 
-// unlessGone is s, or nothing for a process that has ended and has not been waited for.
+// unlessGone is s, or nothing if p has ended and is a zombie.
 func unlessGone(p *task.Process, s string) string {
 	if p.Exited {
 		return ""
@@ -98,7 +98,7 @@ func unlessGone(p *task.Process, s string) string {
 	return s
 }
 
-// unlessDead is s, or nothing for a thread that has ended: the first one of its process, which goes on.
+// unlessDead is s, or nothing if t has ended: the first thread of a process that goes on.
 func unlessDead(t *task.Thread, s string) string {
 	if t.Dead {
 		return ""
@@ -106,7 +106,7 @@ func unlessDead(t *task.Thread, s string) string {
 	return s
 }
 
-// resident is what p is said to have in memory, in KiB.
+// resident is how much of p is said to be in memory, in KiB.
 func resident(p *task.Process) int {
 	if p.Exited {
 		return 0
@@ -114,7 +114,7 @@ func resident(p *task.Process) int {
 	return task.ResidentKiB
 }
 
-// stateText is t's state as /proc/PID/status shows it.
+// stateText is t's state, as /proc/PID/status shows it.
 func stateText(t *task.Thread) string {
 	switch {
 	case t.Dead:
@@ -129,7 +129,7 @@ func stateText(t *task.Thread) string {
 	return "R (running)"
 }
 
-// population is how many threads run, and how many there are.
+// population counts the threads that can run, and all there are.
 func population(k *task.Kernel) (running, all int) {
 	for _, p := range k.Processes {
 		for _, o := range p.Threads {
@@ -245,7 +245,7 @@ func limitsText(p *task.Process) string {
 	return b.String()
 }
 
-// writeComm names t, as pthread_setname_np does for another thread. Only its own process may.
+// writeComm sets t's name, as pthread_setname_np(3) does for another thread. Only threads of the same process may.
 func writeComm(t *task.Thread, by *task.Thread, b []byte) linux.Errno {
 	if by.Process != t.Process {
 		return linux.EINVAL
@@ -255,7 +255,7 @@ func writeComm(t *task.Thread, by *task.Thread, b []byte) linux.Errno {
 	return 0
 }
 
-// writeOomAdj sets how soon the process would be killed for want of memory, which never comes.
+// writeOomAdj sets oom_score_adj. It has no effect, since memory never runs out.
 func writeOomAdj(p *task.Process, _ *task.Thread, b []byte) linux.Errno {
 	const limit = 1000 // OOM_SCORE_ADJ_MAX
 	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
@@ -269,7 +269,7 @@ func writeOomAdj(p *task.Process, _ *task.Thread, b []byte) linux.Errno {
 	return 0
 }
 
-// absentNode is /proc/PID of a process that the guest knows of, and that is not there: init, or the shell that is the
+// absentNode is /proc/PID of a process that the guest can name although it is not there: init, or the shell that is the
 // guest's parent.
 func absentNode(id int) *files.VNode {
 	name, up := "init", 0

@@ -55,7 +55,7 @@ func init() {
 	}))
 }
 
-// pair returns what makes n a directory.
+// pair are the functions that make n a directory.
 func pair(n *files.VNode) (func(*task.Thread) []string, func(*task.Thread, string) *files.VNode) {
 	return n.Names, n.Child
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// procSys is /proc/sys: settings of the machine, which nobody changes.
+// procSys is /proc/sys: the settings of the virtual machine, which cannot be changed.
 var procSys = settingsNode(map[string]string{
 	"kernel/osrelease": task.UnameRelease, "kernel/ostype": "Linux", "kernel/version": task.UnameVersion,
 	"kernel/hostname": task.HostName, "kernel/domainname": "(none)", "kernel/pid_max": "32768",
@@ -46,7 +46,7 @@ var procSys = settingsNode(map[string]string{
 	"kernel/random/uuid": files.FileNode(func(t *task.Thread) []byte { return []byte(uuid(t.Kernel) + "\n") }),
 })
 
-// settingsNode is a tree of directories with files of one line, and others.
+// settingsNode is a tree of files by their paths: those of lines have one line each, others are nodes.
 func settingsNode(lines map[string]string, others map[string]*files.VNode) *files.VNode {
 	dirs := map[string]map[string]*files.VNode{"": {}}
 	var dir func(path string) map[string]*files.VNode
@@ -76,8 +76,8 @@ func settingsNode(lines map[string]string, others map[string]*files.VNode) *file
 	return files.DirNode(dirs[""])
 }
 
-// Counters of the network that have not counted anything, in the form of /proc/net/snmp and its kin: a line of names and one of
-// values for each protocol.
+// countersNode is a file with counters of network protocols that are all 0, in the form of /proc/net/snmp: a line of
+// names and a line of values for each protocol.
 func countersNode(protocols ...string) *files.VNode {
 	var b strings.Builder
 	for _, p := range protocols {

@@ -8,8 +8,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// Signatures say how --strace shows the arguments of a call: a kind for each, from
-// argKinds or flagSets. Calls that are not here show six numbers.
+// Signatures say what the arguments of a call are: a kind for each, of argKinds or flagSets. A call that is not here
+// shows six numbers.
 var Signatures = map[string]string{
 	"read": "fd out lu", "write": "fd in lu", "open": "path oflags cmode", "close": "fd", "stat": "path stat", "fstat": "fd stat",
 	"lstat": "path stat", "poll": "pollfds d d", "lseek": "fd ld whence", "mmap": "ptr lu prot mapflags fd x",

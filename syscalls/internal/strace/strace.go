@@ -12,18 +12,18 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// A Tracer writes a line for each system call, as strace(1) does: name,
-// arguments, result. A line is written when its call returns; what the call
-// filled in can be shown then.
+// A Tracer writes a line for each system call, as strace(1) does: name, arguments, result. The line is written when the
+// call returns, so that it can show what the call has filled in.
 type Tracer struct {
 	w io.Writer
-	// Early are the arguments of calls that may not return, by thread.
+	// Early has the text of calls after which the arguments cannot be read, such as execve(2), by thread.
 	Early map[*task.Thread]string
 }
 
+// NewTracer returns a Tracer that writes to w.
 func NewTracer(w io.Writer) *Tracer { return &Tracer{w: w, Early: map[*task.Thread]string{}} }
 
-// Enter is called before a call is made.
+// Enter implements task.Tracer.
 func (tr *Tracer) Enter(t *task.Thread) {
 	switch t.Kernel.CallName(t.Call.Nr) {
 	case "execve", "execveat", "rt_sigreturn":
@@ -33,7 +33,7 @@ func (tr *Tracer) Enter(t *task.Thread) {
 	}
 }
 
-// Leave is called with a call's result.
+// Leave implements task.Tracer.
 func (tr *Tracer) Leave(t *task.Thread, ret uint64, e linux.Errno) {
 	text, ok := tr.Early[t]
 	delete(tr.Early, t)
@@ -46,7 +46,7 @@ func (tr *Tracer) Leave(t *task.Thread, ret uint64, e linux.Errno) {
 	tr.print(t, fmt.Sprintf("%-39s = %s", text, resultText(t.Kernel.CallName(t.Call.Nr), ret, e)))
 }
 
-// print writes a line, with the thread's id if there are several.
+// print writes a line. If there are several threads, it begins with the thread's id.
 func (tr *Tracer) print(t *task.Thread, line string) {
 	if len(t.Kernel.Processes) > 1 || len(t.Process.Threads) > 1 {
 		line = fmt.Sprintf("[pid %d] %s", t.TID, line)
@@ -54,7 +54,7 @@ func (tr *Tracer) print(t *task.Thread, line string) {
 	fmt.Fprintln(tr.w, line)
 }
 
-// Signal is called when a signal is delivered.
+// Signal implements task.Tracer.
 func (tr *Tracer) Signal(t *task.Thread, s *task.SigInfo) {
 	text := fmt.Sprintf("si_signo=%s, si_code=%s", linux.SignalName(int(s.Signo)), codeName(s))
 	switch s.Code {
@@ -72,7 +72,7 @@ func (tr *Tracer) Signal(t *task.Thread, s *task.SigInfo) {
 	tr.print(t, fmt.Sprintf("--- %s {%s} ---", linux.SignalName(int(s.Signo)), text))
 }
 
-// Exited is called when a process has ended.
+// Exited implements task.Tracer.
 func (tr *Tracer) Exited(p *task.Process) {
 	line := fmt.Sprintf("+++ exited with %d +++", p.Status.Code)
 	if p.Status.Signal != 0 {
@@ -81,10 +81,10 @@ func (tr *Tracer) Exited(p *task.Process) {
 	tr.print(p.Threads[0], line)
 }
 
-// hexResults are the calls whose result is an address.
+// hexResults are the calls that return an address.
 var hexResults = map[string]bool{"mmap": true, "brk": true, "mremap": true, "shmat": true}
 
-// resultText shows what a call returned.
+// resultText shows the result of a call.
 func resultText(name string, ret uint64, e linux.Errno) string {
 	switch {
 	case e == task.ENoReturn && name == "rt_sigreturn":
@@ -105,7 +105,7 @@ func resultText(name string, ret uint64, e linux.Errno) string {
 	return fmt.Sprint(int64(ret))
 }
 
-// Format shows the call t is in.
+// Format shows the call that t is in, with result ret and error e.
 func (tr *Tracer) Format(t *task.Thread, ret uint64, e linux.Errno) string {
 	name := t.Kernel.CallName(t.Call.Nr)
 	sig, ok := Signatures[name]
@@ -126,10 +126,10 @@ func (tr *Tracer) Format(t *task.Thread, ret uint64, e linux.Errno) string {
 	return name + "(" + strings.Join(out, ", ") + ")"
 }
 
-// FormatWaiting shows the call that t waits in.
+// FormatWaiting shows the call that t waits in: nothing that it has still to fill in.
 func FormatWaiting(t *task.Thread) string { return NewTracer(nil).Format(t, 0, linux.EINTR) }
 
-// formatter is a call while its arguments are shown.
+// A formatter shows the arguments of one call; argument i is the present one.
 type formatter struct {
 	t      *task.Thread
 	args   uio.Args
@@ -138,7 +138,7 @@ type formatter struct {
 	i      int
 }
 
-// arg shows argument i as one of kind; "" leaves it out.
+// arg shows argument i as of the given kind. "" leaves it out.
 func (s *formatter) arg(kind string) string {
 	v := s.args[s.i]
 	if set, ok := flagSets[kind]; ok {
@@ -150,8 +150,8 @@ func (s *formatter) arg(kind string) string {
 	panic("BUG: no kind of argument " + kind)
 }
 
-// argKinds are the ways to show an argument. The kinds of signatures that are
-// sets of flags are in flagSets.
+// argKinds are the ways to show an argument, by the names that Signatures use. Names that are not here are sets of
+// flags, in flagSets.
 var argKinds map[string]func(s *formatter, v uint64) string
 
 func init() {
@@ -261,10 +261,10 @@ func (s *formatter) buffer(a, n uint64) string {
 	return quote(b, int(n))
 }
 
-// in shows a buffer whose length is the next argument.
+// in shows a buffer that the call reads, whose length is the next argument.
 func (s *formatter) in(v uint64) string { return s.buffer(v, s.args[s.i+1]) }
 
-// out shows a buffer that the call filled with as much as it returned.
+// out shows a buffer that the call has filled with as many bytes as it returned.
 func (s *formatter) out(v uint64) string {
 	if s.failed {
 		return pointer(v)
@@ -284,7 +284,7 @@ func (s *formatter) iov(v uint64) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-// createMode is shown only if a file may be created: the argument before has the flags.
+// createMode shows a mode if the flags, which are the argument before, may create a file.
 func (s *formatter) createMode(v uint64) string {
 	if flags := s.args[s.i-1]; flags&linux.O_CREAT == 0 && flags&linux.O_TMPFILE != linux.O_TMPFILE {
 		return ""
@@ -321,7 +321,7 @@ func (s *formatter) envv(v uint64) string {
 	return fmt.Sprintf("%#x /* %d %s */", v, len(list), unit)
 }
 
-// read reads n bytes that the call has filled in.
+// read reads n bytes that the call has filled in; false if it failed.
 func (s *formatter) read(v uint64, n int) ([]byte, bool) {
 	if v == 0 || s.failed {
 		return nil, false
@@ -457,7 +457,7 @@ func (s *formatter) futexOp(v uint64) string {
 	return text
 }
 
-// futexArg shows the arguments of futex that the operation has.
+// futexArg shows an argument of futex(2) that not all operations have.
 func (s *formatter) futexArg(v uint64) string {
 	switch op := s.args[1] &^ (linux.FUTEX_PRIVATE_FLAG | linux.FUTEX_CLOCK_REALTIME); {
 	case s.i == 3 && (op == linux.FUTEX_WAIT || op == linux.FUTEX_WAIT_BITSET):

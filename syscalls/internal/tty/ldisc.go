@@ -4,19 +4,20 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// ldisc.go: the line discipline of a pseudoterminal (termios(3); where that leaves it open, Linux's N_TTY).
+// This file has the line discipline of a pseudoterminal. It follows termios(3) and, where that leaves things open, Linux's
+// N_TTY. It knows neither files nor processes.
 
-// ccs is how many characters c_cc has (NCCS).
+// ccs is how many special characters a terminal has (NCCS).
 const ccs = 19
 
-// A termios is struct termios as the kernel has it.
+// A termios has a terminal's settings: the kernel's struct termios.
 type termios struct {
 	iflag, oflag, cflag, Lflag uint32
 	line                       uint8
 	cc                         [ccs]byte
 }
 
-// newTermios are a new terminal's settings.
+// newTermios returns the settings of a new terminal.
 func newTermios() termios {
 	return termios{
 		iflag: linux.ICRNL | linux.IXON, oflag: linux.OPOST | linux.ONLCR, cflag: 0xbf, // B38400, CS8, CREAD
@@ -28,6 +29,7 @@ func newTermios() termios {
 	}
 }
 
+// encode is s as a struct termios.
 func (s *termios) encode() []byte {
 	var b linux.Pack
 	b.U32(s.iflag)
@@ -38,7 +40,7 @@ func (s *termios) encode() []byte {
 	return append(b, s.cc[:]...)
 }
 
-// encodeTermio gives the low halves of the flags and the first special characters, as a struct termio.
+// encodeTermio is s as a struct termio of System V: the low halves of the flags and the first special characters.
 func (s *termios) encodeTermio() []byte {
 	var b linux.Pack
 	for _, flags := range []uint32{s.iflag, s.oflag, s.cflag, s.Lflag} {
@@ -50,7 +52,7 @@ func (s *termios) encodeTermio() []byte {
 	return b
 }
 
-// withTermio returns s with what a struct termio has.
+// withTermio is s with what a struct termio sets.
 func (s termios) withTermio(b []byte) termios {
 	for i, flags := range []*uint32{&s.iflag, &s.oflag, &s.cflag, &s.Lflag} {
 		*flags = *flags&^0xffff | uint32(linux.Uint16(b[2*i:]))
@@ -60,53 +62,62 @@ func (s termios) withTermio(b []byte) termios {
 	return s
 }
 
+// decodeTermios is the inverse of encode.
 func decodeTermios(b []byte) termios {
 	s := termios{iflag: linux.Uint32(b), oflag: linux.Uint32(b[4:]), cflag: linux.Uint32(b[8:]), Lflag: linux.Uint32(b[12:]), line: b[16]}
 	copy(s.cc[:], b[17:])
 	return s
 }
 
-// is reports whether c is the special character i.
+// is reports whether c is special character i. A special character of 0 is switched off.
 func (s *termios) is(c byte, i int) bool { return c == s.cc[i] && c != 0 }
 
 // A cell is a character of input.
 type cell struct {
 	c byte
-	// end says that a line ends with it, eof that it is not read.
+	// end says that the character ends a line; eof that it is VEOF, which ends a line and is not read itself.
 	end, eof bool
 }
 
-// LineMax is how long a line can be.
+// LineMax bounds a line of input: what is typed beyond it, up to its end, is lost.
 const LineMax = 4095
 
-// A lineDisc turns what is typed into what is read, and what is written into what is shown.
+// A lineDisc is a line discipline: it turns what is typed into input for programs, and what programs write into output
+// for the terminal. Echo is output, too.
 type lineDisc struct {
 	termios
-	in []cell
-	// lines is how much of in is complete lines. shown is output that has not been fetched.
+	// in is input that no program has read. The first lines cells of it are complete lines: in canonical mode only
+	// these can be read.
+	in    []cell
 	lines int
-	Out   []byte
-	// column is where the cursor is, lineColumn where the line that is being typed began.
+	// Out is output that the master has not fetched, OutMax bytes at most.
+	Out []byte
+	// column is where the cursor is; lineColumn is where it was when the line that is being typed began. Erasing a tab
+	// needs both.
 	column, lineColumn int
-	literal            bool // the next character is not special
-	stopped            bool // output is, by VSTOP or TCOOFF
-	signal             func(sig int)
+	// literal says that the next character is not special (VLNEXT).
+	literal bool
+	// stopped says that output is stopped, by VSTOP or TCOOFF.
+	stopped bool
+	// signal sends a signal to the terminal's foreground group.
+	signal func(sig int)
 }
 
+// isControl reports whether c is a control character.
 func isControl(c byte) bool { return c < 32 || c == 127 }
 
-// OutMax is how much output waits to be fetched at most. Programs wait before it is that much (ptyRoom); what is echoed
-// beyond it is lost.
+// OutMax bounds the output that waits for the master. Programs wait earlier, at ptyRoom; what is left is for echo,
+// which is lost beyond it.
 const OutMax = 19 << 10
 
-// enqueue puts c where it is fetched from.
+// enqueue appends c to the output.
 func (d *lineDisc) enqueue(c byte) {
 	if len(d.Out) < OutMax {
 		d.Out = append(d.Out, c)
 	}
 }
 
-// putColumn shows c.
+// putColumn outputs c and moves the cursor's column.
 func (d *lineDisc) putColumn(c byte) {
 	switch {
 	case c == '\b':
@@ -119,7 +130,7 @@ func (d *lineDisc) putColumn(c byte) {
 	d.enqueue(c)
 }
 
-// output shows c as the program wrote it.
+// output outputs c, which a program has written, as the settings say (OPOST).
 func (d *lineDisc) output(c byte) {
 	if d.oflag&linux.OPOST == 0 {
 		d.enqueue(c)
@@ -155,7 +166,7 @@ func (d *lineDisc) output(c byte) {
 	d.putColumn(c)
 }
 
-// echo shows c as it was typed.
+// echo outputs c as it was typed.
 func (d *lineDisc) echo(c byte) {
 	if d.Lflag&linux.ECHOCTL != 0 && isControl(c) && c != '\t' {
 		d.putColumn('^')
@@ -212,7 +223,7 @@ func (d *lineDisc) input(c byte) {
 	}
 }
 
-// interrupt sends what c stands for.
+// interrupt sends the signal that c stands for.
 func (d *lineDisc) interrupt(c byte, sig int) {
 	if d.Lflag&linux.NOFLSH == 0 {
 		d.in, d.lines = nil, 0
@@ -226,7 +237,7 @@ func (d *lineDisc) interrupt(c byte, sig int) {
 	d.signal(sig)
 }
 
-// edit does what c does to the line, and reports whether that was all.
+// edit does what c, typed in canonical mode, does to the line. It reports false for a character that is just added.
 func (d *lineDisc) edit(c byte) bool {
 	extended := d.Lflag&linux.IEXTEN != 0
 	switch {
@@ -262,13 +273,13 @@ func (d *lineDisc) edit(c byte) bool {
 	return true
 }
 
-// end completes a line.
+// end completes the line with x.
 func (d *lineDisc) end(x cell) {
 	d.in = append(d.in, x)
 	d.lines = len(d.in)
 }
 
-// add takes c as it is.
+// add adds c to the input.
 func (d *lineDisc) add(c byte) {
 	if d.Lflag&linux.ECHO != 0 {
 		if len(d.in) == d.lines {
@@ -286,7 +297,7 @@ func (d *lineDisc) add(c byte) {
 	d.in = append(d.in, cell{c: c})
 }
 
-// erase takes back a character, a word or the line, for c.
+// erase removes the last character, the last word or the line, as the special character c says, and shows that.
 func (d *lineDisc) erase(c byte) {
 	char, word := d.is(c, linux.VERASE), d.is(c, linux.VWERASE)
 	if len(d.in) == d.lines {
@@ -335,7 +346,7 @@ func letter(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|32 >= 'a' && c|32 <= 'z'
 }
 
-// eraseEcho takes x, the last of the line, off the screen.
+// eraseEcho takes the echo of x, the last character of the line, off the screen.
 func (d *lineDisc) eraseEcho(x byte) {
 	n := 1
 	switch {
@@ -357,7 +368,7 @@ func (d *lineDisc) eraseEcho(x byte) {
 	}
 }
 
-// width is how wide the line that is being typed is, from the last tab or its beginning on.
+// width is how wide the line that is being typed is, from its last tab or its beginning on.
 func (d *lineDisc) width() int {
 	n := 0
 	for i := len(d.in) - 1; i >= d.lines; i-- {
@@ -375,7 +386,7 @@ func (d *lineDisc) width() int {
 	return n + d.lineColumn
 }
 
-// set changes the settings. What was typed before and not read is a line when lines are wanted from now on.
+// set changes the settings. When canonical mode is switched on or off, what was typed and not read becomes a line.
 func (d *lineDisc) set(s termios) {
 	if (s.Lflag^d.Lflag)&linux.ICANON != 0 && len(d.in) > 0 {
 		d.lines = len(d.in)
@@ -387,7 +398,7 @@ func (d *lineDisc) set(s termios) {
 	d.termios = s
 }
 
-// available is how much can be read now.
+// available is how many cells can be read now.
 func (d *lineDisc) available() int {
 	if d.Lflag&linux.ICANON != 0 {
 		return d.lines
@@ -395,7 +406,7 @@ func (d *lineDisc) available() int {
 	return len(d.in)
 }
 
-// take reads up to n characters: a line at most.
+// take removes up to n characters from the input, and returns them: in canonical mode of one line only.
 func (d *lineDisc) take(n int) []byte {
 	var out []byte
 	i, canon := 0, d.Lflag&linux.ICANON != 0

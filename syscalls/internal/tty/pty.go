@@ -12,55 +12,64 @@ import (
 )
 
 const (
-	// ptyRoom is how much output waits to be fetched before writing blocks.
+	// ptyRoom is how much output may wait for the master before programs that write have to wait.
 	ptyRoom = 12 << 10
-	// TypeaheadMax is how much may be typed that the line discipline has no room for yet.
+	// TypeaheadMax bounds what may be typed while the line discipline has no room.
 	TypeaheadMax = 16 << 10
 )
 
-// A Driver has the pseudoterminals.
+// A Driver has the pseudoterminals of a kernel.
 type Driver struct{ ptys []*pty } // by number
 
 // DriverOf returns the pseudoterminals of k.
 func DriverOf(k *task.Kernel) *Driver { return k.TTY.(*Driver) }
 
-// A pty is a pseudoterminal.
+// A pty is a pseudoterminal: a master, held by a terminal emulator, and slaves, which are a terminal to those that open
+// them.
 type pty struct {
 	task.Terminal
 	lineDisc
-	n      int
+	// n is its number: /dev/pts/n.
+	n int
+	// Locked says that slaves cannot be opened yet (unlockpt(3)).
 	Locked bool
-	// typeahead was typed, and waits for room in the line discipline.
+	// typeahead was typed and waits for room in the line discipline.
 	typeahead []byte
-	size      [files.WinsizeSize]byte
-	// slaves are open, dead ones too; hungUp says that there were, and are none.
+	// size is a struct winsize.
+	size [files.WinsizeSize]byte
+	// slaves are the open slaves, hung up ones too. slavesClosed says that there were some, and are none now: the
+	// master sees a hangup.
 	slaves       []*PtySlave
 	slavesClosed bool
-	masterClosed bool // the master is closed
-	// slaveWakeups and masterWakeups are the wakeups of the slaves and of the master.
+	// masterClosed says that the master is closed. The slaves that were open are hung up, and none can be opened.
+	masterClosed bool
+	// slaveWakeups and masterWakeups tell those who wait at one end of what happens at the other.
 	slaveWakeups, masterWakeups files.Wakeups
 }
 
-// A PtyMaster is the end of a pseudoterminal that plays the terminal, a PtySlave that which is one.
+// The two ends of a pseudoterminal are files of the guest.
 type (
+	// A PtyMaster is the end that plays the terminal: it writes what is typed, and reads what is shown.
 	PtyMaster struct {
 		files.FileBase
 		Pty *pty
 	}
+	// A PtySlave is the end that is a terminal to programs.
 	PtySlave struct {
 		files.FileBase
 		Pty *pty
-		// hungUp says that the terminal was hung up.
+		// hungUp says that the master is gone: reading finds the end of the file, writing EIO.
 		hungUp bool
-		// availableBefore is how much there was to read when the thread began to wait for the next character.
+		// availableBefore is how much input there was when a reading thread began to wait for the next character
+		// (VTIME).
 		availableBefore int
 	}
 )
 
-// maxPtys is how many there may be (/proc/sys/kernel/pty/max).
+// maxPtys bounds the number of pseudoterminals (/proc/sys/kernel/pty/max).
 const maxPtys = 4096
 
-// OpenPtmx makes a pseudoterminal.
+// OpenPtmx opens /dev/ptmx: it makes a pseudoterminal and returns its master.
 func OpenPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
 	p := &pty{Locked: true}
 	for p.n < len(DriverOf(t.Kernel).ptys) && DriverOf(t.Kernel).ptys[p.n].n == p.n {
@@ -76,7 +85,7 @@ func OpenPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
 	return &PtyMaster{files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/ptmx"}, p}, 0
 }
 
-// OpenSlave opens the other end.
+// OpenSlave opens a slave of p. It may become the controlling terminal of t's session.
 func (p *pty) OpenSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
 	if p.Locked || p.masterClosed {
 		return nil, linux.EIO
@@ -89,7 +98,7 @@ func (p *pty) OpenSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
 	return f, 0
 }
 
-// ptsNode is /dev/pts.
+// ptsNode is the directory /dev/pts.
 func ptsNode() *files.VNode {
 	return &files.VNode{
 		Mode: linux.S_IFDIR | 0o755,
@@ -113,14 +122,17 @@ func ptsNode() *files.VNode {
 	}
 }
 
+// node is /dev/pts/n.
 func (p *pty) node() *files.VNode {
 	return &files.VNode{Mode: linux.S_IFCHR | 0o620, Rdev: p.Dev, Own: true, Open: p.OpenSlave}
 }
 
+// Stat implements files.File.
 func (f *PtyMaster) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 	return files.DevNodes["ptmx"].Stat(t, "/dev/ptmx"), 0
 }
 
+// Read implements files.File: it fetches output.
 func (f *PtyMaster) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	p := f.Pty
 	if len(p.Out) == 0 {
@@ -137,10 +149,11 @@ func (f *PtyMaster) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.
 	return uint64(n), e
 }
 
-// room reports whether the line discipline takes more: always while there is no line to be read.
+// room reports whether the line discipline takes another character. It always does while there is no complete line, as
+// one could never be completed otherwise.
 func (p *pty) room() bool { return len(p.in) < LineMax || p.Lflag&linux.ICANON != 0 && p.lines == 0 }
 
-// feed gives the line discipline what was typed ahead, as far as there is room.
+// feed gives the line discipline what was typed ahead, as far as there is room, and wakes those who wait for it.
 func (p *pty) feed() {
 	n, before, shown := 0, p.lines, len(p.Out)
 	for ; n < len(p.typeahead) && p.room(); n++ {
@@ -161,11 +174,13 @@ func (p *pty) feed() {
 	}
 }
 
-// FlushInput drops what was typed and not read.
+// FlushInput drops what was typed and not read (TCIFLUSH).
 func (p *pty) FlushInput() { p.in, p.lines, p.typeahead = nil, 0, nil }
 
+// Traits implements files.File: a write that has to wait goes on until all is written.
 func (f *PtyMaster) Traits() files.Traits { return files.WholeWrites }
 
+// Write implements files.File: it types.
 func (f *PtyMaster) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	b, e := t.Gather(v, uio.MaxRW)
 	p := f.Pty
@@ -184,6 +199,7 @@ func (f *PtyMaster) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux
 	return uint64(len(b)), e
 }
 
+// Poll implements files.File.
 func (f *PtyMaster) Poll(*task.Thread) uint32 {
 	var ev uint32
 	if len(f.Pty.Out) > 0 {
@@ -198,10 +214,13 @@ func (f *PtyMaster) Poll(*task.Thread) uint32 {
 	return ev
 }
 
+// Wakes implements files.File.
 func (f *PtyMaster) Wakes(events uint32) uint64 { return f.Pty.masterWakeups.Wakes(events) }
 
+// Announcer makes O_ASYNC work: files.Wakeups has those who are to be told.
 func (f *PtyMaster) Announcer() *files.Wakeups { return &f.Pty.masterWakeups }
 
+// Close implements files.File: it hangs up the terminal, of which the leader of its session is told by SIGHUP.
 func (f *PtyMaster) Close(k *task.Kernel) {
 	p := f.Pty
 	p.masterClosed = true
@@ -218,6 +237,7 @@ func (f *PtyMaster) Close(k *task.Kernel) {
 	DriverOf(k).ptys = slices.DeleteFunc(DriverOf(k).ptys, func(o *pty) bool { return o == p })
 }
 
+// Ioctl implements files.File.
 func (f *PtyMaster) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	p := f.Pty
 	switch req {
@@ -246,11 +266,12 @@ func (f *PtyMaster) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 	return p.ioctl(t, true, req, arg)
 }
 
+// Stat implements files.File.
 func (f *PtySlave) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 	return f.Pty.node().Stat(t, f.Path), 0
 }
 
-// minRead is how much has to be there for a read of n bytes.
+// minRead is how much input has to be there for a read of n bytes to return: a line, or what VMIN says.
 func (f *PtySlave) minRead(n int) int {
 	p := f.Pty
 	switch {
@@ -264,6 +285,7 @@ func (f *PtySlave) minRead(n int) int {
 	return 0
 }
 
+// Read implements files.File: it reads input.
 func (f *PtySlave) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	p, n := f.Pty, int(min(uio.Total(v), LineMax))
 	if f.hungUp || n == 0 {
@@ -282,7 +304,7 @@ func (f *PtySlave) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.E
 	return uint64(got), e
 }
 
-// Waits: a read of n bytes waits until they are there or it takes too long.
+// Waits implements files.File: a read of n bytes waits for minRead of them, or as long as VTIME says.
 func (f *PtySlave) Waits(t *task.Thread, events uint32, n uint64) task.Wait {
 	if events&linux.POLLIN == 0 {
 		return task.Wait{}
@@ -301,8 +323,10 @@ func (f *PtySlave) Waits(t *task.Thread, events uint32, n uint64) task.Wait {
 	return w
 }
 
+// Traits implements files.File: a write that has to wait goes on until all is written.
 func (f *PtySlave) Traits() files.Traits { return files.WholeWrites }
 
+// Write implements files.File: it outputs.
 func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	p := f.Pty
 	if f.hungUp {
@@ -327,6 +351,7 @@ func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.
 	return uint64(len(b)), e
 }
 
+// Poll implements files.File.
 func (f *PtySlave) Poll(*task.Thread) uint32 {
 	p := f.Pty
 	if f.hungUp {
@@ -346,10 +371,13 @@ func (f *PtySlave) Poll(*task.Thread) uint32 {
 	return ev
 }
 
+// Wakes implements files.File.
 func (f *PtySlave) Wakes(events uint32) uint64 { return f.Pty.slaveWakeups.Wakes(events) }
 
+// Announcer makes O_ASYNC work: files.Wakeups has those who are to be told.
 func (f *PtySlave) Announcer() *files.Wakeups { return &f.Pty.slaveWakeups }
 
+// Close implements files.File.
 func (f *PtySlave) Close(*task.Kernel) {
 	p := f.Pty
 	p.slaves = slices.DeleteFunc(p.slaves, func(o *PtySlave) bool { return o == f })
@@ -357,6 +385,7 @@ func (f *PtySlave) Close(*task.Kernel) {
 	p.masterWakeups.Count(linux.POLLIN | linux.POLLOUT)
 }
 
+// Ioctl implements files.File.
 func (f *PtySlave) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	p := f.Pty
 	switch {
@@ -370,7 +399,7 @@ func (f *PtySlave) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linu
 	return p.ioctl(t, false, req, arg)
 }
 
-// ioctl does the requests that both ends have: settings are the slave's.
+// ioctl does the requests that both ends know. Settings are those of the slaves.
 func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	if e, ok := t.JobIoctl(&p.Terminal, master, req, arg); ok {
 		return 0, e
@@ -408,7 +437,7 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 	return 0, linux.ENOTTY
 }
 
-// change does the requests that are not for processes in the background.
+// change does the requests that processes in the background may not make.
 func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
 	switch req {
 	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
@@ -447,14 +476,16 @@ func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
 	return 0
 }
 
-// termioSize is that of struct termio, of System V.
+// termioSize is the size of struct termio.
 const termioSize = 18
 
+// Terminal is what job control knows of the pseudoterminal.
 func (f *PtySlave) Terminal() *task.Terminal { return &f.Pty.Terminal }
 
+// Terminal is what job control knows of the pseudoterminal.
 func (f *PtyMaster) Terminal() *task.Terminal { return &f.Pty.Terminal }
 
-// ttyNode is /dev/tty: the terminal that controls the process' session.
+// ttyNode is /dev/tty, the controlling terminal of the session of the process that opens it.
 func ttyNode() *files.VNode {
 	return &files.VNode{Mode: linux.S_IFCHR | 0o666, Rdev: files.DevTTY, Open: func(t *task.Thread, flags int) (files.File, linux.Errno) {
 		switch tty := t.Process.Tty; tty {

@@ -6,29 +6,16 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// First returns the first n bytes of v.
-func First(v []Iovec, n uint64) []Iovec {
-	var out []Iovec
-	for _, x := range v {
-		if n == 0 {
-			break
-		}
-		x.Len = min(x.Len, n)
-		n -= x.Len
-		out = append(out, x)
-	}
-	return out
-}
-
-// TaskSize is the end of the addresses that are no kernel's (TASK_SIZE_MAX).
+// TaskSize is the end of the addresses that a program may use (TASK_SIZE_MAX).
 const TaskSize = 1<<47 - emu.PageSize
 
-// A Memory is a process' address space as system calls reach it: what is not mapped is EFAULT.
+// A Memory is a process' address space as system calls reach it: an access to what is not mapped is EFAULT.
 type Memory struct {
-	Space *mem.Space // of the machine that the process runs on
+	// Space is that of the machine that the process runs on, and changes with it.
+	Space *mem.Space
 }
 
-// Path reads the path argument at a.
+// Path reads the argument of type path at a.
 func (m *Memory) Path(a emu.Addr) (string, linux.Errno) {
 	s, ok := m.Space.ReadString(a, linux.PATH_MAX)
 	switch {
@@ -57,7 +44,7 @@ func (m *Memory) CopyOut(a emu.Addr, b []byte) linux.Errno {
 	return 0
 }
 
-// CopyOutIf is CopyOut unless a is null.
+// CopyOutIf is CopyOut, but does nothing if a is null.
 func (m *Memory) CopyOutIf(a emu.Addr, b []byte) linux.Errno {
 	if a == 0 {
 		return 0
@@ -65,7 +52,7 @@ func (m *Memory) CopyOutIf(a emu.Addr, b []byte) linux.Errno {
 	return m.CopyOut(a, b)
 }
 
-// In32 reads an int at a.
+// In32 reads a 32-bit number at a.
 func (m *Memory) In32(a emu.Addr) (uint32, linux.Errno) {
 	x, ok := m.Space.ReadUint32(a)
 	if !ok {
@@ -74,7 +61,7 @@ func (m *Memory) In32(a emu.Addr) (uint32, linux.Errno) {
 	return x, 0
 }
 
-// In64 reads a long at a.
+// In64 reads a 64-bit number at a.
 func (m *Memory) In64(a emu.Addr) (uint64, linux.Errno) {
 	x, ok := m.Space.ReadUint64(a)
 	if !ok {
@@ -83,7 +70,7 @@ func (m *Memory) In64(a emu.Addr) (uint64, linux.Errno) {
 	return x, 0
 }
 
-// Out32 writes an int to a.
+// Out32 writes a 32-bit number to a.
 func (m *Memory) Out32(a emu.Addr, x uint32) linux.Errno {
 	if !m.Space.WriteUint32(a, x) {
 		return linux.EFAULT
@@ -91,7 +78,7 @@ func (m *Memory) Out32(a emu.Addr, x uint32) linux.Errno {
 	return 0
 }
 
-// Out64 writes a long to a.
+// Out64 writes a 64-bit number to a.
 func (m *Memory) Out64(a emu.Addr, x uint64) linux.Errno {
 	if !m.Space.WriteUint64(a, x) {
 		return linux.EFAULT
@@ -99,21 +86,10 @@ func (m *Memory) Out64(a emu.Addr, x uint64) linux.Errno {
 	return 0
 }
 
-// UserRange reports whether n bytes at a are no kernel's (access_ok).
+// UserRange reports whether n bytes at a may be a program's (access_ok). They need not be mapped.
 func UserRange(a, n uint64) bool { return n <= TaskSize && a <= TaskSize-n }
 
-// An Iovec is a piece of guest memory.
-type Iovec struct {
-	Addr emu.Addr
-	Len  uint64
-}
-
-const (
-	// MaxRW is the most that one read or write transfers (MAX_RW_COUNT).
-	MaxRW = 0x7ffff000
-)
-
-// Iovecs reads count iovecs at a, cut to MaxRW bytes in all.
+// Iovecs reads count struct iovec at a. Together they get MaxRW bytes at most; what is beyond is cut off.
 func (m *Memory) Iovecs(a emu.Addr, count uint64) ([]Iovec, linux.Errno) {
 	count = uint64(uint32(count)) // as import_iovec takes it
 	if count > linux.IOV_MAX {
@@ -141,17 +117,9 @@ func (m *Memory) Iovecs(a emu.Addr, count uint64) ([]Iovec, linux.Errno) {
 	return v, 0
 }
 
-// Total is the length of v.
-func Total(v []Iovec) uint64 {
-	var n uint64
-	for _, x := range v {
-		n += x.Len
-	}
-	return n
-}
-
-// ForHost returns the memory of v as the host's kernel takes it. Memory that is not there is named, too: how much is moved before
-// it, and whether a file becomes longer although nothing is, depends on the kind of file and on the file system.
+// ForHost returns the memory of v for a call of the host's kernel, which reads or writes it as prot says. Where memory
+// is missing, the last piece is an address that the host refuses: whether a call then transfers what lies before it, or
+// makes a file longer, depends on the kind of file, and the host decides that as it would for a program of its own.
 func (m *Memory) ForHost(v []Iovec, prot mem.Prot) (bufs [][]byte) {
 	left := Total(v)
 	for _, x := range v {
@@ -170,7 +138,8 @@ func (m *Memory) ForHost(v []Iovec, prot mem.Prot) (bufs [][]byte) {
 	return bufs
 }
 
-// Gather copies v's memory, at most limit bytes.
+// Gather copies up to limit bytes out of v's memory. It ends early where memory is missing, with EFAULT if that is at
+// the start.
 func (m *Memory) Gather(v []Iovec, limit uint64) ([]byte, linux.Errno) {
 	out := make([]byte, 0, min(Total(v), limit))
 	for _, x := range v {
@@ -191,7 +160,8 @@ func (m *Memory) Gather(v []Iovec, limit uint64) ([]byte, linux.Errno) {
 	return out, 0
 }
 
-// Scatter copies b into v's memory and returns how much went in.
+// Scatter copies b into v's memory and returns how much went in: less than b where memory is missing or v is too short,
+// with EFAULT if memory is missing at the start.
 func (m *Memory) Scatter(v []Iovec, b []byte) (int, linux.Errno) {
 	done := 0
 	for _, x := range v {
@@ -210,20 +180,3 @@ func (m *Memory) Scatter(v []Iovec, b []byte) (int, linux.Errno) {
 	}
 	return done, 0
 }
-
-// Skip returns what follows the first n bytes of v.
-func Skip(v []Iovec, n uint64) []Iovec {
-	for len(v) > 0 && n >= v[0].Len {
-		n -= v[0].Len
-		v = v[1:]
-	}
-	if n == 0 || len(v) == 0 {
-		return v
-	}
-	rest := append([]Iovec(nil), v...)
-	rest[0].Addr += emu.Addr(n)
-	rest[0].Len -= n
-	return rest
-}
-
-func Single(a emu.Addr, n uint64) []Iovec { return []Iovec{{a, min(n, MaxRW)}} }
