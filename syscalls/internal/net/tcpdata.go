@@ -120,7 +120,7 @@ func (s *TCPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 	return n, 0
 }
 
-// RawRoom implements files.RawWriter.
+// RawRoom implements files.Limited.
 func (s *TCPSocket) RawRoom() int {
 	if s.state != tcpConnected || s.sndShut || s.err != 0 {
 		return 1

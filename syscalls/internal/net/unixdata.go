@@ -183,7 +183,7 @@ func (s *UnixSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Err
 	return len(b), 0
 }
 
-// RawRoom implements files.RawWriter.
+// RawRoom implements files.Limited.
 func (s *UnixSocket) RawRoom() int {
 	switch {
 	case !s.Connected || s.sndShut || s.peer == nil:

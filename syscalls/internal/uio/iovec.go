@@ -8,10 +8,8 @@ type Iovec struct {
 	Len  uint64
 }
 
-const (
-	// MaxRW is the most that one read or write transfers (MAX_RW_COUNT).
-	MaxRW = 0x7ffff000
-)
+// MaxRW is the most that one read or write transfers (MAX_RW_COUNT).
+const MaxRW = 0x7ffff000
 
 // Total is the length of v in bytes.
 func Total(v []Iovec) uint64 {
