@@ -20,7 +20,7 @@ func sysClone(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 // sysClone3 implements clone3(2).
 func sysClone3(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if t.Kernel.Config.Compat {
-		return 0, linux.ENOSYS // Valgrind 3.19 does not have it; the C library falls back on clone
+		return 0, linux.ENOSYS // as under Valgrind 3.19, which does not know it: the C library uses clone(2) then
 	}
 	const minSize, maxSize = 64, 88
 	size := a.Uint(1)
@@ -59,7 +59,7 @@ func sysClone3(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, linux.EINVAL
 	}
 	if c.Flags&linux.CLONE_INTO_CGROUP != 0 {
-		return 0, linux.EBADF // no file is a cgroup
+		return 0, linux.EBADF // CLONE_INTO_CGROUP needs a descriptor of a cgroup, and there are none
 	}
 	return t.Clone(c)
 }

@@ -43,7 +43,7 @@ func sysExecveat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	p := task.ExecTarget{Name: name, At: name}
 	switch fd := a.Int(0); {
 	case name == "" && fd == linux.AT_FDCWD:
-		return 0, linux.EACCES // the working directory
+		return 0, linux.EACCES // AT_EMPTY_PATH with AT_FDCWD names the working directory
 	case name == "" || name[0] != '/' && fd != linux.AT_FDCWD:
 		if p, e = programBelow(t, fd, name); e != 0 {
 			return 0, e
@@ -52,7 +52,7 @@ func sysExecveat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return execve(t, p, a.Addr(2), a.Addr(3))
 }
 
-// programBelow is the program with a name that begins at a descriptor, or that of the descriptor itself.
+// programBelow is the program name in the directory of descriptor fd or, if name is empty, the file of fd itself.
 func programBelow(t *task.Thread, fd int, name string) (task.ExecTarget, linux.Errno) {
 	if _, e := files.GetRawFile(t, fd); e != 0 {
 		return task.ExecTarget{}, e
@@ -68,7 +68,7 @@ func execve(t *task.Thread, p task.ExecTarget, argvAt, envvAt emu.Addr) (uint64,
 	if p.Name == "" {
 		return 0, linux.ENOENT
 	}
-	// What is wrong with the program is seen before what is wrong with its arguments.
+	// Linux finds errors of the program before errors of its arguments.
 	f, err := files.OpenProgram(t, p.At)
 	if err != nil {
 		return 0, execErrno(err)
@@ -108,7 +108,7 @@ func execve(t *task.Thread, p task.ExecTarget, argvAt, envvAt emu.Addr) (uint64,
 	if err != nil {
 		return 0, t.Kernel.LogNoMachine("execve", err, linux.ENOMEM)
 	}
-	// There is no way back from here.
+	// From here on the old program is gone: an error can only kill.
 	t.BeginExec(m)
 	err = t.Process.Exec(t, x, envv)
 	switch {
@@ -123,7 +123,7 @@ func execve(t *task.Thread, p task.ExecTarget, argvAt, envvAt emu.Addr) (uint64,
 	return 0, task.ENoReturn
 }
 
-// execErrno is execve(2)'s result for an error of the loader.
+// execErrno is the result of execve(2) for an error of package loader.
 func execErrno(err error) linux.Errno {
 	for _, m := range []struct {
 		err error

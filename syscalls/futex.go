@@ -7,8 +7,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// sysFutex implements futex(2). Waiters are woken first come first served, unless the schedule is
-// another (schedule.order).
+// sysFutex implements futex(2). Waiters are woken in order of blocking, unless a schedule with a seed says otherwise.
 func sysFutex(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	at, op, val := a.Addr(0), a.Int(1), a.U32(2)
 	cmd := op &^ (linux.FUTEX_PRIVATE_FLAG | linux.FUTEX_CLOCK_REALTIME)
@@ -48,6 +47,7 @@ func sysFutex(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, linux.ENOSYS
 }
 
+// futexWait is FUTEX_WAIT and FUTEX_WAIT_BITSET.
 func futexWait(t *task.Thread, at emu.Addr, op int, val uint32, timeout emu.Addr, bits uint32) (uint64, linux.Errno) {
 	deadline, e := t.FutexDeadline(timeout, op)
 	if e == 0 && bits == 0 {

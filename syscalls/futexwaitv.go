@@ -10,7 +10,8 @@ import (
 // futexWaitvSize is the size of struct futex_waitv.
 const futexWaitvSize = 24
 
-// sysFutexWaitv implements futex_waitv(2): waiting for any of several words. Its result is which of them woke it.
+// sysFutexWaitv implements futex_waitv(2), which waits for any of several futexes and returns the index of the one that
+// woke it.
 func sysFutexWaitv(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	n := a.U32(1)
 	if a.U32(2) != 0 || n == 0 || n > linux.FUTEX_WAITV_MAX || a.Addr(0) == 0 {

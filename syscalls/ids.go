@@ -12,7 +12,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// Everything about users and groups is made up: one user, one group.
+// This file has the calls about ids of processes, users and groups. There is one user and one group.
 
 func sysGetpid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.Process.PID), 0 }
 
@@ -27,7 +27,7 @@ func sysGetpgrp(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint6
 // sysGetppid implements getppid(2).
 func sysGetppid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) { return uint64(t.Process.Ppid()), 0 }
 
-// named finds the process that an argument names, 0 being one's own.
+// named finds the process that an argument names, 0 being t's own.
 func named(t *task.Thread, pid int) *task.Process {
 	if pid == 0 {
 		return t.Process
@@ -35,7 +35,7 @@ func named(t *task.Thread, pid int) *task.Process {
 	return processOf(t.Kernel, pid)
 }
 
-// processOf finds a process by its id or that of one of its threads: Linux has one table for both.
+// processOf finds a process by its id or by that of one of its threads: Linux has one table for both.
 func processOf(k *task.Kernel, id int) *task.Process {
 	if p := k.Process(id); p != nil {
 		return p
@@ -80,7 +80,7 @@ func sysSetpgid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	case p == nil, p != t.Process && p.Parent != t.Process && p.PID == a.Int(0):
 		return 0, linux.ESRCH
 	case a.Int(0) != 0 && p.PID != a.Int(0):
-		return 0, linux.EINVAL // a thread that is no process' first
+		return 0, linux.EINVAL // a thread's id that is not a process' id
 	}
 	if pgid == 0 {
 		pgid = p.PID
@@ -107,7 +107,7 @@ func sysSetsid(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
 	return uint64(p.PID), 0
 }
 
-// sysSetuid implements setuid(2): to what one is.
+// sysSetuid implements setuid(2): the only id to change to is one's own.
 func sysSetuid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, become(t.Kernel.UID, a.U32(0))
 }
@@ -117,7 +117,7 @@ func sysSetgid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, become(t.Kernel.GID, a.U32(0))
 }
 
-// become is AllAre for one id that must be one.
+// become is the result of setuid(2) and setgid(2), own being the only id there is.
 func become(own, id uint32) linux.Errno {
 	if id == 1<<32-1 {
 		return linux.EINVAL
@@ -181,7 +181,7 @@ func sysGetgroups(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 1, 0
 }
 
-// capHeader reads the header of capget(2) and capset(2). Size is that of the sets that follow.
+// capHeader reads the header of capget(2) and capset(2). size is that of the sets that follow it.
 func capHeader(t *task.Thread, at emu.Addr) (pid, size int, e linux.Errno) {
 	const version1, version2, version3 = 0x19980330, 0x20071026, 0x20080522
 	v, e := t.In32(at)
@@ -203,12 +203,12 @@ func capHeader(t *task.Thread, at emu.Addr) (pid, size int, e linux.Errno) {
 	return int(int32(n)), size, e
 }
 
-// sysCapget implements capget(2): no capabilities.
+// sysCapget implements capget(2): no process has a capability.
 func sysCapget(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	pid, size, e := capHeader(t, a.Addr(0))
 	switch {
 	case e == linux.EINVAL && a.Addr(1) == 0:
-		return 0, 0 // it asks for the version
+		return 0, 0 // the caller only asks which version there is
 	case e != 0:
 		return 0, e
 	case pid < 0:
@@ -219,7 +219,7 @@ func sysCapget(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, t.CopyOutIf(a.Addr(1), make([]byte, size))
 }
 
-// sysCapset implements capset(2): from no capabilities to none.
+// sysCapset implements capset(2): a process that has no capabilities cannot get any.
 func sysCapset(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	pid, size, e := capHeader(t, a.Addr(0))
 	if e != 0 {
@@ -235,7 +235,7 @@ func sysCapset(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	for i := 0; i < size; i += 4 {
 		set := uint32(math.MaxUint32)
 		if i >= 12 {
-			set = 1<<(41-32) - 1 // there are no others
+			set = 1<<(41-32) - 1 // bits of capabilities that do not exist are ignored
 		}
 		if binary.LittleEndian.Uint32(sets[i:])&set != 0 {
 			return 0, linux.EPERM

@@ -9,8 +9,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// sysKcmp implements kcmp(2): 0 if two threads share something, else 1 or 2, for which is the lesser: Linux orders by hidden
-// addresses, we by the numbers that they were asked for.
+// sysKcmp implements kcmp(2): 0 if two threads share something, else 1 or 2 for which is the lesser. Linux orders by
+// hidden addresses; here the ids decide by which they were asked for.
 func sysKcmp(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	o, r := t.Kernel.Threads[a.Int(0)], t.Kernel.Threads[a.Int(1)]
 	if o == nil || r == nil {

@@ -16,56 +16,58 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/tty"
 )
 
-// What callers need of the packages below.
+// Types of the packages below that users of this package need.
 type (
-	// A KernelConfig says how programs run, a FileConfig what files they have.
+	// A KernelConfig says how programs run.
 	KernelConfig = task.Config
-	FileConfig   = files.Config
+	// A FileConfig says which files they see.
+	FileConfig = files.Config
 	// A Bind is a directory of the host that the guest sees at a path of its own.
 	Bind = files.Bind
-	// A Network is what network the guest has.
+	// A Network says which network the guest has.
 	Network = net.Network
-	// An Exit says how a process ended, an End has what is left of it.
+	// An Exit says how a process, or the run, ended.
 	Exit = task.Exit
-	End  = task.End
-	// A UnsupportedCall is a system call that a program made and that is missing or refused.
+	// An End is a process that is over.
+	End = task.End
+	// An UnsupportedCall is a system call that a program has made and that is missing or refused.
 	UnsupportedCall = task.UnsupportedCall
 	// An Errno is the error of a system call.
 	Errno = linux.Errno
 )
 
-// The networks.
+// The networks that a guest can have.
 const (
 	NetworkLoopback = net.NetworkLoopback
 	NetworkNone     = net.NetworkNone
 	NetworkHost     = net.NetworkHost
 )
 
-// Identities that are the same on every host.
+// Ids that are the same on every host.
 const (
 	DefaultPID = task.DefaultPID
 	DefaultUID = task.DefaultUID
 )
 
-// A Config says what to run in which world.
+// A Config says what to run, and in which surroundings.
 type Config struct {
 	KernelConfig
 	Files FileConfig
 
-	// Path is the program, as execve(2) takes it: no search in PATH.
+	// Path is the program, as execve(2) takes it: PATH is not searched.
 	Path string
-	// Args are its arguments, Args[0] its name. Env is its whole environment.
+	// Args are its arguments, Args[0] its own name. Env is its whole environment.
 	Args, Env []string
-	// Network is what network the guest has.
+	// Network is the network that the guest has.
 	Network Network
-	// Strace, if set, gets a line for each system call.
+	// Strace, if set, gets a line for each system call, as strace(1) shows it.
 	Strace io.Writer
 }
 
-// A Kernel is a running system.
+// A Kernel is a virtual machine with a program in it.
 type Kernel struct{ k *task.Kernel }
 
-// New loads the program and makes it ready to run.
+// New makes a kernel and loads the program, which Run then executes.
 func New(cfg Config) (*Kernel, error) {
 	k := task.NewKernel(cfg.KernelConfig, table[:])
 	k.IPC, k.Net, k.TTY = ipc.NewNamespace(), net.NewStack(cfg.Network), &tty.Driver{}
@@ -85,7 +87,7 @@ func New(cfg Config) (*Kernel, error) {
 	return &Kernel{k}, nil
 }
 
-// boot starts the program in the first process.
+// boot makes the first process and loads the program into it.
 func boot(k *task.Kernel, cfg *Config) error {
 	t, err := k.FirstThread(files.New(), task.FileLimit())
 	if err != nil {
@@ -102,19 +104,20 @@ func boot(k *task.Kernel, cfg *Config) error {
 	return k.Start(t, x, cfg.Env)
 }
 
-// Run runs the program to its end, or until ctx is done. The error is for failures of ours; however the program ends, it ends
-// with an Exit.
+// Run runs the program until it ends or ctx is done. However that comes about, it is an Exit; an error is a failure of
+// cgemu's own.
 func (k *Kernel) Run(ctx context.Context) (Exit, error) { return k.k.Run(ctx) }
 
-// Close frees address spaces, engines and files.
+// Close frees address spaces, engines and files. It must not be called while Run runs.
 func (k *Kernel) Close() error { return k.k.Close() }
 
-// UnsupportedCalls lists what programs asked for and did not get, by number and error.
+// UnsupportedCalls lists what programs have asked for and not got, by number and error.
 func (k *Kernel) UnsupportedCalls() []UnsupportedCall { return k.k.UnsupportedCalls() }
 
-// Resolve returns where a path of the host that leads into the guest's root leads if the guest goes there, false if to nothing.
-// Others stay what they are.
+// Resolve returns where a path of the host leads, if it lies in the guest's root, when the guest follows it; false if
+// that is nowhere. Other paths are returned as they are.
 func (k *Kernel) Resolve(host string) (string, bool) { return files.Resolve(k.k, host) }
 
-// HostPath returns the host's path of a guest file, given by an absolute guest path: false if there is none.
+// HostPath returns the path on the host of a guest's file, which is given by an absolute path; false if the host has no
+// such file.
 func (k *Kernel) HostPath(guest string) (string, bool) { return files.HostPath(k.k, guest) }

@@ -11,7 +11,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// mqName reads the name of a queue, which is one file's in a directory of its own.
+// mqName reads the name of a message queue: one component, without slashes.
 func mqName(t *task.Thread, a emu.Addr) (string, linux.Errno) {
 	name, e := t.Path(a)
 	switch {
@@ -69,7 +69,7 @@ func sysMqUnlink(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// QueueFile returns the queue behind fd.
+// getQueue returns the message queue behind descriptor fd.
 func getQueue(t *task.Thread, fd int) (*ipc.QueueFile, linux.Errno) {
 	f, e := files.GetRawFile(t, fd)
 	if e != 0 {
@@ -81,7 +81,7 @@ func getQueue(t *task.Thread, fd int) (*ipc.QueueFile, linux.Errno) {
 	return nil, linux.EBADF
 }
 
-// mqDeadline sets the call's deadline from an absolute time of the wall clock.
+// mqDeadline sets the deadline of t's call from an absolute time of the wall clock.
 func mqDeadline(t *task.Thread, a emu.Addr) linux.Errno {
 	t.Call.Deadline = task.Never
 	if a == 0 {
@@ -136,7 +136,7 @@ func sysMqTimedreceive(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return ipc.ReceiveFromQueue(t, f, a)
 }
 
-// sysMqNotify implements mq_notify(2): signals; threads need a netlink socket.
+// sysMqNotify implements mq_notify(2) for signals. SIGEV_THREAD is refused: it needs a netlink socket of its own kind.
 func sysMqNotify(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	n := &ipc.QueueNotify{Process: t.Process}
 	if a.Addr(1) != 0 {

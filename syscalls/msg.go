@@ -96,7 +96,7 @@ func sysMsgctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			return 0, e
 		}
 		if limit > ipc.MsgMnb {
-			return 0, linux.EPERM // for the superuser, which the guest is not
+			return 0, linux.EPERM // only the superuser may raise it
 		}
 		if e := q.SetPermissions(t, buf); e != 0 {
 			return 0, e

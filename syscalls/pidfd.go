@@ -8,10 +8,12 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
+// newPidFile returns a pidfd for p.
 func newPidFile(p *task.Process, flags int) *files.PidFile {
 	return &files.PidFile{FileBase: files.FileBase{Flags: linux.O_RDWR | flags&linux.O_NONBLOCK, Path: "anon_inode:[pidfd]"}, Process: p}
 }
 
+// getPidFile returns the pidfd behind descriptor fd.
 func getPidFile(t *task.Thread, fd int) (*files.PidFile, linux.Errno) {
 	f, e := files.GetRawFile(t, fd)
 	if e != 0 {
@@ -43,7 +45,7 @@ func sysPidfdOpen(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 // sysPidfdSendSignal implements pidfd_send_signal(2).
 func sysPidfdSendSignal(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	sig := a.Int(1)
-	const thread, group = 1, 4 // 2, the process, is what a pidfd stands for
+	const thread, group = 1, 4 // 2 is the process, which is also the default
 	scope := a.U32(3)
 	if scope > group || scope&(scope-1) != 0 {
 		return 0, linux.EINVAL
@@ -85,7 +87,7 @@ func sysPidfdSendSignal(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// signalled returns the process that a descriptor stands for: a pidfd, or a directory /proc/PID.
+// signalled returns the process that a descriptor stands for: that of a pidfd or of a directory /proc/PID.
 func signalled(t *task.Thread, fd int) (*task.Process, linux.Errno) {
 	f, e := files.GetFile(t, fd)
 	if e != 0 {
@@ -102,7 +104,7 @@ func signalled(t *task.Thread, fd int) (*task.Process, linux.Errno) {
 	return nil, linux.EBADF
 }
 
-// addPidFile gives t's process a descriptor for p, and stores its number at out.
+// addPidFile gives t's process a pidfd for p, and writes its number to out.
 func addPidFile(t *task.Thread, p *task.Process, out emu.Addr) linux.Errno {
 	fd, e := files.Install(t, newPidFile(p, 0), linux.O_CLOEXEC)
 	if e != 0 {

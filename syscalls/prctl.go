@@ -7,7 +7,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// sysPrctl implements prctl(2), as far as it concerns names and small settings.
+// sysPrctl implements prctl(2) for names and small settings.
 func sysPrctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	op, arg := a.Int(0), a.Uint(1)
 	if used, ok := task.PrctlUsed[op]; ok {
@@ -41,7 +41,7 @@ func sysPrctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		const keepCaps = 4
 		return t.KeepCaps << keepCaps, 0
 	case linux.PR_TASK_PERF_EVENTS_DISABLE, linux.PR_TASK_PERF_EVENTS_ENABLE:
-		return 0, 0 // there are no events
+		return 0, 0 // there are no performance events to switch
 	case linux.PR_SET_MM:
 		const auxv, exeMap, mapSize = 12, 14, 15
 		if a.Uint(4) != 0 || a.Uint(3) != 0 && arg != auxv && arg != exeMap && arg != mapSize {

@@ -66,7 +66,7 @@ func sysSysinfo(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, t.CopyOut(a.Addr(0), b)
 }
 
-// sysGetcpu implements getcpu(2): the first CPU the thread may run on, and node 0.
+// sysGetcpu implements getcpu(2): the first CPU that the thread may run on, and node 0.
 func sysGetcpu(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	var cpu linux.Pack
 	cpu.U32(uint32(t.Cpus().First()))
@@ -94,7 +94,7 @@ func sysArchPrctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	case linux.ARCH_GET_GS:
 		return 0, t.Out64(a.Addr(1), t.CPU.GSBase)
 	}
-	// CET, CPUID faulting and the like: an older kernel's answer.
+	// CET, CPUID faulting and others are not supported: the answer is that of a kernel that does not know them.
 	return 0, linux.EINVAL
 }
 
@@ -116,7 +116,7 @@ func sysExitGroup(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, task.ENoReturn
 }
 
-// sysPersonality implements personality(2), for Linux with any flags.
+// sysPersonality implements personality(2). It knows Linux alone, with all flags.
 func sysPersonality(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	old := uint64(t.Process.Persona)
 	switch p := a.U32(0); {

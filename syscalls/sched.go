@@ -50,7 +50,7 @@ func sysSchedSetaffinity(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// sysSchedGetparam implements sched_getparam(2): the policies that the guest may have know priority 0 alone.
+// sysSchedGetparam implements sched_getparam(2): all policies that the guest may have know only priority 0.
 func sysSchedGetparam(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Addr(1) == 0 {
 		return 0, linux.EINVAL
@@ -92,8 +92,8 @@ func sysSchedPriorityMin(_ *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, linux.EINVAL
 }
 
-// sysSchedSetscheduler implements sched_setscheduler(2): real-time classes are for the superuser, and the others
-// have no effect but that sched_getscheduler tells of them.
+// sysSchedSetscheduler implements sched_setscheduler(2). Real-time policies are for the superuser. The others are
+// remembered and have no effect.
 func sysSchedSetscheduler(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Int(1) < 0 {
 		return 0, linux.EINVAL
@@ -105,7 +105,7 @@ func sysSchedSetscheduler(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, setPolicy(o, a.U32(1), priority)
 }
 
-// scheduledWith finds the thread to change and the priority at param, a struct sched_param.
+// scheduledWith finds the thread that a call is to change, and reads the struct sched_param at param.
 func scheduledWith(t *task.Thread, tid int, param emu.Addr) (o *task.Thread, priority uint32, e linux.Errno) {
 	if tid < 0 || param == 0 {
 		return nil, 0, linux.EINVAL
@@ -125,8 +125,8 @@ func sysSchedGetscheduler(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return uint64(o.Sched.Policy), 0
 }
 
-// scheduled finds the thread that an argument names, 0 being t. Those of processes that are not there have never
-// been changed, and cannot be.
+// schedulingOf returns the thread whose scheduling a call asks for or, with change, sets; 0 names t itself. A process that
+// the guest can name although it is not there was never changed, and cannot be.
 func schedulingOf(t *task.Thread, tid int, change bool) (*task.Thread, linux.Errno) {
 	switch {
 	case tid < 0:
@@ -152,19 +152,19 @@ func setPolicy(t *task.Thread, policy, priority uint32) linux.Errno {
 	case (p == linux.SCHED_FIFO || p == linux.SCHED_RR) != (priority != 0) && p != linux.SCHED_DEADLINE:
 		return linux.EINVAL
 	case p == linux.SCHED_DEADLINE:
-		return linux.EINVAL // without its times
+		return linux.EINVAL // SCHED_DEADLINE needs times, which this call cannot give
 	case p == linux.SCHED_FIFO || p == linux.SCHED_RR:
 		return linux.EPERM
 	case p != linux.SCHED_NORMAL && p != linux.SCHED_BATCH && p != linux.SCHED_IDLE:
 		return linux.EINVAL
 	case t.Sched.Policy&^policy&linux.SCHED_RESET_ON_FORK != 0, t.Sched.Policy&^linux.SCHED_RESET_ON_FORK == linux.SCHED_IDLE && p != linux.SCHED_IDLE:
-		return linux.EPERM // nobody gets more than he has
+		return linux.EPERM // a higher priority is for the superuser
 	}
 	t.Sched.Policy = policy
 	return 0
 }
 
-// schedAttrSize is struct sched_attr without what came later.
+// schedAttrSize is the size of the first version of struct sched_attr.
 const schedAttrSize = 48
 
 // sysSchedGetattr implements sched_getattr(2).
@@ -225,8 +225,8 @@ func sysSchedRrGetInterval(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, t.CopyOut(a.Addr(1), task.Timespec(4_000_000))
 }
 
-// prioritized returns the threads that the arguments of getpriority(2) and setpriority(2) name: a thread, those of a process
-// group, or those of a user.
+// prioritized returns the threads that the arguments of getpriority(2) and setpriority(2) name: one thread, or those of
+// a process group or a user.
 func prioritized(t *task.Thread, which, who int, change bool) (threads []*task.Thread, e linux.Errno) {
 	switch which {
 	case linux.PRIO_PROCESS:
@@ -253,7 +253,7 @@ func prioritized(t *task.Thread, which, who int, change bool) (threads []*task.T
 	return threads, 0
 }
 
-// sysGetpriority implements getpriority(2): 20 minus the least nice value.
+// sysGetpriority implements getpriority(2). Its result is 20 minus the lowest nice value.
 func sysGetpriority(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	threads, e := prioritized(t, a.Int(0), a.Int(1), false)
 	if e != 0 {
@@ -272,7 +272,7 @@ func sysSetpriority(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	nice := min(max(a.Int(2), -20), 19)
 	for _, o := range threads {
 		if nice < o.Sched.Nice {
-			e = linux.EACCES // RLIMIT_NICE is 0
+			e = linux.EACCES // RLIMIT_NICE, which is 0, allows no lower value
 			continue
 		}
 		o.Sched.Nice = nice
@@ -280,7 +280,7 @@ func sysSetpriority(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, e
 }
 
-// sysIoprioSet implements ioprio_set(2). Its ways to name processes are those of setpriority(2), plus 1.
+// sysIoprioSet implements ioprio_set(2). It names processes as setpriority(2) does, by numbers that are 1 higher.
 func sysIoprioSet(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	prio := a.U32(2)
 	switch class, level := prio>>linux.IOPRIO_CLASS_SHIFT&7, prio&7; {
@@ -299,7 +299,8 @@ func sysIoprioSet(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// sysIoprioGet implements ioprio_get(2): of several processes the highest priority, which without one set follows from the nice value.
+// sysIoprioGet implements ioprio_get(2): the highest priority of several threads. One that was never set follows from
+// the nice value.
 func sysIoprioGet(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	threads, e := prioritized(t, a.Int(0)-1, a.Int(1), false)
 	if e != 0 {

@@ -101,7 +101,7 @@ func sysSemctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, linux.EINVAL
 }
 
-// setSem sets one semaphore: SETVAL. The order of its checks is Linux's, and not that of the other commands.
+// setSem is SETVAL. It checks its arguments in another order than the other commands, as Linux does.
 func setSem(t *task.Thread, id, num, val int) linux.Errno {
 	if val < 0 || val > ipc.SemMax {
 		return linux.ERANGE
@@ -123,7 +123,7 @@ func setSem(t *task.Thread, id, num, val int) linux.Errno {
 	return 0
 }
 
-// semAll reads or sets all values.
+// semAll is GETALL and SETALL.
 func semAll(t *task.Thread, s *ipc.SemSet, cmd int, at emu.Addr) (uint64, linux.Errno) {
 	if cmd == linux.GETALL {
 		if e := s.Allows(ipc.Read); e != 0 {

@@ -36,7 +36,7 @@ func sysShmget(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		})
 }
 
-// reapShm forgets segments that are to be removed and that nobody has attached any more.
+// reapShm frees the segments that are marked for removal and that nobody has attached any more.
 func reapShm(k *task.Kernel) {
 	for i := len(ipc.NamespaceOf(k).Shm.List) - 1; i >= 0; i-- {
 		if s := ipc.NamespaceOf(k).Shm.List[i]; s.Mode&linux.SHM_DEST != 0 && s.Attached(k) == 0 {

@@ -91,7 +91,8 @@ func sysRtSigpending(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, t.CopyOut(set, b[:size])
 }
 
-// swapMask installs a mask for the time of a call (sigsuspend, ppoll, pselect6, epoll_pwait).
+// swapMask installs a signal mask for the time of a call such as sigsuspend(2) or ppoll(2). ReturnToUser restores the
+// old one.
 func swapMask(t *task.Thread, set task.SigSet) {
 	if t.OldMask == nil {
 		m := t.Mask
@@ -144,7 +145,7 @@ func sysKill(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if task.Absent(pid) {
 		return 0, mayKillAbsent(pid, sig)
 	}
-	// 0 and -pid name process groups; -1 all processes but the caller and init.
+	// 0 and -pid name process groups, -1 all processes but the caller and init.
 	var targets []*task.Process
 	if p := processOf(t.Kernel, pid); p != nil && pid > 0 {
 		targets = append(targets, p)
@@ -168,10 +169,11 @@ func sysKill(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// validSignal reports whether sig may be sent; 0 is none, and asks whether one may.
+// validSignal reports whether sig can be sent: 0 can, and only asks whether others could be.
 func validSignal(sig int) bool { return sig >= 0 && sig <= linux.NSIG }
 
-// mayKillAbsent is the error of a signal to a process that is not there: the parent is the guest's user's, as far as it can tell.
+// mayKillAbsent is the result of sending a signal to a process that the guest can name although it is not there. Its
+// parent, the shell, belongs to the guest's user and can be asked for with signal 0.
 func mayKillAbsent(pid, sig int) linux.Errno {
 	switch {
 	case !validSignal(sig):
@@ -195,6 +197,7 @@ func sysTkill(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return tkill(t, -1, a.Int(0), a.Int(1))
 }
 
+// tkill sends sig to thread tid, which must be one of process tgid unless that is -1.
 func tkill(t *task.Thread, tgid, tid, sig int) (uint64, linux.Errno) {
 	if tid <= 0 {
 		return 0, linux.EINVAL
@@ -202,7 +205,7 @@ func tkill(t *task.Thread, tgid, tid, sig int) (uint64, linux.Errno) {
 	return sendTo(t, t.Kernel.FindThread(tgid, tid), task.InfoFromProcess(t.Process, sig, linux.SI_TKILL))
 }
 
-// sendTo sends s, if it is a signal, to a thread that may not be there.
+// sendTo sends s to o, which is nil if there is no such thread. Signal 0 is not sent.
 func sendTo(t *task.Thread, o *task.Thread, s *task.SigInfo) (uint64, linux.Errno) {
 	switch {
 	case o == nil:
@@ -269,7 +272,7 @@ func sysSigaltstack(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, t.CopyOutIf(old, was)
 }
 
-// restoredFlags are the RFLAGS bits that a signal frame can set.
+// restoredFlags are the bits of RFLAGS that a signal frame may set.
 const restoredFlags = emu.UserFlags &^ emu.FlagID
 
 // sysRtSigreturn implements rt_sigreturn(2).
@@ -289,7 +292,7 @@ func sysRtSigreturn(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
 	c.Flags = c.Flags&^restoredFlags | linux.Uint64(ctx[17*8:])&restoredFlags
 	t.Mask = task.SigSet(linux.Uint64(b[task.FrameMask:])) &^ task.Unblockable
 	st := b[task.FrameStack:]
-	// Errors are ignored, as in Linux: the stack may be in use.
+	// Linux, too, ignores an error here: the stack may be in use.
 	t.SetAltStack(linux.Uint64(st), linux.Uint32(st[8:]), linux.Uint64(st[16:]), c.Regs[emu.RSP])
 	return 0, task.ENoReturn
 }

@@ -27,7 +27,7 @@ func sysSocketpair(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if typ&^(net.SockTypes|linux.O_NONBLOCK|linux.O_CLOEXEC) != 0 {
 		return 0, linux.EINVAL
 	}
-	// Descriptors are kept free and told before anything else.
+	// Linux reserves the descriptors, and writes their numbers, before it makes the sockets.
 	if fd, e := files.FreeFD(t, 0); e != 0 {
 		return 0, e
 	} else if _, e := files.FreeFD(t, fd+1); e != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// msgCompat is a flag of send(2) and recv(2) that is the kernel's own, for programs of 32 bits (MSG_CMSG_COMPAT).
+// msgCompat is a flag of send(2) and recv(2) that only the kernel sets, for 32-bit programs (MSG_CMSG_COMPAT).
 const msgCompat = 0x80000000
 
 // sysSendto implements sendto(2).

@@ -89,7 +89,7 @@ func setTimeout(t *task.Thread, to *int64, at emu.Addr, n int) linux.Errno {
 	const most = int64(task.Never / 2 / 1_000_000_000)
 	switch {
 	case sec < 0:
-		*to = 1 // it has passed already
+		*to = 1 // a negative timeout has passed already; 0 would be none
 	case sec > most:
 		*to = 0
 	default:

@@ -7,7 +7,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// timeval reads a struct timeval as nanoseconds.
+// timeval reads a struct timeval at a, in nanoseconds.
 func timeval(t *task.Thread, a emu.Addr) (int64, linux.Errno) {
 	b, e := t.CopyIn(a, 16)
 	if e != 0 {
@@ -20,10 +20,10 @@ func timeval(t *task.Thread, a emu.Addr) (int64, linux.Errno) {
 	return min(sec, task.MaxSeconds)*1e9 + usec*1000, 0
 }
 
-// isClockFD reports whether id names a clock by a descriptor (CLOCKFD), as drivers have them.
+// isClockFD reports whether id names a clock by a descriptor (CLOCKFD). Drivers have such clocks; here there are none.
 func isClockFD(id int) bool { return id < 0 && id&7 == 3 }
 
-// onlyRead reports whether clock id is one that nobody can wait by.
+// onlyRead reports whether clock id can be read but not waited for.
 func onlyRead(id int) bool {
 	return id == linux.CLOCK_MONOTONIC_RAW || id == linux.CLOCK_REALTIME_COARSE || id == linux.CLOCK_MONOTONIC_COARSE
 }
@@ -114,7 +114,7 @@ func sysClockNanosleep(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	if id < 0 {
 		if _, e := t.Timespec(a.Addr(2)); e != 0 {
-			return 0, e // whose clock it is is seen later
+			return 0, e // before the clock is looked at, as on Linux
 		}
 	}
 	if _, e := t.ClockTime(id); e != 0 {
@@ -126,7 +126,7 @@ func sysClockNanosleep(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return t.Sleep(id, a.Int(1), a.Addr(2), a.Addr(3))
 }
 
-// sysClockSettime implements clock_settime(2): the clocks that could be set are the superuser's.
+// sysClockSettime implements clock_settime(2): only the superuser may set a clock.
 func sysClockSettime(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if id := a.Int(0); id != linux.CLOCK_REALTIME {
 		if _, ok := t.CpuClock(id); ok && id < 0 {
@@ -140,7 +140,7 @@ func sysClockSettime(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, linux.EPERM
 }
 
-// sysSettimeofday implements settimeofday(2), for who is not the superuser.
+// sysSettimeofday implements settimeofday(2): only the superuser may set the time.
 func sysSettimeofday(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Addr(0) != 0 {
 		if _, e := timeval(t, a.Addr(0)); e != 0 {

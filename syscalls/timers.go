@@ -74,9 +74,9 @@ func sysTimerCreate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, linux.EAGAIN
 	}
 	id := t.Process.NextTimer
-	t.Process.NextTimer++ // even if there will be no timer
+	t.Process.NextTimer++ // the id is used up even if the call fails
 	if bad != 0 {
-		return 0, bad // the CPU time of nobody
+		return 0, bad // a CPU clock of a process or thread that does not exist
 	}
 	value, signo, how, tid := id, linux.SIGALRM, linux.SIGEV_SIGNAL, 0
 	if sev != 0 {
@@ -116,8 +116,8 @@ func posixTimer(t *task.Thread, id int) (*task.PosixTimer, linux.Errno) {
 	return pt, 0
 }
 
-// setTimer does what timer_settime(2) and timerfd_settime(2) share: it arms tm
-// from the itimerspec at val and returns the old one. reset forgets what it did so far.
+// setTimer is what timer_settime(2) and timerfd_settime(2) have in common: it arms tm with the struct itimerspec at val
+// and returns the old setting. reset makes the timer forget the expirations so far.
 func setTimer(t *task.Thread, tm *task.Timer, reset func(), clock int, abs bool, val, old uint64) (uint64, linux.Errno) {
 	interval, e := t.Timespec(emu.Addr(int(val)))
 	if e != 0 {
@@ -192,7 +192,7 @@ func sysTimerfdCreate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	f.Fire = func(n uint64) {
 		f.Count += n
 		f.Wake(linux.POLLIN)
-		f.ExpirationPending = f.Interval > 0 // until it is read
+		f.ExpirationPending = f.Interval > 0 // until the descriptor is read
 	}
 	return files.Install(t, f, flags)
 }

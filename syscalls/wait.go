@@ -73,7 +73,7 @@ func sysWaitid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	})
 }
 
-// waitMatch returns which children waitid's first two arguments mean.
+// waitMatch returns which children the first two arguments of waitid(2) select.
 func waitMatch(t *task.Thread, kind, id int) (func(*task.Process) bool, linux.Errno) {
 	switch {
 	case kind == linux.P_ALL:
