@@ -13,7 +13,6 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
-	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/net"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
@@ -111,28 +110,6 @@ func TestReachable(t *testing.T) {
 	}
 	f, _ := files.Of(g.th).FDs.File(4)
 	assert.Len(t, f.(*net.UnixSocket).Queue.Packets, 1)
-}
-
-// TestUnknownCalls makes more calls that do not exist than are counted.
-func TestUnknownCalls(t *testing.T) {
-	g := newGuest(t)
-	for i := range uint64(2 * task.MaxUnsupported) {
-		g.fails(linux.ENOSYS, 10_000+i)
-	}
-	assert.Len(t, g.k.Refusals, task.MaxUnsupported)
-	assert.Len(t, g.k.UnsupportedCalls(), task.MaxUnsupported)
-}
-
-// TestIDs checks that ids go round below pid_max, past those that are in use.
-func TestIDs(t *testing.T) {
-	g := newGuest(t)
-	newThread(g.p).TID = task.ReservedID
-	g.k.Threads[task.ReservedID] = g.p.Threads[1]
-	g.k.LastID = task.MaxID - 2
-	assert.Equal(t, task.MaxID-1, g.k.NewID())
-	assert.Equal(t, task.ReservedID+1, g.k.NewID())
-	g.k.LastID = task.ParentPID - 1
-	assert.Equal(t, task.DefaultPID+2, g.k.NewID(), "999 to 1001 are in use")
 }
 
 // TestLowestFD compares the search for the lowest free descriptor with a plain one.
@@ -248,14 +225,4 @@ func statusLine(t *testing.T, name string) string {
 	_, rest, _ := strings.Cut(string(b), name)
 	line, _, _ := strings.Cut(rest, "\n")
 	return line
-}
-
-// TestFileLimit checks that a program gets no more descriptors than the host has for it.
-func TestFileLimit(t *testing.T) {
-	g := newGuest(t)
-	l := g.p.Limits[linux.RLIMIT_NOFILE]
-	assert.LessOrEqual(t, l.Cur, l.Max)
-	assert.LessOrEqual(t, l.Max, max(host.FileLimit()-task.ReservedFiles, 1))
-	q := g.p.Copy(task.CloneArgs{})
-	assert.Equal(t, l, q.Limits[linux.RLIMIT_NOFILE])
 }

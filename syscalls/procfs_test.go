@@ -194,6 +194,7 @@ func TestMmapPlaces(t *testing.T) {
 }
 
 func TestClientRequests(t *testing.T) {
+	const runningOnValgrind, stackRegister = 0x1001, 0x1501 // valgrind.h
 	var seen []uint64
 	g := newGuest(t, func(c *Config) {
 		c.OnClientRequest = func(_ emu.Engine, code uint64, _ [5]uint64) (uint64, bool) {
@@ -207,11 +208,11 @@ func TestClientRequests(t *testing.T) {
 		g.th.ClientRequest()
 		return g.th.CPU.Regs[emu.RDX]
 	}
-	assert.EqualValues(t, 1, ask(task.VgRunningOnValgrind))
+	assert.EqualValues(t, 1, ask(runningOnValgrind))
 	assert.EqualValues(t, 42, ask(0x43470000))
 	assert.EqualValues(t, 99, ask(0x43540000), "unknown: the program's default")
-	assert.EqualValues(t, 1, ask(task.VgStackRegister))
-	assert.EqualValues(t, 2, ask(task.VgStackRegister))
+	assert.EqualValues(t, 1, ask(stackRegister))
+	assert.EqualValues(t, 2, ask(stackRegister))
 	assert.Len(t, seen, 5)
 }
 

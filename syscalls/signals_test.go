@@ -1,7 +1,6 @@
 package syscalls
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -209,31 +208,4 @@ func TestDeadlock(t *testing.T) {
 	e := g.run()
 	assert.True(t, e.Deadlock)
 	assert.Equal(t, linux.SIGKILL, e.Signal)
-}
-
-// TestBehindCall checks that return addresses are told from others by what lies in front of them.
-func TestBehindCall(t *testing.T) {
-	g := newGuest(t)
-	const at = 0x30000000
-	require.NoError(t, g.p.Mem.Map(mem.VMA{Lo: at, Hi: at + 4096, Prot: mem.Read | mem.Exec}, nil))
-	for code, want := range map[string]bool{
-		"\xe8\x00\x00\x00\x00":         true,  // call rel32
-		"\xff\xd0":                     true,  // call rax
-		"\xff\x10":                     true,  // call [rax]
-		"\xff\x14\x24":                 true,  // call [rsp]
-		"\xff\x50\x08":                 true,  // call [rax+8]
-		"\xff\x54\x24\x08":             true,  // call [rsp+8]
-		"\xff\x15\x00\x00\x00\x00":     true,  // call [rip+0]
-		"\xff\x90\x00\x00\x00\x00":     true,  // call [rax+0x0]
-		"\xff\x14\xc5\x00\x00\x00\x00": true,  // call [rax*8+0x0]
-		"\xff\x94\x24\x00\x00\x00\x00": true,  // call [rsp+0x0]
-		"\xff\xe0":                     false, // jmp rax
-		"\xff\xd0\x90":                 false,
-		"\xe9\x00\x00\x00\x00":         false, // jmp rel32
-	} {
-		require.Equal(t, 64, g.p.Mem.Poke(at, []byte(strings.Repeat("\x90", 64-len(code))+code)))
-		assert.Equal(t, want, g.p.BehindCall(at+64), "% x", code)
-	}
-	assert.False(t, g.p.BehindCall(at), "nothing is in front of it")
-	assert.False(t, g.p.BehindCall(g.heap+16), "not executable")
 }

@@ -67,7 +67,7 @@ func TestSignatures(t *testing.T) {
 		for _, v := range []uint64{0, 8, g.room(256), 1<<64 - 1} {
 			for _, e := range []linux.Errno{0, linux.EINVAL} {
 				g.th.Call = task.Call{Nr: nr(name), Args: uio.Args{v, v, v, v, v, v}}
-				text := (&strace.Tracer{Early: map[*task.Thread]string{}}).Format(g.th, 3, e)
+				text := strace.NewTracer(nil).Format(g.th, 3, e)
 				assert.True(t, strings.HasPrefix(text, name+"("), text)
 			}
 		}

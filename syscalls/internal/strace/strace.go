@@ -16,18 +16,18 @@ import (
 // call returns, so that it can show what the call has filled in.
 type Tracer struct {
 	w io.Writer
-	// Early has the text of calls after which the arguments cannot be read, such as execve(2), by thread.
-	Early map[*task.Thread]string
+	// early has the text of calls after which the arguments cannot be read, such as execve(2), by thread.
+	early map[*task.Thread]string
 }
 
 // NewTracer returns a Tracer that writes to w.
-func NewTracer(w io.Writer) *Tracer { return &Tracer{w: w, Early: map[*task.Thread]string{}} }
+func NewTracer(w io.Writer) *Tracer { return &Tracer{w: w, early: map[*task.Thread]string{}} }
 
 // Enter implements task.Tracer.
 func (tr *Tracer) Enter(t *task.Thread) {
 	switch t.Kernel.CallName(t.Call.Nr) {
 	case "execve", "execveat", "rt_sigreturn":
-		tr.Early[t] = tr.Format(t, 0, 0)
+		tr.early[t] = tr.Format(t, 0, 0)
 	case "exit", "exit_group":
 		tr.print(t, fmt.Sprintf("%-39s = ?", tr.Format(t, 0, 0)))
 	}
@@ -35,8 +35,8 @@ func (tr *Tracer) Enter(t *task.Thread) {
 
 // Leave implements task.Tracer.
 func (tr *Tracer) Leave(t *task.Thread, ret uint64, e linux.Errno) {
-	text, ok := tr.Early[t]
-	delete(tr.Early, t)
+	text, ok := tr.early[t]
+	delete(tr.early, t)
 	switch name := t.Kernel.CallName(t.Call.Nr); {
 	case name == "exit" || name == "exit_group":
 		return

@@ -166,16 +166,16 @@ func (t *Thread) finish(ret uint64, e linux.Errno) {
 	t.inCall = true
 }
 
-// MaxReported bounds the messages about unsupported calls: a program may try all numbers there are.
-const MaxReported = 100
+// maxReported bounds the messages about unsupported calls: a program may try all numbers there are.
+const maxReported = 100
 
 // reportMissing names an unsupported call, once.
 func (k *Kernel) reportMissing(nr uint64) {
 	switch {
-	case k.reported[nr] || len(k.reported) > MaxReported:
+	case k.reported[nr] || len(k.reported) > maxReported:
 		return
-	case len(k.reported) == MaxReported:
-		k.Logf("more than %d system calls are not supported; further ones are not named", MaxReported)
+	case len(k.reported) == maxReported:
+		k.Logf("more than %d system calls are not supported; further ones are not named", maxReported)
 		k.reported[nr] = true
 		return
 	}

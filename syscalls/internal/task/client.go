@@ -7,7 +7,7 @@ import (
 
 // Valgrind's client requests (valgrind.h).
 const (
-	VgRunningOnValgrind = 0x1001
+	vgRunningOnValgrind = 0x1001
 	vgDiscard           = 0x1002
 	vgReplacesMalloc    = 0x1003
 	vgGetToolname       = 0x1004
@@ -16,7 +16,7 @@ const (
 	vgCloChange         = 0x1203
 	vgPrintf            = 0x1403
 	vgPrintfBacktrace   = 0x1404
-	VgStackRegister     = 0x1501
+	vgStackRegister     = 0x1501
 	vgStackDeregister   = 0x1502
 	vgStackChange       = 0x1503
 	vgLoadPDB           = 0x1601
@@ -53,7 +53,7 @@ func (t *Thread) ClientRequest() {
 // builtinRequest answers the requests that the kernel knows without a Config.OnClientRequest.
 func (t *Thread) builtinRequest(code uint64, args [5]uint64) (uint64, bool) {
 	switch code {
-	case VgRunningOnValgrind:
+	case vgRunningOnValgrind:
 		return 1, true
 	case vgDiscard:
 		lo := emu.Addr(args[0])
@@ -61,7 +61,7 @@ func (t *Thread) builtinRequest(code uint64, args [5]uint64) (uint64, bool) {
 			t.Process.Engine.Invalidate(lo, lo+emu.Addr(n))
 		}
 		return 0, true
-	case VgStackRegister:
+	case vgStackRegister:
 		// 0 is the main stack.
 		t.Kernel.nextVgStack++
 		return t.Kernel.nextVgStack, true

@@ -52,15 +52,15 @@ func (t *Thread) callers() (found []emu.Addr) {
 		if !ok || len(found) == maxCallers {
 			break
 		}
-		if a := emu.Addr(x); t.Process.BehindCall(a) {
+		if a := emu.Addr(x); t.Process.behindCall(a) {
 			found = append(found, a)
 		}
 	}
 	return found
 }
 
-// BehindCall reports whether the instruction in front of a may be a CALL.
-func (p *Process) BehindCall(a emu.Addr) bool {
+// behindCall reports whether the instruction in front of a may be a CALL.
+func (p *Process) behindCall(a emu.Addr) bool {
 	v := p.Mem.VMA(a)
 	var b [7]byte
 	if v == nil || v.Prot&mem.Exec == 0 || p.Mem.Read(a-7, b[:]) < len(b) {

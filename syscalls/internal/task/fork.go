@@ -8,7 +8,7 @@ import (
 // fork makes a process: a copy of t's with one thread, which shares with it what c says.
 func (t *Thread) fork(c CloneArgs) (uint64, linux.Errno) {
 	k := t.Kernel
-	q := t.Process.Copy(c)
+	q := t.Process.copy(c)
 	o := q.NewThread(emu.NewCPU())
 	if e := t.giveMachine(q, c); e != 0 {
 		delete(k.Threads, o.TID)
@@ -32,8 +32,8 @@ func (t *Thread) fork(c CloneArgs) (uint64, linux.Errno) {
 	return t.Block(Wait{Unbreakable: true}, func() (uint64, linux.Errno) { return uint64(q.PID), 0 })
 }
 
-// Copy returns a new process with what a child inherits (fork(2)). It has no machine and no thread yet.
-func (p *Process) Copy(c CloneArgs) *Process {
+// copy returns a new process with what a child inherits (fork(2)). It has no machine and no thread yet.
+func (p *Process) copy(c CloneArgs) *Process {
 	q := newProcess(p.Kernel)
 	q.family = family{Parent: p, PGID: p.PGID, SID: p.SID, Tty: p.Tty, exitSignal: c.ExitSignal}
 	if c.Flags&linux.CLONE_PARENT != 0 {

@@ -161,8 +161,8 @@ type Kernel struct {
 	progress   progress
 	// reported has the numbers of the unsupported calls that a message has named: each is named once.
 	reported map[uint64]bool
-	// Refusals counts the calls that ended for want of support, for UnsupportedCalls.
-	Refusals map[refusal]uint64
+	// refusals counts the calls that ended for want of support, for UnsupportedCalls.
+	refusals map[refusal]uint64
 	// nextVgStack is the id that VALGRIND_STACK_REGISTER gave last.
 	nextVgStack uint64
 	// NextShared numbers anonymous shared mappings, each of which is a file of its own in /proc/PID/maps.
@@ -244,7 +244,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 	k := &Kernel{
 		Config: cfg, Table: table, Threads: map[int]*Thread{}, LastID: DefaultPID - 1, UID: DefaultUID, GID: DefaultGID,
 		Futexes: map[FutexKey][]*Thread{}, owners: map[FutexKey]*Thread{},
-		reported: map[uint64]bool{}, Refusals: map[refusal]uint64{},
+		reported: map[uint64]bool{}, refusals: map[refusal]uint64{},
 	}
 	if cfg.Compat {
 		k.UID, k.GID = host.User()

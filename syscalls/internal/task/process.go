@@ -141,7 +141,7 @@ type Thread struct {
 
 func newProcess(k *Kernel) *Process {
 	p := &Process{
-		Kernel: k, PID: k.NewID(), memory: &uio.Memory{}, Signals: &sigTable{}, dumpable: 1,
+		Kernel: k, PID: k.newID(), memory: &uio.Memory{}, Signals: &sigTable{}, dumpable: 1,
 		Posix: map[uint64]*PosixTimer{},
 	}
 	p.exitSignal, p.Started = linux.SIGCHLD, k.Now()
@@ -151,18 +151,18 @@ func newProcess(k *Kernel) *Process {
 
 // Ids of processes and threads come from one sequence (kernel/pid.c).
 const (
-	// MaxID is /proc/sys/kernel/pid_max: every id is less.
-	MaxID = 32768
-	// ReservedID is the id that follows the last one.
-	ReservedID = 300
+	// maxID is /proc/sys/kernel/pid_max: every id is less.
+	maxID = 32768
+	// reservedID is the id that follows the last one.
+	reservedID = 300
 )
 
-// NewID returns an id for a new process or thread: the next one that nothing has.
-func (k *Kernel) NewID() int {
+// newID returns an id for a new process or thread: the next one that nothing has.
+func (k *Kernel) newID() int {
 	k.IDs++
 	for {
-		if k.LastID++; k.LastID >= MaxID {
-			k.LastID = ReservedID
+		if k.LastID++; k.LastID >= maxID {
+			k.LastID = reservedID
 		}
 		if !k.usesID(k.LastID) {
 			return k.LastID
@@ -182,7 +182,7 @@ func (k *Kernel) usesID(id int) bool {
 func (p *Process) NewThread(c *emu.CPU) *Thread {
 	tid := p.PID
 	if len(p.Threads) > 0 {
-		tid = p.Kernel.NewID()
+		tid = p.Kernel.newID()
 	}
 	t := &Thread{Process: p, Kernel: p.Kernel, Memory: p.memory, CPU: c, TID: tid, timerSlack: 50_000, defaultSlack: 50_000}
 	if len(p.Threads) > 0 {

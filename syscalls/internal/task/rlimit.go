@@ -34,16 +34,16 @@ var defaultLimits = [linux.RLIM_NLIMITS]rlimit{
 const (
 	// MaxFiles is the hard limit, where the host has as many descriptors.
 	MaxFiles = 1 << 20
-	// ReservedFiles is how many of the host's descriptors cgemu itself may need.
-	ReservedFiles = 256
+	// reservedFiles is how many of the host's descriptors cgemu itself may need.
+	reservedFiles = 256
 )
 
 // FileLimit is RLIMIT_NOFILE at the start. It depends on the host, as every open host file takes one of its
 // descriptors.
 func FileLimit() rlimit {
 	all := host.FileLimit()
-	if all > ReservedFiles {
-		all -= ReservedFiles
+	if all > reservedFiles {
+		all -= reservedFiles
 	}
 	hard := min(all, MaxFiles)
 	return rlimit{min(defaultLimits[linux.RLIMIT_NOFILE].Cur, hard), hard}

@@ -24,26 +24,26 @@ type refusal struct {
 	e  linux.Errno
 }
 
-// MaxUnsupported bounds the refusals that are told apart: a program may try all numbers there are.
-const MaxUnsupported = 1000
+// maxUnsupported bounds the refusals that are told apart: a program may try all numbers there are.
+const maxUnsupported = 1000
 
 // noteUnsupported counts a call that ended with e, if that is for want of support.
 func (k *Kernel) noteUnsupported(nr uint64, l Level, e linux.Errno) {
 	if e == linux.ENOSYS || e != 0 && e < linux.ERESTARTSYS && (l == Missing || l == Refused) {
-		if a := (refusal{nr, e}); len(k.Refusals) < MaxUnsupported || k.Refusals[a] > 0 {
-			k.Refusals[a]++
+		if a := (refusal{nr, e}); len(k.refusals) < maxUnsupported || k.refusals[a] > 0 {
+			k.refusals[a]++
 		}
 	}
 }
 
 // UnsupportedCalls lists what programs have asked for and not got, by number and error.
 func (k *Kernel) UnsupportedCalls() []UnsupportedCall {
-	keys := slices.SortedFunc(maps.Keys(k.Refusals), func(a, b refusal) int {
+	keys := slices.SortedFunc(maps.Keys(k.refusals), func(a, b refusal) int {
 		return cmp.Or(cmp.Compare(a.nr, b.nr), cmp.Compare(a.e, b.e))
 	})
 	var out []UnsupportedCall
 	for _, a := range keys {
-		out = append(out, UnsupportedCall{Name: k.CallName(a.nr), Number: a.nr, Answer: a.e.String(), Calls: k.Refusals[a]})
+		out = append(out, UnsupportedCall{Name: k.CallName(a.nr), Number: a.nr, Answer: a.e.String(), Calls: k.refusals[a]})
 	}
 	return out
 }

@@ -1,0 +1,89 @@
+package task
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// newProcessFor returns the first process of a kernel without programs and engines, and what it logs.
+func newProcessFor(t *testing.T) (*Process, *strings.Builder) {
+	var log strings.Builder
+	k := NewKernel(Config{Log: &log}, nil)
+	th, err := k.FirstThread(nil, FileLimit())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, th.Process.Mem.Close()) })
+	return th.Process, &log
+}
+
+// TestUnsupportedNumbers makes more calls that do not exist than are counted and named, each twice.
+func TestUnsupportedNumbers(t *testing.T) {
+	p, log := newProcessFor(t)
+	k := p.Kernel
+	for i := range uint64(4 * maxUnsupported) {
+		k.reportMissing(10_000 + i/2)
+		k.noteUnsupported(10_000+i/2, Missing, linux.ENOSYS)
+	}
+	assert.Len(t, k.refusals, maxUnsupported)
+	assert.Len(t, k.UnsupportedCalls(), maxUnsupported)
+	assert.Equal(t, maxReported, strings.Count(log.String(), "is not supported"))
+	assert.Equal(t, 1, strings.Count(log.String(), "further ones are not named"))
+}
+
+// TestIDs checks that ids go round below pid_max, past those that are in use.
+func TestIDs(t *testing.T) {
+	p, _ := newProcessFor(t)
+	k := p.Kernel
+	o := p.NewThread(emu.NewCPU())
+	o.TID = reservedID
+	k.Threads[reservedID] = o
+	k.LastID = maxID - 2
+	assert.Equal(t, maxID-1, k.newID())
+	assert.Equal(t, reservedID+1, k.newID())
+	k.LastID = ParentPID - 1
+	assert.Equal(t, DefaultPID+2, k.newID(), "999 to 1001 are in use")
+}
+
+// TestFileLimit checks that a program gets no more descriptors than the host has for it.
+func TestFileLimit(t *testing.T) {
+	p, _ := newProcessFor(t)
+	l := p.Limits[linux.RLIMIT_NOFILE]
+	assert.LessOrEqual(t, l.Cur, l.Max)
+	assert.LessOrEqual(t, l.Max, max(host.FileLimit()-reservedFiles, 1))
+	assert.Equal(t, l, p.copy(CloneArgs{}).Limits[linux.RLIMIT_NOFILE])
+}
+
+// TestBehindCall checks that return addresses are told from others by what lies in front of them.
+func TestBehindCall(t *testing.T) {
+	p, _ := newProcessFor(t)
+	const at, data = 0x30000000, 0x20000000
+	require.NoError(t, p.Mem.Map(mem.VMA{Lo: at, Hi: at + 4096, Prot: mem.Read | mem.Exec}, nil))
+	require.NoError(t, p.Mem.Map(mem.VMA{Lo: data, Hi: data + 4096, Prot: mem.Read | mem.Write}, nil))
+	for code, want := range map[string]bool{
+		"\xe8\x00\x00\x00\x00":         true,  // call rel32
+		"\xff\xd0":                     true,  // call rax
+		"\xff\x10":                     true,  // call [rax]
+		"\xff\x14\x24":                 true,  // call [rsp]
+		"\xff\x50\x08":                 true,  // call [rax+8]
+		"\xff\x54\x24\x08":             true,  // call [rsp+8]
+		"\xff\x15\x00\x00\x00\x00":     true,  // call [rip+0]
+		"\xff\x90\x00\x00\x00\x00":     true,  // call [rax+0x0]
+		"\xff\x14\xc5\x00\x00\x00\x00": true,  // call [rax*8+0x0]
+		"\xff\x94\x24\x00\x00\x00\x00": true,  // call [rsp+0x0]
+		"\xff\xe0":                     false, // jmp rax
+		"\xff\xd0\x90":                 false,
+		"\xe9\x00\x00\x00\x00":         false, // jmp rel32
+	} {
+		require.Equal(t, 64, p.Mem.Poke(at, []byte(strings.Repeat("\x90", 64-len(code))+code)))
+		assert.Equal(t, want, p.behindCall(at+64), "% x", code)
+	}
+	assert.False(t, p.behindCall(at), "nothing is in front of it")
+	assert.False(t, p.behindCall(data+16), "not executable")
+}
