@@ -11,13 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/net"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
-	"github.com/cgemu/cgemu/syscalls/internal/tty"
-	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
 // TestNothingStays makes and drops many things, and counts what the kernel keeps of them.
@@ -143,41 +140,6 @@ func TestLowestFD(t *testing.T) {
 
 // A fileBaseFile is a file of no abilities.
 type fileBaseFile struct{ files.FileBase }
-
-// TestTypedAhead fills a pseudoterminal from both sides: it takes no more than it has room for, and keeps what it took.
-func TestTypedAhead(t *testing.T) {
-	g := newGuest(t)
-	f, e := tty.OpenPtmx(g.th, linux.O_RDWR|linux.O_NONBLOCK)
-	require.Zero(t, e)
-	m := f.(*tty.PtyMaster)
-	m.Pty.Locked = false
-	f, e = m.Pty.OpenSlave(g.th, linux.O_RDWR|linux.O_NOCTTY|linux.O_NONBLOCK)
-	require.Zero(t, e)
-	s := f.(*tty.PtySlave)
-	m.Pty.Lflag = linux.ECHO
-	at := emu.Addr(g.bytes([]byte(strings.Repeat("x", 1000))))
-	write := func() (n int) {
-		for {
-			got, e := m.Write(g.th, uio.Single(at, 1000), -1)
-			if e != 0 {
-				return n
-			}
-			n += int(got)
-		}
-	}
-	assert.Equal(t, tty.LineMax+tty.TypeaheadMax, write())
-	assert.Len(t, m.Pty.Out, tty.LineMax, "what is not taken is not echoed")
-	assert.Zero(t, m.Poll(g.th)&linux.POLLOUT)
-	n, e := s.Read(g.th, uio.Single(at, 1000), -1)
-	require.Zero(t, e)
-	assert.EqualValues(t, 1000, n)
-	assert.Equal(t, 1000, write())
-	for range 100 {
-		m.Pty.FlushInput()
-		write()
-	}
-	assert.Len(t, m.Pty.Out, tty.OutMax)
-}
 
 // TestSharedDirectory checks that a process and its child have one descriptor of their working directory.
 func TestSharedDirectory(t *testing.T) {

@@ -12,7 +12,7 @@ const ccs = 19
 
 // A termios has a terminal's settings: the kernel's struct termios.
 type termios struct {
-	iflag, oflag, cflag, Lflag uint32
+	iflag, oflag, cflag, lflag uint32
 	line                       uint8
 	cc                         [ccs]byte
 }
@@ -21,7 +21,7 @@ type termios struct {
 func newTermios() termios {
 	return termios{
 		iflag: linux.ICRNL | linux.IXON, oflag: linux.OPOST | linux.ONLCR, cflag: 0xbf, // B38400, CS8, CREAD
-		Lflag: linux.ISIG | linux.ICANON | linux.ECHO | linux.ECHOE | linux.ECHOK | linux.ECHOCTL | linux.ECHOKE | linux.IEXTEN,
+		lflag: linux.ISIG | linux.ICANON | linux.ECHO | linux.ECHOE | linux.ECHOK | linux.ECHOCTL | linux.ECHOKE | linux.IEXTEN,
 		cc: [ccs]byte{
 			linux.VINTR: 3, linux.VQUIT: 28, linux.VERASE: 127, linux.VKILL: 21, linux.VEOF: 4, linux.VMIN: 1, linux.VSTART: 17, linux.VSTOP: 19, linux.VSUSP: 26,
 			linux.VREPRINT: 18, 13: 15, linux.VWERASE: 23, linux.VLNEXT: 22,
@@ -35,7 +35,7 @@ func (s *termios) encode() []byte {
 	b.U32(s.iflag)
 	b.U32(s.oflag)
 	b.U32(s.cflag)
-	b.U32(s.Lflag)
+	b.U32(s.lflag)
 	b.U8(s.line)
 	return append(b, s.cc[:]...)
 }
@@ -43,7 +43,7 @@ func (s *termios) encode() []byte {
 // encodeTermio is s as a struct termio of System V: the low halves of the flags and the first special characters.
 func (s *termios) encodeTermio() []byte {
 	var b linux.Pack
-	for _, flags := range []uint32{s.iflag, s.oflag, s.cflag, s.Lflag} {
+	for _, flags := range []uint32{s.iflag, s.oflag, s.cflag, s.lflag} {
 		b.U16(uint16(flags))
 	}
 	b.U8(s.line)
@@ -54,7 +54,7 @@ func (s *termios) encodeTermio() []byte {
 
 // withTermio is s with what a struct termio sets.
 func (s termios) withTermio(b []byte) termios {
-	for i, flags := range []*uint32{&s.iflag, &s.oflag, &s.cflag, &s.Lflag} {
+	for i, flags := range []*uint32{&s.iflag, &s.oflag, &s.cflag, &s.lflag} {
 		*flags = *flags&^0xffff | uint32(linux.Uint16(b[2*i:]))
 	}
 	s.line = b[8]
@@ -64,7 +64,7 @@ func (s termios) withTermio(b []byte) termios {
 
 // decodeTermios is the inverse of encode.
 func decodeTermios(b []byte) termios {
-	s := termios{iflag: linux.Uint32(b), oflag: linux.Uint32(b[4:]), cflag: linux.Uint32(b[8:]), Lflag: linux.Uint32(b[12:]), line: b[16]}
+	s := termios{iflag: linux.Uint32(b), oflag: linux.Uint32(b[4:]), cflag: linux.Uint32(b[8:]), lflag: linux.Uint32(b[12:]), line: b[16]}
 	copy(s.cc[:], b[17:])
 	return s
 }
@@ -79,8 +79,8 @@ type cell struct {
 	end, eof bool
 }
 
-// LineMax bounds a line of input: what is typed beyond it, up to its end, is lost.
-const LineMax = 4095
+// lineMax bounds a line of input: what is typed beyond it, up to its end, is lost.
+const lineMax = 4095
 
 // A lineDisc is a line discipline: it turns what is typed into input for programs, and what programs write into output
 // for the terminal. Echo is output, too.
@@ -90,8 +90,8 @@ type lineDisc struct {
 	// these can be read.
 	in    []cell
 	lines int
-	// Out is output that the master has not fetched, OutMax bytes at most.
-	Out []byte
+	// out is output that the master has not fetched, OutMax bytes at most.
+	out []byte
 	// column is where the cursor is; lineColumn is where it was when the line that is being typed began. Erasing a tab
 	// needs both.
 	column, lineColumn int
@@ -106,14 +106,14 @@ type lineDisc struct {
 // isControl reports whether c is a control character.
 func isControl(c byte) bool { return c < 32 || c == 127 }
 
-// OutMax bounds the output that waits for the master. Programs wait earlier, at ptyRoom; what is left is for echo,
+// outMax bounds the output that waits for the master. Programs wait earlier, at ptyRoom; what is left is for echo,
 // which is lost beyond it.
-const OutMax = 19 << 10
+const outMax = 19 << 10
 
 // enqueue appends c to the output.
 func (d *lineDisc) enqueue(c byte) {
-	if len(d.Out) < OutMax {
-		d.Out = append(d.Out, c)
+	if len(d.out) < outMax {
+		d.out = append(d.out, c)
 	}
 }
 
@@ -168,7 +168,7 @@ func (d *lineDisc) output(c byte) {
 
 // echo outputs c as it was typed.
 func (d *lineDisc) echo(c byte) {
-	if d.Lflag&linux.ECHOCTL != 0 && isControl(c) && c != '\t' {
+	if d.lflag&linux.ECHOCTL != 0 && isControl(c) && c != '\t' {
 		d.putColumn('^')
 		d.putColumn(c ^ 0o100)
 		return
@@ -195,7 +195,7 @@ func (d *lineDisc) input(c byte) {
 			d.stopped = false
 		}
 	}
-	if d.Lflag&linux.ISIG != 0 {
+	if d.lflag&linux.ISIG != 0 {
 		sig := 0
 		switch {
 		case d.is(c, linux.VINTR):
@@ -218,20 +218,20 @@ func (d *lineDisc) input(c byte) {
 	case c == '\n' && d.iflag&linux.INLCR != 0:
 		c = '\r'
 	}
-	if d.Lflag&linux.ICANON == 0 || !d.edit(c) {
+	if d.lflag&linux.ICANON == 0 || !d.edit(c) {
 		d.add(c)
 	}
 }
 
 // interrupt sends the signal that c stands for.
 func (d *lineDisc) interrupt(c byte, sig int) {
-	if d.Lflag&linux.NOFLSH == 0 {
+	if d.lflag&linux.NOFLSH == 0 {
 		d.in, d.lines = nil, 0
 	}
 	if d.iflag&linux.IXON != 0 {
 		d.stopped = false
 	}
-	if d.Lflag&linux.ECHO != 0 {
+	if d.lflag&linux.ECHO != 0 {
 		d.echo(c)
 	}
 	d.signal(sig)
@@ -239,31 +239,31 @@ func (d *lineDisc) interrupt(c byte, sig int) {
 
 // edit does what c, typed in canonical mode, does to the line. It reports false for a character that is just added.
 func (d *lineDisc) edit(c byte) bool {
-	extended := d.Lflag&linux.IEXTEN != 0
+	extended := d.lflag&linux.IEXTEN != 0
 	switch {
 	case d.is(c, linux.VERASE), d.is(c, linux.VKILL), extended && d.is(c, linux.VWERASE):
 		d.erase(c)
 	case extended && d.is(c, linux.VLNEXT):
 		d.literal = true
-		if d.Lflag&linux.ECHO != 0 && d.Lflag&linux.ECHOCTL != 0 {
+		if d.lflag&linux.ECHO != 0 && d.lflag&linux.ECHOCTL != 0 {
 			d.putColumn('^')
 			d.putColumn('\b')
 		}
-	case extended && d.is(c, linux.VREPRINT) && d.Lflag&linux.ECHO != 0:
+	case extended && d.is(c, linux.VREPRINT) && d.lflag&linux.ECHO != 0:
 		d.echo(c)
 		d.output('\n')
 		for _, x := range d.in[d.lines:] {
 			d.echo(x.c)
 		}
 	case c == '\n':
-		if d.Lflag&(linux.ECHO|linux.ECHONL) != 0 {
+		if d.lflag&(linux.ECHO|linux.ECHONL) != 0 {
 			d.output('\n')
 		}
 		d.end(cell{c: c, end: true})
 	case d.is(c, linux.VEOF):
 		d.end(cell{end: true, eof: true})
 	case d.is(c, linux.VEOL), extended && d.is(c, linux.VEOL2):
-		if d.Lflag&linux.ECHO != 0 {
+		if d.lflag&linux.ECHO != 0 {
 			d.echo(c)
 		}
 		d.end(cell{c: c, end: true})
@@ -281,7 +281,7 @@ func (d *lineDisc) end(x cell) {
 
 // add adds c to the input.
 func (d *lineDisc) add(c byte) {
-	if d.Lflag&linux.ECHO != 0 {
+	if d.lflag&linux.ECHO != 0 {
 		if len(d.in) == d.lines {
 			d.lineColumn = d.column
 		}
@@ -291,7 +291,7 @@ func (d *lineDisc) add(c byte) {
 			d.echo(c)
 		}
 	}
-	if d.Lflag&linux.ICANON != 0 && len(d.in)-d.lines >= LineMax {
+	if d.lflag&linux.ICANON != 0 && len(d.in)-d.lines >= lineMax {
 		return // until the line ends
 	}
 	d.in = append(d.in, cell{c: c})
@@ -303,11 +303,11 @@ func (d *lineDisc) erase(c byte) {
 	if len(d.in) == d.lines {
 		return
 	}
-	if !char && !word && d.Lflag&(linux.ECHO|linux.ECHOK|linux.ECHOKE|linux.ECHOE) != linux.ECHO|linux.ECHOK|linux.ECHOKE|linux.ECHOE {
+	if !char && !word && d.lflag&(linux.ECHO|linux.ECHOK|linux.ECHOKE|linux.ECHOE) != linux.ECHO|linux.ECHOK|linux.ECHOKE|linux.ECHOE {
 		d.in = d.in[:d.lines]
-		if d.Lflag&linux.ECHO != 0 {
+		if d.lflag&linux.ECHO != 0 {
 			d.echo(c)
-			if d.Lflag&linux.ECHOK != 0 {
+			if d.lflag&linux.ECHOK != 0 {
 				d.output('\n')
 			}
 		}
@@ -328,8 +328,8 @@ func (d *lineDisc) erase(c byte) {
 			}
 		}
 		d.in = d.in[:n]
-		if d.Lflag&linux.ECHO != 0 {
-			if char && d.Lflag&linux.ECHOE == 0 {
+		if d.lflag&linux.ECHO != 0 {
+			if char && d.lflag&linux.ECHOE == 0 {
 				d.echo(c)
 			} else {
 				d.eraseEcho(x)
@@ -356,7 +356,7 @@ func (d *lineDisc) eraseEcho(x byte) {
 			d.putColumn('\b')
 		}
 		return
-	case isControl(x) && d.Lflag&linux.ECHOCTL != 0:
+	case isControl(x) && d.lflag&linux.ECHOCTL != 0:
 		n = 2
 	case isControl(x):
 		n = 0
@@ -376,7 +376,7 @@ func (d *lineDisc) width() int {
 		case c == '\t':
 			return n
 		case isControl(c):
-			if d.Lflag&linux.ECHOCTL != 0 {
+			if d.lflag&linux.ECHOCTL != 0 {
 				n += 2
 			}
 		case d.iflag&linux.IUTF8 == 0 || c&0xc0 != 0x80:
@@ -388,7 +388,7 @@ func (d *lineDisc) width() int {
 
 // set changes the settings. When canonical mode is switched on or off, what was typed and not read becomes a line.
 func (d *lineDisc) set(s termios) {
-	if (s.Lflag^d.Lflag)&linux.ICANON != 0 && len(d.in) > 0 {
+	if (s.lflag^d.lflag)&linux.ICANON != 0 && len(d.in) > 0 {
 		d.lines = len(d.in)
 		d.in[d.lines-1].end = true
 	}
@@ -400,7 +400,7 @@ func (d *lineDisc) set(s termios) {
 
 // available is how many cells can be read now.
 func (d *lineDisc) available() int {
-	if d.Lflag&linux.ICANON != 0 {
+	if d.lflag&linux.ICANON != 0 {
 		return d.lines
 	}
 	return len(d.in)
@@ -409,7 +409,7 @@ func (d *lineDisc) available() int {
 // take removes up to n characters from the input, and returns them: in canonical mode of one line only.
 func (d *lineDisc) take(n int) []byte {
 	var out []byte
-	i, canon := 0, d.Lflag&linux.ICANON != 0
+	i, canon := 0, d.lflag&linux.ICANON != 0
 	for i < d.available() {
 		x := d.in[i]
 		if len(out) == n && !(canon && x.eof) {

@@ -14,8 +14,8 @@ import (
 const (
 	// ptyRoom is how much output may wait for the master before programs that write have to wait.
 	ptyRoom = 12 << 10
-	// TypeaheadMax bounds what may be typed while the line discipline has no room.
-	TypeaheadMax = 16 << 10
+	// typeaheadMax bounds what may be typed while the line discipline has no room.
+	typeaheadMax = 16 << 10
 )
 
 // A Driver has the pseudoterminals of a kernel.
@@ -31,8 +31,8 @@ type pty struct {
 	lineDisc
 	// n is its number: /dev/pts/n.
 	n int
-	// Locked says that slaves cannot be opened yet (unlockpt(3)).
-	Locked bool
+	// locked says that slaves cannot be opened yet (unlockpt(3)).
+	locked bool
 	// typeahead was typed and waits for room in the line discipline.
 	typeahead []byte
 	// size is a struct winsize.
@@ -71,7 +71,7 @@ const maxPtys = 4096
 
 // OpenPtmx opens /dev/ptmx: it makes a pseudoterminal and returns its master.
 func OpenPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
-	p := &pty{Locked: true}
+	p := &pty{locked: true}
 	for p.n < len(DriverOf(t.Kernel).ptys) && DriverOf(t.Kernel).ptys[p.n].n == p.n {
 		p.n++
 	}
@@ -87,7 +87,7 @@ func OpenPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
 
 // OpenSlave opens a slave of p. It may become the controlling terminal of t's session.
 func (p *pty) OpenSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
-	if p.Locked || p.masterClosed {
+	if p.locked || p.masterClosed {
 		return nil, linux.EIO
 	}
 	f := &PtySlave{FileBase: files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/" + strconv.Itoa(p.n)}, Pty: p}
@@ -135,7 +135,7 @@ func (f *PtyMaster) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 // Read implements files.File: it fetches output.
 func (f *PtyMaster) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	p := f.Pty
-	if len(p.Out) == 0 {
+	if len(p.out) == 0 {
 		switch {
 		case uio.Total(v) == 0:
 			return 0, 0
@@ -144,18 +144,18 @@ func (f *PtyMaster) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.
 		}
 		return 0, linux.EAGAIN
 	}
-	n, e := t.Scatter(v, p.Out[:min(uio.Total(v), uint64(len(p.Out)))])
-	p.Out = p.Out[n:]
+	n, e := t.Scatter(v, p.out[:min(uio.Total(v), uint64(len(p.out)))])
+	p.out = p.out[n:]
 	return uint64(n), e
 }
 
 // room reports whether the line discipline takes another character. It always does while there is no complete line, as
 // one could never be completed otherwise.
-func (p *pty) room() bool { return len(p.in) < LineMax || p.Lflag&linux.ICANON != 0 && p.lines == 0 }
+func (p *pty) room() bool { return len(p.in) < lineMax || p.lflag&linux.ICANON != 0 && p.lines == 0 }
 
 // feed gives the line discipline what was typed ahead, as far as there is room, and wakes those who wait for it.
 func (p *pty) feed() {
-	n, before, shown := 0, p.lines, len(p.Out)
+	n, before, shown := 0, p.lines, len(p.out)
 	for ; n < len(p.typeahead) && p.room(); n++ {
 		p.input(p.typeahead[n])
 	}
@@ -166,16 +166,16 @@ func (p *pty) feed() {
 		p.typeahead = nil
 	}
 	p.masterWakeups.Count(linux.POLLIN | linux.POLLOUT) // the echo, and room to type
-	if len(p.Out) > shown {
+	if len(p.out) > shown {
 		p.masterWakeups.Announce(linux.POLLIN)
 	}
-	if p.Lflag&linux.ICANON == 0 || p.lines > before {
+	if p.lflag&linux.ICANON == 0 || p.lines > before {
 		p.slaveWakeups.Wake(linux.POLLIN)
 	}
 }
 
-// FlushInput drops what was typed and not read (TCIFLUSH).
-func (p *pty) FlushInput() { p.in, p.lines, p.typeahead = nil, 0, nil }
+// flushInput drops what was typed and not read (TCIFLUSH).
+func (p *pty) flushInput() { p.in, p.lines, p.typeahead = nil, 0, nil }
 
 // Traits implements files.File: a write that has to wait goes on until all is written.
 func (f *PtyMaster) Traits() files.Traits { return files.WholeWrites }
@@ -185,7 +185,7 @@ func (f *PtyMaster) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux
 	b, e := t.Gather(v, uio.MaxRW)
 	p := f.Pty
 	for n := 0; n < len(b); {
-		took := b[n:min(len(b), n+TypeaheadMax-len(p.typeahead))]
+		took := b[n:min(len(b), n+typeaheadMax-len(p.typeahead))]
 		if len(took) == 0 {
 			if n == 0 {
 				return 0, linux.EAGAIN
@@ -202,10 +202,10 @@ func (f *PtyMaster) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux
 // Poll implements files.File.
 func (f *PtyMaster) Poll(*task.Thread) uint32 {
 	var ev uint32
-	if len(f.Pty.Out) > 0 {
+	if len(f.Pty.out) > 0 {
 		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
-	if len(f.Pty.typeahead) < TypeaheadMax {
+	if len(f.Pty.typeahead) < typeaheadMax {
 		ev |= linux.POLLOUT | linux.POLLWRNORM
 	}
 	if f.Pty.slavesClosed {
@@ -245,11 +245,11 @@ func (f *PtyMaster) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 		return 0, t.Out32(arg, uint32(p.n))
 	case linux.TIOCSPTLCK:
 		on, e := t.In32(arg)
-		p.Locked = on != 0
+		p.locked = on != 0
 		return 0, e
 	case linux.TIOCGPTLCK:
 		on := uint32(0)
-		if p.Locked {
+		if p.locked {
 			on = 1
 		}
 		return 0, t.Out32(arg, on)
@@ -261,7 +261,7 @@ func (f *PtyMaster) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 		}
 		return files.Install(t, s, flags)
 	case linux.FIONREAD:
-		return 0, t.Out32(arg, uint32(len(p.Out)))
+		return 0, t.Out32(arg, uint32(len(p.out)))
 	}
 	return p.ioctl(t, true, req, arg)
 }
@@ -275,7 +275,7 @@ func (f *PtySlave) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 func (f *PtySlave) minRead(n int) int {
 	p := f.Pty
 	switch {
-	case p.Lflag&linux.ICANON != 0:
+	case p.lflag&linux.ICANON != 0:
 		return 1
 	case p.cc[linux.VMIN] > 0:
 		return min(int(p.cc[linux.VMIN]), n)
@@ -287,15 +287,15 @@ func (f *PtySlave) minRead(n int) int {
 
 // Read implements files.File: it reads input.
 func (f *PtySlave) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
-	p, n := f.Pty, int(min(uio.Total(v), LineMax))
+	p, n := f.Pty, int(min(uio.Total(v), lineMax))
 	if f.hungUp || n == 0 {
 		return 0, 0
 	}
 	if e := t.CheckJobControl(&p.Terminal, linux.SIGTTIN); e != 0 {
 		return 0, e
 	}
-	if have := p.available(); have < f.minRead(n) && !(t.TimedOut() && p.Lflag&linux.ICANON == 0) {
-		if !f.Nonblock() || have == 0 || p.Lflag&linux.ICANON != 0 {
+	if have := p.available(); have < f.minRead(n) && !(t.TimedOut() && p.lflag&linux.ICANON == 0) {
+		if !f.Nonblock() || have == 0 || p.lflag&linux.ICANON != 0 {
 			return 0, linux.EAGAIN
 		}
 	}
@@ -311,7 +311,7 @@ func (f *PtySlave) Waits(t *task.Thread, events uint32, n uint64) task.Wait {
 	}
 	p := f.Pty
 	w := task.Wait{Ready: func() bool { return f.hungUp || p.available() >= f.minRead(int(n)) }}
-	if p.Lflag&linux.ICANON != 0 || p.cc[linux.VTIME] == 0 {
+	if p.lflag&linux.ICANON != 0 || p.cc[linux.VTIME] == 0 {
 		return w
 	}
 	// "TIME specifies the limit for a timer in tenths of a second", between characters if MIN is not 0. - termios(3)
@@ -332,7 +332,7 @@ func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.
 	if f.hungUp {
 		return 0, linux.EIO
 	}
-	if p.Lflag&linux.TOSTOP != 0 {
+	if p.lflag&linux.TOSTOP != 0 {
 		if e := t.CheckJobControl(&p.Terminal, linux.SIGTTOU); e != 0 {
 			return 0, e
 		}
@@ -340,7 +340,7 @@ func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.
 	b, e := t.Gather(v, uio.MaxRW)
 	defer p.masterWakeups.Wake(linux.POLLIN)
 	for i, c := range b {
-		if p.stopped || len(p.Out) >= ptyRoom {
+		if p.stopped || len(p.out) >= ptyRoom {
 			if i == 0 {
 				return 0, linux.EAGAIN
 			}
@@ -359,13 +359,13 @@ func (f *PtySlave) Poll(*task.Thread) uint32 {
 	}
 	var ev uint32
 	want := 1
-	if p.Lflag&linux.ICANON == 0 && p.cc[linux.VTIME] == 0 && p.cc[linux.VMIN] > 0 {
+	if p.lflag&linux.ICANON == 0 && p.cc[linux.VTIME] == 0 && p.cc[linux.VMIN] > 0 {
 		want = int(p.cc[linux.VMIN])
 	}
 	if p.available() >= want {
 		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
-	if !p.stopped && len(p.Out) < ptyRoom {
+	if !p.stopped && len(p.out) < ptyRoom {
 		ev |= linux.POLLOUT | linux.POLLWRNORM
 	}
 	return ev
@@ -446,7 +446,7 @@ func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
 			return e
 		}
 		if req == linux.TCSETSF {
-			p.FlushInput()
+			p.flushInput()
 		}
 		p.set(decodeTermios(b))
 	case linux.TCSETA, linux.TCSETAW, linux.TCSETAF:
@@ -455,7 +455,7 @@ func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
 			return e
 		}
 		if req == linux.TCSETAF {
-			p.FlushInput()
+			p.flushInput()
 		}
 		p.set(p.termios.withTermio(b))
 	case linux.TCFLSH:
@@ -463,7 +463,7 @@ func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
 			return linux.EINVAL
 		}
 		if arg != 1 {
-			p.FlushInput()
+			p.flushInput()
 		}
 	case linux.TCXONC:
 		if arg > 3 {
