@@ -29,7 +29,7 @@ type Namespace struct {
 	Shm    IDs[*ShmSegment]
 	Sem    IDs[*SemSet]
 	Msg    IDs[*SysVQueue]
-	Queues map[string]*Queue // by name
+	Queues map[string]*Queue // POSIX queues by name
 }
 
 // NewNamespace returns a namespace without objects.

@@ -189,7 +189,10 @@ func (f *QueueFile) Seek(_ *task.Thread, off int64, whence int) (int64, linux.Er
 // Stat implements files.File.
 func (f *QueueFile) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 	at := files.TimeAt(t.Kernel.Clock.Epoch)
-	return files.Stat{Dev: files.MqueueDev, Ino: f.Q.ino, Mode: linux.S_IFREG | f.Q.Mode, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID, Size: 80, Times: host.Times{Atime: at, Mtime: at, Ctime: at}}, 0
+	return files.Stat{
+		Dev: files.MqueueDev, Ino: f.Q.ino, Mode: linux.S_IFREG | f.Q.Mode, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID,
+		Size: 80, Times: host.Times{Atime: at, Mtime: at, Ctime: at},
+	}, 0
 }
 
 // Poll implements files.File.

@@ -44,7 +44,8 @@ func MsgSend(t *task.Thread, q *SysVQueue, m Message, flags int) (uint64, linux.
 		return 0, linux.EAGAIN
 	default:
 		ready := func() bool { return q.removed || q.room(len(m.Text)) }
-		return t.Block(task.Wait{Interrupted: linux.ERESTARTNOHAND, Ready: ready}, func() (uint64, linux.Errno) { return MsgSend(t, q, m, flags) })
+		w := task.Wait{Interrupted: linux.ERESTARTNOHAND, Ready: ready}
+		return t.Block(w, func() (uint64, linux.Errno) { return MsgSend(t, q, m, flags) })
 	}
 	q.Messages = append(q.Messages, m)
 	q.Bytes += len(m.Text)
@@ -86,7 +87,8 @@ func MsgReceive(t *task.Thread, q *SysVQueue, a uio.Args) (uint64, linux.Errno) 
 		return 0, linux.ENOMSG
 	default:
 		ready := func() bool { return q.removed || q.pick(typ, flags) >= 0 }
-		return t.Block(task.Wait{Interrupted: linux.ERESTARTNOHAND, Ready: ready}, func() (uint64, linux.Errno) { return MsgReceive(t, q, a) })
+		w := task.Wait{Interrupted: linux.ERESTARTNOHAND, Ready: ready}
+		return t.Block(w, func() (uint64, linux.Errno) { return MsgReceive(t, q, a) })
 	}
 	m := q.Messages[i]
 	if int64(len(m.Text)) > size && flags&linux.MSG_NOERROR == 0 {

@@ -156,7 +156,8 @@ func (s *inetSocket) decode(b []byte) (netip.AddrPort, linux.Errno) {
 	port := uint16(b[2])<<8 | uint16(b[3])
 	fam := familyOf(b)
 	switch {
-	case s.Family == linux.AF_INET && len(b) < sinSize, s.Family == linux.AF_INET6 && fam != linux.AF_INET && len(b) < sin6SizeOld, len(b) < sinSize:
+	case s.Family == linux.AF_INET && len(b) < sinSize,
+		s.Family == linux.AF_INET6 && fam != linux.AF_INET && len(b) < sin6SizeOld, len(b) < sinSize:
 		return netip.AddrPort{}, linux.EINVAL
 	case s.Family == linux.AF_INET && fam == linux.AF_INET:
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), port), 0
@@ -419,8 +420,9 @@ func (s *inetSocket) setOption(_ *task.Thread, level, name int, v uint32) (linux
 		}
 		s.v6only = v != 0
 		return 0, true
-	case optionKey{linux.SOL_IP, linux.IP_ADD_MEMBERSHIP}, optionKey{linux.SOL_IP, linux.IP_DROP_MEMBERSHIP}, optionKey{linux.SOL_IPV6, linux.IPV6_JOIN_GROUP}, optionKey{linux.SOL_IPV6, linux.IPV6_LEAVE_GROUP}:
-		return linux.ENODEV, true // no interface has groups
+	case optionKey{linux.SOL_IP, linux.IP_ADD_MEMBERSHIP}, optionKey{linux.SOL_IP, linux.IP_DROP_MEMBERSHIP},
+		optionKey{linux.SOL_IPV6, linux.IPV6_JOIN_GROUP}, optionKey{linux.SOL_IPV6, linux.IPV6_LEAVE_GROUP}:
+		return linux.ENODEV, true // no interface does multicast
 	}
 	return 0, false
 }

@@ -44,7 +44,7 @@ func collectUnix(k *task.Kernel) {
 			reached[s] = true
 			s.Queue.eachUnix(reach)
 			for _, o := range s.acceptQueue {
-				reach(o) // who accepts it can receive what it has
+				reach(o) // accept(2) gives it out, with what it has received
 			}
 		}
 	}

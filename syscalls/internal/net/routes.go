@@ -61,7 +61,10 @@ func (i *Interface) routes() []route {
 	var out []route
 	for _, p := range i.Addrs {
 		own, near := p.Addr(), p.Masked()
-		local := route{dst: hostPrefix(own), dev: i, source: own, table: linux.RT_TABLE_LOCAL, kind: linux.RTN_LOCAL, scope: linux.RT_SCOPE_HOST, proto: linux.RTPROT_KERNEL}
+		local := route{
+			dst: hostPrefix(own), dev: i, source: own, table: linux.RT_TABLE_LOCAL, kind: linux.RTN_LOCAL, scope: linux.RT_SCOPE_HOST,
+			proto: linux.RTPROT_KERNEL,
+		}
 		if own.Is6() {
 			local.source, local.scope = netip.Addr{}, linux.RT_SCOPE_UNIVERSE
 			out = append(out, local)
@@ -72,7 +75,8 @@ func (i *Interface) routes() []route {
 			all.dst = near
 		} else {
 			router := route{
-				dst: netip.PrefixFrom(netip.IPv4Unspecified(), 0), dev: i, router: near.Addr().Next(), table: linux.RT_TABLE_MAIN, kind: linux.RTN_UNICAST, proto: linux.RTPROT_BOOT,
+				dst: netip.PrefixFrom(netip.IPv4Unspecified(), 0), dev: i, router: near.Addr().Next(),
+				table: linux.RT_TABLE_MAIN, kind: linux.RTN_UNICAST, proto: linux.RTPROT_BOOT,
 			}
 			all.dst, all.table, all.kind, all.scope = near, linux.RT_TABLE_MAIN, linux.RTN_UNICAST, linux.RT_SCOPE_LINK
 			out = append(out, router)

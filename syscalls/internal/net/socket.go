@@ -259,7 +259,7 @@ func acceptFrom(t *task.Thread, l Socket, at, lenAt emu.Addr, flags int) (uint64
 	if at != 0 {
 		name, e := s.PeerName()
 		if e != 0 {
-			// It has been closed or reset meanwhile: its name is still known, if it had one.
+			// The peer has closed or reset the connection meanwhile, and has no name any more.
 			name = b.unnamed()
 		}
 		if e := OutSockaddr(t, name, at, lenAt); e != 0 {

@@ -12,7 +12,7 @@ import (
 const (
 	ifnameSize  = 16   // IFNAMSIZ
 	ifreqSize   = 40   // struct ifreq
-	txQueueSize = 1000 // what SIOCGIFTXQLEN tells of the loopback interface
+	txQueueSize = 1000 // SIOCGIFTXQLEN
 )
 
 // Ioctl implements files.File.

@@ -150,7 +150,7 @@ func receiveRest(t *task.Thread, s Socket, m *InMessage, want uint64) (uint64, l
 	}
 	if (e == 0 || e == linux.EAGAIN) && !b.Nonblock() && m.Flags&linux.MSG_DONTWAIT == 0 && !t.TimedOut() {
 		if m.Flags&linux.MSG_PEEK != 0 {
-			t.Call.Done = 0 // it is still there
+			t.Call.Done = 0 // what was peeked at is still in the queue
 			done = 0
 		}
 		ret, e := waitSocket(t, s, linux.POLLIN, nil, func() (uint64, linux.Errno) { return receiveRest(t, s, m, want) })
@@ -166,7 +166,7 @@ func receiveRest(t *task.Thread, s Socket, m *InMessage, want uint64) (uint64, l
 // receiveBytes is Receive for read(2), which takes nothing that comes along.
 func receiveBytes(t *task.Thread, s Socket, v []uio.Iovec) (uint64, linux.Errno) {
 	if uio.Total(v) == 0 {
-		return 0, 0 // unlike recv(2) of no bytes, which waits
+		return 0, 0 // recv(2) of no bytes would wait
 	}
 	m := &InMessage{V: v}
 	n, e := Receive(t, s, m)

@@ -106,7 +106,8 @@ func (s *sockBase) knows(family, typ int) bool {
 // noOption is the error of getsockopt(2) for an option that s does not have.
 func (s *sockBase) noOption(level int) linux.Errno {
 	inet := s.Family == linux.AF_INET || s.Family == linux.AF_INET6
-	if level == linux.SOL_SOCKET || inet && (level == linux.SOL_IP || level == s.proto || level == linux.SOL_IPV6 && s.Family == linux.AF_INET6) {
+	if level == linux.SOL_SOCKET ||
+		inet && (level == linux.SOL_IP || level == s.proto || level == linux.SOL_IPV6 && s.Family == linux.AF_INET6) {
 		return linux.ENOPROTOOPT
 	}
 	return linux.EOPNOTSUPP

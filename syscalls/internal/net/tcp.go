@@ -35,11 +35,11 @@ type socketState uint8
 
 const (
 	sockUnconnected socketState = iota
-	// sockConnecting: it has begun to connect, and no call has told how that ended.
+	// sockConnecting says that connect(2) has begun, and that no call has told how it ended.
 	sockConnecting
-	// sockConnected: it is connected, or was.
+	// sockConnected says that the socket is connected, or was.
 	sockConnected
-	// sockDisconnecting: it was shut down while it was connecting.
+	// sockDisconnecting says that it was shut down while it was connecting.
 	sockDisconnecting
 )
 
@@ -124,7 +124,7 @@ func (s *TCPSocket) establish(k *task.Kernel, c *TCPSocket) {
 	c.Wake(linux.POLLOUT)
 	s.Wake(linux.POLLIN)
 	if o.rcvShut, o.sndShut = s.rcvShut, s.sndShut; o.sndShut {
-		o.sendFin(k) // a listener that was shut down has such children
+		o.sendFin(k) // connections to a listener that was shut down are so, too
 	}
 }
 
@@ -216,7 +216,7 @@ func (s *TCPSocket) startConnect(t *task.Thread, name []byte) linux.Errno {
 		return s.connectHost(t.Kernel, to)
 	}
 	if to == s.Local {
-		s.peer, s.state = s, tcpConnected // both ends open at the same time
+		s.peer, s.state = s, tcpConnected // a simultaneous open: the socket is its own peer
 		s.Count(linux.POLLIN)
 		s.Wake(linux.POLLOUT)
 		if s.sndShut {
@@ -364,7 +364,7 @@ func (s *TCPSocket) sendFin(k *task.Kernel) {
 		} else {
 			p.Announce(linux.POLLIN)
 		}
-		p.Announce(linux.POLLIN) // once as data, as Linux does
+		p.Announce(linux.POLLIN) // once more, as data: Linux does so, too
 	}
 	s.closeIfBothFinished(k)
 }

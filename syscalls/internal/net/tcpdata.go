@@ -32,7 +32,7 @@ func (s *TCPSocket) window() int {
 	if s.peer == nil || s.Opts.sndBuf == tcpSndBuf && s.peer.Opts.rcvBuf == tcpRcvBuf {
 		return tcpFlight
 	}
-	// Buffers of a size that the program has set do not grow.
+	// A buffer whose size the program has set does not grow.
 	return s.Opts.sndBuf + s.peer.Opts.rcvBuf/2
 }
 
@@ -58,7 +58,7 @@ func (s *TCPSocket) deliver(k *task.Kernel, b []byte) {
 		s.resetReceived(k)
 		return
 	case p.rcvShut && p.sndShut && !p.finReceived:
-		// It wants no more ("MUST send a RST to show that data was lost" - RFC 1122, 4.2.2.13).
+		// The peer has closed ("MUST send a RST to show that data was lost" - RFC 1122, 4.2.2.13).
 		s.resetReceived(k)
 		p.resetReceived(k)
 		return

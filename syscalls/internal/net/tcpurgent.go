@@ -27,7 +27,7 @@ const (
 // markUrgent says that the last byte in p's queue is urgent.
 func (p *TCPSocket) markUrgent(k *task.Kernel) {
 	if p.urgent.state != urgentNone && p.urgent.after == 0 && !p.inline() && p.Queue.Bytes > 1 {
-		p.consume(1) // the reader is at the old one, which is lost
+		p.consume(1) // the old urgent byte is the next one: it is lost
 	}
 	p.urgent = urgent{urgentHere, p.Queue.Bytes - 1}
 	p.Wake(linux.POLLIN)

@@ -182,7 +182,7 @@ func (s *udpSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 			return 0, e
 		}
 		if m.Name == nil {
-			to = netip.AddrPort{} // the host knows
+			to = netip.AddrPort{} // where the host's socket is connected
 		}
 		return s.host.send(t, m.V, to)
 	}
@@ -207,7 +207,7 @@ func (s *udpSocket) flush(k *task.Kernel, h ipHeader) {
 	b := s.pieces
 	s.pieces = nil
 	s.deliver(k, b, s.piecesTo, h)
-	s.Count(linux.POLLOUT) // the room that it took is free, since it has arrived or is lost
+	s.Count(linux.POLLOUT) // its room is free: it has arrived or is lost
 }
 
 // option implements Socket.
@@ -246,7 +246,7 @@ func (s *udpSocket) deliver(k *task.Kernel, b []byte, to netip.AddrPort, h ipHea
 		return
 	}
 	if o.Queue.Bytes+len(o.Queue.Packets)*packetCost+len(b) > o.Opts.rcvBuf {
-		return // lost
+		return // no room: the datagram is lost
 	}
 	o.Queue.put(&packet{data: b, from: o.encode(from), to: o.encode(to), header: h})
 	o.Wake(linux.POLLIN)

@@ -57,7 +57,8 @@ func (m *OutMessage) sendHeaderControl(c controlMessage) linux.Errno {
 	case key == optionKey{linux.SOL_IPV6, linux.IPV6_TCLASS} && value >= -1 && value <= 255:
 		m.class = field
 		return 0
-	case key == optionKey{linux.SOL_IP, linux.IP_TTL} && value > 0 && value <= 255, key == optionKey{linux.SOL_IPV6, linux.IPV6_HOPLIMIT} && value >= -1 && value <= 255:
+	case key == optionKey{linux.SOL_IP, linux.IP_TTL} && value > 0 && value <= 255,
+		key == optionKey{linux.SOL_IPV6, linux.IPV6_HOPLIMIT} && value >= -1 && value <= 255:
 		m.hops = field
 		return 0
 	}

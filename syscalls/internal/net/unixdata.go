@@ -131,7 +131,7 @@ func (s *UnixSocket) sendPacket(t *task.Thread, m *OutMessage) (uint64, linux.Er
 	}
 	to, e := s.receiver(t, m)
 	if e != 0 {
-		s.Count(linux.POLLOUT) // the room that the packet had taken is free
+		s.Count(linux.POLLOUT) // the room reserved for the packet is free again
 		return 0, e
 	}
 	s.deliver(to, m.packet, m)

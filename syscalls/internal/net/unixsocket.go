@@ -316,7 +316,7 @@ func (s *UnixSocket) connectDatagrams(t *task.Thread, name []byte) linux.Errno {
 	old := s.peer
 	s.peer, s.Connected = to, to != nil
 	if old != nil {
-		s.Count(linux.POLLOUT) // who had waited for the old one's queue
+		s.Count(linux.POLLOUT) // wakes those who waited for the old peer's queue
 	}
 	if old != nil && old != to {
 		s.disconnected(t.Kernel, old)

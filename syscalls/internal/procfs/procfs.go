@@ -39,7 +39,7 @@ func init() {
 			return absentNode(id)
 		}
 		if o := t.Kernel.FindThread(-1, id); o != nil {
-			return processNode(o) // not listed, but there
+			return processNode(o) // a thread's id: not listed, but found
 		}
 		return nil
 	}
@@ -113,7 +113,7 @@ func meminfo(*task.Thread) []byte {
 
 func procStat(t *task.Thread) []byte {
 	var b strings.Builder
-	// All runs on the first processor; the others have been idle ever since.
+	// Everything runs on the first CPU. The others have been idle since the machine was booted.
 	user, system, up := t.Kernel.Executed()/1e7, t.Kernel.Clock.System/1e7, t.Kernel.Now()/1e7
 	fmt.Fprintf(&b, "cpu  %d 0 %d %d 0 0 0 0 0 0\n", user, system, int64(t.Kernel.Config.CPUs)*up-user-system)
 	for i := range t.Kernel.Config.CPUs {

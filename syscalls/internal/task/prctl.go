@@ -11,7 +11,8 @@ const LastCap = 40
 
 // PrctlUsed is how many arguments an operation of prctl(2) has, for those that insist on the others being 0.
 var PrctlUsed = map[int]int{
-	linux.PR_SET_NO_NEW_PRIVS: 1, linux.PR_GET_NO_NEW_PRIVS: 0, linux.PR_SET_THP_DISABLE: 1, linux.PR_GET_THP_DISABLE: 0, linux.PR_CAP_AMBIENT: 2, linux.PR_MCE_KILL: 2, linux.PR_MCE_KILL_GET: 0,
+	linux.PR_SET_NO_NEW_PRIVS: 1, linux.PR_GET_NO_NEW_PRIVS: 0, linux.PR_SET_THP_DISABLE: 1, linux.PR_GET_THP_DISABLE: 0,
+	linux.PR_CAP_AMBIENT: 2, linux.PR_MCE_KILL: 2, linux.PR_MCE_KILL_GET: 0,
 }
 
 // PrctlFixed does the operations of prctl(2) on what cannot be changed in the virtual machine.

@@ -396,7 +396,9 @@ func (t *Thread) AwaitSignal(want SigSet, info emu.Addr, now bool) (uint64, linu
 
 // knownLayout reports whether Linux knows what a siginfo_t has for signal sig with si_code code (known_siginfo_layout).
 func knownLayout(sig int, code int32) bool {
-	limits := map[int]int32{linux.SIGILL: 11, linux.SIGFPE: 15, linux.SIGSEGV: 10, linux.SIGBUS: 5, linux.SIGTRAP: 6, linux.SIGCHLD: 6, linux.SIGSYS: 2}
+	limits := map[int]int32{
+		linux.SIGILL: 11, linux.SIGFPE: 15, linux.SIGSEGV: 10, linux.SIGBUS: 5, linux.SIGTRAP: 6, linux.SIGCHLD: 6, linux.SIGSYS: 2,
+	}
 	const poll, deThread, asyncNL = 6, -7, -60
 	limit, ok := limits[sig]
 	if !ok {

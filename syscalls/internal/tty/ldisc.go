@@ -23,7 +23,8 @@ func newTermios() termios {
 		iflag: linux.ICRNL | linux.IXON, oflag: linux.OPOST | linux.ONLCR, cflag: 0xbf, // B38400, CS8, CREAD
 		lflag: linux.ISIG | linux.ICANON | linux.ECHO | linux.ECHOE | linux.ECHOK | linux.ECHOCTL | linux.ECHOKE | linux.IEXTEN,
 		cc: [ccs]byte{
-			linux.VINTR: 3, linux.VQUIT: 28, linux.VERASE: 127, linux.VKILL: 21, linux.VEOF: 4, linux.VMIN: 1, linux.VSTART: 17, linux.VSTOP: 19, linux.VSUSP: 26,
+			linux.VINTR: 3, linux.VQUIT: 28, linux.VERASE: 127, linux.VKILL: 21, linux.VEOF: 4, linux.VMIN: 1,
+			linux.VSTART: 17, linux.VSTOP: 19, linux.VSUSP: 26,
 			linux.VREPRINT: 18, 13: 15, linux.VWERASE: 23, linux.VLNEXT: 22,
 		},
 	}
@@ -90,7 +91,7 @@ type lineDisc struct {
 	// these can be read.
 	in    []cell
 	lines int
-	// out is output that the master has not fetched, OutMax bytes at most.
+	// out is output that the master has not fetched, outMax bytes at most.
 	out []byte
 	// column is where the cursor is; lineColumn is where it was when the line that is being typed began. Erasing a tab
 	// needs both.
@@ -292,7 +293,7 @@ func (d *lineDisc) add(c byte) {
 		}
 	}
 	if d.lflag&linux.ICANON != 0 && len(d.in)-d.lines >= lineMax {
-		return // until the line ends
+		return // lost: the line has to end first
 	}
 	d.in = append(d.in, cell{c: c})
 }

@@ -90,7 +90,8 @@ func (p *pty) OpenSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
 	if p.locked || p.masterClosed {
 		return nil, linux.EIO
 	}
-	f := &PtySlave{FileBase: files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/" + strconv.Itoa(p.n)}, Pty: p}
+	base := files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/" + strconv.Itoa(p.n)}
+	f := &PtySlave{FileBase: base, Pty: p}
 	p.slaves, p.slavesClosed = append(p.slaves, f), false
 	if flags&linux.O_NOCTTY == 0 && f.Readable() && t.Process.SID == t.Process.PID && t.Process.Tty == nil && p.SID == 0 {
 		t.SetControllingTerminal(&p.Terminal)
@@ -410,7 +411,7 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 	case linux.TCGETA:
 		return 0, t.CopyOut(arg, p.termios.encodeTermio())
 	case linux.TIOCGLCKTRMIOS:
-		return 0, t.CopyOut(arg, make([]byte, files.TermiosSize)) // nothing is locked
+		return 0, t.CopyOut(arg, make([]byte, files.TermiosSize)) // no setting is locked
 	case linux.TIOCSLCKTRMIOS:
 		return 0, linux.EPERM
 	case linux.TIOCGWINSZ:
@@ -426,7 +427,8 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 			t.Kernel.SignalGroup(p.PGID, linux.SIGWINCH)
 		}
 		return 0, e
-	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF, linux.TCSETA, linux.TCSETAW, linux.TCSETAF, linux.TCFLSH, linux.TCXONC, linux.TCSBRK, linux.TCSBRKP:
+	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF, linux.TCSETA, linux.TCSETAW, linux.TCSETAF,
+		linux.TCFLSH, linux.TCXONC, linux.TCSBRK, linux.TCSBRKP:
 		if e := t.CheckJobControl(&p.Terminal, linux.SIGTTOU); e != 0 {
 			return 0, e
 		}
