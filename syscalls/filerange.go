@@ -71,7 +71,7 @@ func sysFallocate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	if mode&linux.FALLOC_FL_UNSHARE_RANGE != 0 {
 		// Few file systems can, and the others say so before they look at the limit.
-		if e := h.FD.Allocate(mode|linux.FALLOC_FL_KEEP_SIZE, 0, 1); e != 0 {
+		if e := h.Allocate(mode|linux.FALLOC_FL_KEEP_SIZE, 0, 1); e != 0 {
 			return 0, e
 		}
 	}
@@ -81,7 +81,7 @@ func sysFallocate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			return 0, e
 		}
 	}
-	return modified(t, h, h.FD.Allocate(mode, off, n))
+	return modified(t, h, h.Allocate(mode, off, n))
 }
 
 // sysFsync implements fsync(2) and fdatasync(2): the guest's data is the host's already, and no count depends on the disk.

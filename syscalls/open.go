@@ -112,6 +112,9 @@ func open(t *task.Thread, l files.Location, flags int, mode uint32) (files.File,
 	if l.Node != nil {
 		return l.Node.OpenAt(t, l.Guest, flags|linux.O_LARGEFILE)
 	}
+	if l.Slash && flags&(linux.O_CREAT|linux.O_PATH) == linux.O_CREAT {
+		return nil, linux.EISDIR
+	}
 	onHost, e := files.MayOpen(t, l, flags)
 	if e != 0 {
 		return nil, e

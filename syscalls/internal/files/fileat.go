@@ -121,6 +121,14 @@ func (r FileRef) Sync() linux.Errno {
 	return r.FD.Sync()
 }
 
+// Allocate is fallocate(2).
+func (r FileRef) Allocate(mode uint32, off, n int64) linux.Errno {
+	if r.handle != nil {
+		return r.handle.Allocate(mode, off, n)
+	}
+	return r.FD.Allocate(mode, off, n)
+}
+
 // above describes the directory that r, a directory, is in.
 func (r FileRef) above() (host.Stat, linux.Errno) {
 	if r.Node == nil {

@@ -117,7 +117,22 @@ func (c content) Open(flags int) (vfs.Data, linux.Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	return host.Data{FD: fd}, 0
+	return contentData{host.Data{FD: fd}}, 0
+}
+
+// A contentData is a content, opened.
+type contentData struct{ host.Data }
+
+// Allocate does what the host's file system may not be able to: that of /dev/shm makes no zeros, but holes.
+func (d contentData) Allocate(mode uint32, off, n int64) linux.Errno {
+	e := d.FD.Allocate(mode, off, n)
+	if e == linux.EOPNOTSUPP && mode&linux.FALLOC_FL_ZERO_RANGE != 0 {
+		e = d.FD.Allocate(linux.FALLOC_FL_PUNCH_HOLE|linux.FALLOC_FL_KEEP_SIZE, off, n)
+		if e == 0 {
+			e = d.FD.Allocate(mode&linux.FALLOC_FL_KEEP_SIZE, off, n)
+		}
+	}
+	return e
 }
 
 func (c content) Size() (int64, linux.Errno) {
