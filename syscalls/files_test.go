@@ -66,3 +66,17 @@ func TestRelativeRoot(t *testing.T) {
 		require.ErrorContains(t, err, "NewEngine is not set", "%+v", c)
 	}
 }
+
+// TestStandardDevice checks that a standard file that is the host's /dev/null is the guest's own: its mode stays what it is, whoever
+// runs cgemu.
+func TestStandardDevice(t *testing.T) {
+	before, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	g := newGuest(t)
+	g.fails(linux.EPERM, nr("fchmod"), 0, 0o600)
+	g.fails(linux.EPERM, nr("chmod"), g.str("/proc/self/fd/0"), 0o600)
+	g.ok(nr("read"), 0, g.room(8), 8)
+	after, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	require.Equal(t, before.Mode(), after.Mode())
+}

@@ -11,6 +11,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
+// memoryDevices is the major number of those that follow.
+const memoryDevices = 1
+
 // Memory devices by number (Documentation/admin-guide/devices.txt).
 const (
 	DevNull    = 1<<8 | 3
