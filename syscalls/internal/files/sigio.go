@@ -10,7 +10,7 @@ import (
 
 // An asyncFile is an open file whose owner is told by a signal that something came to read, or room to write (O_ASYNC).
 // Files whose state our kernel knows have it in their wakeups, and tell at once, as Linux does. The others are looked at
-// after each system call and whenever time passes (System.LookOutside).
+// after each system call and whenever time passes (System.SignalAsync).
 type asyncFile struct {
 	file File
 	k    *task.Kernel
@@ -165,7 +165,7 @@ func (fs *System) SignalAsync(*task.Kernel) {
 	}
 }
 
-// AsyncFDs appends to fds what LookOutside waits for.
+// AsyncFDs appends to fds what SignalAsync looks at.
 func (fs *System) AsyncFDs(fds []host.PollFD) []host.PollFD {
 	for _, a := range fs.async {
 		before := len(fds)
@@ -177,12 +177,12 @@ func (fs *System) AsyncFDs(fds []host.PollFD) []host.PollFD {
 	return fds
 }
 
-// AsyncReady reports whether LookOutside has something to tell.
+// AsyncReady reports whether SignalAsync has a signal to send.
 func (fs *System) AsyncReady() bool {
 	return slices.ContainsFunc(fs.async, func(a *asyncFile) bool { return a.hostEvents()&^a.seen != 0 })
 }
 
-// HasAsync reports whether LookOutside has anything to look at.
+// HasAsync reports whether SignalAsync has any files to look at.
 func (fs *System) HasAsync() bool { return len(fs.async) > 0 }
 
 // Transferred notes that the guest has read or written f, so that events of it may come anew though the host never says

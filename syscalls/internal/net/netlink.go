@@ -37,11 +37,11 @@ func newNetlinkSocket(t *task.Thread, typ, proto, flags int) (Socket, linux.Errn
 }
 
 // netlinkName is a struct sockaddr_nl.
-func netlinkName(pid uint32) []byte {
+func netlinkName(portID uint32) []byte {
 	var b linux.Pack
 	b.U16(linux.AF_NETLINK)
 	b.U16(0)
-	b.U32(pid)
+	b.U32(portID)
 	b.U32(0)
 	return b
 }
@@ -57,8 +57,8 @@ func (s *netlinkSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	if len(name) < sockaddrNlSize || familyOf(name) != linux.AF_NETLINK {
 		return linux.EINVAL
 	}
-	if pid := linux.Uint32(name[4:]); pid != 0 {
-		s.portID = pid
+	if id := linux.Uint32(name[4:]); id != 0 {
+		s.portID = id
 	} else {
 		s.autobind(t)
 	}

@@ -4,8 +4,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// This file has the CPU time of threads and processes: an instruction takes a nanosecond of user time, a system call
-// its price of system time.
+// This file has the CPU time of threads and processes. System time is added at each call. User time is what engines have
+// executed, charged when it is asked for or changes hands: Machine.charge says which process pays for what an engine
+// executes, and chargeThread which of its threads.
 
 // A Usage is CPU time in nanoseconds: an instruction takes one of user time, a system call its price of system time.
 type Usage struct{ User, System int64 }

@@ -68,9 +68,9 @@ type Config struct {
 	OnClientRequest func(e emu.Engine, code uint64, args [5]uint64) (result uint64, known bool)
 	// OnExec is called when a program has been loaded and has not run yet. e is nil for the first program of a run.
 	OnExec func(e emu.Engine, p *loader.Program)
-	// OnMove is called when a process that shared an engine executes a program: it gets the engine to, and from now
-	// belongs to process pid. What was counted on from so far stays with the old owner.
-	OnMove func(from, to emu.Engine, pid int)
+	// OnMove is called when the owner of an engine that others share executes a program. It goes on with the engine own;
+	// the shared one belongs to process pid from now on. What was counted there so far stays the old owner's.
+	OnMove func(shared, own emu.Engine, pid int)
 	// OnMap is called when a file was mapped executable, so that its symbols can be looked up later.
 	OnMap func(e emu.Engine, v mem.VMA)
 	// Place describes the instruction in front of a, for messages: function, offset, source line.

@@ -87,7 +87,7 @@ func (k *Kernel) run(ctx context.Context) {
 		}
 		k.Current = nil
 	}
-	k.abandon()
+	k.reportRemaining()
 }
 
 // idle is called when no thread can run. It lets time pass, or ends the run.
@@ -133,9 +133,9 @@ func (k *Kernel) idleAfterFirst() bool {
 	return true
 }
 
-// abandon ends the report of a run: it says how the processes ended that are left, and gives their counts to
-// Config.OnEnd.
-func (k *Kernel) abandon() {
+// reportRemaining is called when the run is over. It says how the processes ended that are left, and gives their counts
+// to Config.OnEnd.
+func (k *Kernel) reportRemaining() {
 	if k.Config.OnEnd == nil {
 		return
 	}
