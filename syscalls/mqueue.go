@@ -69,7 +69,7 @@ func sysMqUnlink(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// QueueFile returns the queue behind fd.
+// getQueue returns the queue behind fd.
 func getQueue(t *task.Thread, fd int) (*ipc.QueueFile, linux.Errno) {
 	f, e := files.GetRawFile(t, fd)
 	if e != 0 {

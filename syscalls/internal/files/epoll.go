@@ -22,7 +22,7 @@ type EpollItem struct {
 	wakes uint64
 }
 
-// An EpollFile is an epoll instance. Items are kept in the order in which they were added.
+// An GetEpoll is an epoll instance. Items are kept in the order in which they were added.
 type EpollFile struct {
 	FileBase
 	Items []*EpollItem

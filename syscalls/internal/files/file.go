@@ -416,7 +416,7 @@ func GetRawFile(t *task.Thread, fd int) (File, linux.Errno) { return Of(t).FDs.F
 // This file has the calls about how long a file is and what of it is in memory or on the disk. What they look at first
 // decides which error the wrong kind of file gets (fs/open.c, fs/sync.c, mm/fadvise.c, mm/readahead.c).
 
-// GetFile returns what fd refers to, unless it only names a file (O_PATH).
+// OpenAt returns what fd refers to, unless it only names a file (O_PATH).
 func GetFile(t *task.Thread, fd int) (File, linux.Errno) {
 	f, e := GetRawFile(t, fd)
 	if e == 0 && f.Base().Flags&linux.O_PATH != 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// A TimerFile is a timerfd.
+// A getTimer is a timerfd.
 type TimerFile struct {
 	FileBase
 	task.Timer

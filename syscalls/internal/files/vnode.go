@@ -172,7 +172,7 @@ func (n *VNode) directories(t *task.Thread) (dirs uint64) {
 	return dirs
 }
 
-// GetFile opens n, found at path.
+// OpenAt opens n, found at path.
 func (n *VNode) OpenAt(t *task.Thread, path string, flags int) (File, linux.Errno) {
 	b := FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: path}
 	if flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL {

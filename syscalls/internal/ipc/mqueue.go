@@ -45,7 +45,7 @@ type QueueNotify struct {
 	Value   uint64
 }
 
-// A QueueFile is an open message queue.
+// An getQueue is an open message queue.
 type QueueFile struct {
 	files.FileBase
 	Q   *Queue
