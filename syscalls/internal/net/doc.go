@@ -3,6 +3,6 @@
 // a socket of the host each (hostconn.go).
 //
 // On the loopback, bytes arrive the moment they are sent, and none are lost. What takes time in a real network, such as a
-// connection that nobody answers, takes virtual time. The methods of a Socket never wait: they return EAGAIN, and Transmit
-// and Receive do the waiting, with the timeouts that the socket has.
+// connection that nobody answers, takes virtual time. The methods of a Socket, but for Connect, never wait: they return
+// EAGAIN, and Transmit, Receive and Accept do the waiting, with the timeouts that the socket has.
 package net

@@ -32,8 +32,8 @@ const (
 	NetworkHost
 )
 
-// A Socket is a file made by socket(2). What one sends is in the other's queue when the call returns. Like those of
-// other files, its methods do not wait: they return EAGAIN.
+// A Socket is a file made by socket(2). What one sends is in the other's queue when the call returns. Like
+// those of other files, its methods do not wait, but for Connect: they return EAGAIN.
 type Socket interface {
 	files.File
 	// Sock is what all sockets have.
