@@ -15,7 +15,7 @@ import (
 // inotifyMax is how many events are kept (fs.inotify.max_queued_events).
 const inotifyMax = 16384
 
-// An getInotify is an inotify instance. It is told of what the guest does; what others do to the host's
+// An InotifyFile is an inotify instance. It is told of what the guest does; what others do to the host's
 // files is not seen, since when it is seen would differ from run to run.
 type InotifyFile struct {
 	FileBase
