@@ -153,9 +153,6 @@ var flagSets = map[string]flagSet{
 	}},
 }
 
-// sigNames are the standard signals from 1 on.
-var sigNames = strings.Fields("HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS")
-
 // codeName is the name of a si_code.
 func codeName(s *sigInfo) string {
 	switch s.code {

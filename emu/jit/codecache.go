@@ -216,7 +216,7 @@ func (e *Engine) flush() {
 // when there are more of them than of others: what it costs to translate those anew is paid for by the ones that
 // died. So it is with retained blocks, but for those of programs that may be run again.
 const (
-	minDead   = 1 << 14
+	minDead     = 1 << 14
 	minRetained = 1 << 18
 	// maxBlocks is how many there may be in all: what is known of one takes some 500 bytes.
 	maxBlocks = 1 << 19

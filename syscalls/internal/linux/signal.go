@@ -124,19 +124,6 @@ const (
 // signalNames are the standard signals from 1 on.
 var signalNames = strings.Fields("HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS")
 
-// sigName is the name of a signal.
-func sigName(sig int) string {
-	switch {
-	case sig >= 1 && sig <= len(signalNames):
-		return "SIG" + signalNames[sig-1]
-	case sig == SIGRTMIN:
-		return "SIGRTMIN"
-	case sig > SIGRTMIN && sig <= NSIG:
-		return fmt.Sprintf("SIGRT_%d", sig-SIGRTMIN)
-	}
-	return fmt.Sprint(sig)
-}
-
 // SignalName is the name of a signal.
 func SignalName(sig int) string {
 	switch {
