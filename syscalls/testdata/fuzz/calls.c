@@ -275,6 +275,13 @@ static int races(long nr, const uint64_t *a) {
 	return 0;
 }
 
+// isDirectory reports whether a descriptor is that of a directory.
+static int isDirectory(uint64_t fd) {
+	struct stat st;
+	uint64_t a[6] = {fd, (uint64_t)&st};
+	return call(SYS_fstat, a) == 0 && S_ISDIR(st.st_mode);
+}
+
 // unfit reports whether a call makes others depend on time, the machine or other processes.
 static int unfit(long nr, const uint64_t *a) {
 	switch (nr) {
@@ -310,6 +317,8 @@ static int unfit(long nr, const uint64_t *a) {
 		return a[2] & O_DIRECT;
 	case SYS_fcntl:
 		return (int)a[1] == F_SETFL && a[2] & O_DIRECT;
+	case SYS_lseek: // a directory's end, and where it has data, are up to its file system
+		return (unsigned)a[2] >= SEEK_END && isDirectory(a[0]);
 	case SYS_close_range: // this program's own descriptors
 		return (unsigned)a[0] <= master && (unsigned)a[1] >= out;
 	case SYS_prctl: // secure computing, and what reads the time faults
@@ -401,14 +410,13 @@ static void note(long nr, const char *kinds, const uint64_t *a, uint64_t r) {
 
 // leave records what the process leaves.
 static void leave(void) {
-	struct stat st;
 	for (int fd = 0; fd < 64; fd++) {
 		uint64_t a[6] = {fd, F_GETFD};
 		record->descriptors[fd] = call(SYS_fcntl, a);
 		a[1] = F_GETFL;
 		record->flags[fd] = call(SYS_fcntl, a);
-		uint64_t b[6] = {fd, 0, SEEK_CUR}, c[6] = {fd, (uint64_t)&st};
-		record->at[fd] = call(SYS_fstat, c) == 0 && S_ISDIR(st.st_mode) ? 0 : call(SYS_lseek, b); // file systems number names as they like
+		uint64_t b[6] = {fd, 0, SEEK_CUR};
+		record->at[fd] = isDirectory(fd) ? 0 : call(SYS_lseek, b); // file systems number names as they like
 	}
 	for (int i = 0; i < arenaSize / page; i++) {
 		uint64_t at = (uint64_t)arena + i * page;
