@@ -1,6 +1,10 @@
 package syscalls
 
 import (
+	"path"
+	"strconv"
+	"strings"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -41,7 +45,7 @@ func sysExecve(t *Thread, a Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	return t.execve(name, a.Addr(1), a.Addr(2))
+	return t.execve(program{name: name, at: name}, a.Addr(1), a.Addr(2))
 }
 
 // sysExecveat implements execveat(2).
@@ -60,42 +64,57 @@ func sysExecveat(t *Thread, a Args) (uint64, linux.Errno) {
 			return 0, linux.ELOOP
 		}
 	}
-	switch {
-	case name == "" && a.Int(0) == linux.AT_FDCWD:
+	p := program{name: name, at: name}
+	switch fd := a.Int(0); {
+	case name == "" && fd == linux.AT_FDCWD:
 		return 0, linux.EACCES // the working directory
-	case name == "" || name[0] != '/' && a.Int(0) != linux.AT_FDCWD:
-		f, e := t.file(a.Int(0))
-		if e != 0 {
+	case name == "" || name[0] != '/' && fd != linux.AT_FDCWD:
+		if p, e = t.programBelow(fd, name); e != 0 {
 			return 0, e
 		}
-		switch f.(type) {
-		case *hostFile, *virtualDir, *virtualFile:
-		default:
-			if name == "" {
-				return 0, linux.EACCES
-			}
-			return 0, linux.ENOTDIR
-		}
-		if name != "" {
-			name = "/" + name
-		}
-		name = f.name(t.k) + name
 	}
-	return t.execve(name, a.Addr(2), a.Addr(3))
+	return t.execve(p, a.Addr(2), a.Addr(3))
 }
 
-func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {
-	if name == "" {
+// A program is what execve(2) and execveat(2) are asked for.
+type program struct {
+	// name is what the program is told, at where it is found: /dev/fd need not be there.
+	name, at string
+	// opened says that it is an open file, whose own name the thread gets.
+	opened bool
+	// closes says that name leads nowhere for an interpreter, since execution closes the descriptor.
+	closes bool
+}
+
+// programBelow is the program with a name that begins at a descriptor, or that of the descriptor itself.
+func (t *Thread) programBelow(fd int, name string) (program, linux.Errno) {
+	if _, e := t.file(fd); e != 0 {
+		return program{}, e
+	}
+	below := strconv.Itoa(fd)
+	if name != "" {
+		below += "/" + name
+	}
+	return program{name: "/dev/fd/" + below, at: "/proc/thread-self/fd/" + below, opened: name == "", closes: filesOf(t).fds.fds[fd].cloexec}, 0
+}
+
+func (t *Thread) execve(p program, argvAt, envvAt emu.Addr) (uint64, linux.Errno) {
+	if p.name == "" {
 		return 0, linux.ENOENT
 	}
 	// What is wrong with the program is seen before what is wrong with its arguments.
-	f, err := t.openProgram(name)
+	f, err := t.openProgram(p.at)
 	if err != nil {
 		return 0, execErrno(err)
 	}
+	var start [2]byte
+	_, _ = f.ReadAt(start[:], 0)
 	f.Close()
-	if t.k.beingWritten(f.Ino) {
+	switch {
+	case t.k.beingWritten(f.Ino):
 		return 0, linux.ETXTBSY
+	case p.closes && string(start[:]) == "#!":
+		return 0, linux.ENOENT
 	}
 	room := loader.ArgsLimit(t.p.stackSize())
 	argv, e := t.strings(argvAt, &room)
@@ -106,7 +125,12 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, linux.Err
 	if e != 0 {
 		return 0, e
 	}
-	x, err := loader.Prepare(func(name string) (*loader.File, error) { return t.openProgram(name) }, name, argv)
+	x, err := loader.Prepare(func(file string) (*loader.File, error) {
+		if file == p.name {
+			file = p.at
+		}
+		return t.openProgram(file)
+	}, p.name, argv)
 	if err != nil {
 		return 0, execErrno(err)
 	}
@@ -120,20 +144,25 @@ func (t *Thread) execve(name string, argvAt, envvAt emu.Addr) (uint64, linux.Err
 	}
 	// There is no way back from here.
 	t.replace(m)
-	if err := t.p.exec(t, x, envv); err != nil {
+	err = t.p.exec(t, x, envv)
+	switch {
+	case err != nil:
 		t.k.logf("execve: %v", err)
 		t.p.end(Exit{Signal: linux.SIGKILL})
-	} else if !t.p.mayMap(0, 0) {
+	case !t.p.mayMap(0, 0):
 		t.p.end(Exit{Signal: linux.SIGSEGV}) // as bprm_execve() does beyond the point of no return
+	case p.opened:
+		t.setComm(strings.TrimSuffix(path.Base(x.Path()), " (deleted)"))
 	}
 	return 0, eNoReturn
 }
 
-// beingWritten reports whether a process has file ino open for writing: it cannot be executed then.
+// beingWritten reports whether a process has file ino open for writing: it cannot be executed then. The description that
+// memfd_create(2) made does not count.
 func (k *Kernel) beingWritten(ino uint64) bool {
 	for ft := range k.fdTables() {
 		for _, ent := range ft.fds {
-			if h, ok := ent.file.(*hostFile); ok && h.ino == ino && h.writable() {
+			if h, ok := ent.file.(*hostFile); ok && h.ino == ino && h.writable() && !h.isMemfd() {
 				return true
 			}
 		}

@@ -150,7 +150,9 @@ func (t *Thread) openProgram(name string) (*loader.File, error) {
 		return nil, fsError(e)
 	}
 	if l.node != nil {
-		return nil, fs.ErrPermission
+		if l, e = l.magic(true); e != 0 {
+			return nil, fs.ErrPermission
+		}
 	}
 	// What it is is looked at before it is opened: to open a device or a FIFO can have effects, or wait.
 	found, e := l.open(linux.O_PATH, 0, 0)
@@ -162,7 +164,10 @@ func (t *Thread) openProgram(name string) (*loader.File, error) {
 	if e != 0 {
 		return nil, fsError(e)
 	}
-	if st.mode&linux.S_IFMT != linux.S_IFREG || st.mode&0o111 == 0 {
+	switch {
+	case st.mode&linux.S_IFMT == linux.S_IFLNK:
+		return nil, linux.ELOOP
+	case st.mode&linux.S_IFMT != linux.S_IFREG, st.mode&0o111 == 0:
 		return nil, fs.ErrPermission
 	}
 	r, e := found.again().open(linux.O_RDONLY, 0, 0)
