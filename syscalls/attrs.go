@@ -118,7 +118,7 @@ func (t *Thread) chmod(dirfd int, name emu.Addr, mode uint32, flags int) (uint64
 // chmodAt changes the mode of the file at a location that may be changed.
 func (t *Thread) chmodAt(l location, mode uint32, follow bool) linux.Errno {
 	e := l.chmod(mode&0o7777, follow)
-	if e == linux.EPERM {
+	if e == linux.EPERM && l.in == nil {
 		if st, se := l.stat(follow); se == 0 {
 			e = t.k.remember(st, mode&0o7777)
 		}
@@ -157,7 +157,7 @@ func (t *Thread) fchmod(f file, mode uint32) linux.Errno {
 		return linux.EROFS
 	}
 	e := h.chmod(mode)
-	if e == linux.EPERM {
+	if e == linux.EPERM && h.node == nil {
 		if st, se := h.fileRef.stat(); se == 0 {
 			e = t.k.remember(st, mode)
 		}
@@ -314,7 +314,7 @@ func (t *Thread) setFileTimes(f file, at, mt fileTime) linux.Errno {
 		return linux.EROFS
 	}
 	e := h.utimes(at, mt)
-	if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
+	if e != 0 && !(e == linux.EPERM && h.node == nil && t.k.remembers()) {
 		return e
 	}
 	t.k.fileEvent(h, timeEvent(at, mt))
@@ -330,7 +330,7 @@ func (t *Thread) setTimes(l location, at, mt fileTime, follow bool) linux.Errno 
 		return e
 	}
 	e = l.utimes(at, mt, follow)
-	if e != 0 && !(e == linux.EPERM && t.k.remembers()) {
+	if e != 0 && !(e == linux.EPERM && l.in == nil && t.k.remembers()) {
 		return e
 	}
 	t.k.event(l, follow, timeEvent(at, mt))

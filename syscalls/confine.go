@@ -97,7 +97,9 @@ func (f *hostFile) fixed(t *Thread) bool { return fsOf(t.k).cfg.ReadOnly && !f.o
 
 // remembers reports whether attributes that the guest may change are kept here alone: for a confined process that changes no files
 // the host has no way to let those of the run's own be changed and no others.
-func (k *Kernel) remembers() bool { return fsOf(k).cfg.ReadOnly && byDescriptor() }
+func (k *Kernel) remembers() bool {
+	return (fsOf(k).cfg.ReadOnly || fsOf(k).cfg.Overlay) && byDescriptor()
+}
 
 // remember keeps permissions that the host did not let us change, with EPERM. Those of sockets it can do without: only the guest
 // connects to them.

@@ -1,7 +1,6 @@
 package syscalls
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -142,7 +141,10 @@ func (t *Thread) enterCwd() error {
 	switch {
 	case fsOf(k).root.fs != nil:
 		fd.close()
-		l, e := t.locate(linux.AT_FDCWD, cmp.Or(inside, "/"), true)
+		if !ok {
+			inside = "/"
+		}
+		l, e := t.locate(linux.AT_FDCWD, inside, true)
 		if e == 0 {
 			e = t.chdir(l)
 		}

@@ -41,9 +41,12 @@ Options of run:
                                   or that interface and the host's network beyond (loopback)
       --no-network                the same as --network=none
       --root=DIR                  DIR is the guest's /: it sees no other files, PROGRAM included
+      --overlay                   what the guest changes in files stays in memory and is gone at the end: the host's files
+                                  stay as they are, but its standard output and error
       --read-only                 the guest changes no files but its standard output and error
       --sandbox                   for programs that are not trusted: --read-only, no network of the host, and a host whose
-                                  kernel confines cgemu itself, too; --root=DIR hides the host's other files
+                                  kernel confines cgemu itself, too; --root=DIR hides the host's other files, --overlay
+                                  instead of --read-only lets it change what it sees
       --seed=N                    seed of all the guest takes for random (0)
       --seed-sched=N              try another schedule of threads and processes, as reproducible (0: the default)
       --time=virtual|real         the guest's clocks and sleeps (virtual)
@@ -91,7 +94,8 @@ type options struct {
 	env                []string
 	inheritEnv         bool
 	sysroot, root      string
-	readOnly, sandbox  bool
+	readOnly, overlay  bool
+	sandbox            bool
 	seed, maxInsns     uint64
 	seedSched          uint64
 	time, rep          string
@@ -158,6 +162,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.BoolVar(&o.noNetwork, "no-network", false, "")
 	f.StringVar(&o.root, "root", "", "")
 	f.BoolVar(&o.readOnly, "read-only", false, "")
+	f.BoolVar(&o.overlay, "overlay", false, "")
 	f.BoolVar(&o.sandbox, "sandbox", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
 	f.Uint64Var(&o.seedSched, "seed-sched", 0, "")
@@ -188,7 +193,10 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 		return nil, nil, err
 	}
 	if o.sandbox && !f.Changed("read-only") {
-		o.readOnly = true
+		o.readOnly = !o.overlay
+	}
+	if o.verify && !o.readOnly && o.sysroot == "" && !f.Changed("overlay") {
+		o.overlay = true // both runs begin with the same files
 	}
 	return o, f.Args(), o.check()
 }
@@ -214,10 +222,16 @@ func (o *options) check() error {
 	if o.root != "" && o.sysroot != "" {
 		return errors.New("--root and --sysroot: not both")
 	}
+	if o.overlay && o.sysroot != "" {
+		return errors.New("--overlay and --sysroot: not both")
+	}
+	if o.overlay && o.readOnly {
+		return errors.New("--overlay and --read-only: not both")
+	}
 	if o.sandbox && o.network == "host" {
 		return errors.New("--sandbox and --network=host: not both")
 	}
-	if o.sandbox && !o.readOnly && o.root == "" {
+	if o.sandbox && !o.readOnly && !o.overlay && o.root == "" {
 		return errors.New("--sandbox with --read-only=false: it needs a --root, which the guest may change")
 	}
 	if o.cpus < 1 || o.cpus > 1024 {

@@ -219,7 +219,7 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 		TraceChildren: bool(o.children),
 	}
 	if firstWall {
-		cfg.Root, cfg.ReadOnly = o.root, o.readOnly
+		cfg.Root, cfg.Overlay, cfg.ReadOnly = o.root, o.overlay, o.readOnly
 	}
 	if o.cacheSim {
 		cfg.Caches = &o.caches

@@ -16,7 +16,7 @@ import (
 // exitDiffers is the status of --verify when the two runs differ.
 const exitDiffers = 123
 
-// verify runs the program twice and compares what the runs leave. The files and the output that stay are
+// verify runs the program twice and compares what the runs leave. The profiles and the output that stay are
 // those of the first.
 func (k *keeper) verify(ctx context.Context, cfg cgemu.Config) int {
 	in, err := inputTwice(os.Stdin, k.log)
@@ -57,7 +57,7 @@ func (k *keeper) verify(ctx context.Context, cfg cgemu.Config) int {
 	for _, d := range differences {
 		fmt.Fprintf(k.log, "cgemu: --verify: %s\n", d)
 	}
-	fmt.Fprintln(k.log, "cgemu: --verify: the two runs differ. Files that the first run changed were changed for the second")
+	fmt.Fprintln(k.log, "cgemu: --verify: the two runs differ")
 	return exitDiffers
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/cgemu/cgemu/internal/sandbox"
 )
 
-// Two walls are around a guest that --root, --read-only or --sandbox confines. The first is the guest's kernel, package syscalls. The
+// Two walls are around a guest that --root, --read-only, --overlay or --sandbox confines. The first is the guest's kernel, package syscalls. The
 // second is the host's, put up here: it holds for cgemu's whole process, so for a guest, too, that had got out of its own. For the same
 // reason package cgemu does not do it: a library does not confine its caller.
 
@@ -27,7 +27,7 @@ var debugDirs = []string{"/usr/lib/debug"}
 // by a writer. It returns the directory for the guest's /dev/shm, and what is to be done at the end.
 func (o *options) confine(k *keeper) (shm string, end func(), err error) {
 	nothing := func() {}
-	if o.root == "" && !o.readOnly {
+	if o.root == "" && !o.readOnly && !o.overlay {
 		return "", nothing, nil
 	}
 	walls := sandbox.Available()
@@ -85,7 +85,8 @@ func makeShm() string {
 
 // policy is what cgemu itself needs for the run.
 func (o *options) policy(shm string) sandbox.Policy {
-	p := sandbox.Policy{ReadAll: o.root == "", ReadOnly: o.readOnly, Network: o.network == "host"}
+	kept := o.readOnly || o.overlay // the host's files stay as they are
+	p := sandbox.Policy{ReadAll: o.root == "", ReadOnly: kept, Network: o.network == "host"}
 	allow := func(a sandbox.Access, paths ...string) {
 		for _, path := range paths {
 			p.Rules = append(p.Rules, sandbox.Rule{Path: path, Access: a})
@@ -110,7 +111,7 @@ func (o *options) policy(shm string) sandbox.Policy {
 	if o.root == "" {
 		return p
 	}
-	if o.readOnly {
+	if kept {
 		allow(sandbox.Read, o.root)
 	} else {
 		allow(sandbox.Change, o.root)
