@@ -486,7 +486,7 @@ func sysCopyFileRange(t *Thread, a Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if e := t.overlaps(a, in, out); e != 0 {
+	if e := t.checkRanges(a, in, out); e != 0 {
 		return 0, e
 	}
 	return t.transferAt(in, out, a.Addr(1), a.Addr(3), a.Uint(4), false)
@@ -511,9 +511,9 @@ func (t *Thread) copyable(inFD, outFD int) (in, out *hostFile, e linux.Errno) {
 	return in, out, 0
 }
 
-// overlaps checks the ranges of copy_file_range(2): "EINVAL fd_in and fd_out refer to the same file and the source
+// checkRanges checks the ranges of copy_file_range(2): "EINVAL fd_in and fd_out refer to the same file and the source
 // and target ranges overlap."
-func (t *Thread) overlaps(a Args, in, out *hostFile) linux.Errno {
+func (t *Thread) checkRanges(a Args, in, out *hostFile) linux.Errno {
 	var at [2]uint64
 	for i, f := range []*hostFile{in, out} {
 		pos, e := f.seek(t, 0, linux.SEEK_CUR)
@@ -531,11 +531,22 @@ func (t *Thread) overlaps(a Args, in, out *hostFile) linux.Errno {
 		}
 	}
 	st, e := in.fd.stat()
-	if e != 0 || in.ino != out.ino || at[0] >= uint64(st.size) {
+	if e != 0 {
 		return e
 	}
-	n := min(a.Uint(4), uint64(st.size)-at[0])
-	if at[1]+n > at[0] && at[1] < at[0]+n {
+	n := uint64(0)
+	if at[0] < uint64(st.size) {
+		n = min(a.Uint(4), uint64(st.size)-at[0])
+	}
+	if int64(at[1]) >= 0 {
+		// Where the copy begins must be below the limit of a file's size also if there is nothing to copy.
+		may, e := t.mayWrite(out, int64(at[1]), max(n, 1))
+		if e != 0 {
+			return e
+		}
+		n = min(n, may)
+	}
+	if in.ino == out.ino && at[1]+n > at[0] && at[1] < at[0]+n {
 		return linux.EINVAL
 	}
 	return 0

@@ -80,6 +80,11 @@ static void files(void) {
 	}
 	printf("%d\n", WTERMSIG(status(-1)));
 	printf("%d caught\n", caught);
+	loff_t from = 0, behind = 100, end = 1000;
+	R(syscall(SYS_copy_file_range, fd, &from, fd, &behind, 0, 0));
+	R(syscall(SYS_copy_file_range, fd, &end, fd, &behind, 10, 0));
+	R(syscall(SYS_copy_file_range, fd, &from, fd, &behind, 1000, 0));
+	R(syscall(SYS_copy_file_range, fd, &end, fd, &from, 10, 0));
 	limit(RLIMIT_FSIZE, RLIM_INFINITY);
 	R(write(fd, buf, 300));
 	unlink(name);
