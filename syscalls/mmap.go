@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"errors"
+	"math"
 	"strconv"
 
 	"github.com/cgemu/cgemu/emu"
@@ -98,7 +99,18 @@ func sysMmap(t *Thread, a Args) (uint64, linux.Errno) {
 	if length == 0 || length > uint64(mem.MaxAddr) {
 		return 0, linux.ENOMEM
 	}
-	if off+length < off {
+	lo, e := t.mapAddr(addr, length, flags)
+	if e != 0 {
+		return 0, e
+	}
+	locked := flags&linux.MAP_LOCKED != 0
+	if locked && t.p.limits[linux.RLIMIT_MEMLOCK].cur == 0 {
+		return 0, linux.EPERM
+	}
+	if locked = locked || t.p.lockFuture; locked && !t.p.mayLock(length) {
+		return 0, linux.EAGAIN
+	}
+	if f != nil && off > mapEnd(f)-length {
 		return 0, linux.EOVERFLOW
 	}
 	switch flags & linux.MAP_TYPE {
@@ -113,26 +125,36 @@ func sysMmap(t *Thread, a Args) (uint64, linux.Errno) {
 	default:
 		return 0, linux.EINVAL
 	}
-	lo, e := t.mapAddr(addr, length, flags)
-	if e != 0 {
-		return 0, e
-	}
 	v := mem.VMA{
 		Lo: lo, Hi: lo + emu.Addr(length), Prot: t.p.protOf(a.Uint(2)), Off: off,
 		Shared: flags&linux.MAP_TYPE != linux.MAP_PRIVATE, GrowsDown: flags&linux.MAP_GROWSDOWN != 0,
-		Locked: flags&linux.MAP_LOCKED != 0 || t.p.lockFuture, WriteOnly: writeOnly(a.Uint(2)),
+		Locked: locked, WriteOnly: writeOnly(a.Uint(2)),
+	}
+	if f != nil {
+		if e := t.mappable(&v, f); e != 0 {
+			return 0, e
+		}
+	} else if v.GrowsDown && v.Shared {
+		return 0, linux.EINVAL
 	}
 	if !t.p.mayPlace(&v) {
 		return 0, linux.ENOMEM
 	}
-	if v.Locked && !t.p.mayLock(length) {
-		return 0, linux.EAGAIN
-	}
 	if f == nil {
-		v.Off = 0
 		return uint64(lo), t.mapAnonymous(v)
 	}
 	return uint64(lo), t.mapFile(v, f)
+}
+
+// mapEnd is where mappings of a file may end: at the largest offset where it has one, else at the end of all numbers.
+func mapEnd(f file) uint64 {
+	if h, ok := f.(*hostFile); ok && h.onDisk() {
+		return math.MaxInt64
+	}
+	if _, ok := f.(socket); ok {
+		return math.MaxInt64
+	}
+	return math.MaxUint64
 }
 
 // mapAddr decides where a mapping goes.
@@ -164,6 +186,7 @@ func (t *Thread) mapAddr(addr emu.Addr, length, flags uint64) (emu.Addr, linux.E
 // MAP_ANONYMOUS maps memory without a file. Shared memory is a file without a name, so that
 // it stays shared when a process forks.
 func (t *Thread) mapAnonymous(v mem.VMA) linux.Errno {
+	v.Off = 0
 	if !v.Shared {
 		return memErrno(t.p.mem.Map(v, nil))
 	}
@@ -180,24 +203,49 @@ func (t *Thread) mapAnonymous(v mem.VMA) linux.Errno {
 	return t.mapHost(v, fd)
 }
 
-// mapFile maps an open file.
-func (t *Thread) mapFile(v mem.VMA, f file) linux.Errno {
-	b := f.base()
-	h, ok := f.(*hostFile)
-	if d, zero := f.(*memFile); zero && d.rdev == devZero && b.readable() {
-		return t.mapAnonymous(v)
-	}
-	if !b.readable() || v.Shared && v.Prot&mem.Write != 0 && !b.writable() {
+// mappable reports whether f can be mapped as v asks.
+func (t *Thread) mappable(v *mem.VMA, f file) linux.Errno {
+	if b := f.base(); !b.readable() || v.Shared && v.Prot&mem.Write != 0 && !b.writable() {
 		return linux.EACCES
 	}
-	if !ok {
+	_, sock := f.(socket)
+	h, ok := f.(*hostFile)
+	mapped := ok && h.onDisk() || isZero(f)
+	switch {
+	case !ok && !isDevice(f) && v.Prot&mem.Exec != 0:
+		return linux.EPERM // nothing of the kernel's own file systems can be executed
+	case !mapped && !sock:
+		return linux.ENODEV
+	case v.GrowsDown:
+		return linux.EINVAL
+	case !mapped:
 		return linux.ENODEV
 	}
-	switch h.mode & linux.S_IFMT {
-	case linux.S_IFREG, linux.S_IFBLK:
-	default:
-		return linux.ENODEV
+	return 0
+}
+
+// isZero reports whether f is /dev/zero, which maps as memory without a file does.
+func isZero(f file) bool {
+	d, ok := f.(*memFile)
+	return ok && d.rdev == devZero
+}
+
+// isDevice reports whether f is a device of ours.
+func isDevice(f file) bool {
+	switch f.(type) {
+	case *memFile, *randomFile:
+		return true
 	}
+	return false
+}
+
+// mapFile maps an open file that is mappable.
+func (t *Thread) mapFile(v mem.VMA, f file) linux.Errno {
+	if isZero(f) {
+		return t.mapAnonymous(v)
+	}
+	h := f.(*hostFile)
+	b := f.base()
 	fd := h.fd
 	if v.Shared && !b.writable() && fd.mayWrite() {
 		// Standard input, which may be open for more on the host than for the guest: mprotect(2) must not make it writable.
