@@ -106,6 +106,14 @@ func (r fileRef) sync() linux.Errno {
 	return r.fd.sync()
 }
 
+// flock locks the file as flock(2) does. A directory in memory is never locked.
+func (r fileRef) flock(op int) linux.Errno {
+	if r.fd == noFD {
+		return 0
+	}
+	return r.fd.flock(op)
+}
+
 // above describes the directory that r, a directory, is in.
 func (r fileRef) above() (hostStat, linux.Errno) {
 	if r.node == nil {

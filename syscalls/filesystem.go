@@ -58,7 +58,8 @@ type fileSystem struct {
 // fsOf returns what k knows of files.
 func fsOf(k *Kernel) *fileSystem { return k.fs.(*fileSystem) }
 
-func newFileSystem(cfg FileConfig) (*fileSystem, error) {
+// newFileSystem makes the file system of a kernel whose clock is now.
+func newFileSystem(cfg FileConfig, now func() fileTime) (*fileSystem, error) {
 	for _, f := range []struct {
 		file **os.File
 		std  *os.File
@@ -73,7 +74,7 @@ func newFileSystem(cfg FileConfig) (*fileSystem, error) {
 	}
 	fs := &fileSystem{cfg: cfg, exclusive: map[file]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
 	fs.inodes.init()
-	if err := fs.openRoot(); err != nil {
+	if err := fs.openRoot(now); err != nil {
 		return nil, err
 	}
 	return fs, nil

@@ -93,8 +93,11 @@ func (k *Kernel) keepAccess(f *hostFile, before hostStat) {
 // timesSet notes that the guest set times of a file, which looks like h now: the host's file system may not go as far. An error
 // says that the host has not set them.
 func (k *Kernel) timesSet(h hostStat, e linux.Errno, at, mt fileTime) {
-	if e != 0 {
+	switch {
+	case e != 0:
 		h.atime, h.mtime = at, mt
+	case k.clock.real:
+		return // the file has them
 	}
 	ino := fsOf(k).inodes.number(h.dev, h.ino)
 	ts := fsOf(k).inodes.times[ino]

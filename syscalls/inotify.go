@@ -261,6 +261,9 @@ func (k *Kernel) fileEvent(f *hostFile, mask uint32) {
 	switch mask {
 	case linux.IN_MODIFY:
 		k.written(f.ino)
+		if f.node != nil && k.clock.real {
+			setNodeTimes(f.node, fileTime{}, timeAt(k.wall())) // the guest's content is written past the node
+		}
 	case linux.IN_ATTRIB:
 		k.changedInode(f.ino)
 	}

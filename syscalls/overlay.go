@@ -12,10 +12,10 @@ import (
 const nodeDev = 1 << 63
 
 // overlayRoot puts an overlay over the root directory: what the guest changes there stays in it.
-func (fs *fileSystem) overlayRoot() error {
+func (fs *fileSystem) overlayRoot(now func() fileTime) error {
 	lower, e := newHostFS(fs.root.fd.path())
 	if e == 0 {
-		o := vfs.MemOptions{Dev: nodeDev, NewContent: fs.newContent}
+		o := vfs.MemOptions{Dev: nodeDev, Now: func() vfs.Time { return now().node() }, NewContent: fs.newContent}
 		o.UID, o.GID = hostOwnUID()
 		o.Privileged = o.UID == 0
 		fs.root.fs, e = vfs.NewOverlay(o, lower)

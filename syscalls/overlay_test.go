@@ -66,3 +66,12 @@ func TestOverlayPrograms(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "before\n", string(text))
 }
+
+// TestRealTimes checks that a file whose times were set gets the time of the next write, by the host's clock.
+func TestRealTimes(t *testing.T) {
+	for _, overlay := range []bool{false, true} {
+		script := "cd " + t.TempDir() + "; touch -d @5 f; stat -c %Y f; echo >>f; [ f -nt /proc/self/exe ] && echo newer"
+		got, _ := guestRun(t, []string{"/bin/bash", "-c", script}, nil, func(c *cgemu.Config) { c.Overlay, c.RealTime = overlay, true })
+		require.Equal(t, "5\nnewer\n", got)
+	}
+}

@@ -34,7 +34,7 @@ func (r *rootDir) ref() fileRef {
 func (k *Kernel) walks(change bool) bool { return fsOf(k).root.only || fsOf(k).cfg.ReadOnly && change }
 
 // openRoot opens the directory that the configuration asks for, if any.
-func (fs *fileSystem) openRoot() error {
+func (fs *fileSystem) openRoot(now func() fileTime) error {
 	fs.root = rootDir{fd: noFD}
 	for _, r := range []struct {
 		name, dir string
@@ -57,7 +57,7 @@ func (fs *fileSystem) openRoot() error {
 		fs.root = rootDir{fd: fd, only: r.only}
 	}
 	if fs.cfg.Overlay {
-		return fs.overlayRoot()
+		return fs.overlayRoot(now)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type Config struct {
 func New(cfg Config) (*Kernel, error) {
 	k := newKernel(cfg.KernelConfig, table[:])
 	k.ipc, k.net, k.tty = newIPCSpace(), newNetStack(cfg.Network), &ttyDriver{}
-	fs, err := newFileSystem(cfg.Files)
+	fs, err := newFileSystem(cfg.Files, func() fileTime { return timeAt(k.wall()) })
 	if err != nil {
 		return nil, err
 	}
