@@ -68,7 +68,8 @@ func (t *Thread) inotifyFile(fd int) (*inotifyFile, linux.Errno) {
 func sysInotifyAddWatch(t *Thread, a Args) (uint64, linux.Errno) {
 	const flags = linux.IN_ONLYDIR | linux.IN_DONT_FOLLOW | linux.IN_EXCL_UNLINK | linux.IN_MASK_CREATE | linux.IN_MASK_ADD | linux.IN_ISDIR | linux.IN_ONESHOT
 	mask := a.U32(2)
-	if mask&(linux.IN_ALL_EVENTS|linux.IN_Q_OVERFLOW|linux.IN_IGNORED|0x2000|flags) == 0 {
+	const all = linux.IN_ALL_EVENTS | linux.IN_Q_OVERFLOW | linux.IN_IGNORED | 0x2000 | flags
+	if mask&all == 0 || mask&^all != 0 {
 		return 0, linux.EINVAL
 	}
 	if _, e := t.openFile(a.Int(0)); e != 0 {

@@ -47,6 +47,8 @@ int main(void) {
 	R(inotify_add_watch(99, ".", IN_ALL_EVENTS));
 	R(inotify_add_watch(1, ".", IN_ALL_EVENTS));
 	R(inotify_add_watch(in, ".", IN_ALL_EVENTS | IN_MASK_ADD | IN_MASK_CREATE));
+	R(inotify_add_watch(in, ".", IN_ALL_EVENTS | 0x1000));
+	R(inotify_add_watch(99, "none", IN_ALL_EVENTS | 0x10000));
 	R(inotify_add_watch(in, (char *)8, IN_ALL_EVENTS));
 	R(inotify_rm_watch(in, 1));
 	R(inotify_rm_watch(99, 1));
