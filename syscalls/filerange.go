@@ -82,7 +82,8 @@ func sysFallocate(t *Thread, a Args) (uint64, linux.Errno) {
 			return 0, e
 		}
 	}
-	if mode&linux.FALLOC_FL_KEEP_SIZE == 0 {
+	const elsewhere = linux.FALLOC_FL_COLLAPSE_RANGE | linux.FALLOC_FL_INSERT_RANGE // the file does not end at off+n then
+	if mode&(linux.FALLOC_FL_KEEP_SIZE|elsewhere) == 0 {
 		if e := t.mayBecome(h, off+n); e != 0 {
 			return 0, e
 		}
