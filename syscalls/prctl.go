@@ -128,7 +128,7 @@ func (t *Thread) prctlSetting(op int, arg uint64) (uint64, linux.Errno) {
 	case linux.PR_SET_THP_DISABLE, linux.PR_SET_CHILD_SUBREAPER:
 		arg = min(arg, 1)
 	case linux.PR_SET_TIMERSLACK:
-		if int64(arg) <= 0 {
+		if arg == 0 {
 			arg = t.defaultSlack
 		}
 	case linux.PR_SET_PDEATHSIG:
