@@ -1,6 +1,8 @@
 package syscalls
 
 import (
+	"cmp"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
@@ -80,6 +82,22 @@ func seekable(f file) bool {
 	return false
 }
 
+// pipeSpace is what keeps splice(2) and sendfile(2) from moving anything to f if that is a pipe, whatever is to be moved: nobody
+// reads from it, or it is full and must not be waited for.
+func (t *Thread) pipeSpace(f file, dontWait bool) linux.Errno {
+	p, ok := f.(*pipeFile)
+	if !ok {
+		return 0
+	}
+	if e := p.broken(t); e != 0 {
+		return e
+	}
+	if p.pipe.full() && dontWait {
+		return linux.EAGAIN
+	}
+	return 0
+}
+
 // streams reports whether f has no positions at all.
 func streams(f file) bool { return f.traits()&streaming != 0 || isPipe(f) }
 
@@ -132,6 +150,9 @@ func (t *Thread) sendfile(a Args) (uint64, linux.Errno) {
 			return 0, e
 		}
 	}
+	if e := t.pipeSpace(out, out.base().nonblock()); e != 0 {
+		return 0, e
+	}
 	if a.Uint(3) == 0 {
 		return 0, 0
 	}
@@ -175,24 +196,26 @@ func sysSplice(t *Thread, a Args) (uint64, linux.Errno) {
 	if !in.base().readable() || !out.base().writable() {
 		return 0, linux.EBADF
 	}
+	dontWait := a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || in.base().nonblock() || out.base().nonblock()
 	switch {
 	case from && to:
 		if samePipe(in, out) {
 			e = linux.EINVAL
 		}
-	case from && a.Addr(3) != 0 && !positions(t, out), to && a.Addr(1) != 0 && !positions(t, in):
+	case a.Long(4) < 0, from && a.Addr(3) != 0 && !positions(t, out), to && a.Addr(1) != 0 && !positions(t, in):
 		e = linux.EINVAL
 	case from:
 		e = spliceTo(out)
 	case to:
-		e = spliceFrom(in)
+		if _, e = t.offset(a.Addr(1)); e == 0 {
+			e = cmp.Or(t.pipeSpace(out, a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || out.base().nonblock()), spliceFrom(in))
+		}
 	default:
 		e = linux.EINVAL
 	}
 	if e != 0 {
 		return 0, e
 	}
-	dontWait := a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || in.base().nonblock() || out.base().nonblock()
 	return t.transferAt(in, out, a.Addr(1), a.Addr(3), a.Uint(4), dontWait)
 }
 

@@ -133,6 +133,32 @@ static void long_one(void) {
 	close(null);
 }
 
+// checks has what comes first: the length, the offset, a pipe that nobody reads or that is full, and then what is to be moved.
+static void checks(void) {
+	int file = open("f", O_RDWR | O_TRUNC), empty[2], full[2], broken[2], dirfd = open(".", O_RDONLY);
+	loff_t negative = -1, end = 1000;
+	pipe(empty);
+	pipe2(full, O_NONBLOCK);
+	pipe(broken);
+	close(broken[0]);
+	while (write(full[1], dir, 1) == 1 || write(full[1], kinds, 4096) == 4096)
+		;
+	int to[] = {empty[1], full[1], broken[1]};
+	for (int i = 0; i < 3; i++) {
+		R(splice(file, 0, to[i], 0, -1, SPLICE_F_NONBLOCK));
+		R(splice(file, &negative, to[i], 0, 10, SPLICE_F_NONBLOCK));
+		R(splice(file, &end, to[i], 0, 10, SPLICE_F_NONBLOCK));
+		R(splice(dirfd, 0, to[i], 0, 10, SPLICE_F_NONBLOCK));
+		R(splice(file, 0, to[i], 0, 0, SPLICE_F_NONBLOCK));
+		R(sendfile(to[i], file, 0, 10));
+		R(sendfile(to[i], file, 0, 0));
+		R(sendfile(to[i], dirfd, 0, 10));
+		R(sendfile(to[i], empty[0], 0, 10));
+	}
+	R(splice(empty[0], 0, file, 0, -1, SPLICE_F_NONBLOCK));
+	R(splice(empty[0], 0, dirfd, 0, -1, SPLICE_F_NONBLOCK));
+}
+
 int main(void) {
 	setvbuf(stdout, 0, _IONBF, 0);
 	signal(SIGPIPE, SIG_IGN);
@@ -155,6 +181,7 @@ int main(void) {
 		}
 	waits();
 	long_one();
+	checks();
 	unlink("f");
 	unlink("fifo");
 	rmdir(dir);
