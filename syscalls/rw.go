@@ -486,10 +486,11 @@ func sysCopyFileRange(t *Thread, a Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if e := t.checkRanges(a, in, out); e != 0 {
+	n, e := t.copyLength(a, in, out)
+	if e != 0 {
 		return 0, e
 	}
-	return t.transferAt(in, out, a.Addr(1), a.Addr(3), a.Uint(4), false)
+	return t.transferAt(in, out, a.Addr(1), a.Addr(3), n, false)
 }
 
 // copyable checks the files of copy_file_range(2) and returns them.
@@ -511,28 +512,29 @@ func (t *Thread) copyable(inFD, outFD int) (in, out *hostFile, e linux.Errno) {
 	return in, out, 0
 }
 
-// checkRanges checks the ranges of copy_file_range(2): "EINVAL fd_in and fd_out refer to the same file and the source
+// copyLength checks the ranges of copy_file_range(2) and returns how much is to be copied: what the source has behind its position
+// now, also if the copy makes it longer. "EINVAL fd_in and fd_out refer to the same file and the source
 // and target ranges overlap."
-func (t *Thread) checkRanges(a Args, in, out *hostFile) linux.Errno {
+func (t *Thread) copyLength(a Args, in, out *hostFile) (uint64, linux.Errno) {
 	var at [2]uint64
 	for i, f := range []*hostFile{in, out} {
 		pos, e := f.seek(t, 0, linux.SEEK_CUR)
 		if e != 0 {
-			return e
+			return 0, e
 		}
 		at[i] = uint64(pos)
 		if p := a.Addr(2*i + 1); p != 0 {
 			if at[i], e = t.in64(p); e != 0 {
-				return e
+				return 0, e
 			}
 		}
 		if at[i]+a.Uint(4) < at[i] {
-			return linux.EOVERFLOW
+			return 0, linux.EOVERFLOW
 		}
 	}
 	st, e := in.fd.stat()
 	if e != 0 {
-		return e
+		return 0, e
 	}
 	n := uint64(0)
 	if at[0] < uint64(st.size) {
@@ -542,12 +544,12 @@ func (t *Thread) checkRanges(a Args, in, out *hostFile) linux.Errno {
 		// Where the copy begins must be below the limit of a file's size also if there is nothing to copy.
 		may, e := t.mayWrite(out, int64(at[1]), max(n, 1))
 		if e != 0 {
-			return e
+			return 0, e
 		}
 		n = min(n, may)
 	}
 	if in.ino == out.ino && at[1]+n > at[0] && at[1] < at[0]+n {
-		return linux.EINVAL
+		return 0, linux.EINVAL
 	}
-	return 0
+	return n, 0
 }

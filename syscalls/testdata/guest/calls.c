@@ -49,6 +49,12 @@ static void pipes(void) {
 	R(tee(p[0], q[1], 5, 0));
 }
 
+static off_t sizeOf(int fd) {
+	struct stat st;
+	fstat(fd, &st);
+	return st.st_size;
+}
+
 static void copying(void) {
 	char name[] = "/tmp/cgemu-callsXXXXXX";
 	int fd = mkstemp(name), ro = open(name, O_RDONLY), app = open(name, O_WRONLY | O_APPEND), p[2];
@@ -68,6 +74,9 @@ static void copying(void) {
 	R(copy_file_range(p[0], 0, fd, &to, 4, 0));
 	R(copy_file_range(open("/tmp", O_RDONLY), 0, fd, &to, 4, 0));
 	R(copy_file_range(99, 0, fd, &to, 4, 0));
+	from = 0, to = sizeOf(fd);
+	R(copy_file_range(fd, &from, fd, &to, 1000, 0)); // not what it makes the file longer by
+	R(sizeOf(fd));
 	R(pread(fd, b, 100, 0));
 	printf("%.12s\n", b);
 	fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
