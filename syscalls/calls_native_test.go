@@ -293,6 +293,8 @@ const (
 	socktnosupport = "0xffffffffffffffa2"
 	acces          = "0xfffffffffffffff3"
 
+	deadlk = "0xffffffffffffffdd"
+
 	srch  = "0xfffffffffffffffd"
 	again = "0xfffffffffffffff5"
 	fault = "0xfffffffffffffff2"
@@ -367,6 +369,7 @@ var acceptedCalls = []struct {
 	{277, "", unlike(none, spipe), "pidfds are regular files since Linux 6.9"},
 	{285, "", unlike(notsup, nodev), "pidfds: the error changed in Linux 6.9"},
 	{77, "", unlike(notsup, inval), "pidfds: the error changed in Linux 6.9"},
+	{202, "", unlike(deadlk, srch), "a number in a PI futex may be the caller natively"},
 	{324, "", func(want, got string) bool { return !failed(want) && !failed(got) }, "which barriers there are (MEMBARRIER_CMD_QUERY) is up to the kernel"},
 	{222, "", anyResult, "which of several errors is seen first changed in Linux 6.15"},
 	{316, "", func(_, got string) bool { return got == inval }, "no whiteouts (RENAME_WHITEOUT)"},
