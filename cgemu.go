@@ -23,6 +23,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls"
 )
 
+// A Bind is a directory of the host that the guest sees at a path of its own.
+type Bind struct{ Host, Guest string }
+
 // A Config says what to run and how. Path and Args are required.
 type Config struct {
 	// Path is the program: a path, not searched for.
@@ -38,6 +41,8 @@ type Config struct {
 	// Overlay keeps what the guest changes in files, those below Root if that is set, in memory: the host's stay as they are, but for
 	// its standard output and error.
 	Overlay bool
+	// Binds are directories of the host that the guest sees at paths of its own, whatever Root is. What it changes there stays.
+	Binds []Bind
 	// ReadOnly keeps the guest from changing files of the host, but for its standard output and error.
 	ReadOnly bool
 	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs; "" for one that

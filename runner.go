@@ -203,7 +203,15 @@ func (r *runner) kernelConfig() syscalls.Config {
 		CPUID: r.model.CPUID, CPUs: cfg.CPUs, Compat: cfg.Compat, RealTime: cfg.RealTime, MaxInsns: cfg.MaxInsns,
 		Seed: cfg.Seed, SchedSeed: cfg.SchedSeed, Log: cfg.Log,
 	}, Files: syscalls.FileConfig{
-		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Overlay: cfg.Overlay, ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
+		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Overlay: cfg.Overlay, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
 		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput,
 	}, Path: cfg.Path, Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
+}
+
+// binds are what is bound, for the kernel.
+func binds(list []Bind) (out []syscalls.Bind) {
+	for _, b := range list {
+		out = append(out, syscalls.Bind(b))
+	}
+	return out
 }

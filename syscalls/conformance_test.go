@@ -142,9 +142,14 @@ func TestConformance(t *testing.T) {
 					for _, call := range exercised[name] {
 						assert.Contains(t, made, call, "testdata/exercised.txt says that the program makes it")
 					}
-					got, gotStatus = guestRun(t, []string{prog}, nil, func(c *cgemu.Config) { c.Overlay = true })
-					assert.Equal(t, want, got, "in memory")
-					assert.Equal(t, status, gotStatus, "in memory")
+					for where, change := range map[string]func(c *cgemu.Config){
+						"in memory": func(c *cgemu.Config) { c.Overlay = true },
+						"bound":     func(c *cgemu.Config) { c.Binds = []cgemu.Bind{{Host: os.TempDir(), Guest: os.TempDir()}} },
+					} {
+						got, gotStatus = guestRun(t, []string{prog}, nil, change)
+						assert.Equal(t, want, got, where)
+						assert.Equal(t, status, gotStatus, where)
+					}
 				}
 			})
 		}

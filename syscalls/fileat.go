@@ -26,7 +26,7 @@ func onHost(p place) fileAt { return fileAt{place: p} }
 
 // A fileRef is a file by itself, whatever its name leads to: a descriptor of the host, or a node of a file system of ours.
 type fileRef struct {
-	// fd is noFD for a node, unless it is open: then it is the host's descriptor of the content, which handle has.
+	// fd is noFD for a node, unless it is open and the host has its content: then it is the descriptor of that, which handle has.
 	fd     hostFD
 	node   vfs.Node
 	handle vfs.Handle
@@ -42,6 +42,15 @@ func (r fileRef) none() bool { return r.fd == noFD && r.node == nil }
 // at is the place of a name in directory r.
 func (r fileRef) at(name string) fileAt {
 	return fileAt{place{dir: r.fd, path: name, final: true}, r.node}
+}
+
+// look refers to the file called name in directory r, which nobody need hold if it is a node.
+func (r fileRef) look(name string) (fileRef, linux.Errno) {
+	if r.node == nil {
+		return r.at(name).open(linux.O_PATH, 0, 0)
+	}
+	n, e := r.node.Lookup(name)
+	return refOf(n), e
 }
 
 // again is the place of r itself.
@@ -380,21 +389,13 @@ func (p fileAt) open(flags int, mode, umask uint32) (fileRef, linux.Errno) {
 	return openNode(n, flags)
 }
 
-// openNew makes a regular file and opens it, whatever its permissions are.
+// openNew makes a regular file and opens it.
 func (p fileAt) openNew(flags int, mode uint32) (fileRef, linux.Errno) {
 	name, slash := strings.CutSuffix(p.path, "/")
 	if slash {
 		return noFile, linux.EISDIR
 	}
-	n, e := p.in.Create(name, linux.S_IFREG|0o600, 0)
-	if e != 0 {
-		return noFile, e
-	}
-	r, e := openedNode(n.Open(flags &^ (linux.O_CREAT | linux.O_EXCL)))
-	if e == 0 && mode != 0o600 {
-		e = r.chmod(mode)
-	}
-	return r, e
+	return openedNode(p.in.CreateOpen(name, mode, flags&^(linux.O_CREAT|linux.O_EXCL|linux.O_TRUNC)))
 }
 
 // openNode opens a file that is there.
@@ -407,16 +408,16 @@ func openNode(n vfs.Node, flags int) (fileRef, linux.Errno) {
 	case flags&linux.O_DIRECTORY != 0 && !isDir:
 		return noFile, linux.ENOTDIR
 	case flags&linux.O_PATH != 0:
-		return refOf(n), 0
+		return openedNode(n.Open(flags))
 	case flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL:
 		return noFile, linux.EEXIST
 	case isDir && writes:
 		return noFile, linux.EISDIR
-	}
-	switch s.Kind() {
-	case linux.S_IFDIR, linux.S_IFCHR:
-		// What a device is, its number says.
-		return refOf(n), n.Access(accessOf(flags))
+	case s.Kind() == linux.S_IFCHR:
+		if e := n.Access(accessOf(flags)); e != 0 {
+			return noFile, e
+		}
+		return openedNode(n.Open(linux.O_PATH)) // what a device is, its number says
 	}
 	return openedNode(n.Open(flags &^ linux.O_CREAT))
 }
@@ -436,12 +437,11 @@ func openedNode(h vfs.Handle, e linux.Errno) (fileRef, linux.Errno) {
 	if e != 0 {
 		return noFile, e
 	}
-	fd, ok := h.Descriptor()
-	if !ok {
-		h.Close()
-		return noFile, linux.EIO // file systems of ours are made with contents that the host has
+	r := fileRef{fd: noFD, node: h.Node(), handle: h}
+	if fd, ok := h.Descriptor(); ok {
+		r.fd = hostFD(fd)
 	}
-	return fileRef{fd: hostFD(fd), node: h.Node(), handle: h}, 0
+	return r, 0
 }
 
 // hostPath is where the host has the content of the regular file at p, which is in a file system of ours.

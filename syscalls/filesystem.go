@@ -19,6 +19,8 @@ type FileConfig struct {
 	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
 	// standard ones.
 	Overlay bool
+	// Binds are directories of the host that are seen at other places, too. What the guest changes there is changed on the host.
+	Binds []Bind
 	// ReadOnly says that the guest changes no file of the host but the standard ones.
 	ReadOnly bool
 	// ShmDir is a directory of the host for the guest's /dev/shm, which is made there when it is first needed and removed at the end:
@@ -32,7 +34,7 @@ type FileConfig struct {
 
 // rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
 func (c *FileConfig) rootDir() string {
-	if c.Overlay {
+	if c.Overlay || len(c.Binds) > 0 {
 		return cmp.Or(c.Root, "/")
 	}
 	return c.Root

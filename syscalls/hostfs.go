@@ -33,7 +33,7 @@ type hostNode struct {
 	gone  dirName
 	// fd is a directory's descriptor, or noFD.
 	fd hostFD
-	// handles are its open files: there is no other way to one that has no name.
+	// handles are those that have it open: there is no other way to a file that has no name.
 	handles []*hostHandle
 }
 
@@ -91,11 +91,14 @@ func (n *hostNode) dir() (hostFD, linux.Errno) {
 	if n.fd != noFD {
 		return n.fd, 0
 	}
+	if len(n.links) == 0 && len(n.handles) > 0 {
+		return n.handles[0].fd, 0
+	}
 	p, e := n.place()
 	if e != 0 {
 		return noFD, e
 	}
-	fd, e := hostOpen(p, linux.O_PATH|linux.O_DIRECTORY|linux.O_NOFOLLOW, 0, 0)
+	fd, e := hostOpen(p, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
 	if e != 0 {
 		return noFD, e
 	}
@@ -261,7 +264,7 @@ func (n *hostNode) ReadDir() ([]vfs.Dirent, linux.Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	fd, e := hostOpen(p, linux.O_RDONLY|linux.O_DIRECTORY|linux.O_NOFOLLOW, 0, 0)
+	fd, e := hostOpen(p, linux.O_RDONLY|linux.O_DIRECTORY, 0, 0)
 	if e != 0 {
 		return nil, e
 	}
@@ -308,13 +311,36 @@ func (n *hostNode) Symlink(name, target string) (vfs.Node, linux.Errno) {
 	return n.make(name, func(p place) linux.Errno { return hostSymlink(target, p) })
 }
 
+// CreateOpen makes a regular file and opens it.
+func (n *hostNode) CreateOpen(name string, mode uint32, flags int) (vfs.Handle, linux.Errno) {
+	p, e := n.at(name)
+	if e != 0 {
+		return nil, e
+	}
+	h, e := n.fs.open(p, flags|linux.O_CREAT|linux.O_EXCL, mode)
+	if e != 0 {
+		return nil, e
+	}
+	h.n.found(n, name)
+	return h, 0
+}
+
 // Temp makes a file that has no name.
 func (n *hostNode) Temp(mode uint32, flags int) (vfs.Handle, linux.Errno) {
 	p, e := n.place()
 	if e != 0 {
 		return nil, e
 	}
-	fd, e := hostOpen(p, flags|linux.O_TMPFILE, mode, 0)
+	h, e := n.fs.open(p, flags|linux.O_TMPFILE, mode)
+	if e != 0 {
+		return nil, e
+	}
+	return h, 0
+}
+
+// open opens a file, which may be made by that.
+func (fs *hostFS) open(p place, flags int, mode uint32) (*hostHandle, linux.Errno) {
+	fd, e := hostOpen(p, flags, mode, 0)
 	if e != 0 {
 		return nil, e
 	}
@@ -323,7 +349,7 @@ func (n *hostNode) Temp(mode uint32, flags int) (vfs.Handle, linux.Errno) {
 		fd.close()
 		return nil, e
 	}
-	return n.fs.node(st).opened(fd), 0
+	return fs.node(st).opened(fd), 0
 }
 
 // Link gives a file one more name.
@@ -410,22 +436,19 @@ func (n *hostNode) Readlink() (string, linux.Errno) {
 
 // Open opens the content.
 func (n *hostNode) Open(flags int) (vfs.Handle, linux.Errno) {
-	st, e := n.status()
-	if e == 0 && st.isDir() != 0 {
-		e = linux.EISDIR
-	}
-	if e != 0 {
-		return nil, e
-	}
 	p, e := n.place()
 	if e != 0 {
 		return nil, e
 	}
-	fd, e := hostOpen(p, flags, 0, 0)
+	h, e := n.fs.open(p, flags, 0)
+	if e == 0 && h.n != n {
+		h.Close()
+		e = linux.ESTALE
+	}
 	if e != 0 {
 		return nil, e
 	}
-	return n.opened(fd), 0
+	return h, 0
 }
 
 // Path is the name by which the file was found last.

@@ -3,7 +3,9 @@
 package syscalls
 
 import (
+	iofs "io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -16,9 +18,18 @@ import (
 
 // scratchFS is an empty directory of the host.
 func scratchFS(t *testing.T) *hostFS {
-	fs, e := newHostFS(t.TempDir())
+	dir := t.TempDir()
+	fs, e := newHostFS(dir)
 	require.Zero(t, e)
-	t.Cleanup(func() { fs.Close() })
+	t.Cleanup(func() {
+		fs.Close()
+		filepath.WalkDir(dir, func(name string, d iofs.DirEntry, _ error) error { // so that all can be removed
+			if d.IsDir() {
+				return os.Chmod(name, 0o700)
+			}
+			return nil
+		})
+	})
 	return fs
 }
 

@@ -14,8 +14,10 @@ import (
 // A rootDir is a directory of the host that is the guest's "/".
 type rootDir struct {
 	fd hostFD
-	// fs is a file system over the directory, in which what the guest changes stays; nil for the directory itself.
+	// fs is a file system that begins with the directory (nodeRoot); nil for the directory itself.
 	fs vfs.FS
+	// binds are the directories that are mounted in fs, by the host's canonical names.
+	binds []Bind
 	// only says that the guest sees nothing else (--root). Otherwise what is not there is looked
 	// for on the host (--sysroot).
 	only bool
@@ -56,14 +58,17 @@ func (fs *fileSystem) openRoot(now func() fileTime) error {
 		}
 		fs.root = rootDir{fd: fd, only: r.only}
 	}
-	if fs.cfg.Overlay {
-		return fs.overlayRoot(now)
+	if fs.cfg.Overlay || len(fs.cfg.Binds) > 0 {
+		return fs.nodeRoot(now)
 	}
 	return nil
 }
 
 // below returns the guest's name of a host path in the root.
 func (k *Kernel) below(name string) (string, bool) {
+	if guest, ok := fsOf(k).root.bound(name); ok {
+		return guest, true
+	}
 	root := "/"
 	if fsOf(k).root.fd != noFD {
 		root = fsOf(k).root.fd.path()
@@ -181,7 +186,7 @@ func (w *walk) from(d dirRef) linux.Errno {
 
 // enter goes to directory c, or returns where c leads to if it is a link.
 func (w *walk) enter(c string) (target string, e linux.Errno) {
-	r, e := w.here().at(c).open(linux.O_PATH, 0, 0)
+	r, e := w.here().look(c)
 	if e != 0 {
 		return "", e
 	}

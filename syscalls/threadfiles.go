@@ -120,7 +120,7 @@ func (f *fsInfo) copy() *fsInfo {
 // setCwd makes d, whose descriptor is f's from now on, the working directory.
 func (f *fsInfo) setCwd(d dirRef) {
 	f.leaveCwd()
-	if f.cwd = d; d.fd != noFD {
+	if f.cwd = d; !d.none() {
 		f.held = new(int)
 		*f.held = 1
 	}

@@ -41,6 +41,8 @@ Options of run:
                                   or that interface and the host's network beyond (loopback)
       --no-network                the same as --network=none
       --root=DIR                  DIR is the guest's /: it sees no other files, PROGRAM included
+      --bind=DIR[:PATH]           the guest sees DIR of the host at PATH, too, whatever --root is (repeatable); what it
+                                  changes there stays
       --overlay                   what the guest changes in files stays in memory and is gone at the end: the host's files
                                   stay as they are, but its standard output and error
       --read-only                 the guest changes no files but its standard output and error
@@ -95,6 +97,7 @@ type options struct {
 	inheritEnv         bool
 	sysroot, root      string
 	readOnly, overlay  bool
+	binds              []string
 	sandbox            bool
 	seed, maxInsns     uint64
 	seedSched          uint64
@@ -162,6 +165,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.BoolVar(&o.noNetwork, "no-network", false, "")
 	f.StringVar(&o.root, "root", "", "")
 	f.BoolVar(&o.readOnly, "read-only", false, "")
+	f.StringArrayVar(&o.binds, "bind", nil, "")
 	f.BoolVar(&o.overlay, "overlay", false, "")
 	f.BoolVar(&o.sandbox, "sandbox", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
@@ -222,8 +226,8 @@ func (o *options) check() error {
 	if o.root != "" && o.sysroot != "" {
 		return errors.New("--root and --sysroot: not both")
 	}
-	if o.overlay && o.sysroot != "" {
-		return errors.New("--overlay and --sysroot: not both")
+	if (o.overlay || len(o.binds) > 0) && o.sysroot != "" {
+		return errors.New("--sysroot: not with --overlay or --bind")
 	}
 	if o.overlay && o.readOnly {
 		return errors.New("--overlay and --read-only: not both")

@@ -205,6 +205,18 @@ func status(ctx context.Context, res *cgemu.Result) int {
 	}
 }
 
+// bound is what --bind asks for: without a path, the directory is seen where the host has it.
+func (o *options) bound() (binds []cgemu.Bind) {
+	for _, b := range o.binds {
+		host, guest, ok := strings.Cut(b, ":")
+		if !ok {
+			guest, _ = filepath.Abs(host)
+		}
+		binds = append(binds, cgemu.Bind{Host: host, Guest: guest})
+	}
+	return binds
+}
+
 // config makes the run's configuration of the options and the command line behind them.
 func (o *options) config(args []string) (cgemu.Config, error) {
 	if _, err := emu.ModelByName(o.cpu); err != nil {
@@ -219,7 +231,7 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 		TraceChildren: bool(o.children),
 	}
 	if firstWall {
-		cfg.Root, cfg.Overlay, cfg.ReadOnly = o.root, o.overlay, o.readOnly
+		cfg.Root, cfg.Overlay, cfg.ReadOnly, cfg.Binds = o.root, o.overlay, o.readOnly, o.bound()
 	}
 	if o.cacheSim {
 		cfg.Caches = &o.caches

@@ -27,7 +27,7 @@ var debugDirs = []string{"/usr/lib/debug"}
 // by a writer. It returns the directory for the guest's /dev/shm, and what is to be done at the end.
 func (o *options) confine(k *keeper) (shm string, end func(), err error) {
 	nothing := func() {}
-	if o.root == "" && !o.readOnly && !o.overlay {
+	if o.root == "" && !o.readOnly && !o.overlay { // a --bind alone hides and keeps nothing
 		return "", nothing, nil
 	}
 	walls := sandbox.Available()
@@ -85,8 +85,8 @@ func makeShm() string {
 
 // policy is what cgemu itself needs for the run.
 func (o *options) policy(shm string) sandbox.Policy {
-	kept := o.readOnly || o.overlay // the host's files stay as they are
-	p := sandbox.Policy{ReadAll: o.root == "", ReadOnly: kept, Network: o.network == "host"}
+	kept := o.readOnly || o.overlay // the host's files stay as they are, but for those that are bound
+	p := sandbox.Policy{ReadAll: o.root == "", ReadOnly: o.readOnly || o.overlay && len(o.binds) == 0, Network: o.network == "host"}
 	allow := func(a sandbox.Access, paths ...string) {
 		for _, path := range paths {
 			p.Rules = append(p.Rules, sandbox.Rule{Path: path, Access: a})
@@ -107,6 +107,13 @@ func (o *options) policy(shm string) sandbox.Policy {
 			access = sandbox.Use
 		}
 		allow(access, fmt.Sprintf("/proc/self/fd/%d", fd))
+	}
+	for _, b := range o.bound() {
+		if o.readOnly {
+			allow(sandbox.Read, b.Host)
+		} else {
+			allow(sandbox.Change, b.Host)
+		}
 	}
 	if o.root == "" {
 		return p

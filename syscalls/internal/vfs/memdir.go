@@ -60,6 +60,9 @@ func (n *memNode) ReadDir() ([]Dirent, linux.Errno) {
 	if e := n.Access(4); e != 0 {
 		return nil, e
 	}
+	if n.stat.Nlink == 0 {
+		return nil, linux.ENOENT
+	}
 	if e := n.load(); e != 0 {
 		return nil, e
 	}
@@ -169,6 +172,20 @@ func (n *memNode) Create(name string, mode uint32, rdev uint64) (Node, linux.Err
 	c := n.make(mode, rdev)
 	n.add(name, c)
 	return c, 0
+}
+
+// CreateOpen makes a regular file and opens it.
+func (n *memNode) CreateOpen(name string, mode uint32, flags int) (Handle, linux.Errno) {
+	if e := n.mayMake(name); e != 0 {
+		return nil, e
+	}
+	c := n.make(linux.S_IFREG|mode&0o7777, 0)
+	h, e := c.open(flags)
+	if e != 0 {
+		return nil, e
+	}
+	n.add(name, c)
+	return h, 0
 }
 
 // make makes a file that is to be in directory n, whose group it gets if that says so.

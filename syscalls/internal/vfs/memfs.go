@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"path"
+	"slices"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
@@ -10,8 +11,10 @@ import (
 type MemOptions struct {
 	// Dev is the device that its files are on.
 	Dev uint64
-	// UID and GID are the user's, to whom files belong. One who is Privileged may do everything, as the superuser may.
+	// UID and GID are the user's, to whom new files belong, and Groups others that he is in. One who is Privileged may do everything,
+	// as the superuser may.
 	UID, GID   uint32
+	Groups     []int
 	Privileged bool
 	// Now is the clock; without one all times are 0.
 	Now func() Time
@@ -127,7 +130,7 @@ func (n *memNode) Access(mask uint32) linux.Errno {
 		return 0
 	case n.stat.UID == n.fs.o.UID:
 		mode >>= 6
-	case n.stat.GID == n.fs.o.GID:
+	case n.stat.GID == n.fs.o.GID || slices.Contains(n.fs.o.Groups, int(n.stat.GID)):
 		mode >>= 3
 	}
 	if mode&mask != mask {
@@ -251,10 +254,17 @@ func (n *memNode) changed() {
 func (n *memNode) Open(flags int) (Handle, linux.Errno) {
 	writes := flags&linux.O_ACCMODE != linux.O_RDONLY || flags&linux.O_TRUNC != 0
 	switch kind := n.stat.Kind(); {
-	case kind == linux.S_IFDIR:
-		return nil, linux.EISDIR
-	case flags&linux.O_DIRECTORY != 0:
+	case flags&linux.O_DIRECTORY != 0 && kind != linux.S_IFDIR:
 		return nil, linux.ENOTDIR
+	case flags&linux.O_PATH != 0:
+		return n.hold(linux.EBADF), 0
+	case kind == linux.S_IFDIR && writes:
+		return nil, linux.EISDIR
+	case kind == linux.S_IFDIR:
+		if e := n.Access(4); e != 0 {
+			return nil, e
+		}
+		return n.hold(linux.EISDIR), 0
 	case kind == linux.S_IFLNK:
 		return nil, linux.ELOOP
 	case flags&linux.O_NOATIME != 0 && !n.owned():
@@ -277,6 +287,12 @@ func (n *memNode) Open(flags int) (Handle, linux.Errno) {
 		n.changed()
 	}
 	return h, e
+}
+
+// hold opens n without its content.
+func (n *memNode) hold(refused linux.Errno) *memHandle {
+	n.opened++
+	return &memHandle{nothing{refused}, n, linux.O_PATH}
 }
 
 // open is Open for those who may.
@@ -352,14 +368,33 @@ func (h *memHandle) Close() linux.Errno {
 	return e
 }
 
+// A nothing is the Data of a handle that has no content. Reading is refused with an error: EISDIR, or EBADF for what is open with
+// O_PATH.
+type nothing struct{ refused linux.Errno }
+
+func (d nothing) ReadAt([]byte, int64) (int, linux.Errno)  { return 0, d.refused }
+func (d nothing) WriteAt([]byte, int64) (int, linux.Errno) { return 0, linux.EBADF }
+func (d nothing) Sync() linux.Errno                        { return 0 }
+func (d nothing) Descriptor() (int, bool)                  { return -1, false }
+func (d nothing) Close() linux.Errno                       { return 0 }
+
+func (d nothing) Truncate(int64) linux.Errno {
+	if d.refused == linux.EISDIR {
+		return linux.EINVAL
+	}
+	return d.refused
+}
+
+func (d nothing) Allocate(_ uint32, off, n int64) linux.Errno {
+	if d.refused == linux.EISDIR && (off < 0 || n <= 0) {
+		return linux.EINVAL
+	}
+	return linux.EBADF
+}
+
 // closed is called when a handle is.
 func (n *memNode) closed(h *memHandle) {
-	for i, o := range n.handles {
-		if o == h {
-			n.handles = append(n.handles[:i], n.handles[i+1:]...)
-			break
-		}
-	}
+	n.handles = slices.DeleteFunc(n.handles, func(o *memHandle) bool { return o == h })
 	n.opened--
 	n.release()
 }

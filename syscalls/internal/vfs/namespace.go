@@ -175,20 +175,25 @@ func (h placeHandle) Node() Node { return h.at }
 
 // Open opens the content.
 func (p place) Open(flags int) (Handle, linux.Errno) {
-	h, e := p.n.Open(flags)
-	if e != 0 {
-		return nil, e
-	}
-	return placeHandle{h, p}, 0
+	return p.opened(p.n.Open(flags))
 }
 
-// Temp makes a file that has no name.
-func (p place) Temp(mode uint32, flags int) (Handle, linux.Errno) {
-	h, e := p.n.Temp(mode, flags)
+// CreateOpen makes a regular file and opens it.
+func (p place) CreateOpen(name string, mode uint32, flags int) (Handle, linux.Errno) {
+	return p.opened(p.n.CreateOpen(name, mode, flags))
+}
+
+// opened is h as a handle of the tree.
+func (p place) opened(h Handle, e linux.Errno) (Handle, linux.Errno) {
 	if e != 0 {
 		return nil, e
 	}
 	return placeHandle{h, place{p.ns, p.m, h.Node()}}, 0
+}
+
+// Temp makes a file that has no name.
+func (p place) Temp(mode uint32, flags int) (Handle, linux.Errno) {
+	return p.opened(p.n.Temp(mode, flags))
 }
 
 // What follows does not differ from what the file system does.

@@ -1,7 +1,7 @@
 // Package vfs has file systems: what the kernel asks of files that paths lead to, and implementations that need no host.
 //
 // An FS is a tree of nodes. A Node is an inode: a file, directory, link, FIFO, socket or device, whatever names it has. A Handle
-// is the content of a regular file or a FIFO, opened. Paths never come here: whoever calls takes a path apart, and asks a directory
+// is a node that somebody has open. Paths never come here: whoever calls takes a path apart, and asks a directory
 // for one name at a time. So "." and ".." are never asked for, and links are not followed.
 //
 // MemFS is a file system in memory; NewOverlay makes one that begins with what other file systems have, and leaves those as they
@@ -34,6 +34,8 @@ type Node interface {
 	ReadDir() ([]Dirent, linux.Errno)
 	// Create makes a file of the type and with the permissions that mode has. No umask is applied.
 	Create(name string, mode uint32, rdev uint64) (Node, linux.Errno)
+	// CreateOpen makes a regular file and opens it, whatever its permissions let others do.
+	CreateOpen(name string, mode uint32, flags int) (Handle, linux.Errno)
 	Symlink(name, target string) (Node, linux.Errno)
 	// Temp opens a new file without a name (O_TMPFILE). Link can give it one.
 	Temp(mode uint32, flags int) (Handle, linux.Errno)
@@ -44,7 +46,8 @@ type Node interface {
 	Rename(name string, newDir Node, newName string, flags uint32) linux.Errno
 
 	Readlink() (string, linux.Errno)
-	// Open opens a regular file or a FIFO, with flags of open(2). O_TRUNC empties the file.
+	// Open opens the content of a regular file or a FIFO, with flags of open(2): O_TRUNC empties the file. A directory, and with O_PATH
+	// anything else, is opened so that the node can be used when its last name has gone.
 	Open(flags int) (Handle, linux.Errno)
 
 	// Extended attributes are as in xattr(7).
@@ -75,7 +78,7 @@ type Data interface {
 	Close() linux.Errno
 }
 
-// A Handle is the content of a node, opened.
+// A Handle is a node that is open.
 type Handle interface {
 	Data
 	Node() Node

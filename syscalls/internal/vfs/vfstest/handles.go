@@ -10,7 +10,7 @@ import (
 
 // openFlags are the flags of open(2), by letter.
 var openFlags = map[rune]int{
-	'r': linux.O_RDONLY, 'w': linux.O_WRONLY, '+': linux.O_RDWR, 't': linux.O_TRUNC, 'a': linux.O_APPEND, 'd': linux.O_DIRECTORY, 'x': linux.O_EXCL,
+	'r': linux.O_RDONLY, 'w': linux.O_WRONLY, '+': linux.O_RDWR, 't': linux.O_TRUNC, 'a': linux.O_APPEND, 'd': linux.O_DIRECTORY, 'p': linux.O_PATH, 'x': linux.O_EXCL,
 }
 
 func flagsOf(s string) (flags int) {
@@ -37,10 +37,19 @@ func (r *Runner) openFile(a []string) (string, linux.Errno) {
 	if e != 0 {
 		return "", e
 	}
-	if s, e := n.Stat(); e == 0 && s.Kind() == linux.S_IFIFO {
+	if s, e := n.Stat(); e == 0 && s.Kind() == linux.S_IFIFO && !strings.Contains(a[2], "p") {
 		return "a FIFO, whose other end would be waited for", 0
 	}
 	h, e := n.Open(flagsOf(a[2]))
+	return r.keep(a[0], h, e)
+}
+
+func (r *Runner) createOpen(a []string) (string, linux.Errno) {
+	dir, name, e := r.parent(a[1])
+	if e != 0 {
+		return "", e
+	}
+	h, e := dir.CreateOpen(name, uint32(number(a[2], 8)), flagsOf(a[3]))
 	return r.keep(a[0], h, e)
 }
 
@@ -176,7 +185,7 @@ func Random(b []byte) string {
 	for len(b) > 0 {
 		var line string
 		switch op := pick("file", "dir", "sym", "link", "rm", "rmdir", "mv", "mvnew", "swap", "stat", "same", "ls", "readlink", "where", "chmod", "truncate",
-			"utimes", "times", "setx", "getx", "lsx", "rmx", "open", "temp", "close", "read", "write", "cut", "alloc", "linkh", "stath", "fifo", "sock"); op {
+			"utimes", "times", "setx", "getx", "lsx", "rmx", "open", "new", "temp", "close", "read", "write", "cut", "alloc", "linkh", "stath", "fifo", "sock"); op {
 		case "file", "dir", "fifo", "sock", "chmod":
 			line = op + " " + file() + " " + pick("644", "755", "600", "4711", "1777")
 		case "link", "mv", "mvnew", "swap", "same":
@@ -194,7 +203,9 @@ func Random(b []byte) string {
 		case "getx", "rmx":
 			line = op + " " + file() + " user." + pick("p", "q")
 		case "open":
-			line = op + " " + handle() + " " + file() + " " + pick("r", "w", "+", "+a", "+t", "rt", "rd")
+			line = op + " " + handle() + " " + file() + " " + pick("r", "w", "+", "+a", "+t", "rt", "rd", "p")
+		case "new":
+			line = op + " " + handle() + " " + file() + " " + pick("644", "444", "200") + " " + pick("w", "+", "+a")
 		case "temp":
 			line = op + " " + handle() + " " + file() + " " + pick("w", "+", "+x")
 		case "close":

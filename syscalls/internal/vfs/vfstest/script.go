@@ -74,6 +74,7 @@ var operations = map[string]struct {
 	"rmx":      {2, (*Runner).removexattr},
 
 	"open":  {3, (*Runner).openFile},
+	"new":   {4, (*Runner).createOpen},
 	"temp":  {3, (*Runner).openTemp},
 	"close": {1, (*Runner).closeFile},
 	"read":  {3, (*Runner).read},

@@ -83,14 +83,28 @@ write h 0 tail => 4
 read h 0 20 => '.*3 tail'
 open i a wt => ok
 read h 0 20 => ''
+new n b 444 + => ok
+write n 0 mine => 4
+new m b 644 w => EEXIST
+new m c/b 644 w => ENOENT
+stat b => file 444 1 links, 4 bytes
+where @n => /b
 `},
 
 	{Name: "open", Text: `dir d 755 => ok
 file a 644 => ok
 sym a s => ok
 sock k 644 => ok
-open h d r => EISDIR
+open h d r => ok
+read h 0 1 => EISDIR
+write h 0 x => EBADF
+stat @h => dir 755
 open h d w => EISDIR
+open h d p => ok
+read h 0 1 => EBADF
+open s s p => ok
+stat @s => sym 777 1 links, 1 bytes
+close h => ok
 open h s r => ELOOP
 open h k r => ENXIO
 open h a rd => ENOTDIR
@@ -197,6 +211,17 @@ dir e 755 => ok
 mv e d => ok
 ls d => []
 ls / => [d:dir]
+open h d r => ok
+open i d p => ok
+rmdir d => ok
+stat @h => dir 755
+ls @h => ENOENT
+where @h => gone
+above @h => /
+close h => ok
+stat @i => dir 755
+chmod @i 700 => ok
+stat @i => dir 700
 `},
 
 	{Name: "attributes", Text: `file a 644 => ok
@@ -268,5 +293,6 @@ chmod d/e 500 => ok
 mv d/e e => EACCES
 mv d/e d/h => ok
 setx a user.p x 0 => EACCES
+chmod d 700 => ok
 `},
 }
