@@ -61,6 +61,9 @@ func newHostFS(dir string) (*hostFS, linux.Errno) {
 
 func (fs *hostFS) Root() vfs.Node { return fs.root }
 
+// path is the host's canonical path of the directory.
+func (fs *hostFS) path() string { return fs.root.fd.path() }
+
 func (fs *hostFS) Close() linux.Errno {
 	fs.closeDirs()
 	return fs.root.fd.close()

@@ -21,17 +21,17 @@ type Bind struct{ Host, Guest string }
 
 // nodeRoot makes the root directory one of nodes: an overlay over it, if there is to be one, and what is bound into it.
 func (fs *fileSystem) nodeRoot(now func() fileTime) error {
-	host, e := newHostFS(fs.root.fd.path())
+	lower, e := newHostFS(fs.root.fd.path())
 	if e != 0 {
 		return fmt.Errorf("syscalls: root %s: %v", fs.root.fd.path(), e.Error())
 	}
-	var root vfs.FS = host
+	var root vfs.FS = lower
 	if fs.cfg.Overlay {
 		o := vfs.MemOptions{Dev: nodeDev, Now: func() vfs.Time { return now().node() }, NewContent: fs.newContent}
 		o.UID, o.GID = hostOwnUID()
 		o.Groups, _ = os.Getgroups()
 		o.Privileged = o.UID == 0
-		if root, e = vfs.NewOverlay(o, host); e != 0 {
+		if root, e = vfs.NewOverlay(o, lower); e != 0 {
 			return fmt.Errorf("syscalls: overlay of %s: %v", fs.root.fd.path(), e.Error())
 		}
 	}
@@ -54,11 +54,11 @@ func (fs *fileSystem) bind(ns *vfs.Namespace, b Bind) error {
 	if err != nil {
 		return err
 	}
-	host, e := newHostFS(dir)
+	from, e := newHostFS(dir)
 	if e != 0 {
 		return e
 	}
-	b = Bind{host.root.fd.path(), path.Join("/", b.Guest)}
+	b = Bind{from.path(), path.Join("/", b.Guest)}
 	at := ns.Root()
 	for _, name := range split(b.Guest) {
 		next, e := at.Lookup(name)
@@ -66,13 +66,13 @@ func (fs *fileSystem) bind(ns *vfs.Namespace, b Bind) error {
 			next, e = at.Create(name, linux.S_IFDIR|0o755, 0)
 		}
 		if e != 0 {
-			host.Close()
+			from.Close()
 			return e
 		}
 		at = next
 	}
-	if e := ns.Mount(at, host, host.Root()); e != 0 {
-		host.Close()
+	if e := ns.Mount(at, from, from.Root()); e != 0 {
+		from.Close()
 		return e
 	}
 	fs.root.binds = append(fs.root.binds, b)
