@@ -141,12 +141,8 @@ func sysFchmod(t *Thread, a Args) (uint64, linux.Errno) {
 // fchmod changes the mode of an open file.
 func (t *Thread) fchmod(f file, mode uint32) linux.Errno {
 	mode &= 0o7777
-	switch f := f.(type) {
-	case *pipeFile:
-		f.pipe.perm = mode
-		return 0
-	case socket:
-		f.sock().perm = mode ^ 0o777
+	if o, ok := f.(owned); ok {
+		o.setMode(mode)
 		return 0
 	}
 	h, ok := f.(*hostFile)
@@ -302,9 +298,8 @@ func (t *Thread) utimesTarget(dirfd int, name emu.Addr, flags int) (set func(at,
 
 // setFileTimes sets the times of an open file.
 func (t *Thread) setFileTimes(f file, at, mt fileTime) linux.Errno {
-	switch f.(type) {
-	case *pipeFile, socket:
-		return 0 // they belong to the guest's user; nobody looks at their times
+	if _, ok := f.(owned); ok {
+		return 0 // nobody looks at its times
 	}
 	h, ok := f.(*hostFile)
 	if !ok {

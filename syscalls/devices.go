@@ -94,7 +94,7 @@ type memFile struct {
 	rdev uint64
 }
 
-func (*memFile) traits() traits { return unpollable }
+func (*memFile) traits() traits { return unpollable | uniform }
 
 func (f *memFile) readRaw(_ *Thread, b []byte, _ int64) (int, linux.Errno) {
 	if f.rdev == devNull {
@@ -145,6 +145,8 @@ func (f *memFile) stat(t *Thread) (stat, linux.Errno) {
 
 // A randomFile is /dev/random or /dev/urandom.
 type randomFile struct{ fileBase }
+
+func (*randomFile) traits() traits { return uniform }
 
 func (f *randomFile) readRaw(t *Thread, b []byte, _ int64) (int, linux.Errno) {
 	t.k.rng.read(b)

@@ -48,6 +48,7 @@ const (
 	unpositioned                    // offsets are not taken, though it can be sought
 	unpollable                      // there is nothing to wait for, and epoll takes it not
 	streaming                       // it has no positions at all (FMODE_LSEEK)
+	uniform                         // it is a device that is the same at all positions
 	wholeWrites                     // a write that has waited goes on until all is written
 )
 
@@ -63,6 +64,12 @@ func quiet(fds []hostPoll, before int) []hostPoll {
 		fds = append(fds[:before], hostPoll{fd: noFD})
 	}
 	return fds
+}
+
+// An owned file has an inode that belongs to the guest's user, as pipes and sockets have.
+type owned interface {
+	// setMode is fchmod(2).
+	setMode(mode uint32)
 }
 
 // A referenced file is told when a reference to it was dropped that was not the last.

@@ -231,13 +231,7 @@ func isZero(f file) bool {
 }
 
 // isDevice reports whether f is a device of ours.
-func isDevice(f file) bool {
-	switch f.(type) {
-	case *memFile, *randomFile:
-		return true
-	}
-	return false
-}
+func isDevice(f file) bool { return f.traits()&uniform != 0 }
 
 // mapFile maps an open file that is mappable.
 func (t *Thread) mapFile(v mem.VMA, f file) linux.Errno {

@@ -205,6 +205,8 @@ func (f *pipeFile) announcer() *wakeups        { return &f.pipe.wakeups }
 
 func (f *pipeFile) traits() traits { return wholeWrites }
 
+func (f *pipeFile) setMode(mode uint32) { f.pipe.perm = mode }
+
 func (f *pipeFile) ioctl(t *Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
 	if req == linux.FIONREAD {
 		return 0, t.out32(arg, uint32(f.pipe.size()))

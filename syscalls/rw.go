@@ -406,8 +406,7 @@ func (t *Thread) transferAt(in, out file, inAt, outAt emu.Addr, n uint64, dontWa
 
 // movedBy is where the offset off of f is after n bytes. Those of devices without positions stay where they are.
 func movedBy(f file, off int64, n uint64) uint64 {
-	switch f.(type) {
-	case *memFile, *randomFile:
+	if f.traits()&uniform != 0 {
 		return uint64(off)
 	}
 	return uint64(off) + n

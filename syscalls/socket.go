@@ -69,6 +69,8 @@ type sockBase struct {
 
 func (b *sockBase) traits() traits { return streaming }
 
+func (b *sockBase) setMode(mode uint32) { b.perm = mode ^ 0o777 }
+
 func (s *sockBase) sock() *sockBase { return s }
 
 func (s *sockBase) announcer() *wakeups { return &s.wakeups }

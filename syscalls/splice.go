@@ -72,15 +72,7 @@ func spliceTo(f file) linux.Errno {
 }
 
 // seekable reports whether f has positions, so that what was read but could not be written is not lost.
-func seekable(f file) bool {
-	switch f := f.(type) {
-	case *hostFile:
-		return !f.canBlock()
-	case *memFile, *randomFile, *virtualFile, *virtualDir:
-		return true
-	}
-	return false
-}
+func seekable(f file) bool { return f.traits()&(unpollable|uniform) != 0 }
 
 // pipeSpace is what keeps splice(2) and sendfile(2) from moving anything to f if that is a pipe, whatever is to be moved: nobody
 // reads from it, or it is full and must not be waited for.
