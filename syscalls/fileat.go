@@ -26,7 +26,8 @@ func onHost(p place) fileAt { return fileAt{place: p} }
 
 // A fileRef is a file by itself, whatever its name leads to: a descriptor of the host, or a node of a file system of ours.
 type fileRef struct {
-	// fd is noFD for a node, unless it is open and the host has its content: then it is the descriptor of that, which handle has.
+	// fd is noFD for a node, unless it is open and the host has its content: then it is the descriptor of that, which handle has. A
+	// directory that was locked has the descriptor of a file that stands for it.
 	fd     hostFD
 	node   vfs.Node
 	handle vfs.Handle
@@ -62,10 +63,13 @@ func (r fileRef) again() fileAt {
 }
 
 func (r fileRef) close() {
-	switch {
-	case r.handle != nil:
-		r.handle.Close()
-	case r.fd != noFD:
+	if r.handle != nil {
+		_, has := r.handle.Descriptor()
+		if r.handle.Close(); has {
+			return
+		}
+	}
+	if r.fd != noFD {
 		r.fd.close()
 	}
 }
@@ -113,14 +117,6 @@ func (r fileRef) sync() linux.Errno {
 		return 0 // a directory in memory
 	}
 	return r.fd.sync()
-}
-
-// flock locks the file as flock(2) does. A directory in memory is never locked.
-func (r fileRef) flock(op int) linux.Errno {
-	if r.fd == noFD {
-		return 0
-	}
-	return r.fd.flock(op)
 }
 
 // above describes the directory that r, a directory, is in.

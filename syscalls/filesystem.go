@@ -77,7 +77,7 @@ func newFileSystem(cfg FileConfig, now func() fileTime) (*fileSystem, error) {
 	fs := &fileSystem{cfg: cfg, exclusive: map[file]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
 	fs.inodes.init()
 	if err := fs.openRoot(now); err != nil {
-		return nil, err
+		return nil, errors.Join(err, fs.close())
 	}
 	return fs, nil
 }

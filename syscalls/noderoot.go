@@ -99,6 +99,15 @@ func (fs *fileSystem) newContent(ino uint64, kind uint32) (vfs.Content, linux.Er
 	return c, hostMknod(c.at, kind|0o600, 0)
 }
 
+// lockFile opens the file that is locked on the host in place of a directory in memory.
+func (fs *fileSystem) lockFile(ino uint64) (hostFD, linux.Errno) {
+	if e := fs.contents.open(fs.cfg.ShmDir, "files"); e != 0 {
+		return noFD, e
+	}
+	at := place{dir: fs.contents.fd, path: "lock" + strconv.FormatUint(ino, 10), final: true}
+	return hostOpen(at, linux.O_RDWR|linux.O_CREAT, 0o600, 0)
+}
+
 // A hostContent is a file of the host that is the content of one of ours.
 type hostContent struct{ at place }
 

@@ -306,7 +306,13 @@ func sysFlock(t *Thread, a Args) (uint64, linux.Errno) {
 }
 
 func (t *Thread) flock(h *hostFile, op int) (uint64, linux.Errno) {
-	e := h.flock(op | linux.LOCK_NB)
+	if h.fd == noFD {
+		var e linux.Errno
+		if h.fd, e = fsOf(t.k).lockFile(h.ino); e != 0 {
+			return 0, e
+		}
+	}
+	e := h.fd.flock(op | linux.LOCK_NB)
 	if e == linux.EAGAIN && op&linux.LOCK_NB == 0 {
 		// The holder may be one of our own threads, so the host must not wait for it.
 		if t.call.again {

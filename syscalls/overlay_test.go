@@ -23,6 +23,7 @@ find . | sort; ls -R moved; rm -r moved/b; rmdir moved 2>&1 || ls moved
 mkfifo fifo; (echo through >fifo &); cat fifo; dd if=/dev/zero of=sparse bs=1 count=1 seek=100000 2>/dev/null; wc -c sparse; truncate -s 3 sparse; wc -c <sparse
 exec 3<>open; rm open; echo gone >&3; cat </proc/self/fd/3; head -c 20 /proc/self/fd/3; exec 3>&-
 tar cf t.tar a; mkdir x; tar xf t.tar -C x; diff -r a x/a && echo same; cp /bin/true mine; ./mine && echo ran
+exec 4<. 5<. 6<a; flock -n 4; flock -n 5 || echo locked; flock -n 6; flock -u 4; flock -n 5 && echo free; exec 4<&- 5<&- 6<&-
 ( cd a/b; basename $(pwd); mv ../b ../d; cd ..; ls )
 perl -e 'open F, ">p" or die; print F "perl $_\n" for 1..3; close F; rename "p", "q"; opendir D, "." or die; print join(" ", sort readdir D), "\n"; print -s "q", "\n"'
 perl -pi -e 's/perl/Perl/' q; cat q; perl -e 'unlink "q"; print -e "q" ? "there" : "gone", "\n"; mkdir "m"; chmod 0700, "m"; printf "%o\n", (stat "m")[2]'
