@@ -319,6 +319,8 @@ static int unfit(long nr, const uint64_t *a) {
 		return (int)a[1] == F_SETFL && a[2] & O_DIRECT;
 	case SYS_mmap: // which sizes of huge pages there are; MAP_DROPPABLE, which is of Linux 6.11
 		return a[3] & MAP_HUGETLB || (a[3] & MAP_TYPE) == 8;
+	case SYS_fallocate: // FALLOC_FL_WRITE_ZEROES, which is of Linux 6.17
+		return ((unsigned)a[1] & ~FALLOC_FL_KEEP_SIZE) == 0x80;
 	case SYS_lseek: // a directory's end, and where it has data, are up to its file system
 		return (unsigned)a[2] >= SEEK_END && isDirectory(a[0]);
 	case SYS_close_range: // this program's own descriptors
