@@ -77,6 +77,8 @@ func (p *Process) use(m *machine) {
 	}
 	p.machine, p.mem, p.engine = m, m.mem, m.engine
 	p.memory.space = m.mem
+	// What the kernel copies to or from a stack makes it grow, as the program's own accesses do.
+	m.mem.OnMissing(func(a emu.Addr) bool { return m.owner.mem == m.mem && m.owner.growStack(a) })
 }
 
 // charge makes the CPU time from now on p's.

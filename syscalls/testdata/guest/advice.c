@@ -93,7 +93,7 @@ static void removes(void) {
 }
 
 static void grows(void) {
-	for (int kind = 0; kind < 3; kind++) {
+	for (int kind = 0; kind < 4; kind++) {
 		fflush(stdout);
 		if (fork() == 0) {
 			signal(SIGSEGV, SIG_DFL);
@@ -109,6 +109,12 @@ static void grows(void) {
 				m[-10 * P] = 3;
 			if (kind == 2)
 				m[2 * P] = 1; // it does not grow up
+			if (kind == 3) { // what the kernel copies makes it grow, too
+				show("read", read(open("/dev/zero", O_RDONLY), m - 4 * P, 10));
+				show("name", access(m - 6 * P, 0));
+				show("read above", read(open("/dev/zero", O_RDONLY), m + 2 * P, 10));
+				fflush(stdout);
+			}
 			_exit(m[-10 * P]);
 		}
 		died("grows");
