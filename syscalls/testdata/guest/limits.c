@@ -60,8 +60,9 @@ static void files(void) {
 	R(truncate(name, 10));
 	R(fallocate(fd, 0, 0, 101));
 	R(fallocate(fd, 0x40, 0, 101)); // FALLOC_FL_UNSHARE_RANGE
-	R(fallocate(fd, 8, 1000, 101)); // FALLOC_FL_COLLAPSE_RANGE
-	R(fallocate(fd, 32, 1000, 101)); // FALLOC_FL_INSERT_RANGE
+	// FALLOC_FL_COLLAPSE_RANGE and FALLOC_FL_INSERT_RANGE: what is wrong depends on the file system, but it is not the limit.
+	R(fallocate(fd, 8, 1000, 101) == -1 && errno != EFBIG);
+	R(fallocate(fd, 32, 1000, 101) == -1 && errno != EFBIG);
 	R(lseek(fd, 100, SEEK_SET));
 	R(sendfile(fd, zero, 0, 60));
 	R(fcntl(fd, F_SETFL, O_APPEND));
