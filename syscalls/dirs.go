@@ -326,6 +326,9 @@ func (t *Thread) rename(fromDir int, from emu.Addr, toDir int, to emu.Addr, flag
 	}
 	old, replaced := dst.stat(false)
 	was, _ := src.stat(false)
+	if dst.slash && replaced == 0 && flags == 0 && was.mode&linux.S_IFMT != linux.S_IFDIR && was.mode != 0 {
+		return 0, linux.ENOTDIR
+	}
 	e = src.rename(dst.fileAt, flags)
 	if e == 0 {
 		t.k.moved(src, dst, was, old, replaced == 0 && flags&renameExchange == 0)

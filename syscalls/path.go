@@ -30,6 +30,8 @@ type location struct {
 	node *vnode
 	// guest is the path as the guest knows it, absolute.
 	guest string
+	// slash says that the path, which leads to a directory, ends in a slash.
+	slash bool
 	// opened is the file that it is the place of, found over /proc/PID/fd.
 	opened *hostFile
 	// private says that it is in a directory that the run has for itself.

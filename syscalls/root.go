@@ -344,6 +344,7 @@ func (w *walk) step(c string, todo []string, last, slash, follow bool) (l locati
 	case e == linux.ENOENT && slash:
 		l.path += "/" // for those that make something there
 	}
+	l.slash = slash
 	return l, "", 0
 }
 

@@ -160,6 +160,8 @@ int main(void) {
 	R(rename("a", "b"));
 	R(rename("none", "b"));
 	R(rename("d", "d/e/f"));
+	R(rename("b", "d/"));
+	R(rename("b", "d"));
 	R(syscall(SYS_renameat2, AT_FDCWD, "b", AT_FDCWD, "d/l", 1));
 	R(access("b", R_OK | W_OK));
 	R(access("b", X_OK | 64));
