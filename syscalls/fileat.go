@@ -119,6 +119,14 @@ func (r fileRef) sync() linux.Errno {
 	return r.fd.sync()
 }
 
+// allocate is fallocate(2).
+func (r fileRef) allocate(mode uint32, off, n int64) linux.Errno {
+	if r.handle != nil {
+		return r.handle.Allocate(mode, off, n)
+	}
+	return r.fd.allocate(mode, off, n)
+}
+
 // above describes the directory that r, a directory, is in.
 func (r fileRef) above() (hostStat, linux.Errno) {
 	if r.node == nil {

@@ -78,7 +78,7 @@ func sysFallocate(t *Thread, a Args) (uint64, linux.Errno) {
 	}
 	if mode&linux.FALLOC_FL_UNSHARE_RANGE != 0 {
 		// Few file systems can, and the others say so before they look at the limit.
-		if e := h.fd.allocate(mode|linux.FALLOC_FL_KEEP_SIZE, 0, 1); e != 0 {
+		if e := h.allocate(mode|linux.FALLOC_FL_KEEP_SIZE, 0, 1); e != 0 {
 			return 0, e
 		}
 	}
@@ -88,7 +88,7 @@ func sysFallocate(t *Thread, a Args) (uint64, linux.Errno) {
 			return 0, e
 		}
 	}
-	return t.modified(h, h.fd.allocate(mode, off, n))
+	return t.modified(h, h.allocate(mode, off, n))
 }
 
 // sysFsync implements fsync(2) and fdatasync(2): the guest's data is the host's already, and no count depends on the disk.

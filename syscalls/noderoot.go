@@ -116,7 +116,22 @@ func (c hostContent) Open(flags int) (vfs.Data, linux.Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	return hostData{fd}, 0
+	return contentData{hostData{fd}}, 0
+}
+
+// A contentData is a hostContent, opened.
+type contentData struct{ hostData }
+
+// Allocate does what the host's file system may not be able to: that of /dev/shm makes no zeros, but holes.
+func (d contentData) Allocate(mode uint32, off, n int64) linux.Errno {
+	e := d.fd.allocate(mode, off, n)
+	if e == linux.EOPNOTSUPP && mode&linux.FALLOC_FL_ZERO_RANGE != 0 {
+		e = d.fd.allocate(linux.FALLOC_FL_PUNCH_HOLE|linux.FALLOC_FL_KEEP_SIZE, off, n)
+		if e == 0 {
+			e = d.fd.allocate(mode&linux.FALLOC_FL_KEEP_SIZE, off, n)
+		}
+	}
+	return e
 }
 
 func (c hostContent) Size() (int64, linux.Errno) {

@@ -59,6 +59,9 @@ func (t *Thread) open(l location, flags int, mode uint32) (file, linux.Errno) {
 	if l.node != nil {
 		return l.node.openFile(t, l.guest, flags|linux.O_LARGEFILE)
 	}
+	if l.slash && flags&(linux.O_CREAT|linux.O_PATH) == linux.O_CREAT {
+		return nil, linux.EISDIR
+	}
 	onHost, e := t.mayOpen(l, flags)
 	if e != 0 {
 		return nil, e

@@ -161,6 +161,7 @@ int main(void) {
 	R(rename("none", "b"));
 	R(rename("d", "d/e/f"));
 	R(rename("b", "d/"));
+	R(open("d/", O_CREAT | O_EXCL | O_RDWR, 0600));
 	R(rename("b", "d"));
 	R(syscall(SYS_renameat2, AT_FDCWD, "b", AT_FDCWD, "d/l", 1));
 	R(access("b", R_OK | W_OK));
