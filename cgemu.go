@@ -120,10 +120,16 @@ type Debug struct {
 	Blocks, Trace, PerfMap io.Writer
 }
 
+// CountingRules is the version of docs/counting.md: another where the same program may count otherwise.
+const CountingRules = "1"
+
 // A Result is what a run leaves.
 type Result struct {
 	Profile *cgout.Profile
 	Exit    Exit
+	// CPU is the name of the guest's CPU model; Objects are the files of the host, sorted, whose code was executed, by all processes.
+	CPU     string
+	Objects []string
 	// PID is the guest's process id, the %p of file names.
 	PID int
 	// Warnings are about symbols that could not be read, by the first process and all others.

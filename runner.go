@@ -73,6 +73,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		r.first.Unsupported = append(r.first.Unsupported, UnsupportedCall(l))
 	}
 	r.nameUnmatched()
+	r.first.CPU, r.first.Objects = r.model.Name, r.objects.Paths()
 	r.first.Warnings = r.objects.Close()
 	if slices.ContainsFunc(r.first.Warnings, func(err error) bool { return errors.Is(err, dwarfmap.ErrStopped) }) {
 		fmt.Fprintln(r.cfg.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")

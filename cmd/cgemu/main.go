@@ -70,6 +70,9 @@ func dispatch(argv []string) int {
 	if len(args) == 0 {
 		return run(args)
 	}
+	if args[0] == "check" {
+		return runCheck("cgemu check", args[1:], os.Stdout, os.Stderr)
+	}
 	if t := tools[args[0]]; t != nil {
 		endAtSignal()
 		return t("cgemu "+args[0], args[1:], os.Stdout, os.Stderr)
@@ -92,6 +95,8 @@ func help(args []string) int {
 	switch {
 	case len(args) == 0 || args[0] == "run":
 		return write(usage)
+	case args[0] == "check":
+		return write(checkUsage)
 	case tools[args[0]] != nil:
 		return tools[args[0]]("cgemu "+args[0], []string{"--help"}, os.Stdout, os.Stderr)
 	}

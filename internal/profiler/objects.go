@@ -57,6 +57,16 @@ func (s *Objects) open(guest string) *dwarfmap.Object {
 	return o
 }
 
+// Paths returns the host's paths of all files that were opened, sorted.
+func (s *Objects) Paths() []string {
+	var out []string
+	for id := range s.files {
+		out = append(out, id.path)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Close closes the files and returns what was wrong with them.
 func (s *Objects) Close() []error {
 	ids := make([]objectID, 0, len(s.files))

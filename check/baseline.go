@@ -1,0 +1,118 @@
+package check
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Baseline is what benchmarks counted when somebody was content with it, by name.
+type Baseline map[string]*Counts
+
+// Counts are what a benchmark counted, and what that depends on.
+type Counts struct {
+	// Events has the count of each event, for the whole run.
+	Events map[string]uint64
+	// Functions has the functions' own counts of the benchmark's first event, by "file:function": those with a share of a
+	// thousandth at least, and those that have limits.
+	Functions map[string]uint64
+	// Fingerprint is what the counts depend on, by what it is.
+	Fingerprint map[string]string
+}
+
+func newCounts() *Counts {
+	return &Counts{Events: map[string]uint64{}, Functions: map[string]uint64{}, Fingerprint: map[string]string{}}
+}
+
+// The kinds of lines of a baseline.
+const (
+	lineEvent       = "event"
+	lineFunction    = "function"
+	lineFingerprint = "made-by"
+)
+
+const baselineHead = "# Counts of cgemu check, written by cgemu check --update. Lines may be merged in any order.\n"
+
+// ReadBaseline reads a baseline. Each line has a benchmark, a kind, a name and a value, separated by tabs; lines that begin with # are
+// comments. Errors begin with the line's number.
+func ReadBaseline(r io.Reader) (Baseline, error) {
+	b := Baseline{}
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	n := 0
+	for s.Scan() {
+		n++
+		if text := strings.TrimRight(s.Text(), "\r"); text != "" && text[0] != '#' {
+			if err := b.line(strings.Split(text, "\t")); err != nil {
+				return nil, fmt.Errorf("%d: %w", n, err)
+			}
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("%d: %w", n+1, err)
+	}
+	return b, nil
+}
+
+func (b Baseline) line(f []string) error {
+	if len(f) != 4 || f[0] == "" {
+		return fmt.Errorf("not BENCHMARK, KIND, NAME and VALUE with a tab between (was a merge left unfinished?)")
+	}
+	c := b[f[0]]
+	if c == nil {
+		c = newCounts()
+		b[f[0]] = c
+	}
+	counts := c.Events
+	switch f[1] {
+	case lineFingerprint:
+		if old, ok := c.Fingerprint[f[2]]; ok && old != f[3] {
+			return fmt.Errorf("%s has two values for %s", f[0], f[2])
+		}
+		c.Fingerprint[f[2]] = f[3]
+		return nil
+	case lineFunction:
+		counts = c.Functions
+	case lineEvent:
+	default:
+		return fmt.Errorf("no line is of the kind %q", f[1])
+	}
+	x, err := strconv.ParseUint(f[3], 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is no count", f[3])
+	}
+	if old, ok := counts[f[2]]; ok && old != x {
+		return fmt.Errorf("%s has two counts of %s", f[0], f[2])
+	}
+	counts[f[2]] = x
+	return nil
+}
+
+// Write writes b, sorted.
+func (b Baseline) Write(w io.Writer) error {
+	var lines []string
+	put := func(fields ...string) { lines = append(lines, strings.Join(fields, "\t")+"\n") }
+	for name, c := range b {
+		for event, n := range c.Events {
+			put(name, lineEvent, event, strconv.FormatUint(n, 10))
+		}
+		for fn, n := range c.Functions {
+			put(name, lineFunction, fn, strconv.FormatUint(n, 10))
+		}
+		for what, value := range c.Fingerprint {
+			put(name, lineFingerprint, what, value)
+		}
+	}
+	slices.Sort(lines)
+	var out bytes.Buffer
+	out.WriteString(baselineHead)
+	for _, l := range lines {
+		out.WriteString(l)
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}

@@ -1,0 +1,175 @@
+package check
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Verdict says what became of a benchmark.
+type Verdict string
+
+// Verdicts, the worst first.
+const (
+	Failed     Verdict = "failed"     // it could not be measured
+	Regression Verdict = "regression" // a count is beyond its limit
+	New        Verdict = "new"        // the baseline does not have it
+	Changed    Verdict = "changed"    // counts went up or down within their limits
+	Improved   Verdict = "improved"   // counts went down, and none up
+	Same       Verdict = "same"
+)
+
+// A Report has a Result for each benchmark, in the order of the manifest.
+type Report struct{ Results []Result }
+
+// A Result is a benchmark compared with the baseline.
+type Result struct {
+	Name, Group string
+	Verdict     Verdict
+	// Err is why it failed.
+	Err error
+	// Changes are the events, then the functions that have limits.
+	Changes []Change
+	// Functions are what moved the first event, by how much, the most first. Own and Elsewhere are the sums of those whose source is
+	// below the manifest's directory, and of the others.
+	Functions      []Moved
+	Own, Elsewhere int64
+	// Differs is what of the fingerprint is not as it was: the counts may differ for that.
+	Differs []Difference
+}
+
+// A Change is a count before and now.
+type Change struct {
+	// Event is its event, Function the pattern if it is of functions.
+	Event, Function string
+	Old, New        uint64
+	Limit           Limit
+	// Exceeded says that it went beyond its limit.
+	Exceeded bool
+}
+
+// A Moved is a function whose own count changed.
+type Moved struct {
+	File, Func string
+	Old, New   uint64
+	// Gone and Added say that it is in one of both only, as far as a baseline knows.
+	Gone, Added bool
+	// Lines are its busiest lines now.
+	Lines []Line
+}
+
+// Delta is how much more it counts.
+func (f Moved) Delta() int64 { return int64(f.New - f.Old) }
+
+// A Difference is something that counts depend on, before and now; "" if it was not there.
+type Difference struct{ What, Old, New string }
+
+// Regressed reports whether a benchmark went beyond a limit, and Failed whether one could not be measured.
+func (r *Report) Regressed() bool { return r.has(Regression) }
+
+// Failed reports whether a benchmark could not be measured.
+func (r *Report) Failed() bool { return r.has(Failed) }
+
+func (r *Report) has(v Verdict) bool {
+	return slices.ContainsFunc(r.Results, func(x Result) bool { return x.Verdict == v })
+}
+
+// Compare compares what a benchmark counted with what it counted before; old is nil if that is not known.
+func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
+	r := Result{Name: b.Name, Group: b.Group}
+	if old == nil {
+		r.Verdict = New
+		for _, e := range b.Events {
+			r.Changes = append(r.Changes, Change{Event: e, New: now.Events[e]})
+		}
+		return r
+	}
+	limits, _ := b.limits(b.Limit) // checked with the manifest
+	known := true
+	for _, e := range b.Events {
+		was, ok := old.Events[e]
+		c := Change{Event: e, Old: was, New: now.Events[e], Limit: limits[e]}
+		c.Exceeded = ok && !c.Limit.allows(c.Old, c.New)
+		known = known && ok
+		r.Changes = append(r.Changes, c)
+	}
+	for _, f := range b.Functions {
+		limits, _ := b.limits(f.Limit)
+		c := Change{Event: b.Events[0], Function: f.Name, Old: f.sum(old), New: f.sum(now.Counts), Limit: limits[b.Events[0]]}
+		c.Exceeded = !c.Limit.allows(c.Old, c.New)
+		r.Changes = append(r.Changes, c)
+	}
+	r.moved(old, now)
+	for _, what := range slices.Sorted(maps.Keys(union(old.Fingerprint, now.Fingerprint))) {
+		if o, n := old.Fingerprint[what], now.Fingerprint[what]; o != n {
+			r.Differs = append(r.Differs, Difference{what, o, n})
+		}
+	}
+	r.Verdict = verdict(r.Changes, known)
+	return r
+}
+
+// sum adds up what f limits.
+func (f *FunctionLimit) sum(c *Counts) (n uint64) {
+	for key, x := range c.Functions {
+		if f.matches(key) {
+			n += x
+		}
+	}
+	return n
+}
+
+func verdict(changes []Change, known bool) Verdict {
+	up, down := false, false
+	for _, c := range changes {
+		if c.Exceeded {
+			return Regression
+		}
+		up, down = up || c.New > c.Old, down || c.New < c.Old
+	}
+	switch {
+	case !known:
+		return New
+	case up:
+		return Changed
+	case down:
+		return Improved
+	}
+	return Same
+}
+
+// moved finds what moved the first event.
+func (r *Result) moved(old *Counts, now *Measurement) {
+	for key := range union(old.Functions, now.Functions) {
+		was, had := old.Functions[key]
+		is, has := now.Functions[key]
+		if was == is {
+			continue
+		}
+		file, fn, _ := strings.Cut(key, ":")
+		f := Moved{File: file, Func: fn, Old: was, New: is, Gone: !has, Added: !had, Lines: now.Lines[key]}
+		r.Functions = append(r.Functions, f)
+		if ours(file) {
+			r.Own += f.Delta()
+		} else {
+			r.Elsewhere += f.Delta()
+		}
+	}
+	slices.SortFunc(r.Functions, func(a, b Moved) int {
+		return cmp.Or(cmp.Compare(abs(b.Delta()), abs(a.Delta())), cmp.Compare(a.File, b.File), cmp.Compare(a.Func, b.Func))
+	})
+}
+
+func union[V any](a, b map[string]V) map[string]bool {
+	out := map[string]bool{}
+	for k := range a {
+		out[k] = true
+	}
+	for k := range b {
+		out[k] = true
+	}
+	return out
+}
+
+func abs(x int64) int64 { return max(x, -x) }

@@ -1,0 +1,307 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/cgemu/cgemu/internal/spell"
+)
+
+// ManifestName is what a manifest is called unless the user says otherwise.
+const ManifestName = "cgemu.toml"
+
+// A Manifest says what is run and compared.
+type Manifest struct {
+	// Baseline is the file with the counts to compare with, relative to the manifest's directory.
+	Baseline string `toml:"baseline"`
+	// Build is a shell command that makes the programs; it is run in the manifest's directory, for Against only.
+	Build string `toml:"build"`
+	// Defaults hold for all benchmarks that do not say otherwise.
+	Defaults Settings `toml:"defaults"`
+	// Benchmarks are in the order of the file.
+	Benchmarks []Benchmark `toml:"benchmark"`
+
+	// Dir is the manifest's directory.
+	Dir string `toml:"-"`
+}
+
+// A Benchmark is a program that is run.
+type Benchmark struct {
+	// Name is unique, and without blanks: it begins the lines of the baseline.
+	Name string `toml:"name"`
+	// Group is a name for several benchmarks.
+	Group string `toml:"group"`
+	// Run is the program and its arguments. A program with a slash is found from Dir on, another in PATH.
+	Run []string `toml:"run"`
+	// Functions have limits of their own.
+	Functions []FunctionLimit `toml:"function"`
+	Settings
+}
+
+// Settings are what benchmarks have in common. Zero values take the default.
+type Settings struct {
+	// Dir is the working directory, relative to the manifest's.
+	Dir string `toml:"dir"`
+	// Stdin is a file that is read as standard input, relative to the manifest's directory; "" is the null device.
+	Stdin string `toml:"stdin"`
+	// Env are the variables that the program sees, and no others.
+	Env map[string]string `toml:"env"`
+	// Status is the exit status that is expected.
+	Status int `toml:"status"`
+	// Events are those that are compared: Ir alone unless said otherwise.
+	Events []string `toml:"events"`
+	// Limit is how far a count may go up: "1%", 1000, or a table of events with either. The default is nothing at all.
+	Limit any `toml:"limit"`
+	// CPU is the guest's CPU model, Caches and Branches ask for simulation.
+	CPU      string `toml:"cpu"`
+	Caches   bool   `toml:"cache-sim"`
+	Branches bool   `toml:"branch-sim"`
+	// ToggleCollect, From and To say which functions count, as the options of cgemu run do.
+	ToggleCollect []string `toml:"toggle-collect"`
+	From          []string `toml:"from"`
+	To            []string `toml:"to"`
+	// MaxInsns ends a run that takes more instructions: it fails.
+	MaxInsns uint64 `toml:"max-insns"`
+	// Children adds up what other processes count that the program starts.
+	Children bool `toml:"trace-children"`
+}
+
+// A FunctionLimit is a limit for the functions that a pattern matches, added up.
+type FunctionLimit struct {
+	// Name is a pattern of functions' names: "*" stands for any text.
+	Name  string `toml:"name"`
+	Limit any    `toml:"limit"`
+}
+
+// Load reads a manifest and checks it.
+func Load(name string) (*Manifest, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	m.Dir = filepath.Dir(name)
+	if m.Baseline == "" {
+		m.Baseline = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)) + ".baseline"
+	}
+	return m, nil
+}
+
+// Parse reads the text of a manifest and checks it. Errors begin with the line, if it is known, and a colon.
+func Parse(text []byte) (*Manifest, error) {
+	m := &Manifest{}
+	d := toml.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(m); err != nil {
+		return nil, located(err)
+	}
+	if len(m.Benchmarks) == 0 {
+		return nil, errors.New(" no [[benchmark]]")
+	}
+	seen := map[string]bool{}
+	for i := range m.Benchmarks {
+		b := &m.Benchmarks[i]
+		b.inherit(m.Defaults)
+		if err := b.check(seen); err != nil {
+			return nil, fmt.Errorf(" benchmark %d (%q): %w", i+1, b.Name, err)
+		}
+	}
+	return m, nil
+}
+
+// located puts the line in front of an error of the decoder, and what may have been meant behind it.
+func located(err error) error {
+	var missing *toml.StrictMissingError
+	if errors.As(err, &missing) && len(missing.Errors) > 0 {
+		e := &missing.Errors[0]
+		row, _ := e.Position()
+		key := e.Key()
+		name := key[len(key)-1]
+		return fmt.Errorf("%d: unknown key %q%s", row, strings.Join(key, "."), spell.Suggest(name, keysOf(key)))
+	}
+	var bad *toml.DecodeError
+	if errors.As(err, &bad) {
+		row, column := bad.Position()
+		return fmt.Errorf("%d:%d: %s", row, column, strings.TrimPrefix(bad.Error(), "toml: "))
+	}
+	return fmt.Errorf(" %w", err)
+}
+
+// keysOf lists the keys that there are beside the last of key.
+func keysOf(key []string) []string {
+	switch {
+	case len(key) == 1:
+		return []string{"baseline", "build", "defaults", "benchmark"}
+	case len(key) > 2 && key[len(key)-2] == "function":
+		return []string{"name", "limit"}
+	case key[0] == "benchmark":
+		return append(settingKeys(), "name", "group", "run", "function")
+	}
+	return settingKeys()
+}
+
+func settingKeys() []string {
+	return []string{
+		"dir", "stdin", "env", "status", "events", "limit", "cpu", "cache-sim", "branch-sim", "toggle-collect", "from", "to", "max-insns",
+		"trace-children",
+	}
+}
+
+// inherit takes from the defaults what b does not say.
+func (b *Benchmark) inherit(d Settings) {
+	s := &b.Settings
+	take(&s.Dir, d.Dir)
+	take(&s.Stdin, d.Stdin)
+	take(&s.CPU, d.CPU)
+	take(&s.Status, d.Status)
+	take(&s.MaxInsns, d.MaxInsns)
+	s.Caches, s.Branches, s.Children = s.Caches || d.Caches, s.Branches || d.Branches, s.Children || d.Children
+	for _, l := range []struct {
+		own  *[]string
+		from []string
+	}{{&s.Events, d.Events}, {&s.ToggleCollect, d.ToggleCollect}, {&s.From, d.From}, {&s.To, d.To}} {
+		if *l.own == nil {
+			*l.own = l.from
+		}
+	}
+	if s.Events == nil {
+		s.Events = []string{"Ir"}
+	}
+	if s.Limit == nil {
+		s.Limit = d.Limit
+	}
+	env := map[string]string{}
+	for _, from := range []map[string]string{d.Env, s.Env} {
+		for k, v := range from {
+			env[k] = v
+		}
+	}
+	s.Env = env
+}
+
+func take[T comparable](own *T, from T) {
+	var zero T
+	if *own == zero {
+		*own = from
+	}
+}
+
+// check refuses what cannot be run or compared.
+func (b *Benchmark) check(seen map[string]bool) error {
+	switch {
+	case b.Name == "":
+		return errors.New("no name")
+	case strings.ContainsAny(b.Name, " \t\r\n#") || strings.ContainsFunc(b.Name, func(r rune) bool { return r < ' ' }):
+		return errors.New("a name has no blanks and no #")
+	case seen[b.Name]:
+		return errors.New("there are two of this name")
+	case len(b.Run) == 0 || b.Run[0] == "":
+		return errors.New("run has no program")
+	}
+	seen[b.Name] = true
+	if _, err := b.limits(b.Limit); err != nil {
+		return err
+	}
+	for _, f := range b.Functions {
+		if _, err := path.Match(f.Name, ""); err != nil || f.Name == "" {
+			return fmt.Errorf("function %q: no pattern of names", f.Name)
+		}
+		if _, err := b.limits(f.Limit); err != nil {
+			return fmt.Errorf("function %q: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// environ is the environment of b's program, sorted.
+func (b *Benchmark) environ() []string {
+	var out []string
+	for k, v := range b.Env {
+		out = append(out, k+"="+v)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// A Limit is how far a count may go up.
+type Limit struct {
+	// Percent is of the old count; Events is a number, if Percent is negative.
+	Percent float64
+	Events  uint64
+}
+
+// String is l as a manifest has it.
+func (l Limit) String() string {
+	if l.Percent >= 0 {
+		return strconv.FormatFloat(l.Percent, 'f', -1, 64) + "%"
+	}
+	return strconv.FormatUint(l.Events, 10)
+}
+
+// allows reports whether a count may go from old to new.
+func (l Limit) allows(old, new uint64) bool {
+	switch {
+	case new <= old:
+		return true
+	case l.Percent >= 0:
+		return float64(new-old) <= float64(old)*l.Percent/100
+	}
+	return new-old <= l.Events
+}
+
+// limits returns the limit of each event that v, a value of the manifest, speaks of: nothing may go up without one.
+func (b *Benchmark) limits(v any) (map[string]Limit, error) {
+	out := map[string]Limit{}
+	if table, ok := v.(map[string]any); ok {
+		for event, v := range table {
+			if !slices.Contains(b.Events, event) {
+				return nil, fmt.Errorf("limit of %s, which is not among the events %s%s", event, strings.Join(b.Events, ", "), spell.Suggest(event, b.Events))
+			}
+			l, err := parseLimit(v)
+			if err != nil {
+				return nil, fmt.Errorf("limit of %s: %w", event, err)
+			}
+			out[event] = l
+		}
+		return out, nil
+	}
+	l, err := parseLimit(v)
+	if err != nil {
+		return nil, fmt.Errorf("limit: %w", err)
+	}
+	for _, e := range b.Events {
+		out[e] = l
+	}
+	return out, nil
+}
+
+func parseLimit(v any) (Limit, error) {
+	switch v := v.(type) {
+	case nil:
+		return Limit{}, nil
+	case int64:
+		if v >= 0 {
+			return Limit{Percent: -1, Events: uint64(v)}, nil
+		}
+	case string:
+		if text, ok := strings.CutSuffix(v, "%"); ok {
+			if p, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil && p >= 0 && p <= 1e6 {
+				return Limit{Percent: p}, nil
+			}
+		}
+	}
+	return Limit{}, fmt.Errorf("%v is neither a number of events nor a text like \"1.5%%\"", v)
+}

@@ -1,0 +1,253 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cachesim"
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/dwarfmap"
+)
+
+// share is the least part of all counts that a function has which is kept in a baseline: one in so many.
+const share = 1000
+
+// A Measurement is what a run of a benchmark counted.
+type Measurement struct {
+	*Counts
+	// Lines are the busiest lines of each function of Functions, by its first event, the busiest first.
+	Lines map[string][]Line
+}
+
+// A Line is a line of a source file, and what it counted.
+type Line struct {
+	File  string
+	Line  int
+	Count uint64
+}
+
+// maxLines is how many lines of a function are kept.
+const maxLines = 3
+
+// Run runs a benchmark. An error says what is wrong with the program or the manifest: that it is not there, that it ended in another
+// way than expected, that nothing was counted.
+func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) {
+	cfg, err := m.config(b)
+	if err != nil {
+		return nil, err
+	}
+	if b.Stdin != "" {
+		f, err := os.Open(filepath.Join(m.Dir, b.Stdin))
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		cfg.Stdin = f
+	}
+	var said bytes.Buffer
+	cfg.Stderr = &said
+	var logged bytes.Buffer
+	cfg.Log = &logged
+	res, err := cgemu.Run(ctx, *cfg)
+	if err != nil {
+		return nil, err
+	}
+	if x := res.Exit; x.Signal != 0 || x.Code != b.Status || x.Interrupted || x.Limit || x.Deadlock {
+		return nil, fmt.Errorf("%v, expected exit status %d%s", x, b.Status, lastLine(said.String()))
+	}
+	profile := res.Profile
+	for _, c := range res.Children {
+		if err := profile.Merge(c.Profile); err != nil {
+			return nil, err
+		}
+	}
+	return m.measure(b, cfg, res, profile, logged.String())
+}
+
+// config is how a benchmark is run.
+func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
+	dir, err := filepath.Abs(filepath.Join(m.Dir, b.Dir))
+	if err != nil {
+		return nil, err
+	}
+	program := b.Run[0]
+	if strings.Contains(program, "/") {
+		if !filepath.IsAbs(program) {
+			program = filepath.Join(dir, program)
+		}
+	} else if program, err = exec.LookPath(program); err != nil {
+		return nil, err
+	}
+	cfg := &cgemu.Config{
+		Path: program, Args: b.Run, Env: b.environ(), Dir: dir, CPU: b.CPU, Branches: b.Branches, MaxInsns: b.MaxInsns, TraceChildren: b.Children,
+		Names:   dwarfmap.Options{Demangle: true},
+		Regions: cgemu.Regions{Toggle: b.ToggleCollect, From: b.From, To: b.To},
+	}
+	if b.Caches {
+		caches, err := cachesim.PresetByName("default")
+		if err != nil {
+			return nil, err
+		}
+		cfg.Caches = &caches
+	}
+	return cfg, nil
+}
+
+// measure takes what is compared out of a run's result.
+func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, p *cgout.Profile, log string) (*Measurement, error) {
+	out := &Measurement{Counts: newCounts(), Lines: map[string][]Line{}}
+	for _, e := range b.Events {
+		if !slices.Contains(p.Events, e) {
+			return nil, fmt.Errorf("event %s is not counted: there are %s (cache-sim and branch-sim count more)", e, strings.Join(p.Events, ", "))
+		}
+		out.Events[e] = p.Total(e)
+	}
+	if p.Total(p.Events[0]) == 0 {
+		why := "nothing was counted"
+		if len(b.ToggleCollect)+len(b.From)+len(b.To) > 0 {
+			why += ": was a function of toggle-collect, from or to never entered, or inlined?"
+		}
+		return nil, errors.New(why + lastLine(log))
+	}
+	m.functions(b, p, out)
+	return out, m.fingerprint(b, cfg, res, out.Fingerprint)
+}
+
+// functions fills in the functions that have a share worth keeping, or a limit.
+func (m *Manifest) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
+	i := slices.Index(p.Events, b.Events[0])
+	lines := map[string][]Line{}
+	p.Each(func(file, fn string, line int, counts []uint64) {
+		if counts[i] == 0 {
+			return
+		}
+		file = m.source(file)
+		key := file + ":" + fn
+		out.Functions[key] += counts[i]
+		lines[key] = append(lines[key], Line{file, line, counts[i]})
+	})
+	least := out.Events[b.Events[0]] / share
+	for key, n := range out.Functions {
+		if n < least && !b.limited(key) {
+			delete(out.Functions, key)
+			continue
+		}
+		l := lines[key]
+		slices.SortStableFunc(l, func(x, y Line) int { return cmp.Compare(y.Count, x.Count) })
+		out.Lines[key] = l[:min(len(l), maxLines)]
+	}
+}
+
+// limited reports whether a function has a limit of its own.
+func (b *Benchmark) limited(key string) bool {
+	return slices.ContainsFunc(b.Functions, func(f FunctionLimit) bool { return f.matches(key) })
+}
+
+// matches reports whether f speaks of a function, by its name or by file and name.
+func (f *FunctionLimit) matches(key string) bool {
+	_, name, _ := strings.Cut(key, ":")
+	for _, s := range []string{name, key} {
+		if ok, _ := path.Match(f.Name, s); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// source is a source file as a baseline names it: one that is below the manifest's directory from there on, so that it is the same in
+// every clone; others begin with "/" or "./".
+func (m *Manifest) source(file string) string {
+	dir, err := filepath.Abs(m.Dir)
+	if err != nil || file == cgout.Unknown {
+		return file
+	}
+	if !filepath.IsAbs(file) {
+		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+			return "./" + filepath.Clean(file)
+		}
+		return filepath.Clean(file)
+	}
+	if rest, ok := strings.CutPrefix(filepath.Clean(file), strings.TrimSuffix(dir, "/")+"/"); ok {
+		return rest
+	}
+	return file
+}
+
+// ours reports whether a file of a baseline is below the manifest's directory.
+func ours(file string) bool {
+	return file != cgout.Unknown && !strings.HasPrefix(file, "/") && !strings.HasPrefix(file, "./")
+}
+
+// fingerprint says what the counts depend on.
+func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, out map[string]string) error {
+	out["counting"] = cgemu.CountingRules
+	out["cpu"] = res.CPU
+	out["command"] = strings.Join(b.Run, " ")
+	if len(b.Env) > 0 {
+		out["env"] = strings.Join(cfg.Env, " ")
+	}
+	for what, list := range map[string][]string{"toggle-collect": b.ToggleCollect, "from": b.From, "to": b.To} {
+		if len(list) > 0 {
+			out[what] = strings.Join(list, " ")
+		}
+	}
+	if cfg.Caches != nil {
+		out["caches"] = strings.Join(cfg.Caches.Describe(), ", ")
+	}
+	files := map[string][]string{"program": {cfg.Path}}
+	if b.Stdin != "" {
+		files["stdin"] = []string{filepath.Join(m.Dir, b.Stdin)}
+	}
+	own, err := filepath.EvalSymlinks(cfg.Path)
+	if err != nil {
+		return err
+	}
+	for _, o := range res.Objects {
+		if o != own && o != cfg.Path {
+			files["libraries"] = append(files["libraries"], o)
+		}
+	}
+	for what, names := range files {
+		d, err := digest(names)
+		if err != nil {
+			return err
+		}
+		out[what] = d
+	}
+	return nil
+}
+
+// digest is that of files, one after the other.
+func digest(names []string) (string, error) {
+	h := sha256.New()
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		sum := sha256.Sum256(text)
+		h.Write(sum[:])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+// lastLine is the last line of text behind a colon, for an error.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	return ": " + text[strings.LastIndexByte(text, '\n')+1:]
+}

@@ -1,0 +1,160 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// maxMoved is how many functions of a benchmark are shown.
+const maxMoved = 8
+
+// WriteText writes r for a terminal or a log: a line for each event of each benchmark, below it what moved it, and at the end how many
+// benchmarks there are of which verdict. Benchmarks that are as before take one line.
+func (r *Report) WriteText(w io.Writer) error {
+	t := &text{}
+	for i := range r.Results {
+		t.result(&r.Results[i])
+	}
+	t.summary(r)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// A text is a report being written.
+type text struct{ strings.Builder }
+
+func (t *text) printf(format string, args ...any) { fmt.Fprintf(&t.Builder, format, args...) }
+
+func (t *text) result(r *Result) {
+	switch r.Verdict {
+	case Failed:
+		t.printf("%s: FAILED: %v\n", r.Name, r.Err)
+		return
+	case Same:
+		t.printf("%s: as before", r.Name)
+		for _, c := range r.Changes {
+			if c.Function == "" {
+				t.printf(", %s %s", c.Event, cgout.Group(c.New))
+			}
+		}
+		t.printf("\n")
+		return
+	}
+	for _, c := range r.Changes {
+		t.change(r.Name, c, r.Verdict == New)
+	}
+	if r.Verdict != New {
+		t.functions(r)
+	}
+	for _, d := range r.Differs {
+		t.printf("    %s: %s\n", d.What, d.sentence())
+	}
+}
+
+func (t *text) change(name string, c Change, added bool) {
+	what := c.Event
+	if c.Function != "" {
+		what += " in " + c.Function
+	}
+	if added {
+		t.printf("%s: new: %s %s\n", name, what, cgout.Group(c.New))
+		return
+	}
+	t.printf("%s: %s %s -> %s (%s", name, what, cgout.Group(c.Old), cgout.Group(c.New), percent(c.Old, c.New))
+	if c.Exceeded {
+		t.printf(", limit %s): REGRESSION\n", c.Limit)
+		return
+	}
+	t.printf(")\n")
+}
+
+// functions shows what moved the first event.
+func (t *text) functions(r *Result) {
+	if len(r.Functions) == 0 {
+		return
+	}
+	total := int64(r.Changes[0].New - r.Changes[0].Old)
+	for i, f := range r.Functions {
+		if i == maxMoved {
+			t.printf("    … and %d other functions\n", len(r.Functions)-i)
+			break
+		}
+		t.printf("    %15s %s%s:%s%s\n", signed(f.Delta()), part(f.Delta(), total), f.File, f.Func, f.state())
+		for _, l := range f.Lines {
+			if f.Delta() > 0 && ours(l.File) && l.Line > 0 {
+				t.printf("    %15s        %s:%d: %s now\n", "", l.File, l.Line, cgout.Group(l.Count))
+			}
+		}
+	}
+	t.printf("    %15s in your code, %s in libraries and elsewhere\n", signed(r.Own), signed(r.Elsewhere))
+}
+
+// state says if f is on one side only.
+func (f Moved) state() string {
+	switch {
+	case f.Gone:
+		return " (gone)"
+	case f.Added:
+		return " (new)"
+	}
+	return ""
+}
+
+// sentence says what is to be thought of d.
+func (d Difference) sentence() string {
+	change := fmt.Sprintf("%q was %q", d.New, d.Old)
+	switch d.What {
+	case "program":
+		return "another build"
+	case "libraries":
+		return "other libraries than those of the baseline: their part may have moved for that"
+	case "stdin":
+		return "another input: the counts do not compare"
+	case "counting":
+		return change + ": the rules of counting have changed; cgemu check --update"
+	}
+	return change + ": the counts do not compare"
+}
+
+// summary counts the verdicts.
+func (t *text) summary(r *Report) {
+	var parts []string
+	for _, v := range []Verdict{Failed, Regression, New, Changed, Improved, Same} {
+		n := 0
+		for _, x := range r.Results {
+			if x.Verdict == v {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	t.printf("%d benchmarks: %s\n", len(r.Results), strings.Join(parts, ", "))
+}
+
+// percent is how far a count went, "+2.00 %".
+func percent(old, new uint64) string {
+	if old == 0 {
+		return "+" + cgout.Group(new)
+	}
+	return fmt.Sprintf("%+.2f %%", (float64(new)-float64(old))/float64(old)*100)
+}
+
+func signed(x int64) string {
+	if x < 0 {
+		return "-" + cgout.Group(uint64(-x))
+	}
+	return "+" + cgout.Group(uint64(x))
+}
+
+// part is which part of a change delta is.
+func part(delta, total int64) string {
+	if total == 0 {
+		return strings.Repeat(" ", 8)
+	}
+	return fmt.Sprintf("%5.1f %% ", float64(delta)/float64(total)*100)
+}

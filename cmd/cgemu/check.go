@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cgemu/cgemu/check"
+	"github.com/cgemu/cgemu/internal/outfile"
+)
+
+const checkUsage = `usage: cgemu check [options] [MANIFEST]
+
+Runs the benchmarks of a manifest (cgemu.toml) and compares what they count with the baseline beside it. The exit status
+is 0 if nothing went beyond its limit, 1 if something did, 2 if something could not be measured.
+      --update         write the counts into the baseline, for the benchmarks that ran
+      --filter=NAMES   run those whose name or group is like one of NAMES: a list of patterns, with * and ?
+  -j, --jobs=N         run so many at once (1)
+      --list           list the benchmarks and run none
+  -h, --help           print this
+`
+
+// Exit statuses of check.
+const (
+	checkRegressed = 1
+	checkFailed    = 2
+)
+
+// A checkCommand is the command line of check.
+type checkCommand struct {
+	manifest     string
+	update, list bool
+	filter       []string
+	jobs         int
+}
+
+// runCheck is `cgemu check`.
+func runCheck(name string, args []string, stdout, stderr io.Writer) int {
+	c := checkCommand{manifest: check.ManifestName}
+	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.BoolVar(&c.update, "update", false, "")
+	f.BoolVar(&c.list, "list", false, "")
+	f.StringSliceVar(&c.filter, "filter", nil, "")
+	f.IntVarP(&c.jobs, "jobs", "j", 1, "")
+	err := f.Parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		fmt.Fprint(stdout, checkUsage)
+		return 0
+	case err == nil && f.NArg() > 1:
+		err = fmt.Errorf("one manifest expected, got %d", f.NArg())
+	case err == nil && c.jobs < 1:
+		err = errors.New("--jobs: at least 1")
+	}
+	if err == nil {
+		if f.NArg() == 1 {
+			c.manifest = f.Arg(0)
+		}
+		var status int
+		if status, err = c.run(stdout); err == nil {
+			return status
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) && f.NArg() == 0 {
+		err = fmt.Errorf("%w (a manifest says what to run: cgemu help check)", err)
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	return checkFailed
+}
+
+func (c *checkCommand) run(stdout io.Writer) (int, error) {
+	m, err := check.Load(c.manifest)
+	if err != nil {
+		return 0, err
+	}
+	chosen, err := c.choose(m)
+	if err != nil {
+		return 0, err
+	}
+	if c.list {
+		for _, b := range chosen {
+			fmt.Fprintln(stdout, b.Name)
+		}
+		return 0, nil
+	}
+	file := filepath.Join(m.Dir, m.Baseline)
+	old, err := readBaseline(file)
+	if err != nil {
+		return 0, err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	report, measured := c.measure(ctx, m, chosen, old)
+	if err := ctx.Err(); err != nil {
+		return 0, errors.New("interrupted")
+	}
+	if err := report.WriteText(stdout); err != nil {
+		return 0, err
+	}
+	if c.update {
+		for name, counts := range measured {
+			old[name] = counts
+		}
+		if err := outfile.Write(ctx, file, 0o644, old.Write); err != nil {
+			return 0, err
+		}
+		fmt.Fprintf(stdout, "wrote %s\n", file)
+	}
+	switch {
+	case report.Failed():
+		return checkFailed, nil
+	case report.Regressed() && !c.update:
+		return checkRegressed, nil
+	}
+	return 0, nil
+}
+
+// choose returns the benchmarks that the filter lets through.
+func (c *checkCommand) choose(m *check.Manifest) ([]*check.Benchmark, error) {
+	var out []*check.Benchmark
+	for i := range m.Benchmarks {
+		b := &m.Benchmarks[i]
+		through := len(c.filter) == 0
+		for _, pattern := range c.filter {
+			for _, name := range []string{b.Name, b.Group} {
+				ok, err := path.Match(pattern, name)
+				if err != nil {
+					return nil, fmt.Errorf("--filter: %q: %w", pattern, err)
+				}
+				through = through || ok
+			}
+		}
+		if through {
+			out = append(out, b)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("--filter: no benchmark has such a name or group; --list shows them")
+	}
+	return out, nil
+}
+
+// measure runs the benchmarks, and compares each with the baseline.
+func (c *checkCommand) measure(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark, old check.Baseline) (*check.Report, check.Baseline) {
+	report := &check.Report{Results: make([]check.Result, len(chosen))}
+	counts := make([]*check.Counts, len(chosen))
+	var running sync.WaitGroup
+	slots := make(chan struct{}, c.jobs)
+	for i, b := range chosen {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			now, err := m.Run(ctx, b)
+			if err != nil {
+				report.Results[i] = check.Result{Name: b.Name, Group: b.Group, Verdict: check.Failed, Err: err}
+				return
+			}
+			counts[i] = now.Counts
+			report.Results[i] = check.Compare(b, old[b.Name], now)
+		})
+	}
+	running.Wait()
+	measured := check.Baseline{}
+	for i, b := range chosen {
+		if counts[i] != nil {
+			measured[b.Name] = counts[i]
+		}
+	}
+	return report, measured
+}
+
+// readBaseline reads the baseline, if there is one.
+func readBaseline(file string) (check.Baseline, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return check.Baseline{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := check.ReadBaseline(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", file, err)
+	}
+	return b, nil
+}
