@@ -17,8 +17,8 @@ type Baseline map[string]*Counts
 type Counts struct {
 	// Events has the count of each event, for the whole run.
 	Events map[string]uint64
-	// Functions has the functions' own counts of the benchmark's first event, by "file:function": those with a share of a
-	// thousandth at least, and those that have limits.
+	// Functions has the functions' own counts of the benchmark's first event, by "file:function": those that have limits, those below
+	// the manifest's directory with a thousandth of all at least, and others with a fiftieth.
 	Functions map[string]uint64
 	// Fingerprint is what the counts depend on, by what it is.
 	Fingerprint map[string]string

@@ -31,8 +31,8 @@ type Result struct {
 	Err error
 	// Changes are the events, then the functions that have limits.
 	Changes []Change
-	// Functions are what moved the first event, by how much, the most first. Own and Elsewhere are the sums of those whose source is
-	// below the manifest's directory, and of the others.
+	// Functions are what moved the first event, by how much, the most first. Own is the sum of those whose source is below the
+	// manifest's directory, Elsewhere the rest of the change: libraries, the loader, and functions too small to be kept.
 	Functions      []Moved
 	Own, Elsewhere int64
 	// Differs is what of the fingerprint is not as it was: the counts may differ for that.
@@ -48,6 +48,9 @@ type Change struct {
 	// Exceeded says that it went beyond its limit.
 	Exceeded bool
 }
+
+// Delta is how much more there are now.
+func (c Change) Delta() int64 { return int64(c.New - c.Old) }
 
 // A Moved is a function whose own count changed.
 type Moved struct {
@@ -97,7 +100,7 @@ func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
 	for _, f := range b.Functions {
 		limits, _ := b.limits(f.Limit)
 		c := Change{Event: b.Events[0], Function: f.Name, Old: f.sum(old), New: f.sum(now.Counts), Limit: limits[b.Events[0]]}
-		c.Exceeded = !c.Limit.allows(c.Old, c.New)
+		c.Exceeded = known && !c.Limit.allows(c.Old, c.New)
 		r.Changes = append(r.Changes, c)
 	}
 	r.moved(old, now)
@@ -152,10 +155,9 @@ func (r *Result) moved(old *Counts, now *Measurement) {
 		r.Functions = append(r.Functions, f)
 		if ours(file) {
 			r.Own += f.Delta()
-		} else {
-			r.Elsewhere += f.Delta()
 		}
 	}
+	r.Elsewhere = r.Changes[0].Delta() - r.Own
 	slices.SortFunc(r.Functions, func(a, b Moved) int {
 		return cmp.Or(cmp.Compare(abs(b.Delta()), abs(a.Delta())), cmp.Compare(a.File, b.File), cmp.Compare(a.Func, b.Func))
 	})

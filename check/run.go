@@ -21,8 +21,12 @@ import (
 	"github.com/cgemu/cgemu/dwarfmap"
 )
 
-// share is the least part of all counts that a function has which is kept in a baseline: one in so many.
-const share = 1000
+// The least part of all counts that a function has which is kept in a baseline, one in so many: of the benchmark's own code, and of other
+// code, as libraries.
+const (
+	ownShare   = 1000
+	otherShare = 50
+)
 
 // A Measurement is what a run of a benchmark counted.
 type Measurement struct {
@@ -138,8 +142,12 @@ func (m *Manifest) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
 		out.Functions[key] += counts[i]
 		lines[key] = append(lines[key], Line{file, line, counts[i]})
 	})
-	least := out.Events[b.Events[0]] / share
+	total := out.Events[b.Events[0]]
 	for key, n := range out.Functions {
+		least := total / otherShare
+		if file, _, _ := strings.Cut(key, ":"); ours(file) {
+			least = total / ownShare
+		}
 		if n < least && !b.limited(key) {
 			delete(out.Functions, key)
 			continue

@@ -76,7 +76,7 @@ func (t *text) functions(r *Result) {
 	if len(r.Functions) == 0 {
 		return
 	}
-	total := int64(r.Changes[0].New - r.Changes[0].Old)
+	total := r.Changes[0].Delta()
 	for i, f := range r.Functions {
 		if i == maxMoved {
 			t.printf("    … and %d other functions\n", len(r.Functions)-i)

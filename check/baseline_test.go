@@ -1,0 +1,54 @@
+package check
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const sample = baselineHead + "a\tevent\tD1mr\t7\na\tevent\tIr\t100\na\tfunction\tx.c:f\t60\na\tmade-by\tcpu\tv3\nb\tevent\tIr\t1\n"
+
+func TestBaseline(t *testing.T) {
+	b, err := ReadBaseline(strings.NewReader(sample))
+	require.NoError(t, err)
+	require.Equal(t, Baseline{
+		"a": {Events: map[string]uint64{"Ir": 100, "D1mr": 7}, Functions: map[string]uint64{"x.c:f": 60}, Fingerprint: map[string]string{"cpu": "v3"}},
+		"b": {Events: map[string]uint64{"Ir": 1}, Functions: map[string]uint64{}, Fingerprint: map[string]string{}},
+	}, b)
+	var out bytes.Buffer
+	require.NoError(t, b.Write(&out))
+	require.Equal(t, sample, out.String())
+}
+
+func TestBaselineErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"<<<<<<< HEAD\n":                        "1: not BENCHMARK, KIND, NAME and VALUE",
+		"# x\na\tevent\tIr\tmany\n":             `2: "many" is no count`,
+		"a\tevent\tIr\t1\na\tevent\tIr\t2\n":    "2: a has two counts of Ir",
+		"a\tmade-by\tc\tx\na\tmade-by\tc\ty\n":  "2: a has two values for c",
+		"a\tsize\tIr\t1\n":                      `1: no line is of the kind "size"`,
+		"\tevent\tIr\t1\n":                      "1: not BENCHMARK",
+		"a\tevent\tIr\t1\r\n\nb\tevent\tIr\t-1": `3: "-1" is no count`,
+	} {
+		_, err := ReadBaseline(strings.NewReader(text))
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func FuzzReadBaseline(f *testing.F) {
+	f.Add([]byte(sample))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		b, err := ReadBaseline(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		var out, again bytes.Buffer
+		require.NoError(t, b.Write(&out))
+		c, err := ReadBaseline(bytes.NewReader(out.Bytes()))
+		require.NoError(t, err)
+		require.NoError(t, c.Write(&again))
+		require.Equal(t, out.String(), again.String())
+	})
+}
