@@ -64,6 +64,8 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 	cfg.Stderr = &said
 	var logged bytes.Buffer
 	cfg.Log = &logged
+	var dumped []*cgout.Profile
+	cfg.OnDump = func(_ int, p *cgout.Profile) { dumped = append(dumped, p) }
 	res, err := cgemu.Run(ctx, *cfg)
 	if err != nil {
 		return nil, err
@@ -73,7 +75,10 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 	}
 	profile := res.Profile
 	for _, c := range res.Children {
-		if err := profile.Merge(c.Profile); err != nil {
+		dumped = append(dumped, c.Profile)
+	}
+	for _, p := range dumped {
+		if err := profile.Merge(p); err != nil {
 			return nil, err
 		}
 	}
