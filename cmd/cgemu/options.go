@@ -17,7 +17,8 @@ import (
 
 const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
        cgemu annotate|diff|merge [options] FILE...
-       cgemu help [run|annotate|diff|merge]
+       cgemu check [options] [MANIFEST]
+       cgemu help [run|annotate|diff|merge|check]
        cgemu debug
        cgemu version [-v]
 
