@@ -8,4 +8,6 @@
 // that goes with them: the program, the libraries it loads, its input, the options, and the version of the rules of counting.
 //
 // Limits are per cent of the old count, or numbers of events.
+//
+// The package is cgemu's own: what it promises may change.
 package check
