@@ -28,6 +28,7 @@ type callFiles struct {
 	fifo *HostFile
 }
 
+// New returns what the first thread of all has: no descriptors, and "/" to begin in.
 func New() *Files { return &Files{FDs: NewFDTable(), FSInfo: newFSInfo()} }
 
 // Of returns what t has of files.
@@ -53,6 +54,7 @@ func (tf *Files) Exec(k *task.Kernel) {
 	tf.FDs.closeOnExec(k)
 }
 
+// Leave gives back the table and the working directory; the thread has ended.
 func (tf *Files) Leave(k *task.Kernel) {
 	tf.FDs.leave(k)
 	if tf.FSInfo.users--; tf.FSInfo.users == 0 {
@@ -61,6 +63,7 @@ func (tf *Files) Leave(k *task.Kernel) {
 	tf.FDs, tf.FSInfo = NewFDTable(), newFSInfo()
 }
 
+// EndCall drops what the thread's call had open: directories of its path, files that it held, a descriptor that it did not use.
 func (tf *Files) EndCall(k *task.Kernel) {
 	c := &tf.Call
 	for _, r := range c.dirs {

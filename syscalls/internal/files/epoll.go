@@ -83,6 +83,7 @@ func forgetEpoll(k *task.Kernel, f File) {
 	}
 }
 
+// GetEpoll returns the epoll instance behind fd: EINVAL if that is another file.
 func GetEpoll(t *task.Thread, fd int) (*EpollFile, linux.Errno) {
 	f, e := GetFile(t, fd)
 	if e != 0 {
@@ -209,6 +210,8 @@ func (f *EpollFile) Poll(t *task.Thread) uint32 {
 // maxEvents is EP_MAX_EVENTS.
 const maxEvents = (1<<31 - 1) / 12
 
+// EpollWait is epoll_wait(2) with the arguments a: it reports what there is, and otherwise waits until the call's deadline, unless
+// now is set.
 func EpollWait(t *task.Thread, a uio.Args, now bool) (uint64, linux.Errno) {
 	if _, e := GetFile(t, a.Int(0)); e != 0 {
 		return 0, e

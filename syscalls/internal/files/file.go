@@ -170,11 +170,13 @@ func (b *FileBase) Readable() bool {
 	return mode == linux.O_RDONLY || mode == linux.O_RDWR
 }
 
+// Writable reports whether it is open for writing.
 func (b *FileBase) Writable() bool {
 	mode := b.Flags & (linux.O_ACCMODE | linux.O_PATH)
 	return mode == linux.O_WRONLY || mode == linux.O_RDWR
 }
 
+// Nonblock reports whether O_NONBLOCK is set.
 func (b *FileBase) Nonblock() bool { return b.Flags&linux.O_NONBLOCK != 0 }
 
 // Positions reports whether f can be read and written at offsets (FMODE_PREAD, FMODE_PWRITE).
@@ -203,6 +205,7 @@ type FDTable struct {
 	taken, full []uint64
 }
 
+// NewFDTable returns an empty table that one thread has.
 func NewFDTable() *FDTable { return &FDTable{users: 1} }
 
 // fdTables goes through the tables of all threads. Threads that share one mostly come in a row: it comes once for those.

@@ -40,6 +40,7 @@ var NoFile = FileRef{FD: host.NoFD}
 
 func refOf(n vfs.Node) FileRef { return FileRef{FD: host.NoFD, Node: n} }
 
+// None reports whether r refers to nothing.
 func (r FileRef) None() bool { return r.FD == host.NoFD && r.Node == nil }
 
 // At is the place of a name in directory r.
@@ -237,6 +238,7 @@ func (p FileAt) Stat(follow bool) (host.Stat, linux.Errno) {
 	return statOfNode(n)
 }
 
+// Access is faccessat(2): mask has R_OK, W_OK and X_OK.
 func (p FileAt) Access(mode uint32, follow bool) linux.Errno {
 	if p.In == nil {
 		return host.Access(p.Place, mode, follow)
@@ -248,6 +250,7 @@ func (p FileAt) Access(mode uint32, follow bool) linux.Errno {
 	return n.Access(mode)
 }
 
+// Readlink is what the link p leads to.
 func (p FileAt) Readlink() (string, linux.Errno) {
 	if p.In == nil {
 		return host.Readlink(p.Place)
@@ -278,6 +281,7 @@ func (p FileAt) Create(mode, umask uint32) linux.Errno {
 	return e
 }
 
+// Symlink makes p a link to target.
 func (p FileAt) Symlink(target string) linux.Errno {
 	if p.In == nil {
 		return host.Symlink(target, p.Place)
@@ -311,6 +315,7 @@ func (p FileAt) Link(to FileAt, follow bool) linux.Errno {
 	return e
 }
 
+// Unlink removes the name p, which is a directory's if dir is set.
 func (p FileAt) Unlink(dir bool) linux.Errno {
 	switch {
 	case p.In == nil:
@@ -351,6 +356,7 @@ func (p FileAt) change(a vfs.Attr) linux.Errno {
 	return n.SetAttr(a)
 }
 
+// Chmod changes the mode of the file at p.
 func (p FileAt) Chmod(mode uint32, follow bool) linux.Errno {
 	if p.In == nil {
 		return host.Chmod(p.Place, mode, follow)
@@ -358,6 +364,7 @@ func (p FileAt) Chmod(mode uint32, follow bool) linux.Errno {
 	return p.change(vfs.Attr{Mode: &mode})
 }
 
+// Utimes sets the times of the file at p, those that are set.
 func (p FileAt) Utimes(at, mt host.Time, follow bool) linux.Errno {
 	if p.In == nil {
 		return host.Utimes(p.Place, at, mt, follow)
@@ -369,6 +376,7 @@ func (p FileAt) Utimes(at, mt host.Time, follow bool) linux.Errno {
 	return setNodeTimes(n, at, mt)
 }
 
+// Truncate makes the file at p size bytes long.
 func (p FileAt) Truncate(size int64) linux.Errno {
 	if p.In == nil {
 		return host.Truncate(p.Place, size)
@@ -464,6 +472,7 @@ func (p FileAt) hostPath() (string, bool) {
 	return r.FD.Path(), true
 }
 
+// Getxattr returns the value of an extended attribute.
 func (p FileAt) Getxattr(name string, follow bool) ([]byte, linux.Errno) {
 	if p.In == nil {
 		return host.Getxattr(p.XattrPath(), name, follow && !p.Final)
@@ -475,6 +484,7 @@ func (p FileAt) Getxattr(name string, follow bool) ([]byte, linux.Errno) {
 	return n.Getxattr(name)
 }
 
+// Setxattr sets an extended attribute; flags are XATTR_CREATE and XATTR_REPLACE.
 func (p FileAt) Setxattr(name string, value []byte, flags int, follow bool) linux.Errno {
 	if p.In == nil {
 		return host.Setxattr(p.XattrPath(), name, value, flags, follow && !p.Final)
@@ -499,6 +509,7 @@ func (p FileAt) Listxattr(follow bool) ([]string, linux.Errno) {
 	return n.Listxattr()
 }
 
+// Removexattr removes an extended attribute.
 func (p FileAt) Removexattr(name string, follow bool) linux.Errno {
 	if p.In == nil {
 		return host.Removexattr(p.XattrPath(), name, follow && !p.Final)

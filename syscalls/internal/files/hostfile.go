@@ -59,12 +59,15 @@ type DirEntry struct {
 	Type uint8
 }
 
+// IsDir reports whether it is a directory.
 func (f *HostFile) IsDir() bool { return f.Mode&linux.S_IFMT == linux.S_IFDIR }
 
+// IsRegular reports whether it is a regular file.
 func (f *HostFile) IsRegular() bool { return f.Mode&linux.S_IFMT == linux.S_IFREG }
 
 func (f *HostFile) isFIFO() bool { return f.Mode&linux.S_IFMT == linux.S_IFIFO }
 
+// Announcer says that O_ASYNC of host files is known.
 func (f *HostFile) Announcer() *Wakeups { return &f.Wakeups }
 
 // OnDisk reports whether what is written to f is kept: a regular file or a disk.

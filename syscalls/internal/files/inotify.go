@@ -37,6 +37,7 @@ type inotifyEvent struct {
 	name         string
 }
 
+// InotifyInit is inotify_init1(2).
 func InotifyInit(t *task.Thread, flags int) (uint64, linux.Errno) {
 	if flags&^(linux.O_CLOEXEC|linux.O_NONBLOCK) != 0 {
 		return 0, linux.EINVAL
@@ -78,6 +79,7 @@ func (f *InotifyFile) Drop(w *InotifyWatch) {
 	f.add(inotifyEvent{wd: w.Wd, mask: linux.IN_IGNORED})
 }
 
+// Announcer says that O_ASYNC is known.
 func (f *InotifyFile) Announcer() *Wakeups { return &f.Wakeups }
 
 // add queues an event, unless it is the last one again.

@@ -112,6 +112,7 @@ func (fs *System) LockFile(ino uint64) (host.FD, linux.Errno) {
 // A content is a file of the host that is the content of one of ours.
 type content struct{ at host.Place }
 
+// Open opens the host's file that has the content.
 func (c content) Open(flags int) (vfs.Data, linux.Errno) {
 	fd, e := host.Open(c.at, flags, 0, 0)
 	if e != 0 {
@@ -135,9 +136,11 @@ func (d contentData) Allocate(mode uint32, off, n int64) linux.Errno {
 	return e
 }
 
+// Size is its length.
 func (c content) Size() (int64, linux.Errno) {
 	st, e := host.StatAt(c.at, false)
 	return st.Size, e
 }
 
+// Remove removes the host's file: no node has the content any more.
 func (c content) Remove() { host.Unlink(c.at, false) }

@@ -44,6 +44,7 @@ func CwdPath(t *task.Thread) (string, linux.Errno) {
 	return guestPath(t.Kernel, name), 0
 }
 
+// Chdir makes l the working directory of t and of whoever shares it.
 func Chdir(t *task.Thread, l Location) linux.Errno {
 	if l.Node == nil {
 		r, e := l.Open(linux.O_PATH|linux.O_DIRECTORY, 0, 0)

@@ -38,6 +38,7 @@ func newPipe(k *task.Kernel, flags int) (r, w *PipeFile) {
 		&PipeFile{FileBase{Flags: linux.O_WRONLY | flags, Path: name}, p}
 }
 
+// MakePipe is pipe2(2): it stores the two descriptors at out.
 func MakePipe(t *task.Thread, out emu.Addr, flags int) (uint64, linux.Errno) {
 	if flags&^(linux.O_NONBLOCK|linux.O_CLOEXEC|linux.O_DIRECT) != 0 {
 		return 0, linux.EINVAL
@@ -199,10 +200,12 @@ func (f *PipeFile) Close(*task.Kernel) {
 
 func (f *PipeFile) Wakes(events uint32) uint64 { return f.Pipe.Wakes(events) }
 
+// Announcer has both ends share the pipe's wakeups.
 func (f *PipeFile) Announcer() *Wakeups { return &f.Pipe.Wakeups }
 
 func (f *PipeFile) Traits() Traits { return WholeWrites }
 
+// SetMode is fchmod(2) of a pipe.
 func (f *PipeFile) SetMode(mode uint32) { f.Pipe.perm = mode }
 
 func (f *PipeFile) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno) {
@@ -251,6 +254,7 @@ type EventFile struct {
 	refused uint64
 }
 
+// Eventfd is eventfd2(2).
 func Eventfd(t *task.Thread, count uint32, flags int) (uint64, linux.Errno) {
 	const efdSemaphore = 1
 	if flags&^(efdSemaphore|linux.O_NONBLOCK|linux.O_CLOEXEC) != 0 {

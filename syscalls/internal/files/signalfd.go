@@ -19,6 +19,7 @@ func (f *signalFile) Wakes(events uint32) uint64 {
 	return w.Wakes(events)
 }
 
+// Signalfd is signalfd4(2): it makes a file, or gives fd another set if that is one.
 func Signalfd(t *task.Thread, fd int, set emu.Addr, size uint64, flags int) (uint64, linux.Errno) {
 	if size != task.SigSetSize {
 		return 0, linux.EINVAL

@@ -311,8 +311,10 @@ func (d *VirtualDir) Seek(_ *task.Thread, off int64, whence int) (int64, linux.E
 
 func (d *VirtualDir) Stat(t *task.Thread) (Stat, linux.Errno) { return d.Node.Stat(t, d.Path), 0 }
 
+// Position is where getdents64(2) goes on in the list.
 func (d *VirtualDir) Position() *int64 { return &d.pos }
 
+// List returns the entries as they were when the directory was read from its beginning.
 func (d *VirtualDir) List(t *task.Thread) ([]DirEntry, linux.Errno) {
 	if d.entries != nil {
 		return d.entries, 0
@@ -334,20 +336,24 @@ func (d *VirtualDir) List(t *task.Thread) ([]DirEntry, linux.Errno) {
 
 // Constructors of nodes.
 
+// FileNode returns a file that has what content returns when it is opened.
 func FileNode(content func(t *task.Thread) []byte) *VNode {
 	return &VNode{Mode: linux.S_IFREG | 0o444, content: content}
 }
 
+// TextNode returns a file with a text that never changes.
 func TextNode(text string) *VNode {
 	return FileNode(func(*task.Thread) []byte { return []byte(text) })
 }
 
+// WritableNode returns a file that shows text, and hands what is written to write.
 func WritableNode(text func() string, write func(t *task.Thread, b []byte) linux.Errno) *VNode {
 	n := FileNode(func(*task.Thread) []byte { return []byte(text()) })
 	n.Mode, n.write = linux.S_IFREG|0o644, write
 	return n
 }
 
+// LinkNode returns a symbolic link to where link says.
 func LinkNode(link func(t *task.Thread) string) *VNode {
 	return &VNode{Mode: linux.S_IFLNK | 0o777, Link: link}
 }

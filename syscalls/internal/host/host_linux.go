@@ -85,6 +85,7 @@ func withUmask(umask uint32) (restore func()) {
 // has, where the host allows it.
 func OwnUmask() { _ = unix.Unshare(unix.CLONE_FS) }
 
+// Open opens the file at p, with the guest's flags; one that it makes has the mode, less the umask.
 func Open(p Place, flags int, mode, umask uint32) (FD, linux.Errno) {
 	if flags&linux.O_CREAT != 0 || flags&linux.O_TMPFILE == linux.O_TMPFILE {
 		defer withUmask(umask)()
@@ -117,6 +118,7 @@ func (f FD) SetBlocking() { _ = unix.SetNonblock(int(f), false) }
 
 func (f FD) Close() linux.Errno { return ErrnoOf(unix.Close(int(f))) }
 
+// Dup returns another descriptor of the same open file.
 func (f FD) Dup() (FD, linux.Errno) {
 	fd, err := unix.FcntlInt(uintptr(f), unix.F_DUPFD_CLOEXEC, 3)
 	return FD(fd), ErrnoOf(err)
@@ -175,6 +177,7 @@ func (f FD) Writev(bufs [][]byte, off int64) (n int, e linux.Errno) {
 	return max(n, 0), e
 }
 
+// Lseek is lseek(2).
 func (f FD) Lseek(off int64, whence int) (int64, linux.Errno) {
 	n, err := unix.Seek(int(f), off, whence)
 	return n, ErrnoOf(err)
@@ -201,6 +204,7 @@ func (p Place) flags(follow bool) int {
 	return unix.AT_SYMLINK_NOFOLLOW
 }
 
+// StatAt describes the file at p; follow says whether a link at its end is followed, here and below.
 func StatAt(p Place, follow bool) (Stat, linux.Errno) {
 	var s unix.Stat_t
 	err := unix.Fstatat(p.FD(), p.Existing().Path, &s, p.flags(follow))
@@ -256,6 +260,7 @@ func (f FD) ReadDir() ([]Dirent, linux.Errno) {
 	}
 }
 
+// Readlink is what the link at p leads to.
 func Readlink(p Place) (string, linux.Errno) {
 	buf := make([]byte, linux.PATH_MAX)
 	n, err := unix.Readlinkat(p.FD(), p.Existing().Path, buf)
@@ -265,16 +270,19 @@ func Readlink(p Place) (string, linux.Errno) {
 	return string(buf[:n]), 0
 }
 
+// Mkdir makes a directory with the mode, less the umask.
 func Mkdir(p Place, mode, umask uint32) linux.Errno {
 	defer withUmask(umask)()
 	return ErrnoOf(unix.Mkdirat(p.FD(), p.Path, mode))
 }
 
+// Mknod makes a FIFO, a socket file or an empty file, by the type in mode.
 func Mknod(p Place, mode, umask uint32) linux.Errno {
 	defer withUmask(umask)()
 	return ErrnoOf(unix.Mknodat(p.FD(), p.Path, mode, 0))
 }
 
+// Unlink removes the name p, which is a directory's if dir is set.
 func Unlink(p Place, dir bool) linux.Errno {
 	flags := 0
 	if dir {
@@ -283,6 +291,7 @@ func Unlink(p Place, dir bool) linux.Errno {
 	return ErrnoOf(unix.Unlinkat(p.FD(), p.Path, flags))
 }
 
+// Rename is renameat2(2).
 func Rename(from, to Place, flags uint32) linux.Errno {
 	if flags == 0 {
 		return ErrnoOf(unix.Renameat(from.FD(), from.Path, to.FD(), to.Path))
@@ -290,6 +299,7 @@ func Rename(from, to Place, flags uint32) linux.Errno {
 	return ErrnoOf(unix.Renameat2(from.FD(), from.Path, to.FD(), to.Path, uint(flags)))
 }
 
+// Link gives the file at from another name.
 func Link(from, to Place, follow bool) linux.Errno {
 	flags := 0
 	if follow && !from.Final {
@@ -298,6 +308,7 @@ func Link(from, to Place, follow bool) linux.Errno {
 	return ErrnoOf(unix.Linkat(from.FD(), from.Path, to.FD(), to.Path, flags))
 }
 
+// Symlink makes p a symbolic link to target.
 func Symlink(target string, p Place) linux.Errno {
 	return ErrnoOf(unix.Symlinkat(target, p.FD(), p.Path))
 }
@@ -331,6 +342,7 @@ func (p Place) through(follow bool, change func(fd int) error) linux.Errno {
 	return ErrnoOf(change(int(fd)))
 }
 
+// Chmod changes the mode of the file at p.
 func Chmod(p Place, mode uint32, follow bool) linux.Errno {
 	e := chmodPath(p, mode, follow)
 	if e == linux.EPERM && ByDescriptor() {
@@ -366,6 +378,7 @@ func hostChown(p Place, uid, gid *uint32, follow bool) linux.Errno {
 	return ErrnoOf(unix.Fchownat(p.FD(), p.Existing().Path, ids[0], ids[1], p.flags(follow)))
 }
 
+// Chmod changes the mode of the file at p.
 func (f FD) Chmod(mode uint32) linux.Errno {
 	e := ErrnoOf(unix.Fchmod(int(f), mode))
 	if e == linux.EBADF { // with O_PATH
@@ -384,6 +397,7 @@ func (x Time) timespec() unix.Timespec {
 	return unix.Timespec{Sec: x.Sec, Nsec: int64(x.Nsec)}
 }
 
+// Utimes sets the times of the file at p, those that are set.
 func Utimes(p Place, atime, mtime Time, follow bool) linux.Errno {
 	times := []unix.Timespec{atime.timespec(), mtime.timespec()}
 	e := ErrnoOf(unix.UtimesNanoAt(p.FD(), p.Existing().Path, times, p.flags(follow)))
@@ -393,10 +407,12 @@ func Utimes(p Place, atime, mtime Time, follow bool) linux.Errno {
 	return e
 }
 
+// Utimes sets the times of the file at p, those that are set.
 func (f FD) Utimes(atime, mtime Time) linux.Errno {
 	return Utimes(f.Again(), atime, mtime, true)
 }
 
+// Truncate makes the file at p size bytes long.
 func Truncate(p Place, size int64) linux.Errno {
 	f, e := Open(p, linux.O_WRONLY|linux.O_NONBLOCK, 0, 0)
 	if e != 0 {
@@ -406,20 +422,25 @@ func Truncate(p Place, size int64) linux.Errno {
 	return f.Truncate(size)
 }
 
+// Truncate makes the file at p size bytes long.
 func (f FD) Truncate(size int64) linux.Errno {
 	return retry(func() error { return unix.Ftruncate(int(f), size) })
 }
 
+// Allocate is fallocate(2) with a mode of Linux's.
 func (f FD) Allocate(mode uint32, off, n int64) linux.Errno {
 	return retry(func() error { return unix.Fallocate(int(f), mode, off, n) })
 }
 
+// Access reports by what error, if any, the host's user may not do what mode says: R_OK, W_OK and X_OK.
 func Access(p Place, mode uint32, follow bool) linux.Errno {
 	return ErrnoOf(unix.Faccessat(p.FD(), p.Existing().Path, mode, p.flags(follow)))
 }
 
+// Sync writes what the file contains to the disk.
 func (f FD) Sync() linux.Errno { return retry(func() error { return unix.Fsync(int(f)) }) }
 
+// Flock is flock(2).
 func (f FD) Flock(op int) linux.Errno { return ErrnoOf(unix.Flock(int(f), op)) }
 
 // Fcntl is for F_ADD_SEALS, F_GET_SEALS, and the size of a FIFO: commands that have the same numbers on all hosts.
@@ -428,6 +449,7 @@ func (f FD) Fcntl(cmd int, arg uint64) (uint64, linux.Errno) {
 	return uint64(max(n, 0)), ErrnoOf(err)
 }
 
+// Setxattr sets an extended attribute; flags are XATTR_CREATE and XATTR_REPLACE.
 func Setxattr(path, name string, value []byte, flags int, follow bool) linux.Errno {
 	set := unix.Lsetxattr
 	if follow {
@@ -441,6 +463,7 @@ func Setxattr(path, name string, value []byte, flags int, follow bool) linux.Err
 	return e
 }
 
+// Getxattr returns the value of an extended attribute.
 func Getxattr(path, name string, follow bool) ([]byte, linux.Errno) {
 	get := unix.Lgetxattr
 	if follow {
@@ -451,6 +474,7 @@ func Getxattr(path, name string, follow bool) ([]byte, linux.Errno) {
 	return b[:max(n, 0)], ErrnoOf(err)
 }
 
+// Listxattr returns the names of extended attributes, each with a zero byte behind it.
 func Listxattr(path string, follow bool) ([]byte, linux.Errno) {
 	list := unix.Llistxattr
 	if follow {
@@ -461,6 +485,7 @@ func Listxattr(path string, follow bool) ([]byte, linux.Errno) {
 	return b[:max(n, 0)], ErrnoOf(err)
 }
 
+// Removexattr removes an extended attribute.
 func Removexattr(path, name string, follow bool) linux.Errno {
 	remove := unix.Lremovexattr
 	if follow {

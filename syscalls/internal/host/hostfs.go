@@ -59,6 +59,7 @@ func NewFS(dir string) (*FS, linux.Errno) {
 	return fs, 0
 }
 
+// Root is the directory itself.
 func (fs *FS) Root() vfs.Node { return fs.root }
 
 // Path is the host's canonical path of the directory.
@@ -545,12 +546,16 @@ func all(do func(bufs [][]byte, off int64) (int, linux.Errno), b []byte, off int
 	}
 }
 
+// Truncate makes the content size bytes long.
 func (d Data) Truncate(size int64) linux.Errno { return d.FD.Truncate(size) }
 
+// Allocate is fallocate(2).
 func (d Data) Allocate(mode uint32, off, n int64) linux.Errno { return d.FD.Allocate(mode, off, n) }
 
+// Sync writes the content to the disk.
 func (d Data) Sync() linux.Errno { return d.FD.Sync() }
 
+// Descriptor is the host's of the content.
 func (d Data) Descriptor() (int, bool) { return int(d.FD), true }
 
 func (d Data) Close() linux.Errno { return d.FD.Close() }
@@ -576,6 +581,7 @@ type handle struct {
 	n *node
 }
 
+// Node is the file that was opened.
 func (h *handle) Node() vfs.Node { return h.n }
 
 // opened makes the handle of fd.

@@ -21,6 +21,7 @@ func sockaddrOf(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 }
 
+// Connect begins to connect to an address: EINPROGRESS as long as it does.
 func (f FD) Connect(a netip.AddrPort) linux.Errno {
 	return retry(func() error { return unix.Connect(int(f), sockaddrOf(a)) })
 }
@@ -38,6 +39,7 @@ func (f FD) SendTo(b []byte, to netip.AddrPort) (n int, e linux.Errno) {
 	return max(n, 0), e
 }
 
+// ReceiveFrom receives into b, at most one datagram; n may be more than len(b) with MSG_TRUNC.
 func (f FD) ReceiveFrom(b []byte, flags uint32) (n int, from netip.AddrPort, e linux.Errno) {
 	var sa unix.Sockaddr
 	e = retry(func() (err error) {
@@ -65,4 +67,5 @@ func (f FD) PendingBytes() int {
 	return n
 }
 
+// Shutdown ends receiving (0), sending (1) or both (2).
 func (f FD) Shutdown(how int) linux.Errno { return ErrnoOf(unix.Shutdown(int(f), how)) }

@@ -429,6 +429,7 @@ func (e Errno) String() string {
 	return "errno " + strconv.Itoa(int(e))
 }
 
+// Error is the text that strerror(3) has.
 func (e Errno) Error() string {
 	if int(e) < len(errnoTexts) && errnoTexts[e] != "" {
 		return errnoTexts[e]
