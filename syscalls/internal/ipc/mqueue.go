@@ -43,6 +43,7 @@ type QueueMessage struct {
 
 // A QueueNotify is what mq_notify(3) has asked for.
 type QueueNotify struct {
+	// Process is the process to tell.
 	Process *task.Process
 	// File is the open queue it was asked with. Closing that ends it.
 	File *QueueFile

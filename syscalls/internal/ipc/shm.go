@@ -15,7 +15,8 @@ type ShmSegment struct {
 	// FD is the file on the host that has the memory.
 	FD host.FD
 	// Size is its length in bytes, Ino the inode that its mappings show.
-	Size, Ino    uint64
+	Size, Ino uint64
+	// Atime and Dtime are when it was last attached and detached, in seconds since 1970.
 	Atime, Dtime int64
 	// Creator is the process that made it, Last the one that attached or detached it last.
 	Creator, Last int

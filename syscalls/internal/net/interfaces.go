@@ -8,6 +8,7 @@ import (
 
 // An Interface is a network interface of the guest.
 type Interface struct {
+	// Name and Index identify the interface, Addrs are its addresses with their networks.
 	Name  string
 	Index uint32
 	// flags are IFF_UP and so on; hwType is an ARPHRD_*.

@@ -81,7 +81,8 @@ type sockBase struct {
 	// noSpace says that there was no room to send. When there is room again, a signal tells those who asked for it
 	// (SOCKWQ_ASYNC_NOSPACE).
 	noSpace bool
-	Opts    sockOptions
+	// Opts are the socket's options.
+	Opts sockOptions
 }
 
 // Traits implements files.File.

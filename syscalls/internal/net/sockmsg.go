@@ -10,6 +10,7 @@ import (
 
 // An OutMessage is what a call sends.
 type OutMessage struct {
+	// V is the memory to send, Flags are MSG_*.
 	V     []uio.Iovec
 	Flags uint32
 	// Name is the receiver's name, nil for the socket's peer.
@@ -29,6 +30,7 @@ type OutMessage struct {
 
 // An InMessage is what a call receives.
 type InMessage struct {
+	// V is the memory to receive into, Flags are MSG_*.
 	V     []uio.Iovec
 	Flags uint32
 	// more says that the call has received something before: where it would fail, it just ends.

@@ -20,12 +20,17 @@ const (
 
 // A CloneArgs has the arguments of clone(2), clone3(2), fork(2) and vfork(2).
 type CloneArgs struct {
-	Flags               uint64
+	// Flags are CLONE_*, without the signal's number in clone(2).
+	Flags uint64
+	// ParentTID and ChildTID are where the new thread's id is written, if the flags ask for it.
 	ParentTID, ChildTID emu.Addr
 	Stack               uint64 // the new RSP, 0 to keep it
-	Tls                 uint64
-	ExitSignal          int
-	SetTIDSize          uint64
+	// Tls is the new FS base, for CLONE_SETTLS.
+	Tls uint64
+	// ExitSignal is what the parent gets when the process ends, 0 for nothing.
+	ExitSignal int
+	// SetTIDSize is how many ids clone3(2) is asked to give: only 0 is allowed.
+	SetTIDSize uint64
 	// AddPidFile opens a pidfd for q in the caller, for CLONE_PIDFD.
 	AddPidFile func(q *Process) linux.Errno
 }

@@ -83,8 +83,10 @@ type Config struct {
 // An End is a process that is over, for Config.OnEnd. A process that ends between vfork(2) and execve(2) never had an
 // engine of its own, and is not reported.
 type End struct {
-	PID    int
-	Argv   []string
+	// PID and Argv are those of the process, Exit says how it ended.
+	PID  int
+	Argv []string
+	// Engine has its counts. Mem is its address space, in which the program still lies.
 	Engine emu.Engine
 	Mem    *mem.Space
 	Exit   Exit
@@ -142,6 +144,7 @@ type Kernel struct {
 	// reapedTime is the user time of the processes that have left Processes: Executed counts it.
 	reapedTime int64
 
+	// Clock is where time comes from, RNG where random bytes do.
 	Clock clock
 	RNG   generator
 	// Console is, for job control, the terminal that cgemu itself runs on. The first session has it.

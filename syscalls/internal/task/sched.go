@@ -12,8 +12,10 @@ import (
 // A scheduling is what a thread has set by the calls of sched(7). It changes only what those calls tell: all threads
 // take turns.
 type scheduling struct {
+	// Policy and Nice are remembered. A new thread has SCHED_OTHER and 0.
 	Policy uint32
 	Nice   int
+	// Cpus is the affinity, nil for all.
 	Cpus   cpuSet
 	Ioprio uint16 // class and level of ioprio_set(2)
 }
