@@ -75,8 +75,8 @@ type Config struct {
 	OnMap func(e emu.Engine, v mem.VMA)
 	// Place describes the instruction in front of a, for messages: function, offset, source line.
 	Place func(e emu.Engine, a emu.Addr) string
-	// OnEnd is called once for each process, when nothing will run on its engine any more and before the engine is
-	// closed.
+	// OnEnd is called once for each process that had an engine of its own, when nothing will run on that any more and
+	// before it is closed.
 	OnEnd func(End)
 }
 

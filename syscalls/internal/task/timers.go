@@ -9,7 +9,7 @@ import (
 
 // A Timer calls Fire at a deadline. It is armed while it is in Kernel.Timers.
 type Timer struct {
-	// Process is whose timer it is: its end disarms the timer.
+	// Process is whose timer it is: its end disarms the timer. It is nil for timerfds, which processes may share.
 	Process *Process
 	// deadline is when the timer fires on Now's clock, for timers without CPU.
 	deadline int64
