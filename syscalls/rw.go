@@ -297,7 +297,7 @@ const (
 	pieceTime     = 100_000
 )
 
-// transferWaiting is transfer in pieces, waiting if it must. What was moved so far is in t.call.done.
+// transferWaiting is transfer in pieces, waiting if it must. What was moved so far is in t.Call.Done.
 func transferWaiting(t *task.Thread, in, out files.File, inOff, outOff int64, n uint64, dontWait bool) (uint64, linux.Errno) {
 	piece := min(n, transferPiece)
 	done, e := transfer(t, in, out, inOff, outOff, piece)

@@ -149,30 +149,3 @@ func (f *FSInfo) Own() *FSInfo {
 	f.users--
 	return f.Copy()
 }
-
-// copy returns a table of the same open files.
-func (ft *FDTable) copy() *FDTable {
-	n := NewFDTable()
-	for fd, ent := range ft.Entries {
-		if ent.File != nil {
-			n.Set(fd, ent.File, ent.Cloexec)
-		}
-	}
-	return n
-}
-
-// Own returns a table that one thread alone has.
-func (ft *FDTable) Own() *FDTable {
-	if ft.users == 1 {
-		return ft
-	}
-	ft.users--
-	return ft.copy()
-}
-
-// leave drops a thread's share of the table, and closes it with the last.
-func (ft *FDTable) leave(k *task.Kernel) {
-	if ft.users--; ft.users == 0 {
-		ft.closeAll(k)
-	}
-}

@@ -8,7 +8,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// AwaitReader parks t, which opens a FIFO for writing, until somebody reads there. What it then has is kept open:
+// AwaitReader makes t wait, which opens a FIFO for writing, until somebody reads there. What it then has is kept open:
 // the reader must not find a writer that came and went.
 func AwaitReader(t *task.Thread, l Location, flags int) linux.Errno {
 	r, e := l.Open(linux.O_PATH, 0, 0)
@@ -45,7 +45,7 @@ func openFIFO(t *task.Thread, p FileAt, flags int) (uint64, linux.Errno) {
 	})
 }
 
-// AwaitWriter parks t, which has opened the FIFO h for reading, until a writer is there or was. One outside is seen
+// AwaitWriter makes t wait, which has opened the FIFO h for reading, until a writer is there or was. One outside is seen
 // when it has written something or is gone.
 func AwaitWriter(t *task.Thread, h *HostFile, flags int) linux.Errno {
 	Of(t).Call.fifo = h

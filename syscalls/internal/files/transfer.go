@@ -7,7 +7,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// WaitFor parks t until f, one of the files that the call works with, lets a transfer of n bytes go on that waits for one of events.
+// WaitFor makes t wait until f, one of the files that the call works with, lets a transfer of n bytes go on that waits for one of events.
 func WaitFor(t *task.Thread, f File, events uint32, n uint64, resume func() (uint64, linux.Errno), with ...File) (uint64, linux.Errno) {
 	w := f.Waits(t, events, n)
 	if w.Ready == nil {
@@ -30,7 +30,7 @@ func ReadFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.E
 	return n, e
 }
 
-// WriteFile writes to f, waiting if it must. What was written before waiting is in t.call.done.
+// WriteFile writes to f, waiting if it must. What was written before waiting is in t.Call.Done.
 func WriteFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.Errno) {
 	if w, ok := f.(waiter); ok {
 		return w.WriteWaiting(t, v)
