@@ -7,6 +7,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
+// This file has the calls about how long a file is and what of it is in memory or on the disk. What they look at first
+// decides which error the wrong kind of file gets (fs/open.c, fs/sync.c, mm/fadvise.c, mm/readahead.c).
+
 // sysFtruncate implements ftruncate(2).
 func sysFtruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if a.Long(1) < 0 {

@@ -10,6 +10,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
+// This file has the calls that move bytes without the guest's memory, by copying: sendfile, splice, tee, vmsplice.
+
 // samePipe reports whether two pipes are one.
 func samePipe(a, b files.File) bool {
 	switch a := a.(type) {

@@ -346,8 +346,6 @@ func (f *EventFile) Poll(*task.Thread) uint32 {
 	return ev
 }
 
-// This file has the calls that move bytes without the guest's memory, by copying: sendfile, splice, tee, vmsplice.
-
 // IsPipe reports whether f is a pipe or a FIFO.
 func IsPipe(f File) bool {
 	switch f := f.(type) {
