@@ -55,7 +55,7 @@ var allowed = map[string]string{
 	".":              "cachesim cgout dwarfmap emu emu/jit emu/lockstep emu/mem emu/unicorn internal/enginelog internal/profiler loader syscalls",
 	"check":          ". cachesim cgout dwarfmap internal/spell",
 	"internal/spell": "",
-	"cmd/cgemu":      ". annotate/cli cachesim cgout check dwarfmap emu internal/outfile internal/sandbox loader syscalls",
+	"cmd/cgemu":      ". annotate/cli cachesim cgout check dwarfmap emu internal/outfile internal/sandbox internal/spell loader syscalls",
 }
 
 // foreign is policy: modules of others -> packages of ours that may import them.

@@ -21,7 +21,11 @@ const (
 )
 
 // A Report has a Result for each benchmark, in the order of the manifest.
-type Report struct{ Results []Result }
+type Report struct {
+	Results []Result
+	// Dir is the manifest's directory as its user named it: files of annotations are below it.
+	Dir string
+}
 
 // A Result is a benchmark compared with the baseline.
 type Result struct {

@@ -2,7 +2,13 @@ package check
 
 import (
 	"bytes"
+	"encoding/json"
+	"encoding/xml"
 	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,35 +43,45 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, New, Compare(b, counts(m{}, m{}), &Measurement{Counts: old}).Verdict)
 }
 
-func TestWriteText(t *testing.T) {
+var update = flag.Bool("update", false, "write testdata/formats anew")
+
+// sampleReport has a benchmark of each verdict.
+func sampleReport() *Report {
 	type m = map[string]uint64
-	b := &Benchmark{Name: "b", Settings: Settings{Events: []string{"Ir"}, Limit: "1%"}}
+	b := &Benchmark{Name: "b", Group: "g", Settings: Settings{Events: []string{"Ir"}, Limit: "1%"}}
 	old := counts(m{"Ir": 1000}, m{"a.c:f": 400, "a.c:gone": 300, "./libc.c:puts": 100})
 	now := &Measurement{
 		Counts: counts(m{"Ir": 1100}, m{"a.c:f": 900, "./libc.c:puts": 20, "b.c:h": 5}),
 		Lines:  map[string][]Line{"a.c:f": {{"a.c", 7, 880}, {"a.c", 6, 20}}, "b.c:h": {{"b.c", 1, 5}}},
 	}
 	now.Fingerprint["program"] = "2"
-	r := &Report{Results: []Result{
-		Compare(b, old, now), Compare(b, nil, now), Compare(b, old, &Measurement{Counts: old}), {Name: "x", Verdict: Failed, Err: errors.New("not there")},
+	return &Report{Dir: "perf", Results: []Result{
+		Compare(b, old, now), Compare(b, nil, now), Compare(b, old, &Measurement{Counts: old}),
+		{Name: "x", Verdict: Failed, Err: errors.New("not there: 100 % <of> a | b\nand more")},
 	}}
-	var out bytes.Buffer
-	require.NoError(t, r.WriteText(&out))
-	require.Equal(t, `b: Ir 1,000 -> 1,100 (+10.00 %, limit 1%): REGRESSION
-               +500 500.0 % a.c:f
-                           a.c:7: 880 now
-                           a.c:6: 20 now
-               -300 -300.0 % a.c:gone (gone)
-                -80 -80.0 % ./libc.c:puts
-                 +5   5.0 % b.c:h (new)
-                           b.c:1: 5 now
-               +205 in your code, -105 in libraries and elsewhere
-    program: another build
-b: new: Ir 1,100
-b: as before, Ir 1,000
-x: FAILED: not there
-4 benchmarks: 1 failed, 1 regression, 1 new, 1 same
-`, out.String())
+}
+
+// TestFormats compares each format with testdata/formats; -update writes them anew.
+func TestFormats(t *testing.T) {
+	for _, format := range Formats {
+		var out bytes.Buffer
+		require.NoError(t, sampleReport().Write(&out, format))
+		name := filepath.Join("testdata", "formats", format)
+		if *update {
+			require.NoError(t, os.WriteFile(name, out.Bytes(), 0o644))
+		}
+		want, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, string(want), out.String(), format)
+		switch format {
+		case "json", "codequality":
+			require.True(t, json.Valid(out.Bytes()))
+		case "junit":
+			require.NoError(t, xml.Unmarshal(out.Bytes(), new(junitSuites)))
+		}
+	}
+	require.ErrorContains(t, sampleReport().Write(io.Discard, "pdf"), `there is no format "pdf"`)
+	r := sampleReport()
 	require.True(t, r.Regressed())
 	require.True(t, r.Failed())
 }

@@ -37,9 +37,9 @@ type Measurement struct {
 
 // A Line is a line of a source file, and what it counted.
 type Line struct {
-	File  string
-	Line  int
-	Count uint64
+	File  string `json:"file"`
+	Line  int    `json:"line"`
+	Count uint64 `json:"count"`
 }
 
 // maxLines is how many lines of a function are kept.

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -17,6 +19,7 @@ import (
 
 	"github.com/cgemu/cgemu/check"
 	"github.com/cgemu/cgemu/internal/outfile"
+	"github.com/cgemu/cgemu/internal/spell"
 )
 
 const checkUsage = `usage: cgemu check [options] [MANIFEST]
@@ -26,6 +29,9 @@ is 0 if nothing went beyond its limit, 1 if something did, 2 if something could 
       --update         write the counts into the baseline, for the benchmarks that ran
       --filter=NAMES   run those whose name or group is like one of NAMES: a list of patterns, with * and ?
   -j, --jobs=N         run so many at once (1)
+      --report=FORMAT=FILE
+                       write a report to FILE as well (repeatable): text, json, markdown, junit, github (annotations),
+                       codequality (GitLab) or benchfmt; FILE is - for standard output, instead of the text
       --list           list the benchmarks and run none
   -h, --help           print this
 `
@@ -42,6 +48,7 @@ type checkCommand struct {
 	update, list bool
 	filter       []string
 	jobs         int
+	reports      []string
 }
 
 // runCheck is `cgemu check`.
@@ -52,6 +59,7 @@ func runCheck(name string, args []string, stdout, stderr io.Writer) int {
 	f.BoolVar(&c.update, "update", false, "")
 	f.BoolVar(&c.list, "list", false, "")
 	f.StringSliceVar(&c.filter, "filter", nil, "")
+	f.StringArrayVar(&c.reports, "report", nil, "")
 	f.IntVarP(&c.jobs, "jobs", "j", 1, "")
 	err := f.Parse(args)
 	switch {
@@ -62,6 +70,8 @@ func runCheck(name string, args []string, stdout, stderr io.Writer) int {
 		err = fmt.Errorf("one manifest expected, got %d", f.NArg())
 	case err == nil && c.jobs < 1:
 		err = errors.New("--jobs: at least 1")
+	case err == nil:
+		err = c.checkReports()
 	}
 	if err == nil {
 		if f.NArg() == 1 {
@@ -105,7 +115,7 @@ func (c *checkCommand) run(stdout io.Writer) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, errors.New("interrupted")
 	}
-	if err := report.WriteText(stdout); err != nil {
+	if err := c.write(ctx, report, stdout); err != nil {
 		return 0, err
 	}
 	if c.update {
@@ -124,6 +134,43 @@ func (c *checkCommand) run(stdout io.Writer) (int, error) {
 		return checkRegressed, nil
 	}
 	return 0, nil
+}
+
+// checkReports refuses reports that cannot be written.
+func (c *checkCommand) checkReports() error {
+	for _, r := range c.reports {
+		format, file, ok := strings.Cut(r, "=")
+		if !ok || file == "" {
+			return fmt.Errorf("--report: %q is not FORMAT=FILE", r)
+		}
+		if !slices.Contains(check.Formats, format) {
+			return fmt.Errorf("--report: no format %q%s (%s)", format, spell.Suggest(format, check.Formats), strings.Join(check.Formats, ", "))
+		}
+	}
+	return nil
+}
+
+// write writes the reports that are asked for. Standard output gets text if it gets nothing else.
+func (c *checkCommand) write(ctx context.Context, report *check.Report, stdout io.Writer) error {
+	spoken := false
+	for _, r := range c.reports {
+		format, file, _ := strings.Cut(r, "=")
+		write := func(w io.Writer) error { return report.Write(w, format) }
+		var err error
+		if file == "-" {
+			spoken = true
+			err = write(stdout)
+		} else {
+			err = outfile.Write(ctx, file, 0o644, write)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if spoken {
+		return nil
+	}
+	return report.WriteText(stdout)
 }
 
 // choose returns the benchmarks that the filter lets through.
@@ -153,7 +200,7 @@ func (c *checkCommand) choose(m *check.Manifest) ([]*check.Benchmark, error) {
 
 // measure runs the benchmarks, and compares each with the baseline.
 func (c *checkCommand) measure(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark, old check.Baseline) (*check.Report, check.Baseline) {
-	report := &check.Report{Results: make([]check.Result, len(chosen))}
+	report := &check.Report{Results: make([]check.Result, len(chosen)), Dir: m.Dir}
 	counts := make([]*check.Counts, len(chosen))
 	var running sync.WaitGroup
 	slots := make(chan struct{}, c.jobs)
