@@ -43,6 +43,9 @@ func CommandContext(ctx context.Context, name string, arg ...string) *Cmd {
 	return c
 }
 
+// Err is why the program was not found, nil if it was.
+func (c *Cmd) Err() error { return c.err }
+
 // String returns the program and its arguments.
 func (c *Cmd) String() string { return strings.Join(append([]string{c.Path}, c.Args[1:]...), " ") }
 

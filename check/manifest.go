@@ -83,6 +83,9 @@ type FunctionLimit struct {
 	Limit any    `toml:"limit"`
 }
 
+// Check refuses a benchmark that cannot be run or compared.
+func (b *Benchmark) Check() error { return b.check(map[string]bool{}) }
+
 // Load reads a manifest and checks it.
 func Load(name string) (*Manifest, error) {
 	text, err := os.ReadFile(name)
@@ -288,10 +291,20 @@ func (b *Benchmark) limits(v any) (map[string]Limit, error) {
 	return out, nil
 }
 
+// ParseLimit reads a limit of a command line: "1.5%", or a number of events.
+func ParseLimit(s string) (Limit, error) {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return parseLimit(n)
+	}
+	return parseLimit(s)
+}
+
 func parseLimit(v any) (Limit, error) {
 	switch v := v.(type) {
 	case nil:
 		return Limit{}, nil
+	case Limit:
+		return v, nil
 	case int64:
 		if v >= 0 {
 			return Limit{Percent: -1, Events: uint64(v)}, nil

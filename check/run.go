@@ -33,6 +33,8 @@ type Measurement struct {
 	*Counts
 	// Lines are the busiest lines of each function of Functions, by its first event, the busiest first.
 	Lines map[string][]Line
+	// Result is what the run left; the counts of other processes and of dumps are added to its profile.
+	Result *cgemu.Result
 }
 
 // A Line is a line of a source file, and what it counted.
@@ -60,13 +62,23 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 		defer f.Close()
 		cfg.Stdin = f
 	}
-	var said bytes.Buffer
-	cfg.Stderr = &said
-	var logged bytes.Buffer
-	cfg.Log = &logged
+	return m.RunConfig(ctx, b, cfg)
+}
+
+// RunConfig is Run for a configuration that was made elsewhere: of b it takes what is expected and compared. Standard error and messages
+// go into the error, unless the configuration says where to.
+func (m *Manifest) RunConfig(ctx context.Context, b *Benchmark, c *cgemu.Config) (*Measurement, error) {
+	cfg := *c
+	var said, logged bytes.Buffer
+	if cfg.Stderr == nil {
+		cfg.Stderr = &said
+	}
+	if cfg.Log == nil {
+		cfg.Log = &logged
+	}
 	var dumped []*cgout.Profile
 	cfg.OnDump = func(_ int, p *cgout.Profile) { dumped = append(dumped, p) }
-	res, err := cgemu.Run(ctx, *cfg)
+	res, err := cgemu.Run(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +94,7 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 			return nil, err
 		}
 	}
-	return m.measure(b, cfg, res, profile, logged.String())
+	return m.measure(b, &cfg, res, profile, logged.String())
 }
 
 // config is how a benchmark is run.
@@ -116,7 +128,7 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 
 // measure takes what is compared out of a run's result.
 func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, p *cgout.Profile, log string) (*Measurement, error) {
-	out := &Measurement{Counts: newCounts(), Lines: map[string][]Line{}}
+	out := &Measurement{Counts: newCounts(), Lines: map[string][]Line{}, Result: res}
 	for _, e := range b.Events {
 		if !slices.Contains(p.Events, e) {
 			return nil, fmt.Errorf("event %s is not counted: there are %s (cache-sim and branch-sim count more)", e, strings.Join(p.Events, ", "))
@@ -125,7 +137,7 @@ func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, p
 	}
 	if p.Total(p.Events[0]) == 0 {
 		why := "nothing was counted"
-		if len(b.ToggleCollect)+len(b.From)+len(b.To) > 0 {
+		if r := cfg.Regions; len(r.Toggle)+len(r.From)+len(r.To) > 0 {
 			why += ": was a function of toggle-collect, from or to never entered, or inlined?"
 		}
 		return nil, errors.New(why + lastLine(log))
@@ -208,10 +220,10 @@ func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Resul
 	out["counting"] = cgemu.CountingRules
 	out["cpu"] = res.CPU
 	out["command"] = strings.Join(b.Run, " ")
-	if len(b.Env) > 0 {
+	if len(cfg.Env) > 0 {
 		out["env"] = strings.Join(cfg.Env, " ")
 	}
-	for what, list := range map[string][]string{"toggle-collect": b.ToggleCollect, "from": b.From, "to": b.To} {
+	for what, list := range map[string][]string{"toggle-collect": cfg.Regions.Toggle, "from": cfg.Regions.From, "to": cfg.Regions.To} {
 		if len(list) > 0 {
 			out[what] = strings.Join(list, " ")
 		}

@@ -23,6 +23,14 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
+// WriteText writes a result alone.
+func (r *Result) WriteText(w io.Writer) error {
+	t := &text{}
+	t.result(r)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
 // A text is a report being written.
 type text struct{ strings.Builder }
 

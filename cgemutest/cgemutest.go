@@ -1,0 +1,131 @@
+// Package cgemutest counts instructions in tests: exactly, the same on every machine.
+//
+// Check runs a program and compares what it counts with a baseline in testdata, which `go test -cgemu.update` writes:
+//
+//	func TestParser(t *testing.T) {
+//		cgemutest.Check(t, cgemu.Command("./parser", "testdata/big.json"), "0.5%")
+//	}
+//
+// Run and Report are for tests and benchmarks that look at the counts themselves. Where no engine runs, as on other systems than
+// linux/amd64, tests are skipped and say why.
+package cgemutest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/check"
+	"github.com/cgemu/cgemu/internal/outfile"
+)
+
+// Baseline is where Check keeps counts, below the directory of the package that is tested. Its format is that of cgemu check.
+const Baseline = "testdata/cgemu.baseline"
+
+var update = flag.Bool("cgemu.update", false, "write the counts of cgemutest into "+Baseline)
+
+// updating keeps tests that run in parallel from writing the baseline at once.
+var updating sync.Mutex
+
+// Run runs a program and returns what it counted. The test fails if the program does, and is skipped where no engine runs.
+func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
+	t.Helper()
+	needEngine(t, cmd)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("cgemutest: %v: %v", cmd, err)
+	}
+	return cmd.Result
+}
+
+// Check runs a program and compares its instructions with those that the test's name has in Baseline. limit is how far they may go
+// up: per cent, as "0.5%", or a number of instructions, as "1000"; "" for nothing at all. What moved them is in the test's log. With
+// -cgemu.update they are written there instead.
+func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
+	t.Helper()
+	needEngine(t, cmd)
+	b := &check.Benchmark{Name: strings.ReplaceAll(t.Name(), " ", "_"), Run: cmd.Args, Settings: check.Settings{Events: []string{"Ir"}}}
+	if limit != "" {
+		l, err := check.ParseLimit(limit)
+		if err != nil {
+			t.Fatalf("cgemutest: limit: %v", err)
+		}
+		b.Limit = l
+	}
+	if err := b.Check(); err != nil {
+		t.Fatalf("cgemutest: %v", err)
+	}
+	if err := cmd.Err(); err != nil {
+		t.Fatalf("cgemutest: %v", err)
+	}
+	m := &check.Manifest{Dir: "."}
+	now, err := m.RunConfig(context.Background(), b, &cmd.Config)
+	if err != nil {
+		t.Fatalf("cgemutest: %v: %v", cmd, err)
+	}
+	updating.Lock()
+	defer updating.Unlock()
+	old, err := readBaseline()
+	if err != nil {
+		t.Fatalf("cgemutest: %v", err)
+	}
+	if *update {
+		old[b.Name] = now.Counts
+		if err := write(old); err != nil {
+			t.Fatalf("cgemutest: %v", err)
+		}
+		return now.Result
+	}
+	if old[b.Name] == nil {
+		t.Fatalf("cgemutest: %s does not have %s: go test -cgemu.update writes it", Baseline, b.Name)
+	}
+	r := check.Report{Results: []check.Result{check.Compare(b, old[b.Name], now)}}
+	var text strings.Builder
+	r.Results[0].WriteText(&text)
+	if r.Regressed() {
+		t.Errorf("%s", text.String())
+	} else {
+		t.Logf("%s", text.String())
+	}
+	return now.Result
+}
+
+// Report tells a benchmark how many of each event a run counted for each of its operations, as "Ir/op".
+func Report(b *testing.B, res *cgemu.Result, operations int) {
+	for i, n := range res.Profile.Totals() {
+		b.ReportMetric(float64(n)/float64(operations), res.Profile.Events[i]+"/op")
+	}
+}
+
+// needEngine skips t where no engine runs.
+func needEngine(t testing.TB, cmd *cgemu.Cmd) {
+	t.Helper()
+	if _, err := cgemu.FindEngine(cmd.Engine); err != nil {
+		t.Skipf("cgemutest: %v", err)
+	}
+}
+
+func readBaseline() (check.Baseline, error) {
+	f, err := os.Open(Baseline)
+	if errors.Is(err, fs.ErrNotExist) {
+		return check.Baseline{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return check.ReadBaseline(f)
+}
+
+func write(b check.Baseline) error {
+	if err := os.MkdirAll(filepath.Dir(Baseline), 0o755); err != nil {
+		return err
+	}
+	return outfile.Write(context.Background(), Baseline, 0o644, b.Write)
+}

@@ -1,0 +1,111 @@
+package cgemutest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
+)
+
+// A recorder is a test whose failure is looked at.
+type recorder struct {
+	testing.TB
+	name                   string
+	failed, skipped, noted string
+}
+
+func (r *recorder) Helper()      {}
+func (r *recorder) Name() string { return r.name }
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.failed = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+func (r *recorder) Errorf(format string, args ...any) { r.failed = fmt.Sprintf(format, args...) }
+func (r *recorder) Logf(format string, args ...any)   { r.noted = fmt.Sprintf(format, args...) }
+func (r *recorder) Skipf(format string, args ...any) {
+	r.skipped = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// record runs f with a test of its own.
+func record(name string, f func(t testing.TB)) *recorder {
+	r := &recorder{name: name}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(r)
+	}()
+	<-done
+	return r
+}
+
+// program is one that is checked in, by its path.
+func program(t *testing.T, name string) string {
+	path, err := filepath.Abs(filepath.Join("..", "testdata", name))
+	require.NoError(t, err)
+	return path
+}
+
+func needs(t *testing.T) {
+	if _, err := cgemu.FindEngine(""); err != nil {
+		t.Skip(err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	needs(t)
+	guest, dumps := program(t, "guest"), program(t, "dumps")
+	t.Chdir(t.TempDir())
+	check := func(path, limit string, args ...string) *recorder {
+		return record("TestX/a b", func(t testing.TB) { Check(t, cgemu.Command(path, args...), limit) })
+	}
+	require.Contains(t, check(dumps, "").failed, "testdata/cgemu.baseline does not have TestX/a_b: go test -cgemu.update writes it")
+	*update = true
+	defer func() { *update = false }()
+	require.Empty(t, check(dumps, "").failed)
+	*update = false
+	r := check(dumps, "")
+	require.Empty(t, r.failed)
+	require.Equal(t, "TestX/a_b: as before, Ir 25\n", r.noted)
+	require.Contains(t, check(guest, "1%", "1").failed, "limit 1%): REGRESSION")
+	require.Contains(t, check(guest, "1000000000", "1").noted, "Ir 25 -> ")
+	require.Contains(t, check(guest, "many").failed, `limit: many is neither`)
+	require.Contains(t, check("./absent", "").failed, "no such file")
+	require.Contains(t, check("absent", "").failed, "not found")
+	require.NoError(t, os.WriteFile(Baseline, []byte("broken\n"), 0o644))
+	require.Contains(t, check(dumps, "").failed, "1: not BENCHMARK")
+}
+
+func TestRun(t *testing.T) {
+	needs(t)
+	dumps := program(t, "dumps")
+	r := record("x", func(t testing.TB) { Run(t, cgemu.Command("./absent")) })
+	require.Contains(t, r.failed, "./absent: ")
+	require.EqualValues(t, 4, Run(t, cgemu.Command(dumps)).Profile.Total("Ir"))
+	r = record("x", func(t testing.TB) {
+		c := cgemu.Command(dumps)
+		c.Engine = "nosuch"
+		Run(t, c)
+	})
+	require.Contains(t, r.skipped, "nosuch")
+}
+
+func ExampleReport() {
+	r := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			res, err := cgemu.Run(b.Context(), cgemu.Config{Path: "../testdata/dumps", Args: []string{"dumps"}})
+			if err != nil {
+				b.Skip(err)
+			}
+			Report(b, res, 1)
+		}
+	})
+	fmt.Println(r.Extra["Ir/op"])
+	// Output: 4
+}
