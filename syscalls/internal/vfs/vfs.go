@@ -6,7 +6,7 @@
 //
 // MemFS is a file system in memory; NewOverlay makes one that begins with what other file systems have, and leaves those as they
 // are; a Namespace joins several into one tree. The host's directories are an implementation of these interfaces in package
-// syscalls.
+// host.
 //
 // Errors are Linux's. A file system belongs to one user, for whom it checks permissions as Linux does.
 package vfs
