@@ -153,7 +153,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.SetInterspersed(false)
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
-	f.StringVar(&o.outFile, "cachegrind-out-file", "cachegrind.out.%p", "")
+	f.StringVar(&o.outFile, "cachegrind-out-file", defaultOut, "")
 	f.StringVar(&o.logFile, "log-file", "", "")
 	f.StringVar(&o.engine, "engine", cgemu.AutoEngine, "")
 	f.StringVar(&o.cpu, "cpu", "", "")

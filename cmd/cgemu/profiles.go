@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -92,6 +93,11 @@ func (k *keeper) put(pid, n int, p *cgout.Profile) error {
 	case k.writer != nil:
 		return k.writer.put(k.ctx, pid, n, p)
 	}
+	if pid == syscalls.DefaultPID && n == 0 {
+		if err := k.files.setAside(name, p.Cmd, k.stderr); err != nil {
+			return err
+		}
+	}
 	return p.WriteFileContext(k.ctx, name)
 }
 
@@ -100,6 +106,51 @@ type outFiles struct {
 	format string
 	namer  cgout.Namer
 	names  map[int]string // by process
+}
+
+// defaultOut is what profiles are called unless the user says otherwise.
+const defaultOut = "cachegrind.out.%p"
+
+// setAside keeps the profile of another program from being replaced by that of cmd, which nobody has asked for where names are the
+// default: guests' process ids are the same in every run. The old one gets a name of its own, and log a line. It is for the first
+// process: the others come and go with it.
+func (f *outFiles) setAside(name, cmd string, log io.Writer) error {
+	if f.format != defaultOut {
+		return nil
+	}
+	program := func(cmd string) string { first, _, _ := strings.Cut(cmd, " "); return first }
+	was, ok := commandOf(name)
+	if !ok || program(was) == program(cmd) {
+		return nil
+	}
+	for _, suffix := range []string{"", cgout.InsnsSuffix} {
+		if err := os.Rename(name+suffix, name+".old"+suffix); err != nil && !(suffix != "" && errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+	}
+	fmt.Fprintf(log, "cgemu: %s was the profile of %s: it is %s.old now\n", name, program(was), name)
+	return nil
+}
+
+// commandOf returns the command whose profile a file has.
+func commandOf(name string) (string, bool) {
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	const most = 1 << 20 // of lines in front of the counts
+	s := bufio.NewScanner(io.LimitReader(file, most))
+	s.Buffer(nil, most)
+	for s.Scan() {
+		if cmd, ok := strings.CutPrefix(s.Text(), "cmd: "); ok {
+			return cmd, true
+		}
+	}
+	return "", false
 }
 
 // newOutFiles checks the value of --cachegrind-out-file.

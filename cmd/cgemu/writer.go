@@ -17,6 +17,7 @@ import (
 
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/internal/outfile"
+	"github.com/cgemu/cgemu/syscalls"
 )
 
 // A run that the host's kernel confines (walls.go) cannot write its profiles: to be allowed to it would have to be allowed to change
@@ -214,6 +215,12 @@ func (r request) write(ctx context.Context, files *outFiles) error {
 	var insns func(io.Writer) error
 	if r.Insns >= 0 {
 		insns = content(r.insns)
+	}
+	if _, rest, ok := strings.Cut(string(r.profile), "cmd: "); ok && r.PID == syscalls.DefaultPID && r.Dump == 0 {
+		cmd, _, _ := strings.Cut(rest, "\n")
+		if err := files.setAside(name, cmd, os.Stderr); err != nil {
+			return err
+		}
 	}
 	return cgout.WriteFiles(ctx, name, content(r.profile), insns)
 }
