@@ -61,7 +61,7 @@ func runCheck(name string, args []string, stdout, stderr io.Writer) int {
 	f.StringSliceVar(&c.filter, "filter", nil, "")
 	f.StringArrayVar(&c.reports, "report", nil, "")
 	f.IntVarP(&c.jobs, "jobs", "j", 1, "")
-	err := f.Parse(args)
+	err := suggestFlag(f, f.Parse(args))
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		fmt.Fprint(stdout, checkUsage)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/annotate/cli"
+	"github.com/cgemu/cgemu/internal/spell"
 )
 
 // Exit statuses of our own failures, as env(1) has them.
@@ -47,6 +48,9 @@ func collectLate() {
 
 // A tool is one of the programs that work on profiles. The name is for its messages.
 type tool func(name string, args []string, stdout, stderr io.Writer) int
+
+// commands are the first arguments that are no program to run.
+var commands = []string{"run", "annotate", "diff", "merge", "check", "help", "version", "debug"}
 
 var tools = map[string]tool{"annotate": cli.Annotate, "diff": cli.Diff, "merge": cli.Merge}
 
@@ -100,7 +104,7 @@ func help(args []string) int {
 	case tools[args[0]] != nil:
 		return tools[args[0]]("cgemu "+args[0], []string{"--help"}, os.Stdout, os.Stderr)
 	}
-	return fail(exitFailed, fmt.Errorf("help: there is no command %q", args[0]))
+	return fail(exitFailed, fmt.Errorf("help: there is no command %q%s", args[0], spell.Suggest(args[0], commands)))
 }
 
 // write prints text that was asked for.

@@ -13,6 +13,7 @@ import (
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/internal/spell"
 )
 
 const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
@@ -195,6 +196,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "")
 	if err := f.Parse(args); err != nil {
+		err = suggestFlag(f, err)
 		return nil, nil, err
 	}
 	if o.sandbox && !f.Changed("read-only") {
@@ -309,4 +311,15 @@ func (o *options) names() dwarfmap.Options {
 		Demangle: bool(o.demangle), FullpathAfter: o.fullpathAfter, ExtraDebugPaths: o.extraDebug,
 		ShowBelowMain: bool(o.belowMain),
 	}
+}
+
+// suggestFlag adds to the error of an unknown flag which one may have been meant.
+func suggestFlag(f *pflag.FlagSet, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return err
+	}
+	var names []string
+	f.VisitAll(func(x *pflag.Flag) { names = append(names, "--"+x.Name) })
+	return fmt.Errorf("%w%s", err, spell.Suggest("--"+unknown.GetSpecifiedName(), names))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/internal/spell"
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls"
 )
@@ -142,7 +143,7 @@ func failStart(name string, err error) int {
 	case errors.Is(err, fs.ErrNotExist) && checkDirectory() != nil:
 		return fail(exitFailed, checkDirectory())
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
-		return fail(exitNotFound, fmt.Errorf("%s: not found", name))
+		return fail(exitNotFound, fmt.Errorf("%s: not found%s", name, spell.Suggest(name, commands)))
 	case errors.Is(err, fs.ErrPermission):
 		return fail(exitNotExec, fmt.Errorf("%s: permission denied", name))
 	}
