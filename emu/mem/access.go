@@ -8,20 +8,13 @@ import (
 )
 
 // accessible returns how many bytes from a on, at most n, lie in VMAs that have
-// all of prot. Where there is none, OnMissing's function may map something first.
+// all of prot.
 func (m *Space) accessible(a emu.Addr, n uint64, prot Prot) uint64 {
 	var got uint64
 	for p := m.vmas.search(a); got < n; p = m.vmas.next(p) {
 		v := m.vmas.at(p)
 		at := a + emu.Addr(got)
-		if v == nil || v.Lo > at {
-			if m.missing == nil || !m.missing(at) {
-				break
-			}
-			p = m.vmas.search(at)
-			v = m.vmas.at(p)
-		}
-		if v.Prot&prot != prot {
+		if v == nil || v.Lo > at || v.Prot&prot != prot {
 			break
 		}
 		got += uint64(v.Hi - at)

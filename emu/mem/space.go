@@ -107,8 +107,6 @@ type Space struct {
 	guards  uint64 // counts changes to which of them are write-protected
 	// invalidate is called before code in [lo, hi) changes.
 	invalidate func(lo, hi emu.Addr)
-	// missing is asked for memory at an address where nothing is mapped; nil if there is never any.
-	missing func(a emu.Addr) bool
 	// files are behind mappings, or were.
 	files map[backingID]*backing
 	group *Group
@@ -162,10 +160,6 @@ func (m *Space) Limit() emu.Addr { return m.limit }
 // OnInvalidate registers the function that is called before mapped code in
 // [lo, hi) changes or goes away.
 func (m *Space) OnInvalidate(f func(lo, hi emu.Addr)) { m.invalidate = f }
-
-// OnMissing registers the function that is called where the methods that copy find nothing mapped: it reports whether it has mapped
-// something there.
-func (m *Space) OnMissing(f func(a emu.Addr) bool) { m.missing = f }
 
 // VMAs returns the mappings in ascending order. The slice is the Space's own.
 func (m *Space) VMAs() []VMA { return m.vmas.all() }

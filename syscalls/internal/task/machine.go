@@ -80,9 +80,8 @@ func (p *Process) useMachine(m *Machine) {
 		m.users++
 	}
 	p.Machine, p.Mem, p.Engine = m, m.mem, m.engine
-	p.memory.Space = m.mem
 	// What the kernel copies to or from a stack makes it grow, as the program's own accesses do.
-	m.mem.OnMissing(func(a emu.Addr) bool { return m.owner.Mem == m.mem && m.owner.growStack(a) })
+	p.memory.Space, p.memory.Grow = m.mem, p.growStack
 }
 
 // charge makes p pay for what the engine executes from now on; nobody if p is nil.

@@ -13,11 +13,37 @@ const TaskSize = 1<<47 - emu.PageSize
 type Memory struct {
 	// Space is that of the machine that the process runs on, and changes with it.
 	Space *mem.Space
+	// Grow, if set, is asked for memory at an address where none was found. It reports whether it has mapped some, as a stack that grows.
+	Grow func(a emu.Addr) bool
+}
+
+// grew reports whether there is memory at a now, where none was found.
+func (m *Memory) grew(a emu.Addr) bool { return m.Grow != nil && m.Grow(a) }
+
+// read copies memory at a into b, and returns how many bytes there were.
+func (m *Memory) read(a emu.Addr, b []byte) int {
+	n := m.Space.Read(a, b)
+	for n < len(b) && m.grew(a+emu.Addr(n)) {
+		n += m.Space.Read(a+emu.Addr(n), b[n:])
+	}
+	return n
+}
+
+// write copies b to memory at a, and returns how many bytes there were.
+func (m *Memory) write(a emu.Addr, b []byte) int {
+	n := m.Space.Write(a, b)
+	for n < len(b) && m.grew(a+emu.Addr(n)) {
+		n += m.Space.Write(a+emu.Addr(n), b[n:])
+	}
+	return n
 }
 
 // Path reads the argument of type path at a.
 func (m *Memory) Path(a emu.Addr) (string, linux.Errno) {
 	s, ok := m.Space.ReadString(a, linux.PATH_MAX)
+	if !ok && m.grew(a) {
+		s, ok = m.Space.ReadString(a, linux.PATH_MAX)
+	}
 	switch {
 	case !ok:
 		return "", linux.EFAULT
@@ -30,7 +56,7 @@ func (m *Memory) Path(a emu.Addr) (string, linux.Errno) {
 // CopyIn reads n bytes at a.
 func (m *Memory) CopyIn(a emu.Addr, n int) ([]byte, linux.Errno) {
 	b := make([]byte, n)
-	if m.Space.Read(a, b) < n {
+	if m.read(a, b) < n {
 		return nil, linux.EFAULT
 	}
 	return b, 0
@@ -38,7 +64,7 @@ func (m *Memory) CopyIn(a emu.Addr, n int) ([]byte, linux.Errno) {
 
 // CopyOut writes b to a.
 func (m *Memory) CopyOut(a emu.Addr, b []byte) linux.Errno {
-	if m.Space.Write(a, b) < len(b) {
+	if m.write(a, b) < len(b) {
 		return linux.EFAULT
 	}
 	return 0
@@ -54,36 +80,46 @@ func (m *Memory) CopyOutIf(a emu.Addr, b []byte) linux.Errno {
 
 // In32 reads a 32-bit number at a.
 func (m *Memory) In32(a emu.Addr) (uint32, linux.Errno) {
-	x, ok := m.Space.ReadUint32(a)
-	if !ok {
-		return 0, linux.EFAULT
+	if x, ok := m.Space.ReadUint32(a); ok {
+		return x, 0
 	}
-	return x, 0
+	b, e := m.CopyIn(a, 4)
+	if e != 0 {
+		return 0, e
+	}
+	return linux.Uint32(b), 0
 }
 
 // In64 reads a 64-bit number at a.
 func (m *Memory) In64(a emu.Addr) (uint64, linux.Errno) {
-	x, ok := m.Space.ReadUint64(a)
-	if !ok {
-		return 0, linux.EFAULT
+	if x, ok := m.Space.ReadUint64(a); ok {
+		return x, 0
 	}
-	return x, 0
+	b, e := m.CopyIn(a, 8)
+	if e != 0 {
+		return 0, e
+	}
+	return linux.Uint64(b), 0
 }
 
 // Out32 writes a 32-bit number to a.
 func (m *Memory) Out32(a emu.Addr, x uint32) linux.Errno {
-	if !m.Space.WriteUint32(a, x) {
-		return linux.EFAULT
+	if m.Space.WriteUint32(a, x) {
+		return 0
 	}
-	return 0
+	var b [4]byte
+	linux.PutUint32(b[:], x)
+	return m.CopyOut(a, b[:])
 }
 
 // Out64 writes a 64-bit number to a.
 func (m *Memory) Out64(a emu.Addr, x uint64) linux.Errno {
-	if !m.Space.WriteUint64(a, x) {
-		return linux.EFAULT
+	if m.Space.WriteUint64(a, x) {
+		return 0
 	}
-	return 0
+	var b [8]byte
+	linux.PutUint64(b[:], x)
+	return m.CopyOut(a, b[:])
 }
 
 // UserRange reports whether n bytes at a may be a program's (access_ok). They need not be mapped.
@@ -127,6 +163,9 @@ func (m *Memory) ForHost(v []Iovec, prot mem.Prot) (bufs [][]byte) {
 			continue
 		}
 		b := m.Space.View(x.Addr, x.Len, prot)
+		for b.Len() < x.Len && m.grew(x.Addr+emu.Addr(b.Len())) {
+			b = m.Space.View(x.Addr, x.Len, prot)
+		}
 		if b.Len() > 0 {
 			bufs = append(bufs, b.ForHost())
 		}
@@ -149,7 +188,7 @@ func (m *Memory) Gather(v []Iovec, limit uint64) ([]byte, linux.Errno) {
 		}
 		at := len(out)
 		out = out[:at+int(n)]
-		got := m.Space.Read(x.Addr, out[at:])
+		got := m.read(x.Addr, out[at:])
 		if uint64(got) < n {
 			if at+got == 0 {
 				return nil, linux.EFAULT
@@ -169,7 +208,7 @@ func (m *Memory) Scatter(v []Iovec, b []byte) (int, linux.Errno) {
 		if n <= 0 {
 			continue
 		}
-		got := m.Space.Write(x.Addr, b[done:done+n])
+		got := m.write(x.Addr, b[done:done+n])
 		done += got
 		if got < n {
 			if done == 0 {
