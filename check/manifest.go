@@ -24,8 +24,6 @@ const ManifestName = "cgemu.toml"
 type Manifest struct {
 	// Baseline is the file with the counts to compare with, relative to the manifest's directory.
 	Baseline string `toml:"baseline"`
-	// Build is a shell command that makes the programs; it is run in the manifest's directory, for Against only.
-	Build string `toml:"build"`
 	// Defaults hold for all benchmarks that do not say otherwise.
 	Defaults Settings `toml:"defaults"`
 	// Benchmarks are in the order of the file.
@@ -147,7 +145,7 @@ func located(err error) error {
 func keysOf(key []string) []string {
 	switch {
 	case len(key) == 1:
-		return []string{"baseline", "build", "defaults", "benchmark"}
+		return []string{"baseline", "defaults", "benchmark"}
 	case len(key) > 2 && key[len(key)-2] == "function":
 		return []string{"name", "limit"}
 	case key[0] == "benchmark":

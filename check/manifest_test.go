@@ -10,7 +10,6 @@ import (
 
 func TestParse(t *testing.T) {
 	m, err := Parse([]byte(`
-build = "make"
 [defaults]
 events = ["Ir", "D1mr"]
 cache-sim = true
