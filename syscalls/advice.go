@@ -253,8 +253,8 @@ func sysMincore(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// membarrierAll are the commands of membarrier(2): one bit each, the last one's the highest.
-const membarrierAll = 2*linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE - 1
+// membarrierAll are the commands of membarrier(2) that there are, a bit each: none for restartable sequences, which the guest has not.
+const membarrierAll = 2*linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE - 1 | linux.MEMBARRIER_CMD_GET_REGISTRATIONS
 
 // sysMembarrier implements membarrier(2): threads run one at a time, but a process must say first what it wants.
 func sysMembarrier(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
@@ -265,6 +265,8 @@ func sysMembarrier(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	switch cmd {
 	case linux.MEMBARRIER_CMD_QUERY:
 		return membarrierAll, 0
+	case linux.MEMBARRIER_CMD_GET_REGISTRATIONS:
+		return uint64(t.Process.Membarrier), 0
 	case linux.MEMBARRIER_CMD_GLOBAL, linux.MEMBARRIER_CMD_GLOBAL_EXPEDITED:
 		return 0, 0
 	case linux.MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE:

@@ -371,6 +371,8 @@ var acceptedCalls = []struct {
 	{77, "", unlike(notsup, inval), "pidfds: the error changed in Linux 6.9"},
 	{202, "", unlike(deadlk, srch), "a number in a PI futex may be the caller natively"},
 	{324, "", func(want, got string) bool { return !failed(want) && !failed(got) }, "which barriers there are (MEMBARRIER_CMD_QUERY) is up to the kernel"},
+	{324, "0x80", func(_, got string) bool { return got == inval }, "no barriers for restartable sequences (rseq), which the guest has not"},
+	{324, "0x100", func(_, got string) bool { return got == inval }, "as before"},
 	{222, "", anyResult, "which of several errors is seen first changed in Linux 6.15"},
 	{316, "", func(_, got string) bool { return got == inval }, "no whiteouts (RENAME_WHITEOUT)"},
 }

@@ -229,3 +229,15 @@ func TestSpliceWithoutWaiting(t *testing.T) {
 	g.fails(linux.EAGAIN, nr("splice"), r, 0, w, 0, 100, 0)
 	g.fails(linux.EINVAL, nr("splice"), r, 0, g.ok(nr("eventfd"), 5), 0, 8, 0)
 }
+
+// TestMembarrier checks that what a process has registered for can be asked. (Linux before 6.3 cannot, so no program is compared.)
+func TestMembarrier(t *testing.T) {
+	g := newGuest(t)
+	barrier := func(cmd uint64) uint64 { return g.ok(nr("membarrier"), cmd, 0, 0) }
+	require.Zero(t, barrier(linux.MEMBARRIER_CMD_GET_REGISTRATIONS))
+	require.Zero(t, barrier(linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+	require.Zero(t, barrier(linux.MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED))
+	require.EqualValues(t, 16|4, barrier(linux.MEMBARRIER_CMD_GET_REGISTRATIONS))
+	require.NotZero(t, barrier(linux.MEMBARRIER_CMD_QUERY)&linux.MEMBARRIER_CMD_GET_REGISTRATIONS)
+	g.fails(linux.EINVAL, nr("membarrier"), 256, 0, 0)
+}

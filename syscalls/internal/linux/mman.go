@@ -34,6 +34,7 @@ const (
 	MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED           = 16
 	MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE          = 32
 	MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE = 64
+	MEMBARRIER_CMD_GET_REGISTRATIONS                    = 512
 )
 
 // Flags of mmap(2) (include/uapi/asm-generic/mman-common.h, arch/x86/include/uapi/asm/mman.h).
