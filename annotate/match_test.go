@@ -39,19 +39,6 @@ func TestStripHash(t *testing.T) {
 	}
 }
 
-func TestGlob(t *testing.T) {
-	for _, tt := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"", "", true}, {"", "a", false}, {"a", "a", true}, {"a", "ab", false}, {"?", "", false}, {"a?c", "abc", true},
-		{"*", "", true}, {"*", "a/b", true}, {"a*", "b", false}, {"*.c", "x/y.c", true}, {"*.c", "x.cc", false},
-		{"a*b*c", "aXbYbZc", true}, {"a*b*c", "aXbYbZ", false}, {"**", "x", true}, {"[a]", "a", false}, {"[a]", "[a]", true},
-	} {
-		require.Equal(t, tt.want, glob(tt.pattern, tt.name), "%s %s", tt.pattern, tt.name)
-	}
-}
-
 func TestMatchLines(t *testing.T) {
 	for _, tt := range []struct{ old, new, want string }{
 		{"abc", "abc", "123"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/glob"
 )
 
 // Options say what of the profiles is shown, and how. Defaults returns those of
@@ -158,7 +159,7 @@ func (o *Options) wantsFile(name string) bool {
 		return true
 	}
 	for _, pattern := range o.Only {
-		if glob(pattern, name) || !strings.Contains(pattern, "/") && glob(pattern, base(name)) {
+		if glob.Match(pattern, name) || !strings.Contains(pattern, "/") && glob.Match(pattern, base(name)) {
 			return true
 		}
 	}
@@ -166,32 +167,5 @@ func (o *Options) wantsFile(name string) bool {
 }
 
 func (o *Options) wantsFunction(name string) bool {
-	for _, pattern := range o.Focus {
-		if glob(pattern, name) {
-			return true
-		}
-	}
-	return len(o.Focus) == 0
-}
-
-// glob reports whether a pattern matches all of a name: `*` stands for any text,
-// slashes too, `?` for any byte, nothing else is special.
-func glob(pattern, name string) bool {
-	star, mark := -1, 0 // where the last `*` was, and what it may stand for ends
-	p, n := 0, 0
-	for n < len(name) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, n
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
-			p, n = p+1, n+1
-		case star >= 0:
-			mark++
-			p, n = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
+	return len(o.Focus) == 0 || glob.Any(o.Focus, name)
 }

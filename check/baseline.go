@@ -20,25 +20,36 @@ type Counts struct {
 	// Functions has the functions' own counts of the benchmark's first event, by "file:function": those that have limits, those below
 	// the manifest's directory with a thousandth of all at least, and others with a fiftieth.
 	Functions map[string]uint64
+	// Limited has the sum of the functions of each pattern that has a limit of its own, of the first event.
+	Limited map[string]uint64
 	// Fingerprint is what the counts depend on, by what it is.
 	Fingerprint map[string]string
 }
 
 func newCounts() *Counts {
-	return &Counts{Events: map[string]uint64{}, Functions: map[string]uint64{}, Fingerprint: map[string]string{}}
+	return &Counts{
+		Events: map[string]uint64{}, Functions: map[string]uint64{}, Limited: map[string]uint64{}, Fingerprint: map[string]string{},
+	}
 }
 
 // The kinds of lines of a baseline.
 const (
 	lineEvent       = "event"
 	lineFunction    = "function"
+	lineLimited     = "limited"
 	lineFingerprint = "made-by"
 )
 
 const baselineHead = "# Counts of cgemu check, written by cgemu check --update. Lines may be merged in any order.\n"
 
-// ReadBaseline reads a baseline. Each line has a benchmark, a kind, a name and a value, separated by tabs; lines that begin with # are
-// comments. Errors begin with the line's number.
+// In the fields of a line, what would end a field or the line is written as in C.
+var (
+	escape   = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
+	unescape = strings.NewReplacer(`\\`, `\`, `\t`, "\t", `\n`, "\n", `\r`, "\r")
+)
+
+// ReadBaseline reads a baseline. Each line has a benchmark, a kind, a name and a value, separated by tabs, with `\t`, `\n`, `\r` and `\\`
+// for a tab, the ends of lines and a backslash in them; lines that begin with # are comments. Errors begin with the line's number.
 func ReadBaseline(r io.Reader) (Baseline, error) {
 	b := Baseline{}
 	s := bufio.NewScanner(r)
@@ -62,6 +73,9 @@ func (b Baseline) line(f []string) error {
 	if len(f) != 4 || f[0] == "" {
 		return fmt.Errorf("not BENCHMARK, KIND, NAME and VALUE with a tab between (was a merge left unfinished?)")
 	}
+	for i := range f {
+		f[i] = unescape.Replace(f[i])
+	}
 	c := b[f[0]]
 	if c == nil {
 		c = newCounts()
@@ -77,6 +91,8 @@ func (b Baseline) line(f []string) error {
 		return nil
 	case lineFunction:
 		counts = c.Functions
+	case lineLimited:
+		counts = c.Limited
 	case lineEvent:
 	default:
 		return fmt.Errorf("no line is of the kind %q", f[1])
@@ -95,13 +111,17 @@ func (b Baseline) line(f []string) error {
 // Write writes b, sorted.
 func (b Baseline) Write(w io.Writer) error {
 	var lines []string
-	put := func(fields ...string) { lines = append(lines, strings.Join(fields, "\t")+"\n") }
-	for name, c := range b {
-		for event, n := range c.Events {
-			put(name, lineEvent, event, strconv.FormatUint(n, 10))
+	put := func(fields ...string) {
+		for i := range fields {
+			fields[i] = escape.Replace(fields[i])
 		}
-		for fn, n := range c.Functions {
-			put(name, lineFunction, fn, strconv.FormatUint(n, 10))
+		lines = append(lines, strings.Join(fields, "\t")+"\n")
+	}
+	for name, c := range b {
+		for kind, counts := range map[string]map[string]uint64{lineEvent: c.Events, lineFunction: c.Functions, lineLimited: c.Limited} {
+			for what, n := range counts {
+				put(name, kind, what, strconv.FormatUint(n, 10))
+			}
 		}
 		for what, value := range c.Fingerprint {
 			put(name, lineFingerprint, what, value)

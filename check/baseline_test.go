@@ -8,18 +8,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const sample = baselineHead + "a\tevent\tD1mr\t7\na\tevent\tIr\t100\na\tfunction\tx.c:f\t60\na\tmade-by\tcpu\tv3\nb\tevent\tIr\t1\n"
+const sample = baselineHead + "a\tevent\tD1mr\t7\na\tevent\tIr\t100\na\tfunction\tx.c:f\t60\na\tlimited\tf*\t61\na\tmade-by\tcpu\tv3\nb\tevent\tIr\t1\n"
 
 func TestBaseline(t *testing.T) {
 	b, err := ReadBaseline(strings.NewReader(sample))
 	require.NoError(t, err)
 	require.Equal(t, Baseline{
-		"a": {Events: map[string]uint64{"Ir": 100, "D1mr": 7}, Functions: map[string]uint64{"x.c:f": 60}, Fingerprint: map[string]string{"cpu": "v3"}},
-		"b": {Events: map[string]uint64{"Ir": 1}, Functions: map[string]uint64{}, Fingerprint: map[string]string{}},
+		"a": {Events: map[string]uint64{"Ir": 100, "D1mr": 7}, Functions: map[string]uint64{"x.c:f": 60}, Limited: map[string]uint64{"f*": 61}, Fingerprint: map[string]string{"cpu": "v3"}},
+		"b": {Events: map[string]uint64{"Ir": 1}, Functions: map[string]uint64{}, Limited: map[string]uint64{}, Fingerprint: map[string]string{}},
 	}, b)
 	var out bytes.Buffer
 	require.NoError(t, b.Write(&out))
 	require.Equal(t, sample, out.String())
+}
+
+// TestBaselineFields puts into each field what ends fields and lines.
+func TestBaselineFields(t *testing.T) {
+	const odd = "a\tb\nc\rd\\t\\"
+	c := newCounts()
+	c.Events[odd], c.Functions[odd], c.Limited[odd], c.Fingerprint[odd] = 1, 2, 3, odd
+	var out bytes.Buffer
+	require.NoError(t, Baseline{odd: c}.Write(&out))
+	b, err := ReadBaseline(&out)
+	require.NoError(t, err)
+	require.Equal(t, Baseline{odd: c}, b)
 }
 
 func TestBaselineErrors(t *testing.T) {

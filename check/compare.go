@@ -103,8 +103,10 @@ func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
 	}
 	for _, f := range b.Functions {
 		limits, _ := b.limits(f.Limit)
-		c := Change{Event: b.Events[0], Function: f.Name, Old: f.sum(old), New: f.sum(now.Counts), Limit: limits[b.Events[0]]}
-		c.Exceeded = known && !c.Limit.allows(c.Old, c.New)
+		was, ok := old.Limited[f.Name]
+		c := Change{Event: b.Events[0], Function: f.Name, Old: was, New: now.Limited[f.Name], Limit: limits[b.Events[0]]}
+		c.Exceeded = ok && !c.Limit.allows(c.Old, c.New)
+		known = known && ok
 		r.Changes = append(r.Changes, c)
 	}
 	r.moved(old, now)
@@ -117,14 +119,16 @@ func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
 	return r
 }
 
-// sum adds up what f limits.
-func (f *FunctionLimit) sum(c *Counts) (n uint64) {
-	for key, x := range c.Functions {
-		if f.matches(key) {
-			n += x
+// sumLimited adds up the functions of each pattern that has a limit.
+func (b *Benchmark) sumLimited(c *Counts) {
+	for _, f := range b.Functions {
+		c.Limited[f.Name] = 0
+		for key, n := range c.Functions {
+			if f.matches(key) {
+				c.Limited[f.Name] += n
+			}
 		}
 	}
-	return n
 }
 
 func verdict(changes []Change, known bool) Verdict {

@@ -15,7 +15,9 @@ import (
 )
 
 func counts(events, functions map[string]uint64) *Counts {
-	return &Counts{Events: events, Functions: functions, Fingerprint: map[string]string{"program": "1", "cpu": "v3"}}
+	return &Counts{
+		Events: events, Functions: functions, Limited: map[string]uint64{}, Fingerprint: map[string]string{"program": "1", "cpu": "v3"},
+	}
 }
 
 func TestCompare(t *testing.T) {
@@ -25,6 +27,7 @@ func TestCompare(t *testing.T) {
 		Functions: []FunctionLimit{{Name: "g*", Limit: int64(10)}},
 	}
 	old := counts(m{"Ir": 1000}, m{"a.c:f": 400, "a.c:g": 300, "./libc.c:puts": 100})
+	b.sumLimited(old)
 	for _, c := range []struct {
 		events, functions m
 		want              Verdict
@@ -35,10 +38,17 @@ func TestCompare(t *testing.T) {
 		{m{"Ir": 1011}, m{"a.c:f": 411, "a.c:g": 300, "./libc.c:puts": 100}, Regression},
 		{m{"Ir": 1000}, m{"a.c:f": 389, "a.c:g": 311, "./libc.c:puts": 100}, Regression}, // of g alone
 	} {
-		r := Compare(b, old, &Measurement{Counts: counts(c.events, c.functions)})
+		now := counts(c.events, c.functions)
+		b.sumLimited(now)
+		r := Compare(b, old, &Measurement{Counts: now})
 		require.Equal(t, c.want, r.Verdict, "%v", c.functions)
 		require.Empty(t, r.Differs)
 	}
+	// A limit that is new has nothing to be compared with: the baseline may have left functions out that it speaks of.
+	b.Functions = append(b.Functions, FunctionLimit{Name: "f"})
+	now := counts(m{"Ir": 1000}, m{"a.c:f": 400, "a.c:g": 300})
+	b.sumLimited(now)
+	require.Equal(t, New, Compare(b, old, &Measurement{Counts: now}).Verdict)
 	require.Equal(t, New, Compare(b, nil, &Measurement{Counts: old}).Verdict)
 	require.Equal(t, New, Compare(b, counts(m{}, m{}), &Measurement{Counts: old}).Verdict)
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/cgemu/cgemu/cgout"
 )
@@ -98,10 +100,15 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		}
 		out.Results = append(out.Results, b)
 	}
+	return encodeJSON(w, out)
+}
+
+// encodeJSON writes v for programs and for people.
+func encodeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(out)
+	return e.Encode(v)
 }
 
 // WriteMarkdown writes r for a pull request or a step's summary: a table, and below it what moved the benchmarks that changed.
@@ -296,10 +303,7 @@ func (r *Report) WriteCodeQuality(w io.Writer) error {
 		}
 		issues = append(issues, q)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(issues)
+	return encodeJSON(w, issues)
 }
 
 // WriteBenchfmt writes what was counted now in the format of Go's benchmarks, for benchstat: one run, events as units.
@@ -309,7 +313,8 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 		if x.Verdict == Failed {
 			continue
 		}
-		t.printf("Benchmark%s%s 1", strings.ToUpper(x.Name[:1]), x.Name[1:])
+		first, n := utf8.DecodeRuneInString(x.Name)
+		t.printf("Benchmark%c%s 1", unicode.ToUpper(first), x.Name[n:])
 		for _, c := range x.Changes {
 			if c.Function == "" {
 				t.printf(" %d %s", c.New, c.Event)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sort"
 	"strconv"
@@ -76,7 +76,7 @@ type Settings struct {
 
 // A FunctionLimit is a limit for the functions that a pattern matches, added up.
 type FunctionLimit struct {
-	// Name is a pattern of functions' names: "*" stands for any text.
+	// Name is a pattern of functions' names: "*" stands for any text, "?" for any character.
 	Name  string `toml:"name"`
 	Limit any    `toml:"limit"`
 }
@@ -145,20 +145,23 @@ func located(err error) error {
 func keysOf(key []string) []string {
 	switch {
 	case len(key) == 1:
-		return []string{"baseline", "defaults", "benchmark"}
+		return keys[Manifest]()
 	case len(key) > 2 && key[len(key)-2] == "function":
-		return []string{"name", "limit"}
+		return keys[FunctionLimit]()
 	case key[0] == "benchmark":
-		return append(settingKeys(), "name", "group", "run", "function")
+		return keys[Benchmark]()
 	}
-	return settingKeys()
+	return keys[Settings]()
 }
 
-func settingKeys() []string {
-	return []string{
-		"dir", "stdin", "env", "status", "events", "limit", "cpu", "cache-sim", "branch-sim", "toggle-collect", "from", "to", "max-insns",
-		"trace-children",
+// keys lists the keys of a table that is read into a T.
+func keys[T any]() (out []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if key := f.Tag.Get("toml"); key != "" && key != "-" {
+			out = append(out, key)
+		}
 	}
+	return out
 }
 
 // inherit takes from the defaults what b does not say.
@@ -217,8 +220,8 @@ func (b *Benchmark) check(seen map[string]bool) error {
 		return err
 	}
 	for _, f := range b.Functions {
-		if _, err := path.Match(f.Name, ""); err != nil || f.Name == "" {
-			return fmt.Errorf("function %q: no pattern of names", f.Name)
+		if f.Name == "" {
+			return errors.New("a function has no name: a pattern of names is expected")
 		}
 		if _, err := b.limits(f.Limit); err != nil {
 			return fmt.Errorf("function %q: %w", f.Name, err)

@@ -42,27 +42,32 @@ limit = "2.5%"
 	require.Equal(t, map[string]Limit{"Ir": {Percent: -1, Events: 500}}, l)
 	require.True(t, two.limited("a.c:parse_x"))
 	require.False(t, two.limited("a.c:lex"))
+	for pattern, key := range map[string]string{
+		"*Parse*": "x.go:example.org/y.(*T).Parse", "v::operator[]*": "v.cc:v::operator[](int)", "src/*:f": "src/a/b.c:f", "?": "a.c:f",
+	} {
+		require.True(t, (&FunctionLimit{Name: pattern}).matches(key), pattern)
+	}
 }
 
 func TestParseErrors(t *testing.T) {
 	const one = "[[benchmark]]\nname='a'\nrun=['x']\n"
 	for text, want := range map[string]string{
-		"":                                       " no [[benchmark]]",
-		"x":                                      "1:",
-		"basline='x'\n" + one:                    `1: unknown key "basline"; did you mean "baseline"?`,
-		one + "cachesim=true":                    `4: unknown key "benchmark.cachesim"; did you mean "cache-sim"?`,
-		one + "[[benchmark.function]]\nnam=1":    `5: unknown key "benchmark.function.nam"; did you mean "name"?`,
-		"[defaults]\nlimits=1\n" + one:           `2: unknown key "defaults.limits"; did you mean "limit"?`,
-		one + "run=['y']":                        "4:",
-		one + one:                                `benchmark 2 ("a"): there are two of this name`,
-		"[[benchmark]]\nrun=['x']":               "no name",
-		"[[benchmark]]\nname='a b'\nrun=['']":    "a name has no blanks",
-		"[[benchmark]]\nname='a'":                "run has no program",
-		one + "limit='much'":                     `limit: much is neither a number of events nor a text like "1.5%"`,
-		one + "limit='-1%'":                      "neither a number",
-		one + "limit={Ix=1}":                     `limit of Ix, which is not among the events Ir; did you mean "Ir"?`,
-		one + "limit={Ir='x'}":                   "limit of Ir: x is neither",
-		one + "[[benchmark.function]]\nname='['": `function "[": no pattern of names`,
+		"":                                      " no [[benchmark]]",
+		"x":                                     "1:",
+		"basline='x'\n" + one:                   `1: unknown key "basline"; did you mean "baseline"?`,
+		one + "cachesim=true":                   `4: unknown key "benchmark.cachesim"; did you mean "cache-sim"?`,
+		one + "[[benchmark.function]]\nnam=1":   `5: unknown key "benchmark.function.nam"; did you mean "name"?`,
+		"[defaults]\nlimits=1\n" + one:          `2: unknown key "defaults.limits"; did you mean "limit"?`,
+		one + "run=['y']":                       "4:",
+		one + one:                               `benchmark 2 ("a"): there are two of this name`,
+		"[[benchmark]]\nrun=['x']":              "no name",
+		"[[benchmark]]\nname='a b'\nrun=['']":   "a name has no blanks",
+		"[[benchmark]]\nname='a'":               "run has no program",
+		one + "limit='much'":                    `limit: much is neither a number of events nor a text like "1.5%"`,
+		one + "limit='-1%'":                     "neither a number",
+		one + "limit={Ix=1}":                    `limit of Ix, which is not among the events Ir; did you mean "Ir"?`,
+		one + "limit={Ir='x'}":                  "limit of Ir: x is neither",
+		one + "[[benchmark.function]]\nlimit=1": "a function has no name",
 	} {
 		_, err := Parse([]byte(text))
 		require.ErrorContains(t, err, want, text)

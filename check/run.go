@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/internal/glob"
 )
 
 // The least part of all counts that a function has which is kept in a baseline, one in so many: of the benchmark's own code, and of other
@@ -159,6 +159,7 @@ func (m *Manifest) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
 		out.Functions[key] += counts[i]
 		lines[key] = append(lines[key], Line{file, line, counts[i]})
 	})
+	b.sumLimited(out.Counts)
 	total := out.Events[b.Events[0]]
 	for key, n := range out.Functions {
 		least := total / otherShare
@@ -183,12 +184,7 @@ func (b *Benchmark) limited(key string) bool {
 // matches reports whether f speaks of a function, by its name or by file and name.
 func (f *FunctionLimit) matches(key string) bool {
 	_, name, _ := strings.Cut(key, ":")
-	for _, s := range []string{name, key} {
-		if ok, _ := path.Match(f.Name, s); ok {
-			return true
-		}
-	}
-	return false
+	return glob.Match(f.Name, name) || glob.Match(f.Name, key)
 }
 
 // source is a source file as a baseline names it: one that is below the manifest's directory from there on, so that it is the same in

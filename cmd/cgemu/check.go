@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cgemu/cgemu/check"
+	"github.com/cgemu/cgemu/internal/glob"
 	"github.com/cgemu/cgemu/internal/outfile"
 	"github.com/cgemu/cgemu/internal/spell"
 )
@@ -178,17 +178,7 @@ func (c *checkCommand) choose(m *check.Manifest) ([]*check.Benchmark, error) {
 	var out []*check.Benchmark
 	for i := range m.Benchmarks {
 		b := &m.Benchmarks[i]
-		through := len(c.filter) == 0
-		for _, pattern := range c.filter {
-			for _, name := range []string{b.Name, b.Group} {
-				ok, err := path.Match(pattern, name)
-				if err != nil {
-					return nil, fmt.Errorf("--filter: %q: %w", pattern, err)
-				}
-				through = through || ok
-			}
-		}
-		if through {
+		if len(c.filter) == 0 || glob.Any(c.filter, b.Name) || glob.Any(c.filter, b.Group) {
 			out = append(out, b)
 		}
 	}

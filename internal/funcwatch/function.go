@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/internal/glob"
 )
 
 // A Function is one that an object holds.
@@ -15,13 +16,13 @@ type Function struct {
 // Matches reports whether a pattern names f: `*` stands for any text, `?` for any character. It is compared with the symbol, with the
 // name as in the source, and with that without its parameters.
 func (f *Function) Matches(pattern string) bool {
-	if glob(pattern, f.Symbol) {
+	if glob.Match(pattern, f.Symbol) {
 		return true
 	}
 	if f.name == "" {
 		f.name = dwarfmap.Demangled(f.Symbol)
 	}
-	return f.name != f.Symbol && (glob(pattern, f.name) || glob(pattern, withoutParameters(f.name)))
+	return f.name != f.Symbol && (glob.Match(pattern, f.name) || glob.Match(pattern, withoutParameters(f.name)))
 }
 
 // withoutParameters returns the name of a C++ function without its parameter list and what
@@ -42,25 +43,4 @@ func withoutParameters(name string) string {
 		}
 	}
 	return name
-}
-
-// glob reports whether pattern, in which `*` stands for any text and `?` for any byte, matches s.
-func glob(pattern, s string) bool {
-	star, mark, p := -1, 0, 0
-	for i := 0; i < len(s); {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, i
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
-			p++
-			i++
-		case star >= 0:
-			mark++
-			p, i = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
 }

@@ -6,21 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestGlob(t *testing.T) {
-	for _, tt := range []struct {
-		pattern, s string
-		want       bool
-	}{
-		{"main", "main", true}, {"main", "mai", false}, {"main", "main2", false}, {"", "", true}, {"", "a", false},
-		{"*", "", true}, {"*", "main", true}, {"ma*", "ma", true}, {"*in", "main", true}, {"*x*", "main", false},
-		{"a*b*c", "abbbcbc", true}, {"a*b*c", "abbbcb", false}, {"m?in", "main", true}, {"m?in", "min", false},
-		{"?", "", false}, {"a**", "a", true}, {"net/http.(*Server).Serve", "net/http.(*Server).Serve", true},
-		{"f[0]", "f[0]", true}, {"f[0]", "f0", false},
-	} {
-		assert.Equal(t, tt.want, glob(tt.pattern, tt.s), "%q %q", tt.pattern, tt.s)
-	}
-}
-
 func TestFunctionMatches(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, symbol string
