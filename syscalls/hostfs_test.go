@@ -58,13 +58,13 @@ func requireXattrs(t *testing.T) {
 func TestHostFSManyDirs(t *testing.T) {
 	fs := scratchFS(t)
 	var text, want string
-	for i := range 3 * host.MaxHostDirs {
+	for i := range 3 * host.MaxDirs {
 		dir := "d" + strconv.Itoa(int(i))
 		text += "dir " + dir + " 755\nfile " + dir + "/f 644\n"
 		want += "dir " + dir + " 755 => ok\nfile " + dir + "/f 644 => ok\n"
 	}
 	require.Empty(t, vfstest.Difference(want, vfstest.Run(fs, text)))
-	require.Less(t, len(fs.Dirs), host.MaxHostDirs+2)
+	require.Less(t, len(fs.Dirs), host.MaxDirs+2)
 }
 
 // FuzzFS does the same operations on a directory of the host and on file systems in memory, half of them below an overlay: what

@@ -142,8 +142,13 @@ func commandOf(name string) (string, bool) {
 		return "", false
 	}
 	defer file.Close()
+	return readCommand(file)
+}
+
+// readCommand returns the command of a profile.
+func readCommand(r io.Reader) (string, bool) {
 	const most = 1 << 20 // of lines in front of the counts
-	s := bufio.NewScanner(io.LimitReader(file, most))
+	s := bufio.NewScanner(io.LimitReader(r, most))
 	s.Buffer(nil, most)
 	for s.Scan() {
 		if cmd, ok := strings.CutPrefix(s.Text(), "cmd: "); ok {

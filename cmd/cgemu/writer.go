@@ -216,8 +216,7 @@ func (r request) write(ctx context.Context, files *outFiles) error {
 	if r.Insns >= 0 {
 		insns = content(r.insns)
 	}
-	if _, rest, ok := strings.Cut(string(r.profile), "cmd: "); ok && r.PID == syscalls.DefaultPID && r.Dump == 0 {
-		cmd, _, _ := strings.Cut(rest, "\n")
+	if cmd, ok := readCommand(bytes.NewReader(r.profile)); ok && r.PID == syscalls.DefaultPID && r.Dump == 0 {
 		if err := files.setAside(name, cmd, os.Stderr); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 // This file decides whether the host is asked, or a file system of ours (Config.Overlay): by where a file is, if it is named, or by
 // what refers to it, if it is held.
 
-// A FileAt is where a file is: a place of the host, or, if in is set, a name in that directory of a file system of ours, where path "."
+// A FileAt is where a file is: a place of the host, or, if In is set, a name in that directory of a file system of ours, where path "."
 // means in itself.
 type FileAt struct {
 	host.Place
@@ -65,6 +65,7 @@ func (r FileRef) Again() FileAt {
 	return onHost(r.FD.Again())
 }
 
+// Close gives up the descriptor or the handle that r holds, if it does.
 func (r FileRef) Close() {
 	if r.handle != nil {
 		_, has := r.handle.Descriptor()
@@ -94,7 +95,7 @@ func statOfNode(n vfs.Node) (host.Stat, linux.Errno) {
 	}, e
 }
 
-// name is the guest's name of r, which may have been renamed or removed since.
+// nameOf is the guest's name of r, which may have been renamed or removed since.
 func nameOf(k *task.Kernel, r FileRef) string {
 	if r.Node == nil {
 		return guestPath(k, r.FD.Path())
@@ -227,6 +228,7 @@ func (p FileAt) newName(dir bool) (string, linux.Errno) {
 	return name, 0
 }
 
+// Stat describes the file.
 func (p FileAt) Stat(follow bool) (host.Stat, linux.Errno) {
 	if p.In == nil {
 		return host.StatAt(p.Place, follow)
@@ -238,7 +240,7 @@ func (p FileAt) Stat(follow bool) (host.Stat, linux.Errno) {
 	return statOfNode(n)
 }
 
-// Access is faccessat(2): mask has R_OK, W_OK and X_OK.
+// Access is faccessat(2): mode has R_OK, W_OK and X_OK.
 func (p FileAt) Access(mode uint32, follow bool) linux.Errno {
 	if p.In == nil {
 		return host.Access(p.Place, mode, follow)

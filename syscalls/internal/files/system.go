@@ -85,6 +85,7 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 	return fs, nil
 }
 
+// Close gives up what fs holds of the host, and removes its private files.
 func (fs *System) Close() error {
 	if fs.Root.fs != nil {
 		fs.Root.fs.Close()

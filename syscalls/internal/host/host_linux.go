@@ -116,6 +116,7 @@ func (f FD) MayWrite() bool {
 // SetBlocking undoes O_NONBLOCK.
 func (f FD) SetBlocking() { _ = unix.SetNonblock(int(f), false) }
 
+// Close is close(2).
 func (f FD) Close() linux.Errno { return ErrnoOf(unix.Close(int(f))) }
 
 // Dup returns another descriptor of the same open file.
@@ -190,6 +191,7 @@ func statOf(s *unix.Stat_t) Stat {
 	}
 }
 
+// Stat is fstat(2).
 func (f FD) Stat() (Stat, linux.Errno) {
 	var s unix.Stat_t
 	err := unix.Fstat(int(f), &s)
@@ -367,8 +369,8 @@ func chmodPath(p Place, mode uint32, follow bool) linux.Errno {
 	return chmodPath(fd.Again(), mode, true)
 }
 
-// hostChown gives a file to a user and a group that are not nil.
-func hostChown(p Place, uid, gid *uint32, follow bool) linux.Errno {
+// chown gives a file to a user and a group that are not nil.
+func chown(p Place, uid, gid *uint32, follow bool) linux.Errno {
 	ids := [2]int{-1, -1}
 	for i, id := range []*uint32{uid, gid} {
 		if id != nil {

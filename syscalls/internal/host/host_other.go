@@ -39,7 +39,7 @@ func Symlink(string, Place) linux.Errno { return linux.ENOSYS }
 
 func Chmod(Place, uint32, bool) linux.Errno { return linux.ENOSYS }
 
-func hostChown(Place, *uint32, *uint32, bool) linux.Errno { return linux.ENOSYS }
+func chown(Place, *uint32, *uint32, bool) linux.Errno { return linux.ENOSYS }
 
 func Utimes(Place, Time, Time, bool) linux.Errno { return linux.ENOSYS }
 

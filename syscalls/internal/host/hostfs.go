@@ -11,11 +11,11 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// MaxHostDirs is how many directories a FS keeps open.
-const MaxHostDirs = 100
+// MaxDirs is how many directories an FS keeps open.
+const MaxDirs = 100
 
 // An FS is a directory of the host as a file system: the host is asked for one name in an open directory at a time, and never follows
-// a link. Guests that run straight on the host's files do not need it (walks).
+// a link. Guests that run straight on the host's files do not need it.
 type FS struct {
 	root  *node
 	nodes map[FileID]*node
@@ -23,7 +23,7 @@ type FS struct {
 	Dirs []*node
 }
 
-// A node is a file of a FS. It is found by its name, since a descriptor for each would be too many: what others move or remove
+// A node is a file of an FS. It is found by its name, since a descriptor for each would be too many: what others move or remove
 // is not found again (ESTALE).
 type node struct {
 	fs  *FS
@@ -65,6 +65,7 @@ func (fs *FS) Root() vfs.Node { return fs.root }
 // Path is the host's canonical path of the directory.
 func (fs *FS) Path() string { return fs.root.fd.Path() }
 
+// Close gives up all descriptors but those of open files.
 func (fs *FS) Close() linux.Errno {
 	fs.closeDirs()
 	return fs.root.fd.Close()
@@ -79,7 +80,7 @@ func (fs *FS) closeDirs() {
 	fs.Dirs = nil
 }
 
-// node is the node of the file that st describes.
+// nodeOf returns the node of the file that st describes.
 func (fs *FS) nodeOf(st Stat) *node {
 	key := FileID{Dev: st.Dev, Ino: st.Ino}
 	n := fs.nodes[key]
@@ -205,7 +206,7 @@ func (n *node) SetAttr(a vfs.Attr) linux.Errno {
 		e = Chmod(p, *a.Mode&0o7777, n.follow())
 	}
 	if e == 0 && (a.UID != nil || a.GID != nil) {
-		e = hostChown(p, a.UID, a.GID, n.follow())
+		e = chown(p, a.UID, a.GID, n.follow())
 	}
 	if e == 0 && (a.Atime != nil || a.Mtime != nil) {
 		e = Utimes(p, FromNode(a.Atime), FromNode(a.Mtime), n.follow())
@@ -237,7 +238,7 @@ func (n *node) Access(mask uint32) linux.Errno {
 
 // Lookup finds a name.
 func (n *node) Lookup(name string) (vfs.Node, linux.Errno) {
-	if len(n.fs.Dirs) > MaxHostDirs {
+	if len(n.fs.Dirs) > MaxDirs {
 		n.fs.closeDirs()
 	}
 	c, _, e := n.child(name)
@@ -558,6 +559,7 @@ func (d Data) Sync() linux.Errno { return d.FD.Sync() }
 // Descriptor is the host's of the content.
 func (d Data) Descriptor() (int, bool) { return int(d.FD), true }
 
+// Close closes the descriptor.
 func (d Data) Close() linux.Errno { return d.FD.Close() }
 
 // Replace makes the descriptor one of another content. It keeps its position.
@@ -575,7 +577,7 @@ func (d Data) Replace(by vfs.Data) linux.Errno {
 	return e
 }
 
-// A handle is an open file of a FS.
+// A handle is an open file of an FS.
 type handle struct {
 	Data
 	n *node
@@ -591,6 +593,7 @@ func (n *node) opened(fd FD) *handle {
 	return h
 }
 
+// Close closes the file. A node without names and handles is forgotten: its file may be gone, and the number another's.
 func (h *handle) Close() linux.Errno {
 	n := h.n
 	n.handles = slices.DeleteFunc(n.handles, func(o *handle) bool { return o == h })
