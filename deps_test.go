@@ -45,7 +45,7 @@ var allowed = map[string]string{
 	"syscalls/internal/net":         "emu syscalls/internal/files syscalls/internal/host syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls/internal/ipc":         "emu syscalls/internal/files syscalls/internal/host syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls/internal/procfs": "emu emu/mem syscalls/internal/files syscalls/internal/ipc syscalls/internal/linux syscalls/internal/net " +
-		"syscalls/internal/task syscalls/internal/tty",
+		"syscalls/internal/task",
 	"syscalls/internal/strace": "emu loader syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls": "emu emu/mem loader syscalls/internal/files syscalls/internal/host syscalls/internal/ipc syscalls/internal/linux syscalls/internal/net " +
 		"syscalls/internal/procfs syscalls/internal/strace syscalls/internal/task syscalls/internal/tty syscalls/internal/uio",

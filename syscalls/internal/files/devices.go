@@ -99,7 +99,24 @@ type MemDevice struct {
 	Rdev uint64
 }
 
-func (*MemDevice) Traits() Traits { return Unpollable | Uniform }
+func (f *MemDevice) Traits() Traits {
+	switch f.Rdev {
+	case DevNull:
+		return Unpollable | Uniform | NoSpliceRead
+	case DevFull:
+		return Unpollable | Uniform | NoSpliceWrite
+	}
+	return Unpollable | Uniform
+}
+
+func (f *MemDevice) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	return reopenDevice(t, f.Path, flags)
+}
+
+// reopenDevice opens a device again by its own name, whatever that leads to now.
+func reopenDevice(t *task.Thread, name string, flags int) (File, linux.Errno) {
+	return DevNodes[path.Base(name)].OpenAt(t, name, flags)
+}
 
 func (f *MemDevice) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if f.Rdev == DevNull {
@@ -152,6 +169,10 @@ func (f *MemDevice) Stat(t *task.Thread) (Stat, linux.Errno) {
 type RandomDevice struct{ FileBase }
 
 func (*RandomDevice) Traits() Traits { return Uniform }
+
+func (f *RandomDevice) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	return reopenDevice(t, f.Path, flags)
+}
 
 func (f *RandomDevice) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	t.Kernel.RNG.Read(b)

@@ -314,10 +314,29 @@ func (f *HostFile) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 }
 
 func (f *HostFile) Traits() Traits {
-	if f.canBlock() {
+	switch {
+	case f.canBlock():
 		return 0
+	case f.IsDir():
+		return Unpollable | NoSpliceRead
 	}
 	return Unpollable
+}
+
+func (f *HostFile) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	if f.Fixed(t) && (flags&linux.O_ACCMODE != linux.O_RDONLY || flags&linux.O_TRUNC != 0) {
+		return nil, linux.EROFS
+	}
+	r, e := f.Again().Open(flags&^(linux.O_CREAT|linux.O_EXCL), 0, 0)
+	if e != 0 {
+		return nil, e
+	}
+	n, e := NewHostFile(t.Kernel, r, flags, f.Path)
+	if e != 0 {
+		return nil, e
+	}
+	n.Own, n.Private, n.Console = f.Own, f.Private, f.Console
+	return n, 0
 }
 
 func (f *HostFile) Close(k *task.Kernel) {

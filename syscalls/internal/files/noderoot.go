@@ -20,23 +20,27 @@ const nodeDev = 1 << 63
 // A Bind is a directory of the host that the guest sees at a path of its own, beside what Root has.
 type Bind struct{ Host, Guest string }
 
-// nodeRoot makes the root directory one of nodes: an overlay over it, if there is to be one, and what is bound into it.
+// nodeRoot makes the root directory one of nodes: what NewRoot makes, or the host's directory, or an overlay of either; and what is
+// bound into it.
 func (fs *System) nodeRoot(now func() host.Time) error {
-	lower, e := host.NewFS(fs.Root.fd.Path())
+	o := vfs.MemOptions{Dev: nodeDev, Now: func() vfs.Time { return now().VFS() }, NewContent: fs.contentsAt("root")}
+	o.UID, o.GID = host.User()
+	o.Groups, _ = os.Getgroups()
+	o.Privileged = o.UID == 0
+	root, e := fs.lowestRoot(o)
 	if e != 0 {
-		return fmt.Errorf("syscalls: root %s: %v", fs.Root.fd.Path(), e.Error())
+		return fmt.Errorf("syscalls: root %s: %v", fs.Config.rootDir(), e.Error())
 	}
-	var root vfs.FS = lower
 	if fs.Config.Overlay {
-		o := vfs.MemOptions{Dev: nodeDev, Now: func() vfs.Time { return now().VFS() }, NewContent: fs.newContent}
-		o.UID, o.GID = host.User()
-		o.Groups, _ = os.Getgroups()
-		o.Privileged = o.UID == 0
+		o.Dev, o.NewContent = nodeDev+1, fs.contentsAt("overlay")
+		lower := root
 		if root, e = vfs.NewOverlay(o, lower); e != 0 {
-			return fmt.Errorf("syscalls: overlay of %s: %v", fs.Root.fd.Path(), e.Error())
+			lower.Close()
+			return fmt.Errorf("syscalls: overlay of %s: %v", fs.Config.rootDir(), e.Error())
 		}
 	}
-	if fs.Root.fs = root; len(fs.Config.Binds) == 0 {
+	fs.Root.fs, fs.Root.only = root, true
+	if len(fs.Config.Binds) == 0 {
 		return nil
 	}
 	ns := vfs.NewNamespace(root)
@@ -47,6 +51,14 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 		}
 	}
 	return nil
+}
+
+// lowestRoot is the root without overlay and binds.
+func (fs *System) lowestRoot(o vfs.MemOptions) (vfs.FS, linux.Errno) {
+	if fs.Config.NewRoot != nil {
+		return fs.Config.NewRoot(o)
+	}
+	return host.NewFS(fs.Root.fd.Path())
 }
 
 // bind mounts a directory of the host. Directories that lead there are made in an overlay if there are none.
@@ -90,14 +102,16 @@ func (r *rootDir) bound(host string) (string, bool) {
 	return "", false
 }
 
-// newContent makes the content of a new file. The host has it, as a file in a directory that the run has for itself: that can be
-// mapped, and takes no descriptor as long as nobody has it open.
-func (fs *System) newContent(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
-	if e := fs.contents.open(fs.Config.ShmDir, "files"); e != 0 {
-		return nil, e
+// contentsAt returns what makes the contents of new files of a file system. The host has them, as files in a directory that the run has
+// for itself, whose names begin with prefix: those can be mapped, and take no descriptor as long as nobody has them open.
+func (fs *System) contentsAt(prefix string) func(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
+	return func(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
+		if e := fs.contents.open(fs.Config.ShmDir, "files"); e != 0 {
+			return nil, e
+		}
+		c := content{host.Place{Dir: fs.contents.fd, Path: prefix + strconv.FormatUint(ino, 10), Final: true}}
+		return c, host.Mknod(c.at, kind|0o600, 0)
 	}
-	c := content{host.Place{Dir: fs.contents.fd, Path: strconv.FormatUint(ino, 10), Final: true}}
-	return c, host.Mknod(c.at, kind|0o600, 0)
 }
 
 // LockFile opens the file that is locked on the host in place of a directory in memory.

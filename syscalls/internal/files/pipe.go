@@ -1,6 +1,7 @@
 package files
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/cgemu/cgemu/emu"
@@ -205,6 +206,16 @@ func (f *PipeFile) Announcer() *Wakeups { return &f.Pipe.Wakeups }
 
 func (f *PipeFile) Traits() Traits { return WholeWrites }
 
+func (f *PipeFile) Reopen(_ *task.Thread, flags int) (File, linux.Errno) {
+	n := &PipeFile{FileBase: FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: f.Path}, Pipe: f.Pipe}
+	if n.Readable() {
+		f.Pipe.Readers++
+	} else {
+		f.Pipe.Writers++
+	}
+	return n, 0
+}
+
 // SetMode is fchmod(2) of a pipe.
 func (f *PipeFile) SetMode(mode uint32) { f.Pipe.perm = mode }
 
@@ -320,7 +331,9 @@ func (f *EventFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, lin
 
 func (f *EventFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
-func (f *EventFile) Traits() Traits { return unpositioned }
+func (f *EventFile) Traits() Traits { return unpositioned | NoSpliceWrite }
+
+func (f *EventFile) FDInfo() []byte { return fmt.Appendf(nil, "eventfd-count: %16x\n", f.Count) }
 
 // Waits: a write waits until there is room for its number.
 func (f *EventFile) Waits(_ *task.Thread, events uint32, _ uint64) task.Wait {

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
 // A Config says what files the guest has.
@@ -19,6 +21,9 @@ type Config struct {
 	Sysroot string
 	// Root is a host directory that is the guest's "/": it sees nothing else of the host's files but the standard ones.
 	Root string
+	// NewRoot, if set, makes the file system that is the guest's "/", in place of a host directory. The options are for what of it is in
+	// memory: whose files, in which places of the host their contents may be.
+	NewRoot func(vfs.MemOptions) (vfs.FS, linux.Errno)
 	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
 	// standard ones.
 	Overlay bool
@@ -37,7 +42,7 @@ type Config struct {
 
 // rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
 func (c *Config) rootDir() string {
-	if c.Overlay || len(c.Binds) > 0 {
+	if c.NewRoot == nil && (c.Overlay || len(c.Binds) > 0) {
 		return cmp.Or(c.Root, "/")
 	}
 	return c.Root

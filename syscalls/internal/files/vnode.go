@@ -215,6 +215,10 @@ type VirtualFile struct {
 
 func (*VirtualFile) Traits() Traits { return Unpollable }
 
+func (f *VirtualFile) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	return f.Node.OpenAt(t, f.Path, flags)
+}
+
 // rest is what is to be read at off, or where f stands if off is negative.
 func (f *VirtualFile) rest(t *task.Thread, off int64) []byte {
 	if off < 0 {
@@ -290,6 +294,10 @@ type VirtualDir struct {
 }
 
 func (*VirtualDir) Traits() Traits { return Unpollable }
+
+func (d *VirtualDir) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	return d.Node.OpenAt(t, d.Path, flags)
+}
 
 func (d *VirtualDir) Read(*task.Thread, []uio.Iovec, int64) (uint64, linux.Errno) {
 	return 0, linux.EISDIR
