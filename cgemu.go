@@ -48,10 +48,17 @@ type Config struct {
 	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs; "" for one that
 	// Run makes, and removes.
 	ShmDir string
-	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own; what is in memory
+	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own (but see HostStdio); what is in memory
 	// (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all writers are pipes.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// HostStdio shows the guest what its standard files are. Otherwise its outputs are pipes to it, wherever they go, and so is
+	// an input that is a terminal: what it executes does not depend on that.
+	HostStdio bool
+	// HostEtc shows the guest all files of the host's /etc. Otherwise those that nearly every program reads (ld.so.cache, passwd, group,
+	// nsswitch.conf, localtime, timezone) are others, which depend on less of what is installed on the host. With Root, Sysroot and
+	// Compat they are what they are.
+	HostEtc bool
 
 	// Engine is the name of the engine: see Engines; "" is AutoEngine.
 	Engine string
@@ -67,6 +74,9 @@ type Config struct {
 	Seed uint64
 	// SchedSeed chooses another schedule of threads and processes, 0 the default one.
 	SchedSeed uint64
+	// Start is what the guest's clock says when the program begins. Zero is the beginning of 2030: what the guest makes is newer than any
+	// file of the host then. Certificates of the host's network are valid today.
+	Start time.Time
 	// RealTime takes clocks and sleeps from the host: runs are no longer reproducible.
 	RealTime bool
 	// RepOnce counts a REP instruction once, as hardware counters do.

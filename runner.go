@@ -201,11 +201,12 @@ func (r *runner) kernelConfig() syscalls.Config {
 
 		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery,
 
-		CPUID: r.model.CPUID, CPUs: cfg.CPUs, Compat: cfg.Compat, RealTime: cfg.RealTime, MaxInsns: cfg.MaxInsns,
+		CPUID: r.model.CPUID, CPUs: cfg.CPUs, Compat: cfg.Compat, Epoch: cfg.Start, RealTime: cfg.RealTime, MaxInsns: cfg.MaxInsns,
 		Seed: cfg.Seed, SchedSeed: cfg.SchedSeed, Log: cfg.Log,
 	}, Files: syscalls.FileConfig{
 		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Overlay: cfg.Overlay, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
 		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput,
+		HostStdio: cfg.HostStdio || cfg.Compat, HostEtc: cfg.HostEtc || cfg.Compat,
 	}, Path: cfg.Path, Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
 }
 

@@ -79,7 +79,7 @@ func runKernel(t *testing.T, change func(*syscalls.Config)) (string, int) {
 		NewEngine:  engine,
 		ForkEngine: func(_ int, _ emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error) { return engine(m, env) },
 		CPUID:      model.CPUID, CPUs: 1, Log: &log,
-	}, Files: syscalls.FileConfig{Stdin: in, Stdout: out, Stderr: out}}
+	}, Files: syscalls.FileConfig{Stdin: in, Stdout: out, Stderr: out, HostStdio: true}}
 	change(&cfg)
 	k, err := syscalls.New(cfg)
 	require.NoError(t, err)

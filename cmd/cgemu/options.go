@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -51,8 +52,15 @@ Options of run:
       --sandbox                   for programs that are not trusted: --read-only, no network of the host, and a host whose
                                   kernel confines cgemu itself, too; --root=DIR hides the host's other files, --overlay
                                   instead of --read-only lets it change what it sees
+      --stdio=auto|pipe|host      what the guest sees of its standard files: pipes, whatever they are, so that counts do not depend
+                                  on where output goes; or what they are on the host. auto is host if input and output are both
+                                  terminals, and pipe otherwise (auto)
+      --etc=fixed|host            /etc/ld.so.cache, passwd, group, nsswitch.conf, localtime and timezone: so that counts do not
+                                  depend on what is installed, or as on the host (fixed; host with --root, --sysroot, --compat)
       --seed=N                    seed of all the guest takes for random (0)
       --seed-sched=N              try another schedule of threads and processes, as reproducible (0: the default)
+      --date=DATE|now             when its virtual clock begins, as 2026-12-31 or 2026-12-31T23:59:59, UTC (2030-01-01;
+                                  now with --network=host)
       --time=virtual|real         the guest's clocks and sleeps (virtual)
       --rep=each|once             count a REP instruction for each iteration, or once (each)
       --max-insns=N               end the run after N instructions, with status 124 (0: never)
@@ -103,7 +111,9 @@ type options struct {
 	sandbox            bool
 	seed, maxInsns     uint64
 	seedSched          uint64
+	date               dateFlag
 	time, rep          string
+	stdio, etc         string
 	network            string
 	noNetwork          bool
 	strace, verify     bool
@@ -121,6 +131,26 @@ type options struct {
 	fullpathAfter      []string
 	extraDebug         []string
 	quiet, verbose     bool
+}
+
+// A dateFlag is a flag that takes a date, a date and time, or the word now.
+type dateFlag struct{ time.Time }
+
+func (d *dateFlag) String() string { return "" }
+
+func (d *dateFlag) Type() string { return "DATE|now" }
+
+func (d *dateFlag) Set(s string) (err error) {
+	if s == "now" {
+		d.Time = time.Now()
+		return nil
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05"} {
+		if d.Time, err = time.Parse(layout, s); err == nil && d.Year() >= 1970 {
+			return nil
+		}
+	}
+	return errors.New("a date like 2026-12-31 or 2026-12-31T23:59:59, from 1970 on, or now is expected")
 }
 
 // A yesNo is a flag that takes Valgrind's yes and no.
@@ -175,6 +205,9 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.Uint64Var(&o.maxInsns, "max-insns", 0, "")
 	f.StringVar(&o.time, "time", "virtual", "")
 	f.StringVar(&o.rep, "rep", "each", "")
+	f.Var(&o.date, "date", "")
+	f.StringVar(&o.stdio, "stdio", "auto", "")
+	f.StringVar(&o.etc, "etc", "fixed", "")
 	f.BoolVar(&o.strace, "strace", false, "")
 	f.BoolVar(&o.verify, "verify", false, "")
 	f.StringSliceVar(&o.debug, "debug", nil, "")
@@ -220,6 +253,8 @@ func (o *options) check() error {
 		{"compat", o.compat, []string{"", "valgrind"}},
 		{"time", o.time, []string{"virtual", "real"}},
 		{"rep", o.rep, []string{"each", "once"}},
+		{"stdio", o.stdio, []string{"auto", "pipe", "host"}},
+		{"etc", o.etc, []string{"fixed", "host"}},
 		{"network", o.network, []string{"host", "loopback", "none"}},
 	} {
 		if !slices.Contains(c.allowed, c.value) {

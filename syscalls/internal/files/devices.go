@@ -215,18 +215,3 @@ func (f *RandomDevice) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, 
 	}
 	return 0, linux.EINVAL
 }
-
-// EtcNodes are files of /etc that say who the machine is and, in package net, how it finds others. They are made up, as the machine is:
-// the host's differ from one container to the next.
-var EtcNodes = map[string]*VNode{
-	"hostname": DiskNode(func(*task.Thread) []byte { return []byte(task.HostName + "\n") }),
-}
-
-var etcRoot = DirNode(EtcNodes)
-
-// DiskNode is FileNode for a file that is as if on a disk.
-func DiskNode(content func(*task.Thread) []byte) *VNode {
-	n := FileNode(content)
-	n.disk = true
-	return n
-}

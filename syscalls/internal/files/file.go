@@ -55,6 +55,7 @@ const (
 	WholeWrites                      // a write that has waited goes on until all is written
 	NoSpliceRead                     // splice(2) and sendfile(2) take nothing from it, though it can be read
 	NoSpliceWrite                    // nor put anything into it
+	Piped                            // it is a pipe or a FIFO
 )
 
 // A waiter reads and writes by rules of its own when it has to wait, as sockets do, whose waits have timeouts.

@@ -165,8 +165,13 @@ func (f *PipeFile) Broken(t *task.Thread) linux.Errno {
 func (f *PipeFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, linux.ESPIPE }
 
 func (f *PipeFile) Stat(t *task.Thread) (Stat, linux.Errno) {
+	return pipeStat(t, f.Pipe.ino, f.Pipe.perm), 0
+}
+
+// pipeStat describes a pipe.
+func pipeStat(t *task.Thread, ino uint64, perm uint32) Stat {
 	at := TimeAt(t.Kernel.Clock.Epoch)
-	return Stat{Dev: pipeDev, Ino: f.Pipe.ino, Mode: linux.S_IFIFO | f.Pipe.perm, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID, Times: host.Times{Atime: at, Mtime: at, Ctime: at}}, 0
+	return Stat{Dev: pipeDev, Ino: ino, Mode: linux.S_IFIFO | perm, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID, Times: host.Times{Atime: at, Mtime: at, Ctime: at}}
 }
 
 func (f *PipeFile) Poll(*task.Thread) uint32 {
@@ -204,7 +209,7 @@ func (f *PipeFile) Wakes(events uint32) uint64 { return f.Pipe.Wakes(events) }
 // Announcer has both ends share the pipe's wakeups.
 func (f *PipeFile) Announcer() *Wakeups { return &f.Pipe.Wakeups }
 
-func (f *PipeFile) Traits() Traits { return WholeWrites }
+func (f *PipeFile) Traits() Traits { return WholeWrites | Piped }
 
 func (f *PipeFile) Reopen(_ *task.Thread, flags int) (File, linux.Errno) {
 	n := &PipeFile{FileBase: FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: f.Path}, Pipe: f.Pipe}
@@ -226,6 +231,22 @@ func (f *PipeFile) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linu
 	return 0, linux.ENOTTY
 }
 
+// A sized pipe is one of ours.
+type sized interface {
+	getCapacity() int
+	setCapacity(size int) linux.Errno
+}
+
+func (f *PipeFile) getCapacity() int { return f.Pipe.capacity }
+
+func (f *PipeFile) setCapacity(size int) linux.Errno {
+	if size/emu.PageSize < len(f.Pipe.Bufs) {
+		return linux.EBUSY
+	}
+	f.Pipe.capacity = size
+	return 0
+}
+
 // PipeSize is fcntl's F_GETPIPE_SZ and F_SETPIPE_SZ.
 func PipeSize(f File, cmd int, want uint64) (uint64, linux.Errno) {
 	want = uint64(uint32(want))
@@ -239,7 +260,7 @@ func PipeSize(f File, cmd int, want uint64) (uint64, linux.Errno) {
 	case cmd == linux.F_SETPIPE_SZ && want > limit:
 		return 0, linux.EPERM
 	}
-	p, ok := f.(*PipeFile)
+	p, ok := f.(sized)
 	if !ok {
 		return f.(*HostFile).FD.Fcntl(cmd, want)
 	}
@@ -248,12 +269,11 @@ func PipeSize(f File, cmd int, want uint64) (uint64, linux.Errno) {
 		for uint64(size) < want {
 			size *= 2
 		}
-		if size/emu.PageSize < len(p.Pipe.Bufs) {
-			return 0, linux.EBUSY
+		if e := p.setCapacity(size); e != 0 {
+			return 0, e
 		}
-		p.Pipe.capacity = size
 	}
-	return uint64(p.Pipe.capacity), 0
+	return uint64(p.getCapacity()), 0
 }
 
 // An EventFile is an eventfd.
@@ -360,12 +380,4 @@ func (f *EventFile) Poll(*task.Thread) uint32 {
 }
 
 // IsPipe reports whether f is a pipe or a FIFO.
-func IsPipe(f File) bool {
-	switch f := f.(type) {
-	case *PipeFile:
-		return true
-	case *HostFile:
-		return f.Mode&linux.S_IFMT == linux.S_IFIFO
-	}
-	return false
-}
+func IsPipe(f File) bool { return f.Traits()&Piped != 0 }

@@ -185,7 +185,7 @@ func (w *walk) from(d DirRef) linux.Errno {
 		switch {
 		case d.Private:
 			w.subtree, w.private = len(split(ShmPath)), true
-		case isVirtual(d.path):
+		case isVirtual(w.t.Kernel, d.path):
 			w.subtree = n
 		}
 	}
@@ -329,8 +329,8 @@ func (w *walk) cross(n *VNode) linux.Errno {
 func (w *walk) step(c string, todo []string, last, slash, follow bool) (l Location, link string, e linux.Errno) {
 	l = Location{FileAt: w.here().At(c), Guest: w.guest(c)}
 	switch {
-	case !w.inSubtree() && (isVirtual(l.Guest) || w.noDev(c)):
-		dir, names, ok := ours(strings.Join(append([]string{l.Guest}, todo...), "/"))
+	case !w.inSubtree() && (isVirtual(w.t.Kernel, l.Guest) || w.noDev(c)):
+		dir, names, ok := ours(w.t.Kernel, strings.Join(append([]string{l.Guest}, todo...), "/"))
 		if !ok {
 			dir, names = l.Guest, todo
 		}

@@ -36,6 +36,11 @@ type Config struct {
 	ShmDir string
 	// Stdin, Stdout and Stderr are its first three files: nil for ours.
 	Stdin, Stdout, Stderr *os.File
+	// HostStdio says that the guest sees them as they are on the host. Otherwise its output is a pipe, wherever it goes, and so is an input
+	// that is a terminal: what the guest executes does not depend on that.
+	HostStdio bool
+	// HostEtc says that all files of /etc are the host's, but those that say who the machine is; they are in a root or sysroot, in any case.
+	HostEtc bool
 	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
 	BeforeOutput func()
 }
@@ -54,6 +59,8 @@ type System struct {
 	Inodes  inodeTable
 	Root    rootDir
 	Private privateDir
+	// standIns says that files of /etc are replaced whose content depends on what is installed on the host.
+	standIns bool
 	// contents is where contents of files are that have changed below an overlay.
 	contents privateDir
 	Epolls   []*EpollFile
@@ -83,6 +90,7 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 		return nil, fmt.Errorf("syscalls: working directory: %w", err)
 	}
 	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
+	fs.standIns = !cfg.HostEtc && cfg.Root == "" && cfg.Sysroot == "" && cfg.NewRoot == nil
 	fs.Inodes.init()
 	if err := fs.openRoot(now); err != nil {
 		return nil, errors.Join(err, fs.Close())
