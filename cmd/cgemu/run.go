@@ -243,7 +243,7 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 		HostStdio: o.stdio == "host" || o.stdio == "auto" && interactive(),
 	}
 	if firstWall {
-		cfg.Root, cfg.Overlay, cfg.ReadOnly, cfg.Binds = o.root, o.overlay, o.readOnly, o.bound()
+		cfg.Root, cfg.Overlay, cfg.Isolate, cfg.ReadOnly, cfg.Binds = o.root, o.overlay, o.isolate, o.readOnly, o.bound()
 	}
 	if o.network == "host" && cfg.Start.IsZero() {
 		cfg.Start = time.Now() // certificates are valid today

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -31,7 +32,13 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 	if e != 0 {
 		return fmt.Errorf("syscalls: root %s: %v", fs.Config.rootDir(), e.Error())
 	}
-	if fs.Config.Overlay {
+	if fs.Config.Isolate {
+		if root, e = fs.isolated(o, root); e != 0 {
+			return fmt.Errorf("syscalls: isolation in %s: %v", fs.Config.Dir, e.Error())
+		}
+		o.LowerTime = &vfs.Time{Sec: isolatedTime}
+	}
+	if fs.Config.Overlay || fs.Config.Isolate {
 		o.Dev, o.NewContent = nodeDev+1, fs.contentsAt("overlay")
 		lower := root
 		if root, e = vfs.NewOverlay(o, lower); e != 0 {
@@ -51,6 +58,51 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 		}
 	}
 	return nil
+}
+
+// WorkDir is where an isolated guest finds the directory in which it begins, and isolatedTime the time in seconds of all that it finds, in
+// the year 2000.
+const (
+	WorkDir      = "/work"
+	isolatedTime = 946684800
+)
+
+// isolated puts into root what an isolated guest finds at the same place on any machine: its directory, and an empty /tmp.
+func (fs *System) isolated(o vfs.MemOptions, root vfs.FS) (vfs.FS, linux.Errno) {
+	frame := vfs.NewMemFS(o)
+	for _, name := range []string{"work", "tmp"} {
+		if _, e := frame.Root().Create(name, linux.S_IFDIR|0o755, 0); e != 0 {
+			return nil, e
+		}
+	}
+	o.Dev = nodeDev + 2
+	joined, e := vfs.NewOverlay(o, frame, root)
+	if e != 0 {
+		return nil, e
+	}
+	work, e := host.NewFS(fs.Config.Dir)
+	if e != 0 {
+		joined.Close()
+		return nil, e
+	}
+	fs.Root.binds = append(fs.Root.binds, Bind{work.Path(), WorkDir})
+	ns := vfs.NewNamespace(joined)
+	o.Dev, o.NewContent = nodeDev+3, fs.contentsAt("tmp")
+	tmp := vfs.NewMemFS(o)
+	mode := uint32(0o1777)
+	e = tmp.Root().SetAttr(vfs.Attr{Mode: &mode})
+	for name, below := range map[string]vfs.FS{"work": work, "tmp": tmp} {
+		on, e2 := ns.Root().Lookup(name)
+		if e = cmp.Or(e, e2); e == 0 {
+			e = ns.Mount(on, below, below.Root())
+		}
+	}
+	if e != 0 {
+		work.Close()
+		ns.Close()
+		return nil, e
+	}
+	return ns, 0
 }
 
 // lowestRoot is the root without overlay and binds.
