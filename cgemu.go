@@ -41,9 +41,9 @@ type Config struct {
 	// Overlay keeps what the guest changes in files, those below Root if that is set, in memory: the host's stay as they are, but for
 	// its standard output and error.
 	Overlay bool
-	// Isolate is Overlay, and hides from the guest which machine it is on: its working directory Dir is /work, /tmp is empty, and all files were
-	// last changed in 2000. A Path below Dir is found.
-	Isolate bool
+	// Isolate is a directory. The guest finds it at /work, and nothing tells it on which machine it is: files are as with Overlay, /tmp is empty, and
+	// all were last changed in 2000. Dir, which must be that directory or one below, and Path may be the host's names.
+	Isolate string
 	// Binds are directories of the host that the guest sees at paths of its own, whatever Root is. What it changes there stays.
 	Binds []Bind
 	// ReadOnly keeps the guest from changing files of the host, but for its standard output and error.

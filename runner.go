@@ -214,10 +214,10 @@ func (r *runner) kernelConfig() syscalls.Config {
 
 // guestPath is where the guest finds the program: elsewhere than the host if it is isolated in a directory above.
 func (cfg *Config) guestPath() string {
-	if !cfg.Isolate || !filepath.IsAbs(cfg.Path) {
+	if cfg.Isolate == "" || !filepath.IsAbs(cfg.Path) {
 		return cfg.Path
 	}
-	dir, err := filepath.Abs(cfg.Dir)
+	dir, err := filepath.Abs(cfg.Isolate)
 	if err != nil {
 		return cfg.Path
 	}

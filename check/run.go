@@ -116,6 +116,11 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 		Names:   dwarfmap.Options{Demangle: true},
 		Regions: cgemu.Regions{Toggle: b.ToggleCollect, From: b.From, To: b.To},
 	}
+	if top := b.isolation(); top != "" {
+		if cfg.Isolate, err = filepath.Abs(filepath.Join(m.Dir, top)); err != nil {
+			return nil, err
+		}
+	}
 	if b.Caches {
 		caches, err := cachesim.PresetByName("default")
 		if err != nil {
@@ -218,6 +223,9 @@ func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Resul
 	out["command"] = strings.Join(b.Run, " ")
 	if len(cfg.Env) > 0 {
 		out["env"] = strings.Join(cfg.Env, " ")
+	}
+	if cfg.Isolate == "" {
+		out["isolate"] = "no"
 	}
 	for what, list := range map[string][]string{"toggle-collect": cfg.Regions.Toggle, "from": cfg.Regions.From, "to": cfg.Regions.To} {
 		if len(list) > 0 {

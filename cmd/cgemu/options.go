@@ -48,7 +48,7 @@ Options of run:
                                   changes there stays
       --overlay                   what the guest changes in files stays in memory and is gone at the end: the host's files
                                   stay as they are, but its standard output and error
-      --isolate                   --overlay, and nothing tells which machine it is: the working directory is /work, /tmp is empty,
+      --isolate[=DIR]             --overlay, and nothing tells which machine it is: DIR (the working directory) is /work, /tmp is empty,
                                   files have one time, standard files are pipes: for counts that are the same everywhere
       --read-only                 the guest changes no files but its standard output and error
       --sandbox                   for programs that are not trusted: --read-only, no network of the host, and a host whose
@@ -109,7 +109,7 @@ type options struct {
 	inheritEnv         bool
 	sysroot, root      string
 	readOnly, overlay  bool
-	isolate            bool
+	isolate            string
 	binds              []string
 	sandbox            bool
 	seed, maxInsns     uint64
@@ -202,7 +202,8 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.BoolVar(&o.readOnly, "read-only", false, "")
 	f.StringArrayVar(&o.binds, "bind", nil, "")
 	f.BoolVar(&o.overlay, "overlay", false, "")
-	f.BoolVar(&o.isolate, "isolate", false, "")
+	f.StringVar(&o.isolate, "isolate", "", "")
+	f.Lookup("isolate").NoOptDefVal = "."
 	f.BoolVar(&o.sandbox, "sandbox", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
 	f.Uint64Var(&o.seedSched, "seed-sched", 0, "")
@@ -239,7 +240,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.sandbox && !f.Changed("read-only") {
 		o.readOnly = !o.overlay
 	}
-	if o.isolate {
+	if o.isolate != "" {
 		o.overlay = true
 		if o.stdio == "auto" {
 			o.stdio = "pipe"
@@ -278,7 +279,7 @@ func (o *options) check() error {
 		{o.network == "host", "network=host"}, {o.time == "real", "time=real"}, {o.inheritEnv, "inherit-env"}, {o.stdio == "host", "stdio=host"},
 		{o.etc == "host", "etc=host"}, {o.sysroot != "", "sysroot"}, {o.compat != "", "compat=valgrind"},
 	} {
-		if o.isolate && c.not {
+		if o.isolate != "" && c.not {
 			return fmt.Errorf("--isolate and --%s: not both: what the guest sees would depend on the machine", c.other)
 		}
 	}

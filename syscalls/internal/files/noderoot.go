@@ -32,13 +32,13 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 	if e != 0 {
 		return fmt.Errorf("syscalls: root %s: %v", fs.Config.rootDir(), e.Error())
 	}
-	if fs.Config.Isolate {
+	if fs.Config.Isolate != "" {
 		if root, e = fs.isolated(o, root); e != 0 {
-			return fmt.Errorf("syscalls: isolation in %s: %v", fs.Config.Dir, e.Error())
+			return fmt.Errorf("syscalls: isolation in %s: %v", fs.Config.Isolate, e.Error())
 		}
 		o.LowerTime = &vfs.Time{Sec: isolatedTime}
 	}
-	if fs.Config.Overlay || fs.Config.Isolate {
+	if fs.Config.Overlay || fs.Config.Isolate != "" {
 		o.Dev, o.NewContent = nodeDev+1, fs.contentsAt("overlay")
 		lower := root
 		if root, e = vfs.NewOverlay(o, lower); e != 0 {
@@ -60,7 +60,7 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 	return nil
 }
 
-// WorkDir is where an isolated guest finds the directory in which it begins, and isolatedTime the time in seconds of all that it finds, in
+// WorkDir is where an isolated guest finds the directory in which it is, and isolatedTime the time in seconds of all that it finds, in
 // the year 2000.
 const (
 	WorkDir      = "/work"
@@ -80,7 +80,7 @@ func (fs *System) isolated(o vfs.MemOptions, root vfs.FS) (vfs.FS, linux.Errno) 
 	if e != 0 {
 		return nil, e
 	}
-	work, e := host.NewFS(fs.Config.Dir)
+	work, e := host.NewFS(fs.Config.Isolate)
 	if e != 0 {
 		joined.Close()
 		return nil, e

@@ -66,7 +66,7 @@ func (fs *System) openRoot(now func() host.Time) error {
 	if fs.Config.NewRoot != nil && fs.Root.fd != host.NoFD {
 		return errors.New("syscalls: a root both of the host's and not")
 	}
-	if fs.Config.NewRoot != nil || fs.Config.Overlay || fs.Config.Isolate || len(fs.Config.Binds) > 0 {
+	if fs.Config.NewRoot != nil || fs.Config.Overlay || fs.Config.Isolate != "" || len(fs.Config.Binds) > 0 {
 		return fs.nodeRoot(now)
 	}
 	return nil

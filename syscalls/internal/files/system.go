@@ -27,8 +27,9 @@ type Config struct {
 	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
 	// standard ones.
 	Overlay bool
-	// Isolate is Overlay of files that do not tell which machine they are on: Dir is at WorkDir, /tmp is empty, and all have one time.
-	Isolate bool
+	// Isolate is a directory, and asks for an Overlay of files that do not tell which machine they are on: it is found at WorkDir, /tmp is empty,
+	// and all have one time.
+	Isolate string
 	// Binds are directories of the host that are seen at other places, too. What the guest changes there is changed on the host.
 	Binds []Bind
 	// ReadOnly says that the guest changes no file of the host but the standard ones.
@@ -49,7 +50,7 @@ type Config struct {
 
 // rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
 func (c *Config) rootDir() string {
-	if c.NewRoot == nil && (c.Overlay || c.Isolate || len(c.Binds) > 0) {
+	if c.NewRoot == nil && (c.Overlay || c.Isolate != "" || len(c.Binds) > 0) {
 		return cmp.Or(c.Root, "/")
 	}
 	return c.Root
@@ -90,6 +91,11 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 	var err error
 	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil { // for "" the working directory
 		return nil, fmt.Errorf("syscalls: working directory: %w", err)
+	}
+	if cfg.Isolate != "" {
+		if cfg.Isolate, err = filepath.Abs(cfg.Isolate); err != nil {
+			return nil, fmt.Errorf("syscalls: isolation: %w", err)
+		}
 	}
 	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
 	fs.standIns = !cfg.HostEtc && cfg.Root == "" && cfg.Sysroot == "" && cfg.NewRoot == nil
