@@ -108,6 +108,15 @@ func (b Baseline) line(f []string) error {
 	return nil
 }
 
+// Keep forgets benchmarks that a manifest does not have any more.
+func (b Baseline) Keep(m *Manifest) {
+	for name := range b {
+		if !slices.ContainsFunc(m.Benchmarks, func(x Benchmark) bool { return x.Name == name }) {
+			delete(b, name)
+		}
+	}
+}
+
 // Write writes b, sorted.
 func (b Baseline) Write(w io.Writer) error {
 	var lines []string

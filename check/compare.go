@@ -39,6 +39,8 @@ type Result struct {
 	// manifest's directory, Elsewhere the rest of the change: libraries, the loader, and functions too small to be kept.
 	Functions      []Moved
 	Own, Elsewhere int64
+	// Now is what was counted, nil if that failed.
+	Now *Counts
 	// Differs is what of the fingerprint is not as it was: the counts may differ for that.
 	Differs []Difference
 }
@@ -84,7 +86,7 @@ func (r *Report) has(v Verdict) bool {
 
 // Compare compares what a benchmark counted with what it counted before; old is nil if that is not known.
 func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
-	r := Result{Name: b.Name, Group: b.Group}
+	r := Result{Name: b.Name, Group: b.Group, Now: now.Counts}
 	if old == nil {
 		r.Verdict = New
 		for _, e := range b.Events {

@@ -9,8 +9,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 )
 
@@ -71,6 +73,62 @@ func sampleReport() *Report {
 	}}
 }
 
+// schema is that of reports.
+func schema(t *testing.T) *jsonschema.Schema {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(Schema))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	require.NoError(t, c.AddResource("report.schema.json", doc))
+	s, err := c.Compile("report.schema.json")
+	require.NoError(t, err)
+	copied, err := os.ReadFile("../docs/check.schema.json")
+	require.NoError(t, err)
+	require.Equal(t, Schema, string(copied), "copy check/report.schema.json to docs")
+	return s
+}
+
+// TestMerge joins reports that were written and read again.
+func TestMerge(t *testing.T) {
+	all := sampleReport()
+	all.Results = []Result{all.Results[0], all.Results[3]}
+	m := &Manifest{Dir: "perf", Benchmarks: []Benchmark{{Name: "x"}, {Name: "b", Group: "g"}, {Name: "none"}}}
+	var parts []*Report
+	for i := range all.Results {
+		var text bytes.Buffer
+		require.NoError(t, (&Report{Results: all.Results[i : i+1]}).WriteJSON(&text))
+		r, err := ReadJSON(&text)
+		require.NoError(t, err)
+		parts = append(parts, r)
+	}
+	got, err := m.Merge(parts...)
+	require.NoError(t, err)
+	want := &Report{Dir: "perf", Results: []Result{
+		all.Results[1], all.Results[0], {Name: "none", Verdict: Failed, Err: errors.New("no report has it")},
+	}}
+	for _, format := range []string{"text", "json", "github"} {
+		var a, b bytes.Buffer
+		require.NoError(t, want.Write(&a, format))
+		require.NoError(t, got.Write(&b, format))
+		require.Equal(t, a.String(), b.String())
+	}
+	require.Equal(t, all.Results[0].Now, got.Results[1].Now)
+	_, err = m.Merge(append(parts, parts[0])...)
+	require.ErrorContains(t, err, "two reports have b")
+	_, err = (&Manifest{}).Merge(parts...)
+	require.ErrorContains(t, err, "the manifest has no benchmark")
+}
+
+func TestReadJSONErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``: "EOF", `{}`: "not a report of cgemu check", `{"x":1}`: "unknown field",
+		`{"format":"cgemu-check","version":1,"benchmarks":[{"name":"b","verdict":"same"}]}`:                                           "b: neither counts nor an error",
+		`{"format":"cgemu-check","version":1,"benchmarks":[{"name":"b","verdict":"same","changes":[{"event":"Ir","limit":"much"}]}]}`: "b: limit: ",
+	} {
+		_, err := ReadJSON(strings.NewReader(text))
+		require.ErrorContains(t, err, want)
+	}
+}
+
 // TestFormats compares each format with testdata/formats; -update writes them anew.
 func TestFormats(t *testing.T) {
 	for _, format := range Formats {
@@ -84,7 +142,11 @@ func TestFormats(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), out.String(), format)
 		switch format {
-		case "json", "codequality":
+		case "json":
+			doc, err := jsonschema.UnmarshalJSON(&out)
+			require.NoError(t, err)
+			require.NoError(t, schema(t).Validate(doc))
+		case "codequality":
 			require.True(t, json.Valid(out.Bytes()))
 		case "junit":
 			require.NoError(t, xml.Unmarshal(out.Bytes(), new(junitSuites)))

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,7 +63,11 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 		defer f.Close()
 		cfg.Stdin = f
 	}
-	return m.RunConfig(ctx, b, cfg)
+	now, err := m.RunConfig(ctx, b, cfg)
+	if errors.Is(err, fs.ErrNotExist) && cfg.Isolate != "" {
+		err = fmt.Errorf("%w (the program finds %s at /work, and nothing in /tmp: see isolate)", err, cfg.Isolate)
+	}
+	return now, err
 }
 
 // RunConfig is Run for a configuration that was made elsewhere: of b it takes what is expected and compared. Standard error and messages
