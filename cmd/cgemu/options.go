@@ -20,7 +20,8 @@ import (
 const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
        cgemu annotate|diff|merge [options] FILE...
        cgemu check [options] [MANIFEST]
-       cgemu help [run|annotate|diff|merge|check]
+       cgemu compare [options] COMMAND COMMAND...
+       cgemu help [run|annotate|diff|merge|check|compare]
        cgemu debug
        cgemu version [-v]
 
