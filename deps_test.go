@@ -58,6 +58,7 @@ var allowed = map[string]string{
 	"check":          ". cachesim cgout dwarfmap internal/glob internal/spell",
 	"cgemutest":      ". check internal/outfile",
 	"internal/spell": "",
+	"examples/go":    "",
 	"cmd/cgemu":      ". annotate annotate/cli cachesim cgout check dwarfmap emu internal/glob internal/outfile internal/sandbox internal/spell loader syscalls",
 }
 

@@ -18,8 +18,10 @@ type Counts struct {
 	// Events has the count of each event, for the whole run.
 	Events map[string]uint64
 	// Functions has the functions' own counts of the benchmark's first event, by "file:function": those that have limits, those below
-	// the manifest's directory with a thousandth of all at least, and others with a fiftieth.
+	// the manifest's directory with a thousandth of all at least, and others with a two hundredth.
 	Functions map[string]uint64
+	// whole says that no function was left out.
+	whole bool
 	// Limited has the sum of the functions of each pattern that has a limit of its own, of the first event.
 	Limited map[string]uint64
 	// Fingerprint is what the counts depend on, by what it is.

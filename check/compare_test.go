@@ -22,6 +22,9 @@ func counts(events, functions map[string]uint64) *Counts {
 	}
 }
 
+// measured is a measurement in which every function is worth keeping.
+func measured(c *Counts) *Measurement { return &Measurement{Counts: c, All: c.Functions} }
+
 func TestCompare(t *testing.T) {
 	type m = map[string]uint64
 	b := &Benchmark{
@@ -42,7 +45,7 @@ func TestCompare(t *testing.T) {
 	} {
 		now := counts(c.events, c.functions)
 		b.sumLimited(now)
-		r := Compare(b, old, &Measurement{Counts: now})
+		r := Compare(b, old, measured(now))
 		require.Equal(t, c.want, r.Verdict, "%v", c.functions)
 		require.Empty(t, r.Differs)
 	}
@@ -50,9 +53,9 @@ func TestCompare(t *testing.T) {
 	b.Functions = append(b.Functions, FunctionLimit{Name: "f"})
 	now := counts(m{"Ir": 1000}, m{"a.c:f": 400, "a.c:g": 300})
 	b.sumLimited(now)
-	require.Equal(t, New, Compare(b, old, &Measurement{Counts: now}).Verdict)
-	require.Equal(t, New, Compare(b, nil, &Measurement{Counts: old}).Verdict)
-	require.Equal(t, New, Compare(b, counts(m{}, m{}), &Measurement{Counts: old}).Verdict)
+	require.Equal(t, New, Compare(b, old, measured(now)).Verdict)
+	require.Equal(t, New, Compare(b, nil, measured(old)).Verdict)
+	require.Equal(t, New, Compare(b, counts(m{}, m{}), measured(old)).Verdict)
 }
 
 var update = flag.Bool("update", false, "write testdata/formats anew")
@@ -66,9 +69,10 @@ func sampleReport() *Report {
 		Counts: counts(m{"Ir": 1100}, m{"a.c:f": 900, "./libc.c:puts": 20, "b.c:h": 5}),
 		Lines:  map[string][]Line{"a.c:f": {{"a.c", 7, 880}, {"a.c", 6, 20}}, "b.c:h": {{"b.c", 1, 5}}},
 	}
+	now.All = now.Functions
 	now.Fingerprint["program"] = "2"
 	return &Report{Dir: "perf", Results: []Result{
-		Compare(b, old, now), Compare(b, nil, now), Compare(b, old, &Measurement{Counts: old}),
+		Compare(b, old, now), Compare(b, nil, now), Compare(b, old, measured(old)),
 		{Name: "x", Verdict: Failed, Err: errors.New("not there: 100 % <of> a | b\nand more")},
 	}}
 }

@@ -77,7 +77,7 @@ func (c *jsonCounts) counts() *Counts {
 	if c == nil {
 		return nil
 	}
-	return &Counts{c.Events, c.Functions, c.Limited, c.Fingerprint}
+	return &Counts{Events: c.Events, Functions: c.Functions, Limited: c.Limited, Fingerprint: c.Fingerprint}
 }
 
 type jsonChange struct {
@@ -96,6 +96,7 @@ type jsonFunction struct {
 	New   uint64 `json:"new"`
 	Gone  bool   `json:"gone,omitempty"`
 	Added bool   `json:"added,omitempty"`
+	Small bool   `json:"small,omitempty"`
 	Lines []Line `json:"lines"`
 }
 
@@ -127,7 +128,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 			b.Changes = append(b.Changes, j)
 		}
 		for _, f := range x.Functions {
-			b.Functions = append(b.Functions, jsonFunction{f.File, f.Func, f.Old, f.New, f.Gone, f.Added, append([]Line{}, f.Lines...)})
+			b.Functions = append(b.Functions, jsonFunction{f.File, f.Func, f.Old, f.New, f.Gone, f.Added, f.Small, append([]Line{}, f.Lines...)})
 		}
 		for _, d := range x.Differs {
 			b.Differs = append(b.Differs, jsonDiffers(d))

@@ -35,7 +35,7 @@ func ReadJSON(r io.Reader) (*Report, error) {
 			x.Changes = append(x.Changes, change)
 		}
 		for _, f := range b.Functions {
-			x.Functions = append(x.Functions, Moved{File: f.File, Func: f.Name, Old: f.Old, New: f.New, Gone: f.Gone, Added: f.Added, Lines: f.Lines})
+			x.Functions = append(x.Functions, Moved{File: f.File, Func: f.Name, Old: f.Old, New: f.New, Gone: f.Gone, Added: f.Added, Small: f.Small, Lines: f.Lines})
 		}
 		for _, d := range b.Differs {
 			x.Differs = append(x.Differs, Difference(d))

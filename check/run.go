@@ -5,10 +5,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
+	"debug/elf"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,12 +29,15 @@ import (
 // code, as libraries.
 const (
 	ownShare   = 1000
-	otherShare = 50
+	otherShare = 200
 )
 
 // A Measurement is what a run of a benchmark counted.
 type Measurement struct {
+	// Counts is what a baseline has of it.
 	*Counts
+	// All are the counts of all functions, those included that a baseline leaves out.
+	All map[string]uint64
 	// Lines are the busiest lines of each function of Functions, by its first event, the busiest first.
 	Lines map[string][]Line
 	// Result is what the run left; the counts of other processes and of dumps are added to its profile.
@@ -170,20 +176,27 @@ func (m *Manifest) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
 		lines[key] = append(lines[key], Line{file, line, counts[i]})
 	})
 	b.sumLimited(out.Counts)
+	out.All = maps.Clone(out.Functions)
 	total := out.Events[b.Events[0]]
-	for key, n := range out.Functions {
+	for key, n := range out.All {
 		least := total / otherShare
 		if file, _, _ := strings.Cut(key, ":"); ours(file) {
 			least = total / ownShare
 		}
 		if n < least && !b.limited(key) {
 			delete(out.Functions, key)
-			continue
 		}
 		l := lines[key]
 		slices.SortStableFunc(l, func(x, y Line) int { return cmp.Compare(y.Count, x.Count) })
 		out.Lines[key] = l[:min(len(l), maxLines)]
 	}
+}
+
+// Whole is what was counted with all functions: more than a baseline has.
+func (m *Measurement) Whole() *Counts {
+	c := *m.Counts
+	c.Functions, c.whole = m.All, true
+	return &c
 }
 
 // limited reports whether a function has a limit of its own.
@@ -253,6 +266,9 @@ func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Resul
 			files["libraries"] = append(files["libraries"], o)
 		}
 	}
+	if c := compiler(own); c != "" {
+		out["compiler"] = c
+	}
 	for what, names := range files {
 		d, err := digest(names)
 		if err != nil {
@@ -262,6 +278,32 @@ func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Resul
 	}
 	return nil
 }
+
+// compiler names what made a program, as its section .comment does, or Go's build information: "" if neither is there.
+func compiler(program string) string {
+	if info, err := buildinfo.ReadFile(program); err == nil {
+		return info.GoVersion
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	s := f.Section(".comment")
+	if s == nil || s.Size > maxComment {
+		return ""
+	}
+	text, err := s.Data()
+	if err != nil {
+		return ""
+	}
+	names := strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// maxComment is how much of a program's .comment is read.
+const maxComment = 4 << 10
 
 // digest is that of files, one after the other.
 func digest(names []string) (string, error) {

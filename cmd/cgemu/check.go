@@ -204,7 +204,7 @@ func (c *checkCommand) measureAt(ctx context.Context, m *check.Manifest, chosen 
 			fmt.Fprintf(c.stderr, "cgemu check: %s in %s: %v\n", chosen[i].Name, c.against, err)
 			return
 		}
-		counts[i] = now.Counts
+		counts[i] = now.Whole()
 	})
 	old := check.Baseline{}
 	for i, b := range chosen {

@@ -113,9 +113,7 @@ func (o *options) countCommand(ctx context.Context, words []string) (*cgout.Prof
 // writeComparison writes a table of the counts, and for each command but the first the functions in which it differs from that.
 func writeComparison(w io.Writer, commands []string, profiles []*cgout.Profile) error {
 	rows := [][]string{{"", profiles[0].Events[0], "of first"}}
-	for _, e := range profiles[0].Events[1:] {
-		rows[0] = append(rows[0], e)
-	}
+	rows[0] = append(rows[0], profiles[0].Events[1:]...)
 	for i, p := range profiles {
 		totals := p.Totals()
 		row := []string{commands[i], cgout.Group(totals[0]), ratio(totals[0], profiles[0].Totals()[0])}
