@@ -29,7 +29,7 @@ func Diff(name string, args []string, stdout, stderr io.Writer) int {
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(o.data(stdout))
 	p := parser{
-		options:  slices.Concat(helpOptions(out, usage+diffHelp, version(name)), o.modOptions(), o.diffOptions()),
+		options:  slices.Concat(helpOptions(out, name, &diffCommand), o.diffOptions()),
 		operands: []operand{{"cachegrind-out-file1", false}, {"cachegrind-out-file2", false}},
 	}
 	values, stop, err := p.parse(args)
@@ -90,9 +90,7 @@ func Merge(name string, args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(o.data(stdout))
 	var output string
 	p := parser{
-		options: slices.Concat(helpOptions(out, usage+mergeHelp, version(name)), []option{
-			{names: []string{"-o"}, set: text(&output)},
-		}, o.formatOptions()),
+		options:  slices.Concat(helpOptions(out, name, &mergeCommand), o.mergeOptions(&output)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)
@@ -104,6 +102,11 @@ func Merge(name string, args []string, stdout, stderr io.Writer) int {
 		err = o.merge(output, out)
 	}
 	return finish(name, usage, err, out, stderr)
+}
+
+// mergeOptions are those of merge.
+func (o *options) mergeOptions(output *string) []option {
+	return append([]option{{names: []string{"-o"}, set: text(output)}}, o.formatOptions()...)
 }
 
 func (o *options) merge(output string, stdout io.Writer) error {

@@ -22,20 +22,6 @@ import (
 	"github.com/cgemu/cgemu/internal/spell"
 )
 
-const checkUsage = `usage: cgemu check [options] [MANIFEST]
-
-Runs the benchmarks of a manifest (cgemu.toml) and compares what they count with the baseline beside it. The exit status
-is 0 if nothing went beyond its limit, 1 if something did, 2 if something could not be measured.
-      --update         write the counts into the baseline, for the benchmarks that ran
-      --filter=NAMES   run those whose name or group is like one of NAMES: a list of patterns, with * and ?
-  -j, --jobs=N         run so many at once (1)
-      --report=FORMAT=FILE
-                       write a report to FILE as well (repeatable): text, json, markdown, junit, github (annotations),
-                       codequality (GitLab) or benchfmt; FILE is - for standard output, instead of the text
-      --list           list the benchmarks and run none
-  -h, --help           print this
-`
-
 // Exit statuses of check.
 const (
 	checkRegressed = 1
@@ -51,9 +37,8 @@ type checkCommand struct {
 	reports      []string
 }
 
-// runCheck is `cgemu check`.
-func runCheck(name string, args []string, stdout, stderr io.Writer) int {
-	c := checkCommand{manifest: check.ManifestName}
+// flags returns the options, to be parsed into c. What they mean is in checkReference.
+func (c *checkCommand) flags(name string) *pflag.FlagSet {
 	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.BoolVar(&c.update, "update", false, "")
@@ -61,10 +46,17 @@ func runCheck(name string, args []string, stdout, stderr io.Writer) int {
 	f.StringSliceVar(&c.filter, "filter", nil, "")
 	f.StringArrayVar(&c.reports, "report", nil, "")
 	f.IntVarP(&c.jobs, "jobs", "j", 1, "")
+	return f
+}
+
+// runCheck is `cgemu check`.
+func runCheck(name string, args []string, stdout, stderr io.Writer) int {
+	c := checkCommand{manifest: check.ManifestName}
+	f := c.flags(name)
 	err := suggestFlag(f, f.Parse(args))
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprint(stdout, checkUsage)
+		fmt.Fprint(stdout, checkReference.Help(name))
 		return 0
 	case err == nil && f.NArg() > 1:
 		err = fmt.Errorf("one manifest expected, got %d", f.NArg())

@@ -26,13 +26,13 @@ import (
 func run(args []string) int {
 	o, rest, err := parseOptions(args)
 	if errors.Is(err, pflag.ErrHelp) {
-		return write(usage)
+		return write(runCommand.Help("cgemu"))
 	}
 	if err != nil {
 		return fail(exitFailed, err)
 	}
 	if len(rest) == 0 {
-		os.Stderr.WriteString(usage)
+		os.Stderr.WriteString(shortHelp())
 		return exitFailed
 	}
 	if err := checkHost(); err != nil {
