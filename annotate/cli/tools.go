@@ -22,9 +22,19 @@ const diffUsage = `usage: %[1]s [-h] [--version] [--mod-filename REGEX] [--mod-f
        cachegrind-out-file1 cachegrind-out-file2
 `
 
-// Diff is cg_diff: it writes the profile of the second file minus the first, by
-// function.
+// Diff writes the profile of the second file minus the first, by function; on a
+// terminal, where nobody reads that, it shows a table.
 func Diff(name string, args []string, stdout, stderr io.Writer) int {
+	return diff(name, args, stdout, stderr, isTerminal(stdout))
+}
+
+// CgDiff is cg_diff: Diff that writes a profile to terminals, too.
+func CgDiff(name string, args []string, stdout, stderr io.Writer) int {
+	return diff(name, args, stdout, stderr, false)
+}
+
+// diff is Diff; table says that a table is shown if no option says what is.
+func diff(name string, args []string, stdout, stderr io.Writer, table bool) int {
 	usage := fmt.Sprintf(diffUsage, name)
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(o.data(stdout))
@@ -33,6 +43,7 @@ func Diff(name string, args []string, stdout, stderr io.Writer) int {
 		operands: []operand{{"cachegrind-out-file1", false}, {"cachegrind-out-file2", false}},
 	}
 	values, stop, err := p.parse(args)
+	o.asTable = o.asTable || table && o.format == ""
 	if err == nil && !stop {
 		err = needed(p.used, o.asTable || o.machine(), "--table or a --format", tableOptions...)
 	}

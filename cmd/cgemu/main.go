@@ -52,7 +52,7 @@ var commands = []string{"run", "annotate", "diff", "merge", "check", "doctor", "
 var tools = map[string]tool{"annotate": cli.Annotate, "diff": cli.Diff, "merge": cli.Merge}
 
 // programs are the tools under the names that Valgrind gives them, for links to cgemu.
-var programs = map[string]tool{"cg_annotate": cli.Annotate, "cg_diff": cli.Diff, "cg_merge": cli.Merge}
+var programs = map[string]tool{"cg_annotate": cli.Annotate, "cg_diff": cli.CgDiff, "cg_merge": cli.Merge}
 
 // dispatch runs what argv names: by the program's own name, or by the first argument. A program to
 // run is the default.
