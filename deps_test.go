@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -92,6 +93,9 @@ func imports(t *testing.T) (list []imported) {
 		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".") {
 			return filepath.SkipDir
 		}
+		if d.IsDir() && isModule(file) {
+			return filepath.SkipDir
+		}
 		if !strings.HasSuffix(file, ".go") {
 			return nil
 		}
@@ -110,6 +114,12 @@ func imports(t *testing.T) (list []imported) {
 	require.NoError(t, err)
 	require.NotEmpty(t, list)
 	return list
+}
+
+// isModule reports whether a directory is a module of its own.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return dir != "." && err == nil
 }
 
 // TestImports holds the line between packages: who may import whom, of ours and

@@ -225,7 +225,7 @@ func examineCounting() finding {
 		Path: "/dev/stdin", Args: []string{"doctor"}, Stdin: f, Caches: &cachesim.Default, Branches: true,
 	}))
 	if err != nil {
-		return problemOf(what, err.Error(), "see what is said of engines and limits")
+		return problemOf(what, err.Error(), "see what is said above of limits, /proc and the working directory; /dev/null has to be there, too")
 	}
 	for event, n := range want {
 		if got := r.Profile.Total(event); got != n {

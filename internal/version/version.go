@@ -11,8 +11,9 @@ import (
 // Next is the version that is being made. The one place that has it: make dist reads it here, and users ask cgemu.
 const Next = "0.1.0"
 
-// release is the version of a release; make dist sets it by -ldflags=-X.
-var release string
+// What make dist sets by -ldflags=-X: the version of a release, and the commit that it is made of, with its day. A release does not depend on
+// what go build finds of the repository, which differs between a clone and a worktree.
+var release, commit, date string
 
 // Number returns the version. That of a build which is no release ends in -dev.
 func Number() string {
@@ -37,6 +38,9 @@ type Commit struct {
 
 // Source returns the commit of this build.
 func Source() (c Commit) {
+	if commit != "" {
+		return Commit{Hash: commit, Date: date}
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return c
@@ -57,12 +61,12 @@ func Source() (c Commit) {
 // Line is what cgemu version prints: the version, the commit, the compiler and the platform.
 func Line() string {
 	c := Source()
-	commit := "commit unknown"
+	source := "commit unknown"
 	if c.Hash != "" {
-		commit = "commit " + c.Hash + " of " + c.Date
+		source = "commit " + c.Hash + " of " + c.Date
 		if c.Modified {
-			commit += ", modified"
+			source += ", modified"
 		}
 	}
-	return fmt.Sprintf("cgemu %s (%s), %s, %s/%s", Number(), commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("cgemu %s (%s), %s, %s/%s", Number(), source, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
