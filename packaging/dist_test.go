@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,7 +59,7 @@ func TestDebian(t *testing.T) {
 	text := string(debianCopyright([]byte("MIT License\n\nCopyright (c)\n\nPermission\n")))
 	require.Contains(t, text, "\nLicense: MIT\n Copyright (c)\n .\n Permission\n")
 	r := release{Version: "1.2.3", Time: time.Unix(0, 0).UTC()}
-	require.Equal(t, "cgemu (1.2.3-1) unstable; urgency=medium\n\n  * Release 1.2.3: see CHANGELOG.md.gz.\n\n -- "+maintainer+
+	require.Equal(t, "cgemu (1.2.3-1) unstable; urgency=medium\n\n  * Release 1.2.3: see changelog.gz.\n\n -- "+maintainer+
 		"  Thu, 01 Jan 1970 00:00:00 +0000\n", string(r.debianChangelog()))
 }
 
@@ -99,4 +101,16 @@ func TestDirty(t *testing.T) {
 	_, err = newRelease(dir, "", true)
 	require.ErrorContains(t, err, "SOURCE_DATE_EPOCH")
 	require.False(t, errors.Is(err, os.ErrNotExist))
+}
+
+// TestNotes has the notes of a release name every platform, and say that one of them runs programs.
+func TestNotes(t *testing.T) {
+	r := release{Version: "1.2.3", Commit: "abc", Out: t.TempDir()}
+	require.NoError(t, r.notes(nil))
+	text, err := os.ReadFile(filepath.Join(r.Out, "release-notes.md"))
+	require.NoError(t, err)
+	for _, target := range targets {
+		require.Equal(t, target.runs(), strings.Contains(string(text), "| "+target.String()+" | yes"), target)
+		require.Contains(t, string(text), "| "+target.String()+" |")
+	}
 }

@@ -75,7 +75,7 @@ func run(source, out string, dirty bool) error {
 	if r.Files, err = r.commonFiles(binaries); err != nil {
 		return err
 	}
-	for _, make := range []func(map[target][]byte) error{r.archives, r.packages, r.image, r.components, r.formula, r.checksums} {
+	for _, make := range []func(map[target][]byte) error{r.archives, r.packages, r.image, r.components, r.formula, r.notes, r.checksums} {
 		if err := make(binaries); err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (r *release) placed(format string, binary []byte) map[string]file {
 		case strings.HasPrefix(f.Name, "man/"):
 			placed["/usr/share/man/man1/"+base+".gz"] = file{Data: gzipped(f.Data), Mode: f.Mode}
 		case base == "CHANGELOG.md":
-			placed["/usr/share/doc/cgemu/CHANGELOG.md.gz"] = file{Data: gzipped(f.Data), Mode: f.Mode}
+			placed["/usr/share/doc/cgemu/changelog.gz"] = file{Data: gzipped(f.Data), Mode: f.Mode}
 		case base == "LICENSE" && format == "rpm":
 			placed["/usr/share/licenses/cgemu/LICENSE"] = f
 		case base == "LICENSE":
@@ -85,7 +85,7 @@ const overrides = "# One file without needs of its own, which runs in any image.
 
 // debianChangelog is the package's own, as Debian wants it; cgemu's is beside it.
 func (r *release) debianChangelog() []byte {
-	return fmt.Appendf(nil, "cgemu (%s-1) unstable; urgency=medium\n\n  * Release %[1]s: see CHANGELOG.md.gz.\n\n -- %s  %s\n",
+	return fmt.Appendf(nil, "cgemu (%s-1) unstable; urgency=medium\n\n  * Release %[1]s: see changelog.gz.\n\n -- %s  %s\n",
 		r.Version, maintainer, r.Time.Format(time.RFC1123Z))
 }
 

@@ -22,8 +22,7 @@ import (
 
 // examineHost looks at the machine, its kernel and its limits.
 func examineHost() []finding {
-	return slices.Concat([]finding{examineKernel(), examineCPU()}, examineLimits(),
-		[]finding{examineProc(), examineMappings(), examineWalls(), examineDirectory(), examinePerfMap()})
+	return slices.Concat([]finding{examineKernel(), examineCPU()}, examineLimits(), []finding{examineProc()})
 }
 
 func examineKernel() finding {
@@ -196,12 +195,13 @@ func doctorProgram() (file []byte, want map[string]uint64) {
 	return append(file, code...), map[string]uint64{"Ir": 1 + 3*1000 + 3, "Dr": 1000, "Dw": 0, "Bc": 1000, "Bi": 0}
 }
 
-// examineRuns runs programs.
+// examineRuns looks at what programs need that are run, and runs some.
 func examineRuns() []finding {
 	if _, err := cgemu.FindEngine(cgemu.AutoEngine); err != nil {
 		return nil
 	}
-	return append([]finding{examineCounting(), examineDynamic()}, examineLibc()...)
+	list := []finding{examineMappings(), examineWalls(), examineDirectory(), examinePerfMap(), examineCounting(), examineDynamic()}
+	return append(list, examineLibc()...)
 }
 
 // examineCounting counts doctorProgram. It lies in memory: as the guest's standard input, which is the one file that needs no place.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,4 +27,9 @@ func TestFindings(t *testing.T) {
 	}
 	require.Contains(t, seen, "host")
 	require.Contains(t, seen, "annotate, diff, merge")
+}
+
+// TestElsewhere has a host without an engine be told what helps.
+func TestElsewhere(t *testing.T) {
+	require.EqualError(t, noEngine(errors.New("no engine runs here: why")), "no engine runs here: why\n"+elsewhere)
 }

@@ -190,6 +190,9 @@ func (o *options) check() error {
 // findEngine checks the engine's name, and chooses the CPU that it can show.
 func (o *options) findEngine() error {
 	engine, err := cgemu.FindEngine(o.engine)
+	if err != nil && o.engine == cgemu.AutoEngine {
+		return noEngine(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -208,6 +211,9 @@ func (o *options) findEngine() error {
 	}
 	return nil
 }
+
+// noEngine adds to the error of a host where programs cannot be run what can be done.
+func noEngine(err error) error { return fmt.Errorf("%w\n%s", err, elsewhere) }
 
 // defaultEnv is the environment a guest gets without options: the same everywhere.
 var defaultEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LANG=C.UTF-8"}
