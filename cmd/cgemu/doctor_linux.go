@@ -93,7 +93,7 @@ const fewFiles = 256
 // examineLimits looks at the limits of resources that keep cgemu from running, or large programs.
 func examineLimits() (list []finding) {
 	if err := checkHost(); err != nil {
-		list = append(list, problemOf("limits", err.Error(), "raise it in the shell that starts cgemu"))
+		list = append(list, problemOf("needs", err.Error(), "raise the limit in the shell that starts cgemu, mount what is missing: nothing is run before"))
 	}
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &r) == nil && r.Cur != unix.RLIM_INFINITY {
@@ -111,11 +111,12 @@ func examineLimits() (list []finding) {
 	return list
 }
 
+// examineProc says whether /proc can be read. That it is missing is said of the limits.
 func examineProc() finding {
 	for _, file := range []string{"/proc/self/exe", "/proc/self/maps", "/proc/cpuinfo"} {
 		f, err := os.Open(file)
 		if err != nil {
-			return noteOf("/proc", err.Error(), "mount it: --root, --overlay, --read-only, --sandbox and --verify need it")
+			return noteOf("/proc", err.Error(), "--root, --overlay, --read-only, --sandbox and --verify need it")
 		}
 		f.Close()
 	}
