@@ -7,7 +7,7 @@ FUZZTIME   ?= 10s
 BENCH      ?= .
 COUNT      ?= 10
 
-.PHONY: all build unicorn demo test test-all test-oracles check check-fmt check-generated check-cross bench fuzz golden cover
+.PHONY: all build unicorn demo test test-all test-oracles check check-fmt check-generated check-cross bench fuzz golden cover dist test-dist
 
 all: build
 
@@ -77,3 +77,14 @@ golden:
 
 cover:
 	go test -coverprofile=cover.out ./... && go tool cover -func=cover.out | tail -1
+
+# What a release consists of, in dist: archives, packages, a container image, checksums. From what is committed; DIST=-dirty to try.
+dist:
+	cd packaging && go run . -out ../dist $(DIST)
+
+# The same once more, elsewhere, and the tests of what is made.
+test-dist: dist
+	cd packaging && go vet . && go run $(STATICCHECK) . && go mod tidy -diff && go test .
+	rm -rf bin/again && git clone -q . bin/again && cd bin/again/packaging && \
+		go run . -out ../dist && cmp ../dist/SHA256SUMS ../../../dist/SHA256SUMS
+	rm -rf bin/again

@@ -69,7 +69,7 @@ func eachSource(t *testing.T, f func(file, text string)) {
 			return err
 		}
 		if d.IsDir() {
-			if d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != "." {
+			if d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != "." || isModule(file) {
 				return filepath.SkipDir
 			}
 			return nil

@@ -199,7 +199,7 @@ func (s *Scanner) header(line []byte, ended bool) bool {
 	if s.want == cmdKind {
 		text, ok := keyword(line, ended, "cmd:")
 		if !ok {
-			s.err = s.Errorf("missing a `command:` line")
+			s.err = s.Errorf("missing a `command:` line%s", s.whatElse(line))
 			return false
 		}
 		s.rec = record{kind: cmdKind, text: string(text), counts: s.rec.counts}
@@ -225,6 +225,30 @@ func (s *Scanner) header(line []byte, ended bool) bool {
 	}
 	s.want = fileKind
 	return true
+}
+
+// whatElse says what a file is that has nothing of a profile, and what helps; line is its first one. It says nothing of a profile that is
+// broken, nor of an empty file.
+func (s *Scanner) whatElse(line []byte) string {
+	if s.lineno > 1 || len(line)+len(s.rest) == 0 {
+		return ""
+	}
+	switch {
+	case bytes.HasPrefix(line, []byte("\x7fELF")):
+		return ": this is a program; to run it, and write its profile: cgemu " + s.name
+	case bytes.HasPrefix(line, []byte("insns:")):
+		return ": this is what stands beside a profile, by instruction; that has the name without .insns"
+	}
+	const beginning = 64 << 10
+	rest := append(append(bytes.Clone(line), '\n'), s.rest[:min(len(s.rest), beginning)]...)
+	for l := range bytes.Lines(rest) {
+		for _, word := range []string{"desc:", "cmd:", "events:", "summary:", "creator:"} { // the last is Callgrind's
+			if bytes.HasPrefix(l, []byte(word)) {
+				return ""
+			}
+		}
+	}
+	return ": this is no profile; cgemu PROGRAM writes one, which is called cachegrind.out.1000"
 }
 
 // keyword returns what follows word and white space. The end of a line counts

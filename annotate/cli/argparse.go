@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/internal/python"
+	"github.com/cgemu/cgemu/internal/usage"
+	"github.com/cgemu/cgemu/internal/version"
 )
 
 // Arguments are read as Python's argparse reads them (3.11): prefixes of long
@@ -270,9 +272,9 @@ func (p *parser) takeOption(i int) (int, error) {
 }
 
 // helpOptions are -h, --help and --version, which print and end the command.
-func helpOptions(stdout io.Writer, usage, version string) []option {
+func helpOptions(stdout io.Writer, name string, c *usage.Command) []option {
 	return []option{
-		{names: []string{"-h", "--help"}, done: true, flag: func(string) { io.WriteString(stdout, usage) }},
-		{names: []string{"--version"}, done: true, flag: func(string) { io.WriteString(stdout, version+"\n") }},
+		{names: []string{"-h", "--help"}, done: true, flag: func(string) { io.WriteString(stdout, c.Help(name)) }},
+		{names: []string{"--version"}, done: true, flag: func(string) { fmt.Fprintf(stdout, "%s-%s\n", name, version.Number()) }},
 	}
 }

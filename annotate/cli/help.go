@@ -1,95 +1,169 @@
 package cli
 
-const annotateHelp = `
-Show where the events of one or more profiles took place.
+import (
+	"slices"
 
-  -h, --help            show this help message and exit
-  --version             show the version and exit
-  --diff                show the second of two profiles minus the first
-  --mod-filename REGEX  change file names, e.g. 's/prog[0-9]/progN/'
-  --mod-funcname REGEX  change function names
-  --show A,B,C          show these events only (default: all)
-  --sort A,B,C          sort by these events (default: in the profile's order)
-  --threshold N:[0,20]  leave out pairs of file and function with less than N%
-                        of the first sort event (default: 0.1)
-  --show-percs, --no-show-percs
-                        show shares (default: yes)
-  --annotate, --no-annotate
-                        show source files (default: yes)
-  --context N           show N lines around lines with counts (default: 8)
-  --show-percs=yes, --show-percs=no, --auto=yes, --auto=no
-                        older names of the above
+	"github.com/cgemu/cgemu/internal/usage"
+)
 
-Of cgemu's own; not to be abbreviated:
+// Commands returns what users have to know of the commands: annotate, diff and merge.
+func Commands() []*usage.Command {
+	return []*usage.Command{&annotateCommand, &diffCommand, &mergeCommand}
+}
 
-  --format FORMAT       text, json, csv, markdown or html (default: text).
-                        With --diff all but text compare: old, new and factor
-  --html, --html=FILE   the same as --format=html; into a file
-  --asm                 show the instructions of functions, from PROFILE.insns, that
-                        cgemu --dump-instr=yes writes
-  --syntax SYNTAX       of --asm: intel, gnu or go (default: intel)
-  --print-schema        print the JSON Schema of --format=json and exit
-` + derivedHelp + selectHelp + sourceHelp + compareHelp + terminalHelp
+var annotateCommand = usage.Command{
+	Name:     "cgemu annotate",
+	Title:    "shows where the events of profiles took place",
+	Synopsis: []string{"[options] PROFILE..."},
+	About: []string{
+		"Shows the functions and the source lines at which the events of one or more profiles took place: as text, as a page for browsers, " +
+			"or as data for programs. It is Valgrind's cg_annotate, and more.",
+	},
+	Examples: []usage.Row{
+		{Name: "cgemu annotate cachegrind.out.1000", Text: "the busiest functions, and their source"},
+		{Name: "cgemu annotate --html=page.html cachegrind.out.1000", Text: "a page with sorting, search and links"},
+		{Name: "cgemu annotate --threshold=1 --context=2 cachegrind.out.1000", Text: "less: functions from 1 % on"},
+		{Name: "cgemu annotate --format=json cachegrind.out.1000 | jq .total", Text: "for programs"},
+	},
+	Groups: []usage.Group{
+		{Title: "Options", Options: slices.Concat(usageHelp, []usage.Option{
+			{Names: []string{"--diff"}, Text: "show the second of two profiles minus the first"},
+		}, usageMod, []usage.Option{
+			{Names: []string{"--show"}, Arg: "A,B,C", Text: "show these events only (default: all)"},
+			{Names: []string{"--sort"}, Arg: "A,B,C", Text: "sort by these events (default: in the profile's order)"},
+			{
+				Names: []string{"--threshold"}, Arg: "N",
+				Text: "leave out pairs of file and function with less than N% of the first sort event, 0 to 20 (default: 0.1)",
+			},
+			{Names: []string{"--show-percs", "--no-show-percs"}, Text: "show shares (default: yes)"},
+			{Names: []string{"--annotate", "--no-annotate"}, Text: "show source files (default: yes)"},
+			{Names: []string{"--context"}, Arg: "N", Text: "show N lines around lines with counts (default: 8)"},
+			{Names: []string{"--show-percs=yes", "--show-percs=no", "--auto=yes", "--auto=no"}, Text: "older names of these"},
+		})},
+		{Title: "Of cgemu's own; not to be abbreviated", Options: []usage.Option{
+			{
+				Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames,
+				Text: "text, json, csv, markdown or html (default: text). With --diff all but text compare: old, new and factor",
+			},
+			usageHTML,
+			{
+				Names: []string{"--asm"},
+				Text:  "show the instructions of functions, from PROFILE.insns, that cgemu --dump-instr=yes writes",
+			},
+			{Names: []string{"--syntax"}, Values: syntaxNames, Text: "of --asm (default: intel)"},
+			usageDerived,
+			{Names: []string{"--print-schema"}, Text: "print the JSON Schema of --format=json and exit"},
+		}},
+		usageSelect, usageSources, usageCompare, usageTerminal,
+	},
+	Operands: usage.Files,
+	Sections: usageStatuses,
+	SeeAlso:  []string{"cgemu(1)", "cgemu-diff(1)", "cgemu-merge(1)"},
+}
 
-const derivedHelp = `  --derived LIST        further columns: rates (of misses), cycles (estimated),
-                        parent (shares of the function or file), and EVENT/EVENT
-`
+var diffCommand = usage.Command{
+	Name:     "cgemu diff",
+	Title:    "shows what differs between two profiles",
+	Synopsis: []string{"[options] OLD NEW"},
+	About: []string{
+		"Compares two profiles, function by function and line by line. On a terminal it shows a table of old and new counts. Elsewhere it " +
+			"writes, as Valgrind's cg_diff does, the second profile minus the first as a profile, by function, unless there is --table " +
+			"or a --format.",
+	},
+	Examples: []usage.Row{
+		{Name: "cgemu diff old.out new.out", Text: "what differs, function by function"},
+		{Name: "cgemu diff --html=page.html old.out new.out", Text: "the same as a page, with both sources"},
+		{Name: "cgemu diff --format=markdown old.out new.out", Text: "for a pull request"},
+		{Name: "cgemu diff old.out new.out >difference.out", Text: "a profile, for cgemu annotate"},
+	},
+	Groups: []usage.Group{
+		{Title: "Options", Options: slices.Concat(usageHelp, usageMod)},
+		{Title: "Of cgemu's own; all but --strip-hash show a table or need a --format", Options: []usage.Option{
+			{Names: []string{"--table"}, Text: "show what differs: old, new, delta and factor (default: on a terminal)"},
+			{
+				Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames,
+				Text: "text (with --table, else a profile), json, csv, markdown or html",
+			},
+			usageHTML,
+			{Names: []string{"--show"}, Arg: "A,B,C", Text: "show these events (default: text and markdown the first of --sort, others all)"},
+			{Names: []string{"--sort"}, Arg: "A,B,C", Text: "sort by these events (default: in the profiles' order)"},
+			usageDerived,
+		}},
+		usageSelect, usageSources, usageCompare, usageTerminal,
+	},
+	Operands: usage.Files,
+	Sections: usageStatuses,
+	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-check(1)"},
+}
 
-const selectHelp = `  --only GLOB           only files of that name; repeatable
-  --focus GLOB          only functions of that name; repeatable
-  --strip-hash          function names without hashes and suffixes of clones
-  --top N               only the first N functions (of the table: lines, too)
-`
+var mergeCommand = usage.Command{
+	Name:     "cgemu merge",
+	Title:    "adds profiles up",
+	Synopsis: []string{"[options] PROFILE..."},
+	About: []string{
+		"Writes the sum of profiles as a profile: of the processes of one run, or of several runs. It is Valgrind's cg_merge, and more.",
+	},
+	Examples: []usage.Row{
+		{Name: "cgemu merge -o all.out cachegrind.out.*", Text: "one profile of all processes of a run"},
+	},
+	Groups: []usage.Group{
+		{Title: "Options", Options: append(slices.Clone(usageHelp), usage.Option{
+			Names: []string{"-o"}, Arg: "FILE", Text: "write to FILE",
+		})},
+		{Title: "Of cgemu's own", Options: []usage.Option{
+			{Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames, Text: "text (a profile), json, csv, markdown or html"},
+			usageHTML, usageDerived,
+		}},
+	},
+	Operands: usage.Files,
+	Sections: usageStatuses,
+	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-diff(1)"},
+}
 
-const sourceHelp = `  --include DIR         look for source files in DIR, too; repeatable
-  --source-map FROM=TO  look for source files under FROM in TO; repeatable
-`
-
-const compareHelp = `  --include-old, --include-new DIR, --source-map-old, --source-map-new FROM=TO
-                        the same for one side of a comparison
-  --match auto|exact    match functions that were renamed, moved or cloned in a
-                        comparison (default), or only those of the same name
-  --min-delta N, N%     only functions and lines that differ by N, or N% of the
-                        old total (default: all that differ)
-`
-
-const terminalHelp = `  --color auto|always|never
-                        colours (default: on a terminal, unless NO_COLOR is set)
-  --no-pager            no pager, even on a terminal (CGEMU_PAGER, PAGER)
-`
-
-const diffHelp = `
-Write the second profile minus the first, by function, as a profile.
-
-  -h, --help            show this help message and exit
-  --version             show the version and exit
-  --mod-filename REGEX  change file names, e.g. 's/prog[0-9]/progN/'
-  --mod-funcname REGEX  change function names
-
-Of cgemu's own; those below --strip-hash need --table or a --format:
-
-  --table               show what differs: old, new, delta and factor
-  --format FORMAT       text (with --table, else a profile), json, csv, markdown
-                        or html
-  --html, --html=FILE   the same as --format=html; into a file
-  --strip-hash          function names without hashes and suffixes of clones
-  --show A,B,C          show these events (default: text and markdown the first
-                        of --sort, others all)
-  --sort A,B,C          sort by these events (default: in the profiles' order)
-  --only GLOB           only files of that name; repeatable
-  --focus GLOB          only functions of that name; repeatable
-  --top N               only the first N functions, and lines
-` + derivedHelp + sourceHelp + compareHelp + terminalHelp
-
-const mergeHelp = `
-Write the sum of profiles as a profile.
-
-  -h, --help            show this help message and exit
-  --version             show the version and exit
-  -o FILE               write to FILE
-
-Of cgemu's own:
-
-  --format FORMAT       text (a profile), json, csv, markdown or html
-  --html, --html=FILE   the same as --format=html; into a file
-` + derivedHelp
+// What the commands share.
+var (
+	usageHelp = []usage.Option{
+		{Names: []string{"-h", "--help"}, Text: "show this help message and exit"},
+		{Names: []string{"--version"}, Text: "show the version and exit"},
+	}
+	usageMod = []usage.Option{
+		{Names: []string{"--mod-filename"}, Arg: "REGEX", Text: "change file names, e.g. 's/prog[0-9]/progN/'"},
+		{Names: []string{"--mod-funcname"}, Arg: "REGEX", Text: "change function names"},
+	}
+	usageHTML    = usage.Option{Names: []string{"--html"}, Arg: "FILE", Optional: true, Text: "the same as --format=html; into a file"}
+	usageDerived = usage.Option{
+		Names: []string{"--derived"}, Arg: "LIST", Values: []string{"rates", "cycles", "parent"}, List: true,
+		Text: "further columns: rates (of misses), cycles (estimated), parent (shares of the function or file), and EVENT/EVENT",
+	}
+	usageSelect = usage.Group{Title: "What is shown", Options: []usage.Option{
+		{Names: []string{"--only"}, Arg: "GLOB", Text: "only files of that name; repeatable"},
+		{Names: []string{"--focus"}, Arg: "GLOB", Text: "only functions of that name; repeatable"},
+		{Names: []string{"--strip-hash"}, Text: "function names without hashes and suffixes of clones"},
+		{Names: []string{"--top"}, Arg: "N", Text: "only the first N functions (of a table: lines, too)"},
+	}}
+	usageSources = usage.Group{Title: "Where sources are", Options: []usage.Option{
+		{Names: []string{"--include"}, Arg: "DIR", Text: "look for source files in DIR, too; repeatable"},
+		{Names: []string{"--source-map"}, Arg: "FROM=TO", Text: "look for source files under FROM in TO; repeatable"},
+	}}
+	usageCompare = usage.Group{Title: "Comparisons", Options: []usage.Option{
+		{
+			Names: []string{"--match"}, Values: matchNames,
+			Text: "match functions that were renamed, moved or cloned, too (auto, the default), or only those of the same name",
+		},
+		{
+			Names: []string{"--min-delta"}, Arg: "N[%]",
+			Text: "only functions and lines that differ by N, or N% of the old total (default: all that differ)",
+		},
+		{Names: []string{"--include-old", "--include-new"}, Arg: "DIR", Text: "--include for one side"},
+		{Names: []string{"--source-map-old", "--source-map-new"}, Arg: "FROM=TO", Text: "--source-map for one side"},
+	}}
+	usageTerminal = usage.Group{Title: "On a terminal", Options: []usage.Option{
+		{Names: []string{"--color", "--colour"}, Values: colorNames, Text: "colours (default: on a terminal, unless NO_COLOR is set)"},
+		{Names: []string{"--no-pager"}, Text: "no pager, even on a terminal (CGEMU_PAGER, PAGER)"},
+	}}
+	usageStatuses = []usage.Section{{Title: "Exit status", Rows: []usage.Row{
+		{Name: "0", Text: "all is well"},
+		{Name: "1", Text: "something is wrong with a file"},
+		{Name: "2", Text: "something is wrong with the command line"},
+	}}}
+)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -55,7 +54,7 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(stdout)
 	p := parser{
-		options:  slices.Concat(helpOptions(out, usage+annotateHelp, version(name)), o.table(), o.own(out)),
+		options:  slices.Concat(helpOptions(out, name, &annotateCommand), o.annotateOptions(out)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)
@@ -103,11 +102,11 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// own returns the options of annotate that cg_annotate does not have.
-func (o *options) own(out *bufio.Writer) []option {
-	return append(append(o.formatOptions(), o.readerOptions()...),
+// annotateOptions are those of annotate: those of cg_annotate, and others.
+func (o *options) annotateOptions(out *bufio.Writer) []option {
+	return append(slices.Concat(o.table(), o.formatOptions(), o.readerOptions()),
 		option{names: []string{"--asm"}, own: true, flag: func(string) { o.format = "asm" }},
-		option{names: []string{"--syntax"}, own: true, choices: []string{"intel", "gnu", "go"}, set: text(&o.Syntax)},
+		option{names: []string{"--syntax"}, own: true, choices: syntaxNames, set: text(&o.Syntax)},
 		option{names: []string{"--print-schema"}, own: true, done: true, flag: func(string) { out.WriteString(annotate.Schema) }})
 }
 
@@ -130,7 +129,7 @@ func (o *options) run(out io.Writer, usage string, stderr io.Writer) error {
 	return worded(annotate.WriteText(out, o.Options, profiles...))
 }
 
-// table returns the options, in the order in which errors list them.
+// table returns the options of cg_annotate, in the order in which errors list them.
 func (o *options) table() []option {
 	literal := func(name string, into *bool, value bool) option {
 		return option{names: []string{name}, flag: func(string) { *into = value }}
@@ -239,13 +238,4 @@ func cannotWrite(err error) error {
 		return nil
 	}
 	return fmt.Errorf("cannot write: %w", err)
-}
-
-// version returns what --version prints.
-func version(name string) string {
-	v := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v = info.Main.Version
-	}
-	return name + "-" + v
 }

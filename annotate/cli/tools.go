@@ -22,17 +22,28 @@ const diffUsage = `usage: %[1]s [-h] [--version] [--mod-filename REGEX] [--mod-f
        cachegrind-out-file1 cachegrind-out-file2
 `
 
-// Diff is cg_diff: it writes the profile of the second file minus the first, by
-// function.
+// Diff writes the profile of the second file minus the first, by function; on a
+// terminal, where nobody reads that, it shows a table.
 func Diff(name string, args []string, stdout, stderr io.Writer) int {
+	return diff(name, args, stdout, stderr, isTerminal(stdout))
+}
+
+// CgDiff is cg_diff: Diff that writes a profile to terminals, too.
+func CgDiff(name string, args []string, stdout, stderr io.Writer) int {
+	return diff(name, args, stdout, stderr, false)
+}
+
+// diff is Diff; table says that a table is shown if no option says what is.
+func diff(name string, args []string, stdout, stderr io.Writer, table bool) int {
 	usage := fmt.Sprintf(diffUsage, name)
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(o.data(stdout))
 	p := parser{
-		options:  slices.Concat(helpOptions(out, usage+diffHelp, version(name)), o.modOptions(), o.diffOptions()),
+		options:  slices.Concat(helpOptions(out, name, &diffCommand), o.diffOptions()),
 		operands: []operand{{"cachegrind-out-file1", false}, {"cachegrind-out-file2", false}},
 	}
 	values, stop, err := p.parse(args)
+	o.asTable = o.asTable || table && o.format == ""
 	if err == nil && !stop {
 		err = needed(p.used, o.asTable || o.machine(), "--table or a --format", tableOptions...)
 	}
@@ -90,9 +101,7 @@ func Merge(name string, args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(o.data(stdout))
 	var output string
 	p := parser{
-		options: slices.Concat(helpOptions(out, usage+mergeHelp, version(name)), []option{
-			{names: []string{"-o"}, set: text(&output)},
-		}, o.formatOptions()),
+		options:  slices.Concat(helpOptions(out, name, &mergeCommand), o.mergeOptions(&output)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)
@@ -104,6 +113,11 @@ func Merge(name string, args []string, stdout, stderr io.Writer) int {
 		err = o.merge(output, out)
 	}
 	return finish(name, usage, err, out, stderr)
+}
+
+// mergeOptions are those of merge.
+func (o *options) mergeOptions(output *string) []option {
+	return append([]option{{names: []string{"-o"}, set: text(output)}}, o.formatOptions()...)
 }
 
 func (o *options) merge(output string, stdout io.Writer) error {

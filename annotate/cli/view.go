@@ -12,8 +12,13 @@ import (
 	"github.com/cgemu/cgemu/internal/python"
 )
 
-// formatNames are the values of --format.
-var formatNames = []string{"text", "json", "csv", "markdown", "html"}
+// The values of --format, --syntax, --match and --color.
+var (
+	formatNames = []string{"text", "json", "csv", "markdown", "html"}
+	syntaxNames = []string{"intel", "gnu", "go"}
+	matchNames  = []string{"auto", "exact"}
+	colorNames  = []string{"auto", "always", "never"}
+)
 
 // profiles returns the operands.
 func (o *options) profiles() (list []annotate.Input) {
@@ -90,9 +95,9 @@ func needed(used []string, ok bool, what string, names ...string) error {
 	return nil
 }
 
-// diffOptions are those of diff that cg_diff does not have.
+// diffOptions are those of diff: those of cg_diff, and others.
 func (o *options) diffOptions() []option {
-	return append(append(o.formatOptions(), o.readerOptions()...),
+	return append(slices.Concat(o.modOptions(), o.formatOptions(), o.readerOptions()),
 		option{names: []string{"--table"}, own: true, flag: func(string) { o.asTable = true }},
 		option{names: []string{"--show"}, own: true, set: list(&o.Show)},
 		option{names: []string{"--sort"}, own: true, set: list(&o.Sort)})
@@ -133,12 +138,12 @@ func (o *options) readerOptions() []option {
 			o.Top = n
 			return err == nil && n > 0
 		}},
-		{names: []string{"--match"}, own: true, choices: []string{"auto", "exact"}, set: func(s string) bool {
+		{names: []string{"--match"}, own: true, choices: matchNames, set: func(s string) bool {
 			o.MatchExact = s == "exact"
 			return true
 		}},
 		{names: []string{"--min-delta"}, own: true, what: "count or percentage", set: o.setMinDelta},
-		{names: []string{"--color", "--colour"}, own: true, choices: []string{"auto", "always", "never"}, set: text(&o.color)},
+		{names: []string{"--color", "--colour"}, own: true, choices: colorNames, set: text(&o.color)},
 		{names: []string{"--no-pager"}, own: true, flag: func(string) { o.noPager = true }},
 	}
 	list = append(list, finderOptions("", &o.Finder)...)

@@ -22,28 +22,6 @@ import (
 	"github.com/cgemu/cgemu/internal/spell"
 )
 
-const checkUsage = `usage: cgemu check [options] [MANIFEST]
-       cgemu check --merge [options] REPORT...
-
-Runs the benchmarks of a manifest (cgemu.toml) and compares what they count with the baseline beside it. The exit status
-is 0 if nothing went beyond its limit, 1 if something did, 2 if something could not be measured.
-      --update         write the counts into the baseline, for the benchmarks that ran
-      --filter=NAMES   run those whose name or group is like one of NAMES: a list of patterns, with * and ?
-  -j, --jobs=N         run so many at once (1)
-      --report=FORMAT=FILE
-                       write a report to FILE as well (repeatable): text, json, markdown, junit, github (annotations),
-                       codequality (GitLab) or benchfmt; FILE is - for standard output, instead of the text
-      --against=REVISION
-                       compare with another revision of the git repository instead of the baseline: it is built by the
-                       manifest's command in a worktree of its own
-      --build          run the manifest's build command first
-      --shard=I/N      run the I-th of N parts; auto or auto/N takes the numbers from the variables of a CI or of Kubernetes
-      --merge          the arguments are reports (json) of all parts: join them, compare and run nothing
-      --manifest=FILE  the manifest, with --merge (cgemu.toml)
-      --list           list the benchmarks and run none
-  -h, --help           print this
-`
-
 // Exit statuses of check.
 const (
 	checkRegressed = 1
@@ -64,9 +42,8 @@ type checkCommand struct {
 	stderr       io.Writer
 }
 
-// runCheck is `cgemu check`.
-func runCheck(name string, args []string, stdout, stderr io.Writer) int {
-	c := checkCommand{stderr: stderr}
+// flags returns the options, to be parsed into c. What they mean is in checkReference.
+func (c *checkCommand) flags(name string) *pflag.FlagSet {
 	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.BoolVar(&c.update, "update", false, "")
@@ -79,10 +56,17 @@ func runCheck(name string, args []string, stdout, stderr io.Writer) int {
 	f.BoolVar(&c.build, "build", false, "")
 	f.BoolVar(&c.merge, "merge", false, "")
 	f.IntVarP(&c.jobs, "jobs", "j", 1, "")
+	return f
+}
+
+// runCheck is `cgemu check`.
+func runCheck(name string, args []string, stdout, stderr io.Writer) int {
+	c := checkCommand{stderr: stderr}
+	f := c.flags(name)
 	err := suggestFlag(f, f.Parse(args))
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprint(stdout, checkUsage)
+		fmt.Fprint(stdout, checkReference.Help(name))
 		return 0
 	case err == nil:
 		err = c.check(f)

@@ -18,20 +18,32 @@ import (
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/usage"
 )
 
-const compareUsage = `usage: cgemu compare [options of run] COMMAND COMMAND...
-
-Runs commands, each a program and its arguments in one word of the shell, and says what each counts, how much that is of the
-first one, and in which functions they differ most:
-
-    cgemu compare 'sort words.txt' 'sort -u words.txt'
-    cgemu compare --cache-sim=yes ./old ./new
-
-Standard input and output are the null device. What other processes count that a command starts is added up; a shell's
-pipeline is sh -c '…'. No profile is written: cgemu run does that. The exit status is that of the first command that
-fails, otherwise 0.
-`
+var compareCommand = usage.Command{
+	Name:     "cgemu compare",
+	Title:    "runs commands, and says what each counts and where they differ",
+	Synopsis: []string{"[options of run] COMMAND COMMAND..."},
+	About: []string{
+		"Runs commands, each a program and its arguments in one word of the shell, and says what each counts, how much that is of the first one, and in " +
+			"which functions they differ most.",
+		"Standard input and output are the null device. What other processes count that a command starts is added up; a shell's pipeline is sh -c '…'. " +
+			"No profile is written.",
+	},
+	Examples: []usage.Row{
+		{Name: "cgemu compare 'sort words' 'sort -u words'", Text: "two commands"},
+		{Name: "cgemu compare --cache-sim=yes ./old ./new", Text: "with caches"},
+	},
+	Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
+	Operands: usage.Program,
+	Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
+		{Name: "0", Text: "all commands ran"},
+		{Name: "a command's", Text: "the first that failed"},
+		{Name: "125", Text: "cgemu failed"},
+	}}},
+	SeeAlso: []string{"cgemu(1)", "cgemu-diff(1)"},
+}
 
 // compareFunctions is how many functions are shown that differ.
 const compareFunctions = 10
@@ -41,7 +53,7 @@ func compare(args []string) int {
 	o, commands, err := parseOptions(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		return write(compareUsage)
+		return write(compareCommand.Help(compareCommand.Name))
 	case err == nil && len(commands) < 2:
 		err = errors.New("compare: two commands at least are expected, each in quotes: cgemu help compare")
 	case err == nil && o.verify:

@@ -41,6 +41,14 @@ func checkHost() error {
 	if n, ok := limits["ulimit -f"](); ok && n < leastFileSize {
 		return fmt.Errorf("the limit of file sizes, ulimit -f, is %d bytes: %d are needed", n, leastFileSize)
 	}
+	return checkProc()
+}
+
+// checkProc says that /proc is missing: files are opened again by their names in /proc/self/fd, the program, too.
+func checkProc() error {
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		return fmt.Errorf("there is no /proc (%w): mount -t proc proc /proc", err)
+	}
 	return nil
 }
 

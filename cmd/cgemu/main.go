@@ -9,11 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
-	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/annotate/cli"
-	"github.com/cgemu/cgemu/internal/spell"
 )
 
 // Exit statuses of our own failures, as env(1) has them.
@@ -50,12 +47,12 @@ func collectLate() {
 type tool func(name string, args []string, stdout, stderr io.Writer) int
 
 // commands are the first arguments that are no program to run.
-var commands = []string{"run", "annotate", "diff", "merge", "check", "compare", "help", "version", "debug"}
+var commands = []string{"run", "annotate", "diff", "merge", "check", "compare", "doctor", "completion", "help", "debug", "version"}
 
 var tools = map[string]tool{"annotate": cli.Annotate, "diff": cli.Diff, "merge": cli.Merge}
 
 // programs are the tools under the names that Valgrind gives them, for links to cgemu.
-var programs = map[string]tool{"cg_annotate": cli.Annotate, "cg_diff": cli.Diff, "cg_merge": cli.Merge}
+var programs = map[string]tool{"cg_annotate": cli.Annotate, "cg_diff": cli.CgDiff, "cg_merge": cli.Merge}
 
 // dispatch runs what argv names: by the program's own name, or by the first argument. A program to
 // run is the default.
@@ -81,6 +78,12 @@ func dispatch(argv []string) int {
 		endAtSignal()
 		return t("cgemu "+args[0], args[1:], os.Stdout, os.Stderr)
 	}
+	if args[0] == completeName {
+		return complete(args[1:])
+	}
+	if c := reference(args[0]); c != nil && len(args) == 2 && (args[1] == "-h" || args[1] == "--help") {
+		return write(c.Help(c.Name))
+	}
 	switch args[0] {
 	case "run":
 		return run(args[1:])
@@ -89,26 +92,18 @@ func dispatch(argv []string) int {
 	case "version", "--version":
 		return showVersion(args[1:])
 	case "debug":
+		if err := noOperands("debug", args[1:]); err != nil {
+			return fail(exitFailed, err)
+		}
 		return write(debugHelp())
+	case "doctor":
+		return runDoctor(args[1:])
+	case "completion":
+		return completion(args[1:])
 	case "help", "--help", "-h":
 		return help(args[1:])
 	}
 	return run(args)
-}
-
-// help prints the usage, or that of the command args names.
-func help(args []string) int {
-	switch {
-	case len(args) == 0 || args[0] == "run":
-		return write(usage)
-	case args[0] == "check":
-		return write(checkUsage)
-	case args[0] == "compare":
-		return write(compareUsage)
-	case tools[args[0]] != nil:
-		return tools[args[0]]("cgemu "+args[0], []string{"--help"}, os.Stdout, os.Stderr)
-	}
-	return fail(exitFailed, fmt.Errorf("help: there is no command %q%s", args[0], spell.Suggest(args[0], commands)))
 }
 
 // write prints text that was asked for.
@@ -117,35 +112,6 @@ func write(text string) int {
 		return fail(exitFailed, err)
 	}
 	return 0
-}
-
-// version is that of the next release.
-const version = "0.1.0"
-
-// showVersion prints the version, and with -v which engines there are.
-func showVersion(args []string) int {
-	text := "cgemu " + version + "\n"
-	switch {
-	case len(args) == 0:
-		return write(text)
-	case len(args) > 1 || args[0] != "-v" && args[0] != "--verbose":
-		return fail(exitFailed, fmt.Errorf("version: %q is not -v", args[0]))
-	}
-	for _, e := range cgemu.Engines() {
-		state := e.Found
-		if e.Err != nil {
-			state = "cannot be used: " + strings.TrimPrefix(e.Err.Error(), "engine "+e.Name+": ")
-		}
-		text += fmt.Sprintf("engine %s: %s\n  needs %s\n", e.Name, state, e.Needs)
-		if e.Warning != "" {
-			text += "  " + e.Warning + "\n"
-		}
-	}
-	auto, err := cgemu.FindEngine(cgemu.AutoEngine)
-	if err != nil {
-		return write(text + "--engine=auto takes none: none can be used\n")
-	}
-	return write(text + "--engine=auto takes " + auto.Name + ": the first of those that can be used\n")
 }
 
 // stderr is where fail writes.

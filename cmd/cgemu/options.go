@@ -17,89 +17,6 @@ import (
 	"github.com/cgemu/cgemu/internal/spell"
 )
 
-const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
-       cgemu annotate|diff|merge [options] FILE...
-       cgemu check [options] [MANIFEST]
-       cgemu compare [options] COMMAND COMMAND...
-       cgemu help [run|annotate|diff|merge|check|compare]
-       cgemu debug
-       cgemu version [-v]
-
-Runs an x86-64 Linux program, counts the instructions it executes by source line, and writes
-the counts to a file that cgemu annotate and cg_annotate read.
-Options of run:
-      --cachegrind-out-file=FILE  the profile (cachegrind.out.%p); %p is the guest's pid, 1000 at first,
-                                  %n a number, %q{VAR} a variable, %% a per cent sign
-      --trace-children=yes|no     count what other processes execute that the program starts,
-                                  each in a profile of its own (yes)
-      --engine=auto|jit|unicorn|check  what executes the guest; check compares the other two (auto)
-      --cpu=v1|v2|v3|valgrind     the guest's CPU (v3; v1 with the engines unicorn and check)
-      --cpus=N                    how many CPUs the guest sees, 1 to 1024 (1)
-      --compat=valgrind           stack, auxiliary vector, user and CPU as under Valgrind; no environment
-  -e, --env=NAME[=VALUE]          put a variable into the guest's environment (repeatable);
-                                  without a value, cgemu's own if there is one
-      --inherit-env               give the guest cgemu's environment
-      --sysroot=DIR               look the guest's absolute paths up in DIR first
-      --network=loopback|none|host
-                                  the guest's network: a loopback interface inside cgemu, none but AF_UNIX,
-                                  or that interface and the host's network beyond (loopback)
-      --no-network                the same as --network=none
-      --root=DIR                  DIR is the guest's /: it sees no other files, PROGRAM included
-      --bind=DIR[:PATH]           the guest sees DIR of the host at PATH, too, whatever --root is (repeatable); what it
-                                  changes there stays
-      --overlay                   what the guest changes in files stays in memory and is gone at the end: the host's files
-                                  stay as they are, but its standard output and error
-      --isolate[=DIR]             --overlay, and nothing tells which machine it is: DIR (the working directory) is /work, /tmp is empty,
-                                  files have one time, standard files are pipes: for counts that are the same everywhere
-      --read-only                 the guest changes no files but its standard output and error
-      --sandbox                   for programs that are not trusted: --read-only, no network of the host, and a host whose
-                                  kernel confines cgemu itself, too; --root=DIR hides the host's other files, --overlay
-                                  instead of --read-only lets it change what it sees
-      --stdio=auto|pipe|host      what the guest sees of its standard files: pipes, whatever they are, so that counts do not depend
-                                  on where output goes; or what they are on the host. auto is host if input and output are both
-                                  terminals, and pipe otherwise (auto)
-      --etc=fixed|host            /etc/ld.so.cache, passwd, group, nsswitch.conf, localtime and timezone: so that counts do not
-                                  depend on what is installed, or as on the host (fixed; host with --root, --sysroot, --compat)
-      --seed=N                    seed of all the guest takes for random (0)
-      --seed-sched=N              try another schedule of threads and processes, as reproducible (0: the default)
-      --date=DATE|now             when its virtual clock begins, as 2026-12-31 or 2026-12-31T23:59:59, UTC (2030-01-01;
-                                  now with --network=host)
-      --time=virtual|real         the guest's clocks and sleeps (virtual)
-      --rep=each|once             count a REP instruction for each iteration, or once (each)
-      --max-insns=N               end the run after N instructions, with status 124 (0: never)
-      --strace                    print system calls
-      --verify                    run the program twice and compare profiles, output and exit status;
-                                  status 123 if they differ
-      --progress=yes|no           on a terminal, show how far a run is that takes long (yes)
-      --cache-sim=yes|no          simulate caches: data references, and misses of three caches (no)
-      --branch-sim=yes|no         simulate branch prediction (no)
-      --cache=NAME                which caches: default, athlon, core2, skylake, icelake, zen, zen2,
-                                  zen3, zen5, or host, for this machine's (default)
-      --I1=SIZE,ASSOC,LINE|NAME   another first-level cache of instructions than --cache has;
-                                  NAME as there
-      --D1=SIZE,ASSOC,LINE|NAME   another first-level cache of data
-      --LL=SIZE,ASSOC,LINE|NAME   another last-level cache; also --L2
-      --dump-instr=yes|no         count by instruction, too: FILE.insns, for cgemu annotate --asm (no)
-      --cycles                    estimate cycles from instructions, misses and mispredictions
-      --events=LIST               count more: syscalls, rep, taken, loads, stores, allocs
-      --instr-at-start=yes|no     no: count nothing before the program asks for it (yes)
-      --collect-atstart=yes|no    the same, but caches and branches are simulated (yes)
-      --toggle-collect=FUNCTION   count only in FUNCTION and what it calls; * and ? stand for any
-                                  text and any character (repeatable; so are the next two)
-      --from=FUNCTION             count from where FUNCTION is first entered
-      --to=FUNCTION               count to there
-      --demangle=yes|no           readable C++ and Rust names (yes)
-      --show-below-main=yes|no    name what calls main (no)
-      --fullpath-after=TEXT       cut source paths up to and with TEXT (repeatable)
-      --extra-debuginfo-path=DIR  look for separate debug files there too (repeatable)
-      --debug=LIST                show what the engine does: cgemu debug says what there is
-      --log-file=FILE             write messages there instead of stderr
-  -q, --quiet                     no summary
-  -v, --verbose                   say which symbols could not be read, which system calls were not there,
-                                  which caches are simulated, and what confines the guest
-  -h, --help                      print this
-`
-
 // An options holds the command line of run.
 type options struct {
 	outFile, logFile   string
@@ -181,9 +98,9 @@ func (y *yesNo) Set(s string) error {
 	return nil
 }
 
-// parseOptions parses the options in front of the program; rest is the program and its arguments.
-func parseOptions(args []string) (o *options, rest []string, err error) {
-	o = &options{demangle: true, children: true, progress: true}
+// flags returns the options, to be parsed into o. What they mean is in runCommand.
+func (o *options) flags() *pflag.FlagSet {
+	o.demangle, o.children, o.progress = true, true, true
 	f := pflag.NewFlagSet("cgemu", pflag.ContinueOnError)
 	f.SetInterspersed(false)
 	f.SetOutput(io.Discard)
@@ -234,6 +151,13 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.StringArrayVar(&o.extraDebug, "extra-debuginfo-path", nil, "")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "")
+	return f
+}
+
+// parseOptions parses the options in front of the program; rest is the program and its arguments.
+func parseOptions(args []string) (o *options, rest []string, err error) {
+	o = &options{}
+	f := o.flags()
 	if err := f.Parse(args); err != nil {
 		err = suggestFlag(f, err)
 		return nil, nil, err
@@ -314,6 +238,9 @@ func (o *options) check() error {
 // findEngine checks the engine's name, and chooses the CPU that it can show.
 func (o *options) findEngine() error {
 	engine, err := cgemu.FindEngine(o.engine)
+	if err != nil && o.engine == cgemu.AutoEngine {
+		return noEngine(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -332,6 +259,9 @@ func (o *options) findEngine() error {
 	}
 	return nil
 }
+
+// noEngine adds to the error of a host where programs cannot be run what can be done.
+func noEngine(err error) error { return fmt.Errorf("%w\n%s", err, elsewhere) }
 
 // defaultEnv is the environment a guest gets without options: the same everywhere.
 var defaultEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LANG=C.UTF-8"}

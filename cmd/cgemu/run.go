@@ -28,13 +28,13 @@ import (
 func run(args []string) int {
 	o, rest, err := parseOptions(args)
 	if errors.Is(err, pflag.ErrHelp) {
-		return write(usage)
+		return write(runCommand.Help("cgemu"))
 	}
 	if err != nil {
 		return fail(exitFailed, err)
 	}
 	if len(rest) == 0 {
-		os.Stderr.WriteString(usage)
+		os.Stderr.WriteString(shortHelp())
 		return exitFailed
 	}
 	if err := checkHost(); err != nil {
@@ -112,14 +112,39 @@ func (o *options) find(name string, env []string) ([]string, error) {
 	case o.root != "":
 		return inPath(name, env), nil
 	case strings.Contains(name, "/"):
-		_, err := os.Stat(name)
+		info, err := os.Stat(name)
+		if err == nil && info.IsDir() && o.sysroot == "" {
+			err = errDirectory
+		}
 		return []string{name}, err
 	}
 	p, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrNotFound) {
+		err = notInPath(name, err)
+	}
 	if err == nil {
 		p, err = filepath.Abs(p)
 	}
 	return []string{p}, err
+}
+
+// errDirectory is the error for a directory in place of a program.
+var errDirectory = errors.New("it is a directory: a program is expected")
+
+// A hereError is that PATH leads to no such program, but the working directory has the file.
+type hereError struct {
+	error
+	dir bool
+}
+
+func (e hereError) Unwrap() error { return e.error }
+
+// notInPath returns the error for a name that PATH leads nowhere for.
+func notInPath(name string, err error) error {
+	if info, missing := os.Stat(name); missing == nil {
+		return hereError{err, info.IsDir()}
+	}
+	return err
 }
 
 // inPath returns where env's PATH leads for name.
@@ -139,11 +164,18 @@ func inPath(name string, env []string) []string {
 
 // failStart reports that a program could not be started.
 func failStart(name string, err error) int {
+	var here hereError
 	switch {
 	case hostErrno(err) == syscall.EMFILE || hostErrno(err) == syscall.ENFILE || hostErrno(err) == syscall.EFBIG:
 		return fail(exitFailed, err) // whatever the program is
 	case errors.Is(err, fs.ErrNotExist) && checkDirectory() != nil:
 		return fail(exitFailed, checkDirectory())
+	case errors.Is(err, errDirectory):
+		return fail(exitNotExec, fmt.Errorf("%s: %w", name, err))
+	case errors.As(err, &here) && here.dir:
+		return fail(exitNotFound, fmt.Errorf("%s: not found in PATH; ./%[1]s is a directory", name))
+	case errors.As(err, &here):
+		return fail(exitNotFound, fmt.Errorf(`%s: not found in PATH; did you mean "./%[1]s"?`, name))
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
 		return fail(exitNotFound, fmt.Errorf("%s: not found%s", name, spell.Suggest(name, commands)))
 	case errors.Is(err, fs.ErrPermission):

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// pages are the commands that have a page of the manual: arguments of cgemu help --man.
+var pages = []string{"run", "annotate", "diff", "merge", "check", "doctor"}
+
+// completions are the scripts for shells, by the names under which the shells look for them.
+var completions = map[string]string{"bash": "cgemu.bash", "zsh": "_cgemu", "fish": "cgemu.fish"}
+
+// documents are files of the repository that archives have, too.
+var documents = []string{"LICENSE", "README.md", "CHANGELOG.md", "docs/manual.md", "docs/install.md", "include/cgemu.h", "include/cgemu.rs"}
+
+// commonFiles returns what is in every archive besides the program, sorted.
+func (r *release) commonFiles(map[target][]byte) (list []file, err error) {
+	for _, name := range documents {
+		data, err := os.ReadFile(filepath.Join(r.Source, name))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, file{name, data, 0o644})
+	}
+	for _, page := range pages {
+		data, err := r.cgemu("help", "--man", page)
+		if err != nil {
+			return nil, err
+		}
+		name := "cgemu-" + page + ".1"
+		if page == "run" {
+			name = "cgemu.1"
+		}
+		list = append(list, file{"man/man1/" + name, data, 0o644})
+	}
+	for shell, name := range completions {
+		data, err := r.cgemu("completion", shell)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, file{"completions/" + name, data, 0o644})
+	}
+	licenses, err := r.licenseTexts()
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, file{"THIRD-PARTY-LICENSES", licenses, 0o644})
+	slices.SortFunc(list, func(a, b file) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// archives writes an archive for each target.
+func (r *release) archives(binaries map[target][]byte) error {
+	for _, t := range targets {
+		base := fmt.Sprintf("cgemu_%s_%s_%s", r.Version, t.OS, t.Arch)
+		list := []file{{base + "/" + t.program(), binaries[t], 0o755}}
+		for _, f := range r.Files {
+			list = append(list, file{base + "/" + f.Name, f.Data, f.Mode})
+		}
+		data, ending, err := gzippedTar(list, r.Time), ".tar.gz", error(nil)
+		if t.OS == "windows" {
+			ending = ".zip"
+			data, err = zipped(list, r.Time)
+		}
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(r.Out, base+ending), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gzippedTar returns a tar of files, compressed. All belong to root, and are of one time.
+func gzippedTar(list []file, at time.Time) []byte {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // an error would be the level's
+	z.Write(plainTar(list, at))
+	z.Close()
+	return b.Bytes()
+}
+
+// plainTar is gzippedTar without compression. A file whose name ends with a slash is a directory. What is written to memory does not fail.
+func plainTar(list []file, at time.Time) []byte {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, f := range list {
+		h := &tar.Header{Name: f.Name, Mode: f.Mode, Size: int64(len(f.Data)), ModTime: at, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
+		if strings.HasSuffix(f.Name, "/") {
+			h.Typeflag = tar.TypeDir
+		}
+		if err := w.WriteHeader(h); err != nil {
+			panic("BUG: " + err.Error())
+		}
+		w.Write(f.Data)
+	}
+	w.Close()
+	return b.Bytes()
+}
+
+// zipped is gzippedTar for Windows.
+func zipped(list []file, at time.Time) ([]byte, error) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range list {
+		h := &zip.FileHeader{Name: f.Name, Method: zip.Deflate, Modified: at}
+		h.SetMode(os.FileMode(f.Mode))
+		part, err := w.CreateHeader(h)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := part.Write(f.Data); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}
+
+// checksums writes SHA256SUMS, as sha256sum -c reads it.
+func (r *release) checksums(map[target][]byte) error {
+	entries, err := os.ReadDir(r.Out)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(r.Out, e.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(data), e.Name())
+	}
+	return os.WriteFile(filepath.Join(r.Out, "SHA256SUMS"), b.Bytes(), 0o644)
+}
+
+// find returns the common file of a name.
+func (r *release) find(name string) (file, error) {
+	for _, f := range r.Files {
+		if f.Name == name || path.Base(f.Name) == name {
+			return f, nil
+		}
+	}
+	return file{}, fmt.Errorf("there is no %s among the files", name)
+}

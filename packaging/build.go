@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// A target is a platform.
+type target struct{ OS, Arch string }
+
+// targets are the platforms of a release. Only the first one runs programs; on the others profiles can be looked at.
+var targets = []target{
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}, {"darwin", "amd64"}, {"windows", "amd64"}, {"freebsd", "amd64"},
+}
+
+// runs reports whether cgemu can run programs there.
+func (t target) runs() bool { return t == target{"linux", "amd64"} }
+
+// program is the name of the binary.
+func (t target) program() string {
+	if t.OS == "windows" {
+		return "cgemu.exe"
+	}
+	return "cgemu"
+}
+
+func (t target) String() string { return t.OS + "/" + t.Arch }
+
+// here is the platform of this process.
+var here = target{runtime.GOOS, runtime.GOARCH}
+
+// build makes the binaries of all targets, and one for this host if that is none of them.
+func (r *release) build() (map[target][]byte, error) {
+	binaries := map[target][]byte{}
+	for _, t := range append(targets, here) {
+		if binaries[t] != nil {
+			continue
+		}
+		data, err := r.buildOne(t)
+		if err != nil {
+			return nil, err
+		}
+		binaries[t] = data
+	}
+	return binaries, r.checkBinary()
+}
+
+// binary is where a target's binary is built.
+func (r *release) binary(t target) string { return filepath.Join(r.Work, t.OS+"_"+t.Arch, t.program()) }
+
+func (r *release) buildOne(t target) ([]byte, error) {
+	const pkg = "github.com/cgemu/cgemu/internal/version"
+	set := func(name, value string) string { return fmt.Sprintf("-X=%s.%s=%s", pkg, name, value) }
+	flags := strings.Join([]string{
+		"-s", "-w", "-buildid=", set("release", r.Version), set("commit", r.Commit), set("date", r.Time.Format("2006-01-02")),
+	}, " ")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags, "-o", r.binary(t), "./cmd/cgemu")
+	cmd.Dir, cmd.Stderr = r.Source, os.Stderr
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+t.OS, "GOARCH="+t.Arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("building for %s: %w", t, err)
+	}
+	return os.ReadFile(r.binary(t))
+}
+
+// cgemu runs this host's binary.
+func (r *release) cgemu(args ...string) ([]byte, error) {
+	cmd := exec.Command(r.binary(here), args...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil, fmt.Errorf("cgemu %s: %w: %s", strings.Join(args, " "), err, exit.Stderr)
+	}
+	return out, err
+}
+
+// checkBinary makes sure that what was built knows what it is: a name that changed in package version would go by unnoticed.
+func (r *release) checkBinary() error {
+	got, err := r.cgemu("version")
+	want := fmt.Sprintf("cgemu %s (commit %s of %s), ", r.Version, r.Commit, r.Time.Format("2006-01-02"))
+	if err == nil && !strings.HasPrefix(string(got), want) {
+		err = fmt.Errorf("cgemu version says %q, not %q", got, want)
+	}
+	return err
+}

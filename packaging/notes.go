@@ -1,0 +1,24 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// notes writes what is said beside the files of a release: what they are, and what they can do.
+func (r *release) notes(map[target][]byte) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# cgemu %s\n\nMade of commit %s. CHANGELOG.md, in each archive, says what is new; docs/install.md how to install and verify.\n\n", r.Version, r.Commit)
+	b.WriteString("| platform | runs programs | annotate, diff, merge |\n|---|---|---|\n")
+	for _, t := range targets {
+		runs := "no"
+		if t.runs() {
+			runs = "yes: Linux 5.9 or later, a CPU of x86-64-v3"
+		}
+		fmt.Fprintf(&b, "| %s | %s | yes |\n", t, runs)
+	}
+	b.WriteString("\nThe container image is for linux/amd64. Packages are not signed; SHA256SUMS has the checksums of all files, and `make dist` makes the same ones from the same commit.\n")
+	return os.WriteFile(filepath.Join(r.Out, "release-notes.md"), b.Bytes(), 0o644)
+}
