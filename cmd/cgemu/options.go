@@ -19,7 +19,8 @@ import (
 const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
        cgemu annotate|diff|merge [options] FILE...
        cgemu check [options] [MANIFEST]
-       cgemu help [run|annotate|diff|merge|check]
+       cgemu go [options] test [flags of go test] [packages]
+       cgemu help [run|annotate|diff|merge|check|go]
        cgemu debug
        cgemu version [-v]
 
@@ -77,6 +78,8 @@ Options of run:
                                   text and any character (repeatable; so are the next two)
       --from=FUNCTION             count from where FUNCTION is first entered
       --to=FUNCTION               count to there
+      --go-benchmarks             PROGRAM is a test binary of Go's: count its benchmarks, and show the counts
+                                  in their results (cgemu go test -bench=. does it for packages)
       --demangle=yes|no           readable C++ and Rust names (yes)
       --show-below-main=yes|no    name what calls main (no)
       --fullpath-after=TEXT       cut source paths up to and with TEXT (repeatable)
@@ -107,6 +110,7 @@ type options struct {
 	network            string
 	noNetwork          bool
 	strace, verify     bool
+	goBenchmarks       bool
 	debug              []string
 	children           yesNo
 	progress           yesNo
@@ -177,6 +181,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.StringVar(&o.rep, "rep", "each", "")
 	f.BoolVar(&o.strace, "strace", false, "")
 	f.BoolVar(&o.verify, "verify", false, "")
+	f.BoolVar(&o.goBenchmarks, "go-benchmarks", false, "")
 	f.StringSliceVar(&o.debug, "debug", nil, "")
 	for name, v := range map[string]*yesNo{
 		"demangle": &o.demangle, "show-below-main": &o.belowMain, "cache-sim": &o.cacheSim, "branch-sim": &o.branches,
@@ -225,6 +230,9 @@ func (o *options) check() error {
 		if !slices.Contains(c.allowed, c.value) {
 			return fmt.Errorf("--%s=%s: not one of %s", c.name, c.value, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
 		}
+	}
+	if o.verify && o.goBenchmarks {
+		return errors.New("--verify and --go-benchmarks: not both; run twice, and compare the results")
 	}
 	if o.root != "" && o.sysroot != "" {
 		return errors.New("--root and --sysroot: not both")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,14 @@ func run(args []string) int {
 	if o.verify {
 		return k.verify(ctx, cfg)
 	}
+	filtered := func() error { return nil }
+	if o.goBenchmarks {
+		if filtered, err = filterBenchmarks(&cfg); err != nil {
+			return fail(exitFailed, err)
+		}
+	}
 	res, err := k.run(ctx, cfg)
+	k.err = cmp.Or(k.err, filtered())
 	if err != nil {
 		return failStart(rest[0], err)
 	}
