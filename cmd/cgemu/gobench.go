@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +22,20 @@ import (
 
 // benchMark begins a line of counts in the guest's output.
 var benchMark = []byte("\x00\x00cgemu counts:")
+
+// runFiltered runs the program, with the filter if that was asked for.
+func (k *keeper) runFiltered(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, error) {
+	if !k.o.goBenchmarks {
+		return k.run(ctx, cfg)
+	}
+	done, err := filterBenchmarks(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	res, err := k.run(ctx, cfg)
+	k.err = cmp.Or(k.err, done())
+	return res, err
+}
 
 // filterBenchmarks puts the filter between the guest and standard output. done has to be called when the guest has ended.
 func filterBenchmarks(cfg *cgemu.Config) (done func() error, err error) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,14 +92,7 @@ func run(args []string) int {
 	if o.verify {
 		return k.verify(ctx, cfg)
 	}
-	filtered := func() error { return nil }
-	if o.goBenchmarks {
-		if filtered, err = filterBenchmarks(&cfg); err != nil {
-			return fail(exitFailed, err)
-		}
-	}
-	res, err := k.run(ctx, cfg)
-	k.err = cmp.Or(k.err, filtered())
+	res, err := k.runFiltered(ctx, cfg)
 	if err != nil {
 		return failStart(rest[0], err)
 	}
