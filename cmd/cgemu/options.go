@@ -111,6 +111,7 @@ type options struct {
 	noNetwork          bool
 	strace, verify     bool
 	goBenchmarks       bool
+	valgrind           fromValgrind
 	debug              []string
 	children           yesNo
 	progress           yesNo
@@ -196,6 +197,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.StringVar(&o.ll, "LL", "", "")
 	f.StringVar(&o.ll, "L2", "", "")
 	o.count.register(f)
+	o.valgrind.register(f, &o.outFile)
 	f.StringArrayVar(&o.fullpathAfter, "fullpath-after", nil, "")
 	f.StringArrayVar(&o.extraDebug, "extra-debuginfo-path", nil, "")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "")
@@ -203,6 +205,9 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if err := f.Parse(args); err != nil {
 		err = suggestFlag(f, err)
 		return nil, nil, err
+	}
+	if o.valgrind.callgrind && !f.Changed("cachegrind-out-file") && !f.Changed("callgrind-out-file") {
+		o.outFile = callgrindOut
 	}
 	if o.sandbox && !f.Changed("read-only") {
 		o.readOnly = !o.overlay
