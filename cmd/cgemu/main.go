@@ -50,7 +50,7 @@ func collectLate() {
 type tool func(name string, args []string, stdout, stderr io.Writer) int
 
 // commands are the first arguments that are no program to run.
-var commands = []string{"run", "annotate", "diff", "merge", "check", "go", "help", "version", "debug"}
+var commands = []string{"run", "annotate", "diff", "merge", "check", "compare", "go", "help", "version", "debug"}
 
 var tools = map[string]tool{"annotate": cli.Annotate, "diff": cli.Diff, "merge": cli.Merge}
 
@@ -84,6 +84,8 @@ func dispatch(argv []string) int {
 	switch args[0] {
 	case "run":
 		return run(args[1:])
+	case "compare":
+		return compare(args[1:])
 	case "go":
 		return runGo(args[1:])
 	case "version", "--version":
@@ -103,6 +105,8 @@ func help(args []string) int {
 		return write(usage)
 	case args[0] == "check":
 		return write(checkUsage)
+	case args[0] == "compare":
+		return write(compareUsage)
 	case args[0] == "go":
 		return write(goUsage)
 	case tools[args[0]] != nil:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -19,8 +20,9 @@ import (
 const usage = `usage: cgemu [run] [options] [--] PROGRAM [ARGUMENTS...]
        cgemu annotate|diff|merge [options] FILE...
        cgemu check [options] [MANIFEST]
+       cgemu compare [options] COMMAND COMMAND...
        cgemu go [options] test [flags of go test] [packages]
-       cgemu help [run|annotate|diff|merge|check|go]
+       cgemu help [run|annotate|diff|merge|check|compare|go]
        cgemu debug
        cgemu version [-v]
 
@@ -48,12 +50,21 @@ Options of run:
                                   changes there stays
       --overlay                   what the guest changes in files stays in memory and is gone at the end: the host's files
                                   stay as they are, but its standard output and error
+      --isolate[=DIR]             --overlay, and nothing tells which machine it is: DIR (the working directory) is /work, /tmp is empty,
+                                  files have one time, standard files are pipes: for counts that are the same everywhere
       --read-only                 the guest changes no files but its standard output and error
       --sandbox                   for programs that are not trusted: --read-only, no network of the host, and a host whose
                                   kernel confines cgemu itself, too; --root=DIR hides the host's other files, --overlay
                                   instead of --read-only lets it change what it sees
+      --stdio=auto|pipe|host      what the guest sees of its standard files: pipes, whatever they are, so that counts do not depend
+                                  on where output goes; or what they are on the host. auto is host if input and output are both
+                                  terminals, and pipe otherwise (auto)
+      --etc=fixed|host            /etc/ld.so.cache, passwd, group, nsswitch.conf, localtime and timezone: so that counts do not
+                                  depend on what is installed, or as on the host (fixed; host with --root, --sysroot, --compat)
       --seed=N                    seed of all the guest takes for random (0)
       --seed-sched=N              try another schedule of threads and processes, as reproducible (0: the default)
+      --date=DATE|now             when its virtual clock begins, as 2026-12-31 or 2026-12-31T23:59:59, UTC (2030-01-01;
+                                  now with --network=host)
       --time=virtual|real         the guest's clocks and sleeps (virtual)
       --rep=each|once             count a REP instruction for each iteration, or once (each)
       --max-insns=N               end the run after N instructions, with status 124 (0: never)
@@ -102,11 +113,14 @@ type options struct {
 	inheritEnv         bool
 	sysroot, root      string
 	readOnly, overlay  bool
+	isolate            string
 	binds              []string
 	sandbox            bool
 	seed, maxInsns     uint64
 	seedSched          uint64
+	date               dateFlag
 	time, rep          string
+	stdio, etc         string
 	network            string
 	noNetwork          bool
 	strace, verify     bool
@@ -126,6 +140,26 @@ type options struct {
 	fullpathAfter      []string
 	extraDebug         []string
 	quiet, verbose     bool
+}
+
+// A dateFlag is a flag that takes a date, a date and time, or the word now.
+type dateFlag struct{ time.Time }
+
+func (d *dateFlag) String() string { return "" }
+
+func (d *dateFlag) Type() string { return "DATE|now" }
+
+func (d *dateFlag) Set(s string) (err error) {
+	if s == "now" {
+		d.Time = time.Now()
+		return nil
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05"} {
+		if d.Time, err = time.Parse(layout, s); err == nil && d.Year() >= 1970 {
+			return nil
+		}
+	}
+	return errors.New("a date like 2026-12-31 or 2026-12-31T23:59:59, from 1970 on, or now is expected")
 }
 
 // A yesNo is a flag that takes Valgrind's yes and no.
@@ -174,12 +208,17 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	f.BoolVar(&o.readOnly, "read-only", false, "")
 	f.StringArrayVar(&o.binds, "bind", nil, "")
 	f.BoolVar(&o.overlay, "overlay", false, "")
+	f.StringVar(&o.isolate, "isolate", "", "")
+	f.Lookup("isolate").NoOptDefVal = "."
 	f.BoolVar(&o.sandbox, "sandbox", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
 	f.Uint64Var(&o.seedSched, "seed-sched", 0, "")
 	f.Uint64Var(&o.maxInsns, "max-insns", 0, "")
 	f.StringVar(&o.time, "time", "virtual", "")
 	f.StringVar(&o.rep, "rep", "each", "")
+	f.Var(&o.date, "date", "")
+	f.StringVar(&o.stdio, "stdio", "auto", "")
+	f.StringVar(&o.etc, "etc", "fixed", "")
 	f.BoolVar(&o.strace, "strace", false, "")
 	f.BoolVar(&o.verify, "verify", false, "")
 	f.BoolVar(&o.goBenchmarks, "go-benchmarks", false, "")
@@ -212,6 +251,12 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.sandbox && !f.Changed("read-only") {
 		o.readOnly = !o.overlay
 	}
+	if o.isolate != "" {
+		o.overlay = true
+		if o.stdio == "auto" {
+			o.stdio = "pipe"
+		}
+	}
 	if o.verify && !o.readOnly && o.sysroot == "" && !f.Changed("overlay") {
 		o.overlay = true // both runs begin with the same files
 	}
@@ -230,6 +275,8 @@ func (o *options) check() error {
 		{"compat", o.compat, []string{"", "valgrind"}},
 		{"time", o.time, []string{"virtual", "real"}},
 		{"rep", o.rep, []string{"each", "once"}},
+		{"stdio", o.stdio, []string{"auto", "pipe", "host"}},
+		{"etc", o.etc, []string{"fixed", "host"}},
 		{"network", o.network, []string{"host", "loopback", "none"}},
 	} {
 		if !slices.Contains(c.allowed, c.value) {
@@ -238,6 +285,17 @@ func (o *options) check() error {
 	}
 	if o.verify && o.goBenchmarks {
 		return errors.New("--verify and --go-benchmarks: not both; run twice, and compare the results")
+	}
+	for _, c := range []struct {
+		not   bool
+		other string
+	}{
+		{o.network == "host", "network=host"}, {o.time == "real", "time=real"}, {o.inheritEnv, "inherit-env"}, {o.stdio == "host", "stdio=host"},
+		{o.etc == "host", "etc=host"}, {o.sysroot != "", "sysroot"}, {o.compat != "", "compat=valgrind"},
+	} {
+		if o.isolate != "" && c.not {
+			return fmt.Errorf("--isolate and --%s: not both: what the guest sees would depend on the machine", c.other)
+		}
 	}
 	if o.root != "" && o.sysroot != "" {
 		return errors.New("--root and --sysroot: not both")
