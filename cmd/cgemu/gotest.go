@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+
+	"github.com/cgemu/cgemu"
 )
 
 const goUsage = `usage: cgemu go [options of run] test [flags of go test] [packages]
@@ -26,6 +28,10 @@ A profile is written if --cachegrind-out-file says where: of the benchmarks, wit
 
 // goOptions are the options of run that come before those of the user.
 var goOptions = []string{"-q", "--go-benchmarks", "--trace-children=no", "--cachegrind-out-file=" + os.DevNull}
+
+// goElsewhere says what to do where no engine runs.
+const goElsewhere = "cgemu: run it on linux/amd64, a container of that (docker run --platform linux/amd64 …) among them; a test binary may come from here:\n" +
+	"cgemu: GOOS=linux GOARCH=amd64 go test -c, and there cgemu --go-benchmarks ./x.test -test.bench=."
 
 // runGo runs the go command with its test binaries under cgemu. It returns only if that fails.
 func runGo(args []string) int {
@@ -46,6 +52,9 @@ func runGo(args []string) int {
 
 // goTest returns the arguments of the go command.
 func goTest(args []string) ([]string, error) {
+	if _, err := cgemu.FindEngine(cgemu.AutoEngine); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, goElsewhere)
+	}
 	options := slices.Concat(goOptions, args)
 	_, rest, err := parseOptions(options)
 	switch {
