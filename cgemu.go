@@ -41,6 +41,9 @@ type Config struct {
 	// Overlay keeps what the guest changes in files, those below Root if that is set, in memory: the host's stay as they are, but for
 	// its standard output and error.
 	Overlay bool
+	// Isolate is a directory. The guest finds it at /work, and nothing tells it on which machine it is: files are as with Overlay, /tmp is empty, and
+	// all were last changed in 2000. Dir, which must be that directory or one below, and Path may be the host's names.
+	Isolate string
 	// Binds are directories of the host that the guest sees at paths of its own, whatever Root is. What it changes there stays.
 	Binds []Bind
 	// ReadOnly keeps the guest from changing files of the host, but for its standard output and error.
@@ -48,10 +51,17 @@ type Config struct {
 	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs; "" for one that
 	// Run makes, and removes.
 	ShmDir string
-	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own; what is in memory
+	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own (but see HostStdio); what is in memory
 	// (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all writers are pipes.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// HostStdio shows the guest what its standard files are. Otherwise its outputs are pipes to it, wherever they go, and so is
+	// an input that is a terminal: what it executes does not depend on that.
+	HostStdio bool
+	// HostEtc shows the guest all files of the host's /etc. Otherwise those that nearly every program reads (ld.so.cache, passwd, group,
+	// nsswitch.conf, localtime, timezone) are others, which depend on less of what is installed on the host. With Root, Sysroot and
+	// Compat they are what they are.
+	HostEtc bool
 
 	// Engine is the name of the engine: see Engines; "" is AutoEngine.
 	Engine string
@@ -67,6 +77,9 @@ type Config struct {
 	Seed uint64
 	// SchedSeed chooses another schedule of threads and processes, 0 the default one.
 	SchedSeed uint64
+	// Start is what the guest's clock says when the program begins. Zero is the beginning of 2030: what the guest makes is newer than any
+	// file of the host then. Certificates of the host's network are valid today.
+	Start time.Time
 	// RealTime takes clocks and sleeps from the host: runs are no longer reproducible.
 	RealTime bool
 	// RepOnce counts a REP instruction once, as hardware counters do.

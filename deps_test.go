@@ -41,12 +41,13 @@ var allowed = map[string]string{
 	"syscalls/internal/host":        "syscalls/internal/linux syscalls/internal/vfs",
 	"syscalls/internal/uio":         "emu emu/mem syscalls/internal/linux",
 	"syscalls/internal/task":        "emu emu/mem loader syscalls/internal/host syscalls/internal/linux syscalls/internal/uio",
-	"syscalls/internal/files":       "emu emu/mem loader syscalls/internal/host syscalls/internal/linux syscalls/internal/task syscalls/internal/uio syscalls/internal/vfs",
+	"syscalls/internal/ldcache":     "",
+	"syscalls/internal/files":       "emu emu/mem loader syscalls/internal/host syscalls/internal/ldcache syscalls/internal/linux syscalls/internal/task syscalls/internal/uio syscalls/internal/vfs",
 	"syscalls/internal/tty":         "emu syscalls/internal/files syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls/internal/net":         "emu syscalls/internal/files syscalls/internal/host syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls/internal/ipc":         "emu syscalls/internal/files syscalls/internal/host syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls/internal/procfs": "emu emu/mem syscalls/internal/files syscalls/internal/ipc syscalls/internal/linux syscalls/internal/net " +
-		"syscalls/internal/task syscalls/internal/tty",
+		"syscalls/internal/task",
 	"syscalls/internal/strace": "emu loader syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls": "emu emu/mem loader syscalls/internal/files syscalls/internal/host syscalls/internal/ipc syscalls/internal/linux syscalls/internal/net " +
 		"syscalls/internal/procfs syscalls/internal/strace syscalls/internal/task syscalls/internal/tty syscalls/internal/uio",
@@ -59,7 +60,8 @@ var allowed = map[string]string{
 	"check":          ". cachesim cgout dwarfmap internal/glob internal/spell",
 	"cgemutest":      ". check internal/outfile",
 	"internal/spell": "",
-	"cmd/cgemu": ". annotate/cli cachesim cgout check dwarfmap emu internal/glob internal/outfile internal/sandbox internal/spell " +
+	"examples/go":    "",
+	"cmd/cgemu": ". annotate annotate/cli cachesim cgout check dwarfmap emu internal/glob internal/outfile internal/sandbox internal/spell " +
 		"internal/usage internal/version loader syscalls",
 }
 
@@ -68,6 +70,7 @@ var allowed = map[string]string{
 var foreign = map[string]string{
 	"github.com/pelletier/go-toml":          "check",
 	"github.com/spf13/pflag":                "cmd/cgemu",
+	"github.com/kballard/go-shellquote":     "cmd/cgemu",
 	"golang.org/x/arch":                     "annotate",
 	"golang.org/x/net":                      "internal/sandbox",
 	"golang.org/x/sys":                      "emu/mem emu/jit emu/unicorn internal/sandbox syscalls/internal/host cmd/cgemu",

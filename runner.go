@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cgemu/cgemu/dwarfmap"
@@ -201,12 +203,28 @@ func (r *runner) kernelConfig() syscalls.Config {
 
 		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery,
 
-		CPUID: r.model.CPUID, CPUs: cfg.CPUs, Compat: cfg.Compat, RealTime: cfg.RealTime, MaxInsns: cfg.MaxInsns,
+		CPUID: r.model.CPUID, CPUs: cfg.CPUs, Compat: cfg.Compat, Epoch: cfg.Start, RealTime: cfg.RealTime, MaxInsns: cfg.MaxInsns,
 		Seed: cfg.Seed, SchedSeed: cfg.SchedSeed, Log: cfg.Log,
 	}, Files: syscalls.FileConfig{
-		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Overlay: cfg.Overlay, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
+		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Overlay: cfg.Overlay, Isolate: cfg.Isolate, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
 		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput,
-	}, Path: cfg.Path, Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
+		HostStdio: cfg.HostStdio || cfg.Compat, HostEtc: cfg.HostEtc || cfg.Compat,
+	}, Path: cfg.guestPath(), Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
+}
+
+// guestPath is where the guest finds the program: elsewhere than the host if it is isolated in a directory above.
+func (cfg *Config) guestPath() string {
+	if cfg.Isolate == "" || !filepath.IsAbs(cfg.Path) {
+		return cfg.Path
+	}
+	dir, err := filepath.Abs(cfg.Isolate)
+	if err != nil {
+		return cfg.Path
+	}
+	if rest, ok := strings.CutPrefix(cfg.Path, strings.TrimSuffix(dir, "/")+"/"); ok {
+		return syscalls.WorkDir + "/" + rest
+	}
+	return cfg.Path
 }
 
 // binds are what is bound, for the kernel.

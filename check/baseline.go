@@ -18,8 +18,10 @@ type Counts struct {
 	// Events has the count of each event, for the whole run.
 	Events map[string]uint64
 	// Functions has the functions' own counts of the benchmark's first event, by "file:function": those that have limits, those below
-	// the manifest's directory with a thousandth of all at least, and others with a fiftieth.
+	// the manifest's directory with a thousandth of all at least, and others with a two hundredth.
 	Functions map[string]uint64
+	// whole says that no function was left out.
+	whole bool
 	// Limited has the sum of the functions of each pattern that has a limit of its own, of the first event.
 	Limited map[string]uint64
 	// Fingerprint is what the counts depend on, by what it is.
@@ -106,6 +108,15 @@ func (b Baseline) line(f []string) error {
 	}
 	counts[f[2]] = x
 	return nil
+}
+
+// Keep forgets benchmarks that a manifest does not have any more.
+func (b Baseline) Keep(m *Manifest) {
+	for name := range b {
+		if !slices.ContainsFunc(m.Benchmarks, func(x Benchmark) bool { return x.Name == name }) {
+			delete(b, name)
+		}
+	}
 }
 
 // Write writes b, sorted.

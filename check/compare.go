@@ -39,6 +39,8 @@ type Result struct {
 	// manifest's directory, Elsewhere the rest of the change: libraries, the loader, and functions too small to be kept.
 	Functions      []Moved
 	Own, Elsewhere int64
+	// Now is what was counted, nil if that failed.
+	Now *Counts
 	// Differs is what of the fingerprint is not as it was: the counts may differ for that.
 	Differs []Difference
 }
@@ -60,8 +62,9 @@ func (c Change) Delta() int64 { return int64(c.New - c.Old) }
 type Moved struct {
 	File, Func string
 	Old, New   uint64
-	// Gone and Added say that it is in one of both only, as far as a baseline knows.
-	Gone, Added bool
+	// Gone and Added say that it is in one of both only. Small says that the baseline does not have it: it was not there, or counted too
+	// little to be kept, so that Old is 0.
+	Gone, Added, Small bool
 	// Lines are its busiest lines now.
 	Lines []Line
 }
@@ -84,7 +87,7 @@ func (r *Report) has(v Verdict) bool {
 
 // Compare compares what a benchmark counted with what it counted before; old is nil if that is not known.
 func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
-	r := Result{Name: b.Name, Group: b.Group}
+	r := Result{Name: b.Name, Group: b.Group, Now: now.Counts}
 	if old == nil {
 		r.Verdict = New
 		for _, e := range b.Events {
@@ -152,14 +155,18 @@ func verdict(changes []Change, known bool) Verdict {
 
 // moved finds what moved the first event.
 func (r *Result) moved(old *Counts, now *Measurement) {
-	for key := range union(old.Functions, now.Functions) {
+	list := now.Functions
+	if old.whole {
+		list = now.All
+	}
+	for key := range union(old.Functions, list) {
 		was, had := old.Functions[key]
-		is, has := now.Functions[key]
+		is, has := now.All[key]
 		if was == is {
 			continue
 		}
 		file, fn, _ := strings.Cut(key, ":")
-		f := Moved{File: file, Func: fn, Old: was, New: is, Gone: !has, Added: !had, Lines: now.Lines[key]}
+		f := Moved{File: file, Func: fn, Old: was, New: is, Gone: !has, Added: !had && old.whole, Small: !had && !old.whole, Lines: now.Lines[key]}
 		r.Functions = append(r.Functions, f)
 		if ours(file) {
 			r.Own += f.Delta()

@@ -9,8 +9,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 )
 
@@ -19,6 +21,9 @@ func counts(events, functions map[string]uint64) *Counts {
 		Events: events, Functions: functions, Limited: map[string]uint64{}, Fingerprint: map[string]string{"program": "1", "cpu": "v3"},
 	}
 }
+
+// measured is a measurement in which every function is worth keeping.
+func measured(c *Counts) *Measurement { return &Measurement{Counts: c, All: c.Functions} }
 
 func TestCompare(t *testing.T) {
 	type m = map[string]uint64
@@ -40,7 +45,7 @@ func TestCompare(t *testing.T) {
 	} {
 		now := counts(c.events, c.functions)
 		b.sumLimited(now)
-		r := Compare(b, old, &Measurement{Counts: now})
+		r := Compare(b, old, measured(now))
 		require.Equal(t, c.want, r.Verdict, "%v", c.functions)
 		require.Empty(t, r.Differs)
 	}
@@ -48,9 +53,9 @@ func TestCompare(t *testing.T) {
 	b.Functions = append(b.Functions, FunctionLimit{Name: "f"})
 	now := counts(m{"Ir": 1000}, m{"a.c:f": 400, "a.c:g": 300})
 	b.sumLimited(now)
-	require.Equal(t, New, Compare(b, old, &Measurement{Counts: now}).Verdict)
-	require.Equal(t, New, Compare(b, nil, &Measurement{Counts: old}).Verdict)
-	require.Equal(t, New, Compare(b, counts(m{}, m{}), &Measurement{Counts: old}).Verdict)
+	require.Equal(t, New, Compare(b, old, measured(now)).Verdict)
+	require.Equal(t, New, Compare(b, nil, measured(old)).Verdict)
+	require.Equal(t, New, Compare(b, counts(m{}, m{}), measured(old)).Verdict)
 }
 
 var update = flag.Bool("update", false, "write testdata/formats anew")
@@ -64,11 +69,68 @@ func sampleReport() *Report {
 		Counts: counts(m{"Ir": 1100}, m{"a.c:f": 900, "./libc.c:puts": 20, "b.c:h": 5}),
 		Lines:  map[string][]Line{"a.c:f": {{"a.c", 7, 880}, {"a.c", 6, 20}}, "b.c:h": {{"b.c", 1, 5}}},
 	}
+	now.All = now.Functions
 	now.Fingerprint["program"] = "2"
 	return &Report{Dir: "perf", Results: []Result{
-		Compare(b, old, now), Compare(b, nil, now), Compare(b, old, &Measurement{Counts: old}),
+		Compare(b, old, now), Compare(b, nil, now), Compare(b, old, measured(old)),
 		{Name: "x", Verdict: Failed, Err: errors.New("not there: 100 % <of> a | b\nand more")},
 	}}
+}
+
+// schema is that of reports.
+func schema(t *testing.T) *jsonschema.Schema {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(Schema))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	require.NoError(t, c.AddResource("report.schema.json", doc))
+	s, err := c.Compile("report.schema.json")
+	require.NoError(t, err)
+	copied, err := os.ReadFile("../docs/check.schema.json")
+	require.NoError(t, err)
+	require.Equal(t, Schema, string(copied), "copy check/report.schema.json to docs")
+	return s
+}
+
+// TestMerge joins reports that were written and read again.
+func TestMerge(t *testing.T) {
+	all := sampleReport()
+	all.Results = []Result{all.Results[0], all.Results[3]}
+	m := &Manifest{Dir: "perf", Benchmarks: []Benchmark{{Name: "x"}, {Name: "b", Group: "g"}, {Name: "none"}}}
+	var parts []*Report
+	for i := range all.Results {
+		var text bytes.Buffer
+		require.NoError(t, (&Report{Results: all.Results[i : i+1]}).WriteJSON(&text))
+		r, err := ReadJSON(&text)
+		require.NoError(t, err)
+		parts = append(parts, r)
+	}
+	got, err := m.Merge(parts...)
+	require.NoError(t, err)
+	want := &Report{Dir: "perf", Results: []Result{
+		all.Results[1], all.Results[0], {Name: "none", Verdict: Failed, Err: errors.New("no report has it")},
+	}}
+	for _, format := range []string{"text", "json", "github"} {
+		var a, b bytes.Buffer
+		require.NoError(t, want.Write(&a, format))
+		require.NoError(t, got.Write(&b, format))
+		require.Equal(t, a.String(), b.String())
+	}
+	require.Equal(t, all.Results[0].Now, got.Results[1].Now)
+	_, err = m.Merge(append(parts, parts[0])...)
+	require.ErrorContains(t, err, "two reports have b")
+	_, err = (&Manifest{}).Merge(parts...)
+	require.ErrorContains(t, err, "the manifest has no benchmark")
+}
+
+func TestReadJSONErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``: "EOF", `{}`: "not a report of cgemu check", `{"x":1}`: "unknown field",
+		`{"format":"cgemu-check","version":1,"benchmarks":[{"name":"b","verdict":"same"}]}`:                                           "b: neither counts nor an error",
+		`{"format":"cgemu-check","version":1,"benchmarks":[{"name":"b","verdict":"same","changes":[{"event":"Ir","limit":"much"}]}]}`: "b: limit: ",
+	} {
+		_, err := ReadJSON(strings.NewReader(text))
+		require.ErrorContains(t, err, want)
+	}
 }
 
 // TestFormats compares each format with testdata/formats; -update writes them anew.
@@ -84,7 +146,11 @@ func TestFormats(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), out.String(), format)
 		switch format {
-		case "json", "codequality":
+		case "json":
+			doc, err := jsonschema.UnmarshalJSON(&out)
+			require.NoError(t, err)
+			require.NoError(t, schema(t).Validate(doc))
+		case "codequality":
 			require.True(t, json.Valid(out.Bytes()))
 		case "junit":
 			require.NoError(t, xml.Unmarshal(out.Bytes(), new(junitSuites)))

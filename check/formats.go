@@ -2,6 +2,7 @@ package check
 
 import (
 	"crypto/sha256"
+	_ "embed" // the schema
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
@@ -32,6 +33,17 @@ func (r *Report) Write(w io.Writer, format string) error {
 	return write(w)
 }
 
+// Schema is the JSON Schema of what WriteJSON writes; docs/check.schema.json is a copy of it.
+//
+//go:embed report.schema.json
+var Schema string
+
+// What a report of WriteJSON begins with.
+const (
+	jsonFormat  = "cgemu-check"
+	jsonVersion = 1
+)
+
 // jsonReport is a report as WriteJSON writes it.
 type jsonReport struct {
 	Format  string          `json:"format"`
@@ -49,6 +61,23 @@ type jsonBenchmark struct {
 	Own       int64          `json:"own"`
 	Elsewhere int64          `json:"elsewhere"`
 	Differs   []jsonDiffers  `json:"differs"`
+	// Counts are what a baseline would have.
+	Counts *jsonCounts `json:"counts,omitempty"`
+}
+
+type jsonCounts struct {
+	Events      map[string]uint64 `json:"events"`
+	Functions   map[string]uint64 `json:"functions"`
+	Limited     map[string]uint64 `json:"limited"`
+	Fingerprint map[string]string `json:"fingerprint"`
+}
+
+// counts are c's, nil if there are none.
+func (c *jsonCounts) counts() *Counts {
+	if c == nil {
+		return nil
+	}
+	return &Counts{Events: c.Events, Functions: c.Functions, Limited: c.Limited, Fingerprint: c.Fingerprint}
 }
 
 type jsonChange struct {
@@ -65,6 +94,9 @@ type jsonFunction struct {
 	Name  string `json:"function"`
 	Old   uint64 `json:"old"`
 	New   uint64 `json:"new"`
+	Gone  bool   `json:"gone,omitempty"`
+	Added bool   `json:"added,omitempty"`
+	Small bool   `json:"small,omitempty"`
 	Lines []Line `json:"lines"`
 }
 
@@ -76,7 +108,7 @@ type jsonDiffers struct {
 
 // WriteJSON writes r for other programs. Lists are there even if they are empty.
 func (r *Report) WriteJSON(w io.Writer) error {
-	out := jsonReport{Format: "cgemu-check", Version: 1, Results: []jsonBenchmark{}}
+	out := jsonReport{Format: jsonFormat, Version: jsonVersion, Results: []jsonBenchmark{}}
 	for _, x := range r.Results {
 		b := jsonBenchmark{
 			Name: x.Name, Group: x.Group, Verdict: x.Verdict, Own: x.Own, Elsewhere: x.Elsewhere,
@@ -84,6 +116,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		}
 		if x.Err != nil {
 			b.Error = x.Err.Error()
+		}
+		if c := x.Now; c != nil {
+			b.Counts = &jsonCounts{c.Events, c.Functions, c.Limited, c.Fingerprint}
 		}
 		for _, c := range x.Changes {
 			j := jsonChange{Event: c.Event, Function: c.Function, Old: c.Old, New: c.New, Exceeded: c.Exceeded}
@@ -93,7 +128,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 			b.Changes = append(b.Changes, j)
 		}
 		for _, f := range x.Functions {
-			b.Functions = append(b.Functions, jsonFunction{f.File, f.Func, f.Old, f.New, append([]Line{}, f.Lines...)})
+			b.Functions = append(b.Functions, jsonFunction{f.File, f.Func, f.Old, f.New, f.Gone, f.Added, f.Small, append([]Line{}, f.Lines...)})
 		}
 		for _, d := range x.Differs {
 			b.Differs = append(b.Differs, jsonDiffers(d))

@@ -24,6 +24,8 @@ const ManifestName = "cgemu.toml"
 type Manifest struct {
 	// Baseline is the file with the counts to compare with, relative to the manifest's directory.
 	Baseline string `toml:"baseline"`
+	// Build is a command that makes the programs, run in the manifest's directory: with --build, and in the other revision of --against.
+	Build []string `toml:"build"`
 	// Defaults hold for all benchmarks that do not say otherwise.
 	Defaults Settings `toml:"defaults"`
 	// Benchmarks are in the order of the file.
@@ -54,6 +56,9 @@ type Settings struct {
 	Stdin string `toml:"stdin"`
 	// Env are the variables that the program sees, and no others.
 	Env map[string]string `toml:"env"`
+	// Isolate is the directory that the program finds at /work, relative to the manifest's: true, the default, is the manifest's own, false leaves
+	// the host's files as they are. See cgemu.Config.
+	Isolate any `toml:"isolate"`
 	// Status is the exit status that is expected.
 	Status int `toml:"status"`
 	// Events are those that are compared: Ir alone unless said otherwise.
@@ -187,6 +192,9 @@ func (b *Benchmark) inherit(d Settings) {
 	if s.Limit == nil {
 		s.Limit = d.Limit
 	}
+	if s.Isolate == nil {
+		s.Isolate = d.Isolate
+	}
 	env := map[string]string{}
 	for _, from := range []map[string]string{d.Env, s.Env} {
 		for k, v := range from {
@@ -216,6 +224,15 @@ func (b *Benchmark) check(seen map[string]bool) error {
 		return errors.New("run has no program")
 	}
 	seen[b.Name] = true
+	switch v := b.Isolate.(type) {
+	case nil, bool:
+	case string:
+		if filepath.IsAbs(v) || v == "" {
+			return fmt.Errorf("isolate = %q: true, false, or a directory relative to the manifest's", v)
+		}
+	default:
+		return fmt.Errorf("isolate = %v: true, false, or a directory relative to the manifest's", v)
+	}
 	if _, err := b.limits(b.Limit); err != nil {
 		return err
 	}
@@ -228,6 +245,19 @@ func (b *Benchmark) check(seen map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// isolation is the directory that b's program finds at /work, relative to the manifest's; "" for none.
+func (b *Benchmark) isolation() string {
+	switch v := b.Isolate.(type) {
+	case bool:
+		if !v {
+			return ""
+		}
+	case string:
+		return v
+	}
+	return "."
 }
 
 // environ is the environment of b's program, sorted.

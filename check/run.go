@@ -5,9 +5,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
+	"debug/elf"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,12 +29,15 @@ import (
 // code, as libraries.
 const (
 	ownShare   = 1000
-	otherShare = 50
+	otherShare = 200
 )
 
 // A Measurement is what a run of a benchmark counted.
 type Measurement struct {
+	// Counts is what a baseline has of it.
 	*Counts
+	// All are the counts of all functions, those included that a baseline leaves out.
+	All map[string]uint64
 	// Lines are the busiest lines of each function of Functions, by its first event, the busiest first.
 	Lines map[string][]Line
 	// Result is what the run left; the counts of other processes and of dumps are added to its profile.
@@ -62,7 +69,11 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 		defer f.Close()
 		cfg.Stdin = f
 	}
-	return m.RunConfig(ctx, b, cfg)
+	now, err := m.RunConfig(ctx, b, cfg)
+	if errors.Is(err, fs.ErrNotExist) && cfg.Isolate != "" {
+		err = fmt.Errorf("%w (the program finds %s at /work, and nothing in /tmp: see isolate)", err, cfg.Isolate)
+	}
+	return now, err
 }
 
 // RunConfig is Run for a configuration that was made elsewhere: of b it takes what is expected and compared. Standard error and messages
@@ -116,6 +127,11 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 		Names:   dwarfmap.Options{Demangle: true},
 		Regions: cgemu.Regions{Toggle: b.ToggleCollect, From: b.From, To: b.To},
 	}
+	if top := b.isolation(); top != "" {
+		if cfg.Isolate, err = filepath.Abs(filepath.Join(m.Dir, top)); err != nil {
+			return nil, err
+		}
+	}
 	if b.Caches {
 		caches, err := cachesim.PresetByName("default")
 		if err != nil {
@@ -160,20 +176,27 @@ func (m *Manifest) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
 		lines[key] = append(lines[key], Line{file, line, counts[i]})
 	})
 	b.sumLimited(out.Counts)
+	out.All = maps.Clone(out.Functions)
 	total := out.Events[b.Events[0]]
-	for key, n := range out.Functions {
+	for key, n := range out.All {
 		least := total / otherShare
 		if file, _, _ := strings.Cut(key, ":"); ours(file) {
 			least = total / ownShare
 		}
 		if n < least && !b.limited(key) {
 			delete(out.Functions, key)
-			continue
 		}
 		l := lines[key]
 		slices.SortStableFunc(l, func(x, y Line) int { return cmp.Compare(y.Count, x.Count) })
 		out.Lines[key] = l[:min(len(l), maxLines)]
 	}
+}
+
+// Whole is what was counted with all functions: more than a baseline has.
+func (m *Measurement) Whole() *Counts {
+	c := *m.Counts
+	c.Functions, c.whole = m.All, true
+	return &c
 }
 
 // limited reports whether a function has a limit of its own.
@@ -219,6 +242,9 @@ func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Resul
 	if len(cfg.Env) > 0 {
 		out["env"] = strings.Join(cfg.Env, " ")
 	}
+	if cfg.Isolate == "" {
+		out["isolate"] = "no"
+	}
 	for what, list := range map[string][]string{"toggle-collect": cfg.Regions.Toggle, "from": cfg.Regions.From, "to": cfg.Regions.To} {
 		if len(list) > 0 {
 			out[what] = strings.Join(list, " ")
@@ -240,6 +266,9 @@ func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Resul
 			files["libraries"] = append(files["libraries"], o)
 		}
 	}
+	if c := compiler(own); c != "" {
+		out["compiler"] = c
+	}
 	for what, names := range files {
 		d, err := digest(names)
 		if err != nil {
@@ -249,6 +278,32 @@ func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Resul
 	}
 	return nil
 }
+
+// compiler names what made a program, as its section .comment does, or Go's build information: "" if neither is there.
+func compiler(program string) string {
+	if info, err := buildinfo.ReadFile(program); err == nil {
+		return info.GoVersion
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	s := f.Section(".comment")
+	if s == nil || s.Size > maxComment {
+		return ""
+	}
+	text, err := s.Data()
+	if err != nil {
+		return ""
+	}
+	names := strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// maxComment is how much of a program's .comment is read.
+const maxComment = 4 << 10
 
 // digest is that of files, one after the other.
 func digest(names []string) (string, error) {

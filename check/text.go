@@ -107,6 +107,8 @@ func (f Moved) state() string {
 		return " (gone)"
 	case f.Added:
 		return " (new)"
+	case f.Small:
+		return " (new, or small before)"
 	}
 	return ""
 }
@@ -117,6 +119,8 @@ func (d Difference) sentence() string {
 	switch d.What {
 	case "program":
 		return "another build"
+	case "compiler":
+		return change + ": another compiler makes another program"
 	case "libraries":
 		return "other libraries than those of the baseline: their part may have moved for that"
 	case "stdin":

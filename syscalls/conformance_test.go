@@ -40,7 +40,7 @@ func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.C
 	defer cancel()
 	cfg := cgemu.Config{
 		Path: args[0], Args: args, Env: env, CPU: "v3", CPUs: 1, Stdin: in, Stdout: out, Stderr: out, Log: &log,
-		TraceChildren: true,
+		TraceChildren: true, HostStdio: true, HostEtc: true,
 	}
 	for _, c := range change {
 		c(&cfg)

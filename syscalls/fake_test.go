@@ -82,7 +82,7 @@ func newGuest(t *testing.T, change ...func(*Config)) *guest {
 			return &fakeEngine{mem: m, env: env, first: g.eng}, nil
 		},
 		Log: io.Discard,
-	}, Path: prog, Args: []string{"prog"}, Files: FileConfig{Dir: dir, Stdin: in, Stdout: out, Stderr: out}}
+	}, Path: prog, Args: []string{"prog"}, Files: FileConfig{Dir: dir, Stdin: in, Stdout: out, Stderr: out, HostStdio: true, HostEtc: true}}
 	for _, c := range change {
 		c(&cfg)
 	}

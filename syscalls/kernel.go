@@ -43,6 +43,9 @@ const (
 	NetworkHost     = net.NetworkHost
 )
 
+// WorkDir is the working directory of an isolated guest.
+const WorkDir = files.WorkDir
+
 // Ids that are the same on every host.
 const (
 	DefaultPID = task.DefaultPID

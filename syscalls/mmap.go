@@ -153,8 +153,15 @@ func sysMmap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 // mapEnd is where mappings of a file may end: at the largest offset where it has one, else at the end of all numbers.
 func mapEnd(f files.File) uint64 {
-	if h, ok := f.(*files.HostFile); ok && h.OnDisk() {
-		return math.MaxInt64
+	switch f := f.(type) {
+	case *files.HostFile:
+		if f.OnDisk() {
+			return math.MaxInt64
+		}
+	case *files.VirtualFile:
+		if f.OnDisk() {
+			return math.MaxInt64
+		}
 	}
 	if _, ok := f.(net.Socket); ok {
 		return math.MaxInt64
@@ -215,7 +222,8 @@ func mappable(t *task.Thread, v *mem.VMA, f files.File) linux.Errno {
 	}
 	_, sock := f.(net.Socket)
 	h, ok := f.(*files.HostFile)
-	mapped := ok && h.OnDisk() || isZero(f)
+	own, virtual := f.(*files.VirtualFile)
+	mapped := ok && h.OnDisk() || virtual && own.OnDisk() || isZero(f)
 	switch {
 	case !ok && !isDevice(f) && v.Prot&mem.Exec != 0:
 		return linux.EPERM // nothing of the kernel's own file systems can be executed
@@ -243,6 +251,9 @@ func mapFile(t *task.Thread, v mem.VMA, f files.File) linux.Errno {
 	if isZero(f) {
 		return mapAnonymous(t, v)
 	}
+	if own, ok := f.(*files.VirtualFile); ok {
+		return mapVirtual(t, v, own)
+	}
 	h := f.(*files.HostFile)
 	b := f.Base()
 	fd := h.FD
@@ -262,6 +273,20 @@ func mapFile(t *task.Thread, v mem.VMA, f files.File) linux.Errno {
 		mapped(t, v)
 	}
 	return 0
+}
+
+// mapVirtual maps a copy of the content of a file of ours.
+func mapVirtual(t *task.Thread, v mem.VMA, f *files.VirtualFile) linux.Errno {
+	fd, e := host.Memfd("cgemu-content", 0)
+	if e != 0 {
+		return e
+	}
+	defer fd.Close()
+	if _, e := fd.Writev([][]byte{f.Content(t)}, 0); e != 0 {
+		return e
+	}
+	v.Path, v.Dev, v.Ino = f.Path, files.VirtualDev, files.SystemOf(t.Kernel).Inodes.Virtual(f.Path)
+	return mapHost(t, v, fd)
 }
 
 func mapHost(t *task.Thread, v mem.VMA, fd host.FD) linux.Errno {

@@ -13,31 +13,15 @@ import (
 // This file has the calls that move bytes without the guest's memory, by copying: sendfile, splice, tee, vmsplice.
 
 // samePipe reports whether two pipes are one.
-func samePipe(a, b files.File) bool {
-	switch a := a.(type) {
-	case *files.PipeFile:
-		b, ok := b.(*files.PipeFile)
-		return ok && a.Pipe == b.Pipe
-	case *files.HostFile:
-		b, ok := b.(*files.HostFile)
-		return ok && a.Ino == b.Ino
-	}
-	return false
+func samePipe(t *task.Thread, a, b files.File) bool {
+	x, e1 := a.Stat(t)
+	y, e2 := b.Stat(t)
+	return e1 == 0 && e2 == 0 && x.Dev == y.Dev && x.Ino == y.Ino
 }
 
 // spliceFrom checks that bytes can go from f, which is no pipe, into a pipe: that Linux has a splice_read for it.
 func spliceFrom(f files.File) linux.Errno {
-	switch f := f.(type) {
-	case *files.HostFile:
-		if f.IsDir() {
-			return linux.EINVAL
-		}
-	case *files.MemDevice:
-		if f.Rdev == files.DevNull {
-			return linux.EINVAL
-		}
-	}
-	if _, ok := f.(files.RawReader); !ok {
+	if _, ok := f.(files.RawReader); !ok || f.Traits()&files.NoSpliceRead != 0 {
 		return linux.EINVAL
 	}
 	return 0
@@ -46,18 +30,7 @@ func spliceFrom(f files.File) linux.Errno {
 // spliceTo checks that bytes can go from a pipe into f, which is none.
 func spliceTo(f files.File) linux.Errno {
 	// "EINVAL The target file is opened in append mode." - splice(2)
-	if f.Base().Flags&linux.O_APPEND != 0 {
-		return linux.EINVAL
-	}
-	switch f := f.(type) {
-	case *files.MemDevice:
-		if f.Rdev == files.DevFull {
-			return linux.EINVAL
-		}
-	case *files.EventFile:
-		return linux.EINVAL
-	}
-	if _, ok := f.(files.RawWriter); !ok {
+	if _, ok := f.(files.RawWriter); !ok || f.Traits()&files.NoSpliceWrite != 0 || f.Base().Flags&linux.O_APPEND != 0 {
 		return linux.EINVAL
 	}
 	return 0
@@ -183,7 +156,7 @@ func sysSplice(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	dontWait := a.U32(5)&linux.SPLICE_F_NONBLOCK != 0 || in.Base().Nonblock() || out.Base().Nonblock()
 	switch {
 	case from && to:
-		if samePipe(in, out) {
+		if samePipe(t, in, out) {
 			e = linux.EINVAL
 		}
 	case a.Long(4) < 0, from && a.Addr(3) != 0 && !files.Positions(t, out), to && a.Addr(1) != 0 && !files.Positions(t, in):

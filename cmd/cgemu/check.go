@@ -35,6 +35,11 @@ type checkCommand struct {
 	filter       []string
 	jobs         int
 	reports      []string
+	against      string
+	build        bool
+	shard        string
+	merge        bool
+	stderr       io.Writer
 }
 
 // flags returns the options, to be parsed into c. What they mean is in checkReference.
@@ -45,79 +50,95 @@ func (c *checkCommand) flags(name string) *pflag.FlagSet {
 	f.BoolVar(&c.list, "list", false, "")
 	f.StringSliceVar(&c.filter, "filter", nil, "")
 	f.StringArrayVar(&c.reports, "report", nil, "")
+	f.StringVar(&c.manifest, "manifest", check.ManifestName, "")
+	f.StringVar(&c.against, "against", "", "")
+	f.StringVar(&c.shard, "shard", "", "")
+	f.BoolVar(&c.build, "build", false, "")
+	f.BoolVar(&c.merge, "merge", false, "")
 	f.IntVarP(&c.jobs, "jobs", "j", 1, "")
 	return f
 }
 
 // runCheck is `cgemu check`.
 func runCheck(name string, args []string, stdout, stderr io.Writer) int {
-	c := checkCommand{manifest: check.ManifestName}
+	c := checkCommand{stderr: stderr}
 	f := c.flags(name)
 	err := suggestFlag(f, f.Parse(args))
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		fmt.Fprint(stdout, checkReference.Help(name))
 		return 0
-	case err == nil && f.NArg() > 1:
-		err = fmt.Errorf("one manifest expected, got %d", f.NArg())
-	case err == nil && c.jobs < 1:
-		err = errors.New("--jobs: at least 1")
 	case err == nil:
-		err = c.checkReports()
+		err = c.check(f)
 	}
 	if err == nil {
-		if f.NArg() == 1 {
+		if f.NArg() == 1 && !c.merge {
 			c.manifest = f.Arg(0)
 		}
 		var status int
-		if status, err = c.run(stdout); err == nil {
+		if status, err = c.run(stdout, f.Args()); err == nil {
 			return status
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) && f.NArg() == 0 {
+	if errors.Is(err, fs.ErrNotExist) && c.manifest == check.ManifestName {
 		err = fmt.Errorf("%w (a manifest says what to run: cgemu help check)", err)
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	return checkFailed
 }
 
-func (c *checkCommand) run(stdout io.Writer) (int, error) {
+// check refuses options that do not go together.
+func (c *checkCommand) check(f *pflag.FlagSet) error {
+	switch {
+	case f.NArg() > 1 && !c.merge:
+		return fmt.Errorf("one manifest expected, got %d", f.NArg())
+	case f.NArg() == 0 && c.merge:
+		return errors.New("--merge: no reports")
+	case c.merge && (c.against != "" || c.shard != "" || c.build || c.list || len(c.filter) > 0):
+		return errors.New("--merge runs nothing: not with --against, --build, --filter, --list, --shard")
+	case c.against != "" && c.update:
+		return errors.New("--against and --update: not both, the baseline is not looked at")
+	case c.jobs < 1:
+		return errors.New("--jobs: at least 1")
+	}
+	return c.checkReports()
+}
+
+func (c *checkCommand) run(stdout io.Writer, args []string) (int, error) {
 	m, err := check.Load(c.manifest)
-	if err != nil {
-		return 0, err
-	}
-	chosen, err := c.choose(m)
-	if err != nil {
-		return 0, err
-	}
-	if c.list {
-		for _, b := range chosen {
-			fmt.Fprintln(stdout, b.Name)
-		}
-		return 0, nil
-	}
-	file := filepath.Join(m.Dir, m.Baseline)
-	old, err := readBaseline(file)
 	if err != nil {
 		return 0, err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	report, measured := c.measure(ctx, m, chosen, old)
-	if err := ctx.Err(); err != nil {
+	var report *check.Report
+	if c.merge {
+		report, err = mergeReports(m, args)
+	} else {
+		var chosen []*check.Benchmark
+		if chosen, err = c.choose(m); err == nil && c.list {
+			for _, b := range chosen {
+				fmt.Fprintln(stdout, b.Name)
+			}
+			return 0, nil
+		}
+		if err == nil {
+			report, err = c.compare(ctx, m, chosen)
+		}
+	}
+	if ctx.Err() != nil {
 		return 0, errors.New("interrupted")
+	}
+	if err != nil {
+		return 0, err
 	}
 	if err := c.write(ctx, report, stdout); err != nil {
 		return 0, err
 	}
 	if c.update {
-		for name, counts := range measured {
-			old[name] = counts
-		}
-		if err := outfile.Write(ctx, file, 0o644, old.Write); err != nil {
+		if err := updateBaseline(ctx, m, report, stdout); err != nil {
 			return 0, err
 		}
-		fmt.Fprintf(stdout, "wrote %s\n", file)
 	}
 	switch {
 	case report.Failed():
@@ -126,6 +147,76 @@ func (c *checkCommand) run(stdout io.Writer) (int, error) {
 		return checkRegressed, nil
 	}
 	return 0, nil
+}
+
+// compare runs benchmarks, and compares what they count with the baseline or with another revision.
+func (c *checkCommand) compare(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark) (*check.Report, error) {
+	old, err := readBaseline(m)
+	if err != nil {
+		return nil, err
+	}
+	if c.against != "" {
+		if old, err = c.measureAt(ctx, m, chosen); err != nil {
+			return nil, err
+		}
+	}
+	if c.build {
+		if err := m.RunBuild(ctx, c.stderr); err != nil {
+			return nil, err
+		}
+	}
+	report := &check.Report{Results: make([]check.Result, len(chosen)), Dir: m.Dir}
+	c.measure(ctx, m, chosen, func(i int, now *check.Measurement, err error) {
+		if b := chosen[i]; err != nil {
+			report.Results[i] = check.Result{Name: b.Name, Group: b.Group, Verdict: check.Failed, Err: err}
+		} else {
+			report.Results[i] = check.Compare(b, old[b.Name], now)
+		}
+	})
+	return report, nil
+}
+
+// measureAt counts in another revision. A benchmark that cannot be run there is new.
+func (c *checkCommand) measureAt(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark) (check.Baseline, error) {
+	at, remove, err := m.At(ctx, c.against, c.stderr)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]*check.Counts, len(chosen))
+	c.measure(ctx, at, chosen, func(i int, now *check.Measurement, err error) {
+		if err != nil {
+			fmt.Fprintf(c.stderr, "cgemu check: %s in %s: %v\n", chosen[i].Name, c.against, err)
+			return
+		}
+		counts[i] = now.Whole()
+	})
+	old := check.Baseline{}
+	for i, b := range chosen {
+		if counts[i] != nil {
+			old[b.Name] = counts[i]
+		}
+	}
+	return old, remove()
+}
+
+// updateBaseline takes what a report counted into the baseline.
+func updateBaseline(ctx context.Context, m *check.Manifest, report *check.Report, stdout io.Writer) error {
+	b, err := readBaseline(m)
+	if err != nil {
+		return err
+	}
+	for _, r := range report.Results {
+		if r.Now != nil {
+			b[r.Name] = r.Now
+		}
+	}
+	b.Keep(m)
+	file := filepath.Join(m.Dir, m.Baseline)
+	if err := outfile.Write(ctx, file, 0o644, b.Write); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "wrote %s\n", file)
+	return nil
 }
 
 // checkReports refuses reports that cannot be written.
@@ -165,7 +256,7 @@ func (c *checkCommand) write(ctx context.Context, report *check.Report, stdout i
 	return report.WriteText(stdout)
 }
 
-// choose returns the benchmarks that the filter lets through.
+// choose returns the benchmarks that the filter lets through: those of the part, if there is one.
 func (c *checkCommand) choose(m *check.Manifest) ([]*check.Benchmark, error) {
 	var out []*check.Benchmark
 	for i := range m.Benchmarks {
@@ -177,40 +268,34 @@ func (c *checkCommand) choose(m *check.Manifest) ([]*check.Benchmark, error) {
 	if len(out) == 0 {
 		return nil, errors.New("--filter: no benchmark has such a name or group; --list shows them")
 	}
-	return out, nil
+	if c.shard == "" {
+		return out, nil
+	}
+	s, err := parseShard(c.shard, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return s.of(out), nil
 }
 
-// measure runs the benchmarks, and compares each with the baseline.
-func (c *checkCommand) measure(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark, old check.Baseline) (*check.Report, check.Baseline) {
-	report := &check.Report{Results: make([]check.Result, len(chosen)), Dir: m.Dir}
-	counts := make([]*check.Counts, len(chosen))
+// measure runs benchmarks, so many at once as is said, and hands over what each counted, or why it could not.
+func (c *checkCommand) measure(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark, done func(i int, now *check.Measurement, err error)) {
 	var running sync.WaitGroup
 	slots := make(chan struct{}, c.jobs)
 	for i, b := range chosen {
 		slots <- struct{}{}
 		running.Go(func() {
-			defer func() { <-slots }()
 			now, err := m.Run(ctx, b)
-			if err != nil {
-				report.Results[i] = check.Result{Name: b.Name, Group: b.Group, Verdict: check.Failed, Err: err}
-				return
-			}
-			counts[i] = now.Counts
-			report.Results[i] = check.Compare(b, old[b.Name], now)
+			done(i, now, err)
+			<-slots
 		})
 	}
 	running.Wait()
-	measured := check.Baseline{}
-	for i, b := range chosen {
-		if counts[i] != nil {
-			measured[b.Name] = counts[i]
-		}
-	}
-	return report, measured
 }
 
-// readBaseline reads the baseline, if there is one.
-func readBaseline(file string) (check.Baseline, error) {
+// readBaseline reads a manifest's baseline, if there is one.
+func readBaseline(m *check.Manifest) (check.Baseline, error) {
+	file := filepath.Join(m.Dir, m.Baseline)
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return check.Baseline{}, nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -26,11 +27,14 @@ type options struct {
 	inheritEnv         bool
 	sysroot, root      string
 	readOnly, overlay  bool
+	isolate            string
 	binds              []string
 	sandbox            bool
 	seed, maxInsns     uint64
 	seedSched          uint64
+	date               dateFlag
 	time, rep          string
+	stdio, etc         string
 	network            string
 	noNetwork          bool
 	strace, verify     bool
@@ -48,6 +52,26 @@ type options struct {
 	fullpathAfter      []string
 	extraDebug         []string
 	quiet, verbose     bool
+}
+
+// A dateFlag is a flag that takes a date, a date and time, or the word now.
+type dateFlag struct{ time.Time }
+
+func (d *dateFlag) String() string { return "" }
+
+func (d *dateFlag) Type() string { return "DATE|now" }
+
+func (d *dateFlag) Set(s string) (err error) {
+	if s == "now" {
+		d.Time = time.Now()
+		return nil
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05"} {
+		if d.Time, err = time.Parse(layout, s); err == nil && d.Year() >= 1970 {
+			return nil
+		}
+	}
+	return errors.New("a date like 2026-12-31 or 2026-12-31T23:59:59, from 1970 on, or now is expected")
 }
 
 // A yesNo is a flag that takes Valgrind's yes and no.
@@ -96,12 +120,17 @@ func (o *options) flags() *pflag.FlagSet {
 	f.BoolVar(&o.readOnly, "read-only", false, "")
 	f.StringArrayVar(&o.binds, "bind", nil, "")
 	f.BoolVar(&o.overlay, "overlay", false, "")
+	f.StringVar(&o.isolate, "isolate", "", "")
+	f.Lookup("isolate").NoOptDefVal = "."
 	f.BoolVar(&o.sandbox, "sandbox", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
 	f.Uint64Var(&o.seedSched, "seed-sched", 0, "")
 	f.Uint64Var(&o.maxInsns, "max-insns", 0, "")
 	f.StringVar(&o.time, "time", "virtual", "")
 	f.StringVar(&o.rep, "rep", "each", "")
+	f.Var(&o.date, "date", "")
+	f.StringVar(&o.stdio, "stdio", "auto", "")
+	f.StringVar(&o.etc, "etc", "fixed", "")
 	f.BoolVar(&o.strace, "strace", false, "")
 	f.BoolVar(&o.verify, "verify", false, "")
 	f.StringSliceVar(&o.debug, "debug", nil, "")
@@ -136,6 +165,12 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.sandbox && !f.Changed("read-only") {
 		o.readOnly = !o.overlay
 	}
+	if o.isolate != "" {
+		o.overlay = true
+		if o.stdio == "auto" {
+			o.stdio = "pipe"
+		}
+	}
 	if o.verify && !o.readOnly && o.sysroot == "" && !f.Changed("overlay") {
 		o.overlay = true // both runs begin with the same files
 	}
@@ -154,10 +189,23 @@ func (o *options) check() error {
 		{"compat", o.compat, []string{"", "valgrind"}},
 		{"time", o.time, []string{"virtual", "real"}},
 		{"rep", o.rep, []string{"each", "once"}},
+		{"stdio", o.stdio, []string{"auto", "pipe", "host"}},
+		{"etc", o.etc, []string{"fixed", "host"}},
 		{"network", o.network, []string{"host", "loopback", "none"}},
 	} {
 		if !slices.Contains(c.allowed, c.value) {
 			return fmt.Errorf("--%s=%s: not one of %s", c.name, c.value, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
+		}
+	}
+	for _, c := range []struct {
+		not   bool
+		other string
+	}{
+		{o.network == "host", "network=host"}, {o.time == "real", "time=real"}, {o.inheritEnv, "inherit-env"}, {o.stdio == "host", "stdio=host"},
+		{o.etc == "host", "etc=host"}, {o.sysroot != "", "sysroot"}, {o.compat != "", "compat=valgrind"},
+	} {
+		if o.isolate != "" && c.not {
+			return fmt.Errorf("--isolate and --%s: not both: what the guest sees would depend on the machine", c.other)
 		}
 	}
 	if o.root != "" && o.sysroot != "" {

@@ -13,7 +13,7 @@ import (
 // references returns all commands, as help, manual pages and completions show them. The first one is the running of a program.
 func references() []*usage.Command {
 	list := append([]*usage.Command{&runCommand}, cli.Commands()...)
-	return append(list, &checkReference, &doctorCommand, &completionCommand, &helpCommand, &debugCommand, &versionCommand)
+	return append(list, &checkReference, &compareReference, &doctorCommand, &completionCommand, &helpCommand, &debugCommand, &versionCommand)
 }
 
 // reference returns the command of a name, as the first argument is; nil if there is none.
@@ -119,6 +119,12 @@ var runCommand = usage.Command{
 			choiceOption("--network", "loopback|none|host", "the guest's network: a loopback interface inside cgemu, none but AF_UNIX, or that "+
 				"interface and the host's network beyond (loopback)"),
 			flagOption("--no-network", "the same as --network=none"),
+			valueOption("--date", "DATE|now", "when its virtual clock begins, as 2026-12-31 or 2026-12-31T23:59:59, UTC (2030-01-01; now with --network=host)"),
+			choiceOption("--stdio", "auto|pipe|host", "what the guest sees of its standard files: pipes, whatever they are, so that counts do not "+
+				"depend on where output goes; or what they are on the host. auto is host if input and output are both terminals, and pipe "+
+				"otherwise (auto)"),
+			choiceOption("--etc", "fixed|host", "/etc/ld.so.cache, passwd, group, nsswitch.conf, localtime and timezone: so that counts do not depend "+
+				"on what is installed, or as on the host (fixed; host with --root, --sysroot, --compat)"),
 			valueOption("--sysroot", "DIR", "look the guest's absolute paths up in DIR first"),
 			choiceOption("--compat", "valgrind", "stack, auxiliary vector, user and CPU as under Valgrind; no environment"),
 		}},
@@ -126,6 +132,11 @@ var runCommand = usage.Command{
 			flagOption("--read-only", "the guest changes no files but its standard output and error"),
 			flagOption("--overlay", "what the guest changes in files stays in memory and is gone at the end: the host's files stay as they are, "+
 				"but its standard output and error"),
+			{
+				Names: []string{"--isolate"}, Arg: "DIR", Optional: true,
+				Text: "--overlay, and nothing tells which machine it is: DIR (the working directory) is /work, /tmp is empty, files have one time, " +
+					"standard files are pipes: for counts that are the same everywhere",
+			},
 			valueOption("--root", "DIR", "DIR is the guest's /: it sees no other files, PROGRAM included"),
 			valueOption("--bind", "DIR[:PATH]", "the guest sees DIR of the host at PATH, too, whatever --root is (repeatable); what it changes "+
 				"there stays"),
@@ -160,6 +171,7 @@ var runCommand = usage.Command{
 			{Name: "diff", Text: "shows what differs between two profiles"},
 			{Name: "merge", Text: "adds profiles up"},
 			{Name: "check", Text: "holds benchmarks to the counts that they had"},
+			{Name: "compare", Text: "runs commands side by side, and says where they differ"},
 			{Name: "doctor", Text: "says what works on this machine, and what helps where something does not"},
 			{Name: "completion", Text: "prints what has bash, zsh or fish complete command lines"},
 			{Name: "help", Text: "prints this; help COMMAND of another command, help --OPTION of an option, help all everything"},
@@ -176,7 +188,7 @@ var runCommand = usage.Command{
 			{Name: "127", Text: "PROGRAM is not there"},
 		}},
 	},
-	SeeAlso: []string{"cgemu-annotate(1)", "cgemu-diff(1)", "cgemu-merge(1)", "cgemu-check(1)", "valgrind(1)"},
+	SeeAlso: []string{"cgemu-annotate(1)", "cgemu-diff(1)", "cgemu-merge(1)", "cgemu-check(1)", "cgemu-compare(1)", "valgrind(1)"},
 }
 
 // cacheNames are the values of --cache.
@@ -198,7 +210,7 @@ func debugNames() (list []string) {
 var checkReference = usage.Command{
 	Name:     "cgemu check",
 	Title:    "holds benchmarks to the counts that they had",
-	Synopsis: []string{"[options] [MANIFEST]"},
+	Synopsis: []string{"[options] [MANIFEST]", "--merge [options] REPORT..."},
 	About: []string{
 		"Runs the benchmarks of a manifest (cgemu.toml) and compares what they count with the baseline beside it.",
 	},
@@ -206,17 +218,30 @@ var checkReference = usage.Command{
 		{Name: "cgemu check --update", Text: "write the baseline, to be committed with the manifest"},
 		{Name: "cgemu check", Text: "compare"},
 		{Name: "cgemu check --filter='parse*' -j 4", Text: "some of them, four at once"},
+		{Name: "cgemu check --against=main", Text: "compare with another revision, without a baseline"},
 		{Name: "cgemu check --report=junit=report.xml", Text: "a report for CI as well"},
 	},
-	Groups: []usage.Group{{Title: "Options", Options: []usage.Option{
-		flagOption("--update", "write the counts into the baseline, for the benchmarks that ran"),
-		valueOption("--filter", "NAMES", "run those whose name or group is like one of NAMES: a list of patterns, with * and ?"),
-		valueOption("-j, --jobs", "N", "run so many at once (1)"),
-		valueOption("--report", "FORMAT=FILE", "write a report to FILE as well (repeatable): "+strings.Join(check.Formats, ", ")+
-			" (github are annotations, codequality is GitLab's); FILE is - for standard output, instead of the text"),
-		flagOption("--list", "list the benchmarks and run none"),
-		flagOption("-h, --help", "print this"),
-	}}},
+	Groups: []usage.Group{
+		{Title: "What is run", Options: []usage.Option{
+			valueOption("--filter", "NAMES", "run those whose name or group is like one of NAMES: a list of patterns, with * and ?"),
+			flagOption("--list", "list the benchmarks and run none"),
+			flagOption("--build", "run the manifest's build command first"),
+			valueOption("-j, --jobs", "N", "run so many at once (1)"),
+			valueOption("--shard", "I/N", "run the I-th of N parts; auto or auto/N takes the numbers from the variables of a CI or of Kubernetes"),
+			flagOption("--merge", "the arguments are reports (json) of all parts: join them, compare and run nothing"),
+			valueOption("--manifest", "FILE", "the manifest, with --merge (cgemu.toml)"),
+		}},
+		{Title: "With what it is compared", Options: []usage.Option{
+			flagOption("--update", "write the counts into the baseline, for the benchmarks that ran"),
+			valueOption("--against", "REVISION", "compare with another revision of the git repository instead of the baseline: it is built by the "+
+				"manifest's command in a worktree of its own"),
+		}},
+		{Title: "Reports", Options: []usage.Option{
+			valueOption("--report", "FORMAT=FILE", "write a report to FILE as well (repeatable): "+strings.Join(check.Formats, ", ")+
+				" (github are annotations, codequality is GitLab's); FILE is - for standard output, instead of the text"),
+			flagOption("-h, --help", "print this"),
+		}},
+	},
 	Operands: usage.Files,
 	Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
 		{Name: "0", Text: "nothing went beyond its limit"},
@@ -224,6 +249,26 @@ var checkReference = usage.Command{
 		{Name: "2", Text: "something could not be measured, or the command line is wrong"},
 	}}},
 	SeeAlso: []string{"cgemu(1)", "cgemu-diff(1)"},
+}
+
+var compareReference = usage.Command{
+	Name:     "cgemu compare",
+	Title:    "runs commands side by side, and says where they differ",
+	Synopsis: []string{"[options of run] COMMAND COMMAND..."},
+	About: []string{
+		"Runs commands, each a program and its arguments in one word of the shell, and says what each counts, how much that is of the first one, and " +
+			"in which functions they differ most.",
+		"Standard input and output are the null device. What other processes count that a command starts is added up; a shell's pipeline is " +
+			"sh -c '...'. No profile is written: cgemu run does that. The exit status is that of the first command that fails, otherwise 0. " +
+			"The options are those of cgemu run: cgemu help run.",
+	},
+	Examples: []usage.Row{
+		{Name: "cgemu compare 'sort words.txt' 'sort -u words.txt'", Text: "what does -u cost?"},
+		{Name: "cgemu compare --cache-sim=yes ./old ./new", Text: "with misses of caches"},
+	},
+	Of:       &runCommand,
+	Operands: usage.Files,
+	SeeAlso:  []string{"cgemu(1)", "cgemu-diff(1)"},
 }
 
 var completionCommand = usage.Command{

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
@@ -108,10 +111,23 @@ func TestEverywhere(t *testing.T) {
 	}
 }
 
+// TestManual has the manual name every option.
+func TestManual(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/manual.md")
+	require.NoError(t, err)
+	for _, c := range references() {
+		for _, o := range c.Options() {
+			for _, name := range o.Names {
+				assert.True(t, regexp.MustCompile("[`, ]"+regexp.QuoteMeta(name)+`\b`).Match(manual), "the manual does not name %s %s", c.Name, name)
+			}
+		}
+	}
+}
+
 // TestCompleted has the words at a cursor be what they may be there.
 func TestCompleted(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                        "program 0: run annotate diff merge check doctor completion help debug version",
+		"":                        "program 0: run annotate diff merge check compare doctor completion help debug version",
 		"an":                      "program 0: annotate",
 		"--cp":                    "nothing 0: --cpu= --cpus=",
 		"--cpu=v":                 "nothing 0: --cpu=v1 --cpu=v2 --cpu=v3 --cpu=valgrind",

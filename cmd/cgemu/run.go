@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cgout"
@@ -218,6 +220,9 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 		if err := res.Profile.WriteTotals(w, prefix); err != nil {
 			return err
 		}
+		if o.stdio == "auto" && interactive() && res.PID == syscalls.DefaultPID {
+			fmt.Fprintf(w, "%s(with a terminal, to which programs write in other ways; --stdio=pipe counts as where there is none)\n", prefix)
+		}
 	}
 	return nil
 }
@@ -250,6 +255,11 @@ func (o *options) bound() (binds []cgemu.Bind) {
 	return binds
 }
 
+// interactive reports whether somebody may be typing and reading: the program is to have the terminal then.
+func interactive() bool {
+	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
+}
+
 // config makes the run's configuration of the options and the command line behind them.
 func (o *options) config(args []string) (cgemu.Config, error) {
 	if _, err := emu.ModelByName(o.cpu); err != nil {
@@ -259,12 +269,16 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Args: args, Env: o.environment(), Sysroot: o.sysroot,
 		Engine: o.engine, CPU: o.cpu, CPUs: o.cpus,
-		Network: o.network, Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real",
+		Network: o.network, Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real", Start: o.date.Time,
 		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
-		TraceChildren: bool(o.children),
+		TraceChildren: bool(o.children), HostEtc: o.etc == "host",
+		HostStdio: o.stdio == "host" || o.stdio == "auto" && interactive(),
 	}
 	if firstWall {
-		cfg.Root, cfg.Overlay, cfg.ReadOnly, cfg.Binds = o.root, o.overlay, o.readOnly, o.bound()
+		cfg.Root, cfg.Overlay, cfg.Isolate, cfg.ReadOnly, cfg.Binds = o.root, o.overlay, o.isolate, o.readOnly, o.bound()
+	}
+	if o.network == "host" && cfg.Start.IsZero() {
+		cfg.Start = time.Now() // certificates are valid today
 	}
 	if o.cacheSim {
 		cfg.Caches = &o.caches

@@ -19,8 +19,11 @@ func consoleNode() *VNode {
 	return &VNode{Mode: linux.S_IFCHR | 0o620, Rdev: devConsole, Open: OpenConsole}
 }
 
-// OpenConsole opens the host's terminal.
+// OpenConsole opens the host's terminal: there is none if the guest does not see what its standard files are.
 func OpenConsole(t *task.Thread, flags int) (File, linux.Errno) {
+	if !SystemOf(t.Kernel).Config.HostStdio {
+		return nil, linux.ENXIO
+	}
 	h, e := host.Open(host.Place{Dir: host.NoFD, Path: "/dev/tty"}, flags|linux.O_NOCTTY, 0, 0)
 	if e != 0 {
 		return nil, e

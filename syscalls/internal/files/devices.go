@@ -99,7 +99,24 @@ type MemDevice struct {
 	Rdev uint64
 }
 
-func (*MemDevice) Traits() Traits { return Unpollable | Uniform }
+func (f *MemDevice) Traits() Traits {
+	switch f.Rdev {
+	case DevNull:
+		return Unpollable | Uniform | NoSpliceRead
+	case DevFull:
+		return Unpollable | Uniform | NoSpliceWrite
+	}
+	return Unpollable | Uniform
+}
+
+func (f *MemDevice) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	return reopenDevice(t, f.Path, flags)
+}
+
+// reopenDevice opens a device again by its own name, whatever that leads to now.
+func reopenDevice(t *task.Thread, name string, flags int) (File, linux.Errno) {
+	return DevNodes[path.Base(name)].OpenAt(t, name, flags)
+}
 
 func (f *MemDevice) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if f.Rdev == DevNull {
@@ -153,6 +170,10 @@ type RandomDevice struct{ FileBase }
 
 func (*RandomDevice) Traits() Traits { return Uniform }
 
+func (f *RandomDevice) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	return reopenDevice(t, f.Path, flags)
+}
+
 func (f *RandomDevice) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	t.Kernel.RNG.Read(b)
 	return len(b), 0
@@ -193,19 +214,4 @@ func (f *RandomDevice) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, 
 		return 0, t.Out32(arg, 256)
 	}
 	return 0, linux.EINVAL
-}
-
-// EtcNodes are files of /etc that say who the machine is and, in package net, how it finds others. They are made up, as the machine is:
-// the host's differ from one container to the next.
-var EtcNodes = map[string]*VNode{
-	"hostname": DiskNode(func(*task.Thread) []byte { return []byte(task.HostName + "\n") }),
-}
-
-var etcRoot = DirNode(EtcNodes)
-
-// DiskNode is FileNode for a file that is as if on a disk.
-func DiskNode(content func(*task.Thread) []byte) *VNode {
-	n := FileNode(content)
-	n.disk = true
-	return n
 }

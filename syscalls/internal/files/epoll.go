@@ -1,6 +1,7 @@
 package files
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -67,6 +68,13 @@ func (f *EpollFile) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 }
 
 func (*EpollFile) Traits() Traits { return Unreadable | Unwritable | unpositioned }
+
+func (f *EpollFile) FDInfo() (b []byte) {
+	for _, it := range f.Items {
+		b = fmt.Appendf(b, "tfd: %8d events: %8x data: %16x  pos:0 ino:0 sdev:0\n", it.FD, it.Events, it.Data)
+	}
+	return b
+}
 
 func (f *EpollFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 

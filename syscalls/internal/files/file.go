@@ -31,6 +31,10 @@ type File interface {
 	// Traits are what is odd about files of this kind.
 	Traits() Traits
 	Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linux.Errno)
+	// Reopen opens the same file again, as open(2) of its /proc/PID/fd/N does.
+	Reopen(t *task.Thread, flags int) (File, linux.Errno)
+	// FDInfo is what /proc/PID/fdinfo/N has in addition for files of this kind.
+	FDInfo() []byte
 	// SetFlags sets the flags that F_SETFL changes.
 	SetFlags(flags int) linux.Errno
 	// Close is called when the last descriptor goes away.
@@ -38,17 +42,20 @@ type File interface {
 }
 
 // The Traits of a kind of file.
-type Traits uint8
+type Traits uint16
 
 const (
-	Unreadable   Traits = 1 << iota // read(2) is EINVAL before it looks at the memory
-	Unwritable                      // write(2) is
-	positioned                      // offsets are taken, though it cannot be sought (FMODE_PREAD)
-	unpositioned                    // offsets are not taken, though it can be sought
-	Unpollable                      // there is nothing to wait for, and epoll takes it not
-	Streaming                       // it has no positions at all (FMODE_LSEEK)
-	Uniform                         // it is a device that is the same at all positions
-	WholeWrites                     // a write that has waited goes on until all is written
+	Unreadable    Traits = 1 << iota // read(2) is EINVAL before it looks at the memory
+	Unwritable                       // write(2) is
+	positioned                       // offsets are taken, though it cannot be sought (FMODE_PREAD)
+	unpositioned                     // offsets are not taken, though it can be sought
+	Unpollable                       // there is nothing to wait for, and epoll takes it not
+	Streaming                        // it has no positions at all (FMODE_LSEEK)
+	Uniform                          // it is a device that is the same at all positions
+	WholeWrites                      // a write that has waited goes on until all is written
+	NoSpliceRead                     // splice(2) and sendfile(2) take nothing from it, though it can be read
+	NoSpliceWrite                    // nor put anything into it
+	Piped                            // it is a pipe or a FIFO
 )
 
 // A waiter reads and writes by rules of its own when it has to wait, as sockets do, whose waits have timeouts.
@@ -143,6 +150,10 @@ func (b *FileBase) Poll(*task.Thread) uint32 {
 func (b *FileBase) Ioctl(*task.Thread, uint32, emu.Addr) (uint64, linux.Errno) {
 	return 0, linux.ENOTTY
 }
+
+func (b *FileBase) Reopen(*task.Thread, int) (File, linux.Errno) { return nil, linux.ENXIO }
+
+func (b *FileBase) FDInfo() []byte { return nil }
 
 func (b *FileBase) SetFlags(flags int) linux.Errno { b.Flags = flags; return 0 }
 

@@ -106,12 +106,16 @@ func NewHostFile(k *task.Kernel, r FileRef, flags int, guest string) (*HostFile,
 		r.Close()
 		return nil, e
 	}
-	ino := SystemOf(k).Inodes.Number(st.Dev, st.Ino)
+	return numbered(k, r, st, SystemOf(k).Inodes.Number(st.Dev, st.Ino), flags, guest), 0
+}
+
+// numbered makes the open file for r, whose number for the guest is ino.
+func numbered(k *task.Kernel, r FileRef, st host.Stat, ino uint64, flags int, guest string) *HostFile {
 	SystemOf(k).Inodes.Open[ino]++
 	return &HostFile{
 		FileBase: FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: guest},
 		FileRef:  r, Mode: st.Mode, blocks: mayBlock(st), Ino: ino, hostIno: st.Ino, Dev: st.Dev, Rdev: st.Rdev,
-	}, 0
+	}
 }
 
 // AddStdio gives t, the first thread of all, descriptors 0, 1 and 2, and a working directory.
@@ -122,10 +126,16 @@ func AddStdio(t *task.Thread) error {
 		if e != 0 {
 			continue // closed, as it may be for any program
 		}
+		if s := newStdStream(k, i, fd); s != nil {
+			Of(t).FDs.Set(i, s, false)
+			continue
+		}
 		f, e := NewHostFile(k, FileRef{FD: fd}, linux.O_RDWR|linux.O_LARGEFILE, fd.Path())
 		if e != 0 {
 			continue
 		}
+		f.Own = !f.IsDir() && (!f.OnDisk() || i > 0 && fd.MayWrite())
+		f.markConsole()
 		if name := DeviceName(f.Mode, f.Rdev); name != "" && linux.Major(f.Rdev) == memoryDevices {
 			// Ours stands in for it: what the guest does to its mode or times is not done to the host's.
 			f.Close(k)
@@ -136,22 +146,26 @@ func AddStdio(t *task.Thread) error {
 			Of(t).FDs.Set(i, own, false)
 			continue
 		}
-		f.Own = !f.IsDir() && (!f.OnDisk() || i > 0 && fd.MayWrite())
-		if f.markConsole(); f.Console {
+		if f.Console {
 			k.Console.Dev = devConsole
 		}
 		if f.IsDir() && SystemOf(k).Root.only {
 			return fmt.Errorf("syscalls: standard file %d is a directory, which would lead out of the root %s", i, SystemOf(k).Config.Root)
 		}
 		if f.Mode&linux.S_IFMT == linux.S_IFIFO || f.OnDisk() {
-			f.Flags = linux.O_WRONLY
-			if i == 0 {
-				f.Flags = linux.O_RDONLY
-			}
+			f.Flags = direction(i)
 		}
 		Of(t).FDs.Set(i, f, false)
 	}
 	return enterCwd(t)
+}
+
+// direction is how standard file i is opened.
+func direction(i int) int {
+	if i == 0 {
+		return linux.O_RDONLY
+	}
+	return linux.O_WRONLY
 }
 
 // enterCwd makes t begin in the working directory, or in the root if that has no such directory.
@@ -314,10 +328,31 @@ func (f *HostFile) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 }
 
 func (f *HostFile) Traits() Traits {
-	if f.canBlock() {
+	switch {
+	case f.isFIFO():
+		return Piped
+	case f.canBlock():
 		return 0
+	case f.IsDir():
+		return Unpollable | NoSpliceRead
 	}
 	return Unpollable
+}
+
+func (f *HostFile) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	if f.Fixed(t) && (flags&linux.O_ACCMODE != linux.O_RDONLY || flags&linux.O_TRUNC != 0) {
+		return nil, linux.EROFS
+	}
+	r, e := f.Again().Open(flags&^(linux.O_CREAT|linux.O_EXCL), 0, 0)
+	if e != 0 {
+		return nil, e
+	}
+	n, e := NewHostFile(t.Kernel, r, flags, f.Path)
+	if e != 0 {
+		return nil, e
+	}
+	n.Own, n.Private, n.Console = f.Own, f.Private, f.Console
+	return n, 0
 }
 
 func (f *HostFile) Close(k *task.Kernel) {

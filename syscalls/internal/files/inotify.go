@@ -1,6 +1,7 @@
 package files
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -113,6 +114,13 @@ func (e inotifyEvent) encode() []byte {
 }
 
 func (*InotifyFile) Traits() Traits { return unpositioned }
+
+func (f *InotifyFile) FDInfo() (b []byte) {
+	for _, w := range f.Watches {
+		b = fmt.Appendf(b, "inotify wd:%x ino:%x sdev:fe00000 mask:%x ignored_mask:0\n", w.Wd, w.Ino, w.Mask)
+	}
+	return b
+}
 
 func (f *InotifyFile) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	if len(f.queue) == 0 {

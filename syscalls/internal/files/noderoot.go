@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -20,23 +21,33 @@ const nodeDev = 1 << 63
 // A Bind is a directory of the host that the guest sees at a path of its own, beside what Root has.
 type Bind struct{ Host, Guest string }
 
-// nodeRoot makes the root directory one of nodes: an overlay over it, if there is to be one, and what is bound into it.
+// nodeRoot makes the root directory one of nodes: what NewRoot makes, or the host's directory, or an overlay of either; and what is
+// bound into it.
 func (fs *System) nodeRoot(now func() host.Time) error {
-	lower, e := host.NewFS(fs.Root.fd.Path())
+	o := vfs.MemOptions{Dev: nodeDev, Now: func() vfs.Time { return now().VFS() }, NewContent: fs.contentsAt("root")}
+	o.UID, o.GID = host.User()
+	o.Groups, _ = os.Getgroups()
+	o.Privileged = o.UID == 0
+	root, e := fs.lowestRoot(o)
 	if e != 0 {
-		return fmt.Errorf("syscalls: root %s: %v", fs.Root.fd.Path(), e.Error())
+		return fmt.Errorf("syscalls: root %s: %v", fs.Config.rootDir(), e.Error())
 	}
-	var root vfs.FS = lower
-	if fs.Config.Overlay {
-		o := vfs.MemOptions{Dev: nodeDev, Now: func() vfs.Time { return now().VFS() }, NewContent: fs.newContent}
-		o.UID, o.GID = host.User()
-		o.Groups, _ = os.Getgroups()
-		o.Privileged = o.UID == 0
+	if fs.Config.Isolate != "" {
+		if root, e = fs.isolated(o, root); e != 0 {
+			return fmt.Errorf("syscalls: isolation in %s: %v", fs.Config.Isolate, e.Error())
+		}
+		o.LowerTime = &vfs.Time{Sec: isolatedTime}
+	}
+	if fs.Config.Overlay || fs.Config.Isolate != "" {
+		o.Dev, o.NewContent = nodeDev+1, fs.contentsAt("overlay")
+		lower := root
 		if root, e = vfs.NewOverlay(o, lower); e != 0 {
-			return fmt.Errorf("syscalls: overlay of %s: %v", fs.Root.fd.Path(), e.Error())
+			lower.Close()
+			return fmt.Errorf("syscalls: overlay of %s: %v", fs.Config.rootDir(), e.Error())
 		}
 	}
-	if fs.Root.fs = root; len(fs.Config.Binds) == 0 {
+	fs.Root.fs, fs.Root.only = root, true
+	if len(fs.Config.Binds) == 0 {
 		return nil
 	}
 	ns := vfs.NewNamespace(root)
@@ -47,6 +58,59 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 		}
 	}
 	return nil
+}
+
+// WorkDir is where an isolated guest finds the directory in which it is, and isolatedTime the time in seconds of all that it finds, in
+// the year 2000.
+const (
+	WorkDir      = "/work"
+	isolatedTime = 946684800
+)
+
+// isolated puts into root what an isolated guest finds at the same place on any machine: its directory, and an empty /tmp.
+func (fs *System) isolated(o vfs.MemOptions, root vfs.FS) (vfs.FS, linux.Errno) {
+	frame := vfs.NewMemFS(o)
+	for _, name := range []string{"work", "tmp"} {
+		if _, e := frame.Root().Create(name, linux.S_IFDIR|0o755, 0); e != 0 {
+			return nil, e
+		}
+	}
+	o.Dev = nodeDev + 2
+	joined, e := vfs.NewOverlay(o, frame, root)
+	if e != 0 {
+		return nil, e
+	}
+	work, e := host.NewFS(fs.Config.Isolate)
+	if e != 0 {
+		joined.Close()
+		return nil, e
+	}
+	fs.Root.binds = append(fs.Root.binds, Bind{work.Path(), WorkDir})
+	ns := vfs.NewNamespace(joined)
+	o.Dev, o.NewContent = nodeDev+3, fs.contentsAt("tmp")
+	tmp := vfs.NewMemFS(o)
+	mode := uint32(0o1777)
+	e = tmp.Root().SetAttr(vfs.Attr{Mode: &mode})
+	for name, below := range map[string]vfs.FS{"work": work, "tmp": tmp} {
+		on, e2 := ns.Root().Lookup(name)
+		if e = cmp.Or(e, e2); e == 0 {
+			e = ns.Mount(on, below, below.Root())
+		}
+	}
+	if e != 0 {
+		work.Close()
+		ns.Close()
+		return nil, e
+	}
+	return ns, 0
+}
+
+// lowestRoot is the root without overlay and binds.
+func (fs *System) lowestRoot(o vfs.MemOptions) (vfs.FS, linux.Errno) {
+	if fs.Config.NewRoot != nil {
+		return fs.Config.NewRoot(o)
+	}
+	return host.NewFS(fs.Root.fd.Path())
 }
 
 // bind mounts a directory of the host. Directories that lead there are made in an overlay if there are none.
@@ -90,14 +154,16 @@ func (r *rootDir) bound(host string) (string, bool) {
 	return "", false
 }
 
-// newContent makes the content of a new file. The host has it, as a file in a directory that the run has for itself: that can be
-// mapped, and takes no descriptor as long as nobody has it open.
-func (fs *System) newContent(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
-	if e := fs.contents.open(fs.Config.ShmDir, "files"); e != 0 {
-		return nil, e
+// contentsAt returns what makes the contents of new files of a file system. The host has them, as files in a directory that the run has
+// for itself, whose names begin with prefix: those can be mapped, and take no descriptor as long as nobody has them open.
+func (fs *System) contentsAt(prefix string) func(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
+	return func(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
+		if e := fs.contents.open(fs.Config.ShmDir, "files"); e != 0 {
+			return nil, e
+		}
+		c := content{host.Place{Dir: fs.contents.fd, Path: prefix + strconv.FormatUint(ino, 10), Final: true}}
+		return c, host.Mknod(c.at, kind|0o600, 0)
 	}
-	c := content{host.Place{Dir: fs.contents.fd, Path: strconv.FormatUint(ino, 10), Final: true}}
-	return c, host.Mknod(c.at, kind|0o600, 0)
 }
 
 // LockFile opens the file that is locked on the host in place of a directory in memory.

@@ -190,7 +190,7 @@ func Find(t *task.Thread, dirfd int, name string, follow, change bool) (Location
 	}
 	// A relative path can lead into /proc from a directory above it only.
 	if strings.Count(d.path, "/") < 2 || strings.Contains(name, "../") {
-		if clean := path.Clean(full); isVirtual(clean) {
+		if clean := path.Clean(full); isVirtual(t.Kernel, clean) {
 			return locateAbs(t, clean, follow, change, 0)
 		}
 	}
@@ -205,7 +205,7 @@ func locateAbs(t *task.Thread, name string, follow, change bool, depth int) (Loc
 	if SystemOf(t.Kernel).Root.only {
 		return resolve(t, DirRef{FileRef: SystemOf(t.Kernel).Root.Ref()}, name, follow)
 	}
-	if dir, names, ok := ours(name); ok {
+	if dir, names, ok := ours(t.Kernel, name); ok {
 		n, at, leave, e := walkOurs(t, dir, names, follow)
 		switch {
 		case e != 0:

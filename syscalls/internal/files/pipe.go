@@ -1,6 +1,7 @@
 package files
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/cgemu/cgemu/emu"
@@ -164,8 +165,13 @@ func (f *PipeFile) Broken(t *task.Thread) linux.Errno {
 func (f *PipeFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, linux.ESPIPE }
 
 func (f *PipeFile) Stat(t *task.Thread) (Stat, linux.Errno) {
+	return pipeStat(t, f.Pipe.ino, f.Pipe.perm), 0
+}
+
+// pipeStat describes a pipe.
+func pipeStat(t *task.Thread, ino uint64, perm uint32) Stat {
 	at := TimeAt(t.Kernel.Clock.Epoch)
-	return Stat{Dev: pipeDev, Ino: f.Pipe.ino, Mode: linux.S_IFIFO | f.Pipe.perm, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID, Times: host.Times{Atime: at, Mtime: at, Ctime: at}}, 0
+	return Stat{Dev: pipeDev, Ino: ino, Mode: linux.S_IFIFO | perm, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID, Times: host.Times{Atime: at, Mtime: at, Ctime: at}}
 }
 
 func (f *PipeFile) Poll(*task.Thread) uint32 {
@@ -203,7 +209,17 @@ func (f *PipeFile) Wakes(events uint32) uint64 { return f.Pipe.Wakes(events) }
 // Announcer has both ends share the pipe's wakeups.
 func (f *PipeFile) Announcer() *Wakeups { return &f.Pipe.Wakeups }
 
-func (f *PipeFile) Traits() Traits { return WholeWrites }
+func (f *PipeFile) Traits() Traits { return WholeWrites | Piped }
+
+func (f *PipeFile) Reopen(_ *task.Thread, flags int) (File, linux.Errno) {
+	n := &PipeFile{FileBase: FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: f.Path}, Pipe: f.Pipe}
+	if n.Readable() {
+		f.Pipe.Readers++
+	} else {
+		f.Pipe.Writers++
+	}
+	return n, 0
+}
 
 // SetMode is fchmod(2) of a pipe.
 func (f *PipeFile) SetMode(mode uint32) { f.Pipe.perm = mode }
@@ -213,6 +229,22 @@ func (f *PipeFile) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linu
 		return 0, t.Out32(arg, uint32(f.Pipe.size()))
 	}
 	return 0, linux.ENOTTY
+}
+
+// A sized pipe is one of ours.
+type sized interface {
+	getCapacity() int
+	setCapacity(size int) linux.Errno
+}
+
+func (f *PipeFile) getCapacity() int { return f.Pipe.capacity }
+
+func (f *PipeFile) setCapacity(size int) linux.Errno {
+	if size/emu.PageSize < len(f.Pipe.Bufs) {
+		return linux.EBUSY
+	}
+	f.Pipe.capacity = size
+	return 0
 }
 
 // PipeSize is fcntl's F_GETPIPE_SZ and F_SETPIPE_SZ.
@@ -228,7 +260,7 @@ func PipeSize(f File, cmd int, want uint64) (uint64, linux.Errno) {
 	case cmd == linux.F_SETPIPE_SZ && want > limit:
 		return 0, linux.EPERM
 	}
-	p, ok := f.(*PipeFile)
+	p, ok := f.(sized)
 	if !ok {
 		return f.(*HostFile).FD.Fcntl(cmd, want)
 	}
@@ -237,12 +269,11 @@ func PipeSize(f File, cmd int, want uint64) (uint64, linux.Errno) {
 		for uint64(size) < want {
 			size *= 2
 		}
-		if size/emu.PageSize < len(p.Pipe.Bufs) {
-			return 0, linux.EBUSY
+		if e := p.setCapacity(size); e != 0 {
+			return 0, e
 		}
-		p.Pipe.capacity = size
 	}
-	return uint64(p.Pipe.capacity), 0
+	return uint64(p.getCapacity()), 0
 }
 
 // An EventFile is an eventfd.
@@ -320,7 +351,9 @@ func (f *EventFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, lin
 
 func (f *EventFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 
-func (f *EventFile) Traits() Traits { return unpositioned }
+func (f *EventFile) Traits() Traits { return unpositioned | NoSpliceWrite }
+
+func (f *EventFile) FDInfo() []byte { return fmt.Appendf(nil, "eventfd-count: %16x\n", f.Count) }
 
 // Waits: a write waits until there is room for its number.
 func (f *EventFile) Waits(_ *task.Thread, events uint32, _ uint64) task.Wait {
@@ -347,12 +380,4 @@ func (f *EventFile) Poll(*task.Thread) uint32 {
 }
 
 // IsPipe reports whether f is a pipe or a FIFO.
-func IsPipe(f File) bool {
-	switch f := f.(type) {
-	case *PipeFile:
-		return true
-	case *HostFile:
-		return f.Mode&linux.S_IFMT == linux.S_IFIFO
-	}
-	return false
-}
+func IsPipe(f File) bool { return f.Traits()&Piped != 0 }

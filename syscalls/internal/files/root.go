@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 // A rootDir is a directory of the host that is the guest's "/".
 type rootDir struct {
 	fd host.FD
-	// fs is a file system that begins with the directory (nodeRoot); nil for the directory itself.
+	// fs is the file system that begins with the directory, or that there is in place of one (nodeRoot); nil for the directory itself.
 	fs vfs.FS
 	// binds are the directories that are mounted in fs, by the host's canonical names.
 	binds []Bind
@@ -62,7 +63,10 @@ func (fs *System) openRoot(now func() host.Time) error {
 		}
 		fs.Root = rootDir{fd: fd, only: r.only}
 	}
-	if fs.Config.Overlay || len(fs.Config.Binds) > 0 {
+	if fs.Config.NewRoot != nil && fs.Root.fd != host.NoFD {
+		return errors.New("syscalls: a root both of the host's and not")
+	}
+	if fs.Config.NewRoot != nil || fs.Config.Overlay || fs.Config.Isolate != "" || len(fs.Config.Binds) > 0 {
 		return fs.nodeRoot(now)
 	}
 	return nil
@@ -73,15 +77,18 @@ func below(k *task.Kernel, name string) (string, bool) {
 	if guest, ok := SystemOf(k).Root.bound(name); ok {
 		return guest, true
 	}
+	if rest, ok := strings.CutPrefix(name, SystemOf(k).Private.Path); ok && SystemOf(k).Private.opened && (rest == "" || rest[0] == '/') {
+		return ShmPath + rest, true
+	}
 	root := "/"
-	if SystemOf(k).Root.fd != host.NoFD {
-		root = SystemOf(k).Root.fd.Path()
+	switch r := &SystemOf(k).Root; {
+	case r.fd != host.NoFD:
+		root = r.fd.Path()
+	case r.fs != nil:
+		return "", false
 	}
 	if name == root {
 		return "/", true
-	}
-	if rest, ok := strings.CutPrefix(name, SystemOf(k).Private.Path); ok && SystemOf(k).Private.opened && (rest == "" || rest[0] == '/') {
-		return ShmPath + rest, true
 	}
 	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(root, "/")+"/")
 	return "/" + rest, ok
@@ -178,7 +185,7 @@ func (w *walk) from(d DirRef) linux.Errno {
 		switch {
 		case d.Private:
 			w.subtree, w.private = len(split(ShmPath)), true
-		case isVirtual(d.path):
+		case isVirtual(w.t.Kernel, d.path):
 			w.subtree = n
 		}
 	}
@@ -322,8 +329,8 @@ func (w *walk) cross(n *VNode) linux.Errno {
 func (w *walk) step(c string, todo []string, last, slash, follow bool) (l Location, link string, e linux.Errno) {
 	l = Location{FileAt: w.here().At(c), Guest: w.guest(c)}
 	switch {
-	case !w.inSubtree() && (isVirtual(l.Guest) || w.noDev(c)):
-		dir, names, ok := ours(strings.Join(append([]string{l.Guest}, todo...), "/"))
+	case !w.inSubtree() && (isVirtual(w.t.Kernel, l.Guest) || w.noDev(c)):
+		dir, names, ok := ours(w.t.Kernel, strings.Join(append([]string{l.Guest}, todo...), "/"))
 		if !ok {
 			dir, names = l.Guest, todo
 		}

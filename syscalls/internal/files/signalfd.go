@@ -1,6 +1,8 @@
 package files
 
 import (
+	"fmt"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
@@ -52,6 +54,8 @@ func Signalfd(t *task.Thread, fd int, set emu.Addr, size uint64, flags int) (uin
 const infoSize = 128
 
 func (*signalFile) Traits() Traits { return Unwritable | unpositioned }
+
+func (f *signalFile) FDInfo() []byte { return fmt.Appendf(nil, "sigmask:\t%016x\n", uint64(f.set)) }
 
 func (f *signalFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, 0 }
 

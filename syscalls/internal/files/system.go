@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
 // A Config says what files the guest has.
@@ -19,9 +21,15 @@ type Config struct {
 	Sysroot string
 	// Root is a host directory that is the guest's "/": it sees nothing else of the host's files but the standard ones.
 	Root string
+	// NewRoot, if set, makes the file system that is the guest's "/", in place of a host directory. The options are for what of it is in
+	// memory: whose files, in which places of the host their contents may be.
+	NewRoot func(vfs.MemOptions) (vfs.FS, linux.Errno)
 	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
 	// standard ones.
 	Overlay bool
+	// Isolate is a directory, and asks for an Overlay of files that do not tell which machine they are on: it is found at WorkDir, /tmp is empty,
+	// and all have one time.
+	Isolate string
 	// Binds are directories of the host that are seen at other places, too. What the guest changes there is changed on the host.
 	Binds []Bind
 	// ReadOnly says that the guest changes no file of the host but the standard ones.
@@ -31,13 +39,18 @@ type Config struct {
 	ShmDir string
 	// Stdin, Stdout and Stderr are its first three files: nil for ours.
 	Stdin, Stdout, Stderr *os.File
+	// HostStdio says that the guest sees them as they are on the host. Otherwise its output is a pipe, wherever it goes, and so is an input
+	// that is a terminal: what the guest executes does not depend on that.
+	HostStdio bool
+	// HostEtc says that all files of /etc are the host's, but those that say who the machine is; they are in a root or sysroot, in any case.
+	HostEtc bool
 	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
 	BeforeOutput func()
 }
 
 // rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
 func (c *Config) rootDir() string {
-	if c.Overlay || len(c.Binds) > 0 {
+	if c.NewRoot == nil && (c.Overlay || c.Isolate != "" || len(c.Binds) > 0) {
 		return cmp.Or(c.Root, "/")
 	}
 	return c.Root
@@ -49,6 +62,8 @@ type System struct {
 	Inodes  inodeTable
 	Root    rootDir
 	Private privateDir
+	// standIns says that files of /etc are replaced whose content depends on what is installed on the host.
+	standIns bool
 	// contents is where contents of files are that have changed below an overlay.
 	contents privateDir
 	Epolls   []*EpollFile
@@ -77,7 +92,13 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil { // for "" the working directory
 		return nil, fmt.Errorf("syscalls: working directory: %w", err)
 	}
+	if cfg.Isolate != "" {
+		if cfg.Isolate, err = filepath.Abs(cfg.Isolate); err != nil {
+			return nil, fmt.Errorf("syscalls: isolation: %w", err)
+		}
+	}
 	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
+	fs.standIns = !cfg.HostEtc && cfg.Root == "" && cfg.Sysroot == "" && cfg.NewRoot == nil
 	fs.Inodes.init()
 	if err := fs.openRoot(now); err != nil {
 		return nil, errors.Join(err, fs.Close())

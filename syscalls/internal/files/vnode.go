@@ -20,6 +20,8 @@ type VNode struct {
 	magic bool
 	Own   bool // it belongs to the guest's user
 	disk  bool // it is as if on a disk, and has a size
+	// standIn says that it is the host's file if the guest is to see the host's /etc.
+	standIn bool
 	// One of these, by the type in mode: a directory's names and what they mean, a
 	// file's content, a link's target, or what opening gives.
 	Names   func(t *task.Thread) []string
@@ -41,14 +43,14 @@ type VNode struct {
 var ProcRoot, SysRoot = &VNode{Mode: linux.S_IFDIR | 0o555}, &VNode{Mode: linux.S_IFDIR | 0o555}
 
 // isVirtual reports whether a clean absolute path may be one of ours.
-func isVirtual(p string) bool {
+func isVirtual(k *task.Kernel, p string) bool {
 	for _, dir := range [...]string{"/proc", "/sys"} {
 		if strings.HasPrefix(p, dir) && (len(p) == len(dir) || p[len(dir)] == '/') {
 			return true
 		}
 	}
 	return strings.HasPrefix(p, "/dev/") && DevNodes[firstName(p[5:])] != nil ||
-		strings.HasPrefix(p, "/etc/") && EtcNodes[firstName(p[5:])] != nil
+		strings.HasPrefix(p, "/etc/") && etcNode(k, firstName(p[5:])) != nil
 }
 
 func firstName(p string) string {
@@ -59,14 +61,14 @@ func firstName(p string) string {
 }
 
 // ours takes a path apart where it comes to a name of ours: it goes on there with names in our directory dir.
-func ours(p string) (dir string, names []string, ok bool) {
+func ours(k *task.Kernel, p string) (dir string, names []string, ok bool) {
 	at := "/"
 	for names = strings.Split(p, "/"); len(names) > 0; names = names[1:] {
 		next := path.Join(at, names[0])
 		switch {
-		case isVirtual(next) && at == "/":
+		case isVirtual(k, next) && at == "/":
 			return next, names[1:], true
-		case isVirtual(next):
+		case isVirtual(k, next):
 			return at, names, true
 		}
 		at = next
@@ -215,6 +217,16 @@ type VirtualFile struct {
 
 func (*VirtualFile) Traits() Traits { return Unpollable }
 
+// OnDisk reports whether it is as if on a disk.
+func (f *VirtualFile) OnDisk() bool { return f.Node.disk }
+
+// Content is all that is in it.
+func (f *VirtualFile) Content(t *task.Thread) []byte { return f.Node.content(t) }
+
+func (f *VirtualFile) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	return f.Node.OpenAt(t, f.Path, flags)
+}
+
 // rest is what is to be read at off, or where f stands if off is negative.
 func (f *VirtualFile) rest(t *task.Thread, off int64) []byte {
 	if off < 0 {
@@ -290,6 +302,10 @@ type VirtualDir struct {
 }
 
 func (*VirtualDir) Traits() Traits { return Unpollable }
+
+func (d *VirtualDir) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
+	return d.Node.OpenAt(t, d.Path, flags)
+}
 
 func (d *VirtualDir) Read(*task.Thread, []uio.Iovec, int64) (uint64, linux.Errno) {
 	return 0, linux.EISDIR

@@ -69,8 +69,8 @@ type (
 // maxPtys bounds the number of pseudoterminals (/proc/sys/kernel/pty/max).
 const maxPtys = 4096
 
-// OpenPtmx opens /dev/ptmx: it makes a pseudoterminal and returns its master.
-func OpenPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
+// openPtmx opens /dev/ptmx: it makes a pseudoterminal and returns its master.
+func openPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
 	p := &pty{locked: true}
 	for p.n < len(DriverOf(t.Kernel).ptys) && DriverOf(t.Kernel).ptys[p.n].n == p.n {
 		p.n++
@@ -85,8 +85,8 @@ func OpenPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
 	return &PtyMaster{files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/ptmx"}, p}, 0
 }
 
-// OpenSlave opens a slave of p. It may become the controlling terminal of t's session.
-func (p *pty) OpenSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
+// openSlave opens a slave of p. It may become the controlling terminal of t's session.
+func (p *pty) openSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
 	if p.locked || p.masterClosed {
 		return nil, linux.EIO
 	}
@@ -125,7 +125,7 @@ func ptsNode() *files.VNode {
 
 // node is /dev/pts/n.
 func (p *pty) node() *files.VNode {
-	return &files.VNode{Mode: linux.S_IFCHR | 0o620, Rdev: p.Dev, Own: true, Open: p.OpenSlave}
+	return &files.VNode{Mode: linux.S_IFCHR | 0o620, Rdev: p.Dev, Own: true, Open: p.openSlave}
 }
 
 // Stat implements files.File.
@@ -180,6 +180,11 @@ func (p *pty) flushInput() { p.in, p.lines, p.typeahead = nil, 0, nil }
 
 // Traits implements files.File: a write that has to wait goes on until all is written.
 func (f *PtyMaster) Traits() files.Traits { return files.WholeWrites }
+
+// Reopen implements files.File: it makes another pseudoterminal.
+func (f *PtyMaster) Reopen(t *task.Thread, flags int) (files.File, linux.Errno) {
+	return openPtmx(t, flags)
+}
 
 // Write implements files.File: it types.
 func (f *PtyMaster) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
@@ -256,7 +261,7 @@ func (f *PtyMaster) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 		return 0, t.Out32(arg, on)
 	case linux.TIOCGPTPEER:
 		flags := int(arg)
-		s, e := p.OpenSlave(t, flags|linux.O_NOCTTY)
+		s, e := p.openSlave(t, flags|linux.O_NOCTTY)
 		if e != 0 {
 			return 0, e
 		}
@@ -326,6 +331,11 @@ func (f *PtySlave) Waits(t *task.Thread, events uint32, n uint64) task.Wait {
 
 // Traits implements files.File: a write that has to wait goes on until all is written.
 func (f *PtySlave) Traits() files.Traits { return files.WholeWrites }
+
+// Reopen implements files.File.
+func (f *PtySlave) Reopen(t *task.Thread, flags int) (files.File, linux.Errno) {
+	return f.Pty.openSlave(t, flags)
+}
 
 // Write implements files.File: it outputs.
 func (f *PtySlave) Write(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
@@ -497,12 +507,12 @@ func ttyNode() *files.VNode {
 			return files.OpenConsole(t, flags)
 		default:
 			i := slices.IndexFunc(DriverOf(t.Kernel).ptys, func(p *pty) bool { return &p.Terminal == tty })
-			return DriverOf(t.Kernel).ptys[i].OpenSlave(t, flags)
+			return DriverOf(t.Kernel).ptys[i].openSlave(t, flags)
 		}
 	}}
 }
 
 func init() {
 	files.DevNodes["tty"], files.DevNodes["pts"] = ttyNode(), ptsNode()
-	files.DevNodes["ptmx"] = &files.VNode{Mode: linux.S_IFCHR | 0o666, Rdev: files.DevPtmx, Open: OpenPtmx}
+	files.DevNodes["ptmx"] = &files.VNode{Mode: linux.S_IFCHR | 0o666, Rdev: files.DevPtmx, Open: openPtmx}
 }

@@ -25,11 +25,11 @@ func TestTypedAhead(t *testing.T) {
 	require.NoError(t, th.Process.Mem.Map(mem.VMA{Lo: at, Hi: at + 4096, Prot: mem.Read | mem.Write}, nil))
 	require.Zero(t, th.CopyOut(at, []byte(strings.Repeat("x", 1000))))
 
-	f, e := OpenPtmx(th, linux.O_RDWR|linux.O_NONBLOCK)
+	f, e := openPtmx(th, linux.O_RDWR|linux.O_NONBLOCK)
 	require.Zero(t, e)
 	m := f.(*PtyMaster)
 	m.Pty.locked = false
-	f, e = m.Pty.OpenSlave(th, linux.O_RDWR|linux.O_NOCTTY|linux.O_NONBLOCK)
+	f, e = m.Pty.openSlave(th, linux.O_RDWR|linux.O_NOCTTY|linux.O_NONBLOCK)
 	require.Zero(t, e)
 	s := f.(*PtySlave)
 	m.Pty.lflag = linux.ECHO

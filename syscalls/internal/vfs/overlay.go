@@ -38,6 +38,9 @@ const (
 // stand makes n what stands for lower, of which s describes the first one.
 func (n *memNode) stand(s Stat, lower []Node) {
 	s.Dev, s.Ino = n.stat.Dev, n.stat.Ino
+	if t := n.fs.o.LowerTime; t != nil {
+		s.Atime, s.Mtime, s.Ctime = *t, *t, *t
+	}
 	if s.Kind() == linux.S_IFDIR {
 		n.entries, n.whole = map[string]*memNode{}, false
 		if len(lower) > 1 {

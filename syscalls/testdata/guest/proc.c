@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -156,6 +157,9 @@ static void descriptors(void) {
 	sprintf(info, "fdinfo/%d", f), line(getpid(), info, "pos:"), line(getpid(), info, "flags:");
 	sprintf(info, "fdinfo/%d", e), line(getpid(), info, "eventfd-count:");
 	sprintf(info, "fdinfo/%d", p[1]), line(getpid(), info, "flags:");
+	sigset_t usr1;
+	sigemptyset(&usr1), sigaddset(&usr1, SIGUSR1);
+	sprintf(info, "fdinfo/%d", signalfd(-1, &usr1, 0)), line(getpid(), info, "sigmask:");
 	sprintf(path, "/proc/self/fd/%d", p[0]);
 	n = readlink(path, b, sizeof b), b[n] = 0;
 	printf("%.6s\n", b);

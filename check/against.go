@@ -1,0 +1,70 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// RunBuild runs the manifest's build command in its directory, with all that it says going to log.
+func (m *Manifest) RunBuild(ctx context.Context, log io.Writer) error {
+	if len(m.Build) == 0 {
+		return errors.New(`the manifest has no build command (build = ["make"])`)
+	}
+	cmd := exec.CommandContext(ctx, m.Build[0], m.Build[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = m.Dir, log, log
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build in %s: %s: %w", m.Dir, strings.Join(m.Build, " "), err)
+	}
+	return nil
+}
+
+// At returns the same benchmarks in another revision of the git repository that the manifest is in: in a worktree of its own, built by the
+// manifest's command if it has one. What that says goes to log. remove removes the worktree.
+func (m *Manifest) At(ctx context.Context, revision string, log io.Writer) (other *Manifest, remove func() error, err error) {
+	prefix, err := m.git(ctx, "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil, nil, err
+	}
+	commit, err := m.git(ctx, "rev-parse", "--verify", "--end-of-options", revision+"^{commit}")
+	if err != nil {
+		return nil, nil, err
+	}
+	tmp, err := os.MkdirTemp("", "cgemu-check-")
+	if err != nil {
+		return nil, nil, err
+	}
+	tree := filepath.Join(tmp, "tree")
+	remove = func() error {
+		_, err := m.git(context.WithoutCancel(ctx), "worktree", "remove", "--force", tree)
+		return errors.Join(err, os.RemoveAll(tmp))
+	}
+	if _, err := m.git(ctx, "worktree", "add", "--quiet", "--detach", tree, commit); err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(tmp))
+	}
+	at := *m
+	at.Dir = filepath.Join(tree, prefix)
+	if len(at.Build) > 0 {
+		if err := at.RunBuild(ctx, log); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("in %s: %w", revision, err), remove())
+		}
+	}
+	return &at, remove, nil
+}
+
+// git runs git in the manifest's directory, and returns what it says.
+func (m *Manifest) git(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	var out, said bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = m.Dir, &out, &said
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("git %s in %s: %w%s", args[0], m.Dir, err, lastLine(said.String()))
+	}
+	return strings.TrimSpace(out.String()), nil
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/kballard/go-shellquote"
+	"github.com/spf13/pflag"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/annotate"
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// compareFunctions is how many functions are shown that differ.
+const compareFunctions = 10
+
+// compare runs commands and compares what they count.
+func compare(args []string) int {
+	o, commands, err := parseOptions(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return write(compareReference.Help(compareReference.Name))
+	case err == nil && len(commands) < 2:
+		err = errors.New("compare: two commands at least are expected, each in quotes: cgemu help compare")
+	case err == nil && o.verify:
+		err = errors.New("compare: not with --verify")
+	}
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	profiles := make([]*cgout.Profile, len(commands))
+	for i, c := range commands {
+		words, err := shellquote.Split(c)
+		if err == nil && len(words) == 0 {
+			err = errors.New("it is empty")
+		}
+		if err != nil {
+			return fail(exitFailed, fmt.Errorf("compare: %q is no command: %w", c, err))
+		}
+		var status int
+		if profiles[i], status, err = o.countCommand(ctx, words); err != nil {
+			return fail(status, fmt.Errorf("compare: %s: %w", c, err))
+		}
+	}
+	if err := writeComparison(os.Stdout, commands, profiles); err != nil {
+		return fail(exitFailed, err)
+	}
+	return 0
+}
+
+// countCommand runs a command, and returns what all of its processes counted. With an error comes the exit status.
+func (o *options) countCommand(ctx context.Context, words []string) (*cgout.Profile, int, error) {
+	cfg, err := o.config(words)
+	if err != nil {
+		return nil, exitFailed, err
+	}
+	paths, err := o.find(words[0], cfg.Env)
+	if err != nil {
+		return nil, exitNotFound, err
+	}
+	var said strings.Builder
+	cfg.Stdin, cfg.Stdout, cfg.Stderr, cfg.HostStdio = nil, nil, &said, false
+	var parts []*cgout.Profile
+	cfg.OnDump = func(_ int, p *cgout.Profile) { parts = append(parts, p) }
+	var res *cgemu.Result
+	for _, cfg.Path = range paths {
+		if res, err = cgemu.Run(ctx, cfg); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, exitFailed, err
+	}
+	if s := status(ctx, res); s != 0 {
+		return nil, s, fmt.Errorf("%v\n%s", res.Exit, strings.TrimSpace(said.String()))
+	}
+	for _, c := range res.Children {
+		parts = append(parts, c.Profile)
+	}
+	p := res.Profile
+	for _, part := range parts {
+		if err := p.Merge(part); err != nil {
+			return nil, exitFailed, err
+		}
+	}
+	return p, 0, nil
+}
+
+// writeComparison writes a table of the counts, and for each command but the first the functions in which it differs from that.
+func writeComparison(w io.Writer, commands []string, profiles []*cgout.Profile) error {
+	rows := [][]string{{"", profiles[0].Events[0], "of first"}}
+	rows[0] = append(rows[0], profiles[0].Events[1:]...)
+	for i, p := range profiles {
+		totals := p.Totals()
+		row := []string{commands[i], cgout.Group(totals[0]), ratio(totals[0], profiles[0].Totals()[0])}
+		for _, n := range totals[1:] {
+			row = append(row, cgout.Group(n))
+		}
+		rows = append(rows, row)
+	}
+	if err := writeColumns(w, rows, len(rows[0])); err != nil {
+		return err
+	}
+	for i := range profiles[1:] {
+		if err := writeDifference(w, commands[0], commands[i+1], profiles[0], profiles[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeDifference writes in which functions two commands differ most, by the first event.
+func writeDifference(w io.Writer, oldName, newName string, old, new *cgout.Profile) error {
+	o := annotate.Options{ShowFirst: true, StripHash: true, Top: compareFunctions}
+	r, err := annotate.Compare(o, annotate.Memory(oldName, old), annotate.Memory(newName, new))
+	if err != nil {
+		return err
+	}
+	e := r.Sort[0]
+	if len(r.Functions) == 0 {
+		_, err := fmt.Fprintf(w, "\n%s counts what %s counts, in each function\n", newName, oldName)
+		return err
+	}
+	rows := [][]string{}
+	for _, f := range r.Functions {
+		rows = append(rows, []string{"", signed(f.Counts[e]), group(f.Old[e]), "-> " + group(f.New[e]), f.Name + "  " + f.File.Name})
+	}
+	rows = append(rows, []string{"", signed(r.Omitted.Counts[e]), "", "", fmt.Sprintf("%d other functions", r.OmittedFunctions)})
+	if _, err := fmt.Fprintf(w, "\n%s: %s %s, compared with %s\n", newName, signed(r.Total.Counts[e]), r.Events[e], oldName); err != nil {
+		return err
+	}
+	return writeColumns(w, rows, 3)
+}
+
+// group is a count in groups of three digits, without its sign.
+func group(n cgout.Count) string {
+	u, _ := n.Abs().Uint64() // of a run
+	return cgout.Group(u)
+}
+
+// signed is how much more there is, or less.
+func signed(n cgout.Count) string {
+	if n.Sign() < 0 {
+		return "-" + group(n)
+	}
+	return "+" + group(n)
+}
+
+// ratio is n in parts of first.
+func ratio(n, first uint64) string {
+	if first == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", float64(n)/float64(first))
+}
+
+// writeColumns writes rows: the first column to the left, the next ones to the right, those from left on to the left.
+func writeColumns(w io.Writer, rows [][]string, left int) error {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			switch {
+			case i == 0:
+				line.WriteString(cell + gap)
+			case i < left:
+				line.WriteString("  " + gap + cell)
+			default:
+				line.WriteString("  " + cell + gap)
+			}
+		}
+		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
