@@ -178,6 +178,11 @@ var runCommand = usage.Command{
 			{Name: "debug", Text: "lists the values of --debug"},
 			{Name: "version", Text: "prints version, commit and platform; with -v what engines there are"},
 		}},
+		{Title: "Files", Rows: []usage.Row{
+			{Name: "cachegrind.out.1000", Text: "the profile; other processes that the program starts have .1001 and so on"},
+			{Name: "cachegrind.out.1000.insns", Text: "counts by instruction, with --dump-instr=yes"},
+			{Name: "cachegrind.out.1000.old", Text: "the profile of another program that was in this place"},
+		}},
 		{Title: "Exit status", Rows: []usage.Row{
 			{Name: "the program's", Text: "if it exits"},
 			{Name: "128+N", Text: "if signal N killed it, or cgemu"},

@@ -155,6 +155,8 @@ func TestCompleted(t *testing.T) {
 		"check --li":              "nothing 1: --list",
 		"completion ":             "nothing 1: bash zsh fish",
 		"completion fi":           "nothing 1: fish",
+		"help --man m":            "nothing 0: merge",
+		"compare --roo":           "nothing 1: --root=",
 		"help d":                  "nothing 0: diff doctor debug",
 		"version -":               "nothing 1: --verbose --help",
 		"--no-such-option=x prog": "program 0:",
