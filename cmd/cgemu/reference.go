@@ -13,7 +13,7 @@ import (
 // references returns all commands, as help, manual pages and completions show them. The first one is the running of a program.
 func references() []*usage.Command {
 	list := append([]*usage.Command{&runCommand}, cli.Commands()...)
-	return append(list, &checkReference, &compareReference, &doctorCommand, &completionCommand, &helpCommand, &debugCommand, &versionCommand)
+	return append(list, &checkReference, &compareCommand, &doctorCommand, &completionCommand, &helpCommand, &debugCommand, &versionCommand)
 }
 
 // reference returns the command of a name, as the first argument is; nil if there is none.
@@ -70,6 +70,7 @@ var runCommand = usage.Command{
 		{Name: "cgemu --toggle-collect=work ./prog", Text: "only the function work and what it calls"},
 		{Name: "cgemu --cache-sim=yes --branch-sim=yes ./prog", Text: "misses of caches and mispredicted branches, too"},
 		{Name: "cgemu diff old.out new.out", Text: "what changed between two profiles"},
+		{Name: "cgemu compare './old in' './new in'", Text: "what two commands count, and where they differ"},
 		{Name: "cgemu check", Text: "are the benchmarks of cgemu.toml within their limits?"},
 	},
 	Groups: []usage.Group{
@@ -114,17 +115,16 @@ var runCommand = usage.Command{
 			valueOption("-e, --env", "NAME[=VALUE]", "put a variable into the guest's environment (repeatable); without a value, cgemu's own if "+
 				"there is one"),
 			flagOption("--inherit-env", "give the guest cgemu's environment"),
+			choiceOption("--stdio", "auto|pipe|host", "what the guest sees of its standard files: pipes, whatever they are, so that counts do not "+
+				"depend on where output goes; or what they are on the host. auto: host if input and output are both terminals, otherwise pipe (auto)"),
+			choiceOption("--etc", "fixed|host", "/etc/ld.so.cache, passwd, group, nsswitch.conf, localtime and timezone: so that counts do not depend on "+
+				"what is installed, or as on the host (fixed; host with --root, --sysroot and --compat)"),
 			choiceOption("--time", "virtual|real", "the guest's clocks and sleeps (virtual)"),
+			valueOption("--date", "DATE|now", "when its virtual clock begins, as 2026-12-31 or 2026-12-31T23:59:59, UTC (2030-01-01; now with --network=host)"),
 			valueOption("--seed", "N", "seed of all the guest takes for random (0)"),
 			choiceOption("--network", "loopback|none|host", "the guest's network: a loopback interface inside cgemu, none but AF_UNIX, or that "+
 				"interface and the host's network beyond (loopback)"),
 			flagOption("--no-network", "the same as --network=none"),
-			valueOption("--date", "DATE|now", "when its virtual clock begins, as 2026-12-31 or 2026-12-31T23:59:59, UTC (2030-01-01; now with --network=host)"),
-			choiceOption("--stdio", "auto|pipe|host", "what the guest sees of its standard files: pipes, whatever they are, so that counts do not "+
-				"depend on where output goes; or what they are on the host. auto is host if input and output are both terminals, and pipe "+
-				"otherwise (auto)"),
-			choiceOption("--etc", "fixed|host", "/etc/ld.so.cache, passwd, group, nsswitch.conf, localtime and timezone: so that counts do not depend "+
-				"on what is installed, or as on the host (fixed; host with --root, --sysroot, --compat)"),
 			valueOption("--sysroot", "DIR", "look the guest's absolute paths up in DIR first"),
 			choiceOption("--compat", "valgrind", "stack, auxiliary vector, user and CPU as under Valgrind; no environment"),
 		}},
@@ -171,7 +171,7 @@ var runCommand = usage.Command{
 			{Name: "diff", Text: "shows what differs between two profiles"},
 			{Name: "merge", Text: "adds profiles up"},
 			{Name: "check", Text: "holds benchmarks to the counts that they had"},
-			{Name: "compare", Text: "runs commands side by side, and says where they differ"},
+			{Name: "compare", Text: "runs commands, and says what each counts and where they differ"},
 			{Name: "doctor", Text: "says what works on this machine, and what helps where something does not"},
 			{Name: "completion", Text: "prints what has bash, zsh or fish complete command lines"},
 			{Name: "help", Text: "prints this; help COMMAND of another command, help --OPTION of an option, help all everything"},
@@ -223,8 +223,8 @@ var checkReference = usage.Command{
 		{Name: "cgemu check --update", Text: "write the baseline, to be committed with the manifest"},
 		{Name: "cgemu check", Text: "compare"},
 		{Name: "cgemu check --filter='parse*' -j 4", Text: "some of them, four at once"},
-		{Name: "cgemu check --against=main", Text: "compare with another revision, without a baseline"},
 		{Name: "cgemu check --report=junit=report.xml", Text: "a report for CI as well"},
+		{Name: "cgemu check --build --against=main", Text: "build, and compare with the branch main, built in a worktree"},
 	},
 	Groups: []usage.Group{
 		{Title: "What is run", Options: []usage.Option{
@@ -254,26 +254,6 @@ var checkReference = usage.Command{
 		{Name: "2", Text: "something could not be measured, or the command line is wrong"},
 	}}},
 	SeeAlso: []string{"cgemu(1)", "cgemu-diff(1)"},
-}
-
-var compareReference = usage.Command{
-	Name:     "cgemu compare",
-	Title:    "runs commands side by side, and says where they differ",
-	Synopsis: []string{"[options of run] COMMAND COMMAND..."},
-	About: []string{
-		"Runs commands, each a program and its arguments in one word of the shell, and says what each counts, how much that is of the first one, and " +
-			"in which functions they differ most.",
-		"Standard input and output are the null device. What other processes count that a command starts is added up; a shell's pipeline is " +
-			"sh -c '...'. No profile is written: cgemu run does that. The exit status is that of the first command that fails, otherwise 0. " +
-			"The options are those of cgemu run: cgemu help run.",
-	},
-	Examples: []usage.Row{
-		{Name: "cgemu compare 'sort words.txt' 'sort -u words.txt'", Text: "what does -u cost?"},
-		{Name: "cgemu compare --cache-sim=yes ./old ./new", Text: "with misses of caches"},
-	},
-	Of:       &runCommand,
-	Operands: usage.Files,
-	SeeAlso:  []string{"cgemu(1)", "cgemu-diff(1)"},
 }
 
 var completionCommand = usage.Command{

@@ -72,6 +72,19 @@ func TestReferenceValues(t *testing.T) {
 	}
 }
 
+// TestOnce has no option be listed twice.
+func TestOnce(t *testing.T) {
+	for _, c := range references() {
+		seen := map[string]bool{}
+		for _, o := range c.Options() {
+			for _, name := range o.Names {
+				require.False(t, seen[name], "%s %s", c.Name, name)
+				seen[name] = true
+			}
+		}
+	}
+}
+
 // TestCommands has the help list all commands, and the list name no others.
 func TestCommands(t *testing.T) {
 	var names []string
