@@ -16,7 +16,7 @@ import (
 )
 
 // pages are the commands that have a page of the manual: arguments of cgemu help --man.
-var pages = []string{"run", "annotate", "diff", "merge", "check", "doctor"}
+var pages = []string{"run", "annotate", "diff", "merge", "check", "compare", "doctor"}
 
 // completions are the scripts for shells, by the names under which the shells look for them.
 var completions = map[string]string{"bash": "cgemu.bash", "zsh": "_cgemu", "fish": "cgemu.fish"}

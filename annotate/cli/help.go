@@ -57,7 +57,7 @@ var annotateCommand = usage.Command{
 		usageSelect, usageSources, usageCompare, usageTerminal,
 	},
 	Operands: usage.Files,
-	Sections: usageStatuses,
+	Sections: []usage.Section{usageStatuses, usageEnvironment},
 	SeeAlso:  []string{"cgemu(1)", "cgemu-diff(1)", "cgemu-merge(1)"},
 }
 
@@ -92,7 +92,7 @@ var diffCommand = usage.Command{
 		usageSelect, usageSources, usageCompare, usageTerminal,
 	},
 	Operands: usage.Files,
-	Sections: usageStatuses,
+	Sections: []usage.Section{usageStatuses, usageEnvironment},
 	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-check(1)"},
 }
 
@@ -116,7 +116,7 @@ var mergeCommand = usage.Command{
 		}},
 	},
 	Operands: usage.Files,
-	Sections: usageStatuses,
+	Sections: []usage.Section{usageStatuses},
 	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-diff(1)"},
 }
 
@@ -161,9 +161,13 @@ var (
 		{Names: []string{"--color", "--colour"}, Values: colorNames, Text: "colours (default: on a terminal, unless NO_COLOR is set)"},
 		{Names: []string{"--no-pager"}, Text: "no pager, even on a terminal (CGEMU_PAGER, PAGER)"},
 	}}
-	usageStatuses = []usage.Section{{Title: "Exit status", Rows: []usage.Row{
+	usageStatuses = usage.Section{Title: "Exit status", Rows: []usage.Row{
 		{Name: "0", Text: "all is well"},
 		{Name: "1", Text: "something is wrong with a file"},
 		{Name: "2", Text: "something is wrong with the command line"},
-	}}}
+	}}
+	usageEnvironment = usage.Section{Title: "Environment", Rows: []usage.Row{
+		{Name: "CGEMU_PAGER, PAGER", Text: "the pager, less if neither is set; none if it is empty or cat"},
+		{Name: "NO_COLOR", Text: "no colours, if it is not empty"},
+	}}
 )

@@ -28,15 +28,16 @@ var compareCommand = usage.Command{
 	About: []string{
 		"Runs commands, each a program and its arguments in one word of the shell, and says what each counts, how much that is of the first one, and in " +
 			"which functions they differ most.",
-		"Standard input and output are the null device. What other processes count that a command starts is added up; a shell's pipeline is sh -c '…'. " +
+		"Standard input and output are the null device. What other processes count that a command starts is added up; a shell's pipeline is sh -c '...'. " +
 			"No profile is written.",
 	},
 	Examples: []usage.Row{
 		{Name: "cgemu compare 'sort words' 'sort -u words'", Text: "two commands"},
 		{Name: "cgemu compare --cache-sim=yes ./old ./new", Text: "with caches"},
 	},
+	Of:       &runCommand,
 	Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
-	Operands: usage.Program,
+	Operands: usage.Files,
 	Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
 		{Name: "0", Text: "all commands ran"},
 		{Name: "a command's", Text: "the first that failed"},

@@ -123,10 +123,10 @@ func completed(words []string) usage.Completion {
 	switch {
 	case c == nil:
 		return runCommand.Complete(words)
-	case c == &helpCommand && len(words) == 2 && !strings.HasPrefix(words[1], "-"):
+	case c == &helpCommand && !strings.HasPrefix(words[len(words)-1], "-"):
 		done := usage.Completion{Kind: usage.Nothing}
 		for _, name := range append([]string{"all"}, commands...) {
-			done.Add(words[1], name, "")
+			done.Add(words[len(words)-1], name, "")
 		}
 		return done
 	}

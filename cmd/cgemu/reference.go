@@ -181,6 +181,11 @@ var runCommand = usage.Command{
 			{Name: "debug", Text: "lists the values of --debug"},
 			{Name: "version", Text: "prints version, commit and platform; with -v what engines there are"},
 		}},
+		{Title: "Files", Rows: []usage.Row{
+			{Name: "cachegrind.out.1000", Text: "the profile; other processes that the program starts have .1001 and so on"},
+			{Name: "cachegrind.out.1000.insns", Text: "counts by instruction, with --dump-instr=yes"},
+			{Name: "cachegrind.out.1000.old", Text: "the profile of another program that was in this place"},
+		}},
 		{Title: "Exit status", Rows: []usage.Row{
 			{Name: "the program's", Text: "if it exits"},
 			{Name: "128+N", Text: "if signal N killed it, or cgemu"},
@@ -224,21 +229,27 @@ var checkReference = usage.Command{
 		{Name: "cgemu check --report=junit=report.xml", Text: "a report for CI as well"},
 		{Name: "cgemu check --build --against=main", Text: "build, and compare with the branch main, built in a worktree"},
 	},
-	Groups: []usage.Group{{Title: "Options", Options: []usage.Option{
-		flagOption("--update", "write the counts into the baseline, for the benchmarks that ran"),
-		valueOption("--filter", "NAMES", "run those whose name or group is like one of NAMES: a list of patterns, with * and ?"),
-		valueOption("-j, --jobs", "N", "run so many at once (1)"),
-		valueOption("--report", "FORMAT=FILE", "write a report to FILE as well (repeatable): "+strings.Join(check.Formats, ", ")+
-			" (github are annotations, codequality is GitLab's); FILE is - for standard output, instead of the text"),
-		valueOption("--against", "REVISION", "compare with another revision of the git repository instead of the baseline: it is built by the manifest's "+
-			"command in a worktree of its own"),
-		flagOption("--build", "run the manifest's build command first"),
-		valueOption("--shard", "I/N", "run the I-th of N parts; auto or auto/N takes the numbers from the variables of a CI or of Kubernetes"),
-		flagOption("--merge", "the arguments are reports (json) of all parts: join them, compare and run nothing"),
-		valueOption("--manifest", "FILE", "the manifest, with --merge (cgemu.toml)"),
-		flagOption("--list", "list the benchmarks and run none"),
-		flagOption("-h, --help", "print this"),
-	}}},
+	Groups: []usage.Group{
+		{Title: "What is run", Options: []usage.Option{
+			valueOption("--filter", "NAMES", "run those whose name or group is like one of NAMES: a list of patterns, with * and ?"),
+			flagOption("--list", "list the benchmarks and run none"),
+			flagOption("--build", "run the manifest's build command first"),
+			valueOption("-j, --jobs", "N", "run so many at once (1)"),
+			valueOption("--shard", "I/N", "run the I-th of N parts; auto or auto/N takes the numbers from the variables of a CI or of Kubernetes"),
+			flagOption("--merge", "the arguments are reports (json) of all parts: join them, compare and run nothing"),
+			valueOption("--manifest", "FILE", "the manifest, with --merge (cgemu.toml)"),
+		}},
+		{Title: "With what it is compared", Options: []usage.Option{
+			flagOption("--update", "write the counts into the baseline, for the benchmarks that ran"),
+			valueOption("--against", "REVISION", "compare with another revision of the git repository instead of the baseline: it is built by the "+
+				"manifest's command in a worktree of its own"),
+		}},
+		{Title: "Reports", Options: []usage.Option{
+			valueOption("--report", "FORMAT=FILE", "write a report to FILE as well (repeatable): "+strings.Join(check.Formats, ", ")+
+				" (github are annotations, codequality is GitLab's); FILE is - for standard output, instead of the text"),
+			flagOption("-h, --help", "print this"),
+		}},
+	},
 	Operands: usage.Files,
 	Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
 		{Name: "0", Text: "nothing went beyond its limit"},

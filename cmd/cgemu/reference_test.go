@@ -1,11 +1,14 @@
 package main
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
@@ -72,6 +75,19 @@ func TestReferenceValues(t *testing.T) {
 	}
 }
 
+// TestOnce has no option be listed twice.
+func TestOnce(t *testing.T) {
+	for _, c := range references() {
+		seen := map[string]bool{}
+		for _, o := range c.Options() {
+			for _, name := range o.Names {
+				require.False(t, seen[name], "%s %s", c.Name, name)
+				seen[name] = true
+			}
+		}
+	}
+}
+
 // TestCommands has the help list all commands, and the list name no others.
 func TestCommands(t *testing.T) {
 	var names []string
@@ -111,6 +127,19 @@ func TestEverywhere(t *testing.T) {
 	}
 }
 
+// TestManual has the manual name every option.
+func TestManual(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/manual.md")
+	require.NoError(t, err)
+	for _, c := range references() {
+		for _, o := range c.Options() {
+			for _, name := range o.Names {
+				assert.True(t, regexp.MustCompile("[`, ]"+regexp.QuoteMeta(name)+`\b`).Match(manual), "the manual does not name %s %s", c.Name, name)
+			}
+		}
+	}
+}
+
 // TestCompleted has the words at a cursor be what they may be there.
 func TestCompleted(t *testing.T) {
 	for line, want := range map[string]string{
@@ -142,6 +171,8 @@ func TestCompleted(t *testing.T) {
 		"check --li":              "nothing 1: --list",
 		"completion ":             "nothing 1: bash zsh fish",
 		"completion fi":           "nothing 1: fish",
+		"help --man m":            "nothing 0: merge",
+		"compare --roo":           "nothing 1: --root=",
 		"help d":                  "nothing 0: diff doctor debug",
 		"version -":               "nothing 1: --verbose --help",
 		"--no-such-option=x prog": "program 0:",

@@ -51,9 +51,17 @@ func (c *Command) Complete(words []string) Completion {
 	return done
 }
 
+// known returns an option by its name, be it its own or another command's.
+func (c *Command) known(name string) *Option {
+	if o := c.Option(name); o != nil || c.Of == nil {
+		return o
+	}
+	return c.Of.Option(name)
+}
+
 // expects returns the option whose value is the word behind this one, nil if that is not so.
 func (c *Command) expects(word string) *Option {
-	o := c.Option(word)
+	o := c.known(word)
 	if o == nil || !o.takesValue() || o.Optional {
 		return nil
 	}
@@ -63,12 +71,16 @@ func (c *Command) expects(word string) *Option {
 // completeOption completes a word that begins with a hyphen.
 func (c *Command) completeOption(current string) Completion {
 	if name, _, has := strings.Cut(current, "="); has {
-		if o := c.Option(name); o != nil && o.takesValue() {
+		if o := c.known(name); o != nil && o.takesValue() {
 			return o.complete(name+"=", current)
 		}
 	}
 	done := Completion{Kind: Nothing}
-	for _, o := range c.Options() {
+	options := c.Options()
+	if c.Of != nil {
+		options = append(options, c.Of.Options()...)
+	}
+	for _, o := range options {
 		for _, name := range o.Names {
 			if len(name) == 2 && current != name {
 				continue // the long name says more

@@ -22,6 +22,8 @@ type Command struct {
 	Examples []Row
 	// Groups are the options, by purpose.
 	Groups []Group
+	// Of is a command whose options it has besides; the help of that has them.
+	Of *Command
 	// Operands says what the shell completes where no option stands, Words are the fixed ones among these.
 	Operands Kind
 	Words    []string
@@ -73,7 +75,7 @@ const (
 	Arguments   Kind = "arguments" // those of a program whose name stands in front of them
 )
 
-// Option returns the option of a name, nil if there is none.
+// Option returns its own option of a name, nil if there is none.
 func (c *Command) Option(name string) *Option {
 	for _, g := range c.Groups {
 		for i := range g.Options {
@@ -85,7 +87,7 @@ func (c *Command) Option(name string) *Option {
 	return nil
 }
 
-// Options returns all options.
+// Options returns its own options.
 func (c *Command) Options() (list []Option) {
 	for _, g := range c.Groups {
 		list = append(list, g.Options...)

@@ -109,6 +109,10 @@ func TestComplete(t *testing.T) {
 		c.Operands = Nothing
 		require.Equal(t, tt.want, c.Complete(tt.words).String(), tt.words)
 	}
+	other := Command{Name: "other", Of: &sample}
+	require.Equal(t, "nothing 0\n--html\tshort\n", other.Complete([]string{"--h"}).String())
+	require.Equal(t, "files 0\n", other.Complete([]string{"--out", ""}).String())
+	require.NotContains(t, other.Help("other"), "--html")
 	long := Completion{Kind: Nothing}
 	long.Add("", "w", "a text that is longer than what fits beside a word in a list, by far")
 	require.Equal(t, "nothing 0\nw\ta text that is longer than what fits beside a word in a ...\n", long.String())
