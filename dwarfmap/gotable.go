@@ -52,7 +52,7 @@ const (
 )
 
 // errGoTable is the error for a table that is none.
-var errGoTable = errors.New("Go's table of functions does not fit its format")
+var errGoTable = errors.New("table of Go functions does not fit its format")
 
 // goTable returns the object's table of Go functions, nil if it has none that can be read.
 func (o *Object) goTable() *goTable {
@@ -90,7 +90,7 @@ func (o *Object) parseGoTable(data []byte) (*goTable, error) {
 	case magicGo116:
 		t.width = 8
 	case magicGo12:
-		return nil, errors.New("Go's table of functions is of a release before 1.16, which is not read: they are unknown")
+		return nil, errors.New("table of Go functions is of a release before 1.16, which is not read: they are unknown")
 	default:
 		return nil, errGoTable
 	}
@@ -212,13 +212,13 @@ func (t *goTable) decode(i uint64) (rows []goRow) {
 			continue
 		}
 		if !t.room.take(goRowSize) {
-			t.fail(fmt.Errorf("Go's table of functions: %w", t.room.exceeded("its rows")))
+			t.fail(fmt.Errorf("table of Go functions: %w", t.room.exceeded("its rows")))
 			return nil
 		}
 		rows = append(rows, r)
 	}
 	if t.effort < 0 {
-		t.fail(errors.New("Go's table of functions: its functions share long lists of lines: no more lines are known"))
+		t.fail(errors.New("table of Go functions: its functions share long lists of lines: no more lines are known"))
 		return nil
 	}
 	return rows
@@ -273,7 +273,7 @@ func (t *goTable) path(file uint32) string {
 		path = Unknown
 		if name := stringAt(t.files, uint64(file)); file != noFile && len(name) > 0 {
 			if path = string(name); !t.room.take(uint64(len(path))) {
-				t.fail(fmt.Errorf("Go's table of functions: %w", t.room.exceeded("its file names")))
+				t.fail(fmt.Errorf("table of Go functions: %w", t.room.exceeded("its file names")))
 				path = Unknown
 			}
 		}

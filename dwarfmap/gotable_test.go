@@ -203,7 +203,7 @@ func withGoTable(t testing.TB, data []byte) *Object {
 
 // TestGoTableBroken has tables that are wrong somewhere.
 func TestGoTableBroken(t *testing.T) {
-	const format = "dwarfmap: x: Go's table of functions does not fit its format"
+	const format = "dwarfmap: x: table of Go functions does not fit its format"
 	unknown := Loc{Unknown, Unknown, 0}
 	for name, tt := range map[string]struct {
 		change func(m *goTableMaker)
@@ -213,7 +213,7 @@ func TestGoTableBroken(t *testing.T) {
 		"good":                            {func(*goTableMaker) {}, Loc{"/a/f.go", "main.f", 7}, ""},
 		"where .text begins":              {func(m *goTableMaker) { m.text = 0 }, Loc{"/a/f.go", "main.f", 7}, ""},
 		"of Go 1.18":                      {func(m *goTableMaker) { m.magic = magicGo118 }, Loc{"/a/f.go", "main.f", 7}, ""},
-		"of Go 1.15":                      {func(m *goTableMaker) { m.magic = magicGo12 }, unknown, "dwarfmap: x: Go's table of functions is of a release before 1.16, which is not read: they are unknown"},
+		"of Go 1.15":                      {func(m *goTableMaker) { m.magic = magicGo12 }, unknown, "dwarfmap: x: table of Go functions is of a release before 1.16, which is not read: they are unknown"},
 		"of nothing":                      {func(m *goTableMaker) { m.magic = 7 }, unknown, format},
 		"many functions":                  {func(m *goTableMaker) { m.count = 1 << 62 }, unknown, format},
 		"too many functions":              {func(m *goTableMaker) { m.count = 6 }, unknown, format},
@@ -266,7 +266,7 @@ func TestGoTableShared(t *testing.T) {
 	}
 	require.Positive(t, known)
 	require.Less(t, known, functions/10)
-	require.EqualError(t, o.Err(), "dwarfmap: x: Go's table of functions: its functions share long lists of lines: no more lines are known")
+	require.EqualError(t, o.Err(), "dwarfmap: x: table of Go functions: its functions share long lists of lines: no more lines are known")
 }
 
 // TestGoTableRoom has more rows than a file of its size may have.
@@ -278,7 +278,7 @@ func TestGoTableRoom(t *testing.T) {
 	o.room.left = 3 * goRowSize
 	table := o.goTable()
 	require.Empty(t, table.decode(0))
-	require.ErrorContains(t, o.Err(), "dwarfmap: x: Go's table of functions: its rows are too many")
+	require.ErrorContains(t, o.Err(), "dwarfmap: x: table of Go functions: its rows are too many")
 	require.Zero(t, o.room.left)
 }
 
