@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A goTable is the table by which the Go runtime itself knows the functions, files and lines of a program
@@ -272,7 +273,7 @@ func (t *goTable) path(file uint32) string {
 	if !known {
 		path = Unknown
 		if name := stringAt(t.files, uint64(file)); file != noFile && len(name) > 0 {
-			if path = string(name); !t.room.take(uint64(len(path))) {
+			if path = asInDWARF(string(name)); !t.room.take(uint64(len(path))) {
 				t.fail(fmt.Errorf("table of Go functions: %w", t.room.exceeded("its file names")))
 				path = Unknown
 			}
@@ -280,4 +281,16 @@ func (t *goTable) path(file uint32) string {
 		t.paths[file] = path
 	}
 	return path
+}
+
+// asInDWARF returns the name that .debug_line gives a file, as read here: Go's linker has "." for the directory of compilation, and for
+// that of a file without one.
+func asInDWARF(file string) string {
+	switch {
+	case strings.HasPrefix(file, "/"):
+		return file
+	case strings.Contains(file, "/"):
+		return "./" + file
+	}
+	return "././" + file
 }
