@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A goTable is the table by which the Go runtime itself knows the functions, files and lines of a program
@@ -52,7 +53,7 @@ const (
 )
 
 // errGoTable is the error for a table that is none.
-var errGoTable = errors.New("Go's table of functions does not fit its format")
+var errGoTable = errors.New("table of Go functions does not fit its format")
 
 // goTable returns the object's table of Go functions, nil if it has none that can be read.
 func (o *Object) goTable() *goTable {
@@ -90,7 +91,7 @@ func (o *Object) parseGoTable(data []byte) (*goTable, error) {
 	case magicGo116:
 		t.width = 8
 	case magicGo12:
-		return nil, errors.New("Go's table of functions is of a release before 1.16, which is not read: they are unknown")
+		return nil, errors.New("table of Go functions is of a release before 1.16, which is not read: they are unknown")
 	default:
 		return nil, errGoTable
 	}
@@ -212,13 +213,13 @@ func (t *goTable) decode(i uint64) (rows []goRow) {
 			continue
 		}
 		if !t.room.take(goRowSize) {
-			t.fail(fmt.Errorf("Go's table of functions: %w", t.room.exceeded("its rows")))
+			t.fail(fmt.Errorf("table of Go functions: %w", t.room.exceeded("its rows")))
 			return nil
 		}
 		rows = append(rows, r)
 	}
 	if t.effort < 0 {
-		t.fail(errors.New("Go's table of functions: its functions share long lists of lines: no more lines are known"))
+		t.fail(errors.New("table of Go functions: its functions share long lists of lines: no more lines are known"))
 		return nil
 	}
 	return rows
@@ -272,12 +273,24 @@ func (t *goTable) path(file uint32) string {
 	if !known {
 		path = Unknown
 		if name := stringAt(t.files, uint64(file)); file != noFile && len(name) > 0 {
-			if path = string(name); !t.room.take(uint64(len(path))) {
-				t.fail(fmt.Errorf("Go's table of functions: %w", t.room.exceeded("its file names")))
+			if path = asInDWARF(string(name)); !t.room.take(uint64(len(path))) {
+				t.fail(fmt.Errorf("table of Go functions: %w", t.room.exceeded("its file names")))
 				path = Unknown
 			}
 		}
 		t.paths[file] = path
 	}
 	return path
+}
+
+// asInDWARF returns the name that .debug_line gives a file, as read here: Go's linker has "." for the directory of compilation, and for
+// that of a file without one.
+func asInDWARF(file string) string {
+	switch {
+	case strings.HasPrefix(file, "/"):
+		return file
+	case strings.Contains(file, "/"):
+		return "./" + file
+	}
+	return "././" + file
 }
