@@ -58,7 +58,11 @@ func access(t *task.Thread, dirfd int, name emu.Addr, mode uint32, flags int) (u
 		s = "."
 	}
 	const writeOK = 2
-	l, e := files.Find(t, dirfd, s, flags&linux.AT_SYMLINK_NOFOLLOW == 0, mode&writeOK != 0)
+	how := files.Following(flags&linux.AT_SYMLINK_NOFOLLOW == 0)
+	if mode&writeOK != 0 {
+		how |= files.LookupChange
+	}
+	l, e := files.Find(t, dirfd, s, how)
 	if e != 0 {
 		return 0, e
 	}

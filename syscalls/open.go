@@ -83,8 +83,7 @@ func openAt(t *task.Thread, dirfd int, name emu.Addr, flags int, mode uint32) (u
 	if flags&linux.O_CREAT == 0 && flags&linux.O_TMPFILE != linux.O_TMPFILE {
 		mode = 0
 	}
-	follow := flags&linux.O_NOFOLLOW == 0 && flags&(linux.O_CREAT|linux.O_EXCL) != linux.O_CREAT|linux.O_EXCL
-	l, e := files.Find(t, dirfd, s, follow, files.Changing(flags))
+	l, e := files.Find(t, dirfd, s, files.OpenLookup(flags))
 	if e != 0 {
 		return 0, e
 	}
@@ -109,18 +108,15 @@ func openFound(t *task.Thread, l files.Location, flags int, mode uint32) (uint64
 
 // open opens a location.
 func open(t *task.Thread, l files.Location, flags int, mode uint32) (files.File, linux.Errno) {
-	if l.Node != nil {
-		return l.Node.OpenAt(t, l.Guest, flags|linux.O_LARGEFILE)
+	if flags&linux.O_PATH == 0 {
+		flags |= linux.O_LARGEFILE
 	}
-	if l.Slash && flags&(linux.O_CREAT|linux.O_PATH) == linux.O_CREAT {
-		return nil, linux.EISDIR
+	if l.Node != nil {
+		return l.Node.OpenAt(t, l.Guest, flags)
 	}
 	onHost, e := files.MayOpen(t, l, flags)
 	if e != 0 {
 		return nil, e
-	}
-	if flags&linux.O_PATH == 0 {
-		flags |= linux.O_LARGEFILE
 	}
 	var was host.Stat
 	there := linux.Errno(0)

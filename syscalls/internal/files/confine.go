@@ -53,6 +53,18 @@ func Changing(flags int) bool {
 	return flags&linux.O_PATH == 0 && (flags&linux.O_ACCMODE != linux.O_RDONLY || flags&(linux.O_CREAT|linux.O_TRUNC) != 0 || flags&linux.O_TMPFILE == linux.O_TMPFILE)
 }
 
+// OpenLookup is how open(2) with flags looks a path up.
+func OpenLookup(flags int) Lookup {
+	how := Following(flags&linux.O_NOFOLLOW == 0 && flags&(linux.O_CREAT|linux.O_EXCL) != linux.O_CREAT|linux.O_EXCL)
+	if Changing(flags) {
+		how |= LookupChange
+	}
+	if flags&(linux.O_CREAT|linux.O_PATH) == linux.O_CREAT {
+		how |= LookupCreate
+	}
+	return how
+}
+
 // MayOpen checks that the guest may open l with flags, and returns those to open it with on the host: where nothing may be changed
 // they ask for nothing that could, whatever is there by then.
 func MayOpen(t *task.Thread, l Location, flags int) (int, linux.Errno) {

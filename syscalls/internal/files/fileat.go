@@ -407,11 +407,7 @@ func (p FileAt) Open(flags int, mode, umask uint32) (FileRef, linux.Errno) {
 
 // openNew makes a regular file and opens it.
 func (p FileAt) openNew(flags int, mode uint32) (FileRef, linux.Errno) {
-	name, slash := strings.CutSuffix(p.Path, "/")
-	if slash {
-		return NoFile, linux.EISDIR
-	}
-	return openedNode(p.In.CreateOpen(name, mode, flags&^(linux.O_CREAT|linux.O_EXCL|linux.O_TRUNC)))
+	return openedNode(p.In.CreateOpen(p.Path, mode, flags&^(linux.O_CREAT|linux.O_EXCL|linux.O_TRUNC)))
 }
 
 // openNode opens a file that is there.

@@ -96,6 +96,23 @@ static void opens(void) {
 	R(syscall(SYS_pwritev2, f, &v, 0, 2, 0, 0x1000000));
 	R(syscall(SYS_statx, 99, "", 0x1000, 1u << 31, b));
 	close(f);
+	// What is made cannot have a slash behind it, whatever is there.
+	static const char *const slashes[] = {"c.file/", "c.file//", "c.link/", "c.slash", "c.loop/", "c.fifo/", "c.new/", "/dev/null/", "/proc/self/status/", "/proc/", "/proc/.", "/proc/self/..", "/proc/self/task/..", "/proc/self/task/../", "c.file/.", "c.file/x/"};
+	symlink("c.file", "c.link");
+	symlink("c.file/", "c.slash");
+	symlink("c.loop", "c.loop");
+	for (int i = 0; i < sizeof slashes / sizeof *slashes; i++) {
+		printf("%s\n", slashes[i]);
+		R(open(slashes[i], O_RDONLY | O_CREAT, 0600));
+		R(open(slashes[i], O_RDWR | O_CREAT | O_EXCL, 0600));
+		R(open(slashes[i], O_RDONLY | O_CREAT | O_NOFOLLOW, 0600));
+		R(open(slashes[i], O_PATH | O_CREAT, 0600) < 0);
+	}
+	R(fcntl(open("/dev/null", O_PATH), F_GETFL));
+	R(fcntl(open("/proc/self/maps", O_PATH), F_GETFL));
+	unlink("c.link");
+	unlink("c.slash");
+	unlink("c.loop");
 	unlink("c.fifo");
 	unlink("c.file");
 }
