@@ -304,6 +304,9 @@ func (p FileAt) Link(to FileAt, follow bool) linux.Errno {
 		if _, e := p.Stat(follow); e != 0 {
 			return e
 		}
+		if _, e := to.Stat(false); e == 0 {
+			return linux.EEXIST
+		}
 		return linux.EXDEV
 	}
 	n, e := p.found()
