@@ -289,7 +289,7 @@ func sysFcntl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	switch cmd {
 	case linux.F_SETFL:
-		if _, pipe := f.(*files.PipeFile); arg&linux.O_DIRECT != 0 && !pipe && !isRegular(f) {
+		if _, pipe := f.(*files.PipeFile); arg&linux.O_DIRECT != 0 && !pipe && (!isRegular(f) || f.(*files.HostFile).IsMemfd()) {
 			return 0, linux.EINVAL
 		}
 		if arg&linux.O_NOATIME&^uint64(b.Flags) != 0 && !files.Owns(t, f) {
@@ -353,7 +353,10 @@ func sysFlock(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, e
 	}
 	h, ok := f.(*files.HostFile)
-	if !ok {
+	switch {
+	case !ok && a.U32(1)&^linux.LOCK_NB != linux.LOCK_UN && !f.Base().Readable() && !f.Base().Writable():
+		return 0, linux.EBADF
+	case !ok:
 		return 0, 0
 	}
 	return flock(t, h, a.Int(1))

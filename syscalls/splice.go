@@ -289,13 +289,16 @@ func sysVmsplice(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	p, ok := f.(*files.PipeFile)
-	if !ok {
+	if !f.Base().Readable() && !f.Base().Writable() {
 		return 0, linux.EBADF
 	}
 	v, e := t.Iovecs(a.Addr(1), a.Uint(2))
 	if e != 0 || uio.Total(v) == 0 {
 		return 0, e
+	}
+	p, ok := f.(*files.PipeFile)
+	if !ok {
+		return 0, linux.EBADF
 	}
 	return vmsplice(t, p, v, a.U32(3)&linux.SPLICE_F_NONBLOCK == 0)
 }
