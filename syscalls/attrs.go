@@ -58,7 +58,11 @@ func access(t *task.Thread, dirfd int, name emu.Addr, mode uint32, flags int) (u
 		s = "."
 	}
 	const writeOK = 2
-	l, e := files.Find(t, dirfd, s, flags&linux.AT_SYMLINK_NOFOLLOW == 0, mode&writeOK != 0)
+	how := files.Following(flags&linux.AT_SYMLINK_NOFOLLOW == 0)
+	if mode&writeOK != 0 {
+		how |= files.LookupChange
+	}
+	l, e := files.Find(t, dirfd, s, how)
 	if e != 0 {
 		return 0, e
 	}
@@ -238,17 +242,43 @@ func sysUtimensat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	at, mt := files.TimeAt(t.Kernel.Wall()), files.TimeAt(t.Kernel.Wall())
+	ts := present(t)
 	if b != nil {
-		at, e = timeArg(t, b)
+		ts.now = linux.Uint64(b[8:]) == linux.UTIME_NOW && linux.Uint64(b[24:]) == linux.UTIME_NOW
+		ts.at, e = timeArg(t, b)
 		if e == 0 {
-			mt, e = timeArg(t, b[16:])
+			ts.mt, e = timeArg(t, b[16:])
 		}
 		if e != 0 {
 			return 0, e
 		}
 	}
-	return 0, set(at, mt)
+	return 0, set(ts)
+}
+
+// newTimes are the times that a file is to get: those that are set. now says that both are the present, which everybody may give a file
+// that he may write to; others are up to the owner.
+type newTimes struct {
+	at, mt host.Time
+	now    bool
+}
+
+// present is what the calls set that are given no times.
+func present(t *task.Thread) newTimes {
+	now := files.TimeAt(t.Kernel.Wall())
+	return newTimes{now, now, true}
+}
+
+// forOwn is what setting times of a file of ours returns. Nobody looks at them.
+func (ts newTimes) forOwn(t *task.Thread, st files.Stat) linux.Errno {
+	const othersWrite = 0o002
+	switch {
+	case st.UID == t.Kernel.UID, ts.now && st.Mode&othersWrite != 0:
+		return 0
+	case ts.now:
+		return linux.EACCES
+	}
+	return linux.EPERM
 }
 
 // timeArg reads one timespec of utimensat(2).
@@ -266,9 +296,9 @@ func timeArg(t *task.Thread, b []byte) (host.Time, linux.Errno) {
 }
 
 // utimesTarget finds the file whose times are to be set, and returns what sets them.
-func utimesTarget(t *task.Thread, dirfd int, name emu.Addr, flags int) (set func(at, mt host.Time) linux.Errno, e linux.Errno) {
-	opened := func(f files.File, e linux.Errno) (func(at, mt host.Time) linux.Errno, linux.Errno) {
-		return func(at, mt host.Time) linux.Errno { return setFileTimes(t, f, at, mt) }, e
+func utimesTarget(t *task.Thread, dirfd int, name emu.Addr, flags int) (set func(newTimes) linux.Errno, e linux.Errno) {
+	opened := func(f files.File, e linux.Errno) (func(newTimes) linux.Errno, linux.Errno) {
+		return func(ts newTimes) linux.Errno { return setFileTimes(t, f, ts) }, e
 	}
 	switch {
 	case name == 0 && dirfd != linux.AT_FDCWD && flags != 0, flags&^(linux.AT_SYMLINK_NOFOLLOW|linux.AT_EMPTY_PATH) != 0:
@@ -285,30 +315,36 @@ func utimesTarget(t *task.Thread, dirfd int, name emu.Addr, flags int) (set func
 			return opened(files.GetRawFile(t, dirfd))
 		}
 		l, e := files.OpenedHere(t, dirfd)
-		return func(at, mt host.Time) linux.Errno { return setTimes(t, l, at, mt, true) }, e
+		return func(ts newTimes) linux.Errno { return setTimes(t, l, ts.at, ts.mt, true) }, e
 	}
-	if _, e := statAt(t, dirfd, name, flags); e != 0 {
+	st, e := statAt(t, dirfd, name, flags)
+	if e != 0 {
 		return nil, e
 	}
-	return func(at, mt host.Time) linux.Errno {
+	return func(ts newTimes) linux.Errno {
 		follow := flags&linux.AT_SYMLINK_NOFOLLOW == 0
 		l, e := onHost(t, dirfd, name, follow)
-		if e != 0 {
+		switch {
+		case e == linux.EPERM && l.Node != nil:
+			return ts.forOwn(t, st)
+		case e != 0:
 			return e
 		}
-		return setTimes(t, l, at, mt, follow)
+		return setTimes(t, l, ts.at, ts.mt, follow)
 	}, 0
 }
 
 // setFileTimes sets the times of an open file.
-func setFileTimes(t *task.Thread, f files.File, at, mt host.Time) linux.Errno {
-	if _, ok := f.(files.Owned); ok {
-		return 0 // nobody looks at its times
-	}
+func setFileTimes(t *task.Thread, f files.File, ts newTimes) linux.Errno {
 	h, ok := f.(*files.HostFile)
 	if !ok {
-		return linux.EPERM
+		st, e := f.Stat(t)
+		if e != 0 {
+			return e
+		}
+		return ts.forOwn(t, st)
 	}
+	at, mt := ts.at, ts.mt
 	if h.Fixed(t) {
 		return linux.EROFS
 	}
@@ -339,12 +375,12 @@ func setTimes(t *task.Thread, l files.Location, at, mt host.Time, follow bool) l
 }
 
 // utimes implements the calls that have no flags.
-func utimes(t *task.Thread, dirfd int, name emu.Addr, at, mt host.Time) (uint64, linux.Errno) {
+func utimes(t *task.Thread, dirfd int, name emu.Addr, ts newTimes) (uint64, linux.Errno) {
 	set, e := utimesTarget(t, dirfd, name, 0)
 	if e != 0 {
 		return 0, e
 	}
-	return 0, set(at, mt)
+	return 0, set(ts)
 }
 
 // timeEvent is what inotify says of a change of times (include/linux/fsnotify.h, fsnotify_change).
@@ -360,13 +396,14 @@ func timeEvent(at, mt host.Time) uint32 {
 
 // utimesMicro is for the old calls, whose times are two timevals.
 func utimesMicro(t *task.Thread, dirfd int, name, times emu.Addr) (uint64, linux.Errno) {
-	at, mt := files.TimeAt(t.Kernel.Wall()), files.TimeAt(t.Kernel.Wall())
+	ts := present(t)
 	if times != 0 {
+		ts.now = false
 		b, e := t.CopyIn(times, 32)
 		if e != 0 {
 			return 0, e
 		}
-		for i, ft := range []*host.Time{&at, &mt} {
+		for i, ft := range []*host.Time{&ts.at, &ts.mt} {
 			usec := linux.Uint64(b[16*i+8:])
 			if usec >= 1e6 {
 				return 0, linux.EINVAL
@@ -374,7 +411,7 @@ func utimesMicro(t *task.Thread, dirfd int, name, times emu.Addr) (uint64, linux
 			*ft = host.Time{Sec: int64(linux.Uint64(b[16*i:])), Nsec: int32(usec) * 1000, Set: true}
 		}
 	}
-	return utimes(t, dirfd, name, at, mt)
+	return utimes(t, dirfd, name, ts)
 }
 
 // sysUtimes implements utimes(2).
@@ -389,15 +426,15 @@ func sysFutimesat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 // sysUtime implements utime(2), which counts in seconds.
 func sysUtime(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
-	at, mt := files.TimeAt(t.Kernel.Wall()), files.TimeAt(t.Kernel.Wall())
+	ts := present(t)
 	if a.Addr(1) != 0 {
 		b, e := t.CopyIn(a.Addr(1), 16)
 		if e != 0 {
 			return 0, e
 		}
-		at, mt = host.Time{Sec: int64(linux.Uint64(b)), Nsec: 0, Set: true}, host.Time{Sec: int64(linux.Uint64(b[8:])), Nsec: 0, Set: true}
+		ts = newTimes{at: host.Time{Sec: int64(linux.Uint64(b)), Set: true}, mt: host.Time{Sec: int64(linux.Uint64(b[8:])), Set: true}}
 	}
-	return utimes(t, linux.AT_FDCWD, a.Addr(0), at, mt)
+	return utimes(t, linux.AT_FDCWD, a.Addr(0), ts)
 }
 
 // sysTruncate implements truncate(2).

@@ -293,8 +293,6 @@ const (
 	socktnosupport = "0xffffffffffffffa2"
 	acces          = "0xfffffffffffffff3"
 
-	deadlk = "0xffffffffffffffdd"
-
 	srch  = "0xfffffffffffffffd"
 	again = "0xfffffffffffffff5"
 	fault = "0xfffffffffffffff2"
@@ -352,13 +350,14 @@ var acceptedCalls = []struct {
 	{293, "", anyResult, "notification pipes (O_NOTIFICATION_PIPE) are another error where they are not configured"},
 	{327, "", func(want, _ string) bool { return want == notsup }, "whether RWF_NOWAIT is there is up to the file system"},
 	{328, "", func(want, _ string) bool { return want == notsup }, "whether RWF_NOWAIT is there is up to the file system"},
+	{327, "", func(_, got string) bool { return got == notsup }, "RWF_NOSIGNAL is of Linux 6.18"},
+	{328, "", func(_, got string) bool { return got == notsup }, "RWF_NOSIGNAL is of Linux 6.18"},
 	{25, "", func(_, got string) bool { return got == fault }, "moving several mappings at once is of Linux 6.17"},
 	{434, "", func(_, got string) bool { return got == inval }, "no PIDFD_THREAD, which is of Linux 6.9"},
 	{25, "", either(inval, nomem), "a length beyond all addresses: the error changed in Linux 6.17"},
 	{25, "", unlike(fault, inval), "the old length wraps: whether it is looked at before the target changed in Linux 6.17"},
 	{157, "0x2", anyResult, "a number may be an address"},
 	{131, "", func(want, got string) bool { return want == perm || got == perm }, "whether the thread is on it depends on where the stack lies"},
-	{72, "", func(want, got string) bool { return want == none && got == srch }, "which process groups there are"},
 	{157, "0x4e", func(_, got string) bool { return got == inval }, "PR_FUTEX_HASH is of Linux 6.16"},
 	{157, "0x1c", unlike(none, perm), "secure bits that need no privilege are of Linux 6.14"},
 	{53, "", func(want, got string) bool { return slices.Contains(noPairs, want) && got == afnosupport },
@@ -369,7 +368,6 @@ var acceptedCalls = []struct {
 	{277, "", unlike(none, spipe), "pidfds are regular files since Linux 6.9"},
 	{285, "", unlike(notsup, nodev), "pidfds: the error changed in Linux 6.9"},
 	{77, "", unlike(notsup, inval), "pidfds: the error changed in Linux 6.9"},
-	{202, "", unlike(deadlk, srch), "a number in a PI futex may be the caller natively"},
 	{324, "", func(want, got string) bool { return !failed(want) && !failed(got) }, "which barriers there are (MEMBARRIER_CMD_QUERY) is up to the kernel"},
 	{324, "0x80", func(_, got string) bool { return got == inval }, "no barriers for restartable sequences (rseq), which the guest has not"},
 	{324, "0x100", func(_, got string) bool { return got == inval }, "as before"},

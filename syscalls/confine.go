@@ -13,7 +13,7 @@ func onHost(t *task.Thread, dirfd int, name emu.Addr, follow bool) (files.Locati
 	if e != 0 {
 		return files.Location{}, e
 	}
-	l, e := files.Find(t, dirfd, s, follow, true)
+	l, e := files.Find(t, dirfd, s, files.Following(follow)|files.LookupChange)
 	if e == 0 && l.Node != nil {
 		l, e = l.Magic(follow)
 	}

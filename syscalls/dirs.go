@@ -186,17 +186,22 @@ func sysMknodat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 // mknod makes files and named pipes; devices are for the superuser, which the guest is not.
 func mknod(t *task.Thread, dirfd int, name emu.Addr, mode uint32) (uint64, linux.Errno) {
+	kind := mode & linux.S_IFMT
+	switch kind { // what there is to be made is looked at before the name
+	case 0, linux.S_IFREG, linux.S_IFIFO, linux.S_IFSOCK, linux.S_IFCHR, linux.S_IFBLK:
+	case linux.S_IFDIR:
+		return 0, linux.EPERM
+	default:
+		return 0, linux.EINVAL
+	}
 	l, e := newName(t, dirfd, name)
 	if e != 0 {
 		return 0, e
 	}
-	switch mode & linux.S_IFMT {
-	case 0, linux.S_IFREG, linux.S_IFIFO, linux.S_IFSOCK:
-		return files.Made(t.Kernel, l, l.Create(mode, files.Of(t).Umask))
-	case linux.S_IFCHR, linux.S_IFBLK, linux.S_IFDIR:
-		return 0, linux.EPERM
+	if kind == linux.S_IFCHR || kind == linux.S_IFBLK {
+		return 0, cmp.Or(l.Makeable(), linux.EPERM)
 	}
-	return 0, linux.EINVAL
+	return files.Made(t.Kernel, l, l.Create(mode, files.Of(t).Umask))
 }
 
 // sysUnlink implements unlink(2).
@@ -319,6 +324,9 @@ func link(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, fl
 	}
 	dst, e := newName(t, toDir, to)
 	if elsewhere {
+		if e == 0 {
+			e = dst.Makeable()
+		}
 		return 0, cmp.Or(e, linux.EXDEV)
 	}
 	if e != 0 {

@@ -2,6 +2,7 @@ package syscalls
 
 import (
 	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
@@ -74,17 +75,30 @@ func sysFallocate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	if mode&linux.FALLOC_FL_UNSHARE_RANGE != 0 {
 		// Few file systems can, and the others say so before they look at the limit.
-		if e := h.Allocate(mode|linux.FALLOC_FL_KEEP_SIZE, 0, 1); e != 0 {
+		if e := h.Allocate(mode|linux.FALLOC_FL_KEEP_SIZE, off+n-1, 1); e != 0 {
 			return 0, e
 		}
 	}
-	const elsewhere = linux.FALLOC_FL_COLLAPSE_RANGE | linux.FALLOC_FL_INSERT_RANGE // the file does not end at off+n then
-	if mode&(linux.FALLOC_FL_KEEP_SIZE|elsewhere) == 0 {
+	if limitsAllocation(h, mode) {
 		if e := mayBecome(t, h, off+n); e != 0 {
 			return 0, e
 		}
 	}
 	return modified(t, h, h.Allocate(mode, off, n))
+}
+
+// limitsAllocation reports whether fallocate(2) with mode looks at RLIMIT_FSIZE: where the file may end at the end of the range. A tmpfs has
+// two modes, and looks also where it only reserves memory (shmem_fallocate in mm/shmem.c).
+func limitsAllocation(h *files.HostFile, mode uint32) bool {
+	switch mode {
+	case 0:
+		return true
+	case linux.FALLOC_FL_KEEP_SIZE:
+		return h.FD != host.NoFD && h.FD.OnTmpfs()
+	case linux.FALLOC_FL_ZERO_RANGE, linux.FALLOC_FL_UNSHARE_RANGE:
+		return h.FD == host.NoFD || !h.FD.OnTmpfs()
+	}
+	return false
 }
 
 // sysFsync implements fsync(2) and fdatasync(2): the guest's data is the host's already, and no count depends on the disk.

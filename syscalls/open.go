@@ -83,8 +83,7 @@ func openAt(t *task.Thread, dirfd int, name emu.Addr, flags int, mode uint32) (u
 	if flags&linux.O_CREAT == 0 && flags&linux.O_TMPFILE != linux.O_TMPFILE {
 		mode = 0
 	}
-	follow := flags&linux.O_NOFOLLOW == 0 && flags&(linux.O_CREAT|linux.O_EXCL) != linux.O_CREAT|linux.O_EXCL
-	l, e := files.Find(t, dirfd, s, follow, files.Changing(flags))
+	l, e := files.Find(t, dirfd, s, files.OpenLookup(flags))
 	if e != 0 {
 		return 0, e
 	}
@@ -109,18 +108,15 @@ func openFound(t *task.Thread, l files.Location, flags int, mode uint32) (uint64
 
 // open opens a location.
 func open(t *task.Thread, l files.Location, flags int, mode uint32) (files.File, linux.Errno) {
-	if l.Node != nil {
-		return l.Node.OpenAt(t, l.Guest, flags|linux.O_LARGEFILE)
+	if flags&linux.O_PATH == 0 {
+		flags |= linux.O_LARGEFILE
 	}
-	if l.Slash && flags&(linux.O_CREAT|linux.O_PATH) == linux.O_CREAT {
-		return nil, linux.EISDIR
+	if l.Node != nil {
+		return l.Node.OpenAt(t, l.Guest, flags)
 	}
 	onHost, e := files.MayOpen(t, l, flags)
 	if e != 0 {
 		return nil, e
-	}
-	if flags&linux.O_PATH == 0 {
-		flags |= linux.O_LARGEFILE
 	}
 	var was host.Stat
 	there := linux.Errno(0)
@@ -293,7 +289,7 @@ func sysFcntl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	switch cmd {
 	case linux.F_SETFL:
-		if _, pipe := f.(*files.PipeFile); arg&linux.O_DIRECT != 0 && !pipe && !isRegular(f) {
+		if _, pipe := f.(*files.PipeFile); arg&linux.O_DIRECT != 0 && !pipe && (!isRegular(f) || f.(*files.HostFile).IsMemfd()) {
 			return 0, linux.EINVAL
 		}
 		if arg&linux.O_NOATIME&^uint64(b.Flags) != 0 && !files.Owns(t, f) {
@@ -357,7 +353,10 @@ func sysFlock(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, e
 	}
 	h, ok := f.(*files.HostFile)
-	if !ok {
+	switch {
+	case !ok && a.U32(1)&^linux.LOCK_NB != linux.LOCK_UN && !f.Base().Readable() && !f.Base().Writable():
+		return 0, linux.EBADF
+	case !ok:
 		return 0, 0
 	}
 	return flock(t, h, a.Int(1))

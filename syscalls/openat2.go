@@ -52,22 +52,21 @@ func sysOpenat2(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	follow := flags&linux.O_NOFOLLOW == 0 && flags&(linux.O_CREAT|linux.O_EXCL) != linux.O_CREAT|linux.O_EXCL
-	l, e := locateBy(t, a.Int(0), s, follow, files.Changing(flags), rules)
+	l, e := locateBy(t, a.Int(0), s, files.OpenLookup(flags), rules)
 	if e != 0 {
 		return 0, e
 	}
 	return openFound(t, l, flags, uint32(mode))
 }
 
-// locateBy is find by the rules of openat2(2).
-func locateBy(t *task.Thread, dirfd int, name string, follow, change bool, rules uint64) (files.Location, linux.Errno) {
+// locateBy is files.Find by the rules of openat2(2).
+func locateBy(t *task.Thread, dirfd int, name string, how files.Lookup, rules uint64) (files.Location, linux.Errno) {
 	rules &= linux.RESOLVE_NO_MAGICLINKS | linux.RESOLVE_NO_SYMLINKS | linux.RESOLVE_BENEATH | linux.RESOLVE_IN_ROOT
-	if files.Of(t).NoMagic = rules&linux.RESOLVE_NO_MAGICLINKS != 0; files.Of(t).NoMagic {
-		defer func() { files.Of(t).NoMagic = false }()
+	if rules&linux.RESOLVE_NO_MAGICLINKS != 0 {
+		how |= files.LookupNoMagic
 	}
 	if rules == 0 || name == "" {
-		return files.Find(t, dirfd, name, follow, change)
+		return files.Find(t, dirfd, name, how)
 	}
 	d, e := files.Start(t, dirfd)
 	switch {
@@ -76,7 +75,7 @@ func locateBy(t *task.Thread, dirfd int, name string, follow, change bool, rules
 	case e != 0:
 		return files.Location{}, e
 	case d.Virtual:
-		return files.Find(t, dirfd, name, follow, change)
+		return files.Find(t, dirfd, name, how)
 	}
-	return files.ResolveBy(t, d, name, follow, rules)
+	return files.ResolveBy(t, d, name, how, rules)
 }

@@ -1,6 +1,8 @@
 package syscalls
 
 import (
+	"slices"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -57,17 +59,25 @@ func sysPidfdSendSignal(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	s := task.InfoFromProcess(t.Process, sig, linux.SI_USER)
 	if a.Addr(2) != 0 {
 		n, e := t.In32(a.Addr(2))
-		if e == 0 && int(int32(n)) != sig {
-			e = linux.EINVAL
-		}
 		if e == 0 {
-			s, e = t.CopyInSigInfo(p.PID, sig, a.Addr(2))
+			s, e = t.CopyInSigInfo(int(int32(n)), a.Addr(2))
 		}
-		if e != 0 {
+		to := p.PID
+		if scope == group {
+			to = 0 // never t itself
+		}
+		switch {
+		case e != 0:
 			return 0, e
+		case int(int32(n)) != sig:
+			return 0, linux.EINVAL
+		case t.MayClaim(s, to) != 0:
+			return 0, linux.EPERM
 		}
 	}
 	switch {
+	case scope == group && !slices.ContainsFunc(t.Kernel.Processes, func(o *task.Process) bool { return o.PGID == p.PID }):
+		return 0, linux.ESRCH
 	case sig < 0 || sig > linux.NSIG:
 		return 0, linux.EINVAL
 	case t.Kernel.Process(p.PID) != p:

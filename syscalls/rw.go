@@ -185,6 +185,9 @@ const copyChunk = 64 << 10
 // (-1: the file's position), and returns how many.
 func transfer(t *task.Thread, in, out files.File, inOff, outOff int64, n uint64) (uint64, linux.Errno) {
 	r, ok1 := in.(files.RawReader)
+	if p, ok := out.(*files.PipeFile); ok && ok1 {
+		return intoPipe(t, r, p, inOff, n)
+	}
 	w, ok2 := out.(files.RawWriter)
 	if !ok1 || !ok2 {
 		return 0, linux.EINVAL
@@ -230,6 +233,44 @@ func transfer(t *task.Thread, in, out files.File, inOff, outOff int64, n uint64)
 		if put < got {
 			break
 		}
+	}
+	return done, 0
+}
+
+// intoPipe is transfer to a pipe: buffers of another pipe move there as they are, what is read otherwise is laid into buffers of its own.
+func intoPipe(t *task.Thread, in files.RawReader, out *files.PipeFile, inOff int64, n uint64) (done uint64, e linux.Errno) {
+	if from, ok := in.(*files.PipeFile); ok {
+		return betweenPipes(t, from, out, n, out.Pipe.Move)
+	}
+	if e := out.Broken(t); e != 0 {
+		return 0, e
+	}
+	if out.Pipe.Full() {
+		return 0, linux.EAGAIN
+	}
+	buf := make([]byte, min(n, copyChunk))
+	for done < n && !out.Pipe.Full() {
+		if done > 0 && in.Poll(t)&linux.POLLIN == 0 {
+			break
+		}
+		begins := 0
+		if h, ok := in.(*files.HostFile); ok {
+			begins = h.InPage(t, inOff)
+		}
+		size := min(n-done, uint64(len(buf)), uint64(out.Pipe.Space(begins)))
+		if begins > 0 {
+			size = min(size, uint64(emu.PageSize-begins))
+		}
+		got, e := in.ReadRaw(t, buf[:size], inOff)
+		switch {
+		case (e != 0 || got == 0) && done > 0:
+			return done, 0
+		case e != 0 || got == 0:
+			return 0, e
+		}
+		out.Pipe.Lay(buf[:got], begins)
+		done += uint64(got)
+		inOff = advanced(inOff, uint64(got))
 	}
 	return done, 0
 }
@@ -313,7 +354,7 @@ func transferWaiting(t *task.Thread, in, out files.File, inOff, outOff int64, n 
 		return 0, e
 	}
 	f, with, events := out, in, uint32(linux.POLLOUT)
-	if in.Poll(t)&linux.POLLIN == 0 {
+	if in.Poll(t)&(linux.POLLIN|linux.POLLHUP) == 0 {
 		f, with, events = in, out, linux.POLLIN
 	}
 	if f.Base().Nonblock() || dontWait && files.IsPipe(f) {

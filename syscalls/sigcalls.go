@@ -221,7 +221,10 @@ func sendTo(t *task.Thread, o *task.Thread, s *task.SigInfo) (uint64, linux.Errn
 // sysRtSigqueueinfo implements rt_sigqueueinfo(2).
 func sysRtSigqueueinfo(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	pid, sig := a.Int(0), a.Int(1)
-	s, e := t.CopyInSigInfo(pid, sig, a.Addr(2))
+	s, e := t.CopyInSigInfo(sig, a.Addr(2))
+	if e == 0 {
+		e = t.MayClaim(s, pid)
+	}
 	if e != 0 {
 		return 0, e
 	}
@@ -243,14 +246,14 @@ func sysRtSigqueueinfo(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 // sysRtTgsigqueueinfo implements rt_tgsigqueueinfo(2).
 func sysRtTgsigqueueinfo(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	tgid, tid, sig := a.Int(0), a.Int(1), a.Int(2)
-	s, e := t.CopyInSigInfo(tid, sig, a.Addr(3))
-	if e == linux.E2BIG || e == linux.EFAULT {
+	s, e := t.CopyInSigInfo(sig, a.Addr(3))
+	if e != 0 {
 		return 0, e
 	}
 	if tgid <= 0 || tid <= 0 {
 		return 0, linux.EINVAL
 	}
-	if e != 0 {
+	if e := t.MayClaim(s, tid); e != 0 {
 		return 0, e
 	}
 	return sendTo(t, t.Kernel.FindThread(tgid, tid), s)

@@ -15,6 +15,9 @@ func sysGetsockopt(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, e
 	}
 	level, name := a.Int(1), a.Int(2)
+	if _, ok := s.(*net.UnixSocket); ok && level != linux.SOL_SOCKET {
+		return 0, linux.EOPNOTSUPP
+	}
 	n, e := t.In32(a.Addr(4))
 	if e != 0 {
 		return 0, e
@@ -42,6 +45,9 @@ func sysSetsockopt(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	level, name, at, n := a.Int(1), a.Int(2), a.Addr(3), a.Int(4)
 	if n < 0 {
 		return 0, linux.EINVAL
+	}
+	if _, ok := s.(*net.UnixSocket); ok && level != linux.SOL_SOCKET {
+		return 0, linux.EOPNOTSUPP
 	}
 	b := s.Sock()
 	if level == linux.SOL_SOCKET {

@@ -196,42 +196,38 @@ func sysTee(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return doTee(t, r, w, a.Uint(2), a.U32(3)&linux.SPLICE_F_NONBLOCK == 0)
 }
 
-// tee copies up to n bytes from r to w, and waits if it must and may.
+// doTee copies up to n bytes from r to w, and waits if it must and may.
 func doTee(t *task.Thread, r, w *files.PipeFile, n uint64, wait bool) (uint64, linux.Errno) {
+	put, e := betweenPipes(t, r, w, n, w.Pipe.Tee)
+	if e != linux.EAGAIN || !wait {
+		return put, e
+	}
 	again := func() (uint64, linux.Errno) { return doTee(t, r, w, n, wait) }
-	if len(r.Pipe.Bufs) == 0 {
-		switch {
-		case r.Pipe.Writers == 0:
-			return 0, 0
-		case wait && !r.Nonblock():
-			return files.WaitFor(t, r, linux.POLLIN, 1, again, w)
+	switch {
+	case w.Pipe.Full() && (len(r.Pipe.Bufs) > 0 || r.Pipe.Writers == 0):
+		if w.Nonblock() {
+			return 0, e
 		}
-		return 0, linux.EAGAIN
-	}
-	put, e := Tee(w, t, r.Pipe, n)
-	if e == linux.EAGAIN && wait && !w.Nonblock() {
 		return files.WaitFor(t, w, linux.POLLOUT, 1, again, r)
-	}
-	return put, e
-}
-
-// Tee lays up to n bytes of what is in from into f's pipe, buffer by buffer.
-func Tee(f *files.PipeFile, t *task.Thread, from *files.Pipe, n uint64) (done uint64, e linux.Errno) {
-	if e := f.Broken(t); e != 0 {
+	case r.Nonblock():
 		return 0, e
 	}
-	for _, buf := range from.Bufs {
-		if f.Pipe.Full() || done == n {
-			break
-		}
-		b := buf.Data[:min(uint64(len(buf.Data)), n-done)]
-		f.Pipe.Lay(b, buf.Off)
-		done += uint64(len(b))
-	}
-	if done == 0 {
+	return files.WaitFor(t, r, linux.POLLIN, 1, again, w)
+}
+
+// betweenPipes calls do to bring up to n bytes from one pipe into another. Whether anything is there is seen before who reads it
+// (do_splice and do_tee in fs/splice.c).
+func betweenPipes(t *task.Thread, from, to *files.PipeFile, n uint64, do func(from *files.Pipe, n uint64) uint64) (uint64, linux.Errno) {
+	if len(from.Pipe.Bufs) == 0 && from.Pipe.Writers > 0 {
 		return 0, linux.EAGAIN
 	}
-	return done, 0
+	if e := to.Broken(t); e != 0 {
+		return 0, e
+	}
+	if to.Pipe.Full() {
+		return 0, linux.EAGAIN
+	}
+	return do(from.Pipe, n), 0
 }
 
 // layMemory lays as much of the memory of v into f's pipe as there is room for, page by page.
@@ -266,13 +262,16 @@ func sysVmsplice(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	p, ok := f.(*files.PipeFile)
-	if !ok {
+	if !f.Base().Readable() && !f.Base().Writable() {
 		return 0, linux.EBADF
 	}
 	v, e := t.Iovecs(a.Addr(1), a.Uint(2))
 	if e != 0 || uio.Total(v) == 0 {
 		return 0, e
+	}
+	p, ok := f.(*files.PipeFile)
+	if !ok {
+		return 0, linux.EBADF
 	}
 	return vmsplice(t, p, v, a.U32(3)&linux.SPLICE_F_NONBLOCK == 0)
 }

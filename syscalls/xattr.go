@@ -26,7 +26,11 @@ func xattrPath(t *task.Thread, a emu.Addr, follow, change bool) (xattrTarget, li
 	if e != 0 {
 		return xattrTarget{}, e
 	}
-	l, e := files.Find(t, linux.AT_FDCWD, s, follow, change)
+	how := files.Following(follow)
+	if change {
+		how |= files.LookupChange
+	}
+	l, e := files.Find(t, linux.AT_FDCWD, s, how)
 	if e == 0 && l.Node != nil {
 		if l, e = l.Magic(follow); e != 0 {
 			e = linux.EOPNOTSUPP

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -30,15 +31,26 @@ func MayMake(t *task.Thread, l Location) linux.Errno {
 	if !SystemOf(t.Kernel).Config.ReadOnly || l.Private {
 		return 0
 	}
+	return cmp.Or(l.missing(), linux.EROFS)
+}
+
+// missing is EEXIST if something is at l, and what else keeps anything from being made there, but for permissions.
+func (l Location) missing() linux.Errno {
 	if _, e := l.Stat(false); e == 0 {
 		return linux.EEXIST
 	} else if e != linux.ENOENT {
 		return e
 	}
-	if _, e := l.Parent().Stat(true); e != 0 {
+	_, e := l.Parent().Stat(true)
+	return e
+}
+
+// Makeable is what keeps the guest from making something at l, whatever it is.
+func (l Location) Makeable() linux.Errno {
+	if e := l.missing(); e != 0 {
 		return e
 	}
-	return linux.EROFS
+	return l.Parent().Access(3, true) // to write, and to look for names
 }
 
 // Parent is the directory that l is in, or is to be made in.
@@ -51,6 +63,18 @@ func (l Location) Parent() FileAt {
 // Changing reports whether open(2) with flags makes or changes something, or lets the guest do so.
 func Changing(flags int) bool {
 	return flags&linux.O_PATH == 0 && (flags&linux.O_ACCMODE != linux.O_RDONLY || flags&(linux.O_CREAT|linux.O_TRUNC) != 0 || flags&linux.O_TMPFILE == linux.O_TMPFILE)
+}
+
+// OpenLookup is how open(2) with flags looks a path up.
+func OpenLookup(flags int) Lookup {
+	how := Following(flags&linux.O_NOFOLLOW == 0 && flags&(linux.O_CREAT|linux.O_EXCL) != linux.O_CREAT|linux.O_EXCL)
+	if Changing(flags) {
+		how |= LookupChange
+	}
+	if flags&(linux.O_CREAT|linux.O_PATH) == linux.O_CREAT {
+		how |= LookupCreate
+	}
+	return how
 }
 
 // MayOpen checks that the guest may open l with flags, and returns those to open it with on the host: where nothing may be changed

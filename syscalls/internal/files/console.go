@@ -59,7 +59,7 @@ func (f *HostFile) terminalIoctl(t *task.Thread, req uint32, arg emu.Addr) (uint
 			if e != 0 {
 				return 0, e
 			}
-			return 0, t.Out32(arg, uint32(max(st.Size-pos, 0)))
+			return 0, t.Out32(arg, uint32(st.Size-pos))
 		}
 		return 0, linux.ENOTTY
 	}

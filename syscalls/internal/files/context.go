@@ -11,9 +11,7 @@ import (
 type Files struct {
 	FDs *FDTable
 	*FSInfo
-	// NoMagic says that a path is looked up that may not lead over links of /proc to files (RESOLVE_NO_MAGICLINKS).
-	NoMagic bool
-	Call    callFiles
+	Call callFiles
 }
 
 // A callFiles is what the system call that a thread is in has of files until it is over.

@@ -166,8 +166,8 @@ func (b *FileBase) HostWaits(fds []host.PollFD, _ uint32) []host.PollFD { return
 func (b *FileBase) Traits() Traits { return 0 }
 
 func (b *FileBase) Stat(t *task.Thread) (Stat, linux.Errno) {
-	// An anonymous inode.
-	return Stat{Dev: anonDev, Ino: SystemOf(t.Kernel).Inodes.anonymous, Mode: 0o600, Nlink: 1, UID: t.Kernel.UID, GID: t.Kernel.GID}, 0
+	// An anonymous inode, which is the superuser's.
+	return Stat{Dev: anonDev, Ino: SystemOf(t.Kernel).Inodes.anonymous, Mode: 0o600, Nlink: 1}, 0
 }
 
 // Readable reports whether it is open for reading. A file opened with O_ACCMODE itself, for ioctl(2) alone, can be neither read nor

@@ -304,6 +304,9 @@ func (p FileAt) Link(to FileAt, follow bool) linux.Errno {
 		if _, e := p.Stat(follow); e != 0 {
 			return e
 		}
+		if _, e := to.Stat(false); e == 0 {
+			return linux.EEXIST
+		}
 		return linux.EXDEV
 	}
 	n, e := p.found()
@@ -407,11 +410,7 @@ func (p FileAt) Open(flags int, mode, umask uint32) (FileRef, linux.Errno) {
 
 // openNew makes a regular file and opens it.
 func (p FileAt) openNew(flags int, mode uint32) (FileRef, linux.Errno) {
-	name, slash := strings.CutSuffix(p.Path, "/")
-	if slash {
-		return NoFile, linux.EISDIR
-	}
-	return openedNode(p.In.CreateOpen(name, mode, flags&^(linux.O_CREAT|linux.O_EXCL|linux.O_TRUNC)))
+	return openedNode(p.In.CreateOpen(p.Path, mode, flags&^(linux.O_CREAT|linux.O_EXCL|linux.O_TRUNC)))
 }
 
 // openNode opens a file that is there.

@@ -35,6 +35,9 @@ func FcntlOwner(t *task.Thread, b *FileBase, cmd int, arg uint64) (uint64, linux
 	o := fileOwner{Signal: b.Owner.Signal}
 	switch cmd {
 	case linux.F_GETOWN:
+		if !b.Owner.there(t.Kernel) {
+			return 0, 0
+		}
 		if b.Owner.kind == ownerPgrp {
 			return uint64(-b.Owner.ID), 0
 		}
@@ -42,7 +45,11 @@ func FcntlOwner(t *task.Thread, b *FileBase, cmd int, arg uint64) (uint64, linux
 	case linux.F_GETOWN_EX:
 		var x linux.Pack
 		x.U32(b.Owner.kind)
-		x.U32(uint32(b.Owner.ID))
+		if !b.Owner.there(t.Kernel) {
+			x.U32(0)
+		} else {
+			x.U32(uint32(b.Owner.ID))
+		}
 		return 0, t.CopyOut(emu.Addr(arg), x)
 	case linux.F_SETOWN:
 		o.kind, o.ID = ownerPID, int(int32(arg))
@@ -61,11 +68,16 @@ func FcntlOwner(t *task.Thread, b *FileBase, cmd int, arg uint64) (uint64, linux
 			return 0, linux.EINVAL
 		}
 	}
-	if o.ID != 0 && !slices.ContainsFunc(t.Kernel.Processes, o.owns) {
-		return 0, linux.ESRCH
+	if o.ID != 0 && !t.Kernel.Numbered(o.ID) {
+		return 0, linux.ESRCH // a number of anything will do
 	}
 	b.Owner = o
 	return 0, 0
+}
+
+// there reports whether a process, thread or group is the owner: its number alone may be that of something else.
+func (o fileOwner) there(k *task.Kernel) bool {
+	return o.kind != ownerPgrp && task.Absent(o.ID) || slices.ContainsFunc(k.Processes, o.owns)
 }
 
 // owns reports whether p is an owner, or has the thread that is.

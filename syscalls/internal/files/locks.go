@@ -196,7 +196,9 @@ func lockRange(t *task.Thread, f File, b []byte) (*recordLock, linux.Errno) {
 	switch linux.Uint16(b[2:]) {
 	case linux.SEEK_SET:
 	case linux.SEEK_CUR:
-		base, _ = f.Seek(t, 0, linux.SEEK_CUR)
+		if at, e := f.Seek(t, 0, linux.SEEK_CUR); e == 0 {
+			base = at
+		}
 	case linux.SEEK_END:
 		s, e := f.Stat(t)
 		if e != 0 {

@@ -163,50 +163,72 @@ func Start(t *task.Thread, dirfd int) (DirRef, linux.Errno) {
 	return DirRef{}, linux.ENOTDIR
 }
 
+// A Lookup says how a path is looked up, and what for. The host is told by the call itself: this is for what is looked up here.
+type Lookup uint
+
+const (
+	// LookupFollow: a symbolic link at the end is followed.
+	LookupFollow Lookup = 1 << iota
+	// LookupChange: the guest is about to change what it finds (see walks).
+	LookupChange
+	// LookupCreate: open(2) may make what is not there, which cannot be a directory: a slash at the end is EISDIR.
+	LookupCreate
+	// LookupNoMagic: the path may not lead over links of /proc to files (RESOLVE_NO_MAGICLINKS).
+	LookupNoMagic
+)
+
+// Following is LookupFollow if follow is set.
+func Following(follow bool) Lookup {
+	if follow {
+		return LookupFollow
+	}
+	return 0
+}
+
 // Locate finds what name means, without looking whether it exists on the host.
 // follow says whether a symbolic link at the end is followed, which matters for our own nodes only.
 func Locate(t *task.Thread, dirfd int, name string, follow bool) (Location, linux.Errno) {
-	return Find(t, dirfd, name, follow, false)
+	return Find(t, dirfd, name, Following(follow))
 }
 
-// Find is locate; change says that the guest is about to change what it finds: see walks.
-func Find(t *task.Thread, dirfd int, name string, follow, change bool) (Location, linux.Errno) {
+// Find is Locate for a lookup of any kind.
+func Find(t *task.Thread, dirfd int, name string, how Lookup) (Location, linux.Errno) {
 	if name == "" {
 		return Location{}, linux.ENOENT
 	}
 	if path.IsAbs(name) {
-		return locateAbs(t, name, follow, change, 0)
+		return locateAbs(t, name, how, 0)
 	}
 	d, e := Start(t, dirfd)
 	if e != 0 {
 		return Location{}, e
 	}
-	if !d.Virtual && (walks(t.Kernel, change) || d.Private) {
-		return resolve(t, d, name, follow)
+	if !d.Virtual && (walks(t.Kernel, how) || d.Private) {
+		return ResolveBy(t, d, name, how, 0)
 	}
 	full := d.path + "/" + name
 	if d.Virtual {
-		return locateAbs(t, full, follow, change, 0)
+		return locateAbs(t, full, how, 0)
 	}
 	// A relative path can lead into /proc from a directory above it only.
 	if strings.Count(d.path, "/") < 2 || strings.Contains(name, "../") {
 		if clean := path.Clean(full); isVirtual(t.Kernel, clean) {
-			return locateAbs(t, clean, follow, change, 0)
+			return locateAbs(t, clean, how, 0)
 		}
 	}
 	return Location{FileAt: onHost(host.Place{Dir: d.FD, Path: name}), Guest: full}, 0
 }
 
 // locateAbs is find for an absolute path.
-func locateAbs(t *task.Thread, name string, follow, change bool, depth int) (Location, linux.Errno) {
+func locateAbs(t *task.Thread, name string, how Lookup, depth int) (Location, linux.Errno) {
 	if depth > maxLinks {
 		return Location{}, linux.ELOOP
 	}
 	if SystemOf(t.Kernel).Root.only {
-		return resolve(t, DirRef{FileRef: SystemOf(t.Kernel).Root.Ref()}, name, follow)
+		return ResolveBy(t, DirRef{FileRef: SystemOf(t.Kernel).Root.Ref()}, name, how, 0)
 	}
 	if dir, names, ok := ours(t.Kernel, name); ok {
-		n, at, leave, e := walkOurs(t, dir, names, follow)
+		n, at, leave, e := walkOurs(t, dir, names, how)
 		switch {
 		case e != 0:
 			return Location{}, e
@@ -215,19 +237,19 @@ func locateAbs(t *task.Thread, name string, follow, change bool, depth int) (Loc
 			if e != 0 {
 				return Location{}, e
 			}
-			return resolve(t, d, "./"+leave, follow)
+			return ResolveBy(t, d, "./"+leave, how, 0)
 		case n != nil:
 			return Location{FileAt: nowhere, Node: n, Guest: at}, 0
 		}
-		return locateAbs(t, leave, follow, change, depth+1)
+		return locateAbs(t, leave, how, depth+1)
 	}
 	if SystemOf(t.Kernel).Root.fd != host.NoFD {
-		if l, ok := inSysroot(t, name, follow); ok {
+		if l, ok := inSysroot(t, name, how); ok {
 			return l, 0
 		}
 	}
-	if walks(t.Kernel, change) {
-		return resolve(t, DirRef{FileRef: NoFile}, name, follow)
+	if walks(t.Kernel, how) {
+		return ResolveBy(t, DirRef{FileRef: NoFile}, name, how, 0)
 	}
 	return Location{FileAt: onHost(host.Place{Dir: host.NoFD, Path: name}), Guest: name}, 0
 }
@@ -239,7 +261,7 @@ func Relocate(t *task.Thread, path string) (Location, linux.Errno) {
 	if rest, ok := strings.CutPrefix(path, self); ok {
 		path = "/proc/self" + rest
 	}
-	return locateAbs(t, path, true, false, 1)
+	return locateAbs(t, path, LookupFollow, 1)
 }
 
 // OpenProgram opens a file for execution.

@@ -109,7 +109,7 @@ func (f *PipeFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 		return 0, e
 	}
 	packets := f.Flags&linux.O_DIRECT != 0
-	room := f.Pipe.room(n, packets)
+	room := f.Pipe.room(n)
 	if room == 0 {
 		return 0, linux.EAGAIN
 	}
@@ -117,10 +117,7 @@ func (f *PipeFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 	if e != 0 {
 		return 0, e
 	}
-	first := 0
-	if !packets {
-		first = f.Pipe.merged(n)
-	}
+	first := f.Pipe.merged(n)
 	if uint64(len(b)) < min(n, room) {
 		// So is what is written to one.
 		if len(b) < first || len(b)-first < emu.PageSize && first == 0 {
@@ -131,25 +128,6 @@ func (f *PipeFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 	first = min(first, len(b))
 	f.Pipe.put(b, first, packets)
 	return uint64(len(b)), 0
-}
-
-func (f *PipeFile) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
-	if e := f.Broken(t); e != 0 {
-		return 0, e
-	}
-	n := min(len(b), f.RawRoom())
-	if n == 0 && len(b) > 0 {
-		return 0, linux.EAGAIN
-	}
-	f.Pipe.Lay(b[:n], 0)
-	return n, 0
-}
-
-func (f *PipeFile) RawRoom() int {
-	if f.Pipe.Readers == 0 {
-		return 1
-	}
-	return max(f.Pipe.slots()-len(f.Pipe.Bufs), 0) * emu.PageSize
 }
 
 // Broken sends SIGPIPE if nobody can ever read.

@@ -30,7 +30,8 @@ func (p *Pipe) size() int {
 	return n
 }
 
-// merged is how many bytes of n, which are to be written, go into the last buffer: what is more than whole pages, or nothing.
+// merged is how many bytes of n, which are to be written, go into the last buffer: what is more than whole pages, or nothing. That
+// buffer decides, even if what is written is a packet.
 func (p *Pipe) merged(n uint64) int {
 	tail := int(n % emu.PageSize)
 	if len(p.Bufs) == 0 {
@@ -42,12 +43,9 @@ func (p *Pipe) merged(n uint64) int {
 	return tail
 }
 
-// room is how many bytes of n can be written now. Packets are never merged.
-func (p *Pipe) room(n uint64, packets bool) uint64 {
-	first := 0
-	if !packets {
-		first = p.merged(n)
-	}
+// room is how many bytes of n can be written now.
+func (p *Pipe) room(n uint64) uint64 {
+	first := p.merged(n)
 	free := uint64(max(p.slots()-len(p.Bufs), 0)) * emu.PageSize
 	return uint64(first) + min(n-uint64(first), free)
 }
@@ -76,6 +74,41 @@ func (p *Pipe) Lay(b []byte, begins int) {
 		b, begins = b[n:], 0
 	}
 	p.Wake(linux.POLLIN)
+}
+
+// Space is how many bytes can be laid into p if the first begins there in its page.
+func (p *Pipe) Space(begins int) int { return max((p.slots()-len(p.Bufs))*emu.PageSize-begins, 0) }
+
+// Move moves up to n bytes, but not more than there is room for, from one pipe to another: buffers as they are, and the beginning of the last
+// one, to which nothing is added. It returns how many.
+func (p *Pipe) Move(from *Pipe, n uint64) (done uint64) {
+	for len(from.Bufs) > 0 && !p.Full() && done < n {
+		buf := from.Bufs[0]
+		if size := n - done; size < uint64(len(buf.Data)) {
+			buf.Data, buf.merge = append([]byte(nil), buf.Data[:size]...), false
+		}
+		from.take(len(buf.Data), false)
+		p.Bufs = append(p.Bufs, buf)
+		done += uint64(len(buf.Data))
+	}
+	p.Wake(linux.POLLIN)
+	return done
+}
+
+// Tee copies up to n bytes, but not more than there is room for, from one pipe to another, buffer by buffer, to which nothing is added. It
+// returns how many.
+func (p *Pipe) Tee(from *Pipe, n uint64) (done uint64) {
+	for _, buf := range from.Bufs {
+		if p.Full() || done == n {
+			break
+		}
+		size := min(uint64(len(buf.Data)), n-done)
+		buf.Data, buf.merge = append([]byte(nil), buf.Data[:size]...), false
+		p.Bufs = append(p.Bufs, buf)
+		done += size
+	}
+	p.Wake(linux.POLLIN)
+	return done
 }
 
 // next is what reading n bytes gives, up to the end of a packet, and whether that is what it ends with.

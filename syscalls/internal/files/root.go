@@ -36,8 +36,8 @@ func (r *rootDir) Ref() FileRef {
 
 // walks reports whether paths are resolved here, name by name, rather than by the host: in a root, and where what may be changed
 // depends on where they lead.
-func walks(k *task.Kernel, change bool) bool {
-	return SystemOf(k).Root.only || SystemOf(k).Config.ReadOnly && change
+func walks(k *task.Kernel, how Lookup) bool {
+	return SystemOf(k).Root.only || SystemOf(k).Config.ReadOnly && how&LookupChange != 0
 }
 
 // openRoot opens the directory that the configuration asks for, if any.
@@ -110,7 +110,8 @@ func besideRoot(k *task.Kernel, d DirRef) bool {
 // renaming changes. It follows links itself, since a host's would lead out of the root, and goes back
 // over the directories that it came through, never by the host's "..".
 type walk struct {
-	t *task.Thread
+	t   *task.Thread
+	how Lookup
 	// dirs lead from the root to where the walk is: NoFile where it has not been. names are what all
 	// but the first are called.
 	dirs  []FileRef
@@ -245,15 +246,10 @@ func (w *walk) up() (instead string, e linux.Errno) {
 	return path.Dir(now), 0
 }
 
-// resolve is locate with the root as "/". What is found on the host is one name in a directory that is
+// ResolveBy is Find with the root as "/", by the rules of openat2(2). What is found on the host is one name in a directory that is
 // open until the call is over; a link at its end is not to be followed, as that has been done.
-func resolve(t *task.Thread, d DirRef, name string, follow bool) (Location, linux.Errno) {
-	return ResolveBy(t, d, name, follow, 0)
-}
-
-// ResolveBy is resolve by the rules of openat2(2).
-func ResolveBy(t *task.Thread, d DirRef, name string, follow bool, rules uint64) (Location, linux.Errno) {
-	w := &walk{t: t, rules: rules}
+func ResolveBy(t *task.Thread, d DirRef, name string, how Lookup, rules uint64) (Location, linux.Errno) {
+	w := &walk{t: t, how: how, rules: rules}
 	if e := w.from(d); e != 0 {
 		return Location{}, e
 	}
@@ -275,13 +271,13 @@ func ResolveBy(t *task.Thread, d DirRef, name string, follow bool, rules uint64)
 				return Location{}, e
 			}
 			if instead != "" {
-				todo = append(split(instead), todo...)
+				todo = strings.Split(strings.Join(behind(instead, todo), "/"), "/")
 			}
 			continue
 		}
 		last := !slices.ContainsFunc(todo, func(s string) bool { return s != "" })
 		slash := last && len(todo) > 0 // which asks for a directory
-		l, link, e := w.step(c, todo, last, slash, follow)
+		l, link, e := w.step(c, todo, last, slash)
 		switch {
 		case e != 0:
 			return Location{}, e
@@ -326,24 +322,26 @@ func (w *walk) cross(n *VNode) linux.Errno {
 
 // step looks at c, in front of todo. It returns what it is, if it is the end of the path, or where it
 // leads to; l is nowhere if that is behind todo.
-func (w *walk) step(c string, todo []string, last, slash, follow bool) (l Location, link string, e linux.Errno) {
+func (w *walk) step(c string, todo []string, last, slash bool) (l Location, link string, e linux.Errno) {
 	l = Location{FileAt: w.here().At(c), Guest: w.guest(c)}
 	switch {
+	case slash && w.how&LookupCreate != 0:
+		return l, "", linux.EISDIR
 	case !w.inSubtree() && (isVirtual(w.t.Kernel, l.Guest) || w.noDev(c)):
 		dir, names, ok := ours(w.t.Kernel, strings.Join(append([]string{l.Guest}, todo...), "/"))
 		if !ok {
 			dir, names = l.Guest, todo
 		}
 		l.FileAt = nowhere
-		l.Node, l.Guest, link, e = walkOurs(w.t, dir, names, follow)
-		if e == 0 && w.magic(l.Node, follow) {
+		l.Node, l.Guest, link, e = walkOurs(w.t, dir, names, w.how)
+		if e == 0 && w.magic(l.Node) {
 			e = linux.ELOOP
 		}
 		return l, link, e
 	case !last:
 		link, e = w.enter(c)
 		return l, link, e
-	case !follow && !slash:
+	case w.how&LookupFollow == 0 && !slash:
 		return l, "", 0
 	}
 	switch st, e := l.Stat(false); {
@@ -360,8 +358,8 @@ func (w *walk) step(c string, todo []string, last, slash, follow bool) (l Locati
 }
 
 // magic reports whether n is a link of /proc/PID/fd that the rules forbid to follow.
-func (w *walk) magic(n *VNode, follow bool) bool {
-	return n != nil && n.File != nil && follow && w.rules&(linux.RESOLVE_NO_MAGICLINKS|linux.RESOLVE_NO_SYMLINKS) != 0
+func (w *walk) magic(n *VNode) bool {
+	return n != nil && n.File != nil && w.how&LookupFollow != 0 && w.rules&(linux.RESOLVE_NO_MAGICLINKS|linux.RESOLVE_NO_SYMLINKS) != 0
 }
 
 // noDev reports whether c is a /dev that the root does not have: it has our devices, then.
@@ -374,8 +372,8 @@ func (w *walk) noDev(c string) bool {
 }
 
 // inSysroot finds an absolute path in the sysroot: if it is there, or if it can be made there only.
-func inSysroot(t *task.Thread, name string, follow bool) (Location, bool) {
-	l, e := resolve(t, DirRef{FileRef: SystemOf(t.Kernel).Root.Ref()}, name, follow)
+func inSysroot(t *task.Thread, name string, how Lookup) (Location, bool) {
+	l, e := ResolveBy(t, DirRef{FileRef: SystemOf(t.Kernel).Root.Ref()}, name, how, 0)
 	if e != 0 || l.Node != nil {
 		return l, e == 0
 	}

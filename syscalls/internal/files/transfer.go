@@ -1,6 +1,7 @@
 package files
 
 import (
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
@@ -69,6 +70,7 @@ func WriteFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.
 
 // RawReader and RawWriter are files that can move bytes without guest memory.
 type RawReader interface {
+	File
 	ReadRaw(t *task.Thread, b []byte, off int64) (int, linux.Errno)
 }
 
@@ -77,10 +79,22 @@ type RawWriter interface {
 }
 
 // A Limited is a RawWriter that may have room for less than it is given: what has been read from a pipe
-// or a socket cannot be put back.
+// or a socket cannot be put back. (Into pipes goes what Pipe.Space has room for.)
 type Limited interface {
 	// RawRoom is how much WriteRaw takes; 1 if it will fail.
 	RawRoom() int
+}
+
+// InPage is where in its page what is read at off begins, or, if off is -1, at f's position: pages of a regular file are laid into a
+// pipe as they are (filemap_splice_read in mm/filemap.c), while what comes from other files, or past the page cache, begins a page.
+func (f *HostFile) InPage(t *task.Thread, off int64) int {
+	if !f.IsRegular() || f.Flags&linux.O_DIRECT != 0 {
+		return 0
+	}
+	if off < 0 {
+		off, _ = f.Seek(t, 0, linux.SEEK_CUR)
+	}
+	return int(off % emu.PageSize)
 }
 
 func (f *HostFile) ReadRaw(t *task.Thread, b []byte, off int64) (int, linux.Errno) {

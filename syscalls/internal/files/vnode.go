@@ -76,9 +76,24 @@ func ours(k *task.Kernel, p string) (dir string, names []string, ok bool) {
 	return "", nil, false
 }
 
-// walk goes through names in our directory dir. It returns the node and its path, or the path on which a
+// slashes reports whether names, the rest of a path, are slashes alone.
+func slashes(names []string) bool { return len(names) > 0 && strings.Join(names, "") == "" }
+
+// behind is the path that goes up to dir and on with rest. It does not end in dir's name, of which a slash would ask something.
+func behind(dir string, rest []string) []string {
+	if strings.Join(rest, "") == "" {
+		rest = []string{"."}
+	}
+	return append([]string{dir}, rest...)
+}
+
+// walkOurs goes through names in our directory dir. It returns the node and its path, or the path on which a
 // link or ".." leaves; for a node that a directory is mounted on, what is left of the path.
-func walkOurs(t *task.Thread, dir string, names []string, follow bool) (n *VNode, at, leave string, e linux.Errno) {
+func walkOurs(t *task.Thread, dir string, names []string, how Lookup) (n *VNode, at, leave string, e linux.Errno) {
+	follow := how&LookupFollow != 0
+	if how&LookupCreate != 0 && slashes(names) {
+		return nil, "", "", linux.EISDIR
+	}
 	n, at = roots(dir[1:]), dir
 	for i, name := range names {
 		rest := names[i+1:]
@@ -88,12 +103,14 @@ func walkOurs(t *task.Thread, dir string, names []string, follow bool) (n *VNode
 		case name == "" || name == ".":
 			continue
 		case name == "..":
-			return nil, "", path.Dir(at) + "/" + strings.Join(rest, "/"), 0
+			return nil, "", strings.Join(behind(path.Dir(at), rest), "/"), 0
+		case how&LookupCreate != 0 && slashes(rest):
+			return nil, "", "", linux.EISDIR
 		}
 		if n = n.Child(t, name); n == nil {
 			return nil, "", "", linux.ENOENT
 		}
-		if n.magic && Of(t).NoMagic && (follow || len(rest) > 0) {
+		if n.magic && how&LookupNoMagic != 0 && (follow || len(rest) > 0) {
 			return nil, "", "", linux.ELOOP
 		}
 		if n.Mode&linux.S_IFMT == linux.S_IFLNK && (follow && n.Open == nil || len(rest) > 0) {

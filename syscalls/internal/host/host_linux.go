@@ -222,6 +222,12 @@ func (f FD) OnPseudoFS() (string, bool) {
 	return f.Path(), true
 }
 
+// OnTmpfs reports whether f lies on a tmpfs.
+func (f FD) OnTmpfs() bool {
+	var s unix.Statfs_t
+	return unix.Fstatfs(int(f), &s) == nil && s.Type == unix.TMPFS_MAGIC
+}
+
 // Path returns the host's canonical path of f.
 func (f FD) Path() string {
 	s, _ := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f)))

@@ -95,6 +95,8 @@ func (f FD) Stat() (Stat, linux.Errno) { return Stat{}, linux.ENOSYS }
 
 func (f FD) OnPseudoFS() (string, bool) { return "", false }
 
+func (f FD) OnTmpfs() bool { return false }
+
 func (f FD) Path() string { return "" }
 
 func (f FD) IsTerminal() bool { return false }

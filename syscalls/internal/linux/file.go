@@ -151,6 +151,7 @@ const (
 // Operations of flock(2).
 const (
 	LOCK_NB   = 4
+	LOCK_UN   = 8
 	LOCK_MAND = 32
 )
 

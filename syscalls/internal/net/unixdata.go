@@ -48,6 +48,9 @@ func (s *UnixSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 	if m.Flags&linux.MSG_OOB != 0 {
 		return 0, linux.EOPNOTSUPP
 	}
+	if len(m.Name) == 0 {
+		m.Name = nil // other families look at an address without bytes, too
+	}
 	if s.Opts.passCred && s.Path == nil && !s.datagrams() {
 		s.autobind(t)
 	}
@@ -316,7 +319,14 @@ func (q *packetQueue) receivePacket(t *task.Thread, m *InMessage) (uint64, linux
 	p := q.first()
 	size := uint64(len(p.data))
 	n, e := t.Scatter(m.V, p.data)
+	if e == 0 && uint64(n) < min(size, uint64(uio.Total(m.V))) {
+		e = linux.EFAULT
+	}
 	if e != 0 {
+		if m.Flags&linux.MSG_PEEK == 0 { // nobody gets it
+			q.pop()
+			p.drop(t.Kernel)
+		}
 		return 0, e
 	}
 	m.cred, m.Name = p.cred, p.name()

@@ -169,7 +169,7 @@ func (s *UnixSocket) autobind(t *task.Thread) {
 
 // bindFile makes a socket file, whose name s gets.
 func (s *UnixSocket) bindFile(t *task.Thread, file string) linux.Errno {
-	l, e := files.Find(t, linux.AT_FDCWD, file, false, true)
+	l, e := files.Find(t, linux.AT_FDCWD, file, files.LookupChange)
 	if e != 0 {
 		return e
 	}

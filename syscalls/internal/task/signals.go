@@ -413,9 +413,8 @@ func knownLayout(sig int, code int32) bool {
 	return code >= deThread || code == asyncNL
 }
 
-// CopyInSigInfo reads a siginfo_t that the program has made, of signal sig for thread or process to. Only for itself
-// may a thread claim that a signal comes from the kernel, kill(2) or tgkill(2).
-func (t *Thread) CopyInSigInfo(to, sig int, at emu.Addr) (*SigInfo, linux.Errno) {
+// CopyInSigInfo reads a siginfo_t that the program has made, of signal sig.
+func (t *Thread) CopyInSigInfo(sig int, at emu.Addr) (*SigInfo, linux.Errno) {
 	const size, expanded = 48, 128 // what Linux knows of a siginfo_t, and what it is
 	b, e := t.CopyIn(at, size)
 	if e != 0 {
@@ -433,8 +432,14 @@ func (t *Thread) CopyInSigInfo(to, sig int, at emu.Addr) (*SigInfo, linux.Errno)
 			return nil, e
 		}
 	}
-	if (s.Code >= 0 || s.Code == linux.SI_TKILL) && to != t.TID {
-		return nil, linux.EPERM
-	}
 	return s, 0
+}
+
+// MayClaim is EPERM if t may not send s, which it has made, to the thread or process to. Only to itself may a thread claim that a signal
+// comes from the kernel, kill(2) or tgkill(2).
+func (t *Thread) MayClaim(s *SigInfo, to int) linux.Errno {
+	if (s.Code >= 0 || s.Code == linux.SI_TKILL) && to != t.TID {
+		return linux.EPERM
+	}
+	return 0
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef SYS_fchmodat2
@@ -70,6 +72,102 @@ static void kinds(void) {
 	}
 }
 
+// others asks files of every kind for what is decided before it is looked at what they are, or otherwise than one would think.
+static void others(void) {
+	static char far[128];
+	struct flock back = {.l_type = F_RDLCK, .l_whence = SEEK_CUR, .l_start = 10, .l_len = -5}, front = {.l_type = F_RDLCK, .l_whence = SEEK_CUR, .l_start = 10, .l_len = -20};
+	struct timespec both[2] = {{100, UTIME_NOW}, {200, UTIME_NOW}}, one[2] = {{100, UTIME_NOW}, {200, UTIME_OMIT}};
+	struct f_owner_ex owner;
+	int f = open("c.file", O_RDWR | O_CREAT | O_TRUNC, 0600), event = eventfd(0, 0), null = open("/dev/null", O_RDWR), mode = open("/dev/null", O_ACCMODE), size = 0;
+	int memory = memfd_create("memory", 0), self = syscall(SYS_pidfd_open, getpid(), 0), p[2];
+	mkfifo("c.fifo", 0600);
+	int fifo = open("c.fifo", O_RDWR | O_NONBLOCK);
+	int all[] = {f, event, null, mode, memory, fifo};
+	for (int i = 0; i < 6; i++) {
+		R(flock(all[i], LOCK_SH | LOCK_NB));
+		R(flock(all[i], LOCK_UN));
+		R(fcntl(all[i], F_GETLK, &back));
+		R(fcntl(all[i], F_GETLK, &front));
+		R(linkat(all[i], "", AT_FDCWD, "c.file", AT_EMPTY_PATH));
+		R(syscall(SYS_vmsplice, all[i], b, 0, 0));
+		R(syscall(SYS_vmsplice, all[i], 8, 1, 0));
+		R(syscall(SYS_vmsplice, all[i], b, 1025, 0));
+	}
+	if (!fork()) {
+		struct stat st;
+		if (getuid() == 0)
+			setuid(65534);
+		R(futimens(event, 0));
+		R(futimens(event, both));
+		R(futimens(null, 0));
+		R(futimens(null, both));
+		R(futimens(null, one));
+		R(utimensat(AT_FDCWD, "/dev/null", 0, 0));
+		R(utimensat(AT_FDCWD, "/dev/null", one, 0));
+		R(utimensat(AT_FDCWD, "/proc/meminfo", 0, 0));
+		R(utimensat(AT_FDCWD, "/proc/meminfo", one, 0));
+		fstat(event, &st);
+		R(st.st_uid);
+		_exit(0);
+	}
+	wait(0);
+	R(fcntl(memory, F_SETFL, O_DIRECT));
+	lseek(f, 100, SEEK_SET);
+	R(ioctl(f, FIONREAD, &size));
+	R(size);
+	// What there is to be made, before where.
+	for (int i = 0; i < 16; i++)
+		R(mknod((char *)8, i << 12, 0));
+	R(mknod("c.file", S_IFBLK | 0600, 0));
+	R(mknod("c.none/x", S_IFBLK | 0600, 0));
+	R(mknod("c.file/x", S_IFBLK | 0600, 0));
+	// The number of anything can be an owner.
+	R(fcntl(f, F_SETOWN, getppid()));
+	R(fcntl(f, F_GETOWN) == getppid());
+	if (!fork()) {
+		setpgid(0, 0);
+		int child = fork();
+		if (!child)
+			for (;;)
+				pause();
+		R(fcntl(f, F_SETOWN, -child));
+		R(fcntl(f, F_GETOWN));
+		R(fcntl(f, F_GETOWN_EX, &owner));
+		R(owner.pid);
+		R(fcntl(f, F_SETOWN, child));
+		R(fcntl(f, F_GETOWN) == child);
+		R(syscall(SYS_pidfd_send_signal, syscall(SYS_pidfd_open, child, 0), 0, 0, 4));
+		R(syscall(SYS_pidfd_send_signal, syscall(SYS_pidfd_open, child, 0), 99, 0, 4));
+		kill(child, SIGKILL);
+		waitpid(child, 0, 0);
+		R(fcntl(f, F_GETOWN));
+		R(fcntl(f, F_SETOWN, child));
+		_exit(0);
+	}
+	wait(0);
+	memset(far, 'z', sizeof far);
+	R(syscall(SYS_pidfd_send_signal, self, 0, far, 0));
+	// A datagram that finds no room is lost, but for MSG_PEEK.
+	for (int i = 0; i < 3; i++) {
+		int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
+		socketpair(AF_UNIX, types[i] | SOCK_NONBLOCK, 0, p);
+		write(p[1], "hello", 5);
+		R(recv(p[0], (void *)8, 5, MSG_PEEK));
+		R(recv(p[0], (void *)8, 5, 0));
+		R(recv(p[0], b, 5, 0));
+		R(sendto(p[1], "hello", 5, 0, (void *)b, 0));
+		R(setsockopt(p[0], 0, 1, 0, 0));
+		R(getsockopt(p[0], 0, 1, 0, 0));
+		close(p[0]);
+		close(p[1]);
+	}
+	for (int i = 0; i < 6; i++)
+		close(all[i]);
+	close(self);
+	unlink("c.fifo");
+	unlink("c.file");
+}
+
 static void opens(void) {
 	mkfifo("c.fifo", 0600);
 	R(open(".", O_RDONLY | O_DIRECT));
@@ -96,6 +194,23 @@ static void opens(void) {
 	R(syscall(SYS_pwritev2, f, &v, 0, 2, 0, 0x1000000));
 	R(syscall(SYS_statx, 99, "", 0x1000, 1u << 31, b));
 	close(f);
+	// What is made cannot have a slash behind it, whatever is there.
+	static const char *const slashes[] = {"c.file/", "c.file//", "c.link/", "c.slash", "c.loop/", "c.fifo/", "c.new/", "/dev/null/", "/proc/self/status/", "/proc/", "/proc/.", "/proc/self/..", "/proc/self/task/..", "/proc/self/task/../", "c.file/.", "c.file/x/"};
+	symlink("c.file", "c.link");
+	symlink("c.file/", "c.slash");
+	symlink("c.loop", "c.loop");
+	for (int i = 0; i < sizeof slashes / sizeof *slashes; i++) {
+		printf("%s\n", slashes[i]);
+		R(open(slashes[i], O_RDONLY | O_CREAT, 0600));
+		R(open(slashes[i], O_RDWR | O_CREAT | O_EXCL, 0600));
+		R(open(slashes[i], O_RDONLY | O_CREAT | O_NOFOLLOW, 0600));
+		R(open(slashes[i], O_PATH | O_CREAT, 0600) < 0);
+	}
+	R(fcntl(open("/dev/null", O_PATH), F_GETFL));
+	R(fcntl(open("/proc/self/maps", O_PATH), F_GETFL));
+	unlink("c.link");
+	unlink("c.slash");
+	unlink("c.loop");
 	unlink("c.fifo");
 	unlink("c.file");
 }
@@ -399,6 +514,7 @@ int main(void) {
 	setvbuf(stdout, 0, _IOLBF, 0);
 	signal(SIGPIPE, SIG_IGN);
 	kinds();
+	others();
 	opens();
 	memory();
 	descriptors();

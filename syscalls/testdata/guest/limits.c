@@ -60,6 +60,15 @@ static void files(void) {
 	R(truncate(name, 10));
 	R(fallocate(fd, 0, 0, 101));
 	R(fallocate(fd, 0x40, 0, 101)); // FALLOC_FL_UNSHARE_RANGE
+	// Memory that is reserved counts, and what a tmpfs cannot do it says first.
+	int memory = memfd_create("memory", 0);
+	R(fallocate(memory, FALLOC_FL_KEEP_SIZE, 0, 101));
+	R(fallocate(memory, FALLOC_FL_KEEP_SIZE, 0, 1l << 62));
+	R(fallocate(memory, FALLOC_FL_KEEP_SIZE, 0, 100));
+	R(fallocate(memory, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, 0, 101));
+	R(fallocate(memory, FALLOC_FL_ZERO_RANGE, 0, 101));
+	R(fallocate(memory, 0, 0, 101));
+	close(memory);
 	// FALLOC_FL_COLLAPSE_RANGE and FALLOC_FL_INSERT_RANGE: what is wrong depends on the file system, but it is not the limit.
 	R(fallocate(fd, 8, 1000, 101) == -1 && errno != EFBIG);
 	R(fallocate(fd, 32, 1000, 101) == -1 && errno != EFBIG);

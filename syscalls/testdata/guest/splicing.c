@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -159,6 +160,84 @@ static void checks(void) {
 	R(splice(empty[0], 0, dirfd, 0, -1, SPLICE_F_NONBLOCK));
 }
 
+// inside prints what a pipe has, in how many parts it is read, and how many buffers were free.
+static void inside(int p[2]) {
+	static char got[1 << 17];
+	int n = 0, size, free = 0;
+	ioctl(p[0], FIONREAD, &n);
+	printf("%d bytes,", n);
+	fcntl(p[0], F_SETFL, O_NONBLOCK);
+	fcntl(p[1], F_SETFL, O_NONBLOCK | O_DIRECT);
+	while (write(p[1], "x", 1) == 1)
+		free++;
+	printf(" %d writes until it is full; read:", free);
+	while ((size = read(p[0], got, sizeof got)) > 1)
+		printf(" %d", size);
+	printf("\n");
+	close(p[0]);
+	close(p[1]);
+}
+
+// buffers moves pages of files, parts of buffers and packets: how many buffers of a pipe they take.
+static void buffers(void) {
+	static char many[100000];
+	const off_t begins[] = {0, 100, 4095, 4096, 70000, 99999, 100000};
+	const size_t lengths[] = {1, 4096, 8192, 65435, 65436, 65536, 100000};
+	int sources[] = {open("f", O_RDWR | O_TRUNC), memfd_create("m", 0), open("/dev/zero", O_RDONLY)}, p[2], q[2];
+	write(sources[0], many, sizeof many);
+	write(sources[1], many, sizeof many);
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 7; j++)
+			for (int k = 0; k < 14; k++) {
+				off_t at = begins[j];
+				pipe2(p, O_NONBLOCK);
+				write(p[1], "before", 6);
+				lseek(sources[i], at, SEEK_SET);
+				ssize_t n = k < 7 ? splice(sources[i], &at, p[1], 0, lengths[k], 0) : sendfile(p[1], sources[i], 0, lengths[k - 7]);
+				printf("source %d, from %ld, %zu: %zd, then at %ld and %ld, ", i, (long)begins[j], lengths[k % 7], n, (long)at, (long)lseek(sources[i], 0, SEEK_CUR));
+				inside(p);
+			}
+	for (int tees = 0; tees < 2; tees++)
+		for (int packets = 0; packets < 2; packets++)
+			for (int k = 0; k < 7; k++) {
+				pipe2(p, O_NONBLOCK | (packets ? O_DIRECT : 0));
+				pipe2(q, O_NONBLOCK);
+				fcntl(q[1], F_SETPIPE_SZ, 4 * 4096);
+				write(p[1], "hello", 5);
+				write(p[1], "world", 5);
+				write(p[1], many, 9000);
+				write(p[1], "end", 3);
+				for (off_t at = 0; at < 30; at += 10)
+					splice(sources[0], &at, p[1], 0, 10, 0);
+				ssize_t n = tees ? tee(p[0], q[1], lengths[k], 0) : splice(p[0], 0, q[1], 0, lengths[k], 0);
+				ssize_t more = write(q[1], "more", 4);
+				printf("%s, packets %d, %zu: %zd, %zd more\n", tees ? "tee" : "splice", packets, lengths[k], n, more);
+				inside(p);
+				inside(q);
+			}
+	// Nothing comes any more: a reader is missed first, and room is waited for.
+	for (int i = 0; i < 4; i++) {
+		struct itimerval soon = {{0}, {0, 5000}};
+		signal(SIGALRM, on_alarm);
+		siginterrupt(SIGALRM, 1);
+		pipe(p);
+		pipe(q);
+		fcntl(q[1], F_SETPIPE_SZ, 4096);
+		write(q[1], many, 4096);
+		close(p[1]);
+		if (i & 1)
+			close(q[0]);
+		setitimer(ITIMER_REAL, &soon, 0);
+		R(i & 2 ? tee(p[0], q[1], 10, 0) : splice(p[0], 0, q[1], 0, 10, 0));
+		close(p[0]);
+		close(q[1]);
+		if (~i & 1)
+			close(q[0]);
+	}
+	for (int i = 0; i < 3; i++)
+		close(sources[i]);
+}
+
 int main(void) {
 	setvbuf(stdout, 0, _IONBF, 0);
 	signal(SIGPIPE, SIG_IGN);
@@ -182,6 +261,7 @@ int main(void) {
 	waits();
 	long_one();
 	checks();
+	buffers();
 	unlink("f");
 	unlink("fifo");
 	rmdir(dir);
