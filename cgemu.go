@@ -104,6 +104,10 @@ type Config struct {
 	// such profiles are lost.
 	OnDump func(pid int, p *cgout.Profile)
 
+	// OnGoBenchmark, if set, says that the program is a test binary of Go's, of which only the benchmarks count: what is executed
+	// while their timers run. It gets that, by event, each time that a benchmark's function has returned; package testing calls it
+	// with growing b.N, and prints a result after the last call. Processes that the program starts do not count.
+	OnGoBenchmark func(events []string, counts []uint64)
 	// DumpInstr counts by instruction, too: Profile.Insns.
 	DumpInstr bool
 	// TraceChildren counts what other processes than the first execute, each for itself.

@@ -107,10 +107,13 @@ func (r *runner) nameUnmatched() {
 	}
 }
 
+// countChildren reports whether other processes than the first are counted.
+func (cfg *Config) countChildren() bool { return cfg.TraceChildren && cfg.OnGoBenchmark == nil }
+
 // newEngine makes the engine of a process; parent is that of the process which made it, nil for the first.
 func (r *runner) newEngine(pid int, parent *profiler.Profiler, m *mem.Space, env emu.Env) (emu.Engine, error) {
 	cfg := r.cfg.profilerConfig()
-	discard := pid != syscalls.DefaultPID && !r.cfg.TraceChildren
+	discard := pid != syscalls.DefaultPID && !r.cfg.countChildren()
 	if discard {
 		cfg.Events, cfg.Cycles, cfg.Caches, cfg.Branches = nil, false, nil, false
 	}
@@ -195,7 +198,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 			}
 		},
 		OnMove: func(from, to emu.Engine, pid int) {
-			from.(*profiler.Profiler).MoveTo(to.(*profiler.Profiler), pid, !cfg.TraceChildren)
+			from.(*profiler.Profiler).MoveTo(to.(*profiler.Profiler), pid, !cfg.countChildren())
 		},
 		OnMap: func(e emu.Engine, v mem.VMA) { e.(*profiler.Profiler).Mapped(v) },
 		OnEnd: r.ended,

@@ -341,9 +341,19 @@ func (r *Report) WriteCodeQuality(w io.Writer) error {
 	return encodeJSON(w, issues)
 }
 
-// WriteBenchfmt writes what was counted now in the format of Go's benchmarks, for benchstat: one run, events as units.
+// WriteBenchfmt writes what was counted now in the format of Go's benchmarks, for benchstat: one run, events as units, of which benchstat is told
+// that they are exact.
 func (r *Report) WriteBenchfmt(w io.Writer) error {
 	t := &text{}
+	var units []string
+	for _, x := range r.Results {
+		for _, c := range x.Changes {
+			if c.Function == "" && !slices.Contains(units, c.Event) {
+				units = append(units, c.Event)
+				t.printf("Unit %s assume=exact\n", c.Event)
+			}
+		}
+	}
 	for _, x := range r.Results {
 		if x.Verdict == Failed {
 			continue

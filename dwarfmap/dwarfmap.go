@@ -13,6 +13,8 @@
 //   - A symbol is cut where the next one begins; what follows the inner of two
 //     nested symbols belongs to none.
 //
+// Go programs without symbols, or without DWARF, have their names from the table that the Go runtime uses itself (.gopclntab).
+//
 // Opening an object reads its headers. Symbols are read by the first Lookup, and
 // of the line table only where its sequences begin (a sequence is a run of code with
 // ascending addresses); one is decoded when an address inside it is looked up. What
@@ -75,6 +77,11 @@ type Object struct {
 	names  map[nameRef]string // function names as shown
 
 	lines *lineTable // nil before loadLines
+
+	// goFuncs is the table of Go functions, nil if there is none or before goTable. goLines is the same if lines are taken from it,
+	// since there is no line table.
+	goFuncs, goLines *goTable
+	goKnown          bool
 
 	// What was found last: the next address often belongs there, too.
 	lastFunc struct {

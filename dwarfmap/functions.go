@@ -11,6 +11,9 @@ import (
 // symbols comes several times, and so does one that two tables name. Unlike Lookup it knows symbols
 // without a size too, which assembly often has.
 func (o *Object) Functions(f func(fileOffset uint64, symbol string)) {
+	if t := o.goSymbols(); t != nil {
+		o.goFunctions(t, f)
+	}
 	for _, section := range []string{".symtab", ".dynsym"} {
 		m := o.image(section)
 		if m == nil {
@@ -33,6 +36,17 @@ func (o *Object) Functions(f func(fileOffset uint64, symbol string)) {
 			if off, ok := o.fileOffset(binary.LittleEndian.Uint64(data[8:])); ok {
 				f(off, string(name))
 			}
+		}
+	}
+}
+
+// goFunctions calls f with the functions of Go's own table.
+func (o *Object) goFunctions(t *goTable, f func(fileOffset uint64, symbol string)) {
+	for i := range t.count {
+		at, ok := t.field(i, goName)
+		name := stringAt(t.names, uint64(at))
+		if off, mapped := o.fileOffset(t.code(i).lo); ok && mapped && len(name) > 0 {
+			f(off, string(name))
 		}
 	}
 }

@@ -53,6 +53,14 @@ func (o *Object) line(addr uint64) (file string, line int, ok bool) {
 	}
 	last := &o.lastRow
 	if !last.has(addr) {
+		if t := o.goLines; t != nil {
+			r, ok := t.row(addr)
+			if !ok {
+				return "", 0, false
+			}
+			last.span, last.file, last.line = r.span, t.path(r.file), r.line
+			return last.file, last.line, true
+		}
 		r, ok := o.lines.row(addr)
 		if !ok {
 			return "", 0, false
@@ -68,6 +76,7 @@ func (o *Object) loadLines() error {
 	// Valgrind reads lines by way of .debug_info, so without it there are none.
 	m := o.image(".debug_info", ".debug_abbrev", ".debug_line")
 	if m == nil {
+		o.goLines = o.goTable()
 		return nil
 	}
 	t := o.lines

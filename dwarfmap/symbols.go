@@ -117,7 +117,7 @@ func belowMain(name string) bool {
 }
 
 // loadSymbols reads .symtab, from the debug file if the object has none, and
-// .dynsym.
+// .dynsym. Without a .symtab Go's own table has functions.
 func (o *Object) loadSymbols() {
 	for _, name := range []string{".symtab", ".dynsym"} {
 		if m := o.image(name); m != nil && !m.stopped() {
@@ -126,10 +126,22 @@ func (o *Object) loadSymbols() {
 			}
 		}
 	}
+	if t := o.goSymbols(); t != nil {
+		o.symtab.strs = append(o.symtab.strs, t.names)
+		o.symtab.syms = t.symbols(o.symtab.syms, uint32(len(o.symtab.strs)-1), &o.execs)
+	}
 	if !o.symtab.disjoint() {
 		o.fail(fmt.Errorf("the ranges of its %d symbols overlap too often: functions may have other names than Valgrind gives them",
 			len(o.symtab.syms)))
 	}
+}
+
+// goSymbols returns the table of Go functions if these have no symbols.
+func (o *Object) goSymbols() *goTable {
+	if o.image(".symtab") != nil || o.main.stopped() {
+		return nil
+	}
+	return o.goTable()
 }
 
 // symSize is the size of an Elf64_Sym.

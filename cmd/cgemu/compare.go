@@ -57,6 +57,8 @@ func compare(args []string) int {
 		return write(compareCommand.Help(compareCommand.Name))
 	case err == nil && len(commands) < 2:
 		err = errors.New("compare: two commands at least are expected, each in quotes: cgemu help compare")
+	case err == nil && o.goBenchmarks:
+		err = errors.New("compare: not with --go-benchmarks: benchstat compares the results of two runs")
 	case err == nil && o.verify:
 		err = errors.New("compare: not with --verify")
 	}

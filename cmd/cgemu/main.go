@@ -47,7 +47,7 @@ func collectLate() {
 type tool func(name string, args []string, stdout, stderr io.Writer) int
 
 // commands are the first arguments that are no program to run.
-var commands = []string{"run", "annotate", "diff", "merge", "check", "compare", "doctor", "completion", "help", "debug", "version"}
+var commands = []string{"run", "annotate", "diff", "merge", "check", "compare", "go", "doctor", "completion", "help", "debug", "version"}
 
 var tools = map[string]tool{"annotate": cli.Annotate, "diff": cli.Diff, "merge": cli.Merge}
 
@@ -89,6 +89,8 @@ func dispatch(argv []string) int {
 		return run(args[1:])
 	case "compare":
 		return compare(args[1:])
+	case "go":
+		return runGo(args[1:])
 	case "version", "--version":
 		return showVersion(args[1:])
 	case "debug":

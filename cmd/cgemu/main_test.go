@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -46,6 +47,9 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
+			if cache, err := os.UserCacheDir(); err == nil {
+				e.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(cache, "go-build")))
+			}
 			e.Setenv("PATH", e.WorkDir+string(os.PathListSeparator)+e.Getenv("PATH"))
 			for _, name := range []string{"guest", "dumps"} {
 				data, err := os.ReadFile(filepath.Join(testdata, name))

@@ -38,6 +38,8 @@ type options struct {
 	network            string
 	noNetwork          bool
 	strace, verify     bool
+	goBenchmarks       bool
+	valgrind           fromValgrind
 	debug              []string
 	children           yesNo
 	progress           yesNo
@@ -133,6 +135,7 @@ func (o *options) flags() *pflag.FlagSet {
 	f.StringVar(&o.etc, "etc", "fixed", "")
 	f.BoolVar(&o.strace, "strace", false, "")
 	f.BoolVar(&o.verify, "verify", false, "")
+	f.BoolVar(&o.goBenchmarks, "go-benchmarks", false, "")
 	f.StringSliceVar(&o.debug, "debug", nil, "")
 	for name, v := range map[string]*yesNo{
 		"demangle": &o.demangle, "show-below-main": &o.belowMain, "cache-sim": &o.cacheSim, "branch-sim": &o.branches,
@@ -147,6 +150,7 @@ func (o *options) flags() *pflag.FlagSet {
 	f.StringVar(&o.ll, "LL", "", "")
 	f.StringVar(&o.ll, "L2", "", "")
 	o.count.register(f)
+	o.valgrind.register(f, &o.outFile)
 	f.StringArrayVar(&o.fullpathAfter, "fullpath-after", nil, "")
 	f.StringArrayVar(&o.extraDebug, "extra-debuginfo-path", nil, "")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "")
@@ -161,6 +165,9 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if err := f.Parse(args); err != nil {
 		err = suggestFlag(f, err)
 		return nil, nil, err
+	}
+	if o.valgrind.callgrind && !f.Changed("cachegrind-out-file") && !f.Changed("callgrind-out-file") {
+		o.outFile = callgrindOut
 	}
 	if o.sandbox && !f.Changed("read-only") {
 		o.readOnly = !o.overlay
@@ -196,6 +203,9 @@ func (o *options) check() error {
 		if !slices.Contains(c.allowed, c.value) {
 			return fmt.Errorf("--%s=%s: not one of %s", c.name, c.value, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
 		}
+	}
+	if o.verify && o.goBenchmarks {
+		return errors.New("--verify and --go-benchmarks: not both; run twice, and compare the results")
 	}
 	for _, c := range []struct {
 		not   bool

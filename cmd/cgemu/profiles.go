@@ -115,7 +115,7 @@ const defaultOut = "cachegrind.out.%p"
 // default: guests' process ids are the same in every run. The old one gets a name of its own, and log a line. It is for the first
 // process: the others come and go with it.
 func (f *outFiles) setAside(name, cmd string, log io.Writer) error {
-	if f.format != defaultOut {
+	if f.format != defaultOut && f.format != callgrindOut {
 		return nil
 	}
 	program := func(cmd string) string { first, _, _ := strings.Cut(cmd, " "); return first }

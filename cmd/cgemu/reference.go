@@ -13,7 +13,7 @@ import (
 // references returns all commands, as help, manual pages and completions show them. The first one is the running of a program.
 func references() []*usage.Command {
 	list := append([]*usage.Command{&runCommand}, cli.Commands()...)
-	return append(list, &checkReference, &compareCommand, &doctorCommand, &completionCommand, &helpCommand, &debugCommand, &versionCommand)
+	return append(list, &checkReference, &compareCommand, &goCommand, &doctorCommand, &completionCommand, &helpCommand, &debugCommand, &versionCommand)
 }
 
 // reference returns the command of a name, as the first argument is; nil if there is none.
@@ -97,6 +97,8 @@ var runCommand = usage.Command{
 				"character (repeatable; so are the next two)"),
 			valueOption("--from", "FUNCTION", "count from where FUNCTION is first entered"),
 			valueOption("--to", "FUNCTION", "count to there"),
+			flagOption("--go-benchmarks", "PROGRAM is a test binary of Go's: count its benchmarks, and show the counts in their results "+
+				"(cgemu go test -bench=. does it for packages)"),
 			yesNoOption("--instr-at-start", "no: count nothing before the program asks for it (yes)"),
 			yesNoOption("--collect-atstart", "the same, but caches and branches are simulated (yes)"),
 		}},
@@ -171,6 +173,7 @@ var runCommand = usage.Command{
 			{Name: "diff", Text: "shows what differs between two profiles"},
 			{Name: "merge", Text: "adds profiles up"},
 			{Name: "check", Text: "holds benchmarks to the counts that they had"},
+			{Name: "go", Text: "runs go test under cgemu: benchmarks count instructions"},
 			{Name: "compare", Text: "runs commands, and says what each counts and where they differ"},
 			{Name: "doctor", Text: "says what works on this machine, and what helps where something does not"},
 			{Name: "completion", Text: "prints what has bash, zsh or fish complete command lines"},
@@ -193,7 +196,7 @@ var runCommand = usage.Command{
 			{Name: "127", Text: "PROGRAM is not there"},
 		}},
 	},
-	SeeAlso: []string{"cgemu-annotate(1)", "cgemu-diff(1)", "cgemu-merge(1)", "cgemu-check(1)", "cgemu-compare(1)", "valgrind(1)"},
+	SeeAlso: []string{"cgemu-annotate(1)", "cgemu-diff(1)", "cgemu-merge(1)", "cgemu-check(1)", "cgemu-compare(1)", "cgemu-go(1)", "valgrind(1)"},
 }
 
 // cacheNames are the values of --cache.

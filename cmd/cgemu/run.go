@@ -62,14 +62,11 @@ func run(args []string) int {
 		logTo = newMessages(ctx, f)
 	}
 	cfg.Log = logTo
-	if o.cacheWarning != "" && bool(o.cacheSim) && !o.quiet {
-		fmt.Fprintf(logTo, "cgemu: %s\n", o.cacheWarning)
-	}
 	if o.verbose && bool(o.cacheSim) {
 		o.showCaches(logTo)
 	}
-	if o.engineWarning != "" && !o.quiet {
-		fmt.Fprintf(logTo, "cgemu: %s\n", o.engineWarning)
+	if !o.quiet {
+		o.tellWarnings(logTo)
 	}
 	if o.strace {
 		cfg.Strace = logTo
@@ -94,7 +91,7 @@ func run(args []string) int {
 	if o.verify {
 		return k.verify(ctx, cfg)
 	}
-	res, err := k.run(ctx, cfg)
+	res, err := k.runFiltered(ctx, cfg)
 	if err != nil {
 		return failStart(rest[0], err)
 	}
@@ -102,6 +99,17 @@ func run(args []string) int {
 		return fail(exitFailed, k.err)
 	}
 	return status(ctx, res)
+}
+
+// tellWarnings says what a run does otherwise than its options may let expect.
+func (o *options) tellWarnings(w io.Writer) {
+	o.valgrind.tell(w)
+	if o.cacheWarning != "" && bool(o.cacheSim) {
+		fmt.Fprintf(w, "cgemu: %s\n", o.cacheWarning)
+	}
+	if o.engineWarning != "" {
+		fmt.Fprintf(w, "cgemu: %s\n", o.engineWarning)
+	}
 }
 
 // find returns where a program may be, searching PATH for a bare name: the guest's in a root of its own.

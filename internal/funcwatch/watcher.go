@@ -78,6 +78,8 @@ type breakpoint struct {
 	begin []match
 	// waiting is how many active functions return here.
 	waiting int
+	// returns are calls of Go functions that come back here.
+	returns []goReturn
 	// target says that jumps out of functions (longjmp, exceptions) may end here.
 	target bool
 	// idle is how many stops have been in vain.
@@ -185,6 +187,7 @@ func (w *Watcher) Reached(cpu *emu.CPU) {
 	}
 	p.idle++
 	w.popLeft(cpu)
+	p.returned(cpu)
 	if p.target {
 		w.popJumped(cpu)
 	}
@@ -199,7 +202,7 @@ func (w *Watcher) Reached(cpu *emu.CPU) {
 		}
 		p.begin = slices.DeleteFunc(p.begin, func(f match) bool { return f.probe.Done })
 	}
-	if len(p.begin) == 0 && p.waiting == 0 && !p.target && p.idle > maxIdle {
+	if len(p.begin) == 0 && p.waiting == 0 && len(p.returns) == 0 && !p.target && p.idle > maxIdle {
 		delete(w.breakpoints, cpu.RIP)
 		w.engine.SetMark(cpu.RIP, false)
 	}

@@ -33,6 +33,9 @@ type Config struct {
 	Compat bool
 	// Cmd is the command of new profiles.
 	Cmd string
+	// OnGoBenchmark, if it is set, says that the program is a test binary of Go's, of which only the benchmarks count. It gets what a
+	// benchmark counted while its timer ran, each time that its function was called.
+	OnGoBenchmark func(events []string, counts []uint64)
 	// Log gets warnings about requests.
 	Log io.Writer
 	// OnDump gets what was counted when the program asks for a dump, if it is set.
@@ -55,6 +58,8 @@ type Profiler struct {
 	now               emu.Counting
 	// syscalls says that system calls count.
 	syscalls bool
+	// benchmarks says when a Go benchmark runs, nil if all of the program counts.
+	benchmarks *goBenchmarks
 }
 
 // New returns a Profiler of e, which executes what is in m for the process pid.
@@ -72,6 +77,10 @@ func New(e emu.Engine, m *mem.Space, pid int, cfg *Config, objects *Objects) *Pr
 	probes := p.regionProbes()
 	if allocs {
 		probes = append(probes, p.allocationProbe())
+	}
+	if cfg.OnGoBenchmark != nil {
+		p.benchmarks = &goBenchmarks{p: p}
+		probes = append(probes, p.benchmarks.probes()...)
 	}
 	if allocs || len(r.Toggle) > 0 {
 		probes = append(probes, funcwatch.Jumps())
@@ -106,6 +115,7 @@ func (p *Profiler) MoveTo(to *Profiler, pid int, discard bool) {
 // Exec is called when the program was replaced by that of an argument vector.
 func (p *Profiler) Exec(argv []string) {
 	p.watch.Reset()
+	p.benchmarks.reset()
 	p.costs.profile.Cmd = strings.Join(argv, " ")
 }
 
@@ -158,7 +168,7 @@ func (p *Profiler) counting(cpu *emu.CPU) emu.Counting {
 		return emu.CountAll
 	case !p.instr:
 		return emu.CountOff
-	case p.collecting == p.watch.Inverted(cpu):
+	case p.collecting == p.watch.Inverted(cpu) || !p.benchmarks.count(cpu):
 		return emu.CountNothing
 	default:
 		return emu.CountAll
