@@ -23,6 +23,7 @@ unicorn:
 demo: build
 	bin/cgemu --cachegrind-out-file=bin/demo.out -- testdata/demo
 	bin/cgemu annotate --threshold=2 --context=2 bin/demo.out
+	@echo "(??? is what has no debug information here: the C library. The lines above are the program's own.)"
 
 # Quick: no oracle, no race detector.
 test:

@@ -122,6 +122,8 @@ type Config struct {
 	// with the instructions of all processes so far and the virtual time. It changes no count.
 	OnProgress    func(insns uint64, virtual time.Duration)
 	ProgressEvery time.Duration
+	// OnOpen, if set, is called with the path of each regular file of the host that the program opens, data files and libraries among them.
+	OnOpen func(path string)
 	// BeforeOutput, if set, is called before the program writes to a terminal or another device.
 	BeforeOutput func()
 	// Strace gets a line for each system call, Log a line for each thing not supported.

@@ -6,6 +6,9 @@
 //		cgemutest.Check(t, cgemu.Command("./parser", "testdata/big.json"), "0.5%")
 //	}
 //
+// As go test keeps the results of tests, an unchanged program is not run again: the program, and the files below the module that it opens, are
+// among what decides that. (-count=1 runs it in any case.)
+//
 // Run and Report are for tests and benchmarks that look at the counts themselves. Where no engine runs, as on other systems than
 // linux/amd64, tests are skipped and say why.
 package cgemutest
@@ -38,6 +41,7 @@ var updating sync.Mutex
 func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 	t.Helper()
 	needEngine(t, cmd)
+	noteFiles(&cmd.Config)
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("cgemutest: %v: %v", cmd, err)
 	}
@@ -65,6 +69,7 @@ func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 		t.Fatalf("cgemutest: %v", err)
 	}
 	m := &check.Manifest{Dir: "."}
+	noteFiles(&cmd.Config)
 	now, err := m.RunConfig(context.Background(), b, &cmd.Config)
 	if err != nil {
 		t.Fatalf("cgemutest: %v: %v", cmd, err)
@@ -101,6 +106,19 @@ func Report(b *testing.B, res *cgemu.Result, operations int) {
 	for i, n := range res.Profile.Totals() {
 		b.ReportMetric(float64(n)/float64(operations), res.Profile.Events[i]+"/op")
 	}
+}
+
+// noteFiles lets go test know what a program opens. It keeps the result of a test until a file changes that the test has looked at, but sees
+// only what is done by way of package os.
+func noteFiles(c *cgemu.Config) {
+	before := c.OnOpen
+	c.OnOpen = func(path string) {
+		_, _ = os.Stat(path)
+		if before != nil {
+			before(path)
+		}
+	}
+	_, _ = os.Stat(c.Path)
 }
 
 // needEngine skips t where no engine runs.

@@ -3,9 +3,12 @@ package cgemutest
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -108,4 +111,53 @@ func ExampleReport() {
 	})
 	fmt.Println(r.Extra["Ir/op"])
 	// Output: 4
+}
+
+// TestCache has go test keep the result of a test until a file changes that the program reads.
+func TestCache(t *testing.T) {
+	needs(t)
+	if testing.Short() {
+		t.Skip("it compiles a test")
+	}
+	cat, err := exec.LookPath("cat")
+	if err != nil {
+		t.Skip(err)
+	}
+	here, err := filepath.Abs("..")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	mod, err := os.ReadFile(filepath.Join(here, "go.mod"))
+	require.NoError(t, err)
+	sum, err := os.ReadFile(filepath.Join(here, "go.sum"))
+	require.NoError(t, err)
+	text := strings.Replace(string(mod), "module github.com/cgemu/cgemu", "module example.org/cached\n\nrequire github.com/cgemu/cgemu v0.0.0", 1)
+	write("go.mod", text+"\nreplace github.com/cgemu/cgemu => "+here+"\n")
+	write("go.sum", string(sum))
+	write("data.txt", "some data\n")
+	write("cached_test.go", `package cached
+
+import (
+	"testing"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cgemutest"
+)
+
+func TestData(t *testing.T) { cgemutest.Run(t, cgemu.Command("`+cat+`", "data.txt")) }
+`)
+	test := func() string {
+		cmd := exec.Command("go", "test", "-mod=mod", ".")
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	test()
+	require.Contains(t, test(), "(cached)")
+	time.Sleep(10 * time.Millisecond) // go test compares times
+	write("data.txt", "other data\n")
+	require.NotContains(t, test(), "(cached)")
 }

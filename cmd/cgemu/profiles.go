@@ -30,8 +30,11 @@ type keeper struct {
 	write, keep bool
 	kept        []kept
 	dumps       map[int]int // how many, by process
-	err         error       // the first
-	ctx         context.Context
+	// others says that there were other processes than the first; counted is how many instructions all of them counted.
+	others  bool
+	counted uint64
+	err     error // the first
+	ctx     context.Context
 }
 
 // A kept is a profile and its file.
@@ -55,6 +58,9 @@ func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, erro
 	end()
 	if err == nil {
 		k.finish(res)
+		if k.counted == 0 && k.write {
+			fmt.Fprintf(k.log, "cgemu: nothing was counted%s\n", k.o.count.cure())
+		}
 	}
 	return res, err
 }
@@ -64,6 +70,7 @@ func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, erro
 func (k *keeper) dump(pid int, p *cgout.Profile) {
 	k.dumps[pid]++
 	n := k.dumps[pid]
+	k.counted += p.Totals()[0]
 	if err := k.put(pid, n, p); err != nil && k.err == nil {
 		k.err = fmt.Errorf("dump %d: %w", n, err)
 	}
@@ -73,8 +80,10 @@ func (k *keeper) dump(pid int, p *cgout.Profile) {
 func (k *keeper) finish(res *cgemu.Result) {
 	// The profile comes first: nobody may read the messages.
 	k.err = cmp.Or(k.err, k.put(res.PID, 0, res.Profile))
+	k.others = k.others || res.PID != syscalls.DefaultPID
+	k.counted += res.Profile.Totals()[0]
 	if k.write {
-		k.err = cmp.Or(k.err, k.o.report(k.log, res))
+		k.err = cmp.Or(k.err, k.o.report(k.log, res, k.others))
 	}
 }
 

@@ -66,3 +66,14 @@ func (c *countOptions) apply(cfg *cgemu.Config) {
 	cfg.Events, cfg.Cycles = c.events, bool(c.cycles)
 	cfg.DumpInstr = bool(c.dumpInstr)
 }
+
+// cure is why a run may have counted nothing, and what helps, behind a colon; "" if nothing in the options explains it.
+func (c *countOptions) cure() string {
+	switch {
+	case len(c.regions.Toggle)+len(c.regions.From) > 0:
+		return ": no function of --toggle-collect or --from was entered; was it inlined, or is it called otherwise? annotate has the names, after a run that counts everything"
+	case !bool(c.instrAtStart), !bool(c.collectAtStart):
+		return ": the program did not ask for it; include/cgemu.h has the requests, and --toggle-collect or --from begin at a function"
+	}
+	return ""
+}

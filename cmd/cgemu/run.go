@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/internal/spell"
@@ -197,8 +198,8 @@ func failStart(name string, err error) int {
 	return fail(exitFailed, err) // the host's fault or ours
 }
 
-// report prints the summary.
-func (o *options) report(w io.Writer, res *cgemu.Result) error {
+// report prints the summary of a process; named says that there are several, so that it has to name the command.
+func (o *options) report(w io.Writer, res *cgemu.Result, named bool) error {
 	prefix := fmt.Sprintf("==%d== ", res.PID)
 	for _, warn := range res.Warnings {
 		if o.verbose {
@@ -224,7 +225,11 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 		fmt.Fprintf(w, "%skilled by %s\n", prefix, res.Exit)
 	}
 	if !o.quiet {
-		fmt.Fprintf(w, "%s\n", strings.TrimRight(prefix, " "))
+		head := strings.TrimRight(prefix, " ")
+		if named {
+			head = prefix + shorten(res.Profile.Cmd)
+		}
+		fmt.Fprintln(w, head)
 		if err := res.Profile.WriteTotals(w, prefix); err != nil {
 			return err
 		}
@@ -233,6 +238,16 @@ func (o *options) report(w io.Writer, res *cgemu.Result) error {
 		}
 	}
 	return nil
+}
+
+// shorten is a command as far as it fits into a line, without what terminals take for more than text.
+func shorten(command string) string {
+	const most = 100
+	text := []rune(annotate.Visible(command))
+	if len(text) > most {
+		return string(text[:most-1]) + "…"
+	}
+	return string(text)
 }
 
 // exitLimit is the status of a run that --max-insns ended, as timeout(1) has it.

@@ -106,7 +106,22 @@ func NewHostFile(k *task.Kernel, r FileRef, flags int, guest string) (*HostFile,
 		r.Close()
 		return nil, e
 	}
+	if opened := SystemOf(k).Config.OnOpen; opened != nil && st.Mode&linux.S_IFMT == linux.S_IFREG && r.FD != host.NoFD {
+		if name := r.FD.Path(); !SystemOf(k).ownFile(name) {
+			opened(name)
+		}
+	}
 	return numbered(k, r, st, SystemOf(k).Inodes.Number(st.Dev, st.Ino), flags, guest), 0
+}
+
+// ownFile reports whether a file of the host was made by the run, or for it: in /dev/shm, in memory, or below an overlay.
+func (fs *System) ownFile(name string) bool {
+	for _, d := range []*privateDir{&fs.Private, &fs.contents} {
+		if d.opened && strings.HasPrefix(name, d.Path+"/") {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "/memfd:")
 }
 
 // numbered makes the open file for r, whose number for the guest is ino.

@@ -44,6 +44,8 @@ type Config struct {
 	HostStdio bool
 	// HostEtc says that all files of /etc are the host's, but those that say who the machine is; they are in a root or sysroot, in any case.
 	HostEtc bool
+	// OnOpen, if set, is called with the host's path of each regular file of the host that the guest opens.
+	OnOpen func(path string)
 	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
 	BeforeOutput func()
 }
