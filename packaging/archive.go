@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// pages are the commands that have a page of the manual: arguments of cgemu help --man.
-var pages = []string{"run", "annotate", "diff", "merge", "check", "compare", "doctor"}
+// small are the commands that have no page of the manual of their own: that of cgemu says all there is.
+var small = []string{"completion", "help", "debug", "version"}
 
 // completions are the scripts for shells, by the names under which the shells look for them.
 var completions = map[string]string{"bash": "cgemu.bash", "zsh": "_cgemu", "fish": "cgemu.fish"}
@@ -33,7 +33,14 @@ func (r *release) commonFiles(map[target][]byte) (list []file, err error) {
 		}
 		list = append(list, file{name, data, 0o644})
 	}
+	pages, err := r.commands()
+	if err != nil {
+		return nil, err
+	}
 	for _, page := range pages {
+		if slices.Contains(small, page) {
+			continue
+		}
 		data, err := r.cgemu("help", "--man", page)
 		if err != nil {
 			return nil, err
@@ -58,6 +65,17 @@ func (r *release) commonFiles(map[target][]byte) (list []file, err error) {
 	list = append(list, file{"THIRD-PARTY-LICENSES", licenses, 0o644})
 	slices.SortFunc(list, func(a, b file) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
+}
+
+// commands returns cgemu's commands, as a shell learns of them.
+func (r *release) commands() (list []string, err error) {
+	text, err := r.cgemu("__complete", "")
+	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		if name, _, _ := strings.Cut(line, "\t"); i > 0 {
+			list = append(list, name)
+		}
+	}
+	return list, err
 }
 
 // archives writes an archive for each target.

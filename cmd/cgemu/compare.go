@@ -38,6 +38,7 @@ var compareCommand = usage.Command{
 	Of:       &runCommand,
 	Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
 	Operands: usage.Files,
+	InFront:  true,
 	Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
 		{Name: "0", Text: "all commands ran"},
 		{Name: "a command's", Text: "the first that failed"},

@@ -28,8 +28,11 @@ var goCommand = usage.Command{
 		{Name: "cgemu go --cache-sim=yes test -bench=Parse -benchtime=1000x .", Text: "misses of caches, too; 1000 times"},
 		{Name: "cgemu go -e GOGC=off test -bench=. -count=3 . >new; benchstat old new", Text: "without the garbage collector"},
 	},
+	Of:       &runCommand,
 	Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
-	Operands: usage.Program,
+	Operands: usage.Files,
+	Words:    []string{"test"},
+	InFront:  true,
 	SeeAlso:  []string{"cgemu(1)", "cgemu-compare(1)"},
 }
 

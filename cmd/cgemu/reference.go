@@ -196,7 +196,8 @@ var runCommand = usage.Command{
 			{Name: "127", Text: "PROGRAM is not there"},
 		}},
 	},
-	SeeAlso: []string{"cgemu-annotate(1)", "cgemu-diff(1)", "cgemu-merge(1)", "cgemu-check(1)", "cgemu-compare(1)", "cgemu-go(1)", "valgrind(1)"},
+	SeeAlso: []string{"cgemu-annotate(1)", "cgemu-diff(1)", "cgemu-merge(1)", "cgemu-check(1)", "cgemu-compare(1)", "cgemu-go(1)",
+		"cgemu-doctor(1)", "valgrind(1)"},
 }
 
 // cacheNames are the values of --cache.

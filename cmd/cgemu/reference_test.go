@@ -97,6 +97,13 @@ func TestCommands(t *testing.T) {
 	}
 	require.ElementsMatch(t, commands, names)
 	require.Len(t, runCommand.Sections[0].Rows, len(commands))
+	for _, c := range references() {
+		for _, page := range c.SeeAlso {
+			if name, ok := strings.CutPrefix(page, "cgemu-"); ok {
+				require.Contains(t, commands, strings.TrimSuffix(name, "(1)"), "%s: see also %s", c.Name, page)
+			}
+		}
+	}
 }
 
 // TestEverywhere has every option of every command be in the help, in the manual and among what shells complete.
@@ -172,6 +179,10 @@ func TestCompleted(t *testing.T) {
 		"completion ":             "nothing 1: bash zsh fish",
 		"completion fi":           "nothing 1: fish",
 		"help --man m":            "nothing 0: merge",
+		"go --branch":             "nothing 1: --branch-sim=",
+		"go te":                   "files 1: test",
+		"go test -b":              "files 1:",
+		"compare ./a -":           "files 1:",
 		"compare --roo":           "nothing 1: --root=",
 		"help d":                  "nothing 0: diff doctor debug",
 		"version -":               "nothing 1: --verbose --help",

@@ -16,8 +16,8 @@ type Completion struct {
 	Skip int
 }
 
-// Complete returns what the last of words may be. Words are what follows the command's name. Options may stand anywhere, but not behind
-// the name of a program.
+// Complete returns what the last of words may be. Words are what follows the command's name. Options may stand anywhere, unless they
+// end at the first operand.
 func (c *Command) Complete(words []string) Completion {
 	current := words[len(words)-1]
 	dashes := false
@@ -37,8 +37,11 @@ func (c *Command) Complete(words []string) Completion {
 			}
 			continue
 		}
-		if c.Operands == Program {
+		switch {
+		case c.Operands == Program:
 			return Completion{Kind: Arguments, Skip: i}
+		case c.InFront:
+			return Completion{Kind: c.Operands}
 		}
 	}
 	if !dashes && strings.HasPrefix(current, "-") {

@@ -24,9 +24,11 @@ type Command struct {
 	Groups []Group
 	// Of is a command whose options it has besides; the help of that has them.
 	Of *Command
-	// Operands says what the shell completes where no option stands, Words are the fixed ones among these.
+	// Operands says what the shell completes where no option stands, Words are the fixed ones among these. InFront says that options end
+	// at the first operand, as they do for a Program anyway.
 	Operands Kind
 	Words    []string
+	InFront  bool
 	// Sections are further parts of the manual page: exit statuses, files, the environment.
 	Sections []Section
 	// SeeAlso names other manual pages.
