@@ -6,6 +6,12 @@
 //		cgemutest.Check(t, cgemu.Command("./parser", "testdata/big.json"), "0.5%")
 //	}
 //
+// CheckFunc counts a function of the package that is tested:
+//
+//	func TestParseCost(t *testing.T) {
+//		cgemutest.CheckFunc(t, "0.5%", func() { Parse(text) })
+//	}
+//
 // As go test keeps the results of tests, an unchanged program is not run again: the program, and the files below the module that it opens, are
 // among what decides that. (-count=1 runs it in any case.)
 //
@@ -54,7 +60,7 @@ func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 	t.Helper()
 	needEngine(t, cmd)
-	b := &check.Benchmark{Name: strings.ReplaceAll(t.Name(), " ", "_"), Run: cmd.Args, Settings: check.Settings{Events: []string{"Ir"}}}
+	b := &check.Benchmark{Name: strings.ReplaceAll(t.Name(), " ", "_"), Run: commandOf(cmd.Args), Settings: check.Settings{Events: []string{"Ir"}}}
 	if limit != "" {
 		l, err := check.ParseLimit(limit)
 		if err != nil {
@@ -93,12 +99,20 @@ func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 	r := check.Report{Results: []check.Result{check.Compare(b, old[b.Name], now)}}
 	var text strings.Builder
 	r.Results[0].WriteText(&text)
-	if r.Regressed() {
-		t.Errorf("%s", text.String())
+	if r.Regressed() || r.Stale() {
+		t.Errorf("%sIf that is meant: go test -run '^%s$' -cgemu.update", text.String(), t.Name())
 	} else {
 		t.Logf("%s", text.String())
 	}
 	return now.Result
+}
+
+// commandOf is a command as a baseline names it: a test may have made the program in a directory that has another name each time.
+func commandOf(args []string) []string {
+	if len(args) > 0 && filepath.IsAbs(args[0]) {
+		return append([]string{filepath.Base(args[0])}, args[1:]...)
+	}
+	return args
 }
 
 // Report tells a benchmark how many of each event a run counted for each of its operations, as "Ir/op".

@@ -63,21 +63,26 @@ func needs(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	needs(t)
-	guest, dumps := program(t, "guest"), program(t, "dumps")
+	dumps := program(t, "dumps")
+	text, err := os.ReadFile(program(t, "guest"))
+	require.NoError(t, err)
+	guest := filepath.Join(t.TempDir(), "dumps") // another build of it
+	require.NoError(t, os.WriteFile(guest, text, 0o755))
 	t.Chdir(t.TempDir())
 	check := func(path, limit string, args ...string) *recorder {
 		return record("TestX/a b", func(t testing.TB) { Check(t, cgemu.Command(path, args...), limit) })
 	}
-	require.Contains(t, check(dumps, "").failed, "testdata/cgemu.baseline does not have TestX/a_b: go test -cgemu.update writes it")
+	require.Contains(t, check(dumps, "", "1").failed, "testdata/cgemu.baseline does not have TestX/a_b: go test -cgemu.update writes it")
 	*update = true
 	defer func() { *update = false }()
-	require.Empty(t, check(dumps, "").failed)
+	require.Empty(t, check(dumps, "", "1").failed)
 	*update = false
-	r := check(dumps, "")
+	r := check(dumps, "", "1")
 	require.Empty(t, r.failed)
 	require.Equal(t, "TestX/a_b: as before, Ir 25\n", r.noted)
 	require.Contains(t, check(guest, "1%", "1").failed, "limit 1%): REGRESSION")
 	require.Contains(t, check(guest, "1000000000", "1").noted, "Ir 25 -> ")
+	require.Contains(t, check(guest, "1000000000", "2").failed, `command: "dumps 2" was "dumps 1": the counts do not compare`)
 	require.Contains(t, check(guest, "many").failed, `limit: many is neither`)
 	require.Contains(t, check("./absent", "").failed, "no such file")
 	require.Contains(t, check("absent", "").failed, "not found")
@@ -160,4 +165,39 @@ func TestData(t *testing.T) { cgemutest.Run(t, cgemu.Command("`+cat+`", "data.tx
 	time.Sleep(10 * time.Millisecond) // go test compares times
 	write("data.txt", "other data\n")
 	require.NotContains(t, test(), "(cached)")
+}
+
+// sum is what TestCheckFunc counts.
+//
+//go:noinline
+func sum(list []int) (n int) {
+	for _, x := range list {
+		n += x
+	}
+	return n
+}
+
+// TestCheckFunc counts a function of this test binary.
+func TestCheckFunc(t *testing.T) {
+	list := make([]int, 10_000)
+	total := 0
+	if os.Getenv(counted) == "" { // there is neither an engine in the test binary that is counted, nor does the directory matter
+		needs(t)
+		dir := t.TempDir()
+		t.Chdir(dir)
+		require.NoError(t, os.Mkdir("testdata", 0o755))
+		*update = true
+		defer func() { *update = false }()
+	}
+	res := CheckFunc(t, "", func() { total = sum(list) })
+	require.Zero(t, total, "it was not counted here")
+	n := res.Profile.Total("Ir")
+	require.Greater(t, n, uint64(10_000))
+	require.Less(t, n, uint64(60_000), "a loop of a few instructions, and nothing else")
+	text, err := os.ReadFile(Baseline)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "cgemutest.sum\t")
+	*update = false
+	again := CheckFunc(t, "", func() { total = sum(list) })
+	require.Equal(t, n, again.Profile.Total("Ir"))
 }

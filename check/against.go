@@ -25,14 +25,22 @@ func (m *Manifest) RunBuild(ctx context.Context, log io.Writer) error {
 	return nil
 }
 
-// At returns the same benchmarks in another revision of the git repository that the manifest is in: in a worktree of its own, built by the
-// manifest's command if it has one. What that says goes to log. remove removes the worktree.
-func (m *Manifest) At(ctx context.Context, revision string, log io.Writer) (other *Manifest, remove func() error, err error) {
-	prefix, err := m.git(ctx, "rev-parse", "--show-prefix")
-	if err != nil {
-		return nil, nil, err
+// Base is the commit from which this revision of the manifest's git repository has parted from another one, which is what a change of it is
+// compared with: of a revision that is older, it is that.
+func (m *Manifest) Base(ctx context.Context, revision string) (commit string, err error) {
+	if _, err := m.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}"); err != nil {
+		return "", fmt.Errorf("git knows no revision %s here; is it origin/%[1]s? A clone may lack it: fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab)", revision)
 	}
-	commit, err := m.git(ctx, "rev-parse", "--verify", "--end-of-options", revision+"^{commit}")
+	if commit, err = m.git(ctx, "merge-base", "HEAD", revision); err != nil {
+		return "", fmt.Errorf("%w (a clone that is not whole does not know where HEAD and %s have parted: fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab))", err, revision)
+	}
+	return commit, nil
+}
+
+// At returns the same benchmarks in a commit of the git repository that the manifest is in: in a worktree of its own, built by the
+// manifest's command if it has one. What that says goes to log. remove removes the worktree.
+func (m *Manifest) At(ctx context.Context, commit string, log io.Writer) (other *Manifest, remove func() error, err error) {
+	prefix, err := m.git(ctx, "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,7 +60,7 @@ func (m *Manifest) At(ctx context.Context, revision string, log io.Writer) (othe
 	at.Dir = filepath.Join(tree, prefix)
 	if len(at.Build) > 0 {
 		if err := at.RunBuild(ctx, log); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("in %s: %w", revision, err), remove())
+			return nil, nil, errors.Join(fmt.Errorf("in %.12s: %w", commit, err), remove())
 		}
 	}
 	return &at, remove, nil
@@ -64,7 +72,7 @@ func (m *Manifest) git(ctx context.Context, args ...string) (string, error) {
 	var out, said bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = m.Dir, &out, &said
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git %s in %s: %w%s", args[0], m.Dir, err, lastLine(said.String()))
+		return "", fmt.Errorf("git %s in %s: %w: %s", args[0], m.Dir, err, strings.TrimSpace(said.String()))
 	}
 	return strings.TrimSpace(out.String()), nil
 }

@@ -42,7 +42,10 @@ const (
 	lineFingerprint = "made-by"
 )
 
-const baselineHead = "# Counts of cgemu check, written by cgemu check --update. Lines may be merged in any order.\n"
+// either stands between two values of a fingerprint, each of which is right.
+const either = " or "
+
+const baselineHead = "# Counts, written by cgemu check --update or go test -cgemu.update. Lines may be merged in any order (.gitattributes: merge=union).\n"
 
 // In the fields of a line, what would end a field or the line is written as in C.
 var (
@@ -71,9 +74,17 @@ func ReadBaseline(r io.Reader) (Baseline, error) {
 	return b, nil
 }
 
+// join adds a value of a fingerprint to others.
+func join(old, value string) string {
+	if slices.Contains(strings.Split(old, either), value) {
+		return old
+	}
+	return old + either + value
+}
+
 func (b Baseline) line(f []string) error {
 	if len(f) != 4 || f[0] == "" {
-		return fmt.Errorf("not BENCHMARK, KIND, NAME and VALUE with a tab between (was a merge left unfinished?)")
+		return fmt.Errorf("not BENCHMARK, KIND, NAME and VALUE with a tab between; if a merge was left unfinished, cgemu check --update writes the file anew")
 	}
 	for i := range f {
 		f[i] = unescape.Replace(f[i])
@@ -86,8 +97,9 @@ func (b Baseline) line(f []string) error {
 	counts := c.Events
 	switch f[1] {
 	case lineFingerprint:
-		if old, ok := c.Fingerprint[f[2]]; ok && old != f[3] {
-			return fmt.Errorf("%s has two values for %s", f[0], f[2])
+		// Two branches were merged that have built it each.
+		if old, ok := c.Fingerprint[f[2]]; ok {
+			f[3] = join(old, f[3])
 		}
 		c.Fingerprint[f[2]] = f[3]
 		return nil
@@ -104,7 +116,7 @@ func (b Baseline) line(f []string) error {
 		return fmt.Errorf("%q is no count", f[3])
 	}
 	if old, ok := counts[f[2]]; ok && old != x {
-		return fmt.Errorf("%s has two counts of %s", f[0], f[2])
+		return fmt.Errorf("%s has two counts of %s: two branches changed it; cgemu check --update takes today's", f[0], f[2])
 	}
 	counts[f[2]] = x
 	return nil

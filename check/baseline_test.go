@@ -39,13 +39,25 @@ func TestBaselineErrors(t *testing.T) {
 		"<<<<<<< HEAD\n":                        "1: not BENCHMARK, KIND, NAME and VALUE",
 		"# x\na\tevent\tIr\tmany\n":             `2: "many" is no count`,
 		"a\tevent\tIr\t1\na\tevent\tIr\t2\n":    "2: a has two counts of Ir",
-		"a\tmade-by\tc\tx\na\tmade-by\tc\ty\n":  "2: a has two values for c",
 		"a\tsize\tIr\t1\n":                      `1: no line is of the kind "size"`,
 		"\tevent\tIr\t1\n":                      "1: not BENCHMARK",
 		"a\tevent\tIr\t1\r\n\nb\tevent\tIr\t-1": `3: "-1" is no count`,
 	} {
 		_, err := ReadBaseline(strings.NewReader(text))
 		require.ErrorContains(t, err, want, text)
+	}
+}
+
+// TestUnion reads a baseline in which two branches that have built the program each were joined: either build is as before.
+func TestUnion(t *testing.T) {
+	b, err := ReadBaseline(strings.NewReader("a\tevent\tIr\t1\na\tmade-by\tprogram\tx\na\tmade-by\tprogram\ty\na\tmade-by\tprogram\tx\n"))
+	require.NoError(t, err)
+	for program, differs := range map[string]int{"x": 0, "y": 0, "z": 1} {
+		now := counts(map[string]uint64{"Ir": 1}, nil)
+		now.Fingerprint = map[string]string{"program": program}
+		r := Compare(&Benchmark{Name: "a", Settings: Settings{Events: []string{"Ir"}}}, b["a"], measured(now))
+		require.Len(t, r.Differs, differs)
+		require.Equal(t, Same, r.Verdict)
 	}
 }
 

@@ -14,7 +14,8 @@ type Verdict string
 const (
 	Failed     Verdict = "failed"     // it could not be measured
 	Regression Verdict = "regression" // a count is beyond its limit
-	New        Verdict = "new"        // the baseline does not have it
+	Unlike     Verdict = "unlike"     // something else is run than what the baseline counted: the counts do not compare
+	New        Verdict = "new"        // the baseline does not have it, or not all of it
 	Changed    Verdict = "changed"    // counts went up or down within their limits
 	Improved   Verdict = "improved"   // counts went down, and none up
 	Same       Verdict = "same"
@@ -23,8 +24,10 @@ const (
 // A Report has a Result for each benchmark, in the order of the manifest.
 type Report struct {
 	Results []Result
-	// Dir is the manifest's directory as its user named it: files of annotations are below it.
+	// Dir is the manifest's directory as its user named it, or from the top of the repository on: files of annotations are below it.
 	Dir string
+	// Against says what it is compared with, if that is not the baseline.
+	Against string
 }
 
 // A Result is a benchmark compared with the baseline.
@@ -51,8 +54,8 @@ type Change struct {
 	Event, Function string
 	Old, New        uint64
 	Limit           Limit
-	// Exceeded says that it went beyond its limit.
-	Exceeded bool
+	// Exceeded says that it went beyond its limit. Unknown says that there is no count before.
+	Exceeded, Unknown bool
 }
 
 // Delta is how much more there are now.
@@ -75,8 +78,11 @@ func (f Moved) Delta() int64 { return int64(f.New - f.Old) }
 // A Difference is something that counts depend on, before and now; "" if it was not there.
 type Difference struct{ What, Old, New string }
 
-// Regressed reports whether a benchmark went beyond a limit, and Failed whether one could not be measured.
+// Regressed reports whether a benchmark went beyond a limit.
 func (r *Report) Regressed() bool { return r.has(Regression) }
+
+// Stale reports whether the baseline lacks something, or has counts of something else.
+func (r *Report) Stale() bool { return r.has(New) || r.has(Unlike) }
 
 // Failed reports whether a benchmark could not be measured.
 func (r *Report) Failed() bool { return r.has(Failed) }
@@ -91,7 +97,7 @@ func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
 	if old == nil {
 		r.Verdict = New
 		for _, e := range b.Events {
-			r.Changes = append(r.Changes, Change{Event: e, New: now.Events[e]})
+			r.Changes = append(r.Changes, Change{Event: e, New: now.Events[e], Unknown: true})
 		}
 		return r
 	}
@@ -99,7 +105,7 @@ func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
 	known := true
 	for _, e := range b.Events {
 		was, ok := old.Events[e]
-		c := Change{Event: e, Old: was, New: now.Events[e], Limit: limits[e]}
+		c := Change{Event: e, Old: was, New: now.Events[e], Limit: limits[e], Unknown: !ok}
 		c.Exceeded = ok && !c.Limit.allows(c.Old, c.New)
 		known = known && ok
 		r.Changes = append(r.Changes, c)
@@ -107,19 +113,27 @@ func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
 	for _, f := range b.Functions {
 		limits, _ := b.limits(f.Limit)
 		was, ok := old.Limited[f.Name]
-		c := Change{Event: b.Events[0], Function: f.Name, Old: was, New: now.Limited[f.Name], Limit: limits[b.Events[0]]}
+		c := Change{Event: b.Events[0], Function: f.Name, Old: was, New: now.Limited[f.Name], Limit: limits[b.Events[0]], Unknown: !ok}
 		c.Exceeded = ok && !c.Limit.allows(c.Old, c.New)
 		known = known && ok
 		r.Changes = append(r.Changes, c)
 	}
 	r.moved(old, now)
 	for _, what := range slices.Sorted(maps.Keys(union(old.Fingerprint, now.Fingerprint))) {
-		if o, n := old.Fingerprint[what], now.Fingerprint[what]; o != n {
+		if o, n := old.Fingerprint[what], now.Fingerprint[what]; !slices.Contains(strings.Split(o, either), n) {
 			r.Differs = append(r.Differs, Difference{what, o, n})
 		}
 	}
 	r.Verdict = verdict(r.Changes, known)
+	if slices.ContainsFunc(r.Differs, func(d Difference) bool { return !d.comparable() }) {
+		r.Verdict = Unlike
+	}
 	return r
+}
+
+// comparable reports whether counts compare in spite of d: it is what a benchmark is for, or what explains a change.
+func (d Difference) comparable() bool {
+	return slices.Contains([]string{"program", "compiler", "libraries"}, d.What)
 }
 
 // sumLimited adds up the functions of each pattern that has a limit.
@@ -140,7 +154,9 @@ func verdict(changes []Change, known bool) Verdict {
 		if c.Exceeded {
 			return Regression
 		}
-		up, down = up || c.New > c.Old, down || c.New < c.Old
+		if !c.Unknown {
+			up, down = up || c.New > c.Old, down || c.New < c.Old
+		}
 	}
 	switch {
 	case !known:

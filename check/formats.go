@@ -48,6 +48,7 @@ const (
 type jsonReport struct {
 	Format  string          `json:"format"`
 	Version int             `json:"version"`
+	Against string          `json:"against,omitempty"`
 	Results []jsonBenchmark `json:"benchmarks"`
 }
 
@@ -87,6 +88,7 @@ type jsonChange struct {
 	New      uint64 `json:"new"`
 	Limit    string `json:"limit,omitempty"`
 	Exceeded bool   `json:"exceeded"`
+	Unknown  bool   `json:"unknown,omitempty"`
 }
 
 type jsonFunction struct {
@@ -108,7 +110,7 @@ type jsonDiffers struct {
 
 // WriteJSON writes r for other programs. Lists are there even if they are empty.
 func (r *Report) WriteJSON(w io.Writer) error {
-	out := jsonReport{Format: jsonFormat, Version: jsonVersion, Results: []jsonBenchmark{}}
+	out := jsonReport{Format: jsonFormat, Version: jsonVersion, Against: r.Against, Results: []jsonBenchmark{}}
 	for _, x := range r.Results {
 		b := jsonBenchmark{
 			Name: x.Name, Group: x.Group, Verdict: x.Verdict, Own: x.Own, Elsewhere: x.Elsewhere,
@@ -122,7 +124,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		}
 		for _, c := range x.Changes {
 			j := jsonChange{Event: c.Event, Function: c.Function, Old: c.Old, New: c.New, Exceeded: c.Exceeded}
-			if x.Verdict != New {
+			if j.Unknown = c.Unknown; !c.Unknown {
 				j.Limit = c.Limit.String()
 			}
 			b.Changes = append(b.Changes, j)
@@ -149,6 +151,9 @@ func encodeJSON(w io.Writer, v any) error {
 // WriteMarkdown writes r for a pull request or a step's summary: a table, and below it what moved the benchmarks that changed.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	t := &text{}
+	if r.Against != "" {
+		t.printf("Instructions counted, compared with %s\n\n", cell(r.Against))
+	}
 	t.printf("| benchmark | event | before | now | change | |\n|---|---|---:|---:|---:|---|\n")
 	for i := range r.Results {
 		x := &r.Results[i]
@@ -161,7 +166,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 				what += " in `" + c.Function + "`"
 			}
 			switch {
-			case x.Verdict == New:
+			case c.Unknown:
 				before, change, note = "", "", "new"
 			case c.Exceeded:
 				note = "**beyond " + c.Limit.String() + "**"
@@ -170,7 +175,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	for i := range r.Results {
-		if x := &r.Results[i]; len(x.Functions) > 0 && x.Verdict != New {
+		if x := &r.Results[i]; len(x.Functions) > 0 && !x.Changes[0].Unknown {
 			t.printf("\n<details><summary>%s: %s in your code, %s elsewhere</summary>\n\n", cell(x.Name), signed(x.Own), signed(x.Elsewhere))
 			for j, f := range x.Functions {
 				if j == maxMoved {

@@ -18,14 +18,14 @@ func ReadJSON(r io.Reader) (*Report, error) {
 	if in.Format != jsonFormat || in.Version != jsonVersion {
 		return nil, fmt.Errorf("not a report of cgemu check, version %d: --report=json=FILE writes them", jsonVersion)
 	}
-	out := &Report{}
+	out := &Report{Against: in.Against}
 	for _, b := range in.Results {
 		x := Result{Name: b.Name, Group: b.Group, Verdict: b.Verdict, Own: b.Own, Elsewhere: b.Elsewhere, Now: b.Counts.counts()}
 		if b.Error != "" {
 			x.Err = errors.New(b.Error)
 		}
 		for _, c := range b.Changes {
-			change := Change{Event: c.Event, Function: c.Function, Old: c.Old, New: c.New, Exceeded: c.Exceeded}
+			change := Change{Event: c.Event, Function: c.Function, Old: c.Old, New: c.New, Exceeded: c.Exceeded, Unknown: c.Unknown}
 			if c.Limit != "" {
 				var err error
 				if change.Limit, err = ParseLimit(c.Limit); err != nil {
@@ -61,6 +61,9 @@ func (m *Manifest) Merge(reports ...*Report) (*Report, error) {
 		}
 	}
 	out := &Report{Dir: m.Dir}
+	for _, r := range reports {
+		out.Against = r.Against
+	}
 	for i := range m.Benchmarks {
 		b := &m.Benchmarks[i]
 		if x := found[b.Name]; x != nil {

@@ -70,7 +70,13 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 		cfg.Stdin = f
 	}
 	now, err := m.RunConfig(ctx, b, cfg)
-	if errors.Is(err, fs.ErrNotExist) && cfg.Isolate != "" {
+	_, there := os.Stat(cfg.Path)
+	switch {
+	case errors.Is(there, fs.ErrNotExist) && len(m.Build) > 0:
+		err = fmt.Errorf("%s is not there: --build runs the manifest's build command", b.Run[0])
+	case errors.Is(there, fs.ErrNotExist):
+		err = fmt.Errorf("%s is not there: was it built?", b.Run[0])
+	case errors.Is(err, fs.ErrNotExist) && cfg.Isolate != "":
 		err = fmt.Errorf("%w (the program finds %s at /work, and nothing in /tmp: see isolate)", err, cfg.Isolate)
 	}
 	return now, err
@@ -120,6 +126,9 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 			program = filepath.Join(dir, program)
 		}
 	} else if program, err = exec.LookPath(program); err != nil {
+		if _, e := os.Stat(filepath.Join(dir, b.Run[0])); e == nil {
+			err = fmt.Errorf("%w; did you mean %q?", err, "./"+b.Run[0])
+		}
 		return nil, err
 	}
 	cfg := &cgemu.Config{
@@ -154,11 +163,16 @@ func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, p
 	if p.Total(p.Events[0]) == 0 {
 		why := "nothing was counted"
 		if r := cfg.Regions; len(r.Toggle)+len(r.From)+len(r.To) > 0 {
-			why += ": was a function of toggle-collect, from or to never entered, or inlined?"
+			why += ": a function of toggle-collect, from or to was never entered, or inlined"
 		}
-		return nil, errors.New(why + lastLine(log))
+		return nil, errors.New(why + lastLine(strings.ReplaceAll(log, "cgemu: ", "")))
 	}
 	m.functions(b, p, out)
+	for _, f := range b.Functions {
+		if out.Limited[f.Name] == 0 {
+			return nil, fmt.Errorf("limit of functions %q: no function that counted is called so; was it inlined, or the program stripped?", f.Name)
+		}
+	}
 	return out, m.fingerprint(b, cfg, res, out.Fingerprint)
 }
 

@@ -15,6 +15,9 @@ const maxMoved = 8
 // benchmarks there are of which verdict. Benchmarks that are as before take one line.
 func (r *Report) WriteText(w io.Writer) error {
 	t := &text{}
+	if r.Against != "" {
+		t.printf("compared with %s\n", r.Against)
+	}
 	for i := range r.Results {
 		t.result(&r.Results[i])
 	}
@@ -52,9 +55,9 @@ func (t *text) result(r *Result) {
 		return
 	}
 	for _, c := range r.Changes {
-		t.change(r.Name, c, r.Verdict == New)
+		t.change(r.Name, c)
 	}
-	if r.Verdict != New {
+	if !r.Changes[0].Unknown {
 		t.functions(r)
 	}
 	for _, d := range r.Differs {
@@ -62,12 +65,12 @@ func (t *text) result(r *Result) {
 	}
 }
 
-func (t *text) change(name string, c Change, added bool) {
+func (t *text) change(name string, c Change) {
 	what := c.Event
 	if c.Function != "" {
 		what += " in " + c.Function
 	}
-	if added {
+	if c.Unknown {
 		t.printf("%s: new: %s %s\n", name, what, cgout.Group(c.New))
 		return
 	}
@@ -124,17 +127,17 @@ func (d Difference) sentence() string {
 	case "libraries":
 		return "other libraries than those of the baseline: their part may have moved for that"
 	case "stdin":
-		return "another input: the counts do not compare"
+		return "another input: the counts do not compare; cgemu check --update"
 	case "counting":
 		return change + ": the rules of counting have changed; cgemu check --update"
 	}
-	return change + ": the counts do not compare"
+	return change + ": the counts do not compare; cgemu check --update"
 }
 
 // summary counts the verdicts.
 func (t *text) summary(r *Report) {
 	var parts []string
-	for _, v := range []Verdict{Failed, Regression, New, Changed, Improved, Same} {
+	for _, v := range []Verdict{Failed, Regression, Unlike, New, Changed, Improved, Same} {
 		n := 0
 		for _, x := range r.Results {
 			if x.Verdict == v {
@@ -145,7 +148,11 @@ func (t *text) summary(r *Report) {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	t.printf("%d benchmarks: %s\n", len(r.Results), strings.Join(parts, ", "))
+	s := "s"
+	if len(r.Results) == 1 {
+		s = ""
+	}
+	t.printf("%d benchmark%s: %s\n", len(r.Results), s, strings.Join(parts, ", "))
 }
 
 // percent is how far a count went, "+2.00 %".

@@ -143,7 +143,16 @@ func (c *checkCommand) run(stdout io.Writer, args []string) (int, error) {
 	switch {
 	case report.Failed():
 		return checkFailed, nil
-	case report.Regressed() && !c.update:
+	case c.update:
+	case report.Regressed():
+		return checkRegressed, nil
+	case report.Stale() && c.against == "":
+		file := filepath.Join(m.Dir, m.Baseline)
+		if _, err := os.Stat(file); err != nil {
+			fmt.Fprintf(c.stderr, "cgemu check: there is no %s: cgemu check --update writes it, to be committed\n", file)
+		} else {
+			fmt.Fprintf(c.stderr, "cgemu check: %s lacks some of this: cgemu check --update takes today's counts, to be committed\n", file)
+		}
 		return checkRegressed, nil
 	}
 	return 0, nil
@@ -151,21 +160,23 @@ func (c *checkCommand) run(stdout io.Writer, args []string) (int, error) {
 
 // compare runs benchmarks, and compares what they count with the baseline or with another revision.
 func (c *checkCommand) compare(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark) (*check.Report, error) {
-	old, err := readBaseline(m)
+	var old check.Baseline
+	var against string
+	var err error
+	if c.against != "" {
+		old, against, err = c.measureAt(ctx, m, chosen)
+	} else {
+		old, err = c.oldBaseline(m)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if c.against != "" {
-		if old, err = c.measureAt(ctx, m, chosen); err != nil {
-			return nil, err
-		}
-	}
-	if c.build {
+	if c.build || c.against != "" && len(m.Build) > 0 {
 		if err := m.RunBuild(ctx, c.stderr); err != nil {
 			return nil, err
 		}
 	}
-	report := &check.Report{Results: make([]check.Result, len(chosen)), Dir: m.Dir}
+	report := &check.Report{Results: make([]check.Result, len(chosen)), Dir: topDir(m.Dir), Against: against}
 	c.measure(ctx, m, chosen, func(i int, now *check.Measurement, err error) {
 		if b := chosen[i]; err != nil {
 			report.Results[i] = check.Result{Name: b.Name, Group: b.Group, Verdict: check.Failed, Err: err}
@@ -176,34 +187,72 @@ func (c *checkCommand) compare(ctx context.Context, m *check.Manifest, chosen []
 	return report, nil
 }
 
-// measureAt counts in another revision. A benchmark that cannot be run there is new.
-func (c *checkCommand) measureAt(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark) (check.Baseline, error) {
-	at, remove, err := m.At(ctx, c.against, c.stderr)
+// topDir is a directory as annotations have to name it: from the top of the repository on, where a CI says where that is.
+func topDir(dir string) string {
+	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, err
+		return dir
 	}
-	counts := make([]*check.Counts, len(chosen))
-	c.measure(ctx, at, chosen, func(i int, now *check.Measurement, err error) {
-		if err != nil {
-			fmt.Fprintf(c.stderr, "cgemu check: %s in %s: %v\n", chosen[i].Name, c.against, err)
-			return
+	for _, v := range []string{"GITHUB_WORKSPACE", "CI_PROJECT_DIR"} {
+		if top := os.Getenv(v); top != "" {
+			if rel, err := filepath.Rel(top, abs); err == nil && filepath.IsLocal(rel) {
+				return rel
+			}
 		}
-		counts[i] = now.Whole()
+	}
+	return dir
+}
+
+// oldBaseline is what there is to be compared with. Whoever writes all of it anew need not have been able to read it.
+func (c *checkCommand) oldBaseline(m *check.Manifest) (check.Baseline, error) {
+	old, err := readBaseline(m)
+	if err != nil && c.update && c.shard == "" && len(c.filter) == 0 {
+		fmt.Fprintf(c.stderr, "cgemu check: %v; it is written anew\n", err)
+		return check.Baseline{}, nil
+	}
+	return old, err
+}
+
+// measureAt counts in the commit from which this one has parted from another revision, and says which that is. A benchmark that cannot be run
+// there is new.
+func (c *checkCommand) measureAt(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark) (old check.Baseline, against string, err error) {
+	commit, err := m.Base(ctx, c.against)
+	if err != nil {
+		return nil, "", err
+	}
+	against = fmt.Sprintf("%.12s", commit)
+	if !strings.HasPrefix(commit, c.against) {
+		against = c.against + " (" + against + ")"
+	}
+	at, remove, err := m.At(ctx, commit, c.stderr)
+	if err != nil {
+		return nil, "", err
+	}
+	counts, errs := make([]*check.Counts, len(chosen)), make([]error, len(chosen))
+	c.measure(ctx, at, chosen, func(i int, now *check.Measurement, err error) {
+		if errs[i] = err; err == nil {
+			counts[i] = now.Whole()
+		}
 	})
-	old := check.Baseline{}
+	old = check.Baseline{}
 	for i, b := range chosen {
-		if counts[i] != nil {
+		switch {
+		case errs[i] != nil && len(m.Build) == 0:
+			err = errors.Join(err, fmt.Errorf("%s in %s: %w (the manifest has no build command: build = [\"make\"])", b.Name, against, errs[i]))
+		case errs[i] != nil:
+			fmt.Fprintf(c.stderr, "cgemu check: %s in %s: %v\n", b.Name, against, errs[i])
+		default:
 			old[b.Name] = counts[i]
 		}
 	}
-	return old, remove()
+	return old, against, errors.Join(err, remove())
 }
 
 // updateBaseline takes what a report counted into the baseline.
 func updateBaseline(ctx context.Context, m *check.Manifest, report *check.Report, stdout io.Writer) error {
 	b, err := readBaseline(m)
 	if err != nil {
-		return err
+		b = check.Baseline{} // whose benchmarks are all in the report: see oldBaseline
 	}
 	for _, r := range report.Results {
 		if r.Now != nil {
@@ -241,13 +290,13 @@ func (c *checkCommand) write(ctx context.Context, report *check.Report, stdout i
 		write := func(w io.Writer) error { return report.Write(w, format) }
 		var err error
 		if file == "-" {
-			spoken = true
+			spoken = spoken || format != "github" // whose annotations may stand in a log
 			err = write(stdout)
 		} else {
 			err = outfile.Write(ctx, file, 0o644, write)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("--report: %s: %v", file, err)
 		}
 	}
 	if spoken {
