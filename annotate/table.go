@@ -235,6 +235,9 @@ func (r *Report) warnNewer(w *bufio.Writer) {
 		}
 		if len(files) > 0 {
 			fmt.Fprintf(w, "Sources newer than %s, so that its lines may be wrong: %s\n", r.o.visible(p.Name), r.o.visible(strings.Join(files, ", ")))
+			if r.Compare && p.Name == r.Profiles[0].Name {
+				fmt.Fprintln(w, "  (if the old ones are in another directory: --source-map-old=DIR=OLDDIR)")
+			}
 		}
 	}
 }

@@ -4,9 +4,10 @@ package spell
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
-// Suggest returns `; did you mean "X"?` for the word that name is most like, or "" if it is like none.
+// Suggest returns `; did you mean "X"?` for the word that name is most like, or the only one that begins with it; "" if there is none.
 func Suggest(name string, words []string) string {
 	best, at := "", 1+max(1, len(name)/3)
 	sorted := slices.SortedFunc(slices.Values(words), cmp.Compare[string])
@@ -16,9 +17,25 @@ func Suggest(name string, words []string) string {
 		}
 	}
 	if best == "" {
+		best = begun(name, sorted)
+	}
+	if best == "" {
 		return ""
 	}
 	return `; did you mean "` + best + `"?`
+}
+
+// begun returns the only word that begins with name, "" if there are more or none.
+func begun(name string, words []string) (found string) {
+	for _, w := range words {
+		if len(name) > 2 && strings.HasPrefix(w, name) {
+			if found != "" {
+				return ""
+			}
+			found = w
+		}
+	}
+	return found
 }
 
 // distance is how many letters have to be put in, taken out, replaced or swapped with their neighbour to make b of a.

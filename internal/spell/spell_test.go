@@ -10,6 +10,7 @@ func TestSuggest(t *testing.T) {
 	words := []string{"annotate", "diff", "merge", "cache-sim", "branch-sim"}
 	for name, want := range map[string]string{
 		"anotate": "annotate", "dfif": "diff", "cachesim": "cache-sim", "annotate": "annotate", "Merge": "merge", "xyz": "", "": "",
+		"bran": "branch-sim", "br": "",
 	} {
 		if want != "" {
 			want = `; did you mean "` + want + `"?`
