@@ -140,10 +140,10 @@ int main(void) {
 	R(epoll_ctl(ep, EPOLL_CTL_ADD, reg, &e));
 
 	int tf = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
-	struct itimerspec its = {{0, 1000000}, {0, 1000000}};
+	struct itimerspec its = {{0, 1000000}, {0, 100000000}};
 	R(timerfd_settime(tf, 0, &its, 0));
 	R(read(tf, &x, 8));
-	usleep(5500);
+	usleep(105500);
 	R(read(tf, &x, 8));
 	printf("ticks at least 5: %d\n", x >= 5);
 	pf[0].fd = tf;
