@@ -58,7 +58,7 @@ func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, erro
 	end()
 	if err == nil {
 		k.finish(res)
-		if k.counted == 0 && k.write {
+		if k.counted == 0 && k.write && !k.o.goBenchmarks { // go test has packages without benchmarks
 			fmt.Fprintf(k.log, "cgemu: nothing was counted%s\n", k.o.count.cure())
 		}
 	}

@@ -45,9 +45,10 @@ func (b *goBenchmarks) probes() []*funcwatch.Probe {
 		"runtime.Goexit":            b.leave,
 		"runtime.sysmon":            func(e funcwatch.Entry) { b.monitor = e.CPU },
 	}
+	const run = "testing.(*B).runN"
 	return []*funcwatch.Probe{{
-		Option:  "--go-benchmarks",
-		Match:   func(f *funcwatch.Function) bool { return f.Symbol == "testing.(*B).runN" },
+		Option:  "--go-benchmarks (" + run + ")",
+		Match:   func(f *funcwatch.Function) bool { return f.Symbol == run },
 		Entered: func(_ *funcwatch.Probe, e funcwatch.Entry) { b.begin(e) },
 	}, {
 		Match:   func(f *funcwatch.Function) bool { return entered[f.Symbol] != nil },
