@@ -233,13 +233,16 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		if x.Group == "" {
 			c.Class = "cgemu"
 		}
-		switch x.Verdict {
-		case Failed:
+		switch why := r.stale(x); {
+		case x.Verdict == Failed:
 			s.Errors++
 			c.Error = &junitMessage{Message: x.Err.Error()}
-		case Regression:
+		case x.Verdict == Regression:
 			s.Failures++
 			c.Failure = &junitMessage{Message: x.headline(), Text: t.String()}
+		case why != "":
+			s.Failures++
+			c.Failure = &junitMessage{Message: why, Text: t.String()}
 		default:
 			c.Output = t.String()
 		}
@@ -255,6 +258,17 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+// stale is why a benchmark that went beyond no limit does not pass: the baseline has to be written first. It is "" otherwise.
+func (r *Report) stale(x *Result) string {
+	switch {
+	case x.Verdict == Unlike:
+		return x.Name + ": something else is run than what the baseline counted; cgemu check --update"
+	case x.Verdict == New && r.Against == "":
+		return x.Name + ": the baseline lacks it, or some of it; cgemu check --update"
+	}
+	return ""
 }
 
 // headline says in one line what is beyond its limit.
@@ -295,10 +309,12 @@ func (r *Report) WriteGitHub(w io.Writer) error {
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	for i := range r.Results {
 		x := &r.Results[i]
-		switch x.Verdict {
-		case Failed:
+		switch why := r.stale(x); {
+		case x.Verdict == Failed:
 			t.printf("::error title=%s::%s\n", property.Replace("cgemu check: "+x.Name), data.Replace(x.Err.Error()))
-		case Regression:
+		case why != "":
+			t.printf("::error title=%s::%s\n", property.Replace("cgemu check: "+x.Name), data.Replace(why))
+		case x.Verdict == Regression:
 			t.printf("::error ")
 			if file, line, fn := r.place(x); file != "" {
 				t.printf("file=%s,line=%d,", property.Replace(file), line)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -141,9 +142,28 @@ func located(err error) error {
 	var bad *toml.DecodeError
 	if errors.As(err, &bad) {
 		row, column := bad.Position()
-		return fmt.Errorf("%d:%d: %s", row, column, strings.TrimPrefix(bad.Error(), "toml: "))
+		return fmt.Errorf("%d:%d: %s", row, column, plain(strings.TrimPrefix(bad.Error(), "toml: ")))
 	}
 	return fmt.Errorf(" %w", err)
+}
+
+// wrongType is the decoder's message for a value of a type that a key does not have.
+var wrongType = regexp.MustCompile(`^cannot decode TOML (\w+) into struct field check\.\w+\.\w+ of type (\S+)$`)
+
+// plain is a message of the decoder in words of manifests.
+func plain(message string) string {
+	m := wrongType.FindStringSubmatch(message)
+	if m == nil {
+		return message
+	}
+	expected := map[string]string{
+		"[]string": `a list of texts, like ["./prog", "argument"]`, "string": "a text", "bool": "true or false", "int": "a number", "uint64": "a number",
+		"map[string]string": `a table of texts, like { LANG = "C" }`,
+	}[m[2]]
+	if expected == "" {
+		return message
+	}
+	return "a " + m[1] + ", where " + expected + " is expected"
 }
 
 // keysOf lists the keys that there are beside the last of key.
