@@ -75,6 +75,13 @@ func buildReport(tool string, o *Options, olds, news []Input) (_ *Report, err er
 	if b.old != nil && !slices.Equal(b.old.m.events, b.new.m.events) {
 		return nil, cgout.ErrEvents
 	}
+	models := []*model{b.new.m}
+	if b.old != nil {
+		models = append(models, b.old.m)
+	}
+	if err := o.checkWanted(models...); err != nil {
+		return nil, err
+	}
 	if err := b.columns(); err != nil {
 		return nil, err
 	}

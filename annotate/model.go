@@ -190,12 +190,14 @@ func (l *lineCounts) parent() counts {
 // A model is what all profiles together say.
 type model struct {
 	profiles []profile
-	events   []string
-	byFile   pairTable
-	byFunc   pairTable
-	sources  map[string]*source
-	total    counts
-	left     counts // of the total, what filters leave out
+	// wanted says that the filters have left a function.
+	wanted  bool
+	events  []string
+	byFile  pairTable
+	byFunc  pairTable
+	sources map[string]*source
+	total   counts
+	left    counts // of the total, what filters leave out
 }
 
 // A profile is what is kept of one profile.
@@ -309,6 +311,7 @@ func (r *reader) Func(name string) error {
 	if r.left = !r.o.wantsFile(r.file) || !r.o.wantsFunction(fn); r.left {
 		return nil
 	}
+	r.m.wanted = true
 	if r.tree != nil {
 		r.tree.setFunc(fn)
 		return nil

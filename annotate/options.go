@@ -152,6 +152,28 @@ func (o *Options) visible(s string) string {
 // filtered reports whether some files or functions are not wanted.
 func (o *Options) filtered() bool { return len(o.Only)+len(o.Focus) > 0 }
 
+// checkWanted refuses filters that leave nothing: they are misspelt.
+func (o *Options) checkWanted(models ...*model) error {
+	if !o.filtered() || slices.ContainsFunc(models, func(m *model) bool { return m.wanted }) {
+		return nil
+	}
+	return &NothingWantedError{o.Only, o.Focus}
+}
+
+// A NothingWantedError says that no function is in a file like one of Only, and like one of Focus.
+type NothingWantedError struct{ Only, Focus []string }
+
+// Error implements error.
+func (e *NothingWantedError) Error() string {
+	what := "function like " + strings.Join(e.Focus, " or ")
+	if len(e.Focus) == 0 {
+		what = "function in a file like " + strings.Join(e.Only, " or ")
+	} else if len(e.Only) > 0 {
+		what += " in a file like " + strings.Join(e.Only, " or ")
+	}
+	return "the profile has no " + what + " (without debug information functions are in ???)"
+}
+
 // wantsFile and wantsFunction are the filters. A pattern without a slash may be
 // the last part of a file's name.
 func (o *Options) wantsFile(name string) bool {

@@ -43,6 +43,9 @@ func writeText(w io.Writer, o *Options, difference bool, profiles []Input) error
 	if err != nil {
 		return err
 	}
+	if err := o.checkWanted(m); err != nil {
+		return err
+	}
 	r := textReport{m: m, o: o}
 	if r.show = m.columns(o.Show); r.show == nil {
 		r.show = m.columns(m.events)

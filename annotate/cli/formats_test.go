@@ -48,7 +48,7 @@ func TestSchema(t *testing.T) {
 	one, two := randomFile(t, 1), randomFile(t, 2)
 	for _, text := range []string{
 		output(t, annotateTool, "--format=json", "--threshold=0", "--derived=rates,cycles,parent,Ir/Dr", one),
-		output(t, annotateTool, "--format=json", "--focus=nothing", one, two),
+		output(t, annotateTool, "--format=json", "--threshold=20", one, two),
 		output(t, annotateTool, "--format=json", "--diff", "--top=3", one, two),
 		output(t, diffTool, "--format=json", "--derived=cycles,parent", one, two),
 		output(t, diffTool, "--format=json", one, one),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -103,7 +104,7 @@ func (k *keeper) put(pid, n int, p *cgout.Profile) error {
 		return k.writer.put(k.ctx, pid, n, p)
 	}
 	if pid == syscalls.DefaultPID && n == 0 {
-		if err := k.files.setAside(name, p.Cmd, k.stderr); err != nil {
+		if err := k.files.setAside(name, p.Cmd, p.Totals()[0] == 0, k.stderr); err != nil {
 			return err
 		}
 	}
@@ -120,16 +121,16 @@ type outFiles struct {
 // defaultOut is what profiles are called unless the user says otherwise.
 const defaultOut = "cachegrind.out.%p"
 
-// setAside keeps the profile of another program from being replaced by that of cmd, which nobody has asked for where names are the
-// default: guests' process ids are the same in every run. The old one gets a name of its own, and log a line. It is for the first
-// process: the others come and go with it.
-func (f *outFiles) setAside(name, cmd string, log io.Writer) error {
+// setAside keeps the profile of another program from being replaced by that of cmd, or any by one that is empty, which nobody has asked for
+// where names are the default: guests' process ids are the same in every run. The old one gets a name of its own, and log a line. It is for
+// the first process: the others come and go with it.
+func (f *outFiles) setAside(name, cmd string, empty bool, log io.Writer) error {
 	if f.format != defaultOut && f.format != callgrindOut {
 		return nil
 	}
 	program := func(cmd string) string { first, _, _ := strings.Cut(cmd, " "); return first }
 	was, ok := commandOf(name)
-	if !ok || program(was) == program(cmd) {
+	if !ok || program(was) == program(cmd) && !(empty && !emptyFile(name)) {
 		return nil
 	}
 	for _, suffix := range []string{"", cgout.InsnsSuffix} {
@@ -139,6 +140,28 @@ func (f *outFiles) setAside(name, cmd string, log io.Writer) error {
 	}
 	fmt.Fprintf(log, "cgemu: %s was the profile of %s: it is %s.old now\n", name, program(was), name)
 	return nil
+}
+
+// emptyProfile reports whether a profile, or its end, is of one that counted nothing.
+func emptyProfile(b []byte) bool {
+	return bytes.Contains(b, []byte("\nsummary: 0\n")) || bytes.Contains(b, []byte("\nsummary: 0 "))
+}
+
+// emptyFile reports whether a file has a profile that counted nothing.
+func emptyFile(name string) bool {
+	const end = 4 << 10 // the summary is the last line
+	file, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	b := make([]byte, end)
+	n, _ := file.ReadAt(b, max(info.Size()-end, 0))
+	return emptyProfile(b[:n])
 }
 
 // commandOf returns the command whose profile a file has.

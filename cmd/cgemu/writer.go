@@ -217,7 +217,7 @@ func (r request) write(ctx context.Context, files *outFiles) error {
 		insns = content(r.insns)
 	}
 	if cmd, ok := readCommand(bytes.NewReader(r.profile)); ok && r.PID == syscalls.DefaultPID && r.Dump == 0 {
-		if err := files.setAside(name, cmd, os.Stderr); err != nil {
+		if err := files.setAside(name, cmd, emptyProfile(r.profile), os.Stderr); err != nil {
 			return err
 		}
 	}
