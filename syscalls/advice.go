@@ -72,9 +72,10 @@ func advise(t *task.Thread, v *mem.VMA, lo, hi emu.Addr, advice int) linux.Errno
 		switch {
 		case v.Locked || !v.File:
 			return linux.EINVAL
-		case !v.Shared || v.Prot&mem.Write == 0:
+		case !v.Shared:
 			return linux.EACCES
 		}
+		// Whether it could be made writable the host knows: the file may have been opened for reading.
 		return memErrno(m.Remove(lo, hi))
 	case linux.MADV_WIPEONFORK:
 		if v.File || v.Shared {
@@ -189,14 +190,19 @@ func lockMemory(t *task.Thread, a uio.Args, lock, onFault bool) linux.Errno {
 		if v == nil {
 			return linux.ENOMEM
 		}
-		if lock && v.Prot == 0 && !onFault {
+		end := min(v.Hi, hi)
+		if lock && !onFault && (v.Prot == 0 || v.File && !inMemory(p, end)) {
 			e = linux.ENOMEM // it is locked, but cannot be brought into memory
 		}
-		end := min(v.Hi, hi)
 		p.Mem.Mark(lo, end, func(v *mem.VMA) { v.Locked = lock })
 		lo = end
 	}
 	return e
+}
+
+// inMemory reports whether the page in front of end, which is that of a file, can be brought into memory: the file may end before it.
+func inMemory(p *task.Process, end emu.Addr) bool {
+	return p.Mem.Read(end-emu.PageSize, make([]byte, 1)) == 1
 }
 
 // sysMlockall implements mlockall(2).

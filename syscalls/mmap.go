@@ -53,8 +53,10 @@ func protOf(p *task.Process, arg uint64) mem.Prot {
 // wishLimit is the end of the addresses that a program may wish for: Go's heap begins at 0xc000000000.
 const wishLimit emu.Addr = 1 << 40
 
-// writeOnly reports whether the prot argument asks for writing and not for reading.
-func writeOnly(arg uint64) bool { return mem.Prot(arg)&(mem.Read|mem.Write) == mem.Write }
+// writeOnly reports whether the prot argument asks for writing or execution, and not for reading.
+func writeOnly(arg uint64) bool {
+	return mem.Prot(arg)&mem.Read == 0 && mem.Prot(arg)&(mem.Write|mem.Exec) != 0
+}
 
 // find returns where length bytes go: first fit above the interpreter's place,
 // around what is kept for brk.
@@ -362,10 +364,18 @@ func sysMprotect(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if !t.Process.MayProtect(lo, hi, protOf(t.Process, prot)) {
 		return 0, linux.ENOMEM
 	}
-	if e := memErrno(t.Process.Mem.Protect(lo, hi, protOf(t.Process, prot))); e != 0 {
+	e := memErrno(t.Process.Mem.Protect(lo, hi, protOf(t.Process, prot)))
+	done := hi
+	if e != 0 { // it is done up to a hole, or to what may not have it
+		done = lo
+		for v := t.Process.Mem.VMA(lo); v != nil && v.Prot == protOf(t.Process, prot) && done < hi; v = t.Process.Mem.VMA(done) {
+			done = min(v.Hi, hi)
+		}
+	}
+	t.Process.Mem.Mark(lo, done, func(v *mem.VMA) { v.WriteOnly = writeOnly(prot) })
+	if e != 0 {
 		return 0, e
 	}
-	t.Process.Mem.Mark(lo, hi, func(v *mem.VMA) { v.WriteOnly = writeOnly(prot) })
 	if prot&4 != 0 {
 		for _, v := range t.Process.Mem.Within(lo, hi) {
 			if v.File && v.Path != "" {

@@ -77,7 +77,7 @@ type VMA struct {
 	GrowsDown bool
 	// Locked says that it was locked (mlock(2)). Wipe and NoFork say that a child has it empty, or not at all (madvise(2)).
 	Locked, Wipe, NoFork bool
-	// WriteOnly says that it can be read only because x86 cannot tell writing from reading: PROT_READ was not asked for.
+	// WriteOnly says that it can be read only because x86 cannot tell writing and executing from reading: PROT_READ was not asked for.
 	WriteOnly bool
 	// Advice is other advice of madvise(2). It means nothing here, but mappings that were given other advice are not one.
 	Advice uint8

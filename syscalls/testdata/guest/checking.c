@@ -168,6 +168,53 @@ static void others(void) {
 	unlink("c.file");
 }
 
+// pages asks for memory that cannot be had, of files that end before it, and by rights that were not asked for.
+static void pages(void) {
+	int f = open("c.file", O_RDWR | O_CREAT | O_TRUNC, 0600), reading = open("c.file", O_RDONLY);
+	char *m = mmap(0, 16 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), line[200] = "", perms[5] = "";
+	unsigned long begin;
+	ftruncate(f, 2 * page);
+	// Behind the end of a file: it is locked, but not brought into memory.
+	for (int shared = 0; shared < 2; shared++) {
+		mmap(m, 4 * page, PROT_READ | PROT_WRITE, MAP_FIXED | (shared ? MAP_SHARED : MAP_PRIVATE), f, 0);
+		R(mlock(m, 2 * page));
+		R(mlock(m, 3 * page));
+		R(msync(m + 2 * page, page, MS_INVALIDATE));
+		R(syscall(SYS_mlock2, m, 4 * page, 1)); // MLOCK_ONFAULT
+		R(munlock(m, 4 * page));
+	}
+	// A hole is punched where writing could be allowed.
+	mmap(m, page, PROT_READ, MAP_FIXED | MAP_SHARED, f, 0);
+	R(madvise(m, page, MADV_REMOVE));
+	mmap(m, page, PROT_READ, MAP_FIXED | MAP_SHARED, reading, 0);
+	R(madvise(m, page, MADV_REMOVE));
+	mmap(m, page, PROT_EXEC, MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	R(madvise(m, page, MADV_REMOVE));
+	mmap(m, page, PROT_READ, MAP_FIXED | MAP_PRIVATE, f, 0);
+	R(madvise(m, page, MADV_REMOVE));
+	// What can be executed can be read, but was not asked for; what was changed before an error is.
+	munmap(m + 14 * page, page);
+	R(mprotect(m + 6 * page, page, PROT_EXEC));
+	R(madvise(m + 6 * page, page, 22)); // MADV_POPULATE_READ
+	R(mprotect(m + 13 * page, 3 * page, PROT_WRITE));
+	R(madvise(m + 13 * page, page, 22));
+	R(madvise(m + 15 * page, page, 22));
+	mmap(m + 8 * page, page, PROT_READ, MAP_FIXED | MAP_SHARED, reading, 0);
+	R(mprotect(m + 7 * page, 3 * page, PROT_WRITE));
+	R(madvise(m + 7 * page, page, 22));
+	R(madvise(m + 8 * page, page, 22));
+	R(madvise(m + 9 * page, page, 22));
+	FILE *maps = fopen("/proc/self/maps", "r");
+	while (fgets(line, sizeof line, maps))
+		if (sscanf(line, "%lx-%*x %4s", &begin, perms) == 2 && begin == (unsigned long)(m + 6 * page))
+			printf("%s\n", perms);
+	fclose(maps);
+	munmap(m, 16 * page);
+	close(f);
+	close(reading);
+	unlink("c.file");
+}
+
 static void opens(void) {
 	mkfifo("c.fifo", 0600);
 	R(open(".", O_RDONLY | O_DIRECT));
@@ -515,6 +562,7 @@ int main(void) {
 	signal(SIGPIPE, SIG_IGN);
 	kinds();
 	others();
+	pages();
 	opens();
 	memory();
 	descriptors();
