@@ -218,8 +218,8 @@ static void queue(void) {
 	mq_close(q);
 }
 
-// What goes through a terminal takes a moment.
-#define SLOW(x) do { x; nanosleep(&(struct timespec){0, 20000000}, 0); see(#x); } while (0)
+// What goes through a terminal takes a moment: until a worker of the kernel gets to it, which a busy machine has wait.
+#define SLOW(x) do { x; nanosleep(&(struct timespec){0, 150000000}, 0); see(#x); } while (0)
 
 static void terminal(void) {
 	int m = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
