@@ -42,7 +42,7 @@ type Config struct {
 	// its standard output and error.
 	Overlay bool
 	// Isolate is a directory. The guest finds it at /work, and nothing tells it on which machine it is: files are as with Overlay, /tmp is empty, and
-	// all were last changed in 2000. Dir, which must be that directory or one below, and Path may be the host's names.
+	// what is in /work is the guest's own, and was last changed in 2000. Dir, which must be that directory or one below, and Path may be the host's names.
 	Isolate string
 	// Binds are directories of the host that the guest sees at paths of its own, whatever Root is. What it changes there stays.
 	Binds []Bind

@@ -136,7 +136,7 @@ var runCommand = usage.Command{
 				"but its standard output and error"),
 			{
 				Names: []string{"--isolate"}, Arg: "DIR", Optional: true,
-				Text: "--overlay, and nothing tells which machine it is: DIR (the working directory) is /work, /tmp is empty, files have one time, " +
+				Text: "--overlay, and nothing tells which machine it is: DIR (the working directory) is /work, /tmp is empty, its files have one owner and time, " +
 					"standard files are pipes: for counts that are the same everywhere",
 			},
 			valueOption("--root", "DIR", "DIR is the guest's /: it sees no other files, PROGRAM included"),

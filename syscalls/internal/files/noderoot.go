@@ -1,7 +1,6 @@
 package files
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
@@ -36,7 +36,7 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 		if root, e = fs.isolated(o, root); e != 0 {
 			return fmt.Errorf("syscalls: isolation in %s: %v", fs.Config.Isolate, e.Error())
 		}
-		o.LowerTime = &vfs.Time{Sec: isolatedTime}
+		o.UID, o.GID, o.Groups, o.Privileged = isolatedUser()
 	}
 	if fs.Config.Overlay || fs.Config.Isolate != "" {
 		o.Dev, o.NewContent = nodeDev+1, fs.contentsAt("overlay")
@@ -60,49 +60,78 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 	return nil
 }
 
-// WorkDir is where an isolated guest finds the directory in which it is, and isolatedTime the time in seconds of all that it finds, in
-// the year 2000.
+// WorkDir is where an isolated guest finds the directory in which it is, and isolatedTime the time in seconds of all that it finds there, in
+// the year 2000: a clone has the time when it was made. Files elsewhere have that of their packages.
 const (
 	WorkDir      = "/work"
 	isolatedTime = 946684800
 )
 
-// isolated puts into root what an isolated guest finds at the same place on any machine: its directory, and an empty /tmp.
+// isolatedUser is who an isolated guest is, whoever runs cgemu: somebody to whom belongs what is in its directory, and nothing else.
+func isolatedUser() (uid, gid uint32, groups []int, privileged bool) {
+	return task.DefaultUID, task.DefaultUID, nil, false
+}
+
+// isolated puts into root what an isolated guest finds at the same place on any machine: its directory, with one time and owner, and an
+// empty /tmp.
 func (fs *System) isolated(o vfs.MemOptions, root vfs.FS) (vfs.FS, linux.Errno) {
+	o.UID, o.GID, o.Privileged = 0, 0, true // permissions are looked at above
 	frame := vfs.NewMemFS(o)
 	for _, name := range []string{"work", "tmp"} {
 		if _, e := frame.Root().Create(name, linux.S_IFDIR|0o755, 0); e != 0 {
 			return nil, e
 		}
 	}
-	o.Dev = nodeDev + 2
-	joined, e := vfs.NewOverlay(o, frame, root)
+	next := func(name string) vfs.MemOptions {
+		o.Dev, o.NewContent = o.Dev+2, fs.contentsAt(name)
+		return o
+	}
+	joined, e := vfs.NewOverlay(next("joined"), frame, root)
 	if e != 0 {
 		return nil, e
 	}
-	work, e := host.NewFS(fs.Config.Isolate)
-	if e != 0 {
-		joined.Close()
-		return nil, e
-	}
-	fs.Root.binds = append(fs.Root.binds, Bind{work.Path(), WorkDir})
 	ns := vfs.NewNamespace(joined)
-	o.Dev, o.NewContent = nodeDev+3, fs.contentsAt("tmp")
-	tmp := vfs.NewMemFS(o)
-	mode := uint32(0o1777)
-	e = tmp.Root().SetAttr(vfs.Attr{Mode: &mode})
-	for name, below := range map[string]vfs.FS{"work": work, "tmp": tmp} {
-		on, e2 := ns.Root().Lookup(name)
-		if e = cmp.Or(e, e2); e == 0 {
-			e = ns.Mount(on, below, below.Root())
+	e = fs.mountWork(ns, next("work"))
+	if e == 0 {
+		tmp := vfs.NewMemFS(next("tmp"))
+		mode := uint32(0o1777)
+		if e = tmp.Root().SetAttr(vfs.Attr{Mode: &mode}); e == 0 {
+			e = mountAt(ns, "tmp", tmp)
 		}
 	}
 	if e != 0 {
-		work.Close()
 		ns.Close()
 		return nil, e
 	}
 	return ns, 0
+}
+
+// mountWork mounts the directory of an isolated guest.
+func (fs *System) mountWork(ns *vfs.Namespace, o vfs.MemOptions) linux.Errno {
+	dir, e := host.NewFS(fs.Config.Isolate)
+	if e != 0 {
+		return e
+	}
+	fs.Root.binds = append(fs.Root.binds, Bind{dir.Path(), WorkDir})
+	o.UID, o.GID, _, _ = isolatedUser()
+	o.LowerTime, o.LowerOwned = &vfs.Time{Sec: isolatedTime}, true
+	work, e := vfs.NewOverlay(o, dir)
+	if e == 0 {
+		e = mountAt(ns, "work", work)
+	}
+	if e != 0 {
+		dir.Close()
+	}
+	return e
+}
+
+// mountAt mounts a file system on a directory below the root.
+func mountAt(ns *vfs.Namespace, name string, below vfs.FS) linux.Errno {
+	on, e := ns.Root().Lookup(name)
+	if e != 0 {
+		return e
+	}
+	return ns.Mount(on, below, below.Root())
 }
 
 // lowestRoot is the root without overlay and binds.

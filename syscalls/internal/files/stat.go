@@ -143,6 +143,10 @@ func statFromHost(k *task.Kernel, h host.Stat) Stat {
 	if k.Clock.Real {
 		s.Times = h.Times
 	}
+	if h.Dev >= nodeDev && SystemOf(k).Config.Isolate != "" {
+		SystemOf(k).Inodes.recall(&s)
+		return s // whose owners are not the host's
+	}
 	ownUID, ownGID := host.User()
 	if s.UID == ownUID {
 		s.UID = k.UID

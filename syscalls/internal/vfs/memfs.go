@@ -18,8 +18,10 @@ type MemOptions struct {
 	Privileged bool
 	// Now is the clock; without one all times are 0.
 	Now func() Time
-	// LowerTime is the time of files of lower file systems (NewOverlay) until they are changed; nil for their own.
-	LowerTime *Time
+	// LowerTime is the time of files of lower file systems (NewOverlay) until they are changed; nil for their own. LowerOwned says that they
+	// belong to the user.
+	LowerTime  *Time
+	LowerOwned bool
 	// NewContent makes the content of a new file: of the type and number given. Without it, regular files are in Go's memory, and
 	// FIFOs cannot be opened.
 	NewContent func(ino uint64, kind uint32) (Content, linux.Errno)

@@ -38,6 +38,9 @@ const (
 // stand makes n what stands for lower, of which s describes the first one.
 func (n *memNode) stand(s Stat, lower []Node) {
 	s.Dev, s.Ino = n.stat.Dev, n.stat.Ino
+	if n.fs.o.LowerOwned {
+		s.UID, s.GID = n.fs.o.UID, n.fs.o.GID
+	}
 	if t := n.fs.o.LowerTime; t != nil {
 		s.Atime, s.Mtime, s.Ctime = *t, *t, *t
 	}
