@@ -1,6 +1,6 @@
 // Package cgemutest counts instructions in tests: exactly, the same on every machine.
 //
-// Check runs a program and compares what it counts with a baseline in testdata, which `go test -cgemu.update` writes:
+// Check runs a program and compares what it counts with a baseline in testdata, which `go test . -cgemu.update` writes:
 //
 //	func TestParser(t *testing.T) {
 //		cgemutest.Check(t, cgemu.Command("./parser", "testdata/big.json"), "0.5%")
@@ -9,7 +9,7 @@
 // CheckFunc counts a function of the package that is tested:
 //
 //	func TestParseCost(t *testing.T) {
-//		cgemutest.CheckFunc(t, "0.5%", func() { Parse(text) })
+//		cgemutest.CheckFunc(t, "0.5%", func() { sink = Parse(text) })
 //	}
 //
 // As go test keeps the results of tests, an unchanged program is not run again: the program, and the files below the module that it opens, are
@@ -100,7 +100,7 @@ func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 	var text strings.Builder
 	r.Results[0].WriteText(&text)
 	if r.Regressed() || r.Stale() {
-		t.Errorf("%sIf that is meant: go test -run '^%s$' -cgemu.update", text.String(), t.Name())
+		t.Errorf("%sIf that is meant: go test . -run '^%s$' -cgemu.update", text.String(), t.Name())
 	} else {
 		t.Logf("%s", text.String())
 	}

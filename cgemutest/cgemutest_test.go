@@ -197,6 +197,10 @@ func TestCheckFunc(t *testing.T) {
 	text, err := os.ReadFile(Baseline)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "cgemutest.sum\t")
+	require.NotContains(t, string(text), "PATH", "a baseline has nothing of the machine")
+	r := record(t.Name(), func(t testing.TB) { CheckFunc(t, "", func() { total = sum(list) }) })
+	require.Contains(t, r.failed, "a test has one CheckFunc")
+	checked.Delete(t.Name())
 	*update = false
 	again := CheckFunc(t, "", func() { total = sum(list) })
 	require.Equal(t, n, again.Profile.Total("Ir"))

@@ -29,12 +29,22 @@ func (m *Manifest) RunBuild(ctx context.Context, log io.Writer) error {
 // compared with: of a revision that is older, it is that.
 func (m *Manifest) Base(ctx context.Context, revision string) (commit string, err error) {
 	if _, err := m.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}"); err != nil {
-		return "", fmt.Errorf("git knows no revision %s here; is it origin/%[1]s? A clone may lack it: fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab)", revision)
+		hint := ""
+		if !strings.HasPrefix(revision, "origin/") {
+			hint = "; is it origin/" + revision + "?"
+		}
+		return "", fmt.Errorf("git knows no revision %s here%s (a clone may lack it: fetch-depth: 0 on GitHub, GIT_DEPTH: 0 on GitLab)", revision, hint)
 	}
 	if commit, err = m.git(ctx, "merge-base", "HEAD", revision); err != nil {
-		return "", fmt.Errorf("%w (a clone that is not whole does not know where HEAD and %s have parted: fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab))", err, revision)
+		return "", fmt.Errorf("a clone that is not whole does not know where HEAD and %s have parted: fetch-depth: 0 on GitHub, GIT_DEPTH: 0 on GitLab", revision)
 	}
 	return commit, nil
+}
+
+// IsHead reports whether a commit is the one that is checked out.
+func (m *Manifest) IsHead(ctx context.Context, commit string) bool {
+	head, err := m.git(ctx, "rev-parse", "HEAD")
+	return err == nil && head == commit
 }
 
 // At returns the same benchmarks in a commit of the git repository that the manifest is in: in a worktree of its own, built by the

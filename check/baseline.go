@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +85,7 @@ func join(old, value string) string {
 
 func (b Baseline) line(f []string) error {
 	if len(f) != 4 || f[0] == "" {
-		return fmt.Errorf("not BENCHMARK, KIND, NAME and VALUE with a tab between; if a merge was left unfinished, cgemu check --update writes the file anew")
+		return fmt.Errorf("not BENCHMARK, KIND, NAME and VALUE with a tab between; if a merge was left unfinished, check --update (with --build, if there is that) writes the file anew")
 	}
 	for i := range f {
 		f[i] = unescape.Replace(f[i])
@@ -116,7 +117,7 @@ func (b Baseline) line(f []string) error {
 		return fmt.Errorf("%q is no count", f[3])
 	}
 	if old, ok := counts[f[2]]; ok && old != x {
-		return fmt.Errorf("%s has two counts of %s: two branches changed it; cgemu check --update takes today's", f[0], f[2])
+		return fmt.Errorf("%s has two counts of %s: two branches changed it; check --update (with --build, if there is that) takes today's", f[0], f[2])
 	}
 	counts[f[2]] = x
 	return nil
@@ -131,31 +132,36 @@ func (b Baseline) Keep(m *Manifest) {
 	}
 }
 
-// Write writes b, sorted.
+// Write writes b, sorted. Between the lines of two benchmarks are some that never change, so that git does not take changes of both for one.
 func (b Baseline) Write(w io.Writer) error {
-	var lines []string
+	var out bytes.Buffer
+	out.WriteString(baselineHead)
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		fmt.Fprintf(&out, "\n#\n# %s\n#\n\n", escape.Replace(name))
+		for _, l := range b[name].lines(name) {
+			out.WriteString(l)
+		}
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// lines are the lines of a benchmark, sorted.
+func (c *Counts) lines(name string) (lines []string) {
 	put := func(fields ...string) {
 		for i := range fields {
 			fields[i] = escape.Replace(fields[i])
 		}
 		lines = append(lines, strings.Join(fields, "\t")+"\n")
 	}
-	for name, c := range b {
-		for kind, counts := range map[string]map[string]uint64{lineEvent: c.Events, lineFunction: c.Functions, lineLimited: c.Limited} {
-			for what, n := range counts {
-				put(name, kind, what, strconv.FormatUint(n, 10))
-			}
+	for kind, counts := range map[string]map[string]uint64{lineEvent: c.Events, lineFunction: c.Functions, lineLimited: c.Limited} {
+		for what, n := range counts {
+			put(name, kind, what, strconv.FormatUint(n, 10))
 		}
-		for what, value := range c.Fingerprint {
-			put(name, lineFingerprint, what, value)
-		}
+	}
+	for what, value := range c.Fingerprint {
+		put(name, lineFingerprint, what, value)
 	}
 	slices.Sort(lines)
-	var out bytes.Buffer
-	out.WriteString(baselineHead)
-	for _, l := range lines {
-		out.WriteString(l)
-	}
-	_, err := w.Write(out.Bytes())
-	return err
+	return lines
 }

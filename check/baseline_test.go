@@ -2,13 +2,17 @@ package check
 
 import (
 	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-const sample = baselineHead + "a\tevent\tD1mr\t7\na\tevent\tIr\t100\na\tfunction\tx.c:f\t60\na\tlimited\tf*\t61\na\tmade-by\tcpu\tv3\nb\tevent\tIr\t1\n"
+const sample = baselineHead + "\n#\n# a\n#\n\na\tevent\tD1mr\t7\na\tevent\tIr\t100\na\tfunction\tx.c:f\t60\na\tlimited\tf*\t61\na\tmade-by\tcpu\tv3\n\n#\n# b\n#\n\nb\tevent\tIr\t1\n"
 
 func TestBaseline(t *testing.T) {
 	b, err := ReadBaseline(strings.NewReader(sample))
@@ -45,6 +49,45 @@ func TestBaselineErrors(t *testing.T) {
 	} {
 		_, err := ReadBaseline(strings.NewReader(text))
 		require.ErrorContains(t, err, want, text)
+	}
+}
+
+// TestGitMerges has git merge the baselines of two branches of which each has changed another benchmark.
+func TestGitMerges(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	write := func(name string, a, b uint64) {
+		base := Baseline{}
+		for which, n := range map[string]uint64{"a": a, "b": b} {
+			base[which] = counts(map[string]uint64{"Ir": n}, nil)
+			base[which].Fingerprint = map[string]string{"counting": "1", "cpu": "v3", "program": strconv.FormatUint(n, 16)}
+		}
+		var out bytes.Buffer
+		require.NoError(t, base.Write(&out))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), out.Bytes(), 0o644))
+	}
+	write("old", 1, 2)
+	write("ours", 10, 2)
+	write("theirs", 1, 20)
+	cmd := exec.Command("git", "merge-file", "--stdout", "ours", "old", "theirs")
+	cmd.Dir = dir
+	text, err := cmd.Output()
+	require.NoError(t, err, "%s", text)
+	b, err := ReadBaseline(bytes.NewReader(text))
+	require.NoError(t, err)
+	require.EqualValues(t, 10, b["a"].Events["Ir"])
+	require.EqualValues(t, 20, b["b"].Events["Ir"])
+}
+
+// TestClones counts what compilers make of a function as that function.
+func TestClones(t *testing.T) {
+	for name, want := range map[string]string{
+		"f.constprop.0": "f", "f.isra.0.constprop.1": "f", "msort_with_tmp.part.0": "msort_with_tmp", "f.cold": "f", "main.f": "main.f", "f.partial": "f.partial",
+		"a::b::<c.d>": "a::b::<c.d>",
+	} {
+		require.Equal(t, want, original(name))
 	}
 }
 

@@ -81,6 +81,9 @@ type Difference struct{ What, Old, New string }
 // Regressed reports whether a benchmark went beyond a limit.
 func (r *Report) Regressed() bool { return r.has(Regression) }
 
+// Lacks reports whether the baseline lacks something.
+func (r *Report) Lacks() bool { return r.has(New) }
+
 // Stale reports whether the baseline lacks something, or has counts of something else.
 func (r *Report) Stale() bool { return r.has(New) || r.has(Unlike) }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -115,6 +116,9 @@ func Parse(text []byte) (*Manifest, error) {
 	if err := d.Decode(m); err != nil {
 		return nil, located(err)
 	}
+	if err := exactKeys(text); err != nil {
+		return nil, err
+	}
 	if len(m.Benchmarks) == 0 {
 		return nil, errors.New(" no [[benchmark]]")
 	}
@@ -127,6 +131,46 @@ func Parse(text []byte) (*Manifest, error) {
 		}
 	}
 	return m, nil
+}
+
+// exactKeys refuses keys that the decoder takes although their case is another one.
+func exactKeys(text []byte) error {
+	var all map[string]any
+	if err := toml.Unmarshal(text, &all); err != nil {
+		return located(err)
+	}
+	if err := known(all, keys[Manifest]()); err != nil {
+		return err
+	}
+	defaults, _ := all["defaults"].(map[string]any)
+	if err := known(defaults, keys[Settings]()); err != nil {
+		return err
+	}
+	benchmarks, _ := all["benchmark"].([]any)
+	for _, b := range benchmarks {
+		table, _ := b.(map[string]any)
+		if err := known(table, keys[Benchmark]()); err != nil {
+			return err
+		}
+		functions, _ := table["function"].([]any)
+		for _, f := range functions {
+			table, _ := f.(map[string]any)
+			if err := known(table, keys[FunctionLimit]()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// known refuses keys of a table that are not among names.
+func known(table map[string]any, names []string) error {
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		if !slices.Contains(names, key) {
+			return fmt.Errorf(" unknown key %q%s", key, spell.Suggest(key, names))
+		}
+	}
+	return nil
 }
 
 // located puts the line in front of an error of the decoder, and what may have been meant behind it.

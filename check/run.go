@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -185,7 +186,7 @@ func (m *Manifest) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
 			return
 		}
 		file = m.source(file)
-		key := file + ":" + fn
+		key := file + ":" + original(fn)
 		out.Functions[key] += counts[i]
 		lines[key] = append(lines[key], Line{file, line, counts[i]})
 	})
@@ -212,6 +213,12 @@ func (m *Measurement) Whole() *Counts {
 	c.Functions, c.whole = m.All, true
 	return &c
 }
+
+// clone is what compilers add to the name of a function that they have made another one of.
+var clone = regexp.MustCompile(`(\.(constprop|isra|part|cold|lto_priv)(\.\d+)*)+$`)
+
+// original is the name of the function that a clone is of: whether the compiler makes one changes from build to build.
+func original(fn string) string { return clone.ReplaceAllString(fn, "") }
 
 // limited reports whether a function has a limit of its own.
 func (b *Benchmark) limited(key string) bool {
@@ -338,6 +345,10 @@ func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return ""
+	}
+	if i := strings.Index("\n"+text, "\npanic: "); i >= 0 { // Go's stacks stand behind the reason
+		line, _, _ := strings.Cut(text[i:], "\n")
+		return ": " + line
 	}
 	return ": " + text[strings.LastIndexByte(text, '\n')+1:]
 }

@@ -96,6 +96,8 @@ func (c *checkCommand) check(f *pflag.FlagSet) error {
 		return errors.New("--merge: no reports")
 	case c.merge && (c.against != "" || c.shard != "" || c.build || c.list || len(c.filter) > 0):
 		return errors.New("--merge runs nothing: not with --against, --build, --filter, --list, --shard")
+	case f.Changed("against") && c.against == "":
+		return errors.New("--against: no revision (is the variable that has it empty?)")
 	case c.against != "" && c.update:
 		return errors.New("--against and --update: not both, the baseline is not looked at")
 	case c.jobs < 1:
@@ -147,15 +149,27 @@ func (c *checkCommand) run(stdout io.Writer, args []string) (int, error) {
 	case report.Regressed():
 		return checkRegressed, nil
 	case report.Stale() && c.against == "":
-		file := filepath.Join(m.Dir, m.Baseline)
-		if _, err := os.Stat(file); err != nil {
-			fmt.Fprintf(c.stderr, "cgemu check: there is no %s: cgemu check --update writes it, to be committed\n", file)
-		} else {
-			fmt.Fprintf(c.stderr, "cgemu check: %s lacks some of this: cgemu check --update takes today's counts, to be committed\n", file)
-		}
+		c.tellStale(m, report)
 		return checkRegressed, nil
 	}
 	return 0, nil
+}
+
+// tellStale says that the baseline has to be written, and why.
+func (c *checkCommand) tellStale(m *check.Manifest, report *check.Report) {
+	file, update := filepath.Join(m.Dir, m.Baseline), "cgemu check --update"
+	if len(m.Build) > 0 {
+		update = "cgemu check --build --update"
+	}
+	_, err := os.Stat(file)
+	switch {
+	case err != nil:
+		fmt.Fprintf(c.stderr, "cgemu check: there is no %s: %s writes it, to be committed\n", file, update)
+	case report.Lacks():
+		fmt.Fprintf(c.stderr, "cgemu check: %s lacks some of this: %s takes today's counts, to be committed\n", file, update)
+	default:
+		fmt.Fprintf(c.stderr, "cgemu check: %s has counts of something else: %s takes today's, to be committed\n", file, update)
+	}
 }
 
 // compare runs benchmarks, and compares what they count with the baseline or with another revision.
@@ -224,6 +238,9 @@ func (c *checkCommand) measureAt(ctx context.Context, m *check.Manifest, chosen 
 	if !strings.HasPrefix(commit, c.against) {
 		against = c.against + " (" + against + ")"
 	}
+	if m.IsHead(ctx, commit) {
+		against += ", from which nothing but uncommitted changes differ"
+	}
 	at, remove, err := m.At(ctx, commit, c.stderr)
 	if err != nil {
 		return nil, "", err
@@ -254,10 +271,14 @@ func updateBaseline(ctx context.Context, m *check.Manifest, report *check.Report
 	if err != nil {
 		b = check.Baseline{} // whose benchmarks are all in the report: see oldBaseline
 	}
+	measured := false
 	for _, r := range report.Results {
 		if r.Now != nil {
-			b[r.Name] = r.Now
+			b[r.Name], measured = r.Now, true
 		}
+	}
+	if !measured {
+		return nil
 	}
 	b.Keep(m)
 	file := filepath.Join(m.Dir, m.Baseline)
