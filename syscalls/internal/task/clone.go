@@ -56,7 +56,7 @@ func (t *Thread) Clone(c CloneArgs) (uint64, linux.Errno) {
 	o.CPU.Copy(t.CPU)
 	o.CPU.Regs[emu.RAX] = 0
 	o.Comm, o.Mask, o.timerSlack, o.Sched = t.Comm, t.Mask, t.timerSlack, t.Sched.inherited()
-	o.defaultSlack, o.KeepCaps = t.timerSlack, t.KeepCaps
+	o.defaultSlack, o.KeepCaps, o.mceKill = t.timerSlack, t.KeepCaps, t.mceKill
 	if c.Stack != 0 {
 		o.CPU.Regs[emu.RSP] = c.Stack
 	}

@@ -82,7 +82,7 @@ func (t *Thread) copyThread(o *Thread, c CloneArgs) {
 	o.CPU.Copy(t.CPU)
 	o.CPU.Regs[emu.RAX] = 0
 	o.Comm, o.Mask, o.timerSlack, o.Altstack, o.KeepCaps = t.Comm, t.Mask, t.timerSlack, t.Altstack, t.KeepCaps
-	o.Sched, o.defaultSlack = t.Sched.inherited(), t.timerSlack
+	o.Sched, o.defaultSlack, o.mceKill = t.Sched.inherited(), t.timerSlack, t.mceKill
 	if t.OldMask != nil {
 		o.Mask = *t.OldMask
 	}

@@ -15,9 +15,46 @@ var PrctlUsed = map[int]int{
 	linux.PR_CAP_AMBIENT: 2, linux.PR_MCE_KILL: 2, linux.PR_MCE_KILL_GET: 0,
 }
 
-// PrctlFixed does the operations of prctl(2) on what cannot be changed in the virtual machine.
+// An mcePolicy is when a thread is killed because of an error of the memory, of which there are none here: as is usual, unless own
+// is set.
+type mcePolicy struct{ own, early bool }
+
+const mceLate, mceEarly, mceDefault = 0, 1, 2
+
+// set is PR_MCE_KILL. A policy that there is not is refused after the thread has got one of its own.
+func (m *mcePolicy) set(op, policy uint64) linux.Errno {
+	const clear, set = 0, 1
+	if op > set || op == clear && policy != 0 {
+		return linux.EINVAL
+	}
+	if m.own = op == set; !m.own {
+		return 0
+	}
+	switch policy {
+	case mceLate, mceEarly:
+		m.early = policy == mceEarly
+	case mceDefault:
+		*m = mcePolicy{}
+	default:
+		return linux.EINVAL
+	}
+	return 0
+}
+
+// get is PR_MCE_KILL_GET.
+func (m *mcePolicy) get() uint64 {
+	switch {
+	case !m.own:
+		return mceDefault
+	case m.early:
+		return mceEarly
+	}
+	return mceLate
+}
+
+// PrctlFixed does the operations of prctl(2) on what cannot be changed in the virtual machine, or changes nothing there.
 func (t *Thread) PrctlFixed(op int, a uio.Args) (uint64, linux.Errno) {
-	const tscEnable, mceDefault = 1, 2
+	const tscEnable = 1
 	arg := a.Uint(1)
 	switch op {
 	case linux.PR_CAPBSET_READ:
@@ -27,12 +64,9 @@ func (t *Thread) PrctlFixed(op int, a uio.Args) (uint64, linux.Errno) {
 	case linux.PR_CAP_AMBIENT:
 		return 0, capAmbient(arg, a.Uint(2))
 	case linux.PR_MCE_KILL:
-		const clear, set = 0, 1
-		if arg > set || arg == clear && a.Uint(2) != 0 || arg == set && a.Uint(2) > mceDefault {
-			return 0, linux.EINVAL
-		}
+		return 0, t.mceKill.set(arg, a.Uint(2))
 	case linux.PR_MCE_KILL_GET:
-		return mceDefault, 0
+		return t.mceKill.get(), 0
 	case linux.PR_SET_TIMING:
 		if arg != 0 { // PR_TIMING_STATISTICAL
 			return 0, linux.EINVAL

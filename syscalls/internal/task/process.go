@@ -110,6 +110,7 @@ type Thread struct {
 	// timerSlack is PR_SET_TIMERSLACK, defaultSlack what setting it to 0 gives: the slack of the creator.
 	timerSlack, defaultSlack uint64
 	KeepCaps                 uint64 // PR_SET_KEEPCAPS
+	mceKill                  mcePolicy
 	Sched                    scheduling
 
 	// Dead says that the thread has ended: it never runs again.

@@ -32,6 +32,28 @@ int main(void) {
 	TRY(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0L, 0L, 0L);
 	TRY(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 1L, 0L, 0L);
 	TRY(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, 0L, 0L, 0L);
+	TRY(PR_MCE_KILL_GET, 0L, 0L, 0L, 0L);
+	for (long policy = 0; policy < 4; policy++) {
+		TRY(PR_MCE_KILL, 1L, policy, 0L, 0L);
+		TRY(PR_MCE_KILL_GET, 0L, 0L, 0L, 0L);
+	}
+	TRY(PR_MCE_KILL, 1L, 1L, 0L, 0L);
+	if (!fork()) {
+		TRY(PR_MCE_KILL_GET, 0L, 0L, 0L, 0L);
+		_exit(0);
+	}
+	wait(0);
+	TRY(PR_MCE_KILL, 0L, 0L, 0L, 0L);
+	TRY(PR_MCE_KILL_GET, 0L, 0L, 0L, 0L);
+	static char map[104];
+	TRY(PR_SET_MM, PR_SET_MM_MAP_SIZE, &x, 0L, 0L);
+	printf("%d\n", x);
+	TRY(PR_SET_MM, PR_SET_MM_MAP_SIZE, 8L, 5L, 0L);
+	TRY(PR_SET_MM, PR_SET_MM_MAP_SIZE, &x, 0L, 1L);
+	TRY(PR_SET_MM, PR_SET_MM_MAP, map, 103L, 0L);
+	TRY(PR_SET_MM, PR_SET_MM_MAP, map, (1L << 32) + 104, 0L);
+	TRY(PR_SET_MM, PR_SET_MM_MAP, 8L, 104L, 0L);
+	TRY(PR_SET_MM, PR_SET_MM_MAP, map, 104L, 0L);
 	TRY(PR_SET_CHILD_SUBREAPER, 5L, 0L, 0L, 0L);
 	TRY(PR_GET_CHILD_SUBREAPER, &x, 0L, 0L, 0L);
 	printf("%d\n", x);
