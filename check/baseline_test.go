@@ -81,16 +81,6 @@ func TestGitMerges(t *testing.T) {
 	require.EqualValues(t, 20, b["b"].Events["Ir"])
 }
 
-// TestClones counts what compilers make of a function as that function.
-func TestClones(t *testing.T) {
-	for name, want := range map[string]string{
-		"f.constprop.0": "f", "f.isra.0.constprop.1": "f", "msort_with_tmp.part.0": "msort_with_tmp", "f.cold": "f", "main.f": "main.f", "f.partial": "f.partial",
-		"a::b::<c.d>": "a::b::<c.d>",
-	} {
-		require.Equal(t, want, original(name))
-	}
-}
-
 // TestUnion reads a baseline in which two branches that have built the program each were joined: either build is as before.
 func TestUnion(t *testing.T) {
 	b, err := ReadBaseline(strings.NewReader("a\tevent\tIr\t1\na\tmade-by\tprogram\tx\na\tmade-by\tprogram\ty\na\tmade-by\tprogram\tx\n"))

@@ -15,11 +15,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
@@ -186,7 +186,7 @@ func (m *Manifest) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
 			return
 		}
 		file = m.source(file)
-		key := file + ":" + original(fn)
+		key := file + ":" + annotate.StripHash(fn) // whether the compiler makes a clone changes from build to build
 		out.Functions[key] += counts[i]
 		lines[key] = append(lines[key], Line{file, line, counts[i]})
 	})
@@ -213,12 +213,6 @@ func (m *Measurement) Whole() *Counts {
 	c.Functions, c.whole = m.All, true
 	return &c
 }
-
-// clone is what compilers add to the name of a function that they have made another one of.
-var clone = regexp.MustCompile(`(\.(constprop|isra|part|cold|lto_priv)(\.\d+)*)+$`)
-
-// original is the name of the function that a clone is of: whether the compiler makes one changes from build to build.
-func original(fn string) string { return clone.ReplaceAllString(fn, "") }
 
 // limited reports whether a function has a limit of its own.
 func (b *Benchmark) limited(key string) bool {
