@@ -16,6 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef FALLOC_FL_ZERO_RANGE
+#define FALLOC_FL_ZERO_RANGE 0x10 // which not every C library has
+#endif
 #define R(x) do { errno = 0; long r_ = (long)(x); int e_ = errno; printf("%-70s %ld %s\n", #x, r_, r_ == -1 ? strerror(e_) : ""); } while (0)
 #define OK(x) do { errno = 0; int r_ = (x); int e_ = errno; printf("%-70s %s\n", #x, r_ ? "yes" : strerror(e_)); } while (0)
 
