@@ -205,13 +205,16 @@ func files(t *testing.T) (dir string) {
 		"gzip -nkf text", "bzip2 -kf text", "xz -kf text", "zstd -qf text", "tar cf tree.tar --sort=name tree",
 		"gcc -c f.s -o f.o", "cp f.o linked.o",
 		"mkdir repo", "git -C repo init -q", "cp text repo/f", "git -C repo add f",
-		"git -C repo -c user.name=x -c user.email=x@y commit -qm first",
-		"git -C repo -c user.name=x -c user.email=x@y commit -qm second --allow-empty",
+		gitDates + "git -C repo -c user.name=x -c user.email=x@y commit -qm first",
+		gitDates + "git -C repo -c user.name=x -c user.email=x@y commit -qm second --allow-empty",
 	} {
 		build(t, dir, strings.Fields(cmd)...)
 	}
 	return dir
 }
+
+// gitDates makes commits the same in each run: git looks them up by their hashes, in an order that is the host's.
+const gitDates = "env GIT_AUTHOR_DATE=2020-01-01T00:00:00Z GIT_COMMITTER_DATE=2020-01-01T00:00:00Z "
 
 // cc1 is the path of gcc's compiler proper.
 func cc1(t *testing.T) string {
