@@ -343,18 +343,23 @@ type codeQuality struct {
 	} `json:"location"`
 }
 
-// WriteCodeQuality writes the regressions as issues of GitLab's code quality. One whose place is not known is at the manifest.
+// WriteCodeQuality writes the regressions, and what the baseline lacks, as issues of GitLab's code quality. One whose place is not known is at the
+// manifest.
 func (r *Report) WriteCodeQuality(w io.Writer) error {
 	issues := []codeQuality{}
 	for i := range r.Results {
 		x := &r.Results[i]
-		if x.Verdict != Regression {
+		text := r.stale(x)
+		if x.Verdict == Regression {
+			text = x.headline()
+		}
+		if text == "" {
 			continue
 		}
 		sum := sha256.Sum256([]byte("cgemu check\x00" + x.Name))
-		q := codeQuality{Description: x.headline(), CheckName: "cgemu check", Fingerprint: hex.EncodeToString(sum[:16]), Severity: "major"}
+		q := codeQuality{Description: text, CheckName: "cgemu check", Fingerprint: hex.EncodeToString(sum[:16]), Severity: "major"}
 		q.Location.Path, q.Location.Lines.Begin = path.Join(filepath.ToSlash(r.Dir), ManifestName), 1
-		if file, line, _ := r.place(x); file != "" {
+		if file, line, _ := r.place(x); file != "" && x.Verdict == Regression {
 			q.Location.Path, q.Location.Lines.Begin = file, line
 		}
 		issues = append(issues, q)

@@ -49,12 +49,13 @@ func serve(t *testing.T) (url, sum string) {
 // A workplace is a directory with a manifest, a baseline and a program, as CI checks it out.
 func workplace(t *testing.T) string {
 	dir := t.TempDir()
-	program, err := os.ReadFile("../testdata/guest")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "guest"), program, 0o755))
-	for name, text := range map[string]string{"one": "a", "more": "a b"} {
-		words := `"` + strings.Join(strings.Fields("./guest "+text), `", "`) + `"`
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".toml"), []byte("baseline = \"baseline\"\n[[benchmark]]\nname = \"b\"\nrun = ["+words+"]\n"), 0o644))
+	for name, program := range map[string]string{"one": "dumps", "more": "guest"} { // another build of one program
+		text, err := os.ReadFile("../testdata/" + program)
+		require.NoError(t, err)
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "prog"), text, 0o755))
+		manifest := "baseline = \"baseline\"\n[[benchmark]]\nname = \"b\"\nrun = [\"./prog\", \"a\"]\ndir = \"" + name + "\"\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".toml"), []byte(manifest), 0o644))
 	}
 	return dir
 }
@@ -148,7 +149,7 @@ func TestAction(t *testing.T) {
 	with["options"] = ""
 	status, printed, summary, _ := act(t, dir, with)
 	require.Zero(t, status, printed)
-	require.Contains(t, printed, "1 benchmarks: 1 same")
+	require.Contains(t, printed, "1 benchmark: 1 same")
 	require.Contains(t, summary, "| b |")
 
 	with["manifest"] = "more.toml"
