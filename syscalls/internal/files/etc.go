@@ -123,8 +123,20 @@ const (
 	multiarch  = "x86_64-linux-gnu"
 )
 
-// loaderCache is the host's cache of libraries, as far as t's program needs it.
+// loaderCache is the host's cache of libraries, as far as t's program needs it. It is made once for each program: every process asks for it
+// several times.
 func loaderCache(t *task.Thread) []byte {
+	fs, exe := SystemOf(t.Kernel), t.Process.Exe
+	text, made := fs.loaderCaches[exe]
+	if !made {
+		text = makeLoaderCache(t.Kernel, exe)
+		fs.loaderCaches[exe] = text
+	}
+	return text
+}
+
+// makeLoaderCache is loaderCache for a program that has none yet.
+func makeLoaderCache(k *task.Kernel, exe string) []byte {
 	const name = "/etc/ld.so.cache"
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -135,7 +147,7 @@ func loaderCache(t *task.Thread) []byte {
 		return text // of another C library, or another time
 	}
 	needed := func(path string) []string {
-		if host, ok := HostPath(t.Kernel, path); ok {
+		if host, ok := HostPath(k, path); ok {
 			path = host
 		}
 		f, err := elf.Open(path)
@@ -166,5 +178,5 @@ func loaderCache(t *task.Thread) []byte {
 		dir := dirOf(path)
 		return dir == own || filepath.Base(own) == multiarch && dir == filepath.Dir(own)
 	}
-	return ldcache.Write(ldcache.For(entries, t.Process.Exe, needed, standard))
+	return ldcache.Write(ldcache.For(entries, exe, needed, standard))
 }

@@ -66,6 +66,8 @@ type System struct {
 	Private privateDir
 	// standIns says that files of /etc are replaced whose content depends on what is installed on the host.
 	standIns bool
+	// loaderCaches are the guest's /etc/ld.so.cache, by program.
+	loaderCaches map[string][]byte
 	// contents is where contents of files are that have changed below an overlay.
 	contents privateDir
 	Epolls   []*EpollFile
@@ -99,7 +101,7 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 			return nil, fmt.Errorf("syscalls: isolation: %w", err)
 		}
 	}
-	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}}
+	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}, loaderCaches: map[string][]byte{}}
 	fs.standIns = !cfg.HostEtc && cfg.Root == "" && cfg.Sysroot == "" && cfg.NewRoot == nil
 	fs.Inodes.init()
 	if err := fs.openRoot(now); err != nil {
