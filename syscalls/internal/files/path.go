@@ -219,7 +219,7 @@ func Find(t *task.Thread, dirfd int, name string, how Lookup) (Location, linux.E
 	return Location{FileAt: onHost(host.Place{Dir: d.FD, Path: name}), Guest: full}, 0
 }
 
-// locateAbs is find for an absolute path.
+// locateAbs is Find for an absolute path.
 func locateAbs(t *task.Thread, name string, how Lookup, depth int) (Location, linux.Errno) {
 	if depth > maxLinks {
 		return Location{}, linux.ELOOP

@@ -209,13 +209,13 @@ func (f *PipeFile) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linu
 	return 0, linux.ENOTTY
 }
 
-// A sized pipe is one of ours.
+// A sized pipe is one whose capacity is kept here; that of others is the host's.
 type sized interface {
-	getCapacity() int
+	capacity() int
 	setCapacity(size int) linux.Errno
 }
 
-func (f *PipeFile) getCapacity() int { return f.Pipe.capacity }
+func (f *PipeFile) capacity() int { return f.Pipe.capacity }
 
 func (f *PipeFile) setCapacity(size int) linux.Errno {
 	if size/emu.PageSize < len(f.Pipe.Bufs) {
@@ -251,7 +251,7 @@ func PipeSize(f File, cmd int, want uint64) (uint64, linux.Errno) {
 			return 0, e
 		}
 	}
-	return uint64(p.getCapacity()), 0
+	return uint64(p.capacity()), 0
 }
 
 // An EventFile is an eventfd.

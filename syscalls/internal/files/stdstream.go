@@ -107,7 +107,7 @@ func (f *stdStream) Close(k *task.Kernel) {
 // SetMode is fchmod(2), which changes nothing on the host.
 func (f *stdStream) SetMode(mode uint32) { f.on.perm = mode }
 
-// setCapacity takes note of a size that means nothing.
+// setCapacity implements sized. The size is kept to be told, and means nothing else.
 func (f *stdStream) setCapacity(size int) linux.Errno { f.on.capacity = size; return 0 }
 
-func (f *stdStream) getCapacity() int { return f.on.capacity }
+func (f *stdStream) capacity() int { return f.on.capacity }
