@@ -123,12 +123,18 @@ const (
 	multiarch  = "x86_64-linux-gnu"
 )
 
+// maxLoaderCaches is for how many programs caches are kept.
+const maxLoaderCaches = 256
+
 // loaderCache is the host's cache of libraries, as far as t's program needs it. It is made once for each program: every process asks for it
 // several times.
 func loaderCache(t *task.Thread) []byte {
 	fs, exe := SystemOf(t.Kernel), t.Process.Exe
 	text, made := fs.loaderCaches[exe]
 	if !made {
+		if len(fs.loaderCaches) == maxLoaderCaches {
+			clear(fs.loaderCaches)
+		}
 		text = makeLoaderCache(t.Kernel, exe)
 		fs.loaderCaches[exe] = text
 	}
