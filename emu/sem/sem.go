@@ -18,16 +18,28 @@ type Machine struct {
 	Piece uint64
 }
 
-// Execute executes g on c, whose RIP is behind it. g is of kind Emulated, or one of which Has tells.
-func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	if guest.Privileged(g.Op) {
-		return generalProtection()
+// Semantics execute one instruction on c, whose RIP is behind it. If they return a fault, nothing has changed.
+type semantics = func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault
+
+// Of returns the semantics of g, nil if there are none.
+func Of(g *guest.Insn) func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+	switch {
+	case guest.Privileged(g.Op):
+		return func(*Machine, *emu.CPU, *guest.Insn) *emu.Fault { return generalProtection() }
+	case g.Kind == guest.Emulated:
+		return table[g.Op].emulated
+	default:
+		return table[g.Op].plain
 	}
-	row, ok := table[g.Op]
-	if !ok {
+}
+
+// Execute executes g on c, whose RIP is behind it.
+func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	execute := Of(g)
+	if execute == nil {
 		panic("BUG: no semantics of " + g.Op.String())
 	}
-	return row.execute(m, c, g)
+	return execute(m, c, g)
 }
 
 // generalProtection returns #GP.

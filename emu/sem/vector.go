@@ -1,0 +1,107 @@
+package sem
+
+import (
+	"encoding/binary"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// A vec is what a vector register holds, or a part of it: its 64-bit words, the lowest first.
+type vec [4]uint64
+
+// bytes returns v as memory has it.
+func (v vec) bytes() (b [32]byte) {
+	for i, w := range v {
+		binary.LittleEndian.PutUint64(b[8*i:], w)
+	}
+	return b
+}
+
+// vecOf returns the vec that memory has as b.
+func vecOf(b [32]byte) (v vec) {
+	for i := range v {
+		v[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return v
+}
+
+// vecReg returns vector register r.
+func vecReg(x *emu.XState, r x86.Reg) (v vec) {
+	low, high := x[emu.XOffXMM+16*int(r):], x[emu.XOffYMMH+16*int(r):]
+	return vec{
+		binary.LittleEndian.Uint64(low), binary.LittleEndian.Uint64(low[8:]),
+		binary.LittleEndian.Uint64(high), binary.LittleEndian.Uint64(high[8:]),
+	}
+}
+
+// setVecReg writes vector register r.
+func setVecReg(x *emu.XState, r x86.Reg, v vec) {
+	low, high := x[emu.XOffXMM+16*int(r):], x[emu.XOffYMMH+16*int(r):]
+	binary.LittleEndian.PutUint64(low, v[0])
+	binary.LittleEndian.PutUint64(low[8:], v[1])
+	binary.LittleEndian.PutUint64(high, v[2])
+	binary.LittleEndian.PutUint64(high[8:], v[3])
+}
+
+// vecArg returns vector operand arg of g: a register, or as many bytes of memory as the operand has.
+func (m *Machine) vecArg(c *emu.CPU, g *guest.Insn, arg int) (vec, *emu.Fault) {
+	o := &g.Args[arg]
+	if o.Kind != x86.ArgMem {
+		return vecReg(c.FP, o.Reg), nil
+	}
+	a := guest.EffectiveAddr(c, g)
+	if misplaced(g, a, o.Size) {
+		return vec{}, generalProtection()
+	}
+	var b [32]byte
+	f := m.read(a, b[:o.Size])
+	return vecOf(b), f
+}
+
+// misplaced reports whether g may not have an operand of size bytes at a. "Legacy SSE instructions … of 128 bits must be aligned", those
+// encoded with VEX need not be, moves that say so aside (SDM Vol. 1, "Memory Alignment").
+func misplaced(g *guest.Insn, a emu.Addr, size uint16) bool {
+	if a%emu.Addr(max(size, 1)) == 0 || size < 16 {
+		return false
+	}
+	return alignment[g.Op] == aligned || g.Enc == x86.Legacy && alignment[g.Op] != anywhere
+}
+
+// Where instructions may have operands of 16 bytes and more, other than their encoding says.
+const (
+	aligned  = 1 + iota // with VEX too
+	anywhere            // without VEX too
+)
+
+var alignment = map[x86.Op]int{
+	x86.VMOVAPS: aligned, x86.VMOVAPD: aligned, x86.VMOVDQA: aligned,
+	x86.VMOVNTPS: aligned, x86.VMOVNTPD: aligned, x86.VMOVNTDQ: aligned, x86.VMOVNTDQA: aligned,
+	x86.MOVUPS: anywhere, x86.MOVUPD: anywhere, x86.MOVDQU: anywhere, x86.LDDQU: anywhere,
+	x86.PCMPESTRI: anywhere, x86.PCMPESTRM: anywhere, x86.PCMPISTRI: anywhere, x86.PCMPISTRM: anywhere,
+}
+
+// setVec writes v to g's first operand, a vector register. What is not g's to change stays with a legacy encoding, and becomes zero
+// with VEX.
+func setVec(c *emu.CPU, g *guest.Insn, v vec) {
+	o := &g.Args[0]
+	if g.Enc == x86.Legacy {
+		old := vecReg(c.FP, o.Reg)
+		v[2], v[3] = old[2], old[3]
+	} else if o.Size < 32 {
+		v[2], v[3] = 0, 0
+	}
+	setVecReg(c.FP, o.Reg, v)
+}
+
+// storeVec writes v to g's first operand, which is in memory.
+func (m *Machine) storeVec(c *emu.CPU, g *guest.Insn, v vec) *emu.Fault {
+	a := guest.EffectiveAddr(c, g)
+	size := g.Args[0].Size
+	if misplaced(g, a, size) {
+		return generalProtection()
+	}
+	b := v.bytes()
+	return m.write(a, b[:size])
+}
