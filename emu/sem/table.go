@@ -91,8 +91,6 @@ var systemRows = rows{
 	x86.VRCPPS: {emulated: elementwise(soft.Rcp)}, x86.VRCPSS: {emulated: elementwise(soft.Rcp)},
 	x86.RSQRTPS: {emulated: elementwise(soft.Rsqrt)}, x86.RSQRTSS: {emulated: elementwise(soft.Rsqrt)},
 	x86.VRSQRTPS: {emulated: elementwise(soft.Rsqrt)}, x86.VRSQRTSS: {emulated: elementwise(soft.Rsqrt)},
-
-	x86.PCLMULQDQ: {plain: (*Machine).multiplyCarryless, fallback: anyForm},
 }
 
 // Has reports whether emu/unicorn leaves g to Execute though its kind is Plain: its CPU lacks it, or does it wrongly.
