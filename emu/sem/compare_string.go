@@ -136,7 +136,9 @@ func comparesStrings(explicit, index bool) semantics {
 			k, n = t.explicit(stringLength(c, g, emu.RAX)), t.explicit(stringLength(c, g, emu.RDX))
 		}
 		found := t.polarized(t.compare(set, text, k, n), n)
-		setFound(c, found, k < t.elements(), n < t.elements())
+		// Whether anything was found, whether at the first element, and which strings end in their registers.
+		setFlags(c, x86.StatusFlags, when(found != 0, emu.FlagCF)|when(found&1 != 0, emu.FlagOF)|
+			when(k < t.elements(), emu.FlagSF)|when(n < t.elements(), emu.FlagZF))
 		if index {
 			c.Regs[emu.RCX] = uint64(t.index(found))
 		} else {
@@ -152,23 +154,6 @@ func stringLength(c *emu.CPU, g *guest.Insn, r int) int64 {
 		return int64(c.Regs[r])
 	}
 	return int64(int32(c.Regs[r]))
-}
-
-// setFound sets the flags: whether anything was found, whether at the first element, and which string ends in its register.
-func setFound(c *emu.CPU, found uint16, setEnds, textEnds bool) {
-	c.Flags &^= uint64(x86.StatusFlags)
-	if found != 0 {
-		c.Flags |= emu.FlagCF
-	}
-	if textEnds {
-		c.Flags |= emu.FlagZF
-	}
-	if setEnds {
-		c.Flags |= emu.FlagSF
-	}
-	if found&1 != 0 {
-		c.Flags |= emu.FlagOF
-	}
 }
 
 // index returns the number of the first or last element that was found, or how many there are.

@@ -1,6 +1,7 @@
 package sem
 
 import (
+	"encoding/binary"
 	"hash/crc32"
 	"math/bits"
 
@@ -48,8 +49,8 @@ func multiplyGF(a, b byte) (r byte) {
 // doubleGF multiplies by x.
 func doubleGF(a byte) byte { return a<<1 ^ a>>7*0x1b }
 
-// shiftRows moves row r of the columns by r·by columns, and each byte through box. by is 1 to encrypt, 3 to decrypt.
-func shiftRows(l lane, by int, box *[256]byte) lane {
+// substituteRows moves row r of the columns by r·by columns, and each byte through box. by is 1 to encrypt, 3 to decrypt.
+func substituteRows(l lane, by int, box *[256]byte) lane {
 	from := l.bytes()
 	var to [16]byte
 	for i := range to {
@@ -79,16 +80,16 @@ var (
 
 func xorLanes(a, b lane) lane { return lane{a[0] ^ b[0], a[1] ^ b[1]} }
 
-func encryptLast(state, key lane) lane { return xorLanes(shiftRows(state, 1, &substitutes), key) }
-func decryptLast(state, key lane) lane { return xorLanes(shiftRows(state, 3, &restores), key) }
+func encryptLast(state, key lane) lane { return xorLanes(substituteRows(state, 1, &substitutes), key) }
+func decryptLast(state, key lane) lane { return xorLanes(substituteRows(state, 3, &restores), key) }
 func unmixColumns(l lane) lane         { return mixColumns(l, unmixing) }
 
 func encryptRound(state, key lane) lane {
-	return xorLanes(mixColumns(shiftRows(state, 1, &substitutes), mixing), key)
+	return xorLanes(mixColumns(substituteRows(state, 1, &substitutes), mixing), key)
 }
 
 func decryptRound(state, key lane) lane {
-	return xorLanes(mixColumns(shiftRows(state, 3, &restores), unmixing), key)
+	return xorLanes(mixColumns(substituteRows(state, 3, &restores), unmixing), key)
 }
 
 // assistKey is AESKEYGENASSIST: columns 1 and 3 through the S-box, and that rotated and with imm added.
@@ -116,19 +117,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // crc implements CRC32, which leaves out that the checksum is inverted before and after.
 func (m *Machine) crc(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	from, to := &g.Args[1], &g.Args[0]
-	x, fault := m.wordArg(c, g, 1)
+	x, fault := m.get(c, g, 1)
 	if fault != nil {
 		return fault
 	}
-	if from.High8 {
-		x = c.Regs[from.Reg] >> 8
-	}
 	var b [8]byte
-	for i := range b {
-		b[i] = byte(x >> (8 * i))
-	}
-	c.Regs[to.Reg] = uint64(^crc32.Update(^uint32(c.Regs[to.Reg]), castagnoli, b[:from.Size]))
+	binary.LittleEndian.PutUint64(b[:], x)
+	to := g.Args[0].Reg
+	c.Regs[to] = uint64(^crc32.Update(^uint32(c.Regs[to]), castagnoli, b[:g.Args[1].Size]))
 	return nil
 }
 

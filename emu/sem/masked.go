@@ -1,8 +1,6 @@
 package sem
 
 import (
-	"encoding/binary"
-
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -29,13 +27,6 @@ func (v *vec) setElement(i, size int, x uint64) {
 	v[at/8] = choose(truncate(^uint64(0), uint8(size))<<shift, x<<shift, v[at/8])
 }
 
-// readElement reads size bytes.
-func (m *Machine) readElement(a emu.Addr, size int) (uint64, *emu.Fault) {
-	var b [8]byte
-	f := m.read(a, b[:size])
-	return binary.LittleEndian.Uint64(b[:]), f
-}
-
 // maskedMove returns the semantics of VMASKMOV and VPMASKMOV with elements of size bytes. Those that are not selected are not accessed,
 // and loaded as zeros.
 func maskedMove(size int) semantics {
@@ -48,7 +39,7 @@ func maskedMove(size int) semantics {
 		var v vec
 		for i := range int(g.Args[0].Size) / size {
 			if selected(&mask, i, size) {
-				x, fault := m.readElement(a+emu.Addr(i*size), size)
+				x, fault := m.load(a+emu.Addr(i*size), uint8(size))
 				if fault != nil {
 					return fault
 				}
@@ -114,7 +105,7 @@ func gather(index, size int) semantics {
 		n := int(g.NRefs) // elements: one reference for each
 		for i := range n {
 			if selected(&by, i, size) {
-				x, fault := m.readElement(gatherAddr(c, g, from.element(i, index), index), size)
+				x, fault := m.load(gatherAddr(c, g, from.element(i, index), index), uint8(size))
 				if fault != nil {
 					setVecReg(c.FP, result.Reg, v)
 					setVecReg(c.FP, mask, by)

@@ -47,14 +47,12 @@ func pendingMMX(c *emu.CPU) *emu.Fault {
 }
 
 // mmxArg returns operand arg of g: an MMX register, or size bytes of memory.
-func (m *Machine) mmxArg(c *emu.CPU, g *guest.Insn, arg, size int) (uint64, *emu.Fault) {
+func (m *Machine) mmxArg(c *emu.CPU, g *guest.Insn, arg int, size uint8) (uint64, *emu.Fault) {
 	o := &g.Args[arg]
 	if o.Kind != x86.ArgMem {
 		return mmxReg(c.FP, o.Reg), nil
 	}
-	var b [8]byte
-	f := m.read(guest.EffectiveAddr(c, g), b[:size])
-	return binary.LittleEndian.Uint64(b[:]), f
+	return m.load(guest.EffectiveAddr(c, g), size)
 }
 
 // setMMX ends an MMX instruction whose result v goes to its first operand, a register.
@@ -69,7 +67,7 @@ func (m *Machine) mmxWord(c *emu.CPU, g *guest.Insn, f func(a, b uint64) uint64)
 }
 
 // mmxPart is mmxWord for an instruction that needs size bytes of its second operand.
-func (m *Machine) mmxPart(c *emu.CPU, g *guest.Insn, size int, f func(a, b uint64) uint64) *emu.Fault {
+func (m *Machine) mmxPart(c *emu.CPU, g *guest.Insn, size uint8, f func(a, b uint64) uint64) *emu.Fault {
 	if fault := pendingMMX(c); fault != nil {
 		return fault
 	}

@@ -174,10 +174,10 @@ func signDwords(a, b uint64) uint64 {
 	return negateDwords(a, fillDwords(b&highOfDwords)) &^ fillDwords(zeros(b, highOfDwords))
 }
 
-func and(a, b uint64) uint64    { return a & b }
-func andNot(a, b uint64) uint64 { return ^a & b }
-func or(a, b uint64) uint64     { return a | b }
-func xor(a, b uint64) uint64    { return a ^ b }
+func wordAnd(a, b uint64) uint64    { return a & b }
+func wordAndNot(a, b uint64) uint64 { return ^a & b }
+func wordOr(a, b uint64) uint64     { return a | b }
+func wordXor(a, b uint64) uint64    { return a ^ b }
 
 // packedRows are those of instructions on elements that stay in their places.
 var packedRows = join(
@@ -208,10 +208,10 @@ var packedRows = join(
 	both(x86.PSIGNB, x86.VPSIGNB, words(signBytes)), both(x86.PSIGNW, x86.VPSIGNW, words(signWords)),
 	both(x86.PSIGND, x86.VPSIGND, words(signDwords)),
 
-	both(x86.PAND, x86.VPAND, words(and)), both(x86.PANDN, x86.VPANDN, words(andNot)),
-	both(x86.POR, x86.VPOR, words(or)), both(x86.PXOR, x86.VPXOR, words(xor)),
-	both(x86.ANDPS, x86.VANDPS, words(and)), both(x86.ANDNPS, x86.VANDNPS, words(andNot)),
-	both(x86.ORPS, x86.VORPS, words(or)), both(x86.XORPS, x86.VXORPS, words(xor)),
-	both(x86.ANDPD, x86.VANDPD, words(and)), both(x86.ANDNPD, x86.VANDNPD, words(andNot)),
-	both(x86.ORPD, x86.VORPD, words(or)), both(x86.XORPD, x86.VXORPD, words(xor)),
+	both(x86.PAND, x86.VPAND, words(wordAnd)), both(x86.PANDN, x86.VPANDN, words(wordAndNot)),
+	both(x86.POR, x86.VPOR, words(wordOr)), both(x86.PXOR, x86.VPXOR, words(wordXor)),
+	both(x86.ANDPS, x86.VANDPS, words(wordAnd)), both(x86.ANDNPS, x86.VANDNPS, words(wordAndNot)),
+	both(x86.ORPS, x86.VORPS, words(wordOr)), both(x86.XORPS, x86.VXORPS, words(wordXor)),
+	both(x86.ANDPD, x86.VANDPD, words(wordAnd)), both(x86.ANDNPD, x86.VANDNPD, words(wordAndNot)),
+	both(x86.ORPD, x86.VORPD, words(wordOr)), both(x86.XORPD, x86.VXORPD, words(wordXor)),
 )

@@ -84,8 +84,8 @@ func shiftRightBytes(l lane, n uint8) lane {
 	return lane{l[0]>>bits | l[1]<<(64-bits), l[1] >> bits}
 }
 
-// shifts returns the semantics of an instruction that shifts all elements by an immediate, or by the lower word of its last operand.
-func shifts(f func(x, n uint64) uint64) semantics {
+// shiftsVector returns the semantics of an instruction that shifts all elements by an immediate, or by the lower word of its last operand.
+func shiftsVector(f func(x, n uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		if g.Args[0].Kind == x86.ArgMMX {
 			if g.Args[1].Kind != x86.ArgImm {
@@ -128,11 +128,11 @@ func shiftsLanes(f func(l lane, n uint8) lane) semantics {
 }
 
 var packedShiftRows = join(
-	both(x86.PSLLW, x86.VPSLLW, shifts(shiftLeftWords)), both(x86.PSLLD, x86.VPSLLD, shifts(shiftLeftDwords)),
-	both(x86.PSLLQ, x86.VPSLLQ, shifts(shiftLeftQwords)),
-	both(x86.PSRLW, x86.VPSRLW, shifts(shiftRightWords)), both(x86.PSRLD, x86.VPSRLD, shifts(shiftRightDwords)),
-	both(x86.PSRLQ, x86.VPSRLQ, shifts(shiftRightQwords)),
-	both(x86.PSRAW, x86.VPSRAW, shifts(shiftSignedWords)), both(x86.PSRAD, x86.VPSRAD, shifts(shiftSignedDwords)),
+	both(x86.PSLLW, x86.VPSLLW, shiftsVector(shiftLeftWords)), both(x86.PSLLD, x86.VPSLLD, shiftsVector(shiftLeftDwords)),
+	both(x86.PSLLQ, x86.VPSLLQ, shiftsVector(shiftLeftQwords)),
+	both(x86.PSRLW, x86.VPSRLW, shiftsVector(shiftRightWords)), both(x86.PSRLD, x86.VPSRLD, shiftsVector(shiftRightDwords)),
+	both(x86.PSRLQ, x86.VPSRLQ, shiftsVector(shiftRightQwords)),
+	both(x86.PSRAW, x86.VPSRAW, shiftsVector(shiftSignedWords)), both(x86.PSRAD, x86.VPSRAD, shiftsVector(shiftSignedDwords)),
 	both(x86.PSLLDQ, x86.VPSLLDQ, shiftsLanes(shiftLeftBytes)), both(x86.PSRLDQ, x86.VPSRLDQ, shiftsLanes(shiftRightBytes)),
 	rows{
 		x86.VPSLLVD: {plain: words(shiftLeftEachDword)}, x86.VPSLLVQ: {plain: words(shiftLeftQwords)},

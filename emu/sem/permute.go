@@ -1,8 +1,6 @@
 package sem
 
 import (
-	"encoding/binary"
-
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -184,7 +182,7 @@ func extract(bits int) semantics {
 		}
 		x := l.element(g.Imm, bits)
 		if to.Kind == x86.ArgMem {
-			return m.write(guest.EffectiveAddr(c, g), binary.LittleEndian.AppendUint64(nil, x)[:to.Size])
+			return m.put(c, g, 0, x)
 		}
 		c.Regs[to.Reg] = x
 		if mmx {
@@ -265,13 +263,7 @@ func tests(kept uint64) semantics {
 			common |= a[i] & b[i] & kept
 			alone |= ^a[i] & b[i] & kept
 		}
-		c.Flags &^= uint64(x86.StatusFlags)
-		if common == 0 {
-			c.Flags |= emu.FlagZF
-		}
-		if alone == 0 {
-			c.Flags |= emu.FlagCF
-		}
+		setFlags(c, x86.StatusFlags, when(common == 0, emu.FlagZF)|when(alone == 0, emu.FlagCF))
 		return nil
 	}
 }

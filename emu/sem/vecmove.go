@@ -1,15 +1,13 @@
 package sem
 
 import (
-	"encoding/binary"
-
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// move implements MOVAPS, MOVDQU and all others that copy a whole register or its like in memory.
-func (m *Machine) move(c *emu.CPU, g *guest.Insn) *emu.Fault {
+// moveVector implements MOVAPS, MOVDQU and all others that copy a whole register or its like in memory.
+func (m *Machine) moveVector(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	v, fault := m.vecArg(c, g, 1)
 	switch {
 	case fault != nil:
@@ -77,24 +75,19 @@ func (m *Machine) moveWord(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if fault != nil {
 		return fault
 	}
-	to := &g.Args[0]
-	switch to.Kind {
-	case x86.ArgMem:
-		if fault := m.write(guest.EffectiveAddr(c, g), binary.LittleEndian.AppendUint64(nil, x)[:to.Size]); fault != nil {
-			return fault
-		}
-	case x86.ArgGPR:
-		setReg(c, to.Reg, uint8(to.Size), x)
+	switch g.Args[0].Kind {
 	case x86.ArgXMM:
 		setVec(c, g, vec{x})
-	}
-	switch {
-	case to.Kind == x86.ArgMMX:
+	case x86.ArgMMX:
 		setMMX(c, g, x)
-	case mmx:
+		return nil
+	default:
+		fault = m.put(c, g, 0, x)
+	}
+	if mmx && fault == nil {
 		enterMMX(c.FP)
 	}
-	return nil
+	return fault
 }
 
 // wordArg returns the lowest 64 bits of operand arg of g, or as many as it has.
@@ -105,18 +98,8 @@ func (m *Machine) wordArg(c *emu.CPU, g *guest.Insn, arg int) (uint64, *emu.Faul
 		return vecReg(c.FP, o.Reg)[0], nil
 	case x86.ArgMMX:
 		return mmxReg(c.FP, o.Reg), nil
-	case x86.ArgGPR:
-		return truncate(c.Regs[o.Reg], uint8(o.Size)), nil
 	}
-	var b [8]byte
-	f := m.read(guest.EffectiveAddr(c, g), b[:o.Size])
-	return binary.LittleEndian.Uint64(b[:]), f
-}
-
-// storeReg implements MOVNTI.
-func (m *Machine) storeReg(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	o := &g.Args[1]
-	return m.write(guest.EffectiveAddr(c, g), binary.LittleEndian.AppendUint64(nil, c.Regs[o.Reg])[:o.Size])
+	return m.get(c, g, arg)
 }
 
 // signs returns the semantics of MOVMSKPS and its kin: f gathers the highest bits of the elements of a word, of which there are n.
@@ -159,13 +142,13 @@ func (m *Machine) clearAll(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return m.clearUpper(c, g)
 }
 
-var moveRows = join(
-	both(x86.MOVAPS, x86.VMOVAPS, (*Machine).move), both(x86.MOVAPD, x86.VMOVAPD, (*Machine).move),
-	both(x86.MOVUPS, x86.VMOVUPS, (*Machine).move), both(x86.MOVUPD, x86.VMOVUPD, (*Machine).move),
-	both(x86.MOVDQA, x86.VMOVDQA, (*Machine).move), both(x86.MOVDQU, x86.VMOVDQU, (*Machine).move),
-	both(x86.MOVNTPS, x86.VMOVNTPS, (*Machine).move), both(x86.MOVNTPD, x86.VMOVNTPD, (*Machine).move),
-	both(x86.MOVNTDQ, x86.VMOVNTDQ, (*Machine).move), both(x86.MOVNTDQA, x86.VMOVNTDQA, (*Machine).move),
-	both(x86.LDDQU, x86.VLDDQU, (*Machine).move),
+var vectorMoveRows = join(
+	both(x86.MOVAPS, x86.VMOVAPS, (*Machine).moveVector), both(x86.MOVAPD, x86.VMOVAPD, (*Machine).moveVector),
+	both(x86.MOVUPS, x86.VMOVUPS, (*Machine).moveVector), both(x86.MOVUPD, x86.VMOVUPD, (*Machine).moveVector),
+	both(x86.MOVDQA, x86.VMOVDQA, (*Machine).moveVector), both(x86.MOVDQU, x86.VMOVDQU, (*Machine).moveVector),
+	both(x86.MOVNTPS, x86.VMOVNTPS, (*Machine).moveVector), both(x86.MOVNTPD, x86.VMOVNTPD, (*Machine).moveVector),
+	both(x86.MOVNTDQ, x86.VMOVNTDQ, (*Machine).moveVector), both(x86.MOVNTDQA, x86.VMOVNTDQA, (*Machine).moveVector),
+	both(x86.LDDQU, x86.VLDDQU, (*Machine).moveVector),
 	both(x86.MOVSS, x86.VMOVSS, moveScalar(4)), both(x86.MOVSD, x86.VMOVSD, moveScalar(8)),
 	both(x86.MOVLPS, x86.VMOVLPS, moveHalf(0)), both(x86.MOVLPD, x86.VMOVLPD, moveHalf(0)),
 	both(x86.MOVHPS, x86.VMOVHPS, moveHalf(1)), both(x86.MOVHPD, x86.VMOVHPD, moveHalf(1)),
@@ -175,7 +158,7 @@ var moveRows = join(
 	both(x86.MOVMSKPS, x86.VMOVMSKPS, signs(signsOfDwords, 2)), both(x86.MOVMSKPD, x86.VMOVMSKPD, signs(signOfQword, 1)),
 	rows{
 		x86.MOVQ2DQ: {plain: (*Machine).moveWord}, x86.MOVDQ2Q: {plain: (*Machine).moveWord}, x86.MOVNTQ: {plain: (*Machine).moveWord},
-		x86.MOVNTI:     {plain: (*Machine).storeReg},
+		x86.MOVNTI:     {plain: move},
 		x86.VZEROUPPER: {plain: (*Machine).clearUpper}, x86.VZEROALL: {plain: (*Machine).clearAll},
 	},
 )
