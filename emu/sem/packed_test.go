@@ -221,7 +221,7 @@ func TestWidening(t *testing.T) {
 			{"PACKSSDW", packedSigned16, packSignedDwords(a, b)}, {"PACKUSDW", packedUnsigned16, packUnsignedDwords(a, b)},
 			{"PUNPCKLBW", interleaved8, interleaveBytes(a, b)}, {"PUNPCKLWD", interleaved16, interleaveWords(a, b)},
 			{"PMADDUBSW", addedBytes, mulAddBytes(a, b)}, {"PMADDWD", addedWords, mulAddWords(a, b)},
-			{"PSADBW", far, sumDifferences(a, b)}, {"PMOVMSKB", bits, signsOfBytes(a)},
+			{"PSADBW", far, sumDifferences(a, b)}, {"PMOVMSKB", bits, SignsOfBytes(a)},
 			{"PMULDQ", uint64(a32[0].signed * b32[0].signed), mulDwords(a, b)},
 			{"PMULUDQ", a32[0].unsigned * b32[0].unsigned, mulUnsignedDwords(a, b)},
 		} {

@@ -10,6 +10,8 @@ import (
 type row struct {
 	// emulated are those of its instructions of kind Emulated, plain those of others, which an engine may leave to a CPU.
 	emulated, plain semantics
+	// words is what the plain ones do to each 64-bit word of two vectors, where that is all they do.
+	words func(a, b uint64) uint64
 	// fallback says which of the plain ones emu/unicorn does not leave to its CPU; nil for none.
 	fallback func(g *guest.Insn) bool
 }
@@ -37,7 +39,7 @@ func join(parts ...rows) rows {
 				r.emulated = have.emulated
 			}
 			if r.plain == nil {
-				r.plain, r.fallback = have.plain, have.fallback
+				r.plain, r.words, r.fallback = have.plain, have.words, have.fallback
 			}
 			all[op] = r
 		}
