@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/interp"
 	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/lockstep"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -52,6 +53,9 @@ func Engines() []EngineInfo {
 			Err: err, Warning: unicorn.Warning(), make: unicorn.New,
 		},
 	}
+	list = append(list, EngineInfo{
+		Name: "interp", Model: "v3", Needs: "nothing", Found: "executes in Go: slower, not complete yet", make: interp.New, unlisted: true,
+	})
 	return append(list, EngineInfo{
 		Name: CheckEngine, Model: unicorn.DefaultModel, Needs: "both", Found: "compares unicorn with jit",
 		Err: cmp.Or(list[0].Err, list[1].Err), Warning: list[1].Warning, unlisted: true, close: pool.Close,

@@ -3,10 +3,12 @@
 package enginetest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/interp"
 	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -27,6 +29,8 @@ type engineUnderTest struct {
 	// tolerates makes got equal to want in what is known to differ, and reports whether the rest can be
 	// compared; nil if nothing differs.
 	tolerates func(c *testCase, want, got *outcome) bool
+	// interprets says that it does not execute instructions by the host's: flags that they leave undefined may be others.
+	interprets bool
 	// fits reports whether an instruction may be part of a sequence; nil if all may.
 	fits func(i *x86.Inst) bool
 }
@@ -37,6 +41,8 @@ var engines = []engineUnderTest{
 	{name: "jit", make: newJIT, budget: emu.NoBudget, model: richModel},
 	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel},
 	{name: "jit from a pool", make: newPooledJIT, budget: emu.NoBudget, model: richModel},
+	{name: "interp", make: newInterp, budget: emu.NoBudget, model: richModel, tolerates: unfinished, interprets: true, fits: settled},
+	{name: "interp simulating", make: newSimulatingInterp, budget: 1 << 40, model: richModel, simulates: true, tolerates: unfinished, interprets: true, fits: settled},
 	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, simulates: true, losesFlags: true},
 }
 
@@ -53,4 +59,20 @@ func newPooledJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, erro
 
 func newSimulatingJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
 	return jit.New(m, emu.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)})
+}
+
+func newInterp(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
+	return interp.New(m, emu.Config{Model: model, Env: env})
+}
+
+// unfinished has what the interpreter lacks not compared.
+func unfinished(_ *testCase, _, got *outcome) bool {
+	return !strings.HasPrefix(got.fault.Unsupported, "an instruction that this engine lacks")
+}
+
+// settled reports whether i leaves no flag undefined.
+func settled(i *x86.Inst) bool { return unsettled[i.Op] == 0 }
+
+func newSimulatingInterp(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
+	return interp.New(m, emu.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)})
 }

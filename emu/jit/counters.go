@@ -77,14 +77,14 @@ func (e *Engine) tallyInsn(t *tb, i int, n int64) {
 	}
 	a := t.addr(i)
 	for _, c := range e.plans[t.insns[i].plan] {
-		e.collected[c.event].add(a, n*c.times)
+		e.collected[c.event].Add(a, n*c.times)
 	}
 }
 
 // tally adds n events of t's instruction i.
 func (e *Engine) tally(t *tb, i int, ev emu.Event, n int64) {
 	if t.cache.counting == emu.CountAll && e.Events.Has(ev) {
-		e.collected[ev].add(t.addr(i), n)
+		e.collected[ev].Add(t.addr(i), n)
 	}
 }
 
@@ -144,7 +144,7 @@ func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n u
 		}
 	}
 	for ev := range e.collected {
-		e.collected[ev].drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
+		e.collected[ev].Drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/sem"
+	"github.com/cgemu/cgemu/emu/tally"
 	"github.com/cgemu/cgemu/hooks"
 )
 
@@ -123,7 +124,7 @@ type Engine struct {
 	epoch int
 
 	// Counts of blocks that are collected, and of instructions in blocks that stopped in the middle.
-	collected [emu.NumEvents]tally
+	collected [emu.NumEvents]tally.Tally
 	executed  int64
 
 	before *emu.CPU // in front of an instruction that is emulated

@@ -97,8 +97,7 @@ func setX87Env(x *emu.XState, env []byte, short bool) {
 	if short {
 		step = 2
 	}
-	copy(x[emu.XOffFCW:], env[:2])
-	x[emu.XOffFCW] |= 0x40
+	setFCW(x, binary.LittleEndian.Uint16(env))
 	turnTo(x, x87Top(binary.LittleEndian.Uint16(env[step:])))
 	copy(x[emu.XOffFSW:], env[step:step+2])
 	tag := binary.LittleEndian.Uint16(env[2*step:])
@@ -109,6 +108,11 @@ func setX87Env(x *emu.XState, env []byte, short bool) {
 		}
 	}
 	settleX87(x)
+}
+
+// setFCW writes the control word, whose reserved bits are fixed.
+func setFCW(x *emu.XState, fcw uint16) {
+	binary.LittleEndian.PutUint16(x[emu.XOffFCW:], fcw&0x1f7f|0x40)
 }
 
 // turnTo makes top the stack top. Registers keep their places, so they are others from the top on.
@@ -206,7 +210,7 @@ func validMXCSR(img []byte) bool {
 // loadX87 takes the x87 part of an FXSAVE image.
 func loadX87(x *emu.XState, img []byte) {
 	copy(x[:emu.XOffFTW+1], img)
-	x[emu.XOffFCW] |= 0x40
+	setFCW(x, binary.LittleEndian.Uint16(img))
 	settleX87(x)
 	for i := range 8 {
 		copy(x[emu.XOffST+16*i:], img[emu.XOffST+16*i:emu.XOffST+16*i+10])

@@ -2,35 +2,12 @@ package sem
 
 import (
 	"encoding/binary"
-	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
-
-// count returns the semantics of an instruction that counts bits of its source: POPCNT, BSF, BSR. "The content of the destination
-// operand is undefined" (SDM Vol. 2, BSF) where the source is 0: CPUs leave it alone, and POPCNT's result is 0.
-func count(f func(uint64) int) semantics {
-	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		src, fault := m.source(c, g, 1)
-		if fault != nil {
-			return fault
-		}
-		c.Flags &^= uint64(x86.StatusFlags)
-		if src == 0 {
-			c.Flags |= emu.FlagZF
-		}
-		if src != 0 || g.Op == x86.POPCNT {
-			setReg(c, g.Args[0].Reg, g.OpSize, uint64(f(src)))
-		}
-		return nil
-	}
-}
-
-// highestBit is BSR's result.
-func highestBit(x uint64) int { return 63 - bits.LeadingZeros64(x) }
 
 // touch implements CLFLUSH, which needs memory that can be read.
 func (m *Machine) touch(c *emu.CPU, g *guest.Insn) *emu.Fault {
@@ -52,31 +29,6 @@ func (m *Machine) popf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	c.Flags = c.Flags&^may | binary.LittleEndian.Uint64(b[:])&may
 	c.Regs[emu.RSP] += uint64(g.OpSize)
 	return nil
-}
-
-// negate implements LOCK NEG.
-func (m *Machine) negate(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	x, f := m.source(c, g, 0)
-	if f != nil {
-		f.Write = f.Vector == emu.VecPF
-		return f
-	}
-	s := stringOp{c: c, g: g, size: uint64(g.OpSize)}
-	if f := m.write(guest.EffectiveAddr(c, g), binary.LittleEndian.AppendUint64(nil, -x)[:g.OpSize]); f != nil {
-		return f
-	}
-	s.compare(0, x)
-	return nil
-}
-
-// source returns the value of an integer operand.
-func (m *Machine) source(c *emu.CPU, g *guest.Insn, arg int) (uint64, *emu.Fault) {
-	if a := g.Args[arg]; a.Kind != x86.ArgMem {
-		return truncate(c.Regs[a.Reg], g.OpSize), nil
-	}
-	var b [8]byte
-	f := m.read(guest.EffectiveAddr(c, g), b[:g.OpSize])
-	return binary.LittleEndian.Uint64(b[:]), f
 }
 
 // multiplyCarryless implements PCLMULQDQ.

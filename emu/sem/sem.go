@@ -18,7 +18,7 @@ type Machine struct {
 	Piece uint64
 }
 
-// Semantics execute one instruction on c, whose RIP is behind it. If they return a fault, nothing has changed.
+// semantics executes one instruction on c, whose RIP is behind it. If it returns a fault, nothing has changed.
 type semantics = func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault
 
 // Of returns the semantics of g, nil if there are none.

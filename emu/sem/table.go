@@ -1,8 +1,6 @@
 package sem
 
 import (
-	"math/bits"
-
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/soft"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -24,7 +22,7 @@ func anyForm(*guest.Insn) bool  { return true }
 func locked(g *guest.Insn) bool { return g.Lock }
 
 // table has what is executed in Go.
-var table = join(systemRows)
+var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows)
 
 // join makes one table of its parts: a row of one may be completed by another.
 func join(parts ...rows) rows {
@@ -61,16 +59,12 @@ var systemRows = rows{
 	// Integers. MOV, PUSH and POP are those of segment, control and debug registers, LEAVE that of 16 bits, XLAT that with a segment.
 	x86.MOV: {emulated: (*Machine).segment}, x86.PUSH: {emulated: (*Machine).segment}, x86.POP: {emulated: (*Machine).segment},
 	x86.PUSHF: {emulated: (*Machine).pushf}, x86.POPF: {emulated: (*Machine).popf},
-	x86.ENTER: {emulated: (*Machine).enterFrame}, x86.LEAVE: {emulated: (*Machine).leave16}, x86.XLAT: {emulated: (*Machine).translateByte},
-	x86.POPCNT:  {plain: count(bits.OnesCount64), fallback: anyForm},
-	x86.BSF:     {plain: count(bits.TrailingZeros64), fallback: anyForm},
-	x86.BSR:     {plain: count(highestBit), fallback: anyForm},
-	x86.NEG:     {plain: (*Machine).negate, fallback: locked},
+	x86.ENTER: {emulated: (*Machine).enterFrame}, x86.LEAVE: {emulated: (*Machine).leave16}, x86.XLAT: {emulated: (*Machine).translateByte, plain: (*Machine).translateByte},
 	x86.CLFLUSH: {plain: (*Machine).touch, fallback: anyForm},
 
 	// Strings with 32-bit addresses or a segment.
-	x86.MOVS: {emulated: (*Machine).stringInsn}, x86.STOS: {emulated: (*Machine).stringInsn}, x86.LODS: {emulated: (*Machine).stringInsn},
-	x86.SCAS: {emulated: (*Machine).stringInsn}, x86.CMPS: {emulated: (*Machine).stringInsn},
+	x86.MOVS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn}, x86.STOS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn}, x86.LODS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn},
+	x86.SCAS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn}, x86.CMPS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn},
 
 	// The state of x87, SSE and AVX.
 	x86.FXSAVE: {emulated: (*Machine).fxsave}, x86.FXSAVE64: {emulated: (*Machine).fxsave},

@@ -1,0 +1,214 @@
+package interp
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/sem"
+	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
+)
+
+// A cache has the blocks of one way of counting.
+type cache struct {
+	counting emu.Counting
+	blocks   map[emu.Addr]*block
+	// recent has blocks that were looked up, by the lowest bits of their addresses.
+	recent [1 << 12]*block
+}
+
+// A block is a straight run of instructions.
+type block struct {
+	pc       emu.Addr
+	counting emu.Counting
+	insns    []insn
+	// count is how often it was entered since it was gathered last.
+	count uint64
+	// marked says that its first instruction is, dropped that its code changed or that it has another mark.
+	marked, dropped bool
+	pages           [2]emu.Addr
+}
+
+// An insn is an instruction of a block.
+type insn struct {
+	guest.Insn
+	// execute is nil for what branches, stops or repeats, and for what is refused.
+	execute func(*sem.Machine, *emu.CPU, *guest.Insn) *emu.Fault
+	// effects are what it may count, plan the number of what it counts each time.
+	effects hooks.Effects
+	plan    uint16
+}
+
+// A planned is one event of a plan, and how often one execution counts it.
+type planned struct {
+	event emu.Event
+	times int64
+}
+
+// lookup returns the block at pc, or the fault of fetching it.
+func (e *Engine) lookup(pc emu.Addr) (*block, *emu.Fault) {
+	slot := &e.recent[pc%emu.Addr(len(e.recent))]
+	if b := *slot; b != nil && b.pc == pc && !b.dropped {
+		return b, nil
+	}
+	b := e.blocks[pc]
+	if b == nil {
+		var f *emu.Fault
+		if b, f = e.decode(pc); f != nil {
+			return nil, f
+		}
+	}
+	*slot = b
+	return b, nil
+}
+
+// decode makes the block at pc.
+func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
+	e.decoder.Forget()
+	b := &block{pc: pc, counting: e.counting, marked: e.marks[pc]}
+	var context hooks.Context
+	a := pc
+	for len(b.insns) < emu.MaxRun && (a == pc || !e.marks[a]) {
+		var in insn
+		if !e.decoder.Decode(&in.Insn, a) || in.Kind == guest.FetchFault && a != pc {
+			break
+		}
+		in.Bytes = slices.Clone(in.Bytes)
+		in.effects = context.Next(&in.Inst)
+		in.effects.Refs = slices.Clone(in.effects.Refs)
+		in.plan = e.planOf(&in)
+		in.execute = executes(&in.Insn)
+		b.insns = append(b.insns, in)
+		if a = in.Next(); in.Kind.Ends() || in.Flow != x86.FlowNext {
+			break
+		}
+	}
+	if len(b.insns) == 0 {
+		return nil, fetchFault(pc)
+	}
+	b.pages = [2]emu.Addr{pc.PageDown(), (a - 1).PageDown()}
+	if err := e.mem.Guard(b.pages[:]...); err != nil {
+		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}
+	}
+	e.blocks[pc] = b
+	for _, p := range slices.Compact(b.pages[:]) {
+		e.pages[p] = append(e.pages[p], b)
+	}
+	return b, nil
+}
+
+// executes returns what executes g where nothing but the next instruction can follow; nil for others.
+func executes(g *guest.Insn) func(*sem.Machine, *emu.CPU, *guest.Insn) *emu.Fault {
+	switch g.Kind {
+	case guest.Nop:
+		return func(*sem.Machine, *emu.CPU, *guest.Insn) *emu.Fault { return nil }
+	case guest.Plain, guest.Push, guest.Pop, guest.Leave, guest.Lea, guest.String:
+		return sem.Of(g)
+	case guest.Emulated:
+		if !hooks.Repeats(&g.Inst) || !g.Op.IsString() {
+			return sem.Of(g)
+		}
+	}
+	return nil
+}
+
+// fetchFault is the fault of fetching code at a.
+func fetchFault(a emu.Addr) *emu.Fault {
+	if !guest.Canonical(a) {
+		return &emu.Fault{Vector: emu.VecGP}
+	}
+	return &emu.Fault{Vector: emu.VecPF, Addr: a, Exec: true}
+}
+
+// planOf returns the number of in's plan.
+func (e *Engine) planOf(in *insn) uint16 {
+	p := in.effects.Plan(&in.Inst, e.Events)
+	if in.Kind == guest.FetchFault {
+		p = hooks.Plan{}
+	}
+	n, ok := e.planIndex[p]
+	if !ok {
+		n = uint16(len(e.plans))
+		var list []planned
+		for ev, times := range p {
+			if times != 0 {
+				list = append(list, planned{emu.Event(ev), int64(times)})
+			}
+		}
+		e.plans = append(e.plans, list)
+		e.planIndex[p] = n
+	}
+	return n
+}
+
+// has reports whether an instruction of b is at a.
+func (b *block) has(a emu.Addr) bool {
+	return slices.ContainsFunc(b.insns, func(in insn) bool { return in.PC == a })
+}
+
+// Invalidate implements emu.Engine.
+func (e *Engine) Invalidate(lo, hi emu.Addr) {
+	for p := lo.PageDown(); p < hi; p += emu.PageSize {
+		for _, b := range slices.Clone(e.pages[p]) {
+			e.drop(b)
+		}
+	}
+}
+
+// drop forgets a block, which may be running.
+func (e *Engine) drop(b *block) {
+	e.gather(b)
+	b.dropped = true
+	if c := e.caches[b.counting]; c.blocks[b.pc] == b {
+		delete(c.blocks, b.pc)
+	}
+	for _, p := range slices.Compact(b.pages[:]) {
+		e.pages[p] = slices.DeleteFunc(e.pages[p], func(x *block) bool { return x == b })
+		if len(e.pages[p]) == 0 {
+			delete(e.pages, p)
+		}
+	}
+}
+
+// gatherAll moves the counts of some blocks to where they are collected.
+func (e *Engine) gatherAll(blocks []*block) {
+	for _, b := range blocks {
+		e.gather(b)
+	}
+}
+
+// gather does so with those of one.
+func (e *Engine) gather(b *block) {
+	n := b.count
+	b.count = 0
+	if n != 0 && b.counting == emu.CountAll {
+		for i := range b.insns {
+			e.addPlan(&b.insns[i], int64(n))
+		}
+	}
+}
+
+// addPlan adds what n executions of in count whatever they meet.
+func (e *Engine) addPlan(in *insn, n int64) {
+	for _, p := range e.plans[in.plan] {
+		e.collected[p.event].Add(in.PC, n*p.times)
+	}
+}
+
+// tally adds n events of the instruction at a.
+func (e *Engine) tally(a emu.Addr, ev emu.Event, n int64) {
+	if e.counting == emu.CountAll && e.Events.Has(ev) && n != 0 {
+		e.collected[ev].Add(a, n)
+	}
+}
+
+// uncount takes back what b's instructions from i on counted, which were not executed although b was entered.
+func (e *Engine) uncount(b *block, i int) {
+	for k := i; k < len(b.insns); k++ {
+		if e.counting == emu.CountAll {
+			e.addPlan(&b.insns[k], -1)
+		}
+	}
+	e.executed -= uint64(len(b.insns) - i)
+}

@@ -1,0 +1,212 @@
+package interp
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// Run implements emu.Engine.
+func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
+	e.budgeted, e.left = budget < emu.NoBudget, int64(budget)
+	if e.interrupted != c {
+		e.run = 0
+	}
+	e.interrupted = nil
+	stop := e.loop(c)
+	if stop.Left = e.left; !e.budgeted {
+		stop.Left = int64(budget)
+	}
+	return *stop
+}
+
+// loop executes blocks until something stops it.
+func (e *Engine) loop(c *emu.CPU) *emu.Stop {
+	for {
+		if e.interrupt.Load() && e.interrupt.Swap(false) {
+			e.interrupted = c
+			return &emu.Stop{Reason: emu.StopInterrupt}
+		}
+		b, f := e.lookup(c.RIP)
+		if f != nil {
+			return faulted(*f)
+		}
+		if b.marked && (e.passing != c || e.passes != b.pc) {
+			e.passing, e.passes = c, b.pc
+			return &emu.Stop{Reason: emu.StopMark}
+		}
+		e.passing = nil
+		var stop *emu.Stop
+		if c.Flags&emu.StepFlags == 0 {
+			stop = e.execute(c, b, len(b.insns))
+		} else {
+			stop = e.step(c, b)
+		}
+		if stop != nil {
+			return stop
+		}
+	}
+}
+
+// lacking begins the text of a fault of an instruction without semantics.
+const lacking = "an instruction that this engine lacks: "
+
+func faulted(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fault: f} }
+
+// execute executes the first n instructions of b. It returns nil if the run goes on at c's RIP.
+func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
+	b.count++
+	e.executed += uint64(len(b.insns))
+	for i := range b.insns[:n] {
+		in := &b.insns[i]
+		e.begin(c, in)
+		c.RIP = in.Next()
+		if in.execute == nil {
+			if stop, left := e.special(c, b, i); left {
+				return stop
+			}
+			continue
+		}
+		if f := in.execute(&e.machine, c, &in.Insn); f != nil {
+			return e.fault(c, b, i, f)
+		}
+		e.finish(in)
+		if b.dropped || in.Kind == guest.Emulated {
+			return e.leave(b, i)
+		}
+	}
+	return e.leave(b, n-1)
+}
+
+// leave ends b behind its instruction i.
+func (e *Engine) leave(b *block, i int) *emu.Stop {
+	e.uncount(b, i+1)
+	if e.run = (e.run + i + 1) % emu.MaxRun; b.insns[i].Kind.Ends() {
+		e.run = 0
+	}
+	return nil
+}
+
+// fault ends the run with what b's instruction i raised.
+func (e *Engine) fault(c *emu.CPU, b *block, i int, f *emu.Fault) *emu.Stop {
+	in := &b.insns[i]
+	e.uncount(b, i+1)
+	if in.Kind == guest.FetchFault {
+		e.executed--
+	}
+	if !f.Trap() {
+		c.RIP = in.PC
+	}
+	e.onlyUpTo(c, in, f)
+	if f.Vector == emu.VecPF && !f.Exec && f.Addr < e.mem.Limit() {
+		prot := mem.Read
+		if f.Write {
+			prot = mem.Write
+		}
+		f.Bus = e.mem.Accessible(f.Addr, 1, prot) == 1
+	}
+	return faulted(*f)
+}
+
+// special executes b's instruction i, the last one, or one that repeats. left says that b does not go on behind it.
+func (e *Engine) special(c *emu.CPU, b *block, i int) (stop *emu.Stop, left bool) {
+	in := &b.insns[i]
+	if in.Kind == guest.Rep || in.Kind == guest.Emulated {
+		return e.repeat(c, b, i)
+	}
+	return e.last(c, b, i), true
+}
+
+// last executes b's instruction i, with which b ends.
+func (e *Engine) last(c *emu.CPU, b *block, i int) *emu.Stop {
+	in := &b.insns[i]
+	switch in.Kind {
+	case guest.Branch:
+		return e.branch(c, b, i)
+	case guest.Syscall:
+		c.Regs[emu.RCX] = uint64(c.RIP)
+		c.Regs[emu.R11] = c.Flags&emu.UserFlags | emu.FlagR1 | emu.FlagIF
+		return &emu.Stop{Reason: emu.StopSyscall}
+	case guest.Client:
+		return &emu.Stop{Reason: emu.StopClient}
+	case guest.NRAddr:
+		c.Regs[emu.RAX] = 0
+		return e.leave(b, i)
+	case guest.CallNoRedir:
+		return e.callNoRedir(c, b, i)
+	case guest.FetchFault:
+		return e.fault(c, b, i, fetchFault(in.Next()))
+	case guest.Undefined, guest.Unknown, guest.Unsupported, guest.TooLong:
+		f := e.decoder.Refuse(&in.Insn, e.Model)
+		return e.fault(c, b, i, &f)
+	}
+	return e.fault(c, b, i, &emu.Fault{Vector: emu.VecUD, Unsupported: lacking + in.Op.String()})
+}
+
+// callNoRedir executes a client request that calls *RAX.
+func (e *Engine) callNoRedir(c *emu.CPU, b *block, i int) *emu.Stop {
+	if f := e.machine.Push(c, uint64(c.RIP)); f != nil {
+		return e.fault(c, b, i, f)
+	}
+	e.finish(&b.insns[i])
+	c.RIP = emu.Addr(c.Regs[emu.RAX])
+	return e.leave(b, i)
+}
+
+// step executes the first instruction of b with TF or AC set: it raises VecDB behind an instruction that TF was set in front of, and VecAC
+// for an unaligned access. A repeated string instruction counts as one.
+func (e *Engine) step(c *emu.CPU, b *block) *emu.Stop {
+	traps, in := c.Flags&emu.FlagTF != 0, &b.insns[0]
+	if c.Flags&emu.FlagAC != 0 && misaligned(c, &in.Insn) {
+		return faulted(emu.Fault{Vector: emu.VecAC})
+	}
+	stop := e.execute(c, b, 1)
+	e.run = 0
+	if stop == nil && traps {
+		return faulted(emu.Fault{Vector: emu.VecDB})
+	}
+	return stop
+}
+
+// misaligned reports whether g accesses 2, 4 or 8 bytes of memory at another address than a multiple of their number (SDM Vol. 3,
+// "Alignment Check Exception").
+func misaligned(c *emu.CPU, g *guest.Insn) bool {
+	for r := range g.References {
+		a, size := guest.RefAddr(c, g, r), emu.Addr(r.Size)
+		if (size == 2 || size == 4 || size == 8) && a%size != 0 && guest.Happens(c, g, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// overdrawn takes the straight run that ends with b's instruction i off the budget, and reports whether it is used up.
+func (e *Engine) overdrawn(i int) bool {
+	e.left -= int64((e.run+i)%emu.MaxRun + 1)
+	return e.left < 0
+}
+
+// branch executes b's instruction i, which is a branch.
+func (e *Engine) branch(c *emu.CPU, b *block, i int) *emu.Stop {
+	in := &b.insns[i]
+	switch in.Flow {
+	case x86.FlowCall, x86.FlowCallInd, x86.FlowJmpInd:
+		if !(b.marked && i == 0) && e.overdrawn(i) {
+			e.uncount(b, i)
+			c.RIP = in.PC
+			return &emu.Stop{Reason: emu.StopBudget}
+		}
+	}
+	taken, f := e.machine.Branch(c, &in.Insn)
+	if f != nil {
+		return e.fault(c, b, i, f)
+	}
+	e.finish(in)
+	e.branched(in, taken, c.RIP)
+	over := taken && in.Target < 0 && in.Flow != x86.FlowCall && e.overdrawn(i)
+	if e.run = 0; over {
+		return &emu.Stop{Reason: emu.StopBudget}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+// Package tally holds counts by guest address: what engines have counted and nobody has collected yet.
+//
+// The package is cgemu's own: what it promises may change.
+package tally
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A Tally holds counts by guest address. The zero Tally is empty.
+type Tally struct {
+	pages map[emu.Addr]*page
+	// The page of the last add: counts come in runs.
+	lastAt emu.Addr
+	last   *page
+}
+
+// A page has the counts of consecutive addresses.
+type page [256]uint64
+
+const pageSize = emu.Addr(len(page{}))
+
+// Add adds n, which may be negative as long as the sum is not, to a's count.
+func (t *Tally) Add(a emu.Addr, n int64) {
+	if at := a / pageSize; t.last == nil || at != t.lastAt {
+		t.lastAt, t.last = at, t.pages[at]
+		if t.pages == nil {
+			t.pages = map[emu.Addr]*page{}
+		}
+		if t.last == nil {
+			t.last = new(page)
+			t.pages[at] = t.last
+		}
+	}
+	t.last[a%pageSize] += uint64(n)
+}
+
+// Kept is how many pages of addresses a Tally keeps for counts to come.
+const Kept = 1 << 10
+
+// Drain hands every count in [lo, hi) that is not zero to f, in ascending order, and makes
+// it zero.
+func (t *Tally) Drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
+	for _, at := range t.within(lo, hi) {
+		counts := t.pages[at]
+		for i, n := range counts {
+			if a := at*pageSize + emu.Addr(i); n != 0 && a >= lo && a < hi {
+				f(a, n)
+				counts[i] = 0
+			}
+		}
+		if first := at * pageSize; len(t.pages) > Kept && first >= lo && first+pageSize <= hi {
+			delete(t.pages, at)
+			t.last = nil
+		}
+	}
+}
+
+// within returns the keys of the pages that overlap [lo, hi), in ascending order.
+func (t *Tally) within(lo, hi emu.Addr) (keys []emu.Addr) {
+	first, end := lo/pageSize, (hi-1)/pageSize+1
+	if end-first <= emu.Addr(len(t.pages)) {
+		for at := first; at < end; at++ {
+			if t.pages[at] != nil {
+				keys = append(keys, at)
+			}
+		}
+		return keys
+	}
+	for at := range t.pages {
+		if at >= first && at < end {
+			keys = append(keys, at)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Pages returns how many pages of addresses t keeps.
+func (t *Tally) Pages() int { return len(t.pages) }
