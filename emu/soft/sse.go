@@ -109,6 +109,14 @@ func (f *Format) result(e exact, status, denormal uint16, mode Mode) (uint64, ui
 	return f.pack(r), status | post&^C1
 }
 
+// Negate returns -x, but for a NaN, which it leaves alone: so do instructions that negate an operand.
+func (f *Format) Negate(x uint64) uint64 {
+	if x&^f.signBit() > uint64(f.maxExp())<<f.fracBits() {
+		return x
+	}
+	return x ^ f.signBit()
+}
+
 // signBit is the sign of a number in the format.
 func (f *Format) signBit() uint64 { return 1 << (f.fracBits() + f.expBits) }
 

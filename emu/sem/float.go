@@ -1,0 +1,242 @@
+package sem
+
+import (
+	"encoding/binary"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/soft"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// The floating-point instructions of SSE and AVX. Package soft computes elements; the functions here take vectors apart, and collect what
+// exceptions their elements raised.
+
+// A floatOp makes an element of a result of one element of each source, and of MXCSR. It returns exceptions, too.
+type floatOp = func(x, y uint64, mode soft.Mode) (uint64, uint16)
+
+// mxcsr returns MXCSR.
+func mxcsr(x *emu.XState) soft.Mode {
+	return soft.Mode(binary.LittleEndian.Uint32(x[emu.XOffMXCSR:]))
+}
+
+// raise adds the exceptions that an instruction found to MXCSR, and returns the fault of those that are not masked. Those of operands come
+// before any result is computed, of all elements: if one of them is not masked, there are no others (SDM Vol. 1, "SIMD Floating-Point
+// Exception Conditions"). With a fault, the flags are all that an instruction changes.
+func raise(c *emu.CPU, status uint16) *emu.Fault {
+	mode := mxcsr(c.FP)
+	const before = soft.IE | soft.DE | soft.ZE
+	if mode.Unmasked(status&before) != 0 {
+		status &= before
+	}
+	binary.LittleEndian.PutUint32(c.FP[emu.XOffMXCSR:], uint32(mode)|uint32(status))
+	if mode.Unmasked(status) != 0 {
+		return &emu.Fault{Vector: emu.VecXM}
+	}
+	return nil
+}
+
+// conclude ends a floating-point instruction that has the result v, unless one of its exceptions is not masked.
+func conclude(c *emu.CPU, g *guest.Insn, v vec, status uint16) *emu.Fault {
+	if f := raise(c, status); f != nil {
+		return f
+	}
+	setVec(c, g, v)
+	return nil
+}
+
+// element returns element i of v, of size bytes.
+func (v *vec) element(i, size int) uint64 {
+	bit := 8 * size * i
+	return v[bit/64] >> (bit % 64) & (1<<(8*size) - 1)
+}
+
+// setElement writes element i of v, of size bytes.
+func (v *vec) setElement(i, size int, x uint64) {
+	bit := 8 * size * i
+	mask := uint64(1)<<(8*size) - 1
+	w := &v[bit/64]
+	*w = *w&^(mask<<(bit%64)) | x<<(bit%64)
+}
+
+// lastSource returns which operand of g is its last one but for an immediate.
+func lastSource(g *guest.Insn) int {
+	if g.Args[g.NArgs-1].Kind == x86.ArgImm {
+		return int(g.NArgs) - 2
+	}
+	return int(g.NArgs) - 1
+}
+
+// floatArgs returns the two sources of g, its last operands but for an immediate. The first is a register: a legacy encoding replaces it by
+// the result.
+func (m *Machine) floatArgs(c *emu.CPU, g *guest.Insn) (a, b vec, f *emu.Fault) {
+	last := lastSource(g)
+	b, f = m.vecArg(c, g, last)
+	return vecReg(c.FP, g.Args[last-1].Reg), b, f
+}
+
+// A precision is what a family of instructions has as PS and SS, or as PD and SD.
+type precision struct {
+	*soft.Format
+	size int // of an element in bytes
+}
+
+var (
+	single = precision{soft.Float32, 4}
+	double = precision{soft.Float64, 8}
+)
+
+// packed returns the semantics of an instruction that applies f to all elements.
+func (p precision) packed(f floatOp) semantics { return p.alternating(f, f) }
+
+// alternating returns the semantics of an instruction that applies functions to the elements with even and odd numbers.
+func (p precision) alternating(even, odd floatOp) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		mode, status := mxcsr(c.FP), uint16(0)
+		for i := range int(g.Args[0].Size) / p.size {
+			f := even
+			if i&1 != 0 {
+				f = odd
+			}
+			x, s := f(a.element(i, p.size), b.element(i, p.size), mode)
+			a.setElement(i, p.size, x)
+			status |= s
+		}
+		return conclude(c, g, a, status)
+	}
+}
+
+// scalar returns the semantics of an instruction that applies f to the lowest elements. The others are those of the first source.
+func (p precision) scalar(f floatOp) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		x, status := f(a.element(0, p.size), b.element(0, p.size), mxcsr(c.FP))
+		a.setElement(0, p.size, x)
+		return conclude(c, g, a, status)
+	}
+}
+
+// ofSecond returns the operation on the second source alone.
+func ofSecond(f func(x uint64, mode soft.Mode) (uint64, uint16)) floatOp {
+	return func(_, y uint64, mode soft.Mode) (uint64, uint16) { return f(y, mode) }
+}
+
+// approximation returns the operation of an instruction that raises no exceptions.
+func approximation(f func(uint32) uint32) floatOp {
+	return func(_, y uint64, _ soft.Mode) (uint64, uint16) { return uint64(f(uint32(y))), 0 }
+}
+
+// horizontal returns the semantics of an instruction that applies f to neighbouring elements: in each lane, those of the first source give
+// the lower half of the result, those of the second one the upper half.
+func (p precision) horizontal(f floatOp) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		var v vec
+		mode, status := mxcsr(c.FP), uint16(0)
+		perLane := 16 / p.size
+		for i := range int(g.Args[0].Size) / p.size {
+			lane, within := i/perLane*perLane, i%perLane*2
+			from := &a
+			if within >= perLane {
+				from, within = &b, within-perLane
+			}
+			x, s := f(from.element(lane+within, p.size), from.element(lane+within+1, p.size), mode)
+			v.setElement(i, p.size, x)
+			status |= s
+		}
+		return conclude(c, g, v, status)
+	}
+}
+
+// dotProduct implements DPPS and DPPD: the upper half of the immediate says which products are added, the lower half which elements of the
+// result are their sum.
+func (p precision) dotProduct(multiply, add floatOp) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		var v vec
+		d := dot{mode: mxcsr(c.FP), multiply: multiply, add: add}
+		perLane := 16 / p.size
+		for lane := 0; lane < int(g.Args[0].Size)/p.size; lane += perLane {
+			var products [4]uint64
+			for i := range perLane {
+				if g.Imm>>(4+i)&1 != 0 {
+					products[i] = d.do(multiply, a.element(lane+i, p.size), b.element(lane+i, p.size))
+				}
+			}
+			sum := d.do(add, products[0], products[1])
+			if perLane == 4 {
+				sum = d.do(add, sum, d.do(add, products[2], products[3]))
+			}
+			for i := range perLane {
+				if g.Imm>>i&1 != 0 {
+					v.setElement(lane+i, p.size, sum)
+				}
+			}
+		}
+		return conclude(c, g, v, d.status)
+	}
+}
+
+// A dot is a dot product in the making.
+type dot struct {
+	mode          soft.Mode
+	status        uint16
+	multiply, add floatOp
+}
+
+// do computes f, and keeps its exceptions.
+func (d *dot) do(f floatOp, x, y uint64) uint64 {
+	r, status := f(x, y, d.mode)
+	d.status |= status
+	return r
+}
+
+// rounding implements ROUNDPS and its kin: the immediate has a rounding control, or says that MXCSR's counts, and whether an inexact
+// result is an exception.
+func (p precision) rounding(shape func(p precision, f floatOp) semantics) semantics {
+	var ways [16]semantics
+	for imm := range ways {
+		ways[imm] = shape(p, func(_, y uint64, mode soft.Mode) (uint64, uint16) {
+			if imm&4 == 0 {
+				mode = mode.WithRounding(uint8(imm))
+			}
+			x, status := p.Round(y, mode)
+			if imm&8 != 0 {
+				status &^= soft.PE
+			}
+			return x, status
+		})
+	}
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault { return ways[g.Imm&15](m, c, g) }
+}
+
+// loadMXCSR implements LDMXCSR.
+func (m *Machine) loadMXCSR(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	x, f := m.load(guest.EffectiveAddr(c, g), 4)
+	if f != nil {
+		return f
+	}
+	if x&^emu.MXCSRMask != 0 {
+		return generalProtection()
+	}
+	binary.LittleEndian.PutUint32(c.FP[emu.XOffMXCSR:], uint32(x))
+	return nil
+}
+
+// storeMXCSR implements STMXCSR.
+func (m *Machine) storeMXCSR(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	return m.store(guest.EffectiveAddr(c, g), 4, uint64(mxcsr(c.FP)))
+}
