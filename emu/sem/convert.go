@@ -3,6 +3,7 @@ package sem
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/soft"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -116,19 +117,25 @@ func (m *Machine) toHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 		mode = mode.WithRounding(uint8(g.Imm))
 	}
 	v, status := convertElements(vecReg(c.FP, g.Args[1].Reg), int(g.Args[1].Size)/4, 4, 2, soft.SingleToHalf, mode)
-	if g.Args[0].Kind != x86.ArgMem || mode.Unmasked(status) != 0 {
+	if g.Args[0].Kind != x86.ArgMem {
 		return conclude(c, g, v, status)
 	}
-	if fault := m.storeVec(c, g, v); fault != nil {
+	a, size := guest.EffectiveAddr(c, g), uint64(g.Args[0].Size)
+	if n := m.Mem.Accessible(a, size, mem.Write); n < size {
+		return accessFault(a, int(n), true)
+	}
+	if fault := raise(c, status); fault != nil {
 		return fault
 	}
-	return raise(c, status)
+	return m.storeVec(c, g, v)
 }
 
-// fromMMX returns the semantics of CVTPI2PS and CVTPI2PD: two integers of an MMX register, or of memory, become numbers.
+// fromMMX returns the semantics of CVTPI2PS and CVTPI2PD: two integers of an MMX register, or of memory, become numbers. With memory they are
+// no MMX instructions.
 func (p precision) fromMMX(f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		if fault := pendingMMX(c); fault != nil {
+		mmx := g.Args[1].Kind != x86.ArgMem
+		if fault := pendingMMX(c); mmx && fault != nil {
 			return fault
 		}
 		x, fault := m.mmxArg(c, g, 1)
@@ -141,12 +148,15 @@ func (p precision) fromMMX(f conversion) semantics {
 		if p.size == 8 {
 			v[1] = r[1]
 		}
-		enterMMX(c.FP)
+		if mmx {
+			enterMMX(c.FP)
+		}
 		return conclude(c, g, v, status)
 	}
 }
 
-// toMMX returns the semantics of CVTPS2PI and its kin: two numbers become integers in an MMX register.
+// toMMX returns the semantics of CVTPS2PI and its kin: two numbers become integers in an MMX register. The x87 state becomes MMX's even if
+// an exception is not masked.
 func (p precision) toMMX(f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		if fault := pendingMMX(c); fault != nil {
@@ -156,6 +166,7 @@ func (p precision) toMMX(f conversion) semantics {
 		if fault != nil {
 			return fault
 		}
+		enterMMX(c.FP)
 		r, status := convertElements(v, 2, p.size, 4, f, mxcsr(c.FP))
 		if fault := raise(c, status); fault != nil {
 			return fault
