@@ -20,20 +20,30 @@ func mxcsr(x *emu.XState) soft.Mode {
 	return soft.Mode(binary.LittleEndian.Uint32(x[emu.XOffMXCSR:]))
 }
 
-// raise adds the exceptions that an instruction found to MXCSR, and returns the fault of those that are not masked. Those of operands come
-// before any result is computed, of all elements: if one of them is not masked, there are no others (SDM Vol. 1, "SIMD Floating-Point
-// Exception Conditions"). With a fault, the flags are all that an instruction changes.
+// raise adds the exceptions that the elements of an instruction raised to MXCSR, and returns the fault of those that are not masked. With a
+// fault, the flags are all that an instruction changes.
 func raise(c *emu.CPU, status uint16) *emu.Fault {
+	return raiseSteps(c, operandsFirst(mxcsr(c.FP), status))
+}
+
+// raiseSteps is raise of exceptions of several steps, for each of which operandsFirst was asked.
+func raiseSteps(c *emu.CPU, status uint16) *emu.Fault {
 	mode := mxcsr(c.FP)
-	const before = soft.IE | soft.DE | soft.ZE
-	if mode.Unmasked(status&before) != 0 {
-		status &= before
-	}
 	binary.LittleEndian.PutUint32(c.FP[emu.XOffMXCSR:], uint32(mode)|uint32(status))
 	if mode.Unmasked(status) != 0 {
 		return &emu.Fault{Vector: emu.VecXM}
 	}
 	return nil
+}
+
+// operandsFirst returns what is raised of the exceptions of all elements: those of operands are found before any result is computed, so that
+// there are no others if one of them is not masked (SDM Vol. 1, "SIMD Floating-Point Exception Conditions").
+func operandsFirst(mode soft.Mode, status uint16) uint16 {
+	const before = soft.IE | soft.DE | soft.ZE
+	if mode.Unmasked(status&before) != 0 {
+		return status & before
+	}
+	return status
 }
 
 // conclude ends a floating-point instruction that has the result v, unless one of its exceptions is not masked.
@@ -159,48 +169,57 @@ func (p precision) horizontal(f floatOp) semantics {
 }
 
 // dotProduct implements DPPS and DPPD: the upper half of the immediate says which products are added, the lower half which elements of the
-// result are their sum.
+// result are their sum. Products are computed before sums, and sums before their sum.
 func (p precision) dotProduct(multiply, add floatOp) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		a, b, fault := m.floatArgs(c, g)
 		if fault != nil {
 			return fault
 		}
+		s := stepwise{mode: mxcsr(c.FP)}
+		n, perLane := int(g.Args[0].Size)/p.size, 16/p.size
+		sums := s.step(n, func(i int) (uint64, uint16) {
+			if g.Imm>>(4+i%perLane)&1 == 0 {
+				return 0, 0
+			}
+			return multiply(a.element(i, p.size), b.element(i, p.size), s.mode)
+		})
+		for left := n / 2; left >= n/perLane; left /= 2 {
+			from := sums
+			sums = s.step(left, func(i int) (uint64, uint16) { return add(from[2*i], from[2*i+1], s.mode) })
+		}
+		if fault := raiseSteps(c, s.raised); fault != nil {
+			return fault
+		}
 		var v vec
-		d := dot{mode: mxcsr(c.FP), multiply: multiply, add: add}
-		perLane := 16 / p.size
-		for lane := 0; lane < int(g.Args[0].Size)/p.size; lane += perLane {
-			var products [4]uint64
-			for i := range perLane {
-				if g.Imm>>(4+i)&1 != 0 {
-					products[i] = d.do(multiply, a.element(lane+i, p.size), b.element(lane+i, p.size))
-				}
-			}
-			sum := d.do(add, products[0], products[1])
-			if perLane == 4 {
-				sum = d.do(add, sum, d.do(add, products[2], products[3]))
-			}
-			for i := range perLane {
-				if g.Imm>>i&1 != 0 {
-					v.setElement(lane+i, p.size, sum)
-				}
+		for i := range n {
+			if g.Imm>>(i%perLane)&1 != 0 {
+				v.setElement(i, p.size, sums[i/perLane])
 			}
 		}
-		return conclude(c, g, v, d.status)
+		setVec(c, g, v)
+		return nil
 	}
 }
 
-// A dot is a dot product in the making.
-type dot struct {
-	mode          soft.Mode
-	status        uint16
-	multiply, add floatOp
+// A stepwise computes in several steps. Exceptions of one that are not masked end the instruction.
+type stepwise struct {
+	mode   soft.Mode
+	raised uint16
 }
 
-// do computes f, and keeps its exceptions.
-func (d *dot) do(f floatOp, x, y uint64) uint64 {
-	r, status := f(x, y, d.mode)
-	d.status |= status
+// step computes n elements.
+func (s *stepwise) step(n int, f func(i int) (uint64, uint16)) (r [8]uint64) {
+	if s.mode.Unmasked(s.raised) != 0 {
+		return r
+	}
+	var status uint16
+	for i := range n {
+		x, e := f(i)
+		r[i] = x
+		status |= e
+	}
+	s.raised |= operandsFirst(s.mode, status)
 	return r
 }
 

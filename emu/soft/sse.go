@@ -231,7 +231,7 @@ func (f *Format) FromInt(i int64, mode Mode) (uint64, uint16) {
 
 // HalfToSingle is VCVTPH2PS on one element: denormal operands are neither zeros nor exceptions (SDM Vol. 2, VCVTPH2PS).
 func HalfToSingle(x uint64, mode Mode) (uint64, uint16) {
-	r, status := Float16.Convert(x, Float32, mode&^modeDAZ)
+	r, status := Float16.Convert(x, Float32, mode&^modeDAZ|Mode(DE)<<modeMasks)
 	return r, status &^ DE
 }
 
