@@ -2,6 +2,7 @@ package interp
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
@@ -36,6 +37,15 @@ type Engine struct {
 	// interrupted is the CPU that Interrupt stopped: its straight run goes on.
 	interrupted *emu.CPU
 	interrupt   atomic.Bool
+
+	// state is the CPU that is executed, owner whose it is.
+	state state
+	owner *emu.CPU
+	// memory is where the guest's address 0 lies, perms has a byte for each page below limit.
+	memory, perms unsafe.Pointer
+	limit         uint64
+	// failed is the fault of the instruction that is being executed.
+	failed *emu.Fault
 
 	executed  uint64
 	plans     [][]planned

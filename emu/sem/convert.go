@@ -138,7 +138,7 @@ func (p precision) fromMMX(f conversion) semantics {
 		if fault := pendingMMX(c); mmx && fault != nil {
 			return fault
 		}
-		x, fault := m.mmxArg(c, g, 1)
+		x, fault := m.mmxArg(c, g, 1, 8)
 		if fault != nil {
 			return fault
 		}

@@ -55,20 +55,6 @@ func conclude(c *emu.CPU, g *guest.Insn, v vec, status uint16) *emu.Fault {
 	return nil
 }
 
-// element returns element i of v, of size bytes.
-func (v *vec) element(i, size int) uint64 {
-	bit := 8 * size * i
-	return v[bit/64] >> (bit % 64) & (1<<(8*size) - 1)
-}
-
-// setElement writes element i of v, of size bytes.
-func (v *vec) setElement(i, size int, x uint64) {
-	bit := 8 * size * i
-	mask := uint64(1)<<(8*size) - 1
-	w := &v[bit/64]
-	*w = *w&^(mask<<(bit%64)) | x<<(bit%64)
-}
-
 // lastSource returns which operand of g is its last one but for an immediate.
 func lastSource(g *guest.Insn) int {
 	if g.Args[g.NArgs-1].Kind == x86.ArgImm {
@@ -244,7 +230,7 @@ func (p precision) rounding(shape func(p precision, f floatOp) semantics) semant
 
 // loadMXCSR implements LDMXCSR.
 func (m *Machine) loadMXCSR(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	x, f := m.load(guest.EffectiveAddr(c, g), 4)
+	x, f := m.Load(guest.EffectiveAddr(c, g), 4)
 	if f != nil {
 		return f
 	}
@@ -257,5 +243,5 @@ func (m *Machine) loadMXCSR(c *emu.CPU, g *guest.Insn) *emu.Fault {
 
 // storeMXCSR implements STMXCSR.
 func (m *Machine) storeMXCSR(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	return m.store(guest.EffectiveAddr(c, g), 4, uint64(mxcsr(c.FP)))
+	return m.Store(guest.EffectiveAddr(c, g), 4, uint64(mxcsr(c.FP)))
 }

@@ -79,8 +79,6 @@ var systemRows = rows{
 	x86.FSINCOS: {emulated: unary(soft.Fsincos, true, soft.C2)}, x86.FPTAN: {emulated: unary(soft.Fptan, true, soft.C2)},
 	x86.F2XM1: {emulated: unary(soft.F2xm1, false, 0)}, x86.FPATAN: {emulated: binaryPop(soft.Fpatan)},
 	x86.FYL2X: {emulated: binaryPop(soft.Fyl2x)}, x86.FYL2XP1: {emulated: binaryPop(soft.Fyl2xp1)},
-
-	x86.PCLMULQDQ: {plain: (*Machine).multiplyCarryless, fallback: anyForm},
 }
 
 // Has reports whether emu/unicorn leaves g to Execute though its kind is Plain: its CPU lacks it, or does it wrongly.
