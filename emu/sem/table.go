@@ -24,7 +24,7 @@ func anyForm(*guest.Insn) bool  { return true }
 func locked(g *guest.Insn) bool { return g.Lock }
 
 // table has what is executed in Go.
-var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows)
+var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows)
 
 // join makes one table of its parts: a row of one may be completed by another.
 func join(parts ...rows) rows {
@@ -81,12 +81,6 @@ var systemRows = rows{
 	x86.FSINCOS: {emulated: unary(soft.Fsincos, true, soft.C2)}, x86.FPTAN: {emulated: unary(soft.Fptan, true, soft.C2)},
 	x86.F2XM1: {emulated: unary(soft.F2xm1, false, 0)}, x86.FPATAN: {emulated: binaryPop(soft.Fpatan)},
 	x86.FYL2X: {emulated: binaryPop(soft.Fyl2x)}, x86.FYL2XP1: {emulated: binaryPop(soft.Fyl2xp1)},
-
-	// Approximations: CPUs differ in all but the first twelve bits.
-	x86.RCPPS: {emulated: elementwise(soft.Rcp)}, x86.RCPSS: {emulated: elementwise(soft.Rcp)},
-	x86.VRCPPS: {emulated: elementwise(soft.Rcp)}, x86.VRCPSS: {emulated: elementwise(soft.Rcp)},
-	x86.RSQRTPS: {emulated: elementwise(soft.Rsqrt)}, x86.RSQRTSS: {emulated: elementwise(soft.Rsqrt)},
-	x86.VRSQRTPS: {emulated: elementwise(soft.Rsqrt)}, x86.VRSQRTSS: {emulated: elementwise(soft.Rsqrt)},
 }
 
 // Has reports whether emu/unicorn leaves g to Execute though its kind is Plain: its CPU lacks it, or does it wrongly.
