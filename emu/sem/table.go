@@ -22,7 +22,7 @@ func anyForm(*guest.Insn) bool  { return true }
 func locked(g *guest.Insn) bool { return g.Lock }
 
 // table has what is executed in Go.
-var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows)
+var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, x87Rows, x87MoveRows, x87CompareRows, x87ControlRows)
 
 // join makes one table of its parts: a row of one may be completed by another.
 func join(parts ...rows) rows {
@@ -73,12 +73,6 @@ var systemRows = rows{
 	x86.XRSTOR: {emulated: (*Machine).xrstor}, x86.XRSTOR64: {emulated: (*Machine).xrstor},
 	x86.FNSTENV: {emulated: (*Machine).fnstenv}, x86.FLDENV: {emulated: (*Machine).fldenv},
 	x86.FNSAVE: {emulated: (*Machine).fnsave}, x86.FRSTOR: {emulated: (*Machine).frstor},
-
-	// x87: CPUs differ in the last bit.
-	x86.FSIN: {emulated: unary(soft.Fsin, false, soft.C2)}, x86.FCOS: {emulated: unary(soft.Fcos, false, soft.C2)},
-	x86.FSINCOS: {emulated: unary(soft.Fsincos, true, soft.C2)}, x86.FPTAN: {emulated: unary(soft.Fptan, true, soft.C2)},
-	x86.F2XM1: {emulated: unary(soft.F2xm1, false, 0)}, x86.FPATAN: {emulated: binaryPop(soft.Fpatan)},
-	x86.FYL2X: {emulated: binaryPop(soft.Fyl2x)}, x86.FYL2XP1: {emulated: binaryPop(soft.Fyl2xp1)},
 
 	// Approximations: CPUs differ in all but the first twelve bits.
 	x86.RCPPS: {emulated: elementwise(soft.Rcp)}, x86.RCPSS: {emulated: elementwise(soft.Rcp)},
