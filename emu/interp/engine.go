@@ -55,7 +55,8 @@ func New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	e.Events |= emu.Events(emu.Ir)
 	e.sim = newSimulation(&cfg)
 	e.SetCounting(emu.CountAll)
-	return e, nil
+	_, err := m.Perms()
+	return e, err
 }
 
 // Close implements emu.Engine.

@@ -14,6 +14,9 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		e.run = 0
 	}
 	e.interrupted = nil
+	if _, err := e.mem.Perms(); err != nil { // made anew where the Space has grown
+		return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
+	}
 	stop := e.loop(c)
 	if stop.Left = e.left; !e.budgeted {
 		stop.Left = int64(budget)

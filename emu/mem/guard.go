@@ -173,6 +173,7 @@ func (m *Space) protect(p emu.Addr) error {
 		g.protected++
 		m.guards++
 	}
+	m.forgetPerms(p, p+1)
 	if m.guarded[p] = true; v.Prot&Write != 0 {
 		m.group.enqueue(place{m, p})
 	}
@@ -251,6 +252,7 @@ func (m *Space) Unguard(lo, hi emu.Addr) (err error) {
 // unprotect takes the guard of page p of m away.
 func (m *Space) unprotect(p emu.Addr) error {
 	m.invalidate(p, p+emu.PageSize)
+	m.forgetPerms(p, p+1)
 	v := m.VMA(p)
 	if !m.guarded[p] || v == nil || v.Prot&Write == 0 {
 		delete(m.guarded, p)

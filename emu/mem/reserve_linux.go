@@ -43,6 +43,14 @@ var maxProtected = sync.OnceValue(func() int {
 	return max(limit/8, 16)
 })
 
+// reservePerms reserves a byte for each page below limit.
+func reservePerms(limit emu.Addr) (Perms, error) {
+	return unix.Mmap(-1, 0, int(limit/emu.PageSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+}
+
+// releasePerms gives them back. The host cannot refuse.
+func releasePerms(p Perms) { _ = unix.Munmap(p) }
+
 func (r *reservation) release() error {
 	_, _, e := unix.Syscall(unix.SYS_MUNMAP, r.base-Guard, r.size, 0)
 	return errOrNil(e)

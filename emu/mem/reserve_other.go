@@ -21,6 +21,9 @@ func reserve(limit emu.Addr) (reservation, error) { return reservation{}, errNoH
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return 0 }
 
+func reservePerms(limit emu.Addr) (Perms, error) { return make(Perms, limit/emu.PageSize), nil }
+func releasePerms(Perms)                         {}
+
 func (r *reservation) release() error                                     { return nil }
 func (r *reservation) view(a emu.Addr, n uint64) []byte                   { return hostSlice(0, a, n) }
 func (r *reservation) mapPages(v VMA, src *os.File) error                 { return errNoHost }

@@ -110,6 +110,9 @@ type Space struct {
 	// files are behind mappings, or were.
 	files map[backingID]*backing
 	group *Group
+	// perms is nil if nobody asked for it; known says of which chunks something is known.
+	perms Perms
+	known []bool
 }
 
 // New returns an address space that shares memory with no other: the first of a group.
@@ -143,6 +146,7 @@ func (m *Space) Grow(limit emu.Addr) error {
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	m.host, m.limit = host, limit
+	m.dropPerms()
 	return nil
 }
 
@@ -150,6 +154,7 @@ func (m *Space) Grow(limit emu.Addr) error {
 func (m *Space) Close() error {
 	m.group.leave(m)
 	m.vmas = vmaList{}
+	m.dropPerms()
 	m.dropFiles()
 	return m.host.release()
 }
@@ -224,6 +229,7 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	}
 	m.vmas.carve(v.Lo, v.Hi)
 	m.vmas.insert(v)
+	m.forgetPerms(v.Lo, v.Hi)
 	if v.Shared && v.File {
 		m.group.mappedShared(v)
 	}
@@ -239,6 +245,7 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 		return nil
 	}
 	m.forget(lo, hi)
+	m.forgetPerms(lo, hi)
 	if err := m.host.unmapPages(lo, hi); err != nil {
 		return err
 	}
@@ -257,6 +264,7 @@ func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
 		return err
 	}
 	m.forget(lo, hi)
+	m.forgetPerms(lo, hi)
 	for a := lo; a < hi; {
 		v := m.VMA(a)
 		if v == nil {
@@ -292,6 +300,8 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	moved.Lo, moved.Hi = to, end
 	m.forget(lo, hi)
 	m.forget(to, end)
+	m.forgetPerms(lo, hi)
+	m.forgetPerms(to, end)
 	if err := m.host.movePages(lo, hi, to, newLen); err != nil {
 		return err
 	}

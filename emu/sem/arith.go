@@ -8,18 +8,18 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// An arithmetic function returns what an operation makes of two operands of size bytes, and the status flags after it; flags are those
+// An Arithmetic function returns what an operation makes of two operands of size bytes, and the status flags after it; flags are those
 // in front of it. Operands and result have zeros above their size.
-type arithmetic func(a, b uint64, size uint8, flags uint64) (r, after uint64)
+type Arithmetic func(a, b uint64, size uint8, flags uint64) (r, after uint64)
 
 const allButCarry = x86.StatusFlags &^ x86.CF
 
 var arithRows = rows{
-	x86.ADD: {plain: updates(add, x86.StatusFlags)}, x86.ADC: {plain: updates(adc, x86.StatusFlags)},
-	x86.SUB: {plain: updates(sub, x86.StatusFlags)}, x86.SBB: {plain: updates(sbb, x86.StatusFlags)},
-	x86.AND: {plain: updates(and, x86.StatusFlags)}, x86.OR: {plain: updates(or, x86.StatusFlags)}, x86.XOR: {plain: updates(xor, x86.StatusFlags)},
-	x86.CMP: {plain: compares(sub)}, x86.TEST: {plain: compares(and)},
-	x86.INC: {plain: updatesByOne(add, allButCarry)}, x86.DEC: {plain: updatesByOne(sub, allButCarry)},
+	x86.ADD: {plain: updates(Add, x86.StatusFlags)}, x86.ADC: {plain: updates(Adc, x86.StatusFlags)},
+	x86.SUB: {plain: updates(Sub, x86.StatusFlags)}, x86.SBB: {plain: updates(Sbb, x86.StatusFlags)},
+	x86.AND: {plain: updates(And, x86.StatusFlags)}, x86.OR: {plain: updates(Or, x86.StatusFlags)}, x86.XOR: {plain: updates(Xor, x86.StatusFlags)},
+	x86.CMP: {plain: compares(Sub)}, x86.TEST: {plain: compares(And)},
+	x86.INC: {plain: updatesByOne(Add, allButCarry)}, x86.DEC: {plain: updatesByOne(Sub, allButCarry)},
 	x86.NEG: {plain: negate, fallback: locked}, x86.NOT: {plain: complement},
 	x86.ADCX: {plain: addWithFlag(emu.FlagCF)}, x86.ADOX: {plain: addWithFlag(emu.FlagOF)},
 	x86.XADD: {plain: exchangeAdd}, x86.XCHG: {plain: exchange},
@@ -32,7 +32,7 @@ func sum(a, b, carry uint64, size uint8) (r, flags uint64) {
 	r = truncate(a+b+carry, size)
 	sign := 8*size - 1
 	carries := a&b | (a|b)&^r
-	return r, carries>>sign&1 | (a^b^r)&emu.FlagAF | (a^r)&(b^r)>>sign&1*emu.FlagOF | resultFlags(r, size)
+	return r, carries>>sign&1 | (a^b^r)&emu.FlagAF | (a^r)&(b^r)>>sign&1*emu.FlagOF | ResultFlags(r, size)
 }
 
 // difference returns a - b - borrow.
@@ -40,28 +40,29 @@ func difference(a, b, borrow uint64, size uint8) (r, flags uint64) {
 	r = truncate(a-b-borrow, size)
 	sign := 8*size - 1
 	borrows := ^a&b | (^a|b)&r
-	return r, borrows>>sign&1 | (a^b^r)&emu.FlagAF | (a^b)&(a^r)>>sign&1*emu.FlagOF | resultFlags(r, size)
+	return r, borrows>>sign&1 | (a^b^r)&emu.FlagAF | (a^b)&(a^r)>>sign&1*emu.FlagOF | ResultFlags(r, size)
 }
 
-// resultFlags returns SF, ZF and PF of a result.
-func resultFlags(r uint64, size uint8) uint64 {
+// ResultFlags returns SF, ZF and PF of a result.
+func ResultFlags(r uint64, size uint8) uint64 {
 	return when(r == 0, emu.FlagZF) | r>>(8*size-1)&1*emu.FlagSF | when(bits.OnesCount8(uint8(r))&1 == 0, emu.FlagPF)
 }
 
-func add(a, b uint64, size uint8, _ uint64) (r, after uint64) { return sum(a, b, 0, size) }
-func adc(a, b uint64, size uint8, flags uint64) (r, after uint64) {
+// Add and its kin are what the instructions of these names do.
+func Add(a, b uint64, size uint8, _ uint64) (r, after uint64) { return sum(a, b, 0, size) }
+func Adc(a, b uint64, size uint8, flags uint64) (r, after uint64) {
 	return sum(a, b, flags&emu.FlagCF, size)
 }
-func sub(a, b uint64, size uint8, _ uint64) (r, after uint64) { return difference(a, b, 0, size) }
-func sbb(a, b uint64, size uint8, flags uint64) (r, after uint64) {
+func Sub(a, b uint64, size uint8, _ uint64) (r, after uint64) { return difference(a, b, 0, size) }
+func Sbb(a, b uint64, size uint8, flags uint64) (r, after uint64) {
 	return difference(a, b, flags&emu.FlagCF, size)
 }
-func and(a, b uint64, size uint8, _ uint64) (r, after uint64) { return a & b, resultFlags(a&b, size) }
-func or(a, b uint64, size uint8, _ uint64) (r, after uint64)  { return a | b, resultFlags(a|b, size) }
-func xor(a, b uint64, size uint8, _ uint64) (r, after uint64) { return a ^ b, resultFlags(a^b, size) }
+func And(a, b uint64, size uint8, _ uint64) (r, after uint64) { return a & b, ResultFlags(a&b, size) }
+func Or(a, b uint64, size uint8, _ uint64) (r, after uint64)  { return a | b, ResultFlags(a|b, size) }
+func Xor(a, b uint64, size uint8, _ uint64) (r, after uint64) { return a ^ b, ResultFlags(a^b, size) }
 
 // updates replaces the first operand by f of both.
-func updates(f arithmetic, writes x86.Flags) semantics {
+func updates(f Arithmetic, writes x86.Flags) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		b, fault := m.get(c, g, 1)
 		if fault != nil {
@@ -72,12 +73,12 @@ func updates(f arithmetic, writes x86.Flags) semantics {
 }
 
 // updatesByOne replaces the operand by f of it and 1.
-func updatesByOne(f arithmetic, writes x86.Flags) semantics {
+func updatesByOne(f Arithmetic, writes x86.Flags) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault { return m.arithmetic(c, g, f, 1, writes) }
 }
 
 // arithmetic replaces the first operand by f of it and b.
-func (m *Machine) arithmetic(c *emu.CPU, g *guest.Insn, f arithmetic, b uint64, writes x86.Flags) *emu.Fault {
+func (m *Machine) arithmetic(c *emu.CPU, g *guest.Insn, f Arithmetic, b uint64, writes x86.Flags) *emu.Fault {
 	var flags uint64
 	fault := m.modify(c, g, func(a uint64) (r uint64) {
 		r, flags = f(a, b, uint8(g.Args[0].Size), c.Flags)
@@ -90,7 +91,7 @@ func (m *Machine) arithmetic(c *emu.CPU, g *guest.Insn, f arithmetic, b uint64, 
 }
 
 // compares sets the flags as f of both operands does.
-func compares(f arithmetic) semantics {
+func compares(f Arithmetic) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		a, fault := m.get(c, g, 0)
 		if fault != nil {
@@ -136,7 +137,7 @@ func andNot(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	size := uint8(g.Args[0].Size)
 	r := ^getReg(c, &g.Args[1]) & b
 	putReg(c, &g.Args[0], r)
-	setFlags(c, x86.StatusFlags, resultFlags(r, size))
+	setFlags(c, x86.StatusFlags, ResultFlags(r, size))
 	return nil
 }
 

@@ -132,7 +132,7 @@ func lowestBit(f func(uint64) uint64, carry func(uint64) bool) semantics {
 		size := uint8(g.Args[0].Size)
 		r := truncate(f(x), size)
 		putReg(c, &g.Args[0], r)
-		setFlags(c, x86.StatusFlags, resultFlags(r, size)|when(carry(x), emu.FlagCF))
+		setFlags(c, x86.StatusFlags, ResultFlags(r, size)|when(carry(x), emu.FlagCF))
 		return nil
 	}
 }
@@ -147,7 +147,7 @@ func zeroHighBits(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	n := getReg(c, &g.Args[2]) & 0xff
 	r := x & (1<<n - 1)
 	putReg(c, &g.Args[0], r)
-	setFlags(c, x86.StatusFlags, resultFlags(r, size)|when(n >= 8*uint64(size), emu.FlagCF))
+	setFlags(c, x86.StatusFlags, ResultFlags(r, size)|when(n >= 8*uint64(size), emu.FlagCF))
 	return nil
 }
 
@@ -160,7 +160,7 @@ func extractBits(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	control := getReg(c, &g.Args[2])
 	r := x >> (control & 0xff) & (1<<(control>>8&0xff) - 1)
 	putReg(c, &g.Args[0], r)
-	setFlags(c, x86.StatusFlags&^x86.AF, resultFlags(r, uint8(g.Args[0].Size)))
+	setFlags(c, x86.StatusFlags&^x86.AF, ResultFlags(r, uint8(g.Args[0].Size)))
 	return nil
 }
 

@@ -31,37 +31,6 @@ func (m *Machine) popf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return nil
 }
 
-// multiplyCarryless implements PCLMULQDQ.
-func (m *Machine) multiplyCarryless(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	var src [16]byte
-	if g.Args[1].Kind == x86.ArgMem {
-		a := guest.EffectiveAddr(c, g)
-		if a%16 != 0 {
-			return generalProtection()
-		}
-		if f := m.read(a, src[:]); f != nil {
-			return f
-		}
-	} else {
-		v := vector(c.FP, g.Args[1].Reg)
-		copy(src[:], v[:])
-	}
-	dst := vector(c.FP, g.Args[0].Reg)
-	half := func(b []byte, high int64) uint64 { return binary.LittleEndian.Uint64(b[8*(high&1):]) }
-	x, y := half(dst[:], g.Imm), half(src[:], g.Imm>>4)
-	var lo, hi uint64
-	for i := range 64 {
-		if y>>i&1 != 0 {
-			lo ^= x << i
-			hi ^= x >> (64 - i)
-		}
-	}
-	binary.LittleEndian.PutUint64(dst[:], lo)
-	binary.LittleEndian.PutUint64(dst[8:], hi)
-	setVector(c.FP, g.Args[0].Reg, dst)
-	return nil
-}
-
 // translateByte implements XLAT.
 func (m *Machine) translateByte(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	a := c.Regs[emu.RBX] + c.Regs[emu.RAX]&0xff

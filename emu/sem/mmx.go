@@ -46,15 +46,13 @@ func pendingMMX(c *emu.CPU) *emu.Fault {
 	return nil
 }
 
-// mmxArg returns operand arg of g: an MMX register, or eight bytes of memory.
-func (m *Machine) mmxArg(c *emu.CPU, g *guest.Insn, arg int) (uint64, *emu.Fault) {
+// mmxArg returns operand arg of g: an MMX register, or size bytes of memory.
+func (m *Machine) mmxArg(c *emu.CPU, g *guest.Insn, arg int, size uint8) (uint64, *emu.Fault) {
 	o := &g.Args[arg]
 	if o.Kind != x86.ArgMem {
 		return mmxReg(c.FP, o.Reg), nil
 	}
-	var b [8]byte
-	f := m.read(guest.EffectiveAddr(c, g), b[:])
-	return binary.LittleEndian.Uint64(b[:]), f
+	return m.load(guest.EffectiveAddr(c, g), size)
 }
 
 // setMMX ends an MMX instruction whose result v goes to its first operand, a register.
@@ -65,10 +63,15 @@ func setMMX(c *emu.CPU, g *guest.Insn, v uint64) {
 
 // mmxWord executes an MMX instruction that makes its result of its first operand, which it replaces, and its second one.
 func (m *Machine) mmxWord(c *emu.CPU, g *guest.Insn, f func(a, b uint64) uint64) *emu.Fault {
+	return m.mmxPart(c, g, 8, f)
+}
+
+// mmxPart is mmxWord for an instruction that needs size bytes of its second operand.
+func (m *Machine) mmxPart(c *emu.CPU, g *guest.Insn, size uint8, f func(a, b uint64) uint64) *emu.Fault {
 	if fault := pendingMMX(c); fault != nil {
 		return fault
 	}
-	b, fault := m.mmxArg(c, g, 1)
+	b, fault := m.mmxArg(c, g, 1, size)
 	if fault != nil {
 		return fault
 	}

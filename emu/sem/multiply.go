@@ -36,7 +36,7 @@ func signedProduct(a, b uint64, size uint8) (hi, lo uint64, long bool) {
 
 // setProductFlags sets CF and OF; of the flags that are undefined Intel's CPUs take SF and PF from the lower half and clear the others.
 func setProductFlags(c *emu.CPU, lo uint64, size uint8, long bool) {
-	setFlags(c, x86.StatusFlags, when(long, emu.FlagCF|emu.FlagOF)|resultFlags(lo, size)&^emu.FlagZF)
+	setFlags(c, x86.StatusFlags, when(long, emu.FlagCF|emu.FlagOF)|ResultFlags(lo, size)&^emu.FlagZF)
 }
 
 // multiply multiplies rAX with the operand. The product of bytes goes to AX, others to rDX:rAX.

@@ -66,6 +66,9 @@ func (m *Machine) modify(c *emu.CPU, g *guest.Insn, f func(x uint64) uint64) *em
 
 // loadToModify reads an integer of size bytes that is going to be written.
 func (m *Machine) loadToModify(a emu.Addr, size uint8) (uint64, *emu.Fault) {
+	if v := m.Mem.Direct(a, uint64(size), mem.Write); v != nil {
+		return m.load(a, size)
+	}
 	if n := m.Mem.Accessible(a, uint64(size), mem.Write); n < uint64(size) {
 		return 0, accessFault(a, int(n), true)
 	}

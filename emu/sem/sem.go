@@ -78,6 +78,10 @@ func (m *Machine) push(c *emu.CPU, b []byte) *emu.Fault {
 
 // write writes guest memory, or says how that faults.
 func (m *Machine) write(a emu.Addr, b []byte) *emu.Fault {
+	if v := m.Mem.Direct(a, uint64(len(b)), mem.Write); v != nil {
+		copy(v, b)
+		return nil
+	}
 	// Nothing is written if not all can be.
 	if n := m.Mem.Accessible(a, uint64(len(b)), mem.Write); n < uint64(len(b)) {
 		return accessFault(a, int(n), true)
@@ -90,6 +94,10 @@ func (m *Machine) write(a emu.Addr, b []byte) *emu.Fault {
 
 // read reads guest memory, or says how that faults.
 func (m *Machine) read(a emu.Addr, b []byte) *emu.Fault {
+	if v := m.Mem.Direct(a, uint64(len(b)), mem.Read); v != nil {
+		copy(b, v)
+		return nil
+	}
 	if n := m.Mem.Read(a, b); n < len(b) {
 		return accessFault(a, n, false)
 	}

@@ -8,14 +8,11 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// A shift returns x, of size bytes, shifted by n, which is not 0 and below 64, and the flags after it.
-type shift func(x uint64, n uint, size uint8, flags uint64) (r, after uint64)
-
 const rotateFlags = x86.CF | x86.OF
 
 var shiftRows = rows{
-	x86.SHL: {plain: shifts(shl, x86.StatusFlags)}, x86.SHR: {plain: shifts(shr, x86.StatusFlags)}, x86.SAR: {plain: shifts(sar, x86.StatusFlags)},
-	x86.ROL: {plain: shifts(rol, rotateFlags)}, x86.ROR: {plain: shifts(ror, rotateFlags)},
+	x86.SHL: {plain: shifts(Shl, x86.StatusFlags)}, x86.SHR: {plain: shifts(Shr, x86.StatusFlags)}, x86.SAR: {plain: shifts(Sar, x86.StatusFlags)},
+	x86.ROL: {plain: shifts(Rol, rotateFlags)}, x86.ROR: {plain: shifts(Ror, rotateFlags)},
 	x86.RCL: {plain: shifts(rcl, rotateFlags)}, x86.RCR: {plain: shifts(rcr, rotateFlags)},
 	x86.SHLD: {plain: doubleShifts(shld)}, x86.SHRD: {plain: doubleShifts(shrd)},
 	x86.SHLX: {plain: shiftsWithoutFlags(func(x uint64, n uint, _ uint8) uint64 { return x << n })},
@@ -33,7 +30,7 @@ func countOf(n uint64, size uint8) uint {
 }
 
 // shifts shifts the first operand by the second. A count of 0 changes no flag.
-func shifts(f shift, writes x86.Flags) semantics {
+func shifts(f Arithmetic, writes x86.Flags) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		size := uint8(g.Args[0].Size)
 		by, _ := m.get(c, g, 1)
@@ -43,7 +40,7 @@ func shifts(f shift, writes x86.Flags) semantics {
 			if n == 0 {
 				return x
 			}
-			r, flags = f(x, n, size, c.Flags)
+			r, flags = f(x, uint64(n), size, c.Flags)
 			return r
 		})
 		if fault == nil && n != 0 {
@@ -62,47 +59,48 @@ func signed(x uint64, size uint8) uint64 {
 	return uint64(int64(x<<n) >> n)
 }
 
-func shl(x uint64, n uint, size uint8, _ uint64) (r, after uint64) {
+// Shl and its kin are what the instructions of these names do; n is not 0 and below 64.
+func Shl(x, n uint64, size uint8, _ uint64) (r, after uint64) {
 	cf := x << (n - 1) >> (8*size - 1) & 1
 	r = truncate(x<<n, size)
-	return r, cf | (cf^topBit(r, size))*emu.FlagOF | resultFlags(r, size)
+	return r, cf | (cf^topBit(r, size))*emu.FlagOF | ResultFlags(r, size)
 }
 
-func shr(x uint64, n uint, size uint8, _ uint64) (r, after uint64) {
+func Shr(x, n uint64, size uint8, _ uint64) (r, after uint64) {
 	r = x >> n
-	return r, x>>(n-1)&1 | (topBit(r, size)^topBit(r<<1, size))*emu.FlagOF | resultFlags(r, size)
+	return r, x>>(n-1)&1 | (topBit(r, size)^topBit(r<<1, size))*emu.FlagOF | ResultFlags(r, size)
 }
 
-func sar(x uint64, n uint, size uint8, _ uint64) (r, after uint64) {
+func Sar(x, n uint64, size uint8, _ uint64) (r, after uint64) {
 	s := int64(signed(x, size))
 	r = truncate(uint64(s>>n), size)
-	return r, uint64(s>>(n-1))&1 | resultFlags(r, size)
+	return r, uint64(s>>(n-1))&1 | ResultFlags(r, size)
 }
 
-func rol(x uint64, n uint, size uint8, _ uint64) (r, after uint64) {
-	k, width := n%(8*uint(size)), 8*uint(size)
+func Rol(x, n uint64, size uint8, _ uint64) (r, after uint64) {
+	k, width := n%(8*uint64(size)), 8*uint64(size)
 	r = truncate(x<<k|x>>(width-k), size)
 	return r, r&1 | (r&1^topBit(r, size))*emu.FlagOF
 }
 
-func ror(x uint64, n uint, size uint8, _ uint64) (r, after uint64) {
-	k, width := n%(8*uint(size)), 8*uint(size)
+func Ror(x, n uint64, size uint8, _ uint64) (r, after uint64) {
+	k, width := n%(8*uint64(size)), 8*uint64(size)
 	r = truncate(x>>k|x<<(width-k), size)
 	return r, topBit(r, size) | (topBit(r, size)^topBit(r<<1, size))*emu.FlagOF
 }
 
 // rcl rotates CF and x, of size*8+1 bits.
-func rcl(x uint64, n uint, size uint8, flags uint64) (r, after uint64) {
+func rcl(x, n uint64, size uint8, flags uint64) (r, after uint64) {
 	cf, r := flags&emu.FlagCF, x
-	for range n % (8*uint(size) + 1) {
+	for range n % (8*uint64(size) + 1) {
 		r, cf = truncate(r<<1|cf, size), topBit(r, size)
 	}
 	return r, cf | (cf^topBit(r, size))*emu.FlagOF
 }
 
-func rcr(x uint64, n uint, size uint8, flags uint64) (r, after uint64) {
+func rcr(x, n uint64, size uint8, flags uint64) (r, after uint64) {
 	cf, r := flags&emu.FlagCF, x
-	for range n % (8*uint(size) + 1) {
+	for range n % (8*uint64(size) + 1) {
 		r, cf = r>>1|cf<<(8*size-1), r&1
 	}
 	return r, cf | (topBit(r, size)^topBit(r<<1, size))*emu.FlagOF
@@ -142,7 +140,7 @@ func shld(x, from uint64, n uint, size uint8) (r, after uint64) {
 		cf = x >> (width - n) & 1
 		r = truncate(x<<n|from>>(width-n), size)
 	}
-	return r, cf | (topBit(x, size)^topBit(r, size))*emu.FlagOF | resultFlags(r, size)
+	return r, cf | (topBit(x, size)^topBit(r, size))*emu.FlagOF | ResultFlags(r, size)
 }
 
 func shrd(x, from uint64, n uint, size uint8) (r, after uint64) {
@@ -155,7 +153,7 @@ func shrd(x, from uint64, n uint, size uint8) (r, after uint64) {
 		cf = x >> (n - 1) & 1
 		r = truncate(x>>n|from<<(width-n), size)
 	}
-	return r, cf | (topBit(r, size)^topBit(r<<1, size))*emu.FlagOF | resultFlags(r, size)
+	return r, cf | (topBit(r, size)^topBit(r<<1, size))*emu.FlagOF | ResultFlags(r, size)
 }
 
 // shiftsWithoutFlags implements SHLX and its kin, and RORX: the first operand is the second, shifted by the third.

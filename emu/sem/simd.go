@@ -1,4 +1,7 @@
 package sem
 
 // simdRows are moves, integers, logic and shuffles in vector and MMX registers.
-var simdRows = join(mmxRows)
+var simdRows = join(
+	mmxRows, packedRows, packedMulRows, packedShiftRows, shuffleRows, permuteRows, vectorMoveRows, maskedRows,
+	compareStringRows, cryptoRows,
+)

@@ -22,7 +22,7 @@ func anyForm(*guest.Insn) bool  { return true }
 func locked(g *guest.Insn) bool { return g.Lock }
 
 // table has what is executed in Go.
-var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, x87Rows, x87MoveRows, x87CompareRows, x87ControlRows)
+var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, x87Rows)
 
 // join makes one table of its parts: a row of one may be completed by another.
 func join(parts ...rows) rows {
@@ -79,8 +79,6 @@ var systemRows = rows{
 	x86.VRCPPS: {emulated: elementwise(soft.Rcp)}, x86.VRCPSS: {emulated: elementwise(soft.Rcp)},
 	x86.RSQRTPS: {emulated: elementwise(soft.Rsqrt)}, x86.RSQRTSS: {emulated: elementwise(soft.Rsqrt)},
 	x86.VRSQRTPS: {emulated: elementwise(soft.Rsqrt)}, x86.VRSQRTSS: {emulated: elementwise(soft.Rsqrt)},
-
-	x86.PCLMULQDQ: {plain: (*Machine).multiplyCarryless, fallback: anyForm},
 }
 
 // Has reports whether emu/unicorn leaves g to Execute though its kind is Plain: its CPU lacks it, or does it wrongly.

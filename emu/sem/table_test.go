@@ -46,7 +46,7 @@ func TestTable(t *testing.T) {
 
 // eachEncoding calls f with instructions of all opcodes and ModRM bytes' kinds of operands, filled up with zeros.
 func eachEncoding(f func(code []byte)) {
-	prefixes := []string{"", "\x66", "\xf2", "\xf3", "\x48", "\xf3\x48", "\x64", "\x67", "\xf0"}
+	prefixes := []string{"", "\x66", "\xf2", "\xf3", "\x48", "\x66\x48", "\xf3\x48", "\x64", "\x67", "\xf0"}
 	maps := []string{"", "\x0f", "\x0f\x38", "\x0f\x3a"}
 	vex := []string{
 		"\xc5\xf8", "\xc5\xf9", "\xc5\xfa", "\xc5\xfb", "\xc5\xfc", "\xc5\xfd",
@@ -67,7 +67,7 @@ func eachOpcode(start string, f func(code []byte)) {
 	for opcode := range 256 {
 		for _, mod := range []byte{0x00, 0xc0} {
 			for reg := range byte(8) {
-				rms := []byte{3}
+				rms := []byte{3, 4} // 4: with a SIB byte, which gathers need
 				if mod == 0xc0 {
 					rms = []byte{0, 1, 2, 3, 4, 5, 6, 7} // x87 and others take it for a part of the opcode
 				}
@@ -75,6 +75,9 @@ func eachOpcode(start string, f func(code []byte)) {
 					var code [x86.MaxLen]byte
 					n := copy(code[:], start)
 					code[n], code[n+1] = byte(opcode), mod|reg<<3|rm
+					if mod == 0 && rm == 4 {
+						code[n+2] = 0x08 // index 1, other than the mask's 0
+					}
 					f(code[:])
 				}
 			}

@@ -66,12 +66,20 @@ func (x x87) setEmpty(i int) { x.XState[emu.XOffFTW] &^= 1 << x.physical(i) }
 func (x x87) rotate(n int) {
 	top := x.physical(n & 7)
 	x.setFSW(x.fsw()&^0x3800 | uint16(top)<<11)
-	regs := x.XState[emu.XOffST:emu.XOffXMM]
-	var kept [128]byte
-	at := 16 * (n & 7)
-	copy(kept[:], regs[:at])
-	copy(regs, regs[at:])
-	copy(regs[128-at:], kept[:at])
+	regs := (*[128]byte)(x.XState[emu.XOffST:])
+	switch n & 7 {
+	case 1:
+		first := [16]byte(regs[:])
+		copy(regs[:], regs[16:])
+		*(*[16]byte)(regs[112:]) = first
+	case 7:
+		last := [16]byte(regs[112:])
+		copy(regs[16:], regs[:])
+		*(*[16]byte)(regs[:]) = last
+	default:
+		old, at := *regs, 16*(n&7)
+		copy(regs[copy(regs[:], old[at:]):], old[:at])
+	}
 }
 
 // push makes v the new ST(0).
@@ -268,8 +276,11 @@ func x87Row(compute x87Arithmetic, of x87Format) row { return row{plain: x87Insn
 // x87PopRow returns the row of FADDP and the like.
 func x87PopRow(compute x87Arithmetic) row { return row{plain: x87Insn(compute, x87Float, true)} }
 
-// x87Rows are the instructions that compute.
-var x87Rows = rows{
+// x87Rows are x87's part of the table.
+var x87Rows = join(x87ComputeRows, x87MoveRows, x87CompareRows, x87ControlRows)
+
+// x87ComputeRows are the instructions that compute.
+var x87ComputeRows = rows{
 	// CPUs differ in the last bit of these.
 	x86.FSIN: {emulated: unary(soft.Fsin, false, soft.C2)}, x86.FCOS: {emulated: unary(soft.Fcos, false, soft.C2)},
 	x86.FSINCOS: {emulated: unary(soft.Fsincos, true, soft.C2)}, x86.FPTAN: {emulated: unary(soft.Fptan, true, soft.C2)},

@@ -47,6 +47,7 @@ func ToBCD(x F80, cw uint16) ([10]byte, uint16) {
 func ToInteger(x F80, width uint, cw uint16) (int64, uint16) {
 	return ToInt(x.Number(), width, x87Mode(cw))
 }
+
 // The constants that x87 has besides those of the transcendental instructions.
 var (
 	log2ten  = wide{exp: 1, m: u128{0xd49a784bcd1b8afe, 0x492bf6ff4dafdb4c}}
