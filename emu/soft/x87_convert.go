@@ -50,7 +50,7 @@ func ToInteger(x F80, width uint, cw uint16) (int64, uint16) {
 
 // The constants that x87 has besides those of the transcendental instructions.
 var (
-	log2ten  = wide{exp: 1, m: u128{0xd49a784bcd1b8afe, 0x492bf6ff4dafdb4c}}
+	log2ten  = wide{exp: 1, m: u128{0xd49a784bcd1b8afe, 0x492bf6ff4dafdb4d}}
 	log10of2 = wide{exp: -2, m: u128{0x9a209a84fbcff798, 0x8f8959ac0b7c9178}}
 )
 

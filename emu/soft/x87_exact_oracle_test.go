@@ -174,7 +174,7 @@ func wantLoad(f func(x F80, cw uint16) Result) func(y, x F80, cw uint16) ([2]F80
 
 // exactOperand returns numbers of all kinds, of which many meet at a limit.
 func exactOperand(r *rand.Rand, edges []F80) F80 {
-	switch r.IntN(8) {
+	switch r.IntN(9) {
 	case 0, 1:
 		return edges[r.IntN(len(edges))]
 	case 2:
@@ -190,6 +190,8 @@ func exactOperand(r *rand.Rand, edges []F80) F80 {
 	case 5: // rounded up to the next power
 		x := randomF80(r, -70, 70)
 		return F80{^uint64(0) << r.IntN(44), x.SE}
+	case 7: // beyond what FSCALE can bring back
+		return FromInt(int64(r.IntN(1<<18)-1<<17) >> r.IntN(3)).f80()
 	case 6: // denormal
 		return F80{r.Uint64() >> r.IntN(64), 0}.withSign(r.IntN(2) == 1)
 	}
