@@ -37,13 +37,9 @@ func benchmarkX87(b *testing.B, code []byte) {
 	const at = emu.Addr(0x10000)
 	require.NoError(b, space.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write | mem.Exec}, nil))
 	space.Poke(at, append([]byte{0xd9, 0xe8, 0xd9, 0xe8}, code...)) // fld1; fld1
-	var all [256]bool
-	for i := range all {
-		all[i] = true
-	}
 	m := &Machine{Mem: space, Piece: 1}
 	c := emu.NewCPU()
-	d := guest.NewDecoder(space, &all, "engine")
+	d := guest.NewDecoder(space, allFeatures(), "engine")
 	var insns [4]guest.Insn
 	for i, a := 0, at; i < 4; i, a = i+1, insns[i].Next() {
 		require.True(b, d.Decode(&insns[i], a))
