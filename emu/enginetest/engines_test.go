@@ -41,7 +41,7 @@ var engines = []engineUnderTest{
 	{name: "jit", make: newJIT, budget: emu.NoBudget, model: richModel},
 	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel},
 	{name: "jit from a pool", make: newPooledJIT, budget: emu.NoBudget, model: richModel},
-	{name: "interp", make: newInterp, budget: emu.NoBudget, model: richModel, tolerates: unfinished, interprets: true, fits: settled},
+	{name: "interp", make: newInterp, budget: emu.NoBudget, model: richModel, losesFlags: true, tolerates: unfinished, interprets: true, fits: settled},
 	{name: "interp simulating", make: newSimulatingInterp, budget: 1 << 40, model: richModel, simulates: true, tolerates: unfinished, interprets: true, fits: settled},
 	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, simulates: true, losesFlags: true},
 }

@@ -107,15 +107,15 @@ func (c *comparison) compareCase(tc *testCase, expected map[emu.Addr]uint64) {
 			same = false
 			continue
 		}
+		if c.emulated.under.interprets && !settle(tc, &c.want[i], &c.got[i]) {
+			same = false
+			continue
+		}
 		if c.emulated.under.losesFlags && c.want[i].fault.Vector != emu.VecBP {
 			c.got[i].state.Flags = c.got[i].state.Flags&^uint64(x86.StatusFlags) | c.want[i].state.Flags&uint64(x86.StatusFlags)
 		}
 		if f := c.emulated.under.tolerates; f != nil && !f(tc, &c.want[i], &c.got[i]) {
 			c.tolerated++
-			same = false
-			continue
-		}
-		if c.emulated.under.interprets && !settle(tc, &c.want[i], &c.got[i]) {
 			same = false
 			continue
 		}

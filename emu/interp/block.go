@@ -28,7 +28,19 @@ type block struct {
 	// marked says that its first instruction is, dropped that its code changed or that it has another mark.
 	marked, dropped bool
 	pages           [2]emu.Addr
+
+	// uops are what exec executes; the rest is for it too. n is how many instructions there are.
+	uops []uop
+	n    uint64
+	// through is the address behind the block, target where its direct branch goes, back that this is backwards. next are the blocks
+	// there, nil while they are not known.
+	through, target uint64
+	back            bool
+	next            [2]*block
 }
+
+// maxInsns is how many instructions a block has at most: a straight run ends there.
+const maxInsns = emu.MaxRun
 
 // An insn is an instruction of a block.
 type insn struct {
@@ -69,7 +81,7 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 	b := &block{pc: pc, counting: e.counting, marked: e.marks[pc]}
 	var context hooks.Context
 	a := pc
-	for len(b.insns) < emu.MaxRun && (a == pc || !e.marks[a]) {
+	for len(b.insns) < maxInsns && (a == pc || !e.marks[a]) {
 		var in insn
 		if !e.decoder.Decode(&in.Insn, a) || in.Kind == guest.FetchFault && a != pc {
 			break
@@ -91,6 +103,7 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 	if err := e.mem.Guard(b.pages[:]...); err != nil {
 		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}
 	}
+	e.translate(b)
 	e.blocks[pc] = b
 	for _, p := range slices.Compact(b.pages[:]) {
 		e.pages[p] = append(e.pages[p], b)

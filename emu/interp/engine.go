@@ -2,6 +2,7 @@ package interp
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
@@ -37,6 +38,15 @@ type Engine struct {
 	interrupted *emu.CPU
 	interrupt   atomic.Bool
 
+	// state is the CPU that is executed, owner whose it is.
+	state state
+	owner *emu.CPU
+	// memory is where the guest's address 0 lies, perms has a byte for each page below limit.
+	memory, perms unsafe.Pointer
+	limit         uint64
+	// failed is the fault of the instruction that is being executed.
+	failed *emu.Fault
+
 	executed  uint64
 	plans     [][]planned
 	planIndex map[hooks.Plan]uint16
@@ -55,8 +65,7 @@ func New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	e.Events |= emu.Events(emu.Ir)
 	e.sim = newSimulation(&cfg)
 	e.SetCounting(emu.CountAll)
-	_, err := m.Perms()
-	return e, err
+	return e, nil
 }
 
 // Close implements emu.Engine.

@@ -50,14 +50,14 @@ func (e *Engine) pause(c *emu.CPU, b *block, i int, checked bool) *emu.Stop {
 	case checked && e.left < 0:
 		stop.Reason = emu.StopBudget
 	case e.interrupt.Swap(false):
-		e.interrupted = c
+		e.interrupted = e.owner
 		e.run = (e.run + i) % emu.MaxRun
 	default:
 		return nil
 	}
 	e.uncount(b, i)
 	c.RIP = b.insns[i].PC
-	e.passing, e.passes = c, c.RIP // a mark there was passed
+	e.passing, e.passes = e.owner, c.RIP // a mark there was passed
 	return stop
 }
 

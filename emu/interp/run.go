@@ -14,10 +14,12 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		e.run = 0
 	}
 	e.interrupted = nil
-	if _, err := e.mem.Perms(); err != nil { // made anew where the Space has grown
+	if err := e.findMemory(); err != nil {
 		return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
 	}
-	stop := e.loop(c)
+	e.owner, e.state.CPU, e.state.kind = c, *c, kindNone
+	stop := e.loop(&e.state.CPU)
+	*c = e.state.CPU
 	if stop.Left = e.left; !e.budgeted {
 		stop.Left = int64(budget)
 	}
@@ -28,23 +30,26 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 func (e *Engine) loop(c *emu.CPU) *emu.Stop {
 	for {
 		if e.interrupt.Load() && e.interrupt.Swap(false) {
-			e.interrupted = c
+			e.interrupted = e.owner
 			return &emu.Stop{Reason: emu.StopInterrupt}
 		}
 		b, f := e.lookup(c.RIP)
 		if f != nil {
 			return faulted(*f)
 		}
-		if b.marked && (e.passing != c || e.passes != b.pc) {
-			e.passing, e.passes = c, b.pc
+		if b.marked && (e.passing != e.owner || e.passes != b.pc) {
+			e.passing, e.passes = e.owner, b.pc
 			return &emu.Stop{Reason: emu.StopMark}
 		}
 		e.passing = nil
 		var stop *emu.Stop
-		if c.Flags&emu.StepFlags == 0 {
-			stop = e.execute(c, b, len(b.insns))
-		} else {
+		switch {
+		case c.Flags&emu.StepFlags != 0:
 			stop = e.step(c, b)
+		case e.run != 0 || b.marked || e.watching():
+			stop = e.execute(c, b, len(b.insns))
+		default:
+			stop = e.exec(b)
 		}
 		if stop != nil {
 			return stop

@@ -207,11 +207,11 @@ func compareExchangePair(size uint8) semantics {
 			return generalProtection()
 		}
 		half := emu.Addr(size)
-		lo, fault := m.loadToModify(a, size)
+		lo, fault := m.LoadToModify(a, size)
 		if fault != nil {
 			return fault
 		}
-		hi, fault := m.loadToModify(a+half, size)
+		hi, fault := m.LoadToModify(a+half, size)
 		if fault != nil {
 			return fault
 		}
@@ -223,9 +223,9 @@ func compareExchangePair(size uint8) semantics {
 		} else {
 			lo, hi = c.Regs[emu.RBX], c.Regs[emu.RCX]
 		}
-		if fault := m.store(a, size, lo); fault != nil {
+		if fault := m.Store(a, size, lo); fault != nil {
 			return fault
 		}
-		return m.store(a+half, size, hi)
+		return m.Store(a+half, size, hi)
 	}
 }

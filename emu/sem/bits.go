@@ -41,9 +41,9 @@ func bitTest(f func(x, bit uint64) uint64) semantics {
 		if g.Args[1].Kind == x86.ArgGPR {
 			a += emu.Addr(int64(signed(index, size)) >> 3 &^ int64(size-1))
 		}
-		load := m.loadToModify
+		load := m.LoadToModify
 		if g.Op == x86.BT {
-			load = m.load
+			load = m.Load
 		}
 		x, fault := load(a, size)
 		if fault != nil {
@@ -52,7 +52,7 @@ func bitTest(f func(x, bit uint64) uint64) semantics {
 		if x = set(x, index%width); g.Op == x86.BT {
 			return nil
 		}
-		return m.store(a, size, x)
+		return m.Store(a, size, x)
 	}
 }
 

@@ -42,7 +42,7 @@ func (m *Machine) jumpThrough(c *emu.CPU, g *guest.Insn) *emu.Fault {
 
 // ret implements RET, which frees as many bytes of the stack as its operand says.
 func (m *Machine) ret(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	to, fault := m.load(emu.Addr(c.Regs[emu.RSP]), 8)
+	to, fault := m.Load(emu.Addr(c.Regs[emu.RSP]), 8)
 	if fault == nil {
 		c.RIP = emu.Addr(to)
 		c.Regs[emu.RSP] += 8 + uint64(uint16(g.Imm))

@@ -39,7 +39,7 @@ func maskedMove(size int) semantics {
 		var v vec
 		for i := range int(g.Args[0].Size) / size {
 			if selected(&mask, i, size) {
-				x, fault := m.load(a+emu.Addr(i*size), uint8(size))
+				x, fault := m.Load(a+emu.Addr(i*size), uint8(size))
 				if fault != nil {
 					return fault
 				}
@@ -105,7 +105,7 @@ func gather(index, size int) semantics {
 		n := int(g.NRefs) // elements: one reference for each
 		for i := range n {
 			if selected(&by, i, size) {
-				x, fault := m.load(gatherAddr(c, g, from.element(i, index), index), uint8(size))
+				x, fault := m.Load(gatherAddr(c, g, from.element(i, index), index), uint8(size))
 				if fault != nil {
 					setVecReg(c.FP, result.Reg, v)
 					setVecReg(c.FP, mask, by)

@@ -52,7 +52,7 @@ func (m *Machine) mmxArg(c *emu.CPU, g *guest.Insn, arg int, size uint8) (uint64
 	if o.Kind != x86.ArgMem {
 		return mmxReg(c.FP, o.Reg), nil
 	}
-	return m.load(guest.EffectiveAddr(c, g), size)
+	return m.Load(guest.EffectiveAddr(c, g), size)
 }
 
 // setMMX ends an MMX instruction whose result v goes to its first operand, a register.

@@ -95,7 +95,7 @@ func push(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		}
 	}
 	sp := c.Regs[emu.RSP] - uint64(g.OpSize)
-	fault := m.store(emu.Addr(sp), g.OpSize, x)
+	fault := m.Store(emu.Addr(sp), g.OpSize, x)
 	if fault == nil {
 		c.Regs[emu.RSP] = sp
 	}
@@ -105,7 +105,7 @@ func push(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 // pop implements POP: with RSP in the operand's address it is that behind the pop (SDM Vol. 2, POP).
 func pop(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	sp := c.Regs[emu.RSP]
-	x, fault := m.load(emu.Addr(sp), g.OpSize)
+	x, fault := m.Load(emu.Addr(sp), g.OpSize)
 	if fault != nil {
 		return fault
 	}
@@ -118,7 +118,7 @@ func pop(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 
 func leave(m *Machine, c *emu.CPU, _ *guest.Insn) *emu.Fault {
 	sp := c.Regs[emu.RBP]
-	x, fault := m.load(emu.Addr(sp), 8)
+	x, fault := m.Load(emu.Addr(sp), 8)
 	if fault == nil {
 		c.Regs[emu.RBP], c.Regs[emu.RSP] = x, sp+8
 	}

@@ -14,7 +14,7 @@ func (m *Machine) get(c *emu.CPU, g *guest.Insn, arg int) (uint64, *emu.Fault) {
 	o := &g.Args[arg]
 	switch o.Kind {
 	case x86.ArgMem:
-		return m.load(guest.EffectiveAddr(c, g), uint8(o.Size))
+		return m.Load(guest.EffectiveAddr(c, g), uint8(o.Size))
 	case x86.ArgImm:
 		return truncate(uint64(o.Imm), uint8(g.Args[0].Size)), nil
 	}
@@ -43,7 +43,7 @@ func putReg(c *emu.CPU, o *x86.Arg, x uint64) {
 func (m *Machine) put(c *emu.CPU, g *guest.Insn, arg int, x uint64) *emu.Fault {
 	o := &g.Args[arg]
 	if o.Kind == x86.ArgMem {
-		return m.store(guest.EffectiveAddr(c, g), uint8(o.Size), x)
+		return m.Store(guest.EffectiveAddr(c, g), uint8(o.Size), x)
 	}
 	putReg(c, o, x)
 	return nil
@@ -57,37 +57,37 @@ func (m *Machine) modify(c *emu.CPU, g *guest.Insn, f func(x uint64) uint64) *em
 		return nil
 	}
 	a, size := guest.EffectiveAddr(c, g), uint8(o.Size)
-	x, fault := m.loadToModify(a, size)
+	x, fault := m.LoadToModify(a, size)
 	if fault != nil {
 		return fault
 	}
-	return m.store(a, size, truncate(f(x), size))
+	return m.Store(a, size, truncate(f(x), size))
 }
 
-// loadToModify reads an integer of size bytes that is going to be written.
-func (m *Machine) loadToModify(a emu.Addr, size uint8) (uint64, *emu.Fault) {
+// LoadToModify reads an integer of size bytes that is going to be written.
+func (m *Machine) LoadToModify(a emu.Addr, size uint8) (uint64, *emu.Fault) {
 	if v := m.Mem.Direct(a, uint64(size), mem.Write); v != nil {
-		return m.load(a, size)
+		return m.Load(a, size)
 	}
 	if n := m.Mem.Accessible(a, uint64(size), mem.Write); n < uint64(size) {
 		return 0, accessFault(a, int(n), true)
 	}
-	x, fault := m.load(a, size)
+	x, fault := m.Load(a, size)
 	if fault != nil {
 		fault.Write = fault.Vector == emu.VecPF
 	}
 	return x, fault
 }
 
-// load reads an integer of size bytes.
-func (m *Machine) load(a emu.Addr, size uint8) (uint64, *emu.Fault) {
+// Load reads an integer of size bytes.
+func (m *Machine) Load(a emu.Addr, size uint8) (uint64, *emu.Fault) {
 	var b [8]byte
 	f := m.read(a, b[:size])
 	return binary.LittleEndian.Uint64(b[:]), f
 }
 
-// store writes one.
-func (m *Machine) store(a emu.Addr, size uint8, x uint64) *emu.Fault {
+// Store writes one.
+func (m *Machine) Store(a emu.Addr, size uint8, x uint64) *emu.Fault {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], x)
 	return m.write(a, b[:size])
@@ -109,7 +109,7 @@ func when(holds bool, flag uint64) uint64 {
 // Push pushes 8 bytes.
 func (m *Machine) Push(c *emu.CPU, x uint64) *emu.Fault {
 	sp := c.Regs[emu.RSP] - 8
-	if f := m.store(emu.Addr(sp), 8, x); f != nil {
+	if f := m.Store(emu.Addr(sp), 8, x); f != nil {
 		return f
 	}
 	c.Regs[emu.RSP] = sp
