@@ -89,7 +89,7 @@ func horizontal(even, odd, f func(a, b uint64) uint64) semantics {
 func smallestWord(l lane) lane {
 	least, at := uint64(1<<16), 0
 	for i := range 8 {
-		if w := l[i/4] >> (16 * (i % 4)) & 0xffff; w < least {
+		if w := l.element(i, 16); w < least {
 			least, at = w, i
 		}
 	}
@@ -100,7 +100,7 @@ func smallestWord(l lane) lane {
 func sumsOfDifferences(a, b lane, imm uint8) lane {
 	from, with := a.bytes(), b.bytes()
 	at, by := int(imm>>2&1)*4, int(imm&3)*4
-	var r lane
+	var r [2]uint64
 	for i := range 8 {
 		var sum int
 		for k := range 4 {
@@ -109,7 +109,7 @@ func sumsOfDifferences(a, b lane, imm uint8) lane {
 		}
 		r[i/4] |= uint64(sum) << (16 * (i % 4))
 	}
-	return r
+	return lane{r[0], r[1]}
 }
 
 var packedMulRows = join(
