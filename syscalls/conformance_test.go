@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"net"
@@ -26,6 +27,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls"
 )
 
+// engineName is the engine that all programs run with: with -engine=interp the other one has to conform.
+var engineName = flag.String("engine", "", "the engine to run programs with")
+
 // guestRun runs a program under cgemu and returns its output and status.
 func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.Config)) (string, int) {
 	t.Helper()
@@ -40,7 +44,7 @@ func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.C
 	defer cancel()
 	cfg := cgemu.Config{
 		Path: args[0], Args: args, Env: env, CPU: "v3", CPUs: 1, Stdin: in, Stdout: out, Stderr: out, Log: &log,
-		TraceChildren: true, HostStdio: true, HostEtc: true,
+		TraceChildren: true, HostStdio: true, HostEtc: true, Engine: *engineName,
 	}
 	for _, c := range change {
 		c(&cfg)
