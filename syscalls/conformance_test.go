@@ -110,6 +110,9 @@ func requireLinux(t *testing.T, since [2]int) {
 	}
 }
 
+// interpreted has the programs that are about what an engine does. With the tag oracles both engines run all of them.
+var interpreted = map[string]bool{"behindeof": true, "cutcode": true, "cutdata": true, "signals": true, "stepping": true}
+
 // TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output.
 func TestConformance(t *testing.T) {
 	exercised, err := syscalls.Exercised()
@@ -142,6 +145,11 @@ func TestConformance(t *testing.T) {
 				got, gotStatus := guestRun(t, []string{prog}, nil, func(c *cgemu.Config) { c.Strace = made })
 				assert.Equal(t, want, got)
 				assert.Equal(t, status, gotStatus)
+				if interpreted[name] || oracles {
+					got, gotStatus = guestRun(t, []string{prog}, nil, func(c *cgemu.Config) { c.Engine = "interp" })
+					assert.Equal(t, want, got, "interpreted")
+					assert.Equal(t, status, gotStatus, "interpreted")
+				}
 				if len(cc) == 1 { // a static library may do without a call
 					for _, call := range exercised[name] {
 						assert.Contains(t, made, call, "testdata/exercised.txt says that the program makes it")
