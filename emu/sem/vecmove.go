@@ -29,7 +29,7 @@ func moveScalar(size uint8) semantics {
 		case fault != nil:
 			return fault
 		case g.Args[0].Kind == x86.ArgMem:
-			return m.store(guest.EffectiveAddr(c, g), size, l.low)
+			return m.Store(guest.EffectiveAddr(c, g), size, l.low)
 		case g.Args[last].Kind != x86.ArgMem:
 			rest := laneOf(lowLane(c.FP, g.Args[last-1].Reg))
 			l = lane{choose(mask, l.low, rest.low), rest.high}
@@ -60,7 +60,7 @@ func moveHalf(high bool) semantics {
 		case high:
 			l.low = l.high
 		}
-		return m.store(guest.EffectiveAddr(c, g), 8, l.low)
+		return m.Store(guest.EffectiveAddr(c, g), 8, l.low)
 	}
 }
 
