@@ -9,7 +9,7 @@ import (
 // moveVector implements MOVAPS, MOVDQU and all others that copy a whole register or its like in memory.
 func (m *Machine) moveVector(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if g.Args[0].Kind == x86.ArgMem {
-		return m.storeVec(c, g, laneOf(lowLane(c.FP, g.Args[1].Reg)), laneOf(highLane(c.FP, g.Args[1].Reg)))
+		return m.storeLanes(c, g, laneOf(lowLane(c.FP, g.Args[1].Reg)), laneOf(highLane(c.FP, g.Args[1].Reg)))
 	}
 	low, high, fault := m.laneArg(c, g, 1)
 	if fault == nil {

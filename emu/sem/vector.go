@@ -88,8 +88,13 @@ func setVec(c *emu.CPU, g *guest.Insn, v vec) {
 	setVecReg(c.FP, o.Reg, v)
 }
 
-// storeVec writes lanes to g's first operand, which is in memory, as far as it has them.
-func (m *Machine) storeVec(c *emu.CPU, g *guest.Insn, low, high lane) *emu.Fault {
+// storeVec writes v to g's first operand, which is in memory.
+func (m *Machine) storeVec(c *emu.CPU, g *guest.Insn, v vec) *emu.Fault {
+	return m.storeLanes(c, g, v.lane(0), v.lane(1))
+}
+
+// storeLanes writes lanes to g's first operand, which is in memory, as far as it has them.
+func (m *Machine) storeLanes(c *emu.CPU, g *guest.Insn, low, high lane) *emu.Fault {
 	a := guest.EffectiveAddr(c, g)
 	size := g.Args[0].Size
 	if misplaced(g, a, size) {
