@@ -51,7 +51,7 @@ func (m *Machine) extractLane(c *emu.CPU, g *guest.Insn) *emu.Fault {
 		from = highLane(c.FP, g.Args[1].Reg)
 	}
 	if g.Args[0].Kind == x86.ArgMem {
-		return m.storeLanes(c, g, laneOf(from), lane{})
+		return m.storeVec(c, g, laneOf(from), lane{})
 	}
 	setLanes(c, g, laneOf(from), lane{})
 	return nil

@@ -9,7 +9,7 @@ import (
 // moveVector implements MOVAPS, MOVDQU and all others that copy a whole register or its like in memory.
 func (m *Machine) moveVector(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if g.Args[0].Kind == x86.ArgMem {
-		return m.storeLanes(c, g, laneOf(lowLane(c.FP, g.Args[1].Reg)), laneOf(highLane(c.FP, g.Args[1].Reg)))
+		return m.storeVec(c, g, laneOf(lowLane(c.FP, g.Args[1].Reg)), laneOf(highLane(c.FP, g.Args[1].Reg)))
 	}
 	low, high, fault := m.laneArg(c, g, 1)
 	if fault == nil {
@@ -129,8 +129,8 @@ func signs(f func(uint64) uint64, n int) semantics {
 	}
 }
 
-// signsOfBytes gathers the highest bits of bytes: a factor moves that of byte i to bit 56+i, where no two sums of others meet.
-func signsOfBytes(x uint64) uint64 { return x & highOfBytes >> 7 * 0x0102040810204080 >> 56 }
+// SignsOfBytes gathers the highest bits of bytes: a factor moves that of byte i to bit 56+i, where no two sums of others meet.
+func SignsOfBytes(x uint64) uint64 { return x & highOfBytes >> 7 * 0x0102040810204080 >> 56 }
 
 func signsOfDwords(x uint64) uint64 { return x>>31&1 | x>>63<<1 }
 func signOfQword(x uint64) uint64   { return x >> 63 }
@@ -159,7 +159,7 @@ var vectorMoveRows = join(
 	both(x86.MOVHPS, x86.VMOVHPS, moveHalf(true)), both(x86.MOVHPD, x86.VMOVHPD, moveHalf(true)),
 	both(x86.MOVHLPS, x86.VMOVHLPS, lanes(highToLow)), both(x86.MOVLHPS, x86.VMOVLHPS, lanes(lowToHigh)),
 	both(x86.MOVD, x86.VMOVD, (*Machine).moveWord), both(x86.MOVQ, x86.VMOVQ, (*Machine).moveWord),
-	both(x86.PMOVMSKB, x86.VPMOVMSKB, signs(signsOfBytes, 8)),
+	both(x86.PMOVMSKB, x86.VPMOVMSKB, signs(SignsOfBytes, 8)),
 	both(x86.MOVMSKPS, x86.VMOVMSKPS, signs(signsOfDwords, 2)), both(x86.MOVMSKPD, x86.VMOVMSKPD, signs(signOfQword, 1)),
 	rows{
 		x86.MOVQ2DQ: {plain: (*Machine).moveWord}, x86.MOVDQ2Q: {plain: (*Machine).moveWord}, x86.MOVNTQ: {plain: (*Machine).moveWord},

@@ -88,13 +88,8 @@ func setVec(c *emu.CPU, g *guest.Insn, v vec) {
 	setVecReg(c.FP, o.Reg, v)
 }
 
-// storeVec writes v to g's first operand, which is in memory.
-func (m *Machine) storeVec(c *emu.CPU, g *guest.Insn, v vec) *emu.Fault {
-	return m.storeLanes(c, g, v.lane(0), v.lane(1))
-}
-
-// storeLanes writes lanes to g's first operand, which is in memory, as far as it has them.
-func (m *Machine) storeLanes(c *emu.CPU, g *guest.Insn, low, high lane) *emu.Fault {
+// storeVec writes lanes to g's first operand, which is in memory, as far as it has them.
+func (m *Machine) storeVec(c *emu.CPU, g *guest.Insn, low, high lane) *emu.Fault {
 	a := guest.EffectiveAddr(c, g)
 	size := g.Args[0].Size
 	if misplaced(g, a, size) {
@@ -104,4 +99,17 @@ func (m *Machine) storeLanes(c *emu.CPU, g *guest.Insn, low, high lane) *emu.Fau
 	putLane((*[16]byte)(b[:]), low)
 	putLane((*[16]byte)(b[16:]), high)
 	return m.write(a, b[:size])
+}
+
+// LoadVector reads n bytes at a.
+func (m *Machine) LoadVector(a emu.Addr, n uint8) ([4]uint64, *emu.Fault) {
+	var b [32]byte
+	f := m.read(a, b[:n])
+	return vecOf(b), f
+}
+
+// StoreVector writes the first n bytes of v there.
+func (m *Machine) StoreVector(a emu.Addr, n uint8, v [4]uint64) *emu.Fault {
+	b := vec(v).bytes()
+	return m.write(a, b[:n])
 }

@@ -15,8 +15,10 @@ const (
 	OE uint16 = 1 << 3
 	UE uint16 = 1 << 4
 	PE uint16 = 1 << 5
+	C0 uint16 = 1 << 8
 	C1 uint16 = 1 << 9
 	C2 uint16 = 1 << 10
+	C3 uint16 = 1 << 14
 )
 
 // A Result is what an instruction leaves behind.
@@ -44,7 +46,6 @@ const (
 	integer   = 1 << 63
 	quiet80   = 1 << 62
 	negative  = 0x8000
-	wrapExp   = 24576 // SDM Vol. 1, "Numeric Overflow Exception (#O)"
 	roundDown = 1
 	roundUp   = 2
 	roundZero = 3
@@ -56,7 +57,7 @@ var (
 )
 
 // A class is a kind of F80 the instructions treat alike.
-type class int
+type class uint8
 
 const (
 	zero class = iota
@@ -156,66 +157,6 @@ func (r Result) denormals(cw uint16, xs ...F80) Result {
 // counts as inexact: transcendental functions have few exact values. Precision
 // control has no influence: SDM Vol. 1, "Precision Control Field".
 func (w wide) round(cw uint16) (F80, uint16) {
-	status := PE
-	mant, up := roundSignificand(w.m, w.neg, cw)
-	exp := w.exp + expBias
-	if mant == 0 {
-		mant = integer
-		exp++
-	}
-	switch {
-	case exp >= maxExp:
-		if cw&OE != 0 {
-			return overflow(w.neg, cw)
-		}
-		status |= OE
-		exp -= wrapExp
-	case exp <= 0: // tininess is detected after rounding
-		status |= UE
-		if cw&UE == 0 {
-			exp += wrapExp
-			break
-		}
-		// The bits shifted out are kept as a sticky one.
-		shift := uint(-w.exp - expBias + 1)
-		m := w.m.shr(shift)
-		if m.shl(shift) != w.m || shift > 127 {
-			m.lo |= 1
-		}
-		mant, up = roundSignificand(m, w.neg, cw)
-		exp = int(mant >> 63)
-	}
-	if up {
-		status |= C1
-	}
-	return F80{mant, uint16(exp)}.withSign(w.neg), status
-}
-
-// roundSignificand returns the upper half of m, rounded, modulo 2^64, and
-// whether that was upwards.
-func roundSignificand(m u128, neg bool, cw uint16) (mant uint64, up bool) {
-	switch cw >> 10 & 3 {
-	case roundDown:
-		up = neg && m.lo != 0
-	case roundUp:
-		up = !neg && m.lo != 0
-	case roundZero:
-	default:
-		up = m.lo > 1<<63 || m.lo == 1<<63 && m.hi&1 != 0
-	}
-	if up {
-		m.hi++
-	}
-	return m.hi, up
-}
-
-// overflow returns the masked response: SDM Vol. 1, "Numeric Overflow
-// Exception (#O)".
-func overflow(neg bool, cw uint16) (F80, uint16) {
-	status := OE | PE
-	rc := cw >> 10 & 3
-	if rc == roundZero || rc == roundDown && !neg || rc == roundUp && neg {
-		return F80{^uint64(0), maxExp - 1}.withSign(neg), status
-	}
-	return infinity80(neg), status | C1
+	r, status := extended.round(w, true, x87Mode(cw))
+	return extended.pack80(r), status
 }

@@ -1,7 +1,17 @@
-// Package soft computes the results of the x86 instructions whose results
-// differ between CPU makers, or that cgemu does not leave to the host: the
-// approximations RCPPS and RSQRTPS, and the x87 transcendentals FSIN, FCOS,
-// FSINCOS, FPTAN, FPATAN, F2XM1, FYL2X and FYL2XP1.
+// Package soft is the floating-point arithmetic of x86 in software: all of
+// SSE's, AVX's and x87's, with every rounding, exception flag and NaN as a
+// processor has them.
+//
+// Basic arithmetic has one mechanism for all formats, half, single, double and
+// double extended precision: operands become Numbers (Format.Unpack, F80.Number,
+// FromInt), an operation computes exactly (arith.go), and Format.round rounds
+// once. SSE's instructions are methods of Format and take MXCSR as a Mode;
+// x87's are functions such as Add, which take the control word and return a
+// Result. Both return exceptions as the bits IE to PE. IEEE 754 and the SDM
+// say what all of it is.
+//
+// The approximations RCPPS and RSQRTPS and the x87 transcendentals FSIN, FCOS,
+// FSINCOS, FPTAN, FPATAN, F2XM1, FYL2X and FYL2XP1 differ between CPU makers.
 //
 // Everything is a pure function of its arguments, computed with integers and
 // with what IEEE 754 rounds in one way, so that a result has the same bits on

@@ -35,6 +35,15 @@ func (a u128) shr(n uint) u128 {
 	return u128{a.hi >> n, a.lo>>n | a.hi<<(64-n) | a.hi>>(n-64)}
 }
 
+// shrSticky returns a / 2^n with its last bit set if anything was lost.
+func (a u128) shrSticky(n uint) u128 {
+	r := a.shr(n)
+	if r.shl(n) != a {
+		r.lo |= 1
+	}
+	return r
+}
+
 func (a u128) leadingZeros() uint {
 	if a.hi != 0 {
 		return uint(bits.LeadingZeros64(a.hi))

@@ -73,10 +73,7 @@ func (a wide) add(b wide) wide {
 	// Leave room for a carry. What is lost of b counts as a bit, so that a
 	// difference remains below a.
 	shift := uint(a.exp - b.exp + 1)
-	am, bm := a.m.shr(1), b.m.shr(shift)
-	if bm.shl(shift) != b.m {
-		bm.lo |= 1
-	}
+	am, bm := a.m.shr(1), b.m.shrSticky(shift)
 	if a.neg == b.neg {
 		return makeWide(a.neg, a.exp+1, am.add(bm))
 	}

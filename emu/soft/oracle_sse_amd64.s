@@ -1,0 +1,187 @@
+//go:build hostcpu
+
+#include "textflag.h"
+
+// Each function executes one instruction with an MXCSR: func(in *sseIn, out *sseOut). The first operand is also the destination.
+
+#define SETUP \
+	MOVQ in+0(FP), AX     \
+	MOVQ out+8(FP), DI    \
+	STMXCSR 12(DI)        \
+	MOVQ 0(AX), X0        \
+	MOVQ 8(AX), X1        \
+	MOVQ 16(AX), X2       \
+	XORL CX, CX           \
+	LDMXCSR 24(AX)
+
+#define FINISH \
+	STMXCSR 8(DI)         \
+	LDMXCSR 12(DI)        \
+	MOVQ X0, 0(DI)        \
+	RET
+
+#define FINISHINT \
+	STMXCSR 8(DI)         \
+	LDMXCSR 12(DI)        \
+	MOVQ CX, 0(DI)        \
+	RET
+
+TEXT ·hostAdd32(SB), NOSPLIT, $0-16
+	SETUP
+	ADDSS X1, X0
+	FINISH
+
+TEXT ·hostAdd64(SB), NOSPLIT, $0-16
+	SETUP
+	ADDSD X1, X0
+	FINISH
+
+TEXT ·hostSub32(SB), NOSPLIT, $0-16
+	SETUP
+	SUBSS X1, X0
+	FINISH
+
+TEXT ·hostSub64(SB), NOSPLIT, $0-16
+	SETUP
+	SUBSD X1, X0
+	FINISH
+
+TEXT ·hostMul32(SB), NOSPLIT, $0-16
+	SETUP
+	MULSS X1, X0
+	FINISH
+
+TEXT ·hostMul64(SB), NOSPLIT, $0-16
+	SETUP
+	MULSD X1, X0
+	FINISH
+
+TEXT ·hostDiv32(SB), NOSPLIT, $0-16
+	SETUP
+	DIVSS X1, X0
+	FINISH
+
+TEXT ·hostDiv64(SB), NOSPLIT, $0-16
+	SETUP
+	DIVSD X1, X0
+	FINISH
+
+TEXT ·hostMin32(SB), NOSPLIT, $0-16
+	SETUP
+	MINSS X1, X0
+	FINISH
+
+TEXT ·hostMin64(SB), NOSPLIT, $0-16
+	SETUP
+	MINSD X1, X0
+	FINISH
+
+TEXT ·hostMax32(SB), NOSPLIT, $0-16
+	SETUP
+	MAXSS X1, X0
+	FINISH
+
+TEXT ·hostMax64(SB), NOSPLIT, $0-16
+	SETUP
+	MAXSD X1, X0
+	FINISH
+
+TEXT ·hostSqrt32(SB), NOSPLIT, $0-16
+	SETUP
+	SQRTSS X0, X0
+	FINISH
+
+TEXT ·hostFMA32(SB), NOSPLIT, $0-16
+	SETUP
+	VFMADD213SS X2, X1, X0
+	FINISH
+
+TEXT ·hostRound32(SB), NOSPLIT, $0-16
+	SETUP
+	ROUNDSS $4, X0, X0
+	FINISH
+
+TEXT ·hostCompare32(SB), NOSPLIT, $0-16
+	SETUP
+	CMPSS X1, X0, $1
+	FINISH
+
+TEXT ·hostToInt32From32(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSS2SL X0, CX
+	FINISHINT
+
+TEXT ·hostToInt64From32(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSS2SQ X0, CX
+	FINISHINT
+
+TEXT ·hostFromInt32To32(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSL2SS 0(AX), X0
+	FINISH
+
+TEXT ·hostFromInt64To32(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSQ2SS 0(AX), X0
+	FINISH
+
+TEXT ·hostSqrt64(SB), NOSPLIT, $0-16
+	SETUP
+	SQRTSD X0, X0
+	FINISH
+
+TEXT ·hostFMA64(SB), NOSPLIT, $0-16
+	SETUP
+	VFMADD213SD X2, X1, X0
+	FINISH
+
+TEXT ·hostRound64(SB), NOSPLIT, $0-16
+	SETUP
+	ROUNDSD $4, X0, X0
+	FINISH
+
+TEXT ·hostCompare64(SB), NOSPLIT, $0-16
+	SETUP
+	CMPSD X1, X0, $1
+	FINISH
+
+TEXT ·hostToInt32From64(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSD2SL X0, CX
+	FINISHINT
+
+TEXT ·hostToInt64From64(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSD2SQ X0, CX
+	FINISHINT
+
+TEXT ·hostFromInt32To64(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSL2SD 0(AX), X0
+	FINISH
+
+TEXT ·hostFromInt64To64(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSQ2SD 0(AX), X0
+	FINISH
+
+TEXT ·hostConvert32To64(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSS2SD X0, X0
+	FINISH
+
+TEXT ·hostConvert64To32(SB), NOSPLIT, $0-16
+	SETUP
+	CVTSD2SS X0, X0
+	FINISH
+
+TEXT ·hostConvert16To32(SB), NOSPLIT, $0-16
+	SETUP
+	VCVTPH2PS X0, X0
+	FINISH
+
+TEXT ·hostConvert32To16(SB), NOSPLIT, $0-16
+	SETUP
+	VCVTPS2PH $4, X0, X0
+	FINISH

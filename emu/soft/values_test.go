@@ -1,0 +1,58 @@
+package soft
+
+import (
+	"math/rand/v2"
+	"strings"
+)
+
+// randomBits returns an operand for an operation by its name: two numbers of 32 bits, or one of 64, near each other's exponents so that all
+// paths are taken; or what is special.
+func randomBits(r *rand.Rand, name string) uint64 {
+	switch {
+	case strings.Contains(name, "FromInt"):
+		return uint64(int64(r.Uint64()) >> r.IntN(64))
+	case name == "Convert32To16":
+		return Float32.random(r)
+	case strings.HasPrefix(name, "Convert16"):
+		return Float16.random(r)
+	case strings.HasSuffix(name, "64") && name != "Convert32To64", name == "Convert64To32":
+		return Float64.random(r)
+	}
+	return Float32.random(r) | Float32.random(r)<<32
+}
+
+// random returns a number of the format.
+func (f *Format) random(r *rand.Rand) uint64 {
+	mask := f.signBit()<<1 - 1
+	frac := r.Uint64() & (1<<f.fracBits() - 1)
+	switch r.IntN(4) { // few bits: exact results, ties
+	case 0:
+		frac &= ^uint64(0) << r.IntN(int(f.prec))
+	case 1:
+		frac = ^(frac & (^uint64(0) << r.IntN(int(f.prec)))) & (1<<f.fracBits() - 1)
+	case 2:
+		frac &= 1<<r.IntN(int(f.prec)) - 1
+	}
+	exp := f.bias() + r.IntN(8) - 4
+	switch r.IntN(16) {
+	case 0:
+		exp = 0
+	case 1:
+		exp = f.maxExp()
+	case 2:
+		exp = 1 + r.IntN(4)
+	case 3:
+		exp = f.maxExp() - 1 - r.IntN(4)
+	case 4:
+		exp = r.IntN(f.maxExp())
+	case 5:
+		exp = f.bias()/2 + r.IntN(8) - 4
+	case 6:
+		exp = f.bias()*3/2 + r.IntN(8) - 4
+	case 7:
+		exp = f.bias() + r.IntN(int(f.prec)*2) - int(f.prec)
+	case 8:
+		exp = f.bias() + r.IntN(66)
+	}
+	return (uint64(max(0, min(exp, f.maxExp())))<<f.fracBits() | frac | r.Uint64()&f.signBit()) & mask
+}
