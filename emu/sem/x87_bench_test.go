@@ -37,7 +37,7 @@ func benchmarkX87(b *testing.B, code []byte) {
 	const at = emu.Addr(0x10000)
 	require.NoError(b, space.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write | mem.Exec}, nil))
 	space.Poke(at, append([]byte{0xd9, 0xe8, 0xd9, 0xe8}, code...)) // fld1; fld1
-	_, err = space.Perms() // as emu/interp has them
+	_, err = space.Perms()                                          // as emu/interp has them
 	require.NoError(b, err)
 	m := &Machine{Mem: space, Piece: 1}
 	c := emu.NewCPU()
