@@ -195,6 +195,11 @@ func both(legacy, vex x86.Op, f semantics) rows {
 	return rows{legacy: {plain: f}, vex: {plain: f}}
 }
 
+// wordwise returns the rows of an instruction that makes each 64-bit word of its result of the same words of two sources.
+func wordwise(legacy, vex x86.Op, f func(a, b uint64) uint64) rows {
+	return rows{legacy: {plain: words(f), words: f}, vex: {plain: words(f), words: f}}
+}
+
 // byImmediate returns the semantics of an operation that some forms give an immediate and others a vector.
 func byImmediate(immediate, vector semantics) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {

@@ -113,12 +113,12 @@ func sumsOfDifferences(a, b lane, imm uint8) lane {
 }
 
 var packedMulRows = join(
-	both(x86.PMULLW, x86.VPMULLW, words(mulLowWords)), both(x86.PMULHW, x86.VPMULHW, words(mulHighWords)),
-	both(x86.PMULHUW, x86.VPMULHUW, words(mulHighUnsignedWords)), both(x86.PMULHRSW, x86.VPMULHRSW, words(mulRoundedWords)),
-	both(x86.PMULLD, x86.VPMULLD, words(mulLowDwords)),
-	both(x86.PMULDQ, x86.VPMULDQ, words(mulDwords)), both(x86.PMULUDQ, x86.VPMULUDQ, words(mulUnsignedDwords)),
-	both(x86.PMADDWD, x86.VPMADDWD, words(mulAddWords)), both(x86.PMADDUBSW, x86.VPMADDUBSW, words(mulAddBytes)),
-	both(x86.PSADBW, x86.VPSADBW, words(sumDifferences)),
+	wordwise(x86.PMULLW, x86.VPMULLW, mulLowWords), wordwise(x86.PMULHW, x86.VPMULHW, mulHighWords),
+	wordwise(x86.PMULHUW, x86.VPMULHUW, mulHighUnsignedWords), wordwise(x86.PMULHRSW, x86.VPMULHRSW, mulRoundedWords),
+	wordwise(x86.PMULLD, x86.VPMULLD, mulLowDwords),
+	wordwise(x86.PMULDQ, x86.VPMULDQ, mulDwords), wordwise(x86.PMULUDQ, x86.VPMULUDQ, mulUnsignedDwords),
+	wordwise(x86.PMADDWD, x86.VPMADDWD, mulAddWords), wordwise(x86.PMADDUBSW, x86.VPMADDUBSW, mulAddBytes),
+	wordwise(x86.PSADBW, x86.VPSADBW, sumDifferences),
 	both(x86.PHADDW, x86.VPHADDW, horizontal(evenWords, oddWords, addWords)),
 	both(x86.PHADDD, x86.VPHADDD, horizontal(evenDwords, oddDwords, addDwords)),
 	both(x86.PHADDSW, x86.VPHADDSW, horizontal(evenWords, oddWords, addSignedWords)),

@@ -29,7 +29,7 @@ func moveScalar(size uint8) semantics {
 		case fault != nil:
 			return fault
 		case g.Args[0].Kind == x86.ArgMem:
-			return m.store(guest.EffectiveAddr(c, g), size, l.low)
+			return m.Store(guest.EffectiveAddr(c, g), size, l.low)
 		case g.Args[last].Kind != x86.ArgMem:
 			rest := laneOf(lowLane(c.FP, g.Args[last-1].Reg))
 			l = lane{choose(mask, l.low, rest.low), rest.high}
@@ -60,7 +60,7 @@ func moveHalf(high bool) semantics {
 		case high:
 			l.low = l.high
 		}
-		return m.store(guest.EffectiveAddr(c, g), 8, l.low)
+		return m.Store(guest.EffectiveAddr(c, g), 8, l.low)
 	}
 }
 
@@ -129,8 +129,8 @@ func signs(f func(uint64) uint64, n int) semantics {
 	}
 }
 
-// signsOfBytes gathers the highest bits of bytes: a factor moves that of byte i to bit 56+i, where no two sums of others meet.
-func signsOfBytes(x uint64) uint64 { return x & highOfBytes >> 7 * 0x0102040810204080 >> 56 }
+// SignsOfBytes gathers the highest bits of bytes: a factor moves that of byte i to bit 56+i, where no two sums of others meet.
+func SignsOfBytes(x uint64) uint64 { return x & highOfBytes >> 7 * 0x0102040810204080 >> 56 }
 
 func signsOfDwords(x uint64) uint64 { return x>>31&1 | x>>63<<1 }
 func signOfQword(x uint64) uint64   { return x >> 63 }
@@ -159,7 +159,7 @@ var vectorMoveRows = join(
 	both(x86.MOVHPS, x86.VMOVHPS, moveHalf(true)), both(x86.MOVHPD, x86.VMOVHPD, moveHalf(true)),
 	both(x86.MOVHLPS, x86.VMOVHLPS, lanes(highToLow)), both(x86.MOVLHPS, x86.VMOVLHPS, lanes(lowToHigh)),
 	both(x86.MOVD, x86.VMOVD, (*Machine).moveWord), both(x86.MOVQ, x86.VMOVQ, (*Machine).moveWord),
-	both(x86.PMOVMSKB, x86.VPMOVMSKB, signs(signsOfBytes, 8)),
+	both(x86.PMOVMSKB, x86.VPMOVMSKB, signs(SignsOfBytes, 8)),
 	both(x86.MOVMSKPS, x86.VMOVMSKPS, signs(signsOfDwords, 2)), both(x86.MOVMSKPD, x86.VMOVMSKPD, signs(signOfQword, 1)),
 	rows{
 		x86.MOVQ2DQ: {plain: (*Machine).moveWord}, x86.MOVDQ2Q: {plain: (*Machine).moveWord}, x86.MOVNTQ: {plain: (*Machine).moveWord},

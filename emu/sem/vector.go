@@ -100,3 +100,16 @@ func (m *Machine) storeVec(c *emu.CPU, g *guest.Insn, low, high lane) *emu.Fault
 	putLane((*[16]byte)(b[16:]), high)
 	return m.write(a, b[:size])
 }
+
+// LoadVector reads n bytes at a.
+func (m *Machine) LoadVector(a emu.Addr, n uint8) ([4]uint64, *emu.Fault) {
+	var b [32]byte
+	f := m.read(a, b[:n])
+	return vecOf(b), f
+}
+
+// StoreVector writes the first n bytes of v there.
+func (m *Machine) StoreVector(a emu.Addr, n uint8, v [4]uint64) *emu.Fault {
+	b := vec(v).bytes()
+	return m.write(a, b[:n])
+}

@@ -229,6 +229,9 @@ func TestSpecialResults(t *testing.T) {
 			require.Equal(t, tt.want, got, "case %d", i)
 		}
 	}
+	half, status := HalfToSingle(1, daz&^0x100) // denormal, whether that is masked or not
+	require.Equal(t, uint64(math.Float32bits(0x1p-24)), half)
+	require.Zero(t, status)
 	for i, tt := range []struct {
 		x, y     uint64
 		min, max uint64

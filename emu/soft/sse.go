@@ -109,6 +109,14 @@ func (f *Format) result(e exact, status, denormal uint16, mode Mode) (uint64, ui
 	return f.pack(r), status | post&^C1
 }
 
+// Negate returns -x, but for a NaN, which it leaves alone: so do instructions that negate an operand.
+func (f *Format) Negate(x uint64) uint64 {
+	if x&^f.signBit() > uint64(f.maxExp())<<f.fracBits() {
+		return x
+	}
+	return x ^ f.signBit()
+}
+
 // signBit is the sign of a number in the format.
 func (f *Format) signBit() uint64 { return 1 << (f.fracBits() + f.expBits) }
 
@@ -223,7 +231,7 @@ func (f *Format) FromInt(i int64, mode Mode) (uint64, uint16) {
 
 // HalfToSingle is VCVTPH2PS on one element: denormal operands are neither zeros nor exceptions (SDM Vol. 2, VCVTPH2PS).
 func HalfToSingle(x uint64, mode Mode) (uint64, uint16) {
-	r, status := Float16.Convert(x, Float32, mode&^modeDAZ)
+	r, status := Float16.Convert(x, Float32, mode&^modeDAZ|Mode(DE)<<modeMasks)
 	return r, status &^ DE
 }
 

@@ -1,0 +1,247 @@
+package sem
+
+import (
+	"encoding/binary"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/soft"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// The floating-point instructions of SSE and AVX. Package soft computes elements; the functions here take vectors apart, and collect what
+// exceptions their elements raised.
+
+// A floatOp makes an element of a result of one element of each source, and of MXCSR. It returns exceptions, too.
+type floatOp = func(x, y uint64, mode soft.Mode) (uint64, uint16)
+
+// mxcsr returns MXCSR.
+func mxcsr(x *emu.XState) soft.Mode {
+	return soft.Mode(binary.LittleEndian.Uint32(x[emu.XOffMXCSR:]))
+}
+
+// raise adds the exceptions that the elements of an instruction raised to MXCSR, and returns the fault of those that are not masked. With a
+// fault, the flags are all that an instruction changes.
+func raise(c *emu.CPU, status uint16) *emu.Fault {
+	return raiseSteps(c, operandsFirst(mxcsr(c.FP), status))
+}
+
+// raiseSteps is raise of exceptions of several steps, for each of which operandsFirst was asked.
+func raiseSteps(c *emu.CPU, status uint16) *emu.Fault {
+	mode := mxcsr(c.FP)
+	binary.LittleEndian.PutUint32(c.FP[emu.XOffMXCSR:], uint32(mode)|uint32(status))
+	if mode.Unmasked(status) != 0 {
+		return &emu.Fault{Vector: emu.VecXM}
+	}
+	return nil
+}
+
+// operandsFirst returns what is raised of the exceptions of all elements: those of operands are found before any result is computed, so that
+// there are no others if one of them is not masked (SDM Vol. 1, "SIMD Floating-Point Exception Conditions").
+func operandsFirst(mode soft.Mode, status uint16) uint16 {
+	const before = soft.IE | soft.DE | soft.ZE
+	if mode.Unmasked(status&before) != 0 {
+		return status & before
+	}
+	return status
+}
+
+// conclude ends a floating-point instruction that has the result v, unless one of its exceptions is not masked.
+func conclude(c *emu.CPU, g *guest.Insn, v vec, status uint16) *emu.Fault {
+	if f := raise(c, status); f != nil {
+		return f
+	}
+	setVec(c, g, v)
+	return nil
+}
+
+// lastSource returns which operand of g is its last one but for an immediate.
+func lastSource(g *guest.Insn) int {
+	if g.Args[g.NArgs-1].Kind == x86.ArgImm {
+		return int(g.NArgs) - 2
+	}
+	return int(g.NArgs) - 1
+}
+
+// floatArgs returns the two sources of g, its last operands but for an immediate. The first is a register: a legacy encoding replaces it by
+// the result.
+func (m *Machine) floatArgs(c *emu.CPU, g *guest.Insn) (a, b vec, f *emu.Fault) {
+	last := lastSource(g)
+	b, f = m.vecArg(c, g, last)
+	return vecReg(c.FP, g.Args[last-1].Reg), b, f
+}
+
+// A precision is what a family of instructions has as PS and SS, or as PD and SD.
+type precision struct {
+	*soft.Format
+	size int // of an element in bytes
+}
+
+var (
+	single = precision{soft.Float32, 4}
+	double = precision{soft.Float64, 8}
+)
+
+// packed returns the semantics of an instruction that applies f to all elements.
+func (p precision) packed(f floatOp) semantics { return p.alternating(f, f) }
+
+// alternating returns the semantics of an instruction that applies functions to the elements with even and odd numbers.
+func (p precision) alternating(even, odd floatOp) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		mode, status := mxcsr(c.FP), uint16(0)
+		for i := range int(g.Args[0].Size) / p.size {
+			f := even
+			if i&1 != 0 {
+				f = odd
+			}
+			x, s := f(a.element(i, p.size), b.element(i, p.size), mode)
+			a.setElement(i, p.size, x)
+			status |= s
+		}
+		return conclude(c, g, a, status)
+	}
+}
+
+// scalar returns the semantics of an instruction that applies f to the lowest elements. The others are those of the first source.
+func (p precision) scalar(f floatOp) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		x, status := f(a.element(0, p.size), b.element(0, p.size), mxcsr(c.FP))
+		a.setElement(0, p.size, x)
+		return conclude(c, g, a, status)
+	}
+}
+
+// ofSecond returns the operation on the second source alone.
+func ofSecond(f func(x uint64, mode soft.Mode) (uint64, uint16)) floatOp {
+	return func(_, y uint64, mode soft.Mode) (uint64, uint16) { return f(y, mode) }
+}
+
+// approximation returns the operation of an instruction that raises no exceptions.
+func approximation(f func(uint32) uint32) floatOp {
+	return func(_, y uint64, _ soft.Mode) (uint64, uint16) { return uint64(f(uint32(y))), 0 }
+}
+
+// horizontal returns the semantics of an instruction that applies f to neighbouring elements: in each lane, those of the first source give
+// the lower half of the result, those of the second one the upper half.
+func (p precision) horizontal(f floatOp) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		var v vec
+		mode, status := mxcsr(c.FP), uint16(0)
+		perLane := 16 / p.size
+		for i := range int(g.Args[0].Size) / p.size {
+			lane, within := i/perLane*perLane, i%perLane*2
+			from := &a
+			if within >= perLane {
+				from, within = &b, within-perLane
+			}
+			x, s := f(from.element(lane+within, p.size), from.element(lane+within+1, p.size), mode)
+			v.setElement(i, p.size, x)
+			status |= s
+		}
+		return conclude(c, g, v, status)
+	}
+}
+
+// dotProduct implements DPPS and DPPD: the upper half of the immediate says which products are added, the lower half which elements of the
+// result are their sum. Products are computed before sums, and sums before their sum.
+func (p precision) dotProduct(multiply, add floatOp) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		s := stepwise{mode: mxcsr(c.FP)}
+		n, perLane := int(g.Args[0].Size)/p.size, 16/p.size
+		sums := s.step(n, func(i int) (uint64, uint16) {
+			if g.Imm>>(4+i%perLane)&1 == 0 {
+				return 0, 0
+			}
+			return multiply(a.element(i, p.size), b.element(i, p.size), s.mode)
+		})
+		for left := n / 2; left >= n/perLane; left /= 2 {
+			from := sums
+			sums = s.step(left, func(i int) (uint64, uint16) { return add(from[2*i], from[2*i+1], s.mode) })
+		}
+		if fault := raiseSteps(c, s.raised); fault != nil {
+			return fault
+		}
+		var v vec
+		for i := range n {
+			if g.Imm>>(i%perLane)&1 != 0 {
+				v.setElement(i, p.size, sums[i/perLane])
+			}
+		}
+		setVec(c, g, v)
+		return nil
+	}
+}
+
+// A stepwise computes in several steps. Exceptions of one that are not masked end the instruction.
+type stepwise struct {
+	mode   soft.Mode
+	raised uint16
+}
+
+// step computes n elements.
+func (s *stepwise) step(n int, f func(i int) (uint64, uint16)) (r [8]uint64) {
+	if s.mode.Unmasked(s.raised) != 0 {
+		return r
+	}
+	var status uint16
+	for i := range n {
+		x, e := f(i)
+		r[i] = x
+		status |= e
+	}
+	s.raised |= operandsFirst(s.mode, status)
+	return r
+}
+
+// rounding implements ROUNDPS and its kin: the immediate has a rounding control, or says that MXCSR's counts, and whether an inexact
+// result is an exception.
+func (p precision) rounding(shape func(p precision, f floatOp) semantics) semantics {
+	var ways [16]semantics
+	for imm := range ways {
+		ways[imm] = shape(p, func(_, y uint64, mode soft.Mode) (uint64, uint16) {
+			if imm&4 == 0 {
+				mode = mode.WithRounding(uint8(imm))
+			}
+			x, status := p.Round(y, mode)
+			if imm&8 != 0 {
+				status &^= soft.PE
+			}
+			return x, status
+		})
+	}
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault { return ways[g.Imm&15](m, c, g) }
+}
+
+// loadMXCSR implements LDMXCSR.
+func (m *Machine) loadMXCSR(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	x, f := m.Load(guest.EffectiveAddr(c, g), 4)
+	if f != nil {
+		return f
+	}
+	if x&^emu.MXCSRMask != 0 {
+		return generalProtection()
+	}
+	binary.LittleEndian.PutUint32(c.FP[emu.XOffMXCSR:], uint32(x))
+	return nil
+}
+
+// storeMXCSR implements STMXCSR.
+func (m *Machine) storeMXCSR(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	return m.Store(guest.EffectiveAddr(c, g), 4, uint64(mxcsr(c.FP)))
+}

@@ -1,0 +1,95 @@
+package sem
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/soft"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// A comparer compares two elements. Quiet NaNs are invalid if signaling is set.
+type comparer = func(x, y uint64, signaling bool, mode soft.Mode) (soft.Relation, uint16)
+
+// A predicate says for which relations a comparison holds, a bit for each, and whether quiet NaNs are invalid.
+type predicate struct {
+	holds     uint8
+	signaling bool
+}
+
+// Relations as a predicate has them.
+const (
+	less      = 1 << soft.Less
+	equal     = 1 << soft.Equal
+	greater   = 1 << soft.Greater
+	unordered = 1 << soft.Unordered
+)
+
+// predicates are the first 16 of CMPPS (SDM Vol. 2, CMPPD, "Comparison Predicate for CMPPD Instruction"). The other 16 are the same, signaling
+// where these are not and the other way round.
+var predicates = [16]predicate{
+	{equal, false}, {less, true}, {less | equal, true}, {unordered, false},
+	{less | greater | unordered, false}, {equal | greater | unordered, true}, {greater | unordered, true}, {less | equal | greater, false},
+	{equal | unordered, false}, {less | unordered, true}, {less | equal | unordered, true}, {0, false},
+	{less | greater, false}, {equal | greater, true}, {greater, true}, {less | equal | greater | unordered, false},
+}
+
+// predicateOf returns the predicate of g's immediate, of which legacy encodings know eight values.
+func predicateOf(g *guest.Insn) predicate {
+	if g.Enc == x86.Legacy {
+		return predicates[g.Imm&7]
+	}
+	p := predicates[g.Imm&15]
+	p.signaling = p.signaling != (g.Imm&16 != 0)
+	return p
+}
+
+// compare implements CMPPS and its kin for as many elements as scalar says: an element of the result is all ones where the predicate holds.
+func (p precision) compare(f comparer, scalar bool) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		n := int(g.Args[0].Size) / p.size
+		if scalar {
+			n = 1
+		}
+		want, mode, status := predicateOf(g), mxcsr(c.FP), uint16(0)
+		for i := range n {
+			r, s := f(a.element(i, p.size), b.element(i, p.size), want.signaling, mode)
+			x := -uint64(want.holds >> r & 1)
+			a.setElement(i, p.size, x>>(64-8*p.size))
+			status |= s
+		}
+		return conclude(c, g, a, status)
+	}
+}
+
+// compareFlags implements COMISS, which is signaling, and UCOMISS, and their kin: the relation goes to ZF, PF and CF.
+func (p precision) compareFlags(f comparer, signaling bool) semantics {
+	flags := [4]uint64{soft.Less: emu.FlagCF, soft.Equal: emu.FlagZF, soft.Unordered: emu.FlagZF | emu.FlagPF | emu.FlagCF}
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		a, b, fault := m.floatArgs(c, g)
+		if fault != nil {
+			return fault
+		}
+		r, status := f(a.element(0, p.size), b.element(0, p.size), signaling, mxcsr(c.FP))
+		if fault := raise(c, status); fault != nil {
+			return fault
+		}
+		setFlags(c, x86.StatusFlags, flags[r])
+		return nil
+	}
+}
+
+var floatCompareRows = rows{
+	x86.CMPPS: {plain: single.compare(soft.Compare32, false)}, x86.VCMPPS: {plain: single.compare(soft.Compare32, false)},
+	x86.CMPPD: {plain: double.compare(soft.Compare64, false)}, x86.VCMPPD: {plain: double.compare(soft.Compare64, false)},
+	x86.CMPSS: {plain: single.compare(soft.Compare32, true)}, x86.VCMPSS: {plain: single.compare(soft.Compare32, true)},
+	x86.CMPSD: {plain: double.compare(soft.Compare64, true)}, x86.VCMPSD: {plain: double.compare(soft.Compare64, true)},
+
+	x86.COMISS: {plain: single.compareFlags(soft.Compare32, true)}, x86.VCOMISS: {plain: single.compareFlags(soft.Compare32, true)},
+	x86.COMISD: {plain: double.compareFlags(soft.Compare64, true)}, x86.VCOMISD: {plain: double.compareFlags(soft.Compare64, true)},
+	x86.UCOMISS: {plain: single.compareFlags(soft.Compare32, false)}, x86.VUCOMISS: {plain: single.compareFlags(soft.Compare32, false)},
+	x86.UCOMISD: {plain: double.compareFlags(soft.Compare64, false)}, x86.VUCOMISD: {plain: double.compareFlags(soft.Compare64, false)},
+}
