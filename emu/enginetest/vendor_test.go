@@ -183,7 +183,7 @@ func checkVendorCases(t *testing.T, cases []vendorCase) {
 		newEmulated(t, u, u.model(t), images, ro).run(b, out)
 		for i := range cases {
 			by := intel
-			if cases[i].copied {
+			if cases[i].copied && !u.interprets {
 				by = hostVendor()
 			}
 			if u.tolerates != nil && (cases[i].copied || out[i].fault.Unsupported != "") {
