@@ -71,18 +71,18 @@ var exactOps = []struct {
 	{"fst float64", []byte{0xdd, 0x50, 16}, wantStore(8, func(x F80, cw uint16) (uint64, uint16) {
 		return Store(x.Number(), Float64, cw)
 	})},
-	{"fist 16", []byte{0xdf, 0x50, 16}, wantStore(2, toInt(16, 0))},
-	{"fist 32", []byte{0xdb, 0x50, 16}, wantStore(4, toInt(32, 0))},
+	{"fist 16", []byte{0xdf, 0x50, 16}, wantStore(2, roundedInt(16, 0))},
+	{"fist 32", []byte{0xdb, 0x50, 16}, wantStore(4, roundedInt(32, 0))},
 	{"fld float32", []byte{0xd9, 0x40, 16}, wantLoad(func(x F80, cw uint16) Result { return Load(Float32.Unpack(uint64(uint32(x.Mant))), cw) })},
 	{"fld float64", []byte{0xdd, 0x40, 16}, wantLoad(func(x F80, cw uint16) Result { return Load(Float64.Unpack(x.Mant), cw) })},
 	{"fild 16", []byte{0xdf, 0x40, 16}, wantLoad(func(x F80, _ uint16) Result { return Result{Value: FromInt(int64(int16(x.Mant))).f80()} })},
 	{"fild 32", []byte{0xdb, 0x40, 16}, wantLoad(func(x F80, _ uint16) Result { return Result{Value: FromInt(int64(int32(x.Mant))).f80()} })},
 	{"fild 64", []byte{0xdf, 0x68, 16}, wantLoad(func(x F80, _ uint16) Result { return Result{Value: FromInt(int64(x.Mant)).f80()} })},
 	{"fbld", []byte{0xdf, 0x60, 16}, wantLoad(func(x F80, _ uint16) Result { return Result{Value: FromBCD(x.bytes())} })},
-	{"fistp 64", []byte{0xdf, 0x78, 16}, wantPopStore(8, toInt(64, 0))},
-	{"fisttp 16", []byte{0xdf, 0x48, 16}, wantPopStore(2, toInt(16, 3<<10))},
-	{"fisttp 32", []byte{0xdb, 0x48, 16}, wantPopStore(4, toInt(32, 3<<10))},
-	{"fisttp 64", []byte{0xdd, 0x48, 16}, wantPopStore(8, toInt(64, 3<<10))},
+	{"fistp 64", []byte{0xdf, 0x78, 16}, wantPopStore(8, roundedInt(64, 0))},
+	{"fisttp 16", []byte{0xdf, 0x48, 16}, wantPopStore(2, roundedInt(16, 3<<10))},
+	{"fisttp 32", []byte{0xdb, 0x48, 16}, wantPopStore(4, roundedInt(32, 3<<10))},
+	{"fisttp 64", []byte{0xdd, 0x48, 16}, wantPopStore(8, roundedInt(64, 3<<10))},
 	{"fbstp", []byte{0xdf, 0x70, 16}, func(y, x F80, cw uint16) ([2]F80, uint16, F80) {
 		b, status := ToBCD(x, cw)
 		if stopped(status, cw, IE) {
@@ -116,7 +116,7 @@ func wantCompare(f func(x, y F80, cw uint16) uint16) func(y, x F80, cw uint16) (
 	return func(y, x F80, cw uint16) ([2]F80, uint16, F80) { return [2]F80{x, y}, f(x, y, cw), x }
 }
 
-func toInt(size uint, rounding uint16) func(x F80, cw uint16) (uint64, uint16) {
+func roundedInt(size uint, rounding uint16) func(x F80, cw uint16) (uint64, uint16) {
 	return func(x F80, cw uint16) (uint64, uint16) {
 		n, s := ToInt(x.Number(), size, x87Mode(cw|rounding))
 		return uint64(n), s
