@@ -6,6 +6,11 @@ package soft
 
 // Add executes FADD.
 func Add(a, b Number, cw uint16) Result {
+	if usual(a, b, cw) {
+		if r, ok := quickSum(a, b); ok {
+			return r
+		}
+	}
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
@@ -15,6 +20,11 @@ func Add(a, b Number, cw uint16) Result {
 
 // Sub executes FSUB: a - b.
 func Sub(a, b Number, cw uint16) Result {
+	if usual(a, b, cw) {
+		if r, ok := quickSum(a, b.negated()); ok {
+			return r
+		}
+	}
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
@@ -24,6 +34,11 @@ func Sub(a, b Number, cw uint16) Result {
 
 // Mul executes FMUL.
 func Mul(a, b Number, cw uint16) Result {
+	if usual(a, b, cw) {
+		if r, ok := quickProduct(a, b); ok {
+			return r
+		}
+	}
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
@@ -33,6 +48,11 @@ func Mul(a, b Number, cw uint16) Result {
 
 // Div executes FDIV: a / b.
 func Div(a, b Number, cw uint16) Result {
+	if usual(a, b, cw) {
+		if r, ok := quickQuotient(a, b); ok {
+			return r
+		}
+	}
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
@@ -101,11 +121,16 @@ func Compare(a, b Number, signaling bool) (Relation, uint16) {
 
 // f80 returns n, which is exact in double extended precision.
 func (n Number) f80() F80 {
-	if n.class >= nan {
-		return F80{n.m, maxExp}.withSign(n.neg)
+	exp := n.exp + expBias
+	switch {
+	case n.class == zero:
+		return zero80(n.neg)
+	case n.class >= infinite:
+		exp = maxExp
+	case exp <= 0: // a denormal F80
+		return F80{n.m >> (1 - exp), 0}.withSign(n.neg)
 	}
-	r, _ := extended.finish(n.exact(), ^Mode(0)&^modeFTZ)
-	return extended.pack80(r)
+	return F80{n.m, uint16(exp)}.withSign(n.neg)
 }
 
 // quietenNumbers is quieten.
