@@ -179,6 +179,7 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 func (e *Engine) drop(b *block) {
 	e.gather(b)
 	b.dropped = true
+	e.late = append(e.late, b)
 	if c := e.caches[b.counting]; c.blocks[b.pc] == b {
 		delete(c.blocks, b.pc)
 	}
@@ -205,16 +206,26 @@ func (e *Engine) gather(b *block) {
 		return
 	}
 	for i := range b.insns {
-		in := &b.insns[i]
-		e.addPlan(in, int64(n))
-		if in.own != nil {
-			e.gatherOwn(in)
+		e.addPlan(&b.insns[i], int64(n))
+		e.gatherOwn(&b.insns[i])
+	}
+}
+
+// gatherLate gathers what happened in blocks after they were dropped.
+func (e *Engine) gatherLate() {
+	for _, b := range e.late {
+		for i := range b.insns {
+			e.gatherOwn(&b.insns[i])
 		}
 	}
+	e.late = e.late[:0]
 }
 
 // gatherOwn does so with the counts that do not follow from in's plan.
 func (e *Engine) gatherOwn(in *insn) {
+	if in.own == nil {
+		return
+	}
 	for ev, n := range in.own {
 		if n != 0 {
 			e.collected[ev].Add(in.PC, int64(n))
