@@ -13,6 +13,9 @@ type Content interface {
 // pageSize is the unit in which memory is given to a file: what was never written takes none.
 const pageSize = 4096
 
+// DirSize is the size of every directory that is made.
+const DirSize = pageSize
+
 type page = [pageSize]byte
 
 // pages is a Content in memory.

@@ -101,7 +101,7 @@ func (fs *MemFS) newNode(mode uint32, rdev uint64) *memNode {
 	now := fs.o.Now()
 	n := &memNode{fs: fs, stat: Stat{Dev: fs.o.Dev, Ino: fs.last, Mode: mode, UID: fs.o.UID, GID: fs.o.GID, Rdev: rdev, Atime: now, Mtime: now, Ctime: now}}
 	if n.isDir() {
-		n.entries, n.whole, n.stat.Nlink, n.stat.Size = map[string]*memNode{}, true, 2, pageSize
+		n.entries, n.whole, n.stat.Nlink, n.stat.Size = map[string]*memNode{}, true, 2, DirSize
 	}
 	return n
 }

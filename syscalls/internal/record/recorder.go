@@ -1,0 +1,222 @@
+package record
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/vfs"
+)
+
+// A Recorder is a file system that passes everything on to another one, and records what was in that before the guest changed it.
+type Recorder struct {
+	System System
+	out    *writer
+	lower  vfs.FS
+	// ids are numbers of files, by their nodes below, in the order in which they are met. The host's would differ from those that a
+	// replay has.
+	ids map[vfs.Node]uint64
+	// found are the files that were there before, as far as they were met, by their nodes below; a node that is not in it was
+	// made by the guest.
+	found map[vfs.Node]*file
+	root  *file
+	etc   map[string]bool // what stands in for files of /etc, as far as the archive has it
+	// err is the first error of the archive, odd the first thing found that no archive can have.
+	err, odd error
+}
+
+// A file is one that was there before.
+type file struct {
+	stat    *Stat // nil if the guest has not looked at it
+	kind    uint32
+	inode   uint64
+	path    string // the name that it was found by first
+	target  string
+	xattrs  map[string]string // nil if they were not asked for
+	content bool
+	// names are those of a directory that were met: nil, or absent, for what was not there. listed says that they are all.
+	names  map[string]*file
+	absent map[string]linux.Errno
+	listed bool
+}
+
+// Wrap makes the recorder one of lower. It is the owner of lower from then on.
+func (r *Recorder) Wrap(lower vfs.FS) (vfs.FS, linux.Errno) {
+	r.lower = lower
+	root := lower.Root()
+	s, e := root.Stat()
+	if e != 0 {
+		return nil, e
+	}
+	r.root = r.newFile(root, linux.S_IFDIR, "/")
+	r.root.stat = statOf(s, r.root.inode)
+	return r, 0
+}
+
+// Root returns the root directory.
+func (r *Recorder) Root() vfs.Node { return node{r, r.lower.Root()} }
+
+// Close closes the file system below.
+func (r *Recorder) Close() linux.Errno { return r.lower.Close() }
+
+// id is the number of a node below.
+func (r *Recorder) id(n vfs.Node) uint64 {
+	id, ok := r.ids[n]
+	if !ok {
+		id = uint64(len(r.ids)) + 1
+		r.ids[n] = id
+	}
+	return id
+}
+
+func (r *Recorder) newFile(n vfs.Node, kind uint32, name string) *file {
+	f := &file{kind: kind, inode: r.id(n), path: name}
+	if kind == linux.S_IFDIR {
+		f.names, f.absent = map[string]*file{}, map[string]linux.Errno{}
+	}
+	r.found[n] = f
+	return f
+}
+
+// met notes that name leads to l, or to error e, in directory d, unless it is known what was there before.
+func (r *Recorder) met(d *file, name string, l vfs.Node, e linux.Errno) {
+	if d == nil || d.names == nil {
+		return
+	}
+	f := d.names[name]
+	if _, absent := d.absent[name]; absent || f != nil && f.stat != nil {
+		return
+	}
+	switch {
+	case e == linux.EACCES, e == linux.ENAMETOOLONG:
+		return // which permissions and the name say anyway
+	case e != 0 && f == nil:
+		d.absent[name] = e
+		return
+	case e != 0:
+		return
+	}
+	s, e := l.Stat()
+	if e != 0 {
+		return
+	}
+	if f == nil {
+		if f = r.found[l]; f == nil {
+			f = r.newFile(l, s.Kind(), path.Join(d.path, name))
+		}
+		d.names[name] = f
+	}
+	if f.stat == nil {
+		f.stat = statOf(s, f.inode)
+		if s.Kind() == linux.S_IFLNK {
+			f.target, _ = l.Readlink()
+		}
+	}
+}
+
+// list notes all that was in the directory n before, and returns what is there now, with numbers of ours.
+func (r *Recorder) list(n vfs.Node) ([]vfs.Dirent, linux.Errno) {
+	list, e := n.ReadDir()
+	if e != 0 {
+		return nil, e
+	}
+	d := r.found[n]
+	now := list[:0:0]
+	for _, x := range list {
+		l, e := n.Lookup(x.Name)
+		if e != 0 {
+			continue // it went meanwhile
+		}
+		if d != nil && !d.listed && d.names[x.Name] == nil {
+			if _, changed := d.absent[x.Name]; !changed {
+				f := r.found[l]
+				if f == nil {
+					f = r.newFile(l, x.Mode&linux.S_IFMT, path.Join(d.path, x.Name))
+				}
+				d.names[x.Name] = f
+				if f.kind == 0 { // which some file systems do not tell
+					r.met(d, x.Name, l, 0)
+					f.kind = uint32(f.stat.Mode) & linux.S_IFMT
+				}
+			}
+		}
+		x.Ino = r.id(l)
+		now = append(now, x)
+	}
+	if d != nil {
+		d.listed = true
+	}
+	return now, 0
+}
+
+// capture puts the content of n into the archive, before it can change.
+func (r *Recorder) capture(n vfs.Node) linux.Errno {
+	f := r.found[n]
+	if f == nil || f.kind != linux.S_IFREG || f.content {
+		return 0
+	}
+	h, e := n.Open(linux.O_RDONLY)
+	if e != 0 {
+		return e
+	}
+	defer h.Close()
+	f.content = true
+	r.fail(r.out.data(rootPrefix+f.path, f.stat, h))
+	return 0
+}
+
+// attributes notes the extended attributes of n, before they can change.
+func (r *Recorder) attributes(n vfs.Node) {
+	f := r.found[n]
+	if f == nil || f.xattrs != nil {
+		return
+	}
+	f.xattrs = map[string]string{}
+	names, _ := n.Listxattr() // some file systems have none
+	for _, name := range names {
+		if value, e := n.Getxattr(name); e == 0 && strings.HasPrefix(name, "user.") {
+			f.xattrs[name] = string(value)
+		}
+	}
+}
+
+// fail notes the first error.
+func (r *Recorder) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// Etc notes what stands in for a file of /etc.
+func (r *Recorder) Etc(name string, text []byte) {
+	if !r.etc[name] {
+		r.etc[name] = true
+		r.fail(r.out.bytes(etcPrefix+name, text))
+	}
+}
+
+// entries are the lines about d and what was below it, in order of names.
+func (r *Recorder) entries(f *file, name string, out func(*entry)) {
+	e := &entry{Path: Text(name), Unseen: f.stat == nil, Stat: f.stat, Target: Text(f.target), Listed: f.listed, Content: f.content && f.path == name}
+	if f.stat == nil {
+		e.Stat = &Stat{Inode: f.inode, Mode: Mode(f.kind)}
+	}
+	for key, value := range f.xattrs {
+		if e.Xattrs == nil {
+			e.Xattrs = map[Text]Text{}
+		}
+		e.Xattrs[Text(key)] = Text(value)
+	}
+	out(e)
+	names := slices.AppendSeq(slices.Collect(maps.Keys(f.names)), maps.Keys(f.absent))
+	slices.Sort(names)
+	for _, n := range names {
+		if c := f.names[n]; c != nil {
+			r.entries(c, path.Join(name, n), out)
+		} else {
+			out(&entry{Path: Text(path.Join(name, n)), Error: f.absent[n]})
+		}
+	}
+}
