@@ -21,9 +21,21 @@ func (n node) of(l vfs.Node, e linux.Errno) (vfs.Node, linux.Errno) {
 
 // meet looks at name before it can change.
 func (n node) meet(name string) (vfs.Node, linux.Errno) {
+	d := n.r.found[n.n]
+	if e, gone := d.gone(name); gone {
+		return nil, e
+	}
 	l, e := n.n.Lookup(name)
-	n.r.met(n.r.found[n.n], name, l, e)
+	n.r.met(d, name, l, e)
 	return l, e
+}
+
+// change looks at name, which is about to change.
+func (n node) change(name string) {
+	n.meet(name)
+	if d := n.r.found[n.n]; d != nil && d.changed != nil {
+		d.changed[name] = true
+	}
 }
 
 // Stat describes the file. Sizes of directories, and the count of links that a file system may not keep, are what they are in memory,
@@ -34,10 +46,14 @@ func (n node) Stat() (vfs.Stat, linux.Errno) {
 		return s, e
 	}
 	s.Dev, s.Ino = Dev, n.r.id(n.n)
+	f := n.r.found[n.n]
+	if f != nil && f.stat != nil {
+		s.Mtime = f.stat.vfs().Mtime // that of what the guest changes is known above
+	}
 	if s.Kind() != linux.S_IFDIR {
 		return s, 0
 	}
-	if f := n.r.found[n.n]; f != nil && f.stat != nil {
+	if f != nil && f.stat != nil {
 		s.Size = f.stat.Size
 		return s, 0
 	}
@@ -70,19 +86,19 @@ func (n node) SetAttr(a vfs.Attr) linux.Errno {
 
 // Create makes a file.
 func (n node) Create(name string, mode uint32, rdev uint64) (vfs.Node, linux.Errno) {
-	n.meet(name)
+	n.change(name)
 	return n.of(n.n.Create(name, mode, rdev))
 }
 
 // CreateOpen makes a regular file and opens it.
 func (n node) CreateOpen(name string, mode uint32, flags int) (vfs.Handle, linux.Errno) {
-	n.meet(name)
+	n.change(name)
 	return n.opened(n.n.CreateOpen(name, mode, flags))
 }
 
 // Symlink makes a link.
 func (n node) Symlink(name, target string) (vfs.Node, linux.Errno) {
-	n.meet(name)
+	n.change(name)
 	return n.of(n.n.Symlink(name, target))
 }
 
@@ -97,13 +113,14 @@ func (n node) Link(name string, to vfs.Node) linux.Errno {
 	if !ok || o.r != n.r {
 		return linux.EXDEV
 	}
-	n.meet(name)
+	n.change(name)
 	return n.n.Link(name, o.n)
 }
 
 // goes notes what a name leads to that is about to go: a directory has to be empty, so what is in it matters.
 func (n node) goes(name string) {
-	l, e := n.meet(name)
+	n.change(name)
+	l, e := n.n.Lookup(name)
 	if e != 0 {
 		return
 	}
@@ -124,7 +141,7 @@ func (n node) Rename(name string, newDir vfs.Node, newName string, flags uint32)
 	if !ok || d.r != n.r {
 		return linux.EXDEV
 	}
-	n.meet(name)
+	n.change(name)
 	d.goes(newName)
 	return n.n.Rename(name, d.n, newName, flags)
 }

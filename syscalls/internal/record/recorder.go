@@ -40,6 +40,20 @@ type file struct {
 	names  map[string]*file
 	absent map[string]linux.Errno
 	listed bool
+	// changed are the names in it that the guest has given or taken away.
+	changed map[string]bool
+}
+
+// gone reports whether name was not there before, and is not the guest's. Others may have made such a file meanwhile, as cgemu makes those for profiles: a replay
+// would not have it.
+func (f *file) gone(name string) (linux.Errno, bool) {
+	if f == nil || f.names == nil || f.changed[name] || f.names[name] != nil {
+		return 0, false
+	}
+	if e, ok := f.absent[name]; ok {
+		return e, true
+	}
+	return linux.ENOENT, f.listed
 }
 
 // Wrap makes the recorder one of lower. It is the owner of lower from then on.
@@ -74,7 +88,7 @@ func (r *Recorder) id(n vfs.Node) uint64 {
 func (r *Recorder) newFile(n vfs.Node, kind uint32, name string) *file {
 	f := &file{kind: kind, inode: r.id(n), path: name}
 	if kind == linux.S_IFDIR {
-		f.names, f.absent = map[string]*file{}, map[string]linux.Errno{}
+		f.names, f.absent, f.changed = map[string]*file{}, map[string]linux.Errno{}, map[string]bool{}
 	}
 	r.found[n] = f
 	return f
@@ -82,7 +96,7 @@ func (r *Recorder) newFile(n vfs.Node, kind uint32, name string) *file {
 
 // met notes that name leads to l, or to error e, in directory d, unless it is known what was there before.
 func (r *Recorder) met(d *file, name string, l vfs.Node, e linux.Errno) {
-	if d == nil || d.names == nil {
+	if d == nil || d.names == nil || d.changed[name] {
 		return
 	}
 	f := d.names[name]
@@ -125,22 +139,23 @@ func (r *Recorder) list(n vfs.Node) ([]vfs.Dirent, linux.Errno) {
 	d := r.found[n]
 	now := list[:0:0]
 	for _, x := range list {
+		if _, gone := d.gone(x.Name); gone {
+			continue
+		}
 		l, e := n.Lookup(x.Name)
 		if e != 0 {
-			continue // it went meanwhile
+			continue // others have removed it meanwhile
 		}
-		if d != nil && !d.listed && d.names[x.Name] == nil {
-			if _, changed := d.absent[x.Name]; !changed {
-				f := r.found[l]
-				if f == nil {
-					f = r.newFile(l, x.Mode&linux.S_IFMT, path.Join(d.path, x.Name))
+		if d != nil && d.names[x.Name] == nil && !d.changed[x.Name] {
+			f := r.found[l]
+			if f == nil {
+				if x.Mode&linux.S_IFMT == 0 { // some file systems do not tell
+					s, _ := l.Stat()
+					x.Mode = s.Mode
 				}
-				d.names[x.Name] = f
-				if f.kind == 0 { // which some file systems do not tell
-					r.met(d, x.Name, l, 0)
-					f.kind = uint32(f.stat.Mode) & linux.S_IFMT
-				}
+				f = r.newFile(l, x.Mode&linux.S_IFMT, path.Join(d.path, x.Name))
 			}
+			d.names[x.Name] = f
 		}
 		x.Ino = r.id(l)
 		now = append(now, x)
