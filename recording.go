@@ -15,7 +15,7 @@ import (
 // A Recorder says where a run is recorded: everything that the program takes from the host, so that the run can be repeated where none of that
 // is (OpenRecording).
 type Recorder struct {
-	// File gets the recording, in place of what it has. If Run returns an error, it has none.
+	// File gets the recording, in place of what it has. If Run returns an error, or was interrupted, it has none.
 	File *os.File
 	// Version says who records, and Options with what: Recording tells.
 	Version string
@@ -127,10 +127,11 @@ func (r *runner) startRecording(files *syscalls.FileConfig) (err error) {
 func (r *runner) endRecording(interrupted bool) error {
 	if r.recorder != nil {
 		if interrupted {
-			return errors.New("the run was interrupted: it is not recorded")
+			fmt.Fprintln(r.cfg.log(), "cgemu: the run was interrupted: it is not recorded")
+			return r.cfg.Record.File.Truncate(0)
 		}
 		if err := r.recorder.Finish(r.recorded()); err != nil {
-			return fmt.Errorf("recording: %w", err)
+			return fmt.Errorf("the run is not recorded: %w", err)
 		}
 	}
 	if r.cfg.Replay != nil {

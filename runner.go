@@ -55,7 +55,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	r.cancel, r.objects = cancel, profiler.NewObjects(names)
 	kernel := r.kernelConfig()
 	if err := r.startRecording(&kernel.Files); err != nil {
-		return nil, fmt.Errorf("cgemu: recording: %w", err)
+		return nil, fmt.Errorf("the run is not recorded: %w", err)
 	}
 	k, err := syscalls.New(kernel)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	r.first.CPU, r.first.Objects = r.model.Name, r.objects.Paths()
 	r.first.Warnings = r.objects.Close()
 	if err := r.endRecording(exit.Interrupted); err != nil {
-		return nil, fmt.Errorf("cgemu: %w", err)
+		return nil, err
 	}
 	if slices.ContainsFunc(r.first.Warnings, func(err error) bool { return errors.Is(err, dwarfmap.ErrStopped) }) {
 		fmt.Fprintln(r.cfg.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")

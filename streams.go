@@ -11,6 +11,8 @@ import (
 // streams are the files that the guest has for its standard streams, and what is between them and a Config's readers and writers.
 type streams struct {
 	stdin, stdout, stderr *os.File
+	// dir is where files are made; "" where the host has temporary ones.
+	dir string
 	// piped says that the guest is to see a pipe in stdin.
 	piped bool
 	// ours are the files that were made, to be closed when the guest has ended; copies are the errors of writers.
@@ -20,7 +22,7 @@ type streams struct {
 
 // openStreams makes files of the readers and writers of cfg.
 func (cfg *Config) openStreams() (s *streams, err error) {
-	s = &streams{}
+	s = &streams{dir: cfg.ShmDir}
 	if cfg.Replay == nil {
 		s.stdin, err = s.reader(cfg.Stdin)
 	}
@@ -76,7 +78,7 @@ func (s *streams) reader(r io.Reader) (*os.File, error) {
 
 // spool returns a file with what r has.
 func (s *streams) spool(r io.Reader) (*os.File, error) {
-	f, err := os.CreateTemp("", "cgemu-stdin-")
+	f, err := os.CreateTemp(s.dir, "cgemu-stdin-")
 	if err != nil {
 		return nil, err
 	}

@@ -99,6 +99,9 @@ func run(args []string) int {
 		return k.verify(ctx, cfg)
 	}
 	res, err := k.runFiltered(ctx, cfg)
+	if o.record != "" && (err != nil || res.Exit.Interrupted) {
+		os.Remove(o.record) // where the host lets us
+	}
 	if err != nil {
 		return failStart(o.program(rest), err)
 	}
