@@ -1,6 +1,8 @@
 package record
 
 import (
+	"cmp"
+
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
@@ -23,19 +25,20 @@ func (n node) of(l vfs.Node, e linux.Errno) (vfs.Node, linux.Errno) {
 func (n node) meet(name string) (vfs.Node, linux.Errno) {
 	d := n.r.found[n.n]
 	if e, gone := d.gone(name); gone {
-		return nil, e
+		return nil, cmp.Or(n.n.Access(1), e)
 	}
 	l, e := n.n.Lookup(name)
 	n.r.met(d, name, l, e)
 	return l, e
 }
 
-// change looks at name, which is about to change.
-func (n node) change(name string) {
-	n.meet(name)
-	if d := n.r.found[n.n]; d != nil && d.changed != nil {
+// changed notes that the guest has given name to a file, or taken it away, unless e is an error. What it led to before is known: it was
+// looked up by meet, which only finds nothing out where nothing can be changed.
+func (n node) changed(name string, e linux.Errno) linux.Errno {
+	if d := n.r.found[n.n]; e == 0 && d != nil && d.changed != nil {
 		d.changed[name] = true
 	}
+	return e
 }
 
 // Stat describes the file. Sizes of directories, and the count of links that a file system may not keep, are what they are in memory,
@@ -48,7 +51,8 @@ func (n node) Stat() (vfs.Stat, linux.Errno) {
 	s.Dev, s.Ino = Dev, n.r.id(n.n)
 	f := n.r.found[n.n]
 	if f != nil && f.stat != nil {
-		s.Mtime = f.stat.vfs().Mtime // that of what the guest changes is known above
+		was := f.stat.vfs().Mtime // the time of what the guest changes is known above
+		s.Atime, s.Mtime, s.Ctime = *cmp.Or(f.atime, &was), *cmp.Or(f.mtime, &was), was
 	}
 	if s.Kind() != linux.S_IFDIR {
 		return s, 0
@@ -78,28 +82,39 @@ func (n node) ReadDir() ([]vfs.Dirent, linux.Errno) { return n.r.list(n.n) }
 
 // SetAttr changes attributes.
 func (n node) SetAttr(a vfs.Attr) linux.Errno {
+	var unread linux.Errno
 	if a.Size != nil {
-		n.r.capture(n.n)
+		unread = n.r.capture(n.n)
 	}
-	return n.n.SetAttr(a)
+	e := n.n.SetAttr(a)
+	if f := n.r.found[n.n]; f != nil && e == 0 {
+		if unread != 0 {
+			n.r.unreadable(f, unread)
+		}
+		f.atime, f.mtime = cmp.Or(a.Atime, f.atime), cmp.Or(a.Mtime, f.mtime)
+	}
+	return e
 }
 
 // Create makes a file.
 func (n node) Create(name string, mode uint32, rdev uint64) (vfs.Node, linux.Errno) {
-	n.change(name)
-	return n.of(n.n.Create(name, mode, rdev))
+	n.meet(name)
+	l, e := n.n.Create(name, mode, rdev)
+	return n.of(l, n.changed(name, e))
 }
 
 // CreateOpen makes a regular file and opens it.
 func (n node) CreateOpen(name string, mode uint32, flags int) (vfs.Handle, linux.Errno) {
-	n.change(name)
-	return n.opened(n.n.CreateOpen(name, mode, flags))
+	n.meet(name)
+	h, e := n.n.CreateOpen(name, mode, flags)
+	return n.opened(h, n.changed(name, e))
 }
 
 // Symlink makes a link.
 func (n node) Symlink(name, target string) (vfs.Node, linux.Errno) {
-	n.change(name)
-	return n.of(n.n.Symlink(name, target))
+	n.meet(name)
+	l, e := n.n.Symlink(name, target)
+	return n.of(l, n.changed(name, e))
 }
 
 // Temp makes a file that has no name.
@@ -113,14 +128,13 @@ func (n node) Link(name string, to vfs.Node) linux.Errno {
 	if !ok || o.r != n.r {
 		return linux.EXDEV
 	}
-	n.change(name)
-	return n.n.Link(name, o.n)
+	n.meet(name)
+	return n.changed(name, n.n.Link(name, o.n))
 }
 
 // goes notes what a name leads to that is about to go: a directory has to be empty, so what is in it matters.
 func (n node) goes(name string) {
-	n.change(name)
-	l, e := n.n.Lookup(name)
+	l, e := n.meet(name)
 	if e != 0 {
 		return
 	}
@@ -132,7 +146,7 @@ func (n node) goes(name string) {
 // Unlink takes a name away.
 func (n node) Unlink(name string, dir bool) linux.Errno {
 	n.goes(name)
-	return n.n.Unlink(name, dir)
+	return n.changed(name, n.n.Unlink(name, dir))
 }
 
 // Rename moves a name.
@@ -141,9 +155,10 @@ func (n node) Rename(name string, newDir vfs.Node, newName string, flags uint32)
 	if !ok || d.r != n.r {
 		return linux.EXDEV
 	}
-	n.change(name)
+	n.meet(name)
 	d.goes(newName)
-	return n.n.Rename(name, d.n, newName, flags)
+	e := n.n.Rename(name, d.n, newName, flags)
+	return cmp.Or(n.changed(name, e), d.changed(newName, e))
 }
 
 // Open opens the content. What comes through a FIFO of the host, or from a device, is in no archive.
@@ -154,9 +169,17 @@ func (n node) Open(flags int) (vfs.Handle, linux.Errno) {
 	}
 	switch f.kind {
 	case linux.S_IFREG:
-		if flags&linux.O_TRUNC == 0 {
-			n.r.capture(n.n)
+		if flags&linux.O_TRUNC != 0 {
+			h, e := n.n.Open(flags)
+			f.emptied = f.emptied || e == 0
+			return n.opened(h, e)
 		}
+		unread := n.r.capture(n.n)
+		h, e := n.n.Open(flags)
+		if e == 0 && unread != 0 {
+			n.r.unreadable(f, unread)
+		}
+		return n.opened(h, e)
 	case linux.S_IFIFO, linux.S_IFCHR, linux.S_IFBLK:
 		n.r.strange(f)
 		return nil, linux.ENXIO

@@ -17,10 +17,10 @@ type Recorder struct {
 	lower  vfs.FS
 	// ids are numbers of files, by their nodes below, in the order in which they are met. The host's would differ from those that a
 	// replay has.
-	ids map[vfs.Node]uint64
+	ids map[any]uint64
 	// found are the files that were there before, as far as they were met, by their nodes below; a node that is not in it was
 	// made by the guest.
-	found map[vfs.Node]*file
+	found map[any]*file
 	root  *file
 	etc   map[string]bool // what stands in for files of /etc, as far as the archive has it
 	// err is the first error of the archive, odd the first thing found that no archive can have.
@@ -35,7 +35,10 @@ type file struct {
 	path    string // the name that it was found by first
 	target  string
 	xattrs  map[string]string // nil if they were not asked for
-	content bool
+	// content says that the archive has it, emptied that the guest had no need of it.
+	content, emptied bool
+	// atime and mtime are those that the guest has set.
+	atime, mtime *vfs.Time
 	// names are those of a directory that were met: nil, or absent, for what was not there. listed says that they are all.
 	names  map[string]*file
 	absent map[string]linux.Errno
@@ -47,7 +50,7 @@ type file struct {
 // gone reports whether name was not there before, and is not the guest's. Others may have made such a file meanwhile, as cgemu makes those for profiles: a replay
 // would not have it.
 func (f *file) gone(name string) (linux.Errno, bool) {
-	if f == nil || f.names == nil || f.changed[name] || f.names[name] != nil {
+	if f == nil || f.names == nil || f.changed[name] || f.names[name] != nil || len(name) > nameMax {
 		return 0, false
 	}
 	if e, ok := f.absent[name]; ok {
@@ -76,7 +79,7 @@ func (r *Recorder) Root() vfs.Node { return node{r, r.lower.Root()} }
 func (r *Recorder) Close() linux.Errno { return r.lower.Close() }
 
 // id is the number of a node below.
-func (r *Recorder) id(n vfs.Node) uint64 {
+func (r *Recorder) id(n any) uint64 {
 	id, ok := r.ids[n]
 	if !ok {
 		id = uint64(len(r.ids)) + 1
@@ -85,7 +88,7 @@ func (r *Recorder) id(n vfs.Node) uint64 {
 	return id
 }
 
-func (r *Recorder) newFile(n vfs.Node, kind uint32, name string) *file {
+func (r *Recorder) newFile(n any, kind uint32, name string) *file {
 	f := &file{kind: kind, inode: r.id(n), path: name}
 	if kind == linux.S_IFDIR {
 		f.names, f.absent, f.changed = map[string]*file{}, map[string]linux.Errno{}, map[string]bool{}
@@ -116,7 +119,10 @@ func (r *Recorder) met(d *file, name string, l vfs.Node, e linux.Errno) {
 	if e != 0 {
 		return
 	}
-	if f == nil {
+	switch {
+	case f != nil && r.found[l] == nil: // it could not be reached when it was listed
+		r.found[l], r.ids[l] = f, f.inode
+	case f == nil:
 		if f = r.found[l]; f == nil {
 			f = r.newFile(l, s.Kind(), path.Join(d.path, name))
 		}
@@ -128,6 +134,12 @@ func (r *Recorder) met(d *file, name string, l vfs.Node, e linux.Errno) {
 			f.target, _ = l.Readlink()
 		}
 	}
+}
+
+// An unreachable stands for the node of a name that was listed and could not be looked up.
+type unreachable struct {
+	dir  vfs.Node
+	name string
 }
 
 // list notes all that was in the directory n before, and returns what is there now, with numbers of ours.
@@ -143,21 +155,27 @@ func (r *Recorder) list(n vfs.Node) ([]vfs.Dirent, linux.Errno) {
 			continue
 		}
 		l, e := n.Lookup(x.Name)
-		if e != 0 {
+		key := any(l)
+		switch {
+		case e == linux.ENOENT:
 			continue // others have removed it meanwhile
+		case e != 0:
+			key = unreachable{n, x.Name} // the directory may be read, and not searched
 		}
 		if d != nil && d.names[x.Name] == nil && !d.changed[x.Name] {
-			f := r.found[l]
+			f := r.found[key]
 			if f == nil {
-				if x.Mode&linux.S_IFMT == 0 { // some file systems do not tell
+				if x.Mode&linux.S_IFMT == 0 && e == 0 { // some file systems do not tell
 					s, _ := l.Stat()
 					x.Mode = s.Mode
 				}
-				f = r.newFile(l, x.Mode&linux.S_IFMT, path.Join(d.path, x.Name))
+				f = r.newFile(key, x.Mode&linux.S_IFMT, path.Join(d.path, x.Name))
 			}
 			d.names[x.Name] = f
 		}
-		x.Ino = r.id(l)
+		if x.Ino = r.id(key); d != nil && d.names[x.Name] != nil && !d.changed[x.Name] {
+			x.Ino = d.names[x.Name].inode
+		}
 		now = append(now, x)
 	}
 	if d != nil {
@@ -169,7 +187,7 @@ func (r *Recorder) list(n vfs.Node) ([]vfs.Dirent, linux.Errno) {
 // capture puts the content of n into the archive, before it can change.
 func (r *Recorder) capture(n vfs.Node) linux.Errno {
 	f := r.found[n]
-	if f == nil || f.kind != linux.S_IFREG || f.content {
+	if f == nil || f.kind != linux.S_IFREG || f.content || f.emptied {
 		return 0
 	}
 	h, e := n.Open(linux.O_RDONLY)
@@ -191,7 +209,8 @@ func (r *Recorder) attributes(n vfs.Node) {
 	f.xattrs = map[string]string{}
 	names, _ := n.Listxattr() // some file systems have none
 	for _, name := range names {
-		if value, e := n.Getxattr(name); e == 0 && strings.HasPrefix(name, "user.") {
+		if strings.HasPrefix(name, "user.") {
+			value, _ := n.Getxattr(name) // which the guest may not read either
 			f.xattrs[name] = string(value)
 		}
 	}

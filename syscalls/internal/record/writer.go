@@ -28,7 +28,7 @@ func NewRecorder(f *os.File) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Recorder{out: &writer{f, tar.NewWriter(f)}, ids: map[vfs.Node]uint64{}, found: map[vfs.Node]*file{}, etc: map[string]bool{}}, nil
+	return &Recorder{out: &writer{f, tar.NewWriter(f)}, ids: map[any]uint64{}, found: map[any]*file{}, etc: map[string]bool{}}, nil
 }
 
 // Finish writes the end of the archive. Run is what the callers above have to remember.
@@ -106,6 +106,14 @@ func (r *reader) Read(b []byte) (int, error) {
 
 // Stdin makes what d contains the standard input of the archive.
 func (r *Recorder) Stdin(s Stat, d vfs.Data) { r.fail(r.out.data(stdinName, &s, d)) }
+
+// unreadable notes that the guest may change a file whose content is out of reach.
+func (r *Recorder) unreadable(f *file, why linux.Errno) {
+	f.emptied = true // what it has from now on is not what was there
+	if r.odd == nil {
+		r.odd = fmt.Errorf("%s was changed, and what was in it cannot be read: %w", f.path, why)
+	}
+}
 
 // strange notes that the guest has opened a file whose content no archive can have.
 func (r *Recorder) strange(f *file) {

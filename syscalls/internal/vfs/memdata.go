@@ -26,6 +26,14 @@ type pages struct {
 
 func newPages() *pages { return &pages{pages: map[int64]*page{}} }
 
+// MemContent makes the content of a regular file in Go's memory.
+func MemContent(_ uint64, kind uint32) (Content, linux.Errno) {
+	if kind != linux.S_IFREG {
+		return nil, linux.ENXIO
+	}
+	return newPages(), 0
+}
+
 func (p *pages) Size() (int64, linux.Errno) { return p.size, 0 }
 func (p *pages) Remove()                    { *p = *newPages() }
 

@@ -43,12 +43,7 @@ func NewMemFS(o MemOptions) *MemFS {
 		o.Now = func() Time { return Time{} }
 	}
 	if o.NewContent == nil {
-		o.NewContent = func(_ uint64, kind uint32) (Content, linux.Errno) {
-			if kind != linux.S_IFREG {
-				return nil, linux.ENXIO
-			}
-			return newPages(), 0
-		}
+		o.NewContent = MemContent
 	}
 	fs := &MemFS{o: o, origins: map[Node]*memNode{}}
 	fs.root = fs.newNode(linux.S_IFDIR|0o755, 0)
