@@ -345,6 +345,9 @@ type memHandle struct {
 
 func (h *memHandle) Node() Node { return h.node }
 
+// Replace makes the descriptor one of another content, for an overlay above.
+func (h *memHandle) Replace(by Data) linux.Errno { return Replace(h.Data, by) }
+
 func (h *memHandle) WriteAt(b []byte, off int64) (int, linux.Errno) {
 	n, e := h.Data.WriteAt(b, off)
 	if n > 0 {
