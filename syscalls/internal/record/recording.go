@@ -28,8 +28,10 @@ const (
 type Recording struct {
 	System System
 	// Run is what the callers of Finish had to remember.
-	Run  json.RawMessage
-	file *os.File
+	Run json.RawMessage
+	// file is the archive, which closer closes.
+	file   *io.SectionReader
+	closer io.Closer
 	root *inode
 	// inodes are the files by number, members where contents are by name.
 	inodes  map[uint64]*inode
@@ -61,16 +63,30 @@ func Open(name string) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recording{file: f, inodes: map[uint64]*inode{}, members: map[string]span{}}
-	if err := r.read(); err != nil {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("a regular file is expected, as it is read in no order")
+	}
+	var r *Recording
+	if err == nil {
+		r, err = Read(f, info.Size())
+	}
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	r.closer = f
 	return r, nil
 }
 
-// Close closes the archive.
-func (r *Recording) Close() error { return r.file.Close() }
+// Read reads an archive of size bytes, which is needed as long as the Recording is.
+func Read(in io.ReaderAt, size int64) (*Recording, error) {
+	r := &Recording{file: io.NewSectionReader(in, 0, size), inodes: map[uint64]*inode{}, members: map[string]span{}}
+	return r, r.read()
+}
+
+// Close closes the archive that Open has opened.
+func (r *Recording) Close() error { return r.closer.Close() }
 
 // Missing is what was asked for and is not in the archive, "" if all was there: the run is not the one that was recorded.
 func (r *Recording) Missing() string { return r.missing }
@@ -96,14 +112,7 @@ var (
 
 // read reads everything but contents.
 func (r *Recording) read() error {
-	info, err := r.file.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("a regular file is expected, as it is read in no order")
-	}
-	if err := r.findMembers(info.Size()); err != nil {
+	if err := r.findMembers(r.file.Size()); err != nil {
 		return err
 	}
 	at, ok := r.members[manifestName]
