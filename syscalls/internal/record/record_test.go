@@ -208,3 +208,26 @@ func TestNames(t *testing.T) {
 	require.Equal(t, want, read(over))
 	require.Empty(t, rec.Missing())
 }
+
+// TestDevices lists a directory with a device, at which the guest does not look. An overlay takes one with the number 0 for a name that
+// was removed.
+func TestDevices(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run.tar")
+	f, err := os.Create(name)
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := record.NewRecorder(f)
+	require.NoError(t, err)
+	o := user()
+	o.Privileged = true
+	lower := vfs.NewMemFS(o)
+	_, e := lower.Root().Create("tty9", linux.S_IFCHR|0o600, 0x409)
+	require.Zero(t, e)
+	fs, e := r.Wrap(lower)
+	require.Zero(t, e)
+	require.Contains(t, vfstest.Run(fs, "ls /"), "tty9")
+	require.NoError(t, r.Finish(nil))
+	got, missing := replayed(t, name, "ls /")
+	require.Contains(t, got, "tty9")
+	require.Empty(t, missing)
+}

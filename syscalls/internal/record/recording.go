@@ -279,6 +279,9 @@ func (r *Recording) inodeOf(e entry, in *inode) (*inode, error) {
 	default:
 		n = &inode{entry: e, in: in}
 		n.Nlink = max(n.Nlink, 1)
+		if kind == linux.S_IFCHR && n.Rdev == 0 {
+			n.Rdev = 1 // the guest has not looked at it; an overlay takes 0 for a name that was removed
+		}
 		if kind == linux.S_IFDIR {
 			n.names, n.failed = map[string]*inode{}, map[string]linux.Errno{}
 		}
