@@ -29,12 +29,12 @@ type Recorder struct {
 
 // A file is one that was there before.
 type file struct {
-	stat    *Stat // nil if the guest has not looked at it
-	kind    uint32
-	inode   uint64
-	path    string // the name that it was found by first
-	target  string
-	xattrs  map[string]string // nil if they were not asked for
+	stat   *Stat // nil if the guest has not looked at it
+	kind   uint32
+	inode  uint64
+	path   string // the name that it was found by first
+	target string
+	xattrs map[string]string // nil if they were not asked for
 	// content says that the archive has it, emptied that the guest had no need of it.
 	content, emptied bool
 	// atime and mtime are those that the guest has set.

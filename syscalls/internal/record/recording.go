@@ -32,7 +32,7 @@ type Recording struct {
 	// file is the archive, which closer closes.
 	file   *io.SectionReader
 	closer io.Closer
-	root *inode
+	root   *inode
 	// inodes are the files by number, members where contents are by name.
 	inodes  map[uint64]*inode
 	members map[string]span
