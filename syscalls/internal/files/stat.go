@@ -142,6 +142,8 @@ func statFromHost(k *task.Kernel, h host.Stat) Stat {
 	}
 	if k.Clock.Real {
 		s.Times = h.Times
+	} else {
+		SystemOf(k).Private.hides(h, &s)
 	}
 	if h.Dev >= nodeDev && SystemOf(k).isolated {
 		SystemOf(k).Inodes.recall(&s)
