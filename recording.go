@@ -22,6 +22,9 @@ type Recorder struct {
 	Options []string
 }
 
+// maxCPUs is how many CPUs a guest may see.
+const maxCPUs = 1024
+
 // A Recording is a recorded run, to be repeated: see Recording.Config.
 type Recording struct {
 	r *syscalls.Recording
@@ -53,8 +56,13 @@ func OpenRecording(name string) (*Recording, error) {
 		return nil, err
 	}
 	out := &Recording{r: r}
-	if err = json.Unmarshal(r.Run, &out.s); err == nil && len(out.s.Args) == 0 {
+	err = json.Unmarshal(r.Run, &out.s)
+	switch {
+	case err != nil:
+	case len(out.s.Args) == 0:
 		err = errors.New("there is no program")
+	case out.s.CPUs < 0 || out.s.CPUs > maxCPUs:
+		err = fmt.Errorf("%d CPUs", out.s.CPUs)
 	}
 	if err != nil {
 		r.Close()

@@ -92,10 +92,16 @@ func (o *options) openReplay(args []string, now *pflag.FlagSet, rest []string) (
 	}
 	var first []string
 	f.Visit(func(x *pflag.Flag) {
+		if !slices.Contains(countingOptions, x.Name) {
+			err = fmt.Errorf("--replay: %s: it has the option --%s, which no recording keeps", o.replay, x.Name) // whoever wrote it there
+		}
 		if !set[sameOption(x.Name)] {
 			first = append(first, given(x)...)
 		}
 	})
+	if err != nil {
+		return nil, nil, err
+	}
 	out := &options{}
 	f = out.flags()
 	if err := f.Parse(append(first, args...)); err != nil {

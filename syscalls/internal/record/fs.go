@@ -3,6 +3,7 @@ package record
 import (
 	"io"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -52,7 +53,7 @@ func (k kept) Lookup(name string) (vfs.Node, linux.Errno) {
 		return nil, e
 	}
 	if !k.n.has(name) && !k.n.Listed {
-		k.fs.r.misses(string(k.n.entry.Path) + "/" + name)
+		k.fs.r.misses(path.Join(string(k.n.entry.Path), name))
 	}
 	return nil, linux.ENOENT
 }
