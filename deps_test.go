@@ -43,7 +43,8 @@ var allowed = map[string]string{
 	"syscalls/internal/uio":         "emu emu/mem syscalls/internal/linux",
 	"syscalls/internal/task":        "emu emu/mem loader syscalls/internal/host syscalls/internal/linux syscalls/internal/uio",
 	"syscalls/internal/ldcache":     "",
-	"syscalls/internal/files":       "emu emu/mem loader syscalls/internal/host syscalls/internal/ldcache syscalls/internal/linux syscalls/internal/task syscalls/internal/uio syscalls/internal/vfs",
+	"syscalls/internal/record":      "syscalls/internal/linux syscalls/internal/vfs",
+	"syscalls/internal/files":       "emu emu/mem loader syscalls/internal/host syscalls/internal/ldcache syscalls/internal/linux syscalls/internal/record syscalls/internal/task syscalls/internal/uio syscalls/internal/vfs",
 	"syscalls/internal/tty":         "emu syscalls/internal/files syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls/internal/net":         "emu syscalls/internal/files syscalls/internal/host syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls/internal/ipc":         "emu syscalls/internal/files syscalls/internal/host syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
@@ -51,7 +52,7 @@ var allowed = map[string]string{
 		"syscalls/internal/task",
 	"syscalls/internal/strace": "emu loader syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",
 	"syscalls": "emu emu/mem loader syscalls/internal/files syscalls/internal/host syscalls/internal/ipc syscalls/internal/linux syscalls/internal/net " +
-		"syscalls/internal/procfs syscalls/internal/strace syscalls/internal/task syscalls/internal/tty syscalls/internal/uio",
+		"syscalls/internal/procfs syscalls/internal/record syscalls/internal/strace syscalls/internal/task syscalls/internal/tty syscalls/internal/uio",
 	"internal/sandbox": "",
 	"internal/python":  "cgout", "annotate": "cgout internal/glob internal/python",
 	"internal/usage": "", "internal/version": "",
