@@ -11,15 +11,21 @@ import (
 // A conversion makes an element of another. Integers are signed; results have zeros above their size.
 type conversion = func(x uint64, mode soft.Mode) (uint64, uint16)
 
+// A toInt converts to an integer of width bits, a fromInt from one.
+type (
+	toInt   = func(x uint64, width uint, mode soft.Mode) (int64, uint16)
+	fromInt = func(i int64, mode soft.Mode) (uint64, uint16)
+)
+
 // Conversions between integers and numbers. Those whose names begin with truncate round to zero whatever MXCSR says.
 var (
 	singleToInt32, truncateSingle = toInt32(soft.SingleToInt), truncating(toInt32(soft.SingleToInt))
 	doubleToInt32, truncateDouble = toInt32(soft.DoubleToInt), truncating(toInt32(soft.DoubleToInt))
-	singleFromInt32               = fromInt32(soft.Float32)
-	doubleFromInt32               = fromInt32(soft.Float64)
+	singleFromInt32               = fromInt32(soft.IntToSingle)
+	doubleFromInt32               = fromInt32(soft.IntToDouble)
 )
 
-func toInt32(f func(x uint64, width uint, mode soft.Mode) (int64, uint16)) conversion {
+func toInt32(f toInt) conversion {
 	return func(x uint64, mode soft.Mode) (uint64, uint16) {
 		i, status := f(x, 32, mode)
 		return uint64(uint32(i)), status
@@ -30,8 +36,8 @@ func truncating(f conversion) conversion {
 	return func(x uint64, mode soft.Mode) (uint64, uint16) { return f(x, mode.WithRounding(3)) }
 }
 
-func fromInt32(f *soft.Format) conversion {
-	return func(x uint64, mode soft.Mode) (uint64, uint16) { return f.FromInt(int64(int32(x)), mode) }
+func fromInt32(f fromInt) conversion {
+	return func(x uint64, mode soft.Mode) (uint64, uint16) { return f(int64(int32(x)), mode) }
 }
 
 // convertElements makes the lowest elements of v, of size from, n elements of size to.
@@ -72,25 +78,27 @@ func convertsScalar(from, to int, f conversion) semantics {
 	}
 }
 
-// fromInteger implements CVTSI2SS and its kin.
-func (p precision) fromInteger(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-	last := int(g.NArgs) - 1
-	x, fault := m.get(c, g, last)
-	if fault != nil {
-		return fault
+// fromInteger returns the semantics of CVTSI2SS and its kin.
+func (p precision) fromInteger(f fromInt) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		last := int(g.NArgs) - 1
+		x, fault := m.get(c, g, last)
+		if fault != nil {
+			return fault
+		}
+		i := int64(x)
+		if g.Args[last].Size == 4 {
+			i = int64(int32(x))
+		}
+		v := vecReg(c.FP, g.Args[last-1].Reg)
+		r, status := f(i, mxcsr(c.FP))
+		v.setElement(0, p.size, r)
+		return conclude(c, g, v, status)
 	}
-	i := int64(x)
-	if g.Args[last].Size == 4 {
-		i = int64(int32(x))
-	}
-	v := vecReg(c.FP, g.Args[last-1].Reg)
-	r, status := p.FromInt(i, mxcsr(c.FP))
-	v.setElement(0, p.size, r)
-	return conclude(c, g, v, status)
 }
 
 // toInteger returns the semantics of CVTSS2SI and its kin, or of those that truncate.
-func (p precision) toInteger(f func(x uint64, width uint, mode soft.Mode) (int64, uint16), truncate bool) semantics {
+func (p precision) toInteger(f toInt, truncate bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		v, fault := m.vecArg(c, g, 1)
 		if fault != nil {
@@ -190,8 +198,8 @@ var floatConvertRows = rows{
 	x86.CVTPD2DQ: {plain: converts(8, 4, doubleToInt32)}, x86.VCVTPD2DQ: {plain: converts(8, 4, doubleToInt32)},
 	x86.CVTTPD2DQ: {plain: converts(8, 4, truncateDouble)}, x86.VCVTTPD2DQ: {plain: converts(8, 4, truncateDouble)},
 
-	x86.CVTSI2SS: {plain: single.fromInteger}, x86.VCVTSI2SS: {plain: single.fromInteger},
-	x86.CVTSI2SD: {plain: double.fromInteger}, x86.VCVTSI2SD: {plain: double.fromInteger},
+	x86.CVTSI2SS: {plain: single.fromInteger(soft.IntToSingle)}, x86.VCVTSI2SS: {plain: single.fromInteger(soft.IntToSingle)},
+	x86.CVTSI2SD: {plain: double.fromInteger(soft.IntToDouble)}, x86.VCVTSI2SD: {plain: double.fromInteger(soft.IntToDouble)},
 	x86.CVTSS2SI: {plain: single.toInteger(soft.SingleToInt, false)}, x86.VCVTSS2SI: {plain: single.toInteger(soft.SingleToInt, false)},
 	x86.CVTTSS2SI: {plain: single.toInteger(soft.SingleToInt, true)}, x86.VCVTTSS2SI: {plain: single.toInteger(soft.SingleToInt, true)},
 	x86.CVTSD2SI: {plain: double.toInteger(soft.DoubleToInt, false)}, x86.VCVTSD2SI: {plain: double.toInteger(soft.DoubleToInt, false)},

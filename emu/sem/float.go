@@ -211,14 +211,14 @@ func (s *stepwise) step(n int, f func(i int) (uint64, uint16)) (r [8]uint64) {
 
 // rounding implements ROUNDPS and its kin: the immediate has a rounding control, or says that MXCSR's counts, and whether an inexact
 // result is an exception.
-func (p precision) rounding(shape func(p precision, f floatOp) semantics) semantics {
+func (p precision) rounding(round conversion, shape func(p precision, f floatOp) semantics) semantics {
 	var ways [16]semantics
 	for imm := range ways {
 		ways[imm] = shape(p, func(_, y uint64, mode soft.Mode) (uint64, uint16) {
 			if imm&4 == 0 {
 				mode = mode.WithRounding(uint8(imm))
 			}
-			x, status := p.Round(y, mode)
+			x, status := round(y, mode)
 			if imm&8 != 0 {
 				status &^= soft.PE
 			}
