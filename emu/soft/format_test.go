@@ -1,9 +1,16 @@
 package soft
 
 import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"maps"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -252,6 +259,36 @@ func TestSpecialResults(t *testing.T) {
 		require.Equal(t, tt.max, got, "case %d", i)
 		require.Equal(t, tt.status, status, "case %d", i)
 	}
+}
+
+// TestFormatsSameEverywhere holds basic arithmetic to what it returned where it was compared with a CPU: hosts differ in how they fuse
+// products and sums, in NaNs and in conversions.
+func TestFormatsSameEverywhere(t *testing.T) {
+	var got strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(hardAndSoft)) {
+		format := Float64
+		if strings.HasSuffix(name, "32") {
+			format = Float32
+		}
+		r := rand.New(rand.NewPCG(13, 14))
+		h := fnv.New64a()
+		for range 20_000 {
+			mode := Mode(r.IntN(1 << 16))
+			v, status := hardAndSoft[name].hard(format.random(r), format.random(r), mode)
+			if mode.Unmasked(status) != 0 {
+				v = 0
+			}
+			require.NoError(t, binary.Write(h, binary.LittleEndian, [2]uint64{v, uint64(status)}))
+		}
+		fmt.Fprintf(&got, "%s %016x\n", name, h.Sum64())
+	}
+	const golden = "testdata/formats.golden"
+	if *updateHash {
+		require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got.String(), "go test ./emu/soft -updatehash rewrites it")
 }
 
 // FuzzFormats looks for panics, and for results that depend on what must not matter.

@@ -38,11 +38,12 @@ func ofThree(f func(x, y, z uint64, mode Mode) (uint64, uint16)) operation {
 		case y&3 == 0:
 			z = x ^ y
 		case y&1 != 0:
-			// The product in double precision, or what is its exponent in single precision.
-			z = math.Float64bits(-(math.Float64frombits(x) * math.Float64frombits(y)))
+			format := Float64
 			if x>>32 == 0 && y>>32 == 0 {
-				z = uint64(math.Float32bits(-(math.Float32frombits(uint32(x)) * math.Float32frombits(uint32(y)))))
+				format = Float32
 			}
+			z, _ = format.Mul(x, y, 0x1f80)
+			z ^= format.signBit()
 		}
 		return f(x, y, z, mode)
 	}
