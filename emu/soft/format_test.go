@@ -341,3 +341,17 @@ func BenchmarkSoft(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkBasicX87(b *testing.B) {
+	x, y := F80{0xb504f333f9de6484, expBias + 3}, F80{0xc123456789abcdef, expBias - 2}
+	for name, op := range map[string]func(x, y Number, cw uint16) Result{
+		"add": Add, "mul": Mul, "div": Div,
+		"sqrt": func(x, _ Number, cw uint16) Result { return Sqrt(x, cw) },
+	} {
+		b.Run("op="+name, func(b *testing.B) {
+			for b.Loop() {
+				op(x.Number(), y.Number(), 0x37f)
+			}
+		})
+	}
+}
