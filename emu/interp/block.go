@@ -32,6 +32,8 @@ type block struct {
 	// uops are what exec executes; the rest is for it too. n is how many instructions there are.
 	uops []uop
 	n    uint64
+	// words are the functions of opVWords.
+	words []func(a, b uint64) uint64
 	// through is the address behind the block, target where its direct branch goes, back that this is backwards. next are the blocks
 	// there, nil while they are not known.
 	through, target uint64

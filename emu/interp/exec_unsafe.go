@@ -7,12 +7,14 @@ import (
 	"unsafe"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/sem"
 )
 
 // exec executes blocks from b on. It returns nil where somebody else has to find the next one, for the address in RIP.
 func (e *Engine) exec(b *block) *emu.Stop {
 	state, memory, perms, limit := unsafe.Pointer(&e.state), e.memory, e.perms, e.limit
 	s := &e.state
+	fp := unsafe.Pointer(s.FP)
 	var u *uop
 	var next *block
 	var way int
@@ -5035,6 +5037,613 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.ReverseBytes32((*(*uint32)(unsafe.Add(state, u.d)))))
 		case opBswap8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = bits.ReverseBytes64((*(*uint64)(unsafe.Add(state, u.d))))
+		case opVXorRRLegacy:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVXorRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) ^ v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVOrRRLegacy:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVOrRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) | v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndRRLegacy:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndnRRLegacy:
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndnRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVWordsRRLegacy:
+			f := b.words[u.imm]
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVWordsRMLegacy:
+			f := b.words[u.imm]
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))), v1)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVMovLegacy:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+
+		case opVLoadLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
+
+		case opVXorRRVex:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVXorRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVOrRRVex:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVOrRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndRRVex:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndnRRVex:
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndnRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVWordsRRVex:
+			f := b.words[u.imm]
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVWordsRMVex:
+			f := b.words[u.imm]
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVMovVex:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVLoadVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVXorRRVex256:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVXorRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVOrRRVex256:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVOrRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndRRVex256:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndnRRVex256:
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndnRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVWordsRRVex256:
+			f := b.words[u.imm]
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVWordsRMVex256:
+			f := b.words[u.imm]
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), v2)
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), v3)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVMovVex256:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+
+		case opVLoadVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = v2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = v3
+
+		case opVStore16:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-16 {
+				*(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			} else {
+				if e.slowStoreVector(a, 16, [4]uint64{(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))}); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					goto stale
+				}
+			}
+		case opVStore32:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-32 {
+				*(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24)) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			} else {
+				if e.slowStoreVector(a, 32, [4]uint64{(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))}); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					goto stale
+				}
+			}
+		case opVLoadLow4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v, 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVFromReg4:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = uint64((*(*uint32)(unsafe.Add(state, u.s)))), 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVStoreLow4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			} else {
+				if e.slowStore(a, 4, uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opVToReg4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))))
+		case opVLoadLow8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v, 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVFromReg8:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = uint64((*(*uint64)(unsafe.Add(state, u.s)))), 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVStoreLow8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opVToReg8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))))
+		case opVMoveLow8:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVStoreHigh8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opVSigns16:
+			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8
+		case opVSigns32:
+			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))<<16 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))<<24
+		case opVZeroUpper:
+			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
 
 		}
 	}

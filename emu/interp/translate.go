@@ -238,6 +238,9 @@ func (t *translator) plain() bool {
 	case x86.SHL, x86.SHR, x86.SAR, x86.ROL, x86.ROR:
 		return t.shift()
 	}
+	if in.VecRead|in.VecWrite != 0 || in.Op == x86.VZEROUPPER {
+		return t.vector()
+	}
 	return t.register()
 }
 

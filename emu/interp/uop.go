@@ -158,6 +158,31 @@ func (e *Engine) slowStore(a, n, x uint64) {
 	e.failed = e.machine.Store(emu.Addr(a), uint8(n), x)
 }
 
+// slowLoad16 and slowLoad32 read vectors.
+func (e *Engine) slowLoad16(a uint64) (v0, v1 uint64) {
+	v := e.slowVector(a, 16)
+	return v[0], v[1]
+}
+
+func (e *Engine) slowLoad32(a uint64) (v0, v1, v2, v3 uint64) {
+	v := e.slowVector(a, 32)
+	return v[0], v[1], v[2], v[3]
+}
+
+func (e *Engine) slowVector(a, n uint64) [4]uint64 {
+	v, f := e.machine.LoadVector(emu.Addr(a), uint8(n))
+	e.failed = f
+	return v
+}
+
+// slowStoreVector writes n bytes of v.
+func (e *Engine) slowStoreVector(a, n uint64, v [4]uint64) {
+	e.failed = e.machine.StoreVector(emu.Addr(a), uint8(n), v)
+}
+
+// misplaced is the fault of a vector operand that is not aligned.
+var misplaced = &emu.Fault{Vector: emu.VecGP}
+
 // modified reads n bytes at a that are going to be written.
 func (e *Engine) modified(a, n uint64) uint64 {
 	x, f := e.machine.LoadToModify(emu.Addr(a), uint8(n))
@@ -188,7 +213,8 @@ func (e *Engine) execFault(b *block, i int) *emu.Stop {
 	e.state.settle()
 	f := e.failed
 	e.failed = nil
-	return e.fault(&e.state.CPU, b, i, f)
+	raised := *f
+	return e.fault(&e.state.CPU, b, i, &raised)
 }
 
 // execStale ends exec behind b's instruction i, which overwrote b's code, or with which b ends.

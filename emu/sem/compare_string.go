@@ -1,8 +1,8 @@
 package sem
 
 import (
-	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
@@ -31,20 +31,25 @@ func (t textFormat) elements() int {
 	return 16
 }
 
-// element returns element i of l.
-func (t textFormat) element(l lane, i int) int {
+// A text has the elements of a register.
+type text [16]int
+
+// text returns those of l.
+func (t textFormat) text(l lane) (x text) {
 	size := 128 / t.elements()
-	x := l.element(int64(i), size)
-	if t.signed() {
-		return int(int64(x<<(64-size)) >> (64 - size))
+	for i := range t.elements() {
+		x[i] = int(l.element(i, size))
+		if t.signed() {
+			x[i] = x[i] << (64 - size) >> (64 - size)
+		}
 	}
-	return int(x)
+	return x
 }
 
 // length returns how many elements come before a zero.
-func (t textFormat) length(l lane) int {
+func (t textFormat) length(x *text) int {
 	for i := range t.elements() {
-		if t.element(l, i) == 0 {
+		if x[i] == 0 {
 			return i
 		}
 	}
@@ -67,42 +72,36 @@ const (
 	equalOrdered
 )
 
-// compare returns what the elements of text, of which the first n are valid, are found to be: one bit for each. The first k of set are
-// what they are compared with.
-func (t textFormat) compare(set, text lane, k, n int) (found uint16) {
+// compare returns which elements of x are found, a bit for each. The first n of them are valid. They are compared with the first k of set.
+func (t textFormat) compare(set, x *text, k, n int) (found uint16) {
 	for i := range t.elements() {
-		if t.matches(set, text, k, n, i) {
+		if t.matches(set, x, k, n, i) {
 			found |= 1 << i
 		}
 	}
 	return found
 }
 
-// matches reports whether element i of text is found. What is said of elements that are not valid depends on the aggregation.
-func (t textFormat) matches(set, text lane, k, n, i int) bool {
+// matches reports whether element i of x is found. What is said of elements that are not valid depends on the aggregation.
+func (t textFormat) matches(set, x *text, k, n, i int) bool {
 	switch t.aggregate() {
 	case equalAny:
-		for j := range k {
-			if i < n && t.element(set, j) == t.element(text, i) {
-				return true
-			}
-		}
-		return false
+		return i < n && slices.Contains(set[:k], x[i])
 	case ranges:
-		for j := 0; j+1 < k; j += 2 {
-			if x := t.element(text, i); i < n && t.element(set, j) <= x && x <= t.element(set, j+1) {
+		for j := 0; j+1 < k && i < n; j += 2 {
+			if set[j] <= x[i] && x[i] <= set[j+1] {
 				return true
 			}
 		}
 		return false
 	case equalEach:
 		if i < k && i < n {
-			return t.element(set, i) == t.element(text, i)
+			return set[i] == x[i]
 		}
 		return i >= k && i >= n
 	}
 	for j := 0; j < k && i+j < t.elements(); j++ {
-		if i+j >= n || t.element(set, j) != t.element(text, i+j) {
+		if i+j >= n || set[j] != x[i+j] {
 			return false
 		}
 	}
@@ -125,17 +124,17 @@ func (t textFormat) polarized(found uint16, n int) uint16 {
 // goes to RCX rather than to XMM0.
 func comparesStrings(explicit, index bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		v, fault := m.vecArg(c, g, 1)
+		second, _, fault := m.laneArg(c, g, 1)
 		if fault != nil {
 			return fault
 		}
-		first := vecReg(c.FP, g.Args[0].Reg)
-		t, set, text := textFormat(g.Imm), first.lane(0), v.lane(0)
-		k, n := t.length(set), t.length(text)
+		t := textFormat(g.Imm)
+		set, x := t.text(laneOf(lowLane(c.FP, g.Args[0].Reg))), t.text(second)
+		k, n := t.length(&set), t.length(&x)
 		if explicit {
 			k, n = t.explicit(stringLength(c, g, emu.RAX)), t.explicit(stringLength(c, g, emu.RDX))
 		}
-		found := t.polarized(t.compare(set, text, k, n), n)
+		found := t.polarized(t.compare(&set, &x, k, n), n)
 		// Whether anything was found, whether at the first element, and which strings end in their registers.
 		setFlags(c, x86.StatusFlags, when(found != 0, emu.FlagCF)|when(found&1 != 0, emu.FlagOF)|
 			when(k < t.elements(), emu.FlagSF)|when(n < t.elements(), emu.FlagZF))
@@ -170,7 +169,7 @@ func (t textFormat) index(found uint16) int {
 // mask returns what was found as bits, or as elements of ones.
 func (t textFormat) mask(found uint16) lane {
 	if !t.highest() {
-		return lane{uint64(found)}
+		return lane{uint64(found), 0}
 	}
 	var b [16]byte
 	size := 16 / t.elements()
@@ -179,15 +178,14 @@ func (t textFormat) mask(found uint16) lane {
 			b[i] = 0xff
 		}
 	}
-	return laneOfBytes(b)
+	return laneOf(&b)
 }
 
 // setXMM0 writes XMM0, the result of PCMPESTRM and PCMPISTRM.
 func setXMM0(c *emu.CPU, g *guest.Insn, l lane) {
-	binary.LittleEndian.PutUint64(c.FP[emu.XOffXMM:], l[0])
-	binary.LittleEndian.PutUint64(c.FP[emu.XOffXMM+8:], l[1])
+	putLane(lowLane(c.FP, 0), l)
 	if g.Enc != x86.Legacy {
-		clear(c.FP[emu.XOffYMMH : emu.XOffYMMH+16])
+		putLane(highLane(c.FP, 0), lane{})
 	}
 }
 

@@ -135,7 +135,7 @@ func (m *Machine) toHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if fault := raise(c, status); fault != nil {
 		return fault
 	}
-	return m.storeVec(c, g, v)
+	return m.storeVec(c, g, v.lane(0), v.lane(1))
 }
 
 // fromMMX returns the semantics of CVTPI2PS and CVTPI2PD: two integers of an MMX register, or of memory, become numbers. With memory they are

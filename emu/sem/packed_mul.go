@@ -89,7 +89,7 @@ func horizontal(even, odd, f func(a, b uint64) uint64) semantics {
 func smallestWord(l lane) lane {
 	least, at := uint64(1<<16), 0
 	for i := range 8 {
-		if w := l[i/4] >> (16 * (i % 4)) & 0xffff; w < least {
+		if w := l.element(i, 16); w < least {
 			least, at = w, i
 		}
 	}
@@ -100,7 +100,7 @@ func smallestWord(l lane) lane {
 func sumsOfDifferences(a, b lane, imm uint8) lane {
 	from, with := a.bytes(), b.bytes()
 	at, by := int(imm>>2&1)*4, int(imm&3)*4
-	var r lane
+	var r [2]uint64
 	for i := range 8 {
 		var sum int
 		for k := range 4 {
@@ -109,16 +109,16 @@ func sumsOfDifferences(a, b lane, imm uint8) lane {
 		}
 		r[i/4] |= uint64(sum) << (16 * (i % 4))
 	}
-	return r
+	return lane{r[0], r[1]}
 }
 
 var packedMulRows = join(
-	both(x86.PMULLW, x86.VPMULLW, words(mulLowWords)), both(x86.PMULHW, x86.VPMULHW, words(mulHighWords)),
-	both(x86.PMULHUW, x86.VPMULHUW, words(mulHighUnsignedWords)), both(x86.PMULHRSW, x86.VPMULHRSW, words(mulRoundedWords)),
-	both(x86.PMULLD, x86.VPMULLD, words(mulLowDwords)),
-	both(x86.PMULDQ, x86.VPMULDQ, words(mulDwords)), both(x86.PMULUDQ, x86.VPMULUDQ, words(mulUnsignedDwords)),
-	both(x86.PMADDWD, x86.VPMADDWD, words(mulAddWords)), both(x86.PMADDUBSW, x86.VPMADDUBSW, words(mulAddBytes)),
-	both(x86.PSADBW, x86.VPSADBW, words(sumDifferences)),
+	wordwise(x86.PMULLW, x86.VPMULLW, mulLowWords), wordwise(x86.PMULHW, x86.VPMULHW, mulHighWords),
+	wordwise(x86.PMULHUW, x86.VPMULHUW, mulHighUnsignedWords), wordwise(x86.PMULHRSW, x86.VPMULHRSW, mulRoundedWords),
+	wordwise(x86.PMULLD, x86.VPMULLD, mulLowDwords),
+	wordwise(x86.PMULDQ, x86.VPMULDQ, mulDwords), wordwise(x86.PMULUDQ, x86.VPMULUDQ, mulUnsignedDwords),
+	wordwise(x86.PMADDWD, x86.VPMADDWD, mulAddWords), wordwise(x86.PMADDUBSW, x86.VPMADDUBSW, mulAddBytes),
+	wordwise(x86.PSADBW, x86.VPSADBW, sumDifferences),
 	both(x86.PHADDW, x86.VPHADDW, horizontal(evenWords, oddWords, addWords)),
 	both(x86.PHADDD, x86.VPHADDD, horizontal(evenDwords, oddDwords, addDwords)),
 	both(x86.PHADDSW, x86.VPHADDSW, horizontal(evenWords, oddWords, addSignedWords)),

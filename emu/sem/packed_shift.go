@@ -71,17 +71,17 @@ func shiftSignedEachDword(a, n uint64) uint64 {
 func shiftLeftBytes(l lane, n uint8) lane {
 	bits := 8 * uint64(n)
 	if n > 7 {
-		return lane{0, l[0] << (bits - 64)}
+		return lane{0, l.low << (bits - 64)}
 	}
-	return lane{l[0] << bits, l[1]<<bits | l[0]>>(64-bits)}
+	return lane{l.low << bits, l.high<<bits | l.low>>(64-bits)}
 }
 
 func shiftRightBytes(l lane, n uint8) lane {
 	bits := 8 * uint64(n)
 	if n > 7 {
-		return lane{l[1] >> (bits - 64), 0}
+		return lane{l.high >> (bits - 64), 0}
 	}
-	return lane{l[0]>>bits | l[1]<<(64-bits), l[1] >> bits}
+	return lane{l.low>>bits | l.high<<(64-bits), l.high >> bits}
 }
 
 // shiftsVector returns the semantics of an instruction that shifts all elements by an immediate, or by the lower word of its last operand.
@@ -97,32 +97,31 @@ func shiftsVector(f func(x, n uint64) uint64) semantics {
 			setMMX(c, g, f(mmxReg(c.FP, g.Args[0].Reg), uint64(uint8(g.Imm))))
 			return nil
 		}
-		last := g.NArgs - 1
+		last := int(g.NArgs) - 1
 		n := uint64(uint8(g.Imm))
 		if g.Args[last].Kind != x86.ArgImm {
-			count, fault := m.vecArg(c, g, int(last))
+			count, _, fault := m.laneArg(c, g, last)
 			if fault != nil {
 				return fault
 			}
-			n = count[0]
+			n = count.low
 		}
-		v := vecReg(c.FP, g.Args[last-1].Reg)
-		for i := range v {
-			v[i] = f(v[i], n)
+		low, high, _ := m.laneArg(c, g, last-1)
+		low = lane{f(low.low, n), f(low.high, n)}
+		if g.Args[0].Size == 32 {
+			high = lane{f(high.low, n), f(high.high, n)}
 		}
-		setVec(c, g, v)
+		setLanes(c, g, low, high)
 		return nil
 	}
 }
 
 // shiftsLanes returns the semantics of PSLLDQ and PSRLDQ.
 func shiftsLanes(f func(l lane, n uint8) lane) semantics {
-	return func(_ *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		v := vecReg(c.FP, g.Args[g.NArgs-2].Reg)
-		for i := range 2 {
-			v.setLane(i, f(v.lane(i), uint8(min(uint8(g.Imm), 16))))
-		}
-		setVec(c, g, v)
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		low, high, _ := m.laneArg(c, g, int(g.NArgs)-2)
+		n := min(uint8(g.Imm), 16)
+		setLanes(c, g, f(low, n), f(high, n))
 		return nil
 	}
 }

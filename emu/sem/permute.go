@@ -6,32 +6,31 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// broadcast returns the semantics of an instruction that repeats the lowest elements of its source, of bits bits.
-func broadcast(bits int) semantics {
+// broadcast returns the semantics of an instruction that repeats the lowest element of its source, of which repeat makes a word.
+func broadcast(repeat func(uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		v, fault := m.vecArg(c, g, 1)
+		l, _, fault := m.laneArg(c, g, 1)
 		if fault != nil {
 			return fault
 		}
-		setVec(c, g, repeat(v, bits))
+		x := repeat(l.low)
+		setLanes(c, g, lane{x, x}, lane{x, x})
 		return nil
 	}
 }
 
-// repeat fills v with its lowest bits.
-func repeat(v vec, bits int) vec {
-	x := v[0]
-	switch bits {
-	case 8:
-		x = x & 0xff * lowOfBytes
-	case 16:
-		x = x & 0xffff * lowOfWords
-	case 32:
-		x = x & 0xffffffff * lowOfDwords
-	case 128:
-		return vec{x, v[1], x, v[1]}
+func repeatByte(x uint64) uint64  { return x & 0xff * lowOfBytes }
+func repeatWord(x uint64) uint64  { return x & 0xffff * lowOfWords }
+func repeatDword(x uint64) uint64 { return x & 0xffffffff * lowOfDwords }
+func repeatQword(x uint64) uint64 { return x }
+
+// broadcastLane implements VBROADCASTF128 and VBROADCASTI128.
+func (m *Machine) broadcastLane(c *emu.CPU, g *guest.Insn) *emu.Fault {
+	l, _, fault := m.laneArg(c, g, 1)
+	if fault == nil {
+		setLanes(c, g, l, l)
 	}
-	return vec{x, x, x, x}
+	return fault
 }
 
 // insertLane implements VINSERTF128 and VINSERTI128.
@@ -47,13 +46,14 @@ func (m *Machine) insertLane(c *emu.CPU, g *guest.Insn) *emu.Fault {
 
 // extractLane implements VEXTRACTF128 and VEXTRACTI128.
 func (m *Machine) extractLane(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	var v vec
-	from := vecReg(c.FP, g.Args[1].Reg)
-	v.setLane(0, from.lane(int(g.Imm&1)))
-	if g.Args[0].Kind == x86.ArgMem {
-		return m.storeVec(c, g, v)
+	from := lowLane(c.FP, g.Args[1].Reg)
+	if g.Imm&1 != 0 {
+		from = highLane(c.FP, g.Args[1].Reg)
 	}
-	setVec(c, g, v)
+	if g.Args[0].Kind == x86.ArgMem {
+		return m.storeVec(c, g, laneOf(from), lane{})
+	}
+	setLanes(c, g, laneOf(from), lane{})
 	return nil
 }
 
@@ -131,9 +131,9 @@ func extend(v vec, from, to int, signed bool) (r vec) {
 }
 
 // element returns element i of l, of bits bits.
-func (l lane) element(i int64, bits int) uint64 {
-	at := int(i) * bits & 127
-	return l[at/64] >> (at % 64) & (^uint64(0) >> (64 - bits))
+func (l lane) element(i, bits int) uint64 {
+	at := i * bits & 127
+	return l.word(uint8(at/64)) >> (at % 64) & (^uint64(0) >> (64 - bits))
 }
 
 // insert returns the semantics of PINSRB and its kin, which replace one element of bits bits by the lowest bits of a general register, or
@@ -180,7 +180,7 @@ func extract(bits int) semantics {
 			v := vecReg(c.FP, from.Reg)
 			l = v.lane(0)
 		}
-		x := l.element(g.Imm, bits)
+		x := l.element(int(g.Imm), bits)
 		if to.Kind == x86.ArgMem {
 			return m.put(c, g, 0, x)
 		}
@@ -198,18 +198,17 @@ func (m *Machine) insertSingle(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if fault != nil {
 		return fault
 	}
-	from, to, imm := b.lane(0), a.lane(0), uint8(g.Imm)
+	from, imm := b.lane(0), uint8(g.Imm)
 	x := from.dword(0)
 	if g.Args[g.NArgs-2].Kind != x86.ArgMem {
 		x = from.dword(imm >> 6)
 	}
-	to.setDword(imm>>4&3, x)
-	for i := range uint8(4) {
+	a.setElement(int(imm>>4&3), 4, x)
+	for i := range 4 {
 		if imm>>i&1 != 0 {
-			to.setDword(i, 0)
+			a.setElement(i, 4, 0)
 		}
 	}
-	a.setLane(0, to)
 	setVec(c, g, a)
 	return nil
 }
@@ -218,13 +217,13 @@ func (m *Machine) insertSingle(c *emu.CPU, g *guest.Insn) *emu.Fault {
 func blendBy(bits int) func(a, b lane, imm uint8) lane {
 	ones := ^uint64(0) >> (64 - bits)
 	return func(a, b lane, imm uint8) lane {
-		var mask lane
+		var mask [2]uint64
 		for i := range 128 / bits {
 			if imm>>i&1 != 0 {
 				mask[i*bits/64] |= ones << (i * bits % 64)
 			}
 		}
-		return lane{choose(mask[0], b[0], a[0]), choose(mask[1], b[1], a[1])}
+		return lane{choose(mask[0], b.low, a.low), choose(mask[1], b.high, a.high)}
 	}
 }
 
@@ -232,17 +231,21 @@ func blendBy(bits int) func(a, b lane, imm uint8) lane {
 // which fill makes ones.
 func blend(fill func(uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		a, b, fault := m.vecArgs(c, g)
+		first := firstSource(g)
+		low, high, fault := m.laneArg(c, g, first+1)
 		if fault != nil {
 			return fault
 		}
-		by := vecReg(c.FP, g.Args[g.NArgs-1].Reg)
-		for i := range a {
-			a[i] = choose(fill(by[i]), b[i], a[i])
-		}
-		setVec(c, g, a)
+		by, a := g.Args[g.NArgs-1].Reg, g.Args[first].Reg
+		low = blendLane(laneOf(lowLane(c.FP, a)), low, laneOf(lowLane(c.FP, by)), fill)
+		high = blendLane(laneOf(highLane(c.FP, a)), high, laneOf(highLane(c.FP, by)), fill)
+		setLanes(c, g, low, high)
 		return nil
 	}
+}
+
+func blendLane(a, b, by lane, fill func(uint64) uint64) lane {
+	return lane{choose(fill(by.low), b.low, a.low), choose(fill(by.high), b.high, a.high)}
 }
 
 func signBytesFilled(x uint64) uint64  { return fillBytes(x & highOfBytes) }
@@ -253,28 +256,29 @@ func signQwordFilled(x uint64) uint64  { return uint64(int64(x) >> 63) }
 // alone.
 func tests(kept uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		b, fault := m.vecArg(c, g, 1)
+		low, high, fault := m.laneArg(c, g, 1)
 		if fault != nil {
 			return fault
 		}
-		a := vecReg(c.FP, g.Args[0].Reg)
-		var common, alone uint64
-		for i := range int(g.Args[0].Size) / 8 {
-			common |= a[i] & b[i] & kept
-			alone |= ^a[i] & b[i] & kept
+		a := laneOf(lowLane(c.FP, g.Args[0].Reg))
+		common, alone := a.low&low.low|a.high&low.high, ^a.low&low.low|^a.high&low.high
+		if g.Args[0].Size == 32 {
+			a = laneOf(highLane(c.FP, g.Args[0].Reg))
+			common |= a.low&high.low | a.high&high.high
+			alone |= ^a.low&high.low | ^a.high&high.high
 		}
-		setFlags(c, x86.StatusFlags, when(common == 0, emu.FlagZF)|when(alone == 0, emu.FlagCF))
+		setFlags(c, x86.StatusFlags, when(common&kept == 0, emu.FlagZF)|when(alone&kept == 0, emu.FlagCF))
 		return nil
 	}
 }
 
 var permuteRows = join(
-	both(x86.VBROADCASTSS, x86.VPBROADCASTD, broadcast(32)), both(x86.VBROADCASTSD, x86.VPBROADCASTQ, broadcast(64)),
-	both(x86.VBROADCASTF128, x86.VBROADCASTI128, broadcast(128)),
+	both(x86.VBROADCASTSS, x86.VPBROADCASTD, broadcast(repeatDword)), both(x86.VBROADCASTSD, x86.VPBROADCASTQ, broadcast(repeatQword)),
+	both(x86.VBROADCASTF128, x86.VBROADCASTI128, (*Machine).broadcastLane),
 	both(x86.VINSERTF128, x86.VINSERTI128, (*Machine).insertLane), both(x86.VEXTRACTF128, x86.VEXTRACTI128, (*Machine).extractLane),
 	both(x86.VPERM2F128, x86.VPERM2I128, (*Machine).permuteLanes), both(x86.VPERMD, x86.VPERMPS, (*Machine).permuteDwords),
 	both(x86.VPERMQ, x86.VPERMPD, (*Machine).permuteQwords),
-	rows{x86.VPBROADCASTB: {plain: broadcast(8)}, x86.VPBROADCASTW: {plain: broadcast(16)}},
+	rows{x86.VPBROADCASTB: {plain: broadcast(repeatByte)}, x86.VPBROADCASTW: {plain: broadcast(repeatWord)}},
 
 	both(x86.PMOVSXBW, x86.VPMOVSXBW, extends(8, 16, true)), both(x86.PMOVSXBD, x86.VPMOVSXBD, extends(8, 32, true)),
 	both(x86.PMOVSXBQ, x86.VPMOVSXBQ, extends(8, 64, true)), both(x86.PMOVSXWD, x86.VPMOVSXWD, extends(16, 32, true)),

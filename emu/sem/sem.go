@@ -33,6 +33,9 @@ func Of(g *guest.Insn) func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	}
 }
 
+// WordsOf returns what g does to each 64-bit word of its two sources, nil if there is more to it.
+func WordsOf(g *guest.Insn) func(a, b uint64) uint64 { return table[g.Op].words }
+
 // Execute executes g on c, whose RIP is behind it.
 func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	execute := Of(g)

@@ -24,7 +24,7 @@ func spreadBytes(x uint64) uint64 {
 // unpackLow returns the semantics of PUNPCKL and its kin: the elements of the lower words of lanes, and with MMX registers those of the
 // lower halves of words, are interleaved by f.
 func unpackLow(f func(a, b uint64) uint64) semantics {
-	onLanes := lanes(func(a, b lane) lane { return lane{f(a[0], b[0]), f(a[0]>>32, b[0]>>32)} })
+	onLanes := lanes(func(a, b lane) lane { return lane{f(a.low, b.low), f(a.low>>32, b.low>>32)} })
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		if g.Args[0].Kind == x86.ArgMMX {
 			return m.mmxPart(c, g, 4, f)
@@ -35,7 +35,7 @@ func unpackLow(f func(a, b uint64) uint64) semantics {
 
 // unpackHigh does so with upper words and upper halves.
 func unpackHigh(f func(a, b uint64) uint64) semantics {
-	onLanes := lanes(func(a, b lane) lane { return lane{f(a[1], b[1]), f(a[1]>>32, b[1]>>32)} })
+	onLanes := lanes(func(a, b lane) lane { return lane{f(a.high, b.high), f(a.high>>32, b.high>>32)} })
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		if g.Args[0].Kind == x86.ArgMMX {
 			return m.mmxWord(c, g, func(a, b uint64) uint64 { return f(a>>32, b>>32) })
@@ -44,46 +44,59 @@ func unpackHigh(f func(a, b uint64) uint64) semantics {
 	}
 }
 
-func lowWords(a, b lane) lane  { return lane{a[0], b[0]} }
-func highWords(a, b lane) lane { return lane{a[1], b[1]} }
+func lowWords(a, b lane) lane  { return lane{a.low, b.low} }
+func highWords(a, b lane) lane { return lane{a.high, b.high} }
 
-// saturate narrows the elements of two words to half their size, which is to bits; the result is within least and greatest.
-func saturate(low, high uint64, to int, least, greatest int64) (r uint64) {
-	for i := 0; i < 64; i += 2 * to {
-		r |= clamp(low, i, to, least, greatest) << (i / 2)
-		r |= clamp(high, i, to, least, greatest) << (32 + i/2)
-	}
-	return r
+// packSignedWords and its kin narrow the elements of two words to half their size: what is out of the range of that, with a sign or
+// without, becomes the nearest number in it.
+
+func packSignedWords(low, high uint64) uint64 {
+	return packWords(low, high, 0xff80*lowOfWords, 0x007f*lowOfWords)
 }
 
-// clamp returns the number of twice to bits at bit i of x, brought between least and greatest, in to bits.
-func clamp(x uint64, i, to int, least, greatest int64) uint64 {
-	element := int64(x<<(64-2*to-i)) >> (64 - 2*to)
-	return uint64(min(max(element, least), greatest)) & (1<<to - 1)
+func packUnsignedWords(low, high uint64) uint64 { return packWords(low, high, 0, 0x00ff*lowOfWords) }
+
+func packSignedDwords(low, high uint64) uint64 {
+	return packDwords(low, high, 0xffff8000*lowOfDwords, 0x00007fff*lowOfDwords)
 }
 
-func packSignedWords(low, high uint64) uint64    { return saturate(low, high, 8, -1<<7, 1<<7-1) }
-func packUnsignedWords(low, high uint64) uint64  { return saturate(low, high, 8, 0, 1<<8-1) }
-func packSignedDwords(low, high uint64) uint64   { return saturate(low, high, 16, -1<<15, 1<<15-1) }
-func packUnsignedDwords(low, high uint64) uint64 { return saturate(low, high, 16, 0, 1<<16-1) }
+func packUnsignedDwords(low, high uint64) uint64 { return packDwords(low, high, 0, 0xffff*lowOfDwords) }
+
+// packWords and packDwords narrow elements that are brought between least and greatest.
+
+func packWords(low, high, least, greatest uint64) uint64 {
+	low, high = maxSignedWords(minSignedWords(low, greatest), least), maxSignedWords(minSignedWords(high, greatest), least)
+	return narrowWords(low) | narrowWords(high)<<32
+}
+
+func packDwords(low, high, least, greatest uint64) uint64 {
+	low, high = maxSignedDwords(minSignedDwords(low, greatest), least), maxSignedDwords(minSignedDwords(high, greatest), least)
+	return evenWords(low, high)
+}
+
+// narrowWords puts the lower bytes of four words side by side.
+func narrowWords(x uint64) uint64 {
+	x &= 0xff * lowOfWords
+	return narrowDwords(x | x>>8)
+}
 
 // shuffleBytes is PSHUFB: each byte of control selects a byte of l, or 0 by its highest bit.
-func shuffleBytes(l, control lane) (r lane) {
+func shuffleBytes(l, control lane) lane {
 	from := l.bytes()
-	for w, by := range control {
-		for i := 0; i < 64; i += 8 {
-			b := uint8(by >> i)
-			if b < 0x80 {
-				r[w] |= uint64(from[b&15]) << i
-			}
-		}
+	return lane{selectBytes(&from, control.low), selectBytes(&from, control.high)}
+}
+
+// selectBytes returns eight bytes of from.
+func selectBytes(from *[16]byte, control uint64) (r uint64) {
+	for i := 0; i < 64; i += 8 {
+		r |= uint64(from[control>>i&15]) << i
 	}
-	return r
+	return r &^ fillBytes(control&highOfBytes)
 }
 
 // shuffleWordBytes is PSHUFB on a word: with it in both halves of a lane, control's bit 3 does not matter.
 func shuffleWordBytes(x, control uint64) uint64 {
-	return shuffleBytes(lane{x, x}, lane{control})[0]
+	return shuffleBytes(lane{x, x}, lane{control, 0}).low
 }
 
 // byteShuffle implements PSHUFB.
@@ -103,7 +116,7 @@ func alignLanes(a, b lane, n uint8) lane {
 		return shiftRightBytes(a, min(n-16, 16))
 	}
 	low, high := shiftRightBytes(b, n), shiftLeftBytes(a, 16-n)
-	return lane{low[0] | high[0], low[1] | high[1]}
+	return lane{low.low | high.low, low.high | high.high}
 }
 
 // alignWords does so with words: eight bytes.
@@ -133,17 +146,19 @@ func shuffleWords(x uint64, imm uint8) (r uint64) {
 	return r
 }
 
-func shuffleLowWords(l lane, imm uint8) lane  { return lane{shuffleWords(l[0], imm), l[1]} }
-func shuffleHighWords(l lane, imm uint8) lane { return lane{l[0], shuffleWords(l[1], imm)} }
+func shuffleLowWords(l lane, imm uint8) lane  { return lane{shuffleWords(l.low, imm), l.high} }
+func shuffleHighWords(l lane, imm uint8) lane { return lane{l.low, shuffleWords(l.high, imm)} }
 
-// dword returns doubleword i of l.
-func (l *lane) dword(i uint8) uint64 { return l[i>>1&1] >> (32 * (i & 1)) & 0xffffffff }
-
-// setDword writes it.
-func (l *lane) setDword(i uint8, x uint64) {
-	at := 32 * (i & 1)
-	l[i>>1&1] = l[i>>1&1]&^(0xffffffff<<at) | x<<at
+// word returns word i of l, 0 or 1.
+func (l lane) word(i uint8) uint64 {
+	if i == 0 {
+		return l.low
+	}
+	return l.high
 }
+
+// dword returns doubleword i of l, 0 to 3.
+func (l lane) dword(i uint8) uint64 { return l.word(i>>1) >> (32 * (i & 1)) & 0xffffffff }
 
 func shuffleDwords(l lane, imm uint8) lane { return shuffleSingles(l, l, imm) }
 
@@ -153,19 +168,19 @@ func shuffleSingles(a, b lane, imm uint8) lane {
 }
 
 // shuffleDoubles is SHUFPD: a word of a, then one of b.
-func shuffleDoubles(a, b lane, imm uint8) lane { return lane{a[imm&1], b[imm>>1&1]} }
+func shuffleDoubles(a, b lane, imm uint8) lane { return lane{a.word(imm & 1), b.word(imm >> 1 & 1)} }
 
 // permuteDoubles is VPERMILPD.
 func permuteDoubles(l lane, imm uint8) lane { return shuffleDoubles(l, l, imm) }
 
-func permuteDoublesBy(l, control lane) lane { return lane{l[control[0]>>1&1], l[control[1]>>1&1]} }
+func permuteDoublesBy(l, control lane) lane {
+	return lane{l.word(uint8(control.low >> 1 & 1)), l.word(uint8(control.high >> 1 & 1))}
+}
 
 // permuteSinglesBy is VPERMILPS with a vector of selectors.
-func permuteSinglesBy(l, control lane) (r lane) {
-	for i := range uint8(4) {
-		r.setDword(i, l.dword(uint8(control.dword(i)&3)))
-	}
-	return r
+func permuteSinglesBy(l, control lane) lane {
+	selected := func(by uint64) uint64 { return l.dword(uint8(by&3)) | l.dword(uint8(by>>32&3))<<32 }
+	return lane{selected(control.low), selected(control.high)}
 }
 
 // shuffleWordMMX implements PSHUFW.
@@ -177,7 +192,7 @@ func duplicateEven(x uint64) uint64 { return interleaveDwords(x, x) }
 func duplicateOdd(x uint64) uint64  { return interleaveDwords(x>>32, x>>32) }
 
 // duplicateLow is MOVDDUP.
-func duplicateLow(l lane) lane { return lane{l[0], l[0]} }
+func duplicateLow(l lane) lane { return lane{l.low, l.low} }
 
 var shuffleRows = join(
 	both(x86.PUNPCKLBW, x86.VPUNPCKLBW, unpackLow(interleaveBytes)), both(x86.PUNPCKHBW, x86.VPUNPCKHBW, unpackHigh(interleaveBytes)),

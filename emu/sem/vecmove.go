@@ -8,61 +8,65 @@ import (
 
 // moveVector implements MOVAPS, MOVDQU and all others that copy a whole register or its like in memory.
 func (m *Machine) moveVector(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	v, fault := m.vecArg(c, g, 1)
-	switch {
-	case fault != nil:
-		return fault
-	case g.Args[0].Kind == x86.ArgMem:
-		return m.storeVec(c, g, v)
+	if g.Args[0].Kind == x86.ArgMem {
+		return m.storeVec(c, g, laneOf(lowLane(c.FP, g.Args[1].Reg)), laneOf(highLane(c.FP, g.Args[1].Reg)))
 	}
-	setVec(c, g, v)
-	return nil
+	low, high, fault := m.laneArg(c, g, 1)
+	if fault == nil {
+		setLanes(c, g, low, high)
+	}
+	return fault
 }
 
 // moveScalar returns the semantics of MOVSS and MOVSD, of size bytes. A load clears the other elements, a move between registers keeps
 // the destination's, or with VEX takes the first source's.
-func moveScalar(size uint16) semantics {
+func moveScalar(size uint8) semantics {
 	mask := ^uint64(0) >> (64 - 8*size)
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		last := int(g.NArgs) - 1
-		v, fault := m.vecArg(c, g, last)
+		l, _, fault := m.laneArg(c, g, last)
 		switch {
 		case fault != nil:
 			return fault
 		case g.Args[0].Kind == x86.ArgMem:
-			return m.storeVec(c, g, v)
-		case g.Args[last].Kind == x86.ArgMem:
-			setVec(c, g, v)
-			return nil
+			return m.Store(guest.EffectiveAddr(c, g), size, l.low)
+		case g.Args[last].Kind != x86.ArgMem:
+			rest := laneOf(lowLane(c.FP, g.Args[last-1].Reg))
+			l = lane{choose(mask, l.low, rest.low), rest.high}
 		}
-		rest := vecReg(c.FP, g.Args[last-1].Reg)
-		setVec(c, g, vec{choose(mask, v[0], rest[0]), rest[1]})
+		setLanes(c, g, l, lane{})
 		return nil
 	}
 }
 
 // moveHalf returns the semantics of MOVLPS, MOVHPS and their kin, which load or store one word of a lane, the other one staying or being
 // the first source's.
-func moveHalf(half int) semantics {
+func moveHalf(high bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		last := int(g.NArgs) - 1
-		v, fault := m.vecArg(c, g, last)
+		l, _, fault := m.laneArg(c, g, last)
 		switch {
 		case fault != nil:
 			return fault
-		case g.Args[0].Kind == x86.ArgMem:
-			return m.storeVec(c, g, vec{v[half]})
+		case g.Args[0].Kind != x86.ArgMem:
+			rest := laneOf(lowLane(c.FP, g.Args[last-1].Reg))
+			if high {
+				rest.high = l.low
+			} else {
+				rest.low = l.low
+			}
+			setLanes(c, g, rest, lane{})
+			return nil
+		case high:
+			l.low = l.high
 		}
-		rest := vecReg(c.FP, g.Args[last-1].Reg)
-		rest[half] = v[0]
-		setVec(c, g, rest)
-		return nil
+		return m.Store(guest.EffectiveAddr(c, g), 8, l.low)
 	}
 }
 
 // highToLow is MOVHLPS, lowToHigh MOVLHPS.
-func highToLow(a, b lane) lane { return lane{b[1], a[1]} }
-func lowToHigh(a, b lane) lane { return lane{a[0], b[0]} }
+func highToLow(a, b lane) lane { return lane{b.high, a.high} }
+func lowToHigh(a, b lane) lane { return lane{a.low, b.low} }
 
 // moveWord implements MOVD and MOVQ: the lowest bits of a vector or MMX register, a general register or memory become the lowest bits of
 // another one, which has no others.
@@ -77,7 +81,7 @@ func (m *Machine) moveWord(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	}
 	switch g.Args[0].Kind {
 	case x86.ArgXMM:
-		setVec(c, g, vec{x})
+		setLanes(c, g, lane{x, 0}, lane{})
 	case x86.ArgMMX:
 		setMMX(c, g, x)
 		return nil
@@ -95,7 +99,7 @@ func (m *Machine) wordArg(c *emu.CPU, g *guest.Insn, arg int) (uint64, *emu.Faul
 	o := &g.Args[arg]
 	switch o.Kind {
 	case x86.ArgXMM:
-		return vecReg(c.FP, o.Reg)[0], nil
+		return laneOf(lowLane(c.FP, o.Reg)).low, nil
 	case x86.ArgMMX:
 		return mmxReg(c.FP, o.Reg), nil
 	}
@@ -114,18 +118,19 @@ func signs(f func(uint64) uint64, n int) semantics {
 			enterMMX(c.FP)
 			return nil
 		}
-		v := vecReg(c.FP, o.Reg)
-		var r uint64
-		for i := range int(o.Size) / 8 {
-			r |= f(v[i]) << (n * i)
+		low := laneOf(lowLane(c.FP, o.Reg))
+		r := f(low.low) | f(low.high)<<n
+		if o.Size == 32 {
+			high := laneOf(highLane(c.FP, o.Reg))
+			r |= f(high.low)<<(2*n) | f(high.high)<<(3*n)
 		}
 		c.Regs[g.Args[0].Reg] = r
 		return nil
 	}
 }
 
-// signsOfBytes gathers the highest bits of bytes: a factor moves that of byte i to bit 56+i, where no two sums of others meet.
-func signsOfBytes(x uint64) uint64 { return x & highOfBytes >> 7 * 0x0102040810204080 >> 56 }
+// SignsOfBytes gathers the highest bits of bytes: a factor moves that of byte i to bit 56+i, where no two sums of others meet.
+func SignsOfBytes(x uint64) uint64 { return x & highOfBytes >> 7 * 0x0102040810204080 >> 56 }
 
 func signsOfDwords(x uint64) uint64 { return x>>31&1 | x>>63<<1 }
 func signOfQword(x uint64) uint64   { return x >> 63 }
@@ -150,11 +155,11 @@ var vectorMoveRows = join(
 	both(x86.MOVNTDQ, x86.VMOVNTDQ, (*Machine).moveVector), both(x86.MOVNTDQA, x86.VMOVNTDQA, (*Machine).moveVector),
 	both(x86.LDDQU, x86.VLDDQU, (*Machine).moveVector),
 	both(x86.MOVSS, x86.VMOVSS, moveScalar(4)), both(x86.MOVSD, x86.VMOVSD, moveScalar(8)),
-	both(x86.MOVLPS, x86.VMOVLPS, moveHalf(0)), both(x86.MOVLPD, x86.VMOVLPD, moveHalf(0)),
-	both(x86.MOVHPS, x86.VMOVHPS, moveHalf(1)), both(x86.MOVHPD, x86.VMOVHPD, moveHalf(1)),
+	both(x86.MOVLPS, x86.VMOVLPS, moveHalf(false)), both(x86.MOVLPD, x86.VMOVLPD, moveHalf(false)),
+	both(x86.MOVHPS, x86.VMOVHPS, moveHalf(true)), both(x86.MOVHPD, x86.VMOVHPD, moveHalf(true)),
 	both(x86.MOVHLPS, x86.VMOVHLPS, lanes(highToLow)), both(x86.MOVLHPS, x86.VMOVLHPS, lanes(lowToHigh)),
 	both(x86.MOVD, x86.VMOVD, (*Machine).moveWord), both(x86.MOVQ, x86.VMOVQ, (*Machine).moveWord),
-	both(x86.PMOVMSKB, x86.VPMOVMSKB, signs(signsOfBytes, 8)),
+	both(x86.PMOVMSKB, x86.VPMOVMSKB, signs(SignsOfBytes, 8)),
 	both(x86.MOVMSKPS, x86.VMOVMSKPS, signs(signsOfDwords, 2)), both(x86.MOVMSKPD, x86.VMOVMSKPD, signs(signOfQword, 1)),
 	rows{
 		x86.MOVQ2DQ: {plain: (*Machine).moveWord}, x86.MOVDQ2Q: {plain: (*Machine).moveWord}, x86.MOVNTQ: {plain: (*Machine).moveWord},

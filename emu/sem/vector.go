@@ -66,20 +66,13 @@ func misplaced(g *guest.Insn, a emu.Addr, size uint16) bool {
 	if a%emu.Addr(max(size, 1)) == 0 || size < 16 {
 		return false
 	}
-	return alignment[g.Op] == aligned || g.Enc == x86.Legacy && alignment[g.Op] != anywhere
-}
-
-// Where instructions may have operands of 16 bytes and more, other than their encoding says.
-const (
-	aligned  = 1 + iota // with VEX too
-	anywhere            // without VEX too
-)
-
-var alignment = map[x86.Op]int{
-	x86.VMOVAPS: aligned, x86.VMOVAPD: aligned, x86.VMOVDQA: aligned,
-	x86.VMOVNTPS: aligned, x86.VMOVNTPD: aligned, x86.VMOVNTDQ: aligned, x86.VMOVNTDQA: aligned,
-	x86.MOVUPS: anywhere, x86.MOVUPD: anywhere, x86.MOVDQU: anywhere, x86.LDDQU: anywhere,
-	x86.PCMPESTRI: anywhere, x86.PCMPESTRM: anywhere, x86.PCMPISTRI: anywhere, x86.PCMPISTRM: anywhere,
+	switch g.Op {
+	case x86.VMOVAPS, x86.VMOVAPD, x86.VMOVDQA, x86.VMOVNTPS, x86.VMOVNTPD, x86.VMOVNTDQ, x86.VMOVNTDQA:
+		return true
+	case x86.MOVUPS, x86.MOVUPD, x86.MOVDQU, x86.LDDQU, x86.PCMPESTRI, x86.PCMPESTRM, x86.PCMPISTRI, x86.PCMPISTRM:
+		return false
+	}
+	return g.Enc == x86.Legacy
 }
 
 // setVec writes v to g's first operand, a vector register. What is not g's to change stays with a legacy encoding, and becomes zero
@@ -95,13 +88,28 @@ func setVec(c *emu.CPU, g *guest.Insn, v vec) {
 	setVecReg(c.FP, o.Reg, v)
 }
 
-// storeVec writes v to g's first operand, which is in memory.
-func (m *Machine) storeVec(c *emu.CPU, g *guest.Insn, v vec) *emu.Fault {
+// storeVec writes lanes to g's first operand, which is in memory, as far as it has them.
+func (m *Machine) storeVec(c *emu.CPU, g *guest.Insn, low, high lane) *emu.Fault {
 	a := guest.EffectiveAddr(c, g)
 	size := g.Args[0].Size
 	if misplaced(g, a, size) {
 		return generalProtection()
 	}
-	b := v.bytes()
+	var b [32]byte
+	putLane((*[16]byte)(b[:]), low)
+	putLane((*[16]byte)(b[16:]), high)
 	return m.write(a, b[:size])
+}
+
+// LoadVector reads n bytes at a.
+func (m *Machine) LoadVector(a emu.Addr, n uint8) ([4]uint64, *emu.Fault) {
+	var b [32]byte
+	f := m.read(a, b[:n])
+	return vecOf(b), f
+}
+
+// StoreVector writes the first n bytes of v there.
+func (m *Machine) StoreVector(a emu.Addr, n uint8, v [4]uint64) *emu.Fault {
+	b := vec(v).bytes()
+	return m.write(a, b[:n])
 }

@@ -60,6 +60,11 @@ func hostStore32(in *oracleIn, out *[512]byte)
 //go:noescape
 func hostStore64(in *oracleIn, out *[512]byte)
 
+// hostCode executes code in place of one instruction. RAX points to in.
+//
+//go:noescape
+func hostCode(in *oracleIn, out *[512]byte, code uintptr)
+
 func hostRcp(x uint32) uint32
 
 func hostRsqrt(x uint32) uint32

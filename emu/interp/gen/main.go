@@ -61,8 +61,9 @@ func write(name string, text []byte) {
 }
 
 var (
-	register = regexp.MustCompile(`\$([dsbx])([1248]?)`)
-	load     = regexp.MustCompile(`\$load\((\w+), (\d+)\)`)
+	vectorRegister = regexp.MustCompile(`\$([dsx])v([0-3])`)
+	register       = regexp.MustCompile(`\$([dsbx])([1248]?)`)
+	load           = regexp.MustCompile(`\$load\((\w+), (\d+)\)`)
 	// storeLast is store where the block is left behind the instruction anyway.
 	storeLast = regexp.MustCompile(`\$storeLast\((\d+), (.*?)\);`)
 	store     = regexp.MustCompile(`(?s)\$store\((\d+), (.*?)\);(.*)`)
@@ -96,6 +97,7 @@ func expand(body string) string {
 		} else if e.slowStore(a, $1, uint64($2)); e.failed != nil {
 			goto fault
 		}`)
+	body = expandVector(body)
 	body = strings.ReplaceAll(body, "$a", "$b + $x<<(u.shift&63) + uint64(u.disp)")
 	body = register.ReplaceAllStringFunc(body, func(r string) string {
 		size := "8"
@@ -119,12 +121,14 @@ import (
 	"unsafe"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/sem"
 )
 
 // exec executes blocks from b on. It returns nil where somebody else has to find the next one, for the address in RIP.
 func (e *Engine) exec(b *block) *emu.Stop {
 	state, memory, perms, limit := unsafe.Pointer(&e.state), e.memory, e.perms, e.limit
 	s := &e.state
+	fp := unsafe.Pointer(s.FP)
 	var u *uop
 	var next *block
 	var way int
@@ -208,6 +212,7 @@ func all() (ops []op) {
 	shifts(add)
 	branches(add)
 	others(add)
+	vectors(add)
 	return ops
 }
 
