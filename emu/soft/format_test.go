@@ -24,13 +24,13 @@ type reference struct {
 
 // value returns a finite number.
 func (f *Format) value(x uint64) *big.Float {
-	exp, frac := int(x>>f.fracBits())&f.maxExp(), int64(x&(1<<f.fracBits()-1))
+	exp, frac := int(x>>f.fracBits())&f.maxExp, int64(x&(1<<f.fracBits()-1))
 	if exp == 0 {
 		exp = 1
 	} else {
 		frac |= 1 << f.fracBits()
 	}
-	v := exactly().SetMantExp(exactly().SetInt64(frac), exp-f.bias()-int(f.fracBits()))
+	v := exactly().SetMantExp(exactly().SetInt64(frac), exp-f.bias-int(f.fracBits()))
 	if x&f.signBit() != 0 {
 		v.Neg(v)
 	}
@@ -45,7 +45,7 @@ func (ref reference) round(v *big.Float) (uint64, uint16) {
 	f, neg := ref.f, v.Signbit()
 	tiny := f.tiny(ref.toPrecision(v))
 	// The last place of the format at v.
-	place := max(v.MantExp(nil)-int(f.prec), 1-f.bias()-int(f.fracBits()))
+	place := max(v.MantExp(nil)-int(f.prec), 1-f.bias-int(f.fracBits()))
 	scaled := exactly().SetMantExp(exactly().Abs(v), -place)
 	q, accuracy := scaled.Int(nil)
 	var status uint16
@@ -59,7 +59,7 @@ func (ref reference) round(v *big.Float) (uint64, uint16) {
 			q.Add(q, big.NewInt(1))
 		}
 	}
-	if exactly().SetMantExp(exactly().SetInt(q), place).MantExp(nil)-1 > f.bias() {
+	if exactly().SetMantExp(exactly().SetInt(q), place).MantExp(nil)-1 > f.bias {
 		return ref.tooLarge(neg), OE | PE
 	}
 	return f.assemble(q, place, neg), status
@@ -80,7 +80,7 @@ func (ref reference) up(half int, neg, odd bool) bool {
 
 // tooLarge returns the result of a masked overflow.
 func (ref reference) tooLarge(neg bool) uint64 {
-	infinity := uint64(ref.f.maxExp()) << ref.f.fracBits()
+	infinity := uint64(ref.f.maxExp) << ref.f.fracBits()
 	if ref.rc != 0 && !ref.up(1, neg, false) {
 		infinity--
 	}
@@ -94,11 +94,11 @@ func (ref reference) toPrecision(v *big.Float) *big.Float {
 }
 
 // tiny reports whether v is below the smallest normal number.
-func (f *Format) tiny(v *big.Float) bool { return v.MantExp(nil)-1 < 1-f.bias() }
+func (f *Format) tiny(v *big.Float) bool { return v.MantExp(nil)-1 < 1-f.bias }
 
 // assemble returns the bits of q * 2^place.
 func (f *Format) assemble(q *big.Int, place int, neg bool) uint64 {
-	exp := place + f.bias() + int(f.fracBits())
+	exp := place + f.bias + int(f.fracBits())
 	// A denormal has exponent 0 rather than 1; a carry out of the fraction goes into the exponent.
 	return f.signed(uint64(exp-1)<<f.fracBits()+q.Uint64(), neg)
 }
@@ -303,7 +303,7 @@ func FuzzFormats(f *testing.F) {
 			mask := f.signBit()<<1 - 1
 			x, y, z := x&mask, y&mask, z&mask
 			sum, status := f.Add(x, y, mode)
-			one := uint64(f.bias()) << f.fracBits()
+			one := uint64(f.bias) << f.fracBits()
 			fused, fusedStatus := f.FMA(x, one, y, mode)
 			if !f.Unpack(x).IsNaN() && !f.Unpack(y).IsNaN() {
 				require.Equal(t, sum, fused)

@@ -292,7 +292,7 @@ func relation(a, b float64) Relation {
 // DoubleToInt is Float64.ToInt.
 func DoubleToInt(x uint64, width uint, mode Mode) (int64, uint16) {
 	if usable64(x) {
-		if i, status, ok := toInt(math.Float64frombits(x), width, mode); ok {
+		if i, status, ok := nearInt(math.Float64frombits(x), width, mode); ok {
 			return i, status
 		}
 	}
@@ -302,15 +302,15 @@ func DoubleToInt(x uint64, width uint, mode Mode) (int64, uint16) {
 // SingleToInt is Float32.ToInt.
 func SingleToInt(x uint64, width uint, mode Mode) (int64, uint16) {
 	if usable32(uint32(x)) {
-		if i, status, ok := toInt(single(x), width, mode); ok {
+		if i, status, ok := nearInt(single(x), width, mode); ok {
 			return i, status
 		}
 	}
 	return Float32.ToInt(x, width, mode)
 }
 
-// toInt converts what fits with a margin.
-func toInt(a float64, width uint, mode Mode) (i int64, status uint16, ok bool) {
+// nearInt converts what fits with a margin.
+func nearInt(a float64, width uint, mode Mode) (i int64, status uint16, ok bool) {
 	rounded := toIntegral(a, mode)
 	if math.Abs(rounded) >= float64(int64(1)<<(width-2)) {
 		return 0, 0, false

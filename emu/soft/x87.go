@@ -6,29 +6,59 @@ package soft
 
 // Add executes FADD.
 func Add(a, b Number, cw uint16) Result {
+	if a.class == normal && b.class == normal && plain80(cw) {
+		if r, ok := sum80(&a, &b, false); ok {
+			return r
+		}
+	}
+	return softAdd(a, b, cw)
+}
+
+// softAdd is Add for all operands.
+func softAdd(a, b Number, cw uint16) Result {
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
 	e, status := sum(a.exact(), b.exact(), x87Mode(cw))
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Sub executes FSUB: a - b.
 func Sub(a, b Number, cw uint16) Result {
+	if a.class == normal && b.class == normal && plain80(cw) {
+		if r, ok := sum80(&a, &b, true); ok {
+			return r
+		}
+	}
+	return softSub(a, b, cw)
+}
+
+// softSub is Sub for all operands.
+func softSub(a, b Number, cw uint16) Result {
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
 	e, status := sum(a.exact(), b.negated().exact(), x87Mode(cw))
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Mul executes FMUL.
 func Mul(a, b Number, cw uint16) Result {
+	if a.class == normal && b.class == normal && plain80(cw) {
+		if r, ok := product80(&a, &b); ok {
+			return r
+		}
+	}
+	return softMul(a, b, cw)
+}
+
+// softMul is Mul for all operands.
+func softMul(a, b Number, cw uint16) Result {
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
 	e, status := product(a, b)
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Div executes FDIV: a / b.
@@ -37,7 +67,7 @@ func Div(a, b Number, cw uint16) Result {
 		return quietenNumbers(a, b)
 	}
 	e, status := quotient(a, b)
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Sqrt executes FSQRT.
@@ -46,7 +76,7 @@ func Sqrt(a Number, cw uint16) Result {
 		return quietenNumbers(a)
 	}
 	e, status := squareRoot(a)
-	return result80(e, status, denormals(a), cw)
+	return result80(e, status, a.denormal(), cw)
 }
 
 // RoundToInt executes FRNDINT.
@@ -59,7 +89,7 @@ func RoundToInt(a Number, cw uint16) Result {
 	}
 	e, status := integral(a, x87Mode(cw))
 	r, _ := extended.finish(e, x87Mode(cw))
-	return Result{Value: extended.pack80(r), Status: status | denormals(a)}
+	return Result{Value: extended.pack80(r), Status: status | a.denormal()}
 }
 
 // Load executes FLD of a number that is no F80: FLD m32, FLD m64, FILD.
@@ -67,7 +97,7 @@ func Load(a Number, cw uint16) Result {
 	if a.class >= nan {
 		return quietenNumbers(a)
 	}
-	return Result{Value: a.f80(), Status: denormals(a)}
+	return Result{Value: a.f80(), Status: a.denormal()}
 }
 
 // Store executes FST m32 and FST m64: it returns a in a smaller format. The status is as that of a Result: if one of its exceptions is not
@@ -92,7 +122,7 @@ func Compare(a, b Number, signaling bool) (Relation, uint16) {
 	r := compare(a, b)
 	switch {
 	case r != Unordered:
-		return r, denormals(a, b)
+		return r, a.denormal() | b.denormal()
 	case signaling, a.signaling(), b.signaling(), a.class == unsupported, b.class == unsupported:
 		return r, IE
 	}
