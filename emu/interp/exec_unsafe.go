@@ -15,6 +15,7 @@ func (e *Engine) exec(b *block) *emu.Stop {
 	state, memory, perms, limit := unsafe.Pointer(&e.state), e.memory, e.perms, e.limit
 	s := &e.state
 	fp := unsafe.Pointer(s.FP)
+
 	var u *uop
 	var next *block
 	var way int
@@ -28,6 +29,7 @@ enter:
 	e.executed += b.n
 	for u = &b.uops[0]; ; u = (*uop)(unsafe.Add(unsafe.Pointer(u), unsafe.Sizeof(*u))) {
 		switch u.code {
+
 		case opSem:
 
 			if u.d != 0 {
@@ -35,32 +37,43 @@ enter:
 			}
 			s.RIP = emu.Addr(u.disp)
 			if in := &b.insns[u.imm]; true {
+
 				if e.failed = in.execute(&e.machine, &s.CPU, &in.Insn); e.failed != nil {
 					goto fault
 				}
+
 			}
 			if b.dropped {
 				goto stale
 			}
+
 		case opSpecial:
 
 			s.settle()
 			s.RIP = emu.Addr(u.disp)
+
 			if stop, left := e.special(&s.CPU, b, int(u.imm)); left {
 				return stop
 			}
+
 		case opEnd:
 
 			s.RIP = emu.Addr(u.disp)
 			return e.execStale(b, int(u.imm))
+
 		case opThrough:
 			goto through
+
 		case opNop:
+
+		case opFetch:
 
 		case opMov1:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))
+
 		case opMovI1:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(u.imm)
+
 		case opLoad1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -70,6 +83,7 @@ enter:
 				goto fault
 			}
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(v)
+
 		case opStore1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -100,10 +114,13 @@ enter:
 
 		case opLea1:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp))
+
 		case opMov2:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))
+
 		case opMovI2:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(u.imm)
+
 		case opLoad2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -113,6 +130,7 @@ enter:
 				goto fault
 			}
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(v)
+
 		case opStore2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -143,10 +161,13 @@ enter:
 
 		case opLea2:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp))
+
 		case opMov4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64((*(*uint32)(unsafe.Add(state, u.s))))))
+
 		case opMovI4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(u.imm))
+
 		case opLoad4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -156,6 +177,7 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(v))
+
 		case opStore4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -186,10 +208,13 @@ enter:
 
 		case opLea4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)))
+
 		case opMov8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+
 		case opMovI8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = u.imm
+
 		case opLoad8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -199,6 +224,7 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opStore8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -229,8 +255,10 @@ enter:
 
 		case opLea8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+
 		case opZero1:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint8)(unsafe.Add(state, u.s))))
+
 		case opLoadZero1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -240,8 +268,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opZero2:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint16)(unsafe.Add(state, u.s))))
+
 		case opLoadZero2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -251,8 +281,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opSign1To4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))))))
+
 		case opLoadSign1To4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -262,8 +294,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int8(v)))))
+
 		case opSign1To8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))))
+
 		case opLoadSign1To8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -273,8 +307,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int8(v)))
+
 		case opSign2To4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))))))
+
 		case opLoadSign2To4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -284,8 +320,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int16(v)))))
+
 		case opSign2To8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))))
+
 		case opLoadSign2To8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -295,8 +333,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int16(v)))
+
 		case opSign4To8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int32(uint64((*(*uint32)(unsafe.Add(state, u.s)))))))
+
 		case opLoadSign4To8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -306,6 +346,7 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int32(v)))
+
 		case opPush:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -316,10 +357,12 @@ enter:
 				}
 				if b.dropped {
 					(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 					goto stale
 				}
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 		case opPushI:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -330,10 +373,12 @@ enter:
 				}
 				if b.dropped {
 					(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 					goto stale
 				}
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 		case opPop:
 			a := (*(*uint64)(unsafe.Add(state, u.b)))
 			var v uint64
@@ -344,6 +389,7 @@ enter:
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opLeave:
 			a := (*(*uint64)(unsafe.Add(state, u.s)))
 			var v uint64
@@ -354,6 +400,7 @@ enter:
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8
 			(*(*uint64)(unsafe.Add(state, u.s))) = v
+
 		case opAddRR1:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x + y))
@@ -378,10 +425,13 @@ enter:
 
 		case opAddMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -398,10 +448,13 @@ enter:
 
 		case opAddMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -422,12 +475,14 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindAdd1
 			s.left, s.right = x, y
+
 		case opAddRI1F:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
 			r := uint64(uint8(x + y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindAdd1
 			s.left, s.right = x, y
+
 		case opAddRM1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -441,12 +496,16 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindAdd1
 			s.left, s.right = x, y
+
 		case opAddMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -458,17 +517,22 @@ enter:
 				if b.dropped {
 					s.kind = kindAdd1
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindAdd1
 			s.left, s.right = x, y
+
 		case opAddMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -480,11 +544,13 @@ enter:
 				if b.dropped {
 					s.kind = kindAdd1
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindAdd1
 			s.left, s.right = x, y
+
 		case opAddRR2:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x + y))
@@ -509,10 +575,13 @@ enter:
 
 		case opAddMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -529,10 +598,13 @@ enter:
 
 		case opAddMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -553,12 +625,14 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindAdd2
 			s.left, s.right = x, y
+
 		case opAddRI2F:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
 			r := uint64(uint16(x + y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindAdd2
 			s.left, s.right = x, y
+
 		case opAddRM2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -572,12 +646,16 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindAdd2
 			s.left, s.right = x, y
+
 		case opAddMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -589,17 +667,22 @@ enter:
 				if b.dropped {
 					s.kind = kindAdd2
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindAdd2
 			s.left, s.right = x, y
+
 		case opAddMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -611,11 +694,13 @@ enter:
 				if b.dropped {
 					s.kind = kindAdd2
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindAdd2
 			s.left, s.right = x, y
+
 		case opAddRR4:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x + y))
@@ -640,10 +725,13 @@ enter:
 
 		case opAddMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -660,10 +748,13 @@ enter:
 
 		case opAddMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -684,12 +775,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindAdd4
 			s.left, s.right = x, y
+
 		case opAddRI4F:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
 			r := uint64(uint32(x + y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindAdd4
 			s.left, s.right = x, y
+
 		case opAddRM4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -703,12 +796,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindAdd4
 			s.left, s.right = x, y
+
 		case opAddMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -720,17 +817,22 @@ enter:
 				if b.dropped {
 					s.kind = kindAdd4
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindAdd4
 			s.left, s.right = x, y
+
 		case opAddMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -742,11 +844,13 @@ enter:
 				if b.dropped {
 					s.kind = kindAdd4
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindAdd4
 			s.left, s.right = x, y
+
 		case opAddRR8:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x + y))
@@ -771,10 +875,13 @@ enter:
 
 		case opAddMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -791,10 +898,13 @@ enter:
 
 		case opAddMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -815,12 +925,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindAdd8
 			s.left, s.right = x, y
+
 		case opAddRI8F:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
 			r := uint64(uint64(x + y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindAdd8
 			s.left, s.right = x, y
+
 		case opAddRM8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -834,12 +946,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindAdd8
 			s.left, s.right = x, y
+
 		case opAddMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -851,17 +967,22 @@ enter:
 				if b.dropped {
 					s.kind = kindAdd8
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindAdd8
 			s.left, s.right = x, y
+
 		case opAddMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -873,11 +994,13 @@ enter:
 				if b.dropped {
 					s.kind = kindAdd8
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindAdd8
 			s.left, s.right = x, y
+
 		case opSubRR1:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x - y))
@@ -902,10 +1025,13 @@ enter:
 
 		case opSubMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -922,10 +1048,13 @@ enter:
 
 		case opSubMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -946,12 +1075,14 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindSub1
 			s.left, s.right = x, y
+
 		case opSubRI1F:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
 			r := uint64(uint8(x - y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindSub1
 			s.left, s.right = x, y
+
 		case opSubRM1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -965,12 +1096,16 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindSub1
 			s.left, s.right = x, y
+
 		case opSubMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -982,17 +1117,22 @@ enter:
 				if b.dropped {
 					s.kind = kindSub1
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindSub1
 			s.left, s.right = x, y
+
 		case opSubMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1004,11 +1144,13 @@ enter:
 				if b.dropped {
 					s.kind = kindSub1
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindSub1
 			s.left, s.right = x, y
+
 		case opSubRR2:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x - y))
@@ -1033,10 +1175,13 @@ enter:
 
 		case opSubMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1053,10 +1198,13 @@ enter:
 
 		case opSubMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1077,12 +1225,14 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindSub2
 			s.left, s.right = x, y
+
 		case opSubRI2F:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
 			r := uint64(uint16(x - y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindSub2
 			s.left, s.right = x, y
+
 		case opSubRM2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -1096,12 +1246,16 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindSub2
 			s.left, s.right = x, y
+
 		case opSubMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1113,17 +1267,22 @@ enter:
 				if b.dropped {
 					s.kind = kindSub2
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindSub2
 			s.left, s.right = x, y
+
 		case opSubMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1135,11 +1294,13 @@ enter:
 				if b.dropped {
 					s.kind = kindSub2
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindSub2
 			s.left, s.right = x, y
+
 		case opSubRR4:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x - y))
@@ -1164,10 +1325,13 @@ enter:
 
 		case opSubMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1184,10 +1348,13 @@ enter:
 
 		case opSubMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1208,12 +1375,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindSub4
 			s.left, s.right = x, y
+
 		case opSubRI4F:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
 			r := uint64(uint32(x - y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindSub4
 			s.left, s.right = x, y
+
 		case opSubRM4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -1227,12 +1396,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindSub4
 			s.left, s.right = x, y
+
 		case opSubMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1244,17 +1417,22 @@ enter:
 				if b.dropped {
 					s.kind = kindSub4
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindSub4
 			s.left, s.right = x, y
+
 		case opSubMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1266,11 +1444,13 @@ enter:
 				if b.dropped {
 					s.kind = kindSub4
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindSub4
 			s.left, s.right = x, y
+
 		case opSubRR8:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x - y))
@@ -1295,10 +1475,13 @@ enter:
 
 		case opSubMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1315,10 +1498,13 @@ enter:
 
 		case opSubMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1339,12 +1525,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindSub8
 			s.left, s.right = x, y
+
 		case opSubRI8F:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
 			r := uint64(uint64(x - y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindSub8
 			s.left, s.right = x, y
+
 		case opSubRM8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -1358,12 +1546,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindSub8
 			s.left, s.right = x, y
+
 		case opSubMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1375,17 +1567,22 @@ enter:
 				if b.dropped {
 					s.kind = kindSub8
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindSub8
 			s.left, s.right = x, y
+
 		case opSubMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1397,11 +1594,13 @@ enter:
 				if b.dropped {
 					s.kind = kindSub8
 					s.left, s.right = x, y
+
 					goto stale
 				}
 			}
 			s.kind = kindSub8
 			s.left, s.right = x, y
+
 		case opAndRR1:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x & y))
@@ -1426,10 +1625,13 @@ enter:
 
 		case opAndMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1446,10 +1648,13 @@ enter:
 
 		case opAndMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1470,12 +1675,14 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindLogic1
 			s.left = r
+
 		case opAndRI1F:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
 			r := uint64(uint8(x & y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindLogic1
 			s.left = r
+
 		case opAndRM1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -1489,12 +1696,16 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindLogic1
 			s.left = r
+
 		case opAndMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1506,17 +1717,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic1
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic1
 			s.left = r
+
 		case opAndMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1528,11 +1744,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic1
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic1
 			s.left = r
+
 		case opAndRR2:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x & y))
@@ -1557,10 +1775,13 @@ enter:
 
 		case opAndMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1577,10 +1798,13 @@ enter:
 
 		case opAndMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1601,12 +1825,14 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindLogic2
 			s.left = r
+
 		case opAndRI2F:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
 			r := uint64(uint16(x & y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindLogic2
 			s.left = r
+
 		case opAndRM2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -1620,12 +1846,16 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindLogic2
 			s.left = r
+
 		case opAndMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1637,17 +1867,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic2
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic2
 			s.left = r
+
 		case opAndMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1659,11 +1894,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic2
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic2
 			s.left = r
+
 		case opAndRR4:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x & y))
@@ -1688,10 +1925,13 @@ enter:
 
 		case opAndMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1708,10 +1948,13 @@ enter:
 
 		case opAndMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1732,12 +1975,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindLogic4
 			s.left = r
+
 		case opAndRI4F:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
 			r := uint64(uint32(x & y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindLogic4
 			s.left = r
+
 		case opAndRM4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -1751,12 +1996,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindLogic4
 			s.left = r
+
 		case opAndMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1768,17 +2017,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic4
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic4
 			s.left = r
+
 		case opAndMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1790,11 +2044,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic4
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic4
 			s.left = r
+
 		case opAndRR8:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x & y))
@@ -1819,10 +2075,13 @@ enter:
 
 		case opAndMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1839,10 +2098,13 @@ enter:
 
 		case opAndMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1863,12 +2125,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindLogic8
 			s.left = r
+
 		case opAndRI8F:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
 			r := uint64(uint64(x & y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindLogic8
 			s.left = r
+
 		case opAndRM8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -1882,12 +2146,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindLogic8
 			s.left = r
+
 		case opAndMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1899,17 +2167,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic8
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic8
 			s.left = r
+
 		case opAndMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1921,11 +2194,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic8
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic8
 			s.left = r
+
 		case opOrRR1:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x | y))
@@ -1950,10 +2225,13 @@ enter:
 
 		case opOrMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1970,10 +2248,13 @@ enter:
 
 		case opOrMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1994,12 +2275,14 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindLogic1
 			s.left = r
+
 		case opOrRI1F:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
 			r := uint64(uint8(x | y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindLogic1
 			s.left = r
+
 		case opOrRM1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -2013,12 +2296,16 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindLogic1
 			s.left = r
+
 		case opOrMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2030,17 +2317,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic1
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic1
 			s.left = r
+
 		case opOrMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2052,11 +2344,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic1
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic1
 			s.left = r
+
 		case opOrRR2:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x | y))
@@ -2081,10 +2375,13 @@ enter:
 
 		case opOrMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2101,10 +2398,13 @@ enter:
 
 		case opOrMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2125,12 +2425,14 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindLogic2
 			s.left = r
+
 		case opOrRI2F:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
 			r := uint64(uint16(x | y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindLogic2
 			s.left = r
+
 		case opOrRM2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -2144,12 +2446,16 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindLogic2
 			s.left = r
+
 		case opOrMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2161,17 +2467,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic2
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic2
 			s.left = r
+
 		case opOrMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2183,11 +2494,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic2
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic2
 			s.left = r
+
 		case opOrRR4:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x | y))
@@ -2212,10 +2525,13 @@ enter:
 
 		case opOrMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2232,10 +2548,13 @@ enter:
 
 		case opOrMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2256,12 +2575,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindLogic4
 			s.left = r
+
 		case opOrRI4F:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
 			r := uint64(uint32(x | y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindLogic4
 			s.left = r
+
 		case opOrRM4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -2275,12 +2596,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindLogic4
 			s.left = r
+
 		case opOrMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2292,17 +2617,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic4
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic4
 			s.left = r
+
 		case opOrMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2314,11 +2644,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic4
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic4
 			s.left = r
+
 		case opOrRR8:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x | y))
@@ -2343,10 +2675,13 @@ enter:
 
 		case opOrMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2363,10 +2698,13 @@ enter:
 
 		case opOrMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2387,12 +2725,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindLogic8
 			s.left = r
+
 		case opOrRI8F:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
 			r := uint64(uint64(x | y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindLogic8
 			s.left = r
+
 		case opOrRM8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -2406,12 +2746,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindLogic8
 			s.left = r
+
 		case opOrMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2423,17 +2767,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic8
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic8
 			s.left = r
+
 		case opOrMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2445,11 +2794,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic8
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic8
 			s.left = r
+
 		case opXorRR1:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x ^ y))
@@ -2474,10 +2825,13 @@ enter:
 
 		case opXorMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2494,10 +2848,13 @@ enter:
 
 		case opXorMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2518,12 +2875,14 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindLogic1
 			s.left = r
+
 		case opXorRI1F:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
 			r := uint64(uint8(x ^ y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindLogic1
 			s.left = r
+
 		case opXorRM1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -2537,12 +2896,16 @@ enter:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 			s.kind = kindLogic1
 			s.left = r
+
 		case opXorMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2554,17 +2917,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic1
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic1
 			s.left = r
+
 		case opXorMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2576,11 +2944,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic1
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic1
 			s.left = r
+
 		case opXorRR2:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x ^ y))
@@ -2605,10 +2975,13 @@ enter:
 
 		case opXorMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2625,10 +2998,13 @@ enter:
 
 		case opXorMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2649,12 +3025,14 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindLogic2
 			s.left = r
+
 		case opXorRI2F:
 			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
 			r := uint64(uint16(x ^ y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindLogic2
 			s.left = r
+
 		case opXorRM2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -2668,12 +3046,16 @@ enter:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 			s.kind = kindLogic2
 			s.left = r
+
 		case opXorMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2685,17 +3067,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic2
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic2
 			s.left = r
+
 		case opXorMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2707,11 +3094,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic2
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic2
 			s.left = r
+
 		case opXorRR4:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x ^ y))
@@ -2736,10 +3125,13 @@ enter:
 
 		case opXorMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2756,10 +3148,13 @@ enter:
 
 		case opXorMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2780,12 +3175,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindLogic4
 			s.left = r
+
 		case opXorRI4F:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
 			r := uint64(uint32(x ^ y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindLogic4
 			s.left = r
+
 		case opXorRM4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -2799,12 +3196,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 			s.kind = kindLogic4
 			s.left = r
+
 		case opXorMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2816,17 +3217,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic4
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic4
 			s.left = r
+
 		case opXorMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2838,11 +3244,13 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic4
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic4
 			s.left = r
+
 		case opXorRR8:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x ^ y))
@@ -2867,10 +3275,13 @@ enter:
 
 		case opXorMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2887,10 +3298,13 @@ enter:
 
 		case opXorMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2911,12 +3325,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindLogic8
 			s.left = r
+
 		case opXorRI8F:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
 			r := uint64(uint64(x ^ y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindLogic8
 			s.left = r
+
 		case opXorRM8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var y uint64
@@ -2930,12 +3346,16 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 			s.kind = kindLogic8
 			s.left = r
+
 		case opXorMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2947,17 +3367,22 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic8
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic8
 			s.left = r
+
 		case opXorMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2969,17 +3394,21 @@ enter:
 				if b.dropped {
 					s.kind = kindLogic8
 					s.left = r
+
 					goto stale
 				}
 			}
 			s.kind = kindLogic8
 			s.left = r
+
 		case opCmpRR1:
 			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			s.kind = kindSub1
+
 		case opCmpRI1:
 			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
 			s.kind = kindSub1
+
 		case opCmpRM1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -2990,6 +3419,7 @@ enter:
 			}
 			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), v
 			s.kind = kindSub1
+
 		case opCmpMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3000,6 +3430,7 @@ enter:
 			}
 			s.left, s.right = v, uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			s.kind = kindSub1
+
 		case opCmpMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3010,12 +3441,15 @@ enter:
 			}
 			s.left, s.right = v, uint64(uint8(u.imm))
 			s.kind = kindSub1
+
 		case opTestRR1:
 			s.left = uint64((*(*uint8)(unsafe.Add(state, u.d)))) & uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic1
+
 		case opTestRI1:
 			s.left = uint64((*(*uint8)(unsafe.Add(state, u.d)))) & uint64(uint8(u.imm))
 			s.kind = kindLogic1
+
 		case opTestMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3026,6 +3460,7 @@ enter:
 			}
 			s.left = v & uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic1
+
 		case opTestMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3036,12 +3471,15 @@ enter:
 			}
 			s.left = v & uint64(uint8(u.imm))
 			s.kind = kindLogic1
+
 		case opCmpRR2:
 			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			s.kind = kindSub2
+
 		case opCmpRI2:
 			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
 			s.kind = kindSub2
+
 		case opCmpRM2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3052,6 +3490,7 @@ enter:
 			}
 			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), v
 			s.kind = kindSub2
+
 		case opCmpMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3062,6 +3501,7 @@ enter:
 			}
 			s.left, s.right = v, uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			s.kind = kindSub2
+
 		case opCmpMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3072,12 +3512,15 @@ enter:
 			}
 			s.left, s.right = v, uint64(uint16(u.imm))
 			s.kind = kindSub2
+
 		case opTestRR2:
 			s.left = uint64((*(*uint16)(unsafe.Add(state, u.d)))) & uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic2
+
 		case opTestRI2:
 			s.left = uint64((*(*uint16)(unsafe.Add(state, u.d)))) & uint64(uint16(u.imm))
 			s.kind = kindLogic2
+
 		case opTestMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3088,6 +3531,7 @@ enter:
 			}
 			s.left = v & uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic2
+
 		case opTestMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3098,12 +3542,15 @@ enter:
 			}
 			s.left = v & uint64(uint16(u.imm))
 			s.kind = kindLogic2
+
 		case opCmpRR4:
 			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			s.kind = kindSub4
+
 		case opCmpRI4:
 			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
 			s.kind = kindSub4
+
 		case opCmpRM4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3114,6 +3561,7 @@ enter:
 			}
 			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), v
 			s.kind = kindSub4
+
 		case opCmpMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3124,6 +3572,7 @@ enter:
 			}
 			s.left, s.right = v, uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			s.kind = kindSub4
+
 		case opCmpMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3134,12 +3583,15 @@ enter:
 			}
 			s.left, s.right = v, uint64(uint32(u.imm))
 			s.kind = kindSub4
+
 		case opTestRR4:
 			s.left = uint64((*(*uint32)(unsafe.Add(state, u.d)))) & uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic4
+
 		case opTestRI4:
 			s.left = uint64((*(*uint32)(unsafe.Add(state, u.d)))) & uint64(uint32(u.imm))
 			s.kind = kindLogic4
+
 		case opTestMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3150,6 +3602,7 @@ enter:
 			}
 			s.left = v & uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic4
+
 		case opTestMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3160,12 +3613,15 @@ enter:
 			}
 			s.left = v & uint64(uint32(u.imm))
 			s.kind = kindLogic4
+
 		case opCmpRR8:
 			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			s.kind = kindSub8
+
 		case opCmpRI8:
 			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
 			s.kind = kindSub8
+
 		case opCmpRM8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3176,6 +3632,7 @@ enter:
 			}
 			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), v
 			s.kind = kindSub8
+
 		case opCmpMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3186,6 +3643,7 @@ enter:
 			}
 			s.left, s.right = v, uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			s.kind = kindSub8
+
 		case opCmpMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3196,12 +3654,15 @@ enter:
 			}
 			s.left, s.right = v, uint64(uint64(u.imm))
 			s.kind = kindSub8
+
 		case opTestRR8:
 			s.left = uint64((*(*uint64)(unsafe.Add(state, u.d)))) & uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic8
+
 		case opTestRI8:
 			s.left = uint64((*(*uint64)(unsafe.Add(state, u.d)))) & uint64(uint64(u.imm))
 			s.kind = kindLogic8
+
 		case opTestMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3212,6 +3673,7 @@ enter:
 			}
 			s.left = v & uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic8
+
 		case opTestMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -3222,230 +3684,297 @@ enter:
 			}
 			s.left = v & uint64(uint64(u.imm))
 			s.kind = kindLogic8
+
 		case opInc4F:
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x + 1))
 			s.settle()
 			s.kind, s.left, s.right = kindInc4, x, 1
+
 		case opDec4F:
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x - 1))
 			s.settle()
 			s.kind, s.left, s.right = kindDec4, x, 1
+
 		case opAddOne4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.d))) + 1))
+
 		case opSubOne4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.d))) - 1))
+
 		case opNeg4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(-uint64((*(*uint32)(unsafe.Add(state, u.d))))))
+
 		case opNeg4F:
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(-x))
 			s.kind, s.left, s.right = kindSub4, 0, x
+
 		case opNot4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(^uint64((*(*uint32)(unsafe.Add(state, u.d))))))
+
 		case opMul4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.s))) * (*(*uint64)(unsafe.Add(state, u.x)))))
+
 		case opMulI4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.s))) * u.imm))
+
 		case opXchg4:
 			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(y))
 			(*(*uint64)(unsafe.Add(state, u.s))) = uint64(uint32(x))
+
 		case opAndn4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(^(*(*uint64)(unsafe.Add(state, u.s))) & (*(*uint64)(unsafe.Add(state, u.x)))))
+
 		case opInc8F:
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			(*(*uint64)(unsafe.Add(state, u.d))) = x + 1
 			s.settle()
 			s.kind, s.left, s.right = kindInc8, x, 1
+
 		case opDec8F:
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			(*(*uint64)(unsafe.Add(state, u.d))) = x - 1
 			s.settle()
 			s.kind, s.left, s.right = kindDec8, x, 1
+
 		case opAddOne8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.d))) + 1
+
 		case opSubOne8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.d))) - 1
+
 		case opNeg8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = -uint64((*(*uint64)(unsafe.Add(state, u.d))))
+
 		case opNeg8F:
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			(*(*uint64)(unsafe.Add(state, u.d))) = -x
 			s.kind, s.left, s.right = kindSub8, 0, x
+
 		case opNot8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = ^uint64((*(*uint64)(unsafe.Add(state, u.d))))
+
 		case opMul8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.s))) * (*(*uint64)(unsafe.Add(state, u.x)))
+
 		case opMulI8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.s))) * u.imm
+
 		case opXchg8:
 			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			(*(*uint64)(unsafe.Add(state, u.d))) = y
 			(*(*uint64)(unsafe.Add(state, u.s))) = x
+
 		case opAndn8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = ^(*(*uint64)(unsafe.Add(state, u.s))) & (*(*uint64)(unsafe.Add(state, u.x)))
+
 		case opShlI1:
 			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x << (k & 63))
+
 		case opShlI1F:
 			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x << (k & 63))
 			s.kind, s.left, s.right = kindShl1, x, k
+
 		case opShrI1:
 			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x >> (k & 63))
+
 		case opShrI1F:
 			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x >> (k & 63))
 			s.kind, s.left, s.right = kindShr1, x, k
+
 		case opSarI1:
 			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64(int8(x) >> (k & 63)))
+
 		case opSarI1F:
 			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64(int8(x) >> (k & 63)))
 			s.kind, s.left, s.right = kindSar1, x, k
+
 		case opShlI2:
 			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x << (k & 63))
+
 		case opShlI2F:
 			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x << (k & 63))
 			s.kind, s.left, s.right = kindShl2, x, k
+
 		case opShrI2:
 			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x >> (k & 63))
+
 		case opShrI2F:
 			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x >> (k & 63))
 			s.kind, s.left, s.right = kindShr2, x, k
+
 		case opSarI2:
 			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64(int16(x) >> (k & 63)))
+
 		case opSarI2F:
 			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64(int16(x) >> (k & 63)))
 			s.kind, s.left, s.right = kindSar2, x, k
+
 		case opShlI4:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+
 		case opShlI4F:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
 			s.kind, s.left, s.right = kindShl4, x, k
+
 		case opShlC4:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+
 		case opShlC4F:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
 			if k != 0 {
 				s.kind, s.left, s.right = kindShl4, x, k
 			}
+
 		case opShlX4:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&31
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+
 		case opShrI4:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+
 		case opShrI4F:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
 			s.kind, s.left, s.right = kindShr4, x, k
+
 		case opShrC4:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+
 		case opShrC4F:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
 			if k != 0 {
 				s.kind, s.left, s.right = kindShr4, x, k
 			}
+
 		case opShrX4:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&31
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+
 		case opSarI4:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+
 		case opSarI4F:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
 			s.kind, s.left, s.right = kindSar4, x, k
+
 		case opSarC4:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+
 		case opSarC4F:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
 			if k != 0 {
 				s.kind, s.left, s.right = kindSar4, x, k
 			}
+
 		case opSarX4:
 			x, k := uint64((*(*uint32)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&31
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+
 		case opShlI8:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+
 		case opShlI8F:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
 			s.kind, s.left, s.right = kindShl8, x, k
+
 		case opShlC8:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
 			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+
 		case opShlC8F:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
 			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
 			if k != 0 {
 				s.kind, s.left, s.right = kindShl8, x, k
 			}
+
 		case opShlX8:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&63
 			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+
 		case opShrI8:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+
 		case opShrI8F:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
 			s.kind, s.left, s.right = kindShr8, x, k
+
 		case opShrC8:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
 			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+
 		case opShrC8F:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
 			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
 			if k != 0 {
 				s.kind, s.left, s.right = kindShr8, x, k
 			}
+
 		case opShrX8:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&63
 			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+
 		case opSarI8:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+
 		case opSarI8F:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
 			s.kind, s.left, s.right = kindSar8, x, k
+
 		case opSarC8:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+
 		case opSarC8F:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
 			if k != 0 {
 				s.kind, s.left, s.right = kindSar8, x, k
 			}
+
 		case opSarX8:
 			x, k := uint64((*(*uint64)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&63
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+
 		case opRol4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.RotateLeft32((*(*uint32)(unsafe.Add(state, u.d))), int(u.imm)))
+
 		case opRol8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = bits.RotateLeft64((*(*uint64)(unsafe.Add(state, u.d))), int(u.imm))
+
 		case opCmpRR1B:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3453,6 +3982,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1AE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3460,6 +3990,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3467,6 +3998,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3474,6 +4006,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3481,6 +4014,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3488,6 +4022,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1BE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3495,6 +4030,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1A:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3502,6 +4038,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3509,6 +4046,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3516,6 +4054,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3523,6 +4062,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3530,6 +4070,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1L:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3537,6 +4078,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1GE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3544,6 +4086,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3551,6 +4094,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3558,6 +4102,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3565,6 +4110,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
@@ -3572,6 +4118,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1B:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3579,6 +4126,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1AE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3586,6 +4134,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3593,6 +4142,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3600,6 +4150,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3607,6 +4158,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3614,6 +4166,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1BE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3621,6 +4174,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1A:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3628,6 +4182,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3635,6 +4190,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3642,6 +4198,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3649,6 +4206,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3656,6 +4214,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1L:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3663,6 +4222,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1GE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3670,6 +4230,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3677,6 +4238,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3684,6 +4246,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3691,6 +4254,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
@@ -3698,6 +4262,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FB:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3705,6 +4270,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FAE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3712,6 +4278,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3719,6 +4286,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1FE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3726,6 +4294,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FNE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3733,6 +4302,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1FNE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3740,6 +4310,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FBE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3747,6 +4318,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FA:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3754,6 +4326,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3761,6 +4334,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1FS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3768,6 +4342,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FNS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3775,6 +4350,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1FNS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3782,6 +4358,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FL:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3789,6 +4366,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FGE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3796,6 +4374,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FLE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3803,6 +4382,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1FLE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3810,6 +4390,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3817,6 +4398,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3824,6 +4406,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FB:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3831,6 +4414,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FAE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3838,6 +4422,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3845,6 +4430,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1FE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3852,6 +4438,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FNE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3859,6 +4446,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1FNE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3866,6 +4454,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FBE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3873,6 +4462,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FA:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3880,6 +4470,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3887,6 +4478,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1FS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3894,6 +4486,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FNS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3901,6 +4494,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1FNS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3908,6 +4502,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FL:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3915,6 +4510,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FGE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3922,6 +4518,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FLE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3929,6 +4526,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1FLE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3936,6 +4534,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
@@ -3943,6 +4542,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
@@ -3950,6 +4550,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4B:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -3957,6 +4558,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4AE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -3964,6 +4566,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -3971,6 +4574,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -3978,6 +4582,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -3985,6 +4590,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -3992,6 +4598,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4BE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -3999,6 +4606,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4A:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4006,6 +4614,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4013,6 +4622,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4020,6 +4630,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4027,6 +4638,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4034,6 +4646,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4L:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4041,6 +4654,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4GE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4048,6 +4662,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4055,6 +4670,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4062,6 +4678,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4069,6 +4686,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
@@ -4076,6 +4694,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4B:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4083,6 +4702,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4AE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4090,6 +4710,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4097,6 +4718,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4104,6 +4726,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4111,6 +4734,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4118,6 +4742,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4BE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4125,6 +4750,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4A:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4132,6 +4758,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4139,6 +4766,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4146,6 +4774,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4153,6 +4782,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4160,6 +4790,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4L:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4167,6 +4798,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4GE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4174,6 +4806,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4181,6 +4814,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4188,6 +4822,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4195,6 +4830,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
@@ -4202,6 +4838,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FB:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4209,6 +4846,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FAE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4216,6 +4854,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4223,6 +4862,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4FE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4230,6 +4870,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FNE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4237,6 +4878,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4FNE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4244,6 +4886,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FBE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4251,6 +4894,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FA:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4258,6 +4902,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4265,6 +4910,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4FS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4272,6 +4918,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FNS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4279,6 +4926,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4FNS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4286,6 +4934,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FL:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4293,6 +4942,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FGE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4300,6 +4950,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FLE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4307,6 +4958,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4FLE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4314,6 +4966,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4321,6 +4974,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4328,6 +4982,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FB:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4335,6 +4990,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FAE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4342,6 +4998,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4349,6 +5006,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4FE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4356,6 +5014,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FNE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4363,6 +5022,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4FNE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4370,6 +5030,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FBE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4377,6 +5038,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FA:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4384,6 +5046,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4391,6 +5054,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4FS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4398,6 +5062,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FNS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4405,6 +5070,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4FNS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4412,6 +5078,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FL:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4419,6 +5086,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FGE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4426,6 +5094,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FLE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4433,6 +5102,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4FLE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4440,6 +5110,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
@@ -4447,6 +5118,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
@@ -4454,6 +5126,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8B:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4461,6 +5134,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8AE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4468,6 +5142,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4475,6 +5150,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4482,6 +5158,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4489,6 +5166,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4496,6 +5174,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8BE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4503,6 +5182,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8A:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4510,6 +5190,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4517,6 +5198,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4524,6 +5206,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4531,6 +5214,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4538,6 +5222,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8L:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4545,6 +5230,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8GE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4552,6 +5238,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4559,6 +5246,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4566,6 +5254,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4573,6 +5262,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
@@ -4580,6 +5270,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8B:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4587,6 +5278,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8AE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4594,6 +5286,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4601,6 +5294,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4608,6 +5302,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4615,6 +5310,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4622,6 +5318,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8BE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4629,6 +5326,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8A:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4636,6 +5334,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4643,6 +5342,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4650,6 +5350,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4657,6 +5358,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4664,6 +5366,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8L:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4671,6 +5374,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8GE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4678,6 +5382,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4685,6 +5390,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4692,6 +5398,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4699,6 +5406,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
@@ -4706,6 +5414,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FB:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4713,6 +5422,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FAE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4720,6 +5430,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4727,6 +5438,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8FE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4734,6 +5446,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FNE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4741,6 +5454,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8FNE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4748,6 +5462,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FBE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4755,6 +5470,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FA:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4762,6 +5478,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4769,6 +5486,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8FS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4776,6 +5494,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FNS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4783,6 +5502,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8FNS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4790,6 +5510,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FL:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4797,6 +5518,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FGE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4804,6 +5526,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FLE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4811,6 +5534,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8FLE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4818,6 +5542,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRR8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4825,6 +5550,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRR8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4832,6 +5558,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FB:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4839,6 +5566,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FAE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4846,6 +5574,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4853,6 +5582,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8FE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4860,6 +5590,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FNE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4867,6 +5598,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8FNE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4874,6 +5606,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FBE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4881,6 +5614,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FA:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4888,6 +5622,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4895,6 +5630,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8FS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4902,6 +5638,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FNS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4909,6 +5646,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8FNS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4916,6 +5654,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FL:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4923,6 +5662,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FGE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4930,6 +5670,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FLE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4937,6 +5678,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8FLE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4944,6 +5686,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opCmpRI8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
@@ -4951,6 +5694,7 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opTestRI8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
@@ -4958,19 +5702,23 @@ enter:
 				goto taken
 			}
 			goto through
+
 		case opJcc:
 
 			if s.holds(u.d) {
 				goto taken
 			}
 			goto through
+
 		case opJmp:
 			goto taken
+
 		case opCheck:
 
 			if e.left -= int64(b.n); e.left < 0 {
 				return e.overdrawnBefore(b)
 			}
+
 		case opCall:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -4980,6 +5728,7 @@ enter:
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
 			goto called
+
 		case opCallR:
 			target = (*(*uint64)(unsafe.Add(state, u.d)))
 			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
@@ -4990,10 +5739,14 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 			goto indirect
+
 		case opJmpR:
 			target = (*(*uint64)(unsafe.Add(state, u.d)))
+
 			goto indirect
+
 		case opRet:
 			a := (*(*uint64)(unsafe.Add(state, u.b)))
 			var v uint64
@@ -5005,12 +5758,14 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8 + u.imm
 			target = v
 			goto indirect
+
 		case opSetcc:
 
 			(*(*uint8)(unsafe.Add(state, u.d))) = 0
 			if s.holds(uint8(u.imm)) {
 				(*(*uint8)(unsafe.Add(state, u.d))) = 1
 			}
+
 		case opCmov4:
 
 			v := uint64((*(*uint32)(unsafe.Add(state, u.d))))
@@ -5018,6 +5773,7 @@ enter:
 				v = uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opCmov8:
 
 			v := uint64((*(*uint64)(unsafe.Add(state, u.d))))
@@ -5025,18 +5781,25 @@ enter:
 				v = uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opCdq:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(int32((*(*uint32)(unsafe.Add(state, u.s)))) >> 31))
+
 		case opCqo:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64((*(*uint64)(unsafe.Add(state, u.s)))) >> 63)
+
 		case opTzcnt4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.TrailingZeros32((*(*uint32)(unsafe.Add(state, u.s)))))
+
 		case opTzcnt8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.TrailingZeros64((*(*uint64)(unsafe.Add(state, u.s)))))
+
 		case opBswap4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.ReverseBytes32((*(*uint32)(unsafe.Add(state, u.d)))))
+
 		case opBswap8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = bits.ReverseBytes64((*(*uint64)(unsafe.Add(state, u.d))))
+
 		case opVXorRRLegacy:
 			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
@@ -5533,9 +6296,11 @@ enter:
 					goto fault
 				}
 				if b.dropped {
+
 					goto stale
 				}
 			}
+
 		case opVStore32:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a&u.imm != 0 {
@@ -5550,9 +6315,11 @@ enter:
 					goto fault
 				}
 				if b.dropped {
+
 					goto stale
 				}
 			}
+
 		case opVLoadLow4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -5565,11 +6332,13 @@ enter:
 			if u.imm != 0 {
 				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 			}
+
 		case opVFromReg4:
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = uint64((*(*uint32)(unsafe.Add(state, u.s)))), 0
 			if u.imm != 0 {
 				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 			}
+
 		case opVStoreLow4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -5586,6 +6355,7 @@ enter:
 
 		case opVToReg4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))))
+
 		case opVLoadLow8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -5598,11 +6368,13 @@ enter:
 			if u.imm != 0 {
 				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 			}
+
 		case opVFromReg8:
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = uint64((*(*uint64)(unsafe.Add(state, u.s)))), 0
 			if u.imm != 0 {
 				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 			}
+
 		case opVStoreLow8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -5619,11 +6391,13 @@ enter:
 
 		case opVToReg8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))))
+
 		case opVMoveLow8:
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), 0
 			if u.imm != 0 {
 				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 			}
+
 		case opVStoreHigh8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -5640,13 +6414,16 @@ enter:
 
 		case opVSigns16:
 			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8
+
 		case opVSigns32:
 			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))<<16 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))<<24
+
 		case opVZeroUpper:
 			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
 
 		}
 	}
+
 through: // not taken
 	way = 0
 	target = b.through
@@ -5685,7 +6462,6786 @@ indirect:
 	b = next
 	goto enter
 fault:
-	return e.execFault(b, b.insnOf(u))
+	return e.execFault(b, u)
 stale:
-	return e.execStale(b, b.insnOf(u))
+	return e.execStale(b, int(u.insn))
+}
+
+// exec executes blocks from b on. It returns nil where somebody else has to find the next one, for the address in RIP.
+func (e *Engine) execSimulating(b *block) *emu.Stop {
+	state, memory, perms, limit := unsafe.Pointer(&e.state), e.memory, e.perms, e.limit
+	s := &e.state
+	fp := unsafe.Pointer(s.FP)
+
+	iRecent, iShift, iSets := e.sim.fetches.recent, e.sim.fetches.shift&63, e.sim.fetches.sets
+	dRecent, dShift, dSets := e.sim.data.recent, e.sim.data.shift&63, e.sim.data.sets
+	dLow, dLine := e.sim.data.line-1, e.sim.data.line
+
+	var u *uop
+	var next *block
+	var way int
+	var target uint64
+enter:
+	if e.interrupt.Load() {
+		s.RIP = b.pc
+		return nil
+	}
+	b.count++
+	e.executed += b.n
+	for u = &b.uops[0]; ; u = (*uop)(unsafe.Add(unsafe.Pointer(u), unsafe.Sizeof(*u))) {
+		switch u.code {
+		case opSem:
+
+			if u.d != 0 {
+				s.settle()
+			}
+			s.RIP = emu.Addr(u.disp)
+			if in := &b.insns[u.imm]; true {
+				e.refer(&s.CPU, in)
+				if e.failed = in.execute(&e.machine, &s.CPU, &in.Insn); e.failed != nil {
+					goto fault
+				}
+				e.finish(in)
+			}
+			if b.dropped {
+				goto stale
+			}
+		case opSpecial:
+
+			s.settle()
+			s.RIP = emu.Addr(u.disp)
+			e.refer(&s.CPU, &b.insns[u.imm])
+			if stop, left := e.special(&s.CPU, b, int(u.imm)); left {
+				return stop
+			}
+		case opEnd:
+
+			s.RIP = emu.Addr(u.disp)
+			return e.execStale(b, int(u.imm))
+		case opThrough:
+			goto through
+		case opNop:
+
+		case opFetch:
+
+			if line := uint64(u.disp) >> iShift; *(*uint64)(unsafe.Add(iRecent, line&iSets<<3)) != line || u.d != 0 {
+				e.fetch(&b.insns[u.insn])
+			}
+		case opMov1:
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))
+		case opMovI1:
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(u.imm)
+		case opLoad1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(v)
+		case opStore1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8((*(*uint8)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 1, uint64((*(*uint8)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+						e.reference(b, u, a, 1, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mw)
+			}
+
+		case opStoreI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(u.imm)
+			} else {
+				if e.slowStore(a, 1, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+						e.reference(b, u, a, 1, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mw)
+			}
+
+		case opLea1:
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp))
+		case opMov2:
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))
+		case opMovI2:
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(u.imm)
+		case opLoad2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(v)
+		case opStore2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16((*(*uint16)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 2, uint64((*(*uint16)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+						e.reference(b, u, a, 2, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mw)
+			}
+
+		case opStoreI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(u.imm)
+			} else {
+				if e.slowStore(a, 2, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+						e.reference(b, u, a, 2, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mw)
+			}
+
+		case opLea2:
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp))
+		case opMov4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64((*(*uint32)(unsafe.Add(state, u.s))))))
+		case opMovI4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(u.imm))
+		case opLoad4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(v))
+		case opStore4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32((*(*uint32)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 4, uint64((*(*uint32)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+						e.reference(b, u, a, 4, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mw)
+			}
+
+		case opStoreI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(u.imm)
+			} else {
+				if e.slowStore(a, 4, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+						e.reference(b, u, a, 4, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mw)
+			}
+
+		case opLea4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)))
+		case opMov8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+		case opMovI8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = u.imm
+		case opLoad8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opStore8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+
+		case opStoreI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(u.imm)
+			} else {
+				if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+
+		case opLea8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+		case opZero1:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint8)(unsafe.Add(state, u.s))))
+		case opLoadZero1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opZero2:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint16)(unsafe.Add(state, u.s))))
+		case opLoadZero2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opSign1To4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))))))
+		case opLoadSign1To4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int8(v)))))
+		case opSign1To8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))))
+		case opLoadSign1To8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int8(v)))
+		case opSign2To4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))))))
+		case opLoadSign2To4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int16(v)))))
+		case opSign2To8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))))
+		case opLoadSign2To8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int16(v)))
+		case opSign4To8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int32(uint64((*(*uint32)(unsafe.Add(state, u.s)))))))
+		case opLoadSign4To8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int32(v)))
+		case opPush:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+					(*(*uint64)(unsafe.Add(state, u.b))) = a
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a
+		case opPushI:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(u.imm)
+			} else {
+				if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+					(*(*uint64)(unsafe.Add(state, u.b))) = a
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a
+		case opPop:
+			a := (*(*uint64)(unsafe.Add(state, u.b)))
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opLeave:
+			a := (*(*uint64)(unsafe.Add(state, u.s)))
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8
+			(*(*uint64)(unsafe.Add(state, u.s))) = v
+		case opAddRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAddRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAddRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAddMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+		case opAddRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+		case opAddRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+		case opAddMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd1
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+		case opAddMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd1
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+		case opAddRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAddRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAddRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAddMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+		case opAddRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+		case opAddRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+		case opAddMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd2
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+		case opAddMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd2
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+		case opAddRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAddRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAddRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAddMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+		case opAddRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+		case opAddRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+		case opAddMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd4
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+		case opAddMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd4
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+		case opAddRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAddRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAddRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAddMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+		case opAddRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+		case opAddRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+		case opAddMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd8
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+		case opAddMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd8
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+		case opSubRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opSubRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opSubRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opSubMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindSub1
+			s.left, s.right = x, y
+		case opSubRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindSub1
+			s.left, s.right = x, y
+		case opSubRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindSub1
+			s.left, s.right = x, y
+		case opSubMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub1
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindSub1
+			s.left, s.right = x, y
+		case opSubMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub1
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindSub1
+			s.left, s.right = x, y
+		case opSubRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opSubRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opSubRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opSubMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindSub2
+			s.left, s.right = x, y
+		case opSubRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindSub2
+			s.left, s.right = x, y
+		case opSubRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindSub2
+			s.left, s.right = x, y
+		case opSubMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub2
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindSub2
+			s.left, s.right = x, y
+		case opSubMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub2
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindSub2
+			s.left, s.right = x, y
+		case opSubRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opSubRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opSubRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opSubMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindSub4
+			s.left, s.right = x, y
+		case opSubRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindSub4
+			s.left, s.right = x, y
+		case opSubRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindSub4
+			s.left, s.right = x, y
+		case opSubMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub4
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindSub4
+			s.left, s.right = x, y
+		case opSubMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub4
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindSub4
+			s.left, s.right = x, y
+		case opSubRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opSubRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opSubRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opSubMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindSub8
+			s.left, s.right = x, y
+		case opSubRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindSub8
+			s.left, s.right = x, y
+		case opSubRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindSub8
+			s.left, s.right = x, y
+		case opSubMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub8
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindSub8
+			s.left, s.right = x, y
+		case opSubMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub8
+					s.left, s.right = x, y
+					goto stale
+				}
+			}
+			s.kind = kindSub8
+			s.left, s.right = x, y
+		case opAndRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAndRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAndRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAndMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+		case opAndRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+		case opAndRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+		case opAndMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+		case opAndMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+		case opAndRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAndRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAndRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAndMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+		case opAndRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+		case opAndRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+		case opAndMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+		case opAndMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+		case opAndRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAndRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAndRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAndMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+		case opAndRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+		case opAndRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+		case opAndMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+		case opAndMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+		case opAndRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAndRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAndRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAndMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+		case opAndRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+		case opAndRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+		case opAndMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+		case opAndMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+		case opOrRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opOrRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opOrRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opOrMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+		case opOrRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+		case opOrRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+		case opOrMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+		case opOrMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+		case opOrRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opOrRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opOrRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opOrMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+		case opOrRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+		case opOrRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+		case opOrMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+		case opOrMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+		case opOrRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opOrRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opOrRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opOrMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+		case opOrRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+		case opOrRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+		case opOrMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+		case opOrMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+		case opOrRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opOrRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opOrRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opOrMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+		case opOrRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+		case opOrRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+		case opOrMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+		case opOrMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+		case opXorRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opXorRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opXorRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opXorMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+		case opXorRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+		case opXorRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+		case opXorMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+		case opXorMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+		case opXorRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opXorRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opXorRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opXorMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+		case opXorRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+		case opXorRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+		case opXorMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+		case opXorMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+		case opXorRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opXorRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opXorRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opXorMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+		case opXorRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+		case opXorRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+		case opXorMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+		case opXorMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+		case opXorRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opXorRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opXorRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opXorMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+		case opXorRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+		case opXorRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+		case opXorMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+		case opXorMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+		case opCmpRR1:
+			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			s.kind = kindSub1
+		case opCmpRI1:
+			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			s.kind = kindSub1
+		case opCmpRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), v
+			s.kind = kindSub1
+		case opCmpMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			s.left, s.right = v, uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			s.kind = kindSub1
+		case opCmpMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			s.left, s.right = v, uint64(uint8(u.imm))
+			s.kind = kindSub1
+		case opTestRR1:
+			s.left = uint64((*(*uint8)(unsafe.Add(state, u.d)))) & uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic1
+		case opTestRI1:
+			s.left = uint64((*(*uint8)(unsafe.Add(state, u.d)))) & uint64(uint8(u.imm))
+			s.kind = kindLogic1
+		case opTestMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			s.left = v & uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic1
+		case opTestMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			s.left = v & uint64(uint8(u.imm))
+			s.kind = kindLogic1
+		case opCmpRR2:
+			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			s.kind = kindSub2
+		case opCmpRI2:
+			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			s.kind = kindSub2
+		case opCmpRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), v
+			s.kind = kindSub2
+		case opCmpMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			s.left, s.right = v, uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			s.kind = kindSub2
+		case opCmpMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			s.left, s.right = v, uint64(uint16(u.imm))
+			s.kind = kindSub2
+		case opTestRR2:
+			s.left = uint64((*(*uint16)(unsafe.Add(state, u.d)))) & uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic2
+		case opTestRI2:
+			s.left = uint64((*(*uint16)(unsafe.Add(state, u.d)))) & uint64(uint16(u.imm))
+			s.kind = kindLogic2
+		case opTestMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			s.left = v & uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic2
+		case opTestMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			s.left = v & uint64(uint16(u.imm))
+			s.kind = kindLogic2
+		case opCmpRR4:
+			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			s.kind = kindSub4
+		case opCmpRI4:
+			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			s.kind = kindSub4
+		case opCmpRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), v
+			s.kind = kindSub4
+		case opCmpMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			s.left, s.right = v, uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			s.kind = kindSub4
+		case opCmpMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			s.left, s.right = v, uint64(uint32(u.imm))
+			s.kind = kindSub4
+		case opTestRR4:
+			s.left = uint64((*(*uint32)(unsafe.Add(state, u.d)))) & uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic4
+		case opTestRI4:
+			s.left = uint64((*(*uint32)(unsafe.Add(state, u.d)))) & uint64(uint32(u.imm))
+			s.kind = kindLogic4
+		case opTestMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			s.left = v & uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic4
+		case opTestMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			s.left = v & uint64(uint32(u.imm))
+			s.kind = kindLogic4
+		case opCmpRR8:
+			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			s.kind = kindSub8
+		case opCmpRI8:
+			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			s.kind = kindSub8
+		case opCmpRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), v
+			s.kind = kindSub8
+		case opCmpMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			s.left, s.right = v, uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			s.kind = kindSub8
+		case opCmpMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			s.left, s.right = v, uint64(uint64(u.imm))
+			s.kind = kindSub8
+		case opTestRR8:
+			s.left = uint64((*(*uint64)(unsafe.Add(state, u.d)))) & uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic8
+		case opTestRI8:
+			s.left = uint64((*(*uint64)(unsafe.Add(state, u.d)))) & uint64(uint64(u.imm))
+			s.kind = kindLogic8
+		case opTestMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			s.left = v & uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic8
+		case opTestMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			s.left = v & uint64(uint64(u.imm))
+			s.kind = kindLogic8
+		case opInc4F:
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x + 1))
+			s.settle()
+			s.kind, s.left, s.right = kindInc4, x, 1
+		case opDec4F:
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x - 1))
+			s.settle()
+			s.kind, s.left, s.right = kindDec4, x, 1
+		case opAddOne4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.d))) + 1))
+		case opSubOne4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.d))) - 1))
+		case opNeg4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(-uint64((*(*uint32)(unsafe.Add(state, u.d))))))
+		case opNeg4F:
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(-x))
+			s.kind, s.left, s.right = kindSub4, 0, x
+		case opNot4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(^uint64((*(*uint32)(unsafe.Add(state, u.d))))))
+		case opMul4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.s))) * (*(*uint64)(unsafe.Add(state, u.x)))))
+		case opMulI4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.s))) * u.imm))
+		case opXchg4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(y))
+			(*(*uint64)(unsafe.Add(state, u.s))) = uint64(uint32(x))
+		case opAndn4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(^(*(*uint64)(unsafe.Add(state, u.s))) & (*(*uint64)(unsafe.Add(state, u.x)))))
+		case opInc8F:
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = x + 1
+			s.settle()
+			s.kind, s.left, s.right = kindInc8, x, 1
+		case opDec8F:
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = x - 1
+			s.settle()
+			s.kind, s.left, s.right = kindDec8, x, 1
+		case opAddOne8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.d))) + 1
+		case opSubOne8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.d))) - 1
+		case opNeg8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = -uint64((*(*uint64)(unsafe.Add(state, u.d))))
+		case opNeg8F:
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = -x
+			s.kind, s.left, s.right = kindSub8, 0, x
+		case opNot8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = ^uint64((*(*uint64)(unsafe.Add(state, u.d))))
+		case opMul8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.s))) * (*(*uint64)(unsafe.Add(state, u.x)))
+		case opMulI8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.s))) * u.imm
+		case opXchg8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = y
+			(*(*uint64)(unsafe.Add(state, u.s))) = x
+		case opAndn8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = ^(*(*uint64)(unsafe.Add(state, u.s))) & (*(*uint64)(unsafe.Add(state, u.x)))
+		case opShlI1:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x << (k & 63))
+		case opShlI1F:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x << (k & 63))
+			s.kind, s.left, s.right = kindShl1, x, k
+		case opShrI1:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x >> (k & 63))
+		case opShrI1F:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x >> (k & 63))
+			s.kind, s.left, s.right = kindShr1, x, k
+		case opSarI1:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64(int8(x) >> (k & 63)))
+		case opSarI1F:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64(int8(x) >> (k & 63)))
+			s.kind, s.left, s.right = kindSar1, x, k
+		case opShlI2:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x << (k & 63))
+		case opShlI2F:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x << (k & 63))
+			s.kind, s.left, s.right = kindShl2, x, k
+		case opShrI2:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x >> (k & 63))
+		case opShrI2F:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x >> (k & 63))
+			s.kind, s.left, s.right = kindShr2, x, k
+		case opSarI2:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64(int16(x) >> (k & 63)))
+		case opSarI2F:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64(int16(x) >> (k & 63)))
+			s.kind, s.left, s.right = kindSar2, x, k
+		case opShlI4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+		case opShlI4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+			s.kind, s.left, s.right = kindShl4, x, k
+		case opShlC4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+		case opShlC4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+			if k != 0 {
+				s.kind, s.left, s.right = kindShl4, x, k
+			}
+		case opShlX4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+		case opShrI4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+		case opShrI4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+			s.kind, s.left, s.right = kindShr4, x, k
+		case opShrC4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+		case opShrC4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+			if k != 0 {
+				s.kind, s.left, s.right = kindShr4, x, k
+			}
+		case opShrX4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+		case opSarI4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+		case opSarI4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+			s.kind, s.left, s.right = kindSar4, x, k
+		case opSarC4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+		case opSarC4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+			if k != 0 {
+				s.kind, s.left, s.right = kindSar4, x, k
+			}
+		case opSarX4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+		case opShlI8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+		case opShlI8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+			s.kind, s.left, s.right = kindShl8, x, k
+		case opShlC8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+		case opShlC8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+			if k != 0 {
+				s.kind, s.left, s.right = kindShl8, x, k
+			}
+		case opShlX8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+		case opShrI8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+		case opShrI8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+			s.kind, s.left, s.right = kindShr8, x, k
+		case opShrC8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+		case opShrC8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+			if k != 0 {
+				s.kind, s.left, s.right = kindShr8, x, k
+			}
+		case opShrX8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+		case opSarI8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+		case opSarI8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+			s.kind, s.left, s.right = kindSar8, x, k
+		case opSarC8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+		case opSarC8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+			if k != 0 {
+				s.kind, s.left, s.right = kindSar8, x, k
+			}
+		case opSarX8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+		case opRol4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.RotateLeft32((*(*uint32)(unsafe.Add(state, u.d))), int(u.imm)))
+		case opRol8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = bits.RotateLeft64((*(*uint64)(unsafe.Add(state, u.d))), int(u.imm))
+		case opCmpRR1B:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1AE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1E:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1E:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1NE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1NE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1BE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1A:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1S:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1S:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1NS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1NS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1L:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x) < int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1GE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x) >= int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1LE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x) <= int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1LE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1G:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x) > int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1G:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1B:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1AE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1E:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1E:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1NE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1NE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1BE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1A:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1S:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1S:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1NS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1NS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1L:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x) < int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1GE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x) >= int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1LE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x) <= int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1LE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1G:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x) > int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1G:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FB:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FAE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1FE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FNE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1FNE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FBE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FA:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1FS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FNS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1FNS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FL:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) < int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FGE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) >= int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FLE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) <= int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1FLE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR1FG:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) > int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR1FG:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FB:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FAE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1FE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FNE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1FNE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FBE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FA:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1FS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FNS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1FNS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FL:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) < int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FGE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) >= int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FLE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) <= int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1FLE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI1FG:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) > int8(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI1FG:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4B:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4AE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4E:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4E:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4NE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4NE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4BE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4A:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4S:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4S:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4NS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4NS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4L:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x) < int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4GE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x) >= int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4LE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x) <= int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4LE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4G:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x) > int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4G:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4B:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4AE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4E:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4E:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4NE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4NE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4BE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4A:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4S:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4S:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4NS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4NS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4L:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x) < int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4GE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x) >= int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4LE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x) <= int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4LE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4G:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x) > int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4G:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FB:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FAE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4FE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FNE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4FNE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FBE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FA:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4FS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FNS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4FNS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FL:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) < int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FGE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) >= int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FLE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) <= int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4FLE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR4FG:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) > int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR4FG:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FB:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FAE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4FE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FNE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4FNE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FBE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FA:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4FS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FNS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4FNS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FL:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) < int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FGE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) >= int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FLE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) <= int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4FLE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI4FG:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) > int32(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI4FG:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8B:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8AE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8E:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8E:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8NE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8NE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8BE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8A:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8S:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8S:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8NS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8NS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8L:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x) < int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8GE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x) >= int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8LE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x) <= int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8LE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8G:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x) > int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8G:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8B:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8AE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8E:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8E:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8NE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8NE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8BE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8A:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8S:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8S:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8NS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8NS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8L:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x) < int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8GE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x) >= int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8LE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x) <= int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8LE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8G:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x) > int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8G:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FB:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FAE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8FE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FNE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8FNE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FBE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FA:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8FS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FNS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8FNS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FL:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) < int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FGE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) >= int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FLE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) <= int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8FLE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRR8FG:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) > int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRR8FG:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FB:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x < y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FAE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x >= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x == y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8FE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if x&y == 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FNE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x != y {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8FNE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if x&y != 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FBE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x <= y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FA:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x > y {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x-y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8FS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) < 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FNS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x-y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8FNS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) >= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FL:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) < int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FGE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) >= int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FLE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) <= int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8FLE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) <= 0 {
+				goto yes
+			}
+			goto no
+
+		case opCmpRI8FG:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) > int64(y) {
+				goto yes
+			}
+			goto no
+
+		case opTestRI8FG:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) > 0 {
+				goto yes
+			}
+			goto no
+
+		case opJcc:
+
+			if s.holds(u.d) {
+				goto yes
+			}
+			goto no
+
+		case opJmp:
+			goto taken
+		case opCheck:
+
+			if e.left -= int64(b.n); e.left < 0 {
+				return e.overdrawnBefore(b)
+			}
+		case opCall:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(u.imm)
+			} else if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a
+			goto called
+		case opCallR:
+			target = (*(*uint64)(unsafe.Add(state, u.d)))
+			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(u.imm)
+			} else if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a
+			e.indirectJump(&b.insns[len(b.insns)-1], target)
+			goto indirect
+		case opJmpR:
+			target = (*(*uint64)(unsafe.Add(state, u.d)))
+			e.indirectJump(&b.insns[len(b.insns)-1], target)
+			goto indirect
+		case opRet:
+			a := (*(*uint64)(unsafe.Add(state, u.b)))
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8 + u.imm
+			target = v
+			goto indirect
+		case opSetcc:
+
+			(*(*uint8)(unsafe.Add(state, u.d))) = 0
+			if s.holds(uint8(u.imm)) {
+				(*(*uint8)(unsafe.Add(state, u.d))) = 1
+			}
+		case opCmov4:
+
+			v := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			if s.holds(uint8(u.imm)) {
+				v = uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opCmov8:
+
+			v := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			if s.holds(uint8(u.imm)) {
+				v = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opCdq:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(int32((*(*uint32)(unsafe.Add(state, u.s)))) >> 31))
+		case opCqo:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64((*(*uint64)(unsafe.Add(state, u.s)))) >> 63)
+		case opTzcnt4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.TrailingZeros32((*(*uint32)(unsafe.Add(state, u.s)))))
+		case opTzcnt8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.TrailingZeros64((*(*uint64)(unsafe.Add(state, u.s)))))
+		case opBswap4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.ReverseBytes32((*(*uint32)(unsafe.Add(state, u.d)))))
+		case opBswap8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = bits.ReverseBytes64((*(*uint64)(unsafe.Add(state, u.d))))
+		case opVXorRRLegacy:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVXorRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) ^ v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVOrRRLegacy:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVOrRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) | v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndRRLegacy:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndnRRLegacy:
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndnRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVWordsRRLegacy:
+			f := b.words[u.imm]
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVWordsRMLegacy:
+			f := b.words[u.imm]
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))), v1)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVMovLegacy:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+
+		case opVLoadLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
+
+		case opVXorRRVex:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVXorRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVOrRRVex:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVOrRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndRRVex:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndnRRVex:
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndnRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVWordsRRVex:
+			f := b.words[u.imm]
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVWordsRMVex:
+			f := b.words[u.imm]
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVMovVex:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVLoadVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVXorRRVex256:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVXorRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVOrRRVex256:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVOrRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndRRVex256:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndnRRVex256:
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndnRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVWordsRRVex256:
+			f := b.words[u.imm]
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVWordsRMVex256:
+			f := b.words[u.imm]
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), v2)
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), v3)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVMovVex256:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+
+		case opVLoadVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = v2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = v3
+
+		case opVStore16:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-16 {
+				*(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			} else {
+				if e.slowStoreVector(a, 16, [4]uint64{(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))}); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+						e.reference(b, u, a, 16, emu.D1mw)
+					}
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mw)
+			}
+		case opVStore32:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-32 {
+				*(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24)) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			} else {
+				if e.slowStoreVector(a, 32, [4]uint64{(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))}); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+						e.reference(b, u, a, 32, emu.D1mw)
+					}
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mw)
+			}
+		case opVLoadLow4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v, 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVFromReg4:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = uint64((*(*uint32)(unsafe.Add(state, u.s)))), 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVStoreLow4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			} else {
+				if e.slowStore(a, 4, uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+						e.reference(b, u, a, 4, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mw)
+			}
+
+		case opVToReg4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))))
+		case opVLoadLow8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v, 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVFromReg8:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = uint64((*(*uint64)(unsafe.Add(state, u.s)))), 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVStoreLow8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+
+		case opVToReg8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))))
+		case opVMoveLow8:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+		case opVStoreHigh8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+
+		case opVSigns16:
+			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8
+		case opVSigns32:
+			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))<<16 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))<<24
+		case opVZeroUpper:
+			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
+
+		}
+	}
+
+yes:
+	e.conditionalJump(&b.insns[len(b.insns)-1], true)
+	goto taken
+no:
+	e.conditionalJump(&b.insns[len(b.insns)-1], false)
+
+through: // not taken
+	way = 0
+	target = b.through
+	goto link
+taken:
+	if b.back {
+		if e.left -= int64(b.n); e.left < 0 {
+			s.RIP = emu.Addr(b.target)
+			return e.overdrawnBehind()
+		}
+	}
+called:
+	way = 1
+	target = b.target
+link:
+	if next = b.next[way]; next != nil && !next.dropped {
+		b = next
+		goto enter
+	}
+	s.RIP = emu.Addr(target)
+	if next = e.linkable(); next == nil {
+		return e.settled()
+	}
+	b.next[way] = next
+	b = next
+	goto enter
+indirect:
+	if next = e.recent[target%uint64(len(e.recent))]; next != nil && uint64(next.pc) == target && !next.dropped && !next.marked {
+		b = next
+		goto enter
+	}
+	s.RIP = emu.Addr(target)
+	if next = e.linkable(); next == nil {
+		return e.settled()
+	}
+	b = next
+	goto enter
+fault:
+	return e.execFault(b, u)
+stale:
+	return e.execStale(b, int(u.insn))
 }

@@ -46,8 +46,10 @@ func (e *Engine) loop(c *emu.CPU) *emu.Stop {
 		switch {
 		case c.Flags&emu.StepFlags != 0:
 			stop = e.step(c, b)
-		case e.run != 0 || b.marked || e.watching():
+		case e.run != 0 || b.marked:
 			stop = e.execute(c, b, len(b.insns))
+		case e.watching():
+			stop = e.execSimulating(b)
 		default:
 			stop = e.exec(b)
 		}
@@ -66,9 +68,13 @@ func faulted(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fa
 func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 	b.count++
 	e.executed += uint64(len(b.insns))
+	watching := e.watching()
 	for i := range b.insns[:n] {
 		in := &b.insns[i]
-		e.begin(c, in)
+		if watching && in.Kind != guest.FetchFault {
+			e.fetch(in)
+			e.refer(c, in)
+		}
 		c.RIP = in.Next()
 		if in.execute == nil {
 			if stop, left := e.special(c, b, i); left {
@@ -79,7 +85,9 @@ func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 		if f := in.execute(&e.machine, c, &in.Insn); f != nil {
 			return e.fault(c, b, i, f)
 		}
-		e.finish(in)
+		if watching {
+			e.finish(in)
+		}
 		if b.dropped || in.Kind == guest.Emulated {
 			return e.leave(b, i)
 		}
@@ -157,7 +165,9 @@ func (e *Engine) callNoRedir(c *emu.CPU, b *block, i int) *emu.Stop {
 	if f := e.machine.Push(c, uint64(c.RIP)); f != nil {
 		return e.fault(c, b, i, f)
 	}
-	e.finish(&b.insns[i])
+	if e.watching() {
+		e.finish(&b.insns[i])
+	}
 	c.RIP = emu.Addr(c.Regs[emu.RAX])
 	return e.leave(b, i)
 }
@@ -210,7 +220,9 @@ func (e *Engine) branch(c *emu.CPU, b *block, i int) *emu.Stop {
 	if f != nil {
 		return e.fault(c, b, i, f)
 	}
-	e.finish(in)
+	if e.watching() {
+		e.finish(in)
+	}
 	e.branched(in, taken, c.RIP)
 	over := taken && in.Target < 0 && in.Flow != x86.FlowCall && e.overdrawn(i)
 	if e.run = 0; over {

@@ -86,7 +86,7 @@ func cleared(yes bool) string {
 }
 
 // expandVector replaces what vector instructions have besides.
-func expandVector(body string) string {
+func (v variant) expandVector(body string) string {
 	for _, n := range []int{16, 32} {
 		slow, fast, direct := "e.slowLoad16(a)", "v0, v1 =", "*(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))"
 		decl, put := "v0, v1", "$sv0, $sv1"
@@ -102,7 +102,7 @@ func expandVector(body string) string {
 			%s %s
 		} else if %s %s; e.failed != nil {
 			goto fault
-		}`, decl, fmt.Sprintf(check, 1), fast, direct, fast, slow))
+		}%s`, decl, fmt.Sprintf(check, 1), fast, direct, fast, slow, v.reference(fmt.Sprint(n), "emu.D1mr")))
 		body = strings.ReplaceAll(body, fmt.Sprintf("$storev(%d)", n), fmt.Sprintf(`
 		if %s {
 			%s = %s
@@ -111,9 +111,10 @@ func expandVector(body string) string {
 				goto fault
 			}
 			if b.dropped {
+				%s
 				goto stale
 			}
-		}`, fmt.Sprintf(check, 2), direct, put, n, put))
+		}%s`, fmt.Sprintf(check, 2), direct, put, n, put, v.reference(fmt.Sprint(n), "emu.D1mw"), v.reference(fmt.Sprint(n), "emu.D1mw")))
 	}
 	return vectorRegister.ReplaceAllStringFunc(body, func(r string) string {
 		word := int(r[3] - '0')

@@ -1,6 +1,9 @@
 package interp
 
 import (
+	"math/bits"
+	"unsafe"
+
 	"github.com/cgemu/cgemu/branchsim"
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
@@ -15,8 +18,42 @@ type simulation struct {
 	branches *branchsim.Predictor
 	// details says that more than instructions counts or is simulated.
 	details bool
+	// fetches and data are what exec looks at before it asks the caches.
+	fetches, data recency
 	// refs are the references of the instruction that is being executed, which happen, and their addresses.
 	refs []reference
+	// done is how many references of an instruction that faulted have been simulated.
+	done int
+}
+
+// A recency has the line that each set of a first-level cache used last. A reference to it and to no other line is a hit, and changes
+// nothing.
+type recency struct {
+	lines []uint64
+	// recent is where lines begin. A line's number is its address without the lowest shift bits; sets masks the number of its set.
+	recent      unsafe.Pointer
+	shift, sets uint64
+	// line is the size of a line.
+	line uint64
+}
+
+// newRecency returns that of a cache, or one whose references are all hits if there is none.
+func newRecency(g *cachesim.Geometry) (r recency) {
+	if g == nil {
+		r.lines, r.shift, r.line = make([]uint64, 1), 63, 1<<32
+	} else {
+		// A new cache holds line 0.
+		r.lines, r.shift, r.line = make([]uint64, g.Sets()), uint64(bits.TrailingZeros(uint(g.Line))), uint64(g.Line)
+	}
+	r.recent, r.sets = unsafe.Pointer(&r.lines[0]), uint64(len(r.lines)-1)
+	return r
+}
+
+// used notes that a reference of size bytes at a was made.
+func (r *recency) used(a, size uint64) {
+	for _, line := range []uint64{a >> r.shift, (a + size - 1) >> r.shift} {
+		r.lines[line&r.sets] = line
+	}
 }
 
 // A reference is one that an instruction makes.
@@ -26,12 +63,15 @@ type reference struct {
 }
 
 func newSimulation(cfg *emu.Config) (s simulation) {
+	var i1, d1 *cachesim.Geometry
 	if cfg.Caches != nil {
 		s.caches = cachesim.NewHierarchy(*cfg.Caches)
+		i1, d1 = &cfg.Caches.I1, &cfg.Caches.D1
 	}
 	if cfg.Branches {
 		s.branches = new(branchsim.Predictor)
 	}
+	s.fetches, s.data = newRecency(i1), newRecency(d1)
 	s.details = cfg.Caches != nil || cfg.Branches || cfg.Events&^emu.Events(emu.Ir) != 0
 	return s
 }
@@ -39,17 +79,21 @@ func newSimulation(cfg *emu.Config) (s simulation) {
 // watching reports whether anything but instructions counts or is simulated now.
 func (e *Engine) watching() bool { return e.sim.details && e.counting != emu.CountOff }
 
-// begin fetches in, and finds what it refers to: c is in front of it.
-func (e *Engine) begin(c *emu.CPU, in *insn) {
-	if !e.watching() || in.Kind == guest.FetchFault {
+// fetch simulates the fetch of in.
+func (e *Engine) fetch(in *insn) {
+	s := &e.sim
+	if s.caches == nil {
 		return
 	}
+	l1, ll := s.caches.Fetch(uint64(in.PC), int(in.Len))
+	s.fetches.used(uint64(in.PC), uint64(in.Len))
+	e.missed(in.PC, emu.I1mr, l1, ll)
+}
+
+// refer finds what in, which has been fetched, refers to: c is in front of it.
+func (e *Engine) refer(c *emu.CPU, in *insn) {
 	s := &e.sim
-	if s.caches != nil {
-		l1, ll := s.caches.Fetch(uint64(in.PC), int(in.Len))
-		e.missed(in.PC, emu.I1mr, l1, ll)
-	}
-	s.refs = s.refs[:0]
+	s.refs, s.done = s.refs[:0], 0
 	if hooks.Repeats(&in.Inst) && in.Op.IsString() {
 		return
 	}
@@ -62,15 +106,13 @@ func (e *Engine) begin(c *emu.CPU, in *insn) {
 
 // finish counts and simulates what in, which has been executed, referred to.
 func (e *Engine) finish(in *insn) {
-	if !e.watching() {
-		return
-	}
 	for _, r := range e.sim.refs {
 		if r.Guard != x86.Always {
 			e.countRef(in.PC, r.Ref)
 		}
 		e.data(in.PC, r.addr, r.Ref)
 	}
+	e.sim.refs = e.sim.refs[:0]
 	if hooks.Retries(&in.Inst) {
 		e.conditional(in.PC, false)
 	}
@@ -96,17 +138,36 @@ func (e *Engine) onlyUpTo(c *emu.CPU, in *insn, f *emu.Fault) {
 		return
 	}
 	n, found := hooks.ReferencesBefore(&in.Inst, func(r x86.Ref) emu.Addr { return guest.RefAddr(c, &in.Insn, r) }, *f)
+	done := e.sim.done
 	for r := range in.References {
 		a := guest.RefAddr(c, &in.Insn, r)
-		if n--; n < 0 {
+		n, done = n-1, done-1
+		if n < 0 {
 			var last [1]byte
 			if found && e.mem.Read(a, last[:]) != 0 && e.mem.Read(a+emu.Addr(r.Size)-1, last[:]) != 0 {
 				e.data(in.PC, a, r)
 			}
 			return
 		}
-		e.data(in.PC, a, r)
+		if done < 0 {
+			e.data(in.PC, a, r)
+		}
 		e.countRef(in.PC, r)
+	}
+}
+
+// conditionalJump counts and simulates the conditional jump in.
+func (e *Engine) conditionalJump(in *insn, taken bool) {
+	if taken {
+		e.tally(in.PC, emu.Taken, 1)
+	}
+	e.conditional(in.PC, hooks.Taken(&in.Inst, taken))
+}
+
+// indirectJump simulates the jump or call in to next.
+func (e *Engine) indirectJump(in *insn, next uint64) {
+	if s := &e.sim; in.effects.Indirect && s.branches != nil && s.branches.Indirect(uint64(in.PC), next) {
+		e.tally(in.PC, emu.Bim, 1)
 	}
 }
 
@@ -116,14 +177,9 @@ func (e *Engine) branched(in *insn, taken bool, next emu.Addr) {
 		return
 	}
 	if in.Flow == x86.FlowJcc || in.Flow == x86.FlowLoop {
-		if taken {
-			e.tally(in.PC, emu.Taken, 1)
-		}
-		e.conditional(in.PC, hooks.Taken(&in.Inst, taken))
+		e.conditionalJump(in, taken)
 	}
-	if s := &e.sim; in.effects.Indirect && s.branches != nil && s.branches.Indirect(uint64(in.PC), uint64(next)) {
-		e.tally(in.PC, emu.Bim, 1)
-	}
+	e.indirectJump(in, uint64(next))
 }
 
 // conditional simulates a conditional branch.
@@ -135,15 +191,26 @@ func (e *Engine) conditional(a emu.Addr, taken bool) {
 
 // data simulates a data reference of the instruction at the address at.
 func (e *Engine) data(at, a emu.Addr, r x86.Ref) {
-	if e.sim.caches == nil || a >= e.mem.Limit() {
-		return
-	}
-	l1, ll := e.sim.caches.Data(uint64(a), int(r.Size))
 	first := emu.D1mr
 	if r.Kind == x86.Write {
 		first = emu.D1mw
 	}
+	e.dataAt(at, uint64(a), uint64(r.Size), first)
+}
+
+// dataAt does so for size bytes at a; first is the event of a miss in the first level.
+func (e *Engine) dataAt(at emu.Addr, a, size uint64, first emu.Event) {
+	if e.sim.caches == nil || a >= uint64(e.mem.Limit()) {
+		return
+	}
+	l1, ll := e.sim.caches.Data(a, int(size))
+	e.sim.data.used(a, min(size, uint64(e.Caches.MinLine())))
 	e.missed(at, first, l1, ll)
+}
+
+// reference simulates a data reference of the micro-operation u.
+func (e *Engine) reference(b *block, u *uop, a, size uint64, first emu.Event) {
+	e.dataAt(b.insns[u.insn].PC, a, size, first)
 }
 
 // missed counts misses: first is the event of the first level, and that of the last level follows.
