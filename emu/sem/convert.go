@@ -41,7 +41,7 @@ func fromInt32(f fromInt) conversion {
 }
 
 // convertElements makes the lowest elements of v, of size from, n elements of size to.
-func convertElements(v vec, n, from, to int, f conversion, mode soft.Mode) (r vec, status uint16) {
+func convertElements(v *vec, n, from, to int, f conversion, mode soft.Mode) (r vec, status uint16) {
 	for i := range n {
 		x, s := f(v.element(i, from), mode)
 		r.setElement(i, to, x)
@@ -54,27 +54,27 @@ func convertElements(v vec, n, from, to int, f conversion, mode soft.Mode) (r ve
 // operand holds; what the result has less becomes zero.
 func converts(from, to int, f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		v, fault := m.vecArg(c, g, 1)
-		if fault != nil {
+		var v vec
+		if fault := m.floatArg(c, g, 1, &v); fault != nil {
 			return fault
 		}
 		width := max(g.Args[0].Size, g.Args[1].Size)
-		r, status := convertElements(v, int(width)/max(from, to), from, to, f, mxcsr(c.FP))
-		return conclude(c, g, r, status)
+		r, status := convertElements(&v, int(width)/max(from, to), from, to, f, mxcsr(c.FP))
+		return conclude(c, g, &r, status)
 	}
 }
 
 // convertsScalar returns the semantics of an instruction that replaces the lowest element of its first source by another of size to, made of the
 // lowest element of its last source.
-func convertsScalar(from, to int, f conversion) semantics {
+func convertsScalar(from, to uint8, f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		a, b, fault := m.floatArgs(c, g)
+		last := lastSource(g)
+		x, fault := m.scalarArg(c, g, last, from)
 		if fault != nil {
 			return fault
 		}
-		x, status := f(b.element(0, from), mxcsr(c.FP))
-		a.setElement(0, to, x)
-		return conclude(c, g, a, status)
+		x, status := f(x, mxcsr(c.FP))
+		return concludeScalar(c, g, last-1, x, to, status)
 	}
 }
 
@@ -90,17 +90,15 @@ func (p precision) fromInteger(f fromInt) semantics {
 		if g.Args[last].Size == 4 {
 			i = int64(int32(x))
 		}
-		v := vecReg(c.FP, g.Args[last-1].Reg)
 		r, status := f(i, mxcsr(c.FP))
-		v.setElement(0, p.size, r)
-		return conclude(c, g, v, status)
+		return concludeScalar(c, g, last-1, r, uint8(p.size), status)
 	}
 }
 
 // toInteger returns the semantics of CVTSS2SI and its kin, or of those that truncate.
 func (p precision) toInteger(f toInt, truncate bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		v, fault := m.vecArg(c, g, 1)
+		x, fault := m.scalarArg(c, g, 1, uint8(p.size))
 		if fault != nil {
 			return fault
 		}
@@ -109,7 +107,7 @@ func (p precision) toInteger(f toInt, truncate bool) semantics {
 			mode = mode.WithRounding(3)
 		}
 		size := uint8(g.Args[0].Size)
-		i, status := f(v.element(0, p.size), 8*uint(size), mode)
+		i, status := f(x, 8*uint(size), mode)
 		if fault := raise(c, status); fault != nil {
 			return fault
 		}
@@ -124,9 +122,10 @@ func (m *Machine) toHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if g.Imm&4 == 0 {
 		mode = mode.WithRounding(uint8(g.Imm))
 	}
-	v, status := convertElements(vecReg(c.FP, g.Args[1].Reg), int(g.Args[1].Size)/4, 4, 2, soft.SingleToHalf, mode)
+	source := vecReg(c.FP, g.Args[1].Reg)
+	v, status := convertElements(&source, int(g.Args[1].Size)/4, 4, 2, soft.SingleToHalf, mode)
 	if g.Args[0].Kind != x86.ArgMem {
-		return conclude(c, g, v, status)
+		return conclude(c, g, &v, status)
 	}
 	a, size := guest.EffectiveAddr(c, g), uint64(g.Args[0].Size)
 	if n := m.Mem.Accessible(a, size, mem.Write); n < size {
@@ -151,7 +150,7 @@ func (p precision) fromMMX(f conversion) semantics {
 			return fault
 		}
 		v := vecReg(c.FP, g.Args[0].Reg)
-		r, status := convertElements(vec{x}, 2, 4, p.size, f, mxcsr(c.FP))
+		r, status := convertElements(&vec{x}, 2, 4, p.size, f, mxcsr(c.FP))
 		v[0] = r[0]
 		if p.size == 8 {
 			v[1] = r[1]
@@ -159,7 +158,7 @@ func (p precision) fromMMX(f conversion) semantics {
 		if mmx {
 			enterMMX(c.FP)
 		}
-		return conclude(c, g, v, status)
+		return conclude(c, g, &v, status)
 	}
 }
 
@@ -175,7 +174,7 @@ func (p precision) toMMX(f conversion) semantics {
 			return fault
 		}
 		enterMMX(c.FP)
-		r, status := convertElements(v, 2, p.size, 4, f, mxcsr(c.FP))
+		r, status := convertElements(&v, 2, p.size, 4, f, mxcsr(c.FP))
 		if fault := raise(c, status); fault != nil {
 			return fault
 		}
