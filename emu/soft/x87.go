@@ -15,7 +15,7 @@ func Add(a, b Number, cw uint16) Result {
 		return quietenNumbers(a, b)
 	}
 	e, status := sum(a.exact(), b.exact(), x87Mode(cw))
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Sub executes FSUB: a - b.
@@ -29,7 +29,7 @@ func Sub(a, b Number, cw uint16) Result {
 		return quietenNumbers(a, b)
 	}
 	e, status := sum(a.exact(), b.negated().exact(), x87Mode(cw))
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Mul executes FMUL.
@@ -43,7 +43,7 @@ func Mul(a, b Number, cw uint16) Result {
 		return quietenNumbers(a, b)
 	}
 	e, status := product(a, b)
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Div executes FDIV: a / b.
@@ -57,7 +57,7 @@ func Div(a, b Number, cw uint16) Result {
 		return quietenNumbers(a, b)
 	}
 	e, status := quotient(a, b)
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Sqrt executes FSQRT.
@@ -66,7 +66,7 @@ func Sqrt(a Number, cw uint16) Result {
 		return quietenNumbers(a)
 	}
 	e, status := squareRoot(a)
-	return result80(e, status, denormals(a), cw)
+	return result80(e, status, a.denormal(), cw)
 }
 
 // RoundToInt executes FRNDINT.
@@ -79,7 +79,7 @@ func RoundToInt(a Number, cw uint16) Result {
 	}
 	e, status := integral(a, x87Mode(cw))
 	r, _ := extended.finish(e, x87Mode(cw))
-	return Result{Value: extended.pack80(r), Status: status | denormals(a)}
+	return Result{Value: extended.pack80(r), Status: status | a.denormal()}
 }
 
 // Load executes FLD of a number that is no F80: FLD m32, FLD m64, FILD.
@@ -87,7 +87,7 @@ func Load(a Number, cw uint16) Result {
 	if a.class >= nan {
 		return quietenNumbers(a)
 	}
-	return Result{Value: a.f80(), Status: denormals(a)}
+	return Result{Value: a.f80(), Status: a.denormal()}
 }
 
 // Store executes FST m32 and FST m64: it returns a in a smaller format. The status is as that of a Result: if one of its exceptions is not
@@ -112,7 +112,7 @@ func Compare(a, b Number, signaling bool) (Relation, uint16) {
 	r := compare(a, b)
 	switch {
 	case r != Unordered:
-		return r, denormals(a, b)
+		return r, a.denormal() | b.denormal()
 	case signaling, a.signaling(), b.signaling(), a.class == unsupported, b.class == unsupported:
 		return r, IE
 	}
