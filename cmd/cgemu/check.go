@@ -201,7 +201,7 @@ func (c *checkCommand) compare(ctx context.Context, m *check.Manifest, chosen []
 	return report, nil
 }
 
-// topDir is a directory as annotations have to name it: from the top of the repository on, where a CI says where that is.
+// topDir is a directory as annotations have to name it: from the top of the repository on, where a CI says that it is or git has it.
 func topDir(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -213,6 +213,9 @@ func topDir(dir string) string {
 				return rel
 			}
 		}
+	}
+	if rel, ok := check.FromTop(dir); ok {
+		return rel
 	}
 	return dir
 }
