@@ -135,7 +135,7 @@ func (e Exit) String() string {
 	case e.Interrupted:
 		return "interrupted"
 	case e.Limit:
-		return "ended by MaxInsns"
+		return "ended by its limit of instructions"
 	case e.Deadlock:
 		return "deadlock"
 	case e.Abandoned:

@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -165,5 +166,8 @@ func write(b check.Baseline) error {
 	if err := os.MkdirAll(filepath.Dir(Baseline), 0o755); err != nil {
 		return err
 	}
-	return outfile.Write(context.Background(), Baseline, 0o644, b.Write)
+	if err := outfile.Write(context.Background(), Baseline, 0o644, b.Write); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", Baseline, err)
+	}
+	return nil
 }
