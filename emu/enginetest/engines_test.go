@@ -42,7 +42,7 @@ var engines = []engineUnderTest{
 	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel},
 	{name: "jit from a pool", make: newPooledJIT, budget: emu.NoBudget, model: richModel},
 	{name: "interp", make: newInterp, budget: emu.NoBudget, model: leanModel, losesFlags: true, interprets: true, fits: settled},
-	{name: "interp simulating", make: newSimulatingInterp, budget: 1 << 40, model: leanModel, simulates: true, interprets: true, fits: settled},
+	{name: "interp simulating", make: newSimulatingInterp, budget: 1 << 40, model: leanModel, simulates: true, losesFlags: true, interprets: true, fits: settled},
 	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, simulates: true, losesFlags: true},
 }
 
