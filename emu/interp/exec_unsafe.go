@@ -3,11 +3,13 @@
 package interp
 
 import (
+	"math"
 	"math/bits"
 	"unsafe"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/sem"
+	"github.com/cgemu/cgemu/emu/soft"
 )
 
 // exec executes blocks from b on. It returns nil where somebody else has to find the next one, for the address in RIP.
@@ -6420,6 +6422,548 @@ enter:
 
 		case opVZeroUpper:
 			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
+
+		case opFAdd4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFCompare4RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		case opFCompare4RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		case opFCompare8RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		case opFCompare8RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
 
 		}
 	}
@@ -13193,6 +13737,598 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))<<16 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))<<24
 		case opVZeroUpper:
 			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
+		case opFAdd4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFCompare4RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+		case opFCompare4RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+		case opFCompare8RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+		case opFCompare8RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
 
 		}
 	}

@@ -71,6 +71,9 @@ func (t *translator) vector() bool {
 		t.b.words = append(t.b.words, f)
 		return true
 	}
+	if t.scalar() {
+		return true
+	}
 	switch in.Op {
 	case x86.MOVD, x86.MOVQ, x86.VMOVD, x86.VMOVQ:
 		return t.partMove(in.Args[0].Kind == x86.ArgXMM, in.Args[1].Kind == x86.ArgXMM)

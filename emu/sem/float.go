@@ -29,6 +29,9 @@ func raise(c *emu.CPU, status uint16) *emu.Fault {
 	return raiseSteps(c, operandsFirst(mxcsr(c.FP), status))
 }
 
+// Raise adds the exceptions of an instruction with one element to MXCSR, and returns the fault of those that are not masked.
+func Raise(c *emu.CPU, status uint16) *emu.Fault { return raise(c, status) }
+
 // raiseSteps is raise of exceptions of several steps, for each of which operandsFirst was asked.
 func raiseSteps(c *emu.CPU, status uint16) *emu.Fault {
 	mode := mxcsr(c.FP)

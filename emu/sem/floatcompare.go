@@ -81,10 +81,12 @@ func (p precision) compareScalar(f comparer) semantics {
 	}
 }
 
+// orderFlags are the status flags that tell a relation.
+var orderFlags = [4]uint64{soft.Less: emu.FlagCF, soft.Equal: emu.FlagZF, soft.Unordered: emu.FlagZF | emu.FlagPF | emu.FlagCF}
+
 // compareFlags implements COMISS, which is signaling, and UCOMISS, and their kin: the relation goes to ZF, PF and CF.
 func (p precision) compareFlags(f comparer, signaling bool) semantics {
 	size := uint8(p.size)
-	flags := [4]uint64{soft.Less: emu.FlagCF, soft.Equal: emu.FlagZF, soft.Unordered: emu.FlagZF | emu.FlagPF | emu.FlagCF}
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		y, fault := m.scalarArg(c, g, 1, size)
 		if fault != nil {
@@ -92,12 +94,27 @@ func (p precision) compareFlags(f comparer, signaling bool) semantics {
 		}
 		x, _ := m.scalarArg(c, g, 0, size) // a register
 		r, status := f(x, y, signaling, mxcsr(c.FP))
-		if fault := raise(c, status); fault != nil {
-			return fault
-		}
-		setFlags(c, x86.StatusFlags, flags[r])
-		return nil
+		return concludeComparison(c, r, status)
 	}
+}
+
+// CompareScalars is that for elements of 4 or 8 bytes, the lowest ones of x and y.
+func CompareScalars(c *emu.CPU, x, y uint64, size int, signaling bool) *emu.Fault {
+	f := soft.Compare64
+	if size == 4 {
+		f, x, y = soft.Compare32, x&0xffffffff, y&0xffffffff
+	}
+	r, status := f(x, y, signaling, mxcsr(c.FP))
+	return concludeComparison(c, r, status)
+}
+
+// concludeComparison writes a relation to the flags, unless an exception is not masked.
+func concludeComparison(c *emu.CPU, r soft.Relation, status uint16) *emu.Fault {
+	if fault := raise(c, status); fault != nil {
+		return fault
+	}
+	setFlags(c, x86.StatusFlags, orderFlags[r])
+	return nil
 }
 
 var floatCompareRows = rows{

@@ -94,24 +94,6 @@ func TestHard(t *testing.T) {
 	}
 }
 
-// TestHard80 compares x87's sums and products with the functions for all operands.
-func TestHard80(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 10))
-	for name, f := range map[string]struct {
-		hard, soft func(a, b Number, cw uint16) Result
-	}{"add": {Add, softAdd}, "sub": {Sub, softSub}, "mul": {Mul, softMul}} {
-		for range 300_000 {
-			x, y := random80(r), random80(r)
-			if r.IntN(4) == 0 {
-				y.SE = x.SE ^ uint16(r.IntN(3))
-			}
-			for _, cw := range []uint16{0x37f, uint16(r.IntN(1 << 12))} {
-				require.Equal(t, f.soft(x.Number(), y.Number(), cw), f.hard(x.Number(), y.Number(), cw), "%s %v %v %x", name, x, y, cw)
-			}
-		}
-	}
-}
-
 func BenchmarkArithmetic(b *testing.B) {
 	operands := map[string][2]uint64{
 		"64": {math.Float64bits(1.1), math.Float64bits(3.3)},

@@ -6,16 +6,11 @@ package soft
 
 // Add executes FADD.
 func Add(a, b Number, cw uint16) Result {
-	if a.class == normal && b.class == normal && plain80(cw) {
-		if r, ok := sum80(&a, &b, false); ok {
+	if usual(a, b, cw) {
+		if r, ok := quickSum(a, b); ok {
 			return r
 		}
 	}
-	return softAdd(a, b, cw)
-}
-
-// softAdd is Add for all operands.
-func softAdd(a, b Number, cw uint16) Result {
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
@@ -25,16 +20,11 @@ func softAdd(a, b Number, cw uint16) Result {
 
 // Sub executes FSUB: a - b.
 func Sub(a, b Number, cw uint16) Result {
-	if a.class == normal && b.class == normal && plain80(cw) {
-		if r, ok := sum80(&a, &b, true); ok {
+	if usual(a, b, cw) {
+		if r, ok := quickSum(a, b.negated()); ok {
 			return r
 		}
 	}
-	return softSub(a, b, cw)
-}
-
-// softSub is Sub for all operands.
-func softSub(a, b Number, cw uint16) Result {
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
@@ -44,16 +34,11 @@ func softSub(a, b Number, cw uint16) Result {
 
 // Mul executes FMUL.
 func Mul(a, b Number, cw uint16) Result {
-	if a.class == normal && b.class == normal && plain80(cw) {
-		if r, ok := product80(&a, &b); ok {
+	if usual(a, b, cw) {
+		if r, ok := quickProduct(a, b); ok {
 			return r
 		}
 	}
-	return softMul(a, b, cw)
-}
-
-// softMul is Mul for all operands.
-func softMul(a, b Number, cw uint16) Result {
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
@@ -63,6 +48,11 @@ func softMul(a, b Number, cw uint16) Result {
 
 // Div executes FDIV: a / b.
 func Div(a, b Number, cw uint16) Result {
+	if usual(a, b, cw) {
+		if r, ok := quickQuotient(a, b); ok {
+			return r
+		}
+	}
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
@@ -131,11 +121,16 @@ func Compare(a, b Number, signaling bool) (Relation, uint16) {
 
 // f80 returns n, which is exact in double extended precision.
 func (n Number) f80() F80 {
-	if n.class >= nan {
-		return F80{n.m, maxExp}.withSign(n.neg)
+	exp := n.exp + expBias
+	switch {
+	case n.class == zero:
+		return zero80(n.neg)
+	case n.class >= infinite:
+		exp = maxExp
+	case exp <= 0: // a denormal F80
+		return F80{n.m >> (1 - exp), 0}.withSign(n.neg)
 	}
-	r, _ := extended.finish(n.exact(), ^Mode(0)&^modeFTZ)
-	return extended.pack80(r)
+	return F80{n.m, uint16(exp)}.withSign(n.neg)
 }
 
 // quietenNumbers is quieten.

@@ -8,7 +8,7 @@ import (
 // In the cases of vector instructions $dv0 to $dv3 are the words of vector register d, and so on with s and x. A memory operand of 16 or
 // 32 bytes is read by $loadv(16) into v0 and v1, by $loadv(32) into v2 and v3 as well; $storev(n, …) writes that many bytes.
 
-// Encodings: SSE's leave the upper half of the register alone, AVX's on 128 bits clear it.
+// encodings: SSE's leave the upper half of the register alone, AVX's on 128 bits clear it.
 var encodings = []struct {
 	name  string
 	words int
