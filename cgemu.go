@@ -150,9 +150,11 @@ const CountingRules = "1"
 type Result struct {
 	Profile *cgout.Profile
 	Exit    Exit
-	// CPU is the name of the guest's CPU model; Objects are the files of the host, sorted, whose code was executed, by all processes.
-	CPU     string
-	Objects []string
+	// CPU is the name of the guest's CPU model; Objects are the files of the host, sorted, whose code was executed, by all processes. Programs are
+	// those of them that were executed as programs: the first one, and those of execve(2).
+	CPU      string
+	Objects  []string
+	Programs []string
 	// PID is the guest's process id, the %p of file names.
 	PID int
 	// Warnings are about symbols that could not be read, by the first process and all others.

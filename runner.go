@@ -32,6 +32,8 @@ type runner struct {
 	first    *Result
 	children []*Result
 	recorder *syscalls.Recorder // nil if the run is not recorded
+	// programs are the guest's names of the files that processes executed as programs.
+	programs []string
 	// mismatch is what CheckEngine found, and cancel ends the run then.
 	mismatch *EngineMismatch
 	cancel   func()
@@ -84,7 +86,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		r.first.Unsupported = append(r.first.Unsupported, UnsupportedCall(l))
 	}
 	r.nameUnmatched()
-	r.first.CPU, r.first.Objects = r.model.Name, r.objects.Paths()
+	r.first.CPU, r.first.Objects, r.first.Programs = r.model.Name, r.objects.Paths(), hostPaths(k, r.programs)
 	r.first.Warnings = r.objects.Close()
 	if err := r.endRecording(exit.Interrupted); err != nil {
 		return nil, err
@@ -93,6 +95,17 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		fmt.Fprintln(r.cfg.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")
 	}
 	return r.first, nil
+}
+
+// hostPaths are the host's names of guest files, sorted: of those that the host has.
+func hostPaths(k *syscalls.Kernel, guest []string) (out []string) {
+	for _, g := range guest {
+		if p, ok := k.HostPath(g); ok {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // namesGrace is how long names are looked up when the run was interrupted.
@@ -205,6 +218,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 			return e.(*profiler.Profiler).Request(code, args)
 		},
 		OnExec: func(e emu.Engine, p *loader.Program) {
+			r.programs = append(r.programs, p.Images[0].Path)
 			if e != nil {
 				e.(*profiler.Profiler).Exec(p.Argv)
 			}

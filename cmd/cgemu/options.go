@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -172,6 +173,9 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 		return nil, nil, err
 	}
 	rest = f.Args()
+	if err := refuseLooseValue(f, args, rest); err != nil {
+		return nil, nil, err
+	}
 	if o.replay != "" {
 		if o, f, err = o.openReplay(args, f, rest); err != nil {
 			return nil, nil, err
@@ -216,6 +220,11 @@ func (o *options) check() error {
 	} {
 		if !slices.Contains(c.allowed, c.value) {
 			return fmt.Errorf("--%s=%s: not one of %s", c.name, c.value, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
+		}
+	}
+	for _, e := range o.env {
+		if e == "" || e[0] == '=' {
+			return fmt.Errorf("--env=%s: NAME or NAME=VALUE is expected", e)
 		}
 	}
 	if o.verify && o.goBenchmarks {
@@ -328,8 +337,12 @@ func (o *options) names() dwarfmap.Options {
 	}
 }
 
-// suggestFlag adds to the error of an unknown flag which one may have been meant.
+// suggestFlag says in words of command lines what is wrong with a flag: which one may have been meant, or what value is expected.
 func suggestFlag(f *pflag.FlagSet, err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) {
+		return badValue(bad)
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
 		return err
@@ -337,4 +350,31 @@ func suggestFlag(f *pflag.FlagSet, err error) error {
 	var names []string
 	f.VisitAll(func(x *pflag.Flag) { names = append(names, "--"+x.Name) })
 	return fmt.Errorf("%w%s", err, spell.Suggest("--"+unknown.GetSpecifiedName(), names))
+}
+
+// badValue is the error of a flag whose value is none of its type.
+func badValue(bad *pflag.InvalidValueError) error {
+	flag := bad.GetFlag()
+	expected := map[string]string{
+		"uint64": "a number from 0 on, below 2^64", "int": "a number", "bool": "true or false, or nothing,",
+	}[flag.Value.Type()]
+	var number *strconv.NumError
+	if expected == "" || !errors.As(bad, &number) {
+		return fmt.Errorf("--%s=%s: %w", flag.Name, bad.GetValue(), errors.Unwrap(bad))
+	}
+	return fmt.Errorf("--%s=%s: %s is expected", flag.Name, bad.GetValue(), expected)
+}
+
+// refuseLooseValue refuses yes or no as the program, behind an option that takes them behind a "=" only: the value is meant, not yes(1), which
+// does not end.
+func refuseLooseValue(f *pflag.FlagSet, args, rest []string) error {
+	before := len(args) - len(rest) - 1
+	if before < 0 || len(rest) < 2 || rest[0] != "yes" && rest[0] != "no" {
+		return nil
+	}
+	flag := f.Lookup(strings.TrimPrefix(args[before], "--"))
+	if flag == nil || !strings.HasPrefix(args[before], "--") || flag.Value.Type() != (*yesNo)(nil).Type() {
+		return nil
+	}
+	return fmt.Errorf("%s %s: a value stands behind a \"=\": %[1]s=%[2]s; to run the program %[2]s: %[1]s -- %[2]s", args[before], rest[0])
 }

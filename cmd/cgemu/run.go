@@ -230,8 +230,8 @@ func (o *options) report(w io.Writer, res *cgemu.Result, named bool) error {
 	if res.Exit.Limit && !o.quiet {
 		fmt.Fprintf(w, "%sended by --max-insns\n", prefix)
 	}
-	if res.Exit.Fault != nil && !o.quiet {
-		fmt.Fprintf(w, "%skilled by %s\n", prefix, res.Exit)
+	if x := res.Exit; x.Signal != 0 && !x.Interrupted && !x.Limit && !x.Deadlock && !x.Abandoned && !o.quiet {
+		fmt.Fprintf(w, "%skilled by %s\n", prefix, x)
 	}
 	if !o.quiet {
 		head := strings.TrimRight(prefix, " ")

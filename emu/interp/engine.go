@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/cgemu/cgemu/emu"
@@ -95,7 +96,7 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 	} else {
 		delete(e.marks, a)
 	}
-	for _, b := range e.pages[a.PageDown()] {
+	for _, b := range slices.Clone(e.pages[a.PageDown()]) {
 		if b.has(a) {
 			e.drop(b)
 		}

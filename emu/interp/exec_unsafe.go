@@ -5964,8 +5964,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -5990,8 +5990,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -6016,8 +6016,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -6042,8 +6042,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -6070,8 +6070,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -6121,10 +6121,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) ^ v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) ^ v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6153,10 +6153,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) | v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) | v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6185,10 +6185,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6217,10 +6217,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6251,10 +6251,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
-			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), v2)
-			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), v3)
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), v2)
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))), v3)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6478,7 +6478,7 @@ enter:
 			} else if q = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
 				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
@@ -6488,6 +6488,7 @@ enter:
 			}
 			r := p&^0xffffffff | uint64(w)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFAdd8RRLegacy:
@@ -6539,7 +6540,7 @@ enter:
 			} else if q = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
 				if r = e.softly(soft.Add64, p, q); e.failed != nil {
@@ -6547,6 +6548,7 @@ enter:
 				}
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFSub4RRLegacy:
@@ -6604,7 +6606,7 @@ enter:
 			} else if q = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
 				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
@@ -6614,6 +6616,7 @@ enter:
 			}
 			r := p&^0xffffffff | uint64(w)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFSub8RRLegacy:
@@ -6665,7 +6668,7 @@ enter:
 			} else if q = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
 				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
@@ -6673,6 +6676,7 @@ enter:
 				}
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFMul4RRLegacy:
@@ -6730,7 +6734,7 @@ enter:
 			} else if q = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
 				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
@@ -6740,6 +6744,7 @@ enter:
 			}
 			r := p&^0xffffffff | uint64(w)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFMul8RRLegacy:
@@ -6791,7 +6796,7 @@ enter:
 			} else if q = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
 				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
@@ -6799,6 +6804,7 @@ enter:
 				}
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFDiv4RRLegacy:
@@ -6856,7 +6862,7 @@ enter:
 			} else if q = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
 				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
@@ -6866,6 +6872,7 @@ enter:
 			}
 			r := p&^0xffffffff | uint64(w)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFDiv8RRLegacy:
@@ -6917,7 +6924,7 @@ enter:
 			} else if q = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
 				if r = e.softly(soft.Div64, p, q); e.failed != nil {
@@ -6925,6 +6932,7 @@ enter:
 				}
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFCompare4RR:
@@ -13221,8 +13229,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -13250,8 +13258,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -13279,8 +13287,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -13308,8 +13316,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -13339,8 +13347,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -13396,10 +13404,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) ^ v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) ^ v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -13431,10 +13439,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) | v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) | v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -13466,10 +13474,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -13501,10 +13509,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -13538,10 +13546,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
-			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), v2)
-			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), v3)
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), v2)
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))), v3)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -13798,7 +13806,7 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
 				e.reference(b, u, a, 4, emu.D1mr)
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
 				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
@@ -13808,6 +13816,7 @@ enter:
 			}
 			r := p&^0xffffffff | uint64(w)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFAdd8RRLegacy:
@@ -13865,7 +13874,7 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
 				e.reference(b, u, a, 8, emu.D1mr)
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
 				if r = e.softly(soft.Add64, p, q); e.failed != nil {
@@ -13873,6 +13882,7 @@ enter:
 				}
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFSub4RRLegacy:
@@ -13936,7 +13946,7 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
 				e.reference(b, u, a, 4, emu.D1mr)
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
 				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
@@ -13946,6 +13956,7 @@ enter:
 			}
 			r := p&^0xffffffff | uint64(w)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFSub8RRLegacy:
@@ -14003,7 +14014,7 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
 				e.reference(b, u, a, 8, emu.D1mr)
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
 				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
@@ -14011,6 +14022,7 @@ enter:
 				}
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFMul4RRLegacy:
@@ -14074,7 +14086,7 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
 				e.reference(b, u, a, 4, emu.D1mr)
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
 				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
@@ -14084,6 +14096,7 @@ enter:
 			}
 			r := p&^0xffffffff | uint64(w)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFMul8RRLegacy:
@@ -14141,7 +14154,7 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
 				e.reference(b, u, a, 8, emu.D1mr)
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
 				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
@@ -14149,6 +14162,7 @@ enter:
 				}
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFDiv4RRLegacy:
@@ -14212,7 +14226,7 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
 				e.reference(b, u, a, 4, emu.D1mr)
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
 				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
@@ -14222,6 +14236,7 @@ enter:
 			}
 			r := p&^0xffffffff | uint64(w)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFDiv8RRLegacy:
@@ -14279,7 +14294,7 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
 				e.reference(b, u, a, 8, emu.D1mr)
 			}
-			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
 			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
 				if r = e.softly(soft.Div64, p, q); e.failed != nil {
@@ -14287,6 +14302,7 @@ enter:
 				}
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
 
 		case opFCompare4RR:

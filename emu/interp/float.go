@@ -72,11 +72,11 @@ func (t *translator) scalar() bool {
 		return t.emitEither(u, memory == 1)
 	}
 	u.code = arithmetic[t.upper()][memory]
-	if in.Enc != x86.Legacy {
-		// A source in memory leaves no place for the first one: it has to be the destination.
-		if memory == 1 && in.Args[1].Reg != d.Reg {
-			return false
-		}
+	switch {
+	case in.Enc == x86.Legacy:
+	case memory == 1:
+		u.s = vectorReg(&in.Args[1])
+	default:
 		u.x = vectorReg(&in.Args[1])
 	}
 	return t.emitEither(u, memory == 1)

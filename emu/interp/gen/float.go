@@ -11,10 +11,7 @@ func floats(add func(name, body string)) {
 		for _, size := range []int{4, 8} {
 			for _, form := range []string{"RR", "RM"} {
 				for _, enc := range encodings[:2] {
-					first := "x"
-					if enc.name == "Legacy" || form == "RM" {
-						first = "d"
-					}
+					first := firstSource(enc.name, form)
 					text := "q := $sv0\n"
 					if form == "RM" {
 						text = fmt.Sprintf("a := $a; $load(q, %d)\n", size)
@@ -39,10 +36,7 @@ func floats(add func(name, body string)) {
 					}
 					text += "\n$dv0 = r\n"
 					if enc.clear {
-						if first == "x" {
-							text += "$dv1 = $xv1\n"
-						}
-						text += cleared(true)
+						text += fmt.Sprintf("$dv1 = $%sv1\n", first) + cleared(true)
 					}
 					add(fmt.Sprintf("opF%s%d%s%s", o.name, size, form, enc.name), text)
 				}
