@@ -18,6 +18,9 @@ type reservation struct {
 	size uintptr // Guard and GuardAbove included
 }
 
+// Supported returns why this host cannot have guest memory; nil if it can.
+func Supported() error { return nil }
+
 // reserve reserves guest addresses up to limit.
 func reserve(limit emu.Addr) (reservation, error) {
 	size := Guard + uintptr(limit) + GuardAbove

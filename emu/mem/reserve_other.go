@@ -16,6 +16,9 @@ var maxProtected = func() int { return 0 }
 
 var errNoHost = errors.New("mem: guest memory is not yet supported on this host")
 
+// Supported returns why this host cannot have guest memory.
+func Supported() error { return errNoHost }
+
 func reserve(limit emu.Addr) (reservation, error) { return reservation{}, errNoHost }
 
 // Base returns the host address of guest address 0.

@@ -1,0 +1,32 @@
+package interp
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCodes has every micro-operation have a name of its own: the translator finds codes by names.
+func TestCodes(t *testing.T) {
+	require.Len(t, codes, len(codeNames))
+	for _, f := range []family{leaCodes, moveCodes, moveImmCodes, loadCodes, storeCodes, storeImmCodes} {
+		for _, code := range f {
+			require.NotEqual(t, opNone, code)
+		}
+	}
+	for op, forms := range arithmeticCodes {
+		for form, f := range forms {
+			for _, size := range []uint16{1, 2, 4, 8} {
+				require.NotEqual(t, opNone, f[0].of(size), "%s %s %d", op, form, size)
+				require.NotEqual(t, opNone, f[1].of(size), "%s %s %d", op, form, size)
+			}
+		}
+	}
+	for name, f := range compareJumps {
+		for _, size := range []uint16{1, 4, 8} {
+			if name[0] == 'C' {
+				require.NotEqual(t, opNone, f.of(size), "%s %d", name, size)
+			}
+		}
+	}
+}
