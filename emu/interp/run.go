@@ -20,7 +20,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	e.gatherLate()
 	e.late = e.late[:0]
 	e.owner, e.state.CPU, e.state.kind = c, *c, kindNone
-	stop := e.loop(&e.state.CPU)
+	stop := e.careful()
 	*c = e.state.CPU
 	if stop.Left = e.left; !e.budgeted {
 		stop.Left = int64(budget)

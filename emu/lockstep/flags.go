@@ -13,11 +13,13 @@ import (
 const maxTraced = 2_000_000
 
 // compareFlags looks at the status flags behind a run of both engines that agreed in all else, and ended in c with the first. It returns
-// where they differ, nil if they do not, or if an instruction left them undefined. An engine need not have them at a fault.
+// where they differ, nil if they do not, or if an instruction left them undefined. Only where a program asks the kernel for something they are
+// compared: elsewhere an engine need not have them if the code there overwrites them before it reads them.
 func (e *Engine) compareFlags(stop emu.Stop, c *emu.CPU, executed uint64, changes []mem.Change) *Mismatch {
 	diff := (c.Flags ^ e.behind.Flags) & uint64(x86.StatusFlags)
 	at := place{c.RIP, diff}
-	if diff == 0 || stop.Reason == emu.StopFault || executed > maxTraced || e.settled[at] {
+	exact := stop.Reason == emu.StopSyscall || stop.Reason == emu.StopClient
+	if diff == 0 || !exact || executed > maxTraced || e.settled[at] {
 		return nil
 	}
 	now := make([]mem.Change, len(changes))
