@@ -25,7 +25,7 @@ func (e *Engine) exec(b *block) *emu.Stop {
 enter:
 	if e.interrupt.Load() {
 		s.RIP = b.pc
-		return nil
+		return e.settled()
 	}
 	b.count++
 	e.executed += b.n

@@ -113,6 +113,8 @@ type Space struct {
 	// perms is nil if nobody asked for it; known says of which chunks something is known.
 	perms Perms
 	known []bool
+	// journal is nil if nothing was ever recorded.
+	journal *journal
 }
 
 // New returns an address space that shares memory with no other: the first of a group.

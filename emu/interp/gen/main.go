@@ -208,7 +208,7 @@ func (e *Engine) exec$name(b *block) *emu.Stop {
 enter:
 	if e.interrupt.Load() {
 		s.RIP = b.pc
-		return nil
+		return e.settled()
 	}
 	b.count++
 	e.executed += b.n
