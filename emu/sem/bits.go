@@ -37,10 +37,11 @@ func bitTest(f func(x, bit uint64) uint64) semantics {
 			}
 			return nil
 		}
-		a, size := guest.EffectiveAddr(c, g), uint8(o.Size)
+		size, behind := uint8(o.Size), int64(0)
 		if g.Args[1].Kind == x86.ArgGPR {
-			a += emu.Addr(int64(signed(index, size)) >> 3 &^ int64(size-1))
+			behind = int64(signed(index, size)) >> 3 &^ int64(size-1)
 		}
+		a := guest.AddrBehind(c, g, behind)
 		load := m.LoadToModify
 		if g.Op == x86.BT {
 			load = m.Load
