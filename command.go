@@ -14,7 +14,7 @@ import (
 
 // A Cmd is a program to be run, with the habits of os/exec: Run and Output return an *ExitError if the program fails, and how it went
 // is in Result behind them. The fields of Config may be set before; unlike in os/exec an empty Env is an empty environment, since a
-// run is to be the same wherever it is made. Names are demangled. A Cmd runs once.
+// run is to be the same wherever it is made. Names are demangled, and other processes are counted: Result.Children has them. A Cmd runs once.
 type Cmd struct {
 	Config
 	// Result is what the run left, once it has ended.
@@ -32,7 +32,7 @@ func Command(name string, arg ...string) *Cmd {
 
 // CommandContext is Command, with a context that ends the run when it is done.
 func CommandContext(ctx context.Context, name string, arg ...string) *Cmd {
-	c := &Cmd{Config: Config{Path: name, Args: append([]string{name}, arg...), Names: dwarfmap.Options{Demangle: true}}, ctx: ctx}
+	c := &Cmd{Config: Config{Path: name, Args: append([]string{name}, arg...), TraceChildren: true, Names: dwarfmap.Options{Demangle: true}}, ctx: ctx}
 	if !strings.Contains(name, "/") {
 		if path, err := exec.LookPath(name); err != nil {
 			c.err = err
@@ -135,7 +135,7 @@ func (e Exit) String() string {
 	case e.Interrupted:
 		return "interrupted"
 	case e.Limit:
-		return "ended by MaxInsns"
+		return "ended by its limit of instructions"
 	case e.Deadlock:
 		return "deadlock"
 	case e.Abandoned:

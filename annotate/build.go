@@ -342,6 +342,37 @@ func (b *builder) cut(top int) {
 	} else {
 		r.Omitted = r.row(less(r.Total.Old, kept.Old), less(r.Total.New, kept.New))
 	}
+	if r.o.filtered() {
+		b.filtered()
+	}
+}
+
+// filtered adds up what Only and Focus left out.
+func (b *builder) filtered() {
+	r := b.r
+	var rows []Row
+	for _, f := range b.files {
+		for _, fn := range f.all {
+			rows = append(rows, fn.Row)
+		}
+	}
+	all := r.sum(rows)
+	if b.old == nil {
+		r.Filtered = r.row(nil, less(r.Total.Counts, all.Counts))
+	} else {
+		r.Filtered = r.row(less(r.Total.Old, all.Old), less(r.Total.New, all.New))
+	}
+}
+
+// notShown is the part of Omitted that the filters had left: what Threshold, MinDelta and Top left out.
+func (r *Report) notShown() Row {
+	switch {
+	case r.Filtered.Counts == nil:
+		return r.Omitted
+	case r.Filtered.Old == nil:
+		return r.row(nil, less(r.Omitted.Counts, r.Filtered.Counts))
+	}
+	return r.row(less(r.Omitted.Old, r.Filtered.Old), less(r.Omitted.New, r.Filtered.New))
 }
 
 func less(a, b counts) counts {

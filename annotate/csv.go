@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
 )
@@ -25,12 +26,17 @@ func (r *Report) writeCSV(w *bufio.Writer) error {
 	}
 	put("total", "", "", "", r.Total, r.Total, last...)
 	for _, f := range r.Files {
+		last[0] = ""
+		if len(f.Newer) > 0 {
+			last[0] = "the source is newer than " + strings.Join(f.Newer, ", ") + ": lines may be wrong"
+		}
 		if r.Compare {
-			last = []string{"", f.OldName, "", ""}
+			last = []string{last[0], f.OldName, "", ""}
 		}
 		put("file", f.Name, "", "", f.Row, r.Total, last...)
 	}
 	for _, fn := range r.Functions {
+		last[0] = ""
 		if r.Compare {
 			last = []string{"", fn.OldFile, fn.OldName, ""}
 		}

@@ -115,7 +115,7 @@ func newPageData(r *Report, context int) *pageData {
 		d.Show = append(d.Show, len(r.Events)+i)
 	}
 	d.Total = r.numbers(r.Total, r.Total)
-	d.Omitted = pageOmitted{r.OmittedFunctions, r.numbers(r.Omitted, r.Total)}
+	d.Omitted = pageOmitted{r.OmittedFunctions, r.numbers(r.notShown(), r.Total)}
 	index := map[*ReportFile]int{}
 	for i, f := range r.Files {
 		index[f] = i

@@ -49,6 +49,10 @@ func (r *Report) writeJSON(w *bufio.Writer) error {
 	j.WriteString("},\n\"omitted\": {\"functions\": " + strconv.Itoa(r.OmittedFunctions))
 	j.WriteString(", ")
 	j.row(r.Omitted, r.Total)
+	if r.Filtered.Counts != nil {
+		j.WriteString("},\n\"filtered\": {")
+		j.row(r.Filtered, r.Total)
+	}
 	j.WriteString("},\n\"files\": [")
 	for i, f := range r.Files {
 		j.next(i)

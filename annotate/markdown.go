@@ -20,12 +20,22 @@ func (r *Report) WriteMarkdown(w io.Writer) error { return buffered(w, r.writeMa
 func (r *Report) writeMarkdown(w *bufio.Writer) error {
 	total := newGrid(r, "")
 	total.add(r, r.Total, r.Total, "total")
+	if r.Filtered.Counts != nil {
+		total.add(r, r.Filtered, r.Total, "left out by --only or --focus")
+	}
 	if r.OmittedFunctions > 0 {
-		total.add(r, r.Omitted, r.Total, fmt.Sprintf("not shown: %d functions", r.OmittedFunctions))
+		text := fmt.Sprintf("not shown: %d functions", r.OmittedFunctions)
+		if len(r.Functions) == 0 && r.thresholdLeftOut() {
+			text += " (--threshold=0 shows them)"
+		}
+		total.add(r, r.notShown(), r.Total, text)
 	}
 	functions := r.functionGrid()
 	functions.rows = append(total.rows, functions.rows...)
 	functions.markdown(w, r, 1, len(total.rows))
+	for _, warning := range r.newerWarnings() {
+		w.WriteString("\n" + markdownText(warning) + "\n")
+	}
 
 	g := r.lineGrid(cmp.Or(r.o.Top, markdownLines))
 	if len(g.rows) == 0 {
@@ -60,12 +70,22 @@ func (g *grid) markdown(w *bufio.Writer, r *Report, texts, plain int) {
 			case n < plain:
 				cell = "**" + cell + "**"
 			default:
-				cell = markdownCode(cell)
+				cell = markdownCode(shortened(cell))
 			}
 			w.WriteString("| " + cell + " ")
 		}
 		w.WriteString("|\n")
 	}
+}
+
+// shortened cuts a text that is too long for a cell in its middle: names of C++'s templates have a thousand characters and more.
+func shortened(s string) string {
+	const most, end = 160, 60
+	text := []rune(s)
+	if len(text) <= most {
+		return s
+	}
+	return string(text[:most-end-1]) + "…" + string(text[len(text)-end:])
 }
 
 // markdownText makes a text of a table's cell.

@@ -204,13 +204,18 @@ func (r *Report) writeTable(w *bufio.Writer) error {
 		fmt.Fprintf(w, "%s %s\n     %s\n", []string{"Old:", "New:"}[i], o.visible(p.Name), o.visible(p.Cmd))
 	}
 	fmt.Fprintf(w, "Sort order: %s\n", o.visible(strings.Join(r.names(r.Sort), " ")))
-	r.warnNewer(w)
+	for _, warning := range r.newerWarnings() {
+		fmt.Fprintln(w, warning)
+	}
 	w.WriteByte('\n')
 	heading("Total")
 	total := newGrid(r, "")
 	total.add(r, r.Total, r.Total, "PROGRAM TOTALS")
-	if slices.ContainsFunc(r.Omitted.New, nonZero) || slices.ContainsFunc(r.Omitted.Old, nonZero) {
-		total.add(r, r.Omitted, r.Total, fmt.Sprintf("left out below: %d functions", r.OmittedFunctions))
+	if r.Filtered.Counts != nil {
+		total.add(r, r.Filtered, r.Total, "left out by --only or --focus")
+	}
+	if rest := r.notShown(); slices.ContainsFunc(rest.New, nonZero) || slices.ContainsFunc(rest.Old, nonZero) {
+		total.add(r, rest, r.Total, fmt.Sprintf("left out below: %d functions", r.OmittedFunctions))
 	}
 	total.write(w, r, false)
 	heading("Functions")
@@ -220,8 +225,8 @@ func (r *Report) writeTable(w *bufio.Writer) error {
 	return nil
 }
 
-// warnNewer names sources that are newer than a profile, as far as it has room.
-func (r *Report) warnNewer(w *bufio.Writer) {
+// newerWarnings name sources that are newer than a profile, as far as there is room.
+func (r *Report) newerWarnings() (list []string) {
 	const most = 5
 	for _, p := range r.Profiles {
 		var files []string
@@ -234,13 +239,17 @@ func (r *Report) warnNewer(w *bufio.Writer) {
 			files = append(files[:most], fmt.Sprintf("and %d more", n-most))
 		}
 		if len(files) > 0 {
-			fmt.Fprintf(w, "Sources newer than %s, so that its lines may be wrong: %s\n", r.o.visible(p.Name), r.o.visible(strings.Join(files, ", ")))
+			list = append(list, fmt.Sprintf("Sources newer than %s, so that its lines may be wrong: %s", r.o.visible(p.Name), r.o.visible(strings.Join(files, ", "))))
 			if r.Compare && p.Name == r.Profiles[0].Name {
-				fmt.Fprintln(w, "  (if the old ones are in another directory: --source-map-old=DIR=OLDDIR)")
+				list = append(list, "  (if the old ones are in another directory: --source-map-old=DIR=OLDDIR)")
 			}
 		}
 	}
+	return list
 }
+
+// thresholdLeftOut reports whether the threshold may be what left out functions that are not shown.
+func (r *Report) thresholdLeftOut() bool { return !r.Compare && r.Threshold > 0 && r.o.Top == 0 }
 
 func nonZero(c cgout.Count) bool { return c.Sign() != 0 }
 

@@ -332,6 +332,9 @@ func (r *textReport) annotationSummary(a *annotated) error {
 	for _, row := range rows {
 		r.WriteString(l.plain(row.counts, r.m.total, row.text))
 	}
+	if r.o.filtered() && !slices.ContainsFunc(a.lines, nonZero) && slices.ContainsFunc(below, nonZero) && r.o.Threshold > 0 {
+		r.WriteString("(--threshold=0 shows functions and files below the threshold)\n")
+	}
 	r.WriteByte('\n')
 	if !sum.equal(r.m.total) {
 		return errors.New("`summary:` line doesn't match computed annotated counts\n" +

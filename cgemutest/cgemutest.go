@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -54,7 +55,7 @@ func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 	return cmd.Result
 }
 
-// Check runs a program and compares its instructions with those that the test's name has in Baseline. limit is how far they may go
+// Check runs a program and compares its instructions, and those of the processes that it starts, with what the test's name has in Baseline. limit is how far they may go
 // up: per cent, as "0.5%", or a number of instructions, as "1000"; "" for nothing at all. What moved them is in the test's log. With
 // -cgemu.update they are written there instead.
 func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
@@ -115,9 +116,15 @@ func commandOf(args []string) []string {
 	return args
 }
 
-// Report tells a benchmark how many of each event a run counted for each of its operations, as "Ir/op".
+// Report tells a benchmark how many of each event a run counted for each of its operations, as "Ir/op": all processes together.
 func Report(b *testing.B, res *cgemu.Result, operations int) {
-	for i, n := range res.Profile.Totals() {
+	totals := res.Profile.Totals()
+	for _, c := range res.Children {
+		for i, n := range c.Profile.Totals() {
+			totals[i] += n
+		}
+	}
+	for i, n := range totals {
 		b.ReportMetric(float64(n)/float64(operations), res.Profile.Events[i]+"/op")
 	}
 }
@@ -159,5 +166,8 @@ func write(b check.Baseline) error {
 	if err := os.MkdirAll(filepath.Dir(Baseline), 0o755); err != nil {
 		return err
 	}
-	return outfile.Write(context.Background(), Baseline, 0o644, b.Write)
+	if err := outfile.Write(context.Background(), Baseline, 0o644, b.Write); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", Baseline, err)
+	}
+	return nil
 }

@@ -104,6 +104,32 @@ func TestRun(t *testing.T) {
 	require.Contains(t, r.skipped, "nosuch")
 }
 
+// TestOtherProcesses counts what a shell starts: in Check, and in Report.
+func TestOtherProcesses(t *testing.T) {
+	needs(t)
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	guest := program(t, "guest")
+	command := func() *cgemu.Cmd { return cgemu.Command("sh", "-c", guest+"; exit 0") }
+	t.Chdir(t.TempDir())
+	*update = true
+	defer func() { *update = false }()
+	all := Check(t, command(), "")
+	require.Empty(t, all.Children)
+	cmd := command()
+	cmd.TraceChildren = false
+	first := Run(t, cmd)
+	apart := Run(t, command())
+	require.Len(t, apart.Children, 1)
+	require.Equal(t, first.Profile.Total("Ir"), apart.Profile.Total("Ir"))
+	require.Equal(t, apart.Profile.Total("Ir")+apart.Children[0].Profile.Total("Ir"), all.Profile.Total("Ir"))
+	for _, res := range []*cgemu.Result{all, apart} {
+		r := testing.Benchmark(func(b *testing.B) { Report(b, res, 1) })
+		require.InDelta(t, all.Profile.Total("Ir"), r.Extra["Ir/op"], 0)
+	}
+}
+
 func ExampleReport() {
 	r := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {

@@ -20,7 +20,7 @@ type Namer struct {
 
 // Expand replaces %p by pid, %q{NAME} by a variable of the environment, %n by a
 // number that counts the uses of %n for one pid, and %% by a percent sign.
-// Errors are in Valgrind's words, without the name of the option.
+// Errors are much in Valgrind's words, without the name of the option.
 func (n *Namer) Expand(format string, pid int) (string, error) {
 	switch {
 	case format == "":
@@ -61,7 +61,7 @@ func (n *Namer) Expand(format string, pid int) (string, error) {
 			b.WriteString(value)
 			format = rest
 		default:
-			return "", optionError("Expected 'p' or 'q' or '%' after '%'")
+			return "", optionError("Expected 'p', 'n', 'q{NAME}' or '%' after '%'")
 		}
 	}
 }

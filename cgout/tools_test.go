@@ -38,8 +38,8 @@ func TestExpand(t *testing.T) {
 	for _, tt := range []struct{ format, want string }{
 		{"", "No filename given"},
 		{"~/x", "Filename begins with '~'\nYou probably expected"},
-		{"a%", "Expected 'p' or 'q' or '%' after '%'"},
-		{"a%x", "Expected 'p' or 'q' or '%' after '%'"},
+		{"a%", "Expected 'p', 'n', 'q{NAME}' or '%' after '%'"},
+		{"a%x", "Expected 'p', 'n', 'q{NAME}' or '%' after '%'"},
 		{"a%q", "Expected '{' after '%q'"},
 		{"a%qA", "Expected '{' after '%q'"},
 		{"a%q{A", "Missing '}' in %q specifier"},

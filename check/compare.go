@@ -136,7 +136,8 @@ func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
 
 // comparable reports whether counts compare in spite of d: it is what a benchmark is for, or what explains a change.
 func (d Difference) comparable() bool {
-	return slices.Contains([]string{"program", "compiler", "libraries"}, d.What)
+	return slices.Contains([]string{"program", "compiler", "libraries"}, d.What) ||
+		strings.HasPrefix(d.What, programPrefix) || strings.HasPrefix(d.What, inputPrefix)
 }
 
 // sumLimited adds up the functions of each pattern that has a limit.

@@ -77,8 +77,8 @@ type Settings struct {
 	To            []string `toml:"to"`
 	// MaxInsns ends a run that takes more instructions: it fails.
 	MaxInsns uint64 `toml:"max-insns"`
-	// Children adds up what other processes count that the program starts.
-	Children bool `toml:"trace-children"`
+	// Children says whether what other processes count that the program starts is added to its counts: it is unless this is false.
+	Children *bool `toml:"trace-children"`
 }
 
 // A FunctionLimit is a limit for the functions that a pattern matches, added up.
@@ -241,7 +241,8 @@ func (b *Benchmark) inherit(d Settings) {
 	take(&s.CPU, d.CPU)
 	take(&s.Status, d.Status)
 	take(&s.MaxInsns, d.MaxInsns)
-	s.Caches, s.Branches, s.Children = s.Caches || d.Caches, s.Branches || d.Branches, s.Children || d.Children
+	take(&s.Children, d.Children)
+	s.Caches, s.Branches = s.Caches || d.Caches, s.Branches || d.Branches
 	for _, l := range []struct {
 		own  *[]string
 		from []string

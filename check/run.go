@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"debug/buildinfo"
-	"debug/elf"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,7 +37,7 @@ type Measurement struct {
 	All map[string]uint64
 	// Lines are the busiest lines of each function of Functions, by its first event, the busiest first.
 	Lines map[string][]Line
-	// Result is what the run left; the counts of other processes and of dumps are added to its profile.
+	// Result is what the run left. Its profile has the counts of other processes and of dumps, too, and Children is empty.
 	Result *cgemu.Result
 }
 
@@ -96,6 +92,14 @@ func (m *Manifest) RunConfig(ctx context.Context, b *Benchmark, c *cgemu.Config)
 	}
 	var dumped []*cgout.Profile
 	cfg.OnDump = func(_ int, p *cgout.Profile) { dumped = append(dumped, p) }
+	opened := map[string]bool{}
+	tell := cfg.OnOpen
+	cfg.OnOpen = func(path string) {
+		opened[path] = true
+		if tell != nil {
+			tell(path)
+		}
+	}
 	res, err := cgemu.Run(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -107,12 +111,13 @@ func (m *Manifest) RunConfig(ctx context.Context, b *Benchmark, c *cgemu.Config)
 	for _, c := range res.Children {
 		dumped = append(dumped, c.Profile)
 	}
+	res.Children = nil
 	for _, p := range dumped {
 		if err := profile.Merge(p); err != nil {
 			return nil, err
 		}
 	}
-	return m.measure(b, &cfg, res, profile, logged.String())
+	return m.measure(b, &cfg, res, opened, logged.String())
 }
 
 // config is how a benchmark is run.
@@ -133,7 +138,7 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 		return nil, err
 	}
 	cfg := &cgemu.Config{
-		Path: program, Args: b.Run, Env: b.environ(), Dir: dir, CPU: b.CPU, Branches: b.Branches, MaxInsns: b.MaxInsns, TraceChildren: b.Children,
+		Path: program, Args: b.Run, Env: b.environ(), Dir: dir, CPU: b.CPU, Branches: b.Branches, MaxInsns: b.MaxInsns, TraceChildren: b.Children == nil || *b.Children,
 		Names:   dwarfmap.Options{Demangle: true},
 		Regions: cgemu.Regions{Toggle: b.ToggleCollect, From: b.From, To: b.To},
 	}
@@ -152,8 +157,9 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 	return cfg, nil
 }
 
-// measure takes what is compared out of a run's result.
-func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, p *cgout.Profile, log string) (*Measurement, error) {
+// measure takes what is compared out of a run's result. opened are the files of the host that were opened.
+func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, opened map[string]bool, log string) (*Measurement, error) {
+	p := res.Profile
 	out := &Measurement{Counts: newCounts(), Lines: map[string][]Line{}, Result: res}
 	for _, e := range b.Events {
 		if !slices.Contains(p.Events, e) {
@@ -168,24 +174,25 @@ func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, p
 		}
 		return nil, errors.New(why + lastLine(strings.ReplaceAll(log, "cgemu: ", "")))
 	}
-	m.functions(b, p, out)
+	names := m.sourceNames(b, append([]string{cfg.Path}, res.Programs...), filesOf(p))
+	names.functions(b, p, out)
 	for _, f := range b.Functions {
 		if out.Limited[f.Name] == 0 {
 			return nil, fmt.Errorf("limit of functions %q: no function that counted is called so; was it inlined, or the program stripped?", f.Name)
 		}
 	}
-	return out, m.fingerprint(b, cfg, res, out.Fingerprint)
+	return out, m.fingerprint(b, cfg, res, names, opened, out.Fingerprint)
 }
 
 // functions fills in the functions that have a share worth keeping, or a limit.
-func (m *Manifest) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
+func (s *sourceNames) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
 	i := slices.Index(p.Events, b.Events[0])
 	lines := map[string][]Line{}
 	p.Each(func(file, fn string, line int, counts []uint64) {
 		if counts[i] == 0 {
 			return
 		}
-		file = m.source(file)
+		file = s.name(file)
 		key := file + ":" + annotate.StripHash(fn) // whether the compiler makes a clone changes from build to build
 		out.Functions[key] += counts[i]
 		lines[key] = append(lines[key], Line{file, line, counts[i]})
@@ -207,6 +214,18 @@ func (m *Manifest) functions(b *Benchmark, p *cgout.Profile, out *Measurement) {
 	}
 }
 
+// filesOf lists the source files that a profile names.
+func filesOf(p *cgout.Profile) (files []string) {
+	seen := map[string]bool{}
+	p.Each(func(file, _ string, _ int, _ []uint64) {
+		if !seen[file] {
+			seen[file] = true
+			files = append(files, file)
+		}
+	})
+	return files
+}
+
 // Whole is what was counted with all functions: more than a baseline has.
 func (m *Measurement) Whole() *Counts {
 	c := *m.Counts
@@ -225,113 +244,9 @@ func (f *FunctionLimit) matches(key string) bool {
 	return glob.Match(f.Name, name) || glob.Match(f.Name, key)
 }
 
-// source is a source file as a baseline names it: one that is below the manifest's directory from there on, so that it is the same in
-// every clone; others begin with "/" or "./".
-func (m *Manifest) source(file string) string {
-	dir, err := filepath.Abs(m.Dir)
-	if err != nil || file == cgout.Unknown {
-		return file
-	}
-	if !filepath.IsAbs(file) {
-		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
-			return "./" + filepath.Clean(file)
-		}
-		return filepath.Clean(file)
-	}
-	if rest, ok := strings.CutPrefix(filepath.Clean(file), strings.TrimSuffix(dir, "/")+"/"); ok {
-		return rest
-	}
-	return file
-}
-
-// ours reports whether a file of a baseline is below the manifest's directory.
+// ours reports whether a file of a baseline is of the project.
 func ours(file string) bool {
 	return file != cgout.Unknown && !strings.HasPrefix(file, "/") && !strings.HasPrefix(file, "./")
-}
-
-// fingerprint says what the counts depend on.
-func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, out map[string]string) error {
-	out["counting"] = cgemu.CountingRules
-	out["cpu"] = res.CPU
-	out["command"] = strings.Join(b.Run, " ")
-	if len(cfg.Env) > 0 {
-		out["env"] = strings.Join(cfg.Env, " ")
-	}
-	if cfg.Isolate == "" {
-		out["isolate"] = "no"
-	}
-	for what, list := range map[string][]string{"toggle-collect": cfg.Regions.Toggle, "from": cfg.Regions.From, "to": cfg.Regions.To} {
-		if len(list) > 0 {
-			out[what] = strings.Join(list, " ")
-		}
-	}
-	if cfg.Caches != nil {
-		out["caches"] = strings.Join(cfg.Caches.Describe(), ", ")
-	}
-	files := map[string][]string{"program": {cfg.Path}}
-	if b.Stdin != "" {
-		files["stdin"] = []string{filepath.Join(m.Dir, b.Stdin)}
-	}
-	own, err := filepath.EvalSymlinks(cfg.Path)
-	if err != nil {
-		return err
-	}
-	for _, o := range res.Objects {
-		if o != own && o != cfg.Path {
-			files["libraries"] = append(files["libraries"], o)
-		}
-	}
-	if c := compiler(own); c != "" {
-		out["compiler"] = c
-	}
-	for what, names := range files {
-		d, err := digest(names)
-		if err != nil {
-			return err
-		}
-		out[what] = d
-	}
-	return nil
-}
-
-// compiler names what made a program, as its section .comment does, or Go's build information: "" if neither is there.
-func compiler(program string) string {
-	if info, err := buildinfo.ReadFile(program); err == nil {
-		return info.GoVersion
-	}
-	f, err := elf.Open(program)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	s := f.Section(".comment")
-	if s == nil || s.Size > maxComment {
-		return ""
-	}
-	text, err := s.Data()
-	if err != nil {
-		return ""
-	}
-	names := strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), ", ")
-}
-
-// maxComment is how much of a program's .comment is read.
-const maxComment = 4 << 10
-
-// digest is that of files, one after the other.
-func digest(names []string) (string, error) {
-	h := sha256.New()
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return "", err
-		}
-		sum := sha256.Sum256(text)
-		h.Write(sum[:])
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
 // lastLine is the last line of text behind a colon, for an error.

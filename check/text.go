@@ -119,9 +119,29 @@ func (f Moved) state() string {
 // sentence says what is to be thought of d.
 func (d Difference) sentence() string {
 	change := fmt.Sprintf("%q was %q", d.New, d.Old)
+	if strings.HasPrefix(d.What, programPrefix) {
+		switch {
+		case d.Old == "":
+			return "was not started before"
+		case d.New == "":
+			return "is not started any more"
+		}
+		return "another build"
+	}
+	if strings.HasPrefix(d.What, inputPrefix) {
+		switch {
+		case d.Old == "":
+			return "was not read before"
+		case d.New == "":
+			return "is not read any more"
+		}
+		return "is not as it was: the counts may differ for that"
+	}
 	switch d.What {
 	case "program":
 		return "another build"
+	case "trace-children":
+		return "whether other processes count is not as it was: the counts do not compare; cgemu check --update"
 	case "compiler":
 		return change + ": another compiler makes another program"
 	case "libraries":

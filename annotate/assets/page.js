@@ -593,7 +593,7 @@ listFunctions();
 orderFiles();
 $("files-count").textContent = String(D.files.length);
 if (D.omitted.n > 0) {
-  $("omitted").textContent = `${show(D.omitted.n, 0)} more functions ${D.diff ? "did not change" : "are below the threshold"} or were filtered out: ` +
+  $("omitted").textContent = `${show(D.omitted.n, 0)} more functions are not shown: ` +
     `${show(count(D.omitted.c, D.sort, PART), D.sort, D.diff)} ${D.cols[D.sort].name}`;
 }
 follow();

@@ -66,8 +66,9 @@ func runCheck(name string, args []string, stdout, stderr io.Writer) int {
 	err := suggestFlag(f, f.Parse(args))
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprint(stdout, checkReference.Help(name))
-		return 0
+		if _, err = io.WriteString(stdout, checkReference.Help(name)); err == nil {
+			return 0
+		}
 	case err == nil:
 		err = c.check(f)
 	}
@@ -201,7 +202,7 @@ func (c *checkCommand) compare(ctx context.Context, m *check.Manifest, chosen []
 	return report, nil
 }
 
-// topDir is a directory as annotations have to name it: from the top of the repository on, where a CI says where that is.
+// topDir is a directory as annotations have to name it: from the top of the repository on, where a CI says that it is or git has it.
 func topDir(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -213,6 +214,9 @@ func topDir(dir string) string {
 				return rel
 			}
 		}
+	}
+	if rel, ok := check.FromTop(dir); ok {
+		return rel
 	}
 	return dir
 }
@@ -283,7 +287,7 @@ func updateBaseline(ctx context.Context, m *check.Manifest, report *check.Report
 	b.Keep(m)
 	file := filepath.Join(m.Dir, m.Baseline)
 	if err := outfile.Write(ctx, file, 0o644, b.Write); err != nil {
-		return err
+		return fmt.Errorf("%s cannot be written: %w", file, err)
 	}
 	fmt.Fprintf(stdout, "wrote %s\n", file)
 	return nil

@@ -53,7 +53,7 @@ func filterBenchmarks(cfg *cgemu.Config) (done func() error, err error) {
 		}
 		fmt.Fprintln(out, text) // an error is the filter's to report
 	}
-	lines := &benchLines{to: os.Stdout}
+	lines := &benchLines{to: os.Stdout, several: severalCounts(cfg.Args)}
 	end := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(lines, in)
@@ -86,6 +86,9 @@ type benchLines struct {
 	// counts are those of the last benchmark that ended, until its result comes. explained says that their units were.
 	counts    []benchCount
 	explained bool
+	// several says that each benchmark is run more than once, in one process: its heap and the seeds of its maps are others each time, so that
+	// the results are samples.
+	several bool
 }
 
 // Write implements io.Writer.
@@ -211,16 +214,35 @@ func perOperation(total, n uint64) string {
 	return fmt.Sprintf("%10.*f", digits, x)
 }
 
-// units tells benchstat, in front of the first result, what the events are: counts are no samples of something that varies.
+// severalCounts reports whether a test binary's arguments have it run benchmarks more than once.
+func severalCounts(args []string) bool {
+	n := "1"
+	for i, arg := range args {
+		name, value, is := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		if name != "test.count" || arg == name {
+			continue
+		}
+		if n = value; !is && i+1 < len(args) {
+			n = args[i+1]
+		}
+	}
+	return n != "1" && n != "0"
+}
+
+// units tells benchstat, in front of the first result, what the events are: counts are no samples of something that varies, unless there are several.
 func (l *benchLines) units() (text string) {
 	if l.explained || !l.beginsResult() {
 		return ""
 	}
 	l.explained = len(l.counts) > 0
-	for _, c := range l.counts {
-		text += fmt.Sprintf("Unit %s/op better=lower assume=exact\n", c.event)
+	assume := " assume=exact"
+	if l.several {
+		assume = ""
 	}
-	if l.explained {
+	for _, c := range l.counts {
+		text += fmt.Sprintf("Unit %s/op better=lower%s\n", c.event, assume)
+	}
+	if l.explained && !l.several {
 		text += "Unit B/op assume=exact\nUnit allocs/op assume=exact\n"
 	}
 	return text

@@ -26,7 +26,7 @@ var goCommand = usage.Command{
 	Examples: []usage.Row{
 		{Name: "cgemu go test -run='^$' -bench=. ./...", Text: "all benchmarks, no tests"},
 		{Name: "cgemu go --cache-sim=yes test -bench=Parse -benchtime=1000x .", Text: "misses of caches, too; 1000 times"},
-		{Name: "cgemu go -e GOGC=off test -bench=. -count=3 . >new; benchstat old new", Text: "without the garbage collector"},
+		{Name: "cgemu go -e GOGC=off test -bench=. . >new; benchstat old new", Text: "without the garbage collector"},
 	},
 	Of:       &runCommand,
 	Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
@@ -65,6 +65,7 @@ func goTest(args []string) ([]string, error) {
 	if _, err := cgemu.FindEngine(cgemu.AutoEngine); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, goElsewhere)
 	}
+	chdir, args := directory(args)
 	options := slices.Concat(goOptions, args)
 	_, rest, err := parseOptions(options)
 	switch {
@@ -93,7 +94,19 @@ func goTest(args []string) ([]string, error) {
 		}
 		with = append(with, quoted)
 	}
-	return append([]string{"go", "test", "-exec=" + strings.Join(with, " ")}, rest[1:]...), nil
+	after, flags := directory(rest[1:])
+	return slices.Concat([]string{"go"}, chdir, []string{"test"}, after, []string{"-exec=" + strings.Join(with, " ")}, flags), nil
+}
+
+// directory takes the go command's flag -C off arguments, which has to be its first one.
+func directory(args []string) (chdir, rest []string) {
+	switch {
+	case len(args) > 1 && (args[0] == "-C" || args[0] == "--C"):
+		return args[:2], args[2:]
+	case len(args) > 0 && (strings.HasPrefix(args[0], "-C=") || strings.HasPrefix(args[0], "--C=")):
+		return args[:1], args[1:]
+	}
+	return nil, args
 }
 
 // checkGoFlags refuses flags of go test that cannot work.

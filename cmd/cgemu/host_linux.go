@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -65,4 +66,21 @@ func writable(f *os.File, d time.Duration) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}
 	n, err := unix.Poll(fds, int(d.Milliseconds()))
 	return n > 0 || err != nil && err != unix.EINTR
+}
+
+// lockDirectory keeps other runs of cgemu from giving files of a directory new names until unlock is called. Where that cannot be had within a
+// second, as somebody else may hold such a lock for long, it goes without.
+func lockDirectory(dir string) (unlock func()) {
+	const tries, pause = 100, 10 * time.Millisecond
+	f, err := os.Open(dir)
+	if err != nil {
+		return func() {}
+	}
+	for range tries {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(pause)
+	}
+	return func() { f.Close() }
 }

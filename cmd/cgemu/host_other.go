@@ -17,4 +17,7 @@ func checkHost() error { return nil }
 
 func checkDirectory() error { return nil }
 
+// lockDirectory does nothing.
+func lockDirectory(string) (unlock func()) { return func() {} }
+
 func writable(*os.File, time.Duration) bool { return true }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,6 +39,9 @@ type options struct {
 	network            string
 	noNetwork          bool
 	strace, verify     bool
+	record, replay     string
+	recording          *cgemu.Recording // of replay
+	kept               []string         // what record keeps of the options
 	goBenchmarks       bool
 	valgrind           fromValgrind
 	debug              []string
@@ -135,6 +139,8 @@ func (o *options) flags() *pflag.FlagSet {
 	f.StringVar(&o.etc, "etc", "fixed", "")
 	f.BoolVar(&o.strace, "strace", false, "")
 	f.BoolVar(&o.verify, "verify", false, "")
+	f.StringVar(&o.record, "record", "", "")
+	f.StringVar(&o.replay, "replay", "", "")
 	f.BoolVar(&o.goBenchmarks, "go-benchmarks", false, "")
 	f.StringSliceVar(&o.debug, "debug", nil, "")
 	for name, v := range map[string]*yesNo{
@@ -166,6 +172,18 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 		err = suggestFlag(f, err)
 		return nil, nil, err
 	}
+	rest = f.Args()
+	if err := refuseLooseValue(f, args, rest); err != nil {
+		return nil, nil, err
+	}
+	if o.replay != "" {
+		if o, f, err = o.openReplay(args, f, rest); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.kept = recordable(f); o.record != "" && o.stdio == "auto" {
+		o.stdio = "pipe"
+	}
 	if o.valgrind.callgrind && !f.Changed("cachegrind-out-file") && !f.Changed("callgrind-out-file") {
 		o.outFile = callgrindOut
 	}
@@ -181,7 +199,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.verify && !o.readOnly && o.sysroot == "" && !f.Changed("overlay") {
 		o.overlay = true // both runs begin with the same files
 	}
-	return o, f.Args(), o.check()
+	return o, rest, o.check()
 }
 
 // check refuses values no option has.
@@ -204,6 +222,11 @@ func (o *options) check() error {
 			return fmt.Errorf("--%s=%s: not one of %s", c.name, c.value, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
 		}
 	}
+	for _, e := range o.env {
+		if e == "" || e[0] == '=' {
+			return fmt.Errorf("--env=%s: NAME or NAME=VALUE is expected", e)
+		}
+	}
 	if o.verify && o.goBenchmarks {
 		return errors.New("--verify and --go-benchmarks: not both; run twice, and compare the results")
 	}
@@ -217,6 +240,9 @@ func (o *options) check() error {
 		if o.isolate != "" && c.not {
 			return fmt.Errorf("--isolate and --%s: not both: what the guest sees would depend on the machine", c.other)
 		}
+	}
+	if err := o.checkRecord(); err != nil {
+		return err
 	}
 	if o.root != "" && o.sysroot != "" {
 		return errors.New("--root and --sysroot: not both")
@@ -311,8 +337,12 @@ func (o *options) names() dwarfmap.Options {
 	}
 }
 
-// suggestFlag adds to the error of an unknown flag which one may have been meant.
+// suggestFlag says in words of command lines what is wrong with a flag: which one may have been meant, or what value is expected.
 func suggestFlag(f *pflag.FlagSet, err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) {
+		return badValue(bad)
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
 		return err
@@ -320,4 +350,31 @@ func suggestFlag(f *pflag.FlagSet, err error) error {
 	var names []string
 	f.VisitAll(func(x *pflag.Flag) { names = append(names, "--"+x.Name) })
 	return fmt.Errorf("%w%s", err, spell.Suggest("--"+unknown.GetSpecifiedName(), names))
+}
+
+// badValue is the error of a flag whose value is none of its type.
+func badValue(bad *pflag.InvalidValueError) error {
+	flag := bad.GetFlag()
+	expected := map[string]string{
+		"uint64": "a number from 0 on, below 2^64", "int": "a number", "bool": "true or false, or nothing,",
+	}[flag.Value.Type()]
+	var number *strconv.NumError
+	if expected == "" || !errors.As(bad, &number) {
+		return fmt.Errorf("--%s=%s: %w", flag.Name, bad.GetValue(), errors.Unwrap(bad))
+	}
+	return fmt.Errorf("--%s=%s: %s is expected", flag.Name, bad.GetValue(), expected)
+}
+
+// refuseLooseValue refuses yes or no as the program, behind an option that takes them behind a "=" only: the value is meant, not yes(1), which
+// does not end.
+func refuseLooseValue(f *pflag.FlagSet, args, rest []string) error {
+	before := len(args) - len(rest) - 1
+	if before < 0 || len(rest) < 2 || rest[0] != "yes" && rest[0] != "no" {
+		return nil
+	}
+	flag := f.Lookup(strings.TrimPrefix(args[before], "--"))
+	if flag == nil || !strings.HasPrefix(args[before], "--") || flag.Value.Type() != (*yesNo)(nil).Type() {
+		return nil
+	}
+	return fmt.Errorf("%s %s: a value stands behind a \"=\": %[1]s=%[2]s; to run the program %[2]s: %[1]s -- %[2]s", args[before], rest[0])
 }

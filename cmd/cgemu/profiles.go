@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -90,10 +88,7 @@ func (k *keeper) finish(res *cgemu.Result) {
 
 // put takes the profile of the end of a process, or the dump with number n.
 func (k *keeper) put(pid, n int, p *cgout.Profile) error {
-	name := k.files.name(pid)
-	if n > 0 {
-		name = k.files.beside(name, n)
-	}
+	name := k.files.of(pid, n)
 	if k.keep {
 		k.kept = append(k.kept, kept{name, p})
 	}
@@ -103,12 +98,7 @@ func (k *keeper) put(pid, n int, p *cgout.Profile) error {
 	case k.writer != nil:
 		return k.writer.put(k.ctx, pid, n, p)
 	}
-	if pid == syscalls.DefaultPID && n == 0 {
-		if err := k.files.setAside(name, p.Cmd, p.Totals()[0] == 0, k.stderr); err != nil {
-			return err
-		}
-	}
-	return p.WriteFileContext(k.ctx, name)
+	return k.files.put(pid, n, p.Cmd, p.Totals()[0] == 0, k.stderr, func(name string) error { return p.WriteFileContext(k.ctx, name) })
 }
 
 // An outFiles names the files that profiles go to.
@@ -116,79 +106,12 @@ type outFiles struct {
 	format string
 	namer  cgout.Namer
 	names  map[int]string // by process
+	// found are the files with names as profiles have them that were there when the run began, written those that it has written itself.
+	found, written map[string]fs.FileInfo
 }
 
 // defaultOut is what profiles are called unless the user says otherwise.
 const defaultOut = "cachegrind.out.%p"
-
-// setAside keeps the profile of another program from being replaced by that of cmd, or any by one that is empty, which nobody has asked for
-// where names are the default: guests' process ids are the same in every run. The old one gets a name of its own, and log a line. It is for
-// the first process: the others come and go with it.
-func (f *outFiles) setAside(name, cmd string, empty bool, log io.Writer) error {
-	if f.format != defaultOut && f.format != callgrindOut {
-		return nil
-	}
-	program := func(cmd string) string { first, _, _ := strings.Cut(cmd, " "); return first }
-	was, ok := commandOf(name)
-	if !ok || program(was) == program(cmd) && !(empty && !emptyFile(name)) {
-		return nil
-	}
-	for _, suffix := range []string{"", cgout.InsnsSuffix} {
-		if err := os.Rename(name+suffix, name+".old"+suffix); err != nil && !(suffix != "" && errors.Is(err, fs.ErrNotExist)) {
-			return err
-		}
-	}
-	fmt.Fprintf(log, "cgemu: %s was the profile of %s: it is %s.old now\n", name, program(was), name)
-	return nil
-}
-
-// emptyProfile reports whether a profile, or its end, is of one that counted nothing.
-func emptyProfile(b []byte) bool {
-	return bytes.Contains(b, []byte("\nsummary: 0\n")) || bytes.Contains(b, []byte("\nsummary: 0 "))
-}
-
-// emptyFile reports whether a file has a profile that counted nothing.
-func emptyFile(name string) bool {
-	const end = 4 << 10 // the summary is the last line
-	file, err := os.Open(name)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return false
-	}
-	b := make([]byte, end)
-	n, _ := file.ReadAt(b, max(info.Size()-end, 0))
-	return emptyProfile(b[:n])
-}
-
-// commandOf returns the command whose profile a file has.
-func commandOf(name string) (string, bool) {
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return "", false
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return "", false
-	}
-	defer file.Close()
-	return readCommand(file)
-}
-
-// readCommand returns the command of a profile.
-func readCommand(r io.Reader) (string, bool) {
-	const most = 1 << 20 // of lines in front of the counts
-	s := bufio.NewScanner(io.LimitReader(r, most))
-	s.Buffer(nil, most)
-	for s.Scan() {
-		if cmd, ok := strings.CutPrefix(s.Text(), "cmd: "); ok {
-			return cmd, true
-		}
-	}
-	return "", false
-}
 
 // newOutFiles checks the value of --cachegrind-out-file.
 func newOutFiles(format string) (*outFiles, error) {
@@ -198,6 +121,10 @@ func newOutFiles(format string) (*outFiles, error) {
 		return nil, fmt.Errorf("--cachegrind-out-file: %w", err)
 	}
 	f.names[syscalls.DefaultPID] = name
+	f.written = map[string]fs.FileInfo{}
+	if f.isDefault() {
+		f.found = f.find()
+	}
 	return f, nil
 }
 
@@ -213,6 +140,14 @@ func (f *outFiles) name(pid int) string {
 	}
 	f.names[pid] = name
 	return name
+}
+
+// of returns the file for the end of a process, or for its dump with number n.
+func (f *outFiles) of(pid, n int) string {
+	if n > 0 {
+		return f.beside(f.name(pid), n)
+	}
+	return f.name(pid)
 }
 
 // beside returns a file's name with a number added, or the name of what is no regular file.

@@ -53,6 +53,11 @@ func (c *countOptions) check(cacheSim bool) error {
 			return fmt.Errorf("--%s=: no function", o.name)
 		}
 	}
+	for _, fn := range c.regions.From {
+		if slices.Contains(c.regions.To, fn) {
+			return fmt.Errorf("--from=%s --to=%[1]s: nothing is between the first entry of a function and itself; --toggle-collect=%[1]s counts it with what it calls", fn)
+		}
+	}
 	if bool(c.cycles) && !cacheSim {
 		return errors.New("--cycles: needs --cache-sim=yes: the estimate is made of cache misses")
 	}

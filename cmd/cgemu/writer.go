@@ -17,7 +17,6 @@ import (
 
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/internal/outfile"
-	"github.com/cgemu/cgemu/syscalls"
 )
 
 // A run that the host's kernel confines (walls.go) cannot write its profiles: to be allowed to it would have to be allowed to change
@@ -202,10 +201,6 @@ func (r request) answer(ctx context.Context, files *outFiles, gone <-chan struct
 }
 
 func (r request) write(ctx context.Context, files *outFiles) error {
-	name := files.name(int(r.PID))
-	if r.Dump > 0 {
-		name = files.beside(name, int(r.Dump))
-	}
 	content := func(b []byte) func(io.Writer) error {
 		return func(w io.Writer) error {
 			_, err := w.Write(b)
@@ -216,10 +211,8 @@ func (r request) write(ctx context.Context, files *outFiles) error {
 	if r.Insns >= 0 {
 		insns = content(r.insns)
 	}
-	if cmd, ok := readCommand(bytes.NewReader(r.profile)); ok && r.PID == syscalls.DefaultPID && r.Dump == 0 {
-		if err := files.setAside(name, cmd, emptyProfile(r.profile), os.Stderr); err != nil {
-			return err
-		}
-	}
-	return cgout.WriteFiles(ctx, name, content(r.profile), insns)
+	cmd, _ := readCommand(bytes.NewReader(r.profile))
+	return files.put(int(r.PID), int(r.Dump), cmd, emptyProfile(r.profile), os.Stderr, func(name string) error {
+		return cgout.WriteFiles(ctx, name, content(r.profile), insns)
+	})
 }

@@ -39,7 +39,7 @@ func RefAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	case x86.AtBitString:
 		shift := 64 - 8*int(g.OpSize)
 		index := int64(c.Regs[g.Args[1].Reg]) << shift >> shift
-		return AddrBehind(c, g, index>>3)
+		return cutAddr(g, uint64(EffectiveAddr(c, g))+uint64(index>>3))
 	case x86.AtVSIB:
 		return laneAddr(c, g, r)
 	}
@@ -98,12 +98,9 @@ func SegmentBase(c *emu.CPU, g *Insn) uint64 {
 }
 
 // EffectiveAddr returns the address of g's memory operand.
-func EffectiveAddr(c *emu.CPU, g *Insn) emu.Addr { return AddrBehind(c, g, 0) }
-
-// AddrBehind returns the address n bytes behind g's memory operand. 32-bit addresses wrap around.
-func AddrBehind(c *emu.CPU, g *Insn, n int64) emu.Addr {
+func EffectiveAddr(c *emu.CPU, g *Insn) emu.Addr {
 	m := &g.Mem
-	a := uint64(int64(m.Disp) + n)
+	a := uint64(m.Disp)
 	if m.RIPRel {
 		a += uint64(g.Next())
 	}

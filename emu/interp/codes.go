@@ -639,6 +639,42 @@ const (
 	opVSigns16
 	opVSigns32
 	opVZeroUpper
+	opFAdd4RRLegacy
+	opFAdd4RRVex
+	opFAdd4RMLegacy
+	opFAdd4RMVex
+	opFAdd8RRLegacy
+	opFAdd8RRVex
+	opFAdd8RMLegacy
+	opFAdd8RMVex
+	opFSub4RRLegacy
+	opFSub4RRVex
+	opFSub4RMLegacy
+	opFSub4RMVex
+	opFSub8RRLegacy
+	opFSub8RRVex
+	opFSub8RMLegacy
+	opFSub8RMVex
+	opFMul4RRLegacy
+	opFMul4RRVex
+	opFMul4RMLegacy
+	opFMul4RMVex
+	opFMul8RRLegacy
+	opFMul8RRVex
+	opFMul8RMLegacy
+	opFMul8RMVex
+	opFDiv4RRLegacy
+	opFDiv4RRVex
+	opFDiv4RMLegacy
+	opFDiv4RMVex
+	opFDiv8RRLegacy
+	opFDiv8RRVex
+	opFDiv8RMLegacy
+	opFDiv8RMVex
+	opFCompare4RR
+	opFCompare4RM
+	opFCompare8RR
+	opFCompare8RM
 )
 
 var codeNames = [...]string{
@@ -1275,6 +1311,42 @@ var codeNames = [...]string{
 	opVSigns16:       "opVSigns16",
 	opVSigns32:       "opVSigns32",
 	opVZeroUpper:     "opVZeroUpper",
+	opFAdd4RRLegacy:  "opFAdd4RRLegacy",
+	opFAdd4RRVex:     "opFAdd4RRVex",
+	opFAdd4RMLegacy:  "opFAdd4RMLegacy",
+	opFAdd4RMVex:     "opFAdd4RMVex",
+	opFAdd8RRLegacy:  "opFAdd8RRLegacy",
+	opFAdd8RRVex:     "opFAdd8RRVex",
+	opFAdd8RMLegacy:  "opFAdd8RMLegacy",
+	opFAdd8RMVex:     "opFAdd8RMVex",
+	opFSub4RRLegacy:  "opFSub4RRLegacy",
+	opFSub4RRVex:     "opFSub4RRVex",
+	opFSub4RMLegacy:  "opFSub4RMLegacy",
+	opFSub4RMVex:     "opFSub4RMVex",
+	opFSub8RRLegacy:  "opFSub8RRLegacy",
+	opFSub8RRVex:     "opFSub8RRVex",
+	opFSub8RMLegacy:  "opFSub8RMLegacy",
+	opFSub8RMVex:     "opFSub8RMVex",
+	opFMul4RRLegacy:  "opFMul4RRLegacy",
+	opFMul4RRVex:     "opFMul4RRVex",
+	opFMul4RMLegacy:  "opFMul4RMLegacy",
+	opFMul4RMVex:     "opFMul4RMVex",
+	opFMul8RRLegacy:  "opFMul8RRLegacy",
+	opFMul8RRVex:     "opFMul8RRVex",
+	opFMul8RMLegacy:  "opFMul8RMLegacy",
+	opFMul8RMVex:     "opFMul8RMVex",
+	opFDiv4RRLegacy:  "opFDiv4RRLegacy",
+	opFDiv4RRVex:     "opFDiv4RRVex",
+	opFDiv4RMLegacy:  "opFDiv4RMLegacy",
+	opFDiv4RMVex:     "opFDiv4RMVex",
+	opFDiv8RRLegacy:  "opFDiv8RRLegacy",
+	opFDiv8RRVex:     "opFDiv8RRVex",
+	opFDiv8RMLegacy:  "opFDiv8RMLegacy",
+	opFDiv8RMVex:     "opFDiv8RMVex",
+	opFCompare4RR:    "opFCompare4RR",
+	opFCompare4RM:    "opFCompare4RM",
+	opFCompare8RR:    "opFCompare8RR",
+	opFCompare8RM:    "opFCompare8RM",
 }
 
 // uopRefs has the references of each micro-operation that has some.
@@ -1470,4 +1542,22 @@ var uopRefs = map[uint16][]uopRef{
 	opVLoadLow8:      {{x86.Read, 8}},
 	opVStoreLow8:     {{x86.Write, 8}},
 	opVStoreHigh8:    {{x86.Write, 8}},
+	opFAdd4RMLegacy:  {{x86.Read, 4}},
+	opFAdd4RMVex:     {{x86.Read, 4}},
+	opFAdd8RMLegacy:  {{x86.Read, 8}},
+	opFAdd8RMVex:     {{x86.Read, 8}},
+	opFSub4RMLegacy:  {{x86.Read, 4}},
+	opFSub4RMVex:     {{x86.Read, 4}},
+	opFSub8RMLegacy:  {{x86.Read, 8}},
+	opFSub8RMVex:     {{x86.Read, 8}},
+	opFMul4RMLegacy:  {{x86.Read, 4}},
+	opFMul4RMVex:     {{x86.Read, 4}},
+	opFMul8RMLegacy:  {{x86.Read, 8}},
+	opFMul8RMVex:     {{x86.Read, 8}},
+	opFDiv4RMLegacy:  {{x86.Read, 4}},
+	opFDiv4RMVex:     {{x86.Read, 4}},
+	opFDiv8RMLegacy:  {{x86.Read, 8}},
+	opFDiv8RMVex:     {{x86.Read, 8}},
+	opFCompare4RM:    {{x86.Read, 4}},
+	opFCompare8RM:    {{x86.Read, 8}},
 }

@@ -3,11 +3,13 @@
 package interp
 
 import (
+	"math"
 	"math/bits"
 	"unsafe"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/sem"
+	"github.com/cgemu/cgemu/emu/soft"
 )
 
 // exec executes blocks from b on. It returns nil where somebody else has to find the next one, for the address in RIP.
@@ -5962,8 +5964,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -5988,8 +5990,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -6014,8 +6016,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -6040,8 +6042,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -6068,8 +6070,8 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -6119,10 +6121,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) ^ v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) ^ v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6151,10 +6153,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) | v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) | v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6183,10 +6185,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6215,10 +6217,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6249,10 +6251,10 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
-			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), v2)
-			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), v3)
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), v2)
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))), v3)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -6420,6 +6422,556 @@ enter:
 
 		case opVZeroUpper:
 			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
+
+		case opFAdd4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFCompare4RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		case opFCompare4RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		case opFCompare8RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		case opFCompare8RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
 
 		}
 	}
@@ -12677,8 +13229,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -12706,8 +13258,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -12735,8 +13287,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -12764,8 +13316,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -12795,8 +13347,8 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
 				e.reference(b, u, a, 16, emu.D1mr)
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -12852,10 +13404,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) ^ v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) ^ v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -12887,10 +13439,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) | v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) | v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -12922,10 +13474,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -12957,10 +13509,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -12994,10 +13546,10 @@ enter:
 			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
 				e.reference(b, u, a, 32, emu.D1mr)
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
-			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), v2)
-			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), v3)
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), v2)
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))), v3)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -13193,6 +13745,606 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))<<16 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))<<24
 		case opVZeroUpper:
 			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
+		case opFAdd4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFCompare4RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+		case opFCompare4RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+		case opFCompare8RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+		case opFCompare8RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
 
 		}
 	}

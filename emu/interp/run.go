@@ -17,6 +17,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	if err := e.findMemory(); err != nil {
 		return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
 	}
+	e.gatherLate()
 	e.owner, e.state.CPU, e.state.kind = c, *c, kindNone
 	stop := e.loop(&e.state.CPU)
 	*c = e.state.CPU

@@ -22,6 +22,8 @@ type simulation struct {
 	fetches, data recency
 	// refs are the references of the instruction that is being executed, which happen, and their addresses.
 	refs []reference
+	// longest is how many bytes of a reference are simulated at most.
+	longest uint64
 	// done is how many references of an instruction that faulted have been simulated.
 	done int
 }
@@ -51,9 +53,9 @@ func newRecency(g *cachesim.Geometry) (r recency) {
 
 // used notes that a reference of size bytes at a was made.
 func (r *recency) used(a, size uint64) {
-	for _, line := range []uint64{a >> r.shift, (a + size - 1) >> r.shift} {
-		r.lines[line&r.sets] = line
-	}
+	first, last := a>>(r.shift&63), (a+size-1)>>(r.shift&63)
+	r.lines[first&r.sets] = first
+	r.lines[last&r.sets] = last
 }
 
 // A reference is one that an instruction makes.
@@ -66,7 +68,7 @@ func newSimulation(cfg *emu.Config) (s simulation) {
 	var i1, d1 *cachesim.Geometry
 	if cfg.Caches != nil {
 		s.caches = cachesim.NewHierarchy(*cfg.Caches)
-		i1, d1 = &cfg.Caches.I1, &cfg.Caches.D1
+		i1, d1, s.longest = &cfg.Caches.I1, &cfg.Caches.D1, uint64(cfg.Caches.MinLine())
 	}
 	if cfg.Branches {
 		s.branches = new(branchsim.Predictor)
@@ -87,7 +89,7 @@ func (e *Engine) fetch(in *insn) {
 	}
 	l1, ll := s.caches.Fetch(uint64(in.PC), int(in.Len))
 	s.fetches.used(uint64(in.PC), uint64(in.Len))
-	e.missed(in.PC, emu.I1mr, l1, ll)
+	e.missed(in, emu.I1mr, l1, ll)
 }
 
 // refer finds what in, which has been fetched, refers to: c is in front of it.
@@ -110,11 +112,11 @@ func (e *Engine) finish(in *insn) {
 		if r.Guard != x86.Always {
 			e.countRef(in.PC, r.Ref)
 		}
-		e.data(in.PC, r.addr, r.Ref)
+		e.data(in, r.addr, r.Ref)
 	}
 	e.sim.refs = e.sim.refs[:0]
 	if hooks.Retries(&in.Inst) {
-		e.conditional(in.PC, false)
+		e.conditional(in, false)
 	}
 }
 
@@ -145,12 +147,12 @@ func (e *Engine) onlyUpTo(c *emu.CPU, in *insn, f *emu.Fault) {
 		if n < 0 {
 			var last [1]byte
 			if found && e.mem.Read(a, last[:]) != 0 && e.mem.Read(a+emu.Addr(r.Size)-1, last[:]) != 0 {
-				e.data(in.PC, a, r)
+				e.data(in, a, r)
 			}
 			return
 		}
 		if done < 0 {
-			e.data(in.PC, a, r)
+			e.data(in, a, r)
 		}
 		e.countRef(in.PC, r)
 	}
@@ -158,16 +160,31 @@ func (e *Engine) onlyUpTo(c *emu.CPU, in *insn, f *emu.Fault) {
 
 // conditionalJump counts and simulates the conditional jump in.
 func (e *Engine) conditionalJump(in *insn, taken bool) {
-	if taken {
-		e.tally(in.PC, emu.Taken, 1)
+	if taken && e.Events.Has(emu.Taken) {
+		e.happened(in, emu.Taken)
 	}
-	e.conditional(in.PC, hooks.Taken(&in.Inst, taken))
+	if s := &e.sim; s.branches != nil && s.branches.Conditional(uint64(in.PC), taken != in.inverted) {
+		e.happened(in, emu.Bcm)
+	}
+}
+
+// happened counts an event of in that does not follow from its plan.
+func (e *Engine) happened(in *insn, ev emu.Event) {
+	if e.counting != emu.CountAll {
+		return
+	}
+	if in.own == nil {
+		in.own = new([emu.Taken + 1]uint32)
+	}
+	if in.own[ev]++; in.own[ev] == 1<<32-1 {
+		e.gatherOwn(in)
+	}
 }
 
 // indirectJump simulates the jump or call in to next.
 func (e *Engine) indirectJump(in *insn, next uint64) {
 	if s := &e.sim; in.effects.Indirect && s.branches != nil && s.branches.Indirect(uint64(in.PC), next) {
-		e.tally(in.PC, emu.Bim, 1)
+		e.happened(in, emu.Bim)
 	}
 }
 
@@ -182,43 +199,46 @@ func (e *Engine) branched(in *insn, taken bool, next emu.Addr) {
 	e.indirectJump(in, uint64(next))
 }
 
-// conditional simulates a conditional branch.
-func (e *Engine) conditional(a emu.Addr, taken bool) {
-	if e.sim.branches != nil && e.sim.branches.Conditional(uint64(a), taken) {
-		e.tally(a, emu.Bcm, 1)
+// conditional simulates a conditional branch that in counts.
+func (e *Engine) conditional(in *insn, taken bool) {
+	if e.sim.branches != nil && e.sim.branches.Conditional(uint64(in.PC), taken) {
+		e.happened(in, emu.Bcm)
 	}
 }
 
-// data simulates a data reference of the instruction at the address at.
-func (e *Engine) data(at, a emu.Addr, r x86.Ref) {
+// data simulates a data reference of in.
+func (e *Engine) data(in *insn, a emu.Addr, r x86.Ref) {
 	first := emu.D1mr
 	if r.Kind == x86.Write {
 		first = emu.D1mw
 	}
-	e.dataAt(at, uint64(a), uint64(r.Size), first)
+	e.dataAt(in, uint64(a), uint64(r.Size), first)
 }
 
 // dataAt does so for size bytes at a; first is the event of a miss in the first level.
-func (e *Engine) dataAt(at emu.Addr, a, size uint64, first emu.Event) {
-	if e.sim.caches == nil || a >= uint64(e.mem.Limit()) {
+func (e *Engine) dataAt(in *insn, a, size uint64, first emu.Event) {
+	s := &e.sim
+	if s.caches == nil || a >= e.limit {
 		return
 	}
-	l1, ll := e.sim.caches.Data(a, int(size))
-	e.sim.data.used(a, min(size, uint64(e.Caches.MinLine())))
-	e.missed(at, first, l1, ll)
+	l1, ll := s.caches.Data(a, int(size))
+	s.data.used(a, min(size, s.longest))
+	if l1 {
+		e.missed(in, first, l1, ll)
+	}
 }
 
 // reference simulates a data reference of the micro-operation u.
 func (e *Engine) reference(b *block, u *uop, a, size uint64, first emu.Event) {
-	e.dataAt(b.insns[u.insn].PC, a, size, first)
+	e.dataAt(&b.insns[u.insn], a, size, first)
 }
 
 // missed counts misses: first is the event of the first level, and that of the last level follows.
-func (e *Engine) missed(a emu.Addr, first emu.Event, l1, ll bool) {
-	if l1 {
-		e.tally(a, first, 1)
+func (e *Engine) missed(in *insn, first emu.Event, l1, ll bool) {
+	if l1 && e.Events.Has(first) {
+		e.happened(in, first)
 	}
-	if ll {
-		e.tally(a, first+1, 1)
+	if ll && e.Events.Has(first+1) {
+		e.happened(in, first+1)
 	}
 }

@@ -3,8 +3,6 @@ package interp
 //go:generate go run ./gen
 
 import (
-	"unsafe"
-
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -38,15 +36,6 @@ type state struct {
 	kind        flagKind
 	left, right uint64
 }
-
-// Offsets in a state of what is addressed like a register.
-const (
-	offFS   = uint8(unsafe.Offsetof(state{}.FSBase))
-	offGS   = uint8(unsafe.Offsetof(state{}.GSBase))
-	offZero = uint8(unsafe.Offsetof(state{}.zero))
-	offTemp = uint8(unsafe.Offsetof(state{}.temp))
-	offRSP  = 8 * emu.RSP
-)
 
 // A flagKind is an operation that left the status flags, and the size of its operands.
 type flagKind uint8

@@ -37,11 +37,13 @@ func bitTest(f func(x, bit uint64) uint64) semantics {
 			}
 			return nil
 		}
-		size, behind := uint8(o.Size), int64(0)
+		a, size := guest.EffectiveAddr(c, g), uint8(o.Size)
 		if g.Args[1].Kind == x86.ArgGPR {
-			behind = int64(signed(index, size)) >> 3 &^ int64(size-1)
+			a += emu.Addr(int64(signed(index, size)) >> 3 &^ int64(size-1))
+			if g.Mem.AddrSize == 4 {
+				a &= 1<<32 - 1
+			}
 		}
-		a := guest.AddrBehind(c, g, behind)
 		load := m.LoadToModify
 		if g.Op == x86.BT {
 			load = m.Load

@@ -43,14 +43,14 @@ func (x x87) setFSW(v uint16) { binary.LittleEndian.PutUint16(x.XState[emu.XOffF
 
 // st returns ST(i).
 func (x x87) st(i int) soft.F80 {
-	b := x.XState[emu.XOffST+16*i:]
-	return soft.F80{Mant: binary.LittleEndian.Uint64(b), SE: binary.LittleEndian.Uint16(b[8:])}
+	b := (*[10]byte)(x.XState[emu.XOffST+16*(i&7):])
+	return soft.F80{Mant: binary.LittleEndian.Uint64(b[:]), SE: binary.LittleEndian.Uint16(b[8:])}
 }
 
 // setST writes ST(i), and marks it as not empty.
 func (x x87) setST(i int, v soft.F80) {
-	b := x.XState[emu.XOffST+16*i:]
-	binary.LittleEndian.PutUint64(b, v.Mant)
+	b := (*[10]byte)(x.XState[emu.XOffST+16*(i&7):])
+	binary.LittleEndian.PutUint64(b[:], v.Mant)
 	binary.LittleEndian.PutUint16(b[8:], v.SE)
 	x.XState[emu.XOffFTW] |= 1 << x.physical(i)
 }
@@ -126,12 +126,6 @@ func inRegisters(execute func(x x87, g *guest.Insn)) semantics {
 		execute(x, g)
 		return nil
 	})
-}
-
-// x87Operand returns an instruction's memory operand, which has up to ten bytes.
-func (m *Machine) x87Operand(c *emu.CPU, g *guest.Insn, size uint16) (b [10]byte, f *emu.Fault) {
-	f = m.read(guest.EffectiveAddr(c, g), b[:size])
-	return b, f
 }
 
 // unary returns the semantics of an instruction that replaces ST(0), and pushes a second result if push is set. If it leaves behind C2,
@@ -217,20 +211,20 @@ func reversedX87(f x87Arithmetic) x87Arithmetic {
 	return func(a, b soft.Number, cw uint16) soft.Result { return f(b, a, cw) }
 }
 
-// An x87Format takes a memory operand apart.
-type x87Format func(b [10]byte, size uint16) soft.Number
+// An x87Format takes a memory operand of up to 8 bytes apart.
+type x87Format func(b uint64, size uint16) soft.Number
 
 // x87Float and x87Integer are the formats of operands.
-func x87Float(b [10]byte, size uint16) soft.Number {
+func x87Float(b uint64, size uint16) soft.Number {
 	if size == 4 {
-		return soft.Float32.Unpack(uint64(binary.LittleEndian.Uint32(b[:])))
+		return soft.Float32.Unpack(b)
 	}
-	return soft.Float64.Unpack(binary.LittleEndian.Uint64(b[:]))
+	return soft.Float64.Unpack(b)
 }
 
-func x87Integer(b [10]byte, size uint16) soft.Number {
+func x87Integer(b uint64, size uint16) soft.Number {
 	shift := 64 - 8*size
-	return soft.FromInt(int64(binary.LittleEndian.Uint64(b[:])<<shift) >> shift)
+	return soft.FromInt(int64(b<<shift) >> shift)
 }
 
 // x87Source returns g's second operand: a register, of which present says that it is not empty, or memory.
@@ -239,7 +233,7 @@ func (m *Machine) x87Source(c *emu.CPU, g *guest.Insn, x x87, of x87Format) (n s
 	if o.Kind == x86.ArgST {
 		return x.st(int(o.Reg)).Number(), !x.empty(int(o.Reg)), nil
 	}
-	b, f := m.x87Operand(c, g, o.Size)
+	b, f := m.Load(guest.EffectiveAddr(c, g), uint8(o.Size))
 	if f != nil {
 		return n, false, f
 	}

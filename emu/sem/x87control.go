@@ -1,8 +1,6 @@
 package sem
 
 import (
-	"encoding/binary"
-
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -31,9 +29,9 @@ func fnclex(_ *Machine, c *emu.CPU, _ *guest.Insn) *emu.Fault {
 
 // fldcw implements FLDCW.
 func fldcw(m *Machine, c *emu.CPU, g *guest.Insn, x x87) *emu.Fault {
-	b, f := m.x87Operand(c, g, 2)
+	cw, f := m.Load(guest.EffectiveAddr(c, g), 2)
 	if f == nil {
-		setFCW(x.XState, binary.LittleEndian.Uint16(b[:]))
+		setFCW(x.XState, uint16(cw))
 		settleX87(x.XState)
 	}
 	return f

@@ -21,48 +21,60 @@ func (x x87) pushResult(r soft.Result) {
 	}
 }
 
-// fload returns the execution of an instruction that pushes its memory operand.
-func fload(convert func(b [10]byte, size, cw uint16) soft.Result) x87Execution {
+// fload returns the execution of an instruction that pushes its memory operand, of up to 8 bytes.
+func fload(of x87Format) x87Execution {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn, x x87) *emu.Fault {
 		size := g.Args[0].Size
-		b, f := m.x87Operand(c, g, size)
+		b, f := m.Load(guest.EffectiveAddr(c, g), uint8(size))
 		if f == nil {
-			x.pushResult(convert(b, size, x.fcw()))
+			x.pushResult(soft.Load(of(b, size), x.fcw()))
 		}
 		return f
 	}
 }
 
-// The formats that are loaded.
-func fldFloat(b [10]byte, size, cw uint16) soft.Result {
-	if size == 10 {
-		return soft.Result{Value: extendedOf(b)}
+// fload80 returns the execution of an instruction that pushes a memory operand of 10 bytes.
+func fload80(convert func(b [10]byte) soft.F80) x87Execution {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn, x x87) *emu.Fault {
+		var b [10]byte
+		f := m.read(guest.EffectiveAddr(c, g), b[:])
+		if f == nil {
+			x.pushResult(soft.Result{Value: convert(b)})
+		}
+		return f
 	}
-	return soft.Load(x87Float(b, size), cw)
 }
-
-func fldInteger(b [10]byte, size, cw uint16) soft.Result {
-	return soft.Load(x87Integer(b, size), cw)
-}
-
-func fldDecimal(b [10]byte, _, _ uint16) soft.Result { return soft.Result{Value: soft.FromBCD(b)} }
 
 // extendedOf returns the number that memory has as b.
 func extendedOf(b [10]byte) soft.F80 {
 	return soft.F80{Mant: binary.LittleEndian.Uint64(b[:]), SE: binary.LittleEndian.Uint16(b[8:])}
 }
 
+// The executions of FLD.
+var (
+	fldFloat    = fload(x87Float)
+	fldExtended = fload80(extendedOf)
+)
+
 // fld implements FLD.
 func fld(m *Machine, c *emu.CPU, g *guest.Insn, x x87) *emu.Fault {
-	if g.Args[0].Kind == x86.ArgMem {
-		return fload(fldFloat)(m, c, g, x)
+	switch o := &g.Args[0]; {
+	case o.Kind == x86.ArgST:
+		x.duplicate(int(o.Reg))
+		return nil
+	case o.Size == 10:
+		return fldExtended(m, c, g, x)
 	}
-	r := soft.Result{Value: defaultNaN, Status: stackUnderflow}
-	if i := int(g.Args[0].Reg); !x.empty(i) {
-		r = soft.Result{Value: x.st(i)}
+	return fldFloat(m, c, g, x)
+}
+
+// duplicate pushes ST(i).
+func (x x87) duplicate(i int) {
+	r := soft.Result{Value: x.st(i)}
+	if x.empty(i) {
+		r = soft.Result{Value: defaultNaN, Status: stackUnderflow}
 	}
 	x.pushResult(r)
-	return nil
 }
 
 // fconst returns the semantics of an instruction that pushes v.
@@ -216,7 +228,7 @@ func changeSign(change func(se uint16) uint16) semantics {
 
 // x87MoveRows are the instructions that move numbers.
 var x87MoveRows = rows{
-	x86.FLD: {plain: waiting(fld)}, x86.FILD: {plain: waiting(fload(fldInteger))}, x86.FBLD: {plain: waiting(fload(fldDecimal))},
+	x86.FLD: {plain: waiting(fld)}, x86.FILD: {plain: waiting(fload(x87Integer))}, x86.FBLD: {plain: waiting(fload80(soft.FromBCD))},
 	x86.FST: {plain: fst(false)}, x86.FSTP: {plain: fst(true)},
 	x86.FIST: {plain: waiting(fstore(fstInteger, false))}, x86.FISTP: {plain: waiting(fstore(fstInteger, true))},
 	x86.FISTTP: {plain: waiting(fstore(fstTruncated, true))}, x86.FBSTP: {plain: waiting(fstore(fstDecimal, true))},

@@ -28,15 +28,15 @@ func (x F80) signedPlaces() *big.Int {
 func TestRemainder(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	longest := 0
-	for range 20_000 {
+	for range 10_000 {
 		x, y := randomF80(r, -40, 60), randomF80(r, -40, 60)
-		switch r.IntN(8) {
-		case 0:
+		switch r.IntN(64) {
+		case 0: // many steps
 			x, y = randomF80(r, -16382, 16383), randomF80(r, -16382, 16383)
-		case 1: // ties
+		case 1, 2, 3, 4, 5, 6, 7, 8: // ties
 			y.Mant &^= 1<<(1+r.IntN(62)) - 1
 			x = F80{y.Mant, y.SE ^ 0x8000 - uint16(r.IntN(2))}
-		case 2:
+		case 9:
 			y = F80{r.Uint64() >> 20, 0}
 		}
 		for _, nearest := range []bool{false, true} {
@@ -61,7 +61,7 @@ func TestRemainder(t *testing.T) {
 			require.Equal(t, quotientBits(low), status&(C0|C1|C3), "%v rem %v (nearest %v): quotient %v", x, y, nearest, quotient)
 		}
 	}
-	require.Greater(t, longest, 500)
+	require.Greater(t, longest, 300)
 }
 
 // remainderSteps repeats an instruction until C2 says that it is done. Each step but the last brings exponents nearer by 32 to 63.

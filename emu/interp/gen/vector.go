@@ -8,7 +8,7 @@ import (
 // In the cases of vector instructions $dv0 to $dv3 are the words of vector register d, and so on with s and x. A memory operand of 16 or
 // 32 bytes is read by $loadv(16) into v0 and v1, by $loadv(32) into v2 and v3 as well; $storev(n, …) writes that many bytes.
 
-// Encodings: SSE's leave the upper half of the register alone, AVX's on 128 bits clear it.
+// encodings: SSE's leave the upper half of the register alone, AVX's on 128 bits clear it.
 var encodings = []struct {
 	name  string
 	words int
@@ -22,12 +22,9 @@ var wordOps = []struct{ name, text string }{
 
 func vectors(add func(name, body string)) {
 	for _, enc := range encodings {
-		first := "x"
-		if enc.name == "Legacy" {
-			first = "d"
-		}
 		for _, o := range wordOps {
 			for _, form := range []string{"RR", "RM"} {
+				first := firstSource(enc.name, form)
 				var b strings.Builder
 				if o.name == "Words" {
 					b.WriteString("f := b.words[u.imm]\n")
@@ -73,6 +70,17 @@ func vectors(add func(name, body string)) {
 	add("opVSigns16", "$d = sem.SignsOfBytes($sv0) | sem.SignsOfBytes($sv1)<<8")
 	add("opVSigns32", "$d = sem.SignsOfBytes($sv0) | sem.SignsOfBytes($sv1)<<8 | sem.SignsOfBytes($sv2)<<16 | sem.SignsOfBytes($sv3)<<24")
 	add("opVZeroUpper", "*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}")
+}
+
+// firstSource is the field that has the first source: the destination's with SSE, otherwise the one that the second source leaves.
+func firstSource(encoding, form string) string {
+	switch {
+	case encoding == "Legacy":
+		return "d"
+	case form == "RM":
+		return "s"
+	}
+	return "x"
 }
 
 // vectorAddress is the address of an operand. SSE wants it aligned: bit 7 of shift says so.
