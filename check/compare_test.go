@@ -58,6 +58,15 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, New, Compare(b, counts(m{}, m{}), measured(old)).Verdict)
 }
 
+// TestPercent has a change that is too small for per cent.
+func TestPercent(t *testing.T) {
+	require.Equal(t, "+2.00 %", percent(100, 102))
+	require.Equal(t, "+1", percent(1_000_000, 1_000_001))
+	require.Equal(t, "-19", percent(1_000_000, 999_981))
+	require.Equal(t, "+0.00 %", percent(5, 5))
+	require.Equal(t, "+5", percent(0, 5))
+}
+
 var update = flag.Bool("update", false, "write testdata/formats anew")
 
 // sampleReport has a benchmark of each verdict.

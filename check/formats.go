@@ -227,7 +227,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 	s := junitSuite{Name: "cgemu check", Tests: len(r.Results)}
 	for i := range r.Results {
 		x := &r.Results[i]
-		t := &text{}
+		t := r.newText()
 		t.result(x)
 		c := junitCase{Name: x.Name, Class: "cgemu." + x.Group}
 		if x.Group == "" {
