@@ -58,6 +58,10 @@ type Config struct {
 	// HostStdio shows the guest what its standard files are. Otherwise its outputs are pipes to it, wherever they go, and so is
 	// an input that is a terminal: what it executes does not depend on that.
 	HostStdio bool
+	// Record, if set, records the run: not with RealTime, the host's Network, Compat, Sysroot, Binds and HostStdio. Replay is a recording of which
+	// the run is a repetition: Recording.Config makes such a Config.
+	Record *Recorder
+	Replay *Recording
 	// HostEtc shows the guest all files of the host's /etc. Otherwise those that nearly every program reads (ld.so.cache, passwd, group,
 	// nsswitch.conf, localtime, timezone) are others, which depend on less of what is installed on the host. With Root, Sysroot and
 	// Compat they are what they are.
@@ -188,6 +192,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err == nil {
 		err = cfg.profilerConfig().Check()
 	}
+	if err == nil {
+		err = cfg.checkRecording()
+	}
 	network, known := networks[cfg.Network]
 	if err == nil && !known {
 		err = fmt.Errorf("network %q: not one of loopback, none, host", cfg.Network)
@@ -214,14 +221,23 @@ var networks = map[string]syscalls.Network{
 // model returns the guest's CPU, which tells of the caches that are simulated, unless it is to be Valgrind's.
 func (cfg *Config) model(engine EngineInfo) (*emu.Model, error) {
 	model, err := emu.ModelByName(cmp.Or(cfg.CPU, engine.Model))
-	if err != nil || cfg.Caches == nil {
-		return model, err
-	}
-	if err := cfg.Caches.Check(); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if !cfg.Compat && model.Name != "valgrind" {
-		model = model.WithCaches(*cfg.Caches)
+	if cfg.Caches != nil {
+		if err := cfg.Caches.Check(); err != nil {
+			return nil, err
+		}
+	}
+	told := cfg.Caches
+	if cfg.Replay != nil {
+		told = cfg.Replay.s.Caches // what is simulated now may be others
+	}
+	if told != nil && !cfg.Compat && model.Name != "valgrind" {
+		if err := told.Check(); err != nil {
+			return nil, err
+		}
+		model = model.WithCaches(*told)
 	}
 	return model, nil
 }

@@ -88,6 +88,7 @@ func TestDigests(t *testing.T) {
 					want[name] = value
 				}
 				require.Equal(t, want[name], value, name)
+				require.Equal(t, want[name], digest(t, args, "interp", model, simulated), "%s with interp", name)
 				// libunicorn has its own approximations, and nothing of v3.
 				if model == "v1" && args[0] != "testdata/approx" && hasEngine("unicorn") {
 					require.Equal(t, want[name], digest(t, args, "unicorn", model, simulated), "%s with unicorn", name)

@@ -1,7 +1,6 @@
 package cgemu
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,8 +17,11 @@ import (
 // AutoEngine is the name that stands for the first engine of Engines that can be used.
 const AutoEngine = "auto"
 
-// CheckEngine is the name of the engine that compares two.
-const CheckEngine = "check"
+// CheckEngine and CheckUnicornEngine are the names of engines that compare two: jit with interp, and unicorn with interp.
+const (
+	CheckEngine        = "check"
+	CheckUnicornEngine = "check-unicorn"
+)
 
 // An EngineInfo describes an engine.
 type EngineInfo struct {
@@ -48,21 +50,28 @@ func Engines() []EngineInfo {
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
 			Err: jit.Available(), make: pool.New, close: pool.Close,
 		},
+		{Name: "interp", Model: "v3", Needs: "nothing", Found: "executes in Go", make: interp.New},
 		{
 			Name: "unicorn", Model: unicorn.DefaultModel, Needs: "Linux on amd64 or arm64, libunicorn 2", Found: found,
 			Err: err, Warning: unicorn.Warning(), make: unicorn.New,
 		},
 	}
-	list = append(list, EngineInfo{
-		Name: "interp", Model: "v3", Needs: "nothing", Found: "executes in Go: slower, not complete yet", make: interp.New, unlisted: true,
-	})
-	return append(list, EngineInfo{
-		Name: CheckEngine, Model: unicorn.DefaultModel, Needs: "both", Found: "compares unicorn with jit",
-		Err: cmp.Or(list[0].Err, list[1].Err), Warning: list[1].Warning, unlisted: true, close: pool.Close,
-		make: func(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
-			return lockstep.New(m, cfg.Env, cfg.Model, [2]lockstep.Factory{list[1].factory(cfg), list[0].factory(cfg)})
+	return append(list,
+		EngineInfo{
+			Name: CheckEngine, Model: "v3", Needs: "what jit needs", Found: "compares interp with jit", Err: list[0].Err, unlisted: true, close: pool.Close,
+			make: compared(list[0], list[1]),
 		},
-	})
+		EngineInfo{
+			Name: CheckUnicornEngine, Model: unicorn.DefaultModel, Needs: "what unicorn needs", Found: "compares unicorn with interp",
+			Err: list[2].Err, Warning: list[2].Warning, unlisted: true, make: compared(list[2], list[1]),
+		})
+}
+
+// compared makes an engine that does what the first one does, and compares that with the second.
+func compared(first, second EngineInfo) func(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
+	return func(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
+		return lockstep.New(m, cfg.Env, cfg.Model, [2]lockstep.Factory{first.factory(cfg), second.factory(cfg)})
+	}
 }
 
 // FindEngine returns the engine of a name, or why there is none; "" is AutoEngine.

@@ -5,6 +5,7 @@ package cgemu_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,6 +27,12 @@ const (
 	guest = "testdata/guest" // testdata/guest.c
 	demo  = "testdata/demo"  // testdata/demo.c
 )
+
+// engineName is the engine of runs that name none: with -engine=interp all tests hold for the other one.
+var engineName = flag.String("engine", "", "the engine of runs that name none")
+
+// fullEngines are the engines that execute all of v3.
+var fullEngines = []string{"jit", "interp"}
 
 // A ran is what a run left.
 type ran struct {
@@ -55,6 +62,9 @@ func startFor(t *testing.T, ctx context.Context, cfg cgemu.Config) ran {
 	}
 	if cfg.Path == "" {
 		cfg.Path = cfg.Args[0]
+	}
+	if cfg.Engine == "" {
+		cfg.Engine = *engineName
 	}
 	cfg.Names.Demangle = true
 	res, err := cgemu.Run(ctx, cfg)

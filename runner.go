@@ -31,6 +31,7 @@ type runner struct {
 	objects  *profiler.Objects
 	first    *Result
 	children []*Result
+	recorder *syscalls.Recorder // nil if the run is not recorded
 	// programs are the guest's names of the files that processes executed as programs.
 	programs []string
 	// mismatch is what CheckEngine found, and cancel ends the run then.
@@ -54,12 +55,20 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		defer r.engine.close()
 	}
 	r.cancel, r.objects = cancel, profiler.NewObjects(names)
-	k, err := syscalls.New(r.kernelConfig())
+	kernel := r.kernelConfig()
+	if err := r.startRecording(&kernel.Files); err != nil {
+		return nil, fmt.Errorf("the run is not recorded: %w", err)
+	}
+	k, err := syscalls.New(kernel)
 	if err != nil {
 		return nil, err
 	}
 	defer k.Close()
-	r.objects.HostPath, r.objects.Names.Resolve = k.HostPath, k.Resolve
+	if r.objects.HostPath, r.objects.Names.Resolve = k.HostPath, k.Resolve; r.cfg.Record != nil || r.cfg.Replay != nil {
+		// The guest's files have all the names: those of the host are not there when the run is repeated.
+		r.objects.HostPath = func(guest string) (string, bool) { return guest, true }
+		r.objects.Names.Resolve, r.objects.Names.Open = nil, k.OpenObject
+	}
 	exit, err := k.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
@@ -79,6 +88,9 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	r.nameUnmatched()
 	r.first.CPU, r.first.Objects, r.first.Programs = r.model.Name, r.objects.Paths(), hostPaths(k, r.programs)
 	r.first.Warnings = r.objects.Close()
+	if err := r.endRecording(exit.Interrupted); err != nil {
+		return nil, err
+	}
 	if slices.ContainsFunc(r.first.Warnings, func(err error) bool { return errors.Is(err, dwarfmap.ErrStopped) }) {
 		fmt.Fprintln(r.cfg.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")
 	}
@@ -225,7 +237,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 	}, Files: syscalls.FileConfig{
 		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Overlay: cfg.Overlay, Isolate: cfg.Isolate, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
 		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput, OnOpen: cfg.OnOpen,
-		HostStdio: cfg.HostStdio || cfg.Compat, HostEtc: cfg.HostEtc || cfg.Compat,
+		PipedStdin: r.std.piped, HostStdio: cfg.HostStdio || cfg.Compat, HostEtc: cfg.HostEtc || cfg.Compat,
 	}, Path: cfg.guestPath(), Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
 }
 

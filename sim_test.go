@@ -73,19 +73,24 @@ func eachVector(t *testing.T, test func(t *testing.T, name string, run vectorRun
 }
 
 // TestVectors runs the assembly programs of testdata/vectors and compares with what Cachegrind
-// counts.
+// counts, and the engines' files with one another.
 func TestVectors(t *testing.T) {
 	eachVector(t, func(t *testing.T, name string, run vectorRun, want string) {
-		got := start(t, cgemu.Config{
-			Path: "testdata/vectors/bin/" + name, Args: []string{"./" + name}, CPU: "valgrind", Compat: true,
-			Caches: run.caches, Branches: run.branches,
-		})
-		require.Equal(t, run.columns, got.Result.Profile.Events)
-		sameProfile(t, normal(selectColumns(t, want, run.columns)), normal(got.profile))
-		if run.caches != nil {
-			assert.Equal(t, descriptions(want), descriptions(got.profile))
-		} else {
-			assert.Empty(t, descriptions(got.profile))
+		var files []string
+		for _, engine := range fullEngines {
+			got := start(t, cgemu.Config{
+				Path: "testdata/vectors/bin/" + name, Args: []string{"./" + name}, CPU: "valgrind", Compat: true,
+				Caches: run.caches, Branches: run.branches, Engine: engine,
+			})
+			require.Equal(t, run.columns, got.Result.Profile.Events)
+			sameProfile(t, normal(selectColumns(t, want, run.columns)), normal(got.profile))
+			if run.caches != nil {
+				assert.Equal(t, descriptions(want), descriptions(got.profile))
+			} else {
+				assert.Empty(t, descriptions(got.profile))
+			}
+			files = append(files, got.profile)
+			sameProfile(t, files[0], got.profile)
 		}
 	})
 }

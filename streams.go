@@ -11,6 +11,10 @@ import (
 // streams are the files that the guest has for its standard streams, and what is between them and a Config's readers and writers.
 type streams struct {
 	stdin, stdout, stderr *os.File
+	// dir is where files are made; "" where the host has temporary ones.
+	dir string
+	// piped says that the guest is to see a pipe in stdin.
+	piped bool
 	// ours are the files that were made, to be closed when the guest has ended; copies are the errors of writers.
 	ours   []*os.File
 	copies []chan error
@@ -18,14 +22,23 @@ type streams struct {
 
 // openStreams makes files of the readers and writers of cfg.
 func (cfg *Config) openStreams() (s *streams, err error) {
-	s = &streams{}
-	if s.stdin, err = s.reader(cfg.Stdin); err == nil {
+	s = &streams{dir: cfg.ShmDir}
+	if cfg.Replay == nil {
+		s.stdin, err = s.reader(cfg.Stdin)
+	}
+	if err == nil && cfg.Record != nil {
+		s.stdin, s.piped, err = s.recordable(s.stdin)
+	}
+	if err == nil {
 		s.stdout, err = s.writer(cfg.Stdout)
 	}
 	if err == nil {
 		if s.stderr = s.stdout; !sameWriter(cfg.Stdout, cfg.Stderr) {
 			s.stderr, err = s.writer(cfg.Stderr)
 		}
+	}
+	if err == nil && cfg.Replay != nil {
+		err = s.replay(cfg.Replay.r)
 	}
 	if err != nil {
 		s.close()
@@ -65,7 +78,7 @@ func (s *streams) reader(r io.Reader) (*os.File, error) {
 
 // spool returns a file with what r has.
 func (s *streams) spool(r io.Reader) (*os.File, error) {
-	f, err := os.CreateTemp("", "cgemu-stdin-")
+	f, err := os.CreateTemp(s.dir, "cgemu-stdin-")
 	if err != nil {
 		return nil, err
 	}

@@ -56,15 +56,14 @@ func (c *Cache) Access(addr uint64, size int) (miss bool) {
 // one if it is not there.
 func (c *Cache) use(line uint64) (miss bool) {
 	set := c.set(line)
+	moved := line
 	for way, tag := range set {
+		set[way] = moved
 		if tag == line {
-			copy(set[1:way+1], set[:way])
-			set[0] = line
 			return false
 		}
+		moved = tag
 	}
-	copy(set[1:], set)
-	set[0] = line
 	return true
 }
 

@@ -20,6 +20,14 @@ const debugRoot = "/usr/lib/debug"
 // known by that.
 const maxChecked = 8 << 30
 
+// open opens a regular file.
+func (o *Options) open(path string) (*os.File, error) {
+	if o.Open != nil {
+		return o.Open(path)
+	}
+	return openRegular(path)
+}
+
 // openRegular opens a regular file. Anything else might wait for ever, or do something, when it is opened.
 func openRegular(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
@@ -144,7 +152,7 @@ func (o *Object) debugLink() (name string, crc uint32, ok bool) {
 // openDebug opens a debug file if it is the one wanted: its build-id is id or,
 // where id is empty, its checksum is crc.
 func (o *Object) openDebug(path, id string, crc uint32) *image {
-	f, err := openRegular(path)
+	f, err := o.opts.open(path)
 	if err != nil {
 		return nil
 	}

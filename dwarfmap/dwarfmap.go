@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 )
@@ -48,6 +49,8 @@ type Options struct {
 	// Resolve, if set, returns the path to be opened for a file beside the object, false if there is none: a link there may lead to
 	// where the object's owner has nothing to say.
 	Resolve func(path string) (string, bool)
+	// Open, if set, opens regular files, objects and debug files: what paths mean is for it to say.
+	Open func(path string) (*os.File, error)
 	// ShowBelowMain keeps the names of the functions that call main, which are
 	// "(below main)" otherwise.
 	ShowBelowMain bool
@@ -151,7 +154,7 @@ func (m *mappings) find(lo, hi uint64) bool {
 
 // Open opens an ELF file.
 func Open(path string, opts Options) (*Object, error) {
-	f, err := openRegular(path)
+	f, err := opts.open(path)
 	if err != nil {
 		return nil, fmt.Errorf("dwarfmap: %w", err)
 	}

@@ -446,7 +446,8 @@ func sysTruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if st, e := l.Stat(true); e == 0 {
+	st, e := l.Stat(true)
+	if e == 0 {
 		switch st.Mode & linux.S_IFMT {
 		case linux.S_IFREG:
 		case linux.S_IFDIR:
@@ -460,6 +461,7 @@ func sysTruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	e = l.Truncate(a.Long(1))
 	if e == 0 {
+		files.Cut(t.Kernel, files.SystemOf(t.Kernel).Inodes.Number(st.Dev, st.Ino))
 		event(t.Kernel, l, true, linux.IN_MODIFY)
 	}
 	return 0, e

@@ -51,7 +51,7 @@ func fuzzCalls(t *testing.T, prog, dir string, seed uint64) string {
 	defer cancel()
 	res, err := cgemu.Run(ctx, cgemu.Config{
 		Path: prog, Args: []string{prog, strconv.FormatUint(seed, 10), "100", "300"}, Dir: scratch, Stdin: std, Stdout: std, Stderr: std,
-		Log: io.Discard, Strace: io.Discard,
+		Log: io.Discard, Strace: io.Discard, Engine: *engineName,
 	})
 	require.NoError(t, err)
 	require.False(t, res.Exit.Interrupted, "it hangs")

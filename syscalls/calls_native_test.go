@@ -190,7 +190,7 @@ func guestCalls(t *testing.T, args []string, dir string) (procs [][]string, file
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	var log bytes.Buffer
-	res, err := cgemu.Run(ctx, cgemu.Config{Path: args[0], Args: args, Dir: dir, Stdin: out, Stdout: out, Stderr: out, Log: io.Discard})
+	res, err := cgemu.Run(ctx, cgemu.Config{Path: args[0], Args: args, Dir: dir, Stdin: out, Stdout: out, Stderr: out, Log: io.Discard, Engine: *engineName})
 	require.NoError(t, err)
 	require.False(t, res.Exit.Interrupted, "it hangs")
 	require.Zero(t, res.Exit.Status(), log.String())

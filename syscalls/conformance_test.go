@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"net"
@@ -26,6 +27,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls"
 )
 
+// engineName is the engine that all programs run with: with -engine=interp the other one has to conform.
+var engineName = flag.String("engine", "", "the engine to run programs with")
+
 // guestRun runs a program under cgemu and returns its output and status.
 func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.Config)) (string, int) {
 	t.Helper()
@@ -40,7 +44,7 @@ func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.C
 	defer cancel()
 	cfg := cgemu.Config{
 		Path: args[0], Args: args, Env: env, CPU: "v3", CPUs: 1, Stdin: in, Stdout: out, Stderr: out, Log: &log,
-		TraceChildren: true, HostStdio: true, HostEtc: true,
+		TraceChildren: true, HostStdio: true, HostEtc: true, Engine: *engineName,
 	}
 	for _, c := range change {
 		c(&cfg)
@@ -106,6 +110,9 @@ func requireLinux(t *testing.T, since [2]int) {
 	}
 }
 
+// interpreted has the programs that are about what an engine does. With the tag oracles both engines run all of them.
+var interpreted = map[string]bool{"behindeof": true, "cutcode": true, "cutdata": true, "signals": true, "stepping": true}
+
 // TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output.
 func TestConformance(t *testing.T) {
 	exercised, err := syscalls.Exercised()
@@ -138,6 +145,11 @@ func TestConformance(t *testing.T) {
 				got, gotStatus := guestRun(t, []string{prog}, nil, func(c *cgemu.Config) { c.Strace = made })
 				assert.Equal(t, want, got)
 				assert.Equal(t, status, gotStatus)
+				if interpreted[name] || oracles {
+					got, gotStatus = guestRun(t, []string{prog}, nil, func(c *cgemu.Config) { c.Engine = "interp" })
+					assert.Equal(t, want, got, "interpreted")
+					assert.Equal(t, status, gotStatus, "interpreted")
+				}
 				if len(cc) == 1 { // a static library may do without a call
 					for _, call := range exercised[name] {
 						assert.Contains(t, made, call, "testdata/exercised.txt says that the program makes it")

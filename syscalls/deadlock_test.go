@@ -71,7 +71,7 @@ func TestDeadlockReport(t *testing.T) {
 				require.NoError(t, err)
 				defer null.Close()
 				res, err := cgemu.Run(ctx, cgemu.Config{
-					Path: prog, Args: []string{prog, name}, Stdin: null, Stdout: null, Stderr: null, Log: &log,
+					Path: prog, Args: []string{prog, name}, Stdin: null, Stdout: null, Stderr: null, Log: &log, Engine: *engineName,
 				})
 				require.NoError(t, err)
 				assert.True(t, res.Exit.Deadlock)

@@ -30,9 +30,10 @@ func sysFtruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return modified(t, h, h.FD.Truncate(a.Long(1)))
 }
 
-// modified finishes a call that changed h, or failed.
+// modified finishes a call that changed h, perhaps its length, or failed.
 func modified(t *task.Thread, h *files.HostFile, e linux.Errno) (uint64, linux.Errno) {
 	if e == 0 {
+		files.Cut(t.Kernel, h.Ino)
 		files.FileEvent(t.Kernel, h, linux.IN_MODIFY)
 	}
 	return 0, e

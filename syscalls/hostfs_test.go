@@ -91,3 +91,69 @@ func FuzzFS(f *testing.F) {
 		require.Empty(t, vfstest.Difference(before, vfstest.Tree(lower)))
 	})
 }
+
+// A contentFile is the content of a file in memory, as a file of the host.
+type contentFile struct{ name string }
+
+func (c contentFile) Open(flags int) (vfs.Data, linux.Errno) {
+	fd, e := host.Open(host.Place{Dir: host.NoFD, Path: c.name}, flags, 0, 0)
+	return host.Data{FD: fd}, e
+}
+
+func (c contentFile) Size() (int64, linux.Errno) {
+	st, e := host.StatAt(host.Place{Dir: host.NoFD, Path: c.name}, false)
+	return st.Size, e
+}
+
+func (c contentFile) Remove() { os.Remove(c.name) }
+
+// TestReplacedDescriptors opens a file for reading, and then for writing, over file systems that pass on what is below: the descriptor
+// that somebody has for reading stays one, and has the new content.
+func TestReplacedDescriptors(t *testing.T) {
+	overlay := func(lower vfs.FS) vfs.FS {
+		dir := t.TempDir()
+		fs, e := vfs.NewOverlay(vfs.MemOptions{Privileged: true, NewContent: func(ino uint64, _ uint32) (vfs.Content, linux.Errno) {
+			c := contentFile{filepath.Join(dir, strconv.Itoa(int(ino)))}
+			return c, host.Mknod(host.Place{Dir: host.NoFD, Path: c.name}, linux.S_IFREG|0o600, 0)
+		}}, lower)
+		require.Zero(t, e)
+		return fs
+	}
+	for name, between := range map[string]func(vfs.FS) vfs.FS{
+		"host":      func(fs vfs.FS) vfs.FS { return fs },
+		"namespace": func(fs vfs.FS) vfs.FS { return vfs.NewNamespace(fs) },
+		"overlay":   overlay,
+		"record": func(fs vfs.FS) vfs.FS {
+			f, err := os.Create(filepath.Join(t.TempDir(), "run.tar"))
+			require.NoError(t, err)
+			r, err := NewRecorder(f)
+			require.NoError(t, err)
+			fs, e := r.Wrap(fs)
+			require.Zero(t, e)
+			return fs
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lower := scratchFS(t)
+			vfstest.Run(lower, "file a 644\nopen h a w\nwrite h 0 old")
+			fs := overlay(between(lower))
+			n, e := fs.Root().Lookup("a")
+			require.Zero(t, e)
+			reader, e := n.Open(linux.O_RDONLY)
+			require.Zero(t, e)
+			was, ok := reader.Descriptor()
+			require.True(t, ok)
+			w, e := n.Open(linux.O_WRONLY)
+			require.Zero(t, e)
+			_, e = w.WriteAt([]byte("new"), 0)
+			require.Zero(t, e)
+			is, ok := reader.Descriptor()
+			require.True(t, ok)
+			require.Equal(t, was, is)
+			b := make([]byte, 9)
+			got, e := host.Data{FD: host.FD(was)}.ReadAt(b, 0)
+			require.Zero(t, e)
+			require.Equal(t, "new", string(b[:got]))
+		})
+	}
+}

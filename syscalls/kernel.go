@@ -3,6 +3,7 @@ package syscalls
 import (
 	"context"
 	"io"
+	"os"
 
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
@@ -11,6 +12,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/net"
 	_ "github.com/cgemu/cgemu/syscalls/internal/procfs" // fills in /proc and /sys
+	"github.com/cgemu/cgemu/syscalls/internal/record"
 	"github.com/cgemu/cgemu/syscalls/internal/strace"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/tty"
@@ -32,6 +34,12 @@ type (
 	End = task.End
 	// An UnsupportedCall is a system call that a program has made and that is missing or refused.
 	UnsupportedCall = task.UnsupportedCall
+	// A Recorder writes an archive of what a run takes from the host.
+	Recorder = record.Recorder
+	// A Recording is such an archive, opened: a run can take it from there.
+	Recording = record.Recording
+	// A Text is bytes that mostly are UTF-8, for the JSON of a Recording.
+	Text = record.Text
 	// An Errno is the error of a system call.
 	Errno = linux.Errno
 )
@@ -42,6 +50,22 @@ const (
 	NetworkNone     = net.NetworkNone
 	NetworkHost     = net.NetworkHost
 )
+
+// Kinds of standard inputs in a Recording that the run's caller has to provide.
+const (
+	StdinClosed = record.StdinClosed
+	StdinPipe   = record.StdinPipe
+)
+
+// Texts makes Texts of strings, and Strings strings of Texts.
+func Texts(list []string) []Text   { return record.Texts(list) }
+func Strings(list []Text) []string { return record.Strings(list) }
+
+// NewRecorder returns a Recorder whose archive replaces what f has.
+func NewRecorder(f *os.File) (*Recorder, error) { return record.NewRecorder(f) }
+
+// OpenRecording opens an archive.
+func OpenRecording(name string) (*Recording, error) { return record.Open(name) }
 
 // WorkDir is the working directory of an isolated guest.
 const WorkDir = files.WorkDir
@@ -92,7 +116,14 @@ func New(cfg Config) (*Kernel, error) {
 
 // boot makes the first process and loads the program into it.
 func boot(k *task.Kernel, cfg *Config) error {
-	t, err := k.FirstThread(files.New(), task.FileLimit())
+	limit := task.FileLimit()
+	if r := cfg.Files.Record; r != nil {
+		r.System.MaxFiles = limit.Max
+	}
+	if r := cfg.Files.Replay; r != nil {
+		limit = task.FileLimitOf(r.System.MaxFiles)
+	}
+	t, err := k.FirstThread(files.New(), limit)
 	if err != nil {
 		return err
 	}
@@ -120,6 +151,9 @@ func (k *Kernel) UnsupportedCalls() []UnsupportedCall { return k.k.UnsupportedCa
 // Resolve returns where a path of the host leads, if it lies in the guest's root, when the guest follows it; false if
 // that is nowhere. Other paths are returned as they are.
 func (k *Kernel) Resolve(host string) (string, bool) { return files.Resolve(k.k, host) }
+
+// OpenObject opens a regular file by an absolute path of the guest's, for those who look up names in it: the guest does not notice.
+func (k *Kernel) OpenObject(guest string) (*os.File, error) { return files.OpenObject(k.k, guest) }
 
 // HostPath returns the path on the host of a guest's file, which is given by an absolute path; false if the host has no
 // such file.

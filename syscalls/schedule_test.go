@@ -41,7 +41,7 @@ func schedule(t *testing.T, seed uint64, args, env []string, cpus int) scheduled
 	defer cancel()
 	res, err := cgemu.Run(ctx, cgemu.Config{
 		Path: args[0], Args: args, Env: env, CPU: "v3", CPUs: cpus, SchedSeed: seed,
-		Stdin: null, Stdout: out, Stderr: out, Log: io.Discard, TraceChildren: true,
+		Stdin: null, Stdout: out, Stderr: out, Log: io.Discard, TraceChildren: true, Engine: *engineName,
 	})
 	require.NoError(t, err)
 	require.False(t, res.Exit.Interrupted, "seed %d: it hangs", seed)

@@ -39,6 +39,9 @@ type options struct {
 	network            string
 	noNetwork          bool
 	strace, verify     bool
+	record, replay     string
+	recording          *cgemu.Recording // of replay
+	kept               []string         // what record keeps of the options
 	goBenchmarks       bool
 	valgrind           fromValgrind
 	debug              []string
@@ -136,6 +139,8 @@ func (o *options) flags() *pflag.FlagSet {
 	f.StringVar(&o.etc, "etc", "fixed", "")
 	f.BoolVar(&o.strace, "strace", false, "")
 	f.BoolVar(&o.verify, "verify", false, "")
+	f.StringVar(&o.record, "record", "", "")
+	f.StringVar(&o.replay, "replay", "", "")
 	f.BoolVar(&o.goBenchmarks, "go-benchmarks", false, "")
 	f.StringSliceVar(&o.debug, "debug", nil, "")
 	for name, v := range map[string]*yesNo{
@@ -167,8 +172,17 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 		err = suggestFlag(f, err)
 		return nil, nil, err
 	}
-	if err := refuseLooseValue(f, args, f.Args()); err != nil {
+	rest = f.Args()
+	if err := refuseLooseValue(f, args, rest); err != nil {
 		return nil, nil, err
+	}
+	if o.replay != "" {
+		if o, f, err = o.openReplay(args, f, rest); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.kept = recordable(f); o.record != "" && o.stdio == "auto" {
+		o.stdio = "pipe"
 	}
 	if o.valgrind.callgrind && !f.Changed("cachegrind-out-file") && !f.Changed("callgrind-out-file") {
 		o.outFile = callgrindOut
@@ -185,7 +199,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.verify && !o.readOnly && o.sysroot == "" && !f.Changed("overlay") {
 		o.overlay = true // both runs begin with the same files
 	}
-	return o, f.Args(), o.check()
+	return o, rest, o.check()
 }
 
 // check refuses values no option has.
@@ -226,6 +240,9 @@ func (o *options) check() error {
 		if o.isolate != "" && c.not {
 			return fmt.Errorf("--isolate and --%s: not both: what the guest sees would depend on the machine", c.other)
 		}
+	}
+	if err := o.checkRecord(); err != nil {
+		return err
 	}
 	if o.root != "" && o.sysroot != "" {
 		return errors.New("--root and --sysroot: not both")

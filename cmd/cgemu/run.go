@@ -34,7 +34,7 @@ func run(args []string) int {
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	if len(rest) == 0 {
+	if len(rest) == 0 && o.recording == nil {
 		os.Stderr.WriteString(shortHelp())
 		return exitFailed
 	}
@@ -45,7 +45,10 @@ func run(args []string) int {
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	paths, err := o.find(rest[0], cfg.Env)
+	paths := []string{cfg.Path}
+	if o.recording == nil {
+		paths, err = o.find(rest[0], cfg.Env)
+	}
 	if err != nil {
 		return failStart(rest[0], err)
 	}
@@ -75,6 +78,9 @@ func run(args []string) int {
 	if err := o.startDebug(&cfg, logTo); err != nil {
 		return fail(exitFailed, err)
 	}
+	if err := o.startRecord(&cfg, logTo); err != nil {
+		return fail(exitFailed, err)
+	}
 	files, err := newOutFiles(o.outFile)
 	if err != nil {
 		return fail(exitFailed, err)
@@ -93,8 +99,11 @@ func run(args []string) int {
 		return k.verify(ctx, cfg)
 	}
 	res, err := k.runFiltered(ctx, cfg)
+	if o.record != "" && (err != nil || res.Exit.Interrupted) {
+		os.Remove(o.record) // where the host lets us
+	}
 	if err != nil {
-		return failStart(rest[0], err)
+		return failStart(o.program(rest), err)
 	}
 	if k.err != nil {
 		return fail(exitFailed, k.err)
@@ -288,18 +297,14 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 	if _, err := emu.ModelByName(o.cpu); err != nil {
 		return cgemu.Config{}, err
 	}
-	cfg := cgemu.Config{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Args: args, Env: o.environment(), Sysroot: o.sysroot,
-		Engine: o.engine, CPU: o.cpu, CPUs: o.cpus,
-		Network: o.network, Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real", Start: o.date.Time,
-		RepOnce: o.rep == "once", MaxInsns: o.maxInsns, Names: o.names(), Branches: bool(o.branches),
-		TraceChildren: bool(o.children), HostEtc: o.etc == "host",
-		HostStdio: o.stdio == "host" || o.stdio == "auto" && interactive(),
+	var cfg cgemu.Config
+	if o.recording != nil {
+		cfg = o.recording.Config()
+	} else {
+		cfg = o.world(args)
 	}
-	if firstWall {
-		cfg.Root, cfg.Overlay, cfg.Isolate, cfg.ReadOnly, cfg.Binds = o.root, o.overlay, o.isolate, o.readOnly, o.bound()
-	}
+	cfg.Stdin, cfg.Stdout, cfg.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cfg.Engine, cfg.MaxInsns, cfg.Names, cfg.Branches, cfg.TraceChildren = o.engine, o.maxInsns, o.names(), bool(o.branches), bool(o.children)
 	if o.network == "host" && cfg.Start.IsZero() {
 		cfg.Start = time.Now() // certificates are valid today
 	}
@@ -308,4 +313,18 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 	}
 	o.count.apply(&cfg)
 	return cfg, nil
+}
+
+// world is what the guest sees.
+func (o *options) world(args []string) cgemu.Config {
+	cfg := cgemu.Config{
+		Args: args, Env: o.environment(), Sysroot: o.sysroot, CPU: o.cpu, CPUs: o.cpus,
+		Network: o.network, Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real", Start: o.date.Time,
+		RepOnce: o.rep == "once", HostEtc: o.etc == "host",
+		HostStdio: o.stdio == "host" || o.stdio == "auto" && interactive(),
+	}
+	if firstWall {
+		cfg.Root, cfg.Overlay, cfg.Isolate, cfg.ReadOnly, cfg.Binds = o.root, o.overlay, o.isolate, o.readOnly, o.bound()
+	}
+	return cfg
 }

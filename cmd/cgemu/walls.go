@@ -86,7 +86,7 @@ func makeShm() string {
 // policy is what cgemu itself needs for the run.
 func (o *options) policy(shm string) sandbox.Policy {
 	kept := o.readOnly || o.overlay // the host's files stay as they are, but for those that are bound
-	p := sandbox.Policy{ReadAll: o.root == "", ReadOnly: o.readOnly || o.overlay && len(o.binds) == 0, Network: o.network == "host"}
+	p := sandbox.Policy{ReadAll: o.root == "" && o.recording == nil, ReadOnly: o.readOnly || o.overlay && len(o.binds) == 0, Network: o.network == "host"}
 	allow := func(a sandbox.Access, paths ...string) {
 		for _, path := range paths {
 			p.Rules = append(p.Rules, sandbox.Rule{Path: path, Access: a})
@@ -115,16 +115,19 @@ func (o *options) policy(shm string) sandbox.Policy {
 			allow(sandbox.Change, b.Host)
 		}
 	}
-	if o.root == "" {
+	switch {
+	case o.recording != nil: // which is open already, and has all files
+	case o.root == "":
 		return p
-	}
-	if kept {
+	case kept:
 		allow(sandbox.Read, o.root)
-	} else {
+	default:
 		allow(sandbox.Change, o.root)
 	}
-	allow(sandbox.Read, debugDirs...)
-	allow(sandbox.Read, o.extraDebug...)
+	if o.recording == nil {
+		allow(sandbox.Read, debugDirs...)
+		allow(sandbox.Read, o.extraDebug...)
+	}
 	// The engines and package emu/mem ask for the process' own mappings and the CPU.
 	allow(sandbox.Read, "/proc/self", "/proc/cpuinfo", "/proc/sys/vm")
 	if p.Network {

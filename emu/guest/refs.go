@@ -39,7 +39,7 @@ func RefAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	case x86.AtBitString:
 		shift := 64 - 8*int(g.OpSize)
 		index := int64(c.Regs[g.Args[1].Reg]) << shift >> shift
-		return EffectiveAddr(c, g) + emu.Addr(index>>3)
+		return cutAddr(g, uint64(EffectiveAddr(c, g))+uint64(index>>3))
 	case x86.AtVSIB:
 		return laneAddr(c, g, r)
 	}

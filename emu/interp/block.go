@@ -52,6 +52,10 @@ type insn struct {
 	// effects are what it may count, plan the number of what it counts each time.
 	effects hooks.Effects
 	plan    uint16
+	// inverted says that a conditional branch is recorded as taken if it is not.
+	inverted bool
+	// own has the counts of events that do not follow from the plan, nil if there are none.
+	own *[emu.Taken + 1]uint32
 }
 
 // A planned is one event of a plan, and how often one execution counts it.
@@ -91,7 +95,7 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 		in.Bytes = slices.Clone(in.Bytes)
 		in.effects = context.Next(&in.Inst)
 		in.effects.Refs = slices.Clone(in.effects.Refs)
-		in.plan = e.planOf(&in)
+		in.plan, in.inverted = e.planOf(&in), !hooks.Taken(&in.Inst, true)
 		in.execute = executes(&in.Insn)
 		b.insns = append(b.insns, in)
 		if a = in.Next(); in.Kind.Ends() || in.Flow != x86.FlowNext {
@@ -175,6 +179,7 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 func (e *Engine) drop(b *block) {
 	e.gather(b)
 	b.dropped = true
+	e.late = append(e.late, b)
 	if c := e.caches[b.counting]; c.blocks[b.pc] == b {
 		delete(c.blocks, b.pc)
 	}
@@ -197,9 +202,34 @@ func (e *Engine) gatherAll(blocks []*block) {
 func (e *Engine) gather(b *block) {
 	n := b.count
 	b.count = 0
-	if n != 0 && b.counting == emu.CountAll {
+	if n == 0 || b.counting != emu.CountAll {
+		return
+	}
+	for i := range b.insns {
+		e.addPlan(&b.insns[i], int64(n))
+		e.gatherOwn(&b.insns[i])
+	}
+}
+
+// gatherLate gathers what happened in blocks after they were dropped.
+func (e *Engine) gatherLate() {
+	for _, b := range e.late {
 		for i := range b.insns {
-			e.addPlan(&b.insns[i], int64(n))
+			e.gatherOwn(&b.insns[i])
+		}
+	}
+	e.late = e.late[:0]
+}
+
+// gatherOwn does so with the counts that do not follow from in's plan.
+func (e *Engine) gatherOwn(in *insn) {
+	if in.own == nil {
+		return
+	}
+	for ev, n := range in.own {
+		if n != 0 {
+			e.collected[ev].Add(in.PC, int64(n))
+			in.own[ev] = 0
 		}
 	}
 }

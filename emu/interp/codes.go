@@ -2,6 +2,8 @@
 
 package interp
 
+import "github.com/cgemu/cgemu/emu/x86"
+
 // Codes of micro-operations.
 const (
 	opSem = iota
@@ -9,6 +11,7 @@ const (
 	opEnd
 	opThrough
 	opNop
+	opFetch
 	opMov1
 	opMovI1
 	opLoad1
@@ -636,6 +639,42 @@ const (
 	opVSigns16
 	opVSigns32
 	opVZeroUpper
+	opFAdd4RRLegacy
+	opFAdd4RRVex
+	opFAdd4RMLegacy
+	opFAdd4RMVex
+	opFAdd8RRLegacy
+	opFAdd8RRVex
+	opFAdd8RMLegacy
+	opFAdd8RMVex
+	opFSub4RRLegacy
+	opFSub4RRVex
+	opFSub4RMLegacy
+	opFSub4RMVex
+	opFSub8RRLegacy
+	opFSub8RRVex
+	opFSub8RMLegacy
+	opFSub8RMVex
+	opFMul4RRLegacy
+	opFMul4RRVex
+	opFMul4RMLegacy
+	opFMul4RMVex
+	opFMul8RRLegacy
+	opFMul8RRVex
+	opFMul8RMLegacy
+	opFMul8RMVex
+	opFDiv4RRLegacy
+	opFDiv4RRVex
+	opFDiv4RMLegacy
+	opFDiv4RMVex
+	opFDiv8RRLegacy
+	opFDiv8RRVex
+	opFDiv8RMLegacy
+	opFDiv8RMVex
+	opFCompare4RR
+	opFCompare4RM
+	opFCompare8RR
+	opFCompare8RM
 )
 
 var codeNames = [...]string{
@@ -644,6 +683,7 @@ var codeNames = [...]string{
 	opEnd:            "opEnd",
 	opThrough:        "opThrough",
 	opNop:            "opNop",
+	opFetch:          "opFetch",
 	opMov1:           "opMov1",
 	opMovI1:          "opMovI1",
 	opLoad1:          "opLoad1",
@@ -1271,4 +1311,253 @@ var codeNames = [...]string{
 	opVSigns16:       "opVSigns16",
 	opVSigns32:       "opVSigns32",
 	opVZeroUpper:     "opVZeroUpper",
+	opFAdd4RRLegacy:  "opFAdd4RRLegacy",
+	opFAdd4RRVex:     "opFAdd4RRVex",
+	opFAdd4RMLegacy:  "opFAdd4RMLegacy",
+	opFAdd4RMVex:     "opFAdd4RMVex",
+	opFAdd8RRLegacy:  "opFAdd8RRLegacy",
+	opFAdd8RRVex:     "opFAdd8RRVex",
+	opFAdd8RMLegacy:  "opFAdd8RMLegacy",
+	opFAdd8RMVex:     "opFAdd8RMVex",
+	opFSub4RRLegacy:  "opFSub4RRLegacy",
+	opFSub4RRVex:     "opFSub4RRVex",
+	opFSub4RMLegacy:  "opFSub4RMLegacy",
+	opFSub4RMVex:     "opFSub4RMVex",
+	opFSub8RRLegacy:  "opFSub8RRLegacy",
+	opFSub8RRVex:     "opFSub8RRVex",
+	opFSub8RMLegacy:  "opFSub8RMLegacy",
+	opFSub8RMVex:     "opFSub8RMVex",
+	opFMul4RRLegacy:  "opFMul4RRLegacy",
+	opFMul4RRVex:     "opFMul4RRVex",
+	opFMul4RMLegacy:  "opFMul4RMLegacy",
+	opFMul4RMVex:     "opFMul4RMVex",
+	opFMul8RRLegacy:  "opFMul8RRLegacy",
+	opFMul8RRVex:     "opFMul8RRVex",
+	opFMul8RMLegacy:  "opFMul8RMLegacy",
+	opFMul8RMVex:     "opFMul8RMVex",
+	opFDiv4RRLegacy:  "opFDiv4RRLegacy",
+	opFDiv4RRVex:     "opFDiv4RRVex",
+	opFDiv4RMLegacy:  "opFDiv4RMLegacy",
+	opFDiv4RMVex:     "opFDiv4RMVex",
+	opFDiv8RRLegacy:  "opFDiv8RRLegacy",
+	opFDiv8RRVex:     "opFDiv8RRVex",
+	opFDiv8RMLegacy:  "opFDiv8RMLegacy",
+	opFDiv8RMVex:     "opFDiv8RMVex",
+	opFCompare4RR:    "opFCompare4RR",
+	opFCompare4RM:    "opFCompare4RM",
+	opFCompare8RR:    "opFCompare8RR",
+	opFCompare8RM:    "opFCompare8RM",
+}
+
+// uopRefs has the references of each micro-operation that has some.
+var uopRefs = map[uint16][]uopRef{
+	opLoad1:          {{x86.Read, 1}},
+	opStore1:         {{x86.Write, 1}},
+	opStoreI1:        {{x86.Write, 1}},
+	opLoad2:          {{x86.Read, 2}},
+	opStore2:         {{x86.Write, 2}},
+	opStoreI2:        {{x86.Write, 2}},
+	opLoad4:          {{x86.Read, 4}},
+	opStore4:         {{x86.Write, 4}},
+	opStoreI4:        {{x86.Write, 4}},
+	opLoad8:          {{x86.Read, 8}},
+	opStore8:         {{x86.Write, 8}},
+	opStoreI8:        {{x86.Write, 8}},
+	opLoadZero1:      {{x86.Read, 1}},
+	opLoadZero2:      {{x86.Read, 2}},
+	opLoadSign1To4:   {{x86.Read, 1}},
+	opLoadSign1To8:   {{x86.Read, 1}},
+	opLoadSign2To4:   {{x86.Read, 2}},
+	opLoadSign2To8:   {{x86.Read, 2}},
+	opLoadSign4To8:   {{x86.Read, 4}},
+	opPush:           {{x86.Write, 8}},
+	opPushI:          {{x86.Write, 8}},
+	opPop:            {{x86.Read, 8}},
+	opLeave:          {{x86.Read, 8}},
+	opAddRM1:         {{x86.Read, 1}},
+	opAddMR1:         {{x86.Modify, 1}},
+	opAddMI1:         {{x86.Modify, 1}},
+	opAddRM1F:        {{x86.Read, 1}},
+	opAddMR1F:        {{x86.Modify, 1}},
+	opAddMI1F:        {{x86.Modify, 1}},
+	opAddRM2:         {{x86.Read, 2}},
+	opAddMR2:         {{x86.Modify, 2}},
+	opAddMI2:         {{x86.Modify, 2}},
+	opAddRM2F:        {{x86.Read, 2}},
+	opAddMR2F:        {{x86.Modify, 2}},
+	opAddMI2F:        {{x86.Modify, 2}},
+	opAddRM4:         {{x86.Read, 4}},
+	opAddMR4:         {{x86.Modify, 4}},
+	opAddMI4:         {{x86.Modify, 4}},
+	opAddRM4F:        {{x86.Read, 4}},
+	opAddMR4F:        {{x86.Modify, 4}},
+	opAddMI4F:        {{x86.Modify, 4}},
+	opAddRM8:         {{x86.Read, 8}},
+	opAddMR8:         {{x86.Modify, 8}},
+	opAddMI8:         {{x86.Modify, 8}},
+	opAddRM8F:        {{x86.Read, 8}},
+	opAddMR8F:        {{x86.Modify, 8}},
+	opAddMI8F:        {{x86.Modify, 8}},
+	opSubRM1:         {{x86.Read, 1}},
+	opSubMR1:         {{x86.Modify, 1}},
+	opSubMI1:         {{x86.Modify, 1}},
+	opSubRM1F:        {{x86.Read, 1}},
+	opSubMR1F:        {{x86.Modify, 1}},
+	opSubMI1F:        {{x86.Modify, 1}},
+	opSubRM2:         {{x86.Read, 2}},
+	opSubMR2:         {{x86.Modify, 2}},
+	opSubMI2:         {{x86.Modify, 2}},
+	opSubRM2F:        {{x86.Read, 2}},
+	opSubMR2F:        {{x86.Modify, 2}},
+	opSubMI2F:        {{x86.Modify, 2}},
+	opSubRM4:         {{x86.Read, 4}},
+	opSubMR4:         {{x86.Modify, 4}},
+	opSubMI4:         {{x86.Modify, 4}},
+	opSubRM4F:        {{x86.Read, 4}},
+	opSubMR4F:        {{x86.Modify, 4}},
+	opSubMI4F:        {{x86.Modify, 4}},
+	opSubRM8:         {{x86.Read, 8}},
+	opSubMR8:         {{x86.Modify, 8}},
+	opSubMI8:         {{x86.Modify, 8}},
+	opSubRM8F:        {{x86.Read, 8}},
+	opSubMR8F:        {{x86.Modify, 8}},
+	opSubMI8F:        {{x86.Modify, 8}},
+	opAndRM1:         {{x86.Read, 1}},
+	opAndMR1:         {{x86.Modify, 1}},
+	opAndMI1:         {{x86.Modify, 1}},
+	opAndRM1F:        {{x86.Read, 1}},
+	opAndMR1F:        {{x86.Modify, 1}},
+	opAndMI1F:        {{x86.Modify, 1}},
+	opAndRM2:         {{x86.Read, 2}},
+	opAndMR2:         {{x86.Modify, 2}},
+	opAndMI2:         {{x86.Modify, 2}},
+	opAndRM2F:        {{x86.Read, 2}},
+	opAndMR2F:        {{x86.Modify, 2}},
+	opAndMI2F:        {{x86.Modify, 2}},
+	opAndRM4:         {{x86.Read, 4}},
+	opAndMR4:         {{x86.Modify, 4}},
+	opAndMI4:         {{x86.Modify, 4}},
+	opAndRM4F:        {{x86.Read, 4}},
+	opAndMR4F:        {{x86.Modify, 4}},
+	opAndMI4F:        {{x86.Modify, 4}},
+	opAndRM8:         {{x86.Read, 8}},
+	opAndMR8:         {{x86.Modify, 8}},
+	opAndMI8:         {{x86.Modify, 8}},
+	opAndRM8F:        {{x86.Read, 8}},
+	opAndMR8F:        {{x86.Modify, 8}},
+	opAndMI8F:        {{x86.Modify, 8}},
+	opOrRM1:          {{x86.Read, 1}},
+	opOrMR1:          {{x86.Modify, 1}},
+	opOrMI1:          {{x86.Modify, 1}},
+	opOrRM1F:         {{x86.Read, 1}},
+	opOrMR1F:         {{x86.Modify, 1}},
+	opOrMI1F:         {{x86.Modify, 1}},
+	opOrRM2:          {{x86.Read, 2}},
+	opOrMR2:          {{x86.Modify, 2}},
+	opOrMI2:          {{x86.Modify, 2}},
+	opOrRM2F:         {{x86.Read, 2}},
+	opOrMR2F:         {{x86.Modify, 2}},
+	opOrMI2F:         {{x86.Modify, 2}},
+	opOrRM4:          {{x86.Read, 4}},
+	opOrMR4:          {{x86.Modify, 4}},
+	opOrMI4:          {{x86.Modify, 4}},
+	opOrRM4F:         {{x86.Read, 4}},
+	opOrMR4F:         {{x86.Modify, 4}},
+	opOrMI4F:         {{x86.Modify, 4}},
+	opOrRM8:          {{x86.Read, 8}},
+	opOrMR8:          {{x86.Modify, 8}},
+	opOrMI8:          {{x86.Modify, 8}},
+	opOrRM8F:         {{x86.Read, 8}},
+	opOrMR8F:         {{x86.Modify, 8}},
+	opOrMI8F:         {{x86.Modify, 8}},
+	opXorRM1:         {{x86.Read, 1}},
+	opXorMR1:         {{x86.Modify, 1}},
+	opXorMI1:         {{x86.Modify, 1}},
+	opXorRM1F:        {{x86.Read, 1}},
+	opXorMR1F:        {{x86.Modify, 1}},
+	opXorMI1F:        {{x86.Modify, 1}},
+	opXorRM2:         {{x86.Read, 2}},
+	opXorMR2:         {{x86.Modify, 2}},
+	opXorMI2:         {{x86.Modify, 2}},
+	opXorRM2F:        {{x86.Read, 2}},
+	opXorMR2F:        {{x86.Modify, 2}},
+	opXorMI2F:        {{x86.Modify, 2}},
+	opXorRM4:         {{x86.Read, 4}},
+	opXorMR4:         {{x86.Modify, 4}},
+	opXorMI4:         {{x86.Modify, 4}},
+	opXorRM4F:        {{x86.Read, 4}},
+	opXorMR4F:        {{x86.Modify, 4}},
+	opXorMI4F:        {{x86.Modify, 4}},
+	opXorRM8:         {{x86.Read, 8}},
+	opXorMR8:         {{x86.Modify, 8}},
+	opXorMI8:         {{x86.Modify, 8}},
+	opXorRM8F:        {{x86.Read, 8}},
+	opXorMR8F:        {{x86.Modify, 8}},
+	opXorMI8F:        {{x86.Modify, 8}},
+	opCmpRM1:         {{x86.Read, 1}},
+	opCmpMR1:         {{x86.Read, 1}},
+	opCmpMI1:         {{x86.Read, 1}},
+	opTestMR1:        {{x86.Read, 1}},
+	opTestMI1:        {{x86.Read, 1}},
+	opCmpRM2:         {{x86.Read, 2}},
+	opCmpMR2:         {{x86.Read, 2}},
+	opCmpMI2:         {{x86.Read, 2}},
+	opTestMR2:        {{x86.Read, 2}},
+	opTestMI2:        {{x86.Read, 2}},
+	opCmpRM4:         {{x86.Read, 4}},
+	opCmpMR4:         {{x86.Read, 4}},
+	opCmpMI4:         {{x86.Read, 4}},
+	opTestMR4:        {{x86.Read, 4}},
+	opTestMI4:        {{x86.Read, 4}},
+	opCmpRM8:         {{x86.Read, 8}},
+	opCmpMR8:         {{x86.Read, 8}},
+	opCmpMI8:         {{x86.Read, 8}},
+	opTestMR8:        {{x86.Read, 8}},
+	opTestMI8:        {{x86.Read, 8}},
+	opCall:           {{x86.Write, 8}},
+	opCallR:          {{x86.Write, 8}},
+	opRet:            {{x86.Read, 8}},
+	opVXorRMLegacy:   {{x86.Read, 16}},
+	opVOrRMLegacy:    {{x86.Read, 16}},
+	opVAndRMLegacy:   {{x86.Read, 16}},
+	opVAndnRMLegacy:  {{x86.Read, 16}},
+	opVWordsRMLegacy: {{x86.Read, 16}},
+	opVLoadLegacy:    {{x86.Read, 16}},
+	opVXorRMVex:      {{x86.Read, 16}},
+	opVOrRMVex:       {{x86.Read, 16}},
+	opVAndRMVex:      {{x86.Read, 16}},
+	opVAndnRMVex:     {{x86.Read, 16}},
+	opVWordsRMVex:    {{x86.Read, 16}},
+	opVLoadVex:       {{x86.Read, 16}},
+	opVXorRMVex256:   {{x86.Read, 32}},
+	opVOrRMVex256:    {{x86.Read, 32}},
+	opVAndRMVex256:   {{x86.Read, 32}},
+	opVAndnRMVex256:  {{x86.Read, 32}},
+	opVWordsRMVex256: {{x86.Read, 32}},
+	opVLoadVex256:    {{x86.Read, 32}},
+	opVStore16:       {{x86.Write, 16}},
+	opVStore32:       {{x86.Write, 32}},
+	opVLoadLow4:      {{x86.Read, 4}},
+	opVStoreLow4:     {{x86.Write, 4}},
+	opVLoadLow8:      {{x86.Read, 8}},
+	opVStoreLow8:     {{x86.Write, 8}},
+	opVStoreHigh8:    {{x86.Write, 8}},
+	opFAdd4RMLegacy:  {{x86.Read, 4}},
+	opFAdd4RMVex:     {{x86.Read, 4}},
+	opFAdd8RMLegacy:  {{x86.Read, 8}},
+	opFAdd8RMVex:     {{x86.Read, 8}},
+	opFSub4RMLegacy:  {{x86.Read, 4}},
+	opFSub4RMVex:     {{x86.Read, 4}},
+	opFSub8RMLegacy:  {{x86.Read, 8}},
+	opFSub8RMVex:     {{x86.Read, 8}},
+	opFMul4RMLegacy:  {{x86.Read, 4}},
+	opFMul4RMVex:     {{x86.Read, 4}},
+	opFMul8RMLegacy:  {{x86.Read, 8}},
+	opFMul8RMVex:     {{x86.Read, 8}},
+	opFDiv4RMLegacy:  {{x86.Read, 4}},
+	opFDiv4RMVex:     {{x86.Read, 4}},
+	opFDiv8RMLegacy:  {{x86.Read, 8}},
+	opFDiv8RMVex:     {{x86.Read, 8}},
+	opFCompare4RM:    {{x86.Read, 4}},
+	opFCompare8RM:    {{x86.Read, 8}},
 }

@@ -1,8 +1,8 @@
 package interp
 
 import (
+	"slices"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
@@ -41,11 +41,12 @@ type Engine struct {
 	// state is the CPU that is executed, owner whose it is.
 	state state
 	owner *emu.CPU
-	// memory is where the guest's address 0 lies, perms has a byte for each page below limit.
-	memory, perms unsafe.Pointer
-	limit         uint64
+	hostMemory
 	// failed is the fault of the instruction that is being executed.
 	failed *emu.Fault
+
+	// late are blocks that were dropped during this run: what happens at the end of one is gathered later.
+	late []*block
 
 	executed  uint64
 	plans     [][]planned
@@ -95,7 +96,7 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 	} else {
 		delete(e.marks, a)
 	}
-	for _, b := range e.pages[a.PageDown()] {
+	for _, b := range slices.Clone(e.pages[a.PageDown()]) {
 		if b.has(a) {
 			e.drop(b)
 		}
@@ -104,6 +105,7 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 
 // Collect implements emu.Engine.
 func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
+	e.gatherLate()
 	if (hi-lo)/emu.PageSize > emu.Addr(len(e.pages)) {
 		for _, blocks := range e.pages {
 			e.gatherAll(blocks)

@@ -3,11 +3,13 @@
 package interp
 
 import (
+	"math"
 	"math/bits"
 	"unsafe"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/sem"
+	"github.com/cgemu/cgemu/emu/soft"
 )
 
 // exec executes blocks from b on. It returns nil where somebody else has to find the next one, for the address in RIP.
@@ -15,6 +17,7 @@ func (e *Engine) exec(b *block) *emu.Stop {
 	state, memory, perms, limit := unsafe.Pointer(&e.state), e.memory, e.perms, e.limit
 	s := &e.state
 	fp := unsafe.Pointer(s.FP)
+
 	var u *uop
 	var next *block
 	var way int
@@ -28,6 +31,7 @@ enter:
 	e.executed += b.n
 	for u = &b.uops[0]; ; u = (*uop)(unsafe.Add(unsafe.Pointer(u), unsafe.Sizeof(*u))) {
 		switch u.code {
+
 		case opSem:
 
 			if u.d != 0 {
@@ -35,32 +39,43 @@ enter:
 			}
 			s.RIP = emu.Addr(u.disp)
 			if in := &b.insns[u.imm]; true {
+
 				if e.failed = in.execute(&e.machine, &s.CPU, &in.Insn); e.failed != nil {
 					goto fault
 				}
+
 			}
 			if b.dropped {
 				goto stale
 			}
+
 		case opSpecial:
 
 			s.settle()
 			s.RIP = emu.Addr(u.disp)
+
 			if stop, left := e.special(&s.CPU, b, int(u.imm)); left {
 				return stop
 			}
+
 		case opEnd:
 
 			s.RIP = emu.Addr(u.disp)
 			return e.execStale(b, int(u.imm))
+
 		case opThrough:
 			goto through
+
 		case opNop:
+
+		case opFetch:
 
 		case opMov1:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))
+
 		case opMovI1:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(u.imm)
+
 		case opLoad1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -70,6 +85,7 @@ enter:
 				goto fault
 			}
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(v)
+
 		case opStore1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -100,10 +116,13 @@ enter:
 
 		case opLea1:
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp))
+
 		case opMov2:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))
+
 		case opMovI2:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(u.imm)
+
 		case opLoad2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -113,6 +132,7 @@ enter:
 				goto fault
 			}
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(v)
+
 		case opStore2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -143,10 +163,13 @@ enter:
 
 		case opLea2:
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp))
+
 		case opMov4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64((*(*uint32)(unsafe.Add(state, u.s))))))
+
 		case opMovI4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(u.imm))
+
 		case opLoad4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -156,6 +179,7 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(v))
+
 		case opStore4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -186,10 +210,13 @@ enter:
 
 		case opLea4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)))
+
 		case opMov8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+
 		case opMovI8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = u.imm
+
 		case opLoad8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -199,6 +226,7 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opStore8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -229,8 +257,10 @@ enter:
 
 		case opLea8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+
 		case opZero1:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint8)(unsafe.Add(state, u.s))))
+
 		case opLoadZero1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -240,8 +270,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opZero2:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint16)(unsafe.Add(state, u.s))))
+
 		case opLoadZero2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -251,8 +283,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opSign1To4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))))))
+
 		case opLoadSign1To4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -262,8 +296,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int8(v)))))
+
 		case opSign1To8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))))
+
 		case opLoadSign1To8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -273,8 +309,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int8(v)))
+
 		case opSign2To4:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))))))
+
 		case opLoadSign2To4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -284,8 +322,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int16(v)))))
+
 		case opSign2To8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))))
+
 		case opLoadSign2To8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -295,8 +335,10 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int16(v)))
+
 		case opSign4To8:
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int32(uint64((*(*uint32)(unsafe.Add(state, u.s)))))))
+
 		case opLoadSign4To8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
 			var v uint64
@@ -306,6 +348,7 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int32(v)))
+
 		case opPush:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -316,10 +359,12 @@ enter:
 				}
 				if b.dropped {
 					(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 					goto stale
 				}
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 		case opPushI:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -330,10 +375,12 @@ enter:
 				}
 				if b.dropped {
 					(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 					goto stale
 				}
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 		case opPop:
 			a := (*(*uint64)(unsafe.Add(state, u.b)))
 			var v uint64
@@ -344,6 +391,7 @@ enter:
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8
 			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
 		case opLeave:
 			a := (*(*uint64)(unsafe.Add(state, u.s)))
 			var v uint64
@@ -354,6 +402,7 @@ enter:
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8
 			(*(*uint64)(unsafe.Add(state, u.s))) = v
+
 		case opAddRR1:
 			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x + y))
@@ -378,10 +427,13 @@ enter:
 
 		case opAddMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -398,10 +450,7094 @@ enter:
 
 		case opAddMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+
+		case opAddRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+
+		case opAddRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+
+		case opAddMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd1
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+
+		case opAddMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd1
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindAdd1
+			s.left, s.right = x, y
+
+		case opAddRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAddRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAddRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAddMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+
+		case opAddRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+
+		case opAddRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x + y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+
+		case opAddMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd2
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+
+		case opAddMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd2
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindAdd2
+			s.left, s.right = x, y
+
+		case opAddRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAddRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAddRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAddMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+
+		case opAddRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+
+		case opAddRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+
+		case opAddMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd4
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+
+		case opAddMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd4
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindAdd4
+			s.left, s.right = x, y
+
+		case opAddRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAddRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAddRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAddMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+
+		case opAddRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+
+		case opAddRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x + y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+
+		case opAddMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd8
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+
+		case opAddMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindAdd8
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindAdd8
+			s.left, s.right = x, y
+
+		case opSubRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opSubRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opSubRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opSubMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindSub1
+			s.left, s.right = x, y
+
+		case opSubRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindSub1
+			s.left, s.right = x, y
+
+		case opSubRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x - y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindSub1
+			s.left, s.right = x, y
+
+		case opSubMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub1
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindSub1
+			s.left, s.right = x, y
+
+		case opSubMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub1
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindSub1
+			s.left, s.right = x, y
+
+		case opSubRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opSubRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opSubRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opSubMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindSub2
+			s.left, s.right = x, y
+
+		case opSubRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindSub2
+			s.left, s.right = x, y
+
+		case opSubRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x - y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindSub2
+			s.left, s.right = x, y
+
+		case opSubMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub2
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindSub2
+			s.left, s.right = x, y
+
+		case opSubMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub2
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindSub2
+			s.left, s.right = x, y
+
+		case opSubRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opSubRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opSubRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opSubMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindSub4
+			s.left, s.right = x, y
+
+		case opSubRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindSub4
+			s.left, s.right = x, y
+
+		case opSubRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindSub4
+			s.left, s.right = x, y
+
+		case opSubMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub4
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindSub4
+			s.left, s.right = x, y
+
+		case opSubMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub4
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindSub4
+			s.left, s.right = x, y
+
+		case opSubRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opSubRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opSubRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opSubMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opSubRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindSub8
+			s.left, s.right = x, y
+
+		case opSubRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindSub8
+			s.left, s.right = x, y
+
+		case opSubRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x - y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindSub8
+			s.left, s.right = x, y
+
+		case opSubMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub8
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindSub8
+			s.left, s.right = x, y
+
+		case opSubMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x - y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindSub8
+					s.left, s.right = x, y
+
+					goto stale
+				}
+			}
+			s.kind = kindSub8
+			s.left, s.right = x, y
+
+		case opAndRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAndRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAndRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAndMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+
+		case opAndRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+
+		case opAndRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x & y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+
+		case opAndMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+
+		case opAndMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+
+		case opAndRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAndRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAndRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opAndMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+
+		case opAndRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+
+		case opAndRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x & y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+
+		case opAndMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+
+		case opAndMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+
+		case opAndRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAndRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAndRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opAndMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+
+		case opAndRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+
+		case opAndRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+
+		case opAndMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+
+		case opAndMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+
+		case opAndRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAndRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAndRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opAndMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAndRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+
+		case opAndRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+
+		case opAndRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x & y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+
+		case opAndMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+
+		case opAndMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x & y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+
+		case opOrRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opOrRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opOrRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opOrMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+
+		case opOrRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+
+		case opOrRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x | y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+
+		case opOrMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+
+		case opOrMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+
+		case opOrRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opOrRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opOrRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opOrMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+
+		case opOrRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+
+		case opOrRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x | y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+
+		case opOrMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+
+		case opOrMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+
+		case opOrRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opOrRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opOrRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opOrMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+
+		case opOrRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+
+		case opOrRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+
+		case opOrMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+
+		case opOrMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+
+		case opOrRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opOrRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opOrRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opOrMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opOrRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+
+		case opOrRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+
+		case opOrRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x | y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+
+		case opOrMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+
+		case opOrMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x | y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+
+		case opXorRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opXorRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opXorRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opXorMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorRR1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+
+		case opXorRI1F:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+
+		case opXorRM1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x ^ y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+			s.kind = kindLogic1
+			s.left = r
+
+		case opXorMR1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+
+		case opXorMI1F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint8(u.imm))
+			r := uint64(uint8(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic1
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic1
+			s.left = r
+
+		case opXorRR2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opXorRI2:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opXorRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+
+		case opXorMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorRR2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+
+		case opXorRI2F:
+			x, y := uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+
+		case opXorRM2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				y = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
+			r := uint64(uint16(x ^ y))
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
+			s.kind = kindLogic2
+			s.left = r
+
+		case opXorMR2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			r := uint64(uint16(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+
+		case opXorMI2F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint16(u.imm))
+			r := uint64(uint16(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(r)
+			} else {
+				if e.slowStore(a, 2, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic2
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic2
+			s.left = r
+
+		case opXorRR4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opXorRI4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opXorRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+
+		case opXorMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorRR4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+
+		case opXorRI4F:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+
+		case opXorRM4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				y = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			r := uint64(uint32(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
+			s.kind = kindLogic4
+			s.left = r
+
+		case opXorMR4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			r := uint64(uint32(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+
+		case opXorMI4F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint32(u.imm))
+			r := uint64(uint32(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(r)
+			} else {
+				if e.slowStore(a, 4, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic4
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic4
+			s.left = r
+
+		case opXorRR8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opXorRI8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opXorRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+
+		case opXorMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opXorRR8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+
+		case opXorRI8F:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+
+		case opXorRM8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				y = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			r := uint64(uint64(x ^ y))
+			(*(*uint64)(unsafe.Add(state, u.d))) = r
+			s.kind = kindLogic8
+			s.left = r
+
+		case opXorMR8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			r := uint64(uint64(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+
+		case opXorMI8F:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
+				goto fault
+			}
+			y := uint64(uint64(u.imm))
+			r := uint64(uint64(x ^ y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(r)
+			} else {
+				if e.slowStore(a, 8, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					s.kind = kindLogic8
+					s.left = r
+
+					goto stale
+				}
+			}
+			s.kind = kindLogic8
+			s.left = r
+
+		case opCmpRR1:
+			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			s.kind = kindSub1
+
+		case opCmpRI1:
+			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			s.kind = kindSub1
+
+		case opCmpRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), v
+			s.kind = kindSub1
+
+		case opCmpMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = v, uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			s.kind = kindSub1
+
+		case opCmpMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = v, uint64(uint8(u.imm))
+			s.kind = kindSub1
+
+		case opTestRR1:
+			s.left = uint64((*(*uint8)(unsafe.Add(state, u.d)))) & uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic1
+
+		case opTestRI1:
+			s.left = uint64((*(*uint8)(unsafe.Add(state, u.d)))) & uint64(uint8(u.imm))
+			s.kind = kindLogic1
+
+		case opTestMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			s.left = v & uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic1
+
+		case opTestMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			s.left = v & uint64(uint8(u.imm))
+			s.kind = kindLogic1
+
+		case opCmpRR2:
+			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			s.kind = kindSub2
+
+		case opCmpRI2:
+			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), uint64(uint16(u.imm))
+			s.kind = kindSub2
+
+		case opCmpRM2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), v
+			s.kind = kindSub2
+
+		case opCmpMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = v, uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			s.kind = kindSub2
+
+		case opCmpMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = v, uint64(uint16(u.imm))
+			s.kind = kindSub2
+
+		case opTestRR2:
+			s.left = uint64((*(*uint16)(unsafe.Add(state, u.d)))) & uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic2
+
+		case opTestRI2:
+			s.left = uint64((*(*uint16)(unsafe.Add(state, u.d)))) & uint64(uint16(u.imm))
+			s.kind = kindLogic2
+
+		case opTestMR2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			s.left = v & uint64((*(*uint16)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic2
+
+		case opTestMI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			s.left = v & uint64(uint16(u.imm))
+			s.kind = kindLogic2
+
+		case opCmpRR4:
+			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			s.kind = kindSub4
+
+		case opCmpRI4:
+			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64(uint32(u.imm))
+			s.kind = kindSub4
+
+		case opCmpRM4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), v
+			s.kind = kindSub4
+
+		case opCmpMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = v, uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			s.kind = kindSub4
+
+		case opCmpMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = v, uint64(uint32(u.imm))
+			s.kind = kindSub4
+
+		case opTestRR4:
+			s.left = uint64((*(*uint32)(unsafe.Add(state, u.d)))) & uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic4
+
+		case opTestRI4:
+			s.left = uint64((*(*uint32)(unsafe.Add(state, u.d)))) & uint64(uint32(u.imm))
+			s.kind = kindLogic4
+
+		case opTestMR4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			s.left = v & uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic4
+
+		case opTestMI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			s.left = v & uint64(uint32(u.imm))
+			s.kind = kindLogic4
+
+		case opCmpRR8:
+			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			s.kind = kindSub8
+
+		case opCmpRI8:
+			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64(uint64(u.imm))
+			s.kind = kindSub8
+
+		case opCmpRM8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), v
+			s.kind = kindSub8
+
+		case opCmpMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = v, uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			s.kind = kindSub8
+
+		case opCmpMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			s.left, s.right = v, uint64(uint64(u.imm))
+			s.kind = kindSub8
+
+		case opTestRR8:
+			s.left = uint64((*(*uint64)(unsafe.Add(state, u.d)))) & uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic8
+
+		case opTestRI8:
+			s.left = uint64((*(*uint64)(unsafe.Add(state, u.d)))) & uint64(uint64(u.imm))
+			s.kind = kindLogic8
+
+		case opTestMR8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			s.left = v & uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			s.kind = kindLogic8
+
+		case opTestMI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			s.left = v & uint64(uint64(u.imm))
+			s.kind = kindLogic8
+
+		case opInc4F:
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x + 1))
+			s.settle()
+			s.kind, s.left, s.right = kindInc4, x, 1
+
+		case opDec4F:
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x - 1))
+			s.settle()
+			s.kind, s.left, s.right = kindDec4, x, 1
+
+		case opAddOne4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.d))) + 1))
+
+		case opSubOne4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.d))) - 1))
+
+		case opNeg4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(-uint64((*(*uint32)(unsafe.Add(state, u.d))))))
+
+		case opNeg4F:
+			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(-x))
+			s.kind, s.left, s.right = kindSub4, 0, x
+
+		case opNot4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(^uint64((*(*uint32)(unsafe.Add(state, u.d))))))
+
+		case opMul4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.s))) * (*(*uint64)(unsafe.Add(state, u.x)))))
+
+		case opMulI4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.s))) * u.imm))
+
+		case opXchg4:
+			x, y := uint64((*(*uint32)(unsafe.Add(state, u.d)))), uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(y))
+			(*(*uint64)(unsafe.Add(state, u.s))) = uint64(uint32(x))
+
+		case opAndn4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(^(*(*uint64)(unsafe.Add(state, u.s))) & (*(*uint64)(unsafe.Add(state, u.x)))))
+
+		case opInc8F:
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = x + 1
+			s.settle()
+			s.kind, s.left, s.right = kindInc8, x, 1
+
+		case opDec8F:
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = x - 1
+			s.settle()
+			s.kind, s.left, s.right = kindDec8, x, 1
+
+		case opAddOne8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.d))) + 1
+
+		case opSubOne8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.d))) - 1
+
+		case opNeg8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = -uint64((*(*uint64)(unsafe.Add(state, u.d))))
+
+		case opNeg8F:
+			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = -x
+			s.kind, s.left, s.right = kindSub8, 0, x
+
+		case opNot8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = ^uint64((*(*uint64)(unsafe.Add(state, u.d))))
+
+		case opMul8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.s))) * (*(*uint64)(unsafe.Add(state, u.x)))
+
+		case opMulI8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.s))) * u.imm
+
+		case opXchg8:
+			x, y := uint64((*(*uint64)(unsafe.Add(state, u.d)))), uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			(*(*uint64)(unsafe.Add(state, u.d))) = y
+			(*(*uint64)(unsafe.Add(state, u.s))) = x
+
+		case opAndn8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = ^(*(*uint64)(unsafe.Add(state, u.s))) & (*(*uint64)(unsafe.Add(state, u.x)))
+
+		case opShlI1:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x << (k & 63))
+
+		case opShlI1F:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x << (k & 63))
+			s.kind, s.left, s.right = kindShl1, x, k
+
+		case opShrI1:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x >> (k & 63))
+
+		case opShrI1F:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(x >> (k & 63))
+			s.kind, s.left, s.right = kindShr1, x, k
+
+		case opSarI1:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64(int8(x) >> (k & 63)))
+
+		case opSarI1F:
+			x, k := uint64((*(*uint8)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64(int8(x) >> (k & 63)))
+			s.kind, s.left, s.right = kindSar1, x, k
+
+		case opShlI2:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x << (k & 63))
+
+		case opShlI2F:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x << (k & 63))
+			s.kind, s.left, s.right = kindShl2, x, k
+
+		case opShrI2:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x >> (k & 63))
+
+		case opShrI2F:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(x >> (k & 63))
+			s.kind, s.left, s.right = kindShr2, x, k
+
+		case opSarI2:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64(int16(x) >> (k & 63)))
+
+		case opSarI2F:
+			x, k := uint64((*(*uint16)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64(int16(x) >> (k & 63)))
+			s.kind, s.left, s.right = kindSar2, x, k
+
+		case opShlI4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+
+		case opShlI4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+			s.kind, s.left, s.right = kindShl4, x, k
+
+		case opShlC4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+
+		case opShlC4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+			if k != 0 {
+				s.kind, s.left, s.right = kindShl4, x, k
+			}
+
+		case opShlX4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x << (k & 63)))
+
+		case opShrI4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+
+		case opShrI4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+			s.kind, s.left, s.right = kindShr4, x, k
+
+		case opShrC4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+
+		case opShrC4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+			if k != 0 {
+				s.kind, s.left, s.right = kindShr4, x, k
+			}
+
+		case opShrX4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(x >> (k & 63)))
+
+		case opSarI4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+
+		case opSarI4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+			s.kind, s.left, s.right = kindSar4, x, k
+
+		case opSarC4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+
+		case opSarC4F:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+			if k != 0 {
+				s.kind, s.left, s.right = kindSar4, x, k
+			}
+
+		case opSarX4:
+			x, k := uint64((*(*uint32)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&31
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(x) >> (k & 63))))
+
+		case opShlI8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+
+		case opShlI8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+			s.kind, s.left, s.right = kindShl8, x, k
+
+		case opShlC8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+
+		case opShlC8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+			if k != 0 {
+				s.kind, s.left, s.right = kindShl8, x, k
+			}
+
+		case opShlX8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x << (k & 63)
+
+		case opShrI8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+
+		case opShrI8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+			s.kind, s.left, s.right = kindShr8, x, k
+
+		case opShrC8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+
+		case opShrC8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+			if k != 0 {
+				s.kind, s.left, s.right = kindShr8, x, k
+			}
+
+		case opShrX8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = x >> (k & 63)
+
+		case opSarI8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+
+		case opSarI8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), u.imm
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+			s.kind, s.left, s.right = kindSar8, x, k
+
+		case opSarC8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+
+		case opSarC8F:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.d)))), (*(*uint64)(unsafe.Add(state, u.s)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+			if k != 0 {
+				s.kind, s.left, s.right = kindSar8, x, k
+			}
+
+		case opSarX8:
+			x, k := uint64((*(*uint64)(unsafe.Add(state, u.s)))), (*(*uint64)(unsafe.Add(state, u.x)))&63
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(x) >> (k & 63))
+
+		case opRol4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.RotateLeft32((*(*uint32)(unsafe.Add(state, u.d))), int(u.imm)))
+
+		case opRol8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = bits.RotateLeft64((*(*uint64)(unsafe.Add(state, u.d))), int(u.imm))
+
+		case opCmpRR1B:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1AE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1E:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1E:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1NE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1NE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1BE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1A:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1S:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1S:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1NS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1NS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1L:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x) < int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1GE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x) >= int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1LE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x) <= int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1LE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1G:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x) > int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1G:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+
+			if int8(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1B:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1AE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1E:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1E:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1NE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1NE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1BE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1A:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1S:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1S:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1NS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1NS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1L:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x) < int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1GE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x) >= int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1LE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x) <= int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1LE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1G:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x) > int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1G:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+
+			if int8(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FB:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FAE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1FE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FNE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1FNE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FBE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FA:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1FS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FNS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1FNS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FL:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) < int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FGE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) >= int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FLE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) <= int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1FLE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR1FG:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) > int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR1FG:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FB:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FAE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1FE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FNE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1FNE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FBE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FA:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1FS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FNS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1FNS:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FL:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) < int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FGE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) >= int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FLE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) <= int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1FLE:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI1FG:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
+			if int8(x) > int8(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI1FG:
+			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
+			s.kind, s.left = kindLogic1, uint64(x&y)
+			if int8(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4B:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4AE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4E:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4E:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4NE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4NE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4BE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4A:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4S:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4S:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4NS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4NS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4L:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x) < int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4GE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x) >= int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4LE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x) <= int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4LE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4G:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x) > int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4G:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+
+			if int32(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4B:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4AE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4E:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4E:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4NE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4NE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4BE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4A:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4S:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4S:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4NS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4NS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4L:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x) < int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4GE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x) >= int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4LE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x) <= int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4LE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4G:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x) > int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4G:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+
+			if int32(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FB:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FAE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4FE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FNE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4FNE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FBE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FA:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4FS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FNS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4FNS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FL:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) < int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FGE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) >= int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FLE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) <= int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4FLE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR4FG:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) > int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR4FG:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FB:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FAE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4FE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FNE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4FNE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FBE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FA:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4FS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FNS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4FNS:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FL:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) < int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FGE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) >= int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FLE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) <= int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4FLE:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI4FG:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
+			if int32(x) > int32(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI4FG:
+			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
+			s.kind, s.left = kindLogic4, uint64(x&y)
+			if int32(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8B:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8AE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8E:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8E:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8NE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8NE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8BE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8A:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8S:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8S:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8NS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8NS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8L:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x) < int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8GE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x) >= int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8LE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x) <= int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8LE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8G:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x) > int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8G:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+
+			if int64(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8B:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8AE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8E:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8E:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8NE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8NE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8BE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8A:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8S:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8S:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8NS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8NS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8L:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x) < int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8GE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x) >= int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8LE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x) <= int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8LE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8G:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x) > int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8G:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+
+			if int64(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FB:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FAE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8FE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FNE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8FNE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FBE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FA:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8FS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FNS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8FNS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FL:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) < int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FGE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) >= int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FLE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) <= int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8FLE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRR8FG:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) > int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRR8FG:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FB:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x < y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FAE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x >= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x == y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8FE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if x&y == 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FNE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x != y {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8FNE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if x&y != 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FBE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x <= y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FA:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if x > y {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x-y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8FS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) < 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FNS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x-y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8FNS:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) >= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FL:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) < int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FGE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) >= int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FLE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) <= int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8FLE:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) <= 0 {
+				goto taken
+			}
+			goto through
+
+		case opCmpRI8FG:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
+			if int64(x) > int64(y) {
+				goto taken
+			}
+			goto through
+
+		case opTestRI8FG:
+			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
+			s.kind, s.left = kindLogic8, uint64(x&y)
+			if int64(x&y) > 0 {
+				goto taken
+			}
+			goto through
+
+		case opJcc:
+
+			if s.holds(u.d) {
+				goto taken
+			}
+			goto through
+
+		case opJmp:
+			goto taken
+
+		case opCheck:
+
+			if e.left -= int64(b.n); e.left < 0 {
+				return e.overdrawnBefore(b)
+			}
+
+		case opCall:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(u.imm)
+			} else if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a
+			goto called
+
+		case opCallR:
+			target = (*(*uint64)(unsafe.Add(state, u.d)))
+			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(u.imm)
+			} else if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a
+
+			goto indirect
+
+		case opJmpR:
+			target = (*(*uint64)(unsafe.Add(state, u.d)))
+
+			goto indirect
+
+		case opRet:
+			a := (*(*uint64)(unsafe.Add(state, u.b)))
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8 + u.imm
+			target = v
+			goto indirect
+
+		case opSetcc:
+
+			(*(*uint8)(unsafe.Add(state, u.d))) = 0
+			if s.holds(uint8(u.imm)) {
+				(*(*uint8)(unsafe.Add(state, u.d))) = 1
+			}
+
+		case opCmov4:
+
+			v := uint64((*(*uint32)(unsafe.Add(state, u.d))))
+			if s.holds(uint8(u.imm)) {
+				v = uint64((*(*uint32)(unsafe.Add(state, u.s))))
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
+		case opCmov8:
+
+			v := uint64((*(*uint64)(unsafe.Add(state, u.d))))
+			if s.holds(uint8(u.imm)) {
+				v = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+
+		case opCdq:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(int32((*(*uint32)(unsafe.Add(state, u.s)))) >> 31))
+
+		case opCqo:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64((*(*uint64)(unsafe.Add(state, u.s)))) >> 63)
+
+		case opTzcnt4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.TrailingZeros32((*(*uint32)(unsafe.Add(state, u.s)))))
+
+		case opTzcnt8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.TrailingZeros64((*(*uint64)(unsafe.Add(state, u.s)))))
+
+		case opBswap4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(bits.ReverseBytes32((*(*uint32)(unsafe.Add(state, u.d)))))
+
+		case opBswap8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = bits.ReverseBytes64((*(*uint64)(unsafe.Add(state, u.d))))
+
+		case opVXorRRLegacy:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVXorRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) ^ v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVOrRRLegacy:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVOrRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) | v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndRRLegacy:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndnRRLegacy:
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVAndnRMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVWordsRRLegacy:
+			f := b.words[u.imm]
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVWordsRMLegacy:
+			f := b.words[u.imm]
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))), v1)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+
+		case opVMovLegacy:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+
+		case opVLoadLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
+
+		case opVXorRRVex:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVXorRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVOrRRVex:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVOrRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndRRVex:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndnRRVex:
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVAndnRMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVWordsRRVex:
+			f := b.words[u.imm]
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVWordsRMVex:
+			f := b.words[u.imm]
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVMovVex:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVLoadVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-16 {
+				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
+			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opVXorRRVex256:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVXorRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) ^ v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) ^ v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVOrRRVex256:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVOrRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) | v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) | v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndRRVex256:
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndnRRVex256:
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVAndnRMVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVWordsRRVex256:
+			f := b.words[u.imm]
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVWordsRMVex256:
+			f := b.words[u.imm]
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&15 != 0 && u.shift&0x80 != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), v2)
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))), v3)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = r3
+
+		case opVMovVex256:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+
+		case opVLoadVex256:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			var v0, v1, v2, v3 uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-32 {
+				v0, v1, v2, v3 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24))
+			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = v2
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = v3
+
+		case opVStore16:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-16 {
+				*(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			} else {
+				if e.slowStoreVector(a, 16, [4]uint64{(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))}); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opVStore32:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a&u.imm != 0 {
+				e.failed = misplaced
+				goto fault
+			}
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-32 {
+				*(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8)), *(*uint64)(unsafe.Add(memory, a+16)), *(*uint64)(unsafe.Add(memory, a+24)) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))
+			} else {
+				if e.slowStoreVector(a, 32, [4]uint64{(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584)))}); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opVLoadLow4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v, 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+
+		case opVFromReg4:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = uint64((*(*uint32)(unsafe.Add(state, u.s)))), 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+
+		case opVStoreLow4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			} else {
+				if e.slowStore(a, 4, uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opVToReg4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))))
+
+		case opVLoadLow8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v, 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+
+		case opVFromReg8:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = uint64((*(*uint64)(unsafe.Add(state, u.s)))), 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+
+		case opVStoreLow8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opVToReg8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))))
+
+		case opVMoveLow8:
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), 0
+			if u.imm != 0 {
+				(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+			}
+
+		case opVStoreHigh8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opVSigns16:
+			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8
+
+		case opVSigns32:
+			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))<<16 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))<<24
+
+		case opVZeroUpper:
+			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
+
+		case opFAdd4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFCompare4RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		case opFCompare4RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		case opFCompare8RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		case opFCompare8RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+
+		}
+	}
+
+through: // not taken
+	way = 0
+	target = b.through
+	goto link
+taken:
+	if b.back {
+		if e.left -= int64(b.n); e.left < 0 {
+			s.RIP = emu.Addr(b.target)
+			return e.overdrawnBehind()
+		}
+	}
+called:
+	way = 1
+	target = b.target
+link:
+	if next = b.next[way]; next != nil && !next.dropped {
+		b = next
+		goto enter
+	}
+	s.RIP = emu.Addr(target)
+	if next = e.linkable(); next == nil {
+		return e.settled()
+	}
+	b.next[way] = next
+	b = next
+	goto enter
+indirect:
+	if next = e.recent[target%uint64(len(e.recent))]; next != nil && uint64(next.pc) == target && !next.dropped && !next.marked {
+		b = next
+		goto enter
+	}
+	s.RIP = emu.Addr(target)
+	if next = e.linkable(); next == nil {
+		return e.settled()
+	}
+	b = next
+	goto enter
+fault:
+	return e.execFault(b, u)
+stale:
+	return e.execStale(b, int(u.insn))
+}
+
+// exec executes blocks from b on. It returns nil where somebody else has to find the next one, for the address in RIP.
+func (e *Engine) execSimulating(b *block) *emu.Stop {
+	state, memory, perms, limit := unsafe.Pointer(&e.state), e.memory, e.perms, e.limit
+	s := &e.state
+	fp := unsafe.Pointer(s.FP)
+
+	iRecent, iShift, iSets := e.sim.fetches.recent, e.sim.fetches.shift&63, e.sim.fetches.sets
+	dRecent, dShift, dSets := e.sim.data.recent, e.sim.data.shift&63, e.sim.data.sets
+	dLow, dLine := e.sim.data.line-1, e.sim.data.line
+
+	var u *uop
+	var next *block
+	var way int
+	var target uint64
+enter:
+	if e.interrupt.Load() {
+		s.RIP = b.pc
+		return nil
+	}
+	b.count++
+	e.executed += b.n
+	for u = &b.uops[0]; ; u = (*uop)(unsafe.Add(unsafe.Pointer(u), unsafe.Sizeof(*u))) {
+		switch u.code {
+		case opSem:
+
+			if u.d != 0 {
+				s.settle()
+			}
+			s.RIP = emu.Addr(u.disp)
+			if in := &b.insns[u.imm]; true {
+				e.refer(&s.CPU, in)
+				if e.failed = in.execute(&e.machine, &s.CPU, &in.Insn); e.failed != nil {
+					goto fault
+				}
+				e.finish(in)
+			}
+			if b.dropped {
+				goto stale
+			}
+		case opSpecial:
+
+			s.settle()
+			s.RIP = emu.Addr(u.disp)
+			e.refer(&s.CPU, &b.insns[u.imm])
+			if stop, left := e.special(&s.CPU, b, int(u.imm)); left {
+				return stop
+			}
+		case opEnd:
+
+			s.RIP = emu.Addr(u.disp)
+			return e.execStale(b, int(u.imm))
+		case opThrough:
+			goto through
+		case opNop:
+
+		case opFetch:
+
+			if line := uint64(u.disp) >> iShift; *(*uint64)(unsafe.Add(iRecent, line&iSets<<3)) != line || u.d != 0 {
+				e.fetch(&b.insns[u.insn])
+			}
+		case opMov1:
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))
+		case opMovI1:
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(u.imm)
+		case opLoad1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(v)
+		case opStore1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8((*(*uint8)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 1, uint64((*(*uint8)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+						e.reference(b, u, a, 1, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mw)
+			}
+
+		case opStoreI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(u.imm)
+			} else {
+				if e.slowStore(a, 1, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+						e.reference(b, u, a, 1, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mw)
+			}
+
+		case opLea1:
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp))
+		case opMov2:
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))
+		case opMovI2:
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(u.imm)
+		case opLoad2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(v)
+		case opStore2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16((*(*uint16)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 2, uint64((*(*uint16)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+						e.reference(b, u, a, 2, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mw)
+			}
+
+		case opStoreI2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				*(*uint16)(unsafe.Add(memory, a)) = uint16(u.imm)
+			} else {
+				if e.slowStore(a, 2, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+						e.reference(b, u, a, 2, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mw)
+			}
+
+		case opLea2:
+			(*(*uint16)(unsafe.Add(state, u.d))) = uint16((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp))
+		case opMov4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64((*(*uint32)(unsafe.Add(state, u.s))))))
+		case opMovI4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(u.imm))
+		case opLoad4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(v))
+		case opStore4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32((*(*uint32)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 4, uint64((*(*uint32)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+						e.reference(b, u, a, 4, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mw)
+			}
+
+		case opStoreI4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				*(*uint32)(unsafe.Add(memory, a)) = uint32(u.imm)
+			} else {
+				if e.slowStore(a, 4, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+						e.reference(b, u, a, 4, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mw)
+			}
+
+		case opLea4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32((*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)))
+		case opMov8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+		case opMovI8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = u.imm
+		case opLoad8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opStore8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+
+		case opStoreI8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(u.imm)
+			} else {
+				if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+
+		case opLea8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+		case opZero1:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint8)(unsafe.Add(state, u.s))))
+		case opLoadZero1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opZero2:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64((*(*uint16)(unsafe.Add(state, u.s))))
+		case opLoadZero2:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opSign1To4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))))))
+		case opLoadSign1To4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int8(v)))))
+		case opSign1To8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int8(uint64((*(*uint8)(unsafe.Add(state, u.s)))))))
+		case opLoadSign1To8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int8(v)))
+		case opSign2To4:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))))))
+		case opLoadSign2To4:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(uint64(int32(int16(v)))))
+		case opSign2To8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int16(uint64((*(*uint16)(unsafe.Add(state, u.s)))))))
+		case opLoadSign2To8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-2 {
+				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 2); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int16(v)))
+		case opSign4To8:
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int32(uint64((*(*uint32)(unsafe.Add(state, u.s)))))))
+		case opLoadSign4To8:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(int64(int32(v)))
+		case opPush:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64((*(*uint64)(unsafe.Add(state, u.s))))
+			} else {
+				if e.slowStore(a, 8, uint64((*(*uint64)(unsafe.Add(state, u.s))))); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+					(*(*uint64)(unsafe.Add(state, u.b))) = a
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a
+		case opPushI:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) - 8
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				*(*uint64)(unsafe.Add(memory, a)) = uint64(u.imm)
+			} else {
+				if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
+					(*(*uint64)(unsafe.Add(state, u.b))) = a
+					goto stale
+				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a
+		case opPop:
+			a := (*(*uint64)(unsafe.Add(state, u.b)))
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8
+			(*(*uint64)(unsafe.Add(state, u.d))) = v
+		case opLeave:
+			a := (*(*uint64)(unsafe.Add(state, u.s)))
+			var v uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if v = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8
+			(*(*uint64)(unsafe.Add(state, u.s))) = v
+		case opAddRR1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAddRI1:
+			x, y := uint64((*(*uint8)(unsafe.Add(state, u.d)))), uint64(uint8(u.imm))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAddRM1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var y uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-1 {
+				y = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if y = e.slowLoad(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
+			r := uint64(uint8(x + y))
+			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
+
+		case opAddMR1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
+			r := uint64(uint8(x + y))
+
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				*(*uint8)(unsafe.Add(memory, a)) = uint8(r)
+			} else {
+				if e.slowStore(a, 1, uint64(r)); e.failed != nil {
+					goto fault
+				}
+				if b.dropped {
+
+					goto stale
+				}
+			}
+
+		case opAddMI1:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -436,6 +7572,9 @@ enter:
 			} else if y = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
 			r := uint64(uint8(x + y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
@@ -443,10 +7582,16 @@ enter:
 			s.left, s.right = x, y
 		case opAddMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -465,10 +7610,16 @@ enter:
 			s.left, s.right = x, y
 		case opAddMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -503,16 +7654,25 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x + y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 
 		case opAddMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -529,10 +7689,16 @@ enter:
 
 		case opAddMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -567,6 +7733,9 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x + y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
@@ -574,10 +7743,16 @@ enter:
 			s.left, s.right = x, y
 		case opAddMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -596,10 +7771,16 @@ enter:
 			s.left, s.right = x, y
 		case opAddMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -634,16 +7815,25 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x + y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 
 		case opAddMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -660,10 +7850,16 @@ enter:
 
 		case opAddMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -698,6 +7894,9 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x + y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
@@ -705,10 +7904,16 @@ enter:
 			s.left, s.right = x, y
 		case opAddMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -727,10 +7932,16 @@ enter:
 			s.left, s.right = x, y
 		case opAddMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -765,16 +7976,25 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x + y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 
 		case opAddMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -791,10 +8011,16 @@ enter:
 
 		case opAddMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -829,6 +8055,9 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x + y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
@@ -836,10 +8065,16 @@ enter:
 			s.left, s.right = x, y
 		case opAddMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -858,10 +8093,16 @@ enter:
 			s.left, s.right = x, y
 		case opAddMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x + y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -896,16 +8137,25 @@ enter:
 			} else if y = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
 			r := uint64(uint8(x - y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 
 		case opSubMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -922,10 +8172,16 @@ enter:
 
 		case opSubMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -960,6 +8216,9 @@ enter:
 			} else if y = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
 			r := uint64(uint8(x - y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
@@ -967,10 +8226,16 @@ enter:
 			s.left, s.right = x, y
 		case opSubMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -989,10 +8254,16 @@ enter:
 			s.left, s.right = x, y
 		case opSubMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1027,16 +8298,25 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x - y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 
 		case opSubMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1053,10 +8333,16 @@ enter:
 
 		case opSubMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1091,6 +8377,9 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x - y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
@@ -1098,10 +8387,16 @@ enter:
 			s.left, s.right = x, y
 		case opSubMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1120,10 +8415,16 @@ enter:
 			s.left, s.right = x, y
 		case opSubMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1158,16 +8459,25 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x - y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 
 		case opSubMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1184,10 +8494,16 @@ enter:
 
 		case opSubMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1222,6 +8538,9 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x - y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
@@ -1229,10 +8548,16 @@ enter:
 			s.left, s.right = x, y
 		case opSubMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1251,10 +8576,16 @@ enter:
 			s.left, s.right = x, y
 		case opSubMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1289,16 +8620,25 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x - y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 
 		case opSubMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1315,10 +8655,16 @@ enter:
 
 		case opSubMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1353,6 +8699,9 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x - y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
@@ -1360,10 +8709,16 @@ enter:
 			s.left, s.right = x, y
 		case opSubMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1382,10 +8737,16 @@ enter:
 			s.left, s.right = x, y
 		case opSubMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x - y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1420,16 +8781,25 @@ enter:
 			} else if y = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
 			r := uint64(uint8(x & y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 
 		case opAndMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1446,10 +8816,16 @@ enter:
 
 		case opAndMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1484,6 +8860,9 @@ enter:
 			} else if y = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
 			r := uint64(uint8(x & y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
@@ -1491,10 +8870,16 @@ enter:
 			s.left = r
 		case opAndMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1513,10 +8898,16 @@ enter:
 			s.left = r
 		case opAndMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1551,16 +8942,25 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x & y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 
 		case opAndMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1577,10 +8977,16 @@ enter:
 
 		case opAndMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1615,6 +9021,9 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x & y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
@@ -1622,10 +9031,16 @@ enter:
 			s.left = r
 		case opAndMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1644,10 +9059,16 @@ enter:
 			s.left = r
 		case opAndMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -1682,16 +9103,25 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x & y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 
 		case opAndMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1708,10 +9138,16 @@ enter:
 
 		case opAndMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1746,6 +9182,9 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x & y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
@@ -1753,10 +9192,16 @@ enter:
 			s.left = r
 		case opAndMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1775,10 +9220,16 @@ enter:
 			s.left = r
 		case opAndMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -1813,16 +9264,25 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x & y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 
 		case opAndMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1839,10 +9299,16 @@ enter:
 
 		case opAndMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1877,6 +9343,9 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x & y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
@@ -1884,10 +9353,16 @@ enter:
 			s.left = r
 		case opAndMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1906,10 +9381,16 @@ enter:
 			s.left = r
 		case opAndMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x & y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -1944,16 +9425,25 @@ enter:
 			} else if y = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
 			r := uint64(uint8(x | y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 
 		case opOrMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -1970,10 +9460,16 @@ enter:
 
 		case opOrMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2008,6 +9504,9 @@ enter:
 			} else if y = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
 			r := uint64(uint8(x | y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
@@ -2015,10 +9514,16 @@ enter:
 			s.left = r
 		case opOrMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2037,10 +9542,16 @@ enter:
 			s.left = r
 		case opOrMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2075,16 +9586,25 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x | y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 
 		case opOrMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2101,10 +9621,16 @@ enter:
 
 		case opOrMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2139,6 +9665,9 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x | y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
@@ -2146,10 +9675,16 @@ enter:
 			s.left = r
 		case opOrMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2168,10 +9703,16 @@ enter:
 			s.left = r
 		case opOrMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2206,16 +9747,25 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x | y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 
 		case opOrMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2232,10 +9782,16 @@ enter:
 
 		case opOrMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2270,6 +9826,9 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x | y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
@@ -2277,10 +9836,16 @@ enter:
 			s.left = r
 		case opOrMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2299,10 +9864,16 @@ enter:
 			s.left = r
 		case opOrMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2337,16 +9908,25 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x | y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 
 		case opOrMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2363,10 +9943,16 @@ enter:
 
 		case opOrMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2401,6 +9987,9 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x | y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
@@ -2408,10 +9997,16 @@ enter:
 			s.left = r
 		case opOrMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2430,10 +10025,16 @@ enter:
 			s.left = r
 		case opOrMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x | y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2468,16 +10069,25 @@ enter:
 			} else if y = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
 			r := uint64(uint8(x ^ y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
 
 		case opXorMR1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2494,10 +10104,16 @@ enter:
 
 		case opXorMI1:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2532,6 +10148,9 @@ enter:
 			} else if y = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			x := uint64((*(*uint8)(unsafe.Add(state, u.d))))
 			r := uint64(uint8(x ^ y))
 			(*(*uint8)(unsafe.Add(state, u.d))) = uint8(r)
@@ -2539,10 +10158,16 @@ enter:
 			s.left = r
 		case opXorMR1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64((*(*uint8)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			r := uint64(uint8(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2561,10 +10186,16 @@ enter:
 			s.left = r
 		case opXorMI1F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 1), uint64(uint8(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
+				x = uint64(*(*uint8)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
+			y := uint64(uint8(u.imm))
 			r := uint64(uint8(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-1 {
@@ -2599,16 +10230,25 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x ^ y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
 
 		case opXorMR2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2625,10 +10265,16 @@ enter:
 
 		case opXorMI2:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2663,6 +10309,9 @@ enter:
 			} else if y = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			x := uint64((*(*uint16)(unsafe.Add(state, u.d))))
 			r := uint64(uint16(x ^ y))
 			(*(*uint16)(unsafe.Add(state, u.d))) = uint16(r)
@@ -2670,10 +10319,16 @@ enter:
 			s.left = r
 		case opXorMR2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64((*(*uint16)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			r := uint64(uint16(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2692,10 +10347,16 @@ enter:
 			s.left = r
 		case opXorMI2F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 2), uint64(uint16(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
+				x = uint64(*(*uint16)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
+			y := uint64(uint16(u.imm))
 			r := uint64(uint16(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-2 {
@@ -2730,16 +10391,25 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x ^ y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
 
 		case opXorMR4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2756,10 +10426,16 @@ enter:
 
 		case opXorMI4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2794,6 +10470,9 @@ enter:
 			} else if y = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			x := uint64((*(*uint32)(unsafe.Add(state, u.d))))
 			r := uint64(uint32(x ^ y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = uint64(uint32(r))
@@ -2801,10 +10480,16 @@ enter:
 			s.left = r
 		case opXorMR4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64((*(*uint32)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			r := uint64(uint32(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2823,10 +10508,16 @@ enter:
 			s.left = r
 		case opXorMI4F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 4), uint64(uint32(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
+				x = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			y := uint64(uint32(u.imm))
 			r := uint64(uint32(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-4 {
@@ -2861,16 +10552,25 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x ^ y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
 
 		case opXorMR8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2887,10 +10587,16 @@ enter:
 
 		case opXorMI8:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2925,6 +10631,9 @@ enter:
 			} else if y = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			x := uint64((*(*uint64)(unsafe.Add(state, u.d))))
 			r := uint64(uint64(x ^ y))
 			(*(*uint64)(unsafe.Add(state, u.d))) = r
@@ -2932,10 +10641,16 @@ enter:
 			s.left = r
 		case opXorMR8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64((*(*uint64)(unsafe.Add(state, u.s))))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			r := uint64(uint64(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2954,10 +10669,16 @@ enter:
 			s.left = r
 		case opXorMI8F:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
-			x, y := e.modified(a, 8), uint64(uint64(u.imm))
-			if e.failed != nil {
+			var x uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
+				x = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if x = e.slowModify(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			y := uint64(uint64(u.imm))
 			r := uint64(uint64(x ^ y))
 
 			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&2 != 0 && a&4095 <= 4096-8 {
@@ -2988,6 +10709,9 @@ enter:
 			} else if v = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			s.left, s.right = uint64((*(*uint8)(unsafe.Add(state, u.d)))), v
 			s.kind = kindSub1
 		case opCmpMR1:
@@ -2998,6 +10722,9 @@ enter:
 			} else if v = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			s.left, s.right = v, uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			s.kind = kindSub1
 		case opCmpMI1:
@@ -3007,6 +10734,9 @@ enter:
 				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
 			}
 			s.left, s.right = v, uint64(uint8(u.imm))
 			s.kind = kindSub1
@@ -3024,6 +10754,9 @@ enter:
 			} else if v = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
+			}
 			s.left = v & uint64((*(*uint8)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic1
 		case opTestMI1:
@@ -3033,6 +10766,9 @@ enter:
 				v = uint64(*(*uint8)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 1); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+1 > dLine {
+				e.reference(b, u, a, 1, emu.D1mr)
 			}
 			s.left = v & uint64(uint8(u.imm))
 			s.kind = kindLogic1
@@ -3050,6 +10786,9 @@ enter:
 			} else if v = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			s.left, s.right = uint64((*(*uint16)(unsafe.Add(state, u.d)))), v
 			s.kind = kindSub2
 		case opCmpMR2:
@@ -3060,6 +10799,9 @@ enter:
 			} else if v = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			s.left, s.right = v, uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			s.kind = kindSub2
 		case opCmpMI2:
@@ -3069,6 +10811,9 @@ enter:
 				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
 			}
 			s.left, s.right = v, uint64(uint16(u.imm))
 			s.kind = kindSub2
@@ -3086,6 +10831,9 @@ enter:
 			} else if v = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
+			}
 			s.left = v & uint64((*(*uint16)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic2
 		case opTestMI2:
@@ -3095,6 +10843,9 @@ enter:
 				v = uint64(*(*uint16)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 2); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+2 > dLine {
+				e.reference(b, u, a, 2, emu.D1mr)
 			}
 			s.left = v & uint64(uint16(u.imm))
 			s.kind = kindLogic2
@@ -3112,6 +10863,9 @@ enter:
 			} else if v = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			s.left, s.right = uint64((*(*uint32)(unsafe.Add(state, u.d)))), v
 			s.kind = kindSub4
 		case opCmpMR4:
@@ -3122,6 +10876,9 @@ enter:
 			} else if v = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			s.left, s.right = v, uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			s.kind = kindSub4
 		case opCmpMI4:
@@ -3131,6 +10888,9 @@ enter:
 				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
 			}
 			s.left, s.right = v, uint64(uint32(u.imm))
 			s.kind = kindSub4
@@ -3148,6 +10908,9 @@ enter:
 			} else if v = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
 			s.left = v & uint64((*(*uint32)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic4
 		case opTestMI4:
@@ -3157,6 +10920,9 @@ enter:
 				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
 			}
 			s.left = v & uint64(uint32(u.imm))
 			s.kind = kindLogic4
@@ -3174,6 +10940,9 @@ enter:
 			} else if v = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			s.left, s.right = uint64((*(*uint64)(unsafe.Add(state, u.d)))), v
 			s.kind = kindSub8
 		case opCmpMR8:
@@ -3184,6 +10953,9 @@ enter:
 			} else if v = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			s.left, s.right = v, uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			s.kind = kindSub8
 		case opCmpMI8:
@@ -3193,6 +10965,9 @@ enter:
 				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
 			}
 			s.left, s.right = v, uint64(uint64(u.imm))
 			s.kind = kindSub8
@@ -3210,6 +10985,9 @@ enter:
 			} else if v = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
 			s.left = v & uint64((*(*uint64)(unsafe.Add(state, u.s))))
 			s.kind = kindLogic8
 		case opTestMI8:
@@ -3219,6 +10997,9 @@ enter:
 				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
 			}
 			s.left = v & uint64(uint64(u.imm))
 			s.kind = kindLogic8
@@ -3450,1520 +11231,1737 @@ enter:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1AE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1BE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1A:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1L:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x) < int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1GE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x) >= int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x) <= int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x) > int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 
 			if int8(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1B:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1AE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1BE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1A:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1L:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x) < int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1GE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x) >= int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x) <= int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x) > int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 
 			if int8(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FB:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FAE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1FE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FNE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1FNE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FBE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FA:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1FS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FNS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1FNS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FL:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) < int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FGE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) >= int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FLE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) <= int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1FLE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) > int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FB:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FAE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1FE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FNE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1FNE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FBE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FA:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1FS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FNS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1FNS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FL:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) < int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FGE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) >= int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FLE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) <= int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1FLE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) > int8(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4B:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4AE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4BE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4A:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4L:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x) < int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4GE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x) >= int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x) <= int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x) > int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 
 			if int32(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4B:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4AE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4BE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4A:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4L:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x) < int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4GE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x) >= int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x) <= int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x) > int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 
 			if int32(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FB:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FAE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4FE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FNE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4FNE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FBE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FA:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4FS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FNS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4FNS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FL:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) < int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FGE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) >= int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FLE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) <= int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4FLE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) > int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FB:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FAE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4FE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FNE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4FNE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FBE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FA:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4FS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FNS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4FNS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FL:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) < int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FGE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) >= int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FLE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) <= int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4FLE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) > int32(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8B:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8AE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8BE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8A:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8L:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x) < int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8GE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x) >= int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x) <= int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x) > int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 
 			if int64(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8B:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8AE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8BE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8A:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8L:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x) < int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8GE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x) >= int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x) <= int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x) > int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 
 			if int64(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FB:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FAE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8FE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FNE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8FNE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FBE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FA:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8FS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FNS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8FNS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FL:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) < int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FGE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) >= int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FLE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) <= int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8FLE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRR8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) > int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRR8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FB:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x < y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FAE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x >= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x == y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8FE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y == 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FNE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x != y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8FNE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y != 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FBE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x <= y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FA:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x > y {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8FS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) < 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FNS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8FNS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) >= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FL:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) < int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FGE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) >= int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FLE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) <= int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8FLE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) <= 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opCmpRI8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) > int64(y) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opTestRI8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) > 0 {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opJcc:
 
 			if s.holds(u.d) {
-				goto taken
+				goto yes
 			}
-			goto through
+			goto no
+
 		case opJmp:
 			goto taken
 		case opCheck:
@@ -4978,6 +12976,9 @@ enter:
 			} else if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
 			goto called
 		case opCallR:
@@ -4989,10 +12990,15 @@ enter:
 			} else if e.slowStore(a, 8, uint64(u.imm)); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
+			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
+			e.indirectJump(&b.insns[len(b.insns)-1], target)
 			goto indirect
 		case opJmpR:
 			target = (*(*uint64)(unsafe.Add(state, u.d)))
+			e.indirectJump(&b.insns[len(b.insns)-1], target)
 			goto indirect
 		case opRet:
 			a := (*(*uint64)(unsafe.Add(state, u.b)))
@@ -5001,6 +13007,9 @@ enter:
 				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a + 8 + u.imm
 			target = v
@@ -5056,6 +13065,9 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
 			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) ^ v0
 			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) ^ v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
@@ -5079,6 +13091,9 @@ enter:
 				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
 			}
 			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) | v0
 			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) | v1
@@ -5104,6 +13119,9 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
 			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & v0
 			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
@@ -5127,6 +13145,9 @@ enter:
 				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
 			}
 			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) & v0
 			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) & v1
@@ -5154,6 +13175,9 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
 			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), v0)
 			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))), v1)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
@@ -5175,6 +13199,9 @@ enter:
 				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
@@ -5199,8 +13226,11 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -5225,8 +13255,11 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -5251,8 +13284,11 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -5277,8 +13313,11 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -5305,8 +13344,11 @@ enter:
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
@@ -5328,6 +13370,9 @@ enter:
 				v0, v1 = *(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))
 			} else if v0, v1 = e.slowLoad16(a); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mr)
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
@@ -5356,10 +13401,13 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) ^ v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) ^ v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) ^ v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) ^ v3
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) ^ v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) ^ v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) ^ v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) ^ v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -5388,10 +13436,13 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) | v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) | v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) | v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) | v3
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) | v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) | v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) | v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) | v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -5420,10 +13471,13 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -5452,10 +13506,13 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))) & v0
-			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))) & v1
-			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))) & v2
-			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))) & v3
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))) & v0
+			r1 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))) & v1
+			r2 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))) & v2
+			r3 := ^(*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))) & v3
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -5486,10 +13543,13 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
-			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160))), v0)
-			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168))), v1)
-			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+576))), v2)
-			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.x)+584))), v3)
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
+			r0 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160))), v0)
+			r1 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))), v1)
+			r2 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))), v2)
+			r3 := f((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))), v3)
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = r1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = r2
@@ -5514,6 +13574,9 @@ enter:
 			} else if v0, v1, v2, v3 = e.slowLoad32(a); e.failed != nil {
 				goto fault
 			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mr)
+			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = v0
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v1
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))) = v2
@@ -5533,8 +13596,15 @@ enter:
 					goto fault
 				}
 				if b.dropped {
+
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+						e.reference(b, u, a, 16, emu.D1mw)
+					}
 					goto stale
 				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+16 > dLine {
+				e.reference(b, u, a, 16, emu.D1mw)
 			}
 		case opVStore32:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
@@ -5550,8 +13620,15 @@ enter:
 					goto fault
 				}
 				if b.dropped {
+
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+						e.reference(b, u, a, 32, emu.D1mw)
+					}
 					goto stale
 				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+32 > dLine {
+				e.reference(b, u, a, 32, emu.D1mw)
 			}
 		case opVLoadLow4:
 			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
@@ -5560,6 +13637,9 @@ enter:
 				v = uint64(*(*uint32)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 4); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v, 0
 			if u.imm != 0 {
@@ -5579,9 +13659,15 @@ enter:
 					goto fault
 				}
 				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+						e.reference(b, u, a, 4, emu.D1mw)
+					}
 
 					goto stale
 				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mw)
 			}
 
 		case opVToReg4:
@@ -5593,6 +13679,9 @@ enter:
 				v = uint64(*(*uint64)(unsafe.Add(memory, a)))
 			} else if v = e.slowLoad(a, 8); e.failed != nil {
 				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
 			}
 			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = v, 0
 			if u.imm != 0 {
@@ -5612,9 +13701,15 @@ enter:
 					goto fault
 				}
 				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
 
 					goto stale
 				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
 			}
 
 		case opVToReg8:
@@ -5633,9 +13728,15 @@ enter:
 					goto fault
 				}
 				if b.dropped {
+					if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+						e.reference(b, u, a, 8, emu.D1mw)
+					}
 
 					goto stale
 				}
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mw)
 			}
 
 		case opVSigns16:
@@ -5644,9 +13745,616 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))<<16 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))<<24
 		case opVZeroUpper:
 			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
+		case opFAdd4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) + math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Add32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFAdd8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFAdd8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) + math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Add64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) - math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Sub32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFSub8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFSub8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) - math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Sub64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) * math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Mul32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFMul8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFMul8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) * math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Mul64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv4RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv4RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			w := math.Float32bits(math.Float32frombits(uint32(p)) / math.Float32frombits(uint32(q)))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>23+1)&0xfe == 0 || (q>>23+1)&0xfe == 0 || (w>>23+1)&0xfc == 0 {
+				w = uint32(e.softly(soft.Div32, p&0xffffffff, q&0xffffffff))
+				if e.failed != nil {
+					goto fault
+				}
+			}
+			r := p&^0xffffffff | uint64(w)
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RRLegacy:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RRVex:
+			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.x)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFDiv8RMLegacy:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+
+		case opFDiv8RMVex:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			r := math.Float64bits(math.Float64frombits(p) / math.Float64frombits(q))
+			if *(*uint32)(unsafe.Add(fp, emu.XOffMXCSR))&exactModes != exactMode || (p>>52+1)&0x7fe == 0 || (q>>52+1)&0x7fe == 0 || (r>>52+1)&0x7fc == 0 {
+				if r = e.softly(soft.Div64, p, q); e.failed != nil {
+					goto fault
+				}
+			}
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))) = r
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+168))) = (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168)))
+			(*(*uint64)(unsafe.Add(fp, uintptr(u.d)+576))), (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+584))) = 0, 0
+
+		case opFCompare4RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+		case opFCompare4RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-4 {
+				q = uint64(*(*uint32)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 4); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+4 > dLine {
+				e.reference(b, u, a, 4, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 4, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+		case opFCompare8RR:
+			p, q := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160))), (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
+		case opFCompare8RM:
+			a := (*(*uint64)(unsafe.Add(state, u.b))) + (*(*uint64)(unsafe.Add(state, u.x)))<<(u.shift&63) + uint64(u.disp)
+			var q uint64
+			if a < limit && *(*uint8)(unsafe.Add(perms, a>>12))&1 != 0 && a&4095 <= 4096-8 {
+				q = uint64(*(*uint64)(unsafe.Add(memory, a)))
+			} else if q = e.slowLoad(a, 8); e.failed != nil {
+				goto fault
+			}
+			if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+8 > dLine {
+				e.reference(b, u, a, 8, emu.D1mr)
+			}
+			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
+			if e.compareFloats(p, q, 8, u.imm != 0); e.failed != nil {
+				goto fault
+			}
 
 		}
 	}
+
+yes:
+	e.conditionalJump(&b.insns[len(b.insns)-1], true)
+	goto taken
+no:
+	e.conditionalJump(&b.insns[len(b.insns)-1], false)
+
 through: // not taken
 	way = 0
 	target = b.through
@@ -5685,7 +14393,7 @@ indirect:
 	b = next
 	goto enter
 fault:
-	return e.execFault(b, b.insnOf(u))
+	return e.execFault(b, u)
 stale:
-	return e.execStale(b, b.insnOf(u))
+	return e.execStale(b, int(u.insn))
 }

@@ -72,7 +72,7 @@ func (e *Engine) repeated(c *emu.CPU, in *insn, before uint64, unfinished bool) 
 	if !e.watching() {
 		return
 	}
-	e.tally(in.PC, emu.Bc, int64(it.Branches(func(taken bool) { e.conditional(in.PC, taken) })))
+	e.tally(in.PC, emu.Bc, int64(it.Branches(func(taken bool) { e.conditional(in, taken) })))
 	e.repeatedRefs(c, in, it.N)
 }
 
@@ -98,7 +98,7 @@ func (e *Engine) repeatedRefs(c *emu.CPU, in *insn, n uint64) {
 	}
 	for range n {
 		for k, r := range refs {
-			e.data(in.PC, at[k], r)
+			e.data(in, at[k], r)
 			at[k] += step
 		}
 	}

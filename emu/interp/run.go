@@ -17,6 +17,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	if err := e.findMemory(); err != nil {
 		return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
 	}
+	e.gatherLate()
 	e.owner, e.state.CPU, e.state.kind = c, *c, kindNone
 	stop := e.loop(&e.state.CPU)
 	*c = e.state.CPU
@@ -46,8 +47,10 @@ func (e *Engine) loop(c *emu.CPU) *emu.Stop {
 		switch {
 		case c.Flags&emu.StepFlags != 0:
 			stop = e.step(c, b)
-		case e.run != 0 || b.marked || e.watching():
+		case e.run != 0 || b.marked:
 			stop = e.execute(c, b, len(b.insns))
+		case e.watching():
+			stop = e.execSimulating(b)
 		default:
 			stop = e.exec(b)
 		}
@@ -66,9 +69,13 @@ func faulted(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fa
 func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 	b.count++
 	e.executed += uint64(len(b.insns))
+	watching := e.watching()
 	for i := range b.insns[:n] {
 		in := &b.insns[i]
-		e.begin(c, in)
+		if watching && in.Kind != guest.FetchFault {
+			e.fetch(in)
+			e.refer(c, in)
+		}
 		c.RIP = in.Next()
 		if in.execute == nil {
 			if stop, left := e.special(c, b, i); left {
@@ -79,7 +86,9 @@ func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 		if f := in.execute(&e.machine, c, &in.Insn); f != nil {
 			return e.fault(c, b, i, f)
 		}
-		e.finish(in)
+		if watching {
+			e.finish(in)
+		}
 		if b.dropped || in.Kind == guest.Emulated {
 			return e.leave(b, i)
 		}
@@ -157,7 +166,9 @@ func (e *Engine) callNoRedir(c *emu.CPU, b *block, i int) *emu.Stop {
 	if f := e.machine.Push(c, uint64(c.RIP)); f != nil {
 		return e.fault(c, b, i, f)
 	}
-	e.finish(&b.insns[i])
+	if e.watching() {
+		e.finish(&b.insns[i])
+	}
 	c.RIP = emu.Addr(c.Regs[emu.RAX])
 	return e.leave(b, i)
 }
@@ -210,7 +221,9 @@ func (e *Engine) branch(c *emu.CPU, b *block, i int) *emu.Stop {
 	if f != nil {
 		return e.fault(c, b, i, f)
 	}
-	e.finish(in)
+	if e.watching() {
+		e.finish(in)
+	}
 	e.branched(in, taken, c.RIP)
 	over := taken && in.Target < 0 && in.Flow != x86.FlowCall && e.overdrawn(i)
 	if e.run = 0; over {

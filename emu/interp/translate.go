@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // A translator makes micro-operations of a block's instructions.
@@ -15,19 +17,25 @@ type translator struct {
 	i     int
 	in    *insn
 	flags bool
+	// simulating says that what instructions refer to is simulated. The last fetch was of line fetched, whose number is its address
+	// without lineShift bits; ahead says that there was one.
+	simulating, ahead  bool
+	fetched, lineShift uint64
 }
 
 // translate gives b its micro-operations.
 func (e *Engine) translate(b *block) {
-	t := translator{b: b}
+	t := translator{b: b, simulating: e.sim.details && b.counting != emu.CountOff, lineShift: e.sim.fetches.shift & 63}
 	b.n = uint64(len(b.insns))
 	seen := visibleFlags(b.insns)
 	for t.i = 0; t.i < len(b.insns); t.i++ {
 		t.in, t.flags = &b.insns[t.i], seen[t.i]
-		if t.compareAndJump(seen) {
+		t.fetch()
+		if t.compareAndJump() {
 			break
 		}
-		if !t.insn() {
+		if first := len(b.uops); !t.insn() || t.simulating && !t.refersAlike(b.uops[first:]) {
+			b.uops = b.uops[:first]
 			t.other()
 		}
 	}
@@ -41,6 +49,37 @@ func (e *Engine) translate(b *block) {
 		t.i--
 		t.emit(uop{code: opEnd, disp: int64(last.Next()), imm: uint64(t.i)})
 	}
+}
+
+// fetch emits the fetch of the instruction, unless it is of the line that was fetched last.
+func (t *translator) fetch() {
+	first, last := uint64(t.in.PC)>>t.lineShift, (uint64(t.in.PC)+uint64(t.in.Len)-1)>>t.lineShift
+	if !t.simulating || t.in.Kind == guest.FetchFault || t.ahead && first == t.fetched && last == t.fetched {
+		return
+	}
+	u := uop{code: opFetch, disp: int64(t.in.PC)}
+	if first != last {
+		u.d = 1
+	}
+	t.emit(u)
+	t.fetched, t.ahead = last, true
+}
+
+// refersAlike reports whether micro-operations make the references of their instruction, and nothing else of it is simulated.
+func (t *translator) refersAlike(uops []uop) bool {
+	refs := t.in.effects.Refs
+	if hooks.Retries(&t.in.Inst) {
+		return false
+	}
+	for _, u := range uops {
+		for _, r := range uopRefs[u.code] {
+			if len(refs) == 0 || refs[0].Kind != r.kind || refs[0].Size != r.size || refs[0].Guard != x86.Always {
+				return false
+			}
+			refs = refs[1:]
+		}
+	}
+	return len(refs) == 0
 }
 
 // visibleFlags says of each instruction whether the status flags that it leaves can be seen behind it: whether they are read before they are

@@ -180,7 +180,7 @@ var conditionNames = map[uint8]string{
 }
 
 // compareAndJump emits a comparison and the conditional jump behind it, with which the block ends, as one.
-func (t *translator) compareAndJump([]bool) bool {
+func (t *translator) compareAndJump() bool {
 	insns := t.b.insns
 	if t.i != len(insns)-2 || t.in.Kind != guest.Plain || insns[t.i+1].Flow != x86.FlowJcc {
 		return false
@@ -208,12 +208,18 @@ func (t *translator) compareAndJump([]bool) bool {
 	if !ok || f.of(d.Size) == opNone {
 		return false
 	}
+	first := len(t.b.uops)
 	if loads && !t.emitMem(uop{code: loadCodes.of(d.Size), d: offTemp}) {
+		return false
+	}
+	if t.simulating && !t.refersAlike(t.b.uops[first:]) {
+		t.b.uops = t.b.uops[:first]
 		return false
 	}
 	u.code = f.of(d.Size)
 	t.i++
 	t.in = &insns[t.i]
+	t.fetch()
 	t.b.through = uint64(t.in.Next())
 	t.direct()
 	t.emit(u)

@@ -71,6 +71,9 @@ func (t *translator) vector() bool {
 		t.b.words = append(t.b.words, f)
 		return true
 	}
+	if t.scalar() {
+		return true
+	}
 	switch in.Op {
 	case x86.MOVD, x86.MOVQ, x86.VMOVD, x86.VMOVQ:
 		return t.partMove(in.Args[0].Kind == x86.ArgXMM, in.Args[1].Kind == x86.ArgXMM)
@@ -117,23 +120,24 @@ func (t *translator) wholeMove() bool {
 func (t *translator) onWords(o wordOp, u uop) bool {
 	in := t.in
 	u.d = vectorReg(&in.Args[0])
-	second := &in.Args[1]
-	if in.Enc != x86.Legacy {
-		u.x, second = vectorReg(&in.Args[1]), &in.Args[2]
-	}
+	second := &in.Args[in.NArgs-1]
 	if second.Kind != x86.ArgMem {
 		u.code, u.s = o.registers.of(in), vectorReg(second)
+		if in.Enc != x86.Legacy {
+			u.x = vectorReg(&in.Args[1])
+		}
 		t.emit(u)
 		return true
 	}
-	// The first source and the index want the same place: that with AVX is copied to the destination first, if it is not part of it.
-	u.code = o.memory[0]
+	u.code = o.memory.of(in)
 	if in.Enc != x86.Legacy {
-		return false
+		u.s = vectorReg(&in.Args[1])
 	}
 	u, ok := t.address(u)
+	if ok && in.Enc == x86.Legacy {
+		u.shift |= 0x80 // aligned
+	}
 	if ok {
-		u.shift |= 0x80
 		t.emit(u)
 	}
 	return ok

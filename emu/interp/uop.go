@@ -3,8 +3,6 @@ package interp
 //go:generate go run ./gen
 
 import (
-	"unsafe"
-
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -23,6 +21,12 @@ type uop struct {
 	imm  uint64
 }
 
+// A uopRef is a reference to memory that a micro-operation makes.
+type uopRef struct {
+	kind x86.RefKind
+	size uint16
+}
+
 // A state is the CPU that is executed, and what its flags follow from.
 type state struct {
 	emu.CPU
@@ -32,15 +36,6 @@ type state struct {
 	kind        flagKind
 	left, right uint64
 }
-
-// Offsets in a state of what is addressed like a register.
-const (
-	offFS   = uint8(unsafe.Offsetof(state{}.FSBase))
-	offGS   = uint8(unsafe.Offsetof(state{}.GSBase))
-	offZero = uint8(unsafe.Offsetof(state{}.zero))
-	offTemp = uint8(unsafe.Offsetof(state{}.temp))
-	offRSP  = 8 * emu.RSP
-)
 
 // A flagKind is an operation that left the status flags, and the size of its operands.
 type flagKind uint8
@@ -183,15 +178,12 @@ func (e *Engine) slowStoreVector(a, n uint64, v [4]uint64) {
 // misplaced is the fault of a vector operand that is not aligned.
 var misplaced = &emu.Fault{Vector: emu.VecGP}
 
-// modified reads n bytes at a that are going to be written.
-func (e *Engine) modified(a, n uint64) uint64 {
+// slowModify reads n bytes at a that are going to be written.
+func (e *Engine) slowModify(a, n uint64) uint64 {
 	x, f := e.machine.LoadToModify(emu.Addr(a), uint8(n))
 	e.failed = f
 	return x
 }
-
-// insnOf returns the number of u's instruction.
-func (b *block) insnOf(u *uop) int { return int(u.insn) }
 
 // linkable returns the block at RIP if it may be entered without further ado, nil if not.
 func (e *Engine) linkable() *block {
@@ -208,13 +200,22 @@ func (e *Engine) settled() *emu.Stop {
 	return nil
 }
 
-// execFault ends exec with the fault of b's instruction i.
-func (e *Engine) execFault(b *block, i int) *emu.Stop {
+// execFault ends exec with the fault of u's instruction.
+func (e *Engine) execFault(b *block, u *uop) *emu.Stop {
 	e.state.settle()
-	f := e.failed
+	raised := *e.failed
 	e.failed = nil
-	raised := *f
-	return e.fault(&e.state.CPU, b, i, &raised)
+	e.sim.done = 0
+	for k := range b.uops {
+		v := &b.uops[k]
+		if v == u {
+			break
+		}
+		if v.insn == u.insn {
+			e.sim.done += len(uopRefs[v.code])
+		}
+	}
+	return e.fault(&e.state.CPU, b, int(u.insn), &raised)
 }
 
 // execStale ends exec behind b's instruction i, which overwrote b's code, or with which b ends.

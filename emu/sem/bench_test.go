@@ -53,25 +53,60 @@ func BenchmarkVector(b *testing.B) {
 		{"paddb mm0, mm1", []byte{0x0f, 0xfc, 0xc1}},
 	} {
 		b.Run(test.name, func(b *testing.B) {
-			space, err := mem.New()
-			require.NoError(b, err)
-			defer space.Close()
-			const at = emu.Addr(0x10000)
-			require.NoError(b, space.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write}, nil))
-			m, c := Machine{Mem: space}, emu.NewCPU()
-			c.Regs[emu.RSI] = uint64(at)
-			for i := range 256 {
-				c.FP[emu.XOffXMM+i] = byte(7 * i)
-			}
-			var g guest.Insn
-			require.NoError(b, x86.Decode(test.code, &g.Inst))
-			execute := Of(&g)
-			b.ReportAllocs()
-			for b.Loop() {
-				if execute(&m, c, &g) != nil {
-					b.Fatal("it faults")
-				}
-			}
+			benchmark(b, test.code, func(i int) byte { return byte(7 * i) })
 		})
+	}
+}
+
+// BenchmarkFloat has numbers that are normal as singles and as doubles.
+func BenchmarkFloat(b *testing.B) {
+	for _, test := range []struct {
+		name string
+		code []byte
+	}{
+		{"addsd xmm0, xmm1", []byte{0xf2, 0x0f, 0x58, 0xc1}},
+		{"mulsd xmm0, [rsi]", []byte{0xf2, 0x0f, 0x59, 0x06}},
+		{"vaddsd xmm0, xmm1, xmm2", []byte{0xc5, 0xf3, 0x58, 0xc2}},
+		{"mulpd xmm0, xmm1", []byte{0x66, 0x0f, 0x59, 0xc1}},
+		{"addps xmm0, xmm1", []byte{0x0f, 0x58, 0xc1}},
+		{"vfmadd231pd ymm0, ymm1, ymm2", []byte{0xc4, 0xe2, 0xf5, 0xb8, 0xc2}},
+		{"ucomisd xmm0, xmm1", []byte{0x66, 0x0f, 0x2e, 0xc1}},
+		{"vcmppd ymm0, ymm1, ymm2, 1", []byte{0xc5, 0xf5, 0xc2, 0xc2, 1}},
+		{"cvtsi2sd xmm0, rax", []byte{0xf2, 0x48, 0x0f, 0x2a, 0xc0}},
+		{"cvttsd2si rax, xmm0", []byte{0xf2, 0x48, 0x0f, 0x2c, 0xc0}},
+		{"cvtps2pd xmm0, xmm1", []byte{0x0f, 0x5a, 0xc1}},
+		{"roundsd xmm0, xmm1, 1", []byte{0x66, 0x0f, 0x3a, 0x0b, 0xc1, 1}},
+		{"vdpps xmm0, xmm1, xmm2, 0xff", []byte{0xc4, 0xe3, 0x71, 0x40, 0xc2, 0xff}},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			number := [8]byte{0, 0, 0x80, 0x3f, 0, 0, 0xf0, 0x3f}
+			benchmark(b, test.code, func(i int) byte { return number[i%8] })
+		})
+	}
+}
+
+// benchmark executes code with vector registers that begin with these bytes.
+func benchmark(b *testing.B, code []byte, bytes func(i int) byte) {
+	space, err := mem.New()
+	require.NoError(b, err)
+	defer space.Close()
+	const at = emu.Addr(0x10000)
+	require.NoError(b, space.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write}, nil))
+	_, err = space.Perms() // as emu/interp has them
+	require.NoError(b, err)
+	m, c := Machine{Mem: space}, emu.NewCPU()
+	c.Regs[emu.RSI] = uint64(at)
+	for i := range 256 {
+		c.FP[emu.XOffXMM+i] = bytes(i)
+		c.FP[emu.XOffYMMH+i] = bytes(i)
+	}
+	var g guest.Insn
+	require.NoError(b, x86.Decode(code, &g.Inst))
+	execute := Of(&g)
+	b.ReportAllocs()
+	for b.Loop() {
+		if execute(&m, c, &g) != nil {
+			b.Fatal("it faults")
+		}
 	}
 }

@@ -32,15 +32,15 @@ func (t textFormat) elements() int {
 }
 
 // A text has the elements of a register.
-type text [16]int
+type text [16]int32
 
 // text returns those of l.
 func (t textFormat) text(l lane) (x text) {
 	size := 128 / t.elements()
 	for i := range t.elements() {
-		x[i] = int(l.element(i, size))
+		x[i] = int32(l.element(i, size))
 		if t.signed() {
-			x[i] = x[i] << (64 - size) >> (64 - size)
+			x[i] = x[i] << (32 - size) >> (32 - size)
 		}
 	}
 	return x

@@ -45,11 +45,11 @@ func TestCompareString(t *testing.T) {
 func TestTextFormat(t *testing.T) {
 	l := lane{0xff80_0001_0000_7fff, 0}
 	words, bytes := textFormat(1).text(l), textFormat(0).text(l)
-	require.Equal(t, []int{0x7fff, 0, 1, 0xff80, 0}, words[:5])
-	require.Equal(t, []int{0xff, 0x7f, 0, 0, 1, 0, 0x80, 0xff, 0}, bytes[:9])
+	require.Equal(t, []int32{0x7fff, 0, 1, 0xff80, 0}, words[:5])
+	require.Equal(t, []int32{0xff, 0x7f, 0, 0, 1, 0, 0x80, 0xff, 0}, bytes[:9])
 	words, bytes = textFormat(3).text(l), textFormat(2).text(l)
-	require.Equal(t, []int{0x7fff, 0, 1, -0x80, 0}, words[:5])
-	require.Equal(t, []int{-1, 0x7f, 0, 0, 1, 0, -0x80, -1, 0}, bytes[:9])
+	require.Equal(t, []int32{0x7fff, 0, 1, -0x80, 0}, words[:5])
+	require.Equal(t, []int32{-1, 0x7f, 0, 0, 1, 0, -0x80, -1, 0}, bytes[:9])
 
 	require.Equal(t, 16, textFormat(0).explicit(-1<<63))
 	require.Equal(t, 16, textFormat(0).explicit(17))

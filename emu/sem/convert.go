@@ -11,15 +11,21 @@ import (
 // A conversion makes an element of another. Integers are signed; results have zeros above their size.
 type conversion = func(x uint64, mode soft.Mode) (uint64, uint16)
 
+// A toInt converts to an integer of width bits, a fromInt from one.
+type (
+	toInt   = func(x uint64, width uint, mode soft.Mode) (int64, uint16)
+	fromInt = func(i int64, mode soft.Mode) (uint64, uint16)
+)
+
 // Conversions between integers and numbers. Those whose names begin with truncate round to zero whatever MXCSR says.
 var (
 	singleToInt32, truncateSingle = toInt32(soft.SingleToInt), truncating(toInt32(soft.SingleToInt))
 	doubleToInt32, truncateDouble = toInt32(soft.DoubleToInt), truncating(toInt32(soft.DoubleToInt))
-	singleFromInt32               = fromInt32(soft.Float32)
-	doubleFromInt32               = fromInt32(soft.Float64)
+	singleFromInt32               = fromInt32(soft.IntToSingle)
+	doubleFromInt32               = fromInt32(soft.IntToDouble)
 )
 
-func toInt32(f func(x uint64, width uint, mode soft.Mode) (int64, uint16)) conversion {
+func toInt32(f toInt) conversion {
 	return func(x uint64, mode soft.Mode) (uint64, uint16) {
 		i, status := f(x, 32, mode)
 		return uint64(uint32(i)), status
@@ -30,12 +36,12 @@ func truncating(f conversion) conversion {
 	return func(x uint64, mode soft.Mode) (uint64, uint16) { return f(x, mode.WithRounding(3)) }
 }
 
-func fromInt32(f *soft.Format) conversion {
-	return func(x uint64, mode soft.Mode) (uint64, uint16) { return f.FromInt(int64(int32(x)), mode) }
+func fromInt32(f fromInt) conversion {
+	return func(x uint64, mode soft.Mode) (uint64, uint16) { return f(int64(int32(x)), mode) }
 }
 
 // convertElements makes the lowest elements of v, of size from, n elements of size to.
-func convertElements(v vec, n, from, to int, f conversion, mode soft.Mode) (r vec, status uint16) {
+func convertElements(v *vec, n, from, to int, f conversion, mode soft.Mode) (r vec, status uint16) {
 	for i := range n {
 		x, s := f(v.element(i, from), mode)
 		r.setElement(i, to, x)
@@ -48,51 +54,51 @@ func convertElements(v vec, n, from, to int, f conversion, mode soft.Mode) (r ve
 // operand holds; what the result has less becomes zero.
 func converts(from, to int, f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		v, fault := m.vecArg(c, g, 1)
-		if fault != nil {
+		var v vec
+		if fault := m.floatArg(c, g, 1, &v); fault != nil {
 			return fault
 		}
 		width := max(g.Args[0].Size, g.Args[1].Size)
-		r, status := convertElements(v, int(width)/max(from, to), from, to, f, mxcsr(c.FP))
-		return conclude(c, g, r, status)
+		r, status := convertElements(&v, int(width)/max(from, to), from, to, f, mxcsr(c.FP))
+		return conclude(c, g, &r, status)
 	}
 }
 
 // convertsScalar returns the semantics of an instruction that replaces the lowest element of its first source by another of size to, made of the
 // lowest element of its last source.
-func convertsScalar(from, to int, f conversion) semantics {
+func convertsScalar(from, to uint8, f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		a, b, fault := m.floatArgs(c, g)
+		last := lastSource(g)
+		x, fault := m.scalarArg(c, g, last, from)
 		if fault != nil {
 			return fault
 		}
-		x, status := f(b.element(0, from), mxcsr(c.FP))
-		a.setElement(0, to, x)
-		return conclude(c, g, a, status)
+		x, status := f(x, mxcsr(c.FP))
+		return concludeScalar(c, g, last-1, x, to, status)
 	}
 }
 
-// fromInteger implements CVTSI2SS and its kin.
-func (p precision) fromInteger(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-	last := int(g.NArgs) - 1
-	x, fault := m.get(c, g, last)
-	if fault != nil {
-		return fault
+// fromInteger returns the semantics of CVTSI2SS and its kin.
+func (p precision) fromInteger(f fromInt) semantics {
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		last := int(g.NArgs) - 1
+		x, fault := m.get(c, g, last)
+		if fault != nil {
+			return fault
+		}
+		i := int64(x)
+		if g.Args[last].Size == 4 {
+			i = int64(int32(x))
+		}
+		r, status := f(i, mxcsr(c.FP))
+		return concludeScalar(c, g, last-1, r, uint8(p.size), status)
 	}
-	i := int64(x)
-	if g.Args[last].Size == 4 {
-		i = int64(int32(x))
-	}
-	v := vecReg(c.FP, g.Args[last-1].Reg)
-	r, status := p.FromInt(i, mxcsr(c.FP))
-	v.setElement(0, p.size, r)
-	return conclude(c, g, v, status)
 }
 
 // toInteger returns the semantics of CVTSS2SI and its kin, or of those that truncate.
-func (p precision) toInteger(f func(x uint64, width uint, mode soft.Mode) (int64, uint16), truncate bool) semantics {
+func (p precision) toInteger(f toInt, truncate bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		v, fault := m.vecArg(c, g, 1)
+		x, fault := m.scalarArg(c, g, 1, uint8(p.size))
 		if fault != nil {
 			return fault
 		}
@@ -101,7 +107,7 @@ func (p precision) toInteger(f func(x uint64, width uint, mode soft.Mode) (int64
 			mode = mode.WithRounding(3)
 		}
 		size := uint8(g.Args[0].Size)
-		i, status := f(v.element(0, p.size), 8*uint(size), mode)
+		i, status := f(x, 8*uint(size), mode)
 		if fault := raise(c, status); fault != nil {
 			return fault
 		}
@@ -116,9 +122,10 @@ func (m *Machine) toHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if g.Imm&4 == 0 {
 		mode = mode.WithRounding(uint8(g.Imm))
 	}
-	v, status := convertElements(vecReg(c.FP, g.Args[1].Reg), int(g.Args[1].Size)/4, 4, 2, soft.SingleToHalf, mode)
+	source := vecReg(c.FP, g.Args[1].Reg)
+	v, status := convertElements(&source, int(g.Args[1].Size)/4, 4, 2, soft.SingleToHalf, mode)
 	if g.Args[0].Kind != x86.ArgMem {
-		return conclude(c, g, v, status)
+		return conclude(c, g, &v, status)
 	}
 	a, size := guest.EffectiveAddr(c, g), uint64(g.Args[0].Size)
 	if n := m.Mem.Accessible(a, size, mem.Write); n < size {
@@ -127,7 +134,7 @@ func (m *Machine) toHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if fault := raise(c, status); fault != nil {
 		return fault
 	}
-	return m.storeVec(c, g, v)
+	return m.storeVec(c, g, v.lane(0), v.lane(1))
 }
 
 // fromMMX returns the semantics of CVTPI2PS and CVTPI2PD: two integers of an MMX register, or of memory, become numbers. With memory they are
@@ -143,7 +150,7 @@ func (p precision) fromMMX(f conversion) semantics {
 			return fault
 		}
 		v := vecReg(c.FP, g.Args[0].Reg)
-		r, status := convertElements(vec{x}, 2, 4, p.size, f, mxcsr(c.FP))
+		r, status := convertElements(&vec{x}, 2, 4, p.size, f, mxcsr(c.FP))
 		v[0] = r[0]
 		if p.size == 8 {
 			v[1] = r[1]
@@ -151,7 +158,7 @@ func (p precision) fromMMX(f conversion) semantics {
 		if mmx {
 			enterMMX(c.FP)
 		}
-		return conclude(c, g, v, status)
+		return conclude(c, g, &v, status)
 	}
 }
 
@@ -167,7 +174,7 @@ func (p precision) toMMX(f conversion) semantics {
 			return fault
 		}
 		enterMMX(c.FP)
-		r, status := convertElements(v, 2, p.size, 4, f, mxcsr(c.FP))
+		r, status := convertElements(&v, 2, p.size, 4, f, mxcsr(c.FP))
 		if fault := raise(c, status); fault != nil {
 			return fault
 		}
@@ -190,8 +197,8 @@ var floatConvertRows = rows{
 	x86.CVTPD2DQ: {plain: converts(8, 4, doubleToInt32)}, x86.VCVTPD2DQ: {plain: converts(8, 4, doubleToInt32)},
 	x86.CVTTPD2DQ: {plain: converts(8, 4, truncateDouble)}, x86.VCVTTPD2DQ: {plain: converts(8, 4, truncateDouble)},
 
-	x86.CVTSI2SS: {plain: single.fromInteger}, x86.VCVTSI2SS: {plain: single.fromInteger},
-	x86.CVTSI2SD: {plain: double.fromInteger}, x86.VCVTSI2SD: {plain: double.fromInteger},
+	x86.CVTSI2SS: {plain: single.fromInteger(soft.IntToSingle)}, x86.VCVTSI2SS: {plain: single.fromInteger(soft.IntToSingle)},
+	x86.CVTSI2SD: {plain: double.fromInteger(soft.IntToDouble)}, x86.VCVTSI2SD: {plain: double.fromInteger(soft.IntToDouble)},
 	x86.CVTSS2SI: {plain: single.toInteger(soft.SingleToInt, false)}, x86.VCVTSS2SI: {plain: single.toInteger(soft.SingleToInt, false)},
 	x86.CVTTSS2SI: {plain: single.toInteger(soft.SingleToInt, true)}, x86.VCVTTSS2SI: {plain: single.toInteger(soft.SingleToInt, true)},
 	x86.CVTSD2SI: {plain: double.toInteger(soft.DoubleToInt, false)}, x86.VCVTSD2SI: {plain: double.toInteger(soft.DoubleToInt, false)},

@@ -23,8 +23,14 @@ func mxcsr(x *emu.XState) soft.Mode {
 // raise adds the exceptions that the elements of an instruction raised to MXCSR, and returns the fault of those that are not masked. With a
 // fault, the flags are all that an instruction changes.
 func raise(c *emu.CPU, status uint16) *emu.Fault {
+	if status == 0 {
+		return nil
+	}
 	return raiseSteps(c, operandsFirst(mxcsr(c.FP), status))
 }
+
+// Raise adds the exceptions of an instruction with one element to MXCSR, and returns the fault of those that are not masked.
+func Raise(c *emu.CPU, status uint16) *emu.Fault { return raise(c, status) }
 
 // raiseSteps is raise of exceptions of several steps, for each of which operandsFirst was asked.
 func raiseSteps(c *emu.CPU, status uint16) *emu.Fault {
@@ -46,12 +52,26 @@ func operandsFirst(mode soft.Mode, status uint16) uint16 {
 	return status
 }
 
+// Vectors are handed on by pointers here, and scalars are not taken for vectors: copies of vectors wait for the stores of their words.
+
 // conclude ends a floating-point instruction that has the result v, unless one of its exceptions is not masked.
-func conclude(c *emu.CPU, g *guest.Insn, v vec, status uint16) *emu.Fault {
+func conclude(c *emu.CPU, g *guest.Insn, v *vec, status uint16) *emu.Fault {
 	if f := raise(c, status); f != nil {
 		return f
 	}
-	setVec(c, g, v)
+	o := &g.Args[0]
+	low, high := c.FP[emu.XOffXMM+16*int(o.Reg):], c.FP[emu.XOffYMMH+16*int(o.Reg):]
+	binary.LittleEndian.PutUint64(low, v[0])
+	binary.LittleEndian.PutUint64(low[8:], v[1])
+	switch {
+	case g.Enc == x86.Legacy:
+	case o.Size < 32:
+		binary.LittleEndian.PutUint64(high, 0)
+		binary.LittleEndian.PutUint64(high[8:], 0)
+	default:
+		binary.LittleEndian.PutUint64(high, v[2])
+		binary.LittleEndian.PutUint64(high[8:], v[3])
+	}
 	return nil
 }
 
@@ -63,12 +83,55 @@ func lastSource(g *guest.Insn) int {
 	return int(g.NArgs) - 1
 }
 
-// floatArgs returns the two sources of g, its last operands but for an immediate. The first is a register: a legacy encoding replaces it by
+// floatArg reads vector operand arg of g.
+func (m *Machine) floatArg(c *emu.CPU, g *guest.Insn, arg int, v *vec) *emu.Fault {
+	o := &g.Args[arg]
+	if o.Kind != x86.ArgMem {
+		low, high := c.FP[emu.XOffXMM+16*int(o.Reg):], c.FP[emu.XOffYMMH+16*int(o.Reg):]
+		v[0], v[1] = binary.LittleEndian.Uint64(low), binary.LittleEndian.Uint64(low[8:])
+		v[2], v[3] = binary.LittleEndian.Uint64(high), binary.LittleEndian.Uint64(high[8:])
+		return nil
+	}
+	x, f := m.vecArg(c, g, arg)
+	*v = x
+	return f
+}
+
+// floatArgs reads the two sources of g, its last operands but for an immediate. The first is a register: a legacy encoding replaces it by
 // the result.
-func (m *Machine) floatArgs(c *emu.CPU, g *guest.Insn) (a, b vec, f *emu.Fault) {
+func (m *Machine) floatArgs(c *emu.CPU, g *guest.Insn, a, b *vec) *emu.Fault {
 	last := lastSource(g)
-	b, f = m.vecArg(c, g, last)
-	return vecReg(c.FP, g.Args[last-1].Reg), b, f
+	_ = m.floatArg(c, g, last-1, a)
+	return m.floatArg(c, g, last, b)
+}
+
+// scalarArg returns the lowest size bytes of operand arg of g, a vector register or memory of that size.
+func (m *Machine) scalarArg(c *emu.CPU, g *guest.Insn, arg int, size uint8) (uint64, *emu.Fault) {
+	o := &g.Args[arg]
+	if o.Kind != x86.ArgMem {
+		return truncate(binary.LittleEndian.Uint64(c.FP[emu.XOffXMM+16*int(o.Reg):]), size), nil
+	}
+	return m.Load(guest.EffectiveAddr(c, g), size)
+}
+
+// concludeScalar ends a floating-point instruction whose result has x as its lowest element, of size bytes, and is operand rest of g else,
+// a register that a legacy encoding replaces; unless one of its exceptions is not masked.
+func concludeScalar(c *emu.CPU, g *guest.Insn, rest int, x uint64, size uint8, status uint16) *emu.Fault {
+	if f := raise(c, status); f != nil {
+		return f
+	}
+	from, to := c.FP[emu.XOffXMM+16*int(g.Args[rest].Reg):], c.FP[emu.XOffXMM+16*int(g.Args[0].Reg):]
+	if size == 4 {
+		x |= binary.LittleEndian.Uint64(from) &^ 0xffffffff
+	}
+	binary.LittleEndian.PutUint64(to, x)
+	if g.Enc != x86.Legacy {
+		binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
+		high := c.FP[emu.XOffYMMH+16*int(g.Args[0].Reg):]
+		binary.LittleEndian.PutUint64(high, 0)
+		binary.LittleEndian.PutUint64(high[8:], 0)
+	}
+	return nil
 }
 
 // A precision is what a family of instructions has as PS and SS, or as PD and SD.
@@ -88,34 +151,54 @@ func (p precision) packed(f floatOp) semantics { return p.alternating(f, f) }
 // alternating returns the semantics of an instruction that applies functions to the elements with even and odd numbers.
 func (p precision) alternating(even, odd floatOp) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		a, b, fault := m.floatArgs(c, g)
-		if fault != nil {
+		var a, b vec
+		if fault := m.floatArgs(c, g, &a, &b); fault != nil {
 			return fault
 		}
-		mode, status := mxcsr(c.FP), uint16(0)
-		for i := range int(g.Args[0].Size) / p.size {
-			f := even
-			if i&1 != 0 {
-				f = odd
-			}
-			x, s := f(a.element(i, p.size), b.element(i, p.size), mode)
-			a.setElement(i, p.size, x)
-			status |= s
+		var status uint16
+		if words := int(g.Args[0].Size) / 8; p.size == 4 {
+			status = pairsInWords(a[:words], b[:words], even, odd, mxcsr(c.FP))
+		} else {
+			status = pairsOfWords(a[:words], b[:words], even, odd, mxcsr(c.FP))
 		}
-		return conclude(c, g, a, status)
+		return conclude(c, g, &a, status)
 	}
+}
+
+// pairsOfWords replaces a's elements, which are words.
+func pairsOfWords(a, b []uint64, even, odd floatOp, mode soft.Mode) (status uint16) {
+	for i := 0; i < len(a); i += 2 {
+		x, first := even(a[i], b[i], mode)
+		y, second := odd(a[i+1], b[i+1], mode)
+		a[i], a[i+1] = x, y
+		status |= first | second
+	}
+	return status
+}
+
+// pairsInWords replaces a's elements, of which each word has two.
+func pairsInWords(a, b []uint64, even, odd floatOp, mode soft.Mode) (status uint16) {
+	for i, w := range a {
+		x, first := even(w&0xffffffff, b[i]&0xffffffff, mode)
+		y, second := odd(w>>32, b[i]>>32, mode)
+		a[i] = x | y<<32
+		status |= first | second
+	}
+	return status
 }
 
 // scalar returns the semantics of an instruction that applies f to the lowest elements. The others are those of the first source.
 func (p precision) scalar(f floatOp) semantics {
+	size := uint8(p.size)
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		a, b, fault := m.floatArgs(c, g)
+		last := lastSource(g)
+		y, fault := m.scalarArg(c, g, last, size)
 		if fault != nil {
 			return fault
 		}
-		x, status := f(a.element(0, p.size), b.element(0, p.size), mxcsr(c.FP))
-		a.setElement(0, p.size, x)
-		return conclude(c, g, a, status)
+		x, _ := m.scalarArg(c, g, last-1, size) // a register
+		x, status := f(x, y, mxcsr(c.FP))
+		return concludeScalar(c, g, last-1, x, size, status)
 	}
 }
 
@@ -133,8 +216,8 @@ func approximation(f func(uint32) uint32) floatOp {
 // the lower half of the result, those of the second one the upper half.
 func (p precision) horizontal(f floatOp) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		a, b, fault := m.floatArgs(c, g)
-		if fault != nil {
+		var a, b vec
+		if fault := m.floatArgs(c, g, &a, &b); fault != nil {
 			return fault
 		}
 		var v vec
@@ -150,7 +233,7 @@ func (p precision) horizontal(f floatOp) semantics {
 			v.setElement(i, p.size, x)
 			status |= s
 		}
-		return conclude(c, g, v, status)
+		return conclude(c, g, &v, status)
 	}
 }
 
@@ -158,8 +241,8 @@ func (p precision) horizontal(f floatOp) semantics {
 // result are their sum. Products are computed before sums, and sums before their sum.
 func (p precision) dotProduct(multiply, add floatOp) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		a, b, fault := m.floatArgs(c, g)
-		if fault != nil {
+		var a, b vec
+		if fault := m.floatArgs(c, g, &a, &b); fault != nil {
 			return fault
 		}
 		s := stepwise{mode: mxcsr(c.FP)}
@@ -183,8 +266,7 @@ func (p precision) dotProduct(multiply, add floatOp) semantics {
 				v.setElement(i, p.size, sums[i/perLane])
 			}
 		}
-		setVec(c, g, v)
-		return nil
+		return conclude(c, g, &v, 0)
 	}
 }
 
@@ -211,14 +293,14 @@ func (s *stepwise) step(n int, f func(i int) (uint64, uint16)) (r [8]uint64) {
 
 // rounding implements ROUNDPS and its kin: the immediate has a rounding control, or says that MXCSR's counts, and whether an inexact
 // result is an exception.
-func (p precision) rounding(shape func(p precision, f floatOp) semantics) semantics {
+func (p precision) rounding(round conversion, shape func(p precision, f floatOp) semantics) semantics {
 	var ways [16]semantics
 	for imm := range ways {
 		ways[imm] = shape(p, func(_, y uint64, mode soft.Mode) (uint64, uint16) {
 			if imm&4 == 0 {
 				mode = mode.WithRounding(uint8(imm))
 			}
-			x, status := p.Round(y, mode)
+			x, status := round(y, mode)
 			if imm&8 != 0 {
 				status &^= soft.PE
 			}

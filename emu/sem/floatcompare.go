@@ -43,50 +43,87 @@ func predicateOf(g *guest.Insn) predicate {
 	return p
 }
 
-// compare implements CMPPS and its kin for as many elements as scalar says: an element of the result is all ones where the predicate holds.
-func (p precision) compare(f comparer, scalar bool) semantics {
+// compare implements CMPPS and its kin: an element of the result is all ones where the predicate holds.
+func (p precision) compare(f comparer) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		a, b, fault := m.floatArgs(c, g)
+		var a, b vec
+		if fault := m.floatArgs(c, g, &a, &b); fault != nil {
+			return fault
+		}
+		want, mode, status := predicateOf(g), mxcsr(c.FP), uint16(0)
+		for i := range int(g.Args[0].Size) / p.size {
+			r, s := f(a.element(i, p.size), b.element(i, p.size), want.signaling, mode)
+			a.setElement(i, p.size, want.mask(r, p.size))
+			status |= s
+		}
+		return conclude(c, g, &a, status)
+	}
+}
+
+// mask returns an element of size bytes that says whether the predicate holds.
+func (p predicate) mask(r soft.Relation, size int) uint64 {
+	return truncate(-uint64(p.holds>>r&1), uint8(size))
+}
+
+// compareScalar implements CMPSS and its kin, which compare the lowest elements alone.
+func (p precision) compareScalar(f comparer) semantics {
+	size := uint8(p.size)
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		last := lastSource(g)
+		y, fault := m.scalarArg(c, g, last, size)
 		if fault != nil {
 			return fault
 		}
-		n := int(g.Args[0].Size) / p.size
-		if scalar {
-			n = 1
-		}
-		want, mode, status := predicateOf(g), mxcsr(c.FP), uint16(0)
-		for i := range n {
-			r, s := f(a.element(i, p.size), b.element(i, p.size), want.signaling, mode)
-			x := -uint64(want.holds >> r & 1)
-			a.setElement(i, p.size, x>>(64-8*p.size))
-			status |= s
-		}
-		return conclude(c, g, a, status)
+		x, _ := m.scalarArg(c, g, last-1, size) // a register
+		want := predicateOf(g)
+		r, status := f(x, y, want.signaling, mxcsr(c.FP))
+		return concludeScalar(c, g, last-1, want.mask(r, p.size), size, status)
 	}
 }
+
+// orderFlags are the status flags that tell a relation.
+var orderFlags = [4]uint64{soft.Less: emu.FlagCF, soft.Equal: emu.FlagZF, soft.Unordered: emu.FlagZF | emu.FlagPF | emu.FlagCF}
 
 // compareFlags implements COMISS, which is signaling, and UCOMISS, and their kin: the relation goes to ZF, PF and CF.
 func (p precision) compareFlags(f comparer, signaling bool) semantics {
-	flags := [4]uint64{soft.Less: emu.FlagCF, soft.Equal: emu.FlagZF, soft.Unordered: emu.FlagZF | emu.FlagPF | emu.FlagCF}
+	size := uint8(p.size)
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		a, b, fault := m.floatArgs(c, g)
+		y, fault := m.scalarArg(c, g, 1, size)
 		if fault != nil {
 			return fault
 		}
-		r, status := f(a.element(0, p.size), b.element(0, p.size), signaling, mxcsr(c.FP))
-		if fault := raise(c, status); fault != nil {
-			return fault
-		}
-		setFlags(c, x86.StatusFlags, flags[r])
-		return nil
+		x, _ := m.scalarArg(c, g, 0, size) // a register
+		r, status := f(x, y, signaling, mxcsr(c.FP))
+		return concludeComparison(c, r, status)
 	}
 }
 
+// CompareScalars is that for elements of 4 or 8 bytes, the lowest ones of x and y.
+func CompareScalars(c *emu.CPU, x, y uint64, size int, signaling bool) *emu.Fault {
+	f := soft.Compare64
+	if size == 4 {
+		f, x, y = soft.Compare32, x&0xffffffff, y&0xffffffff
+	}
+	r, status := f(x, y, signaling, mxcsr(c.FP))
+	return concludeComparison(c, r, status)
+}
+
+// concludeComparison writes a relation to the flags, unless an exception is not masked.
+func concludeComparison(c *emu.CPU, r soft.Relation, status uint16) *emu.Fault {
+	if status != 0 {
+		if fault := raise(c, status); fault != nil {
+			return fault
+		}
+	}
+	setFlags(c, x86.StatusFlags, orderFlags[r])
+	return nil
+}
+
 var floatCompareRows = rows{
-	x86.CMPPS: {plain: single.compare(soft.Compare32, false)}, x86.VCMPPS: {plain: single.compare(soft.Compare32, false)},
-	x86.CMPPD: {plain: double.compare(soft.Compare64, false)}, x86.VCMPPD: {plain: double.compare(soft.Compare64, false)},
-	x86.CMPSS: {plain: single.compare(soft.Compare32, true)}, x86.VCMPSS: {plain: single.compare(soft.Compare32, true)},
-	x86.CMPSD: {plain: double.compare(soft.Compare64, true)}, x86.VCMPSD: {plain: double.compare(soft.Compare64, true)},
+	x86.CMPPS: {plain: single.compare(soft.Compare32)}, x86.VCMPPS: {plain: single.compare(soft.Compare32)},
+	x86.CMPPD: {plain: double.compare(soft.Compare64)}, x86.VCMPPD: {plain: double.compare(soft.Compare64)},
+	x86.CMPSS: {plain: single.compareScalar(soft.Compare32)}, x86.VCMPSS: {plain: single.compareScalar(soft.Compare32)},
+	x86.CMPSD: {plain: double.compareScalar(soft.Compare64)}, x86.VCMPSD: {plain: double.compareScalar(soft.Compare64)},
 
 	x86.COMISS: {plain: single.compareFlags(soft.Compare32, true)}, x86.VCOMISS: {plain: single.compareFlags(soft.Compare32, true)},
 	x86.COMISD: {plain: double.compareFlags(soft.Compare64, true)}, x86.VCOMISD: {plain: double.compareFlags(soft.Compare64, true)},

@@ -28,15 +28,15 @@ var floatArithmeticRows = rows{
 	x86.DIVSS: {plain: single.scalar(soft.Div32)}, x86.VDIVSS: {plain: single.scalar(soft.Div32)},
 	x86.DIVSD: {plain: double.scalar(soft.Div64)}, x86.VDIVSD: {plain: double.scalar(soft.Div64)},
 
-	x86.MINPS: {plain: single.packed(soft.Float32.Min)}, x86.VMINPS: {plain: single.packed(soft.Float32.Min)},
-	x86.MINPD: {plain: double.packed(soft.Float64.Min)}, x86.VMINPD: {plain: double.packed(soft.Float64.Min)},
-	x86.MINSS: {plain: single.scalar(soft.Float32.Min)}, x86.VMINSS: {plain: single.scalar(soft.Float32.Min)},
-	x86.MINSD: {plain: double.scalar(soft.Float64.Min)}, x86.VMINSD: {plain: double.scalar(soft.Float64.Min)},
+	x86.MINPS: {plain: single.packed(soft.Min32)}, x86.VMINPS: {plain: single.packed(soft.Min32)},
+	x86.MINPD: {plain: double.packed(soft.Min64)}, x86.VMINPD: {plain: double.packed(soft.Min64)},
+	x86.MINSS: {plain: single.scalar(soft.Min32)}, x86.VMINSS: {plain: single.scalar(soft.Min32)},
+	x86.MINSD: {plain: double.scalar(soft.Min64)}, x86.VMINSD: {plain: double.scalar(soft.Min64)},
 
-	x86.MAXPS: {plain: single.packed(soft.Float32.Max)}, x86.VMAXPS: {plain: single.packed(soft.Float32.Max)},
-	x86.MAXPD: {plain: double.packed(soft.Float64.Max)}, x86.VMAXPD: {plain: double.packed(soft.Float64.Max)},
-	x86.MAXSS: {plain: single.scalar(soft.Float32.Max)}, x86.VMAXSS: {plain: single.scalar(soft.Float32.Max)},
-	x86.MAXSD: {plain: double.scalar(soft.Float64.Max)}, x86.VMAXSD: {plain: double.scalar(soft.Float64.Max)},
+	x86.MAXPS: {plain: single.packed(soft.Max32)}, x86.VMAXPS: {plain: single.packed(soft.Max32)},
+	x86.MAXPD: {plain: double.packed(soft.Max64)}, x86.VMAXPD: {plain: double.packed(soft.Max64)},
+	x86.MAXSS: {plain: single.scalar(soft.Max32)}, x86.VMAXSS: {plain: single.scalar(soft.Max32)},
+	x86.MAXSD: {plain: double.scalar(soft.Max64)}, x86.VMAXSD: {plain: double.scalar(soft.Max64)},
 
 	x86.SQRTPS: {plain: single.packed(ofSecond(soft.Sqrt32))}, x86.VSQRTPS: {plain: single.packed(ofSecond(soft.Sqrt32))},
 	x86.SQRTPD: {plain: double.packed(ofSecond(soft.Sqrt64))}, x86.VSQRTPD: {plain: double.packed(ofSecond(soft.Sqrt64))},
@@ -52,10 +52,10 @@ var floatArithmeticRows = rows{
 	x86.DPPS: {plain: single.dotProduct(soft.Mul32, soft.Add32)}, x86.VDPPS: {plain: single.dotProduct(soft.Mul32, soft.Add32)},
 	x86.DPPD: {plain: double.dotProduct(soft.Mul64, soft.Add64)}, x86.VDPPD: {plain: double.dotProduct(soft.Mul64, soft.Add64)},
 
-	x86.ROUNDPS: {plain: single.rounding(precision.packed)}, x86.VROUNDPS: {plain: single.rounding(precision.packed)},
-	x86.ROUNDPD: {plain: double.rounding(precision.packed)}, x86.VROUNDPD: {plain: double.rounding(precision.packed)},
-	x86.ROUNDSS: {plain: single.rounding(precision.scalar)}, x86.VROUNDSS: {plain: single.rounding(precision.scalar)},
-	x86.ROUNDSD: {plain: double.rounding(precision.scalar)}, x86.VROUNDSD: {plain: double.rounding(precision.scalar)},
+	x86.ROUNDPS: {plain: single.rounding(soft.Round32, precision.packed)}, x86.VROUNDPS: {plain: single.rounding(soft.Round32, precision.packed)},
+	x86.ROUNDPD: {plain: double.rounding(soft.Round64, precision.packed)}, x86.VROUNDPD: {plain: double.rounding(soft.Round64, precision.packed)},
+	x86.ROUNDSS: {plain: single.rounding(soft.Round32, precision.scalar)}, x86.VROUNDSS: {plain: single.rounding(soft.Round32, precision.scalar)},
+	x86.ROUNDSD: {plain: double.rounding(soft.Round64, precision.scalar)}, x86.VROUNDSD: {plain: double.rounding(soft.Round64, precision.scalar)},
 
 	x86.LDMXCSR: {plain: (*Machine).loadMXCSR}, x86.VLDMXCSR: {plain: (*Machine).loadMXCSR},
 	x86.STMXCSR: {plain: (*Machine).storeMXCSR}, x86.VSTMXCSR: {plain: (*Machine).storeMXCSR},

@@ -29,12 +29,13 @@ var (
 // fused returns the semantics of an FMA instruction, whose name has the order of its operands as factors and addend.
 func (p precision) fused(f fusedOp, order [3]int, sign fusedSign, scalar bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		last, fault := m.vecArg(c, g, 2)
-		if fault != nil {
-			return fault
+		var args [3]vec
+		for i := range args {
+			if fault := m.floatArg(c, g, i, &args[i]); fault != nil {
+				return fault
+			}
 		}
-		args := [3]vec{vecReg(c.FP, g.Args[0].Reg), vecReg(c.FP, g.Args[1].Reg), last}
-		v, mode, status := args[0], mxcsr(c.FP), uint16(0)
+		v, mode, status := &args[0], mxcsr(c.FP), uint16(0)
 		n := int(g.Args[0].Size) / p.size
 		if scalar {
 			n = 1

@@ -117,9 +117,8 @@ func setFCW(x *emu.XState, fcw uint16) {
 
 // turnTo makes top the stack top. Registers keep their places, so they are others from the top on.
 func turnTo(x *emu.XState, top uint) {
-	v := viewX87(x)
-	v.rotate(int(top) - int(x87Top(v.fsw)))
-	v.finish()
+	v := x87{x}
+	v.rotate(int(top) - int(x87Top(v.fsw())))
 }
 
 // pendingX87 reports whether an unmasked exception waits for the next x87 instruction.
@@ -150,9 +149,7 @@ func (m *Machine) fnsave(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if f := m.write(guest.EffectiveAddr(c, g), img); f != nil {
 		return f
 	}
-	turnTo(c.FP, 0)
-	binary.LittleEndian.PutUint16(c.FP[emu.XOffFCW:], 0x37f)
-	clear(c.FP[emu.XOffFSW : emu.XOffFTW+1])
+	x87{c.FP}.initialize()
 	return nil
 }
 

@@ -47,8 +47,8 @@ type byElement struct {
 	want func(a, b element, bits int) int64
 }
 
-// single makes an operation of one on a single word.
-func single(f func(uint64) uint64) func(a, b uint64) uint64 {
+// onlyFirst makes an operation of one on a single word.
+func onlyFirst(f func(uint64) uint64) func(a, b uint64) uint64 {
 	return func(a, _ uint64) uint64 { return f(a) }
 }
 
@@ -97,7 +97,7 @@ var byElements = func() []byElement {
 		{"PMAXUB", 8, maxUnsignedBytes, maxUnsigned}, {"PMAXUW", 16, maxUnsignedWords, maxUnsigned},
 		{"PMAXUD", 32, maxUnsignedDwords, maxUnsigned},
 		{"PAVGB", 8, averageBytes, average}, {"PAVGW", 16, averageWords, average},
-		{"PABSB", 8, single(absBytes), abs}, {"PABSW", 16, single(absWords), abs}, {"PABSD", 32, single(absDwords), abs},
+		{"PABSB", 8, onlyFirst(absBytes), abs}, {"PABSW", 16, onlyFirst(absWords), abs}, {"PABSD", 32, onlyFirst(absDwords), abs},
 		{"PSIGNB", 8, signBytes, sign}, {"PSIGNW", 16, signWords, sign}, {"PSIGND", 32, signDwords, sign},
 		{"PMULLW", 16, mulLowWords, func(a, b element, _ int) int64 { return a.signed * b.signed }},
 		{"PMULLD", 32, mulLowDwords, func(a, b element, _ int) int64 { return a.signed * b.signed }},

@@ -107,25 +107,35 @@ func (m *Machine) permuteQwords(c *emu.CPU, g *guest.Insn) *emu.Fault {
 
 // extends returns the semantics of PMOVSX and PMOVZX: elements of from bits are extended to to bits, with their sign or with zeros.
 func extends(from, to int, signed bool) semantics {
+	step := 64 / to * from // bits of the source that make a word of the result
+	word := func(l lane, i int) uint64 {
+		return extend(l.word(uint8(i*step/64))>>(i*step%64), from, to, signed)
+	}
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-		v, fault := m.vecArg(c, g, 1)
+		l, _, fault := m.laneArg(c, g, 1)
 		if fault != nil {
 			return fault
 		}
-		setVec(c, g, extend(v, from, to, signed))
+		low, high := lane{word(l, 0), word(l, 1)}, lane{}
+		if g.Args[0].Size == 32 {
+			high = lane{word(l, 2), word(l, 3)}
+		}
+		setLanes(c, g, low, high)
 		return nil
 	}
 }
 
-func extend(v vec, from, to int, signed bool) (r vec) {
-	for i := range 256 / to {
-		x := v[i*from/64] >> (i * from % 64) << (64 - from)
+// extend makes a word of the lowest elements of x.
+func extend(x uint64, from, to int, signed bool) (r uint64) {
+	for i := 0; i < 64; i += to {
+		e := x << (64 - from)
 		if signed {
-			x = uint64(int64(x)>>(64-from)) << (64 - to) >> (64 - to)
+			e = uint64(int64(e)>>(to-from)) >> (64 - to)
 		} else {
-			x >>= 64 - from
+			e >>= 64 - from
 		}
-		r[i*to/64] |= x << (i * to % 64)
+		r |= e << i
+		x >>= from
 	}
 	return r
 }

@@ -18,7 +18,8 @@ type Machine struct {
 	Piece uint64
 }
 
-// semantics executes one instruction on c, whose RIP is behind it. If it returns a fault, nothing has changed.
+// semantics executes one instruction on c, whose RIP is behind it. If it returns a fault, nothing has changed, with the
+// exceptions that the package's comment names.
 type semantics = func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault
 
 // Of returns the semantics of g, nil if there are none.

@@ -2,7 +2,6 @@ package sem
 
 import (
 	"github.com/cgemu/cgemu/emu/guest"
-	"github.com/cgemu/cgemu/emu/soft"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -24,7 +23,7 @@ func anyForm(*guest.Insn) bool  { return true }
 func locked(g *guest.Insn) bool { return g.Lock }
 
 // table has what is executed in Go.
-var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows)
+var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows, x87Rows)
 
 // join makes one table of its parts: a row of one may be completed by another.
 func join(parts ...rows) rows {
@@ -75,12 +74,6 @@ var systemRows = rows{
 	x86.XRSTOR: {emulated: (*Machine).xrstor}, x86.XRSTOR64: {emulated: (*Machine).xrstor},
 	x86.FNSTENV: {emulated: (*Machine).fnstenv}, x86.FLDENV: {emulated: (*Machine).fldenv},
 	x86.FNSAVE: {emulated: (*Machine).fnsave}, x86.FRSTOR: {emulated: (*Machine).frstor},
-
-	// x87: CPUs differ in the last bit.
-	x86.FSIN: {emulated: unary(soft.Fsin, false, soft.C2)}, x86.FCOS: {emulated: unary(soft.Fcos, false, soft.C2)},
-	x86.FSINCOS: {emulated: unary(soft.Fsincos, true, soft.C2)}, x86.FPTAN: {emulated: unary(soft.Fptan, true, soft.C2)},
-	x86.F2XM1: {emulated: unary(soft.F2xm1, false, 0)}, x86.FPATAN: {emulated: binaryPop(soft.Fpatan)},
-	x86.FYL2X: {emulated: binaryPop(soft.Fyl2x)}, x86.FYL2XP1: {emulated: binaryPop(soft.Fyl2xp1)},
 }
 
 // Has reports whether emu/unicorn leaves g to Execute though its kind is Plain: its CPU lacks it, or does it wrongly.

@@ -15,8 +15,10 @@ const (
 	OE uint16 = 1 << 3
 	UE uint16 = 1 << 4
 	PE uint16 = 1 << 5
+	C0 uint16 = 1 << 8
 	C1 uint16 = 1 << 9
 	C2 uint16 = 1 << 10
+	C3 uint16 = 1 << 14
 )
 
 // A Result is what an instruction leaves behind.

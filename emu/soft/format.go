@@ -7,29 +7,30 @@ import "math/bits"
 
 // A Format is a binary floating-point format of IEEE 754, or a precision to which x87 rounds.
 type Format struct {
-	prec     uint // significant bits, the leading one included
-	expBits  uint
-	explicit bool // the leading bit is stored
+	prec    uint // significant bits, the leading one included
+	expBits uint
+	bias    int
+	maxExp  int // of infinities and NaNs
+}
+
+// newFormat returns the format with so many significant bits and bits of the exponent.
+func newFormat(prec, expBits uint) *Format {
+	return &Format{prec: prec, expBits: expBits, bias: 1<<(expBits-1) - 1, maxExp: 1<<expBits - 1}
 }
 
 // The formats of SSE and AVX: half, single and double precision.
 var (
-	Float16 = &Format{prec: 11, expBits: 5}
-	Float32 = &Format{prec: 24, expBits: 8}
-	Float64 = &Format{prec: 53, expBits: 11}
+	Float16 = newFormat(11, 5)
+	Float32 = newFormat(24, 8)
+	Float64 = newFormat(53, 11)
 )
 
 // precisions are what x87 rounds to, by precision control; the second is reserved, and as the last.
-var precisions = [4]*Format{
-	{prec: 24, expBits: 15, explicit: true}, {prec: 64, expBits: 15, explicit: true},
-	{prec: 53, expBits: 15, explicit: true}, {prec: 64, expBits: 15, explicit: true},
-}
+var precisions = [4]*Format{newFormat(24, 15), extended, newFormat(53, 15), extended}
 
 // extended is double extended precision.
-var extended = precisions[3]
+var extended = newFormat(64, 15)
 
-func (f *Format) bias() int      { return 1<<(f.expBits-1) - 1 }
-func (f *Format) maxExp() int    { return 1<<f.expBits - 1 } // of infinities and NaNs
 func (f *Format) fracBits() uint { return f.prec - 1 }
 func (f *Format) quiet() uint64  { return 1 << (f.prec - 2) }
 
@@ -48,18 +49,18 @@ type Number struct {
 // Unpack takes a number of a format of at most 64 bits apart.
 func (f *Format) Unpack(x uint64) Number {
 	frac := x << (64 - f.fracBits())
-	exp := int(x>>f.fracBits()) & f.maxExp()
-	n := Number{class: normal, neg: x>>(f.fracBits()+f.expBits)&1 != 0, exp: exp - f.bias(), m: integer | frac>>1}
+	exp := int(x>>f.fracBits()) & f.maxExp
+	n := Number{class: normal, neg: x>>(f.fracBits()+f.expBits)&1 != 0, exp: exp - f.bias, m: integer | frac>>1}
 	switch {
-	case exp == f.maxExp() && frac == 0:
+	case exp == f.maxExp && frac == 0:
 		n.class = infinite
-	case exp == f.maxExp():
+	case exp == f.maxExp:
 		n.class = nan
 	case exp == 0 && frac == 0:
 		n.class, n.m = zero, 0
 	case exp == 0:
 		shift := bits.LeadingZeros64(frac)
-		n.class, n.m, n.exp = denormal, frac<<shift, -f.bias()-shift
+		n.class, n.m, n.exp = denormal, frac<<shift, -f.bias-shift
 	}
 	return n
 }
@@ -132,9 +133,9 @@ type rounded struct {
 // if the significand became larger. If overflow or underflow is not masked, the exponent is wrapped.
 func (f *Format) round(w wide, lost bool, mode Mode) (rounded, uint16) {
 	status := uint16(0)
-	r, rest, up := f.cut(w, w.exp+f.bias(), 0, mode)
+	r, rest, up := f.cut(w, w.exp+f.bias, 0, mode)
 	switch {
-	case r.exp >= f.maxExp():
+	case r.exp >= f.maxExp:
 		if mode.masks(OE) {
 			return f.overflow(w.neg, mode)
 		}
@@ -147,7 +148,7 @@ func (f *Format) round(w wide, lost bool, mode Mode) (rounded, uint16) {
 	case mode&modeFTZ != 0:
 		return rounded{neg: w.neg}, UE | PE
 	default:
-		r, rest, up = f.cut(w, 0, uint(1-w.exp-f.bias()), mode)
+		r, rest, up = f.cut(w, 0, uint(1-w.exp-f.bias), mode)
 		r.exp = int(r.mant >> (f.prec - 1))
 		if rest || lost {
 			status |= UE
@@ -194,9 +195,9 @@ func roundSignificand(m u128, neg bool, mode Mode) (mant uint64, up bool) {
 func (f *Format) overflow(neg bool, mode Mode) (rounded, uint16) {
 	rc := mode.rounding()
 	if rc == roundZero || rc == roundDown && !neg || rc == roundUp && neg {
-		return rounded{neg, f.maxExp() - 1, 1<<f.prec - 1}, OE | PE
+		return rounded{neg, f.maxExp - 1, 1<<f.prec - 1}, OE | PE
 	}
-	return rounded{neg, f.maxExp(), 1 << (f.prec - 1)}, OE | PE | C1
+	return rounded{neg, f.maxExp, 1 << (f.prec - 1)}, OE | PE | C1
 }
 
 // finish rounds e if it has to be.
@@ -205,16 +206,16 @@ func (f *Format) finish(e exact, mode Mode) (rounded, uint16) {
 	case zero:
 		return rounded{neg: e.neg}, 0
 	case infinite:
-		return rounded{e.neg, f.maxExp(), 1 << (f.prec - 1)}, 0
+		return rounded{e.neg, f.maxExp, 1 << (f.prec - 1)}, 0
 	case nan:
-		return rounded{true, f.maxExp(), 3 << (f.prec - 2)}, 0
+		return rounded{true, f.maxExp, 3 << (f.prec - 2)}, 0
 	}
 	return f.round(e.wide, false, mode)
 }
 
 // pack puts r together in a format of at most 64 bits.
 func (f *Format) pack(r rounded) uint64 {
-	x := uint64(r.exp&f.maxExp())<<f.fracBits() | r.mant&^(1<<f.fracBits())
+	x := uint64(r.exp&f.maxExp)<<f.fracBits() | r.mant&^(1<<f.fracBits())
 	return f.signed(x, r.neg)
 }
 
@@ -229,7 +230,7 @@ func (f *Format) signed(x uint64, neg bool) uint64 {
 // quieten returns NaN n as a quiet one in the format: what does not fit of it is lost.
 func (f *Format) quieten(n Number) uint64 {
 	frac := n.m << 1 >> (64 - f.fracBits())
-	return f.signed(uint64(f.maxExp())<<f.fracBits()|frac|f.quiet(), n.neg)
+	return f.signed(uint64(f.maxExp)<<f.fracBits()|frac|f.quiet(), n.neg)
 }
 
 // pack80 puts r together in double extended precision.

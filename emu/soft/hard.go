@@ -292,7 +292,7 @@ func relation(a, b float64) Relation {
 // DoubleToInt is Float64.ToInt.
 func DoubleToInt(x uint64, width uint, mode Mode) (int64, uint16) {
 	if usable64(x) {
-		if i, status, ok := toInt(math.Float64frombits(x), width, mode); ok {
+		if i, status, ok := nearInt(math.Float64frombits(x), width, mode); ok {
 			return i, status
 		}
 	}
@@ -302,26 +302,115 @@ func DoubleToInt(x uint64, width uint, mode Mode) (int64, uint16) {
 // SingleToInt is Float32.ToInt.
 func SingleToInt(x uint64, width uint, mode Mode) (int64, uint16) {
 	if usable32(uint32(x)) {
-		if i, status, ok := toInt(single(x), width, mode); ok {
+		if i, status, ok := nearInt(single(x), width, mode); ok {
 			return i, status
 		}
 	}
 	return Float32.ToInt(x, width, mode)
 }
 
-// toInt converts what is rounded to nearest or to zero and fits with a margin.
-func toInt(a float64, width uint, mode Mode) (i int64, status uint16, ok bool) {
-	rounded := a
-	switch mode.rounding() {
-	case 0:
-		rounded = math.RoundToEven(a)
-	case roundZero:
-		rounded = math.Trunc(a)
-	default:
-		return 0, 0, false
-	}
+// nearInt converts what fits with a margin.
+func nearInt(a float64, width uint, mode Mode) (i int64, status uint16, ok bool) {
+	rounded := toIntegral(a, mode)
 	if math.Abs(rounded) >= float64(int64(1)<<(width-2)) {
 		return 0, 0, false
 	}
 	return int64(rounded), inexact(rounded != a), true
+}
+
+// IntToDouble is Float64.FromInt.
+func IntToDouble(i int64, mode Mode) (uint64, uint16) {
+	const limit = 1 << 53 // integers below it are exact
+	if -limit <= i && i <= limit {
+		return math.Float64bits(float64(i)), 0
+	}
+	return Float64.FromInt(i, mode)
+}
+
+// IntToSingle is Float32.FromInt.
+func IntToSingle(i int64, mode Mode) (uint64, uint16) {
+	const limit = 1 << 53
+	if mode.nearest() && -limit <= i && i <= limit {
+		exact := float64(i)
+		rounded := float32(exact)
+		return uint64(math.Float32bits(rounded)), inexact(float64(rounded) != exact)
+	}
+	return Float32.FromInt(i, mode)
+}
+
+// Round64 is Float64.Round.
+func Round64(x uint64, mode Mode) (uint64, uint16) {
+	if !usable64(x) {
+		return Float64.Round(x, mode)
+	}
+	a := math.Float64frombits(x)
+	rounded := toIntegral(a, mode)
+	return math.Float64bits(rounded), inexact(rounded != a)
+}
+
+// Round32 is Float32.Round.
+func Round32(x uint64, mode Mode) (uint64, uint16) {
+	if !usable32(uint32(x)) {
+		return Float32.Round(x, mode)
+	}
+	a := single(x)
+	rounded := toIntegral(a, mode)
+	return uint64(math.Float32bits(float32(rounded))), inexact(rounded != a)
+}
+
+// toIntegral rounds to an integer, and keeps the sign of zeros.
+func toIntegral(a float64, mode Mode) float64 {
+	switch mode.rounding() {
+	case roundDown:
+		return math.Floor(a)
+	case roundUp:
+		return math.Ceil(a)
+	case roundZero:
+		return math.Trunc(a)
+	}
+	return math.RoundToEven(a)
+}
+
+// Min64 is Float64.Min.
+func Min64(x, y uint64, mode Mode) (uint64, uint16) {
+	if !usable64(x) || !usable64(y) {
+		return Float64.Min(x, y, mode)
+	}
+	if math.Float64frombits(x) < math.Float64frombits(y) {
+		return x, 0
+	}
+	return y, 0
+}
+
+// Max64 is Float64.Max.
+func Max64(x, y uint64, mode Mode) (uint64, uint16) {
+	if !usable64(x) || !usable64(y) {
+		return Float64.Max(x, y, mode)
+	}
+	if math.Float64frombits(x) > math.Float64frombits(y) {
+		return x, 0
+	}
+	return y, 0
+}
+
+// Min32 is Float32.Min.
+func Min32(x, y uint64, mode Mode) (uint64, uint16) {
+	if !usable32(uint32(x)) || !usable32(uint32(y)) {
+		return Float32.Min(x, y, mode)
+	}
+	if single(x) < single(y) {
+		return x, 0
+	}
+	return y, 0
+}
+
+// Max32 is Float32.Max.
+func Max32(x, y uint64, mode Mode) (uint64, uint16) {
+	if !usable32(uint32(x)) || !usable32(uint32(y)) {
+		return Float32.Max(x, y, mode)
+	}
+	if single(x) > single(y) {
+		return x, 0
+	}
+	return y, 0
 }

@@ -20,6 +20,9 @@ var hardAndSoft = map[string]struct{ hard, soft operation }{
 	"SingleToDouble32": {ofOne(SingleToDouble), ofOne(func(x uint64, m Mode) (uint64, uint16) { return Float32.Convert(x, Float64, m) })},
 	"DoubleToSingle64": {ofOne(DoubleToSingle), ofOne(func(x uint64, m Mode) (uint64, uint16) { return Float64.Convert(x, Float32, m) })},
 	"Compare64":        {asOperation(Compare64), asOperation(Float64.Compare)}, "Compare32": {asOperation(Compare32), asOperation(Float32.Compare)},
+	"Min64": {Min64, Float64.Min}, "Min32": {Min32, Float32.Min}, "Max64": {Max64, Float64.Max}, "Max32": {Max32, Float32.Max},
+	"Round64": {ofOne(Round64), ofOne(Float64.Round)}, "Round32": {ofOne(Round32), ofOne(Float32.Round)},
+	"IntToDouble64": {ofInt(IntToDouble), ofInt(Float64.FromInt)}, "IntToSingle64": {ofInt(IntToSingle), ofInt(Float32.FromInt)},
 	"ToInt64": {toInts(DoubleToInt), toInts(Float64.ToInt)}, "ToInt32": {toInts(SingleToInt), toInts(Float32.ToInt)},
 }
 
@@ -35,11 +38,12 @@ func ofThree(f func(x, y, z uint64, mode Mode) (uint64, uint16)) operation {
 		case y&3 == 0:
 			z = x ^ y
 		case y&1 != 0:
-			// The product in double precision, or what is its exponent in single precision.
-			z = math.Float64bits(-(math.Float64frombits(x) * math.Float64frombits(y)))
+			format := Float64
 			if x>>32 == 0 && y>>32 == 0 {
-				z = uint64(math.Float32bits(-(math.Float32frombits(uint32(x)) * math.Float32frombits(uint32(y)))))
+				format = Float32
 			}
+			z, _ = format.Mul(x, y, 0x1f80)
+			z ^= format.signBit()
 		}
 		return f(x, y, z, mode)
 	}
@@ -50,6 +54,11 @@ func asOperation(f func(x, y uint64, signaling bool, mode Mode) (Relation, uint1
 		r, status := f(x, y, true, mode)
 		return uint64(r), status
 	}
+}
+
+// ofInt takes the integer that is left of x without as many bits as the lowest six of y say.
+func ofInt(f func(i int64, mode Mode) (uint64, uint16)) operation {
+	return func(x, y uint64, mode Mode) (uint64, uint16) { return f(int64(x)>>(y&63), mode) }
 }
 
 func toInts(f func(x uint64, width uint, mode Mode) (int64, uint16)) operation {

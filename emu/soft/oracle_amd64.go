@@ -36,29 +36,10 @@ func hostFyl2x(in *oracleIn, out *[512]byte)
 //go:noescape
 func hostFyl2xp1(in *oracleIn, out *[512]byte)
 
+// hostCode executes code in place of one instruction. RAX points to in.
+//
 //go:noescape
-func hostAdd(in *oracleIn, out *[512]byte)
-
-//go:noescape
-func hostSub(in *oracleIn, out *[512]byte)
-
-//go:noescape
-func hostMul(in *oracleIn, out *[512]byte)
-
-//go:noescape
-func hostDiv(in *oracleIn, out *[512]byte)
-
-//go:noescape
-func hostSqrt(in *oracleIn, out *[512]byte)
-
-//go:noescape
-func hostRoundToInt(in *oracleIn, out *[512]byte)
-
-//go:noescape
-func hostStore32(in *oracleIn, out *[512]byte)
-
-//go:noescape
-func hostStore64(in *oracleIn, out *[512]byte)
+func hostCode(in *oracleIn, out *[512]byte, code uintptr)
 
 func hostRcp(x uint32) uint32
 

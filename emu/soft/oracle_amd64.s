@@ -59,46 +59,6 @@ TEXT ·hostFyl2xp1(SB), NOSPLIT, $0-16
 	BYTE $0xd9; BYTE $0xf9
 	FINISH
 
-TEXT ·hostAdd(SB), NOSPLIT, $0-16
-	SETUP
-	BYTE $0xd8; BYTE $0xc1
-	FINISH
-
-TEXT ·hostSub(SB), NOSPLIT, $0-16
-	SETUP
-	BYTE $0xd8; BYTE $0xe1
-	FINISH
-
-TEXT ·hostMul(SB), NOSPLIT, $0-16
-	SETUP
-	BYTE $0xd8; BYTE $0xc9
-	FINISH
-
-TEXT ·hostDiv(SB), NOSPLIT, $0-16
-	SETUP
-	BYTE $0xd8; BYTE $0xf1
-	FINISH
-
-TEXT ·hostSqrt(SB), NOSPLIT, $0-16
-	SETUP
-	BYTE $0xd9; BYTE $0xfa
-	FINISH
-
-TEXT ·hostRoundToInt(SB), NOSPLIT, $0-16
-	SETUP
-	BYTE $0xd9; BYTE $0xfc
-	FINISH
-
-TEXT ·hostStore32(SB), NOSPLIT, $0-16
-	SETUP
-	BYTE $0xd9; BYTE $0x97; LONG $464 // fst 464(rdi), which FXSAVE leaves alone
-	FINISH
-
-TEXT ·hostStore64(SB), NOSPLIT, $0-16
-	SETUP
-	BYTE $0xdd; BYTE $0x97; LONG $464 // fst 464(rdi), which FXSAVE leaves alone
-	FINISH
-
 // func hostRcp(x uint32) uint32
 TEXT ·hostRcp(SB), NOSPLIT, $0-12
 	MOVSS x+0(FP), X0
@@ -112,3 +72,10 @@ TEXT ·hostRsqrt(SB), NOSPLIT, $0-12
 	RSQRTSS X0, X0
 	MOVSS X0, ret+8(FP)
 	RET
+
+// func hostCode(in *oracleIn, out *[512]byte, code uintptr)
+TEXT ·hostCode(SB), NOSPLIT, $0-24
+	SETUP
+	MOVQ code+16(FP), CX
+	CALL CX // one instruction and RET
+	FINISH

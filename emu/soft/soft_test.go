@@ -87,14 +87,22 @@ func TestConstants(t *testing.T) {
 	log := series(func(k int64) *big.Rat {
 		return new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(k+1), uint(k+1)))
 	})
+	// ln10 = 3*ln2 + ln(5/4), and -ln(1 - 1/5) = the sum of 1 / (k * 5^k)
+	quarterMore := series(func(k int64) *big.Rat {
+		return new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Mul(big.NewInt(k+1), new(big.Int).Exp(big.NewInt(5), big.NewInt(k+1), nil)))
+	})
+	log10 := new(big.Float).Mul(log, big.NewFloat(3))
+	log10.Add(log10, quarterMore)
 	for name, tt := range map[string]struct {
 		got  wide
 		want *big.Float
 	}{
-		"pi":    {pi, new(big.Float).Mul(quarter, big.NewFloat(4))},
-		"ln2":   {ln2, log},
-		"log2e": {log2e, new(big.Float).Quo(big.NewFloat(1).SetPrec(300), log)},
-		"sqrt2": {sqrt2, new(big.Float).Sqrt(big.NewFloat(2).SetPrec(300))},
+		"log2(10)": {log2ten, new(big.Float).Quo(log10, log)},
+		"log10(2)": {log10of2, new(big.Float).Quo(log, log10)},
+		"pi":       {pi, new(big.Float).Mul(quarter, big.NewFloat(4))},
+		"ln2":      {ln2, log},
+		"log2e":    {log2e, new(big.Float).Quo(big.NewFloat(1).SetPrec(300), log)},
+		"sqrt2":    {sqrt2, new(big.Float).Sqrt(big.NewFloat(2).SetPrec(300))},
 	} {
 		want := new(big.Float).SetPrec(128).Set(tt.want)
 		assert.Equal(t, want.Text('p', 0), tt.got.big().Text('p', 0), name)

@@ -12,7 +12,7 @@ func (f *Format) Add(x, y uint64, mode Mode) (uint64, uint16) {
 		return f.firstNaN(a, b)
 	}
 	e, status := sum(a.exact(), b.exact(), mode)
-	return f.result(e, status, denormals(a, b), mode)
+	return f.result(e, status, a.denormal()|b.denormal(), mode)
 }
 
 // Sub returns x - y.
@@ -22,7 +22,7 @@ func (f *Format) Sub(x, y uint64, mode Mode) (uint64, uint16) {
 		return f.firstNaN(a, b)
 	}
 	e, status := sum(a.exact(), b.negated().exact(), mode)
-	return f.result(e, status, denormals(a, b), mode)
+	return f.result(e, status, a.denormal()|b.denormal(), mode)
 }
 
 // Mul returns x * y.
@@ -32,7 +32,7 @@ func (f *Format) Mul(x, y uint64, mode Mode) (uint64, uint16) {
 		return f.firstNaN(a, b)
 	}
 	e, status := product(a, b)
-	return f.result(e, status, denormals(a, b), mode)
+	return f.result(e, status, a.denormal()|b.denormal(), mode)
 }
 
 // Div returns x / y.
@@ -42,7 +42,7 @@ func (f *Format) Div(x, y uint64, mode Mode) (uint64, uint16) {
 		return f.firstNaN(a, b)
 	}
 	e, status := quotient(a, b)
-	return f.result(e, status, denormals(a, b), mode)
+	return f.result(e, status, a.denormal()|b.denormal(), mode)
 }
 
 // Sqrt returns the square root of x.
@@ -52,7 +52,7 @@ func (f *Format) Sqrt(x uint64, mode Mode) (uint64, uint16) {
 		return f.firstNaN(a)
 	}
 	e, status := squareRoot(a)
-	return f.result(e, status, denormals(a), mode)
+	return f.result(e, status, a.denormal(), mode)
 }
 
 // FMA returns x * y + z, rounded once; in double precision and below.
@@ -62,7 +62,7 @@ func (f *Format) FMA(x, y, z uint64, mode Mode) (uint64, uint16) {
 		return f.firstNaN(a, b, c)
 	}
 	e, status := fusedSum(a, b, c, mode)
-	return f.result(e, status, denormals(a, b, c), mode)
+	return f.result(e, status, a.denormal()|b.denormal()|c.denormal(), mode)
 }
 
 func (n Number) negated() Number {
@@ -70,12 +70,10 @@ func (n Number) negated() Number {
 	return n
 }
 
-// denormals returns DE if an operand is denormal.
-func denormals(ns ...Number) uint16 {
-	for _, n := range ns {
-		if n.class == denormal {
-			return DE
-		}
+// denormal returns DE if n is denormal.
+func (n *Number) denormal() uint16 {
+	if n.class == denormal {
+		return DE
 	}
 	return 0
 }
@@ -111,7 +109,7 @@ func (f *Format) result(e exact, status, denormal uint16, mode Mode) (uint64, ui
 
 // Negate returns -x, but for a NaN, which it leaves alone: so do instructions that negate an operand.
 func (f *Format) Negate(x uint64) uint64 {
-	if x&^f.signBit() > uint64(f.maxExp())<<f.fracBits() {
+	if x&^f.signBit() > uint64(f.maxExp)<<f.fracBits() {
 		return x
 	}
 	return x ^ f.signBit()
@@ -173,7 +171,7 @@ func (f *Format) Compare(x, y uint64, signaling bool, mode Mode) (Relation, uint
 	a, b := f.unpackSSE(x, mode), f.unpackSSE(y, mode)
 	r := compare(a, b)
 	if r != Unordered {
-		return r, denormals(a, b)
+		return r, a.denormal() | b.denormal()
 	}
 	if signaling || a.signaling() || b.signaling() {
 		return r, IE
@@ -215,7 +213,7 @@ func (f *Format) Convert(x uint64, to *Format, mode Mode) (uint64, uint16) {
 	if a.class == nan {
 		return to.firstNaN(a)
 	}
-	return to.result(a.exact(), 0, denormals(a), mode)
+	return to.result(a.exact(), 0, a.denormal(), mode)
 }
 
 // ToInt returns x as a signed integer of width bits, as CVTSD2SI does.

@@ -37,6 +37,13 @@ func (a u128) shr(n uint) u128 {
 
 // shrSticky returns a / 2^n with its last bit set if anything was lost.
 func (a u128) shrSticky(n uint) u128 {
+	if n < 64 {
+		r := u128{a.hi >> n, a.lo>>n | a.hi<<(64-n)}
+		if a.lo<<(64-n) != 0 {
+			r.lo |= 1
+		}
+		return r
+	}
 	r := a.shr(n)
 	if r.shl(n) != a {
 		r.lo |= 1

@@ -6,38 +6,58 @@ package soft
 
 // Add executes FADD.
 func Add(a, b Number, cw uint16) Result {
+	if usual(a, b, cw) {
+		if r, ok := quickSum(a, b); ok {
+			return r
+		}
+	}
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
 	e, status := sum(a.exact(), b.exact(), x87Mode(cw))
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Sub executes FSUB: a - b.
 func Sub(a, b Number, cw uint16) Result {
+	if usual(a, b, cw) {
+		if r, ok := quickSum(a, b.negated()); ok {
+			return r
+		}
+	}
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
 	e, status := sum(a.exact(), b.negated().exact(), x87Mode(cw))
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Mul executes FMUL.
 func Mul(a, b Number, cw uint16) Result {
+	if usual(a, b, cw) {
+		if r, ok := quickProduct(a, b); ok {
+			return r
+		}
+	}
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
 	e, status := product(a, b)
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Div executes FDIV: a / b.
 func Div(a, b Number, cw uint16) Result {
+	if usual(a, b, cw) {
+		if r, ok := quickQuotient(a, b); ok {
+			return r
+		}
+	}
 	if a.class >= nan || b.class >= nan {
 		return quietenNumbers(a, b)
 	}
 	e, status := quotient(a, b)
-	return result80(e, status, denormals(a, b), cw)
+	return result80(e, status, a.denormal()|b.denormal(), cw)
 }
 
 // Sqrt executes FSQRT.
@@ -46,7 +66,7 @@ func Sqrt(a Number, cw uint16) Result {
 		return quietenNumbers(a)
 	}
 	e, status := squareRoot(a)
-	return result80(e, status, denormals(a), cw)
+	return result80(e, status, a.denormal(), cw)
 }
 
 // RoundToInt executes FRNDINT.
@@ -59,7 +79,7 @@ func RoundToInt(a Number, cw uint16) Result {
 	}
 	e, status := integral(a, x87Mode(cw))
 	r, _ := extended.finish(e, x87Mode(cw))
-	return Result{Value: extended.pack80(r), Status: status | denormals(a)}
+	return Result{Value: extended.pack80(r), Status: status | a.denormal()}
 }
 
 // Load executes FLD of a number that is no F80: FLD m32, FLD m64, FILD.
@@ -67,7 +87,7 @@ func Load(a Number, cw uint16) Result {
 	if a.class >= nan {
 		return quietenNumbers(a)
 	}
-	return Result{Value: a.f80(), Status: denormals(a)}
+	return Result{Value: a.f80(), Status: a.denormal()}
 }
 
 // Store executes FST m32 and FST m64: it returns a in a smaller format. The status is as that of a Result: if one of its exceptions is not
@@ -92,7 +112,7 @@ func Compare(a, b Number, signaling bool) (Relation, uint16) {
 	r := compare(a, b)
 	switch {
 	case r != Unordered:
-		return r, denormals(a, b)
+		return r, a.denormal() | b.denormal()
 	case signaling, a.signaling(), b.signaling(), a.class == unsupported, b.class == unsupported:
 		return r, IE
 	}
@@ -101,11 +121,16 @@ func Compare(a, b Number, signaling bool) (Relation, uint16) {
 
 // f80 returns n, which is exact in double extended precision.
 func (n Number) f80() F80 {
-	if n.class >= nan {
-		return F80{n.m, maxExp}.withSign(n.neg)
+	exp := n.exp + expBias
+	switch {
+	case n.class == zero:
+		return zero80(n.neg)
+	case n.class >= infinite:
+		exp = maxExp
+	case exp <= 0: // a denormal F80
+		return F80{n.m >> (1 - exp), 0}.withSign(n.neg)
 	}
-	r, _ := extended.finish(n.exact(), ^Mode(0)&^modeFTZ)
-	return extended.pack80(r)
+	return F80{n.m, uint16(exp)}.withSign(n.neg)
 }
 
 // quietenNumbers is quieten.

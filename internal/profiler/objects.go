@@ -41,9 +41,8 @@ func (s *Objects) open(guest string) *dwarfmap.Object {
 		return nil
 	}
 	id := objectID{path: host}
-	var info fs.FileInfo
-	var err error
-	if info, err = os.Stat(id.path); err == nil {
+	info, err := s.stat(host)
+	if err == nil {
 		id.size, id.time = info.Size(), info.ModTime()
 	}
 	o, ok := s.files[id]
@@ -55,6 +54,19 @@ func (s *Objects) open(guest string) *dwarfmap.Object {
 		s.files[id] = o
 	}
 	return o
+}
+
+// stat describes a file.
+func (s *Objects) stat(name string) (fs.FileInfo, error) {
+	if s.Names.Open == nil {
+		return os.Stat(name)
+	}
+	f, err := s.Names.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
 }
 
 // Paths returns the host's paths of all files that were opened, sorted.

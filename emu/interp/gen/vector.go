@@ -8,7 +8,7 @@ import (
 // In the cases of vector instructions $dv0 to $dv3 are the words of vector register d, and so on with s and x. A memory operand of 16 or
 // 32 bytes is read by $loadv(16) into v0 and v1, by $loadv(32) into v2 and v3 as well; $storev(n, …) writes that many bytes.
 
-// Encodings: SSE's leave the upper half of the register alone, AVX's on 128 bits clear it.
+// encodings: SSE's leave the upper half of the register alone, AVX's on 128 bits clear it.
 var encodings = []struct {
 	name  string
 	words int
@@ -22,12 +22,9 @@ var wordOps = []struct{ name, text string }{
 
 func vectors(add func(name, body string)) {
 	for _, enc := range encodings {
-		first := "x"
-		if enc.name == "Legacy" {
-			first = "d"
-		}
 		for _, o := range wordOps {
 			for _, form := range []string{"RR", "RM"} {
+				first := firstSource(enc.name, form)
 				var b strings.Builder
 				if o.name == "Words" {
 					b.WriteString("f := b.words[u.imm]\n")
@@ -75,6 +72,17 @@ func vectors(add func(name, body string)) {
 	add("opVZeroUpper", "*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}")
 }
 
+// firstSource is the field that has the first source: the destination's with SSE, otherwise the one that the second source leaves.
+func firstSource(encoding, form string) string {
+	switch {
+	case encoding == "Legacy":
+		return "d"
+	case form == "RM":
+		return "s"
+	}
+	return "x"
+}
+
 // vectorAddress is the address of an operand. SSE wants it aligned: bit 7 of shift says so.
 const vectorAddress = "$a\nif a&15 != 0 && u.shift&0x80 != 0 {\ne.failed = misplaced\ngoto fault\n}"
 
@@ -86,7 +94,7 @@ func cleared(yes bool) string {
 }
 
 // expandVector replaces what vector instructions have besides.
-func expandVector(body string) string {
+func (v variant) expandVector(body string) string {
 	for _, n := range []int{16, 32} {
 		slow, fast, direct := "e.slowLoad16(a)", "v0, v1 =", "*(*uint64)(unsafe.Add(memory, a)), *(*uint64)(unsafe.Add(memory, a+8))"
 		decl, put := "v0, v1", "$sv0, $sv1"
@@ -102,7 +110,7 @@ func expandVector(body string) string {
 			%s %s
 		} else if %s %s; e.failed != nil {
 			goto fault
-		}`, decl, fmt.Sprintf(check, 1), fast, direct, fast, slow))
+		}%s`, decl, fmt.Sprintf(check, 1), fast, direct, fast, slow, v.reference(fmt.Sprint(n), "emu.D1mr")))
 		body = strings.ReplaceAll(body, fmt.Sprintf("$storev(%d)", n), fmt.Sprintf(`
 		if %s {
 			%s = %s
@@ -111,9 +119,10 @@ func expandVector(body string) string {
 				goto fault
 			}
 			if b.dropped {
+				%s
 				goto stale
 			}
-		}`, fmt.Sprintf(check, 2), direct, put, n, put))
+		}%s`, fmt.Sprintf(check, 2), direct, put, n, put, v.reference(fmt.Sprint(n), "emu.D1mw"), v.reference(fmt.Sprint(n), "emu.D1mw")))
 	}
 	return vectorRegister.ReplaceAllStringFunc(body, func(r string) string {
 		word := int(r[3] - '0')

@@ -7,6 +7,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
 // ShmPath is where shm_open(3) and sem_open(3) have their files.
@@ -19,16 +20,41 @@ type privateDir struct {
 	made, Path string
 	fd         host.FD
 	opened     bool
+	// id is the directory, and since when the guest's clock said that it was made: the host has another time, and a size by its kind of
+	// file system.
+	id    host.FileID
+	since host.Time
+}
+
+// hides makes of what the host says of the directory what the guest sees of it, unless h describes another file.
+func (d *privateDir) hides(h host.Stat, s *Stat) {
+	if d.opened && d.id == (host.FileID{Dev: h.Dev, Ino: h.Ino}) {
+		s.Size, s.Times = vfs.DirSize, host.Times{Atime: d.since, Mtime: d.since, Ctime: d.since}
+	}
 }
 
 // shmNode is /dev/shm.
 func shmNode() *VNode {
 	return &VNode{Mode: linux.S_IFDIR | 0o1777, mount: func(k *task.Kernel) (DirRef, linux.Errno) {
-		if e := SystemOf(k).Private.open(SystemOf(k).Config.ShmDir, "shm"); e != 0 {
+		if e := openShm(k); e != 0 {
 			return DirRef{}, e
 		}
 		return DirRef{FileRef: FileRef{FD: SystemOf(k).Private.fd}, path: ShmPath, Private: true}, 0
 	}}
+}
+
+// openShm makes the directory that is seen there, if that was not done.
+func openShm(k *task.Kernel) linux.Errno {
+	d := &SystemOf(k).Private
+	if d.opened {
+		return 0
+	}
+	if e := d.open(SystemOf(k).Config.ShmDir, "shm"); e != 0 {
+		return e
+	}
+	st, e := d.fd.Stat()
+	d.id, d.since = host.FileID{Dev: st.Dev, Ino: st.Ino}, TimeAt(k.Wall())
+	return e
 }
 
 // open makes the directory, called name, in top, or, if that is "", in one that is made for it and that nobody else can enter.

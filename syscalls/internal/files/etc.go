@@ -19,8 +19,8 @@ import (
 // its counts would depend on what else is installed, and where.
 var EtcNodes = map[string]*VNode{
 	"hostname":      DiskNode(func(*task.Thread) []byte { return []byte(task.HostName + "\n") }),
-	"passwd":        standIn(func(*task.Thread) []byte { return accounts("/etc/passwd", guestAccount) }),
-	"group":         standIn(func(*task.Thread) []byte { return accounts("/etc/group", guestGroup) }),
+	"passwd":        standIn(recorded("passwd", func(*task.Thread) []byte { return accounts("/etc/passwd", guestAccount) })),
+	"group":         standIn(recorded("group", func(*task.Thread) []byte { return accounts("/etc/group", guestGroup) })),
 	"nsswitch.conf": standIn(func(*task.Thread) []byte { return []byte(nameServices) }),
 	"localtime":     standIn(func(*task.Thread) []byte { return utcZone() }),
 	"timezone":      standIn(func(*task.Thread) []byte { return []byte("Etc/UTC\n") }),
@@ -135,7 +135,7 @@ func loaderCache(t *task.Thread) []byte {
 		if len(fs.loaderCaches) == maxLoaderCaches {
 			clear(fs.loaderCaches)
 		}
-		text = makeLoaderCache(t.Kernel, exe)
+		text = fs.recordedEtc("ld.so.cache"+exe, func() []byte { return makeLoaderCache(t.Kernel, exe) })
 		fs.loaderCaches[exe] = text
 	}
 	return text

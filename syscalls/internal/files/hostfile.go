@@ -11,6 +11,7 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/record"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
@@ -141,6 +142,13 @@ func AddStdio(t *task.Thread) error {
 		if e != 0 {
 			continue // closed, as it may be for any program
 		}
+		if f, e := recordedStream(k, i, fd); f != nil || e != 0 {
+			if e != 0 {
+				return fmt.Errorf("syscalls: standard file %d: %w", i, e)
+			}
+			Of(t).FDs.Set(i, f, false)
+			continue
+		}
 		if s := newStdStream(k, i, fd); s != nil {
 			Of(t).FDs.Set(i, s, false)
 			continue
@@ -186,6 +194,9 @@ func direction(i int) int {
 // enterCwd makes t begin in the working directory, or in the root if that has no such directory.
 func enterCwd(t *task.Thread) error {
 	k := t.Kernel
+	if SystemOf(k).Config.Replay != nil {
+		return enterDir(t, string(SystemOf(k).Config.Replay.System.Dir))
+	}
 	fd, e := host.Open(host.Place{Dir: host.NoFD, Path: SystemOf(k).Config.Dir}, linux.O_PATH|linux.O_DIRECTORY, 0, 0)
 	if e != 0 {
 		return fmt.Errorf("syscalls: working directory %s: %w", SystemOf(k).Config.Dir, fsError(e))
@@ -198,12 +209,11 @@ func enterCwd(t *task.Thread) error {
 		if !ok {
 			inside = "/"
 		}
-		l, e := Locate(t, linux.AT_FDCWD, inside, true)
-		if e == 0 {
-			e = Chdir(t, l)
+		if err := enterDir(t, inside); err != nil {
+			return err
 		}
-		if e != 0 {
-			return fmt.Errorf("syscalls: working directory %s: %w", SystemOf(k).Config.Dir, fsError(e))
+		if r := SystemOf(k).Config.Record; r != nil {
+			r.System.Dir = record.Text(inside)
 		}
 		return nil
 	case SystemOf(k).Root.only && !ok:
@@ -214,6 +224,18 @@ func enterCwd(t *task.Thread) error {
 		}
 	}
 	Of(t).SetCwd(cwd)
+	return nil
+}
+
+// enterDir makes a directory of the guest's t's working directory.
+func enterDir(t *task.Thread, name string) error {
+	l, e := Locate(t, linux.AT_FDCWD, name, true)
+	if e == 0 {
+		e = Chdir(t, l)
+	}
+	if e != 0 {
+		return fmt.Errorf("syscalls: working directory %s: %w", name, fsError(e))
+	}
 	return nil
 }
 

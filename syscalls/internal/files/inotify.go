@@ -311,6 +311,7 @@ func Opened(t *task.Thread, l Location, h *HostFile, flags int, was host.Stat, c
 		keepAccess(t.Kernel, h, was)
 	}
 	if truncated {
+		Cut(t.Kernel, h.Ino)
 		Touch(t.Kernel, h.Ino)
 	}
 	if created {

@@ -2,7 +2,6 @@ package files
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -24,21 +23,26 @@ type Bind struct{ Host, Guest string }
 // nodeRoot makes the root directory one of nodes: what NewRoot makes, or the host's directory, or an overlay of either; and what is
 // bound into it.
 func (fs *System) nodeRoot(now func() host.Time) error {
-	o := vfs.MemOptions{Dev: nodeDev, Now: func() vfs.Time { return now().VFS() }, NewContent: fs.contentsAt("root")}
-	o.UID, o.GID = host.User()
-	o.Groups, _ = os.Getgroups()
-	o.Privileged = o.UID == 0
+	o := fs.user
+	o.Dev, o.Now, o.NewContent = nodeDev, func() vfs.Time { return now().VFS() }, fs.contentsAt("root")
 	root, e := fs.lowestRoot(o)
 	if e != 0 {
 		return fmt.Errorf("syscalls: root %s: %v", fs.Config.rootDir(), e.Error())
 	}
 	if fs.Config.Isolate != "" {
-		if root, e = fs.isolated(o, root); e != 0 {
+		if root, e = fs.isolatedRoot(o, root); e != 0 {
 			return fmt.Errorf("syscalls: isolation in %s: %v", fs.Config.Isolate, e.Error())
 		}
+	}
+	if fs.isolated {
 		o.UID, o.GID, o.Groups, o.Privileged = isolatedUser()
 	}
-	if fs.Config.Overlay || fs.Config.Isolate != "" {
+	if fs.Config.Record != nil {
+		if root, e = fs.Config.Record.Wrap(root); e != 0 {
+			return fmt.Errorf("syscalls: root %s: %v", fs.Config.rootDir(), e.Error())
+		}
+	}
+	if fs.Config.Overlay || fs.isolated || fs.Config.Replay != nil {
 		o.Dev, o.NewContent = nodeDev+1, fs.contentsAt("overlay")
 		lower := root
 		if root, e = vfs.NewOverlay(o, lower); e != 0 {
@@ -72,9 +76,9 @@ func isolatedUser() (uid, gid uint32, groups []int, privileged bool) {
 	return task.DefaultUID, task.DefaultUID, nil, false
 }
 
-// isolated puts into root what an isolated guest finds at the same place on any machine: its directory, with one time and owner, and an
+// isolatedRoot puts into root what an isolated guest finds at the same place on any machine: its directory, with one time and owner, and an
 // empty /tmp.
-func (fs *System) isolated(o vfs.MemOptions, root vfs.FS) (vfs.FS, linux.Errno) {
+func (fs *System) isolatedRoot(o vfs.MemOptions, root vfs.FS) (vfs.FS, linux.Errno) {
 	o.UID, o.GID, o.Privileged = 0, 0, true // permissions are looked at above
 	frame := vfs.NewMemFS(o)
 	for _, name := range []string{"work", "tmp"} {
@@ -136,6 +140,9 @@ func mountAt(ns *vfs.Namespace, name string, below vfs.FS) linux.Errno {
 
 // lowestRoot is the root without overlay and binds.
 func (fs *System) lowestRoot(o vfs.MemOptions) (vfs.FS, linux.Errno) {
+	if fs.Config.Replay != nil {
+		return fs.Config.Replay.FS(o), 0
+	}
 	if fs.Config.NewRoot != nil {
 		return fs.Config.NewRoot(o)
 	}

@@ -142,16 +142,18 @@ func statFromHost(k *task.Kernel, h host.Stat) Stat {
 	}
 	if k.Clock.Real {
 		s.Times = h.Times
+	} else {
+		SystemOf(k).Private.hides(h, &s)
 	}
-	if h.Dev >= nodeDev && SystemOf(k).Config.Isolate != "" {
+	if h.Dev >= nodeDev && SystemOf(k).isolated {
 		SystemOf(k).Inodes.recall(&s)
 		return s // whose owners are not the host's
 	}
-	ownUID, ownGID := host.User()
-	if s.UID == ownUID {
+	own := &SystemOf(k).user
+	if s.UID == own.UID {
 		s.UID = k.UID
 	}
-	if s.GID == ownGID {
+	if s.GID == own.GID {
 		s.GID = k.GID
 	}
 	SystemOf(k).Inodes.recall(&s)

@@ -31,7 +31,7 @@ type stdHost struct {
 // the configuration says so.
 func newStdStream(k *task.Kernel, i int, fd host.FD) *stdStream {
 	st, e := fd.Stat()
-	if e != 0 || SystemOf(k).Config.HostStdio || st.Mode&linux.S_IFMT == linux.S_IFDIR || i == 0 && !fd.IsTerminal() {
+	if e != 0 || SystemOf(k).Config.HostStdio || st.Mode&linux.S_IFMT == linux.S_IFDIR || i == 0 && !fd.IsTerminal() && !SystemOf(k).Config.PipedStdin {
 		return nil
 	}
 	ino := SystemOf(k).Inodes.Unnamed()

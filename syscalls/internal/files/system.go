@@ -9,6 +9,7 @@ import (
 
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/record"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
@@ -44,6 +45,14 @@ type Config struct {
 	HostStdio bool
 	// HostEtc says that all files of /etc are the host's, but those that say who the machine is; they are in a root or sysroot, in any case.
 	HostEtc bool
+	// Record, if set, gets what the guest takes from the host, but for what it reads of its terminal, the host's network, and a real clock, which
+	// it must not have. It is the caller's to finish.
+	Record *record.Recorder
+	// Replay, if set, is where the guest's files, its working directory and its user come from, in place of all of the host's that is named
+	// above, but for ShmDir and the standard files.
+	Replay *record.Recording
+	// PipedStdin says that the guest sees a pipe in its standard input, whatever that is.
+	PipedStdin bool
 	// OnOpen, if set, is called with the host's path of each regular file of the host that the guest opens.
 	OnOpen func(path string)
 	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
@@ -52,7 +61,7 @@ type Config struct {
 
 // rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
 func (c *Config) rootDir() string {
-	if c.NewRoot == nil && (c.Overlay || c.Isolate != "" || len(c.Binds) > 0) {
+	if c.NewRoot == nil && c.Replay == nil && (c.Overlay || c.Isolate != "" || len(c.Binds) > 0 || c.Record != nil) {
 		return cmp.Or(c.Root, "/")
 	}
 	return c.Root
@@ -64,6 +73,9 @@ type System struct {
 	Inodes  inodeTable
 	Root    rootDir
 	Private privateDir
+	// user is who runs cgemu, or did when the run was recorded: his files are the guest's own. isolated says that nothing tells who it is.
+	user     vfs.MemOptions
+	isolated bool
 	// standIns says that files of /etc are replaced whose content depends on what is installed on the host.
 	standIns bool
 	// loaderCaches are the guest's /etc/ld.so.cache, by program.
@@ -103,6 +115,11 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 	}
 	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}, loaderCaches: map[string][]byte{}}
 	fs.standIns = !cfg.HostEtc && cfg.Root == "" && cfg.Sysroot == "" && cfg.NewRoot == nil
+	fs.isolated = cfg.Isolate != ""
+	fs.user.UID, fs.user.GID = host.User()
+	fs.user.Groups, _ = os.Getgroups()
+	fs.user.Privileged = fs.user.UID == 0
+	fs.recordSystem()
 	fs.Inodes.init()
 	if err := fs.openRoot(now); err != nil {
 		return nil, errors.Join(err, fs.Close())

@@ -45,7 +45,12 @@ func FileLimit() rlimit {
 	if all > reservedFiles {
 		all -= reservedFiles
 	}
-	hard := min(all, MaxFiles)
+	return FileLimitOf(all)
+}
+
+// FileLimitOf is FileLimit where a process may have so many open files at most.
+func FileLimitOf(most uint64) rlimit {
+	hard := min(most, MaxFiles)
 	return rlimit{min(defaultLimits[linux.RLIMIT_NOFILE].Cur, hard), hard}
 }
 

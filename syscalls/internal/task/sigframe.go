@@ -53,7 +53,7 @@ func (t *Thread) callHandler(s *SigInfo, act SigAction) {
 	sp := t.CPU.Regs[emu.RSP]
 	onAlt := t.Altstack.contains(sp)
 	top := sp - RedZone
-	if act.Flags&linux.SA_ONSTACK != 0 && !onAlt && t.Altstack.flags&linux.SS_DISABLE == 0 {
+	if act.Flags&linux.SA_ONSTACK != 0 && !onAlt && t.Altstack.size > 0 {
 		top = t.Altstack.sp + t.Altstack.size
 		onAlt = true
 	}
@@ -64,7 +64,7 @@ func (t *Thread) callHandler(s *SigInfo, act SigAction) {
 		fp = frame + FrameSize
 	}
 	// "If we are on the alternate signal stack and would overflow it, don't."
-	overflow := onAlt && t.Altstack.flags&linux.SS_DISABLE == 0 && !within(frame, t.Altstack.sp, t.Altstack.size)
+	overflow := onAlt && !within(frame, t.Altstack.sp, t.Altstack.size)
 	if overflow || !t.writeFrame(frame, fp, s, act) {
 		t.ForceSegv(sig)
 		return

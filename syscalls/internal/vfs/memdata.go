@@ -13,6 +13,9 @@ type Content interface {
 // pageSize is the unit in which memory is given to a file: what was never written takes none.
 const pageSize = 4096
 
+// DirSize is the size of every directory that is made.
+const DirSize = pageSize
+
 type page = [pageSize]byte
 
 // pages is a Content in memory.
@@ -22,6 +25,14 @@ type pages struct {
 }
 
 func newPages() *pages { return &pages{pages: map[int64]*page{}} }
+
+// MemContent makes the content of a regular file in Go's memory.
+func MemContent(_ uint64, kind uint32) (Content, linux.Errno) {
+	if kind != linux.S_IFREG {
+		return nil, linux.ENXIO
+	}
+	return newPages(), 0
+}
 
 func (p *pages) Size() (int64, linux.Errno) { return p.size, 0 }
 func (p *pages) Remove()                    { *p = *newPages() }

@@ -43,12 +43,7 @@ func NewMemFS(o MemOptions) *MemFS {
 		o.Now = func() Time { return Time{} }
 	}
 	if o.NewContent == nil {
-		o.NewContent = func(_ uint64, kind uint32) (Content, linux.Errno) {
-			if kind != linux.S_IFREG {
-				return nil, linux.ENXIO
-			}
-			return newPages(), 0
-		}
+		o.NewContent = MemContent
 	}
 	fs := &MemFS{o: o, origins: map[Node]*memNode{}}
 	fs.root = fs.newNode(linux.S_IFDIR|0o755, 0)
@@ -101,7 +96,7 @@ func (fs *MemFS) newNode(mode uint32, rdev uint64) *memNode {
 	now := fs.o.Now()
 	n := &memNode{fs: fs, stat: Stat{Dev: fs.o.Dev, Ino: fs.last, Mode: mode, UID: fs.o.UID, GID: fs.o.GID, Rdev: rdev, Atime: now, Mtime: now, Ctime: now}}
 	if n.isDir() {
-		n.entries, n.whole, n.stat.Nlink, n.stat.Size = map[string]*memNode{}, true, 2, pageSize
+		n.entries, n.whole, n.stat.Nlink, n.stat.Size = map[string]*memNode{}, true, 2, DirSize
 	}
 	return n
 }
@@ -349,6 +344,9 @@ type memHandle struct {
 }
 
 func (h *memHandle) Node() Node { return h.node }
+
+// Replace makes the descriptor one of another content, for an overlay above.
+func (h *memHandle) Replace(by Data) linux.Errno { return Replace(h.Data, by) }
 
 func (h *memHandle) WriteAt(b []byte, off int64) (int, linux.Errno) {
 	n, e := h.Data.WriteAt(b, off)

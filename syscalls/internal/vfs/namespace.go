@@ -173,6 +173,9 @@ type placeHandle struct {
 
 func (h placeHandle) Node() Node { return h.at }
 
+// Replace makes the descriptor one of another content.
+func (h placeHandle) Replace(by Data) linux.Errno { return Replace(h.Handle, by) }
+
 // Open opens the content.
 func (p place) Open(flags int) (Handle, linux.Errno) {
 	return p.opened(p.n.Open(flags))

@@ -189,9 +189,18 @@ func (n *memNode) makeContent(keep bool) linux.Errno {
 	return 0
 }
 
-// A replacer is a Data whose descriptor others may hold: it makes that one of another Data's content, and closes that Data.
-type replacer interface {
+// A Replacer is a Data whose descriptor others may hold: it makes that one of another Data's content, and closes that Data.
+type Replacer interface {
 	Replace(by Data) linux.Errno
+}
+
+// Replace has d, which is in another Data, be one of by's content: EINVAL, and by is closed, if it cannot.
+func Replace(d, by Data) linux.Errno {
+	if r, ok := d.(Replacer); ok {
+		return r.Replace(by)
+	}
+	by.Close()
+	return linux.EINVAL
 }
 
 // replace makes h read from c.
@@ -201,7 +210,7 @@ func (h *memHandle) replace(c Content) linux.Errno {
 		return e
 	}
 	if _, ok := d.Descriptor(); ok {
-		if r, ok := h.Data.(replacer); ok {
+		if r, ok := h.Data.(Replacer); ok {
 			return r.Replace(d)
 		}
 	}

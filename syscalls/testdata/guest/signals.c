@@ -147,7 +147,15 @@ static int recurse(int n) {
 	return n == 0 ? 0 : recurse(n + 1) + buf[0];
 }
 
+static void withoutalt(int sig, siginfo_t *si, void *p) {
+	stack_t ss, uc = ((ucontext_t *)p)->uc_stack;
+	sigaltstack(0, &ss);
+	printf("no alternate stack: %d, uc_stack %d %zu\n", ss.ss_flags, uc.ss_flags, uc.ss_size);
+}
+
 static void altstack(void) {
+	set(SIGUSR1, withoutalt, SA_ONSTACK);
+	raise(SIGUSR1);
 	stack_t ss = {.ss_sp = malloc(65536), .ss_size = 65536}, old;
 	sigaltstack(&ss, &old);
 	printf("old flags %d\n", old.ss_flags);

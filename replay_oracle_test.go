@@ -1,0 +1,127 @@
+//go:build linux && amd64
+
+package cgemu_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// replayPrograms are what TestReplay records, in a directory in which setup was done.
+var replayPrograms = []struct{ name, setup, run string }{
+	{"static C", "cc -g -O1 -static -o prog w.c", "./prog <in"},
+	{"dynamic C", "cc -g -O1 -o prog w.c", "./prog <in"},
+	{"separate debug file", "cc -g -o prog w.c; objcopy --only-keep-debug prog prog.debug; strip prog; objcopy --add-gnu-debuglink=prog.debug prog", "./prog <in"},
+	{"shell", "seq 300 >n", "sort -r n | head -20 | while read x; do echo $((x * 2)); done | tee out | wc -l; ls -lai; test -e no"},
+	{"files", "mkdir d d/e; seq 9 >d/a; ln d/a d/b; ln -s a d/c; mkfifo d/f", "cp -a d g; rm -r d; ls -laR; mv g/a h; stat g/b; mkdir -p m/n; stat m; echo x >>g/b; cat h; chmod 600 h; ls -l"},
+	{"perl", "seq 300 >n", `perl -MPOSIX -e 'open F, "n"; $h{$_ % 7}++ while <F>; print map { "$_ $h{$_}\n" } sort keys %h; print strftime("%F", localtime)'`},
+	{"python", "echo 'import json, os, sys; print(json.dumps(sorted(os.listdir(\"/etc\"))[:3]), sys.stdin.read())' >prog.py", "/usr/bin/python3 prog.py <in"},
+	{"git", `git init -q .; git add in; GIT_COMMITTER_DATE=2020-01-01T00:00Z GIT_AUTHOR_DATE=2020-01-01T00:00Z git -c user.name=a -c user.email=b commit -qm one`, "git log --stat; git status; echo x >>in; git diff"},
+	{"compiler", "true", "gcc -O1 -g -c w.c && size w.o"},
+	{"assembler", "cc -S w.c", "as -o w.o w.s; objdump -d w.o | tail -3"},
+	{"find", "true", "find /usr/share/doc -maxdepth 2 -name 'lib*' -newer /etc/passwd | wc -l"},
+	{"go", "GOFLAGS=-mod=mod GO111MODULE=off go build -o prog w.go", "./prog"},
+	{"accounts", "true", "id; whoami; getent passwd root; hostname; date; ulimit -n; ls -l /proc/self/fd; cat /proc/self/maps | head -3; df; cat /etc/shadow | wc -l"},
+}
+
+const replayC = `
+#include <stdio.h>
+#include <stdlib.h>
+static int work(int n) { int s = 0; for (int i = 0; i < n; i++) s += i * i; return s; }
+int main(void) { char b[99]; while (fgets(b, 99, stdin)) printf("%d\n", work(atoi(b))); return 3; }
+`
+
+const replayGo = `
+package main
+
+import ("fmt"; "os"; "sync")
+
+func main() {
+	var wg sync.WaitGroup
+	c := make(chan int, 9)
+	for i := 0; i < 9; i++ {
+		wg.Add(1)
+		go func(i int) { defer wg.Done(); b, _ := os.ReadFile("in"); c <- i * len(b) }(i)
+	}
+	wg.Wait()
+	close(c)
+	sum := 0
+	for x := range c { sum += x }
+	fmt.Println(sum)
+}
+`
+
+// TestReplay records programs, and repeats them in a directory that is all there is, for a process without any of the host's files: what
+// they write, how they end, and the profiles of all processes are the same.
+func TestReplay(t *testing.T) {
+	if !oracles {
+		t.Skip("with the tag oracles")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("chroot(2) is root's")
+	}
+	jail := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(jail, "cgemu"), "./cmd/cgemu")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, dir := range []string{"proc", "dev", "tmp"} {
+		require.NoError(t, os.Mkdir(filepath.Join(jail, dir), 0o700))
+	}
+	for _, p := range replayPrograms {
+		t.Run(p.name, func(t *testing.T) {
+			work, profiles := t.TempDir(), t.TempDir()
+			for name, text := range map[string]string{"w.c": replayC, "w.go": replayGo, "in": "10\n20\n"} {
+				require.NoError(t, os.WriteFile(filepath.Join(work, name), []byte(text), 0o600))
+			}
+			setup := exec.Command("bash", "-c", p.setup)
+			setup.Dir = work
+			out, err := setup.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			archive := filepath.Join(jail, "run.tar")
+			record := exec.Command(filepath.Join(jail, "cgemu"), "--record="+archive, "--cachegrind-out-file="+profiles+"/%p", "bash", "-c", p.run)
+			record.Dir = work
+			want := outcome(t, record)
+			// A namespace of its own has the mounts that the emptied directory needs, until the process ends.
+			script := `mount -t proc proc "$0/proc" && mount -t tmpfs dev "$0/dev" && mknod "$0/dev/null" c 1 3 &&
+				exec chroot "$0" /cgemu --replay=/run.tar --cachegrind-out-file=/tmp/%p`
+			got := outcome(t, exec.Command("unshare", "--mount", "sh", "-c", script, jail))
+			require.Equal(t, want, got)
+			names, err := os.ReadDir(profiles)
+			require.NoError(t, err)
+			require.NotEmpty(t, names)
+			for _, n := range names {
+				a, err := os.ReadFile(filepath.Join(profiles, n.Name()))
+				require.NoError(t, err)
+				b, err := os.ReadFile(filepath.Join(jail, "tmp", n.Name()))
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(a, b), "the profile %s differs", n.Name())
+				require.NoError(t, os.Remove(filepath.Join(jail, "tmp", n.Name())))
+			}
+		})
+	}
+}
+
+// A left is what a command left.
+type left struct {
+	stdout, stderr string
+	status         int
+}
+
+func outcome(t *testing.T, cmd *exec.Cmd) left {
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		require.NoError(t, err)
+	}
+	require.NotEqual(t, 125, cmd.ProcessState.ExitCode(), stderr.String())
+	return left{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
