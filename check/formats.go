@@ -376,7 +376,7 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 		for _, c := range x.Changes {
 			if c.Function == "" && !slices.Contains(units, c.Event) {
 				units = append(units, c.Event)
-				t.printf("Unit %s assume=exact\n", c.Event)
+				t.printf("Unit %s better=lower assume=exact\n", c.Event)
 			}
 		}
 	}
