@@ -158,12 +158,20 @@ func (b Baseline) line(f []string) error {
 	return nil
 }
 
-// Keep forgets benchmarks that a manifest does not have any more.
-func (b Baseline) Keep(m *Manifest) {
-	for name := range b {
+// Gone lists the benchmarks that a manifest does not have any more, sorted.
+func (b Baseline) Gone(m *Manifest) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(b)) {
 		if !slices.ContainsFunc(m.Benchmarks, func(x Benchmark) bool { return x.Name == name }) {
-			delete(b, name)
+			names = append(names, name)
 		}
+	}
+	return names
+}
+
+// Keep forgets the benchmarks that are gone.
+func (b Baseline) Keep(m *Manifest) {
+	for _, name := range b.Gone(m) {
+		delete(b, name)
 	}
 }
 

@@ -67,6 +67,12 @@ func TestPercent(t *testing.T) {
 	require.Equal(t, "+5", percent(0, 5))
 }
 
+// TestUnknown says what code is that has no name.
+func TestUnknown(t *testing.T) {
+	require.Equal(t, " (code without symbols)", Moved{File: "???", Func: "???"}.state())
+	require.Equal(t, " (gone)", Moved{File: "???", Func: "f", Gone: true}.state())
+}
+
 var update = flag.Bool("update", false, "write testdata/formats anew")
 
 // sampleReport has a benchmark of each verdict.
@@ -104,7 +110,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 func TestMerge(t *testing.T) {
 	all := sampleReport()
 	all.Results = []Result{all.Results[0], all.Results[3]}
-	m := &Manifest{Dir: "perf", Benchmarks: []Benchmark{{Name: "x"}, {Name: "b", Group: "g"}, {Name: "none"}}}
+	m := &Manifest{Dir: "perf", Benchmarks: []Benchmark{{Name: "x", Run: []string{"./x"}}, {Name: "b", Group: "g", Run: []string{"./b"}}, {Name: "none"}}}
 	var parts []*Report
 	for i := range all.Results {
 		var text bytes.Buffer

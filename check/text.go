@@ -114,6 +114,8 @@ func (t *text) functions(r *Result) {
 // state says if f is on one side only.
 func (f Moved) state() string {
 	switch {
+	case f.File == cgout.Unknown && f.Func == cgout.Unknown:
+		return " (code without symbols)"
 	case f.Gone:
 		return " (gone)"
 	case f.Added:
