@@ -52,14 +52,6 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-func isBranch(i *x86.Inst) bool {
-	switch i.Flow {
-	case x86.FlowJcc, x86.FlowLoop, x86.FlowJmp, x86.FlowJmpInd, x86.FlowCall, x86.FlowCallInd, x86.FlowRet:
-		return true
-	}
-	return false
-}
-
 // befores and afters of branches. The flags they change make translators place counters elsewhere.
 var branchWraps = [][]byte{
 	nil,
@@ -129,42 +121,4 @@ func (c *comparison) addBranch(r *rand.Rand, e *encoding, inst *x86.Inst, code [
 		b.put(world, next, pick(r, landings))
 	}
 	c.cases = append(c.cases, tc)
-}
-
-// readable chooses an address for the operand of an indirect branch: what lies there must be the target, or fault.
-func (s *scene) readable() uint64 {
-	if s.r.Uint32N(12) == 0 {
-		return pick(s.r, []uint64{0, 0x70000000, s.base() + 0x200000, 0x4141414141414141, s.base() + roOff + emu.PageSize})
-	}
-	return s.base() + dataOff + 64 + uint64(s.r.Uint32N(3800))
-}
-
-// aim makes an indirect branch go to target, or somewhere wrong now and then, and a LOOP end or not.
-func (s *scene) aim(st *nativeState, target emu.Addr) {
-	r := s.r
-	if r.Uint32N(12) == 0 {
-		target = pick(r, []emu.Addr{0, ^emu.Addr(0), ^emu.Addr(0) - 0xfff, 0x70000000, worlds[s.world] + dataOff, worlds[s.world] + 0x200000})
-	}
-	b := binary.LittleEndian.AppendUint64(nil, uint64(target))
-	switch s.inst.Flow {
-	case x86.FlowLoop:
-		st.Regs[emu.RCX] = uint64(r.Uint32N(3))
-		if r.Uint32N(3) == 0 {
-			st.Regs[emu.RCX] |= uint64(r.Uint32N(3)) << 32
-		}
-	case x86.FlowRet:
-		st.Regs[emu.RSP] = s.base() + stackOff + 1024 + uint64(r.Uint32N(100))*8
-		if r.Uint32N(20) != 0 {
-			s.patch(st, st.Regs[emu.RSP], b)
-		} else {
-			st.Regs[emu.RSP] = s.base() + stackOff + emu.PageSize - 4
-		}
-	case x86.FlowJmpInd, x86.FlowCallInd:
-		if !s.inst.HasMem {
-			st.Regs[s.inst.Args[0].Reg] = uint64(target)
-		} else {
-			s.solve(st, s.readable())
-			s.patch(st, s.effective(st), b)
-		}
-	}
 }

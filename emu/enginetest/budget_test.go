@@ -1,5 +1,3 @@
-//go:build linux && amd64
-
 package enginetest
 
 import (
@@ -250,8 +248,7 @@ func keepInterrupting(e emu.Engine) (end func()) {
 // runBudget returns how the runs of p end.
 func runBudget(t *testing.T, u engineUnderTest, p *budgetProgram, n int64, interrupted bool) (stops []string) {
 	const stack = emu.Addr(0x80000)
-	space, err := mem.New()
-	require.NoError(t, err)
+	space := newSpace(t)
 	defer space.Close()
 	e, err := u.make(space, u.model(t), testEnv{})
 	require.NoError(t, err)

@@ -8,6 +8,7 @@
 // then be the same. What an engine emulates because hosts differ is listed with the reason
 // in support_test.go and vendor_test.go.
 //
-// Run natively it needs linux/amd64; elsewhere there are no tests. With -tags oracles every
-// operand shape of every form is tried, without it a sample.
+// To run code natively takes linux/amd64. So what CPUs did is recorded as well, in testdata/recorded-VENDOR.gz, and the
+// interpreter is compared with that on all hosts (TestRecorded). With -tags oracles every operand shape of every form is
+// tried, without it a sample.
 package enginetest

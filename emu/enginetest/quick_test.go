@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !oracles
+//go:build !oracles
 
 package enginetest
 

@@ -1,5 +1,3 @@
-//go:build linux && amd64
-
 package enginetest
 
 import (
@@ -118,8 +116,7 @@ type repeatRun struct {
 
 // run runs l with budgets of n.
 func (l *longRepeat) run(t *testing.T, u engineUnderTest, n int64, interrupted bool) repeatRun {
-	space, err := mem.New()
-	require.NoError(t, err)
+	space := newSpace(t)
 	defer space.Close()
 	e, err := u.make(space, u.model(t), testEnv{})
 	require.NoError(t, err)
@@ -232,8 +229,7 @@ func TestInterruptInRepeat(t *testing.T) {
 	for _, u := range engines {
 		for name, code := range map[string][]byte{"lodsb": {0xf3, 0xac}, "lodsb with FS": {0xf3, 0x64, 0xac}} {
 			t.Run(u.name+" "+name, func(t *testing.T) {
-				space, err := mem.New()
-				require.NoError(t, err)
+				space := newSpace(t)
 				defer space.Close()
 				e, err := u.make(space, u.model(t), testEnv{})
 				require.NoError(t, err)

@@ -1,5 +1,3 @@
-//go:build linux && amd64
-
 package enginetest
 
 import (
@@ -48,6 +46,13 @@ func (s *scene) target() uint64 {
 
 // state makes a state for s.
 func (s *scene) state() nativeState {
+	st := s.anywhere()
+	s.fit(&st)
+	return st
+}
+
+// anywhere makes a state that knows nothing of the instruction.
+func (s *scene) anywhere() nativeState {
 	r := s.r
 	st := nativeState{FP: randomFP(r), World: uint32(s.world), Image: r.Uint32N(numImages), RIP: s.at}
 	for i := range st.Regs {
@@ -64,12 +69,16 @@ func (s *scene) state() nativeState {
 	case 2:
 		st.Regs[emu.RSP] += uint64(r.Uint32N(16))
 	}
-	s.implicit(&st)
-	if s.inst.HasMem && s.inst.Op != x86.LEA && s.inst.Op != x86.NOP {
-		s.solve(&st, s.target())
-	}
-	s.particular(&st)
 	return st
+}
+
+// fit has the instruction find its operands in st.
+func (s *scene) fit(st *nativeState) {
+	s.implicit(st)
+	if s.inst.HasMem && s.inst.Op != x86.LEA && s.inst.Op != x86.NOP {
+		s.solve(st, s.target())
+	}
+	s.particular(st)
 }
 
 // implicit prepares registers an instruction uses as addresses without saying so.
@@ -314,4 +323,51 @@ func (s *scene) particular(st *nativeState) {
 			s.solve(st, s.base()+dataOff+uint64(r.Uint32N(3))*1024)
 		}
 	}
+}
+
+// readable chooses an address for the operand of an indirect branch: what lies there must be the target, or fault.
+func (s *scene) readable() uint64 {
+	if s.r.Uint32N(12) == 0 {
+		return pick(s.r, []uint64{0, 0x70000000, s.base() + 0x200000, 0x4141414141414141, s.base() + roOff + emu.PageSize})
+	}
+	return s.base() + dataOff + 64 + uint64(s.r.Uint32N(3800))
+}
+
+// aim makes an indirect branch go to target, or somewhere wrong now and then, and a LOOP end or not.
+func (s *scene) aim(st *nativeState, target emu.Addr) {
+	r := s.r
+	if r.Uint32N(12) == 0 {
+		target = pick(r, []emu.Addr{0, ^emu.Addr(0), ^emu.Addr(0) - 0xfff, 0x70000000, worlds[s.world] + dataOff, worlds[s.world] + 0x200000})
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(target))
+	switch s.inst.Flow {
+	case x86.FlowLoop:
+		st.Regs[emu.RCX] = uint64(r.Uint32N(3))
+		if r.Uint32N(3) == 0 {
+			st.Regs[emu.RCX] |= uint64(r.Uint32N(3)) << 32
+		}
+	case x86.FlowRet:
+		st.Regs[emu.RSP] = s.base() + stackOff + 1024 + uint64(r.Uint32N(100))*8
+		if r.Uint32N(20) != 0 {
+			s.patch(st, st.Regs[emu.RSP], b)
+		} else {
+			st.Regs[emu.RSP] = s.base() + stackOff + emu.PageSize - 4
+		}
+	case x86.FlowJmpInd, x86.FlowCallInd:
+		if !s.inst.HasMem {
+			st.Regs[s.inst.Args[0].Reg] = uint64(target)
+		} else {
+			s.solve(st, s.readable())
+			s.patch(st, s.effective(st), b)
+		}
+	}
+}
+
+// isBranch reports whether i is one of those that TestBranches has.
+func isBranch(i *x86.Inst) bool {
+	switch i.Flow {
+	case x86.FlowJcc, x86.FlowLoop, x86.FlowJmp, x86.FlowJmpInd, x86.FlowCall, x86.FlowCallInd, x86.FlowRet:
+		return true
+	}
+	return false
 }

@@ -1,9 +1,8 @@
-//go:build linux && amd64
-
 package enginetest
 
 import (
 	"encoding/binary"
+	"hash/fnv"
 	"math/rand/v2"
 
 	"github.com/cgemu/cgemu/emu"
@@ -181,4 +180,11 @@ func randomFP(r *rand.Rand) (x emu.XState) {
 		x[emu.XOffFTW] = byte(r.Uint32())
 	}
 	return x
+}
+
+// newRand returns a generator that depends on name only.
+func newRand(name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(h.Sum64(), 1))
 }

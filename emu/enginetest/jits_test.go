@@ -1,0 +1,33 @@
+//go:build linux && amd64
+
+package enginetest
+
+import (
+	"github.com/cgemu/cgemu/cachesim"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/jit"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// engines are the engines to test.
+var engines = append([]engineUnderTest{
+	{name: "jit", make: newJIT, budget: emu.NoBudget, model: richModel},
+	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel},
+	{name: "jit from a pool", make: newPooledJIT, budget: emu.NoBudget, model: richModel},
+	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, simulates: true, losesFlags: true},
+}, interpreters...)
+
+func newJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
+	return jit.New(m, emu.Config{Model: model, Env: env})
+}
+
+var pool jit.Pool
+
+// newPooledJIT returns an engine with the code of others that were closed.
+func newPooledJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
+	return pool.New(m, emu.Config{Model: model, Env: env})
+}
+
+func newSimulatingJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
+	return jit.New(m, emu.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)})
+}
