@@ -7036,7 +7036,7 @@ func (e *Engine) execSimulating(b *block) *emu.Stop {
 enter:
 	if e.interrupt.Load() {
 		s.RIP = b.pc
-		return nil
+		return e.settled()
 	}
 	b.count++
 	e.executed += b.n
