@@ -332,7 +332,6 @@ func control(add func(name, body string)) {
 		s.RIP = emu.Addr(u.disp)
 		return e.execStale(b, int(u.imm))`)
 	add("opThrough", `goto through`)
-	add("opNop", ``)
 	// The fetch of an instruction that lies in other lines than the one in front of it; u.d says that it lies in two.
 	add("opFetch", `$sim{
 		if line := uint64(u.disp) >> iShift; *(*uint64)(unsafe.Add(iRecent, line&iSets<<3)) != line || u.d != 0 {
@@ -470,20 +469,14 @@ var conditions = []struct {
 // branches compare and jump at once, where a jump follows a comparison.
 func branches(add func(name, body string)) {
 	for _, n := range []int{1, 4, 8} {
-		for _, flags := range []string{"", "F"} {
-			for _, form := range []struct{ name, y string }{{"RR", fmt.Sprintf("$s%d", n)}, {"RI", fmt.Sprintf("uint<%d>(u.imm)", n)}} {
-				for _, c := range conditions {
-					for _, what := range []struct{ name, cond, keep string }{
-						{"Cmp", c.cmp, fmt.Sprintf("s.kind, s.left, s.right = kindSub%d, uint64(x), uint64(y)", n)},
-						{"Test", c.tst, fmt.Sprintf("s.kind, s.left = kindLogic%d, uint64(x&y)", n)},
-					} {
-						if what.cond == "" {
-							continue
-						}
-						if flags == "" {
-							what.keep = ""
-						}
-						add(fmt.Sprintf("op%s%s%d%s%s", what.name, form.name, n, flags, c.name), fmt.Sprintf("x, y := $d%d, %s\n%s\n if %s {\n goto yes\n}\n goto no\n",
+		for _, form := range []struct{ name, y string }{{"RR", fmt.Sprintf("$s%d", n)}, {"RI", fmt.Sprintf("uint<%d>(u.imm)", n)}} {
+			for _, c := range conditions {
+				for _, what := range []struct{ name, cond, keep string }{
+					{"Cmp", c.cmp, fmt.Sprintf("s.kind, s.left, s.right = kindSub%d, uint64(x), uint64(y)", n)},
+					{"Test", c.tst, fmt.Sprintf("s.kind, s.left = kindLogic%d, uint64(x&y)", n)},
+				} {
+					if what.cond != "" {
+						add(fmt.Sprintf("op%s%s%d%s", what.name, form.name, n, c.name), fmt.Sprintf("x, y := $d%d, %s\n%s\n if %s {\n goto yes\n}\n goto no\n",
 							n, form.y, what.keep, strings.ReplaceAll(what.cond, "#", fmt.Sprint(8*n))))
 					}
 				}
