@@ -54,7 +54,7 @@ func (m *Space) Poke(a emu.Addr, b []byte) int {
 	m.host.protectPages(lo, hi, Read|Write)
 	got := copyCareful(m.host.view(a, n), b[:n])
 	for p := lo; p < hi; p += emu.PageSize {
-		m.host.protectPages(p, p+emu.PageSize, m.VMA(p).Prot)
+		m.host.protectPages(p, p+emu.PageSize, m.onHost(*m.VMA(p)).Prot)
 	}
 	return got
 }

@@ -19,7 +19,7 @@ const page = emu.PageSize
 
 func newSpace(t *testing.T) *Space {
 	t.Helper()
-	m, err := New()
+	m, err := (&Group{Checked: checked}).New()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	return m
