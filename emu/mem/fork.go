@@ -114,6 +114,9 @@ func (m *Space) forkVMA(n *Space, v VMA) error {
 		defer m.host.protectPages(v.Lo, v.Hi, prot)
 	}
 	copyPages := func(lo, hi emu.Addr) {
+		if hi = m.fileEnd(&v, hi); lo >= hi {
+			return
+		}
 		size := uint64(hi - lo)
 		n.host.populate(lo, hi)
 		copyCareful(n.host.view(lo, size), m.host.view(lo, size))

@@ -28,6 +28,9 @@ func reserve(limit emu.Addr) (reservation, error) {
 	return reservation{base: p + Guard, size: size}, nil
 }
 
+// Available says why there can be no guest memory on this host; nil if there can.
+func Available() error { return nil }
+
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return m.host.base }
 

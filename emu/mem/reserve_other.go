@@ -15,6 +15,9 @@ var maxProtected = func() int { return 0 }
 
 func reserve(limit emu.Addr) (reservation, error) { return reservation{}, ErrNoHost }
 
+// Available says why there can be no guest memory on this host.
+func Available() error { return ErrNoHost }
+
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return 0 }
 
