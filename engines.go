@@ -37,6 +37,8 @@ type EngineInfo struct {
 	make func(m *mem.Space, cfg emu.Config) (emu.Engine, error)
 	// close frees what engines left to others; nil if there is nothing.
 	close func()
+	// checks says that it looks at the guest's permissions before each access, and needs no signals.
+	checks bool
 	// unlisted says that AutoEngine does not stand for it.
 	unlisted bool
 	// recordsExceptions says that it records floating-point exceptions as a CPU does.
@@ -52,7 +54,7 @@ func Engines() []EngineInfo {
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
 			Err: jit.Available(), make: pool.New, close: pool.Close, recordsExceptions: true,
 		},
-		{Name: "interp", Model: "v3", Needs: "Linux", Found: "executes in Go", Err: mem.Supported(), make: interp.New},
+		{Name: "interp", Model: "v3", Needs: "Linux", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true},
 		{
 			Name: "unicorn", Model: unicorn.DefaultModel, Needs: "Linux on amd64 or arm64, libunicorn 2", Found: found,
 			Err: err, Warning: unicorn.Warning(), make: unicorn.New,

@@ -208,6 +208,7 @@ func exitOf(e syscalls.Exit) Exit {
 func (r *runner) kernelConfig() syscalls.Config {
 	cfg := r.cfg
 	return syscalls.Config{KernelConfig: syscalls.KernelConfig{
+		ChecksAccesses: r.engine.checks,
 		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) {
 			return r.newEngine(syscalls.DefaultPID, nil, m, env)
 		},

@@ -134,9 +134,9 @@ func TestCheckFinds(t *testing.T) {
 	assert.Contains(t, d.From, "rax 0x100000005")
 }
 
-// TestArm64 builds the command for linux/arm64, runs it under qemu-aarch64 with that machine's libunicorn, and
+// TestUnicornArm64 builds the command for linux/arm64, runs it under qemu-aarch64 with that machine's libunicorn, and
 // compares files with this one's.
-func TestArm64(t *testing.T) {
+func TestUnicornArm64(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "cgemu")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "unicorn", "-o", bin, "./cmd/cgemu")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")

@@ -22,11 +22,31 @@ func (m *Space) accessible(a emu.Addr, n uint64, prot Prot) uint64 {
 	return min(got, n)
 }
 
+// reachable is like accessible. In a space that is checked, for which there need be no signals, what lies behind the end of a mapped file
+// is not reachable; elsewhere whoever touches that finds out.
+func (m *Space) reachable(a emu.Addr, n uint64, prot Prot) uint64 {
+	n = m.accessible(a, n, prot)
+	if !m.group.Checked {
+		return n
+	}
+	end := a + emu.Addr(n)
+	for p := m.vmas.search(a); n > 0; p = m.vmas.next(p) {
+		v := m.vmas.at(p)
+		if v == nil || v.Lo >= end {
+			break
+		}
+		if r := m.fileEnd(v, min(end, v.Hi)); r < min(end, v.Hi) {
+			return uint64(max(r, a) - a)
+		}
+	}
+	return n
+}
+
 // Read copies guest memory at a into b, and returns how many bytes could be
 // read: fewer than len(b) where memory is unmapped, unreadable, or behind the
 // end of its file.
 func (m *Space) Read(a emu.Addr, b []byte) int {
-	n := m.accessible(a, uint64(len(b)), Read)
+	n := m.reachable(a, uint64(len(b)), Read)
 	if n == 0 {
 		return 0
 	}
@@ -35,7 +55,7 @@ func (m *Space) Read(a emu.Addr, b []byte) int {
 
 // Write copies b to guest memory at a, and returns how many bytes could be written.
 func (m *Space) Write(a emu.Addr, b []byte) int {
-	n := m.accessible(a, uint64(len(b)), Write)
+	n := m.reachable(a, uint64(len(b)), Write)
 	if n == 0 {
 		return 0
 	}
@@ -46,7 +66,7 @@ func (m *Space) Write(a emu.Addr, b []byte) int {
 
 // Poke writes b at a whatever the page's permissions, as a debugger or a loader does.
 func (m *Space) Poke(a emu.Addr, b []byte) int {
-	n := m.accessible(a, uint64(len(b)), 0)
+	n := m.reachable(a, uint64(len(b)), 0)
 	if n == 0 {
 		return 0
 	}
@@ -55,14 +75,14 @@ func (m *Space) Poke(a emu.Addr, b []byte) int {
 	m.host.protectPages(lo, hi, Read|Write)
 	got := copyCareful(m.host.view(a, n), b[:n])
 	for p := lo; p < hi; p += emu.PageSize {
-		m.host.protectPages(p, p+emu.PageSize, m.VMA(p).Prot)
+		m.host.protectPages(p, p+emu.PageSize, m.onHost(*m.VMA(p)).Prot)
 	}
 	return got
 }
 
 // Fetch copies code at a into b, and returns how many bytes could be read and executed.
 func (m *Space) Fetch(a emu.Addr, b []byte) int {
-	n := m.accessible(a, uint64(len(b)), Exec)
+	n := m.reachable(a, uint64(len(b)), Exec)
 	if n == 0 {
 		return 0
 	}
@@ -81,7 +101,7 @@ func (v View) ForHost() []byte { return v.bytes }
 
 // View returns the guest's bytes at a that are mapped with prot, n at most.
 func (m *Space) View(a emu.Addr, n uint64, prot Prot) View {
-	n = m.accessible(a, n, prot)
+	n = m.reachable(a, n, prot)
 	if n == 0 {
 		return View{}
 	}

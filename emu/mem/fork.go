@@ -97,33 +97,37 @@ func (m *Space) forkVMA(n *Space, v VMA) error {
 	if v.Shared && src != nil {
 		return n.host.mapPages(v, src)
 	}
+	prot := m.onHost(v).Prot
 	first := v
 	first.Shared, first.Prot = false, Read|Write
 	if err := n.host.mapPages(first, src); err != nil {
 		return err
 	}
 	if v.Wipe {
-		return n.host.protectPages(v.Lo, v.Hi, v.Prot)
+		return n.host.protectPages(v.Lo, v.Hi, prot)
 	}
-	if v.Prot&Read == 0 {
+	if prot&Read == 0 {
 		// Nobody can read it, but what was there may become readable again.
 		if err := m.host.protectPages(v.Lo, v.Hi, Read); err != nil {
 			return err
 		}
-		defer m.host.protectPages(v.Lo, v.Hi, v.Prot)
+		defer m.host.protectPages(v.Lo, v.Hi, prot)
 	}
 	copyPages := func(lo, hi emu.Addr) {
+		if hi = m.fileEnd(&v, hi); lo >= hi {
+			return
+		}
 		size := uint64(hi - lo)
 		n.host.populate(lo, hi)
 		copyCareful(n.host.view(lo, size), m.host.view(lo, size))
 	}
 	if v.File && src == nil {
 		copyPages(v.Lo, v.Hi) // of the file, too
-		return n.host.protectPages(v.Lo, v.Hi, v.Prot)
+		return n.host.protectPages(v.Lo, v.Hi, prot)
 	}
 	err := changedPages(m.host.base, v, copyPages)
-	if err != nil || first.Prot == v.Prot {
+	if err != nil || first.Prot == prot {
 		return err
 	}
-	return n.host.protectPages(v.Lo, v.Hi, v.Prot)
+	return n.host.protectPages(v.Lo, v.Hi, prot)
 }

@@ -48,9 +48,7 @@ func poke(t *testing.T, m *Space, a emu.Addr, x byte) {
 
 func TestFork(t *testing.T) {
 	const anon, private, shared, hidden, big = 0x100000, 0x200000, 0x300000, 0x400000, 0x100000000
-	m, err := New()
-	require.NoError(t, err)
-	defer m.Close()
+	m := newSpace(t)
 	f := forkFile(t)
 	require.NoError(t, m.Map(VMA{Lo: anon, Hi: anon + 0x10000, Prot: Read | Write}, nil))
 	require.NoError(t, m.Map(VMA{Lo: private, Hi: private + 0x3000, Prot: Read | Write | Exec, Path: "/f"}, f))
@@ -98,9 +96,7 @@ func TestForkWithoutPagemap(t *testing.T) {
 	was := pagemap
 	pagemap = func() int { return -1 }
 	defer func() { pagemap = was }()
-	m, err := New()
-	require.NoError(t, err)
-	defer m.Close()
+	m := newSpace(t)
 	f := forkFile(t)
 	require.NoError(t, m.Map(VMA{Lo: 0x100000, Hi: 0x105000, Prot: Read, Path: "/f"}, f)) // two pages behind its end
 	require.NoError(t, m.Map(VMA{Lo: 0x200000, Hi: 0x210000, Prot: Read | Write}, nil))
@@ -136,9 +132,7 @@ func TestForkFiles(t *testing.T) {
 
 // TestManyFiles checks that a Space that maps one file after the other does not keep them all.
 func TestManyFiles(t *testing.T) {
-	m, err := New()
-	require.NoError(t, err)
-	defer m.Close()
+	m := newSpace(t)
 	require.NoError(t, m.Map(VMA{Lo: 0x200000, Hi: 0x203000, Prot: Read, Path: "/f"}, forkFile(t)))
 	for range 3 * maxFiles {
 		require.NoError(t, m.Map(VMA{Lo: 0x100000, Hi: 0x103000, Prot: Read, Path: "/f"}, forkFile(t)))

@@ -15,6 +15,10 @@ import (
 // A page is guarded if it holds translated code, and so are the pages of all spaces through which a store would change that code.
 // A Group is not safe for concurrent use.
 type Group struct {
+	// Checked says that all engines look into Perms before each access, so that the host's permissions need not follow the guest's: pages
+	// are readable and writable there unless the guest may do nothing with them. It is to be set before the first New.
+	Checked bool
+
 	spaces []*Space
 	// shared has the files that are, or were, mapped shared: stores can reach their pages by another mapping.
 	shared map[fileID]bool
@@ -151,13 +155,14 @@ func (m *Space) guardIn(n *Space) {
 	}
 }
 
-// protect marks page p of m as guarded, and has the host write-protect it if the guest may write to it.
+// protect marks page p of m as guarded, and has the host write-protect it if the guest may write to it and engines do not look.
 func (m *Space) protect(p emu.Addr) error {
 	v := m.VMA(p)
 	if v == nil || m.guarded[p] {
 		return nil
 	}
-	if v.Prot&Write != 0 {
+	byHost := v.Prot&Write != 0 && !m.group.Checked
+	if byHost {
 		g := m.group
 		if g.protected >= maxProtected() {
 			g.evict(maxProtected() / 8)
@@ -174,7 +179,7 @@ func (m *Space) protect(p emu.Addr) error {
 		m.guards++
 	}
 	m.forgetPerms(p, p+1)
-	if m.guarded[p] = true; v.Prot&Write != 0 {
+	if m.guarded[p] = true; byHost {
 		m.group.enqueue(place{m, p})
 	}
 	return nil
@@ -254,7 +259,7 @@ func (m *Space) unprotect(p emu.Addr) error {
 	m.invalidate(p, p+emu.PageSize)
 	m.forgetPerms(p, p+1)
 	v := m.VMA(p)
-	if !m.guarded[p] || v == nil || v.Prot&Write == 0 {
+	if !m.guarded[p] || v == nil || v.Prot&Write == 0 || m.group.Checked {
 		delete(m.guarded, p)
 		return nil
 	}
@@ -273,7 +278,7 @@ func (m *Space) unprotect(p emu.Addr) error {
 
 // unprotected counts that guarded page p of m is about to be given up.
 func (m *Space) unprotected(p emu.Addr) {
-	if m.Guarded(p) {
+	if m.Guarded(p) && !m.group.Checked {
 		m.group.protected--
 		m.guards++
 	}

@@ -37,7 +37,7 @@ func (m *Space) Permit(a emu.Addr) uint8 {
 		return 0
 	}
 	page := a.PageDown()
-	if v.File && !m.fileReaches(v, page) {
+	if m.fileEnd(v, page+emu.PageSize) <= page {
 		return 0
 	}
 	p := uint8(Read)
@@ -54,16 +54,28 @@ func (m *Space) Permit(a emu.Addr) uint8 {
 	return p
 }
 
-// fileReaches reports whether the file behind v has a byte of the page at page.
-func (m *Space) fileReaches(v *VMA, page emu.Addr) bool {
+// fileEnd returns where the last page of [v.Lo, end) ends of which the file behind v has a byte: end if there is no file.
+func (m *Space) fileEnd(v *VMA, end emu.Addr) emu.Addr {
+	last := uint64(end-1) / emu.PageSize
+	if !v.File || last < uint64(len(m.perms)) && m.perms[last] != 0 {
+		return end
+	}
 	if v.back == nil {
-		return false
+		return v.Lo
 	}
 	info, err := v.back.file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return err == nil && info.Mode()&os.ModeDevice != 0
+	switch {
+	case err != nil:
+		return v.Lo
+	case !info.Mode().IsRegular():
+		if info.Mode()&os.ModeDevice != 0 {
+			return end
+		}
+		return v.Lo
+	case uint64(info.Size()) <= v.Off:
+		return v.Lo
 	}
-	return v.Off+uint64(page-v.Lo) < uint64(info.Size())
+	return min(end, (v.Lo + emu.Addr(uint64(info.Size())-v.Off)).PageUp())
 }
 
 // dropPerms gives the permissions up.

@@ -13,10 +13,10 @@ type reservation struct{ base uintptr }
 
 var maxProtected = func() int { return 0 }
 
-// Supported returns why this host cannot have guest memory.
-func Supported() error { return ErrNoHost }
-
 func reserve(limit emu.Addr) (reservation, error) { return reservation{}, ErrNoHost }
+
+// Available says why there can be no guest memory on this host.
+func Available() error { return ErrNoHost }
 
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return 0 }

@@ -3,7 +3,8 @@
 //
 // All of it lies in one reserved range of host memory, so that guest address a
 // is host address Base()+a: an engine adds one constant. Host permissions
-// follow the guest's, so a guest access that must fault does fault; pages never
+// follow the guest's, so a guest access that must fault does fault, unless all
+// engines look at the guest's before each access (Group.Checked); pages never
 // become executable on the host. Addresses are guest virtual addresses, sizes
 // bytes; ranges are [lo, hi) and page-aligned unless said otherwise.
 //
@@ -224,7 +225,7 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	}
 	m.forget(v.Lo, v.Hi)
 	v.File = src != nil
-	if err := m.host.mapPages(v, src); err != nil {
+	if err := m.host.mapPages(m.onHost(v), src); err != nil {
 		return err
 	}
 	if v.File {
@@ -276,7 +277,7 @@ func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
 		part := *v
 		part.Lo, part.Hi, part.Prot = a, min(v.Hi, hi), prot
 		part.Off += uint64(a - v.Lo)
-		if err := m.host.protectPages(part.Lo, part.Hi, prot); err != nil {
+		if err := m.reprotect(v, part); err != nil {
 			return ErrAccess
 		}
 		m.vmas.carve(part.Lo, part.Hi)
@@ -284,6 +285,24 @@ func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
 		a = part.Hi
 	}
 	return nil
+}
+
+// onHost returns v with the permissions that its pages have on the host. Those of a shared file are the guest's always: the host knows
+// whether the file may be written to.
+func (m *Space) onHost(v VMA) VMA {
+	if m.group.Checked && v.Prot != 0 && !(v.Shared && v.File) {
+		v.Prot = Read | Write
+	}
+	return v
+}
+
+// reprotect has the host's permissions of to, a part of v that gets others, follow.
+func (m *Space) reprotect(v *VMA, to VMA) error {
+	was, is := m.onHost(*v).Prot, m.onHost(to).Prot
+	if m.group.Checked && was == is {
+		return nil
+	}
+	return m.host.protectPages(to.Lo, to.Hi, is)
 }
 
 // Move moves the mapping at [lo, hi) to [to, to+newLen), growing or cutting it;

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,7 @@ const page = emu.PageSize
 
 func newSpace(t *testing.T) *Space {
 	t.Helper()
-	m, err := New()
+	m, err := (&Group{Checked: checked}).New()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	return m
@@ -115,7 +116,9 @@ func TestFileMappings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []byte{7, 2}, got, "private writes stay, shared ones go through")
 	buf := make([]byte, 3*page)
-	require.Equal(t, 2*page, m.Read(0x10000, buf), "what lies behind the file's last page cannot be read")
+	if checked || runtime.GOARCH == "amd64" { // qemu-aarch64 does not tell where a SIGBUS was
+		require.Equal(t, 2*page, m.Read(0x10000, buf), "what lies behind the file's last page cannot be read")
+	}
 	require.NoError(t, m.Discard(0x10000, 0x11000))
 	m.Read(0x10000, buf[:2])
 	require.Equal(t, []byte{7, 2}, buf[:2], "the file's bytes are back")

@@ -35,6 +35,8 @@ type Config struct {
 	NewEngine func(m *mem.Space, env emu.Env) (emu.Engine, error)
 	// ForkEngine makes the engine of process pid, whose parent runs on p. If it is nil, NewEngine does.
 	ForkEngine func(pid int, p emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error)
+	// ChecksAccesses says that all engines look at the guest's permissions before each access (mem.Group.Checked).
+	ChecksAccesses bool
 	// CPUID answers CPUID for the guest's CPU model; nil answers zeros.
 	CPUID func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 	// Seed seeds everything random.
@@ -252,6 +254,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 	if cfg.Compat {
 		k.UID, k.GID = host.User()
 	}
+	k.Spaces.Checked = cfg.ChecksAccesses
 	k.Clock.init(cfg.RealTime, cfg.Epoch)
 	k.RNG.seed(cfg.Seed)
 	k.Scheduler.init(cfg.SchedSeed, cfg.Quantum)

@@ -1,0 +1,105 @@
+//go:build oracles && linux && amd64
+
+package cgemu_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// qemuArm64 returns Debian 13's qemu-aarch64, which .ci/oracles fetches. Debian 12's looks at each page of what a program reserves: a
+// process of a guest takes it seconds, and gigabytes.
+func qemuArm64(t *testing.T) string {
+	path, err := filepath.Abs(".ci/debian/root/usr/bin/qemu-aarch64")
+	require.NoError(t, err)
+	require.FileExists(t, path, ".ci/oracles .ci/debian fetches it")
+	return path
+}
+
+// commandFor builds the command for linux on arch.
+func commandFor(t *testing.T, arch string) string {
+	bin := filepath.Join(t.TempDir(), "cgemu-"+arch)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/cgemu")
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return bin
+}
+
+// onHosts are programs that TestArm64 runs, and options.
+var onHosts = []struct {
+	name    string
+	options []string
+	args    []string
+}{
+	{"demo", nil, []string{demo}},
+	{"demo simulated", []string{"--cache-sim=yes", "--branch-sim=yes"}, []string{demo}},
+	{"threads", nil, []string{guest, "threads"}},
+	{"signals", nil, []string{guest, "signals"}},
+	{"faults", nil, []string{guest, "faults", "100"}},
+	{"approximations", nil, []string{"testdata/approx"}},
+	{"code that changes", []string{"--cache-sim=yes", "--branch-sim=yes"}, []string{"testdata/vectors/bin/t34_jit"}},
+	{"a mix", []string{"--cache-sim=yes", "--branch-sim=yes"}, []string{"testdata/vectors/bin/t39_mix"}},
+	{"processes", []string{"--trace-children=yes"}, []string{
+		"/bin/bash", "-c", "for i in 1 2 3; do echo $((i * i)); done; x=$(echo a b c | tr a-z A-Z); echo $x; exit 3"}},
+	{"floating point", nil, []string{"/usr/bin/gawk",
+		`BEGIN { for (i = 0; i < 300; i++) s += sin(i) * exp(-i / 100) + log(i + 1) ^ 1.5; printf "%.17g\n", s }`}},
+	{"perl", nil, []string{"/usr/bin/perl", "-e",
+		`my %h; $h{$_ % 17} += sqrt($_) for 1..300; printf "%s %.15g\n", $_, $h{$_} for sort keys %h`}},
+	{"python", nil, []string{"/usr/bin/python3", "-S", "-c", "print([1.1 ** i % 7 for i in range(50)], sum(0.1 * i for i in range(1000)))"}},
+}
+
+// TestArm64 runs programs with the interpreter of a build for arm64, under qemu, and with the jit here: what they say and what is counted are
+// the same bytes.
+func TestArm64(t *testing.T) {
+	here, there := []string{commandFor(t, "amd64")}, []string{qemuArm64(t), commandFor(t, "arm64")}
+	for _, p := range onHosts {
+		t.Run(p.name, func(t *testing.T) {
+			want := filesOf(t, append(here, "--engine=jit"), p.options, p.args)
+			got := filesOf(t, append(there, "--engine=interp"), p.options, p.args)
+			require.Greater(t, len(want), 3, "a profile")
+			for name, text := range want {
+				sameProfile(t, text, got[name])
+			}
+			require.Len(t, got, len(want))
+		})
+	}
+}
+
+// filesOf runs a command with options and a program, and returns the profiles that it writes, by name, and its "stdout", "stderr" and "status".
+func filesOf(t *testing.T, command, options, program []string) map[string]string {
+	dir := t.TempDir()
+	args := append(append(append(append([]string{}, command[1:]...), "--cachegrind-out-file="+filepath.Join(dir, "out.%p")), options...), "--")
+	cmd := exec.CommandContext(t.Context(), command[0], append(args, program...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if err != nil {
+		require.ErrorAs(t, err, &ended)
+	}
+	files := map[string]string{"stdout": stdout.String(), "stderr": stderr.String(), "status": cmd.ProcessState.String()}
+	list, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	for _, f := range list {
+		text, err := os.ReadFile(f)
+		require.NoError(t, err)
+		files[filepath.Base(f)] = string(text)
+	}
+	return files
+}
+
+// TestArm64Packages runs the tests of the packages that execute code as arm64 has them. Of enginetest it leaves out what takes long
+// under qemu and does not depend on the host.
+func TestArm64Packages(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-exec", qemuArm64(t), "-skip", "^(TestLongRepeats|TestBudget)$",
+		"./emu/...", "./hooks", "./cachesim", "./branchsim")
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}

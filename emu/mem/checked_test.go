@@ -1,0 +1,106 @@
+//go:build linux
+
+package mem
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// checked says that newSpace makes spaces of groups that are Checked.
+var checked bool
+
+// asChecked runs f with spaces whose engines look at permissions themselves.
+func asChecked(f func()) {
+	checked = true
+	defer func() { checked = false }()
+	f()
+}
+
+// TestAllChecked runs the tests of what must be equal with checked spaces.
+func TestAllChecked(t *testing.T) {
+	asChecked(func() {
+		for name, test := range map[string]func(*testing.T){
+			"ReadAndWrite": TestReadAndWriteStopWhereMemoryDoes, "Nowhere": TestNowhere, "Strings": TestStringsAndWords,
+			"FileMappings": TestFileMappings, "Protect": TestProtectSplitsAndJoins, "Move": TestMove, "Guard": TestGuard,
+			"GuardBeforeMapped": TestGuardBeforeMapped, "AgainstPages": TestAgainstPages, "Mirrors": TestMirrors,
+			"Fork": TestFork, "ForkWithoutPagemap": TestForkWithoutPagemap, "ForkFiles": TestForkFiles, "ManyFiles": TestManyFiles,
+			"Grow": TestGrow, "GrowTooFar": TestGrowTooFar,
+		} {
+			t.Run(name, test)
+		}
+	})
+}
+
+// hostPermissions returns what /proc/self/maps says of page p of m, and of how many mappings [lo, hi) consists there.
+func hostPermissions(t *testing.T, m *Space, p, hi emu.Addr) (perms string, mappings int) {
+	text, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		var from, to uintptr
+		var prot string
+		_, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &prot)
+		require.NoError(t, err)
+		if from <= m.Base()+uintptr(p) && m.Base()+uintptr(p) < to {
+			perms = prot
+		}
+		if from < m.Base()+uintptr(hi) && to > m.Base()+uintptr(p) {
+			mappings++
+		}
+	}
+	return perms, mappings
+}
+
+// TestChecked has the host's permissions stay as they are where only the guest's change, but for what the guest may do nothing with, and shared files.
+func TestChecked(t *testing.T) {
+	asChecked(func() {
+		m := newSpace(t)
+		const lo, pages = 0x10000, 64
+		mapAnon(t, m, lo, pages, Read|Exec)
+		host := func(want string) {
+			t.Helper()
+			perms, mappings := hostPermissions(t, m, lo, lo+pages*page)
+			require.Equal(t, want, perms)
+			require.Equal(t, 1, mappings)
+		}
+		host("rw-p")
+		require.Zero(t, m.Write(lo, []byte{1}), "the guest may not")
+		require.NoError(t, m.Protect(lo, lo+pages*page, Read|Write|Exec))
+		dropped := 0
+		m.OnInvalidate(func(emu.Addr, emu.Addr) { dropped++ })
+		perms, err := m.Perms()
+		require.NoError(t, err)
+		for p := emu.Addr(lo); p < lo+pages*page; p += 2 * page {
+			require.NoError(t, m.Guard(p))
+			require.Equal(t, uint8(Read), m.Permit(p))
+		}
+		host("rw-p")
+		require.Zero(t, m.group.protected)
+		require.Equal(t, 1, m.Write(lo, []byte{1}))
+		require.Equal(t, 1, dropped)
+		require.Zero(t, perms[lo/page])
+		require.Equal(t, uint8(Read|Write), m.Permit(lo))
+		require.NoError(t, m.Protect(lo, lo+pages*page, 0))
+		host("---p")
+		require.NoError(t, m.Protect(lo, lo+pages*page, Read))
+		host("rw-p")
+
+		f, err := os.Open("checked_test.go")
+		require.NoError(t, err)
+		defer f.Close()
+		const file = 0x200000
+		require.NoError(t, m.Map(VMA{Lo: file, Hi: file + page, Prot: Read, Shared: true}, f))
+		shown, _ := hostPermissions(t, m, file, file+page)
+		require.Equal(t, "r--s", shown)
+		require.ErrorIs(t, m.Protect(file, file+page, Read|Write), ErrAccess, "it was opened for reading")
+		require.NoError(t, m.Map(VMA{Lo: file, Hi: file + page, Prot: Read}, f))
+		require.NoError(t, m.Protect(file, file+page, Read|Write), "a copy")
+		require.Equal(t, 2, m.Write(file, []byte("//")))
+	})
+}
