@@ -62,7 +62,7 @@ func Engines() []EngineInfo {
 	}
 	return append(list,
 		EngineInfo{
-			Name: CheckEngine, Model: "v3", Needs: "what jit needs", Found: "compares interp with jit", Err: list[0].Err, unlisted: true, close: pool.Close,
+			Name: CheckEngine, Model: "v3", Needs: "what jit needs", Found: "compares jit with interp", Err: list[0].Err, unlisted: true, close: pool.Close,
 			make: compared(list[0], list[1]),
 		},
 		EngineInfo{
