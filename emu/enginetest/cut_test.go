@@ -18,6 +18,9 @@ import (
 func TestFileCutByOthers(t *testing.T) {
 	const fileAt = 0x20000000
 	for _, u := range engines {
+		if u.tolerates != nil {
+			continue // libunicorn does not notice (RATIONALE.md, "How is guest memory kept in step?")
+		}
 		for name, code := range map[string][]byte{
 			"load": {0x8b, 0x03}, "store": {0x89, 0x03}, "vector": {0xc5, 0xfd, 0x6f, 0x03}, "emulated": {0x0f, 0xb0, 0x03}, "x87": {0xdb, 0x2b}, "string": {0xf3, 0xaa},
 		} {
