@@ -46,9 +46,12 @@ func (fs *System) openRoot(now func() host.Time) error {
 	for _, r := range []struct {
 		name, dir string
 		only      bool
-	}{{"root", fs.Config.rootDir(), true}, {"sysroot", fs.Config.Sysroot, false}} {
+	}{{"sysroot", fs.Config.Sysroot, false}, {"root", fs.Config.rootDir(), true}} {
 		if r.dir == "" {
 			continue
+		}
+		if !r.only && !host.Direct {
+			return fmt.Errorf("syscalls: sysroot %s: only Linux can have one: a root or an image does it elsewhere", r.dir)
 		}
 		if fs.Root.fd != host.NoFD {
 			return fmt.Errorf("syscalls: both a root, %s, and a sysroot, %s", fs.Config.Root, fs.Config.Sysroot)
@@ -66,7 +69,7 @@ func (fs *System) openRoot(now func() host.Time) error {
 	if (fs.Config.NewRoot != nil || fs.Config.Replay != nil) && fs.Root.fd != host.NoFD {
 		return errors.New("syscalls: a root both of the host's and not")
 	}
-	if fs.Config.NewRoot != nil || fs.Config.Record != nil || fs.Config.Replay != nil || fs.Config.Overlay || fs.Config.Isolate != "" || len(fs.Config.Binds) > 0 {
+	if fs.Config.ofNodes() {
 		return fs.nodeRoot(now)
 	}
 	return nil

@@ -61,10 +61,15 @@ type Config struct {
 
 // rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
 func (c *Config) rootDir() string {
-	if c.NewRoot == nil && c.Replay == nil && (c.Overlay || c.Isolate != "" || len(c.Binds) > 0 || c.Record != nil) {
+	if c.NewRoot == nil && c.Replay == nil && c.ofNodes() {
 		return cmp.Or(c.Root, "/")
 	}
 	return c.Root
+}
+
+// ofNodes reports whether the guest's root is a file system of package vfs, not a directory of the host.
+func (c *Config) ofNodes() bool {
+	return !host.Direct || c.NewRoot != nil || c.Record != nil || c.Replay != nil || c.Overlay || c.Isolate != "" || len(c.Binds) > 0
 }
 
 // A System is what the kernel knows of files.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -14,9 +13,6 @@ type Place struct {
 	// Final says that path is one name: if it is a link it was none when it was looked at, and is not followed.
 	Final bool
 }
-
-// Again is the place of f itself, whatever its name leads to.
-func (f FD) Again() Place { return Place{Dir: NoFD, Path: "/proc/self/fd/" + strconv.Itoa(int(f))} }
 
 // Existing is p for calls that make nothing: those would follow a link in front of a slash.
 func (p Place) Existing() Place {

@@ -1,3 +1,5 @@
+//go:build !portable
+
 package host
 
 import (
@@ -17,7 +19,14 @@ import (
 // An FD is an open file of the host.
 type FD int
 
+// NoFD is no file.
 const NoFD FD = -1
+
+// Direct says that paths of the guest may be paths of this host, and those of open files be opened again.
+const Direct = true
+
+// Again is the place of f itself, whatever its name leads to.
+func (f FD) Again() Place { return Place{Dir: NoFD, Path: "/proc/self/fd/" + strconv.Itoa(int(f))} }
 
 // ErrnoOf translates a host error. Linux has the same numbers on all hosts we can have.
 func ErrnoOf(err error) linux.Errno {

@@ -1,0 +1,365 @@
+//go:build !linux || portable
+
+package host
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// Readv reads at off, or at the file position if off is negative.
+func (f FD) Readv(bufs [][]byte, off int64) (n int, e linux.Errno) {
+	h, e := f.os()
+	if e != 0 {
+		return 0, e
+	}
+	return each(bufs, off, func(b []byte, off int64) (int, error) {
+		if off < 0 {
+			return transfer(h, b, false)
+		}
+		return h.ReadAt(b, off)
+	})
+}
+
+// Writev writes at off, or at the file position if off is negative; at the end, if the file was opened with O_APPEND.
+func (f FD) Writev(bufs [][]byte, off int64) (n int, e linux.Errno) {
+	h, e := f.os()
+	if e != 0 {
+		return 0, e
+	}
+	o := f.file()
+	atEnd := o.flags&linux.O_APPEND != 0
+	if atEnd && !o.appends {
+		if _, ok := isRegular(h); ok {
+			if _, err := h.Seek(0, io.SeekEnd); err != nil {
+				return 0, ErrnoOf(err)
+			}
+		}
+	}
+	return each(bufs, off, func(b []byte, off int64) (int, error) {
+		if off < 0 || atEnd {
+			return transfer(h, b, true)
+		}
+		return h.WriteAt(b, off)
+	})
+}
+
+// each calls do for each of bufs until one is not done whole. An error behind the first bytes is not told: it will come again.
+func each(bufs [][]byte, off int64, do func(b []byte, off int64) (int, error)) (done int, e linux.Errno) {
+	for _, b := range bufs {
+		at := off
+		if off >= 0 {
+			at += int64(done)
+		}
+		n, err := do(b, at) // 0 at the end of the file
+		done += max(n, 0)
+		if err == io.EOF {
+			return done, 0
+		}
+		if err != nil && done == 0 {
+			return 0, ErrnoOf(err)
+		}
+		if n < len(b) || err != nil {
+			return done, 0
+		}
+	}
+	return done, 0
+}
+
+// isRegular reports whether the file is one.
+func isRegular(h *os.File) (size int64, ok bool) {
+	info, err := h.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, false
+	}
+	return info.Size(), true
+}
+
+// Lseek is lseek(2). No file is known to have holes.
+func (f FD) Lseek(off int64, whence int) (int64, linux.Errno) {
+	h, e := f.os()
+	if e != 0 {
+		return 0, e
+	}
+	size, ok := isRegular(h)
+	switch {
+	case !ok && !seeksDevices(h):
+		return 0, linux.ESPIPE
+	case whence == linux.SEEK_DATA || whence == linux.SEEK_HOLE:
+		if off < 0 || off >= size {
+			return 0, linux.ENXIO
+		}
+		if whence == linux.SEEK_HOLE {
+			off = size
+		}
+		whence = linux.SEEK_SET
+	case whence < 0 || whence > linux.SEEK_HOLE:
+		return 0, linux.EINVAL
+	}
+	n, err := h.Seek(off, whence)
+	if err != nil {
+		return 0, linux.EINVAL
+	}
+	return n, 0
+}
+
+// seeksDevices reports whether h is a device that has positions.
+func seeksDevices(h *os.File) bool {
+	info, err := h.Stat()
+	return err == nil && info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0
+}
+
+// Truncate makes the file size bytes long.
+func (f FD) Truncate(size int64) linux.Errno {
+	h, e := f.os()
+	if e != 0 {
+		return e
+	}
+	if size < 0 {
+		return linux.EINVAL
+	}
+	return ErrnoOf(h.Truncate(size))
+}
+
+// Allocate is fallocate(2), by writing zeros: no blocks are kept, and none given back.
+func (f FD) Allocate(mode uint32, off, n int64) linux.Errno {
+	const keepSize, punchHole, zeroRange = 1, 2, 0x10
+	h, e := f.os()
+	if e != 0 {
+		return e
+	}
+	if off < 0 || n <= 0 {
+		return linux.EINVAL
+	}
+	size, ok := isRegular(h)
+	if !ok {
+		return linux.ENODEV
+	}
+	keep := mode&keepSize != 0
+	switch mode &^ keepSize {
+	case 0:
+		if keep || off+n <= size {
+			return 0
+		}
+		return f.Truncate(off + n)
+	case punchHole, zeroRange:
+		if mode&^keepSize == punchHole && !keep {
+			return linux.EOPNOTSUPP
+		}
+		if !keep && off+n > size {
+			if e := f.Truncate(off + n); e != 0 {
+				return e
+			}
+			size = off + n
+		}
+		return f.zero(off, min(off+n, size))
+	}
+	return linux.EOPNOTSUPP
+}
+
+// zero makes [from, to) zero.
+func (f FD) zero(from, to int64) linux.Errno {
+	zeros := make([]byte, 1<<16)
+	for from < to {
+		n, e := f.Writev([][]byte{zeros[:min(int64(len(zeros)), to-from)]}, from)
+		if e != 0 {
+			return e
+		}
+		from += int64(n)
+	}
+	return 0
+}
+
+// Sync writes what the file contains to the disk.
+func (f FD) Sync() linux.Errno {
+	h, e := f.os()
+	if e != 0 {
+		return e
+	}
+	return ErrnoOf(h.Sync())
+}
+
+// SetAppend sets or clears O_APPEND. The host does not do it: what others write between finding the end and writing there is overwritten.
+func (f FD) SetAppend(on bool) linux.Errno {
+	h, e := f.os()
+	if e != 0 {
+		return e
+	}
+	o := f.file()
+	if on {
+		o.flags |= linux.O_APPEND
+		return 0
+	}
+	if !o.appends {
+		o.flags &^= linux.O_APPEND
+		return 0
+	}
+	if o.at.top == nil {
+		return linux.EINVAL
+	}
+	flags := o.flags &^ linux.O_APPEND
+	anew, err := o.at.top.root.OpenFile(o.at.rel, openFlags(flags&^linux.O_TRUNC), 0)
+	if err != nil {
+		return ErrnoOf(err)
+	}
+	at, err := h.Seek(0, io.SeekCurrent)
+	if err == nil {
+		_, err = anew.Seek(at, io.SeekStart)
+	}
+	if err != nil {
+		anew.Close()
+		return ErrnoOf(err)
+	}
+	o.f, o.flags, o.appends = anew, flags, false
+	return ErrnoOf(h.Close())
+}
+
+// Memfd makes a file that is in no directory which the guest knows. Seals are not known.
+func Memfd(name string, flags uint32) (FD, linux.Errno) {
+	const allowSealing = 2
+	if flags&allowSealing != 0 {
+		return NoFD, linux.EINVAL
+	}
+	f, err := os.CreateTemp("", "cgemu-*")
+	if err != nil {
+		return NoFD, ErrnoOf(err)
+	}
+	defer f.Close()
+	p := Place{Dir: NoFD, Path: f.Name()}
+	fd, e := Open(p, linux.O_RDWR, 0, 0)
+	if e == 0 {
+		o := fd.file()
+		o.temporary = o.at.top.root.Remove(o.at.rel) != nil // a host may not remove what is open
+	}
+	return fd, e
+}
+
+// Fcntl knows nothing of what is asked for: seals, and the size of a FIFO.
+func (f FD) Fcntl(int, uint64) (uint64, linux.Errno) { return 0, linux.EINVAL }
+
+// Flock is flock(2), among those that this process has open.
+func (f FD) Flock(op int) linux.Errno {
+	const shared, exclusive, unlocked, nonblocking = 1, 2, 8, 4
+	o := f.file()
+	if o == nil {
+		return linux.EBADF
+	}
+	st, e := f.Stat()
+	if e != 0 {
+		return e
+	}
+	op &^= nonblocking
+	if op == unlocked {
+		unlock(o)
+		return 0
+	}
+	if op != shared && op != exclusive {
+		return linux.EINVAL
+	}
+	locks.Lock()
+	defer locks.Unlock()
+	id := FileID{Dev: st.Dev, Ino: st.Ino}
+	for holder := range locks.held[id] {
+		if holder != o && (op == exclusive || holder.lock == exclusive) {
+			return linux.EAGAIN
+		}
+	}
+	if locks.held[id] == nil {
+		locks.held[id] = map[*file]bool{}
+	}
+	locks.held[id][o], o.lock, o.locked = true, op, id
+	return 0
+}
+
+func unlock(o *file) {
+	locks.Lock()
+	defer locks.Unlock()
+	if o.lock == 0 {
+		return
+	}
+	delete(locks.held[o.locked], o)
+	if len(locks.held[o.locked]) == 0 {
+		delete(locks.held, o.locked)
+	}
+	o.lock = 0
+}
+
+// MayWrite reports whether f is open for writing.
+func (f FD) MayWrite() bool {
+	o := f.file()
+	return o != nil && o.flags&linux.O_ACCMODE != linux.O_RDONLY
+}
+
+// SetBlocking has nothing to undo.
+func (f FD) SetBlocking() {}
+
+// OnPseudoFS, OnTmpfs: no host has what Linux has.
+func (f FD) OnPseudoFS() (string, bool) { return "", false }
+
+func (f FD) OnTmpfs() bool { return false }
+
+// OwnUmask does nothing: settle sees to it that a umask does not matter.
+func OwnUmask() {}
+
+// FileLimit is how many descriptors we may have: as many as Linux gives by default where a host does not say.
+func FileLimit() uint64 { return 1024 }
+
+// Auxv is nothing that other hosts have.
+func Auxv() []byte { return nil }
+
+// User is the user who runs us; one that Linux could have, where the host has none.
+func User() (uid, gid uint32) {
+	if os.Geteuid() < 0 {
+		return 1000, 1000
+	}
+	return uint32(os.Geteuid()), uint32(os.Getegid())
+}
+
+// Poll returns the events of f that are there now.
+func (f FD) Poll(events uint32) uint32 {
+	o := f.file()
+	switch {
+	case o == nil:
+		return linux.POLLNVAL
+	case o.sock != nil:
+		return o.sock.poll(events)
+	case o.f == nil:
+		return linux.POLLNVAL
+	}
+	if _, ok := isRegular(o.f); ok {
+		return events & (linux.POLLIN | linux.POLLOUT | linux.POLLRDNORM | linux.POLLWRNORM)
+	}
+	return ready(o.f, events)
+}
+
+// Pauses between looks at what PollWait waits for.
+const (
+	firstPause = 50 * time.Microsecond
+	lastPause  = 5 * time.Millisecond
+)
+
+// PollWait waits until one of fds is ready, at most d nanoseconds, and reports whether one is. It looks again and again: not every host can
+// wait for files, terminals, sockets at once.
+func PollWait(fds []PollFD, d int64) bool {
+	if len(fds) == 0 {
+		time.Sleep(time.Duration(d))
+		return false
+	}
+	end := time.Now().Add(time.Duration(d))
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		for _, f := range fds {
+			if f.FD.Poll(f.Events) != 0 {
+				return true
+			}
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return false
+		}
+		time.Sleep(min(pause, left))
+	}
+}

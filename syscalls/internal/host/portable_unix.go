@@ -1,0 +1,140 @@
+//go:build unix && (!linux || portable)
+
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+)
+
+// nonblocking is the flag with which a FIFO is opened without waiting for somebody at its other end.
+const nonblocking = unix.O_NONBLOCK
+
+// hostPath and guestName: names are the guest's own.
+func hostPath(p string) string { return p }
+
+func guestName(name string) string { return name }
+
+// identify adds to st what package os has no names for.
+func identify(st *Stat, info fs.FileInfo, _ spot) {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		st.Dev, st.Ino, st.Nlink, st.UID, st.GID = uint64(s.Dev), uint64(s.Ino), uint64(s.Nlink), s.Uid, s.Gid
+		st.Rdev = makedev(unix.Major(uint64(s.Rdev)), unix.Minor(uint64(s.Rdev)))
+		st.Times = timesOf(s)
+	}
+}
+
+// makedev is the number of a device as Linux has it.
+func makedev(major, minor uint32) uint64 {
+	return uint64(major&0xfff)<<8 | uint64(major&^0xfff)<<32 | uint64(minor&0xff) | uint64(minor&^0xff)<<12
+}
+
+func timeOf(t syscall.Timespec) Time { return Time{int64(t.Sec), int32(t.Nsec), true} }
+
+// mkfifo makes a FIFO, which package os cannot.
+func mkfifo(s spot) error { return unix.Mkfifo(s.path(), 0o600) }
+
+// control calls do with f's descriptor, which stays as it is.
+func control(f *os.File, do func(fd int)) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return c.Control(func(fd uintptr) { do(int(fd)) })
+}
+
+// duplicate is dup(2).
+func duplicate(f *os.File) (d *os.File, err error) {
+	cerr := control(f, func(fd int) {
+		var n int
+		if n, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3); err == nil {
+			d = os.NewFile(uintptr(n), f.Name())
+		}
+	})
+	return d, errors.Join(err, cerr)
+}
+
+// transfer reads or writes where f is, and does not wait for a FIFO as package os does.
+func transfer(f *os.File, b []byte, write bool) (n int, err error) {
+	do := unix.Read
+	if write {
+		do = unix.Write
+	}
+	cerr := control(f, func(fd int) {
+		for {
+			if n, err = do(fd, b); err != unix.EINTR {
+				return
+			}
+		}
+	})
+	return max(n, 0), errors.Join(err, cerr)
+}
+
+// accessOf is the access mode with which f was opened.
+func accessOf(f *os.File) (mode int) {
+	_ = control(f, func(fd int) {
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); err == nil {
+			mode = flags & unix.O_ACCMODE
+		}
+	})
+	return mode
+}
+
+// ready asks poll(2), and select(2) where that does not know the file, as macOS's does not know terminals.
+func ready(f *os.File, events uint32) (now uint32) {
+	_ = control(f, func(fd int) {
+		list := []unix.PollFd{{Fd: int32(fd), Events: int16(events)}}
+		_, _ = unix.Poll(list, 0)
+		if now = uint32(uint16(list[0].Revents)); now&linux.POLLNVAL == 0 {
+			return
+		}
+		var in, out unix.FdSet
+		in.Set(fd)
+		out.Set(fd)
+		now = 0
+		if _, err := unix.Select(fd+1, &in, &out, nil, &unix.Timeval{}); err != nil {
+			return
+		}
+		if in.IsSet(fd) {
+			now |= events & linux.POLLIN
+		}
+		if out.IsSet(fd) {
+			now |= events & linux.POLLOUT
+		}
+	})
+	return now
+}
+
+// errnoOf translates the host's number of an error; 0 for what has none that Linux knows.
+func errnoOf(err error) linux.Errno {
+	var e syscall.Errno
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return errnos[e]
+}
+
+// errnos are Linux's numbers of errors of this host.
+var errnos = map[syscall.Errno]linux.Errno{
+	unix.EPERM: linux.EPERM, unix.ENOENT: linux.ENOENT, unix.ESRCH: linux.ESRCH, unix.EINTR: linux.EINTR, unix.EIO: linux.EIO,
+	unix.ENXIO: linux.ENXIO, unix.E2BIG: linux.E2BIG, unix.ENOEXEC: linux.ENOEXEC, unix.EBADF: linux.EBADF, unix.EAGAIN: linux.EAGAIN,
+	unix.ENOMEM: linux.ENOMEM, unix.EACCES: linux.EACCES, unix.EFAULT: linux.EFAULT, unix.ENOTBLK: linux.ENOTBLK, unix.EBUSY: linux.EBUSY,
+	unix.EEXIST: linux.EEXIST, unix.EXDEV: linux.EXDEV, unix.ENODEV: linux.ENODEV, unix.ENOTDIR: linux.ENOTDIR, unix.EISDIR: linux.EISDIR,
+	unix.EINVAL: linux.EINVAL, unix.ENFILE: linux.ENFILE, unix.EMFILE: linux.EMFILE, unix.ENOTTY: linux.ENOTTY, unix.ETXTBSY: linux.ETXTBSY,
+	unix.EFBIG: linux.EFBIG, unix.ENOSPC: linux.ENOSPC, unix.ESPIPE: linux.ESPIPE, unix.EROFS: linux.EROFS, unix.EMLINK: linux.EMLINK,
+	unix.EPIPE: linux.EPIPE, unix.EDEADLK: linux.EDEADLK, unix.ENAMETOOLONG: linux.ENAMETOOLONG, unix.ENOLCK: linux.ENOLCK,
+	unix.ENOSYS: linux.ENOSYS, unix.ENOTEMPTY: linux.ENOTEMPTY, unix.ELOOP: linux.ELOOP, unix.EOVERFLOW: linux.EOVERFLOW,
+	unix.EILSEQ: linux.EILSEQ, unix.EOPNOTSUPP: linux.EOPNOTSUPP, unix.EADDRINUSE: linux.EADDRINUSE, unix.EADDRNOTAVAIL: linux.EADDRNOTAVAIL,
+	unix.ENETDOWN: linux.ENETDOWN, unix.ENETUNREACH: linux.ENETUNREACH, unix.ECONNABORTED: linux.ECONNABORTED,
+	unix.ECONNRESET: linux.ECONNRESET, unix.ENOBUFS: linux.ENOBUFS, unix.EISCONN: linux.EISCONN, unix.ENOTCONN: linux.ENOTCONN,
+	unix.ETIMEDOUT: linux.ETIMEDOUT, unix.ECONNREFUSED: linux.ECONNREFUSED, unix.EHOSTDOWN: linux.EHOSTDOWN,
+	unix.EHOSTUNREACH: linux.EHOSTUNREACH, unix.EALREADY: linux.EALREADY, unix.EINPROGRESS: linux.EINPROGRESS, unix.ESTALE: linux.ESTALE,
+	unix.EDQUOT: linux.EDQUOT, unix.EMSGSIZE: linux.EMSGSIZE, unix.EAFNOSUPPORT: linux.EAFNOSUPPORT, unix.ENOTSOCK: linux.ENOTSOCK,
+	unix.EDESTADDRREQ: linux.EDESTADDRREQ, unix.ESHUTDOWN: linux.ESHUTDOWN,
+}
