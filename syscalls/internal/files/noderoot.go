@@ -146,6 +146,9 @@ func (fs *System) lowestRoot(o vfs.MemOptions) (vfs.FS, linux.Errno) {
 	if fs.Config.NewRoot != nil {
 		return fs.Config.NewRoot(o)
 	}
+	if fs.Config.hasOwnRoot() {
+		return fs.ownRoot(o)
+	}
 	return host.NewFS(fs.Root.fd.Path())
 }
 
@@ -163,7 +166,7 @@ func (fs *System) bind(ns *vfs.Namespace, b Bind) error {
 	at := ns.Root()
 	for _, name := range split(b.Guest) {
 		next, e := at.Lookup(name)
-		if e == linux.ENOENT && fs.Config.Overlay {
+		if e == linux.ENOENT && (fs.Config.Overlay || fs.Config.hasOwnRoot()) {
 			next, e = at.Create(name, linux.S_IFDIR|0o755, 0)
 		}
 		if e != 0 {

@@ -43,15 +43,15 @@ func walks(k *task.Kernel, how Lookup) bool {
 // openRoot opens the directory that the configuration asks for, if any.
 func (fs *System) openRoot(now func() host.Time) error {
 	fs.Root = rootDir{fd: host.NoFD}
+	if err := fs.Config.checkHost(); err != nil {
+		return err
+	}
 	for _, r := range []struct {
 		name, dir string
 		only      bool
-	}{{"sysroot", fs.Config.Sysroot, false}, {"root", fs.Config.rootDir(), true}} {
+	}{{"root", fs.Config.rootDir(), true}, {"sysroot", fs.Config.Sysroot, false}} {
 		if r.dir == "" {
 			continue
-		}
-		if !r.only && !host.Direct {
-			return fmt.Errorf("syscalls: sysroot %s: only Linux can have one: a root or an image does it elsewhere", r.dir)
 		}
 		if fs.Root.fd != host.NoFD {
 			return fmt.Errorf("syscalls: both a root, %s, and a sysroot, %s", fs.Config.Root, fs.Config.Sysroot)

@@ -25,6 +25,8 @@ type Config struct {
 	// NewRoot, if set, makes the file system that is the guest's "/", in place of a host directory. The options are for what of it is in
 	// memory: whose files, in which places of the host their contents may be.
 	NewRoot func(vfs.MemOptions) (vfs.FS, linux.Errno)
+	// HostDirs are directories that the guest has besides Dir where the host is not Linux, and its root one of ours.
+	HostDirs []string
 	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
 	// standard ones.
 	Overlay bool
@@ -61,6 +63,9 @@ type Config struct {
 
 // rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
 func (c *Config) rootDir() string {
+	if c.hasOwnRoot() {
+		return ""
+	}
 	if c.NewRoot == nil && c.Replay == nil && c.ofNodes() {
 		return cmp.Or(c.Root, "/")
 	}

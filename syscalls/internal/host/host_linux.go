@@ -25,6 +25,12 @@ const NoFD FD = -1
 // Direct says that paths of the guest may be paths of this host, and those of open files be opened again.
 const Direct = true
 
+// HasRoot says that the host's files are at the places where guests look for them.
+const HasRoot = true
+
+// GuestPath is the guest's name of an absolute path.
+func GuestPath(p string) string { return p }
+
 // Again is the place of f itself, whatever its name leads to.
 func (f FD) Again() Place { return Place{Dir: NoFD, Path: "/proc/self/fd/" + strconv.Itoa(int(f))} }
 

@@ -253,6 +253,7 @@ func (s spot) path() string { return filepath.Join(s.top.root.Name(), filepath.F
 
 // moved notes that files at from, and below, are at to now.
 func (t *top) moved(from, to string) {
+	renamed(spot{t, from}, spot{t, to})
 	table.Lock()
 	defer table.Unlock()
 	for _, o := range table.files {
@@ -388,7 +389,7 @@ func (s spot) settle(mode uint32) linux.Errno {
 	if e != 0 || info.Mode() == fileMode(mode, info.Mode()) {
 		return e
 	}
-	return ErrnoOf(s.top.root.Chmod(s.rel, fileMode(mode, 0)))
+	return ErrnoOf(setMode(s, mode))
 }
 
 // fileMode is a mode of Linux's for package os, of the kind of another one.

@@ -14,13 +14,13 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// statOf makes a Stat of what package os tells of a file.
-func statOf(info fs.FileInfo, s spot) Stat {
+// statOf makes a Stat of what package os tells of the file at s, or of f if it is open.
+func statOf(info fs.FileInfo, s spot, f *os.File) Stat {
 	st := Stat{Mode: modeOf(info.Mode()), Nlink: 1, Size: info.Size()}
 	t := info.ModTime()
 	mtime := Time{t.Unix(), int32(t.Nanosecond()), true}
 	st.Times = Times{mtime, mtime, mtime}
-	identify(&st, info, s)
+	identify(&st, info, s, f)
 	return st
 }
 
@@ -63,13 +63,13 @@ func (f FD) Stat() (Stat, linux.Errno) {
 		if e != 0 {
 			return Stat{}, e
 		}
-		return statOf(info, o.at), 0
+		return statOf(info, o.at, nil), 0
 	}
 	info, err := o.f.Stat()
 	if err != nil {
 		return Stat{}, ErrnoOf(err)
 	}
-	st := statOf(info, o.at)
+	st := statOf(info, o.at, o.f)
 	if o.temporary {
 		st.Nlink = 0
 	}
@@ -90,7 +90,7 @@ func StatAt(p Place, _ bool) (Stat, linux.Errno) {
 	if e != 0 {
 		return Stat{}, e
 	}
-	return statOf(info, s), 0
+	return statOf(info, s, nil), 0
 }
 
 // at calls do with p's spot.
@@ -161,7 +161,11 @@ func Unlink(p Place, dir bool) linux.Errno {
 		case !dir && info.IsDir():
 			return linux.EISDIR
 		}
-		return s.top.root.Remove(s.rel)
+		err = s.top.root.Remove(s.rel)
+		if err == nil {
+			removed(s)
+		}
+		return err
 	})
 }
 
@@ -241,7 +245,7 @@ func Chmod(p Place, mode uint32, _ bool) linux.Errno {
 	if p.Path == "." && p.Dir != NoFD {
 		return p.Dir.Chmod(mode)
 	}
-	return p.notLink(func(s spot) error { return s.top.root.Chmod(s.rel, fileMode(mode, 0)) })
+	return p.notLink(func(s spot) error { return setMode(s, mode) })
 }
 
 // Chmod changes the mode of the file.
@@ -250,10 +254,12 @@ func (f FD) Chmod(mode uint32) linux.Errno {
 	switch {
 	case o == nil:
 		return linux.EBADF
-	case o.f != nil:
+	case o.f != nil && o.at.top == nil:
 		return ErrnoOf(o.f.Chmod(fileMode(mode, 0)))
+	case o.f != nil:
+		return ErrnoOf(setOpenMode(o, mode))
 	}
-	return ErrnoOf(o.at.top.root.Chmod(o.at.rel, fileMode(mode, 0)))
+	return ErrnoOf(setMode(o.at, mode))
 }
 
 // chown gives a file to a user and a group that are not nil.
@@ -338,7 +344,7 @@ func (f FD) ReadDir() ([]Dirent, linux.Errno) {
 	}
 	list := make([]Dirent, len(infos))
 	for i, info := range infos {
-		st := statOf(info, spot{o.at.top, path.Join(o.at.rel, info.Name())})
+		st := statOf(info, spot{o.at.top, path.Join(o.at.rel, info.Name())}, nil)
 		list[i] = Dirent{Name: guestName(info.Name()), Ino: st.Ino, Type: uint8(st.Mode >> 12)}
 	}
 	return list, 0

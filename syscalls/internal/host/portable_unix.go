@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,8 +22,14 @@ func hostPath(p string) string { return p }
 
 func guestName(name string) string { return name }
 
+// HasRoot says that the host's files are at the places where guests look for them.
+const HasRoot = runtime.GOOS == "linux"
+
+// GuestPath is the guest's name of an absolute path.
+func GuestPath(p string) string { return p }
+
 // identify adds to st what package os has no names for.
-func identify(st *Stat, info fs.FileInfo, _ spot) {
+func identify(st *Stat, info fs.FileInfo, _ spot, _ *os.File) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		st.Dev, st.Ino, st.Nlink, st.UID, st.GID = uint64(s.Dev), uint64(s.Ino), uint64(s.Nlink), s.Uid, s.Gid
 		st.Rdev = makedev(unix.Major(uint64(s.Rdev)), unix.Minor(uint64(s.Rdev)))
@@ -36,6 +43,16 @@ func makedev(major, minor uint32) uint64 {
 }
 
 func timeOf(t syscall.Timespec) Time { return Time{int64(t.Sec), int32(t.Nsec), true} }
+
+// setMode changes the permissions of the file at s. The host remembers what is renamed or removed.
+func setMode(s spot, mode uint32) error { return s.top.root.Chmod(s.rel, fileMode(mode, 0)) }
+
+// setOpenMode changes the permissions of an open file.
+func setOpenMode(o *file, mode uint32) error { return o.f.Chmod(fileMode(mode, 0)) }
+
+func removed(spot) {}
+
+func renamed(_, _ spot) {}
 
 // mkfifo makes a FIFO, which package os cannot.
 func mkfifo(s spot) error { return unix.Mkfifo(s.path(), 0o600) }
