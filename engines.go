@@ -41,6 +41,8 @@ type EngineInfo struct {
 	checks bool
 	// unlisted says that AutoEngine does not stand for it.
 	unlisted bool
+	// recordsExceptions says that it records floating-point exceptions as a CPU does.
+	recordsExceptions bool
 }
 
 // Engines returns the engines of this build, in the order in which AutoEngine tries them.
@@ -50,9 +52,9 @@ func Engines() []EngineInfo {
 	list := []EngineInfo{
 		{
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
-			Err: jit.Available(), make: pool.New, close: pool.Close,
+			Err: jit.Available(), make: pool.New, close: pool.Close, recordsExceptions: true,
 		},
-		{Name: "interp", Model: "v3", Needs: "Linux", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true},
+		{Name: "interp", Model: "v3", Needs: "Linux", Found: "executes in Go", Err: mem.Supported(), make: interp.New, checks: true},
 		{
 			Name: "unicorn", Model: unicorn.DefaultModel, Needs: "Linux on amd64 or arm64, libunicorn 2", Found: found,
 			Err: err, Warning: unicorn.Warning(), make: unicorn.New,
@@ -72,7 +74,7 @@ func Engines() []EngineInfo {
 // compared makes an engine that does what the first one does, and compares that with the second.
 func compared(first, second EngineInfo) func(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	return func(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
-		return lockstep.New(m, cfg.Env, cfg.Model, [2]lockstep.Factory{first.factory(cfg), second.factory(cfg)})
+		return lockstep.New(m, cfg.Env, cfg.Model, first.recordsExceptions, [2]lockstep.Factory{first.factory(cfg), second.factory(cfg)})
 	}
 }
 

@@ -57,11 +57,17 @@ func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 
 // Check runs a program and compares its instructions, and those of the processes that it starts, with what the test's name has in Baseline. limit is how far they may go
 // up: per cent, as "0.5%", or a number of instructions, as "1000"; "" for nothing at all. What moved them is in the test's log. With
-// -cgemu.update they are written there instead.
+// -cgemu.update they are written there instead. Counts of a test that is gone stay in the file: remove it and run all tests with -cgemu.update, to make it anew.
 func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 	t.Helper()
+	return checkCommand(t, cmd, commandOf(cmd.Args), limit, func(err error) string { return fmt.Sprintf("%v: %v", cmd, err) })
+}
+
+// checkCommand is Check for a command with a name, which the baseline has. failed says what is wrong if it cannot be counted.
+func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, failed func(error) string) *cgemu.Result {
+	t.Helper()
 	needEngine(t, cmd)
-	b := &check.Benchmark{Name: strings.ReplaceAll(t.Name(), " ", "_"), Run: commandOf(cmd.Args), Settings: check.Settings{Events: []string{"Ir"}}}
+	b := &check.Benchmark{Name: strings.ReplaceAll(t.Name(), " ", "_"), Run: name, Settings: check.Settings{Events: []string{"Ir"}}}
 	if limit != "" {
 		l, err := check.ParseLimit(limit)
 		if err != nil {
@@ -79,7 +85,7 @@ func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 	noteFiles(&cmd.Config)
 	now, err := m.RunConfig(context.Background(), b, &cmd.Config)
 	if err != nil {
-		t.Fatalf("cgemutest: %v: %v", cmd, err)
+		t.Fatalf("cgemutest: %s", failed(err))
 	}
 	updating.Lock()
 	defer updating.Unlock()
@@ -97,9 +103,9 @@ func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 	if old[b.Name] == nil {
 		t.Fatalf("cgemutest: %s does not have %s: go test -cgemu.update writes it", Baseline, b.Name)
 	}
-	r := check.Report{Results: []check.Result{check.Compare(b, old[b.Name], now)}}
+	r := check.Report{Results: []check.Result{check.Compare(b, old[b.Name], now)}, Update: "go test -cgemu.update"}
 	var text strings.Builder
-	r.Results[0].WriteText(&text)
+	r.WriteResult(&text, 0)
 	if r.Regressed() || r.Stale() {
 		t.Errorf("%sIf that is meant: go test . -run '^%s$' -cgemu.update", text.String(), t.Name())
 	} else {

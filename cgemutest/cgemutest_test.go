@@ -20,7 +20,10 @@ type recorder struct {
 	testing.TB
 	name                   string
 	failed, skipped, noted string
+	cleanups               []func()
 }
+
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 
 func (r *recorder) Helper()      {}
 func (r *recorder) Name() string { return r.name }
@@ -45,6 +48,9 @@ func record(name string, f func(t testing.TB)) *recorder {
 		f(r)
 	}()
 	<-done
+	for _, f := range r.cleanups {
+		f()
+	}
 	return r
 }
 
@@ -191,43 +197,4 @@ func TestData(t *testing.T) { cgemutest.Run(t, cgemu.Command("`+cat+`", "data.tx
 	time.Sleep(10 * time.Millisecond) // go test compares times
 	write("data.txt", "other data\n")
 	require.NotContains(t, test(), "(cached)")
-}
-
-// sum is what TestCheckFunc counts.
-//
-//go:noinline
-func sum(list []int) (n int) {
-	for _, x := range list {
-		n += x
-	}
-	return n
-}
-
-// TestCheckFunc counts a function of this test binary.
-func TestCheckFunc(t *testing.T) {
-	list := make([]int, 10_000)
-	total := 0
-	if os.Getenv(counted) == "" { // there is neither an engine in the test binary that is counted, nor does the directory matter
-		needs(t)
-		dir := t.TempDir()
-		t.Chdir(dir)
-		require.NoError(t, os.Mkdir("testdata", 0o755))
-		*update = true
-		defer func() { *update = false }()
-	}
-	res := CheckFunc(t, "", func() { total = sum(list) })
-	require.Zero(t, total, "it was not counted here")
-	n := res.Profile.Total("Ir")
-	require.Greater(t, n, uint64(10_000))
-	require.Less(t, n, uint64(60_000), "a loop of a few instructions, and nothing else")
-	text, err := os.ReadFile(Baseline)
-	require.NoError(t, err)
-	require.Contains(t, string(text), "cgemutest.sum\t")
-	require.NotContains(t, string(text), "PATH", "a baseline has nothing of the machine")
-	r := record(t.Name(), func(t testing.TB) { CheckFunc(t, "", func() { total = sum(list) }) })
-	require.Contains(t, r.failed, "a test has one CheckFunc")
-	checked.Delete(t.Name())
-	*update = false
-	again := CheckFunc(t, "", func() { total = sum(list) })
-	require.Equal(t, n, again.Profile.Total("Ir"))
 }

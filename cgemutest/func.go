@@ -1,14 +1,20 @@
 package cgemutest
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/check"
 	"github.com/cgemu/cgemu/mark"
 )
 
@@ -25,17 +31,26 @@ const counted = "CGEMUTEST_FUNC"
 // What f computes goes into a variable of the package, here sink: the compiler leaves out what nobody uses.
 //
 // It runs the test binary once more, under cgemu, with this test alone: up to CheckFunc as here, then f. What the test does before it is done
-// twice, then, and is not counted. The garbage collector is off there, and there is one CPU, so that the count is of f and what it
-// calls, and of no other goroutine that happens to run. A benchmark of the same function is what `cgemu go test -bench` counts.
+// twice, then, and is not counted. A benchmark of the same function is what `cgemu go test -bench` counts.
 //
-// A test has one CheckFunc; subtests have their own. It skips the test under -race and -cover, with which the compiler makes another function.
+// The count is the same in every run of one test binary. So that it is the same in another one, too, as long as f and what it calls are the
+// same, the garbage collector is off there, there is one CPU, f has a stack that need not grow below 256 KiB, and a thread of its own,
+// so that the seeds of its maps do not depend on how many others were made before. What is left: maps whose keys are pointers, or hold some, and
+// whatever else f makes of addresses; what f finds in the heap, such as a sync.Pool that is empty or not; and what it does the first time only. It is called once:
+// call it before CheckFunc, if the first time is not what is meant.
+//
+// A test has one CheckFunc; subtests have their own. It skips the test under -race and -cover, with which the compiler makes another function. go test
+// says so with -v only: a CI that runs all tests with -race has to run these once more without.
 func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
 	t.Helper()
 	if os.Getenv(counted) == t.Name() {
-		mark.Start()
-		f()
-		mark.Stop()
+		if !countAlone(f) {
+			t.FailNow() // f has called it, in its goroutine
+		}
 		t.SkipNow() // what follows is for the test itself
+	}
+	if strings.HasPrefix(t.Name(), "Benchmark") {
+		t.Fatalf("cgemutest: CheckFunc is for tests: cgemu go test -bench counts benchmarks")
 	}
 	if mode := instrumented(); mode != "" {
 		t.Skipf("cgemutest: with %s the compiler makes another function", mode)
@@ -48,10 +63,90 @@ func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
 	if err != nil {
 		t.Fatalf("cgemutest: %v", err)
 	}
-	cmd := cgemu.Command(self, "-test.run="+pattern(t.Name()), "-test.count=1")
+	cmd := cgemu.Command(self, "-test.run="+pattern(t.Name()), "-test.count=1", "-test.timeout=10m") // by the guest's clock: a test that waits for ever ends at once
 	cmd.Env = []string{counted + "=" + t.Name(), "GOGC=off", "GOMAXPROCS=1"}
 	cmd.Regions.NotInstr = true
-	return Check(t, cmd, limit)
+	cmd.Args[0] = "cgemutest" // go test -o gives the binary any name
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	return checkCommand(t, cmd, []string{"CheckFunc"}, limit, func(err error) string {
+		text := firstLines(said.String())
+		if errors.Is(err, check.ErrNothing) {
+			return "the test did not come to CheckFunc when it was run again, to be counted: was it skipped? It has no variables of the environment there\n" + text
+		}
+		return fmt.Sprintf("the test failed when it was run again, to be counted: %v\n%s", err, text)
+	})
+}
+
+// firstLines is the begin of what a test says, without the stacks of goroutines in which nothing happens.
+func firstLines(text string) string {
+	const most = 20
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) > most {
+		lines = append(lines[:most], "…")
+	}
+	return strings.Join(lines, "\n")
+}
+
+const (
+	// ownThreads is how many threads wait while f has one: more than a test has at that time, so that f's is the newest, and always the one with this number.
+	ownThreads = 16
+	// ownStack is how large f's stack is at least.
+	ownStack = 256 << 10
+)
+
+// countAlone counts what f executes, on a stack that has grown and in a thread that nothing else has used: the runtime draws what it takes for random
+// from a generator of the thread, which is seeded by the thread's number. It reports whether f returned.
+func countAlone(f func()) (returned bool) {
+	done := make(chan struct{})
+	onThread(ownThreads, done, func() {
+		calm()
+		growStack(ownStack)
+		mark.Start()
+		f()
+		mark.Stop()
+		returned = true
+	})
+	<-done
+	return returned
+}
+
+// calm lets the thread by which the runtime watches the others, by time, come to rest: it looks every 20 µs when something has begun to run, and every 10 ms
+// when that has run for some 20 ms. When f begins, and how often it looks then, would depend on what the test did before.
+func calm() {
+	time.Sleep(time.Millisecond) // where nothing runs, it waits, too, and begins anew
+	for i := range uint64(30_000_000) {
+		calmed ^= i
+	}
+}
+
+// calmed keeps the compiler from leaving out the loop of calm.
+var calmed uint64
+
+// onThread calls f in a goroutine with a thread of its own, while n others wait that have one, too, and closes done when f has ended.
+func onThread(n int, done chan struct{}, f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if n > 0 {
+			onThread(n-1, done, f)
+			<-done
+			return
+		}
+		defer close(done)
+		f()
+	}()
+}
+
+// growStack makes the goroutine's stack at least n bytes large.
+//
+//go:noinline
+func growStack(n int) byte {
+	var frame [1 << 10]byte
+	frame[n%len(frame)] = 1
+	if n > len(frame) {
+		return growStack(n-len(frame)) + frame[n%7]
+	}
+	return frame[0]
 }
 
 // checked has the names of the tests that have called CheckFunc, as long as they run.

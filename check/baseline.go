@@ -3,6 +3,7 @@ package check
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -61,10 +62,15 @@ func ReadBaseline(r io.Reader) (Baseline, error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, 1<<20)
 	n := 0
+	var twice conflict
 	for s.Scan() {
 		n++
 		if text := strings.TrimRight(s.Text(), "\r"); text != "" && text[0] != '#' {
-			if err := b.line(strings.Split(text, "\t")); err != nil {
+			var two *conflict
+			switch err := b.line(strings.Split(text, "\t")); {
+			case errors.As(err, &two):
+				twice.add(n, two)
+			case err != nil:
 				return nil, fmt.Errorf("%d: %w", n, err)
 			}
 		}
@@ -72,7 +78,36 @@ func ReadBaseline(r io.Reader) (Baseline, error) {
 	if err := s.Err(); err != nil {
 		return nil, fmt.Errorf("%d: %w", n+1, err)
 	}
+	if twice.line > 0 {
+		return nil, fmt.Errorf("%d: %w", twice.line, &twice)
+	}
 	return b, nil
+}
+
+// A conflict is that benchmarks have two counts of something: two branches have changed them.
+type conflict struct {
+	line       int // the first
+	what       string
+	benchmarks []string
+}
+
+func (c *conflict) Error() string {
+	list := c.benchmarks[0]
+	if n := len(c.benchmarks); n > 1 {
+		list = strings.Join(c.benchmarks[:n-1], ", ") + " and " + c.benchmarks[n-1]
+		return list + " have two counts each: two branches changed them; check --update (with --build, if there is that) takes today's"
+	}
+	return fmt.Sprintf("%s has two counts of %s: two branches changed it; check --update (with --build, if there is that) takes today's", list, c.what)
+}
+
+// add adds a conflict on line n.
+func (c *conflict) add(n int, other *conflict) {
+	if c.line == 0 {
+		c.line, c.what = n, other.what
+	}
+	if !slices.Contains(c.benchmarks, other.benchmarks[0]) {
+		c.benchmarks = append(c.benchmarks, other.benchmarks...)
+	}
 }
 
 // join adds a value of a fingerprint to others.
@@ -117,18 +152,26 @@ func (b Baseline) line(f []string) error {
 		return fmt.Errorf("%q is no count", f[3])
 	}
 	if old, ok := counts[f[2]]; ok && old != x {
-		return fmt.Errorf("%s has two counts of %s: two branches changed it; check --update (with --build, if there is that) takes today's", f[0], f[2])
+		return &conflict{what: f[2], benchmarks: f[:1]}
 	}
 	counts[f[2]] = x
 	return nil
 }
 
-// Keep forgets benchmarks that a manifest does not have any more.
-func (b Baseline) Keep(m *Manifest) {
-	for name := range b {
+// Gone lists the benchmarks that a manifest does not have any more, sorted.
+func (b Baseline) Gone(m *Manifest) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(b)) {
 		if !slices.ContainsFunc(m.Benchmarks, func(x Benchmark) bool { return x.Name == name }) {
-			delete(b, name)
+			names = append(names, name)
 		}
+	}
+	return names
+}
+
+// Keep forgets the benchmarks that are gone.
+func (b Baseline) Keep(m *Manifest) {
+	for _, name := range b.Gone(m) {
+		delete(b, name)
 	}
 }
 

@@ -40,9 +40,10 @@ func TestBaselineFields(t *testing.T) {
 
 func TestBaselineErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"<<<<<<< HEAD\n":                        "1: not BENCHMARK, KIND, NAME and VALUE",
-		"# x\na\tevent\tIr\tmany\n":             `2: "many" is no count`,
-		"a\tevent\tIr\t1\na\tevent\tIr\t2\n":    "2: a has two counts of Ir",
+		"<<<<<<< HEAD\n":                     "1: not BENCHMARK, KIND, NAME and VALUE",
+		"# x\na\tevent\tIr\tmany\n":          `2: "many" is no count`,
+		"a\tevent\tIr\t1\na\tevent\tIr\t2\n": "2: a has two counts of Ir",
+		"a\tevent\tIr\t1\na\tevent\tIr\t2\na\tfunction\tf\t1\na\tfunction\tf\t2\nb\tevent\tIr\t1\nb\tevent\tIr\t2\n": "2: a and b have two counts each: two branches changed them",
 		"a\tsize\tIr\t1\n":                      `1: no line is of the kind "size"`,
 		"\tevent\tIr\t1\n":                      "1: not BENCHMARK",
 		"a\tevent\tIr\t1\r\n\nb\tevent\tIr\t-1": `3: "-1" is no count`,

@@ -28,6 +28,8 @@ type Report struct {
 	Dir string
 	// Against says what it is compared with, if that is not the baseline.
 	Against string
+	// Update is the command by which the baseline takes today's counts: "" is that of cgemu check.
+	Update string
 }
 
 // A Result is a benchmark compared with the baseline.

@@ -58,6 +58,21 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, New, Compare(b, counts(m{}, m{}), measured(old)).Verdict)
 }
 
+// TestPercent has a change that is too small for per cent.
+func TestPercent(t *testing.T) {
+	require.Equal(t, "+2.00 %", percent(100, 102))
+	require.Equal(t, "+1", percent(1_000_000, 1_000_001))
+	require.Equal(t, "-19", percent(1_000_000, 999_981))
+	require.Equal(t, "+0.00 %", percent(5, 5))
+	require.Equal(t, "+5", percent(0, 5))
+}
+
+// TestUnknown says what code is that has no name.
+func TestUnknown(t *testing.T) {
+	require.Equal(t, " (code without symbols)", Moved{File: "???", Func: "???"}.state())
+	require.Equal(t, " (gone)", Moved{File: "???", Func: "f", Gone: true}.state())
+}
+
 var update = flag.Bool("update", false, "write testdata/formats anew")
 
 // sampleReport has a benchmark of each verdict.
@@ -95,7 +110,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 func TestMerge(t *testing.T) {
 	all := sampleReport()
 	all.Results = []Result{all.Results[0], all.Results[3]}
-	m := &Manifest{Dir: "perf", Benchmarks: []Benchmark{{Name: "x"}, {Name: "b", Group: "g"}, {Name: "none"}}}
+	m := &Manifest{Dir: "perf", Benchmarks: []Benchmark{{Name: "x", Run: []string{"./x"}}, {Name: "b", Group: "g", Run: []string{"./b"}}, {Name: "none"}}}
 	var parts []*Report
 	for i := range all.Results {
 		var text bytes.Buffer

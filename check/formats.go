@@ -227,7 +227,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 	s := junitSuite{Name: "cgemu check", Tests: len(r.Results)}
 	for i := range r.Results {
 		x := &r.Results[i]
-		t := &text{}
+		t := r.newText()
 		t.result(x)
 		c := junitCase{Name: x.Name, Class: "cgemu." + x.Group}
 		if x.Group == "" {
@@ -376,7 +376,7 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 		for _, c := range x.Changes {
 			if c.Function == "" && !slices.Contains(units, c.Event) {
 				units = append(units, c.Event)
-				t.printf("Unit %s assume=exact\n", c.Event)
+				t.printf("Unit %s better=lower assume=exact\n", c.Event)
 			}
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // ReadJSON reads a report that WriteJSON wrote.
@@ -50,6 +53,9 @@ func ReadJSON(r io.Reader) (*Report, error) {
 
 // Merge joins the reports of several machines, each of which ran a part of the benchmarks: one that none has failed. The order is the manifest's.
 func (m *Manifest) Merge(reports ...*Report) (*Report, error) {
+	if err := m.sameBuild(reports); err != nil {
+		return nil, err
+	}
 	found := map[string]*Result{}
 	for _, r := range reports {
 		for i := range r.Results {
@@ -77,4 +83,33 @@ func (m *Manifest) Merge(reports ...*Report) (*Report, error) {
 		return nil, fmt.Errorf("the manifest has no benchmark %s", name)
 	}
 	return out, nil
+}
+
+// sameBuild refuses reports in which a program of the project is not the same: they are of different builds, and their counts are no result of either.
+func (m *Manifest) sameBuild(reports []*Report) error {
+	type program struct{ dir, path string }
+	first := map[program]*Result{}
+	for _, r := range reports {
+		for i := range r.Results {
+			x := &r.Results[i]
+			at := slices.IndexFunc(m.Benchmarks, func(b Benchmark) bool { return b.Name == x.Name })
+			if at < 0 || x.Now == nil {
+				continue
+			}
+			b := &m.Benchmarks[at]
+			if !strings.Contains(b.Run[0], "/") || filepath.IsAbs(b.Run[0]) {
+				continue // of the machine, not of the project
+			}
+			p := program{b.Dir, b.Run[0]}
+			if first[p] == nil {
+				first[p] = x
+			}
+			for _, what := range []string{"program", "counting"} {
+				if first[p].Now.Fingerprint[what] != x.Now.Fingerprint[what] {
+					return fmt.Errorf("%s is not the same in the reports of %s and %s: the parts are of different builds, or machines with different versions of cgemu", b.Run[0], first[p].Name, x.Name)
+				}
+			}
+		}
+	}
+	return nil
 }

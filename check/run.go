@@ -157,6 +157,9 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 	return cfg, nil
 }
 
+// ErrNothing is the error of a run that counted nothing.
+var ErrNothing = errors.New("nothing was counted")
+
 // measure takes what is compared out of a run's result. opened are the files of the host that were opened.
 func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, opened map[string]bool, log string) (*Measurement, error) {
 	p := res.Profile
@@ -168,11 +171,11 @@ func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, o
 		out.Events[e] = p.Total(e)
 	}
 	if p.Total(p.Events[0]) == 0 {
-		why := "nothing was counted"
+		why := ""
 		if r := cfg.Regions; len(r.Toggle)+len(r.From)+len(r.To) > 0 {
-			why += ": a function of toggle-collect, from or to was never entered, or inlined"
+			why = ": a function of toggle-collect, from or to was never entered, or inlined"
 		}
-		return nil, errors.New(why + lastLine(strings.ReplaceAll(log, "cgemu: ", "")))
+		return nil, fmt.Errorf("%w%s%s", ErrNothing, why, lastLine(strings.ReplaceAll(log, "cgemu: ", "")))
 	}
 	names := m.sourceNames(b, append([]string{cfg.Path}, res.Programs...), filesOf(p))
 	names.functions(b, p, out)

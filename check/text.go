@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -14,7 +16,7 @@ const maxMoved = 8
 // WriteText writes r for a terminal or a log: a line for each event of each benchmark, below it what moved it, and at the end how many
 // benchmarks there are of which verdict. Benchmarks that are as before take one line.
 func (r *Report) WriteText(w io.Writer) error {
-	t := &text{}
+	t := r.newText()
 	if r.Against != "" {
 		t.printf("compared with %s\n", r.Against)
 	}
@@ -26,16 +28,22 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteText writes a result alone.
-func (r *Result) WriteText(w io.Writer) error {
-	t := &text{}
-	t.result(r)
+// WriteResult writes the i-th result alone, as WriteText does.
+func (r *Report) WriteResult(w io.Writer, i int) error {
+	t := r.newText()
+	t.result(&r.Results[i])
 	_, err := io.WriteString(w, t.String())
 	return err
 }
 
 // A text is a report being written.
-type text struct{ strings.Builder }
+type text struct {
+	strings.Builder
+	// update is the command by which the baseline takes today's counts.
+	update string
+}
+
+func (r *Report) newText() *text { return &text{update: cmp.Or(r.Update, "cgemu check --update")} }
 
 func (t *text) printf(format string, args ...any) { fmt.Fprintf(&t.Builder, format, args...) }
 
@@ -61,7 +69,7 @@ func (t *text) result(r *Result) {
 		t.functions(r)
 	}
 	for _, d := range r.Differs {
-		t.printf("    %s: %s\n", d.What, d.sentence())
+		t.printf("    %s: %s\n", d.What, d.sentence(t.update))
 	}
 }
 
@@ -106,6 +114,8 @@ func (t *text) functions(r *Result) {
 // state says if f is on one side only.
 func (f Moved) state() string {
 	switch {
+	case f.File == cgout.Unknown && f.Func == cgout.Unknown:
+		return " (code without symbols)"
 	case f.Gone:
 		return " (gone)"
 	case f.Added:
@@ -116,8 +126,8 @@ func (f Moved) state() string {
 	return ""
 }
 
-// sentence says what is to be thought of d.
-func (d Difference) sentence() string {
+// sentence says what is to be thought of d. update is the command that takes today's counts.
+func (d Difference) sentence(update string) string {
 	change := fmt.Sprintf("%q was %q", d.New, d.Old)
 	if strings.HasPrefix(d.What, programPrefix) {
 		switch {
@@ -141,17 +151,17 @@ func (d Difference) sentence() string {
 	case "program":
 		return "another build"
 	case "trace-children":
-		return "whether other processes count is not as it was: the counts do not compare; cgemu check --update"
+		return "whether other processes count is not as it was: the counts do not compare; " + update
 	case "compiler":
 		return change + ": another compiler makes another program"
 	case "libraries":
 		return "other libraries than those of the baseline: their part may have moved for that"
 	case "stdin":
-		return "another input: the counts do not compare; cgemu check --update"
+		return "another input: the counts do not compare; " + update
 	case "counting":
-		return change + ": the rules of counting have changed; cgemu check --update"
+		return change + ": the rules of counting have changed; " + update
 	}
-	return change + ": the counts do not compare; cgemu check --update"
+	return change + ": the counts do not compare; " + update
 }
 
 // summary counts the verdicts.
@@ -175,12 +185,16 @@ func (t *text) summary(r *Report) {
 	t.printf("%d benchmark%s: %s\n", len(r.Results), s, strings.Join(parts, ", "))
 }
 
-// percent is how far a count went, "+2.00 %".
+// percent is how far a count went, "+2.00 %", or by how much if that is next to nothing.
 func percent(old, new uint64) string {
 	if old == 0 {
 		return "+" + cgout.Group(new)
 	}
-	return fmt.Sprintf("%+.2f %%", (float64(new)-float64(old))/float64(old)*100)
+	p := (float64(new) - float64(old)) / float64(old) * 100
+	if new != old && math.Abs(p) < 0.01 {
+		return signed(int64(new - old))
+	}
+	return fmt.Sprintf("%+.2f %%", p)
 }
 
 func signed(x int64) string {

@@ -101,6 +101,8 @@ type Error struct {
 	// Reason is one of the Err values, or a host's error.
 	Reason error
 	Msg    string
+	// Interp is the interpreter that cannot be opened, "" if it is the file itself.
+	Interp string
 }
 
 func (e *Error) Error() string { return "loader: " + e.Path + ": " + e.Msg }
@@ -181,7 +183,7 @@ func openInterp(open Opener, e *elfFile) (*elfFile, error) {
 	f, err := open(e.interp)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Error{Path: e.file.Path, Reason: fs.ErrNotExist, Msg: fmt.Sprintf(
+		return nil, &Error{Path: e.file.Path, Interp: e.interp, Reason: fs.ErrNotExist, Msg: fmt.Sprintf(
 			"needs the interpreter %s, which does not exist (--sysroot says where to look)", e.interp)}
 	case err != nil:
 		return nil, &Error{Path: e.file.Path, Reason: err, Msg: fmt.Sprintf("interpreter %s: %v", e.interp, err)}

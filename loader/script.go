@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 )
 
 const (
@@ -63,10 +64,16 @@ func openError(path, name string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		msg = "not an executable file"
 	}
+	interp := ""
 	if name != path {
-		msg = fmt.Sprintf("interpreter %s of its #! line: %s", name, msg)
+		interp = name
+		line := "its #! line"
+		if plain, ok := strings.CutSuffix(name, "\r"); ok {
+			name, line = plain, line+", which ends in CR and LF"
+		}
+		msg = fmt.Sprintf("interpreter %s of %s: %s", name, line, msg)
 	}
-	return &Error{Path: path, Reason: err, Msg: msg}
+	return &Error{Path: path, Interp: interp, Reason: err, Msg: msg}
 }
 
 // parseShebang takes a `#!` line apart as fs/binfmt_script.c does: the

@@ -81,7 +81,7 @@ func runCheck(name string, args []string, stdout, stderr io.Writer) int {
 			return status
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) && c.manifest == check.ManifestName {
+	if missing := new(fs.PathError); errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing) && missing.Path == c.manifest {
 		err = fmt.Errorf("%w (a manifest says what to run: cgemu help check)", err)
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
@@ -181,7 +181,9 @@ func (c *checkCommand) compare(ctx context.Context, m *check.Manifest, chosen []
 	if c.against != "" {
 		old, against, err = c.measureAt(ctx, m, chosen)
 	} else {
-		old, err = c.oldBaseline(m)
+		if old, err = c.oldBaseline(m); err == nil {
+			c.tellGone(m, old)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -200,6 +202,19 @@ func (c *checkCommand) compare(ctx context.Context, m *check.Manifest, chosen []
 		}
 	})
 	return report, nil
+}
+
+// tellGone names the benchmarks that the baseline alone has: nothing holds them to their counts any more.
+func (c *checkCommand) tellGone(m *check.Manifest, old check.Baseline) {
+	gone := old.Gone(m)
+	if len(gone) == 0 {
+		return
+	}
+	then := "--update takes them out"
+	if c.update {
+		then = "they are taken out"
+	}
+	fmt.Fprintf(c.stderr, "cgemu check: %s has counts of %s, which the manifest does not have any more: %s\n", filepath.Join(m.Dir, m.Baseline), strings.Join(gone, ", "), then)
 }
 
 // topDir is a directory as annotations have to name it: from the top of the repository on, where a CI says that it is or git has it.

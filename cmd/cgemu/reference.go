@@ -112,7 +112,7 @@ var runCommand = usage.Command{
 			valueOption("--extra-debuginfo-path", "DIR", "look for separate debug files there too (repeatable)"),
 		}},
 		{Title: "The guest's world", Options: []usage.Option{
-			choiceOption("--cpu", "v1|v2|v3|valgrind", "the guest's CPU (v3; v1 with the engines unicorn and check)"),
+			choiceOption("--cpu", "v1|v2|v3|valgrind", "the guest's CPU (v3; v1 with the engines unicorn and check-unicorn)"),
 			valueOption("--cpus", "N", "how many CPUs the guest sees, 1 to 1024 (1)"),
 			valueOption("-e, --env", "NAME[=VALUE]", "put a variable into the guest's environment (repeatable); without a value, cgemu's own if "+
 				"there is one"),
@@ -146,7 +146,7 @@ var runCommand = usage.Command{
 				"cgemu itself, too; --root=DIR hides the host's other files, --overlay instead of --read-only lets it change what it sees"),
 		}},
 		{Title: "How it is run", Options: []usage.Option{
-			choiceOption("--engine", "auto|jit|unicorn|check", "what executes the guest; check compares the other two (auto)"),
+			choiceOption("--engine", "auto|jit|interp|unicorn|check|check-unicorn", "what executes the guest; check compares jit with interp, check-unicorn unicorn with it (auto)"),
 			valueOption("--max-insns", "N", "end the run after N instructions, with status 124 (0: never)"),
 			flagOption("--verify", "run the program twice and compare profiles, output and exit status; status 123 if they differ"),
 			valueOption("--record", "FILE", "write to FILE all that the program takes from outside: --replay repeats the run elsewhere"),

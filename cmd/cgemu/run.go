@@ -183,6 +183,7 @@ func inPath(name string, env []string) []string {
 // failStart reports that a program could not be started.
 func failStart(name string, err error) int {
 	var here hereError
+	var bad *loader.Error
 	switch {
 	case hostErrno(err) == syscall.EMFILE || hostErrno(err) == syscall.ENFILE || hostErrno(err) == syscall.EFBIG:
 		return fail(exitFailed, err) // whatever the program is
@@ -194,12 +195,13 @@ func failStart(name string, err error) int {
 		return fail(exitNotFound, fmt.Errorf("%s: not found in PATH; ./%[1]s is a directory", name))
 	case errors.As(err, &here):
 		return fail(exitNotFound, fmt.Errorf(`%s: not found in PATH; did you mean "./%[1]s"?`, name))
+	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &bad) && bad.Interp != "":
+		return fail(exitNotFound, fmt.Errorf("%s: %s", name, bad.Msg))
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
 		return fail(exitNotFound, fmt.Errorf("%s: not found%s", name, spell.Suggest(name, commands)))
 	case errors.Is(err, fs.ErrPermission):
 		return fail(exitNotExec, fmt.Errorf("%s: permission denied", name))
 	}
-	var bad *loader.Error
 	var noPath *fs.PathError
 	if errors.As(err, &bad) || errors.As(err, &noPath) {
 		return fail(exitNotExec, err)

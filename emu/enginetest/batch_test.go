@@ -1,7 +1,6 @@
 package enginetest
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -87,10 +86,10 @@ type emulated struct {
 
 // newSpace returns an address space; on a host that has none yet the test is skipped.
 func newSpace(t testing.TB) *mem.Space {
-	m, err := mem.New()
-	if errors.Is(err, mem.ErrNoHost) {
+	if err := mem.Supported(); err != nil {
 		t.Skip(err)
 	}
+	m, err := mem.New()
 	require.NoError(t, err)
 	return m
 }

@@ -62,7 +62,7 @@ func leanModel(t testing.TB) *emu.Model {
 }
 
 // settled reports whether i leaves no flag undefined, or as its vendor likes.
-func settled(i *x86.Inst) bool { return unsettled[i.Op] == 0 && !comparesToFlags[i.Op] }
+func settled(i *x86.Inst) bool { return x86.Unsettled[i.Op] == 0 && !comparesToFlags[i.Op] }
 
 func newSimulatingInterp(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
 	return interp.New(m, emu.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)})

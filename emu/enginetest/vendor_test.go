@@ -98,23 +98,13 @@ func asVendor(by vendor, c *testCase, job *nativeState, want, got *outcome) {
 // comparesToFlags are the x87 instructions that leave C1 as their vendor likes.
 var comparesToFlags = map[x86.Op]bool{x86.FCOMI: true, x86.FCOMIP: true, x86.FUCOMI: true, x86.FUCOMIP: true}
 
-// unsettled has the status flags that instructions leave undefined and CPUs write nevertheless.
-var unsettled = map[x86.Op]x86.Flags{
-	x86.MUL: x86.SF | x86.ZF | x86.AF | x86.PF, x86.IMUL: x86.SF | x86.ZF | x86.AF | x86.PF, x86.DIV: x86.StatusFlags, x86.IDIV: x86.StatusFlags,
-	x86.BSF: x86.StatusFlags &^ x86.ZF, x86.BSR: x86.StatusFlags &^ x86.ZF,
-	x86.TZCNT: x86.OF | x86.SF | x86.AF | x86.PF, x86.LZCNT: x86.OF | x86.SF | x86.AF | x86.PF,
-	x86.ANDN: x86.AF | x86.PF, x86.BLSR: x86.AF | x86.PF, x86.BLSMSK: x86.AF | x86.PF, x86.BLSI: x86.AF | x86.PF, x86.BZHI: x86.AF | x86.PF,
-	x86.BEXTR: x86.SF | x86.AF | x86.PF,
-	x86.SHL:   x86.AF | x86.OF, x86.SHR: x86.AF | x86.OF, x86.SAR: x86.AF | x86.OF, x86.SHLD: x86.AF | x86.OF | x86.CF, x86.SHRD: x86.AF | x86.OF | x86.CF,
-}
-
 // settle makes flags that the case's instruction leaves undefined equal in both outcomes. It reports whether they can be compared: what
 // follows the instruction may have read them.
 func settle(by vendor, c *testCase, want, got *outcome) bool {
 	if (c.inst.Op == x86.SHLD || c.inst.Op == x86.SHRD) && c.inst.OpSize == 2 && by == amd {
 		return false // counts above 16 leave the result undefined: Intel's CPUs shift the destination in, AMD's the source
 	}
-	u := uint64(unsettled[c.inst.Op])
+	u := uint64(x86.Unsettled[c.inst.Op])
 	if (want.state.Flags^got.state.Flags)&u == 0 {
 		return true
 	}

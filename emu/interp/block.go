@@ -202,23 +202,24 @@ func (e *Engine) gatherAll(blocks []*block) {
 func (e *Engine) gather(b *block) {
 	n := b.count
 	b.count = 0
-	if n == 0 || b.counting != emu.CountAll {
+	if b.counting != emu.CountAll {
 		return
 	}
 	for i := range b.insns {
-		e.addPlan(&b.insns[i], int64(n))
+		if n != 0 {
+			e.addPlan(&b.insns[i], int64(n))
+		}
 		e.gatherOwn(&b.insns[i])
 	}
 }
 
-// gatherLate gathers what happened in blocks after they were dropped.
+// gatherLate gathers what happened in blocks after they were dropped. One of them may be running still.
 func (e *Engine) gatherLate() {
 	for _, b := range e.late {
 		for i := range b.insns {
 			e.gatherOwn(&b.insns[i])
 		}
 	}
-	e.late = e.late[:0]
 }
 
 // gatherOwn does so with the counts that do not follow from in's plan.

@@ -10,7 +10,6 @@ const (
 	opSpecial
 	opEnd
 	opThrough
-	opNop
 	opFetch
 	opMov1
 	opMovI1
@@ -392,42 +391,6 @@ const (
 	opTestRI1LE
 	opCmpRI1G
 	opTestRI1G
-	opCmpRR1FB
-	opCmpRR1FAE
-	opCmpRR1FE
-	opTestRR1FE
-	opCmpRR1FNE
-	opTestRR1FNE
-	opCmpRR1FBE
-	opCmpRR1FA
-	opCmpRR1FS
-	opTestRR1FS
-	opCmpRR1FNS
-	opTestRR1FNS
-	opCmpRR1FL
-	opCmpRR1FGE
-	opCmpRR1FLE
-	opTestRR1FLE
-	opCmpRR1FG
-	opTestRR1FG
-	opCmpRI1FB
-	opCmpRI1FAE
-	opCmpRI1FE
-	opTestRI1FE
-	opCmpRI1FNE
-	opTestRI1FNE
-	opCmpRI1FBE
-	opCmpRI1FA
-	opCmpRI1FS
-	opTestRI1FS
-	opCmpRI1FNS
-	opTestRI1FNS
-	opCmpRI1FL
-	opCmpRI1FGE
-	opCmpRI1FLE
-	opTestRI1FLE
-	opCmpRI1FG
-	opTestRI1FG
 	opCmpRR4B
 	opCmpRR4AE
 	opCmpRR4E
@@ -464,42 +427,6 @@ const (
 	opTestRI4LE
 	opCmpRI4G
 	opTestRI4G
-	opCmpRR4FB
-	opCmpRR4FAE
-	opCmpRR4FE
-	opTestRR4FE
-	opCmpRR4FNE
-	opTestRR4FNE
-	opCmpRR4FBE
-	opCmpRR4FA
-	opCmpRR4FS
-	opTestRR4FS
-	opCmpRR4FNS
-	opTestRR4FNS
-	opCmpRR4FL
-	opCmpRR4FGE
-	opCmpRR4FLE
-	opTestRR4FLE
-	opCmpRR4FG
-	opTestRR4FG
-	opCmpRI4FB
-	opCmpRI4FAE
-	opCmpRI4FE
-	opTestRI4FE
-	opCmpRI4FNE
-	opTestRI4FNE
-	opCmpRI4FBE
-	opCmpRI4FA
-	opCmpRI4FS
-	opTestRI4FS
-	opCmpRI4FNS
-	opTestRI4FNS
-	opCmpRI4FL
-	opCmpRI4FGE
-	opCmpRI4FLE
-	opTestRI4FLE
-	opCmpRI4FG
-	opTestRI4FG
 	opCmpRR8B
 	opCmpRR8AE
 	opCmpRR8E
@@ -536,42 +463,6 @@ const (
 	opTestRI8LE
 	opCmpRI8G
 	opTestRI8G
-	opCmpRR8FB
-	opCmpRR8FAE
-	opCmpRR8FE
-	opTestRR8FE
-	opCmpRR8FNE
-	opTestRR8FNE
-	opCmpRR8FBE
-	opCmpRR8FA
-	opCmpRR8FS
-	opTestRR8FS
-	opCmpRR8FNS
-	opTestRR8FNS
-	opCmpRR8FL
-	opCmpRR8FGE
-	opCmpRR8FLE
-	opTestRR8FLE
-	opCmpRR8FG
-	opTestRR8FG
-	opCmpRI8FB
-	opCmpRI8FAE
-	opCmpRI8FE
-	opTestRI8FE
-	opCmpRI8FNE
-	opTestRI8FNE
-	opCmpRI8FBE
-	opCmpRI8FA
-	opCmpRI8FS
-	opTestRI8FS
-	opCmpRI8FNS
-	opTestRI8FNS
-	opCmpRI8FL
-	opCmpRI8FGE
-	opCmpRI8FLE
-	opTestRI8FLE
-	opCmpRI8FG
-	opTestRI8FG
 	opJcc
 	opJmp
 	opCheck
@@ -682,7 +573,6 @@ var codeNames = [...]string{
 	opSpecial:        "opSpecial",
 	opEnd:            "opEnd",
 	opThrough:        "opThrough",
-	opNop:            "opNop",
 	opFetch:          "opFetch",
 	opMov1:           "opMov1",
 	opMovI1:          "opMovI1",
@@ -1064,42 +954,6 @@ var codeNames = [...]string{
 	opTestRI1LE:      "opTestRI1LE",
 	opCmpRI1G:        "opCmpRI1G",
 	opTestRI1G:       "opTestRI1G",
-	opCmpRR1FB:       "opCmpRR1FB",
-	opCmpRR1FAE:      "opCmpRR1FAE",
-	opCmpRR1FE:       "opCmpRR1FE",
-	opTestRR1FE:      "opTestRR1FE",
-	opCmpRR1FNE:      "opCmpRR1FNE",
-	opTestRR1FNE:     "opTestRR1FNE",
-	opCmpRR1FBE:      "opCmpRR1FBE",
-	opCmpRR1FA:       "opCmpRR1FA",
-	opCmpRR1FS:       "opCmpRR1FS",
-	opTestRR1FS:      "opTestRR1FS",
-	opCmpRR1FNS:      "opCmpRR1FNS",
-	opTestRR1FNS:     "opTestRR1FNS",
-	opCmpRR1FL:       "opCmpRR1FL",
-	opCmpRR1FGE:      "opCmpRR1FGE",
-	opCmpRR1FLE:      "opCmpRR1FLE",
-	opTestRR1FLE:     "opTestRR1FLE",
-	opCmpRR1FG:       "opCmpRR1FG",
-	opTestRR1FG:      "opTestRR1FG",
-	opCmpRI1FB:       "opCmpRI1FB",
-	opCmpRI1FAE:      "opCmpRI1FAE",
-	opCmpRI1FE:       "opCmpRI1FE",
-	opTestRI1FE:      "opTestRI1FE",
-	opCmpRI1FNE:      "opCmpRI1FNE",
-	opTestRI1FNE:     "opTestRI1FNE",
-	opCmpRI1FBE:      "opCmpRI1FBE",
-	opCmpRI1FA:       "opCmpRI1FA",
-	opCmpRI1FS:       "opCmpRI1FS",
-	opTestRI1FS:      "opTestRI1FS",
-	opCmpRI1FNS:      "opCmpRI1FNS",
-	opTestRI1FNS:     "opTestRI1FNS",
-	opCmpRI1FL:       "opCmpRI1FL",
-	opCmpRI1FGE:      "opCmpRI1FGE",
-	opCmpRI1FLE:      "opCmpRI1FLE",
-	opTestRI1FLE:     "opTestRI1FLE",
-	opCmpRI1FG:       "opCmpRI1FG",
-	opTestRI1FG:      "opTestRI1FG",
 	opCmpRR4B:        "opCmpRR4B",
 	opCmpRR4AE:       "opCmpRR4AE",
 	opCmpRR4E:        "opCmpRR4E",
@@ -1136,42 +990,6 @@ var codeNames = [...]string{
 	opTestRI4LE:      "opTestRI4LE",
 	opCmpRI4G:        "opCmpRI4G",
 	opTestRI4G:       "opTestRI4G",
-	opCmpRR4FB:       "opCmpRR4FB",
-	opCmpRR4FAE:      "opCmpRR4FAE",
-	opCmpRR4FE:       "opCmpRR4FE",
-	opTestRR4FE:      "opTestRR4FE",
-	opCmpRR4FNE:      "opCmpRR4FNE",
-	opTestRR4FNE:     "opTestRR4FNE",
-	opCmpRR4FBE:      "opCmpRR4FBE",
-	opCmpRR4FA:       "opCmpRR4FA",
-	opCmpRR4FS:       "opCmpRR4FS",
-	opTestRR4FS:      "opTestRR4FS",
-	opCmpRR4FNS:      "opCmpRR4FNS",
-	opTestRR4FNS:     "opTestRR4FNS",
-	opCmpRR4FL:       "opCmpRR4FL",
-	opCmpRR4FGE:      "opCmpRR4FGE",
-	opCmpRR4FLE:      "opCmpRR4FLE",
-	opTestRR4FLE:     "opTestRR4FLE",
-	opCmpRR4FG:       "opCmpRR4FG",
-	opTestRR4FG:      "opTestRR4FG",
-	opCmpRI4FB:       "opCmpRI4FB",
-	opCmpRI4FAE:      "opCmpRI4FAE",
-	opCmpRI4FE:       "opCmpRI4FE",
-	opTestRI4FE:      "opTestRI4FE",
-	opCmpRI4FNE:      "opCmpRI4FNE",
-	opTestRI4FNE:     "opTestRI4FNE",
-	opCmpRI4FBE:      "opCmpRI4FBE",
-	opCmpRI4FA:       "opCmpRI4FA",
-	opCmpRI4FS:       "opCmpRI4FS",
-	opTestRI4FS:      "opTestRI4FS",
-	opCmpRI4FNS:      "opCmpRI4FNS",
-	opTestRI4FNS:     "opTestRI4FNS",
-	opCmpRI4FL:       "opCmpRI4FL",
-	opCmpRI4FGE:      "opCmpRI4FGE",
-	opCmpRI4FLE:      "opCmpRI4FLE",
-	opTestRI4FLE:     "opTestRI4FLE",
-	opCmpRI4FG:       "opCmpRI4FG",
-	opTestRI4FG:      "opTestRI4FG",
 	opCmpRR8B:        "opCmpRR8B",
 	opCmpRR8AE:       "opCmpRR8AE",
 	opCmpRR8E:        "opCmpRR8E",
@@ -1208,42 +1026,6 @@ var codeNames = [...]string{
 	opTestRI8LE:      "opTestRI8LE",
 	opCmpRI8G:        "opCmpRI8G",
 	opTestRI8G:       "opTestRI8G",
-	opCmpRR8FB:       "opCmpRR8FB",
-	opCmpRR8FAE:      "opCmpRR8FAE",
-	opCmpRR8FE:       "opCmpRR8FE",
-	opTestRR8FE:      "opTestRR8FE",
-	opCmpRR8FNE:      "opCmpRR8FNE",
-	opTestRR8FNE:     "opTestRR8FNE",
-	opCmpRR8FBE:      "opCmpRR8FBE",
-	opCmpRR8FA:       "opCmpRR8FA",
-	opCmpRR8FS:       "opCmpRR8FS",
-	opTestRR8FS:      "opTestRR8FS",
-	opCmpRR8FNS:      "opCmpRR8FNS",
-	opTestRR8FNS:     "opTestRR8FNS",
-	opCmpRR8FL:       "opCmpRR8FL",
-	opCmpRR8FGE:      "opCmpRR8FGE",
-	opCmpRR8FLE:      "opCmpRR8FLE",
-	opTestRR8FLE:     "opTestRR8FLE",
-	opCmpRR8FG:       "opCmpRR8FG",
-	opTestRR8FG:      "opTestRR8FG",
-	opCmpRI8FB:       "opCmpRI8FB",
-	opCmpRI8FAE:      "opCmpRI8FAE",
-	opCmpRI8FE:       "opCmpRI8FE",
-	opTestRI8FE:      "opTestRI8FE",
-	opCmpRI8FNE:      "opCmpRI8FNE",
-	opTestRI8FNE:     "opTestRI8FNE",
-	opCmpRI8FBE:      "opCmpRI8FBE",
-	opCmpRI8FA:       "opCmpRI8FA",
-	opCmpRI8FS:       "opCmpRI8FS",
-	opTestRI8FS:      "opTestRI8FS",
-	opCmpRI8FNS:      "opCmpRI8FNS",
-	opTestRI8FNS:     "opTestRI8FNS",
-	opCmpRI8FL:       "opCmpRI8FL",
-	opCmpRI8FGE:      "opCmpRI8FGE",
-	opCmpRI8FLE:      "opCmpRI8FLE",
-	opTestRI8FLE:     "opTestRI8FLE",
-	opCmpRI8FG:       "opCmpRI8FG",
-	opTestRI8FG:      "opTestRI8FG",
 	opJcc:            "opJcc",
 	opJmp:            "opJmp",
 	opCheck:          "opCheck",

@@ -25,7 +25,7 @@ func (e *Engine) exec(b *block) *emu.Stop {
 enter:
 	if e.interrupt.Load() {
 		s.RIP = b.pc
-		return nil
+		return e.settled()
 	}
 	b.count++
 	e.executed += b.n
@@ -65,8 +65,6 @@ enter:
 
 		case opThrough:
 			goto through
-
-		case opNop:
 
 		case opFetch:
 
@@ -3979,7 +3977,7 @@ enter:
 
 		case opCmpRR1B:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x < y {
 				goto taken
 			}
@@ -3987,7 +3985,7 @@ enter:
 
 		case opCmpRR1AE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x >= y {
 				goto taken
 			}
@@ -3995,7 +3993,7 @@ enter:
 
 		case opCmpRR1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x == y {
 				goto taken
 			}
@@ -4003,7 +4001,7 @@ enter:
 
 		case opTestRR1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y == 0 {
 				goto taken
 			}
@@ -4011,7 +4009,7 @@ enter:
 
 		case opCmpRR1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x != y {
 				goto taken
 			}
@@ -4019,7 +4017,7 @@ enter:
 
 		case opTestRR1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y != 0 {
 				goto taken
 			}
@@ -4027,7 +4025,7 @@ enter:
 
 		case opCmpRR1BE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x <= y {
 				goto taken
 			}
@@ -4035,7 +4033,7 @@ enter:
 
 		case opCmpRR1A:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x > y {
 				goto taken
 			}
@@ -4043,7 +4041,7 @@ enter:
 
 		case opCmpRR1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) < 0 {
 				goto taken
 			}
@@ -4051,7 +4049,7 @@ enter:
 
 		case opTestRR1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) < 0 {
 				goto taken
 			}
@@ -4059,7 +4057,7 @@ enter:
 
 		case opCmpRR1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) >= 0 {
 				goto taken
 			}
@@ -4067,7 +4065,7 @@ enter:
 
 		case opTestRR1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) >= 0 {
 				goto taken
 			}
@@ -4075,7 +4073,7 @@ enter:
 
 		case opCmpRR1L:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) < int8(y) {
 				goto taken
 			}
@@ -4083,7 +4081,7 @@ enter:
 
 		case opCmpRR1GE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) >= int8(y) {
 				goto taken
 			}
@@ -4091,7 +4089,7 @@ enter:
 
 		case opCmpRR1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) <= int8(y) {
 				goto taken
 			}
@@ -4099,7 +4097,7 @@ enter:
 
 		case opTestRR1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) <= 0 {
 				goto taken
 			}
@@ -4107,7 +4105,7 @@ enter:
 
 		case opCmpRR1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) > int8(y) {
 				goto taken
 			}
@@ -4115,7 +4113,7 @@ enter:
 
 		case opTestRR1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) > 0 {
 				goto taken
 			}
@@ -4123,7 +4121,7 @@ enter:
 
 		case opCmpRI1B:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x < y {
 				goto taken
 			}
@@ -4131,7 +4129,7 @@ enter:
 
 		case opCmpRI1AE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x >= y {
 				goto taken
 			}
@@ -4139,7 +4137,7 @@ enter:
 
 		case opCmpRI1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x == y {
 				goto taken
 			}
@@ -4147,7 +4145,7 @@ enter:
 
 		case opTestRI1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y == 0 {
 				goto taken
 			}
@@ -4155,7 +4153,7 @@ enter:
 
 		case opCmpRI1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x != y {
 				goto taken
 			}
@@ -4163,7 +4161,7 @@ enter:
 
 		case opTestRI1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y != 0 {
 				goto taken
 			}
@@ -4171,7 +4169,7 @@ enter:
 
 		case opCmpRI1BE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x <= y {
 				goto taken
 			}
@@ -4179,7 +4177,7 @@ enter:
 
 		case opCmpRI1A:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x > y {
 				goto taken
 			}
@@ -4187,7 +4185,7 @@ enter:
 
 		case opCmpRI1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) < 0 {
 				goto taken
 			}
@@ -4195,7 +4193,7 @@ enter:
 
 		case opTestRI1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) < 0 {
 				goto taken
 			}
@@ -4203,7 +4201,7 @@ enter:
 
 		case opCmpRI1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) >= 0 {
 				goto taken
 			}
@@ -4211,7 +4209,7 @@ enter:
 
 		case opTestRI1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) >= 0 {
 				goto taken
 			}
@@ -4219,7 +4217,7 @@ enter:
 
 		case opCmpRI1L:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) < int8(y) {
 				goto taken
 			}
@@ -4227,7 +4225,7 @@ enter:
 
 		case opCmpRI1GE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) >= int8(y) {
 				goto taken
 			}
@@ -4235,7 +4233,7 @@ enter:
 
 		case opCmpRI1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) <= int8(y) {
 				goto taken
 			}
@@ -4243,7 +4241,7 @@ enter:
 
 		case opTestRI1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) <= 0 {
 				goto taken
 			}
@@ -4251,301 +4249,13 @@ enter:
 
 		case opCmpRI1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) > int8(y) {
 				goto taken
 			}
 			goto through
 
 		case opTestRI1G:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
-			if int8(x&y) > 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FB:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x < y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FAE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x >= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x == y {
-				goto taken
-			}
-			goto through
-
-		case opTestRR1FE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if x&y == 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FNE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x != y {
-				goto taken
-			}
-			goto through
-
-		case opTestRR1FNE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if x&y != 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FBE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x <= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FA:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x > y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x-y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRR1FS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FNS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x-y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRR1FNS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FL:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) < int8(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FGE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) >= int8(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FLE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) <= int8(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRR1FLE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) <= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR1FG:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) > int8(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRR1FG:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) > 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FB:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x < y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FAE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x >= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x == y {
-				goto taken
-			}
-			goto through
-
-		case opTestRI1FE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if x&y == 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FNE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x != y {
-				goto taken
-			}
-			goto through
-
-		case opTestRI1FNE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if x&y != 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FBE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x <= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FA:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x > y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x-y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRI1FS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FNS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x-y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRI1FNS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FL:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) < int8(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FGE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) >= int8(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FLE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) <= int8(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRI1FLE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) <= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI1FG:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) > int8(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRI1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) > 0 {
@@ -4555,7 +4265,7 @@ enter:
 
 		case opCmpRR4B:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x < y {
 				goto taken
 			}
@@ -4563,7 +4273,7 @@ enter:
 
 		case opCmpRR4AE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x >= y {
 				goto taken
 			}
@@ -4571,7 +4281,7 @@ enter:
 
 		case opCmpRR4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x == y {
 				goto taken
 			}
@@ -4579,7 +4289,7 @@ enter:
 
 		case opTestRR4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y == 0 {
 				goto taken
 			}
@@ -4587,7 +4297,7 @@ enter:
 
 		case opCmpRR4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x != y {
 				goto taken
 			}
@@ -4595,7 +4305,7 @@ enter:
 
 		case opTestRR4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y != 0 {
 				goto taken
 			}
@@ -4603,7 +4313,7 @@ enter:
 
 		case opCmpRR4BE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x <= y {
 				goto taken
 			}
@@ -4611,7 +4321,7 @@ enter:
 
 		case opCmpRR4A:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x > y {
 				goto taken
 			}
@@ -4619,7 +4329,7 @@ enter:
 
 		case opCmpRR4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) < 0 {
 				goto taken
 			}
@@ -4627,7 +4337,7 @@ enter:
 
 		case opTestRR4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) < 0 {
 				goto taken
 			}
@@ -4635,7 +4345,7 @@ enter:
 
 		case opCmpRR4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) >= 0 {
 				goto taken
 			}
@@ -4643,7 +4353,7 @@ enter:
 
 		case opTestRR4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) >= 0 {
 				goto taken
 			}
@@ -4651,7 +4361,7 @@ enter:
 
 		case opCmpRR4L:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) < int32(y) {
 				goto taken
 			}
@@ -4659,7 +4369,7 @@ enter:
 
 		case opCmpRR4GE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) >= int32(y) {
 				goto taken
 			}
@@ -4667,7 +4377,7 @@ enter:
 
 		case opCmpRR4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) <= int32(y) {
 				goto taken
 			}
@@ -4675,7 +4385,7 @@ enter:
 
 		case opTestRR4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) <= 0 {
 				goto taken
 			}
@@ -4683,7 +4393,7 @@ enter:
 
 		case opCmpRR4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) > int32(y) {
 				goto taken
 			}
@@ -4691,7 +4401,7 @@ enter:
 
 		case opTestRR4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) > 0 {
 				goto taken
 			}
@@ -4699,7 +4409,7 @@ enter:
 
 		case opCmpRI4B:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x < y {
 				goto taken
 			}
@@ -4707,7 +4417,7 @@ enter:
 
 		case opCmpRI4AE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x >= y {
 				goto taken
 			}
@@ -4715,7 +4425,7 @@ enter:
 
 		case opCmpRI4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x == y {
 				goto taken
 			}
@@ -4723,7 +4433,7 @@ enter:
 
 		case opTestRI4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y == 0 {
 				goto taken
 			}
@@ -4731,7 +4441,7 @@ enter:
 
 		case opCmpRI4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x != y {
 				goto taken
 			}
@@ -4739,7 +4449,7 @@ enter:
 
 		case opTestRI4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y != 0 {
 				goto taken
 			}
@@ -4747,7 +4457,7 @@ enter:
 
 		case opCmpRI4BE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x <= y {
 				goto taken
 			}
@@ -4755,7 +4465,7 @@ enter:
 
 		case opCmpRI4A:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x > y {
 				goto taken
 			}
@@ -4763,7 +4473,7 @@ enter:
 
 		case opCmpRI4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) < 0 {
 				goto taken
 			}
@@ -4771,7 +4481,7 @@ enter:
 
 		case opTestRI4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) < 0 {
 				goto taken
 			}
@@ -4779,7 +4489,7 @@ enter:
 
 		case opCmpRI4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) >= 0 {
 				goto taken
 			}
@@ -4787,7 +4497,7 @@ enter:
 
 		case opTestRI4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) >= 0 {
 				goto taken
 			}
@@ -4795,7 +4505,7 @@ enter:
 
 		case opCmpRI4L:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) < int32(y) {
 				goto taken
 			}
@@ -4803,7 +4513,7 @@ enter:
 
 		case opCmpRI4GE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) >= int32(y) {
 				goto taken
 			}
@@ -4811,7 +4521,7 @@ enter:
 
 		case opCmpRI4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) <= int32(y) {
 				goto taken
 			}
@@ -4819,7 +4529,7 @@ enter:
 
 		case opTestRI4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) <= 0 {
 				goto taken
 			}
@@ -4827,301 +4537,13 @@ enter:
 
 		case opCmpRI4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) > int32(y) {
 				goto taken
 			}
 			goto through
 
 		case opTestRI4G:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
-			if int32(x&y) > 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FB:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x < y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FAE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x >= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x == y {
-				goto taken
-			}
-			goto through
-
-		case opTestRR4FE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if x&y == 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FNE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x != y {
-				goto taken
-			}
-			goto through
-
-		case opTestRR4FNE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if x&y != 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FBE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x <= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FA:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x > y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x-y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRR4FS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FNS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x-y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRR4FNS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FL:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) < int32(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FGE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) >= int32(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FLE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) <= int32(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRR4FLE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) <= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR4FG:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) > int32(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRR4FG:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) > 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FB:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x < y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FAE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x >= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x == y {
-				goto taken
-			}
-			goto through
-
-		case opTestRI4FE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if x&y == 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FNE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x != y {
-				goto taken
-			}
-			goto through
-
-		case opTestRI4FNE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if x&y != 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FBE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x <= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FA:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x > y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x-y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRI4FS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FNS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x-y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRI4FNS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FL:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) < int32(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FGE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) >= int32(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FLE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) <= int32(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRI4FLE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) <= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI4FG:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) > int32(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRI4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) > 0 {
@@ -5131,7 +4553,7 @@ enter:
 
 		case opCmpRR8B:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x < y {
 				goto taken
 			}
@@ -5139,7 +4561,7 @@ enter:
 
 		case opCmpRR8AE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x >= y {
 				goto taken
 			}
@@ -5147,7 +4569,7 @@ enter:
 
 		case opCmpRR8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x == y {
 				goto taken
 			}
@@ -5155,7 +4577,7 @@ enter:
 
 		case opTestRR8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y == 0 {
 				goto taken
 			}
@@ -5163,7 +4585,7 @@ enter:
 
 		case opCmpRR8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x != y {
 				goto taken
 			}
@@ -5171,7 +4593,7 @@ enter:
 
 		case opTestRR8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y != 0 {
 				goto taken
 			}
@@ -5179,7 +4601,7 @@ enter:
 
 		case opCmpRR8BE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x <= y {
 				goto taken
 			}
@@ -5187,7 +4609,7 @@ enter:
 
 		case opCmpRR8A:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x > y {
 				goto taken
 			}
@@ -5195,7 +4617,7 @@ enter:
 
 		case opCmpRR8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) < 0 {
 				goto taken
 			}
@@ -5203,7 +4625,7 @@ enter:
 
 		case opTestRR8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) < 0 {
 				goto taken
 			}
@@ -5211,7 +4633,7 @@ enter:
 
 		case opCmpRR8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) >= 0 {
 				goto taken
 			}
@@ -5219,7 +4641,7 @@ enter:
 
 		case opTestRR8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) >= 0 {
 				goto taken
 			}
@@ -5227,7 +4649,7 @@ enter:
 
 		case opCmpRR8L:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) < int64(y) {
 				goto taken
 			}
@@ -5235,7 +4657,7 @@ enter:
 
 		case opCmpRR8GE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) >= int64(y) {
 				goto taken
 			}
@@ -5243,7 +4665,7 @@ enter:
 
 		case opCmpRR8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) <= int64(y) {
 				goto taken
 			}
@@ -5251,7 +4673,7 @@ enter:
 
 		case opTestRR8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) <= 0 {
 				goto taken
 			}
@@ -5259,7 +4681,7 @@ enter:
 
 		case opCmpRR8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) > int64(y) {
 				goto taken
 			}
@@ -5267,7 +4689,7 @@ enter:
 
 		case opTestRR8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) > 0 {
 				goto taken
 			}
@@ -5275,7 +4697,7 @@ enter:
 
 		case opCmpRI8B:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x < y {
 				goto taken
 			}
@@ -5283,7 +4705,7 @@ enter:
 
 		case opCmpRI8AE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x >= y {
 				goto taken
 			}
@@ -5291,7 +4713,7 @@ enter:
 
 		case opCmpRI8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x == y {
 				goto taken
 			}
@@ -5299,7 +4721,7 @@ enter:
 
 		case opTestRI8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y == 0 {
 				goto taken
 			}
@@ -5307,7 +4729,7 @@ enter:
 
 		case opCmpRI8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x != y {
 				goto taken
 			}
@@ -5315,7 +4737,7 @@ enter:
 
 		case opTestRI8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y != 0 {
 				goto taken
 			}
@@ -5323,7 +4745,7 @@ enter:
 
 		case opCmpRI8BE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x <= y {
 				goto taken
 			}
@@ -5331,7 +4753,7 @@ enter:
 
 		case opCmpRI8A:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x > y {
 				goto taken
 			}
@@ -5339,7 +4761,7 @@ enter:
 
 		case opCmpRI8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) < 0 {
 				goto taken
 			}
@@ -5347,7 +4769,7 @@ enter:
 
 		case opTestRI8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) < 0 {
 				goto taken
 			}
@@ -5355,7 +4777,7 @@ enter:
 
 		case opCmpRI8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) >= 0 {
 				goto taken
 			}
@@ -5363,7 +4785,7 @@ enter:
 
 		case opTestRI8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) >= 0 {
 				goto taken
 			}
@@ -5371,7 +4793,7 @@ enter:
 
 		case opCmpRI8L:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) < int64(y) {
 				goto taken
 			}
@@ -5379,7 +4801,7 @@ enter:
 
 		case opCmpRI8GE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) >= int64(y) {
 				goto taken
 			}
@@ -5387,7 +4809,7 @@ enter:
 
 		case opCmpRI8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) <= int64(y) {
 				goto taken
 			}
@@ -5395,7 +4817,7 @@ enter:
 
 		case opTestRI8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) <= 0 {
 				goto taken
 			}
@@ -5403,301 +4825,13 @@ enter:
 
 		case opCmpRI8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) > int64(y) {
 				goto taken
 			}
 			goto through
 
 		case opTestRI8G:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
-			if int64(x&y) > 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FB:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x < y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FAE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x >= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x == y {
-				goto taken
-			}
-			goto through
-
-		case opTestRR8FE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if x&y == 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FNE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x != y {
-				goto taken
-			}
-			goto through
-
-		case opTestRR8FNE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if x&y != 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FBE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x <= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FA:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x > y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x-y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRR8FS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FNS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x-y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRR8FNS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FL:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) < int64(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FGE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) >= int64(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FLE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) <= int64(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRR8FLE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) <= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRR8FG:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) > int64(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRR8FG:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) > 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FB:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x < y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FAE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x >= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x == y {
-				goto taken
-			}
-			goto through
-
-		case opTestRI8FE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if x&y == 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FNE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x != y {
-				goto taken
-			}
-			goto through
-
-		case opTestRI8FNE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if x&y != 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FBE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x <= y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FA:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x > y {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x-y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRI8FS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) < 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FNS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x-y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opTestRI8FNS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) >= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FL:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) < int64(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FGE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) >= int64(y) {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FLE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) <= int64(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRI8FLE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) <= 0 {
-				goto taken
-			}
-			goto through
-
-		case opCmpRI8FG:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) > int64(y) {
-				goto taken
-			}
-			goto through
-
-		case opTestRI8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) > 0 {
@@ -7036,7 +6170,7 @@ func (e *Engine) execSimulating(b *block) *emu.Stop {
 enter:
 	if e.interrupt.Load() {
 		s.RIP = b.pc
-		return nil
+		return e.settled()
 	}
 	b.count++
 	e.executed += b.n
@@ -7072,8 +6206,6 @@ enter:
 			return e.execStale(b, int(u.imm))
 		case opThrough:
 			goto through
-		case opNop:
-
 		case opFetch:
 
 			if line := uint64(u.disp) >> iShift; *(*uint64)(unsafe.Add(iRecent, line&iSets<<3)) != line || u.d != 0 {
@@ -11229,7 +10361,7 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = bits.RotateLeft64((*(*uint64)(unsafe.Add(state, u.d))), int(u.imm))
 		case opCmpRR1B:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x < y {
 				goto yes
 			}
@@ -11237,7 +10369,7 @@ enter:
 
 		case opCmpRR1AE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x >= y {
 				goto yes
 			}
@@ -11245,7 +10377,7 @@ enter:
 
 		case opCmpRR1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x == y {
 				goto yes
 			}
@@ -11253,7 +10385,7 @@ enter:
 
 		case opTestRR1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y == 0 {
 				goto yes
 			}
@@ -11261,7 +10393,7 @@ enter:
 
 		case opCmpRR1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x != y {
 				goto yes
 			}
@@ -11269,7 +10401,7 @@ enter:
 
 		case opTestRR1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y != 0 {
 				goto yes
 			}
@@ -11277,7 +10409,7 @@ enter:
 
 		case opCmpRR1BE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x <= y {
 				goto yes
 			}
@@ -11285,7 +10417,7 @@ enter:
 
 		case opCmpRR1A:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x > y {
 				goto yes
 			}
@@ -11293,7 +10425,7 @@ enter:
 
 		case opCmpRR1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) < 0 {
 				goto yes
 			}
@@ -11301,7 +10433,7 @@ enter:
 
 		case opTestRR1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) < 0 {
 				goto yes
 			}
@@ -11309,7 +10441,7 @@ enter:
 
 		case opCmpRR1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) >= 0 {
 				goto yes
 			}
@@ -11317,7 +10449,7 @@ enter:
 
 		case opTestRR1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) >= 0 {
 				goto yes
 			}
@@ -11325,7 +10457,7 @@ enter:
 
 		case opCmpRR1L:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) < int8(y) {
 				goto yes
 			}
@@ -11333,7 +10465,7 @@ enter:
 
 		case opCmpRR1GE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) >= int8(y) {
 				goto yes
 			}
@@ -11341,7 +10473,7 @@ enter:
 
 		case opCmpRR1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) <= int8(y) {
 				goto yes
 			}
@@ -11349,7 +10481,7 @@ enter:
 
 		case opTestRR1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) <= 0 {
 				goto yes
 			}
@@ -11357,7 +10489,7 @@ enter:
 
 		case opCmpRR1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) > int8(y) {
 				goto yes
 			}
@@ -11365,7 +10497,7 @@ enter:
 
 		case opTestRR1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) > 0 {
 				goto yes
 			}
@@ -11373,7 +10505,7 @@ enter:
 
 		case opCmpRI1B:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x < y {
 				goto yes
 			}
@@ -11381,7 +10513,7 @@ enter:
 
 		case opCmpRI1AE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x >= y {
 				goto yes
 			}
@@ -11389,7 +10521,7 @@ enter:
 
 		case opCmpRI1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x == y {
 				goto yes
 			}
@@ -11397,7 +10529,7 @@ enter:
 
 		case opTestRI1E:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y == 0 {
 				goto yes
 			}
@@ -11405,7 +10537,7 @@ enter:
 
 		case opCmpRI1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x != y {
 				goto yes
 			}
@@ -11413,7 +10545,7 @@ enter:
 
 		case opTestRI1NE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if x&y != 0 {
 				goto yes
 			}
@@ -11421,7 +10553,7 @@ enter:
 
 		case opCmpRI1BE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x <= y {
 				goto yes
 			}
@@ -11429,7 +10561,7 @@ enter:
 
 		case opCmpRI1A:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if x > y {
 				goto yes
 			}
@@ -11437,7 +10569,7 @@ enter:
 
 		case opCmpRI1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) < 0 {
 				goto yes
 			}
@@ -11445,7 +10577,7 @@ enter:
 
 		case opTestRI1S:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) < 0 {
 				goto yes
 			}
@@ -11453,7 +10585,7 @@ enter:
 
 		case opCmpRI1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x-y) >= 0 {
 				goto yes
 			}
@@ -11461,7 +10593,7 @@ enter:
 
 		case opTestRI1NS:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) >= 0 {
 				goto yes
 			}
@@ -11469,7 +10601,7 @@ enter:
 
 		case opCmpRI1L:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) < int8(y) {
 				goto yes
 			}
@@ -11477,7 +10609,7 @@ enter:
 
 		case opCmpRI1GE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) >= int8(y) {
 				goto yes
 			}
@@ -11485,7 +10617,7 @@ enter:
 
 		case opCmpRI1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) <= int8(y) {
 				goto yes
 			}
@@ -11493,7 +10625,7 @@ enter:
 
 		case opTestRI1LE:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) <= 0 {
 				goto yes
 			}
@@ -11501,301 +10633,13 @@ enter:
 
 		case opCmpRI1G:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
+			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
 			if int8(x) > int8(y) {
 				goto yes
 			}
 			goto no
 
 		case opTestRI1G:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-
-			if int8(x&y) > 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FB:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x < y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FAE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x >= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x == y {
-				goto yes
-			}
-			goto no
-
-		case opTestRR1FE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if x&y == 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FNE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x != y {
-				goto yes
-			}
-			goto no
-
-		case opTestRR1FNE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if x&y != 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FBE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x <= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FA:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x > y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x-y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRR1FS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FNS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x-y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRR1FNS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FL:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) < int8(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FGE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) >= int8(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FLE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) <= int8(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRR1FLE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) <= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR1FG:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) > int8(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRR1FG:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), (*(*uint8)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) > 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FB:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x < y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FAE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x >= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x == y {
-				goto yes
-			}
-			goto no
-
-		case opTestRI1FE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if x&y == 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FNE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x != y {
-				goto yes
-			}
-			goto no
-
-		case opTestRI1FNE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if x&y != 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FBE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x <= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FA:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if x > y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x-y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRI1FS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FNS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x-y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRI1FNS:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FL:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) < int8(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FGE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) >= int8(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FLE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) <= int8(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRI1FLE:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left = kindLogic1, uint64(x&y)
-			if int8(x&y) <= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI1FG:
-			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
-			s.kind, s.left, s.right = kindSub1, uint64(x), uint64(y)
-			if int8(x) > int8(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRI1FG:
 			x, y := (*(*uint8)(unsafe.Add(state, u.d))), uint8(u.imm)
 			s.kind, s.left = kindLogic1, uint64(x&y)
 			if int8(x&y) > 0 {
@@ -11805,7 +10649,7 @@ enter:
 
 		case opCmpRR4B:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x < y {
 				goto yes
 			}
@@ -11813,7 +10657,7 @@ enter:
 
 		case opCmpRR4AE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x >= y {
 				goto yes
 			}
@@ -11821,7 +10665,7 @@ enter:
 
 		case opCmpRR4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x == y {
 				goto yes
 			}
@@ -11829,7 +10673,7 @@ enter:
 
 		case opTestRR4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y == 0 {
 				goto yes
 			}
@@ -11837,7 +10681,7 @@ enter:
 
 		case opCmpRR4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x != y {
 				goto yes
 			}
@@ -11845,7 +10689,7 @@ enter:
 
 		case opTestRR4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y != 0 {
 				goto yes
 			}
@@ -11853,7 +10697,7 @@ enter:
 
 		case opCmpRR4BE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x <= y {
 				goto yes
 			}
@@ -11861,7 +10705,7 @@ enter:
 
 		case opCmpRR4A:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x > y {
 				goto yes
 			}
@@ -11869,7 +10713,7 @@ enter:
 
 		case opCmpRR4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) < 0 {
 				goto yes
 			}
@@ -11877,7 +10721,7 @@ enter:
 
 		case opTestRR4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) < 0 {
 				goto yes
 			}
@@ -11885,7 +10729,7 @@ enter:
 
 		case opCmpRR4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) >= 0 {
 				goto yes
 			}
@@ -11893,7 +10737,7 @@ enter:
 
 		case opTestRR4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) >= 0 {
 				goto yes
 			}
@@ -11901,7 +10745,7 @@ enter:
 
 		case opCmpRR4L:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) < int32(y) {
 				goto yes
 			}
@@ -11909,7 +10753,7 @@ enter:
 
 		case opCmpRR4GE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) >= int32(y) {
 				goto yes
 			}
@@ -11917,7 +10761,7 @@ enter:
 
 		case opCmpRR4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) <= int32(y) {
 				goto yes
 			}
@@ -11925,7 +10769,7 @@ enter:
 
 		case opTestRR4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) <= 0 {
 				goto yes
 			}
@@ -11933,7 +10777,7 @@ enter:
 
 		case opCmpRR4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) > int32(y) {
 				goto yes
 			}
@@ -11941,7 +10785,7 @@ enter:
 
 		case opTestRR4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) > 0 {
 				goto yes
 			}
@@ -11949,7 +10793,7 @@ enter:
 
 		case opCmpRI4B:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x < y {
 				goto yes
 			}
@@ -11957,7 +10801,7 @@ enter:
 
 		case opCmpRI4AE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x >= y {
 				goto yes
 			}
@@ -11965,7 +10809,7 @@ enter:
 
 		case opCmpRI4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x == y {
 				goto yes
 			}
@@ -11973,7 +10817,7 @@ enter:
 
 		case opTestRI4E:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y == 0 {
 				goto yes
 			}
@@ -11981,7 +10825,7 @@ enter:
 
 		case opCmpRI4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x != y {
 				goto yes
 			}
@@ -11989,7 +10833,7 @@ enter:
 
 		case opTestRI4NE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if x&y != 0 {
 				goto yes
 			}
@@ -11997,7 +10841,7 @@ enter:
 
 		case opCmpRI4BE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x <= y {
 				goto yes
 			}
@@ -12005,7 +10849,7 @@ enter:
 
 		case opCmpRI4A:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if x > y {
 				goto yes
 			}
@@ -12013,7 +10857,7 @@ enter:
 
 		case opCmpRI4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) < 0 {
 				goto yes
 			}
@@ -12021,7 +10865,7 @@ enter:
 
 		case opTestRI4S:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) < 0 {
 				goto yes
 			}
@@ -12029,7 +10873,7 @@ enter:
 
 		case opCmpRI4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x-y) >= 0 {
 				goto yes
 			}
@@ -12037,7 +10881,7 @@ enter:
 
 		case opTestRI4NS:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) >= 0 {
 				goto yes
 			}
@@ -12045,7 +10889,7 @@ enter:
 
 		case opCmpRI4L:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) < int32(y) {
 				goto yes
 			}
@@ -12053,7 +10897,7 @@ enter:
 
 		case opCmpRI4GE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) >= int32(y) {
 				goto yes
 			}
@@ -12061,7 +10905,7 @@ enter:
 
 		case opCmpRI4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) <= int32(y) {
 				goto yes
 			}
@@ -12069,7 +10913,7 @@ enter:
 
 		case opTestRI4LE:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) <= 0 {
 				goto yes
 			}
@@ -12077,301 +10921,13 @@ enter:
 
 		case opCmpRI4G:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
+			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
 			if int32(x) > int32(y) {
 				goto yes
 			}
 			goto no
 
 		case opTestRI4G:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-
-			if int32(x&y) > 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FB:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x < y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FAE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x >= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x == y {
-				goto yes
-			}
-			goto no
-
-		case opTestRR4FE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if x&y == 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FNE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x != y {
-				goto yes
-			}
-			goto no
-
-		case opTestRR4FNE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if x&y != 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FBE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x <= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FA:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x > y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x-y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRR4FS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FNS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x-y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRR4FNS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FL:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) < int32(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FGE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) >= int32(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FLE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) <= int32(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRR4FLE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) <= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR4FG:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) > int32(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRR4FG:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), (*(*uint32)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) > 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FB:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x < y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FAE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x >= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x == y {
-				goto yes
-			}
-			goto no
-
-		case opTestRI4FE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if x&y == 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FNE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x != y {
-				goto yes
-			}
-			goto no
-
-		case opTestRI4FNE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if x&y != 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FBE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x <= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FA:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if x > y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x-y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRI4FS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FNS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x-y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRI4FNS:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FL:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) < int32(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FGE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) >= int32(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FLE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) <= int32(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRI4FLE:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left = kindLogic4, uint64(x&y)
-			if int32(x&y) <= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI4FG:
-			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
-			s.kind, s.left, s.right = kindSub4, uint64(x), uint64(y)
-			if int32(x) > int32(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRI4FG:
 			x, y := (*(*uint32)(unsafe.Add(state, u.d))), uint32(u.imm)
 			s.kind, s.left = kindLogic4, uint64(x&y)
 			if int32(x&y) > 0 {
@@ -12381,7 +10937,7 @@ enter:
 
 		case opCmpRR8B:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x < y {
 				goto yes
 			}
@@ -12389,7 +10945,7 @@ enter:
 
 		case opCmpRR8AE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x >= y {
 				goto yes
 			}
@@ -12397,7 +10953,7 @@ enter:
 
 		case opCmpRR8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x == y {
 				goto yes
 			}
@@ -12405,7 +10961,7 @@ enter:
 
 		case opTestRR8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y == 0 {
 				goto yes
 			}
@@ -12413,7 +10969,7 @@ enter:
 
 		case opCmpRR8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x != y {
 				goto yes
 			}
@@ -12421,7 +10977,7 @@ enter:
 
 		case opTestRR8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y != 0 {
 				goto yes
 			}
@@ -12429,7 +10985,7 @@ enter:
 
 		case opCmpRR8BE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x <= y {
 				goto yes
 			}
@@ -12437,7 +10993,7 @@ enter:
 
 		case opCmpRR8A:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x > y {
 				goto yes
 			}
@@ -12445,7 +11001,7 @@ enter:
 
 		case opCmpRR8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) < 0 {
 				goto yes
 			}
@@ -12453,7 +11009,7 @@ enter:
 
 		case opTestRR8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) < 0 {
 				goto yes
 			}
@@ -12461,7 +11017,7 @@ enter:
 
 		case opCmpRR8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) >= 0 {
 				goto yes
 			}
@@ -12469,7 +11025,7 @@ enter:
 
 		case opTestRR8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) >= 0 {
 				goto yes
 			}
@@ -12477,7 +11033,7 @@ enter:
 
 		case opCmpRR8L:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) < int64(y) {
 				goto yes
 			}
@@ -12485,7 +11041,7 @@ enter:
 
 		case opCmpRR8GE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) >= int64(y) {
 				goto yes
 			}
@@ -12493,7 +11049,7 @@ enter:
 
 		case opCmpRR8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) <= int64(y) {
 				goto yes
 			}
@@ -12501,7 +11057,7 @@ enter:
 
 		case opTestRR8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) <= 0 {
 				goto yes
 			}
@@ -12509,7 +11065,7 @@ enter:
 
 		case opCmpRR8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) > int64(y) {
 				goto yes
 			}
@@ -12517,7 +11073,7 @@ enter:
 
 		case opTestRR8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) > 0 {
 				goto yes
 			}
@@ -12525,7 +11081,7 @@ enter:
 
 		case opCmpRI8B:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x < y {
 				goto yes
 			}
@@ -12533,7 +11089,7 @@ enter:
 
 		case opCmpRI8AE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x >= y {
 				goto yes
 			}
@@ -12541,7 +11097,7 @@ enter:
 
 		case opCmpRI8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x == y {
 				goto yes
 			}
@@ -12549,7 +11105,7 @@ enter:
 
 		case opTestRI8E:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y == 0 {
 				goto yes
 			}
@@ -12557,7 +11113,7 @@ enter:
 
 		case opCmpRI8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x != y {
 				goto yes
 			}
@@ -12565,7 +11121,7 @@ enter:
 
 		case opTestRI8NE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if x&y != 0 {
 				goto yes
 			}
@@ -12573,7 +11129,7 @@ enter:
 
 		case opCmpRI8BE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x <= y {
 				goto yes
 			}
@@ -12581,7 +11137,7 @@ enter:
 
 		case opCmpRI8A:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if x > y {
 				goto yes
 			}
@@ -12589,7 +11145,7 @@ enter:
 
 		case opCmpRI8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) < 0 {
 				goto yes
 			}
@@ -12597,7 +11153,7 @@ enter:
 
 		case opTestRI8S:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) < 0 {
 				goto yes
 			}
@@ -12605,7 +11161,7 @@ enter:
 
 		case opCmpRI8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x-y) >= 0 {
 				goto yes
 			}
@@ -12613,7 +11169,7 @@ enter:
 
 		case opTestRI8NS:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) >= 0 {
 				goto yes
 			}
@@ -12621,7 +11177,7 @@ enter:
 
 		case opCmpRI8L:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) < int64(y) {
 				goto yes
 			}
@@ -12629,7 +11185,7 @@ enter:
 
 		case opCmpRI8GE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) >= int64(y) {
 				goto yes
 			}
@@ -12637,7 +11193,7 @@ enter:
 
 		case opCmpRI8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) <= int64(y) {
 				goto yes
 			}
@@ -12645,7 +11201,7 @@ enter:
 
 		case opTestRI8LE:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) <= 0 {
 				goto yes
 			}
@@ -12653,301 +11209,13 @@ enter:
 
 		case opCmpRI8G:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
+			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
 			if int64(x) > int64(y) {
 				goto yes
 			}
 			goto no
 
 		case opTestRI8G:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-
-			if int64(x&y) > 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FB:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x < y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FAE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x >= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x == y {
-				goto yes
-			}
-			goto no
-
-		case opTestRR8FE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if x&y == 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FNE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x != y {
-				goto yes
-			}
-			goto no
-
-		case opTestRR8FNE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if x&y != 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FBE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x <= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FA:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x > y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x-y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRR8FS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FNS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x-y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRR8FNS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FL:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) < int64(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FGE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) >= int64(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FLE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) <= int64(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRR8FLE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) <= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRR8FG:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) > int64(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRR8FG:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), (*(*uint64)(unsafe.Add(state, u.s)))
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) > 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FB:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x < y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FAE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x >= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x == y {
-				goto yes
-			}
-			goto no
-
-		case opTestRI8FE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if x&y == 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FNE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x != y {
-				goto yes
-			}
-			goto no
-
-		case opTestRI8FNE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if x&y != 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FBE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x <= y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FA:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if x > y {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x-y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRI8FS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) < 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FNS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x-y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opTestRI8FNS:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) >= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FL:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) < int64(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FGE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) >= int64(y) {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FLE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) <= int64(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRI8FLE:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left = kindLogic8, uint64(x&y)
-			if int64(x&y) <= 0 {
-				goto yes
-			}
-			goto no
-
-		case opCmpRI8FG:
-			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
-			s.kind, s.left, s.right = kindSub8, uint64(x), uint64(y)
-			if int64(x) > int64(y) {
-				goto yes
-			}
-			goto no
-
-		case opTestRI8FG:
 			x, y := (*(*uint64)(unsafe.Add(state, u.d))), uint64(u.imm)
 			s.kind, s.left = kindLogic8, uint64(x&y)
 			if int64(x&y) > 0 {

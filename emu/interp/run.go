@@ -18,6 +18,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
 	}
 	e.gatherLate()
+	e.late = e.late[:0]
 	e.owner, e.state.CPU, e.state.kind = c, *c, kindNone
 	stop := e.loop(&e.state.CPU)
 	*c = e.state.CPU

@@ -387,11 +387,11 @@ func (t *translator) compare() bool {
 // shiftCodes have the codes of shifts by a constant, and by CL.
 var shiftCodes = map[x86.Op][2][2]family{
 	x86.SHL: {flagged("opShlI%d"), flagged("opShlC%d")}, x86.SHR: {flagged("opShrI%d"), flagged("opShrC%d")},
-	x86.SAR: {flagged("opSarI%d"), flagged("opSarC%d")}, x86.ROL: {named2("opRol%d")}, x86.ROR: {named2("opRol%d")},
+	x86.SAR: {flagged("opSarI%d"), flagged("opSarC%d")}, x86.ROL: {withoutFlags("opRol%d")}, x86.ROR: {withoutFlags("opRol%d")},
 }
 
-// named2 returns a family that leaves no flags.
-func named2(format string) [2]family {
+// withoutFlags returns families of which there is only that which leaves no flags.
+func withoutFlags(format string) [2]family {
 	return [2]family{named(format), {opNone, opNone, opNone, opNone}}
 }
 

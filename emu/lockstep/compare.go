@@ -25,9 +25,8 @@ func registers(c *emu.CPU) string {
 	return b.String()
 }
 
-// compareRuns says in what two runs that began alike differ, "" if in nothing. Status flags may: instructions
-// leave some undefined. What a program makes of defined ones shows in its jumps.
-func compareRuns(a, b emu.Stop, c, d *emu.CPU) string {
+// compareRuns says in what two runs that began alike differ, "" if in nothing. Status flags may: see compareFlags.
+func (e *Engine) compareRuns(a, b emu.Stop, c, d *emu.CPU) string {
 	var diff []string
 	add := func(name string, x, y any) { diff = append(diff, fmt.Sprintf("%s %v, %v", name, x, y)) }
 	x, y := a, b
@@ -53,7 +52,7 @@ func compareRuns(a, b emu.Stop, c, d *emu.CPU) string {
 	if c.FSBase != d.FSBase || c.GSBase != d.GSBase {
 		add("fs, gs", fmt.Sprintf("%#x %#x", c.FSBase, c.GSBase), fmt.Sprintf("%#x %#x", d.FSBase, d.GSBase))
 	}
-	return strings.Join(append(diff, compareFloat(c.FP, d.FP)...), "; ")
+	return strings.Join(append(diff, compareFloat(c.FP, d.FP, e.exceptions)...), "; ")
 }
 
 func describeStop(s emu.Stop) string {
@@ -63,9 +62,9 @@ func describeStop(s emu.Stop) string {
 	return strings.TrimRight(s.Fault.Error()+" "+s.Fault.Unsupported, " ")
 }
 
-// compareFloat compares x87 and SSE state, but for the exceptions that were recorded: libunicorn records
-// none for SSE, and not all for x87.
-func compareFloat(a, b *emu.XState) (diff []string) {
+// compareFloat compares x87, SSE and AVX state; the exceptions that were recorded only if both engines do that: libunicorn records
+// none for SSE, and not all for x87. C1 of x87 is as vendors like.
+func compareFloat(a, b *emu.XState, exceptions bool) (diff []string) {
 	part := func(name string, off, n int) {
 		if x, y := a[off:off+n], b[off:off+n]; !bytes.Equal(x, y) {
 			diff = append(diff, fmt.Sprintf("%s % x, % x", name, x, y))
@@ -73,23 +72,53 @@ func compareFloat(a, b *emu.XState) (diff []string) {
 	}
 	part("fcw", emu.XOffFCW, 2)
 	part("ftw", emu.XOffFTW, 1)
-	const top = 0x3800
-	tops := [2]uint16{binary.LittleEndian.Uint16(a[emu.XOffFSW:]) & top, binary.LittleEndian.Uint16(b[emu.XOffFSW:]) & top}
-	if tops[0] != tops[1] {
-		diff = append(diff, fmt.Sprintf("x87 top %d, %d", tops[0]>>11, tops[1]>>11))
+	const top, c1 = 0x3800, 0x200
+	status, csr := uint16(top), uint32(0xffc0)
+	if exceptions {
+		status, csr = ^uint16(c1), 1<<32-1
 	}
-	if a[emu.XOffMXCSR]&0xc0 != b[emu.XOffMXCSR]&0xc0 || a[emu.XOffMXCSR+1] != b[emu.XOffMXCSR+1] {
+	fsw := [2]uint16{binary.LittleEndian.Uint16(a[emu.XOffFSW:]), binary.LittleEndian.Uint16(b[emu.XOffFSW:])}
+	if (fsw[0]^fsw[1])&status != 0 {
+		diff = append(diff, fmt.Sprintf("fsw %#x, %#x", fsw[0]&status, fsw[1]&status))
+	}
+	if (binary.LittleEndian.Uint32(a[emu.XOffMXCSR:])^binary.LittleEndian.Uint32(b[emu.XOffMXCSR:]))&csr != 0 {
 		part("mxcsr", emu.XOffMXCSR, 4)
 	}
 	for i := range 8 {
-		if phys := (int(tops[0]>>11) + i) & 7; a[emu.XOffFTW]>>phys&1 != 0 {
+		if phys := (int(fsw[0]>>11) + i) & 7; a[emu.XOffFTW]>>phys&1 != 0 {
 			part(fmt.Sprintf("st%d", i), emu.XOffST+16*i, 10)
 		}
 	}
 	for i := range 16 {
 		part(fmt.Sprintf("xmm%d", i), emu.XOffXMM+16*i, 16)
+		part(fmt.Sprintf("ymm%d's upper half", i), emu.XOffYMMH+16*i, 16)
 	}
 	return diff
+}
+
+// compareChanges says where memory is not as the second engine left it.
+func compareChanges(m *mem.Space, changes []mem.Change) string {
+	var now [emu.PageSize]byte
+	for i := range changes {
+		c := &changes[i]
+		m.Read(c.At, now[:])
+		if bytes.Equal(now[:], c.After) {
+			continue
+		}
+		if at := unequal(now[:], c.After); at >= 0 {
+			end := min(at+16, len(now))
+			return fmt.Sprintf("memory at %v % x, % x", c.At+emu.Addr(at), now[at:end], c.After[at:end])
+		}
+	}
+	return ""
+}
+
+// undo makes pages as they were.
+func undo(m *mem.Space, changes []mem.Change) {
+	for i := range changes {
+		c := &changes[len(changes)-1-i]
+		m.Write(c.At, c.Before)
+	}
 }
 
 // compareMemory compares what can be written and is not shared.

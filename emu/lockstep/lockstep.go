@@ -1,10 +1,10 @@
 // Package lockstep compares two engines over one program.
 //
-// An Engine makes each run twice: by the first engine, whose results count, and then, in a copy of the memory as it was before, by
-// a replica of the second. Where they disagree it steps through the run again, instruction by instruction, to find the first one
-// behind which they differ. Registers, memory, floating-point state, faults and the number of executed instructions are compared;
-// status flags are not, since instructions leave some undefined, nor is the upper half of AVX registers. (See RATIONALE.md, "How
-// does --engine=check compare?")
+// An Engine makes each run twice, in the same memory: by the second engine, whose changes to memory are kept and undone, then by the first, whose
+// results count. Where they disagree it makes the run again in copies of the memory, block by block and instruction by instruction, to find
+// the first one behind which they differ. Registers, floating-point state, what was written to memory, faults and the number of executed instructions are
+// compared. Status flags are, too, but for those that an instruction leaves undefined (x86.Unsettled). (See RATIONALE.md, "How does
+// --engine=check compare?")
 //
 // The package is cgemu's own: what it promises may change.
 package lockstep
@@ -41,20 +41,46 @@ type Engine struct {
 	mem       *mem.Space
 	model     *emu.Model
 	factories [2]Factory
-	env       *recorder
-	marks     map[emu.Addr]bool
+	// exceptions says that both engines record floating-point exceptions as a CPU does.
+	exceptions bool
+	// second is the other engine, which writes to memory as mem.Space.Record allows; nil if it has to be made anew.
+	second emu.Engine
+	// recorder is what the second engine asks, replayer the first: it gets the same answers.
+	recorder *recorder
+	replayer *replayer
+	marks    map[emu.Addr]bool
 	// passing is the CPU that stopped at a mark last, at passes: its next run executes the instruction there.
 	passing *emu.CPU
 	passes  emu.Addr
+	// from and behind are CPUs in front of a run and behind the second engine's.
+	from, behind *emu.CPU
+	// leading says that the second engine runs, which had executed led instructions before.
+	leading bool
+	led     uint64
+	// alone says that the next run is not compared: it goes on where Interrupt stopped one, which only the first engine knows.
+	alone bool
+	// settled has the places where flags that are left undefined differed.
+	settled map[place]bool
 	// mismatched says that OnMismatch was called: nothing is executed any more.
 	mismatched bool
 }
 
-// New returns an Engine that compares the second engine with the first, for a guest with that CPU model.
-func New(m *mem.Space, env emu.Env, model *emu.Model, factories [2]Factory) (*Engine, error) {
-	e := &Engine{mem: m, model: model, factories: factories, env: &recorder{env: env}, marks: map[emu.Addr]bool{}}
+// A place is where a run ended, with flags that differed.
+type place struct {
+	at    emu.Addr
+	flags uint64
+}
+
+// New returns an Engine that compares the second engine with the first, for a guest with that CPU model. exceptions says that both
+// record floating-point exceptions as a CPU does.
+func New(m *mem.Space, env emu.Env, model *emu.Model, exceptions bool, factories [2]Factory) (*Engine, error) {
+	r := &recorder{env: env}
+	e := &Engine{
+		mem: m, model: model, factories: factories, recorder: r, replayer: &replayer{env: env}, marks: map[emu.Addr]bool{},
+		exceptions: exceptions, from: emu.NewCPU(), behind: emu.NewCPU(), settled: map[place]bool{},
+	}
 	var err error
-	e.Engine, err = factories[0](m, e.env, false)
+	e.Engine, err = factories[0](m, e.replayer, false)
 	return e, err
 }
 
@@ -66,6 +92,34 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 		delete(e.marks, a)
 	}
 	e.Engine.SetMark(a, on)
+	if e.second != nil {
+		e.second.SetMark(a, on)
+	}
+}
+
+// Invalidate implements emu.Engine.
+func (e *Engine) Invalidate(lo, hi emu.Addr) {
+	e.Engine.Invalidate(lo, hi)
+	if e.second != nil {
+		e.second.Invalidate(lo, hi)
+	}
+}
+
+// Executed implements emu.Engine: what the second engine is ahead of the first counts.
+func (e *Engine) Executed() uint64 {
+	n := e.Engine.Executed()
+	if e.leading {
+		n += e.second.Executed() - e.led
+	}
+	return n
+}
+
+// Close implements emu.Engine.
+func (e *Engine) Close() error {
+	if e.second != nil {
+		e.second.Close()
+	}
+	return e.Engine.Close()
 }
 
 // Run implements emu.Engine.
@@ -73,46 +127,78 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	if e.mismatched {
 		return emu.Stop{Reason: emu.StopInterrupt}
 	}
-	before, err := e.mem.Fork()
-	if err != nil {
-		return e.end(Mismatch{At: c.RIP, What: err.Error()})
+	if e.second == nil {
+		if err := e.makeSecond(); err != nil {
+			return e.end(Mismatch{At: c.RIP, What: err.Error()})
+		}
 	}
-	defer before.Close()
-	from := emu.NewCPU()
-	from.Copy(c)
-	e.env.values = e.env.values[:0]
-	executed := e.Executed()
-	marked := e.passing == c && e.passes == c.RIP && e.marks[c.RIP]
+	e.recorder.values, e.replayer.values, e.replayer.next = e.recorder.values[:0], nil, 0
+	if e.alone {
+		return e.runFirst(c, budget)
+	}
+	e.from.Copy(c)
+	got, executed, changes := e.runSecond(c, budget)
+	e.behind.Copy(c)
+	c.Copy(e.from)
+	before := e.Executed()
+	stop := e.runFirst(c, budget)
+	if e.alone {
+		return stop
+	}
+	what := e.compareRuns(stop, got, c, e.behind)
+	if n := e.Executed() - before; what == "" && n != executed {
+		what = fmt.Sprintf("%d instructions executed, %d", n, executed)
+	}
+	if what == "" {
+		what = compareChanges(e.mem, changes)
+	}
+	if what != "" {
+		undo(e.mem, changes)
+		return e.end(e.locate(e.mem, e.from, what))
+	}
+	if d := e.compareFlags(stop, c, executed, changes); d != nil {
+		return e.end(*d)
+	}
+	return stop
+}
+
+// runFirst makes a run by the first engine.
+func (e *Engine) runFirst(c *emu.CPU, budget uint64) emu.Stop {
 	stop := e.Engine.Run(c, budget)
 	if e.passing = nil; stop.Reason == emu.StopMark {
 		e.passing, e.passes = c, c.RIP
 	}
-	if stop.Reason == emu.StopInterrupt {
-		return stop
-	}
-	t, err := e.newReplica(1, before, from)
-	if err != nil {
-		return e.end(Mismatch{At: from.RIP, What: err.Error()})
-	}
-	defer t.close()
-	for a := range e.marks {
-		t.engine.SetMark(a, true)
-	}
-	got := t.engine.Run(t.cpu, budget)
-	if marked && got.Reason == emu.StopMark {
-		got = t.engine.Run(t.cpu, budget)
-	}
-	what := compareRuns(stop, got, c, t.cpu)
-	if n := e.Executed() - executed; what == "" && n != t.engine.Executed() {
-		what = fmt.Sprintf("%d instructions executed, %d", n, t.engine.Executed())
-	}
-	if what == "" {
-		what = compareMemory(e.mem, t.mem)
-	}
-	if what != "" {
-		return e.end(e.locate(before, from, what))
+	if e.alone = stop.Reason == emu.StopInterrupt; e.alone {
+		e.second.Close()
+		e.second = nil
 	}
 	return stop
+}
+
+// runSecond makes a run by the second engine, and has memory then as it was before. It returns how it ended, and how many instructions it executed.
+func (e *Engine) runSecond(c *emu.CPU, budget uint64) (emu.Stop, uint64, []mem.Change) {
+	marked := e.passing == c && e.passes == c.RIP && e.marks[c.RIP]
+	e.leading, e.led = true, e.second.Executed()
+	e.mem.Record()
+	stop := e.second.Run(c, budget)
+	if marked && stop.Reason == emu.StopMark && e.second.Executed() == e.led {
+		stop = e.second.Run(c, budget) // a new engine does not know that this mark was passed
+	}
+	changes := e.mem.Undo()
+	e.leading = false
+	e.replayer.values = e.recorder.values
+	return stop, e.second.Executed() - e.led, changes
+}
+
+// makeSecond makes the second engine.
+func (e *Engine) makeSecond() (err error) {
+	if e.second, err = e.factories[1](e.mem, e.recorder, true); err != nil {
+		return err
+	}
+	for a := range e.marks {
+		e.second.SetMark(a, true)
+	}
+	return nil
 }
 
 // end ends the run with a mismatch.
@@ -136,7 +222,7 @@ func (e *Engine) newReplica(i int, m *mem.Space, c *emu.CPU) (t *replica, err er
 	if t.mem, err = m.Fork(); err != nil {
 		return nil, err
 	}
-	if t.engine, err = e.factories[i](t.mem, &replayer{values: e.env.values}, true); err != nil {
+	if t.engine, err = e.factories[i](t.mem, &replayer{values: e.replayer.values}, true); err != nil {
 		t.mem.Close()
 		return nil, err
 	}
@@ -158,7 +244,7 @@ func (e *Engine) runReplicas(m *mem.Space, c *emu.CPU, n int) (t [2]*replica, ag
 	}
 	for agreed < n {
 		a, b := t[0].engine.Run(t[0].cpu, 1), t[1].engine.Run(t[1].cpu, 1)
-		if a.Reason != emu.StopBudget || compareRuns(a, b, t[0].cpu, t[1].cpu) != "" {
+		if a.Reason != emu.StopBudget || e.compareRuns(a, b, t[0].cpu, t[1].cpu) != "" {
 			break
 		}
 		agreed++
@@ -193,7 +279,7 @@ func (e *Engine) locate(m *mem.Space, c *emu.CPU, what string) Mismatch {
 		for i := range t {
 			stops[i] = t[i].step(&g)
 		}
-		if diff := compareRuns(stops[0], stops[1], t[0].cpu, t[1].cpu) + compareMemory(t[0].mem, t[1].mem); diff != "" {
+		if diff := e.compareRuns(stops[0], stops[1], t[0].cpu, t[1].cpu) + compareMemory(t[0].mem, t[1].mem); diff != "" {
 			d.What = diff
 			break
 		}
@@ -257,15 +343,24 @@ func (r *recorder) keep(x uint64) uint64 {
 func (r *recorder) TSC() uint64    { return r.keep(r.env.TSC()) }
 func (r *recorder) Random() uint64 { return r.keep(r.env.Random()) }
 
-// A replayer gives the same answers again.
-type replayer struct{ values []uint64 }
+// A replayer gives the same answers again, and the world's own when there are no more.
+type replayer struct {
+	env    emu.Env // nil: 0
+	values []uint64
+	next   int
+}
 
-func (p *replayer) TSC() uint64 { return p.Random() }
-func (p *replayer) Random() uint64 {
-	if len(p.values) == 0 {
-		return 0 // one asked more often
+func (p *replayer) TSC() uint64 { return p.answer(emu.Env.TSC) }
+
+func (p *replayer) Random() uint64 { return p.answer(emu.Env.Random) }
+
+func (p *replayer) answer(ask func(emu.Env) uint64) uint64 {
+	if p.next < len(p.values) {
+		p.next++
+		return p.values[p.next-1]
 	}
-	x := p.values[0]
-	p.values = p.values[1:]
-	return x
+	if p.env == nil {
+		return 0
+	}
+	return ask(p.env)
 }

@@ -60,6 +60,7 @@ func (m *Space) Write(a emu.Addr, b []byte) int {
 		return 0
 	}
 	m.Unguard(a, a+emu.Addr(n))
+	m.journal.keep(m, a, a+emu.Addr(n))
 	return copyCareful(m.host.view(a, n), b[:n])
 }
 

@@ -11,7 +11,7 @@ import (
 // those; 0 says that nothing is known, and who asks Permit finds out. It is for engines that access the memory themselves and have no
 // signals to learn of faults.
 //
-// A page that is guarded has no Write, nor has one behind the end of its file anything.
+// A page that is guarded, or to be recorded first, has no Write, nor has one behind the end of its file anything.
 type Perms []uint8
 
 // permsChunk is how many pages are noted together as having known permissions.
@@ -43,6 +43,9 @@ func (m *Space) Permit(a emu.Addr) uint8 {
 	p := uint8(Read)
 	if v.Prot&Write != 0 && !m.guarded[page] {
 		p |= uint8(Write)
+	}
+	if !m.journal.mayWrite(page) {
+		p &^= uint8(Write)
 	}
 	if m.perms != nil {
 		n := uint64(page) / emu.PageSize

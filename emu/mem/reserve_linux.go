@@ -18,6 +18,9 @@ type reservation struct {
 	size uintptr // Guard and GuardAbove included
 }
 
+// Supported returns why this host cannot have guest memory; nil if it can.
+func Supported() error { return nil }
+
 // reserve reserves guest addresses up to limit.
 func reserve(limit emu.Addr) (reservation, error) {
 	size := Guard + uintptr(limit) + GuardAbove
@@ -27,9 +30,6 @@ func reserve(limit emu.Addr) (reservation, error) {
 	}
 	return reservation{base: p + Guard, size: size}, nil
 }
-
-// Available says why there can be no guest memory on this host; nil if there can.
-func Available() error { return nil }
 
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return m.host.base }

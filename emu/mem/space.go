@@ -58,7 +58,6 @@ var (
 	ErrNotHere = errors.New("mem: address range not mapped")
 	ErrLost    = errors.New("mem: the address space was lost when it grew")
 	ErrAccess  = errors.New("mem: permission denied")
-	ErrNoHost  = errors.New("mem: guest memory is not yet supported on this host")
 )
 
 // A VMA is a run of pages mapped alike.
@@ -115,6 +114,8 @@ type Space struct {
 	// perms is nil if nobody asked for it; known says of which chunks something is known.
 	perms Perms
 	known []bool
+	// journal is nil if nothing was ever recorded.
+	journal *journal
 }
 
 // New returns an address space that shares memory with no other: the first of a group.

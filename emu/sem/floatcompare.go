@@ -110,10 +110,8 @@ func CompareScalars(c *emu.CPU, x, y uint64, size int, signaling bool) *emu.Faul
 
 // concludeComparison writes a relation to the flags, unless an exception is not masked.
 func concludeComparison(c *emu.CPU, r soft.Relation, status uint16) *emu.Fault {
-	if status != 0 {
-		if fault := raise(c, status); fault != nil {
-			return fault
-		}
+	if fault := raise(c, status); fault != nil {
+		return fault
 	}
 	setFlags(c, x86.StatusFlags, orderFlags[r])
 	return nil

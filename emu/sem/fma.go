@@ -26,8 +26,19 @@ var (
 	fusedOrder231      = [3]int{1, 2, 0}
 )
 
+// negated returns a factor and the addend of element i with the signs that an instruction gives them.
+func (s fusedSign) negated(p precision, i int, x, z uint64) (uint64, uint64) {
+	if s.product {
+		x = p.Negate(x)
+	}
+	if i&1 == 0 && s.even || i&1 != 0 && s.odd {
+		z = p.Negate(z)
+	}
+	return x, z
+}
+
 // fused returns the semantics of an FMA instruction, whose name has the order of its operands as factors and addend.
-func (p precision) fused(f fusedOp, order [3]int, sign fusedSign, scalar bool) semantics {
+func (p precision) fused(f fusedOp, order [3]int, sign fusedSign) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		var args [3]vec
 		for i := range args {
@@ -35,36 +46,45 @@ func (p precision) fused(f fusedOp, order [3]int, sign fusedSign, scalar bool) s
 				return fault
 			}
 		}
-		v, mode, status := &args[0], mxcsr(c.FP), uint16(0)
-		n := int(g.Args[0].Size) / p.size
-		if scalar {
-			n = 1
-		}
-		for i := range n {
-			x, y, z := args[order[0]].element(i, p.size), args[order[1]].element(i, p.size), args[order[2]].element(i, p.size)
-			if sign.product {
-				x = p.Negate(x)
-			}
-			if i&1 == 0 && sign.even || i&1 != 0 && sign.odd {
-				z = p.Negate(z)
-			}
-			r, s := f(x, y, z, mode)
-			v.setElement(i, p.size, r)
+		mode, status := mxcsr(c.FP), uint16(0)
+		first, second, addend := &args[order[0]], &args[order[1]], &args[order[2]]
+		for i := range int(g.Args[0].Size) / p.size {
+			x, z := sign.negated(p, i, first.element(i, p.size), addend.element(i, p.size))
+			r, s := f(x, second.element(i, p.size), z, mode)
+			args[0].setElement(i, p.size, r)
 			status |= s
 		}
-		return conclude(c, g, v, status)
+		return conclude(c, g, &args[0], status)
+	}
+}
+
+// fusedScalar is fused of the lowest elements alone.
+func (p precision) fusedScalar(f fusedOp, order [3]int, sign fusedSign) semantics {
+	size := uint8(p.size)
+	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+		var args [3]uint64
+		for i := range args {
+			x, fault := m.scalarArg(c, g, i, size)
+			if fault != nil {
+				return fault
+			}
+			args[i] = x
+		}
+		x, z := sign.negated(p, 0, args[order[0]], args[order[2]])
+		r, status := f(x, args[order[1]], z, mxcsr(c.FP))
+		return concludeScalar(c, g, 0, r, size, status)
 	}
 }
 
 // fusedRows returns the rows of instructions that differ in precision and number of elements.
 func fusedRows(sign fusedSign, order [3]int, ps, pd x86.Op, scalars ...x86.Op) rows {
 	r := rows{
-		ps: {plain: single.fused(soft.FMA32, order, sign, false)},
-		pd: {plain: double.fused(soft.FMA64, order, sign, false)},
+		ps: {plain: single.fused(soft.FMA32, order, sign)},
+		pd: {plain: double.fused(soft.FMA64, order, sign)},
 	}
 	if len(scalars) == 2 {
-		r[scalars[0]] = row{plain: single.fused(soft.FMA32, order, sign, true)}
-		r[scalars[1]] = row{plain: double.fused(soft.FMA64, order, sign, true)}
+		r[scalars[0]] = row{plain: single.fusedScalar(soft.FMA32, order, sign)}
+		r[scalars[1]] = row{plain: double.fusedScalar(soft.FMA64, order, sign)}
 	}
 	return r
 }

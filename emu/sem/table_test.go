@@ -44,6 +44,31 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestComplete has semantics for every instruction that a guest of model v3 may execute, and of which an engine is not told otherwise.
+func TestComplete(t *testing.T) {
+	m, err := mem.New()
+	require.NoError(t, err)
+	defer m.Close()
+	const at = emu.Addr(0x10000)
+	require.NoError(t, m.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write | mem.Exec}, nil))
+	model, err := emu.ModelByName("v3")
+	require.NoError(t, err)
+	d := guest.NewDecoder(m, guest.Features(model), "engine")
+	found := map[x86.Op]bool{}
+	eachEncoding(func(code []byte) {
+		require.Equal(t, len(code), m.Poke(at, code))
+		d.Forget()
+		var g guest.Insn
+		require.True(t, d.Decode(&g, at))
+		switch g.Kind {
+		case guest.Plain, guest.Push, guest.Pop, guest.Leave, guest.Lea, guest.String, guest.Rep, guest.Emulated:
+			require.NotNil(t, Of(&g), "no semantics of % x: %s", code, g.Op)
+			found[g.Op] = true
+		}
+	})
+	require.Greater(t, len(found), 700)
+}
+
 // eachEncoding calls f with instructions of all opcodes and ModRM bytes' kinds of operands, filled up with zeros.
 func eachEncoding(f func(code []byte)) {
 	prefixes := []string{"", "\x66", "\xf2", "\xf3", "\x48", "\x66\x48", "\xf3\x48", "\x64", "\x67", "\xf0"}

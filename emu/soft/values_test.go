@@ -56,38 +56,3 @@ func (f *Format) random(r *rand.Rand) uint64 {
 	}
 	return (uint64(max(0, min(exp, f.maxExp)))<<f.fracBits() | frac | r.Uint64()&f.signBit()) & mask
 }
-
-// random80 returns a number of any class.
-func random80(r *rand.Rand) F80 {
-	x := F80{r.Uint64(), uint16(expBias + r.IntN(8) - 4)}
-	switch r.IntN(4) {
-	case 0:
-		x.Mant &= ^uint64(0) << r.IntN(64)
-	case 1:
-		x.Mant |= 1<<r.IntN(64) - 1
-	case 2:
-		x.Mant &^= 1<<r.IntN(64) - 1 ^ 1<<r.IntN(64)
-	}
-	if r.IntN(16) != 0 {
-		x.Mant |= integer
-	}
-	switch r.IntN(12) {
-	case 0:
-		x.SE = 0
-	case 1:
-		x.SE = maxExp
-	case 2:
-		x.SE = uint16(1 + r.IntN(70))
-	case 3:
-		x.SE = uint16(maxExp - 1 - r.IntN(4))
-	case 4:
-		x.SE = uint16(r.IntN(maxExp + 1))
-	case 5:
-		x.SE = uint16(expBias/2 + r.IntN(8) - 4 - 64*r.IntN(2))
-	case 6:
-		x.SE = uint16(expBias + r.IntN(70))
-	case 7:
-		x.Mant, x.SE = 0, 0
-	}
-	return x.withSign(r.IntN(2) == 1)
-}

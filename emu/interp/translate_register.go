@@ -1,8 +1,6 @@
 package interp
 
 import (
-	"fmt"
-
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -15,15 +13,15 @@ type registerOp struct {
 }
 
 var registerOps = map[x86.Op]registerOp{
-	x86.NOT: {named2Flags("opNot%d"), 0, -1, -1}, x86.NEG: {flagged("opNeg%d"), 0, -1, -1},
+	x86.NOT: {keepsFlags("opNot%d"), 0, -1, -1}, x86.NEG: {flagged("opNeg%d"), 0, -1, -1},
 	x86.INC: {[2]family{named("opAddOne%d"), named("opInc%dF")}, 0, -1, -1}, x86.DEC: {[2]family{named("opSubOne%d"), named("opDec%dF")}, 0, -1, -1},
-	x86.XCHG: {named2Flags("opXchg%d"), 0, 1, -1}, x86.ANDN: {named2("opAndn%d"), 0, 1, 2},
-	x86.SHLX: {named2Flags("opShlX%d"), 0, 1, 2}, x86.SHRX: {named2Flags("opShrX%d"), 0, 1, 2}, x86.SARX: {named2Flags("opSarX%d"), 0, 1, 2},
-	x86.TZCNT: {named2("opTzcnt%d"), 0, 1, -1}, x86.BSWAP: {named2Flags("opBswap%d"), 0, -1, -1},
+	x86.XCHG: {keepsFlags("opXchg%d"), 0, 1, -1}, x86.ANDN: {withoutFlags("opAndn%d"), 0, 1, 2},
+	x86.SHLX: {keepsFlags("opShlX%d"), 0, 1, 2}, x86.SHRX: {keepsFlags("opShrX%d"), 0, 1, 2}, x86.SARX: {keepsFlags("opSarX%d"), 0, 1, 2},
+	x86.TZCNT: {withoutFlags("opTzcnt%d"), 0, 1, -1}, x86.BSWAP: {keepsFlags("opBswap%d"), 0, -1, -1},
 }
 
-// named2Flags returns a family for an instruction that leaves no flags.
-func named2Flags(format string) [2]family { return [2]family{named(format), named(format)} }
+// keepsFlags returns the families of an instruction that does not change flags: one of them twice.
+func keepsFlags(format string) [2]family { return [2]family{named(format), named(format)} }
 
 // register emits an instruction that works on registers.
 func (t *translator) register() bool {
@@ -159,15 +157,20 @@ func (t *translator) through(u uop) bool {
 	return true
 }
 
-// compareJumps have the codes that compare and jump at once: by what compares, its operands, the condition and whether the flags are kept.
-var compareJumps = func() map[string]family {
-	m := map[string]family{}
-	for _, op := range []string{"Cmp", "Test"} {
+// A comparison is what compares, what its operands are, and for which condition there is a jump behind it.
+type comparison struct {
+	op   x86.Op
+	form string
+	cond uint8
+}
+
+// compareJumps have the codes that compare and jump at once.
+var compareJumps = func() map[comparison]family {
+	m := map[comparison]family{}
+	for op, name := range map[x86.Op]string{x86.CMP: "Cmp", x86.TEST: "Test"} {
 		for _, form := range []string{"RR", "RI"} {
-			for _, keep := range []string{"", "F"} {
-				for cond, name := range conditionNames {
-					m[fmt.Sprint(op, form, keep, cond)] = named("op" + op + form + "%d" + keep + name)
-				}
+			for cond, condition := range conditionNames {
+				m[comparison{op, form, cond}] = named("op" + name + form + "%d" + condition)
 			}
 		}
 	}
@@ -185,12 +188,11 @@ func (t *translator) compareAndJump() bool {
 	if t.i != len(insns)-2 || t.in.Kind != guest.Plain || insns[t.i+1].Flow != x86.FlowJcc {
 		return false
 	}
-	op := map[x86.Op]string{x86.CMP: "Cmp", x86.TEST: "Test"}[t.in.Op]
-	d, s := &t.in.Args[0], &t.in.Args[1]
-	form := t.operands()
-	if op == "" {
+	if t.in.Op != x86.CMP && t.in.Op != x86.TEST {
 		return false
 	}
+	d, s := &t.in.Args[0], &t.in.Args[1]
+	form := t.operands()
 	u, loads := uop{}, false
 	switch form {
 	case "RR", "RI":
@@ -204,7 +206,7 @@ func (t *translator) compareAndJump() bool {
 	if s.Kind == x86.ArgGPR {
 		u.s = gpr(s)
 	}
-	f, ok := compareJumps[fmt.Sprint(op, form, "F", insns[t.i+1].Cond)]
+	f, ok := compareJumps[comparison{t.in.Op, form, insns[t.i+1].Cond}]
 	if !ok || f.of(d.Size) == opNone {
 		return false
 	}

@@ -1,0 +1,127 @@
+package cgemutest
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sum is what TestCheckFunc counts.
+//
+//go:noinline
+func sum(list []int) (n int) {
+	for _, x := range list {
+		n += x
+	}
+	return n
+}
+
+// TestCheckFunc counts a function of this test binary.
+func TestCheckFunc(t *testing.T) {
+	list := make([]int, 10_000)
+	total := 0
+	if os.Getenv(counted) == "" { // there is neither an engine in the test binary that is counted, nor does the directory matter
+		needs(t)
+		dir := t.TempDir()
+		t.Chdir(dir)
+		require.NoError(t, os.Mkdir("testdata", 0o755))
+		*update = true
+		defer func() { *update = false }()
+	}
+	res := CheckFunc(t, "", func() { total = sum(list) })
+	require.Zero(t, total, "it was not counted here")
+	n := res.Profile.Total("Ir")
+	require.Greater(t, n, uint64(10_000))
+	require.Less(t, n, uint64(60_000), "a loop of a few instructions, and nothing else")
+	text, err := os.ReadFile(Baseline)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "cgemutest.sum\t")
+	require.NotContains(t, string(text), "PATH", "a baseline has nothing of the machine")
+	r := record(t.Name(), func(t testing.TB) { CheckFunc(t, "", func() { total = sum(list) }) })
+	require.Contains(t, r.failed, "a test has one CheckFunc")
+	checked.Delete(t.Name())
+	*update = false
+	again := CheckFunc(t, "", func() { total = sum(list) })
+	require.Equal(t, n, again.Profile.Total("Ir"))
+}
+
+// deep uses some 100 KiB of stack.
+//
+//go:noinline
+func deep(n int) int {
+	var frame [128]int
+	frame[n%len(frame)] = n
+	if n == 0 {
+		return 0
+	}
+	return deep(n-1) + frame[(n+1)%len(frame)]
+}
+
+// TestCheckFuncAlone counts functions whose counts would depend on what the test binary did before: how large the stack has become,
+// how often the runtime was asked for something random.
+func TestCheckFuncAlone(t *testing.T) {
+	if os.Getenv(counted) == "" {
+		needs(t)
+		t.Chdir(t.TempDir())
+		*update = true
+		defer func() { *update = false }()
+	}
+	draw := func() {
+		for range rand.Uint32N(1 << 16) {
+			total++
+		}
+	}
+	count := map[string]uint64{}
+	for _, tt := range []struct {
+		name   string
+		before int
+		f      func()
+	}{{"few", 1, draw}, {"many", 1000, draw}, {"deep", 0, func() { total += deep(100) }}} {
+		t.Run(tt.name, func(t *testing.T) {
+			for range tt.before {
+				total += int(rand.Uint32())
+			}
+			count[tt.name] = CheckFunc(t, "", tt.f).Profile.Total("Ir")
+		})
+	}
+	require.Equal(t, count["few"], count["many"])
+	require.Less(t, count["deep"], uint64(30_000), "copying stacks takes more than all calls")
+}
+
+// total is what functions that are counted compute.
+var total int
+
+// TestCheckFuncFails has functions that cannot be counted, and what is said of them.
+func TestCheckFuncFails(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		before func(t *testing.T)
+		f      func(t *testing.T)
+		want   string
+	}{
+		{"fatal", nil, func(t *testing.T) { t.Fatal("inside of f") }, "inside of f"},
+		{"panic", nil, func(*testing.T) { panic("no luck") }, "no luck"},
+		{"deadlock", nil, func(*testing.T) { <-make(chan int) }, "test timed out"},
+		{"skip", func(t *testing.T) { t.Skip() }, nil, "did not come to CheckFunc when it was run again"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if os.Getenv(counted) != "" {
+				if tt.before != nil {
+					tt.before(t)
+				}
+				CheckFunc(t, "", func() { tt.f(t) })
+			}
+			needs(t)
+			r := record(t.Name(), func(t testing.TB) { CheckFunc(t, "", nil) })
+			require.Contains(t, r.failed, tt.want)
+		})
+	}
+}
+
+// TestCheckFuncInBenchmark is refused: no test has that name.
+func TestCheckFuncInBenchmark(t *testing.T) {
+	r := record("BenchmarkX/a", func(t testing.TB) { CheckFunc(t, "", func() {}) })
+	require.Contains(t, r.failed, "CheckFunc is for tests: cgemu go test -bench counts benchmarks")
+}
