@@ -29,6 +29,13 @@ func (m *Space) reachable(a emu.Addr, n uint64, prot Prot) uint64 {
 	if !m.group.Checked {
 		return n
 	}
+	n = m.inFiles(a, n)
+	m.fetchShared(a, n, prot&Write != 0)
+	return n
+}
+
+// inFiles returns how many of the n bytes at a lie in front of a mapped file's end, or in no file.
+func (m *Space) inFiles(a emu.Addr, n uint64) uint64 {
 	end := a + emu.Addr(n)
 	for p := m.vmas.search(a); n > 0; p = m.vmas.next(p) {
 		v := m.vmas.at(p)
@@ -71,6 +78,7 @@ func (m *Space) Poke(a emu.Addr, b []byte) int {
 		return 0
 	}
 	lo, hi := a.PageDown(), (a + emu.Addr(n)).PageUp()
+	m.fetchShared(lo, uint64(hi-lo), true)
 	m.Unguard(lo, hi)
 	m.host.protectPages(lo, hi, Read|Write)
 	got := copyCareful(m.host.view(a, n), b[:n])

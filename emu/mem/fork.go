@@ -65,6 +65,7 @@ func (m *Space) dropFiles() {
 // Fork returns a Space with the same mappings, as fork(2) does: what is shared stays
 // shared, what is private is copied as far as it differs from its file, or is empty or missing as its VMA says.
 func (m *Space) Fork() (*Space, error) {
+	m.group.Sync()
 	n, err := m.group.newWithin(m.limit)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,11 @@ func (m *Space) forkVMA(n *Space, v VMA) error {
 	prot := m.onHost(v).Prot
 	first := v
 	first.Shared, first.Prot = false, Read|Write
-	if err := n.host.mapPages(first, src); err != nil {
+	from := src
+	if m.host.coarse() {
+		from = nil // all of it is in memory, and will be copied
+	}
+	if err := n.host.mapPages(first, from); err != nil {
 		return err
 	}
 	if v.Wipe {

@@ -29,6 +29,8 @@ type Group struct {
 	// them may not be any more. protected is how many are.
 	queue     []place
 	protected int
+	// copies has the pages of shared files that are copied, and whether they may have been written to (coarse.go).
+	copies map[place]bool
 }
 
 // A place is a page of a space.
@@ -39,6 +41,7 @@ type place struct {
 
 // leave takes m, which is closed, out of the group.
 func (g *Group) leave(m *Space) {
+	g.Sync()
 	g.spaces = slices.DeleteFunc(g.spaces, func(n *Space) bool { return n == m })
 	g.queue = slices.DeleteFunc(g.queue, func(q place) bool { return q.m == m })
 	for p := range m.guarded {
@@ -89,6 +92,7 @@ func (g *Group) mappedShared(v VMA) {
 // FileChanged makes engines forget what they translated from the file with the guest's inode number ino, because it was written to by a
 // system call.
 func (g *Group) FileChanged(ino uint64) {
+	g.Sync()
 	if g.codedIno[ino] {
 		g.forgetFile(func(w *VMA) bool { return w.File && w.Ino == ino })
 	}

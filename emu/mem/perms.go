@@ -41,7 +41,12 @@ func (m *Space) Permit(a emu.Addr) uint8 {
 		return 0
 	}
 	p := uint8(Read)
-	if v.Prot&Write != 0 && !m.guarded[page] {
+	mayWrite := v.Prot&Write != 0 && !m.guarded[page]
+	if m.copied(v) {
+		m.fetchPage(v, page, false)
+		mayWrite = mayWrite && m.group.copies[place{m, page}]
+	}
+	if mayWrite {
 		p |= uint8(Write)
 	}
 	if !m.journal.mayWrite(page) {

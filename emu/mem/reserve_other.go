@@ -12,6 +12,11 @@ import (
 // A reservation needs mmap(2) as Linux has it; other hosts have none yet.
 type reservation struct{ base uintptr }
 
+// HostPage is the size of the host's pages.
+var HostPage = emu.PageSize
+
+func (r *reservation) coarse() bool { return false }
+
 var maxProtected = func() int { return 0 }
 
 var errNoHost = errors.New("mem: guest memory is not yet supported on this host")
@@ -40,4 +45,7 @@ func (r *reservation) populate(lo, hi emu.Addr)                           {}
 
 func identify(f *os.File) (id backingID, ok bool)                     { return id, false }
 func reopen(src *os.File, mode int) *os.File                          { return nil }
+func punch(f *os.File, off, n uint64) error                           { return errNoHost }
+func readInto(b []byte, src *os.File, off uint64) error               { return errNoHost }
+func mayMap(v VMA, src *os.File) error                                { return errNoHost }
 func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error { return errNoHost }

@@ -125,6 +125,9 @@ func New() (*Space, error) { return new(Group).New() }
 func (g *Group) New() (*Space, error) { return g.newWithin(FirstLimit) }
 
 func (g *Group) newWithin(limit emu.Addr) (*Space, error) {
+	if err := g.usable(); err != nil {
+		return nil, err
+	}
 	host, err := reserve(limit)
 	if err != nil {
 		return nil, err
@@ -222,13 +225,16 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	if err := m.check(v.Lo, v.Hi); err != nil {
 		return err
 	}
+	m.group.Sync()
 	m.forget(v.Lo, v.Hi)
-	v.File = src != nil
+	if v.File = src != nil; v.File {
+		v.back, v.id = m.keep(src)
+	}
+	if m.copied(&v) && v.back == nil {
+		return ErrNotHere // there is no descriptor left
+	}
 	if err := m.host.mapPages(m.onHost(v), src); err != nil {
 		return err
-	}
-	if v.File {
-		v.back, v.id = m.keep(src)
 	}
 	m.vmas.carve(v.Lo, v.Hi)
 	m.vmas.insert(v)
@@ -247,6 +253,7 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 	if m.Free(lo, hi) {
 		return nil
 	}
+	m.group.Sync()
 	m.forget(lo, hi)
 	m.forgetPerms(lo, hi)
 	if err := m.host.unmapPages(lo, hi); err != nil {
@@ -297,6 +304,9 @@ func (m *Space) onHost(v VMA) VMA {
 
 // reprotect has the host's permissions of to, a part of v that gets others, follow.
 func (m *Space) reprotect(v *VMA, to VMA) error {
+	if m.copied(v) {
+		return mayMap(to, v.back.file)
+	}
 	was, is := m.onHost(*v).Prot, m.onHost(to).Prot
 	if m.group.Checked && was == is {
 		return nil
@@ -323,7 +333,12 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	m.forget(to, end)
 	m.forgetPerms(lo, hi)
 	m.forgetPerms(to, end)
-	if err := m.host.movePages(lo, hi, to, newLen); err != nil {
+	m.group.Sync()
+	move := func() error { return m.host.movePages(lo, hi, to, newLen) }
+	if m.host.coarse() {
+		move = func() error { return m.moveCoarse(*v, moved, lo, hi) }
+	}
+	if err := move(); err != nil {
 		return err
 	}
 	m.vmas.carve(lo, hi)
@@ -350,6 +365,9 @@ func (m *Space) Remove(lo, hi emu.Addr) error {
 		return err
 	}
 	m.forget(lo, hi)
+	if m.group.Sync(); m.host.coarse() {
+		return m.removeCoarse(lo, hi)
+	}
 	return m.host.removePages(lo, hi)
 }
 
@@ -371,6 +389,9 @@ func (m *Space) Discard(lo, hi emu.Addr) error {
 		return err
 	}
 	m.forget(lo, hi)
+	if m.group.Sync(); m.host.coarse() {
+		return m.discardCoarse(lo, hi)
+	}
 	return m.host.discardPages(lo, hi)
 }
 

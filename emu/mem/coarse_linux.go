@@ -1,0 +1,91 @@
+package mem
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// HostPage is the size of the host's pages. Where it is larger than the guest's, files are not mapped but copied, and all of a host page
+// that has something of the guest's can be read and written there: only spaces of a Group that is Checked work. Tests set it.
+var HostPage = emu.Addr(os.Getpagesize())
+
+// whole returns the part of [lo, hi) that consists of whole pages of the host; it is empty if hi is not above lo.
+func (r *reservation) whole(lo, hi emu.Addr) (emu.Addr, emu.Addr) {
+	n := emu.Addr(r.page)
+	return (lo + n - 1) &^ (n - 1), hi &^ (n - 1)
+}
+
+// around returns the pages of the host in which [lo, hi) lies.
+func (r *reservation) around(lo, hi emu.Addr) (emu.Addr, emu.Addr) {
+	n := emu.Addr(r.page)
+	return lo &^ (n - 1), (hi + n - 1) &^ (n - 1)
+}
+
+// mapCoarse is mapPages for a host with larger pages: v gets zeros, or a copy of its file. Pages of a shared file are copied by fetchShared, when
+// they are used.
+func (r *reservation) mapCoarse(v VMA, src *os.File) error {
+	prot := v.Prot
+	if src != nil {
+		prot = Read | Write
+		if err := mayMap(v, src); err != nil {
+			return err
+		}
+	}
+	lo, hi := r.whole(v.Lo, v.Hi)
+	if lo < hi {
+		_, err := mmap(r.base+uintptr(lo), uintptr(hi-lo), hostProt(prot), unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
+		if err != nil {
+			return err
+		}
+	} else {
+		lo, hi = v.Hi, v.Hi
+	}
+	for _, edge := range [2][2]emu.Addr{{v.Lo, lo}, {hi, v.Hi}} {
+		if edge[0] < edge[1] {
+			if err := r.protectPages(edge[0], edge[1], Read|Write); err != nil {
+				return err
+			}
+			clear(r.view(edge[0], uint64(edge[1]-edge[0])))
+		}
+	}
+	if src == nil || v.Shared {
+		return nil
+	}
+	return readInto(r.view(v.Lo, v.Len()), src, v.Off)
+}
+
+// mayMap returns the error that mmap(2) has for a file of another kind, or opened for something else.
+func mayMap(v VMA, src *os.File) error {
+	info, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return unix.ENODEV
+	}
+	flags, err := unix.FcntlInt(src.Fd(), unix.F_GETFL, 0)
+	if err != nil {
+		return err
+	}
+	if mode := flags & unix.O_ACCMODE; mode == unix.O_WRONLY || mode == unix.O_RDONLY && v.Shared && v.Prot&Write != 0 {
+		return unix.EACCES
+	}
+	return nil
+}
+
+// readInto fills b from src at off, as far as that goes.
+func readInto(b []byte, src *os.File, off uint64) error {
+	if _, err := src.ReadAt(b, int64(off)); err != nil && err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+// punch makes a hole of n bytes in f.
+func punch(f *os.File, off, n uint64) error {
+	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, int64(off), int64(n))
+}
