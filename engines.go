@@ -54,7 +54,7 @@ func Engines() []EngineInfo {
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
 			Err: jit.Available(), make: pool.New, close: pool.Close, recordsExceptions: true,
 		},
-		{Name: "interp", Model: "v3", Needs: "Linux", Found: "executes in Go", Err: mem.Supported(), make: interp.New, checks: true},
+		{Name: "interp", Model: "v3", Needs: "Linux", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true},
 		{
 			Name: "unicorn", Model: unicorn.DefaultModel, Needs: "Linux on amd64 or arm64, libunicorn 2", Found: found,
 			Err: err, Warning: unicorn.Warning(), make: unicorn.New,
@@ -62,7 +62,7 @@ func Engines() []EngineInfo {
 	}
 	return append(list,
 		EngineInfo{
-			Name: CheckEngine, Model: "v3", Needs: "what jit needs", Found: "compares interp with jit", Err: list[0].Err, unlisted: true, close: pool.Close,
+			Name: CheckEngine, Model: "v3", Needs: "what jit needs", Found: "compares jit with interp", Err: list[0].Err, unlisted: true, close: pool.Close,
 			make: compared(list[0], list[1]),
 		},
 		EngineInfo{

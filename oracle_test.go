@@ -10,11 +10,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +31,12 @@ const (
 	valgrind = "/usr/bin/valgrind.bin"
 	preload  = "LD_PRELOAD=/usr/libexec/valgrind/vgpreload_core-amd64-linux.so"
 )
+
+// Signals that whoever started the tests has ignored (nohup does so) are ignored by programs that the reference runs, not by guests: those
+// that are caught here are not.
+func init() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2)
+}
 
 // reference is Cachegrind with the options by which docs/counting.md defines our counts.
 var reference = []string{

@@ -115,13 +115,12 @@ func countAlone(f func()) (returned bool) {
 // when that has run for some 20 ms. When f begins, and how often it looks then, would depend on what the test did before.
 func calm() {
 	time.Sleep(time.Millisecond) // where nothing runs, it waits, too, and begins anew
+	var sum uint64
 	for i := range uint64(30_000_000) {
-		calmed ^= i
+		sum ^= i
 	}
+	runtime.KeepAlive(sum) // so that the compiler does not leave out the loop
 }
-
-// calmed keeps the compiler from leaving out the loop of calm.
-var calmed uint64
 
 // onThread calls f in a goroutine with a thread of its own, while n others wait that have one, too, and closes done when f has ended.
 func onThread(n int, done chan struct{}, f func()) {

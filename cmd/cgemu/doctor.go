@@ -93,7 +93,7 @@ func diagnosis(list []finding) (text string, healthy bool) {
 }
 
 // elsewhere is what helps where no engine runs.
-const elsewhere = "run programs on Linux with an x86-64 CPU of 2013 or later (AVX2), in CI or a virtual machine; annotate, diff and merge work here"
+const elsewhere = "run programs on Linux, fastest with an x86-64 CPU of 2013 or later (AVX2), in CI or a virtual machine; annotate, diff and merge work here"
 
 // examineEngines says of each engine whether it can be used.
 func examineEngines() (list []finding) {
@@ -101,7 +101,7 @@ func examineEngines() (list []finding) {
 	for _, e := range cgemu.Engines() {
 		what := "engine " + e.Name
 		switch {
-		case e.Err != nil && e.Name == cgemu.CheckEngine:
+		case e.Err != nil && (e.Name == cgemu.CheckEngine || e.Name == cgemu.CheckUnicornEngine):
 			// What it lacks was said of the others.
 		case e.Err != nil:
 			why := strings.TrimPrefix(e.Err.Error(), what+": ")

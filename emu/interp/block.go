@@ -179,7 +179,6 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 func (e *Engine) drop(b *block) {
 	e.gather(b)
 	b.dropped = true
-	e.late = append(e.late, b)
 	if c := e.caches[b.counting]; c.blocks[b.pc] == b {
 		delete(c.blocks, b.pc)
 	}
@@ -213,9 +212,9 @@ func (e *Engine) gather(b *block) {
 	}
 }
 
-// gatherLate gathers what happened in blocks after they were dropped. One of them may be running still.
-func (e *Engine) gatherLate() {
-	for _, b := range e.late {
+// gatherRest gathers what happened in b, which was left, after it was dropped.
+func (e *Engine) gatherRest(b *block) {
+	if b.dropped {
 		for i := range b.insns {
 			e.gatherOwn(&b.insns[i])
 		}

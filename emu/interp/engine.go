@@ -45,9 +45,6 @@ type Engine struct {
 	// failed is the fault of the instruction that is being executed.
 	failed *emu.Fault
 
-	// late are blocks that were dropped during this run: what happens at the end of one is gathered later.
-	late []*block
-
 	executed  uint64
 	plans     [][]planned
 	planIndex map[hooks.Plan]uint16
@@ -105,7 +102,6 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 
 // Collect implements emu.Engine.
 func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
-	e.gatherLate()
 	if (hi-lo)/emu.PageSize > emu.Addr(len(e.pages)) {
 		for _, blocks := range e.pages {
 			e.gatherAll(blocks)

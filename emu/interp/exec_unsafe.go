@@ -4863,6 +4863,7 @@ enter:
 				goto fault
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 			goto called
 
 		case opCallR:
@@ -11248,6 +11249,10 @@ enter:
 				e.reference(b, u, a, 8, emu.D1mw)
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
+
+			if b.dropped {
+				e.gatherRest(b)
+			}
 			goto called
 		case opCallR:
 			target = (*(*uint64)(unsafe.Add(state, u.d)))
@@ -11262,7 +11267,11 @@ enter:
 				e.reference(b, u, a, 8, emu.D1mw)
 			}
 			(*(*uint64)(unsafe.Add(state, u.b))) = a
+
 			e.indirectJump(&b.insns[len(b.insns)-1], target)
+			if b.dropped {
+				e.gatherRest(b)
+			}
 			goto indirect
 		case opJmpR:
 			target = (*(*uint64)(unsafe.Add(state, u.d)))

@@ -17,10 +17,8 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	if err := e.findMemory(); err != nil {
 		return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
 	}
-	e.gatherLate()
-	e.late = e.late[:0]
 	e.owner, e.state.CPU, e.state.kind = c, *c, kindNone
-	stop := e.loop(&e.state.CPU)
+	stop := e.careful()
 	*c = e.state.CPU
 	if stop.Left = e.left; !e.budgeted {
 		stop.Left = int64(budget)
@@ -100,6 +98,7 @@ func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 // leave ends b behind its instruction i.
 func (e *Engine) leave(b *block, i int) *emu.Stop {
 	e.uncount(b, i+1)
+	e.gatherRest(b)
 	if e.run = (e.run + i + 1) % emu.MaxRun; b.insns[i].Kind.Ends() {
 		e.run = 0
 	}
@@ -117,6 +116,7 @@ func (e *Engine) fault(c *emu.CPU, b *block, i int, f *emu.Fault) *emu.Stop {
 		c.RIP = in.PC
 	}
 	e.onlyUpTo(c, in, f)
+	e.gatherRest(b)
 	if f.Vector == emu.VecPF && !f.Exec && f.Addr < e.mem.Limit() {
 		prot := mem.Read
 		if f.Write {
@@ -226,6 +226,7 @@ func (e *Engine) branch(c *emu.CPU, b *block, i int) *emu.Stop {
 		e.finish(in)
 	}
 	e.branched(in, taken, c.RIP)
+	e.gatherRest(b)
 	over := taken && in.Target < 0 && in.Flow != x86.FlowCall && e.overdrawn(i)
 	if e.run = 0; over {
 		return &emu.Stop{Reason: emu.StopBudget}

@@ -57,7 +57,7 @@ func (e *Engine) compareRuns(a, b emu.Stop, c, d *emu.CPU) string {
 
 func describeStop(s emu.Stop) string {
 	if s.Reason != emu.StopFault {
-		return fmt.Sprintf("for reason %d", s.Reason)
+		return fmt.Sprintf("for reason %d, %d left", s.Reason, s.Left)
 	}
 	return strings.TrimRight(s.Fault.Error()+" "+s.Fault.Unsupported, " ")
 }

@@ -13,11 +13,13 @@ import (
 const maxTraced = 2_000_000
 
 // compareFlags looks at the status flags behind a run of both engines that agreed in all else, and ended in c with the first. It returns
-// where they differ, nil if they do not, or if an instruction left them undefined. An engine need not have them at a fault.
+// where they differ, nil if they do not, or if an instruction left them undefined. Only where a program asks the kernel for something they are
+// compared: elsewhere an engine need not have them if the code there overwrites them before it reads them.
 func (e *Engine) compareFlags(stop emu.Stop, c *emu.CPU, executed uint64, changes []mem.Change) *Mismatch {
 	diff := (c.Flags ^ e.behind.Flags) & uint64(x86.StatusFlags)
 	at := place{c.RIP, diff}
-	if diff == 0 || stop.Reason == emu.StopFault || executed > maxTraced || e.settled[at] {
+	exact := stop.Reason == emu.StopSyscall || stop.Reason == emu.StopClient
+	if diff == 0 || !exact || executed > maxTraced || e.settled[at] {
 		return nil
 	}
 	now := make([]mem.Change, len(changes))
@@ -29,7 +31,7 @@ func (e *Engine) compareFlags(stop emu.Stop, c *emu.CPU, executed uint64, change
 	d := e.traceFlags(x86.Flags(diff))
 	undo(e.mem, now)
 	if d != nil {
-		d.What = fmt.Sprintf("flags %#x, %#x", c.Flags, e.behind.Flags)
+		d.What = fmt.Sprintf("flags %#x, %#x, where the run stops %s at %v", c.Flags, e.behind.Flags, describeStop(stop), c.RIP)
 		return d
 	}
 	e.settled[at] = true
@@ -62,6 +64,9 @@ func (e *Engine) traceFlags(diff x86.Flags) *Mismatch {
 		// A flag that is read as well may be written on a condition only, or be made from an undefined one.
 		unsettled := x86.Unsettled[g.Op]
 		defined := g.FlagsWrite &^ g.FlagsRead &^ unsettled
+		if g.Flow == x86.FlowRet {
+			unsettled = x86.StatusFlags // the jit loses them where the target is not behind the CALL (RATIONALE.md, "Returns")
+		}
 		if undefined = undefined&^defined | unsettled; defined&diff != 0 {
 			wrote = &Mismatch{At: g.PC, Insn: g.Format(uint64(g.PC)), From: registers(first.cpu)}
 		}

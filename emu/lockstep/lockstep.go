@@ -145,6 +145,9 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	if e.alone {
 		return stop
 	}
+	if budget == emu.NoBudget { // nobody goes on with what is left of it
+		got.Left = stop.Left
+	}
 	what := e.compareRuns(stop, got, c, e.behind)
 	if n := e.Executed() - before; what == "" && n != executed {
 		what = fmt.Sprintf("%d instructions executed, %d", n, executed)

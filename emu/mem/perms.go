@@ -123,6 +123,9 @@ func (m *Space) Direct(a emu.Addr, n uint64, prot Prot) []byte {
 	return m.host.view(a, n)
 }
 
+// FileCut makes unknown what may be done with pages of the file behind v: it has become shorter.
+func (m *Space) FileCut(v *VMA) { m.group.FileCut(v.Ino) }
+
 // FileCut makes unknown what may be done with pages of the file with the guest's inode number ino: it has become shorter.
 func (g *Group) FileCut(ino uint64) {
 	for _, m := range g.spaces {

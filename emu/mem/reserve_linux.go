@@ -24,9 +24,6 @@ type reservation struct {
 // coarse reports whether the host's pages are larger than the guest's, so that it cannot map a page of the guest by itself (coarse_linux.go).
 func (r *reservation) coarse() bool { return r.page > emu.PageSize }
 
-// Supported returns why this host cannot have guest memory; nil if it can.
-func Supported() error { return nil }
-
 // reserve reserves guest addresses up to limit.
 func reserve(limit emu.Addr) (reservation, error) {
 	page := uintptr(HostPage)
@@ -37,6 +34,9 @@ func reserve(limit emu.Addr) (reservation, error) {
 	}
 	return reservation{base: (p + Guard + page - 1) &^ (page - 1), start: p, size: size, page: page}, nil
 }
+
+// Available says why there can be no guest memory on this host; nil if there can.
+func Available() error { return nil }
 
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return m.host.base }

@@ -3,7 +3,6 @@
 package mem
 
 import (
-	"errors"
 	"os"
 
 	"github.com/cgemu/cgemu/emu"
@@ -19,12 +18,10 @@ func (r *reservation) coarse() bool { return false }
 
 var maxProtected = func() int { return 0 }
 
-var errNoHost = errors.New("mem: guest memory is not yet supported on this host")
+func reserve(limit emu.Addr) (reservation, error) { return reservation{}, ErrNoHost }
 
-// Supported returns why this host cannot have guest memory.
-func Supported() error { return errNoHost }
-
-func reserve(limit emu.Addr) (reservation, error) { return reservation{}, errNoHost }
+// Available says why there can be no guest memory on this host.
+func Available() error { return ErrNoHost }
 
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return 0 }
@@ -34,18 +31,18 @@ func releasePerms(Perms)                         {}
 
 func (r *reservation) release() error                                     { return nil }
 func (r *reservation) view(a emu.Addr, n uint64) []byte                   { return hostSlice(0, a, n) }
-func (r *reservation) mapPages(v VMA, src *os.File) error                 { return errNoHost }
-func (r *reservation) unmapPages(lo, hi emu.Addr) error                   { return errNoHost }
-func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error      { return errNoHost }
-func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error { return errNoHost }
-func (r *reservation) discardPages(lo, hi emu.Addr) error                 { return errNoHost }
-func (r *reservation) removePages(lo, hi emu.Addr) error                  { return errNoHost }
-func (r *reservation) takeOver(old *reservation, vmas []VMA) error        { return errNoHost }
+func (r *reservation) mapPages(v VMA, src *os.File) error                 { return ErrNoHost }
+func (r *reservation) unmapPages(lo, hi emu.Addr) error                   { return ErrNoHost }
+func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error      { return ErrNoHost }
+func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error { return ErrNoHost }
+func (r *reservation) discardPages(lo, hi emu.Addr) error                 { return ErrNoHost }
+func (r *reservation) removePages(lo, hi emu.Addr) error                  { return ErrNoHost }
+func (r *reservation) takeOver(old *reservation, vmas []VMA) error        { return ErrNoHost }
 func (r *reservation) populate(lo, hi emu.Addr)                           {}
 
 func identify(f *os.File) (id backingID, ok bool)                     { return id, false }
 func reopen(src *os.File, mode int) *os.File                          { return nil }
-func punch(f *os.File, off, n uint64) error                           { return errNoHost }
-func readInto(b []byte, src *os.File, off uint64) error               { return errNoHost }
-func mayMap(v VMA, src *os.File) error                                { return errNoHost }
-func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error { return errNoHost }
+func punch(f *os.File, off, n uint64) error                           { return ErrNoHost }
+func readInto(b []byte, src *os.File, off uint64) error               { return ErrNoHost }
+func mayMap(v VMA, src *os.File) error                                { return ErrNoHost }
+func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error { return ErrNoHost }

@@ -58,6 +58,7 @@ var (
 	ErrNotHere = errors.New("mem: address range not mapped")
 	ErrLost    = errors.New("mem: the address space was lost when it grew")
 	ErrAccess  = errors.New("mem: permission denied")
+	ErrNoHost  = errors.New("mem: guest memory is not yet supported on this host")
 )
 
 // A VMA is a run of pages mapped alike.

@@ -15,9 +15,6 @@ const (
 // exceptions are the bits of a status that stand for exceptions.
 const exceptions = IE | DE | ZE | OE | UE | PE
 
-// preComputation are the exceptions that are found before anything is computed: if one of them is not masked, nothing is.
-const preComputation = IE | DE | ZE
-
 // x87Mode is the Mode of a control word.
 func x87Mode(cw uint16) Mode { return Mode(cw&0x3f)<<modeMasks | Mode(cw>>10&3)<<modeRounding }
 

@@ -4,6 +4,7 @@ package soft
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,4 +111,20 @@ func randomMode(r *rand.Rand) Mode {
 		m |= modeFTZ
 	}
 	return m
+}
+
+// randomBits returns an operand for an operation by its name: two numbers of 32 bits, or one of 64, near each other's exponents so that all
+// paths are taken; or what is special.
+func randomBits(r *rand.Rand, name string) uint64 {
+	switch {
+	case strings.Contains(name, "FromInt"):
+		return uint64(int64(r.Uint64()) >> r.IntN(64))
+	case name == "Convert32To16":
+		return Float32.random(r)
+	case strings.HasPrefix(name, "Convert16"):
+		return Float16.random(r)
+	case strings.HasSuffix(name, "64") && name != "Convert32To64", name == "Convert64To32":
+		return Float64.random(r)
+	}
+	return Float32.random(r) | Float32.random(r)<<32
 }

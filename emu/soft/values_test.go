@@ -1,25 +1,6 @@
 package soft
 
-import (
-	"math/rand/v2"
-	"strings"
-)
-
-// randomBits returns an operand for an operation by its name: two numbers of 32 bits, or one of 64, near each other's exponents so that all
-// paths are taken; or what is special.
-func randomBits(r *rand.Rand, name string) uint64 {
-	switch {
-	case strings.Contains(name, "FromInt"):
-		return uint64(int64(r.Uint64()) >> r.IntN(64))
-	case name == "Convert32To16":
-		return Float32.random(r)
-	case strings.HasPrefix(name, "Convert16"):
-		return Float16.random(r)
-	case strings.HasSuffix(name, "64") && name != "Convert32To64", name == "Convert64To32":
-		return Float64.random(r)
-	}
-	return Float32.random(r) | Float32.random(r)<<32
-}
+import "math/rand/v2"
 
 // random returns a number of the format.
 func (f *Format) random(r *rand.Rand) uint64 {

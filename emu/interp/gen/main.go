@@ -497,12 +497,20 @@ func branches(add func(name, body string)) {
 		}`)
 	add("opCall", `a := $b - 8; $storeLast(8, u.imm);
 		$b = a
+		$sim{
+		if b.dropped {
+			e.gatherRest(b)
+		}$}
 		goto called`)
 	add("opCallR", `target = $d
 		a := $b - 8
 		$storeLast(8, u.imm);
 		$b = a
-		$sim{ e.indirectJump(&b.insns[len(b.insns)-1], target) $}
+		$sim{
+		e.indirectJump(&b.insns[len(b.insns)-1], target)
+		if b.dropped {
+			e.gatherRest(b)
+		}$}
 		goto indirect`)
 	add("opJmpR", `target = $d
 		$sim{ e.indirectJump(&b.insns[len(b.insns)-1], target) $}
