@@ -24,11 +24,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
 // engineName is the engine that all programs run with: with -engine=interp the other one has to conform.
 var engineName = flag.String("engine", "", "the engine to run programs with")
+
+// hostPage has the programs run as on a host with larger pages, of that many bytes. It needs -engine=interp.
+var hostPage = flag.Int("hostpage", 0, "the size of the host's pages as programs are to find it")
 
 // guestRun runs a program under cgemu and returns its output and status.
 func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.Config)) (string, int) {
@@ -62,6 +67,10 @@ func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.C
 // programs it starts: they would be open there and not under cgemu. A host older than
 // Linux 5.11 cannot do that, and rarely has any.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if *hostPage != 0 {
+		mem.HostPage = emu.Addr(*hostPage)
+	}
 	_ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	os.Exit(m.Run())
 }

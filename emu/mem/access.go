@@ -29,9 +29,7 @@ func (m *Space) reachable(a emu.Addr, n uint64, prot Prot) uint64 {
 	if !m.group.Checked {
 		return n
 	}
-	n = m.inFiles(a, n)
-	m.fetchShared(a, n, prot&Write != 0)
-	return n
+	return m.fetch(a, m.inFiles(a, n), prot&Write != 0)
 }
 
 // inFiles returns how many of the n bytes at a lie in front of a mapped file's end, or in no file.
@@ -77,8 +75,8 @@ func (m *Space) Poke(a emu.Addr, b []byte) int {
 	if n == 0 {
 		return 0
 	}
+	n = m.fetch(a, n, true)
 	lo, hi := a.PageDown(), (a + emu.Addr(n)).PageUp()
-	m.fetchShared(lo, uint64(hi-lo), true)
 	m.Unguard(lo, hi)
 	m.host.protectPages(lo, hi, Read|Write)
 	got := copyCareful(m.host.view(a, n), b[:n])

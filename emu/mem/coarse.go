@@ -8,9 +8,34 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// On a host whose pages are larger than the guest's a shared file cannot be mapped. Each space then has a copy of a page that it uses, in Group.copies,
-// and the file itself is what they share: a page is written back before another copy of it is made, and while one may be
-// written to there is no other. Sync ends all of that.
+// A host whose pages are larger than the guest's cannot map 4 KiB of a file somewhere. There a mapping of a file is memory of ours, whose pages
+// are copies of the file's. A copy is made when the page is used first (fetch), and the file is what all its mappings share:
+//
+//   - While a copy is dirty, there is no other of that page of the file; before there is, it is written back.
+//   - Copies of shared mappings are written back and forgotten whenever the guest's kernel begins or ends its work (Group.Sync), so that system
+//     calls, and other programs, find the file as the guest has it, and the guest sees what they change.
+//   - Copies of private mappings are forgotten when the guest changes the file, by whatever way, until they are written to themselves.
+//
+// Only engines that look into Perms before each access can do with this: in Perms a page may not be read before there is a copy, and not be written to
+// before somebody wrote by way of the Space.
+
+// A copyState is what there is of a page of a mapped file; absent if nothing is.
+type copyState uint8
+
+const (
+	absent copyState = iota
+	// A stale one has nothing to use. It is in Group.fetched all the same, if its mapping is shared.
+	stale
+	// A clean copy has what the file has.
+	clean
+	// A dirty one, of a shared mapping, may have something else, which the file has to get.
+	dirty
+	// A page of a private mapping is own once it was written to: it has nothing to do with its file any more.
+	own
+)
+
+// errNoDescriptor is for a file that has to be kept for its copies, and cannot.
+var errNoDescriptor = errors.New("mem: no descriptor is left for the file to be mapped")
 
 // usable says why a group cannot have spaces on this host.
 func (g *Group) usable() error {
@@ -20,13 +45,14 @@ func (g *Group) usable() error {
 	return nil
 }
 
-// copied reports whether v's pages are copies of those of a shared file.
-func (m *Space) copied(v *VMA) bool { return v != nil && v.Shared && v.File && m.host.coarse() }
+// copied reports whether v's pages are copies of its file's.
+func (m *Space) copied(v *VMA) bool { return v.File && m.host.coarse() }
 
-// fetchShared makes copies of the pages of shared files that have some of the n bytes at a, which are mapped, for writing to them or not.
-func (m *Space) fetchShared(a emu.Addr, n uint64, write bool) {
-	if !m.host.coarse() || n == 0 {
-		return
+// fetch makes copies of the pages of files that have some of the n bytes at a, which are mapped, for writing to them or not. It returns how
+// many of the bytes there are then: fewer where a file cannot be read.
+func (m *Space) fetch(a emu.Addr, n uint64, write bool) uint64 {
+	if n == 0 || !m.host.coarse() {
+		return n
 	}
 	end := a + emu.Addr(n)
 	for _, v := range m.Within(a, end) {
@@ -34,67 +60,134 @@ func (m *Space) fetchShared(a emu.Addr, n uint64, write bool) {
 			continue
 		}
 		for p := max(v.Lo, a.PageDown()); p < min(v.Hi, end); p += emu.PageSize {
-			m.fetchPage(&v, p, write)
+			if !m.fetchPage(&v, p, write) {
+				return uint64(max(p, a) - a)
+			}
 		}
 	}
+	return n
 }
 
-// fetchPage makes a copy of page p of v, which is a shared file.
-func (m *Space) fetchPage(v *VMA, p emu.Addr, write bool) {
-	g, self := m.group, place{m, p}
-	written, here := g.copies[self]
-	if here && (written || !write) {
-		return
+// fetchPage makes a copy of page p of v. It reports whether there is one.
+func (m *Space) fetchPage(v *VMA, p emu.Addr, write bool) bool {
+	state := m.copies[p]
+	if state > clean || state == clean && !write {
+		return true
 	}
 	for _, q := range m.mirrors(p) {
-		w, there := g.copies[q]
-		if q == self || !there {
-			continue
+		if q.m.copies[q.at] == dirty {
+			q.m.writeBack(q.at)
+			q.m.setCopy(q.at, clean)
 		}
-		if w {
-			g.writeBack(q)
+		if write && v.Shared && q.m.copies[q.at] == clean && q != (place{m, p}) {
+			q.m.setCopy(q.at, stale)
 		}
-		if g.copies[q] = false; write {
-			delete(g.copies, q)
-		}
-		q.m.forgetPerms(q.at, q.at+1)
 	}
-	if !here {
-		b := m.host.view(p, emu.PageSize)
-		clear(b)
-		_ = readInto(b, v.back.file, v.Off+uint64(p-v.Lo)) // what cannot be read is zero
+	if state < clean && readInto(m.host.view(p, emu.PageSize), v.back.file, v.offset(p)) != nil {
+		return false
 	}
-	if g.copies == nil {
-		g.copies = map[place]bool{}
+	if v.Shared && state == absent {
+		m.group.fetched = append(m.group.fetched, place{m, p})
 	}
-	g.copies[self] = write
+	switch {
+	case !write:
+		state = clean
+	case v.Shared:
+		state = dirty
+	default:
+		state = own
+	}
+	m.setCopy(p, state)
+	return true
+}
+
+// setCopy notes what there is of page p.
+func (m *Space) setCopy(p emu.Addr, state copyState) {
+	if state == absent {
+		delete(m.copies, p)
+	} else {
+		m.copies[p] = state
+	}
 	m.forgetPerms(p, p+1)
 }
 
-// writeBack writes a copy to its file, as far as that reaches.
-func (g *Group) writeBack(q place) {
-	v := q.m.VMA(q.at)
+// writeBack writes the copy of page p to its file, as far as that reaches. As with mmap(2), nobody is told if the disk is full.
+func (m *Space) writeBack(p emu.Addr) {
+	v := m.VMA(p)
 	info, err := v.back.file.Stat()
-	if off := v.Off + uint64(q.at-v.Lo); err == nil && off < uint64(info.Size()) {
+	if off := v.offset(p); err == nil && off < uint64(info.Size()) {
 		n := min(uint64(info.Size())-off, emu.PageSize)
-		_, _ = v.back.file.WriteAt(q.m.host.view(q.at, n), int64(off)) // as with mmap(2), nobody is told if the disk is full
+		_, _ = v.back.file.WriteAt(m.host.view(p, n), int64(off))
 	}
 }
 
-// Sync writes back what was written to copies of shared files' pages, and forgets all copies. The kernel calls it whenever the guest has run, and
-// before it goes on with a call that waited, so that its own calls find files as they are, and what they change is seen. On hosts whose pages
-// are as large as the guest's there is nothing to do.
+// Sync has files say what was written to their shared mappings, and those what the files say. The kernel calls it before and after the guest
+// runs, and before it goes on with a call that waited. It does nothing where the host maps files itself.
 func (g *Group) Sync() {
-	if len(g.copies) == 0 {
+	for _, q := range g.fetched {
+		if q.m.copies[q.at] == dirty {
+			q.m.writeBack(q.at)
+		}
+		q.m.setCopy(q.at, absent)
+	}
+	g.fetched = g.fetched[:0]
+}
+
+// refetch forgets the copies of file ino that the guest has not written to, since the file has changed.
+func (g *Group) refetch(ino uint64) {
+	g.Sync()
+	if !g.copiedIno[ino] {
 		return
 	}
-	for q, written := range g.copies {
-		if written {
-			g.writeBack(q)
+	for _, m := range g.spaces {
+		for _, v := range m.VMAs() {
+			if v.File && v.Ino == ino {
+				m.forgetCopies(v.Lo, v.Hi, func(_ emu.Addr, state copyState) bool { return state == clean })
+			}
 		}
-		q.m.forgetPerms(q.at, q.at+1)
 	}
-	clear(g.copies)
+}
+
+// eachCopy calls f for the pages of [lo, hi) of which there are copies, in any order. It walks the smaller set: that of addresses, or that of copies.
+func (m *Space) eachCopy(lo, hi emu.Addr, f func(p emu.Addr, state copyState)) {
+	if uint64(hi-lo)/emu.PageSize > uint64(len(m.copies)) {
+		for p, state := range m.copies {
+			if p >= lo && p < hi {
+				f(p, state)
+			}
+		}
+		return
+	}
+	for p := lo; p < hi; p += emu.PageSize {
+		if state := m.copies[p]; state != absent {
+			f(p, state)
+		}
+	}
+}
+
+// forgetCopies forgets the copies of pages of [lo, hi) of which is reports true.
+func (m *Space) forgetCopies(lo, hi emu.Addr, is func(p emu.Addr, state copyState) bool) {
+	m.eachCopy(lo, hi, func(p emu.Addr, state copyState) {
+		if is(p, state) {
+			m.setCopy(p, absent)
+		}
+	})
+}
+
+// dropCopies forgets what there is of [lo, hi), whose mapping changes, when what was written to shared mappings is in their files.
+func (m *Space) dropCopies(lo, hi emu.Addr) {
+	m.group.Sync()
+	m.forgetCopies(lo, hi, func(emu.Addr, copyState) bool { return true })
+}
+
+// copyOwn gives n the pages of [lo, hi) of m that were written to, at addresses that are higher by up.
+func (m *Space) copyOwn(n *Space, lo, hi, up emu.Addr) {
+	m.eachCopy(lo, hi, func(p emu.Addr, state copyState) {
+		if state == own {
+			copy(n.host.view(p+up, emu.PageSize), m.host.view(p, emu.PageSize))
+			n.setCopy(p+up, own)
+		}
+	})
 }
 
 // file returns the file behind v, nil if there is none.
@@ -105,64 +198,102 @@ func (v *VMA) file() *os.File {
 	return v.back.file
 }
 
-// moveCoarse does what movePages does, for v's part [lo, hi), by copying; moved is what v becomes.
-func (m *Space) moveCoarse(v, moved VMA, lo, hi emu.Addr) error {
-	to, end := moved.Lo, moved.Hi
-	if to == lo {
-		if end <= hi {
-			return m.host.unmapPages(end, hi)
-		}
-		more := moved
-		more.Lo, more.Off = hi, moved.Off+uint64(hi-lo)
-		return m.host.mapPages(m.onHost(more), v.file())
+// offset returns where in its file the page at p is.
+func (v *VMA) offset(p emu.Addr) uint64 { return v.Off + uint64(p-v.Lo) }
+
+// part returns what lies in [lo, hi) of v.
+func (v VMA) part(lo, hi emu.Addr) VMA {
+	lo = max(v.Lo, lo)
+	v.Off += uint64(lo - v.Lo)
+	v.Lo, v.Hi = lo, min(v.Hi, hi)
+	return v
+}
+
+// release gives the host back what it had for [lo, hi), which is free now, and its pages at the ends if all of them is.
+func (m *Space) release(lo, hi emu.Addr) error {
+	from, to := m.host.around(lo, hi)
+	if !m.Free(from, lo) {
+		from = lo
 	}
+	if !m.Free(hi, to) {
+		to = hi
+	}
+	return m.host.unmapPages(from, to)
+}
+
+// moveCoarse moves v, a whole mapping or part of one, to where moved is, by copying.
+func (m *Space) moveCoarse(v, moved VMA) error {
+	from := v.Lo
+	if moved.Lo == v.Lo {
+		from = min(v.Hi, moved.Hi)
+		if v.Hi < moved.Hi {
+			if err := m.host.mapPages(m.onHost(moved.part(v.Hi, moved.Hi)), v.file()); err != nil {
+				return err
+			}
+			m.dropCopies(v.Hi, moved.Hi)
+		}
+	} else if err := m.copyTo(v, moved); err != nil {
+		return err
+	}
+	m.dropCopies(from, v.Hi)
+	m.vmas.carve(v.Lo, v.Hi)
+	m.vmas.carve(moved.Lo, moved.Hi)
+	m.vmas.insert(moved)
+	if from == v.Hi {
+		return nil
+	}
+	return m.release(from, v.Hi)
+}
+
+// copyTo maps what moved says and copies v's pages there, those that were written to.
+func (m *Space) copyTo(v, moved VMA) error {
 	fresh := moved
 	fresh.Prot = Read | Write
 	if err := m.host.mapPages(fresh, v.file()); err != nil {
 		return err
 	}
-	if !m.copied(&v) {
-		v.Lo, v.Hi = lo, min(hi, lo+(end-to))
-		err := m.host.protectPages(v.Lo, v.Hi, Read|Write)
-		err = errors.Join(err, changedPages(m.host.base, v, func(a, b emu.Addr) {
-			copy(m.host.view(to+(a-lo), uint64(b-a)), m.host.view(a, uint64(b-a)))
-		}))
-		if err != nil {
-			return err
-		}
+	m.dropCopies(moved.Lo, moved.Hi)
+	v = v.part(v.Lo, v.Lo+emu.Addr(moved.Len()))
+	if v.File {
+		m.copyOwn(m, v.Lo, v.Hi, moved.Lo-v.Lo)
+		return nil
 	}
-	if moved.Prot == 0 {
-		if err := m.host.protectPages(to, end, 0); err != nil {
-			return err
-		}
+	if err := m.host.protectPages(v.Lo, v.Hi, Read|Write); err != nil {
+		return err
 	}
-	return m.host.unmapPages(lo, hi)
+	err := changedPages(m.host.base, v, func(lo, hi emu.Addr) {
+		copy(m.host.view(moved.Lo+(lo-v.Lo), uint64(hi-lo)), m.host.view(lo, uint64(hi-lo)))
+	})
+	if err == nil && moved.Prot == 0 {
+		err = m.host.protectPages(moved.Lo, moved.Hi, 0)
+	}
+	return err
 }
 
-// discardCoarse does what discardPages does, mapping by mapping.
+// discardCoarse makes the pages of [lo, hi) as after Map.
 func (m *Space) discardCoarse(lo, hi emu.Addr) error {
+	m.dropCopies(lo, hi)
 	for _, v := range m.Within(lo, hi) {
-		part := v
-		part.Lo, part.Hi = max(v.Lo, lo), min(v.Hi, hi)
-		part.Off += uint64(part.Lo - v.Lo)
-		if m.copied(&v) {
+		if v.File {
 			continue
 		}
-		if err := m.host.mapPages(m.onHost(part), v.file()); err != nil {
+		if err := m.host.mapPages(m.onHost(v.part(lo, hi)), nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeCoarse does what removePages does.
+// removeCoarse makes a hole of what is behind [lo, hi).
 func (m *Space) removeCoarse(lo, hi emu.Addr) error {
 	v := m.VMA(lo)
-	if !m.copied(v) {
+	if v == nil || !v.File || !v.Shared {
 		return ErrNotHere
 	}
 	if err := mayMap(VMA{Shared: true, Prot: Write}, v.back.file); err != nil {
 		return err
 	}
-	return punch(v.back.file, v.Off+uint64(lo-v.Lo), uint64(hi-lo))
+	err := punch(v.back.file, v.offset(lo), uint64(hi-lo))
+	m.group.refetch(v.Ino)
+	return err
 }

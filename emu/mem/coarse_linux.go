@@ -25,8 +25,8 @@ func (r *reservation) around(lo, hi emu.Addr) (emu.Addr, emu.Addr) {
 	return lo &^ (n - 1), (hi + n - 1) &^ (n - 1)
 }
 
-// mapCoarse is mapPages for a host with larger pages: v gets zeros, or a copy of its file. Pages of a shared file are copied by fetchShared, when
-// they are used.
+// mapCoarse is mapPages for a host with larger pages: memory for v, zeros if no file is behind it; what is behind it otherwise is copied when it
+// is used (coarse.go).
 func (r *reservation) mapCoarse(v VMA, src *os.File) error {
 	prot := v.Prot
 	if src != nil {
@@ -36,13 +36,10 @@ func (r *reservation) mapCoarse(v VMA, src *os.File) error {
 		}
 	}
 	lo, hi := r.whole(v.Lo, v.Hi)
-	if lo < hi {
-		_, err := mmap(r.base+uintptr(lo), uintptr(hi-lo), hostProt(prot), unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
-		if err != nil {
-			return err
-		}
-	} else {
+	if lo >= hi {
 		lo, hi = v.Hi, v.Hi
+	} else if _, err := mmap(r.base+uintptr(lo), uintptr(hi-lo), hostProt(prot), unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0); err != nil {
+		return err
 	}
 	for _, edge := range [2][2]emu.Addr{{v.Lo, lo}, {hi, v.Hi}} {
 		if edge[0] < edge[1] {
@@ -52,37 +49,31 @@ func (r *reservation) mapCoarse(v VMA, src *os.File) error {
 			clear(r.view(edge[0], uint64(edge[1]-edge[0])))
 		}
 	}
-	if src == nil || v.Shared {
-		return nil
-	}
-	return readInto(r.view(v.Lo, v.Len()), src, v.Off)
+	return nil
 }
 
-// mayMap returns the error that mmap(2) has for a file of another kind, or opened for something else.
+// mayMap returns the error that the host has for mapping src as v says: it maps the file's first page somewhere to find out.
 func mayMap(v VMA, src *os.File) error {
-	info, err := src.Stat()
-	if err != nil {
-		return err
+	kind := unix.MAP_PRIVATE
+	if v.Shared {
+		kind = unix.MAP_SHARED
 	}
-	if !info.Mode().IsRegular() {
-		return unix.ENODEV
+	p, err := mmap(0, uintptr(os.Getpagesize()), hostProt(v.Prot), kind, int(src.Fd()), 0)
+	if err == nil {
+		_, _, e := unix.Syscall(unix.SYS_MUNMAP, p, uintptr(os.Getpagesize()), 0)
+		err = errOrNil(e)
 	}
-	flags, err := unix.FcntlInt(src.Fd(), unix.F_GETFL, 0)
-	if err != nil {
-		return err
-	}
-	if mode := flags & unix.O_ACCMODE; mode == unix.O_WRONLY || mode == unix.O_RDONLY && v.Shared && v.Prot&Write != 0 {
-		return unix.EACCES
-	}
-	return nil
+	return err
 }
 
-// readInto fills b from src at off, as far as that goes.
+// readInto fills b from src at off; with zeros behind its end.
 func readInto(b []byte, src *os.File, off uint64) error {
-	if _, err := src.ReadAt(b, int64(off)); err != nil && err != io.EOF {
-		return err
+	n, err := src.ReadAt(b, int64(off))
+	clear(b[n:])
+	if err == io.EOF {
+		err = nil
 	}
-	return nil
+	return err
 }
 
 // punch makes a hole of n bytes in f.

@@ -91,21 +91,21 @@ func (m *Space) Fork() (*Space, error) {
 
 // forkVMA maps v in n and copies what it does not share.
 func (m *Space) forkVMA(n *Space, v VMA) error {
-	var src *os.File
-	if v.back != nil {
-		src = v.back.file
-	}
+	src := v.file()
 	if v.Shared && src != nil {
 		return n.host.mapPages(v, src)
+	}
+	if m.copied(&v) {
+		if err := n.host.mapPages(v, src); err != nil || v.Wipe {
+			return err
+		}
+		m.copyOwn(n, v.Lo, v.Hi, 0)
+		return nil
 	}
 	prot := m.onHost(v).Prot
 	first := v
 	first.Shared, first.Prot = false, Read|Write
-	from := src
-	if m.host.coarse() {
-		from = nil // all of it is in memory, and will be copied
-	}
-	if err := n.host.mapPages(first, from); err != nil {
+	if err := n.host.mapPages(first, src); err != nil {
 		return err
 	}
 	if v.Wipe {

@@ -29,8 +29,9 @@ type Group struct {
 	// them may not be any more. protected is how many are.
 	queue     []place
 	protected int
-	// copies has the pages of shared files that are copied, and whether they may have been written to (coarse.go).
-	copies map[place]bool
+	// fetched has the pages of shared mappings of which there are copies (coarse.go), copiedIno the files that are, or were, copied.
+	fetched   []place
+	copiedIno map[uint64]bool
 }
 
 // A place is a page of a space.
@@ -92,7 +93,7 @@ func (g *Group) mappedShared(v VMA) {
 // FileChanged makes engines forget what they translated from the file with the guest's inode number ino, because it was written to by a
 // system call.
 func (g *Group) FileChanged(ino uint64) {
-	g.Sync()
+	g.refetch(ino)
 	if g.codedIno[ino] {
 		g.forgetFile(func(w *VMA) bool { return w.File && w.Ino == ino })
 	}

@@ -43,8 +43,10 @@ func (m *Space) Permit(a emu.Addr) uint8 {
 	p := uint8(Read)
 	mayWrite := v.Prot&Write != 0 && !m.guarded[page]
 	if m.copied(v) {
-		m.fetchPage(v, page, false)
-		mayWrite = mayWrite && m.group.copies[place{m, page}]
+		if !m.fetchPage(v, page, false) {
+			return 0
+		}
+		mayWrite = mayWrite && m.copies[page] > clean
 	}
 	if mayWrite {
 		p |= uint8(Write)
@@ -128,13 +130,16 @@ func (m *Space) FileCut(v *VMA) { m.group.FileCut(v.Ino) }
 
 // FileCut makes unknown what may be done with pages of the file with the guest's inode number ino: it has become shorter.
 func (g *Group) FileCut(ino uint64) {
+	g.Sync()
 	for _, m := range g.spaces {
-		if m.perms == nil {
+		if m.perms == nil && len(m.copies) == 0 {
 			continue
 		}
 		for _, v := range m.VMAs() {
 			if v.File && v.Ino == ino {
 				m.forgetPerms(v.Lo, v.Hi)
+				end := m.fileEnd(&v, v.Hi)
+				m.forgetCopies(v.Lo, v.Hi, func(p emu.Addr, state copyState) bool { return state == clean || p >= end })
 			}
 		}
 	}

@@ -14,7 +14,8 @@ type reservation struct{ base uintptr }
 // HostPage is the size of the host's pages.
 var HostPage = emu.PageSize
 
-func (r *reservation) coarse() bool { return false }
+func (r *reservation) coarse() bool                                { return false }
+func (r *reservation) around(lo, hi emu.Addr) (emu.Addr, emu.Addr) { return lo, hi }
 
 var maxProtected = func() int { return 0 }
 

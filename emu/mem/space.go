@@ -115,6 +115,8 @@ type Space struct {
 	// perms is nil if nobody asked for it; known says of which chunks something is known.
 	perms Perms
 	known []bool
+	// copies says what there is of pages of mapped files where the host cannot map them (coarse.go).
+	copies map[emu.Addr]copyState
 	// journal is nil if nothing was ever recorded.
 	journal *journal
 }
@@ -135,9 +137,12 @@ func (g *Group) newWithin(limit emu.Addr) (*Space, error) {
 	}
 	m := &Space{
 		host: host, limit: limit, guarded: map[emu.Addr]bool{}, invalidate: func(lo, hi emu.Addr) {},
-		files: map[backingID]*backing{}, group: g,
+		files: map[backingID]*backing{}, group: g, copies: map[emu.Addr]copyState{},
 	}
 	g.spaces = append(g.spaces, m)
+	if g.copiedIno == nil {
+		g.copiedIno = map[uint64]bool{}
+	}
 	return m, nil
 }
 
@@ -231,12 +236,16 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	if v.File = src != nil; v.File {
 		v.back, v.id = m.keep(src)
 	}
-	if m.copied(&v) && v.back == nil {
-		return ErrNotHere // there is no descriptor left
+	if m.copied(&v) {
+		if v.back == nil {
+			return errNoDescriptor
+		}
+		m.group.copiedIno[v.Ino] = true
 	}
 	if err := m.host.mapPages(m.onHost(v), src); err != nil {
 		return err
 	}
+	m.dropCopies(v.Lo, v.Hi)
 	m.vmas.carve(v.Lo, v.Hi)
 	m.vmas.insert(v)
 	m.forgetPerms(v.Lo, v.Hi)
@@ -257,9 +266,10 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 	m.group.Sync()
 	m.forget(lo, hi)
 	m.forgetPerms(lo, hi)
-	if err := m.host.unmapPages(lo, hi); err != nil {
+	if err := m.release(lo, hi); err != nil {
 		return err
 	}
+	m.dropCopies(lo, hi)
 	m.vmas.carve(lo, hi)
 	if len(m.vmas.blocks) == 0 {
 		m.dropFiles()
@@ -281,9 +291,8 @@ func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
 		if v == nil {
 			return ErrNotHere
 		}
-		part := *v
-		part.Lo, part.Hi, part.Prot = a, min(v.Hi, hi), prot
-		part.Off += uint64(a - v.Lo)
+		part := v.part(a, hi)
+		part.Prot = prot
 		if err := m.reprotect(v, part); err != nil {
 			return ErrAccess
 		}
@@ -306,7 +315,10 @@ func (m *Space) onHost(v VMA) VMA {
 // reprotect has the host's permissions of to, a part of v that gets others, follow.
 func (m *Space) reprotect(v *VMA, to VMA) error {
 	if m.copied(v) {
-		return mayMap(to, v.back.file)
+		if v.Shared && to.Prot&Write != 0 {
+			return mayMap(to, v.back.file)
+		}
+		return nil
 	}
 	was, is := m.onHost(*v).Prot, m.onHost(to).Prot
 	if m.group.Checked && was == is {
@@ -335,11 +347,10 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	m.forgetPerms(lo, hi)
 	m.forgetPerms(to, end)
 	m.group.Sync()
-	move := func() error { return m.host.movePages(lo, hi, to, newLen) }
 	if m.host.coarse() {
-		move = func() error { return m.moveCoarse(*v, moved, lo, hi) }
+		return m.moveCoarse(v.part(lo, hi), moved)
 	}
-	if err := move(); err != nil {
+	if err := m.host.movePages(lo, hi, to, newLen); err != nil {
 		return err
 	}
 	m.vmas.carve(lo, hi)
@@ -375,9 +386,7 @@ func (m *Space) Remove(lo, hi emu.Addr) error {
 // Mark lets f change the notes in the VMAs of [lo, hi): Locked, Wipe, NoFork, WriteOnly and Advice.
 func (m *Space) Mark(lo, hi emu.Addr, f func(v *VMA)) {
 	for _, v := range m.Within(lo, hi) {
-		part := v
-		part.Lo, part.Hi = max(v.Lo, lo), min(v.Hi, hi)
-		part.Off += uint64(part.Lo - v.Lo)
+		part := v.part(lo, hi)
 		f(&part)
 		m.vmas.carve(part.Lo, part.Hi)
 		m.vmas.insert(part)
@@ -390,7 +399,7 @@ func (m *Space) Discard(lo, hi emu.Addr) error {
 		return err
 	}
 	m.forget(lo, hi)
-	if m.group.Sync(); m.host.coarse() {
+	if m.host.coarse() {
 		return m.discardCoarse(lo, hi)
 	}
 	return m.host.discardPages(lo, hi)
