@@ -3,6 +3,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/cgemu/cgemu/emu"
@@ -47,6 +48,15 @@ func (g *Group) usable() error {
 
 // copied reports whether v's pages are copies of its file's.
 func (m *Space) copied(v *VMA) bool { return v.File && m.host.coarse() }
+
+// mayCopy returns why file src cannot be mapped as v says: the host is asked to map it.
+func mayCopy(v VMA, src *os.File) error {
+	unmap, err := mapFirst(v, src)
+	if err != nil {
+		return err
+	}
+	return unmap()
+}
 
 // fetch makes copies of the pages of files that have some of the n bytes at a, which are mapped, for writing to them or not. It returns how
 // many of the bytes there are then: fewer where a file cannot be read.
@@ -133,8 +143,8 @@ func (g *Group) Sync() {
 	g.fetched = g.fetched[:0]
 }
 
-// refetch forgets the copies of file ino that the guest has not written to, since the file has changed.
-func (g *Group) refetch(ino uint64) {
+// refetch forgets the copies of file ino, since the file has changed, but for those in front of from that the guest has written to.
+func (g *Group) refetch(ino, from uint64) {
 	g.Sync()
 	if !g.copiedIno[ino] {
 		return
@@ -142,8 +152,29 @@ func (g *Group) refetch(ino uint64) {
 	for _, m := range g.spaces {
 		for _, v := range m.VMAs() {
 			if v.File && v.Ino == ino {
-				m.forgetCopies(v.Lo, v.Hi, func(_ emu.Addr, state copyState) bool { return state == clean })
+				m.forgetCopies(v.Lo, v.Hi, func(p emu.Addr, state copyState) bool { return state != own || v.offset(p) >= from })
 			}
+		}
+	}
+}
+
+// Hold has the host have mappings of file ino, as the guest has shared ones, until release is called. It reports whether that was
+// necessary: elsewhere the guest's mappings are the host's.
+func (g *Group) Hold(ino uint64) (held bool, release func()) {
+	var maps []func() error
+	for _, m := range g.spaces {
+		for _, v := range m.VMAs() {
+			if v.Ino != ino || !v.Shared || !m.copied(&v) {
+				continue
+			}
+			if unmap, err := mapFirst(VMA{Shared: true, Prot: Read}, v.back.file); err == nil {
+				maps = append(maps, unmap)
+			}
+		}
+	}
+	return len(maps) > 0, func() {
+		for _, unmap := range maps {
+			_ = unmap() // pages of ours: the host cannot refuse
 		}
 	}
 }
@@ -290,10 +321,10 @@ func (m *Space) removeCoarse(lo, hi emu.Addr) error {
 	if v == nil || !v.File || !v.Shared {
 		return ErrNotHere
 	}
-	if err := mayMap(VMA{Shared: true, Prot: Write}, v.back.file); err != nil {
+	if err := mayCopy(VMA{Shared: true, Prot: Write}, v.back.file); err != nil {
 		return err
 	}
 	err := punch(v.back.file, v.offset(lo), uint64(hi-lo))
-	m.group.refetch(v.Ino)
+	m.group.refetch(v.Ino, math.MaxUint64)
 	return err
 }

@@ -31,9 +31,6 @@ func (r *reservation) mapCoarse(v VMA, src *os.File) error {
 	prot := v.Prot
 	if src != nil {
 		prot = Read | Write
-		if err := mayMap(v, src); err != nil {
-			return err
-		}
 	}
 	lo, hi := r.whole(v.Lo, v.Hi)
 	if lo >= hi {
@@ -52,18 +49,17 @@ func (r *reservation) mapCoarse(v VMA, src *os.File) error {
 	return nil
 }
 
-// mayMap returns the error that the host has for mapping src as v says: it maps the file's first page somewhere to find out.
-func mayMap(v VMA, src *os.File) error {
-	kind := unix.MAP_PRIVATE
+// mapFirst maps the first page of src somewhere, as v says.
+func mapFirst(v VMA, src *os.File) (unmap func() error, err error) {
+	kind, n := unix.MAP_PRIVATE, uintptr(os.Getpagesize())
 	if v.Shared {
 		kind = unix.MAP_SHARED
 	}
-	p, err := mmap(0, uintptr(os.Getpagesize()), hostProt(v.Prot), kind, int(src.Fd()), 0)
-	if err == nil {
-		_, _, e := unix.Syscall(unix.SYS_MUNMAP, p, uintptr(os.Getpagesize()), 0)
-		err = errOrNil(e)
-	}
-	return err
+	p, err := mmap(0, n, hostProt(v.Prot), kind, int(src.Fd()), 0)
+	return func() error {
+		_, _, e := unix.Syscall(unix.SYS_MUNMAP, p, n, 0)
+		return errOrNil(e)
+	}, err
 }
 
 // readInto fills b from src at off; with zeros behind its end.

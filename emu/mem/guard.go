@@ -3,6 +3,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -93,7 +94,7 @@ func (g *Group) mappedShared(v VMA) {
 // FileChanged makes engines forget what they translated from the file with the guest's inode number ino, because it was written to by a
 // system call.
 func (g *Group) FileChanged(ino uint64) {
-	g.refetch(ino)
+	g.refetch(ino, math.MaxUint64)
 	if g.codedIno[ino] {
 		g.forgetFile(func(w *VMA) bool { return w.File && w.Ino == ino })
 	}

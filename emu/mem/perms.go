@@ -2,6 +2,7 @@ package mem
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/cgemu/cgemu/emu"
@@ -126,20 +127,19 @@ func (m *Space) Direct(a emu.Addr, n uint64, prot Prot) []byte {
 }
 
 // FileCut makes unknown what may be done with pages of the file behind v: it has become shorter.
-func (m *Space) FileCut(v *VMA) { m.group.FileCut(v.Ino) }
+func (m *Space) FileCut(v *VMA) { m.group.FileCut(v.Ino, math.MaxUint64) }
 
-// FileCut makes unknown what may be done with pages of the file with the guest's inode number ino: it has become shorter.
-func (g *Group) FileCut(ino uint64) {
-	g.Sync()
+// FileCut makes unknown what may be done with pages of the file with the guest's inode number ino: it may have become shorter. Its pages from
+// offset from on are not what they were: private mappings lose what was written to theirs.
+func (g *Group) FileCut(ino, from uint64) {
+	g.refetch(ino, from)
 	for _, m := range g.spaces {
-		if m.perms == nil && len(m.copies) == 0 {
+		if m.perms == nil {
 			continue
 		}
 		for _, v := range m.VMAs() {
 			if v.File && v.Ino == ino {
 				m.forgetPerms(v.Lo, v.Hi)
-				end := m.fileEnd(&v, v.Hi)
-				m.forgetCopies(v.Lo, v.Hi, func(p emu.Addr, state copyState) bool { return state == clean || p >= end })
 			}
 		}
 	}

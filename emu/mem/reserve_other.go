@@ -45,5 +45,5 @@ func identify(f *os.File) (id backingID, ok bool)                     { return i
 func reopen(src *os.File, mode int) *os.File                          { return nil }
 func punch(f *os.File, off, n uint64) error                           { return ErrNoHost }
 func readInto(b []byte, src *os.File, off uint64) error               { return ErrNoHost }
-func mayMap(v VMA, src *os.File) error                                { return ErrNoHost }
+func mapFirst(v VMA, src *os.File) (unmap func() error, err error)    { return nil, ErrNoHost }
 func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error { return ErrNoHost }

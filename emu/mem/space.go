@@ -240,6 +240,9 @@ func (m *Space) Map(v VMA, src *os.File) error {
 		if v.back == nil {
 			return errNoDescriptor
 		}
+		if err := mayCopy(v, src); err != nil {
+			return err
+		}
 		m.group.copiedIno[v.Ino] = true
 	}
 	if err := m.host.mapPages(m.onHost(v), src); err != nil {
@@ -316,7 +319,7 @@ func (m *Space) onHost(v VMA) VMA {
 func (m *Space) reprotect(v *VMA, to VMA) error {
 	if m.copied(v) {
 		if v.Shared && to.Prot&Write != 0 {
-			return mayMap(to, v.back.file)
+			return mayCopy(to, v.back.file)
 		}
 		return nil
 	}
