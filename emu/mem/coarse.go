@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -38,8 +39,8 @@ const (
 // errNoDescriptor is for a file that has to be kept for its copies, and cannot.
 var errNoDescriptor = errors.New("mem: no descriptor is left for the file to be mapped")
 
-// usable says why a group cannot have spaces on this host.
-func (g *Group) usable() error {
+// unsupported says why a group cannot have spaces on this host.
+func (g *Group) unsupported() error {
 	if HostPage > emu.PageSize && !g.Checked {
 		return fmt.Errorf("mem: the host's pages have %d KiB, and this engine needs pages of 4 KiB: --engine=interp does not", HostPage>>10)
 	}
@@ -59,18 +60,28 @@ func mayCopy(v VMA, src *os.File) error {
 }
 
 // fetch makes copies of the pages of files that have some of the n bytes at a, which are mapped, for writing to them or not. It returns how
-// many of the bytes there are then: fewer where a file cannot be read.
+// many of the bytes may be used then: fewer where a file cannot be read, or where a page would be written to in two copies.
 func (m *Space) fetch(a emu.Addr, n uint64, write bool) uint64 {
 	if n == 0 || !m.host.coarse() {
 		return n
 	}
+	want := clean
+	if write {
+		want = dirty
+	}
 	end := a + emu.Addr(n)
-	for _, v := range m.Within(a, end) {
+	vmas := m.Within(a, end)
+	for _, v := range slices.Backward(vmas) { // so that of two copies of a page the first remains
 		if !m.copied(&v) {
 			continue
 		}
+		for p := (min(v.Hi, end) - 1).PageDown(); p >= max(v.Lo, a.PageDown()); p -= emu.PageSize {
+			m.fetchPage(&v, p, write)
+		}
+	}
+	for _, v := range vmas {
 		for p := max(v.Lo, a.PageDown()); p < min(v.Hi, end); p += emu.PageSize {
-			if !m.fetchPage(&v, p, write) {
+			if m.copied(&v) && m.copies[p] < want {
 				return uint64(max(p, a) - a)
 			}
 		}

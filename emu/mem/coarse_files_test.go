@@ -249,3 +249,22 @@ func TestMoved(t *testing.T) {
 		require.Equal(t, [3]byte{9, 2, 3}, see())
 	})
 }
+
+// TestRing writes across the seam of two mappings of one page that lie side by side, as a ring buffer does: both parts get there.
+func TestRing(t *testing.T) {
+	onLargePages(t, func(t *testing.T) {
+		m, f := newSpace(t), forkFile(t)
+		for _, lo := range []emu.Addr{0x11000, 0x12000} {
+			require.NoError(t, m.Map(VMA{Lo: lo, Hi: lo + page, Prot: Read | Write, Shared: true}, f))
+		}
+		require.EqualValues(t, 4, m.Reachable(0x11ffe, 4, Write))
+		require.Equal(t, 4, m.Write(0x11ffe, []byte{1, 2, 3, 4}))
+		require.EqualValues(t, 2, m.View(0x11ffe, 4, Write).Len(), "the host would fill two copies of one page")
+		m.group.Sync()
+		got := make([]byte, page)
+		_, err := f.ReadAt(got, 0)
+		require.NoError(t, err)
+		require.Equal(t, []byte{3, 4, 1, 2}, append(got[:2:2], got[page-2:]...))
+		require.EqualValues(t, 3, peek(t, m, 0x12000))
+	})
+}

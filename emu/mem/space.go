@@ -128,7 +128,7 @@ func New() (*Space, error) { return new(Group).New() }
 func (g *Group) New() (*Space, error) { return g.newWithin(FirstLimit) }
 
 func (g *Group) newWithin(limit emu.Addr) (*Space, error) {
-	if err := g.usable(); err != nil {
+	if err := g.unsupported(); err != nil {
 		return nil, err
 	}
 	host, err := reserve(limit)

@@ -133,6 +133,25 @@ static void ends(void) {
 	close(f);
 }
 
+// ring has a page twice, side by side, and stores and reads across the seam.
+static void ring(void) {
+	char path[] = "/tmp/filemaps.XXXXXX", text[9] = "";
+	int f = mkstemp(path), p[2];
+	unlink(path);
+	ftruncate(f, P);
+	char *m = mmap(window, P, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED, f, 0);
+	mmap(window + P, P, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED, f, 0);
+	*(volatile long *)(m + P - 4) = 0x6867666564636261;
+	printf("ring: %.4s %.4s", m, m + P - 4);
+	pipe(p);
+	write(p[1], "ABCDEFGH", 8);
+	for (int n = 0, r; n < 8; n += r) r = read(p[0], m + P - 4 + n, 8 - n);
+	pread(f, text, 4, 0), pread(f, text + 4, 4, P - 4);
+	printf(" %s %.8s\n", text, m + P - 4);
+	munmap(window, 2 * P);
+	close(f), close(p[0]), close(p[1]);
+}
+
 int main(void) {
 	char path[] = "/tmp/filemaps.XXXXXX", name[64];
 	struct sigaction sa = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO};
@@ -140,6 +159,7 @@ int main(void) {
 	sigaction(SIGSEGV, &sa, 0);
 	setvbuf(stdout, malloc(1 << 16), _IOFBF, 1 << 16);
 	ends();
+	ring();
 	file = mkstemp(path);
 	ftruncate(file, filePages * P);
 	readOnly = open(path, O_RDONLY);
