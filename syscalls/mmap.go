@@ -29,6 +29,8 @@ func memErrno(err error) linux.Errno {
 		return 0
 	case errors.Is(err, mem.ErrAccess):
 		return linux.EACCES
+	case errors.Is(err, mem.ErrKind):
+		return linux.ENODEV
 	case errors.Is(err, mem.ErrRange), errors.Is(err, mem.ErrNotHere):
 		return linux.ENOMEM
 	}

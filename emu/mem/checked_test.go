@@ -14,12 +14,12 @@ import (
 )
 
 // checked says that newSpace makes spaces of groups that are Checked.
-var checked bool
+var checked = !mapsFiles
 
 // asChecked runs f with spaces whose engines look at permissions themselves.
 func asChecked(f func()) {
 	checked = true
-	defer func() { checked = false }()
+	defer func() { checked = !mapsFiles }()
 	f()
 }
 
@@ -36,7 +36,7 @@ var alike = map[string]func(*testing.T){
 	"ReadAndWrite": TestReadAndWriteStopWhereMemoryDoes, "Nowhere": TestNowhere, "Strings": TestStringsAndWords,
 	"FileMappings": TestFileMappings, "Protect": TestProtectSplitsAndJoins, "Move": TestMove, "Guard": TestGuard,
 	"GuardBeforeMapped": TestGuardBeforeMapped, "AgainstPages": TestAgainstPages, "Mirrors": TestMirrors,
-	"Fork": TestFork, "ForkWithoutPagemap": TestForkWithoutPagemap, "ForkFiles": TestForkFiles, "ManyFiles": TestManyFiles,
+	"Fork": TestFork, "ForkFiles": TestForkFiles, "ManyFiles": TestManyFiles,
 	"Grow": TestGrow, "GrowTooFar": TestGrowTooFar, "Undo": TestUndo,
 }
 

@@ -3,6 +3,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -20,6 +21,10 @@ import (
 //
 // Only engines that look into Perms before each access can do with this: in Perms a page may not be read before there is a copy, and not be written to
 // before somebody wrote by way of the Space.
+
+// HostPage is the size of the host's pages. Where it is larger than the guest's, files are not mapped but copied, and all of a host page
+// that has something of the guest's can be read and written there: only spaces of a Group that is Checked work. Tests set it.
+var HostPage = emu.Addr(os.Getpagesize())
 
 // A copyState is what there is of a page of a mapped file; absent if nothing is.
 type copyState uint8
@@ -41,8 +46,12 @@ var errNoDescriptor = errors.New("mem: no descriptor is left for the file to be 
 
 // unsupported says why a group cannot have spaces on this host.
 func (g *Group) unsupported() error {
-	if HostPage > emu.PageSize && !g.Checked {
+	switch {
+	case g.Checked:
+	case HostPage > emu.PageSize:
 		return fmt.Errorf("mem: the host's pages have %d KiB, and this engine needs pages of 4 KiB: --engine=interp does not", HostPage>>10)
+	case !mapsFiles:
+		return errors.New("mem: files are not mapped on this host, as this engine needs it: --engine=interp does not")
 	}
 	return nil
 }
@@ -337,5 +346,27 @@ func (m *Space) removeCoarse(lo, hi emu.Addr) error {
 	}
 	err := punch(v.back.file, v.offset(lo), uint64(hi-lo))
 	m.group.refetch(v.Ino, math.MaxUint64)
+	return err
+}
+
+// whole returns the part of [lo, hi) that consists of whole pages of the host; it is empty if hi is not above lo.
+func (r *reservation) whole(lo, hi emu.Addr) (emu.Addr, emu.Addr) {
+	n := emu.Addr(r.page)
+	return (lo + n - 1) &^ (n - 1), hi &^ (n - 1)
+}
+
+// around returns the pages of the host in which [lo, hi) lies.
+func (r *reservation) around(lo, hi emu.Addr) (emu.Addr, emu.Addr) {
+	n := emu.Addr(r.page)
+	return lo &^ (n - 1), (hi + n - 1) &^ (n - 1)
+}
+
+// readInto fills b from src at off; with zeros behind its end.
+func readInto(b []byte, src *os.File, off uint64) error {
+	n, err := src.ReadAt(b, int64(off))
+	clear(b[n:])
+	if err == io.EOF {
+		err = nil
+	}
 	return err
 }

@@ -1,29 +1,14 @@
+//go:build !portable
+
 package mem
 
 import (
-	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
 )
-
-// HostPage is the size of the host's pages. Where it is larger than the guest's, files are not mapped but copied, and all of a host page
-// that has something of the guest's can be read and written there: only spaces of a Group that is Checked work. Tests set it.
-var HostPage = emu.Addr(os.Getpagesize())
-
-// whole returns the part of [lo, hi) that consists of whole pages of the host; it is empty if hi is not above lo.
-func (r *reservation) whole(lo, hi emu.Addr) (emu.Addr, emu.Addr) {
-	n := emu.Addr(r.page)
-	return (lo + n - 1) &^ (n - 1), hi &^ (n - 1)
-}
-
-// around returns the pages of the host in which [lo, hi) lies.
-func (r *reservation) around(lo, hi emu.Addr) (emu.Addr, emu.Addr) {
-	n := emu.Addr(r.page)
-	return lo &^ (n - 1), (hi + n - 1) &^ (n - 1)
-}
 
 // mapCoarse is mapPages for a host with larger pages: memory for v, zeros if no file is behind it; what is behind it otherwise is copied when it
 // is used (coarse.go).
@@ -60,16 +45,6 @@ func mapFirst(v VMA, src *os.File) (unmap func() error, err error) {
 		_, _, e := unix.Syscall(unix.SYS_MUNMAP, p, n, 0)
 		return errOrNil(e)
 	}, err
-}
-
-// readInto fills b from src at off; with zeros behind its end.
-func readInto(b []byte, src *os.File, off uint64) error {
-	n, err := src.ReadAt(b, int64(off))
-	clear(b[n:])
-	if err == io.EOF {
-		err = nil
-	}
-	return err
 }
 
 // punch makes a hole of n bytes in f.

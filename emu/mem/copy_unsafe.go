@@ -12,6 +12,9 @@ func hostSlice(base uintptr, a emu.Addr, n uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), base+uintptr(a))), n)
 }
 
+// hostAddr is the host address of b's first byte.
+func hostAddr(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
 // copyCareful copies src to dst and returns how much of it the host let us copy:
 // pages of a file mapping behind the file's end cannot be touched (SIGBUS).
 func copyCareful(dst, src []byte) int {
@@ -24,7 +27,7 @@ func copyCareful(dst, src []byte) int {
 		// Copying begins anywhere: what lies in front of the page that faulted is copied again.
 		m := 0
 		for _, b := range [2][]byte{dst, src} {
-			if start := uintptr(unsafe.Pointer(unsafe.SliceData(b))); fault-start < uintptr(n) {
+			if start := hostAddr(b); fault-start < uintptr(n) {
 				m = max(0, int(fault&^(emu.PageSize-1))-int(start))
 			}
 		}

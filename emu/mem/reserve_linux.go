@@ -1,3 +1,5 @@
+//go:build !portable
+
 package mem
 
 import (
@@ -20,6 +22,9 @@ type reservation struct {
 	// page is the size of the host's pages.
 	page uintptr
 }
+
+// mapsFiles says that the host maps files into guests' memory, if its pages are not larger than theirs.
+const mapsFiles = true
 
 // coarse reports whether the host's pages are larger than the guest's, so that it cannot map a page of the guest by itself (coarse_linux.go).
 func (r *reservation) coarse() bool { return r.page > emu.PageSize }

@@ -57,6 +57,7 @@ var (
 	ErrRange   = errors.New("mem: address range outside the guest's address space")
 	ErrNotHere = errors.New("mem: address range not mapped")
 	ErrLost    = errors.New("mem: the address space was lost when it grew")
+	ErrKind    = errors.New("mem: not a file that can be mapped")
 	ErrAccess  = errors.New("mem: permission denied")
 	ErrNoHost  = errors.New("mem: guest memory is not yet supported on this host")
 )
