@@ -78,6 +78,9 @@ func startFor(t *testing.T, ctx context.Context, cfg cgemu.Config) ran {
 	if cfg.Engine == "" {
 		cfg.Engine = *engineName
 	}
+	if mem.HostPage > emu.PageSize {
+		cfg.Engine = "interp" // the others cannot run there
+	}
 	cfg.Names.Demangle = true
 	res, err := cgemu.Run(ctx, cfg)
 	require.NoError(t, err)

@@ -65,23 +65,29 @@ func (w *mapped) store(who, at int, x byte) int {
 	return m.Write(a+page-2, []byte{x, x, x})
 }
 
+// someProt is Read|Write most often.
+func someProt(r *rand.Rand) Prot {
+	return []Prot{0, Read, Read | Write, Read | Write, Read | Write}[r.IntN(5)]
+}
+
 // step does one thing at random and returns what came of it.
 func (w *mapped) step(r *rand.Rand) string {
 	who, at, n, off, x := r.IntN(2), r.IntN(mappedPages-8), 1+r.IntN(5), r.IntN(12), byte(1+r.IntN(250))
 	m, lo := w.spaces[who], mappedLo+emu.Addr(at)*page
 	hi, to, size := lo+emu.Addr(n)*page, mappedLo+emu.Addr(r.IntN(mappedPages-8))*page, uint64(1+r.IntN(6))*page
 	var got any
-	op := r.IntN(14)
+	op := r.IntN(15)
 	switch op {
 	case 0:
 		got = m.Map(VMA{Lo: lo, Hi: hi, Prot: Prot(r.IntN(4))}, nil)
 	case 1, 2:
-		got = w.mapAgain(who, at, n, r.IntN(2) == 0, []Prot{0, Read, Read | Write}[r.IntN(3)], off)
+		got = w.mapAgain(who, at, n, r.IntN(2) == 0, someProt(r), off)
 	case 3:
 		got = m.Unmap(lo, hi)
 	case 4:
-		got = m.Protect(lo, hi, Prot(r.IntN(4)))
+		got = m.Protect(lo, hi, someProt(r))
 	case 5:
+		hi = lo + min(hi-lo, 2*page) // so that it is in one mapping
 		if end := to + emu.Addr(size); to != lo && to < hi && lo < end {
 			return "overlap"
 		}
@@ -93,7 +99,11 @@ func (w *mapped) step(r *rand.Rand) string {
 		}
 	case 7:
 		m.group.Sync()
-		_, err := w.file.WriteAt([]byte{x}, int64(off)*page+3)
+		b := []byte{x}
+		_, err := w.file.WriteAt(b, int64(off)*page+3)
+		if err == nil { // the file ends with a page: what is stored behind its end is undefined
+			_, err = w.file.WriteAt(b, int64(off)*page+page-1)
+		}
 		m.group.FileChanged(mappedIno)
 		got = err
 	case 8:
@@ -108,6 +118,11 @@ func (w *mapped) step(r *rand.Rand) string {
 		b := make([]byte, page)
 		got, _ = w.file.ReadAt(b, int64(off)*page)
 		return fmt.Sprintln(op, got, b[3], b[page-2])
+	case 10:
+		if v := m.VMA(lo); v != nil && v.File && v.Shared && v.Prot != Read {
+			got = m.Remove(lo, lo+page) != nil
+			m.group.FileChanged(mappedIno)
+		}
 	default:
 		got = w.store(who, at, x)
 	}
@@ -141,6 +156,11 @@ func TestFilesAlike(t *testing.T) {
 			require.Equal(t, small.step(a), large.step(b), i)
 			if i%4 == 0 {
 				require.Equal(t, small.look(), large.look(), i)
+				for _, m := range large.spaces {
+					for p := range m.copies {
+						require.True(t, m.VMA(p) != nil && m.VMA(p).File, "%d: a copy of nothing at %v", i, p)
+					}
+				}
 			}
 		}
 	})

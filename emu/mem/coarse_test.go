@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -135,6 +136,7 @@ func TestMayMap(t *testing.T) {
 				err = m.Protect(v.Lo, v.Hi, Read|Write)
 				if shared && mode == os.O_RDONLY {
 					require.ErrorIs(t, err, ErrAccess)
+					require.ErrorIs(t, m.Remove(v.Lo, v.Hi), unix.EACCES)
 				} else {
 					require.NoError(t, err)
 				}
