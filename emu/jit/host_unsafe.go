@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 )
 
 // fpAddr returns the host address of x, which does not move.
@@ -34,6 +35,8 @@ func hostIsIntel() bool { return cpuVendor() == binary.LittleEndian.Uint32([]byt
 // Available says what this host lacks for the engine.
 func Available() error {
 	switch {
+	case !mem.MapsFiles:
+		return errors.New("engine jit: this build of cgemu does not have the host map files")
 	case !cpu.X86.HasAVX2 || !cpu.X86.HasBMI2 || !cpu.X86.HasFMA || !cpu.X86.HasAES || !cpu.X86.HasPCLMULQDQ:
 		return errors.New("engine jit: this host's CPU has no AVX2, BMI2, FMA, AES and PCLMULQDQ (x86-64-v3)")
 	case hwcap2()&2 == 0:

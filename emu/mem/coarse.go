@@ -37,7 +37,8 @@ const (
 	clean
 	// A dirty one, of a shared mapping, may have something else, which the file has to get.
 	dirty
-	// A page of a private mapping is own once it was written to: it has nothing to do with its file any more.
+	// A page of a private mapping is own once it was written to: it has nothing to do with its file any more. One without a file is so from the
+	// beginning.
 	own
 )
 
@@ -50,7 +51,7 @@ func (g *Group) unsupported() error {
 	case g.Checked:
 	case HostPage > emu.PageSize:
 		return fmt.Errorf("mem: the host's pages have %d KiB, and this engine needs pages of 4 KiB: --engine=interp does not", HostPage>>10)
-	case !mapsFiles:
+	case !MapsFiles:
 		return errors.New("mem: files are not mapped on this host, as this engine needs it: --engine=interp does not")
 	}
 	return nil
@@ -58,6 +59,9 @@ func (g *Group) unsupported() error {
 
 // copied reports whether v's pages are copies of its file's.
 func (m *Space) copied(v *VMA) bool { return v.File && m.host.coarse() }
+
+// onDemand reports whether v's pages are made when they are used: copies, and zeros, too, where the host does not do that.
+func (m *Space) onDemand(v *VMA) bool { return m.copied(v) || !MapsFiles }
 
 // mayCopy returns why file src cannot be mapped as v says: the host is asked to map it.
 func mayCopy(v VMA, src *os.File) error {
@@ -81,7 +85,7 @@ func (m *Space) fetch(a emu.Addr, n uint64, write bool) uint64 {
 	end := a + emu.Addr(n)
 	vmas := m.Within(a, end)
 	for _, v := range slices.Backward(vmas) { // so that of two copies of a page the first remains
-		if !m.copied(&v) {
+		if !m.onDemand(&v) {
 			continue
 		}
 		for p := (min(v.Hi, end) - 1).PageDown(); p >= max(v.Lo, a.PageDown()); p -= emu.PageSize {
@@ -90,7 +94,7 @@ func (m *Space) fetch(a emu.Addr, n uint64, write bool) uint64 {
 	}
 	for _, v := range vmas {
 		for p := max(v.Lo, a.PageDown()); p < min(v.Hi, end); p += emu.PageSize {
-			if m.copied(&v) && m.copies[p] < want {
+			if m.onDemand(&v) && m.copies[p] < want {
 				return uint64(max(p, a) - a)
 			}
 		}
@@ -102,6 +106,14 @@ func (m *Space) fetch(a emu.Addr, n uint64, write bool) uint64 {
 func (m *Space) fetchPage(v *VMA, p emu.Addr, write bool) bool {
 	state := m.copies[p]
 	if state > clean || state == clean && !write {
+		return true
+	}
+	if err := m.host.touch(p); err != nil {
+		return false
+	}
+	if !v.File {
+		clear(m.host.view(p, emu.PageSize)) // another mapping may have had it
+		m.setCopy(p, own)
 		return true
 	}
 	for _, q := range m.mirrors(p) {
@@ -232,13 +244,16 @@ func (m *Space) dropCopies(lo, hi emu.Addr) {
 }
 
 // copyOwn gives n the pages of [lo, hi) of m that were written to, at addresses that are higher by up.
-func (m *Space) copyOwn(n *Space, lo, hi, up emu.Addr) {
+func (m *Space) copyOwn(n *Space, lo, hi, up emu.Addr) (err error) {
 	m.eachCopy(lo, hi, func(p emu.Addr, state copyState) {
-		if state == own {
-			copy(n.host.view(p+up, emu.PageSize), m.host.view(p, emu.PageSize))
-			n.setCopy(p+up, own)
+		if state == own && err == nil {
+			if err = n.host.touch(p + up); err == nil {
+				copy(n.host.view(p+up, emu.PageSize), m.host.view(p, emu.PageSize))
+				n.setCopy(p+up, own)
+			}
 		}
 	})
+	return err
 }
 
 // file returns the file behind v, nil if there is none.
@@ -305,9 +320,8 @@ func (m *Space) copyTo(v, moved VMA) error {
 	}
 	m.dropCopies(moved.Lo, moved.Hi)
 	v = v.part(v.Lo, v.Lo+emu.Addr(moved.Len()))
-	if v.File {
-		m.copyOwn(m, v.Lo, v.Hi, moved.Lo-v.Lo)
-		return nil
+	if m.onDemand(&v) {
+		return m.copyOwn(m, v.Lo, v.Hi, moved.Lo-v.Lo)
 	}
 	if err := m.host.protectPages(v.Lo, v.Hi, Read|Write); err != nil {
 		return err

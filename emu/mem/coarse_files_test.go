@@ -158,7 +158,7 @@ func TestFilesAlike(t *testing.T) {
 				require.Equal(t, small.look(), large.look(), i)
 				for _, m := range large.spaces {
 					for p := range m.copies {
-						require.True(t, m.VMA(p) != nil && m.VMA(p).File, "%d: a copy of nothing at %v", i, p)
+						require.True(t, m.VMA(p) != nil && m.onDemand(m.VMA(p)), "%d: a copy of nothing at %v", i, p)
 					}
 				}
 			}
@@ -186,6 +186,7 @@ func TestFetchedAreFew(t *testing.T) {
 
 // TestPagesGoBack unmaps the guest's pages of one of the host's one by one: with the last the host has it back.
 func TestPagesGoBack(t *testing.T) {
+	needsHostMappings(t)
 	onLargePages(t, func(t *testing.T) {
 		m := newSpace(t)
 		const lo = 0x100000
@@ -224,6 +225,7 @@ func TestUnreadableFile(t *testing.T) {
 
 // TestHold has a file be mapped on the host as long as the guest's mappings are to count.
 func TestHold(t *testing.T) {
+	needsHostMappings(t)
 	onLargePages(t, func(t *testing.T) {
 		fd, err := unix.MemfdCreate("sealed", unix.MFD_ALLOW_SEALING|unix.MFD_CLOEXEC)
 		require.NoError(t, err)

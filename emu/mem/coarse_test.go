@@ -117,6 +117,7 @@ func TestSharedEnd(t *testing.T) {
 
 // TestMayMap has files refused as mmap(2) and mprotect(2) refuse them.
 func TestMayMap(t *testing.T) {
+	needsHostMappings(t)
 	onLargePages(t, func(t *testing.T) {
 		m := newSpace(t)
 		path := tempFile(t, make([]byte, page)).Name()

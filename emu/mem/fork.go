@@ -95,12 +95,11 @@ func (m *Space) forkVMA(n *Space, v VMA) error {
 	if v.Shared && src != nil {
 		return n.host.mapPages(v, src)
 	}
-	if m.copied(&v) {
+	if m.onDemand(&v) {
 		if err := n.host.mapPages(v, src); err != nil || v.Wipe {
 			return err
 		}
-		m.copyOwn(n, v.Lo, v.Hi, 0)
-		return nil
+		return m.copyOwn(n, v.Lo, v.Hi, 0)
 	}
 	prot := m.onHost(v).Prot
 	first := v

@@ -15,7 +15,7 @@ import (
 
 // takeOver moves the pages of vmas from old to r, and gives old back. The host has mappings of its own: where permissions differ,
 // and where it did not join two of the guest's. mremap(2) moves no more than one at a time.
-func (r *reservation) takeOver(old *reservation, vmas []VMA) error {
+func (r *reservation) takeOver(old *reservation, vmas []VMA, _ map[emu.Addr]copyState) error {
 	ranges := r.ranges(vmas)
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

@@ -8,10 +8,9 @@ import "os"
 
 func pagesAvailable() error { return ErrNoHost }
 
-func reservePages(uintptr) (uintptr, error)                   { return 0, ErrNoHost }
-func releasePages(_, _ uintptr) error                         { return ErrNoHost }
-func commitPages(_, _ uintptr) error                          { return ErrNoHost }
-func dropPages(_, _ uintptr) error                            { return ErrNoHost }
-func committedPages(_, _ uintptr, _ func(p, n uintptr)) error { return ErrNoHost }
-func identifyFile(*os.File) (id backingID, ok bool)           { return id, false }
-func duplicate(*os.File) *os.File                             { return nil }
+func reservePages(uintptr) (uintptr, error)         { return 0, ErrNoHost }
+func releasePages(_, _ uintptr) error               { return ErrNoHost }
+func commitPages(_, _ uintptr) error                { return ErrNoHost }
+func dropPages(_, _ uintptr) error                  { return ErrNoHost }
+func identifyFile(*os.File) (id backingID, ok bool) { return id, false }
+func duplicate(*os.File) *os.File                   { return nil }

@@ -31,12 +31,6 @@ func dropPages(p, n uintptr) error {
 	return err
 }
 
-// committedPages calls f for the parts of n bytes at p that can be read: all of them.
-func committedPages(p, n uintptr, f func(p, n uintptr)) error {
-	f(p, n)
-	return nil
-}
-
 func identifyFile(f *os.File) (id backingID, ok bool) {
 	info, err := f.Stat()
 	if err != nil {

@@ -24,22 +24,6 @@ func commitPages(p, n uintptr) error {
 // dropPages gives memory back.
 func dropPages(p, n uintptr) error { return windows.VirtualFree(p, n, windows.MEM_DECOMMIT) }
 
-// committedPages calls f for the parts of n bytes at p that are memory.
-func committedPages(p, n uintptr, f func(p, n uintptr)) error {
-	for end := p + n; p < end; {
-		var info windows.MemoryBasicInformation
-		if err := queryPages(p, &info); err != nil {
-			return err
-		}
-		next := min(end, info.BaseAddress+info.RegionSize)
-		if info.State == windows.MEM_COMMIT {
-			f(p, next-p)
-		}
-		p = next
-	}
-	return nil
-}
-
 func identifyFile(f *os.File) (id backingID, ok bool) {
 	var info windows.ByHandleFileInformation
 	h := windows.Handle(f.Fd())

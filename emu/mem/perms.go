@@ -43,7 +43,7 @@ func (m *Space) Permit(a emu.Addr) uint8 {
 	}
 	p := uint8(Read)
 	mayWrite := v.Prot&Write != 0 && !m.guarded[page]
-	if m.copied(v) {
+	if m.onDemand(v) {
 		if !m.fetchPage(v, page, false) {
 			return 0
 		}

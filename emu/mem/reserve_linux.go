@@ -23,8 +23,8 @@ type reservation struct {
 	page uintptr
 }
 
-// mapsFiles says that the host maps files into guests' memory, if its pages are not larger than theirs.
-const mapsFiles = true
+// MapsFiles says that the host maps files into guests' memory, if its pages are not larger than theirs.
+const MapsFiles = true
 
 // coarse reports whether the host's pages are larger than the guest's, so that it cannot map a page of the guest by itself (coarse_linux.go).
 func (r *reservation) coarse() bool { return r.page > emu.PageSize }
@@ -70,6 +70,9 @@ func (r *reservation) release() error {
 	_, _, e := unix.Syscall(unix.SYS_MUNMAP, r.start, r.size, 0)
 	return errOrNil(e)
 }
+
+// touch has nothing to do: the host makes pages when they are used.
+func (r *reservation) touch(emu.Addr) error { return nil }
 
 func (r *reservation) view(a emu.Addr, n uint64) []byte { return hostSlice(r.base, a, n) }
 

@@ -20,10 +20,10 @@ type reservation struct {
 	page        uintptr
 }
 
-// mapsFiles says that the host maps files into guests' memory, if its pages are not larger than theirs.
-const mapsFiles = false
+// MapsFiles says that the host maps files into guests' memory, if its pages are not larger than theirs.
+const MapsFiles = false
 
-// errMoved is why the host is asked for none of this: coarse.go does it.
+// errMoved is why none of this is asked for: pages are moved and copied as coarse.go has it.
 var errMoved = errors.New("mem: BUG: pages of a host that maps no files are moved by copying")
 
 // coarse says that this host maps no file.
@@ -69,27 +69,13 @@ func (r *reservation) release() error { return releasePages(r.start, r.size) }
 
 func (r *reservation) view(a emu.Addr, n uint64) []byte { return hostSlice(r.base, a, n) }
 
-// mapPages gives v memory: zeros if no file is behind it; what is behind it otherwise is copied when it is used.
-func (r *reservation) mapPages(v VMA, src *os.File) error {
-	lo, hi := r.whole(v.Lo, v.Hi)
-	if lo >= hi {
-		lo, hi = v.Hi, v.Hi
-	} else if err := dropPages(r.base+uintptr(lo), uintptr(hi-lo)); err != nil {
-		return err
-	}
-	for _, edge := range [2][2]emu.Addr{{v.Lo, lo}, {hi, v.Hi}} {
-		if edge[0] == edge[1] {
-			continue
-		}
-		if err := r.protectPages(edge[0], edge[1], Read|Write); err != nil {
-			return err
-		}
-		clear(r.view(edge[0], uint64(edge[1]-edge[0])))
-	}
-	if v.Prot == 0 && src == nil {
-		return nil // until it gets permissions
-	}
-	return r.protectPages(v.Lo, v.Hi, Read|Write)
+// mapPages takes away what memory there was. Pages of v are made when they are used.
+func (r *reservation) mapPages(v VMA, _ *os.File) error { return r.unmapPages(v.Lo, v.Hi) }
+
+// touch makes the page at a usable. What is in it stays, if there was something.
+func (r *reservation) touch(a emu.Addr) error {
+	lo, hi := r.around(a, a+emu.PageSize)
+	return commitPages(r.base+uintptr(lo), uintptr(hi-lo))
 }
 
 // unmapPages gives the host its pages back.
@@ -100,14 +86,8 @@ func (r *reservation) unmapPages(lo, hi emu.Addr) error {
 	return dropPages(r.base+uintptr(lo), uintptr(hi-lo))
 }
 
-// protectPages sees to it that there is memory where something is permitted.
-func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error {
-	if prot == 0 {
-		return nil
-	}
-	lo, hi = r.around(lo, hi)
-	return commitPages(r.base+uintptr(lo), uintptr(hi-lo))
-}
+// protectPages has nothing to do: engines look at Perms.
+func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error { return nil }
 
 func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error { return errMoved }
 func (r *reservation) discardPages(lo, hi emu.Addr) error                 { return errMoved }
@@ -116,45 +96,23 @@ func (r *reservation) removePages(lo, hi emu.Addr) error                  { retu
 // populate is a hint that this host is not given.
 func (r *reservation) populate(lo, hi emu.Addr) {}
 
-// takeOver copies the pages of vmas from old to r, and gives old back.
-func (r *reservation) takeOver(old *reservation, vmas []VMA) error {
-	for _, v := range vmas {
-		if err := r.mapPages(v, v.file()); err != nil {
+// takeOver copies the pages that have been used from old to r, and gives old back.
+func (r *reservation) takeOver(old *reservation, _ []VMA, copies map[emu.Addr]copyState) error {
+	for p, state := range copies {
+		if state < clean {
+			continue
+		}
+		if err := r.touch(p); err != nil {
 			return err
 		}
-		err := changedPages(old.base, v, func(lo, hi emu.Addr) {
-			copy(r.view(lo, uint64(hi-lo)), old.view(lo, uint64(hi-lo)))
-		})
-		if err != nil {
-			return err
-		}
+		copy(r.view(p, emu.PageSize), old.view(p, emu.PageSize))
 	}
 	return old.release()
 }
 
-// changedPages calls f for the runs of pages of v that have something else than zeros.
-func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error {
-	return committedPages(base+uintptr(v.Lo), uintptr(v.Len()), func(p, n uintptr) {
-		from := emu.Addr(p - base)
-		end := from + emu.Addr(n)
-		for at := from; at < end; at += emu.PageSize {
-			if !isZero(hostSlice(base, at, emu.PageSize)) {
-				continue
-			}
-			if from < at {
-				f(from, at)
-			}
-			from = at + emu.PageSize
-		}
-		if from < end {
-			f(from, end)
-		}
-	})
-}
+func changedPages(uintptr, VMA, func(lo, hi emu.Addr)) error { return errMoved }
 
 var zeros [emu.PageSize]byte
-
-func isZero(b []byte) bool { return string(b) == string(zeros[:]) }
 
 // identify returns what tells f from other files. ok is false if the host does not say.
 func identify(f *os.File) (id backingID, ok bool) { return identifyFile(f) }

@@ -154,7 +154,7 @@ func (m *Space) Grow(limit emu.Addr) error {
 	if err != nil {
 		return err
 	}
-	if err := host.takeOver(&m.host, m.vmas.all()); err != nil {
+	if err := host.takeOver(&m.host, m.vmas.all(), m.copies); err != nil {
 		host.release()
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
@@ -318,8 +318,8 @@ func (m *Space) onHost(v VMA) VMA {
 
 // reprotect has the host's permissions of to, a part of v that gets others, follow.
 func (m *Space) reprotect(v *VMA, to VMA) error {
-	if m.copied(v) {
-		if v.Shared && to.Prot&Write != 0 {
+	if m.onDemand(v) {
+		if v.File && v.Shared && to.Prot&Write != 0 {
 			return mayCopy(to, v.back.file)
 		}
 		return nil

@@ -24,7 +24,7 @@ func OpenConsole(t *task.Thread, flags int) (File, linux.Errno) {
 	if !SystemOf(t.Kernel).Config.HostStdio {
 		return nil, linux.ENXIO
 	}
-	h, e := host.Open(host.Place{Dir: host.NoFD, Path: "/dev/tty"}, flags|linux.O_NOCTTY, 0, 0)
+	h, e := host.OpenTerminal(flags | linux.O_NOCTTY)
 	if e != 0 {
 		return nil, e
 	}

@@ -51,6 +51,9 @@ func (n *inodeTable) init() {
 	n.Numbers, n.Times = map[host.FileID]uint64{}, map[uint64]host.Times{}
 	n.modes, n.Open = map[uint64]uint32{}, map[uint64]int{}
 	n.anonymous, n.next = 1, 2
+	if !host.Direct {
+		return
+	}
 	if s, e := host.StatAt(host.Place{Dir: host.NoFD, Path: "/proc"}, true); e == 0 {
 		n.ProcDev = s.Dev
 	}

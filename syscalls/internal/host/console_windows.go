@@ -1,6 +1,8 @@
 package host
 
 import (
+	"os"
+
 	"golang.org/x/sys/windows"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -72,6 +74,19 @@ func consoleIn(mode uint32, b []byte) uint32 {
 		return mode&^windows.ENABLE_ECHO_INPUT | windows.ENABLE_VIRTUAL_TERMINAL_INPUT // no echo without lines
 	}
 	return mode &^ windows.ENABLE_VIRTUAL_TERMINAL_INPUT
+}
+
+// OpenTerminal opens the console that we run on, for reading or for writing.
+func OpenTerminal(flags int) (FD, linux.Errno) {
+	name := "CONIN$"
+	if flags&linux.O_ACCMODE == linux.O_WRONLY {
+		name = "CONOUT$"
+	}
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return NoFD, ErrnoOf(err)
+	}
+	return add(&file{f: f, flags: flags}), 0
 }
 
 // consoleSize writes the size of the console's window, which its output knows, to b.

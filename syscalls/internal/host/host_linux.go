@@ -581,6 +581,11 @@ func PollWait(fds []PollFD, d int64) bool {
 // Ioctl passes a terminal request whose argument is a structure of len(b) bytes.
 func (f FD) Ioctl(req uint32, b []byte) linux.Errno { return ioctl(int(f), uintptr(req), b) }
 
+// OpenTerminal opens the terminal that we run on.
+func OpenTerminal(flags int) (FD, linux.Errno) {
+	return Open(Place{Dir: NoFD, Path: "/dev/tty"}, flags, 0, 0)
+}
+
 // Auxv is our own auxiliary vector, in memory's format.
 func Auxv() []byte {
 	b, err := os.ReadFile("/proc/self/auxv")

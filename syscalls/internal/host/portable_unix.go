@@ -44,6 +44,11 @@ func makedev(major, minor uint32) uint64 {
 
 func timeOf(t syscall.Timespec) Time { return Time{int64(t.Sec), int32(t.Nsec), true} }
 
+// OpenTerminal opens the terminal that we run on.
+func OpenTerminal(flags int) (FD, linux.Errno) {
+	return Open(Place{Dir: NoFD, Path: "/dev/tty"}, flags, 0, 0)
+}
+
 // setMode changes the permissions of the file at s. The host remembers what is renamed or removed.
 func setMode(s spot, mode uint32) error { return s.top.root.Chmod(s.rel, fileMode(mode, 0)) }
 
