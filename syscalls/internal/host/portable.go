@@ -127,7 +127,7 @@ func (o *file) close() linux.Errno {
 		err = o.f.Close()
 	}
 	if o.temporary {
-		err = errors.Join(err, o.at.top.root.Remove(o.at.rel))
+		err = errors.Join(err, o.at.remove())
 	}
 	o.at.top.leave()
 	return ErrnoOf(err)

@@ -233,7 +233,7 @@ func Memfd(name string, flags uint32) (FD, linux.Errno) {
 	fd, e := Open(p, linux.O_RDWR, 0, 0)
 	if e == 0 {
 		o := fd.file()
-		o.temporary = o.at.top.root.Remove(o.at.rel) != nil // a host may not remove what is open
+		o.temporary = o.at.remove() != nil // a host may not remove what is open
 	}
 	return fd, e
 }

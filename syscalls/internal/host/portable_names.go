@@ -67,7 +67,7 @@ func (f FD) Stat() (Stat, linux.Errno) {
 	}
 	info, err := o.f.Stat()
 	if err != nil {
-		return Stat{}, ErrnoOf(err)
+		return statOfStream(o.f, err)
 	}
 	st := statOf(info, o.at, o.f)
 	if o.temporary {
@@ -161,8 +161,7 @@ func Unlink(p Place, dir bool) linux.Errno {
 		case !dir && info.IsDir():
 			return linux.EISDIR
 		}
-		err = s.top.root.Remove(s.rel)
-		if err == nil {
+		if err = s.remove(); err == nil {
 			removed(s)
 		}
 		return err
@@ -199,11 +198,29 @@ func (s spot) rename(to spot, keep bool) error {
 			return nil
 		}
 	}
-	if err := s.top.root.Rename(s.rel, to.rel); err != nil {
+	if err := s.renameTo(to); err != nil {
 		return err
 	}
 	s.top.moved(s.rel, to.rel)
 	return nil
+}
+
+// remove and renameTo do what package os does by the names from the top on, or, where the system below does not know that, as Wine and
+// some file systems do not, by the whole path.
+func (s spot) remove() error {
+	err := s.top.root.Remove(s.rel)
+	if ErrnoOf(err) == linux.EOPNOTSUPP {
+		err = os.Remove(s.path())
+	}
+	return err
+}
+
+func (s spot) renameTo(to spot) error {
+	err := s.top.root.Rename(s.rel, to.rel)
+	if ErrnoOf(err) == linux.EOPNOTSUPP {
+		err = os.Rename(s.path(), to.path())
+	}
+	return err
 }
 
 // Link gives the file at from another name.

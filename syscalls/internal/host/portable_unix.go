@@ -44,6 +44,9 @@ func makedev(major, minor uint32) uint64 {
 
 func timeOf(t syscall.Timespec) Time { return Time{int64(t.Sec), int32(t.Nsec), true} }
 
+// statOfStream describes a file of which package os has failed to: it fails.
+func statOfStream(_ *os.File, err error) (Stat, linux.Errno) { return Stat{}, ErrnoOf(err) }
+
 // OpenTerminal opens the terminal that we run on.
 func OpenTerminal(flags int) (FD, linux.Errno) {
 	return Open(Place{Dir: NoFD, Path: "/dev/tty"}, flags, 0, 0)

@@ -74,6 +74,23 @@ func timeOf(t windows.Filetime) Time {
 	return Time{ns / 1e9, int32(ns % 1e9), true}
 }
 
+// statOfStream describes a file of which package os has failed to: a standard one may be open for nothing but writing.
+func statOfStream(f *os.File, err error) (Stat, linux.Errno) {
+	kind, kerr := windows.GetFileType(windows.Handle(f.Fd()))
+	if kerr != nil {
+		return Stat{}, ErrnoOf(err)
+	}
+	st := Stat{Mode: linux.S_IFREG | 0o600, Nlink: 1}
+	switch kind {
+	case windows.FILE_TYPE_PIPE:
+		st.Mode = linux.S_IFIFO | 0o600
+	case windows.FILE_TYPE_CHAR:
+		st.Mode = linux.S_IFCHR | 0o600
+	}
+	st.UID, st.GID = User()
+	return st, 0
+}
+
 // mkfifo makes nothing: Windows has no FIFOs in directories.
 func mkfifo(spot) error { return linux.EPERM }
 
