@@ -14,8 +14,8 @@ import (
 // A hostConn is the socket of the host that a guest's socket talks through to other machines. It does not block. The
 // addresses that the guest sees are its own, as if behind a router that translates them.
 type hostConn struct {
-	// fd is the host's socket, NoFD for none.
-	fd host.FD
+	// socket is the host's, nil for none.
+	socket host.Socket
 	// buf is room for what is received.
 	buf []byte
 }
@@ -24,28 +24,23 @@ type hostConn struct {
 const maxHostTransfer = 64 << 10
 
 // open makes a socket on the host if there is none.
-func (o *hostConn) open(typ int) linux.Errno {
-	if o.fd != host.NoFD {
-		return 0
+func (o *hostConn) open(k *task.Kernel, typ int) (e linux.Errno) {
+	if o.socket == nil {
+		o.socket, e = k.Network.Socket(typ)
 	}
-	fd, e := host.Socket(typ)
-	if e != 0 {
-		return e
-	}
-	o.fd = fd
-	return 0
+	return e
 }
 
 // close closes the host's socket, if there is one.
 func (o *hostConn) close() {
-	if o.fd != host.NoFD {
-		o.fd.Close()
-		o.fd = host.NoFD
+	if o.socket != nil {
+		o.socket.Close()
+		o.socket = nil
 	}
 }
 
 // isOpen reports whether there is a socket on the host.
-func (o *hostConn) isOpen() bool { return o.fd != host.NoFD }
+func (o *hostConn) isOpen() bool { return o.socket != nil }
 
 // send sends what of v fits at once, to the given address or, if that is invalid, to where the socket is connected.
 func (o *hostConn) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint64, linux.Errno) {
@@ -53,7 +48,7 @@ func (o *hostConn) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint6
 	if e != 0 {
 		return 0, e
 	}
-	n, e := o.fd.SendTo(b, to)
+	n, e := o.socket.SendTo(b, to)
 	return uint64(n), e
 }
 
@@ -63,7 +58,7 @@ func (o *hostConn) receive(t *task.Thread, m *InMessage) (n uint64, from netip.A
 		o.buf = make([]byte, maxHostTransfer)
 	}
 	size := min(uio.Total(m.V), maxHostTransfer)
-	got, from, e := o.fd.ReceiveFrom(o.buf[:size], m.Flags&(linux.MSG_PEEK|linux.MSG_TRUNC))
+	got, from, e := o.socket.ReceiveFrom(o.buf[:size], m.Flags&(linux.MSG_PEEK|linux.MSG_TRUNC))
 	if e != 0 {
 		return 0, from, e
 	}
@@ -96,20 +91,20 @@ func (o *hostConn) shutdown(rcv, snd bool) linux.Errno {
 	const shutRD, shutWR, shutRDWR = 0, 1, 2
 	switch {
 	case rcv && snd:
-		return o.fd.Shutdown(shutRDWR)
+		return o.socket.Shutdown(shutRDWR)
 	case rcv:
-		return o.fd.Shutdown(shutRD)
+		return o.socket.Shutdown(shutRD)
 	}
-	return o.fd.Shutdown(shutWR)
+	return o.socket.Shutdown(shutWR)
 }
 
 // connectHost begins to connect s to another machine.
 func (s *TCPSocket) connectHost(k *task.Kernel, to netip.AddrPort) linux.Errno {
-	if e := s.host.open(linux.SOCK_STREAM); e != 0 {
+	if e := s.host.open(k, linux.SOCK_STREAM); e != 0 {
 		return e
 	}
 	s.state = tcpConnecting
-	if e := s.host.fd.Connect(to); e != 0 && e != linux.EINPROGRESS {
+	if e := s.host.socket.Connect(to); e != 0 && e != linux.EINPROGRESS {
 		s.disconnect(k)
 		s.err = 0
 		return e
@@ -119,10 +114,10 @@ func (s *TCPSocket) connectHost(k *task.Kernel, to netip.AddrPort) linux.Errno {
 
 // pollConnect asks the host, if s is being connected there, how that has ended.
 func (s *TCPSocket) pollConnect(k *task.Kernel) {
-	if s.state != tcpConnecting || !s.host.isOpen() || s.host.fd.Poll(linux.POLLOUT) == 0 {
+	if s.state != tcpConnecting || !s.host.isOpen() || s.host.socket.Poll(linux.POLLOUT) == 0 {
 		return
 	}
-	if e := s.host.fd.SocketError(); e != 0 {
+	if e := s.host.socket.SocketError(); e != 0 {
 		s.connectFailed(k, e)
 		return
 	}
@@ -146,7 +141,7 @@ func (s *udpSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 // hostWaits appends the host's socket, if there is one, to fds.
 func (o *hostConn) hostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 	if o.isOpen() {
-		fds = append(fds, host.PollFD{FD: o.fd, Events: events})
+		fds = append(fds, host.PollFD{On: o.socket, Events: events})
 	}
 	return fds
 }
