@@ -1,6 +1,7 @@
 package net
 
 import (
+	"bytes"
 	"net/netip"
 	"os"
 
@@ -151,26 +152,28 @@ func init() {
 	files.EtcNodes["hosts"] = files.DiskNode(func(t *task.Thread) []byte {
 		own := "127.0.1.1 " + task.HostName + "\n"
 		if StackOf(t.Kernel).network == NetworkHost {
-			return append(hostText("/etc/hosts"), own...)
+			return append(hostText(t, "hosts"), own...)
 		}
 		return []byte("127.0.0.1 localhost\n" + own)
 	})
 	files.EtcNodes["resolv.conf"] = files.DiskNode(func(t *task.Thread) []byte {
 		if StackOf(t.Kernel).network == NetworkHost {
-			return hostText("/etc/resolv.conf")
+			return hostText(t, "resolv.conf")
 		}
 		return []byte("# nobody to ask\n")
 	})
 }
 
-// hostText is the text of a file of the host, to the end of its last line; nothing if it cannot be read.
-func hostText(name string) []byte {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil
-	}
-	if n := len(text); n > 0 && text[n-1] != '\n' {
-		text = append(text, '\n')
-	}
-	return text
+// hostText is the text of a file of the host's /etc, to the end of its last line; nothing if it cannot be read. The text is the caller's.
+func hostText(t *task.Thread, name string) []byte {
+	return bytes.Clone(files.SystemOf(t.Kernel).RecordedEtc(name, func() []byte {
+		text, err := os.ReadFile("/etc/" + name)
+		if err != nil {
+			return nil
+		}
+		if n := len(text); n > 0 && text[n-1] != '\n' {
+			text = append(text, '\n')
+		}
+		return text
+	}))
 }
