@@ -53,15 +53,22 @@ func (o *hostConn) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint6
 	return uint64(n), e
 }
 
-// receive receives into m. from is invalid for a stream.
-func (o *hostConn) receive(t *task.Thread, m *InMessage) (n uint64, from netip.AddrPort, e linux.Errno) {
+// receive receives into m, of a stream's bytes or a datagram. from is invalid for a stream.
+func (o *hostConn) receive(t *task.Thread, m *InMessage, stream bool) (n uint64, from netip.AddrPort, e linux.Errno) {
 	if o.buf == nil {
 		o.buf = make([]byte, maxHostTransfer)
 	}
 	size := min(uio.Total(m.V), maxHostTransfer)
-	got, from, e := o.socket.ReceiveFrom(o.buf[:size], m.Flags&(linux.MSG_PEEK|linux.MSG_TRUNC))
-	if e != 0 {
+	flags := m.Flags & (linux.MSG_PEEK | linux.MSG_TRUNC)
+	if stream {
+		flags &^= linux.MSG_TRUNC
+	}
+	got, from, e := o.socket.ReceiveFrom(o.buf[:size], flags)
+	switch {
+	case e != 0:
 		return 0, from, e
+	case stream && m.Flags&linux.MSG_TRUNC != 0:
+		return uint64(got), from, 0 // thrown away: tcp(7), MSG_TRUNC
 	}
 	if uint64(got) > size {
 		m.out |= linux.MSG_TRUNC

@@ -182,7 +182,7 @@ func (s *TCPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 	case s.listening:
 		return 0, linux.ENOTCONN
 	case s.host.isOpen() && s.state == tcpConnected:
-		n, _, e := s.host.receive(t, m)
+		n, _, e := s.host.receive(t, m, true)
 		return n, e
 	case m.Flags&linux.MSG_OOB != 0:
 		return s.receiveUrgent(t, m)

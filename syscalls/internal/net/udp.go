@@ -295,7 +295,7 @@ func (s *udpSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 		return 0, linux.EAGAIN
 	}
 	if s.err == 0 && s.Queue.empty() && s.host.isOpen() {
-		n, from, e := s.host.receive(t, m)
+		n, from, e := s.host.receive(t, m, false)
 		if e == 0 {
 			m.Name = s.encode(from)
 		}
