@@ -58,7 +58,8 @@ type memory map[question]answer
 // repeats reports whether answers to q are remembered: it changes nothing, and nothing is received.
 func (q question) repeats() bool { return q.Op == opPoll || q.Op == opPending || q.Op == opWait }
 
-// Bounds of answers that the host gives. maxTransfer is how long a datagram may be, of which the guest takes less.
+// Bounds of answers that the host gives. maxErrno is the last error of Linux: what is beyond has a meaning of its own inside a kernel. maxTransfer
+// is how long a datagram may be, of which the guest takes less.
 const (
 	maxErrno    = 133
 	maxTransfer = 64 << 10
@@ -72,7 +73,9 @@ func (x *exchange) check() error {
 	case opSend:
 		most = x.Size
 	case opReceive:
-		most = max(maxTransfer, x.Size)
+		if most = x.Size; x.Flags&linux.MSG_TRUNC != 0 {
+			most = max(maxTransfer, x.Size)
+		}
 	case opPending:
 		most = maxPending
 	case opPoll:

@@ -235,6 +235,8 @@ func (r *Recording) add(e entry) error {
 		return fmt.Errorf("%q: the name is too long", name)
 	case dir.has(base):
 		return fmt.Errorf("%q is there twice", name)
+	case e.Error > maxErrno:
+		return fmt.Errorf("%q: there is no error %d", name, e.Error)
 	case e.Error == linux.ENOENT:
 		dir.names[base] = nil
 		return nil
