@@ -103,6 +103,14 @@ func New(cfg Config) (*Kernel, error) {
 		return nil, err
 	}
 	k.FS = fs
+	if cfg.Network == NetworkHost {
+		switch {
+		case cfg.Files.Record != nil:
+			k.Network = cfg.Files.Record.Network(k.Network)
+		case cfg.Files.Replay != nil:
+			k.Network = cfg.Files.Replay.Network(func() { k.Interrupted.Store(true) })
+		}
+	}
 	if cfg.Strace != nil {
 		k.Trace = strace.NewTracer(cfg.Strace)
 	}

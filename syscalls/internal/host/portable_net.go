@@ -15,7 +15,7 @@ func (s *socket) close() {}
 
 func (s *socket) poll(uint32) uint32 { return 0 }
 
-func Socket(int) (FD, linux.Errno) { return NoFD, linux.ENOSYS }
+func (OwnNetwork) Socket(int) (Socket, linux.Errno) { return nil, linux.ENOSYS }
 
 func (f FD) Connect(netip.AddrPort) linux.Errno { return linux.ENOSYS }
 

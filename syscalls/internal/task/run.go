@@ -323,7 +323,7 @@ func (k *Kernel) waitForEvent() bool {
 	for left > 0 && !k.Interrupted.Load() {
 		k.idleRounds = 0 // that is for virtual time: real time passes by itself
 		d := min(left, slice)
-		if host.PollWait(fds, d) || k.anyReady() {
+		if k.Network.Wait(fds, d) || k.anyReady() {
 			return true
 		}
 		fds = k.hostWaits(fds[:0])
