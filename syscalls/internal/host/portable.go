@@ -50,8 +50,6 @@ type file struct {
 	// lock is what it holds of flock(2), on the file locked.
 	lock   int
 	locked FileID
-	// sock is a socket, which has no f.
-	sock *socket
 }
 
 // A top is a directory below which paths are looked up; users are the files that were found there.
@@ -120,10 +118,7 @@ func (f FD) Close() linux.Errno {
 func (o *file) close() linux.Errno {
 	unlock(o)
 	var err error
-	switch {
-	case o.sock != nil:
-		o.sock.close()
-	case o.f != nil:
+	if o.f != nil {
 		err = o.f.Close()
 	}
 	if o.temporary {

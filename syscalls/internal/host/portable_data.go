@@ -325,8 +325,6 @@ func (f FD) Poll(events uint32) uint32 {
 	switch {
 	case o == nil:
 		return linux.POLLNVAL
-	case o.sock != nil:
-		return o.sock.poll(events)
 	case o.f == nil:
 		return linux.POLLNVAL
 	}
@@ -352,7 +350,7 @@ func PollWait(fds []PollFD, d int64) bool {
 	end := time.Now().Add(time.Duration(d))
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		for _, f := range fds {
-			if f.FD.Poll(f.Events) != 0 {
+			if f.On != Pollable(NoFD) && f.On.Poll(f.Events) != 0 {
 				return true
 			}
 		}

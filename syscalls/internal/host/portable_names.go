@@ -129,12 +129,12 @@ func Mkdir(p Place, mode, umask uint32) linux.Errno {
 	})
 }
 
-// Mknod makes a FIFO where the host has such, or an empty file, by the type in mode.
+// Mknod makes a FIFO or a socket file where the host has such, or an empty file, by the type in mode.
 func Mknod(p Place, mode, umask uint32) linux.Errno {
 	switch mode & linux.S_IFMT {
-	case linux.S_IFIFO:
+	case linux.S_IFIFO, linux.S_IFSOCK:
 		return p.at(func(s spot) error {
-			if err := mkfifo(s); err != nil {
+			if err := mkspecial(s, mode&linux.S_IFMT); err != nil {
 				return err
 			}
 			return orNil(s.settle(mode &^ umask))

@@ -5,6 +5,7 @@ package host
 import (
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"runtime"
 	"syscall"
@@ -62,8 +63,18 @@ func removed(spot) {}
 
 func renamed(_, _ spot) {}
 
-// mkfifo makes a FIFO, which package os cannot.
-func mkfifo(s spot) error { return unix.Mkfifo(s.path(), 0o600) }
+// mkspecial makes a FIFO or a socket file, which package os cannot.
+func mkspecial(s spot, kind uint32) error {
+	if kind == linux.S_IFIFO {
+		return unix.Mkfifo(s.path(), 0o600)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.path()})
+	if err != nil {
+		return err
+	}
+	l.SetUnlinkOnClose(false)
+	return l.Close()
+}
 
 // control calls do with f's descriptor, which stays as it is.
 func control(f *os.File, do func(fd int)) error {

@@ -91,8 +91,8 @@ func statOfStream(f *os.File, err error) (Stat, linux.Errno) {
 	return st, 0
 }
 
-// mkfifo makes nothing: Windows has no FIFOs in directories.
-func mkfifo(spot) error { return linux.EPERM }
+// mkspecial makes nothing: Windows has neither FIFOs nor sockets in directories.
+func mkspecial(spot, uint32) error { return linux.EPERM }
 
 // duplicate makes another handle of an open file.
 func duplicate(f *os.File) (*os.File, error) {

@@ -169,15 +169,21 @@ func TestSamePolls(t *testing.T) {
 // A quietNetwork says little.
 type quietNetwork struct{ events uint32 }
 
-func (n *quietNetwork) Socket(int) (host.Socket, linux.Errno) { return quietSocket{host.NoFD, n}, 0 }
+func (n *quietNetwork) Socket(int) (host.Socket, linux.Errno) { return quietSocket{n}, 0 }
 func (n *quietNetwork) Wait([]host.PollFD, int64) bool        { return false }
 
-type quietSocket struct {
-	host.FD
-	n *quietNetwork
-}
+type quietSocket struct{ n *quietNetwork }
 
-func (s quietSocket) Poll(uint32) uint32 { return s.n.events }
+func (s quietSocket) Poll(uint32) uint32                               { return s.n.events }
+func (s quietSocket) Connect(netip.AddrPort) linux.Errno               { return linux.EBADF }
+func (s quietSocket) SendTo([]byte, netip.AddrPort) (int, linux.Errno) { return 0, linux.EBADF }
+func (s quietSocket) SocketError() linux.Errno                         { return linux.EBADF }
+func (s quietSocket) PendingBytes() int                                { return 0 }
+func (s quietSocket) Shutdown(int) linux.Errno                         { return linux.EBADF }
+func (s quietSocket) Close() linux.Errno                               { return linux.EBADF }
+func (s quietSocket) ReceiveFrom([]byte, uint32) (int, netip.AddrPort, linux.Errno) {
+	return 0, netip.AddrPort{}, linux.EBADF
+}
 
 // TestLeftNetwork has guests that do something else than the recorded one: a message says what, and where in the recording.
 func TestLeftNetwork(t *testing.T) {
