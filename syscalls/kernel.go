@@ -40,6 +40,8 @@ type (
 	Recording = record.Recording
 	// A Text is bytes that mostly are UTF-8, for the JSON of a Recording.
 	Text = record.Text
+	// A User is who a guest is.
+	User = record.User
 	// An Errno is the error of a system call.
 	Errno = linux.Errno
 )
@@ -103,6 +105,9 @@ func New(cfg Config) (*Kernel, error) {
 		return nil, err
 	}
 	k.FS = fs
+	if u := fs.Guest(); u != nil {
+		k.UID, k.GID = u.UID, u.GID
+	}
 	if cfg.Strace != nil {
 		k.Trace = strace.NewTracer(cfg.Strace)
 	}

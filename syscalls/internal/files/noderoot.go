@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/imagefs"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
@@ -18,7 +19,11 @@ import (
 const nodeDev = 1 << 63
 
 // A Bind is a directory of the host that the guest sees at a path of its own, beside what Root has.
-type Bind struct{ Host, Guest string }
+type Bind struct {
+	Host, Guest string
+	// ReadOnly says that the guest changes nothing in it.
+	ReadOnly bool
+}
 
 // nodeRoot makes the root directory one of nodes: what NewRoot makes, or the host's directory, or an overlay of either; and what is
 // bound into it.
@@ -34,15 +39,18 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 			return fmt.Errorf("syscalls: isolation in %s: %v", fs.Config.Isolate, e.Error())
 		}
 	}
-	if fs.isolated {
+	switch {
+	case fs.isolated:
 		o.UID, o.GID, o.Groups, o.Privileged = isolatedUser()
+	case fs.guest != nil:
+		o.UID, o.GID, o.Groups, o.Privileged = fs.guest.UID, fs.guest.GID, fs.guest.Groups, fs.guest.UID == 0
 	}
 	if fs.Config.Record != nil {
 		if root, e = fs.Config.Record.Wrap(root); e != 0 {
 			return fmt.Errorf("syscalls: root %s: %v", fs.Config.rootDir(), e.Error())
 		}
 	}
-	if fs.Config.Overlay || fs.isolated || fs.Config.Replay != nil {
+	if fs.overlaid() {
 		o.Dev, o.NewContent = nodeDev+1, fs.contentsAt("overlay")
 		lower := root
 		if root, e = vfs.NewOverlay(o, lower); e != 0 {
@@ -62,6 +70,11 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 		}
 	}
 	return nil
+}
+
+// overlaid reports whether what the guest changes below its root stays in memory.
+func (fs *System) overlaid() bool {
+	return fs.Config.Overlay || fs.isolated || fs.Config.Replay != nil || fs.Config.Image != nil
 }
 
 // WorkDir is where an isolated guest finds the directory in which it is, and isolatedTime the time in seconds of all that it finds there, in
@@ -116,7 +129,7 @@ func (fs *System) mountWork(ns *vfs.Namespace, o vfs.MemOptions) linux.Errno {
 	if e != 0 {
 		return e
 	}
-	fs.Root.binds = append(fs.Root.binds, Bind{dir.Path(), WorkDir})
+	fs.Root.binds = append(fs.Root.binds, Bind{Host: dir.Path(), Guest: WorkDir})
 	o.UID, o.GID, _, _ = isolatedUser()
 	o.LowerTime, o.LowerOwned = &vfs.Time{Sec: isolatedTime}, true
 	work, e := vfs.NewOverlay(o, dir)
@@ -146,6 +159,9 @@ func (fs *System) lowestRoot(o vfs.MemOptions) (vfs.FS, linux.Errno) {
 	if fs.Config.NewRoot != nil {
 		return fs.Config.NewRoot(o)
 	}
+	if fs.Config.Image != nil {
+		return imagefs.New(fs.Config.Image.Root, o), 0
+	}
 	return host.NewFS(fs.Root.fd.Path())
 }
 
@@ -159,25 +175,37 @@ func (fs *System) bind(ns *vfs.Namespace, b Bind) error {
 	if e != 0 {
 		return e
 	}
-	b = Bind{from.Path(), path.Join("/", b.Guest)}
-	at := ns.Root()
-	for _, name := range split(b.Guest) {
-		next, e := at.Lookup(name)
-		if e == linux.ENOENT && fs.Config.Overlay {
-			next, e = at.Create(name, linux.S_IFDIR|0o755, 0)
-		}
-		if e != 0 {
-			from.Close()
-			return e
-		}
-		at = next
+	b.Host, b.Guest = from.Path(), path.Join("/", b.Guest)
+	var below vfs.FS = from
+	if b.ReadOnly {
+		below = vfs.NewReadOnly(from)
 	}
-	if e := ns.Mount(at, from, from.Root()); e != 0 {
+	at, e := fs.directory(ns, b.Guest)
+	if e == 0 {
+		e = ns.Mount(at, below, below.Root())
+	}
+	if e != 0 {
 		from.Close()
 		return e
 	}
 	fs.Root.binds = append(fs.Root.binds, b)
 	return nil
+}
+
+// directory returns the directory at a path of the guest's, which is made in an overlay if it is not there.
+func (fs *System) directory(root vfs.FS, name string) (vfs.Node, linux.Errno) {
+	at := root.Root()
+	for _, part := range split(name) {
+		next, e := at.Lookup(part)
+		if e == linux.ENOENT && fs.overlaid() {
+			next, e = at.Create(part, linux.S_IFDIR|0o755, 0)
+		}
+		if e != 0 {
+			return nil, e
+		}
+		at = next
+	}
+	return at, 0
 }
 
 // bound is the guest's name of a host path in a directory that is bound.

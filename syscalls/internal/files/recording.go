@@ -17,13 +17,13 @@ func (fs *System) recordSystem() {
 	if r := fs.Config.Record; r != nil {
 		s := &r.System
 		s.UID, s.GID, s.Groups, s.Privileged = fs.user.UID, fs.user.GID, fs.user.Groups, fs.user.Privileged
-		s.ReadOnly, s.Isolated, s.StandIns = fs.Config.ReadOnly, fs.isolated, fs.standIns
+		s.ReadOnly, s.Isolated, s.StandIns, s.Guest = fs.Config.ReadOnly, fs.isolated, fs.standIns, fs.guest
 		s.Stdin.Kind, s.NoStdout, s.NoStderr = record.StdinClosed, true, true // until they are found open
 	}
 	if r := fs.Config.Replay; r != nil {
 		s := &r.System
 		fs.user = vfs.MemOptions{UID: s.UID, GID: s.GID, Groups: s.Groups, Privileged: s.Privileged}
-		fs.Config.ReadOnly, fs.isolated, fs.standIns = s.ReadOnly, s.Isolated, s.StandIns
+		fs.Config.ReadOnly, fs.isolated, fs.standIns, fs.guest = s.ReadOnly, s.Isolated, s.StandIns, s.Guest
 	}
 }
 

@@ -63,10 +63,10 @@ func (fs *System) openRoot(now func() host.Time) error {
 		}
 		fs.Root = rootDir{fd: fd, only: r.only}
 	}
-	if (fs.Config.NewRoot != nil || fs.Config.Replay != nil) && fs.Root.fd != host.NoFD {
+	if fs.Config.rootMade() && fs.Root.fd != host.NoFD {
 		return errors.New("syscalls: a root both of the host's and not")
 	}
-	if fs.Config.NewRoot != nil || fs.Config.Record != nil || fs.Config.Replay != nil || fs.Config.Overlay || fs.Config.Isolate != "" || len(fs.Config.Binds) > 0 {
+	if fs.Config.rootMade() || fs.Config.Record != nil || fs.Config.Overlay || fs.Config.Isolate != "" || len(fs.Config.Binds) > 0 {
 		return fs.nodeRoot(now)
 	}
 	return nil

@@ -145,7 +145,7 @@ func statFromHost(k *task.Kernel, h host.Stat) Stat {
 	} else {
 		SystemOf(k).Private.hides(h, &s)
 	}
-	if h.Dev >= nodeDev && SystemOf(k).isolated {
+	if h.Dev >= nodeDev && (SystemOf(k).isolated || SystemOf(k).guest != nil) {
 		SystemOf(k).Inodes.recall(&s)
 		return s // whose owners are not the host's
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cgemu/cgemu/internal/image"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/record"
@@ -25,6 +26,13 @@ type Config struct {
 	// NewRoot, if set, makes the file system that is the guest's "/", in place of a host directory. The options are for what of it is in
 	// memory: whose files, in which places of the host their contents may be.
 	NewRoot func(vfs.MemOptions) (vfs.FS, linux.Errno)
+	// Image is a container image, or another archive of a root directory, whose files are those of the guest's "/", in place of a host directory.
+	// What the guest changes in them stays in memory. ImageDir is its working directory, unless Dir is in one of Binds.
+	Image    *image.Image
+	ImageDir string
+	// User, if set, is who the guest is, whoever runs cgemu. Otherwise, and with Isolate, it is an ordinary user to whom belongs what belongs to the
+	// user who runs cgemu.
+	User *record.User
 	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
 	// standard ones.
 	Overlay bool
@@ -61,11 +69,14 @@ type Config struct {
 
 // rootDir is the host's directory that is the guest's "/", "" if the guest is to see the host's files as they are.
 func (c *Config) rootDir() string {
-	if c.NewRoot == nil && c.Replay == nil && (c.Overlay || c.Isolate != "" || len(c.Binds) > 0 || c.Record != nil) {
+	if !c.rootMade() && (c.Overlay || c.Isolate != "" || len(c.Binds) > 0 || c.Record != nil) {
 		return cmp.Or(c.Root, "/")
 	}
 	return c.Root
 }
+
+// rootMade reports whether the guest's "/" is none of the host's directories.
+func (c *Config) rootMade() bool { return c.NewRoot != nil || c.Replay != nil || c.Image != nil }
 
 // A System is what the kernel knows of files.
 type System struct {
@@ -76,6 +87,8 @@ type System struct {
 	// user is who runs cgemu, or did when the run was recorded: his files are the guest's own. isolated says that nothing tells who it is.
 	user     vfs.MemOptions
 	isolated bool
+	// guest is who the guest is if that does not follow from user.
+	guest *record.User
 	// standIns says that files of /etc are replaced whose content depends on what is installed on the host.
 	standIns bool
 	// loaderCaches are the guest's /etc/ld.so.cache, by program.
@@ -114,8 +127,10 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 		}
 	}
 	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}, loaderCaches: map[string][]byte{}}
-	fs.standIns = !cfg.HostEtc && cfg.Root == "" && cfg.Sysroot == "" && cfg.NewRoot == nil
-	fs.isolated = cfg.Isolate != ""
+	fs.standIns = !cfg.HostEtc && cfg.Root == "" && cfg.Sysroot == "" && cfg.NewRoot == nil && cfg.Image == nil
+	if fs.isolated = cfg.Isolate != ""; !fs.isolated {
+		fs.guest = cfg.User
+	}
 	fs.user.UID, fs.user.GID = host.User()
 	fs.user.Groups, _ = os.Getgroups()
 	fs.user.Privileged = fs.user.UID == 0
@@ -126,6 +141,9 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 	}
 	return fs, nil
 }
+
+// Guest is who the guest is, nil if that is not said.
+func (fs *System) Guest() *record.User { return fs.guest }
 
 // Close gives up what fs holds of the host, and removes its private files.
 func (fs *System) Close() error {
