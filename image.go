@@ -62,12 +62,13 @@ func (i *Image) dir() string {
 	return i.m.Config.WorkingDir
 }
 
-// user is who runs programs.
+// user is who runs programs. If the image does not say, it is somebody to whom belongs what belongs to root, as if the image had been unpacked and the
+// user who did that ran them.
 func (i *Image) user() *syscalls.User {
 	if i == nil {
 		return nil
 	}
-	return &syscalls.User{UID: i.u.UID, GID: i.u.GID, Groups: i.u.Groups}
+	return &syscalls.User{Shown: i.m.Config.User != "", UID: i.u.UID, GID: i.u.GID, Groups: i.u.Groups}
 }
 
 // checkImage refuses what does not go with an image.

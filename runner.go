@@ -69,6 +69,9 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		r.objects.HostPath = func(guest string) (string, bool) { return guest, true }
 		r.objects.Names.Resolve, r.objects.Names.Open = nil, k.OpenObject
 	}
+	if r.cfg.Image != nil {
+		r.objects.Stat = k.StatObject // files of the host that have contents come and go
+	}
 	exit, err := k.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"time"
 
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
@@ -105,7 +106,7 @@ func New(cfg Config) (*Kernel, error) {
 		return nil, err
 	}
 	k.FS = fs
-	if u := fs.Guest(); u != nil {
+	if u := fs.Guest(); u != nil && u.Shown {
 		k.UID, k.GID = u.UID, u.GID
 	}
 	if cfg.Strace != nil {
@@ -159,6 +160,11 @@ func (k *Kernel) Resolve(host string) (string, bool) { return files.Resolve(k.k,
 
 // OpenObject opens a regular file by an absolute path of the guest's, for those who look up names in it: the guest does not notice.
 func (k *Kernel) OpenObject(guest string) (*os.File, error) { return files.OpenObject(k.k, guest) }
+
+// StatObject says how long such a file is, and when it was changed, by the guest's clock.
+func (k *Kernel) StatObject(guest string) (size int64, changed time.Time, err error) {
+	return files.StatObject(k.k, guest)
+}
 
 // HostPath returns the path on the host of a guest's file, which is given by an absolute path; false if the host has no
 // such file.

@@ -22,12 +22,11 @@ import (
 type cache struct{ dir string }
 
 const (
-	cacheFormat  = "v1"
-	cacheMagic   = "cgemu image 1\n\x00\x00"
-	trailerSize  = 64 // the magic, two lengths, a checksum
-	newPrefix    = ".new-"
-	maxCacheSize = 20 << 30
-	staleAfter   = 24 * time.Hour // for what others were about to write and did not
+	cacheFormat = "v1"
+	cacheMagic  = "cgemu image 1\n\x00\x00"
+	trailerSize = 64 // the magic, two lengths, a checksum
+	newPrefix   = ".new-"
+	staleAfter  = 24 * time.Hour // for what others were about to write and did not
 )
 
 func newCache(dir string) *cache {
@@ -158,7 +157,7 @@ func (c *cache) prune(but string) {
 		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
 	})
 	for _, info := range all {
-		if total <= maxCacheSize {
+		if total <= limits.cache {
 			return
 		}
 		if info.Name() != but && !strings.HasPrefix(info.Name(), newPrefix) {

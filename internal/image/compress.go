@@ -9,7 +9,6 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
 )
 
 // A compression is a way in which data may be compressed.
@@ -17,6 +16,8 @@ type compression struct {
 	name, magic string
 	open        func(io.Reader) (io.Reader, error)
 }
+
+var errXZ = errors.New("it is compressed by xz, which is not read here: decompress it, by xz -d, or compress it by gzip or zstd")
 
 // maxWindow is how much memory a decoder may take for what it has decoded before.
 const maxWindow = 128 << 20
@@ -27,7 +28,8 @@ var compressions = []compression{
 		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(maxUnpacked))
 	}},
 	{"bzip2", "BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
-	{"xz", "\xfd7zXZ\x00", func(r io.Reader) (io.Reader, error) { return xz.ReaderConfig{DictCap: maxWindow}.NewReader(r) }},
+	// A file says itself how much memory its decoder needs, up to 4 GiB, and the one that there is in Go has no bound for that.
+	{"xz", "\xfd7zXZ\x00", func(io.Reader) (io.Reader, error) { return nil, errXZ }},
 }
 
 // compressionOf finds how data is compressed by its beginning, nil if it is not.

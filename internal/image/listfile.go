@@ -58,7 +58,7 @@ func decodeList(text string) (id string, list []entry, err error) {
 	r := listReader{text, false}
 	id = r.text()
 	n := r.number()
-	if r.bad || n > maxEntries {
+	if r.bad || n > uint64(limits.entries) {
 		return "", nil, errList
 	}
 	list = make([]entry, 0, min(n, uint64(len(text))))

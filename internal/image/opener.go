@@ -185,7 +185,7 @@ func (o *opener) unpackTo(f *os.File, c *compression, p part, want *v1.Hash) (*l
 		var write *writeError
 		var limit *LimitError
 		switch {
-		case errors.As(err, &write), errors.As(err, &limit):
+		case errors.As(err, &write), errors.As(err, &limit), errors.Is(err, errXZ):
 			return nil, err
 		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 			return nil, errCut

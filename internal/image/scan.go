@@ -106,10 +106,10 @@ func (l *lister) count(e *entry) error {
 		l.text += int64(len(k) + len(v))
 	}
 	switch {
-	case l.entries > maxEntries:
-		return &LimitError{"files", maxEntries}
-	case l.text > maxText:
-		return &LimitError{"bytes of names and attributes", maxText}
+	case l.entries > limits.entries:
+		return &LimitError{"files", limits.entries}
+	case l.text > limits.text:
+		return &LimitError{"bytes of names and attributes", limits.text}
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func notWhole(err error, n int) error {
 
 var (
 	errCut   = errors.New("it is not whole: its end is missing")
-	errNoTar = errors.New("it is neither a container image (docker save, podman save, skopeo copy, an OCI layout) nor a tar archive of a root directory, plain or compressed by gzip, zstd, bzip2 or xz")
+	errNoTar = errors.New("it is neither a container image (docker save, podman save, skopeo copy, an OCI layout) nor a tar archive of a root directory, plain or compressed by gzip, zstd or bzip2")
 )
 
 // checkEnd checks that what was read last is the mark at the end of an archive.

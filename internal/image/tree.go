@@ -57,9 +57,6 @@ type joiner struct {
 	files, steps int
 }
 
-// maxSteps is how many names are looked up at most: what anything real needs many times over.
-const maxSteps = 1 << 27
-
 // join makes the tree of layers, the lowest first; marked says that they may take something away of those below.
 func join(layers []*layer, marked bool) (*File, error) {
 	j := &joiner{}
@@ -79,8 +76,8 @@ func join(layers []*layer, marked bool) (*File, error) {
 
 // make makes a directory, as it is if no archive says what it is like.
 func (j *joiner) make(parent *File, name string) (*File, error) {
-	if j.files++; j.files > 2*maxEntries {
-		return nil, &LimitError{"files and directories", 2 * maxEntries}
+	if j.files++; int64(j.files) > 2*limits.entries {
+		return nil, &LimitError{"files and directories", 2 * limits.entries}
 	}
 	f := &File{Attributes: Attributes{Kind: Directory, Mode: 0o755}, Nlink: 2, Number: uint64(j.files), Parent: parent, Name: name}
 	if parent != nil {

@@ -30,8 +30,7 @@ type Config struct {
 	// What the guest changes in them stays in memory. ImageDir is its working directory, unless Dir is in one of Binds.
 	Image    *image.Image
 	ImageDir string
-	// User, if set, is who the guest is, whoever runs cgemu. Otherwise, and with Isolate, it is an ordinary user to whom belongs what belongs to the
-	// user who runs cgemu.
+	// User, if set, is who the guest is among the owners of the image's files. Without it, and among the host's files, it is the user who runs cgemu.
 	User *record.User
 	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
 	// standard ones.

@@ -104,8 +104,10 @@ type manifest struct {
 	Run    json.RawMessage `json:"run"`
 }
 
-// A User is one of a guest's, and the groups in which he is.
+// A User is one of a guest's, and the groups in which he is. Unless it is Shown, the guest is the ordinary user to itself, whose are the files
+// of this one.
 type User struct {
+	Shown  bool   `json:"shown,omitempty"`
 	UID    uint32 `json:"uid"`
 	GID    uint32 `json:"gid"`
 	Groups []int  `json:"groups,omitempty"`

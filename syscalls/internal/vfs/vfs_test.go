@@ -171,3 +171,44 @@ func FuzzOverlay(f *testing.F) {
 		require.Empty(t, vfstest.Difference(before, vfstest.Tree(lower)))
 	})
 }
+
+// TestReadOnly checks what may be done with files that must not be changed, by one who may do everything else.
+func TestReadOnly(t *testing.T) {
+	below := script(t, "file f 666", "open h f w", "write h 0 text", "close h", "dir d 777", "sym f s", "setx f user.x 1 0")
+	before := vfstest.Tree(below)
+	require.Empty(t, vfstest.Difference(before, vfstest.Tree(vfs.NewReadOnly(below))))
+	want := `ls / => [d:dir f:file s:sym]
+above d => /
+where d => /d
+open h f r => ok
+read h 0 9 => 'text'
+where @h => /f
+same f @h => true
+open w f w => EROFS
+open w f + => EROFS
+open w f rt => EROFS
+open p f p => ok
+temp p d + => EROFS
+new p d/n 644 w => EROFS
+file d/n 644 => EROFS
+sym x d/n => EROFS
+link f d/n => EROFS
+mv f d/n => EROFS
+rm f => EROFS
+rmdir d => EROFS
+chmod f 600 => EROFS
+truncate f 0 => EROFS
+utimes f 1 2 => EROFS
+setx f user.y 1 0 => EROFS
+rmx f user.x => EROFS
+getx f user.x => 1
+lsx f => [user.x]
+access f 4 => ok
+access f 6 => EROFS
+access f 1 => EACCES
+write h 0 no => EBADF
+cut h 0 => EINVAL
+`
+	require.Empty(t, vfstest.Difference(want, vfstest.Run(vfs.NewReadOnly(below), want)))
+	require.Equal(t, before, vfstest.Tree(below))
+}
