@@ -46,7 +46,8 @@ func TestHostile(t *testing.T) {
 	}{
 		"nothing":                    {nil, "it is neither a container image"},
 		"text":                       {[]byte(strings.Repeat("no archive\n", 1000)), "it is neither a container image"},
-		"zeros, half a block":        {make([]byte, 100), "its end is missing"},
+		"zeros, half a block":        {make([]byte, 100), "it is neither"},
+		"half a header behind one":   {packed(dir("x", 0o755))[:700], "its end is missing"},
 		"up":                         {packed(file("../x", "", 0o644)), `"../x": the path "../x" leads out of the root directory`},
 		"up, in the middle":          {packed(file("a/../../x", "", 0o644)), "leads out"},
 		"up, as a link":              {packed(file("x", "", 0o644), link("y", "../x")), `"y": the path "../x" leads out`},

@@ -71,6 +71,9 @@ func (l *lister) list(r *io.SectionReader, needEnd bool) (list []entry, err erro
 		if errors.Is(err, io.EOF) {
 			return list, checkEnd(r, needEnd)
 		}
+		if err != nil && r.Size() < blockSize {
+			return nil, errNoTar
+		}
 		if err != nil {
 			return nil, notWhole(err, len(list))
 		}

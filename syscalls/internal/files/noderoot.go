@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -208,14 +207,15 @@ func (fs *System) directory(root vfs.FS, name string) (vfs.Node, linux.Errno) {
 	return at, 0
 }
 
-// bound is the guest's name of a host path in a directory that is bound.
-func (r *rootDir) bound(host string) (string, bool) {
-	for _, b := range slices.Backward(r.binds) {
-		if rest, ok := strings.CutPrefix(host, b.Host); ok && (rest == "" || rest[0] == '/') {
-			return path.Join(b.Guest, rest), true
+// bound is the guest's name of a host path in a directory that is bound: in the nearest one, and the last of those.
+func (r *rootDir) bound(host string) (guest string, ok bool) {
+	nearest := -1
+	for _, b := range r.binds {
+		if rest, in := strings.CutPrefix(host, strings.TrimSuffix(b.Host, "/")); in && (rest == "" || rest[0] == '/') && len(b.Host) >= nearest {
+			guest, ok, nearest = path.Join(b.Guest, rest), true, len(b.Host)
 		}
 	}
-	return "", false
+	return guest, ok
 }
 
 // contentsAt returns what makes the contents of new files of a file system. The host has them, as files in a directory that the run has
