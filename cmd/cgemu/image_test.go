@@ -6,6 +6,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -22,7 +23,7 @@ import (
 // makeImage makes a container image: image docker|oci|dir|tar FILE [NAME=VALUE]... LAYER...
 //
 // A layer is a directory, or +NAME, a program of the host's with the libraries that it needs. What is said of the image are values of tag, env, workdir, user,
-// arch, entrypoint, cmd (by words) and gzip.
+// arch, entrypoint, cmd (by words) and gzip; device=NAME,MAJOR,MINOR is a layer with a device.
 func makeImage(ts *testscript.TestScript, _ bool, args []string) {
 	var m imagetest.Image
 	for _, a := range args[2:] {
@@ -46,6 +47,12 @@ func makeImage(ts *testscript.TestScript, _ bool, args []string) {
 			m.User = value
 		case name == "arch":
 			m.Arch = value
+		case name == "device":
+			var d imagetest.Member
+			d.Typeflag, d.Mode = tar.TypeChar, 0o666
+			_, err := fmt.Sscanf(strings.ReplaceAll(value, ",", " "), "%s %d %d", &d.Name, &d.Devmajor, &d.Devminor)
+			ts.Check(err)
+			m.Layers = append(m.Layers, imagetest.Tar(d))
 		case name == "gzip":
 			m.Compress = zipped
 		default:
