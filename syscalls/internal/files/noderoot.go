@@ -197,7 +197,7 @@ func (fs *System) directory(root vfs.FS, name string) (vfs.Node, linux.Errno) {
 	for _, part := range split(name) {
 		next, e := at.Lookup(part)
 		if e == linux.ENOENT && fs.overlaid() {
-			next, e = at.Create(part, linux.S_IFDIR|0o755, 0)
+			next, e = vfs.MakeDir(at, part)
 		}
 		if e != 0 {
 			return nil, e

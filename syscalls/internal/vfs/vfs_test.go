@@ -172,6 +172,35 @@ func FuzzOverlay(f *testing.F) {
 	})
 }
 
+// TestMakeDir makes directories where the user may not: in memory, but nowhere else.
+func TestMakeDir(t *testing.T) {
+	lower := script(t, "dir d 755", "file f 644")
+	before := vfstest.Tree(lower)
+	for _, fs := range []vfs.FS{over(t, user(), lower), vfs.NewNamespace(over(t, user(), lower))} {
+		d, e := fs.Root().Lookup("d")
+		require.Zero(t, e)
+		_, e = d.Create("new", linux.S_IFDIR|0o755, 0)
+		require.Equal(t, linux.EACCES, e)
+		n, e := vfs.MakeDir(d, "new")
+		require.Zero(t, e)
+		found, e := d.Lookup("new")
+		require.Zero(t, e)
+		require.Equal(t, found, n)
+		_, e = vfs.MakeDir(d, "new")
+		require.Equal(t, linux.EEXIST, e)
+		_, e = vfs.MakeDir(fs.Root(), "f")
+		require.Equal(t, linux.EEXIST, e)
+		f, e := fs.Root().Lookup("f")
+		require.Zero(t, e)
+		_, e = vfs.MakeDir(f, "new")
+		require.Equal(t, linux.ENOTDIR, e)
+	}
+	fixed := vfs.NewReadOnly(lower)
+	_, e := vfs.MakeDir(fixed.Root(), "new")
+	require.Equal(t, linux.EROFS, e)
+	require.Equal(t, before, vfstest.Tree(lower))
+}
+
 // TestReadOnly checks what may be done with files that must not be changed, by one who may do everything else.
 func TestReadOnly(t *testing.T) {
 	below := script(t, "file f 666", "open h f w", "write h 0 text", "close h", "dir d 777", "sym f s", "setx f user.x 1 0")
