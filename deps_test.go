@@ -58,7 +58,7 @@ var allowed = map[string]string{
 	"internal/sandbox": "",
 	"internal/python":  "cgout", "annotate": "cgout internal/glob internal/python",
 	"internal/usage": "", "internal/version": "",
-	"annotate/cli": "annotate cgout internal/outfile internal/python internal/usage internal/version",
+	"annotate/cli": "annotate cgout internal/image internal/outfile internal/python internal/usage internal/version",
 	// The root package makes a run out of the parts; the command is thin above it.
 	".":              "cachesim cgout dwarfmap emu emu/interp emu/jit emu/lockstep emu/mem emu/unicorn internal/enginelog internal/image internal/profiler loader syscalls",
 	"check":          ". annotate cachesim cgout dwarfmap internal/glob internal/spell",

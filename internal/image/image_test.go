@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -274,6 +275,26 @@ func TestFind(t *testing.T) {
 		"/lib/x": x, "usr/abs": x, "/usr/up/lib/x": x, "/../lib/../lib/x": x, "/": m.Root, "": m.Root, "/loop": nil, "/dangling": nil, "/loop/x": nil, "/lib/x/y": nil, "/no": nil,
 	} {
 		require.Same(t, want, m.Find(name), name)
+	}
+}
+
+// TestFS reads an image as files by name.
+func TestFS(t *testing.T) {
+	m, err := image.Open(written(t, packed(imagetest.Member{Header: tar.Header{Typeflag: tar.TypeReg, Name: "d/f", Mode: 0o640, Size: 4, ModTime: time.Unix(1e9, 0)}, Body: "text"}, symlink("l", "d/f"))), image.Options{})
+	require.NoError(t, err)
+	defer m.Close()
+	b, err := fs.ReadFile(m.FS(), "l")
+	require.NoError(t, err)
+	require.Equal(t, "text", string(b))
+	info, err := fs.Stat(m.FS(), "d/f")
+	require.NoError(t, err)
+	require.Equal(t, []any{"f", int64(4), fs.FileMode(0o640), time.Unix(1e9, 0), false}, []any{info.Name(), info.Size(), info.Mode(), info.ModTime(), info.IsDir()})
+	info, err = fs.Stat(m.FS(), "d")
+	require.NoError(t, err)
+	require.True(t, info.IsDir() && info.Mode().IsDir())
+	for _, name := range []string{"none", "/d/f", "d/../d/f", "d/f/x"} {
+		_, err = m.FS().Open(name)
+		require.Error(t, err, name)
 	}
 }
 
