@@ -24,7 +24,11 @@ import (
 )
 
 // A Bind is a directory of the host that the guest sees at a path of its own.
-type Bind struct{ Host, Guest string }
+type Bind struct {
+	Host, Guest string
+	// ReadOnly keeps the guest from changing what is in it.
+	ReadOnly bool
+}
 
 // A Config says what to run and how. Path and Args are required.
 type Config struct {
@@ -38,6 +42,10 @@ type Config struct {
 	Sysroot string
 	// Root is a host directory that is the guest's "/". Path is looked up there.
 	Root string
+	// Image is a container image, or an archive of a root directory, whose files are the guest's, in place of the host's: it sees no others but those of
+	// Binds. What it changes in them stays in memory. Its working directory is Dir if that is in one of Binds, and the image's otherwise, and its user the
+	// image's. Env and Args are what they are: Image.Config has what the image says.
+	Image *Image
 	// Overlay keeps what the guest changes in files, those below Root if that is set, in memory: the host's stay as they are, but for
 	// its standard output and error.
 	Overlay bool
@@ -194,6 +202,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	if err == nil {
 		err = cfg.checkRecording()
+	}
+	if err == nil {
+		err = cfg.checkImage()
 	}
 	network, known := networks[cfg.Network]
 	if err == nil && !known {

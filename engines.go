@@ -54,7 +54,7 @@ func Engines() []EngineInfo {
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
 			Err: jit.Available(), make: pool.New, close: pool.Close, recordsExceptions: true,
 		},
-		{Name: "interp", Model: "v3", Needs: "Linux", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true},
+		{Name: "interp", Model: "v3", Needs: "Linux, macOS, FreeBSD or Windows", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true},
 		{
 			Name: "unicorn", Model: unicorn.DefaultModel, Needs: "Linux on amd64 or arm64, libunicorn 2", Found: found,
 			Err: err, Warning: unicorn.Warning(), make: unicorn.New,

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cgemu/cgemu/dwarfmap"
@@ -64,10 +63,13 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer k.Close()
-	if r.objects.HostPath, r.objects.Names.Resolve = k.HostPath, k.Resolve; r.cfg.Record != nil || r.cfg.Replay != nil {
-		// The guest's files have all the names: those of the host are not there when the run is repeated.
+	if r.objects.HostPath, r.objects.Names.Resolve = k.HostPath, k.Resolve; r.cfg.Record != nil || r.cfg.Replay != nil || r.cfg.Image != nil {
+		// The guest's files have all the names: those of the host are others, or not there when the run is repeated.
 		r.objects.HostPath = func(guest string) (string, bool) { return guest, true }
 		r.objects.Names.Resolve, r.objects.Names.Open = nil, k.OpenObject
+	}
+	if r.cfg.Image != nil {
+		r.objects.Stat = k.StatObject // files of the host that have contents come and go
 	}
 	exit, err := k.Run(ctx)
 	if err != nil {
@@ -86,7 +88,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		r.first.Unsupported = append(r.first.Unsupported, UnsupportedCall(l))
 	}
 	r.nameUnmatched()
-	r.first.CPU, r.first.Objects, r.first.Programs = r.model.Name, r.objects.Paths(), hostPaths(k, r.programs)
+	r.first.CPU, r.first.Objects, r.first.Programs = r.model.Name, r.objects.Paths(), r.hostPaths(r.programs)
 	r.first.Warnings = r.objects.Close()
 	if err := r.endRecording(exit.Interrupted); err != nil {
 		return nil, err
@@ -97,10 +99,10 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	return r.first, nil
 }
 
-// hostPaths are the host's names of guest files, sorted: of those that the host has.
-func hostPaths(k *syscalls.Kernel, guest []string) (out []string) {
+// hostPaths are the names that objects have of guest files, sorted: the host's, of those that it has.
+func (r *runner) hostPaths(guest []string) (out []string) {
 	for _, g := range guest {
-		if p, ok := k.HostPath(g); ok {
+		if p, ok := r.objects.HostPath(g); ok {
 			out = append(out, p)
 		}
 	}
@@ -236,7 +238,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 		CPUID: r.model.CPUID, CPUs: cfg.CPUs, Compat: cfg.Compat, Epoch: cfg.Start, RealTime: cfg.RealTime, MaxInsns: cfg.MaxInsns,
 		Seed: cfg.Seed, SchedSeed: cfg.SchedSeed, Log: cfg.Log,
 	}, Files: syscalls.FileConfig{
-		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Overlay: cfg.Overlay, Isolate: cfg.Isolate, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
+		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Image: cfg.Image.opened(), ImageDir: cfg.Image.dir(), User: cfg.Image.user(), HostDirs: cfg.hostDirs(), Overlay: cfg.Overlay, Isolate: cfg.Isolate, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
 		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput, OnOpen: cfg.OnOpen,
 		PipedStdin: r.std.piped, HostStdio: cfg.HostStdio || cfg.Compat, HostEtc: cfg.HostEtc || cfg.Compat,
 	}, Path: cfg.guestPath(), Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
@@ -244,17 +246,35 @@ func (r *runner) kernelConfig() syscalls.Config {
 
 // guestPath is where the guest finds the program: elsewhere than the host if it is isolated in a directory above.
 func (cfg *Config) guestPath() string {
-	if cfg.Isolate == "" || !filepath.IsAbs(cfg.Path) {
-		return cfg.Path
+	if !filepath.IsAbs(cfg.Path) {
+		return filepath.ToSlash(cfg.Path)
 	}
-	dir, err := filepath.Abs(cfg.Isolate)
-	if err != nil {
-		return cfg.Path
+	if cfg.Isolate != "" {
+		dir, err := filepath.Abs(cfg.Isolate)
+		if err != nil {
+			return cfg.Path
+		}
+		if rest, err := filepath.Rel(dir, cfg.Path); err == nil && filepath.IsLocal(rest) {
+			return syscalls.WorkDir + "/" + filepath.ToSlash(rest)
+		}
 	}
-	if rest, ok := strings.CutPrefix(cfg.Path, strings.TrimSuffix(dir, "/")+"/"); ok {
-		return syscalls.WorkDir + "/" + rest
+	if cfg.hasOwnRoot() {
+		return syscalls.GuestPath(cfg.Path)
 	}
 	return cfg.Path
+}
+
+// hasOwnRoot reports whether the guest's root is neither the host's nor one that it was given.
+func (cfg *Config) hasOwnRoot() bool {
+	return syscalls.HasOwnRoot && cfg.Root == "" && cfg.Image == nil && cfg.Replay == nil
+}
+
+// hostDirs are the directories of the host that a guest with a root of ours has besides the one in which it works: where its program is.
+func (cfg *Config) hostDirs() []string {
+	if !cfg.hasOwnRoot() || !filepath.IsAbs(cfg.Path) {
+		return nil
+	}
+	return []string{filepath.Dir(cfg.Path)}
 }
 
 // binds are what is bound, for the kernel.

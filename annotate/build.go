@@ -499,7 +499,7 @@ func (b *builder) source(t *tree, f *treeFile) *sourceText {
 	s := &sourceText{state: SourceUnreadable}
 	switch {
 	case err == nil:
-		s = &sourceText{SourceRead, find.find(originals[0]), sourceLines(data), older(t.m.profiles, modified)}
+		s = &sourceText{SourceRead, find.find(originals[0]).path(), sourceLines(data), older(t.m.profiles, modified)}
 	case errors.Is(err, errDifferent):
 		s.state = SourceDifferent
 	}

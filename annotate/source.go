@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -73,10 +71,10 @@ type sourceReader int64
 // sources returns the contents that the files share, and the time when the
 // oldest of them was modified.
 func (r *sourceReader) sources(f Finder, originals []string) (text []byte, oldest time.Time, err error) {
-	last, irregular := "", false
+	last, irregular := place{}, false
 	for i, original := range originals {
-		name := f.find(original)
-		info, err := os.Stat(name)
+		at := f.find(original)
+		info, err := at.stat()
 		if err != nil {
 			return nil, oldest, err
 		}
@@ -92,27 +90,27 @@ func (r *sourceReader) sources(f Finder, originals []string) (text []byte, oldes
 		case irregular:
 			// A directory; or a pipe or device, which might have no end.
 			return nil, oldest, errors.New("not a regular file")
-		case i > 0 && name == last:
+		case i > 0 && at == last:
 			continue
 		case i > 0 && info.Size() != int64(len(text)):
 			return nil, oldest, errDifferent
 		}
-		next, err := r.read(name)
+		next, err := r.read(at)
 		if err != nil {
 			return nil, oldest, err
 		}
 		if i > 0 && !bytes.Equal(next, text) {
 			return nil, oldest, errDifferent
 		}
-		text, last = next, name
+		text, last = next, at
 	}
 	return text, oldest, nil
 }
 
 // read reads a regular file, so much as it says it has: files of /proc say that they have nothing, and some of them
 // have no end.
-func (r *sourceReader) read(name string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func (r *sourceReader) read(at place) ([]byte, error) {
+	f, err := at.open()
 	if err != nil {
 		return nil, err
 	}

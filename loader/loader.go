@@ -184,7 +184,7 @@ func openInterp(open Opener, e *elfFile) (*elfFile, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &Error{Path: e.file.Path, Interp: e.interp, Reason: fs.ErrNotExist, Msg: fmt.Sprintf(
-			"needs the interpreter %s, which does not exist (--sysroot says where to look)", e.interp)}
+			"needs the interpreter %s, which does not exist (--image, --root or --sysroot says where it is)", e.interp)}
 	case err != nil:
 		return nil, &Error{Path: e.file.Path, Reason: err, Msg: fmt.Sprintf("interpreter %s: %v", e.interp, err)}
 	}

@@ -45,11 +45,12 @@ func TestArchive(t *testing.T) {
 
 func TestLicense(t *testing.T) {
 	for name, text := range map[string]string{
-		"MIT":          "Permission is hereby granted, free of charge, to any\nperson obtaining a copy",
-		"BSD-3-Clause": "Redistribution and use in source and binary forms, ...\nNeither the name of",
-		"BSD-2-Clause": "Redistribution and use in source and binary  forms",
-		"Apache-2.0":   "Apache License\n  Version 2.0, January 2004",
-		"":             "All rights reserved.",
+		"MIT":                         "Permission is hereby granted, free of charge, to any\nperson obtaining a copy",
+		"BSD-3-Clause":                "Redistribution and use in source and binary forms, ...\nNeither the name of",
+		"BSD-2-Clause":                "Redistribution and use in source and binary  forms",
+		"Apache-2.0":                  "Apache License\n  Version 2.0, January 2004",
+		"Apache-2.0 AND BSD-3-Clause": "Redistribution and use in source and binary forms\nNeither the name\n----\nFiles: x/*\nApache License\nVersion 2.0",
+		"":                            "All rights reserved.",
 	} {
 		require.Equal(t, name, license([]byte(text)))
 	}

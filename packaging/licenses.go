@@ -77,21 +77,25 @@ func goDirectory(source string, m *module) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// license returns the SPDX name of a license's text, "" if it is not known.
+// license returns the SPDX expression of a license's text, "" if it is not known. A text may have several, for parts of the code.
 func license(text []byte) string {
 	words := strings.Join(strings.Fields(string(text)), " ")
 	has := func(phrase string) bool { return strings.Contains(words, phrase) }
-	switch {
-	case has("Apache License Version 2.0"):
-		return "Apache-2.0"
-	case has("Redistribution and use in source and binary forms") && has("Neither the name"):
-		return "BSD-3-Clause"
-	case has("Redistribution and use in source and binary forms"):
-		return "BSD-2-Clause"
-	case has("Permission is hereby granted, free of charge, to any person obtaining a copy"):
-		return "MIT"
+	var all []string
+	for _, l := range []struct {
+		name  string
+		found bool
+	}{
+		{"Apache-2.0", has("Apache License Version 2.0")},
+		{"BSD-3-Clause", has("Redistribution and use in source and binary forms") && has("Neither the name")},
+		{"BSD-2-Clause", has("Redistribution and use in source and binary forms") && !has("Neither the name")},
+		{"MIT", has("Permission is hereby granted, free of charge, to any person obtaining a copy")},
+	} {
+		if l.found {
+			all = append(all, l.name)
+		}
 	}
-	return ""
+	return strings.Join(all, " AND ")
 }
 
 // licenseTexts returns the licenses of all code in the binaries that is not cgemu's own: they ask to be passed on with it.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
@@ -48,5 +49,8 @@ func (r *release) components(map[target][]byte) error {
 func purl(path, version string) string { return "pkg:golang/" + path + "@" + version }
 
 func licenses(id string) *cdx.Licenses {
+	if strings.Contains(id, " ") {
+		return &cdx.Licenses{{Expression: id}}
+	}
 	return &cdx.Licenses{{License: &cdx.License{ID: id}}}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"time"
 
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
@@ -40,6 +41,8 @@ type (
 	Recording = record.Recording
 	// A Text is bytes that mostly are UTF-8, for the JSON of a Recording.
 	Text = record.Text
+	// A User is who a guest is.
+	User = record.User
 	// An Errno is the error of a system call.
 	Errno = linux.Errno
 )
@@ -69,6 +72,12 @@ func OpenRecording(name string) (*Recording, error) { return record.Open(name) }
 
 // WorkDir is the working directory of an isolated guest.
 const WorkDir = files.WorkDir
+
+// HasOwnRoot says that guests that are given no root have one of ours, since the host is not Linux.
+const HasOwnRoot = files.HasOwnRoot
+
+// GuestPath is where such a guest finds the host's file with an absolute path.
+func GuestPath(path string) string { return files.GuestPath(path) }
 
 // Ids that are the same on every host.
 const (
@@ -110,6 +119,9 @@ func New(cfg Config) (*Kernel, error) {
 		case cfg.Files.Replay != nil:
 			k.Network = cfg.Files.Replay.Network(func() { k.Interrupted.Store(true) })
 		}
+	}
+	if u := fs.Guest(); u != nil && u.Shown {
+		k.UID, k.GID = u.UID, u.GID
 	}
 	if cfg.Strace != nil {
 		k.Trace = strace.NewTracer(cfg.Strace)
@@ -162,6 +174,11 @@ func (k *Kernel) Resolve(host string) (string, bool) { return files.Resolve(k.k,
 
 // OpenObject opens a regular file by an absolute path of the guest's, for those who look up names in it: the guest does not notice.
 func (k *Kernel) OpenObject(guest string) (*os.File, error) { return files.OpenObject(k.k, guest) }
+
+// StatObject says how long such a file is, and when it was changed, by the guest's clock.
+func (k *Kernel) StatObject(guest string) (size int64, changed time.Time, err error) {
+	return files.StatObject(k.k, guest)
+}
 
 // HostPath returns the path on the host of a guest's file, which is given by an absolute path; false if the host has no
 // such file.

@@ -143,6 +143,7 @@ var (
 	}}
 	usageSources = usage.Group{Title: "Where sources are", Options: []usage.Option{
 		{Names: []string{"--include"}, Arg: "DIR", Text: "look for source files in DIR, too; repeatable"},
+		{Names: []string{"--image"}, Arg: "FILE[:TAG]", Text: "look for source files in a container image, too, before the host's; repeatable"},
 		{Names: []string{"--source-map"}, Arg: "FROM=TO", Text: "look for source files under FROM in TO; repeatable"},
 	}}
 	usageCompare = usage.Group{Title: "Comparisons", Options: []usage.Option{
@@ -155,6 +156,7 @@ var (
 			Text: "only functions and lines that differ by N, or N% of the old total (default: all that differ)",
 		},
 		{Names: []string{"--include-old", "--include-new"}, Arg: "DIR", Text: "--include for one side"},
+		{Names: []string{"--image-old", "--image-new"}, Arg: "FILE[:TAG]", Text: "--image for one side"},
 		{Names: []string{"--source-map-old", "--source-map-new"}, Arg: "FROM=TO", Text: "--source-map for one side"},
 	}}
 	usageTerminal = usage.Group{Title: "On a terminal", Options: []usage.Option{

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/image"
 	"github.com/cgemu/cgemu/internal/python"
 )
 
@@ -80,8 +82,8 @@ func (o *options) write(r *annotate.Report, out io.Writer) error {
 // compareOptions mean something in a comparison only, tableOptions and these in
 // one that does not write a profile.
 var (
-	compareOptions = []string{"--match", "--min-delta", "--include-old", "--include-new", "--source-map-old", "--source-map-new"}
-	tableOptions   = append([]string{"--show", "--sort", "--only", "--focus", "--top", "--derived", "--include", "--source-map"},
+	compareOptions = []string{"--match", "--min-delta", "--include-old", "--include-new", "--image-old", "--image-new", "--source-map-old", "--source-map-new"}
+	tableOptions   = append([]string{"--show", "--sort", "--only", "--focus", "--top", "--derived", "--include", "--image", "--source-map"},
 		compareOptions...)
 )
 
@@ -178,9 +180,21 @@ func (o *options) setMinDelta(s string) (ok bool) {
 	return ok && o.MinDelta.Count.Sign() >= 0
 }
 
-// finderOptions are --include and --source-map, for one side of a comparison or both.
+// finderOptions are --include, --image and --source-map, for one side of a comparison or both.
 func finderOptions(side string, f *annotate.Finder) []option {
+	var opened fs.FS
 	return []option{
+		{names: []string{"--image" + side}, own: true, refuse: func(name string) string {
+			m, err := image.Open(name, image.Options{Cache: image.DefaultCache()})
+			if err != nil {
+				return err.Error()
+			}
+			opened = m.FS()
+			return ""
+		}, set: func(string) bool {
+			f.Images = append(f.Images, opened)
+			return true
+		}},
 		{names: []string{"--include" + side}, own: true, set: more(&f.Dirs), refuse: noDirectory},
 		{names: []string{"--source-map" + side}, own: true, what: "FROM=TO", set: func(s string) bool {
 			from, to, ok := strings.Cut(s, "=")

@@ -132,8 +132,8 @@ func port() int {
 	return n
 }
 
-// inherited is a descriptor of the directory of the files, which cgemu was started with.
-const inherited = 10
+// inherited is a descriptor of the directory of the files, which cgemu was started with. It is none that cgemu itself comes to.
+const inherited = 60
 
 var escapes = []escape{
 	{"open to read", 'r', open(unix.O_RDONLY)},
@@ -165,7 +165,7 @@ var escapes = []escape{
 		return opens(filepath.Base(out), 0)
 	}},
 	{"list the directory", 'r', func(out string) error { return opens(filepath.Dir(out), unix.O_DIRECTORY) }},
-	{"list what was inherited", 'r', func(string) error { return opens("/proc/self/fd/10", unix.O_DIRECTORY) }},
+	{"list what was inherited", 'r', func(string) error { return opens(fmt.Sprintf("/proc/self/fd/%d", inherited), unix.O_DIRECTORY) }},
 	{"open beside what was inherited", 'r', func(out string) error {
 		fd, err := unix.Openat(inherited, filepath.Base(out), unix.O_CLOEXEC, 0)
 		unix.Close(fd)

@@ -76,7 +76,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status0, "signalled": signalled, "profile": profile,
-			"truncate": truncate, "poke": poke, "tinydisk": tinydisk, "fill": fill,
+			"truncate": truncate, "poke": poke, "tinydisk": tinydisk, "fill": fill, "image": makeImage,
 		},
 	})
 }

@@ -27,6 +27,9 @@ type options struct {
 	env                []string
 	inheritEnv         bool
 	sysroot, root      string
+	image              string
+	noCache            bool
+	opened             *cgemu.Image // of image
 	readOnly, overlay  bool
 	isolate            string
 	binds              []string
@@ -123,6 +126,8 @@ func (o *options) flags() *pflag.FlagSet {
 	f.StringVar(&o.network, "network", "loopback", "")
 	f.BoolVar(&o.noNetwork, "no-network", false, "")
 	f.StringVar(&o.root, "root", "", "")
+	f.StringVar(&o.image, "image", "", "")
+	f.BoolVar(&o.noCache, "no-cache", false, "")
 	f.BoolVar(&o.readOnly, "read-only", false, "")
 	f.StringArrayVar(&o.binds, "bind", nil, "")
 	f.BoolVar(&o.overlay, "overlay", false, "")
@@ -168,6 +173,7 @@ func (o *options) flags() *pflag.FlagSet {
 func parseOptions(args []string) (o *options, rest []string, err error) {
 	o = &options{}
 	f := o.flags()
+	args = volumes(f, args)
 	if err := f.Parse(args); err != nil {
 		err = suggestFlag(f, err)
 		return nil, nil, err
@@ -187,6 +193,10 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.valgrind.callgrind && !f.Changed("cachegrind-out-file") && !f.Changed("callgrind-out-file") {
 		o.outFile = callgrindOut
 	}
+	if err := o.checkImage(f); err != nil {
+		return nil, nil, err
+	}
+	o.overlay = o.overlay || o.image != "" && !o.readOnly
 	if o.sandbox && !f.Changed("read-only") {
 		o.readOnly = !o.overlay
 	}
@@ -311,6 +321,9 @@ func (o *options) environment() []string {
 	case o.compat == "":
 		env = slices.Clone(defaultEnv)
 	}
+	for _, e := range o.imageEnv() {
+		env = setVariable(env, e)
+	}
 	for _, e := range o.env {
 		name, _, has := strings.Cut(e, "=")
 		if !has {
@@ -320,13 +333,19 @@ func (o *options) environment() []string {
 			}
 			e = name + "=" + v
 		}
-		i := slices.IndexFunc(env, func(old string) bool { return strings.HasPrefix(old, name+"=") })
-		if i < 0 {
-			env = append(env, e)
-		} else {
-			env[i] = e
-		}
+		env = setVariable(env, e)
 	}
+	return env
+}
+
+// setVariable puts e into an environment, in place of what is called like it.
+func setVariable(env []string, e string) []string {
+	name, _, _ := strings.Cut(e, "=")
+	i := slices.IndexFunc(env, func(old string) bool { return strings.HasPrefix(old, name+"=") })
+	if i < 0 {
+		return append(env, e)
+	}
+	env[i] = e
 	return env
 }
 

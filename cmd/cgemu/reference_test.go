@@ -158,6 +158,7 @@ func TestCompleted(t *testing.T) {
 		"--root ":                 "directories 0:",
 		"--root=":                 "directories 0:",
 		"--log-file ":             "files 0:",
+		"--image ":                "files 0:",
 		"--events=rep,ta":         "nothing 0: --events=rep,taken",
 		"--events=taken,ta":       "nothing 0:",
 		"--demangle ":             "program 0:", // its value follows an equals sign

@@ -34,12 +34,21 @@ func run(args []string) int {
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	if len(rest) == 0 && o.recording == nil {
+	if len(rest) == 0 && o.recording == nil && o.image == "" {
 		os.Stderr.WriteString(shortHelp())
 		return exitFailed
 	}
 	if err := checkHost(); err != nil {
 		return fail(exitFailed, err)
+	}
+	if len(rest) == 0 && o.image != "" {
+		if rest, err = o.imageCommand(); err != nil {
+			return fail(exitFailed, err)
+		}
+	}
+	defer o.closeImage()
+	if len(rest) > 0 {
+		rest[0] = filepath.ToSlash(rest[0])
 	}
 	cfg, err := o.config(rest)
 	if err != nil {
@@ -124,12 +133,20 @@ func (o *options) tellWarnings(w io.Writer) {
 
 // find returns where a program may be, searching PATH for a bare name: the guest's in a root of its own.
 func (o *options) find(name string, env []string) ([]string, error) {
-	switch {
-	case o.root != "" && strings.Contains(name, "/"):
+	switch ownRoot := o.root != "" || o.image != ""; {
+	case ownRoot && strings.Contains(name, "/"):
 		return []string{name}, nil
-	case o.root != "":
+	case ownRoot:
 		return inPath(name, env), nil
-	case strings.Contains(name, "/"):
+	case syscalls.HasOwnRoot && !hasSeparator(name):
+		return inPath(name, env), nil
+	case syscalls.HasOwnRoot && !filepath.IsLocal(name):
+		abs, err := filepath.Abs(name)
+		if err == nil {
+			_, err = os.Stat(abs)
+		}
+		return []string{abs}, err
+	case hasSeparator(name):
 		info, err := os.Stat(name)
 		if err == nil && info.IsDir() && o.sysroot == "" {
 			err = errDirectory
@@ -145,6 +162,9 @@ func (o *options) find(name string, env []string) ([]string, error) {
 	}
 	return []string{p}, err
 }
+
+// hasSeparator reports whether a name is a path of the host's.
+func hasSeparator(name string) bool { return strings.ContainsAny(name, "/"+string(filepath.Separator)) }
 
 // errDirectory is the error for a directory in place of a program.
 var errDirectory = errors.New("it is a directory: a program is expected")
@@ -198,7 +218,11 @@ func failStart(name string, err error) int {
 	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &bad) && bad.Interp != "":
 		return fail(exitNotFound, fmt.Errorf("%s: %s", name, bad.Msg))
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
-		return fail(exitNotFound, fmt.Errorf("%s: not found%s", name, spell.Suggest(name, commands)))
+		hint := spell.Suggest(name, commands)
+		if hint == "" && syscalls.HasOwnRoot && !hasSeparator(name) {
+			hint = "; this host is not Linux, and has no programs for it: give a path (./prog), or --image or --root"
+		}
+		return fail(exitNotFound, fmt.Errorf("%s: not found%s", name, hint))
 	case errors.Is(err, fs.ErrPermission):
 		return fail(exitNotExec, fmt.Errorf("%s: permission denied", name))
 	}
@@ -277,18 +301,6 @@ func status(ctx context.Context, res *cgemu.Result) int {
 	}
 }
 
-// bound is what --bind asks for: without a path, the directory is seen where the host has it.
-func (o *options) bound() (binds []cgemu.Bind) {
-	for _, b := range o.binds {
-		host, guest, ok := strings.Cut(b, ":")
-		if !ok {
-			guest, _ = filepath.Abs(host)
-		}
-		binds = append(binds, cgemu.Bind{Host: host, Guest: guest})
-	}
-	return binds
-}
-
 // interactive reports whether somebody may be typing and reading: the program is to have the terminal then.
 func interactive() bool {
 	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
@@ -297,6 +309,9 @@ func interactive() bool {
 // config makes the run's configuration of the options and the command line behind them.
 func (o *options) config(args []string) (cgemu.Config, error) {
 	if _, err := emu.ModelByName(o.cpu); err != nil {
+		return cgemu.Config{}, err
+	}
+	if err := o.openImage(); err != nil {
 		return cgemu.Config{}, err
 	}
 	var cfg cgemu.Config
@@ -327,6 +342,7 @@ func (o *options) world(args []string) cgemu.Config {
 	}
 	if firstWall {
 		cfg.Root, cfg.Overlay, cfg.Isolate, cfg.ReadOnly, cfg.Binds = o.root, o.overlay, o.isolate, o.readOnly, o.bound()
+		cfg.Image = o.opened
 	}
 	return cfg
 }

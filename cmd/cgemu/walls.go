@@ -85,8 +85,9 @@ func makeShm() string {
 
 // policy is what cgemu itself needs for the run.
 func (o *options) policy(shm string) sandbox.Policy {
-	kept := o.readOnly || o.overlay // the host's files stay as they are, but for those that are bound
-	p := sandbox.Policy{ReadAll: o.root == "" && o.recording == nil, ReadOnly: o.readOnly || o.overlay && len(o.binds) == 0, Network: o.network == "host"}
+	kept := o.readOnly || o.overlay                 // the host's files stay as they are, but for those that are bound
+	ownFiles := o.recording != nil || o.image != "" // which are open already, and have all that the guest sees
+	p := sandbox.Policy{ReadAll: o.root == "" && !ownFiles, ReadOnly: o.readOnly || o.overlay && len(o.binds) == 0, Network: o.network == "host"}
 	allow := func(a sandbox.Access, paths ...string) {
 		for _, path := range paths {
 			p.Rules = append(p.Rules, sandbox.Rule{Path: path, Access: a})
@@ -109,14 +110,14 @@ func (o *options) policy(shm string) sandbox.Policy {
 		allow(access, fmt.Sprintf("/proc/self/fd/%d", fd))
 	}
 	for _, b := range o.bound() {
-		if o.readOnly {
+		if o.readOnly || b.ReadOnly {
 			allow(sandbox.Read, b.Host)
 		} else {
 			allow(sandbox.Change, b.Host)
 		}
 	}
 	switch {
-	case o.recording != nil: // which is open already, and has all files
+	case ownFiles:
 	case o.root == "":
 		return p
 	case kept:
@@ -124,7 +125,7 @@ func (o *options) policy(shm string) sandbox.Policy {
 	default:
 		allow(sandbox.Change, o.root)
 	}
-	if o.recording == nil {
+	if !ownFiles {
 		allow(sandbox.Read, debugDirs...)
 		allow(sandbox.Read, o.extraDebug...)
 	}

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/internal/image/imagetest"
 )
 
 // escapist is a cgemu that tries to escape (escapes_unsafe.go), built as those that users get are: without cgo.
@@ -115,12 +117,12 @@ func (o *outdoors) run(t *testing.T, mode, kinds, within string, args ...string)
 	cmd := exec.Command(bin, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "CGEMU_ESCAPE="+mode, "CGEMU_KINDS="+kinds, "CGEMU_OUTSIDE="+o.dir, "CGEMU_INSIDE="+within, "CGEMU_PORT="+o.port)
-	// Descriptor 10 is the directory.
+	// Descriptor 60 is the directory.
 	given, err := os.Open(o.dir)
 	require.NoError(t, err)
 	defer given.Close()
-	cmd.ExtraFiles = make([]*os.File, 8)
-	cmd.ExtraFiles[7] = given
+	cmd.ExtraFiles = make([]*os.File, 58)
+	cmd.ExtraFiles[57] = given
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	require.NoError(t, err, "%s", out)
@@ -139,6 +141,20 @@ func needWalls(t *testing.T) string {
 	}
 	require.NoError(t, err, "%s", out)
 	return root
+}
+
+// hasRoot reports whether an option makes the guest's "/" another one.
+func hasRoot(arg string) bool {
+	return strings.HasPrefix(arg, "--root") || strings.HasPrefix(arg, "--image")
+}
+
+// imageOf makes an archive of a root directory with a program in it.
+func imageOf(t *testing.T, program string) string {
+	b, err := os.ReadFile(program)
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "image.tar")
+	require.NoError(t, os.WriteFile(name, imagetest.Tar(imagetest.File(filepath.Base(program), string(b), 0o755)), 0o644))
+	return name
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -162,6 +178,8 @@ func TestSecondWall(t *testing.T) {
 		{"read-only", "wpn", false, []string{"--read-only"}},
 		{"sandbox", "wpn", false, []string{"--sandbox"}},
 		{"network", "w", false, []string{"--read-only", "--network=host"}},
+		{"image", "rwpn", false, []string{"--image=" + imageOf(t, root+"/guest")}},
+		{"image, sandbox", "rwpn", false, []string{"--image=" + imageOf(t, root+"/guest"), "--sandbox"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newOutdoors(t, 200)
@@ -171,7 +189,7 @@ func TestSecondWall(t *testing.T) {
 			}
 			before := o.look(t)
 			program := root + "/guest"
-			if strings.HasPrefix(c.args[0], "--root") {
+			if hasRoot(c.args[0]) {
 				program = "/guest"
 			}
 			out := o.run(t, "inside", c.kinds, within, append(c.args, program)...)
@@ -205,13 +223,17 @@ func TestGuestEscapes(t *testing.T) {
 		{"root, read-only", "rwn", []string{"--root=" + root, "--read-only"}},
 		{"read-only", "wn", []string{"--read-only"}},
 		{"sandbox", "wn", []string{"--sandbox"}},
+		{"image", "rwn", []string{"--image=" + imageOf(t, root+"/escapes")}},
 	} {
 		for _, mode := range []string{"", "second"} {
+			if mode != "" && strings.HasPrefix(c.args[0], "--image") {
+				continue // nothing of the host's can be run behind the second wall
+			}
 			t.Run(c.name+" "+mode, func(t *testing.T) {
 				o := newOutdoors(t, 200)
 				before := o.look(t)
 				program, inside := root+"/escapes", root
-				if mode == "" && strings.HasPrefix(c.args[0], "--root") {
+				if mode == "" && hasRoot(c.args[0]) {
 					program, inside = "/escapes", ""
 				}
 				args := append(c.args, "-q", program, c.kinds, o.dir, inside, o.port)

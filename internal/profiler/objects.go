@@ -17,6 +17,8 @@ type Objects struct {
 	Names dwarfmap.Options
 	// HostPath returns the host's path of a guest file, if there is one.
 	HostPath func(guest string) (string, bool)
+	// Stat, if set, describes an object as it is now: how long it is, and when it was changed. Otherwise the file says that which the names are read from.
+	Stat     func(guest string) (size int64, changed time.Time, err error)
 	files    map[objectID]*dwarfmap.Object // nil for a file that could not be read
 	warnings []error
 }
@@ -41,8 +43,10 @@ func (s *Objects) open(guest string) *dwarfmap.Object {
 		return nil
 	}
 	id := objectID{path: host}
-	info, err := s.stat(host)
-	if err == nil {
+	var err error
+	if s.Stat != nil {
+		id.size, id.time, _ = s.Stat(guest)
+	} else if info, err := s.stat(host); err == nil {
 		id.size, id.time = info.Size(), info.ModTime()
 	}
 	o, ok := s.files[id]

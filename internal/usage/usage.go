@@ -113,7 +113,7 @@ func (o *Option) kind() Kind {
 	switch {
 	case o.Values != nil:
 		return Nothing
-	case strings.HasSuffix(o.Arg, "FILE"): // FORMAT=FILE, too
+	case strings.HasSuffix(o.Arg, "FILE"), strings.HasPrefix(o.Arg, "FILE["): // FORMAT=FILE and FILE[:TAG], too
 		return Files
 	case strings.HasPrefix(o.Arg, "DIR"):
 		return Directories

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -201,6 +202,10 @@ func enterCwd(t *task.Thread) error {
 	if e != 0 {
 		return fmt.Errorf("syscalls: working directory %s: %w", SystemOf(k).Config.Dir, fsError(e))
 	}
+	if SystemOf(k).Config.Image != nil {
+		defer fd.Close()
+		return enterImage(t, fd.Path())
+	}
 	cwd := DirRef{FileRef: FileRef{FD: fd}, path: guestPath(k, fd.Path())}
 	inside, ok := below(k, fd.Path())
 	switch {
@@ -225,6 +230,25 @@ func enterCwd(t *task.Thread) error {
 	}
 	Of(t).SetCwd(cwd)
 	return nil
+}
+
+// enterImage makes dir, a directory of the host's, t's working directory if it is bound, and that of the image otherwise.
+func enterImage(t *task.Thread, dir string) error {
+	fs := SystemOf(t.Kernel)
+	inside, ok := below(t.Kernel, dir)
+	if !ok && fs.isolated {
+		inside, ok = "/", true
+	}
+	if !ok {
+		inside = path.Join("/", fs.Config.ImageDir)
+		if _, e := fs.directory(fs.Root.fs, inside); e != 0 && e != linux.ENOTDIR { // a link, perhaps
+			return fmt.Errorf("syscalls: working directory %s: %w", inside, fsError(e))
+		}
+	}
+	if r := fs.Config.Record; r != nil {
+		r.System.Dir = record.Text(inside)
+	}
+	return enterDir(t, inside)
 }
 
 // enterDir makes a directory of the guest's t's working directory.

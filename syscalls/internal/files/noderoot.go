@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cgemu/cgemu/syscalls/internal/host"
+	"github.com/cgemu/cgemu/syscalls/internal/imagefs"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
@@ -18,7 +18,11 @@ import (
 const nodeDev = 1 << 63
 
 // A Bind is a directory of the host that the guest sees at a path of its own, beside what Root has.
-type Bind struct{ Host, Guest string }
+type Bind struct {
+	Host, Guest string
+	// ReadOnly says that the guest changes nothing in it.
+	ReadOnly bool
+}
 
 // nodeRoot makes the root directory one of nodes: what NewRoot makes, or the host's directory, or an overlay of either; and what is
 // bound into it.
@@ -34,15 +38,18 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 			return fmt.Errorf("syscalls: isolation in %s: %v", fs.Config.Isolate, e.Error())
 		}
 	}
-	if fs.isolated {
+	switch {
+	case fs.isolated:
 		o.UID, o.GID, o.Groups, o.Privileged = isolatedUser()
+	case fs.guest != nil:
+		o.UID, o.GID, o.Groups, o.Privileged = fs.guest.UID, fs.guest.GID, fs.guest.Groups, fs.guest.UID == 0
 	}
 	if fs.Config.Record != nil {
 		if root, e = fs.Config.Record.Wrap(root); e != 0 {
 			return fmt.Errorf("syscalls: root %s: %v", fs.Config.rootDir(), e.Error())
 		}
 	}
-	if fs.Config.Overlay || fs.isolated || fs.Config.Replay != nil {
+	if fs.overlaid() {
 		o.Dev, o.NewContent = nodeDev+1, fs.contentsAt("overlay")
 		lower := root
 		if root, e = vfs.NewOverlay(o, lower); e != 0 {
@@ -62,6 +69,11 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 		}
 	}
 	return nil
+}
+
+// overlaid reports whether what the guest changes below its root stays in memory.
+func (fs *System) overlaid() bool {
+	return fs.Config.Overlay || fs.isolated || fs.Config.Replay != nil || fs.Config.Image != nil
 }
 
 // WorkDir is where an isolated guest finds the directory in which it is, and isolatedTime the time in seconds of all that it finds there, in
@@ -116,7 +128,7 @@ func (fs *System) mountWork(ns *vfs.Namespace, o vfs.MemOptions) linux.Errno {
 	if e != 0 {
 		return e
 	}
-	fs.Root.binds = append(fs.Root.binds, Bind{dir.Path(), WorkDir})
+	fs.Root.binds = append(fs.Root.binds, Bind{Host: dir.Path(), Guest: WorkDir})
 	o.UID, o.GID, _, _ = isolatedUser()
 	o.LowerTime, o.LowerOwned = &vfs.Time{Sec: isolatedTime}, true
 	work, e := vfs.NewOverlay(o, dir)
@@ -146,6 +158,9 @@ func (fs *System) lowestRoot(o vfs.MemOptions) (vfs.FS, linux.Errno) {
 	if fs.Config.NewRoot != nil {
 		return fs.Config.NewRoot(o)
 	}
+	if fs.Config.Image != nil {
+		return imagefs.New(fs.Config.Image.Root, o), 0
+	}
 	if fs.Config.hasOwnRoot() {
 		return fs.ownRoot(o)
 	}
@@ -162,20 +177,16 @@ func (fs *System) bind(ns *vfs.Namespace, b Bind) error {
 	if e != 0 {
 		return e
 	}
-	b = Bind{from.Path(), path.Join("/", b.Guest)}
-	at := ns.Root()
-	for _, name := range split(b.Guest) {
-		next, e := at.Lookup(name)
-		if e == linux.ENOENT && (fs.Config.Overlay || fs.Config.hasOwnRoot()) {
-			next, e = at.Create(name, linux.S_IFDIR|0o755, 0)
-		}
-		if e != 0 {
-			from.Close()
-			return e
-		}
-		at = next
+	b.Host, b.Guest = from.Path(), path.Join("/", b.Guest)
+	var below vfs.FS = from
+	if b.ReadOnly {
+		below = vfs.NewReadOnly(from)
 	}
-	if e := ns.Mount(at, from, from.Root()); e != 0 {
+	at, e := fs.directory(ns, b.Guest)
+	if e == 0 {
+		e = ns.Mount(at, below, below.Root())
+	}
+	if e != 0 {
 		from.Close()
 		return e
 	}
@@ -183,14 +194,32 @@ func (fs *System) bind(ns *vfs.Namespace, b Bind) error {
 	return nil
 }
 
-// bound is the guest's name of a host path in a directory that is bound.
-func (r *rootDir) bound(host string) (string, bool) {
-	for _, b := range slices.Backward(r.binds) {
-		if rest, ok := strings.CutPrefix(host, b.Host); ok && (rest == "" || rest[0] == '/') {
-			return path.Join(b.Guest, rest), true
+// directory returns the directory at a path of the guest's, which is made in an overlay if it is not there.
+func (fs *System) directory(root vfs.FS, name string) (vfs.Node, linux.Errno) {
+	at := root.Root()
+	for _, part := range split(name) {
+		next, e := at.Lookup(part)
+		if e == linux.ENOENT && (fs.overlaid() || fs.Config.hasOwnRoot()) {
+			next, e = vfs.MakeDir(at, part)
+		}
+		if e != 0 {
+			return nil, e
+		}
+		at = next
+	}
+	return at, 0
+}
+
+// bound is the guest's name of a host path in a directory that is bound: in the nearest one, and the last of those.
+func (r *rootDir) bound(host string) (guest string, ok bool) {
+	nearest := -1
+	for _, b := range r.binds {
+		rest, in := strings.CutPrefix(host, strings.TrimSuffix(b.Host, string(filepath.Separator)))
+		if in && (rest == "" || rest[0] == filepath.Separator) && len(b.Host) >= nearest {
+			guest, ok, nearest = path.Join(b.Guest, filepath.ToSlash(rest)), true, len(b.Host)
 		}
 	}
-	return "", false
+	return guest, ok
 }
 
 // contentsAt returns what makes the contents of new files of a file system. The host has them, as files in a directory that the run has

@@ -24,7 +24,7 @@ var ownDirs = []struct {
 
 // hasOwnRoot reports whether the guest's root is one of ours.
 func (c *Config) hasOwnRoot() bool {
-	return !host.HasRoot && c.Root == "" && c.NewRoot == nil && c.Replay == nil
+	return !host.HasRoot && c.Root == "" && !c.rootMade()
 }
 
 // ownRoot makes a root of ours.
@@ -32,7 +32,7 @@ func (fs *System) ownRoot(o vfs.MemOptions) (vfs.FS, linux.Errno) {
 	o.UID, o.GID, o.Privileged = 0, 0, true // permissions are looked at above
 	frame := vfs.NewMemFS(o)
 	for _, d := range ownDirs {
-		at, e := mkdirs(frame.Root(), d.path)
+		at, e := fs.directory(frame, d.path)
 		if e == 0 {
 			e = at.SetAttr(vfs.Attr{Mode: &d.perm})
 		}
@@ -67,8 +67,8 @@ func (fs *System) mountDir(ns *vfs.Namespace, dir string) linux.Errno {
 	if e != 0 {
 		return e
 	}
-	b := Bind{from.Path(), host.GuestPath(dir)}
-	at, e := mkdirs(ns.Root(), b.Guest)
+	b := Bind{Host: from.Path(), Guest: host.GuestPath(dir)}
+	at, e := fs.directory(ns, b.Guest)
 	if e == 0 {
 		e = ns.Mount(at, from, from.Root())
 	}
@@ -78,21 +78,6 @@ func (fs *System) mountDir(ns *vfs.Namespace, dir string) linux.Errno {
 	}
 	fs.Root.binds = append(fs.Root.binds, b)
 	return 0
-}
-
-// mkdirs returns the directory at path below n, which it makes if it is not there, with those that lead there.
-func mkdirs(n vfs.Node, path string) (vfs.Node, linux.Errno) {
-	for _, name := range split(path) {
-		next, e := n.Lookup(name)
-		if e == linux.ENOENT {
-			next, e = n.Create(name, linux.S_IFDIR|0o755, 0)
-		}
-		if e != 0 {
-			return nil, e
-		}
-		n = next
-	}
-	return n, 0
 }
 
 // errNoSysroot is why there can be none.

@@ -1,8 +1,6 @@
 package files
 
 import (
-	"os"
-
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/record"
@@ -17,13 +15,13 @@ func (fs *System) recordSystem() {
 	if r := fs.Config.Record; r != nil {
 		s := &r.System
 		s.UID, s.GID, s.Groups, s.Privileged = fs.user.UID, fs.user.GID, fs.user.Groups, fs.user.Privileged
-		s.ReadOnly, s.Isolated, s.StandIns = fs.Config.ReadOnly, fs.isolated, fs.standIns
+		s.ReadOnly, s.Isolated, s.StandIns, s.Guest = fs.Config.ReadOnly, fs.isolated, fs.standIns, fs.guest
 		s.Stdin.Kind, s.NoStdout, s.NoStderr = record.StdinClosed, true, true // until they are found open
 	}
 	if r := fs.Config.Replay; r != nil {
 		s := &r.System
 		fs.user = vfs.MemOptions{UID: s.UID, GID: s.GID, Groups: s.Groups, Privileged: s.Privileged}
-		fs.Config.ReadOnly, fs.isolated, fs.standIns = s.ReadOnly, s.Isolated, s.StandIns
+		fs.Config.ReadOnly, fs.isolated, fs.standIns, fs.guest = s.ReadOnly, s.Isolated, s.StandIns, s.Guest
 	}
 }
 
@@ -171,30 +169,4 @@ func replayedStdin(k *task.Kernel, fd host.FD) (*HostFile, linux.Errno) {
 		return nil, e
 	}
 	return NewHostFile(k, r, linux.O_RDONLY, string(in.Path))
-}
-
-// OpenObject opens a regular file by a path of the guest's, to read from it what it is called what is in it. The guest does not notice.
-func OpenObject(k *task.Kernel, name string) (file *os.File, err error) {
-	open := func() {
-		n, ok := nodeAt(k, name)
-		if !ok {
-			err = &os.PathError{Op: "open", Path: name, Err: os.ErrNotExist}
-			return
-		}
-		r, e := openedNode(n.Open(linux.O_RDONLY))
-		if e != 0 {
-			err = &os.PathError{Op: "open", Path: name, Err: fsError(e)}
-			return
-		}
-		defer r.Close()
-		if file, e = r.FD.OSFile(name); e != 0 {
-			err = &os.PathError{Op: "open", Path: name, Err: fsError(e)}
-		}
-	}
-	if replay := SystemOf(k).Config.Replay; replay != nil {
-		replay.Tolerate(open)
-	} else {
-		open()
-	}
-	return file, err
 }

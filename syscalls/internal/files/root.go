@@ -66,7 +66,7 @@ func (fs *System) openRoot(now func() host.Time) error {
 		}
 		fs.Root = rootDir{fd: fd, only: r.only}
 	}
-	if (fs.Config.NewRoot != nil || fs.Config.Replay != nil) && fs.Root.fd != host.NoFD {
+	if fs.Config.rootMade() && fs.Root.fd != host.NoFD {
 		return errors.New("syscalls: a root both of the host's and not")
 	}
 	if fs.Config.ofNodes() {

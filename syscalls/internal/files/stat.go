@@ -148,15 +148,19 @@ func statFromHost(k *task.Kernel, h host.Stat) Stat {
 	} else {
 		SystemOf(k).Private.hides(h, &s)
 	}
-	if h.Dev >= nodeDev && SystemOf(k).isolated {
-		SystemOf(k).Inodes.recall(&s)
-		return s // whose owners are not the host's
+	uid, gid := SystemOf(k).user.UID, SystemOf(k).user.GID
+	if h.Dev >= nodeDev { // whose owners may be none of the host's
+		switch g := SystemOf(k).guest; {
+		case SystemOf(k).isolated:
+			uid, gid = k.UID, k.GID
+		case g != nil:
+			uid, gid = g.UID, g.GID
+		}
 	}
-	own := &SystemOf(k).user
-	if s.UID == own.UID {
+	if s.UID == uid {
 		s.UID = k.UID
 	}
-	if s.GID == own.GID {
+	if s.GID == gid {
 		s.GID = k.GID
 	}
 	SystemOf(k).Inodes.recall(&s)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cgemu/cgemu/internal/image"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/record"
@@ -27,6 +28,12 @@ type Config struct {
 	NewRoot func(vfs.MemOptions) (vfs.FS, linux.Errno)
 	// HostDirs are directories that the guest has besides Dir where the host is not Linux, and its root one of ours.
 	HostDirs []string
+	// Image is a container image, or another archive of a root directory, whose files are those of the guest's "/", in place of a host directory.
+	// What the guest changes in them stays in memory. ImageDir is its working directory, unless Dir is in one of Binds.
+	Image    *image.Image
+	ImageDir string
+	// User, if set, is who the guest is among the owners of the image's files. Without it, and among the host's files, it is the user who runs cgemu.
+	User *record.User
 	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
 	// standard ones.
 	Overlay bool
@@ -66,7 +73,7 @@ func (c *Config) rootDir() string {
 	if c.hasOwnRoot() {
 		return ""
 	}
-	if c.NewRoot == nil && c.Replay == nil && c.ofNodes() {
+	if !c.rootMade() && c.ofNodes() {
 		return cmp.Or(c.Root, "/")
 	}
 	return c.Root
@@ -74,8 +81,11 @@ func (c *Config) rootDir() string {
 
 // ofNodes reports whether the guest's root is a file system of package vfs, not a directory of the host.
 func (c *Config) ofNodes() bool {
-	return !host.Direct || c.NewRoot != nil || c.Record != nil || c.Replay != nil || c.Overlay || c.Isolate != "" || len(c.Binds) > 0
+	return !host.Direct || c.rootMade() || c.Record != nil || c.Overlay || c.Isolate != "" || len(c.Binds) > 0
 }
+
+// rootMade reports whether the guest's "/" is none of the host's directories.
+func (c *Config) rootMade() bool { return c.NewRoot != nil || c.Replay != nil || c.Image != nil }
 
 // A System is what the kernel knows of files.
 type System struct {
@@ -86,6 +96,8 @@ type System struct {
 	// user is who runs cgemu, or did when the run was recorded: his files are the guest's own. isolated says that nothing tells who it is.
 	user     vfs.MemOptions
 	isolated bool
+	// guest is who the guest is if that does not follow from user.
+	guest *record.User
 	// standIns says that files of /etc are replaced whose content depends on what is installed on the host.
 	standIns bool
 	// loaderCaches are the guest's /etc/ld.so.cache, by program.
@@ -124,8 +136,10 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 		}
 	}
 	fs := &System{Config: cfg, exclusive: map[File]exclusiveWake{}, locks: map[uint64][]*recordLock{}, loaderCaches: map[string][]byte{}}
-	fs.standIns = !cfg.HostEtc && cfg.Root == "" && cfg.Sysroot == "" && cfg.NewRoot == nil
-	fs.isolated = cfg.Isolate != ""
+	fs.standIns = !cfg.HostEtc && cfg.Root == "" && cfg.Sysroot == "" && cfg.NewRoot == nil && cfg.Image == nil
+	if fs.isolated = cfg.Isolate != ""; !fs.isolated {
+		fs.guest = cfg.User
+	}
 	fs.user.UID, fs.user.GID = host.User()
 	fs.user.Groups, _ = os.Getgroups()
 	fs.user.Privileged = fs.user.UID == 0
@@ -136,6 +150,9 @@ func NewSystem(cfg Config, now func() host.Time) (*System, error) {
 	}
 	return fs, nil
 }
+
+// Guest is who the guest is, nil if that is not said.
+func (fs *System) Guest() *record.User { return fs.guest }
 
 // Close gives up what fs holds of the host, and removes its private files.
 func (fs *System) Close() error {

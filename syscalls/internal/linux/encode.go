@@ -65,5 +65,10 @@ func Major(d uint64) uint32 { return uint32(d>>8&0xfff | d>>32&^0xfff) }
 // Minor is the number of a device among those of its major.
 func Minor(d uint64) uint32 { return uint32(d&0xff | d>>12&^0xff) }
 
+// Makedev is the number of a device by its two parts.
+func Makedev(major, minor uint32) uint64 {
+	return uint64(minor&0xff) | uint64(major&0xfff)<<8 | uint64(minor&^0xff)<<12 | uint64(major&^0xfff)<<32
+}
+
 // DirType is the d_type of a file with mode.
 func DirType(mode uint32) uint8 { return uint8(mode & S_IFMT >> 12) }

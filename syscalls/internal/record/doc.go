@@ -104,6 +104,15 @@ type manifest struct {
 	Run    json.RawMessage `json:"run"`
 }
 
+// A User is one of a guest's, and the groups in which he is. Unless it is Shown, the guest is the ordinary user to itself, whose are the files
+// of this one.
+type User struct {
+	Shown  bool   `json:"shown,omitempty"`
+	UID    uint32 `json:"uid"`
+	GID    uint32 `json:"gid"`
+	Groups []int  `json:"groups,omitempty"`
+}
+
 // A System is what a guest's files depend on besides the files.
 type System struct {
 	// Dir is the guest's name of the working directory.
@@ -113,6 +122,8 @@ type System struct {
 	GID        uint32 `json:"gid"`
 	Groups     []int  `json:"groups,omitempty"`
 	Privileged bool   `json:"privileged,omitempty"`
+	// Guest is who the guest was, if that did not follow from the user.
+	Guest *User `json:"guest,omitempty"`
 	// ReadOnly, Isolated and StandIns are how the guest saw its files: see files.Config.
 	ReadOnly bool `json:"readOnly,omitempty"`
 	Isolated bool `json:"isolated,omitempty"`

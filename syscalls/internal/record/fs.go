@@ -1,7 +1,6 @@
 package record
 
 import (
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -27,13 +26,14 @@ func (r *Recording) FS(o vfs.MemOptions) vfs.FS {
 }
 
 // Root returns the root directory.
-func (fs *archived) Root() vfs.Node { return kept{fs, fs.r.root} }
+func (fs *archived) Root() vfs.Node { return kept{fs: fs, n: fs.r.root} }
 
 // Close does nothing: the Recording can be used again.
 func (fs *archived) Close() linux.Errno { return 0 }
 
 // A kept is a file of an archived.
 type kept struct {
+	vfs.Immutable
 	fs *archived
 	n  *inode
 }
@@ -47,7 +47,7 @@ func (k kept) Lookup(name string) (vfs.Node, linux.Errno) {
 		return nil, linux.ENOTDIR
 	}
 	if n := k.n.names[name]; n != nil {
-		return kept{k.fs, n}, 0
+		return kept{fs: k.fs, n: n}, 0
 	}
 	if e := k.n.failed[name]; e != 0 {
 		return nil, e
@@ -105,36 +105,11 @@ func (k kept) extract() (vfs.Content, linux.Errno) {
 	if e != 0 {
 		return nil, e
 	}
-	if e := fill(c, k.fs.r.at(k.n.data)); e != 0 {
+	if e := vfs.Fill(c, k.fs.r.at(k.n.data)); e != 0 {
 		c.Remove()
 		return nil, e
 	}
 	return c, 0
-}
-
-// fill makes c have what from has.
-func fill(c vfs.Content, from io.Reader) linux.Errno {
-	to, e := c.Open(linux.O_WRONLY)
-	if e != 0 {
-		return e
-	}
-	defer to.Close()
-	buf := make([]byte, 256<<10)
-	for off := int64(0); ; {
-		n, err := from.Read(buf)
-		if n > 0 {
-			if put, e := to.WriteAt(buf[:n], off); e != 0 || put < n {
-				return linux.ENOSPC
-			}
-			off += int64(n)
-		}
-		switch {
-		case err == io.EOF:
-			return 0
-		case err != nil:
-			return linux.EIO
-		}
-	}
 }
 
 // A keptHandle is an open file of an archived.
@@ -178,24 +153,5 @@ func (k kept) Parent() vfs.Node {
 	if k.n.in == nil {
 		return k.fs.Root()
 	}
-	return kept{k.fs, k.n.in}
+	return kept{fs: k.fs, n: k.n.in}
 }
-
-// Nothing changes here, and whoever asks may read.
-
-func (k kept) Access(mask uint32) linux.Errno {
-	if mask&2 != 0 {
-		return linux.EROFS
-	}
-	return 0
-}
-func (k kept) SetAttr(vfs.Attr) linux.Errno                             { return linux.EROFS }
-func (k kept) Create(string, uint32, uint64) (vfs.Node, linux.Errno)    { return nil, linux.EROFS }
-func (k kept) CreateOpen(string, uint32, int) (vfs.Handle, linux.Errno) { return nil, linux.EROFS }
-func (k kept) Symlink(string, string) (vfs.Node, linux.Errno)           { return nil, linux.EROFS }
-func (k kept) Temp(uint32, int) (vfs.Handle, linux.Errno)               { return nil, linux.EROFS }
-func (k kept) Link(string, vfs.Node) linux.Errno                        { return linux.EROFS }
-func (k kept) Unlink(string, bool) linux.Errno                          { return linux.EROFS }
-func (k kept) Rename(string, vfs.Node, string, uint32) linux.Errno      { return linux.EROFS }
-func (k kept) Setxattr(string, []byte, int) linux.Errno                 { return linux.EROFS }
-func (k kept) Removexattr(string) linux.Errno                           { return linux.EROFS }

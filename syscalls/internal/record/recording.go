@@ -334,7 +334,7 @@ func (r *Recording) StdinNode() vfs.Node {
 	e := entry{Path: in.Path, Stat: in.Stat}
 	n := &inode{entry: e}
 	n.data, n.Content = r.members[stdinName]
-	return kept{r.fs, n}
+	return kept{fs: r.fs, n: n}
 }
 
 // Stdin returns what standard input was, nil if the archive does not have it.

@@ -174,6 +174,22 @@ func (n *memNode) Create(name string, mode uint32, rdev uint64) (Node, linux.Err
 	return c, 0
 }
 
+// MakeDir makes a directory for those who prepare a tree for its user: in memory he need not be allowed to.
+func MakeDir(in Node, name string) (Node, linux.Errno) {
+	switch d := in.(type) {
+	case *memNode:
+		if c, e := d.child(name); e != 0 || c != nil {
+			return nil, cmpErrno(e, linux.EEXIST)
+		}
+		c := d.make(linux.S_IFDIR|0o755, 0)
+		d.add(name, c)
+		return c, 0
+	case place:
+		return d.in(MakeDir(d.n, name))
+	}
+	return in.Create(name, linux.S_IFDIR|0o755, 0)
+}
+
 // CreateOpen makes a regular file and opens it.
 func (n *memNode) CreateOpen(name string, mode uint32, flags int) (Handle, linux.Errno) {
 	if e := n.mayMake(name); e != 0 {

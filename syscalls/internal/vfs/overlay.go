@@ -1,7 +1,7 @@
 package vfs
 
 import (
-	"bytes"
+	"io"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
@@ -219,29 +219,37 @@ func (h *memHandle) replace(c Content) linux.Errno {
 	return 0
 }
 
-// copyData makes c have what n contains. Zeros become holes.
+// copySize is how much is copied at a time.
+const copySize = 256 << 10
+
+// copyData makes c have what n contains.
 func copyData(c Content, n Node) linux.Errno {
 	from, e := n.Open(linux.O_RDONLY)
 	if e != 0 {
 		return e
 	}
 	defer from.Close()
-	to, e := c.Open(linux.O_WRONLY)
-	if e != 0 {
-		return e
+	r := &dataReader{Data: from}
+	e = Fill(c, r)
+	return cmpErrno(r.failed, e)
+}
+
+// A dataReader reads a Data from its beginning to its end.
+type dataReader struct {
+	Data
+	off    int64
+	failed linux.Errno
+}
+
+func (r *dataReader) Read(b []byte) (int, error) {
+	n, e := r.ReadAt(b, r.off)
+	r.off += int64(n)
+	switch {
+	case e != 0:
+		r.failed = e
+		return n, e
+	case n == 0 && len(b) > 0:
+		return 0, io.EOF
 	}
-	defer to.Close()
-	buf, zero := make([]byte, 256<<10), make([]byte, 256<<10)
-	for off := int64(0); ; {
-		got, e := from.ReadAt(buf, off)
-		if e != 0 || got == 0 {
-			return cmpErrno(e, to.Truncate(off))
-		}
-		if !bytes.Equal(buf[:got], zero[:got]) {
-			if put, e := to.WriteAt(buf[:got], off); e != 0 || put < got {
-				return cmpErrno(e, linux.ENOSPC)
-			}
-		}
-		off += int64(got)
-	}
+	return n, nil
 }

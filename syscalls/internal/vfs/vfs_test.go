@@ -171,3 +171,73 @@ func FuzzOverlay(f *testing.F) {
 		require.Empty(t, vfstest.Difference(before, vfstest.Tree(lower)))
 	})
 }
+
+// TestMakeDir makes directories where the user may not: in memory, but nowhere else.
+func TestMakeDir(t *testing.T) {
+	lower := script(t, "dir d 755", "file f 644")
+	before := vfstest.Tree(lower)
+	for _, fs := range []vfs.FS{over(t, user(), lower), vfs.NewNamespace(over(t, user(), lower))} {
+		d, e := fs.Root().Lookup("d")
+		require.Zero(t, e)
+		_, e = d.Create("new", linux.S_IFDIR|0o755, 0)
+		require.Equal(t, linux.EACCES, e)
+		n, e := vfs.MakeDir(d, "new")
+		require.Zero(t, e)
+		found, e := d.Lookup("new")
+		require.Zero(t, e)
+		require.Equal(t, found, n)
+		_, e = vfs.MakeDir(d, "new")
+		require.Equal(t, linux.EEXIST, e)
+		_, e = vfs.MakeDir(fs.Root(), "f")
+		require.Equal(t, linux.EEXIST, e)
+		f, e := fs.Root().Lookup("f")
+		require.Zero(t, e)
+		_, e = vfs.MakeDir(f, "new")
+		require.Equal(t, linux.ENOTDIR, e)
+	}
+	fixed := vfs.NewReadOnly(lower)
+	_, e := vfs.MakeDir(fixed.Root(), "new")
+	require.Equal(t, linux.EROFS, e)
+	require.Equal(t, before, vfstest.Tree(lower))
+}
+
+// TestReadOnly checks what may be done with files that must not be changed, by one who may do everything else.
+func TestReadOnly(t *testing.T) {
+	below := script(t, "file f 666", "open h f w", "write h 0 text", "close h", "dir d 777", "sym f s", "setx f user.x 1 0")
+	before := vfstest.Tree(below)
+	require.Empty(t, vfstest.Difference(before, vfstest.Tree(vfs.NewReadOnly(below))))
+	want := `ls / => [d:dir f:file s:sym]
+above d => /
+where d => /d
+open h f r => ok
+read h 0 9 => 'text'
+where @h => /f
+same f @h => true
+open w f w => EROFS
+open w f + => EROFS
+open w f rt => EROFS
+open p f p => ok
+temp p d + => EROFS
+new p d/n 644 w => EROFS
+file d/n 644 => EROFS
+sym x d/n => EROFS
+link f d/n => EROFS
+mv f d/n => EROFS
+rm f => EROFS
+rmdir d => EROFS
+chmod f 600 => EROFS
+truncate f 0 => EROFS
+utimes f 1 2 => EROFS
+setx f user.y 1 0 => EROFS
+rmx f user.x => EROFS
+getx f user.x => 1
+lsx f => [user.x]
+access f 4 => ok
+access f 6 => EROFS
+access f 1 => EACCES
+write h 0 no => EBADF
+cut h 0 => EINVAL
+`
+	require.Empty(t, vfstest.Difference(want, vfstest.Run(vfs.NewReadOnly(below), want)))
+	require.Equal(t, before, vfstest.Tree(below))
+}

@@ -1,0 +1,190 @@
+package image
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A cache is a directory with a file for each layer and archive that was read. A file has what was compressed, as it is decompressed, or nothing; then the
+// list of what is in it; and a trailer that says how long both are, and has the list's checksum. It gets its name when it is complete, so that one that
+// is there is whole, unless it was damaged since; then it is made anew. The directory is named for the format: another version of cgemu may have another one.
+//
+// A cache is only for speed. If it cannot be written, all goes on without.
+type cache struct{ dir string }
+
+const (
+	cacheFormat = "v1"
+	cacheMagic  = "cgemu image 1\n\x00\x00"
+	trailerSize = 64 // the magic, two lengths, a checksum
+	newPrefix   = ".new-"
+	staleAfter  = 24 * time.Hour // for what others were about to write and did not
+)
+
+func newCache(dir string) *cache {
+	if dir == "" {
+		return nil
+	}
+	return &cache{filepath.Join(dir, cacheFormat)}
+}
+
+// fileKey is the name in the cache for something in a file of the host's that is known by its place only.
+func fileKey(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return "file-" + hex.EncodeToString(sum[:])
+}
+
+// open returns what the cache has under a key, if that is what id says.
+func (c *cache) open(key, id string) (f *os.File, data *io.SectionReader, list []entry, ok bool) {
+	if c == nil {
+		return nil, nil, nil, false
+	}
+	name := filepath.Join(c.dir, key)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, nil, false
+	}
+	data, list, err = readCached(f, id)
+	if err != nil {
+		f.Close()
+		return nil, nil, nil, false
+	}
+	now := time.Now()
+	os.Chtimes(name, now, now) // so that it is not the first to go
+	return f, data, list, true
+}
+
+// readCached reads a file of the cache.
+func readCached(f *os.File, id string) (*io.SectionReader, []entry, error) {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() < trailerSize {
+		return nil, nil, errList
+	}
+	var t [trailerSize]byte
+	if _, err := f.ReadAt(t[:], info.Size()-trailerSize); err != nil || string(t[:16]) != cacheMagic {
+		return nil, nil, errList
+	}
+	dataSize, listSize := binary.LittleEndian.Uint64(t[16:]), binary.LittleEndian.Uint64(t[24:])
+	if rest := uint64(info.Size() - trailerSize); listSize > rest || dataSize != rest-listSize {
+		return nil, nil, errList
+	}
+	text := make([]byte, listSize)
+	if _, err := f.ReadAt(text, int64(dataSize)); err != nil || sha256.Sum256(text) != [sha256.Size]byte(t[32:]) {
+		return nil, nil, errList
+	}
+	was, list, err := decodeList(string(text))
+	if err != nil || was != id {
+		return nil, nil, errList
+	}
+	return io.NewSectionReader(f, 0, int64(dataSize)), list, nil
+}
+
+// create makes a new file, to be finished; nil if the cache cannot be written.
+func (c *cache) create() *os.File {
+	if c == nil {
+		return nil
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return nil
+	}
+	f, err := os.CreateTemp(c.dir, newPrefix+"*")
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// finish completes a file that has its data, and gives it its name. It can be read then, whether that was possible or not.
+func (c *cache) finish(f *os.File, key, id string, dataSize int64, list []entry) error {
+	text := encodeList(id, list)
+	t := append([]byte(cacheMagic), make([]byte, 16)...)
+	binary.LittleEndian.PutUint64(t[16:], uint64(dataSize))
+	binary.LittleEndian.PutUint64(t[24:], uint64(len(text)))
+	sum := sha256.Sum256(text)
+	t = append(t, sum[:]...)
+	_, err := f.WriteAt(append(text, t...), dataSize)
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(c.dir, key))
+	}
+	if err == nil {
+		c.prune(key)
+	}
+	return err
+}
+
+// keep writes the list of an archive that needs no copy.
+func (c *cache) keep(key, id string, list []entry) {
+	f := c.create()
+	if f == nil {
+		return
+	}
+	err := c.finish(f, key, id, 0, list)
+	f.Close()
+	if err != nil {
+		os.Remove(f.Name())
+	}
+}
+
+// prune removes what was not used for the longest time while there is too much, but not what was written now, and what others left half-written.
+func (c *cache) prune(but string) {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	var all []os.FileInfo
+	total := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if strings.HasPrefix(e.Name(), newPrefix) && time.Since(info.ModTime()) > staleAfter {
+			os.Remove(filepath.Join(c.dir, e.Name()))
+			continue
+		}
+		all = append(all, info)
+		total += info.Size()
+	}
+	slices.SortFunc(all, func(a, b os.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	for _, info := range all {
+		if total <= limits.cache {
+			return
+		}
+		if info.Name() != but && !strings.HasPrefix(info.Name(), newPrefix) {
+			os.Remove(filepath.Join(c.dir, info.Name()))
+			total -= info.Size()
+		}
+	}
+}
+
+// A temporary is a file that goes when it is closed.
+type temporary struct{ *os.File }
+
+// newTemporary makes one that goes before, where the host lets an open file have no name.
+func newTemporary() (temporary, error) {
+	f, err := os.CreateTemp("", "cgemu-image-*")
+	if err != nil {
+		return temporary{}, err
+	}
+	os.Remove(f.Name())
+	return temporary{f}, nil
+}
+
+// Close closes and removes the file.
+func (t temporary) Close() error {
+	err := t.File.Close()
+	if gone := os.Remove(t.Name()); gone != nil && !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}

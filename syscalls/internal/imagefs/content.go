@@ -1,0 +1,74 @@
+package imagefs
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/internal/image"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/vfs"
+)
+
+// content returns the content of a file, which it copies out of the image if that was not done, or is forgotten. It is to be released.
+func (fs *FS) content(f *image.File) (*content, linux.Errno) {
+	c := fs.contents[f]
+	if c == nil {
+		made, e := fs.extract(f)
+		if e == linux.ENOSPC && len(fs.idle) > 0 {
+			fs.forget(0)
+			made, e = fs.extract(f)
+		}
+		if e != 0 {
+			return nil, e
+		}
+		c = &content{Content: made, of: f}
+		fs.contents[f] = c
+	} else if c.opened == 0 {
+		fs.idle = slices.DeleteFunc(fs.idle, func(o *content) bool { return o == c })
+		fs.idleSize -= f.Size
+	}
+	c.opened++
+	return c, 0
+}
+
+// extract copies a content out of the image.
+func (fs *FS) extract(f *image.File) (vfs.Content, linux.Errno) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, linux.EFBIG
+	}
+	c, e := fs.newContent(f.Number, linux.S_IFREG)
+	if e != 0 {
+		return nil, e
+	}
+	e = vfs.Fill(c, r)
+	if size, _ := c.Size(); e == 0 && size != f.Size {
+		e = linux.EIO // somebody has shortened the image
+	}
+	if e != 0 {
+		c.Remove()
+		return nil, e
+	}
+	return c, 0
+}
+
+// release gives a content up. It is forgotten when many others were used later.
+func (fs *FS) release(c *content) {
+	if c.opened--; c.opened > 0 {
+		return
+	}
+	fs.idle = append(fs.idle, c)
+	fs.idleSize += c.of.Size
+	fs.forget(fs.maxIdle)
+}
+
+// forget removes contents that nobody has open, until no more than most bytes are left.
+func (fs *FS) forget(most int64) {
+	n := 0
+	for ; n < len(fs.idle) && fs.idleSize > most; n++ {
+		c := fs.idle[n]
+		c.Remove()
+		delete(fs.contents, c.of)
+		fs.idleSize -= c.of.Size
+	}
+	fs.idle = slices.Delete(fs.idle, 0, n)
+}
