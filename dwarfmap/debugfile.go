@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"syscall"
 )
@@ -93,7 +94,7 @@ func (o *Object) findDebug() *image {
 	roots := append([]string{debugRoot}, o.opts.ExtraDebugPaths...)
 	if len(id) > 2 {
 		for _, root := range roots {
-			if m := o.openDebug(filepath.Join(root, ".build-id", id[:2], id[2:]+".debug"), id, 0); m != nil {
+			if m := o.openDebug(path.Join(root, ".build-id", id[:2], id[2:]+".debug"), id, 0); m != nil {
 				return m
 			}
 		}
@@ -102,16 +103,20 @@ func (o *Object) findDebug() *image {
 	if !ok {
 		return nil
 	}
-	dir, err := filepath.Abs(filepath.Dir(o.path))
-	if err != nil {
-		return nil
+	dir := path.Dir(o.path)
+	if !path.IsAbs(dir) {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return nil
+		}
+		dir = filepath.ToSlash(abs)
 	}
 	paths := o.beside(dir, name)
 	for _, root := range roots {
-		paths = append(paths, filepath.Join(root, dir, name))
+		paths = append(paths, path.Join(root, dir, name))
 	}
-	for _, path := range paths {
-		if m := o.openDebug(path, id, crc); m != nil {
+	for _, file := range paths {
+		if m := o.openDebug(file, id, crc); m != nil {
 			return m
 		}
 	}
@@ -120,14 +125,14 @@ func (o *Object) findDebug() *image {
 
 // beside returns where the debug file may be that lies beside the object.
 func (o *Object) beside(dir, name string) (paths []string) {
-	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)} {
+	for _, file := range []string{path.Join(dir, name), path.Join(dir, ".debug", name)} {
 		if o.opts.Resolve != nil {
 			var ok bool
-			if path, ok = o.opts.Resolve(path); !ok {
+			if file, ok = o.opts.Resolve(file); !ok {
 				continue
 			}
 		}
-		paths = append(paths, path)
+		paths = append(paths, file)
 	}
 	return paths
 }

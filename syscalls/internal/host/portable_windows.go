@@ -31,6 +31,10 @@ func identify(st *Stat, info fs.FileInfo, s spot, f *os.File) {
 	st.Mode = st.Mode&^0o777 | permissions(info, s)
 	id := windows.ByHandleFileInformation{}
 	if f != nil {
+		if isNull(f) {
+			st.Mode, st.Rdev = linux.S_IFCHR|0o666, nullDevice
+			return
+		}
 		if windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &id) != nil {
 			return
 		}
@@ -86,9 +90,23 @@ func statOfStream(f *os.File, err error) (Stat, linux.Errno) {
 		st.Mode = linux.S_IFIFO | 0o600
 	case windows.FILE_TYPE_CHAR:
 		st.Mode = linux.S_IFCHR | 0o600
+		if isNull(f) {
+			st.Mode, st.Rdev = linux.S_IFCHR|0o666, nullDevice
+		}
 	}
 	st.UID, st.GID = User()
 	return st, 0
+}
+
+// nullDevice is the number of /dev/null.
+const nullDevice = 1<<8 | 3
+
+// isNull reports whether f is NUL: a device that is no console.
+func isNull(f *os.File) bool {
+	h := windows.Handle(f.Fd())
+	kind, err := windows.GetFileType(h)
+	var mode uint32
+	return err == nil && kind == windows.FILE_TYPE_CHAR && windows.GetConsoleMode(h, &mode) != nil
 }
 
 // mkspecial makes nothing: Windows has neither FIFOs nor sockets in directories.
