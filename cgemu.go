@@ -66,7 +66,7 @@ type Config struct {
 	// HostStdio shows the guest what its standard files are. Otherwise its outputs are pipes to it, wherever they go, and so is
 	// an input that is a terminal: what it executes does not depend on that.
 	HostStdio bool
-	// Record, if set, records the run: not with RealTime, the host's Network, Compat, Sysroot, Binds and HostStdio. Replay is a recording of which
+	// Record, if set, records the run: not with RealTime, Compat, Sysroot, Binds and HostStdio. Replay is a recording of which
 	// the run is a repetition: Recording.Config makes such a Config.
 	Record *Recorder
 	Replay *Recording

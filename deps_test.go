@@ -44,7 +44,7 @@ var allowed = map[string]string{
 	"syscalls/internal/uio":         "emu emu/mem syscalls/internal/linux",
 	"syscalls/internal/task":        "emu emu/mem loader syscalls/internal/host syscalls/internal/linux syscalls/internal/uio",
 	"syscalls/internal/ldcache":     "",
-	"syscalls/internal/record":      "syscalls/internal/linux syscalls/internal/vfs",
+	"syscalls/internal/record":      "syscalls/internal/host syscalls/internal/linux syscalls/internal/vfs",
 	"syscalls/internal/imagefs":     "internal/image syscalls/internal/linux syscalls/internal/vfs",
 	"syscalls/internal/files":       "emu emu/mem internal/image loader syscalls/internal/host syscalls/internal/imagefs syscalls/internal/ldcache syscalls/internal/linux syscalls/internal/record syscalls/internal/task syscalls/internal/uio syscalls/internal/vfs",
 	"syscalls/internal/tty":         "emu syscalls/internal/files syscalls/internal/linux syscalls/internal/task syscalls/internal/uio",

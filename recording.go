@@ -98,7 +98,7 @@ func (cfg *Config) checkRecording() error {
 		name string
 	}{
 		{cfg.Record != nil && cfg.Replay != nil, "a recording that is being made"},
-		{cfg.RealTime, "the host's time"}, {cfg.Network == "host", "the host's network"}, {cfg.Compat, "Compat"}, {cfg.Sysroot != "", "a sysroot"},
+		{cfg.RealTime, "the host's time"}, {cfg.Replay != nil && cfg.Network != cfg.Replay.s.Network, "another network"}, {cfg.Compat, "Compat"}, {cfg.Sysroot != "", "a sysroot"},
 		{len(cfg.Binds) > 0, "Binds"}, {cfg.HostStdio, "HostStdio"},
 		{cfg.Replay != nil && (cfg.Root != "" || cfg.Isolate != "" || cfg.Dir != "" || cfg.ReadOnly || cfg.HostEtc), "files of the host"},
 	} {
@@ -143,6 +143,9 @@ func (r *runner) endRecording(interrupted bool) error {
 		}
 	}
 	if r.cfg.Replay != nil {
+		if err := r.cfg.Replay.r.NetworkError(); err != nil {
+			return err
+		}
 		if what := r.cfg.Replay.r.Missing(); what != "" {
 			return fmt.Errorf("the run left its recording: it asked for %s, and the recorded run did not", what)
 		}

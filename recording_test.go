@@ -67,11 +67,11 @@ func TestRecordingRefused(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 	for want, change := range map[string]func(*cgemu.Config){
-		"the host's time":    func(c *cgemu.Config) { c.RealTime = true },
-		"the host's network": func(c *cgemu.Config) { c.Network = "host" },
-		"files of the host":  func(c *cgemu.Config) { c.Root = "/" },
-		"HostStdio":          func(c *cgemu.Config) { c.HostStdio = true },
-		"being made":         func(c *cgemu.Config) { c.Record = &cgemu.Recorder{} },
+		"the host's time":   func(c *cgemu.Config) { c.RealTime = true },
+		"another network":   func(c *cgemu.Config) { c.Network = "host" },
+		"files of the host": func(c *cgemu.Config) { c.Root = "/" },
+		"HostStdio":         func(c *cgemu.Config) { c.HostStdio = true },
+		"being made":        func(c *cgemu.Config) { c.Record = &cgemu.Recorder{} },
 	} {
 		cfg := r.Config()
 		change(&cfg)

@@ -57,9 +57,8 @@ func main() {
 }
 `
 
-// TestReplay records programs, and repeats them in a directory that is all there is, for a process without any of the host's files: what
-// they write, how they end, and the profiles of all processes are the same.
-func TestReplay(t *testing.T) {
+// newJail makes a directory that has nothing but cgemu, for those who may make it their root.
+func newJail(t *testing.T) string {
 	if !oracles {
 		t.Skip("with the tag oracles")
 	}
@@ -74,36 +73,58 @@ func TestReplay(t *testing.T) {
 	for _, dir := range []string{"proc", "dev", "tmp"} {
 		require.NoError(t, os.Mkdir(filepath.Join(jail, dir), 0o700))
 	}
+	return jail
+}
+
+// newWork makes a directory with files for programs, in which setup was done.
+func newWork(t *testing.T, setup string, files map[string]string) string {
+	work := t.TempDir()
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(work, name), []byte(text), 0o600))
+	}
+	cmd := exec.Command("bash", "-c", setup)
+	cmd.Dir = work
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return work
+}
+
+// replay records what bash is told, in a directory, by the command that record leads to, and repeats it in jail, without a network. It returns
+// what both left: the profiles are the same.
+func replay(t *testing.T, jail, work, run string, between func(), record ...string) (want, got left) {
+	profiles := t.TempDir()
+	record = append(record, "--record="+filepath.Join(jail, "run.tar"), "--cachegrind-out-file="+profiles+"/%p", "bash", "-c", run)
+	cmd := exec.Command(record[0], record[1:]...)
+	cmd.Dir = work
+	want = outcome(t, cmd)
+	between()
+	// A namespace of its own has the mounts that the emptied directory needs, until the process ends.
+	script := `mount -t proc proc "$0/proc" && mount -t tmpfs dev "$0/dev" && mknod "$0/dev/null" c 1 3 &&
+		exec chroot "$0" /cgemu --replay=/run.tar --cachegrind-out-file=/tmp/%p`
+	got = outcome(t, exec.Command("unshare", "--mount", "--net", "sh", "-c", script, jail))
+	names, err := os.ReadDir(profiles)
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, n := range names {
+		a, err := os.ReadFile(filepath.Join(profiles, n.Name()))
+		require.NoError(t, err)
+		b, err := os.ReadFile(filepath.Join(jail, "tmp", n.Name()))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(a, b), "the profile %s differs", n.Name())
+		require.NoError(t, os.Remove(filepath.Join(jail, "tmp", n.Name())))
+	}
+	return want, got
+}
+
+// TestReplay records programs, and repeats them in a directory that is all there is, for a process without any of the host's files: what
+// they write, how they end, and the profiles of all processes are the same.
+func TestReplay(t *testing.T) {
+	jail := newJail(t)
 	for _, p := range replayPrograms {
 		t.Run(p.name, func(t *testing.T) {
-			work, profiles := t.TempDir(), t.TempDir()
-			for name, text := range map[string]string{"w.c": replayC, "w.go": replayGo, "in": "10\n20\n"} {
-				require.NoError(t, os.WriteFile(filepath.Join(work, name), []byte(text), 0o600))
-			}
-			setup := exec.Command("bash", "-c", p.setup)
-			setup.Dir = work
-			out, err := setup.CombinedOutput()
-			require.NoError(t, err, "%s", out)
-			archive := filepath.Join(jail, "run.tar")
-			record := exec.Command(filepath.Join(jail, "cgemu"), "--record="+archive, "--cachegrind-out-file="+profiles+"/%p", "bash", "-c", p.run)
-			record.Dir = work
-			want := outcome(t, record)
-			// A namespace of its own has the mounts that the emptied directory needs, until the process ends.
-			script := `mount -t proc proc "$0/proc" && mount -t tmpfs dev "$0/dev" && mknod "$0/dev/null" c 1 3 &&
-				exec chroot "$0" /cgemu --replay=/run.tar --cachegrind-out-file=/tmp/%p`
-			got := outcome(t, exec.Command("unshare", "--mount", "sh", "-c", script, jail))
+			work := newWork(t, p.setup, map[string]string{"w.c": replayC, "w.go": replayGo, "in": "10\n20\n"})
+			want, got := replay(t, jail, work, p.run, func() {}, filepath.Join(jail, "cgemu"))
 			require.Equal(t, want, got)
-			names, err := os.ReadDir(profiles)
-			require.NoError(t, err)
-			require.NotEmpty(t, names)
-			for _, n := range names {
-				a, err := os.ReadFile(filepath.Join(profiles, n.Name()))
-				require.NoError(t, err)
-				b, err := os.ReadFile(filepath.Join(jail, "tmp", n.Name()))
-				require.NoError(t, err)
-				require.True(t, bytes.Equal(a, b), "the profile %s differs", n.Name())
-				require.NoError(t, os.Remove(filepath.Join(jail, "tmp", n.Name())))
-			}
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,8 @@ import (
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 )
 
 const (
@@ -30,6 +33,15 @@ const (
 
 // engineName is the engine of runs that name none: with -engine=interp all tests hold for the other one.
 var engineName = flag.String("engine", "", "the engine of runs that name none")
+
+// With -engine=interp -hostpage=65536 they are as on a host with pages of 64 KiB.
+func init() {
+	flag.Func("hostpage", "run programs as on a host with pages of so many bytes", func(text string) error {
+		n, err := strconv.Atoi(text)
+		mem.HostPage = emu.Addr(n)
+		return err
+	})
+}
 
 // fullEngines are the engines that execute all of v3.
 var fullEngines = []string{"jit", "interp"}
@@ -65,6 +77,9 @@ func startFor(t *testing.T, ctx context.Context, cfg cgemu.Config) ran {
 	}
 	if cfg.Engine == "" {
 		cfg.Engine = *engineName
+	}
+	if mem.HostPage > emu.PageSize {
+		cfg.Engine = "interp" // the others cannot run there
 	}
 	cfg.Names.Demangle = true
 	res, err := cgemu.Run(ctx, cfg)

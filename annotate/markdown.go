@@ -70,7 +70,7 @@ func (g *grid) markdown(w *bufio.Writer, r *Report, texts, plain int) {
 			case n < plain:
 				cell = "**" + cell + "**"
 			default:
-				cell = markdownCode(shortened(cell))
+				cell = markdownCode(cell)
 			}
 			w.WriteString("| " + cell + " ")
 		}
@@ -93,19 +93,22 @@ func markdownText(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(s)
 }
 
-// markdownCode makes a code span: the backticks around it are more than any in it
-// has in a row. A bar ends a cell even in code.
-func markdownCode(s string) string {
+// markdownCode is MarkdownCode for a cell, which a bar ends even in code.
+func markdownCode(s string) string { return strings.ReplaceAll(MarkdownCode(s), "|", `\|`) }
+
+// MarkdownCode makes a code span of a name, which is cut in its middle if it is too long: the backticks around it are more than any in it
+// has in a row.
+func MarkdownCode(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}, strings.ToValidUTF8(shortened(s), "\uFFFD"))
 	if strings.TrimSpace(s) == "" {
 		return ""
 	}
-	s = strings.ReplaceAll(strings.TrimSpace(s), "|", `\|`)
+	s = strings.TrimSpace(s)
 	ticks := "`"
 	for strings.Contains(s, ticks) {
 		ticks += "`"

@@ -57,7 +57,8 @@ func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 
 // Check runs a program and compares its instructions, and those of the processes that it starts, with what the test's name has in Baseline. limit is how far they may go
 // up: per cent, as "0.5%", or a number of instructions, as "1000"; "" for nothing at all. What moved them is in the test's log. With
-// -cgemu.update they are written there instead. Counts of a test that is gone stay in the file: remove it and run all tests with -cgemu.update, to make it anew.
+// -cgemu.update they are written there instead, and those of functions that are gone are taken out. What is gone below a function that is still there
+// (t.Run) is taken out if all tests run, without -run, -skip and -short.
 func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 	t.Helper()
 	return checkCommand(t, cmd, commandOf(cmd.Args), limit, func(err error) string { return fmt.Sprintf("%v: %v", cmd, err) })
@@ -94,6 +95,7 @@ func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, fai
 		t.Fatalf("cgemutest: %v", err)
 	}
 	if *update {
+		dropGone(old, b.Name)
 		old[b.Name] = now.Counts
 		if err := write(old); err != nil {
 			t.Fatalf("cgemutest: %v", err)

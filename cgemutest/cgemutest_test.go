@@ -1,11 +1,14 @@
 package cgemutest
 
 import (
+	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/check"
 )
 
 // A recorder is a test whose failure is looked at.
@@ -94,6 +98,62 @@ func TestCheck(t *testing.T) {
 	require.Contains(t, check("absent", "").failed, "not found")
 	require.NoError(t, os.WriteFile(Baseline, []byte("broken\n"), 0o644))
 	require.Contains(t, check(dumps, "").failed, "1: not BENCHMARK")
+}
+
+// TestUpdateDrops updates a baseline that has counts of tests that are gone.
+func TestUpdateDrops(t *testing.T) {
+	needs(t)
+	dumps := program(t, "dumps")
+	for name, c := range map[string]struct {
+		flags map[string]string
+		files map[string]string
+		want  []string
+	}{
+		"all":      {nil, map[string]string{"a_test.go": "package a\nfunc TestHere() {}\nfunc BenchmarkX() {}"}, []string{"BenchmarkX", "TestHere/now"}},
+		"chosen":   {map[string]string{"test.run": "x"}, map[string]string{"a_test.go": "package a\nfunc TestHere() {}"}, []string{"TestHere", "TestHere/before", "TestHere/now"}},
+		"left out": {map[string]string{"test.skip": "x"}, map[string]string{"a_test.go": "package a\nfunc TestHere() {}"}, []string{"TestHere", "TestHere/before", "TestHere/now"}},
+		"short":    {map[string]string{"test.short": "true"}, map[string]string{"a_test.go": "package a\nfunc TestHere() {}"}, []string{"TestHere", "TestHere/before", "TestHere/now"}},
+		"another system's": {
+			nil, map[string]string{"a_test.go": "package a\nfunc TestHere() {}", "b_test.go": "//go:build plan9\n\npackage a\nfunc TestGone() {}\nfunc (x T) BenchmarkX() {}"},
+			[]string{"TestGone", "TestGone/x", "TestHere/now"},
+		},
+		"no sources": {nil, nil, []string{"BenchmarkX", "TestGone", "TestGone/x", "TestHere/now"}},
+		"wrong":      {nil, map[string]string{"a_test.go": "package"}, []string{"BenchmarkX", "TestGone", "TestGone/x", "TestHere/now"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for file, text := range c.files {
+				require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+			}
+			for _, f := range []string{"test.run", "test.skip", "test.short"} {
+				was := flag.Lookup(f).Value.String()
+				defer flag.Set(f, was)
+				set := c.flags[f]
+				if set == "" && f == "test.short" {
+					set = "false"
+				}
+				require.NoError(t, flag.Set(f, set))
+			}
+			was := begun
+			*update, begun = true, map[string]bool{}
+			defer func() { *update, begun = false, was }()
+			old := check.Baseline{}
+			for _, name := range []string{"TestGone", "TestGone/x", "TestHere", "TestHere/before", "BenchmarkX"} {
+				old[name] = &check.Counts{Events: map[string]uint64{"Ir": 1}}
+			}
+			require.NoError(t, write(old))
+			for _, name := range []string{"TestHere/now", "TestHere/now"} {
+				require.Empty(t, record(name, func(t testing.TB) { Check(t, cgemu.Command(dumps), "") }).failed)
+			}
+			got, err := readBaseline()
+			require.NoError(t, err)
+			require.Equal(t, c.want, slices.Sorted(maps.Keys(got)))
+			require.Empty(t, record("TestHere/then", func(t testing.TB) { Check(t, cgemu.Command(dumps), "") }).failed)
+			got, err = readBaseline()
+			require.NoError(t, err)
+			require.Contains(t, got, "TestHere/now")
+		})
+	}
 }
 
 func TestRun(t *testing.T) {

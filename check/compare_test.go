@@ -148,6 +148,57 @@ func TestReadJSONErrors(t *testing.T) {
 	}
 }
 
+// TestMarkdownNames has names of functions that are long, or have what means something in Markdown.
+func TestMarkdownNames(t *testing.T) {
+	long := "std::map<" + strings.Repeat("std::pair<int, long>, ", 100) + "char>::at"
+	type m = map[string]uint64
+	b := &Benchmark{Name: "b", Settings: Settings{Events: []string{"Ir"}}, Functions: []FunctionLimit{{Name: "f<*>", Limit: "1%"}}}
+	old, now := counts(m{"Ir": 1000}, m{"a.cc:f<int>": 300}), counts(m{"Ir": 2000}, m{"a.cc:f<int>": 600, "a.cc:" + long: 500, "a.rs:`|`": 200})
+	b.sumLimited(old)
+	b.sumLimited(now)
+	var out bytes.Buffer
+	require.NoError(t, (&Report{Results: []Result{Compare(b, old, measured(now))}}).WriteMarkdown(&out))
+	for line := range strings.Lines(out.String()) {
+		require.Less(t, len(line), 250)
+	}
+	require.Contains(t, out.String(), "- +500 `a.cc:std::map<std::pair<int, long>, std::pair")
+	require.Contains(t, out.String(), "…")
+	require.Contains(t, out.String(), "- +200 `` a.rs:`|` `` (new")
+	require.Contains(t, out.String(), "| b | Ir in `f<*>` | 300 | 600 |")
+}
+
+// TestSaidOnce has benchmarks that differ from their baselines in the same things: those are said once.
+func TestSaidOnce(t *testing.T) {
+	type m = map[string]uint64
+	var r Report
+	for _, name := range []string{"a", "b", "c", "d"} {
+		old, now := counts(m{"Ir": 1000}, m{}), counts(m{"Ir": 1100}, m{})
+		now.Fingerprint["program"], now.Fingerprint["libraries"] = name, name
+		old.Fingerprint["libraries"] = "1"
+		if name < "c" {
+			now.Fingerprint["cpu"] = "v2"
+		}
+		if name == "d" {
+			now.Fingerprint["stdin"] = "2"
+		}
+		r.Results = append(r.Results, Compare(&Benchmark{Name: name, Settings: Settings{Events: []string{"Ir"}}}, old, measured(now)))
+	}
+	r.Results = append(r.Results, Result{Name: "e", Verdict: Failed, Err: errors.New("not there")})
+	var out bytes.Buffer
+	require.NoError(t, r.WriteText(&out))
+	require.Regexp(t, `^a: .*\nb: .*\nc: .*\nd: .*\n    stdin: `, out.String())
+	require.Contains(t, out.String(), "    stdin: another input: the counts do not compare; cgemu check --update\ne: FAILED")
+	require.Contains(t, out.String(), "e: FAILED: not there\n"+`a, b:
+    cpu: "v2" was "v3": the counts do not compare; cgemu check --update
+all that ran:
+    libraries: other libraries than those of the baseline: their part may have moved for that
+    program: another build
+5 benchmarks: `)
+	out.Reset()
+	require.NoError(t, r.WriteResult(&out, 0))
+	require.Contains(t, out.String(), "    program: another build\n", "one alone says it itself")
+}
+
 // TestFormats compares each format with testdata/formats; -update writes them anew.
 func TestFormats(t *testing.T) {
 	for _, format := range Formats {

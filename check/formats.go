@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
 )
 
@@ -161,9 +162,9 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			t.printf("| %s | | | | | **failed**: %s |\n", cell(x.Name), cell(x.Err.Error()))
 		}
 		for _, c := range x.Changes {
-			what, before, change, note := c.Event, cgout.Group(c.Old), percent(c.Old, c.New), ""
+			what, before, change, note := cell(c.Event), cgout.Group(c.Old), percent(c.Old, c.New), ""
 			if c.Function != "" {
-				what += " in `" + c.Function + "`"
+				what += " in " + strings.ReplaceAll(annotate.MarkdownCode(c.Function), "|", `\|`)
 			}
 			switch {
 			case c.Unknown:
@@ -171,7 +172,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			case c.Exceeded:
 				note = "**beyond " + c.Limit.String() + "**"
 			}
-			t.printf("| %s | %s | %s | %s | %s | %s |\n", cell(x.Name), cell(what), before, cgout.Group(c.New), change, note)
+			t.printf("| %s | %s | %s | %s | %s | %s |\n", cell(x.Name), what, before, cgout.Group(c.New), change, note)
 		}
 	}
 	for i := range r.Results {
@@ -182,7 +183,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 					t.printf("- … and %d other functions\n", len(x.Functions)-j)
 					break
 				}
-				t.printf("- %s `%s:%s`%s\n", signed(f.Delta()), f.File, f.Func, f.state())
+				t.printf("- %s %s%s\n", signed(f.Delta()), annotate.MarkdownCode(f.File+":"+f.Func), f.state())
 			}
 			t.printf("\n</details>\n")
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"strings"
 
@@ -13,16 +14,18 @@ import (
 // maxMoved is how many functions of a benchmark are shown.
 const maxMoved = 8
 
-// WriteText writes r for a terminal or a log: a line for each event of each benchmark, below it what moved it, and at the end how many
-// benchmarks there are of which verdict. Benchmarks that are as before take one line.
+// WriteText writes r for a terminal or a log: a line for each event of each benchmark, below it what moved it, and at the end in what several
+// differ from their baselines, and how many benchmarks there are of which verdict. Benchmarks that are as before take one line.
 func (r *Report) WriteText(w io.Writer) error {
 	t := r.newText()
 	if r.Against != "" {
 		t.printf("compared with %s\n", r.Against)
 	}
+	t.shared = t.sharedBy(r)
 	for i := range r.Results {
 		t.result(&r.Results[i])
 	}
+	t.sharedDifferences(r)
 	t.summary(r)
 	_, err := io.WriteString(w, t.String())
 	return err
@@ -41,6 +44,8 @@ type text struct {
 	strings.Builder
 	// update is the command by which the baseline takes today's counts.
 	update string
+	// shared are lines about differences that several benchmarks have, with the names of these: they are said once, at the end.
+	shared map[string][]string
 }
 
 func (r *Report) newText() *text { return &text{update: cmp.Or(r.Update, "cgemu check --update")} }
@@ -68,9 +73,78 @@ func (t *text) result(r *Result) {
 	if !r.Changes[0].Unknown {
 		t.functions(r)
 	}
-	for _, d := range r.Differs {
-		t.printf("    %s: %s\n", d.What, d.sentence(t.update))
+	for _, line := range t.differences(r) {
+		if t.shared[line] == nil {
+			t.printf("%s", line)
+		}
 	}
+}
+
+// differences are lines that say in what r differs from its baseline.
+func (t *text) differences(r *Result) (lines []string) {
+	if r.Verdict == Same {
+		return nil
+	}
+	for _, d := range r.Differs {
+		lines = append(lines, fmt.Sprintf("    %s: %s\n", d.What, d.sentence(t.update)))
+	}
+	return lines
+}
+
+// sharedBy are the lines that more than one result has, with the names of those.
+func (t *text) sharedBy(r *Report) map[string][]string {
+	by := map[string][]string{}
+	for i := range r.Results {
+		for _, line := range t.differences(&r.Results[i]) {
+			by[line] = append(by[line], r.Results[i].Name)
+		}
+	}
+	maps.DeleteFunc(by, func(_ string, names []string) bool { return len(names) < 2 })
+	return by
+}
+
+// sharedDifferences writes the shared lines, those of the same benchmarks below one line with their names.
+func (t *text) sharedDifferences(r *Report) {
+	ran := 0
+	for _, x := range r.Results {
+		if x.Verdict != Failed {
+			ran++
+		}
+	}
+	var heads []string // one for each group of benchmarks
+	groups, below := map[string]int{}, []string{}
+	for i := range r.Results {
+		for _, line := range t.differences(&r.Results[i]) {
+			names := t.shared[line]
+			if len(names) == 0 || names[0] != r.Results[i].Name {
+				continue
+			}
+			key := strings.Join(names, "\n")
+			at, known := groups[key]
+			if !known {
+				at = len(heads)
+				groups[key], below = at, append(below, "")
+				if len(names) == ran {
+					heads = append(heads, "all that ran")
+				} else {
+					heads = append(heads, someNames(names))
+				}
+			}
+			below[at] += line
+		}
+	}
+	for i, head := range heads {
+		t.printf("%s:\n%s", head, below[i])
+	}
+}
+
+// someNames are the first of names, and how many others there are.
+func someNames(names []string) string {
+	const most = 6
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 func (t *text) change(name string, c Change) {

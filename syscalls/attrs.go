@@ -461,7 +461,7 @@ func sysTruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	e = l.Truncate(a.Long(1))
 	if e == 0 {
-		files.Cut(t.Kernel, files.SystemOf(t.Kernel).Inodes.Number(st.Dev, st.Ino))
+		files.Cut(t.Kernel, files.SystemOf(t.Kernel).Inodes.Number(st.Dev, st.Ino), a.Long(1))
 		event(t.Kernel, l, true, linux.IN_MODIFY)
 	}
 	return 0, e

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,11 +25,22 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
 // engineName is the engine that all programs run with: with -engine=interp the other one has to conform.
 var engineName = flag.String("engine", "", "the engine to run programs with")
+
+// With -engine=interp -hostpage=65536 they run as on a host with pages of 64 KiB.
+func init() {
+	flag.Func("hostpage", "run programs as on a host with pages of so many bytes", func(text string) error {
+		n, err := strconv.Atoi(text)
+		mem.HostPage = emu.Addr(n)
+		return err
+	})
+}
 
 // guestRun runs a program under cgemu and returns its output and status.
 func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.Config)) (string, int) {
@@ -111,7 +123,7 @@ func requireLinux(t *testing.T, since [2]int) {
 }
 
 // interpreted has the programs that are about what an engine does. With the tag oracles both engines run all of them.
-var interpreted = map[string]bool{"behindeof": true, "cutcode": true, "cutdata": true, "signals": true, "stepping": true}
+var interpreted = map[string]bool{"behindeof": true, "cutcode": true, "cutdata": true, "filemaps": true, "signals": true, "stepping": true}
 
 // TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output.
 func TestConformance(t *testing.T) {

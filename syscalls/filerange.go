@@ -1,6 +1,8 @@
 package syscalls
 
 import (
+	"math"
+
 	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -27,13 +29,13 @@ func sysFtruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e := mayBecome(t, h, a.Long(1)); e != 0 {
 		return 0, e
 	}
-	return modified(t, h, h.FD.Truncate(a.Long(1)))
+	return modified(t, h, a.Long(1), h.FD.Truncate(a.Long(1)))
 }
 
-// modified finishes a call that changed h, perhaps its length, or failed.
-func modified(t *task.Thread, h *files.HostFile, e linux.Errno) (uint64, linux.Errno) {
+// modified finishes a call that changed h, perhaps its length, or failed. What pages from offset from on held is elsewhere, or gone.
+func modified(t *task.Thread, h *files.HostFile, from int64, e linux.Errno) (uint64, linux.Errno) {
 	if e == 0 {
-		files.Cut(t.Kernel, h.Ino)
+		files.Cut(t.Kernel, h.Ino, from)
 		files.FileEvent(t.Kernel, h, linux.IN_MODIFY)
 	}
 	return 0, e
@@ -85,7 +87,11 @@ func sysFallocate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			return 0, e
 		}
 	}
-	return modified(t, h, h.Allocate(mode, off, n))
+	from := int64(math.MaxInt64)
+	if mode&(linux.FALLOC_FL_COLLAPSE_RANGE|linux.FALLOC_FL_INSERT_RANGE) != 0 {
+		from = off
+	}
+	return modified(t, h, from, h.Allocate(mode, off, n))
 }
 
 // limitsAllocation reports whether fallocate(2) with mode looks at RLIMIT_FSIZE: where the file may end at the end of the range. A tmpfs has

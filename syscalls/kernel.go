@@ -109,6 +109,14 @@ func New(cfg Config) (*Kernel, error) {
 	if u := fs.Guest(); u != nil && u.Shown {
 		k.UID, k.GID = u.UID, u.GID
 	}
+	if cfg.Network == NetworkHost {
+		switch {
+		case cfg.Files.Record != nil:
+			k.Network = cfg.Files.Record.Network(k.Network)
+		case cfg.Files.Replay != nil:
+			k.Network = cfg.Files.Replay.Network(func() { k.Interrupted.Store(true) })
+		}
+	}
 	if cfg.Strace != nil {
 		k.Trace = strace.NewTracer(cfg.Strace)
 	}

@@ -307,6 +307,12 @@ func sysFcntl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		if !ok || !h.Own {
 			return 0, linux.EINVAL
 		}
+		// What is mapped cannot be sealed. Copies of a file's pages could not be written back after F_SEAL_FUTURE_WRITE, which Linux before 5.1 has not.
+		held, release := t.Kernel.Spaces.Hold(h.Ino)
+		defer release()
+		if cmd == linux.F_ADD_SEALS && held && arg&linux.F_SEAL_FUTURE_WRITE != 0 {
+			return 0, linux.EINVAL
+		}
 		return h.FD.Fcntl(cmd, arg)
 	case linux.F_GETOWNER_UIDS:
 		// Whoever set the owner is the guest's user.

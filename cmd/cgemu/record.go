@@ -120,7 +120,6 @@ func (o *options) checkRecord() error {
 		not        bool
 		other, why string
 	}{
-		{o.network == "host", "network=host", "what comes from the host's network is not recorded"},
 		{o.time == "real", "time=real", "the host's time is not recorded"},
 		{o.stdio == "host", "stdio=host", "what a terminal says is not recorded"},
 		{o.compat != "", "compat=valgrind", "it shows the program the host's auxiliary vector"},

@@ -152,7 +152,7 @@ var runCommand = usage.Command{
 			choiceOption("--engine", "auto|jit|interp|unicorn|check|check-unicorn", "what executes the guest; check compares jit with interp, check-unicorn unicorn with it (auto)"),
 			valueOption("--max-insns", "N", "end the run after N instructions, with status 124 (0: never)"),
 			flagOption("--verify", "run the program twice and compare profiles, output and exit status; status 123 if they differ"),
-			valueOption("--record", "FILE", "write to FILE all that the program takes from outside: --replay repeats the run elsewhere"),
+			valueOption("--record", "FILE", "write to FILE all that the program takes from outside, with --network=host from the network, too: --replay repeats the run elsewhere"),
 			valueOption("--replay", "FILE", "repeat the run that FILE records, without its files: no PROGRAM, and no options that change what it sees"),
 			valueOption("--seed-sched", "N", "try another schedule of threads and processes, as reproducible (0: the default)"),
 		}},

@@ -29,6 +29,20 @@ func (m *Space) reachable(a emu.Addr, n uint64, prot Prot) uint64 {
 	if !m.group.Checked {
 		return n
 	}
+	return m.fetch(a, m.inFiles(a, n), false)
+}
+
+// usable is how many of the reachable bytes can be used at once: not two copies of a page of a file for writing (coarse.go).
+func (m *Space) usable(a emu.Addr, n uint64, prot Prot) uint64 {
+	n = m.reachable(a, n, prot)
+	if prot&Write != 0 {
+		n = m.fetch(a, n, true)
+	}
+	return n
+}
+
+// inFiles returns how many of the n bytes at a lie in front of a mapped file's end, or in no file.
+func (m *Space) inFiles(a emu.Addr, n uint64) uint64 {
 	end := a + emu.Addr(n)
 	for p := m.vmas.search(a); n > 0; p = m.vmas.next(p) {
 		v := m.vmas.at(p)
@@ -55,13 +69,21 @@ func (m *Space) Read(a emu.Addr, b []byte) int {
 
 // Write copies b to guest memory at a, and returns how many bytes could be written.
 func (m *Space) Write(a emu.Addr, b []byte) int {
-	n := m.reachable(a, uint64(len(b)), Write)
-	if n == 0 {
-		return 0
+	done := 0
+	for done < len(b) {
+		to := a + emu.Addr(done)
+		n := m.usable(to, uint64(len(b)-done), Write)
+		if n == 0 {
+			break
+		}
+		m.Unguard(to, to+emu.Addr(n))
+		m.journal.keep(m, to, to+emu.Addr(n))
+		got := copyCareful(m.host.view(to, n), b[done:done+int(n)])
+		if done += got; got < int(n) {
+			break
+		}
 	}
-	m.Unguard(a, a+emu.Addr(n))
-	m.journal.keep(m, a, a+emu.Addr(n))
-	return copyCareful(m.host.view(a, n), b[:n])
+	return done
 }
 
 // Poke writes b at a whatever the page's permissions, as a debugger or a loader does.
@@ -70,6 +92,7 @@ func (m *Space) Poke(a emu.Addr, b []byte) int {
 	if n == 0 {
 		return 0
 	}
+	n = m.fetch(a, n, true)
 	lo, hi := a.PageDown(), (a + emu.Addr(n)).PageUp()
 	m.Unguard(lo, hi)
 	m.host.protectPages(lo, hi, Read|Write)
@@ -101,7 +124,7 @@ func (v View) ForHost() []byte { return v.bytes }
 
 // View returns the guest's bytes at a that are mapped with prot, n at most.
 func (m *Space) View(a emu.Addr, n uint64, prot Prot) View {
-	n = m.reachable(a, n, prot)
+	n = m.usable(a, n, prot)
 	if n == 0 {
 		return View{}
 	}
@@ -117,6 +140,9 @@ func (m *Space) Nowhere(n uint64) View { return View{m.host.view(-emu.Addr(n), n
 
 // Accessible returns how many of the n bytes at a are mapped with prot.
 func (m *Space) Accessible(a emu.Addr, n uint64, prot Prot) uint64 { return m.accessible(a, n, prot) }
+
+// Reachable returns how many of them there are besides, in spaces that are checked: none behind the end of its file.
+func (m *Space) Reachable(a emu.Addr, n uint64, prot Prot) uint64 { return m.reachable(a, n, prot) }
 
 // ReadUint64 reads a little-endian word.
 func (m *Space) ReadUint64(a emu.Addr) (uint64, bool) {

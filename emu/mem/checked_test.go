@@ -23,19 +23,32 @@ func asChecked(f func()) {
 	f()
 }
 
-// TestAllChecked runs the tests of what must be equal with checked spaces.
+// withHostPage runs f as on a host with pages of n bytes, if this one's are not larger.
+func withHostPage(n emu.Addr, f func()) {
+	defer func(was emu.Addr) { HostPage = was }(HostPage)
+	if HostPage = n; n >= emu.Addr(os.Getpagesize()) {
+		asChecked(f)
+	}
+}
+
+// alike are tests of what must be equal in all spaces.
+var alike = map[string]func(*testing.T){
+	"ReadAndWrite": TestReadAndWriteStopWhereMemoryDoes, "Nowhere": TestNowhere, "Strings": TestStringsAndWords,
+	"FileMappings": TestFileMappings, "Protect": TestProtectSplitsAndJoins, "Move": TestMove, "Guard": TestGuard,
+	"GuardBeforeMapped": TestGuardBeforeMapped, "AgainstPages": TestAgainstPages, "Mirrors": TestMirrors,
+	"Fork": TestFork, "ForkWithoutPagemap": TestForkWithoutPagemap, "ForkFiles": TestForkFiles, "ManyFiles": TestManyFiles,
+	"Grow": TestGrow, "GrowTooFar": TestGrowTooFar, "Undo": TestUndo,
+}
+
+// TestAllChecked runs the tests of what must be equal with checked spaces, and as on hosts with larger pages.
 func TestAllChecked(t *testing.T) {
-	asChecked(func() {
-		for name, test := range map[string]func(*testing.T){
-			"ReadAndWrite": TestReadAndWriteStopWhereMemoryDoes, "Nowhere": TestNowhere, "Strings": TestStringsAndWords,
-			"FileMappings": TestFileMappings, "Protect": TestProtectSplitsAndJoins, "Move": TestMove, "Guard": TestGuard,
-			"GuardBeforeMapped": TestGuardBeforeMapped, "AgainstPages": TestAgainstPages, "Mirrors": TestMirrors,
-			"Fork": TestFork, "ForkWithoutPagemap": TestForkWithoutPagemap, "ForkFiles": TestForkFiles, "ManyFiles": TestManyFiles,
-			"Grow": TestGrow, "GrowTooFar": TestGrowTooFar,
-		} {
-			t.Run(name, test)
-		}
-	})
+	for _, n := range []emu.Addr{emu.PageSize, 16 << 10, 64 << 10} {
+		withHostPage(n, func() {
+			for name, test := range alike {
+				t.Run(fmt.Sprintf("%d KiB/%s", n>>10, name), test)
+			}
+		})
+	}
 }
 
 // hostPermissions returns what /proc/self/maps says of page p of m, and of how many mappings [lo, hi) consists there.

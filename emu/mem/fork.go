@@ -65,6 +65,7 @@ func (m *Space) dropFiles() {
 // Fork returns a Space with the same mappings, as fork(2) does: what is shared stays
 // shared, what is private is copied as far as it differs from its file, or is empty or missing as its VMA says.
 func (m *Space) Fork() (*Space, error) {
+	m.group.Sync()
 	n, err := m.group.newWithin(m.limit)
 	if err != nil {
 		return nil, err
@@ -90,12 +91,16 @@ func (m *Space) Fork() (*Space, error) {
 
 // forkVMA maps v in n and copies what it does not share.
 func (m *Space) forkVMA(n *Space, v VMA) error {
-	var src *os.File
-	if v.back != nil {
-		src = v.back.file
-	}
+	src := v.file()
 	if v.Shared && src != nil {
 		return n.host.mapPages(v, src)
+	}
+	if m.copied(&v) {
+		if err := n.host.mapPages(v, src); err != nil || v.Wipe {
+			return err
+		}
+		m.copyOwn(n, v.Lo, v.Hi, 0)
+		return nil
 	}
 	prot := m.onHost(v).Prot
 	first := v

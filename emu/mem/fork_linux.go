@@ -56,11 +56,13 @@ func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error {
 		return nil
 	}
 	const chunk = 16 << 10 // pages
-	buf := make([]byte, 8*min(chunk, v.Len()/emu.PageSize))
+	size := emu.Addr(os.Getpagesize())
+	number := func(a emu.Addr) uint64 { return (uint64(base) + uint64(a)) / uint64(size) } // of the host's page
+	buf := make([]byte, 8*min(chunk, number(v.Hi-1)-number(v.Lo)+1))
 	from := v.Hi // where the run began
 	for at := v.Lo; at < v.Hi; {
-		b := buf[:min(uint64(len(buf)), 8*uint64(v.Hi-at)/emu.PageSize)]
-		n, err := unix.Pread(pagemap(), b, int64((base+uintptr(at))/emu.PageSize*8))
+		b := buf[:min(uint64(len(buf)), 8*(number(v.Hi-1)-number(at)+1))]
+		n, err := unix.Pread(pagemap(), b, int64(number(at)*8))
 		if n < 8 {
 			return fmt.Errorf("mem: reading /proc/self/pagemap: %w", err)
 		}
@@ -74,7 +76,7 @@ func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error {
 				f(from, at)
 				from = v.Hi
 			}
-			at += emu.PageSize
+			at = min(v.Hi, emu.Addr((number(at)+1)*uint64(size)-uint64(base)))
 		}
 	}
 	if from != v.Hi {

@@ -7,34 +7,53 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
 )
 
 // takeOver moves the pages of vmas from old to r, and gives old back. The host has mappings of its own: where permissions differ,
 // and where it did not join two of the guest's. mremap(2) moves no more than one at a time.
 func (r *reservation) takeOver(old *reservation, vmas []VMA) error {
+	ranges := r.ranges(vmas)
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return fmt.Errorf("mem: growing the address space: %w", err)
 	}
 	lines := bufio.NewScanner(bytes.NewReader(maps))
-	for lines.Scan() && len(vmas) > 0 {
+	for lines.Scan() && len(ranges) > 0 {
 		var lo, hi uintptr
 		if _, err := fmt.Sscanf(lines.Text(), "%x-%x", &lo, &hi); err != nil {
 			return fmt.Errorf("mem: /proc/self/maps: %w", err)
 		}
-		for len(vmas) > 0 {
-			from, to := max(lo, old.base+uintptr(vmas[0].Lo)), min(hi, old.base+uintptr(vmas[0].Hi))
+		for len(ranges) > 0 {
+			from, to := max(lo, old.base+uintptr(ranges[0].lo)), min(hi, old.base+uintptr(ranges[0].hi))
 			if from < to {
 				_, _, e := unix.Syscall6(unix.SYS_MREMAP, from, to-from, to-from, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, r.base+from-old.base, 0)
 				if e != 0 {
 					return fmt.Errorf("mem: growing the address space: %w", e)
 				}
 			}
-			if old.base+uintptr(vmas[0].Hi) > hi {
+			if old.base+uintptr(ranges[0].hi) > hi {
 				break // it goes on in the next line
 			}
-			vmas = vmas[1:]
+			ranges = ranges[1:]
 		}
 	}
 	return old.release()
+}
+
+// An addrRange is [lo, hi).
+type addrRange struct{ lo, hi emu.Addr }
+
+// ranges returns where the host has something of vmas.
+func (r *reservation) ranges(vmas []VMA) (list []addrRange) {
+	for _, v := range vmas {
+		lo, hi := r.around(v.Lo, v.Hi)
+		if n := len(list); n > 0 && lo < list[n-1].hi {
+			list[n-1].hi = max(list[n-1].hi, hi)
+			continue
+		}
+		list = append(list, addrRange{lo, hi})
+	}
+	return list
 }

@@ -59,6 +59,7 @@ func TestGrow(t *testing.T) {
 		require.Equal(t, tt.want, string(got), tt.at)
 	}
 	m.Write(0x31000, []byte("shared"))
+	m.group.Sync()
 	got := make([]byte, 6)
 	_, err = f.ReadAt(got, emu.PageSize)
 	require.NoError(t, err)

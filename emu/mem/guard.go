@@ -3,6 +3,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -29,6 +30,9 @@ type Group struct {
 	// them may not be any more. protected is how many are.
 	queue     []place
 	protected int
+	// fetched has the pages of shared mappings of which there are copies (coarse.go), copiedIno the files that are, or were, copied.
+	fetched   []place
+	copiedIno map[uint64]bool
 }
 
 // A place is a page of a space.
@@ -39,6 +43,7 @@ type place struct {
 
 // leave takes m, which is closed, out of the group.
 func (g *Group) leave(m *Space) {
+	g.Sync()
 	g.spaces = slices.DeleteFunc(g.spaces, func(n *Space) bool { return n == m })
 	g.queue = slices.DeleteFunc(g.queue, func(q place) bool { return q.m == m })
 	for p := range m.guarded {
@@ -89,6 +94,7 @@ func (g *Group) mappedShared(v VMA) {
 // FileChanged makes engines forget what they translated from the file with the guest's inode number ino, because it was written to by a
 // system call.
 func (g *Group) FileChanged(ino uint64) {
+	g.refetch(ino, math.MaxUint64)
 	if g.codedIno[ino] {
 		g.forgetFile(func(w *VMA) bool { return w.File && w.Ino == ino })
 	}

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/cgemu/cgemu/emu"
@@ -41,7 +42,14 @@ func (m *Space) Permit(a emu.Addr) uint8 {
 		return 0
 	}
 	p := uint8(Read)
-	if v.Prot&Write != 0 && !m.guarded[page] {
+	mayWrite := v.Prot&Write != 0 && !m.guarded[page]
+	if m.copied(v) {
+		if !m.fetchPage(v, page, false) {
+			return 0
+		}
+		mayWrite = mayWrite && m.copies[page] > clean
+	}
+	if mayWrite {
 		p |= uint8(Write)
 	}
 	if !m.journal.mayWrite(page) {
@@ -119,10 +127,12 @@ func (m *Space) Direct(a emu.Addr, n uint64, prot Prot) []byte {
 }
 
 // FileCut makes unknown what may be done with pages of the file behind v: it has become shorter.
-func (m *Space) FileCut(v *VMA) { m.group.FileCut(v.Ino) }
+func (m *Space) FileCut(v *VMA) { m.group.FileCut(v.Ino, math.MaxUint64) }
 
-// FileCut makes unknown what may be done with pages of the file with the guest's inode number ino: it has become shorter.
-func (g *Group) FileCut(ino uint64) {
+// FileCut makes unknown what may be done with pages of the file with the guest's inode number ino: it may have become shorter. Its pages from
+// offset from on are not what they were: private mappings lose what was written to theirs.
+func (g *Group) FileCut(ino, from uint64) {
+	g.refetch(ino, from)
 	for _, m := range g.spaces {
 		if m.perms == nil {
 			continue

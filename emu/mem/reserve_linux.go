@@ -15,17 +15,24 @@ import (
 // A reservation is the host memory behind a Space: PROT_NONE where nothing is mapped.
 type reservation struct {
 	base uintptr
-	size uintptr // Guard and GuardAbove included
+	// start and size are those of all of it, Guard and GuardAbove included.
+	start, size uintptr
+	// page is the size of the host's pages.
+	page uintptr
 }
+
+// coarse reports whether the host's pages are larger than the guest's, so that it cannot map a page of the guest by itself (coarse_linux.go).
+func (r *reservation) coarse() bool { return r.page > emu.PageSize }
 
 // reserve reserves guest addresses up to limit.
 func reserve(limit emu.Addr) (reservation, error) {
-	size := Guard + uintptr(limit) + GuardAbove
+	page := uintptr(HostPage)
+	size := Guard + uintptr(limit) + GuardAbove + page - emu.PageSize
 	p, err := mmap(0, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
 	if err != nil {
 		return reservation{}, fmt.Errorf("mem: reserving %d GiB of address space: %w (is there a limit, ulimit -v?)", limit>>30, err)
 	}
-	return reservation{base: p + Guard, size: size}, nil
+	return reservation{base: (p + Guard + page - 1) &^ (page - 1), start: p, size: size, page: page}, nil
 }
 
 // Available says why there can be no guest memory on this host; nil if there can.
@@ -55,13 +62,16 @@ func reservePerms(limit emu.Addr) (Perms, error) {
 func releasePerms(p Perms) { _ = unix.Munmap(p) }
 
 func (r *reservation) release() error {
-	_, _, e := unix.Syscall(unix.SYS_MUNMAP, r.base-Guard, r.size, 0)
+	_, _, e := unix.Syscall(unix.SYS_MUNMAP, r.start, r.size, 0)
 	return errOrNil(e)
 }
 
 func (r *reservation) view(a emu.Addr, n uint64) []byte { return hostSlice(r.base, a, n) }
 
 func (r *reservation) mapPages(v VMA, src *os.File) error {
+	if r.coarse() {
+		return r.mapCoarse(v, src)
+	}
 	flags := unix.MAP_FIXED | unix.MAP_NORESERVE
 	if v.Shared {
 		flags |= unix.MAP_SHARED
@@ -79,12 +89,23 @@ func (r *reservation) mapPages(v VMA, src *os.File) error {
 }
 
 func (r *reservation) unmapPages(lo, hi emu.Addr) error {
+	if lo, hi = r.whole(lo, hi); lo >= hi {
+		return nil
+	}
 	_, err := mmap(r.base+uintptr(lo), uintptr(hi-lo), unix.PROT_NONE,
 		unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
 	return err
 }
 
 func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error {
+	if prot != 0 {
+		lo, hi = r.around(lo, hi)
+	} else if lo, hi = r.whole(lo, hi); lo >= hi {
+		return nil
+	}
+	if r.coarse() && prot != 0 {
+		prot = Read | Write // others may be in the same page
+	}
 	_, _, e := unix.Syscall(unix.SYS_MPROTECT, r.base+uintptr(lo), uintptr(hi-lo), uintptr(hostProt(prot)))
 	return errOrNil(e)
 }
@@ -111,7 +132,7 @@ func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error {
 	}
 	_, _, e = unix.Syscall6(unix.SYS_MREMAP, p, uintptr(newLen), uintptr(newLen),
 		unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, r.base+uintptr(to), 0)
-	if e == 0 && p >= r.base && p < r.base+r.size-Guard-GuardAbove {
+	if e == 0 && p >= r.base && p < r.start+r.size-GuardAbove {
 		return r.unmapPages(emu.Addr(p-r.base), emu.Addr(p-r.base)+emu.Addr(newLen))
 	}
 	return errOrNil(e)

@@ -11,6 +11,12 @@ import (
 // A reservation needs mmap(2) as Linux has it; other hosts have none yet.
 type reservation struct{ base uintptr }
 
+// HostPage is the size of the host's pages.
+var HostPage = emu.PageSize
+
+func (r *reservation) coarse() bool                                { return false }
+func (r *reservation) around(lo, hi emu.Addr) (emu.Addr, emu.Addr) { return lo, hi }
+
 var maxProtected = func() int { return 0 }
 
 func reserve(limit emu.Addr) (reservation, error) { return reservation{}, ErrNoHost }
@@ -37,4 +43,7 @@ func (r *reservation) populate(lo, hi emu.Addr)                           {}
 
 func identify(f *os.File) (id backingID, ok bool)                     { return id, false }
 func reopen(src *os.File, mode int) *os.File                          { return nil }
+func punch(f *os.File, off, n uint64) error                           { return ErrNoHost }
+func readInto(b []byte, src *os.File, off uint64) error               { return ErrNoHost }
+func mapFirst(v VMA, src *os.File) (unmap func() error, err error)    { return nil, ErrNoHost }
 func changedPages(base uintptr, v VMA, f func(lo, hi emu.Addr)) error { return ErrNoHost }

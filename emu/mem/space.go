@@ -115,6 +115,8 @@ type Space struct {
 	// perms is nil if nobody asked for it; known says of which chunks something is known.
 	perms Perms
 	known []bool
+	// copies says what there is of pages of mapped files where the host cannot map them (coarse.go).
+	copies map[emu.Addr]copyState
 	// journal is nil if nothing was ever recorded.
 	journal *journal
 }
@@ -126,15 +128,21 @@ func New() (*Space, error) { return new(Group).New() }
 func (g *Group) New() (*Space, error) { return g.newWithin(FirstLimit) }
 
 func (g *Group) newWithin(limit emu.Addr) (*Space, error) {
+	if err := g.unsupported(); err != nil {
+		return nil, err
+	}
 	host, err := reserve(limit)
 	if err != nil {
 		return nil, err
 	}
 	m := &Space{
 		host: host, limit: limit, guarded: map[emu.Addr]bool{}, invalidate: func(lo, hi emu.Addr) {},
-		files: map[backingID]*backing{}, group: g,
+		files: map[backingID]*backing{}, group: g, copies: map[emu.Addr]copyState{},
 	}
 	g.spaces = append(g.spaces, m)
+	if g.copiedIno == nil {
+		g.copiedIno = map[uint64]bool{}
+	}
 	return m, nil
 }
 
@@ -223,14 +231,24 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	if err := m.check(v.Lo, v.Hi); err != nil {
 		return err
 	}
+	m.group.Sync()
 	m.forget(v.Lo, v.Hi)
-	v.File = src != nil
+	if v.File = src != nil; v.File {
+		v.back, v.id = m.keep(src)
+	}
+	if m.copied(&v) {
+		if v.back == nil {
+			return errNoDescriptor
+		}
+		if err := mayCopy(v, src); err != nil {
+			return err
+		}
+		m.group.copiedIno[v.Ino] = true
+	}
 	if err := m.host.mapPages(m.onHost(v), src); err != nil {
 		return err
 	}
-	if v.File {
-		v.back, v.id = m.keep(src)
-	}
+	m.dropCopies(v.Lo, v.Hi)
 	m.vmas.carve(v.Lo, v.Hi)
 	m.vmas.insert(v)
 	m.forgetPerms(v.Lo, v.Hi)
@@ -248,11 +266,13 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 	if m.Free(lo, hi) {
 		return nil
 	}
+	m.group.Sync()
 	m.forget(lo, hi)
 	m.forgetPerms(lo, hi)
-	if err := m.host.unmapPages(lo, hi); err != nil {
+	if err := m.release(lo, hi); err != nil {
 		return err
 	}
+	m.dropCopies(lo, hi)
 	m.vmas.carve(lo, hi)
 	if len(m.vmas.blocks) == 0 {
 		m.dropFiles()
@@ -274,9 +294,8 @@ func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
 		if v == nil {
 			return ErrNotHere
 		}
-		part := *v
-		part.Lo, part.Hi, part.Prot = a, min(v.Hi, hi), prot
-		part.Off += uint64(a - v.Lo)
+		part := v.part(a, hi)
+		part.Prot = prot
 		if err := m.reprotect(v, part); err != nil {
 			return ErrAccess
 		}
@@ -298,6 +317,12 @@ func (m *Space) onHost(v VMA) VMA {
 
 // reprotect has the host's permissions of to, a part of v that gets others, follow.
 func (m *Space) reprotect(v *VMA, to VMA) error {
+	if m.copied(v) {
+		if v.Shared && to.Prot&Write != 0 {
+			return mayCopy(to, v.back.file)
+		}
+		return nil
+	}
 	was, is := m.onHost(*v).Prot, m.onHost(to).Prot
 	if m.group.Checked && was == is {
 		return nil
@@ -324,6 +349,10 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	m.forget(to, end)
 	m.forgetPerms(lo, hi)
 	m.forgetPerms(to, end)
+	m.group.Sync()
+	if m.host.coarse() {
+		return m.moveCoarse(v.part(lo, hi), moved)
+	}
 	if err := m.host.movePages(lo, hi, to, newLen); err != nil {
 		return err
 	}
@@ -351,15 +380,16 @@ func (m *Space) Remove(lo, hi emu.Addr) error {
 		return err
 	}
 	m.forget(lo, hi)
+	if m.group.Sync(); m.host.coarse() {
+		return m.removeCoarse(lo, hi)
+	}
 	return m.host.removePages(lo, hi)
 }
 
 // Mark lets f change the notes in the VMAs of [lo, hi): Locked, Wipe, NoFork, WriteOnly and Advice.
 func (m *Space) Mark(lo, hi emu.Addr, f func(v *VMA)) {
 	for _, v := range m.Within(lo, hi) {
-		part := v
-		part.Lo, part.Hi = max(v.Lo, lo), min(v.Hi, hi)
-		part.Off += uint64(part.Lo - v.Lo)
+		part := v.part(lo, hi)
 		f(&part)
 		m.vmas.carve(part.Lo, part.Hi)
 		m.vmas.insert(part)
@@ -372,6 +402,9 @@ func (m *Space) Discard(lo, hi emu.Addr) error {
 		return err
 	}
 	m.forget(lo, hi)
+	if m.host.coarse() {
+		return m.discardCoarse(lo, hi)
+	}
 	return m.host.discardPages(lo, hi)
 }
 

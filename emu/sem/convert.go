@@ -128,7 +128,7 @@ func (m *Machine) toHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 		return conclude(c, g, &v, status)
 	}
 	a, size := guest.EffectiveAddr(c, g), uint64(g.Args[0].Size)
-	if n := m.Mem.Accessible(a, size, mem.Write); n < size {
+	if n := m.Mem.Reachable(a, size, mem.Write); n < size {
 		return accessFault(a, int(n), true)
 	}
 	if fault := raise(c, status); fault != nil {

@@ -250,7 +250,7 @@ func (m *Machine) xsave(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	}
 	rfbm := c.Regs[emu.RAX] & XFeatures
 	var bv [8]byte
-	if n := m.Mem.Accessible(a, emu.XOffYMMH, mem.Write); n < emu.XOffYMMH {
+	if n := m.Mem.Reachable(a, emu.XOffYMMH, mem.Write); n < emu.XOffYMMH {
 		return accessFault(a, int(n), true)
 	}
 	if f := m.read(a+emu.XOffHeader, bv[:]); f != nil {

@@ -79,7 +79,7 @@ func (m *Machine) enterFrame(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	}
 	sp -= uint64(uint16(g.Imm))
 	// "A page fault occurs if a write using the final value of the stack pointer would fault."
-	if m.Mem.Accessible(emu.Addr(sp), size, mem.Write) < size {
+	if m.Mem.Reachable(emu.Addr(sp), size, mem.Write) < size {
 		return accessFault(emu.Addr(sp), 0, true)
 	}
 	c.Regs[emu.RSP] = sp

@@ -56,7 +56,7 @@ func (m *Machine) maskedStore(a emu.Addr, v vec, mask *vec, n, size int) *emu.Fa
 	for i := range n / size {
 		if selected(mask, i, size) {
 			at := a + emu.Addr(i*size)
-			if got := m.Mem.Accessible(at, uint64(size), mem.Write); got < uint64(size) {
+			if got := m.Mem.Reachable(at, uint64(size), mem.Write); got < uint64(size) {
 				return accessFault(at, int(got), true)
 			}
 		}
@@ -89,7 +89,7 @@ func (m *Machine) maskedBytes(c *emu.CPU, g *guest.Insn) *emu.Fault {
 
 // storeBytes writes the selected ones of n bytes, all of which have to be accessible even if none is selected.
 func (m *Machine) storeBytes(a emu.Addr, v vec, mask *vec, n int) *emu.Fault {
-	if got := m.Mem.Accessible(a, uint64(n), mem.Write); got < uint64(n) {
+	if got := m.Mem.Reachable(a, uint64(n), mem.Write); got < uint64(n) {
 		return accessFault(a, int(got), true)
 	}
 	return m.maskedStore(a, v, mask, n, 1)

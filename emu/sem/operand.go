@@ -69,7 +69,7 @@ func (m *Machine) LoadToModify(a emu.Addr, size uint8) (uint64, *emu.Fault) {
 	if v := m.Mem.Direct(a, uint64(size), mem.Write); v != nil {
 		return m.Load(a, size)
 	}
-	if n := m.Mem.Accessible(a, uint64(size), mem.Write); n < uint64(size) {
+	if n := m.Mem.Reachable(a, uint64(size), mem.Write); n < uint64(size) {
 		return 0, accessFault(a, int(n), true)
 	}
 	x, fault := m.Load(a, size)

@@ -87,7 +87,7 @@ func (m *Machine) write(a emu.Addr, b []byte) *emu.Fault {
 		return nil
 	}
 	// Nothing is written if not all can be.
-	if n := m.Mem.Accessible(a, uint64(len(b)), mem.Write); n < uint64(len(b)) {
+	if n := m.Mem.Reachable(a, uint64(len(b)), mem.Write); n < uint64(len(b)) {
 		return accessFault(a, int(n), true)
 	}
 	if n := m.Mem.Write(a, b); n < len(b) {

@@ -99,7 +99,7 @@ func fstore(convert x87Conversion, pop bool) x87Execution {
 		status |= fault
 		a := guest.EffectiveAddr(c, g)
 		if x.unmasked(status, soft.IE|soft.OE|soft.UE) {
-			if n := m.Mem.Accessible(a, uint64(size), mem.Write); n < uint64(size) {
+			if n := m.Mem.Reachable(a, uint64(size), mem.Write); n < uint64(size) {
 				return accessFault(a, int(n), true)
 			}
 			x.raise(status, 0)

@@ -135,7 +135,7 @@ func loaderCache(t *task.Thread) []byte {
 		if len(fs.loaderCaches) == maxLoaderCaches {
 			clear(fs.loaderCaches)
 		}
-		text = fs.recordedEtc("ld.so.cache"+exe, func() []byte { return makeLoaderCache(t.Kernel, exe) })
+		text = fs.RecordedEtc("ld.so.cache"+exe, func() []byte { return makeLoaderCache(t.Kernel, exe) })
 		fs.loaderCaches[exe] = text
 	}
 	return text

@@ -51,7 +51,7 @@ func AwaitWriter(t *task.Thread, h *HostFile, flags int) linux.Errno {
 	Of(t).Call.fifo = h
 	_, e := t.Block(task.Wait{
 		Ready: func() bool { return h.FD.Poll(linux.POLLIN) != 0 || hasWriter(t.Kernel, h) },
-		Hosts: func(fds []host.PollFD) []host.PollFD { return append(fds, host.PollFD{FD: h.FD, Events: linux.POLLIN}) },
+		Hosts: func(fds []host.PollFD) []host.PollFD { return append(fds, host.PollFD{On: h.FD, Events: linux.POLLIN}) },
 	}, func() (uint64, linux.Errno) { return Install(t, Of(t).Call.takeFIFO(), flags) })
 	return e
 }

@@ -67,7 +67,7 @@ type waiter interface {
 // quiet puts something that never happens in the place of what was appended to fds from its length before on.
 func quiet(fds []host.PollFD, before int) []host.PollFD {
 	if len(fds) > before {
-		fds = append(fds[:before], host.PollFD{FD: host.NoFD})
+		fds = append(fds[:before], host.PollFD{On: host.NoFD})
 	}
 	return fds
 }

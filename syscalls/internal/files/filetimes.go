@@ -60,8 +60,9 @@ func written(k *task.Kernel, ino uint64) {
 	SystemOf(k).Inodes.Times[ino] = ts
 }
 
-// Cut notes that file ino may have become shorter: engines have to ask again whether it reaches the pages that show it.
-func Cut(k *task.Kernel, ino uint64) { k.Spaces.FileCut(ino) }
+// Cut notes that file ino may have become shorter: engines have to ask again whether it reaches the pages that show it. Its pages from
+// offset from on are not what they were.
+func Cut(k *task.Kernel, ino uint64, from int64) { k.Spaces.FileCut(ino, uint64(from)) }
 
 // ChangedInode makes now the time when the inode of file ino was changed.
 func ChangedInode(k *task.Kernel, ino uint64) {

@@ -383,7 +383,7 @@ func (f *HostFile) Poll(*task.Thread) uint32 {
 
 func (f *HostFile) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 	if f.canBlock() {
-		fds = append(fds, host.PollFD{FD: f.FD, Events: events})
+		fds = append(fds, host.PollFD{On: f.FD, Events: events})
 	}
 	return fds
 }

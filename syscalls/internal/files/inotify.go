@@ -311,7 +311,7 @@ func Opened(t *task.Thread, l Location, h *HostFile, flags int, was host.Stat, c
 		keepAccess(t.Kernel, h, was)
 	}
 	if truncated {
-		Cut(t.Kernel, h.Ino)
+		Cut(t.Kernel, h.Ino, 0)
 		Touch(t.Kernel, h.Ino)
 	}
 	if created {

@@ -28,18 +28,18 @@ func (fs *System) recordSystem() {
 // recorded is a content of a file of /etc that depends on the host, unless the run is a replay.
 func recorded(name string, content func(*task.Thread) []byte) func(*task.Thread) []byte {
 	return func(t *task.Thread) []byte {
-		return SystemOf(t.Kernel).recordedEtc(name, func() []byte { return content(t) })
+		return SystemOf(t.Kernel).RecordedEtc(name, func() []byte { return content(t) })
 	}
 }
 
-// recordedEtc is what content returns, or did in the run that is replayed.
-func (fs *System) recordedEtc(name string, content func() []byte) []byte {
+// RecordedEtc is, for the file of a name in /etc, what content returns, or did in the run that is replayed.
+func (fs *System) RecordedEtc(name string, content func() []byte) []byte {
 	if fs.Config.Replay != nil {
 		return fs.Config.Replay.Etc(name)
 	}
 	text := content()
 	if fs.Config.Record != nil {
-		fs.Config.Record.Etc(name, text)
+		return fs.Config.Record.Etc(name, text)
 	}
 	return text
 }

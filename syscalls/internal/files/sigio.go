@@ -147,7 +147,7 @@ var ownCodes = task.Synchronous | task.SigBit(linux.SIGCHLD)
 // hostEvents are what the host says of a, if its state depends on the host.
 func (a *asyncFile) hostEvents() (got uint32) {
 	for _, h := range a.file.HostWaits(nil, linux.POLLIN|linux.POLLOUT) {
-		got |= h.FD.Poll(linux.POLLIN | linux.POLLOUT)
+		got |= h.On.Poll(linux.POLLIN | linux.POLLOUT)
 	}
 	return got
 }

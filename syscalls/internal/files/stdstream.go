@@ -25,6 +25,9 @@ type stdHost struct {
 	users    int
 	perm     uint32
 	capacity int
+	// patient says that the guest never finds an output full: all of it waits until somebody has read. How fast that is must decide nothing
+	// in a run that is recorded, as a repetition has another reader.
+	patient bool
 }
 
 // newStdStream makes a pipe of standard file i, nil if the guest is to see it as it is: an input that is no terminal, a directory, or any if
@@ -36,7 +39,9 @@ func newStdStream(k *task.Kernel, i int, fd host.FD) *stdStream {
 	}
 	ino := SystemOf(k).Inodes.Unnamed()
 	f := numbered(k, FileRef{FD: fd}, st, ino, direction(i), "")
-	return &stdStream{FileBase{Flags: direction(i), Path: "pipe:[" + strconv.FormatUint(ino, 10) + "]"}, &stdHost{f, 1, 0o600, pipeCapacity}, ino}
+	return &stdStream{FileBase{Flags: direction(i), Path: "pipe:[" + strconv.FormatUint(ino, 10) + "]"}, &stdHost{
+		f, 1, 0o600, pipeCapacity, i > 0 && f.canBlock() && (SystemOf(k).Config.Record != nil || SystemOf(k).Config.Replay != nil),
+	}, ino}
 }
 
 func (f *stdStream) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno) {
@@ -54,10 +59,45 @@ func (f *stdStream) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, lin
 	if off >= 0 {
 		return 0, linux.ESPIPE
 	}
+	if f.on.patient {
+		return f.on.writeAll(t.Kernel, uio.Total(v), func(done uint64) (uint64, linux.Errno) {
+			return f.on.file.Write(t, uio.Skip(v, done), -1)
+		})
+	}
 	return f.on.file.Write(t, v, off)
 }
 
+// writeAll writes size bytes, however long that takes. Write writes those behind the first done ones, or some of them.
+func (h *stdHost) writeAll(k *task.Kernel, size uint64, write func(done uint64) (uint64, linux.Errno)) (uint64, linux.Errno) {
+	for done := uint64(0); ; {
+		h.awaitRoom(k)
+		n, e := write(done)
+		done += n
+		switch {
+		case done > 0 && (n == 0 || done == size):
+			return done, 0
+		case n == 0:
+			return 0, e
+		}
+	}
+}
+
+// awaitRoom lets real time pass until something can be written, or the run is to end.
+func (h *stdHost) awaitRoom(k *task.Kernel) {
+	const slice = 50_000_000
+	for !k.Interrupted.Load() && h.file.FD.Poll(linux.POLLOUT) == 0 {
+		host.PollWait([]host.PollFD{{On: h.file.FD, Events: linux.POLLOUT}}, slice)
+	}
+}
+
 func (f *stdStream) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+	if f.on.patient {
+		n, e := f.on.writeAll(t.Kernel, uint64(len(b)), func(done uint64) (uint64, linux.Errno) {
+			n, e := f.on.file.WriteRaw(t, b[done:], -1)
+			return uint64(max(n, 0)), e
+		})
+		return int(n), e
+	}
 	return f.on.file.WriteRaw(t, b, -1)
 }
 
@@ -65,6 +105,9 @@ func (f *stdStream) Stat(t *task.Thread) (Stat, linux.Errno) { return pipeStat(t
 
 func (f *stdStream) Poll(t *task.Thread) uint32 {
 	events := f.on.file.Poll(t)
+	if f.on.patient {
+		events |= linux.POLLOUT | linux.POLLWRNORM
+	}
 	if f.Writable() {
 		return events & (linux.POLLOUT | linux.POLLWRNORM | linux.POLLERR)
 	}
@@ -72,6 +115,9 @@ func (f *stdStream) Poll(t *task.Thread) uint32 {
 }
 
 func (f *stdStream) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
+	if f.on.patient {
+		return fds
+	}
 	return f.on.file.HostWaits(fds, events)
 }
 

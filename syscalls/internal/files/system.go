@@ -52,7 +52,7 @@ type Config struct {
 	HostStdio bool
 	// HostEtc says that all files of /etc are the host's, but those that say who the machine is; they are in a root or sysroot, in any case.
 	HostEtc bool
-	// Record, if set, gets what the guest takes from the host, but for what it reads of its terminal, the host's network, and a real clock, which
+	// Record, if set, gets what the guest takes from the host, but for what it reads of its terminal and a real clock, which
 	// it must not have. It is the caller's to finish.
 	Record *record.Recorder
 	// Replay, if set, is where the guest's files, its working directory and its user come from, in place of all of the host's that is named

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -52,11 +53,45 @@ type Dirent struct {
 	Type uint8
 }
 
+// A Pollable tells which poll(2) events it has: an FD, or a Socket.
+type Pollable interface{ Poll(events uint32) uint32 }
+
 // A PollFD is a host file and the poll(2) events waited for.
 type PollFD struct {
-	FD     FD
+	On     Pollable // NoFD for nothing: time passes
 	Events uint32
 }
+
+// A Network is how guests reach other machines.
+type Network interface {
+	// Socket makes a socket of AF_INET that does not block.
+	Socket(typ int) (Socket, linux.Errno)
+	// Wait is PollWait, of which the Network may keep what it returned.
+	Wait(fds []PollFD, d int64) bool
+}
+
+// A Socket is a socket of a Network.
+type Socket interface {
+	Pollable
+	// Connect begins to connect to an address: EINPROGRESS as long as it does.
+	Connect(a netip.AddrPort) linux.Errno
+	// SendTo sends b to an address, or, if that is not valid, to where the socket is connected to.
+	SendTo(b []byte, to netip.AddrPort) (int, linux.Errno)
+	// ReceiveFrom receives into b, at most one datagram; n may be more than len(b) with MSG_TRUNC.
+	ReceiveFrom(b []byte, flags uint32) (n int, from netip.AddrPort, e linux.Errno)
+	// SocketError is SO_ERROR, PendingBytes FIONREAD.
+	SocketError() linux.Errno
+	PendingBytes() int
+	// Shutdown ends receiving (0), sending (1) or both (2).
+	Shutdown(how int) linux.Errno
+	Close() linux.Errno
+}
+
+// OwnNetwork is the host's network itself.
+type OwnNetwork struct{}
+
+// Wait implements Network.
+func (OwnNetwork) Wait(fds []PollFD, d int64) bool { return PollWait(fds, d) }
 
 // A Time is a time of a file, if it is set: seconds since 1970, which nanoseconds would not reach, and nanoseconds.
 type Time struct {

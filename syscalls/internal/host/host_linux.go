@@ -547,7 +547,7 @@ func (f FD) Poll(events uint32) uint32 {
 	return uint32(uint16(fds[0].Revents))
 }
 
-// PollWait waits until one of fds is ready, at most d nanoseconds, and
+// PollWait waits until one of fds, which are FDs, is ready, at most d nanoseconds, and
 // reports whether one is.
 func PollWait(fds []PollFD, d int64) bool {
 	if len(fds) == 0 {
@@ -556,7 +556,7 @@ func PollWait(fds []PollFD, d int64) bool {
 	}
 	list := make([]unix.PollFd, len(fds))
 	for i, f := range fds {
-		list[i] = unix.PollFd{Fd: int32(f.FD), Events: int16(f.Events)}
+		list[i] = unix.PollFd{Fd: int32(f.On.(FD)), Events: int16(f.Events)}
 	}
 	ts := unix.NsecToTimespec(d)
 	n, err := unix.Ppoll(list, &ts, nil)

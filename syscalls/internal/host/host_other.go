@@ -119,7 +119,7 @@ func (f FD) Poll(uint32) uint32 { return 0 }
 
 func (f FD) Ioctl(uint32, []byte) linux.Errno { return linux.ENOSYS }
 
-func Socket(int) (FD, linux.Errno) { return NoFD, linux.ENOSYS }
+func (OwnNetwork) Socket(int) (Socket, linux.Errno) { return nil, linux.ENOSYS }
 
 func (f FD) Connect(netip.AddrPort) linux.Errno { return linux.ENOSYS }
 

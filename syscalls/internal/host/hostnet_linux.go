@@ -8,11 +8,11 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Socket makes a socket of AF_INET that does not block.
-func Socket(typ int) (FD, linux.Errno) {
+// Socket implements Network.
+func (OwnNetwork) Socket(typ int) (Socket, linux.Errno) {
 	fd, err := unix.Socket(unix.AF_INET, typ|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return NoFD, ErrnoOf(err)
+		return nil, ErrnoOf(err)
 	}
 	return FD(fd), 0
 }
@@ -21,12 +21,12 @@ func sockaddrOf(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 }
 
-// Connect begins to connect to an address: EINPROGRESS as long as it does.
+// Connect implements Socket.
 func (f FD) Connect(a netip.AddrPort) linux.Errno {
 	return retry(func() error { return unix.Connect(int(f), sockaddrOf(a)) })
 }
 
-// SendTo sends b to an address, or, if that is not valid, to where f is connected to.
+// SendTo implements Socket.
 func (f FD) SendTo(b []byte, to netip.AddrPort) (n int, e linux.Errno) {
 	var sa unix.Sockaddr
 	if to.IsValid() {
@@ -39,7 +39,7 @@ func (f FD) SendTo(b []byte, to netip.AddrPort) (n int, e linux.Errno) {
 	return max(n, 0), e
 }
 
-// ReceiveFrom receives into b, at most one datagram; n may be more than len(b) with MSG_TRUNC.
+// ReceiveFrom implements Socket.
 func (f FD) ReceiveFrom(b []byte, flags uint32) (n int, from netip.AddrPort, e linux.Errno) {
 	var sa unix.Sockaddr
 	e = retry(func() (err error) {
@@ -52,7 +52,7 @@ func (f FD) ReceiveFrom(b []byte, flags uint32) (n int, from netip.AddrPort, e l
 	return n, from, e
 }
 
-// SocketError is SO_ERROR.
+// SocketError implements Socket.
 func (f FD) SocketError() linux.Errno {
 	n, err := unix.GetsockoptInt(int(f), unix.SOL_SOCKET, unix.SO_ERROR)
 	if err != nil {
@@ -61,11 +61,11 @@ func (f FD) SocketError() linux.Errno {
 	return linux.Errno(n)
 }
 
-// PendingBytes is FIONREAD.
+// PendingBytes implements Socket.
 func (f FD) PendingBytes() int {
 	n, _ := unix.IoctlGetInt(int(f), linux.FIONREAD)
 	return n
 }
 
-// Shutdown ends receiving (0), sending (1) or both (2).
+// Shutdown implements Socket.
 func (f FD) Shutdown(how int) linux.Errno { return ErrnoOf(unix.Shutdown(int(f), how)) }

@@ -144,6 +144,8 @@ const (
 	F_ADD_SEALS     = 1033
 	F_GET_SEALS     = 1034
 
+	F_SEAL_FUTURE_WRITE = 0x10
+
 	FD_CLOEXEC = 1
 	F_UNLCK    = 2
 )

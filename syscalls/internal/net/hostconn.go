@@ -1,6 +1,7 @@
 package net
 
 import (
+	"bytes"
 	"net/netip"
 	"os"
 
@@ -14,8 +15,8 @@ import (
 // A hostConn is the socket of the host that a guest's socket talks through to other machines. It does not block. The
 // addresses that the guest sees are its own, as if behind a router that translates them.
 type hostConn struct {
-	// fd is the host's socket, NoFD for none.
-	fd host.FD
+	// socket is the host's, nil for none.
+	socket host.Socket
 	// buf is room for what is received.
 	buf []byte
 }
@@ -24,28 +25,23 @@ type hostConn struct {
 const maxHostTransfer = 64 << 10
 
 // open makes a socket on the host if there is none.
-func (o *hostConn) open(typ int) linux.Errno {
-	if o.fd != host.NoFD {
-		return 0
+func (o *hostConn) open(k *task.Kernel, typ int) (e linux.Errno) {
+	if o.socket == nil {
+		o.socket, e = k.Network.Socket(typ)
 	}
-	fd, e := host.Socket(typ)
-	if e != 0 {
-		return e
-	}
-	o.fd = fd
-	return 0
+	return e
 }
 
 // close closes the host's socket, if there is one.
 func (o *hostConn) close() {
-	if o.fd != host.NoFD {
-		o.fd.Close()
-		o.fd = host.NoFD
+	if o.socket != nil {
+		o.socket.Close()
+		o.socket = nil
 	}
 }
 
 // isOpen reports whether there is a socket on the host.
-func (o *hostConn) isOpen() bool { return o.fd != host.NoFD }
+func (o *hostConn) isOpen() bool { return o.socket != nil }
 
 // send sends what of v fits at once, to the given address or, if that is invalid, to where the socket is connected.
 func (o *hostConn) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint64, linux.Errno) {
@@ -53,19 +49,26 @@ func (o *hostConn) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint6
 	if e != 0 {
 		return 0, e
 	}
-	n, e := o.fd.SendTo(b, to)
+	n, e := o.socket.SendTo(b, to)
 	return uint64(n), e
 }
 
-// receive receives into m. from is invalid for a stream.
-func (o *hostConn) receive(t *task.Thread, m *InMessage) (n uint64, from netip.AddrPort, e linux.Errno) {
+// receive receives into m, of a stream's bytes or a datagram. from is invalid for a stream.
+func (o *hostConn) receive(t *task.Thread, m *InMessage, stream bool) (n uint64, from netip.AddrPort, e linux.Errno) {
 	if o.buf == nil {
 		o.buf = make([]byte, maxHostTransfer)
 	}
 	size := min(uio.Total(m.V), maxHostTransfer)
-	got, from, e := o.fd.ReceiveFrom(o.buf[:size], m.Flags&(linux.MSG_PEEK|linux.MSG_TRUNC))
-	if e != 0 {
+	flags := m.Flags & (linux.MSG_PEEK | linux.MSG_TRUNC)
+	if stream {
+		flags &^= linux.MSG_TRUNC
+	}
+	got, from, e := o.socket.ReceiveFrom(o.buf[:size], flags)
+	switch {
+	case e != 0:
 		return 0, from, e
+	case stream && m.Flags&linux.MSG_TRUNC != 0:
+		return uint64(got), from, 0 // thrown away: tcp(7), MSG_TRUNC
 	}
 	if uint64(got) > size {
 		m.out |= linux.MSG_TRUNC
@@ -96,20 +99,20 @@ func (o *hostConn) shutdown(rcv, snd bool) linux.Errno {
 	const shutRD, shutWR, shutRDWR = 0, 1, 2
 	switch {
 	case rcv && snd:
-		return o.fd.Shutdown(shutRDWR)
+		return o.socket.Shutdown(shutRDWR)
 	case rcv:
-		return o.fd.Shutdown(shutRD)
+		return o.socket.Shutdown(shutRD)
 	}
-	return o.fd.Shutdown(shutWR)
+	return o.socket.Shutdown(shutWR)
 }
 
 // connectHost begins to connect s to another machine.
 func (s *TCPSocket) connectHost(k *task.Kernel, to netip.AddrPort) linux.Errno {
-	if e := s.host.open(linux.SOCK_STREAM); e != 0 {
+	if e := s.host.open(k, linux.SOCK_STREAM); e != 0 {
 		return e
 	}
 	s.state = tcpConnecting
-	if e := s.host.fd.Connect(to); e != 0 && e != linux.EINPROGRESS {
+	if e := s.host.socket.Connect(to); e != 0 && e != linux.EINPROGRESS {
 		s.disconnect(k)
 		s.err = 0
 		return e
@@ -119,10 +122,10 @@ func (s *TCPSocket) connectHost(k *task.Kernel, to netip.AddrPort) linux.Errno {
 
 // pollConnect asks the host, if s is being connected there, how that has ended.
 func (s *TCPSocket) pollConnect(k *task.Kernel) {
-	if s.state != tcpConnecting || !s.host.isOpen() || s.host.fd.Poll(linux.POLLOUT) == 0 {
+	if s.state != tcpConnecting || !s.host.isOpen() || s.host.socket.Poll(linux.POLLOUT) == 0 {
 		return
 	}
-	if e := s.host.fd.SocketError(); e != 0 {
+	if e := s.host.socket.SocketError(); e != 0 {
 		s.connectFailed(k, e)
 		return
 	}
@@ -146,7 +149,7 @@ func (s *udpSocket) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 // hostWaits appends the host's socket, if there is one, to fds.
 func (o *hostConn) hostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 	if o.isOpen() {
-		fds = append(fds, host.PollFD{FD: o.fd, Events: events})
+		fds = append(fds, host.PollFD{On: o.socket, Events: events})
 	}
 	return fds
 }
@@ -156,26 +159,28 @@ func init() {
 	files.EtcNodes["hosts"] = files.DiskNode(func(t *task.Thread) []byte {
 		own := "127.0.1.1 " + task.HostName + "\n"
 		if StackOf(t.Kernel).network == NetworkHost {
-			return append(hostText("/etc/hosts"), own...)
+			return append(hostText(t, "hosts"), own...)
 		}
 		return []byte("127.0.0.1 localhost\n" + own)
 	})
 	files.EtcNodes["resolv.conf"] = files.DiskNode(func(t *task.Thread) []byte {
 		if StackOf(t.Kernel).network == NetworkHost {
-			return hostText("/etc/resolv.conf")
+			return hostText(t, "resolv.conf")
 		}
 		return []byte("# nobody to ask\n")
 	})
 }
 
-// hostText is the text of a file of the host, to the end of its last line; nothing if it cannot be read.
-func hostText(name string) []byte {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil
-	}
-	if n := len(text); n > 0 && text[n-1] != '\n' {
-		text = append(text, '\n')
-	}
-	return text
+// hostText is the text of a file of the host's /etc, to the end of its last line; nothing if it cannot be read. The text is the caller's.
+func hostText(t *task.Thread, name string) []byte {
+	return bytes.Clone(files.SystemOf(t.Kernel).RecordedEtc(name, func() []byte {
+		text, err := os.ReadFile("/etc/" + name)
+		if err != nil {
+			return nil
+		}
+		if n := len(text); n > 0 && text[n-1] != '\n' {
+			text = append(text, '\n')
+		}
+		return text
+	}))
 }

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
@@ -104,7 +103,6 @@ func newInetSocket(t *task.Thread, family, typ, proto, flags int) (Socket, linux
 		return s, 0
 	case typ == linux.SOCK_DGRAM && (proto == 0 || proto == linux.IPPROTO_UDP):
 		s := &udpSocket{}
-		s.host.fd = host.NoFD
 		s.Opts.init(SockBuf, SockBuf)
 		s.init(t.Kernel, family, typ, linux.IPPROTO_UDP, flags)
 		return s, 0

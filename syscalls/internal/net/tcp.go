@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
@@ -67,7 +66,6 @@ func newTCP(family int) *TCPSocket {
 	s := &TCPSocket{}
 	s.Family, s.Type, s.proto = family, linux.SOCK_STREAM, linux.IPPROTO_TCP
 	s.Opts.init(tcpSndBuf, tcpRcvBuf)
-	s.host.fd = host.NoFD
 	return s
 }
 
@@ -449,7 +447,7 @@ func (s *TCPSocket) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 		}
 		n := s.pendingBytes()
 		if s.host.isOpen() {
-			n = s.host.fd.PendingBytes()
+			n = s.host.socket.PendingBytes()
 		}
 		return 0, t.Out32(arg, uint32(n))
 	case linux.TIOCOUTQ:

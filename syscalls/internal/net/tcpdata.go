@@ -110,7 +110,7 @@ func (s *TCPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 		return 0, e
 	}
 	if s.host.isOpen() {
-		return s.host.fd.SendTo(b, netip.AddrPort{})
+		return s.host.socket.SendTo(b, netip.AddrPort{})
 	}
 	n := min(len(b), s.room())
 	if n == 0 {
@@ -143,7 +143,7 @@ func (s *TCPSocket) writable() bool { return s.room() >= s.window()/3 }
 // ReadRaw implements files.RawReader.
 func (s *TCPSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if s.host.isOpen() && s.state == tcpConnected {
-		n, _, e := s.host.fd.ReceiveFrom(b, 0)
+		n, _, e := s.host.socket.ReceiveFrom(b, 0)
 		return n, e
 	}
 	before := s.Queue.Bytes
@@ -182,7 +182,7 @@ func (s *TCPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 	case s.listening:
 		return 0, linux.ENOTCONN
 	case s.host.isOpen() && s.state == tcpConnected:
-		n, _, e := s.host.receive(t, m)
+		n, _, e := s.host.receive(t, m, true)
 		return n, e
 	case m.Flags&linux.MSG_OOB != 0:
 		return s.receiveUrgent(t, m)
@@ -229,7 +229,7 @@ func (s *TCPSocket) Poll(t *task.Thread) uint32 {
 	s.pollConnect(t.Kernel)
 	ev := s.shutEvents()
 	if s.host.isOpen() && s.state == tcpConnected {
-		return ev | s.host.fd.Poll(linux.POLLIN|linux.POLLPRI|linux.POLLOUT|linux.POLLRDNORM|linux.POLLWRNORM|linux.POLLRDHUP)
+		return ev | s.host.socket.Poll(linux.POLLIN|linux.POLLPRI|linux.POLLOUT|linux.POLLRDNORM|linux.POLLWRNORM|linux.POLLRDHUP)
 	}
 	if s.state == tcpClosed {
 		ev |= linux.POLLHUP

@@ -93,10 +93,10 @@ func (s *udpSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 	}
 	s.host.close()
 	if isExternal(t.Kernel, to.Addr()) {
-		if e := s.host.open(linux.SOCK_DGRAM); e != 0 {
+		if e := s.host.open(t.Kernel, linux.SOCK_DGRAM); e != 0 {
 			return e
 		}
-		if e := s.host.fd.Connect(to); e != 0 {
+		if e := s.host.socket.Connect(to); e != 0 {
 			return e
 		}
 	}
@@ -178,7 +178,7 @@ func (s *udpSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 		to = s.piecesTo
 	}
 	if isExternal(t.Kernel, to.Addr()) {
-		if e := s.host.open(linux.SOCK_DGRAM); e != 0 {
+		if e := s.host.open(t.Kernel, linux.SOCK_DGRAM); e != 0 {
 			return 0, e
 		}
 		if m.Name == nil {
@@ -295,7 +295,7 @@ func (s *udpSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 		return 0, linux.EAGAIN
 	}
 	if s.err == 0 && s.Queue.empty() && s.host.isOpen() {
-		n, from, e := s.host.receive(t, m)
+		n, from, e := s.host.receive(t, m, false)
 		if e == 0 {
 			m.Name = s.encode(from)
 		}
@@ -319,7 +319,7 @@ func (s *udpSocket) Poll(*task.Thread) uint32 {
 		ev |= linux.POLLIN | linux.POLLRDNORM
 	}
 	if s.host.isOpen() {
-		ev |= s.host.fd.Poll(linux.POLLIN | linux.POLLRDNORM)
+		ev |= s.host.socket.Poll(linux.POLLIN | linux.POLLRDNORM)
 	}
 	return ev
 }
@@ -330,7 +330,7 @@ func (s *udpSocket) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 	case linux.FIONREAD:
 		n := s.Queue.firstSize()
 		if n == 0 && s.host.isOpen() {
-			n = s.host.fd.PendingBytes()
+			n = s.host.socket.PendingBytes()
 		}
 		return 0, t.Out32(arg, uint32(n))
 	case linux.TIOCOUTQ:

@@ -83,6 +83,7 @@ func TestHostile(t *testing.T) {
 		"below a file":                  {files(`{"path":"/d","inode":2,"mode":"100644"}`, `{"path":"/d/a","inode":3,"mode":"100644"}`), "its directory is expected in front"},
 		"below nothing":                 {files(`{"path":"/d","error":2}`, `{"path":"/d/a","inode":3,"mode":"100644"}`), "its directory is expected in front"},
 		"a name twice":                  {files(`{"path":"/a","inode":2,"mode":"100644"}`, `{"path":"/a","error":2}`), `"/a" is there twice`},
+		"our own error":                 {files(`{"path":"/a","error":600}`), "line 2: \"/a\": there is no error 600"},
 		"a long name":                   {files(`{"path":"/` + strings.Repeat("x", 256) + `","inode":2,"mode":"100644"}`), "the name is too long"},
 		"no type":                       {files(`{"path":"/a","inode":2,"mode":"644"}`), "no such type"},
 		"no mode":                       {files(`{"path":"/a","inode":2,"mode":"x"}`), "line 2"},
@@ -128,6 +129,10 @@ func FuzzOpen(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(b)
 	f.Add(packed(f, []member{{name: "root/a", text: "x"}, {name: "files.jsonl", text: goodRoot + `{"path":"/a","inode":2,"mode":"100644","size":1,"content":true}`}, {name: "manifest.json", text: goodManifest}}))
+	name, _ = conversation(f, 0, 30)
+	b, err = os.ReadFile(name)
+	require.NoError(f, err)
+	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		rec, err := record.Read(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
@@ -137,6 +142,7 @@ func FuzzOpen(f *testing.F) {
 		require.Zero(t, e)
 		vfstest.Tree(fs)
 		rec.Etc("passwd")
+		converse(rec.Network(func() {}), 0, 30)
 		rec.Stdin()
 	})
 }

@@ -22,7 +22,10 @@ type Recorder struct {
 	// made by the guest.
 	found map[any]*file
 	root  *file
-	etc   map[string]bool // what stands in for files of /etc, as far as the archive has it
+	// etc is what stands in for files of /etc, as far as the archive has it.
+	etc map[string][]byte
+	// network is nil if that of the host is not recorded.
+	network *network
 	// err is the first error of the archive, odd the first thing found that no archive can have.
 	err, odd error
 }
@@ -223,12 +226,15 @@ func (r *Recorder) fail(err error) {
 	}
 }
 
-// Etc notes what stands in for a file of /etc.
-func (r *Recorder) Etc(name string, text []byte) {
-	if !r.etc[name] {
-		r.etc[name] = true
+// Etc notes what stands in for a file of /etc: text, unless it has stood for something else before. It returns that.
+func (r *Recorder) Etc(name string, text []byte) []byte {
+	was, known := r.etc[name]
+	if !known {
+		r.etc[name] = text
 		r.fail(r.out.bytes(etcPrefix+name, text))
+		return text
 	}
+	return was
 }
 
 // entries are the lines about d and what was below it, in order of names.

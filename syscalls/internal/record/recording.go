@@ -40,6 +40,9 @@ type Recording struct {
 	// is set.
 	missing  string
 	tolerant bool
+	// name is the archive's, "" if it has none. networkError is why its network did not answer.
+	name         string
+	networkError error
 	// fs is the file system that was made last.
 	fs *archived
 }
@@ -75,7 +78,7 @@ func Open(name string) (*Recording, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r.closer = f
+	r.closer, r.name = f, name
 	return r, nil
 }
 
@@ -232,6 +235,8 @@ func (r *Recording) add(e entry) error {
 		return fmt.Errorf("%q: the name is too long", name)
 	case dir.has(base):
 		return fmt.Errorf("%q is there twice", name)
+	case e.Error > maxErrno:
+		return fmt.Errorf("%q: there is no error %d", name, e.Error)
 	case e.Error == linux.ENOENT:
 		dir.names[base] = nil
 		return nil

@@ -28,7 +28,7 @@ func NewRecorder(f *os.File) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Recorder{out: &writer{f, tar.NewWriter(f)}, ids: map[any]uint64{}, found: map[any]*file{}, etc: map[string]bool{}}, nil
+	return &Recorder{out: &writer{f, tar.NewWriter(f)}, ids: map[any]uint64{}, found: map[any]*file{}, etc: map[string][]byte{}}, nil
 }
 
 // Finish writes the end of the archive. Run is what the callers above have to remember.
@@ -38,6 +38,9 @@ func (r *Recorder) Finish(run any) error {
 	}
 	if r.odd != nil {
 		return r.odd
+	}
+	if r.network != nil {
+		r.network.finish()
 	}
 	settings, err := json.Marshal(run)
 	if err != nil {

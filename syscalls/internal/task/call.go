@@ -118,6 +118,7 @@ func (t *Thread) dispatch() {
 func (t *Thread) resumeCall() {
 	resume := t.Call.Resume
 	t.Call.Wait, t.Call.Resume = nil, nil
+	t.Kernel.Spaces.Sync()
 	t.finishUnlessBlocked(resume())
 }
 

@@ -146,6 +146,8 @@ type Kernel struct {
 	// reapedTime is the user time of the processes that have left Processes: Executed counts it.
 	reapedTime int64
 
+	// Network is how the guest reaches other machines, and how it waits for what the host decides.
+	Network host.Network
 	// Clock is where time comes from, RNG where random bytes do.
 	Clock clock
 	RNG   generator
@@ -249,7 +251,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 	k := &Kernel{
 		Config: cfg, Table: table, Threads: map[int]*Thread{}, LastID: DefaultPID - 1, UID: DefaultUID, GID: DefaultGID,
 		Futexes: map[FutexKey][]*Thread{}, owners: map[FutexKey]*Thread{},
-		reported: map[uint64]bool{}, refusals: map[refusal]uint64{},
+		reported: map[uint64]bool{}, refusals: map[refusal]uint64{}, Network: host.OwnNetwork{},
 	}
 	if cfg.Compat {
 		k.UID, k.GID = host.User()

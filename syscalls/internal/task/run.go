@@ -234,7 +234,9 @@ func (k *Kernel) runThread(t *Thread) bool {
 func (t *Thread) execute(budget uint64) emu.Stop {
 	t.Kernel.activity++
 	for {
+		t.Kernel.Spaces.Sync()
 		stop := t.Process.Engine.Run(t.CPU, budget)
+		t.Kernel.Spaces.Sync()
 		if stop.Reason != emu.StopInterrupt || t.Kernel.Interrupted.Load() {
 			return stop
 		}
@@ -321,7 +323,7 @@ func (k *Kernel) waitForEvent() bool {
 	for left > 0 && !k.Interrupted.Load() {
 		k.idleRounds = 0 // that is for virtual time: real time passes by itself
 		d := min(left, slice)
-		if host.PollWait(fds, d) || k.anyReady() {
+		if k.Network.Wait(fds, d) || k.anyReady() {
 			return true
 		}
 		fds = k.hostWaits(fds[:0])

@@ -1,0 +1,54 @@
+//go:build linux && amd64
+
+package syscalls_test
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// onLargePages are the conformance programs that TestLargePages runs. With the tag oracles it runs all.
+var onLargePages = map[string]bool{"filemaps": true, "cutdata": true, "codechanges": true, "calls": true, "sharing": true, "behindeof": true}
+
+// TestLargePages runs conformance programs as on hosts with larger pages, where files are not mapped but copied, page by page.
+func TestLargePages(t *testing.T) {
+	defer func(was emu.Addr) { mem.HostPage = was }(mem.HostPage)
+	sources, err := filepath.Glob("testdata/guest/*.c")
+	require.NoError(t, err)
+	ran := 0
+	for _, src := range sources {
+		name := strings.TrimSuffix(filepath.Base(src), ".c")
+		if !onLargePages[name] && !(oracles && name != "inet6") {
+			continue
+		}
+		ran++
+		prog := filepath.Join(t.TempDir(), name)
+		if out, err := exec.Command("gcc", "-O1", "-w", "-pthread", "-o", prog, src).CombinedOutput(); err != nil {
+			require.False(t, oracles, "%s", out)
+			t.Skipf("gcc: %v: %s", err, out)
+		}
+		for _, size := range []emu.Addr{16 << 10, 64 << 10} {
+			if size == 16<<10 && !onLargePages[name] {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%d KiB", name, size>>10), func(t *testing.T) {
+				requireLinux(t, sinceLinux[name])
+				mem.HostPage = size
+				want, status := nativeRun(t, []string{prog}, nil)
+				got, gotStatus := guestRun(t, []string{prog}, nil, func(c *cgemu.Config) { c.Engine = "interp" })
+				require.Equal(t, want, got)
+				require.Equal(t, status, gotStatus)
+			})
+		}
+	}
+	require.GreaterOrEqual(t, ran, len(onLargePages))
+}
