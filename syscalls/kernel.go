@@ -112,6 +112,9 @@ func New(cfg Config) (*Kernel, error) {
 		return nil, err
 	}
 	k.FS = fs
+	if u := fs.Guest(); u != nil && u.Shown {
+		k.UID, k.GID = u.UID, u.GID
+	}
 	if cfg.Network == NetworkHost {
 		switch {
 		case cfg.Files.Record != nil:
@@ -119,9 +122,6 @@ func New(cfg Config) (*Kernel, error) {
 		case cfg.Files.Replay != nil:
 			k.Network = cfg.Files.Replay.Network(func() { k.Interrupted.Store(true) })
 		}
-	}
-	if u := fs.Guest(); u != nil && u.Shown {
-		k.UID, k.GID = u.UID, u.GID
 	}
 	if cfg.Strace != nil {
 		k.Trace = strace.NewTracer(cfg.Strace)

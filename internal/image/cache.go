@@ -102,7 +102,8 @@ func (c *cache) create() *os.File {
 	return f
 }
 
-// finish completes a file that has its data, and gives it its name. It can be read then, whether that was possible or not.
+// finish completes a file that has its data, closes it, since not all hosts rename files that are open, and gives it its name. If that is not possible
+// the file is removed.
 func (c *cache) finish(f *os.File, key, id string, dataSize int64, list []entry) error {
 	text := encodeList(id, list)
 	t := append([]byte(cacheMagic), make([]byte, 16)...)
@@ -111,25 +112,24 @@ func (c *cache) finish(f *os.File, key, id string, dataSize int64, list []entry)
 	sum := sha256.Sum256(text)
 	t = append(t, sum[:]...)
 	_, err := f.WriteAt(append(text, t...), dataSize)
+	if e := f.Close(); err == nil {
+		err = e
+	}
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(c.dir, key))
 	}
-	if err == nil {
-		c.prune(key)
+	if err != nil {
+		os.Remove(f.Name())
+		return err
 	}
-	return err
+	c.prune(key)
+	return nil
 }
 
 // keep writes the list of an archive that needs no copy.
 func (c *cache) keep(key, id string, list []entry) {
-	f := c.create()
-	if f == nil {
-		return
-	}
-	err := c.finish(f, key, id, 0, list)
-	f.Close()
-	if err != nil {
-		os.Remove(f.Name())
+	if f := c.create(); f != nil {
+		_ = c.finish(f, key, id, 0, list) // the next run lists it again
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func TestCacheDamaged(t *testing.T) {
 	require.Equal(t, good, b)
 }
 
-// TestCacheStale has an image be changed: by another content, and by one of the same length and time.
+// TestCacheStale has an image be changed: by another content of the same length, and, where the host tells when an inode was changed, of the same time.
 func TestCacheStale(t *testing.T) {
 	at, cache := written(t, packed(file("one", "", 0o644))), t.TempDir()
 	require.Contains(t, tree(t, at, cache), "/one f")
@@ -54,7 +55,9 @@ func TestCacheStale(t *testing.T) {
 	for range 3 {
 		for _, name := range []string{"two", "six"} {
 			require.NoError(t, os.WriteFile(at, packed(file(name, "", 0o644)), 0o644))
-			require.NoError(t, os.Chtimes(at, info.ModTime(), info.ModTime()))
+			if runtime.GOOS != "windows" {
+				require.NoError(t, os.Chtimes(at, info.ModTime(), info.ModTime()))
+			}
 			require.Contains(t, tree(t, at, cache), "/"+name+" f")
 		}
 	}

@@ -132,29 +132,41 @@ func checkDigest(h hash.Hash, want *v1.Hash) error {
 // unpack decompresses an archive: into the cache or, if that is not possible, into a file that goes at the end.
 func (o *opener) unpack(c *compression, p part, want *v1.Hash) (*layer, error) {
 	before := o.lister
-	if f := o.cache.create(); f != nil {
-		l, err := o.unpackTo(f, c, p, want)
-		if err == nil {
-			err = o.cache.finish(f, p.key, p.id, l.data.Size(), l.list)
-		}
-		if err == nil {
-			o.closes = append(o.closes, f)
-			return l, nil
-		}
-		f.Close()
-		os.Remove(f.Name())
-		var write *writeError
-		if l == nil && !errors.As(err, &write) {
-			return nil, err
-		}
-		o.lister = before
+	l, err := o.unpackCached(c, p, want)
+	var write *writeError
+	if l != nil || err != nil && !errors.As(err, &write) {
+		return l, err
 	}
+	o.lister = before
 	f, err := newTemporary()
 	if err != nil {
 		return nil, err
 	}
 	o.closes = append(o.closes, f)
 	return o.unpackTo(f.File, c, p, want)
+}
+
+// unpackCached decompresses an archive into the cache. It returns nil if that cannot be written, or a writeError.
+func (o *opener) unpackCached(c *compression, p part, want *v1.Hash) (*layer, error) {
+	f := o.cache.create()
+	if f == nil {
+		return nil, nil
+	}
+	l, err := o.unpackTo(f, c, p, want)
+	if err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return nil, err
+	}
+	if err := o.cache.finish(f, p.key, p.id, l.data.Size(), l.list); err != nil {
+		return nil, &writeError{err}
+	}
+	f, data, _, ok := o.cache.open(p.key, p.id)
+	if !ok { // somebody has removed it meanwhile
+		return nil, nil
+	}
+	o.closes = append(o.closes, f)
+	return &layer{data, l.list}, nil
 }
 
 // A writeError is one of the file that is written, not of what is read.

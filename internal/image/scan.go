@@ -26,7 +26,7 @@ const (
 )
 
 var kinds = map[byte]Kind{
-	tar.TypeReg: Regular, tar.TypeRegA: Regular, tar.TypeCont: Regular, tar.TypeGNUSparse: Regular, tar.TypeDir: Directory, tar.TypeSymlink: Symlink, //nolint:staticcheck // old archives have TypeRegA
+	tar.TypeReg: Regular, tar.TypeCont: Regular, tar.TypeGNUSparse: Regular, tar.TypeDir: Directory, tar.TypeSymlink: Symlink,
 	tar.TypeLink: hardLink, tar.TypeChar: CharDev, tar.TypeBlock: BlockDev, tar.TypeFifo: FIFO,
 }
 
