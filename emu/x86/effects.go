@@ -116,15 +116,7 @@ func (d *decoder) checkVEX(inst *Inst) error {
 		}
 	}
 	if inst.Enc == EVEX {
-		return d.checkEVEX(inst)
-	}
-	return nil
-}
-
-// checkEVEX refuses a broadcast from memory of what has none.
-func (d *decoder) checkEVEX(inst *Inst) error {
-	if inst.HasMem && d.bcast && d.form.bcast == 0 {
-		return ErrUndefined
+		return d.evexFields(inst)
 	}
 	return nil
 }

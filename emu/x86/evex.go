@@ -1,0 +1,91 @@
+package x86
+
+// evexFields gives inst what its EVEX prefix says of masks, broadcasts and rounding, and refuses what raises #UD. SDM Vol. 2, "EVEX Instruction
+// Format" and "Exceptions Type".
+func (d *decoder) evexFields(inst *Inst) error {
+	f := d.form
+	inst.Mask, inst.Zeroing = Reg(d.mask), d.zeroing
+	result := inst.Args[0].Kind
+	switch {
+	case d.mask != 0 && f.elem == 0:
+		return ErrUndefined
+	case d.zeroing && (d.mask == 0 || result != ArgXMM || f.attr&attrVSIB != 0):
+		return ErrUndefined
+	case f.attr&attrVSIB != 0 && (d.mask == 0 || result == ArgXMM && inst.Args[0].Reg == inst.Mem.Index):
+		return ErrUndefined
+	}
+	switch {
+	case !d.bcast:
+	case inst.HasMem:
+		inst.Broadcast = true
+		if f.bcast == 0 {
+			return ErrUndefined
+		}
+	case f.attr&attrER != 0:
+		inst.Rounding = RoundNearest + Rounding(d.rounding)
+	case f.attr&attrSAE != 0:
+		inst.Rounding = RoundSAE
+	default:
+		return ErrUndefined
+	}
+	return nil
+}
+
+// Elements returns of how many elements bits of a mask register say whether they are selected: 0 if i cannot be masked.
+func (i *Inst) Elements() int {
+	switch f := &forms[i.form]; {
+	case i.Enc != EVEX || f.elem == 0:
+		return 0
+	case f.attr&attrLIG != 0:
+		return 1
+	default:
+		return int(i.vlen / f.elem)
+	}
+}
+
+// ElementSize returns how many bytes each of the Elements has in operand arg, a vector.
+func (i *Inst) ElementSize(arg int) int {
+	f := &forms[i.form]
+	size := int(f.args[arg].size)
+	if f.attr&attrLIG != 0 {
+		return int(f.elem)
+	}
+	if size >= int(sizeX) {
+		size = int(i.vlen) >> (size - int(sizeX))
+	}
+	return size / i.Elements()
+}
+
+// VectorLen returns the vector length in bytes, of an instruction with a VEX or EVEX prefix.
+func (i *Inst) VectorLen() int { return int(i.vlen) }
+
+// SuppressesFaults reports whether elements of the memory operand that the mask does not select are not accessed.
+func (i *Inst) SuppressesFaults() bool {
+	f := &forms[i.form]
+	return i.Mask != 0 && i.HasMem && f.attr&(attrNF|attrVSIB) == 0
+}
+
+// maskedRefs yields the references of an instruction that accesses selected elements of its memory operand alone.
+func (i *Inst) maskedRefs(memSize uint16, write bool, yield func(Ref) bool) {
+	r := Ref{Guard: OpmaskBit, Size: memSize}
+	if write {
+		r.Kind = Write
+	}
+	if i.Broadcast {
+		r.Guard = OpmaskAny
+		yield(r)
+		return
+	}
+	if forms[i.form].attr&attrPacks != 0 {
+		r.Guard = OpmaskCount
+	}
+	n := i.Elements()
+	r.Size /= uint16(n)
+	for lane := range n {
+		r.Lane = uint8(lane)
+		if !yield(r) {
+			return
+		}
+		r.Off += int16(r.Size)
+	}
+}
