@@ -369,7 +369,7 @@ func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
 	c.FSBase = e.get(stFSBase)
 	c.GSBase = e.get(stGSBase)
 	c.RIP = rip
-	c.FP[emu.XOffHeader] = sem.XFeatures
+	c.FP[emu.XOffHeader] = emu.XFeatures
 }
 
 // lookup returns the block at rip, translating it if need be.
@@ -413,7 +413,7 @@ func (e *Engine) enter(at int) {
 
 // settle makes of the state XSAVE wrote what the next XRSTOR is to load.
 func settle(x *emu.XState) {
-	x[emu.XOffHeader] = x[emu.XOffHeader]&sem.XAVX | sem.XX87 | sem.XSSE
+	x[emu.XOffHeader] = x[emu.XOffHeader]&emu.XAVX | emu.XX87 | emu.XSSE
 	clear(x[emu.XOffFOP : emu.XOffFDP+8])
 	// AMD's CPUs have one bit more, and FXSAVE shows the mask.
 	binary.LittleEndian.PutUint32(x[emu.XOffMXCSRMsk:], emu.MXCSRMask)
@@ -424,10 +424,10 @@ func settle(x *emu.XState) {
 // guest's changes between SSE and AVX code for one that must keep upper halves, which costs
 // some 70 ns.
 func markUpper(x *emu.XState) {
-	x[emu.XOffHeader] = sem.XX87 | sem.XSSE
+	x[emu.XOffHeader] = emu.XX87 | emu.XSSE
 	for _, b := range x[emu.XOffYMMH:] {
 		if b != 0 {
-			x[emu.XOffHeader] |= sem.XAVX
+			x[emu.XOffHeader] |= emu.XAVX
 			return
 		}
 	}

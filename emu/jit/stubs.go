@@ -3,7 +3,7 @@
 package jit
 
 import (
-	"github.com/cgemu/cgemu/emu/sem"
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -44,7 +44,7 @@ func emitStubs(e *assembler) stubs {
 	e.rip(3, stHostMXCSR, 0)
 	e.storeImm32(stInGuest, 1)
 	e.load(x86.RCX, stFP)
-	e.movImm(x86.RAX, sem.XFeatures)
+	e.movImm(x86.RAX, emu.XFeatures)
 	e.movImm(x86.RDX, 0)
 	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
 	e.byte(0xff)                   // push [stFlags]
@@ -74,7 +74,7 @@ func emitStubs(e *assembler) stubs {
 	}
 	e.load(x86.RBP, stHostBP)
 	e.load(x86.RCX, stFP)
-	e.movImm(x86.RAX, sem.XFeatures)
+	e.movImm(x86.RAX, emu.XFeatures)
 	e.movImm(x86.RDX, 0)
 	e.byte(0x48, 0x0f, 0xae, 0x21) // xsave64 [rcx]
 	e.byte(0xc5, 0xf8, 0x77)       // vzeroupper

@@ -1,6 +1,8 @@
 package sem
 
 import (
+	"math/bits"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -27,6 +29,8 @@ func Of(g *guest.Insn) func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	switch {
 	case guest.Privileged(g.Op):
 		return func(*Machine, *emu.CPU, *guest.Insn) *emu.Fault { return generalProtection() }
+	case g.Enc == x86.EVEX:
+		return table[g.Op].evex
 	case g.Kind == guest.Emulated:
 		return table[g.Op].emulated
 	default:
@@ -43,7 +47,24 @@ func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if execute == nil {
 		panic("BUG: no semantics of " + g.Op.String())
 	}
-	return execute(m, c, g)
+	f := execute(m, c, g)
+	if f == nil && m.ZeroesBeyond(g) {
+		zeroBeyond(c.FP, g.VecWrite)
+	}
+	return f
+}
+
+// ZeroesBeyond reports whether g, besides what its semantics say, zeroes what its registers have beyond 256 bits: those with a VEX prefix do, on
+// a CPU that has AVX-512.
+func (m *Machine) ZeroesBeyond(g *guest.Insn) bool {
+	return g.Enc == x86.VEX && g.VecWrite != 0 && m.Model.XCR0&emu.XZMMH != 0
+}
+
+// zeroBeyond does that to a set of registers.
+func zeroBeyond(x *emu.XState, regs uint32) {
+	for ; regs != 0; regs &= regs - 1 {
+		clear(x[emu.XOffZMMH+32*bits.TrailingZeros32(regs):][:32])
+	}
 }
 
 // generalProtection returns #GP.

@@ -45,16 +45,23 @@ func (i *Inst) Elements() int {
 
 // ElementSize returns how many bytes each of the Elements has in operand arg, a vector.
 func (i *Inst) ElementSize(arg int) int {
-	f := &forms[i.form]
-	size := int(f.args[arg].size)
-	if f.attr&attrLIG != 0 {
+	if f := &forms[i.form]; f.attr&attrLIG != 0 {
 		return int(f.elem)
 	}
-	if size >= int(sizeX) {
-		size = int(i.vlen) >> (size - int(sizeX))
-	}
-	return size / i.Elements()
+	return i.OperandSize(arg) / i.Elements()
 }
+
+// OperandSize returns how many bytes operand arg has, a vector: a register may have more than the instruction uses of it.
+func (i *Inst) OperandSize(arg int) int {
+	size := int(forms[i.form].args[arg].size)
+	if size >= int(sizeX) {
+		return int(i.vlen) >> (size - int(sizeX))
+	}
+	return size
+}
+
+// BroadcastSize returns the size of the element that a memory operand is which stands for all.
+func (i *Inst) BroadcastSize() int { return int(forms[i.form].bcast) }
 
 // VectorLen returns the vector length in bytes, of an instruction with a VEX or EVEX prefix.
 func (i *Inst) VectorLen() int { return int(i.vlen) }
@@ -65,13 +72,16 @@ func (i *Inst) SuppressesFaults() bool {
 	return i.Mask != 0 && i.HasMem && f.attr&(attrNF|attrVSIB) == 0
 }
 
+// Repeats reports whether i repeats its memory operand in all of its result (VBROADCAST).
+func (i *Inst) Repeats() bool { return forms[i.form].attr&attrRepeats != 0 }
+
 // maskedRefs yields the references of an instruction that accesses selected elements of its memory operand alone.
 func (i *Inst) maskedRefs(memSize uint16, write bool, yield func(Ref) bool) {
 	r := Ref{Guard: OpmaskBit, Size: memSize}
 	if write {
 		r.Kind = Write
 	}
-	if i.Broadcast {
+	if i.Broadcast || i.Repeats() {
 		r.Guard = OpmaskAny
 		yield(r)
 		return

@@ -47,6 +47,7 @@ const (
 	attrER                        // EVEX: with registers, EVEX.b gives a rounding mode
 	attrSAE                       // EVEX: with registers, EVEX.b suppresses exceptions
 	attrNF                        // EVEX: all of a memory operand is accessed whatever the mask
+	attrRepeats                   // EVEX: the memory operand is repeated in all of the result (VBROADCAST)
 	attrPacks                     // EVEX: memory has the selected elements side by side (VPCOMPRESS, VPEXPAND)
 )
 

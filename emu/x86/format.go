@@ -104,9 +104,16 @@ func (i *Inst) operand(a *Arg, pc uint64) string {
 	return "?"
 }
 
-// indexSize is the size of a gather's indices: D or Q behind the word in its name.
-func (i *Inst) indexSize() uint16 {
-	if _, sizes, _ := strings.Cut(i.Op.String(), "GATHER"); strings.HasPrefix(sizes, "D") {
+// IndexSize is the size of the indices of a gather or scatter: D or Q behind the word in its name.
+func (i *Inst) IndexSize() int {
+	name := i.Op.String()
+	at := strings.IndexAny(name, "GS") // GATHER, SCATTER
+	if name[at] == 'G' {
+		at += len("GATHER")
+	} else {
+		at += len("SCATTER")
+	}
+	if name[at] == 'D' {
 		return 4
 	}
 	return 8
@@ -179,7 +186,7 @@ func (i *Inst) memory(size uint16) string {
 	if m.Index != NoReg {
 		index := gprName(m.Index, addr, false)
 		if m.VSIB {
-			index = vectorName(uint16(i.NRefs)*i.indexSize()) + strconv.Itoa(int(m.Index))
+			index = vectorName(uint16(i.NRefs)*uint16(i.IndexSize())) + strconv.Itoa(int(m.Index))
 		}
 		parts = append(parts, index+"*"+strconv.Itoa(int(m.Scale)))
 	}

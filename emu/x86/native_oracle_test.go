@@ -170,17 +170,13 @@ var hostIsAMD = sync.OnceValue(func() bool {
 })
 
 // amdDiffers reports whether the host is an AMD CPU and code is an encoding that these alone take for undefined (prefetch, 0F 0D,
-// of a register), or alone execute: LOCK VERW, LOCK MOV with CR0, which is CR8 to them, VPERMQ and VPERMPD with W clear, and VCVTUDQ2PD of a
-// register with EVEX.b.
+// of a register), or alone execute: LOCK VERW, LOCK MOV with CR0, which is CR8 to them, and VPERMQ and VPERMPD with W clear.
 func amdDiffers(code []byte) bool {
 	if !hostIsAMD() {
 		return false
 	}
 	if code[0] == 0xc4 {
 		return code[1]&0x1f == 3 && code[2]&0x87 == 5 && code[3] <= 1
-	}
-	if code[0] == 0x62 {
-		return code[1]&7 == 1 && code[2]&0x83 == 2 && code[3]&0x10 != 0 && code[4] == 0x7a && code[5] >= 0xc0
 	}
 	at := bytes.IndexByte(code, 0x0f)
 	if at < 0 || at+2 >= len(code) {

@@ -111,7 +111,7 @@ func (f *form) attribute(a string) error {
 var attrNames = map[string]string{
 	"nomod": "NoMem", "lock": "Lock", "lock1": "Lock1", "rep": "Rep", "repcc": "RepCC", "cc": "CC", "count": "Count",
 	"zero": "Zero", "vsib": "VSIB", "x87": "X87", "enter": "Enter", "norip": "NoRIP", "sib": "SIB", "allvec": "AllVec",
-	"distinct": "Distinct", "er": "ER", "sae": "SAE", "nf": "NF", "packs": "Packs",
+	"distinct": "Distinct", "er": "ER", "sae": "SAE", "nf": "NF", "packs": "Packs", "repeats": "Repeats",
 }
 
 func (f *form) word(a string) error {

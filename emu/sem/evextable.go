@@ -1,0 +1,53 @@
+package sem
+
+import (
+	"github.com/cgemu/cgemu/emu/soft"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// evexRows are the instructions with an EVEX prefix.
+var evexRows = join(evexMoveRows, evexPackedRows, evexFloatRows)
+
+// evexMoveRows are moves, those of memory at many places among them.
+var evexMoveRows = rows{
+	x86.VMOVUPS: {evex: (*Machine).moveWide}, x86.VMOVUPD: {evex: (*Machine).moveWide},
+	x86.VMOVAPS: {evex: (*Machine).moveWide}, x86.VMOVAPD: {evex: (*Machine).moveWide},
+	x86.VMOVDQA32: {evex: (*Machine).moveWide}, x86.VMOVDQA64: {evex: (*Machine).moveWide},
+	x86.VMOVDQU8: {evex: (*Machine).moveWide}, x86.VMOVDQU16: {evex: (*Machine).moveWide},
+	x86.VMOVDQU32: {evex: (*Machine).moveWide}, x86.VMOVDQU64: {evex: (*Machine).moveWide},
+	x86.VMOVNTPS: {evex: (*Machine).moveWide}, x86.VMOVNTPD: {evex: (*Machine).moveWide},
+	x86.VMOVNTDQ: {evex: (*Machine).moveWide}, x86.VMOVNTDQA: {evex: (*Machine).moveWide},
+
+	x86.VPCOMPRESSD: {evex: (*Machine).compress}, x86.VPCOMPRESSQ: {evex: (*Machine).compress},
+	x86.VCOMPRESSPS: {evex: (*Machine).compress}, x86.VCOMPRESSPD: {evex: (*Machine).compress},
+	x86.VPEXPANDD: {evex: (*Machine).expand}, x86.VPEXPANDQ: {evex: (*Machine).expand},
+	x86.VEXPANDPS: {evex: (*Machine).expand}, x86.VEXPANDPD: {evex: (*Machine).expand},
+
+	x86.VPGATHERDD: {evex: evexGather(4)}, x86.VPGATHERDQ: {evex: evexGather(8)}, x86.VPGATHERQD: {evex: evexGather(4)},
+	x86.VPGATHERQQ: {evex: evexGather(8)}, x86.VGATHERDPS: {evex: evexGather(4)}, x86.VGATHERDPD: {evex: evexGather(8)},
+	x86.VGATHERQPS: {evex: evexGather(4)}, x86.VGATHERQPD: {evex: evexGather(8)},
+	x86.VPSCATTERDD: {evex: evexScatter(4)}, x86.VPSCATTERDQ: {evex: evexScatter(8)}, x86.VPSCATTERQD: {evex: evexScatter(4)},
+	x86.VPSCATTERQQ: {evex: evexScatter(8)}, x86.VSCATTERDPS: {evex: evexScatter(4)}, x86.VSCATTERDPD: {evex: evexScatter(8)},
+	x86.VSCATTERQPS: {evex: evexScatter(4)}, x86.VSCATTERQPD: {evex: evexScatter(8)},
+}
+
+// evexPackedRows are instructions on integers.
+var evexPackedRows = rows{
+	x86.VPADDB: {evex: evexWords(addBytes)}, x86.VPADDW: {evex: evexWords(addWords)},
+	x86.VPADDD: {evex: evexWords(addDwords)}, x86.VPADDQ: {evex: evexWords(addQwords)},
+	x86.VPXORD: {evex: evexWords(wordXor)}, x86.VPXORQ: {evex: evexWords(wordXor)},
+
+	x86.VPSHUFB: {evex: evexLanes(func(a, b lane, _ uint8) lane { return shuffleBytes(a, b) }, 0)},
+	x86.VPSHUFD: {evex: evexEachLane(shuffleDwords, 0)},
+
+	x86.VPCMPB: {evex: evexCompares(compareSigned)}, x86.VPCMPW: {evex: evexCompares(compareSigned)},
+	x86.VPCMPUD: {evex: evexCompares(compareUnsigned)}, x86.VPCMPUQ: {evex: evexCompares(compareUnsigned)},
+	x86.VPERMW: {evex: evexVectors(permuteElements)}, x86.VPERMB: {evex: evexVectors(permuteElements)},
+}
+
+// evexFloatRows are instructions on numbers.
+var evexFloatRows = rows{
+	x86.VADDPS: {evex: single.evexPacked(soft.Add32, soft.Add32)}, x86.VADDPD: {evex: double.evexPacked(soft.Add64, soft.Add64)},
+	x86.VADDSS: {evex: single.evexScalar(soft.Add32)}, x86.VADDSD: {evex: double.evexScalar(soft.Add64)},
+	x86.VSQRTPS: {evex: single.evexPacked(ofSecond(soft.Sqrt32), ofSecond(soft.Sqrt32))},
+}
