@@ -51,11 +51,11 @@ func (v vendor) String() string {
 }
 
 // coreSize is the size of core's result.
-const coreSize = emu.XStateSize + 8*(16+4)
+const coreSize = emu.XAVXSize + 8*(16+4)
 
 // core returns what an instruction can change, one field after the other. RIP counts from at.
 func (s *nativeState) core(at emu.Addr) []byte {
-	b := append(make([]byte, 0, coreSize), s.FP[:]...)
+	b := append(make([]byte, 0, coreSize), s.FP[:emu.XAVXSize]...)
 	for _, r := range s.Regs {
 		b = binary.LittleEndian.AppendUint64(b, r)
 	}
@@ -67,7 +67,7 @@ func (s *nativeState) core(at emu.Addr) []byte {
 
 // setCore undoes core.
 func (s *nativeState) setCore(at emu.Addr, b []byte) {
-	b = b[copy(s.FP[:], b):]
+	b = b[copy(s.FP[:emu.XAVXSize], b):]
 	word := func() uint64 {
 		x := binary.LittleEndian.Uint64(b)
 		b = b[8:]

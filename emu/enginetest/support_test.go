@@ -28,6 +28,7 @@ var featureNames = map[x86.Feature]string{
 	x86.FeatCX16: "cx16", x86.FeatPOPCNT: "popcnt", x86.FeatLAHF: "lahf_lm", x86.FeatPCLMUL: "pclmulqdq", x86.FeatAES: "aes",
 	x86.FeatAVX: "avx", x86.FeatAVX2: "avx2", x86.FeatFMA: "fma", x86.FeatF16C: "f16c", x86.FeatBMI1: "bmi1",
 	x86.FeatBMI2: "bmi2", x86.FeatADX: "adx", x86.FeatMOVBE: "movbe", x86.FeatLZCNT: "abm", x86.FeatXSAVE: "xsave",
+	x86.FeatAVX512F: "avx512f", x86.FeatAVX512BW: "avx512bw", x86.FeatAVX512CD: "avx512cd", x86.FeatAVX512DQ: "avx512dq",
 	x86.FeatRDRAND: "rdrand", x86.FeatRDSEED: "rdseed",
 	x86.FeatSHA: "sha_ni", x86.FeatFSGSBASE: "fsgsbase", x86.FeatRDPID: "rdpid",
 }
@@ -88,7 +89,7 @@ func skipped(i *x86.Inst) string {
 func formFeatures() []x86.Feature {
 	f := make([]x86.Feature, x86.NumForms())
 	for i := range f {
-		f[i] = x86.FeatAVX512F
+		f[i] = x86.FeatXOP
 	}
 	for _, t := range templates() {
 		f[t.form] = t.inst.Feature

@@ -96,12 +96,11 @@ func (m *Machine) wideArg(c *emu.CPU, g *guest.Insn, arg int) (v wide, f *emu.Fa
 	switch {
 	case g.Broadcast:
 		return m.broadcastArg(c, g, a)
+	case g.SuppressesFaults() && guest.Opmask(c, g) == 0:
+		return v, nil
 	case misplaced(g, a, o.Size):
 		return v, generalProtection()
-	case g.SuppressesFaults() && g.Repeats():
-		if guest.Opmask(c, g) == 0 {
-			return v, nil
-		}
+	case g.Repeats():
 	case g.SuppressesFaults():
 		return m.maskedLoad(a, guest.Opmask(c, g), g.ElementSize(arg))
 	}
@@ -184,13 +183,16 @@ func merge(c *emu.CPU, g *guest.Insn, v *wide, size int) {
 // storeWide writes v to g's first operand, which is in memory: the elements that are selected, or none if one of them faults.
 func (m *Machine) storeWide(c *emu.CPU, g *guest.Insn, v *wide) *emu.Fault {
 	a, b := guest.EffectiveAddr(c, g), v.bytes()
+	selected := guest.Opmask(c, g)
 	switch {
+	case g.Mask != 0 && selected == 0:
+		return nil
 	case misplaced(g, a, g.Args[0].Size):
 		return generalProtection()
 	case g.Mask == 0:
 		return m.write(a, b[:g.Args[0].Size])
 	}
-	size, selected := g.ElementSize(0), guest.Opmask(c, g)
+	size := g.ElementSize(0)
 	for i := range g.Elements() {
 		if selected>>i&1 == 0 {
 			continue

@@ -16,22 +16,28 @@ import (
 func evexGather(size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		to, selected := g.Args[0].Reg, guest.Opmask(c, g)
-		v := wideReg(c.FP, to, g.Elements()*size)
+		v := wideReg(c.FP, to, 64)
 		for selected != 0 {
 			i := bits.TrailingZeros64(selected)
 			x, f := m.Load(guest.ElementAddr(c, g, i), uint8(size))
 			if f != nil {
-				setMaskReg(c.FP, g.Mask, selected)
 				setWideReg(c.FP, to, &v)
 				return f
 			}
 			v.setElement(i, size, x)
 			selected &= selected - 1
+			doneElement(c, g, i)
 		}
 		setMaskReg(c.FP, g.Mask, 0)
+		clear(v[(g.Elements()*size+7)/8:])
 		setWideReg(c.FP, to, &v)
 		return nil
 	}
+}
+
+// doneElement clears the bit of element i in the mask of a gather or scatter.
+func doneElement(c *emu.CPU, g *guest.Insn, i int) {
+	setMaskReg(c.FP, g.Mask, maskReg(c.FP, g.Mask)&^(1<<i))
 }
 
 // evexScatter is that for a scatter. Of elements with the same address the last one stays.
@@ -42,10 +48,10 @@ func evexScatter(size int) semantics {
 		for selected != 0 {
 			i := bits.TrailingZeros64(selected)
 			if f := m.Store(guest.ElementAddr(c, g, i), uint8(size), v.element(i, size)); f != nil {
-				setMaskReg(c.FP, g.Mask, selected)
 				return f
 			}
 			selected &= selected - 1
+			doneElement(c, g, i)
 		}
 		setMaskReg(c.FP, g.Mask, 0)
 		return nil

@@ -11,6 +11,15 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
+// testModel is the CPU of tests that are not about what a CPU has.
+var testModel = func() *emu.Model {
+	m, err := emu.ModelByName("v3")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return m
+}()
+
 // TestTable decodes every opcode with every prefix that matters: each instruction that is to be emulated has semantics, and each
 // function of the table is used.
 func TestTable(t *testing.T) {

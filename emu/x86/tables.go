@@ -3991,7 +3991,7 @@ var forms = [...]form{
 	{op: VEXPANDPS, feature: FeatAVX512F, nargs: 2, args: [5]operand{{locV, accessW, sizeX}, {locW, accessR, sizeX}}, opSize: opSizeV, attr: attrModRM | attrPacks, disp8: 0x4, elem: 0x4},
 	{op: VPEXPANDD, feature: FeatAVX512F, nargs: 2, args: [5]operand{{locV, accessW, sizeX}, {locW, accessR, sizeX}}, opSize: opSizeV, attr: attrModRM | attrPacks, disp8: 0x4, elem: 0x4},
 	{op: VCOMPRESSPS, feature: FeatAVX512F, nargs: 2, args: [5]operand{{locW, accessW, sizeX}, {locV, accessR, sizeX}}, opSize: opSizeV, attr: attrModRM | attrPacks, disp8: 0x4, elem: 0x4},
-	{op: VPCOMPRESSD, feature: FeatAVX512F, nargs: 2, args: [5]operand{{locW, accessW, sizeX}, {locV, accessR, sizeX}}, opSize: opSizeV, attr: attrModRM | attrPacks, disp8: 0x4, elem: 0x8},
+	{op: VPCOMPRESSD, feature: FeatAVX512F, nargs: 2, args: [5]operand{{locW, accessW, sizeX}, {locV, accessR, sizeX}}, opSize: opSizeV, attr: attrModRM | attrPacks, disp8: 0x4, elem: 0x4},
 	{op: VEXPANDPD, feature: FeatAVX512F, nargs: 2, args: [5]operand{{locV, accessW, sizeX}, {locW, accessR, sizeX}}, opSize: opSizeV, attr: attrModRM | attrPacks, disp8: 0x8, elem: 0x8},
 	{op: VPEXPANDQ, feature: FeatAVX512F, nargs: 2, args: [5]operand{{locV, accessW, sizeX}, {locW, accessR, sizeX}}, opSize: opSizeV, attr: attrModRM | attrPacks, disp8: 0x8, elem: 0x8},
 	{op: VCOMPRESSPD, feature: FeatAVX512F, nargs: 2, args: [5]operand{{locW, accessW, sizeX}, {locV, accessR, sizeX}}, opSize: opSizeV, attr: attrModRM | attrPacks, disp8: 0x8, elem: 0x8},
