@@ -167,7 +167,7 @@ func TestWideForms(t *testing.T) {
 	if !hostHasAVX512() {
 		t.Skip("the host's CPU has no AVX-512")
 	}
-	for _, u := range engines {
+	for _, u := range append([]engineUnderTest{lesserJIT}, engines...) {
 		if u.wide != nil {
 			u.model = u.wide
 			t.Run(u.name, func(t *testing.T) { compareForms(t, u) })

@@ -27,6 +27,20 @@ func features(m *emu.Model) *[256]bool {
 	return f
 }
 
+// avx512Needs are the features of a host that copies the instructions of AVX-512; XSAVEC saves their registers.
+var avx512Needs = []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "xsavec"}
+
+// hostHasAVX512 reports whether the host has them.
+func hostHasAVX512() bool {
+	host := hostFlags()
+	for _, name := range avx512Needs {
+		if !host[name] {
+			return false
+		}
+	}
+	return true
+}
+
 // hostFlags returns the features of the host's CPU by Linux's names, nil if it does not tell.
 var hostFlags = sync.OnceValue(func() map[string]bool {
 	text, err := os.ReadFile("/proc/cpuinfo")

@@ -31,7 +31,7 @@ func Of(g *guest.Insn) func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		return func(*Machine, *emu.CPU, *guest.Insn) *emu.Fault { return generalProtection() }
 	case g.Enc == x86.EVEX:
 		return table[g.Op].evex
-	case g.Kind == guest.Emulated:
+	case g.Kind == guest.Emulated && table[g.Op].emulated != nil:
 		return table[g.Op].emulated
 	default:
 		return table[g.Op].plain
@@ -58,6 +58,16 @@ func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {
 // a CPU that has AVX-512.
 func (m *Machine) ZeroesBeyond(g *guest.Insn) bool {
 	return g.Enc == x86.VEX && g.VecWrite != 0 && m.Model.XCR0&emu.XZMMH != 0
+}
+
+// NeedsAVX512 reports whether a CPU without AVX-512 lacks g's encoding, or the mask registers that it names.
+func NeedsAVX512(g *guest.Insn) bool {
+	for i := range g.NArgs {
+		if g.Args[i].Kind == x86.ArgMask {
+			return true
+		}
+	}
+	return g.Enc == x86.EVEX
 }
 
 // zeroBeyond does that to a set of registers.
