@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/cgemu/cgemu/emu/x86"
@@ -276,6 +277,9 @@ func (t *template) vary(r *rand.Rand, choose func(*shape)) (encoding, x86.Inst, 
 		if e.kind == x86.EVEX {
 			e.varyEVEX(r, attempt)
 		}
+		if e.kind == x86.EVEX && slices.ContainsFunc(t.inst.Args[:t.inst.NArgs], isGPR) {
+			e.rm &= 15 // EVEX.X has no meaning, and AMD's CPUs may miss pushes and pops in RSP with it
+		}
 		if attempt > 200 {
 			e = t.encoding
 		}
@@ -290,6 +294,8 @@ func (t *template) vary(r *rand.Rand, choose func(*shape)) (encoding, x86.Inst, 
 		return e, inst, code
 	}
 }
+
+func isGPR(a x86.Arg) bool { return a.Kind == x86.ArgGPR }
 
 // varyEVEX exchanges what only EVEX has.
 func (e *encoding) varyEVEX(r *rand.Rand, attempt int) {

@@ -50,15 +50,17 @@ func (s *nativeState) compact() {
 	}
 }
 
-// settle makes of what the host's kernel saved an XState: parts are zero that it found in their initial state.
-func (s *nativeState) settle() {
-	saved := s.FP.Components()
+// settle makes of what the host's kernel saved an XState with the components that it had: parts are zero that the kernel found in their
+// initial state.
+func (s *nativeState) settle(had uint64) {
+	saved := s.FP.Components() & had
 	for _, c := range emu.XComponents {
 		if saved>>c.Number&1 == 0 {
 			clear(c.In(&s.FP))
 		}
 	}
 	clear(s.FP[emu.XOffHeader+8:][:8])
+	s.FP.SetComponents(had)
 }
 
 // reset fills guest memory for a job: data and stack are those of its world.

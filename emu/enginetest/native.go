@@ -54,9 +54,10 @@ func nativeChild() error {
 			base := uintptr(worlds[s.World])
 			data, stack := memory(base+dataOff, emu.PageSize), memory(base+stackOff, emu.PageSize)
 			s.reset(shared[shImages:], data, stack)
+			had := s.FP.Components()
 			s.compact()
 			enterNative(s)
-			s.settle()
+			s.settle(had)
 			dump := shared[shDumps+int(i)*dumpSize:]
 			copy(dump, data)
 			copy(dump[emu.PageSize:], stack)
