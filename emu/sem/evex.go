@@ -185,7 +185,7 @@ func (m *Machine) storeWide(c *emu.CPU, g *guest.Insn, v *wide) *emu.Fault {
 	a, b := guest.EffectiveAddr(c, g), v.bytes()
 	selected := guest.Opmask(c, g)
 	switch {
-	case g.Mask != 0 && selected == 0:
+	case g.SuppressesFaults() && selected == 0:
 		return nil
 	case misplaced(g, a, g.Args[0].Size):
 		return generalProtection()
@@ -193,6 +193,11 @@ func (m *Machine) storeWide(c *emu.CPU, g *guest.Insn, v *wide) *emu.Fault {
 		return m.write(a, b[:g.Args[0].Size])
 	}
 	size := g.ElementSize(0)
+	if !g.SuppressesFaults() {
+		if n := m.Mem.Accessible(a, uint64(g.Args[0].Size), mem.Write); n < uint64(g.Args[0].Size) {
+			return accessFault(a, int(n), true)
+		}
+	}
 	for i := range g.Elements() {
 		if selected>>i&1 == 0 {
 			continue

@@ -6,7 +6,7 @@ import (
 )
 
 // evexRows are the instructions with an EVEX prefix.
-var evexRows = join(evexMoveRows, evexPackedRows, evexFloatRows)
+var evexRows = join(evexMoveRows, evexPackedRows, evexPermuteRows, evexFloatRows)
 
 // evexMoveRows are moves, those of memory at many places among them.
 var evexMoveRows = rows{
@@ -29,20 +29,6 @@ var evexMoveRows = rows{
 	x86.VPSCATTERDD: {evex: evexScatter(4)}, x86.VPSCATTERDQ: {evex: evexScatter(8)}, x86.VPSCATTERQD: {evex: evexScatter(4)},
 	x86.VPSCATTERQQ: {evex: evexScatter(8)}, x86.VSCATTERDPS: {evex: evexScatter(4)}, x86.VSCATTERDPD: {evex: evexScatter(8)},
 	x86.VSCATTERQPS: {evex: evexScatter(4)}, x86.VSCATTERQPD: {evex: evexScatter(8)},
-}
-
-// evexPackedRows are instructions on integers.
-var evexPackedRows = rows{
-	x86.VPADDB: {evex: evexWords(addBytes)}, x86.VPADDW: {evex: evexWords(addWords)},
-	x86.VPADDD: {evex: evexWords(addDwords)}, x86.VPADDQ: {evex: evexWords(addQwords)},
-	x86.VPXORD: {evex: evexWords(wordXor)}, x86.VPXORQ: {evex: evexWords(wordXor)},
-
-	x86.VPSHUFB: {evex: evexLanes(func(a, b lane, _ uint8) lane { return shuffleBytes(a, b) }, 0)},
-	x86.VPSHUFD: {evex: evexEachLane(shuffleDwords, 0)},
-
-	x86.VPCMPB: {evex: evexCompares(compareSigned)}, x86.VPCMPW: {evex: evexCompares(compareSigned)},
-	x86.VPCMPUD: {evex: evexCompares(compareUnsigned)}, x86.VPCMPUQ: {evex: evexCompares(compareUnsigned)},
-	x86.VPERMW: {evex: evexVectors(permuteElements)}, x86.VPERMB: {evex: evexVectors(permuteElements)},
 }
 
 // evexFloatRows are instructions on numbers.
