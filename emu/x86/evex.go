@@ -38,6 +38,8 @@ func (i *Inst) Elements() int {
 		return 0
 	case f.attr&attrLIG != 0:
 		return 1
+	case f.args[0].loc == locW && f.args[0].size < sizeX: // VEXTRACTF32X4
+		return int(f.args[0].size) / int(f.elem)
 	default:
 		return int(i.vlen / f.elem)
 	}
