@@ -68,6 +68,8 @@ var notNative = map[x86.Op]string{
 // approximate are the instructions whose results differ between makers of CPUs.
 var approximate = map[x86.Op]bool{
 	x86.RCPPS: true, x86.RCPSS: true, x86.RSQRTPS: true, x86.RSQRTSS: true,
+	x86.VRCP14PS: true, x86.VRCP14PD: true, x86.VRCP14SS: true, x86.VRCP14SD: true,
+	x86.VRSQRT14PS: true, x86.VRSQRT14PD: true, x86.VRSQRT14SS: true, x86.VRSQRT14SD: true,
 	x86.VRCPPS: true, x86.VRCPSS: true, x86.VRSQRTPS: true, x86.VRSQRTSS: true,
 }
 

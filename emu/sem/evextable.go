@@ -1,12 +1,11 @@
 package sem
 
 import (
-	"github.com/cgemu/cgemu/emu/soft"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // evexRows are the instructions with an EVEX prefix.
-var evexRows = join(evexMoveRows, evexPackedRows, evexPermuteRows, evexFloatRows)
+var evexRows = join(evexMoveRows, evexScalarMoveRows, evexPackedRows, evexPermuteRows, evexFloatRows)
 
 // evexMoveRows are moves, those of memory at many places among them.
 var evexMoveRows = rows{
@@ -29,11 +28,4 @@ var evexMoveRows = rows{
 	x86.VPSCATTERDD: {evex: evexScatter(4)}, x86.VPSCATTERDQ: {evex: evexScatter(8)}, x86.VPSCATTERQD: {evex: evexScatter(4)},
 	x86.VPSCATTERQQ: {evex: evexScatter(8)}, x86.VSCATTERDPS: {evex: evexScatter(4)}, x86.VSCATTERDPD: {evex: evexScatter(8)},
 	x86.VSCATTERQPS: {evex: evexScatter(4)}, x86.VSCATTERQPD: {evex: evexScatter(8)},
-}
-
-// evexFloatRows are instructions on numbers.
-var evexFloatRows = rows{
-	x86.VADDPS: {evex: single.evexPacked(soft.Add32, soft.Add32)}, x86.VADDPD: {evex: double.evexPacked(soft.Add64, soft.Add64)},
-	x86.VADDSS: {evex: single.evexScalar(soft.Add32)}, x86.VADDSD: {evex: double.evexScalar(soft.Add64)},
-	x86.VSQRTPS: {evex: single.evexPacked(ofSecond(soft.Sqrt32), ofSecond(soft.Sqrt32))},
 }

@@ -14,6 +14,11 @@ func (d *decoder) evexFields(inst *Inst) error {
 	case f.attr&attrVSIB != 0 && (d.mask == 0 || result == ArgXMM && inst.Args[0].Reg == inst.Mem.Index):
 		return ErrUndefined
 	}
+	for _, o := range f.args[:f.nargs] {
+		if o.loc == locG && d.r2 != 0 {
+			return ErrUndefined // there is no general register 16
+		}
+	}
 	switch {
 	case !d.bcast:
 	case inst.HasMem:
