@@ -154,7 +154,7 @@ func TestCompleted(t *testing.T) {
 		"an":                      "program 0: annotate",
 		"--cp":                    "nothing 0: --cpu= --cpus=",
 		"--cpu=v":                 "nothing 0: --cpu=v1 --cpu=v2 --cpu=v3 --cpu=valgrind",
-		"--cpu v":                 "nothing 0: v1 v2 v3 valgrind",
+		"--cpu v":                 "nothing 0: v1 v2 v3 v4 valgrind",
 		"--root ":                 "directories 0:",
 		"--root=":                 "directories 0:",
 		"--log-file ":             "files 0:",
