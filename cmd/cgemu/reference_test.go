@@ -153,7 +153,7 @@ func TestCompleted(t *testing.T) {
 		"":                        "program 0: run annotate diff merge check compare go doctor completion help debug version",
 		"an":                      "program 0: annotate",
 		"--cp":                    "nothing 0: --cpu= --cpus=",
-		"--cpu=v":                 "nothing 0: --cpu=v1 --cpu=v2 --cpu=v3 --cpu=valgrind",
+		"--cpu=v":                 "nothing 0: --cpu=v1 --cpu=v2 --cpu=v3 --cpu=v4 --cpu=valgrind",
 		"--cpu v":                 "nothing 0: v1 v2 v3 v4 valgrind",
 		"--root ":                 "directories 0:",
 		"--root=":                 "directories 0:",

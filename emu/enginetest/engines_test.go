@@ -49,7 +49,7 @@ func (u *engineUnderTest) allows(by vendor, c *testCase, want, got *outcome) boo
 // interpreters are engines that every host has. With a budget, and when it simulates, an engine may run other code.
 var interpreters = []engineUnderTest{
 	{name: "interp", make: newInterp, budget: emu.NoBudget, model: leanModel, wide: wideModel, losesFlags: true, interprets: true, fits: settled},
-	{name: "interp simulating", make: newSimulatingInterp, budget: 1 << 40, model: leanModel, simulates: true, losesFlags: true, interprets: true, fits: settled},
+	{name: "interp simulating", make: newSimulatingInterp, budget: 1 << 40, model: leanModel, wide: wideModel, simulates: true, losesFlags: true, interprets: true, fits: settled},
 }
 
 func newInterp(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {

@@ -175,22 +175,6 @@ func TestWideForms(t *testing.T) {
 	}
 }
 
-// hostHasAVX512 reports whether the host's CPU has what a model with AVX-512 has.
-func hostHasAVX512() bool {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return false
-	}
-	_, flags, _ := strings.Cut(string(text), "\nflags")
-	flags, _, _ = strings.Cut(flags, "\n")
-	for _, name := range []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} {
-		if !slices.Contains(strings.Fields(flags), name) {
-			return false
-		}
-	}
-	return true
-}
-
 // isWide reports whether an instruction works on registers of AVX-512, or on all of vector registers.
 func isWide(i *x86.Inst) bool {
 	for _, a := range i.Args[:i.NArgs] {

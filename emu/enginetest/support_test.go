@@ -1,6 +1,9 @@
 package enginetest
 
 import (
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,6 +88,22 @@ func skipped(i *x86.Inst) string {
 		return reason
 	}
 	return notNative[i.Op]
+}
+
+// hostHasAVX512 reports whether the host's CPU has what a model with AVX-512 has.
+func hostHasAVX512() bool {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return false
+	}
+	_, flags, _ := strings.Cut(string(text), "\nflags")
+	flags, _, _ = strings.Cut(flags, "\n")
+	for _, name := range []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} {
+		if !slices.Contains(strings.Fields(flags), name) {
+			return false
+		}
+	}
+	return true
 }
 
 // formFeatures returns the feature of each form, as far as templates finds them.
