@@ -106,6 +106,8 @@ var featureBits = []feature{
 	{"abm", 3, 0x80000001, 2, 5}, {"3dnowprefetch", 3, 0x80000001, 2, 8},
 
 	{"avx512f", 4, 7, 1, 16}, {"avx512dq", 4, 7, 1, 17}, {"avx512cd", 4, 7, 1, 28}, {"avx512bw", 4, 7, 1, 30}, {"avx512vl", 4, 7, 1, 31},
+	{"avx512ifma", 4, 7, 1, 21}, {"avx512vbmi", 4, 7, 2, 1}, {"avx512_vbmi2", 4, 7, 2, 6}, {"gfni", 4, 7, 2, 8}, {"vaes", 4, 7, 2, 9},
+	{"vpclmulqdq", 4, 7, 2, 10}, {"avx512_vnni", 4, 7, 2, 11}, {"avx512_bitalg", 4, 7, 2, 12}, {"avx512_vpopcntdq", 4, 7, 2, 14},
 }
 
 // levelModel builds x86-64-v1, v2, v3 or v4.

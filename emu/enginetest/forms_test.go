@@ -182,7 +182,7 @@ func isWide(i *x86.Inst) bool {
 			return true
 		}
 	}
-	return i.Enc == x86.EVEX || i.Enc == x86.VEX && i.VecWrite != 0 || savesState[i.Op]
+	return i.Feature == x86.FeatGFNI || i.Enc == x86.EVEX || i.Enc == x86.VEX && i.VecWrite != 0 || savesState[i.Op]
 }
 
 func compareForms(t *testing.T, u engineUnderTest) {

@@ -96,7 +96,8 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 			return Emulated
 		}
 	}
-	if !features[i.Feature] && !privileged[i.Op] || i.Enc == x86.VEX && i.VecRead|i.VecWrite != 0 && !features[x86.FeatAVX] {
+	if !features[i.Feature] && !privileged[i.Op] || i.Enc == x86.VEX && i.VecRead|i.VecWrite != 0 && !features[x86.FeatAVX] ||
+		i.Enc == x86.EVEX && !features[x86.FeatAVX512F] {
 		return Unsupported
 	}
 	switch i.Flow {

@@ -18,7 +18,7 @@ func Happens(c *emu.CPU, g *Insn, r x86.Ref) bool {
 	case x86.OpmaskBit:
 		return Opmask(c, g)>>r.Lane&1 != 0
 	case x86.OpmaskAny:
-		return Opmask(c, g) != 0
+		return RepeatedOpmask(c, g)>>r.Lane&1 != 0
 	case x86.OpmaskCount:
 		return bits.OnesCount64(Opmask(c, g)) > int(r.Lane)
 	}
@@ -32,6 +32,16 @@ func Opmask(c *emu.CPU, g *Insn) uint64 {
 		return all
 	}
 	return binary.LittleEndian.Uint64(c.FP[emu.XOffOpmask+8*int(g.Mask):]) & all
+}
+
+// RepeatedOpmask returns which of the elements of memory that g repeats it accesses, a bit for each.
+func RepeatedOpmask(c *emu.CPU, g *Insn) uint64 {
+	n := g.Repeated()
+	var elements uint64
+	for selected := Opmask(c, g); selected != 0; selected >>= n {
+		elements |= selected
+	}
+	return elements & (1<<n - 1)
 }
 
 // RefAddr returns the address of a reference.

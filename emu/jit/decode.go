@@ -39,7 +39,7 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	if !e.decoder.Decode(&g.Insn, a) {
 		return false
 	}
-	if e.emulatesWide && g.Kind == guest.Plain && (sem.NeedsAVX512(&g.Insn) || e.machine.ZeroesBeyond(&g.Insn)) {
+	if g.Kind == guest.Plain && (e.lacks[g.Feature] || e.emulatesWide && (sem.NeedsAVX512(&g.Insn) || e.machine.ZeroesBeyond(&g.Insn))) {
 		g.Kind = guest.Emulated
 	}
 	return true

@@ -79,6 +79,8 @@ type Engine struct {
 	machine   sem.Machine
 	// hostAVX512 says that the host's CPU has AVX-512, wide that the guest's has, emulatesWide that the guest's alone has.
 	hostAVX512, wide, emulatesWide bool
+	// lacks has the features of whose instructions the host has none.
+	lacks [256]bool
 
 	// mu guards what Interrupt touches: links, the jump table and the flags below. Run
 	// holds it but for the time that generated code runs.
@@ -162,7 +164,7 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool) (*Engine, error) {
 	}
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
-		arena: a, hostAVX512: avx512, directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
+		arena: a, hostAVX512: avx512, lacks: lacking(avx512), directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
 		peeks: map[emu.Addr]peek{}, translation: translation{block: make([]ginsn, 0, maxBlock+1)},
 	}
 	e.attach(m, cfg)

@@ -100,7 +100,8 @@ func (m *Machine) wideArg(c *emu.CPU, g *guest.Insn, arg int) (v wide, f *emu.Fa
 		return v, nil
 	case misplaced(g, a, o.Size):
 		return v, generalProtection()
-	case g.Repeats():
+	case g.SuppressesFaults() && g.Repeated() > 0:
+		return m.maskedLoad(a, guest.RepeatedOpmask(c, g), int(o.Size)/g.Repeated())
 	case g.SuppressesFaults():
 		return m.maskedLoad(a, guest.Opmask(c, g), g.ElementSize(arg))
 	}

@@ -17,19 +17,19 @@ func evexGather(size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		to, selected := g.Args[0].Reg, guest.Opmask(c, g)
 		v := wideReg(c.FP, to, 64)
+		clear(v[(g.Elements()*size+7)/8:])
 		for selected != 0 {
 			i := bits.TrailingZeros64(selected)
 			x, f := m.Load(guest.ElementAddr(c, g, i), uint8(size))
 			if f != nil {
-				setWideReg(c.FP, to, &v)
 				return f
 			}
 			v.setElement(i, size, x)
 			selected &= selected - 1
+			setWideReg(c.FP, to, &v)
 			doneElement(c, g, i)
 		}
 		setMaskReg(c.FP, g.Mask, 0)
-		clear(v[(g.Elements()*size+7)/8:])
 		setWideReg(c.FP, to, &v)
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 )
 
 // evexRows are the instructions with an EVEX prefix.
-var evexRows = join(evexMoveRows, evexScalarMoveRows, evexPackedRows, evexPermuteRows, evexFloatRows)
+var evexRows = join(evexMoveRows, evexScalarMoveRows, evexPackedRows, evexPermuteRows, evexFloatRows, evexFurtherRows)
 
 // evexMoveRows are moves, those of memory at many places among them.
 var evexMoveRows = rows{

@@ -365,6 +365,9 @@ func (f *Format) response(old, x uint64, a Number, which uint64) uint64 {
 		}
 		return x
 	case 2:
+		if a.class == zero {
+			x &= sign
+		}
 		return x | infinity | f.quiet()
 	case 3:
 		return f.indefinite()

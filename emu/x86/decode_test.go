@@ -74,7 +74,7 @@ func summary(i *Inst) string {
 		case r.Guard == OpmaskBit:
 			fmt.Fprintf(&b, "?k%d.%d", i.Mask, r.Lane)
 		case r.Guard == OpmaskAny:
-			fmt.Fprintf(&b, "?k%d", i.Mask)
+			fmt.Fprintf(&b, "?k%d.%d+", i.Mask, r.Lane)
 		case r.Guard == OpmaskCount:
 			fmt.Fprintf(&b, "?k%d>%d", i.Mask, r.Lane)
 		}

@@ -79,8 +79,16 @@ func (i *Inst) SuppressesFaults() bool {
 	return i.Mask != 0 && i.HasMem && f.attr&(attrNF|attrVSIB) == 0
 }
 
-// Repeats reports whether i repeats its memory operand in all of its result (VBROADCAST).
-func (i *Inst) Repeats() bool { return forms[i.form].attr&attrRepeats != 0 }
+// Repeated returns how many elements of memory i repeats in all of its result, a broadcast; 0 if it repeats none.
+func (i *Inst) Repeated() int {
+	switch f := &forms[i.form]; {
+	case i.Broadcast:
+		return 1
+	case f.attr&attrRepeats != 0 && i.HasMem:
+		return i.OperandSize(1) / int(f.elem)
+	}
+	return 0
+}
 
 // maskedRefs yields the references of an instruction that accesses selected elements of its memory operand alone.
 func (i *Inst) maskedRefs(memSize uint16, write bool, yield func(Ref) bool) {
@@ -88,15 +96,13 @@ func (i *Inst) maskedRefs(memSize uint16, write bool, yield func(Ref) bool) {
 	if write {
 		r.Kind = Write
 	}
-	if i.Broadcast || i.Repeats() {
-		r.Guard = OpmaskAny
-		yield(r)
-		return
-	}
-	if forms[i.form].attr&attrPacks != 0 {
+	n := i.Elements()
+	switch repeated := i.Repeated(); {
+	case repeated > 0:
+		r.Guard, n = OpmaskAny, repeated
+	case forms[i.form].attr&attrPacks != 0:
 		r.Guard = OpmaskCount
 	}
-	n := i.Elements()
 	r.Size /= uint16(n)
 	for lane := range n {
 		r.Lane = uint8(lane)

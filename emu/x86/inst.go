@@ -159,8 +159,8 @@ const (
 	MaskLane          // only if the mask's lane Lane is set (VMASKMOV, VPMASKMOV)
 	XSaveBit          // only if bit Lane of EDX:EAX is set, and the CPU has that component (XSAVE, XRSTOR)
 	OpmaskBit         // only if bit Lane of mask register Mask is set
-	OpmaskAny         // only if any of its first Elements bits is
-	OpmaskCount       // only if more than Lane of them are
+	OpmaskAny         // only if any of its first Elements bits is whose number has Lane as remainder by Repeated
+	OpmaskCount       // only if more than Lane of its first Elements bits are
 )
 
 // A Ref is one data reference. References are listed in program order.
