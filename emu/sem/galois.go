@@ -19,17 +19,15 @@ func galoisProduct(a, b uint8) (r uint8) {
 	return r
 }
 
-// galoisInverses has what each byte is to be multiplied by to give 1; 0 for 0.
-var galoisInverses = func() (inverses [256]uint8) {
-	for a := range 256 {
-		for b := range 256 {
-			if galoisProduct(uint8(a), uint8(b)) == 1 {
-				inverses[a] = uint8(b)
-			}
-		}
+// galoisInverse returns what a is to be multiplied by to give 1, and 0 for 0: the power of 254, since that of 255 is 1.
+func galoisInverse(a uint8) uint8 {
+	r := uint8(1)
+	for range 7 {
+		a = galoisProduct(a, a)
+		r = galoisProduct(r, a)
 	}
-	return inverses
-}()
+	return r
+}
 
 // multiplyGalois is GF2P8MULB.
 func multiplyGalois(a, b uint64) (r uint64) {
@@ -62,7 +60,7 @@ func affineInverse(a, b lane, imm uint8) lane {
 
 func inverseBytes(x uint64) (r uint64) {
 	for i := 0; i < 64; i += 8 {
-		r |= uint64(galoisInverses[uint8(x>>i)]) << i
+		r |= uint64(galoisInverse(uint8(x>>i))) << i
 	}
 	return r
 }
