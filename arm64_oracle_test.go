@@ -43,6 +43,7 @@ var onHosts = []struct {
 	{"signals", nil, []string{guest, "signals"}},
 	{"faults", nil, []string{guest, "faults", "100"}},
 	{"approximations", nil, []string{"testdata/approx"}},
+	{"AVX-512", []string{"--cpu=v4"}, []string{avx512}},
 	{"code that changes", []string{"--cache-sim=yes", "--branch-sim=yes"}, []string{"testdata/vectors/bin/t34_jit"}},
 	{"a mix", []string{"--cache-sim=yes", "--branch-sim=yes"}, []string{"testdata/vectors/bin/t39_mix"}},
 	{"processes", []string{"--trace-children=yes"}, []string{

@@ -30,7 +30,7 @@ func digestPrograms(t *testing.T) (list [][]string) {
 	list = [][]string{
 		{demo}, {guest, "a", "b"}, {guest, "world"}, {guest, "threads"}, {guest, "signals"}, {guest, "faults", "100"},
 		{guest, "sleep", "1000"}, {guest, "exit", "3"}, {guest, "kill", "10"}, {guest, "crash"}, {guest, "env"}, {"testdata/dumps"},
-		{"testdata/flags"}, {"testdata/approx"},
+		{"testdata/flags"}, {"testdata/approx"}, {avx512},
 	}
 	files, err := filepath.Glob("testdata/vectors/bin/t*")
 	require.NoError(t, err)
@@ -39,6 +39,17 @@ func digestPrograms(t *testing.T) (list [][]string) {
 		list = append(list, []string{f})
 	}
 	return list
+}
+
+// digestModels are the CPU models that a program is run with.
+func digestModels(program string) []string {
+	switch {
+	case program == avx512:
+		return []string{"v4"}
+	case beyondV1[filepath.Base(program)]:
+		return []string{"v3"}
+	}
+	return []string{"v1", "v3"}
 }
 
 // digest runs a program and returns its instructions and a digest of all it leaves: profiles, output and status.
@@ -75,10 +86,7 @@ func TestDigests(t *testing.T) {
 		"# digest of profiles, output and status. TestDigests compares; go test -run TestDigests -update . makes it anew.\n")
 	names := 0
 	for _, args := range digestPrograms(t) {
-		for _, model := range []string{"v1", "v3"} {
-			if model == "v1" && beyondV1[filepath.Base(args[0])] {
-				continue
-			}
+		for _, model := range digestModels(args[0]) {
 			for _, simulated := range []bool{false, true} {
 				name := fmt.Sprintf("%s %s %v", strings.Join(args, " "), model, simulated)
 				value := digest(t, args, "jit", model, simulated)

@@ -74,7 +74,7 @@ type CPU struct {
 	Flags  uint64 // RFLAGS; FlagR1 and FlagIF are always set
 	FSBase uint64
 	GSBase uint64
-	// FP is the x87, SSE and AVX state. NewCPU allocates it.
+	// FP is the x87, SSE, AVX and AVX-512 state. NewCPU allocates it.
 	FP *XState
 }
 
@@ -92,44 +92,6 @@ func (c *CPU) Copy(src *CPU) {
 	*c = *src
 	c.FP = fp
 	*c.FP = *src.FP
-}
-
-// XStateSize is the size of XState: what CPUID leaf 0DH reports for x87, SSE and AVX.
-const XStateSize = 832
-
-// An XState is x87, SSE and AVX state in XSAVE's standard format (SDM Vol. 1,
-// "XSAVE-Managed Features"): the 512-byte FXSAVE image, the 64-byte header, 16
-// upper halves of ymm registers. XSTATE_BV is kept at 7: every component is
-// valid. The x87 instruction and data pointers and the last opcode are zero at
-// every stop, whatever the host left there.
-type XState [XStateSize]byte
-
-// Offsets in XState.
-const (
-	XOffFCW      = 0
-	XOffFSW      = 2
-	XOffFTW      = 4 // abridged tag word, one bit a register
-	XOffFOP      = 6
-	XOffFIP      = 8
-	XOffFDP      = 16
-	XOffMXCSR    = 24
-	XOffMXCSRMsk = 28
-	XOffST       = 32  // 8 × 16 bytes
-	XOffXMM      = 160 // 16 × 16 bytes
-	XOffHeader   = 512 // XSTATE_BV first
-	XOffYMMH     = 576 // 16 × 16 bytes
-)
-
-// MXCSRMask has the MXCSR bits that software may set.
-const MXCSRMask = 0xffff
-
-// Reset puts x into the state Linux gives to a new program: FCW 37FH, MXCSR 1F80H.
-func (x *XState) Reset() {
-	*x = XState{}
-	x[XOffFCW], x[XOffFCW+1] = 0x7f, 0x03
-	x[XOffMXCSR], x[XOffMXCSR+1] = 0x80, 0x1f
-	x[XOffMXCSRMsk], x[XOffMXCSRMsk+1] = 0xff, 0xff
-	x[XOffHeader] = 7
 }
 
 // Exception vectors (SDM Vol. 3, "Interrupt and Exception Handling").

@@ -13,8 +13,8 @@ type Model struct {
 	Name string
 	// HWCap is AT_HWCAP: leaf 1's EDX.
 	HWCap uint64
-	// XSave says that the CPU has XSAVE: what CPUID leaf 0DH describes.
-	XSave bool
+	// XCR0 are the components of XSAVE: what CPUID leaf 0DH describes. 0 says that the CPU has no XSAVE.
+	XCR0 uint64
 
 	leaves map[leaf]regs
 	// above answers for leaves beyond the largest.
@@ -67,20 +67,18 @@ func (m *Model) CPUID(eax, ecx uint32) (a, b, c, d uint32) {
 // ModelByName returns the model for a --cpu option.
 func ModelByName(name string) (*Model, error) {
 	switch name {
-	case "v1", "v2", "v3":
+	case "v1", "v2", "v3", "v4":
 		return levelModel(name), nil
 	case "valgrind":
 		return valgrindModel(), nil
-	case "v4":
-		return nil, fmt.Errorf("cpu model v4: AVX-512 is not supported yet")
 	}
-	return nil, fmt.Errorf("unknown cpu model %q (v1, v2, v3, valgrind)", name)
+	return nil, fmt.Errorf("unknown cpu model %q (v1, v2, v3, v4, valgrind)", name)
 }
 
 // A feature is a CPUID bit: in register reg of a leaf, from a level on.
 type feature struct {
 	name  string
-	level int // x86-64-v1, v2 or v3
+	level int // x86-64-v1, v2, v3 or v4
 	leaf  uint32
 	reg   int
 	bit   int
@@ -106,16 +104,28 @@ var featureBits = []feature{
 	{"fma", 3, 1, 2, 12}, {"movbe", 3, 1, 2, 22}, {"xsave", 3, 1, 2, 26}, {"osxsave", 3, 1, 2, 27}, {"avx", 3, 1, 2, 28},
 	{"f16c", 3, 1, 2, 29}, {"bmi1", 3, 7, 1, 3}, {"avx2", 3, 7, 1, 5}, {"bmi2", 3, 7, 1, 8},
 	{"abm", 3, 0x80000001, 2, 5}, {"3dnowprefetch", 3, 0x80000001, 2, 8},
+
+	{"avx512f", 4, 7, 1, 16}, {"avx512dq", 4, 7, 1, 17}, {"avx512cd", 4, 7, 1, 28}, {"avx512bw", 4, 7, 1, 30}, {"avx512vl", 4, 7, 1, 31},
+	{"avx512ifma", 4, 7, 1, 21}, {"avx512vbmi", 4, 7, 2, 1}, {"avx512_vbmi2", 4, 7, 2, 6}, {"gfni", 4, 7, 2, 8}, {"vaes", 4, 7, 2, 9},
+	{"vpclmulqdq", 4, 7, 2, 10}, {"avx512_vnni", 4, 7, 2, 11}, {"avx512_bitalg", 4, 7, 2, 12}, {"avx512_vpopcntdq", 4, 7, 2, 14},
 }
 
-// levelModel builds x86-64-v1, v2 or v3.
+// levelModel builds x86-64-v1, v2, v3 or v4.
 func levelModel(name string) *Model {
 	level := int(name[1] - '0')
-	m := &Model{Name: name, XSave: level >= 3, features: map[string]bool{}}
+	m := &Model{Name: name, features: map[string]bool{}}
+	signature := uint32(0x306c3) // family 6, model 3CH: Haswell
+	if level >= 3 {
+		m.XCR0 = XFeatures
+	}
+	if level >= 4 {
+		m.XCR0 |= XAVX512
+		signature = 0x606a6 // family 6, model 6AH: Ice Lake
+	}
 	m.leaves = map[leaf]regs{
 		{0, 0}: {0xd, 0x756e6547, 0x6c65746e, 0x49656e69}, // GenuineIntel
-		// Family 6, model 3CH; CLFLUSH line of 64 bytes, one logical processor.
-		{1, 0}: {0x306c3, 0x10800, 0, 0},
+		// CLFLUSH line of 64 bytes, one logical processor.
+		{1, 0}: {signature, 0x10800, 0, 0},
 		// 01: see leaf 4.
 		{2, 0}:          {0xff01, 0, 0, 0},
 		{0xb, 0}:        {0, 1, 0x100, 0},
@@ -124,10 +134,7 @@ func levelModel(name string) *Model {
 		{0x80000008, 0}: {0x3027, 0, 0, 0},
 	}
 	m.setCaches(defaultCaches)
-	if m.XSave {
-		m.leaves[leaf{0xd, 0}] = regs{7, XStateSize, XStateSize, 0}
-		m.leaves[leaf{0xd, 2}] = regs{256, XOffYMMH, 0, 0}
-	}
+	m.setXSave()
 	for _, f := range featureBits {
 		if f.level <= level {
 			r := m.leaves[leaf{f.leaf, 0}]
@@ -139,6 +146,20 @@ func levelModel(name string) *Model {
 	m.setBrand("cgemu x86-64-" + name)
 	m.HWCap = uint64(m.leaves[leaf{1, 0}][3])
 	return m
+}
+
+// setXSave fills leaf 0DH: all components are enabled.
+func (m *Model) setXSave() {
+	if m.XCR0 == 0 {
+		return
+	}
+	size := uint32(XAreaSize(m.XCR0))
+	m.leaves[leaf{0xd, 0}] = regs{uint32(m.XCR0), size, size, 0}
+	for _, c := range XComponents {
+		if m.XCR0>>c.Number&1 != 0 {
+			m.leaves[leaf{0xd, uint32(c.Number)}] = regs{uint32(c.Size), uint32(c.Area), 0, 0}
+		}
+	}
 }
 
 // setBrand fills leaves 80000002H to 80000004H.
@@ -172,15 +193,14 @@ func valgrindModel() *Model {
 		{0xa, 0}:        {0x7300803, 0, 0, 0x603},
 		{0xb, 0}:        {1, 2, 0x100, 2},
 		{0xb, 1}:        {4, 8, 0x201, 2},
-		{0xd, 0}:        {7, XStateSize, XStateSize, 0},
-		{0xd, 2}:        {256, XOffYMMH, 0, 0},
 		{0x80000000, 0}: {0x80000008, 0, 0, 0},
 		{0x80000001, 0}: {0, 0, 0x21, 0x2c100800},
 		{0x80000006, 0}: {0, 0, 0x01006040, 0},
 		{0x80000007, 0}: {0, 0, 0, 0x100},
 		{0x80000008, 0}: {0x3027, 0, 0, 0},
 	}
-	m.above = regs{7, XStateSize, XStateSize, 0}
+	m.setXSave()
+	m.above = m.leaves[leaf{0xd, 0}]
 	m.HWCap = 0xbfebfbff
 	for _, f := range []string{"rdrand", "rdseed", "rtm"} {
 		m.features[f] = true

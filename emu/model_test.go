@@ -18,6 +18,7 @@ func TestModels(t *testing.T) {
 		{"v1", []string{"sse2", "cmov"}, []string{"pni", "popcnt", "xsave", "avx"}},
 		{"v2", []string{"sse4_2", "popcnt", "cx16", "lahf_lm"}, []string{"xsave", "avx", "movbe"}},
 		{"v3", []string{"avx2", "bmi2", "fma", "abm", "movbe", "osxsave"}, []string{"rdrand", "rtm", "erms", "avx512f", "fsgsbase"}},
+		{"v4", []string{"avx2", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}, []string{"rdrand", "erms", "xsavec"}},
 		{"valgrind", []string{"avx2", "rdrand", "rdseed"}, []string{"avx512f", "sha_ni"}},
 	} {
 		m, err := ModelByName(tt.name)
@@ -37,7 +38,7 @@ func TestModels(t *testing.T) {
 		_, _, _, edx := m.CPUID(1, 0)
 		require.EqualValues(t, edx, m.HWCap)
 	}
-	for _, bad := range []string{"v4", "v5", "", "V3"} {
+	for _, bad := range []string{"v0", "v5", "", "V3"} {
 		_, err := ModelByName(bad)
 		require.ErrorContains(t, err, "cpu model", bad)
 	}
@@ -45,7 +46,7 @@ func TestModels(t *testing.T) {
 
 // TestModelLeavesAgree checks that what CPUID says is what Has says.
 func TestModelLeavesAgree(t *testing.T) {
-	for _, name := range []string{"v1", "v2", "v3"} {
+	for _, name := range []string{"v1", "v2", "v3", "v4"} {
 		m, err := ModelByName(name)
 		require.NoError(t, err)
 		for _, f := range featureBits {
@@ -66,7 +67,7 @@ func TestModelLeaves(t *testing.T) {
 	a, _, _, _ = m.CPUID(4, 4)
 	require.Zero(t, a, "no more caches")
 	a, b, c, _ = m.CPUID(0xd, 0)
-	require.Equal(t, []uint32{7, XStateSize, XStateSize}, []uint32{a, b, c})
+	require.Equal(t, []uint32{7, XAVXSize, XAVXSize}, []uint32{a, b, c})
 	_, _, c, _ = m.CPUID(0xb, 9)
 	require.EqualValues(t, 9, c, "an undefined level shows its number")
 	a, b, c, d := m.CPUID(0x77, 0)
@@ -75,7 +76,45 @@ func TestModelLeaves(t *testing.T) {
 	vg, err := ModelByName("valgrind")
 	require.NoError(t, err)
 	a, b, c, d = vg.CPUID(0x16, 0)
-	require.Equal(t, [4]uint32{7, XStateSize, XStateSize, 0}, [4]uint32{a, b, c, d}, "beyond the last leaf")
+	require.Equal(t, [4]uint32{7, XAVXSize, XAVXSize, 0}, [4]uint32{a, b, c, d}, "beyond the last leaf")
+}
+
+// TestXSaveLeaves has the components where Intel's CPUs have them, and nothing of AVX-512 below v4.
+func TestXSaveLeaves(t *testing.T) {
+	v4, err := ModelByName("v4")
+	require.NoError(t, err)
+	for sub, want := range map[uint32][4]uint32{
+		0: {0xe7, 2688, 2688, 0}, 1: {}, 2: {256, 576, 0, 0}, 3: {}, 5: {64, 1088, 0, 0}, 6: {512, 1152, 0, 0}, 7: {1024, 1664, 0, 0}, 9: {},
+	} {
+		a, b, c, d := v4.CPUID(0xd, sub)
+		require.Equal(t, want, [4]uint32{a, b, c, d}, "subleaf %d", sub)
+	}
+	v3, err := ModelByName("v3")
+	require.NoError(t, err)
+	for sub := uint32(3); sub < 20; sub++ {
+		a, b, c, d := v3.CPUID(0xd, sub)
+		require.Equal(t, [4]uint32{}, [4]uint32{a, b, c, d}, "subleaf %d", sub)
+	}
+}
+
+// TestXArea has a state survive its standard format, whatever components a CPU has.
+func TestXArea(t *testing.T) {
+	for _, xcr0 := range []uint64{XFeatures, XFeatures | XAVX512} {
+		x := newXState()
+		x.SetComponents(xcr0)
+		x.Reset()
+		for i := range x {
+			if i < XOffHeader || i >= XOffYMMH && (i < XAVXSize || xcr0 != XFeatures) {
+				x[i] = byte(i * 7)
+			}
+		}
+		area := x.Area()
+		require.Len(t, area, XAreaSize(xcr0))
+		y := newXState()
+		y.SetComponents(xcr0)
+		y.SetArea(area)
+		require.Equal(t, x, y)
+	}
 }
 
 func geometry(size, assoc, line int) cachesim.Geometry {

@@ -32,6 +32,7 @@ const (
 	ATHwcap2      = 26
 	ATExecfn      = 31
 	ATSysinfoEhdr = 33
+	ATMinSigStack = 51
 )
 
 // platform is AT_PLATFORM's string.
@@ -47,8 +48,8 @@ type auxInfo struct {
 }
 
 // defaultAuxv are the types a program finds by default, in Linux's order.
-// AT_SYSINFO_EHDR, AT_MINSIGSTKSZ and the rseq entries are absent: there is no
-// vDSO, no larger signal frame than the psABI's, and rseq(2) is refused.
+// AT_SYSINFO_EHDR and the rseq entries are absent: there is no vDSO, and rseq(2) is refused. AT_MINSIGSTKSZ
+// comes in front of them with a CPU whose signal frames are larger than MINSIGSTKSZ.
 var defaultAuxv = []uint64{
 	ATHwcap, ATPagesz, ATClktck, ATPhdr, ATPhent, ATPhnum, ATBase, ATFlags, ATEntry,
 	ATUID, ATEUID, ATGID, ATEGID, ATSecure, ATRandom, ATHwcap2, ATExecfn, ATPlatform,
@@ -83,6 +84,9 @@ func auxvFor(info auxInfo, o Options) []Aux {
 		types := defaultAuxv
 		if o.Compat {
 			types = valgrindAuxv
+		}
+		if o.MinSigStack > 0 && !o.Compat {
+			in = append(in, Aux{Type: ATMinSigStack})
 		}
 		for _, t := range types {
 			in = append(in, Aux{Type: t})
@@ -129,6 +133,11 @@ func auxEntry(a Aux, info auxInfo, o Options) Aux {
 			return Aux{ATIgnore, a.Value}
 		}
 		a.Value = o.HWCap2
+	case ATMinSigStack:
+		if o.Compat {
+			return Aux{ATIgnore, a.Value}
+		}
+		a.Value = o.MinSigStack
 	case ATSysinfoEhdr:
 		// Valgrind keeps the value; a host address must not reach the guest.
 		return Aux{Type: ATIgnore}

@@ -57,6 +57,8 @@ type Options struct {
 	HostAuxv []Aux
 	// HWCap and HWCap2 are AT_HWCAP (CPUID 1 EDX) and AT_HWCAP2.
 	HWCap, HWCap2 uint64
+	// MinSigStack is AT_MINSIGSTKSZ, 0 for a vector without it.
+	MinSigStack uint64
 	// Random is what AT_RANDOM points to.
 	Random [16]byte
 	// UID and GID are real and effective ids.

@@ -67,6 +67,19 @@ func field(file, key, sep string) string {
 // cpuFlags are what the engine jit needs of the CPU, and the user's means to set the GS base, by Linux's names.
 var cpuFlags = []string{"avx2", "bmi2", "fma", "aes", "pclmulqdq", "fsgsbase"}
 
+// avx512Flags are what jit needs besides to copy the instructions of AVX-512 for a guest that has them, instead of executing them in Go.
+var avx512Flags = []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "xsavec"}
+
+// missingFlags returns which of names are not in has.
+func missingFlags(has, names []string) (missing []string) {
+	for _, f := range names {
+		if !slices.Contains(has, f) {
+			missing = append(missing, f)
+		}
+	}
+	return missing
+}
+
 func examineCPU() finding {
 	model := field("/proc/cpuinfo", "model name", ":")
 	if runtime.GOARCH != "amd64" || model == "" {
@@ -74,17 +87,15 @@ func examineCPU() finding {
 	}
 	model = field("/proc/cpuinfo", "vendor_id", ":") + ", " + model
 	has := strings.Fields(field("/proc/cpuinfo", "flags", ":"))
-	var missing []string
-	for _, f := range cpuFlags {
-		if !slices.Contains(has, f) {
-			missing = append(missing, f)
-		}
-	}
-	if missing != nil {
+	if missing := missingFlags(has, cpuFlags); missing != nil {
 		return noteOf("CPU", model+"; without "+strings.Join(missing, ", "),
 			"in a virtual machine, have it show the host's CPU (qemu: -cpu host); else another machine")
 	}
-	return well("CPU", "%s; has all that is needed: %s", model, strings.Join(cpuFlags, ", "))
+	avx512 := "AVX-512 for --cpu=v4"
+	if missingFlags(has, avx512Flags) != nil {
+		avx512 = "without AVX-512, which --cpu=v4 executes in Go"
+	}
+	return well("CPU", "%s; has all that is needed: %s; %s", model, strings.Join(cpuFlags, ", "), avx512)
 }
 
 // fewFiles is the limit of open files from which on programs of many processes, or files, fail.

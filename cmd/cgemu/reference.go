@@ -112,7 +112,7 @@ var runCommand = usage.Command{
 			valueOption("--extra-debuginfo-path", "DIR", "look for separate debug files there too (repeatable)"),
 		}},
 		{Title: "The guest's world", Options: []usage.Option{
-			choiceOption("--cpu", "v1|v2|v3|valgrind", "the guest's CPU (v3; v1 with the engines unicorn and check-unicorn)"),
+			choiceOption("--cpu", "v1|v2|v3|v4|valgrind", "the guest's CPU (v3; v1 with the engines unicorn and check-unicorn)"),
 			valueOption("--cpus", "N", "how many CPUs the guest sees, 1 to 1024 (1)"),
 			valueOption("-e, --env", "NAME[=VALUE]", "put a variable into the guest's environment (repeatable); without a value, cgemu's own if "+
 				"there is one"),

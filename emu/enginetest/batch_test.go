@@ -24,6 +24,8 @@ type batch struct {
 	code [len(worlds)][codeSize]byte
 	used [len(worlds)]int
 	jobs []nativeState
+	// wide has jobs start with the registers of AVX-512.
+	wide bool
 }
 
 func newBatch() *batch {

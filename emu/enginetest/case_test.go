@@ -101,7 +101,7 @@ func (b *batch) add(r *rand.Rand, inst *x86.Inst, code []byte, states int) *test
 	}
 	c.at = start + emu.Addr(len(before.code))
 	c.code = append([]byte(nil), code...)
-	s := scene{r: r, world: world, inst: &c.inst, code: c.code, at: c.at, pushed: uint64(int64(before.pushed))}
+	s := scene{r: r, world: world, wide: b.wide, inst: &c.inst, code: c.code, at: c.at, pushed: uint64(int64(before.pushed))}
 	for range states {
 		st := s.state()
 		st.RIP = start

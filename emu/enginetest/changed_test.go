@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 )
 
 // TestContextOfChangedCode changes the instruction in front of an indirect jump: one to a constant is no
@@ -39,5 +40,54 @@ func TestContextOfChangedCode(t *testing.T) {
 				require.Equal(t, want, bi, i)
 			}
 		})
+	}
+}
+
+// TestMaskedStoreToCode stores, by masks, to the page that holds the code itself: an engine that protects that page executes the instruction
+// again, and counts its references once.
+func TestMaskedStoreToCode(t *testing.T) {
+	const at = emu.Addr(0x10000)
+	for _, tt := range []struct {
+		name   string
+		code   []byte
+		stores uint64
+	}{
+		{"vmaskmovps [rdi], ymm1, ymm2", []byte{0xc4, 0xe2, 0x75, 0x2e, 0x17, 0xcc}, 3},
+		{"vmovdqu32 [rdi]{k1}, zmm2", []byte{0x62, 0xf1, 0x7e, 0x49, 0x7f, 0x17, 0xcc}, 3},
+		{"vpscatterdd [rdi+zmm3*4]{k1}, zmm2", []byte{0x62, 0xf2, 0x7d, 0x49, 0xa0, 0x14, 0x9f, 0xcc}, 3},
+	} {
+		for _, u := range engines {
+			if u.wide == nil || !u.simulates || u.name == "jit simulating" && !hostHasAVX512() {
+				continue
+			}
+			t.Run(u.name+" "+tt.name, func(t *testing.T) {
+				space := newSpace(t)
+				defer space.Close()
+				require.NoError(t, space.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write | mem.Exec}, nil))
+				require.Equal(t, len(tt.code), space.Poke(at, tt.code))
+				e, err := u.make(space, u.wide(t), testEnv{})
+				require.NoError(t, err)
+				defer e.Close()
+				space.OnInvalidate(e.Invalidate)
+				c := emu.NewCPU()
+				widen(newRand(tt.name), c.FP)
+				c.RIP, c.Regs[emu.RDI] = at, uint64(at)+0x800
+				for _, lane := range []int{0, 2, 3} {
+					binary.LittleEndian.PutUint32(c.FP[emu.XOffXMM+16+4*lane:], 1<<31)
+				}
+				clear(c.FP[emu.XOffYMMH+16:][:16])
+				binary.LittleEndian.PutUint64(c.FP[emu.XOffOpmask+8:], 0xd)
+				for lane := range 4 {
+					binary.LittleEndian.PutUint32(c.FP[emu.XOffXMM+16*3+4*lane:], uint32(4*lane))
+				}
+				stop := e.Run(c, emu.NoBudget)
+				require.Equal(t, emu.Fault{Vector: emu.VecBP}, stop.Fault)
+				counts := map[emu.Event]uint64{}
+				e.Collect(at, at+1, func(_ emu.Addr, ev emu.Event, n uint64) { counts[ev] += n })
+				require.EqualValues(t, 1, counts[emu.Ir])
+				require.Equal(t, tt.stores, counts[emu.Dw])
+				require.Equal(t, tt.stores, counts[emu.Store4])
+			})
+		}
 	}
 }

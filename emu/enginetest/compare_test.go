@@ -118,7 +118,7 @@ func sameFault(want, got emu.Fault) bool {
 	return want == got
 }
 
-// compareFP compares x87, SSE and AVX state.
+// compareFP compares x87, SSE, AVX and AVX-512 state.
 func compareFP(d *difference, c *testCase, want, got *emu.XState) {
 	part := func(name string, off, n int) {
 		if w, g := want[off:off+n], got[off:off+n]; !bytes.Equal(w, g) {
@@ -138,6 +138,16 @@ func compareFP(d *difference, c *testCase, want, got *emu.XState) {
 	for i := range 16 {
 		part(fmt.Sprintf("xmm%d", i), emu.XOffXMM+16*i, 16)
 		part(fmt.Sprintf("ymm%d's upper half", i), emu.XOffYMMH+16*i, 16)
+	}
+	if got.Components()&emu.XAVX512 == 0 {
+		return
+	}
+	for i := range 16 {
+		part(fmt.Sprintf("zmm%d's upper half", i), emu.XOffZMMH+32*i, 32)
+		part(fmt.Sprintf("zmm%d", 16+i), emu.XOffHiZMM+64*i, 64)
+	}
+	for i := range 8 {
+		part(fmt.Sprintf("k%d", i), emu.XOffOpmask+8*i, 8)
 	}
 }
 

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/cgemu/cgemu/emu/x86"
@@ -15,12 +16,16 @@ type encoding struct {
 	opcode   byte
 	vexMap   byte
 	pp, l, w byte
-	vvvv     byte
+	vvvv     byte // 4 bits, 5 with EVEX
 	rex      bool // emit a REX prefix even without need
 	modrm    bool
-	reg      byte // 4 bits
+	reg      byte // 4 bits, 5 with EVEX
 	mem      bool
-	rm       byte // 4 bits; of an opcode's low bits the fourth
+	rm       byte // 4 bits, 5 with EVEX; of an opcode's low bits the fourth
+	mask     byte // EVEX.aaa
+	zeroing  bool // EVEX.z
+	b        bool // EVEX.b
+	vsib     bool // shape.index is a vector register
 	shape    shape
 	tail     [16]byte // immediates, as many as the instruction has
 	moffs    uint64   // instead of tail, if not 0
@@ -32,7 +37,7 @@ type shape struct {
 	addr32  bool
 	mod     byte
 	base    byte // 16 for none
-	index   byte // 4 for none
+	index   byte // 4 for none; 5 bits of a vector register with EVEX
 	scale   byte // 0 to 3
 	disp    int32
 	rip     bool
@@ -60,6 +65,8 @@ func (e *encoding) bytes() []byte {
 			b = append(b, 0x40|rex)
 		}
 		b = append(append(b, e.escape...), e.opcode)
+	case e.kind == x86.EVEX:
+		b = append(b, e.evex()...)
 	case x == 0 && bb == 0 && e.w == 0 && e.vexMap == 1 && !e.rex:
 		b = append(b, 0xc5, (r^1)<<7|(^e.vvvv&15)<<3|e.l<<2|e.pp, e.opcode)
 	default:
@@ -75,6 +82,28 @@ func (e *encoding) bytes() []byte {
 		return b
 	}
 	return append(b, e.tail[:]...)
+}
+
+// evex returns the prefix EVEX and the opcode.
+func (e *encoding) evex() []byte {
+	x, bb, v2 := e.rm>>4&1, e.rm>>3&1, e.vvvv>>4&1
+	if e.mem {
+		x, bb = e.shape.index>>3&1, e.shape.base>>3&1
+		if e.vsib {
+			v2 = e.shape.index >> 4 & 1
+		}
+	}
+	p3 := e.l<<5 | (v2^1)<<3 | e.mask
+	if e.zeroing {
+		p3 |= 0x80
+	}
+	if e.b {
+		p3 |= 0x10
+	}
+	return []byte{
+		0x62, (e.reg>>3&1^1)<<7 | (x^1)<<6 | (bb^1)<<5 | (e.reg>>4&1^1)<<4 | e.vexMap,
+		e.w<<7 | (^e.vvvv&15)<<3 | 4 | e.pp, p3, e.opcode,
+	}
 }
 
 // operand appends ModRM, SIB and displacement.
@@ -126,9 +155,10 @@ type templateKey struct {
 	opSize           uint8
 	l                byte
 	rep, repne, lock bool
+	b                bool
 }
 
-// templates finds encodings of all forms but those with EVEX and XOP: by trying.
+// templates finds encodings of all forms but those with XOP: by trying.
 var templates = sync.OnceValue(func() []template {
 	var list []template
 	seen := map[templateKey]bool{}
@@ -140,11 +170,12 @@ var templates = sync.OnceValue(func() []template {
 		if e.modrm = inst.ModRMOff != 0; !e.modrm {
 			e.mem = false
 		}
-		k := templateKey{inst.Form(), inst.HasMem, inst.OpSize, e.l, inst.Rep, inst.Repne, inst.Lock}
+		k := templateKey{inst.Form(), inst.HasMem, inst.OpSize, e.l, inst.Rep, inst.Repne, inst.Lock, e.b}
 		if seen[k] {
 			return
 		}
 		seen[k] = true
+		e.vsib = inst.Mem.VSIB
 		e.vvvv = 0
 		if e.decode(&inst) == nil || inst.Form() != k.form { // VEX.vvvv is an operand that must differ
 			e.vvvv = 7
@@ -188,8 +219,37 @@ var templates = sync.OnceValue(func() []template {
 			eachModRM(encoding{kind: x86.VEX, opcode: byte(op), vexMap: vex>>4&3 + 1, w: vex >> 3 & 1, l: vex >> 2 & 1, pp: vex & 3, vvvv: 7})
 		}
 	}
+	eachEVEXTemplate(func(e encoding) {
+		e.modrm = true
+		e.mem, e.shape = true, plain
+		try(e)
+		e.shape = sib
+		try(e)
+		e.mem = false
+		try(e)
+	})
 	return list
 })
+
+// eachEVEXTemplate calls try with encodings of all forms with an EVEX prefix. A gather needs a mask.
+func eachEVEXTemplate(try func(encoding)) {
+	for op := range 256 {
+		for _, m := range []byte{1, 2, 3, 5, 6} {
+			regs := byte(1)
+			if op>>2 == 0x71>>2 || op>>1 == 0xc6>>1 { // ModRM.reg selects forms
+				regs = 8
+			}
+			for x := range byte(96) {
+				for reg := range regs {
+					try(encoding{
+						kind: x86.EVEX, opcode: byte(op), vexMap: m, reg: reg,
+						pp: x & 3, w: x >> 2 & 1, b: x>>3&1 != 0, mask: x >> 4 & 1, l: x >> 5,
+					})
+				}
+			}
+		}
+	}
+}
 
 // vary exchanges the operands of t at random; choose sets the memory operand.
 func (t *template) vary(r *rand.Rand, choose func(*shape)) (encoding, x86.Inst, []byte) {
@@ -214,6 +274,12 @@ func (t *template) vary(r *rand.Rand, choose func(*shape)) (encoding, x86.Inst, 
 				}
 			}
 		}
+		if e.kind == x86.EVEX {
+			e.varyEVEX(r, attempt)
+		}
+		if e.kind == x86.EVEX && slices.ContainsFunc(t.inst.Args[:t.inst.NArgs], isGPR) {
+			e.rm &= 15 // EVEX.X has no meaning, and AMD's CPUs may miss pushes and pops in RSP with it
+		}
 		if attempt > 200 {
 			e = t.encoding
 		}
@@ -226,6 +292,25 @@ func (t *template) vary(r *rand.Rand, choose func(*shape)) (encoding, x86.Inst, 
 			continue
 		}
 		return e, inst, code
+	}
+}
+
+func isGPR(a x86.Arg) bool { return a.Kind == x86.ArgGPR }
+
+// varyEVEX exchanges what only EVEX has.
+func (e *encoding) varyEVEX(r *rand.Rand, attempt int) {
+	e.reg |= byte(r.Uint32N(2)) << 4
+	e.rm |= byte(r.Uint32N(2)) << 4
+	if e.vsib {
+		e.shape.index |= byte(r.Uint32N(2)) << 4
+	} else if attempt < 100 {
+		e.vvvv |= byte(r.Uint32N(2)) << 4
+	}
+	if attempt < 50 {
+		e.mask, e.zeroing = byte(r.Uint32N(8)), r.Uint32N(3) == 0
+	}
+	if e.b && !e.mem {
+		e.l = byte(r.Uint32N(4)) // a rounding mode
 	}
 }
 

@@ -19,6 +19,8 @@ type engineUnderTest struct {
 	budget uint64
 	// model has the features to test with.
 	model func(t testing.TB) *emu.Model
+	// wide has features of AVX-512 to test with, too; nil if another engine does that.
+	wide func(t testing.TB) *emu.Model
 	// simulates says that it counts all events.
 	simulates bool
 	// losesFlags says that a fault may find other status flags where the code overwrites them
@@ -46,8 +48,8 @@ func (u *engineUnderTest) allows(by vendor, c *testCase, want, got *outcome) boo
 
 // interpreters are engines that every host has. With a budget, and when it simulates, an engine may run other code.
 var interpreters = []engineUnderTest{
-	{name: "interp", make: newInterp, budget: emu.NoBudget, model: leanModel, losesFlags: true, interprets: true, fits: settled},
-	{name: "interp simulating", make: newSimulatingInterp, budget: 1 << 40, model: leanModel, simulates: true, losesFlags: true, interprets: true, fits: settled},
+	{name: "interp", make: newInterp, budget: emu.NoBudget, model: leanModel, wide: wideModel, losesFlags: true, interprets: true, fits: settled},
+	{name: "interp simulating", make: newSimulatingInterp, budget: 1 << 40, model: leanModel, wide: wideModel, simulates: true, losesFlags: true, interprets: true, fits: settled},
 }
 
 func newInterp(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
@@ -59,6 +61,13 @@ func leanModel(t testing.TB) *emu.Model {
 	m, err := emu.ModelByName("v3")
 	require.NoError(t, err)
 	return m.With("rdrand", "rdseed", "fsgsbase", "rdpid")
+}
+
+// wideModel has AVX-512.
+func wideModel(t testing.TB) *emu.Model {
+	m, err := emu.ModelByName("v4")
+	require.NoError(t, err)
+	return m
 }
 
 // settled reports whether i leaves no flag undefined, or as its vendor likes.

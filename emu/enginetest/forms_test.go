@@ -162,13 +162,37 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestWideForms compares what AVX-512 has, and what it changes: instructions with a VEX prefix zero more.
+func TestWideForms(t *testing.T) {
+	if !hostHasAVX512() {
+		t.Skip("the host's CPU has no AVX-512")
+	}
+	for _, u := range append([]engineUnderTest{lesserJIT}, engines...) {
+		if u.wide != nil {
+			u.model = u.wide
+			t.Run(u.name, func(t *testing.T) { compareForms(t, u) })
+		}
+	}
+}
+
+// isWide reports whether an instruction works on registers of AVX-512, or on all of vector registers.
+func isWide(i *x86.Inst) bool {
+	for _, a := range i.Args[:i.NArgs] {
+		if a.Kind == x86.ArgMask {
+			return true
+		}
+	}
+	return i.Feature == x86.FeatGFNI || i.Enc == x86.EVEX || i.Enc == x86.VEX && i.VecWrite != 0 || savesState[i.Op]
+}
+
 func compareForms(t *testing.T, u engineUnderTest) {
 	lines := formLines(t)
 	model := u.model(t)
 	c := newComparison(t, u, model)
+	c.batch.wide = model.XCR0&emu.XAVX512 != 0
 	supported := supportedFeatures(model)
 	for k, tmpl := range templates() {
-		if !supported[tmpl.inst.Feature] || skipped(&tmpl.inst) != "" {
+		if !supported[tmpl.inst.Feature] || skipped(&tmpl.inst) != "" || c.batch.wide && !isWide(&tmpl.inst) {
 			continue
 		}
 		r := rand.New(rand.NewPCG(uint64(k), 7))
@@ -239,7 +263,7 @@ func coverage(t *testing.T, lines []string, supported map[x86.Feature]bool, c *c
 	reasons := map[string][]string{}
 	seen := map[int]bool{}
 	for _, tmpl := range templates() {
-		if seen[tmpl.form] || !supported[tmpl.inst.Feature] {
+		if seen[tmpl.form] || !supported[tmpl.inst.Feature] || c.batch.wide && !isWide(&tmpl.inst) {
 			continue
 		}
 		seen[tmpl.form] = true

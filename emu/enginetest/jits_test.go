@@ -11,11 +11,18 @@ import (
 
 // engines are the engines to test.
 var engines = append([]engineUnderTest{
-	{name: "jit", make: newJIT, budget: emu.NoBudget, model: richModel},
+	{name: "jit", make: newJIT, budget: emu.NoBudget, model: richModel, wide: wideModel},
 	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel},
 	{name: "jit from a pool", make: newPooledJIT, budget: emu.NoBudget, model: richModel},
-	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, simulates: true, losesFlags: true},
+	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, wide: wideModel, simulates: true, losesFlags: true},
 }, interpreters...)
+
+// lesserJIT is the translator on a host without AVX-512.
+var lesserJIT = engineUnderTest{name: "jit without AVX-512", make: newLesserJIT, budget: emu.NoBudget, wide: wideModel, interprets: true}
+
+func newLesserJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
+	return jit.NewWithoutAVX512(m, emu.Config{Model: model, Env: env})
+}
 
 func newJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
 	return jit.New(m, emu.Config{Model: model, Env: env})

@@ -1,6 +1,10 @@
 package enginetest
 
-import "github.com/cgemu/cgemu/emu"
+import (
+	"encoding/binary"
+
+	"github.com/cgemu/cgemu/emu"
+)
 
 // Layout of a world, from its base: where guest code and data lie. Around each of them nothing
 // is mapped.
@@ -37,6 +41,26 @@ type nativeState struct {
 	PatchOff, PatchLen  uint32
 	Patch               [96]byte
 	_                   [128]byte
+}
+
+// compact has XRSTOR take the state for the compacted format that it has, if there is more in it than the standard one knows there.
+func (s *nativeState) compact() {
+	if has := s.FP.Components(); has&emu.XAVX512 != 0 {
+		binary.LittleEndian.PutUint64(s.FP[emu.XOffHeader+8:], 1<<63|has)
+	}
+}
+
+// settle makes of what the host's kernel saved an XState with the components that it had: parts are zero that the kernel found in their
+// initial state.
+func (s *nativeState) settle(had uint64) {
+	saved := s.FP.Components() & had
+	for _, c := range emu.XComponents {
+		if saved>>c.Number&1 == 0 {
+			clear(c.In(&s.FP))
+		}
+	}
+	clear(s.FP[emu.XOffHeader+8:][:8])
+	s.FP.SetComponents(had)
 }
 
 // reset fills guest memory for a job: data and stack are those of its world.

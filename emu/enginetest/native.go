@@ -22,7 +22,7 @@ const (
 	shJobs    = shImages + numImages*dumpSize
 	shDumps   = shJobs + maxJobs*jobSize
 	shSize    = shDumps + maxJobs*dumpSize
-	jobSize   = 1280
+	jobSize   = 2880
 )
 
 // nativeChild runs jobs from the file of descriptor 3 as standard input asks, until its end.
@@ -40,6 +40,9 @@ func nativeChild() error {
 	if err := takeSignals(); err != nil {
 		return err
 	}
+	for i := range nativeAreas {
+		nativeAreas[i] = hostArea(uint32(5 + i))
+	}
 	var word [16]byte
 	for {
 		if _, err := io.ReadFull(os.Stdin, word[:]); err != nil {
@@ -51,7 +54,10 @@ func nativeChild() error {
 			base := uintptr(worlds[s.World])
 			data, stack := memory(base+dataOff, emu.PageSize), memory(base+stackOff, emu.PageSize)
 			s.reset(shared[shImages:], data, stack)
+			had := s.FP.Components()
+			s.compact()
 			enterNative(s)
+			s.settle(had)
 			dump := shared[shDumps+int(i)*dumpSize:]
 			copy(dump, data)
 			copy(dump[emu.PageSize:], stack)

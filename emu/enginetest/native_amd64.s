@@ -3,15 +3,16 @@
 #include "textflag.h"
 
 // Offsets in nativeState.
-#define S_REGS   832
-#define S_RIP    960
-#define S_FLAGS  968
-#define S_FSBASE 976
-#define S_GSBASE 984
-#define S_SIG    992
-#define S_TRAP   1000
-#define S_ERR    1008
-#define S_CR2    1016
+#define S_XSTATE_BV 512
+#define S_REGS   2432
+#define S_RIP    2560
+#define S_FLAGS  2568
+#define S_FSBASE 2576
+#define S_GSBASE 2584
+#define S_SIG    2592
+#define S_TRAP   2600
+#define S_ERR    2608
+#define S_CR2    2616
 
 // Offsets in struct ucontext: uc_mcontext.gregs begins at 40.
 #define UC_R8     40
@@ -48,7 +49,7 @@ TEXT ·enterNative(SB), NOSPLIT|NOFRAME, $0-8
 	BYTE $0xF3; BYTE $0x49; BYTE $0x0F; BYTE $0xAE; BYTE $0xC0
 	MOVQ R8, ·nativeFS(SB)
 	MOVQ DI, ·nativeCurrent(SB)
-	MOVL $7, AX
+	MOVQ S_XSTATE_BV(DI), AX
 	XORL DX, DX
 	// XRSTOR64 (DI)
 	BYTE $0x48; BYTE $0x0F; BYTE $0xAE; BYTE $0x2F
@@ -170,6 +171,23 @@ TEXT nativeHandler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVQ AX, DI
 	MOVQ $104, CX
 	REP; MOVSQ
+	// The components of AVX-512 lie where this host's CPU has them.
+	CMPQ ·nativeAreas(SB), $0
+	JE   taken
+	MOVQ UC_FPREGS(DX), R9
+	MOVQ R9, SI
+	ADDQ ·nativeAreas(SB), SI
+	MOVQ $8, CX
+	REP; MOVSQ
+	MOVQ R9, SI
+	ADDQ ·nativeAreas+8(SB), SI
+	MOVQ $64, CX
+	REP; MOVSQ
+	MOVQ R9, SI
+	ADDQ ·nativeAreas+16(SB), SI
+	MOVQ $128, CX
+	REP; MOVSQ
+taken:
 	MOVQ ·nativeSP(SB), R8
 	MOVQ R8, UC_RSP(DX)
 	MOVQ ·nativeBP(SB), R8
@@ -183,6 +201,14 @@ notOurs:
 	LEAQ ·goHandlers(SB), AX
 	MOVQ (AX)(R9*8), AX
 	JMP  AX
+
+// func hostArea(component uint32) uintptr
+TEXT ·hostArea(SB), NOSPLIT, $0-16
+	MOVL $0xd, AX
+	MOVL component+0(FP), CX
+	CPUID
+	MOVQ BX, ret+8(FP)
+	RET
 
 TEXT nativeRestorer<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVQ $15, AX // rt_sigreturn

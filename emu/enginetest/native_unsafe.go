@@ -13,6 +13,14 @@ import (
 //lint:ignore U1000 native_amd64.s uses them
 var nativeCurrent, nativeSP, nativeBP, nativeFS uintptr
 
+// nativeAreas are where the host's CPU has opmask, zmm and high zmm registers in XSAVE's standard format, 0 without AVX-512.
+//
+//lint:ignore U1000 native_amd64.s uses them
+var nativeAreas [3]uintptr
+
+// hostArea returns where the host's CPU has a component of XSAVE, 0 if it has not.
+func hostArea(component uint32) uintptr
+
 // goHandlers are Go's handlers, by signal number.
 var goHandlers [65]uintptr
 

@@ -19,8 +19,9 @@ import (
 var update = flag.Bool("update", false, "record what this host's CPU does")
 
 const (
-	recordedStates = 48 // of each world
-	recordedCases  = 10 // of each template
+	recordedStates    = 48 // of each world
+	recordedCases     = 10 // of each template
+	recordedWideCases = 4  // of AVX-512
 )
 
 // hostCPU returns the name of the host's CPU.
@@ -37,20 +38,30 @@ func hostCPU() string {
 // TestRecord has this host's CPU repeat the recording of its vendor, or with -update makes it. The recording must have every form of the
 // features that the interpreter has.
 func TestRecord(t *testing.T) {
+	t.Run("v3", func(t *testing.T) { record(t, false) })
+	t.Run("AVX-512", func(t *testing.T) {
+		if !hostHasAVX512() {
+			t.Skip("the host's CPU has no AVX-512")
+		}
+		record(t, true)
+	})
+}
+
+func record(t *testing.T, wide bool) {
 	images, ro := makeImages(newRand("images"))
 	if *update {
-		rec := &recording{vendor: hostVendor(), cpu: hostCPU(), images: images, ro: ro}
+		rec := &recording{vendor: hostVendor(), wide: wide, cpu: hostCPU(), images: images, ro: ro}
 		rec.choose(t)
 		repeatNatively(t, rec, func(c *recordedCase, o *outcome) {
 			c.end, c.memory = *o, appendChanges(nil, rec.startMemory(&c.start), o.dump)
 		})
 		b, err := rec.encode()
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(recordingFile(rec.vendor), b, 0o644))
+		require.NoError(t, os.WriteFile(recordingFile(rec.vendor, wide), b, 0o644))
 	}
-	rec, err := readRecording(hostVendor())
+	rec, err := readRecording(hostVendor(), wide)
 	if os.IsNotExist(err) {
-		t.Skipf("nobody has recorded a CPU of this vendor: go test -run TestRecord -update ./emu/enginetest makes %s", recordingFile(hostVendor()))
+		t.Skipf("nobody has recorded a CPU of this vendor: go test -run TestRecord -update ./emu/enginetest makes %s", recordingFile(hostVendor(), wide))
 	}
 	require.NoError(t, err)
 	forms := map[int]bool{}
@@ -71,16 +82,20 @@ func TestRecord(t *testing.T) {
 	})
 	require.Empty(t, differences, "recorded of %s, repeated by %s", rec.cpu, hostCPU())
 	lines := formLines(t)
-	for _, tmpl := range recordable(t) {
+	for _, tmpl := range recordable(t, wide) {
 		require.True(t, forms[tmpl.form], "%s is not recorded: go test -run TestRecord -update ./emu/enginetest", lines[tmpl.form])
 	}
 }
 
 // recordable returns the templates of what is recorded.
-func recordable(t *testing.T) []template {
-	supported := supportedFeatures(leanModel(t))
+func recordable(t *testing.T, wide bool) []template {
+	model := leanModel(t)
+	if wide {
+		model = wideModel(t)
+	}
+	supported := supportedFeatures(model)
 	return slices.DeleteFunc(slices.Clone(templates()), func(tmpl template) bool {
-		return !supported[tmpl.inst.Feature] || !isBranch(&tmpl.inst) && skipped(&tmpl.inst) != ""
+		return wide && !isWide(&tmpl.inst) || !supported[tmpl.inst.Feature] || !isBranch(&tmpl.inst) && skipped(&tmpl.inst) != ""
 	})
 }
 
@@ -102,7 +117,7 @@ func repeatNatively(t *testing.T, rec *recording, f func(c *recordedCase, o *out
 // choose makes states and cases.
 func (r *recording) choose(t *testing.T) {
 	for w := range worlds {
-		s := scene{r: newRand("states"), world: w, inst: &x86.Inst{}}
+		s := scene{r: newRand("states"), world: w, wide: r.wide, inst: &x86.Inst{}}
 		for range recordedStates {
 			st := s.anywhere()
 			st.Image = 0
@@ -110,8 +125,11 @@ func (r *recording) choose(t *testing.T) {
 		}
 	}
 	var layout slotLayout
-	for k, tmpl := range recordable(t) {
+	for k, tmpl := range recordable(t, r.wide) {
 		n := recordedCases
+		if r.wide {
+			n = recordedWideCases
+		}
 		if isBranch(&tmpl.inst) {
 			n *= 8
 		}
@@ -146,7 +164,7 @@ func (r *recording) choice(t *testing.T, rnd *rand.Rand, layout *slotLayout, ins
 		require.NoError(t, x86.Decode(code, &inst))
 	}
 	c.start.RIP = slot + emu.Addr(c.offset)
-	s := scene{r: rnd, world: int(c.start.World), inst: &inst, code: code, at: c.start.RIP}
+	s := scene{r: rnd, world: int(c.start.World), wide: r.wide, inst: &inst, code: code, at: c.start.RIP}
 	s.fit(&c.start)
 	if isBranch(&inst) {
 		s.aim(&c.start, target)

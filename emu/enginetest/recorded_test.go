@@ -17,15 +17,22 @@ import (
 // TestRecorded compares the interpreter, on any host, with what CPUs left that were recorded: all forms of instructions.
 func TestRecorded(t *testing.T) {
 	tested := 0
-	for _, v := range []vendor{intel, amd} {
-		rec, err := readRecording(v)
+	for _, kind := range []struct {
+		vendor vendor
+		wide   bool
+	}{{intel, false}, {amd, false}, {intel, true}, {amd, true}} {
+		rec, err := readRecording(kind.vendor, kind.wide)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		require.NoError(t, err, recordingFile(v))
+		file := recordingFile(kind.vendor, kind.wide)
+		require.NoError(t, err, file)
 		tested++
 		for _, u := range interpreters {
-			t.Run(v.String()+"/"+u.name, func(t *testing.T) { compareRecorded(t, rec, u) })
+			if kind.wide {
+				u.model = u.wide
+			}
+			t.Run(filepath.Base(file)+"/"+u.name, func(t *testing.T) { compareRecorded(t, rec, u) })
 		}
 	}
 	files, err := filepath.Glob("testdata/recorded-*")
@@ -83,8 +90,8 @@ func TestTornRecording(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("testdata", 0o755))
 	read := func(b []byte) (*recording, error) {
-		require.NoError(t, os.WriteFile(recordingFile(amd), b, 0o644))
-		return readRecording(amd)
+		require.NoError(t, os.WriteFile(recordingFile(amd, false), b, 0o644))
+		return readRecording(amd, false)
 	}
 	whole, err := r.encode()
 	require.NoError(t, err)
@@ -101,8 +108,8 @@ func TestTornRecording(t *testing.T) {
 	}
 	content := bytes.TrimPrefix(r.content(), []byte(recordingMagic))
 	for n := range content {
-		if n < 100 || n > len(content)-2*coreSize || n%1000 == 0 { // of the images few suffice
-			require.PanicsWithValue(t, errTorn, func() { decodeRecording(amd, &recordingReader{content[:n]}) })
+		if n < 100 || n > len(content)-2*(coreSize+emu.XAVXSize) || n%1000 == 0 { // of the images few suffice
+			require.PanicsWithValue(t, errTorn, func() { decodeRecording(amd, false, &recordingReader{content[:n]}) })
 		}
 	}
 }

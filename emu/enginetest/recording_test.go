@@ -20,7 +20,9 @@ import (
 // state differs from one of the states in few bytes, and so do the state and memory that it ends in from those it starts from: only these
 // bytes are there (appendChanges). Numbers are varints, texts and bytes have their length in front of them.
 type recording struct {
-	vendor     vendor
+	vendor vendor
+	// wide says that states have the registers of AVX-512, and cases what isWide tells of.
+	wide       bool
 	cpu        string
 	images, ro []byte
 	states     []nativeState
@@ -41,7 +43,12 @@ type recordedCase struct {
 const recordingMagic = "cgemu: recorded results of a CPU, 1\n"
 
 // recordingFile is the file with a recording of vendor v.
-func recordingFile(v vendor) string { return fmt.Sprintf("testdata/recorded-%v.gz", v) }
+func recordingFile(v vendor, wide bool) string {
+	if wide {
+		return fmt.Sprintf("testdata/recorded-%v-avx512.gz", v)
+	}
+	return fmt.Sprintf("testdata/recorded-%v.gz", v)
+}
 
 func (v vendor) String() string {
 	if v == intel {
@@ -50,12 +57,20 @@ func (v vendor) String() string {
 	return "amd"
 }
 
-// coreSize is the size of core's result.
-const coreSize = emu.XStateSize + 8*(16+4)
+// coreSize is the size of core's result without the vector registers, whose state has XAVXSize bytes, or XStateSize with AVX-512.
+const coreSize = 8 * (16 + 4)
+
+func stateSize(wide bool) int {
+	if wide {
+		return emu.XStateSize
+	}
+	return emu.XAVXSize
+}
 
 // core returns what an instruction can change, one field after the other. RIP counts from at.
 func (s *nativeState) core(at emu.Addr) []byte {
-	b := append(make([]byte, 0, coreSize), s.FP[:]...)
+	size := stateSize(s.FP.Components()&emu.XAVX512 != 0)
+	b := append(make([]byte, 0, size+coreSize), s.FP[:size]...)
 	for _, r := range s.Regs {
 		b = binary.LittleEndian.AppendUint64(b, r)
 	}
@@ -67,7 +82,7 @@ func (s *nativeState) core(at emu.Addr) []byte {
 
 // setCore undoes core.
 func (s *nativeState) setCore(at emu.Addr, b []byte) {
-	b = b[copy(s.FP[:], b):]
+	b = b[copy(s.FP[:], b[:len(b)-coreSize]):]
 	word := func() uint64 {
 		x := binary.LittleEndian.Uint64(b)
 		b = b[8:]
@@ -216,8 +231,8 @@ func (r *recordingReader) changes(b []byte) {
 }
 
 // readRecording reads the recording of vendor v.
-func readRecording(v vendor) (rec *recording, err error) {
-	f, err := os.Open(recordingFile(v))
+func readRecording(v vendor, wide bool) (rec *recording, err error) {
+	f, err := os.Open(recordingFile(v, wide))
 	if err != nil {
 		return nil, err
 	}
@@ -242,17 +257,17 @@ func readRecording(v vendor) (rec *recording, err error) {
 			rec, err = nil, errTorn
 		}
 	}()
-	return decodeRecording(v, &recordingReader{content}), nil
+	return decodeRecording(v, wide, &recordingReader{content}), nil
 }
 
-func decodeRecording(v vendor, r *recordingReader) *recording {
-	rec := &recording{vendor: v, cpu: string(r.text()), images: r.text(), ro: r.text()}
+func decodeRecording(v vendor, wide bool, r *recordingReader) *recording {
+	rec := &recording{vendor: v, wide: wide, cpu: string(r.text()), images: r.text(), ro: r.text()}
 	if len(rec.images) != numImages*dumpSize || len(rec.ro) != emu.PageSize {
 		panic(errTorn)
 	}
 	for range r.index(1 << 16) {
 		s := nativeState{World: uint32(r.index(len(worlds)))}
-		s.setCore(0, r.take(coreSize))
+		s.setCore(0, r.take(uint64(stateSize(wide)+coreSize)))
 		rec.states = append(rec.states, s)
 	}
 	var layout slotLayout

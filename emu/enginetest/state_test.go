@@ -3,7 +3,6 @@ package enginetest
 import (
 	"encoding/binary"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -16,6 +15,8 @@ type scene struct {
 	inst  *x86.Inst
 	code  []byte // may be changed, displacements are
 	at    emu.Addr
+	// wide says that the CPU has AVX-512.
+	wide bool
 	// pushed is by how much the stack pointer is lower than at the start of the case.
 	pushed uint64
 }
@@ -55,6 +56,9 @@ func (s *scene) state() nativeState {
 func (s *scene) anywhere() nativeState {
 	r := s.r
 	st := nativeState{FP: randomFP(r), World: uint32(s.world), Image: r.Uint32N(numImages), RIP: s.at}
+	if s.wide {
+		widen(r, &st.FP)
+	}
 	for i := range st.Regs {
 		st.Regs[i] = integer(r)
 	}
@@ -194,17 +198,21 @@ func (s *scene) solve(st *nativeState, address uint64) {
 	}
 }
 
-// vectorIndex makes the index of a gather small, so that most of its lanes lie in mapped memory.
+// vectorIndex makes the index of a gather or scatter small, so that most of its lanes lie in mapped memory.
 func (s *scene) vectorIndex(st *nativeState) {
-	reg := int(s.inst.Mem.Index)
-	step := 8
-	if strings.Contains(s.inst.Op.String(), "GATHERD") {
-		step = 4
-	}
-	for lane := 0; lane < 32; lane += step {
+	reg, step := int(s.inst.Mem.Index), s.inst.IndexSize()
+	for lane := 0; lane < 64; lane += step {
 		at := emu.XOffXMM + 16*reg + lane
-		if lane >= 16 {
+		switch {
+		case reg >= 16:
+			at = emu.XOffHiZMM + 64*(reg-16) + lane
+		case lane >= 32:
+			at = emu.XOffZMMH + 32*reg + lane - 32
+		case lane >= 16:
 			at = emu.XOffYMMH + 16*reg + lane - 16
+		}
+		if lane >= 32 && !s.wide {
+			return
 		}
 		x := uint64(int64(s.r.Uint32N(200)) - 100)
 		if step == 4 {

@@ -1,6 +1,9 @@
 package enginetest
 
 import (
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +31,10 @@ var featureNames = map[x86.Feature]string{
 	x86.FeatCX16: "cx16", x86.FeatPOPCNT: "popcnt", x86.FeatLAHF: "lahf_lm", x86.FeatPCLMUL: "pclmulqdq", x86.FeatAES: "aes",
 	x86.FeatAVX: "avx", x86.FeatAVX2: "avx2", x86.FeatFMA: "fma", x86.FeatF16C: "f16c", x86.FeatBMI1: "bmi1",
 	x86.FeatBMI2: "bmi2", x86.FeatADX: "adx", x86.FeatMOVBE: "movbe", x86.FeatLZCNT: "abm", x86.FeatXSAVE: "xsave",
+	x86.FeatAVX512F: "avx512f", x86.FeatAVX512BW: "avx512bw", x86.FeatAVX512CD: "avx512cd", x86.FeatAVX512DQ: "avx512dq",
+	x86.FeatAVX512IFMA: "avx512ifma", x86.FeatAVX512VBMI: "avx512vbmi", x86.FeatAVX512VBMI2: "avx512_vbmi2", x86.FeatAVX512VNNI: "avx512_vnni",
+	x86.FeatAVX512BITALG: "avx512_bitalg", x86.FeatAVX512VPOPCNTDQ: "avx512_vpopcntdq",
+	x86.FeatGFNI: "gfni", x86.FeatVAES: "vaes", x86.FeatVPCLMUL: "vpclmulqdq",
 	x86.FeatRDRAND: "rdrand", x86.FeatRDSEED: "rdseed",
 	x86.FeatSHA: "sha_ni", x86.FeatFSGSBASE: "fsgsbase", x86.FeatRDPID: "rdpid",
 }
@@ -67,6 +74,8 @@ var notNative = map[x86.Op]string{
 // approximate are the instructions whose results differ between makers of CPUs.
 var approximate = map[x86.Op]bool{
 	x86.RCPPS: true, x86.RCPSS: true, x86.RSQRTPS: true, x86.RSQRTSS: true,
+	x86.VRCP14PS: true, x86.VRCP14PD: true, x86.VRCP14SS: true, x86.VRCP14SD: true,
+	x86.VRSQRT14PS: true, x86.VRSQRT14PD: true, x86.VRSQRT14SS: true, x86.VRSQRT14SD: true,
 	x86.VRCPPS: true, x86.VRCPSS: true, x86.VRSQRTPS: true, x86.VRSQRTSS: true,
 }
 
@@ -84,11 +93,27 @@ func skipped(i *x86.Inst) string {
 	return notNative[i.Op]
 }
 
+// hostHasAVX512 reports whether the host's CPU has what a model with AVX-512 has.
+func hostHasAVX512() bool {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return false
+	}
+	_, flags, _ := strings.Cut(string(text), "\nflags")
+	flags, _, _ = strings.Cut(flags, "\n")
+	for _, name := range []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} {
+		if !slices.Contains(strings.Fields(flags), name) {
+			return false
+		}
+	}
+	return true
+}
+
 // formFeatures returns the feature of each form, as far as templates finds them.
 func formFeatures() []x86.Feature {
 	f := make([]x86.Feature, x86.NumForms())
 	for i := range f {
-		f[i] = x86.FeatAVX512F
+		f[i] = x86.FeatXOP
 	}
 	for _, t := range templates() {
 		f[t.form] = t.inst.Feature

@@ -134,7 +134,7 @@ func makeImages(r *rand.Rand) (images, ro []byte) {
 	for at := 0; at < emu.PageSize; at += 1024 {
 		x := emu.XState(randomFP(r))
 		x[emu.XOffHeader] = byte(r.Uint32N(8))
-		copy(images[imageXSave*dumpSize+at:], x[:])
+		copy(images[imageXSave*dumpSize+at:], x[:emu.XAVXSize])
 	}
 	ro = make([]byte, emu.PageSize)
 	fill(r, ro, 2)
@@ -180,6 +180,41 @@ func randomFP(r *rand.Rand) (x emu.XState) {
 		x[emu.XOffFTW] = byte(r.Uint32())
 	}
 	return x
+}
+
+// widen gives x the registers of AVX-512.
+func widen(r *rand.Rand, x *emu.XState) {
+	x.SetComponents(x.Components() | emu.XAVX512)
+	for i := range 16 {
+		kind := r.Uint32N(6)
+		fill(r, x[emu.XOffZMMH+32*i:][:32], kind)
+		fill(r, x[emu.XOffHiZMM+64*i:][:64], kind)
+	}
+	for i := range 8 {
+		binary.LittleEndian.PutUint64(x[emu.XOffOpmask+8*i:], mask(r))
+	}
+	for _, c := range emu.XComponents[1:] {
+		if r.Uint32N(16) == 0 {
+			clear(c.In(x))
+		}
+	}
+}
+
+// mask is a random value of a mask register: all, nothing, one bit, few or many.
+func mask(r *rand.Rand) uint64 {
+	switch r.Uint32N(6) {
+	case 0:
+		return 0
+	case 1:
+		return ^uint64(0) >> r.Uint32N(64)
+	case 2:
+		return 1 << r.Uint32N(64)
+	case 3:
+		return r.Uint64() & r.Uint64() & r.Uint64()
+	case 4:
+		return r.Uint64() | r.Uint64()
+	}
+	return r.Uint64()
 }
 
 // newRand returns a generator that depends on name only.

@@ -44,6 +44,9 @@ var emulated = map[x86.Op]bool{
 	x86.RDRAND: true, x86.RDSEED: true, x86.RDPID: true,
 	x86.RCPPS: true, x86.RCPSS: true, x86.RSQRTPS: true, x86.RSQRTSS: true,
 	x86.VRCPPS: true, x86.VRCPSS: true, x86.VRSQRTPS: true, x86.VRSQRTSS: true,
+	x86.VRCP14PS: true, x86.VRCP14PD: true, x86.VRCP14SS: true, x86.VRCP14SD: true,
+	x86.VRSQRT14PS: true, x86.VRSQRT14PD: true, x86.VRSQRT14SS: true, x86.VRSQRT14SD: true,
+	x86.VREDUCEPS: true, x86.VREDUCEPD: true, x86.VREDUCESS: true, x86.VREDUCESD: true, // when PE is raised
 	x86.FSIN: true, x86.FCOS: true, x86.FSINCOS: true, x86.FPTAN: true, x86.FPATAN: true,
 	x86.F2XM1: true, x86.FYL2X: true, x86.FYL2XP1: true,
 	x86.FXSAVE: true, x86.FXSAVE64: true, x86.FXRSTOR: true, x86.FXRSTOR64: true,
@@ -93,7 +96,8 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 			return Emulated
 		}
 	}
-	if !features[i.Feature] && !privileged[i.Op] || i.Enc == x86.VEX && i.VecRead|i.VecWrite != 0 && !features[x86.FeatAVX] {
+	if !features[i.Feature] && !privileged[i.Op] || i.Enc == x86.VEX && i.VecRead|i.VecWrite != 0 && !features[x86.FeatAVX] ||
+		i.Enc == x86.EVEX && !features[x86.FeatAVX512F] {
 		return Unsupported
 	}
 	switch i.Flow {

@@ -125,8 +125,11 @@ func (d *Decoder) Refuse(g *Insn, model *emu.Model) emu.Fault {
 	case Unsupported:
 		name := g.Op.String()
 		needs := g.Feature
-		if d.features[needs] && g.Enc == x86.VEX && !d.features[x86.FeatAVX] {
+		switch {
+		case d.features[needs] && g.Enc == x86.VEX && !d.features[x86.FeatAVX]:
 			needs = x86.FeatAVX
+		case d.features[needs] && g.Enc == x86.EVEX && !d.features[x86.FeatAVX512F]:
+			needs = x86.FeatAVX512F
 		}
 		if !d.features[needs] {
 			name += " (" + needs.String()

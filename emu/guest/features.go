@@ -7,7 +7,7 @@ import (
 
 // modelFeature has, for what engines know, the feature a CPU model must have for it; ""
 // is for all CPUs. What is missing is never executed: it needs host state
-// we do not carry (AVX-512, AMX), privileges, or devices.
+// we do not carry (AMX), privileges, or devices.
 var modelFeature = map[x86.Feature]string{
 	x86.FeatBASE: "", x86.FeatCMOV: "cmov", x86.FeatX87: "fpu", x86.FeatMMX: "mmx", x86.FeatFXSR: "fxsr",
 	x86.FeatSSE: "sse", x86.FeatSSE2: "sse2", x86.FeatCLFLUSH: "clflush", x86.FeatSYSCALL: "syscall",
@@ -17,6 +17,10 @@ var modelFeature = map[x86.Feature]string{
 	x86.FeatAVX: "avx", x86.FeatAVX2: "avx2", x86.FeatFMA: "fma", x86.FeatF16C: "f16c", x86.FeatBMI1: "bmi1",
 	x86.FeatBMI2: "bmi2", x86.FeatADX: "adx", x86.FeatMOVBE: "movbe", x86.FeatLZCNT: "abm", x86.FeatXSAVE: "xsave",
 	x86.FeatRDRAND: "rdrand", x86.FeatRDSEED: "rdseed",
+	x86.FeatAVX512F: "avx512f", x86.FeatAVX512BW: "avx512bw", x86.FeatAVX512CD: "avx512cd", x86.FeatAVX512DQ: "avx512dq",
+	x86.FeatAVX512IFMA: "avx512ifma", x86.FeatAVX512VBMI: "avx512vbmi", x86.FeatAVX512VBMI2: "avx512_vbmi2", x86.FeatAVX512VNNI: "avx512_vnni",
+	x86.FeatAVX512BITALG: "avx512_bitalg", x86.FeatAVX512VPOPCNTDQ: "avx512_vpopcntdq",
+	x86.FeatGFNI: "gfni", x86.FeatVAES: "vaes", x86.FeatVPCLMUL: "vpclmulqdq",
 	x86.FeatSHA: "sha_ni", x86.FeatFSGSBASE: "fsgsbase", x86.FeatRDPID: "rdpid",
 }
 

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -13,9 +14,34 @@ func Happens(c *emu.CPU, g *Insn, r x86.Ref) bool {
 	case x86.MaskLane:
 		return laneSign(c, g.Args[1].Reg, int(r.Lane), int(r.Size))
 	case x86.XSaveBit:
-		return (c.Regs[emu.RDX]<<32|c.Regs[emu.RAX]&(1<<32-1))>>r.Lane&1 != 0
+		return (c.Regs[emu.RDX]<<32|c.Regs[emu.RAX]&(1<<32-1))&c.FP.Components()>>r.Lane&1 != 0
+	case x86.OpmaskBit:
+		return Opmask(c, g)>>r.Lane&1 != 0
+	case x86.OpmaskAny:
+		return RepeatedOpmask(c, g)>>r.Lane&1 != 0
+	case x86.OpmaskCount:
+		return bits.OnesCount64(Opmask(c, g)) > int(r.Lane)
 	}
 	return true
+}
+
+// Opmask returns which elements of its result g computes, a bit for each.
+func Opmask(c *emu.CPU, g *Insn) uint64 {
+	all := ^uint64(0) >> (64 - g.Elements())
+	if g.Mask == 0 {
+		return all
+	}
+	return binary.LittleEndian.Uint64(c.FP[emu.XOffOpmask+8*int(g.Mask):]) & all
+}
+
+// RepeatedOpmask returns which of the elements of memory that g repeats it accesses, a bit for each.
+func RepeatedOpmask(c *emu.CPU, g *Insn) uint64 {
+	n := g.Repeated()
+	var elements uint64
+	for selected := Opmask(c, g); selected != 0; selected >>= n {
+		elements |= selected
+	}
+	return elements & (1<<n - 1)
 }
 
 // RefAddr returns the address of a reference.
@@ -54,22 +80,26 @@ func cutAddr(g *Insn, x uint64) emu.Addr {
 	return emu.Addr(x)
 }
 
-// laneAddr returns the address of a gather's lane; one that is masked off reads at RSP (docs/counting.md,
+// laneAddr returns the address of a lane of a gather or scatter; one of AVX2 that is masked off reads at RSP (docs/counting.md,
 // "Data references").
 func laneAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
-	if !laneSign(c, g.Args[2].Reg, int(r.Lane), int(r.Size)) {
+	if g.Enc != x86.EVEX && !laneSign(c, g.Args[2].Reg, int(r.Lane), int(r.Size)) {
 		return emu.Addr(c.Regs[emu.RSP])
 	}
+	return ElementAddr(c, g, int(r.Lane))
+}
+
+// ElementAddr returns the address of element n of a gather or scatter.
+func ElementAddr(c *emu.CPU, g *Insn, n int) emu.Addr {
 	a := uint64(g.Mem.Disp)
 	if g.Mem.Base != x86.NoReg {
 		a += c.Regs[g.Mem.Base]
 	}
 	var index int64
-	switch g.Op {
-	case x86.VGATHERQPS, x86.VGATHERQPD, x86.VPGATHERQD, x86.VPGATHERQQ:
-		index = int64(binary.LittleEndian.Uint64(lane(c, g.Mem.Index, int(r.Lane), 8)))
-	default:
-		index = int64(int32(binary.LittleEndian.Uint32(lane(c, g.Mem.Index, int(r.Lane), 4))))
+	if g.IndexSize() == 8 {
+		index = int64(binary.LittleEndian.Uint64(lane(c, g.Mem.Index, n, 8)))
+	} else {
+		index = int64(int32(binary.LittleEndian.Uint32(lane(c, g.Mem.Index, n, 4))))
 	}
 	return cutAddr(g, a+uint64(index)*uint64(g.Mem.Scale)) + emu.Addr(SegmentBase(c, g))
 }
@@ -77,10 +107,17 @@ func laneAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 // lane returns a lane of vector register v.
 func lane(c *emu.CPU, v x86.Reg, n, size int) []byte {
 	at := n * size
-	if at < 16 {
-		return c.FP[emu.XOffXMM+16*int(v)+at:][:size]
+	switch {
+	case v >= 16:
+		at += emu.XOffHiZMM + 64*int(v-16)
+	case at < 16:
+		at += emu.XOffXMM + 16*int(v)
+	case at < 32:
+		at += emu.XOffYMMH + 16*int(v) - 16
+	default:
+		at += emu.XOffZMMH + 32*int(v) - 32
 	}
-	return c.FP[emu.XOffYMMH+16*int(v)+at-16:][:size]
+	return c.FP[at:][:size]
 }
 
 // laneSign returns the highest bit of a lane.

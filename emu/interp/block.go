@@ -96,7 +96,7 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 		in.effects = context.Next(&in.Inst)
 		in.effects.Refs = slices.Clone(in.effects.Refs)
 		in.plan, in.inverted = e.planOf(&in), !hooks.Taken(&in.Inst, true)
-		in.execute = executes(&in.Insn)
+		in.execute = e.executes(&in.Insn)
 		b.insns = append(b.insns, in)
 		if a = in.Next(); in.Kind.Ends() || in.Flow != x86.FlowNext {
 			break
@@ -118,18 +118,22 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 }
 
 // executes returns what executes g where nothing but the next instruction can follow; nil for others.
-func executes(g *guest.Insn) func(*sem.Machine, *emu.CPU, *guest.Insn) *emu.Fault {
+func (e *Engine) executes(g *guest.Insn) func(*sem.Machine, *emu.CPU, *guest.Insn) *emu.Fault {
 	switch g.Kind {
 	case guest.Nop:
 		return func(*sem.Machine, *emu.CPU, *guest.Insn) *emu.Fault { return nil }
 	case guest.Plain, guest.Push, guest.Pop, guest.Leave, guest.Lea, guest.String:
-		return sem.Of(g)
 	case guest.Emulated:
-		if !hooks.Repeats(&g.Inst) || !g.Op.IsString() {
-			return sem.Of(g)
+		if hooks.Repeats(&g.Inst) && g.Op.IsString() {
+			return nil
 		}
+	default:
+		return nil
 	}
-	return nil
+	if f := sem.Of(g); f == nil || !e.machine.ZeroesBeyond(g) {
+		return f
+	}
+	return (*sem.Machine).Execute
 }
 
 // fetchFault is the fault of fetching code at a.

@@ -530,6 +530,8 @@ const (
 	opVSigns16
 	opVSigns32
 	opVZeroUpper
+	opVZeroBeyond
+	opVZeroBeyondAll
 	opFAdd4RRLegacy
 	opFAdd4RRVex
 	opFAdd4RMLegacy
@@ -1093,6 +1095,8 @@ var codeNames = [...]string{
 	opVSigns16:       "opVSigns16",
 	opVSigns32:       "opVSigns32",
 	opVZeroUpper:     "opVZeroUpper",
+	opVZeroBeyond:    "opVZeroBeyond",
+	opVZeroBeyondAll: "opVZeroBeyondAll",
 	opFAdd4RRLegacy:  "opFAdd4RRLegacy",
 	opFAdd4RRVex:     "opFAdd4RRVex",
 	opFAdd4RMLegacy:  "opFAdd4RMLegacy",

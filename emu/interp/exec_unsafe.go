@@ -5558,6 +5558,12 @@ enter:
 		case opVZeroUpper:
 			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
 
+		case opVZeroBeyond:
+			*(*[32]byte)(unsafe.Add(fp, uintptr(u.imm))) = [32]byte{}
+
+		case opVZeroBeyondAll:
+			*(*[512]byte)(unsafe.Add(fp, emu.XOffZMMH)) = [512]byte{}
+
 		case opFAdd4RRLegacy:
 			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))
@@ -12022,6 +12028,10 @@ enter:
 			(*(*uint64)(unsafe.Add(state, u.d))) = sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))) | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+168))))<<8 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+576))))<<16 | sem.SignsOfBytes((*(*uint64)(unsafe.Add(fp, uintptr(u.s)+584))))<<24
 		case opVZeroUpper:
 			*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}
+		case opVZeroBeyond:
+			*(*[32]byte)(unsafe.Add(fp, uintptr(u.imm))) = [32]byte{}
+		case opVZeroBeyondAll:
+			*(*[512]byte)(unsafe.Add(fp, emu.XOffZMMH)) = [512]byte{}
 		case opFAdd4RRLegacy:
 			q := (*(*uint64)(unsafe.Add(fp, uintptr(u.s)+160)))
 			p := (*(*uint64)(unsafe.Add(fp, uintptr(u.d)+160)))

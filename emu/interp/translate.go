@@ -19,13 +19,15 @@ type translator struct {
 	flags bool
 	// simulating says that what instructions refer to is simulated. The last fetch was of line fetched, whose number is its address
 	// without lineShift bits; ahead says that there was one.
-	simulating, ahead  bool
+	simulating, ahead bool
+	// beyond reports whether an instruction zeroes what its registers have beyond 256 bits.
+	beyond             func(*guest.Insn) bool
 	fetched, lineShift uint64
 }
 
 // translate gives b its micro-operations.
 func (e *Engine) translate(b *block) {
-	t := translator{b: b, simulating: e.sim.details && b.counting != emu.CountOff, lineShift: e.sim.fetches.shift & 63}
+	t := translator{b: b, beyond: e.machine.ZeroesBeyond, simulating: e.sim.details && b.counting != emu.CountOff, lineShift: e.sim.fetches.shift & 63}
 	b.n = uint64(len(b.insns))
 	seen := visibleFlags(b.insns)
 	for t.i = 0; t.i < len(b.insns); t.i++ {
@@ -278,7 +280,7 @@ func (t *translator) plain() bool {
 		return t.shift()
 	}
 	if in.VecRead|in.VecWrite != 0 || in.Op == x86.VZEROUPPER {
-		return t.vector()
+		return in.Enc != x86.EVEX && t.vector() && t.zeroBeyond()
 	}
 	return t.register()
 }

@@ -1,6 +1,9 @@
 package interp
 
 import (
+	"math/bits"
+
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -94,6 +97,21 @@ func (t *translator) vector() bool {
 		return true
 	}
 	return false
+}
+
+// zeroBeyond emits what an instruction with a VEX prefix does to a register of more than 256 bits.
+func (t *translator) zeroBeyond() bool {
+	regs := t.in.VecWrite
+	switch {
+	case !t.beyond(&t.in.Insn):
+	case t.in.Op == x86.VZEROUPPER:
+		t.emit(uop{code: opVZeroBeyondAll})
+	case regs&(regs-1) != 0:
+		return false
+	default:
+		t.emit(uop{code: opVZeroBeyond, imm: uint64(emu.XOffZMMH + 32*bits.TrailingZeros32(regs))})
+	}
+	return true
 }
 
 // wholeMove emits a move of a whole register.

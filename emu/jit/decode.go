@@ -5,6 +5,7 @@ package jit
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -35,7 +36,13 @@ type ginsn struct {
 // decodeOne decodes the instruction at a into g. ok is false if no byte of it can be fetched.
 func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	g.follow, g.again = false, false
-	return e.decoder.Decode(&g.Insn, a)
+	if !e.decoder.Decode(&g.Insn, a) {
+		return false
+	}
+	if g.Kind == guest.Plain && (e.lacks[g.Feature] || e.emulatesWide && (sem.NeedsAVX512(&g.Insn) || e.machine.ZeroesBeyond(&g.Insn))) {
+		g.Kind = guest.Emulated
+	}
+	return true
 }
 
 // decodeBlock fills e.block with the instructions of the block at pc, and returns why it ends. It is empty if pc

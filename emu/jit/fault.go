@@ -67,6 +67,9 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		if err := e.mem.Unguard(f.Addr, f.Addr+1); err != nil {
 			return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
 		}
+		if e.details() {
+			e.revokeGuarded(t, i, pc)
+		}
 		e.singleStep, e.runOffset = true, int(t.insns[i].run)
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
 		return pc, nil
@@ -83,6 +86,23 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.revokeEvents(e.cpu, t, i, &e.examined, f)
 	}
 	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
+}
+
+// revokeGuarded takes back what Go counted of the references of the instruction at pc that do not happen always: those that are still to be made
+// count when it is executed again.
+func (e *Engine) revokeGuarded(t *tb, i int, pc emu.Addr) {
+	g := &e.examined
+	e.storeCPU(e.cpu, pc)
+	e.decoder.Forget()
+	e.decodeOne(g, pc)
+	for r := range g.References {
+		if r.Guard == x86.Always || !guest.Happens(e.cpu, &g.Insn, r) {
+			continue
+		}
+		for _, ev := range hooks.EventsOf(r) {
+			e.tally(t, i, ev, -1)
+		}
+	}
 }
 
 // revokeEvents takes back what an instruction that faulted counts beyond its execution, but for the references before the one that

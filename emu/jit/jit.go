@@ -3,7 +3,6 @@
 package jit
 
 import (
-	"encoding/binary"
 	"fmt"
 	"runtime"
 	"sync"
@@ -78,6 +77,10 @@ type Engine struct {
 	directory uintptr
 	decoder   *guest.Decoder
 	machine   sem.Machine
+	// hostAVX512 says that the host's CPU has AVX-512, wide that the guest's has, emulatesWide that the guest's alone has.
+	hostAVX512, wide, emulatesWide bool
+	// lacks has the features of whose instructions the host has none.
+	lacks [256]bool
 
 	// mu guards what Interrupt touches: links, the jump table and the flags below. Run
 	// holds it but for the time that generated code runs.
@@ -142,7 +145,12 @@ type Engine struct {
 }
 
 // New returns an engine for the code in m.
-func New(m *mem.Space, cfg emu.Config) (*Engine, error) {
+func New(m *mem.Space, cfg emu.Config) (*Engine, error) { return newEngine(m, cfg, hostHasAVX512()) }
+
+// NewWithoutAVX512 is New on a host that has no AVX-512, or for a test of what happens there.
+func NewWithoutAVX512(m *mem.Space, cfg emu.Config) (*Engine, error) { return newEngine(m, cfg, false) }
+
+func newEngine(m *mem.Space, cfg emu.Config, avx512 bool) (*Engine, error) {
 	if err := Available(); err != nil {
 		return nil, err
 	}
@@ -156,7 +164,7 @@ func New(m *mem.Space, cfg emu.Config) (*Engine, error) {
 	}
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
-		arena: a, directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
+		arena: a, hostAVX512: avx512, lacks: lacking(avx512), directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
 		peeks: map[emu.Addr]peek{}, translation: translation{block: make([]ginsn, 0, maxBlock+1)},
 	}
 	e.attach(m, cfg)
@@ -176,6 +184,8 @@ func (e *Engine) attach(m *mem.Space, cfg emu.Config) {
 	e.Config, e.mem = cfg, m
 	e.decoder = guest.NewDecoder(m, features(cfg.Model), "host's CPU")
 	e.machine = sem.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env}
+	e.wide = cfg.Model.XCR0&emu.XAVX512 != 0
+	e.emulatesWide = e.wide && !e.hostAVX512
 	e.setBase()
 }
 
@@ -215,7 +225,7 @@ func (e *Engine) prepare() (err error) {
 
 // emitStubs emits the code that blocks share.
 func (e *Engine) emitStubs() {
-	e.stubs = emitStubs(&e.assembler)
+	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide)
 	if e.sim.caches {
 		e.emitSimRoutines()
 		e.stubs.end = e.pos
@@ -357,7 +367,9 @@ func (e *Engine) loadCPU(c *emu.CPU) {
 	e.set(stFSBase, c.FSBase)
 	e.set(stGSBase, c.GSBase)
 	e.set(stFP, fpAddr(c.FP))
-	markUpper(c.FP)
+	if !e.wide {
+		markUpper(c.FP)
+	}
 }
 
 // storeCPU takes c from the state block.
@@ -369,7 +381,7 @@ func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
 	c.FSBase = e.get(stFSBase)
 	c.GSBase = e.get(stGSBase)
 	c.RIP = rip
-	c.FP[emu.XOffHeader] = sem.XFeatures
+	c.FP.SetComponents(e.Model.XCR0 | emu.XFeatures)
 }
 
 // lookup returns the block at rip, translating it if need be.
@@ -400,6 +412,9 @@ func (e *Engine) enter(at int) {
 		// Code written at another address than it runs at (SDM Vol. 3, "Self-Modifying Code").
 		serialize()
 	}
+	if e.wide {
+		e.packWide(e.cpu.FP)
+	}
 	e.inCode = true
 	e.mu.Unlock()
 	enterGuest(e.mem.Base(), uintptr(e.hostAddr(e.stubs.enter)))
@@ -408,28 +423,10 @@ func (e *Engine) enter(at int) {
 	if e.unlinked {
 		e.relinkAll()
 	}
-	settle(e.cpu.FP)
-}
-
-// settle makes of the state XSAVE wrote what the next XRSTOR is to load.
-func settle(x *emu.XState) {
-	x[emu.XOffHeader] = x[emu.XOffHeader]&sem.XAVX | sem.XX87 | sem.XSSE
-	clear(x[emu.XOffFOP : emu.XOffFDP+8])
-	// AMD's CPUs have one bit more, and FXSAVE shows the mask.
-	binary.LittleEndian.PutUint32(x[emu.XOffMXCSRMsk:], emu.MXCSRMask)
-}
-
-// markUpper says in the header whether the upper halves of the ymm registers are in
-// use. XRSTOR would load zeros just as well, but then the host's CPU takes each of the
-// guest's changes between SSE and AVX code for one that must keep upper halves, which costs
-// some 70 ns.
-func markUpper(x *emu.XState) {
-	x[emu.XOffHeader] = sem.XX87 | sem.XSSE
-	for _, b := range x[emu.XOffYMMH:] {
-		if b != 0 {
-			x[emu.XOffHeader] |= sem.XAVX
-			return
-		}
+	if e.wide {
+		e.settleWide(e.cpu.FP)
+	} else {
+		settle(e.cpu.FP)
 	}
 }
 

@@ -113,9 +113,11 @@ func (e *Engine) copyAbsolute(g *ginsn) {
 	e.byte(g.Bytes[tail(g):]...)
 }
 
-// emitOpcode emits REX or VEX and the opcode, with the REX bits in clear (X is 2, B is 1) zero.
+// emitOpcode emits REX, VEX or EVEX and the opcode, with the REX bits in clear (X is 2, B is 1) zero.
 func (e *Engine) emitOpcode(g *ginsn, clear byte) {
 	switch {
+	case g.Enc == x86.EVEX:
+		e.byte(0x62, g.Bytes[g.NPrefix+1]|clear<<5, g.Bytes[g.NPrefix+2], g.Bytes[g.NPrefix+3])
 	case g.Enc == x86.VEX && g.Bytes[g.NPrefix] == 0xc4:
 		e.byte(0xc4, g.Bytes[g.NPrefix+1]|clear<<5, g.Bytes[g.NPrefix+2])
 	case g.Enc == x86.VEX:
@@ -145,7 +147,12 @@ func (e *Engine) copyViaScratch(g *ginsn) {
 			e.u32(uint32(disp))
 		} else {
 			e.emitOpcode(g, 0x03)
-			e.memRM(x86.Reg(g.ModRM>>3&7), s, disp)
+			if g.Enc == x86.EVEX {
+				e.byte(g.ModRM&0x38 | 0x80 | byte(s)) // a displacement of one byte would be scaled
+				e.u32(uint32(disp))
+			} else {
+				e.memRM(x86.Reg(g.ModRM>>3&7), s, disp)
+			}
 		}
 		e.byte(g.Bytes[tail(g):]...)
 	}

@@ -3,7 +3,7 @@
 package jit
 
 import (
-	"github.com/cgemu/cgemu/emu/sem"
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -34,9 +34,13 @@ var jmpTable = []byte{0x43, 0xff, 0x24, 0xda}
 // lookupSize is the most that the two instructions of a lookup take that can fault.
 const lookupSize = 12
 
-// emitStubs generates the stubs at the assembler's position.
-func emitStubs(e *assembler) stubs {
+// emitStubs generates the stubs at the assembler's position. wide says that there are registers of AVX-512.
+func emitStubs(e *assembler, wide bool) stubs {
 	var s stubs
+	components := uint64(emu.XFeatures)
+	if wide {
+		components |= emu.XAVX512
+	}
 	s.enter = e.pos
 	e.store(stHostSP, x86.RSP)
 	e.store(stHostBP, x86.RBP)
@@ -44,7 +48,7 @@ func emitStubs(e *assembler) stubs {
 	e.rip(3, stHostMXCSR, 0)
 	e.storeImm32(stInGuest, 1)
 	e.load(x86.RCX, stFP)
-	e.movImm(x86.RAX, sem.XFeatures)
+	e.movImm(x86.RAX, components)
 	e.movImm(x86.RDX, 0)
 	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
 	e.byte(0xff)                   // push [stFlags]
@@ -74,11 +78,16 @@ func emitStubs(e *assembler) stubs {
 	}
 	e.load(x86.RBP, stHostBP)
 	e.load(x86.RCX, stFP)
-	e.movImm(x86.RAX, sem.XFeatures)
+	e.movImm(x86.RAX, components)
 	e.movImm(x86.RDX, 0)
-	e.byte(0x48, 0x0f, 0xae, 0x21) // xsave64 [rcx]
-	e.byte(0xc5, 0xf8, 0x77)       // vzeroupper
-	e.byte(0x0f, 0xae)             // ldmxcsr
+	if wide {
+		e.byte(0x48, 0x0f, 0xc7, 0x21)                // xsavec64 [rcx]
+		e.byte(0x0f, 0xae, 0x59, byte(emu.XOffMXCSR)) // stmxcsr [rcx+24]
+	} else {
+		e.byte(0x48, 0x0f, 0xae, 0x21) // xsave64 [rcx]
+	}
+	e.byte(0xc5, 0xf8, 0x77) // vzeroupper
+	e.byte(0x0f, 0xae)       // ldmxcsr
 	e.rip(2, stHostMXCSR, 0)
 	e.storeImm32(stInGuest, 0)
 	e.byte(0xc3) // ret

@@ -62,7 +62,7 @@ func describeStop(s emu.Stop) string {
 	return strings.TrimRight(s.Fault.Error()+" "+s.Fault.Unsupported, " ")
 }
 
-// compareFloat compares x87, SSE and AVX state; the exceptions that were recorded only if both engines do that: libunicorn records
+// compareFloat compares x87, SSE, AVX and AVX-512 state; the exceptions that were recorded only if both engines do that: libunicorn records
 // none for SSE, and not all for x87. C1 of x87 is as vendors like.
 func compareFloat(a, b *emu.XState, exceptions bool) (diff []string) {
 	part := func(name string, off, n int) {
@@ -92,6 +92,16 @@ func compareFloat(a, b *emu.XState, exceptions bool) (diff []string) {
 	for i := range 16 {
 		part(fmt.Sprintf("xmm%d", i), emu.XOffXMM+16*i, 16)
 		part(fmt.Sprintf("ymm%d's upper half", i), emu.XOffYMMH+16*i, 16)
+	}
+	if (a.Components()|b.Components())&emu.XAVX512 == 0 {
+		return diff
+	}
+	for i := range 16 {
+		part(fmt.Sprintf("zmm%d's upper half", i), emu.XOffZMMH+32*i, 32)
+		part(fmt.Sprintf("zmm%d", 16+i), emu.XOffHiZMM+64*i, 64)
+	}
+	for i := range 8 {
+		part(fmt.Sprintf("k%d", i), emu.XOffOpmask+8*i, 8)
 	}
 	return diff
 }

@@ -97,6 +97,12 @@ func TestAgree(t *testing.T) {
 	require.EqualValues(t, 3, c.Regs[emu.RAX], "asked three times")
 }
 
+// widen gives c AVX-512.
+func widen(c *emu.CPU) *emu.CPU {
+	c.FP.SetComponents(emu.XFeatures | emu.XAVX512)
+	return c
+}
+
 // TestMismatches has something wrong found, and its place.
 func TestMismatches(t *testing.T) {
 	code := []byte{
@@ -114,6 +120,9 @@ func TestMismatches(t *testing.T) {
 	}{
 		"a register":             {add, func(_ *mem.Space, c *emu.CPU) { c.Regs[emu.R9]++ }, "r9 0x0, 0x1"},
 		"an upper half":          {add, func(_ *mem.Space, c *emu.CPU) { c.FP[emu.XOffYMMH+17]++ }, "ymm1's upper half 00 00"},
+		"a mask":                 {add, func(_ *mem.Space, c *emu.CPU) { widen(c).FP[emu.XOffOpmask+9]++ }, "k1 00 00"},
+		"a highest half":         {add, func(_ *mem.Space, c *emu.CPU) { widen(c).FP[emu.XOffZMMH+33]++ }, "zmm1's upper half 00 00"},
+		"a further register":     {add, func(_ *mem.Space, c *emu.CPU) { widen(c).FP[emu.XOffHiZMM+65]++ }, "zmm17 00 00"},
 		"an exception":           {store, func(_ *mem.Space, c *emu.CPU) { c.FP[emu.XOffMXCSR] |= 1 }, "mxcsr 80 1f 00 00, 81 1f 00 00"},
 		"memory":                 {store, func(m *mem.Space, _ *emu.CPU) { m.Write(dataAt, []byte{5}) }, "memory at 0x200000 00"},
 		"memory that has no use": {store, func(m *mem.Space, _ *emu.CPU) { m.Write(dataAt+100, []byte{5}) }, "memory at 0x200064 00"},

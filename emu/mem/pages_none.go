@@ -9,6 +9,7 @@ import "os"
 func pagesAvailable() error { return ErrNoHost }
 
 func reservePages(uintptr) (uintptr, error)         { return 0, ErrNoHost }
+func guardPages(_, _ uintptr) error                 { return ErrNoHost }
 func releasePages(_, _ uintptr) error               { return ErrNoHost }
 func commitPages(_, _ uintptr) error                { return ErrNoHost }
 func dropPages(_, _ uintptr) error                  { return ErrNoHost }

@@ -20,6 +20,9 @@ func reservePages(size uintptr) (uintptr, error) {
 	return mmapAt(0, size, unix.MAP_PRIVATE|unix.MAP_ANON|noReserve)
 }
 
+// guardPages has nobody touch n bytes at p.
+func guardPages(p, n uintptr) error { return unix.Mprotect(hostSlice(p, 0, uint64(n)), unix.PROT_NONE) }
+
 func releasePages(p, n uintptr) error { return munmapAt(p, n) }
 
 // commitPages has nothing to do.

@@ -13,6 +13,9 @@ func reservePages(size uintptr) (uintptr, error) {
 	return windows.VirtualAlloc(0, size, windows.MEM_RESERVE, windows.PAGE_NOACCESS)
 }
 
+// guardPages has nothing to do: nobody can touch what is not committed.
+func guardPages(_, _ uintptr) error { return nil }
+
 func releasePages(p, _ uintptr) error { return windows.VirtualFree(p, 0, windows.MEM_RELEASE) }
 
 // commitPages makes memory of n bytes at p. What is memory already stays as it is.

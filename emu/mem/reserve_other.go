@@ -41,12 +41,15 @@ func (m *Space) Base() uintptr { return m.host.base }
 // reserve reserves guest addresses up to limit.
 func reserve(limit emu.Addr) (reservation, error) {
 	page := uintptr(HostPage)
-	size := uintptr(limit) + 2*page
+	size := Guard + uintptr(limit) + 2*page
 	p, err := reservePages(size)
+	if err == nil {
+		err = guardPages(p, Guard)
+	}
 	if err != nil {
 		return reservation{}, fmt.Errorf("mem: reserving %d GiB of address space: %w", limit>>30, err)
 	}
-	return reservation{base: (p + page - 1) &^ (page - 1), start: p, size: size, page: page}, nil
+	return reservation{base: (p + Guard + page - 1) &^ (page - 1), start: p, size: size, page: page}, nil
 }
 
 // reservePerms reserves a byte for each page below limit.

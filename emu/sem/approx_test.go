@@ -37,7 +37,7 @@ func TestApproximations(t *testing.T) {
 		{"rcpss xmm0, [rsi]", []byte{0xf3, 0x0f, 0x53, 0x06}, at + 1, vec{rcp(two, 0) & 0xffffffff, 2, 3, 4}},
 		{"vrcpss xmm0, xmm1, xmm2", []byte{0xc5, 0xf2, 0x53, 0xc2}, at, vec{rcp(two, 0) & 0xffffffff, 6, 0, 0}},
 	} {
-		m, c := Machine{Mem: space}, emu.NewCPU()
+		m, c := Machine{Mem: space, Model: testModel}, emu.NewCPU()
 		b := source.bytes()
 		require.Equal(t, 32, space.Poke(test.at, b[:]))
 		c.Regs[emu.RSI] = uint64(test.at)
@@ -50,7 +50,7 @@ func TestApproximations(t *testing.T) {
 		require.Equal(t, test.want, vecReg(c.FP, 0), test.name)
 	}
 	// 16 bytes have to be aligned without VEX.
-	m, c := Machine{Mem: space}, emu.NewCPU()
+	m, c := Machine{Mem: space, Model: testModel}, emu.NewCPU()
 	c.Regs[emu.RSI] = uint64(at + 4)
 	g := guest.Insn{Kind: guest.Emulated}
 	require.NoError(t, x86.Decode([]byte{0x0f, 0x53, 0x06}, &g.Inst))

@@ -95,7 +95,7 @@ func benchmark(b *testing.B, code []byte, bytes func(i int) byte) {
 	require.NoError(b, space.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write}, nil))
 	_, err = space.Perms() // as emu/interp has them
 	require.NoError(b, err)
-	m, c := Machine{Mem: space}, emu.NewCPU()
+	m, c := Machine{Mem: space, Model: testModel}, emu.NewCPU()
 	c.Regs[emu.RSI] = uint64(at)
 	for i := range 256 {
 		c.FP[emu.XOffXMM+i] = bytes(i)

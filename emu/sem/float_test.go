@@ -44,7 +44,7 @@ func execute(t *testing.T, c *emu.CPU, code string) *emu.Fault {
 	require.Equal(t, len(b), int(g.Len), "more than one instruction")
 	c.RIP = codeAt + emu.Addr(len(b))
 	c.Regs[emu.RSI], c.Regs[emu.RDI] = uint64(dataAt), uint64(readOnlyAt)
-	return (&Machine{Mem: space}).Execute(c, &g)
+	return (&Machine{Mem: space, Model: testModel}).Execute(c, &g)
 }
 
 func doubles(xs ...float64) (v vec) {

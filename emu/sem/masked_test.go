@@ -18,7 +18,7 @@ func newPage(t *testing.T) (*Machine, *emu.CPU) {
 	require.NoError(t, err)
 	t.Cleanup(func() { space.Close() })
 	require.NoError(t, space.Map(mem.VMA{Lo: 0x10000, Hi: 0x11000, Prot: mem.Read | mem.Write}, nil))
-	return &Machine{Mem: space}, emu.NewCPU()
+	return &Machine{Mem: space, Model: testModel}, emu.NewCPU()
 }
 
 // perform executes an instruction.

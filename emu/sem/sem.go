@@ -1,6 +1,8 @@
 package sem
 
 import (
+	"math/bits"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -27,7 +29,9 @@ func Of(g *guest.Insn) func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	switch {
 	case guest.Privileged(g.Op):
 		return func(*Machine, *emu.CPU, *guest.Insn) *emu.Fault { return generalProtection() }
-	case g.Kind == guest.Emulated:
+	case g.Enc == x86.EVEX:
+		return table[g.Op].evex
+	case g.Kind == guest.Emulated && table[g.Op].emulated != nil:
 		return table[g.Op].emulated
 	default:
 		return table[g.Op].plain
@@ -43,7 +47,34 @@ func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if execute == nil {
 		panic("BUG: no semantics of " + g.Op.String())
 	}
-	return execute(m, c, g)
+	f := execute(m, c, g)
+	if f == nil && m.ZeroesBeyond(g) {
+		zeroBeyond(c.FP, g.VecWrite)
+	}
+	return f
+}
+
+// ZeroesBeyond reports whether g, besides what its semantics say, zeroes what its registers have beyond 256 bits: those with a VEX prefix do, on
+// a CPU that has AVX-512.
+func (m *Machine) ZeroesBeyond(g *guest.Insn) bool {
+	return g.Enc == x86.VEX && g.VecWrite != 0 && m.Model.XCR0&emu.XZMMH != 0
+}
+
+// NeedsAVX512 reports whether a CPU without AVX-512 lacks g's encoding, or the mask registers that it names.
+func NeedsAVX512(g *guest.Insn) bool {
+	for i := range g.NArgs {
+		if g.Args[i].Kind == x86.ArgMask {
+			return true
+		}
+	}
+	return g.Enc == x86.EVEX
+}
+
+// zeroBeyond does that to a set of registers.
+func zeroBeyond(x *emu.XState, regs uint32) {
+	for ; regs != 0; regs &= regs - 1 {
+		clear(x[emu.XOffZMMH+32*bits.TrailingZeros32(regs):][:32])
+	}
 }
 
 // generalProtection returns #GP.

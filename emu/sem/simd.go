@@ -3,5 +3,5 @@ package sem
 // simdRows are moves, integers, logic and shuffles in vector and MMX registers.
 var simdRows = join(
 	mmxRows, packedRows, packedMulRows, packedShiftRows, shuffleRows, permuteRows, vectorMoveRows, maskedRows,
-	compareStringRows, cryptoRows,
+	compareStringRows, cryptoRows, galoisRows,
 )

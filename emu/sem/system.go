@@ -18,7 +18,7 @@ func (m *Machine) xgetbv(c *emu.CPU, _ *guest.Insn) *emu.Fault {
 	if uint32(c.Regs[emu.RCX]) != 0 {
 		return generalProtection()
 	}
-	c.Regs[emu.RAX], c.Regs[emu.RDX] = XFeatures, 0
+	c.Regs[emu.RAX], c.Regs[emu.RDX] = m.Model.XCR0, 0
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 type row struct {
 	// emulated are those of its instructions of kind Emulated, plain those of others, which an engine may leave to a CPU.
 	emulated, plain semantics
+	// evex are those of its instructions with an EVEX prefix.
+	evex semantics
 	// words is what the plain ones do to each 64-bit word of two vectors, where that is all they do.
 	words func(a, b uint64) uint64
 	// fallback says which of the plain ones emu/unicorn does not leave to its CPU; nil for none.
@@ -23,7 +25,7 @@ func anyForm(*guest.Insn) bool  { return true }
 func locked(g *guest.Insn) bool { return g.Lock }
 
 // table has what is executed in Go.
-var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows, x87Rows)
+var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows, x87Rows, maskRows, evexRows)
 
 // join makes one table of its parts: a row of one may be completed by another.
 func join(parts ...rows) rows {
@@ -31,7 +33,7 @@ func join(parts ...rows) rows {
 	for _, part := range parts {
 		for op, r := range part {
 			have := all[op]
-			if have.emulated != nil && r.emulated != nil || have.plain != nil && r.plain != nil {
+			if have.emulated != nil && r.emulated != nil || have.plain != nil && r.plain != nil || have.evex != nil && r.evex != nil {
 				panic("BUG: two rows of " + op.String())
 			}
 			if r.emulated == nil {
@@ -39,6 +41,9 @@ func join(parts ...rows) rows {
 			}
 			if r.plain == nil {
 				r.plain, r.words, r.fallback = have.plain, have.words, have.fallback
+			}
+			if r.evex == nil {
+				r.evex = have.evex
 			}
 			all[op] = r
 		}

@@ -67,7 +67,7 @@ func misplaced(g *guest.Insn, a emu.Addr, size uint16) bool {
 		return false
 	}
 	switch g.Op {
-	case x86.VMOVAPS, x86.VMOVAPD, x86.VMOVDQA, x86.VMOVNTPS, x86.VMOVNTPD, x86.VMOVNTDQ, x86.VMOVNTDQA:
+	case x86.VMOVAPS, x86.VMOVAPD, x86.VMOVDQA, x86.VMOVDQA32, x86.VMOVDQA64, x86.VMOVNTPS, x86.VMOVNTPD, x86.VMOVNTDQ, x86.VMOVNTDQA:
 		return true
 	case x86.MOVUPS, x86.MOVUPD, x86.MOVDQU, x86.LDDQU, x86.PCMPESTRI, x86.PCMPESTRM, x86.PCMPISTRI, x86.PCMPISTRM:
 		return false

@@ -40,7 +40,7 @@ func benchmarkX87(b *testing.B, code []byte) {
 	space.Poke(at, append([]byte{0xd9, 0xe8, 0xd9, 0xe8}, code...)) // fld1; fld1
 	_, err = space.Perms()                                          // as emu/interp has them
 	require.NoError(b, err)
-	m := &Machine{Mem: space, Piece: 1}
+	m := &Machine{Mem: space, Model: testModel, Piece: 1}
 	c := emu.NewCPU()
 	d := guest.NewDecoder(space, allFeatures(), "engine")
 	var insns [4]guest.Insn

@@ -35,7 +35,7 @@ func newX87Test(t *testing.T) *x87Test {
 		lo := x87Code + emu.Addr(i)*emu.PageSize
 		require.NoError(t, space.Map(mem.VMA{Lo: lo, Hi: lo + emu.PageSize, Prot: prot}, nil))
 	}
-	x := &x87Test{t: t, m: &Machine{Mem: space, Piece: 1}, c: emu.NewCPU(), decoder: guest.NewDecoder(space, allFeatures(), "engine")}
+	x := &x87Test{t: t, m: &Machine{Mem: space, Model: testModel, Piece: 1}, c: emu.NewCPU(), decoder: guest.NewDecoder(space, allFeatures(), "engine")}
 	x.c.Regs[emu.RAX] = uint64(x87Data)
 	return x
 }

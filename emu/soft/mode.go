@@ -29,5 +29,8 @@ func (m Mode) WithRounding(rc uint8) Mode {
 	return m&^(3<<modeRounding) | Mode(rc&3)<<modeRounding
 }
 
+// Masked returns m with all exceptions masked.
+func (m Mode) Masked() Mode { return m | Mode(exceptions)<<modeMasks }
+
 // Unmasked returns the exceptions of status that are not masked.
 func (m Mode) Unmasked(status uint16) uint16 { return status & exceptions &^ uint16(m>>modeMasks) }

@@ -69,6 +69,10 @@ var evexOnly = []string{"vp4dp", "v4f", "vrcp28", "vrsqrt28", "vexp2", "vpdpb", 
 func acceptedEVEX(l line) string {
 	mnem, _ := splitText(l.text)
 	switch {
+	case l.code[3]&0x80 != 0:
+		return "EVEX.z where nothing can become zero raises #UD"
+	case l.code[3]&7 != 0 && strings.Contains(l.text, "{k"):
+		return "EVEX.aaa of an instruction that cannot be masked raises #UD"
 	case strings.Contains(l.text, "BCST"):
 		return "EVEX.b with an operand that has no broadcast raises #UD"
 	case l.code[3]&8 == 0 || l.code[2]&0x78 != 0x78:

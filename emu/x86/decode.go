@@ -21,6 +21,7 @@ type decoder struct {
 	l               uint8 // vector length: 0, 1, 2 for 16, 32, 64
 	mask            uint8 // EVEX.aaa
 	zeroing, bcast  bool  // EVEX.z, EVEX.b
+	rounding        uint8 // EVEX.L'L where b makes that of it
 
 	form      *form
 	memSize   uint16

@@ -71,6 +71,12 @@ func summary(i *Inst) string {
 			fmt.Fprintf(&b, "?%d", r.Lane)
 		case r.Guard == XSaveBit:
 			fmt.Fprintf(&b, "?x%d", r.Lane)
+		case r.Guard == OpmaskBit:
+			fmt.Fprintf(&b, "?k%d.%d", i.Mask, r.Lane)
+		case r.Guard == OpmaskAny:
+			fmt.Fprintf(&b, "?k%d.%d+", i.Mask, r.Lane)
+		case r.Guard == OpmaskCount:
+			fmt.Fprintf(&b, "?k%d>%d", i.Mask, r.Lane)
 		}
 	}
 	return b.String()

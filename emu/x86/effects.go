@@ -103,8 +103,10 @@ func (d *decoder) checkVEX(inst *Inst) error {
 	if at&attrVVVV == 0 && (d.vvvv != 0 || at&attrVSIB == 0 && d.v2 != 0) {
 		return ErrUndefined
 	}
-	if d.r != 0 && inst.Args[0].Kind == ArgMask && d.form.args[0].loc == locKr {
-		return ErrUndefined // there is no mask register 8
+	for _, o := range d.form.args[:d.form.nargs] {
+		if o.loc == locKr && d.r|d.r2 != 0 || o.loc == locKh && d.vvvv > 7 {
+			return ErrUndefined // there is no mask register 8
+		}
 	}
 	if at&(attrVSIB|attrSIB) != 0 && inst.ModRM&7 != 4 || at&attrNoRIP != 0 && inst.Mem.RIPRel {
 		return ErrUndefined
@@ -116,15 +118,7 @@ func (d *decoder) checkVEX(inst *Inst) error {
 		}
 	}
 	if inst.Enc == EVEX {
-		return d.checkEVEX(inst)
-	}
-	return nil
-}
-
-// checkEVEX refuses a broadcast from memory of what has none.
-func (d *decoder) checkEVEX(inst *Inst) error {
-	if inst.HasMem && d.bcast && d.form.bcast == 0 {
-		return ErrUndefined
+		return d.evexFields(inst)
 	}
 	return nil
 }

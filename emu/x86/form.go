@@ -17,6 +17,7 @@ type form struct {
 	refs           uint8 // index into refLists; 0: what the memory operand says
 	bcast          uint8 // EVEX: size of a broadcast element, 0 if none
 	disp8          uint8 // EVEX: factor of a one-byte displacement, 0: size of the memory operand
+	elem           uint8 // EVEX: bytes of the vector length for each bit of the mask; 0: it cannot be masked
 }
 
 // An attr is a set of properties of a form.
@@ -43,6 +44,11 @@ const (
 	attrWriteX0                   // writes XMM0
 	attrAllVec                    // reads or writes all vector registers
 	attrDistinct                  // gathers: destination, index and mask differ
+	attrER                        // EVEX: with registers, EVEX.b gives a rounding mode
+	attrSAE                       // EVEX: with registers, EVEX.b suppresses exceptions
+	attrNF                        // EVEX: all of a memory operand is accessed whatever the mask
+	attrRepeats                   // EVEX: the memory operand is repeated in all of the result (VBROADCAST)
+	attrPacks                     // EVEX: memory has the selected elements side by side (VPCOMPRESS, VPEXPAND)
 )
 
 // An opSizeRule says how a form's operand size follows from 66 and REX.W.

@@ -44,11 +44,34 @@ func (i *Inst) Format(pc uint64) string {
 			break
 		}
 		b.WriteString(sep)
+		if rounding := roundingNames[i.Rounding]; rounding != "" && i.Args[k].Kind == ArgImm {
+			b.WriteString(rounding + ",")
+		}
 		b.WriteString(i.operand(&i.Args[k], pc))
+		if k == 0 {
+			b.WriteString(i.maskName())
+		}
 		sep = ","
+	}
+	if rounding := roundingNames[i.Rounding]; rounding != "" && i.Args[i.NArgs-1].Kind != ArgImm {
+		b.WriteString("," + rounding)
 	}
 	return b.String()
 }
+
+// maskName returns what stands behind a result that is masked.
+func (i *Inst) maskName() string {
+	switch {
+	case i.Mask == 0:
+		return ""
+	case i.Zeroing:
+		return "{k" + strconv.Itoa(int(i.Mask)) + "}{z}"
+	}
+	return "{k" + strconv.Itoa(int(i.Mask)) + "}"
+}
+
+// roundingNames are what stands for a Rounding behind the last operand that is no immediate.
+var roundingNames = [...]string{RoundSAE: "{sae}", RoundNearest: "{rn-sae}", RoundDown: "{rd-sae}", RoundUp: "{ru-sae}", RoundZero: "{rz-sae}"}
 
 // isString reports whether i is a string instruction, with those for devices.
 func (i *Inst) isString() bool { return i.Op.IsString() || i.Op == INS || i.Op == OUTS }
@@ -78,6 +101,9 @@ func (i *Inst) operand(a *Arg, pc uint64) string {
 	case ArgGPR:
 		return gprName(a.Reg, a.Size, a.High8)
 	case ArgMem:
+		if i.Broadcast {
+			return i.memory(uint16(i.BroadcastSize()))
+		}
 		return i.memory(a.Size)
 	case ArgImm:
 		return "0x" + strconv.FormatUint(truncated(uint64(a.Imm), a.Size, i.OpSize), 16)
@@ -104,9 +130,16 @@ func (i *Inst) operand(a *Arg, pc uint64) string {
 	return "?"
 }
 
-// indexSize is the size of a gather's indices: D or Q behind the word in its name.
-func (i *Inst) indexSize() uint16 {
-	if _, sizes, _ := strings.Cut(i.Op.String(), "GATHER"); strings.HasPrefix(sizes, "D") {
+// IndexSize is the size of the indices of a gather or scatter: D or Q behind the word in its name.
+func (i *Inst) IndexSize() int {
+	name := i.Op.String()
+	at := strings.IndexAny(name, "GS") // GATHER, SCATTER
+	if name[at] == 'G' {
+		at += len("GATHER")
+	} else {
+		at += len("SCATTER")
+	}
+	if name[at] == 'D' {
 		return 4
 	}
 	return 8
@@ -159,7 +192,12 @@ func gprName(r Reg, size uint16, high bool) string {
 func (i *Inst) memory(size uint16) string {
 	var b strings.Builder
 	if name := pointerNames[size]; name != "" && i.Op != LEA {
-		b.WriteString(name + " PTR ")
+		b.WriteString(name)
+		if i.Broadcast {
+			b.WriteString(" BCST ")
+		} else {
+			b.WriteString(" PTR ")
+		}
 	}
 	m := &i.Mem
 	switch m.Seg {
@@ -179,7 +217,7 @@ func (i *Inst) memory(size uint16) string {
 	if m.Index != NoReg {
 		index := gprName(m.Index, addr, false)
 		if m.VSIB {
-			index = vectorName(uint16(i.NRefs)*i.indexSize()) + strconv.Itoa(int(m.Index))
+			index = vectorName(uint16(i.NRefs)*uint16(i.IndexSize())) + strconv.Itoa(int(m.Index))
 		}
 		parts = append(parts, index+"*"+strconv.Itoa(int(m.Scale)))
 	}

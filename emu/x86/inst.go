@@ -147,7 +147,7 @@ const (
 	AtRBP                    // LEAVE
 	AtXlat                   // RBX + zero-extended AL
 	AtBitString              // bt, bts, btr, btc with a register index: byte at Mem + (index >> 3)
-	AtVSIB                   // lane Lane of a gather
+	AtVSIB                   // lane Lane of a gather or scatter
 )
 
 // A Guard says on what a reference depends.
@@ -155,9 +155,12 @@ type Guard uint8
 
 // Guards.
 const (
-	Always   Guard = iota
-	MaskLane       // only if the mask's lane Lane is set (VMASKMOV, VPMASKMOV)
-	XSaveBit       // only if bit Lane of EDX:EAX is set (XSAVE, XRSTOR)
+	Always      Guard = iota
+	MaskLane          // only if the mask's lane Lane is set (VMASKMOV, VPMASKMOV)
+	XSaveBit          // only if bit Lane of EDX:EAX is set, and the CPU has that component (XSAVE, XRSTOR)
+	OpmaskBit         // only if bit Lane of mask register Mask is set
+	OpmaskAny         // only if any of its first Elements bits is whose number has Lane as remainder by Repeated
+	OpmaskCount       // only if more than Lane of its first Elements bits are
 )
 
 // A Ref is one data reference. References are listed in program order.
@@ -187,6 +190,19 @@ const (
 	ArgCR           // control register
 	ArgDR           // debug register
 	ArgMask         // AVX-512 mask register
+)
+
+// A Rounding is what an instruction says about rounding and exceptions instead of MXCSR.
+type Rounding uint8
+
+// Roundings. All but RoundMXCSR suppress exceptions; RoundNearest to RoundZero, in the order of MXCSR's field, give a mode too.
+const (
+	RoundMXCSR Rounding = iota
+	RoundSAE
+	RoundNearest
+	RoundDown
+	RoundUp
+	RoundZero
 )
 
 // An Arg is one operand, in Intel order: destination first.
@@ -227,6 +243,12 @@ type Inst struct {
 	Rep       bool // F3 that acts as REP or REPE; F2 too, where MOVS and the like take it for REP
 	Repne     bool // F2 that acts as REPNE
 	OpSize16  bool // 66 prefix present
+
+	// What an EVEX prefix adds. Mask is the mask register that selects elements of the result, 0 for all of them; Zeroing has the
+	// others become zero instead of staying. Broadcast says that the memory operand is one element, for all places.
+	Mask               Reg
+	Zeroing, Broadcast bool
+	Rounding           Rounding
 
 	HasMem bool // Mem is valid
 	NArgs  uint8

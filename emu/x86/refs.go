@@ -19,6 +19,10 @@ func (i *Inst) References(yield func(Ref) bool) {
 		i.enterRefs(yield)
 		return
 	}
+	if i.SuppressesFaults() {
+		i.maskedRefs(i.memSize(), i.Args[0].Kind == ArgMem, yield)
+		return
+	}
 	i.expand(f, i.memSize(), yield)
 }
 
@@ -35,6 +39,17 @@ func (i *Inst) memSize() uint16 {
 // references fills in Refs and NRefs.
 func (d *decoder) references(inst *Inst) {
 	f := d.form
+	add := func(r Ref) bool {
+		if int(inst.NRefs) < len(inst.Refs) {
+			inst.Refs[inst.NRefs] = r
+		}
+		inst.NRefs++
+		return true
+	}
+	if d.mask != 0 && inst.SuppressesFaults() {
+		inst.maskedRefs(d.memSize, d.memAccess == accessW, add)
+		return
+	}
 	if f.refs == 0 {
 		if inst.HasMem && d.memAccess != 0 && d.memSize != 0 {
 			d.defaultRefs(inst)
@@ -43,13 +58,6 @@ func (d *decoder) references(inst *Inst) {
 	}
 	if f.refs == 1 {
 		return
-	}
-	add := func(r Ref) bool {
-		if int(inst.NRefs) < len(inst.Refs) {
-			inst.Refs[inst.NRefs] = r
-		}
-		inst.NRefs++
-		return true
 	}
 	if f.attr&attrEnter != 0 {
 		inst.enterRefs(add)

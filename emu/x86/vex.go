@@ -99,7 +99,7 @@ func (d *decoder) evexLength() error {
 		return d.short()
 	}
 	if d.bcast && d.code[d.pos] >= 0xc0 {
-		d.l = 2
+		d.rounding, d.l = d.l, 2
 	}
 	if d.l == 3 {
 		return ErrUndefined

@@ -177,7 +177,7 @@ func sameMemory(i *Inst, theirs x86asm.Mem) bool {
 	}
 	switch {
 	case m.VSIB:
-		want.Index, want.Scale = x86asmRegister(&Arg{Kind: ArgXMM, Reg: m.Index, Size: uint16(i.NRefs) * i.indexSize()}), m.Scale
+		want.Index, want.Scale = x86asmRegister(&Arg{Kind: ArgXMM, Reg: m.Index, Size: uint16(i.NRefs) * uint16(i.IndexSize())}), m.Scale
 	case m.Index != NoReg:
 		want.Index, want.Scale = rax+x86asm.Reg(m.Index), m.Scale
 	}

@@ -2,6 +2,7 @@ package enginelog
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,10 @@ func TestTrace(t *testing.T) {
 			c.FP[emu.XOffXMM], c.FP[emu.XOffXMM+16], c.FP[emu.XOffYMMH+16], c.FP[emu.XOffMXCSR] = 1, 2, 3, 0x20
 		}, "vzeroupper                                mxcsr=00001f20 xmm0=00000000000000000000000000000001 " +
 			"ymm1=0000000000000000000000000000000300000000000000000000000000000002"},
+		{"AVX-512", "\x62\xf1\x6c\xda\x58\x08", func(c *emu.CPU) {
+			c.FP[emu.XOffXMM], c.FP[emu.XOffZMMH], c.FP[emu.XOffHiZMM+64], c.FP[emu.XOffOpmask+8] = 1, 2, 3, 4
+		}, "vaddps zmm1{k2}{z},zmm2,DWORD BCST [rax]   zmm0=" + strings.Repeat("0", 63) + "2" + strings.Repeat("0", 63) + "1 zmm17=" +
+			strings.Repeat("0", 127) + "3 k1=0000000000000004"},
 		{"no instruction", "\x06", func(*emu.CPU) {}, "(bad)"},
 	} {
 		var b bytes.Buffer

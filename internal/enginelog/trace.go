@@ -45,7 +45,7 @@ func changes(before, after *emu.CPU) (list []string) {
 	return append(list, vectorChanges(before.FP, after.FP)...)
 }
 
-// vectorChanges lists the registers of x87, SSE and AVX that differ: all of a ymm register if its upper half does.
+// vectorChanges lists the registers of x87, SSE, AVX and AVX-512 that differ: all of a ymm or zmm register if its upper half does.
 func vectorChanges(before, after *emu.XState) (list []string) {
 	if *before == *after {
 		return nil
@@ -65,12 +65,24 @@ func vectorChanges(before, after *emu.XState) (list []string) {
 		}
 	}
 	for i := range 16 {
-		low, high := emu.XOffXMM+16*i, emu.XOffYMMH+16*i
+		low, high, highest := emu.XOffXMM+16*i, emu.XOffYMMH+16*i, emu.XOffZMMH+32*i
 		switch {
+		case changed(highest, 32):
+			list = append(list, fmt.Sprintf("zmm%d=%s%s%s", i, number(after[highest:highest+32]), number(after[high:high+16]), number(after[low:low+16])))
 		case changed(high, 16):
 			list = append(list, fmt.Sprintf("ymm%d=%s%s", i, number(after[high:high+16]), number(after[low:low+16])))
 		case changed(low, 16):
 			list = append(list, fmt.Sprintf("xmm%d=%s", i, number(after[low:low+16])))
+		}
+	}
+	for i := range 16 {
+		if off := emu.XOffHiZMM + 64*i; changed(off, 64) {
+			list = append(list, fmt.Sprintf("zmm%d=%s", 16+i, number(after[off:off+64])))
+		}
+	}
+	for i := range 8 {
+		if off := emu.XOffOpmask + 8*i; changed(off, 8) {
+			list = append(list, fmt.Sprintf("k%d=%s", i, number(after[off:off+8])))
 		}
 	}
 	return list

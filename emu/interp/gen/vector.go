@@ -70,6 +70,8 @@ func vectors(add func(name, body string)) {
 	add("opVSigns16", "$d = sem.SignsOfBytes($sv0) | sem.SignsOfBytes($sv1)<<8")
 	add("opVSigns32", "$d = sem.SignsOfBytes($sv0) | sem.SignsOfBytes($sv1)<<8 | sem.SignsOfBytes($sv2)<<16 | sem.SignsOfBytes($sv3)<<24")
 	add("opVZeroUpper", "*(*[256]byte)(unsafe.Add(fp, emu.XOffYMMH)) = [256]byte{}")
+	add("opVZeroBeyond", "*(*[32]byte)(unsafe.Add(fp, uintptr(u.imm))) = [32]byte{}")
+	add("opVZeroBeyondAll", "*(*[512]byte)(unsafe.Add(fp, emu.XOffZMMH)) = [512]byte{}")
 }
 
 // firstSource is the field that has the first source: the destination's with SSE, otherwise the one that the second source leaves.

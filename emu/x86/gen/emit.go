@@ -153,6 +153,7 @@ func emitForms(b *bytes.Buffer, forms []*form, refs map[*form]int) {
 		emitNumber(b, "refs", refs[f])
 		emitNumber(b, "bcast", f.bcast)
 		emitNumber(b, "disp8", f.disp8)
+		emitNumber(b, "elem", f.elem)
 		b.WriteString("},\n")
 	}
 	b.WriteString("}\n\n")

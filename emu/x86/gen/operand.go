@@ -111,7 +111,7 @@ func (f *form) attribute(a string) error {
 var attrNames = map[string]string{
 	"nomod": "NoMem", "lock": "Lock", "lock1": "Lock1", "rep": "Rep", "repcc": "RepCC", "cc": "CC", "count": "Count",
 	"zero": "Zero", "vsib": "VSIB", "x87": "X87", "enter": "Enter", "norip": "NoRIP", "sib": "SIB", "allvec": "AllVec",
-	"distinct": "Distinct",
+	"distinct": "Distinct", "er": "ER", "sae": "SAE", "nf": "NF", "packs": "Packs", "repeats": "Repeats",
 }
 
 func (f *form) word(a string) error {
@@ -127,6 +127,8 @@ func (f *form) word(a string) error {
 		f.bcast = n
 	case a[0] == 'n' && err == nil:
 		f.disp8 = n
+	case a[0] == 'm' && err == nil:
+		f.elem = n
 	default:
 		return fmt.Errorf("unknown attribute %q", a)
 	}
@@ -157,6 +159,8 @@ func parseRef(s string) (refItem, error) {
 	switch {
 	case guard == "m":
 		r.guard = "MaskLane"
+	case guard == "k":
+		r.guard = "OpmaskBit"
 	case guard != "":
 		r.guard, r.bit = "XSaveBit", int(guard[1]-'0')
 	}

@@ -26,6 +26,7 @@ type form struct {
 	hasRefs  bool
 	bcast    int
 	disp8    int
+	elem     int
 }
 
 type operand struct {

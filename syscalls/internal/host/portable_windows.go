@@ -193,7 +193,7 @@ var errnos = map[syscall.Errno]linux.Errno{
 	windows.ERROR_PRIVILEGE_NOT_HELD: linux.EPERM, windows.ERROR_TOO_MANY_OPEN_FILES: linux.EMFILE, windows.ERROR_NOT_ENOUGH_MEMORY: linux.ENOMEM,
 	windows.ERROR_INVALID_PARAMETER: linux.EINVAL, windows.ERROR_NOT_SUPPORTED: linux.EOPNOTSUPP, windows.ERROR_INVALID_FUNCTION: linux.EOPNOTSUPP,
 	windows.ERROR_TOO_MANY_LINKS: linux.EMLINK, windows.ERROR_WRITE_PROTECT: linux.EROFS, windows.ERROR_CANT_RESOLVE_FILENAME: linux.ELOOP,
-	windows.ERROR_NOT_A_REPARSE_POINT: linux.EINVAL, windows.ERROR_INVALID_HANDLE: linux.EBADF,
+	windows.ERROR_NOACCESS: linux.EFAULT, windows.ERROR_INVALID_USER_BUFFER: linux.EFAULT, windows.ERROR_NOT_A_REPARSE_POINT: linux.EINVAL, windows.ERROR_INVALID_HANDLE: linux.EBADF,
 	syscall.EISDIR: linux.EISDIR, syscall.ENOTEMPTY: linux.ENOTEMPTY, syscall.ELOOP: linux.ELOOP,
 	syscall.EINVAL: linux.EINVAL, syscall.EPERM: linux.EPERM, syscall.EXDEV: linux.EXDEV, syscall.EBADF: linux.EBADF,
 	syscall.ENAMETOOLONG: linux.ENAMETOOLONG, syscall.EPIPE: linux.EPIPE, syscall.ENOSYS: linux.ENOSYS,

@@ -10,7 +10,7 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// cpuFlags names CPUID bits as /proc/cpuinfo does: leaf 1 EDX and ECX, 0x80000001 EDX and ECX, 7 EBX.
+// cpuFlags names CPUID bits as /proc/cpuinfo does: leaf 1 EDX and ECX, 0x80000001 EDX and ECX, 7 EBX and ECX.
 var cpuFlags = []struct {
 	leaf, reg uint32
 	names     string // by bit, "-" for none
@@ -20,6 +20,7 @@ var cpuFlags = []struct {
 	{1, 2, "pni pclmulqdq dtes64 monitor ds_cpl vmx smx est tm2 ssse3 cid sdbg fma cx16 xtpr pdcm - pcid dca sse4_1 sse4_2 x2apic movbe popcnt tsc_deadline_timer aes xsave - avx f16c rdrand hypervisor"},
 	{0x80000001, 2, "lahf_lm cmp_legacy svm extapic cr8_legacy abm sse4a misalignsse 3dnowprefetch osvw ibs xop skinit wdt - lwp fma4"},
 	{7, 1, "fsgsbase tsc_adjust sgx bmi1 hle avx2 - smep bmi2 erms invpcid rtm cqm - mpx rdt_a avx512f avx512dq rdseed adx smap avx512ifma - clflushopt clwb intel_pt avx512pf avx512er avx512cd sha_ni avx512bw avx512vl"},
+	{7, 2, "- avx512vbmi umip pku ospke waitpkg avx512_vbmi2 - gfni vaes vpclmulqdq avx512_vnni avx512_bitalg tme avx512_vpopcntdq - la57 - - - - - rdpid"},
 }
 
 func cpuinfo(t *task.Thread) []byte {

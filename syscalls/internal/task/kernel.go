@@ -278,8 +278,18 @@ func (k *Kernel) FirstThread(files FileState, maxFiles rlimit) (*Thread, error) 
 	p.PGID, p.SID, p.Tty = p.PID, p.PID, &k.Console
 	k.Console = Terminal{SID: p.SID, PGID: p.PGID}
 	t := p.NewThread(emu.NewCPU())
+	t.CPU.FP.SetComponents(t.CPU.FP.Components() | k.stateComponents())
 	t.Files = files
 	return t, nil
+}
+
+// stateComponents returns the components of XSAVE that CPUID tells of.
+func (k *Kernel) stateComponents() uint64 {
+	if k.Config.CPUID == nil {
+		return 0
+	}
+	low, _, _, high := k.CPUID(0xd, 0)
+	return uint64(high)<<32 | uint64(low)
 }
 
 // Start makes t, the thread of FirstThread, execute program x when Run is called.

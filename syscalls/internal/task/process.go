@@ -206,7 +206,8 @@ func (p *Process) removeThread(t *Thread) {
 func (p *Process) Exec(t *Thread, x *loader.Executable, envv []string) error {
 	o := loader.Options{
 		Compat: p.Kernel.Config.Compat, HWCap: p.Kernel.Config.HWCap,
-		UID: uint64(p.Kernel.UID), GID: uint64(p.Kernel.GID), StackSize: p.StackSize(), HeapBehind: p.Persona&linux.ADDR_NO_RANDOMIZE != 0,
+		MinSigStack: minSigStackOf(t.CPU.FP),
+		UID:         uint64(p.Kernel.UID), GID: uint64(p.Kernel.GID), StackSize: p.StackSize(), HeapBehind: p.Persona&linux.ADDR_NO_RANDOMIZE != 0,
 	}
 	p.Kernel.RNG.Read(o.Random[:])
 	if o.Compat {

@@ -57,7 +57,7 @@ func (t *Thread) callHandler(s *SigInfo, act SigAction) {
 		top = t.Altstack.sp + t.Altstack.size
 		onAlt = true
 	}
-	fp := (top - emu.XStateSize - fpMagic2Size) &^ 63
+	fp := (top - uint64(emu.XAreaSize(t.CPU.FP.Components())) - fpMagic2Size) &^ 63
 	frame := (fp-FrameSize)&^15 - 8
 	if t.Kernel.Config.Compat {
 		frame = (top-valgrindFrame)&^15 - 8
@@ -121,14 +121,14 @@ func (t *Thread) writeFrame(frame, fp uint64, s *SigInfo, act SigAction) bool {
 	b.U64(uint64(mask))
 	b = append(b, s.encode()...)
 
-	x := make([]byte, emu.XStateSize+fpMagic2Size)
-	copy(x, c.FP[:])
-	sw := x[fpSwReserved:]
+	x := c.FP.Area()
+	sw, size := x[fpSwReserved:], uint32(len(x))
 	linux.PutUint32(sw, FpMagic1)
-	linux.PutUint32(sw[4:], emu.XStateSize+fpMagic2Size)
-	linux.PutUint64(sw[8:], 7)
-	linux.PutUint32(sw[16:], emu.XStateSize)
-	linux.PutUint32(x[emu.XStateSize:], FpMagic2)
+	linux.PutUint32(sw[4:], size+fpMagic2Size)
+	linux.PutUint64(sw[8:], c.FP.Components())
+	linux.PutUint32(sw[16:], size)
+	x = append(x, make([]byte, fpMagic2Size)...)
+	linux.PutUint32(x[size:], FpMagic2)
 	return t.CopyOut(emu.Addr(fp), x) == 0 && t.CopyOut(emu.Addr(frame), b) == 0
 }
 
@@ -140,43 +140,39 @@ func (t *Thread) RestoreFP(fp uint64) bool {
 		x.Reset()
 		return true
 	}
-	legacy, e := t.CopyIn(emu.Addr(fp), 512)
+	in, e := t.CopyIn(emu.Addr(fp), emu.XOffHeader)
 	if e != 0 {
 		return false
 	}
-	var in emu.XState
-	copy(in[:], legacy)
-	have := byte(3)
-	sw := legacy[fpSwReserved:]
-	if linux.Uint32(sw) == FpMagic1 && linux.Uint32(sw[16:]) >= emu.XStateSize && linux.Uint32(sw[4:]) >= linux.Uint32(sw[16:]) {
+	xcr0 := x.Components()
+	size := emu.XAreaSize(xcr0)
+	have := uint64(emu.XX87 | emu.XSSE)
+	sw := in[fpSwReserved:]
+	if linux.Uint32(sw) == FpMagic1 && int(linux.Uint32(sw[16:])) >= size && linux.Uint32(sw[4:]) >= linux.Uint32(sw[16:]) {
 		m2, e := t.In32(emu.Addr(fp + uint64(linux.Uint32(sw[16:]))))
-		ext, e2 := t.CopyIn(emu.Addr(fp+512), emu.XStateSize-512)
+		ext, e2 := t.CopyIn(emu.Addr(fp+emu.XOffHeader), size-emu.XOffHeader)
 		if e == 0 && e2 == 0 && m2 == FpMagic2 {
-			copy(in[512:], ext)
-			have = in[emu.XOffHeader] & byte(linux.Uint64(sw[8:])) & 7
+			in = append(in[:emu.XOffHeader:emu.XOffHeader], ext...)
+			have = linux.Uint64(ext) & linux.Uint64(sw[8:]) & xcr0
 		}
-	}
-	var initial emu.XState
-	initial.Reset()
-	if have&1 == 0 {
-		copy(in[:emu.XOffMXCSR], initial[:emu.XOffMXCSR])
-		copy(in[emu.XOffST:emu.XOffXMM], initial[emu.XOffST:emu.XOffXMM])
-	}
-	if have&2 == 0 {
-		clear(in[emu.XOffXMM : emu.XOffXMM+256])
-	}
-	if have&4 == 0 {
-		clear(in[emu.XOffYMMH:])
 	}
 	mxcsr := linux.Uint32(in[emu.XOffMXCSR:])
 	if mxcsr&^emu.MXCSRMask != 0 {
 		return false
 	}
-	clear(in[emu.XOffXMM+256 : emu.XOffHeader])
-	clear(in[emu.XOffHeader:emu.XOffYMMH])
-	in[emu.XOffHeader] = 7
-	copy(in[emu.XOffMXCSRMsk:], initial[emu.XOffMXCSRMsk:emu.XOffMXCSRMsk+4])
-	clear(in[emu.XOffFOP:emu.XOffMXCSR])
-	*x = in
+	x.Reset()
+	linux.PutUint32(x[emu.XOffMXCSR:], mxcsr)
+	if have&emu.XX87 != 0 {
+		copy(x[:emu.XOffFOP], in)
+		copy(x[emu.XOffST:emu.XOffXMM], in[emu.XOffST:])
+	}
+	if have&emu.XSSE != 0 {
+		copy(x[emu.XOffXMM:emu.XOffXMM+256], in[emu.XOffXMM:])
+	}
+	for _, c := range emu.XComponents {
+		if have>>c.Number&1 != 0 {
+			copy(c.In(x), in[c.Area:])
+		}
+	}
 	return true
 }

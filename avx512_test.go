@@ -1,0 +1,60 @@
+//go:build linux && amd64
+
+package cgemu_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
+)
+
+// avx512 is a program for CPUs with AVX-512.
+const avx512 = "testdata/avx512"
+
+// hostHasAVX512 reports whether the host's CPU has what a model with AVX-512 has.
+func hostHasAVX512() bool {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return false
+	}
+	_, flags, _ := strings.Cut(string(text), "\nflags")
+	flags, _, _ = strings.Cut(flags, "\n")
+	has := strings.Fields(flags)
+	for _, name := range []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} {
+		if !slices.Contains(has, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestAVX512 has all engines of model v4 print what the host's CPU does, and agree on what they count.
+func TestAVX512(t *testing.T) {
+	var want ran
+	for i, engine := range append(slices.Clone(fullEngines), cgemu.CheckEngine) {
+		got := start(t, cgemu.Config{Args: []string{avx512}, Engine: engine, CPU: "v4", TraceChildren: true})
+		require.Zero(t, got.Exit.Status())
+		if i == 0 {
+			want = got
+			if hostHasAVX512() {
+				require.Equal(t, native(t, "./"+avx512), got.stdout)
+			}
+		}
+		require.Equal(t, want.stdout, got.stdout)
+		sameProfile(t, want.profile, got.profile)
+		require.Len(t, got.Children, len(want.Children))
+	}
+}
+
+// TestAVX512Refused has a program find that another model has no AVX-512.
+func TestAVX512Refused(t *testing.T) {
+	for _, engine := range fullEngines {
+		got := start(t, cgemu.Config{Args: []string{avx512}, Engine: engine, CPU: "v3"})
+		require.Equal(t, 128+4, got.Exit.Status())
+	}
+}
