@@ -1,7 +1,9 @@
 package files
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path"
@@ -214,7 +216,11 @@ func enterCwd(t *task.Thread) error {
 		if !ok {
 			inside = "/"
 		}
-		if err := enterDir(t, inside); err != nil {
+		err := enterDir(t, inside)
+		if errors.Is(err, fs.ErrNotExist) && inside != "/" { // something is mounted above it
+			inside, err = "/", enterDir(t, "/")
+		}
+		if err != nil {
 			return err
 		}
 		if r := SystemOf(k).Config.Record; r != nil {
