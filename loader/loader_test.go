@@ -135,6 +135,20 @@ func TestStackPacked(t *testing.T) {
 	assert.EqualValues(t, 0x1fff000f70, at)
 }
 
+// TestMinSigStack has AT_MINSIGSTKSZ where it is asked for, and nowhere else.
+func TestMinSigStack(t *testing.T) {
+	find := func(size uint64) (values []uint64) {
+		for _, a := range auxvFor(auxInfo{}, Options{MinSigStack: size}) {
+			if a.Type == ATMinSigStack {
+				values = append(values, a.Value)
+			}
+		}
+		return values
+	}
+	assert.Equal(t, []uint64{3632}, find(3632))
+	assert.Empty(t, find(0))
+}
+
 func TestScripts(t *testing.T) {
 	long := "#!/" + strings.Repeat("x", 300)
 	fl := newFiles(t, map[string][]byte{

@@ -99,6 +99,37 @@ func TestSignalFrame(t *testing.T) {
 	assert.Zero(t, g.th.Mask)
 }
 
+// TestWideSignalFrame has a CPU with AVX-512: the frame has XSAVE's area as Intel's CPUs lay it out.
+func TestWideSignalFrame(t *testing.T) {
+	g := newGuest(t)
+	g.handle(linux.SIGUSR1, 0x5000, linux.SA_SIGINFO, 0)
+	g.onStack()
+	c := g.th.CPU
+	c.FP.SetComponents(emu.XFeatures | emu.XAVX512)
+	c.FP[emu.XOffOpmask+8], c.FP[emu.XOffZMMH+33], c.FP[emu.XOffHiZMM+66] = 1, 2, 3
+	before := emu.NewCPU()
+	before.Copy(c)
+	g.th.Send(task.InfoFromProcess(g.p, linux.SIGUSR1, linux.SI_USER))
+	g.th.ReturnToUser()
+
+	frame := c.Regs[emu.RSP]
+	fp := g.peek64(frame + task.FrameContext + 184)
+	assert.Zero(t, fp%64)
+	assert.EqualValues(t, 2688+4, g.peek64(fp+464)>>32, "extended size")
+	assert.EqualValues(t, 0xe7, g.peek64(fp+472), "components")
+	assert.EqualValues(t, 2688, uint32(g.peek64(fp+480)), "size")
+	assert.EqualValues(t, task.FpMagic2, uint32(g.peek64(fp+2688)))
+	assert.EqualValues(t, 1, g.peek64(fp+1088+8), "k1")
+	assert.EqualValues(t, 2<<8, g.peek64(fp+1152+32), "zmm1's upper half")
+	assert.EqualValues(t, 3<<16, g.peek64(fp+1664+64), "zmm17")
+	assert.EqualValues(t, 0xe7, c.FP.Components())
+	assert.Zero(t, c.FP[emu.XOffHiZMM+66], "a handler begins with the initial state")
+	c.Regs[emu.RSP] += 8
+	_, e := sysRtSigreturn(g.th, uio.Args{})
+	require.Equal(t, task.ENoReturn, e)
+	assert.Equal(t, before.FP[512:], c.FP[512:])
+}
+
 func TestFaultSignals(t *testing.T) {
 	const ro, none = 0x30000000, 0x30001000
 	for _, tt := range []struct {

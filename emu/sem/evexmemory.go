@@ -17,8 +17,7 @@ func evexGather(size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		to, selected := g.Args[0].Reg, guest.Opmask(c, g)
 		v := wideReg(c.FP, to, 64)
-		words := g.Elements() * size / 8
-		clear(v[max(words, 2):]) // at first: a fault shows what lies in between
+		clear(v[g.VectorLen()/8:]) // with the first element: a fault shows what lies in between
 		for selected != 0 {
 			i := bits.TrailingZeros64(selected)
 			x, f := m.Load(guest.ElementAddr(c, g, i), uint8(size))
@@ -31,7 +30,7 @@ func evexGather(size int) semantics {
 			doneElement(c, g, i)
 		}
 		setMaskReg(c.FP, g.Mask, 0)
-		clear(v[words:])
+		clear(v[g.Elements()*size/8:])
 		setWideReg(c.FP, to, &v)
 		return nil
 	}

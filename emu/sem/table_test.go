@@ -33,14 +33,16 @@ func TestTable(t *testing.T) {
 		all[i] = true
 	}
 	d := guest.NewDecoder(m, &all, "engine")
-	emulated, plain := map[x86.Op]bool{}, map[x86.Op]bool{}
+	emulated, plain, evex := map[x86.Op]bool{}, map[x86.Op]bool{}, map[x86.Op]bool{}
 	eachEncoding(func(code []byte) {
 		require.Equal(t, len(code), m.Poke(at, code))
 		d.Forget()
 		var g guest.Insn
 		require.True(t, d.Decode(&g, at))
-		switch g.Kind {
-		case guest.Emulated:
+		switch {
+		case g.Enc == x86.EVEX:
+			evex[g.Op] = true
+		case g.Kind == guest.Emulated:
 			require.NotNil(t, Of(&g), "no semantics of % x: %s", code, g.Op)
 			emulated[g.Op] = true
 		default:
@@ -50,6 +52,7 @@ func TestTable(t *testing.T) {
 	for op, r := range table {
 		require.True(t, r.emulated == nil || emulated[op], "%s is emulated, but nothing needs it", op)
 		require.True(t, r.plain == nil || plain[op], "%s has semantics, but there is no such instruction", op)
+		require.True(t, r.evex == nil || evex[op], "%s has semantics with an EVEX prefix, but there is no such instruction", op)
 	}
 }
 

@@ -73,6 +73,8 @@ func acceptedEVEX(l line) string {
 		return "EVEX.z where nothing can become zero raises #UD"
 	case l.code[3]&7 != 0 && strings.Contains(l.text, "{k"):
 		return "EVEX.aaa of an instruction that cannot be masked raises #UD"
+	case strings.Contains(l.text, "{sae}") && strings.HasPrefix(mnem, "vp2intersect"):
+		return "EVEX.b with registers that are not rounded raises #UD"
 	case strings.Contains(l.text, "BCST"):
 		return "EVEX.b with an operand that has no broadcast raises #UD"
 	case l.code[3]&8 == 0 || l.code[2]&0x78 != 0x78:
@@ -106,8 +108,10 @@ func acceptedEVEX(l line) string {
 func acceptedOnlyWe(l line, inst *Inst) string {
 	mnem, _ := splitText(l.text)
 	switch {
-	case inst.Enc == EVEX:
-		return "EVEX.b and z are not checked: AVX-512 is refused anyway"
+	case inst.Feature == FeatAVX512FP16:
+		return "that registers must differ is not checked: AVX-512 FP16 is refused anyway"
+	case inst.Enc == EVEX && strings.Contains(l.text, "-bad}"):
+		return "CPUs ignore a rounding mode where a conversion is exact"
 	case inst.Feature == FeatAMX:
 		return "that tiles must differ is not checked: AMX is refused anyway"
 	case inst.Enc == VEX && strings.HasPrefix(mnem, "k"):

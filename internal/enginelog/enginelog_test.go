@@ -62,7 +62,7 @@ func TestTrace(t *testing.T) {
 			"ymm1=0000000000000000000000000000000300000000000000000000000000000002"},
 		{"AVX-512", "\x62\xf1\x6c\xda\x58\x08", func(c *emu.CPU) {
 			c.FP[emu.XOffXMM], c.FP[emu.XOffZMMH], c.FP[emu.XOffHiZMM+64], c.FP[emu.XOffOpmask+8] = 1, 2, 3, 4
-		}, "vaddps zmm1{k2}{z},zmm2,DWORD BCST [rax]   zmm0=" + strings.Repeat("0", 63) + "2" + strings.Repeat("0", 63) + "1 zmm17=" +
+		}, "vaddps zmm1{k2}{z},zmm2,DWORD BCST [rax]  zmm0=" + strings.Repeat("0", 63) + "2" + strings.Repeat("0", 63) + "1 zmm17=" +
 			strings.Repeat("0", 127) + "3 k1=0000000000000004"},
 		{"no instruction", "\x06", func(*emu.CPU) {}, "(bad)"},
 	} {
