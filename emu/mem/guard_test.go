@@ -13,6 +13,7 @@ import (
 
 // TestGuardsAreBounded guards more pages than the host may write-protect: the first ones are given up, and their code with them.
 func TestGuardsAreBounded(t *testing.T) {
+	needsHostMappings(t)
 	defer func(was func() int) { maxProtected = was }(maxProtected)
 	maxProtected = func() int { return 16 }
 	m := newSpace(t)
@@ -37,6 +38,7 @@ func TestGuardsAreBounded(t *testing.T) {
 
 // TestGuardedAgain guards a page again and again, as code that is rewritten is: what is known of it stays small, and it can be given up.
 func TestGuardedAgain(t *testing.T) {
+	needsHostMappings(t)
 	defer func(was func() int) { maxProtected = was }(maxProtected)
 	maxProtected = func() int { return 16 }
 	m := newSpace(t)

@@ -17,7 +17,7 @@ import (
 // TestTypedAhead fills a pseudoterminal from both sides: it takes no more than it has room for, and keeps what it took.
 func TestTypedAhead(t *testing.T) {
 	const at = emu.Addr(0x20000000)
-	k := task.NewKernel(task.Config{}, nil)
+	k := task.NewKernel(task.Config{ChecksAccesses: true}, nil)
 	k.TTY = &Driver{}
 	th, err := k.FirstThread(nil, task.FileLimit())
 	require.NoError(t, err)
