@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && !portable
 
 package host
 
@@ -6,8 +6,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // futimens sets the times of an open file. (The function of that name in package unix goes over a path.)
@@ -17,14 +15,4 @@ func futimens(fd int, times []unix.Timespec) error {
 		return e
 	}
 	return nil
-}
-
-// ioctl makes an ioctl whose argument is a structure of len(b) bytes, none if b is empty.
-func ioctl(fd int, req uintptr, b []byte) linux.Errno {
-	var p unsafe.Pointer
-	if len(b) > 0 {
-		p = unsafe.Pointer(&b[0])
-	}
-	_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), req, uintptr(p))
-	return linux.Errno(e)
 }

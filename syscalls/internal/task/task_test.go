@@ -16,7 +16,7 @@ import (
 // newProcessFor returns the first process of a kernel without programs and engines, and what it logs.
 func newProcessFor(t *testing.T) (*Process, *strings.Builder) {
 	var log strings.Builder
-	k := NewKernel(Config{Log: &log}, nil)
+	k := NewKernel(Config{ChecksAccesses: true, Log: &log}, nil)
 	th, err := k.FirstThread(nil, FileLimit())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, th.Process.Mem.Close()) })
