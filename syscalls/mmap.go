@@ -261,6 +261,9 @@ func mapFile(t *task.Thread, v mem.VMA, f files.File) linux.Errno {
 	h := f.(*files.HostFile)
 	b := f.Base()
 	fd := h.FD
+	if v.Shared && v.Prot&mem.Write != 0 && fd.Sealed() {
+		return linux.EPERM
+	}
 	if v.Shared && !b.Writable() && fd.MayWrite() {
 		// Standard input, which may be open for more on the host than for the guest: mprotect(2) must not make it writable.
 		var e linux.Errno

@@ -313,6 +313,9 @@ func sysFcntl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		if cmd == linux.F_ADD_SEALS && held && arg&linux.F_SEAL_FUTURE_WRITE != 0 {
 			return 0, linux.EINVAL
 		}
+		if cmd == linux.F_ADD_SEALS && held && arg&linux.F_SEAL_WRITE != 0 && !host.Direct {
+			return 0, linux.EBUSY // elsewhere the host says so
+		}
 		return h.FD.Fcntl(cmd, arg)
 	case linux.F_GETOWNER_UIDS:
 		// Whoever set the owner is the guest's user.

@@ -472,6 +472,9 @@ func (f FD) Fcntl(cmd int, arg uint64) (uint64, linux.Errno) {
 	return uint64(max(n, 0)), ErrnoOf(err)
 }
 
+// Sealed reports whether f must not be written to. The host says so itself when it is.
+func (f FD) Sealed() bool { return false }
+
 // Setxattr sets an extended attribute; flags are XATTR_CREATE and XATTR_REPLACE.
 func Setxattr(path, name string, value []byte, flags int, follow bool) linux.Errno {
 	set := unix.Lsetxattr

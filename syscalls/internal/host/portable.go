@@ -45,6 +45,8 @@ type file struct {
 	at        spot
 	temporary bool
 	flags     int
+	// seals are those of a memfd, whatever opened it; nil for other files.
+	seals *uint32
 	// appends says that the host's file was opened with O_APPEND.
 	appends bool
 	// lock is what it holds of flock(2), on the file locked.
@@ -334,7 +336,7 @@ func again(d *file, flags int) (FD, linux.Errno) {
 	if err != nil {
 		return NoFD, ErrnoOf(err)
 	}
-	return add(&file{f: f, flags: flags}), 0
+	return add(&file{f: f, flags: flags, seals: d.seals}), 0
 }
 
 // open opens what is at o.at, or makes it.

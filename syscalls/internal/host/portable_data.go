@@ -32,9 +32,19 @@ func (f FD) Writev(bufs [][]byte, off int64) (n int, e linux.Errno) {
 		return 0, e
 	}
 	o := f.file()
+	if e := o.mayWrite(bufs, off); e != 0 {
+		return 0, e
+	}
 	atEnd := o.flags&linux.O_APPEND != 0
-	if atEnd && !o.appends {
-		if _, ok := isRegular(h); ok {
+	if _, ok := isRegular(h); ok && atEnd {
+		if off >= 0 { // pwrite(2) appends, too, but leaves the position
+			at, err := h.Seek(0, io.SeekCurrent)
+			if err != nil {
+				return 0, ErrnoOf(err)
+			}
+			defer h.Seek(at, io.SeekStart)
+		}
+		if !o.appends {
 			if _, err := h.Seek(0, io.SeekEnd); err != nil {
 				return 0, ErrnoOf(err)
 			}
@@ -121,6 +131,11 @@ func (f FD) Truncate(size int64) linux.Errno {
 	}
 	if size < 0 {
 		return linux.EINVAL
+	}
+	if now, ok := isRegular(h); ok {
+		if o := f.file(); size < now && o.sealed(linux.F_SEAL_SHRINK) || size > now && o.sealed(linux.F_SEAL_GROW) {
+			return linux.EPERM
+		}
 	}
 	return ErrnoOf(h.Truncate(size))
 }
@@ -218,10 +233,10 @@ func (f FD) SetAppend(on bool) linux.Errno {
 	return ErrnoOf(h.Close())
 }
 
-// Memfd makes a file that is in no directory which the guest knows. Seals are not known.
-func Memfd(name string, flags uint32) (FD, linux.Errno) {
-	const allowSealing = 2
-	if flags&allowSealing != 0 {
+// Memfd makes a file that is in no directory which the guest knows, with flags of memfd_create(2).
+func Memfd(_ string, flags uint32) (FD, linux.Errno) {
+	const allowSealing, known = 2, 3
+	if flags&^known != 0 {
 		return NoFD, linux.EINVAL
 	}
 	f, err := os.CreateTemp("", "cgemu-*")
@@ -229,17 +244,73 @@ func Memfd(name string, flags uint32) (FD, linux.Errno) {
 		return NoFD, ErrnoOf(err)
 	}
 	defer f.Close()
+	_ = f.Chmod(0o777) // which some hosts do not know
 	p := Place{Dir: NoFD, Path: f.Name()}
 	fd, e := Open(p, linux.O_RDWR, 0, 0)
 	if e == 0 {
 		o := fd.file()
+		o.seals = new(uint32)
+		if flags&allowSealing == 0 {
+			*o.seals = linux.F_SEAL_SEAL
+		}
 		o.temporary = o.at.remove() != nil // a host may not remove what is open
 	}
 	return fd, e
 }
 
-// Fcntl knows nothing of what is asked for: seals, and the size of a FIFO.
-func (f FD) Fcntl(int, uint64) (uint64, linux.Errno) { return 0, linux.EINVAL }
+// Fcntl is for F_ADD_SEALS and F_GET_SEALS. The size of a FIFO is not known.
+func (f FD) Fcntl(cmd int, arg uint64) (uint64, linux.Errno) {
+	const all = linux.F_SEAL_SEAL | linux.F_SEAL_SHRINK | linux.F_SEAL_GROW | linux.F_SEAL_WRITE | linux.F_SEAL_FUTURE_WRITE
+	o := f.file()
+	switch {
+	case o == nil:
+		return 0, linux.EBADF
+	case o.seals == nil:
+		return 0, linux.EINVAL
+	case cmd == linux.F_GET_SEALS:
+		return uint64(*o.seals), 0
+	case cmd != linux.F_ADD_SEALS || arg&^all != 0:
+		return 0, linux.EINVAL
+	case o.sealed(linux.F_SEAL_SEAL):
+		return 0, linux.EPERM
+	}
+	*o.seals |= uint32(arg)
+	return 0, 0
+}
+
+// sealed reports whether o has one of seals.
+func (o *file) sealed(seals uint32) bool { return o.seals != nil && *o.seals&seals != 0 }
+
+// Sealed reports whether f must not be written to, and so not be mapped for that.
+func (f FD) Sealed() bool {
+	o := f.file()
+	return o != nil && o.sealed(linux.F_SEAL_WRITE|linux.F_SEAL_FUTURE_WRITE)
+}
+
+// mayWrite says whether seals allow a write at off, or where o is.
+func (o *file) mayWrite(bufs [][]byte, off int64) linux.Errno {
+	switch {
+	case o.seals == nil || *o.seals == 0:
+		return 0
+	case o.sealed(linux.F_SEAL_WRITE | linux.F_SEAL_FUTURE_WRITE):
+		return linux.EPERM
+	case !o.sealed(linux.F_SEAL_GROW):
+		return 0
+	}
+	if off < 0 {
+		var err error
+		if off, err = o.f.Seek(0, io.SeekCurrent); err != nil {
+			return ErrnoOf(err)
+		}
+	}
+	for _, b := range bufs {
+		off += int64(len(b))
+	}
+	if size, _ := isRegular(o.f); off > size {
+		return linux.EPERM
+	}
+	return 0
+}
 
 // Flock is flock(2), among those that this process has open.
 func (f FD) Flock(op int) linux.Errno {

@@ -144,6 +144,10 @@ const (
 	F_ADD_SEALS     = 1033
 	F_GET_SEALS     = 1034
 
+	F_SEAL_SEAL         = 0x1
+	F_SEAL_SHRINK       = 0x2
+	F_SEAL_GROW         = 0x4
+	F_SEAL_WRITE        = 0x8
 	F_SEAL_FUTURE_WRITE = 0x10
 
 	FD_CLOEXEC = 1
