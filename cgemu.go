@@ -229,6 +229,15 @@ var networks = map[string]syscalls.Network{
 	"": syscalls.NetworkLoopback, "loopback": syscalls.NetworkLoopback, "none": syscalls.NetworkNone, "host": syscalls.NetworkHost,
 }
 
+// fitsLines says, as Cachegrind does of 32 bytes, that the largest register must not be larger than a cache's lines: a reference is to two at most.
+func fitsLines(model *emu.Model, caches *cachesim.Config) error {
+	const register = 64
+	if caches != nil && model.Has("avx512f") && caches.MinLine() < register {
+		return fmt.Errorf("the minimum line size (%d) must be equal to or larger than the maximum register size (%d with --cpu=%s)", caches.MinLine(), register, model.Name)
+	}
+	return nil
+}
+
 // model returns the guest's CPU, which tells of the caches that are simulated, unless it is to be Valgrind's.
 func (cfg *Config) model(engine EngineInfo) (*emu.Model, error) {
 	model, err := emu.ModelByName(cmp.Or(cfg.CPU, engine.Model))
@@ -239,6 +248,9 @@ func (cfg *Config) model(engine EngineInfo) (*emu.Model, error) {
 		if err := cfg.Caches.Check(); err != nil {
 			return nil, err
 		}
+	}
+	if err := fitsLines(model, cfg.Caches); err != nil {
+		return nil, err
 	}
 	told := cfg.Caches
 	if cfg.Replay != nil {

@@ -200,4 +200,7 @@ func TestBadCaches(t *testing.T) {
 	bad.D1.Line = 16
 	_, err := cgemu.Run(t.Context(), cgemu.Config{Args: []string{demo}, Path: demo, Caches: &bad})
 	require.EqualError(t, err, "cgemu: the minimum line size (16) must be equal to or larger than the maximum register size (32)")
+	bad.D1.Line = 32
+	_, err = cgemu.Run(t.Context(), cgemu.Config{Args: []string{demo}, Path: demo, Caches: &bad, CPU: "v4"})
+	require.EqualError(t, err, "cgemu: the minimum line size (32) must be equal to or larger than the maximum register size (64 with --cpu=v4)")
 }

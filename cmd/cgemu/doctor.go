@@ -22,7 +22,11 @@ var doctorCommand = usage.Command{
 			"begins with ok, with note for what is missing and can be done without, or with problem; below the last two stands what helps. It " +
 			"writes no file.",
 	},
-	Groups:   []usage.Group{{Title: "Options", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
+	Groups: []usage.Group{{Title: "Options", Options: []usage.Option{
+		flagOption("--selftest", "besides, run some 200 times small programs that are part of cgemu, and compare profiles and outputs with what they are on all hosts: "+
+			"about a minute where the interpreter executes them"),
+		flagOption("-h, --help", "print this"),
+	}}},
 	Operands: usage.Nothing,
 	Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
 		{Name: "0", Text: "programs can be run and counted here"},
@@ -50,6 +54,10 @@ func problemOf(what, found, cure string) finding { return finding{"problem", wha
 
 // runDoctor is `cgemu doctor`.
 func runDoctor(args []string) int {
+	selftest := len(args) > 0 && args[0] == "--selftest"
+	if selftest {
+		args = args[1:]
+	}
 	if err := noOperands("doctor", args); err != nil {
 		return fail(exitFailed, err)
 	}
@@ -59,6 +67,24 @@ func runDoctor(args []string) int {
 	}
 	if !healthy {
 		return 1
+	}
+	if selftest {
+		return selftestStatus()
+	}
+	return 0
+}
+
+// selftestStatus runs the self-test, and returns the exit status.
+func selftestStatus() int {
+	ctx, stop := untilSignal()
+	defer stop()
+	var b strings.Builder
+	err := runSelftest(ctx, &b)
+	if status := write(b.String()); status != 0 {
+		return status
+	}
+	if err != nil {
+		return fail(1, fmt.Errorf("selftest: %w", err))
 	}
 	return 0
 }

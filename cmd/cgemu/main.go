@@ -121,6 +121,6 @@ var stderr io.Writer = os.Stderr
 
 // fail reports a failure of ours.
 func fail(status int, err error) int {
-	fmt.Fprintf(stderr, "cgemu: %v%s\n", err, cure(err))
+	fmt.Fprintf(stderr, "cgemu: %s%s\n", strings.TrimPrefix(err.Error(), "cgemu: "), cure(err)) // package cgemu says so itself
 	return status
 }
