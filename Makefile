@@ -2,7 +2,7 @@
 # else. Tools are pinned here.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-CROSS       = linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 freebsd/amd64
+CROSS       = linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 freebsd/amd64 js/wasm
 FUZZTIME   ?= 10s
 BENCH      ?= .
 COUNT      ?= 10

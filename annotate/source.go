@@ -9,11 +9,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/nonblock"
 )
 
 // errDifferent says that originals of one file are not identical, errTooMuch that sources are too large.
@@ -112,7 +112,7 @@ func (r *sourceReader) sources(f Finder, originals []string) (text []byte, oldes
 // read reads a regular file, so much as it says it has: files of /proc say that they have nothing, and some of them
 // have no end.
 func (r *sourceReader) read(name string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(name, os.O_RDONLY|nonblock.Flag, 0)
 	if err != nil {
 		return nil, err
 	}
