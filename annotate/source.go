@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/cgemu/cgemu/cgout"
-	"github.com/cgemu/cgemu/internal/nonblock"
 )
 
 // errDifferent says that originals of one file are not identical, errTooMuch that sources are too large.
@@ -67,16 +66,19 @@ func older(profiles []profile, t time.Time) (names []string) {
 	return names
 }
 
-// A sourceReader reads sources. Its value is how many bytes it has read.
-type sourceReader int64
+// A sourceReader reads sources.
+type sourceReader struct {
+	files fs.FS
+	bytes int64 // that it has read
+}
 
 // sources returns the contents that the files share, and the time when the
 // oldest of them was modified.
 func (r *sourceReader) sources(f Finder, originals []string) (text []byte, oldest time.Time, err error) {
 	last, irregular := "", false
 	for i, original := range originals {
-		name := f.find(original)
-		info, err := os.Stat(name)
+		name := f.find(r.files, original)
+		info, err := fs.Stat(r.files, name)
 		if err != nil {
 			return nil, oldest, err
 		}
@@ -112,7 +114,7 @@ func (r *sourceReader) sources(f Finder, originals []string) (text []byte, oldes
 // read reads a regular file, so much as it says it has: files of /proc say that they have nothing, and some of them
 // have no end.
 func (r *sourceReader) read(name string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|nonblock.Flag, 0)
+	f, err := r.files.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +124,7 @@ func (r *sourceReader) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	size := info.Size()
-	if !info.Mode().IsRegular() || size > maxSource || size > maxSources-int64(*r) {
+	if !info.Mode().IsRegular() || size > maxSource || size > maxSources-r.bytes {
 		return nil, errTooMuch
 	}
 	text := make([]byte, size)
@@ -130,7 +132,7 @@ func (r *sourceReader) read(name string) ([]byte, error) {
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
 		return nil, err
 	}
-	*r += sourceReader(n)
+	r.bytes += int64(n)
 	if text = text[:n]; bytes.Count(text, []byte("\n"))+bytes.Count(text, []byte("\r")) > maxSourceLines {
 		return nil, errTooMuch
 	}
