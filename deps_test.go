@@ -56,7 +56,11 @@ var allowed = map[string]string{
 	"internal/sandbox": "",
 	"internal/python":  "cgout", "annotate": "cgout internal/glob internal/nonblock internal/python",
 	"internal/usage": "", "internal/version": "",
-	"annotate/cli": "annotate cgout internal/outfile internal/python internal/usage internal/version",
+	"annotate/cli":         "annotate cgout internal/outfile internal/python internal/usage internal/version",
+	"annotate/web":         "annotate cgout",
+	"annotate/web/page":    "annotate",
+	"cmd/cgemu-web":        "annotate/web annotate/web/page internal/outfile internal/version",
+	"internal/browsertest": "", // for tests
 	// The root package makes a run out of the parts; the command is thin above it.
 	".":              "cachesim cgout dwarfmap emu emu/interp emu/jit emu/lockstep emu/mem emu/unicorn internal/enginelog internal/profiler loader syscalls",
 	"check":          ". annotate cachesim cgout dwarfmap internal/glob internal/spell",
@@ -80,10 +84,10 @@ var foreign = map[string]string{
 	"github.com/ebitengine/purego":          "emu/unicorn",
 	"github.com/ianlancetaylor/demangle":    "dwarfmap",
 	"github.com/dlclark/regexp2":            "annotate",
-	"github.com/chromedp":                   "", // tests
-	"github.com/stretchr/testify":           "", // tests
-	"github.com/rogpeppe/go-internal":       "", // tests
-	"github.com/santhosh-tekuri/jsonschema": "", // tests
+	"github.com/chromedp":                   "internal/browsertest",
+	"github.com/stretchr/testify":           "internal/browsertest", // and tests
+	"github.com/rogpeppe/go-internal":       "",                     // tests
+	"github.com/santhosh-tekuri/jsonschema": "",                     // tests
 }
 
 // An imported is an import somewhere in the module.
