@@ -40,6 +40,7 @@ func run(args []string, stderr io.Writer) (err error) {
 	program := flags.String("program", "", "this command, built for js/wasm")
 	exec := flags.String("exec", "", "wasm_exec.js of the Go distribution that built it")
 	out := flags.String("o", "", "the page")
+	number := flags.String("version", version.Number(), "that the page says it is of")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func run(args []string, stderr io.Writer) (err error) {
 		flags.Usage()
 		return errors.New("-program, -exec, -o and a file with a licence are needed")
 	}
-	p := page.Page{Version: version.Number()}
+	p := page.Page{Version: *number}
 	if p.Program, err = os.ReadFile(*program); err != nil {
 		return err
 	}

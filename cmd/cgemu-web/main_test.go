@@ -19,10 +19,11 @@ func TestRun(t *testing.T) {
 		return path
 	}
 	out, program, exec := filepath.Join(dir, "page.html"), file("program"), file("exec")
-	require.NoError(t, run([]string{"-program", program, "-exec", exec, "-o", out, file("one"), file("two")}, io.Discard))
+	require.NoError(t, run([]string{"-program", program, "-exec", exec, "-o", out, "-version", "1.2.3", file("one"), file("two")}, io.Discard))
 	page, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)one text\n\n={80}\n\ntwo text\n`, string(page))
+	require.Contains(t, string(page), "cgemu 1.2.3")
 
 	require.ErrorContains(t, run([]string{"-program", program, "-exec", exec, "-o", out}, io.Discard), "-program, -exec, -o and a file with a licence are needed")
 	for _, args := range [][]string{
