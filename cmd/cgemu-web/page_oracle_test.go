@@ -213,6 +213,33 @@ func TestOraclePageErrors(t *testing.T) {
 	b.Clean()
 }
 
+// TestOraclePageStops: a report that is cancelled, and programs that fail, leave a page that goes on.
+func TestOraclePageStops(t *testing.T) {
+	b := openPage(t)
+	b.Drop(300, 400, write(t, t.TempDir()+"/before.out", oldProfile))
+	b.Is("f,g", funcs)
+	const again = `document.getElementById("options").requestSubmit()`
+	b.Eval(again + `, document.getElementById("cancel").checkVisibility() && document.getElementById("cancel").click()`)
+	b.Is("Cancelled.", status)
+	b.Is("false", busy)
+	b.Is("f,g", funcs)
+
+	b.Eval(`(() => { window.worker = document.getElementById("worker"); window.good = worker.textContent; })()`)
+	for _, tt := range []struct{ code, want string }{
+		{`WebAssembly.instantiate = async () => { throw new Error("no memory"); };`, "the report could not be made: fatal error: no memory"},
+		{`WebAssembly.instantiate = async () => ({}); Go = class { async run() { fs.writeSync(2, new TextEncoder().encode("x\nfatal error: out of memory\n")); } };`, "the report could not be made: fatal error: out of memory"},
+		{`WebAssembly.instantiate = async () => ({}); Go = class { async run() {} };`, "the report could not be made: the program ended"},
+		{`onmessage = () => { throw new Error("odd"); };`, "the report could not be made: Uncaught Error: odd"},
+	} {
+		b.Eval(fmt.Sprintf("worker.textContent = good + %q, %s", tt.code, again))
+		b.Is(tt.want, problem)
+		b.Is("false", busy)
+	}
+	b.Eval("worker.textContent = good, " + again)
+	b.Is("f,g", funcs)
+	b.Is("", problem)
+}
+
 // large writes a profile of 100,000 lines with counts, in 500 files and 10,000 functions. Its counts depend on seed.
 func large(t *testing.T, path string, seed int) string {
 	var p strings.Builder
