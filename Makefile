@@ -2,12 +2,12 @@
 # else. Tools are pinned here.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-CROSS       = linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 freebsd/amd64
+CROSS       = linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 freebsd/amd64 js/wasm
 FUZZTIME   ?= 10s
 BENCH      ?= .
 COUNT      ?= 10
 
-.PHONY: all build unicorn demo test test-all test-oracles check check-fmt check-generated check-cross bench fuzz golden cover dist test-dist
+.PHONY: all build unicorn demo test test-all test-oracles check check-fmt check-generated check-cross bench fuzz golden cover web dist test-dist
 
 all: build
 
@@ -81,6 +81,13 @@ golden:
 
 cover:
 	go test -coverprofile=cover.out ./... && go tool cover -func=cover.out | tail -1
+
+# cgemu's reader of profiles for a browser: bin/cgemu-web.html, one file that needs nothing else.
+web:
+	GOOS=js GOARCH=wasm CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o bin/cgemu-web.wasm ./cmd/cgemu-web
+	go run ./cmd/cgemu-web -program bin/cgemu-web.wasm -exec "$$(go env GOROOT)/lib/wasm/wasm_exec.js" -o bin/cgemu-web.html LICENSE "$$(go env GOROOT)/LICENSE" \
+		$$(GOOS=js GOARCH=wasm go list -deps -f '{{with .Module}}{{if not .Main}}{{.Dir}}/LICENSE{{end}}{{end}}' ./cmd/cgemu-web | sort -u)
+	@ls -l bin/cgemu-web.html
 
 # What a release consists of, in dist: archives, packages, a container image, checksums. From what is committed; DIST=-dirty to try.
 dist:

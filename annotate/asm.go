@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 
@@ -57,8 +56,8 @@ func (r *Report) writeAsm(w *bufio.Writer, functions map[[2]string]asmFunction) 
 }
 
 // readInsns reads counts by instruction from a file.
-func readInsns(name string) (*cgout.Insns, error) {
-	in, err := os.Open(name)
+func readInsns(files fs.FS, name string) (*cgout.Insns, error) {
+	in, err := files.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w (cgemu --dump-instr=yes writes it)", err)
 	}

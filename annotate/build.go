@@ -62,7 +62,7 @@ func buildReport(tool string, o *Options, olds, news []Input) (_ *Report, err er
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	b := &builder{o: o, r: &Report{o: *o, Tool: tool, Compare: olds != nil, Threshold: o.Threshold},
+	b := &builder{o: o, read: sourceReader{files: o.files()}, r: &Report{o: *o, Tool: tool, Compare: olds != nil, Threshold: o.Threshold},
 		files: map[string]*builtFile{}, texts: map[*treeFile]*sourceText{}, maps: map[[2]*treeFile]*lineMap{}}
 	if olds != nil {
 		if b.old, err = loadTree(o, olds); err != nil {
@@ -499,7 +499,7 @@ func (b *builder) source(t *tree, f *treeFile) *sourceText {
 	s := &sourceText{state: SourceUnreadable}
 	switch {
 	case err == nil:
-		s = &sourceText{SourceRead, find.find(originals[0]).path(), sourceLines(data), older(t.m.profiles, modified)}
+		s = &sourceText{SourceRead, find.find(b.read.files, originals[0]).path(), sourceLines(data), older(t.m.profiles, modified)}
 	case errors.Is(err, errDifferent):
 		s.state = SourceDifferent
 	}

@@ -2,7 +2,7 @@
 // JSON, CSV, markdown and HTML, of one profile, of the sum of several, or of what
 // differs between two.
 //
-// A profile is an Input: a File, or one in Memory. Options say what is shown and
+// A profile is an Input: a File, one in Memory, or a file of an fs.FS, FileIn. Options say what is shown and
 // how. From both
 //
 //   - WriteText and WriteTextDiff write the text of cg_annotate, in its bytes;
@@ -25,7 +25,8 @@
 // derived columns are per cent, but for "cycles". The same input has the same
 // report, byte for byte.
 //
-// The package reads the files it is told of, profiles and sources, and nothing else:
+// The package reads the files it is told of, profiles and sources, of the host or of an
+// fs.FS (Options.Files), and nothing else:
 // no command line, environment, standard input or clock. (It does say if a source is
 // newer than its profile.) Package cli, below, has the commands.
 package annotate

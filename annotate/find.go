@@ -2,16 +2,13 @@ package annotate
 
 import (
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // A Finder says where sources are. The zero value looks for them under the names
-// that the profiles have, relative ones from the working directory.
+// that the profiles have, relative ones from the working directory, or in Options.Files.
 type Finder struct {
 	// Dirs are directories with sources that are not there. In each the name is tried,
 	// then the name without its first parts.
@@ -30,68 +27,51 @@ func (f Finder) and(g Finder) Finder {
 	return Finder{slices.Concat(f.Dirs, g.Dirs), slices.Concat(f.Images, g.Images), slices.Concat(f.Maps, g.Maps)}
 }
 
-// A place is where a source is: a name of the host's, or of a file in an image.
+// A place is where a source is: a file of in, which may be an image.
 type place struct {
-	name string
-	in   fs.FS
+	name  string
+	in    fs.FS
+	image bool
 }
 
-// find returns where to open the source that a profile calls name: the name
+// find returns where in files, or in an image, to open the source that a profile calls name: the name
 // itself, unless a map, an image or, for a file that is not there, a directory knows
 // better. In a directory the name and all its tails are tried, longest first.
-func (f Finder) find(name string) place {
+func (f Finder) find(files fs.FS, name string) place {
 	for _, m := range f.Maps {
 		if rest, ok := strings.CutPrefix(name, m.From); ok &&
 			(rest == "" || rest[0] == '/' || strings.HasSuffix(m.From, "/")) {
 			if m.To != "" && rest != "" {
 				rest = "/" + strings.TrimLeft(rest, "/")
 			}
-			return place{name: strings.TrimSuffix(m.To, "/") + rest}
+			return place{name: strings.TrimSuffix(m.To, "/") + rest, in: files}
 		}
 	}
 	for _, in := range f.Images {
-		p := place{strings.TrimPrefix(path.Clean("/"+name), "/"), in}
+		p := place{strings.TrimPrefix(path.Clean("/"+name), "/"), in, true}
 		if info, err := p.stat(); err == nil && info.Mode().IsRegular() {
 			return p
 		}
 	}
-	if len(f.Dirs) == 0 || name == "" || isFile(name) {
-		return place{name: name}
+	if len(f.Dirs) == 0 || name == "" || isRegular(files, name) {
+		return place{name: name, in: files}
 	}
 	for _, dir := range f.Dirs {
 		for tail, more := strings.TrimLeft(name, "/"), true; more && tail != ""; _, tail, more = strings.Cut(tail, "/") {
-			if p := filepath.Join(dir, tail); isFile(p) {
-				return place{name: p}
+			if p := join(files, dir, tail); isRegular(files, p) {
+				return place{name: p, in: files}
 			}
 		}
 	}
-	return place{name: name}
+	return place{name: name, in: files}
 }
 
 // path is the place's name for people.
 func (p place) path() string {
-	if p.in != nil {
+	if p.image {
 		return "/" + p.name
 	}
 	return p.name
 }
 
-func (p place) stat() (fs.FileInfo, error) {
-	if p.in != nil {
-		return fs.Stat(p.in, p.name)
-	}
-	return os.Stat(p.name)
-}
-
-// open opens the source. One that has no end does not wait for a beginning.
-func (p place) open() (fs.File, error) {
-	if p.in != nil {
-		return p.in.Open(p.name)
-	}
-	return os.OpenFile(p.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
+func (p place) stat() (fs.FileInfo, error) { return fs.Stat(p.in, p.name) }

@@ -23,17 +23,17 @@ func TestLargeSources(t *testing.T) {
 		return path
 	}
 	large := file("large.c", maxSource, "")
-	var r sourceReader
+	r := sourceReader{files: hostFiles{}}
 	_, _, err := r.sources(Finder{}, []string{file("larger.c", maxSource+1, "")})
 	require.ErrorIs(t, err, errTooMuch)
 	_, _, err = r.sources(Finder{}, []string{file("lines.c", maxSourceLines+1, strings.Repeat("\n", maxSourceLines+1))})
 	require.ErrorIs(t, err, errTooMuch)
-	r = maxSources - maxSource - 2
+	r.bytes = maxSources - maxSource - 2
 	for _, want := range []error{nil, errTooMuch} {
 		_, _, err = r.sources(Finder{}, []string{large})
 		require.ErrorIs(t, err, want)
 	}
-	require.EqualValues(t, maxSources-2, r)
+	require.EqualValues(t, maxSources-2, r.bytes)
 	var out bytes.Buffer
 	p := cgout.New("Ir")
 	p.Add(filepath.Join(dir, "larger.c"), "f", 1, 1)
@@ -60,7 +60,7 @@ func TestSameSources(t *testing.T) {
 		for _, name := range strings.Fields(tt.names) {
 			names = append(names, filepath.Join(dir, name))
 		}
-		text, _, err := new(sourceReader).sources(Finder{}, names)
+		text, _, err := (&sourceReader{files: hostFiles{}}).sources(Finder{}, names)
 		require.ErrorIs(t, err, tt.err, tt.names)
 		if err == nil {
 			require.Equal(t, tt.text, string(text), tt.names)

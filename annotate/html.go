@@ -29,16 +29,15 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	style, script := asset("page.css"), asset("page.js")
 	// In one pass, so that nothing in a value is taken for a place.
 	page := strings.NewReplacer(
 		"{{title}}", escape(pageTitle(r)),
-		"{{policy}}", escape(policy(style, script)),
-		"{{style}}", style,
+		"{{policy}}", escape(policy()),
+		"{{style}}", asset("page.css"),
 		"{{profiles}}", profilesHTML(r),
 		"{{totals}}", totalsHTML(r),
 		"{{data}}", string(data),
-		"{{script}}", script,
+		"{{script}}", asset("page.js"),
 	)
 	return buffered(w, func(w *bufio.Writer) error {
 		_, err := page.WriteString(w, asset("page.html"))
@@ -58,14 +57,20 @@ func asset(name string) string {
 // escape returns a text for HTML and for its attributes in double quotes.
 func escape(text string) string { return html.EscapeString(valid(text)) }
 
-// policy is the page's Content-Security-Policy.
-func policy(style, script string) string {
-	hash := func(text string) string {
-		sum := sha256.Sum256([]byte(text))
-		return base64.StdEncoding.EncodeToString(sum[:])
+// HTMLHashes returns the sources, 'sha256-…', that the style and the script of each page of WriteHTML have in its
+// Content-Security-Policy. A page that shows one in a frame, and hands its own policy down to it, has to have them, too.
+func HTMLHashes() (style, script string) {
+	hash := func(name string) string {
+		sum := sha256.Sum256([]byte(asset(name)))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'",
-		hash(style), hash(script))
+	return hash("page.css"), hash("page.js")
+}
+
+// policy is the page's Content-Security-Policy.
+func policy() string {
+	style, script := HTMLHashes()
+	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", style, script)
 }
 
 // pageTitle is the command that was profiled; of comparisons what is compared.

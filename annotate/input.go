@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -16,8 +17,8 @@ type Input struct {
 	read func() ([]byte, error)
 	// insns reads the counts by instruction.
 	insns func() (*cgout.Insns, error)
-	// file says that name is that of a file, whose sources may be newer than it.
-	file bool
+	// stat asks for the profile's file, whose sources may be newer; nil: it is no file.
+	stat func() (fs.FileInfo, error)
 }
 
 // File is a profile in a file. It is read when a report is made of it; its counts
@@ -26,8 +27,18 @@ func File(path string) Input {
 	return Input{
 		name:  path,
 		read:  func() ([]byte, error) { return cgout.ReadFile(path) },
-		insns: func() (*cgout.Insns, error) { return readInsns(path + cgout.InsnsSuffix) },
-		file:  true,
+		insns: func() (*cgout.Insns, error) { return readInsns(hostFiles{}, path+cgout.InsnsSuffix) },
+		stat:  func() (fs.FileInfo, error) { return os.Stat(path) },
+	}
+}
+
+// FileIn is File for a file in fsys.
+func FileIn(fsys fs.FS, path string) Input {
+	return Input{
+		name:  path,
+		read:  func() ([]byte, error) { return cgout.ReadFileFS(fsys, path) },
+		insns: func() (*cgout.Insns, error) { return readInsns(fsys, path+cgout.InsnsSuffix) },
+		stat:  func() (fs.FileInfo, error) { return fs.Stat(fsys, path) },
 	}
 }
 
@@ -52,10 +63,10 @@ func Memory(name string, p *cgout.Profile) Input {
 
 // olderThan reports whether the profile is a file that was written before a time.
 func (in *Input) olderThan(t time.Time) bool {
-	if !in.file {
+	if in.stat == nil {
 		return false
 	}
-	info, err := os.Stat(in.name)
+	info, err := in.stat()
 	return err == nil && info.ModTime().Before(t)
 }
 

@@ -3,6 +3,7 @@ package annotate
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -45,6 +46,8 @@ type Options struct {
 	// Sources has source files read, for the texts of lines, and for what became of
 	// lines between two profiles.
 	Sources bool
+	// Files has them, under their names without a leading slash; nil: they are the host's files.
+	Files fs.FS
 	// Finder says where they are. OldFinder and NewFinder come first, for the old and
 	// the new side of a comparison.
 	Finder, OldFinder, NewFinder Finder

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -65,15 +66,18 @@ func older(profiles []profile, t time.Time) (names []string) {
 	return names
 }
 
-// A sourceReader reads sources. Its value is how many bytes it has read.
-type sourceReader int64
+// A sourceReader reads sources.
+type sourceReader struct {
+	files fs.FS
+	bytes int64 // that it has read
+}
 
 // sources returns the contents that the files share, and the time when the
 // oldest of them was modified.
 func (r *sourceReader) sources(f Finder, originals []string) (text []byte, oldest time.Time, err error) {
 	last, irregular := place{}, false
 	for i, original := range originals {
-		at := f.find(original)
+		at := f.find(r.files, original)
 		info, err := at.stat()
 		if err != nil {
 			return nil, oldest, err
@@ -110,7 +114,7 @@ func (r *sourceReader) sources(f Finder, originals []string) (text []byte, oldes
 // read reads a regular file, so much as it says it has: files of /proc say that they have nothing, and some of them
 // have no end.
 func (r *sourceReader) read(at place) ([]byte, error) {
-	f, err := at.open()
+	f, err := at.in.Open(at.name)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +124,7 @@ func (r *sourceReader) read(at place) ([]byte, error) {
 		return nil, err
 	}
 	size := info.Size()
-	if !info.Mode().IsRegular() || size > maxSource || size > maxSources-int64(*r) {
+	if !info.Mode().IsRegular() || size > maxSource || size > maxSources-r.bytes {
 		return nil, errTooMuch
 	}
 	text := make([]byte, size)
@@ -128,7 +132,7 @@ func (r *sourceReader) read(at place) ([]byte, error) {
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
 		return nil, err
 	}
-	*r += sourceReader(n)
+	r.bytes += int64(n)
 	if text = text[:n]; bytes.Count(text, []byte("\n"))+bytes.Count(text, []byte("\r")) > maxSourceLines {
 		return nil, errTooMuch
 	}

@@ -46,7 +46,7 @@ func writeText(w io.Writer, o *Options, difference bool, profiles []Input) error
 	if err := o.checkWanted(m); err != nil {
 		return err
 	}
-	r := textReport{m: m, o: o}
+	r := textReport{m: m, o: o, read: sourceReader{files: o.files()}}
 	if r.show = m.columns(o.Show); r.show == nil {
 		r.show = m.columns(m.events)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"unicode/utf8"
@@ -104,6 +105,20 @@ func ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readFile(name, f)
+}
+
+// ReadFileFS is ReadFile for a file in fsys.
+func ReadFileFS(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readFile(name, f)
+}
+
+func readFile(name string, f fs.File) ([]byte, error) {
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 		return ReadAll(name, sized{f, info.Size()})
 	}

@@ -11,7 +11,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"syscall"
+
+	"github.com/cgemu/cgemu/internal/nonblock"
 )
 
 // debugRoot is where distributions install debug files.
@@ -34,7 +35,7 @@ func openRegular(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil, cmp.Or(err, error(&fs.PathError{Op: "open", Path: path, Err: errNotRegular}))
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a FIFO
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock.Flag, 0) // it may have become a FIFO
 	if err != nil {
 		return nil, err
 	}

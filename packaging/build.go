@@ -54,18 +54,26 @@ func (r *release) build() (map[target][]byte, error) {
 func (r *release) binary(t target) string { return filepath.Join(r.Work, t.OS+"_"+t.Arch, t.program()) }
 
 func (r *release) buildOne(t target) ([]byte, error) {
+	if err := r.goBuild(t, r.binary(t), "./cmd/cgemu"); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(r.binary(t))
+}
+
+// goBuild builds a command.
+func (r *release) goBuild(t target, out, command string) error {
 	const pkg = "github.com/cgemu/cgemu/internal/version"
 	set := func(name, value string) string { return fmt.Sprintf("-X=%s.%s=%s", pkg, name, value) }
 	flags := strings.Join([]string{
 		"-s", "-w", "-buildid=", set("release", r.Version), set("commit", r.Commit), set("date", r.Time.Format("2006-01-02")),
 	}, " ")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags, "-o", r.binary(t), "./cmd/cgemu")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags, "-o", out, command)
 	cmd.Dir, cmd.Stderr = r.Source, os.Stderr
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+t.OS, "GOARCH="+t.Arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("building for %s: %w", t, err)
+		return fmt.Errorf("building %s for %s: %w", command, t, err)
 	}
-	return os.ReadFile(r.binary(t))
+	return nil
 }
 
 // cgemu runs this host's binary.

@@ -114,4 +114,5 @@ func TestNotes(t *testing.T) {
 		require.Equal(t, target.runs(), strings.Contains(string(text), "| "+target.String()+" | yes"), target)
 		require.Contains(t, string(text), "| "+target.String()+" |")
 	}
+	require.Contains(t, string(text), "`cgemu_1.2.3_web.html`")
 }

@@ -1,5 +1,5 @@
-// Command packaging makes what a release consists of: archives for each platform, packages for Debian and Fedora, a container image, a list of
-// components, a formula for Homebrew, and checksums of them all. The same commit gives the same bytes, wherever and whenever.
+// Command packaging makes what a release consists of: archives for each platform, packages for Debian and Fedora, a container image, a page
+// for browsers, a list of components, a formula for Homebrew, and checksums of them all. The same commit gives the same bytes, wherever and whenever.
 //
 // It is a module of its own, so that those who use cgemu's packages do not depend on what it takes. make dist calls it.
 package main
@@ -75,7 +75,7 @@ func run(source, out string, dirty bool) error {
 	if r.Files, err = r.commonFiles(binaries); err != nil {
 		return err
 	}
-	for _, make := range []func(map[target][]byte) error{r.archives, r.packages, r.image, r.components, r.formula, r.notes, r.checksums} {
+	for _, make := range []func(map[target][]byte) error{r.archives, r.web, r.packages, r.image, r.components, r.formula, r.notes, r.checksums} {
 		if err := make(binaries); err != nil {
 			return err
 		}

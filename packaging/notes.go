@@ -19,6 +19,7 @@ func (r *release) notes(map[target][]byte) error {
 		}
 		fmt.Fprintf(&b, "| %s | %s | yes |\n", t, runs)
 	}
-	b.WriteString("\nThe container image is for linux/amd64. Packages are not signed; SHA256SUMS has the checksums of all files, and `make dist` makes the same ones from the same commit.\n")
+	b.WriteString("\n`cgemu_" + r.Version + "_web.html` is annotate, diff and merge as a page to be opened in a browser. " +
+		"The container image is for linux/amd64. Packages are not signed; SHA256SUMS has the checksums of all files, and `make dist` makes the same ones from the same commit.\n")
 	return os.WriteFile(filepath.Join(r.Out, "release-notes.md"), b.Bytes(), 0o644)
 }

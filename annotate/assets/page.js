@@ -78,7 +78,8 @@ class Table {
     Object.assign(this, { table, observer, make, list: [], bodies: [] });
   }
 
-  // observer returns what fills the chunks of tables in a box that scrolls, null for the page.
+  // observer returns what fills the chunks of tables in a box that scrolls, or in the document: null would be the top window, and the margin
+  // cut off where this page is in a frame.
   static observer(root) {
     return new IntersectionObserver((entries) => {
       for (const e of entries) if (e.isIntersecting) e.target.owner.fill(e.target);
@@ -267,7 +268,7 @@ function listFunctions() {
 
 // Files and their lines.
 
-const inPage = Table.observer(null);
+const inPage = Table.observer(document);
 const sources = D.files.map((f, i) => {
   const meter = el("meter", { max: 1, "aria-hidden": "true" });
   const sum = el("span", { className: "sum" });

@@ -3,170 +3,23 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/internal/browsertest"
 )
 
-// A browser is a tab of a headless Chromium.
-type browser struct {
-	t   *testing.T
-	ctx context.Context
+// A browser is one that shows pages of profiles.
+type browser struct{ *browsertest.Browser }
 
-	mu       sync.Mutex
-	problems []string // errors and warnings on the console, exceptions, breaches of the page's policy
-}
-
-// newBrowser starts a Chromium of its own, without a network to speak of. There
-// must be one.
-func newBrowser(t *testing.T) *browser {
-	path, err := exec.LookPath("google-chrome")
-	if err != nil {
-		path, err = exec.LookPath("chromium")
-	}
-	require.NoError(t, err, "the tests of the HTML page need Chromium")
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	b := &browser{t: t, ctx: ctx}
-	require.NoError(t, chromedp.Listen(ctx, b.event))
-	b.do(call(log.Enable, cdp.Empty{}), chromedp.EmulateViewport(1280, 800))
-	b.scheme("light")
-	return b
-}
-
-// call is an action that sends a command.
-func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, command, params)
-		return err
-	})
-}
-
-func (b *browser) event(event any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		b.problems = append(b.problems, fmt.Sprintf("exception: %+v", e.ExceptionDetails))
-	case *runtime.EventConsoleAPICalled:
-		b.problems = append(b.problems, fmt.Sprintf("console: %+v", e))
-	case *log.EventEntryAdded:
-		b.problems = append(b.problems, fmt.Sprintf("%s: %s", e.Entry.Level, e.Entry.Text))
-	}
-}
-
-// clean fails the test if the page complained.
-func (b *browser) clean() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	require.Empty(b.t, b.problems)
-}
-
-// do runs actions, for a minute at most.
-func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	// The first context that runs something is the browser's, so it has no limit.
-	done := make(chan error, 1)
-	go func() { done <- chromedp.Do(b.ctx, actions...) }()
-	select {
-	case err := <-done:
-		require.NoError(b.t, err)
-	case <-time.After(time.Minute):
-		require.Fail(b.t, "the browser does not answer")
-	}
-}
-
-// open loads a page, of which fragment is a part.
-func (b *browser) open(file, fragment string) {
-	b.t.Helper()
-	path, err := filepath.Abs(file)
-	require.NoError(b.t, err)
-	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate("file://"+path+fragment))
-}
-
-// eval returns the value of a JavaScript expression as text.
-func (b *browser) eval(expression string) string {
-	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
-	require.NoError(b.t, err, expression)
-	return v
-}
-
-// is waits until an expression has a value.
-func (b *browser) is(want, expression string) {
-	b.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		got := b.eval(expression)
-		if got == want {
-			return
-		}
-		if time.Now().After(deadline) {
-			require.Equal(b.t, want, got, expression)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-// keys presses keys: characters, \r for Enter, \x1b for Escape.
-func (b *browser) keys(keys string) {
-	b.t.Helper()
-	names := map[rune]string{'\r': "Enter", '\x1b': "Escape"}
-	codes := map[rune]int64{'\r': 13, '\x1b': 27}
-	for _, r := range keys {
-		down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: names[r], Text: string(r), WindowsVirtualKeyCode: codes[r]}
-		if r == '\x1b' {
-			down.Text = ""
-		}
-		if down.Key == "" {
-			down.Key = string(r)
-		}
-		b.do(call(input.DispatchKeyEvent, down), call(input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: down.Key}))
-	}
-}
-
-func (b *browser) click(selector string) {
-	b.t.Helper()
-	b.do(chromedp.Click(chromedp.CSS(selector)))
-}
-
-// scheme says whether the system is light or dark.
-func (b *browser) scheme(name string) {
-	b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
-	}))
-}
-
-// screenshot writes one if HTML_SCREENSHOTS names a directory.
-func (b *browser) screenshot(name string) {
-	dir := os.Getenv("HTML_SCREENSHOTS")
-	if dir == "" {
-		return
-	}
-	b.do(chromedp.Sleep(300 * time.Millisecond))
-	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	require.NoError(b.t, err)
-	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644))
-}
+func newBrowser(t *testing.T) browser { return browser{browsertest.New(t)} }
 
 // page writes a page by the command line and returns its name.
 func page(t *testing.T, args ...string) string {
@@ -190,101 +43,101 @@ const (
 
 func TestOracleHTML(t *testing.T) {
 	b := newBrowser(t)
-	b.open(page(t, "--threshold=0", "testdata/html/new.out"), "")
-	b.is("testdata/html/prog", `document.title`)
-	b.is("__vfprintf_internal", firstFn)
-	b.is("Ir descending", sorted)
-	b.screenshot("annotate-light")
+	b.Open(page(t, "--threshold=0", "testdata/html/new.out"), "")
+	b.Is("testdata/html/prog", `document.title`)
+	b.Is("__vfprintf_internal", firstFn)
+	b.Is("Ir descending", sorted)
+	b.Screenshot("annotate-light")
 
 	// Sorting: by a click on another column, again for the other way, and by keys.
-	b.click("#functions thead th:nth-child(6) button")
-	b.is("Bcm descending", sorted)
-	b.is("__strcmp_avx2", firstFn)
-	b.click("#functions thead th:nth-child(6) button")
-	b.is("Bcm ascending", sorted)
-	b.is("button", `document.activeElement.localName`) // the focus stays
-	b.is("Bcm", `document.activeElement.textContent`)
-	b.keys("0")
-	b.is("Function ascending", sorted)
-	b.is("true", `(() => { const n = `+names+`.split(","); return n.join() === n.toSorted().join(); })()`)
-	b.keys("1")
-	b.is("Ir descending", sorted)
+	b.Click("#functions thead th:nth-child(6) button")
+	b.Is("Bcm descending", sorted)
+	b.Is("__strcmp_avx2", firstFn)
+	b.Click("#functions thead th:nth-child(6) button")
+	b.Is("Bcm ascending", sorted)
+	b.Is("button", `document.activeElement.localName`) // the focus stays
+	b.Is("Bcm", `document.activeElement.textContent`)
+	b.Keys("0")
+	b.Is("Function ascending", sorted)
+	b.Is("true", `(() => { const n = `+names+`.split(","); return n.join() === n.toSorted().join(); })()`)
+	b.Keys("1")
+	b.Is("Ir descending", sorted)
 
 	// Moving through functions, and opening one.
-	b.keys("jj")
-	b.is("_IO_default_xsputn", focused)
-	b.keys("k")
-	b.is("__vfprintf_internal", focused)
-	b.keys("jjjjjj")
-	b.is("lookup", focused)
-	b.keys("\r")
-	b.is("#lookup", `location.hash`)
-	b.is("true", inView)
-	b.is("static struct entry *lookup(const char *word)", `document.querySelector("tr.target").previousElementSibling.querySelector(".code").textContent`)
-	b.is("true", `document.querySelector("tr.current th").textContent === "lookup"`)
-	b.is("rgb(160, 17, 31)", `getComputedStyle(document.querySelector("td.code .k")).color`)
+	b.Keys("jj")
+	b.Is("_IO_default_xsputn", focused)
+	b.Keys("k")
+	b.Is("__vfprintf_internal", focused)
+	b.Keys("jjjjjj")
+	b.Is("lookup", focused)
+	b.Keys("\r")
+	b.Is("#lookup", `location.hash`)
+	b.Is("true", inView)
+	b.Is("static struct entry *lookup(const char *word)", `document.querySelector("tr.target").previousElementSibling.querySelector(".code").textContent`)
+	b.Is("true", `document.querySelector("tr.current th").textContent === "lookup"`)
+	b.Is("rgb(160, 17, 31)", `getComputedStyle(document.querySelector("td.code .k")).color`)
 
 	// Files can be closed and opened.
-	b.keys("c")
-	b.is("0", `document.querySelectorAll("details.file[open]").length`)
-	b.keys("g")
-	b.click("details.file:nth-child(2) > summary")
-	b.is("1", `document.querySelectorAll("details.file[open]").length`)
-	b.keys("e")
-	b.is("true", `document.querySelectorAll("details.file[open]").length > 3`)
+	b.Keys("c")
+	b.Is("0", `document.querySelectorAll("details.file[open]").length`)
+	b.Keys("g")
+	b.Click("details.file:nth-child(2) > summary")
+	b.Is("1", `document.querySelectorAll("details.file[open]").length`)
+	b.Keys("e")
+	b.Is("true", `document.querySelectorAll("details.file[open]").length > 3`)
 
 	b.search()
 	b.columns()
 	b.deepLinks()
-	b.keys("?")
-	b.is("true", `document.getElementById("help").open`)
-	b.keys("\x1b")
-	b.is("false", `document.getElementById("help").open`)
-	b.clean()
+	b.Keys("?")
+	b.Is("true", `document.getElementById("help").open`)
+	b.Keys("\x1b")
+	b.Is("false", `document.getElementById("help").open`)
+	b.Clean()
 }
 
-func (b *browser) search() {
-	b.keys("/fnv-1A")
-	b.is("0 functions, 0 files, 0 lines", `document.getElementById("status").textContent`)
-	b.keys("\x1b")
-	b.is("", `document.getElementById("status").textContent`)
-	b.keys("/fnv-1a")
-	b.is("0 functions, 1 files, 1 lines", `document.getElementById("status").textContent`)
-	b.keys("\r")
-	b.is("    unsigned h = 2166136261u; /* FNV-1a */", target)
-	b.is("true", inView)
-	b.is("true", `document.querySelector("tr.target").classList.contains("hit")`)
-	b.keys("\x1b/alloc")
-	b.is("true", `document.querySelectorAll("#functions tbody tr").length < 12 && `+names+`.includes("calloc")`)
-	b.keys("\x1b")
-	b.keys("n") // the hottest line
-	b.is("hot line 1", `document.getElementById("status").textContent`)
+func (b browser) search() {
+	b.Keys("/fnv-1A")
+	b.Is("0 functions, 0 files, 0 lines", `document.getElementById("status").textContent`)
+	b.Keys("\x1b")
+	b.Is("", `document.getElementById("status").textContent`)
+	b.Keys("/fnv-1a")
+	b.Is("0 functions, 1 files, 1 lines", `document.getElementById("status").textContent`)
+	b.Keys("\r")
+	b.Is("    unsigned h = 2166136261u; /* FNV-1a */", target)
+	b.Is("true", inView)
+	b.Is("true", `document.querySelector("tr.target").classList.contains("hit")`)
+	b.Keys("\x1b/alloc")
+	b.Is("true", `document.querySelectorAll("#functions tbody tr").length < 12 && `+names+`.includes("calloc")`)
+	b.Keys("\x1b")
+	b.Keys("n") // the hottest line
+	b.Is("hot line 1", `document.getElementById("status").textContent`)
 }
 
-func (b *browser) columns() {
-	b.is("6", `document.querySelectorAll("#functions thead th[scope=col]").length - 2`)
-	b.keys("m")
-	b.is("input", `document.activeElement.localName`)
-	b.click("#columns label:nth-of-type(2) input") // I1mr
-	b.is("7", `document.querySelectorAll("#functions thead th[scope=col]").length - 2`)
-	b.keys("p")
-	b.is("0", `document.querySelectorAll("#functions td i").length`)
-	b.keys("p\x1b")
-	b.is("false", `document.getElementById("menu").open`)
+func (b browser) columns() {
+	b.Is("6", `document.querySelectorAll("#functions thead th[scope=col]").length - 2`)
+	b.Keys("m")
+	b.Is("input", `document.activeElement.localName`)
+	b.Click("#columns label:nth-of-type(2) input") // I1mr
+	b.Is("7", `document.querySelectorAll("#functions thead th[scope=col]").length - 2`)
+	b.Keys("p")
+	b.Is("0", `document.querySelectorAll("#functions td i").length`)
+	b.Keys("p\x1b")
+	b.Is("false", `document.getElementById("menu").open`)
 }
 
-func (b *browser) deepLinks() {
-	path := b.eval(`location.pathname`)
-	b.open(path, "#testdata/html/new.c:24")
-	b.is("        if (strcmp(e->word, word) == 0)", target)
-	b.is("true", inView)
-	b.open(path, "#compare")
-	b.is("compare", `document.querySelector("tr.current th").textContent`)
-	b.is("true", inView)
-	b.open(path, "#no%2")
-	b.is("__vfprintf_internal", firstFn)
-	b.open(path, "#nothing")
-	b.is("there is no nothing", `document.getElementById("status").textContent`)
+func (b browser) deepLinks() {
+	path := b.Eval(`location.pathname`)
+	b.Open(path, "#testdata/html/new.c:24")
+	b.Is("        if (strcmp(e->word, word) == 0)", target)
+	b.Is("true", inView)
+	b.Open(path, "#compare")
+	b.Is("compare", `document.querySelector("tr.current th").textContent`)
+	b.Is("true", inView)
+	b.Open(path, "#no%2")
+	b.Is("__vfprintf_internal", firstFn)
+	b.Open(path, "#nothing")
+	b.Is("there is no nothing", `document.getElementById("status").textContent`)
 }
 
 // TestOracleHTMLDark: as the system has it, and by a key.
@@ -292,34 +145,34 @@ func TestOracleHTMLDark(t *testing.T) {
 	const background = `getComputedStyle(document.body).backgroundColor`
 	b := newBrowser(t)
 	file := page(t, "testdata/html/new.out")
-	b.open(file, "#lookup")
-	b.is("rgb(255, 255, 255)", background)
-	b.scheme("dark")
-	b.is("rgb(15, 19, 24)", background)
-	b.screenshot("annotate-dark")
-	b.keys("t")
-	b.is("rgb(255, 255, 255)", background)
-	b.open(file, "") // remembered
-	b.is("rgb(255, 255, 255)", background)
-	b.clean()
+	b.Open(file, "#lookup")
+	b.Is("rgb(255, 255, 255)", background)
+	b.Scheme("dark")
+	b.Is("rgb(15, 19, 24)", background)
+	b.Screenshot("annotate-dark")
+	b.Keys("t")
+	b.Is("rgb(255, 255, 255)", background)
+	b.Open(file, "") // remembered
+	b.Is("rgb(255, 255, 255)", background)
+	b.Clean()
 }
 
 // TestOracleHTMLDiff: old, new and delta, by functions and by lines.
 func TestOracleHTMLDiff(t *testing.T) {
 	b := newBrowser(t)
-	b.open(page(t, "--diff", "--mod-filename=s/(old|new).c/prog.c/", "testdata/html/old.out", "testdata/html/new.out"), "#hash")
-	b.is("delta other", sorted)
-	b.is("true", inView)
-	b.is("old,new,◆ delta", `[...document.querySelectorAll("#functions thead tr:nth-child(2) th")].slice(1, 4).map((h) => (h.ariaSort ? "◆ " : "") + h.textContent).join()`)
-	b.is("true", `document.querySelectorAll("#functions td.hot").length > 0 && document.querySelectorAll("#functions td.cold").length > 0`)
-	b.is("true", `document.querySelectorAll("tr.gone").length > 0`)
-	b.screenshot("annotate-diff")
+	b.Open(page(t, "--diff", "--mod-filename=s/(old|new).c/prog.c/", "testdata/html/old.out", "testdata/html/new.out"), "#hash")
+	b.Is("delta other", sorted)
+	b.Is("true", inView)
+	b.Is("old,new,◆ delta", `[...document.querySelectorAll("#functions thead tr:nth-child(2) th")].slice(1, 4).map((h) => (h.ariaSort ? "◆ " : "") + h.textContent).join()`)
+	b.Is("true", `document.querySelectorAll("#functions td.hot").length > 0 && document.querySelectorAll("#functions td.cold").length > 0`)
+	b.Is("true", `document.querySelectorAll("tr.gone").length > 0`)
+	b.Screenshot("annotate-diff")
 	const deltas = rows + `.map((r) => Number(r.cells[3].firstChild.textContent.replace("−", "-").replaceAll(",", "")))`
-	b.is("true", `(() => { const d = `+deltas+`.map(Math.abs); return d.every((x, i) => i === 0 || x <= d[i - 1]); })()`)
-	b.click("#functions thead tr:nth-child(2) th:nth-child(4) button")
-	b.is("delta descending", sorted)
-	b.is("true", `(() => { const d = `+deltas+`; return d.every((x, i) => i === 0 || x <= d[i - 1]); })()`)
-	b.clean()
+	b.Is("true", `(() => { const d = `+deltas+`.map(Math.abs); return d.every((x, i) => i === 0 || x <= d[i - 1]); })()`)
+	b.Click("#functions thead tr:nth-child(2) th:nth-child(4) button")
+	b.Is("delta descending", sorted)
+	b.Is("true", `(() => { const d = `+deltas+`; return d.every((x, i) => i === 0 || x <= d[i - 1]); })()`)
+	b.Clean()
 }
 
 // TestOracleHTMLInert: what a profile names is not run.
@@ -331,13 +184,13 @@ func TestOracleHTMLInert(t *testing.T) {
 	profile := filepath.Join(dir, "p.out")
 	require.NoError(t, os.WriteFile(profile, []byte("desc: "+evil+"\ncmd: "+evil+"\nevents: Ir\nfl="+source+"\nfn="+evil+"\n1 5\nsummary: 5\n"), 0o644))
 	b := newBrowser(t)
-	b.open(page(t, profile), "")
-	b.is(evil, firstFn)
-	b.click("#functions tbody a")
-	b.is("</script>"+evil, target)
-	b.is(evil, `document.title`)
-	b.is("2,0", `[document.scripts.length, document.images.length]`)
-	b.clean()
+	b.Open(page(t, profile), "")
+	b.Is(evil, firstFn)
+	b.Click("#functions tbody a")
+	b.Is("</script>"+evil, target)
+	b.Is(evil, `document.title`)
+	b.Is("2,0", `[document.scripts.length, document.images.length]`)
+	b.Clean()
 }
 
 // TestOracleHTMLLarge: 50,000 lines with counts in 250 files, 5,000 functions.
@@ -378,25 +231,25 @@ func TestOracleHTMLLarge(t *testing.T) {
 	}
 	t.Logf("written: %v", written)
 	step("open", func() {
-		b.open(file, "")
-		b.is("5000", `document.getElementById("functions-count").textContent`)
+		b.Open(file, "")
+		b.Is("5000", `document.getElementById("functions-count").textContent`)
 	})
-	step("sort", func() { b.keys("2"); b.is("Dr descending", sorted) })
+	step("sort", func() { b.Keys("2"); b.Is("Dr descending", sorted) })
 	step("search", func() {
-		b.keys("/file 249 */")
-		b.is("file 249 */", `document.getElementById("search").value`)
-		b.is("0 functions, 1 files, 200 lines", `document.getElementById("status").textContent`)
-		b.keys("\x1b")
+		b.Keys("/file 249 */")
+		b.Is("file 249 */", `document.getElementById("search").value`)
+		b.Is("0 functions, 1 files, 200 lines", `document.getElementById("status").textContent`)
+		b.Keys("\x1b")
 	})
 	step("open all files", func() {
-		b.keys("e")
-		b.is("250", `document.querySelectorAll("details.file[open]").length`)
+		b.Keys("e")
+		b.Is("250", `document.querySelectorAll("details.file[open]").length`)
 	})
 	step("link", func() {
-		b.eval(`location.hash = "function_125_19"`)
-		b.is("true", inView)
+		b.Eval(`location.hash = "function_125_19"`)
+		b.Is("true", inView)
 	})
-	b.is("true", `document.querySelector("tr.target td.code").clientWidth > 600`)
-	b.is("true", `document.querySelectorAll("tr").length < 60000`)
-	b.clean()
+	b.Is("true", `document.querySelector("tr.target td.code").clientWidth > 600`)
+	b.Is("true", `document.querySelectorAll("tr").length < 60000`)
+	b.Clean()
 }

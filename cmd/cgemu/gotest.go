@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -57,7 +56,7 @@ func runGo(args []string) int {
 		return fail(exitNotFound, errors.New("go: the go command is not in PATH"))
 	}
 	env := append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
-	return fail(exitFailed, fmt.Errorf("go: %s: %w", program, syscall.Exec(program, argv, env)))
+	return fail(exitFailed, fmt.Errorf("go: %s: %w", program, replaceProcess(program, argv, env)))
 }
 
 // goTest returns the arguments of the go command.

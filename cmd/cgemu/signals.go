@@ -22,8 +22,10 @@ func (s endSignal) status() int { return 128 + int(s.Signal) }
 // endSignals are the signals that ask cgemu to end.
 func endSignals() []os.Signal {
 	list := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup(1) asks for
-		list = append(list, syscall.SIGHUP)
+	for _, s := range hangups {
+		if !signal.Ignored(s) { // as nohup(1) asks for
+			list = append(list, s)
+		}
 	}
 	return list
 }

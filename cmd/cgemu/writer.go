@@ -112,7 +112,7 @@ func writerMain(args []string) int {
 		return fail(exitFailed, errors.New("the process that writes profiles is started by cgemu only"))
 	}
 	// They are for the run, which ends it.
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Ignore(append(hangups, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)...)
 	defer os.RemoveAll(args[1])
 	files, err := newOutFiles(args[0])
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/cgemu/cgemu/internal/nonblock"
 )
 
 // Grace is how long something that others must do is waited for when the context is done: that somebody opens a FIFO for
@@ -83,7 +85,7 @@ func openSpecial(ctx context.Context, path string) (*os.File, error) {
 	done := ctx.Done()
 	for {
 		// Without O_NONBLOCK nothing could end the wait, neither here nor in a write.
-		f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		f, err := os.OpenFile(path, os.O_WRONLY|nonblock.Flag, 0)
 		if !errors.Is(err, syscall.ENXIO) || !isFIFO(path) {
 			return f, err
 		}

@@ -1,0 +1,190 @@
+//go:build oracles
+
+// Package browsertest drives a headless Chromium, for tests of HTML pages.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// A Browser is a tab of a headless Chromium.
+type Browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	problems []string // errors and warnings on the console, exceptions, breaches of the page's policy
+}
+
+// New starts a Chromium of its own, without a network to speak of. There
+// must be one.
+func New(t *testing.T) *Browser {
+	path, err := exec.LookPath("google-chrome")
+	if err != nil {
+		path, err = exec.LookPath("chromium")
+	}
+	require.NoError(t, err, "the tests of HTML pages need Chromium")
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &Browser{t: t, ctx: ctx}
+	require.NoError(t, chromedp.Listen(ctx, b.event))
+	b.Do(call(log.Enable, cdp.Empty{}), chromedp.EmulateViewport(1280, 800))
+	b.Scheme("light")
+	return b
+}
+
+// call is an action that sends a command.
+func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, command, params)
+		return err
+	})
+}
+
+func (b *Browser) event(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		b.problems = append(b.problems, fmt.Sprintf("exception: %+v", e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		b.problems = append(b.problems, fmt.Sprintf("console: %+v", e))
+	case *log.EventEntryAdded:
+		b.problems = append(b.problems, fmt.Sprintf("%s: %s", e.Entry.Level, e.Entry.Text))
+	}
+}
+
+// Clean fails the test if the page complained.
+func (b *Browser) Clean() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b.t, b.problems)
+}
+
+// Do runs actions, for a minute at most.
+func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	// The first context that runs something is the browser's, so it has no limit.
+	done := make(chan error, 1)
+	go func() { done <- chromedp.Do(b.ctx, actions...) }()
+	select {
+	case err := <-done:
+		require.NoError(b.t, err)
+	case <-time.After(time.Minute):
+		require.Fail(b.t, "the browser does not answer")
+	}
+}
+
+// Open loads a page, of which fragment is a part.
+func (b *Browser) Open(file, fragment string) {
+	b.t.Helper()
+	path, err := filepath.Abs(file)
+	require.NoError(b.t, err)
+	b.Do(chromedp.Navigate("about:blank"), chromedp.Navigate("file://"+path+fragment))
+}
+
+// Eval returns the value of a JavaScript expression as text.
+func (b *Browser) Eval(expression string) string {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
+	require.NoError(b.t, err, expression)
+	return v
+}
+
+// Is waits until an expression has a value.
+func (b *Browser) Is(want, expression string) {
+	b.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		got := b.Eval(expression)
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			require.Equal(b.t, want, got, expression)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Keys presses keys: characters, \r for Enter, \t for Tab, \x1b for Escape.
+func (b *Browser) Keys(keys string) {
+	b.t.Helper()
+	names := map[rune]string{'\r': "Enter", '\t': "Tab", '\x1b': "Escape"}
+	codes := map[rune]int64{'\r': 13, '\t': 9, '\x1b': 27}
+	for _, r := range keys {
+		down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: names[r], Text: string(r), WindowsVirtualKeyCode: codes[r]}
+		if r == '\x1b' || r == '\t' {
+			down.Text = ""
+		}
+		if down.Key == "" {
+			down.Key = string(r)
+		}
+		b.Do(call(input.DispatchKeyEvent, down), call(input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: down.Key}))
+	}
+}
+
+// Click clicks on an element.
+func (b *Browser) Click(selector string) {
+	b.t.Helper()
+	b.Do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// Scheme says whether the system is light or dark.
+func (b *Browser) Scheme(name string) {
+	b.Do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+	}))
+}
+
+// Screenshot writes one if HTML_SCREENSHOTS names a directory.
+func (b *Browser) Screenshot(name string) {
+	dir := os.Getenv("HTML_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	b.Do(chromedp.Sleep(300 * time.Millisecond))
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	require.NoError(b.t, err)
+	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644))
+}
+
+// Pick puts files into a file input, as if they had been chosen.
+func (b *Browser) Pick(selector string, files ...string) {
+	b.t.Helper()
+	b.Do(chromedp.SetUploadFiles(chromedp.CSS(selector), files, chromedp.NodeReady))
+}
+
+// Drop drops files and folders at a point of the window.
+func (b *Browser) Drop(x, y float64, files ...string) {
+	b.t.Helper()
+	data := &input.DragData{Items: []*input.DragDataItem{}, Files: files, DragOperationsMask: 1}
+	for _, kind := range []input.DispatchDragEventType{
+		input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop,
+	} {
+		b.Eval("0") // what the page said to the event before has come back
+		b.Do(call(input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: x, Y: y, Data: data}))
+	}
+}
+
+// Size sets the size of the window.
+func (b *Browser) Size(width, height int64) { b.Do(chromedp.EmulateViewport(width, height)) }
