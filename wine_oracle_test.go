@@ -45,7 +45,7 @@ func wine(t *testing.T) []string {
 func smallImage(t *testing.T) string {
 	name := filepath.Join(t.TempDir(), "root.tar")
 	script := `set -e
-programs="/usr/bin/bash /usr/bin/perl /usr/bin/python3.11 /usr/bin/sort /usr/bin/tr /usr/bin/cat /usr/bin/ls"
+programs="/usr/bin/bash /usr/bin/perl /usr/bin/python3.11 /usr/bin/sort /usr/bin/tr /usr/bin/cat /usr/bin/ls /usr/bin/rm"
 libs=$(for p in $programs; do ldd $p; done | grep -o '/[^ ]*' | sort -u)
 tar -C / --dereference --hard-dereference --transform 's,^usr/bin/python3.11,usr/bin/python3,' -cf "$1" --exclude='*/__pycache__' --exclude='*/test' \
 	$(for f in $programs $libs /usr/lib/x86_64-linux-gnu/perl-base /usr/lib/python3.11; do echo ${f#/}; done) 2>&1`
@@ -87,6 +87,8 @@ func TestWine(t *testing.T) {
 		{"a mix", []string{isolated, "--cache-sim=yes", "--branch-sim=yes"}, []string{programs + "/t39_mix"}},
 		{"bash", []string{"--image=" + image}, []string{
 			"bash", "-c", "ls /usr; for i in 1 2 3; do echo $((i * i)); done | sort -r; x=$(echo a b c | tr a-z A-Z); echo $x >/tmp/f; cat /tmp/f; exit 3"}},
+		{"names", []string{"--image=" + image, "--bind=" + t.TempDir() + ":/work"}, []string{
+			"bash", "-c", "cd /work; for n in Makefile makefile MAKEFILE aux x:y end. '<a|b>'; do echo $n >$n; done; cat *; ls; printf '%s\n' [a-m]*; >n; ls -a; rm -- *; ls -a"}},
 		{"perl", []string{"--image=" + image}, []string{"perl", "-e",
 			`my %h; $h{$_ % 17} += sqrt($_) for 1..300; printf "%s %.15g\n", $_, $h{$_} for sort keys %h; fork or exit 2; wait; print $? >> 8, "\n"`}},
 		{"python", []string{"--image=" + image}, []string{"python3", "-S", "-c",

@@ -36,6 +36,16 @@ func windowsName(name string) string {
 // privateUse is what is added to a character that a name cannot have.
 const privateUse = 0xf000
 
+// privateLetters is name with its letters of ASCII in the private use area.
+func privateLetters(name string) string {
+	return strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' {
+			return c + privateUse
+		}
+		return c
+	}, name)
+}
+
 // linuxName is the name of which windowsName made name.
 func linuxName(name string) string {
 	return strings.Map(func(c rune) rune {

@@ -15,6 +15,8 @@ func TestWindowsNames(t *testing.T) {
 		require.Equal(t, want, windowsName(name))
 		require.Equal(t, name, linuxName(want))
 	}
+	require.Equal(t, "\uf04d\uf061\uf06b\uf065_1é", privateLetters("Make_1é"))
+	require.Equal(t, "Make_1é", linuxName(privateLetters("Make_1é")))
 	require.Equal(t, "a/\uf061ux/..", inPath("a/aux/..", windowsName))
 	for p, want := range map[string]string{
 		`C:\a\b`: "/c/a/b", `z:\`: "/z", `\\server\share\x`: "/server/share/x", "C:\\a\\\uf061ux": "/c/a/aux", "C:/a": "/c/a",

@@ -214,7 +214,7 @@ func (p Place) spot() (spot, linux.Errno) {
 			return spot{}, linux.ENAMETOOLONG
 		}
 		rel := path.Join(d.at.rel, hostPath(strings.TrimSuffix(p.Path, "/")))
-		return spot{d.at.top.enter(), rel}, 0
+		return spot{d.at.top.enter(), rel}.exact(), 0
 	}
 	if !filepath.IsAbs(p.Path) {
 		panic("BUG: no directory for the path " + p.Path)
@@ -225,6 +225,27 @@ func (p Place) spot() (spot, linux.Errno) {
 		return spot{}, e
 	}
 	return spot{t.enter(), cmp.Or(name, ".")}, 0
+}
+
+// exact is where s is, or would be made, among files whose names differ in case only: on a host for which they are one, all letters of the
+// later ones are in the private use area.
+func (s spot) exact() spot {
+	name := path.Base(s.rel)
+	if !foldsCase || name == "." {
+		return s
+	}
+	other := spot{s.top, path.Join(path.Dir(s.rel), privateLetters(name))}
+	if other.rel == s.rel {
+		return s // without letters
+	}
+	_, e := s.lstat()
+	if e == 0 && trueName(s) == name {
+		return s
+	}
+	if _, missing := other.lstat(); missing == 0 || e == 0 {
+		return other
+	}
+	return s
 }
 
 // lstat describes the file itself.

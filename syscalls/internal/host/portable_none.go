@@ -5,6 +5,7 @@ package host
 import (
 	"io/fs"
 	"os"
+	"path"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
@@ -14,11 +15,14 @@ import (
 const (
 	nonblocking = 0
 	HasRoot     = false
+	foldsCase   = false
 )
 
 func hostPath(p string) string     { return p }
 func guestName(name string) string { return name }
 func GuestPath(p string) string    { return p }
+
+func trueName(s spot) string { return path.Base(s.rel) }
 
 func identify(*Stat, fs.FileInfo, spot, *os.File) {}
 

@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,10 +21,38 @@ import (
 // nonblocking is the flag with which a FIFO is opened without waiting for somebody at its other end.
 const nonblocking = unix.O_NONBLOCK
 
-// hostPath and guestName: names are the guest's own.
+// hostPath and guestName: names are the guest's own, but for letters that exact has moved.
 func hostPath(p string) string { return p }
 
-func guestName(name string) string { return name }
+func guestName(name string) string {
+	if foldsCase {
+		return linuxName(name)
+	}
+	return name
+}
+
+// foldsCase says that files whose names differ in case only are one, as macOS has it unless a disk was made otherwise.
+const foldsCase = runtime.GOOS == "darwin"
+
+// trueName is the name of the file at s as the directory has it, or s' own if that has the same file under it in another normalization.
+func trueName(s spot) string {
+	name := path.Base(s.rel)
+	d, err := s.top.root.Open(path.Dir(s.rel))
+	if err != nil {
+		return name
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil || slices.Contains(names, name) {
+		return name
+	}
+	for _, n := range names {
+		if strings.EqualFold(n, name) {
+			return n
+		}
+	}
+	return name
+}
 
 // HasRoot says that the host's files are at the places where guests look for them.
 const HasRoot = runtime.GOOS == "linux"

@@ -25,6 +25,24 @@ const HasRoot = false
 // GuestPath is the guest's name of an absolute path: C:\a\b is /c/a/b, \\server\share\b is /server/share/b.
 func GuestPath(p string) string { return driveToPath(p) }
 
+// foldsCase says that files whose names differ in case only are one.
+const foldsCase = true
+
+// trueName is the name of the file at s as the directory has it.
+func trueName(s spot) string {
+	name, err := windows.UTF16PtrFromString(longPath(s.path()))
+	if err != nil {
+		return ""
+	}
+	var found windows.Win32finddata
+	h, err := windows.FindFirstFile(name, &found)
+	if err != nil {
+		return ""
+	}
+	_ = windows.FindClose(h)
+	return windows.UTF16ToString(found.FileName[:])
+}
+
 // identify adds to st what package os has no names for.
 func identify(st *Stat, info fs.FileInfo, s spot, f *os.File) {
 	st.UID, st.GID = User()
