@@ -33,10 +33,10 @@ test:
 test-all:
 	go test -race -shuffle=on ./...
 
-# Against other programs: Valgrind, gdb, objdump, c++filt, rustc, Unicorn,
-# Chromium. A missing one is a failure.
+# Against other programs: Valgrind, gdb, objdump, c++filt, rustc, Unicorn, qemu, Wine,
+# Chromium. A missing one is a failure. The packages are those that have such tests.
 test-oracles:
-	go test -tags oracles,unicorn -timeout 25m ./...
+	go test -tags oracles,unicorn -timeout 25m $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' . | xargs -n1 dirname | sort -u)
 	go test -tags portable ./emu/mem ./syscalls/internal/...
 
 check: check-fmt check-generated check-cross
