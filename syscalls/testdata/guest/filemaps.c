@@ -103,7 +103,7 @@ static void step(void) {
 	case 11: r = pick(3) ? 0 : ftruncate(file, pick(filePages + 1) * P); break;
 	default: printf("%s %d %d: ", who, what, i), store(a); return;
 	}
-	printf("%s %d %d %d %d: %ld %s\n", who, what, i, n, at, r, r < 0 ? strerrorname_np(errno) : "");
+	printf("%s %d %d %d %d: %ld %s\n", who, what, i, n, at, r, r < 0 ? strerror(errno) : "");
 }
 
 // ends looks at a file that ends in a page: the rest of that page is zero, what is stored there does not get into the file.
