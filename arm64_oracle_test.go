@@ -31,45 +31,20 @@ func commandFor(t *testing.T, arch string) string {
 	return bin
 }
 
-// onHosts are programs that TestArm64 runs, and options.
-var onHosts = []struct {
-	name    string
-	options []string
-	args    []string
-}{
-	{"demo", nil, []string{demo}},
-	{"demo simulated", []string{"--cache-sim=yes", "--branch-sim=yes"}, []string{demo}},
-	{"threads", nil, []string{guest, "threads"}},
-	{"signals", nil, []string{guest, "signals"}},
-	{"faults", nil, []string{guest, "faults", "100"}},
-	{"approximations", nil, []string{"testdata/approx"}},
-	{"AVX-512", []string{"--cpu=v4"}, []string{avx512}},
-	{"code that changes", []string{"--cache-sim=yes", "--branch-sim=yes"}, []string{"testdata/vectors/bin/t34_jit"}},
-	{"a mix", []string{"--cache-sim=yes", "--branch-sim=yes"}, []string{"testdata/vectors/bin/t39_mix"}},
-	{"processes", []string{"--trace-children=yes"}, []string{
-		"/bin/bash", "-c", "for i in 1 2 3; do echo $((i * i)); done; x=$(echo a b c | tr a-z A-Z); echo $x; exit 3"}},
-	{"floating point", nil, []string{"/usr/bin/gawk",
-		`BEGIN { for (i = 0; i < 300; i++) s += sin(i) * exp(-i / 100) + log(i + 1) ^ 1.5; printf "%.17g\n", s }`}},
-	{"perl", nil, []string{"/usr/bin/perl", "-e",
-		`my %h; $h{$_ % 17} += sqrt($_) for 1..300; printf "%s %.15g\n", $_, $h{$_} for sort keys %h`}},
-	{"python", nil, []string{"/usr/bin/python3", "-S", "-c", "print([1.1 ** i % 7 for i in range(50)], sum(0.1 * i for i in range(1000)))"}},
-}
-
 // TestArm64 runs programs with the interpreter of a build for arm64, under qemu, and with the jit here: what they say and what is counted are
 // the same bytes.
 func TestArm64(t *testing.T) {
 	here, there := []string{commandFor(t, "amd64")}, []string{qemuArm64(t), commandFor(t, "arm64")}
-	for _, p := range onHosts {
-		t.Run(p.name, func(t *testing.T) {
-			want := filesOf(t, append(here, "--engine=jit"), p.options, p.args)
-			got := filesOf(t, append(there, "--engine=interp"), p.options, p.args)
-			require.Greater(t, len(want), 3, "a profile")
-			for name, text := range want {
-				sameProfile(t, text, got[name])
-			}
-			require.Len(t, got, len(want))
-		})
-	}
+	dir := t.TempDir()
+	hostPrograms(t, dir)
+	sameOnHost(t, here, there, append(hostRows(t, dir, smallImage(t)), []hostRow{ // on files of this host
+		{"processes", []string{"--trace-children=yes"}, []string{
+			"/bin/bash", "-c", "for i in 1 2 3; do echo $((i * i)); done; x=$(echo a b c | tr a-z A-Z); echo $x; exit 3"}},
+		{"floating point", nil, []string{"/usr/bin/gawk",
+			`BEGIN { for (i = 0; i < 300; i++) s += sin(i) * exp(-i / 100) + log(i + 1) ^ 1.5; printf "%.17g\n", s }`}},
+	}...))
+	sameReports(t, here, there)
+	t.Run("selftest", func(t *testing.T) { selftest(t, there) })
 }
 
 // filesOf runs a command with options and a program, and returns the profiles that it writes, by name, and its "stdout", "stderr" and "status".

@@ -3,10 +3,13 @@
 package mem
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
 )
 
 func init() { alike["ForkWithoutPagemap"] = TestForkWithoutPagemap }
@@ -24,4 +27,44 @@ func TestForkWithoutPagemap(t *testing.T) {
 	n := fork(t, m)
 	assert.EqualValues(t, 3, peek(t, n, 0x102000))
 	assert.EqualValues(t, 5, peek(t, n, 0x20f000))
+}
+
+// TestForkWithoutScan copies the same where the host has to be asked page by page.
+func TestForkWithoutScan(t *testing.T) {
+	was := noScan.Swap(true)
+	defer noScan.Store(was)
+	for name, test := range alike {
+		if strings.HasPrefix(name, "Fork") && name != "ForkWithoutPagemap" {
+			t.Run(name, test)
+		}
+	}
+}
+
+// TestChangedPages has both ways find the pages that were written to.
+func TestChangedPages(t *testing.T) {
+	m := newSpace(t)
+	f := forkFile(t)
+	require.NoError(t, m.Map(VMA{Lo: 0x100000, Hi: 0x103000, Prot: Read | Write, Path: "/f"}, f))
+	require.NoError(t, m.Map(VMA{Lo: 0x200000, Hi: 0x400000, Prot: Read | Write}, nil))
+	poke(t, m, 0x101008, 1)
+	peek(t, m, 0x102000)
+	want := []emu.Addr{0x101000, 0x102000}
+	for a := emu.Addr(0x200000); a < 0x400000; a += 3 * emu.PageSize { // more runs than one scan returns
+		poke(t, m, a, 1)
+		want = append(want, a, a+emu.PageSize)
+	}
+	for way, changed := range map[string]func(uintptr, VMA, func(lo, hi emu.Addr)) error{"scanned": scanPages, "read": readPages} {
+		if way == "scanned" && noScan.Load() {
+			continue // an older host
+		}
+		var got []emu.Addr
+		for _, v := range m.VMAs() {
+			require.NoError(t, changed(m.host.base, v, func(lo, hi emu.Addr) {
+				for ; lo < hi; lo += emu.PageSize {
+					got = append(got, lo, lo+emu.PageSize)
+				}
+			}))
+		}
+		require.Equal(t, want, got, way)
+	}
 }

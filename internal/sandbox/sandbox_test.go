@@ -129,6 +129,7 @@ func TestArguments(t *testing.T) {
 		{plain, 7, unix.SYS_FCNTL, []uint64{0, unix.F_SETOWN, pid}, false},
 		{plain, 7, unix.SYS_FCNTL, []uint64{0, unix.F_SETLEASE}, false},
 		{plain, 7, unix.SYS_IOCTL, []uint64{0, unix.TCGETS}, true},
+		{plain, 7, unix.SYS_IOCTL, []uint64{0, pagemapScan}, true},
 		{plain, 7, unix.SYS_IOCTL, []uint64{0, unix.TIOCSTI}, false},
 		{plain, 7, unix.SYS_IOCTL, []uint64{0, unix.FICLONE}, false},
 		{plain, 7, unix.SYS_IOCTL, []uint64{0, unix.FS_IOC_SETFLAGS}, false},

@@ -91,9 +91,13 @@ var fcntls = []uint32{
 	unix.F_GETPIPE_SZ, unix.F_SETPIPE_SZ,
 }
 
-// ioctls are the requests of ioctl(2): the terminal's settings and size, and how much there is to read. TIOCSTI types at it.
+// pagemapScan is the request PAGEMAP_SCAN: which of our own pages are in use.
+const pagemapScan = 0xc0606610
+
+// ioctls are the requests of ioctl(2): the terminal's settings and size, how much there is to read, and what emu/mem asks for a fork.
+// TIOCSTI types at the terminal.
 var ioctls = []uint32{
-	unix.TCGETS, unix.TCSETS, unix.TCSETSW, unix.TCSETSF, unix.TIOCGWINSZ, unix.TIOCSWINSZ, unix.TIOCINQ, unix.TIOCOUTQ,
+	unix.TCGETS, unix.TCSETS, unix.TCSETSW, unix.TCSETSF, unix.TIOCGWINSZ, unix.TIOCSWINSZ, unix.TIOCINQ, unix.TIOCOUTQ, pagemapScan,
 }
 
 // calls are what p allows.

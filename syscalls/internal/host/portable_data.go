@@ -376,9 +376,6 @@ func (f FD) OnTmpfs() bool { return false }
 // OwnUmask does nothing: settle sees to it that a umask does not matter.
 func OwnUmask() {}
 
-// FileLimit is how many descriptors we may have: as many as Linux gives by default where a host does not say.
-func FileLimit() uint64 { return 1024 }
-
 // Auxv is nothing that other hosts have.
 func Auxv() []byte { return nil }
 

@@ -18,6 +18,8 @@ const (
 	foldsCase   = false
 )
 
+func FileLimit() uint64 { return 1024 }
+
 func hostPath(p string) string     { return p }
 func guestName(name string) string { return name }
 func GuestPath(p string) string    { return p }

@@ -18,6 +18,15 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
+// FileLimit is how many descriptors we may have.
+func FileLimit() uint64 {
+	var l unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
+		return 1024
+	}
+	return uint64(l.Cur) // a signed number on some hosts
+}
+
 // nonblocking is the flag with which a FIFO is opened without waiting for somebody at its other end.
 const nonblocking = unix.O_NONBLOCK
 

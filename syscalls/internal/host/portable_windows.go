@@ -11,6 +11,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
+// FileLimit is how many handles a process of Windows may have, about: memory is used up sooner.
+func FileLimit() uint64 { return 1 << 24 }
+
 // nonblocking is no flag that Windows has.
 const nonblocking = 0
 
