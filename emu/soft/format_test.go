@@ -116,8 +116,8 @@ func TestArithmetic(t *testing.T) {
 					return
 				}
 				want, wantStatus := reference{f, rc}.round(v)
-				require.Equal(t, want, got, "%d bits: %s %x %x %x rounding %d", f.prec, name, x, y, z, rc)
-				require.Equal(t, wantStatus, status&^DE, "%d bits: %s %x %x %x rounding %d", f.prec, name, x, y, z, rc)
+				same(t, want, got, "%d bits: %s %x %x %x rounding %d", f.prec, name, x, y, z, rc)
+				same(t, wantStatus, status&^DE, "%d bits: %s %x %x %x rounding %d", f.prec, name, x, y, z, rc)
 			}
 			mode := Mode(0x1f80).WithRounding(uint8(rc))
 			got, status := f.Add(x, y, mode)
@@ -142,8 +142,8 @@ func TestArithmetic(t *testing.T) {
 				got, status = f.Convert(x, to, mode)
 				if a.Sign() != 0 {
 					want, wantStatus := reference{to, rc}.round(a)
-					require.Equal(t, want, got, "%x from %d bits to %d", x, f.prec, to.prec)
-					require.Equal(t, wantStatus, status&^DE, "%x from %d bits to %d", x, f.prec, to.prec)
+					same(t, want, got, "%x from %d bits to %d", x, f.prec, to.prec)
+					same(t, wantStatus, status&^DE, "%x from %d bits to %d", x, f.prec, to.prec)
 				}
 			}
 		}
@@ -165,29 +165,29 @@ func TestIntegers(t *testing.T) {
 	for range 100_000 {
 		i := int64(r.Uint64()) >> r.IntN(64)
 		got, status := Float64.FromInt(i, 0x1f80)
-		require.Equal(t, math.Float64bits(float64(i)), got, i)
-		require.Equal(t, big.NewFloat(0).SetPrec(53).SetInt64(i).Acc() != big.Exact, status == PE, i)
+		same(t, math.Float64bits(float64(i)), got, i)
+		same(t, big.NewFloat(0).SetPrec(53).SetInt64(i).Acc() != big.Exact, status == PE, i)
 		got, _ = Float32.FromInt(i, 0x1f80)
 		want, _ := big.NewFloat(0).SetPrec(64).SetInt64(i).Float32() // Go for 386 rounds float32(i) twice
-		require.Equal(t, uint64(math.Float32bits(want)), got, i)
+		same(t, uint64(math.Float32bits(want)), got, i)
 
 		v := math.Float64frombits(Float64.finite(r))
 		for rc, round := range []func(float64) float64{math.RoundToEven, math.Floor, math.Ceil, math.Trunc} {
 			mode := Mode(0x1f80).WithRounding(uint8(rc))
 			want := round(v)
 			got, status := Float64.Round(math.Float64bits(v), mode)
-			require.Equal(t, math.Float64bits(want), got, "%v rounding %d", v, rc)
-			require.Equal(t, want != v, status == PE, "%v rounding %d", v, rc)
+			same(t, math.Float64bits(want), got, "%v rounding %d", v, rc)
+			same(t, want != v, status == PE, "%v rounding %d", v, rc)
 			for _, width := range []uint{16, 32, 64} {
 				limit := math.Ldexp(1, int(width-1))
 				got, status := Float64.ToInt(math.Float64bits(v), width, mode)
 				if want < -limit || want >= limit {
-					require.Equal(t, int64(-1)<<(width-1), got, "%v rounding %d", v, rc)
-					require.Equal(t, IE, status)
+					same(t, int64(-1)<<(width-1), got, "%v rounding %d", v, rc)
+					same(t, IE, status)
 					continue
 				}
-				require.Equal(t, int64(want), got, "%v rounding %d", v, rc)
-				require.Equal(t, want != v, status == PE, "%v rounding %d", v, rc)
+				same(t, int64(want), got, "%v rounding %d", v, rc)
+				same(t, want != v, status == PE, "%v rounding %d", v, rc)
 			}
 		}
 	}
@@ -353,5 +353,13 @@ func BenchmarkBasicX87(b *testing.B) {
 				op(x.Number(), y.Number(), 0x37f)
 			}
 		})
+	}
+}
+
+// same is require.Equal for loops of millions: equal values cost it nothing.
+func same[T comparable](t *testing.T, want, got T, message ...any) {
+	if want != got {
+		t.Helper()
+		require.Equal(t, want, got, message...)
 	}
 }

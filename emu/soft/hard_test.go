@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // An operation is a function of two elements, or of fewer.
@@ -88,8 +86,8 @@ func TestHard(t *testing.T) {
 			}
 			got, status := f.hard(x, y, mode)
 			want, wantStatus := f.soft(x, y, mode)
-			require.Equal(t, want, got, "%s %x %x mode %x", name, x, y, mode)
-			require.Equal(t, wantStatus|uint16(mode)&PE, status|uint16(mode)&PE, "%s %x %x mode %x", name, x, y, mode)
+			same(t, want, got, "%s %x %x mode %x", name, x, y, mode)
+			same(t, wantStatus|uint16(mode)&PE, status|uint16(mode)&PE, "%s %x %x mode %x", name, x, y, mode)
 		}
 	}
 }
