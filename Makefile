@@ -38,6 +38,7 @@ test-all:
 test-oracles:
 	go test -tags oracles,unicorn -timeout 25m $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' . | xargs -n1 dirname | sort -u)
 	go test -tags portable ./emu/mem ./syscalls/internal/...
+	go test -tags portable -run '^TestConformance$$/^gcc$$' ./syscalls -engine=interp
 
 check: check-fmt check-generated check-cross
 	go vet ./...

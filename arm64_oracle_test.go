@@ -70,10 +70,10 @@ func filesOf(t *testing.T, command, options, program []string) map[string]string
 	return files
 }
 
-// TestArm64Packages runs the tests of the packages that execute code as arm64 has them. Of enginetest it leaves out what takes long
-// under qemu and does not depend on the host, and of sem what looks through its tables; and of mem what compares with the host's own mappings: qemu's madvise(2) does nothing to those of files.
+// TestArm64Packages runs the tests of the packages that execute code as arm64 has them. It leaves out what takes long under qemu and does
+// not depend on the host, and of mem what compares with the host's own mappings: qemu's madvise(2) does nothing to those of files.
 func TestArm64Packages(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-exec", qemuArm64(t), "-skip", "^(TestLongRepeats|TestBudget|TestFilesAlike|TestComplete|TestTable)$",
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-exec", qemuArm64(t), "-skip", "^(TestLongRepeats|TestBudget|TestFilesAlike|TestComplete|TestTable|TestDecodeRandom|TestX86asm|TestAgainstTextbook)$",
 		"./emu/...", "./hooks", "./cachesim", "./branchsim")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()

@@ -4,6 +4,7 @@ package host
 
 import (
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -290,12 +291,13 @@ func chown(p Place, uid, gid *uint32, _ bool) linux.Errno {
 	return p.at(func(s spot) error { return s.top.root.Lchown(s.rel, ids[0], ids[1]) })
 }
 
-// goTime is x for package os, which leaves a file's time as it is if that is zero.
+// goTime is x for package os, which leaves a file's time as it is if that is zero, and has nanoseconds of 64 bits: the years 1678 to 2262.
 func (x Time) goTime() time.Time {
 	if !x.Set {
 		return time.Time{}
 	}
-	return time.Unix(x.Sec, int64(x.Nsec))
+	const most = math.MaxInt64/1_000_000_000 - 1 // seconds
+	return time.Unix(min(max(x.Sec, -most), most), int64(x.Nsec))
 }
 
 // Utimes sets the times of the file at p, those that are set.
