@@ -14,18 +14,22 @@ func Taken(i *x86.Inst, holds bool) bool {
 	return holds
 }
 
-// ReferencesBefore returns how many references of i were made before f was raised, whose address is compared with those that addr
-// tells. Of an instruction that faults these count, and its Ir, and nothing else. found says that f is the next one's. Other faults
-// than page faults come before all references.
-func ReferencesBefore(i *x86.Inst, addr func(x86.Ref) emu.Addr, f emu.Fault) (n int, found bool) {
+// A Reference is one that an instruction makes, with its address.
+type Reference struct {
+	x86.Ref
+	Addr emu.Addr
+}
+
+// ReferencesBefore returns how many of refs, all that an instruction was to make, were made before it raised f. Of an instruction that faults
+// these count, and its Ir, and nothing else. found says that f is the next one's. Other faults than page faults come before all references.
+func ReferencesBefore(refs []Reference, f emu.Fault) (n int, found bool) {
 	if f.Vector != emu.VecPF {
 		return 0, false
 	}
-	for r := range i.References {
-		if f.Addr-addr(r) < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
+	for n, r := range refs {
+		if f.Addr-r.Addr < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
 			return n, true
 		}
-		n++
 	}
-	return n, false
+	return len(refs), false
 }

@@ -17,7 +17,12 @@ var engines = append([]engineUnderTest{
 	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, wide: wideModel, simulates: true, losesFlags: true},
 }, interpreters...)
 
-// lesserJIT is the translator on a host without AVX-512.
+// lesserEngines are the translator on a host without AVX-512; lesserJIT is that without simulation.
+var lesserEngines = []engineUnderTest{
+	lesserJIT,
+	{name: "jit simulating without AVX-512", make: newSimulatingLesserJIT, budget: emu.NoBudget, wide: wideModel, simulates: true, interprets: true},
+}
+
 var lesserJIT = engineUnderTest{name: "jit without AVX-512", make: newLesserJIT, budget: emu.NoBudget, wide: wideModel, interprets: true}
 
 func newLesserJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
@@ -36,5 +41,13 @@ func newPooledJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, erro
 }
 
 func newSimulatingJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
-	return jit.New(m, emu.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)})
+	return jit.New(m, simulating(model, env))
+}
+
+func newSimulatingLesserJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
+	return jit.NewWithoutAVX512(m, simulating(model, env))
+}
+
+func simulating(model *emu.Model, env emu.Env) emu.Config {
+	return emu.Config{Model: model, Env: env, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}
 }

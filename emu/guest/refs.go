@@ -5,7 +5,9 @@ import (
 	"math/bits"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // Happens reports whether a guarded reference is made.
@@ -23,6 +25,23 @@ func Happens(c *emu.CPU, g *Insn, r x86.Ref) bool {
 		return bits.OnesCount64(Opmask(c, g)) > int(r.Lane)
 	}
 	return true
+}
+
+// References appends to refs those that g makes when it is executed with the registers in c.
+func References(c *emu.CPU, g *Insn, refs []hooks.Reference) []hooks.Reference {
+	for r := range g.References {
+		if Happens(c, g, r) {
+			refs = append(refs, hooks.Reference{Ref: r, Addr: RefAddr(c, g, r)})
+		}
+	}
+	return refs
+}
+
+// Readable reports whether memory can be read at r: a write that faults there is looked up in the caches, as it is before a CPU finds that it may
+// not be made.
+func Readable(m *mem.Space, r hooks.Reference) bool {
+	var b [1]byte
+	return m.Read(r.Addr, b[:]) != 0 && m.Read(r.Addr+emu.Addr(r.Size)-1, b[:]) != 0
 }
 
 // Opmask returns which elements of its result g computes, a bit for each.

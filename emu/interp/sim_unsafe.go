@@ -2,6 +2,7 @@ package interp
 
 import (
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/cgemu/cgemu/branchsim"
@@ -21,7 +22,7 @@ type simulation struct {
 	// fetches and data are what exec looks at before it asks the caches.
 	fetches, data recency
 	// refs are the references of the instruction that is being executed, which happen, and their addresses.
-	refs []reference
+	refs []hooks.Reference
 	// longest is how many bytes of a reference are simulated at most.
 	longest uint64
 	// done is how many references of an instruction that faulted have been simulated.
@@ -56,12 +57,6 @@ func (r *recency) used(a, size uint64) {
 	first, last := a>>(r.shift&63), (a+size-1)>>(r.shift&63)
 	r.lines[first&r.sets] = first
 	r.lines[last&r.sets] = last
-}
-
-// A reference is one that an instruction makes.
-type reference struct {
-	x86.Ref
-	addr emu.Addr
 }
 
 func newSimulation(cfg *emu.Config) (s simulation) {
@@ -101,7 +96,7 @@ func (e *Engine) refer(c *emu.CPU, in *insn) {
 	}
 	for _, r := range in.effects.Refs {
 		if guest.Happens(c, &in.Insn, r) {
-			s.refs = append(s.refs, reference{r, guest.RefAddr(c, &in.Insn, r)})
+			s.refs = append(s.refs, hooks.Reference{Ref: r, Addr: guest.RefAddr(c, &in.Insn, r)})
 		}
 	}
 }
@@ -112,7 +107,7 @@ func (e *Engine) finish(in *insn) {
 		if r.Guard != x86.Always {
 			e.countRef(in.PC, r.Ref)
 		}
-		e.data(in, r.addr, r.Ref)
+		e.data(in, r.Addr, r.Ref)
 	}
 	e.sim.refs = e.sim.refs[:0]
 	if hooks.Retries(&in.Inst) {
@@ -129,6 +124,8 @@ func (e *Engine) countRef(a emu.Addr, r x86.Ref) {
 // onlyUpTo takes back what in counts beyond its execution, for it raised f, but for the references in front of the one that faulted. That
 // one is looked up in the caches as well if it writes to what can be read.
 func (e *Engine) onlyUpTo(c *emu.CPU, in *insn, f *emu.Fault) {
+	refs := e.sim.refs // as refer found them, if it did: a gather has changed its mask since
+	e.sim.refs = refs[:0]
 	if e.counting == emu.CountAll {
 		for _, p := range e.plans[in.plan] {
 			if p.event != emu.Ir {
@@ -139,22 +136,18 @@ func (e *Engine) onlyUpTo(c *emu.CPU, in *insn, f *emu.Fault) {
 	if !e.watching() || f.Vector != emu.VecPF || f.Exec || hooks.Repeats(&in.Inst) {
 		return
 	}
-	n, found := hooks.ReferencesBefore(&in.Inst, func(r x86.Ref) emu.Addr { return guest.RefAddr(c, &in.Insn, r) }, *f)
-	done := e.sim.done
-	for r := range in.References {
-		a := guest.RefAddr(c, &in.Insn, r)
-		n, done = n-1, done-1
-		if n < 0 {
-			var last [1]byte
-			if found && e.mem.Read(a, last[:]) != 0 && e.mem.Read(a+emu.Addr(r.Size)-1, last[:]) != 0 {
-				e.data(in, a, r)
-			}
-			return
+	if !slices.ContainsFunc(refs, func(r hooks.Reference) bool { return r.Guard != x86.Always }) {
+		refs = guest.References(c, &in.Insn, nil)
+	}
+	n, found := hooks.ReferencesBefore(refs, *f)
+	for k, r := range refs[:n] {
+		if k >= e.sim.done {
+			e.data(in, r.Addr, r.Ref)
 		}
-		if done < 0 {
-			e.data(in, a, r)
-		}
-		e.countRef(in.PC, r)
+		e.countRef(in.PC, r.Ref)
+	}
+	if found && guest.Readable(e.mem, refs[n]) {
+		e.data(in, refs[n].Addr, refs[n].Ref)
 	}
 }
 

@@ -83,7 +83,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		f = e.beyondHost(f)
 	}
 	if e.details() {
-		e.revokeEvents(e.cpu, t, i, &e.examined, f)
+		e.revokeEvents(t, i, &e.examined, f)
 	}
 	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
 }
@@ -95,36 +95,51 @@ func (e *Engine) revokeGuarded(t *tb, i int, pc emu.Addr) {
 	e.storeCPU(e.cpu, pc)
 	e.decoder.Forget()
 	e.decodeOne(g, pc)
-	for r := range g.References {
-		if r.Guard == x86.Always || !guest.Happens(e.cpu, &g.Insn, r) {
-			continue
-		}
-		for _, ev := range hooks.EventsOf(r) {
-			e.tally(t, i, ev, -1)
+	refs, simulated := e.refsOf(g)
+	for _, r := range refs[:simulated] {
+		if r.Guard != x86.Always && guest.Happens(e.cpu, &g.Insn, r.Ref) {
+			e.countRef(t, i, r.Ref, -1)
 		}
 	}
 }
 
 // revokeEvents takes back what an instruction that faulted counts beyond its execution, but for the references before the one that
 // faulted.
-func (e *Engine) revokeEvents(c *emu.CPU, t *tb, i int, g *ginsn, f emu.Fault) {
+func (e *Engine) revokeEvents(t *tb, i int, g *ginsn, f emu.Fault) {
+	e.revokePlan(t, i)
+	if hooks.Repeats(&g.Inst) {
+		return
+	}
+	refs, simulated := e.refsOf(g)
+	n, _ := hooks.ReferencesBefore(refs, f)
+	for k, r := range refs {
+		counted := r.Guard != x86.Always && k < simulated
+		switch {
+		case k < n && !counted:
+			e.countRef(t, i, r.Ref, 1)
+		case k >= n && counted:
+			e.countRef(t, i, r.Ref, -1)
+		}
+	}
+}
+
+// revokePlan takes back what an instruction counts always, but for its execution.
+func (e *Engine) revokePlan(t *tb, i int) {
 	for _, p := range e.plans[t.insns[i].plan] {
 		if p.event != emu.Ir {
 			e.tally(t, i, p.event, -p.times)
 		}
 	}
-	if hooks.Repeats(&g.Inst) {
-		return
-	}
-	n, _ := hooks.ReferencesBefore(&g.Inst, func(r x86.Ref) emu.Addr { return guest.RefAddr(c, &g.Insn, r) }, f)
+}
+
+// refsOf returns the references of g, which faulted as it was executed, and how many of them Go has simulated in front of it.
+func (e *Engine) refsOf(g *ginsn) (refs []hooks.Reference, simulated int) {
 	for r := range g.References {
-		if n--; n < 0 {
-			return
-		}
-		for _, ev := range hooks.EventsOf(r) {
-			e.tally(t, i, ev, 1)
+		if !inlineRef(r) {
+			return e.refs, e.simulated
 		}
 	}
+	return guest.References(e.cpu, &g.Insn, nil), 0
 }
 
 // adjustForStop corrects the counts of block t, which stopped at instruction i. An

@@ -131,7 +131,11 @@ type Engine struct {
 	executed  int64
 
 	before *emu.CPU // in front of an instruction that is emulated
-	rep    repetition
+	// refs are the references of the instruction that Go was asked about last (outsideRefs), simulated is how many of them it has simulated: a
+	// page fault comes of the next one.
+	refs      []hooks.Reference
+	simulated int
+	rep       repetition
 
 	// examined and code are scratch space of lookups: an instruction, and what memory holds where a retained block was made from.
 	examined ginsn

@@ -79,11 +79,16 @@ func inline(g *ginsn) bool {
 		return false
 	}
 	for _, r := range g.effects.Refs {
-		if r.Guard != x86.Always || r.At == x86.AtXlat || r.At == x86.AtBitString || r.At == x86.AtVSIB {
+		if !inlineRef(r) {
 			return false
 		}
 	}
 	return true
+}
+
+// inlineRef is that for one reference.
+func inlineRef(r x86.Ref) bool {
+	return r.Guard == x86.Always && r.At != x86.AtXlat && r.At != x86.AtBitString && r.At != x86.AtVSIB
 }
 
 // outside reports whether Go has to simulate or count what g refers to.

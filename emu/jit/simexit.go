@@ -5,6 +5,7 @@ package jit
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -26,24 +27,56 @@ func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 	if x.kind == exitRepeated {
 		e.repeated(c, x.t, int(x.insn), g, e.get(slotC), false)
 	} else {
-		e.simulateRefs(c, x.t, int(x.insn), g)
+		e.refs = guest.References(c, &g.Insn, e.refs[:0])
+		e.simulated = e.reachable(e.refs)
+		e.simulateRefs(x.t, int(x.insn), e.refs[:e.simulated])
+		if e.simulated < len(e.refs) {
+			e.attemptedRef(x.t, int(x.insn), e.refs[e.simulated])
+		}
 	}
 	e.resume = int(x.resume)
 	return x.rip
 }
 
-// simulateRefs simulates the references of g as c is in front of it, and counts those that
-// do not happen always.
-func (e *Engine) simulateRefs(c *emu.CPU, t *tb, i int, g *ginsn) {
-	for r := range g.References {
-		if !guest.Happens(c, &g.Insn, r) {
+// simulateRefs simulates references of instruction i of t, and counts those that do not happen always.
+func (e *Engine) simulateRefs(t *tb, i int, refs []hooks.Reference) {
+	for _, r := range refs {
+		if r.Guard != x86.Always {
+			e.countRef(t, i, r.Ref, 1)
+		}
+		e.dataRef(t, i, r.Addr, r.Ref)
+	}
+}
+
+// attemptedRef simulates a reference that faults.
+func (e *Engine) attemptedRef(t *tb, i int, r hooks.Reference) {
+	if guest.Readable(e.mem, r) {
+		e.dataRef(t, i, r.Addr, r.Ref)
+	}
+}
+
+// countRef counts a reference of instruction i of t so many times.
+func (e *Engine) countRef(t *tb, i int, r x86.Ref, times int64) {
+	for _, ev := range hooks.EventsOf(r) {
+		e.tally(t, i, ev, times)
+	}
+}
+
+// reachable returns how many of refs come before one that faults. References in a row are often to one page.
+func (e *Engine) reachable(refs []hooks.Reference) int {
+	last := hooks.Reference{}
+	for n, r := range refs {
+		if r.Kind == last.Kind && r.Size <= last.Size && r.Addr.PageDown() == last.Addr.PageDown() && (r.Addr+emu.Addr(r.Size)-1).PageDown() == r.Addr.PageDown() {
 			continue
 		}
-		if r.Guard != x86.Always {
-			for _, ev := range hooks.EventsOf(r) {
-				e.tally(t, i, ev, 1)
-			}
+		prot := mem.Read
+		if r.Kind != x86.Read {
+			prot = mem.Write
 		}
-		e.dataRef(t, i, guest.RefAddr(c, &g.Insn, r), r)
+		if e.mem.Reachable(r.Addr, uint64(r.Size), prot) < uint64(r.Size) {
+			return n
+		}
+		last = r
 	}
+	return len(refs)
 }

@@ -20,7 +20,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	if g.Kind != guest.Emulated {
 		f := e.decoder.Refuse(&g.Insn, e.Model)
 		if e.details() {
-			e.revokeEvents(c, x.t, int(x.insn), g, f)
+			e.revokePlan(x.t, int(x.insn))
 		}
 		return pc, stopFault(f)
 	}
@@ -65,10 +65,20 @@ func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 	was := e.before
 	was.Copy(c)
 	f := e.machine.Execute(c, &g.Insn)
-	if f != nil {
-		e.revokeEvents(was, t, i, g, *f)
-	} else {
-		e.simulateRefs(was, t, i, g)
+	refs := guest.References(was, &g.Insn, e.refs[:0])
+	e.refs, e.simulated = refs[:0], 0
+	if f == nil {
+		e.simulateRefs(t, i, refs)
+		return nil
+	}
+	e.revokePlan(t, i)
+	n, found := hooks.ReferencesBefore(refs, *f)
+	for _, r := range refs[:n] {
+		e.countRef(t, i, r.Ref, 1)
+		e.dataRef(t, i, r.Addr, r.Ref)
+	}
+	if found {
+		e.attemptedRef(t, i, refs[n])
 	}
 	return f
 }

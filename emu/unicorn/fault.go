@@ -163,19 +163,15 @@ func (e *Engine) before(c *emu.CPU, at emu.Addr, g *guest.Insn, f emu.Fault) {
 	if !e.watching() || f.Vector != emu.VecPF {
 		return
 	}
-	n, found := hooks.ReferencesBefore(&g.Inst, func(r x86.Ref) emu.Addr { return guest.RefAddr(c, g, r) }, f)
-	for r := range g.References {
-		a := guest.RefAddr(c, g, r)
-		if n--; n < 0 {
-			var last [1]byte
-			if found && e.mem.Read(a, last[:]) != 0 && e.mem.Read(a+emu.Addr(r.Size)-1, last[:]) != 0 {
-				e.data(at, a, r)
-			}
-			return
-		}
-		e.data(at, a, r)
-		for _, ev := range hooks.EventsOf(r) {
+	refs := guest.References(c, g, nil)
+	n, found := hooks.ReferencesBefore(refs, f)
+	for _, r := range refs[:n] {
+		e.data(at, r.Addr, r.Ref)
+		for _, ev := range hooks.EventsOf(r.Ref) {
 			e.tally(at, ev, 1)
 		}
+	}
+	if found && guest.Readable(e.mem, refs[n]) {
+		e.data(at, refs[n].Addr, refs[n].Ref)
 	}
 }
