@@ -97,7 +97,7 @@ func TestXSaveLeaves(t *testing.T) {
 	}
 }
 
-// TestXArea has a state survive its standard format, whatever components a CPU has.
+// TestXArea has the components that a CPU has where the standard format has them, and zeros in between.
 func TestXArea(t *testing.T) {
 	for _, xcr0 := range []uint64{XFeatures, XFeatures | XAVX512} {
 		x := newXState()
@@ -108,12 +108,12 @@ func TestXArea(t *testing.T) {
 				x[i] = byte(i * 7)
 			}
 		}
-		area := x.Area()
-		require.Len(t, area, XAreaSize(xcr0))
-		y := newXState()
-		y.SetComponents(xcr0)
-		y.SetArea(area)
-		require.Equal(t, x, y)
+		want := make([]byte, XAreaSize(xcr0))
+		copy(want, x[:XOffYMMH+256])
+		if xcr0 != XFeatures {
+			copy(want[1088:], x[XOffOpmask:])
+		}
+		require.Equal(t, want, x.Area())
 	}
 }
 

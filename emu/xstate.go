@@ -82,17 +82,6 @@ func (x *XState) Area() []byte {
 	return b
 }
 
-// SetArea makes x what an area in standard format says, of x's components.
-func (x *XState) SetArea(b []byte) {
-	has := x.Components()
-	copy(x[:XOffHeader], b)
-	for _, c := range XComponents {
-		if has>>c.Number&1 != 0 {
-			copy(c.In(x), b[c.Area:])
-		}
-	}
-}
-
 // MXCSRMask has the MXCSR bits that software may set.
 const MXCSRMask = 0xffff
 

@@ -28,7 +28,7 @@ func inUse(x *emu.XState) uint64 {
 	return bv
 }
 
-// requested returns the components that XSAVE and XRSTOR are to move.
+// requested returns the components that XSAVE and XRSTOR are to move. The area that they access ends with the last of these.
 func (m *Machine) requested(c *emu.CPU) uint64 {
 	return (c.Regs[emu.RDX]<<32 | c.Regs[emu.RAX]&0xffffffff) & m.Model.XCR0
 }
@@ -41,7 +41,8 @@ func (m *Machine) xsave(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	}
 	rfbm := m.requested(c)
 	var bv [8]byte
-	if n := m.Mem.Reachable(a, emu.XOffYMMH, mem.Write); n < emu.XOffYMMH {
+	size := uint64(emu.XAreaSize(rfbm))
+	if n := m.Mem.Reachable(a, size, mem.Write); n < size {
 		return accessFault(a, int(n), true)
 	}
 	if f := m.read(a+emu.XOffHeader, bv[:]); f != nil {
@@ -83,15 +84,14 @@ func (m *Machine) xrstor(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if a%64 != 0 {
 		return generalProtection()
 	}
-	img, fresh := make([]byte, emu.XAreaSize(m.Model.XCR0)), new(emu.XState)
+	rfbm := m.requested(c)
+	img, fresh := make([]byte, emu.XAreaSize(rfbm)), new(emu.XState)
 	fresh.Reset()
 	if f := m.read(a, img); f != nil {
 		return f
 	}
-	rfbm := m.requested(c)
 	bv := binary.LittleEndian.Uint64(img[emu.XOffHeader:])
-	xcomp := binary.LittleEndian.Uint64(img[emu.XOffHeader+8:])
-	if bv&^m.Model.XCR0 != 0 || xcomp != 0 || rfbm&(emu.XSSE|emu.XAVX) != 0 && !validMXCSR(img) {
+	if bv&^m.Model.XCR0 != 0 || [16]byte(img[emu.XOffHeader+8:]) != [16]byte{} || rfbm&(emu.XSSE|emu.XAVX) != 0 && !validMXCSR(img) {
 		return generalProtection()
 	}
 	from := func(bit uint64) []byte {
