@@ -199,20 +199,29 @@ func (m *Machine) storeWide(c *emu.CPU, g *guest.Insn, v *wide) *emu.Fault {
 			return accessFault(a, int(n), true)
 		}
 	}
-	for i := range g.Elements() {
-		if selected>>i&1 == 0 {
-			continue
-		}
-		at := a + emu.Addr(i*size)
-		if got := m.Mem.Reachable(at, uint64(size), mem.Write); got < uint64(size) {
-			return accessFault(at, int(got), true)
-		}
+	if f := m.storable(g, a, selected); f != nil {
+		return f
 	}
 	for i := range g.Elements() {
 		if selected>>i&1 != 0 {
 			if f := m.write(a+emu.Addr(i*size), b[i*size:(i+1)*size]); f != nil {
 				return f
 			}
+		}
+	}
+	return nil
+}
+
+// storable returns the fault of a store to the elements of g's first operand, at a, that are selected.
+func (m *Machine) storable(g *guest.Insn, a emu.Addr, selected uint64) *emu.Fault {
+	size := g.ElementSize(0)
+	for i := range g.Elements() {
+		if selected>>i&1 == 0 {
+			continue
+		}
+		at := a + emu.Addr(i*size)
+		if n := m.Mem.Reachable(at, uint64(size), mem.Write); n < uint64(size) {
+			return accessFault(at, int(n), true)
 		}
 	}
 	return nil

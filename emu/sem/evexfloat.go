@@ -3,7 +3,6 @@ package sem
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
-	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/soft"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -189,7 +188,7 @@ func (m *Machine) evexToHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	source := wideReg(c.FP, g.Args[1].Reg, g.VectorLen())
 	v, status := evexConverted(c, g, &source, 4, 2, soft.SingleToHalf, mode)
 	if g.Args[0].Kind == x86.ArgMem {
-		if fault := m.storable(c, g); fault != nil {
+		if fault := m.storable(g, guest.EffectiveAddr(c, g), guest.Opmask(c, g)); fault != nil {
 			return fault
 		}
 	}
@@ -197,21 +196,6 @@ func (m *Machine) evexToHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 		return fault
 	}
 	return m.concludeWide(c, g, &v)
-}
-
-// storable returns the fault of a store to the elements of g's first operand that are selected.
-func (m *Machine) storable(c *emu.CPU, g *guest.Insn) *emu.Fault {
-	a, size, selected := guest.EffectiveAddr(c, g), g.ElementSize(0), guest.Opmask(c, g)
-	for i := range g.Elements() {
-		if selected>>i&1 == 0 {
-			continue
-		}
-		at := a + emu.Addr(i*size)
-		if n := m.Mem.Reachable(at, uint64(size), mem.Write); n < uint64(size) {
-			return accessFault(at, int(n), true)
-		}
-	}
-	return nil
 }
 
 // evexScalarConverts returns the semantics of an instruction that replaces the lowest element of its first source by another of size to, made of the
@@ -235,13 +219,13 @@ func evexScalarConverts(from, to int, f conversion) semantics {
 }
 
 // evexFromInteger returns the semantics of VCVTSI2SS and VCVTUSI2SS and their kin: f is told an integer of 64 bits.
-func (p precision) evexFromInteger(f conversion, withSign bool) semantics {
+func (p precision) evexFromInteger(f conversion, isSigned bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		x, fault := m.get(c, g, 2)
 		if fault != nil {
 			return fault
 		}
-		if withSign && g.Args[2].Size == 4 {
+		if isSigned && g.Args[2].Size == 4 {
 			x = uint64(int64(int32(x)))
 		}
 		r, status := f(x, evexMode(c, g))

@@ -5,7 +5,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-var evexFloatRows = join(evexArithmeticRows, evexFusedRows, evexCompareFloatRows, evexConvertRows, evexIntegerRows)
+// evexFloatRows are floating-point instructions; those of FMA are in fmaRows.
+var evexFloatRows = join(evexArithmeticRows, evexCompareFloatRows, evexConvertRows, evexIntegerRows)
 
 // evexFour returns the rows of an operation on packed and scalar elements of both precisions.
 func evexFour(ps, pd, ss, sd x86.Op, f32, f64 floatOp) rows {
@@ -43,40 +44,6 @@ var evexArithmeticRows = join(
 		x86.VFIXUPIMMPS: {evex: single.evexFixUp}, x86.VFIXUPIMMPD: {evex: double.evexFixUp},
 		x86.VFIXUPIMMSS: {evex: single.evexFixUp}, x86.VFIXUPIMMSD: {evex: double.evexFixUp},
 	},
-)
-
-// evexFusedOf is fusedRows with an EVEX prefix.
-func evexFusedOf(sign fusedSign, order [3]int, ps, pd x86.Op, scalars ...x86.Op) rows {
-	r := rows{
-		ps: {evex: single.evexFused(soft.FMA32, order, sign)},
-		pd: {evex: double.evexFused(soft.FMA64, order, sign)},
-	}
-	if len(scalars) == 2 {
-		r[scalars[0]] = row{evex: single.evexFusedScalar(soft.FMA32, order, sign)}
-		r[scalars[1]] = row{evex: double.evexFusedScalar(soft.FMA64, order, sign)}
-	}
-	return r
-}
-
-var evexFusedRows = join(
-	evexFusedOf(fusedAdd, fusedOrder132, x86.VFMADD132PS, x86.VFMADD132PD, x86.VFMADD132SS, x86.VFMADD132SD),
-	evexFusedOf(fusedAdd, fusedOrder213, x86.VFMADD213PS, x86.VFMADD213PD, x86.VFMADD213SS, x86.VFMADD213SD),
-	evexFusedOf(fusedAdd, fusedOrder231, x86.VFMADD231PS, x86.VFMADD231PD, x86.VFMADD231SS, x86.VFMADD231SD),
-	evexFusedOf(fusedSub, fusedOrder132, x86.VFMSUB132PS, x86.VFMSUB132PD, x86.VFMSUB132SS, x86.VFMSUB132SD),
-	evexFusedOf(fusedSub, fusedOrder213, x86.VFMSUB213PS, x86.VFMSUB213PD, x86.VFMSUB213SS, x86.VFMSUB213SD),
-	evexFusedOf(fusedSub, fusedOrder231, x86.VFMSUB231PS, x86.VFMSUB231PD, x86.VFMSUB231SS, x86.VFMSUB231SD),
-	evexFusedOf(fusedNegatedAdd, fusedOrder132, x86.VFNMADD132PS, x86.VFNMADD132PD, x86.VFNMADD132SS, x86.VFNMADD132SD),
-	evexFusedOf(fusedNegatedAdd, fusedOrder213, x86.VFNMADD213PS, x86.VFNMADD213PD, x86.VFNMADD213SS, x86.VFNMADD213SD),
-	evexFusedOf(fusedNegatedAdd, fusedOrder231, x86.VFNMADD231PS, x86.VFNMADD231PD, x86.VFNMADD231SS, x86.VFNMADD231SD),
-	evexFusedOf(fusedNegatedSub, fusedOrder132, x86.VFNMSUB132PS, x86.VFNMSUB132PD, x86.VFNMSUB132SS, x86.VFNMSUB132SD),
-	evexFusedOf(fusedNegatedSub, fusedOrder213, x86.VFNMSUB213PS, x86.VFNMSUB213PD, x86.VFNMSUB213SS, x86.VFNMSUB213SD),
-	evexFusedOf(fusedNegatedSub, fusedOrder231, x86.VFNMSUB231PS, x86.VFNMSUB231PD, x86.VFNMSUB231SS, x86.VFNMSUB231SD),
-	evexFusedOf(fusedAddOddSubEven, fusedOrder132, x86.VFMADDSUB132PS, x86.VFMADDSUB132PD),
-	evexFusedOf(fusedAddOddSubEven, fusedOrder213, x86.VFMADDSUB213PS, x86.VFMADDSUB213PD),
-	evexFusedOf(fusedAddOddSubEven, fusedOrder231, x86.VFMADDSUB231PS, x86.VFMADDSUB231PD),
-	evexFusedOf(fusedSubOddAddEven, fusedOrder132, x86.VFMSUBADD132PS, x86.VFMSUBADD132PD),
-	evexFusedOf(fusedSubOddAddEven, fusedOrder213, x86.VFMSUBADD213PS, x86.VFMSUBADD213PD),
-	evexFusedOf(fusedSubOddAddEven, fusedOrder231, x86.VFMSUBADD231PS, x86.VFMSUBADD231PD),
 )
 
 var evexCompareFloatRows = rows{

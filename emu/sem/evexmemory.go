@@ -5,7 +5,6 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
-	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -70,8 +69,11 @@ func (m *Machine) compress(c *emu.CPU, g *guest.Insn) *emu.Fault {
 		n++
 	}
 	if g.Args[0].Kind == x86.ArgMem {
+		if n == 0 {
+			return nil
+		}
 		b := v.bytes()
-		return m.writeAll(guest.EffectiveAddr(c, g), b[:n*size])
+		return m.write(guest.EffectiveAddr(c, g), b[:n*size])
 	}
 	if g.Mask != 0 && !g.Zeroing {
 		old := wideReg(c.FP, g.Args[0].Reg, g.VectorLen())
@@ -81,17 +83,6 @@ func (m *Machine) compress(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	}
 	setWideReg(c.FP, g.Args[0].Reg, &v)
 	return nil
-}
-
-// writeAll writes memory, or nothing if not all of it can be written.
-func (m *Machine) writeAll(a emu.Addr, b []byte) *emu.Fault {
-	if len(b) == 0 {
-		return nil
-	}
-	if n := m.Mem.Reachable(a, uint64(len(b)), mem.Write); n < uint64(len(b)) {
-		return accessFault(a, int(n), true)
-	}
-	return m.write(a, b)
 }
 
 // expand implements VPEXPANDD and its kin: elements that lie side by side go to the places that are selected.

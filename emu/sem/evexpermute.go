@@ -149,12 +149,12 @@ func (m *Machine) evexBlend(c *emu.CPU, g *guest.Insn) *emu.Fault {
 }
 
 // evexExtends returns the semantics of VPMOVSX and VPMOVZX, whose elements of from bytes become such of to bytes.
-func evexExtends(from, to int, withSign bool) semantics {
+func evexExtends(from, to int, isSigned bool) semantics {
 	return evexVector(func(g *guest.Insn, v *wide) {
 		source := *v
 		for i := range g.Elements() {
 			x := source.element(i, from)
-			if withSign {
+			if isSigned {
 				x = signed(x, uint8(from))
 			}
 			v.setElement(i, to, x)

@@ -79,12 +79,12 @@ func (p precision) fusedScalar(f fusedOp, order [3]int, sign fusedSign) semantic
 // fusedRows returns the rows of instructions that differ in precision and number of elements.
 func fusedRows(sign fusedSign, order [3]int, ps, pd x86.Op, scalars ...x86.Op) rows {
 	r := rows{
-		ps: {plain: single.fused(soft.FMA32, order, sign)},
-		pd: {plain: double.fused(soft.FMA64, order, sign)},
+		ps: {plain: single.fused(soft.FMA32, order, sign), evex: single.evexFused(soft.FMA32, order, sign)},
+		pd: {plain: double.fused(soft.FMA64, order, sign), evex: double.evexFused(soft.FMA64, order, sign)},
 	}
 	if len(scalars) == 2 {
-		r[scalars[0]] = row{plain: single.fusedScalar(soft.FMA32, order, sign)}
-		r[scalars[1]] = row{plain: double.fusedScalar(soft.FMA64, order, sign)}
+		r[scalars[0]] = row{plain: single.fusedScalar(soft.FMA32, order, sign), evex: single.evexFusedScalar(soft.FMA32, order, sign)}
+		r[scalars[1]] = row{plain: double.fusedScalar(soft.FMA64, order, sign), evex: double.evexFusedScalar(soft.FMA64, order, sign)}
 	}
 	return r
 }

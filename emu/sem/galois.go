@@ -6,33 +6,12 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// GFNI: bytes as polynomials over GF(2), modulo x^8+x^4+x^3+x+1 (SDM Vol. 2, GF2P8MULB and those beside it).
-
-// galoisProduct multiplies two bytes.
-func galoisProduct(a, b uint8) (r uint8) {
-	for ; b != 0; b >>= 1 {
-		if b&1 != 0 {
-			r ^= a
-		}
-		a = a<<1 ^ a>>7*0x1b
-	}
-	return r
-}
-
-// galoisInverse returns what a is to be multiplied by to give 1, and 0 for 0: the power of 254, since that of 255 is 1.
-func galoisInverse(a uint8) uint8 {
-	r := uint8(1)
-	for range 7 {
-		a = galoisProduct(a, a)
-		r = galoisProduct(r, a)
-	}
-	return r
-}
+// GFNI: bytes as elements of GF(2⁸), which AES has too (SDM Vol. 2, GF2P8MULB and those beside it).
 
 // multiplyGalois is GF2P8MULB.
 func multiplyGalois(a, b uint64) (r uint64) {
 	for i := 0; i < 64; i += 8 {
-		r |= uint64(galoisProduct(uint8(a>>i), uint8(b>>i))) << i
+		r |= uint64(multiplyGF(uint8(a>>i), uint8(b>>i))) << i
 	}
 	return r
 }
@@ -60,7 +39,7 @@ func affineInverse(a, b lane, imm uint8) lane {
 
 func inverseBytes(x uint64) (r uint64) {
 	for i := 0; i < 64; i += 8 {
-		r |= uint64(galoisInverse(uint8(x>>i))) << i
+		r |= uint64(inverseGF(uint8(x>>i))) << i
 	}
 	return r
 }

@@ -90,6 +90,15 @@ func (i *Inst) Repeated() int {
 	return 0
 }
 
+// IndexSize returns the size of the indices of i, a gather or scatter.
+func (i *Inst) IndexSize() int {
+	switch i.Op {
+	case VGATHERQPS, VGATHERQPD, VPGATHERQD, VPGATHERQQ, VSCATTERQPS, VSCATTERQPD, VPSCATTERQD, VPSCATTERQQ:
+		return 8
+	}
+	return 4
+}
+
 // maskedRefs yields the references of an instruction that accesses selected elements of its memory operand alone.
 func (i *Inst) maskedRefs(memSize uint16, write bool, yield func(Ref) bool) {
 	r := Ref{Guard: OpmaskBit, Size: memSize}

@@ -130,21 +130,6 @@ func (i *Inst) operand(a *Arg, pc uint64) string {
 	return "?"
 }
 
-// IndexSize is the size of the indices of a gather or scatter: D or Q behind the word in its name.
-func (i *Inst) IndexSize() int {
-	name := i.Op.String()
-	at := strings.IndexAny(name, "GS") // GATHER, SCATTER
-	if name[at] == 'G' {
-		at += len("GATHER")
-	} else {
-		at += len("SCATTER")
-	}
-	if name[at] == 'D' {
-		return 4
-	}
-	return 8
-}
-
 // vectorName returns the name of vector registers of size bytes, without the number.
 func vectorName(size uint16) string {
 	switch size {
