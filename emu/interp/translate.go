@@ -19,10 +19,10 @@ type translator struct {
 	flags bool
 	// simulating says that what instructions refer to is simulated. The last fetch was of line fetched, whose number is its address
 	// without lineShift bits; ahead says that there was one.
-	simulating, ahead bool
-	// beyond reports whether an instruction zeroes what its registers have beyond 256 bits.
-	beyond             func(*guest.Insn) bool
+	simulating, ahead  bool
 	fetched, lineShift uint64
+	// beyond reports whether an instruction zeroes what its registers have beyond 256 bits.
+	beyond func(*guest.Insn) bool
 }
 
 // translate gives b its micro-operations.
@@ -280,7 +280,11 @@ func (t *translator) plain() bool {
 		return t.shift()
 	}
 	if in.VecRead|in.VecWrite != 0 || in.Op == x86.VZEROUPPER {
-		return in.Enc != x86.EVEX && t.vector() && t.zeroBeyond()
+		if in.Enc == x86.EVEX || !t.vector() {
+			return false
+		}
+		t.zeroBeyond()
+		return true
 	}
 	return t.register()
 }

@@ -99,19 +99,17 @@ func (t *translator) vector() bool {
 	return false
 }
 
-// zeroBeyond emits what an instruction with a VEX prefix does to a register of more than 256 bits.
-func (t *translator) zeroBeyond() bool {
-	regs := t.in.VecWrite
+// zeroBeyond emits what an instruction with a VEX prefix does to registers of more than 256 bits, behind what else it does.
+func (t *translator) zeroBeyond() {
 	switch {
 	case !t.beyond(&t.in.Insn):
 	case t.in.Op == x86.VZEROUPPER:
 		t.emit(uop{code: opVZeroBeyondAll})
-	case regs&(regs-1) != 0:
-		return false
 	default:
-		t.emit(uop{code: opVZeroBeyond, imm: uint64(emu.XOffZMMH + 32*bits.TrailingZeros32(regs))})
+		for regs := t.in.VecWrite; regs != 0; regs &= regs - 1 {
+			t.emit(uop{code: opVZeroBeyond, imm: uint64(emu.XOffZMMH + 32*bits.TrailingZeros32(regs))})
+		}
 	}
-	return true
 }
 
 // wholeMove emits a move of a whole register.
