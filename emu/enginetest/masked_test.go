@@ -38,7 +38,7 @@ var maskedFaults = []maskedFault{
 func TestMaskedFault(t *testing.T) {
 	for _, u := range append(lesserEngines, engines...) {
 		for _, tt := range maskedFaults {
-			if !u.simulates || u.wide == nil || tt.wide && u.name == "jit simulating" && !hostHasAVX512() {
+			if !u.simulates || u.wide == nil || tt.wide && u.name == "jit simulating" && !hostIsV4() {
 				continue
 			}
 			t.Run(u.name+" "+tt.name, func(t *testing.T) { tt.run(t, u) })

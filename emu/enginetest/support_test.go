@@ -1,12 +1,10 @@
 package enginetest
 
 import (
-	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/cpu"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -93,20 +91,12 @@ func skipped(i *x86.Inst) string {
 	return notNative[i.Op]
 }
 
-// hostHasAVX512 reports whether the host's CPU has what a model with AVX-512 has.
-func hostHasAVX512() bool {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return false
-	}
-	_, flags, _ := strings.Cut(string(text), "\nflags")
-	flags, _, _ = strings.Cut(flags, "\n")
-	for _, name := range []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} {
-		if !slices.Contains(strings.Fields(flags), name) {
-			return false
-		}
-	}
-	return true
+// hostIsV4 reports whether the host's CPU has what model v4 has: not all that have AVX-512 do.
+func hostIsV4() bool {
+	has := &cpu.X86
+	return has.HasAVX512F && has.HasAVX512BW && has.HasAVX512CD && has.HasAVX512DQ && has.HasAVX512VL && has.HasAVX512IFMA &&
+		has.HasAVX512VBMI && has.HasAVX512VBMI2 && has.HasAVX512VNNI && has.HasAVX512BITALG && has.HasAVX512VPOPCNTDQ &&
+		has.HasAVX512GFNI && has.HasAVX512VAES && has.HasAVX512VPCLMULQDQ
 }
 
 // formFeatures returns the feature of each form, as far as templates finds them.
