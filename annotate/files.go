@@ -34,6 +34,7 @@ func (f rootedFiles) Open(name string) (fs.File, error) { return f.FS.Open(roote
 // Stat implements fs.StatFS.
 func (f rootedFiles) Stat(name string) (fs.FileInfo, error) { return fs.Stat(f.FS, rooted(name)) }
 
+// rooted returns what an fs.FS of a root directory calls the file that a profile calls name.
 func rooted(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
 // files returns where sources are.
@@ -52,6 +53,7 @@ func join(files fs.FS, dir, name string) string {
 	return path.Join(dir, name)
 }
 
+// isRegular reports whether there is a file that can be read to its end.
 func isRegular(files fs.FS, name string) bool {
 	info, err := fs.Stat(files, name)
 	return err == nil && info.Mode().IsRegular()

@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 )
@@ -48,9 +47,8 @@ func (f Finder) find(files fs.FS, name string) place {
 		}
 	}
 	for _, in := range f.Images {
-		p := place{strings.TrimPrefix(path.Clean("/"+name), "/"), in, true}
-		if info, err := p.stat(); err == nil && info.Mode().IsRegular() {
-			return p
+		if name := rooted(name); isRegular(in, name) {
+			return place{name, in, true}
 		}
 	}
 	if len(f.Dirs) == 0 || name == "" || isRegular(files, name) {
