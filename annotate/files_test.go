@@ -102,3 +102,28 @@ func TestFileIn(t *testing.T) {
 	_, hostErr := New(o, File(filepath.Join(dir, "bad")))
 	require.EqualError(t, hostErr, dir+string(filepath.Separator)+err.Error())
 }
+
+// TestFilesShared has two names of one file in file systems that Go cannot compare: it is read, once.
+func TestFilesShared(t *testing.T) {
+	files := fstest.MapFS{"src/a.c": text("one\n")}
+	p := cgout.New("Ir")
+	p.Add("/x/src/a.c", "f", 1, 1)
+	p.Add("/y/src/a.c", "f", 1, 1)
+	rename := func(string) (string, error) { return "a.c", nil }
+	for name, o := range map[string]Options{
+		"Files":  {Files: files, Finder: Finder{Maps: []SourceMap{{"/x", ""}, {"/y", ""}}}},
+		"Images": {Finder: Finder{Images: []fs.FS{fstest.MapFS{"x/src/a.c": text("one\n"), "y/src/a.c": text("one\n")}}}},
+	} {
+		o.Sources, o.RenameFile = true, rename
+		r, err := New(o, Memory("p", p))
+		require.NoError(t, err, name)
+		require.Equal(t, []string{"one"}, r.Files[0].Text, name)
+	}
+	o := Options{Sources: true, RenameFile: rename, Finder: Finder{Images: []fs.FS{files}}}
+	p = cgout.New("Ir")
+	p.Add("/src/a.c", "f", 1, 1)
+	p.Add("//src/a.c", "f", 1, 1)
+	r, err := New(o, Memory("p", p))
+	require.NoError(t, err)
+	require.Equal(t, []string{"one"}, r.Files[0].Text)
+}

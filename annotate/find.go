@@ -26,12 +26,15 @@ func (f Finder) and(g Finder) Finder {
 	return Finder{slices.Concat(f.Dirs, g.Dirs), slices.Concat(f.Images, g.Images), slices.Concat(f.Maps, g.Maps)}
 }
 
-// A place is where a source is: a file of in, which may be an image.
+// A place is where a source is: a file of in, which is the image with that number from 1 on, or none.
 type place struct {
 	name  string
 	in    fs.FS
-	image bool
+	image int
 }
+
+// is reports whether p and q, of one finder, are the same file. Types of file systems need not be comparable.
+func (p place) is(q place) bool { return p.name == q.name && p.image == q.image }
 
 // find returns where in files, or in an image, to open the source that a profile calls name: the name
 // itself, unless a map, an image or, for a file that is not there, a directory knows
@@ -46,9 +49,9 @@ func (f Finder) find(files fs.FS, name string) place {
 			return place{name: strings.TrimSuffix(m.To, "/") + rest, in: files}
 		}
 	}
-	for _, in := range f.Images {
+	for i, in := range f.Images {
 		if name := rooted(name); isRegular(in, name) {
-			return place{name, in, true}
+			return place{name, in, i + 1}
 		}
 	}
 	if len(f.Dirs) == 0 || name == "" || isRegular(files, name) {
@@ -66,7 +69,7 @@ func (f Finder) find(files fs.FS, name string) place {
 
 // path is the place's name for people.
 func (p place) path() string {
-	if p.image {
+	if p.image > 0 {
 		return "/" + p.name
 	}
 	return p.name
