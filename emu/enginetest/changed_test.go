@@ -91,3 +91,52 @@ func TestMaskedStoreToCode(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatOverCode has a REP STOS write over the page that it lies in, and stop at the end of budgets: what counts by data that the instruction
+// refers to is as it is without stops.
+func TestRepeatOverCode(t *testing.T) {
+	const (
+		at   = emu.Addr(0x10000)
+		n    = 512 << 10
+		from = at + 0x800
+	)
+	for _, u := range engines {
+		if !u.simulates || u.tolerates != nil {
+			continue
+		}
+		t.Run(u.name, func(t *testing.T) {
+			count := func(budget uint64) (counts map[emu.Event]uint64, stops int) {
+				space := newSpace(t)
+				defer space.Close()
+				require.NoError(t, space.Map(mem.VMA{Lo: at, Hi: at + 0x100000, Prot: mem.Read | mem.Write | mem.Exec}, nil))
+				code := []byte{0xf3, 0xaa, 0xcc} // rep stosb; int3
+				require.Equal(t, len(code), space.Poke(at, code))
+				e, err := u.make(space, u.model(t), testEnv{})
+				require.NoError(t, err)
+				defer e.Close()
+				counts = map[emu.Event]uint64{}
+				collect := func(lo, hi emu.Addr) {
+					e.Collect(lo, hi, func(_ emu.Addr, ev emu.Event, n uint64) { counts[ev] += n })
+				}
+				space.OnInvalidate(e.Invalidate)
+				c := emu.NewCPU()
+				c.RIP, c.Regs[emu.RDI], c.Regs[emu.RCX] = at, uint64(from), n
+				for {
+					stop := e.Run(c, budget)
+					if stop.Reason == emu.StopFault {
+						require.Equal(t, emu.Fault{Vector: emu.VecBP}, stop.Fault)
+						collect(at, at+0x20000)
+						return counts, stops
+					}
+					require.Equal(t, emu.StopBudget, stop.Reason)
+					stops++
+				}
+			}
+			want, _ := count(1 << 40)
+			require.EqualValues(t, n/64, want[emu.D1mw])
+			got, stops := count(100_000)
+			require.Greater(t, stops, 3)
+			require.Equal(t, want, got)
+		})
+	}
+}

@@ -216,7 +216,7 @@ func (e *Engine) gather(b *block) {
 	}
 }
 
-// gatherRest gathers what happened in b, which was left, after it was dropped.
+// gatherRest gathers what happened in b after it was dropped. Whatever leaves a block calls it: nothing else knows of b then.
 func (e *Engine) gatherRest(b *block) {
 	if b.dropped {
 		for i := range b.insns {

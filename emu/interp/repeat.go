@@ -56,6 +56,7 @@ func (e *Engine) pause(c *emu.CPU, b *block, i int, checked bool) *emu.Stop {
 		return nil
 	}
 	e.uncount(b, i)
+	e.gatherRest(b)
 	c.RIP = b.insns[i].PC
 	e.passing, e.passes = e.owner, c.RIP // a mark there was passed
 	return stop
