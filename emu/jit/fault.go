@@ -239,11 +239,9 @@ func (e *Engine) unpairedReturn() (emu.Addr, *emu.Stop) {
 // beyondHost returns what the fault f, #GP of the instruction in examined, is to the guest: an address that is canonical to it may not
 // be one to the host, whose is larger.
 func (e *Engine) beyondHost(f emu.Fault) emu.Fault {
-	g := &e.examined
-	for r := range g.References {
-		a := guest.RefAddr(e.cpu, &g.Insn, r)
-		if guest.Happens(e.cpu, &g.Insn, r) && guest.Canonical(a) && !guest.Canonical(a+emu.Addr(e.get(stBase))) {
-			return emu.Fault{Vector: emu.VecPF, Addr: a, Write: r.Kind != x86.Read}
+	for _, r := range guest.References(e.cpu, &e.examined.Insn, nil) {
+		if guest.Canonical(r.Addr) && !guest.Canonical(r.Addr+emu.Addr(e.get(stBase))) {
+			return emu.Fault{Vector: emu.VecPF, Addr: r.Addr, Write: r.Kind != x86.Read}
 		}
 	}
 	return f

@@ -41,7 +41,7 @@ func markUpper(x *emu.XState) {
 	}
 }
 
-// packWide is markUpper for a CPU with AVX-512. A host without it takes the rest from the standard format.
+// packWide is markUpper for a CPU with AVX-512. A host without it loads the part of x that has the standard format.
 func (e *Engine) packWide(x *emu.XState) {
 	bv, parts := uint64(emu.XX87|emu.XSSE), emu.XComponents[:]
 	if e.emulatesWide {

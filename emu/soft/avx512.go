@@ -52,7 +52,7 @@ func (m Mode) withImmediate(imm uint8) Mode {
 	return m.WithRounding(imm)
 }
 
-// quiet returns status without what an immediate suppresses.
+// quietBy returns status without the inexactness that bit 3 of an immediate suppresses.
 func quietBy(imm uint8, status uint16) uint16 {
 	if imm&8 != 0 {
 		status &^= PE
@@ -391,7 +391,7 @@ func (f *Format) response(old, x uint64, a Number, which uint64) uint64 {
 		r, _ := f.FromInt(90, 0)
 		return r
 	case 13:
-		const halfPi = 0xc90fdaa22168c234 // 64 bits, of which both formats have the first ones, rounded down
+		const halfPi = 0xc90fdaa22168c234 // the first 64 bits of π/2, which are rounded to the format
 		r, _ := f.finish(exact{normal, wide{exp: 0, m: u128{hi: halfPi}}}, 0)
 		return f.pack(r)
 	case 14:
