@@ -111,30 +111,26 @@ func (t *text) sharedDifferences(r *Report) {
 			ran++
 		}
 	}
-	var heads []string // one for each group of benchmarks
-	groups, below := map[string]int{}, []string{}
+	var heads []string // of which benchmarks the lines below are
+	below := map[string]string{}
 	for i := range r.Results {
 		for _, line := range t.differences(&r.Results[i]) {
 			names := t.shared[line]
 			if len(names) == 0 || names[0] != r.Results[i].Name {
-				continue
+				continue // said by this one alone, or below an earlier one's head
 			}
-			key := strings.Join(names, "\n")
-			at, known := groups[key]
-			if !known {
-				at = len(heads)
-				groups[key], below = at, append(below, "")
-				if len(names) == ran {
-					heads = append(heads, "all that ran")
-				} else {
-					heads = append(heads, someNames(names))
-				}
+			head := "all that ran"
+			if len(names) < ran {
+				head = someNames(names)
 			}
-			below[at] += line
+			if below[head] == "" {
+				heads = append(heads, head)
+			}
+			below[head] += line
 		}
 	}
-	for i, head := range heads {
-		t.printf("%s:\n%s", head, below[i])
+	for _, head := range heads {
+		t.printf("%s:\n%s", head, below[head])
 	}
 }
 
