@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cachesim"
 )
 
 // avx512 is a program for CPUs with AVX-512.
@@ -21,11 +22,11 @@ func hostHasAVX512() bool {
 	return has.HasAVX512F && has.HasAVX512BW && has.HasAVX512CD && has.HasAVX512DQ && has.HasAVX512VL
 }
 
-// TestAVX512 has all engines of model v4 print what the host's CPU does, and agree on what they count.
+// TestAVX512 has all engines of model v4 print what the host's CPU does, and agree on what they count, misses and loads and stores by size among it.
 func TestAVX512(t *testing.T) {
 	var want ran
 	for i, engine := range append(slices.Clone(fullEngines), cgemu.CheckEngine) {
-		got := start(t, cgemu.Config{Args: []string{avx512}, Engine: engine, CPU: "v4", TraceChildren: true})
+		got := start(t, cgemu.Config{Args: []string{avx512}, Engine: engine, CPU: "v4", TraceChildren: true, Caches: &cachesim.Default, Events: cgemu.EventGroups()})
 		require.Zero(t, got.Exit.Status())
 		if i == 0 {
 			want = got
