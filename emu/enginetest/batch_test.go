@@ -134,12 +134,7 @@ func (m *emulated) renew() {
 // run executes b.
 func (m *emulated) run(b *batch, out []outcome) {
 	clear(m.counts)
-	for w := range b.code {
-		used := b.used[w] * slotSize
-		n := max(used, m.code[w])
-		require.Equal(m.t, n, m.space.Poke(worlds[w], b.code[w][:n]))
-		m.code[w] = used
-	}
+	m.load(b)
 	for i := range b.jobs {
 		m.one(&b.jobs[i], &out[i])
 	}
@@ -148,6 +143,16 @@ func (m *emulated) run(b *batch, out []outcome) {
 			m.counts[a] += n
 		}
 	})
+}
+
+// load puts b's code in its place.
+func (m *emulated) load(b *batch) {
+	for w := range b.code {
+		used := b.used[w] * slotSize
+		n := max(used, m.code[w])
+		require.Equal(m.t, n, m.space.Poke(worlds[w], b.code[w][:n]))
+		m.code[w] = used
+	}
 }
 
 func (m *emulated) one(s *nativeState, o *outcome) {
