@@ -17,6 +17,8 @@ type compression struct {
 	open        func(io.Reader) (io.Reader, error)
 }
 
+var errTooLong = errors.New("it is too long when decompressed")
+
 var errXZ = errors.New("it is compressed by xz, which is not read here: decompress it, by xz -d, or compress it by gzip or zstd")
 
 // maxWindow is how much memory a decoder may take for what it has decoded before.
@@ -47,8 +49,8 @@ func compressionOf(r io.ReaderAt) (*compression, error) {
 	return nil, nil
 }
 
-// unpack copies what r has, decompressed, to w.
-func (c *compression) unpack(w io.Writer, r *io.SectionReader) error {
+// unpack copies what r has, decompressed, to w: errTooLong if that is more than limit bytes.
+func (c *compression) unpack(w io.Writer, r io.Reader, limit int64) error {
 	in, err := c.open(bufio.NewReaderSize(r, 1<<20))
 	if err != nil {
 		return err
@@ -56,10 +58,9 @@ func (c *compression) unpack(w io.Writer, r *io.SectionReader) error {
 	if d, ok := in.(*zstd.Decoder); ok {
 		defer d.Close()
 	}
-	limit := unpackedLimit(r.Size())
 	n, err := io.Copy(w, io.LimitReader(in, limit+1))
 	if err == nil && n > limit {
-		err = &LimitError{"bytes when decompressed", limit}
+		err = errTooLong
 	}
 	return err
 }

@@ -3,10 +3,12 @@ package image_test
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -155,10 +157,32 @@ func TestBombs(t *testing.T) {
 	_, err = opened(t, packed(dir(strings.Repeat(strings.Repeat("x", 200)+"/", 10), 0o755), symlink("x", strings.Repeat("y", 4000)), symlink("x", strings.Repeat("y", 4000)),
 		symlink("x", strings.Repeat("y", 4000)), imagetest.Member{Header: tar.Header{Typeflag: tar.TypeReg, Name: "z", PAXRecords: map[string]string{"SCHILY.xattr.user.x": strings.Repeat("v", 1<<16)}}}))
 	require.ErrorContains(t, err, "more than 65536 bytes of names and attributes")
+	attributes := map[string]string{}
+	for i := range 2000 {
+		attributes["SCHILY.xattr."+strconv.FormatInt(int64(i), 36)] = "v"
+	}
+	_, err = opened(t, packed(imagetest.Member{Header: tar.Header{Typeflag: tar.TypeReg, Name: "z", PAXRecords: attributes}}))
+	require.ErrorContains(t, err, "more than 65536 bytes of names and attributes")
 	for name, compress := range map[string]func([]byte) []byte{"gzip": gzipped, "zstd": zstded} {
 		_, err = opened(t, compress(packed(file("zero", strings.Repeat("\x00", 8<<20), 0o644))))
 		require.ErrorContains(t, err, "bytes when decompressed, the most that is read of an image", name)
 	}
+	zeros := packed(file("zero", strings.Repeat("\x00", 600<<10), 0o644))
+	m := imagetest.Image{Layers: [][]byte{zeros, packed(), zeros}, Compress: gzipped}
+	_, err = opened(t, imagetest.Docker(m)) // one layer twice
+	require.NoError(t, err)
+	m.Layers[2] = packed(file("one", strings.Repeat("\x01", 600<<10), 0o644))
+	_, err = opened(t, imagetest.Docker(m))
+	require.ErrorContains(t, err, "layer 3 of 3: it has more than ")
+	require.ErrorContains(t, err, "bytes when decompressed, the most that is read of an image")
+	// An index that leads to another one many times, which is long.
+	long := []byte(`{"manifests":[]` + strings.Repeat(" ", 6<<20) + "}")
+	sum := fmt.Sprintf("%x", sha256.Sum256(long))
+	to := `{"mediaType":"application/vnd.oci.image.index.v1+json","digest":"sha256:` + sum + `"}`
+	_, err = opened(t, imagetest.Pack(map[string][]byte{
+		"oci-layout": nil, "index.json": []byte(`{"manifests":[` + to + strings.Repeat(","+to, 1000) + "]}"), "blobs/sha256/" + sum: long,
+	}))
+	require.ErrorContains(t, err, "it has more than 16777216 bytes of JSON, the most that is read of an image")
 }
 
 // TestHoles has a file with holes that is longer than all disks: it can be looked at, and is not read.

@@ -332,7 +332,7 @@ func TestUser(t *testing.T) {
 	require.NoError(t, err)
 	defer m.Close()
 	for spec, want := range map[string]image.User{
-		"": {}, "root": {}, "0": {}, "www": {33, 34, []int{4}}, "33": {33, 34, []int{4}}, "www:staff": {33, 50, nil}, "1234": {UID: 1234}, "1234:7": {UID: 1234, GID: 7}, ":50": {GID: 50},
+		"": {}, "root": {}, "0": {}, "www": {33, 34, []int{4}}, "33": {33, 34, []int{4}}, "www:staff": {33, 50, nil}, "www:": {33, 34, []int{4}}, "1234": {UID: 1234}, "1234:7": {UID: 1234, GID: 7}, ":50": {GID: 50},
 	} {
 		u, err := m.LookupUser(spec)
 		require.NoError(t, err, spec)

@@ -24,7 +24,9 @@ type layer struct {
 type opener struct {
 	cache  *cache
 	lister lister
-	closes []io.Closer
+	// packed and unpacked are how many bytes were decompressed, and how many came out.
+	packed, unpacked int64
+	closes           []io.Closer
 }
 
 // openFile opens a file that is an image: as the archive of one, or as its only layer.
@@ -95,12 +97,7 @@ func (o *opener) open(p part, want *v1.Hash) (*layer, error) {
 		} else {
 			o.closes = append(o.closes, f)
 		}
-		for i := range list {
-			if err := o.lister.count(&list[i]); err != nil {
-				return nil, err
-			}
-		}
-		return l, nil
+		return l, o.lister.again(list)
 	}
 	if c != nil {
 		return o.unpack(c, p, want)
@@ -131,13 +128,13 @@ func checkDigest(h hash.Hash, want *v1.Hash) error {
 
 // unpack decompresses an archive: into the cache or, if that is not possible, into a file that goes at the end.
 func (o *opener) unpack(c *compression, p part, want *v1.Hash) (*layer, error) {
-	before := o.lister
+	before := *o
 	l, err := o.unpackCached(c, p, want)
 	var write *writeError
 	if l != nil || err != nil && !errors.As(err, &write) {
 		return l, err
 	}
-	o.lister = before
+	o.lister, o.packed, o.unpacked = before.lister, before.packed, before.unpacked
 	f, err := newTemporary()
 	if err != nil {
 		return nil, err
@@ -193,11 +190,13 @@ func (o *opener) unpackTo(f *os.File, c *compression, p part, want *v1.Hash) (*l
 	if want != nil {
 		to = io.MultiWriter(to, h)
 	}
-	if err := c.unpack(to, io.NewSectionReader(p, 0, p.Size())); err != nil {
+	limit := unpackedLimit(o.packed + p.Size())
+	if err := c.unpack(to, io.NewSectionReader(p, 0, p.Size()), limit-o.unpacked); err != nil {
 		var write *writeError
-		var limit *LimitError
 		switch {
-		case errors.As(err, &write), errors.As(err, &limit), errors.Is(err, errXZ):
+		case errors.Is(err, errTooLong):
+			return nil, &LimitError{"bytes when decompressed", limit}
+		case errors.As(err, &write), errors.Is(err, errXZ):
 			return nil, err
 		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 			return nil, errCut
@@ -213,6 +212,7 @@ func (o *opener) unpackTo(f *os.File, c *compression, p part, want *v1.Hash) (*l
 	if err != nil {
 		return nil, err
 	}
+	o.packed, o.unpacked = o.packed+p.Size(), o.unpacked+size
 	data := io.NewSectionReader(f, 0, size)
 	list, err := o.lister.list(data, want == nil)
 	if err != nil {

@@ -57,7 +57,7 @@ type entry struct {
 
 const blockSize = 512
 
-// A lister lists the members of an archive, and counts what the lists take.
+// A lister lists the members of archives, and counts what the lists take.
 type lister struct {
 	entries, text int64
 }
@@ -106,13 +106,23 @@ func (l *lister) count(e *entry) error {
 	l.entries++
 	l.text += int64(len(e.name) + len(e.Target))
 	for k, v := range e.Xattrs {
-		l.text += int64(len(k) + len(v))
+		l.text += int64(len(k) + len(v) + attributeSize)
 	}
 	switch {
 	case l.entries > limits.entries:
 		return &LimitError{"files", limits.entries}
 	case l.text > limits.text:
 		return &LimitError{"bytes of names and attributes", limits.text}
+	}
+	return nil
+}
+
+// again counts what is in a list that was made before.
+func (l *lister) again(list []entry) error {
+	for i := range list {
+		if err := l.count(&list[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
