@@ -94,7 +94,7 @@ func (r *sourceReader) sources(f Finder, originals []string) (text []byte, oldes
 		case irregular:
 			// A directory; or a pipe or device, which might have no end.
 			return nil, oldest, errors.New("not a regular file")
-		case i > 0 && at == last:
+		case i > 0 && at.name == last.name && !at.image && !last.image:
 			continue
 		case i > 0 && info.Size() != int64(len(text)):
 			return nil, oldest, errDifferent
