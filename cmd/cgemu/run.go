@@ -41,12 +41,12 @@ func run(args []string) int {
 	if err := checkHost(); err != nil {
 		return fail(exitFailed, err)
 	}
+	defer o.closeImage()
 	if len(rest) == 0 && o.image != "" {
 		if rest, err = o.imageCommand(); err != nil {
 			return fail(exitFailed, err)
 		}
 	}
-	defer o.closeImage()
 	if len(rest) > 0 {
 		rest[0] = filepath.ToSlash(rest[0])
 	}
@@ -216,11 +216,11 @@ func failStart(name string, err error) int {
 	case errors.As(err, &here):
 		return fail(exitNotFound, fmt.Errorf(`%s: not found in PATH; did you mean "./%[1]s"?`, name))
 	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &bad) && bad.Interp != "":
-		return fail(exitNotFound, fmt.Errorf("%s: %s", name, bad.Msg))
+		return fail(exitNotFound, fmt.Errorf("%s: %s%s", name, bad.Msg, cure(bad)))
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
 		hint := spell.Suggest(name, commands)
 		if hint == "" && syscalls.HasOwnRoot && !hasSeparator(name) {
-			hint = "; this host is not Linux, and has no programs for it: give a path (./prog), or --image or --root"
+			hint = " (this host is not Linux, and has no programs for it: give a path, ./prog, or --image=FILE)"
 		}
 		return fail(exitNotFound, fmt.Errorf("%s: not found%s", name, hint))
 	case errors.Is(err, fs.ErrPermission):
