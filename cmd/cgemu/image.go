@@ -111,7 +111,9 @@ func (o *options) bound() (binds []cgemu.Bind) {
 var volume = regexp.MustCompile(`^[^:]+:/[^:]*(:(ro|rw))?$`)
 
 // isVolume reports whether an argument behind -v is its value. drive is that of a path.
-func isVolume(arg string, drive func(string) string) bool { return volume.MatchString(arg[len(drive(arg)):]) }
+func isVolume(arg string, drive func(string) string) bool {
+	return volume.MatchString(arg[len(drive(arg)):])
+}
 
 // volumes makes docker's option -v, which has a value, what it is called here: without a value -v is another option, Valgrind's. Only the options
 // in front of the program are looked at.
