@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -75,7 +76,8 @@ func newTarArchive(l *layer, key, id string) archive {
 	for i := range l.list {
 		a.files[l.list[i].name] = &l.list[i]
 	}
-	if _, err := a.find(dockerManifest); err == nil {
+	// A root directory may have a manifest.json, too, of a web application: that is no list.
+	if b, err := text(a, dockerManifest); err == nil && bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")) {
 		return a
 	}
 	if _, err := a.find(ociIndex); err == nil && a.has(ociLayout) {

@@ -63,6 +63,7 @@ func TestHostile(t *testing.T) {
 		"an unknown type":            {kind('Z'), `"x": it has type 'Z', which is unknown`},
 		"an empty link":              {packed(imagetest.Member{Header: tar.Header{Typeflag: tar.TypeSymlink, Name: "x", Linkname: strings.Repeat("y", 5000)}}), "what it links to is no path"},
 		"a negative owner":           {packed(imagetest.Member{Header: tar.Header{Typeflag: tar.TypeReg, Name: "x", Uid: -5, Format: tar.FormatGNU}}), "-5 is none of an owner"},
+		"a size beyond all":          {resized(packed(file("x", "", 0o644)), "\x80\x00\x00\x00\x7f\xff\xff\xff\xff\xff\xff\xff"), "its end is missing"},
 		"a content that is not here": {packed(file("x", strings.Repeat("y", 5000), 0o644))[:2048], "its end is missing"},
 		"docker: no config":          {imagetest.Pack(map[string][]byte{"manifest.json": []byte(`[{"Config":"x","Layers":[]}]`)}), "x: it is not in the archive"},
 		"docker: leads out":          {imagetest.Pack(map[string][]byte{"manifest.json": []byte(`[{"Config":"../../etc/passwd","Layers":[]}]`)}), "leads out"},
@@ -208,6 +209,17 @@ func sparse(t testing.TB, size int64) []byte {
 	}
 	b := packed(file("pax", records.String(), 0o644), file("large", "", 0o644))
 	b[156] = tar.TypeXHeader
+	return summed(b)
+}
+
+// resized is an archive whose first member has a size as written there.
+func resized(b []byte, size string) []byte {
+	copy(b[124:136], size)
+	return summed(b)
+}
+
+// summed is an archive whose first header has its checksum.
+func summed(b []byte) []byte {
 	copy(b[148:156], "        ")
 	sum := 0
 	for _, c := range b[:512] {

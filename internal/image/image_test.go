@@ -225,6 +225,11 @@ func TestRoot(t *testing.T) {
 	}
 }
 
+// TestNoManifest has a root directory with a file that is called like an image's manifest, as those of web applications are.
+func TestNoManifest(t *testing.T) {
+	require.Contains(t, tree(t, written(t, packed(file("manifest.json", ` {"name": "app"}`, 0o644), file("index.json", "", 0o644))), ""), "/manifest.json f 644")
+}
+
 // TestSparse opens files with holes, which GNU tar has written in each of its formats.
 func TestSparse(t *testing.T) {
 	for _, format := range []string{"gnu", "pax0.0", "pax0.1", "pax1.0"} {

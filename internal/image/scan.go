@@ -85,6 +85,9 @@ func (l *lister) list(r *io.SectionReader, needEnd bool) (list []entry, err erro
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", h.Name, err)
 		}
+		if e.Kind == Regular && !e.sparse && e.Size > r.Size()-off {
+			return nil, errCut
+		}
 		if e.off, e.skip = off, 0; e.sparse {
 			e.off, e.skip = at, skip
 			skip++
