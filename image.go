@@ -34,7 +34,7 @@ func OpenImage(name, cache string) (*Image, error) {
 		return nil, err
 	}
 	out := &Image{m: m}
-	if out.u, err = m.LookupUser(m.Config.User); err != nil {
+	if out.u, err = m.LookupUser(m.Config.User); err != nil && m.Config.User != "" {
 		m.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
