@@ -149,6 +149,14 @@ func TestBombs(t *testing.T) {
 	require.ErrorContains(t, err, "it has more than 1000 files, the most that is read of an image")
 	_, err = opened(t, imagetest.Docker(imagetest.Image{Layers: [][]byte{packed(many[:600]...), packed(many[:600]...)}}))
 	require.ErrorContains(t, err, "layer 2 of 2: it has more than 1000 files")
+	// What is compressed is decompressed no further than it takes to know that.
+	for i := range 3000 {
+		many = append(many, file(fmt.Sprint("x", i), "", 0o644))
+	}
+	_, err = opened(t, gzipped(packed(many...)))
+	require.ErrorContains(t, err, "it has more than 1000 files")
+	_, err = opened(t, zstded([]byte(strings.Repeat("no archive\n", 1<<20))))
+	require.ErrorContains(t, err, "it is neither a container image")
 	var deep []imagetest.Member
 	for i := range 900 {
 		deep = append(deep, file(fmt.Sprint(i, "/a/b/c"), "", 0o644))
