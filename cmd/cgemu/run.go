@@ -66,28 +66,8 @@ func run(args []string) int {
 	defer stop()
 	terminal := newMessages(ctx, os.Stderr)
 	stderr = terminal
-	logTo := io.Writer(terminal)
-	if o.logFile != "" {
-		f, err := os.Create(o.logFile)
-		if err != nil {
-			return fail(exitFailed, err)
-		}
-		logTo = newMessages(ctx, f)
-	}
-	cfg.Log = logTo
-	if o.verbose && bool(o.cacheSim) {
-		o.showCaches(logTo)
-	}
-	if !o.quiet {
-		o.tellWarnings(logTo)
-	}
-	if o.strace {
-		cfg.Strace = logTo
-	}
-	if err := o.startDebug(&cfg, logTo); err != nil {
-		return fail(exitFailed, err)
-	}
-	if err := o.startRecord(&cfg, logTo); err != nil {
+	logTo, err := o.startLog(ctx, &cfg, terminal)
+	if err != nil {
 		return fail(exitFailed, err)
 	}
 	files, err := newOutFiles(o.outFile)
@@ -118,6 +98,32 @@ func run(args []string) int {
 		return fail(exitFailed, k.err)
 	}
 	return status(ctx, res)
+}
+
+// startLog opens what is written beside profiles: messages, which go to the terminal unless an option says where, and the files of --debug and --record.
+func (o *options) startLog(ctx context.Context, cfg *cgemu.Config, terminal io.Writer) (io.Writer, error) {
+	logTo := terminal
+	if o.logFile != "" {
+		f, err := os.Create(o.logFile)
+		if err != nil {
+			return nil, err
+		}
+		logTo = newMessages(ctx, f)
+	}
+	cfg.Log = logTo
+	if o.verbose && bool(o.cacheSim) {
+		o.showCaches(logTo)
+	}
+	if !o.quiet {
+		o.tellWarnings(logTo)
+	}
+	if o.strace {
+		cfg.Strace = logTo
+	}
+	if err := o.startDebug(cfg, logTo); err != nil {
+		return nil, err
+	}
+	return logTo, o.startRecord(cfg, logTo)
 }
 
 // tellWarnings says what a run does otherwise than its options may let expect.
