@@ -3,6 +3,7 @@ package cgemu
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/cgemu/cgemu/internal/image"
 	"github.com/cgemu/cgemu/syscalls"
@@ -33,7 +34,7 @@ func OpenImage(name, cache string) (*Image, error) {
 		return nil, err
 	}
 	out := &Image{m: m}
-	if out.u, err = m.LookupUser(m.Config.User); err != nil {
+	if out.u, err = m.LookupUser(m.Config.User); err != nil && m.Config.User != "" {
 		m.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -42,6 +43,9 @@ func OpenImage(name, cache string) (*Image, error) {
 
 // Config is what the image says.
 func (i *Image) Config() ImageConfig { return ImageConfig(i.m.Config) }
+
+// FS has the image's files, by their names without the leading slash. Links are followed; directories are not listed.
+func (i *Image) FS() fs.FS { return i.m.FS() }
 
 // Close closes the files of the image.
 func (i *Image) Close() error { return i.m.Close() }

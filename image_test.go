@@ -52,6 +52,22 @@ func TestImage(t *testing.T) {
 	require.NotEmpty(t, cgemu.DefaultImageCache())
 }
 
+// TestImageAccounts has an image whose superuser has no group: that matters if the image says that programs are his.
+func TestImageAccounts(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "image.tar")
+	for user, want := range map[string]string{"": "", "0": "its line in the image's /etc/passwd is no good"} {
+		m := imagetest.Image{User: user, Layers: [][]byte{imagetest.Tar(imagetest.File("etc/passwd", "root:x:0::\n", 0o644))}}
+		require.NoError(t, os.WriteFile(name, imagetest.Docker(m), 0o644))
+		image, err := cgemu.OpenImage(name, "")
+		if want != "" {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, image.Close())
+	}
+}
+
 // TestImageRefused has what does not go with an image.
 func TestImageRefused(t *testing.T) {
 	image := guestImage(t, "")

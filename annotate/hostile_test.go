@@ -3,10 +3,12 @@ package annotate
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,6 +68,16 @@ func TestSameSources(t *testing.T) {
 			require.Equal(t, tt.text, string(text), tt.names)
 		}
 	}
+	// In file systems that cannot be compared, and in images.
+	one, two := fstest.MapFS{"d/a": {Data: []byte("same\n")}}, fstest.MapFS{"x/a": {Data: []byte("same\n")}, "y/a": {Data: []byte("else\n")}}
+	r := sourceReader{files: rootedFiles{one}}
+	text, _, err := r.sources(Finder{Dirs: []string{"d"}}, []string{"x/a", "y/a"})
+	require.NoError(t, err)
+	require.Equal(t, "same\n", string(text))
+	_, _, err = r.sources(Finder{Images: []fs.FS{two}}, []string{"x/a", "/x/a"})
+	require.NoError(t, err)
+	_, _, err = r.sources(Finder{Images: []fs.FS{two}}, []string{"x/a", "y/a"})
+	require.ErrorIs(t, err, errDifferent)
 }
 
 // TestManyRenames has files that all may be one another under other names.

@@ -15,8 +15,8 @@
 // As go test keeps the results of tests, an unchanged program is not run again: the program, and the files below the module that it opens, are
 // among what decides that. (-count=1 runs it in any case.)
 //
-// Run and Report are for tests and benchmarks that look at the counts themselves. Where no engine runs, as on other systems than
-// linux/amd64, tests are skipped and say why.
+// Run and Report are for tests and benchmarks that look at the counts themselves. Where no engine runs, and CheckFunc where the test binary is for
+// another platform than linux/amd64, tests are skipped and say why.
 package cgemutest
 
 import (

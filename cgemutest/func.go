@@ -55,6 +55,9 @@ func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
 	if mode := instrumented(); mode != "" {
 		t.Skipf("cgemutest: with %s the compiler makes another function", mode)
 	}
+	if why := foreign(runtime.GOOS, runtime.GOARCH); why != "" {
+		t.Skipf("cgemutest: %s", why)
+	}
 	if _, twice := checked.LoadOrStore(t.Name(), true); twice {
 		t.Fatalf("cgemutest: a test has one CheckFunc: put the others into subtests")
 	}
@@ -150,6 +153,15 @@ func growStack(n int) byte {
 
 // checked has the names of the tests that have called CheckFunc, as long as they run.
 var checked sync.Map
+
+// foreign says why a test binary for a platform cannot be counted, "" if it can: it is the program that is run.
+func foreign(goos, goarch string) string {
+	if goos == "linux" && goarch == "amd64" {
+		return ""
+	}
+	return "CheckFunc counts test binaries for linux/amd64, and this one is for " + goos + "/" + goarch +
+		": run go test in a container (docker run --platform linux/amd64 …), in WSL2 or in CI"
+}
 
 // instrumented names the flag of go test by which the compiler has put code of its own into functions, "" if there is none.
 func instrumented() string {

@@ -120,6 +120,14 @@ func TestCheckFuncFails(t *testing.T) {
 	}
 }
 
+// TestForeign has test binaries for other platforms be skipped, with what helps: they are no programs that cgemu runs.
+func TestForeign(t *testing.T) {
+	require.Empty(t, foreign("linux", "amd64"))
+	for _, p := range [][2]string{{"darwin", "arm64"}, {"linux", "arm64"}, {"windows", "amd64"}} {
+		require.Contains(t, foreign(p[0], p[1]), "this one is for "+p[0]+"/"+p[1]+": run go test in a container")
+	}
+}
+
 // TestCheckFuncInBenchmark is refused: no test has that name.
 func TestCheckFuncInBenchmark(t *testing.T) {
 	r := record("BenchmarkX/a", func(t testing.TB) { CheckFunc(t, "", func() {}) })

@@ -67,7 +67,7 @@ func (m *Manifest) At(ctx context.Context, commit string, log io.Writer) (other 
 		return nil, nil, errors.Join(err, os.RemoveAll(tmp))
 	}
 	at := *m
-	at.Dir = filepath.Join(tree, prefix)
+	at.Dir, at.imageDir = filepath.Join(tree, prefix), m.Dir // the images of today's manifest
 	if len(at.Build) > 0 {
 		if err := at.RunBuild(ctx, log); err != nil {
 			return nil, nil, errors.Join(fmt.Errorf("in %.12s: %w", commit, err), remove())

@@ -14,8 +14,8 @@ import (
 	"github.com/cgemu/cgemu"
 )
 
-// fingerprint says what the counts depend on.
-func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, names *sourceNames, opened map[string]bool, out map[string]string) error {
+// fingerprint says what the counts depend on. seen are the files by the names that results have, opened those of the host that were opened.
+func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, names *sourceNames, seen *guestFiles, opened map[string]bool, out map[string]string) error {
 	out["counting"] = cgemu.CountingRules
 	out["cpu"] = res.CPU
 	out["command"] = strings.Join(b.Run, " ")
@@ -36,20 +36,36 @@ func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Resul
 	if cfg.Caches != nil {
 		out["caches"] = strings.Join(cfg.Caches.Describe(), ", ")
 	}
-	files := map[string][]string{"program": {cfg.Path}}
-	if b.Stdin != "" {
-		files["stdin"] = []string{filepath.Join(m.Dir, b.Stdin)}
+	if b.Image != "" {
+		out["image"] = b.Image
 	}
-	own, err := filepath.EvalSymlinks(cfg.Path)
+	if len(b.Volumes) > 0 {
+		out["volumes"] = strings.Join(b.Volumes, " ")
+	}
+	program, err := seen.program(cfg)
 	if err != nil {
 		return err
 	}
+	own := program
+	if at, ok := seen.host(program); ok {
+		if own, err = filepath.EvalSymlinks(at); err != nil {
+			return err
+		}
+		if c := compiler(own); c != "" {
+			out["compiler"] = c
+		}
+	}
+	files := map[string][]string{"program": {program}}
 	for _, o := range res.Objects {
+		info, err := seen.stat(o)
 		switch {
-		case o == own || o == cfg.Path:
-		case !exists(o): // the run has removed it
+		case o == own || o == program:
+		case err != nil || !info.Mode().IsRegular(): // the run has removed it
 		case slices.Contains(res.Programs, o):
-			name := names.name(o)
+			name := o
+			if at, ok := seen.host(o); ok {
+				name = names.name(at)
+			}
 			if !ours(name) {
 				name = filepath.Base(o) // it may have been made in a directory that has another name each time
 			}
@@ -58,16 +74,22 @@ func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Resul
 			files["libraries"] = append(files["libraries"], o)
 		}
 	}
-	for _, f := range inputs(cfg, opened) {
-		if name := names.name(f); ours(name) {
-			files[inputPrefix+name] = []string{f}
+	for what, list := range files {
+		if out[what], err = digest(list, seen.open); err != nil {
+			return err
 		}
 	}
-	if c := compiler(own); c != "" {
-		out["compiler"] = c
+	host := map[string]string{}
+	if b.Stdin != "" {
+		host["stdin"] = filepath.Join(m.Dir, b.Stdin)
 	}
-	for what, list := range files {
-		if out[what], err = digest(list); err != nil {
+	for _, f := range inputs(cfg, seen, opened) {
+		if name := names.name(f); ours(name) {
+			host[inputPrefix+name] = f
+		}
+	}
+	for what, f := range host {
+		if out[what], err = digest([]string{f}, openHost); err != nil {
 			return err
 		}
 	}
@@ -81,7 +103,7 @@ const (
 )
 
 // inputs are the files that arguments name and that were read. Where the run may change files they are not told from what it writes.
-func inputs(cfg *cgemu.Config, opened map[string]bool) (files []string) {
+func inputs(cfg *cgemu.Config, seen *guestFiles, opened map[string]bool) (files []string) {
 	if cfg.Isolate == "" && !cfg.Overlay && !cfg.ReadOnly {
 		return nil
 	}
@@ -91,6 +113,8 @@ func inputs(cfg *cgemu.Config, opened map[string]bool) (files []string) {
 		}
 		if !filepath.IsAbs(arg) {
 			arg = filepath.Join(cfg.Dir, arg)
+		} else if at, ok := seen.host(arg); ok {
+			arg = at
 		}
 		if real, err := filepath.EvalSymlinks(arg); err == nil && opened[real] {
 			files = append(files, real)
@@ -126,10 +150,10 @@ func compiler(program string) string {
 const maxComment = 4 << 10
 
 // digest is that of files, one after the other.
-func digest(names []string) (string, error) {
+func digest(names []string, open func(string) (io.ReadCloser, error)) (string, error) {
 	h := sha256.New()
 	for _, name := range names {
-		sum, err := sumOf(name)
+		sum, err := sumOf(name, open)
 		if err != nil {
 			return "", err
 		}
@@ -138,9 +162,11 @@ func digest(names []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
+func openHost(name string) (io.ReadCloser, error) { return os.Open(name) }
+
 // sumOf is the SHA-256 of a file.
-func sumOf(name string) ([]byte, error) {
-	f, err := os.Open(name)
+func sumOf(name string, open func(string) (io.ReadCloser, error)) ([]byte, error) {
+	f, err := open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,8 @@ type Manifest struct {
 
 	// Dir is the manifest's directory.
 	Dir string `toml:"-"`
+	// imageDir is where images are, which a commit need not have; "" for Dir.
+	imageDir string
 }
 
 // A Benchmark is a program that is run.
@@ -56,11 +58,15 @@ type Settings struct {
 	Dir string `toml:"dir"`
 	// Stdin is a file that is read as standard input, relative to the manifest's directory; "" is the null device.
 	Stdin string `toml:"stdin"`
-	// Env are the variables that the program sees, and no others.
+	// Env are the variables that the program sees, and no others but the image's.
 	Env map[string]string `toml:"env"`
 	// Isolate is the directory that the program finds at /work, relative to the manifest's: true, the default, is the manifest's own, false leaves
 	// the host's files as they are. See cgemu.Config.
 	Isolate any `toml:"isolate"`
+	// Image is a container image, or an archive of a root directory, that has the guest's files, relative to the manifest's directory: FILE or FILE:TAG.
+	Image string `toml:"image"`
+	// Volumes are directories of the host that the guest sees in the image: DIR:PATH or DIR:PATH:ro, with a DIR relative to the manifest's directory.
+	Volumes []string `toml:"volumes"`
 	// Status is the exit status that is expected.
 	Status int `toml:"status"`
 	// Events are those that are compared: Ir alone unless said otherwise.
@@ -238,6 +244,7 @@ func (b *Benchmark) inherit(d Settings) {
 	s := &b.Settings
 	take(&s.Dir, d.Dir)
 	take(&s.Stdin, d.Stdin)
+	take(&s.Image, d.Image)
 	take(&s.CPU, d.CPU)
 	take(&s.Status, d.Status)
 	take(&s.MaxInsns, d.MaxInsns)
@@ -246,7 +253,7 @@ func (b *Benchmark) inherit(d Settings) {
 	for _, l := range []struct {
 		own  *[]string
 		from []string
-	}{{&s.Events, d.Events}, {&s.ToggleCollect, d.ToggleCollect}, {&s.From, d.From}, {&s.To, d.To}} {
+	}{{&s.Events, d.Events}, {&s.ToggleCollect, d.ToggleCollect}, {&s.From, d.From}, {&s.To, d.To}, {&s.Volumes, d.Volumes}} {
 		if *l.own == nil {
 			*l.own = l.from
 		}
@@ -297,6 +304,14 @@ func (b *Benchmark) check(seen map[string]bool) error {
 		}
 	default:
 		return fmt.Errorf("isolate = %v: true, false, or a directory relative to the manifest's", v)
+	}
+	if b.Image == "" && len(b.Volumes) > 0 {
+		return errors.New("volumes: only with image")
+	}
+	for _, v := range b.Volumes {
+		if _, err := parseVolume(v); err != nil {
+			return err
+		}
 	}
 	if _, err := b.limits(b.Limit); err != nil {
 		return err

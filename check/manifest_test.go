@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
 )
 
 func TestParse(t *testing.T) {
@@ -86,6 +88,21 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "perf.baseline", m.Baseline)
 	require.Equal(t, filepath.Dir(name), m.Dir)
+}
+
+// TestVolumes reads values of volumes.
+func TestVolumes(t *testing.T) {
+	for text, want := range map[string]cgemu.Bind{
+		"data:/d": {Host: "data", Guest: "/d"}, "../a b:/d/e:ro": {Host: "../a b", Guest: "/d/e", ReadOnly: true}, `C:\x:/d`: {Host: `C:\x`, Guest: "/d"}, "a:b:/d": {Host: "a:b", Guest: "/d"},
+	} {
+		got, err := parseVolume(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for _, text := range []string{"", "data", "data:d", ":/d", "data:ro"} {
+		_, err := parseVolume(text)
+		require.ErrorContains(t, err, "volumes: ", text)
+	}
 }
 
 func TestLimit(t *testing.T) {

@@ -58,6 +58,12 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 	if err != nil {
 		return nil, err
 	}
+	if b.Image != "" {
+		if err := m.intoImage(b, cfg); err != nil {
+			return nil, err
+		}
+		defer cfg.Image.Close()
+	}
 	if b.Stdin != "" {
 		f, err := os.Open(filepath.Join(m.Dir, b.Stdin))
 		if err != nil {
@@ -67,12 +73,13 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 		cfg.Stdin = f
 	}
 	now, err := m.RunConfig(ctx, b, cfg)
-	_, there := os.Stat(cfg.Path)
+	var there error
+	if b.Image == "" {
+		_, there = os.Stat(cfg.Path)
+	}
 	switch {
-	case errors.Is(there, fs.ErrNotExist) && len(m.Build) > 0:
-		err = fmt.Errorf("%s is not there: --build runs the manifest's build command", b.Run[0])
 	case errors.Is(there, fs.ErrNotExist):
-		err = fmt.Errorf("%s is not there: was it built?", b.Run[0])
+		err = m.missing(b, &guestFiles{}, cfg.Path)
 	case errors.Is(err, fs.ErrNotExist) && cfg.Isolate != "":
 		err = fmt.Errorf("%w (the program finds %s at /work, and nothing in /tmp: see isolate)", err, cfg.Isolate)
 	}
@@ -127,11 +134,15 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 		return nil, err
 	}
 	program := b.Run[0]
-	if strings.Contains(program, "/") {
-		if !filepath.IsAbs(program) {
-			program = filepath.Join(dir, program)
+	switch {
+	case b.Image != "": // intoImage finds it
+	case filepath.IsAbs(program):
+	case strings.Contains(program, "/"):
+		program = filepath.Join(dir, program)
+	default:
+		if program, err = exec.LookPath(program); err == nil {
+			break
 		}
-	} else if program, err = exec.LookPath(program); err != nil {
 		if _, e := os.Stat(filepath.Join(dir, b.Run[0])); e == nil {
 			err = fmt.Errorf("%w; did you mean %q?", err, "./"+b.Run[0])
 		}
@@ -157,6 +168,61 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 	return cfg, nil
 }
 
+// intoImage opens a benchmark's image, and has the benchmark be run in it.
+func (m *Manifest) intoImage(b *Benchmark, cfg *cgemu.Config) error {
+	name := b.Image
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(cmp.Or(m.imageDir, m.Dir), name)
+	}
+	image, err := cgemu.OpenImage(name, cgemu.DefaultImageCache())
+	if err != nil {
+		return fmt.Errorf("image: %w", err)
+	}
+	cfg.Image = image
+	cfg.Env = append(slices.DeleteFunc(slices.Clone(image.Config().Env), func(e string) bool {
+		name, _, ok := strings.Cut(e, "=")
+		_, own := b.Env[name]
+		return !ok || name == "" || own
+	}), cfg.Env...)
+	for _, v := range b.Volumes {
+		bind, err := parseVolume(v)
+		if err == nil && !filepath.IsAbs(bind.Host) {
+			bind.Host, err = filepath.Abs(filepath.Join(m.Dir, bind.Host))
+		}
+		if err != nil {
+			return errors.Join(err, image.Close())
+		}
+		cfg.Binds = append(cfg.Binds, bind)
+	}
+	files, err := filesOfRun(cfg)
+	if err == nil && !strings.Contains(b.Run[0], "/") {
+		cfg.Path, err = files.find(b.Run[0], cfg.Env)
+	} else if err == nil {
+		cfg.Path, err = files.program(cfg)
+	}
+	if err == nil {
+		if _, there := files.stat(cfg.Path); errors.Is(there, fs.ErrNotExist) {
+			err = m.missing(b, files, cfg.Path)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, image.Close())
+	}
+	return nil
+}
+
+// missing is the error for a program that is not there.
+func (m *Manifest) missing(b *Benchmark, files *guestFiles, program string) error {
+	_, host := files.host(program)
+	switch {
+	case !host:
+		return fmt.Errorf("%s is not in the image %s", program, b.Image)
+	case len(m.Build) > 0:
+		return fmt.Errorf("%s is not there: --build runs the manifest's build command", b.Run[0])
+	}
+	return fmt.Errorf("%s is not there: was it built?", b.Run[0])
+}
+
 // ErrNothing is the error of a run that counted nothing.
 var ErrNothing = errors.New("nothing was counted")
 
@@ -177,14 +243,18 @@ func (m *Manifest) measure(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, o
 		}
 		return nil, fmt.Errorf("%w%s%s", ErrNothing, why, lastLine(strings.ReplaceAll(log, "cgemu: ", "")))
 	}
-	names := m.sourceNames(b, append([]string{cfg.Path}, res.Programs...), filesOf(p))
+	files, err := filesOfRun(cfg)
+	if err != nil {
+		return nil, err
+	}
+	names := m.sourceNames(b, files.onHost(append([]string{cfg.Path}, res.Programs...)), filesOf(p))
 	names.functions(b, p, out)
 	for _, f := range b.Functions {
 		if out.Limited[f.Name] == 0 {
 			return nil, fmt.Errorf("limit of functions %q: no function that counted is called so; was it inlined, or the program stripped?", f.Name)
 		}
 	}
-	return out, m.fingerprint(b, cfg, res, names, opened, out.Fingerprint)
+	return out, m.fingerprint(b, cfg, res, names, files, opened, out.Fingerprint)
 }
 
 // functions fills in the functions that have a share worth keeping, or a limit.

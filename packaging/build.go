@@ -13,13 +13,23 @@ import (
 // A target is a platform.
 type target struct{ OS, Arch string }
 
-// targets are the platforms of a release. Only the first one runs programs; on the others profiles can be looked at.
+// targets are the platforms of a release.
 var targets = []target{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}, {"darwin", "amd64"}, {"windows", "amd64"}, {"freebsd", "amd64"},
 }
 
-// runs reports whether cgemu can run programs there.
-func (t target) runs() bool { return t == target{"linux", "amd64"} }
+// runs says whether, and how, programs run there.
+func (t target) runs() string {
+	switch t {
+	case target{"linux", "amd64"}:
+		return "yes; with Linux before 5.9 or a CPU before x86-64-v3 by the interpreter, some ten times slower"
+	case target{"linux", "arm64"}:
+		return "yes, by the interpreter"
+	case target{"windows", "amd64"}:
+		return "yes, by the interpreter; tried under Wine only"
+	}
+	return "by the interpreter; nobody has tried it"
+}
 
 // program is the name of the binary.
 func (t target) program() string {

@@ -149,12 +149,12 @@ func (r *release) pack(t target, format string, binary []byte) error {
 	return os.WriteFile(filepath.Join(r.Out, packager.ConventionalFileName(info)), b.Bytes(), 0o644)
 }
 
-// description says what a package is for, and what it cannot do.
+// description says what a package is for, and what it does in another way.
 func description(t target) string {
 	text := "cgemu runs programs on a CPU and a Linux of its own, counts the instructions\nthey execute by source line, exactly and the same every time, and writes " +
 		"the\nfile that Cachegrind writes."
-	if !t.runs() {
-		text += "\nOn this architecture it runs no programs: it shows and compares profiles."
+	if t.Arch != "amd64" {
+		text += "\nOn this architecture an interpreter executes them, some ten times slower;\nthe counts are the same. --image has the libraries of dynamic ones."
 	}
 	return text
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/image"
 	"github.com/cgemu/cgemu/internal/python"
 )
 
@@ -20,6 +21,7 @@ type options struct {
 	program string
 	files   []string
 	diff    bool
+	images  []*image.Image // of --image and its like, in their order
 	// What is wrong with --mod-filename and --mod-funcname.
 	badFile, badFunc error
 
@@ -58,6 +60,7 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 		operands: []operand{{"cachegrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)
+	defer o.closeImages()
 	if err == nil && !stop {
 		err = needed(p.used, o.diff && o.machine(), "--diff and a --format", compareOptions...)
 	}

@@ -43,6 +43,7 @@ func diff(name string, args []string, stdout, stderr io.Writer, table bool) int 
 		operands: []operand{{"cachegrind-out-file1", false}, {"cachegrind-out-file2", false}},
 	}
 	values, stop, err := p.parse(args)
+	defer o.closeImages()
 	o.asTable = o.asTable || table && o.format == ""
 	if err == nil && !stop {
 		err = needed(p.used, o.asTable || o.machine(), "--table or a --format", tableOptions...)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -148,9 +147,9 @@ func (o *options) readerOptions() []option {
 		{names: []string{"--color", "--colour"}, own: true, choices: colorNames, set: text(&o.color)},
 		{names: []string{"--no-pager"}, own: true, flag: func(string) { o.noPager = true }},
 	}
-	list = append(list, finderOptions("", &o.Finder)...)
-	list = append(list, finderOptions("-old", &o.OldFinder)...)
-	return append(list, finderOptions("-new", &o.NewFinder)...)
+	list = append(list, o.finderOptions("", &o.Finder)...)
+	list = append(list, o.finderOptions("-old", &o.OldFinder)...)
+	return append(list, o.finderOptions("-new", &o.NewFinder)...)
 }
 
 // text is a set function that keeps the value.
@@ -181,18 +180,10 @@ func (o *options) setMinDelta(s string) (ok bool) {
 }
 
 // finderOptions are --include, --image and --source-map, for one side of a comparison or both.
-func finderOptions(side string, f *annotate.Finder) []option {
-	var opened fs.FS
+func (o *options) finderOptions(side string, f *annotate.Finder) []option {
 	return []option{
-		{names: []string{"--image" + side}, own: true, refuse: func(name string) string {
-			m, err := image.Open(name, image.Options{Cache: image.DefaultCache()})
-			if err != nil {
-				return err.Error()
-			}
-			opened = m.FS()
-			return ""
-		}, set: func(string) bool {
-			f.Images = append(f.Images, opened)
+		{names: []string{"--image" + side}, own: true, refuse: o.openImage, set: func(string) bool {
+			f.Images = append(f.Images, o.images[len(o.images)-1].FS())
 			return true
 		}},
 		{names: []string{"--include" + side}, own: true, set: more(&f.Dirs), refuse: noDirectory},
@@ -225,4 +216,21 @@ func validDerived(names []string) bool {
 		}
 	}
 	return true
+}
+
+// openImage opens an image; if it cannot be opened it returns why.
+func (o *options) openImage(name string) string {
+	m, err := image.Open(name, image.Options{Cache: image.DefaultCache()})
+	if err != nil {
+		return err.Error()
+	}
+	o.images = append(o.images, m)
+	return ""
+}
+
+// closeImages closes the images that options have opened.
+func (o *options) closeImages() {
+	for _, m := range o.images {
+		m.Close()
+	}
 }

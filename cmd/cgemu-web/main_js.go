@@ -87,8 +87,12 @@ const part = 4 << 20
 // Read implements fs.File. Workers alone can read without coming back to the event loop.
 func (f *file) Read(b []byte) (n int, err error) {
 	defer func() {
-		if e, ok := recover().(js.Error); ok { // it was removed or changed since
+		switch e := recover().(type) {
+		case nil:
+		case js.Error: // it was removed or changed since
 			n, err = 0, &fs.PathError{Op: "read", Path: f.name, Err: errors.New(e.Value.Get("message").String())}
+		default:
+			panic(e)
 		}
 	}()
 	end := min(f.at+int64(min(len(b), part)), f.Size())

@@ -219,10 +219,18 @@ func TestOraclePageStops(t *testing.T) {
 	b.Drop(300, 400, write(t, t.TempDir()+"/before.out", oldProfile))
 	b.Is("f,g", funcs)
 	const again = `document.getElementById("options").requestSubmit()`
+	b.Eval(`(() => { window.alive = 0; const W = Worker; window.Worker = class extends W {
+		constructor(url) { super(url); alive++; }
+		terminate() { alive--; super.terminate(); }
+	}; })()`)
 	b.Eval(again + `, document.getElementById("cancel").checkVisibility() && document.getElementById("cancel").click()`)
 	b.Is("Cancelled.", status)
 	b.Is("false", busy)
 	b.Is("f,g", funcs)
+	b.Eval(again + ", " + again) // the first one is not wanted any more
+	b.Is("The report is made.", status+`.replace(/Source.*/, "The report is made.")`)
+	b.Is("false", busy)
+	b.Is("0", "alive")
 
 	b.Eval(`(() => { window.worker = document.getElementById("worker"); window.good = worker.textContent; })()`)
 	for _, tt := range []struct{ code, want string }{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
@@ -20,6 +21,21 @@ var cures = map[syscall.Errno]func() string{
 func cure(err error) string {
 	if errno := hostErrno(err); errno != 0 && cures[errno] != nil {
 		return " (" + cures[errno]() + ")"
+	}
+	return foreignCure(err, syscalls.HasOwnRoot)
+}
+
+// foreignCure returns what to do about a program that cannot be started if foreign says that the host is not Linux, so that it has neither
+// programs nor libraries for it.
+func foreignCure(err error, foreign bool) string {
+	var bad *loader.Error
+	switch {
+	case !foreign || !errors.As(err, &bad):
+		return ""
+	case bad.Interp != "":
+		return " (this host is not Linux, and has no libraries for its programs: --image=FILE takes those of a container image; or run cgemu in a container or in WSL2)"
+	case errors.Is(err, loader.ErrFormat):
+		return " (this host is not Linux: build the program for Linux on x86-64, or take one from a container image by --image=FILE; or run cgemu in a container or in WSL2)"
 	}
 	return ""
 }

@@ -119,7 +119,8 @@ func diagnosis(list []finding) (text string, healthy bool) {
 }
 
 // elsewhere is what helps where no engine runs.
-const elsewhere = "run programs on Linux, fastest with an x86-64 CPU of 2013 or later (AVX2), in CI or a virtual machine; annotate, diff and merge work here"
+const elsewhere = "run programs on Linux, macOS, FreeBSD or Windows, fastest on Linux with an x86-64 CPU of 2013 or later (AVX2), in CI, a container or a virtual machine; " +
+	"annotate, diff and merge work here"
 
 // examineEngines says of each engine whether it can be used.
 func examineEngines() (list []finding) {

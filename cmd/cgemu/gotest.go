@@ -39,7 +39,7 @@ var goCommand = usage.Command{
 var goOptions = []string{"-q", "--go-benchmarks", "--trace-children=no", "--cachegrind-out-file=" + os.DevNull}
 
 // goElsewhere says what to do where no engine runs.
-const goElsewhere = "cgemu: run it on linux/amd64, a container of that (docker run --platform linux/amd64 …) among them; a test binary may come from here:\n" +
+const goElsewhere = "cgemu: run it on Linux, in a container (docker run --platform linux/amd64 …) or in WSL2; a test binary may come from here:\n" +
 	"cgemu: GOOS=linux GOARCH=amd64 go test -c, and there cgemu --go-benchmarks ./x.test -test.bench=."
 
 // runGo runs the go command with its test binaries under cgemu. It returns only if that fails.

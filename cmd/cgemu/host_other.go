@@ -12,12 +12,13 @@ var limits = map[string]func() (uint64, bool){"ulimit -n": unknownLimit, "ulimit
 
 func unknownLimit() (uint64, bool) { return 0, false }
 
-// checkHost and checkDirectory find nothing: no engine runs here.
+// checkHost finds nothing: what it looks for on Linux, /proc, is not asked for here.
 func checkHost() error { return nil }
 
+// checkDirectory finds nothing: a working directory that is gone is an error of whatever uses it.
 func checkDirectory() error { return nil }
 
-// lockDirectory does nothing.
+// lockDirectory does nothing: two runs in one directory may write the same profile.
 func lockDirectory(string) (unlock func()) { return func() {} }
 
 func writable(*os.File, time.Duration) bool { return true }

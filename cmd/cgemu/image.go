@@ -107,8 +107,13 @@ func (o *options) bound() (binds []cgemu.Bind) {
 	return binds
 }
 
-// volume is a value of docker's option -v.
+// volume is a value of docker's option -v, behind the letter of a drive.
 var volume = regexp.MustCompile(`^[^:]+:/[^:]*(:(ro|rw))?$`)
+
+// isVolume reports whether an argument behind -v is its value. drive is that of a path.
+func isVolume(arg string, drive func(string) string) bool {
+	return volume.MatchString(arg[len(drive(arg)):])
+}
 
 // volumes makes docker's option -v, which has a value, what it is called here: without a value -v is another option, Valgrind's. Only the options
 // in front of the program are looked at.
@@ -119,7 +124,7 @@ func volumes(f *pflag.FlagSet, args []string) []string {
 		if len(a) < 2 || a[0] != '-' || a == "--" {
 			return append(out, args[i:]...)
 		}
-		if a == "-v" && i+1 < len(args) && volume.MatchString(args[i+1]) {
+		if a == "-v" && i+1 < len(args) && isVolume(args[i+1], filepath.VolumeName) {
 			out = append(out, "--bind="+args[i+1])
 			i++
 			continue

@@ -41,12 +41,12 @@ func run(args []string) int {
 	if err := checkHost(); err != nil {
 		return fail(exitFailed, err)
 	}
+	defer o.closeImage()
 	if len(rest) == 0 && o.image != "" {
 		if rest, err = o.imageCommand(); err != nil {
 			return fail(exitFailed, err)
 		}
 	}
-	defer o.closeImage()
 	if len(rest) > 0 {
 		rest[0] = filepath.ToSlash(rest[0])
 	}
@@ -66,28 +66,8 @@ func run(args []string) int {
 	defer stop()
 	terminal := newMessages(ctx, os.Stderr)
 	stderr = terminal
-	logTo := io.Writer(terminal)
-	if o.logFile != "" {
-		f, err := os.Create(o.logFile)
-		if err != nil {
-			return fail(exitFailed, err)
-		}
-		logTo = newMessages(ctx, f)
-	}
-	cfg.Log = logTo
-	if o.verbose && bool(o.cacheSim) {
-		o.showCaches(logTo)
-	}
-	if !o.quiet {
-		o.tellWarnings(logTo)
-	}
-	if o.strace {
-		cfg.Strace = logTo
-	}
-	if err := o.startDebug(&cfg, logTo); err != nil {
-		return fail(exitFailed, err)
-	}
-	if err := o.startRecord(&cfg, logTo); err != nil {
+	logTo, err := o.startLog(ctx, &cfg, terminal)
+	if err != nil {
 		return fail(exitFailed, err)
 	}
 	files, err := newOutFiles(o.outFile)
@@ -118,6 +98,32 @@ func run(args []string) int {
 		return fail(exitFailed, k.err)
 	}
 	return status(ctx, res)
+}
+
+// startLog opens what is written beside profiles: messages, which go to the terminal unless an option says where, and the files of --debug and --record.
+func (o *options) startLog(ctx context.Context, cfg *cgemu.Config, terminal io.Writer) (io.Writer, error) {
+	logTo := terminal
+	if o.logFile != "" {
+		f, err := os.Create(o.logFile)
+		if err != nil {
+			return nil, err
+		}
+		logTo = newMessages(ctx, f)
+	}
+	cfg.Log = logTo
+	if o.verbose && bool(o.cacheSim) {
+		o.showCaches(logTo)
+	}
+	if !o.quiet {
+		o.tellWarnings(logTo)
+	}
+	if o.strace {
+		cfg.Strace = logTo
+	}
+	if err := o.startDebug(cfg, logTo); err != nil {
+		return nil, err
+	}
+	return logTo, o.startRecord(cfg, logTo)
 }
 
 // tellWarnings says what a run does otherwise than its options may let expect.
@@ -216,11 +222,11 @@ func failStart(name string, err error) int {
 	case errors.As(err, &here):
 		return fail(exitNotFound, fmt.Errorf(`%s: not found in PATH; did you mean "./%[1]s"?`, name))
 	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &bad) && bad.Interp != "":
-		return fail(exitNotFound, fmt.Errorf("%s: %s", name, bad.Msg))
+		return fail(exitNotFound, fmt.Errorf("%s: %s%s", name, bad.Msg, cure(bad)))
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
 		hint := spell.Suggest(name, commands)
 		if hint == "" && syscalls.HasOwnRoot && !hasSeparator(name) {
-			hint = "; this host is not Linux, and has no programs for it: give a path (./prog), or --image or --root"
+			hint = " (this host is not Linux, and has no programs for it: give a path, ./prog, or --image=FILE)"
 		}
 		return fail(exitNotFound, fmt.Errorf("%s: not found%s", name, hint))
 	case errors.Is(err, fs.ErrPermission):

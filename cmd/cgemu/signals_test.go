@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/loader"
 )
 
 // TestMessages writes messages to a pipe that nobody reads any more.
@@ -44,4 +46,13 @@ func TestCure(t *testing.T) {
 	require.Empty(t, cure(syscall.EINVAL))
 	require.Contains(t, cure(fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "f", Err: syscall.EMFILE})), "ulimit -n")
 	require.Contains(t, cure(fmt.Errorf("x: %w", syscall.EFBIG)), "ulimit -f")
+	for want, err := range map[string]error{
+		"no libraries for its programs: --image=FILE": &loader.Error{Path: "x", Interp: "/lib64/ld-linux-x86-64.so.2", Reason: fs.ErrNotExist},
+		"build the program for Linux on x86-64":       &loader.Error{Path: "x", Reason: loader.ErrFormat},
+	} {
+		require.Contains(t, foreignCure(fmt.Errorf("x: %w", err), true), want)
+		require.Contains(t, foreignCure(err, true), "or run cgemu in a container or in WSL2")
+		require.Empty(t, foreignCure(err, false))
+	}
+	require.Empty(t, foreignCure(&loader.Error{Path: "x", Reason: fs.ErrPermission}, true))
 }

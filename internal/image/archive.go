@@ -1,12 +1,16 @@
 package image
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+
+	"github.com/cgemu/cgemu/internal/nonblock"
 )
 
 // An archive has the parts of an image by name: it is a directory or a tar file.
@@ -28,7 +32,12 @@ func (d directory) has(name string) bool {
 }
 
 func (d directory) open(name string) (part, error) {
-	f, err := os.OpenInRoot(d.name, filepath.FromSlash(name))
+	root, err := os.OpenRoot(d.name)
+	if err != nil {
+		return part{}, withoutPath(err)
+	}
+	defer root.Close()
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock.Flag, 0)
 	if err != nil {
 		return part{}, fmt.Errorf("%s: %w", name, withoutPath(err))
 	}
@@ -60,11 +69,15 @@ const (
 
 // newTarArchive returns the archive that a layer is if it has images, or nil.
 func newTarArchive(l *layer, key, id string) archive {
+	if !slices.ContainsFunc(l.list, func(e entry) bool { return e.name == dockerManifest || e.name == ociIndex }) {
+		return nil
+	}
 	a := &tarArchive{l.data, map[string]*entry{}, key, id}
 	for i := range l.list {
 		a.files[l.list[i].name] = &l.list[i]
 	}
-	if _, err := a.find(dockerManifest); err == nil {
+	// A root directory may have a manifest.json, too, of a web application: that is no list.
+	if b, err := text(a, dockerManifest); err == nil && bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")) {
 		return a
 	}
 	if _, err := a.find(ociIndex); err == nil && a.has(ociLayout) {
@@ -113,7 +126,7 @@ func text(from archive, name string) ([]byte, error) {
 		return nil, err
 	}
 	if p.Size() > maxJSON {
-		return nil, fmt.Errorf("%s: %w", name, &LimitError{"bytes in a file of JSON", maxJSON})
+		return nil, fmt.Errorf("%s: %w", name, &LimitError{"bytes of JSON", maxJSON})
 	}
 	b := make([]byte, p.Size())
 	if _, err := io.ReadFull(p, b); err != nil {

@@ -1,6 +1,8 @@
 package image
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -76,11 +78,13 @@ func readCached(f *os.File, id string) (*io.SectionReader, []entry, error) {
 	if rest := uint64(info.Size() - trailerSize); listSize > rest || dataSize != rest-listSize {
 		return nil, nil, errList
 	}
-	text := make([]byte, listSize)
-	if _, err := f.ReadAt(text, int64(dataSize)); err != nil || sha256.Sum256(text) != [sha256.Size]byte(t[32:]) {
+	var text strings.Builder
+	text.Grow(int(listSize))
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(&text, sum), io.NewSectionReader(f, int64(dataSize), int64(listSize))); err != nil || !bytes.Equal(sum.Sum(nil), t[32:]) {
 		return nil, nil, errList
 	}
-	was, list, err := decodeList(string(text))
+	was, list, err := decodeList(text.String())
 	if err != nil || was != id {
 		return nil, nil, errList
 	}
@@ -105,13 +109,7 @@ func (c *cache) create() *os.File {
 // finish completes a file that has its data, closes it, since not all hosts rename files that are open, and gives it its name. If that is not possible
 // the file is removed.
 func (c *cache) finish(f *os.File, key, id string, dataSize int64, list []entry) error {
-	text := encodeList(id, list)
-	t := append([]byte(cacheMagic), make([]byte, 16)...)
-	binary.LittleEndian.PutUint64(t[16:], uint64(dataSize))
-	binary.LittleEndian.PutUint64(t[24:], uint64(len(text)))
-	sum := sha256.Sum256(text)
-	t = append(t, sum[:]...)
-	_, err := f.WriteAt(append(text, t...), dataSize)
+	err := writeList(f, id, dataSize, list)
 	if e := f.Close(); err == nil {
 		err = e
 	}
@@ -124,6 +122,25 @@ func (c *cache) finish(f *os.File, key, id string, dataSize int64, list []entry)
 	}
 	c.prune(key)
 	return nil
+}
+
+// writeList writes a list and the trailer behind the data.
+func writeList(f *os.File, id string, dataSize int64, list []entry) error {
+	sum := sha256.New()
+	to := io.NewOffsetWriter(f, dataSize)
+	w := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<20)
+	encodeList(w, id, list)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	size, err := to.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	t := binary.LittleEndian.AppendUint64([]byte(cacheMagic), uint64(dataSize))
+	t = binary.LittleEndian.AppendUint64(t, uint64(size))
+	_, err = to.Write(sum.Sum(t))
+	return err
 }
 
 // keep writes the list of an archive that needs no copy.

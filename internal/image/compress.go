@@ -17,6 +17,8 @@ type compression struct {
 	open        func(io.Reader) (io.Reader, error)
 }
 
+var errTooLong = errors.New("it is too long when decompressed")
+
 var errXZ = errors.New("it is compressed by xz, which is not read here: decompress it, by xz -d, or compress it by gzip or zstd")
 
 // maxWindow is how much memory a decoder may take for what it has decoded before.
@@ -47,19 +49,44 @@ func compressionOf(r io.ReaderAt) (*compression, error) {
 	return nil, nil
 }
 
-// unpack copies what r has, decompressed, to w.
-func (c *compression) unpack(w io.Writer, r *io.SectionReader) error {
-	in, err := c.open(bufio.NewReaderSize(r, 1<<20))
-	if err != nil {
-		return err
+// An unpacker decompresses what is read of it, and writes that to a file, too.
+type unpacker struct {
+	from io.Reader
+	to   io.Writer
+	// left is how many bytes more there may be, size how many there were.
+	left, size int64
+	// failed is why it cannot go on.
+	failed error
+}
+
+// unpacker returns what decompresses r: errTooLong if there are more than limit bytes.
+func (c *compression) unpacker(r io.Reader, to io.Writer, limit int64) *unpacker {
+	u := &unpacker{to: to, left: limit}
+	u.from, u.failed = c.open(bufio.NewReaderSize(r, 1<<20))
+	return u
+}
+
+// Read implements io.Reader.
+func (u *unpacker) Read(b []byte) (n int, err error) {
+	if u.failed != nil {
+		return 0, u.failed
 	}
-	if d, ok := in.(*zstd.Decoder); ok {
-		defer d.Close()
+	n, err = u.from.Read(b)
+	u.size, u.left = u.size+int64(n), u.left-int64(n)
+	if u.left < 0 {
+		err = errTooLong
+	} else if _, e := u.to.Write(b[:n]); e != nil {
+		err = e
 	}
-	limit := unpackedLimit(r.Size())
-	n, err := io.Copy(w, io.LimitReader(in, limit+1))
-	if err == nil && n > limit {
-		err = &LimitError{"bytes when decompressed", limit}
+	if !errors.Is(err, io.EOF) {
+		u.failed = err
 	}
-	return err
+	return n, err
+}
+
+// close gives up what decompressing takes.
+func (u *unpacker) close() {
+	if d, ok := u.from.(*zstd.Decoder); ok && d != nil {
+		d.Close()
+	}
 }

@@ -145,7 +145,9 @@ type layoutFinder struct {
 	// fit are the manifests for our platform, others are the platforms of the rest.
 	fit    []v1.Descriptor
 	others []string
-	seen   int
+	// seen and read are how many manifests were met, and how many bytes of JSON were read.
+	seen int
+	read int64
 }
 
 // refName is the annotation that has an image's tag.
@@ -254,6 +256,9 @@ func (f *layoutFinder) blob(h v1.Hash) ([]byte, error) {
 	b, err := text(f.from, blobName(h))
 	if err != nil {
 		return nil, err
+	}
+	if f.read += int64(len(b)); f.read > maxJSON {
+		return nil, &LimitError{"bytes of JSON", maxJSON}
 	}
 	sum := sha256.New()
 	sum.Write(b)

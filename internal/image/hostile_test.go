@@ -3,10 +3,12 @@ package image_test
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,6 +63,7 @@ func TestHostile(t *testing.T) {
 		"an unknown type":            {kind('Z'), `"x": it has type 'Z', which is unknown`},
 		"an empty link":              {packed(imagetest.Member{Header: tar.Header{Typeflag: tar.TypeSymlink, Name: "x", Linkname: strings.Repeat("y", 5000)}}), "what it links to is no path"},
 		"a negative owner":           {packed(imagetest.Member{Header: tar.Header{Typeflag: tar.TypeReg, Name: "x", Uid: -5, Format: tar.FormatGNU}}), "-5 is none of an owner"},
+		"a size beyond all":          {resized(packed(file("x", "", 0o644)), "\x80\x00\x00\x00\x7f\xff\xff\xff\xff\xff\xff\xff"), "its end is missing"},
 		"a content that is not here": {packed(file("x", strings.Repeat("y", 5000), 0o644))[:2048], "its end is missing"},
 		"docker: no config":          {imagetest.Pack(map[string][]byte{"manifest.json": []byte(`[{"Config":"x","Layers":[]}]`)}), "x: it is not in the archive"},
 		"docker: leads out":          {imagetest.Pack(map[string][]byte{"manifest.json": []byte(`[{"Config":"../../etc/passwd","Layers":[]}]`)}), "leads out"},
@@ -146,6 +149,14 @@ func TestBombs(t *testing.T) {
 	require.ErrorContains(t, err, "it has more than 1000 files, the most that is read of an image")
 	_, err = opened(t, imagetest.Docker(imagetest.Image{Layers: [][]byte{packed(many[:600]...), packed(many[:600]...)}}))
 	require.ErrorContains(t, err, "layer 2 of 2: it has more than 1000 files")
+	// What is compressed is decompressed no further than it takes to know that.
+	for i := range 3000 {
+		many = append(many, file(fmt.Sprint("x", i), "", 0o644))
+	}
+	_, err = opened(t, gzipped(packed(many...)))
+	require.ErrorContains(t, err, "it has more than 1000 files")
+	_, err = opened(t, zstded([]byte(strings.Repeat("no archive\n", 1<<20))))
+	require.ErrorContains(t, err, "it is neither a container image")
 	var deep []imagetest.Member
 	for i := range 900 {
 		deep = append(deep, file(fmt.Sprint(i, "/a/b/c"), "", 0o644))
@@ -155,10 +166,32 @@ func TestBombs(t *testing.T) {
 	_, err = opened(t, packed(dir(strings.Repeat(strings.Repeat("x", 200)+"/", 10), 0o755), symlink("x", strings.Repeat("y", 4000)), symlink("x", strings.Repeat("y", 4000)),
 		symlink("x", strings.Repeat("y", 4000)), imagetest.Member{Header: tar.Header{Typeflag: tar.TypeReg, Name: "z", PAXRecords: map[string]string{"SCHILY.xattr.user.x": strings.Repeat("v", 1<<16)}}}))
 	require.ErrorContains(t, err, "more than 65536 bytes of names and attributes")
+	attributes := map[string]string{}
+	for i := range 2000 {
+		attributes["SCHILY.xattr."+strconv.FormatInt(int64(i), 36)] = "v"
+	}
+	_, err = opened(t, packed(imagetest.Member{Header: tar.Header{Typeflag: tar.TypeReg, Name: "z", PAXRecords: attributes}}))
+	require.ErrorContains(t, err, "more than 65536 bytes of names and attributes")
 	for name, compress := range map[string]func([]byte) []byte{"gzip": gzipped, "zstd": zstded} {
 		_, err = opened(t, compress(packed(file("zero", strings.Repeat("\x00", 8<<20), 0o644))))
 		require.ErrorContains(t, err, "bytes when decompressed, the most that is read of an image", name)
 	}
+	zeros := packed(file("zero", strings.Repeat("\x00", 600<<10), 0o644))
+	m := imagetest.Image{Layers: [][]byte{zeros, packed(), zeros}, Compress: gzipped}
+	_, err = opened(t, imagetest.Docker(m)) // one layer twice
+	require.NoError(t, err)
+	m.Layers[2] = packed(file("one", strings.Repeat("\x01", 600<<10), 0o644))
+	_, err = opened(t, imagetest.Docker(m))
+	require.ErrorContains(t, err, "layer 3 of 3: it has more than ")
+	require.ErrorContains(t, err, "bytes when decompressed, the most that is read of an image")
+	// An index that leads to another one many times, which is long.
+	long := []byte(`{"manifests":[]` + strings.Repeat(" ", 6<<20) + "}")
+	sum := fmt.Sprintf("%x", sha256.Sum256(long))
+	to := `{"mediaType":"application/vnd.oci.image.index.v1+json","digest":"sha256:` + sum + `"}`
+	_, err = opened(t, imagetest.Pack(map[string][]byte{
+		"oci-layout": nil, "index.json": []byte(`{"manifests":[` + to + strings.Repeat(","+to, 1000) + "]}"), "blobs/sha256/" + sum: long,
+	}))
+	require.ErrorContains(t, err, "it has more than 16777216 bytes of JSON, the most that is read of an image")
 }
 
 // TestHoles has a file with holes that is longer than all disks: it can be looked at, and is not read.
@@ -184,6 +217,17 @@ func sparse(t testing.TB, size int64) []byte {
 	}
 	b := packed(file("pax", records.String(), 0o644), file("large", "", 0o644))
 	b[156] = tar.TypeXHeader
+	return summed(b)
+}
+
+// resized is an archive whose first member has a size as written there.
+func resized(b []byte, size string) []byte {
+	copy(b[124:136], size)
+	return summed(b)
+}
+
+// summed is an archive whose first header has its checksum.
+func summed(b []byte) []byte {
 	copy(b[148:156], "        ")
 	sum := 0
 	for _, c := range b[:512] {

@@ -121,10 +121,17 @@ func (m *Image) read(from archive, tag string, o *opener) ([]*layer, error) {
 		return nil, &LimitError{"layers", maxLayers}
 	}
 	layers := make([]*layer, len(found.layers))
+	opened := map[v1.Hash]*layer{} // many images have a layer that is empty more than once
 	for i, l := range found.layers {
-		if layers[i], err = o.openLayer(from, l); err != nil {
+		if layers[i] = opened[l.diffID]; layers[i] != nil {
+			err = o.lister.again(layers[i].list)
+		} else {
+			layers[i], err = o.openLayer(from, l)
+		}
+		if err != nil {
 			return nil, &LayerError{i + 1, len(layers), err}
 		}
+		opened[l.diffID] = layers[i]
 	}
 	return layers, nil
 }

@@ -66,6 +66,7 @@ func tree(t testing.TB, name, cache string) string {
 }
 
 func show(t testing.TB, out *strings.Builder, name string, f *image.File) {
+	require.True(t, name == "" || f.Parent.Lookup(f.Name) == f, "%s is not called %s", name, f.Name)
 	fmt.Fprintf(out, "%s %c %o", name, f.Kind, f.Mode)
 	if f.Kind != image.Directory && f.Nlink != 1 || f.Kind == image.Directory && f.Nlink != subdirs(f)+2 {
 		fmt.Fprintf(out, " links=%d", f.Nlink)
@@ -139,6 +140,32 @@ const layeredTree = ` d 755
 /was/now d 711
 `
 
+// TestReplaced has layers put something else in the place of what is below, as Docker's do when a link is removed and a directory made: it is marked as
+// opaque. And it takes first names of files away.
+func TestReplaced(t *testing.T) {
+	m := imagetest.Image{Layers: [][]byte{
+		packed(file("usr/lib/keep", "k", 0o644), symlink("link", "usr/lib"), file("file", "f", 0o644), symlink("other", "link"), file("a", "a", 0o644), link("m/b", "a"), link("z", "a"),
+			file("dir/f", "f", 0o644), file("plain", "p", 0o644)),
+		packed(dir("link", 0o750), file("link/.wh..wh..opq", "", 0), file("link/new", "n", 0o644), dir("file", 0o755), file("file/.wh..wh..opq", "", 0), file("file/new", "n", 0o644),
+			dir("other", 0o755), file("other/.wh.keep", "", 0), file(".wh.a", "", 0), link("dir", "dir/f"), file("plain/.wh.x", "", 0)),
+	}}
+	require.Equal(t, ` d 755
+/dir f 644 "f"
+/file d 755
+/file/new f 644 "n"
+/link d 750
+/link/new f 644 "n"
+/m d 755
+/m/b f 644 links=2 "a"
+/other d 755
+/plain f 644 "p"
+/usr d 755
+/usr/lib d 755
+/usr/lib/keep f 644 "k"
+/z f 644 links=2 "a"
+`, tree(t, written(t, imagetest.Docker(m)), ""))
+}
+
 // TestFormats has one image in all formats, with a cache that is new, one that is used, and none.
 func TestFormats(t *testing.T) {
 	small, zipped := layered, layered
@@ -196,6 +223,11 @@ func TestRoot(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoManifest has a root directory with a file that is called like an image's manifest, as those of web applications are.
+func TestNoManifest(t *testing.T) {
+	require.Contains(t, tree(t, written(t, packed(file("manifest.json", ` {"name": "app"}`, 0o644), file("index.json", "", 0o644))), ""), "/manifest.json f 644")
 }
 
 // TestSparse opens files with holes, which GNU tar has written in each of its formats.
@@ -272,7 +304,7 @@ func TestFind(t *testing.T) {
 	defer m.Close()
 	x := m.Find("/usr/lib/x")
 	for name, want := range map[string]*image.File{
-		"/lib/x": x, "usr/abs": x, "/usr/up/lib/x": x, "/../lib/../lib/x": x, "/": m.Root, "": m.Root, "/loop": nil, "/dangling": nil, "/loop/x": nil, "/lib/x/y": nil, "/no": nil,
+		"/lib/x": x, "/lib/../lib/x": x, "lib/../lib/./": x.Parent, "usr/..": m.Root, "usr/abs": x, "/usr/up/lib/x": x, "/../lib/../lib/x": x, "/": m.Root, "": m.Root, "/loop": nil, "/dangling": nil, "/loop/x": nil, "/lib/x/y": nil, "/no": nil, "/usr": m.Root.Lookup("usr"), "/lib/..": m.Root.Lookup("usr"),
 	} {
 		require.Same(t, want, m.Find(name), name)
 	}
@@ -305,7 +337,7 @@ func TestUser(t *testing.T) {
 	require.NoError(t, err)
 	defer m.Close()
 	for spec, want := range map[string]image.User{
-		"": {}, "root": {}, "0": {}, "www": {33, 34, []int{4}}, "33": {33, 34, []int{4}}, "www:staff": {33, 50, nil}, "1234": {UID: 1234}, "1234:7": {UID: 1234, GID: 7}, ":50": {GID: 50},
+		"": {}, "root": {}, "0": {}, "www": {33, 34, []int{4}}, "33": {33, 34, []int{4}}, "www:staff": {33, 50, nil}, "www:": {33, 34, []int{4}}, "1234": {UID: 1234}, "1234:7": {UID: 1234, GID: 7}, ":50": {GID: 50},
 	} {
 		u, err := m.LookupUser(spec)
 		require.NoError(t, err, spec)

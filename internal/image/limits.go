@@ -5,7 +5,7 @@ import "fmt"
 // Bounds of what an image may take. Those that anything real comes near are in error messages.
 const (
 	maxLayers   = 1 << 10
-	maxJSON     = 16 << 20 // bytes of a manifest, or of a configuration
+	maxJSON     = 16 << 20 // bytes of a manifest or configuration, and of all together that an index leads to
 	maxManifest = 1 << 12  // manifests that an index may lead to
 	pathMax     = 4096
 	nameMax     = 255
@@ -20,11 +20,14 @@ const (
 var limits = struct {
 	// entries are files in all layers, text bytes of names, links and attributes in all layers.
 	entries, text int64
-	// Compressed data may become unpacked bytes in any case, and ratio as many as it has: what compresses better is made to fill disks.
+	// What is compressed of an image may become unpacked bytes in any case, and ratio as many as it has: what compresses better is made to fill disks.
 	unpacked, ratio int64
 	// cache is how many bytes a cache may have.
 	cache int64
-}{entries: 1 << 21, text: 1 << 30, unpacked: 4 << 30, ratio: 200, cache: 20 << 30}
+}{entries: 1 << 21, text: 256 << 20, unpacked: 4 << 30, ratio: 200, cache: 20 << 30}
+
+// attributeSize is what an extended attribute takes besides its name and value, in bytes: a place in a map.
+const attributeSize = 64
 
 // maxUnpacked is how many bytes may come out of compressed data at most.
 const maxUnpacked = 256 << 30

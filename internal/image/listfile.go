@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"maps"
@@ -11,9 +12,9 @@ import (
 
 var errList = errors.New("a list in the cache is damaged")
 
-// encodeList is the list of an archive that is known as id.
-func encodeList(id string, list []entry) []byte {
-	w := listWriter{}
+// encodeList writes the list of an archive that is known as id. What fails of that, Flush tells.
+func encodeList(to *bufio.Writer, id string, list []entry) {
+	w := listWriter{to}
 	w.text(id)
 	w.number(uint64(len(list)))
 	for i := range list {
@@ -34,7 +35,6 @@ func encodeList(id string, list []entry) []byte {
 			w.text(e.Xattrs[k])
 		}
 	}
-	return w.b
 }
 
 func boolean(b bool) uint32 {
@@ -44,13 +44,13 @@ func boolean(b bool) uint32 {
 	return 0
 }
 
-type listWriter struct{ b []byte }
+type listWriter struct{ *bufio.Writer }
 
-func (w *listWriter) number(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
+func (w listWriter) number(n uint64) { w.Write(binary.AppendUvarint(w.AvailableBuffer(), n)) }
 
-func (w *listWriter) text(s string) {
+func (w listWriter) text(s string) {
 	w.number(uint64(len(s)))
-	w.b = append(w.b, s...)
+	w.WriteString(s)
 }
 
 // decodeList reads what encodeList has made.

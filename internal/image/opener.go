@@ -1,6 +1,8 @@
 package image
 
 import (
+	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -8,6 +10,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -24,7 +27,9 @@ type layer struct {
 type opener struct {
 	cache  *cache
 	lister lister
-	closes []io.Closer
+	// packed and unpacked are how many bytes were decompressed, and how many came out.
+	packed, unpacked int64
+	closes           []io.Closer
 }
 
 // openFile opens a file that is an image: as the archive of one, or as its only layer.
@@ -95,12 +100,7 @@ func (o *opener) open(p part, want *v1.Hash) (*layer, error) {
 		} else {
 			o.closes = append(o.closes, f)
 		}
-		for i := range list {
-			if err := o.lister.count(&list[i]); err != nil {
-				return nil, err
-			}
-		}
-		return l, nil
+		return l, o.lister.again(list)
 	}
 	if c != nil {
 		return o.unpack(c, p, want)
@@ -114,7 +114,14 @@ func (o *opener) open(p part, want *v1.Hash) (*layer, error) {
 			return nil, err
 		}
 	}
-	list, err := o.lister.list(p.SectionReader, want == nil)
+	position := func() int64 {
+		n, _ := p.Seek(0, io.SeekCurrent) // which cannot fail
+		return n
+	}
+	list, err := o.lister.list(p.SectionReader, p.Size(), position)
+	if err == nil && want == nil {
+		err = checkEnd(p, position())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,13 +138,13 @@ func checkDigest(h hash.Hash, want *v1.Hash) error {
 
 // unpack decompresses an archive: into the cache or, if that is not possible, into a file that goes at the end.
 func (o *opener) unpack(c *compression, p part, want *v1.Hash) (*layer, error) {
-	before := o.lister
+	before := *o
 	l, err := o.unpackCached(c, p, want)
 	var write *writeError
 	if l != nil || err != nil && !errors.As(err, &write) {
 		return l, err
 	}
-	o.lister = before
+	o.lister, o.packed, o.unpacked = before.lister, before.packed, before.unpacked
 	f, err := newTemporary()
 	if err != nil {
 		return nil, err
@@ -186,37 +193,52 @@ func (w fileWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// unpackTo decompresses an archive into f, and lists what is in it.
+// unpackTo decompresses an archive into f, and lists what is in it meanwhile: what is none, or has too much, is not decompressed to its end.
 func (o *opener) unpackTo(f *os.File, c *compression, p part, want *v1.Hash) (*layer, error) {
 	h := sha256.New()
-	var to io.Writer = fileWriter{f}
+	buffer := bufio.NewWriterSize(fileWriter{f}, 1<<20)
+	var to io.Writer = buffer
 	if want != nil {
 		to = io.MultiWriter(to, h)
 	}
-	if err := c.unpack(to, io.NewSectionReader(p, 0, p.Size())); err != nil {
-		var write *writeError
-		var limit *LimitError
-		switch {
-		case errors.As(err, &write), errors.As(err, &limit), errors.Is(err, errXZ):
-			return nil, err
-		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-			return nil, errCut
-		}
-		return nil, fmt.Errorf("it is damaged: %s: %w", c.name, err)
-	}
-	if want != nil {
-		if err := checkDigest(h, want); err != nil {
-			return nil, err
+	limit := unpackedLimit(o.packed + p.Size())
+	u := c.unpacker(io.NewSectionReader(p, 0, p.Size()), to, limit-o.unpacked)
+	defer u.close()
+	list, err := o.lister.list(u, math.MaxInt64, func() int64 { return u.size })
+	end := u.size
+	var much *LimitError
+	if err == nil || want != nil && !errors.As(err, &much) { // the digest says whether it is damaged
+		io.Copy(io.Discard, u)
+		if want != nil && u.failed == nil {
+			err = cmp.Or(checkDigest(h, want), err)
 		}
 	}
-	size, err := f.Seek(0, io.SeekCurrent)
+	if u.failed != nil {
+		return nil, c.unpackError(u.failed, limit)
+	}
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if err == nil && want == nil {
+		err = checkEnd(f, end)
+	}
 	if err != nil {
 		return nil, err
 	}
-	data := io.NewSectionReader(f, 0, size)
-	list, err := o.lister.list(data, want == nil)
-	if err != nil {
-		return nil, err
+	o.packed, o.unpacked = o.packed+p.Size(), o.unpacked+u.size
+	return &layer{io.NewSectionReader(f, 0, u.size), list}, nil
+}
+
+// unpackError is the error for data that could not be decompressed, of which an image may have limit bytes.
+func (c *compression) unpackError(err error, limit int64) error {
+	var write *writeError
+	switch {
+	case errors.Is(err, errTooLong):
+		return &LimitError{"bytes when decompressed", limit}
+	case errors.As(err, &write), errors.Is(err, errXZ):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return errCut
 	}
-	return &layer{data, list}, nil
+	return fmt.Errorf("it is damaged: %s: %w", c.name, err)
 }

@@ -57,33 +57,33 @@ type entry struct {
 
 const blockSize = 512
 
-// A lister lists the members of an archive, and counts what the lists take.
+// A lister lists the members of archives, and counts what the lists take.
 type lister struct {
 	entries, text int64
 }
 
-// list lists the members of an archive. Without a digest, the archive has to have an end, so that it is known to be whole.
-func (l *lister) list(r *io.SectionReader, needEnd bool) (list []entry, err error) {
+// list lists the members of an archive of size bytes at most, of which so many were read as position says.
+func (l *lister) list(r io.Reader, size int64, position func() int64) (list []entry, err error) {
 	t := tar.NewReader(r)
 	at, skip := int64(0), uint32(0)
 	for {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			return list, checkEnd(r, needEnd)
+			return list, nil
 		}
-		if err != nil && r.Size() < blockSize {
+		off := position()
+		if err != nil && off < blockSize {
 			return nil, errNoTar
 		}
 		if err != nil {
 			return nil, notWhole(err, len(list))
 		}
-		off, err := r.Seek(0, io.SeekCurrent)
-		if err != nil {
-			return nil, err
-		}
 		e, err := newEntry(h)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", h.Name, err)
+		}
+		if e.Kind == Regular && !e.sparse && e.Size > size-off {
+			return nil, errCut
 		}
 		if e.off, e.skip = off, 0; e.sparse {
 			e.off, e.skip = at, skip
@@ -106,13 +106,23 @@ func (l *lister) count(e *entry) error {
 	l.entries++
 	l.text += int64(len(e.name) + len(e.Target))
 	for k, v := range e.Xattrs {
-		l.text += int64(len(k) + len(v))
+		l.text += int64(len(k) + len(v) + attributeSize)
 	}
 	switch {
 	case l.entries > limits.entries:
 		return &LimitError{"files", limits.entries}
 	case l.text > limits.text:
 		return &LimitError{"bytes of names and attributes", limits.text}
+	}
+	return nil
+}
+
+// again counts what is in a list that was made before.
+func (l *lister) again(list []entry) error {
+	for i := range list {
+		if err := l.count(&list[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -135,12 +145,8 @@ var (
 	errNoTar = errors.New("it is neither a container image (docker save, podman save, skopeo copy, an OCI layout) nor a tar archive of a root directory, plain or compressed by gzip, zstd or bzip2")
 )
 
-// checkEnd checks that what was read last is the mark at the end of an archive.
-func checkEnd(r *io.SectionReader, need bool) error {
-	end, err := r.Seek(0, io.SeekCurrent)
-	if err != nil || !need {
-		return err
-	}
+// checkEnd checks that what an archive has in front of end is the mark there, so that it is known to be whole.
+func checkEnd(r io.ReaderAt, end int64) error {
 	var last [blockSize]byte
 	if end < blockSize {
 		return errNoTar

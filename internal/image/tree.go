@@ -55,6 +55,8 @@ type joiner struct {
 	root *File
 	// files and steps are how many files were made, and names looked up.
 	files, steps int
+	// renamed says that a file may have lost its first name and kept another one.
+	renamed bool
 }
 
 // join makes the tree of layers, the lowest first; marked says that they may take something away of those below.
@@ -71,7 +73,22 @@ func join(layers []*layer, marked bool) (*File, error) {
 			return nil, err
 		}
 	}
+	if j.renamed {
+		rename(j.root)
+	}
 	return j.root, nil
+}
+
+// rename gives the files in d whose first name is gone the first one that is left.
+func rename(d *File) {
+	for _, name := range d.List() {
+		f := d.names[name]
+		if f.Kind == Directory {
+			rename(f)
+		} else if f.Parent.names[f.Name] != f {
+			f.Parent, f.Name = d, name
+		}
+	}
 }
 
 // make makes a directory, as it is if no archive says what it is like.
@@ -97,8 +114,8 @@ func (d *File) put(name string, f *File) {
 	}
 }
 
-// remove takes a name away, and all that is below it.
-func (d *File) remove(name string) {
+// remove takes a name in d away, and all that is below it.
+func (j *joiner) remove(d *File, name string) {
 	f := d.names[name]
 	if f == nil {
 		return
@@ -106,11 +123,12 @@ func (d *File) remove(name string) {
 	delete(d.names, name)
 	if f.Kind != Directory {
 		f.Nlink--
+		j.renamed = j.renamed || f.Nlink > 0
 		return
 	}
 	d.Nlink--
-	for _, n := range f.List() {
-		f.remove(n)
+	for n := range f.names {
+		j.remove(f, n)
 	}
 }
 
@@ -120,12 +138,14 @@ const (
 	opaque   = ".wh..wh..opq"
 )
 
-// add puts a layer over what there is.
+// add puts a layer over what there is. Its marks are about what was there before, wherever in the archive they stand.
 func (j *joiner) add(l *layer, marked bool) error {
 	if marked {
-		for i := range l.list {
-			if err := j.takeAway(l.list[i].name); err != nil {
-				return fmt.Errorf("%q: %w", l.list[i].name, err)
+		for _, do := range []func(*entry) error{j.replace, j.takeAway} {
+			for i := range l.list {
+				if err := do(&l.list[i]); err != nil {
+					return fmt.Errorf("%q: %w", l.list[i].name, err)
+				}
 			}
 		}
 	}
@@ -141,9 +161,26 @@ func (j *joiner) add(l *layer, marked bool) error {
 	return nil
 }
 
-// takeAway does what a mark says, if name is one.
-func (j *joiner) takeAway(name string) error {
-	dir, base := path.Split(name)
+// replace puts a directory of a layer where there was something else. Marks in it would be followed to where that leads, if it is a link.
+func (j *joiner) replace(e *entry) error {
+	if e.Kind != Directory {
+		return nil
+	}
+	dir, name := path.Split(e.name)
+	d, err := j.directory(dir, false)
+	if err != nil || d == nil {
+		return err
+	}
+	if old := d.names[name]; old != nil && old.Kind != Directory {
+		j.remove(d, name)
+		_, err = j.make(d, name)
+	}
+	return err
+}
+
+// takeAway does what a mark says, if e is one.
+func (j *joiner) takeAway(e *entry) error {
+	dir, base := path.Split(e.name)
 	gone, ok := strings.CutPrefix(base, whiteout)
 	if !ok {
 		return nil
@@ -153,11 +190,11 @@ func (j *joiner) takeAway(name string) error {
 	case err != nil || d == nil:
 		return err
 	case base == opaque:
-		for _, n := range d.List() {
-			d.remove(n)
+		for n := range d.names {
+			j.remove(d, n)
 		}
 	case !strings.HasPrefix(gone, whiteout): // which are marks of a file system's own
-		d.remove(gone)
+		j.remove(d, gone)
 	}
 	return nil
 }
@@ -187,7 +224,7 @@ func (j *joiner) addFile(l *layer, e *entry) error {
 		old.Attributes = e.Attributes
 		return nil
 	}
-	d.remove(name)
+	j.remove(d, name)
 	f, err := j.make(nil, name)
 	if err != nil {
 		return err
@@ -222,8 +259,10 @@ func (j *joiner) link(d *File, name, target string) error {
 	case d.names[name] == f:
 		return nil
 	}
-	d.remove(name)
-	f.Nlink++
+	j.remove(d, name)
+	if f.Nlink++; f.Nlink == 1 { // it was below what is gone now
+		f.Parent, f.Name = d, name
+	}
 	d.put(name, f)
 	return nil
 }
@@ -274,7 +313,7 @@ func (w *walk) follow(name string) error {
 func (w *walk) step(name string) error {
 	next := w.at.names[name]
 	switch {
-	case next == nil && !w.make:
+	case !w.make && (next == nil || next.Kind != Directory && next.Kind != Symlink):
 		w.at = nil
 		return nil
 	case next == nil:
@@ -298,10 +337,12 @@ func (w *walk) step(name string) error {
 
 // Find returns the file at a path, over links, or nil. Paths begin at the root.
 func (m *Image) Find(name string) *File {
-	j := &joiner{root: m.Root}
-	for links := 0; links <= maxLinks; links++ {
-		dir, base := path.Split(path.Clean("/" + name))
-		w := walk{j: j, at: m.Root}
+	w := walk{j: &joiner{root: m.Root}, at: m.Root}
+	for {
+		dir, base := path.Split(name)
+		if base == "." || base == ".." {
+			dir, base = name, ""
+		}
 		if err := w.follow(dir); err != nil || w.at == nil {
 			return nil
 		}
@@ -312,17 +353,11 @@ func (m *Image) Find(name string) *File {
 		if f == nil || f.Kind != Symlink {
 			return f
 		}
-		if name = f.Target; !path.IsAbs(name) {
-			name = path.Join(w.at.path(), name)
+		if w.links++; w.links > maxLinks {
+			return nil
+		}
+		if name = f.Target; path.IsAbs(name) {
+			w.at = m.Root
 		}
 	}
-	return nil
-}
-
-// path is the path of a directory.
-func (f *File) path() string {
-	if f.Parent == f {
-		return "/"
-	}
-	return path.Join(f.Parent.path(), f.Name)
 }

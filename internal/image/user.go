@@ -19,7 +19,7 @@ const maxAccounts = 16 << 20
 
 // LookupUser returns the user that a configuration names: by name or number, with a group behind a colon or without. "" is the superuser.
 func (m *Image) LookupUser(spec string) (User, error) {
-	name, group, withGroup := strings.Cut(spec, ":")
+	name, group, _ := strings.Cut(spec, ":")
 	if name == "" {
 		name = "0"
 	}
@@ -42,7 +42,7 @@ func (m *Image) LookupUser(spec string) (User, error) {
 		return u, fmt.Errorf("user %q: the image's /etc/passwd has no such name", name)
 	}
 	groups := m.accounts("/etc/group")
-	if !withGroup {
+	if group == "" {
 		for _, g := range groups {
 			if gid, ok := number(g[2]); ok && gid != u.GID && slices.Contains(strings.Split(g[3], ","), name) {
 				u.Groups = append(u.Groups, int(gid))
@@ -93,7 +93,7 @@ func (m *Image) accounts(name string) (lines [][]string) {
 		return nil
 	}
 	for line := range strings.Lines(string(text)) {
-		if f := strings.Split(strings.TrimSuffix(line, "\n"), ":"); len(f) >= 4 {
+		if f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 5); len(f) >= 4 {
 			lines = append(lines, f)
 		}
 	}

@@ -111,7 +111,7 @@ func (m *Image) compressed(layer []byte) []byte {
 // Docker makes what docker save writes.
 func Docker(images ...Image) []byte {
 	files := map[string][]byte{}
-	var manifest []object
+	manifest := []object{}
 	for _, m := range images {
 		config := m.config()
 		name := digest(config) + ".json"

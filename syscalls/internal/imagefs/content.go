@@ -1,8 +1,6 @@
 package imagefs
 
 import (
-	"slices"
-
 	"github.com/cgemu/cgemu/internal/image"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
@@ -13,7 +11,7 @@ func (fs *FS) content(f *image.File) (*content, linux.Errno) {
 	c := fs.contents[f]
 	if c == nil {
 		made, e := fs.extract(f)
-		if e == linux.ENOSPC && len(fs.idle) > 0 {
+		if e == linux.ENOSPC && fs.idle.Len() > 0 {
 			fs.forget(0)
 			made, e = fs.extract(f)
 		}
@@ -23,8 +21,8 @@ func (fs *FS) content(f *image.File) (*content, linux.Errno) {
 		c = &content{Content: made, of: f}
 		fs.contents[f] = c
 	} else if c.opened == 0 {
-		fs.idle = slices.DeleteFunc(fs.idle, func(o *content) bool { return o == c })
-		fs.idleSize -= f.Size
+		fs.idle.Remove(c.idle)
+		fs.idleSize -= c.size()
 	}
 	c.opened++
 	return c, 0
@@ -56,19 +54,17 @@ func (fs *FS) release(c *content) {
 	if c.opened--; c.opened > 0 {
 		return
 	}
-	fs.idle = append(fs.idle, c)
-	fs.idleSize += c.of.Size
+	c.idle = fs.idle.PushBack(c)
+	fs.idleSize += c.size()
 	fs.forget(fs.maxIdle)
 }
 
-// forget removes contents that nobody has open, until no more than most bytes are left.
+// forget removes contents that nobody has open, until they take no more than most bytes.
 func (fs *FS) forget(most int64) {
-	n := 0
-	for ; n < len(fs.idle) && fs.idleSize > most; n++ {
-		c := fs.idle[n]
+	for fs.idleSize > most {
+		c := fs.idle.Remove(fs.idle.Front()).(*content)
 		c.Remove()
 		delete(fs.contents, c.of)
-		fs.idleSize -= c.of.Size
+		fs.idleSize -= c.size()
 	}
-	fs.idle = slices.Delete(fs.idle, 0, n)
 }

@@ -2,6 +2,7 @@
 package imagefs
 
 import (
+	"container/list"
 	"maps"
 	"path"
 	"slices"
@@ -11,8 +12,12 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// maxIdle is how many bytes of contents are kept that nobody has open any more.
-const maxIdle = 128 << 20
+// maxIdle is how many bytes of contents are kept that nobody has open any more, and contentSize what each is taken to have besides its file's: most are files
+// of the host, of whole pages.
+const (
+	maxIdle     = 128 << 20
+	contentSize = 4 << 10
+)
 
 // An FS is the file system of an image.
 type FS struct {
@@ -22,7 +27,7 @@ type FS struct {
 	newContent func(ino uint64, kind uint32) (vfs.Content, linux.Errno)
 	contents   map[*image.File]*content
 	// idle are the contents that nobody has open, the one that was used last at the end, and idleSize how many bytes they have.
-	idle     []*content
+	idle     list.List
 	idleSize int64
 	maxIdle  int64
 }
@@ -32,7 +37,11 @@ type content struct {
 	vfs.Content
 	of     *image.File
 	opened int
+	idle   *list.Element // in FS.idle, if nobody has it open
 }
+
+// size is what the content takes.
+func (c *content) size() int64 { return c.of.Size + contentSize }
 
 // New returns the file system of the image with that root. Contents are where o says.
 func New(root *image.File, o vfs.MemOptions) *FS {
@@ -51,7 +60,8 @@ func (fs *FS) Close() linux.Errno {
 		c.Remove()
 	}
 	clear(fs.contents)
-	fs.idle, fs.idleSize = nil, 0
+	fs.idle.Init()
+	fs.idleSize = 0
 	return 0
 }
 
@@ -101,12 +111,12 @@ func (n node) ReadDir() ([]vfs.Dirent, linux.Errno) {
 	if n.f.Kind != image.Directory {
 		return nil, linux.ENOTDIR
 	}
-	var list []vfs.Dirent
+	var all []vfs.Dirent
 	for _, name := range n.f.List() {
 		f := n.f.Lookup(name)
-		list = append(list, vfs.Dirent{Name: name, Ino: f.Number, Mode: kinds[f.Kind]})
+		all = append(all, vfs.Dirent{Name: name, Ino: f.Number, Mode: kinds[f.Kind]})
 	}
-	return list, 0
+	return all, 0
 }
 
 // Readlink returns what a link leads to.

@@ -3,6 +3,7 @@ package imagefs_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -123,7 +124,7 @@ func TestIdle(t *testing.T) {
 		members = append(members, imagetest.File(name, strings.Repeat(name, 1000), 0o644))
 	}
 	root := opened(t, members...)
-	for _, c := range []struct{ idle, room, want int64 }{{100000, 100000, 8000}, {3000, 100000, 3000}, {100000, 5000, 5000}, {0, 1000, 0}} {
+	for _, c := range []struct{ idle, room, want int64 }{{100000, 100000, 8000}, {15288, 100000, 3000}, {100000, 5000, 5000}, {0, 1000, 0}} {
 		sum := int64(0)
 		fs := imagefs.NewSmall(root, c.idle, func(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
 			if sum+1000 > c.room {
@@ -154,6 +155,32 @@ func TestIdle(t *testing.T) {
 		require.Zero(t, fs.Close())
 		require.Zero(t, sum)
 	}
+}
+
+// TestIdleEmpty has many files that are empty, each of which takes a file of the host: not all are kept.
+func TestIdleEmpty(t *testing.T) {
+	var members []imagetest.Member
+	for i := range 100 {
+		members = append(members, imagetest.File(strconv.Itoa(i), "", 0o644))
+	}
+	sum := int64(0)
+	fs := imagefs.NewSmall(opened(t, members...), 40<<10, func(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
+		sum++
+		m, e := vfs.MemContent(ino, kind)
+		return &counted{m, &sum, 1}, e
+	})
+	for range 2 {
+		for _, m := range members {
+			n, e := fs.Root().Lookup(m.Name)
+			require.Zero(t, e)
+			h, e := n.Open(linux.O_RDONLY)
+			require.Zero(t, e)
+			require.Zero(t, h.Close())
+		}
+	}
+	require.EqualValues(t, 10, sum)
+	require.Zero(t, fs.Close())
+	require.Zero(t, sum)
 }
 
 // TestShortened has an image be cut while it is used.

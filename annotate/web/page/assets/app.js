@@ -48,8 +48,7 @@ function busy(on) {
 }
 
 // run resolves to what the program makes of a job; never if it is stopped.
-async function run(job) {
-  const module = await program();
+function run(module, job) {
   const url = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
   const worker = state.worker = new Worker(url);
   return new Promise((resolve) => {
@@ -63,7 +62,7 @@ async function run(job) {
   });
 }
 
-let turn = 0; // of what was asked for last
+let turn = 0; // of what was asked for last, or cancelled
 async function update() {
   const mine = ++turn;
   stop();
@@ -75,7 +74,9 @@ async function update() {
   busy(true);
   let result;
   try {
-    result = await run({
+    const module = await program();
+    if (mine !== turn) return;
+    result = await run(module, {
       profiles: state.profiles, diff: isDiff(), format: format(), threshold: $("threshold").valueAsNumber, context: $("context").valueAsNumber,
       stripHash: $("strip").checked, sources: state.sources.toReversed().map(({ folder, side, files }) => ({ folder, side: isDiff() ? side : "", files })),
     });
