@@ -58,7 +58,7 @@ type pmScanArg struct {
 	returnMask          uint64
 }
 
-type pageRegion struct{ start, end, categories uint64 }
+type pageRegion struct{ start, end, _ uint64 }
 
 // The request of ioctl(2), and categories of pages (include/uapi/linux/fs.h).
 const (
