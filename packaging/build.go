@@ -15,7 +15,7 @@ type target struct{ OS, Arch string }
 
 // targets are the platforms of a release.
 var targets = []target{
-	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}, {"darwin", "amd64"}, {"windows", "amd64"}, {"freebsd", "amd64"},
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}, {"darwin", "amd64"}, {"windows", "amd64"}, {"windows", "arm64"}, {"freebsd", "amd64"},
 }
 
 // runs says whether, and how, programs run there.

@@ -199,6 +199,49 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// TestInstallElsewhere has the script take each archive of a release that a machine with bash can unpack, and put the program into place. uname(1) is
+// told to say what it says there.
+func TestInstallElsewhere(t *testing.T) {
+	script, err := filepath.Abs("ci/install.sh")
+	require.NoError(t, err)
+	names := map[string][2]string{ // what uname -s and -m say
+		"linux/amd64": {"Linux", "x86_64"}, "linux/arm64": {"Linux", "aarch64"}, "darwin/arm64": {"Darwin", "arm64"}, "darwin/amd64": {"Darwin", "x86_64"},
+		"windows/amd64": {"MINGW64_NT-10.0-20348", "x86_64"}, "windows/arm64": {"MSYS_NT-10.0-26100", "aarch64"}, "freebsd/amd64": {"FreeBSD", "amd64"},
+	}
+	for _, at := range targets {
+		out := t.TempDir()
+		r := &release{Version: version.Next, Out: out, Time: time.Unix(0, 0), Files: []file{{"man/man1/cgemu.1", nil, 0o644}}}
+		binaries := map[target][]byte{}
+		for _, other := range targets {
+			binaries[other] = []byte("#!/bin/sh\necho this is " + other.String() + "\n")
+		}
+		require.NoError(t, r.archives(binaries))
+		release := filepath.Join(out, "v"+version.Next)
+		require.NoError(t, os.Mkdir(release, 0o755))
+		archives, err := filepath.Glob(filepath.Join(out, "cgemu_*"))
+		require.NoError(t, err)
+		require.Len(t, archives, len(targets))
+		var sums strings.Builder
+		for _, name := range archives {
+			data, err := os.ReadFile(name)
+			require.NoError(t, err)
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), filepath.Base(name))
+			require.NoError(t, os.Rename(name, filepath.Join(release, filepath.Base(name))))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(release, "SHA256SUMS"), []byte(sums.String()), 0o644))
+		server := httptest.NewServer(http.FileServer(http.Dir(out)))
+		t.Cleanup(server.Close)
+
+		dir := t.TempDir()
+		uname := fmt.Sprintf("#!/bin/sh\n[ $1 = -s ] && echo %s || echo %s\n", names[at.String()][0], names[at.String()][1])
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "uname"), []byte(uname), 0o755))
+		status, said := runScript(t, dir, script+" "+version.Next+" 'in a directory'", []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CGEMU_RELEASES=" + server.URL})
+		require.Zero(t, status, said)
+		require.Equal(t, "this is "+at.String()+"\n", said)
+		require.FileExists(t, filepath.Join(dir, "in a directory", "man", "man1", "cgemu.1"))
+	}
+}
+
 // TestGitLab does the script of GitLab's job.
 func TestGitLab(t *testing.T) {
 	url, _ := serve(t)

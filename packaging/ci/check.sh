@@ -5,7 +5,7 @@ set -uo pipefail
 
 options=(--report=text=-)
 [ "$ANNOTATIONS" != true ] || options+=(--report=github=-)
-summary=$(mktemp)
+summary=$(mktemp "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/cgemu.XXXXXX") # a path that programs of Windows know, too
 trap 'rm -f "$summary"' EXIT
 [ "$SUMMARY" != true ] || options+=("--report=markdown=$summary")
 read -ra more <<<"$OPTIONS"

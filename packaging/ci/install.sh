@@ -14,10 +14,12 @@ fail() {
 [ $# = 2 ] || fail "usage: install.sh VERSION DIRECTORY"
 version=${1#v} directory=$2
 
+suffix=.tar.gz program=cgemu
 case $(uname -s) in
 Linux) os=linux ;;
 Darwin) os=darwin ;;
 FreeBSD) os=freebsd ;;
+MINGW* | MSYS* | CYGWIN*) os=windows suffix=.zip program=cgemu.exe ;; # the bash that comes with git
 *) fail "there is no archive for $(uname -s) that this script can unpack: see docs/install.md" ;;
 esac
 case $(uname -m) in
@@ -49,16 +51,22 @@ checksum() {
 	fi | cut -d ' ' -f 1
 }
 
-download "$base.tar.gz"
+archive=$base$suffix
+download "$archive"
 want=${CGEMU_SHA256:-}
 if [ -z "$want" ]; then
 	download SHA256SUMS
-	want=$(awk -v name="$base.tar.gz" '$2 == name { print $1 }' "$work/SHA256SUMS")
-	[ -n "$want" ] || fail "the release's SHA256SUMS does not name $base.tar.gz"
+	want=$(awk -v name="$archive" '$2 == name { print $1 }' "$work/SHA256SUMS")
+	[ -n "$want" ] || fail "the release's SHA256SUMS does not name $archive"
 fi
-got=$(checksum "$work/$base.tar.gz")
-[ "$got" = "$want" ] || fail "$base.tar.gz has the checksum $got, expected $want: nothing was installed"
+got=$(checksum "$work/$archive")
+[ "$got" = "$want" ] || fail "$archive has the checksum $got, expected $want: nothing was installed"
 
+if [ "$suffix" = .zip ]; then
+	unzip -q "$work/$archive" -d "$work"
+else
+	tar -xzf "$work/$archive" -C "$work"
+fi
 mkdir -p "$directory"
-tar -xzf "$work/$base.tar.gz" -C "$directory" --strip-components 1
-"$directory/cgemu" version
+cp -R "$work/$base/." "$directory"
+"$directory/$program" version
