@@ -64,6 +64,8 @@ type Network interface {
 	Socket(typ int) (Socket, linux.Errno)
 	// Wait is PollWait, of which the Network may keep what it returned.
 	Wait(fds []PollFD, d int64) bool
+	// Close gives the Network up, when all its sockets are closed and what they were given is sent.
+	Close()
 }
 
 // A Socket is a socket of a Network.
@@ -83,11 +85,8 @@ type Socket interface {
 	Close() linux.Errno
 }
 
-// OwnNetwork is the host's network itself.
-type OwnNetwork struct{}
-
 // Wait implements Network.
-func (OwnNetwork) Wait(fds []PollFD, d int64) bool { return PollWait(fds, d) }
+func (*OwnNetwork) Wait(fds []PollFD, d int64) bool { return PollWait(fds, d) }
 
 // A Time is a time of a file, if it is set: seconds since 1970, which nanoseconds would not reach, and nanoseconds.
 type Time struct {

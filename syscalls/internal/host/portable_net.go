@@ -3,10 +3,13 @@
 package host
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"sync"
+	"time"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
@@ -20,13 +23,24 @@ const (
 	// maxDatagrams is how many datagrams wait to be received; more are lost.
 	maxDatagrams = 256
 	maxDatagram  = 64 << 10
+	// lingering is how long a connection that was closed may take to take what was given to be sent.
+	lingering = 30 * time.Second
 )
 
+// OwnNetwork is the host's network itself.
+type OwnNetwork struct {
+	// unsent are the connections that were closed before all was sent.
+	unsent sync.WaitGroup
+}
+
+// Close implements Network: what was given to be sent would be lost with the process.
+func (n *OwnNetwork) Close() { n.unsent.Wait() }
+
 // Socket implements Network.
-func (OwnNetwork) Socket(typ int) (Socket, linux.Errno) {
+func (n *OwnNetwork) Socket(typ int) (Socket, linux.Errno) {
 	switch typ & 0xf {
 	case linux.SOCK_STREAM:
-		s := &stream{}
+		s := &stream{n: n}
 		s.changed.L = &s.mu
 		return s, 0
 	case linux.SOCK_DGRAM:
@@ -37,9 +51,12 @@ func (OwnNetwork) Socket(typ int) (Socket, linux.Errno) {
 
 // A stream is a TCP connection.
 type stream struct {
+	n       *OwnNetwork
 	mu      sync.Mutex
 	changed sync.Cond
 	conn    *net.TCPConn
+	// giveUp ends connecting.
+	giveUp context.CancelFunc
 	// connecting is true from Connect until conn or err is there.
 	connecting, closed bool
 	err                linux.Errno
@@ -47,6 +64,8 @@ type stream struct {
 	ended              bool // no more will come in
 	// shut says that nothing is sent any more once out is empty.
 	shut bool
+	// lingers says that it was closed before all was sent.
+	lingers bool
 }
 
 // Connect implements Socket.
@@ -60,12 +79,14 @@ func (s *stream) Connect(a netip.AddrPort) linux.Errno {
 		return linux.EISCONN
 	}
 	s.connecting = true
-	go s.dial(a)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.giveUp = cancel
+	go s.dial(ctx, a)
 	return linux.EINPROGRESS
 }
 
-func (s *stream) dial(a netip.AddrPort) {
-	c, err := net.Dial("tcp4", a.String())
+func (s *stream) dial(ctx context.Context, a netip.AddrPort) {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp4", a.String())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.connecting = false
@@ -81,7 +102,7 @@ func (s *stream) dial(a netip.AddrPort) {
 	}
 }
 
-// receive takes what comes until nothing does.
+// receive takes what comes until nothing does, or nobody wants it.
 func (s *stream) receive() {
 	buf := make([]byte, maxDatagram)
 	for {
@@ -99,38 +120,44 @@ func (s *stream) receive() {
 		for len(s.in) >= maxQueued && !s.closed {
 			s.changed.Wait()
 		}
+		closed := s.closed
 		s.mu.Unlock()
+		if closed {
+			return
+		}
 	}
 }
 
-// send sends what there is until nothing will be.
+// send sends what there is until the stream is closed, and closes the connection.
 func (s *stream) send() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for {
-		for len(s.out) == 0 && !s.shut && !s.closed {
+	for ended := false; ; {
+		switch {
+		case len(s.out) > 0:
+			b := s.out
+			s.mu.Unlock()
+			n, err := s.conn.Write(b)
+			s.mu.Lock()
+			s.out = s.out[n:]
+			if err != nil {
+				s.out, s.shut = nil, true
+				if s.err == 0 && !s.closed {
+					s.err = ErrnoOf(err)
+				}
+			}
+		case s.closed:
+			s.conn.Close()
+			if s.lingers {
+				s.n.unsent.Done()
+			}
+			return
+		case s.shut && !ended:
+			_ = s.conn.CloseWrite() // the other side may be gone
+			ended = true
+		default:
 			s.changed.Wait()
 		}
-		if len(s.out) == 0 {
-			break
-		}
-		b := s.out
-		s.mu.Unlock()
-		n, err := s.conn.Write(b)
-		s.mu.Lock()
-		s.out = s.out[n:]
-		if err != nil {
-			s.out, s.shut = nil, true
-			if s.err == 0 && !s.closed {
-				s.err = ErrnoOf(err)
-			}
-			break
-		}
-	}
-	if s.closed {
-		s.conn.Close()
-	} else {
-		_ = s.conn.CloseWrite() // the other side may be gone
 	}
 }
 
@@ -217,11 +244,19 @@ func (s *stream) Shutdown(how int) linux.Errno {
 	return 0
 }
 
-// Close implements Socket. What was given to be sent is sent still.
+// Close implements Socket. What was given to be sent is sent still, if the other side takes it before long.
 func (s *stream) Close() linux.Errno {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	if s.giveUp != nil {
+		s.giveUp()
+	}
+	if s.conn != nil && len(s.out) > 0 {
+		s.lingers = true
+		s.n.unsent.Add(1)
+		_ = s.conn.SetWriteDeadline(time.Now().Add(lingering)) // of a connection that is open
+	}
 	s.changed.Broadcast()
 	return 0
 }
@@ -296,21 +331,22 @@ func (s *datagrams) receive(c *net.UDPConn) {
 	buf := make([]byte, maxDatagram)
 	for {
 		n, from, err := c.ReadFromUDPAddrPort(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
 		s.mu.Lock()
 		switch {
-		case err != nil && s.conn != c:
-			s.mu.Unlock()
-			return
+		case s.conn != c:
 		case err != nil:
-			if s.err = ErrnoOf(err); s.err == linux.EBADF {
-				s.mu.Unlock()
-				return
-			}
+			s.err = ErrnoOf(err)
 		case len(s.queue) < maxDatagrams:
 			from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 			s.queue = append(s.queue, datagram{append([]byte(nil), buf[:n]...), from})
 		}
 		s.mu.Unlock()
+		if err != nil {
+			time.Sleep(lastPause) // it may come again at once
+		}
 	}
 }
 
@@ -324,14 +360,26 @@ func (s *datagrams) SendTo(b []byte, to netip.AddrPort) (n int, e linux.Errno) {
 	}
 	var err error
 	switch {
-	case s.to.IsValid():
+	case s.to.IsValid() && (!to.IsValid() || to == s.to):
 		n, err = s.conn.Write(b)
+	case s.to.IsValid():
+		n, err = sendElsewhere(b, to)
 	case to.IsValid():
 		n, err = s.conn.WriteToUDPAddrPort(b, to)
 	default:
 		return 0, linux.EDESTADDRREQ
 	}
 	return n, ErrnoOf(err)
+}
+
+// sendElsewhere sends b for a socket that is connected to another address than to. What is answered it would not receive.
+func sendElsewhere(b []byte, to netip.AddrPort) (int, error) {
+	c, err := net.ListenUDP("udp4", nil)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	return c.WriteToUDPAddrPort(b, to)
 }
 
 // ReceiveFrom implements Socket.

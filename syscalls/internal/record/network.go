@@ -105,6 +105,9 @@ func (n *network) Wait(fds []host.PollFD, d int64) bool {
 	return a.N != 0
 }
 
+// Close implements host.Network.
+func (n *network) Close() { n.host.Close() }
+
 // A socket is one of a network.
 type socket struct {
 	host.Socket

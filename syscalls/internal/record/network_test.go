@@ -42,6 +42,8 @@ func (f fakeNetwork) Wait(fds []host.PollFD, _ int64) bool {
 	return f.IntN(4) == 0
 }
 
+func (f fakeNetwork) Close() {}
+
 type fakeSocket struct{ f fakeNetwork }
 
 func (s fakeSocket) Poll(events uint32) uint32          { return events & uint32(s.f.IntN(2)*5) }
@@ -171,6 +173,7 @@ type quietNetwork struct{ events uint32 }
 
 func (n *quietNetwork) Socket(int) (host.Socket, linux.Errno) { return quietSocket{n}, 0 }
 func (n *quietNetwork) Wait([]host.PollFD, int64) bool        { return false }
+func (n *quietNetwork) Close()                                {}
 
 type quietSocket struct{ n *quietNetwork }
 

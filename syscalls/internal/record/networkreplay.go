@@ -147,6 +147,9 @@ func (n *replayedNetwork) Wait([]host.PollFD, int64) bool {
 	return n.ask(n.waits, question{Op: opWait}, nil).N != 0
 }
 
+// Close implements host.Network.
+func (n *replayedNetwork) Close() {}
+
 // A replayedSocket is one of a replayedNetwork.
 type replayedSocket struct {
 	n    *replayedNetwork

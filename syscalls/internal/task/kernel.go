@@ -251,7 +251,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 	k := &Kernel{
 		Config: cfg, Table: table, Threads: map[int]*Thread{}, LastID: DefaultPID - 1, UID: DefaultUID, GID: DefaultGID,
 		Futexes: map[FutexKey][]*Thread{}, owners: map[FutexKey]*Thread{},
-		reported: map[uint64]bool{}, refusals: map[refusal]uint64{}, Network: host.OwnNetwork{},
+		reported: map[uint64]bool{}, refusals: map[refusal]uint64{}, Network: &host.OwnNetwork{},
 	}
 	if cfg.Compat {
 		k.UID, k.GID = host.User()
@@ -326,6 +326,7 @@ func (k *Kernel) Close() error {
 		errs = append(errs, m.close(k))
 	}
 	k.IPC.Close()
+	k.Network.Close()
 	k.Processes, k.unusedMachines = nil, nil
 	errs = append(errs, k.FS.Close())
 	return errors.Join(errs...)
