@@ -18,7 +18,8 @@ import (
 
 // This is the host layer of hosts other than Linux, over packages os and net; with the build tag "portable" it is Linux's, too, so that it is
 // tested where all that a guest can ask for is known. Files are reached by os.Root, which never leads out of the directory that it was opened
-// for. What differs from host to host has a function in os_GOOS.go: the number of a file, whether a stream is ready, terminals.
+// for. What differs from host to host has a function in portable_GOOS.go, and for all that are like Unix in portable_unix.go: the number of a
+// file, whether a stream is ready, terminals.
 
 // Direct says that paths of the guest may be paths of this host, and those of open files be opened again.
 const Direct = false
@@ -453,7 +454,8 @@ func ErrnoOf(err error) linux.Errno {
 	for _, c := range []struct {
 		is error
 		e  linux.Errno
-	}{{fs.ErrNotExist, linux.ENOENT}, {fs.ErrExist, linux.EEXIST}, {fs.ErrPermission, linux.EACCES}, {os.ErrDeadlineExceeded, linux.EAGAIN}} {
+	}{{fs.ErrNotExist, linux.ENOENT}, {fs.ErrExist, linux.EEXIST}, {fs.ErrPermission, linux.EACCES}, {os.ErrDeadlineExceeded, linux.EAGAIN},
+		{errors.ErrUnsupported, linux.EOPNOTSUPP}} {
 		if errors.Is(err, c.is) {
 			return c.e
 		}

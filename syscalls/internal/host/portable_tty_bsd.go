@@ -8,43 +8,21 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// IsTerminal reports whether f is one.
-func (f FD) IsTerminal() (yes bool) {
-	h, e := f.os()
-	if e != 0 {
-		return false
-	}
-	_ = control(h, func(fd int) {
-		_, err := unix.IoctlGetTermios(fd, unix.TIOCGETA)
-		yes = err == nil
-	})
-	return yes
-}
+// getTermios is the request for a terminal's settings.
+const getTermios = unix.TIOCGETA
 
-// Ioctl translates the terminal requests of package files: termios(4) has Linux's settings with other bits.
-func (f FD) Ioctl(req uint32, b []byte) linux.Errno {
-	h, e := f.os()
-	if e != 0 {
-		return e
-	}
-	err := control(h, func(fd int) { e = terminal(fd, req, b) })
-	if err != nil {
-		return ErrnoOf(err)
-	}
-	return e
-}
-
+// terminal does a request for a terminal: termios(4) has Linux's settings with other bits.
 func terminal(fd int, req uint32, b []byte) linux.Errno {
 	switch req {
 	case linux.TCGETS:
-		t, err := unix.IoctlGetTermios(fd, unix.TIOCGETA)
+		t, err := unix.IoctlGetTermios(fd, getTermios)
 		if err != nil {
 			return ErrnoOf(err)
 		}
 		termiosOut(t, b)
 		return 0
 	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
-		t, err := unix.IoctlGetTermios(fd, unix.TIOCGETA)
+		t, err := unix.IoctlGetTermios(fd, getTermios)
 		if err != nil {
 			return ErrnoOf(err)
 		}

@@ -73,14 +73,9 @@ func GuestPath(p string) string { return p }
 func identify(st *Stat, info fs.FileInfo, _ spot, _ *os.File) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		st.Dev, st.Ino, st.Nlink, st.UID, st.GID = uint64(s.Dev), uint64(s.Ino), uint64(s.Nlink), s.Uid, s.Gid
-		st.Rdev = makedev(unix.Major(uint64(s.Rdev)), unix.Minor(uint64(s.Rdev)))
+		st.Rdev = linux.Makedev(unix.Major(uint64(s.Rdev)), unix.Minor(uint64(s.Rdev)))
 		st.Times = timesOf(s)
 	}
-}
-
-// makedev is the number of a device as Linux has it.
-func makedev(major, minor uint32) uint64 {
-	return uint64(major&0xfff)<<8 | uint64(major&^0xfff)<<32 | uint64(minor&0xff) | uint64(minor&^0xff)<<12
 }
 
 func timeOf(t syscall.Timespec) Time { return Time{int64(t.Sec), int32(t.Nsec), true} }
@@ -162,29 +157,84 @@ func accessOf(f *os.File) (mode int) {
 	return mode
 }
 
+// pollEvents pairs events of Linux with those of this host that poll(2) is asked for. The others have numbers of their own on each.
+var pollEvents = []struct {
+	linux uint32
+	host  int16
+}{
+	{linux.POLLIN | linux.POLLRDNORM, unix.POLLIN}, {linux.POLLPRI, unix.POLLPRI}, {linux.POLLOUT | linux.POLLWRNORM, unix.POLLOUT},
+}
+
 // ready asks poll(2), and select(2) where that does not know the file, as macOS's does not know terminals.
 func ready(f *os.File, events uint32) (now uint32) {
 	_ = control(f, func(fd int) {
-		list := []unix.PollFd{{Fd: int32(fd), Events: int16(events)}}
+		list := []unix.PollFd{{Fd: int32(fd)}}
+		for _, p := range pollEvents {
+			if events&p.linux != 0 {
+				list[0].Events |= p.host
+			}
+		}
 		_, _ = unix.Poll(list, 0)
-		if now = uint32(uint16(list[0].Revents)); now&linux.POLLNVAL == 0 {
+		got := list[0].Revents
+		if got&unix.POLLNVAL != 0 {
+			now = selected(fd, events)
 			return
 		}
-		var in, out unix.FdSet
-		in.Set(fd)
-		out.Set(fd)
-		now = 0
-		if _, err := unix.Select(fd+1, &in, &out, nil, &unix.Timeval{}); err != nil {
-			return
+		for _, p := range pollEvents {
+			if got&p.host != 0 {
+				now |= events & p.linux
+			}
 		}
-		if in.IsSet(fd) {
-			now |= events & linux.POLLIN
-		}
-		if out.IsSet(fd) {
-			now |= events & linux.POLLOUT
-		}
+		now |= uint32(got & (unix.POLLERR | unix.POLLHUP)) // which have the same numbers everywhere
 	})
 	return now
+}
+
+// selected asks select(2). What has a number beyond its sets is said to be ready.
+func selected(fd int, events uint32) uint32 {
+	const in, out = linux.POLLIN | linux.POLLRDNORM, linux.POLLOUT | linux.POLLWRNORM
+	if fd >= unix.FD_SETSIZE {
+		return events & (in | out)
+	}
+	var r, w unix.FdSet
+	r.Set(fd)
+	w.Set(fd)
+	if _, err := unix.Select(fd+1, &r, &w, nil, &unix.Timeval{}); err != nil {
+		return 0
+	}
+	var now uint32
+	if r.IsSet(fd) {
+		now |= in
+	}
+	if w.IsSet(fd) {
+		now |= out
+	}
+	return now & events
+}
+
+// IsTerminal reports whether f is one.
+func (f FD) IsTerminal() (yes bool) {
+	h, e := f.os()
+	if e != 0 {
+		return false
+	}
+	_ = control(h, func(fd int) {
+		_, err := unix.IoctlGetTermios(fd, getTermios)
+		yes = err == nil
+	})
+	return yes
+}
+
+// Ioctl does the terminal requests of package files, whose argument is a structure of len(b) bytes.
+func (f FD) Ioctl(req uint32, b []byte) linux.Errno {
+	h, e := f.os()
+	if e != 0 {
+		return e
+	}
+	if err := control(h, func(fd int) { e = terminal(fd, req, b) }); err != nil {
+		return ErrnoOf(err)
+	}
+	return e
 }
 
 // errnoOf translates the host's number of an error; 0 for what has none that Linux knows.
@@ -193,10 +243,13 @@ func errnoOf(err error) linux.Errno {
 	if !errors.As(err, &e) {
 		return 0
 	}
-	return errnos[e]
+	if known, ok := errnos[e]; ok {
+		return known
+	}
+	return ownErrnos[e]
 }
 
-// errnos are Linux's numbers of errors of this host.
+// errnos are Linux's numbers of errors of this host. Those that only this one has, or has twice, are in ownErrnos.
 var errnos = map[syscall.Errno]linux.Errno{
 	unix.EPERM: linux.EPERM, unix.ENOENT: linux.ENOENT, unix.ESRCH: linux.ESRCH, unix.EINTR: linux.EINTR, unix.EIO: linux.EIO,
 	unix.ENXIO: linux.ENXIO, unix.E2BIG: linux.E2BIG, unix.ENOEXEC: linux.ENOEXEC, unix.EBADF: linux.EBADF, unix.EAGAIN: linux.EAGAIN,
@@ -212,5 +265,6 @@ var errnos = map[syscall.Errno]linux.Errno{
 	unix.ETIMEDOUT: linux.ETIMEDOUT, unix.ECONNREFUSED: linux.ECONNREFUSED, unix.EHOSTDOWN: linux.EHOSTDOWN,
 	unix.EHOSTUNREACH: linux.EHOSTUNREACH, unix.EALREADY: linux.EALREADY, unix.EINPROGRESS: linux.EINPROGRESS, unix.ESTALE: linux.ESTALE,
 	unix.EDQUOT: linux.EDQUOT, unix.EMSGSIZE: linux.EMSGSIZE, unix.EAFNOSUPPORT: linux.EAFNOSUPPORT, unix.ENOTSOCK: linux.ENOTSOCK,
-	unix.EDESTADDRREQ: linux.EDESTADDRREQ, unix.ESHUTDOWN: linux.ESHUTDOWN,
+	unix.EDESTADDRREQ: linux.EDESTADDRREQ, unix.ESHUTDOWN: linux.ESHUTDOWN, unix.ENETRESET: linux.ENETRESET, unix.ENOPROTOOPT: linux.ENOPROTOOPT,
+	unix.EPROTOTYPE: linux.EPROTOTYPE, unix.EPROTONOSUPPORT: linux.EPROTONOSUPPORT, unix.ERANGE: linux.ERANGE,
 }
