@@ -335,18 +335,14 @@ func again(d *file, flags int) (FD, linux.Errno) {
 	if d.f == nil {
 		return NoFD, linux.ENOENT
 	}
-	if d.at.top != nil {
-		was, err := d.f.Stat()
-		if err != nil {
-			return NoFD, ErrnoOf(err)
-		}
-		if now, e := d.at.lstat(); e == 0 && os.SameFile(was, now) {
-			return NoFD, linux.ENOENT
-		}
+	if d.named() {
+		return NoFD, linux.ENOENT
 	}
 	switch mode, has := flags&linux.O_ACCMODE, d.flags&linux.O_ACCMODE; {
 	case has != linux.O_RDWR && mode != has:
 		return NoFD, linux.EACCES
+	case d.appends && mode != linux.O_RDONLY && flags&linux.O_APPEND == 0:
+		return NoFD, linux.EACCES // the host would append all the same
 	case flags&linux.O_TRUNC != 0:
 		if _, ok := isRegular(d.f); ok {
 			if err := d.f.Truncate(0); err != nil {
@@ -358,7 +354,38 @@ func again(d *file, flags int) (FD, linux.Errno) {
 	if err != nil {
 		return NoFD, ErrnoOf(err)
 	}
-	return add(&file{f: f, flags: flags, seals: d.seals}), 0
+	return add(&file{f: f, flags: flags, seals: d.seals, appends: d.appends}), 0
+}
+
+// named reports whether o, which is open, is still what is found where it was.
+func (o *file) named() bool {
+	if o.at.top == nil {
+		return false
+	}
+	now, e := o.at.lstat()
+	return e == 0 && o.is(now)
+}
+
+// is reports whether info is of the file that is open.
+func (o *file) is(info fs.FileInfo) bool {
+	own, err := o.f.Stat()
+	return err == nil && os.SameFile(own, info)
+}
+
+// anew opens the file once more, by its name, so that the host appends nothing: EINVAL if it has none any more.
+func (o *file) anew() (*os.File, linux.Errno) {
+	if !o.named() {
+		return nil, linux.EINVAL
+	}
+	f, err := o.at.top.root.OpenFile(o.at.rel, openFlags(o.flags&^(linux.O_APPEND|linux.O_TRUNC)), 0)
+	if err != nil {
+		return nil, ErrnoOf(err)
+	}
+	if info, err := f.Stat(); err != nil || !o.is(info) {
+		f.Close()
+		return nil, linux.EINVAL
+	}
+	return f, 0
 }
 
 // open opens what is at o.at, or makes it.

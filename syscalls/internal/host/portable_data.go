@@ -5,7 +5,9 @@ package host
 import (
 	"io"
 	"io/fs"
+	"math"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -147,8 +149,11 @@ func (f FD) Allocate(mode uint32, off, n int64) linux.Errno {
 	if e != 0 {
 		return e
 	}
-	if off < 0 || n <= 0 {
+	switch {
+	case off < 0 || n <= 0:
 		return linux.EINVAL
+	case off > math.MaxInt64-n:
+		return linux.EFBIG
 	}
 	size, ok := isRegular(h)
 	if !ok {
@@ -171,18 +176,30 @@ func (f FD) Allocate(mode uint32, off, n int64) linux.Errno {
 			}
 			size = off + n
 		}
-		return f.zero(off, min(off+n, size))
+		return f.file().zero(off, min(off+n, size))
 	}
 	return linux.EOPNOTSUPP
 }
 
 // zero makes [from, to) zero.
-func (f FD) zero(from, to int64) linux.Errno {
-	zeros := make([]byte, 1<<16)
-	for from < to {
-		n, e := f.Writev([][]byte{zeros[:min(int64(len(zeros)), to-from)]}, from)
+func (o *file) zero(from, to int64) linux.Errno {
+	if o.sealed(linux.F_SEAL_WRITE | linux.F_SEAL_FUTURE_WRITE) {
+		return linux.EPERM
+	}
+	h := o.f
+	if o.appends {
+		anew, e := o.anew()
 		if e != 0 {
 			return e
+		}
+		defer anew.Close()
+		h = anew
+	}
+	zeros := make([]byte, 1<<16)
+	for from < to {
+		n, err := h.WriteAt(zeros[:min(int64(len(zeros)), to-from)], from)
+		if err != nil {
+			return ErrnoOf(err)
 		}
 		from += int64(n)
 	}
@@ -213,13 +230,9 @@ func (f FD) SetAppend(on bool) linux.Errno {
 		o.flags &^= linux.O_APPEND
 		return 0
 	}
-	if o.at.top == nil {
-		return linux.EINVAL
-	}
-	flags := o.flags &^ linux.O_APPEND
-	anew, err := o.at.top.root.OpenFile(o.at.rel, openFlags(flags&^linux.O_TRUNC), 0)
-	if err != nil {
-		return ErrnoOf(err)
+	anew, e := o.anew()
+	if e != 0 {
+		return e
 	}
 	at, err := h.Seek(0, io.SeekCurrent)
 	if err == nil {
@@ -229,7 +242,7 @@ func (f FD) SetAppend(on bool) linux.Errno {
 		anew.Close()
 		return ErrnoOf(err)
 	}
-	o.f, o.flags, o.appends = anew, flags, false
+	o.f, o.flags, o.appends = anew, o.flags&^linux.O_APPEND, false
 	return ErrnoOf(h.Close())
 }
 
@@ -239,23 +252,28 @@ func Memfd(_ string, flags uint32) (FD, linux.Errno) {
 	if flags&^known != 0 {
 		return NoFD, linux.EINVAL
 	}
-	f, err := os.CreateTemp("", "cgemu-*")
+	dir, err := filepath.Abs(os.TempDir())
 	if err != nil {
 		return NoFD, ErrnoOf(err)
 	}
-	defer f.Close()
-	_ = f.Chmod(0o777) // which some hosts do not know
-	p := Place{Dir: NoFD, Path: f.Name()}
-	fd, e := Open(p, linux.O_RDWR, 0, 0)
-	if e == 0 {
-		o := fd.file()
-		o.seals = new(uint32)
-		if flags&allowSealing == 0 {
-			*o.seals = linux.F_SEAL_SEAL
-		}
-		o.temporary = o.at.remove() != nil // a host may not remove what is open
+	f, err := os.CreateTemp(dir, "cgemu-*")
+	if err != nil {
+		return NoFD, ErrnoOf(err)
 	}
-	return fd, e
+	_ = f.Chmod(0o777) // which some hosts do not know
+	f.Close()          // it could not be removed while it is open in this way
+	fd, e := Open(Place{Dir: NoFD, Path: f.Name()}, linux.O_RDWR, 0, 0)
+	if e != 0 {
+		_ = os.Remove(f.Name()) // the error of Open says what is wrong
+		return NoFD, e
+	}
+	o := fd.file()
+	o.seals = new(uint32)
+	if flags&allowSealing == 0 {
+		*o.seals = linux.F_SEAL_SEAL
+	}
+	o.temporary = o.at.remove() != nil // a host may not remove what is open
+	return fd, 0
 }
 
 // Fcntl is for F_ADD_SEALS and F_GET_SEALS. The size of a FIFO is not known.

@@ -305,8 +305,13 @@ func Utimes(p Place, atime, mtime Time, _ bool) linux.Errno {
 	return p.notLink(func(s spot) error { return s.top.root.Chtimes(s.rel, atime.goTime(), mtime.goTime()) })
 }
 
-// Utimes sets the times of the file at p, those that are set.
-func (f FD) Utimes(atime, mtime Time) linux.Errno { return Utimes(f.Again(), atime, mtime, true) }
+// Utimes sets the times of the file, those that are set, by its name: ENOENT if it has none any more.
+func (f FD) Utimes(atime, mtime Time) linux.Errno {
+	if o := f.file(); o != nil && o.f != nil && o.at.top != nil && !o.named() {
+		return linux.ENOENT
+	}
+	return Utimes(f.Again(), atime, mtime, true)
+}
 
 // Truncate makes the file at p size bytes long.
 func Truncate(p Place, size int64) linux.Errno {
