@@ -88,8 +88,8 @@ func (m *Space) fetch(a emu.Addr, n uint64, write bool) uint64 {
 		if !m.onDemand(&v) {
 			continue
 		}
-		for p := (min(v.Hi, end) - 1).PageDown(); p >= max(v.Lo, a.PageDown()); p -= emu.PageSize {
-			m.fetchPage(&v, p, write)
+		for p := min(v.Hi, end).PageUp(); p > max(v.Lo, a.PageDown()); p -= emu.PageSize {
+			m.fetchPage(&v, p-emu.PageSize, write)
 		}
 	}
 	for _, v := range vmas {

@@ -29,6 +29,21 @@ func TestLargePagesNeedChecks(t *testing.T) {
 	require.EqualError(t, err, "mem: the host's pages have 16 KiB, and this engine needs pages of 4 KiB: --engine=interp does not")
 }
 
+// TestFirstPage writes to a file's page that is mapped at address 0.
+func TestFirstPage(t *testing.T) {
+	onLargePages(t, func(t *testing.T) {
+		f := forkFile(t)
+		m := newSpace(t)
+		require.NoError(t, m.Map(VMA{Lo: 0, Hi: 2 * page, Prot: Read | Write, Shared: true, Ino: 7}, f))
+		require.Equal(t, 3, m.Write(page-1, []byte("abc")))
+		m.group.Sync()
+		b := make([]byte, 3)
+		_, err := f.ReadAt(b, page-1)
+		require.NoError(t, err)
+		require.Equal(t, "abc", string(b))
+	})
+}
+
 // TestSharedCopies has two spaces, one of which has the file twice, store to a file's pages in turns, as engines do: by what Direct returns.
 func TestSharedCopies(t *testing.T) {
 	onLargePages(t, func(t *testing.T) {

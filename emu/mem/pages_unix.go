@@ -4,14 +4,10 @@ package mem
 
 import (
 	"os"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// noReserve is MAP_NORESERVE (sys/mman.h); FreeBSD has none.
-var noReserve = map[string]int{"linux": 0x4000, "darwin": 0x40}[runtime.GOOS]
 
 func pagesAvailable() error { return nil }
 

@@ -30,6 +30,10 @@ func dropPages(p, n uintptr) error { return windows.VirtualFree(p, n, windows.ME
 func identifyFile(f *os.File) (id backingID, ok bool) {
 	var info windows.ByHandleFileInformation
 	h := windows.Handle(f.Fd())
+	// What is written to a pipe, if it is nothing, ends it for its reader.
+	if kind, err := windows.GetFileType(h); err != nil || kind != windows.FILE_TYPE_DISK {
+		return id, false
+	}
 	if windows.GetFileInformationByHandle(h, &info) != nil {
 		return id, false
 	}

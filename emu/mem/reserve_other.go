@@ -44,10 +44,12 @@ func reserve(limit emu.Addr) (reservation, error) {
 	size := Guard + uintptr(limit) + 2*page
 	p, err := reservePages(size)
 	if err == nil {
-		err = guardPages(p, Guard)
+		if err = guardPages(p, Guard); err != nil {
+			_ = releasePages(p, size) // the first error says what is wrong
+		}
 	}
 	if err != nil {
-		return reservation{}, fmt.Errorf("mem: reserving %d GiB of address space: %w", limit>>30, err)
+		return reservation{}, fmt.Errorf("mem: reserving %d GiB of address space: %w (is there a limit of a process' memory?)", limit>>30, err)
 	}
 	return reservation{base: (p + Guard + page - 1) &^ (page - 1), start: p, size: size, page: page}, nil
 }
@@ -56,10 +58,11 @@ func reserve(limit emu.Addr) (reservation, error) {
 func reservePerms(limit emu.Addr) (Perms, error) {
 	n := uintptr(limit / emu.PageSize)
 	p, err := reservePages(n)
-	if err == nil {
-		err = commitPages(p, n)
-	}
 	if err != nil {
+		return nil, err
+	}
+	if err := commitPages(p, n); err != nil {
+		_ = releasePages(p, n) // the first error says what is wrong
 		return nil, err
 	}
 	return hostSlice(p, 0, uint64(n)), nil

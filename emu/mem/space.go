@@ -238,11 +238,11 @@ func (m *Space) Map(v VMA, src *os.File) error {
 		v.back, v.id = m.keep(src)
 	}
 	if m.copied(&v) {
-		if v.back == nil {
-			return errNoDescriptor
-		}
 		if err := mayCopy(v, src); err != nil {
 			return err
+		}
+		if v.back == nil {
+			return errNoDescriptor
 		}
 		m.group.copiedIno[v.Ino] = true
 	}
