@@ -64,6 +64,7 @@ type termBit struct {
 	host  uint64
 }
 
+// termBits are those that macOS and FreeBSD have, with names of package unix; ownTermBits those that this host alone has.
 var termBits = []termBit{
 	{0, 0o1, unix.IGNBRK}, {0, 0o2, unix.BRKINT}, {0, 0o4, unix.IGNPAR}, {0, 0o10, unix.PARMRK}, {0, 0o20, unix.INPCK},
 	{0, linux.ISTRIP, unix.ISTRIP}, {0, linux.INLCR, unix.INLCR}, {0, linux.IGNCR, unix.IGNCR}, {0, linux.ICRNL, unix.ICRNL},
@@ -85,6 +86,12 @@ var termChars = []struct{ linux, host int }{
 	{linux.VEOL2, unix.VEOL2},
 }
 
+// disabled is the character that there is none (_POSIX_VDISABLE), which Linux has as 0.
+const disabled = 0xff
+
+// isNumber reports whether an index of c_cc is of no character.
+func isNumber(i int) bool { return i == linux.VTIME || i == linux.VMIN }
+
 // Where struct termios has the line discipline and c_cc, and the speed that terminals on this host are said to have: B38400.
 const (
 	termChar0 = 17
@@ -94,7 +101,7 @@ const (
 // termiosOut writes t as Linux has it to b.
 func termiosOut(t *unix.Termios, b []byte) {
 	var words [4]uint32
-	for _, bit := range termBits {
+	for _, bit := range append(termBits, ownTermBits...) {
 		if word(t, bit.word)&bit.host != 0 {
 			words[bit.word] |= bit.linux
 		}
@@ -105,15 +112,17 @@ func termiosOut(t *unix.Termios, b []byte) {
 	}
 	clear(b[16:])
 	for _, c := range termChars {
-		if v := t.Cc[c.host]; v != 0xff { // _POSIX_VDISABLE, which Linux has as 0
-			b[termChar0+c.linux] = v
+		v := t.Cc[c.host]
+		if v == disabled && !isNumber(c.linux) {
+			v = 0
 		}
+		b[termChar0+c.linux] = v
 	}
 }
 
 // termiosIn makes t what b says. What Linux does not know stays.
 func termiosIn(t *unix.Termios, b []byte) {
-	for _, bit := range termBits {
+	for _, bit := range append(termBits, ownTermBits...) {
 		w := word(t, bit.word) &^ bit.host
 		if linux.Uint32(b[4*bit.word:])&bit.linux != 0 {
 			w |= bit.host
@@ -122,8 +131,8 @@ func termiosIn(t *unix.Termios, b []byte) {
 	}
 	for _, c := range termChars {
 		v := b[termChar0+c.linux]
-		if v == 0 && c.linux != linux.VTIME && c.linux != linux.VMIN {
-			v = 0xff
+		if v == 0 && !isNumber(c.linux) {
+			v = disabled
 		}
 		t.Cc[c.host] = v
 	}

@@ -73,7 +73,7 @@ func GuestPath(p string) string { return p }
 func identify(st *Stat, info fs.FileInfo, _ spot, _ *os.File) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		st.Dev, st.Ino, st.Nlink, st.UID, st.GID = uint64(s.Dev), uint64(s.Ino), uint64(s.Nlink), s.Uid, s.Gid
-		st.Rdev = linux.Makedev(unix.Major(uint64(s.Rdev)), unix.Minor(uint64(s.Rdev)))
+		st.Rdev = linux.Makedev(deviceParts(uint64(s.Rdev)))
 		st.Times = timesOf(s)
 	}
 }

@@ -171,7 +171,7 @@ func ready(f *os.File, events uint32) uint32 {
 	switch kind {
 	case windows.FILE_TYPE_PIPE:
 		n, err := peekPipe(h)
-		if err != nil {
+		if err != nil && err != windows.ERROR_ACCESS_DENIED { // which is that of an end to write to
 			return now | linux.POLLHUP
 		}
 		readable = n > 0
@@ -214,6 +214,10 @@ var errnos = map[syscall.Errno]linux.Errno{
 	windows.ERROR_PRIVILEGE_NOT_HELD: linux.EPERM, windows.ERROR_TOO_MANY_OPEN_FILES: linux.EMFILE, windows.ERROR_NOT_ENOUGH_MEMORY: linux.ENOMEM,
 	windows.ERROR_INVALID_PARAMETER: linux.EINVAL, windows.ERROR_NOT_SUPPORTED: linux.EOPNOTSUPP, windows.ERROR_INVALID_FUNCTION: linux.EOPNOTSUPP,
 	windows.ERROR_TOO_MANY_LINKS: linux.EMLINK, windows.ERROR_WRITE_PROTECT: linux.EROFS, windows.ERROR_CANT_RESOLVE_FILENAME: linux.ELOOP,
+	windows.ERROR_NETNAME_DELETED: linux.ECONNRESET, windows.ERROR_CONNECTION_REFUSED: linux.ECONNREFUSED, windows.ERROR_PORT_UNREACHABLE: linux.ECONNREFUSED,
+	windows.ERROR_PIPE_NOT_CONNECTED: linux.EPIPE, windows.ERROR_CURRENT_DIRECTORY: linux.EBUSY, windows.ERROR_DELETE_PENDING: linux.ENOENT,
+	windows.ERROR_FILE_TOO_LARGE: linux.EFBIG, windows.ERROR_DISK_QUOTA_EXCEEDED: linux.EDQUOT, windows.ERROR_COMMITMENT_LIMIT: linux.ENOMEM,
+	windows.ERROR_USER_MAPPED_FILE: linux.EBUSY, windows.ERROR_NEGATIVE_SEEK: linux.EINVAL,
 	windows.ERROR_NOACCESS: linux.EFAULT, windows.ERROR_INVALID_USER_BUFFER: linux.EFAULT, windows.ERROR_NOT_A_REPARSE_POINT: linux.EINVAL, windows.ERROR_INVALID_HANDLE: linux.EBADF,
 	syscall.EISDIR: linux.EISDIR, syscall.ENOTEMPTY: linux.ENOTEMPTY, syscall.ELOOP: linux.ELOOP,
 	syscall.EINVAL: linux.EINVAL, syscall.EPERM: linux.EPERM, syscall.EXDEV: linux.EXDEV, syscall.EBADF: linux.EBADF,
@@ -222,4 +226,9 @@ var errnos = map[syscall.Errno]linux.Errno{
 	syscall.Errno(windows.WSAETIMEDOUT): linux.ETIMEDOUT, syscall.Errno(windows.WSAEHOSTUNREACH): linux.EHOSTUNREACH,
 	syscall.Errno(windows.WSAENETUNREACH): linux.ENETUNREACH, syscall.Errno(windows.WSAECONNABORTED): linux.ECONNABORTED,
 	syscall.Errno(windows.WSAEADDRINUSE): linux.EADDRINUSE, syscall.Errno(windows.WSAEACCES): linux.EACCES,
+	syscall.Errno(windows.WSAEADDRNOTAVAIL): linux.EADDRNOTAVAIL, syscall.Errno(windows.WSAEMSGSIZE): linux.EMSGSIZE,
+	syscall.Errno(windows.WSAENETDOWN): linux.ENETDOWN, syscall.Errno(windows.WSAENETRESET): linux.ENETRESET,
+	syscall.Errno(windows.WSAENOBUFS): linux.ENOBUFS, syscall.Errno(windows.WSAENOTCONN): linux.ENOTCONN,
+	syscall.Errno(windows.WSAEHOSTDOWN): linux.EHOSTDOWN, syscall.Errno(windows.WSAESHUTDOWN): linux.EPIPE,
+	syscall.Errno(windows.WSAEINVAL): linux.EINVAL, syscall.Errno(windows.WSAEMFILE): linux.EMFILE,
 }
