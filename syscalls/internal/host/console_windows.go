@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -13,23 +14,16 @@ var consoleBits = []struct{ linux, host uint32 }{
 	{linux.ISIG, windows.ENABLE_PROCESSED_INPUT}, {linux.ICANON, windows.ENABLE_LINE_INPUT}, {linux.ECHO, windows.ENABLE_ECHO_INPUT},
 }
 
-// Ioctl translates the terminal requests of package files.
+// Ioctl translates the terminal requests of package files. A terminal of Linux has one set of settings whatever it is asked by: those of the
+// console's input. Modes of its output mean something else.
 func (f FD) Ioctl(req uint32, b []byte) linux.Errno {
-	h, e := f.os()
-	if e != 0 {
-		return e
-	}
-	console := windows.Handle(h.Fd())
-	var mode uint32
-	if windows.GetConsoleMode(console, &mode) != nil {
-		return linux.ENOTTY
+	if !f.IsTerminal() {
+		_, e := f.os()
+		return cmp.Or(e, linux.ENOTTY)
 	}
 	switch req {
-	case linux.TCGETS:
-		consoleOut(mode, b)
-		return 0
-	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
-		return ErrnoOf(windows.SetConsoleMode(console, consoleIn(mode, b)))
+	case linux.TCGETS, linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
+		return consoleSettings(req, b)
 	case linux.TIOCGWINSZ:
 		return consoleSize(b)
 	case linux.FIONREAD:
@@ -37,6 +31,34 @@ func (f FD) Ioctl(req uint32, b []byte) linux.Errno {
 		return 0
 	}
 	return linux.ENOTTY
+}
+
+// consoleSettings gets or sets the settings of the console's input.
+func consoleSettings(req uint32, b []byte) linux.Errno {
+	in, err := openConsole("CONIN$")
+	if err != nil {
+		return ErrnoOf(err)
+	}
+	defer windows.CloseHandle(in)
+	var mode uint32
+	if err := windows.GetConsoleMode(in, &mode); err != nil {
+		return ErrnoOf(err)
+	}
+	if req == linux.TCGETS {
+		consoleOut(mode, b)
+		return 0
+	}
+	return ErrnoOf(windows.SetConsoleMode(in, consoleIn(mode, b)))
+}
+
+// openConsole opens the console's input or output by its name, to be asked and set.
+func openConsole(name string) (windows.Handle, error) {
+	p, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return windows.InvalidHandle, err
+	}
+	return windows.CreateFile(p, windows.GENERIC_READ|windows.GENERIC_WRITE, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil,
+		windows.OPEN_EXISTING, 0, 0)
 }
 
 // consoleOut writes a struct termios for a mode to b. What Windows does not have is as Linux has it at first.
@@ -91,12 +113,7 @@ func OpenTerminal(flags int) (FD, linux.Errno) {
 
 // consoleSize writes the size of the console's window, which its output knows, to b.
 func consoleSize(b []byte) linux.Errno {
-	name, err := windows.UTF16PtrFromString("CONOUT$")
-	if err != nil {
-		return linux.EINVAL
-	}
-	out, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil,
-		windows.OPEN_EXISTING, 0, 0)
+	out, err := openConsole("CONOUT$")
 	if err != nil {
 		return ErrnoOf(err)
 	}
