@@ -173,7 +173,8 @@ func FromFile(f *os.File) (FD, linux.Errno) {
 	if err != nil {
 		return NoFD, ErrnoOf(err)
 	}
-	return add(&file{f: d, flags: accessOf(d)}), 0
+	flags := accessOf(d)
+	return add(&file{f: d, flags: flags, appends: flags&linux.O_APPEND != 0}), 0
 }
 
 // openTop returns a top for a directory.
@@ -342,12 +343,15 @@ func again(d *file, flags int) (FD, linux.Errno) {
 	case has != linux.O_RDWR && mode != has:
 		return NoFD, linux.EACCES
 	case d.appends && mode != linux.O_RDONLY && flags&linux.O_APPEND == 0:
-		return NoFD, linux.EACCES // the host would append all the same
-	case flags&linux.O_TRUNC != 0:
-		if _, ok := isRegular(d.f); ok {
-			if err := d.f.Truncate(0); err != nil {
-				return NoFD, ErrnoOf(err)
-			}
+		// The host would append all the same. That is what is meant where a standard output is opened again, mostly.
+		if d.at.top != nil {
+			return NoFD, linux.EACCES
+		}
+		flags |= linux.O_APPEND
+	}
+	if _, ok := isRegular(d.f); ok && flags&linux.O_TRUNC != 0 {
+		if err := d.f.Truncate(0); err != nil {
+			return NoFD, ErrnoOf(err)
 		}
 	}
 	f, err := duplicate(d.f)

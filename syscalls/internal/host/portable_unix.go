@@ -147,11 +147,16 @@ func transfer(f *os.File, b []byte, write bool) (n int, err error) {
 	return max(n, 0), errors.Join(err, cerr)
 }
 
-// accessOf is the access mode with which f was opened.
+// accessOf is the access mode with which f was opened, with O_APPEND if it was.
 func accessOf(f *os.File) (mode int) {
 	_ = control(f, func(fd int) {
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); err == nil {
-			mode = flags & unix.O_ACCMODE
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err != nil {
+			return
+		}
+		mode = flags & unix.O_ACCMODE
+		if flags&unix.O_APPEND != 0 {
+			mode |= linux.O_APPEND
 		}
 	})
 	return mode

@@ -58,3 +58,30 @@ func TestErrnos(t *testing.T) {
 	require.Equal(t, linux.EOPNOTSUPP, ErrnoOf(fmt.Errorf("x: %w", errors.ErrUnsupported)))
 	require.Equal(t, linux.EIO, ErrnoOf(syscall.Errno(0xffff)))
 }
+
+// TestOutputAppends writes at an offset to an output that appends, as pwrite(2) of Linux does: at the end.
+func TestOutputAppends(t *testing.T) {
+	name := t.TempDir() + "/log"
+	require.NoError(t, os.WriteFile(name, []byte("begin"), 0o644))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	out, e := FromFile(f)
+	require.Zero(t, e)
+	defer out.Close()
+	n, e := out.Writev([][]byte{[]byte(" end")}, 0)
+	require.Zero(t, e)
+	require.Equal(t, 4, n)
+	requireText(t, "begin end", name)
+	require.True(t, out.MayWrite())
+	again, e := Open(out.Again(), linux.O_WRONLY, 0, 0)
+	require.Zero(t, e)
+	defer again.Close()
+	_, e = again.Writev([][]byte{[]byte(", again")}, 0)
+	require.Zero(t, e)
+	requireText(t, "begin end, again", name)
+	empty, e := Open(out.Again(), linux.O_WRONLY|linux.O_TRUNC, 0, 0)
+	require.Zero(t, e)
+	defer empty.Close()
+	requireText(t, "", name)
+}
