@@ -12,8 +12,8 @@ import (
 // engines are the engines to test.
 var engines = append([]engineUnderTest{
 	{name: "jit", make: newJIT, budget: emu.NoBudget, model: richModel, wide: wideModel},
-	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel},
-	{name: "jit from a pool", make: newPooledJIT, budget: emu.NoBudget, model: richModel},
+	{name: "jit with budget", make: newJIT, budget: 1 << 40, model: richModel, again: true},
+	{name: "jit from a pool", make: newPooledJIT, budget: emu.NoBudget, model: richModel, again: true},
 	{name: "jit simulating", make: newSimulatingJIT, budget: emu.NoBudget, model: richModel, wide: wideModel, simulates: true, losesFlags: true},
 }, interpreters...)
 
@@ -23,7 +23,7 @@ var lesserEngines = []engineUnderTest{
 	{name: "jit simulating without AVX-512", make: newSimulatingLesserJIT, budget: emu.NoBudget, wide: wideModel, simulates: true, interprets: true},
 }
 
-var lesserJIT = engineUnderTest{name: "jit without AVX-512", make: newLesserJIT, budget: emu.NoBudget, wide: wideModel, interprets: true}
+var lesserJIT = engineUnderTest{name: "jit without AVX-512", make: newLesserJIT, budget: emu.NoBudget, wide: wideModel, again: true, interprets: true}
 
 func newLesserJIT(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {
 	return jit.NewWithoutAVX512(m, emu.Config{Model: model, Env: env})

@@ -19,9 +19,9 @@ import (
 func init() {
 	engines = append(engines,
 		engineUnderTest{name: "unicorn", make: newUnicorn, budget: emu.NoBudget, model: unicornModel, tolerates: tolerateUnicorn, fits: fitsUnicorn},
-		engineUnderTest{name: "unicorn with budget", make: newUnicorn, budget: 1 << 40, model: unicornModel, tolerates: tolerateUnicorn, fits: fitsUnicorn},
+		engineUnderTest{name: "unicorn with budget", make: newUnicorn, budget: 1 << 40, model: unicornModel, again: true, tolerates: tolerateUnicorn, fits: fitsUnicorn},
 		engineUnderTest{
-			name: "unicorn simulating", make: newSimulatingUnicorn, budget: emu.NoBudget, model: unicornModel,
+			name: "unicorn simulating", make: newSimulatingUnicorn, budget: emu.NoBudget, model: unicornModel, again: true,
 			simulates: true, tolerates: tolerateUnicorn, fits: fitsUnicorn,
 		},
 	)
