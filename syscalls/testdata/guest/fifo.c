@@ -103,6 +103,32 @@ static void ending(void) {
 	R(open("p", O_WRONLY | O_NONBLOCK));
 }
 
+// gone has writers that come, write and end at once, of which a signal tells that interrupts system calls: what is waited for goes first.
+static void gone(void) {
+	struct sigaction sa = {.sa_handler = nothing};
+	sigaction(SIGCHLD, &sa, 0);
+	for (int i = 0; i < 5; i++) {
+		pid_t p = writer(i == 0 ? 0 : 10, 0, "hi");
+		int r = open("p", O_RDONLY);
+		R(r < 0);
+		R(read(r, b, 2));
+		while (waitpid(p, 0, 0) < 0 && errno == EINTR) {}
+		R(read(r, b, 2));
+		close(r);
+		int ends[2];
+		pipe(ends);
+		if ((p = fork()) == 0) {
+			nap(10);
+			write(ends[1], "hi", 2);
+			_exit(0);
+		}
+		R(read(ends[0], b, 16));
+		while (waitpid(p, 0, 0) < 0 && errno == EINTR) {}
+		close(ends[0]), close(ends[1]);
+	}
+	signal(SIGCHLD, SIG_DFL);
+}
+
 int main(void) {
 	setvbuf(stdout, 0, _IONBF, 0);
 	alarm(30);
@@ -111,6 +137,7 @@ int main(void) {
 	mkfifo("p", 0600);
 	waiting();
 	ending();
+	gone();
 	int rw, r, w;
 	R((rw = open("p", O_RDWR)) < 0);
 	R((r = open("p", O_RDONLY)) < 0);
