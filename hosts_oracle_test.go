@@ -125,6 +125,13 @@ $B tar cf a.tar a; $B rm -r a; $B tar xf a.tar; $B ls -R a; $B cp a/b/c e; $B mv
 			"bash", "-c", "ls /usr; for i in 1 2 3; do echo $((i * i)); done | sort -r; x=$(echo a b c | tr a-z A-Z); echo $x >/tmp/f; cat /tmp/f; exit 3"}},
 		{"names", []string{image, bound()}, []string{
 			"bash", "-c", "cd /work; for n in Makefile makefile MAKEFILE aux x:y end. '<a|b>'; do echo $n >$n; done; cat *; ls; printf '%s\n' [a-m]*; >n; ls -a; rm -- *; ls -a"}},
+		{"links", []string{image, bound()}, []string{"bash", "-c", `cd /work; python3 -S -c 'import os
+os.mkdir("d"); open("d/f", "w").write("text\n")
+for at, to in ("file", "d/f"), ("dir", "d"), ("gone", "a/b:c"), ("root", "/usr/bin"), ("d/up", "../dir/f"), ("loop", "loop"): os.symlink(to, at)
+for at in "file", "dir", "gone", "root", "d/up", "loop": print(at, os.readlink(at), os.path.exists(at), os.path.isdir(at), os.lstat(at).st_size)
+os.rename("file", "moved"); os.chmod("moved", 0o600); open("moved", "a").write("more\n"); print(open("d/up").read())
+for e in sorted(os.scandir("."), key=lambda e: e.name): print(e.name, e.is_symlink(), e.is_dir(follow_symlinks=False))
+os.unlink("dir"); os.link("gone", "again", follow_symlinks=False); print(sorted(os.listdir(".")), os.readlink("again"))'; cat moved; rm -f again gone loop moved root d/*; python3 -S -c 'import os; os.rmdir("d"); print(os.listdir())'`}},
 		{"sqlite3 on the host's files", []string{image, bound()}, []string{"bash", "-c", `cd /work; q() { sqlite3 data.db "$@" || echo status $?; }
 q "create table t (n integer primary key, w text); with recursive c(x) as (select 1 union all select x + 1 from c where x < 200) insert into t select x, 'word' || x % 17 from c;"
 q "pragma journal_mode = wal; begin; delete from t where n % 3 = 0; commit; create index i on t (w); select w, count(*), sum(n) from t group by w order by w limit 5;"

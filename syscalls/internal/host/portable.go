@@ -253,7 +253,25 @@ func (s spot) exact() spot {
 // lstat describes the file itself.
 func (s spot) lstat() (fs.FileInfo, linux.Errno) {
 	info, err := s.top.root.Lstat(s.rel)
-	return info, ErrnoOf(err)
+	if err != nil {
+		return nil, ErrnoOf(err)
+	}
+	return s.orLink(info), 0
+}
+
+// orLink is info of the file at s, or, if that is the text of a link, of the link.
+func (s spot) orLink(info fs.FileInfo) fs.FileInfo {
+	if !isLinkFile(info) || !info.Mode().IsRegular() || info.Size() > maxLinkText {
+		return info
+	}
+	text, err := s.top.root.ReadFile(s.rel)
+	if err != nil {
+		return info
+	}
+	if target, ok := linkTarget(text); ok {
+		return linkInfo{info, target}
+	}
+	return info
 }
 
 // Again is the place of f itself.

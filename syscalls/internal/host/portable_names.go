@@ -107,17 +107,23 @@ func (p Place) at(do func(s spot) error) linux.Errno {
 // Readlink is what the link at p leads to.
 func Readlink(p Place) (target string, e linux.Errno) {
 	e = p.at(func(s spot) error {
-		info, err := s.top.root.Lstat(s.rel)
-		if err != nil {
-			return err
+		info, e := s.lstat()
+		if e != 0 {
+			return e
+		}
+		if link, ok := info.(linkInfo); ok {
+			target = link.target
+			return nil
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			return linux.EINVAL
 		}
+		var err error
 		target, err = s.top.root.Readlink(s.rel)
+		target = filepath.ToSlash(target)
 		return err
 	})
-	return filepath.ToSlash(target), e
+	return target, e
 }
 
 // Mkdir makes a directory with the mode, less the umask.
@@ -238,7 +244,7 @@ func Link(from, to Place, _ bool) linux.Errno {
 
 // Symlink makes p a symbolic link to target.
 func Symlink(target string, p Place) linux.Errno {
-	return p.at(func(s spot) error { return s.top.root.Symlink(filepath.FromSlash(target), s.rel) })
+	return p.at(func(s spot) error { return s.symlink(target) })
 }
 
 // ByDescriptor reports whether attributes are changed by descriptors only.
@@ -247,12 +253,12 @@ func ByDescriptor() bool { return false }
 // notLink calls change, unless s is a link: package os would follow it.
 func (p Place) notLink(change func(s spot) error) linux.Errno {
 	return p.at(func(s spot) error {
-		info, err := s.top.root.Lstat(s.rel)
-		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		info, e := s.lstat()
+		switch {
+		case e != 0:
+			return e
+		case info.Mode()&fs.ModeSymlink != 0:
 			return linux.EOPNOTSUPP
-		}
-		if err != nil {
-			return err
 		}
 		return change(s)
 	})
@@ -368,7 +374,8 @@ func (f FD) ReadDir() ([]Dirent, linux.Errno) {
 	}
 	list := make([]Dirent, len(infos))
 	for i, info := range infos {
-		st := statOf(info, spot{o.at.top, path.Join(o.at.rel, info.Name())}, nil)
+		s := spot{o.at.top, path.Join(o.at.rel, info.Name())}
+		st := statOf(s.orLink(info), s, nil)
 		list[i] = Dirent{Name: guestName(info.Name()), Ino: st.Ino, Type: uint8(st.Mode >> 12)}
 	}
 	return list, 0

@@ -18,6 +18,9 @@ const (
 	foldsCase   = false
 )
 
+func (s spot) symlink(string) error { return linux.EPERM }
+func isLinkFile(fs.FileInfo) bool   { return false }
+
 func FileLimit() uint64 { return 1024 }
 
 func hostPath(p string) string     { return p }

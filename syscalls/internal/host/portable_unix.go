@@ -27,6 +27,12 @@ func FileLimit() uint64 {
 	return uint64(l.Cur) // a signed number on some hosts
 }
 
+// symlink makes a link at s.
+func (s spot) symlink(target string) error { return s.top.root.Symlink(target, s.rel) }
+
+// isLinkFile reports whether info may be that of a text in place of a link.
+func isLinkFile(fs.FileInfo) bool { return false }
+
 // nonblocking is the flag with which a FIFO is opened without waiting for somebody at its other end.
 const nonblocking = unix.O_NONBLOCK
 
