@@ -18,14 +18,13 @@ type callgrindWriter struct {
 }
 
 // WriteCallgrind writes p in Callgrind's format (version 1, positions are lines, names compressed), which callgrind_annotate, KCachegrind and
-// Read read. It is an error if p has no call graph. Lines and calls that counted nothing are left out. creator and pid
-// are for readers' eyes.
-func (p *Profile) WriteCallgrind(w io.Writer, creator string, pid int) error {
+// Read read. It is an error if p has no call graph. Lines and calls that counted nothing are left out.
+func (p *Profile) WriteCallgrind(w io.Writer) error {
 	if p.Graph == nil {
 		return fmt.Errorf("cgout: a profile without a call graph cannot be written in Callgrind's format")
 	}
 	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[string]int{}}
-	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: %s\npid: %d\ncmd: %s\npart: 1\n\n", oneLine(creator), pid, oneLine(p.Cmd))
+	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: cgemu\ncmd: %s\npart: 1\n\n", oneLine(p.Cmd))
 	for _, desc := range p.Desc {
 		b.WriteString("desc: " + oneLine(desc) + "\n")
 	}

@@ -40,13 +40,13 @@ func sampleGraph() *Profile {
 func callgrind(t *testing.T, p *Profile) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, p.WriteCallgrind(&b, "cgemu-test", 1000))
+	require.NoError(t, p.WriteCallgrind(&b))
 	return b.String()
 }
 
 func TestWriteCallgrind(t *testing.T) {
 	golden(t, "graph.out", []byte(callgrind(t, sampleGraph())))
-	require.ErrorContains(t, sample().WriteCallgrind(&bytes.Buffer{}, "x", 1), "without a call graph")
+	require.ErrorContains(t, sample().WriteCallgrind(&bytes.Buffer{}), "without a call graph")
 }
 
 // dumpGraph lists costs and calls.
@@ -210,7 +210,7 @@ func TestReadCallgrindSyntax(t *testing.T) {
 
 func FuzzReadCallgrind(f *testing.F) {
 	var b bytes.Buffer
-	if err := sampleGraph().WriteCallgrind(&b, "fuzz", 1); err != nil {
+	if err := sampleGraph().WriteCallgrind(&b); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())

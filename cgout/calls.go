@@ -143,6 +143,16 @@ func (g *CallGraph) Calls(yield func(Call) bool) {
 	})
 }
 
+// Update calls f for the counts of each cost and each call, which it may change.
+func (g *CallGraph) Update(f func(counts []uint64)) {
+	for i := range g.costs.keys {
+		f(g.costs.rows[i*g.events : (i+1)*g.events])
+	}
+	for i := range g.calls.keys {
+		f(g.calls.rows[i*(g.events+1)+1 : (i+1)*(g.events+1)])
+	}
+}
+
 // add adds another graph of the same events.
 func (g *CallGraph) add(h *CallGraph) {
 	for i, k := range h.costs.keys {

@@ -61,5 +61,15 @@ func (o *Object) fileOffset(vaddr uint64) (uint64, bool) {
 	return 0, false
 }
 
+// Linkage reports whether an address is of a procedure linkage table, whose entries lead to functions of other objects.
+func (o *Object) Linkage(vaddr uint64) bool {
+	for _, name := range []string{".plt", ".plt.got", ".plt.sec"} {
+		if s := o.main.section(name); s != nil && vaddr-s.Addr < s.Size {
+			return true
+		}
+	}
+	return false
+}
+
 // Demangled returns a symbol of C++ or Rust as in the source, any other as it is.
 func Demangled(symbol string) string { return new(effort).demangled(symbol) }
