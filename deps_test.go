@@ -26,7 +26,7 @@ var allowed = map[string]string{
 	"emu": "cachesim", "emu/x86": "", "emu/x86/gen": "", "emu/soft": "", "emu/mem": "emu",
 	"emu/guest": "emu emu/mem emu/x86 hooks",
 	"emu/sem":   "emu emu/guest emu/mem emu/soft emu/x86",
-	"emu/jit":   "emu emu/guest emu/mem emu/sem emu/tally emu/x86 hooks cachesim", "emu/tally": "emu", "emu/callgraph": "emu",
+	"emu/jit":   "emu emu/callgraph emu/guest emu/mem emu/sem emu/tally emu/x86 hooks cachesim", "emu/tally": "emu", "emu/callgraph": "emu",
 	"emu/interp":         "branchsim cachesim emu emu/callgraph emu/guest emu/mem emu/sem emu/soft emu/tally emu/x86 hooks",
 	"emu/unicorn":        "emu emu/guest emu/mem emu/sem emu/x86 hooks cachesim branchsim",
 	"emu/lockstep":       "emu emu/guest emu/mem emu/x86",

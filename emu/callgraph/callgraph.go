@@ -21,7 +21,7 @@ type Frame struct {
 	// SP is where its return address lies. Jumped is added if the function was entered by a jump; the return address is
 	// then that of the frame below.
 	SP emu.Addr
-	// Arc is the arc that it was entered by, as a place in the recorder's sums.
+	// Arc is the place of the arc that it was entered by: Base and eight times its index in Sums.
 	Arc uint64
 }
 
@@ -38,9 +38,18 @@ const baseSP = ^emu.Addr(0)
 type arc struct {
 	site, target emu.Addr
 	function     emu.Function // of the target
-	// gone says that code there was unmapped or overwritten since: the next call is another arc.
-	gone bool
+	// stale says that code there was unmapped or overwritten since: function is to be looked up again.
+	stale bool
 }
+
+// A row of Sums has the number of calls first. Pass and PassTo are for an arc into what passes: who executes notes there to which target it led, and
+// which arc that gave. From In on come the totals when the arc was entered, added up, and behind them those when it was left.
+const (
+	Calls  = 0
+	Pass   = 1
+	PassTo = 2
+	In     = 3
+)
 
 type arcKey struct{ site, target emu.Addr }
 
@@ -64,10 +73,11 @@ type Recorder struct {
 	// Events are what is counted, Totals how often each has happened while everything counts. Who executes adds to them.
 	Events []emu.Event
 	Totals []uint64
-	// Frames are those of the stack in use. Sums has, for each arc, the number of calls, the sum of the totals when it was
-	// entered and that when it was left. Who executes may push and pop frames, and add to the sums, himself.
+	// Frames are those of the stack in use. Sums has a row for each arc: see In. Who executes may push and pop frames, and add
+	// to the sums, himself: then these two have to have room for all there will be, and Base is where his code finds Sums.
 	Frames []Frame
 	Sums   []uint64
+	Base   uint64
 
 	// lookup and sameStack are asked about the guest's memory.
 	lookup    func(a emu.Addr) emu.Function
@@ -82,6 +92,7 @@ type Recorder struct {
 	threads map[*emu.CPU]*thread
 	thread  *thread
 	cpu     *emu.CPU
+	numbers map[emu.Addr]uint32 // of functions, by their IDs
 	// inherited is the thread of another process of which the first one is a copy, nil for none.
 	inherited *thread
 }
@@ -90,7 +101,7 @@ type Recorder struct {
 func New(events emu.EventSet, function func(a emu.Addr) emu.Function, sameStack func(a, b emu.Addr) bool) *Recorder {
 	r := &Recorder{
 		lookup: function, sameStack: sameStack, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
-		pages: map[emu.Addr][]int{}, functions: map[emu.Addr]emu.Function{},
+		pages: map[emu.Addr][]int{}, numbers: map[emu.Addr]uint32{}, functions: map[emu.Addr]emu.Function{},
 	}
 	for e := range emu.Event(64) {
 		if events.Has(e) {
@@ -102,16 +113,16 @@ func New(events emu.EventSet, function func(a emu.Addr) emu.Function, sameStack 
 }
 
 // Width is how many words an arc has in Sums.
-func (r *Recorder) Width() int { return 1 + 2*len(r.Events) }
+func (r *Recorder) Width() int { return In + 2*len(r.Events) }
 
 // Column returns which of the totals is e's, -1 if it is not counted.
 func (r *Recorder) Column(e emu.Event) int { return slices.Index(r.Events, e) }
 
-// Arc returns the place in Sums of the arc from site to target, which it makes if there is none.
+// Arc returns the place of the arc from site to target, which it makes if there is none.
 func (r *Recorder) Arc(site, target emu.Addr) uint64 {
 	key := arcKey{site, target}
 	i, ok := r.index[key]
-	if !ok || r.arcs[i].gone {
+	if !ok {
 		i = len(r.arcs)
 		r.index[key] = i
 		r.arcs = append(r.arcs, arc{site: site, target: target, function: r.function(target)})
@@ -122,7 +133,13 @@ func (r *Recorder) Arc(site, target emu.Addr) uint64 {
 			}
 		}
 	}
-	return uint64(i * r.Width())
+	return r.Base + uint64(8*i*r.Width())
+}
+
+// row returns what Sums has of an arc.
+func (r *Recorder) row(place uint64) []uint64 {
+	i := int(place-r.Base) / 8
+	return r.Sums[i : i+r.Width()]
 }
 
 // function is lookup with a memory.
@@ -138,7 +155,30 @@ func (r *Recorder) function(a emu.Addr) emu.Function {
 // Same reports whether two addresses are of one function.
 func (r *Recorder) Same(a, b emu.Addr) bool { return r.function(a).ID == r.function(b).ID }
 
-func (r *Recorder) arcOf(f Frame) *arc { return &r.arcs[int(f.Arc)/r.Width()] }
+// Number returns a number for the function that holds a, which is not 0.
+func (r *Recorder) Number(a emu.Addr) uint32 {
+	id := r.function(a).ID
+	n, ok := r.numbers[id]
+	if !ok {
+		n = uint32(len(r.numbers) + 1)
+		r.numbers[id] = n
+	}
+	return n
+}
+
+// Begins reports whether a function begins at a.
+func (r *Recorder) Begins(a emu.Addr) bool { return r.function(a).ID == a }
+
+// Passes reports whether the function that holds a is one on the way to others.
+func (r *Recorder) Passes(a emu.Addr) bool { return r.function(a).Passes }
+
+func (r *Recorder) arcOf(f Frame) *arc {
+	a := &r.arcs[int(f.Arc-r.Base)/8/r.Width()]
+	if a.stale {
+		a.function, a.stale = r.function(a.target), false
+	}
+	return a
+}
 
 // top is the innermost frame. There always is one.
 func (r *Recorder) top() Frame { return r.Frames[len(r.Frames)-1] }
@@ -148,7 +188,7 @@ func (r *Recorder) Function() emu.Function { return r.arcOf(r.top()).function }
 
 // entered adds the totals to those with which the arc of f was entered.
 func (r *Recorder) entered(f Frame) {
-	in := r.Sums[f.Arc+1:]
+	in := r.row(f.Arc)[In:]
 	for e, n := range r.Totals {
 		in[e] += n
 	}
@@ -156,7 +196,7 @@ func (r *Recorder) entered(f Frame) {
 
 // left does so for those with which it was left.
 func (r *Recorder) left(f Frame) {
-	out := r.Sums[int(f.Arc)+1+len(r.Totals):]
+	out := r.row(f.Arc)[In+len(r.Totals):]
 	for e, n := range r.Totals {
 		out[e] += n
 	}
@@ -189,11 +229,15 @@ func (r *Recorder) resume() {
 
 // Call is told of a CALL at site to target; the return address lies at sp. counts says whether calls count.
 func (r *Recorder) Call(site, target, sp emu.Addr, counts bool) {
-	arc := r.Arc(site, target)
+	r.push(Frame{SP: sp, Arc: r.count(r.Arc(site, target), counts)})
+}
+
+// count counts a call of an arc, which it returns.
+func (r *Recorder) count(arc uint64, counts bool) uint64 {
 	if counts {
-		r.Sums[arc]++
+		r.row(arc)[Calls]++
 	}
-	r.push(Frame{SP: sp, Arc: arc})
+	return arc
 }
 
 // Flow is told of any other way from the instruction at site to target by which RSP may have passed the place of a return address, or that may
@@ -211,10 +255,9 @@ func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
 	case from.function.Passes && from.site != 0:
 		// It has done its work, and does as if its caller called the target.
 		r.pop()
-		arc := r.Arc(from.site, target)
-		if counts {
-			r.Sums[arc]++
-		}
+		arc := r.count(r.Arc(from.site, target), counts)
+		row := r.row(top.Arc)
+		row[Pass], row[PassTo] = uint64(target), arc
 		r.push(Frame{SP: top.SP, Arc: arc})
 	default:
 		r.jump(site, target, f, counts)
@@ -231,15 +274,12 @@ func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 		for len(r.Frames) > n+1 {
 			r.pop()
 		}
-		if counts && target == f.ID {
-			r.Sums[r.Arc(site, target)]++ // a call; what it costs belongs to the one that is active
+		if target == f.ID {
+			r.count(r.Arc(site, target), counts) // a call; what it costs belongs to the one that is active
 		}
 		return
 	}
-	arc := r.Arc(site, target)
-	if counts {
-		r.Sums[arc]++
-	}
+	arc := r.count(r.Arc(site, target), counts)
 	sp := r.top().SP
 	if sp != baseSP {
 		sp |= Jumped
@@ -406,7 +446,9 @@ func (r *Recorder) Inherit(parent *Recorder) {
 func (r *Recorder) Invalidate(lo, hi emu.Addr) {
 	clear(r.functions)
 	for _, i := range r.within(lo, hi) {
-		r.arcs[i].gone = true
+		r.arcs[i].stale = true
+		row := r.Sums[i*r.Width():]
+		row[Pass], row[PassTo] = 0, 0
 	}
 }
 
@@ -443,14 +485,15 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(site, target emu.Addr, call
 	for _, i := range list {
 		a := &r.arcs[i]
 		sums := r.Sums[i*r.Width() : (i+1)*r.Width()]
-		any := sums[0]
+		any := sums[Calls]
 		for e := range costs {
-			costs[e] = sums[1+n+e] - sums[1+e]
+			costs[e] = sums[In+n+e] - sums[In+e]
 			any |= costs[e]
 		}
 		if any != 0 && a.site != 0 {
-			add(a.site, a.target, sums[0], costs)
+			add(a.site, a.target, sums[Calls], costs)
 		}
-		clear(sums)
+		sums[Calls] = 0
+		clear(sums[In:])
 	}
 }

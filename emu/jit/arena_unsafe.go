@@ -17,10 +17,12 @@ const (
 	counterSize = 64 << 20
 	codeSize    = 256 << 20
 	farSize     = 128 << 20
-	arenaSize   = stateSize + counterSize + codeSize + farSize
+	sumsSize    = 256 << 20 // those of the arcs of a call graph
+	arenaSize   = stateSize + counterSize + sumsSize + codeSize + farSize
 
 	counterOff = stateSize
-	codeOff    = counterOff + counterSize
+	sumsOff    = counterOff + counterSize
+	codeOff    = sumsOff + sumsSize
 	farOff     = codeOff + codeSize
 )
 

@@ -194,6 +194,8 @@ const (
 	condA    = 7
 	opJRCXZ  = 0xe3
 	opShortJ = 0xeb
+
+	opShortJE = 0x74
 )
 
 // incMem emits inc qword [off]. It changes the flags but CF.
@@ -333,6 +335,12 @@ func (e *assembler) loadAt(reg, base x86.Reg, disp int32) {
 
 func (e *assembler) storeAt(base x86.Reg, disp int32, reg x86.Reg) {
 	e.byte(rexW(reg, base), 0x89)
+	e.memRM(reg, base, disp)
+}
+
+// aluAt emits op reg, [base+disp] (64 bits).
+func (e *assembler) aluAt(op byte, reg, base x86.Reg, disp int32) {
+	e.byte(rexW(reg, base), op<<3|3)
 	e.memRM(reg, base, disp)
 }
 

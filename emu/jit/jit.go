@@ -33,6 +33,10 @@ const (
 	exitRepeated                 // Go counts and simulates what a REP instruction did
 	exitLong                     // a REP instruction comes next that is executed in pieces
 	exitPiece                    // one of them has been made
+	exitArc                      // an indirect call goes where it has not gone before
+	exitPass                     // so does a jump of a procedure linkage table
+	exitCrossed                  // a jump leads into another function
+	exitReceived                 // so did a lookup, whose target is in stRIP
 )
 
 // Numbers of the exits that belong to no block.
@@ -40,7 +44,8 @@ const (
 	exitFault    = 0
 	exitMiss     = 1
 	exitMismatch = 2
-	fixedExits   = 3
+	exitCrossing = 3
+	fixedExits   = 4
 )
 
 // An exit is one way out of generated code, known there by its number. An exit of
@@ -53,11 +58,13 @@ type exit struct {
 	site, stub int32
 	// resume is the arena offset behind an exit that comes back, 0 for others.
 	resume int32
-	insn   int16 // for exitCarry, how long the run is
-	kind   exitKind
-	back   bool // a link backwards: Interrupt breaks it
-	call   bool // a link made by a CALL on the shadow stack
-	near   bool // a link whose instruction ends in the I1 line where its target begins
+	// cache is the counter in whose place exitArc finds the last target and its arc.
+	cache int32
+	insn  int16 // for exitCarry, how long the run is
+	kind  exitKind
+	back  bool // a link backwards: Interrupt breaks it
+	call  bool // a link made by a CALL on the shadow stack
+	near  bool // a link whose instruction ends in the I1 line where its target begins
 }
 
 // exitChunk is how many exits are allocated at once: they do not move, and none are copied.
@@ -116,6 +123,7 @@ type Engine struct {
 	// behindPOPF has where execution went on behind a POPF. It is a hint, so it stays when code changes.
 	behindPOPF map[emu.Addr]bool
 	tracer     tracer
+	calls      *calls // nil if calls are not recorded
 	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
 	passing *emu.CPU
 	passes  emu.Addr
@@ -216,6 +224,11 @@ func (e *Engine) prepare() (err error) {
 			return err
 		}
 	}
+	if e.Function != nil {
+		if err := e.newCalls(); err != nil {
+			return err
+		}
+	}
 	e.emitStubs()
 	if e.codeCaches[emu.CountAll], err = e.newCodeCache(emu.CountAll); err != nil {
 		return err
@@ -233,6 +246,9 @@ func (e *Engine) emitStubs() {
 	if e.sim.caches {
 		e.emitSimRoutines()
 		e.stubs.end = e.pos
+	}
+	if e.calls != nil {
+		e.emitCallRoutines()
 	}
 }
 
@@ -252,6 +268,9 @@ func (e *Engine) free() {
 	}
 	e.sim.d1.ways.close()
 	e.sim.ll.ways.close()
+	if e.calls != nil {
+		e.calls.frames.close()
+	}
 	e.arena.close()
 }
 
@@ -300,6 +319,8 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		e.showTable(base)
 	}
 	e.cpu = c
+	e.beginCalls(c)
+	defer e.endCalls()
 	e.set(stBudget, min(budget, emu.NoBudget))
 	e.loadCPU(c)
 	rip := c.RIP
@@ -446,13 +467,30 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return e.follow(x)
 	case exitMissed:
 		rip := emu.Addr(e.get(stRIP))
+		e.looked(rip)
 		return rip, e.admit(rip)
 	case exitCarry:
 		e.runOffset = int(x.insn)
 		return x.rip, nil
 	case exitReturn:
 		rip, _ := e.mem.ReadUint64(emu.Addr(e.get(stRegs+8*emu.RSP)) - 8)
+		e.returned(emu.Addr(rip))
 		return emu.Addr(rip), nil
+	case exitArc:
+		e.newArc(x)
+		e.resume = int(x.resume)
+		return x.rip, nil
+	case exitPass:
+		e.flow(x.rip, emu.Addr(e.get(stRegs+8*int(regTarget))))
+		e.resume = int(x.resume)
+		return x.rip, nil
+	case exitCrossed:
+		e.flow(x.t.addr(int(x.insn)), x.rip)
+		return x.rip, nil
+	case exitReceived:
+		rip := emu.Addr(e.get(stRIP))
+		e.looked(rip)
+		return rip, nil
 	case exitSyscall:
 		e.set(stRegs+8*emu.RCX, uint64(x.rip))
 		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|e.stepFlags|emu.FlagR1|emu.FlagIF)
@@ -516,7 +554,7 @@ func (e *Engine) admit(rip emu.Addr) *emu.Stop {
 			return &emu.Stop{Reason: emu.StopFault, Fault: *fault}
 		}
 	} else if t.indirect == 0 {
-		t.indirect = e.emitIndirectEntry()
+		t.indirect = e.emitIndirectEntry(rip)
 		e.jmp(t.entry)
 	}
 	if !t.listed && rip < maxCode {
@@ -528,9 +566,12 @@ func (e *Engine) admit(rip emu.Addr) *emu.Stop {
 	return nil
 }
 
-// emitIndirectEntry restores what a lookup saved, and returns where.
-func (e *Engine) emitIndirectEntry() int {
+// emitIndirectEntry restores what a lookup of pc saved, and returns where.
+func (e *Engine) emitIndirectEntry(pc emu.Addr) int {
 	at := e.pos
+	if e.calls != nil {
+		e.emitReceived(pc)
+	}
 	e.load(regTarget, slotTarget)
 	e.load(regTable, slotTable)
 	return at

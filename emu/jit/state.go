@@ -44,6 +44,13 @@ const (
 	stClock = 0x230
 	// stSimRSP has RSP while a simulating routine runs on the stack that ends at stSimStack.
 	stSimRSP = 0x1a0
+	// What records calls: the innermost frame's host address, the number of the function that a lookup comes from, the exit that says
+	// from which instruction, where a routine goes back to, and the totals.
+	stFrame  = 0x238
+	stFrom   = 0x240
+	stOrigin = 0x248
+	stBack   = 0x250
+	stTotals = 0x258
 	// stSpill has the guest registers that generated code works with meanwhile.
 	stSpill    = 0x1b0
 	stSimStack = 0x800
@@ -63,4 +70,10 @@ const (
 	slotTmp    = stSlots + 0x28 // values, not registers
 	slotTmp2   = stSlots + 0x30
 	slotCount  = stSlotCount // counters
+)
+
+// What stFrom has instead of the number of a function: after a CALL, whose frame is there, and after a return.
+const (
+	fromCall   = 0
+	fromReturn = 1<<32 - 1
 )

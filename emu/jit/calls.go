@@ -1,0 +1,527 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"math"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// Generated code records calls itself: a CALL pushes a frame, its return site pops it, jumps to the beginning of another function push one and
+// entries of procedure linkage tables change the one that their caller pushed. Go does it wherever a frame is not where that is simple, and
+// whenever an arc comes up for the first time. Both work on the same frames, sums and totals, those of a callgraph.Recorder.
+//
+// The totals are in the state block: a block adds to them what its instructions count beside its counter. The innermost frame's host address is in
+// stFrame.
+
+// A calls is what an engine has to record calls.
+type calls struct {
+	*callgraph.Recorder
+	// columns has the total of each event, -1 for those that are not counted.
+	columns [emu.NumEvents]int
+	// frames is the memory of all frames.
+	frames frameMemory
+	// sums has what a count of each counter adds to the totals.
+	sums [][]columnSum
+	// unwind is the arena offset of the routine of that name.
+	unwind, crossed int
+}
+
+// A columnSum is how much a count of a counter adds to a total.
+type columnSum struct {
+	column int
+	n      int32
+}
+
+// frameSize is the size of a callgraph.Frame.
+const frameSize = 16
+
+// newCalls gives e what it needs to record calls.
+func (e *Engine) newCalls() error {
+	k := &calls{Recorder: callgraph.New(e.Events|e.Others, e.Function, e.mem.SameMapping)}
+	for ev := range k.columns {
+		k.columns[ev] = k.Column(emu.Event(ev))
+	}
+	if err := k.frames.reserve(); err != nil {
+		return err
+	}
+	k.Frames = k.frames.slice()
+	k.Totals = e.arena.words(stTotals, len(k.Totals))
+	k.Sums, k.Base = e.arena.words(sumsOff, sumsSize/8)[:0], e.hostAddr(sumsOff)
+	e.calls = k
+	return nil
+}
+
+// Calls returns what records the engine's calls, nil if nothing does.
+func (e *Engine) Calls() *callgraph.Recorder {
+	if e.calls == nil {
+		return nil
+	}
+	return e.calls.Recorder
+}
+
+// takeFrames tells the recorder which frames generated code has left, giveFrames tells generated code of the recorder's.
+func (e *Engine) takeFrames() {
+	k := e.calls
+	k.Frames = k.Frames[:(e.get(stFrame)-k.frames.base)/frameSize+1]
+}
+
+func (e *Engine) giveFrames() {
+	k := e.calls
+	e.set(stFrame, k.frames.base+uint64(frameSize*(len(k.Frames)-1)))
+}
+
+// beginCalls is called when c's thread is about to run, endCalls when it no longer does.
+func (e *Engine) beginCalls(c *emu.CPU) {
+	if e.calls != nil {
+		e.calls.Begin(c)
+		e.giveFrames()
+	}
+}
+
+func (e *Engine) endCalls() {
+	if e.calls != nil {
+		e.takeFrames()
+	}
+}
+
+// fullOfArcs reports whether there might be no room for the arcs of another block.
+func (e *Engine) fullOfArcs() bool {
+	return e.calls != nil && 8*(len(e.calls.Sums)+2*maxBlock*e.calls.Width()) > sumsSize
+}
+
+// flow tells the recorder that the guest went from site to target, as Recorder.Flow has it.
+func (e *Engine) flow(site, target emu.Addr) {
+	e.takeFrames()
+	e.calls.Flow(site, target, emu.Addr(e.get(stRegs+8*emu.RSP)), e.counting == emu.CountAll)
+	e.giveFrames()
+}
+
+// looked tells the recorder of a lookup of target by a jump or return that generated code has left to Go. The frame of a CALL is there.
+func (e *Engine) looked(target emu.Addr) {
+	if e.calls != nil && uint32(e.get(stFrom)) != fromCall {
+		e.flow(e.origin(), target)
+	}
+}
+
+// returned tells it of a return to target which its return site did not expect.
+func (e *Engine) returned(target emu.Addr) {
+	if e.calls != nil {
+		e.flow(e.origin(), target)
+	}
+}
+
+// origin returns the address of the jump or return that set stOrigin last.
+func (e *Engine) origin() emu.Addr {
+	x := e.exitAt(int(uint32(e.get(stOrigin))))
+	return x.t.addr(int(x.insn))
+}
+
+// newArc finds the arc of the indirect call that x leaves in front of.
+func (e *Engine) newArc(x *exit) {
+	target := e.get(stRegs + 8*int(regTarget))
+	arc := e.calls.Arc(x.rip, emu.Addr(target))
+	e.set(counterOff+8*int(x.cache), target)
+	e.set(counterOff+8*int(x.cache)+8, arc)
+}
+
+// add adds n of an event to the totals.
+func (k *calls) add(ev emu.Event, n int64) {
+	if c := k.columns[ev]; c >= 0 {
+		k.Totals[c] += uint64(n)
+	}
+}
+
+// setSums says that a count of a counter counts what the block's instructions from from on count, sign times.
+func (e *Engine) setSums(counter, from int, sign int64) {
+	if e.calls == nil || e.counting != emu.CountAll {
+		return
+	}
+	sums := make([]int64, len(e.calls.Totals))
+	for i := from; i < len(e.block); i++ {
+		for _, p := range e.plans[e.planOf(&e.block[i])] {
+			if c := e.calls.columns[p.event]; c >= 0 {
+				sums[c] += sign * p.times
+			}
+		}
+	}
+	e.addSums(counter, sums)
+}
+
+func (e *Engine) addSums(counter int, sums []int64) {
+	k := e.calls
+	for len(k.sums) <= counter {
+		k.sums = append(k.sums, nil)
+	}
+	k.sums[counter] = k.sums[counter][:0]
+	for c, n := range sums {
+		if n != 0 {
+			k.sums[counter] = append(k.sums[counter], columnSum{c, int32(n)})
+		}
+	}
+}
+
+// emitSums adds to the totals what one count of a counter stands for. It overwrites r, or the flags if r is NoReg.
+func (e *Engine) emitSums(counter int, r x86.Reg) {
+	if e.calls == nil || e.counting != emu.CountAll {
+		return
+	}
+	for _, s := range e.calls.sums[counter] {
+		if r == x86.NoReg {
+			e.addMem(stTotals+8*s.column, int16(s.n))
+		} else {
+			e.addMemBy(stTotals+8*s.column, int16(s.n), r)
+		}
+	}
+}
+
+// emitHappened adds 1 to the total of an event. It changes the flags.
+func (e *Engine) emitHappened(ev emu.Event) {
+	if e.calls != nil && e.counting == emu.CountAll && e.calls.columns[ev] >= 0 {
+		e.incMem(stTotals + 8*e.calls.columns[ev])
+	}
+}
+
+// missTotal returns the column of an event of misses, behind which that of the last level comes, 0 if it has none: of Cachegrind's events it
+// is one of the first eight.
+func (e *Engine) missTotal(ev emu.Event) int32 {
+	if e.calls == nil || e.counting != emu.CountAll {
+		return 0
+	}
+	c := e.calls.columns[ev]
+	if c < 0 {
+		return 0
+	}
+	if c > 7 || e.calls.columns[ev+1] != c+1 {
+		panic("BUG: events of misses are not the first columns")
+	}
+	return int32(c)
+}
+
+// crosses reports whether the way to target leads into another function than that of the block being translated.
+func (e *Engine) crosses(target emu.Addr) bool {
+	return e.calls != nil && !e.calls.Same(e.t.pc, target)
+}
+
+// parts reports whether a block that begins at pc may not have the instruction at a, which another function has.
+func (e *Engine) parts(pc, a emu.Addr) bool { return e.calls != nil && !e.calls.Same(pc, a) }
+
+// arc returns the arena offset of the sums of an arc.
+func (e *Engine) arc(site, target emu.Addr) int {
+	return sumsOff + int(e.calls.Arc(site, target)-e.calls.Base)
+}
+
+// A rowAt emits the access to a word of an arc's sums.
+type rowAt func(load bool, r x86.Reg, word int)
+
+// at is the row at an arena offset, behind that whose address is in a register.
+func (e *Engine) at(off int) rowAt {
+	return func(load bool, r x86.Reg, word int) {
+		if load {
+			e.load(r, off+8*word)
+		} else {
+			e.store(off+8*word, r)
+		}
+	}
+}
+
+func (e *Engine) behind(base x86.Reg) rowAt {
+	return func(load bool, r x86.Reg, word int) {
+		if load {
+			e.loadAt(r, base, int32(8*word))
+		} else {
+			e.storeAt(base, int32(8*word), r)
+		}
+	}
+}
+
+// emitEntered counts a call of an arc, and adds the totals to those when it was entered; emitLeft does so for those when it was left. Both lose r1 and
+// r2 and leave the flags alone.
+func (e *Engine) emitEntered(row rowAt, r1, r2 x86.Reg) {
+	if e.counting == emu.CountAll {
+		row(true, r1, callgraph.Calls)
+		e.lea(r1, r1, 1)
+		row(false, r1, callgraph.Calls)
+	}
+	e.emitTotals(row, callgraph.In, r1, r2)
+}
+
+func (e *Engine) emitLeft(row rowAt, r1, r2 x86.Reg) {
+	e.emitTotals(row, callgraph.In+len(e.calls.Totals), r1, r2)
+}
+
+func (e *Engine) emitTotals(row rowAt, word int, r1, r2 x86.Reg) {
+	for c := range e.calls.Totals {
+		row(true, r1, word+c)
+		e.load(r2, stTotals+8*c)
+		e.leaIndex(r1, r1, r2, 1, 0)
+		row(false, r1, word+c)
+	}
+}
+
+// emitCallFrame pushes the frame of the direct call of instruction i, behind its push of the return address. It loses r1 and r2.
+func (e *Engine) emitCallFrame(i int, r1, r2 x86.Reg) {
+	g := &e.block[i]
+	arc := e.arc(g.PC, g.Dest())
+	e.emitEntered(e.at(arc), r1, r2)
+	e.load(r1, stFrame)
+	e.lea(r1, r1, frameSize)
+	e.store(stFrame, r1)
+	e.leaRIP(r2, arc)
+	e.storeAt(r1, 8, r2)
+	e.lea(r2, x86.RSP, e.pendingRSP)
+	e.storeAt(r1, 0, r2)
+}
+
+// emitIndirectFrame does so for an indirect call, whose target is in regTarget. It loses regTable.
+func (e *Engine) emitIndirectFrame(i int) {
+	cache := e.newCounter(0)
+	e.newCounter(0)
+	e.set(counterOff+8*cache, 0)
+	retry := e.pos
+	e.store(slotA, x86.RCX)
+	e.load(x86.RCX, counterOff+8*cache)
+	e.not(x86.RCX)
+	e.leaIndex(x86.RCX, x86.RCX, regTarget, 1, 1)
+	known := e.short(opJRCXZ)
+	e.load(x86.RCX, slotA)
+	e.emitExit(e.jmp(0), exit{kind: exitArc, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(retry), cache: int32(cache)})
+	e.patchShort(known)
+	e.store(slotB, x86.RDX)
+	e.load(x86.RDX, counterOff+8*cache+8)
+	e.emitEntered(e.behind(x86.RDX), x86.RCX, regTable)
+	e.load(x86.RCX, stFrame)
+	e.lea(x86.RCX, x86.RCX, frameSize)
+	e.store(stFrame, x86.RCX)
+	e.storeAt(x86.RCX, 8, x86.RDX)
+	e.lea(regTable, x86.RSP, e.pendingRSP)
+	e.storeAt(x86.RCX, 0, regTable)
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.storeImm32(stFrom, fromCall)
+}
+
+// emitOrigin notes for Go where a jump or return of instruction i comes from, and from which function for the block where it leads.
+func (e *Engine) emitOrigin(i int, from uint32) {
+	x, number := e.newExit()
+	x.t, x.insn = e.t, int16(i)
+	e.storeImm32(stOrigin, uint32(number))
+	e.storeImm32(stFrom, from)
+}
+
+// emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget. It loses regTable.
+func (e *Engine) emitJumpOrigin(i int) {
+	if e.calls.Passes(e.block[i].PC) {
+		e.emitPass(i)
+		return
+	}
+	e.emitOrigin(i, e.calls.Number(e.t.pc))
+}
+
+// emitPass makes the frame of what only passes one of the function to which it leads.
+func (e *Engine) emitPass(i int) {
+	n := len(e.calls.Totals)
+	e.store(slotA, x86.RCX)
+	e.store(slotB, x86.RDX)
+	e.load(x86.RDX, stFrame)
+	e.loadAt(x86.RDX, x86.RDX, 8)
+	e.loadAt(x86.RCX, x86.RDX, 8*callgraph.Pass)
+	e.not(x86.RCX)
+	e.leaIndex(x86.RCX, x86.RCX, regTarget, 1, 1)
+	known := e.short(opJRCXZ)
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	site := e.jmp(0)
+	e.patchShort(known)
+	e.emitTotals(e.behind(x86.RDX), callgraph.In+n, x86.RCX, regTable)
+	e.loadAt(x86.RDX, x86.RDX, 8*callgraph.PassTo)
+	e.emitEntered(e.behind(x86.RDX), x86.RCX, regTable)
+	e.load(x86.RCX, stFrame)
+	e.storeAt(x86.RCX, 8, x86.RDX)
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(e.pos)})
+	e.storeImm32(stFrom, fromCall)
+}
+
+// emitReceived is what an entry for lookups has: a block that another function jumped to does not go on before Go has seen that.
+func (e *Engine) emitReceived(pc emu.Addr) {
+	e.store(slotA, x86.RCX)
+	e.byte(0x8b) // mov ecx, [stFrom]
+	e.rip(x86.RCX, stFrom, 0)
+	called := e.short(opJRCXZ)
+	e.lea(x86.RCX, x86.RCX, -int32(e.calls.Number(pc)))
+	same := e.short(opJRCXZ)
+	e.jmp(e.calls.crossed)
+	e.patchShort(called)
+	e.patchShort(same)
+	e.load(x86.RCX, slotA)
+}
+
+// emitRecordedReturn is a return site with the frame of its call: RSP is behind the return address, and regBias waits in stSavedBias.
+func (e *Engine) emitRecordedReturn(ret emu.Addr) {
+	dead := ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0
+	var astray, other int
+	e.store(slotB, regTable)
+	if dead {
+		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
+		e.u32(uint32(ret))
+		astray = e.jcc(condNE, 0)
+		e.load(regBias, stFrame)
+		e.lea(regTable, x86.RSP, -8)
+		e.aluAt(aluCMP, regTable, regBias, 0)
+		other = e.jcc(condNE, 0)
+	} else {
+		e.store(slotA, x86.RCX)
+		e.loadGuest(x86.RCX, x86.RSP, -8)
+		e.movImm(regTable, -uint64(ret))
+		e.leaIndex(x86.RCX, x86.RCX, regTable, 1, 0)
+		match := e.short(opJRCXZ)
+		e.load(x86.RCX, slotA)
+		astray = e.jmp(0)
+		e.patchShort(match)
+		e.load(regBias, stFrame)
+		e.loadAt(x86.RCX, regBias, 0)
+		e.not(x86.RCX)
+		e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, -7)
+		mine := e.short(opJRCXZ)
+		e.load(x86.RCX, slotA)
+		other = e.jmp(0)
+		e.patchShort(mine)
+		e.load(x86.RCX, slotA)
+	}
+	e.emitPopFrame(dead)
+	done := e.pos
+	e.load(regTable, slotB)
+	e.load(regBias, stSavedBias)
+	e.emitJump(ret)
+	e.returns = append(e.returns, recordedReturn{astray: astray, other: other, done: done, dead: dead})
+}
+
+// emitPopFrame pops the frame at regBias. It loses regTable and regBias, and the flags if it may.
+func (e *Engine) emitPopFrame(dead bool) {
+	out := int32(8 * (callgraph.In + len(e.calls.Totals)))
+	e.loadAt(regTable, regBias, 8)
+	e.lea(regBias, regBias, -frameSize)
+	e.store(stFrame, regBias)
+	if !dead {
+		e.store(slotTmp, x86.RDX)
+		e.emitLeft(e.behind(regTable), regBias, x86.RDX)
+		e.load(x86.RDX, slotTmp)
+		return
+	}
+	for c := range e.calls.Totals {
+		e.load(regBias, stTotals+8*c)
+		e.byte(rexW(regBias, regTable), 0x01) // add [regTable+out], regBias
+		e.memRM(regBias, regTable, out+8*int32(c))
+	}
+}
+
+// A recordedReturn is a return site whose cold part is to be emitted: astray is the jump for a return address that is another, other that for
+// a frame that is, done where the frame has been popped.
+type recordedReturn struct {
+	astray, other, done int
+	dead                bool
+}
+
+// emitReturnsDue emits the cold parts of return sites.
+func (e *Engine) emitReturnsDue() {
+	for _, r := range e.returns {
+		e.link(r.other, e.pos)
+		if !r.dead {
+			e.store(slotTmp2, x86.RAX)
+			e.saveFlags()
+		}
+		e.leaRIP(regBias, e.pos+7+7+5)
+		e.store(stBack, regBias)
+		e.jmp(e.calls.unwind)
+		failed := e.jcc(condB, 0)
+		give := func() {
+			if !r.dead {
+				e.restoreFlags()
+				e.load(x86.RAX, slotTmp2)
+			}
+		}
+		give()
+		e.jmp(r.done)
+		e.link(failed, e.pos)
+		give()
+		e.link(r.astray, e.pos)
+		e.load(regTable, slotB)
+		e.load(regBias, stSavedBias)
+		e.jmp(e.stubs.mismatch)
+	}
+}
+
+// emitCallRoutines emits what blocks share to record calls.
+func (e *Engine) emitCallRoutines() {
+	k := e.calls
+	// unwind pops the frames of jumps and that of the call to whose return site RSP has come, if these are the innermost ones: carry says that
+	// they are not. It goes to where stBack says, and loses regTable, regBias and the flags.
+	k.unwind = e.pos
+	e.load(regBias, stFrame)
+	e.lea(regTable, x86.RSP, callgraph.Jumped-8)
+	e.aluAt(aluCMP, regTable, regBias, 0)
+	last := e.jcc(condNE, 0)
+	e.emitPopFrame(true)
+	e.jmp(k.unwind)
+	e.link(last, e.pos)
+	e.lea(regTable, x86.RSP, -8)
+	e.aluAt(aluCMP, regTable, regBias, 0)
+	other := e.jcc(condNE, 0)
+	e.emitPopFrame(true)
+	e.byte(0xf8, 0xff) // clc; jmp [stBack]
+	e.rip(4, stBack, 0)
+	e.link(other, e.pos)
+	e.byte(0xf9, 0xff) // stc; jmp [stBack]
+	e.rip(4, stBack, 0)
+
+	// crossed leaves an entry for lookups.
+	k.crossed = e.pos
+	e.load(x86.RCX, slotA)
+	e.store(stRIP, regTarget)
+	e.load(regTarget, slotTarget)
+	e.load(regTable, slotTable)
+	e.storeImm32(stExit, exitCrossing)
+	e.jmp(e.stubs.exit)
+	e.stubs.end = e.pos
+}
+
+// emitCross goes to target in another function, from the instruction being translated. If it begins there and the frame is that of a call, a frame is pushed for the
+// jump; Go does the rest.
+func (e *Engine) emitCross(target emu.Addr) {
+	from := &e.block[e.insn]
+	x := exit{kind: exitCrossed, rip: target, t: e.t, insn: int16(e.insn)}
+	if !e.calls.Begins(target) || e.calls.Passes(from.PC) {
+		e.emitExit(e.jmp(0), x)
+		return
+	}
+	arc := e.arc(from.PC, target)
+	e.store(slotA, x86.RCX)
+	e.store(slotB, x86.RDX)
+	e.store(slotC, regTable)
+	e.load(x86.RDX, stFrame)
+	e.loadAt(regTable, x86.RDX, 0)
+	e.movImm(x86.RCX, 63)
+	e.byte(0xc4, 0xc2, 0xf1, 0xf7, 0xca) // shlx rcx, r10, rcx
+	called := e.short(opJRCXZ)
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.load(regTable, slotC)
+	e.emitExit(e.jmp(0), x)
+	e.patchShort(called)
+	e.lea(regTable, regTable, callgraph.Jumped)
+	e.storeAt(x86.RDX, frameSize, regTable)
+	e.leaRIP(x86.RCX, arc)
+	e.storeAt(x86.RDX, frameSize+8, x86.RCX)
+	e.lea(x86.RDX, x86.RDX, frameSize)
+	e.store(stFrame, x86.RDX)
+	e.emitEntered(e.at(arc), x86.RCX, x86.RDX)
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.load(regTable, slotC)
+	e.emitLink(e.jmp(0), target)
+}
