@@ -43,12 +43,15 @@ type arc struct {
 }
 
 // A row of Sums has the number of calls first. Pass and PassTo are for an arc into what passes: who executes notes there to which target it led, and
-// which arc that gave. From In on come the totals when the arc was entered, added up, and behind them those when it was left.
+// which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. From In on come the totals when the arc was entered, added up, and behind them those when it was left.
 const (
 	Calls  = 0
 	Pass   = 1
 	PassTo = 2
-	In     = 3
+
+	Function = 3
+	Begins   = 4
+	In       = 5
 )
 
 type arcKey struct{ site, target emu.Addr }
@@ -125,7 +128,7 @@ func (r *Recorder) Arc(site, target emu.Addr) uint64 {
 	if !ok {
 		i = len(r.arcs)
 		r.index[key] = i
-		r.arcs = append(r.arcs, arc{site: site, target: target, function: r.function(target)})
+		r.arcs = append(r.arcs, arc{site: site, target: target, stale: true})
 		r.Sums = append(r.Sums, make([]uint64, r.Width())...)
 		for _, a := range [...]emu.Addr{site, target} {
 			if p := a.PageDown(); a != 0 && (a == site || p != site.PageDown()) {
@@ -133,7 +136,22 @@ func (r *Recorder) Arc(site, target emu.Addr) uint64 {
 			}
 		}
 	}
+	r.refresh(i)
 	return r.Base + uint64(8*i*r.Width())
+}
+
+// refresh looks the function of an arc's target up if need be.
+func (r *Recorder) refresh(i int) {
+	a := &r.arcs[i]
+	if !a.stale {
+		return
+	}
+	a.function, a.stale = r.function(a.target), false
+	row := r.Sums[i*r.Width():]
+	row[Function], row[Begins] = uint64(r.Number(a.target)), 0
+	if a.function.ID == a.target {
+		row[Begins] = 1
+	}
 }
 
 // row returns what Sums has of an arc.
@@ -173,11 +191,9 @@ func (r *Recorder) Begins(a emu.Addr) bool { return r.function(a).ID == a }
 func (r *Recorder) Passes(a emu.Addr) bool { return r.function(a).Passes }
 
 func (r *Recorder) arcOf(f Frame) *arc {
-	a := &r.arcs[int(f.Arc-r.Base)/8/r.Width()]
-	if a.stale {
-		a.function, a.stale = r.function(a.target), false
-	}
-	return a
+	i := int(f.Arc-r.Base) / 8 / r.Width()
+	r.refresh(i)
+	return &r.arcs[i]
 }
 
 // top is the innermost frame. There always is one.
@@ -240,14 +256,19 @@ func (r *Recorder) count(arc uint64, counts bool) uint64 {
 	return arc
 }
 
-// Flow is told of any other way from the instruction at site to target by which RSP may have passed the place of a return address, or that may
-// lead into another function; RSP is rsp then.
+// Flow is told of a return from the instruction at site to target, or of an indirect jump into another function: RSP, which is rsp then, may have
+// passed places of return addresses.
 func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
-	f := r.function(target)
 	if r.unwind(rsp, target); len(r.Frames) == 1 && rsp > r.thread.current.start {
 		// The first function has returned: to a trampoline, or to what returns from a signal handler.
 		r.Frames[0].Arc, r.thread.current.start = r.Arc(0, target), rsp
 	}
+	r.Jump(site, target, counts)
+}
+
+// Jump is told that the guest went from site to target by a direct jump, or by falling through, if that is in another function.
+func (r *Recorder) Jump(site, target emu.Addr, counts bool) {
+	f := r.function(target)
 	top := r.top()
 	from := r.arcOf(top)
 	switch {
@@ -448,7 +469,7 @@ func (r *Recorder) Invalidate(lo, hi emu.Addr) {
 	for _, i := range r.within(lo, hi) {
 		r.arcs[i].stale = true
 		row := r.Sums[i*r.Width():]
-		row[Pass], row[PassTo] = 0, 0
+		row[Pass], row[PassTo], row[Function] = 0, 0, 0
 	}
 }
 

@@ -188,6 +188,7 @@ func (e *assembler) patchShort(pos int) { e.mem[pos] = byte(e.pos - (pos + 1)) }
 // Condition codes and short jumps used in expansions.
 const (
 	condB    = 2
+	condAE   = 3
 	condE    = 4
 	condNE   = 5
 	condBE   = 6
@@ -341,6 +342,12 @@ func (e *assembler) storeAt(base x86.Reg, disp int32, reg x86.Reg) {
 // aluAt emits op reg, [base+disp] (64 bits).
 func (e *assembler) aluAt(op byte, reg, base x86.Reg, disp int32) {
 	e.byte(rexW(reg, base), op<<3|3)
+	e.memRM(reg, base, disp)
+}
+
+// addAt emits add [base+disp], reg (64 bits).
+func (e *assembler) addAt(base x86.Reg, disp int32, reg x86.Reg) {
+	e.byte(rexW(reg, base), aluADD<<3|1)
 	e.memRM(reg, base, disp)
 }
 

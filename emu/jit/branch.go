@@ -235,6 +235,7 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 	from := e.pos
 	e.emitPushReturn(g.Next())
 	if e.calls != nil {
+		e.emitTarget(i) // it is the call's, not the callee's
 		e.emitIndirectFrame(i)
 	}
 	// A fault of the shadow stack executes the whole call again.
@@ -243,7 +244,9 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 	e.saved(from, regTable, slotTable, 0)
 	e.link(site, e.pos)
 	e.emitOffShadow(regTable)
-	e.emitTarget(i)
+	if e.calls == nil {
+		e.emitTarget(i)
+	}
 	e.emitLookup()
 }
 

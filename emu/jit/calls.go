@@ -26,8 +26,8 @@ type calls struct {
 	frames frameMemory
 	// sums has what a count of each counter adds to the totals.
 	sums [][]columnSum
-	// unwind is the arena offset of the routine of that name.
-	unwind, crossed int
+	// The arena offsets of routines.
+	unwind, lookup, cross, crossIndirect, crossed int
 }
 
 // A columnSum is how much a count of a counter adds to a total.
@@ -79,6 +79,9 @@ func (e *Engine) beginCalls(c *emu.CPU) {
 	if e.calls != nil {
 		e.calls.Begin(c)
 		e.giveFrames()
+		e.set(stCounts, uint64(b2i(e.counting == emu.CountAll)))
+		e.set(stStackLo, 0) // mappings may have changed
+		e.set(stStackHi, 0)
 	}
 }
 
@@ -96,14 +99,24 @@ func (e *Engine) fullOfArcs() bool {
 // flow tells the recorder that the guest went from site to target, as Recorder.Flow has it.
 func (e *Engine) flow(site, target emu.Addr) {
 	e.takeFrames()
-	e.calls.Flow(site, target, emu.Addr(e.get(stRegs+8*emu.RSP)), e.counting == emu.CountAll)
+	rsp := emu.Addr(e.get(stRegs + 8*emu.RSP))
+	e.calls.Flow(site, target, rsp, e.counting == emu.CountAll)
 	e.giveFrames()
+	if v := e.mem.VMA(rsp); v != nil {
+		e.set(stStackLo, uint64(v.Lo))
+		e.set(stStackHi, uint64(v.Hi))
+	}
 }
 
 // looked tells the recorder of a lookup of target by a jump or return that generated code has left to Go. The frame of a CALL is there.
 func (e *Engine) looked(target emu.Addr) {
-	if e.calls != nil && uint32(e.get(stFrom)) != fromCall {
-		e.flow(e.origin(), target)
+	if e.calls == nil || uint32(e.get(stFrom)) == fromCall {
+		return
+	}
+	site := e.origin()
+	e.flow(site, target)
+	if uint32(e.get(stFrom)) != fromReturn {
+		e.keepArc(uint64(target), e.get(stOrigin), e.calls.Arc(site, target))
 	}
 }
 
@@ -120,13 +133,26 @@ func (e *Engine) origin() emu.Addr {
 	return x.t.addr(int(x.insn))
 }
 
-// newArc finds the arc of the indirect call that x leaves in front of.
+// newArc finds the arc of the indirect call that x leaves in front of. The exit cache names has the number of x, too.
 func (e *Engine) newArc(x *exit) {
 	target := e.get(stRegs + 8*int(regTarget))
 	arc := e.calls.Arc(x.rip, emu.Addr(target))
 	e.set(counterOff+8*int(x.cache), target)
 	e.set(counterOff+8*int(x.cache)+8, arc)
+	e.keepArc(target, e.get(stExit), arc)
 }
+
+// keepArc has later lookups find the arc from the place that an exit knows to target.
+func (e *Engine) keepArc(target, origin, arc uint64) {
+	origin = uint64(uint32(origin))
+	at := arcsOff + arcSlot*int(uint16(target>>4+origin<<5))
+	e.set(at, target)
+	e.set(at+8, origin)
+	e.set(at+16, arc)
+}
+
+// arcSlot is the size of an entry of the table of arcs: target, number of an exit, arc.
+const arcSlot = 32
 
 // add adds n of an event to the totals.
 func (k *calls) add(ev emu.Event, n int64) {
@@ -283,15 +309,15 @@ func (e *Engine) emitIndirectFrame(i int) {
 	e.set(counterOff+8*cache, 0)
 	retry := e.pos
 	e.store(slotA, x86.RCX)
+	e.store(slotB, x86.RDX)
 	e.load(x86.RCX, counterOff+8*cache)
+	e.load(x86.RDX, counterOff+8*cache+8)
 	e.not(x86.RCX)
 	e.leaIndex(x86.RCX, x86.RCX, regTarget, 1, 1)
 	known := e.short(opJRCXZ)
-	e.load(x86.RCX, slotA)
-	e.emitExit(e.jmp(0), exit{kind: exitArc, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(retry), cache: int32(cache)})
+	site := e.jmp(0)
 	e.patchShort(known)
-	e.store(slotB, x86.RDX)
-	e.load(x86.RDX, counterOff+8*cache+8)
+	found := e.pos
 	e.emitEntered(e.behind(x86.RDX), x86.RCX, regTable)
 	e.load(x86.RCX, stFrame)
 	e.lea(x86.RCX, x86.RCX, frameSize)
@@ -302,6 +328,46 @@ func (e *Engine) emitIndirectFrame(i int) {
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
 	e.storeImm32(stFrom, fromCall)
+
+	e.swap()
+	defer e.swap()
+	e.link(site, e.pos)
+	x, number := e.newExit()
+	*x = exit{kind: exitArc, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(retry), cache: int32(cache)}
+	e.storeImm32(stOrigin, uint32(number))
+	failed := e.emitRoutine(e.calls.lookup, func() {
+		e.movRR(x86.RDX, regTable)
+		e.store(counterOff+8*cache, regTarget)
+		e.store(counterOff+8*cache+8, x86.RDX)
+		e.jmp(found)
+	})
+	e.link(failed, e.pos)
+	e.giveSaved()
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.storeImm32(stExit, uint32(number))
+	e.jmp(e.stubs.exit)
+}
+
+// emitRoutine goes to a routine, which may lose the flags, and on with success, the flags as before. It returns the site of a jump for the case that the
+// routine failed: giveSaved gives RAX and the flags back there. RCX is lost.
+func (e *Engine) emitRoutine(routine int, success func()) (failed int) {
+	e.store(slotTmp2, x86.RAX)
+	e.saveFlags()
+	e.store(slotTmp, x86.RAX)
+	e.leaRIP(x86.RCX, e.pos+7+7+5)
+	e.store(stBack, x86.RCX)
+	e.jmp(routine)
+	failed = e.jcc(condB, 0)
+	e.giveSaved()
+	success()
+	return failed
+}
+
+func (e *Engine) giveSaved() {
+	e.load(x86.RAX, slotTmp)
+	e.restoreFlags()
+	e.load(x86.RAX, slotTmp2)
 }
 
 // emitOrigin notes for Go where a jump or return of instruction i comes from, and from which function for the block where it leads.
@@ -327,11 +393,20 @@ func (e *Engine) emitPass(i int) {
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
 	e.load(x86.RDX, stFrame)
+	e.loadAt(x86.RCX, x86.RDX, 0)
+	e.not(x86.RCX)
+	e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 2) // 1 or, of a jump's frame, 0
+	e.movImm(regTable, 1)
+	e.byte(0xc4, 0xe2, 0xab, 0xf7, 0xc9) // shrx rcx, rcx, r10
+	here := e.short(opJRCXZ)
+	elsewhere := e.jmp(0)
+	e.patchShort(here)
 	e.loadAt(x86.RDX, x86.RDX, 8)
 	e.loadAt(x86.RCX, x86.RDX, 8*callgraph.Pass)
 	e.not(x86.RCX)
 	e.leaIndex(x86.RCX, x86.RCX, regTarget, 1, 1)
 	known := e.short(opJRCXZ)
+	e.link(elsewhere, e.pos)
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
 	site := e.jmp(0)
@@ -347,7 +422,7 @@ func (e *Engine) emitPass(i int) {
 	e.storeImm32(stFrom, fromCall)
 }
 
-// emitReceived is what an entry for lookups has: a block that another function jumped to does not go on before Go has seen that.
+// emitReceived is what an entry for lookups has: a block that another function jumped to does not go on before that is recorded.
 func (e *Engine) emitReceived(pc emu.Addr) {
 	e.store(slotA, x86.RCX)
 	e.byte(0x8b) // mov ecx, [stFrom]
@@ -355,6 +430,8 @@ func (e *Engine) emitReceived(pc emu.Addr) {
 	called := e.short(opJRCXZ)
 	e.lea(x86.RCX, x86.RCX, -int32(e.calls.Number(pc)))
 	same := e.short(opJRCXZ)
+	e.leaRIP(x86.RCX, e.pos+7+7+5)
+	e.store(stBehind, x86.RCX)
 	e.jmp(e.calls.crossed)
 	e.patchShort(called)
 	e.patchShort(same)
@@ -413,11 +490,7 @@ func (e *Engine) emitPopFrame(dead bool) {
 		e.load(x86.RDX, slotTmp)
 		return
 	}
-	for c := range e.calls.Totals {
-		e.load(regBias, stTotals+8*c)
-		e.byte(rexW(regBias, regTable), 0x01) // add [regTable+out], regBias
-		e.memRM(regBias, regTable, out+8*int32(c))
-	}
+	e.emitAddTotals(regTable, out, regBias)
 }
 
 // A recordedReturn is a return site whose cold part is to be emitted: astray is the jump for a return address that is another, other that for
@@ -473,29 +546,162 @@ func (e *Engine) emitCallRoutines() {
 	e.aluAt(aluCMP, regTable, regBias, 0)
 	other := e.jcc(condNE, 0)
 	e.emitPopFrame(true)
-	e.byte(0xf8, 0xff) // clc; jmp [stBack]
-	e.rip(4, stBack, 0)
+	e.emitBack(true)
 	e.link(other, e.pos)
-	e.byte(0xf9, 0xff) // stc; jmp [stBack]
-	e.rip(4, stBack, 0)
+	e.emitBack(false)
+	e.emitLookupRoutine()
+	e.emitCrossRoutine()
+	e.emitCrossedRoutine()
+	e.stubs.end = e.pos
+}
 
-	// crossed leaves an entry for lookups.
-	k.crossed = e.pos
+// emitLookupRoutine generates the routine lookup, which loads into regTable the arc from the place that stOrigin knows to regTarget. Carry says that it
+// does not know it. It goes to where stBack says, and loses RCX, RDX and the flags.
+func (e *Engine) emitLookupRoutine() {
+	e.calls.lookup = e.pos
+	e.byte(0x8b) // mov edx, [stOrigin]
+	e.rip(x86.RDX, stOrigin, 0)
+	e.movRR(x86.RCX, x86.RDX)
+	e.shiftLeft(x86.RCX, 5)
+	e.movRR(regTable, regTarget)
+	e.shiftRight(regTable, 4)
+	e.aluRR(aluADD, x86.RCX, regTable)
+	e.byte(0x0f, 0xb7, 0xc9) // movzx ecx, cx
+	e.shiftLeft(x86.RCX, log2(arcSlot))
+	e.leaRIP(regTable, arcsOff)
+	e.aluRR(aluADD, x86.RCX, regTable)
+	e.aluAt(aluCMP, regTarget, x86.RCX, 0)
+	other := e.jcc(condNE, 0)
+	e.aluAt(aluCMP, x86.RDX, x86.RCX, 8)
+	another := e.jcc(condNE, 0)
+	e.loadAt(regTable, x86.RCX, 16)
+	e.emitBack(true)
+	e.link(other, e.pos)
+	e.link(another, e.pos)
+	e.emitBack(false)
+}
+
+// emitBack goes to where stBack says; carry says that a routine failed.
+func (e *Engine) emitBack(succeeded bool) {
+	e.byte(0xf9-byte(b2i(succeeded)), 0xff) // stc or clc; jmp [stBack]
+	e.rip(4, stBack, 0)
+}
+
+// emitCrossRoutine generates the routines cross and, for indirect jumps, crossIndirect, which record a jump by the arc in regTable, as Recorder.Jump and Flow do. Carry says that they cannot. They go to where
+// stBack says, and lose RAX, RCX, RDX and the flags.
+func (e *Engine) emitCrossRoutine() {
+	in := int32(8 * callgraph.In)
+	n := len(e.calls.Totals)
+	// An indirect jump may have moved RSP: Go unwinds, and knows other stacks.
+	e.calls.crossIndirect = e.pos
+	var far []int
+	e.load(x86.RDX, stFrame)
+	e.loadAt(x86.RCX, x86.RDX, 0)
+	e.aluRR(aluCMP, x86.RSP, x86.RCX)
+	far = append(far, e.jcc(condA, 0))
+	for _, r := range [2]x86.Reg{x86.RSP, x86.RCX} {
+		e.byte(rexW(r, 0), aluCMP<<3|3) // cmp r, [stStackLo]
+		e.rip(r, stStackLo, 0)
+		far = append(far, e.jcc(condB, 0))
+		e.byte(rexW(r, 0), aluCMP<<3|3)
+		e.rip(r, stStackHi, 0)
+		far = append(far, e.jcc(condAE, 0))
+	}
+	e.calls.cross = e.pos
+	e.load(x86.RDX, stFrame)
+	e.loadAt(x86.RCX, regTable, 8*callgraph.Function)
+	next := e.pos
+	e.byte(0xf6, 0x02, callgraph.Jumped) // test byte [rdx], 1
+	push := e.jcc(condE, 0)
+	e.byte(0x48, 0x83, 0x3a, 0xff) // cmp qword [rdx], -1
+	first := e.jcc(condE, 0)
+	e.lea(x86.RDX, x86.RDX, -frameSize)
+	e.loadAt(x86.RAX, x86.RDX, 8)
+	e.aluAt(aluCMP, x86.RCX, x86.RAX, 8*callgraph.Function)
+	e.jcc(condNE, next)
+
+	pop := e.pos
+	e.load(x86.RCX, stFrame)
+	e.aluRR(aluCMP, x86.RCX, x86.RDX)
+	popped := e.jcc(condE, 0)
+	e.loadAt(x86.RAX, x86.RCX, 8)
+	e.lea(x86.RCX, x86.RCX, -frameSize)
+	e.store(stFrame, x86.RCX)
+	e.emitAddTotals(x86.RAX, in+8*int32(n), x86.RCX)
+	e.jmp(pop)
+	e.link(popped, e.pos)
+	e.loadAt(x86.RCX, regTable, 8*callgraph.Begins)
+	e.load(x86.RDX, stCounts)
+	e.aluRR(aluAND, x86.RCX, x86.RDX)
+	e.addAt(regTable, 8*callgraph.Calls, x86.RCX)
+	e.emitBack(true)
+
+	e.link(push, e.pos)
+	e.load(x86.RDX, stFrame)
+	e.loadAt(x86.RCX, x86.RDX, 0)
+	e.aluImm(aluOR, x86.RCX, callgraph.Jumped)
+	e.lea(x86.RDX, x86.RDX, frameSize)
+	e.storeAt(x86.RDX, 0, x86.RCX)
+	e.storeAt(x86.RDX, 8, regTable)
+	e.store(stFrame, x86.RDX)
+	e.load(x86.RCX, stCounts)
+	e.addAt(regTable, 8*callgraph.Calls, x86.RCX)
+	e.emitAddTotals(regTable, in, x86.RCX)
+	e.emitBack(true)
+
+	for _, site := range append(far, first) {
+		e.link(site, e.pos)
+	}
+	e.emitBack(false)
+}
+
+// emitAddTotals adds the totals to what stands behind base+disp. It loses scratch and the flags.
+func (e *Engine) emitAddTotals(base x86.Reg, disp int32, scratch x86.Reg) {
+	for c := range e.calls.Totals {
+		e.load(scratch, stTotals+8*c)
+		e.addAt(base, disp+8*int32(c), scratch)
+	}
+}
+
+// emitCrossedRoutine generates the routine crossed: an entry for lookups found that its block was jumped to from another function. It goes to where
+// stBehind says, or leaves to Go.
+func (e *Engine) emitCrossedRoutine() {
+	e.calls.crossed = e.pos
+	e.store(slotB, x86.RDX)
+	e.byte(0x8b) // mov ecx, [stFrom]
+	e.rip(x86.RCX, stFrom, 0)
+	e.lea(x86.RCX, x86.RCX, 1)
+	e.byte(0x89, 0xc9) // mov ecx, ecx
+	returned := e.short(opJRCXZ)
+	on := e.jmp(0)
+	e.patchShort(returned)
+	returning := e.jmp(0)
+	e.link(on, e.pos)
+	unknown := e.emitRoutine(e.calls.lookup, func() {})
+	first := e.emitRoutine(e.calls.crossIndirect, func() {
+		e.load(x86.RDX, slotB)
+		e.byte(0xff) // jmp [stBehind]
+		e.rip(4, stBehind, 0)
+	})
+	e.link(unknown, e.pos)
+	e.link(first, e.pos)
+	e.giveSaved()
+	e.link(returning, e.pos)
 	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
 	e.store(stRIP, regTarget)
 	e.load(regTarget, slotTarget)
 	e.load(regTable, slotTable)
 	e.storeImm32(stExit, exitCrossing)
 	e.jmp(e.stubs.exit)
-	e.stubs.end = e.pos
 }
 
-// emitCross goes to target in another function, from the instruction being translated. If it begins there and the frame is that of a call, a frame is pushed for the
-// jump; Go does the rest.
+// emitCross goes to target in another function, from the instruction being translated. Where it begins there, and the frame is that of a call, a frame is pushed for the
+// jump at once; otherwise a routine does what is due, or Go.
 func (e *Engine) emitCross(target emu.Addr) {
 	from := &e.block[e.insn]
 	x := exit{kind: exitCrossed, rip: target, t: e.t, insn: int16(e.insn)}
-	if !e.calls.Begins(target) || e.calls.Passes(from.PC) {
+	if e.calls.Passes(from.PC) {
 		e.emitExit(e.jmp(0), x)
 		return
 	}
@@ -503,15 +709,36 @@ func (e *Engine) emitCross(target emu.Addr) {
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
 	e.store(slotC, regTable)
+	if e.calls.Begins(target) {
+		e.emitJumpFrame(arc, target)
+	}
+	e.leaRIP(regTable, arc)
+	gone := 0
+	failed := e.emitRoutine(e.calls.cross, func() {
+		e.emitGiveCrossed()
+		gone = e.jmp(0)
+	})
+	e.link(failed, e.pos)
+	e.giveSaved()
+	e.emitGiveCrossed()
+	e.emitExit(e.jmp(0), x)
+	e.emitLink(gone, target)
+}
+
+func (e *Engine) emitGiveCrossed() {
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.load(regTable, slotC)
+}
+
+// emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself.
+func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
 	e.load(x86.RDX, stFrame)
 	e.loadAt(regTable, x86.RDX, 0)
 	e.movImm(x86.RCX, 63)
 	e.byte(0xc4, 0xc2, 0xf1, 0xf7, 0xca) // shlx rcx, r10, rcx
 	called := e.short(opJRCXZ)
-	e.load(x86.RCX, slotA)
-	e.load(x86.RDX, slotB)
-	e.load(regTable, slotC)
-	e.emitExit(e.jmp(0), x)
+	other := e.jmp(0)
 	e.patchShort(called)
 	e.lea(regTable, regTable, callgraph.Jumped)
 	e.storeAt(x86.RDX, frameSize, regTable)
@@ -520,8 +747,7 @@ func (e *Engine) emitCross(target emu.Addr) {
 	e.lea(x86.RDX, x86.RDX, frameSize)
 	e.store(stFrame, x86.RDX)
 	e.emitEntered(e.at(arc), x86.RCX, x86.RDX)
-	e.load(x86.RCX, slotA)
-	e.load(x86.RDX, slotB)
-	e.load(regTable, slotC)
+	e.emitGiveCrossed()
 	e.emitLink(e.jmp(0), target)
+	e.link(other, e.pos)
 }

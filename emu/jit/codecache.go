@@ -202,6 +202,7 @@ func (e *Engine) flush() {
 	e.fixExits()
 	if e.calls != nil { // some are no counters
 		clear(e.arena.words(counterOff, len(e.weights)))
+		clear(e.arena.words(arcsOff, arcsSize/8)) // they know exits
 	}
 	e.weights, e.eventCounters = e.weights[:0], 0
 	e.sim.i1.forget(&e.arena)

@@ -485,7 +485,9 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		e.resume = int(x.resume)
 		return x.rip, nil
 	case exitCrossed:
-		e.flow(x.t.addr(int(x.insn)), x.rip)
+		e.takeFrames()
+		e.calls.Jump(x.t.addr(int(x.insn)), x.rip, e.counting == emu.CountAll)
+		e.giveFrames()
 		return x.rip, nil
 	case exitReceived:
 		rip := emu.Addr(e.get(stRIP))
