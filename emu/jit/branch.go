@@ -280,7 +280,7 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 		return
 	}
 	if e.calls != nil {
-		e.emitOrigin(i, fromReturn)
+		e.emitOrigin(i)
 	}
 	e.store(stSavedBias, regBias)
 	from := e.pos
@@ -303,7 +303,8 @@ func (e *Engine) emitRetPop(n int32, i int) {
 	e.store(slotTable, regTable)
 	e.lea(x86.RSP, x86.RSP, 8+n)
 	if e.calls != nil {
-		e.emitOrigin(i, fromReturn)
+		e.emitOrigin(i)
+		e.storeImm32(stFrom, fromReturn)
 	}
 	e.emitLookup()
 }

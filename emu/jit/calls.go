@@ -26,6 +26,9 @@ type calls struct {
 	frames frameMemory
 	// sums has what a count of each counter adds to the totals.
 	sums [][]columnSum
+	// inVector says that the one total there is is in a vector register while generated code runs; parts are how many parts totals have.
+	inVector bool
+	parts    int
 	// The arena offsets of routines.
 	unwind, lookup, cross, crossIndirect, crossed int
 }
@@ -45,13 +48,20 @@ func (e *Engine) newCalls() error {
 	for ev := range k.columns {
 		k.columns[ev] = k.Column(emu.Event(ev))
 	}
+	e.calls = k
 	if err := k.frames.reserve(); err != nil {
 		return err
 	}
 	k.Frames = k.frames.slice()
 	k.Totals = e.arena.words(stTotals, len(k.Totals))
+	k.parts = 1
+	if len(k.Totals) == 1 {
+		if k.inVector = e.hostAVX512 && !e.wide; !k.inVector {
+			k.parts = totalParts
+		}
+	}
+	e.prepareSteps()
 	k.Sums, k.Base = e.arena.words(sumsOff, sumsSize/8)[:0], e.hostAddr(sumsOff)
-	e.calls = k
 	return nil
 }
 
@@ -67,6 +77,7 @@ func (e *Engine) Calls() *callgraph.Recorder {
 func (e *Engine) takeFrames() {
 	k := e.calls
 	k.Frames = k.Frames[:(e.get(stFrame)-k.frames.base)/frameSize+1]
+	e.joinTotals()
 }
 
 func (e *Engine) giveFrames() {
@@ -190,27 +201,6 @@ func (e *Engine) addSums(counter int, sums []int64) {
 	}
 }
 
-// emitSums adds to the totals what one count of a counter stands for. It overwrites r, or the flags if r is NoReg.
-func (e *Engine) emitSums(counter int, r x86.Reg) {
-	if e.calls == nil || e.counting != emu.CountAll {
-		return
-	}
-	for _, s := range e.calls.sums[counter] {
-		if r == x86.NoReg {
-			e.addMem(stTotals+8*s.column, int16(s.n))
-		} else {
-			e.addMemBy(stTotals+8*s.column, int16(s.n), r)
-		}
-	}
-}
-
-// emitHappened adds 1 to the total of an event. It changes the flags.
-func (e *Engine) emitHappened(ev emu.Event) {
-	if e.calls != nil && e.counting == emu.CountAll && e.calls.columns[ev] >= 0 {
-		e.incMem(stTotals + 8*e.calls.columns[ev])
-	}
-}
-
 // missTotal returns the column of an event of misses, behind which that of the last level comes, 0 if it has none: of Cachegrind's events it
 // is one of the first eight.
 func (e *Engine) missTotal(ev emu.Event) int32 {
@@ -282,8 +272,10 @@ func (e *Engine) emitLeft(row rowAt, r1, r2 x86.Reg) {
 func (e *Engine) emitTotals(row rowAt, word int, r1, r2 x86.Reg) {
 	for c := range e.calls.Totals {
 		row(true, r1, word+c)
-		e.load(r2, stTotals+8*c)
-		e.leaIndex(r1, r1, r2, 1, 0)
+		for part := range e.calls.read() {
+			e.loadTotal(r2, c, part)
+			e.leaIndex(r1, r1, r2, 1, 0)
+		}
 		row(false, r1, word+c)
 	}
 }
@@ -370,12 +362,11 @@ func (e *Engine) giveSaved() {
 	e.load(x86.RAX, slotTmp2)
 }
 
-// emitOrigin notes for Go where a jump or return of instruction i comes from, and from which function for the block where it leads.
-func (e *Engine) emitOrigin(i int, from uint32) {
+// emitOrigin notes for Go where a jump or return of instruction i comes from.
+func (e *Engine) emitOrigin(i int) {
 	x, number := e.newExit()
 	x.t, x.insn = e.t, int16(i)
 	e.storeImm32(stOrigin, uint32(number))
-	e.storeImm32(stFrom, from)
 }
 
 // emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget. It loses regTable.
@@ -384,7 +375,8 @@ func (e *Engine) emitJumpOrigin(i int) {
 		e.emitPass(i)
 		return
 	}
-	e.emitOrigin(i, e.calls.Number(e.t.pc))
+	e.emitOrigin(i)
+	e.storeImm32(stFrom, e.calls.Number(e.t.pc))
 }
 
 // emitPass makes the frame of what only passes one of the function to which it leads.
@@ -658,8 +650,10 @@ func (e *Engine) emitCrossRoutine() {
 // emitAddTotals adds the totals to what stands behind base+disp. It loses scratch and the flags.
 func (e *Engine) emitAddTotals(base x86.Reg, disp int32, scratch x86.Reg) {
 	for c := range e.calls.Totals {
-		e.load(scratch, stTotals+8*c)
-		e.addAt(base, disp+8*int32(c), scratch)
+		for part := range e.calls.read() {
+			e.loadTotal(scratch, c, part)
+			e.addAt(base, disp+8*int32(c), scratch)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@
 package jit
 
 import (
-	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
@@ -216,9 +215,7 @@ func (e *Engine) emitIterations(r hooks.Repeat, counter int) {
 	if e.metered {
 		e.addFrom(meterOf(counter), x86.RDX)
 	}
-	if e.calls != nil && e.counting == emu.CountAll {
-		e.addFrom(stTotals+8*e.calls.columns[emu.Ir], x86.RDX)
-	}
+	e.emitAddIterations()
 	e.load(x86.RCX, slotB)
 	e.load(x86.RDX, slotA)
 }

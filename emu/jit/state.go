@@ -56,6 +56,8 @@ const (
 	stStackLo = 0x268
 	stStackHi = 0x270
 	stTotals  = 0x278
+	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
+	stSteps = 0xa00
 	// stSpill has the guest registers that generated code works with meanwhile.
 	stSpill    = 0x1b0
 	stSimStack = 0x800
