@@ -26,9 +26,10 @@ type calls struct {
 	frames frameMemory
 	// sums has what a count of each counter adds to the totals.
 	sums [][]columnSum
-	// inVector says that the one total there is is in a vector register while generated code runs; parts are how many parts totals have.
-	inVector bool
-	parts    int
+	// vectors says that the innermost frame's address is in a vector register while generated code runs, inVector that the one total there is is,
+	// too; parts are how many parts totals have.
+	vectors, inVector bool
+	parts             int
 	// The arena offsets of routines.
 	unwind, lookup, cross, crossIndirect, crossed int
 }
@@ -54,9 +55,9 @@ func (e *Engine) newCalls() error {
 	}
 	k.Frames = k.frames.slice()
 	k.Totals = e.arena.words(stTotals, len(k.Totals))
-	k.parts = 1
+	k.vectors, k.parts = e.hostAVX512 && !e.wide, 1
 	if len(k.Totals) == 1 {
-		if k.inVector = e.hostAVX512 && !e.wide; !k.inVector {
+		if k.inVector = k.vectors; !k.inVector {
 			k.parts = totalParts
 		}
 	}
@@ -285,9 +286,7 @@ func (e *Engine) emitCallFrame(i int, r1, r2 x86.Reg) {
 	g := &e.block[i]
 	arc := e.arc(g.PC, g.Dest())
 	e.emitEntered(e.at(arc), r1, r2)
-	e.load(r1, stFrame)
-	e.lea(r1, r1, frameSize)
-	e.store(stFrame, r1)
+	e.emitPushFrame(r1)
 	e.leaRIP(r2, arc)
 	e.storeAt(r1, 8, r2)
 	e.lea(r2, x86.RSP, e.pendingRSP)
@@ -311,9 +310,7 @@ func (e *Engine) emitIndirectFrame(i int) {
 	e.patchShort(known)
 	found := e.pos
 	e.emitEntered(e.behind(x86.RDX), x86.RCX, regTable)
-	e.load(x86.RCX, stFrame)
-	e.lea(x86.RCX, x86.RCX, frameSize)
-	e.store(stFrame, x86.RCX)
+	e.emitPushFrame(x86.RCX)
 	e.storeAt(x86.RCX, 8, x86.RDX)
 	e.lea(regTable, x86.RSP, e.pendingRSP)
 	e.storeAt(x86.RCX, 0, regTable)
@@ -384,7 +381,7 @@ func (e *Engine) emitPass(i int) {
 	n := len(e.calls.Totals)
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
-	e.load(x86.RDX, stFrame)
+	e.loadFrame(x86.RDX)
 	e.loadAt(x86.RCX, x86.RDX, 0)
 	e.not(x86.RCX)
 	e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 2) // 1 or, of a jump's frame, 0
@@ -406,7 +403,7 @@ func (e *Engine) emitPass(i int) {
 	e.emitTotals(e.behind(x86.RDX), callgraph.In+n, x86.RCX, regTable)
 	e.loadAt(x86.RDX, x86.RDX, 8*callgraph.PassTo)
 	e.emitEntered(e.behind(x86.RDX), x86.RCX, regTable)
-	e.load(x86.RCX, stFrame)
+	e.loadFrame(x86.RCX)
 	e.storeAt(x86.RCX, 8, x86.RDX)
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
@@ -439,7 +436,7 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
 		e.u32(uint32(ret))
 		astray = e.jcc(condNE, 0)
-		e.load(regBias, stFrame)
+		e.loadFrame(regBias)
 		e.lea(regTable, x86.RSP, -8)
 		e.aluAt(aluCMP, regTable, regBias, 0)
 		other = e.jcc(condNE, 0)
@@ -452,7 +449,7 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 		e.load(x86.RCX, slotA)
 		astray = e.jmp(0)
 		e.patchShort(match)
-		e.load(regBias, stFrame)
+		e.loadFrame(regBias)
 		e.loadAt(x86.RCX, regBias, 0)
 		e.not(x86.RCX)
 		e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, -7)
@@ -474,8 +471,7 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 func (e *Engine) emitPopFrame(dead bool) {
 	out := int32(8 * (callgraph.In + len(e.calls.Totals)))
 	e.loadAt(regTable, regBias, 8)
-	e.lea(regBias, regBias, -frameSize)
-	e.store(stFrame, regBias)
+	e.emitStepBack(regBias)
 	if !dead {
 		e.store(slotTmp, x86.RDX)
 		e.emitLeft(e.behind(regTable), regBias, x86.RDX)
@@ -527,7 +523,7 @@ func (e *Engine) emitCallRoutines() {
 	// unwind pops the frames of jumps and that of the call to whose return site RSP has come, if these are the innermost ones: carry says that
 	// they are not. It goes to where stBack says, and loses regTable, regBias and the flags.
 	k.unwind = e.pos
-	e.load(regBias, stFrame)
+	e.loadFrame(regBias)
 	e.lea(regTable, x86.RSP, callgraph.Jumped-8)
 	e.aluAt(aluCMP, regTable, regBias, 0)
 	last := e.jcc(condNE, 0)
@@ -587,7 +583,7 @@ func (e *Engine) emitCrossRoutine() {
 	// An indirect jump may have moved RSP: Go unwinds, and knows other stacks.
 	e.calls.crossIndirect = e.pos
 	var far []int
-	e.load(x86.RDX, stFrame)
+	e.loadFrame(x86.RDX)
 	e.loadAt(x86.RCX, x86.RDX, 0)
 	e.aluRR(aluCMP, x86.RSP, x86.RCX)
 	far = append(far, e.jcc(condA, 0))
@@ -600,7 +596,7 @@ func (e *Engine) emitCrossRoutine() {
 		far = append(far, e.jcc(condAE, 0))
 	}
 	e.calls.cross = e.pos
-	e.load(x86.RDX, stFrame)
+	e.loadFrame(x86.RDX)
 	e.loadAt(x86.RCX, regTable, 8*callgraph.Function)
 	next := e.pos
 	e.byte(0xf6, 0x02, callgraph.Jumped) // test byte [rdx], 1
@@ -613,12 +609,11 @@ func (e *Engine) emitCrossRoutine() {
 	e.jcc(condNE, next)
 
 	pop := e.pos
-	e.load(x86.RCX, stFrame)
+	e.loadFrame(x86.RCX)
 	e.aluRR(aluCMP, x86.RCX, x86.RDX)
 	popped := e.jcc(condE, 0)
 	e.loadAt(x86.RAX, x86.RCX, 8)
-	e.lea(x86.RCX, x86.RCX, -frameSize)
-	e.store(stFrame, x86.RCX)
+	e.emitStepBack(x86.RCX)
 	e.emitAddTotals(x86.RAX, in+8*int32(n), x86.RCX)
 	e.jmp(pop)
 	e.link(popped, e.pos)
@@ -629,13 +624,13 @@ func (e *Engine) emitCrossRoutine() {
 	e.emitBack(true)
 
 	e.link(push, e.pos)
-	e.load(x86.RDX, stFrame)
+	e.loadFrame(x86.RDX)
 	e.loadAt(x86.RCX, x86.RDX, 0)
 	e.aluImm(aluOR, x86.RCX, callgraph.Jumped)
 	e.lea(x86.RDX, x86.RDX, frameSize)
 	e.storeAt(x86.RDX, 0, x86.RCX)
 	e.storeAt(x86.RDX, 8, regTable)
-	e.store(stFrame, x86.RDX)
+	e.storeFrame(x86.RDX)
 	e.load(x86.RCX, stCounts)
 	e.addAt(regTable, 8*callgraph.Calls, x86.RCX)
 	e.emitAddTotals(regTable, in, x86.RCX)
@@ -727,7 +722,7 @@ func (e *Engine) emitGiveCrossed() {
 
 // emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself.
 func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
-	e.load(x86.RDX, stFrame)
+	e.loadFrame(x86.RDX)
 	e.loadAt(regTable, x86.RDX, 0)
 	e.movImm(x86.RCX, 63)
 	e.byte(0xc4, 0xc2, 0xf1, 0xf7, 0xca) // shlx rcx, r10, rcx
@@ -739,7 +734,7 @@ func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
 	e.leaRIP(x86.RCX, arc)
 	e.storeAt(x86.RDX, frameSize+8, x86.RCX)
 	e.lea(x86.RDX, x86.RDX, frameSize)
-	e.store(stFrame, x86.RDX)
+	e.storeFrame(x86.RDX)
 	e.emitEntered(e.at(arc), x86.RCX, x86.RDX)
 	e.emitGiveCrossed()
 	e.emitLink(e.jmp(0), target)

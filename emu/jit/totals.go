@@ -59,19 +59,72 @@ func (e *Engine) loadTotal(r x86.Reg, column, part int) {
 	e.load(r, e.calls.totalAt(column, part))
 }
 
-// emitEnterTotals loads the total that is in a register while generated code runs, emitExitTotals stores it.
-func (e *Engine) emitEnterTotals() {
+// emitEnterCalls loads what is in registers while generated code runs, emitExitCalls stores it.
+func (e *Engine) emitEnterCalls() {
+	if e.calls != nil && e.calls.vectors {
+		e.byte(0x62, 0x61, 0xfe, 0x08, 0x7e) // vmovq xmm30, [stFrame]
+		e.rip(x86.RSI, stFrame, 0)
+	}
 	if e.calls != nil && e.calls.inVector {
 		e.byte(0x62, 0x61, 0xfe, 0x08, 0x7e) // vmovq xmm31, [stTotals]
 		e.rip(x86.RDI, stTotals, 0)
 	}
 }
 
-func (e *Engine) emitExitTotals() {
+func (e *Engine) emitExitCalls() {
+	if e.calls != nil && e.calls.vectors {
+		e.byte(0x62, 0x61, 0xfd, 0x08, 0xd6) // vmovq [stFrame], xmm30
+		e.rip(x86.RSI, stFrame, 0)
+	}
 	if e.calls != nil && e.calls.inVector {
 		e.byte(0x62, 0x61, 0xfd, 0x08, 0xd6) // vmovq [stTotals], xmm31
 		e.rip(x86.RDI, stTotals, 0)
 	}
+}
+
+// loadFrame loads the address of the innermost frame, storeFrame makes it what is in r.
+func (e *Engine) loadFrame(r x86.Reg) {
+	if e.calls.vectors {
+		e.byte(0x62, 0x61&^(byte(r>>3)<<5), 0xfd, 0x08, 0x7e, 0xf0|byte(r&7)) // vmovq r, xmm30
+		return
+	}
+	e.load(r, stFrame)
+}
+
+func (e *Engine) storeFrame(r x86.Reg) {
+	if e.calls.vectors {
+		e.byte(0x62, 0x61&^(byte(r>>3)<<5), 0xfd, 0x08, 0x6e, 0xf0|byte(r&7)) // vmovq xmm30, r
+		return
+	}
+	e.store(stFrame, r)
+}
+
+// emitPushFrame makes room for a frame, whose address it leaves in r.
+func (e *Engine) emitPushFrame(r x86.Reg) {
+	if e.calls.vectors {
+		e.emitStep(frameSize)
+		e.loadFrame(r)
+		return
+	}
+	e.load(r, stFrame)
+	e.lea(r, r, frameSize)
+	e.store(stFrame, r)
+}
+
+// emitStepBack makes the frame below that at r, which is lost, the innermost one.
+func (e *Engine) emitStepBack(r x86.Reg) {
+	if e.calls.vectors {
+		e.emitStep(-frameSize)
+		return
+	}
+	e.lea(r, r, -frameSize)
+	e.store(stFrame, r)
+}
+
+// emitStep adds n to the frame's address.
+func (e *Engine) emitStep(n int) {
+	e.byte(0x62, 0x61, 0x8d, 0x10, 0xd4) // vpaddq xmm30, xmm30, [step]{1to2}
+	e.rip(x86.RSI, stepAt(n), 0)
 }
 
 // emitSums adds to the totals what one count of a counter stands for. It overwrites r, or the flags if r is NoReg.
@@ -102,8 +155,8 @@ func (e *Engine) emitAddIterations() {
 	switch k := e.calls; {
 	case k == nil || e.counting != emu.CountAll:
 	case k.inVector:
-		e.byte(0x62, 0x61, 0xfd, 0x08, 0x6e, 0xf2) // vmovq xmm30, rdx
-		e.byte(0x62, 0x01, 0x85, 0x00, 0xd4, 0xfe) // vpaddq xmm31, xmm31, xmm30
+		e.byte(0x62, 0x61, 0xfd, 0x08, 0x6e, 0xea) // vmovq xmm29, rdx
+		e.byte(0x62, 0x01, 0x85, 0x00, 0xd4, 0xfd) // vpaddq xmm31, xmm31, xmm29
 	default:
 		e.addFrom(k.totalAt(k.columns[emu.Ir], 0), x86.RDX)
 	}
