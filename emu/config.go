@@ -28,6 +28,8 @@ type Config struct {
 type Function struct {
 	// ID tells it from others. It is the address where the function begins, if that is known.
 	ID Addr
+	// It has all addresses in [Lo, Hi), that which was asked for among them, and perhaps others.
+	Lo, Hi Addr
 	// Passes says that it is not one that is called, but on the way to it: an entry of a procedure linkage table, or the dynamic linker's
 	// part that looks up where that leads.
 	Passes bool

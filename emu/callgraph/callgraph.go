@@ -91,6 +91,7 @@ type Recorder struct {
 	// pages has the arcs of each page, those of their sites and of their targets; functions is what function said.
 	pages     map[emu.Addr][]int
 	functions map[emu.Addr]emu.Function
+	last      emu.Function // what it said last
 
 	threads map[*emu.CPU]*thread
 	thread  *thread
@@ -162,11 +163,15 @@ func (r *Recorder) row(place uint64) []uint64 {
 
 // function is lookup with a memory.
 func (r *Recorder) function(a emu.Addr) emu.Function {
+	if f := r.last; a >= f.Lo && a < f.Hi {
+		return f
+	}
 	f, ok := r.functions[a]
 	if !ok {
 		f = r.lookup(a)
 		r.functions[a] = f
 	}
+	r.last = f
 	return f
 }
 
@@ -466,6 +471,7 @@ func (r *Recorder) Inherit(parent *Recorder) {
 // Invalidate is told that the mapping of [lo, hi) changes. Collect has to be called before that.
 func (r *Recorder) Invalidate(lo, hi emu.Addr) {
 	clear(r.functions)
+	r.last = emu.Function{}
 	for _, i := range r.within(lo, hi) {
 		r.arcs[i].stale = true
 		row := r.Sums[i*r.Width():]

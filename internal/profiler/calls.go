@@ -28,21 +28,26 @@ func (p *Profiler) Function(a emu.Addr) emu.Function {
 // functionAt is the function that holds a in m. All code without a name in an object is one function, but that of its procedure linkage
 // table, which only leads to others; so does what the dynamic linker is entered by from there.
 func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
+	f := emu.Function{ID: noObject, Lo: a, Hi: a + 1}
 	loc := c.place(m, a)
 	if c.object == nil {
-		return emu.Function{ID: noObject}
+		return f
 	}
 	va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo))
 	if !ok {
-		return emu.Function{ID: noObject}
+		return f
 	}
-	if start, ok := c.object.FuncStart(va); ok {
-		return emu.Function{ID: a - emu.Addr(va-start), Passes: strings.HasPrefix(loc.Func, "_dl_runtime_resolve")}
+	object := a - emu.Addr(va)
+	if lo, hi, ok := c.object.FuncRange(va); ok {
+		f.ID, f.Passes = object+emu.Addr(lo), strings.HasPrefix(loc.Func, "_dl_runtime_resolve")
+		f.Lo, f.Hi = max(f.ID, c.last.Lo), min(object+emu.Addr(hi), c.last.Hi)
+		return f
 	}
+	f.ID = object + unnamedCode
 	if c.object.Linkage(va) {
-		return emu.Function{ID: a - emu.Addr(va) + linkageCode, Passes: true}
+		f.ID, f.Passes = object+linkageCode, true
 	}
-	return emu.Function{ID: a - emu.Addr(va) + unnamedCode}
+	return f
 }
 
 // A functionStart is where a function begins.
