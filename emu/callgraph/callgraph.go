@@ -261,8 +261,24 @@ func (r *Recorder) count(arc uint64, counts bool) uint64 {
 	return arc
 }
 
-// Flow is told of a return from the instruction at site to target, or of an indirect jump into another function: RSP, which is rsp then, may have
-// passed places of return addresses.
+// Return is told of a return from the instruction at site to target; RSP is rsp then. It leaves one call, and the jumps behind that, if it is
+// the innermost one's.
+func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
+	n := len(r.Frames) - 1
+	for n > 0 && r.Frames[n].SP == rsp-8|Jumped {
+		n--
+	}
+	if n == 0 || r.Frames[n].SP != rsp-8 {
+		r.Flow(site, target, rsp, counts)
+		return
+	}
+	for len(r.Frames) > n {
+		r.pop()
+	}
+	r.Jump(site, target, counts)
+}
+
+// Flow is told of an indirect jump into another function: RSP, which is rsp then, may have passed places of return addresses.
 func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
 	if r.unwind(rsp, target); len(r.Frames) == 1 && rsp > r.thread.current.start {
 		// The first function has returned: to a trampoline, or to what returns from a signal handler.

@@ -115,7 +115,9 @@ func (e *Engine) record(c *emu.CPU, b *block, counts bool) {
 	switch {
 	case last.Flow == x86.FlowCall || last.Flow == x86.FlowCallInd || last.Kind == guest.CallNoRedir:
 		k.Call(last.PC, c.RIP, rsp, counts)
-	case last.Flow == x86.FlowRet || last.Flow == x86.FlowJmpInd && (k.Passes(b.pc) || !k.Same(b.pc, c.RIP)):
+	case last.Flow == x86.FlowRet:
+		k.Return(last.PC, c.RIP, rsp, counts)
+	case last.Flow == x86.FlowJmpInd && (k.Passes(b.pc) || !k.Same(b.pc, c.RIP)):
 		k.Flow(last.PC, c.RIP, rsp, counts)
 	case b.calls.leaves[0] && c.RIP == last.Next() || b.calls.leaves[1] && c.RIP == last.Dest():
 		k.Jump(last.PC, c.RIP, counts)

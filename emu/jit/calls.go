@@ -86,20 +86,13 @@ func (e *Engine) giveFrames() {
 	e.set(stFrame, k.frames.base+uint64(frameSize*(len(k.Frames)-1)))
 }
 
-// beginCalls is called when c's thread is about to run, endCalls when it no longer does.
+// beginCalls is called when c's thread is about to run.
 func (e *Engine) beginCalls(c *emu.CPU) {
 	if e.calls != nil {
 		e.calls.Begin(c)
-		e.giveFrames()
 		e.set(stCounts, uint64(b2i(e.counting == emu.CountAll)))
 		e.set(stStackLo, 0) // mappings may have changed
 		e.set(stStackHi, 0)
-	}
-}
-
-func (e *Engine) endCalls() {
-	if e.calls != nil {
-		e.takeFrames()
 	}
 }
 
@@ -108,12 +101,10 @@ func (e *Engine) fullOfArcs() bool {
 	return e.calls != nil && 8*(len(e.calls.Sums)+2*maxBlock*e.calls.Width()) > sumsSize
 }
 
-// flow tells the recorder that the guest went from site to target, as Recorder.Flow has it.
-func (e *Engine) flow(site, target emu.Addr) {
-	e.takeFrames()
+// told tells the recorder, by one of its methods, that the guest went from site to target.
+func (e *Engine) told(tell func(site, target, rsp emu.Addr, counts bool), site, target emu.Addr) {
 	rsp := emu.Addr(e.get(stRegs + 8*emu.RSP))
-	e.calls.Flow(site, target, rsp, e.counting == emu.CountAll)
-	e.giveFrames()
+	tell(site, target, rsp, e.counting == emu.CountAll)
 	if v := e.mem.VMA(rsp); v != nil {
 		e.set(stStackLo, uint64(v.Lo))
 		e.set(stStackHi, uint64(v.Hi))
@@ -122,12 +113,16 @@ func (e *Engine) flow(site, target emu.Addr) {
 
 // looked tells the recorder of a lookup of target by a jump or return that generated code has left to Go. The frame of a CALL is there.
 func (e *Engine) looked(target emu.Addr) {
-	if e.calls == nil || uint32(e.get(stFrom)) == fromCall {
+	if e.calls == nil {
 		return
 	}
-	site := e.origin()
-	e.flow(site, target)
-	if uint32(e.get(stFrom)) != fromReturn {
+	switch uint32(e.get(stFrom)) {
+	case fromCall:
+	case fromReturn:
+		e.returned(target)
+	default:
+		site := e.origin()
+		e.told(e.calls.Flow, site, target)
 		e.keepArc(uint64(target), e.get(stOrigin), e.calls.Arc(site, target))
 	}
 }
@@ -135,7 +130,7 @@ func (e *Engine) looked(target emu.Addr) {
 // returned tells it of a return to target which its return site did not expect.
 func (e *Engine) returned(target emu.Addr) {
 	if e.calls != nil {
-		e.flow(e.origin(), target)
+		e.told(e.calls.Return, e.origin(), target)
 	}
 }
 

@@ -320,7 +320,6 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	}
 	e.cpu = c
 	e.beginCalls(c)
-	defer e.endCalls()
 	e.set(stBudget, min(budget, emu.NoBudget))
 	e.loadCPU(c)
 	rip := c.RIP
@@ -440,11 +439,17 @@ func (e *Engine) enter(at int) {
 	if e.wide {
 		e.packWide(e.cpu.FP)
 	}
+	if e.calls != nil {
+		e.giveFrames()
+	}
 	e.inCode = true
 	e.mu.Unlock()
 	enterGuest(e.mem.Base(), uintptr(e.hostAddr(e.stubs.enter)))
 	e.mu.Lock()
 	e.inCode = false
+	if e.calls != nil {
+		e.takeFrames()
+	}
 	if e.unlinked {
 		e.relinkAll()
 	}
@@ -481,13 +486,11 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		e.resume = int(x.resume)
 		return x.rip, nil
 	case exitPass:
-		e.flow(x.rip, emu.Addr(e.get(stRegs+8*int(regTarget))))
+		e.told(e.calls.Flow, x.rip, emu.Addr(e.get(stRegs+8*int(regTarget))))
 		e.resume = int(x.resume)
 		return x.rip, nil
 	case exitCrossed:
-		e.takeFrames()
 		e.calls.Jump(x.t.addr(int(x.insn)), x.rip, e.counting == emu.CountAll)
-		e.giveFrames()
 		return x.rip, nil
 	case exitReceived:
 		rip := emu.Addr(e.get(stRIP))
