@@ -94,7 +94,7 @@ func roots(t *testing.T, p *cgout.Profile) (names []string) {
 
 // uncalled are the functions that nothing in the programs calls: where programs and threads begin (??? in those of musl), signal handlers and
 // what returns from them.
-var uncalled = []string{"(below main)", "???", "handler", "restorer", "__restore_rt", "on_alarm", "on_user"}
+var uncalled = []string{"(below main)", "???", "handler", "restorer", "__restore_rt", "on_alarm", "on_user", "step"}
 
 // TestCallGraphEngines runs all programs with both engines that record calls, which are to leave the same bytes; so is a second run. As
 // a profile without calls it is the one that a run without them leaves.
