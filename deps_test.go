@@ -29,7 +29,7 @@ var allowed = map[string]string{
 	"emu/jit":   "emu emu/callgraph emu/guest emu/mem emu/sem emu/tally emu/x86 hooks cachesim", "emu/tally": "emu", "emu/callgraph": "emu",
 	"emu/interp":         "branchsim cachesim emu emu/callgraph emu/guest emu/mem emu/sem emu/soft emu/tally emu/x86 hooks",
 	"emu/unicorn":        "emu emu/guest emu/mem emu/sem emu/x86 hooks cachesim branchsim",
-	"emu/lockstep":       "emu emu/guest emu/mem emu/x86",
+	"emu/lockstep":       "emu emu/callgraph emu/guest emu/mem emu/x86",
 	"emu/enginetest":     "emu",
 	"internal/glob":      "",
 	"internal/funcwatch": "dwarfmap emu emu/mem internal/glob",

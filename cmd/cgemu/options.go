@@ -190,6 +190,9 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.kept = recordable(f); o.record != "" && o.stdio == "auto" {
 		o.stdio = "pipe"
 	}
+	if o.valgrind.callgrind && !f.Changed("call-graph") {
+		o.count.callGraph = true
+	}
 	if (o.valgrind.callgrind || bool(o.count.callGraph)) && !f.Changed("cachegrind-out-file") && !f.Changed("callgrind-out-file") {
 		o.outFile = callgrindOut
 	}
