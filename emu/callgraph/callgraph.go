@@ -431,6 +431,18 @@ func (r *Recorder) newStack(cpu *emu.CPU, interrupted *stack) *stack {
 	}
 }
 
+// Counts is told that everything counts from now on, while cpu's thread is about to run. Calls that are active and did not count have a cost now:
+// one of each counts, and the innermost one in any case if its function has not begun.
+func (r *Recorder) Counts(cpu *emu.CPU) {
+	r.Begin(cpu)
+	for i, f := range r.Frames {
+		row := r.row(f.Arc)
+		if row[Calls] == 0 || i == len(r.Frames)-1 && r.arcOf(f).target == cpu.RIP {
+			row[Calls]++
+		}
+	}
+}
+
 // End is told that cpu's thread has ended: its functions are left.
 func (r *Recorder) End(cpu *emu.CPU) {
 	if r.cpu == cpu {

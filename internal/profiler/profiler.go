@@ -162,6 +162,9 @@ func (p *Profiler) Run(cpu *emu.CPU, budget uint64) emu.Stop {
 		if want := p.counting(cpu); want != p.now {
 			p.now = want
 			p.SetCounting(want)
+			if want == emu.CountAll && p.calls != nil {
+				p.calls.Counts(cpu)
+			}
 		}
 		stop := p.Engine.Run(cpu, budget)
 		if stop.Reason != emu.StopMark {
