@@ -38,15 +38,16 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 		return f
 	}
 	object := a - emu.Addr(va)
-	if lo, hi, ok := c.object.FuncRange(va); ok {
+	lo, hi, ok := c.object.FuncRange(va)
+	if ok {
 		f.ID, f.Passes = object+emu.Addr(lo), strings.HasPrefix(loc.Func, "_dl_runtime_resolve")
-		f.Lo, f.Hi = max(f.ID, c.last.Lo), min(object+emu.Addr(hi), c.last.Hi)
-		return f
+	} else if lo, hi, f.Passes = c.object.Unnamed(va); f.Passes {
+		f.ID = object + linkageCode
+	} else {
+		f.ID = object + unnamedCode
 	}
-	f.ID = object + unnamedCode
-	if c.object.Linkage(va) {
-		f.ID, f.Passes = object+linkageCode, true
-	}
+	// The file may be mapped elsewhere beyond this mapping.
+	f.Lo, f.Hi = a-emu.Addr(min(va-lo, uint64(a-c.last.Lo))), a+emu.Addr(min(hi-va, uint64(c.last.Hi-a)))
 	return f
 }
 
