@@ -18,7 +18,7 @@ import (
 
 // A Frame is a function that is active.
 type Frame struct {
-	// SP is where its return address lies. Jumped is added if the function was entered by a jump; the return address is
+	// SP is what RSP is when it has returned: its return address lies 8 below. Jumped is added if the function was entered by a jump; the return address is
 	// then that of the frame below.
 	SP emu.Addr
 	// Arc is the place of the arc that it was entered by: Base and eight times its index in Sums.
@@ -28,7 +28,8 @@ type Frame struct {
 // Jumped marks frames of jumps: return addresses are at even places, unless a program takes care that they are not.
 const Jumped = 1
 
-func (f Frame) place() emu.Addr { return f.SP &^ Jumped }
+// place is where the return address lies.
+func (f Frame) place() emu.Addr { return f.SP&^Jumped - 8 }
 func (f Frame) jumped() bool    { return f.SP&Jumped != 0 && f.SP != baseSP }
 
 // baseSP is the place of a stack's first frame, which is never left.
@@ -42,17 +43,20 @@ type arc struct {
 	stale bool
 }
 
-// A row of Sums has the number of calls first. Pass and PassTo are for an arc into what passes: who executes notes there to which target it led, and
-// which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. From In on come the totals when the arc was entered, added up, and behind them those when it was left.
+// A row of Sums begins with Pass and PassTo, which are for an arc into what passes: to which target it led, and
+// which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. From In on come the totals when the arc was entered, added
+// up, and behind them the number of calls; then the totals when it was left, and a word that means nothing.
 const (
-	Calls  = 0
-	Pass   = 1
-	PassTo = 2
-
-	Function = 3
-	Begins   = 4
-	In       = 5
+	Pass     = 0
+	PassTo   = 1
+	Function = 2
+	Begins   = 3
+	In       = 4
 )
+
+// Calls is where a row has the number of calls, Out where it has the totals when the arc was left.
+func (r *Recorder) Calls() int { return In + len(r.Events) }
+func (r *Recorder) Out() int   { return In + len(r.Events) + 1 }
 
 type arcKey struct{ site, target emu.Addr }
 
@@ -117,7 +121,7 @@ func New(events emu.EventSet, function func(a emu.Addr) emu.Function, sameStack 
 }
 
 // Width is how many words an arc has in Sums.
-func (r *Recorder) Width() int { return In + 2*len(r.Events) }
+func (r *Recorder) Width() int { return In + 2*(len(r.Events)+1) }
 
 // Column returns which of the totals is e's, -1 if it is not counted.
 func (r *Recorder) Column(e emu.Event) int { return slices.Index(r.Events, e) }
@@ -217,7 +221,7 @@ func (r *Recorder) entered(f Frame) {
 
 // left does so for those with which it was left.
 func (r *Recorder) left(f Frame) {
-	out := r.row(f.Arc)[In+len(r.Totals):]
+	out := r.row(f.Arc)[r.Out():]
 	for e, n := range r.Totals {
 		out[e] += n
 	}
@@ -250,13 +254,13 @@ func (r *Recorder) resume() {
 
 // Call is told of a CALL at site to target; the return address lies at sp. counts says whether calls count.
 func (r *Recorder) Call(site, target, sp emu.Addr, counts bool) {
-	r.push(Frame{SP: sp, Arc: r.count(r.Arc(site, target), counts)})
+	r.push(Frame{SP: sp + 8, Arc: r.count(r.Arc(site, target), counts)})
 }
 
 // count counts a call of an arc, which it returns.
 func (r *Recorder) count(arc uint64, counts bool) uint64 {
 	if counts {
-		r.row(arc)[Calls]++
+		r.row(arc)[r.Calls()]++
 	}
 	return arc
 }
@@ -265,10 +269,10 @@ func (r *Recorder) count(arc uint64, counts bool) uint64 {
 // the innermost one's.
 func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
 	n := len(r.Frames) - 1
-	for n > 0 && r.Frames[n].SP == rsp-8|Jumped {
+	for n > 0 && r.Frames[n].SP == rsp|Jumped {
 		n--
 	}
-	if n == 0 || r.Frames[n].SP != rsp-8 {
+	if n == 0 || r.Frames[n].SP != rsp {
 		r.Flow(site, target, rsp, counts)
 		return
 	}
@@ -326,7 +330,7 @@ func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 	if sp != baseSP {
 		sp |= Jumped
 	} else {
-		sp = r.thread.current.start | Jumped
+		sp = (r.thread.current.start + 8) | Jumped
 	}
 	r.push(Frame{SP: sp, Arc: arc})
 }
@@ -437,8 +441,8 @@ func (r *Recorder) Counts(cpu *emu.CPU) {
 	r.Begin(cpu)
 	for i, f := range r.Frames {
 		row := r.row(f.Arc)
-		if row[Calls] == 0 || i == len(r.Frames)-1 && r.arcOf(f).target == cpu.RIP {
-			row[Calls]++
+		if row[r.Calls()] == 0 || i == len(r.Frames)-1 && r.arcOf(f).target == cpu.RIP {
+			row[r.Calls()]++
 		}
 	}
 }
@@ -535,20 +539,18 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(site, target emu.Addr, call
 		r.suspend()
 		defer r.resume()
 	}
-	n := len(r.Events)
-	costs := make([]uint64, n)
+	costs := make([]uint64, len(r.Events))
 	for _, i := range list {
 		a := &r.arcs[i]
 		sums := r.Sums[i*r.Width() : (i+1)*r.Width()]
-		any := sums[Calls]
+		any := sums[r.Calls()]
 		for e := range costs {
-			costs[e] = sums[In+n+e] - sums[In+e]
+			costs[e] = sums[r.Out()+e] - sums[In+e]
 			any |= costs[e]
 		}
 		if any != 0 && a.site != 0 {
-			add(a.site, a.target, sums[Calls], costs)
+			add(a.site, a.target, sums[r.Calls()], costs)
 		}
-		sums[Calls] = 0
 		clear(sums[In:])
 	}
 }

@@ -39,9 +39,7 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 		e.store(stSavedBias, regBias)
 		from := e.pos
 		if e.calls != nil {
-			e.store(slotB, regTable)
-			e.emitCallFrame(i, regTable, regBias)
-			e.load(regTable, slotB)
+			e.emitCallFrame(i)
 		}
 		site := e.emitCallThrough(g.Next(), regBias)
 		e.saved(from, regBias, stSavedBias, 0)

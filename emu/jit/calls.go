@@ -91,6 +91,9 @@ func (e *Engine) beginCalls(c *emu.CPU) {
 	if e.calls != nil {
 		e.calls.Begin(c)
 		e.set(stCounts, uint64(b2i(e.counting == emu.CountAll)))
+		if e.calls.inVector {
+			e.set(stTotals+8, e.get(stCounts))
+		}
 		e.set(stStackLo, 0) // mappings may have changed
 		e.set(stStackHi, 0)
 	}
@@ -226,66 +229,80 @@ func (e *Engine) arc(site, target emu.Addr) int {
 	return sumsOff + int(e.calls.Arc(site, target)-e.calls.Base)
 }
 
-// A rowAt emits the access to a word of an arc's sums.
-type rowAt func(load bool, r x86.Reg, word int)
+// A row is where generated code finds what Sums has of an arc: behind an arena offset, or behind the address in a register.
+type row struct {
+	base x86.Reg // NoReg for none
+	off  int
+}
 
-// at is the row at an arena offset, behind that whose address is in a register.
-func (e *Engine) at(off int) rowAt {
-	return func(load bool, r x86.Reg, word int) {
-		if load {
-			e.load(r, off+8*word)
-		} else {
-			e.store(off+8*word, r)
-		}
+func (e *Engine) loadRow(r x86.Reg, at row, word int) {
+	if at.base == x86.NoReg {
+		e.load(r, at.off+8*word)
+	} else {
+		e.loadAt(r, at.base, int32(8*word))
 	}
 }
 
-func (e *Engine) behind(base x86.Reg) rowAt {
-	return func(load bool, r x86.Reg, word int) {
-		if load {
-			e.loadAt(r, base, int32(8*word))
-		} else {
-			e.storeAt(base, int32(8*word), r)
-		}
+func (e *Engine) storeRow(at row, word int, r x86.Reg) {
+	if at.base == x86.NoReg {
+		e.store(at.off+8*word, r)
+	} else {
+		e.storeAt(at.base, int32(8*word), r)
 	}
 }
 
 // emitEntered counts a call of an arc, and adds the totals to those when it was entered; emitLeft does so for those when it was left. Both lose r1 and
-// r2 and leave the flags alone.
-func (e *Engine) emitEntered(row rowAt, r1, r2 x86.Reg) {
-	if e.counting == emu.CountAll {
-		row(true, r1, callgraph.Calls)
-		e.lea(r1, r1, 1)
-		row(false, r1, callgraph.Calls)
+// r2, if the total is not in a register, and leave the flags alone.
+func (e *Engine) emitEntered(at row, r1, r2 x86.Reg) {
+	if e.calls.inVector {
+		e.emitAddVector(at, callgraph.In)
+		return
 	}
-	e.emitTotals(row, callgraph.In, r1, r2)
+	if e.counting == emu.CountAll {
+		e.loadRow(r1, at, e.calls.Recorder.Calls())
+		e.lea(r1, r1, 1)
+		e.storeRow(at, e.calls.Recorder.Calls(), r1)
+	}
+	e.emitTotals(at, callgraph.In, r1, r2)
 }
 
-func (e *Engine) emitLeft(row rowAt, r1, r2 x86.Reg) {
-	e.emitTotals(row, callgraph.In+len(e.calls.Totals), r1, r2)
+func (e *Engine) emitLeft(at row, r1, r2 x86.Reg) {
+	if e.calls.inVector {
+		e.emitAddVector(at, e.calls.Out())
+		return
+	}
+	e.emitTotals(at, e.calls.Out(), r1, r2)
 }
 
-func (e *Engine) emitTotals(row rowAt, word int, r1, r2 x86.Reg) {
+func (e *Engine) emitTotals(at row, word int, r1, r2 x86.Reg) {
 	for c := range e.calls.Totals {
-		row(true, r1, word+c)
-		for part := range e.calls.read() {
-			e.loadTotal(r2, c, part)
+		e.loadRow(r1, at, word+c)
+		for part := range e.calls.parts {
+			e.load(r2, e.calls.totalAt(c, part))
 			e.leaIndex(r1, r1, r2, 1, 0)
 		}
-		row(false, r1, word+c)
+		e.storeRow(at, word+c, r1)
 	}
 }
 
-// emitCallFrame pushes the frame of the direct call of instruction i, behind its push of the return address. It loses r1 and r2.
-func (e *Engine) emitCallFrame(i int, r1, r2 x86.Reg) {
+// emitCallFrame pushes the frame of the direct call of instruction i, behind its push of the return address. It loses regBias.
+func (e *Engine) emitCallFrame(i int) {
 	g := &e.block[i]
 	arc := e.arc(g.PC, g.Dest())
-	e.emitEntered(e.at(arc), r1, r2)
-	e.emitPushFrame(r1)
-	e.leaRIP(r2, arc)
-	e.storeAt(r1, 8, r2)
-	e.lea(r2, x86.RSP, e.pendingRSP)
-	e.storeAt(r1, 0, r2)
+	if e.calls.inVector {
+		e.emitEntered(row{x86.NoReg, arc}, x86.NoReg, x86.NoReg)
+		e.emitPushFrame(regBias)
+		e.emitVectorFrame(e.pendingRSP+8, e.hostAddr(arc))
+		return
+	}
+	e.store(slotB, regTable)
+	e.emitEntered(row{x86.NoReg, arc}, regTable, regBias)
+	e.emitPushFrame(regBias)
+	e.leaRIP(regTable, arc)
+	e.storeAt(regBias, 8, regTable)
+	e.lea(regTable, x86.RSP, e.pendingRSP+8)
+	e.storeAt(regBias, 0, regTable)
+	e.load(regTable, slotB)
 }
 
 // emitIndirectFrame does so for an indirect call, whose target is in regTarget. It loses regTable.
@@ -304,10 +321,10 @@ func (e *Engine) emitIndirectFrame(i int) {
 	site := e.jmp(0)
 	e.patchShort(known)
 	found := e.pos
-	e.emitEntered(e.behind(x86.RDX), x86.RCX, regTable)
+	e.emitEntered(row{base: x86.RDX}, x86.RCX, regTable)
 	e.emitPushFrame(x86.RCX)
 	e.storeAt(x86.RCX, 8, x86.RDX)
-	e.lea(regTable, x86.RSP, e.pendingRSP)
+	e.lea(regTable, x86.RSP, e.pendingRSP+8)
 	e.storeAt(x86.RCX, 0, regTable)
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
@@ -373,13 +390,12 @@ func (e *Engine) emitJumpOrigin(i int) {
 
 // emitPass makes the frame of what only passes one of the function to which it leads.
 func (e *Engine) emitPass(i int) {
-	n := len(e.calls.Totals)
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
 	e.loadFrame(x86.RDX)
 	e.loadAt(x86.RCX, x86.RDX, 0)
 	e.not(x86.RCX)
-	e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 2) // 1 or, of a jump's frame, 0
+	e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 10) // 1 or, of a jump's frame, 0
 	e.movImm(regTable, 1)
 	e.byte(0xc4, 0xe2, 0xab, 0xf7, 0xc9) // shrx rcx, rcx, r10
 	here := e.short(opJRCXZ)
@@ -395,9 +411,9 @@ func (e *Engine) emitPass(i int) {
 	e.load(x86.RDX, slotB)
 	site := e.jmp(0)
 	e.patchShort(known)
-	e.emitTotals(e.behind(x86.RDX), callgraph.In+n, x86.RCX, regTable)
+	e.emitLeft(row{base: x86.RDX}, x86.RCX, regTable)
 	e.loadAt(x86.RDX, x86.RDX, 8*callgraph.PassTo)
-	e.emitEntered(e.behind(x86.RDX), x86.RCX, regTable)
+	e.emitEntered(row{base: x86.RDX}, x86.RCX, regTable)
 	e.loadFrame(x86.RCX)
 	e.storeAt(x86.RCX, 8, x86.RDX)
 	e.load(x86.RCX, slotA)
@@ -426,20 +442,18 @@ func (e *Engine) emitReceived(pc emu.Addr) {
 func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 	dead := ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0
 	var astray, other int
-	e.store(slotB, regTable)
 	if dead {
 		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
 		e.u32(uint32(ret))
 		astray = e.jcc(condNE, 0)
 		e.loadFrame(regBias)
-		e.lea(regTable, x86.RSP, -8)
-		e.aluAt(aluCMP, regTable, regBias, 0)
+		e.aluAt(aluCMP, x86.RSP, regBias, 0)
 		other = e.jcc(condNE, 0)
 	} else {
 		e.store(slotA, x86.RCX)
 		e.loadGuest(x86.RCX, x86.RSP, -8)
-		e.movImm(regTable, -uint64(ret))
-		e.leaIndex(x86.RCX, x86.RCX, regTable, 1, 0)
+		e.movImm(regBias, -uint64(ret))
+		e.leaIndex(x86.RCX, x86.RCX, regBias, 1, 0)
 		match := e.short(opJRCXZ)
 		e.load(x86.RCX, slotA)
 		astray = e.jmp(0)
@@ -447,7 +461,7 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 		e.loadFrame(regBias)
 		e.loadAt(x86.RCX, regBias, 0)
 		e.not(x86.RCX)
-		e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, -7)
+		e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 1)
 		mine := e.short(opJRCXZ)
 		e.load(x86.RCX, slotA)
 		other = e.jmp(0)
@@ -456,24 +470,33 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 	}
 	e.emitPopFrame(dead)
 	done := e.pos
-	e.load(regTable, slotB)
 	e.load(regBias, stSavedBias)
 	e.emitJump(ret)
 	e.returns = append(e.returns, recordedReturn{astray: astray, other: other, done: done, dead: dead})
 }
 
-// emitPopFrame pops the frame at regBias. It loses regTable and regBias, and the flags if it may.
+// emitPopFrame pops the frame at regBias, which it loses, and the flags if it may.
 func (e *Engine) emitPopFrame(dead bool) {
-	out := int32(8 * (callgraph.In + len(e.calls.Totals)))
-	e.loadAt(regTable, regBias, 8)
-	e.emitStepBack(regBias)
-	if !dead {
+	switch {
+	case e.calls.inVector:
+		e.loadAt(regBias, regBias, 8)
+		e.emitStep(-frameSize)
+		e.emitAddVector(row{base: regBias}, e.calls.Out())
+	case dead:
+		e.store(slotB, regTable)
+		e.loadAt(regTable, regBias, 8)
+		e.emitStepBack(regBias)
+		e.emitAddTotals(regTable, e.calls.Out(), regBias)
+		e.load(regTable, slotB)
+	default:
+		e.store(slotB, regTable)
 		e.store(slotTmp, x86.RDX)
-		e.emitLeft(e.behind(regTable), regBias, x86.RDX)
+		e.loadAt(regTable, regBias, 8)
+		e.emitStepBack(regBias)
+		e.emitLeft(row{base: regTable}, regBias, x86.RDX)
 		e.load(x86.RDX, slotTmp)
-		return
+		e.load(regTable, slotB)
 	}
-	e.emitAddTotals(regTable, out, regBias)
 }
 
 // A recordedReturn is a return site whose cold part is to be emitted: astray is the jump for a return address that is another, other that for
@@ -506,7 +529,6 @@ func (e *Engine) emitReturnsDue() {
 		e.link(failed, e.pos)
 		give()
 		e.link(r.astray, e.pos)
-		e.load(regTable, slotB)
 		e.load(regBias, stSavedBias)
 		e.jmp(e.stubs.mismatch)
 	}
@@ -516,22 +538,23 @@ func (e *Engine) emitReturnsDue() {
 func (e *Engine) emitCallRoutines() {
 	k := e.calls
 	// unwind pops the frames of jumps and that of the call to whose return site RSP has come, if these are the innermost ones: carry says that
-	// they are not. It goes to where stBack says, and loses regTable, regBias and the flags.
+	// they are not. It goes to where stBack says, and loses regBias and the flags.
 	k.unwind = e.pos
 	e.loadFrame(regBias)
-	e.lea(regTable, x86.RSP, callgraph.Jumped-8)
-	e.aluAt(aluCMP, regTable, regBias, 0)
+	e.lea(x86.RSP, x86.RSP, callgraph.Jumped)
+	e.aluAt(aluCMP, x86.RSP, regBias, 0)
+	e.lea(x86.RSP, x86.RSP, -callgraph.Jumped)
 	last := e.jcc(condNE, 0)
 	e.emitPopFrame(true)
 	e.jmp(k.unwind)
 	e.link(last, e.pos)
-	e.lea(regTable, x86.RSP, -8)
-	e.aluAt(aluCMP, regTable, regBias, 0)
+	e.aluAt(aluCMP, x86.RSP, regBias, 0)
 	other := e.jcc(condNE, 0)
 	e.emitPopFrame(true)
 	e.emitBack(true)
 	e.link(other, e.pos)
 	e.emitBack(false)
+
 	e.emitLookupRoutine()
 	e.emitCrossRoutine()
 	e.emitCrossedRoutine()
@@ -573,13 +596,12 @@ func (e *Engine) emitBack(succeeded bool) {
 // emitCrossRoutine generates the routines cross and, for indirect jumps, crossIndirect, which record a jump by the arc in regTable, as Recorder.Jump and Flow do. Carry says that they cannot. They go to where
 // stBack says, and lose RAX, RCX, RDX and the flags.
 func (e *Engine) emitCrossRoutine() {
-	in := int32(8 * callgraph.In)
-	n := len(e.calls.Totals)
 	// An indirect jump may have moved RSP: Go unwinds, and knows other stacks.
 	e.calls.crossIndirect = e.pos
 	var far []int
 	e.loadFrame(x86.RDX)
 	e.loadAt(x86.RCX, x86.RDX, 0)
+	e.lea(x86.RCX, x86.RCX, -8)
 	e.aluRR(aluCMP, x86.RSP, x86.RCX)
 	far = append(far, e.jcc(condA, 0))
 	for _, r := range [2]x86.Reg{x86.RSP, x86.RCX} {
@@ -609,13 +631,13 @@ func (e *Engine) emitCrossRoutine() {
 	popped := e.jcc(condE, 0)
 	e.loadAt(x86.RAX, x86.RCX, 8)
 	e.emitStepBack(x86.RCX)
-	e.emitAddTotals(x86.RAX, in+8*int32(n), x86.RCX)
+	e.emitAddTotals(x86.RAX, e.calls.Out(), x86.RCX)
 	e.jmp(pop)
 	e.link(popped, e.pos)
 	e.loadAt(x86.RCX, regTable, 8*callgraph.Begins)
 	e.load(x86.RDX, stCounts)
 	e.aluRR(aluAND, x86.RCX, x86.RDX)
-	e.addAt(regTable, 8*callgraph.Calls, x86.RCX)
+	e.addAt(regTable, int32(8*e.calls.Recorder.Calls()), x86.RCX)
 	e.emitBack(true)
 
 	e.link(push, e.pos)
@@ -626,9 +648,11 @@ func (e *Engine) emitCrossRoutine() {
 	e.storeAt(x86.RDX, 0, x86.RCX)
 	e.storeAt(x86.RDX, 8, regTable)
 	e.storeFrame(x86.RDX)
-	e.load(x86.RCX, stCounts)
-	e.addAt(regTable, 8*callgraph.Calls, x86.RCX)
-	e.emitAddTotals(regTable, in, x86.RCX)
+	if !e.calls.inVector {
+		e.load(x86.RCX, stCounts)
+		e.addAt(regTable, int32(8*e.calls.Recorder.Calls()), x86.RCX)
+	}
+	e.emitAddTotals(regTable, callgraph.In, x86.RCX)
 	e.emitBack(true)
 
 	for _, site := range append(far, first) {
@@ -637,12 +661,16 @@ func (e *Engine) emitCrossRoutine() {
 	e.emitBack(false)
 }
 
-// emitAddTotals adds the totals to what stands behind base+disp. It loses scratch and the flags.
-func (e *Engine) emitAddTotals(base x86.Reg, disp int32, scratch x86.Reg) {
+// emitAddTotals adds the totals to those from a word of a row on. It loses scratch and the flags.
+func (e *Engine) emitAddTotals(base x86.Reg, word int, scratch x86.Reg) {
+	if e.calls.inVector {
+		e.emitAddVector(row{base: base}, word)
+		return
+	}
 	for c := range e.calls.Totals {
-		for part := range e.calls.read() {
-			e.loadTotal(scratch, c, part)
-			e.addAt(base, disp+8*int32(c), scratch)
+		for part := range e.calls.parts {
+			e.load(scratch, e.calls.totalAt(c, part))
+			e.addAt(base, int32(8*(word+c)), scratch)
 		}
 	}
 }
@@ -730,7 +758,7 @@ func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
 	e.storeAt(x86.RDX, frameSize+8, x86.RCX)
 	e.lea(x86.RDX, x86.RDX, frameSize)
 	e.storeFrame(x86.RDX)
-	e.emitEntered(e.at(arc), x86.RCX, x86.RDX)
+	e.emitEntered(row{x86.NoReg, arc}, x86.RCX, x86.RDX)
 	e.emitGiveCrossed()
 	e.emitLink(e.jmp(0), target)
 	e.link(other, e.pos)
