@@ -162,3 +162,27 @@ func TestOracleCallGraphDynamic(t *testing.T) {
 		})
 	}
 }
+
+// TestOracleCallgrindAnnotate has Valgrind's own reader of such files show one of ours.
+func TestOracleCallgrindAnnotate(t *testing.T) {
+	r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true, Caches: &bigCaches, Branches: true})
+	file := filepath.Join(t.TempDir(), "callgrind.out")
+	require.NoError(t, r.Profile.WriteFile(file))
+	shown := run(t, ".", []string{"PATH=/usr/bin:/bin"}, "/usr/bin/callgrind_annotate", "--tree=both", "--inclusive=yes", "--threshold=100", "--show=Ir", file)
+	require.Zero(t, shown.status, shown.stderr)
+	total := cgout.Group(r.total())
+	require.Regexp(t, `(?m)^`+total+` \(100\.0%\) +PROGRAM TOTALS$`, shown.stdout)
+	type pair struct{ caller, callee string }
+	count, cost := map[pair]uint64{}, map[pair]uint64{}
+	for c := range r.Profile.Graph.Calls {
+		count[pair{c.Caller.Name, c.Callee.Name}] += c.Count
+		cost[pair{c.Caller.Name, c.Callee.Name}] += c.Counts[0]
+	}
+	require.Greater(t, len(count), 40)
+	for p, n := range count {
+		line := `(?m)^ *` + cgout.Group(cost[p]) + ` \([ 0-9.]+%\)  > +\S+:` + regexp.QuoteMeta(p.callee+" ("+cgout.Group(n)+"x)")
+		if cost[p] > 0 {
+			require.Regexp(t, line, shown.stdout, "%v", p)
+		}
+	}
+}
