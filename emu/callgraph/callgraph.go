@@ -100,7 +100,9 @@ type Recorder struct {
 	threads map[*emu.CPU]*thread
 	thread  *thread
 	cpu     *emu.CPU
-	numbers map[emu.Addr]uint32 // of functions, by their IDs
+	// calledFrom is the site of the arc of the frame that was popped last.
+	calledFrom emu.Addr
+	numbers    map[emu.Addr]uint32 // of functions, by their IDs
 	// inherited is the thread of another process of which the first one is a copy, nil for none.
 	inherited *thread
 }
@@ -236,6 +238,7 @@ func (r *Recorder) push(f Frame) {
 // pop leaves the innermost function.
 func (r *Recorder) pop() {
 	r.left(r.top())
+	r.calledFrom = r.arcOf(r.top()).site
 	r.Frames = r.Frames[:len(r.Frames)-1]
 }
 
@@ -324,6 +327,12 @@ func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 			r.count(r.Arc(site, target), counts) // a call; what it costs belongs to the one that is active
 		}
 		return
+	}
+	// The function that jumped has been left if RSP passed its frame: then what called that has called the target.
+	if caller := r.arcOf(r.top()); r.function(site).ID != caller.function.ID {
+		if site = r.calledFrom; r.function(site).ID != caller.function.ID {
+			site = caller.target
+		}
 	}
 	arc := r.count(r.Arc(site, target), counts)
 	sp := r.top().SP

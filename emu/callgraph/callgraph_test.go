@@ -209,9 +209,9 @@ func TestInvalidate(t *testing.T) {
 	g.Invalidate(0x2000, 0x3000)
 	size = 0x10
 	require.Equal(t, emu.Addr(0x2000), g.Function().ID)
-	g.jump(0x2010, 0x2020)
+	g.jump(0x2004, 0x2020)
 	require.Equal(t, emu.Addr(0x2020), g.Function().ID)
-	require.Equal(t, []string{"1010-2000 1 1", "2010-2020 1 0"}, arcs(g.Recorder))
+	require.Equal(t, []string{"1010-2000 1 1", "2004-2020 1 0"}, arcs(g.Recorder))
 	g.Reset()
 	require.Empty(t, g.Frames)
 }

@@ -114,6 +114,13 @@ func (e *Engine) told(tell func(site, target, rsp emu.Addr, counts bool), site, 
 	}
 }
 
+// wentOn tells it that the guest went from site to target by a direct jump, or without one.
+func (e *Engine) wentOn(site, target emu.Addr) {
+	if e.calls != nil {
+		e.calls.Jump(site, target, e.counting == emu.CountAll)
+	}
+}
+
 // looked tells the recorder of a lookup of target by a jump or return that generated code has left to Go. The frame of a CALL is there.
 func (e *Engine) looked(target emu.Addr) {
 	if e.calls == nil {

@@ -476,6 +476,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return rip, e.admit(rip)
 	case exitCarry:
 		e.runOffset = int(x.insn)
+		e.wentOn(x.t.addr(len(x.t.insns)-1), x.rip)
 		return x.rip, nil
 	case exitReturn:
 		rip, _ := e.mem.ReadUint64(emu.Addr(e.get(stRegs+8*emu.RSP)) - 8)
@@ -490,7 +491,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		e.resume = int(x.resume)
 		return x.rip, nil
 	case exitCrossed:
-		e.calls.Jump(x.t.addr(int(x.insn)), x.rip, e.counting == emu.CountAll)
+		e.wentOn(x.t.addr(int(x.insn)), x.rip)
 		return x.rip, nil
 	case exitReceived:
 		rip := emu.Addr(e.get(stRIP))

@@ -144,7 +144,7 @@ func (e *Engine) emitEnd() {
 	if falls {
 		e.flushRSP()
 		if run := (e.runOffset + 1) % emu.MaxRun; e.singleStep && e.budgeted && run != 0 {
-			e.emitExit(e.jmp(0), exit{kind: exitCarry, rip: last.Next(), insn: int16(run)})
+			e.emitExit(e.jmp(0), exit{kind: exitCarry, rip: last.Next(), t: e.t, insn: int16(run)})
 		} else {
 			e.emitJump(e.fallsTo(last))
 		}
