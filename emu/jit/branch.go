@@ -326,7 +326,11 @@ func (e *Engine) emitBudgetBefore(i int) {
 
 // emitBudget checks the budget at a taken backward jump to target, instruction i.
 func (e *Engine) emitBudget(i int, target emu.Addr) {
-	e.emitBudgetCheck(exit{kind: exitBudget, rip: target}, i)
+	x := exit{kind: exitBudget, rip: target}
+	if e.crosses(target) {
+		x = exit{kind: exitOverdrawn, rip: target, t: e.t, insn: int16(i)}
+	}
+	e.emitBudgetCheck(x, i)
 }
 
 // emitBudgetCheck takes the length of the straight run that ends with instruction i

@@ -19,24 +19,25 @@ import (
 type exitKind uint8
 
 const (
-	exitSignal   exitKind = iota // the signal handler saw a fault
-	exitMissed                   // a jump-table lookup found no code: the target is in stRIP
-	exitReturn                   // a return went elsewhere: the target lies below RSP
-	exitLink                     // a direct branch to a block that is not there yet
-	exitSyscall                  // SYSCALL
-	exitClient                   // a client request
-	exitTrap                     // an instruction that Go emulates or refuses
-	exitBudget                   // the budget is used up
-	exitMark                     // a marked instruction comes next
-	exitCarry                    // a straight run goes on in a block that runs once
-	exitOutside                  // Go simulates what the next instruction refers to
-	exitRepeated                 // Go counts and simulates what a REP instruction did
-	exitLong                     // a REP instruction comes next that is executed in pieces
-	exitPiece                    // one of them has been made
-	exitArc                      // an indirect call goes where it has not gone before
-	exitPass                     // so does a jump of a procedure linkage table
-	exitCrossed                  // a jump leads into another function
-	exitReceived                 // so did a lookup, whose target is in stRIP
+	exitSignal    exitKind = iota // the signal handler saw a fault
+	exitMissed                    // a jump-table lookup found no code: the target is in stRIP
+	exitReturn                    // a return went elsewhere: the target lies below RSP
+	exitLink                      // a direct branch to a block that is not there yet
+	exitSyscall                   // SYSCALL
+	exitClient                    // a client request
+	exitTrap                      // an instruction that Go emulates or refuses
+	exitBudget                    // the budget is used up
+	exitMark                      // a marked instruction comes next
+	exitCarry                     // a straight run goes on in a block that runs once
+	exitOutside                   // Go simulates what the next instruction refers to
+	exitRepeated                  // Go counts and simulates what a REP instruction did
+	exitLong                      // a REP instruction comes next that is executed in pieces
+	exitPiece                     // one of them has been made
+	exitArc                       // an indirect call goes where it has not gone before
+	exitPass                      // so does a jump of a procedure linkage table
+	exitCrossed                   // a jump leads into another function
+	exitReceived                  // so did a lookup, whose target is in stRIP
+	exitOverdrawn                 // the budget is used up behind a jump into another function
 )
 
 // Numbers of the exits that belong to no block.
@@ -493,6 +494,9 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	case exitCrossed:
 		e.wentOn(x.t.addr(int(x.insn)), x.rip)
 		return x.rip, nil
+	case exitOverdrawn:
+		e.wentOn(x.t.addr(int(x.insn)), x.rip)
+		return x.rip, &plainStops[emu.StopBudget]
 	case exitReceived:
 		rip := emu.Addr(e.get(stRIP))
 		e.looked(rip)
