@@ -131,9 +131,10 @@ func (e *Engine) looked(target emu.Addr) {
 	case fromReturn:
 		e.returned(target)
 	default:
-		site := e.origin()
-		e.told(e.calls.Flow, site, target)
-		e.keepArc(uint64(target), e.get(stOrigin), e.calls.Arc(site, target))
+		if site := e.origin(); !e.calls.Same(site, target) {
+			e.told(e.calls.Flow, site, target)
+			e.keepArc(uint64(target), e.get(stOrigin), e.calls.Arc(site, target))
+		}
 	}
 }
 
