@@ -131,3 +131,20 @@ func TestCallGraphEngines(t *testing.T) {
 		}
 	}
 }
+
+// TestCallGraphLimits ends a program behind each number of instructions: calls are the same with both engines wherever a budget is used up.
+func TestCallGraphLimits(t *testing.T) {
+	total := start(t, cgemu.Config{Args: []string{"testdata/calls"}}).total()
+	last := ""
+	for n := uint64(1); n < total; n++ {
+		var texts []string
+		for _, engine := range fullEngines {
+			r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true, MaxInsns: n, Engine: engine})
+			texts = append(texts, callgrindText(t, r.Profile))
+		}
+		require.Equal(t, texts[0], texts[1], "%d instructions", n)
+		require.NotEmpty(t, texts[0])
+		last = texts[0]
+	}
+	require.Contains(t, last, "calls=")
+}

@@ -32,6 +32,8 @@ FN _start
 	call	chain
 	call	targets
 	call	popped
+	call	local
+	call	local
 	mov	$60, %eax
 	xor	%edi, %edi
 	syscall
@@ -228,3 +230,12 @@ FN takes
 	call	leaf
 	jmp	*%rax
 END takes
+
+# A call of a place in the function itself that takes the return address away, and an indirect jump there.
+FN local
+	call	1f
+	call	leaf
+	ret
+1:	pop	%rax
+	jmp	*%rax
+END local
