@@ -43,42 +43,15 @@ func (e *Engine) joinTotals() {
 	}
 }
 
-// evex emits the prefix and opcode of an instruction of 128 bits, with one of the registers xmm24 to xmm31 as operand in ModRM.reg. p is the prefix's third
-// byte: W, the other source and the kind of opcode. vPrime says that the other source is one of these registers, too; base is the register in ModRM.rm or its base.
-func (e *assembler) evex(p byte, vPrime bool, opcode byte, base x86.Reg) {
-	last := byte(0x08)
-	if vPrime {
-		last = 0
-	}
-	if base == x86.NoReg {
-		base = 0
-	}
-	e.byte(0x62, 0x61&^(byte(base>>3)<<5), p, last, opcode)
-}
-
-// The third byte of the prefix: VPADDQ with xmm31, xmm30 and xmm28 as the other source; moves.
-const (
-	evexAdd31 = 0x85
-	evexAdd30 = 0x8d
-	evexAdd28 = 0x9d
-	evexMove  = 0xfd // VMOVQ to memory and from and to registers
-	evexLoad  = 0xfe // VMOVQ from memory, VMOVDQU64
-)
-
 // emitAddVector adds the total, and 1 for a call that counts, to two words of a row from word on. It leaves registers and flags alone.
 func (e *Engine) emitAddVector(at row, word int) {
-	operand := func() {
-		if at.base == x86.NoReg {
-			e.rip(x86.RBP, at.off+8*word, 0)
-		} else {
-			e.byte(0x80 | byte(x86.RBP)<<3 | byte(at.base&7)) // a displacement of 8 bits would be scaled
-			e.u32(uint32(8 * word))
-		}
+	if at.base == x86.NoReg {
+		e.vpaddq(vecScratch, vecTotal, at.off+8*word)
+		e.vstore(at.off+8*word, vecScratch)
+		return
 	}
-	e.evex(evexAdd31, true, 0xd4, at.base) // vpaddq xmm29, xmm31, [row]
-	operand()
-	e.evex(evexLoad, false, 0x7f, at.base) // vmovdqu64 [row], xmm29
-	operand()
+	e.vpaddqAt(vecScratch, vecTotal, at.base, int32(8*word))
+	e.vstoreAt(at.base, int32(8*word), vecScratch)
 }
 
 // emitVectorFrame stores the frame at regBias: RSP and n, and an arc.
@@ -87,42 +60,34 @@ func (e *Engine) emitVectorFrame(n int32, arc uint64) {
 	e.newCounter(0)
 	e.set(counterOff+8*constant, uint64(int64(n)))
 	e.set(counterOff+8*constant+8, arc)
-	e.evex(evexMove, false, 0x6e, x86.RSP) // vmovq xmm28, rsp
-	e.byte(0xe4)
-	e.evex(evexAdd28, true, 0xd4, x86.NoReg) // vpaddq xmm28, xmm28, [constant]
-	e.rip(x86.RSP, counterOff+8*constant, 0)
-	e.evex(evexLoad, false, 0x7f, regBias) // vmovdqu64 [regBias], xmm28
-	e.byte(0x23)
+	e.vmovqTo(vecPair, x86.RSP)
+	e.vpaddq(vecPair, vecPair, counterOff+8*constant)
+	e.vstoreAt(regBias, 0, vecPair)
 }
 
 // emitEnterCalls loads what is in registers while generated code runs, emitExitCalls stores it.
 func (e *Engine) emitEnterCalls() {
 	if e.calls != nil && e.calls.vectors {
-		e.evex(evexLoad, false, 0x7e, x86.NoReg) // vmovq xmm30, [stFrame]
-		e.rip(x86.RSI, stFrame, 0)
+		e.vload(vecFrame, stFrame)
 	}
 	if e.calls != nil && e.calls.inVector {
-		e.evex(evexLoad, false, 0x6f, x86.NoReg) // vmovdqu64 xmm31, [stTotals]
-		e.rip(x86.RDI, stTotals, 0)
+		e.vload(vecTotal, stTotals)
 	}
 }
 
 func (e *Engine) emitExitCalls() {
 	if e.calls != nil && e.calls.vectors {
-		e.evex(evexMove, false, 0xd6, x86.NoReg) // vmovq [stFrame], xmm30
-		e.rip(x86.RSI, stFrame, 0)
+		e.vstoreLow(stFrame, vecFrame)
 	}
 	if e.calls != nil && e.calls.inVector {
-		e.evex(evexMove, false, 0xd6, x86.NoReg) // vmovq [stTotals], xmm31
-		e.rip(x86.RDI, stTotals, 0)
+		e.vstoreLow(stTotals, vecTotal)
 	}
 }
 
 // loadFrame loads the address of the innermost frame, storeFrame makes it what is in r.
 func (e *Engine) loadFrame(r x86.Reg) {
 	if e.calls.vectors {
-		e.evex(evexMove, false, 0x7e, r) // vmovq r, xmm30
-		e.byte(0xf0 | byte(r&7))
+		e.vmovqFrom(r, vecFrame)
 		return
 	}
 	e.load(r, stFrame)
@@ -130,8 +95,7 @@ func (e *Engine) loadFrame(r x86.Reg) {
 
 func (e *Engine) storeFrame(r x86.Reg) {
 	if e.calls.vectors {
-		e.evex(evexMove, false, 0x6e, r) // vmovq xmm30, r
-		e.byte(0xf0 | byte(r&7))
+		e.vmovqTo(vecFrame, r)
 		return
 	}
 	e.store(stFrame, r)
@@ -161,8 +125,7 @@ func (e *Engine) emitStepBack(r x86.Reg) {
 
 // emitStep adds n to the frame's address.
 func (e *Engine) emitStep(n int) {
-	e.evex(evexAdd30, true, 0xd4, x86.NoReg) // vpaddq xmm30, xmm30, [step]
-	e.rip(x86.RSI, stepAt(n), 0)
+	e.vpaddq(vecFrame, vecFrame, stepAt(n))
 }
 
 // emitSums adds to the totals what one count of a counter stands for. It overwrites r, or the flags if r is NoReg.
@@ -178,8 +141,7 @@ func (e *Engine) emitSums(counter int, r x86.Reg) {
 			if s.n < -maxStep || s.n > maxStep {
 				panic(fmt.Sprintf("BUG: a block of %d instructions", s.n))
 			}
-			e.evex(evexAdd31, true, 0xd4, x86.NoReg) // vpaddq xmm31, xmm31, [step]
-			e.rip(x86.RDI, stepAt(int(s.n)), 0)
+			e.vpaddq(vecTotal, vecTotal, stepAt(int(s.n)))
 		case r == x86.NoReg:
 			e.addMem(at, int16(s.n))
 		default:
@@ -193,9 +155,8 @@ func (e *Engine) emitAddIterations() {
 	switch k := e.calls; {
 	case k == nil || e.counting != emu.CountAll:
 	case k.inVector:
-		e.evex(evexMove, false, 0x6e, x86.RDX) // vmovq xmm29, rdx
-		e.byte(0xea)
-		e.byte(0x62, 0x01, 0x85, 0x00, 0xd4, 0xfd) // vpaddq xmm31, xmm31, xmm29
+		e.vmovqTo(vecScratch, x86.RDX)
+		e.vpaddqVector(vecTotal, vecTotal, vecScratch)
 	default:
 		e.addFrom(k.totalAt(k.columns[emu.Ir], 0), x86.RDX)
 	}
