@@ -74,7 +74,8 @@ func (e *Engine) Calls() *callgraph.Recorder {
 // takeFrames tells the recorder which frames generated code has left, giveFrames tells generated code of the recorder's.
 func (e *Engine) takeFrames() {
 	k := e.calls
-	k.Frames = k.Frames[:(e.get(stFrame)-k.frames.base)/frameSize+1]
+	n := (e.get(stFrame)-k.frames.base)/frameSize + 1
+	k.Frames = k.Frames[:min(n, uint64(cap(k.Frames)))] // one too many faulted
 	e.joinTotals()
 }
 

@@ -52,7 +52,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	i := t.insnAtHost(pos)
 	pc := t.addr(i)
 	if e.calls != nil && e.calls.frames.overflowed(e.get(stSigAddr)) {
-		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph with more than %d active functions,", frameMemorySize/frameSize)})
+		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph with more than %d active functions,", e.calls.frames.size/frameSize)})
 	}
 	f := e.decodeFault()
 	if p := uintptr(e.get(stSigAddr)); f.Vector == emu.VecPF && t.onShadow(pos) && e.shadow.has(p) {
