@@ -97,9 +97,12 @@ func (e *Engine) beginCalls(c *emu.CPU) {
 	}
 }
 
-// fullOfArcs reports whether there might be no room for the arcs of another block.
+// sumsRoom is sumsSize, but for a test that fills it.
+var sumsRoom = sumsSize
+
+// fullOfArcs reports whether there might be no room for the arcs that come up before generated code is entered again.
 func (e *Engine) fullOfArcs() bool {
-	return e.calls != nil && 8*(len(e.calls.Sums)+2*maxBlock*e.calls.Width()) > sumsSize
+	return e.calls != nil && 8*(len(e.calls.Sums)+2*maxBlock*e.calls.Width()) > sumsRoom
 }
 
 // told tells the recorder, by one of its methods, that the guest went from site to target.

@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,4 +72,20 @@ func TestTooManyFrames(t *testing.T) {
 	m := newMachineWith(t, emu.Config{Function: sixteen}, "e8fbffffff # call 0")
 	stop := m.run(emu.StopFault)
 	require.Contains(t, stop.Fault.Unsupported, "a call graph with more than 4096 active functions")
+}
+
+// TestTooManyArcs has more pairs of places than there is room for.
+func TestTooManyArcs(t *testing.T) {
+	defer func(room int) { sumsRoom = room }(sumsRoom)
+	sumsRoom = 16 << 10
+	m := newMachineWith(t, emu.Config{Function: sixteen}, `
+		488d3d09000000 # lea rdi, [10]
+		ffd7           # 7: call rdi
+		48ffc7         # inc rdi
+		ebf9           # jmp 7
+		90 90
+	`+strings.Repeat("c3", 0x400)) // 10: many functions
+	stop := m.run(emu.StopFault)
+	require.Contains(t, stop.Fault.Unsupported, "a call graph of more than 16 KiB")
+	require.NotEmpty(t, m.arcs())
 }

@@ -364,6 +364,9 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 		e.interrupt = false
 		return 0, &plainStops[emu.StopInterrupt]
 	}
+	if e.fullOfArcs() {
+		return 0, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph of more than %d KiB,", sumsRoom>>10)})
+	}
 	if at != 0 {
 		return at, nil
 	}

@@ -57,9 +57,6 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.full() {
 		e.flush()
 	}
-	if e.fullOfArcs() {
-		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph of more than %d MiB,", sumsSize>>20)}
-	}
 	indirect := 0
 	if e.wantIndirect {
 		indirect, e.wantIndirect = e.emitIndirectEntry(pc), false
