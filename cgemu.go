@@ -122,6 +122,8 @@ type Config struct {
 	OnGoBenchmark func(events []string, counts []uint64)
 	// DumpInstr counts by instruction, too: Profile.Insns.
 	DumpInstr bool
+	// CallGraph records who called whom, how often and at what inclusive cost: Profile.Graph. The engines jit and interp can.
+	CallGraph bool
 	// TraceChildren counts what other processes than the first execute, each for itself.
 	TraceChildren bool
 	// OnChild gets the result of each such process when it ends; without it they are in

@@ -107,7 +107,7 @@ func (i EngineInfo) factory(cfg emu.Config) lockstep.Factory {
 		cfg := cfg
 		cfg.Env = env
 		if replica {
-			cfg.Events, cfg.Caches, cfg.Branches = 0, nil, false
+			cfg.Events, cfg.Caches, cfg.Branches, cfg.Function = 0, nil, false, nil
 		}
 		return i.make(m, cfg)
 	}

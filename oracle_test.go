@@ -242,7 +242,7 @@ func runReference(t *testing.T, dir string, reference, env []string, ref string,
 	cmd := []string{"unshare", "--pid", "--fork", "--uts", "--mount", "--kill-child", "sh", "-c", namespaces, "sh", filesystems, "env", "-i"}
 	cmd = append(cmd, env...)
 	cmd = append(cmd, reference...)
-	cmd = append(cmd, "--cachegrind-out-file="+ref)
+	cmd = append(cmd, "--"+strings.TrimPrefix(reference[1], "--tool=")+"-out-file="+ref)
 	return run(t, dir, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, append(cmd, args...)...)
 }
 

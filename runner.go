@@ -142,14 +142,18 @@ func (r *runner) newEngine(pid int, parent *profiler.Profiler, m *mem.Space, env
 	cfg := r.cfg.profilerConfig()
 	discard := pid != syscalls.DefaultPID && !r.cfg.countChildren()
 	if discard {
-		cfg.Events, cfg.Cycles, cfg.Caches, cfg.Branches = nil, false, nil, false
+		cfg.Events, cfg.Cycles, cfg.Caches, cfg.Branches, cfg.CallGraph = nil, false, nil, false, false
 	}
 	var p *profiler.Profiler
 	debug := enginelog.Writers(r.cfg.Debug).New(func(a emu.Addr) enginelog.Place {
 		at := p.Place(a)
 		return enginelog.Place{PID: p.PID(), Func: at.Func, File: at.File, Line: at.Line}
 	})
-	e, err := r.engine.make(m, r.engineConfig(cfg, env, debug))
+	ec := r.engineConfig(cfg, env, debug)
+	if cfg.CallGraph {
+		ec.Function, ec.Others = func(a emu.Addr) emu.Function { return p.Function(a) }, cfg.OtherEvents()
+	}
+	e, err := r.engine.make(m, ec)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +162,10 @@ func (r *runner) newEngine(pid int, parent *profiler.Profiler, m *mem.Space, env
 		return p, nil
 	}
 	p = profiler.New(e, m, pid, cfg, r.objects)
+	if cfg.CallGraph && !p.RecordsCalls() {
+		e.Close()
+		return nil, fmt.Errorf("engine %s: it records no calls for a call graph: jit and interp do", r.engine.Name)
+	}
 	if k, ok := e.(*lockstep.Engine); ok {
 		k.OnMismatch = func(d lockstep.Mismatch) { r.mismatched(p, d) }
 	}
@@ -230,8 +238,16 @@ func (r *runner) kernelConfig() syscalls.Config {
 			from.(*profiler.Profiler).MoveTo(to.(*profiler.Profiler), pid, !cfg.countChildren())
 		},
 		OnMap: func(e emu.Engine, v mem.VMA) { e.(*profiler.Profiler).Mapped(v) },
-		OnEnd: r.ended,
-		Place: func(e emu.Engine, a emu.Addr) string { return e.(*profiler.Profiler).Describe(a) },
+		OnHandler: func(e emu.Engine, c *emu.CPU, begins bool) {
+			if p := e.(*profiler.Profiler); begins {
+				p.SignalBegins(c)
+			} else {
+				p.SignalEnds(c)
+			}
+		},
+		OnThreadEnd: func(e emu.Engine, c *emu.CPU) { e.(*profiler.Profiler).ThreadEnds(c) },
+		OnEnd:       r.ended,
+		Place:       func(e emu.Engine, a emu.Addr) string { return e.(*profiler.Profiler).Describe(a) },
 
 		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery,
 

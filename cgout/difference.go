@@ -7,7 +7,7 @@ import (
 )
 
 // Difference describes the first place where the files of p and q differ: the description, or, in the
-// order of the file, a cost centre and an event; then likewise the counts by instruction. It
+// order of the file, a cost centre and an event; then likewise the counts by instruction, and the call graph. It
 // calls what p has the first run's, what q has the second's. It is "" if the files are equal.
 func (p *Profile) Difference(q *Profile) string {
 	switch {
@@ -26,7 +26,37 @@ func (p *Profile) Difference(q *Profile) string {
 	if q.Insns != nil {
 		b = *q.Insns
 	}
-	return differ(a.Events, b.Events, a.List, b.List, insnOrder)
+	if text := differ(a.Events, b.Events, a.List, b.List, insnOrder); text != "" {
+		return text
+	}
+	switch {
+	case p.Graph == nil && q.Graph == nil:
+		return ""
+	case p.Graph == nil:
+		return "only the second run has a call graph"
+	case q.Graph == nil:
+		return "only the first run has a call graph"
+	}
+	events := append([]string{"calls"}, p.Events...)
+	return differ(events, events, p.Graph.list(), q.Graph.list(), insnOrder)
+}
+
+// list returns costs and calls as differ compares them: their counts are the number of calls, 0 for costs, and the events'.
+func (g *CallGraph) list() (out []Insn) {
+	for c := range g.Costs {
+		in := Insn{Object: c.Func.Object, File: c.File, Func: c.Func.Name, Line: c.Line, Counts: append([]uint64{0}, c.Counts...)}
+		if !allZero(in.Counts) {
+			out = append(out, in)
+		}
+	}
+	for c := range g.Calls {
+		in := Insn{Object: c.Caller.Object, File: c.File, Func: c.Caller.Name, Line: c.Line, Text: c.Callee.Name, Counts: append([]uint64{c.Count}, c.Counts...)}
+		if !allZero(in.Counts) {
+			out = append(out, in)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Insn) int { return insnOrder(&a, &b) })
+	return out
 }
 
 // list returns the cost centres in the file's order, but those with no counts, which are not in it.
@@ -83,7 +113,10 @@ func differ(events, events2 []string, list, list2 []Insn, order func(a, b *Insn)
 // place names a cost centre or an instruction.
 func (in *Insn) place() string {
 	text := fmt.Sprintf("%s:%d (%s)", in.File, in.Line, in.Func)
-	if in.Object != "" {
+	switch {
+	case in.Code == nil && in.Text != "":
+		text += " calls " + in.Text
+	case in.Code != nil:
 		text = fmt.Sprintf("%s+%#x, %s", in.Object, in.Addr, text)
 	}
 	return text

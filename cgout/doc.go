@@ -11,6 +11,9 @@
 // Count, which has no bound. The syntax is that of cg_annotate 3.22 and later,
 // which is wider than what Cachegrind writes.
 //
+// A profile may have a CallGraph. Callgrind's format has room for it: WriteCallgrind writes that, and whatever reads profiles reads it, what
+// Callgrind wrote, too; its calls are known to Read alone.
+//
 // Errors in a profile read `file:line: message`, in the words of cg_annotate.
 //
 // A Profile is not safe for concurrent use.

@@ -15,6 +15,8 @@ type Profile struct {
 	// Insns are the same counts by instruction, nil if they are not known. WriteFile writes them to a
 	// file of their own; Read, Merge and Diff leave them out.
 	Insns *Insns
+	// Graph is who called whom, nil if it is not known. WriteCallgrind writes it and Read reads it; Write and Merger leave it out.
+	Graph *CallGraph
 
 	files   map[string]*file
 	centres int
@@ -96,10 +98,18 @@ func saturated(a, b uint64) uint64 {
 	return math.MaxUint64
 }
 
-// Merge adds the counts of q to p. Descriptions and command stay p's.
+// Merge adds the counts of q to p, and its call graph if both have one, or if p is empty. Descriptions and command stay p's.
 func (p *Profile) Merge(q *Profile) error {
 	if !slices.Equal(p.Events, q.Events) {
 		return fmt.Errorf("cgout: events %q do not match %q", q.Events, p.Events)
+	}
+	switch {
+	case p.centres == 0 && p.Graph == nil:
+		p.Graph = q.Graph.clone()
+	case p.Graph == nil || q.Graph == nil:
+		p.Graph = nil
+	default:
+		p.Graph.add(q.Graph)
 	}
 	q.Each(func(file, fn string, line int, counts []uint64) {
 		p.Add(file, fn, line, counts...)
@@ -110,7 +120,7 @@ func (p *Profile) Merge(q *Profile) error {
 // Clone returns a copy of p that shares nothing that changes.
 func (p *Profile) Clone() *Profile {
 	q := New(slices.Clone(p.Events)...)
-	q.Desc, q.Cmd, q.Insns = slices.Clone(p.Desc), p.Cmd, p.Insns.clone()
+	q.Desc, q.Cmd, q.Insns, q.Graph = slices.Clone(p.Desc), p.Cmd, p.Insns.clone(), p.Graph.clone()
 	p.Each(func(file, fn string, line int, counts []uint64) {
 		q.Add(file, fn, line, counts...)
 	})

@@ -14,12 +14,16 @@ const Unknown = "???"
 
 // Read reads a profile. Errors call it name. The summary must be there and equal
 // the sum of the counts. Unlike cg_annotate, Read refuses numbers that are
-// negative or do not fit, and files without events.
+// negative or do not fit, and files without events. It reads Callgrind's format, too, with the call graph; its parts are added up.
 func Read(name string, r io.Reader) (*Profile, error) {
-	s, err := newScannerFrom(name, r)
+	data, err := ReadAll(name, r)
 	if err != nil {
 		return nil, err
 	}
+	if isCallgrind(data) {
+		return readCallgrind(name, data)
+	}
+	s := newScanner(name, data)
 	v := reader{s: s, p: New(), fn: Unspecified}
 	if err := s.Visit(&v); err != nil {
 		return nil, err

@@ -61,8 +61,20 @@ const (
 	missingCounts, missingPerByte = 1 << 20, 8
 )
 
-// NewScanner returns a Scanner of data. Errors call it name.
+// NewScanner returns a Scanner of data. Errors call it name. A file in Callgrind's format is scanned as the profile that it has, its calls left
+// out.
 func NewScanner(name string, data []byte) *Scanner {
+	if !isCallgrind(data) {
+		return newScanner(name, data)
+	}
+	profile, err := asCachegrind(name, data)
+	s := newScanner(name, profile)
+	s.err = err
+	return s
+}
+
+// newScanner returns a Scanner of data in Cachegrind's format.
+func newScanner(name string, data []byte) *Scanner {
 	return &Scanner{name: name, rest: data, lf: -1, missing: missingCounts + missingPerByte*len(data)}
 }
 
@@ -86,7 +98,7 @@ func readAll(name string, r io.Reader, limit int) ([]byte, error) {
 	}
 	const beginning = 64 << 10
 	_, err := b.ReadFrom(io.LimitReader(r, beginning))
-	if begins := b.Bytes(); err == nil && (bytes.HasPrefix(begins, []byte("desc:")) || bytes.HasPrefix(begins, []byte("cmd:"))) {
+	if begins := b.Bytes(); err == nil && (bytes.HasPrefix(begins, []byte("desc:")) || bytes.HasPrefix(begins, []byte("cmd:")) || isCallgrind(begins)) {
 		_, err = b.ReadFrom(io.LimitReader(r, int64(limit-beginning+1)))
 	}
 	switch {
@@ -257,7 +269,7 @@ func (s *Scanner) whatElse(line []byte) string {
 	const beginning = 64 << 10
 	rest := append(append(bytes.Clone(line), '\n'), s.rest[:min(len(s.rest), beginning)]...)
 	for l := range bytes.Lines(rest) {
-		for _, word := range []string{"desc:", "cmd:", "events:", "summary:", "creator:"} { // the last is Callgrind's
+		for _, word := range []string{"desc:", "cmd:", "events:", "summary:"} {
 			if bytes.HasPrefix(l, []byte(word)) {
 				return ""
 			}

@@ -73,7 +73,7 @@ func oneLine(text string) string {
 	return strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
 }
 
-// WriteFile writes p to a file with mode 0600. At every moment path names either
+// WriteFile writes p to a file with mode 0600, in the format of WriteFormat. At every moment path names either
 // what it did before or the whole profile: the profile goes to a new file beside
 // it, which then takes its name. If anything fails, path is left alone.
 //
@@ -90,9 +90,17 @@ func (p *Profile) WriteFile(path string) error {
 // is done.
 func (p *Profile) WriteFileContext(ctx context.Context, path string) error {
 	if p.Insns == nil {
-		return WriteFiles(ctx, path, p.Write, nil)
+		return WriteFiles(ctx, path, p.WriteFormat, nil)
 	}
-	return WriteFiles(ctx, path, p.Write, p.Insns.Write)
+	return WriteFiles(ctx, path, p.WriteFormat, p.Insns.Write)
+}
+
+// WriteFormat writes p as files have it: in Callgrind's format if it has a call graph, otherwise in Cachegrind's.
+func (p *Profile) WriteFormat(w io.Writer) error {
+	if p.Graph != nil {
+		return p.WriteCallgrind(w)
+	}
+	return p.Write(w)
 }
 
 // WriteFiles is WriteFileContext for a profile, and its counts by instruction unless insns is nil, that somebody else writes.

@@ -2,8 +2,11 @@ package dwarfmap
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
+	"math"
+	"slices"
 )
 
 // Functions calls f with the place in the file, and the symbol without its version
@@ -59,6 +62,38 @@ func (o *Object) fileOffset(vaddr uint64) (uint64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// linkageSections hold procedure linkage tables.
+var linkageSections = [...]string{".plt", ".plt.got", ".plt.sec"}
+
+// Unnamed returns the addresses around one that no function holds, [lo, hi), of which that is so, and whether they are those of a procedure linkage
+// table, whose entries lead to functions of other objects.
+func (o *Object) Unnamed(vaddr uint64) (lo, hi uint64, linkage bool) {
+	hi = math.MaxUint64
+	if _, ok := o.function(vaddr); !ok && o.symtab != nil {
+		syms := o.symtab.syms
+		i, _ := slices.BinarySearchFunc(syms, vaddr, func(s symbol, addr uint64) int { return cmp.Compare(s.addr, addr) })
+		if i > 0 {
+			lo = syms[i-1].end()
+		}
+		if i < len(syms) {
+			hi = syms[i].addr
+		}
+	}
+	for _, name := range linkageSections {
+		s := o.main.section(name)
+		switch {
+		case s == nil:
+		case vaddr-s.Addr < s.Size:
+			lo, hi, linkage = max(lo, s.Addr), min(hi, s.Addr+s.Size), true
+		case vaddr < s.Addr:
+			hi = min(hi, s.Addr)
+		default:
+			lo = max(lo, s.Addr+s.Size)
+		}
+	}
+	return lo, hi, linkage
 }
 
 // Demangled returns a symbol of C++ or Rust as in the source, any other as it is.

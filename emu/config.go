@@ -16,6 +16,21 @@ type Config struct {
 	Caches *cachesim.Config
 	// Branches asks for branch prediction to be simulated.
 	Branches bool
+	// Function tells the functions of the guest apart: it is set if calls are to be recorded. Not every engine can.
+	Function func(a Addr) Function
+	// Others are events beyond NumEvents that are counted by others than the engine, who adds them to the recorder's totals.
+	Others EventSet
 	// Debug is told what the engine does; nil for nobody.
 	Debug *Debug
+}
+
+// A Function is a function of the guest, as far as calls are concerned.
+type Function struct {
+	// ID tells it from others. It is the address where the function begins, if that is known.
+	ID Addr
+	// It has all addresses in [Lo, Hi), that which was asked for among them, and perhaps others.
+	Lo, Hi Addr
+	// Passes says that it is not one that is called, but on the way to it: an entry of a procedure linkage table, or the dynamic linker's
+	// part that looks up where that leads.
+	Passes bool
 }

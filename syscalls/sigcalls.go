@@ -297,5 +297,6 @@ func sysRtSigreturn(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
 	st := b[task.FrameStack:]
 	// Linux, too, ignores an error here: the stack may be in use.
 	t.SetAltStack(linux.Uint64(st), linux.Uint32(st[8:]), linux.Uint64(st[16:]), c.Regs[emu.RSP])
+	t.HandlerReturned()
 	return 0, task.ENoReturn
 }

@@ -190,7 +190,10 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.kept = recordable(f); o.record != "" && o.stdio == "auto" {
 		o.stdio = "pipe"
 	}
-	if o.valgrind.callgrind && !f.Changed("cachegrind-out-file") && !f.Changed("callgrind-out-file") {
+	if o.valgrind.callgrind && !f.Changed("call-graph") {
+		o.count.callGraph = true
+	}
+	if (o.valgrind.callgrind || bool(o.count.callGraph)) && !f.Changed("cachegrind-out-file") && !f.Changed("callgrind-out-file") {
 		o.outFile = callgrindOut
 	}
 	if err := o.checkImage(f); err != nil {

@@ -19,6 +19,7 @@ type countOptions struct {
 	events         []string
 	cycles         yesNo
 	dumpInstr      yesNo
+	callGraph      yesNo
 }
 
 // register adds the options to f.
@@ -28,7 +29,8 @@ func (c *countOptions) register(f *pflag.FlagSet) {
 	f.Var(&c.collectAtStart, "collect-atstart", "")
 	f.Var(&c.cycles, "cycles", "")
 	f.Var(&c.dumpInstr, "dump-instr", "")
-	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles", "dump-instr"} {
+	f.Var(&c.callGraph, "call-graph", "")
+	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles", "dump-instr", "call-graph"} {
 		f.Lookup(name).NoOptDefVal = "yes"
 	}
 	f.StringArrayVar(&c.regions.Toggle, "toggle-collect", nil, "")
@@ -69,7 +71,7 @@ func (c *countOptions) apply(cfg *cgemu.Config) {
 	cfg.Regions = c.regions
 	cfg.Regions.NotInstr, cfg.Regions.NotCollecting = !bool(c.instrAtStart), !bool(c.collectAtStart)
 	cfg.Events, cfg.Cycles = c.events, bool(c.cycles)
-	cfg.DumpInstr = bool(c.dumpInstr)
+	cfg.DumpInstr, cfg.CallGraph = bool(c.dumpInstr), bool(c.callGraph)
 }
 
 // cure is why a run may have counted nothing, and what helps, behind a colon; "" if nothing in the options explains it.

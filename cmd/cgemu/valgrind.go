@@ -21,7 +21,7 @@ type valgrindOption struct {
 }
 
 const (
-	noCallGraph = "profiles have no call graph"
+	oneContext = "a call graph has functions once"
 	byFunction  = "--toggle-collect=, --from= and --to= count parts of a run, and client requests write dumps"
 	asCaches    = "caches are simulated as Cachegrind does (--cache-sim=yes)"
 )
@@ -40,10 +40,10 @@ var valgrindOptions = map[string]valgrindOption{
 	"dump-before":        {"", byFunction},
 	"dump-every-bb":      {"0", byFunction},
 	"zero-before":        {"", byFunction},
-	"fn-group":           {"", noCallGraph + ": functions cannot be grouped; cgemu annotate --focus=GLOB shows some alone"},
-	"fn-skip":            {"", noCallGraph + ": what a function counts cannot go to its callers; --toggle-collect= counts what it calls too"},
-	"separate-callers":   {"0", noCallGraph + ": functions have one name, whoever calls them; --toggle-collect= counts what one of them calls"},
-	"separate-recs":      {"1", noCallGraph + ": functions have one name, however often they call themselves"},
+	"fn-group":           {"", oneContext + ": they cannot be grouped; cgemu annotate --focus=GLOB shows some alone"},
+	"fn-skip":            {"", oneContext + ": what one counts cannot go to its callers; --toggle-collect= counts what it calls too"},
+	"separate-callers":   {"0", oneContext + ": whoever calls them; --toggle-collect= counts what one of them calls"},
+	"separate-recs":      {"1", oneContext + ": however often they call themselves"},
 	"scheduling-quantum": {"", "turns have lengths of cgemu's own; --seed-sched=N makes others"},
 
 	"trace-children-skip":        {"", "--trace-children=no counts no other process"},
@@ -140,14 +140,11 @@ func (v *fromValgrind) setTool(name string) error {
 		v.callgrind = name == "callgrind"
 		return nil
 	}
-	return fmt.Errorf("cgemu counts what programs execute, as cachegrind does, and callgrind without its call graph; there are no other tools")
+	return fmt.Errorf("cgemu counts what programs execute, as cachegrind and callgrind do; there are no other tools")
 }
 
 // tell says what of the command line is otherwise than with Valgrind.
 func (v *fromValgrind) tell(w io.Writer) {
-	if v.callgrind {
-		fmt.Fprintln(w, "cgemu: --tool=callgrind: the profile has costs by function and line, as Cachegrind's, and no call graph")
-	}
 	if len(v.nothing) > 0 {
 		fmt.Fprintf(w, "cgemu: means nothing here: %s\n", strings.Join(v.nothing, " "))
 	}

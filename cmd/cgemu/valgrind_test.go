@@ -55,9 +55,9 @@ func TestValgrindRunner(t *testing.T) {
 	o, text := told(t, "--tool=callgrind", "--callgrind-out-file=x.%p", "--cache-sim=yes", "--collect-atstart=no", "--instr-atstart=no", "--compress-pos=no",
 		"--compress-strings=no", "--separate-threads=yes", "--toggle-collect=*::bench", "--dump-instr=no", "--dump-line=yes", "--combine-dumps=no",
 		"--fair-sched=try", "--error-exitcode=201", "--trace-children=yes", "--vgdb=no", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
-	require.Equal(t, "cgemu: --tool=callgrind: the profile has costs by function and line, as Cachegrind's, and no call graph\n"+
-		"cgemu: means nothing here: --compress-pos=no --compress-strings=no --separate-threads=yes --fair-sched=try --error-exitcode=201 --vgdb=no\n", text)
+	require.Equal(t, "cgemu: means nothing here: --compress-pos=no --compress-strings=no --separate-threads=yes --fair-sched=try --error-exitcode=201 --vgdb=no\n", text)
 	require.Equal(t, "x.%p", o.outFile)
+	require.True(t, bool(o.count.callGraph))
 	require.False(t, bool(o.count.instrAtStart))
 	require.False(t, bool(o.count.collectAtStart))
 	require.True(t, bool(o.cacheSim))
@@ -65,6 +65,9 @@ func TestValgrindRunner(t *testing.T) {
 	require.Empty(t, text)
 	require.Equal(t, defaultOut, o.outFile)
 	o, _ = told(t, "--tool=callgrind")
+	require.Equal(t, callgrindOut, o.outFile)
+	o, _ = told(t, "--tool=callgrind", "--call-graph=no")
+	require.False(t, bool(o.count.callGraph))
 	require.Equal(t, callgrindOut, o.outFile)
 	o, _ = told(t, "--tool=callgrind", "--cachegrind-out-file=y")
 	require.Equal(t, "y", o.outFile)

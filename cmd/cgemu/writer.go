@@ -67,7 +67,7 @@ const (
 func (w *writer) put(ctx context.Context, pid, n int, p *cgout.Profile) error {
 	var profile, insns bytes.Buffer
 	h := header{PID: int64(pid), Dump: int64(n), Insns: -1}
-	if err := p.Write(&profile); err != nil {
+	if err := p.WriteFormat(&profile); err != nil {
 		return err
 	}
 	h.Profile = int64(profile.Len())

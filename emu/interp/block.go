@@ -39,6 +39,8 @@ type block struct {
 	through, target uint64
 	back            bool
 	next            [2]*block
+	// calls is what the recorder of calls has to know, nil while nobody does.
+	calls *blockCalls
 }
 
 // maxInsns is how many instructions a block has at most: a straight run ends there.
@@ -66,6 +68,12 @@ type planned struct {
 
 // lookup returns the block at pc, or the fault of fetching it.
 func (e *Engine) lookup(pc emu.Addr) (*block, *emu.Fault) {
+	if e.calls != nil { // exec, which finds blocks in recent, is to come back after each
+		if b := e.blocks[pc]; b != nil {
+			return b, nil
+		}
+		return e.decode(pc)
+	}
 	slot := &e.recent[pc%emu.Addr(len(e.recent))]
 	if b := *slot; b != nil && b.pc == pc && !b.dropped {
 		return b, nil
@@ -87,7 +95,7 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 	b := &block{pc: pc, counting: e.counting, marked: e.marks[pc]}
 	var context hooks.Context
 	a := pc
-	for len(b.insns) < maxInsns && (a == pc || !e.marks[a]) {
+	for len(b.insns) < maxInsns && (a == pc || !e.marks[a] && !e.entersFunction(pc, a)) {
 		var in insn
 		if !e.decoder.Decode(&in.Insn, a) || in.Kind == guest.FetchFault && a != pc {
 			break
@@ -172,6 +180,9 @@ func (b *block) has(a emu.Addr) bool {
 
 // Invalidate implements emu.Engine.
 func (e *Engine) Invalidate(lo, hi emu.Addr) {
+	if e.calls != nil {
+		e.calls.Invalidate(lo, hi)
+	}
 	for p := lo.PageDown(); p < hi; p += emu.PageSize {
 		for _, b := range slices.Clone(e.pages[p]) {
 			e.drop(b)
@@ -249,6 +260,9 @@ func (e *Engine) addPlan(in *insn, n int64) {
 func (e *Engine) tally(a emu.Addr, ev emu.Event, n int64) {
 	if e.counting == emu.CountAll && e.Events.Has(ev) && n != 0 {
 		e.collected[ev].Add(a, n)
+		if e.calls != nil {
+			e.calls.add(ev, n)
+		}
 	}
 }
 
@@ -258,6 +272,9 @@ func (e *Engine) uncount(b *block, i int) {
 		if e.counting == emu.CountAll {
 			e.addPlan(&b.insns[k], -1)
 		}
+	}
+	if e.calls != nil {
+		e.calls.uncount(e, b, i)
 	}
 	e.executed -= uint64(len(b.insns) - i)
 }

@@ -51,6 +51,7 @@ type Engine struct {
 	// collected has the counts that no block has any more, or that do not follow from a block's.
 	collected [emu.NumEvents]tally.Tally
 	sim       simulation
+	calls     *calls // nil if calls are not recorded
 }
 
 // New returns an engine for the code in m.
@@ -62,6 +63,9 @@ func New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	}
 	e.Events |= emu.Events(emu.Ir)
 	e.sim = newSimulation(&cfg)
+	if cfg.Function != nil {
+		e.calls = newCalls(e.Events|cfg.Others, cfg.Function, m)
+	}
 	e.SetCounting(emu.CountAll)
 	return e, nil
 }

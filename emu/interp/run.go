@@ -18,6 +18,9 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
 	}
 	e.owner, e.state.CPU, e.state.kind = c, *c, kindNone
+	if e.calls != nil {
+		e.calls.Begin(c)
+	}
 	stop := e.careful()
 	*c = e.state.CPU
 	if stop.Left = e.left; !e.budgeted {
@@ -43,19 +46,28 @@ func (e *Engine) loop(c *emu.CPU) *emu.Stop {
 		}
 		e.passing = nil
 		var stop *emu.Stop
-		switch {
-		case c.Flags&emu.StepFlags != 0:
-			stop = e.step(c, b)
-		case e.run != 0 || b.marked:
-			stop = e.execute(c, b, len(b.insns))
-		case e.watching():
-			stop = e.execSimulating(b)
-		default:
-			stop = e.exec(b)
+		if e.calls == nil {
+			stop = e.enter(c, b)
+		} else {
+			stop = e.enterRecorded(c, b)
 		}
 		if stop != nil {
 			return stop
 		}
+	}
+}
+
+// enter executes b, and those behind it that it knows. It returns nil if the run goes on at c's RIP.
+func (e *Engine) enter(c *emu.CPU, b *block) *emu.Stop {
+	switch {
+	case c.Flags&emu.StepFlags != 0:
+		return e.step(c, b)
+	case e.run != 0 || b.marked:
+		return e.execute(c, b, len(b.insns))
+	case e.watching():
+		return e.execSimulating(b)
+	default:
+		return e.exec(b)
 	}
 }
 

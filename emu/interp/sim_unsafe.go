@@ -166,6 +166,9 @@ func (e *Engine) happened(in *insn, ev emu.Event) {
 	if e.counting != emu.CountAll {
 		return
 	}
+	if e.calls != nil {
+		e.calls.add(ev, 1)
+	}
 	if in.own == nil {
 		in.own = new([emu.Taken + 1]uint32)
 	}

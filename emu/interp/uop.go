@@ -187,6 +187,9 @@ func (e *Engine) slowModify(a, n uint64) uint64 {
 
 // linkable returns the block at RIP if it may be entered without further ado, nil if not.
 func (e *Engine) linkable() *block {
+	if e.calls != nil {
+		return nil
+	}
 	b, f := e.lookup(e.state.RIP)
 	if f != nil || b.marked {
 		return nil

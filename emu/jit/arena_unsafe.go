@@ -17,10 +17,14 @@ const (
 	counterSize = 64 << 20
 	codeSize    = 256 << 20
 	farSize     = 128 << 20
-	arenaSize   = stateSize + counterSize + codeSize + farSize
+	arcsSize    = 2 << 20   // where indirect calls and jumps find the arcs of a call graph
+	sumsSize    = 256 << 20 // what these count
+	arenaSize   = stateSize + counterSize + arcsSize + sumsSize + codeSize + farSize
 
 	counterOff = stateSize
-	codeOff    = counterOff + counterSize
+	arcsOff    = counterOff + counterSize
+	sumsOff    = arcsOff + arcsSize
+	codeOff    = sumsOff + sumsSize
 	farOff     = codeOff + codeSize
 )
 

@@ -188,12 +188,15 @@ func (e *assembler) patchShort(pos int) { e.mem[pos] = byte(e.pos - (pos + 1)) }
 // Condition codes and short jumps used in expansions.
 const (
 	condB    = 2
+	condAE   = 3
 	condE    = 4
 	condNE   = 5
 	condBE   = 6
 	condA    = 7
 	opJRCXZ  = 0xe3
 	opShortJ = 0xeb
+
+	opShortJE = 0x74
 )
 
 // incMem emits inc qword [off]. It changes the flags but CF.
@@ -333,6 +336,18 @@ func (e *assembler) loadAt(reg, base x86.Reg, disp int32) {
 
 func (e *assembler) storeAt(base x86.Reg, disp int32, reg x86.Reg) {
 	e.byte(rexW(reg, base), 0x89)
+	e.memRM(reg, base, disp)
+}
+
+// aluAt emits op reg, [base+disp] (64 bits).
+func (e *assembler) aluAt(op byte, reg, base x86.Reg, disp int32) {
+	e.byte(rexW(reg, base), op<<3|3)
+	e.memRM(reg, base, disp)
+}
+
+// addAt emits add [base+disp], reg (64 bits).
+func (e *assembler) addAt(base x86.Reg, disp int32, reg x86.Reg) {
+	e.byte(rexW(reg, base), aluADD<<3|1)
 	e.memRM(reg, base, disp)
 }
 

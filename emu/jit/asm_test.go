@@ -64,6 +64,7 @@ var (
 	conds   = values[byte](condB, condE, condNE, condBE, condA)
 	alu     = values[byte](aluADD, aluOR, aluAND, aluSUB, aluCMP)
 	both    = values(false, true)
+	vecs    = values(vec(0), vecPair, vecTotal)
 )
 
 // encodings has every method that emits whole instructions.
@@ -103,6 +104,17 @@ var encodings = []encoding{
 	emits((*assembler).loadAt, regs, bases, disps),
 	emits((*assembler).storeAt, bases, disps, regs),
 	emits((*assembler).incAt, bases, disps),
+	emits((*assembler).addAt, bases, disps, regs),
+	emits((*assembler).aluAt, alu, regs, bases, disps),
+	emits((*assembler).vpaddq, vecs, vecs, offsets),
+	emits((*assembler).vpaddqAt, vecs, vecs, bases, disps),
+	emits((*assembler).vpaddqVector, vecs, vecs, vecs),
+	emits((*assembler).vload, vecs, offsets),
+	emits((*assembler).vstore, offsets, vecs),
+	emits((*assembler).vstoreAt, bases, disps, vecs),
+	emits((*assembler).vstoreLow, offsets, vecs),
+	emits((*assembler).vmovqTo, vecs, bases),
+	emits((*assembler).vmovqFrom, bases, vecs),
 	emits((*assembler).minAt, regs, bases, disps),
 	emits((*assembler).loadWord, regs, bases),
 	emits((*assembler).loadWordIndex, regs, bases, indices),
@@ -138,7 +150,7 @@ func patchShort(e *assembler, op byte) {
 var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
-	"immediate": "opcode and immediate", "swap": "emits nothing",
+	"immediate": "opcode and immediate", "swap": "emits nothing", "memFar": "ModRM byte and displacement", "evex": "prefix and opcode",
 }
 
 // emitAt is the arena offset at which every instruction is emitted, testLowBase where the low part of the arena is said to be.

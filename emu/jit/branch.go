@@ -30,11 +30,17 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 	case x86.FlowJmpInd:
 		e.emitIndirect(g)
 		e.emitTarget(i)
+		if e.calls != nil {
+			e.emitJumpOrigin(i)
+		}
 		e.emitLookup()
 	case x86.FlowCall:
 		e.emitPushReturn(g.Next())
 		e.store(stSavedBias, regBias)
 		from := e.pos
+		if e.calls != nil {
+			e.emitCallFrame(i)
+		}
 		site := e.emitCallThrough(g.Next(), regBias)
 		e.saved(from, regBias, stSavedBias, 0)
 		e.emitCallLink(site, g.Dest())
@@ -50,7 +56,7 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 // emitJcc translates a conditional jump: a side exit if the block goes on, else the
 // end of the block.
 func (e *Engine) emitJcc(g *ginsn, i int) {
-	if !g.follow && !e.predicts() && !e.Events.Has(emu.Taken) && !(e.budgeted && g.Target < 0) {
+	if !g.follow && !e.crosses(g.Dest()) && !e.predicts() && !e.Events.Has(emu.Taken) && !(e.budgeted && g.Target < 0) {
 		e.reload(0xffff)
 		e.keepSiteWhole(2, g.Dest())
 		e.emitLink(e.jcc(g.Cond, 0), g.Dest())
@@ -149,6 +155,10 @@ func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
 	e.t.saved = append(e.t.saved, saved{from: from, to: e.pos, reg: x86.RSP, kind: onShadow})
 	e.fetchKnown = false // the callee fetches
 	e.emitOffShadow(regBias)
+	if e.calls != nil {
+		e.emitRecordedReturn(ret)
+		return site
+	}
 	e.load(regBias, stSavedBias)
 	if ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0 {
 		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
@@ -222,13 +232,19 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 	e.emitIndirect(g)
 	from := e.pos
 	e.emitPushReturn(g.Next())
+	if e.calls != nil {
+		e.emitTarget(i) // it is the call's, not the callee's
+		e.emitIndirectFrame(i)
+	}
 	// A fault of the shadow stack executes the whole call again.
 	site := e.emitCallThrough(g.Next(), regTable)
 	e.saved(from, regTarget, slotTarget, 0)
 	e.saved(from, regTable, slotTable, 0)
 	e.link(site, e.pos)
 	e.emitOffShadow(regTable)
-	e.emitTarget(i)
+	if e.calls == nil {
+		e.emitTarget(i)
+	}
 	e.emitLookup()
 }
 
@@ -258,8 +274,11 @@ func (e *Engine) emitLookup() {
 // emitRet translates RET, through the shadow stack.
 func (e *Engine) emitRet(g *ginsn, i int) {
 	if g.ImmLen > 0 || e.stepping || e.writesTarget(i) || e.returnsFlags(i) {
-		e.emitRetPop(int32(uint16(g.Imm)))
+		e.emitRetPop(int32(uint16(g.Imm)), i)
 		return
+	}
+	if e.calls != nil {
+		e.emitOrigin(i)
 	}
 	e.store(stSavedBias, regBias)
 	from := e.pos
@@ -273,7 +292,7 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 }
 
 // emitRetPop translates a rare RET, which pops n bytes more, and looks its target up. Flags stay.
-func (e *Engine) emitRetPop(n int32) {
+func (e *Engine) emitRetPop(n int32, i int) {
 	e.flushRSP()
 	e.store(slotTarget, regTarget)
 	from := e.pos
@@ -281,6 +300,10 @@ func (e *Engine) emitRetPop(n int32) {
 	e.saved(from, regTarget, slotTarget, 0)
 	e.store(slotTable, regTable)
 	e.lea(x86.RSP, x86.RSP, 8+n)
+	if e.calls != nil {
+		e.emitOrigin(i)
+		e.storeImm32(stFrom, fromReturn)
+	}
 	e.emitLookup()
 }
 
@@ -303,7 +326,11 @@ func (e *Engine) emitBudgetBefore(i int) {
 
 // emitBudget checks the budget at a taken backward jump to target, instruction i.
 func (e *Engine) emitBudget(i int, target emu.Addr) {
-	e.emitBudgetCheck(exit{kind: exitBudget, rip: target}, i)
+	x := exit{kind: exitBudget, rip: target}
+	if e.crosses(target) {
+		x = exit{kind: exitOverdrawn, rip: target, t: e.t, insn: int16(i)}
+	}
+	e.emitBudgetCheck(x, i)
 }
 
 // emitBudgetCheck takes the length of the straight run that ends with instruction i

@@ -200,6 +200,10 @@ func (e *Engine) flush() {
 	e.all, e.dead, e.retainedBlocks, e.once = nil, 0, 0, nil
 	e.exits, e.backEdges = nil, nil
 	e.fixExits()
+	if e.calls != nil { // some are no counters
+		clear(e.arena.words(counterOff, len(e.weights)))
+		clear(e.arena.words(arcsOff, arcsSize/8)) // they know exits
+	}
 	e.weights, e.eventCounters = e.weights[:0], 0
 	e.sim.i1.forget(&e.arena)
 	e.pos, e.far = e.stubs.end, farOff

@@ -49,7 +49,7 @@ func (e *Engine) gatherBlock(t *tb) {
 			exits = exits[1:]
 		}
 		if n != 0 {
-			e.tallyInsn(t, i, n)
+			e.gatherInsn(t, i, n)
 		}
 	}
 	for _, x := range exits {
@@ -60,18 +60,18 @@ func (e *Engine) gatherBlock(t *tb) {
 			continue
 		}
 		if k := e.take(r.counter); k != 0 {
-			e.tally(t, r.insn, emu.Ir, int64(k))
+			e.gatherEvent(t, r.insn, emu.Ir, int64(k))
 		}
 	}
 	for _, m := range t.own {
 		if k := e.takeOwn(m.counter); k != 0 {
-			e.tally(t, m.insn, m.event, int64(k))
+			e.gatherEvent(t, m.insn, m.event, int64(k))
 		}
 	}
 }
 
-// tallyInsn adds what n executions of t's instruction i count whatever they meet.
-func (e *Engine) tallyInsn(t *tb, i int, n int64) {
+// gatherInsn adds what n executions of t's instruction i count whatever they meet.
+func (e *Engine) gatherInsn(t *tb, i int, n int64) {
 	if t.cache.counting != emu.CountAll {
 		return
 	}
@@ -81,8 +81,26 @@ func (e *Engine) tallyInsn(t *tb, i int, n int64) {
 	}
 }
 
-// tally adds n events of t's instruction i.
+// tallyInsn does so for what no counter has.
+func (e *Engine) tallyInsn(t *tb, i int, n int64) {
+	e.gatherInsn(t, i, n)
+	if e.calls != nil && t.cache.counting == emu.CountAll {
+		for _, c := range e.plans[t.insns[i].plan] {
+			e.calls.add(c.event, n*c.times)
+		}
+	}
+}
+
+// tally adds n events of t's instruction i that no counter has.
 func (e *Engine) tally(t *tb, i int, ev emu.Event, n int64) {
+	e.gatherEvent(t, i, ev, n)
+	if e.calls != nil && t.cache.counting == emu.CountAll && e.Events.Has(ev) {
+		e.calls.add(ev, n)
+	}
+}
+
+// gatherEvent adds n events of t's instruction i.
+func (e *Engine) gatherEvent(t *tb, i int, ev emu.Event, n int64) {
 	if t.cache.counting == emu.CountAll && e.Events.Has(ev) {
 		e.collected[ev].Add(t.addr(i), n)
 	}

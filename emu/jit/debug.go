@@ -20,6 +20,7 @@ const (
 	endBranch
 	endLoop
 	endOnce
+	endFunction
 )
 
 // endings are what emu.Block calls them.
@@ -31,6 +32,8 @@ var endings = [...]string{
 	endBranch: "branch: a jump, call or return that a block does not go past",
 	endLoop:   "loop: a jump to its start, which it holds as often as it may",
 	endOnce:   "once: a single instruction was asked for",
+
+	endFunction: "function: the next instruction belongs to another one, and calls are recorded",
 }
 
 // debugs reports whether blocks are to be shown.

@@ -53,6 +53,9 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 		if a != pc && e.marks[a] {
 			return endMark
 		}
+		if a != pc && e.parts(pc, a) {
+			return endFunction
+		}
 		e.block = e.block[:len(e.block)+1]
 		g := &e.block[len(e.block)-1]
 		if !e.decodeOne(g, a) || g.Kind == guest.FetchFault && len(e.block) > 1 {
@@ -82,7 +85,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 			run = 0
 			g.follow = true
 		case g.Flow == x86.FlowJmp:
-			if g.Target <= 0 || e.inBlock(g.Dest()) || len(e.block) >= maxInsns {
+			if g.Target <= 0 || e.inBlock(g.Dest()) || e.parts(pc, g.Dest()) || len(e.block) >= maxInsns {
 				return endBranch
 			}
 			run = 0

@@ -19,7 +19,7 @@
 // memop.go, branch.go and rep.go emit its code by the assembler (asm.go), spilling registers where they need some (spill.go). links.go connects it with
 // others, jumptable_unsafe.go lets indirect jumps find it, and shadowstack_unsafe.go returns. codecache.go and arena_unsafe.go keep it,
 // invalidate.go and interrupt.go part it from others, fault.go, trap.go and step.go handle what it cannot do itself, and counters.go makes counts of
-// its counters.
+// its counters. callcode.go and totals.go emit what records calls, for calls.go.
 //
 // Host addresses appear as arena offsets: the state block, the counters and the code
 // lie in one mapping and reach each other RIP-relative.

@@ -3,6 +3,8 @@
 package jit
 
 import (
+	"fmt"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
@@ -49,6 +51,9 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	}
 	i := t.insnAtHost(pos)
 	pc := t.addr(i)
+	if e.calls != nil && e.calls.frames.overflowed(e.get(stSigAddr)) {
+		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph with more than %d active functions,", e.calls.frames.size/frameSize)})
+	}
 	f := e.decodeFault()
 	if p := uintptr(e.get(stSigAddr)); f.Vector == emu.VecPF && t.onShadow(pos) && e.shadow.has(p) {
 		if e.shadow.open(p) == nil {
@@ -208,6 +213,7 @@ func (e *Engine) lookupFault() (emu.Addr, *emu.Stop) {
 	rip := emu.Addr(e.get(stRegs + 8*int(regTarget)))
 	e.set(stRegs+8*int(regTarget), e.get(slotTarget))
 	e.set(stRegs+8*int(regTable), e.get(slotTable))
+	e.looked(rip)
 	if e.interrupt || e.stepping {
 		return rip, nil
 	}
@@ -233,6 +239,7 @@ func (e *Engine) unpairedReturn() (emu.Addr, *emu.Stop) {
 	e.set(stRegs+8*int(regBias), e.get(stSavedBias))
 	// It was read just before.
 	rip, _ := e.mem.ReadUint64(emu.Addr(sp) - 8)
+	e.returned(emu.Addr(rip))
 	return emu.Addr(rip), nil
 }
 

@@ -215,6 +215,7 @@ func (e *Engine) emitIterations(r hooks.Repeat, counter int) {
 	if e.metered {
 		e.addFrom(meterOf(counter), x86.RDX)
 	}
+	e.emitAddIterations()
 	e.load(x86.RCX, slotB)
 	e.load(x86.RDX, slotA)
 }

@@ -10,6 +10,9 @@ import (
 
 // Invalidate implements emu.Engine.
 func (e *Engine) Invalidate(lo, hi emu.Addr) {
+	if e.calls != nil {
+		e.calls.Invalidate(lo, hi)
+	}
 	any := false
 	for p := lo.PageDown(); p < hi; p += emu.PageSize {
 		blocks := e.pages[p]

@@ -19,20 +19,25 @@ import (
 type exitKind uint8
 
 const (
-	exitSignal   exitKind = iota // the signal handler saw a fault
-	exitMissed                   // a jump-table lookup found no code: the target is in stRIP
-	exitReturn                   // a return went elsewhere: the target lies below RSP
-	exitLink                     // a direct branch to a block that is not there yet
-	exitSyscall                  // SYSCALL
-	exitClient                   // a client request
-	exitTrap                     // an instruction that Go emulates or refuses
-	exitBudget                   // the budget is used up
-	exitMark                     // a marked instruction comes next
-	exitCarry                    // a straight run goes on in a block that runs once
-	exitOutside                  // Go simulates what the next instruction refers to
-	exitRepeated                 // Go counts and simulates what a REP instruction did
-	exitLong                     // a REP instruction comes next that is executed in pieces
-	exitPiece                    // one of them has been made
+	exitSignal    exitKind = iota // the signal handler saw a fault
+	exitMissed                    // a jump-table lookup found no code: the target is in stRIP
+	exitReturn                    // a return went elsewhere: the target lies below RSP
+	exitLink                      // a direct branch to a block that is not there yet
+	exitSyscall                   // SYSCALL
+	exitClient                    // a client request
+	exitTrap                      // an instruction that Go emulates or refuses
+	exitBudget                    // the budget is used up
+	exitMark                      // a marked instruction comes next
+	exitCarry                     // a straight run goes on in a block that runs once
+	exitOutside                   // Go simulates what the next instruction refers to
+	exitRepeated                  // Go counts and simulates what a REP instruction did
+	exitLong                      // a REP instruction comes next that is executed in pieces
+	exitPiece                     // one of them has been made
+	exitArc                       // an indirect call goes where it has not gone before
+	exitPass                      // so does a jump of a procedure linkage table
+	exitCrossed                   // a jump leads into another function
+	exitReceived                  // so did a lookup, whose target is in stRIP
+	exitOverdrawn                 // the budget is used up behind a jump into another function
 )
 
 // Numbers of the exits that belong to no block.
@@ -40,7 +45,8 @@ const (
 	exitFault    = 0
 	exitMiss     = 1
 	exitMismatch = 2
-	fixedExits   = 3
+	exitCrossing = 3
+	fixedExits   = 4
 )
 
 // An exit is one way out of generated code, known there by its number. An exit of
@@ -53,11 +59,13 @@ type exit struct {
 	site, stub int32
 	// resume is the arena offset behind an exit that comes back, 0 for others.
 	resume int32
-	insn   int16 // for exitCarry, how long the run is
-	kind   exitKind
-	back   bool // a link backwards: Interrupt breaks it
-	call   bool // a link made by a CALL on the shadow stack
-	near   bool // a link whose instruction ends in the I1 line where its target begins
+	// cache is the counter in whose place exitArc finds the last target and its arc.
+	cache int32
+	insn  int16 // for exitCarry, how long the run is
+	kind  exitKind
+	back  bool // a link backwards: Interrupt breaks it
+	call  bool // a link made by a CALL on the shadow stack
+	near  bool // a link whose instruction ends in the I1 line where its target begins
 }
 
 // exitChunk is how many exits are allocated at once: they do not move, and none are copied.
@@ -116,6 +124,7 @@ type Engine struct {
 	// behindPOPF has where execution went on behind a POPF. It is a hint, so it stays when code changes.
 	behindPOPF map[emu.Addr]bool
 	tracer     tracer
+	calls      *calls // nil if calls are not recorded
 	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
 	passing *emu.CPU
 	passes  emu.Addr
@@ -216,6 +225,11 @@ func (e *Engine) prepare() (err error) {
 			return err
 		}
 	}
+	if e.Function != nil {
+		if err := e.newCalls(); err != nil {
+			return err
+		}
+	}
 	e.emitStubs()
 	if e.codeCaches[emu.CountAll], err = e.newCodeCache(emu.CountAll); err != nil {
 		return err
@@ -229,10 +243,13 @@ func (e *Engine) prepare() (err error) {
 
 // emitStubs emits the code that blocks share.
 func (e *Engine) emitStubs() {
-	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide)
+	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide, e.emitEnterCalls, e.emitExitCalls)
 	if e.sim.caches {
 		e.emitSimRoutines()
 		e.stubs.end = e.pos
+	}
+	if e.calls != nil {
+		e.emitCallRoutines()
 	}
 }
 
@@ -252,6 +269,9 @@ func (e *Engine) free() {
 	}
 	e.sim.d1.ways.close()
 	e.sim.ll.ways.close()
+	if e.calls != nil {
+		e.calls.frames.close()
+	}
 	e.arena.close()
 }
 
@@ -300,6 +320,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 		e.showTable(base)
 	}
 	e.cpu = c
+	e.beginCalls(c)
 	e.set(stBudget, min(budget, emu.NoBudget))
 	e.loadCPU(c)
 	rip := c.RIP
@@ -342,6 +363,9 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	case e.interrupt:
 		e.interrupt = false
 		return 0, &plainStops[emu.StopInterrupt]
+	}
+	if e.fullOfArcs() {
+		return 0, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph of more than %d KiB,", sumsRoom>>10)})
 	}
 	if at != 0 {
 		return at, nil
@@ -419,11 +443,17 @@ func (e *Engine) enter(at int) {
 	if e.wide {
 		e.packWide(e.cpu.FP)
 	}
+	if e.calls != nil {
+		e.giveFrames()
+	}
 	e.inCode = true
 	e.mu.Unlock()
 	enterGuest(e.mem.Base(), uintptr(e.hostAddr(e.stubs.enter)))
 	e.mu.Lock()
 	e.inCode = false
+	if e.calls != nil {
+		e.takeFrames()
+	}
 	if e.unlinked {
 		e.relinkAll()
 	}
@@ -446,13 +476,34 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return e.follow(x)
 	case exitMissed:
 		rip := emu.Addr(e.get(stRIP))
+		e.looked(rip)
 		return rip, e.admit(rip)
 	case exitCarry:
 		e.runOffset = int(x.insn)
+		e.wentOn(x.t.addr(len(x.t.insns)-1), x.rip)
 		return x.rip, nil
 	case exitReturn:
 		rip, _ := e.mem.ReadUint64(emu.Addr(e.get(stRegs+8*emu.RSP)) - 8)
+		e.returned(emu.Addr(rip))
 		return emu.Addr(rip), nil
+	case exitArc:
+		e.newArc(x)
+		e.resume = int(x.resume)
+		return x.rip, nil
+	case exitPass:
+		e.told(e.calls.Flow, x.rip, emu.Addr(e.get(stRegs+8*int(regTarget))))
+		e.resume = int(x.resume)
+		return x.rip, nil
+	case exitCrossed:
+		e.wentOn(x.t.addr(int(x.insn)), x.rip)
+		return x.rip, nil
+	case exitOverdrawn:
+		e.wentOn(x.t.addr(int(x.insn)), x.rip)
+		return x.rip, &plainStops[emu.StopBudget]
+	case exitReceived:
+		rip := emu.Addr(e.get(stRIP))
+		e.looked(rip)
+		return rip, nil
 	case exitSyscall:
 		e.set(stRegs+8*emu.RCX, uint64(x.rip))
 		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|e.stepFlags|emu.FlagR1|emu.FlagIF)
@@ -516,7 +567,7 @@ func (e *Engine) admit(rip emu.Addr) *emu.Stop {
 			return &emu.Stop{Reason: emu.StopFault, Fault: *fault}
 		}
 	} else if t.indirect == 0 {
-		t.indirect = e.emitIndirectEntry()
+		t.indirect = e.emitIndirectEntry(rip)
 		e.jmp(t.entry)
 	}
 	if !t.listed && rip < maxCode {
@@ -528,9 +579,12 @@ func (e *Engine) admit(rip emu.Addr) *emu.Stop {
 	return nil
 }
 
-// emitIndirectEntry restores what a lookup saved, and returns where.
-func (e *Engine) emitIndirectEntry() int {
+// emitIndirectEntry restores what a lookup of pc saved, and returns where.
+func (e *Engine) emitIndirectEntry(pc emu.Addr) int {
 	at := e.pos
+	if e.calls != nil {
+		e.emitReceived(pc)
+	}
 	e.load(regTarget, slotTarget)
 	e.load(regTable, slotTable)
 	return at

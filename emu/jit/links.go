@@ -42,7 +42,7 @@ func (e *Engine) newExit() (*exit, int) {
 
 // fixExits makes the exits that belong to no block.
 func (e *Engine) fixExits() {
-	for _, kind := range [fixedExits]exitKind{exitFault: exitSignal, exitMiss: exitMissed, exitMismatch: exitReturn} {
+	for _, kind := range [fixedExits]exitKind{exitFault: exitSignal, exitMiss: exitMissed, exitMismatch: exitReturn, exitCrossing: exitReceived} {
 		x, _ := e.newExit()
 		x.kind = kind
 	}

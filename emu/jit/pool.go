@@ -97,7 +97,7 @@ func (p *Pool) take(e *Engine) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget(e)
-	if len(p.idle) >= maxIdle || e.countsMore() || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept {
+	if len(p.idle) >= maxIdle || e.countsMore() || e.calls != nil || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept {
 		return false
 	}
 	e.retire()
@@ -118,7 +118,7 @@ func (p *Pool) Close() {
 
 // fits reports whether e may execute code for a run with cfg.
 func (e *Engine) fits(cfg *emu.Config) bool {
-	return cfg.Model == e.Model && cfg.RepOnce == e.RepOnce &&
+	return cfg.Function == nil && cfg.Model == e.Model && cfg.RepOnce == e.RepOnce &&
 		cfg.Caches == e.Caches && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
 }
 

@@ -52,7 +52,7 @@ func (e *Engine) read(a emu.Addr, n int) {
 // places in its code, it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
 func (e *Engine) source() *source {
 	last := e.block[len(e.block)-1].Kind
-	if e.countsMore() || e.singleStep || e.runOffset != 0 || last == guest.Unknown || last == guest.TooLong {
+	if e.countsMore() || e.calls != nil || e.singleStep || e.runOffset != 0 || last == guest.Unknown || last == guest.TooLong {
 		return nil
 	}
 	src := &source{spans: slices.Clone(e.spans), peeks: slices.Clone(e.lookaheads)}

@@ -107,6 +107,7 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, l
 	}
 	e.jcc(condE, back) // it was right, if weakly
 	e.incMem(own)
+	e.emitHappened(emu.Bcm)
 	e.jmp(back)
 }
 
@@ -128,6 +129,7 @@ func (e *Engine) emitTarget(i int) {
 	e.link(site, e.pos)
 	e.store(entry, regTarget)
 	e.incMem(e.newEventCounter(i, emu.Bim, false))
+	e.emitHappened(emu.Bim)
 	e.jmp(back)
 }
 
@@ -136,6 +138,9 @@ func (e *Engine) emitTaken(i int) {
 	if e.counting != emu.CountOff && e.Events.Has(emu.Taken) {
 		e.store(slotCount, x86.R11)
 		e.addMemBy(e.newEventCounter(i, emu.Taken, false), 1, x86.R11)
+		if e.calls != nil && e.counting == emu.CountAll {
+			e.addMemBy(stTotals+8*e.calls.columns[emu.Taken], 1, x86.R11)
+		}
 		e.load(x86.R11, slotCount)
 	}
 }

@@ -355,7 +355,7 @@ func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
 			e.lea(r1, r1, -off)
 		}
 		l1, _ := missEvents(ref.kind)
-		e.pushImm(e.abs(e.newEventCounter(ref.insn, l1, true)))
+		e.pushImm(e.abs(e.newEventCounter(ref.insn, l1, true)) | e.missTotal(l1))
 		e.pushImm(int32(ref.size - 1))
 		e.call(e.sim.data)
 	}

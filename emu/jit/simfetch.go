@@ -85,7 +85,7 @@ func (e *Engine) emitFetchMiss(i, back int) {
 		e.byte(0xc7, 0x44, 0x24, 4) // mov dword [rsp+4], imm
 		e.u32(uint32(g.PC >> 32))
 	}
-	e.pushImm(e.abs(e.newEventCounter(i, emu.I1mr, true)))
+	e.pushImm(e.abs(e.newEventCounter(i, emu.I1mr, true)) | e.missTotal(emu.I1mr))
 	e.pushImm(int32(g.Len) - 1)
 	e.call(e.sim.fetchLL)
 	e.load(x86.RSP, stSimRSP)

@@ -56,8 +56,7 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 		out = append(out, e.jcc(condE, 0))
 		e.link(toLL, e.pos)
 	}
-	e.loadAt(x86.RDI, x86.RSP, argCounter)
-	e.incAt(x86.RDI, 0)
+	e.emitMissed(0)
 	two := e.emitLines(&e.sim.ll.simCache)
 	out = append(out, e.emitStamp(&e.sim.ll)...)
 	one := e.jmp(0)
@@ -65,8 +64,7 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 	e.emitTouchTwo(touchLL)
 	out = append(out, e.jcc(condE, 0))
 	e.link(one, e.pos)
-	e.loadAt(x86.RDI, x86.RSP, argCounter)
-	e.incAt(x86.RDI, 8)
+	e.emitMissed(8)
 	for _, site := range out {
 		e.link(site, e.pos)
 	}
@@ -78,6 +76,24 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 	}
 	e.byte(0xc2, 24, 0) // ret 24
 	return start
+}
+
+// emitMissed counts a miss on the counter at an offset from the address of both. If calls are recorded, that has the column of their totals in its lowest
+// bits (missTotal). It loses RDI, RDX and RSI.
+func (e *Engine) emitMissed(off int32) {
+	e.loadAt(x86.RDI, x86.RSP, argCounter)
+	if e.calls == nil {
+		e.incAt(x86.RDI, off)
+		return
+	}
+	e.movRR32(x86.RDX, x86.RDI)
+	e.aluImm(aluAND, x86.RDI, -8)
+	e.incAt(x86.RDI, off)
+	e.aluImm32(aluAND, x86.RDX, 7)
+	none := e.short(opShortJE)
+	e.leaRIP(x86.RSI, stTotals)
+	e.byte(0x48, 0xff, 0x44, 0xd6, byte(off)) // inc qword [rsi+rdx*8+off]
+	e.patchShort(none)
 }
 
 // emitFetchRoutine generates the routine that gives a line of I1 a new stamp, and a way if it has

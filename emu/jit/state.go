@@ -44,6 +44,20 @@ const (
 	stClock = 0x230
 	// stSimRSP has RSP while a simulating routine runs on the stack that ends at stSimStack.
 	stSimRSP = 0x1a0
+	// What records calls: the innermost frame's host address, the number of the function that a lookup comes from, the exit that says
+	// from which instruction, where routines go back to, and the totals.
+	stFrame  = 0x238
+	stFrom   = 0x240
+	stOrigin = 0x248
+	stBack   = 0x250
+	stBehind = 0x258
+	stCounts = 0x260 // 1 if calls count, 0 if not
+	// The mapping that the stack in use lies in, as far as it is known.
+	stStackLo = 0x268
+	stStackHi = 0x270
+	stTotals  = 0x278
+	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
+	stSteps = 0xa00
 	// stSpill has the guest registers that generated code works with meanwhile.
 	stSpill    = 0x1b0
 	stSimStack = 0x800
@@ -63,4 +77,10 @@ const (
 	slotTmp    = stSlots + 0x28 // values, not registers
 	slotTmp2   = stSlots + 0x30
 	slotCount  = stSlotCount // counters
+)
+
+// What stFrom has instead of the number of a function: after a CALL, whose frame is there, and after a return.
+const (
+	fromCall   = 0
+	fromReturn = 1<<32 - 1
 )

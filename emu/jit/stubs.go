@@ -34,8 +34,9 @@ var jmpTable = []byte{0x43, 0xff, 0x24, 0xda}
 // lookupSize is the most that the two instructions of a lookup take that can fault.
 const lookupSize = 12
 
-// emitStubs generates the stubs at the assembler's position. wide says that there are registers of AVX-512.
-func emitStubs(e *assembler, wide bool) stubs {
+// emitStubs generates the stubs at the assembler's position. wide says that there are registers of AVX-512; enter and exit emit what is due besides when generated
+// code is entered and left.
+func emitStubs(e *assembler, wide bool, enter, exit func()) stubs {
 	var s stubs
 	components := uint64(emu.XFeatures)
 	if wide {
@@ -51,7 +52,8 @@ func emitStubs(e *assembler, wide bool) stubs {
 	e.movImm(x86.RAX, components)
 	e.movImm(x86.RDX, 0)
 	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
-	e.byte(0xff)                   // push [stFlags]
+	enter()
+	e.byte(0xff) // push [stFlags]
 	e.rip(6, stFlags, 0)
 	e.byte(0x9d) // popfq
 	for r := x86.RAX; r <= x86.R15; r++ {
@@ -86,6 +88,7 @@ func emitStubs(e *assembler, wide bool) stubs {
 	} else {
 		e.byte(0x48, 0x0f, 0xae, 0x21) // xsave64 [rcx]
 	}
+	exit()
 	e.byte(0xc5, 0xf8, 0x77) // vzeroupper
 	e.byte(0x0f, 0xae)       // ldmxcsr
 	e.rip(2, stHostMXCSR, 0)

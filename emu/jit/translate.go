@@ -59,7 +59,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	}
 	indirect := 0
 	if e.wantIndirect {
-		indirect, e.wantIndirect = e.emitIndirectEntry(), false
+		indirect, e.wantIndirect = e.emitIndirectEntry(pc), false
 	}
 	called := 0
 	if e.wantCalled {
@@ -68,6 +68,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	t := &tb{pc: pc, cache: e.codeCache, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
 	e.t = t
 	e.planEffects()
+	e.setSums(t.counter, 0, 1)
 	e.planFetch()
 	e.planData()
 	if e.marks[pc] {
@@ -82,6 +83,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitCold()
 	t.end = e.pos
 	e.swap()
+	e.emitReturnsDue()
 	e.emitStubsDue()
 	e.swap()
 	t.pages, t.src = slices.Clone(e.deps), e.source()
@@ -139,7 +141,7 @@ func (e *Engine) emitEnd() {
 	if falls {
 		e.flushRSP()
 		if run := (e.runOffset + 1) % emu.MaxRun; e.singleStep && e.budgeted && run != 0 {
-			e.emitExit(e.jmp(0), exit{kind: exitCarry, rip: last.Next(), insn: int16(run)})
+			e.emitExit(e.jmp(0), exit{kind: exitCarry, rip: last.Next(), t: e.t, insn: int16(run)})
 		} else {
 			e.emitJump(e.fallsTo(last))
 		}
@@ -347,12 +349,14 @@ func (e *Engine) emitCount(counter int, r x86.Reg) {
 		if e.metered {
 			e.addMem(meterOf(counter), weight)
 		}
+		e.emitSums(counter, r)
 		return
 	}
 	e.addMemBy(off, 1, r)
 	if e.metered {
 		e.addMemBy(meterOf(counter), weight, r)
 	}
+	e.emitSums(counter, r)
 }
 
 // emitCountKeeping does the same with a register that it saves and restores.
@@ -378,6 +382,7 @@ func (e *Engine) emitCold() {
 		if c.side {
 			after := c.insn + 1
 			k := e.newCounter(after - len(e.block))
+			e.setSums(k, after, -1)
 			e.t.exits = append(e.t.exits, sideExit{after: after, counter: k})
 			if e.flagsAtTarget(c.target)&flagsDeadNow != 0 {
 				e.emitCount(k, x86.NoReg)
@@ -419,6 +424,10 @@ func (e *Engine) emitStubsDue() {
 
 // emitJump jumps to the block at target.
 func (e *Engine) emitJump(target emu.Addr) {
+	if e.crosses(target) {
+		e.emitCross(target)
+		return
+	}
 	e.keepSiteWhole(1, target)
 	e.emitLink(e.jmp(0), target)
 }

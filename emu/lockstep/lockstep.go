@@ -13,6 +13,7 @@ import (
 	"fmt"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -103,6 +104,14 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 	if e.second != nil {
 		e.second.Invalidate(lo, hi)
 	}
+}
+
+// Calls returns what records calls: the first engine does, if it can.
+func (e *Engine) Calls() *callgraph.Recorder {
+	if r, ok := e.Engine.(interface{ Calls() *callgraph.Recorder }); ok {
+		return r.Calls()
+	}
+	return nil
 }
 
 // Executed implements emu.Engine: what the second engine is ahead of the first counts.

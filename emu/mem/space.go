@@ -202,6 +202,12 @@ func (m *Space) VMA(a emu.Addr) *VMA {
 	return nil
 }
 
+// SameMapping reports whether one mapping holds both addresses.
+func (m *Space) SameMapping(a, b emu.Addr) bool {
+	v := m.VMA(a)
+	return v != nil && b >= v.Lo && b < v.Hi
+}
+
 // Free reports whether nothing is mapped in [lo, hi).
 func (m *Space) Free(lo, hi emu.Addr) bool {
 	v := m.vmas.at(m.vmas.search(lo))

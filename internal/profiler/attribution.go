@@ -23,6 +23,9 @@ type attribution struct {
 	row []uint64
 	// insns has the counts by instruction too, if they are wanted.
 	insns *insnTable
+	// graph has who called whom, nil if that is not wanted; starts are the places where functions begin, by object.
+	graph  *cgout.CallGraph
+	starts map[functionStart]dwarfmap.Loc
 	// last is the mapping of the last address that was looked up, and object its file: counts come in runs. forgetMapping
 	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
@@ -44,6 +47,9 @@ func newAttribution(cfg *Config, o *Objects) *attribution {
 	if cfg.DumpInstr {
 		c.insns = newInsnTable(len(p.Events))
 	}
+	if cfg.CallGraph {
+		c.graph, c.starts = cgout.NewCallGraph(len(p.Events)), map[functionStart]dwarfmap.Loc{}
+	}
 	return c
 }
 
@@ -56,6 +62,10 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	}
 	c.row[col] = n
 	c.profile.Add(loc.File, loc.Func, loc.Line, c.row...)
+	if c.graph != nil {
+		fn, _ := c.owner(a, loc)
+		c.graph.AddCost(fn, loc.File, loc.Line, c.row...)
+	}
 	c.row[col] = 0
 	if c.insns != nil {
 		c.insns.add(m, a, c.insnKey(a, loc), col, n)
@@ -77,6 +87,9 @@ func (c *attribution) take() *cgout.Profile {
 	p := c.profile
 	c.profile = cgout.New(p.Events...)
 	c.profile.Cmd, c.profile.Desc = p.Cmd, slices.Clone(p.Desc)
+	if p.Graph = c.graph; c.graph != nil {
+		c.graph = cgout.NewCallGraph(len(p.Events))
+	}
 	estimateCycles(p)
 	if c.insns != nil {
 		p.Insns = c.insns.take(p.Events)

@@ -132,6 +132,16 @@ func (cfg *Config) EngineEvents() (s emu.EventSet) {
 	return s
 }
 
+// OtherEvents are the events that are counted, and that no engine sees.
+func (cfg *Config) OtherEvents() (s emu.EventSet) {
+	for _, col := range cfg.columns() {
+		if col.event >= emu.NumEvents && col.event != evCycles {
+			s |= emu.Events(col.event)
+		}
+	}
+	return s
+}
+
 // cyclesColumn is the name of the event that estimateCycles fills.
 const cyclesColumn = "Cy"
 
@@ -148,6 +158,9 @@ func estimateCycles(p *cgout.Profile) {
 	estimate := cycleEstimate(p.Events)
 	for i := range p.Len() {
 		estimate(p.Counts(i))
+	}
+	if p.Graph != nil {
+		p.Graph.Update(estimate)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/internal/funcwatch"
 )
@@ -29,6 +30,8 @@ type Config struct {
 	Cycles bool
 	// DumpInstr counts by instruction, too.
 	DumpInstr bool
+	// CallGraph records who called whom, if the engine can.
+	CallGraph bool
 	// Compat leaves requests alone that Cachegrind does not know.
 	Compat bool
 	// Cmd is the command of new profiles.
@@ -50,6 +53,8 @@ type Profiler struct {
 	costs *attribution
 	space *mem.Space
 	watch *funcwatch.Watcher
+	// calls records calls, nil if nothing does.
+	calls *callgraph.Recorder
 	// discard says that all costs are lost, whatever the program asks for: the process is not to be counted.
 	discard bool
 
@@ -86,6 +91,9 @@ func New(e emu.Engine, m *mem.Space, pid int, cfg *Config, objects *Objects) *Pr
 		probes = append(probes, funcwatch.Jumps())
 	}
 	p.watch = funcwatch.New(e, m, p.costs.open, probes)
+	if r, ok := e.(interface{ Calls() *callgraph.Recorder }); ok && cfg.CallGraph {
+		p.calls = r.Calls()
+	}
 	return p
 }
 
@@ -101,6 +109,9 @@ func (p *Profiler) Inherit(parent *Profiler) {
 	p.instr, p.collecting = parent.instr, parent.collecting
 	p.watch.Inherit(parent.watch)
 	p.costs.profile.Cmd = parent.costs.profile.Cmd
+	if p.calls != nil && parent.calls != nil {
+		p.calls.Inherit(parent.calls)
+	}
 }
 
 // MoveTo gives to, which has counted nothing, what p counted. p's engine goes on for the process pid, anew; discard says that it is
@@ -109,12 +120,16 @@ func (p *Profiler) MoveTo(to *Profiler, pid int, discard bool) {
 	p.collect(0, ^emu.Addr(0))
 	p.costs.profile, to.costs.profile = to.costs.profile, p.costs.profile
 	p.costs.insns, to.costs.insns = to.costs.insns, p.costs.insns
+	p.costs.graph, to.costs.graph = to.costs.graph, p.costs.graph
 	p.pid, p.discard = pid, discard
 }
 
 // Exec is called when the program was replaced by that of an argument vector.
 func (p *Profiler) Exec(argv []string) {
 	p.watch.Reset()
+	if p.calls != nil {
+		p.calls.Reset()
+	}
 	p.benchmarks.reset()
 	p.costs.profile.Cmd = strings.Join(argv, " ")
 }
@@ -147,6 +162,9 @@ func (p *Profiler) Run(cpu *emu.CPU, budget uint64) emu.Stop {
 		if want := p.counting(cpu); want != p.now {
 			p.now = want
 			p.SetCounting(want)
+			if want == emu.CountAll && p.calls != nil {
+				p.calls.Counts(cpu)
+			}
 		}
 		stop := p.Engine.Run(cpu, budget)
 		if stop.Reason != emu.StopMark {
@@ -194,12 +212,18 @@ func (p *Profiler) collect(lo, hi emu.Addr) {
 	}
 	p.costs.forgetMapping()
 	p.Engine.Collect(lo, hi, func(a emu.Addr, e emu.Event, n uint64) { p.costs.add(p.space, a, e, n) })
+	if p.calls != nil {
+		p.collectCalls(lo, hi)
+	}
 }
 
 // count adds n events that the engine does not see to the cost of the instruction at a. The event must be among the columns.
 func (p *Profiler) count(a emu.Addr, e emu.Event, n uint64) {
 	p.costs.forgetMapping()
 	p.costs.add(p.space, a, e, n)
+	if p.calls != nil {
+		p.calls.Totals[p.calls.Column(e)] += n
+	}
 }
 
 // newProfile returns the profile of a run that has not begun.

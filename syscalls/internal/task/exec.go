@@ -60,6 +60,7 @@ func (t *Thread) BeginExec(m *Machine) {
 	for _, o := range p.Threads {
 		if o != t {
 			o.Dead = true
+			o.ended()
 			o.Files.EndCall(t.Kernel)
 			t.Kernel.unwait(o)
 			t.Kernel.futexUnqueue(o)

@@ -48,6 +48,7 @@ func (p *Process) End(e Exit) {
 			alive = append(alive, t)
 		}
 		t.Dead = true
+		t.ended()
 		t.Files.EndCall(k)
 		k.unwait(t)
 		k.futexUnqueue(t)

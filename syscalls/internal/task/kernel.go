@@ -75,6 +75,10 @@ type Config struct {
 	OnMove func(shared, own emu.Engine, pid int)
 	// OnMap is called when a file was mapped executable, so that its symbols can be looked up later.
 	OnMap func(e emu.Engine, v mem.VMA)
+	// OnHandler is called when a thread on e is in front of a signal handler (begins), or goes on where one interrupted it; OnThreadEnd when one will
+	// not run again.
+	OnHandler   func(e emu.Engine, c *emu.CPU, begins bool)
+	OnThreadEnd func(e emu.Engine, c *emu.CPU)
 	// Place describes the instruction in front of a, for messages: function, offset, source line.
 	Place func(e emu.Engine, a emu.Addr) string
 	// OnEnd is called once for each process that had an engine of its own, when nothing will run on that any more and

@@ -194,8 +194,16 @@ func (p *Process) NewThread(c *emu.CPU) *Thread {
 	return t
 }
 
+// ended tells whom it concerns that t will not run again.
+func (t *Thread) ended() {
+	if told := t.Kernel.Config.OnThreadEnd; told != nil && t.Process.Engine != nil {
+		told(t.Process.Engine, t.CPU)
+	}
+}
+
 // removeThread takes t, which has ended, out of p. The first thread stays, as /proc/PID describes it.
 func (p *Process) removeThread(t *Thread) {
+	t.ended()
 	delete(p.Kernel.Threads, t.TID)
 	if i := slices.Index(p.Threads, t); i > 0 {
 		p.Threads = slices.Delete(p.Threads, i, i+1)

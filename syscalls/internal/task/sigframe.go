@@ -83,10 +83,21 @@ func (t *Thread) callHandler(s *SigInfo, act SigAction) {
 		t.Mask |= SigBit(sig)
 	}
 	t.OldMask = nil
+	t.handler(true)
 	if t.Altstack.flags&linux.SS_AUTODISARM != 0 {
 		t.Altstack = altStack{flags: linux.SS_DISABLE}
 	}
 }
+
+// handler tells whom it concerns that a signal handler begins or has returned.
+func (t *Thread) handler(begins bool) {
+	if told := t.Kernel.Config.OnHandler; told != nil {
+		told(t.Process.Engine, t.CPU, begins)
+	}
+}
+
+// HandlerReturned tells whom it concerns that t goes on where a signal handler interrupted it.
+func (t *Thread) HandlerReturned() { t.handler(false) }
 
 func within(a, base, size uint64) bool { return a >= base && a-base < size }
 

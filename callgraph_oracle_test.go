@@ -1,0 +1,188 @@
+//go:build oracles && linux && amd64
+
+package cgemu_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// callgrindReference is Callgrind with the options by which the reference's Cachegrind counts.
+var callgrindReference = append([]string{valgrind, "--tool=callgrind"}, reference[2:4]...)
+
+// A callSite is a source line that calls a function.
+type callSite struct {
+	caller string
+	line   int
+	callee string
+}
+
+// A normalGraph is a call graph without what docs/counting.md says may differ from Callgrind's.
+type normalGraph struct {
+	calls, costs map[callSite]uint64
+	self         map[string]uint64
+	// unnamed is what calls of each function to code without a name cost: of ours, those of linkage tables too.
+	unnamed map[string]uint64
+	total   uint64
+}
+
+var (
+	// A level of recursion that Callgrind shows apart, and code without a name, which it calls by its address.
+	level   = regexp.MustCompile(`'[0-9]+$`)
+	address = regexp.MustCompile(`^0x[0-9a-f]{16}`)
+	// Functions that one goes on into the next of, or jumps into the middle of: to Callgrind what goes on there is the first one still.
+	joined = regexp.MustCompile(`^(__)?w?mem(p?cpy|move|set)(_[a-z0-9_]*)?$|^__str(n?casecmp)(_l)?_[a-z0-9_]*$`)
+	parts  = regexp.MustCompile(`( \[clone )?\.(cold|part\.[0-9]+)\]?$`)
+)
+
+func normalName(name string) string {
+	name = level.ReplaceAllString(name, "")
+	switch {
+	case address.MatchString(name):
+		return cgout.Unknown
+	case joined.MatchString(name):
+		return "joined"
+	}
+	return parts.ReplaceAllString(name, "")
+}
+
+func isPart(name string) bool { return parts.MatchString(level.ReplaceAllString(name, "")) }
+
+func normalize(p *cgout.Profile) *normalGraph {
+	g := &normalGraph{map[callSite]uint64{}, map[callSite]uint64{}, map[string]uint64{}, map[string]uint64{}, p.Totals()[0]}
+	for c := range p.Graph.Costs {
+		g.self[normalName(c.Func.Name)] += c.Counts[0]
+	}
+	for c := range p.Graph.Calls {
+		site := callSite{normalName(c.Caller.Name), c.Line, normalName(c.Callee.Name)}
+		switch {
+		case site.caller == site.callee && (site.caller == "joined" || isPart(c.Caller.Name) || isPart(c.Callee.Name)):
+		case site.callee == cgout.Unknown:
+			g.unnamed[site.caller] += c.Counts[0]
+		case site.caller == cgout.Unknown:
+		default:
+			g.calls[site] += c.Count
+			g.costs[site] += c.Counts[0]
+		}
+	}
+	return g
+}
+
+// compareGraphs compares ours with Callgrind's, and returns how many call sites are compared. Callgrind does not count the last block
+// of a program, nor one behind which a signal's handler jumps elsewhere: so much at most may calls lack in which these are.
+func compareGraphs(t *testing.T, want, got *normalGraph) int {
+	t.Helper()
+	last := got.total - want.total
+	assert.LessOrEqual(t, last, uint64(60))
+	for site, n := range want.calls {
+		assert.Equal(t, n, got.calls[site], "calls, %v", site)
+	}
+	for site, cost := range got.costs {
+		if _, ok := want.calls[site]; !ok && cost > last && want.unnamed[site.caller] >= cost {
+			// Called by a linkage table's entry in another section than .plt, which Callgrind takes for a function.
+			got.unnamed[site.caller] += cost
+			continue
+		}
+		d := cost - want.costs[site]
+		if site.callee == "(below main)" {
+			d /= 2 // these are two functions, one called by the other
+		}
+		assert.LessOrEqual(t, d, last, "%v: %d, to Callgrind %d", site, cost, want.costs[site])
+		if n, ok := want.calls[site]; !ok {
+			assert.LessOrEqual(t, cost, last, "%d calls, %v", n, site)
+		}
+	}
+	for name := range got.self {
+		if name == cgout.Unknown || name == "joined" {
+			continue
+		}
+		// The cost of a linkage table's entry is the caller's own to Callgrind.
+		d := got.self[name] + got.unnamed[name] - want.self[name] - want.unnamed[name]
+		assert.LessOrEqual(t, d, last, "%s: %d, to Callgrind %d", name, got.self[name], want.self[name])
+	}
+	return len(got.calls)
+}
+
+func readCallgrindFile(t *testing.T, name string) *cgout.Profile {
+	t.Helper()
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	p, err := cgout.Read(name, f)
+	require.NoError(t, err)
+	require.NotNil(t, p.Graph)
+	return p
+}
+
+// TestOracleCallGraph compares static programs with Callgrind, call site by call site.
+func TestOracleCallGraph(t *testing.T) {
+	sites := 0
+	for _, p := range staticPrograms(t) {
+		if p.String() == "setjmp.c musl-gcc -O2" {
+			continue // its sigsetjmp takes its return address off the stack, and returns by a jump: Callgrind sees a call of main
+		}
+		t.Run(p.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			p.build(t, dir)
+			run(t, dir, []string{}, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--callgrind-out-file=ref", "./prog")...)
+			_, r := guestRun(t, compat(t, cgemu.Config{
+				Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload}, CallGraph: true,
+			}))
+			sites += compareGraphs(t, normalize(readCallgrindFile(t, filepath.Join(dir, "ref"))), normalize(r.Profile))
+		})
+	}
+	require.Greater(t, sites, 4000)
+}
+
+// TestOracleCallGraphDynamic does so with programs of the system. (xz jumps into code without names, where Callgrind goes on with the function before.)
+func TestOracleCallGraphDynamic(t *testing.T) {
+	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
+	dir := files(t)
+	for _, args := range [][]string{
+		{"/bin/true"}, {"/bin/echo", "a", "b"}, {"/bin/dash", "-c", "i=0; while [ $i -lt 20 ]; do i=$((i + 1)); done; echo $i"},
+		{"/bin/sed", "-n", "s/line \\([0-9]*\\) of/\\1/p", "text"}, {"/usr/bin/mawk", "{ s[$1 % 10] += $1 } END { for (i in s) print i, s[i] }", "numbers"},
+		{"/bin/gzip", "-dc", "text.gz"}, {"/bin/bzip2", "-dc", "text.bz2"}, {"/bin/busybox", "wc", "text"}, {"/usr/bin/bc", "-q", "calc"},
+		{"/usr/bin/sha256sum", "text"}, {"/usr/bin/od", "-c", "json"}, {"/usr/bin/sort", "-S", "1M", "-n", "numbers"},
+	} {
+		t.Run(strings.Join(args[:1], " "), func(t *testing.T) {
+			ref := filepath.Join(dir, "ref")
+			runReference(t, dir, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null"), nil, ref, args)
+			_, r := guestRun(t, compat(t, cgemu.Config{Args: args, Dir: dir, Env: []string{preload}, CallGraph: true}))
+			compareGraphs(t, normalize(readCallgrindFile(t, ref)), normalize(r.Profile))
+		})
+	}
+}
+
+// TestOracleCallgrindAnnotate has Valgrind's own reader of such files show one of ours.
+func TestOracleCallgrindAnnotate(t *testing.T) {
+	r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true, Caches: &bigCaches, Branches: true})
+	file := filepath.Join(t.TempDir(), "callgrind.out")
+	require.NoError(t, r.Profile.WriteFile(file))
+	shown := run(t, ".", []string{"PATH=/usr/bin:/bin"}, "/usr/bin/callgrind_annotate", "--tree=both", "--inclusive=yes", "--threshold=100", "--show=Ir", file)
+	require.Zero(t, shown.status, shown.stderr)
+	total := cgout.Group(r.total())
+	require.Regexp(t, `(?m)^`+total+` \(100\.0%\) +PROGRAM TOTALS$`, shown.stdout)
+	type pair struct{ caller, callee string }
+	count, cost := map[pair]uint64{}, map[pair]uint64{}
+	for c := range r.Profile.Graph.Calls {
+		count[pair{c.Caller.Name, c.Callee.Name}] += c.Count
+		cost[pair{c.Caller.Name, c.Callee.Name}] += c.Counts[0]
+	}
+	require.Greater(t, len(count), 40)
+	for p, n := range count {
+		line := `(?m)^ *` + cgout.Group(cost[p]) + ` \([ 0-9.]+%\)  > +\S+:` + regexp.QuoteMeta(p.callee+" ("+cgout.Group(n)+"x)")
+		if cost[p] > 0 {
+			require.Regexp(t, line, shown.stdout, "%v", p)
+		}
+	}
+}

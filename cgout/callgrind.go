@@ -1,0 +1,126 @@
+package cgout
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A callgrindWriter writes a profile with its call graph in Callgrind's format: functions, each with its lines and their calls.
+type callgrindWriter struct {
+	*bufio.Writer
+	// objects, files and funcs have the numbers under which names were written: a name is written out once.
+	objects, files, funcs map[string]int
+	num                   []byte
+}
+
+// WriteCallgrind writes p in Callgrind's format (version 1, positions are lines, names compressed), which callgrind_annotate, KCachegrind and
+// Read read. It is an error if p has no call graph. Lines and calls that counted nothing are left out.
+func (p *Profile) WriteCallgrind(w io.Writer) error {
+	if p.Graph == nil {
+		return fmt.Errorf("cgout: a profile without a call graph cannot be written in Callgrind's format")
+	}
+	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[string]int{}}
+	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: cgemu\ncmd: %s\npart: 1\n\n", oneLine(p.Cmd))
+	for _, desc := range p.Desc {
+		b.WriteString("desc: " + oneLine(desc) + "\n")
+	}
+	b.WriteString("\npositions: line\nevents: " + strings.Join(p.Events, " ") + "\nsummary:")
+	totals := p.Totals()
+	b.Write(appendCounts(nil, totals))
+	b.graph(p.Graph)
+	b.WriteString("\ntotals:")
+	b.Write(appendCounts(nil, totals))
+	return b.Flush()
+}
+
+// graph writes all functions. Costs and calls are in one order: those of a line come together.
+func (b *callgrindWriter) graph(g *CallGraph) {
+	calls := slices.DeleteFunc(slices.Collect(g.Calls), func(c Call) bool { return c.Count == 0 && allZero(c.Counts) })
+	var fn Func
+	file, first := "", true
+	enter := func(k costKey) {
+		if first || k.fn != fn {
+			b.function(k.fn, first || k.fn.Object != fn.Object)
+			fn, file, first = k.fn, k.fn.File, false
+		}
+		if k.file != file {
+			b.file(k.file, fn.File)
+			file = k.file
+		}
+	}
+	flush := func(before func(costKey) bool) {
+		for len(calls) > 0 && before(calls[0].site()) {
+			enter(calls[0].site())
+			b.call(&calls[0])
+			calls = calls[1:]
+		}
+	}
+	for c := range g.Costs {
+		if allZero(c.Counts) {
+			continue
+		}
+		at := costKey{c.Func, c.File, c.Line}
+		flush(func(k costKey) bool { return k.compare(at) < 0 })
+		enter(at)
+		b.position(c.Line, c.Counts)
+	}
+	flush(func(costKey) bool { return true })
+}
+
+func (c *Call) site() costKey { return costKey{c.Caller, c.File, c.Line} }
+
+// function begins a function.
+func (b *callgrindWriter) function(fn Func, newObject bool) {
+	b.WriteByte('\n')
+	if newObject {
+		b.name("ob", fn.Object, b.objects)
+	}
+	b.name("fl", fn.File, b.files)
+	b.name("fn", fn.Name, b.funcs)
+}
+
+// file says that the lines that follow are of another file than those before, or of the function's own again.
+func (b *callgrindWriter) file(name, own string) {
+	if name == own {
+		b.name("fe", name, b.files)
+	} else {
+		b.name("fi", name, b.files)
+	}
+}
+
+// call writes calls. Object, file and name of the callee are always there, since readers disagree about what holds if one is missing.
+func (b *callgrindWriter) call(c *Call) {
+	b.name("cob", c.Callee.Object, b.objects)
+	b.name("cfi", c.Callee.File, b.files)
+	b.name("cfn", c.Callee.Name, b.funcs)
+	fmt.Fprintf(b, "calls=%d %d\n", c.Count, c.CalleeLine)
+	b.position(c.Line, c.Counts)
+}
+
+// name writes a name, or its number if it was written before.
+func (b *callgrindWriter) name(key, name string, numbers map[string]int) {
+	if name == "" { // it cannot be given a number
+		b.WriteString(key + "=\n")
+		return
+	}
+	n, ok := numbers[name]
+	if !ok {
+		n = len(numbers) + 1
+		numbers[name] = n
+	}
+	b.WriteString(key + "=(" + strconv.Itoa(n) + ")")
+	if !ok {
+		b.WriteString(" " + oneLine(name))
+	}
+	b.WriteByte('\n')
+}
+
+// position writes a line's number and counts.
+func (b *callgrindWriter) position(line int, counts []uint64) {
+	b.num = strconv.AppendInt(b.num[:0], int64(line), 10)
+	b.Write(appendCounts(b.num, counts))
+}

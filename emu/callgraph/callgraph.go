@@ -1,0 +1,565 @@
+// Package callgraph follows a guest's calls: for each place that calls and each place that is called, an arc, it adds up how often
+// that happened and what was counted between the call and the return.
+//
+// A Recorder has a stack of frames for each stack of the guest. Its rules (docs/counting.md, "Calls"): the function of the topmost frame is that of
+// the code that is executed. A CALL pushes a frame, whose place is that of the return address. Whatever makes RSP pass that place has left
+// the function. A jump, or falling through, from one function into another pushes a frame at the same place as the one before: both are left at once.
+//
+// What a frame costs is the difference of running totals: an arc has the sum of the totals at its calls and at its returns.
+//
+// The package is cgemu's own: what it promises may change.
+package callgraph
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// A Frame is a function that is active.
+type Frame struct {
+	// SP is what RSP is when it has returned: its return address lies 8 below. Jumped is added if the function was entered by a jump; the return address is
+	// then that of the frame below.
+	SP emu.Addr
+	// Arc is the place of the arc that it was entered by: Base and eight times its index in Sums.
+	Arc uint64
+}
+
+// Jumped marks frames of jumps: return addresses are at even places, unless a program takes care that they are not.
+const Jumped = 1
+
+// place is where the return address lies.
+func (f Frame) place() emu.Addr { return f.SP&^Jumped - 8 }
+func (f Frame) jumped() bool    { return f.SP&Jumped != 0 && f.SP != baseSP }
+
+// baseSP is the place of a stack's first frame, which is never left.
+const baseSP = ^emu.Addr(0)
+
+// An arc is a pair of places between which control passed. Site is 0 for what was not called: the first function of a thread, or a signal handler.
+type arc struct {
+	site, target emu.Addr
+	function     emu.Function // of the target
+	// stale says that code there was unmapped or overwritten since: function is to be looked up again.
+	stale bool
+}
+
+// A row of Sums begins with Pass and PassTo, which are for an arc into what passes: to which target it led, and
+// which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. From In on come the totals when the arc was entered, added
+// up, and behind them the number of calls; then the totals when it was left, and a word that means nothing.
+const (
+	Pass     = 0
+	PassTo   = 1
+	Function = 2
+	Begins   = 3
+	In       = 4
+)
+
+// Calls is where a row has the number of calls, Out where it has the totals when the arc was left.
+func (r *Recorder) Calls() int { return In + len(r.Events) }
+func (r *Recorder) Out() int   { return In + len(r.Events) + 1 }
+
+type arcKey struct{ site, target emu.Addr }
+
+// A stack has the frames of one of the guest's stacks, the innermost last.
+type stack struct {
+	frames []Frame
+	// start is where RSP was when the first function of the stack began.
+	start emu.Addr
+	// interrupted is the stack that goes on when the signal handler whose stack this is returns; nil for others.
+	interrupted *stack
+}
+
+// A thread has the stacks of a guest thread: the one that it uses, and those that it may come back to.
+type thread struct {
+	current *stack
+	others  []*stack
+}
+
+// A Recorder follows the calls of one address space.
+type Recorder struct {
+	// Events are what is counted, Totals how often each has happened while everything counts. Who executes adds to them.
+	Events []emu.Event
+	Totals []uint64
+	// Frames are those of the stack in use. Sums has a row for each arc: see In. Who executes may push and pop frames, and add
+	// to the sums, himself: then these two have to have room for all there will be, and Base is where his code finds Sums.
+	Frames []Frame
+	Sums   []uint64
+	Base   uint64
+
+	// lookup and sameStack are asked about the guest's memory.
+	lookup    func(a emu.Addr) emu.Function
+	sameStack func(a, b emu.Addr) bool
+
+	arcs  []arc
+	index map[arcKey]int
+	// pages has the arcs of each page, those of their sites and of their targets; functions is what function said.
+	pages     map[emu.Addr][]int
+	functions map[emu.Addr]emu.Function
+	last      emu.Function // what it said last
+
+	threads map[*emu.CPU]*thread
+	thread  *thread
+	cpu     *emu.CPU
+	// calledFrom is the site of the arc of the frame that was popped last.
+	calledFrom emu.Addr
+	numbers    map[emu.Addr]uint32 // of functions, by their IDs
+	// inherited is the thread of another process of which the first one is a copy, nil for none.
+	inherited *thread
+}
+
+// New returns a recorder of some events. function tells functions apart, sameStack says whether two addresses are of one mapping.
+func New(events emu.EventSet, function func(a emu.Addr) emu.Function, sameStack func(a, b emu.Addr) bool) *Recorder {
+	r := &Recorder{
+		lookup: function, sameStack: sameStack, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
+		pages: map[emu.Addr][]int{}, numbers: map[emu.Addr]uint32{}, functions: map[emu.Addr]emu.Function{},
+	}
+	for e := range emu.Event(64) {
+		if events.Has(e) {
+			r.Events = append(r.Events, e)
+		}
+	}
+	r.Totals = make([]uint64, len(r.Events))
+	return r
+}
+
+// Width is how many words an arc has in Sums.
+func (r *Recorder) Width() int { return In + 2*(len(r.Events)+1) }
+
+// Column returns which of the totals is e's, -1 if it is not counted.
+func (r *Recorder) Column(e emu.Event) int { return slices.Index(r.Events, e) }
+
+// Arc returns the place of the arc from site to target, which it makes if there is none.
+func (r *Recorder) Arc(site, target emu.Addr) uint64 {
+	key := arcKey{site, target}
+	i, ok := r.index[key]
+	if !ok {
+		i = len(r.arcs)
+		r.index[key] = i
+		r.arcs = append(r.arcs, arc{site: site, target: target, stale: true})
+		r.Sums = append(r.Sums, make([]uint64, r.Width())...)
+		for _, a := range [...]emu.Addr{site, target} {
+			if p := a.PageDown(); a != 0 && (a == site || p != site.PageDown()) {
+				r.pages[p] = append(r.pages[p], i)
+			}
+		}
+	}
+	r.refresh(i)
+	return r.Base + uint64(8*i*r.Width())
+}
+
+// refresh looks the function of an arc's target up if need be.
+func (r *Recorder) refresh(i int) {
+	a := &r.arcs[i]
+	if !a.stale {
+		return
+	}
+	a.function, a.stale = r.function(a.target), false
+	row := r.Sums[i*r.Width():]
+	row[Function], row[Begins] = uint64(r.Number(a.target)), 0
+	if a.function.ID == a.target {
+		row[Begins] = 1
+	}
+}
+
+// row returns what Sums has of an arc.
+func (r *Recorder) row(place uint64) []uint64 {
+	i := int(place-r.Base) / 8
+	return r.Sums[i : i+r.Width()]
+}
+
+// function is lookup with a memory.
+func (r *Recorder) function(a emu.Addr) emu.Function {
+	if f := r.last; a >= f.Lo && a < f.Hi {
+		return f
+	}
+	f, ok := r.functions[a]
+	if !ok {
+		f = r.lookup(a)
+		r.functions[a] = f
+	}
+	r.last = f
+	return f
+}
+
+// Same reports whether two addresses are of one function.
+func (r *Recorder) Same(a, b emu.Addr) bool { return r.function(a).ID == r.function(b).ID }
+
+// Number returns a number for the function that holds a, which is not 0.
+func (r *Recorder) Number(a emu.Addr) uint32 {
+	id := r.function(a).ID
+	n, ok := r.numbers[id]
+	if !ok {
+		n = uint32(len(r.numbers) + 1)
+		r.numbers[id] = n
+	}
+	return n
+}
+
+// Begins reports whether a function begins at a.
+func (r *Recorder) Begins(a emu.Addr) bool { return r.function(a).ID == a }
+
+// Passes reports whether the function that holds a is one on the way to others.
+func (r *Recorder) Passes(a emu.Addr) bool { return r.function(a).Passes }
+
+func (r *Recorder) arcOf(f Frame) *arc {
+	i := int(f.Arc-r.Base) / 8 / r.Width()
+	r.refresh(i)
+	return &r.arcs[i]
+}
+
+// top is the innermost frame. There always is one.
+func (r *Recorder) top() Frame { return r.Frames[len(r.Frames)-1] }
+
+// Function returns the function that is executed.
+func (r *Recorder) Function() emu.Function { return r.arcOf(r.top()).function }
+
+// entered adds the totals to those with which the arc of f was entered.
+func (r *Recorder) entered(f Frame) {
+	in := r.row(f.Arc)[In:]
+	for e, n := range r.Totals {
+		in[e] += n
+	}
+}
+
+// left does so for those with which it was left.
+func (r *Recorder) left(f Frame) {
+	out := r.row(f.Arc)[r.Out():]
+	for e, n := range r.Totals {
+		out[e] += n
+	}
+}
+
+// push enters a function.
+func (r *Recorder) push(f Frame) {
+	r.entered(f)
+	r.Frames = append(r.Frames, f)
+}
+
+// pop leaves the innermost function.
+func (r *Recorder) pop() {
+	r.left(r.top())
+	r.calledFrom = r.arcOf(r.top()).site
+	r.Frames = r.Frames[:len(r.Frames)-1]
+}
+
+// suspend stops the clock of all active functions, resume starts it again.
+func (r *Recorder) suspend() {
+	for _, f := range r.Frames {
+		r.left(f)
+	}
+}
+
+func (r *Recorder) resume() {
+	for _, f := range r.Frames {
+		r.entered(f)
+	}
+}
+
+// Call is told of a CALL at site to target; the return address lies at sp. counts says whether calls count.
+func (r *Recorder) Call(site, target, sp emu.Addr, counts bool) {
+	r.push(Frame{SP: sp + 8, Arc: r.count(r.Arc(site, target), counts)})
+}
+
+// count counts a call of an arc, which it returns.
+func (r *Recorder) count(arc uint64, counts bool) uint64 {
+	if counts {
+		r.row(arc)[r.Calls()]++
+	}
+	return arc
+}
+
+// Return is told of a return from the instruction at site to target; RSP is rsp then. It leaves one call, and the jumps behind that, if it is
+// the innermost one's.
+func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
+	n := len(r.Frames) - 1
+	for n > 0 && r.Frames[n].SP == rsp|Jumped {
+		n--
+	}
+	if n == 0 || r.Frames[n].SP != rsp {
+		r.Flow(site, target, rsp, counts)
+		return
+	}
+	for len(r.Frames) > n {
+		r.pop()
+	}
+	r.Jump(site, target, counts)
+}
+
+// Flow is told of an indirect jump into another function: RSP, which is rsp then, may have passed places of return addresses.
+func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
+	if r.unwind(rsp, target); len(r.Frames) == 1 && rsp > r.thread.current.start {
+		// The first function has returned: to a trampoline, or to what returns from a signal handler.
+		r.Frames[0].Arc, r.thread.current.start = r.Arc(0, target), rsp
+	}
+	r.Jump(site, target, counts)
+}
+
+// Jump is told that the guest went from site to target by a direct jump, or by falling through, if that is in another function.
+func (r *Recorder) Jump(site, target emu.Addr, counts bool) {
+	f := r.function(target)
+	top := r.top()
+	from := r.arcOf(top)
+	switch {
+	case from.function.ID == f.ID:
+	case from.function.Passes && from.site != 0:
+		// It has done its work, and does as if its caller called the target.
+		r.pop()
+		arc := r.count(r.Arc(from.site, target), counts)
+		row := r.row(top.Arc)
+		row[Pass], row[PassTo] = uint64(target), arc
+		r.push(Frame{SP: top.SP, Arc: arc})
+	default:
+		r.jump(site, target, f, counts)
+	}
+}
+
+// jump enters the function f by a jump, or goes back to it if those that follow it on its place were entered by jumps.
+func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
+	n := len(r.Frames) - 1
+	for n > 0 && r.Frames[n].jumped() {
+		if n--; r.arcOf(r.Frames[n]).function.ID != f.ID {
+			continue
+		}
+		for len(r.Frames) > n+1 {
+			r.pop()
+		}
+		if target == f.ID {
+			r.count(r.Arc(site, target), counts) // a call; what it costs belongs to the one that is active
+		}
+		return
+	}
+	// The function that jumped has been left if RSP passed its frame: then what called that has called the target.
+	if caller := r.arcOf(r.top()); r.function(site).ID != caller.function.ID {
+		if site = r.calledFrom; r.function(site).ID != caller.function.ID {
+			site = caller.target
+		}
+	}
+	arc := r.count(r.Arc(site, target), counts)
+	sp := r.top().SP
+	if sp != baseSP {
+		sp |= Jumped
+	} else {
+		sp = (r.thread.current.start + 8) | Jumped
+	}
+	r.push(Frame{SP: sp, Arc: arc})
+}
+
+// unwind leaves the functions whose return address lies below rsp. If rsp is on another stack than theirs, that one is used from now on; target is where the guest goes on.
+func (r *Recorder) unwind(rsp, target emu.Addr) {
+	for !r.sameStack(rsp, r.stackOf(len(r.Frames)-1)) {
+		n := len(r.Frames) - 1
+		for n >= 0 && !r.sameStack(rsp, r.stackOf(n)) {
+			n--
+		}
+		if n >= 0 { // functions that were called with another stack were left
+			for len(r.Frames) > n+1 {
+				r.pop()
+			}
+			break
+		}
+		if !r.switchTo(rsp, target) {
+			return
+		}
+	}
+	for len(r.Frames) > 1 && r.top().place() < rsp && r.sameStack(rsp, r.top().place()) {
+		r.pop()
+	}
+	if s := r.thread.current; len(r.Frames) == 1 && s.interrupted != nil && rsp > s.start+8 && r.sameStack(rsp, s.start) {
+		r.endSignal() // a jump out of the handler
+		r.unwind(rsp, target)
+	}
+}
+
+// stackOf returns an address on the stack of frame i.
+func (r *Recorder) stackOf(i int) emu.Addr {
+	if i == 0 {
+		return r.thread.current.start
+	}
+	return r.Frames[i].place()
+}
+
+// switchTo goes on with the stack on which rsp is: the one that a signal handler interrupted, one that was left before, or a new one. It reports false for
+// the last, and if there is no memory.
+func (r *Recorder) switchTo(rsp, target emu.Addr) bool {
+	t := r.thread
+	for s := t.current.interrupted; s != nil; s = s.interrupted {
+		if slices.ContainsFunc(s.frames, func(f Frame) bool { return f.SP != baseSP && r.sameStack(rsp, f.place()) }) || r.sameStack(rsp, s.start) {
+			for t.current != s {
+				r.endSignal()
+			}
+			return true
+		}
+	}
+	for i, s := range t.others {
+		if r.sameStack(rsp, s.start) {
+			t.others = slices.Delete(t.others, i, i+1)
+			t.others = append(t.others, t.current)
+			r.use(s)
+			return true
+		}
+	}
+	if !r.sameStack(rsp, rsp) {
+		return false
+	}
+	t.others = append(t.others, t.current)
+	r.use(&stack{start: rsp, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, target)}}})
+	return false
+}
+
+// use goes on with s.
+func (r *Recorder) use(s *stack) {
+	r.suspend()
+	r.thread.current.frames = append(r.thread.current.frames[:0], r.Frames...)
+	r.thread.current = s
+	r.Frames = append(r.Frames[:0], s.frames...)
+	r.resume()
+}
+
+// Begin is told that cpu's thread runs from now on.
+func (r *Recorder) Begin(cpu *emu.CPU) {
+	if r.cpu == cpu {
+		return
+	}
+	if r.thread != nil {
+		r.suspend()
+		r.thread.current.frames = append(r.thread.current.frames[:0], r.Frames...)
+	}
+	r.cpu, r.thread = cpu, r.threads[cpu]
+	if r.thread == nil && r.inherited != nil {
+		r.thread, r.inherited = r.inherited, nil
+		r.threads[cpu] = r.thread
+	}
+	if r.thread == nil {
+		r.thread = &thread{current: r.newStack(cpu, nil)}
+		r.threads[cpu] = r.thread
+	}
+	r.Frames = append(r.Frames[:0], r.thread.current.frames...)
+	r.resume()
+}
+
+// newStack returns a stack on which cpu has called nothing yet.
+func (r *Recorder) newStack(cpu *emu.CPU, interrupted *stack) *stack {
+	return &stack{
+		start: emu.Addr(cpu.Regs[emu.RSP]), interrupted: interrupted, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, cpu.RIP)}},
+	}
+}
+
+// Counts is told that everything counts from now on, while cpu's thread is about to run. Calls that are active and did not count have a cost now:
+// one of each counts, and the innermost one in any case if its function has not begun.
+func (r *Recorder) Counts(cpu *emu.CPU) {
+	r.Begin(cpu)
+	for i, f := range r.Frames {
+		row := r.row(f.Arc)
+		if row[r.Calls()] == 0 || i == len(r.Frames)-1 && r.arcOf(f).target == cpu.RIP {
+			row[r.Calls()]++
+		}
+	}
+}
+
+// End is told that cpu's thread has ended: its functions are left.
+func (r *Recorder) End(cpu *emu.CPU) {
+	if r.cpu == cpu {
+		r.suspend()
+		r.cpu, r.thread, r.Frames = nil, nil, r.Frames[:0]
+	}
+	delete(r.threads, cpu)
+}
+
+// SignalBegins is told that cpu's thread is in front of a signal handler. What that costs is no cost of what it interrupted.
+func (r *Recorder) SignalBegins(cpu *emu.CPU) {
+	if r.threads[cpu] == nil {
+		return // it has executed nothing
+	}
+	r.Begin(cpu)
+	r.use(r.newStack(cpu, r.thread.current))
+}
+
+// SignalEnds is told that cpu's thread goes on where a signal handler interrupted it.
+func (r *Recorder) SignalEnds(cpu *emu.CPU) {
+	if t := r.threads[cpu]; t == nil || t.current.interrupted == nil {
+		return
+	}
+	r.Begin(cpu)
+	r.endSignal()
+}
+
+func (r *Recorder) endSignal() {
+	s := r.thread.current.interrupted
+	r.use(s)
+}
+
+// Reset forgets all threads: the address space has a new program.
+func (r *Recorder) Reset() {
+	if r.thread != nil {
+		r.suspend()
+	}
+	r.threads, r.thread, r.cpu, r.Frames = map[*emu.CPU]*thread{}, nil, nil, r.Frames[:0]
+}
+
+// Inherit takes over the functions in which parent's thread is that ran last: the first thread of r, which belongs to another process, is a copy of it.
+func (r *Recorder) Inherit(parent *Recorder) {
+	if parent.thread == nil {
+		return
+	}
+	s := &stack{start: parent.thread.current.start}
+	for _, f := range parent.Frames {
+		a := parent.arcOf(f)
+		s.frames = append(s.frames, Frame{SP: f.SP, Arc: r.Arc(a.site, a.target)})
+	}
+	r.inherited = &thread{current: s}
+}
+
+// Invalidate is told that the mapping of [lo, hi) changes. Collect has to be called before that.
+func (r *Recorder) Invalidate(lo, hi emu.Addr) {
+	clear(r.functions)
+	r.last = emu.Function{}
+	for _, i := range r.within(lo, hi) {
+		r.arcs[i].stale = true
+		row := r.Sums[i*r.Width():]
+		row[Pass], row[PassTo], row[Function] = 0, 0, 0
+	}
+}
+
+// within returns the arcs whose site or target is on the pages of [lo, hi), in order.
+func (r *Recorder) within(lo, hi emu.Addr) (list []int) {
+	if (hi-lo)/emu.PageSize <= emu.Addr(len(r.pages)) {
+		for p := lo.PageDown(); p < hi; p += emu.PageSize {
+			list = append(list, r.pages[p]...)
+		}
+	} else {
+		for p, arcs := range r.pages {
+			if p+emu.PageSize > lo && p < hi {
+				list = append(list, arcs...)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Collect calls add for each arc whose site or target is on the pages of [lo, hi) with the calls and the counts, in the order of Events, since the
+// last Collect of it. costs must not be kept.
+func (r *Recorder) Collect(lo, hi emu.Addr, add func(site, target emu.Addr, calls uint64, costs []uint64)) {
+	list := r.within(lo, hi)
+	if len(list) == 0 {
+		return
+	}
+	if r.thread != nil {
+		r.suspend()
+		defer r.resume()
+	}
+	costs := make([]uint64, len(r.Events))
+	for _, i := range list {
+		a := &r.arcs[i]
+		sums := r.Sums[i*r.Width() : (i+1)*r.Width()]
+		any := sums[r.Calls()]
+		for e := range costs {
+			costs[e] = sums[r.Out()+e] - sums[In+e]
+			any |= costs[e]
+		}
+		if any != 0 && a.site != 0 {
+			add(a.site, a.target, sums[r.Calls()], costs)
+		}
+		clear(sums[In:])
+	}
+}

@@ -1,0 +1,548 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"math"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// The code that records calls: see calls.go. It leaves guest registers and flags alone but for those that its caller has saved.
+
+// A row is where generated code finds what Sums has of an arc: behind an arena offset, or behind the address in a register.
+type row struct {
+	base x86.Reg // NoReg for none
+	off  int
+}
+
+func (e *Engine) loadRow(r x86.Reg, at row, word int) {
+	if at.base == x86.NoReg {
+		e.load(r, at.off+8*word)
+	} else {
+		e.loadAt(r, at.base, int32(8*word))
+	}
+}
+
+func (e *Engine) storeRow(at row, word int, r x86.Reg) {
+	if at.base == x86.NoReg {
+		e.store(at.off+8*word, r)
+	} else {
+		e.storeAt(at.base, int32(8*word), r)
+	}
+}
+
+// emitEntered counts a call of an arc, and adds the totals to those when it was entered; emitLeft does so for those when it was left. Both lose r1 and
+// r2, if the total is not in a register, and leave the flags alone.
+func (e *Engine) emitEntered(at row, r1, r2 x86.Reg) {
+	if e.calls.inVector {
+		e.emitAddVector(at, callgraph.In)
+		return
+	}
+	if e.counting == emu.CountAll {
+		e.loadRow(r1, at, e.calls.Recorder.Calls())
+		e.lea(r1, r1, 1)
+		e.storeRow(at, e.calls.Recorder.Calls(), r1)
+	}
+	e.emitTotals(at, callgraph.In, r1, r2)
+}
+
+func (e *Engine) emitLeft(at row, r1, r2 x86.Reg) {
+	if e.calls.inVector {
+		e.emitAddVector(at, e.calls.Out())
+		return
+	}
+	e.emitTotals(at, e.calls.Out(), r1, r2)
+}
+
+func (e *Engine) emitTotals(at row, word int, r1, r2 x86.Reg) {
+	for c := range e.calls.Totals {
+		e.loadRow(r1, at, word+c)
+		for part := range e.calls.parts {
+			e.load(r2, e.calls.totalAt(c, part))
+			e.leaIndex(r1, r1, r2, 1, 0)
+		}
+		e.storeRow(at, word+c, r1)
+	}
+}
+
+// emitCallFrame pushes the frame of the direct call of instruction i, behind its push of the return address. It loses regBias.
+func (e *Engine) emitCallFrame(i int) {
+	g := &e.block[i]
+	arc := e.arc(g.PC, g.Dest())
+	if e.calls.inVector {
+		e.emitEntered(row{x86.NoReg, arc}, x86.NoReg, x86.NoReg)
+		e.emitPushFrame(regBias)
+		e.emitVectorFrame(e.pendingRSP+8, e.hostAddr(arc))
+		return
+	}
+	e.store(slotB, regTable)
+	e.emitEntered(row{x86.NoReg, arc}, regTable, regBias)
+	e.emitPushFrame(regBias)
+	e.leaRIP(regTable, arc)
+	e.storeAt(regBias, 8, regTable)
+	e.lea(regTable, x86.RSP, e.pendingRSP+8)
+	e.storeAt(regBias, 0, regTable)
+	e.load(regTable, slotB)
+}
+
+// emitIndirectFrame does so for an indirect call, whose target is in regTarget. It loses regTable.
+func (e *Engine) emitIndirectFrame(i int) {
+	cache := e.newCounter(0)
+	e.newCounter(0)
+	e.set(counterOff+8*cache, 0)
+	retry := e.pos
+	e.store(slotA, x86.RCX)
+	e.store(slotB, x86.RDX)
+	e.load(x86.RCX, counterOff+8*cache)
+	e.load(x86.RDX, counterOff+8*cache+8)
+	e.not(x86.RCX)
+	e.leaIndex(x86.RCX, x86.RCX, regTarget, 1, 1)
+	known := e.short(opJRCXZ)
+	site := e.jmp(0)
+	e.patchShort(known)
+	found := e.pos
+	e.emitEntered(row{base: x86.RDX}, x86.RCX, regTable)
+	e.emitPushFrame(x86.RCX)
+	e.storeAt(x86.RCX, 8, x86.RDX)
+	e.lea(regTable, x86.RSP, e.pendingRSP+8)
+	e.storeAt(x86.RCX, 0, regTable)
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.storeImm32(stFrom, fromCall)
+
+	e.swap()
+	defer e.swap()
+	e.link(site, e.pos)
+	x, number := e.newExit()
+	*x = exit{kind: exitArc, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(retry), cache: int32(cache)}
+	e.storeImm32(stOrigin, uint32(number))
+	failed := e.emitRoutine(e.calls.lookup, func() {
+		e.movRR(x86.RDX, regTable)
+		e.store(counterOff+8*cache, regTarget)
+		e.store(counterOff+8*cache+8, x86.RDX)
+		e.jmp(found)
+	})
+	e.link(failed, e.pos)
+	e.giveSaved()
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.storeImm32(stExit, uint32(number))
+	e.jmp(e.stubs.exit)
+}
+
+// emitRoutine goes to a routine, which may lose the flags, and on with success, the flags as before. It returns the site of a jump for the case that the
+// routine failed: giveSaved gives RAX and the flags back there. RCX is lost.
+func (e *Engine) emitRoutine(routine int, success func()) (failed int) {
+	e.store(slotTmp2, x86.RAX)
+	e.saveFlags()
+	e.store(slotTmp, x86.RAX)
+	e.leaRIP(x86.RCX, e.pos+7+7+5)
+	e.store(stBack, x86.RCX)
+	e.jmp(routine)
+	failed = e.jcc(condB, 0)
+	e.giveSaved()
+	success()
+	return failed
+}
+
+func (e *Engine) giveSaved() {
+	e.load(x86.RAX, slotTmp)
+	e.restoreFlags()
+	e.load(x86.RAX, slotTmp2)
+}
+
+// emitOrigin notes for Go where a jump or return of instruction i comes from.
+func (e *Engine) emitOrigin(i int) {
+	x, number := e.newExit()
+	x.t, x.insn = e.t, int16(i)
+	e.storeImm32(stOrigin, uint32(number))
+}
+
+// emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget. It loses regTable.
+func (e *Engine) emitJumpOrigin(i int) {
+	if e.calls.Passes(e.block[i].PC) {
+		e.emitPass(i)
+		return
+	}
+	e.emitOrigin(i)
+	e.storeImm32(stFrom, e.calls.Number(e.t.pc))
+}
+
+// emitPass makes the frame of what only passes one of the function to which it leads.
+func (e *Engine) emitPass(i int) {
+	e.store(slotA, x86.RCX)
+	e.store(slotB, x86.RDX)
+	e.loadFrame(x86.RDX)
+	e.loadAt(x86.RCX, x86.RDX, 0)
+	e.not(x86.RCX)
+	e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 10) // 1 or, of a jump's frame, 0
+	e.movImm(regTable, 1)
+	e.byte(0xc4, 0xe2, 0xab, 0xf7, 0xc9) // shrx rcx, rcx, r10
+	here := e.short(opJRCXZ)
+	elsewhere := e.jmp(0)
+	e.patchShort(here)
+	e.loadAt(x86.RDX, x86.RDX, 8)
+	e.loadAt(x86.RCX, x86.RDX, 8*callgraph.Pass)
+	e.not(x86.RCX)
+	e.leaIndex(x86.RCX, x86.RCX, regTarget, 1, 1)
+	known := e.short(opJRCXZ)
+	e.link(elsewhere, e.pos)
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	site := e.jmp(0)
+	e.patchShort(known)
+	e.emitLeft(row{base: x86.RDX}, x86.RCX, regTable)
+	e.loadAt(x86.RDX, x86.RDX, 8*callgraph.PassTo)
+	e.emitEntered(row{base: x86.RDX}, x86.RCX, regTable)
+	e.loadFrame(x86.RCX)
+	e.storeAt(x86.RCX, 8, x86.RDX)
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(e.pos)})
+	e.storeImm32(stFrom, fromCall)
+}
+
+// emitReceived is what an entry for lookups has: a block that another function jumped to does not go on before that is recorded.
+func (e *Engine) emitReceived(pc emu.Addr) {
+	e.store(slotA, x86.RCX)
+	e.byte(0x8b) // mov ecx, [stFrom]
+	e.rip(x86.RCX, stFrom, 0)
+	called := e.short(opJRCXZ)
+	e.lea(x86.RCX, x86.RCX, -int32(e.calls.Number(pc)))
+	same := e.short(opJRCXZ)
+	e.leaRIP(x86.RCX, e.pos+7+7+5)
+	e.store(stBehind, x86.RCX)
+	e.jmp(e.calls.crossed)
+	e.patchShort(called)
+	e.patchShort(same)
+	e.load(x86.RCX, slotA)
+}
+
+// emitRecordedReturn is a return site with the frame of its call: RSP is behind the return address, and regBias waits in stSavedBias.
+func (e *Engine) emitRecordedReturn(ret emu.Addr) {
+	dead := ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0
+	var astray, other int
+	if dead {
+		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
+		e.u32(uint32(ret))
+		astray = e.jcc(condNE, 0)
+		e.loadFrame(regBias)
+		e.aluAt(aluCMP, x86.RSP, regBias, 0)
+		other = e.jcc(condNE, 0)
+	} else {
+		e.store(slotA, x86.RCX)
+		e.loadGuest(x86.RCX, x86.RSP, -8)
+		e.movImm(regBias, -uint64(ret))
+		e.leaIndex(x86.RCX, x86.RCX, regBias, 1, 0)
+		match := e.short(opJRCXZ)
+		e.load(x86.RCX, slotA)
+		astray = e.jmp(0)
+		e.patchShort(match)
+		e.loadFrame(regBias)
+		e.loadAt(x86.RCX, regBias, 0)
+		e.not(x86.RCX)
+		e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 1)
+		mine := e.short(opJRCXZ)
+		e.load(x86.RCX, slotA)
+		other = e.jmp(0)
+		e.patchShort(mine)
+		e.load(x86.RCX, slotA)
+	}
+	e.emitPopFrame(dead)
+	done := e.pos
+	e.load(regBias, stSavedBias)
+	e.emitJump(ret)
+	e.returns = append(e.returns, recordedReturn{astray: astray, other: other, done: done, dead: dead})
+}
+
+// emitPopFrame pops the frame at regBias, which it loses, and the flags if it may.
+func (e *Engine) emitPopFrame(dead bool) {
+	switch {
+	case e.calls.inVector:
+		e.loadAt(regBias, regBias, 8)
+		e.emitStep(-frameSize)
+		e.emitAddVector(row{base: regBias}, e.calls.Out())
+	case dead:
+		e.store(slotB, regTable)
+		e.loadAt(regTable, regBias, 8)
+		e.emitStepBack(regBias)
+		e.emitAddTotals(regTable, e.calls.Out(), regBias)
+		e.load(regTable, slotB)
+	default:
+		e.store(slotB, regTable)
+		e.store(slotTmp, x86.RDX)
+		e.loadAt(regTable, regBias, 8)
+		e.emitStepBack(regBias)
+		e.emitLeft(row{base: regTable}, regBias, x86.RDX)
+		e.load(x86.RDX, slotTmp)
+		e.load(regTable, slotB)
+	}
+}
+
+// A recordedReturn is a return site whose cold part is to be emitted: astray is the jump for a return address that is another, other that for
+// a frame that is, done where the frame has been popped.
+type recordedReturn struct {
+	astray, other, done int
+	dead                bool
+}
+
+// emitReturnsDue emits the cold parts of return sites.
+func (e *Engine) emitReturnsDue() {
+	for _, r := range e.returns {
+		e.link(r.other, e.pos)
+		if !r.dead {
+			e.store(slotTmp2, x86.RAX)
+			e.saveFlags()
+		}
+		e.leaRIP(regBias, e.pos+7+7+5)
+		e.store(stBack, regBias)
+		e.jmp(e.calls.unwind)
+		failed := e.jcc(condB, 0)
+		give := func() {
+			if !r.dead {
+				e.restoreFlags()
+				e.load(x86.RAX, slotTmp2)
+			}
+		}
+		give()
+		e.jmp(r.done)
+		e.link(failed, e.pos)
+		give()
+		e.link(r.astray, e.pos)
+		e.load(regBias, stSavedBias)
+		e.jmp(e.stubs.mismatch)
+	}
+}
+
+// emitCallRoutines emits what blocks share to record calls.
+func (e *Engine) emitCallRoutines() {
+	k := e.calls
+	// unwind pops the frames of jumps and that of the call to whose return site RSP has come, if these are the innermost ones: carry says that
+	// they are not. It goes to where stBack says, and loses regBias and the flags.
+	k.unwind = e.pos
+	e.loadFrame(regBias)
+	e.lea(x86.RSP, x86.RSP, callgraph.Jumped)
+	e.aluAt(aluCMP, x86.RSP, regBias, 0)
+	e.lea(x86.RSP, x86.RSP, -callgraph.Jumped)
+	last := e.jcc(condNE, 0)
+	e.emitPopFrame(true)
+	e.jmp(k.unwind)
+	e.link(last, e.pos)
+	e.aluAt(aluCMP, x86.RSP, regBias, 0)
+	other := e.jcc(condNE, 0)
+	e.emitPopFrame(true)
+	e.emitBack(true)
+	e.link(other, e.pos)
+	e.emitBack(false)
+
+	e.emitLookupRoutine()
+	e.emitCrossRoutine()
+	e.emitCrossedRoutine()
+	e.stubs.end = e.pos
+}
+
+// emitLookupRoutine generates the routine lookup, which loads into regTable the arc from the place that stOrigin knows to regTarget. Carry says that it
+// does not know it. It goes to where stBack says, and loses RCX, RDX and the flags.
+func (e *Engine) emitLookupRoutine() {
+	e.calls.lookup = e.pos
+	e.byte(0x8b) // mov edx, [stOrigin]
+	e.rip(x86.RDX, stOrigin, 0)
+	e.movRR(x86.RCX, x86.RDX)
+	e.shiftLeft(x86.RCX, 5)
+	e.movRR(regTable, regTarget)
+	e.shiftRight(regTable, 4)
+	e.aluRR(aluADD, x86.RCX, regTable)
+	e.byte(0x0f, 0xb7, 0xc9) // movzx ecx, cx
+	e.shiftLeft(x86.RCX, log2(arcSlot))
+	e.leaRIP(regTable, arcsOff)
+	e.aluRR(aluADD, x86.RCX, regTable)
+	e.aluAt(aluCMP, regTarget, x86.RCX, 0)
+	other := e.jcc(condNE, 0)
+	e.aluAt(aluCMP, x86.RDX, x86.RCX, 8)
+	another := e.jcc(condNE, 0)
+	e.loadAt(regTable, x86.RCX, 16)
+	e.emitBack(true)
+	e.link(other, e.pos)
+	e.link(another, e.pos)
+	e.emitBack(false)
+}
+
+// emitBack goes to where stBack says; carry says that a routine failed.
+func (e *Engine) emitBack(succeeded bool) {
+	e.byte(0xf9-byte(b2i(succeeded)), 0xff) // stc or clc; jmp [stBack]
+	e.rip(4, stBack, 0)
+}
+
+// emitCrossRoutine generates the routines cross and, for indirect jumps, crossIndirect, which record a jump by the arc in regTable, as Recorder.Jump and Flow do. Carry says that they cannot. They go to where
+// stBack says, and lose RAX, RCX, RDX and the flags.
+func (e *Engine) emitCrossRoutine() {
+	// An indirect jump may have moved RSP: Go unwinds, and knows other stacks.
+	e.calls.crossIndirect = e.pos
+	var far []int
+	e.loadFrame(x86.RDX)
+	e.loadAt(x86.RCX, x86.RDX, 0)
+	e.lea(x86.RCX, x86.RCX, -8)
+	e.aluRR(aluCMP, x86.RSP, x86.RCX)
+	far = append(far, e.jcc(condA, 0))
+	for _, r := range [2]x86.Reg{x86.RSP, x86.RCX} {
+		e.byte(rexW(r, 0), aluCMP<<3|3) // cmp r, [stStackLo]
+		e.rip(r, stStackLo, 0)
+		far = append(far, e.jcc(condB, 0))
+		e.byte(rexW(r, 0), aluCMP<<3|3)
+		e.rip(r, stStackHi, 0)
+		far = append(far, e.jcc(condAE, 0))
+	}
+	e.calls.cross = e.pos
+	e.loadFrame(x86.RDX)
+	e.loadAt(x86.RCX, regTable, 8*callgraph.Function)
+	next := e.pos
+	e.byte(0xf6, 0x02, callgraph.Jumped) // test byte [rdx], 1
+	push := e.jcc(condE, 0)
+	e.byte(0x48, 0x83, 0x3a, 0xff) // cmp qword [rdx], -1
+	first := e.jcc(condE, 0)
+	e.lea(x86.RDX, x86.RDX, -frameSize)
+	e.loadAt(x86.RAX, x86.RDX, 8)
+	e.aluAt(aluCMP, x86.RCX, x86.RAX, 8*callgraph.Function)
+	e.jcc(condNE, next)
+
+	pop := e.pos
+	e.loadFrame(x86.RCX)
+	e.aluRR(aluCMP, x86.RCX, x86.RDX)
+	popped := e.jcc(condE, 0)
+	e.loadAt(x86.RAX, x86.RCX, 8)
+	e.emitStepBack(x86.RCX)
+	e.emitAddTotals(x86.RAX, e.calls.Out(), x86.RCX)
+	e.jmp(pop)
+	e.link(popped, e.pos)
+	e.loadAt(x86.RCX, regTable, 8*callgraph.Begins)
+	e.load(x86.RDX, stCounts)
+	e.aluRR(aluAND, x86.RCX, x86.RDX)
+	e.addAt(regTable, int32(8*e.calls.Recorder.Calls()), x86.RCX)
+	e.emitBack(true)
+
+	e.link(push, e.pos)
+	e.loadFrame(x86.RDX)
+	e.loadAt(x86.RCX, x86.RDX, 0)
+	e.aluImm(aluOR, x86.RCX, callgraph.Jumped)
+	e.lea(x86.RDX, x86.RDX, frameSize)
+	e.storeAt(x86.RDX, 0, x86.RCX)
+	e.storeAt(x86.RDX, 8, regTable)
+	e.storeFrame(x86.RDX)
+	if !e.calls.inVector {
+		e.load(x86.RCX, stCounts)
+		e.addAt(regTable, int32(8*e.calls.Recorder.Calls()), x86.RCX)
+	}
+	e.emitAddTotals(regTable, callgraph.In, x86.RCX)
+	e.emitBack(true)
+
+	for _, site := range append(far, first) {
+		e.link(site, e.pos)
+	}
+	e.emitBack(false)
+}
+
+// emitAddTotals adds the totals to those from a word of a row on. It loses scratch and the flags.
+func (e *Engine) emitAddTotals(base x86.Reg, word int, scratch x86.Reg) {
+	if e.calls.inVector {
+		e.emitAddVector(row{base: base}, word)
+		return
+	}
+	for c := range e.calls.Totals {
+		for part := range e.calls.parts {
+			e.load(scratch, e.calls.totalAt(c, part))
+			e.addAt(base, int32(8*(word+c)), scratch)
+		}
+	}
+}
+
+// emitCrossedRoutine generates the routine crossed: an entry for lookups found that its block was jumped to from another function. It goes to where
+// stBehind says, or leaves to Go.
+func (e *Engine) emitCrossedRoutine() {
+	e.calls.crossed = e.pos
+	e.store(slotB, x86.RDX)
+	e.byte(0x8b) // mov ecx, [stFrom]
+	e.rip(x86.RCX, stFrom, 0)
+	e.lea(x86.RCX, x86.RCX, 1)
+	e.byte(0x89, 0xc9) // mov ecx, ecx
+	returned := e.short(opJRCXZ)
+	on := e.jmp(0)
+	e.patchShort(returned)
+	returning := e.jmp(0)
+	e.link(on, e.pos)
+	unknown := e.emitRoutine(e.calls.lookup, func() {})
+	first := e.emitRoutine(e.calls.crossIndirect, func() {
+		e.load(x86.RDX, slotB)
+		e.byte(0xff) // jmp [stBehind]
+		e.rip(4, stBehind, 0)
+	})
+	e.link(unknown, e.pos)
+	e.link(first, e.pos)
+	e.giveSaved()
+	e.link(returning, e.pos)
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.store(stRIP, regTarget)
+	e.load(regTarget, slotTarget)
+	e.load(regTable, slotTable)
+	e.storeImm32(stExit, exitCrossing)
+	e.jmp(e.stubs.exit)
+}
+
+// emitCross goes to target in another function, from the instruction being translated. Where it begins there, and the frame is that of a call, a frame is pushed for the
+// jump at once; otherwise a routine does what is due, or Go.
+func (e *Engine) emitCross(target emu.Addr) {
+	from := &e.block[e.insn]
+	x := exit{kind: exitCrossed, rip: target, t: e.t, insn: int16(e.insn)}
+	if e.calls.Passes(from.PC) {
+		e.emitExit(e.jmp(0), x)
+		return
+	}
+	arc := e.arc(from.PC, target)
+	e.store(slotA, x86.RCX)
+	e.store(slotB, x86.RDX)
+	e.store(slotC, regTable)
+	if e.calls.Begins(target) {
+		e.emitJumpFrame(arc, target)
+	}
+	e.leaRIP(regTable, arc)
+	gone := 0
+	failed := e.emitRoutine(e.calls.cross, func() {
+		e.emitGiveCrossed()
+		gone = e.jmp(0)
+	})
+	e.link(failed, e.pos)
+	e.giveSaved()
+	e.emitGiveCrossed()
+	e.emitExit(e.jmp(0), x)
+	e.emitLink(gone, target)
+}
+
+func (e *Engine) emitGiveCrossed() {
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.load(regTable, slotC)
+}
+
+// emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself.
+func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
+	e.loadFrame(x86.RDX)
+	e.loadAt(regTable, x86.RDX, 0)
+	e.movImm(x86.RCX, 63)
+	e.byte(0xc4, 0xc2, 0xf1, 0xf7, 0xca) // shlx rcx, r10, rcx
+	called := e.short(opJRCXZ)
+	other := e.jmp(0)
+	e.patchShort(called)
+	e.lea(regTable, regTable, callgraph.Jumped)
+	e.storeAt(x86.RDX, frameSize, regTable)
+	e.leaRIP(x86.RCX, arc)
+	e.storeAt(x86.RDX, frameSize+8, x86.RCX)
+	e.lea(x86.RDX, x86.RDX, frameSize)
+	e.storeFrame(x86.RDX)
+	e.emitEntered(row{x86.NoReg, arc}, x86.RCX, x86.RDX)
+	e.emitGiveCrossed()
+	e.emitLink(e.jmp(0), target)
+	e.link(other, e.pos)
+}

@@ -1,0 +1,239 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
+)
+
+// Generated code records calls itself: a CALL pushes a frame, its return site pops it, jumps to the beginning of another function push one and
+// entries of procedure linkage tables change the one that their caller pushed. Go does it wherever a frame is not where that is simple, and
+// whenever an arc comes up for the first time. Both work on the same frames, sums and totals, those of a callgraph.Recorder.
+//
+// The totals are in the state block: a block adds to them what its instructions count beside its counter. The innermost frame's host address is in
+// stFrame.
+
+// A calls is what an engine has to record calls.
+type calls struct {
+	*callgraph.Recorder
+	// columns has the total of each event, -1 for those that are not counted.
+	columns [emu.NumEvents]int
+	// frames is the memory of all frames.
+	frames frameMemory
+	// sums has what a count of each counter adds to the totals.
+	sums [][]columnSum
+	// vectors says that the innermost frame's address is in a vector register while generated code runs, inVector that the one total there is is,
+	// too; parts are how many parts totals have.
+	vectors, inVector bool
+	parts             int
+	// The arena offsets of routines.
+	unwind, lookup, cross, crossIndirect, crossed int
+}
+
+// A columnSum is how much a count of a counter adds to a total.
+type columnSum struct {
+	column int
+	n      int32
+}
+
+// frameSize is the size of a callgraph.Frame.
+const frameSize = 16
+
+// newCalls gives e what it needs to record calls.
+func (e *Engine) newCalls() error {
+	k := &calls{Recorder: callgraph.New(e.Events|e.Others, e.Function, e.mem.SameMapping)}
+	for ev := range k.columns {
+		k.columns[ev] = k.Column(emu.Event(ev))
+	}
+	e.calls = k
+	if err := k.frames.reserve(); err != nil {
+		return err
+	}
+	k.Frames = k.frames.slice()
+	k.Totals = e.arena.words(stTotals, len(k.Totals))
+	k.vectors, k.parts = e.hostAVX512 && !e.wide, 1
+	if len(k.Totals) == 1 {
+		if k.inVector = k.vectors; !k.inVector {
+			k.parts = totalParts
+		}
+	}
+	e.prepareSteps()
+	k.Sums, k.Base = e.arena.words(sumsOff, sumsSize/8)[:0], e.hostAddr(sumsOff)
+	return nil
+}
+
+// Calls returns what records the engine's calls, nil if nothing does.
+func (e *Engine) Calls() *callgraph.Recorder {
+	if e.calls == nil {
+		return nil
+	}
+	return e.calls.Recorder
+}
+
+// takeFrames tells the recorder which frames generated code has left, giveFrames tells generated code of the recorder's.
+func (e *Engine) takeFrames() {
+	k := e.calls
+	n := (e.get(stFrame)-k.frames.base)/frameSize + 1
+	k.Frames = k.Frames[:min(n, uint64(cap(k.Frames)))] // one too many faulted
+	e.joinTotals()
+}
+
+func (e *Engine) giveFrames() {
+	k := e.calls
+	e.set(stFrame, k.frames.base+uint64(frameSize*(len(k.Frames)-1)))
+}
+
+// beginCalls is called when c's thread is about to run.
+func (e *Engine) beginCalls(c *emu.CPU) {
+	if e.calls != nil {
+		e.calls.Begin(c)
+		e.set(stCounts, uint64(b2i(e.counting == emu.CountAll)))
+		if e.calls.inVector {
+			e.set(stTotals+8, e.get(stCounts))
+		}
+		e.set(stStackLo, 0) // mappings may have changed
+		e.set(stStackHi, 0)
+	}
+}
+
+// sumsRoom is sumsSize, but for a test that fills it.
+var sumsRoom = sumsSize
+
+// fullOfArcs reports whether there might be no room for the arcs that come up before generated code is entered again.
+func (e *Engine) fullOfArcs() bool {
+	return e.calls != nil && 8*(len(e.calls.Sums)+2*maxBlock*e.calls.Width()) > sumsRoom
+}
+
+// told tells the recorder, by one of its methods, that the guest went from site to target.
+func (e *Engine) told(tell func(site, target, rsp emu.Addr, counts bool), site, target emu.Addr) {
+	rsp := emu.Addr(e.get(stRegs + 8*emu.RSP))
+	tell(site, target, rsp, e.counting == emu.CountAll)
+	if v := e.mem.VMA(rsp); v != nil {
+		e.set(stStackLo, uint64(v.Lo))
+		e.set(stStackHi, uint64(v.Hi))
+	}
+}
+
+// wentOn tells it that the guest went from site to target by a direct jump, or without one.
+func (e *Engine) wentOn(site, target emu.Addr) {
+	if e.calls != nil {
+		e.calls.Jump(site, target, e.counting == emu.CountAll)
+	}
+}
+
+// looked tells the recorder of a lookup of target by a jump or return that generated code has left to Go. The frame of a CALL is there.
+func (e *Engine) looked(target emu.Addr) {
+	if e.calls == nil {
+		return
+	}
+	switch uint32(e.get(stFrom)) {
+	case fromCall:
+	case fromReturn:
+		e.returned(target)
+	default:
+		if site := e.origin(); !e.calls.Same(site, target) {
+			e.told(e.calls.Flow, site, target)
+			e.keepArc(uint64(target), e.get(stOrigin), e.calls.Arc(site, target))
+		}
+	}
+}
+
+// returned tells it of a return to target which its return site did not expect.
+func (e *Engine) returned(target emu.Addr) {
+	if e.calls != nil {
+		e.told(e.calls.Return, e.origin(), target)
+	}
+}
+
+// origin returns the address of the jump or return that set stOrigin last.
+func (e *Engine) origin() emu.Addr {
+	x := e.exitAt(int(uint32(e.get(stOrigin))))
+	return x.t.addr(int(x.insn))
+}
+
+// newArc finds the arc of the indirect call that x leaves in front of. The exit cache names has the number of x, too.
+func (e *Engine) newArc(x *exit) {
+	target := e.get(stRegs + 8*int(regTarget))
+	arc := e.calls.Arc(x.rip, emu.Addr(target))
+	e.set(counterOff+8*int(x.cache), target)
+	e.set(counterOff+8*int(x.cache)+8, arc)
+	e.keepArc(target, e.get(stExit), arc)
+}
+
+// keepArc has later lookups find the arc from the place that an exit knows to target.
+func (e *Engine) keepArc(target, origin, arc uint64) {
+	origin = uint64(uint32(origin))
+	at := arcsOff + arcSlot*int(uint16(target>>4+origin<<5))
+	e.set(at, target)
+	e.set(at+8, origin)
+	e.set(at+16, arc)
+}
+
+// arcSlot is the size of an entry of the table of arcs: target, number of an exit, arc.
+const arcSlot = 32
+
+// add adds n of an event to the totals.
+func (k *calls) add(ev emu.Event, n int64) {
+	if c := k.columns[ev]; c >= 0 {
+		k.Totals[c] += uint64(n)
+	}
+}
+
+// setSums says that a count of a counter counts what the block's instructions from from on count, sign times.
+func (e *Engine) setSums(counter, from int, sign int64) {
+	if e.calls == nil || e.counting != emu.CountAll {
+		return
+	}
+	sums := make([]int64, len(e.calls.Totals))
+	for i := from; i < len(e.block); i++ {
+		for _, p := range e.plans[e.planOf(&e.block[i])] {
+			if c := e.calls.columns[p.event]; c >= 0 {
+				sums[c] += sign * p.times
+			}
+		}
+	}
+	e.addSums(counter, sums)
+}
+
+func (e *Engine) addSums(counter int, sums []int64) {
+	k := e.calls
+	for len(k.sums) <= counter {
+		k.sums = append(k.sums, nil)
+	}
+	k.sums[counter] = k.sums[counter][:0]
+	for c, n := range sums {
+		if n != 0 {
+			k.sums[counter] = append(k.sums[counter], columnSum{c, int32(n)})
+		}
+	}
+}
+
+// missTotal returns the column of an event of misses, behind which that of the last level comes, 0 if it has none: of Cachegrind's events it
+// is one of the first eight.
+func (e *Engine) missTotal(ev emu.Event) int32 {
+	if e.calls == nil || e.counting != emu.CountAll {
+		return 0
+	}
+	c := e.calls.columns[ev]
+	if c < 0 {
+		return 0
+	}
+	if c > 7 || e.calls.columns[ev+1] != c+1 {
+		panic("BUG: events of misses are not the first columns")
+	}
+	return int32(c)
+}
+
+// crosses reports whether the way to target leads into another function than that of the block being translated.
+func (e *Engine) crosses(target emu.Addr) bool {
+	return e.calls != nil && !e.calls.Same(e.t.pc, target)
+}
+
+// parts reports whether a block that begins at pc may not have the instruction at a, which another function has.
+func (e *Engine) parts(pc, a emu.Addr) bool { return e.calls != nil && !e.calls.Same(pc, a) }
+
+// arc returns the arena offset of the sums of an arc.
+func (e *Engine) arc(site, target emu.Addr) int {
+	return sumsOff + int(e.calls.Arc(site, target)-e.calls.Base)
+}

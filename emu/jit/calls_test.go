@@ -1,0 +1,91 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// sixteen has functions of sixteen bytes.
+func sixteen(a emu.Addr) emu.Function { return emu.Function{ID: a &^ 15, Lo: a &^ 15, Hi: a&^15 + 16} }
+
+// arcs are the calls that an engine has recorded.
+func (m *machine) arcs() (list []string) {
+	m.Calls().Collect(0, ^emu.Addr(0), func(site, target emu.Addr, calls uint64, costs []uint64) {
+		list = append(list, fmt.Sprintf("%x-%x %d %d", uint64(site-codeAt), uint64(target-codeAt), calls, costs[0]))
+	})
+	return list
+}
+
+const someCalls = `
+	e80b000000     # call 10
+	e806000000     # call 10
+	0f05           # syscall
+`
+
+// TestCalls records calls on each kind of arena and of host, and when all code is made anew in between.
+func TestCalls(t *testing.T) {
+	const callee = "90 eb0d" // 10: nop; jmp 20
+	run := func(t *testing.T, m *machine) {
+		m.poke(codeAt+0x10, callee)
+		m.poke(codeAt+0x20, "90 c3")
+		want := []string{"0-10 1 4", "11-20 2 4", "5-10 1 4"}
+		for i := range 3 {
+			m.cpu.RIP = codeAt
+			if i == 1 {
+				m.flush()
+			}
+			m.run(emu.StopSyscall)
+			require.ElementsMatch(t, want, m.arcs())
+			require.Equal(t, uint64(11*(i+1)), m.Executed())
+			require.Equal(t, uint64(11*(i+1)), m.Calls().Totals[0])
+		}
+	}
+	cfg := emu.Config{Function: sixteen}
+	t.Run("as ever", func(t *testing.T) { run(t, newMachineWith(t, cfg, someCalls)) })
+	t.Run("two views", func(t *testing.T) {
+		mapArena = newDualArena
+		defer func() { mapArena = newArena }()
+		run(t, newMachineWith(t, cfg, someCalls))
+	})
+	t.Run("totals in memory", func(t *testing.T) {
+		m := newMachineWith(t, cfg, someCalls)
+		e, err := NewWithoutAVX512(m.mem, m.Config)
+		require.NoError(t, err)
+		defer e.Close()
+		m.Engine = e
+		require.False(t, e.calls.vectors)
+		run(t, m)
+	})
+}
+
+// TestTooManyFrames has more active functions than there is room for.
+func TestTooManyFrames(t *testing.T) {
+	defer func(room uintptr) { frameRoom = room }(frameRoom)
+	frameRoom = 64 << 10
+	m := newMachineWith(t, emu.Config{Function: sixteen}, "e8fbffffff # call 0")
+	stop := m.run(emu.StopFault)
+	require.Contains(t, stop.Fault.Unsupported, "a call graph with more than 4096 active functions")
+}
+
+// TestTooManyArcs has more pairs of places than there is room for.
+func TestTooManyArcs(t *testing.T) {
+	defer func(room int) { sumsRoom = room }(sumsRoom)
+	sumsRoom = 16 << 10
+	m := newMachineWith(t, emu.Config{Function: sixteen}, `
+		488d3d09000000 # lea rdi, [10]
+		ffd7           # 7: call rdi
+		48ffc7         # inc rdi
+		ebf9           # jmp 7
+		90 90
+	`+strings.Repeat("c3", 0x400)) // 10: many functions
+	stop := m.run(emu.StopFault)
+	require.Contains(t, stop.Fault.Unsupported, "a call graph of more than 16 KiB")
+	require.NotEmpty(t, m.arcs())
+}

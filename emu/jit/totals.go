@@ -1,0 +1,170 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// The totals of a call graph change with every block, and a block that adds to a word of memory waits until the block before has done so. Where
+// there is one total, of instructions, it is therefore in a vector register which the guest does not have, or, if the host has none, in parts. The register's other half has
+// 1 if calls count, so that one addition changes the sum and the number of calls that an arc has.
+// Simulation takes longer than the wait, so that other totals are words.
+
+// totalParts is how many parts a total has that is in memory; block after block takes another.
+const totalParts = 4
+
+// maxStep is the most that a count of a counter adds to a total that is in a register, or takes off it.
+const maxStep = maxBlock
+
+// prepareSteps makes the numbers that are added to a register, with 0 for its other half.
+func (e *Engine) prepareSteps() {
+	for n := -maxStep; n <= maxStep; n++ {
+		e.set(stepAt(n), uint64(int64(n)))
+	}
+}
+
+func stepAt(n int) int { return stSteps + 16*(n+maxStep) }
+
+// totalAt returns where a part of a total is.
+func (k *calls) totalAt(column, part int) int { return stTotals + 8*(column+part*len(k.Totals)) }
+
+// joinTotals adds the parts up, for Go.
+func (e *Engine) joinTotals() {
+	k := e.calls
+	for c := range k.Totals {
+		for part := 1; part < k.parts; part++ {
+			k.Totals[c] += e.get(k.totalAt(c, part))
+			e.set(k.totalAt(c, part), 0)
+		}
+	}
+}
+
+// emitAddVector adds the total, and 1 for a call that counts, to two words of a row from word on. It leaves registers and flags alone.
+func (e *Engine) emitAddVector(at row, word int) {
+	if at.base == x86.NoReg {
+		e.vpaddq(vecScratch, vecTotal, at.off+8*word)
+		e.vstore(at.off+8*word, vecScratch)
+		return
+	}
+	e.vpaddqAt(vecScratch, vecTotal, at.base, int32(8*word))
+	e.vstoreAt(at.base, int32(8*word), vecScratch)
+}
+
+// emitVectorFrame stores the frame at regBias: RSP and n, and an arc.
+func (e *Engine) emitVectorFrame(n int32, arc uint64) {
+	constant := e.newCounter(0)
+	e.newCounter(0)
+	e.set(counterOff+8*constant, uint64(int64(n)))
+	e.set(counterOff+8*constant+8, arc)
+	e.vmovqTo(vecPair, x86.RSP)
+	e.vpaddq(vecPair, vecPair, counterOff+8*constant)
+	e.vstoreAt(regBias, 0, vecPair)
+}
+
+// emitEnterCalls loads what is in registers while generated code runs, emitExitCalls stores it.
+func (e *Engine) emitEnterCalls() {
+	if e.calls != nil && e.calls.vectors {
+		e.vload(vecFrame, stFrame)
+	}
+	if e.calls != nil && e.calls.inVector {
+		e.vload(vecTotal, stTotals)
+	}
+}
+
+func (e *Engine) emitExitCalls() {
+	if e.calls != nil && e.calls.vectors {
+		e.vstoreLow(stFrame, vecFrame)
+	}
+	if e.calls != nil && e.calls.inVector {
+		e.vstoreLow(stTotals, vecTotal)
+	}
+}
+
+// loadFrame loads the address of the innermost frame, storeFrame makes it what is in r.
+func (e *Engine) loadFrame(r x86.Reg) {
+	if e.calls.vectors {
+		e.vmovqFrom(r, vecFrame)
+		return
+	}
+	e.load(r, stFrame)
+}
+
+func (e *Engine) storeFrame(r x86.Reg) {
+	if e.calls.vectors {
+		e.vmovqTo(vecFrame, r)
+		return
+	}
+	e.store(stFrame, r)
+}
+
+// emitPushFrame makes room for a frame, whose address it leaves in r.
+func (e *Engine) emitPushFrame(r x86.Reg) {
+	if e.calls.vectors {
+		e.emitStep(frameSize)
+		e.loadFrame(r)
+		return
+	}
+	e.load(r, stFrame)
+	e.lea(r, r, frameSize)
+	e.store(stFrame, r)
+}
+
+// emitStepBack makes the frame below that at r, which is lost, the innermost one.
+func (e *Engine) emitStepBack(r x86.Reg) {
+	if e.calls.vectors {
+		e.emitStep(-frameSize)
+		return
+	}
+	e.lea(r, r, -frameSize)
+	e.store(stFrame, r)
+}
+
+// emitStep adds n to the frame's address.
+func (e *Engine) emitStep(n int) {
+	e.vpaddq(vecFrame, vecFrame, stepAt(n))
+}
+
+// emitSums adds to the totals what one count of a counter stands for. It overwrites r, or the flags if r is NoReg.
+func (e *Engine) emitSums(counter int, r x86.Reg) {
+	if e.calls == nil || e.counting != emu.CountAll {
+		return
+	}
+	k := e.calls
+	for _, s := range k.sums[counter] {
+		at := k.totalAt(s.column, counter%k.parts)
+		switch {
+		case k.inVector:
+			if s.n < -maxStep || s.n > maxStep {
+				panic(fmt.Sprintf("BUG: a block of %d instructions", s.n))
+			}
+			e.vpaddq(vecTotal, vecTotal, stepAt(int(s.n)))
+		case r == x86.NoReg:
+			e.addMem(at, int16(s.n))
+		default:
+			e.addMemBy(at, int16(s.n), r)
+		}
+	}
+}
+
+// emitAddIterations adds the iterations in RDX of a REP instruction to the total of instructions. It loses RCX.
+func (e *Engine) emitAddIterations() {
+	switch k := e.calls; {
+	case k == nil || e.counting != emu.CountAll:
+	case k.inVector:
+		e.vmovqTo(vecScratch, x86.RDX)
+		e.vpaddqVector(vecTotal, vecTotal, vecScratch)
+	default:
+		e.addFrom(k.totalAt(k.columns[emu.Ir], 0), x86.RDX)
+	}
+}
+
+// emitHappened adds 1 to the total of an event. It changes the flags.
+func (e *Engine) emitHappened(ev emu.Event) {
+	if e.calls != nil && e.counting == emu.CountAll && e.calls.columns[ev] >= 0 {
+		e.incMem(stTotals + 8*e.calls.columns[ev])
+	}
+}

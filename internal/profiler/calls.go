@@ -1,0 +1,124 @@
+package profiler
+
+import (
+	"strings"
+
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+)
+
+// IDs of functions without a name: what is added to the address where an object begins, which is that of a page, and that of code in no object.
+const (
+	unnamedCode = 1
+	linkageCode = 2
+	noObject    = 3
+)
+
+// RecordsCalls reports whether the engine records calls.
+func (p *Profiler) RecordsCalls() bool { return p.calls != nil }
+
+// Function tells functions apart for the engine, which records calls.
+func (p *Profiler) Function(a emu.Addr) emu.Function {
+	p.costs.forgetMapping()
+	return p.costs.functionAt(p.space, a)
+}
+
+// functionAt is the function that holds a in m. All code without a name in an object is one function, but that of its procedure linkage
+// table, which only leads to others; so does what the dynamic linker is entered by from there.
+func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
+	f := emu.Function{ID: noObject, Lo: a, Hi: a + 1}
+	loc := c.place(m, a)
+	if c.object == nil {
+		return f
+	}
+	va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo))
+	if !ok {
+		return f
+	}
+	object := a - emu.Addr(va)
+	lo, hi, ok := c.object.FuncRange(va)
+	if ok {
+		f.ID, f.Passes = object+emu.Addr(lo), strings.HasPrefix(loc.Func, "_dl_runtime_resolve")
+	} else if lo, hi, f.Passes = c.object.Unnamed(va); f.Passes {
+		f.ID = object + linkageCode
+	} else {
+		f.ID = object + unnamedCode
+	}
+	// The file may be mapped elsewhere beyond this mapping.
+	f.Lo, f.Hi = a-emu.Addr(min(va-lo, uint64(a-c.last.Lo))), a+emu.Addr(min(hi-va, uint64(c.last.Hi-a)))
+	return f
+}
+
+// A functionStart is where a function begins.
+type functionStart struct {
+	object *dwarfmap.Object
+	va     uint64
+}
+
+// owner returns the function that holds a, which was looked up last and whose place is loc, and the place where it begins.
+func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.Loc) {
+	fn := cgout.Func{Object: dwarfmap.Unknown, File: dwarfmap.Unknown, Name: loc.Func}
+	if c.object == nil {
+		return fn, unknown
+	}
+	fn.Object = c.last.Path
+	va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo))
+	if !ok {
+		return fn, unknown
+	}
+	start, ok := c.object.FuncStart(va)
+	if !ok {
+		return fn, unknown
+	}
+	begin, ok := c.starts[functionStart{c.object, start}]
+	if !ok {
+		begin = c.object.Lookup(start)
+		c.starts[functionStart{c.object, start}] = begin
+	}
+	fn.File = begin.File
+	return fn, begin
+}
+
+// collectCalls adds the calls from and to [lo, hi) to the graph.
+func (p *Profiler) collectCalls(lo, hi emu.Addr) {
+	c := p.costs
+	row := make([]uint64, len(c.row))
+	p.calls.Collect(lo, hi, func(site, target emu.Addr, calls uint64, costs []uint64) {
+		clear(row)
+		for i, e := range p.calls.Events {
+			if col := c.columns[e]; col >= 0 {
+				row[col] = costs[i]
+			}
+		}
+		from := c.place(p.space, site)
+		caller, _ := c.owner(site, from)
+		callee, begin := c.owner(target, c.place(p.space, target))
+		c.graph.AddCall(cgout.Call{
+			Caller: caller, File: from.File, Line: from.Line, Callee: callee, CalleeLine: begin.Line, Count: calls, Counts: row,
+		})
+	})
+}
+
+// SignalBegins is called when cpu's thread is in front of a signal handler, SignalEnds when it goes on where that interrupted it, and
+// ThreadEnds when it will not run again.
+func (p *Profiler) SignalBegins(cpu *emu.CPU) {
+	if p.calls != nil {
+		p.calls.SignalBegins(cpu)
+	}
+}
+
+// SignalEnds is called when cpu's thread goes on where a signal handler interrupted it.
+func (p *Profiler) SignalEnds(cpu *emu.CPU) {
+	if p.calls != nil {
+		p.calls.SignalEnds(cpu)
+	}
+}
+
+// ThreadEnds is called when cpu's thread will not run again.
+func (p *Profiler) ThreadEnds(cpu *emu.CPU) {
+	if p.calls != nil {
+		p.calls.End(cpu)
+	}
+}
