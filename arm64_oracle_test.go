@@ -37,7 +37,7 @@ func TestArm64(t *testing.T) {
 	here, there := []string{commandFor(t, "amd64")}, []string{qemuArm64(t), commandFor(t, "arm64")}
 	dir := t.TempDir()
 	hostPrograms(t, dir)
-	t.Chdir(dir) // --isolate has the working directory
+	t.Chdir(dir)                                                                  // --isolate has the working directory
 	sameOnHost(t, here, there, append(hostRows(t, dir, smallImage(t)), []hostRow{ // on files of this host
 		{"processes", []string{"--trace-children=yes"}, []string{
 			"/bin/bash", "-c", "for i in 1 2 3; do echo $((i * i)); done; x=$(echo a b c | tr a-z A-Z); echo $x; exit 3"}},

@@ -22,8 +22,8 @@ type valgrindOption struct {
 
 const (
 	oneContext = "a call graph has functions once"
-	byFunction  = "--toggle-collect=, --from= and --to= count parts of a run, and client requests write dumps"
-	asCaches    = "caches are simulated as Cachegrind does (--cache-sim=yes)"
+	byFunction = "--toggle-collect=, --from= and --to= count parts of a run, and client requests write dumps"
+	asCaches   = "caches are simulated as Cachegrind does (--cache-sim=yes)"
 )
 
 // valgrindOptions are those of Valgrind 3.13 to 3.25.
