@@ -86,6 +86,9 @@ func buildReport(tool string, o *Options, olds, news []Input) (_ *Report, err er
 		return nil, err
 	}
 	b.functions()
+	if err := b.callGraphs(); err != nil {
+		return nil, err
+	}
 	b.selectFunctions()
 	b.cut(o.Top)
 	b.finish()
@@ -309,7 +312,7 @@ func (b *builder) selectFunctions() {
 	}
 	b.sort(all)
 	for _, fn := range all {
-		if !wanted(fn.Row) {
+		if !wanted(fn.Row) && (r.calls == nil || !r.calls.shown[fn.Name]) {
 			r.OmittedFunctions++
 			continue
 		}
