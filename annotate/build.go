@@ -227,7 +227,6 @@ func (b *builder) file(p pairing) *builtFile {
 			f.old = b.old.files[shown.name]
 		}
 	}
-	b.sources(f)
 	return f
 }
 
@@ -424,6 +423,7 @@ func (r *Report) wants() func(Row) bool {
 func (b *builder) finish() {
 	for _, f := range b.files {
 		if len(f.Functions) > 0 {
+			b.sources(f)
 			f.Lines = b.r.merged(f.Functions)
 			b.r.Files = append(b.r.Files, f.ReportFile)
 		}

@@ -395,9 +395,3 @@ func (w *rowWriter) row(line int, text string, hasText bool, runs string, counts
 	b.WriteByte(']')
 	w.rows = append(w.rows, b.Bytes())
 }
-
-// A pageLive says that the page is served: what it has not it may ask for.
-type pageLive struct {
-	Version int  `json:"version"` // another one for each content
-	Running bool `json:"running"` // counts go on
-}

@@ -1,5 +1,6 @@
 // What is chosen: a function, or a line of a file. Its source or its instructions, and its calls.
 
+let still = false; // the counts are newer, and nothing is to move
 let shown = { key: "", table: null }; // what the pane shows, so that it is made anew only if that is another
 
 // chosenFile is the file of which the pane shows lines.
@@ -81,6 +82,8 @@ async function rowsOf(file) {
 async function drawSource() {
   const file = chosenFile(), pane = $("pane");
   if (file < 0) return pane.replaceChildren();
+  const top = still ? pane.scrollTop : -1;
+  still = false;
   const key = `source ${file} ${state.metric.id} ${state.q} ${D.live?.version}`;
   if (shown.key !== key) {
     shown = { key, table: null };
@@ -89,6 +92,7 @@ async function drawSource() {
     shown.table = sourceTable(pane, file, rows);
   }
   if (shown.table) target();
+  if (top >= 0) pane.scrollTop = top;
 }
 
 // sourceTable makes the lines of a file.

@@ -313,6 +313,7 @@ function ownChoices() {
 function listen() {
   const click = {
     "theme": toggleTheme, "help-button": keys["?"], "help-close": () => $("help").close(), "icicle": onBox, "zoom-out": keys.z, "copy": copyList,
+    "stop": () => { $("stop").hidden = true; fetch("stop", { method: "POST" }).catch(() => {}); },
     "by-place": () => go({ view: "place", zoom: [] }), "by-calls": () => go({ view: "calls", zoom: [] }),
   };
   for (const [id, act] of Object.entries(click)) $(id).addEventListener("click", act);
@@ -337,6 +338,43 @@ function listen() {
   addEventListener("beforeprint", () => { functions.fillAll(); shown.table?.fillAll(); });
 }
 
+// A page that is served asks for newer counts while a program runs.
+
+function drawLive(text) {
+  $("live").hidden = !D.live || (!D.live.running && !text);
+  $("live").textContent = text || "running: counts so far";
+  $("live").classList.toggle("over", text !== "");
+  $("stop").hidden = !D.live?.stop;
+}
+
+async function poll() {
+  const wasRunning = D.live.running;
+  try {
+    const answer = await fetch(`data?v=${D.live.version}`);
+    if (answer.status === 200) renew(await answer.json());
+  } catch {
+    return drawLive("no longer served: cgemu has ended");
+  }
+  if (D.live.running) setTimeout(poll, 1000);
+  drawLive(wasRunning && !D.live.running ? "the run has ended" : "");
+}
+
+// renew shows newer data in place of the old: what was chosen stays, and nothing moves.
+function renew(data) {
+  const label = state.fn >= 0 ? functionLabel(state.fn) : "", hash = location.hash;
+  const places = ["functions", "pane"].map((id) => [$(id), $(id).scrollTop]);
+  D = data;
+  index();
+  drawHeader();
+  ownChoices();
+  const [s] = parse(hash);
+  if (s.fn < 0 && s.file < 0 && !(label && find(label, s))) s.fn = first();
+  state.metric = null;
+  still = true;
+  apply(s);
+  for (const [box, top] of places) box.scrollTop = top;
+}
+
 try { if (localStorage.getItem("cgemu-theme")) theme(localStorage.getItem("cgemu-theme")); } catch { /* as above */ }
 functions = new Table($("functions").firstElementChild, $("functions"), functionRow);
 listen();
@@ -349,4 +387,6 @@ function start() {
   ownChoices();
   state.metric = null;
   follow();
+  if (D.live) drawLive("");
+  if (D.live?.running) setTimeout(poll, 1000);
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/cgemu/cgemu/internal/usage"
 )
 
-// Commands returns what users have to know of the commands: annotate, diff and merge.
+// Commands returns what users have to know of the commands: annotate, diff, merge and view.
 func Commands() []*usage.Command {
-	return []*usage.Command{&annotateCommand, &diffCommand, &mergeCommand}
+	return []*usage.Command{&annotateCommand, &diffCommand, &mergeCommand, &viewCommand}
 }
 
 var annotateCommand = usage.Command{

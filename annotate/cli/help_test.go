@@ -18,6 +18,7 @@ func TestHelp(t *testing.T) {
 	}{
 		{&annotateCommand, new(options).annotateOptions(new(bufio.Writer))},
 		{&diffCommand, new(options).diffOptions()},
+		{&viewCommand, (&view{options: new(options)}).viewOptions()},
 		{&mergeCommand, new(options).mergeOptions(new(string))},
 	} {
 		parsed := map[string]bool{}
