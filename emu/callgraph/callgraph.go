@@ -11,6 +11,7 @@
 package callgraph
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -69,7 +70,7 @@ type stack struct {
 	interrupted *stack
 }
 
-// A thread has the stacks of a guest thread: the one that it uses, and those that it may come back to.
+// A thread has the stacks of a guest thread: the one that it uses, and those that it may come back to, by start.
 type thread struct {
 	current *stack
 	others  []*stack
@@ -86,9 +87,9 @@ type Recorder struct {
 	Sums   []uint64
 	Base   uint64
 
-	// lookup and sameStack are asked about the guest's memory.
-	lookup    func(a emu.Addr) emu.Function
-	sameStack func(a, b emu.Addr) bool
+	// lookup and mapping are asked about the guest's memory.
+	lookup  func(a emu.Addr) emu.Function
+	mapping func(a emu.Addr) (lo, hi emu.Addr)
 
 	arcs  []arc
 	index map[arcKey]int
@@ -107,10 +108,11 @@ type Recorder struct {
 	inherited *thread
 }
 
-// New returns a recorder of some events. function tells functions apart, sameStack says whether two addresses are of one mapping.
-func New(events emu.EventSet, function func(a emu.Addr) emu.Function, sameStack func(a, b emu.Addr) bool) *Recorder {
+// New returns a recorder of some events. function tells functions apart, mapping says which addresses, [lo, hi), are mapped together with one: none if it is
+// not mapped. Stacks in one mapping are one stack.
+func New(events emu.EventSet, function func(a emu.Addr) emu.Function, mapping func(a emu.Addr) (lo, hi emu.Addr)) *Recorder {
 	r := &Recorder{
-		lookup: function, sameStack: sameStack, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
+		lookup: function, mapping: mapping, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
 		pages: map[emu.Addr][]int{}, numbers: map[emu.Addr]uint32{}, functions: map[emu.Addr]emu.Function{},
 	}
 	for e := range emu.Event(64) {
@@ -390,20 +392,34 @@ func (r *Recorder) switchTo(rsp, target emu.Addr) bool {
 			return true
 		}
 	}
-	for i, s := range t.others {
-		if r.sameStack(rsp, s.start) {
-			t.others = slices.Delete(t.others, i, i+1)
-			t.others = append(t.others, t.current)
-			r.use(s)
-			return true
-		}
-	}
-	if !r.sameStack(rsp, rsp) {
+	lo, hi := r.mapping(rsp)
+	if lo == hi {
 		return false
 	}
-	t.others = append(t.others, t.current)
+	if i, _ := slices.BinarySearchFunc(t.others, lo, byStart); i < len(t.others) && t.others[i].start < hi {
+		s := t.others[i]
+		t.others = slices.Delete(t.others, i, i+1)
+		t.leave()
+		r.use(s)
+		return true
+	}
+	t.leave()
 	r.use(&stack{start: rsp, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, target)}}})
 	return false
+}
+
+// leave puts the stack in use to those that t may come back to.
+func (t *thread) leave() {
+	i, _ := slices.BinarySearchFunc(t.others, t.current.start, byStart)
+	t.others = slices.Insert(t.others, i, t.current)
+}
+
+func byStart(s *stack, start emu.Addr) int { return cmp.Compare(s.start, start) }
+
+// sameStack reports whether a and b are on one stack.
+func (r *Recorder) sameStack(a, b emu.Addr) bool {
+	lo, hi := r.mapping(a)
+	return b >= lo && b < hi
 }
 
 // use goes on with s.

@@ -25,7 +25,7 @@ type guest struct {
 
 func newGuest() *guest {
 	g := &guest{cpu: emu.NewCPU()}
-	g.Recorder = New(emu.Events(emu.Ir), functionAt, func(a, b emu.Addr) bool { return a>>12 == b>>12 })
+	g.Recorder = New(emu.Events(emu.Ir), functionAt, func(a emu.Addr) (lo, hi emu.Addr) { return a.PageDown(), a.PageDown() + emu.PageSize })
 	g.cpu.RIP, g.cpu.Regs[emu.RSP] = 0x1000, 0x70800
 	g.Begin(g.cpu)
 	return g
@@ -160,6 +160,30 @@ func TestRecorder(t *testing.T) {
 			require.Empty(t, arcs(g.Recorder), "what was collected is gone")
 		})
 	}
+}
+
+// TestManyStacks has a stack looked up among many by a few questions, however many they are.
+func TestManyStacks(t *testing.T) {
+	g := newGuest()
+	asked, mapping := 0, g.mapping
+	g.mapping = func(a emu.Addr) (lo, hi emu.Addr) {
+		asked++
+		return mapping(a)
+	}
+	const stacks = 1000
+	at := func(i int) emu.Addr { return 0x100800 + emu.Addr(i*7919%stacks)*emu.PageSize }
+	for i := range stacks { // each begins, calls, and gives way to the next
+		g.flow(0x1010, 0x2000, at(i))
+		g.call(0x2010, 0x3000, at(i)-8)
+	}
+	for i := range stacks {
+		g.flow(0x3010, 0x3020, at(i)-8)
+		g.ret(0x3030, 0x2015, at(i))
+	}
+	require.Less(t, asked, 2*stacks*20)
+	list := arcs(g.Recorder)
+	require.Len(t, list, 1)
+	require.Regexp(t, "^2010-3000 1000 ", list[0])
 }
 
 // TestThreads has two threads, of which one waits while the other runs.

@@ -26,7 +26,7 @@ type blockCalls struct {
 }
 
 func newCalls(events emu.EventSet, function func(emu.Addr) emu.Function, m *mem.Space) *calls {
-	k := &calls{Recorder: callgraph.New(events, function, m.SameMapping)}
+	k := &calls{Recorder: callgraph.New(events, function, m.Mapping)}
 	for e := range k.columns {
 		k.columns[e] = k.Column(emu.Event(e))
 	}

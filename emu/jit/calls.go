@@ -42,7 +42,7 @@ const frameSize = 16
 
 // newCalls gives e what it needs to record calls.
 func (e *Engine) newCalls() error {
-	k := &calls{Recorder: callgraph.New(e.Events|e.Others, e.Function, e.mem.SameMapping)}
+	k := &calls{Recorder: callgraph.New(e.Events|e.Others, e.Function, e.mem.Mapping)}
 	for ev := range k.columns {
 		k.columns[ev] = k.Column(emu.Event(ev))
 	}
