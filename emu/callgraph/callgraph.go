@@ -68,6 +68,8 @@ type stack struct {
 	start emu.Addr
 	// interrupted is the stack that goes on when the signal handler whose stack this is returns; nil for others.
 	interrupted *stack
+	// goroutine says that it is that of one.
+	goroutine bool
 }
 
 // A thread has the stacks of a guest thread: the one that it uses, and those that it may come back to, by start.
@@ -104,6 +106,7 @@ type Recorder struct {
 	// calledFrom is the site of the arc of the frame that was popped last.
 	calledFrom emu.Addr
 	numbers    map[emu.Addr]uint32 // of functions, by their IDs
+	goroutines map[uint64]*stack   // that have run
 	// inherited is the thread of another process of which the first one is a copy, nil for none.
 	inherited *thread
 }
@@ -114,6 +117,7 @@ func New(events emu.EventSet, function func(a emu.Addr) emu.Function, mapping fu
 	r := &Recorder{
 		lookup: function, mapping: mapping, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
 		pages: map[emu.Addr][]int{}, numbers: map[emu.Addr]uint32{}, functions: map[emu.Addr]emu.Function{},
+		goroutines: map[uint64]*stack{},
 	}
 	for e := range emu.Event(64) {
 		if events.Has(e) {
@@ -277,15 +281,25 @@ func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
 	for n > 0 && r.Frames[n].SP == rsp|Jumped {
 		n--
 	}
+	if (n == 0 || r.Frames[n].SP != rsp) && r.moved(target, rsp) {
+		r.Return(site, target, rsp, counts)
+		return
+	}
 	if n == 0 || r.Frames[n].SP != rsp {
 		r.Flow(site, target, rsp, counts)
 		return
 	}
+	called := r.arcOf(r.Frames[n]).site
 	for len(r.Frames) > n {
 		r.pop()
 	}
-	r.Jump(site, target, counts)
+	if !isReturnSite(called, target) {
+		r.Jump(site, target, counts)
+	}
 }
+
+// isReturnSite reports whether a CALL at site may return to target.
+func isReturnSite(site, target emu.Addr) bool { return target > site && target <= site+maxInsn }
 
 // Flow is told of an indirect jump into another function: RSP, which is rsp then, may have passed places of return addresses.
 func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
@@ -490,13 +504,17 @@ func (r *Recorder) SignalBegins(cpu *emu.CPU) {
 	r.use(r.newStack(cpu, r.thread.current))
 }
 
-// SignalEnds is told that cpu's thread goes on where a signal handler interrupted it.
-func (r *Recorder) SignalEnds(cpu *emu.CPU) {
+// SignalEnds is told that cpu's thread goes on where a signal handler interrupted it, or where that wants. counts says whether calls count.
+func (r *Recorder) SignalEnds(cpu *emu.CPU, counts bool) {
 	if t := r.threads[cpu]; t == nil || t.current.interrupted == nil {
 		return
 	}
 	r.Begin(cpu)
 	r.endSignal()
+	if f := r.function(cpu.RIP); f.ID == cpu.RIP && f.ID != r.Function().ID {
+		// The handler has made what it interrupted call a function, as Go's does.
+		r.Call(r.arcOf(r.top()).target, f.ID, emu.Addr(cpu.Regs[emu.RSP]), counts)
+	}
 }
 
 func (r *Recorder) endSignal() {
@@ -510,6 +528,7 @@ func (r *Recorder) Reset() {
 		r.suspend()
 	}
 	r.threads, r.thread, r.cpu, r.Frames = map[*emu.CPU]*thread{}, nil, nil, r.Frames[:0]
+	clear(r.goroutines)
 }
 
 // Inherit takes over the functions in which parent's thread is that ran last: the first thread of r, which belongs to another process, is a copy of it.
@@ -579,3 +598,6 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(site, target emu.Addr, call
 		clear(sums[In:])
 	}
 }
+
+// maxInsn is the most bytes that an instruction has (SDM Vol. 2, 2.3.11).
+const maxInsn = 15

@@ -168,6 +168,10 @@ func (e *Engine) emitJumpOrigin(i int) {
 		return
 	}
 	e.emitOrigin(i)
+	if e.calls.Resumes(e.block[i].PC) {
+		e.storeImm32(stFrom, fromReturn)
+		return
+	}
 	e.storeImm32(stFrom, e.calls.Number(e.t.pc))
 }
 

@@ -139,11 +139,18 @@ func (e *Engine) looked(target emu.Addr) {
 	}
 }
 
-// returned tells it of a return to target which its return site did not expect.
+// returned tells it of a return to target which its return site did not expect, or of a goroutine that goes on there.
 func (e *Engine) returned(target emu.Addr) {
-	if e.calls != nil {
-		e.told(e.calls.Return, e.origin(), target)
+	if e.calls == nil {
+		return
 	}
+	if site := e.origin(); !e.calls.Resumes(site) {
+		e.told(e.calls.Return, site, target)
+		return
+	}
+	e.told(func(_, target, rsp emu.Addr, _ bool) {
+		e.calls.Resume(e.get(stRegs+8*emu.R14), target, rsp)
+	}, 0, target)
 }
 
 // origin returns the address of the jump or return that set stOrigin last.
