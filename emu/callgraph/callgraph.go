@@ -45,19 +45,31 @@ type arc struct {
 }
 
 // A row of Sums begins with Pass and PassTo, which are for an arc into what passes: to which target it led, and
-// which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. From In on come the totals when the arc was entered, added
-// up, and behind them the number of calls; then the totals when it was left, and a word that means nothing.
+// which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. Behind them, where the layout says, come the totals when the arc was
+// entered, added up, with the number of calls among them, and then likewise the totals when it was left, with a word among them that means nothing.
 const (
 	Pass     = 0
 	PassTo   = 1
 	Function = 2
 	Begins   = 3
-	In       = 4
 )
 
-// Calls is where a row has the number of calls, Out where it has the totals when the arc was left.
-func (r *Recorder) Calls() int { return In + len(r.Events) }
-func (r *Recorder) Out() int   { return In + len(r.Events) + 1 }
+// A Layout says where totals and rows have what.
+type Layout struct {
+	// Columns has the place in the totals of each event. Calls is that of the number of calls in a row, beside them: in the totals that word means nothing.
+	Columns []int
+	Calls   int
+	// Words is how many words totals have, with Calls; Header is how many a row has in front of them.
+	Words, Header int
+}
+
+// SetLayout changes the layout, before anything is recorded: who executes may need another order than that of the events, without gaps.
+func (r *Recorder) SetLayout(l Layout) { r.layout, r.Totals = l, make([]uint64, l.Words) }
+
+// In is where a row has the totals when the arc was entered, Calls where it has the number of calls, Out where it has the totals when the arc was left.
+func (r *Recorder) In() int    { return r.layout.Header }
+func (r *Recorder) Calls() int { return r.layout.Header + r.layout.Calls }
+func (r *Recorder) Out() int   { return r.layout.Header + r.layout.Words }
 
 type arcKey struct{ site, target emu.Addr }
 
@@ -80,9 +92,10 @@ type thread struct {
 
 // A Recorder follows the calls of one address space.
 type Recorder struct {
-	// Events are what is counted, Totals how often each has happened while everything counts. Who executes adds to them.
+	// Events are what is counted, Totals how often each has happened while everything counts, at its Column. Who executes adds to them.
 	Events []emu.Event
 	Totals []uint64
+	layout Layout
 	// Frames are those of the stack in use. Sums has a row for each arc: see In. Who executes may push and pop frames, and add
 	// to the sums, himself: then these two have to have room for all there will be, and Base is where his code finds Sums.
 	Frames []Frame
@@ -124,15 +137,24 @@ func New(events emu.EventSet, function func(a emu.Addr) emu.Function, mapping fu
 			r.Events = append(r.Events, e)
 		}
 	}
-	r.Totals = make([]uint64, len(r.Events))
+	l := Layout{Calls: len(r.Events), Words: len(r.Events) + 1, Header: Begins + 1}
+	for i := range r.Events {
+		l.Columns = append(l.Columns, i)
+	}
+	r.SetLayout(l)
 	return r
 }
 
 // Width is how many words an arc has in Sums.
-func (r *Recorder) Width() int { return In + 2*(len(r.Events)+1) }
+func (r *Recorder) Width() int { return r.layout.Header + 2*r.layout.Words }
 
 // Column returns which of the totals is e's, -1 if it is not counted.
-func (r *Recorder) Column(e emu.Event) int { return slices.Index(r.Events, e) }
+func (r *Recorder) Column(e emu.Event) int {
+	if i := slices.Index(r.Events, e); i >= 0 {
+		return r.layout.Columns[i]
+	}
+	return -1
+}
 
 // Arc returns the place of the arc from site to target, which it makes if there is none.
 func (r *Recorder) Arc(site, target emu.Addr) uint64 {
@@ -221,17 +243,17 @@ func (r *Recorder) Function() emu.Function { return r.arcOf(r.top()).function }
 
 // entered adds the totals to those with which the arc of f was entered.
 func (r *Recorder) entered(f Frame) {
-	in := r.row(f.Arc)[In:]
-	for e, n := range r.Totals {
-		in[e] += n
-	}
+	r.addTotals(r.row(f.Arc)[r.In():])
 }
 
 // left does so for those with which it was left.
 func (r *Recorder) left(f Frame) {
-	out := r.row(f.Arc)[r.Out():]
-	for e, n := range r.Totals {
-		out[e] += n
+	r.addTotals(r.row(f.Arc)[r.Out():])
+}
+
+func (r *Recorder) addTotals(to []uint64) {
+	for _, c := range r.layout.Columns {
+		to[c] += r.Totals[c]
 	}
 }
 
@@ -588,14 +610,14 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(site, target emu.Addr, call
 		a := &r.arcs[i]
 		sums := r.Sums[i*r.Width() : (i+1)*r.Width()]
 		any := sums[r.Calls()]
-		for e := range costs {
-			costs[e] = sums[r.Out()+e] - sums[In+e]
+		for e, c := range r.layout.Columns {
+			costs[e] = sums[r.Out()+c] - sums[r.In()+c]
 			any |= costs[e]
 		}
 		if any != 0 && a.site != 0 {
 			add(a.site, a.target, sums[r.Calls()], costs)
 		}
-		clear(sums[In:])
+		clear(sums[r.In():])
 	}
 }
 
