@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -30,6 +31,9 @@ type attribution struct {
 	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
 	object *dwarfmap.Object
+	// byObject says that code without a name is called by its object; unnamed are such names, by the object's path.
+	byObject bool
+	unnamed  map[string]string
 }
 
 // unknown is the place of code that is in no file, or in one without names.
@@ -37,7 +41,10 @@ var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 
 func newAttribution(cfg *Config, o *Objects) *attribution {
 	p := cfg.newProfile()
-	c := &attribution{profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, row: make([]uint64, len(p.Events))}
+	c := &attribution{
+		profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, row: make([]uint64, len(p.Events)),
+		byObject: !cfg.Compat, unnamed: map[string]string{},
+	}
 	for e := range c.columns {
 		c.columns[e] = -1
 	}
@@ -105,12 +112,32 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 			c.last, c.object = *v, c.open(v.Path)
 		}
 	}
+	loc, va, known := unknown, uint64(0), false
 	if c.object != nil {
-		if va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); ok {
-			return c.object.Lookup(va)
+		if va, known = c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); known {
+			loc = c.object.Lookup(va)
 		}
 	}
-	return unknown
+	if loc.Func == dwarfmap.Unknown && c.byObject && c.last.File {
+		loc.Func = ""
+		if known {
+			loc.Func = c.object.LinkageName(va)
+		}
+		if loc.Func == "" {
+			loc.Func = c.unnamedIn(c.last.Path)
+		}
+	}
+	return loc
+}
+
+// unnamedIn is the name of all code in a guest file that no function holds.
+func (c *attribution) unnamedIn(file string) string {
+	name, ok := c.unnamed[file]
+	if !ok {
+		name = fmt.Sprintf("%s (%s)", dwarfmap.Unknown, path.Base(file))
+		c.unnamed[file] = name
+	}
+	return name
 }
 
 // describe names the code in front of a for messages: the function and how far in it a is, and the source place. Code without

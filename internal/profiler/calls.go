@@ -10,10 +10,12 @@ import (
 )
 
 // IDs of functions without a name: what is added to the address where an object begins, which is that of a page, and that of code in no object.
+// linkerCode is the part of a procedure linkage table that enters the dynamic linker, which has another name than the entries in front of it.
 const (
 	unnamedCode = 1
 	linkageCode = 2
 	noObject    = 3
+	linkerCode  = 4
 )
 
 // RecordsCalls reports whether the engine records calls.
@@ -41,10 +43,12 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	lo, hi, ok := c.object.FuncRange(va)
 	if ok {
 		f.ID, f.Passes = object+emu.Addr(lo), strings.HasPrefix(loc.Func, "_dl_runtime_resolve")
-	} else if lo, hi, f.Passes = c.object.Unnamed(va); f.Passes {
-		f.ID = object + linkageCode
-	} else {
+	} else if lo, hi, f.Passes = c.object.Unnamed(va); !f.Passes {
 		f.ID = object + unnamedCode
+	} else if f.ID = object + linkageCode; c.byObject {
+		if lo, hi = va, va+1; c.object.LinkageName(va) == "" {
+			f.ID = object + linkerCode
+		}
 	}
 	// The file may be mapped elsewhere beyond this mapping.
 	f.Lo, f.Hi = a-emu.Addr(min(va-lo, uint64(a-c.last.Lo))), a+emu.Addr(min(hi-va, uint64(c.last.Hi-a)))
