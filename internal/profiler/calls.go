@@ -33,6 +33,9 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	f := emu.Function{ID: noObject, Lo: a, Hi: a + 1}
 	loc := c.place(m, a)
 	if c.object == nil {
+		if jit, ok := c.jitName(a); ok {
+			f.ID = emu.Addr(jit.Lo)
+		}
 		return f
 	}
 	va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo))
@@ -98,7 +101,24 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 		}
 		from := c.place(p.space, site)
 		caller, _ := c.owner(site, from)
+		lateCaller := c.nameless
 		callee, begin := c.owner(target, c.place(p.space, target))
+		if lateCaller || c.nameless {
+			k := lateCall{caller: caller, callee: callee, file: from.File, line: from.Line, calleeLine: begin.Line}
+			if lateCaller {
+				k.site = site
+			}
+			if c.nameless {
+				k.target = target
+			}
+			if sums := c.late.call(k, len(row)); sums != nil {
+				sums[0] += calls
+				for i, n := range row {
+					sums[1+i] += n
+				}
+				return
+			}
+		}
 		c.graph.AddCall(cgout.Call{
 			Caller: caller, File: from.File, Line: from.Line, Callee: callee, CalleeLine: begin.Line, Count: calls, Counts: row,
 		})
