@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"io"
 	"strings"
 )
 
@@ -22,10 +23,11 @@ type linkage struct {
 	names    map[uint64]string // of entries, by address, as shown
 }
 
-// A slot is a word that the dynamic linker, or the start of a static program, sets to the address of a function: that of a symbol, or
-// without one that which the function at resolver returns (R_X86_64_IRELATIVE).
+// A slot is a word that the dynamic linker, or the start of a static program, sets to the address of a function: that of a symbol, by its
+// number in a table, or without one that which the function at resolver returns (R_X86_64_IRELATIVE).
 type slot struct {
-	symbol   []byte
+	symbols  *elf.Section
+	symbol   uint32
 	resolver uint64
 }
 
@@ -101,10 +103,11 @@ func (l *linkage) slotOf(entry uint64, code []byte) slot {
 
 // slotName is what an entry that leads through s is called, "" if that is not known.
 func (o *Object) slotName(s slot) string {
-	switch {
-	case len(s.symbol) > 0:
-		return o.show(s.symbol) + linkageSuffix
-	case s.resolver != 0:
+	if s.symbols != nil {
+		if name := o.main.symbolName(s.symbols, s.symbol); len(name) > 0 {
+			return o.show(name) + linkageSuffix
+		}
+	} else if s.resolver != 0 {
 		if name, ok := o.function(s.resolver); ok && o.lastFunc.lo == s.resolver {
 			name, _, _ = strings.Cut(name, "@") // its version
 			return name + linkageSuffix
@@ -113,38 +116,72 @@ func (o *Object) slotName(s slot) string {
 	return ""
 }
 
-// loadLinkage reads the relocations of slots.
-func (o *Object) loadLinkage() {
-	for _, s := range o.main.elf.Sections {
-		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 {
-			continue
+// symbolName reads the name of one symbol of a table, without its version.
+func (m *image) symbolName(table *elf.Section, n uint32) []byte {
+	var sym [symSize]byte
+	if table.Type == elf.SHT_NOBITS || int(table.Link) >= len(m.elf.Sections) {
+		return nil
+	}
+	if _, err := table.ReadAt(sym[:], int64(n)*symSize); err != nil {
+		return nil
+	}
+	names := m.elf.Sections[table.Link]
+	if names.Type != elf.SHT_STRTAB {
+		return nil
+	}
+	// Names are read in parts, since most are short.
+	for size := 64; ; size *= 4 {
+		name := make([]byte, size)
+		n, err := names.ReadAt(name, int64(binary.LittleEndian.Uint32(sym[:])))
+		if end := bytes.IndexByte(name[:n], 0); end >= 0 {
+			name, _, _ = bytes.Cut(name[:end], []byte("@"))
+			return name
 		}
-		relocations, err := o.main.contents(s)
-		if err != nil {
-			o.fail(err)
-			continue
+		if err != nil || size >= maxName {
+			return nil
 		}
-		var syms, names []byte
-		if s.Link != 0 && int(s.Link) < len(o.main.elf.Sections) {
-			if syms, names, err = o.main.symbols(o.main.elf.Sections[s.Link]); err != nil {
-				o.fail(err)
-			}
-		}
-		o.linkage.read(relocations, syms, names, s.Name == ".rela.plt")
 	}
 }
 
-// read takes slots from a section of relocations (Elf64_Rela). numbered says that entries know them by their numbers.
-func (l *linkage) read(relocations, syms, names []byte, numbered bool) {
+// maxRelocations is how many bytes of relocations are read, all together.
+const maxRelocations = 1 << 30
+
+// loadLinkage reads the relocations of slots.
+func (o *Object) loadLinkage() {
+	left := maxRelocations
+	for _, s := range o.main.elf.Sections {
+		if s.Type != elf.SHT_RELA || s.Flags&(elf.SHF_ALLOC|elf.SHF_COMPRESSED) != elf.SHF_ALLOC {
+			continue
+		}
+		var symbols *elf.Section
+		if s.Link != 0 && int(s.Link) < len(o.main.elf.Sections) {
+			symbols = o.main.elf.Sections[s.Link]
+		}
+		// A large program has millions of relocations, nearly all for other things.
+		part := make([]byte, min(s.Size, 1<<12*relaSize))
+		for r := s.Open(); len(part) > 0 && left > 0 && !o.main.stopped(); {
+			n, err := io.ReadFull(r, part)
+			left -= n
+			o.linkage.read(part[:n], symbols, s.Name == ".rela.plt")
+			if err != nil {
+				break
+			}
+		}
+	}
+}
+
+// relaSize is the size of an Elf64_Rela.
+const relaSize = 24
+
+// read takes slots from relocations (Elf64_Rela) by the symbols of a table. numbered says that entries know them by their numbers.
+func (l *linkage) read(relocations []byte, symbols *elf.Section, numbered bool) {
 	le := binary.LittleEndian
-	for ; len(relocations) >= 24; relocations = relocations[24:] {
+	for ; len(relocations) >= relaSize; relocations = relocations[relaSize:] {
 		var s slot
 		at, info := le.Uint64(relocations), le.Uint64(relocations[8:])
 		switch elf.R_X86_64(info & 0xffffffff) {
 		case elf.R_X86_64_JMP_SLOT, elf.R_X86_64_GLOB_DAT:
-			if i := info >> 32; i < uint64(len(syms)/symSize) {
-				s.symbol, _, _ = bytes.Cut(stringAt(names, uint64(le.Uint32(syms[i*symSize:]))), []byte("@"))
-			}
+			s.symbols, s.symbol = symbols, uint32(info>>32)
 			l.slots[at] = s
 		case elf.R_X86_64_IRELATIVE:
 			s.resolver = le.Uint64(relocations[16:])
