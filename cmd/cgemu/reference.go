@@ -176,6 +176,7 @@ var runCommand = usage.Command{
 		{Title: "Commands", Rows: []usage.Row{
 			{Name: "run", Text: "runs a program; the word may be left out"},
 			{Name: "annotate", Text: "shows where the events of profiles took place"},
+			{Name: "callers", Text: "shows who calls a function, and whom it calls"},
 			{Name: "diff", Text: "shows what differs between two profiles"},
 			{Name: "merge", Text: "adds profiles up"},
 			{Name: "check", Text: "holds benchmarks to the counts that they had"},
