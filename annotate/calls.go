@@ -143,12 +143,10 @@ func (r *CallReport) load(o *Options, inputs []Input) (*callSide, error) {
 		if err := o.checkEvents(p.Events); err != nil {
 			return nil, err
 		}
-		g, err := o.renamed(p.Graph, len(p.Events))
-		if err != nil {
+		q := cgout.New(p.Events...)
+		if q.Graph, err = o.renamed(p.Graph, len(p.Events)); err != nil {
 			return nil, err
 		}
-		q := cgout.New(p.Events...)
-		q.Graph = g
 		if sum == nil {
 			sum = q
 		} else if err := sum.Merge(q); err != nil {
@@ -189,6 +187,33 @@ func (o *Options) renamed(g *cgout.CallGraph, events int) (*cgout.CallGraph, err
 		h.AddCall(c)
 	}
 	return h, failed
+}
+
+// Renamed returns a profile with the names that RenameFile, RenameFunc and StripHash give; p itself if they change none.
+func (o *Options) Renamed(p *cgout.Profile) (*cgout.Profile, error) {
+	if o.RenameFile == nil && o.RenameFunc == nil && !o.StripHash {
+		return p, nil
+	}
+	g, flat := p.Graph, p.Graph == nil
+	if flat {
+		g = cgout.NewCallGraph(len(p.Events))
+		p.Each(func(file, fn string, line int, counts []uint64) {
+			g.AddCost(cgout.Func{File: file, Name: fn}, file, line, counts...)
+		})
+	}
+	g, err := o.renamed(g, len(p.Events))
+	if err != nil {
+		return nil, err
+	}
+	q := cgout.New(p.Events...)
+	q.Desc, q.Cmd, q.Graph = p.Desc, p.Cmd, g
+	for c := range g.Costs {
+		q.Add(c.File, c.Func.Name, c.Line, c.Counts...)
+	}
+	if flat {
+		q.Graph = nil
+	}
+	return q, nil
 }
 
 func toCounts(list []uint64) counts {

@@ -2,13 +2,15 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/cgemu/cgemu/export"
 	"github.com/cgemu/cgemu/internal/usage"
 )
 
-// Commands returns what users have to know of the commands: annotate, callers, diff and merge.
+// Commands returns what users have to know of the commands: annotate, callers, diff, merge and export.
 func Commands() []*usage.Command {
-	return []*usage.Command{&annotateCommand, &callersCommand, &diffCommand, &mergeCommand}
+	return []*usage.Command{&annotateCommand, &callersCommand, &diffCommand, &mergeCommand, &exportCommand}
 }
 
 var annotateCommand = usage.Command{
@@ -148,6 +150,34 @@ var mergeCommand = usage.Command{
 	Operands: usage.Files,
 	Sections: []usage.Section{usageStatuses},
 	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-diff(1)"},
+}
+
+var exportCommand = usage.Command{
+	Name:     "cgemu export",
+	Title:    "writes profiles for other tools",
+	Synopsis: []string{"--to=FORMAT [options] PROFILE..."},
+	About: []string{
+		"Writes the sum of profiles in the format of another tool: callgrind for KCachegrind and callgrind_annotate; pprof for go tool pprof; folded for " +
+			"flamegraph.pl; speedscope for speedscope.app; firefox for profiler.firefox.com; perfetto for ui.perfetto.dev; flamegraph is an SVG to be opened in a browser; " +
+			"lcov for genhtml. Profiles with a call graph (cgemu --call-graph=yes) give stacks.",
+	},
+	Examples: []usage.Row{
+		{Name: "cgemu export --to=flamegraph -o flame.svg callgrind.out.1000", Text: "a picture to zoom and search"},
+		{Name: "cgemu export --to=pprof -o prof.pb.gz callgrind.out.1000", Text: "for go tool pprof -http=: prof.pb.gz"},
+		{Name: "cgemu export --to=folded callgrind.out.1000 | grep strcmp", Text: "which stacks lead there?"},
+	},
+	Groups: []usage.Group{
+		{Title: "Options", Options: slices.Concat(usageHelp, usageMod, []usage.Option{
+			{Names: []string{"--to"}, Arg: "FORMAT", Values: export.Formats, Text: "one of " + strings.Join(export.Formats, ", ")},
+			{Names: []string{"--events"}, Arg: "A,B,C", Text: "these events only (default: all; folded, flamegraph and lcov have one, the first)"},
+			{Names: []string{"--lines"}, Text: "source lines are frames, too, above their functions; they always are without a call graph, and pprof has them anyway"},
+			{Names: []string{"--strip-hash"}, Text: "function names without hashes and suffixes of clones"},
+			{Names: []string{"-o"}, Arg: "FILE", Text: "write to FILE"},
+		})},
+	},
+	Operands: usage.Files,
+	Sections: []usage.Section{usageStatuses},
+	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-callers(1)"},
 }
 
 // What the commands share.
