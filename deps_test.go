@@ -59,7 +59,8 @@ var allowed = map[string]string{
 	"internal/sandbox": "",
 	"internal/python":  "cgout", "annotate": "cgout internal/glob internal/nonblock internal/python",
 	"internal/usage": "", "internal/version": "",
-	"annotate/cli":         "annotate cgout internal/image internal/outfile internal/python internal/usage internal/version",
+	"annotate/cli":         "annotate cgout export internal/image internal/outfile internal/python internal/usage internal/version",
+	"export":               "cgout",
 	"annotate/web":         "annotate cgout",
 	"annotate/web/page":    "annotate",
 	"cmd/cgemu-web":        "annotate/web annotate/web/page internal/outfile internal/version",
@@ -88,6 +89,7 @@ var foreign = map[string]string{
 	"github.com/ianlancetaylor/demangle":     "dwarfmap",
 	"github.com/google/go-containerregistry": "internal/image",
 	"github.com/klauspost/compress":          "internal/image",
+	"github.com/google/pprof":                "export",
 	"github.com/dlclark/regexp2":             "annotate",
 	"github.com/chromedp":                    "internal/browsertest",
 	"github.com/stretchr/testify":            "internal/browsertest", // and tests
