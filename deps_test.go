@@ -59,7 +59,8 @@ var allowed = map[string]string{
 	"internal/sandbox": "",
 	"internal/python":  "cgout", "annotate": "cgout internal/glob internal/nonblock internal/python",
 	"internal/usage": "", "internal/version": "",
-	"annotate/cli":         "annotate cgout export internal/image internal/outfile internal/python internal/usage internal/version",
+	"annotate/serve":       "annotate",
+	"annotate/cli":         "annotate annotate/serve cgout export internal/image internal/outfile internal/python internal/usage internal/version",
 	"export":               "cgout",
 	"annotate/web":         "annotate cgout",
 	"annotate/web/page":    "annotate",
@@ -71,7 +72,7 @@ var allowed = map[string]string{
 	"cgemutest":      ". check internal/outfile mark",
 	"internal/spell": "",
 	"examples/go":    "",
-	"cmd/cgemu": ". annotate annotate/cli cachesim cgout check dwarfmap emu internal/glob internal/outfile internal/sandbox internal/spell " +
+	"cmd/cgemu": ". annotate annotate/cli annotate/serve cachesim cgout check dwarfmap emu internal/glob internal/outfile internal/sandbox internal/spell " +
 		"internal/usage internal/version loader syscalls",
 }
 
