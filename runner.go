@@ -16,6 +16,7 @@ import (
 	"github.com/cgemu/cgemu/emu/lockstep"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/internal/enginelog"
+	"github.com/cgemu/cgemu/internal/jitnames"
 	"github.com/cgemu/cgemu/internal/profiler"
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls"
@@ -217,6 +218,20 @@ func (r *runner) mismatched(p *profiler.Profiler, d lockstep.Mismatch) {
 	r.cancel()
 }
 
+// watchNames returns what reads the names of functions that a guest makes while it runs from the file called name: nil if that is no file of such names.
+func (r *runner) watchNames(name string) func(e emu.Engine, b []byte) {
+	var p *profiler.Profiler
+	parser, pid := jitnames.NewParser(name, func(f jitnames.Function) { p.Named(f) }, r.objects.Warn)
+	if parser == nil || r.cfg.Compat {
+		return nil
+	}
+	return func(e emu.Engine, b []byte) {
+		if p = e.(*profiler.Profiler); p.PID() == pid && !p.Discards() {
+			parser.Write(b)
+		}
+	}
+}
+
 // ended takes the result of a process.
 func (r *runner) ended(e syscalls.End) {
 	p := e.Engine.(*profiler.Profiler)
@@ -295,7 +310,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 		Seed: cfg.Seed, SchedSeed: cfg.SchedSeed, Log: cfg.Log,
 	}, Files: syscalls.FileConfig{
 		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Image: cfg.Image.opened(), ImageDir: cfg.Image.dir(), User: cfg.Image.user(), HostDirs: cfg.hostDirs(), Overlay: cfg.Overlay, Isolate: cfg.Isolate, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
-		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput, OnOpen: cfg.OnOpen,
+		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput, OnOpen: cfg.OnOpen, Watch: r.watchNames,
 		PipedStdin: r.std.piped, HostStdio: cfg.HostStdio || cfg.Compat, HostEtc: cfg.HostEtc || cfg.Compat,
 	}, Path: cfg.guestPath(), Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
 }

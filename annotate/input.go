@@ -15,6 +15,8 @@ import (
 type Input struct {
 	name string
 	read func() ([]byte, error)
+	// memory is the profile, if it is in memory.
+	memory *cgout.Profile
 	// insns reads the counts by instruction.
 	insns func() (*cgout.Insns, error)
 	// graph, if it is set, has the call graph, which otherwise is in what read returns.
@@ -48,7 +50,8 @@ func FileIn(fsys fs.FS, path string) Input {
 // used. The name is for reports and errors.
 func Memory(name string, p *cgout.Profile) Input {
 	return Input{
-		name: name,
+		name:   name,
+		memory: p,
 		read: func() ([]byte, error) {
 			var b bytes.Buffer
 			err := p.Write(&b)
@@ -62,6 +65,24 @@ func Memory(name string, p *cgout.Profile) Input {
 			return p.Insns, nil
 		},
 	}
+}
+
+// profile reads the profile with its call graph.
+func (in *Input) profile() (*cgout.Profile, error) {
+	p := in.memory
+	if p == nil {
+		data, err := in.read()
+		if err != nil {
+			return nil, err
+		}
+		if p, err = cgout.Read(in.name, bytes.NewReader(data)); err != nil {
+			return nil, err
+		}
+	}
+	if p.Graph == nil {
+		return nil, fmt.Errorf("%s: the profile has no call graph: cgemu --call-graph=yes records one", in.name)
+	}
+	return p, nil
 }
 
 // olderThan reports whether the profile is a file that was written before a time.

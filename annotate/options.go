@@ -62,6 +62,11 @@ type Options struct {
 	// has none: tables have four columns for each.
 	ShowFirst bool
 
+	// Inclusive has call graphs sort functions by their inclusive cost, and show that: with what they call. Tree says whom they show beside
+	// functions. WriteText shows the profiles' call graphs if either is asked for.
+	Inclusive bool
+	Tree      Tree
+
 	// Context is how many lines stand around lines with counts, in WriteText and
 	// WriteHTML.
 	Context int

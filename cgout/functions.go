@@ -61,6 +61,19 @@ func (a *Arc) Recursive() bool {
 	return a.Caller == a.Callee || a.Caller.Cycle != nil && a.Caller.Cycle == a.Callee.Cycle
 }
 
+// Inclusive is what the calls cost, inclusively and once: Counts, but where calls are recursive no more than the caller and the callee cost, each
+// of which is the most that it can be.
+func (a *Arc) Inclusive() []uint64 {
+	if !a.Recursive() {
+		return a.Counts
+	}
+	counts := slices.Clone(a.Counts)
+	for e := range counts {
+		counts[e] = min(counts[e], a.Caller.Inclusive[e], a.Callee.Inclusive[e])
+	}
+	return counts
+}
+
 // A CallSite is a source line that calls a function, how often it does and the inclusive cost.
 type CallSite struct {
 	File   string

@@ -67,6 +67,9 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 	if err == nil && !stop {
 		err = o.asmFormat(p.used)
 	}
+	if err == nil && !stop {
+		err = needed(p.used, !o.machine(), "--format=text", callNames...)
+	}
 	if err != nil || stop {
 		return finish(name, usage+p.why, err, out, stderr)
 	}
@@ -107,7 +110,7 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 
 // annotateOptions are those of annotate: those of cg_annotate, and others.
 func (o *options) annotateOptions(out *bufio.Writer) []option {
-	return append(slices.Concat(o.table(), o.formatOptions(), o.readerOptions()),
+	return append(slices.Concat(o.table(), o.formatOptions(), o.readerOptions(), o.callOptions()),
 		option{names: []string{"--asm"}, own: true, flag: func(string) { o.Asm = true }},
 		option{names: []string{"--syntax"}, own: true, choices: syntaxNames, set: text(&o.Syntax)},
 		option{names: []string{"--print-schema"}, own: true, done: true, flag: func(string) { out.WriteString(annotate.Schema) }})

@@ -13,12 +13,13 @@ import (
 	"github.com/cgemu/cgemu/internal/python"
 )
 
-// The values of --format, --syntax, --match and --color.
+// The values of --format, --syntax, --match, --color and --tree.
 var (
 	formatNames = []string{"text", "json", "csv", "markdown", "html"}
 	syntaxNames = []string{"intel", "gnu", "go"}
 	matchNames  = []string{"auto", "exact"}
 	colorNames  = []string{"auto", "always", "never"}
+	treeNames   = []string{"none", "caller", "calling", "both"}
 )
 
 // profiles returns the operands.
@@ -92,6 +93,9 @@ var (
 		compareOptions...)
 )
 
+// callNames are the options that show a call graph, which texts do.
+var callNames = []string{"--inclusive", "--inclusive=yes", "--tree"}
+
 // needed reports options that were used in vain.
 func needed(used []string, ok bool, what string, names ...string) error {
 	for _, name := range used {
@@ -104,7 +108,7 @@ func needed(used []string, ok bool, what string, names ...string) error {
 
 // diffOptions are those of diff: those of cg_diff, and others.
 func (o *options) diffOptions() []option {
-	return append(slices.Concat(o.modOptions(), o.formatOptions(), o.readerOptions()),
+	return append(slices.Concat(o.modOptions(), o.formatOptions(), o.readerOptions(), o.callOptions()),
 		option{names: []string{"--table"}, own: true, flag: func(string) { o.asTable = true }},
 		option{names: []string{"--show"}, own: true, set: list(&o.Show)},
 		option{names: []string{"--sort"}, own: true, set: list(&o.Sort)})
@@ -173,6 +177,26 @@ func (o *options) readerOptions() []option {
 	list = append(list, o.finderOptions("-old", &o.OldFinder)...)
 	return append(list, o.finderOptions("-new", &o.NewFinder)...)
 }
+
+// callOptions are those that show a call graph.
+func (o *options) callOptions() []option {
+	return []option{
+		{
+			names: []string{"--inclusive", "--inclusive=yes"}, own: true,
+			flag: func(string) { o.Inclusive = true },
+		},
+		{names: []string{"--inclusive=no"}, own: true, flag: func(string) { o.Inclusive = false }},
+		{names: []string{"--tree"}, own: true, choices: treeNames, set: func(s string) bool {
+			if o.Tree = annotate.Tree(s); s == "none" {
+				o.Tree = annotate.TreeNone
+			}
+			return true
+		}},
+	}
+}
+
+// callsAsked reports whether a call graph is asked for.
+func (o *options) callsAsked() bool { return o.Inclusive || o.Tree != annotate.TreeNone }
 
 // text is a set function that keeps the value.
 func text(into *string) func(string) bool {

@@ -180,8 +180,10 @@ var runCommand = usage.Command{
 		{Title: "Commands", Rows: []usage.Row{
 			{Name: "run", Text: "runs a program; the word may be left out"},
 			{Name: "annotate", Text: "shows where the events of profiles took place"},
+			{Name: "callers", Text: "shows who calls a function, and whom it calls"},
 			{Name: "diff", Text: "shows what differs between two profiles"},
 			{Name: "merge", Text: "adds profiles up"},
+			{Name: "export", Text: "writes profiles for other tools: pprof, KCachegrind, flame graphs, …"},
 			{Name: "view", Text: "shows profiles as a page in a browser"},
 			{Name: "check", Text: "holds benchmarks to the counts that they had"},
 			{Name: "go", Text: "runs go test under cgemu: benchmarks count instructions"},
