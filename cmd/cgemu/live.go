@@ -21,8 +21,7 @@ import (
 // The thread that runs the guest takes a copy of the counts, when one is wanted; the server's threads make a page of that. They share
 // nothing that changes.
 type liveRun struct {
-	url  string
-	stop context.CancelCauseFunc
+	url string
 
 	mu      sync.Mutex
 	wanted  bool
@@ -48,7 +47,7 @@ func (o *options) startView(ctx context.Context, log io.Writer) (l *liveRun, run
 		return nil, nil, nil, err
 	}
 	run, cancel := context.WithCancelCause(ctx)
-	l = &liveRun{url: serve.URL(ln), stop: cancel, running: true, news: make(chan struct{})}
+	l = &liveRun{url: serve.URL(ln), running: true, news: make(chan struct{})}
 	server := serve.Server{Content: l.content, Stop: func() { cancel(endSignal{syscall.SIGINT}) }}
 	serving, end := context.WithCancel(context.Background())
 	over := make(chan error, 1)
