@@ -195,7 +195,7 @@ func TestPageOtherEvents(t *testing.T) {
 	o.Show = []string{"Ir", "Dr"}
 	require.Equal(t, []string{"hot"}, names(o))
 	o.Threshold = 0.05
-	require.Equal(t, []string{"hot", "little", "misses"}, names(o))
+	require.Equal(t, []string{"hot", "misses", "little"}, names(o))
 }
 
 // TestPageCycle: functions of a cycle say so, and counts beyond what a double holds are texts.
