@@ -181,6 +181,10 @@ function sentence() {
   $("sentence").hidden = !D.diff;
   if (!D.diff) return;
   const m = state.metric, was = val(D.total, m, OLD), is = val(D.total, m, NEW), by = val(D.total, m);
+  if (m.unit) {
+    $("sentence").replaceChildren(el("b", {}, `${m.name}: ${full(was, false, m.unit)} → ${full(is, false, m.unit)}`));
+    return;
+  }
   const up = Number(by) > 0, change = Number(was) === 0 ? "" : ` (${percent(Number(by) / Number(was), true)}${THIN}%)`;
   const causes = D.funcs.map((f, i) => [i, val(f.c, m)]).filter(([, c]) => Number(c) !== 0).sort((a, b) => compare(size(b[1]), size(a[1])) || a[0] - b[0]);
   const link = ([i, c]) => [el("a", { href: fragmentOf({ fn: i }), title: exact(D.funcs[i].c, m) }, D.funcs[i].n), ` ${short(c, true).trim()}${gone(D.funcs[i].c, m)}`];

@@ -354,6 +354,15 @@ func TestOracleHTMLStrange(t *testing.T) {
 	b.Open(page(t, "--threshold=0", write(strings.ReplaceAll(deep.String(), "cfn=f0\ncalls=1 1\n3000 3000\n", ""))), "#f0;v=calls")
 	b.Is("true", `document.querySelectorAll("#icicle .box").length > 5`)
 	b.Keys("vvccssz")
+
+	// What is called by functions that are not on the page is not drawn twice.
+	b.Open(page(t, "--top=3", oldPage), "#;v=calls")
+	b.Is("3", `document.getElementById("functions-count").textContent`)
+	b.Is("all,main", boxNames+`.join()`)
+	b.Open(page(t, "--only=table.c", oldPage), "#;v=calls")
+	b.Is("all,table_add", boxNames+`.join()`)
+	b.Open(page(t, "--derived=rates,cycles", "--diff", oldPage, newPage), "#;e=D1mr/Dr")
+	b.Is("true", `document.getElementById("sentence").textContent.startsWith("D1mr/Dr: ")`)
 	b.Clean()
 }
 
