@@ -218,6 +218,25 @@ function onBox(e) {
   go(patch);
 }
 
+// moveBox moves the focus to the box beside, above or below.
+function moveBox(from, key) {
+  const at = from.getBoundingClientRect(), middle = (at.left + at.right) / 2;
+  const row = (top) => [...$("icicle").children].filter((b) => Math.abs(b.getBoundingClientRect().top - top) < 2);
+  let to;
+  if (key === "ArrowLeft" || key === "ArrowRight") {
+    const list = row(at.top);
+    to = list[list.indexOf(from) + (key === "ArrowLeft" ? -1 : 1)];
+  } else {
+    const list = row(at.top + (key === "ArrowDown" ? BOX : -BOX));
+    to = key === "ArrowDown" ? list.find((b) => b.getBoundingClientRect().left >= at.left - 1 && b.getBoundingClientRect().left < at.right) :
+      list.find((b) => b.getBoundingClientRect().left <= middle && middle <= b.getBoundingClientRect().right);
+  }
+  if (!to) return;
+  from.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
+}
+
 // legend says whose code costs how much.
 function legend() {
   const m = pictured(), sums = [[], [], [], []];

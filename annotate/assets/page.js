@@ -273,8 +273,9 @@ function onKey(e) {
   if (box === $("search") && e.key === "Enter") { go({ q: box.value }, true); step(e.shiftKey ? -1 : 1); return; }
   if (box) return;
   const inTable = e.target.closest("#functions tbody");
-  const inTabs = e.target.closest("#tabs");
+  const inTabs = e.target.closest("#tabs"), inBox = e.target.closest(".box");
   if (inTable && (e.key === "ArrowDown" || e.key === "ArrowUp")) moveFunction(e.key === "ArrowDown" ? 1 : -1);
+  else if (inBox && e.key.startsWith("Arrow")) moveBox(inBox, e.key);
   else if (inTabs && (e.key === "ArrowRight" || e.key === "ArrowLeft")) turnTab(e.key === "ArrowRight" ? 1 : -1);
   else if (e.key === "Enter" && (e.target === document.body || inTable)) $("pane").focus();
   else if (keys[e.key]) keys[e.key]();
