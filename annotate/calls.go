@@ -148,8 +148,9 @@ func (r *CallReport) load(o *Options, inputs []Input) (*callSide, error) {
 			return nil, err
 		}
 		if sum == nil {
-			sum = q
-		} else if err := sum.Merge(q); err != nil {
+			sum = cgout.New(p.Events...) // not q, whose graph may be the profile's own
+		}
+		if err := sum.Merge(q); err != nil {
 			return nil, cgout.ErrEvents
 		}
 		r.Profiles = append(r.Profiles, ReportProfile{in.name, p.Desc, p.Cmd})

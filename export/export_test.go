@@ -419,3 +419,35 @@ func TestShare(t *testing.T) {
 	big := share(1000, []uint64{math.MaxUint64, math.MaxUint64, math.MaxUint64 / 2})
 	require.Equal(t, []uint64{400, 400, 200}, big)
 }
+
+// FuzzWrite writes whatever can be read, in all formats.
+func FuzzWrite(f *testing.F) {
+	for _, name := range []string{"testdata/calls.out", "testdata/flat.out"} {
+		data, err := os.ReadFile(name)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Add([]byte("# callgrind format\nevents: Ir\nfn=a\n1 18446744073709551615\ncfn=a\ncalls=1 1\n1 18446744073709551615\ncfn=b\ncalls=1 1\n1 9\nfn=b\ncfn=a\ncalls=1 1\n1 9\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := cgout.Read("x", bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		fits := true
+		for _, n := range p.Totals() {
+			fits = fits && n <= math.MaxInt64
+		}
+		for _, format := range Formats {
+			var b bytes.Buffer
+			err := Write(&b, format, p, Options{})
+			if format != "lcov" && format != "callgrind" && !fits {
+				continue
+			}
+			require.NoError(t, err, format)
+			if format == "callgrind" {
+				_, err := cgout.Read(format, bytes.NewReader(b.Bytes()))
+				require.True(t, err == nil || !fits, "%v\n%s", err, b.Bytes())
+			}
+		}
+	})
+}
