@@ -33,7 +33,8 @@ var allowed = map[string]string{
 	"emu/enginetest":     "emu",
 	"internal/glob":      "",
 	"internal/funcwatch": "dwarfmap emu emu/mem internal/glob",
-	"internal/profiler":  "cachesim cgout dwarfmap emu emu/callgraph emu/mem emu/x86 internal/funcwatch",
+	"internal/jitnames":  "",
+	"internal/profiler":  "cachesim cgout dwarfmap emu emu/callgraph emu/mem emu/x86 internal/funcwatch internal/jitnames",
 	"internal/enginelog": "emu emu/x86",
 	"loader":             "emu emu/mem",
 	// The kernel: each of its packages imports only those above it in this list.
@@ -58,19 +59,20 @@ var allowed = map[string]string{
 	"internal/sandbox": "",
 	"internal/python":  "cgout", "annotate": "cgout internal/glob internal/nonblock internal/python",
 	"internal/usage": "", "internal/version": "",
-	"annotate/cli":         "annotate cgout export internal/image internal/outfile internal/python internal/usage internal/version",
+	"annotate/serve":       "annotate",
+	"annotate/cli":         "annotate annotate/serve cgout export internal/image internal/outfile internal/python internal/usage internal/version",
 	"export":               "cgout",
 	"annotate/web":         "annotate cgout",
 	"annotate/web/page":    "annotate",
 	"cmd/cgemu-web":        "annotate/web annotate/web/page internal/outfile internal/version",
 	"internal/browsertest": "", // for tests
 	// The root package makes a run out of the parts; the command is thin above it.
-	".":              "cachesim cgout dwarfmap emu emu/interp emu/jit emu/lockstep emu/mem emu/unicorn internal/enginelog internal/image internal/profiler loader syscalls",
+	".":              "cachesim cgout dwarfmap emu emu/interp emu/jit emu/lockstep emu/mem emu/unicorn internal/enginelog internal/image internal/jitnames internal/profiler loader syscalls",
 	"check":          ". annotate cachesim cgout dwarfmap internal/glob internal/spell",
 	"cgemutest":      ". check internal/outfile mark",
 	"internal/spell": "",
 	"examples/go":    "",
-	"cmd/cgemu": ". annotate annotate/cli cachesim cgout check dwarfmap emu export internal/glob internal/outfile internal/sandbox internal/spell " +
+	"cmd/cgemu": ". annotate annotate/cli annotate/serve cachesim cgout check dwarfmap emu export internal/glob internal/outfile internal/sandbox internal/spell " +
 		"internal/usage internal/version loader syscalls",
 }
 

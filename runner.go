@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/cgemu/cgemu/emu/lockstep"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/internal/enginelog"
+	"github.com/cgemu/cgemu/internal/jitnames"
 	"github.com/cgemu/cgemu/internal/profiler"
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls"
@@ -33,6 +35,8 @@ type runner struct {
 	recorder *syscalls.Recorder // nil if the run is not recorded
 	// programs are the guest's names of the files that processes executed as programs.
 	programs []string
+	// live are the profilers of the processes that run.
+	live map[int]*profiler.Profiler
 	// mismatch is what CheckEngine found, and cancel ends the run then.
 	mismatch *EngineMismatch
 	cancel   func()
@@ -172,7 +176,37 @@ func (r *runner) newEngine(pid int, parent *profiler.Profiler, m *mem.Space, env
 	if parent != nil {
 		p.Inherit(parent)
 	}
+	r.counts(p)
 	return p, nil
+}
+
+// counts notes that a process' profiler counts, for Config.OnLive.
+func (r *runner) counts(p *profiler.Profiler) {
+	if r.cfg.OnLive == nil {
+		return
+	}
+	if r.live == nil {
+		r.live = map[int]*profiler.Profiler{}
+	}
+	r.live[p.PID()] = p
+}
+
+// progressed tells how far the run is.
+func (r *runner) progressed(insns uint64, virtual time.Duration) {
+	if r.cfg.OnProgress != nil {
+		r.cfg.OnProgress(insns, virtual)
+	}
+	if r.cfg.OnLive == nil {
+		return
+	}
+	r.cfg.OnLive(func() (list []*Result) {
+		for _, pid := range slices.Sorted(maps.Keys(r.live)) {
+			if p := r.live[pid]; !p.Discards() {
+				list = append(list, &Result{Profile: p.Snapshot(), PID: pid})
+			}
+		}
+		return list
+	})
 }
 
 // mismatched ends the run with a mismatch that a process' engine found.
@@ -184,9 +218,24 @@ func (r *runner) mismatched(p *profiler.Profiler, d lockstep.Mismatch) {
 	r.cancel()
 }
 
+// watchNames returns what reads the names of functions that a guest makes while it runs from the file called name: nil if that is no file of such names.
+func (r *runner) watchNames(name string) func(e emu.Engine, b []byte) {
+	var p *profiler.Profiler
+	parser, pid := jitnames.NewParser(name, func(f jitnames.Function) { p.Named(f) }, r.objects.Warn)
+	if parser == nil || r.cfg.Compat {
+		return nil
+	}
+	return func(e emu.Engine, b []byte) {
+		if p = e.(*profiler.Profiler); p.PID() == pid && !p.Discards() {
+			parser.Write(b)
+		}
+	}
+}
+
 // ended takes the result of a process.
 func (r *runner) ended(e syscalls.End) {
 	p := e.Engine.(*profiler.Profiler)
+	delete(r.live, e.PID)
 	if p.Discards() {
 		return
 	}
@@ -217,6 +266,10 @@ func exitOf(e syscalls.Exit) Exit {
 
 func (r *runner) kernelConfig() syscalls.Config {
 	cfg := r.cfg
+	var onProgress func(uint64, time.Duration)
+	if cfg.OnProgress != nil || cfg.OnLive != nil {
+		onProgress = r.progressed
+	}
 	return syscalls.Config{KernelConfig: syscalls.KernelConfig{
 		ChecksAccesses: r.engine.checks,
 		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) {
@@ -235,7 +288,9 @@ func (r *runner) kernelConfig() syscalls.Config {
 			}
 		},
 		OnMove: func(from, to emu.Engine, pid int) {
-			from.(*profiler.Profiler).MoveTo(to.(*profiler.Profiler), pid, !cfg.countChildren())
+			p := from.(*profiler.Profiler)
+			p.MoveTo(to.(*profiler.Profiler), pid, !cfg.countChildren())
+			r.counts(p)
 		},
 		OnMap: func(e emu.Engine, v mem.VMA) { e.(*profiler.Profiler).Mapped(v) },
 		OnHandler: func(e emu.Engine, c *emu.CPU, begins bool) {
@@ -249,13 +304,13 @@ func (r *runner) kernelConfig() syscalls.Config {
 		OnEnd:       r.ended,
 		Place:       func(e emu.Engine, a emu.Addr) string { return e.(*profiler.Profiler).Describe(a) },
 
-		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery,
+		OnProgress: onProgress, ProgressEvery: cfg.ProgressEvery,
 
 		CPUID: r.model.CPUID, CPUs: cfg.CPUs, Compat: cfg.Compat, Epoch: cfg.Start, RealTime: cfg.RealTime, MaxInsns: cfg.MaxInsns,
 		Seed: cfg.Seed, SchedSeed: cfg.SchedSeed, Log: cfg.Log,
 	}, Files: syscalls.FileConfig{
 		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Image: cfg.Image.opened(), ImageDir: cfg.Image.dir(), User: cfg.Image.user(), HostDirs: cfg.hostDirs(), Overlay: cfg.Overlay, Isolate: cfg.Isolate, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
-		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput, OnOpen: cfg.OnOpen,
+		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput, OnOpen: cfg.OnOpen, Watch: r.watchNames,
 		PipedStdin: r.std.piped, HostStdio: cfg.HostStdio || cfg.Compat, HostEtc: cfg.HostEtc || cfg.Compat,
 	}, Path: cfg.guestPath(), Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
 }

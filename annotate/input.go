@@ -19,6 +19,8 @@ type Input struct {
 	memory *cgout.Profile
 	// insns reads the counts by instruction.
 	insns func() (*cgout.Insns, error)
+	// graph, if it is set, has the call graph, which otherwise is in what read returns.
+	graph func() *cgout.CallGraph
 	// stat asks for the profile's file, whose sources may be newer; nil: it is no file.
 	stat func() (fs.FileInfo, error)
 }
@@ -55,6 +57,7 @@ func Memory(name string, p *cgout.Profile) Input {
 			err := p.Write(&b)
 			return b.Bytes(), err
 		},
+		graph: func() *cgout.CallGraph { return p.Graph },
 		insns: func() (*cgout.Insns, error) {
 			if p.Insns == nil {
 				return nil, fmt.Errorf("%s: no counts by instruction", name)
@@ -89,6 +92,18 @@ func (in *Input) olderThan(t time.Time) bool {
 	}
 	info, err := in.stat()
 	return err == nil && info.ModTime().Before(t)
+}
+
+// date is the day when the profile was written, in UTC; "" if it is no file.
+func (in *Input) date() string {
+	if in.stat == nil {
+		return ""
+	}
+	info, err := in.stat()
+	if err != nil || info.ModTime().Unix() <= 0 || !info.Mode().IsRegular() {
+		return ""
+	}
+	return info.ModTime().UTC().Format(time.DateOnly)
 }
 
 var errNoProfile = errors.New("annotate: no profile")

@@ -81,6 +81,8 @@ type Object struct {
 
 	lines *lineTable // nil before loadLines
 
+	linkage *linkage // nil before loadLinkage
+
 	// goFuncs is the table of Go functions, nil if there is none or before goTable. goLines is the same if lines are taken from it,
 	// since there is no line table.
 	goFuncs, goLines *goTable

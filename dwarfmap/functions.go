@@ -22,7 +22,7 @@ func (o *Object) Functions(f func(fileOffset uint64, symbol string)) {
 		if m == nil {
 			continue
 		}
-		data, names, err := m.symbols(section)
+		data, names, err := m.symbols(m.section(section))
 		if err != nil {
 			o.fail(err)
 		}
@@ -63,9 +63,6 @@ func (o *Object) fileOffset(vaddr uint64) (uint64, bool) {
 	}
 	return 0, false
 }
-
-// linkageSections hold procedure linkage tables.
-var linkageSections = [...]string{".plt", ".plt.got", ".plt.sec"}
 
 // Unnamed returns the addresses around one that no function holds, [lo, hi), of which that is so, and whether they are those of a procedure linkage
 // table, whose entries lead to functions of other objects.

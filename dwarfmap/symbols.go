@@ -154,27 +154,26 @@ func (o *Object) goSymbols() *goTable {
 const symSize = 24
 
 // symbols returns a table of symbols and the table of their names.
-func (m *image) symbols(name string) (data, names []byte, err error) {
-	s := m.section(name)
+func (m *image) symbols(s *elf.Section) (data, names []byte, err error) {
 	if s.Link == 0 || int(s.Link) >= len(m.elf.Sections) {
-		return nil, nil, fmt.Errorf("section %s: no string table %d", name, s.Link)
+		return nil, nil, fmt.Errorf("section %s: no string table %d", s.Name, s.Link)
 	}
-	if data, err = m.data(name); err != nil {
-		return nil, nil, err
+	if data, err = m.contents(s); err != nil {
+		return nil, nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}
 	strs := m.elf.Sections[s.Link]
 	if strs.Type != elf.SHT_STRTAB {
-		return nil, nil, fmt.Errorf("section %s: section %d is no string table", name, s.Link)
+		return nil, nil, fmt.Errorf("section %s: section %d is no string table", s.Name, s.Link)
 	}
 	if names, err = m.contents(strs); err != nil {
-		return nil, nil, fmt.Errorf("section %s: names: %w", name, err)
+		return nil, nil, fmt.Errorf("section %s: names: %w", s.Name, err)
 	}
 	return data, names, nil
 }
 
 // readSymbols appends the symbols of a section that name code.
 func (o *Object) readSymbols(m *image, name string) error {
-	data, names, err := m.symbols(name)
+	data, names, err := m.symbols(m.section(name))
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/cgemu/cgemu/internal/usage"
 )
 
-// Commands returns what users have to know of the commands: annotate, callers, diff, merge and export.
+// Commands returns what users have to know of the commands: annotate, callers, diff, merge, export and view.
 func Commands() []*usage.Command {
-	return []*usage.Command{&annotateCommand, &callersCommand, &diffCommand, &mergeCommand, &exportCommand}
+	return []*usage.Command{&annotateCommand, &callersCommand, &diffCommand, &mergeCommand, &exportCommand, &viewCommand}
 }
 
 var annotateCommand = usage.Command{
@@ -48,10 +48,10 @@ var annotateCommand = usage.Command{
 				Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames,
 				Text: "text, json, csv, markdown or html (default: text). With --diff all but text compare: old, new and factor",
 			},
-			usageHTML,
+			usageHTML, usageEditor,
 			{
 				Names: []string{"--asm"},
-				Text:  "show the instructions of functions, from PROFILE.insns, that cgemu --dump-instr=yes writes",
+				Text:  "show the instructions of functions, from PROFILE.insns, that cgemu --dump-instr=yes writes; with --html beside the source",
 			},
 			{Names: []string{"--syntax"}, Values: syntaxNames, Text: "of --asm (default: intel)"},
 			usageDerived,
@@ -116,7 +116,7 @@ var diffCommand = usage.Command{
 				Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames,
 				Text: "text (with --table, else a profile), json, csv, markdown or html",
 			},
-			usageHTML,
+			usageHTML, usageEditor,
 			{Names: []string{"--show"}, Arg: "A,B,C", Text: "show these events (default: text and markdown the first of --sort, others all)"},
 			{Names: []string{"--sort"}, Arg: "A,B,C", Text: "sort by these events (default: in the profiles' order)"},
 			usageDerived,
@@ -144,7 +144,7 @@ var mergeCommand = usage.Command{
 		})},
 		{Title: "Of cgemu's own", Options: []usage.Option{
 			{Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames, Text: "text (a profile), json, csv, markdown or html"},
-			usageHTML, usageDerived,
+			usageHTML, usageEditor, usageDerived,
 		}},
 	},
 	Operands: usage.Files,
@@ -190,7 +190,10 @@ var (
 		{Names: []string{"--mod-filename"}, Arg: "REGEX", Text: "change file names, e.g. 's/prog[0-9]/progN/'"},
 		{Names: []string{"--mod-funcname"}, Arg: "REGEX", Text: "change function names"},
 	}
-	usageHTML    = usage.Option{Names: []string{"--html"}, Arg: "FILE", Optional: true, Text: "the same as --format=html; into a file"}
+	usageHTML   = usage.Option{Names: []string{"--html"}, Arg: "FILE", Optional: true, Text: "the same as --format=html; into a file"}
+	usageEditor = usage.Option{
+		Names: []string{"--editor"}, Arg: "NAME", Text: "of --html: lines open in vscode, vscodium or idea; or a URL with {file} and {line}",
+	}
 	usageDerived = usage.Option{
 		Names: []string{"--derived"}, Arg: "LIST", Values: []string{"rates", "cycles", "parent"}, List: true,
 		Text: "further columns: rates (of misses), cycles (estimated), parent (shares of the function or file), and EVENT/EVENT",

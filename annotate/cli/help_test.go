@@ -20,6 +20,7 @@ func TestHelp(t *testing.T) {
 		{&diffCommand, new(options).diffOptions()},
 		{&callersCommand, new(options).callersOptions()},
 		{&exportCommand, new(options).exportOptions(new(exporting))},
+		{&viewCommand, (&view{options: new(options)}).viewOptions()},
 		{&mergeCommand, new(options).mergeOptions(new(string))},
 	} {
 		parsed := map[string]bool{}

@@ -33,6 +33,12 @@ func (o *options) profiles() (list []annotate.Input) {
 // report reads the profiles.
 func (o *options) report(tool string) (r *annotate.Report, err error) {
 	o.ShowFirst = o.human()
+	if o.CallGraph = o.format == "html"; o.CallGraph {
+		if o.Dir, err = os.Getwd(); err != nil {
+			o.Dir = "" // sources below it are no one's then
+		}
+		err = nil
+	}
 	if profiles := o.profiles(); o.diff {
 		r, err = annotate.Compare(o.Options, profiles[0], profiles[1])
 	} else {
@@ -51,7 +57,7 @@ func (o *options) render(tool string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.format == "asm" && len(r.Profiles) != 1 {
+	if o.Asm && len(r.Profiles) != 1 {
 		return usagef("argument --asm: needs one profile")
 	}
 	return o.write(r, out)
@@ -125,11 +131,27 @@ func (o *options) formatOptions() []option {
 			flag:  func(string) { o.format = "html" },
 			value: func(file string) { o.htmlFile = file },
 		},
+		{names: []string{"--editor"}, own: true, what: "editor", set: o.setEditor},
 		{names: []string{"--derived"}, own: true, what: "derived", set: func(s string) bool {
 			o.Derived = append(o.Derived, strings.Split(s, ",")...)
 			return validDerived(o.Derived)
 		}},
 	}
+}
+
+// editors are the URLs of editors that have one.
+var editors = map[string]string{
+	"vscode": "vscode://file/{file}:{line}", "vscodium": "vscodium://file/{file}:{line}", "idea": "idea://open?file={file}&line={line}",
+}
+
+// setEditor takes the name of an editor, or a URL.
+func (o *options) setEditor(s string) bool {
+	o.Editor = editors[s]
+	scheme, rest, ok := strings.Cut(s, ":")
+	if o.Editor == "" && ok && strings.Contains(rest, "{file}") && !slices.Contains([]string{"javascript", "data", "vbscript"}, strings.ToLower(scheme)) {
+		o.Editor = s
+	}
+	return o.Editor != ""
 }
 
 // readerOptions are those of annotate and diff.

@@ -48,7 +48,7 @@ func collectLate() {
 type tool func(name string, args []string, stdout, stderr io.Writer) int
 
 // commands are the first arguments that are no program to run.
-var commands = []string{"run", "annotate", "callers", "diff", "merge", "export", "check", "compare", "go", "doctor", "completion", "help", "debug", "version"}
+var commands = []string{"run", "annotate", "callers", "diff", "merge", "export", "view", "check", "compare", "go", "doctor", "completion", "help", "debug", "version"}
 
 var tools = map[string]tool{"annotate": cli.Annotate, "callers": cli.Callers, "diff": cli.Diff, "merge": cli.Merge, "export": cli.Export}
 
@@ -74,6 +74,9 @@ func dispatch(argv []string) int {
 	}
 	if args[0] == "check" {
 		return runCheck("cgemu check", args[1:], os.Stdout, os.Stderr)
+	}
+	if args[0] == "view" {
+		return cli.View("cgemu view", args[1:], os.Stdout, os.Stderr)
 	}
 	if t := tools[args[0]]; t != nil {
 		endAtSignal()

@@ -2,12 +2,14 @@ package profiler
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/internal/jitnames"
 )
 
 // An attribution turns counts by code address into costs of source lines. An address is looked up in the file that is mapped there when
@@ -30,6 +32,14 @@ type attribution struct {
 	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
 	object *dwarfmap.Object
+	// jit has the names that the program gave to code in no object. late is what was counted of such code without a name, and nameless says
+	// that what was looked up last is such code.
+	jit      jitnames.Names
+	late     lateTable
+	nameless bool
+	// byObject says that code without a name is called by its object; unnamed are such names, by the object's path.
+	byObject bool
+	unnamed  map[string]string
 }
 
 // unknown is the place of code that is in no file, or in one without names.
@@ -37,7 +47,10 @@ var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 
 func newAttribution(cfg *Config, o *Objects) *attribution {
 	p := cfg.newProfile()
-	c := &attribution{profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, row: make([]uint64, len(p.Events))}
+	c := &attribution{
+		profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, row: make([]uint64, len(p.Events)),
+		byObject: !cfg.Compat, unnamed: map[string]string{},
+	}
 	for e := range c.columns {
 		c.columns[e] = -1
 	}
@@ -60,16 +73,28 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	if col < 0 {
 		panic(fmt.Sprintf("BUG: event %d is counted, but no column of the profile", e))
 	}
-	c.row[col] = n
-	c.profile.Add(loc.File, loc.Func, loc.Line, c.row...)
-	if c.graph != nil {
-		fn, _ := c.owner(a, loc)
-		c.graph.AddCost(fn, loc.File, loc.Line, c.row...)
+	if row := c.lateRow(a, loc); row != nil {
+		row[col] += n
+	} else {
+		c.row[col] = n
+		c.profile.Add(loc.File, loc.Func, loc.Line, c.row...)
+		if c.graph != nil {
+			fn, _ := c.owner(a, loc)
+			c.graph.AddCost(fn, loc.File, loc.Line, c.row...)
+		}
+		c.row[col] = 0
 	}
-	c.row[col] = 0
 	if c.insns != nil {
 		c.insns.add(m, a, c.insnKey(a, loc), col, n)
 	}
+}
+
+// lateRow is where counts of the instruction at a are kept if it may get another name than loc has, nil if not.
+func (c *attribution) lateRow(a emu.Addr, loc dwarfmap.Loc) []uint64 {
+	if !c.nameless {
+		return nil
+	}
+	return c.late.code(a, loc.Func, len(c.row))
 }
 
 // insnKey is the instruction at a, whose place is loc.
@@ -79,11 +104,12 @@ func (c *attribution) insnKey(a emu.Addr, loc dwarfmap.Loc) insnKey {
 			return insnKey{object: c.last.Path, addr: va, loc: loc}
 		}
 	}
-	return insnKey{object: dwarfmap.Unknown, addr: uint64(a), loc: loc}
+	return insnKey{object: dwarfmap.Unknown, addr: uint64(a), loc: loc, late: c.nameless}
 }
 
 // take returns the costs so far, and begins anew.
 func (c *attribution) take() *cgout.Profile {
+	c.settle()
 	p := c.profile
 	c.profile = cgout.New(p.Events...)
 	c.profile.Cmd, c.profile.Desc = p.Cmd, slices.Clone(p.Desc)
@@ -97,6 +123,15 @@ func (c *attribution) take() *cgout.Profile {
 	return p
 }
 
+// snapshot returns a copy of the costs.
+func (c *attribution) snapshot() *cgout.Profile {
+	p := *c.profile
+	p.Graph = c.graph
+	s := p.Clone()
+	estimateCycles(s)
+	return s
+}
+
 // place returns the source place of the instruction at a.
 func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	if a < c.last.Lo || a >= c.last.Hi {
@@ -105,12 +140,38 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 			c.last, c.object = *v, c.open(v.Path)
 		}
 	}
-	if c.object != nil {
-		if va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); ok {
-			return c.object.Lookup(va)
+	loc, va, known := unknown, uint64(0), false
+	if c.nameless = false; c.object == nil {
+		if f, ok := c.jitName(a); ok {
+			loc.Func = f.Name
+			return loc
+		}
+		c.nameless = c.byObject
+	} else {
+		if va, known = c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); known {
+			loc = c.object.Lookup(va)
 		}
 	}
-	return unknown
+	if loc.Func == dwarfmap.Unknown && c.byObject && c.last.File {
+		loc.Func = ""
+		if known {
+			loc.Func = c.object.LinkageName(va)
+		}
+		if loc.Func == "" {
+			loc.Func = c.unnamedIn(c.last.Path)
+		}
+	}
+	return loc
+}
+
+// unnamedIn is the name of all code in a guest file that no function holds.
+func (c *attribution) unnamedIn(file string) string {
+	name, ok := c.unnamed[file]
+	if !ok {
+		name = fmt.Sprintf("%s (%s)", dwarfmap.Unknown, path.Base(file))
+		c.unnamed[file] = name
+	}
+	return name
 }
 
 // describe names the code in front of a for messages: the function and how far in it a is, and the source place. Code without

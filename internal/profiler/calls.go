@@ -10,10 +10,12 @@ import (
 )
 
 // IDs of functions without a name: what is added to the address where an object begins, which is that of a page, and that of code in no object.
+// linkerCode is the part of a procedure linkage table that enters the dynamic linker, which has another name than the entries in front of it.
 const (
 	unnamedCode = 1
 	linkageCode = 2
 	noObject    = 3
+	linkerCode  = 4
 )
 
 // RecordsCalls reports whether the engine records calls.
@@ -31,6 +33,9 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	f := emu.Function{ID: noObject, Lo: a, Hi: a + 1}
 	loc := c.place(m, a)
 	if c.object == nil {
+		if jit, ok := c.jitName(a); ok {
+			f.ID = emu.Addr(jit.Lo)
+		}
 		return f
 	}
 	va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo))
@@ -41,14 +46,23 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	lo, hi, ok := c.object.FuncRange(va)
 	if ok {
 		f.ID, f.Passes = object+emu.Addr(lo), strings.HasPrefix(loc.Func, "_dl_runtime_resolve")
-	} else if lo, hi, f.Passes = c.object.Unnamed(va); f.Passes {
-		f.ID = object + linkageCode
-	} else {
+		part := goScheduler[strings.TrimSuffix(loc.Func, ".abi0")]
+		f.Parks, f.Resumes = part.parks && c.object.HasGoroutines(), part.resumes && c.object.HasGoroutines()
+	} else if lo, hi, f.Passes = c.object.Unnamed(va); !f.Passes {
 		f.ID = object + unnamedCode
+	} else if f.ID = object + linkageCode; c.byObject {
+		if lo, hi = va, va+1; c.object.LinkageName(va) == "" {
+			f.ID = object + linkerCode
+		}
 	}
 	// The file may be mapped elsewhere beyond this mapping.
 	f.Lo, f.Hi = a-emu.Addr(min(va-lo, uint64(a-c.last.Lo))), a+emu.Addr(min(hi-va, uint64(c.last.Hi-a)))
 	return f
+}
+
+// goScheduler are the functions of Go's runtime that change from one goroutine to another, by name (runtime/asm_amd64.s).
+var goScheduler = map[string]struct{ parks, resumes bool }{
+	"runtime.mcall": {parks: true}, "runtime.morestack": {parks: true}, "gogo": {resumes: true}, "runtime.gogo": {resumes: true},
 }
 
 // A functionStart is where a function begins.
@@ -94,7 +108,24 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 		}
 		from := c.place(p.space, site)
 		caller, _ := c.owner(site, from)
+		lateCaller := c.nameless
 		callee, begin := c.owner(target, c.place(p.space, target))
+		if lateCaller || c.nameless {
+			k := lateCall{caller: caller, callee: callee, file: from.File, line: from.Line, calleeLine: begin.Line}
+			if lateCaller {
+				k.site = site
+			}
+			if c.nameless {
+				k.target = target
+			}
+			if sums := c.late.call(k, len(row)); sums != nil {
+				sums[0] += calls
+				for i, n := range row {
+					sums[1+i] += n
+				}
+				return
+			}
+		}
 		c.graph.AddCall(cgout.Call{
 			Caller: caller, File: from.File, Line: from.Line, Callee: callee, CalleeLine: begin.Line, Count: calls, Counts: row,
 		})
@@ -112,7 +143,7 @@ func (p *Profiler) SignalBegins(cpu *emu.CPU) {
 // SignalEnds is called when cpu's thread goes on where a signal handler interrupted it.
 func (p *Profiler) SignalEnds(cpu *emu.CPU) {
 	if p.calls != nil {
-		p.calls.SignalEnds(cpu)
+		p.calls.SignalEnds(cpu, p.now == emu.CountAll)
 	}
 }
 

@@ -118,7 +118,7 @@ func (b *goBenchmarks) pauseUntil(e funcwatch.Entry, then func()) {
 func (b *goBenchmarks) totals() []uint64 {
 	p := b.p
 	p.collect(0, ^emu.Addr(0))
-	counts := p.costs.profile.Totals()
+	counts := p.costs.totals()
 	cycleEstimate(p.costs.profile.Events)(counts)
 	return counts
 }

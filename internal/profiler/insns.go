@@ -14,6 +14,7 @@ type insnKey struct {
 	object string
 	addr   uint64
 	loc    dwarfmap.Loc
+	late   bool // another name than that of loc may become known
 }
 
 // An insnTable gathers counts by instruction.
@@ -38,6 +39,15 @@ func (t *insnTable) add(m *mem.Space, a emu.Addr, k insnKey, column int, n uint6
 		t.found[k] = in
 	}
 	in.Counts[column] += n
+}
+
+// rename gives instructions whose names may become known late those that name returns.
+func (t *insnTable) rename(name func(addr uint64, name string) string) {
+	for k, in := range t.found {
+		if k.late {
+			in.Func = name(k.addr, k.loc.Func)
+		}
+	}
 }
 
 // disassemble returns the bytes and the text of the instruction at a, shown as if at addr. An empty text

@@ -39,7 +39,7 @@ func NewObjects(names dwarfmap.Options) *Objects {
 func (s *Objects) open(guest string) *dwarfmap.Object {
 	host, ok := s.HostPath(guest)
 	if !ok {
-		s.warnings = append(s.warnings, fmt.Errorf("%s: %w", guest, fs.ErrNotExist))
+		s.Warn(fmt.Errorf("%s: %w", guest, fs.ErrNotExist))
 		return nil
 	}
 	id := objectID{path: host}
@@ -52,13 +52,16 @@ func (s *Objects) open(guest string) *dwarfmap.Object {
 	o, ok := s.files[id]
 	if !ok {
 		if o, err = dwarfmap.Open(id.path, s.Names); err != nil {
-			s.warnings = append(s.warnings, err)
+			s.Warn(err)
 			o = nil
 		}
 		s.files[id] = o
 	}
 	return o
 }
+
+// Warn keeps what was wrong with something that names code.
+func (s *Objects) Warn(err error) { s.warnings = append(s.warnings, err) }
 
 // stat describes a file.
 func (s *Objects) stat(name string) (fs.FileInfo, error) {
@@ -95,7 +98,7 @@ func (s *Objects) Close() []error {
 	for _, id := range ids {
 		if o := s.files[id]; o != nil {
 			if err := o.Err(); err != nil {
-				s.warnings = append(s.warnings, err)
+				s.Warn(err)
 			}
 			o.Close()
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/internal/funcwatch"
+	"github.com/cgemu/cgemu/internal/jitnames"
 )
 
 // A Config says what a Profiler counts.
@@ -65,6 +66,8 @@ type Profiler struct {
 	syscalls bool
 	// benchmarks says when a Go benchmark runs, nil if all of the program counts.
 	benchmarks *goBenchmarks
+	// manyNames says that functions were left out of those that the program names.
+	manyNames bool
 }
 
 // New returns a Profiler of e, which executes what is in m for the process pid.
@@ -108,6 +111,7 @@ func NewDiscarding(e emu.Engine, m *mem.Space, pid int, cfg *Config, objects *Ob
 func (p *Profiler) Inherit(parent *Profiler) {
 	p.instr, p.collecting = parent.instr, parent.collecting
 	p.watch.Inherit(parent.watch)
+	p.costs.jit = parent.costs.jit.Clone()
 	p.costs.profile.Cmd = parent.costs.profile.Cmd
 	if p.calls != nil && parent.calls != nil {
 		p.calls.Inherit(parent.calls)
@@ -118,6 +122,7 @@ func (p *Profiler) Inherit(parent *Profiler) {
 // not to be counted.
 func (p *Profiler) MoveTo(to *Profiler, pid int, discard bool) {
 	p.collect(0, ^emu.Addr(0))
+	p.costs.settle()
 	p.costs.profile, to.costs.profile = to.costs.profile, p.costs.profile
 	p.costs.insns, to.costs.insns = to.costs.insns, p.costs.insns
 	p.costs.graph, to.costs.graph = to.costs.graph, p.costs.graph
@@ -131,6 +136,8 @@ func (p *Profiler) Exec(argv []string) {
 		p.calls.Reset()
 	}
 	p.benchmarks.reset()
+	p.costs.settle()
+	p.costs.jit = jitnames.Names{}
 	p.costs.profile.Cmd = strings.Join(argv, " ")
 }
 
@@ -191,6 +198,12 @@ func (p *Profiler) counting(cpu *emu.CPU) emu.Counting {
 	default:
 		return emu.CountAll
 	}
+}
+
+// Snapshot returns a copy of the costs so far, since the last dump, without counts by instruction. Nothing that is counted later depends on it.
+func (p *Profiler) Snapshot() *cgout.Profile {
+	p.collect(0, ^emu.Addr(0))
+	return p.costs.snapshot()
 }
 
 // End returns the costs that were not dumped.

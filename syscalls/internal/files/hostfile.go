@@ -51,6 +51,8 @@ type HostFile struct {
 	// Nowait says that the host returns EAGAIN instead. Of a FIFO that nobody has open for writing
 	// it knows that the end is reached, which poll(2) does not tell before there was a writer.
 	Nowait bool
+	// watch gets what is written, nil for nobody: see Config.Watch.
+	watch func(e emu.Engine, b []byte)
 	// entries are a directory's, sorted; nil until read.
 	entries []DirEntry
 	Pos     int64 // in entries
@@ -327,6 +329,7 @@ func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 	}
 	n, e := f.FD.Writev(bufs, off)
 	if n > 0 {
+		f.watched(t, bufs, n)
 		FileEvent(t.Kernel, f, linux.IN_MODIFY)
 	}
 	if f.isFIFO() && n > 0 {
@@ -336,6 +339,18 @@ func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 		t.Send(task.InfoFromProcess(t.Process, linux.SIGPIPE, linux.SI_USER))
 	}
 	return uint64(n), e
+}
+
+// watched tells who watches f that the first n bytes of bufs were written.
+func (f *HostFile) watched(t *task.Thread, bufs [][]byte, n int) {
+	if f.watch == nil {
+		return
+	}
+	for _, b := range bufs {
+		part := b[:min(n, len(b))]
+		n -= len(part)
+		f.watch(t.Process.Engine, part)
+	}
 }
 
 func (f *HostFile) Seek(t *task.Thread, off int64, whence int) (int64, linux.Errno) {

@@ -310,6 +310,9 @@ func Opened(t *task.Thread, l Location, h *HostFile, flags int, was host.Stat, c
 	case h.Writable() && h.IsRegular():
 		keepAccess(t.Kernel, h, was)
 	}
+	if watch := SystemOf(t.Kernel).Config.Watch; watch != nil && h.Writable() && h.IsRegular() {
+		h.watch = watch(l.Guest)
+	}
 	if truncated {
 		Cut(t.Kernel, h.Ino, 0)
 		Touch(t.Kernel, h.Ino)

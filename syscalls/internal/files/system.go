@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/internal/image"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -64,6 +65,9 @@ type Config struct {
 	PipedStdin bool
 	// OnOpen, if set, is called with the host's path of each regular file of the host that the guest opens.
 	OnOpen func(path string)
+	// Watch, if set, is called with the guest's name of each regular file that it opens for writing. What it returns, unless that is nil, gets
+	// all that processes write to the open file, with the engine of the one that does; it must not keep the bytes.
+	Watch func(guest string) func(e emu.Engine, b []byte)
 	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
 	BeforeOutput func()
 }

@@ -121,6 +121,7 @@ func (f *HostFile) WriteRaw(t *task.Thread, b []byte, off int64) (int, linux.Err
 	}
 	n, e := f.FD.Writev([][]byte{b[:room]}, off)
 	if n > 0 {
+		f.watched(t, [][]byte{b}, n)
 		FileEvent(t.Kernel, f, linux.IN_MODIFY)
 	}
 	if e == linux.EPIPE {

@@ -1,0 +1,138 @@
+package profiler
+
+import (
+	"fmt"
+
+	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/internal/jitnames"
+)
+
+// maxLate is how many addresses and pairs of them an attribution keeps until names may be known: some 40 MB with all simulations.
+const maxLate = 1 << 18
+
+// A lateTable has what was counted of code in no object, such as a JIT compiler's, that has no name yet. Such compilers may write their
+// names as late as at the end of the program.
+type lateTable struct {
+	index map[emu.Addr]int
+	list  []lateCode
+	rows  []uint64 // of list[i], width from i*width on
+	calls map[lateCall]int
+	pairs []lateCall
+	sums  []uint64 // of pairs[i]: its calls and width counts, from i*(width+1) on
+}
+
+// A lateCode is an instruction, and what its function is called if no name becomes known.
+type lateCode struct {
+	at   emu.Addr
+	name string
+}
+
+// A lateCall is calls of which a caller or callee has no name yet: site and target are the addresses of what has none, 0 for the other.
+type lateCall struct {
+	caller, callee   cgout.Func
+	file             string
+	line, calleeLine int
+	site, target     emu.Addr
+}
+
+// code returns the row of the instruction at a, nil if there is no room for it.
+func (t *lateTable) code(a emu.Addr, name string, width int) []uint64 {
+	i, ok := t.index[a]
+	if !ok {
+		if len(t.list)+len(t.pairs) >= maxLate {
+			return nil
+		}
+		if t.index == nil {
+			t.index = map[emu.Addr]int{}
+		}
+		i = len(t.list)
+		t.index[a] = i
+		t.list = append(t.list, lateCode{a, name})
+		t.rows = append(t.rows, make([]uint64, width)...)
+	}
+	return t.rows[i*width : (i+1)*width]
+}
+
+// call returns the sums of a pair, nil if there is no room for it.
+func (t *lateTable) call(k lateCall, width int) []uint64 {
+	i, ok := t.calls[k]
+	if !ok {
+		if len(t.list)+len(t.pairs) >= maxLate {
+			return nil
+		}
+		if t.calls == nil {
+			t.calls = map[lateCall]int{}
+		}
+		i = len(t.pairs)
+		t.calls[k] = i
+		t.pairs = append(t.pairs, k)
+		t.sums = append(t.sums, make([]uint64, width+1)...)
+	}
+	return t.sums[i*(width+1) : (i+1)*(width+1)]
+}
+
+// jitName returns the name that the program gave the code at a, if it did.
+func (c *attribution) jitName(a emu.Addr) (jitnames.Function, bool) {
+	if !c.byObject {
+		return jitnames.Function{}, false
+	}
+	return c.jit.At(uint64(a))
+}
+
+// lateName is what code at a is called in the end, name if nothing else is known.
+func (c *attribution) lateName(a emu.Addr, name string) string {
+	if f, ok := c.jitName(a); ok {
+		return f.Name
+	}
+	return name
+}
+
+// settle gives all that was counted of code without a name the names that are known now.
+func (c *attribution) settle() {
+	t, width := c.late, len(c.row)
+	c.late = lateTable{}
+	for i, code := range t.list {
+		name, row := c.lateName(code.at, code.name), t.rows[i*width:(i+1)*width]
+		c.profile.Add(dwarfmap.Unknown, name, 0, row...)
+		if c.graph != nil {
+			c.graph.AddCost(cgout.Func{Object: dwarfmap.Unknown, File: dwarfmap.Unknown, Name: name}, dwarfmap.Unknown, 0, row...)
+		}
+	}
+	for i, k := range t.pairs {
+		if k.site != 0 {
+			k.caller.Name = c.lateName(k.site, k.caller.Name)
+		}
+		if k.target != 0 {
+			k.callee.Name = c.lateName(k.target, k.callee.Name)
+		}
+		sums := t.sums[i*(width+1) : (i+1)*(width+1)]
+		c.graph.AddCall(cgout.Call{
+			Caller: k.caller, File: k.file, Line: k.line, Callee: k.callee, CalleeLine: k.calleeLine, Count: sums[0], Counts: sums[1:],
+		})
+	}
+	if c.insns != nil && c.jit.Len() > 0 {
+		c.insns.rename(func(a uint64, name string) string { return c.lateName(emu.Addr(a), name) })
+	}
+}
+
+// totals are the sums of all counts that were not taken.
+func (c *attribution) totals() []uint64 {
+	sums, width := c.profile.Totals(), len(c.row)
+	for i, n := range c.late.rows {
+		sums[i%width] += n
+	}
+	return sums
+}
+
+// Named is told that the program calls code f from now on, and calls that were counted so far of code that is there and has no name.
+func (p *Profiler) Named(f jitnames.Function) {
+	if p.calls != nil { // Which functions call each other is known by names, too.
+		p.Invalidate(emu.Addr(f.Lo), emu.Addr(f.Hi))
+	}
+	if !p.costs.jit.Add(f) && !p.manyNames {
+		p.manyNames = true
+		p.costs.objects.Warn(fmt.Errorf("process %d names too many functions that it makes, or too large ones: some stay without", p.pid))
+	}
+}

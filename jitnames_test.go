@@ -1,0 +1,74 @@
+//go:build linux && amd64
+
+package cgemu_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/cgout"
+)
+
+// TestJITNames runs a program that makes functions and names them: before they run, again at the same place, in a jitdump file, and after
+// they have run; a child process has its parent's names.
+func TestJITNames(t *testing.T) {
+	program := compile(t, "gcc", "-O1", "testdata/jit.c", "-o")
+	const loop = 2
+	want := map[string]uint64{
+		"first name": 1 + loop*1000 + 1, "second": 2 + loop*100 + 1, "dumped": 3 + loop*10000 + 1, "late": 4 + loop*20000 + 1, "???": 6 + loop*30000 + 1,
+	}
+	for _, engine := range fullEngines {
+		cfg := cgemu.Config{Args: []string{program}, Engine: engine, Dir: t.TempDir(), Overlay: true, TraceChildren: true, CallGraph: true, DumpInstr: true}
+		r := start(t, cfg)
+		require.Zero(t, r.Exit.Status())
+		require.Empty(t, r.Warnings)
+		require.Equal(t, want, madeCosts(r.Profile, want))
+		require.Len(t, r.Children, 1)
+		require.EqualValues(t, 2+loop*50+1, madeCosts(r.Children[0].Profile, want)["second"])
+
+		calls, insns := map[string]uint64{}, map[string]uint64{}
+		for c := range r.Profile.Graph.Calls {
+			if _, ok := want[c.Callee.Name]; ok && c.Caller.Name == "main" {
+				require.EqualValues(t, 1, c.Count, c.Callee.Name)
+				calls[c.Callee.Name] = c.Counts[0]
+			}
+		}
+		require.Equal(t, want, calls)
+		for _, in := range r.Profile.Insns.List {
+			if _, ok := want[in.Func]; ok {
+				insns[in.Func] += in.Counts[0]
+			}
+		}
+		require.Equal(t, want, insns)
+
+		// Without call graph, and with what Cachegrind knows.
+		cfg.CallGraph, cfg.DumpInstr = false, false
+		require.Equal(t, r.profile, start(t, cfg).profile)
+		cfg.Compat, cfg.CPU, cfg.Overlay, cfg.ReadOnly = true, "valgrind", false, true
+		p := start(t, cfg).Profile
+		require.Empty(t, madeCosts(p, map[string]uint64{"first name": 0, "second": 0, "dumped": 0, "late": 0}))
+	}
+}
+
+// madeCosts are the instructions of the functions in names that are in no file.
+func madeCosts(p *cgout.Profile, names map[string]uint64) map[string]uint64 {
+	costs := map[string]uint64{}
+	p.Each(func(file, fn string, _ int, counts []uint64) {
+		if _, ok := names[fn]; ok && file == cgout.Unknown {
+			costs[fn] += counts[0]
+		}
+	})
+	return costs
+}
+
+// TestJITNamesWrong has a program write what is no file of names.
+func TestJITNamesWrong(t *testing.T) {
+	var log bytes.Buffer
+	r := start(t, cgemu.Config{Args: []string{"/bin/sh", "-c", "echo nonsense >/tmp/perf-$$.map; echo 1 2 >/tmp/perf-1.map"}, Overlay: true, Log: &log})
+	require.Zero(t, r.Exit.Status(), log.String())
+	require.Len(t, r.Warnings, 1)
+	require.ErrorContains(t, r.Warnings[0], "perf-1000.map: line 1 is not START SIZE NAME")
+}
