@@ -200,7 +200,7 @@ func (r *CallReport) WriteCallers(w io.Writer, globs ...string) error {
 func (r *CallReport) named(globs []string) (list []*CallFunction) {
 	for _, like := range []func(pattern, name string) bool{
 		glob.Match,
-		func(pattern, name string) bool { return strings.Contains(name, pattern) },
+		func(pattern, name string) bool { return pattern != "" && strings.Contains(name, pattern) },
 	} {
 		for _, f := range r.Functions {
 			if r.r.o.wantsFile(f.File) && slices.ContainsFunc(globs, func(p string) bool { return like(p, f.plain) || like(p, f.Name) }) {
