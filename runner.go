@@ -287,6 +287,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 				e.(*profiler.Profiler).Exec(p.Argv)
 			}
 		},
+		OnUnload: func(e emu.Engine) { e.(*profiler.Profiler).Unload() },
 		OnMove: func(from, to emu.Engine, pid int) {
 			p := from.(*profiler.Profiler)
 			p.MoveTo(to.(*profiler.Profiler), pid, !cfg.countChildren())

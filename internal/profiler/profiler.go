@@ -129,6 +129,14 @@ func (p *Profiler) MoveTo(to *Profiler, pid int, discard bool) {
 	p.pid, p.discard = pid, discard
 }
 
+// Unload is called before a program gives way to another one in its address space. Functions that were active when the process was forked may lie on
+// pages of which it executed nothing: the engine is not told when those are unmapped, but calls in them cost something.
+func (p *Profiler) Unload() {
+	if p.calls != nil {
+		p.collect(0, ^emu.Addr(0))
+	}
+}
+
 // Exec is called when the program was replaced by that of an argument vector.
 func (p *Profiler) Exec(argv []string) {
 	p.watch.Reset()
