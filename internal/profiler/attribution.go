@@ -37,6 +37,11 @@ type attribution struct {
 	jit      jitnames.Names
 	late     lateTable
 	nameless bool
+	// inline says that code belongs to functions that were inlined there, in is the innermost one at what was looked up last, nil for none, and
+	// inlines are their costs for a call graph.
+	inline  bool
+	in      *dwarfmap.Inlined
+	inlines inlineTable
 	// byObject says that code without a name is called by its object; unnamed are such names, by the object's path.
 	byObject bool
 	unnamed  map[string]string
@@ -49,7 +54,7 @@ func newAttribution(cfg *Config, o *Objects) *attribution {
 	p := cfg.newProfile()
 	c := &attribution{
 		profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, row: make([]uint64, len(p.Events)),
-		byObject: !cfg.Compat, unnamed: map[string]string{},
+		inline: cfg.Inline, byObject: !cfg.Compat, unnamed: map[string]string{},
 	}
 	for e := range c.columns {
 		c.columns[e] = -1
@@ -80,6 +85,12 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 		c.profile.Add(loc.File, loc.Func, loc.Line, c.row...)
 		if c.graph != nil {
 			fn, _ := c.owner(a, loc)
+			if in := c.in; in != nil {
+				if e == emu.Ir {
+					c.enterInlined(in, fn, c.vaddr(a), n)
+				}
+				fn = c.addInlined(in, fn, c.row)
+			}
 			c.graph.AddCost(fn, loc.File, loc.Line, c.row...)
 		}
 		c.row[col] = 0
@@ -132,6 +143,7 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 		}
 	}
 	loc, va, known := unknown, uint64(0), false
+	c.in = nil
 	if c.nameless = false; c.object == nil {
 		if f, ok := c.jitName(a); ok {
 			loc.Func = f.Name
@@ -141,6 +153,9 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	} else {
 		if va, known = c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); known {
 			loc = c.object.Lookup(va)
+			if c.inline {
+				c.in = c.object.Inlined(va)
+			}
 		}
 	}
 	if loc.Func == dwarfmap.Unknown && c.byObject && c.last.File {
@@ -152,7 +167,16 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 			loc.Func = c.unnamedIn(c.last.Path)
 		}
 	}
+	if c.in != nil {
+		loc.Func = c.in.Func
+	}
 	return loc
+}
+
+// vaddr is what the object that was looked up last calls the address a, which it holds.
+func (c *attribution) vaddr(a emu.Addr) uint64 {
+	va, _ := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo))
+	return va
 }
 
 // unnamedIn is the name of all code in a guest file that no function holds.
@@ -177,7 +201,7 @@ func (c *attribution) describe(m *mem.Space, a emu.Addr) string {
 		if c.object != nil {
 			if va, ok := c.object.VAddr(off); ok {
 				if start, ok := c.object.FuncStart(va); ok {
-					text = fmt.Sprintf("%s+%#x", loc.Func, va+1-start)
+					text = fmt.Sprintf("%s+%#x", c.object.Lookup(start).Func, va+1-start)
 				}
 			}
 		}

@@ -64,7 +64,8 @@ type functionStart struct {
 	va     uint64
 }
 
-// owner returns the function that holds a, which was looked up last and whose place is loc, and the place where it begins.
+// owner returns the function that holds a, which was looked up last and whose place is loc, and the place where it begins. What was inlined
+// there is part of it.
 func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.Loc) {
 	fn := cgout.Func{Object: dwarfmap.Unknown, File: dwarfmap.Unknown, Name: loc.Func}
 	if c.object == nil {
@@ -77,6 +78,9 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 	}
 	start, ok := c.object.FuncStart(va)
 	if !ok {
+		if c.in != nil {
+			fn.Name = c.unnamedIn(c.last.Path)
+		}
 		return fn, unknown
 	}
 	begin, ok := c.starts[functionStart{c.object, start}]
@@ -85,6 +89,9 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 		c.starts[functionStart{c.object, start}] = begin
 	}
 	fn.File = begin.File
+	if c.in != nil {
+		fn.Name = begin.Func
+	}
 	return fn, begin
 }
 
@@ -101,6 +108,9 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 		}
 		from := c.place(p.space, site)
 		caller, _ := c.owner(site, from)
+		if c.in != nil {
+			caller = c.addInlined(c.in, caller, row)
+		}
 		lateCaller := c.nameless
 		callee, begin := c.owner(target, c.place(p.space, target))
 		if lateCaller || c.nameless {
