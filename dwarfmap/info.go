@@ -184,7 +184,7 @@ func (o *Object) loadInfo() (*debugInfo, error) {
 	if s := m.section(".text"); s != nil {
 		d.bias = o.text.lo - s.Addr
 	}
-	d.effort = 1<<20 + 16*(len(d.abbrev)+len(d.info)+len(d.ranges)+len(d.rnglists))
+	d.effort = 1<<16 + 16*(len(d.abbrev)+len(d.info)+len(d.ranges)+len(d.rnglists))
 	o.line(o.text.lo) // reads the index of the line table
 	for _, u := range o.lines.units {
 		d.lines[u.off] = u

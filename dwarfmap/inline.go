@@ -16,8 +16,6 @@ type Inlined struct {
 	Line     int
 	CallFile string
 	CallLine int
-	// Entry is the address at which it is entered: that which the debug information names, or else the first one.
-	Entry uint64
 	// Outer is the function that it was inlined into if that is inlined itself, nil otherwise: it is what Lookup says then.
 	Outer *Inlined
 }
@@ -27,14 +25,16 @@ type inlinedCode struct {
 	nodes []inlineNode
 	// parts have the innermost inlined function of each address, by its index in nodes.
 	parts []inlinePart
-	made  map[int32]*Inlined
+	// entries are the functions that are entered at an address.
+	entries map[uint64][]int32
+	made    map[int32]*Inlined
 }
 
 // An inlineNode is a function inlined at one place: the index of that it was inlined into, -1 for none, and how many there are around it.
 type inlineNode struct {
 	outer, depth       int32
 	callFile, callLine uint32
-	origin, entry      uint64
+	origin             uint64
 }
 
 type inlinePart struct {
@@ -44,7 +44,7 @@ type inlinePart struct {
 
 // Memory that these take.
 const (
-	inlineNodeSize = 32
+	inlineNodeSize = 80
 	inlinePartSize = 24
 	inlinedSize    = 96
 )
@@ -61,17 +61,7 @@ func (o *Object) Inlined(vaddr uint64) *Inlined {
 	if o.lastInlined.has(vaddr) {
 		return o.lastInlined.in
 	}
-	if !o.infoKnown {
-		o.infoKnown = true
-		info, err := o.loadInfo()
-		o.fail(err)
-		o.info = info
-	}
-	if o.info == nil || isDone(o.opts.Done) {
-		return nil
-	}
-	units := o.info.unitsAt(vaddr)
-	for _, u := range units {
+	for _, u := range o.unitsAt(vaddr) {
 		c := o.inlinedCode(u)
 		i := sort.Search(len(c.parts), func(i int) bool { return c.parts[i].hi > vaddr })
 		if i == len(c.parts) || !c.parts[i].has(vaddr) {
@@ -81,6 +71,34 @@ func (o *Object) Inlined(vaddr uint64) *Inlined {
 		return o.lastInlined.in
 	}
 	return nil
+}
+
+// Entered returns the inlined functions that are entered at an address: where the debug information says so, or else at the first address of each.
+// Compilers may have moved the instruction there out of the function, or have made several entries of one.
+func (o *Object) Entered(vaddr uint64) (list []*Inlined) {
+	for _, u := range o.unitsAt(vaddr) {
+		c := o.inlinedCode(u)
+		for _, node := range c.entries[vaddr] {
+			if in := o.inlined(u, c, node); in != nil {
+				list = append(list, in)
+			}
+		}
+	}
+	return list
+}
+
+// unitsAt returns the units in which an address may be, none if there is no debug information.
+func (o *Object) unitsAt(vaddr uint64) []*infoUnit {
+	if !o.infoKnown {
+		o.infoKnown = true
+		info, err := o.loadInfo()
+		o.fail(err)
+		o.info = info
+	}
+	if o.info == nil || isDone(o.opts.Done) {
+		return nil
+	}
+	return o.info.unitsAt(vaddr)
 }
 
 // maxUnits is how many units an address may be in.
@@ -128,7 +146,7 @@ func (d *debugInfo) bounds(u *infoUnit, o *Object) {
 // inlinedCode returns what was inlined in u.
 func (o *Object) inlinedCode(u *infoUnit) *inlinedCode {
 	if u.inlined == nil {
-		u.inlined = &inlinedCode{made: map[int32]*Inlined{}}
+		u.inlined = &inlinedCode{entries: map[uint64][]int32{}, made: map[int32]*Inlined{}}
 		w := inlineWalk{o: o, d: o.info, u: u, code: u.inlined}
 		if err := w.walk(); err != nil {
 			o.fail(fmt.Errorf(".debug_info at %#x: %w", u.off, err))
@@ -245,16 +263,17 @@ func (w *inlineWalk) add(e *entry, outer int32) (node int32, ok bool) {
 	if !w.o.room.take(inlineNodeSize + uint64(len(w.edges)-edges)*(24+inlinePartSize)) {
 		return 0, false
 	}
+	entry := lowest
 	switch {
+	case e.hasEntry && e.entryIsOffset && e.hasLow:
+		entry = w.u.address(w.d, e.low) + w.d.bias + e.entryPC.n
 	case e.hasEntry && e.entryIsOffset:
-		n.entry = first + e.entryPC.n
-		if e.hasLow {
-			n.entry = w.u.address(w.d, e.low) + w.d.bias + e.entryPC.n
-		}
+		entry = first + e.entryPC.n
 	case e.hasEntry:
-		n.entry = w.u.address(w.d, e.entryPC) + w.d.bias
-	default:
-		n.entry = lowest
+		entry = w.u.address(w.d, e.entryPC) + w.d.bias
+	}
+	if len(w.edges) > edges {
+		w.code.entries[entry] = append(w.code.entries[entry], node)
 	}
 	w.code.nodes = append(nodes, n)
 	return node, true
@@ -330,7 +349,7 @@ func (o *Object) inlined(u *infoUnit, c *inlinedCode, node int32) *Inlined {
 			c.made[i] = in
 			continue
 		}
-		in = &Inlined{Func: f.name, File: f.file, Line: f.line, CallFile: o.fileIn(u, uint64(n.callFile)), CallLine: int(n.callLine), Entry: n.entry}
+		in = &Inlined{Func: f.name, File: f.file, Line: f.line, CallFile: o.fileIn(u, uint64(n.callFile)), CallLine: int(n.callLine)}
 		if n.outer >= 0 {
 			in.Outer = c.made[n.outer]
 		}

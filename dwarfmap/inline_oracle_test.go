@@ -15,15 +15,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inlinedFrames are the functions at an address, from the inside out, with the lines that they call the next one from.
+// inlinedFrames are the functions at an address, from the inside out, with the place where each is executed. Of the innermost one that is the line
+// alone: its file is that of the line table, where Valgrind takes another one now and then.
 func inlinedFrames(o *Object, addr uint64) (list []string) {
 	loc := o.Lookup(addr)
-	file, line := loc.File, loc.Line
+	place := strconv.Itoa(loc.Line)
 	for in := o.Inlined(addr); in != nil; in = in.Outer {
-		list = append(list, fmt.Sprintf("%s %s:%d", in.Func, path.Base(file), line))
-		file, line = in.CallFile, in.CallLine
+		list = append(list, in.Func+" "+place)
+		place = fmt.Sprintf("%s:%d", path.Base(in.CallFile), in.CallLine)
 	}
-	return append(list, fmt.Sprintf("%s:%d", path.Base(file), line))
+	return append(list, place)
 }
 
 // symbolizer asks llvm-symbolizer for the same.
@@ -44,7 +45,10 @@ func symbolizer(t *testing.T, prog string, addrs []uint64) (list [][]string) {
 		var frames []string
 		for i := 0; i+1 < len(lines); i += 2 {
 			at := path.Base(lines[i+1])
-			if at = at[:strings.LastIndexByte(at, ':')]; i+3 < len(lines) {
+			if at = at[:strings.LastIndexByte(at, ':')]; i == 0 {
+				at = at[strings.LastIndexByte(at, ':')+1:]
+			}
+			if i+3 < len(lines) {
 				at = lines[i] + " " + at
 			}
 			frames = append(frames, at)
@@ -86,6 +90,9 @@ func compareInlined(t *testing.T, prog string) {
 
 // TestOracleInlined compares inlined functions with llvm-symbolizer's, by name, file and line.
 func TestOracleInlined(t *testing.T) {
+	for _, version := range []string{"2", "4", "5"} {
+		compareInlined(t, "testdata/bin/inline"+version)
+	}
 	for i, command := range []string{
 		"g++ -g -O1 inline.cc", "g++ -g -O2 inline.cc", "g++ -g -O3 inline.cc", "g++ -gdwarf-2 -O2 inline.cc", "g++ -gdwarf-3 -O2 inline.cc", "g++ -gdwarf-4 -O2 inline.cc",
 		"g++ -g -O2 -static inline.cc", "g++ -g -O2 -flto inline.cc sub/two.c -Iinc", "g++ -gdwarf-4 -O2 -fdebug-types-section inline.cc",
@@ -95,6 +102,7 @@ func TestOracleInlined(t *testing.T) {
 		"go build main.go", "go build -ldflags=-compressdwarf=false main.go",
 	} {
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			dir := sources(t)
 			args := strings.Fields(command)
 			args = append(append([]string{args[0]}, args[1:]...), "-o", "prog"+strconv.Itoa(i))

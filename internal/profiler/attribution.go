@@ -85,11 +85,11 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 		c.profile.Add(loc.File, loc.Func, loc.Line, c.row...)
 		if c.graph != nil {
 			fn, _ := c.owner(a, loc)
-			if in := c.in; in != nil {
-				if e == emu.Ir {
-					c.enterInlined(in, fn, c.vaddr(a), n)
-				}
-				fn = c.addInlined(in, fn, c.row)
+			if c.inline && e == emu.Ir && c.object != nil {
+				c.enterInlined(fn, c.vaddr(a), n)
+			}
+			if c.in != nil {
+				fn = c.addInlined(c.in, fn, c.row)
 			}
 			c.graph.AddCost(fn, loc.File, loc.Line, c.row...)
 		}

@@ -50,12 +50,10 @@ func (c *attribution) addInlined(in *dwarfmap.Inlined, fn cgout.Func, costs []ui
 	return c.inlinedFunc(in)
 }
 
-// enterInlined counts n executions of the instruction at va for those inlined functions, of which in is the innermost one, that begin there.
-func (c *attribution) enterInlined(in *dwarfmap.Inlined, fn cgout.Func, va, n uint64) {
-	for ; in != nil; in = in.Outer {
-		if in.Entry == va {
-			c.inlines.of(inlineKey{in, fn}, len(c.row))[0] += n
-		}
+// enterInlined counts n executions of the instruction at va, in fn, as calls of the inlined functions that are entered there.
+func (c *attribution) enterInlined(fn cgout.Func, va, n uint64) {
+	for _, in := range c.object.Entered(va) {
+		c.inlines.of(inlineKey{in, fn}, len(c.row))[0] += n
 	}
 }
 
