@@ -3,6 +3,7 @@
 package cgemu_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -47,6 +48,15 @@ func TestInline(t *testing.T) {
 			}, calls)
 		}
 	}
+}
+
+// TestInlinedOnly asks for a function that is nowhere but inlined.
+func TestInlinedOnly(t *testing.T) {
+	var log bytes.Buffer
+	start(t, cgemu.Config{Args: []string{"dwarfmap/testdata/bin/inline5"}, Regions: cgemu.Regions{Toggle: []string{"tw?ce", "absent"}}, Log: &log})
+	require.Contains(t, log.String(), "cgemu: --toggle-collect=tw?ce: no program or library that was loaded has such a function\n"+
+		"cgemu: twice was inlined where it is called in inline5: name the function that calls it")
+	require.NotContains(t, log.String(), "absent was")
 }
 
 // functions are the instructions of a run by function.

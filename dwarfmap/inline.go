@@ -163,6 +163,9 @@ type inlineWalk struct {
 	u     *infoUnit
 	code  *inlinedCode
 	edges []inlineEdge
+	// symbol, if it is set, gets the names of functions that are inlined, in place of all else, until stopped.
+	symbol  func(symbol string) bool
+	stopped bool
 }
 
 type inlineEdge struct {
@@ -182,6 +185,7 @@ func (w *inlineWalk) walk() error {
 		if n%4096 == 0 && isDone(w.o.opts.Done) {
 			return ErrStopped
 		}
+		off := u.end - uint64(len(c.data))
 		code := c.uleb()
 		if code == 0 {
 			if len(around) <= 1 {
@@ -199,6 +203,12 @@ func (w *inlineWalk) walk() error {
 		switch decl.tag {
 		case tagSubprogram, tagInlinedSubroutine:
 			if ok = u.read(d, &c, decl, &e, false); !ok {
+				break
+			}
+			if w.symbol != nil {
+				if w.inlinable(&e, off); w.stopped {
+					return nil
+				}
 				break
 			}
 			if decl.tag == tagInlinedSubroutine {
@@ -380,8 +390,25 @@ func (o *Object) functionAt(off uint64) *function {
 	}
 	f = &function{name: Unknown, file: Unknown}
 	d.names[off] = f
-	// The entry may stand for another one, which stands for the one that has the name.
-	var name []byte
+	name := d.chain(off, func(u *infoUnit, e *entry) {
+		if f.line == 0 && e.declLine != 0 && e.declLine <= 1<<31 {
+			f.line = int(e.declLine)
+		}
+		if f.file == Unknown && e.declFile != 0 {
+			f.file = o.fileIn(u, e.declFile)
+		}
+	})
+	if len(name) > 0 {
+		f.name = o.keep(o.show(name[:min(len(name), maxName)]))
+	}
+	return f
+}
+
+// symbolAt returns the symbol that the function at an offset of .debug_info would have, nil if its name is not known.
+func (d *debugInfo) symbolAt(off uint64) []byte { return d.chain(off, func(*infoUnit, *entry) {}) }
+
+// chain calls f with the entry at an offset of .debug_info and those that it stands for, up to the one that has the name, which it returns.
+func (d *debugInfo) chain(off uint64, f func(u *infoUnit, e *entry)) (name []byte) {
 	for at, n := off, 0; at != 0 && n < 16; n++ {
 		u := d.unitAt(at)
 		if u == nil {
@@ -393,23 +420,38 @@ func (o *Object) functionAt(off uint64) *function {
 		if !ok || !u.read(d, &c, decl, &e, true) {
 			break
 		}
-		if f.line == 0 && e.declLine != 0 && e.declLine <= 1<<31 {
-			f.line = int(e.declLine)
-		}
-		if f.file == Unknown && e.declFile != 0 {
-			f.file = o.fileIn(u, e.declFile)
-		}
-		if e.linkage != nil {
-			name = e.linkage
-			break
+		if f(u, &e); e.linkage != nil {
+			return e.linkage
 		}
 		if name == nil {
 			name = e.name
 		}
 		at = cmp.Or(e.origin, e.spec)
 	}
-	if len(name) > 0 {
-		f.name = o.keep(o.show(name[:min(len(name), maxName)]))
+	return name
+}
+
+// InlinedSymbols calls f with the symbols that functions would have of which debug information says that they were inlined, some several times,
+// until f returns false. It reads all of .debug_info.
+func (o *Object) InlinedSymbols(f func(symbol string) bool) {
+	o.unitsAt(0)
+	if o.info == nil {
+		return
 	}
-	return f
+	for _, u := range o.info.units {
+		w := inlineWalk{o: o, d: o.info, u: u, symbol: f}
+		if err := w.walk(); err != nil || w.stopped {
+			return
+		}
+	}
+}
+
+// inlinable calls w.symbol with the name of a function that e declares to be inlined.
+func (w *inlineWalk) inlinable(e *entry, off uint64) {
+	const inlined, declaredInlined = 1, 3 // DW_INL_inlined, DW_INL_declared_inlined
+	if e.inline == inlined || e.inline == declaredInlined {
+		if name := w.d.symbolAt(off); len(name) > 0 {
+			w.stopped = !w.symbol(string(name))
+		}
+	}
 }

@@ -32,6 +32,12 @@ func TestInlined(t *testing.T) {
 			}
 			found[strings.Join(append(chain, o.Lookup(addr).Func), ", ")] = true
 		}
+		var symbols []string
+		o.InlinedSymbols(func(symbol string) bool {
+			symbols = append(symbols, symbol)
+			return len(symbols) < 2
+		})
+		require.Equal(t, []string{"count", "four"}, symbols, version)
 		require.NoError(t, o.Err())
 		require.NoError(t, o.Close())
 		var got []string
@@ -87,6 +93,10 @@ func FuzzInlined(f *testing.F) {
 			}
 			require.LessOrEqual(t, n, len(info))
 		}
+		o.InlinedSymbols(func(symbol string) bool {
+			require.NotEmpty(t, symbol)
+			return true
+		})
 		require.GreaterOrEqual(t, o.room.left, int64(0))
 		if o.info != nil {
 			require.GreaterOrEqual(t, o.info.effort, -1<<16-16*len(info))
