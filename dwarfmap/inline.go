@@ -56,7 +56,8 @@ type function struct {
 }
 
 // Inlined returns the innermost inlined function that an address belongs to, nil if it belongs to none. It reads
-// debug information that nothing else needs, of the compilation unit there: the first time .debug_info has to be read and inflated.
+// debug information that nothing else needs, of the compilation unit there: the first time .debug_info has to be read and inflated. Go programs
+// without it have a table of their own.
 func (o *Object) Inlined(vaddr uint64) *Inlined {
 	if o.lastInlined.has(vaddr) {
 		return o.lastInlined.in
@@ -70,6 +71,11 @@ func (o *Object) Inlined(vaddr uint64) *Inlined {
 		o.lastInlined.span, o.lastInlined.in = c.parts[i].span, o.inlined(u, c, c.parts[i].node)
 		return o.lastInlined.in
 	}
+	if o.info == nil && !isDone(o.opts.Done) {
+		if in := o.goInlined(vaddr); in != nil {
+			return in.calls[in.at(vaddr)].in
+		}
+	}
 	return nil
 }
 
@@ -82,6 +88,11 @@ func (o *Object) Entered(vaddr uint64) (list []*Inlined) {
 			if in := o.inlined(u, c, node); in != nil {
 				list = append(list, in)
 			}
+		}
+	}
+	if o.info == nil && !isDone(o.opts.Done) {
+		if in := o.goInlined(vaddr); in != nil {
+			return in.entries[vaddr]
 		}
 	}
 	return list
