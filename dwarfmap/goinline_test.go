@@ -12,31 +12,28 @@ import (
 
 // TestGoInlined has a program without DWARF give the inlined functions that the same program has with it.
 func TestGoInlined(t *testing.T) {
-	dir := t.TempDir()
-	a, b := openPath(t, buildGo(t, dir, "full")), openPath(t, buildGo(t, dir, "stripped", "-ldflags=-s -w"))
-	chain := func(o *Object, at uint64) (s string, n int) {
-		for in := o.Inlined(at); in != nil; in = in.Outer {
-			n++
-			s += fmt.Sprintf("%s, called at %s:%d\n", in.Func, in.CallFile, in.CallLine)
-		}
-		return strings.ReplaceAll(s, "·", "."), n
-	}
-	inlined, deep, different := 0, 0, 0
-	for at := a.text.lo; at < a.text.hi; at++ {
-		want, n := chain(a, at)
-		got, _ := chain(b, at)
-		if want != got {
-			if different++; different < 10 {
-				t.Logf("%#x: want\n%s got\n%s", at, want, got)
+	for _, mode := range []string{"exe", "pie"} {
+		dir := t.TempDir()
+		a, b := openPath(t, buildGo(t, dir, "full", "-buildmode="+mode)), openPath(t, buildGo(t, dir, "stripped", "-buildmode="+mode, "-ldflags=-s -w"))
+		chain := func(o *Object, at uint64) (s string, n int) {
+			for in := o.Inlined(at); in != nil; in = in.Outer {
+				n++
+				s += fmt.Sprintf("%s, called at %s:%d\n", in.Func, in.CallFile, in.CallLine)
 			}
+			return strings.ReplaceAll(s, "·", "."), n
 		}
-		inlined += min(n, 1)
-		deep = max(deep, n)
+		inlined, deep := 0, 0
+		for at := a.text.lo; at < a.text.hi; at++ {
+			want, n := chain(a, at)
+			if got, _ := chain(b, at); got != want {
+				require.Equal(t, want, got, "%s %#x", mode, at)
+			}
+			inlined, deep = inlined+min(n, 1), max(deep, n)
+		}
+		require.NoError(t, b.Err())
+		require.Greater(t, inlined, 50_000)
+		require.Greater(t, deep, 3)
 	}
-	require.NoError(t, b.Err())
-	require.Greater(t, inlined, 50_000)
-	require.Greater(t, deep, 3)
-	require.Zero(t, different)
 }
 
 // withGoInlined is a program of one function of 16 bytes with a list of steps that says which inlined call is where, and calls.
