@@ -139,6 +139,9 @@ type Config struct {
 	// with the instructions of all processes so far and the virtual time. It changes no count.
 	OnProgress    func(insns uint64, virtual time.Duration)
 	ProgressEvery time.Duration
+	// OnLive, if set, is called as often, with a function that returns what the processes that are running have counted so far, without counts by instruction; it
+	// may be called until OnLive returns. It changes no count.
+	OnLive func(profiles func() []*Result)
 	// OnOpen, if set, is called with the path of each regular file of the host that the program opens, data files and libraries among them.
 	OnOpen func(path string)
 	// BeforeOutput, if set, is called before the program writes to a terminal or another device.

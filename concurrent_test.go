@@ -27,7 +27,7 @@ func TestNamesStopped(t *testing.T) {
 	assert.Equal(t, whole.total(), r.total())
 	assert.Equal(t, "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???\n", log.String())
 	assert.NotContains(t, r.profile, "fn=main\n")
-	assert.Contains(t, r.profile, "fl=???\nfn=???\n0 ")
+	assert.Contains(t, r.profile, "fl=???\nfn=??? (demo)\n0 ")
 }
 
 // TestConcurrentRuns runs several programs at once in this process: each leaves what it leaves alone.

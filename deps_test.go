@@ -59,7 +59,9 @@ var allowed = map[string]string{
 	"internal/sandbox": "",
 	"internal/python":  "cgout", "annotate": "cgout internal/glob internal/nonblock internal/python",
 	"internal/usage": "", "internal/version": "",
-	"annotate/cli":         "annotate cgout internal/image internal/outfile internal/python internal/usage internal/version",
+	"annotate/serve":       "annotate",
+	"annotate/cli":         "annotate annotate/serve cgout export internal/image internal/outfile internal/python internal/usage internal/version",
+	"export":               "cgout",
 	"annotate/web":         "annotate cgout",
 	"annotate/web/page":    "annotate",
 	"cmd/cgemu-web":        "annotate/web annotate/web/page internal/outfile internal/version",
@@ -70,7 +72,7 @@ var allowed = map[string]string{
 	"cgemutest":      ". check internal/outfile mark",
 	"internal/spell": "",
 	"examples/go":    "",
-	"cmd/cgemu": ". annotate annotate/cli cachesim cgout check dwarfmap emu internal/glob internal/outfile internal/sandbox internal/spell " +
+	"cmd/cgemu": ". annotate annotate/cli annotate/serve cachesim cgout check dwarfmap emu internal/glob internal/outfile internal/sandbox internal/spell " +
 		"internal/usage internal/version loader syscalls",
 }
 
@@ -88,6 +90,7 @@ var foreign = map[string]string{
 	"github.com/ianlancetaylor/demangle":     "dwarfmap",
 	"github.com/google/go-containerregistry": "internal/image",
 	"github.com/klauspost/compress":          "internal/image",
+	"github.com/google/pprof":                "export",
 	"github.com/dlclark/regexp2":             "annotate",
 	"github.com/chromedp":                    "internal/browsertest",
 	"github.com/stretchr/testify":            "internal/browsertest", // and tests

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,8 @@ type runner struct {
 	recorder *syscalls.Recorder // nil if the run is not recorded
 	// programs are the guest's names of the files that processes executed as programs.
 	programs []string
+	// live are the profilers of the processes that run.
+	live map[int]*profiler.Profiler
 	// mismatch is what CheckEngine found, and cancel ends the run then.
 	mismatch *EngineMismatch
 	cancel   func()
@@ -179,7 +182,37 @@ func (r *runner) newEngine(pid int, parent *profiler.Profiler, m *mem.Space, env
 	if parent != nil {
 		p.Inherit(parent)
 	}
+	r.counts(p)
 	return p, nil
+}
+
+// counts notes that a process' profiler counts, for Config.OnLive.
+func (r *runner) counts(p *profiler.Profiler) {
+	if r.cfg.OnLive == nil {
+		return
+	}
+	if r.live == nil {
+		r.live = map[int]*profiler.Profiler{}
+	}
+	r.live[p.PID()] = p
+}
+
+// progressed tells how far the run is.
+func (r *runner) progressed(insns uint64, virtual time.Duration) {
+	if r.cfg.OnProgress != nil {
+		r.cfg.OnProgress(insns, virtual)
+	}
+	if r.cfg.OnLive == nil {
+		return
+	}
+	r.cfg.OnLive(func() (list []*Result) {
+		for _, pid := range slices.Sorted(maps.Keys(r.live)) {
+			if p := r.live[pid]; !p.Discards() {
+				list = append(list, &Result{Profile: p.Snapshot(), PID: pid})
+			}
+		}
+		return list
+	})
 }
 
 // mismatched ends the run with a mismatch that a process' engine found.
@@ -208,6 +241,7 @@ func (r *runner) watchNames(name string) func(e emu.Engine, b []byte) {
 // ended takes the result of a process.
 func (r *runner) ended(e syscalls.End) {
 	p := e.Engine.(*profiler.Profiler)
+	delete(r.live, e.PID)
 	if p.Discards() {
 		return
 	}
@@ -238,6 +272,10 @@ func exitOf(e syscalls.Exit) Exit {
 
 func (r *runner) kernelConfig() syscalls.Config {
 	cfg := r.cfg
+	var onProgress func(uint64, time.Duration)
+	if cfg.OnProgress != nil || cfg.OnLive != nil {
+		onProgress = r.progressed
+	}
 	return syscalls.Config{KernelConfig: syscalls.KernelConfig{
 		ChecksAccesses: r.engine.checks,
 		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) {
@@ -256,7 +294,9 @@ func (r *runner) kernelConfig() syscalls.Config {
 			}
 		},
 		OnMove: func(from, to emu.Engine, pid int) {
-			from.(*profiler.Profiler).MoveTo(to.(*profiler.Profiler), pid, !cfg.countChildren())
+			p := from.(*profiler.Profiler)
+			p.MoveTo(to.(*profiler.Profiler), pid, !cfg.countChildren())
+			r.counts(p)
 		},
 		OnMap: func(e emu.Engine, v mem.VMA) { e.(*profiler.Profiler).Mapped(v) },
 		OnHandler: func(e emu.Engine, c *emu.CPU, begins bool) {
@@ -270,7 +310,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 		OnEnd:       r.ended,
 		Place:       func(e emu.Engine, a emu.Addr) string { return e.(*profiler.Profiler).Describe(a) },
 
-		OnProgress: cfg.OnProgress, ProgressEvery: cfg.ProgressEvery,
+		OnProgress: onProgress, ProgressEvery: cfg.ProgressEvery,
 
 		CPUID: r.model.CPUID, CPUs: cfg.CPUs, Compat: cfg.Compat, Epoch: cfg.Start, RealTime: cfg.RealTime, MaxInsns: cfg.MaxInsns,
 		Seed: cfg.Seed, SchedSeed: cfg.SchedSeed, Log: cfg.Log,

@@ -86,6 +86,9 @@ func buildReport(tool string, o *Options, olds, news []Input) (_ *Report, err er
 		return nil, err
 	}
 	b.functions()
+	if err := b.callGraphs(); err != nil {
+		return nil, err
+	}
 	b.selectFunctions()
 	b.cut(o.Top)
 	b.finish()
@@ -224,7 +227,6 @@ func (b *builder) file(p pairing) *builtFile {
 			f.old = b.old.files[shown.name]
 		}
 	}
-	b.sources(f)
 	return f
 }
 
@@ -309,7 +311,7 @@ func (b *builder) selectFunctions() {
 	}
 	b.sort(all)
 	for _, fn := range all {
-		if !wanted(fn.Row) {
+		if !wanted(fn.Row) && (r.calls == nil || !r.calls.shown[fn.Name]) {
 			r.OmittedFunctions++
 			continue
 		}
@@ -421,6 +423,7 @@ func (r *Report) wants() func(Row) bool {
 func (b *builder) finish() {
 	for _, f := range b.files {
 		if len(f.Functions) > 0 {
+			b.sources(f)
 			f.Lines = b.r.merged(f.Functions)
 			b.r.Files = append(b.r.Files, f.ReportFile)
 		}

@@ -15,29 +15,38 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-//go:embed assets/page.html assets/page.css assets/page.js
+//go:embed assets
 var assets embed.FS
 
-// WriteHTML writes one page that needs nothing else, no other file and no network:
-// tables to sort and to search, and sources in which Options.Context lines stand
-// around those with counts. It runs its own style and script only, whatever the
-// names and sources in it are.
+// scripts are the parts of the page's script, in their order.
+var scripts = []string{"data.js", "parts.js", "icicle.js", "functions.js", "detail.js", "calls.js", "page.js"}
+
+// WriteHTML writes one page that needs nothing else, no other file and no network: an
+// overview, functions, and sources in which Options.Context lines stand around those with
+// counts. It runs its own style and script only, whatever the names and sources in it are.
 func (r *Report) WriteHTML(w io.Writer) error {
-	// The page's policy has the hashes of its style and script. What it shows of the
-	// report is a JSON text, see pageData, in which `<` does not occur.
-	data, err := newPageData(r, r.o.Context).json()
+	d, err := newPageData(r)
+	if err != nil {
+		return err
+	}
+	d.rows(r)
+	return d.write(w, pageTitle(r), totalsHTML(r), policy(""))
+}
+
+// write writes the page. What it shows of the report is a JSON text in which `<` does not occur.
+func (d *pageData) write(w io.Writer, title, totals, policy string) error {
+	data, err := d.json()
 	if err != nil {
 		return err
 	}
 	// In one pass, so that nothing in a value is taken for a place.
 	page := strings.NewReplacer(
-		"{{title}}", escape(pageTitle(r)),
-		"{{policy}}", escape(policy()),
-		"{{style}}", asset("page.css"),
-		"{{profiles}}", profilesHTML(r),
-		"{{totals}}", totalsHTML(r),
+		"{{title}}", escape(title),
+		"{{policy}}", escape(policy),
+		"{{style}}", style(),
+		"{{totals}}", totals,
 		"{{data}}", string(data),
-		"{{script}}", asset("page.js"),
+		"{{script}}", script(),
 	)
 	return buffered(w, func(w *bufio.Writer) error {
 		_, err := page.WriteString(w, asset("page.html"))
@@ -54,23 +63,39 @@ func asset(name string) string {
 	return string(text)
 }
 
+func style() string { return asset("colours.css") + asset("page.css") }
+
+// script returns the page's script: one, so that its parts see each other, and nothing else does.
+func script() string {
+	var b strings.Builder
+	b.WriteString("\"use strict\";\n(() => {\n")
+	for _, name := range scripts {
+		b.WriteString(asset(name))
+	}
+	b.WriteString("})();\n")
+	return b.String()
+}
+
 // escape returns a text for HTML and for its attributes in double quotes.
 func escape(text string) string { return html.EscapeString(valid(text)) }
 
 // HTMLHashes returns the sources, 'sha256-…', that the style and the script of each page of WriteHTML have in its
 // Content-Security-Policy. A page that shows one in a frame, and hands its own policy down to it, has to have them, too.
-func HTMLHashes() (style, script string) {
-	hash := func(name string) string {
-		sum := sha256.Sum256([]byte(asset(name)))
+func HTMLHashes() (styleHash, scriptHash string) {
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return hash("page.css"), hash("page.js")
+	return hash(style()), hash(script())
 }
 
-// policy is the page's Content-Security-Policy.
-func policy() string {
+// policy is the page's Content-Security-Policy. Connect is where it may ask for more, "" for nowhere.
+func policy(connect string) string {
 	style, script := HTMLHashes()
-	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", style, script)
+	if connect != "" {
+		connect = "; connect-src " + connect
+	}
+	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s%s; base-uri 'none'; form-action 'none'", style, script, connect)
 }
 
 // pageTitle is the command that was profiled; of comparisons what is compared.
@@ -85,22 +110,6 @@ func pageTitle(r *Report) string {
 		return fmt.Sprintf("%s and %d more", p[0].Cmd, len(p)-1)
 	}
 	return p[0].Cmd
-}
-
-// profilesHTML returns the names of the profiles and, folded up, what they say of
-// themselves.
-func profilesHTML(r *Report) string {
-	var names []string
-	var lists strings.Builder
-	for _, p := range r.Profiles {
-		names = append(names, escape(p.Name))
-		lists.WriteString("<ul><li>" + escape(p.Name+": "+p.Cmd) + "</li>")
-		for _, d := range p.Desc {
-			lists.WriteString("<li>" + escape(d) + "</li>")
-		}
-		lists.WriteString("</ul>\n")
-	}
-	return "<summary>" + strings.Join(names, ", ") + "</summary>\n" + lists.String()
 }
 
 // totalsHTML returns the rows of the table of totals.

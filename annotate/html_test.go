@@ -190,19 +190,18 @@ func TestHTMLLargeCounts(t *testing.T) {
 	require.Equal(t, []any{"9007199254740993"}, d.Total)
 }
 
-// TestHTMLManyEvents: of many events those are shown that cost time.
-func TestHTMLManyEvents(t *testing.T) {
+// TestHTMLColumns: the page has the columns of Options.Show to choose from, and those derived.
+func TestHTMLColumns(t *testing.T) {
 	events := strings.Fields("Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim")
 	r := htmlReport("f", "g", nil)
-	r.Events, r.Show = events, nil
+	r.Events, r.Show = events, []int{3, 4}
 	zeros := make([]cgout.Count, len(events))
-	for i := range events {
-		r.Show = append(r.Show, i)
-	}
 	r.Total, r.Omitted, r.Functions[0].Row, r.Files[0].Row = Row{Counts: zeros}, Row{Counts: zeros}, Row{Counts: zeros}, Row{Counts: zeros}
-	require.Equal(t, []int{0, 2, 5, 8, 10, 12}, newPageData(r, 0).Show)
-	r.Show = []int{3, 4}
-	require.Equal(t, []int{3, 4}, newPageData(r, 0).Show)
+	r.Derived = []Derived{{Name: "D1mr/Dr", Unit: unitPercent, eval: func(_, _ []cgout.Count) (float64, bool) { return 0, false }}}
+	d, err := newPageData(r)
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 4, 13}, d.Show)
+	require.Len(t, d.Cols, 14)
 }
 
 func BenchmarkHTML(b *testing.B) {

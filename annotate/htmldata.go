@@ -12,21 +12,36 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// A pageData is what page.js shows. Numbers of a row are an array: the counts of
+// A pageData is what the page shows. Numbers of a row are an array: the counts of
 // all columns; in a comparison behind these the old ones. A count that a double
 // would not hold is a string of digits.
 type pageData struct {
-	Diff    bool         `json:"diff"`
-	Cols    []pageColumn `json:"cols"`
-	Show    []int        `json:"show"` // columns that are shown at first
-	Sort    int          `json:"sort"`
-	Total   rawJSON      `json:"total"`
-	Omitted pageOmitted  `json:"omitted"`
-	Files   []pageFile   `json:"files"`
-	Funcs   []pageFunc   `json:"funcs"` // as sorted in the report
+	Diff    bool          `json:"diff"`
+	Runs    []pageRun     `json:"runs"`
+	Cols    []pageColumn  `json:"cols"`
+	Show    []int         `json:"show"` // columns to choose from
+	Sort    int           `json:"sort"` // the column that is looked at first
+	Total   rawJSON       `json:"total"`
+	Omitted pageOmitted   `json:"omitted"`
+	Objects []string      `json:"objs"` // programs and libraries, if there is a call graph
+	Files   []pageFile    `json:"files"`
+	Funcs   []*pageFunc   `json:"funcs"` // sorted by the report's first event
+	Graph   bool          `json:"graph"` // functions have inclusive counts, and there are calls
+	Calls   []rawJSON     `json:"calls"`
+	Asm     map[int][]any `json:"asm"` // instructions of functions, by their index
+	Editor  string        `json:"editor"`
+	Live    *pageLive     `json:"live,omitempty"`
 }
 
 type rawJSON = json.RawMessage
+
+// A pageRun says which profile it is, of which command, and when its file was written: a day.
+type pageRun struct {
+	Name string   `json:"n"`
+	Cmd  string   `json:"cmd"`
+	Date string   `json:"date"`
+	Desc []string `json:"desc"`
+}
 
 // A pageColumn is an event, or a derived column if it has a unit.
 type pageColumn struct {
@@ -40,13 +55,31 @@ type pageOmitted struct {
 	Counts    rawJSON `json:"c"`
 }
 
+// A pageFunc is a function: one, in however many files it has lines.
 type pageFunc struct {
-	Name    string  `json:"n"`
-	OldName string  `json:"o,omitempty"`
-	File    int     `json:"f"`
-	Line    int     `json:"l"` // the first that is known
-	Counts  rawJSON `json:"c"`
+	Name    string    `json:"n"`
+	OldName string    `json:"o,omitempty"`
+	Object  int       `json:"b"` // -1: not known
+	File    int       `json:"f"` // where it begins
+	Line    int       `json:"l"` // where it begins there; 0: not known
+	First   int       `json:"s"` // its first line and its last: what was inlined may stand before it
+	Last    int       `json:"e"`
+	Kind    int       `json:"k"` // one of the kinds below
+	Counts  rawJSON   `json:"c"`
+	Callees rawJSON   `json:"i,omitempty"` // the counts with what it calls
+	Parts   []rawJSON `json:"p,omitempty"` // [file, first line, counts] if it has lines in several files
+	Cycle   int       `json:"y,omitempty"` // the number of the cycle it is part of
+
+	row Row
 }
+
+// The kinds of functions. Own ones are those whose sources the reader can change.
+const (
+	kindOwn = iota
+	kindLibrary
+	kindLoader
+	kindUnknown
+)
 
 // A pageFile is a file. A row is [line, text, runs, counts, old line] or [lines
 // left out]; counts and the old line may be missing, text may be null. Runs say
@@ -56,9 +89,11 @@ type pageFile struct {
 	Name    string    `json:"n"`
 	OldName string    `json:"o,omitempty"`
 	Source  string    `json:"source"`
+	Path    string    `json:"path,omitempty"` // for an editor
+	Own     bool      `json:"own,omitempty"`
 	Notes   []string  `json:"notes"`
 	Counts  rawJSON   `json:"c"`
-	Rows    []rawJSON `json:"rows"`
+	Rows    []rawJSON `json:"rows"` // null: to be asked for
 }
 
 // titles say what Cachegrind's events are.
@@ -76,13 +111,8 @@ var titles = map[string]string{
 	"Bcm":  "conditional branches mispredicted",
 	"Bi":   "indirect branches",
 	"Bim":  "indirect branches mispredicted",
+	"Cy":   "cycles, estimated",
 }
-
-// costly are shown at first if there are more than manyEvents: those that say
-// where time goes. The others are a key away.
-var costly = []string{"Ir", "ILmr", "DLmr", "DLmw", "Bcm", "Bim"}
-
-const manyEvents = 6
 
 func pageColumns(r *Report) (list []pageColumn) {
 	for _, e := range r.Events {
@@ -100,52 +130,46 @@ func pageColumns(r *Report) (list []pageColumn) {
 	return list
 }
 
-func newPageData(r *Report, context int) *pageData {
-	d := &pageData{Diff: r.Compare, Cols: pageColumns(r), Sort: r.Sort[0], Show: slices.Clone(r.Show)}
-	switch all := len(r.Show) == len(r.Events); {
-	case all && r.Compare && len(r.Show) > 2: // three columns each
-		d.Show = []int{r.Sort[0]}
-	case all && len(r.Show) > manyEvents:
-		d.Show = slices.DeleteFunc(d.Show, func(i int) bool { return !slices.Contains(costly, r.Events[i]) })
-		if len(d.Show) == 0 {
-			d.Show = r.Show[:manyEvents]
-		}
+// newPageData makes all but the rows of files, which rows does.
+func newPageData(r *Report) (*pageData, error) {
+	d := &pageData{
+		Diff: r.Compare, Cols: pageColumns(r), Sort: r.Sort[0], Show: slices.Clone(r.Show), Calls: []rawJSON{}, Asm: map[int][]any{},
+		Objects: []string{}, Editor: valid(r.o.Editor),
 	}
 	for i := range r.Derived {
 		d.Show = append(d.Show, len(r.Events)+i)
 	}
+	for i, p := range r.Profiles {
+		run := pageRun{Name: valid(p.Name), Cmd: valid(p.Cmd), Desc: []string{}}
+		for _, desc := range p.Desc {
+			run.Desc = append(run.Desc, valid(desc))
+		}
+		if i < len(r.inputs) {
+			run.Date = r.inputs[i].date()
+		}
+		d.Runs = append(d.Runs, run)
+	}
 	d.Total = r.numbers(r.Total, r.Total)
 	d.Omitted = pageOmitted{r.OmittedFunctions, r.numbers(r.notShown(), r.Total)}
-	index := map[*ReportFile]int{}
+	d.Files = make([]pageFile, len(r.Files))
 	for i, f := range r.Files {
-		index[f] = i
+		d.Files[i] = r.newPageFile(f)
 	}
-	for _, fn := range r.Functions {
-		p := pageFunc{Name: valid(fn.Name), OldName: valid(fn.OldName), File: index[fn.File], Counts: r.numbers(fn.Row, fn.File.Row)}
-		if i := slices.IndexFunc(fn.Lines, func(l ReportLine) bool { return l.Line > 0 }); i >= 0 {
-			p.Line = fn.Lines[i].Line
-		}
-		d.Funcs = append(d.Funcs, p)
+	b := pageBuilder{r: r, d: d, files: map[string]int{}}
+	for i, f := range r.Files {
+		b.files[f.Name] = i
 	}
-	d.files(r, context)
-	return d
+	return d, b.build()
 }
 
-// files makes the files, several at a time.
-func (d *pageData) files(r *Report, context int) {
-	lines := min(max(context, 0), math.MaxInt32)
-	pages := make([]rowWriter, len(r.Files))
-	for i, f := range r.Files {
-		pages[i] = r.newRowWriter(f, lines)
-	}
-	d.Files = make([]pageFile, len(r.Files))
+// rows makes the rows of all files, several at a time.
+func (d *pageData) rows(r *Report) {
 	var wait sync.WaitGroup
 	next := make(chan int)
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for i := range next {
-				pages[i].write()
-				d.Files[i] = pages[i].p
+				d.Files[i].Rows = r.fileRows(r.Files[i])
 			}
 		})
 	}
@@ -156,10 +180,17 @@ func (d *pageData) files(r *Report, context int) {
 	wait.Wait()
 }
 
+// fileRows are the rows of a file, with Options.Context lines around those with counts.
+func (r *Report) fileRows(f *ReportFile) []rawJSON {
+	w := r.newRowWriter(f, min(max(r.o.Context, 0), math.MaxInt32))
+	w.write()
+	return w.rows
+}
+
 // json returns the data as a text without <, > and &.
 func (d *pageData) json() ([]byte, error) {
 	if d.Funcs == nil {
-		d.Funcs = []pageFunc{}
+		d.Funcs = []*pageFunc{}
 	}
 	return json.Marshal(d)
 }
@@ -197,25 +228,40 @@ func (r *Report) appendNumbers(b []byte, counts, parent []cgout.Count) []byte {
 	return b
 }
 
-// sourceNotes say why a file has no text.
-var sourceNotes = map[string]string{
-	SourceUnreadable: "The source cannot be read; these are the lines with counts.",
-	SourceDifferent:  "Two or more files of this name are not identical; these are the lines with counts.",
-	SourceUnknown:    "The file is not known: there is no debug information.",
-	SourceOff:        "",
+// newPageFile makes a file without its rows.
+func (r *Report) newPageFile(f *ReportFile) pageFile {
+	p := pageFile{Name: valid(f.Name), OldName: valid(f.OldName), Source: f.Source, Counts: r.numbers(f.Row, r.Total), Notes: r.sourceNotes(f), Own: r.own(f)}
+	if r.o.Editor != "" && f.Path != "" {
+		p.Path = valid(r.absolute(f.Path))
+	}
+	return p
+}
+
+// sourceNotes say why a file has no text, and what would find it, or that the text may be another one.
+func (r *Report) sourceNotes(f *ReportFile) []string {
+	notes := []string{}
+	switch f.Source {
+	case SourceUnreadable:
+		where := valid(f.Name)
+		for _, dir := range r.o.Finder.Dirs {
+			where += ", and under " + valid(dir)
+		}
+		notes = append(notes, "No source. Looked for "+where+"."+
+			" If it is elsewhere, --include=DIR or --source-map=FROM=TO says where; these are the lines with counts.")
+	case SourceDifferent:
+		notes = append(notes, "Two or more files of this name are not identical; these are the lines with counts.")
+	case SourceUnknown:
+		notes = append(notes, "The file is not known: this code has no debug information. A package of debug symbols or a build with -g has it.")
+	}
+	for _, name := range f.Newer {
+		notes = append(notes, "The source is newer than "+valid(name)+": counts may stand at wrong lines.")
+	}
+	return notes
 }
 
 // newRowWriter begins a file with so many lines around those with counts.
 func (r *Report) newRowWriter(f *ReportFile, context int) rowWriter {
-	p := pageFile{Name: valid(f.Name), OldName: valid(f.OldName), Source: f.Source, Counts: r.numbers(f.Row, r.Total),
-		Notes: []string{}, Rows: []rawJSON{}}
-	if note := sourceNotes[f.Source]; note != "" {
-		p.Notes = append(p.Notes, note)
-	}
-	for _, name := range f.Newer {
-		p.Notes = append(p.Notes, "The source is newer than "+valid(name)+": counts may stand at wrong lines.")
-	}
-	w := rowWriter{r: r, f: f, p: p, context: context, lines: placed(f.Lines)}
+	w := rowWriter{r: r, f: f, rows: []rawJSON{}, context: context, lines: placed(f.Lines)}
 	for _, l := range w.lines {
 		w.last = max(w.last, min(l.place+context, len(f.Text)))
 	}
@@ -264,7 +310,7 @@ func placed(lines []ReportLine) []placedLine {
 type rowWriter struct {
 	r     *Report
 	f     *ReportFile
-	p     pageFile
+	rows  []rawJSON
 	lines []placedLine
 	last  int // line of the text that is shown
 
@@ -308,7 +354,7 @@ func (w *rowWriter) plain(lo, hi int) {
 }
 
 func (w *rowWriter) gap(lines int) {
-	w.p.Rows = append(w.p.Rows, rawJSON("["+strconv.Itoa(lines)+"]"))
+	w.rows = append(w.rows, rawJSON("["+strconv.Itoa(lines)+"]"))
 }
 
 // counted writes a line with counts.
@@ -347,5 +393,5 @@ func (w *rowWriter) row(line int, text string, hasText bool, runs string, counts
 		b.WriteString("," + strconv.Itoa(old))
 	}
 	b.WriteByte(']')
-	w.p.Rows = append(w.p.Rows, b.Bytes())
+	w.rows = append(w.rows, b.Bytes())
 }

@@ -15,8 +15,12 @@ import (
 type Input struct {
 	name string
 	read func() ([]byte, error)
+	// memory is the profile, if it is in memory.
+	memory *cgout.Profile
 	// insns reads the counts by instruction.
 	insns func() (*cgout.Insns, error)
+	// graph, if it is set, has the call graph, which otherwise is in what read returns.
+	graph func() *cgout.CallGraph
 	// stat asks for the profile's file, whose sources may be newer; nil: it is no file.
 	stat func() (fs.FileInfo, error)
 }
@@ -46,12 +50,14 @@ func FileIn(fsys fs.FS, path string) Input {
 // used. The name is for reports and errors.
 func Memory(name string, p *cgout.Profile) Input {
 	return Input{
-		name: name,
+		name:   name,
+		memory: p,
 		read: func() ([]byte, error) {
 			var b bytes.Buffer
 			err := p.Write(&b)
 			return b.Bytes(), err
 		},
+		graph: func() *cgout.CallGraph { return p.Graph },
 		insns: func() (*cgout.Insns, error) {
 			if p.Insns == nil {
 				return nil, fmt.Errorf("%s: no counts by instruction", name)
@@ -61,6 +67,24 @@ func Memory(name string, p *cgout.Profile) Input {
 	}
 }
 
+// profile reads the profile with its call graph.
+func (in *Input) profile() (*cgout.Profile, error) {
+	p := in.memory
+	if p == nil {
+		data, err := in.read()
+		if err != nil {
+			return nil, err
+		}
+		if p, err = cgout.Read(in.name, bytes.NewReader(data)); err != nil {
+			return nil, err
+		}
+	}
+	if p.Graph == nil {
+		return nil, fmt.Errorf("%s: the profile has no call graph: cgemu --call-graph=yes records one", in.name)
+	}
+	return p, nil
+}
+
 // olderThan reports whether the profile is a file that was written before a time.
 func (in *Input) olderThan(t time.Time) bool {
 	if in.stat == nil {
@@ -68,6 +92,18 @@ func (in *Input) olderThan(t time.Time) bool {
 	}
 	info, err := in.stat()
 	return err == nil && info.ModTime().Before(t)
+}
+
+// date is the day when the profile was written, in UTC; "" if it is no file.
+func (in *Input) date() string {
+	if in.stat == nil {
+		return ""
+	}
+	info, err := in.stat()
+	if err != nil || info.ModTime().Unix() <= 0 || !info.Mode().IsRegular() {
+		return ""
+	}
+	return info.ModTime().UTC().Format(time.DateOnly)
 }
 
 var errNoProfile = errors.New("annotate: no profile")

@@ -203,8 +203,9 @@ type model struct {
 // A profile is what is kept of one profile.
 type profile struct {
 	Input
-	desc []string
-	cmd  string
+	desc  []string
+	cmd   string
+	graph *cgout.CallGraph // nil if it has none, or Options.CallGraph does not ask for it
 }
 
 // load reads profiles and adds them up; of a difference the first is subtracted.
@@ -248,6 +249,11 @@ func (r *reader) read(in Input) error {
 	r.s, r.profile.Input, r.detached = cgout.NewScanner(in.name, data), in, true
 	if err := r.s.Visit(r); err != nil {
 		return err
+	}
+	if r.o.CallGraph {
+		if r.profile.graph, err = readGraph(&in, data); err != nil {
+			return err
+		}
 	}
 	r.m.profiles = append(r.m.profiles, r.profile)
 	return nil

@@ -35,6 +35,7 @@ type Report struct {
 	Filtered Row
 
 	o      Options
+	calls  *callReport       // the call graph, nil if there is none
 	inputs []Input           // of Profiles
 	wanted []*ReportFunction // Functions before Options.Top cut them
 }

@@ -195,7 +195,21 @@ func (r *textReport) lines(name, original string, text []string, a *annotated) {
 		a.lines.add(l.counts)
 	}
 	slices.SortFunc(known, func(a, b *lineCounts) int { return a.line.Cmp(b.line) })
+	for _, calls := range r.lineCalls[name] {
+		for _, c := range calls {
+			if c.counts != nil {
+				x.add(c.counts)
+			}
+		}
+	}
 	l := r.newLayout().fitPlain(x)
+	for _, calls := range r.lineCalls[name] {
+		for _, c := range calls {
+			if c.counts != nil {
+				l.fitDerived(c.counts, r.m.total)
+			}
+		}
+	}
 	for _, k := range lines {
 		l.fitDerived(k.counts, k.parent())
 	}
@@ -206,7 +220,7 @@ func (r *textReport) lines(name, original string, text []string, a *annotated) {
 	if len(known) == 0 {
 		return
 	}
-	bogus := r.ranges(l, known, text)
+	bogus := r.ranges(l, name, known, text)
 	if len(bogus) > 0 {
 		r.WriteByte('\n')
 		for _, b := range bogus {
@@ -220,7 +234,7 @@ func (r *textReport) lines(name, original string, text []string, a *annotated) {
 
 // ranges writes the ranges around lines that have counts. It returns the lines
 // that the text does not have.
-func (r *textReport) ranges(l layout, known []*lineCounts, text []string) (bogus []*lineCounts) {
+func (r *textReport) ranges(l layout, name string, known []*lineCounts, text []string) (bogus []*lineCounts) {
 	context := cgout.NewCount(int64(r.o.Context))
 	one := cgout.NewCount(1)
 	at := 0        // lines of the text that are done with
@@ -254,6 +268,7 @@ func (r *textReport) ranges(l layout, known []*lineCounts, text []string) (bogus
 			if next < i && known[next].line.Cmp(line) == 0 {
 				k := known[next]
 				r.WriteString(r.heat(k.counts, l.plain(k.counts, k.parent(), r.o.visible(text[at]))))
+				r.callsAt(l, name, line)
 				printed[k] = true
 				next++
 			} else {

@@ -19,6 +19,8 @@ type grid struct {
 	heading []string // the last column is text, aligned on the left
 	rows    [][]string
 	of      []Row // what the rows show
+	// right is how many columns behind the counts are aligned on the right, too.
+	right int
 }
 
 // newGrid returns a grid for rows of r, whose texts have these headings.
@@ -253,9 +255,20 @@ func (r *Report) thresholdLeftOut() bool { return !r.Compare && r.Threshold > 0 
 
 func nonZero(c cgout.Count) bool { return c.Sign() != 0 }
 
+// gap adds an empty row.
+func (g *grid) gap() { g.rows, g.of = append(g.rows, nil), append(g.of, Row{}) }
+
+// base is what shares are of: the old counts of a comparison.
+func (r *Report) base() []cgout.Count {
+	if r.Compare {
+		return r.Total.Old
+	}
+	return r.Total.Counts
+}
+
 // write writes a grid as text, with an empty line at its end.
 func (g *grid) write(w *bufio.Writer, r *Report, color bool) {
-	texts := len(g.heading) - len(r.cells(r.Total, r.Total)) // columns on the left
+	texts := len(g.heading) - len(r.cells(r.Total, r.Total)) - g.right // columns on the left
 	widths := make([]int, len(g.heading))
 	for _, row := range append([][]string{g.heading}, g.rows...) {
 		for i, cell := range row {
@@ -279,10 +292,14 @@ func (g *grid) write(w *bufio.Writer, r *Report, color bool) {
 	}
 	w.WriteString(line(g.heading))
 	for i, row := range g.rows {
+		if row == nil {
+			w.WriteByte('\n')
+			continue
+		}
 		text := line(row)
 		if color {
 			e := r.Sort[0]
-			text = heat(g.of[i].Counts[e], r.Total.Old[e], text)
+			text = heat(g.of[i].Counts[e], r.base()[e], text)
 		}
 		w.WriteString(text)
 	}

@@ -36,6 +36,13 @@ func writeText(w io.Writer, o *Options, difference bool, profiles []Input) error
 	if len(profiles) == 0 {
 		return errNoProfile
 	}
+	if difference && o.calls() {
+		r, err := CompareCalls(*o, profiles[0], profiles[1])
+		if err != nil {
+			return err
+		}
+		return r.WriteTree(w)
+	}
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -55,6 +62,14 @@ func writeText(w io.Writer, o *Options, difference bool, profiles []Input) error
 	}
 	if r.derived, err = deriveds(o.Derived, m.events, r.show); err != nil {
 		return err
+	}
+	if o.calls() {
+		if r.calls, err = NewCalls(*o, profiles...); err != nil {
+			return err
+		}
+		if r.callFunctions, r.callsLeft, err = r.calls.shown(); err != nil {
+			return err
+		}
 	}
 	return buffered(w, func(w *bufio.Writer) error {
 		r.Writer = w
@@ -82,6 +97,12 @@ type textReport struct {
 	read       sourceReader
 	// shown are the files of the File:function table.
 	shown []string
+	// calls is the call graph, if it is asked for; callFunctions are those of its functions that are shown, and callsLeft is how many are not.
+	calls         *CallReport
+	callFunctions []*CallFunction
+	callsLeft     int
+	// lineCalls are the calls shown below source lines, by file and line.
+	lineCalls map[string]map[int][]sourceCall
 }
 
 var rule = strings.Repeat("-", 80)
@@ -94,8 +115,12 @@ func (r *textReport) heading(title string) {
 func (r *textReport) write() error {
 	r.metadata()
 	r.summary()
-	r.shown = r.pairs("File:function summary", "file:function", "< ", r.m.byFile)
-	r.pairs("Function:file summary", "function:file", "> ", r.m.byFunc)
+	if r.calls != nil {
+		r.callTables()
+	} else {
+		r.shown = r.pairs("File:function summary", "file:function", "< ", r.m.byFile)
+		r.pairs("Function:file summary", "function:file", "> ", r.m.byFunc)
+	}
 	if !r.o.Sources {
 		return nil
 	}

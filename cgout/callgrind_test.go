@@ -131,7 +131,12 @@ func TestDifferentGraphs(t *testing.T) {
 		Caller: Func{"/bin/prog", "/src/a.c", "f(int)"}, File: "/src/a.h", Line: 4,
 		Callee: Func{"/bin/prog", "/src/a.c", "f(int)"}, CalleeLine: 1, Counts: []uint64{0, 1},
 	})
-	require.Equal(t, "/src/a.h:4 (f(int)) calls f(int): Dr is 0 in the first run, 1 in the second", p.Difference(q))
+	require.Equal(t, "/src/a.h:4 (f(int)) calls f(int) (/src/a.c:1, /bin/prog): Dr is 0 in the first run, 1 in the second", p.Difference(q))
+	p, q = sampleGraph(), sampleGraph()
+	for g, object := range map[*CallGraph]string{p.Graph: "/lib/a.so", q.Graph: "/lib/b.so"} {
+		g.AddCall(Call{Caller: Func{"/bin/prog", "/src/a.c", "main"}, File: "/src/a.c", Line: 12, Callee: Func{object, "a.c", "g"}, Count: 1})
+	}
+	require.Equal(t, "/src/a.c:12 (main) calls g (a.c:0, /lib/a.so): only the first run has it", p.Difference(q))
 	q = sampleGraph()
 	q.Graph = nil
 	require.Equal(t, "only the first run has a call graph", p.Difference(q))
@@ -168,7 +173,7 @@ func TestReadCallgrindErrors(t *testing.T) {
 		{"# callgrind format\nevents:\n", "p:2: no events"},
 		{"# callgrind format\nevents:" + strings.Repeat(" E", 1001), "p:2: 1001 events are more than 1000"},
 		{head + "events: Ir\n", `p:3: events ["Ir"]: those of the part before are ["Ir" "Dr"]`},
-		{head + "positions: bb line\n", "p:3: positions \"bb line\": only `line` and `instr line` are known"},
+		{head + "positions: bb line\n", "p:3: positions \"bb line\": only `line`, `instr` and `instr line` are known"},
 		{head + "1 2 3 4\n", "p:3: malformed or too many event counts"},
 		{head + "1x 2\n", `p:3: position "1x"`},
 		{head + "-1 2\n", `p:3: position "-1"`},
@@ -205,6 +210,17 @@ func TestReadCallgrindSyntax(t *testing.T) {
 		`{"o" "a.c" "f"} "b.h" 2 [0]`,
 		`{"o" "a.c" "f"} "a.c" 7 -> {"o" "a.c" "g"} 9: 3 [30]`,
 		`{"o" "a.c" "f"} "a.c" 8 -> {"p" "b.h" "f"} 8: 1 [4]`,
+	}, dumpGraph(p.Graph))
+}
+
+// TestReadCallgrindInstr reads positions that are addresses alone, and parts of which the first does not say its totals.
+func TestReadCallgrindInstr(t *testing.T) {
+	p, err := Read("p", strings.NewReader("positions: instr\nevents: Ir\nfn=f\n0x10 7\n+4 1\ncfn=g\ncalls=2 0x40\n* 30\n"+
+		"part: 2\npositions: instr\nevents: Ir\nfn=f\n0x10 2\ntotals: 2\n"))
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`{"???" "???" "f"} "???" 0 [10]`,
+		`{"???" "???" "f"} "???" 0 -> {"???" "???" "g"} 0: 2 [30]`,
 	}, dumpGraph(p.Graph))
 }
 

@@ -29,8 +29,9 @@ type callgrindReader struct {
 	callee Func
 	// calledObject and calledFile say that callee has them.
 	calledObject, calledFile bool
-	// instr says that addresses stand in front of lines; addr and line are the last position, which the next may refer to.
+	// instr and lines say what positions consist of: an address, a line, or both. addr and line are the last ones, which the next may refer to.
 	instr      bool
+	lines      bool
 	addr, line uint64
 	// after says what the next line with a position is.
 	after  afterPosition
@@ -52,6 +53,7 @@ const (
 // readCallgrind reads data. Errors call it name.
 func readCallgrind(name string, data []byte) (*Profile, error) {
 	r := callgrindReader{s: newScanner(name, data), p: New(), objects: map[string]string{}, files: map[string]string{}, funcs: map[string]string{}}
+	r.lines = true
 	r.fn, r.file, r.callee = Func{Unknown, Unknown, Unknown}, Unknown, Func{Unknown, Unknown, Unknown}
 	for {
 		line, ended := r.s.readLine()
@@ -110,13 +112,14 @@ func (r *callgrindReader) header(key string, value []byte) error {
 			r.p.Desc = append(r.p.Desc, string(value))
 		}
 	case "positions":
-		switch string(value) {
+		switch r.instr, r.lines = false, true; string(value) {
 		case "line":
-			r.instr = false
 		case "instr line":
 			r.instr = true
+		case "instr":
+			r.instr, r.lines = true, false
 		default:
-			return r.s.Errorf("positions %q: only `line` and `instr line` are known", value)
+			return r.s.Errorf("positions %q: only `line`, `instr` and `instr line` are known", value)
 		}
 		r.addr, r.line = 0, 0
 	case "events":
@@ -147,6 +150,8 @@ func (r *callgrindReader) events(value []byte) error {
 		r.totals, r.counts = make([]uint64, n), make([]uint64, n)
 	case !slices.Equal(r.p.Events, names):
 		return r.s.Errorf("events %q: those of the part before are %q", names, r.p.Events)
+	default:
+		clear(r.totals) // the part before need not have said its own
 	}
 	return nil
 }
@@ -286,11 +291,11 @@ func (r *callgrindReader) call() {
 	r.callee, r.calledObject, r.calledFile = Func{Unknown, Unknown, Unknown}, false, false
 }
 
-// parsePosition reads a position: a line, or an address and a line; a number, or the last one's +N, -N or *. It returns what follows.
+// parsePosition reads a position: a line, an address, or both; a number, or the last one's +N, -N or *. It returns what follows.
 func (r *callgrindReader) parsePosition(text []byte) (rest []byte, err error) {
 	if r.instr {
-		if text, err = r.subposition(text, &r.addr); err != nil {
-			return nil, err
+		if text, err = r.subposition(text, &r.addr); err != nil || !r.lines {
+			return text, err
 		}
 	}
 	if text, err = r.subposition(text, &r.line); err == nil && r.line > math.MaxInt {

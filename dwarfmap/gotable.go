@@ -112,6 +112,12 @@ func (o *Object) parseGoTable(data []byte) (*goTable, error) {
 	return t, nil
 }
 
+// HasGoroutines reports whether the object has Go code that has the address of its goroutine in R14. That is so since Go 1.17; tables tell 1.18 from what was before.
+func (o *Object) HasGoroutines() bool {
+	t := o.goTable()
+	return t != nil && t.width == 4
+}
+
 // goText returns where the code of Go functions begins. Since Go 1.26 the table does not have it: the section .go.module does
 // (runtime.moduledata, text). In programs that Go's linker made alone it is where .text begins.
 func (o *Object) goText() uint64 {

@@ -33,4 +33,7 @@ type Function struct {
 	// Passes says that it is not one that is called, but on the way to it: an entry of a procedure linkage table, or the dynamic linker's
 	// part that looks up where that leads.
 	Passes bool
+	// Parks says that it gives up a goroutine of Go: what it calls runs in that one's place, on the stack of the thread. Resumes says that its indirect jump goes
+	// on with a goroutine, that of which R14 has the address (runtime/asm_amd64.s).
+	Parks, Resumes bool
 }

@@ -1,527 +1,261 @@
-"use strict";
-// The page of `cgemu annotate --html`. All it shows is in the JSON of #data; html.go describes
-// that. Text gets into the page as text nodes and attributes only, never as HTML.
-
-const D = JSON.parse(document.getElementById("data").textContent);
-const $ = (id) => document.getElementById(id);
-const CHUNK = 100; // rows that are made at a time
-const ROW = 20; // height of a row in px, as in page.css
-const NEW = 0, OLD = 1, DELTA = 2; // parts of a count
-const PARTS = D.diff ? [OLD, NEW, DELTA] : [NEW];
-const PART = D.diff ? DELTA : NEW; // what is sorted and coloured by
+// The page as a whole: what is chosen, its address, keys, and the first view.
 
 const state = {
-  sort: D.sort, part: PART, order: "size", // of the functions; sort is a column, -1 the name, -2 the file
-  heat: D.sort, // the column that lines and files are coloured by
-  show: new Set(D.show),
-  shares: true,
-  query: "",
-  current: -1, // the function that keys move from, in the table
-  hits: [], hit: -1, // lines found, as [file, row]
+  fn: -1, file: -1, line: 0, // what the pane shows: a function, or a line of a file; -1: that of the function
+  tab: "", metric: null, view: "place", zoom: [], q: "", own: "dir", sort: "self", up: false,
 };
+let hits = null, hit = -1; // lines found, or the hottest ones, as [file, row]; null: not looked for yet
 
-// el makes an element. Props are properties, attributes if their name has a dash.
-function el(tag, props, ...children) {
-  const e = document.createElement(tag);
-  for (const [name, value] of Object.entries(props || {})) {
-    if (name.includes("-")) e.setAttribute(name, value); else e[name] = value;
+// The address. What is chosen stands first, what differs from the first view behind it: #table.c:17;e=d1;t=calls
+
+const escapeName = (text) => encodeURIComponent(text).replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%20/g, "+");
+
+// fragmentOf is the address of another place in the state that the page is in.
+function fragmentOf({ fn = -1, file = -1, line = 0, tab = "" }) {
+  return fragment({ ...state, fn, file, line, tab });
+}
+
+function fragment(s) {
+  let target = "";
+  if (s.file >= 0) target = fileLabel(s.file) + (s.line > 0 ? `:${s.line}` : "");
+  else if (s.fn >= 0) target = functionLabel(s.fn);
+  const rest = [];
+  if (s.metric !== firstMetric()) rest.push(["e", s.metric.id]);
+  if (s.tab) rest.push(["t", s.tab]);
+  if (s.view !== "place") rest.push(["v", s.view]);
+  if (s.q) rest.push(["q", s.q]);
+  if (s.own !== "dir") rest.push(["own", s.own]);
+  if (s.sort !== "self" || s.up) rest.push(["s", (s.up ? "-" : "") + s.sort]);
+  if (s.zoom.length > 0) rest.push(["z", s.zoom.join("\n")]);
+  return "#" + [escapeName(target), ...rest.map(([k, v]) => `${k}=${escapeName(v)}`)].join(";");
+}
+
+// parse reads an address into a state; what it names and is not there is an error, which is returned as text.
+function parse(hash) {
+  const s = { ...state, fn: -1, file: -1, line: 0, tab: "", metric: firstMetric(), view: "place", zoom: [], q: "", own: "dir", sort: "self", up: false };
+  const text = (t) => { try { return decodeURIComponent(t.replace(/\+/g, "%20")); } catch { return ""; } };
+  const [target, ...rest] = hash.replace(/^#/, "").split(";");
+  for (const part of rest) {
+    const at = part.indexOf("="), key = part.slice(0, at), v = text(part.slice(at + 1));
+    if (key === "e") s.metric = METRICS.find((m) => m.id === v) || s.metric;
+    if (key === "t") s.tab = v;
+    if (key === "v" && v === "calls") s.view = v;
+    if (key === "q") s.q = v;
+    if (key === "own" && ["all", "object"].includes(v)) s.own = v;
+    if (key === "s") Object.assign(s, { up: v.startsWith("-"), sort: ["self", "with", "name"].find((n) => n === v.replace("-", "")) || "self" });
+    if (key === "z") s.zoom = v.split("\n");
   }
-  e.append(...children);
-  return e;
+  const name = text(target);
+  const missing = name !== "" && !find(name, s) ? `there is no ${name}` : "";
+  return [s, missing];
 }
 
-// Counts are numbers, or strings of digits where a double would not hold them.
+const fileNamed = (name) => files.get(name) ?? (bases.get(name) >= 0 ? bases.get(name) : undefined);
 
-function count(row, col, part) {
-  if (part !== DELTA) return row[part * D.cols.length + col];
-  const was = count(row, col, OLD), is = count(row, col, NEW);
-  if (was === null || is === null) return null;
-  if (typeof was === "string" || typeof is === "string") return String(BigInt(is) - BigInt(was));
-  return is - was;
-}
-
-// by compares two counts; large ones exactly.
-function by(a, b) {
-  const d = Number(a) - Number(b);
-  if (d !== 0 || (typeof a !== "string" && typeof b !== "string")) return d || 0;
-  const x = BigInt(a), y = BigInt(b);
-  return x < y ? -1 : x > y ? 1 : 0;
-}
-
-const size = (c) => typeof c === "string" ? c.replace("-", "") : Math.abs(c);
-
-function show(c, col, signed) {
-  if (c === null || Number.isNaN(c)) return "–";
-  const plus = signed && Number(c) > 0 ? "+" : "";
-  const unit = D.cols[col].unit;
-  if (unit === "percent") return (plus + c.toFixed(2) + "%").replace("-", "−");
-  const text = unit ? String(Math.round(c)) : String(c);
-  return plus + text.replace(/\B(?=(\d{3})+$)/g, ",").replace("-", "−");
-}
-
-// share returns the percentage beside a count.
-function share(row, col, part, total) {
-  if (D.cols[col].unit) return "";
-  const c = Number(count(row, col, part));
-  if (c === 0) return "";
-  const whole = Number(part === DELTA ? count(row, col, OLD) : count(total, col, part));
-  if (whole === 0) return part === DELTA ? "new" : "n/a";
-  if (part === DELTA && c === -whole) return "gone";
-  const p = 100 * c / whole;
-  return ((part === DELTA && p > 0 ? "+" : "") + p.toFixed(Math.abs(p) < 999.95 ? 1 : 0) + "%").replace("-", "−");
-}
-
-// A Table shows many rows of one height. They are made in chunks, a tbody each, when they come
-// near the view; before, a chunk is one empty row as high as all of its.
-class Table {
-  constructor(table, observer, make) {
-    Object.assign(this, { table, observer, make, list: [], bodies: [] });
+// find sets what an address names: a function, file:function, file:line, file or number:function.
+function find(name, s) {
+  if (names.has(name)) {
+    s.fn = names.get(name);
+    return true;
   }
-
-  // observer returns what fills the chunks of tables in a box that scrolls, or in the document: null would be the top window, and the margin
-  // cut off where this page is in a frame.
-  static observer(root) {
-    return new IntersectionObserver((entries) => {
-      for (const e of entries) if (e.isIntersecting) e.target.owner.fill(e.target);
-    }, { root, rootMargin: "1000px 0px" });
+  const colon = name.lastIndexOf(":"), rest = name.slice(colon + 1), file = fileNamed(name.slice(0, colon));
+  if (file !== undefined && /^\d+$/.test(rest)) {
+    Object.assign(s, { file, line: Number(rest), fn: functionAt(file, Number(rest)) });
+    return true;
   }
-
-  set(list) {
-    for (const b of this.bodies) {
-      this.observer.unobserve(b);
-      b.remove();
-    }
-    this.list = list;
-    this.bodies = [];
-    const columns = this.table.querySelectorAll("col").length;
-    for (let i = 0; i < list.length; i += CHUNK) {
-      const body = el("tbody", { owner: this });
-      const space = el("tr", { "aria-hidden": "true" }, el("td", { colSpan: columns }));
-      space.style.height = `${ROW * Math.min(CHUNK, list.length - i)}px`;
-      body.append(space);
-      this.bodies.push(body);
-      this.observer.observe(body);
-    }
-    this.table.append(...this.bodies);
-    this.table.setAttribute("aria-rowcount", list.length);
-  }
-
-  fill(body) {
-    this.observer.unobserve(body);
-    if (body.filled) return;
-    body.filled = true;
-    const from = CHUNK * this.bodies.indexOf(body);
-    body.replaceChildren(...this.list.slice(from, from + CHUNK).map((item, i) => {
-      const tr = this.make(item, from + i);
-      tr.setAttribute("aria-rowindex", from + i + 1);
-      return tr;
-    }));
-  }
-
-  row(i) {
-    const body = this.bodies[Math.floor(i / CHUNK)];
-    this.fill(body);
-    return body.rows[i % CHUNK];
-  }
-
-  fillAll() { for (const b of this.bodies) this.fill(b); }
-}
-
-// Columns.
-
-const columns = () => D.cols.map((_, i) => i).filter((i) => state.show.has(i));
-
-// width is that of a column of counts in characters.
-const widths = new Map();
-function width(col, part) {
-  const key = `${col} ${part} ${state.shares}`;
-  if (!widths.has(key)) {
-    let w = part === DELTA ? D.cols[col].name.length + 2 : 4;
-    for (const row of [D.total, ...D.funcs.map((f) => f.c)]) {
-      w = Math.max(w, show(count(row, col, part), col, part === DELTA).length);
-    }
-    widths.set(key, Math.max(w + (state.shares && !D.cols[col].unit ? 8 : 0), D.cols[col].name.length + 2) + 3);
-  }
-  return widths.get(key);
-}
-
-// layout sets a table's head and the widths of its columns in characters: of those before the
-// counts and behind them. One without a width gets what is left, which is that at least.
-function layout(table, head, before, behind, least) {
-  table.querySelector("thead")?.remove();
-  table.querySelector("colgroup")?.remove();
-  const list = [...before, ...columns().flatMap((col) => PARTS.map((part) => width(col, part))), ...behind];
-  const group = el("colgroup", {}, ...list.map((w) => {
-    const c = el("col");
-    if (w) c.style.width = `${w}ch`;
-    return c;
-  }));
-  table.querySelector("caption").after(group, head);
-  table.style.minWidth = `${list.reduce((a, b) => a + (b || 0), least)}ch`;
-}
-
-// cells makes the cells of a row's counts. Peak are the largest counts, which are the hottest.
-function cells(row, total, peak) {
-  const list = [];
-  for (const col of columns()) {
-    for (const part of PARTS) {
-      const td = el("td", { className: part === PARTS[0] ? "n first" : "n" });
-      list.push(td);
-      if (!row) continue;
-      const c = count(row, col, part);
-      const text = show(c, col, part === DELTA);
-      if (Number(c) === 0) td.classList.add("zero");
-      td.append(text);
-      if (state.shares && !D.cols[col].unit) td.append(el("i", {}, share(row, col, part, total)));
-      const h = heat(c, peak[col]);
-      if (part === PART && h > 0) {
-        td.classList.add(Number(c) > 0 ? "hot" : "cold");
-        td.style.setProperty("--heat", h.toFixed(3));
-      }
+  for (let at = name.indexOf(":"); at >= 0; at = name.indexOf(":", at + 1)) { // C++ names have colons, too
+    const head = name.slice(0, at), tail = name.slice(at + 1), in_ = fileNamed(head);
+    const fn = D.funcs.findIndex((f, i) => f.n === tail && (f.f === in_ || String(i) === head));
+    if (fn >= 0) {
+      s.fn = fn;
+      return true;
     }
   }
-  return list;
-}
-
-const heat = (c, peak) => peak > 0 ? Math.sqrt(Math.abs(Number(c)) / peak) : 0;
-
-// peaks returns the largest of each column's counts.
-function peaks(rows) {
-  return D.cols.map((_, col) => rows.reduce((max, r) => Math.max(max, Math.abs(Number(count(r, col, PART)))), 0));
-}
-
-const functionPeak = peaks(D.funcs.map((f) => f.c));
-const linePeak = peaks(D.files.flatMap((f) => f.rows.filter((r) => r[3]).map((r) => r[3])));
-
-// Functions.
-
-const names = new Map(); // name to the first function of that name: the hottest
-D.funcs.forEach((f, i) => { if (!names.has(f.n)) names.set(f.n, i); });
-const files = new Map(D.files.map((f, i) => [f.n, i]));
-
-const fragment = (text) => "#" + encodeURIComponent(text).replace(/%2F/g, "/").replace(/%3A/g, ":");
-const functionName = (i) => names.get(D.funcs[i].n) === i ? D.funcs[i].n : `${D.files[D.funcs[i].f].n}:${D.funcs[i].n}`;
-
-const functions = new Table($("functions").firstElementChild, Table.observer($("functions")), (i) => {
-  const f = D.funcs[i], file = D.files[f.f].n;
-  const title = f.o ? `${f.n}\nwas ${f.o}` : f.n;
-  const tr = el("tr", { className: i === state.current ? "current" : "" },
-    el("th", { scope: "row", className: "name" }, el("a", { href: fragment(functionName(i)), title }, f.n)),
-    ...cells(f.c, D.total, functionPeak),
-    el("td", { className: "where", title: file }, el("bdi", {}, file)));
-  return tr;
-});
-
-function functionHead() {
-  const top = el("tr", {}, el("td", { className: "name" })), row = el("tr", {}, sortable("Function", -1, NEW, "name"));
-  for (const col of columns()) {
-    const { name, title } = D.cols[col];
-    top.append(el("th", { className: "group", colSpan: 3, scope: "colgroup", title }, name));
-    for (const part of PARTS) row.append(sortable(D.diff ? ["new", "old", "delta"][part] : name, col, part));
+  if (fileNamed(name) !== undefined) {
+    s.file = fileNamed(name);
+    return true;
   }
-  top.append(el("td"));
-  row.append(sortable("File", -2, NEW, "name"));
-  layout(functions.table, el("thead", {}, ...(D.diff ? [top] : []), row), [null], [28], 30);
+  return false;
 }
 
-function sortable(text, col, part, className) {
-  const title = col >= 0 ? `${D.cols[col].title}: sort` : "sort";
-  const th = el("th", { scope: "col", className: className || "" }, el("button", { type: "button", title, onclick: () => sortBy(col, part) }, text));
-  if (state.sort === col && state.part === part) {
-    const signed = D.diff && part === DELTA && col >= 0;
-    th.setAttribute("aria-sort", state.order === "up" ? "ascending" : state.order === "size" && signed ? "other" : "descending");
-  }
-  return th;
-}
-
-// sortBy sorts the functions. A delta has three orders: by size, and by value down and up.
-function sortBy(col, part) {
-  const again = state.sort === col && state.part === part;
-  const orders = col < 0 ? ["up", "down"] : D.diff && part === DELTA ? ["size", "down", "up"] : ["size", "up"];
-  const order = again ? orders[(orders.indexOf(state.order) + 1) % orders.length] : orders[0];
-  Object.assign(state, { sort: col, part, order });
-  const focus = document.activeElement?.closest?.("#functions thead") ? [...functions.table.tHead.rows].at(-1) : null;
-  const at = focus ? [...focus.cells].indexOf(document.activeElement.parentElement) : -1;
-  functionHead();
-  listFunctions();
-  if (at >= 0) [...functions.table.tHead.rows].at(-1).cells[at].firstElementChild.focus();
-  if (col >= 0 && col !== state.heat) setHeat(col);
-}
-
-function listFunctions() {
-  const found = matcher();
-  const list = D.funcs.map((_, i) => i).filter((i) => found(D.funcs[i].n) || found(D.files[D.funcs[i].f].n));
-  const { sort, part, order } = state;
-  const sign = order === "up" ? 1 : -1;
-  const key = sort === -1 ? (i) => D.funcs[i].n : sort === -2 ? (i) => D.files[D.funcs[i].f].n : (i) => {
-    const c = count(D.funcs[i].c, sort, part);
-    return order === "size" ? size(c) : c;
-  };
-  const keys = new Map(list.map((i) => [i, key(i)]));
-  const text = (a, b) => a < b ? -1 : a > b ? 1 : 0;
-  list.sort((i, j) => sign * (sort < 0 ? text : by)(keys.get(i), keys.get(j)) || i - j);
-  functions.set(list);
-  if (list.length > 0) functions.row(0); // at once, lest the table flickers
-  $("functions-count").textContent = list.length === D.funcs.length ? `${list.length}` : `${list.length} of ${D.funcs.length}`;
-  return list.length;
-}
-
-// Files and their lines.
-
-const inPage = Table.observer(document);
-const sources = D.files.map((f, i) => {
-  const meter = el("meter", { max: 1, "aria-hidden": "true" });
-  const sum = el("span", { className: "sum" });
-  const name = el("span", { className: "name" }, f.n);
-  const tag = el("span", { className: "tag" }, f.source === "read" ? "" : "no source");
-  const box = el("details", { className: "file", file: i }, el("summary", { title: f.o ? `was ${f.o}` : "" }, name, tag, meter, sum));
-  box.addEventListener("toggle", () => { if (box.open) build(i); });
-  return { box, meter, sum, table: null };
-});
-
-// build makes the lines of a file when it is opened first.
-function build(i) {
-  const f = D.files[i], s = sources[i];
-  if (s.table) return;
-  const table = el("table", { className: "counts src" }, el("caption", { className: "hidden" }, `Lines of ${f.n}`));
-  for (const note of f.notes) s.box.append(el("p", { className: "note" }, note));
-  s.box.append(el("div", { className: "scroll" }, table));
-  s.table = new Table(table, inPage, (row) => lineRow(i, row));
-  s.longest = f.rows.reduce((n, r) => Math.max(n, r[1] ? r[1].replace(/\t/g, "        ").length : 0), 20);
-  fileLayout(i);
-  s.table.set(f.rows);
-}
-
-function fileLayout(i) {
-  const row = el("tr"), head = el("thead", {}, row);
-  for (const col of columns()) {
-    for (const part of PARTS) {
-      const name = D.diff ? ["new", "old", `Δ ${D.cols[col].name}`][part] : D.cols[col].name;
-      row.append(el("th", { scope: "col", title: D.cols[col].title }, el("span", {}, name)));
-    }
-  }
-  row.append(el("th", { scope: "col" }, el("span", {}, "Line")), el("th", { scope: "col", className: "name" }, el("span", {}, "Source")));
-  layout(sources[i].table.table, head, [], [9, null], sources[i].longest + 4);
-}
-
-// lineRow makes a row of a file: [line, text, runs, counts, old line], or [lines left out].
-function lineRow(file, r) {
-  const f = D.files[file];
-  if (r.length === 1) {
-    const text = r[0] === 1 ? "1 line without counts" : `${show(r[0], 0)} lines without counts`;
-    return el("tr", { className: "gap" }, el("td", { colSpan: columns().length * PARTS.length + 2 }, `⋯ ${text} ⋯`));
-  }
-  const [line, text, runs, counts, old] = r;
-  const tr = el("tr", {}, ...cells(counts, D.total, linePeak));
-  if (counts) {
-    const c = count(counts, state.heat, PART), h = heat(c, linePeak[state.heat]);
-    if (h > 0) {
-      tr.className = Number(c) > 0 ? "warm" : "cool";
-      tr.style.setProperty("--heat", h.toFixed(3));
-    }
-  }
-  const label = line < 0 ? String(old) : line === 0 ? "?" : String(line);
-  const number = line > 0 ? el("a", { href: fragment(`${f.n}:${line}`), tabIndex: -1 }, label) : label;
-  if (line < 0) tr.classList.add("gone");
-  const title = old > 0 && old !== line ? `line ${old} of the old source` : "";
-  tr.append(el("td", { className: "line", title }, number), code(text, runs));
-  if (state.query && text !== null && matcher()(text)) tr.classList.add("hit");
-  return tr;
-}
-
-// code makes the cell of a line's text. Runs say which characters are what: "k3_1f4".
-function code(text, runs) {
-  const td = el("td", { className: "code" });
-  if (text === null) return td;
-  let at = 0;
-  for (const [, kind, n] of (runs || "").matchAll(/([a-z_])(\d+)/g)) {
-    const piece = text.slice(at, at += Number(n));
-    td.append(kind === "_" ? piece : el("span", { className: kind }, piece));
-  }
-  td.append(text.slice(at));
-  return td;
-}
-
-// orderFiles orders the files by the heat's event and shows their sums.
-function orderFiles() {
-  const col = state.heat;
-  const order = D.files.map((_, i) => i).sort((i, j) => by(size(count(D.files[j].c, col, PART)), size(count(D.files[i].c, col, PART))) || i - j);
-  const most = peaks(D.files.map((f) => f.c))[col];
-  for (const i of order) {
-    const { meter, sum } = sources[i], row = D.files[i].c, c = count(row, col, PART);
-    meter.value = most > 0 ? Math.abs(Number(c)) / most : 0;
-    meter.classList.toggle("cold", Number(c) < 0);
-    sum.textContent = `${show(c, col, D.diff)} (${share(row, col, PART, D.total)}) ${D.cols[col].name}`.replace(" ()", "");
-  }
-  $("files").replaceChildren(...order.map((i) => sources[i].box));
-}
-
-// redraw makes all tables anew, after columns or heat have changed.
-function redraw() {
-  functionHead();
-  functions.set(functions.list);
-  sources.forEach((s, i) => {
-    if (s.table) fileLayout(i);
-    s.table?.set(D.files[i].rows);
+// functionAt is the function that has a line: that whose lines around it are the fewest.
+function functionAt(file, line) {
+  let best = -1;
+  D.funcs.forEach((f, i) => {
+    if (f.f === file && f.l <= line && line <= f.e && (best < 0 || f.e - f.l < D.funcs[best].e - D.funcs[best].l)) best = i;
   });
+  return best;
 }
 
-function setHeat(col) {
-  state.heat = col;
-  $("heat").value = String(col);
-  orderFiles();
-  redraw();
-}
-
-// Search: functions and files by name, lines by text. A query without capitals matches any.
-
-function matcher() {
-  const q = state.query;
-  if (!q) return () => true;
-  if (q !== q.toLowerCase()) return (text) => text.includes(q);
-  return (text) => text.toLowerCase().includes(q);
-}
-
-function search(query) {
-  if (state.query === query) return;
-  Object.assign(state, { query, hits: [], hit: -1 });
-  const found = matcher();
-  const n = listFunctions();
-  let shown = 0, lines = 0;
-  for (const box of $("files").children) {
-    const i = box.file, f = D.files[i];
-    let here = 0;
-    if (query) {
-      f.rows.forEach((r, at) => {
-        if (r.length === 1 || r[1] === null || !found(r[1])) return;
-        here++;
-        state.hits.push([i, at]);
-      });
-    }
-    lines += here;
-    box.hidden = query !== "" && here === 0 && !found(f.n);
-    box.querySelector(".tag").textContent = [f.source === "read" ? "" : "no source", here ? `${here} found` : ""].filter(Boolean).join(", ");
-    if (!box.hidden) shown++;
-    sources[i].table?.set(f.rows);
+// go changes the state. In place changes the address without a step back.
+let steps = 0;
+function go(patch, inPlace) {
+  const next = { ...state, ...patch };
+  const hash = fragment(next);
+  if (hash !== location.hash) {
+    try {
+      if (inPlace) history.replaceState(null, "", hash); else history.pushState(null, "", hash);
+    } catch { /* a browser may allow only so many in a time */ }
+    if (!inPlace) steps++;
   }
-  $("previous").hidden = $("next").hidden = lines === 0;
-  $("files-count").textContent = query ? `${shown} of ${D.files.length}` : `${D.files.length}`;
-  say(query ? `${n} functions, ${shown} files, ${lines} lines` : "");
+  apply(next);
 }
 
-const say = (text) => { $("status").textContent = text; };
-
-// hottest are the lines by their heat, for n and N without a search.
-function hottest() {
-  const list = [];
-  D.files.forEach((f, i) => f.rows.forEach((r, at) => {
-    if (r[3] && Number(count(r[3], state.heat, PART)) !== 0) list.push([i, at, size(count(r[3], state.heat, PART))]);
-  }));
-  return list.sort((a, b) => by(b[2], a[2])).slice(0, 1000);
-}
-
-let hot = { col: -1, list: [], at: -1 };
-function step(by) {
-  if (state.query) {
-    if (state.hits.length === 0) return;
-    state.hit = (state.hit + by + state.hits.length) % state.hits.length;
-    toRow(...state.hits[state.hit]);
-    say(`line ${state.hit + 1} of ${state.hits.length}`);
-    return;
+// apply draws what differs between two states.
+function apply(next) {
+  const was = { ...state };
+  Object.assign(state, next);
+  const changed = (...keys) => keys.some((k) => was[k] !== state[k]);
+  if (changed("metric")) {
+    hottest = D.funcs.reduce((s, f) => Math.max(s, Math.abs(share(f.c, state.metric))), 0);
+    drawTotals();
   }
-  if (hot.col !== state.heat) hot = { col: state.heat, list: hottest(), at: -1 };
-  if (hot.list.length === 0) return;
-  hot.at = Math.min(Math.max(hot.at + by, 0), hot.list.length - 1);
-  toRow(hot.list[hot.at][0], hot.list[hot.at][1]);
-  say(`hot line ${hot.at + 1}`);
+  if (changed("metric", "view", "own")) makeTree();
+  if (changed("metric", "own")) legend();
+  if (changed("metric", "q", "sort", "up", "own")) listFunctions();
+  if (changed("q", "metric")) findLines();
+  if (changed("metric", "view", "own", "zoom", "q", "fn")) drawIcicle();
+  showCurrent(changed("fn", "metric", "q", "sort", "up"));
+  drawDetail();
+  controls();
 }
 
-// Going places.
-
-function toRow(file, at) {
-  const s = sources[file];
-  Object.assign(s.box, { open: true, hidden: false });
-  build(file);
-  document.querySelector("tr.target")?.classList.remove("target");
-  const tr = s.table.row(at);
-  tr.classList.add("target");
-  tr.scrollIntoView({ block: "center", inline: "nearest" });
-}
-
-// toLine goes to a line of a file, or to the one with counts next to it.
-function toLine(file, line) {
-  const rows = D.files[file].rows;
-  let at = rows.findIndex((r) => r.length > 1 && r[0] === line);
-  if (at < 0) at = rows.findIndex((r) => r.length > 1 && r[0] >= line);
-  if (at < 0) at = rows.length - 1;
-  if (at >= 0) toRow(file, at); else toFile(file);
-}
-
-function toFile(file) {
-  const { box } = sources[file];
-  Object.assign(box, { open: true, hidden: false });
-  box.scrollIntoView({ block: "start" });
-}
-
-// toFunction shows a function in the table, and its source if there is one.
-function toFunction(i, withSource, focus) {
-  if (!functions.list.includes(i)) {
-    $("search").value = "";
-    search("");
-  }
-  functions.table.querySelector("tr.current")?.classList.remove("current");
-  state.current = i;
-  const tr = functions.row(functions.list.indexOf(i));
-  tr.classList.add("current");
-  tr.scrollIntoView({ block: "nearest" });
-  if (focus) tr.querySelector("a").focus();
-  const f = D.funcs[i];
-  if (withSource && f.l > 0 && D.files[f.f].rows.length > 0) toLine(f.f, f.l);
-}
-
-// follow goes where the address says: #function, #file:function, #file:line or #file.
+// follow goes where the address says.
 function follow() {
-  let target;
-  try { target = decodeURIComponent(location.hash.slice(1)); } catch { return; }
-  if (!target) return;
-  const colon = target.lastIndexOf(":");
-  const file = files.get(target.slice(0, colon)), rest = target.slice(colon + 1);
-  if (names.has(target)) return toFunction(names.get(target), true);
-  if (file !== undefined && /^\d+$/.test(rest)) return toLine(file, Number(rest));
-  const fn = D.funcs.findIndex((f) => `${D.files[f.f].n}:${f.n}` === target);
-  if (fn >= 0) return toFunction(fn, true);
-  if (files.has(target)) return toFile(files.get(target));
-  if (!document.getElementById(target)) say(`there is no ${target}`);
+  const [s, missing] = parse(location.hash);
+  if (s.fn < 0 && s.file < 0) s.fn = first();
+  apply(s);
+  if (missing) say(missing);
+}
+
+// first is the function that is shown at first: the costliest of the reader's own.
+function first() {
+  let best = -1, most = 0;
+  for (const any of [false, true]) {
+    D.funcs.forEach((f, i) => {
+      const c = Math.abs(amount(f.c, state.metric || firstMetric()));
+      if ((any || kind(f) === OWN) && c > most) [best, most] = [i, c];
+    });
+    if (best >= 0) return best;
+  }
+  return D.funcs.length > 0 ? 0 : -1;
+}
+
+// What stands on top.
+
+function drawHeader() {
+  const run = D.runs.at(-1) || { n: "", cmd: "", date: "", desc: [] };
+  const [name, ...args] = run.cmd.split(" ");
+  $("program").replaceChildren(D.diff && D.runs[0].cmd !== run.cmd ? `${base(D.runs[0].cmd.split(" ")[0])} → ${base(name)}` : base(name) || "(no command)",
+    el("small", { title: run.cmd }, ` ${args.join(" ")}`));
+  const caches = run.desc.map((d) => /^(I1|D1|LL) cache:\s+(\d+) B/.exec(d)).filter(Boolean).map(([, n, b]) => `${n} ${bytes(Number(b))}`);
+  const about = [D.runs.map((r) => base(r.n)).join(D.diff ? " → " : ", "), [...new Set(D.runs.map((r) => r.date).filter(Boolean))].join(" → "), caches.join(", ")];
+  $("about").textContent = about.filter(Boolean).join(" · ");
+  $("runs").replaceChildren(...D.runs.map((r) => el("ul", {}, el("li", {}, `${r.n}: ${r.cmd}`), ...(r.date ? [el("li", {}, `written on ${r.date}`)] : []), ...r.desc.map((d) => el("li", {}, d)))));
+}
+
+const bytes = (n) => n >= 1 << 20 ? `${n / (1 << 20)} MiB` : `${n / 1024} KiB`;
+
+// drawTotals shows what was counted, each a button that chooses it.
+function drawTotals() {
+  $("totals").replaceChildren(...METRICS.filter((m) => m.main).map((m) => {
+    const c = val(D.total, m), was = amount(D.total, m, OLD);
+    const extra = D.diff ? (was ? `${percent(Number(c) / was, true)}${THIN}%` : "new") : rate(m, NEW);
+    const b = el("button", { type: "button", className: "total", title: `${m.title}\n${exact(D.total, m)}`, "aria-pressed": state.metric === m, onclick: () => choose(m) },
+      el("b", {}, figure(c, m, D.diff).trim()), el("span", {}, m.name), el("small", {}, extra));
+    if (D.diff) b.classList.add(Number(c) > 0 ? "more" : Number(c) < 0 ? "less" : "same");
+    return b;
+  }));
+  const rest = METRICS.filter((m) => !m.main);
+  $("more").hidden = rest.length === 0;
+  $("more").replaceChildren(el("option", { value: "" }, "more…"), ...rest.map((m) => el("option", { value: m.id, title: m.title }, m.title === m.name ? m.name : `${m.name}: ${m.title}`)));
+  $("more").value = rest.includes(state.metric) ? state.metric.id : "";
+  $("more").classList.toggle("pressed", rest.includes(state.metric));
+  sentence();
+}
+
+const choose = (metric) => go({ metric, zoom: state.view === "calls" ? state.zoom : [] });
+
+// sentence says of a comparison what moved, by how much, and because of which functions.
+function sentence() {
+  $("sentence").hidden = !D.diff;
+  if (!D.diff) return;
+  const m = state.metric, was = val(D.total, m, OLD), is = val(D.total, m, NEW), by = val(D.total, m);
+  const up = Number(by) > 0, change = Number(was) === 0 ? "" : ` (${percent(Number(by) / Number(was), true)}${THIN}%)`;
+  const causes = D.funcs.map((f, i) => [i, val(f.c, m)]).filter(([, c]) => Number(c) !== 0).sort((a, b) => compare(size(b[1]), size(a[1])) || a[0] - b[0]);
+  const link = ([i, c]) => [el("a", { href: fragmentOf({ fn: i }), title: exact(D.funcs[i].c, m) }, D.funcs[i].n), ` ${short(c, true).trim()}${gone(D.funcs[i].c, m)}`];
+  const text = Number(by) === 0 && causes.length === 0 ? [`${m.name}: nothing changed, ${full(was)} both times.`] :
+    [el("b", {}, `${m.name} ${Number(by) === 0 ? "are as many as before" : `went ${up ? "up" : "down"} by ${short(size(by)).trim()}${change}`}`), `, from ${short(was).trim()} to ${short(is).trim()}: `,
+      ...causes.slice(0, 4).flatMap((c, i) => [i ? ", " : "", ...link(c)]), causes.length > 4 ? `, and ${full(causes.length - 4)} more.` : "."];
+  $("sentence").replaceChildren(...text);
+}
+
+const gone = (row, m) => Number(val(row, m, OLD)) === 0 ? " (new)" : Number(val(row, m, NEW)) === 0 ? " (gone)" : "";
+
+// controls shows the state in what changes it.
+function controls() {
+  if (document.activeElement !== $("search")) $("search").value = state.q;
+  $("own").value = state.own;
+  $("by-place").setAttribute("aria-pressed", state.view === "place");
+  $("by-calls").setAttribute("aria-pressed", state.view === "calls");
+  $("by-calls").hidden = $("by-place").hidden = !hasCalls();
+}
+
+// Lines found, and hot lines.
+
+function findLines() {
+  hits = null;
+  hit = -1;
+  const found = state.q.trim() ? matcher() : null;
+  if (found) {
+    hits = [];
+    D.files.forEach((f, file) => (f.rows || []).forEach((r, at) => { if (r.length > 1 && r[1] !== null && found(r[1])) hits.push([file, at]); }));
+    say(`${functions.list.length} functions, ${full(hits.length)} lines`);
+  } else {
+    say("");
+  }
+}
+
+function hotLines() {
+  const m = state.metric, list = [];
+  D.files.forEach((f, file) => (f.rows || []).forEach((r, at) => { if (r[3] && amount(r[3], m) !== 0) list.push([file, at, size(val(r[3], m))]); }));
+  return list.sort((a, b) => compare(b[2], a[2])).slice(0, 1000);
+}
+
+// step goes to the next line found; without a search to the next one of the hottest.
+function step(by) {
+  hits ??= hotLines();
+  if (hits.length === 0) return;
+  hit = state.q ? (hit + by + hits.length) % hits.length : Math.min(Math.max(hit + by, 0), hits.length - 1);
+  const [file, at] = hits[hit], r = D.files[file].rows[at];
+  const line = r[0] > 0 ? r[0] : 0;
+  go({ file, line, fn: functionAt(file, line), tab: "source" }, true);
+  say(state.q ? `line ${hit + 1} of ${hits.length}` : `hot line ${hit + 1}`);
 }
 
 // Keys.
 
-function moveFunction(by) {
-  if (functions.list.length === 0) return;
-  const at = functions.list.indexOf(state.current);
-  const next = at < 0 ? 0 : Math.min(Math.max(at + by, 0), functions.list.length - 1);
-  toFunction(functions.list[next], false, true);
+function turn(by) {
+  const list = METRICS.filter((m) => m.main);
+  choose(list[(list.indexOf(state.metric) + by + list.length) % list.length]);
 }
 
-function setAll(open) {
-  for (const s of sources) if (!s.box.hidden) s.box.open = open;
-}
-
-function sortByKey(key) {
-  const list = columns();
-  const n = Number(key) - 1;
-  if (n < 0) sortBy(-1, NEW); else if (n < list.length) sortBy(list[n], PART);
+function back() {
+  if (state.zoom.length > 0 && steps === 0) go({ zoom: state.zoom.slice(0, -1) }, true);
+  else if (steps > 0) { steps--; history.back(); }
 }
 
 const keys = {
   "/": () => { $("search").focus(); $("search").select(); },
   "n": () => step(1), "N": () => step(-1),
   "j": () => moveFunction(1), "k": () => moveFunction(-1),
-  "e": () => setAll(true), "c": () => setAll(false),
-  "m": () => { $("menu").open = !$("menu").open; if ($("menu").open) $("columns").querySelector("input").focus(); },
-  "p": () => $("shares").click(),
+  "s": () => go({ tab: "source" }), "a": () => go({ tab: "assembly" }), "c": () => go({ tab: "calls" }),
+  "[": () => turn(-1), "]": () => turn(1),
+  "v": () => { if (hasCalls()) go({ view: state.view === "calls" ? "place" : "calls", zoom: [] }); },
+  "z": () => go({ zoom: [] }),
+  "m": () => copyList(),
   "t": () => toggleTheme(),
-  "g": () => scrollTo(0, 0),
+  "Backspace": back,
   "?": () => $("help").showModal(),
 };
 
@@ -529,18 +263,30 @@ function onKey(e) {
   if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
   const box = e.target.closest("input, select, textarea");
   if (e.key === "Escape") {
-    $("menu").open = false;
-    if (box === $("search")) { box.value = ""; search(""); box.blur(); }
+    if (box === $("search")) { box.value = ""; go({ q: "" }, true); box.blur(); } else if (state.zoom.length > 0) go({ zoom: [] });
     return;
   }
-  if (box === $("search") && e.key === "Enter") { search(box.value); step(e.shiftKey ? -1 : 1); return; }
-  if (box && box.type !== "checkbox") return;
+  if (box === $("search") && e.key === "Enter") { go({ q: box.value }, true); step(e.shiftKey ? -1 : 1); return; }
+  if (box) return;
   const inTable = e.target.closest("#functions tbody");
+  const inTabs = e.target.closest("#tabs");
   if (inTable && (e.key === "ArrowDown" || e.key === "ArrowUp")) moveFunction(e.key === "ArrowDown" ? 1 : -1);
-  else if (/^[0-9]$/.test(e.key)) sortByKey(e.key);
+  else if (inTabs && (e.key === "ArrowRight" || e.key === "ArrowLeft")) turnTab(e.key === "ArrowRight" ? 1 : -1);
+  else if (e.key === "Enter" && (e.target === document.body || inTable)) $("pane").focus();
   else if (keys[e.key]) keys[e.key]();
   else return;
   e.preventDefault();
+}
+
+function turnTab(by) {
+  const list = tabs();
+  go({ tab: list[(list.indexOf(tab()) + by + list.length) % list.length] });
+  $(`tab-${tab()}`).focus();
+}
+
+async function copyList() {
+  await copy(markdown(functions.list.slice(0, 50)));
+  say(`copied as Markdown: ${Math.min(50, functions.list.length)} functions`);
 }
 
 // Light and dark. What was chosen is kept where the browser allows it.
@@ -555,46 +301,92 @@ function toggleTheme() {
   theme(now === "dark" ? "light" : "dark");
 }
 
-function controls() {
-  for (const [i, c] of D.cols.entries()) {
-    $("heat").append(el("option", { value: String(i) }, c.name));
-    const box = el("input", { type: "checkbox", checked: state.show.has(i) });
-    box.addEventListener("change", () => { state.show[box.checked ? "add" : "delete"](i); redraw(); });
-    $("columns").append(el("label", {}, box, c.name, el("span", {}, c.title)));
-  }
-  const shares = el("input", { type: "checkbox", id: "shares", checked: true });
-  shares.addEventListener("change", () => { state.shares = shares.checked; redraw(); });
-  $("columns").append(el("hr"), el("label", {}, shares, "shares"));
-  $("heat").value = String(state.heat);
-  $("heat").addEventListener("change", () => setHeat(Number($("heat").value)));
+function ownChoices() {
+  const read = D.files.some((f) => f.source === "read");
+  const list = [["dir", "sources below the working directory"]];
+  if (read) list.push(["all", "all sources that were found"]);
+  if (D.objs.length > 0) list.push(["object", `all of ${program()}`]);
+  $("own").replaceChildren(...list.map(([value, text]) => el("option", { value }, text)));
+}
+
+// listen joins what can be clicked with what it does, once.
+function listen() {
+  const click = {
+    "theme": toggleTheme, "help-button": keys["?"], "help-close": () => $("help").close(), "icicle": onBox, "zoom-out": keys.z, "copy": copyList,
+    "stop": () => { $("stop").hidden = true; fetch("stop", { method: "POST" }).catch(() => {}); },
+    "by-place": () => go({ view: "place", zoom: [] }), "by-calls": () => go({ view: "calls", zoom: [] }),
+  };
+  for (const [id, act] of Object.entries(click)) $(id).addEventListener("click", act);
+  $("own").addEventListener("change", () => go({ own: $("own").value }));
+  $("more").addEventListener("change", () => choose(METRICS.find((m) => m.id === $("more").value) || firstMetric()));
   let wait;
   $("search").addEventListener("input", () => {
     clearTimeout(wait);
-    wait = setTimeout(() => search($("search").value), 120);
+    wait = setTimeout(() => go({ q: $("search").value }, true), 120);
   });
-  const click = { "next": keys.n, "previous": keys.N, "open-all": keys.e, "close-all": keys.c, "theme": keys.t, "help-button": keys["?"],
-    "help-close": () => $("help").close() };
-  for (const [id, act] of Object.entries(click)) $(id).addEventListener("click", act);
-  document.addEventListener("click", (e) => { if (!e.target.closest("#menu")) $("menu").open = false; });
   document.addEventListener("keydown", onKey);
-  addEventListener("hashchange", follow);
-  const bar = document.querySelector(".bar"); // files' names stick below it
-  new ResizeObserver(() => document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`)).observe(bar);
-  document.addEventListener("click", (e) => { // a link to where one is already
+  addEventListener("popstate", follow);
+  document.addEventListener("click", (e) => {
     const a = e.target.closest("a[href^='#']");
-    if (a && a.getAttribute("href") === location.hash) follow();
+    if (!a || e.ctrlKey || e.metaKey || e.shiftKey || a.classList.contains("skip")) return;
+    e.preventDefault(); // a link to where one is already goes there again
+    if (a.getAttribute("href") !== location.hash) { history.pushState(null, "", a.getAttribute("href")); steps++; }
+    follow();
   });
-  addEventListener("beforeprint", () => { functions.fillAll(); sources.forEach((s) => s.table?.fillAll()); });
+  let width = innerWidth;
+  addEventListener("resize", () => { if ((width <= 700) !== (innerWidth <= 700)) drawIcicle(); width = innerWidth; });
+  addEventListener("beforeprint", () => { functions.fillAll(); shown.table?.fillAll(); });
+}
+
+// A page that is served asks for newer counts while a program runs.
+
+function drawLive(text) {
+  $("live").hidden = !D.live || (!D.live.running && !text);
+  $("live").textContent = text || "running: counts so far";
+  $("live").classList.toggle("over", text !== "");
+  $("stop").hidden = !D.live?.stop;
+}
+
+async function poll() {
+  const wasRunning = D.live.running;
+  try {
+    const answer = await fetch(`data?v=${D.live.version}`);
+    if (answer.status === 200) renew(await answer.json());
+  } catch {
+    return drawLive("no longer served: cgemu has ended");
+  }
+  if (D.live.running) setTimeout(poll, 1000);
+  drawLive(wasRunning && !D.live.running ? "the run has ended" : "");
+}
+
+// renew shows newer data in place of the old: what was chosen stays, and nothing moves.
+function renew(data) {
+  const label = state.fn >= 0 ? functionLabel(state.fn) : "", hash = location.hash;
+  const places = ["functions", "pane"].map((id) => [$(id), $(id).scrollTop]);
+  D = data;
+  index();
+  drawHeader();
+  ownChoices();
+  const [s] = parse(hash);
+  if (s.fn < 0 && s.file < 0 && !(label && find(label, s))) s.fn = first();
+  state.metric = null;
+  still = true;
+  apply(s);
+  for (const [box, top] of places) box.scrollTop = top;
 }
 
 try { if (localStorage.getItem("cgemu-theme")) theme(localStorage.getItem("cgemu-theme")); } catch { /* as above */ }
-controls();
-functionHead();
-listFunctions();
-orderFiles();
-$("files-count").textContent = String(D.files.length);
-if (D.omitted.n > 0) {
-  $("omitted").textContent = `${show(D.omitted.n, 0)} more functions are not shown: ` +
-    `${show(count(D.omitted.c, D.sort, PART), D.sort, D.diff)} ${D.cols[D.sort].name}`;
+functions = new Table($("functions").firstElementChild, $("functions"), functionRow);
+listen();
+start();
+
+// start shows the data; the address says what of it.
+function start() {
+  index();
+  drawHeader();
+  ownChoices();
+  state.metric = null;
+  follow();
+  if (D.live) drawLive("");
+  if (D.live?.running) setTimeout(poll, 1000);
 }
-follow();

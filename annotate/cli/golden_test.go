@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 // cgemu is as much of the command as the scripts need.
 func cgemu(argv []string) int {
-	tools := map[string]func(string, []string, io.Writer, io.Writer) int{"annotate": Annotate, "diff": Diff, "merge": Merge}
+	tools := map[string]func(string, []string, io.Writer, io.Writer) int{"annotate": Annotate, "callers": Callers, "diff": Diff, "merge": Merge, "export": Export}
 	return tools[argv[1]]("cgemu "+argv[1], argv[2:], os.Stdout, os.Stderr)
 }
 

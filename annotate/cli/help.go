@@ -2,13 +2,15 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/cgemu/cgemu/export"
 	"github.com/cgemu/cgemu/internal/usage"
 )
 
-// Commands returns what users have to know of the commands: annotate, diff and merge.
+// Commands returns what users have to know of the commands: annotate, callers, diff, merge, export and view.
 func Commands() []*usage.Command {
-	return []*usage.Command{&annotateCommand, &diffCommand, &mergeCommand}
+	return []*usage.Command{&annotateCommand, &callersCommand, &diffCommand, &mergeCommand, &exportCommand, &viewCommand}
 }
 
 var annotateCommand = usage.Command{
@@ -23,6 +25,7 @@ var annotateCommand = usage.Command{
 		{Name: "cgemu annotate cachegrind.out.1000", Text: "the busiest functions, and their source"},
 		{Name: "cgemu annotate --html=page.html cachegrind.out.1000", Text: "a page with sorting, search and links"},
 		{Name: "cgemu annotate --threshold=1 --context=2 cachegrind.out.1000", Text: "less: functions from 1 % on"},
+		{Name: "cgemu annotate --inclusive --tree=both callgrind.out.1000", Text: "who calls whom, and what that costs"},
 		{Name: "cgemu annotate --format=json cachegrind.out.1000 | jq .total", Text: "for programs"},
 	},
 	Groups: []usage.Group{
@@ -45,20 +48,49 @@ var annotateCommand = usage.Command{
 				Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames,
 				Text: "text, json, csv, markdown or html (default: text). With --diff all but text compare: old, new and factor",
 			},
-			usageHTML,
+			usageHTML, usageEditor,
 			{
 				Names: []string{"--asm"},
-				Text:  "show the instructions of functions, from PROFILE.insns, that cgemu --dump-instr=yes writes",
+				Text:  "show the instructions of functions, from PROFILE.insns, that cgemu --dump-instr=yes writes; with --html beside the source",
 			},
 			{Names: []string{"--syntax"}, Values: syntaxNames, Text: "of --asm (default: intel)"},
 			usageDerived,
 			{Names: []string{"--print-schema"}, Text: "print the JSON Schema of --format=json and exit"},
 		}},
-		usageSelect, usageSources, usageCompare, usageTerminal,
+		usageCalls, usageSelect, usageSources, usageCompare, usageTerminal,
 	},
 	Operands: usage.Files,
 	Sections: []usage.Section{usageStatuses, usageEnvironment},
-	SeeAlso:  []string{"cgemu(1)", "cgemu-diff(1)", "cgemu-merge(1)"},
+	SeeAlso:  []string{"cgemu(1)", "cgemu-callers(1)", "cgemu-diff(1)", "cgemu-export(1)", "cgemu-merge(1)"},
+}
+
+var callersCommand = usage.Command{
+	Name:     "cgemu callers",
+	Title:    "shows who calls a function, and whom it calls",
+	Synopsis: []string{"[options] FUNCTION PROFILE...", "--diff [options] FUNCTION OLD NEW"},
+	About: []string{
+		"Shows of a function who calls it, from which lines, how often and at what inclusive cost, and whom it calls. The profiles have " +
+			"call graphs, as cgemu --call-graph=yes writes them, and Callgrind. FUNCTION may have * and ?; without them a part of a name does.",
+	},
+	Examples: []usage.Row{
+		{Name: "cgemu callers malloc callgrind.out.1000", Text: "who calls malloc, and what does that cost?"},
+		{Name: "cgemu callers '__str*' callgrind.out.1000", Text: "the same of several functions"},
+		{Name: "cgemu callers --diff malloc old.out new.out", Text: "calls and costs of two runs"},
+	},
+	Groups: []usage.Group{
+		{Title: "Options", Options: slices.Concat(usageHelp, usageMod, []usage.Option{
+			{Names: []string{"--diff"}, Text: "show what differs between two profiles: old, new, delta and factor"},
+			{Names: []string{"--show"}, Arg: "A,B,C", Text: "show these events only (default: all; with --diff the first of --sort)"},
+			{Names: []string{"--sort"}, Arg: "A,B,C", Text: "sort by these events (default: in the profile's order)"},
+			{Names: []string{"--only"}, Arg: "GLOB", Text: "only functions in files of that name; repeatable"},
+			{Names: []string{"--strip-hash"}, Text: "function names without hashes and suffixes of clones"},
+			{Names: []string{"--top"}, Arg: "N", Text: "only the first N functions"},
+		})},
+		usageTerminal,
+	},
+	Operands: usage.Files,
+	Sections: []usage.Section{usageStatuses, usageEnvironment},
+	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-diff(1)", "cgemu-export(1)"},
 }
 
 var diffCommand = usage.Command{
@@ -84,16 +116,16 @@ var diffCommand = usage.Command{
 				Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames,
 				Text: "text (with --table, else a profile), json, csv, markdown or html",
 			},
-			usageHTML,
+			usageHTML, usageEditor,
 			{Names: []string{"--show"}, Arg: "A,B,C", Text: "show these events (default: text and markdown the first of --sort, others all)"},
 			{Names: []string{"--sort"}, Arg: "A,B,C", Text: "sort by these events (default: in the profiles' order)"},
 			usageDerived,
 		}},
-		usageSelect, usageSources, usageCompare, usageTerminal,
+		usageCalls, usageSelect, usageSources, usageCompare, usageTerminal,
 	},
 	Operands: usage.Files,
 	Sections: []usage.Section{usageStatuses, usageEnvironment},
-	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-check(1)"},
+	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-callers(1)", "cgemu-check(1)"},
 }
 
 var mergeCommand = usage.Command{
@@ -112,12 +144,40 @@ var mergeCommand = usage.Command{
 		})},
 		{Title: "Of cgemu's own", Options: []usage.Option{
 			{Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames, Text: "text (a profile), json, csv, markdown or html"},
-			usageHTML, usageDerived,
+			usageHTML, usageEditor, usageDerived,
 		}},
 	},
 	Operands: usage.Files,
 	Sections: []usage.Section{usageStatuses},
 	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-diff(1)"},
+}
+
+var exportCommand = usage.Command{
+	Name:     "cgemu export",
+	Title:    "writes profiles for other tools",
+	Synopsis: []string{"--to=FORMAT [options] PROFILE..."},
+	About: []string{
+		"Writes the sum of profiles in the format of another tool: callgrind for KCachegrind and callgrind_annotate; pprof for go tool pprof; folded for " +
+			"flamegraph.pl; speedscope for speedscope.app; firefox for profiler.firefox.com; perfetto for ui.perfetto.dev; flamegraph is an SVG to be opened in a browser; " +
+			"lcov for genhtml. Profiles with a call graph (cgemu --call-graph=yes) give stacks.",
+	},
+	Examples: []usage.Row{
+		{Name: "cgemu export --to=flamegraph -o flame.svg callgrind.out.1000", Text: "a picture to zoom and search"},
+		{Name: "cgemu export --to=pprof -o prof.pb.gz callgrind.out.1000", Text: "for go tool pprof -http=: prof.pb.gz"},
+		{Name: "cgemu export --to=folded callgrind.out.1000 | grep strcmp", Text: "which stacks lead there?"},
+	},
+	Groups: []usage.Group{
+		{Title: "Options", Options: slices.Concat(usageHelp, usageMod, []usage.Option{
+			{Names: []string{"--to"}, Arg: "FORMAT", Values: export.Formats, Text: "one of " + strings.Join(export.Formats, ", ")},
+			{Names: []string{"--events"}, Arg: "A,B,C", Text: "these events only (default: all; folded, flamegraph and lcov have one, the first)"},
+			{Names: []string{"--lines"}, Text: "source lines are frames, too, above their functions; they always are without a call graph, and pprof has them anyway"},
+			{Names: []string{"--strip-hash"}, Text: "function names without hashes and suffixes of clones"},
+			{Names: []string{"-o"}, Arg: "FILE", Text: "write to FILE"},
+		})},
+	},
+	Operands: usage.Files,
+	Sections: []usage.Section{usageStatuses},
+	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-callers(1)"},
 }
 
 // What the commands share.
@@ -130,11 +190,18 @@ var (
 		{Names: []string{"--mod-filename"}, Arg: "REGEX", Text: "change file names, e.g. 's/prog[0-9]/progN/'"},
 		{Names: []string{"--mod-funcname"}, Arg: "REGEX", Text: "change function names"},
 	}
-	usageHTML    = usage.Option{Names: []string{"--html"}, Arg: "FILE", Optional: true, Text: "the same as --format=html; into a file"}
+	usageHTML   = usage.Option{Names: []string{"--html"}, Arg: "FILE", Optional: true, Text: "the same as --format=html; into a file"}
+	usageEditor = usage.Option{
+		Names: []string{"--editor"}, Arg: "NAME", Text: "of --html: lines open in vscode, vscodium or idea; or a URL with {file} and {line}",
+	}
 	usageDerived = usage.Option{
 		Names: []string{"--derived"}, Arg: "LIST", Values: []string{"rates", "cycles", "parent"}, List: true,
 		Text: "further columns: rates (of misses), cycles (estimated), parent (shares of the function or file), and EVENT/EVENT",
 	}
+	usageCalls = usage.Group{Title: "Call graphs (of profiles by --call-graph=yes, or Callgrind's)", Options: []usage.Option{
+		{Names: []string{"--inclusive", "--inclusive=yes", "--inclusive=no"}, Text: "show functions by their inclusive cost: with what they call (no)"},
+		{Names: []string{"--tree"}, Values: treeNames, Text: "show with each function its callers, those that it calls, or both (none)"},
+	}}
 	usageSelect = usage.Group{Title: "What is shown", Options: []usage.Option{
 		{Names: []string{"--only"}, Arg: "GLOB", Text: "only files of that name; repeatable"},
 		{Names: []string{"--focus"}, Arg: "GLOB", Text: "only functions of that name; repeatable"},

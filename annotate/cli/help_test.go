@@ -18,6 +18,9 @@ func TestHelp(t *testing.T) {
 	}{
 		{&annotateCommand, new(options).annotateOptions(new(bufio.Writer))},
 		{&diffCommand, new(options).diffOptions()},
+		{&callersCommand, new(options).callersOptions()},
+		{&exportCommand, new(options).exportOptions(new(exporting))},
+		{&viewCommand, (&view{options: new(options)}).viewOptions()},
 		{&mergeCommand, new(options).mergeOptions(new(string))},
 	} {
 		parsed := map[string]bool{}

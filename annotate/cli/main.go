@@ -65,7 +65,10 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 		err = needed(p.used, o.diff && o.machine(), "--diff and a --format", compareOptions...)
 	}
 	if err == nil && !stop {
-		err = needed(p.used, o.format == "asm", "--asm", "--syntax")
+		err = o.asmFormat(p.used)
+	}
+	if err == nil && !stop {
+		err = needed(p.used, !o.machine(), "--format=text", callNames...)
 	}
 	if err != nil || stop {
 		return finish(name, usage+p.why, err, out, stderr)
@@ -107,10 +110,22 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 
 // annotateOptions are those of annotate: those of cg_annotate, and others.
 func (o *options) annotateOptions(out *bufio.Writer) []option {
-	return append(slices.Concat(o.table(), o.formatOptions(), o.readerOptions()),
-		option{names: []string{"--asm"}, own: true, flag: func(string) { o.format = "asm" }},
+	return append(slices.Concat(o.table(), o.formatOptions(), o.readerOptions(), o.callOptions()),
+		option{names: []string{"--asm"}, own: true, flag: func(string) { o.Asm = true }},
 		option{names: []string{"--syntax"}, own: true, choices: syntaxNames, set: text(&o.Syntax)},
 		option{names: []string{"--print-schema"}, own: true, done: true, flag: func(string) { out.WriteString(annotate.Schema) }})
+}
+
+// asmFormat makes the text of instructions of --asm, or a page that has them, too.
+func (o *options) asmFormat(used []string) error {
+	switch {
+	case !o.Asm || o.format == "html":
+	case o.format == "" || o.format == "text":
+		o.format = "asm"
+	default:
+		return usagef("argument --asm: needs --format=text or html")
+	}
+	return needed(used, o.Asm, "--asm", "--syntax")
 }
 
 // run reads the profiles and writes the report.

@@ -44,7 +44,10 @@ func diff(name string, args []string, stdout, stderr io.Writer, table bool) int 
 	}
 	values, stop, err := p.parse(args)
 	defer o.closeImages()
-	o.asTable = o.asTable || table && o.format == ""
+	o.asTable = o.asTable || table && o.format == "" || o.callsAsked() && !o.machine()
+	if err == nil && !stop {
+		err = needed(p.used, !o.machine(), "--format=text", callNames...)
+	}
 	if err == nil && !stop {
 		err = needed(p.used, o.asTable || o.machine(), "--table or a --format", tableOptions...)
 	}
@@ -59,6 +62,10 @@ func diff(name string, args []string, stdout, stderr io.Writer, table bool) int 
 	return o.paged(usage, stderr, func(out io.Writer) error {
 		if err := o.modError(); err != nil {
 			return err
+		}
+		if o.callsAsked() {
+			profiles := o.profiles()
+			return worded(annotate.WriteTextDiff(out, o.Options, profiles[0], profiles[1]))
 		}
 		return o.render("diff", out)
 	})

@@ -13,12 +13,13 @@ import (
 	"github.com/cgemu/cgemu/internal/python"
 )
 
-// The values of --format, --syntax, --match and --color.
+// The values of --format, --syntax, --match, --color and --tree.
 var (
 	formatNames = []string{"text", "json", "csv", "markdown", "html"}
 	syntaxNames = []string{"intel", "gnu", "go"}
 	matchNames  = []string{"auto", "exact"}
 	colorNames  = []string{"auto", "always", "never"}
+	treeNames   = []string{"none", "caller", "calling", "both"}
 )
 
 // profiles returns the operands.
@@ -32,6 +33,12 @@ func (o *options) profiles() (list []annotate.Input) {
 // report reads the profiles.
 func (o *options) report(tool string) (r *annotate.Report, err error) {
 	o.ShowFirst = o.human()
+	if o.CallGraph = o.format == "html"; o.CallGraph {
+		if o.Dir, err = os.Getwd(); err != nil {
+			o.Dir = "" // sources below it are no one's then
+		}
+		err = nil
+	}
 	if profiles := o.profiles(); o.diff {
 		r, err = annotate.Compare(o.Options, profiles[0], profiles[1])
 	} else {
@@ -50,7 +57,7 @@ func (o *options) render(tool string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.format == "asm" && len(r.Profiles) != 1 {
+	if o.Asm && len(r.Profiles) != 1 {
 		return usagef("argument --asm: needs one profile")
 	}
 	return o.write(r, out)
@@ -86,6 +93,9 @@ var (
 		compareOptions...)
 )
 
+// callNames are the options that show a call graph, which texts do.
+var callNames = []string{"--inclusive", "--inclusive=yes", "--tree"}
+
 // needed reports options that were used in vain.
 func needed(used []string, ok bool, what string, names ...string) error {
 	for _, name := range used {
@@ -98,7 +108,7 @@ func needed(used []string, ok bool, what string, names ...string) error {
 
 // diffOptions are those of diff: those of cg_diff, and others.
 func (o *options) diffOptions() []option {
-	return append(slices.Concat(o.modOptions(), o.formatOptions(), o.readerOptions()),
+	return append(slices.Concat(o.modOptions(), o.formatOptions(), o.readerOptions(), o.callOptions()),
 		option{names: []string{"--table"}, own: true, flag: func(string) { o.asTable = true }},
 		option{names: []string{"--show"}, own: true, set: list(&o.Show)},
 		option{names: []string{"--sort"}, own: true, set: list(&o.Sort)})
@@ -121,11 +131,27 @@ func (o *options) formatOptions() []option {
 			flag:  func(string) { o.format = "html" },
 			value: func(file string) { o.htmlFile = file },
 		},
+		{names: []string{"--editor"}, own: true, what: "editor", set: o.setEditor},
 		{names: []string{"--derived"}, own: true, what: "derived", set: func(s string) bool {
 			o.Derived = append(o.Derived, strings.Split(s, ",")...)
 			return validDerived(o.Derived)
 		}},
 	}
+}
+
+// editors are the URLs of editors that have one.
+var editors = map[string]string{
+	"vscode": "vscode://file/{file}:{line}", "vscodium": "vscodium://file/{file}:{line}", "idea": "idea://open?file={file}&line={line}",
+}
+
+// setEditor takes the name of an editor, or a URL.
+func (o *options) setEditor(s string) bool {
+	o.Editor = editors[s]
+	scheme, rest, ok := strings.Cut(s, ":")
+	if o.Editor == "" && ok && strings.Contains(rest, "{file}") && !slices.Contains([]string{"javascript", "data", "vbscript"}, strings.ToLower(scheme)) {
+		o.Editor = s
+	}
+	return o.Editor != ""
 }
 
 // readerOptions are those of annotate and diff.
@@ -151,6 +177,26 @@ func (o *options) readerOptions() []option {
 	list = append(list, o.finderOptions("-old", &o.OldFinder)...)
 	return append(list, o.finderOptions("-new", &o.NewFinder)...)
 }
+
+// callOptions are those that show a call graph.
+func (o *options) callOptions() []option {
+	return []option{
+		{
+			names: []string{"--inclusive", "--inclusive=yes"}, own: true,
+			flag: func(string) { o.Inclusive = true },
+		},
+		{names: []string{"--inclusive=no"}, own: true, flag: func(string) { o.Inclusive = false }},
+		{names: []string{"--tree"}, own: true, choices: treeNames, set: func(s string) bool {
+			if o.Tree = annotate.Tree(s); s == "none" {
+				o.Tree = annotate.TreeNone
+			}
+			return true
+		}},
+	}
+}
+
+// callsAsked reports whether a call graph is asked for.
+func (o *options) callsAsked() bool { return o.Inclusive || o.Tree != annotate.TreeNone }
 
 // text is a set function that keeps the value.
 func text(into *string) func(string) bool {

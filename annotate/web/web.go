@@ -149,6 +149,7 @@ func (j *Job) profile(w io.Writer, files fs.FS, names []string) error {
 func (j *Job) options() annotate.Options {
 	o := annotate.Defaults()
 	o.Threshold, o.Context, o.StripHash = j.Threshold, j.Context, j.StripHash
+	o.CallGraph = j.Format == FormatPage
 	o.ShowFirst = j.Format == FormatTable || j.Format == FormatMarkdown
 	o.Files = sourceFS(j.Sources)
 	for i, s := range j.Sources {

@@ -48,9 +48,9 @@ func collectLate() {
 type tool func(name string, args []string, stdout, stderr io.Writer) int
 
 // commands are the first arguments that are no program to run.
-var commands = []string{"run", "annotate", "diff", "merge", "check", "compare", "go", "doctor", "completion", "help", "debug", "version"}
+var commands = []string{"run", "annotate", "callers", "diff", "merge", "export", "view", "check", "compare", "go", "doctor", "completion", "help", "debug", "version"}
 
-var tools = map[string]tool{"annotate": cli.Annotate, "diff": cli.Diff, "merge": cli.Merge}
+var tools = map[string]tool{"annotate": cli.Annotate, "callers": cli.Callers, "diff": cli.Diff, "merge": cli.Merge, "export": cli.Export}
 
 // programs are the tools under the names that Valgrind gives them, for links to cgemu.
 var programs = map[string]tool{"cg_annotate": cli.Annotate, "cg_diff": cli.CgDiff, "cg_merge": cli.Merge}
@@ -74,6 +74,9 @@ func dispatch(argv []string) int {
 	}
 	if args[0] == "check" {
 		return runCheck("cgemu check", args[1:], os.Stdout, os.Stderr)
+	}
+	if args[0] == "view" {
+		return cli.View("cgemu view", args[1:], os.Stdout, os.Stderr)
 	}
 	if t := tools[args[0]]; t != nil {
 		endAtSignal()

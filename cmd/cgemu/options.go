@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/annotate/serve"
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/internal/spell"
@@ -20,20 +21,22 @@ import (
 
 // An options holds the command line of run.
 type options struct {
-	outFile, logFile   string
-	engine             string
-	cpu, compat        string
-	cpus               int
-	env                []string
-	inheritEnv         bool
-	sysroot, root      string
-	image              string
-	noCache            bool
-	opened             *cgemu.Image // of image
-	readOnly, overlay  bool
-	isolate            string
-	binds              []string
-	sandbox            bool
+	outFile, logFile  string
+	engine            string
+	cpu, compat       string
+	cpus              int
+	env               []string
+	inheritEnv        bool
+	sysroot, root     string
+	image             string
+	noCache           bool
+	opened            *cgemu.Image // of image
+	readOnly, overlay bool
+	isolate           string
+	binds             []string
+	sandbox           bool
+	// view is where the run is shown while it lasts, HOST:PORT; "": nowhere.
+	view               string
 	seed, maxInsns     uint64
 	seedSched          uint64
 	date               dateFlag
@@ -133,6 +136,8 @@ func (o *options) flags() *pflag.FlagSet {
 	f.BoolVar(&o.overlay, "overlay", false, "")
 	f.StringVar(&o.isolate, "isolate", "", "")
 	f.Lookup("isolate").NoOptDefVal = "."
+	f.StringVar(&o.view, "view", "", "")
+	f.Lookup("view").NoOptDefVal = serve.DefaultAddress
 	f.BoolVar(&o.sandbox, "sandbox", false, "")
 	f.Uint64Var(&o.seed, "seed", 0, "")
 	f.Uint64Var(&o.seedSched, "seed-sched", 0, "")
@@ -265,6 +270,9 @@ func (o *options) check() error {
 	}
 	if o.overlay && o.readOnly {
 		return errors.New("--overlay and --read-only: not both")
+	}
+	if o.view != "" && o.verify {
+		return errors.New("--view and --verify: not both")
 	}
 	if o.sandbox && o.network == "host" {
 		return errors.New("--sandbox and --network=host: not both")

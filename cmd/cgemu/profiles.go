@@ -25,6 +25,8 @@ type keeper struct {
 	files  *outFiles
 	// writer writes the files, if the run may not.
 	writer *writer
+	// live shows the counts while the run lasts, nil if it is not shown.
+	live *liveRun
 	// write and keep say what becomes of a profile.
 	write, keep bool
 	kept        []kept
@@ -70,6 +72,7 @@ func (k *keeper) dump(pid int, p *cgout.Profile) {
 	k.dumps[pid]++
 	n := k.dumps[pid]
 	k.counted += p.Totals()[0]
+	k.live.add(p)
 	if err := k.put(pid, n, p); err != nil && k.err == nil {
 		k.err = fmt.Errorf("dump %d: %w", n, err)
 	}
@@ -77,6 +80,7 @@ func (k *keeper) dump(pid int, p *cgout.Profile) {
 
 // finish takes what a process left.
 func (k *keeper) finish(res *cgemu.Result) {
+	k.live.add(res.Profile)
 	// The profile comes first: nobody may read the messages.
 	k.err = cmp.Or(k.err, k.put(res.PID, 0, res.Profile))
 	k.others = k.others || res.PID != syscalls.DefaultPID

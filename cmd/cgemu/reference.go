@@ -164,6 +164,10 @@ var runCommand = usage.Command{
 				"and what confines the guest"),
 			valueOption("--log-file", "FILE", "write messages there instead of stderr"),
 			yesNoOption("--progress", "on a terminal, show how far a run is that takes long (yes)"),
+			{
+				Names: []string{"--view"}, Arg: "HOST:PORT", Optional: true,
+				Text: "show the counts so far in a browser of this host while the program runs (127.0.0.1:0, a free port)",
+			},
 			flagOption("--strace", "print system calls"),
 			{
 				Names: []string{"--debug"}, Arg: "LIST", Values: debugNames(), List: true,
@@ -177,8 +181,11 @@ var runCommand = usage.Command{
 		{Title: "Commands", Rows: []usage.Row{
 			{Name: "run", Text: "runs a program; the word may be left out"},
 			{Name: "annotate", Text: "shows where the events of profiles took place"},
+			{Name: "callers", Text: "shows who calls a function, and whom it calls"},
 			{Name: "diff", Text: "shows what differs between two profiles"},
 			{Name: "merge", Text: "adds profiles up"},
+			{Name: "export", Text: "writes profiles for other tools: pprof, KCachegrind, flame graphs, …"},
+			{Name: "view", Text: "shows profiles as a page in a browser"},
 			{Name: "check", Text: "holds benchmarks to the counts that they had"},
 			{Name: "go", Text: "runs go test under cgemu: benchmarks count instructions"},
 			{Name: "compare", Text: "runs commands, and says what each counts and where they differ"},

@@ -77,6 +77,9 @@ func run(args []string) int {
 	if name := files.name(syscalls.DefaultPID); cfg.DumpInstr && cgout.IsSpecial(name) {
 		return fail(exitFailed, fmt.Errorf("--dump-instr: its file would lie beside %s, which is no regular file", name))
 	}
+	if o.view != "" && (o.root != "" || o.readOnly || o.overlay) {
+		return fail(exitFailed, errors.New("--view: not with --root, --image, --read-only, --overlay and --sandbox, whose walls keep the page's server from its work: cgemu view shows the profile"))
+	}
 	k := &keeper{o: o, log: logTo, stderr: terminal, paths: paths, files: files, write: true}
 	shm, lower, err := o.confine(k)
 	if err != nil {
@@ -87,7 +90,12 @@ func run(args []string) int {
 	if o.verify {
 		return k.verify(ctx, cfg)
 	}
-	res, err := k.runFiltered(ctx, cfg)
+	var res *cgemu.Result
+	if o.view != "" {
+		res, ctx, err = o.runViewed(ctx, k, cfg)
+	} else {
+		res, err = k.runFiltered(ctx, cfg)
+	}
 	if o.record != "" && (err != nil || res.Exit.Interrupted) {
 		os.Remove(o.record) // where the host lets us
 	}

@@ -11,6 +11,7 @@
 package callgraph
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -44,19 +45,31 @@ type arc struct {
 }
 
 // A row of Sums begins with Pass and PassTo, which are for an arc into what passes: to which target it led, and
-// which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. From In on come the totals when the arc was entered, added
-// up, and behind them the number of calls; then the totals when it was left, and a word that means nothing.
+// which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. Behind them, where the layout says, come the totals when the arc was
+// entered, added up, with the number of calls among them, and then likewise the totals when it was left, with a word among them that means nothing.
 const (
 	Pass     = 0
 	PassTo   = 1
 	Function = 2
 	Begins   = 3
-	In       = 4
 )
 
-// Calls is where a row has the number of calls, Out where it has the totals when the arc was left.
-func (r *Recorder) Calls() int { return In + len(r.Events) }
-func (r *Recorder) Out() int   { return In + len(r.Events) + 1 }
+// A Layout says where totals and rows have what.
+type Layout struct {
+	// Columns has the place in the totals of each event. Calls is that of the number of calls in a row, beside them: in the totals that word means nothing.
+	Columns []int
+	Calls   int
+	// Words is how many words totals have, with Calls; Header is how many a row has in front of them.
+	Words, Header int
+}
+
+// SetLayout changes the layout, before anything is recorded: who executes may need another order than that of the events, without gaps.
+func (r *Recorder) SetLayout(l Layout) { r.layout, r.Totals = l, make([]uint64, l.Words) }
+
+// In is where a row has the totals when the arc was entered, Calls where it has the number of calls, Out where it has the totals when the arc was left.
+func (r *Recorder) In() int    { return r.layout.Header }
+func (r *Recorder) Calls() int { return r.layout.Header + r.layout.Calls }
+func (r *Recorder) Out() int   { return r.layout.Header + r.layout.Words }
 
 type arcKey struct{ site, target emu.Addr }
 
@@ -67,9 +80,11 @@ type stack struct {
 	start emu.Addr
 	// interrupted is the stack that goes on when the signal handler whose stack this is returns; nil for others.
 	interrupted *stack
+	// goroutine says that it is that of one.
+	goroutine bool
 }
 
-// A thread has the stacks of a guest thread: the one that it uses, and those that it may come back to.
+// A thread has the stacks of a guest thread: the one that it uses, and those that it may come back to, by start.
 type thread struct {
 	current *stack
 	others  []*stack
@@ -77,18 +92,19 @@ type thread struct {
 
 // A Recorder follows the calls of one address space.
 type Recorder struct {
-	// Events are what is counted, Totals how often each has happened while everything counts. Who executes adds to them.
+	// Events are what is counted, Totals how often each has happened while everything counts, at its Column. Who executes adds to them.
 	Events []emu.Event
 	Totals []uint64
+	layout Layout
 	// Frames are those of the stack in use. Sums has a row for each arc: see In. Who executes may push and pop frames, and add
 	// to the sums, himself: then these two have to have room for all there will be, and Base is where his code finds Sums.
 	Frames []Frame
 	Sums   []uint64
 	Base   uint64
 
-	// lookup and sameStack are asked about the guest's memory.
-	lookup    func(a emu.Addr) emu.Function
-	sameStack func(a, b emu.Addr) bool
+	// lookup and mapping are asked about the guest's memory.
+	lookup  func(a emu.Addr) emu.Function
+	mapping func(a emu.Addr) (lo, hi emu.Addr)
 
 	arcs  []arc
 	index map[arcKey]int
@@ -103,30 +119,42 @@ type Recorder struct {
 	// calledFrom is the site of the arc of the frame that was popped last.
 	calledFrom emu.Addr
 	numbers    map[emu.Addr]uint32 // of functions, by their IDs
+	goroutines map[uint64]*stack   // that have run
 	// inherited is the thread of another process of which the first one is a copy, nil for none.
 	inherited *thread
 }
 
-// New returns a recorder of some events. function tells functions apart, sameStack says whether two addresses are of one mapping.
-func New(events emu.EventSet, function func(a emu.Addr) emu.Function, sameStack func(a, b emu.Addr) bool) *Recorder {
+// New returns a recorder of some events. function tells functions apart, mapping says which addresses, [lo, hi), are mapped together with one: none if it is
+// not mapped. Stacks in one mapping are one stack.
+func New(events emu.EventSet, function func(a emu.Addr) emu.Function, mapping func(a emu.Addr) (lo, hi emu.Addr)) *Recorder {
 	r := &Recorder{
-		lookup: function, sameStack: sameStack, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
+		lookup: function, mapping: mapping, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
 		pages: map[emu.Addr][]int{}, numbers: map[emu.Addr]uint32{}, functions: map[emu.Addr]emu.Function{},
+		goroutines: map[uint64]*stack{},
 	}
 	for e := range emu.Event(64) {
 		if events.Has(e) {
 			r.Events = append(r.Events, e)
 		}
 	}
-	r.Totals = make([]uint64, len(r.Events))
+	l := Layout{Calls: len(r.Events), Words: len(r.Events) + 1, Header: Begins + 1}
+	for i := range r.Events {
+		l.Columns = append(l.Columns, i)
+	}
+	r.SetLayout(l)
 	return r
 }
 
 // Width is how many words an arc has in Sums.
-func (r *Recorder) Width() int { return In + 2*(len(r.Events)+1) }
+func (r *Recorder) Width() int { return r.layout.Header + 2*r.layout.Words }
 
 // Column returns which of the totals is e's, -1 if it is not counted.
-func (r *Recorder) Column(e emu.Event) int { return slices.Index(r.Events, e) }
+func (r *Recorder) Column(e emu.Event) int {
+	if i := slices.Index(r.Events, e); i >= 0 {
+		return r.layout.Columns[i]
+	}
+	return -1
+}
 
 // Arc returns the place of the arc from site to target, which it makes if there is none.
 func (r *Recorder) Arc(site, target emu.Addr) uint64 {
@@ -215,17 +243,17 @@ func (r *Recorder) Function() emu.Function { return r.arcOf(r.top()).function }
 
 // entered adds the totals to those with which the arc of f was entered.
 func (r *Recorder) entered(f Frame) {
-	in := r.row(f.Arc)[In:]
-	for e, n := range r.Totals {
-		in[e] += n
-	}
+	r.addTotals(r.row(f.Arc)[r.In():])
 }
 
 // left does so for those with which it was left.
 func (r *Recorder) left(f Frame) {
-	out := r.row(f.Arc)[r.Out():]
-	for e, n := range r.Totals {
-		out[e] += n
+	r.addTotals(r.row(f.Arc)[r.Out():])
+}
+
+func (r *Recorder) addTotals(to []uint64) {
+	for _, c := range r.layout.Columns {
+		to[c] += r.Totals[c]
 	}
 }
 
@@ -275,15 +303,25 @@ func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
 	for n > 0 && r.Frames[n].SP == rsp|Jumped {
 		n--
 	}
+	if (n == 0 || r.Frames[n].SP != rsp) && r.moved(target, rsp) {
+		r.Return(site, target, rsp, counts)
+		return
+	}
 	if n == 0 || r.Frames[n].SP != rsp {
 		r.Flow(site, target, rsp, counts)
 		return
 	}
+	called := r.arcOf(r.Frames[n]).site
 	for len(r.Frames) > n {
 		r.pop()
 	}
-	r.Jump(site, target, counts)
+	if !isReturnSite(called, target) {
+		r.Jump(site, target, counts)
+	}
 }
+
+// isReturnSite reports whether a CALL at site may return to target.
+func isReturnSite(site, target emu.Addr) bool { return target > site && target <= site+maxInsn }
 
 // Flow is told of an indirect jump into another function: RSP, which is rsp then, may have passed places of return addresses.
 func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
@@ -390,20 +428,34 @@ func (r *Recorder) switchTo(rsp, target emu.Addr) bool {
 			return true
 		}
 	}
-	for i, s := range t.others {
-		if r.sameStack(rsp, s.start) {
-			t.others = slices.Delete(t.others, i, i+1)
-			t.others = append(t.others, t.current)
-			r.use(s)
-			return true
-		}
-	}
-	if !r.sameStack(rsp, rsp) {
+	lo, hi := r.mapping(rsp)
+	if lo == hi {
 		return false
 	}
-	t.others = append(t.others, t.current)
+	if i, _ := slices.BinarySearchFunc(t.others, lo, byStart); i < len(t.others) && t.others[i].start < hi {
+		s := t.others[i]
+		t.others = slices.Delete(t.others, i, i+1)
+		t.leave()
+		r.use(s)
+		return true
+	}
+	t.leave()
 	r.use(&stack{start: rsp, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, target)}}})
 	return false
+}
+
+// leave puts the stack in use to those that t may come back to.
+func (t *thread) leave() {
+	i, _ := slices.BinarySearchFunc(t.others, t.current.start, byStart)
+	t.others = slices.Insert(t.others, i, t.current)
+}
+
+func byStart(s *stack, start emu.Addr) int { return cmp.Compare(s.start, start) }
+
+// sameStack reports whether a and b are on one stack.
+func (r *Recorder) sameStack(a, b emu.Addr) bool {
+	lo, hi := r.mapping(a)
+	return b >= lo && b < hi
 }
 
 // use goes on with s.
@@ -474,13 +526,17 @@ func (r *Recorder) SignalBegins(cpu *emu.CPU) {
 	r.use(r.newStack(cpu, r.thread.current))
 }
 
-// SignalEnds is told that cpu's thread goes on where a signal handler interrupted it.
-func (r *Recorder) SignalEnds(cpu *emu.CPU) {
+// SignalEnds is told that cpu's thread goes on where a signal handler interrupted it, or where that wants. counts says whether calls count.
+func (r *Recorder) SignalEnds(cpu *emu.CPU, counts bool) {
 	if t := r.threads[cpu]; t == nil || t.current.interrupted == nil {
 		return
 	}
 	r.Begin(cpu)
 	r.endSignal()
+	if f := r.function(cpu.RIP); f.ID == cpu.RIP && f.ID != r.Function().ID {
+		// The handler has made what it interrupted call a function, as Go's does.
+		r.Call(r.arcOf(r.top()).target, f.ID, emu.Addr(cpu.Regs[emu.RSP]), counts)
+	}
 }
 
 func (r *Recorder) endSignal() {
@@ -494,6 +550,7 @@ func (r *Recorder) Reset() {
 		r.suspend()
 	}
 	r.threads, r.thread, r.cpu, r.Frames = map[*emu.CPU]*thread{}, nil, nil, r.Frames[:0]
+	clear(r.goroutines)
 }
 
 // Inherit takes over the functions in which parent's thread is that ran last: the first thread of r, which belongs to another process, is a copy of it.
@@ -553,13 +610,16 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(site, target emu.Addr, call
 		a := &r.arcs[i]
 		sums := r.Sums[i*r.Width() : (i+1)*r.Width()]
 		any := sums[r.Calls()]
-		for e := range costs {
-			costs[e] = sums[r.Out()+e] - sums[In+e]
+		for e, c := range r.layout.Columns {
+			costs[e] = sums[r.Out()+c] - sums[r.In()+c]
 			any |= costs[e]
 		}
 		if any != 0 && a.site != 0 {
 			add(a.site, a.target, sums[r.Calls()], costs)
 		}
-		clear(sums[In:])
+		clear(sums[r.In():])
 	}
 }
+
+// maxInsn is the most bytes that an instruction has (SDM Vol. 2, 2.3.11).
+const maxInsn = 15

@@ -25,7 +25,7 @@ type guest struct {
 
 func newGuest() *guest {
 	g := &guest{cpu: emu.NewCPU()}
-	g.Recorder = New(emu.Events(emu.Ir), functionAt, func(a, b emu.Addr) bool { return a>>12 == b>>12 })
+	g.Recorder = New(emu.Events(emu.Ir), functionAt, func(a emu.Addr) (lo, hi emu.Addr) { return a.PageDown(), a.PageDown() + emu.PageSize })
 	g.cpu.RIP, g.cpu.Regs[emu.RSP] = 0x1000, 0x70800
 	g.Begin(g.cpu)
 	return g
@@ -124,16 +124,27 @@ func TestRecorder(t *testing.T) {
 			g.ret(0x6010, 0x5015, 0x70400)
 			g.ret(0x5020, 0x7000, 0x70408)
 			require.Equal(t, emu.Addr(0x7000), g.Function().ID)
-			g.SignalEnds(g.cpu)
+			g.cpu.RIP, g.cpu.Regs[emu.RSP] = 0x2010, 0x707f8
+			g.SignalEnds(g.cpu, true)
 			g.ret(0x2010, 0x1015, 0x70800)
 		}, []string{"1010-2000 1 1", "5010-6000 1 1"}, 0x1000},
+		"a handler that has what it interrupted call a function": {func(g *guest) {
+			g.call(0x1010, 0x2000, 0x707f8)
+			g.cpu.RIP, g.cpu.Regs[emu.RSP] = 0x5000, 0x70400
+			g.SignalBegins(g.cpu)
+			g.cpu.RIP, g.cpu.Regs[emu.RSP] = 0x6000, 0x707f0
+			g.SignalEnds(g.cpu, true)
+			g.call(0x6010, 0x3000, 0x707e8)
+			g.ret(0x3010, 0x6015, 0x707f0)
+			g.ret(0x6020, 0x2000, 0x707f8) // to where it was interrupted
+		}, []string{"1010-2000 1 3", "2000-6000 1 3", "6010-3000 1 1"}, 0x2000},
 		"a jump out of a handler on a stack of its own": {func(g *guest) {
 			g.call(0x1010, 0x2000, 0x707f8)
 			g.cpu.RIP, g.cpu.Regs[emu.RSP] = 0x5000, 0x30400
 			g.SignalBegins(g.cpu)
 			g.call(0x5010, 0x6000, 0x303f8)
 			g.flow(0x6010, 0x1080, 0x70800)
-			g.SignalEnds(g.cpu) // nobody waits for it
+			g.SignalEnds(g.cpu, true) // nobody waits for it
 		}, []string{"1010-2000 1 0", "5010-6000 1 1"}, 0x1000},
 		"and on the stack in use": {func(g *guest) {
 			g.call(0x1010, 0x2000, 0x707f8)
@@ -162,6 +173,30 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
+// TestManyStacks has a stack looked up among many by a few questions, however many they are.
+func TestManyStacks(t *testing.T) {
+	g := newGuest()
+	asked, mapping := 0, g.mapping
+	g.mapping = func(a emu.Addr) (lo, hi emu.Addr) {
+		asked++
+		return mapping(a)
+	}
+	const stacks = 1000
+	at := func(i int) emu.Addr { return 0x100800 + emu.Addr(i*7919%stacks)*emu.PageSize }
+	for i := range stacks { // each begins, calls, and gives way to the next
+		g.flow(0x1010, 0x2000, at(i))
+		g.call(0x2010, 0x3000, at(i)-8)
+	}
+	for i := range stacks {
+		g.flow(0x3010, 0x3020, at(i)-8)
+		g.ret(0x3030, 0x2015, at(i))
+	}
+	require.Less(t, asked, 2*stacks*20)
+	list := arcs(g.Recorder)
+	require.Len(t, list, 1)
+	require.Regexp(t, "^2010-3000 1000 ", list[0])
+}
+
 // TestThreads has two threads, of which one waits while the other runs.
 func TestThreads(t *testing.T) {
 	g := newGuest()
@@ -179,7 +214,7 @@ func TestThreads(t *testing.T) {
 	g.End(g.cpu)
 	require.Empty(t, g.Frames)
 	g.SignalBegins(g.cpu)
-	g.SignalEnds(g.cpu)
+	g.SignalEnds(g.cpu, true)
 	require.Empty(t, g.Frames, "a thread that has executed nothing has no functions")
 }
 

@@ -22,6 +22,8 @@ type vendorCase struct {
 	// copied says that engines may leave it to the host's CPU: what it leaves undefined no compiler's code looks
 	// at, and emulating it would take time wherever the instruction stands (manual, "What depends on the host").
 	copied bool
+	// unsettled says that CPUs of AMD differ: some do what Intel's do.
+	unsettled bool
 }
 
 // A vendorOutcome is how a vendorCase ends: in the INT3 behind it if vector is VecBP.
@@ -93,6 +95,7 @@ var vendorCases = []vendorCase{
 	{
 		name: "CMPSB of which both operands fault", code: []byte{0xa6}, set: map[int]uint64{emu.RSI: 1 << 62, emu.RDI: 0},
 		intel: vendorOutcome{emu.VecPF, nil, undefinedByVendor}, amd: vendorOutcome{emu.VecGP, nil, undefinedByVendor}, copied: true,
+		unsettled: true, // family 26 finds the address that is not canonical first, family 25 the page that is not there
 	},
 	{
 		name: "REPE CMPSB that faults in its second iteration", code: []byte{0xf3, 0xa6}, copied: true,
@@ -156,15 +159,19 @@ func checkVendorCases(t *testing.T, cases []vendorCase) {
 	}
 	out := make([]outcome, len(b.jobs))
 	native.run(b, out)
+	host := make([]vendor, len(cases)) // whose CPUs the host's is like
 	for i := range cases {
-		cases[i].check(t, "natively", &b.jobs[i], &out[i], hostVendor(), true)
+		if host[i] = hostVendor(); cases[i].unsettled && out[i].fault.Vector == cases[i].intel.vector {
+			host[i] = intel
+		}
+		cases[i].check(t, "natively", &b.jobs[i], &out[i], host[i], true)
 	}
 	for _, u := range engines {
 		newEmulated(t, u, u.model(t), images, ro).run(b, out)
 		for i := range cases {
 			by := intel
 			if cases[i].copied && !u.interprets {
-				by = hostVendor()
+				by = host[i]
 			}
 			if u.tolerates != nil && (cases[i].copied || out[i].fault.Unsupported != "") {
 				continue // the library's affair, or refused by name since the library does it wrongly

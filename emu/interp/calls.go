@@ -26,7 +26,7 @@ type blockCalls struct {
 }
 
 func newCalls(events emu.EventSet, function func(emu.Addr) emu.Function, m *mem.Space) *calls {
-	k := &calls{Recorder: callgraph.New(events, function, m.SameMapping)}
+	k := &calls{Recorder: callgraph.New(events, function, m.Mapping)}
 	for e := range k.columns {
 		k.columns[e] = k.Column(emu.Event(e))
 	}
@@ -117,6 +117,8 @@ func (e *Engine) record(c *emu.CPU, b *block, counts bool) {
 		k.Call(last.PC, c.RIP, rsp, counts)
 	case last.Flow == x86.FlowRet:
 		k.Return(last.PC, c.RIP, rsp, counts)
+	case last.Flow == x86.FlowJmpInd && k.Resumes(b.pc):
+		k.Resume(c.Regs[emu.R14], c.RIP, rsp)
 	case last.Flow == x86.FlowJmpInd && (k.Passes(b.pc) || !k.Same(b.pc, c.RIP)):
 		k.Flow(last.PC, c.RIP, rsp, counts)
 	case b.calls.leaves[0] && c.RIP == last.Next() || b.calls.leaves[1] && c.RIP == last.Dest():

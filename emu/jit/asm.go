@@ -22,12 +22,19 @@ type assembler struct {
 
 func (e *assembler) swap() { e.pos, e.far = e.far, e.pos }
 
+// byte emits bytes one by one: a call of memmove takes longer.
 func (e *assembler) byte(b ...byte) {
-	e.pos += copy(e.mem[e.pos:], b)
+	to := e.mem[e.pos:]
+	to = to[:len(b)]
+	for i, x := range b {
+		to[i] = x
+	}
+	e.pos += len(b)
 }
 
 func (e *assembler) u32(x uint32) {
-	e.byte(byte(x), byte(x>>8), byte(x>>16), byte(x>>24))
+	binary.LittleEndian.PutUint32(e.mem[e.pos:], x)
+	e.pos += 4
 }
 
 func (e *assembler) u64(x uint64) {

@@ -15,19 +15,32 @@ const (
 	vecTotal   vec = 7
 )
 
-// The prefix and the opcode of an instruction: PP of SDM Vol. 2, "EVEX", with W set.
-type evexOp struct{ pp, opcode byte }
+// The prefix and the opcode of an instruction: PP, MMM and L'L of SDM Vol. 2, "EVEX", with W set.
+type evexOp struct{ pp, mmm, length, opcode byte }
 
 var (
-	opVPADDQ    = evexOp{1, 0xd4}
-	opVMOVDQULd = evexOp{2, 0x6f}
-	opVMOVDQUSt = evexOp{2, 0x7f}
-	opVMOVQSt   = evexOp{1, 0xd6}
-	opVMOVQTo   = evexOp{1, 0x6e}
-	opVMOVQFrom = evexOp{1, 0x7e}
+	opVPADDQ    = evexOp{1, 1, length128, 0xd4}
+	opVMOVDQULd = evexOp{2, 1, length128, 0x6f}
+	opVMOVDQUSt = evexOp{2, 1, length128, 0x7f}
+	opVMOVQSt   = evexOp{1, 1, length128, 0xd6}
+	opVMOVQTo   = evexOp{1, 1, length128, 0x6e}
+	opVMOVQFrom = evexOp{1, 1, length128, 0x7e}
+	opVPMOVSXWQ = evexOp{1, 2, length512, 0x24}
 )
 
-// evex emits the prefix and the opcode of an instruction of 128 bits. v is the register in ModRM.reg, src the other source, 0 and false for none;
+// Lengths of vectors.
+const (
+	length128 = 0
+	length512 = 2
+)
+
+// wide is the instruction with vectors of 512 bits.
+func (op evexOp) wide() evexOp {
+	op.length = length512
+	return op
+}
+
+// evex emits the prefix and the opcode of an instruction. v is the register in ModRM.reg, src the other source, 0 and false for none;
 // xb are the inverted bits X and B that extend ModRM.rm.
 func (e *assembler) evex(op evexOp, v, src vec, hasSrc bool, xb byte) {
 	vvvv, vPrime := byte(0x78), byte(8)
@@ -35,7 +48,7 @@ func (e *assembler) evex(op evexOp, v, src vec, hasSrc bool, xb byte) {
 		vvvv, vPrime = (byte(src)^7)<<3, 0
 	}
 	// R and R' extend ModRM.reg to 24 and above: both inverted, so 0.
-	e.byte(0x62, xb|1, 0x84|vvvv|op.pp, vPrime, op.opcode)
+	e.byte(0x62, xb|op.mmm, 0x84|vvvv|op.pp, op.length<<5|vPrime, op.opcode)
 }
 
 const (
@@ -67,6 +80,44 @@ func (e *assembler) vpaddqAt(dst, src vec, base x86.Reg, disp int32) {
 func (e *assembler) vpaddqVector(dst, a, b vec) {
 	e.evex(opVPADDQ, dst, a, true, 0)
 	e.byte(0xc0 | byte(dst)<<3 | byte(b))
+}
+
+// vpaddqWide, vpaddqWideAt and vpaddqWideVector are those with 512 bits.
+func (e *assembler) vpaddqWide(dst, src vec, off int) {
+	e.evex(opVPADDQ.wide(), dst, src, true, evexX|evexB)
+	e.rip(x86.Reg(dst), off, 0)
+}
+
+func (e *assembler) vpaddqWideAt(dst, src vec, base x86.Reg, disp int32) {
+	e.evex(opVPADDQ.wide(), dst, src, true, extend(base))
+	e.memFar(x86.Reg(dst), base, disp)
+}
+
+func (e *assembler) vpaddqWideVector(dst, a, b vec) {
+	e.evex(opVPADDQ.wide(), dst, a, true, 0)
+	e.byte(0xc0 | byte(dst)<<3 | byte(b))
+}
+
+// vloadWide, vstoreWide and vstoreWideAt are vload, vstore and vstoreAt with 512 bits.
+func (e *assembler) vloadWide(v vec, off int) {
+	e.evex(opVMOVDQULd.wide(), v, 0, false, evexX|evexB)
+	e.rip(x86.Reg(v), off, 0)
+}
+
+func (e *assembler) vstoreWide(off int, v vec) {
+	e.evex(opVMOVDQUSt.wide(), v, 0, false, evexX|evexB)
+	e.rip(x86.Reg(v), off, 0)
+}
+
+func (e *assembler) vstoreWideAt(base x86.Reg, disp int32, v vec) {
+	e.evex(opVMOVDQUSt.wide(), v, 0, false, extend(base))
+	e.memFar(x86.Reg(v), base, disp)
+}
+
+// vpmovsxwq emits vpmovsxwq v, [off]: eight numbers of 16 bits.
+func (e *assembler) vpmovsxwq(v vec, off int) {
+	e.evex(opVPMOVSXWQ, v, 0, false, evexX|evexB)
+	e.rip(x86.Reg(v), off, 0)
 }
 
 // vload emits vmovdqu64 v, [off].

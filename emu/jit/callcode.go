@@ -38,7 +38,7 @@ func (e *Engine) storeRow(at row, word int, r x86.Reg) {
 // r2, if the total is not in a register, and leave the flags alone.
 func (e *Engine) emitEntered(at row, r1, r2 x86.Reg) {
 	if e.calls.inVector {
-		e.emitAddVector(at, callgraph.In)
+		e.emitAddVector(at, e.calls.In())
 		return
 	}
 	if e.counting == emu.CountAll {
@@ -46,7 +46,7 @@ func (e *Engine) emitEntered(at row, r1, r2 x86.Reg) {
 		e.lea(r1, r1, 1)
 		e.storeRow(at, e.calls.Recorder.Calls(), r1)
 	}
-	e.emitTotals(at, callgraph.In, r1, r2)
+	e.emitTotals(at, e.calls.In(), r1, r2)
 }
 
 func (e *Engine) emitLeft(at row, r1, r2 x86.Reg) {
@@ -168,6 +168,10 @@ func (e *Engine) emitJumpOrigin(i int) {
 		return
 	}
 	e.emitOrigin(i)
+	if e.calls.Resumes(e.block[i].PC) {
+		e.storeImm32(stFrom, fromReturn)
+		return
+	}
 	e.storeImm32(stFrom, e.calls.Number(e.t.pc))
 }
 
@@ -435,7 +439,7 @@ func (e *Engine) emitCrossRoutine() {
 		e.load(x86.RCX, stCounts)
 		e.addAt(regTable, int32(8*e.calls.Recorder.Calls()), x86.RCX)
 	}
-	e.emitAddTotals(regTable, callgraph.In, x86.RCX)
+	e.emitAddTotals(regTable, e.calls.In(), x86.RCX)
 	e.emitBack(true)
 
 	for _, site := range append(far, first) {

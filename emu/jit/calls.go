@@ -22,13 +22,21 @@ type calls struct {
 	// frames is the memory of all frames.
 	frames frameMemory
 	// sums has what a count of each counter adds to the totals.
-	sums [][]columnSum
+	sums []counterSums
 	// vectors says that the innermost frame's address is in a vector register while generated code runs, inVector that the one total there is is,
-	// too; parts are how many parts totals have.
-	vectors, inVector bool
-	parts             int
+	// too, or, with lanes, those that blocks add to; parts are how many parts totals have in memory.
+	vectors, inVector, lanes bool
+	parts                    int
+	// misses is the first column of events of misses.
+	misses int
 	// The arena offsets of routines.
 	unwind, lookup, cross, crossIndirect, crossed int
+}
+
+// A counterSums is what a count of a counter adds to the totals. constant is the counter in whose place generated code finds those of the lanes, 0 for none yet.
+type counterSums struct {
+	list     []columnSum
+	constant int
 }
 
 // A columnSum is how much a count of a counter adds to a total.
@@ -42,22 +50,26 @@ const frameSize = 16
 
 // newCalls gives e what it needs to record calls.
 func (e *Engine) newCalls() error {
-	k := &calls{Recorder: callgraph.New(e.Events|e.Others, e.Function, e.mem.SameMapping)}
-	for ev := range k.columns {
-		k.columns[ev] = k.Column(emu.Event(ev))
-	}
+	k := &calls{Recorder: callgraph.New(e.Events|e.Others, e.Function, e.mem.Mapping)}
 	e.calls = k
 	if err := k.frames.reserve(); err != nil {
 		return err
 	}
 	k.Frames = k.frames.slice()
-	k.Totals = e.arena.words(stTotals, len(k.Totals))
-	k.vectors, k.parts = e.hostAVX512 && !e.wide, 1
-	if len(k.Totals) == 1 {
-		if k.inVector = k.vectors; !k.inVector {
-			k.parts = totalParts
-		}
+	k.vectors, k.parts, k.misses = e.hostAVX512 && !e.wide, 1, 1
+	switch {
+	case len(k.Events) > 1:
+		k.lanes = k.vectors && k.setLanes()
+		k.inVector = k.lanes
+	case k.vectors:
+		k.inVector = true
+	default:
+		k.parts = totalParts
 	}
+	for ev := range k.columns {
+		k.columns[ev] = k.Column(emu.Event(ev))
+	}
+	k.Totals = e.arena.words(stTotals, len(k.Totals))
 	e.prepareSteps()
 	k.Sums, k.Base = e.arena.words(sumsOff, sumsSize/8)[:0], e.hostAddr(sumsOff)
 	return nil
@@ -89,7 +101,10 @@ func (e *Engine) beginCalls(c *emu.CPU) {
 	if e.calls != nil {
 		e.calls.Begin(c)
 		e.set(stCounts, uint64(b2i(e.counting == emu.CountAll)))
-		if e.calls.inVector {
+		switch {
+		case e.calls.lanes:
+			e.set(stTotals+8*callsLane, e.get(stCounts))
+		case e.calls.inVector:
 			e.set(stTotals+8, e.get(stCounts))
 		}
 		e.set(stStackLo, 0) // mappings may have changed
@@ -139,11 +154,18 @@ func (e *Engine) looked(target emu.Addr) {
 	}
 }
 
-// returned tells it of a return to target which its return site did not expect.
+// returned tells it of a return to target which its return site did not expect, or of a goroutine that goes on there.
 func (e *Engine) returned(target emu.Addr) {
-	if e.calls != nil {
-		e.told(e.calls.Return, e.origin(), target)
+	if e.calls == nil {
+		return
 	}
+	if site := e.origin(); !e.calls.Resumes(site) {
+		e.told(e.calls.Return, site, target)
+		return
+	}
+	e.told(func(_, target, rsp emu.Addr, _ bool) {
+		e.calls.Resume(e.get(stRegs+8*emu.R14), target, rsp)
+	}, 0, target)
 }
 
 // origin returns the address of the jump or return that set stOrigin last.
@@ -199,18 +221,18 @@ func (e *Engine) setSums(counter, from int, sign int64) {
 func (e *Engine) addSums(counter int, sums []int64) {
 	k := e.calls
 	for len(k.sums) <= counter {
-		k.sums = append(k.sums, nil)
+		k.sums = append(k.sums, counterSums{})
 	}
-	k.sums[counter] = k.sums[counter][:0]
+	at := &k.sums[counter]
+	at.list, at.constant = at.list[:0], 0
 	for c, n := range sums {
 		if n != 0 {
-			k.sums[counter] = append(k.sums[counter], columnSum{c, int32(n)})
+			at.list = append(at.list, columnSum{c, int32(n)})
 		}
 	}
 }
 
-// missTotal returns the column of an event of misses, behind which that of the last level comes, 0 if it has none: of Cachegrind's events it
-// is one of the first eight.
+// missTotal returns which column of misses, from 1 on, is that of an event, behind which that of the last level comes; 0 if it has none. There are three bits for it.
 func (e *Engine) missTotal(ev emu.Event) int32 {
 	if e.calls == nil || e.counting != emu.CountAll {
 		return 0
@@ -219,10 +241,11 @@ func (e *Engine) missTotal(ev emu.Event) int32 {
 	if c < 0 {
 		return 0
 	}
-	if c > 7 || e.calls.columns[ev+1] != c+1 {
+	n := c - e.calls.misses + 1
+	if n > 7 || e.calls.columns[ev+1] != c+1 {
 		panic("BUG: events of misses are not the first columns")
 	}
-	return int32(c)
+	return int32(n)
 }
 
 // crosses reports whether the way to target leads into another function than that of the block being translated.

@@ -91,7 +91,7 @@ func (e *Engine) emitMissed(off int32) {
 	e.incAt(x86.RDI, off)
 	e.aluImm32(aluAND, x86.RDX, 7)
 	none := e.short(opShortJE)
-	e.leaRIP(x86.RSI, stTotals)
+	e.leaRIP(x86.RSI, stTotals+8*(e.calls.misses-1))
 	e.byte(0x48, 0xff, 0x44, 0xd6, byte(off)) // inc qword [rsi+rdx*8+off]
 	e.patchShort(none)
 }

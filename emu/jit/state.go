@@ -55,9 +55,10 @@ const (
 	// The mapping that the stack in use lies in, as far as it is known.
 	stStackLo = 0x268
 	stStackHi = 0x270
-	stTotals  = 0x278
 	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
 	stSteps = 0xa00
+	// stTotals are the totals of calls; lanes of them begin on a cache line.
+	stTotals = 0x1800
 	// stSpill has the guest registers that generated code works with meanwhile.
 	stSpill    = 0x1b0
 	stSimStack = 0x800

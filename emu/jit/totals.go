@@ -4,21 +4,56 @@ package jit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // The totals of a call graph change with every block, and a block that adds to a word of memory waits until the block before has done so. Where
 // there is one total, of instructions, it is therefore in a vector register which the guest does not have, or, if the host has none, in parts. The register's other half has
 // 1 if calls count, so that one addition changes the sum and the number of calls that an arc has.
-// Simulation takes longer than the wait, so that other totals are words.
+//
+// With simulation there are lanes, where the host has registers of 512 bits: those that a block adds what it counts in any case are in one register, misses and mispredictions, which
+// are rare, in memory. Other totals are words.
 
 // totalParts is how many parts a total has that is in memory; block after block takes another.
 const totalParts = 4
 
 // maxStep is the most that a count of a counter adds to a total that is in a register, or takes off it.
 const maxStep = maxBlock
+
+// Lanes of totals: staticLanes are in a register, the last of them is the number of calls; the others are in memory.
+const (
+	staticLanes = 8
+	callsLane   = staticLanes - 1
+	allLanes    = 2 * staticLanes
+)
+
+// rareEvents are those that no block counts in any case, misses first.
+var rareEvents = []emu.Event{emu.I1mr, emu.ILmr, emu.D1mr, emu.DLmr, emu.D1mw, emu.DLmw, emu.Bcm, emu.Bim, emu.Taken}
+
+// setLanes gives each event a lane, if there are enough. The first one has instructions.
+func (k *calls) setLanes() bool {
+	l := callgraph.Layout{Calls: callsLane, Words: allLanes, Header: staticLanes}
+	static, rare := 0, staticLanes
+	for _, ev := range k.Events {
+		if slices.Contains(rareEvents, ev) {
+			l.Columns = append(l.Columns, rare)
+			rare++
+		} else {
+			l.Columns = append(l.Columns, static)
+			static++
+		}
+	}
+	if static > callsLane || rare > allLanes {
+		return false
+	}
+	k.SetLayout(l)
+	k.misses = staticLanes
+	return true
+}
 
 // prepareSteps makes the numbers that are added to a register, with 0 for its other half.
 func (e *Engine) prepareSteps() {
@@ -43,8 +78,12 @@ func (e *Engine) joinTotals() {
 	}
 }
 
-// emitAddVector adds the total, and 1 for a call that counts, to two words of a row from word on. It leaves registers and flags alone.
+// emitAddVector adds the totals, and 1 for a call that counts, to words of a row from word on. It leaves registers and flags alone.
 func (e *Engine) emitAddVector(at row, word int) {
+	if e.calls.lanes {
+		e.emitAddLanes(at, word)
+		return
+	}
 	if at.base == x86.NoReg {
 		e.vpaddq(vecScratch, vecTotal, at.off+8*word)
 		e.vstore(at.off+8*word, vecScratch)
@@ -52,6 +91,23 @@ func (e *Engine) emitAddVector(at row, word int) {
 	}
 	e.vpaddqAt(vecScratch, vecTotal, at.base, int32(8*word))
 	e.vstoreAt(at.base, int32(8*word), vecScratch)
+}
+
+func (e *Engine) emitAddLanes(at row, word int) {
+	low, high := int32(8*word), int32(8*(word+staticLanes))
+	if at.base == x86.NoReg {
+		e.vpaddqWide(vecScratch, vecTotal, at.off+int(low))
+		e.vstoreWide(at.off+int(low), vecScratch)
+		e.vloadWide(vecScratch, stTotals+8*staticLanes)
+		e.vpaddqWide(vecScratch, vecScratch, at.off+int(high))
+		e.vstoreWide(at.off+int(high), vecScratch)
+		return
+	}
+	e.vpaddqWideAt(vecScratch, vecTotal, at.base, low)
+	e.vstoreWideAt(at.base, low, vecScratch)
+	e.vloadWide(vecScratch, stTotals+8*staticLanes)
+	e.vpaddqWideAt(vecScratch, vecScratch, at.base, high)
+	e.vstoreWideAt(at.base, high, vecScratch)
 }
 
 // emitVectorFrame stores the frame at regBias: RSP and n, and an arc.
@@ -70,7 +126,11 @@ func (e *Engine) emitEnterCalls() {
 	if e.calls != nil && e.calls.vectors {
 		e.vload(vecFrame, stFrame)
 	}
-	if e.calls != nil && e.calls.inVector {
+	switch {
+	case e.calls == nil || !e.calls.inVector:
+	case e.calls.lanes:
+		e.vloadWide(vecTotal, stTotals)
+	default:
 		e.vload(vecTotal, stTotals)
 	}
 }
@@ -79,7 +139,11 @@ func (e *Engine) emitExitCalls() {
 	if e.calls != nil && e.calls.vectors {
 		e.vstoreLow(stFrame, vecFrame)
 	}
-	if e.calls != nil && e.calls.inVector {
+	switch {
+	case e.calls == nil || !e.calls.inVector:
+	case e.calls.lanes:
+		e.vstoreWide(stTotals, vecTotal)
+	default:
 		e.vstoreLow(stTotals, vecTotal)
 	}
 }
@@ -134,10 +198,14 @@ func (e *Engine) emitSums(counter int, r x86.Reg) {
 		return
 	}
 	k := e.calls
-	for _, s := range k.sums[counter] {
+	if k.lanes {
+		e.emitLaneSums(&k.sums[counter])
+	}
+	for _, s := range k.sums[counter].list {
 		at := k.totalAt(s.column, counter%k.parts)
 		switch {
-		case k.inVector:
+		case k.lanes && s.column < staticLanes:
+		case k.inVector && !k.lanes:
 			if s.n < -maxStep || s.n > maxStep {
 				panic(fmt.Sprintf("BUG: a block of %d instructions", s.n))
 			}
@@ -150,10 +218,40 @@ func (e *Engine) emitSums(counter int, r x86.Reg) {
 	}
 }
 
+// emitLaneSums adds what is in lanes of the register: numbers of 16 bits.
+func (e *Engine) emitLaneSums(sums *counterSums) {
+	var words [staticLanes]uint16
+	any := false
+	for _, s := range sums.list {
+		if s.column < staticLanes {
+			if s.n != int32(int16(s.n)) {
+				panic(fmt.Sprintf("BUG: a block that counts %d of an event", s.n))
+			}
+			words[s.column], any = uint16(s.n), true
+		}
+	}
+	if !any {
+		return
+	}
+	if sums.constant == 0 {
+		sums.constant = e.newCounter(0)
+		e.newCounter(0)
+		for half := range 2 {
+			w := words[4*half:]
+			e.set(counterOff+8*(sums.constant+half), uint64(w[0])|uint64(w[1])<<16|uint64(w[2])<<32|uint64(w[3])<<48)
+		}
+	}
+	e.vpmovsxwq(vecScratch, counterOff+8*sums.constant)
+	e.vpaddqWideVector(vecTotal, vecTotal, vecScratch)
+}
+
 // emitAddIterations adds the iterations in RDX of a REP instruction to the total of instructions. It loses RCX.
 func (e *Engine) emitAddIterations() {
 	switch k := e.calls; {
 	case k == nil || e.counting != emu.CountAll:
+	case k.lanes:
+		e.vmovqTo(vecScratch, x86.RDX)
+		e.vpaddqWideVector(vecTotal, vecTotal, vecScratch)
 	case k.inVector:
 		e.vmovqTo(vecScratch, x86.RDX)
 		e.vpaddqVector(vecTotal, vecTotal, vecScratch)

@@ -202,10 +202,12 @@ func (m *Space) VMA(a emu.Addr) *VMA {
 	return nil
 }
 
-// SameMapping reports whether one mapping holds both addresses.
-func (m *Space) SameMapping(a, b emu.Addr) bool {
-	v := m.VMA(a)
-	return v != nil && b >= v.Lo && b < v.Hi
+// Mapping returns the addresses, [lo, hi), of the mapping that contains a: none if there is none.
+func (m *Space) Mapping(a emu.Addr) (lo, hi emu.Addr) {
+	if v := m.VMA(a); v != nil {
+		return v.Lo, v.Hi
+	}
+	return 0, 0
 }
 
 // Free reports whether nothing is mapped in [lo, hi).

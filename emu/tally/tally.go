@@ -17,8 +17,8 @@ type Tally struct {
 	last   *page
 }
 
-// A page has the counts of consecutive addresses.
-type page [256]uint64
+// A page has the counts of consecutive addresses: of few, since most addresses begin no instruction, and many instructions count little.
+type page [32]uint64
 
 const pageSize = emu.Addr(len(page{}))
 
@@ -38,7 +38,7 @@ func (t *Tally) Add(a emu.Addr, n int64) {
 }
 
 // Kept is how many pages of addresses a Tally keeps for counts to come.
-const Kept = 1 << 10
+const Kept = 1 << 13
 
 // Drain hands every count in [lo, hi) that is not zero to f, in ascending order, and makes
 // it zero.

@@ -134,6 +134,15 @@ func (c *attribution) take() *cgout.Profile {
 	return p
 }
 
+// snapshot returns a copy of the costs.
+func (c *attribution) snapshot() *cgout.Profile {
+	p := *c.profile
+	p.Graph = c.graph
+	s := p.Clone()
+	estimateCycles(s)
+	return s
+}
+
 // place returns the source place of the instruction at a.
 func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	if a < c.last.Lo || a >= c.last.Hi {

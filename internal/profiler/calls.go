@@ -46,6 +46,8 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	lo, hi, ok := c.object.FuncRange(va)
 	if ok {
 		f.ID, f.Passes = object+emu.Addr(lo), strings.HasPrefix(loc.Func, "_dl_runtime_resolve")
+		part := goScheduler[strings.TrimSuffix(loc.Func, ".abi0")]
+		f.Parks, f.Resumes = part.parks && c.object.HasGoroutines(), part.resumes && c.object.HasGoroutines()
 	} else if lo, hi, f.Passes = c.object.Unnamed(va); !f.Passes {
 		f.ID = object + unnamedCode
 	} else if f.ID = object + linkageCode; c.byObject {
@@ -56,6 +58,11 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	// The file may be mapped elsewhere beyond this mapping.
 	f.Lo, f.Hi = a-emu.Addr(min(va-lo, uint64(a-c.last.Lo))), a+emu.Addr(min(hi-va, uint64(c.last.Hi-a)))
 	return f
+}
+
+// goScheduler are the functions of Go's runtime that change from one goroutine to another, by name (runtime/asm_amd64.s).
+var goScheduler = map[string]struct{ parks, resumes bool }{
+	"runtime.mcall": {parks: true}, "runtime.morestack": {parks: true}, "gogo": {resumes: true}, "runtime.gogo": {resumes: true},
 }
 
 // A functionStart is where a function begins.
@@ -146,7 +153,7 @@ func (p *Profiler) SignalBegins(cpu *emu.CPU) {
 // SignalEnds is called when cpu's thread goes on where a signal handler interrupted it.
 func (p *Profiler) SignalEnds(cpu *emu.CPU) {
 	if p.calls != nil {
-		p.calls.SignalEnds(cpu)
+		p.calls.SignalEnds(cpu, p.now == emu.CountAll)
 	}
 }
 

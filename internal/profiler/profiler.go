@@ -202,6 +202,12 @@ func (p *Profiler) counting(cpu *emu.CPU) emu.Counting {
 	}
 }
 
+// Snapshot returns a copy of the costs so far, since the last dump, without counts by instruction. Nothing that is counted later depends on it.
+func (p *Profiler) Snapshot() *cgout.Profile {
+	p.collect(0, ^emu.Addr(0))
+	return p.costs.snapshot()
+}
+
 // End returns the costs that were not dumped.
 func (p *Profiler) End() *cgout.Profile {
 	p.collect(0, ^emu.Addr(0))

@@ -136,12 +136,7 @@ func TestIdle(t *testing.T) {
 		})
 		for range 2 {
 			for _, m := range members {
-				n, e := fs.Root().Lookup(m.Name)
-				require.Zero(t, e)
-				h, e := n.Open(linux.O_RDONLY)
-				require.Zero(t, e)
-				again, e := n.Open(linux.O_RDONLY)
-				require.Zero(t, e)
+				h, again := openFile(t, fs, m.Name), openFile(t, fs, m.Name)
 				require.Zero(t, h.Close())
 				b := make([]byte, 2000)
 				got, e := again.ReadAt(b, 0)
@@ -155,6 +150,16 @@ func TestIdle(t *testing.T) {
 		require.Zero(t, fs.Close())
 		require.Zero(t, sum)
 	}
+}
+
+// openFile opens a file in the root of fs for reading.
+func openFile(t *testing.T, fs *imagefs.FS, name string) vfs.Handle {
+	t.Helper()
+	n, e := fs.Root().Lookup(name)
+	require.Zero(t, e)
+	h, e := n.Open(linux.O_RDONLY)
+	require.Zero(t, e)
+	return h
 }
 
 // TestIdleEmpty has many files that are empty, each of which takes a file of the host: not all are kept.
@@ -171,11 +176,7 @@ func TestIdleEmpty(t *testing.T) {
 	})
 	for range 2 {
 		for _, m := range members {
-			n, e := fs.Root().Lookup(m.Name)
-			require.Zero(t, e)
-			h, e := n.Open(linux.O_RDONLY)
-			require.Zero(t, e)
-			require.Zero(t, h.Close())
+			require.Zero(t, openFile(t, fs, m.Name).Close())
 		}
 	}
 	require.EqualValues(t, 10, sum)

@@ -185,7 +185,7 @@ async function beginning(file) {
 // was meant to be a profile, and the program says what is wrong with it.
 async function add(files, folders = []) {
   const begins = await Promise.all(files.map((f) => beginning(f).catch(() => "")));
-  const isProfile = begins.map((b) => /^(desc|cmd):/.test(b));
+  const isProfile = begins.map((b) => /^(desc|cmd|version|creator|positions):|^# callgrind format/.test(b));
   const none = state.profiles.length === 0 && folders.length === 0 && !isProfile.includes(true);
   const sources = [];
   files.forEach((file, i) => {
