@@ -143,8 +143,19 @@ func (c *attribution) snapshot() *cgout.Profile {
 	return s
 }
 
-// place returns the source place of the instruction at a.
+// place returns the source place of the instruction at a: in the innermost function, if functions that were inlined are to have their costs.
 func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
+	loc := c.placeOutside(m, a)
+	if c.inline && c.object != nil {
+		if c.in = c.object.Inlined(c.vaddr(a)); c.in != nil {
+			loc.Func = c.in.Func
+		}
+	}
+	return loc
+}
+
+// placeOutside returns the source place of the instruction at a, in the function that holds it.
+func (c *attribution) placeOutside(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	if a < c.last.Lo || a >= c.last.Hi {
 		c.last, c.object = mem.VMA{}, nil
 		if v := m.VMA(a); v != nil && v.File {
@@ -162,9 +173,6 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	} else {
 		if va, known = c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); known {
 			loc = c.object.Lookup(va)
-			if c.inline {
-				c.in = c.object.Inlined(va)
-			}
 		}
 	}
 	if loc.Func == dwarfmap.Unknown && c.byObject && c.last.File {
@@ -176,13 +184,10 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 			loc.Func = c.unnamedIn(c.last.Path)
 		}
 	}
-	if c.in != nil {
-		loc.Func = c.in.Func
-	}
 	return loc
 }
 
-// vaddr is what the object that was looked up last calls the address a, which it holds.
+// vaddr is what the object that was looked up last calls the address a; 0 if it does not say.
 func (c *attribution) vaddr(a emu.Addr) uint64 {
 	va, _ := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo))
 	return va
@@ -202,7 +207,7 @@ func (c *attribution) unnamedIn(file string) string {
 // a function has its file and the place in that.
 func (c *attribution) describe(m *mem.Space, a emu.Addr) string {
 	c.forgetMapping()
-	loc := c.place(m, a-1)
+	loc := c.placeOutside(m, a-1)
 	text := "???"
 	if c.last.File {
 		off := c.last.Off + uint64(a-1-c.last.Lo)
@@ -210,7 +215,7 @@ func (c *attribution) describe(m *mem.Space, a emu.Addr) string {
 		if c.object != nil {
 			if va, ok := c.object.VAddr(off); ok {
 				if start, ok := c.object.FuncStart(va); ok {
-					text = fmt.Sprintf("%s+%#x", c.object.Lookup(start).Func, va+1-start)
+					text = fmt.Sprintf("%s+%#x", loc.Func, va+1-start)
 				}
 			}
 		}

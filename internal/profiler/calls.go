@@ -31,7 +31,7 @@ func (p *Profiler) Function(a emu.Addr) emu.Function {
 // table, which only leads to others; so does what the dynamic linker is entered by from there.
 func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	f := emu.Function{ID: noObject, Lo: a, Hi: a + 1}
-	loc := c.place(m, a)
+	loc := c.placeOutside(m, a)
 	if c.object == nil {
 		if jit, ok := c.jitName(a); ok {
 			f.ID = emu.Addr(jit.Lo)
@@ -119,7 +119,7 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 			caller = c.addInlined(c.in, caller, row)
 		}
 		lateCaller := c.nameless
-		callee, begin := c.owner(target, c.place(p.space, target))
+		callee, begin := c.owner(target, c.placeOutside(p.space, target))
 		if lateCaller || c.nameless {
 			k := lateCall{caller: caller, callee: callee, file: from.File, line: from.Line, calleeLine: begin.Line}
 			if lateCaller {
