@@ -84,7 +84,9 @@ type Object struct {
 	linkage *linkage // nil before loadLinkage
 
 	// info says what was inlined, nil if nothing does or before Inlined was asked; lastInlined is what was found last.
+	// rests are the files with the rest of units that are split, by name.
 	info        *debugInfo
+	rests       map[string]*debugInfo
 	infoKnown   bool
 	lastInlined struct {
 		span

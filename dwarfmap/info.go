@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"sync"
 )
 
 // Tags of entries (DWARF 5, section 7.5.3).
@@ -80,6 +79,7 @@ type infoUnit struct {
 	stmtList            uint64
 	addrBase, strBase   uint64
 	rangesBase, gnuBase uint64
+	skeleton            skeleton // of a unit that has its entries elsewhere
 	// inlined is what was inlined in it, nil before it is looked for.
 	inlined *inlinedCode
 }
@@ -163,33 +163,42 @@ func (o *Object) loadInfo() (*debugInfo, error) {
 	if m == nil || isDone(o.opts.Done) {
 		return nil, nil
 	}
-	d := &debugInfo{
-		tables: map[uint64]*abbrevTable{}, lines: map[uint64]*lineUnit{}, names: map[uint64]*function{}, fail: o.fail,
+	d, err := o.readInfo(m, "")
+	if err != nil {
+		return nil, err
 	}
-	for name, to := range map[string]*[]byte{
-		".debug_info": &d.info, ".debug_abbrev": &d.abbrev, ".debug_ranges": &d.ranges, ".debug_rnglists": &d.rnglists,
-		".debug_addr": &d.addrs, ".debug_str_offsets": &d.strOffsets, ".debug_line_str": &d.form.lineStr,
-	} {
-		data, err := m.data(name)
-		if err != nil {
-			return nil, err
-		}
-		*to = data
-	}
-	d.form.str = sync.OnceValue(func() []byte {
-		str, err := m.data(".debug_str")
-		o.fail(err)
-		return str
-	})
 	if s := m.section(".text"); s != nil {
 		d.bias = o.text.lo - s.Addr
 	}
-	d.effort = 1<<16 + 16*(len(d.abbrev)+len(d.info)+len(d.ranges)+len(d.rnglists))
 	o.line(o.text.lo) // reads the index of the line table
 	for _, u := range o.lines.units {
 		d.lines[u.off] = u
 	}
 	return d, d.index(o)
+}
+
+// readInfo reads the sections of m whose names end in suffix.
+func (o *Object) readInfo(m *image, suffix string) (*debugInfo, error) {
+	d := &debugInfo{
+		tables: map[uint64]*abbrevTable{}, lines: map[uint64]*lineUnit{}, names: map[uint64]*function{}, fail: o.fail,
+	}
+	var strs []byte
+	for _, s := range []struct {
+		name string
+		to   *[]byte
+	}{
+		{".debug_info", &d.info}, {".debug_abbrev", &d.abbrev}, {".debug_ranges", &d.ranges}, {".debug_rnglists", &d.rnglists},
+		{".debug_addr", &d.addrs}, {".debug_str_offsets", &d.strOffsets}, {".debug_line_str", &d.form.lineStr}, {".debug_str", &strs},
+	} {
+		data, err := m.data(s.name + suffix)
+		if err != nil {
+			return nil, err
+		}
+		*s.to = data
+	}
+	d.form.str = func() []byte { return strs }
+	d.effort = 1<<16 + 16*(len(d.abbrev)+len(d.info)+len(d.ranges)+len(d.rnglists))
+	return d, nil
 }
 
 // index finds the units.
@@ -225,7 +234,7 @@ func (d *debugInfo) header(u *infoUnit, c cursor, room *allowance) bool {
 		abbrev = c.uint(f.offSize)
 		switch kind {
 		case utSkeleton, utSplitCompile:
-			c.take(8)
+			u.skeleton.id = c.uint(8)
 		case utType, utSplitType:
 			c.take(8 + f.offSize)
 		}
@@ -264,7 +273,7 @@ func (u *infoUnit) read(d *debugInfo, c *cursor, decl declaration, e *entry, nam
 	for i := range decl.attrs {
 		a := &decl.attrs[i]
 		switch a.at {
-		case atName, atLinkageName, atMIPSLinkage:
+		case atName, atLinkageName, atMIPSLinkage, atDwoName, atGNUDwoName, atCompDir:
 			if !names {
 				break
 			}
@@ -272,14 +281,19 @@ func (u *infoUnit) read(d *debugInfo, c *cursor, decl declaration, e *entry, nam
 			if !ok {
 				return false
 			}
-			if a.at == atName {
+			switch a.at {
+			case atName:
 				e.name = text
-			} else {
+			case atDwoName, atGNUDwoName:
+				u.skeleton.file = string(text)
+			case atCompDir:
+				u.skeleton.dir = string(text)
+			default:
 				e.linkage = text
 			}
 			continue
 		case atSibling, atLowPC, atHighPC, atInline, atAbstractOrigin, atDeclFile, atDeclLine, atSpecification, atEntryPC, atRanges, atCallFile, atCallLine,
-			atStmtList, atStrOffsetsBase, atAddrBase, atRnglistsBase, atGNUAddrBase, atGNURangesBase:
+			atStmtList, atGNUDwoID, atStrOffsetsBase, atAddrBase, atRnglistsBase, atGNUAddrBase, atGNURangesBase:
 			form := a.form
 			if form == formIndirect {
 				form = c.uleb()
@@ -338,7 +352,9 @@ func (u *infoUnit) take(e *entry, at, form uint64, v value) {
 	case atRnglistsBase:
 		u.rangesBase = v.n
 	case atGNURangesBase:
-		u.gnuBase = v.n
+		u.skeleton.rangesBase = v.n
+	case atGNUDwoID:
+		u.skeleton.id = v.n
 	}
 }
 

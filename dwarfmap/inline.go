@@ -22,6 +22,8 @@ type Inlined struct {
 
 // An inlinedCode is what was inlined in one unit.
 type inlinedCode struct {
+	d     *debugInfo // the section in which this is said, and the unit there
+	u     *infoUnit
 	nodes []inlineNode
 	// parts have the innermost inlined function of each address, by its index in nodes.
 	parts []inlinePart
@@ -68,7 +70,7 @@ func (o *Object) Inlined(vaddr uint64) *Inlined {
 		if i == len(c.parts) || !c.parts[i].has(vaddr) {
 			continue
 		}
-		o.lastInlined.span, o.lastInlined.in = c.parts[i].span, o.inlined(u, c, c.parts[i].node)
+		o.lastInlined.span, o.lastInlined.in = c.parts[i].span, o.inlined(c, c.parts[i].node)
 		return o.lastInlined.in
 	}
 	if o.info == nil && !isDone(o.opts.Done) {
@@ -85,7 +87,7 @@ func (o *Object) Entered(vaddr uint64) (list []*Inlined) {
 	for _, u := range o.unitsAt(vaddr) {
 		c := o.inlinedCode(u)
 		for _, node := range c.entries[vaddr] {
-			if in := o.inlined(u, c, node); in != nil {
+			if in := o.inlined(c, node); in != nil {
 				list = append(list, in)
 			}
 		}
@@ -134,7 +136,7 @@ func (d *debugInfo) bounds(u *infoUnit, o *Object) {
 	c := cursor{data: d.info[u.entries:u.end]}
 	decl, ok := u.abbrevs.of(c.uleb())
 	var e entry
-	if !ok || !u.read(d, &c, decl, &e, false) {
+	if !ok || !u.read(d, &c, decl, &e, true) {
 		return
 	}
 	if u.low = 0; e.hasLow {
@@ -157,8 +159,12 @@ func (d *debugInfo) bounds(u *infoUnit, o *Object) {
 // inlinedCode returns what was inlined in u.
 func (o *Object) inlinedCode(u *infoUnit) *inlinedCode {
 	if u.inlined == nil {
-		u.inlined = &inlinedCode{entries: map[uint64][]int32{}, made: map[int32]*Inlined{}}
-		w := inlineWalk{o: o, d: o.info, u: u, code: u.inlined}
+		d, r := o.rest(u)
+		u.inlined = &inlinedCode{d: d, u: r, entries: map[uint64][]int32{}, made: map[int32]*Inlined{}}
+		if r == nil {
+			return u.inlined
+		}
+		w := inlineWalk{o: o, d: d, u: r, code: u.inlined}
 		if err := w.walk(); err != nil {
 			o.fail(fmt.Errorf(".debug_info at %#x: %w", u.off, err))
 		}
@@ -347,7 +353,7 @@ func (w *inlineWalk) deepest(active []int32) int32 {
 }
 
 // inlined makes the Inlined of a node, and of those around it.
-func (o *Object) inlined(u *infoUnit, c *inlinedCode, node int32) *Inlined {
+func (o *Object) inlined(c *inlinedCode, node int32) *Inlined {
 	if node < 0 {
 		return nil
 	}
@@ -364,13 +370,13 @@ func (o *Object) inlined(u *infoUnit, c *inlinedCode, node int32) *Inlined {
 	}
 	for _, i := range slices.Backward(list) {
 		n := &c.nodes[i]
-		f := o.functionAt(n.origin)
+		f := c.d.functionAt(o, n.origin)
 		if f.name == Unknown { // It is taken for a part of what it was inlined into.
 			in = c.made[n.outer]
 			c.made[i] = in
 			continue
 		}
-		in = &Inlined{Func: f.name, File: f.file, Line: f.line, CallFile: o.fileIn(u, uint64(n.callFile)), CallLine: int(n.callLine)}
+		in = &Inlined{Func: f.name, File: f.file, Line: f.line, CallFile: c.d.fileIn(o, c.u, uint64(n.callFile)), CallLine: int(n.callLine)}
 		if n.outer >= 0 {
 			in.Outer = c.made[n.outer]
 		}
@@ -384,8 +390,8 @@ func (o *Object) inlined(u *infoUnit, c *inlinedCode, node int32) *Inlined {
 }
 
 // fileIn returns the name of a file by its number in the line table of a unit.
-func (o *Object) fileIn(u *infoUnit, n uint64) string {
-	lines := o.info.lines[u.stmtList]
+func (d *debugInfo) fileIn(o *Object, u *infoUnit, n uint64) string {
+	lines := d.lines[u.stmtList]
 	if lines == nil || n > uint64(^uint32(0)) {
 		return Unknown
 	}
@@ -393,8 +399,7 @@ func (o *Object) fileIn(u *infoUnit, n uint64) string {
 }
 
 // functionAt reads the entry of a function at an offset of .debug_info.
-func (o *Object) functionAt(off uint64) *function {
-	d := o.info
+func (d *debugInfo) functionAt(o *Object, off uint64) *function {
 	f, known := d.names[off]
 	if known {
 		return f
@@ -406,7 +411,7 @@ func (o *Object) functionAt(off uint64) *function {
 			f.line = int(e.declLine)
 		}
 		if f.file == Unknown && e.declFile != 0 {
-			f.file = o.fileIn(u, e.declFile)
+			f.file = d.fileIn(o, u, e.declFile)
 		}
 	})
 	if len(name) > 0 {
@@ -450,7 +455,11 @@ func (o *Object) InlinedSymbols(f func(symbol string) bool) {
 		return
 	}
 	for _, u := range o.info.units {
-		w := inlineWalk{o: o, d: o.info, u: u, symbol: f}
+		d, r := o.rest(u)
+		if r == nil {
+			continue
+		}
+		w := inlineWalk{o: o, d: d, u: r, symbol: f}
 		if err := w.walk(); err != nil || w.stopped {
 			return
 		}

@@ -97,6 +97,7 @@ func TestOracleInlined(t *testing.T) {
 		"g++ -g -O1 inline.cc", "g++ -g -O2 inline.cc", "g++ -g -O3 inline.cc", "g++ -gdwarf-2 -O2 inline.cc", "g++ -gdwarf-3 -O2 inline.cc", "g++ -gdwarf-4 -O2 inline.cc",
 		"g++ -g -O2 -static inline.cc", "g++ -g -O2 -flto inline.cc sub/two.c -Iinc", "g++ -gdwarf-4 -O2 -fdebug-types-section inline.cc",
 		"g++ -g -O2 -ffunction-sections -Wl,--gc-sections inline.cc", "g++ -g -Os -gz=zlib inline.cc",
+		"g++ -g -O2 -gsplit-dwarf inline.cc", "g++ -gdwarf-4 -O2 -gsplit-dwarf inline.cc",
 		"gcc -g -O3 -Iinc -Isub/../inc one.c sub/two.c three.S",
 		"rustc -g -O main.rs", "rustc -g -O -C symbol-mangling-version=v0 main.rs", "rustc -g -O -C lto main.rs", "rustc -g -C opt-level=1 main.rs",
 		"go build main.go", "go build -ldflags=-compressdwarf=false main.go",

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInlined looks up every address of programs in DWARF 2, 4 and 5 that are one source: what is inlined into what, and where it is called.
+// TestInlined looks up every address of programs in DWARF 2, 4 and 5 that are one source, two of them split: what is inlined into what, and where it is called.
 // llvm-symbolizer says the same (TestOracleInlined).
 func TestInlined(t *testing.T) {
-	for _, version := range []string{"2", "4", "5"} {
+	for _, version := range []string{"2", "4", "5", "4s", "5s"} {
 		o, err := Open("testdata/bin/inline"+version, Options{})
 		require.NoError(t, err)
 		found := map[string]bool{}
@@ -61,6 +61,34 @@ func TestInlined(t *testing.T) {
 			0x401010: "count ", 0x40101f: "four ", 0x40103e: "twice ", 0x401054: "twice ", 0x401060: "count ", 0x40106e: "four twice ",
 		}, entries, version)
 	}
+}
+
+// TestSplitBroken has the file with the rest of a unit missing, or of another build.
+func TestSplitBroken(t *testing.T) {
+	dir := t.TempDir()
+	copied := func(from, to string, change func(b []byte)) {
+		b, err := os.ReadFile("testdata/bin/" + from)
+		require.NoError(t, err)
+		change(b)
+		require.NoError(t, os.WriteFile(path.Join(dir, to), b, 0o644))
+	}
+	ask := func() string {
+		o := openPath(t, path.Join(dir, "inline5s"))
+		require.Nil(t, o.Inlined(o.text.lo+0x50))
+		o.InlinedSymbols(func(string) bool { return true })
+		require.Error(t, o.Err())
+		return o.Err().Error()
+	}
+	copied("inline5s", "inline5s", func([]byte) {})
+	require.Contains(t, ask(), "inlined functions are unknown: ")
+	require.Contains(t, ask(), "inline5s-inline.dwo: no such file")
+	const rest = "inline5s-inline.dwo"
+	copied("inline4s-inline.dwo", rest, func([]byte) {})
+	require.Contains(t, ask(), "inlined functions are unknown: ")
+	copied(rest, rest, func(b []byte) { b[0x40+12] ^= 1 }) // the identifier in the header of the unit
+	require.Contains(t, ask(), "it is of another build")
+	copied(rest, rest, func(b []byte) { copy(b, "no ELF file") })
+	require.Contains(t, ask(), "inlined functions are unknown: ")
 }
 
 // FuzzInlined has sections of debug information of all kinds.
