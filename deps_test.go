@@ -72,7 +72,7 @@ var allowed = map[string]string{
 	"cgemutest":      ". check internal/outfile mark",
 	"internal/spell": "",
 	"examples/go":    "",
-	"cmd/cgemu": ". annotate annotate/cli annotate/serve cachesim cgout check dwarfmap emu internal/glob internal/outfile internal/sandbox internal/spell " +
+	"cmd/cgemu": ". annotate annotate/cli annotate/serve cachesim cgout check dwarfmap emu export internal/glob internal/outfile internal/sandbox internal/spell " +
 		"internal/usage internal/version loader syscalls",
 }
 

@@ -257,19 +257,34 @@ func speedscopeReads(t *testing.T, e *exported) {
 	require.NoError(t, err)
 	require.NoError(t, schema.Validate(value))
 
-	script := filepath.Join(e.dir, "profile.js")
-	require.NoError(t, os.WriteFile(script, fmt.Appendf(nil, "speedscope.loadFileFromBase64(%q, %q)", "profile.json", base64.StdEncoding.EncodeToString(data)), 0o666))
 	b := browsertest.New(t)
+	e.speedscopeShows(t, b, file, "profile.json")
+	b.Screenshot("speedscope-" + e.name)
+	// It imports other formats, too.
+	e.speedscopeShows(t, b, e.file(t, "folded", export.Options{}), "profile.folded")
+	e.speedscopeShows(t, b, e.file(t, "pprof", export.Options{}), "profile.pb.gz")
+}
+
+// speedscopeShows has speedscope's importer read a file in a browser, and compares own costs by function. The name tells it what to expect.
+func (e *exported) speedscopeShows(t *testing.T, b *browsertest.Browser, file, name string) {
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	script := filepath.Join(e.dir, name+".js")
+	require.NoError(t, os.WriteFile(script, fmt.Appendf(nil, "speedscope.loadFileFromBase64(%q, %q)", name, base64.StdEncoding.EncodeToString(data)), 0o666))
 	b.Open(filepath.Join(speedscopeDir, "index.html"), "#localProfilePath="+script+"&view=sandwich")
 	b.Is("true", `document.querySelectorAll("tr").length > 20`)
-	b.Screenshot("speedscope-" + e.name)
 	want, _ := e.byName(0)
-	var cells [][]string
-	require.NoError(t, json.Unmarshal([]byte(b.Eval(`JSON.stringify([...document.querySelectorAll("tr")].map(r => [...r.querySelectorAll("td")].map(c => c.textContent)))`)), &cells))
 	several := map[string]int{}
 	for _, f := range e.fg.Functions {
 		several[f.Name]++
 	}
+	for c := range e.Graph.Costs {
+		if c.File != c.Func.File {
+			several[c.Func.Name]++ // in pprof's format a function for each file
+		}
+	}
+	var cells [][]string
+	require.NoError(t, json.Unmarshal([]byte(b.Eval(`JSON.stringify([...document.querySelectorAll("tr")].map(r => [...r.querySelectorAll("td")].map(c => c.textContent)))`)), &cells))
 	got := map[string]uint64{} // columns are total, self, name
 	for _, c := range cells {
 		if len(c) != 3 {
@@ -279,12 +294,12 @@ func speedscopeReads(t *testing.T, e *exported) {
 			got[c[2]] += number(t, m[1])
 		}
 	}
-	for name, n := range got { // those that are on the screen: of several with one name perhaps one
-		if several[name] == 1 {
-			require.Equal(t, want[name], n, name)
+	for fn, n := range got { // those that are on the screen: of several with one name perhaps one
+		if several[fn] == 1 {
+			require.Equal(t, want[fn], n, "%s: %s", name, fn)
 		}
 	}
-	require.Greater(t, len(got), 10, "%q", cells)
+	require.Greater(t, len(got), 10, "%s: %q", name, cells)
 }
 
 // browserShows zooms and searches the flame graph.

@@ -31,8 +31,18 @@ type CallReport struct {
 	Total      Row
 	// Functions are all functions, sorted by their inclusive or own cost, as Options.Inclusive says, in the order of Sort, then by name.
 	Functions []*CallFunction
+	// Cycles are functions that call each other in a circle; none in a comparison, whose two sides may have others.
+	Cycles []CallCycle
 
 	r *Report // for tables
+}
+
+// A CallCycle is functions that call each other in a circle.
+type CallCycle struct {
+	Name string // `<cycle 1>`
+	// Self is what its functions cost themselves, Inclusive with all that they call.
+	Self, Inclusive Row
+	Functions       []*CallFunction // sorted as those of the report
 }
 
 // A CallFunction is a function of a CallReport.
@@ -129,7 +139,29 @@ func buildCalls(o *Options, olds, news []Input) (*CallReport, error) {
 	}
 	r.r.Total = r.Total
 	r.sort(o.Inclusive)
+	if old == nil {
+		r.cycles(side)
+	}
 	return r, nil
+}
+
+// cycles lists the cycles.
+func (r *CallReport) cycles(s *callSide) {
+	members := map[string][]*CallFunction{}
+	cycle := map[*CallFunction]string{}
+	for f, as := range s.as {
+		if f.Cycle != nil {
+			cycle[as] = f.Cycle.Label()
+		}
+	}
+	for _, f := range r.Functions {
+		if name, ok := cycle[f]; ok {
+			members[name] = append(members[name], f)
+		}
+	}
+	for _, c := range s.graph.Cycles {
+		r.Cycles = append(r.Cycles, CallCycle{c.Label(), r.r.row(nil, toCounts(c.Self)), r.r.row(nil, toCounts(c.Inclusive)), members[c.Label()]})
+	}
 }
 
 // load reads profiles and adds their graphs up.
@@ -148,8 +180,9 @@ func (r *CallReport) load(o *Options, inputs []Input) (*callSide, error) {
 			return nil, err
 		}
 		if sum == nil {
-			sum = q
-		} else if err := sum.Merge(q); err != nil {
+			sum = cgout.New(p.Events...) // not q, whose graph may be the profile's own
+		}
+		if err := sum.Merge(q); err != nil {
 			return nil, cgout.ErrEvents
 		}
 		r.Profiles = append(r.Profiles, ReportProfile{in.name, p.Desc, p.Cmd})

@@ -169,6 +169,34 @@ func (r *CallReport) writeFunctions(w *bufio.Writer, fns []*CallFunction, left i
 		}
 		w.WriteString("\n\n")
 	}
+	r.writeCycles(w)
+}
+
+// writeCycles writes a table of cycles, beside inclusive costs: of their functions these are the most that they can be.
+func (r *CallReport) writeCycles(w *bufio.Writer) {
+	if !r.r.o.Inclusive || len(r.Cycles) == 0 {
+		return
+	}
+	r.section(w, "Cycles of functions that call each other, by their inclusive cost")
+	g := newGrid(r.r, "cycle")
+	for _, c := range r.Cycles {
+		if !r.r.wants()(c.Inclusive) {
+			continue
+		}
+		const most = 4
+		text := fmt.Sprintf("%s, %d functions:", c.Name, len(c.Functions))
+		for i, f := range c.Functions[:min(most, len(c.Functions))] {
+			if i > 0 {
+				text += ","
+			}
+			text += " " + f.plain
+		}
+		if len(c.Functions) > most {
+			text += ", …"
+		}
+		g.add(r.r, c.Inclusive, r.Total, text)
+	}
+	g.write(w, r.r, r.r.o.Color)
 }
 
 // WriteCallers writes of the functions whose names are like one of the globs who calls them, and whom they call, with the lines that do: the one
@@ -200,7 +228,7 @@ func (r *CallReport) WriteCallers(w io.Writer, globs ...string) error {
 func (r *CallReport) named(globs []string) (list []*CallFunction) {
 	for _, like := range []func(pattern, name string) bool{
 		glob.Match,
-		func(pattern, name string) bool { return strings.Contains(name, pattern) },
+		func(pattern, name string) bool { return pattern != "" && strings.Contains(name, pattern) },
 	} {
 		for _, f := range r.Functions {
 			if r.r.o.wantsFile(f.File) && slices.ContainsFunc(globs, func(p string) bool { return like(p, f.plain) || like(p, f.Name) }) {

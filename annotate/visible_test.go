@@ -28,6 +28,9 @@ func TestEscapes(t *testing.T) {
 	text := "desc: d\x1b[6m\ncmd: c\x1b[7m\nevents: E\x1b[8m\nfl=" + source + "\nfn=f\x1b[9m\n1 1\nsummary: 1\n"
 	require.NoError(t, os.WriteFile(profile, []byte(text), 0o600))
 	require.NoError(t, os.WriteFile(profile+".insns", []byte("insns: 1\nevents: E\x1b[8m\nob=o\x1b[1m\nfl="+source+"\nfn=f\x1b[9m\n1 1 90 1 nop\x1b[2m\n"), 0o600))
+	graph := filepath.Join(dir, "g\x1b[4m")
+	text = "# callgrind format\ncmd: c\x1b[7m\nevents: E\x1b[8m\nob=o\x1b[1m\nfl=" + source + "\nfn=f\x1b[9m\n1 1\ncob=p\x1b[1m\ncfi=h\x1b[9m\ncfn=g\x1b[9m\ncalls=1 1\n1 1\ncfn=f\x1b[9m\ncalls=1 1\n1 1\n2 1\n"
+	require.NoError(t, os.WriteFile(graph, []byte(text), 0o600))
 	for _, terminal := range []bool{true, false} {
 		o := Defaults()
 		o.Visible, o.MinDelta, o.Invocation = terminal, &MinDelta{}, "x\x1b[m"
@@ -35,8 +38,17 @@ func TestEscapes(t *testing.T) {
 		require.NoError(t, err)
 		c, err := Compare(o, File(profile), File(profile))
 		require.NoError(t, err)
+		o.Inclusive, o.Tree, o.Threshold = true, TreeBoth, 0
+		calls, err := NewCalls(o, File(graph))
+		require.NoError(t, err)
+		difference, err := CompareCalls(o, File(graph), File(graph))
+		require.NoError(t, err)
+		withCalls := o
+		o.Inclusive, o.Tree = false, TreeNone
 		for name, write := range map[string]func(io.Writer) error{
-			"text": func(w io.Writer) error { return WriteText(w, o, File(profile)) }, "asm": r.WriteAsm,
+			"calls": func(w io.Writer) error { return WriteText(w, withCalls, File(graph)) }, "tree": difference.WriteTree,
+			"callers": func(w io.Writer) error { return calls.WriteCallers(w, "*") },
+			"text":    func(w io.Writer) error { return WriteText(w, o, File(profile)) }, "asm": r.WriteAsm,
 			"markdown": r.WriteMarkdown, "table": c.WriteTable,
 		} {
 			var shown bytes.Buffer

@@ -26,7 +26,7 @@ type Function struct {
 	// Self is what it costs without the functions that it calls.
 	Self []uint64
 	// Inclusive is what it costs with them. Calls of itself are not counted twice. Of a function in a cycle calls do not tell how much of
-	// the cycle's cost is its own and below it: Inclusive is the most that it can be, which is never more than the cycle's.
+	// the cycle's cost is its own and below it: Inclusive is the most that it can be, which is never more than the cycle's. It is never more than Totals.
 	Inclusive []uint64
 	// Called is how often it was called, by itself too.
 	Called uint64
@@ -134,7 +134,7 @@ func (g *CallGraph) Functions() *FunctionGraph {
 	}
 	fg.findCycles()
 	for _, f := range fg.Functions {
-		f.include()
+		f.include(fg.Totals)
 	}
 	return fg
 }
@@ -233,20 +233,24 @@ func (fg *FunctionGraph) addCycle(members []int) {
 			}
 		}
 	}
+	for e, n := range fg.Totals {
+		c.Inclusive[e] = min(c.Inclusive[e], n)
+	}
 	fg.Cycles = append(fg.Cycles, c)
 }
 
-// include computes the inclusive cost and sorts the calls.
-func (f *Function) include() {
+// include computes the inclusive cost and sorts the calls. Totals are of all functions: in files of Callgrind's calls may cost a little more.
+func (f *Function) include(totals []uint64) {
 	f.Inclusive = slices.Clone(f.Self)
 	for _, a := range f.Callees {
 		if a.Caller != a.Callee {
 			accumulateUint64(f.Inclusive, a.Counts)
 		}
 	}
-	if f.Cycle != nil {
-		for e, n := range f.Cycle.Inclusive {
-			f.Inclusive[e] = min(f.Inclusive[e], n)
+	for e, n := range totals {
+		f.Inclusive[e] = min(f.Inclusive[e], n)
+		if f.Cycle != nil {
+			f.Inclusive[e] = min(f.Inclusive[e], f.Cycle.Inclusive[e])
 		}
 	}
 	byCost := func(other func(*Arc) *Function) func(a, b *Arc) int {

@@ -20,7 +20,7 @@ const exportUsage = `usage: %[1]s [-h] [--version] --to FORMAT [--events A,B,C] 
 func Export(name string, args []string, stdout, stderr io.Writer) int {
 	usage := fmt.Sprintf(exportUsage, name)
 	o := newOptions(name, args, stdout)
-	out := bufio.NewWriter(stdout)
+	out := bufio.NewWriter(o.data(stdout))
 	var x exporting
 	p := parser{
 		options:  slices.Concat(helpOptions(out, name, &exportCommand), o.exportOptions(&x)),

@@ -16,12 +16,14 @@ import (
 	"github.com/cgemu/cgemu/annotate/serve"
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/export"
 	"github.com/cgemu/cgemu/internal/spell"
 )
 
 // An options holds the command line of run.
 type options struct {
 	outFile, logFile  string
+	outFormat         string // "": the profile's own
 	engine            string
 	cpu, compat       string
 	cpus              int
@@ -118,6 +120,7 @@ func (o *options) flags() *pflag.FlagSet {
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
 	f.StringVar(&o.outFile, "cachegrind-out-file", defaultOut, "")
+	f.StringVar(&o.outFormat, "out-format", "", "")
 	f.StringVar(&o.logFile, "log-file", "", "")
 	f.StringVar(&o.engine, "engine", cgemu.AutoEngine, "")
 	f.StringVar(&o.cpu, "cpu", "", "")
@@ -195,10 +198,14 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.kept = recordable(f); o.record != "" && o.stdio == "auto" {
 		o.stdio = "pipe"
 	}
-	if o.valgrind.callgrind && !f.Changed("call-graph") {
+	if (o.valgrind.callgrind || o.outFormat != "" && o.outFormat != "lcov") && !f.Changed("call-graph") {
 		o.count.callGraph = true
 	}
-	if (o.valgrind.callgrind || bool(o.count.callGraph)) && !f.Changed("cachegrind-out-file") && !f.Changed("callgrind-out-file") {
+	switch {
+	case f.Changed("cachegrind-out-file"), f.Changed("callgrind-out-file"):
+	case formatOut[o.outFormat] != "":
+		o.outFile = formatOut[o.outFormat]
+	case o.valgrind.callgrind, bool(o.count.callGraph):
 		o.outFile = callgrindOut
 	}
 	if err := o.checkImage(f); err != nil {
@@ -230,6 +237,7 @@ func (o *options) check() error {
 		allowed     []string
 	}{
 		{"compat", o.compat, []string{"", "valgrind"}},
+		{"out-format", o.outFormat, append([]string{""}, export.Formats...)},
 		{"time", o.time, []string{"virtual", "real"}},
 		{"rep", o.rep, []string{"each", "once"}},
 		{"stdio", o.stdio, []string{"auto", "pipe", "host"}},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/export"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
@@ -100,9 +101,29 @@ func (k *keeper) put(pid, n int, p *cgout.Profile) error {
 	case !k.write:
 		return nil
 	case k.writer != nil:
-		return k.writer.put(k.ctx, pid, n, p)
+		return k.writer.put(k.ctx, pid, n, p, k.o.inFormat(p))
 	}
-	return k.files.put(pid, n, p.Cmd, p.Totals()[0] == 0, k.stderr, func(name string) error { return p.WriteFileContext(k.ctx, name) })
+	var insns func(io.Writer) error
+	if p.Insns != nil {
+		insns = p.Insns.Write
+	}
+	return k.files.put(pid, n, p.Cmd, p.Totals()[0] == 0, k.stderr, func(name string) error {
+		return cgout.WriteFiles(k.ctx, name, k.o.inFormat(p), insns)
+	})
+}
+
+// formatOut is what profiles are called by --out-format unless the user says otherwise.
+var formatOut = map[string]string{
+	"callgrind": callgrindOut, "pprof": "cgemu.%p.pb.gz", "folded": "cgemu.%p.folded", "speedscope": "cgemu.%p.speedscope.json",
+	"firefox": "cgemu.%p.firefox.json", "perfetto": "cgemu.%p.perfetto.json", "flamegraph": "cgemu.%p.svg", "lcov": "cgemu.%p.info",
+}
+
+// inFormat returns what writes a profile as --out-format says.
+func (o *options) inFormat(p *cgout.Profile) func(io.Writer) error {
+	if o.outFormat == "" {
+		return p.WriteFormat
+	}
+	return func(w io.Writer) error { return export.Write(w, o.outFormat, p, export.Options{}) }
 }
 
 // An outFiles names the files that profiles go to.

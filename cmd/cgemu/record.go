@@ -19,13 +19,13 @@ import (
 
 // countingOptions are those that are recorded, and that --replay takes, too.
 var countingOptions = []string{
-	"cache-sim", "simulate-cache", "branch-sim", "cache", "I1", "D1", "LL", "L2", "events", "cycles", "dump-instr", "call-graph", "toggle-collect", "from", "to", "instr-at-start", "instr-atstart",
+	"cache-sim", "simulate-cache", "branch-sim", "cache", "I1", "D1", "LL", "L2", "events", "cycles", "dump-instr", "call-graph", "inline", "toggle-collect", "from", "to", "instr-at-start", "instr-atstart",
 	"collect-atstart", "trace-children", "demangle", "show-below-main", "fullpath-after", "extra-debuginfo-path", "max-insns",
 }
 
 // replayOptions are those that --replay takes besides: where output goes, and how the run is made.
 var replayOptions = []string{
-	"replay", "cachegrind-out-file", "callgrind-out-file", "tool", "log-file", "quiet", "verbose", "strace", "progress", "view", "engine", "debug", "verify", "sandbox", "help",
+	"replay", "cachegrind-out-file", "callgrind-out-file", "out-format", "tool", "log-file", "quiet", "verbose", "strace", "progress", "view", "engine", "debug", "verify", "sandbox", "help",
 }
 
 // alike are options that say the same: one of them that is given to --replay replaces the other.

@@ -7,6 +7,7 @@ import (
 	"github.com/cgemu/cgemu/annotate/cli"
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/check"
+	"github.com/cgemu/cgemu/export"
 	"github.com/cgemu/cgemu/internal/usage"
 )
 
@@ -105,7 +106,12 @@ var runCommand = usage.Command{
 		{Title: "The profile", Options: []usage.Option{
 			valueOption("--cachegrind-out-file", "FILE", "the profile (cachegrind.out.%p); %p is the guest's pid, 1000 at first, %n a number, "+
 				"%q{VAR} a variable, %% a per cent sign"),
+			yesNoOption("--inline", "costs belong to functions that were inlined, where debug information tells of them (no)"),
 			yesNoOption("--call-graph", "record who calls whom, too: the profile is callgrind.out.%p, in Callgrind's format (no)"),
+			{
+				Names: []string{"--out-format"}, Arg: "FORMAT", Values: export.Formats,
+				Text: "write the profile for another tool, as cgemu export does, to cgemu.%p.EXTENSION; all but lcov imply --call-graph=yes",
+			},
 			yesNoOption("--dump-instr", "count by instruction, too: FILE.insns, for cgemu annotate --asm (no)"),
 			yesNoOption("--demangle", "readable C++ and Rust names (yes)"),
 			yesNoOption("--show-below-main", "name what calls main (no)"),

@@ -150,7 +150,7 @@ func TestManual(t *testing.T) {
 // TestCompleted has the words at a cursor be what they may be there.
 func TestCompleted(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                        "program 0: run annotate callers diff merge export check compare go doctor completion help debug version",
+		"":                        "program 0: run annotate callers diff merge export view check compare go doctor completion help debug version",
 		"an":                      "program 0: annotate",
 		"--cp":                    "nothing 0: --cpu= --cpus=",
 		"--cpu=v":                 "nothing 0: --cpu=v1 --cpu=v2 --cpu=v3 --cpu=v4 --cpu=valgrind",

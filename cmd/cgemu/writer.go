@@ -63,11 +63,11 @@ const (
 	interrupted = -2
 )
 
-// put has a profile written: that of the end of process pid, or the dump with number n.
-func (w *writer) put(ctx context.Context, pid, n int, p *cgout.Profile) error {
+// put has a profile written, as write does: that of the end of process pid, or the dump with number n.
+func (w *writer) put(ctx context.Context, pid, n int, p *cgout.Profile, write func(io.Writer) error) error {
 	var profile, insns bytes.Buffer
 	h := header{PID: int64(pid), Dump: int64(n), Insns: -1}
-	if err := p.WriteFormat(&profile); err != nil {
+	if err := write(&profile); err != nil {
 		return err
 	}
 	h.Profile = int64(profile.Len())

@@ -28,7 +28,12 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 		}
 		e.emitJump(g.Dest())
 	case x86.FlowJmpInd:
+		unbound := e.emitLinkage(g)
 		e.emitIndirect(g)
+		if unbound {
+			e.emitUnbound(i)
+			return
+		}
 		e.emitTarget(i)
 		if e.calls != nil {
 			e.emitJumpOrigin(i)
@@ -246,6 +251,55 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 		e.emitTarget(i)
 	}
 	e.emitLookup()
+}
+
+// emitLinkage emits the way of a jump through a word at a fixed address, as entries of procedure linkage tables make them, to where it leads now: the word is compared,
+// and the jump is a link. It reports whether the word is likely to change before long: the dynamic linker binds it when the entry is used first.
+func (e *Engine) emitLinkage(g *ginsn) (unbound bool) {
+	if e.predicts() || e.details() || e.calls != nil || !g.HasMem || !g.Mem.RIPRel || !fitsAbs(g) {
+		return false
+	}
+	word := emu.Addr(int64(g.Next()) + g.Mem.Disp)
+	to, ok := e.mem.ReadUint64(word)
+	switch {
+	case !ok || to > math.MaxInt32:
+		return false
+	case emu.Addr(to).PageDown() == g.PC.PageDown():
+		return e.unbound[g.PC] < maxUnbound
+	case e.flagsAtTarget(emu.Addr(to))&flagsDead == 0:
+		return false
+	}
+	e.byte(prefixGS, 0x48, 0x81, 0x3c, 0x25) // cmp qword gs:[word], to
+	e.u32(uint32(word))
+	e.u32(uint32(to))
+	other := e.jcc(condNE, 0)
+	e.emitJump(emu.Addr(to))
+	e.link(other, e.pos)
+	return false
+}
+
+// maxUnbound is how often a jump is left to Go in the hope that its word is bound then.
+const maxUnbound = 3
+
+// emitUnbound leaves the jump of instruction i to Go, which translates it anew when its word is bound.
+func (e *Engine) emitUnbound(i int) {
+	e.store(stRIP, regTarget)
+	e.load(regTarget, slotTarget)
+	e.load(regTable, slotTable)
+	e.emitExit(e.jmp(0), exit{kind: exitUnbound, rip: e.block[i].PC, t: e.t, insn: int16(i)})
+}
+
+// jumped makes the jump that x has left to Go.
+func (e *Engine) jumped(x *exit) emu.Addr {
+	to := emu.Addr(e.get(stRIP))
+	if e.unbound == nil {
+		e.unbound = map[emu.Addr]uint8{}
+	}
+	if e.unbound[x.rip]++; to.PageDown() != x.rip.PageDown() || e.unbound[x.rip] == maxUnbound {
+		e.drop(x.t)
+		e.dead++
+	}
+	return to
 }
 
 // emitLookup jumps to the code of the guest address in regTarget, which may be any.

@@ -38,6 +38,7 @@ const (
 	exitCrossed                   // a jump leads into another function
 	exitReceived                  // so did a lookup, whose target is in stRIP
 	exitOverdrawn                 // the budget is used up behind a jump into another function
+	exitUnbound                   // a jump through a word that is not bound yet: the target is in stRIP
 )
 
 // Numbers of the exits that belong to no block.
@@ -121,6 +122,8 @@ type Engine struct {
 	planIndex     map[hooks.Plan]uint16
 	eventCounters int // own counters in use
 	marks         map[emu.Addr]bool
+	// unbound is how often a jump was left to Go since its word was not bound.
+	unbound map[emu.Addr]uint8
 	// behindPOPF has where execution went on behind a POPF. It is a hint, so it stays when code changes.
 	behindPOPF map[emu.Addr]bool
 	tracer     tracer
@@ -500,6 +503,8 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	case exitOverdrawn:
 		e.wentOn(x.t.addr(int(x.insn)), x.rip)
 		return x.rip, &plainStops[emu.StopBudget]
+	case exitUnbound:
+		return e.jumped(x), nil
 	case exitReceived:
 		rip := emu.Addr(e.get(stRIP))
 		e.looked(rip)

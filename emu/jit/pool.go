@@ -144,6 +144,7 @@ func (e *Engine) retire() {
 	e.executed, e.added = 0, 0
 	clear(e.arena.words(counterOff, len(e.weights)))
 	clear(e.arena.words(stMeters, meters))
+	e.unbound = nil
 	e.passing, e.cpu, e.resume, e.singleStep, e.runOffset, e.interrupt = nil, nil, 0, false, 0, false
 	e.switchCodeCache(e.codeCaches[emu.CountAll])
 }

@@ -29,6 +29,10 @@ type shadow struct {
 // shadowGuard is reserved above it, so that it takes as much as a guest's memory: each fits where another was.
 const shadowGuard = mem.Guard + mem.GuardAbove
 
+// shadowSkew keeps a place and its counterpart from being equal modulo the size of a page: a load would wait for a store to the other one, as the CPU
+// compares the low bits of addresses first.
+const shadowSkew = 2112
+
 // windowSize is how much is made accessible at once.
 const windowSize = 64 << 10
 
@@ -38,7 +42,7 @@ func (s *shadow) reserve(limit emu.Addr) error {
 	if err != nil {
 		return fmt.Errorf("jit: reserving the shadow stack: %w", err)
 	}
-	s.base, s.size, s.windows = p, uintptr(limit), map[uintptr]bool{}
+	s.base, s.size, s.windows = p+shadowSkew, uintptr(limit), map[uintptr]bool{}
 	return nil
 }
 
@@ -69,7 +73,7 @@ func (s *shadow) forget() {
 // release gives the addresses back, and what the stack holds.
 func (s *shadow) release() {
 	if s.base != 0 {
-		unix.Syscall(unix.SYS_MUNMAP, s.base, s.size+shadowGuard, 0)
+		unix.Syscall(unix.SYS_MUNMAP, s.base-shadowSkew, s.size+shadowGuard, 0)
 		s.base = 0
 	}
 }

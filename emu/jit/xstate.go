@@ -33,11 +33,8 @@ func clearPointers(x *emu.XState) {
 // some 70 ns.
 func markUpper(x *emu.XState) {
 	x[emu.XOffHeader] = emu.XX87 | emu.XSSE
-	for _, b := range x[emu.XOffYMMH:emu.XAVXSize] {
-		if b != 0 {
-			x[emu.XOffHeader] |= emu.XAVX
-			return
-		}
+	if !isZero(x[emu.XOffYMMH:emu.XAVXSize]) {
+		x[emu.XOffHeader] |= emu.XAVX
 	}
 }
 

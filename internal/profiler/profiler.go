@@ -33,6 +33,8 @@ type Config struct {
 	DumpInstr bool
 	// CallGraph records who called whom, if the engine can.
 	CallGraph bool
+	// Inline names functions that were inlined, where debug information tells of them, and has calls to them in the call graph.
+	Inline bool
 	// Compat leaves requests alone that Cachegrind does not know.
 	Compat bool
 	// Cmd is the command of new profiles.

@@ -1,0 +1,76 @@
+package annotate_test
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/annotate"
+	"github.com/cgemu/cgemu/cgout"
+)
+
+const smallGraph = "# callgrind format\ncmd: ./x\nevents: Ir\nob=/bin/x\nfl=a.c\nfn=main\n1 10\ncfn=f\ncalls=2 5\n2 30\nfn=f\n5 30\n"
+
+func readGraph(t testing.TB, text string) *cgout.Profile {
+	t.Helper()
+	p, err := cgout.Read("x", strings.NewReader(text))
+	require.NoError(t, err)
+	return p
+}
+
+// TestCallReport looks at a report as programs do, of profiles in memory.
+func TestCallReport(t *testing.T) {
+	o := annotate.Defaults()
+	o.Inclusive = true
+	old := annotate.Memory("old", readGraph(t, smallGraph))
+	r, err := annotate.NewCalls(o, old, old)
+	require.NoError(t, err)
+	require.Len(t, r.Functions, 2)
+	f := r.Functions[0]
+	require.Equal(t, "main", f.Name)
+	require.Equal(t, "80", f.Inclusive.Counts[0].String())
+	require.Equal(t, "20", f.Self.Counts[0].String())
+	require.Equal(t, annotate.Calls{Count: 4}, f.Callees[0].Calls)
+	require.Equal(t, r.Functions[1], f.Callees[0].Callee)
+
+	// Another program of another name, one function of which is in another file.
+	text := strings.NewReplacer("/bin/x", "/bin/y", "fn=f\n5 30", "fl=b.c\nfn=f\n5 31", "cfn=f", "cfi=b.c\ncfn=f", "2 30", "2 31").Replace(smallGraph)
+	d, err := annotate.CompareCalls(o, old, annotate.Memory("new", readGraph(t, text)))
+	require.NoError(t, err)
+	require.Len(t, d.Functions, 2)
+	require.Equal(t, "1", d.Functions[0].Inclusive.Counts[0].String())
+	require.Equal(t, "b.c", d.Functions[0].File)
+	require.Equal(t, annotate.Calls{Count: 2, Old: 2}, d.Functions[0].Called)
+
+	_, err = annotate.NewCalls(o)
+	require.ErrorContains(t, err, "no profile")
+	_, err = annotate.CompareCalls(o, old, annotate.Memory("new", readGraph(t, strings.Replace(smallGraph, "Ir", "Dr", 1))))
+	require.ErrorIs(t, err, cgout.ErrEvents)
+}
+
+// FuzzCalls reports whatever can be read.
+func FuzzCalls(f *testing.F) {
+	f.Add([]byte(smallGraph))
+	f.Add([]byte(smallGraph + "cfn=main\ncalls=1 1\n5 18446744073709551615\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := cgout.Read("x", bytes.NewReader(data))
+		if err != nil || p.Graph == nil {
+			return
+		}
+		o := annotate.Defaults()
+		o.Inclusive, o.Tree, o.Threshold, o.StripHash = true, annotate.TreeBoth, 0, true
+		if err := annotate.WriteText(io.Discard, o, annotate.Memory("x", p)); p.Totals()[0] < math.MaxInt64 {
+			require.NoError(t, err)
+		}
+		r, err := annotate.CompareCalls(o, annotate.Memory("x", p), annotate.Memory("y", p))
+		require.NoError(t, err)
+		require.NoError(t, r.WriteTree(io.Discard))
+		if len(r.Functions) > 0 {
+			require.NoError(t, r.WriteCallers(io.Discard, "*"))
+		}
+	})
+}
