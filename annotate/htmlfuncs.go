@@ -134,7 +134,7 @@ func (b *pageBuilder) file(name string) int {
 	if !ok {
 		i = len(b.d.Files)
 		b.files[name] = i
-		f := pageFile{Name: valid(name), Source: SourceOff, Notes: []string{}, Counts: b.r.numbers(b.r.row(nil, nil), b.r.Total), Rows: []rawJSON{}}
+		f := pageFile{Name: valid(name), Source: SourceOff, Counts: b.r.numbers(b.r.row(nil, nil), b.r.Total), Rows: []rawJSON{}}
 		if name == cgout.Unknown {
 			f.Source = SourceUnknown
 		}
@@ -179,9 +179,12 @@ func (b *pageBuilder) kind(f *pageFunc, file string) int {
 	return kindLibrary
 }
 
-// own reports whether a file is one that the reader can change: read from below Options.Dir; or read at all, if none is there.
-func (r *Report) own(f *ReportFile) bool {
-	return f.Source == SourceRead && (r.below(f) || !slices.ContainsFunc(r.Files, r.below))
+// own returns what tells the files that the reader can change: read from below Options.Dir; or read at all, if none is there.
+func (r *Report) own() func(f *ReportFile) bool {
+	if slices.ContainsFunc(r.Files, r.below) {
+		return r.below
+	}
+	return func(f *ReportFile) bool { return f.Source == SourceRead }
 }
 
 func (r *Report) below(f *ReportFile) bool {

@@ -40,6 +40,7 @@ type graphPage struct {
 	Calls [][]any
 	Asm   map[int][][]any
 	Runs  []struct{ N, Cmd, Date string }
+	Dirs  []string
 }
 
 // pageOf makes a page of profiles; two are compared.
@@ -314,13 +315,15 @@ func TestPageOwn(t *testing.T) {
 	require.ElementsMatch(t, []string{"/home/me/a.c", "/usr/lib/b.c", "../up.c"}, own("/home/you"))
 }
 
-// TestPageNotes: a file without source says where it was looked for, and what would find it.
+// TestPageNotes: the page knows where sources were looked for, and which are newer than the profile.
 func TestPageNotes(t *testing.T) {
 	p := cgout.New("Ir")
 	p.Add("/gone/a.c", "f", 1, 10)
 	o := Defaults()
 	o.Finder.Dirs = []string{"/else"}
 	page := pageOf(t, o, Memory("p", p))
-	require.Contains(t, page.Files[0].Notes[0], "Looked for /gone/a.c, and under /else.")
-	require.Contains(t, page.Files[0].Notes[0], "--include=DIR")
+	require.Equal(t, SourceUnreadable, page.Files[0].Source)
+	require.Equal(t, []string{"/else"}, page.Dirs)
+	require.Empty(t, page.Files[0].Notes)
+	require.Contains(t, sourceNotes(&ReportFile{Newer: []string{"p.out"}})[0], "newer than p.out")
 }
