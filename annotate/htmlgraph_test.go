@@ -327,3 +327,40 @@ func TestPageNotes(t *testing.T) {
 	require.Empty(t, page.Files[0].Notes)
 	require.Contains(t, sourceNotes(&ReportFile{Newer: []string{"p.out"}})[0], "newer than p.out")
 }
+
+// FuzzPage: whatever a profile has, its page is one, and counts of functions and what is omitted add up to the total.
+func FuzzPage(f *testing.F) {
+	f.Add([]byte("# callgrind format\nversion: 1\nevents: Ir Dr\n\nob=(1) /p\nfl=(1) a.c\nfn=(1) main\n1 1 2\ncfn=(2) f\ncalls=3 7\n2 50 1\nfn=(2)\n7 50 1\ncfn=(1)\ncalls=1 1\n8 9 9\ntotals: 51 3\n"))
+	f.Add([]byte("cmd: x\nevents: Ir\nfl=a.c\nfn=f\n1 5\nfl=b.c\nfn=f\n1 18446744073709551616\nsummary: 18446744073709551621\n"))
+	f.Add([]byte("version: 1\nevents: Ir\nfn=\xff</script>\n99999999999 18446744073709551615\ncfn=x\ncalls=18446744073709551615 1\n1 18446744073709551615\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := Input{name: "p", read: func() ([]byte, error) { return data, nil }}
+		for _, threshold := range []float64{0, 5} {
+			o := Options{Threshold: threshold, CallGraph: true, Context: 2}
+			r, err := New(o, in)
+			if err != nil {
+				return
+			}
+			d, err := newPageData(r)
+			require.NoError(t, err)
+			sum := make(counts, len(r.Events))
+			for _, fn := range d.Funcs {
+				sum.add(fn.row.Counts)
+			}
+			var omitted []json.RawMessage
+			require.NoError(t, json.Unmarshal(d.Omitted.Counts, &omitted))
+			for e := range sum {
+				n, ok := cgout.ParseCount(strings.Trim(string(omitted[e]), `"`))
+				require.True(t, ok)
+				require.Zero(t, sum[e].Add(n).Cmp(r.Total.Counts[e]), "event %d", e)
+			}
+			var b bytes.Buffer
+			require.NoError(t, r.WriteHTML(&b))
+			_, text, _ := strings.Cut(b.String(), `id="data">`)
+			text, _, _ = strings.Cut(text, "</script>")
+			require.True(t, json.Valid([]byte(text)))
+			_, err = Compare(o, in, in)
+			require.NoError(t, err)
+		}
+	})
+}
