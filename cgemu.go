@@ -124,6 +124,9 @@ type Config struct {
 	DumpInstr bool
 	// CallGraph records who called whom, how often and at what inclusive cost: Profile.Graph. The engines jit and interp can.
 	CallGraph bool
+	// Inline attributes costs, and calls of a call graph, to functions that were inlined, where debug information tells of them: without it they
+	// are the costs of the function into which they were inlined, as Cachegrind has it.
+	Inline bool
 	// TraceChildren counts what other processes than the first execute, each for itself.
 	TraceChildren bool
 	// OnChild gets the result of each such process when it ends; without it they are in

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cgemu/cgemu/dwarfmap"
@@ -135,6 +136,11 @@ func (cfg *Config) log() io.Writer {
 func (r *runner) nameUnmatched() {
 	for _, option := range r.unmatched {
 		fmt.Fprintf(r.cfg.log(), "cgemu: %s: no program or library that was loaded has such a function\n", option)
+		_, pattern, _ := strings.Cut(option, "=")
+		if object, fn, found := r.objects.Inlined(pattern); found {
+			fmt.Fprintf(r.cfg.log(), "cgemu: %s was inlined where it is called in %s: name the function that calls it, or keep it from being inlined "+
+				"(__attribute__((noinline)), #[inline(never)], //go:noinline); what it costs itself --inline=yes tells\n", fn, filepath.Base(object))
+		}
 	}
 }
 
@@ -287,6 +293,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 				e.(*profiler.Profiler).Exec(p.Argv)
 			}
 		},
+		OnUnload: func(e emu.Engine) { e.(*profiler.Profiler).Unload() },
 		OnMove: func(from, to emu.Engine, pid int) {
 			p := from.(*profiler.Profiler)
 			p.MoveTo(to.(*profiler.Profiler), pid, !cfg.countChildren())

@@ -406,7 +406,11 @@ func (r *Report) wants() func(Row) bool {
 	switch {
 	case !r.Compare:
 		limit := share(r.o.Threshold, r.Total.Counts[first])
-		return func(row Row) bool { return atLeast(row.Counts[first].Abs(), limit) }
+		wanted := func(row Row) bool { return atLeast(row.Counts[first].Abs(), limit) }
+		if r.o.CallGraph {
+			return r.wantsAny(wanted)
+		}
+		return wanted
 	case least == nil:
 		return func(row Row) bool {
 			return slices.ContainsFunc(r.Show, func(e int) bool { return row.Counts[e].Sign() != 0 })
@@ -416,6 +420,23 @@ func (r *Report) wants() func(Row) bool {
 	return func(row Row) bool {
 		n := row.Counts[first].Abs()
 		return n.Cmp(least.Count) >= 0 && atLeast(n, limit)
+	}
+}
+
+// otherThreshold is how many times Options.Threshold a page asks of an event that is not the first: what costs little of that is of
+// interest if it causes much of another.
+const otherThreshold = 10
+
+// wantsAny returns what tells the rows for a page, on which events are chosen: those that are wanted, or have much of another event shown.
+func (r *Report) wantsAny(wanted func(Row) bool) func(Row) bool {
+	limits := map[int]float64{}
+	for _, e := range r.Show {
+		limits[e] = share(min(otherThreshold*r.o.Threshold, 100), r.Total.Counts[e])
+	}
+	return func(row Row) bool {
+		return wanted(row) || slices.ContainsFunc(r.Show, func(e int) bool {
+			return row.Counts[e].Sign() != 0 && atLeast(row.Counts[e].Abs(), limits[e])
+		})
 	}
 }
 

@@ -151,6 +151,9 @@ func (b *pageBuilder) sort() {
 	})
 }
 
+// unnamedCode is the name of code without one that is called by its object: `??? (libc.so.6)`.
+var unnamedCode = regexp.MustCompile(`^\?\?\? \((.+)\)$`)
+
 // loaderObject and loaderFile are the dynamic linker, by its object and by its sources.
 var (
 	loaderObject = regexp.MustCompile(`^(ld-(linux|musl).*|ld\.so.*|ld-[0-9.]+\.so|ld64\.so.*)$`)
@@ -162,6 +165,8 @@ func (b *pageBuilder) kind(f *pageFunc, file string) int {
 	object := ""
 	if f.Object >= 0 {
 		object = b.d.Objects[f.Object]
+	} else if m := unnamedCode.FindStringSubmatch(f.Name); m != nil {
+		object = m[1]
 	}
 	switch {
 	case b.d.Files[f.File].Own:

@@ -178,6 +178,26 @@ func TestPageFile(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrInvalid)
 }
 
+// TestPageOtherEvents: what has ten times the threshold's share of another event is there, though it has little of the first.
+func TestPageOtherEvents(t *testing.T) {
+	p := cgout.New("Ir", "D1mr", "Dr")
+	p.Add("a.c", "hot", 1, 100_000, 5, 980)
+	p.Add("a.c", "misses", 2, 1, 95, 5)
+	p.Add("b.c", "little", 3, 1, 0, 9)
+	names := func(o Options) (list []string) {
+		for _, f := range pageOf(t, o, Memory("p", p)).Funcs {
+			list = append(list, f.N)
+		}
+		return list
+	}
+	o := Defaults()
+	require.Equal(t, []string{"hot", "misses"}, names(o))
+	o.Show = []string{"Ir", "Dr"}
+	require.Equal(t, []string{"hot"}, names(o))
+	o.Threshold = 0.05
+	require.Equal(t, []string{"hot", "misses", "little"}, names(o))
+}
+
 // TestPageCycle: functions of a cycle say so, and counts beyond what a double holds are texts.
 func TestPageCycle(t *testing.T) {
 	p := cgout.New("Ir")
@@ -210,6 +230,14 @@ func TestPageRows(t *testing.T) {
 	require.Equal(t, []any{35.0}, page.Funcs[0].C)
 	require.Equal(t, "b.h", page.Files[page.Funcs[0].F].N)
 	require.Len(t, page.Funcs[0].P, 3)
+	p.Add("???", "??? (ld-linux-x86-64.so.2)", 0, 1)
+	p.Add("???", "??? (libc.so.6)", 0, 1)
+	p.Add("???", "???", 0, 1)
+	var kinds []string
+	for _, f := range pageOf(t, Defaults(), Memory("p", p)).Funcs[1:4] {
+		kinds = append(kinds, fmt.Sprint(f.N, " ", f.K))
+	}
+	require.Equal(t, []string{"??? 3", "??? (ld-linux-x86-64.so.2) 2", "??? (libc.so.6) 1"}, kinds)
 	empty := pageOf(t, Defaults(), Memory("p", cgout.New("Ir")))
 	require.Empty(t, empty.Funcs)
 }

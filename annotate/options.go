@@ -70,7 +70,8 @@ type Options struct {
 	// Context is how many lines stand around lines with counts, in WriteText and
 	// WriteHTML.
 	Context int
-	// CallGraph has call graphs read, of profiles that have one, and functions kept that reach the threshold with what they call: WriteHTML shows them.
+	// CallGraph is for WriteHTML: it has call graphs read, of profiles that have one, and functions kept that reach the threshold with what they call, or ten
+	// times the threshold of another event that is shown.
 	CallGraph bool
 	// Dir is where the reader works: WriteHTML takes sources below it for the reader's own.
 	Dir string

@@ -83,6 +83,16 @@ type Object struct {
 
 	linkage *linkage // nil before loadLinkage
 
+	// info says what was inlined, nil if nothing does or before Inlined was asked; lastInlined is what was found last.
+	// rests are the files with the rest of units that are split, by name.
+	info        *debugInfo
+	rests       map[string]*debugInfo
+	infoKnown   bool
+	lastInlined struct {
+		span
+		in *Inlined
+	}
+
 	// goFuncs is the table of Go functions, nil if there is none or before goTable. goLines is the same if lines are taken from it,
 	// since there is no line table.
 	goFuncs, goLines *goTable

@@ -45,6 +45,8 @@ const (
 	formAddrx2        = 0x2a
 	formAddrx3        = 0x2b
 	formAddrx4        = 0x2c
+	formGNUAddrIndex  = 0x1f01
+	formGNUStrIndex   = 0x1f02
 	formGNURefAlt     = 0x1f20
 	formGNUStrpAlt    = 0x1f21
 )
@@ -62,6 +64,7 @@ type formReader struct {
 type value struct {
 	n    uint64
 	text []byte
+	form uint64 // if who reads it sets it
 }
 
 // fixedSize returns the size of a form that has one.
@@ -96,7 +99,7 @@ func (f *formReader) read(c *cursor, form uint64) (value, bool) {
 		return value{text: stringAt(f.str(), c.uint(f.offSize))}, true
 	case formLineStrp:
 		return value{text: stringAt(f.lineStr, c.uint(f.offSize))}, true
-	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx:
+	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
 		return value{n: c.uleb()}, true
 	case formSdata:
 		return value{n: uint64(c.sleb())}, true
@@ -130,4 +133,25 @@ func (f *formReader) read(c *cursor, form uint64) (value, bool) {
 		return value{}, false
 	}
 	return value{}, true
+}
+
+// skip passes a value over, as read does.
+func (f *formReader) skip(c *cursor, form uint64) bool {
+	size, ok := fixedSize(form)
+	if !ok {
+		switch form {
+		case formStrp, formLineStrp:
+			size = f.offSize
+		case formUdata, formSdata:
+			c.uleb()
+			return true
+		case formExprloc, formBlock:
+			size = c.uleb()
+		default:
+			_, ok := f.read(c, form)
+			return ok
+		}
+	}
+	c.take(size)
+	return true
 }

@@ -25,7 +25,10 @@ type goTable struct {
 	records []byte
 
 	decoded map[uint64][]goRow // by number of the function
-	paths   map[uint32]string  // files by place in files
+	// inlined is what was inlined in functions, by their number; tables is where the tables are that say so, 0 before that is known.
+	inlined map[uint64]*goInlined
+	tables  uint64
+	paths   map[uint32]string // files by place in files
 	// effort is how many bytes of steps may still be decoded: compilers do not make them too small for all functions once.
 	effort int
 	room   *allowance
@@ -80,7 +83,7 @@ func (o *Object) parseGoTable(data []byte) (*goTable, error) {
 		return nil, errGoTable
 	}
 	t := &goTable{
-		width: 4, decoded: map[uint64][]goRow{}, paths: map[uint32]string{},
+		width: 4, decoded: map[uint64][]goRow{}, inlined: map[uint64]*goInlined{}, paths: map[uint32]string{},
 		effort: 1<<20 + 16*len(data), room: o.room, fail: o.fail,
 	}
 	t.count = c.uint(8)
@@ -172,8 +175,8 @@ func (t *goTable) symbols(syms []symbol, strs uint32, execs *mappings) []symbol 
 	return syms
 }
 
-// row returns the row that covers addr.
-func (t *goTable) row(addr uint64) (goRow, bool) {
+// function returns the number of the function that holds addr.
+func (t *goTable) function(addr uint64) (n uint64, ok bool) {
 	i, j := uint64(0), t.count // the last function that does not begin behind addr is in [i-1, j)
 	for i < j {
 		if h := (i + j) / 2; t.code(h).lo <= addr {
@@ -182,13 +185,19 @@ func (t *goTable) row(addr uint64) (goRow, bool) {
 			j = h
 		}
 	}
-	if i == 0 || !t.code(i-1).has(addr) {
+	return i - 1, i > 0 && t.code(i-1).has(addr)
+}
+
+// row returns the row that covers addr.
+func (t *goTable) row(addr uint64) (goRow, bool) {
+	i, ok := t.function(addr)
+	if !ok {
 		return goRow{}, false
 	}
-	rows, known := t.decoded[i-1]
+	rows, known := t.decoded[i]
 	if !known {
-		rows = t.decode(i - 1)
-		t.decoded[i-1] = rows
+		rows = t.decode(i)
+		t.decoded[i] = rows
 	}
 	k, found := slices.BinarySearchFunc(rows, addr, func(r goRow, addr uint64) int { return cmp.Compare(r.lo, addr) })
 	if !found {

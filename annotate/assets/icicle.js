@@ -147,7 +147,7 @@ function zoomed() {
 function drawIcicle() {
   const box = $("icicle"), path = zoomed();
   const narrow = innerWidth <= 700, calls = state.view === "calls";
-  const rows = calls ? (narrow ? 8 : 14) : narrow ? 2 : 3;
+  const rows = calls ? (narrow ? 8 : 11) : narrow ? 2 : 3;
   const found = state.q ? functionMatcher() : null;
   const boxes = [];
   pixels = box.clientWidth;

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cgemu/cgemu"
@@ -21,8 +21,7 @@ import (
 // The thread that runs the guest takes a copy of the counts, when one is wanted; the server's threads make a page of that. They share
 // nothing that changes.
 type liveRun struct {
-	url  string
-	stop context.CancelCauseFunc
+	url string
 
 	mu      sync.Mutex
 	wanted  bool
@@ -41,24 +40,21 @@ const (
 	liveWait  = 2 * time.Second
 )
 
-// startView serves the counts of a run, whose context is ctx, until done is called. The context that it returns is to be the run's: the page can end it.
+// startView serves the counts of a run, whose context is ctx, until done is called. The context that it returns is to be the run's: the page can end it, as Ctrl-C does.
 func (o *options) startView(ctx context.Context, log io.Writer) (l *liveRun, run context.Context, done func(), err error) {
 	ln, err := serve.Listen(o.view)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	run, cancel := context.WithCancelCause(ctx)
-	l = &liveRun{url: serve.URL(ln), stop: cancel, running: true, news: make(chan struct{})}
-	server := serve.Server{Content: l.content, Stop: func() { cancel(errStopped) }}
+	l = &liveRun{url: serve.URL(ln), running: true, news: make(chan struct{})}
+	server := serve.Server{Content: l.content, Stop: func() { cancel(endSignal{syscall.SIGINT}) }}
 	serving, end := context.WithCancel(context.Background())
 	over := make(chan error, 1)
 	go func() { over <- server.Serve(serving, ln) }()
 	fmt.Fprintf(log, "cgemu: watch the run at %s\n", l.url)
 	return l, run, func() { end(); <-over; cancel(nil) }, nil
 }
-
-// errStopped is the cause when the page ended the run.
-var errStopped = errors.New("stopped on the page")
 
 // watch has a run be shown.
 func (l *liveRun) watch(cfg *cgemu.Config) {

@@ -106,6 +106,7 @@ var runCommand = usage.Command{
 		{Title: "The profile", Options: []usage.Option{
 			valueOption("--cachegrind-out-file", "FILE", "the profile (cachegrind.out.%p); %p is the guest's pid, 1000 at first, %n a number, "+
 				"%q{VAR} a variable, %% a per cent sign"),
+			yesNoOption("--inline", "costs belong to functions that were inlined, where debug information tells of them (no)"),
 			yesNoOption("--call-graph", "record who calls whom, too: the profile is callgrind.out.%p, in Callgrind's format (no)"),
 			{
 				Names: []string{"--out-format"}, Arg: "FORMAT", Values: export.Formats,

@@ -20,6 +20,7 @@ type countOptions struct {
 	cycles         yesNo
 	dumpInstr      yesNo
 	callGraph      yesNo
+	inline         yesNo
 }
 
 // register adds the options to f.
@@ -30,7 +31,8 @@ func (c *countOptions) register(f *pflag.FlagSet) {
 	f.Var(&c.cycles, "cycles", "")
 	f.Var(&c.dumpInstr, "dump-instr", "")
 	f.Var(&c.callGraph, "call-graph", "")
-	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles", "dump-instr", "call-graph"} {
+	f.Var(&c.inline, "inline", "")
+	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles", "dump-instr", "call-graph", "inline"} {
 		f.Lookup(name).NoOptDefVal = "yes"
 	}
 	f.StringArrayVar(&c.regions.Toggle, "toggle-collect", nil, "")
@@ -71,7 +73,7 @@ func (c *countOptions) apply(cfg *cgemu.Config) {
 	cfg.Regions = c.regions
 	cfg.Regions.NotInstr, cfg.Regions.NotCollecting = !bool(c.instrAtStart), !bool(c.collectAtStart)
 	cfg.Events, cfg.Cycles = c.events, bool(c.cycles)
-	cfg.DumpInstr, cfg.CallGraph = bool(c.dumpInstr), bool(c.callGraph)
+	cfg.DumpInstr, cfg.CallGraph, cfg.Inline = bool(c.dumpInstr), bool(c.callGraph), bool(c.inline)
 }
 
 // cure is why a run may have counted nothing, and what helps, behind a colon; "" if nothing in the options explains it.

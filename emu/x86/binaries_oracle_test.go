@@ -32,7 +32,6 @@ var binaries = []string{
 	"/usr/lib/go*/bin/go",
 	"/usr/local/go/bin/go",
 	"/usr/bin/node",
-	"/root/.rustup/toolchains/stable-*/lib/librustc_driver-*.so",
 }
 
 // TestObjdumpBinaries compares every instruction of real programs.

@@ -194,7 +194,27 @@ func amdDiffers(code []byte) bool {
 	return false
 }
 
-// TestNativeUndefined has the host CPU confirm, over all enumerated encodings,
+// amdIgnores reports whether the host is an AMD CPU and code has a bit set that Intel's CPUs take for undefined there: AMD's of family 25 execute it as if the bit were clear,
+// those of family 26 do not. That are zeroing without a mask, broadcast or rounding of an instruction of registers that has none, and bits that would
+// extend numbers of mask registers.
+func amdIgnores(code []byte) bool {
+	switch {
+	case !hostIsAMD():
+		return false
+	case code[0] == 0x62:
+		return code[3]&0x87 == 0x80 || code[3]&0x10 != 0 && code[5] >= 0xc0
+	case code[0] == 0xc4 && code[1]&0x80 == 0 && code[4] >= 0xc0:
+		switch op := code[3]; code[1] & 0x1f {
+		case 1:
+			return op >= 0x41 && op <= 0x4b || op >= 0x90 && op <= 0x99
+		case 3:
+			return op >= 0x30 && op <= 0x33
+		}
+	}
+	return false
+}
+
+// TestNativeUndefined has the host CPU confirm, over all enumerated encodings but for part of those of EVEX,
 // which are undefined, and how long the others are.
 func TestNativeUndefined(t *testing.T) {
 	var jobs []job
@@ -220,7 +240,12 @@ func TestNativeUndefined(t *testing.T) {
 	enumerateModRM(add)
 	enumeratePrefixes(add)
 	enumerateVEX(add)
-	enumerateEVEX(add)
+	n := 0
+	enumerateEVEX(func(code ...byte) { // of which there are millions: two of seven
+		if n++; n%7 < 2 {
+			add(code...)
+		}
+	})
 	bad := map[string]int{}
 	executes := map[Feature]bool{}
 	for f := range featureNames {
@@ -231,7 +256,7 @@ func TestNativeUndefined(t *testing.T) {
 		err := Decode(jobs[i].Code[:], &inst)
 		kind := ""
 		switch {
-		case err != nil && r.Sig != sigILL:
+		case err != nil && r.Sig != sigILL && !amdIgnores(jobs[i].Code[:]):
 			kind = "the host executes what we call undefined"
 		case err == nil && r.Sig == sigILL && executes[inst.Feature]:
 			kind = "the host calls undefined: " + inst.Op.String()

@@ -99,7 +99,13 @@ func (b *Browser) Open(file, fragment string) {
 	b.t.Helper()
 	path, err := filepath.Abs(file)
 	require.NoError(b.t, err)
-	b.Do(chromedp.Navigate("about:blank"), chromedp.Navigate("file://"+path+fragment))
+	b.Visit("file://" + path + fragment)
+}
+
+// Visit loads a page by its address.
+func (b *Browser) Visit(url string) {
+	b.t.Helper()
+	b.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(url))
 }
 
 // Eval returns the value of a JavaScript expression as text.

@@ -37,6 +37,11 @@ type attribution struct {
 	jit      jitnames.Names
 	late     lateTable
 	nameless bool
+	// inline says that code belongs to functions that were inlined there, in is the innermost one at what was looked up last, nil for none, and
+	// inlines are their costs for a call graph.
+	inline  bool
+	in      *dwarfmap.Inlined
+	inlines inlineTable
 	// byObject says that code without a name is called by its object; unnamed are such names, by the object's path.
 	byObject bool
 	unnamed  map[string]string
@@ -49,7 +54,7 @@ func newAttribution(cfg *Config, o *Objects) *attribution {
 	p := cfg.newProfile()
 	c := &attribution{
 		profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, row: make([]uint64, len(p.Events)),
-		byObject: !cfg.Compat, unnamed: map[string]string{},
+		inline: cfg.Inline, byObject: !cfg.Compat, unnamed: map[string]string{},
 	}
 	for e := range c.columns {
 		c.columns[e] = -1
@@ -80,6 +85,12 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 		c.profile.Add(loc.File, loc.Func, loc.Line, c.row...)
 		if c.graph != nil {
 			fn, _ := c.owner(a, loc)
+			if c.inline && e == emu.Ir && c.object != nil {
+				c.enterInlined(fn, c.vaddr(a), n)
+			}
+			if c.in != nil {
+				fn = c.addInlined(c.in, fn, c.row)
+			}
 			c.graph.AddCost(fn, loc.File, loc.Line, c.row...)
 		}
 		c.row[col] = 0
@@ -132,8 +143,19 @@ func (c *attribution) snapshot() *cgout.Profile {
 	return s
 }
 
-// place returns the source place of the instruction at a.
+// place returns the source place of the instruction at a: in the innermost function, if functions that were inlined are to have their costs.
 func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
+	loc := c.placeOutside(m, a)
+	if c.inline && c.object != nil {
+		if c.in = c.object.Inlined(c.vaddr(a)); c.in != nil {
+			loc.Func = c.in.Func
+		}
+	}
+	return loc
+}
+
+// placeOutside returns the source place of the instruction at a, in the function that holds it.
+func (c *attribution) placeOutside(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	if a < c.last.Lo || a >= c.last.Hi {
 		c.last, c.object = mem.VMA{}, nil
 		if v := m.VMA(a); v != nil && v.File {
@@ -141,6 +163,7 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 		}
 	}
 	loc, va, known := unknown, uint64(0), false
+	c.in = nil
 	if c.nameless = false; c.object == nil {
 		if f, ok := c.jitName(a); ok {
 			loc.Func = f.Name
@@ -164,6 +187,12 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	return loc
 }
 
+// vaddr is what the object that was looked up last calls the address a; 0 if it does not say.
+func (c *attribution) vaddr(a emu.Addr) uint64 {
+	va, _ := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo))
+	return va
+}
+
 // unnamedIn is the name of all code in a guest file that no function holds.
 func (c *attribution) unnamedIn(file string) string {
 	name, ok := c.unnamed[file]
@@ -178,7 +207,7 @@ func (c *attribution) unnamedIn(file string) string {
 // a function has its file and the place in that.
 func (c *attribution) describe(m *mem.Space, a emu.Addr) string {
 	c.forgetMapping()
-	loc := c.place(m, a-1)
+	loc := c.placeOutside(m, a-1)
 	text := "???"
 	if c.last.File {
 		off := c.last.Off + uint64(a-1-c.last.Lo)

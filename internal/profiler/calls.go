@@ -31,7 +31,7 @@ func (p *Profiler) Function(a emu.Addr) emu.Function {
 // table, which only leads to others; so does what the dynamic linker is entered by from there.
 func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	f := emu.Function{ID: noObject, Lo: a, Hi: a + 1}
-	loc := c.place(m, a)
+	loc := c.placeOutside(m, a)
 	if c.object == nil {
 		if jit, ok := c.jitName(a); ok {
 			f.ID = emu.Addr(jit.Lo)
@@ -71,7 +71,8 @@ type functionStart struct {
 	va     uint64
 }
 
-// owner returns the function that holds a, which was looked up last and whose place is loc, and the place where it begins.
+// owner returns the function that holds a, which was looked up last and whose place is loc, and the place where it begins. What was inlined
+// there is part of it.
 func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.Loc) {
 	fn := cgout.Func{Object: dwarfmap.Unknown, File: dwarfmap.Unknown, Name: loc.Func}
 	if c.object == nil {
@@ -84,6 +85,9 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 	}
 	start, ok := c.object.FuncStart(va)
 	if !ok {
+		if c.in != nil {
+			fn.Name = c.unnamedIn(c.last.Path)
+		}
 		return fn, unknown
 	}
 	begin, ok := c.starts[functionStart{c.object, start}]
@@ -92,6 +96,9 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 		c.starts[functionStart{c.object, start}] = begin
 	}
 	fn.File = begin.File
+	if c.in != nil {
+		fn.Name = begin.Func
+	}
 	return fn, begin
 }
 
@@ -108,8 +115,11 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 		}
 		from := c.place(p.space, site)
 		caller, _ := c.owner(site, from)
+		if c.in != nil {
+			caller = c.addInlined(c.in, caller, row)
+		}
 		lateCaller := c.nameless
-		callee, begin := c.owner(target, c.place(p.space, target))
+		callee, begin := c.owner(target, c.placeOutside(p.space, target))
 		if lateCaller || c.nameless {
 			k := lateCall{caller: caller, callee: callee, file: from.File, line: from.Line, calleeLine: begin.Line}
 			if lateCaller {

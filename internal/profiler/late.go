@@ -91,6 +91,7 @@ func (c *attribution) lateName(a emu.Addr, name string) string {
 
 // settle gives all that was counted of code without a name the names that are known now.
 func (c *attribution) settle() {
+	c.settleInlined()
 	t, width := c.late, len(c.row)
 	c.late = lateTable{}
 	for i, code := range t.list {

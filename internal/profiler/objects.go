@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cgemu/cgemu/dwarfmap"
+	"github.com/cgemu/cgemu/internal/funcwatch"
 )
 
 // Objects has the files that code comes from, for all processes of a run: names are read once.
@@ -86,8 +87,23 @@ func (s *Objects) Paths() []string {
 	return slices.Compact(out)
 }
 
-// Close closes the files and returns what was wrong with them.
-func (s *Objects) Close() []error {
+// Inlined returns the file, and the name there, of a function that a pattern names (see Regions) and that was inlined, by debug information.
+func (s *Objects) Inlined(pattern string) (object, function string, found bool) {
+	for _, id := range s.sorted() {
+		if o := s.files[id]; o != nil && !found {
+			o.InlinedSymbols(func(symbol string) bool {
+				if f := (funcwatch.Function{Symbol: symbol}); f.Matches(pattern) {
+					object, function, found = id.path, dwarfmap.Demangled(symbol), true
+				}
+				return !found
+			})
+		}
+	}
+	return object, function, found
+}
+
+// sorted are the files that were opened, in order.
+func (s *Objects) sorted() []objectID {
 	ids := make([]objectID, 0, len(s.files))
 	for id := range s.files {
 		ids = append(ids, id)
@@ -95,7 +111,12 @@ func (s *Objects) Close() []error {
 	slices.SortFunc(ids, func(a, b objectID) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), a.time.Compare(b.time), cmp.Compare(a.size, b.size))
 	})
-	for _, id := range ids {
+	return ids
+}
+
+// Close closes the files and returns what was wrong with them.
+func (s *Objects) Close() []error {
+	for _, id := range s.sorted() {
 		if o := s.files[id]; o != nil {
 			if err := o.Err(); err != nil {
 				s.Warn(err)

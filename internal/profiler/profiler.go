@@ -33,6 +33,8 @@ type Config struct {
 	DumpInstr bool
 	// CallGraph records who called whom, if the engine can.
 	CallGraph bool
+	// Inline names functions that were inlined, where debug information tells of them, and has calls to them in the call graph.
+	Inline bool
 	// Compat leaves requests alone that Cachegrind does not know.
 	Compat bool
 	// Cmd is the command of new profiles.
@@ -127,6 +129,14 @@ func (p *Profiler) MoveTo(to *Profiler, pid int, discard bool) {
 	p.costs.insns, to.costs.insns = to.costs.insns, p.costs.insns
 	p.costs.graph, to.costs.graph = to.costs.graph, p.costs.graph
 	p.pid, p.discard = pid, discard
+}
+
+// Unload is called before a program gives way to another one in its address space. Functions that were active when the process was forked may lie on
+// pages of which it executed nothing: the engine is not told when those are unmapped, but calls in them cost something.
+func (p *Profiler) Unload() {
+	if p.calls != nil {
+		p.collect(0, ^emu.Addr(0))
+	}
 }
 
 // Exec is called when the program was replaced by that of an argument vector.

@@ -88,6 +88,9 @@ func (t *Thread) BeginExec(m *Machine) {
 	t.RobustList, t.ClearTID, t.KeepCaps, p.dumpable = 0, 0, 0, 1
 	p.Membarrier, p.LockFuture = 0, false
 	if m == nil {
+		if t.Kernel.Config.OnUnload != nil {
+			t.Kernel.Config.OnUnload(p.Engine)
+		}
 		p.Mem.Unmap(0, p.Mem.Limit())
 	} else {
 		old := p.Machine

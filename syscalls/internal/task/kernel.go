@@ -70,6 +70,8 @@ type Config struct {
 	OnClientRequest func(e emu.Engine, code uint64, args [5]uint64) (result uint64, known bool)
 	// OnExec is called when a program has been loaded and has not run yet. e is nil for the first program of a run.
 	OnExec func(e emu.Engine, p *loader.Program)
+	// OnUnload is called before a program gives way to another one in its address space.
+	OnUnload func(e emu.Engine)
 	// OnMove is called when the owner of an engine that others share executes a program. It goes on with the engine own;
 	// the shared one belongs to process pid from now on. What was counted there so far stays the old owner's.
 	OnMove func(shared, own emu.Engine, pid int)
