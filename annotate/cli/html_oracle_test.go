@@ -247,8 +247,12 @@ func TestOracleHTMLLinks(t *testing.T) {
 	b.Is("function ascending", sorted)
 	b.Is("button", `document.activeElement.localName`) // the focus stays
 	b.Is("true", `(() => { const n = `+names+`.split(","); return n.join() === n.toSorted().join(); })()`)
+	b.Open(file, "")
+	b.Eval(`Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } })`)
 	b.Click("#copy")
 	b.Is("true", status+`.startsWith("copied as Markdown")`)
+	b.Is("| Instructions | % | with callees | function | where |", `window.copied.split("\n")[0]`)
+	b.Is("true", `/^\| 8,136,461 \| 9\.6 \| 26,\d{3},\d{3} \| .table_add. \| table\.c:16 \|$/m.test(window.copied)`)
 	b.Clean()
 }
 
