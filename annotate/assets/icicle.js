@@ -68,9 +68,9 @@ function root(children) {
 
 // byCalls makes the tree of calls. A graph does not know whole stacks: where a function has several callers, what it calls is
 // shared out among them by what they cost.
+// In a comparison boxes are as wide as the larger of the old and the new cost, so that what is gone is seen, too.
 function byCalls() {
-  const m = pictured(), side = NEW;
-  const cost = D.funcs.map((f) => Math.max(0, amount(inclusive(f), m, side)));
+  const cost = D.funcs.map((f) => larger(inclusive(f)));
   const node = (i, size, path) => {
     const f = D.funcs[i];
     return {
@@ -78,7 +78,7 @@ function byCalls() {
       get children() {
         const inside = new Set(path).add(i), sums = new Map();
         for (const c of callees.get(i) || []) {
-          if (c.callee >= 0 && !inside.has(c.callee)) sums.set(c.callee, (sums.get(c.callee) || 0) + amount(c.c, m, side));
+          if (c.callee >= 0 && !inside.has(c.callee)) sums.set(c.callee, (sums.get(c.callee) || 0) + larger(c.c));
         }
         const scale = cost[i] > 0 ? size / cost[i] : 0;
         const all = [...sums].reduce((s, [, n]) => s + n, 0) * scale;
@@ -102,12 +102,13 @@ function chain(n, most = 6) {
   return { ...next, label, title: label, size: n.size, row: n.row, children: bySize([...next.children, ...rest]) };
 }
 
+const larger = (row) => Math.max(0, amount(row, pictured(), NEW), D.diff ? amount(row, pictured(), OLD) : 0);
+
 // entries are the functions that nobody calls; and, as far as there is room, one of each circle that nobody else calls, and those that
 // functions call that are not on the page, unless these are below one that is.
 function entries(cost) {
   const called = (i) => (callers.get(i) || []).some((c) => c.caller !== i);
-  const all = amount(D.total, pictured(), NEW);
-  let room = all * 1.001;
+  let room = larger(D.total) * 1.001;
   const reached = new Set(), list = [];
   const reach = (i) => {
     const todo = [i];
@@ -174,8 +175,10 @@ function drawIcicle() {
   box.replaceChildren(...boxes);
   box.style.height = `${(deepest + 1) * BOX}px`;
   $("zoom-out").hidden = state.zoom.length === 0;
-  $("icicle-note").textContent = calls ? (boxes.some((b) => b.shared) ?
-    "Who calls whom, from above. ≈: a function with several callers is shared out among them by what their calls cost." : "Who calls whom, from above.") : "";
+  const notes = calls ? ["Who calls whom, from above."] : [];
+  if (D.diff) notes.push(calls ? "Boxes are as wide as the larger of old and new." : "Boxes are as wide as what changed.");
+  if (boxes.some((b) => b.shared)) notes.push("≈: a function with several callers is shared out among them by what their calls cost.");
+  $("icicle-note").textContent = notes.join(" ");
 }
 
 // matches reports whether a box, or one in it, is what was searched for.

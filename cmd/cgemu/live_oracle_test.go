@@ -30,7 +30,7 @@ func TestOracleView(t *testing.T) {
 	b.Is("true", `(window.asked ??= `+version+`) + 3 <= `+version) // it has been renewed
 	b.Is("D1 misses", `document.querySelector("#totals [aria-pressed=true] span").textContent`)
 	require.Equal(t, chosen, b.Eval(`document.querySelector("#detail-head h2").textContent`))
-	b.Screenshot("page-live")
+	b.Screenshot("view")
 	b.Click("#stop")
 	b.Is("the run has ended", `document.getElementById("live").textContent`)
 	b.Is("true", `document.getElementById("stop").hidden`)
