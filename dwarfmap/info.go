@@ -175,7 +175,7 @@ func (o *Object) loadInfo() (*debugInfo, error) {
 	if s := m.section(".text"); s != nil {
 		d.bias = o.text.lo - s.Addr
 	}
-	o.line(o.text.lo) // reads the index of the line table
+	o.needLines()
 	for _, u := range o.lines.units {
 		d.lines[u.off] = u
 	}

@@ -44,6 +44,9 @@ type inlinePart struct {
 	node int32
 }
 
+// maxInlineDepth is how many functions may be inlined into each other: what is inlined into the last one is taken for a part of that.
+const maxInlineDepth = 1000
+
 // Memory that these take.
 const (
 	inlineNodeSize = 80
@@ -273,7 +276,9 @@ func (w *inlineWalk) add(e *entry, outer int32) (node int32, ok bool) {
 	nodes := w.code.nodes
 	n := inlineNode{outer: outer, callFile: uint32(e.callFile), callLine: uint32(e.callLine), origin: e.origin}
 	if outer >= 0 {
-		n.depth = nodes[outer].depth + 1
+		if n.depth = nodes[outer].depth + 1; n.depth >= maxInlineDepth {
+			return outer, true
+		}
 	}
 	node = int32(len(nodes))
 	first, lowest := uint64(0), ^uint64(0)

@@ -124,7 +124,7 @@ func FuzzInlined(f *testing.F) {
 			for in := o.Inlined(textAt + a); in != nil; in = in.Outer {
 				n++
 			}
-			require.LessOrEqual(t, n, len(info))
+			require.LessOrEqual(t, n, min(len(info), maxInlineDepth))
 		}
 		o.InlinedSymbols(func(symbol string) bool {
 			require.NotEmpty(t, symbol)
