@@ -103,7 +103,7 @@ func (b *callgrindWriter) call(c *Call) {
 
 // name writes a name, or its number if it was written before.
 func (b *callgrindWriter) name(key, name string, numbers map[string]int) {
-	if name == "" { // it cannot be given a number
+	if strings.TrimSpace(name) == "" { // it cannot be given a number
 		b.WriteString(key + "=\n")
 		return
 	}

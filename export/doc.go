@@ -7,9 +7,10 @@
 // function costs itself what the profile says, to the unit. Three things are special:
 //
 //   - A function that calls itself is on a stack once.
-//   - Functions that call each other in a cycle stand side by side below a frame `(cycle N)`: in which order they called each other is not known.
+//   - So are functions that call each other in a cycle: calls back to one that is active already are left out. In which order they called each
+//     other is not known; those that cost most are believed.
 //   - Stacks that cost little, and those that are too deep, are bundled by function: a frame `(...)` stands for the frames between
-//     the last one that they share and the function.
+//     the last one that they share and the function. So it does where a cycle was entered at one function and went on in another.
 //
 // A profile without a call graph has stacks of a function and its lines.
 //

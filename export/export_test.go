@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"flag"
@@ -264,50 +265,71 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// consistent returns a profile whose calls were made: a random walk through functions, of which later ones call earlier ones only.
-func consistent(r *rand.Rand, calls int) *cgout.Profile {
+// consistent returns a profile whose calls were made: a random walk through functions, of which later ones call earlier ones, and back up to some of
+// these, so that they are in cycles.
+func consistent(r *rand.Rand, calls, back int) *cgout.Profile {
 	p := cgout.New("Ir")
 	p.Graph = cgout.NewCallGraph(1)
 	fn := func(i int) cgout.Func { return cgout.Func{Object: "o", File: "f", Name: string(rune('a' + i))} }
-	var run func(i int) uint64
-	run = func(i int) uint64 {
+	var run func(i, depth int) uint64
+	run = func(i, depth int) uint64 {
 		cost := uint64(r.IntN(100))
 		p.Graph.AddCost(fn(i), "f", i, cost)
 		p.Add("f", fn(i).Name, i, cost)
 		for i > 0 && calls > 0 && r.IntN(4) > 0 {
 			calls--
 			j := r.IntN(i)
-			below := run(j)
+			if i < back && depth < 40 {
+				j = r.IntN(back)
+			}
+			below := run(j, depth+1)
 			p.Graph.AddCall(cgout.Call{Caller: fn(i), File: "f", Line: i, Callee: fn(j), CalleeLine: j, Count: 1, Counts: []uint64{below}})
 			cost += below
 		}
 		return cost
 	}
-	run(15)
+	run(15, 0)
 	return p
 }
 
-// TestInclusive: of a run without cycles stacks have the inclusive cost of each function.
+// TestInclusive: stacks have the inclusive cost of each function that is in no cycle, and of cycles as a whole.
 func TestInclusive(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 50 {
-		p := consistent(r, 200)
-		s, err := newStacks(p.Graph, []int{0}, detail{})
-		require.NoError(t, err)
-		got := map[string]uint64{}
-		s.each(func(n *node) {
-			for _, f := range n.stack() {
-				got[f.name] += n.own()[0]
+	cycles := 0
+	for n := range 200 {
+		p := consistent(r, 200, n%12)
+		for _, d := range []detail{{}, {sites: true, lines: true}} {
+			s, err := newStacks(p.Graph, []int{0}, d)
+			require.NoError(t, err)
+			got, inCycle, sums := map[string]uint64{}, map[string]string{}, map[string]uint64{}
+			want := map[string]uint64{}
+			for _, f := range p.Graph.Functions().Functions {
+				switch {
+				case f.Cycle != nil:
+					inCycle[f.Name] = f.Cycle.Label()
+					want[f.Cycle.Label()] = f.Cycle.Inclusive[0]
+				case f.Inclusive[0] > 0:
+					want[f.Name] = f.Inclusive[0]
+				}
 			}
-		})
-		want := map[string]uint64{}
-		for _, f := range p.Graph.Functions().Functions {
-			if f.Inclusive[0] > 0 {
-				want[f.Name] = f.Inclusive[0]
-			}
+			s.each(func(n *node) {
+				on := map[string]bool{}
+				for _, f := range n.stack() {
+					require.False(t, f.kind == functionFrame && on["="+f.name], "%s is twice on a stack", f.name)
+					on["="+f.name] = true
+					if name := cmp.Or(inCycle[f.name], f.name); !on[name] && name != "(...)" {
+						on[name] = true
+						got[name] += n.own()[0]
+					}
+				}
+				sums[n.name] += n.own()[0]
+			})
+			require.Equal(t, want, got)
+			require.Equal(t, selfCosts(p.Graph, 0), sums)
 		}
-		require.Equal(t, want, got)
+		cycles += len(p.Graph.Functions().Cycles)
 	}
+	require.Greater(t, cycles, 50)
 }
 
 // TestTreeIsExact: where no function has two callers, stacks are what they were.

@@ -33,7 +33,7 @@ type frameKind uint8
 const (
 	functionFrame frameKind = iota
 	lineFrame
-	markFrame // a cycle, or what stands for several frames
+	markFrame // what stands for several frames
 )
 
 // A place is a source line.
@@ -75,14 +75,13 @@ type context struct {
 	parent *node
 	site   place
 	counts []uint64
+	callee *cgout.Function // nil if it is not known
 }
 
 // A unit is a function, or the functions of a cycle, whose costs are shared together.
 type unit struct {
-	fns      []*cgout.Function
-	cycle    *cgout.Cycle
-	callers  int // arcs to it that were not shared yet
-	contexts []context
+	fns     []*cgout.Function
+	callers int // arcs to it that were not shared yet
 }
 
 // A builder makes stacks of a call graph.
@@ -94,10 +93,12 @@ type builder struct {
 	costs   map[cgout.Func][]cost // by line
 	units   []*unit
 	of      map[*cgout.Function]*unit
-	frames  map[cgout.Func]*frame
-	nodes   int
-	pending int
-	room    []uint64 // of arcs, by event: what sums of a unit can hold besides all own costs
+	// contexts are where each function is called.
+	contexts map[*cgout.Function][]context
+	frames   map[cgout.Func]*frame
+	nodes    int
+	pending  int
+	room     []uint64 // of arcs, by event: what sums of a unit can hold besides all own costs
 }
 
 // A detail says what stacks tell apart: sites the lines of calls, lines those of a function's own cost.
@@ -107,7 +108,7 @@ type detail struct{ sites, lines bool }
 func newStacks(g *cgout.CallGraph, columns []int, d detail) (*stacks, error) {
 	b := &builder{
 		s: &stacks{root: &node{}}, graph: g.Functions(), columns: columns, detail: d,
-		of: map[*cgout.Function]*unit{}, frames: map[cgout.Func]*frame{}, costs: map[cgout.Func][]cost{},
+		of: map[*cgout.Function]*unit{}, contexts: map[*cgout.Function][]context{}, frames: map[cgout.Func]*frame{}, costs: map[cgout.Func][]cost{},
 	}
 	b.s.totals = b.pick(b.graph.Totals)
 	if slices.ContainsFunc(b.s.totals, func(n uint64) bool { return n > math.MaxInt64 }) {
@@ -142,7 +143,7 @@ func (b *builder) order() (list []*unit) {
 			u := &unit{fns: []*cgout.Function{f}}
 			b.units, b.of[f] = append(b.units, u), u
 		case f.Cycle.Functions[0] == f:
-			u := &unit{fns: f.Cycle.Functions, cycle: f.Cycle}
+			u := &unit{fns: f.Cycle.Functions}
 			b.units = append(b.units, u)
 			for _, member := range u.fns {
 				b.of[member] = u
@@ -223,42 +224,36 @@ func (b *builder) clipped(counts []uint64) []uint64 {
 
 // expand makes the nodes of a unit and shares its costs among them.
 func (b *builder) expand(u *unit) {
-	parts, sum := make([][]part, len(u.fns)), make([]uint64, len(b.columns))
-	members, n := make([]part, len(u.fns)), 0
 	b.room = make([]uint64, len(b.columns))
 	for e := range b.room {
 		b.room[e] = math.MaxUint64 - 1 - b.s.totals[e]
 	}
-	for i, f := range u.fns {
-		parts[i] = b.parts(f)
-		n += len(parts[i])
-		members[i].counts = make([]uint64, len(b.columns))
-		for _, p := range parts[i] {
-			addTo(members[i].counts, p.counts)
-		}
-		addTo(sum, members[i].counts)
-	}
-	contexts := b.bundle(b.balanced(u.contexts, sum), n)
-	u.contexts = nil
-	if u.cycle == nil {
-		b.distribute(b.nodesFor(contexts, b.frame(u.fns[0])), contexts, parts[0])
+	if len(u.fns) > 1 {
+		b.expandCycle(u)
 		return
 	}
-	nodes := b.nodesFor(contexts, b.mark(fmt.Sprintf("(cycle %d)", u.cycle.Number)))
-	shares := b.shares(contexts, members)
-	for i, f := range u.fns {
-		inner := make([]context, 0, len(nodes))
-		for j, counts := range shares[i] {
-			if !isZero(counts) {
-				inner = append(inner, context{parent: nodes[j], counts: counts})
-			}
-		}
-		b.distribute(b.nodesFor(inner, b.frame(f)), inner, parts[i])
-	}
+	parts := b.parts(u.fns[0])
+	b.locate(u.fns[0], b.balanced(b.contexts[u.fns[0]], b.sum(parts), b.s.root), parts)
 }
 
-// balanced returns contexts that cost the sum together: calls may say more or less, in which case nobody is known who called.
-func (b *builder) balanced(contexts []context, sum []uint64) []context {
+// locate makes the nodes of a function, and shares its parts among them.
+func (b *builder) locate(f *cgout.Function, contexts []context, parts []part) {
+	delete(b.contexts, f)
+	contexts = b.bundle(contexts, len(parts))
+	b.distribute(b.nodesFor(contexts, b.frame(f)), contexts, parts)
+}
+
+// sum adds parts up.
+func (b *builder) sum(parts []part) []uint64 {
+	sum := make([]uint64, len(b.columns))
+	for _, p := range parts {
+		addTo(sum, p.counts)
+	}
+	return sum
+}
+
+// balanced returns contexts that cost the sum together. Calls may say more, of which part is taken, or less: the rest is on stack other.
+func (b *builder) balanced(contexts []context, sum []uint64, other *node) []context {
 	rest := make([]uint64, len(sum))
 	for e, n := range sum {
 		weights, total := make([]uint64, len(contexts)), uint64(0)
@@ -276,12 +271,12 @@ func (b *builder) balanced(contexts []context, sum []uint64) []context {
 		}
 	}
 	if !isZero(rest) {
-		contexts = append(contexts, context{parent: b.s.root, counts: rest})
+		contexts = append(contexts, context{parent: other, counts: rest})
 	}
 	return slices.DeleteFunc(contexts, func(c context) bool { return isZero(c.counts) })
 }
 
-// bundle leaves the contexts that cost most, and makes one of the others. Parts is how many parts a function has that each of them gets a share of.
+// bundle leaves the contexts that cost most, and bundles the others. Parts is how many parts a function has that each of them gets a share of.
 func (b *builder) bundle(contexts []context, parts int) []context {
 	contexts = merged(contexts)
 	slices.SortStableFunc(contexts, func(x, y context) int { return -slices.Compare(x.counts, y.counts) })
@@ -303,19 +298,49 @@ func (b *builder) bundle(contexts []context, parts int) []context {
 	case len(rest) == 1 && rest[0].parent.depth < maxDepth && most > 1:
 		return append(kept, rest[0])
 	}
-	at, counts := rest[0].parent, make([]uint64, len(b.columns))
-	for _, c := range rest {
-		at = common(at, c.parent)
-		addTo(counts, c.counts)
+	return merged(append(kept, b.bundles(rest, most-len(kept))...))
+}
+
+// bundles joins contexts, below stacks that they share: each goes down to where it and others cost enough together. There are no more than most of
+// these, or one. `(...)` stands for the frames between.
+func (b *builder) bundles(contexts []context, most int) (list []context) {
+	level := map[int][]*node{}
+	counts := map[*node][]uint64{}
+	deepest := 0
+	add := func(at *node, n []uint64) {
+		if counts[at] == nil {
+			counts[at] = make([]uint64, len(b.columns))
+			level[at.depth] = append(level[at.depth], at)
+			deepest = max(deepest, at.depth)
+		}
+		addTo(counts[at], n)
 	}
-	for at.depth > maxDepth-3 {
-		at = at.parent
+	for _, c := range contexts {
+		add(c.parent, c.counts)
 	}
+	for depth := deepest; depth >= 0; depth-- {
+		for _, at := range level[depth] {
+			n := counts[at]
+			delete(counts, at)
+			last := len(counts) == 0
+			if depth <= maxDepth-3 && (last || most > 1 && b.notable(n)) {
+				list = append(list, context{parent: b.bundled(at), counts: n})
+				most--
+			} else {
+				add(at.parent, n)
+			}
+		}
+	}
+	return list
+}
+
+// bundled returns the child of a stack that stands for frames that are not shown.
+func (b *builder) bundled(at *node) *node {
 	if at.bundle == nil {
 		at.bundle = b.add(at, b.mark("(...)"), place{})
 		at.bundle.bundle = at.bundle
 	}
-	return merged(append(kept, context{parent: at.bundle, counts: counts}))
+	return at.bundle
 }
 
 // merged makes one context of those of one line of one stack.
@@ -347,17 +372,6 @@ func (b *builder) notable(counts []uint64) bool {
 	return false
 }
 
-// common returns the last stack that two have in common.
-func common(a, b *node) *node {
-	for a != b {
-		if a.depth < b.depth {
-			a, b = b, a
-		}
-		a = a.parent
-	}
-	return a
-}
-
 // nodesFor makes a node for each context.
 func (b *builder) nodesFor(contexts []context, f *frame) []*node {
 	list := make([]*node, len(contexts))
@@ -387,8 +401,7 @@ func (b *builder) distribute(nodes []*node, contexts []context, parts []part) {
 			case p.callee == nil:
 				nodes[j].self = append(nodes[j].self, cost{p.place, counts})
 			default:
-				to := b.of[p.callee]
-				to.contexts = append(to.contexts, context{nodes[j], p.place, counts})
+				b.contexts[p.callee] = append(b.contexts[p.callee], context{nodes[j], p.place, counts, p.callee})
 				b.pending++
 			}
 		}
