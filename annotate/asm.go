@@ -18,15 +18,9 @@ type asmFunction []*cgout.Insn
 // WriteAsm writes the instructions of each function below their lines: of a report of one profile, of which there
 // are counts by instruction.
 func (r *Report) WriteAsm(w io.Writer) error {
-	if len(r.inputs) != 1 {
-		return errors.New("annotate: instructions are those of one profile")
-	}
-	insns, err := r.inputs[0].insns()
+	insns, err := r.Instructions()
 	if err != nil {
 		return err
-	}
-	if !slices.Equal(insns.Events, r.Events) {
-		return fmt.Errorf("%s: its events %q are not the profile's %q", r.Profiles[0].Name+cgout.InsnsSuffix, insns.Events, r.Events)
 	}
 	functions := map[[2]string]asmFunction{}
 	for i := range insns.List {
@@ -35,6 +29,22 @@ func (r *Report) WriteAsm(w io.Writer) error {
 		functions[key] = append(functions[key], in)
 	}
 	return buffered(w, func(w *bufio.Writer) error { return r.writeAsm(w, functions) })
+}
+
+// Instructions returns the counts by instruction, which WriteAsm shows, and WriteHTML if Options.Asm says so. It is an error if the report is not of one
+// profile, or that has none.
+func (r *Report) Instructions() (*cgout.Insns, error) {
+	if len(r.inputs) != 1 {
+		return nil, errors.New("annotate: instructions are those of one profile")
+	}
+	insns, err := r.inputs[0].insns()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(insns.Events, r.Events) {
+		return nil, fmt.Errorf("%s: its events %q are not the profile's %q", r.Profiles[0].Name+cgout.InsnsSuffix, insns.Events, r.Events)
+	}
+	return insns, nil
 }
 
 func (r *Report) writeAsm(w *bufio.Writer, functions map[[2]string]asmFunction) error {

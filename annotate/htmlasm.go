@@ -1,9 +1,6 @@
 package annotate
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -12,15 +9,9 @@ import (
 // instructions puts the instructions of the functions on the page that are shown there: [address, file, line, text, counts], ascending by address.
 func (b *pageBuilder) instructions() error {
 	r := b.r
-	if len(r.inputs) != 1 {
-		return errors.New("annotate: instructions are those of one profile")
-	}
-	insns, err := r.inputs[0].insns()
+	insns, err := r.Instructions()
 	if err != nil {
 		return err
-	}
-	if !slices.Equal(insns.Events, r.Events) {
-		return fmt.Errorf("%s: its events %q are not the profile's %q", r.Profiles[0].Name+cgout.InsnsSuffix, insns.Events, r.Events)
 	}
 	byName := map[string][]int{}
 	for i, f := range b.d.Funcs {

@@ -30,6 +30,7 @@ type pageData struct {
 	Calls   []rawJSON     `json:"calls"`
 	Asm     map[int][]any `json:"asm"` // instructions of functions, by their index
 	Editor  string        `json:"editor"`
+	Dirs    []string      `json:"dirs"` // where sources were looked for, too
 	Live    *pageLive     `json:"live,omitempty"`
 }
 
@@ -91,7 +92,7 @@ type pageFile struct {
 	Source  string    `json:"source"`
 	Path    string    `json:"path,omitempty"` // for an editor
 	Own     bool      `json:"own,omitempty"`
-	Notes   []string  `json:"notes"`
+	Notes   []string  `json:"notes,omitempty"`
 	Counts  rawJSON   `json:"c"`
 	Rows    []rawJSON `json:"rows"` // null: to be asked for
 }
@@ -134,7 +135,12 @@ func pageColumns(r *Report) (list []pageColumn) {
 func newPageData(r *Report) (*pageData, error) {
 	d := &pageData{
 		Diff: r.Compare, Cols: pageColumns(r), Sort: r.Sort[0], Show: slices.Clone(r.Show), Calls: []rawJSON{}, Asm: map[int][]any{},
-		Objects: []string{}, Editor: valid(r.o.Editor),
+		Objects: []string{}, Dirs: []string{}, Editor: valid(r.o.Editor),
+	}
+	if r.o.Files == nil { // or they are names that the reader does not know
+		for _, dir := range r.o.Finder.Dirs {
+			d.Dirs = append(d.Dirs, valid(dir))
+		}
 	}
 	for i := range r.Derived {
 		d.Show = append(d.Show, len(r.Events)+i)
@@ -152,8 +158,9 @@ func newPageData(r *Report) (*pageData, error) {
 	d.Total = r.numbers(r.Total, r.Total)
 	d.Omitted = pageOmitted{r.OmittedFunctions, r.numbers(r.notShown(), r.Total)}
 	d.Files = make([]pageFile, len(r.Files))
+	own := r.own()
 	for i, f := range r.Files {
-		d.Files[i] = r.newPageFile(f)
+		d.Files[i] = r.newPageFile(f, own(f))
 	}
 	b := pageBuilder{r: r, d: d, files: map[string]int{}}
 	for i, f := range r.Files {
@@ -229,30 +236,16 @@ func (r *Report) appendNumbers(b []byte, counts, parent []cgout.Count) []byte {
 }
 
 // newPageFile makes a file without its rows.
-func (r *Report) newPageFile(f *ReportFile) pageFile {
-	p := pageFile{Name: valid(f.Name), OldName: valid(f.OldName), Source: f.Source, Counts: r.numbers(f.Row, r.Total), Notes: r.sourceNotes(f), Own: r.own(f)}
+func (r *Report) newPageFile(f *ReportFile, own bool) pageFile {
+	p := pageFile{Name: valid(f.Name), OldName: valid(f.OldName), Source: f.Source, Counts: r.numbers(f.Row, r.Total), Notes: sourceNotes(f), Own: own}
 	if r.o.Editor != "" && f.Path != "" {
 		p.Path = valid(r.absolute(f.Path))
 	}
 	return p
 }
 
-// sourceNotes say why a file has no text, and what would find it, or that the text may be another one.
-func (r *Report) sourceNotes(f *ReportFile) []string {
-	notes := []string{}
-	switch f.Source {
-	case SourceUnreadable:
-		where := valid(f.Name)
-		for _, dir := range r.o.Finder.Dirs {
-			where += ", and under " + valid(dir)
-		}
-		notes = append(notes, "No source. Looked for "+where+"."+
-			" If it is elsewhere, --include=DIR or --source-map=FROM=TO says where; these are the lines with counts.")
-	case SourceDifferent:
-		notes = append(notes, "Two or more files of this name are not identical; these are the lines with counts.")
-	case SourceUnknown:
-		notes = append(notes, "The file is not known: this code has no debug information. A package of debug symbols or a build with -g has it.")
-	}
+// sourceNotes say that a file's text may be another one.
+func sourceNotes(f *ReportFile) (notes []string) {
 	for _, name := range f.Newer {
 		notes = append(notes, "The source is newer than "+valid(name)+": counts may stand at wrong lines.")
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cgemu/cgemu/cgout"
 )
@@ -104,21 +105,26 @@ func span(fn *ReportFunction) (first, last int) {
 	return first, last
 }
 
+// lazily returns an expression that is compiled when it is used first: most commands use none of them.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // lastWord is a function's name without what stands around it: `std::vector<int>::push_back(int const&)`.
-var lastWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+var lastWord = lazily(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // head returns where a function begins that has lines from first to last. Some of them may be those of functions that were inlined and
 // stand before it, so it is the first of them, if any, that has the name and is no declaration or call as far as a glance tells.
 func head(text []string, name string, first, last int) int {
 	name, _, _ = strings.Cut(name, "(")
 	name, _, _ = strings.Cut(name, "<")
-	words := lastWord.FindAllString(name, -1)
+	words := lastWord().FindAllString(name, -1)
 	if len(words) == 0 || first < 1 {
 		return first
 	}
 	word := regexp.MustCompile(`(^|[^A-Za-z0-9_.>])` + words[len(words)-1] + `\s*[(<]`)
 	for line := max(first-2, 1); line <= min(last, len(text)); line++ {
-		if s := strings.TrimSpace(text[line-1]); word.MatchString(s) && !strings.HasSuffix(s, ";") && !control.MatchString(s) {
+		if s := strings.TrimSpace(text[line-1]); word.MatchString(s) && !strings.HasSuffix(s, ";") && !control().MatchString(s) {
 			return line
 		}
 	}
@@ -126,7 +132,7 @@ func head(text []string, name string, first, last int) int {
 }
 
 // control begins lines that use a function rather than define it.
-var control = regexp.MustCompile(`^(return|if|while|for|switch|else|case|do|\}|#|//|/\*|\*)|=[^=]`)
+var control = lazily(`^(return|if|while|for|switch|else|case|do|\}|#|//|/\*|\*)|=[^=]`)
 
 // file returns the number of a file, which is added if the report has none of that name.
 func (b *pageBuilder) file(name string) int {
@@ -134,7 +140,7 @@ func (b *pageBuilder) file(name string) int {
 	if !ok {
 		i = len(b.d.Files)
 		b.files[name] = i
-		f := pageFile{Name: valid(name), Source: SourceOff, Notes: []string{}, Counts: b.r.numbers(b.r.row(nil, nil), b.r.Total), Rows: []rawJSON{}}
+		f := pageFile{Name: valid(name), Source: SourceOff, Counts: b.r.numbers(b.r.row(nil, nil), b.r.Total), Rows: []rawJSON{}}
 		if name == cgout.Unknown {
 			f.Source = SourceUnknown
 		}
@@ -152,12 +158,12 @@ func (b *pageBuilder) sort() {
 }
 
 // unnamedCode is the name of code without one that is called by its object: `??? (libc.so.6)`.
-var unnamedCode = regexp.MustCompile(`^\?\?\? \((.+)\)$`)
+var unnamedCode = lazily(`^\?\?\? \((.+)\)$`)
 
 // loaderObject and loaderFile are the dynamic linker, by its object and by its sources.
 var (
-	loaderObject = regexp.MustCompile(`^(ld-(linux|musl).*|ld\.so.*|ld-[0-9.]+\.so|ld64\.so.*)$`)
-	loaderFile   = regexp.MustCompile(`(^|/)(elf/|ldso/|(dl-|rtld|do-rel)[^/]*$)`)
+	loaderObject = lazily(`^(ld-(linux|musl).*|ld\.so.*|ld-[0-9.]+\.so|ld64\.so.*)$`)
+	loaderFile   = lazily(`(^|/)(elf/|ldso/|(dl-|rtld|do-rel)[^/]*$)`)
 )
 
 // kind says whose code a function is.
@@ -165,13 +171,13 @@ func (b *pageBuilder) kind(f *pageFunc, file string) int {
 	object := ""
 	if f.Object >= 0 {
 		object = b.d.Objects[f.Object]
-	} else if m := unnamedCode.FindStringSubmatch(f.Name); m != nil {
+	} else if m := unnamedCode().FindStringSubmatch(f.Name); m != nil {
 		object = m[1]
 	}
 	switch {
 	case b.d.Files[f.File].Own:
 		return kindOwn
-	case loaderObject.MatchString(base(object)) || object == "" && loaderFile.MatchString(file):
+	case loaderObject().MatchString(base(object)) || object == "" && loaderFile().MatchString(file):
 		return kindLoader
 	case file == cgout.Unknown && (object == "" || object == cgout.Unknown) && strings.HasPrefix(f.Name, cgout.Unknown):
 		return kindUnknown
@@ -179,9 +185,12 @@ func (b *pageBuilder) kind(f *pageFunc, file string) int {
 	return kindLibrary
 }
 
-// own reports whether a file is one that the reader can change: read from below Options.Dir; or read at all, if none is there.
-func (r *Report) own(f *ReportFile) bool {
-	return f.Source == SourceRead && (r.below(f) || !slices.ContainsFunc(r.Files, r.below))
+// own returns what tells the files that the reader can change: read from below Options.Dir; or read at all, if none is there.
+func (r *Report) own() func(f *ReportFile) bool {
+	if slices.ContainsFunc(r.Files, r.below) {
+		return r.below
+	}
+	return func(f *ReportFile) bool { return f.Source == SourceRead }
 }
 
 func (r *Report) below(f *ReportFile) bool {

@@ -40,6 +40,7 @@ type graphPage struct {
 	Calls [][]any
 	Asm   map[int][][]any
 	Runs  []struct{ N, Cmd, Date string }
+	Dirs  []string
 }
 
 // pageOf makes a page of profiles; two are compared.
@@ -314,13 +315,52 @@ func TestPageOwn(t *testing.T) {
 	require.ElementsMatch(t, []string{"/home/me/a.c", "/usr/lib/b.c", "../up.c"}, own("/home/you"))
 }
 
-// TestPageNotes: a file without source says where it was looked for, and what would find it.
+// TestPageNotes: the page knows where sources were looked for, and which are newer than the profile.
 func TestPageNotes(t *testing.T) {
 	p := cgout.New("Ir")
 	p.Add("/gone/a.c", "f", 1, 10)
 	o := Defaults()
 	o.Finder.Dirs = []string{"/else"}
 	page := pageOf(t, o, Memory("p", p))
-	require.Contains(t, page.Files[0].Notes[0], "Looked for /gone/a.c, and under /else.")
-	require.Contains(t, page.Files[0].Notes[0], "--include=DIR")
+	require.Equal(t, SourceUnreadable, page.Files[0].Source)
+	require.Equal(t, []string{"/else"}, page.Dirs)
+	require.Empty(t, page.Files[0].Notes)
+	require.Contains(t, sourceNotes(&ReportFile{Newer: []string{"p.out"}})[0], "newer than p.out")
+}
+
+// FuzzPage: whatever a profile has, its page is one, and counts of functions and what is omitted add up to the total.
+func FuzzPage(f *testing.F) {
+	f.Add([]byte("# callgrind format\nversion: 1\nevents: Ir Dr\n\nob=(1) /p\nfl=(1) a.c\nfn=(1) main\n1 1 2\ncfn=(2) f\ncalls=3 7\n2 50 1\nfn=(2)\n7 50 1\ncfn=(1)\ncalls=1 1\n8 9 9\ntotals: 51 3\n"))
+	f.Add([]byte("cmd: x\nevents: Ir\nfl=a.c\nfn=f\n1 5\nfl=b.c\nfn=f\n1 18446744073709551616\nsummary: 18446744073709551621\n"))
+	f.Add([]byte("version: 1\nevents: Ir\nfn=\xff</script>\n99999999999 18446744073709551615\ncfn=x\ncalls=18446744073709551615 1\n1 18446744073709551615\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := Input{name: "p", read: func() ([]byte, error) { return data, nil }}
+		for _, threshold := range []float64{0, 5} {
+			o := Options{Threshold: threshold, CallGraph: true, Context: 2}
+			r, err := New(o, in)
+			if err != nil {
+				return
+			}
+			d, err := newPageData(r)
+			require.NoError(t, err)
+			sum := make(counts, len(r.Events))
+			for _, fn := range d.Funcs {
+				sum.add(fn.row.Counts)
+			}
+			var omitted []json.RawMessage
+			require.NoError(t, json.Unmarshal(d.Omitted.Counts, &omitted))
+			for e := range sum {
+				n, ok := cgout.ParseCount(strings.Trim(string(omitted[e]), `"`))
+				require.True(t, ok)
+				require.Zero(t, sum[e].Add(n).Cmp(r.Total.Counts[e]), "event %d", e)
+			}
+			var b bytes.Buffer
+			require.NoError(t, r.WriteHTML(&b))
+			_, text, _ := strings.Cut(b.String(), `id="data">`)
+			text, _, _ = strings.Cut(text, "</script>")
+			require.True(t, json.Valid([]byte(text)))
+			_, err = Compare(o, in, in)
+			require.NoError(t, err)
+		}
+	})
 }

@@ -169,7 +169,7 @@ const firstMetric = () => METRICS.find((m) => m.terms.length === 1 && m.terms[0]
 function rate(m, part) {
   if (m.of.length === 0) return "";
   const of = amount(D.total, { terms: m.of, unit: "" }, part);
-  if (of === 0) return "";
+  if (of <= 0 || amount(D.total, m, part) < 0) return "";
   const r = amount(D.total, m, part) / of;
   return m.id === "cycles" ? `${r.toFixed(2)} ${m.ofText}` : `${100 * r < 0.01 && r > 0 ? "<0.01" : (100 * r).toPrecision(2).replace(/e.*/, "")}${THIN}% ${m.ofText}`;
 }

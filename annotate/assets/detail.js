@@ -95,12 +95,22 @@ async function drawSource() {
   if (top >= 0) pane.scrollTop = top;
 }
 
+// why says why a file has no text.
+function why(f) {
+  const under = D.dirs.map((d) => `, and under ${d}`).join("");
+  return {
+    unreadable: [`No source. Looked for ${f.n}${under}. If it is elsewhere, --include=DIR or --source-map=FROM=TO says where; these are the lines with counts.`],
+    different: ["Two or more files of this name are not identical; these are the lines with counts."],
+    unknown: ["The file is not known: this code has no debug information. A package of debug symbols or a build with -g has it."],
+  }[f.source] || [];
+}
+
 // sourceTable makes the lines of a file.
 function sourceTable(pane, file, rows) {
   const f = D.files[file], table = el("table", { className: "rows src" }, el("caption", { className: "hidden" }, `Lines of ${f.n}`));
   const sides = D.diff ? ["change", "new"] : ["self"];
   table.append(el("thead", { className: "hidden" }, el("tr", {}, ...sides.map((s) => el("th", { scope: "col" }, s)), el("th", { scope: "col" }, "line"), el("th", { scope: "col" }, "source"))));
-  pane.replaceChildren(...f.notes.map((n) => el("p", { className: "note" }, n)), table);
+  pane.replaceChildren(...[...why(f), ...(f.notes || [])].map((n) => el("p", { className: "note" }, n)), table);
   const t = new Table(table, pane, (r) => lineRow(file, r));
   t.set(rows);
   return t;

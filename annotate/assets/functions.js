@@ -23,7 +23,8 @@ function listFunctions() {
   functions.set(list);
   $("functions-count").textContent = list.length === D.funcs.length ? `${list.length}` : `${list.length} of ${D.funcs.length}`;
   const m = state.metric;
-  $("omitted").textContent = D.omitted.n > 0 ?
+  const unmoved = D.diff && Number(val(D.omitted.c, m)) === 0;
+  $("omitted").textContent = D.omitted.n > 0 && unmoved ? `${full(D.omitted.n)} more, which together did not change.` : D.omitted.n > 0 ?
     `${full(D.omitted.n)} more below the threshold: ${figure(val(D.omitted.c, m), m, D.diff).trim()} ${m.name} (--threshold=0 has them)` : "";
 }
 

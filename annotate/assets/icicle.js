@@ -102,12 +102,16 @@ function chain(n, most = 6) {
   return { ...next, label, title: label, size: n.size, row: n.row, children: bySize([...next.children, ...rest]) };
 }
 
-// entries are the functions that nobody calls, and one of each circle that nobody else calls.
+// entries are the functions that nobody calls; and, as far as there is room, one of each circle that nobody else calls, and those that
+// functions call that are not on the page, unless these are below one that is.
 function entries(cost) {
-  const called = (i) => (callers.get(i) || []).some((c) => c.caller !== i && c.caller >= 0);
+  const called = (i) => (callers.get(i) || []).some((c) => c.caller !== i);
+  const all = amount(D.total, pictured(), NEW);
+  let room = all * 1.001;
   const reached = new Set(), list = [];
   const reach = (i) => {
     const todo = [i];
+    room -= cost[i];
     list.push(i);
     reached.add(i);
     while (todo.length > 0) {
@@ -121,7 +125,7 @@ function entries(cost) {
   };
   const order = D.funcs.map((_, i) => i).sort((i, j) => cost[j] - cost[i]);
   for (const i of order) if (!called(i) && cost[i] > 0) reach(i);
-  for (const i of order) if (!reached.has(i) && cost[i] > 0) reach(i);
+  for (const i of order) if (!reached.has(i) && cost[i] > 0 && cost[i] <= room) reach(i);
   return list;
 }
 
@@ -212,6 +216,25 @@ function onBox(e) {
   }
   if (n.fn !== undefined) Object.assign(patch, { fn: n.fn, file: -1, line: 0, tab: "" });
   go(patch);
+}
+
+// moveBox moves the focus to the box beside, above or below.
+function moveBox(from, key) {
+  const at = from.getBoundingClientRect(), middle = (at.left + at.right) / 2;
+  const row = (top) => [...$("icicle").children].filter((b) => Math.abs(b.getBoundingClientRect().top - top) < 2);
+  let to;
+  if (key === "ArrowLeft" || key === "ArrowRight") {
+    const list = row(at.top);
+    to = list[list.indexOf(from) + (key === "ArrowLeft" ? -1 : 1)];
+  } else {
+    const list = row(at.top + (key === "ArrowDown" ? BOX : -BOX));
+    to = key === "ArrowDown" ? list.find((b) => b.getBoundingClientRect().left >= at.left - 1 && b.getBoundingClientRect().left < at.right) :
+      list.find((b) => b.getBoundingClientRect().left <= middle && middle <= b.getBoundingClientRect().right);
+  }
+  if (!to) return;
+  from.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
 }
 
 // legend says whose code costs how much.

@@ -181,6 +181,10 @@ function sentence() {
   $("sentence").hidden = !D.diff;
   if (!D.diff) return;
   const m = state.metric, was = val(D.total, m, OLD), is = val(D.total, m, NEW), by = val(D.total, m);
+  if (m.unit) {
+    $("sentence").replaceChildren(el("b", {}, `${m.name}: ${full(was, false, m.unit)} → ${full(is, false, m.unit)}`));
+    return;
+  }
   const up = Number(by) > 0, change = Number(was) === 0 ? "" : ` (${percent(Number(by) / Number(was), true)}${THIN}%)`;
   const causes = D.funcs.map((f, i) => [i, val(f.c, m)]).filter(([, c]) => Number(c) !== 0).sort((a, b) => compare(size(b[1]), size(a[1])) || a[0] - b[0]);
   const link = ([i, c]) => [el("a", { href: fragmentOf({ fn: i }), title: exact(D.funcs[i].c, m) }, D.funcs[i].n), ` ${short(c, true).trim()}${gone(D.funcs[i].c, m)}`];
@@ -269,8 +273,9 @@ function onKey(e) {
   if (box === $("search") && e.key === "Enter") { go({ q: box.value }, true); step(e.shiftKey ? -1 : 1); return; }
   if (box) return;
   const inTable = e.target.closest("#functions tbody");
-  const inTabs = e.target.closest("#tabs");
+  const inTabs = e.target.closest("#tabs"), inBox = e.target.closest(".box");
   if (inTable && (e.key === "ArrowDown" || e.key === "ArrowUp")) moveFunction(e.key === "ArrowDown" ? 1 : -1);
+  else if (inBox && e.key.startsWith("Arrow")) moveBox(inBox, e.key);
   else if (inTabs && (e.key === "ArrowRight" || e.key === "ArrowLeft")) turnTab(e.key === "ArrowRight" ? 1 : -1);
   else if (e.key === "Enter" && (e.target === document.body || inTable)) $("pane").focus();
   else if (keys[e.key]) keys[e.key]();

@@ -151,9 +151,9 @@ func TestOracleHTMLKeys(t *testing.T) {
 	b.Keys("\x1b")
 	b.Is("", `document.getElementById("search").value`)
 	b.Open(file, "#table_add")
-	b.Is("Source*,Assembly,Callers 1 · Callees 5", tabNames)
+	b.Is("Source*,Assembly,Callers 1 · Callees 8", tabNames)
 	b.Keys("a")
-	b.Is("Source,Assembly*,Callers 1 · Callees 5", tabNames)
+	b.Is("Source,Assembly*,Callers 1 · Callees 8", tabNames)
 	b.Is("true", `[...document.querySelectorAll("#pane td.code")].some((c) => /^(call|jmp|mov) /.test(c.textContent)) && document.querySelector("#pane tr.of td.line a").textContent.startsWith("table.c:")`)
 	b.Keys("c")
 	b.Is("#table_add;t=calls", `location.hash`)
@@ -169,6 +169,16 @@ func TestOracleHTMLKeys(t *testing.T) {
 	b.Is("true", `document.querySelector("#icicle .box.chosen").style.width !== "100%"`)
 	b.Open(file, link) // what a link shows
 	b.Is("true", `document.querySelector("#icicle .box.chosen").style.width === "100%"`)
+	b.Is("table_add", chosen)
+	b.Open(file, "#main")
+	b.Eval(`document.querySelector("#icicle .root").focus()`)
+	b.Keys("↓")
+	b.Is("libc.so.6", `document.activeElement.firstChild.textContent`)
+	b.Keys("→↓↓")
+	b.Is("main", `document.activeElement.firstChild.textContent`)
+	b.Keys("↑→")
+	b.Is("table.c", `document.activeElement.firstChild.textContent`)
+	b.Keys("↓\r")
 	b.Is("table_add", chosen)
 	b.Open(file, "#main")
 	b.clickFunction("table_add")
@@ -202,7 +212,7 @@ func TestOracleHTMLSearch(t *testing.T) {
 	b.Keys("\x1b/-alloc")
 	b.Is("false", names+`.includes("calloc")`)
 	b.Keys("\x1b//^(main|table_)/")
-	b.Is("main,table_add", names)
+	b.Is("main,table_add,table_list", names)
 	b.Keys("\x1b//((/")
 	b.Is("0 functions, 0 lines", status)
 	b.Keys("\x1b")
@@ -237,8 +247,12 @@ func TestOracleHTMLLinks(t *testing.T) {
 	b.Is("function ascending", sorted)
 	b.Is("button", `document.activeElement.localName`) // the focus stays
 	b.Is("true", `(() => { const n = `+names+`.split(","); return n.join() === n.toSorted().join(); })()`)
+	b.Open(file, "")
+	b.Eval(`Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } })`)
 	b.Click("#copy")
 	b.Is("true", status+`.startsWith("copied as Markdown")`)
+	b.Is("| Instructions | % | with callees | function | where |", `window.copied.split("\n")[0]`)
+	b.Is("true", `/^\| 8,136,461 \| 9\.6 \| 26,\d{3},\d{3} \| .table_add. \| table\.c:16 \|$/m.test(window.copied)`)
 	b.Clean()
 }
 
@@ -354,6 +368,15 @@ func TestOracleHTMLStrange(t *testing.T) {
 	b.Open(page(t, "--threshold=0", write(strings.ReplaceAll(deep.String(), "cfn=f0\ncalls=1 1\n3000 3000\n", ""))), "#f0;v=calls")
 	b.Is("true", `document.querySelectorAll("#icicle .box").length > 5`)
 	b.Keys("vvccssz")
+
+	// What is called by functions that are not on the page is not drawn twice.
+	b.Open(page(t, "--top=3", oldPage), "#;v=calls")
+	b.Is("3", `document.getElementById("functions-count").textContent`)
+	b.Is("all,main", boxNames+`.join()`)
+	b.Open(page(t, "--only=table.c", oldPage), "#;v=calls")
+	b.Is("all,table_add", boxNames+`.join()`)
+	b.Open(page(t, "--derived=rates,cycles", "--diff", oldPage, newPage), "#;e=D1mr/Dr")
+	b.Is("true", `document.getElementById("sentence").textContent.startsWith("D1mr/Dr: ")`)
 	b.Clean()
 }
 

@@ -39,6 +39,10 @@ func TestHTMLOption(t *testing.T) {
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "cgemu x: error: ")
 
+	status, _, stderr = run(Annotate, "--asm", "--html="+file, newFile)
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, newFile+".insns: no such file or directory (cgemu --dump-instr=yes writes it)")
+
 	_, byDiff, _ := run(Diff, "--html", oldFile, newFile)
 	_, byAnnotate, _ := run(Annotate, "--diff", "--html", oldFile, newFile)
 	require.Contains(t, byDiff, "Difference")

@@ -77,6 +77,11 @@ func (o *options) write(r *annotate.Report, out io.Writer) error {
 	case "", "text":
 		return r.WriteTable(out)
 	case "html":
+		if o.Asm {
+			if _, err := r.Instructions(); err != nil { // before the page's file is begun, which it is not about
+				return err
+			}
+		}
 		if o.htmlFile != "" {
 			return writeFile(o.htmlFile, r.WriteHTML)
 		}

@@ -85,7 +85,9 @@ func TestCommands(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, tt.want)
 			// JSON names the file that was read: here the Source comes first.
-			require.Equal(t, strings.ReplaceAll(tt.want, `"path": "lib/a.c"`, `"path": "0/lib/a.c"`), out.String())
+			// A page names the directories that were looked through.
+			want := strings.NewReplacer(`"path": "lib/a.c"`, `"path": "0/lib/a.c"`, `"dirs":["lib","."]`, `"dirs":[]`).Replace(tt.want)
+			require.Equal(t, want, out.String())
 			if tt.format != FormatProfile {
 				require.Equal(t, Summary{Files: 1, Read: 1}, s)
 			}

@@ -62,6 +62,8 @@ func compare(args []string) int {
 		err = errors.New("compare: not with --go-benchmarks: benchstat compares the results of two runs")
 	case err == nil && o.verify:
 		err = errors.New("compare: not with --verify")
+	case err == nil && o.view != "":
+		err = errors.New("compare: not with --view, which shows one run")
 	case err == nil && (o.record != "" || o.recording != nil):
 		err = errors.New("compare: not with --record and --replay")
 	}

@@ -132,14 +132,16 @@ func (b *Browser) Is(want, expression string) {
 	}
 }
 
-// Keys presses keys: characters, \r for Enter, \t for Tab, \x1b for Escape, \b for Backspace.
+// Keys presses keys: characters, \r for Enter, \t for Tab, \x1b for Escape, \b for Backspace, ←, →, ↑ and ↓ for the arrows.
 func (b *Browser) Keys(keys string) {
 	b.t.Helper()
-	names := map[rune]string{'\r': "Enter", '\t': "Tab", '\x1b': "Escape", '\b': "Backspace"}
-	codes := map[rune]int64{'\r': 13, '\t': 9, '\x1b': 27, '\b': 8}
+	names := map[rune]string{
+		'\r': "Enter", '\t': "Tab", '\x1b': "Escape", '\b': "Backspace", '←': "ArrowLeft", '→': "ArrowRight", '↑': "ArrowUp", '↓': "ArrowDown",
+	}
+	codes := map[rune]int64{'\r': 13, '\t': 9, '\x1b': 27, '\b': 8, '←': 37, '↑': 38, '→': 39, '↓': 40}
 	for _, r := range keys {
 		down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: names[r], Text: string(r), WindowsVirtualKeyCode: codes[r]}
-		if r == '\x1b' || r == '\t' || r == '\b' {
+		if names[r] != "" && r != '\r' {
 			down.Text = ""
 		}
 		if down.Key == "" {
