@@ -438,6 +438,13 @@ func FuzzOpen(f *testing.F) {
 		}
 		for _, a := range []uint64{addr, o.main.elf.Entry, o.text.lo, o.text.hi - 1, o.text.lo + addr%64} {
 			o.Lookup(a)
+			o.LinkageName(a)
+			o.Inlined(a)
+		}
+		for _, name := range linkageSections {
+			if s := o.main.section(name); s != nil {
+				o.LinkageName(s.Addr + addr%(s.Size|1))
+			}
 		}
 		o.VAddr(addr)
 		_ = o.Err()

@@ -18,6 +18,7 @@ const maxSection = 1 << 30
 // An image is an ELF file: the object, or a separate debug file of it.
 type image struct {
 	r      io.ReaderAt
+	path   string
 	elf    *elf.File
 	closer io.Closer // nil if the caller closes
 	// room is what the object may still take, which its debug file shares.
@@ -55,7 +56,7 @@ func newImage(r io.ReaderAt, path string, room *allowance, done <-chan struct{})
 	if f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
 		return nil, fmt.Errorf("dwarfmap: %s: %v %v, want a 64-bit little-endian ELF file", path, f.Class, f.Data)
 	}
-	return &image{r: r, elf: f, room: room, done: done}, nil
+	return &image{r: r, path: path, elf: f, room: room, done: done}, nil
 }
 
 func (m *image) close() error {

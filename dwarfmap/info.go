@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"sync"
 )
 
 // Tags of entries (DWARF 5, section 7.5.3).
@@ -60,8 +61,12 @@ type debugInfo struct {
 	// effort is how many bytes of declarations may still be decoded.
 	effort int
 	lines  map[uint64]*lineUnit // by their offsets
-	names  map[uint64]*function
-	fail   func(error)
+	// files has the names of their files.
+	files *lineTable
+	// alt returns the section to which entries and names here may refer as well, nil if there is none.
+	alt   func() *debugInfo
+	names map[uint64]*function
+	fail  func(error)
 }
 
 // A unitSpan is a range of addresses of a unit.
@@ -170,17 +175,18 @@ func (o *Object) loadInfo() (*debugInfo, error) {
 	if s := m.section(".text"); s != nil {
 		d.bias = o.text.lo - s.Addr
 	}
-	o.line(o.text.lo) // reads the index of the line table
+	o.needLines()
 	for _, u := range o.lines.units {
 		d.lines[u.off] = u
 	}
+	d.files, d.alt = o.lines, sync.OnceValue(func() *debugInfo { return o.loadAlt(m) })
 	return d, d.index(o)
 }
 
 // readInfo reads the sections of m whose names end in suffix.
 func (o *Object) readInfo(m *image, suffix string) (*debugInfo, error) {
 	d := &debugInfo{
-		tables: map[uint64]*abbrevTable{}, lines: map[uint64]*lineUnit{}, names: map[uint64]*function{}, fail: o.fail,
+		tables: map[uint64]*abbrevTable{}, lines: map[uint64]*lineUnit{}, names: map[uint64]*function{}, fail: o.fail, alt: func() *debugInfo { return nil },
 	}
 	var strs []byte
 	for _, s := range []struct {
@@ -375,10 +381,15 @@ func (u *infoUnit) reference(v value) uint64 {
 			return u.off + v.n
 		}
 	case formRefAddr:
-		return v.n
+		return v.n &^ inAlt
+	case formGNURefAlt, formRefSup4, formRefSup8:
+		return v.n | inAlt
 	}
 	return 0
 }
+
+// inAlt marks an offset in the .debug_info of another file.
+const inAlt = 1 << 63
 
 // address returns the address that a value is or stands for.
 func (u *infoUnit) address(d *debugInfo, v value) uint64 {
@@ -400,6 +411,10 @@ func (d *debugInfo) addressAt(u *infoUnit, n uint64) uint64 {
 func (u *infoUnit) text(d *debugInfo, c *cursor, form uint64) ([]byte, bool) {
 	v, ok := u.form.read(c, form)
 	switch form {
+	case formGNUStrpAlt, formStrpSup:
+		if alt := d.alt(); alt != nil {
+			v.text = stringAt(alt.form.str(), v.n)
+		}
 	case formStrx, formStrx1, formStrx2, formStrx3, formStrx4, formGNUStrIndex:
 		size, width := uint64(len(d.strOffsets)), u.form.offSize
 		if v.n < size/width && u.strBase < size && size-u.strBase >= width*v.n+width {

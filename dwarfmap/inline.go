@@ -44,6 +44,9 @@ type inlinePart struct {
 	node int32
 }
 
+// maxInlineDepth is how many functions may be inlined into each other: what is inlined into the last one is taken for a part of that.
+const maxInlineDepth = 1000
+
 // Memory that these take.
 const (
 	inlineNodeSize = 80
@@ -273,7 +276,9 @@ func (w *inlineWalk) add(e *entry, outer int32) (node int32, ok bool) {
 	nodes := w.code.nodes
 	n := inlineNode{outer: outer, callFile: uint32(e.callFile), callLine: uint32(e.callLine), origin: e.origin}
 	if outer >= 0 {
-		n.depth = nodes[outer].depth + 1
+		if n.depth = nodes[outer].depth + 1; n.depth >= maxInlineDepth {
+			return outer, true
+		}
 	}
 	node = int32(len(nodes))
 	first, lowest := uint64(0), ^uint64(0)
@@ -395,7 +400,7 @@ func (d *debugInfo) fileIn(o *Object, u *infoUnit, n uint64) string {
 	if lines == nil || n > uint64(^uint32(0)) {
 		return Unknown
 	}
-	return o.shorten(o.lines.fileName(source{lines, uint32(n)}))
+	return o.shorten(d.files.fileName(source{lines, uint32(n)}))
 }
 
 // functionAt reads the entry of a function at an offset of .debug_info.
@@ -406,7 +411,7 @@ func (d *debugInfo) functionAt(o *Object, off uint64) *function {
 	}
 	f = &function{name: Unknown, file: Unknown}
 	d.names[off] = f
-	name := d.chain(off, func(u *infoUnit, e *entry) {
+	name := d.chain(off, func(d *debugInfo, u *infoUnit, e *entry) {
 		if f.line == 0 && e.declLine != 0 && e.declLine <= 1<<31 {
 			f.line = int(e.declLine)
 		}
@@ -421,11 +426,19 @@ func (d *debugInfo) functionAt(o *Object, off uint64) *function {
 }
 
 // symbolAt returns the symbol that the function at an offset of .debug_info would have, nil if its name is not known.
-func (d *debugInfo) symbolAt(off uint64) []byte { return d.chain(off, func(*infoUnit, *entry) {}) }
+func (d *debugInfo) symbolAt(off uint64) []byte {
+	return d.chain(off, func(*debugInfo, *infoUnit, *entry) {})
+}
 
 // chain calls f with the entry at an offset of .debug_info and those that it stands for, up to the one that has the name, which it returns.
-func (d *debugInfo) chain(off uint64, f func(u *infoUnit, e *entry)) (name []byte) {
+func (d *debugInfo) chain(off uint64, f func(d *debugInfo, u *infoUnit, e *entry)) (name []byte) {
 	for at, n := off, 0; at != 0 && n < 16; n++ {
+		if at&inAlt != 0 {
+			if d = d.alt(); d == nil {
+				break
+			}
+			at &^= inAlt
+		}
 		u := d.unitAt(at)
 		if u == nil {
 			break
@@ -436,7 +449,7 @@ func (d *debugInfo) chain(off uint64, f func(u *infoUnit, e *entry)) (name []byt
 		if !ok || !u.read(d, &c, decl, &e, true) {
 			break
 		}
-		if f(u, &e); e.linkage != nil {
+		if f(d, u, &e); e.linkage != nil {
 			return e.linkage
 		}
 		if name == nil {
@@ -454,8 +467,15 @@ func (o *Object) InlinedSymbols(f func(symbol string) bool) {
 	if o.info == nil {
 		return
 	}
-	for _, u := range o.info.units {
-		d, r := o.rest(u)
+	list := o.info.units
+	if alt := o.info.alt(); alt != nil {
+		list = append(list[:len(list):len(list)], alt.units...)
+	}
+	for i, u := range list {
+		d, r := o.info.alt(), u
+		if i < len(o.info.units) {
+			d, r = o.rest(u)
+		}
 		if r == nil {
 			continue
 		}

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInlined looks up every address of programs in DWARF 2, 4 and 5 that are one source, two of them split: what is inlined into what, and where it is called.
+// TestInlined looks up every address of programs in DWARF 2, 4 and 5 that are one source, two of them split, and two that dwz -m has worked on: what is inlined into what, and where it is called.
 // llvm-symbolizer says the same (TestOracleInlined).
 func TestInlined(t *testing.T) {
-	for _, version := range []string{"2", "4", "5", "4s", "5s"} {
+	for _, version := range []string{"2", "4", "5", "4s", "5s", "4z", "5z"} {
 		o, err := Open("testdata/bin/inline"+version, Options{})
 		require.NoError(t, err)
 		found := map[string]bool{}
@@ -63,7 +63,7 @@ func TestInlined(t *testing.T) {
 	}
 }
 
-// TestSplitBroken has the file with the rest of a unit missing, or of another build.
+// TestSplitBroken has the file with the rest of a unit missing, or of another build, and likewise the file that dwz made.
 func TestSplitBroken(t *testing.T) {
 	dir := t.TempDir()
 	copied := func(from, to string, change func(b []byte)) {
@@ -74,7 +74,7 @@ func TestSplitBroken(t *testing.T) {
 	}
 	ask := func() string {
 		o := openPath(t, path.Join(dir, "inline5s"))
-		require.Nil(t, o.Inlined(o.text.lo+0x50))
+		require.Nil(t, o.Inlined(o.text.lo+0x54))
 		o.InlinedSymbols(func(string) bool { return true })
 		require.Error(t, o.Err())
 		return o.Err().Error()
@@ -87,6 +87,11 @@ func TestSplitBroken(t *testing.T) {
 	require.Contains(t, ask(), "inlined functions are unknown: ")
 	copied(rest, rest, func(b []byte) { b[0x40+12] ^= 1 }) // the identifier in the header of the unit
 	require.Contains(t, ask(), "it is of another build")
+	copied("inline5z", "inline5s", func([]byte) {})
+	require.Contains(t, ask(), "some inlined functions are unknown: "+dir+"/inline5.dwz: there is no such file with the build-id ")
+	copied("inline4.dwz", "inline5.dwz", func([]byte) {})
+	require.Contains(t, ask(), "some inlined functions are unknown: "+dir+"/inline5.dwz: there is no such file with the build-id ")
+	copied("inline5s", "inline5s", func([]byte) {})
 	copied(rest, rest, func(b []byte) { copy(b, "no ELF file") })
 	require.Contains(t, ask(), "inlined functions are unknown: ")
 }
@@ -119,7 +124,7 @@ func FuzzInlined(f *testing.F) {
 			for in := o.Inlined(textAt + a); in != nil; in = in.Outer {
 				n++
 			}
-			require.LessOrEqual(t, n, len(info))
+			require.LessOrEqual(t, n, min(len(info), maxInlineDepth))
 		}
 		o.InlinedSymbols(func(symbol string) bool {
 			require.NotEmpty(t, symbol)

@@ -45,12 +45,7 @@ func (o *Object) line(addr uint64) (file string, line int, ok bool) {
 	if !o.text.has(addr) {
 		return "", 0, false
 	}
-	if o.lines == nil {
-		o.lines = &lineTable{}
-		if err := o.loadLines(); err != nil {
-			o.fail(err)
-		}
-	}
+	o.needLines()
 	last := &o.lastRow
 	if !last.has(addr) {
 		if t := o.goLines; t != nil {
@@ -69,6 +64,16 @@ func (o *Object) line(addr uint64) (file string, line int, ok bool) {
 		last.file, last.line = o.lines.fileName(source{r.unit, r.file}), int(r.line)
 	}
 	return last.file, last.line, true
+}
+
+// needLines reads the line table's index unless that was done.
+func (o *Object) needLines() {
+	if o.lines == nil {
+		o.lines = &lineTable{}
+		if err := o.loadLines(); err != nil {
+			o.fail(err)
+		}
+	}
 }
 
 // loadLines reads the line table's index.

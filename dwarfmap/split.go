@@ -90,7 +90,7 @@ func (o *Object) loadRest(file string) (*debugInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.ranges, d.addrs, d.bias, d.lines = o.info.ranges, o.info.addrs, o.info.bias, o.info.lines
+	d.ranges, d.addrs, d.bias, d.lines, d.files = o.info.ranges, o.info.addrs, o.info.bias, o.info.lines, o.info.files
 	return d, d.index(o)
 }
 

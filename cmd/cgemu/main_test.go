@@ -51,12 +51,12 @@ func TestScripts(t *testing.T) {
 				e.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(cache, "go-build")))
 			}
 			e.Setenv("PATH", e.WorkDir+string(os.PathListSeparator)+e.Getenv("PATH"))
-			for _, name := range []string{"guest", "dumps"} {
+			for _, name := range []string{"guest", "dumps", "../dwarfmap/testdata/bin/inline5"} {
 				data, err := os.ReadFile(filepath.Join(testdata, name))
 				if err != nil {
 					return err
 				}
-				if err := os.WriteFile(filepath.Join(e.WorkDir, name), data, 0o755); err != nil {
+				if err := os.WriteFile(filepath.Join(e.WorkDir, filepath.Base(name)), data, 0o755); err != nil {
 					return err
 				}
 			}
