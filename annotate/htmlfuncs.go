@@ -122,13 +122,29 @@ func head(text []string, name string, first, last int) int {
 	if len(words) == 0 || first < 1 {
 		return first
 	}
-	word := regexp.MustCompile(`(^|[^A-Za-z0-9_.>])` + words[len(words)-1] + `\s*[(<]`)
+	word := words[len(words)-1]
 	for line := max(first-2, 1); line <= min(last, len(text)); line++ {
-		if s := strings.TrimSpace(text[line-1]); word.MatchString(s) && !strings.HasSuffix(s, ";") && !control().MatchString(s) {
+		if s := strings.TrimSpace(text[line-1]); defines(s, word) && !strings.HasSuffix(s, ";") && !control().MatchString(s) {
 			return line
 		}
 	}
 	return first
+}
+
+// defines reports whether a line has a word, by itself and not behind a dot or an arrow, in front of a parenthesis.
+func defines(line, word string) bool {
+	for at := 0; ; at++ {
+		i := strings.Index(line[at:], word)
+		if i < 0 {
+			return false
+		}
+		at += i
+		rest := strings.TrimLeft(line[at+len(word):], " \t")
+		alone := at == 0 || !strings.ContainsRune(".>_0123456789", rune(line[at-1])) && !isLetter(rune(line[at-1]))
+		if alone && rest != "" && (rest[0] == '(' || rest[0] == '<') {
+			return true
+		}
+	}
 }
 
 // control begins lines that use a function rather than define it.
