@@ -24,12 +24,12 @@ func (e *assembler) swap() { e.pos, e.far = e.far, e.pos }
 
 // byte emits bytes one by one: a call of memmove takes longer.
 func (e *assembler) byte(b ...byte) {
-	to := e.mem[e.pos:]
-	to = to[:len(b)]
-	for i, x := range b {
-		to[i] = x
+	pos := e.pos
+	for _, x := range b {
+		e.mem[pos] = x
+		pos++
 	}
-	e.pos += len(b)
+	e.pos = pos
 }
 
 func (e *assembler) u32(x uint32) {
