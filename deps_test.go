@@ -22,7 +22,8 @@ const module = "github.com/cgemu/cgemu"
 var allowed = map[string]string{
 	"hooks": "emu emu/x86", "cachesim": "", "branchsim": "", "dwarfmap": "internal/nonblock", "mark": "",
 	"internal/image": "internal/nonblock", "internal/image/imagetest": "",
-	"internal/nonblock": "", "internal/outfile": "internal/nonblock", "cgout": "internal/outfile",
+	"internal/debuginfod": "internal/outfile",
+	"internal/nonblock":   "", "internal/outfile": "internal/nonblock", "cgout": "internal/outfile",
 	"emu": "cachesim", "emu/x86": "", "emu/x86/gen": "", "emu/soft": "", "emu/mem": "emu",
 	"emu/guest": "emu emu/mem emu/x86 hooks",
 	"emu/sem":   "emu emu/guest emu/mem emu/soft emu/x86",
@@ -72,7 +73,7 @@ var allowed = map[string]string{
 	"cgemutest":      ". check internal/outfile mark",
 	"internal/spell": "",
 	"examples/go":    "",
-	"cmd/cgemu": ". annotate annotate/cli annotate/serve cachesim cgout check dwarfmap emu export internal/glob internal/outfile internal/sandbox internal/spell " +
+	"cmd/cgemu": ". annotate annotate/cli annotate/serve cachesim cgout check dwarfmap emu export internal/debuginfod internal/glob internal/outfile internal/sandbox internal/spell " +
 		"internal/usage internal/version loader syscalls",
 }
 

@@ -41,19 +41,24 @@ func (o *Object) openAlt(m *image, name, id string) (*debugInfo, error) {
 			paths = append(paths, path.Join(root, ".build-id", id[:2], id[2:]+".debug"))
 		}
 	}
+	var f *image
 	for _, file := range paths {
-		f := o.openDebug(file, id, 0)
-		if f == nil {
-			continue
+		if f = o.openDebug(file, id, 0); f != nil {
+			break
 		}
-		defer f.close()
-		d, err := o.readInfo(f, "")
-		if err != nil {
-			return nil, err
-		}
-		return d, o.readAlt(d, f)
 	}
-	return nil, fmt.Errorf("%s: there is no such file with the build-id %s", name, id)
+	if f == nil {
+		f = o.fetchDebug(id)
+	}
+	if f == nil {
+		return nil, fmt.Errorf("%s: there is no such file with the build-id %s", name, id)
+	}
+	defer f.close()
+	d, err := o.readInfo(f, "")
+	if err != nil {
+		return nil, err
+	}
+	return d, o.readAlt(d, f)
 }
 
 // readAlt reads the units of an alternate file, and the headers of its line tables, which have the names of files.

@@ -102,7 +102,7 @@ func (o *Object) findDebug() *image {
 	}
 	name, crc, ok := o.debugLink()
 	if !ok {
-		return nil
+		return o.fetchDebug(id)
 	}
 	dir := path.Dir(o.path)
 	if !path.IsAbs(dir) {
@@ -121,7 +121,23 @@ func (o *Object) findDebug() *image {
 			return m
 		}
 	}
-	return nil
+	return o.fetchDebug(id)
+}
+
+// fetchDebug asks for the debug file with a build-id elsewhere.
+func (o *Object) fetchDebug(id string) *image {
+	if o.opts.Fetch == nil || id == "" || isDone(o.opts.Done) {
+		return nil
+	}
+	file := o.opts.Fetch(id, o.opts.Done)
+	if file == "" {
+		return nil
+	}
+	f, err := openRegular(file)
+	if err != nil {
+		return nil
+	}
+	return o.debugOf(f, file, id, 0)
 }
 
 // beside returns where the debug file may be that lies beside the object.
@@ -162,6 +178,11 @@ func (o *Object) openDebug(path, id string, crc uint32) *image {
 	if err != nil {
 		return nil
 	}
+	return o.debugOf(f, path, id, crc)
+}
+
+// debugOf is openDebug of a file that is open.
+func (o *Object) debugOf(f *os.File, path, id string, crc uint32) *image {
 	m, err := newImage(f, path, o.room, o.opts.Done)
 	if err == nil {
 		m.closer = f

@@ -46,6 +46,9 @@ type Options struct {
 	FullpathAfter []string
 	// ExtraDebugPaths are directories to search for separate debug files.
 	ExtraDebugPaths []string
+	// Fetch, if set, returns the path of the debug file with a build-id in hexadecimal that is not found otherwise, "" if there is none. It is to
+	// give up when done is closed.
+	Fetch func(buildID string, done <-chan struct{}) string
 	// Resolve, if set, returns the path to be opened for a file beside the object, false if there is none: a link there may lead to
 	// where the object's owner has nothing to say.
 	Resolve func(path string) (string, bool)

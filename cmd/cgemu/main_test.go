@@ -9,6 +9,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -76,9 +78,16 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status0, "signalled": signalled, "profile": profile,
-			"truncate": truncate, "poke": poke, "tinydisk": tinydisk, "fill": fill, "image": makeImage,
+			"truncate": truncate, "poke": poke, "tinydisk": tinydisk, "fill": fill, "image": makeImage, "serve": serveFiles,
 		},
 	})
+}
+
+// serveFiles serves the files of a directory, and has DEBUGINFOD_URLS say where: serve DIR
+func serveFiles(ts *testscript.TestScript, _ bool, args []string) {
+	s := httptest.NewServer(http.FileServer(http.Dir(ts.MkAbs(args[0]))))
+	ts.Defer(s.Close)
+	ts.Setenv("DEBUGINFOD_URLS", s.URL)
 }
 
 // status0 runs a command and checks its exit status: status N COMMAND...

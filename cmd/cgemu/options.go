@@ -65,6 +65,7 @@ type options struct {
 	engineWarning      string
 	fullpathAfter      []string
 	extraDebug         []string
+	debuginfod         string
 	quiet, verbose     bool
 }
 
@@ -172,6 +173,8 @@ func (o *options) flags() *pflag.FlagSet {
 	o.valgrind.register(f, &o.outFile)
 	f.StringArrayVar(&o.fullpathAfter, "fullpath-after", nil, "")
 	f.StringArrayVar(&o.extraDebug, "extra-debuginfo-path", nil, "")
+	f.StringVar(&o.debuginfod, "debuginfod", "no", "")
+	f.Lookup("debuginfod").NoOptDefVal = "yes"
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "")
 	return f

@@ -117,6 +117,10 @@ var runCommand = usage.Command{
 			yesNoOption("--show-below-main", "name what calls main (no)"),
 			valueOption("--fullpath-after", "TEXT", "cut source paths up to and with TEXT (repeatable)"),
 			valueOption("--extra-debuginfo-path", "DIR", "look for separate debug files there too (repeatable)"),
+			{
+				Names: []string{"--debuginfod"}, Arg: "no|yes|URLS", Optional: true,
+				Text: "fetch debug files that are not found from servers: yes are those of the variable DEBUGINFOD_URLS (no)",
+			},
 		}},
 		{Title: "The guest's world", Options: []usage.Option{
 			choiceOption("--cpu", "v1|v2|v3|v4|valgrind", "the guest's CPU (v3; v1 with the engines unicorn and check-unicorn)"),

@@ -80,6 +80,9 @@ func run(args []string) int {
 	if o.view != "" && (o.root != "" || o.readOnly || o.overlay) {
 		return fail(exitFailed, errors.New("--view: not with --root, --image, --read-only, --overlay and --sandbox, whose walls keep the page's server from its work: cgemu view shows the profile"))
 	}
+	if err := o.fetchDebug(&cfg, logTo); err != nil {
+		return fail(exitFailed, err)
+	}
 	k := &keeper{o: o, log: logTo, stderr: terminal, paths: paths, files: files, write: true}
 	shm, lower, err := o.confine(k)
 	if err != nil {
