@@ -131,7 +131,7 @@ for at, to in ("file", "d/f"), ("dir", "d"), ("gone", "a/b:c"), ("root", "/usr/b
 for at in "file", "dir", "gone", "root", "d/up", "loop": print(at, os.readlink(at), os.path.exists(at), os.path.isdir(at), os.lstat(at).st_size)
 os.rename("file", "moved"); os.chmod("moved", 0o600); open("moved", "a").write("more\n"); print(open("d/up").read())
 for e in sorted(os.scandir("."), key=lambda e: e.name): print(e.name, e.is_symlink(), e.is_dir(follow_symlinks=False))
-os.unlink("dir"); os.link("gone", "again", follow_symlinks=False); print(sorted(os.listdir(".")), os.readlink("again"))'; cat moved; rm -rf again gone loop moved root d; ls -a`}},
+os.unlink("dir"); os.link("gone", "again", follow_symlinks=False); print(sorted(os.listdir(".")), os.readlink("again"))'; cat moved; rm -f again gone loop moved root d/*; python3 -S -c 'import os; os.rmdir("d"); print(os.listdir())'`}},
 		{"sqlite3 on the host's files", []string{image, bound()}, []string{"bash", "-c", `cd /work; q() { sqlite3 data.db "$@" || echo status $?; }
 q "create table t (n integer primary key, w text); with recursive c(x) as (select 1 union all select x + 1 from c where x < 60) insert into t select x, 'word' || x % 17 from c;"
 q "pragma journal_mode = wal; begin; delete from t where n % 3 = 0; commit; create index i on t (w); select w, count(*), sum(n) from t group by w order by w limit 5; pragma integrity_check; vacuum; select count(*) from t; select nothing;"; ls; cat data.db | tr -cd a-z | tr d D | sort | tr -s 'a-zA-Z'; rm data.db*`}},
