@@ -256,23 +256,27 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 // emitLinkage emits the way of a jump through a word at a fixed address, as entries of procedure linkage tables make them, to where it leads now: the word is compared,
 // and the jump is a link. It reports whether the word is likely to change before long: the dynamic linker binds it when the entry is used first.
 func (e *Engine) emitLinkage(g *ginsn) (unbound bool) {
-	if e.predicts() || e.details() || e.calls != nil || !g.HasMem || !g.Mem.RIPRel || !fitsAbs(g) {
+	if e.predicts() || e.details() || e.calls != nil || !g.HasMem || !g.Mem.RIPRel || needsScratch(g) {
 		return false
 	}
 	word := emu.Addr(int64(g.Next()) + g.Mem.Disp)
 	to, ok := e.mem.ReadUint64(word)
-	switch {
-	case !ok || to > math.MaxInt32:
-		return false
-	case emu.Addr(to).PageDown() == g.PC.PageDown():
-		return e.unbound[g.PC] < maxUnbound
-	case e.flagsAtTarget(emu.Addr(to))&flagsDead == 0:
+	if !ok || to > math.MaxInt32 {
 		return false
 	}
-	e.byte(prefixGS, 0x48, 0x81, 0x3c, 0x25) // cmp qword gs:[word], to
-	e.u32(uint32(word))
-	e.u32(uint32(to))
-	other := e.jcc(condNE, 0)
+	if emu.Addr(to).PageDown() == g.PC.PageDown() {
+		return e.unbound[g.PC] < maxUnbound
+	}
+	e.store(slotA, x86.RCX)
+	from := e.pos
+	e.opGuest(opMovLoad, x86.RCX, e.resolve(g, x86.NoReg), true)
+	e.lea(x86.RCX, x86.RCX, -int32(to)) // where it leads elsewhere, flags may be looked at
+	same := e.short(opJRCXZ)
+	e.load(x86.RCX, slotA)
+	other := e.jmp(0)
+	e.patchShort(same)
+	e.load(x86.RCX, slotA)
+	e.saved(from, x86.RCX, slotA, 0)
 	e.emitJump(emu.Addr(to))
 	e.link(other, e.pos)
 	return false
@@ -295,7 +299,9 @@ func (e *Engine) jumped(x *exit) emu.Addr {
 	if e.unbound == nil {
 		e.unbound = map[emu.Addr]uint8{}
 	}
-	if e.unbound[x.rip]++; to.PageDown() != x.rip.PageDown() || e.unbound[x.rip] == maxUnbound {
+	e.unbound[x.rip]++
+	done := to.PageDown() != x.rip.PageDown() || e.unbound[x.rip] == maxUnbound
+	if done && x.t.cache.tbs[x.t.pc] == x.t { // else it is gone already
 		e.drop(x.t)
 		e.dead++
 	}
