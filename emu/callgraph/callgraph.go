@@ -303,12 +303,12 @@ func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
 	for n > 0 && r.Frames[n].SP == rsp|Jumped {
 		n--
 	}
-	if (n == 0 || r.Frames[n].SP != rsp) && r.moved(target, rsp) {
-		r.Return(site, target, rsp, counts)
-		return
-	}
 	if n == 0 || r.Frames[n].SP != rsp {
-		r.Flow(site, target, rsp, counts)
+		if r.moved(target, rsp) {
+			r.Return(site, target, rsp, counts)
+		} else {
+			r.Flow(site, target, rsp, counts)
+		}
 		return
 	}
 	called := r.arcOf(r.Frames[n]).site
@@ -319,6 +319,9 @@ func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
 		r.Jump(site, target, counts)
 	}
 }
+
+// maxInsn is the most bytes that an instruction has (SDM Vol. 2, 2.3.11).
+const maxInsn = 15
 
 // isReturnSite reports whether a CALL at site may return to target.
 func isReturnSite(site, target emu.Addr) bool { return target > site && target <= site+maxInsn }
@@ -620,6 +623,3 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(site, target emu.Addr, call
 		clear(sums[r.In():])
 	}
 }
-
-// maxInsn is the most bytes that an instruction has (SDM Vol. 2, 2.3.11).
-const maxInsn = 15
