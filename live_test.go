@@ -68,6 +68,39 @@ func TestLiveChangesNothing(t *testing.T) {
 	}
 }
 
+// TestLiveCountsNameless takes the counts of a program that executes code in no file, to which it may give a name later: they are counted at once,
+// and so are its calls.
+func TestLiveCountsNameless(t *testing.T) {
+	cfg := cgemu.Config{
+		Args: []string{compile(t, "gcc", "-O1", "testdata/jit.c", "-o")}, Dir: t.TempDir(), Overlay: true, CallGraph: true, ProgressEvery: 20 * time.Microsecond,
+	}
+	var counted, called uint64
+	cfg.OnLive = func(profiles func() []*cgemu.Result) {
+		for _, res := range profiles() {
+			counted, called = 0, 0
+			res.Profile.Each(func(file, fn string, _ int, counts []uint64) {
+				if file == cgout.Unknown && fn == cgout.Unknown {
+					counted += counts[0]
+				}
+			})
+			for c := range res.Profile.Graph.Calls {
+				if c.Callee.Name == cgout.Unknown {
+					called += c.Count
+				}
+			}
+		}
+	}
+	for range 20 { // a busy host may tell seldom
+		counted, called = 0, 0
+		require.Zero(t, start(t, cfg).Exit.Status())
+		if counted > 0 {
+			break
+		}
+	}
+	require.Positive(t, counted)
+	require.Positive(t, called)
+}
+
 // sameResult holds that two results have the same profile, with all that belongs to it.
 func sameResult(t *testing.T, want, got *cgemu.Result) {
 	t.Helper()

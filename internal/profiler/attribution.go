@@ -139,6 +139,7 @@ func (c *attribution) snapshot() *cgout.Profile {
 	p := *c.profile
 	p.Graph = c.graph
 	s := p.Clone()
+	c.settleInto(s, s.Graph)
 	estimateCycles(s)
 	return s
 }

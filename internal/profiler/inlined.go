@@ -57,19 +57,18 @@ func (c *attribution) enterInlined(fn cgout.Func, va, n uint64) {
 	}
 }
 
-// settleInlined makes calls of what was counted of inlined functions.
-func (c *attribution) settleInlined() {
-	t, width := c.inlines, len(c.row)
-	c.inlines = inlineTable{}
+// addCalls adds the calls of inlined functions to a graph.
+func (t *inlineTable) addCalls(graph *cgout.CallGraph) {
 	for i, k := range t.list {
-		sums := t.sums[i*(width+1) : (i+1)*(width+1)]
+		width := len(t.sums) / len(t.list)
+		sums := t.sums[i*width : (i+1)*width]
 		entered := sums[0]
 		for in := k.in; in != nil; in = in.Outer {
 			caller := k.outer
 			if in.Outer != nil {
 				caller = cgout.Func{Object: k.outer.Object, File: in.Outer.File, Name: in.Outer.Func}
 			}
-			c.graph.AddCall(cgout.Call{
+			graph.AddCall(cgout.Call{
 				Caller: caller, File: in.CallFile, Line: in.CallLine, Callee: cgout.Func{Object: k.outer.Object, File: in.File, Name: in.Func},
 				CalleeLine: in.Line, Count: entered, Counts: sums[1:],
 			})

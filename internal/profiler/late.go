@@ -91,14 +91,22 @@ func (c *attribution) lateName(a emu.Addr, name string) string {
 
 // settle gives all that was counted of code without a name the names that are known now.
 func (c *attribution) settle() {
-	c.settleInlined()
-	t, width := c.late, len(c.row)
-	c.late = lateTable{}
+	c.settleInto(c.profile, c.graph)
+	c.late, c.inlines = lateTable{}, inlineTable{}
+	if c.insns != nil && c.jit.Len() > 0 {
+		c.insns.rename(func(a uint64, name string) string { return c.lateName(emu.Addr(a), name) })
+	}
+}
+
+// settleInto adds what was counted of code without a name, and of inlined functions, to a profile and its graph, nil if it has none.
+func (c *attribution) settleInto(p *cgout.Profile, graph *cgout.CallGraph) {
+	c.inlines.addCalls(graph)
+	t, width := &c.late, len(c.row)
 	for i, code := range t.list {
 		name, row := c.lateName(code.at, code.name), t.rows[i*width:(i+1)*width]
-		c.profile.Add(dwarfmap.Unknown, name, 0, row...)
-		if c.graph != nil {
-			c.graph.AddCost(cgout.Func{Object: dwarfmap.Unknown, File: dwarfmap.Unknown, Name: name}, dwarfmap.Unknown, 0, row...)
+		p.Add(dwarfmap.Unknown, name, 0, row...)
+		if graph != nil {
+			graph.AddCost(cgout.Func{Object: dwarfmap.Unknown, File: dwarfmap.Unknown, Name: name}, dwarfmap.Unknown, 0, row...)
 		}
 	}
 	for i, k := range t.pairs {
@@ -109,12 +117,9 @@ func (c *attribution) settle() {
 			k.callee.Name = c.lateName(k.target, k.callee.Name)
 		}
 		sums := t.sums[i*(width+1) : (i+1)*(width+1)]
-		c.graph.AddCall(cgout.Call{
+		graph.AddCall(cgout.Call{
 			Caller: k.caller, File: k.file, Line: k.line, Callee: k.callee, CalleeLine: k.calleeLine, Count: sums[0], Counts: sums[1:],
 		})
-	}
-	if c.insns != nil && c.jit.Len() > 0 {
-		c.insns.rename(func(a uint64, name string) string { return c.lateName(emu.Addr(a), name) })
 	}
 }
 
