@@ -33,12 +33,19 @@ func wine(t *testing.T) []string {
 		out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
 		require.NoError(t, err, "%s: %s", strings.Join(args, " "), out)
 	}
+	command := []string{"env", "-u", "DISPLAY", "WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=", binary}
+	// While one program waits for its input Wine's services stay: else each command starts them, and they hold its output for two seconds.
+	waiting := exec.Command(command[0], append(command[1:], "cmd")...)
+	_, err := waiting.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, waiting.Start())
 	t.Cleanup(func() {
 		kill := exec.Command("/usr/lib/wine/wineserver64", "-k")
 		kill.Env = append(os.Environ(), "WINEPREFIX="+prefix)
 		_ = kill.Run() // it may have ended
+		_ = waiting.Wait()
 	})
-	return []string{"env", "-u", "DISPLAY", "WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=", binary}
+	return command
 }
 
 // TestWine runs programs with the build for Windows, and here: what they say and what is counted are the same bytes.

@@ -171,7 +171,7 @@ function rate(m, part) {
   const of = amount(D.total, { terms: m.of, unit: "" }, part);
   if (of <= 0 || amount(D.total, m, part) < 0) return "";
   const r = amount(D.total, m, part) / of;
-  return m.id === "cycles" ? `${r.toFixed(2)} ${m.ofText}` : `${100 * r < 0.01 && r > 0 ? "<0.01" : (100 * r).toPrecision(2).replace(/e.*/, "")}${THIN}% ${m.ofText}`;
+  return m.id === "cycles" ? `${r.toFixed(2)} ${m.ofText}` : `${100 * r < 0.01 && r > 0 ? "<0.01" : 100 * r < 10 ? (100 * r).toPrecision(2) : (100 * r).toFixed(0)}${THIN}% ${m.ofText}`;
 }
 
 // Names.

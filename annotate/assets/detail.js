@@ -140,7 +140,7 @@ function lineRow(file, r) {
 function editLink(file, line) {
   const path = D.files[file].path;
   if (!D.editor || !path || line < 1) return [];
-  const href = D.editor.replace("/{file}", `/${encodeURI(path.replace(/^\//, ""))}`).replace("{file}", encodeURI(path)).replace("{line}", line);
+  const href = D.editor.replace("/{file}", () => `/${encodeURI(path.replace(/^\//, ""))}`).replace("{file}", () => encodeURI(path)).replace("{line}", line);
   return [el("a", { className: "edit", href, tabIndex: -1, title: "open in the editor", "aria-label": `line ${line} in the editor` }, "✎")];
 }
 
