@@ -125,22 +125,23 @@ $B tar cf a.tar a; $B rm -r a; $B tar xf a.tar; $B ls -R a; $B cp a/b/c e; $B mv
 			"bash", "-c", "ls /usr; for i in 1 2 3; do echo $((i * i)); done | sort -r; x=$(echo a b c | tr a-z A-Z); echo $x >/tmp/f; cat /tmp/f; exit 3"}},
 		{"names", []string{image, bound()}, []string{
 			"bash", "-c", "cd /work; for n in Makefile makefile MAKEFILE aux x:y end. '<a|b>'; do echo $n >$n; done; cat *; ls; printf '%s\n' [a-m]*; >n; ls -a; rm -- *; ls -a"}},
-		{"links", []string{image, bound()}, []string{"bash", "-c", `cd /work; python3 -S -c 'import os
-os.mkdir("d"); open("d/f", "w").write("text\n")
-for at, to in ("file", "d/f"), ("dir", "d"), ("gone", "a/b:c"), ("root", "/usr/bin"), ("d/up", "../dir/f"), ("loop", "loop"): os.symlink(to, at)
-for at in "file", "dir", "gone", "root", "d/up", "loop": print(at, os.readlink(at), os.path.exists(at), os.path.isdir(at), os.lstat(at).st_size)
-os.rename("file", "moved"); os.chmod("moved", 0o600); open("moved", "a").write("more\n"); print(open("d/up").read())
-for e in sorted(os.scandir("."), key=lambda e: e.name): print(e.name, e.is_symlink(), e.is_dir(follow_symlinks=False))
-os.unlink("dir"); os.link("gone", "again", follow_symlinks=False); print(sorted(os.listdir(".")), os.readlink("again"))'; cat moved; rm -f again gone loop moved root d/*; python3 -S -c 'import os; os.rmdir("d"); print(os.listdir())'`}},
+		{"links", []string{image, bound()}, []string{"bash", "-c", `cd /work; perl -e '$| = 1;
+sub text { open(my $f, $_[0], $_[1]) or die "$_[1]: $!"; print $f $_[2]; close $f }
+mkdir "d"; text(">", "d/f", "text\n");
+my @links = (file => "d/f", dir => "d", gone => "a/b:c", root => "/usr/bin", "d/up" => "../dir/f", loop => "loop");
+while (my ($at, $to) = splice(@links, 0, 2)) { symlink $to, $at; print "$at ", readlink($at), " ", -e $at ? 1 : 0, -d $at ? 1 : 0, " ", (lstat $at)[7], "\n" }
+rename "file", "moved"; chmod 0600, "moved"; text(">>", "moved", "more\n"); open(my $f, "<", "d/up"); print <$f>;
+sub list { opendir(my $d, "."); sort grep { !/^\.+$/ } readdir $d }
+for (list()) { my $l = -l $_ ? 1 : 0; print "$_ $l ", !$l && -d $_ ? 1 : 0, "\n" }
+unlink "dir"; link "gone", "again"; print join(" ", list()), " ", readlink("again"), "\n"'; cat moved; rm -f again gone loop moved root d/*; perl -e 'rmdir "d" or die'; echo *`}},
 		{"sqlite3 on the host's files", []string{image, bound()}, []string{"bash", "-c", `cd /work; q() { sqlite3 data.db "$@" || echo status $?; }
 q "create table t (n integer primary key, w text); with recursive c(x) as (select 1 union all select x + 1 from c where x < 60) insert into t select x, 'word' || x % 17 from c;"
 q "pragma journal_mode = wal; begin; delete from t where n % 3 = 0; commit; create index i on t (w); select w, count(*), sum(n) from t group by w order by w limit 5; pragma integrity_check; vacuum; select count(*) from t; select nothing;"; ls; cat data.db | tr -cd a-z | tr d D | sort | tr -s 'a-zA-Z'; rm data.db*`}},
 		{"perl", []string{image}, []string{"perl", "-e",
 			`my %h; $h{$_ % 17} += sqrt($_) for 1..300; printf "%s %.15g\n", $_, $h{$_} for sort keys %h; fork or exit 2; wait; print $? >> 8, "\n"`}},
-		{"python", []string{image}, []string{"python3", "-S", "-c",
-			"import os, json; print(json.dumps({'a': [1.5, None]}), sorted(os.listdir('/'))); print(sum(0.1 * i for i in range(1000)))"}},
-		{"pipes and sockets", []string{image}, []string{"python3", "-S", "-c", `
-import os, socket, threading
+		{"python, pipes and sockets", []string{image}, []string{"python3", "-S", "-c", `
+import json, os, socket, threading
+print(json.dumps({'a': [1.5, None]}), sorted(os.listdir('/'))); print(sum(0.1 * i for i in range(1000)))
 r, w = os.pipe()
 if os.fork() == 0:
     os.write(w, b'from the child')

@@ -105,12 +105,13 @@ func TestOracleInlined(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			dir := sources(t)
-			args := strings.Fields(command)
-			args = append(append([]string{args[0]}, args[1:]...), "-o", "prog"+strconv.Itoa(i))
-			if args[0] == "go" {
-				args = []string{"go", "build", "-o", "prog" + strconv.Itoa(i), "main.go"}
+			compiler, flags, _ := strings.Cut(command, " ")
+			output := []string{"-o", "prog" + strconv.Itoa(i)}
+			if compiler == "go" { // flags stand behind `build`, in front of files
+				flags = strings.TrimPrefix(flags, "build ")
+				output = append([]string{"build"}, output...)
 			}
-			tool(t, dir, args[0], args[1:]...)
+			tool(t, dir, compiler, append(output, strings.Fields(flags)...)...)
 			compareInlined(t, filepath.Join(dir, "prog"+strconv.Itoa(i)))
 		})
 	}

@@ -224,7 +224,7 @@ func TestOracleCxx(t *testing.T) {
 	}
 	t.Run("not demangled", func(t *testing.T) {
 		dir := sources(t)
-		tool(t, dir, "g++", "-g", "-O1", "-std=c++17", "-static", "-o", "prog", "main.cc")
+		tool(t, dir, "g++", "-g", "-O1", "-std=c++17", "-o", "prog", "main.cc")
 		args := []string{"--demangle=no", "--show-below-main=yes", "./prog"}
 		check(t, dir, Options{ShowBelowMain: true}, args...)
 	})

@@ -155,6 +155,6 @@ func (c *testCase) iterations(job *nativeState, o *outcome, faulted bool) uint64
 const (
 	samples     = 5
 	states      = 2
-	fullSamples = 20
-	fullStates  = 2
+	fullSamples = 10
+	fullStates  = 1
 )
