@@ -7,7 +7,7 @@ FUZZTIME   ?= 10s
 BENCH      ?= .
 COUNT      ?= 10
 
-.PHONY: all build unicorn demo test test-all test-oracles check check-fmt check-generated check-cross bench fuzz golden cover web dist test-dist
+.PHONY: all build unicorn demo test test-all test-oracles tagged-oracles portable check check-fmt check-generated check-cross bench fuzz golden cover web dist test-dist
 
 all: build
 
@@ -37,9 +37,15 @@ test-all:
 # Chromium. A missing one is a failure. The packages are those that have such tests; what make test has
 # of them and runs the same here is left out as far as it takes long.
 test-oracles:
+	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
+
+tagged-oracles:
 	go test -tags oracles,unicorn -timeout 25m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' . | xargs -n1 dirname | sort -u)
+
+# The layer of other hosts, on this one. Half of its time it waits.
+portable:
 	go test -tags portable ./emu/mem ./syscalls/internal/...
-	go test -tags portable -run '^TestConformance$$/^gcc$$' ./syscalls -engine=interp
+	go test -tags portable -run '^TestConformance$$/^gcc$$' ./syscalls
 
 # With the tags there are all files but some small ones, which make test compiles and vets.
 check: check-fmt check-generated check-cross
