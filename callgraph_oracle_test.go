@@ -3,6 +3,7 @@
 package cgemu_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -160,6 +161,21 @@ func TestOracleCallGraphDynamic(t *testing.T) {
 			_, r := guestRun(t, compat(t, cgemu.Config{Args: args, Dir: dir, Env: []string{preload}, CallGraph: true}))
 			compareGraphs(t, normalize(readCallgrindFile(t, ref)), normalize(r.Profile))
 		})
+	}
+}
+
+// TestOracleSeparateThreads compares threads that are counted apart.
+func TestOracleSeparateThreads(t *testing.T) {
+	program, dir := buildThreads(t), t.TempDir()
+	run(t, dir, []string{}, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--separate-threads=yes", "--callgrind-out-file=ref", program)...)
+	_, r := guestRun(t, compat(t, cgemu.Config{Args: []string{program}, Env: []string{preload}, CallGraph: true, SeparateThreads: true}))
+	require.Len(t, r.Profile.Threads, 5)
+	for i, p := range r.Profile.Threads {
+		want := readCallgrindFile(t, filepath.Join(dir, fmt.Sprintf("ref-%02d", i+1)))
+		require.Equal(t, i+1, want.Thread)
+		for _, fn := range []string{"step", "once", "often", "main", "wait_for_all"} {
+			require.Equal(t, costOf(want, fn), costOf(p, fn), "thread %d, %s", i+1, fn)
+		}
 	}
 }
 

@@ -127,6 +127,9 @@ type Config struct {
 	// Inline attributes costs, and calls of a call graph, to functions that were inlined, where debug information tells of them: without it they
 	// are the costs of the function into which they were inlined, as Cachegrind has it.
 	Inline bool
+	// SeparateThreads counts threads apart: Profile.Threads has what each counted, in the order in which they ran first. Threads of a profile with counts by
+	// instruction have these, the profile itself has none. Each change from one thread to another takes time.
+	SeparateThreads bool
 	// TraceChildren counts what other processes than the first execute, each for itself.
 	TraceChildren bool
 	// OnChild gets the result of each such process when it ends; without it they are in

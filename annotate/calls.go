@@ -239,7 +239,7 @@ func (o *Options) Renamed(p *cgout.Profile) (*cgout.Profile, error) {
 		return nil, err
 	}
 	q := cgout.New(p.Events...)
-	q.Desc, q.Cmd, q.Graph = p.Desc, p.Cmd, g
+	q.Desc, q.Cmd, q.Graph, q.Thread = p.Desc, p.Cmd, g, p.Thread
 	for c := range g.Costs {
 		q.Add(c.File, c.Func.Name, c.Line, c.Counts...)
 	}

@@ -24,7 +24,11 @@ func (p *Profile) WriteCallgrind(w io.Writer) error {
 		return fmt.Errorf("cgout: a profile without a call graph cannot be written in Callgrind's format")
 	}
 	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[string]int{}}
-	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: cgemu\ncmd: %s\npart: 1\n\n", oneLine(p.Cmd))
+	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: cgemu\ncmd: %s\npart: 1\n", oneLine(p.Cmd))
+	if p.Thread > 0 {
+		fmt.Fprintf(b, "thread: %d\n", p.Thread)
+	}
+	b.WriteString("\n")
 	for _, desc := range p.Desc {
 		b.WriteString("desc: " + oneLine(desc) + "\n")
 	}

@@ -245,3 +245,23 @@ func FuzzReadCallgrind(f *testing.F) {
 		require.Equal(t, text, callgrind(t, q))
 	})
 }
+
+// TestCallgrindThread reads which thread a profile is of: none, if its parts are of several.
+func TestCallgrindThread(t *testing.T) {
+	const head, rest = "# callgrind format\nversion: 1\npid: 7\npart: 1\n", "positions: line\nevents: Ir\nfn=f\n1 2\ntotals: 2\n"
+	for text, thread := range map[string]int{
+		head + rest:                   0,
+		head + "thread: 3\n\n" + rest: 3,
+		head + "thread: 3\n\n" + rest + "\npart: 2\nthread: 3\n\n" + rest: 3,
+		head + "thread: 3\n\n" + rest + "\npart: 1\nthread: 4\n\n" + rest: 0,
+	} {
+		p, err := Read("x", strings.NewReader(text))
+		require.NoError(t, err)
+		require.Equal(t, thread, p.Thread)
+		var b bytes.Buffer
+		require.NoError(t, p.WriteCallgrind(&b))
+		require.Equal(t, thread > 0, strings.Contains(b.String(), "\nthread: 3\n"))
+	}
+	_, err := Read("x", strings.NewReader(head+"thread: all\n"+rest))
+	require.EqualError(t, err, `x:5: thread "all" is no number`)
+}

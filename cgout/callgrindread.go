@@ -111,6 +111,16 @@ func (r *callgrindReader) header(key string, value []byte) error {
 		if r.p.Desc == nil || r.totals == nil {
 			r.p.Desc = append(r.p.Desc, string(value))
 		}
+	case "thread":
+		n, err := strconv.ParseUint(string(value), 10, 31)
+		if err != nil {
+			return r.s.Errorf("thread %q is no number", value)
+		}
+		if r.totals == nil {
+			r.p.Thread = int(n)
+		} else if r.p.Thread != int(n) { // of several
+			r.p.Thread = 0
+		}
 	case "positions":
 		switch r.instr, r.lines = false, true; string(value) {
 		case "line":

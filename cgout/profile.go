@@ -17,6 +17,10 @@ type Profile struct {
 	Insns *Insns
 	// Graph is who called whom, nil if it is not known. WriteCallgrind writes it and Read reads it; Write and Merger leave it out.
 	Graph *CallGraph
+	// Thread is the number of the thread that the counts are of, from 1 on, 0 if they are of all. Threads are the profiles of threads that add up to
+	// this one, if they were counted apart. WriteCallgrind writes a Thread and Read reads it; all other functions leave both out.
+	Thread  int
+	Threads []*Profile
 
 	files   map[string]*file
 	centres int

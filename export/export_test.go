@@ -79,6 +79,26 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestThreads has the samples of threads with a label, in pprof's format, where that of all threads has none.
+func TestThreads(t *testing.T) {
+	for _, name := range []string{"calls", "flat"} {
+		p := readProfile(t, filepath.Join("testdata", name+".out"))
+		first, second := p.Clone(), p.Clone()
+		first.Thread, second.Thread = 1, 2
+		require.NoError(t, p.Merge(second))
+		p.Threads = []*cgout.Profile{first, second}
+		sums := map[int64]int64{}
+		pp, err := profile.ParseData(write(t, p, "pprof", Options{}))
+		require.NoError(t, err)
+		for _, s := range pp.Sample {
+			require.Len(t, s.NumLabel["thread"], 1)
+			sums[s.NumLabel["thread"][0]] += s.Value[0]
+		}
+		total := int64(first.Totals()[0])
+		require.Equal(t, map[int64]int64{1: total, 2: total}, sums)
+	}
+}
+
 func requireXML(t testing.TB, data []byte) {
 	t.Helper()
 	for d := xml.NewDecoder(bytes.NewReader(data)); ; {

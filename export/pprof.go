@@ -25,11 +25,8 @@ type pprofPlace struct {
 }
 
 // pprof writes a profile of pprof's (profile.proto, gzipped): a sample type for each event, a location for each line of a function, a mapping for each object.
+// Samples of threads that were counted apart have a label `thread`.
 func (x *exporter) pprof() error {
-	s, err := newStacks(x.graph, x.columns, detail{sites: true, lines: true})
-	if err != nil {
-		return err
-	}
 	b := pprofBuilder{
 		&profile.Profile{DefaultSampleType: x.events()[0], Period: 1, Comments: append([]string{x.p.Cmd}, x.p.Desc...)},
 		map[string]*profile.Mapping{}, map[cgout.Func]*profile.Function{}, map[pprofPlace]*profile.Location{},
@@ -39,15 +36,45 @@ func (x *exporter) pprof() error {
 	}
 	b.PeriodType = b.SampleType[0]
 	program, _, _ := strings.Cut(x.p.Cmd, " ")
-	for _, f := range s.frames { // to pprof the first mapping is the program
-		if path.Base(f.fn.Object) == path.Base(program) {
-			b.mapping(f.fn.Object)
+	for c := range x.graph.Costs { // to pprof the first mapping is the program
+		if path.Base(c.Func.Object) == path.Base(program) {
+			b.mapping(c.Func.Object)
 			break
 		}
 	}
+	if len(x.p.Threads) == 0 {
+		if err := b.samples(x.graph, x.columns, 0); err != nil {
+			return err
+		}
+	}
+	for _, p := range x.p.Threads {
+		graph := p.Graph
+		if x.flat {
+			graph = flatGraph(p)
+		}
+		if err := b.samples(graph, x.columns, p.Thread); err != nil {
+			return err
+		}
+	}
+	if err := b.CheckValid(); err != nil {
+		return err
+	}
+	return b.Write(x.Writer)
+}
+
+// samples adds what a graph counts, of a thread or, as 0, of all.
+func (b *pprofBuilder) samples(graph *cgout.CallGraph, columns []int, thread int) error {
+	s, err := newStacks(graph, columns, detail{sites: true, lines: true})
+	if err != nil {
+		return err
+	}
+	var label map[string][]int64 // pprof takes a text of digits for a number when it filters
+	if thread > 0 {
+		label = map[string][]int64{"thread": {int64(thread)}}
+	}
 	s.each(func(n *node) {
 		for _, c := range n.self {
-			sample := &profile.Sample{Location: []*profile.Location{b.location(n.frame, c.place)}}
+			sample := &profile.Sample{Location: []*profile.Location{b.location(n.frame, c.place)}, NumLabel: label}
 			for site, up := n.site, n.parent; up.parent != nil; site, up = up.site, up.parent {
 				sample.Location = append(sample.Location, b.location(up.frame, site))
 			}
@@ -57,10 +84,7 @@ func (x *exporter) pprof() error {
 			b.Sample = append(b.Sample, sample)
 		}
 	})
-	if err := b.CheckValid(); err != nil {
-		return err
-	}
-	return b.Write(x.Writer)
+	return nil
 }
 
 // location returns a line of a function, or a frame that is none.

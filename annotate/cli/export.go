@@ -62,6 +62,7 @@ func (o *options) export(x exporting, stdout io.Writer) error {
 		return err
 	}
 	sum := cgout.New()
+	threads := false
 	for i, file := range o.files {
 		err := withFile(file, func(name string, r io.Reader) error {
 			p, err := cgout.Read(name, r)
@@ -78,15 +79,18 @@ func (o *options) export(x exporting, stdout io.Writer) error {
 			case i > 0 && (sum.Graph == nil) != (p.Graph == nil):
 				return fmt.Errorf("%s and %s cannot be added up: one has a call graph, the other has none", o.files[0], name)
 			}
+			if p, err = o.Options.Renamed(p); err != nil {
+				return err
+			}
+			sum.Threads, threads = append(sum.Threads, p), threads || p.Thread > 0
 			return sum.Merge(p)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	sum, err := o.Options.Renamed(sum)
-	if err != nil {
-		return err
+	if !threads {
+		sum.Threads = nil
 	}
 	var b bytes.Buffer // an error leaves no half of a file
 	if err := export.Write(&b, x.format, sum, x.Options); err != nil {

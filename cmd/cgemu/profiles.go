@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cgemu/cgemu"
@@ -91,9 +92,20 @@ func (k *keeper) finish(res *cgemu.Result) {
 	}
 }
 
-// put takes the profile of the end of a process, or the dump with number n.
+// put takes the profile of the end of a process, or the dump with number n: where threads are told apart, theirs. That of the first thread is the last.
 func (k *keeper) put(pid, n int, p *cgout.Profile) error {
-	name := k.files.of(pid, n)
+	if len(p.Threads) == 0 || k.o.outFormat != "" && k.o.outFormat != "callgrind" {
+		return k.putPart(part{pid, n, 0}, p)
+	}
+	var err error
+	for _, of := range slices.Backward(p.Threads) {
+		err = cmp.Or(k.putPart(part{pid, n, of.Thread}, of), err)
+	}
+	return err
+}
+
+func (k *keeper) putPart(of part, p *cgout.Profile) error {
+	name := k.files.of(of)
 	if k.keep {
 		k.kept = append(k.kept, kept{name, p})
 	}
@@ -101,13 +113,13 @@ func (k *keeper) put(pid, n int, p *cgout.Profile) error {
 	case !k.write:
 		return nil
 	case k.writer != nil:
-		return k.writer.put(k.ctx, pid, n, p, k.o.inFormat(p))
+		return k.writer.put(k.ctx, of, p, k.o.inFormat(p))
 	}
 	var insns func(io.Writer) error
 	if p.Insns != nil {
 		insns = p.Insns.Write
 	}
-	return k.files.put(pid, n, p.Cmd, p.Totals()[0] == 0, k.stderr, func(name string) error {
+	return k.files.put(of, p.Cmd, p.Totals()[0] == 0, k.stderr, func(name string) error {
 		return cgout.WriteFiles(k.ctx, name, k.o.inFormat(p), insns)
 	})
 }
@@ -167,12 +179,22 @@ func (f *outFiles) name(pid int) string {
 	return name
 }
 
-// of returns the file for the end of a process, or for its dump with number n.
-func (f *outFiles) of(pid, n int) string {
-	if n > 0 {
-		return f.beside(f.name(pid), n)
+// A part is what a profile is of: a process, its dump with a number from 1 on or what it counted after the last one, and a thread or, as 0, all.
+type part struct{ pid, dump, thread int }
+
+// isLast reports whether a part is the last that is written of a run.
+func (p part) isLast() bool { return p.pid == syscalls.DefaultPID && p.dump == 0 && p.thread <= 1 }
+
+// of returns the file for a part: callgrind.out.1000.2-01 is of dump 2 of process 1000's first thread.
+func (f *outFiles) of(p part) string {
+	name := f.name(p.pid)
+	if p.dump > 0 {
+		name = f.beside(name, p.dump)
 	}
-	return f.name(pid)
+	if p.thread > 0 && !cgout.IsSpecial(name) {
+		name = fmt.Sprintf("%s-%02d", name, p.thread)
+	}
+	return name
 }
 
 // beside returns a file's name with a number added, or the name of what is no regular file.

@@ -19,7 +19,7 @@ import (
 
 // countingOptions are those that are recorded, and that --replay takes, too.
 var countingOptions = []string{
-	"cache-sim", "simulate-cache", "branch-sim", "cache", "I1", "D1", "LL", "L2", "events", "cycles", "dump-instr", "call-graph", "inline", "toggle-collect", "from", "to", "instr-at-start", "instr-atstart",
+	"cache-sim", "simulate-cache", "branch-sim", "cache", "I1", "D1", "LL", "L2", "events", "cycles", "dump-instr", "call-graph", "inline", "separate-threads", "toggle-collect", "from", "to", "instr-at-start", "instr-atstart",
 	"collect-atstart", "trace-children", "demangle", "show-below-main", "fullpath-after", "extra-debuginfo-path", "max-insns",
 }
 

@@ -21,6 +21,7 @@ type countOptions struct {
 	dumpInstr      yesNo
 	callGraph      yesNo
 	inline         yesNo
+	threads        yesNo
 }
 
 // register adds the options to f.
@@ -32,7 +33,8 @@ func (c *countOptions) register(f *pflag.FlagSet) {
 	f.Var(&c.dumpInstr, "dump-instr", "")
 	f.Var(&c.callGraph, "call-graph", "")
 	f.Var(&c.inline, "inline", "")
-	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles", "dump-instr", "call-graph", "inline"} {
+	f.Var(&c.threads, "separate-threads", "")
+	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles", "dump-instr", "call-graph", "inline", "separate-threads"} {
 		f.Lookup(name).NoOptDefVal = "yes"
 	}
 	f.StringArrayVar(&c.regions.Toggle, "toggle-collect", nil, "")
@@ -74,6 +76,7 @@ func (c *countOptions) apply(cfg *cgemu.Config) {
 	cfg.Regions.NotInstr, cfg.Regions.NotCollecting = !bool(c.instrAtStart), !bool(c.collectAtStart)
 	cfg.Events, cfg.Cycles = c.events, bool(c.cycles)
 	cfg.DumpInstr, cfg.CallGraph, cfg.Inline = bool(c.dumpInstr), bool(c.callGraph), bool(c.inline)
+	cfg.SeparateThreads = bool(c.threads)
 }
 
 // cure is why a run may have counted nothing, and what helps, behind a colon; "" if nothing in the options explains it.

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
-	"github.com/cgemu/cgemu/syscalls"
 )
 
 // Process ids of guests are the same in every run, so that runs in one directory want the same files where names are the default. What is of other
@@ -29,7 +28,7 @@ func (f *outFiles) isDefault() bool { return f.format == defaultOut || f.format 
 // find finds the files that are called as profiles are where names are the default.
 func (f *outFiles) find() map[string]fs.FileInfo {
 	prefix, _, _ := strings.Cut(f.format, "%")
-	profile := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + `[0-9]+(\.[0-9]+)?$`)
+	profile := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + `[0-9]+(\.[0-9]+)?(-[0-9]+)?$`)
 	found := map[string]fs.FileInfo{}
 	entries, _ := os.ReadDir(".") // a profile cannot be written there, which is told then
 	for _, e := range entries {
@@ -40,16 +39,15 @@ func (f *outFiles) find() map[string]fs.FileInfo {
 	return found
 }
 
-// put writes the profile of the end of a process, or its dump with number n, and sets aside what is of other runs. Messages go to log.
-func (f *outFiles) put(pid, n int, cmd string, empty bool, log io.Writer, write func(name string) error) error {
-	name := f.of(pid, n)
+// put writes the profile of a part, and sets aside what is of other runs. Messages go to log.
+func (f *outFiles) put(p part, cmd string, empty bool, log io.Writer, write func(name string) error) error {
+	name := f.of(p)
 	if !f.isDefault() {
 		return write(name)
 	}
 	unlock := lockDirectory(".") // other runs want these files, too
 	defer unlock()
-	last := pid == syscalls.DefaultPID && n == 0
-	if err := f.setAside(name, cmd, empty, last, log); err != nil {
+	if err := f.setAside(name, cmd, empty, p.isLast(), log); err != nil {
 		return err
 	}
 	if err := write(name); err != nil {
@@ -58,7 +56,7 @@ func (f *outFiles) put(pid, n int, cmd string, empty bool, log io.Writer, write 
 	if info, err := os.Lstat(name); err == nil {
 		f.written[name] = info
 	}
-	if last {
+	if p.isLast() {
 		return f.setAsideStale(log)
 	}
 	return nil

@@ -56,7 +56,7 @@ var valgrindOptions = map[string]valgrindOption{
 	// The form of profiles.
 	"collect-jumps": {"no", ""}, "combine-dumps": {"no", ""}, "compress-mangled": {}, "compress-pos": {}, "compress-strings": {},
 	"dump-bb": {"no", ""}, "dump-bbs": {"no", ""}, "dump-line": {"yes", ""}, "mangle-names": {}, "pop-on-jump": {"no", ""},
-	"separate-threads": {"no", ""}, "skip-direct-rec": {}, "skip-plt": {}, "trace-jump": {"no", ""},
+	"skip-direct-rec": {}, "skip-plt": {}, "trace-jump": {"no", ""},
 }
 
 // valgrindNothing are options that concern what cgemu does not have: errors that tools find, gdb, messages of other forms, and how

@@ -55,7 +55,7 @@ func TestValgrindRunner(t *testing.T) {
 	o, text := told(t, "--tool=callgrind", "--callgrind-out-file=x.%p", "--cache-sim=yes", "--collect-atstart=no", "--instr-atstart=no", "--compress-pos=no",
 		"--compress-strings=no", "--separate-threads=yes", "--toggle-collect=*::bench", "--dump-instr=no", "--dump-line=yes", "--combine-dumps=no",
 		"--fair-sched=try", "--error-exitcode=201", "--trace-children=yes", "--vgdb=no", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
-	require.Equal(t, "cgemu: means nothing here: --compress-pos=no --compress-strings=no --separate-threads=yes --fair-sched=try --error-exitcode=201 --vgdb=no\n", text)
+	require.Equal(t, "cgemu: means nothing here: --compress-pos=no --compress-strings=no --fair-sched=try --error-exitcode=201 --vgdb=no\n", text)
 	require.Equal(t, "x.%p", o.outFile)
 	require.True(t, bool(o.count.callGraph))
 	require.False(t, bool(o.count.instrAtStart))

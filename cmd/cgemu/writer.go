@@ -52,7 +52,7 @@ func (w *writer) send(h header, parts ...*bytes.Buffer) error {
 
 // A header stands in front of a profile on its way to the writer.
 type header struct {
-	PID, Dump int64 // which dump of the process: 0 for its end
+	PID, Dump, Thread int64 // a part
 	// Profile and Insns are how many bytes follow; -1 if there are no counts by instruction.
 	Profile, Insns int64
 }
@@ -63,10 +63,10 @@ const (
 	interrupted = -2
 )
 
-// put has a profile written, as write does: that of the end of process pid, or the dump with number n.
-func (w *writer) put(ctx context.Context, pid, n int, p *cgout.Profile, write func(io.Writer) error) error {
+// put has the profile of a part written, as write does.
+func (w *writer) put(ctx context.Context, of part, p *cgout.Profile, write func(io.Writer) error) error {
 	var profile, insns bytes.Buffer
-	h := header{PID: int64(pid), Dump: int64(n), Insns: -1}
+	h := header{PID: int64(of.pid), Dump: int64(of.dump), Thread: int64(of.thread), Insns: -1}
 	if err := write(&profile); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (r request) write(ctx context.Context, files *outFiles) error {
 		insns = content(r.insns)
 	}
 	cmd, _ := readCommand(bytes.NewReader(r.profile))
-	return files.put(int(r.PID), int(r.Dump), cmd, emptyProfile(r.profile), os.Stderr, func(name string) error {
+	return files.put(part{int(r.PID), int(r.Dump), int(r.Thread)}, cmd, emptyProfile(r.profile), os.Stderr, func(name string) error {
 		return cgout.WriteFiles(ctx, name, content(r.profile), insns)
 	})
 }

@@ -15,7 +15,9 @@ import (
 // An attribution turns counts by code address into costs of source lines. An address is looked up in the file that is mapped there when
 // its count arrives, so counts must arrive before the mapping changes.
 type attribution struct {
-	profile *cgout.Profile
+	counted
+	// threads tells the costs of threads apart, nil if they are counted together.
+	threads *threads
 	objects *Objects
 	// opened are the objects by guest path; nil for a file that could not be read.
 	opened map[string]*dwarfmap.Object
@@ -23,50 +25,64 @@ type attribution struct {
 	columns [numEvents]int
 	// row is scratch space for Profile.Add; all zero between calls.
 	row []uint64
-	// insns has the counts by instruction too, if they are wanted.
-	insns *insnTable
-	// graph has who called whom, nil if that is not wanted; starts are the places where functions begin, by object.
-	graph  *cgout.CallGraph
+	// starts are the places where functions begin, by object.
 	starts map[functionStart]dwarfmap.Loc
 	// last is the mapping of the last address that was looked up, and object its file: counts come in runs. forgetMapping
 	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
 	object *dwarfmap.Object
-	// jit has the names that the program gave to code in no object. late is what was counted of such code without a name, and nameless says
-	// that what was looked up last is such code.
+	// jit has the names that the program gave to code in no object; nameless says that what was looked up last is such code without one.
 	jit      jitnames.Names
-	late     lateTable
 	nameless bool
-	// inline says that code belongs to functions that were inlined there, in is the innermost one at what was looked up last, nil for none, and
-	// inlines are their costs for a call graph.
-	inline  bool
-	in      *dwarfmap.Inlined
-	inlines inlineTable
+	// inline says that code belongs to functions that were inlined there, in is the innermost one at what was looked up last, nil for none.
+	inline bool
+	in     *dwarfmap.Inlined
 	// byObject says that code without a name is called by its object; unnamed are such names, by the object's path.
 	byObject bool
 	unnamed  map[string]string
+}
+
+// A counted is the costs of a process, or of one of its threads.
+type counted struct {
+	profile *cgout.Profile
+	// insns has the counts by instruction too, if they are wanted.
+	insns *insnTable
+	// graph has who called whom, nil if that is not wanted.
+	graph *cgout.CallGraph
+	// late is what was counted of code in no object that has no name yet, inlines are the costs of inlined functions for the graph.
+	late    lateTable
+	inlines inlineTable
+}
+
+// newCounted returns costs that are all zero.
+func newCounted(cfg *Config) counted {
+	c := counted{profile: cfg.newProfile()}
+	if cfg.DumpInstr {
+		c.insns = newInsnTable(len(c.profile.Events))
+	}
+	if cfg.CallGraph {
+		c.graph = cgout.NewCallGraph(len(c.profile.Events))
+	}
+	return c
 }
 
 // unknown is the place of code that is in no file, or in one without names.
 var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 
 func newAttribution(cfg *Config, o *Objects) *attribution {
-	p := cfg.newProfile()
 	c := &attribution{
-		profile: p, objects: o, opened: map[string]*dwarfmap.Object{}, row: make([]uint64, len(p.Events)),
+		counted: newCounted(cfg), objects: o, opened: map[string]*dwarfmap.Object{}, starts: map[functionStart]dwarfmap.Loc{},
 		inline: cfg.Inline, byObject: !cfg.Compat, unnamed: map[string]string{},
+	}
+	c.row = make([]uint64, len(c.profile.Events))
+	if cfg.Threads {
+		c.threads = newThreads(cfg)
 	}
 	for e := range c.columns {
 		c.columns[e] = -1
 	}
 	for i, col := range cfg.columns() {
 		c.columns[col.event] = i
-	}
-	if cfg.DumpInstr {
-		c.insns = newInsnTable(len(p.Events))
-	}
-	if cfg.CallGraph {
-		c.graph, c.starts = cgout.NewCallGraph(len(p.Events)), map[functionStart]dwarfmap.Loc{}
 	}
 	return c
 }
@@ -118,8 +134,8 @@ func (c *attribution) insnKey(a emu.Addr, loc dwarfmap.Loc) insnKey {
 	return insnKey{object: dwarfmap.Unknown, addr: uint64(a), loc: loc, late: c.nameless}
 }
 
-// take returns the costs so far, and begins anew.
-func (c *attribution) take() *cgout.Profile {
+// takeOne returns the costs so far of what is counted now, and begins anew.
+func (c *attribution) takeOne() *cgout.Profile {
 	c.settle()
 	p := c.profile
 	c.profile = cgout.New(p.Events...)
@@ -134,8 +150,8 @@ func (c *attribution) take() *cgout.Profile {
 	return p
 }
 
-// snapshot returns a copy of the costs.
-func (c *attribution) snapshot() *cgout.Profile {
+// snapshotOne returns a copy of the costs of what is counted now.
+func (c *attribution) snapshotOne() *cgout.Profile {
 	p := *c.profile
 	p.Graph = c.graph
 	s := p.Clone()

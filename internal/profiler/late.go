@@ -125,10 +125,16 @@ func (c *attribution) settleInto(p *cgout.Profile, graph *cgout.CallGraph) {
 
 // totals are the sums of all counts that were not taken.
 func (c *attribution) totals() []uint64 {
-	sums, width := c.profile.Totals(), len(c.row)
-	for i, n := range c.late.rows {
-		sums[i%width] += n
-	}
+	width := len(c.row)
+	sums := make([]uint64, width)
+	c.each(func() {
+		for i, n := range c.profile.Totals() {
+			sums[i] += n
+		}
+		for i, n := range c.late.rows {
+			sums[i%width] += n
+		}
+	})
 	return sums
 }
 

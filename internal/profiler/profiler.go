@@ -35,6 +35,8 @@ type Config struct {
 	CallGraph bool
 	// Inline names functions that were inlined, where debug information tells of them, and has calls to them in the call graph.
 	Inline bool
+	// Threads counts threads apart.
+	Threads bool
 	// Compat leaves requests alone that Cachegrind does not know.
 	Compat bool
 	// Cmd is the command of new profiles.
@@ -124,10 +126,9 @@ func (p *Profiler) Inherit(parent *Profiler) {
 // not to be counted.
 func (p *Profiler) MoveTo(to *Profiler, pid int, discard bool) {
 	p.collect(0, ^emu.Addr(0))
-	p.costs.settle()
-	p.costs.profile, to.costs.profile = to.costs.profile, p.costs.profile
-	p.costs.insns, to.costs.insns = to.costs.insns, p.costs.insns
-	p.costs.graph, to.costs.graph = to.costs.graph, p.costs.graph
+	p.costs.each(p.costs.settle)
+	p.costs.counted, to.costs.counted = to.costs.counted, p.costs.counted
+	p.costs.threads, to.costs.threads = to.costs.threads, p.costs.threads
 	p.pid, p.discard = pid, discard
 }
 
@@ -146,7 +147,7 @@ func (p *Profiler) Exec(argv []string) {
 		p.calls.Reset()
 	}
 	p.benchmarks.reset()
-	p.costs.settle()
+	p.costs.each(p.costs.settle)
 	p.costs.jit = jitnames.Names{}
 	p.costs.profile.Cmd = strings.Join(argv, " ")
 }
@@ -175,6 +176,7 @@ func (p *Profiler) Describe(a emu.Addr) string { return p.costs.describe(p.space
 // Run implements emu.Engine, but that it never stops at a mark.
 func (p *Profiler) Run(cpu *emu.CPU, budget uint64) emu.Stop {
 	p.watch.Scan()
+	p.runs(cpu)
 	for {
 		if want := p.counting(cpu); want != p.now {
 			p.now = want

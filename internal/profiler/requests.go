@@ -118,7 +118,9 @@ func (p *Profiler) dump(trigger string) {
 	p.collect(0, ^emu.Addr(0))
 	profile := p.costs.take()
 	if p.cfg.OnDump != nil && !p.discard {
-		profile.Desc = append(profile.Desc, "Trigger: "+trigger)
+		for _, of := range append(profile.Threads, profile) {
+			of.Desc = append(of.Desc, "Trigger: "+trigger)
+		}
 		p.cfg.OnDump(p.pid, profile)
 	}
 }
