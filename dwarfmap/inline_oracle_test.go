@@ -5,6 +5,7 @@ package dwarfmap
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/cgout"
 )
 
 // inlinedFrames are the functions at an address, from the inside out, with the place where each is executed. Of the innermost one that is the line
@@ -59,12 +62,34 @@ func symbolizer(t *testing.T, prog string, addrs []uint64) (list [][]string) {
 	return list
 }
 
-// compareInlined compares what is inlined at addresses all over the code.
-func compareInlined(t *testing.T, prog string) {
+// executed runs a program under cgemu and returns the addresses of the instructions of it that were executed.
+func executed(t *testing.T, cgemu, prog string) (addrs []uint64) {
+	t.Helper()
+	prog, err := filepath.Abs(prog)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	tool(t, dir, cgemu, "-q", "--dump-instr=yes", "--cachegrind-out-file=out", prog)
+	f, err := os.Open(filepath.Join(dir, "out"+cgout.InsnsSuffix))
+	require.NoError(t, err)
+	defer f.Close()
+	insns, err := cgout.ReadInsns("out", f)
+	require.NoError(t, err)
+	for _, in := range insns.List {
+		if in.Object == prog {
+			addrs = append(addrs, in.Addr)
+		}
+	}
+	require.Greater(t, len(addrs), 20)
+	return addrs
+}
+
+// compareInlined compares what is inlined at all addresses that are executed, and at others all over the code.
+func compareInlined(t *testing.T, cgemu, prog string) {
 	t.Helper()
 	o := openFile(t, prog)
 	const samples = 3000
-	var addrs []uint64
+	addrs := executed(t, cgemu, prog)
+	runs := len(addrs)
 	for a := o.text.lo; a < o.text.hi; a += max(1, (o.text.hi-o.text.lo)/samples) {
 		addrs = append(addrs, a)
 	}
@@ -84,14 +109,16 @@ func compareInlined(t *testing.T, prog string) {
 		}
 	}
 	require.NoError(t, o.Err())
-	t.Logf("%d of %d addresses are in inlined functions, %d differ", inlined, len(addrs), bad)
+	t.Logf("%d of %d addresses, of which %d are executed, are in inlined functions, %d differ", inlined, len(addrs), runs, bad)
 	require.Greater(t, inlined, 5)
 }
 
 // TestOracleInlined compares inlined functions with llvm-symbolizer's, by name, file and line.
 func TestOracleInlined(t *testing.T) {
+	cgemu := filepath.Join(t.TempDir(), "cgemu")
+	tool(t, ".", "go", "build", "-o", cgemu, "../cmd/cgemu")
 	for _, version := range []string{"2", "4", "5"} {
-		compareInlined(t, "testdata/bin/inline"+version)
+		compareInlined(t, cgemu, "testdata/bin/inline"+version)
 	}
 	for i, command := range []string{
 		"g++ -g -O1 inline.cc", "g++ -g -O2 inline.cc", "g++ -g -O3 inline.cc", "g++ -gdwarf-2 -O2 inline.cc", "g++ -gdwarf-3 -O2 inline.cc", "g++ -gdwarf-4 -O2 inline.cc",
@@ -112,7 +139,7 @@ func TestOracleInlined(t *testing.T) {
 				output = append([]string{"build"}, output...)
 			}
 			tool(t, dir, compiler, append(output, strings.Fields(flags)...)...)
-			compareInlined(t, filepath.Join(dir, "prog"+strconv.Itoa(i)))
+			compareInlined(t, cgemu, filepath.Join(dir, "prog"+strconv.Itoa(i)))
 		})
 	}
 }
