@@ -35,6 +35,10 @@ func (r *Report) WriteHTML(w io.Writer) error {
 
 // write writes the page. What it shows of the report is a JSON text in which `<` does not occur.
 func (d *pageData) write(w io.Writer, title, totals, policy string) error {
+	rows, err := d.takeRows()
+	if err != nil {
+		return err
+	}
 	data, err := d.json()
 	if err != nil {
 		return err
@@ -46,6 +50,7 @@ func (d *pageData) write(w io.Writer, title, totals, policy string) error {
 		"{{style}}", style(),
 		"{{totals}}", totals,
 		"{{data}}", string(data),
+		"{{rows}}", rows,
 		"{{script}}", script(),
 	)
 	return buffered(w, func(w *bufio.Writer) error {

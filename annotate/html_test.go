@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,11 +61,19 @@ func pageJSON(t *testing.T, page string) (d struct {
 	Total []any
 },
 ) {
-	_, data, ok := strings.Cut(page, `id="data">`)
-	require.True(t, ok)
-	data, _, ok = strings.Cut(data, "</script>")
-	require.True(t, ok)
-	require.NoError(t, json.Unmarshal([]byte(data), &d))
+	element := func(id string, to any) {
+		_, data, ok := strings.Cut(page, `id="`+id+`">`)
+		require.True(t, ok, id)
+		data, _, ok = strings.Cut(data, "</script>")
+		require.True(t, ok, id)
+		require.NoError(t, json.Unmarshal([]byte(data), to))
+	}
+	element("data", &d)
+	for i := range d.Files {
+		if d.Files[i].Rows == nil {
+			element(fmt.Sprintf("rows-%d", i), &d.Files[i].Rows)
+		}
+	}
 	return d
 }
 

@@ -3,10 +3,12 @@ package annotate
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/cgemu/cgemu/cgout"
@@ -94,7 +96,7 @@ type pageFile struct {
 	Own     bool      `json:"own,omitempty"`
 	Notes   []string  `json:"notes,omitempty"`
 	Counts  rawJSON   `json:"c"`
-	Rows    []rawJSON `json:"rows"` // null: to be asked for
+	Rows    []rawJSON `json:"rows"` // null: they are in an element of their own, or to be asked for
 }
 
 // titles say what Cachegrind's events are.
@@ -192,6 +194,23 @@ func (r *Report) fileRows(f *ReportFile) []rawJSON {
 	w := r.newRowWriter(f, min(max(r.o.Context, 0), math.MaxInt32))
 	w.write()
 	return w.rows
+}
+
+// takeRows takes the rows of files out of the data and returns them as elements of the page, #rows-N of file N: a browser reads
+// those that it shows.
+func (d *pageData) takeRows() (string, error) {
+	var b strings.Builder
+	for i := range d.Files {
+		if f := &d.Files[i]; len(f.Rows) > 0 {
+			data, err := json.Marshal(f.Rows)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&b, "<script type=\"application/json\" id=\"rows-%d\">%s</script>\n", i, data)
+			f.Rows = nil
+		}
+	}
+	return b.String(), nil
 }
 
 // json returns the data as a text without <, > and &.

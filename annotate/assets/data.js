@@ -174,6 +174,15 @@ function rate(m, part) {
   return m.id === "cycles" ? `${r.toFixed(2)} ${m.ofText}` : `${100 * r < 0.01 && r > 0 ? "<0.01" : 100 * r < 10 ? (100 * r).toPrecision(2) : (100 * r).toFixed(0)}${THIN}% ${m.ofText}`;
 }
 
+// rowsOf returns the lines of a file, null if they have to be asked for or the browser has not come to them: they stand behind the script, lest a large page
+// shows nothing for long. They are read when they are wanted first: most are not.
+function rowsOf(file) {
+  const f = D.files[file];
+  const element = f.rows === null && !D.live ? $(`rows-${file}`) : null;
+  if (element) f.rows = JSON.parse(element.textContent);
+  return f.rows;
+}
+
 // Names.
 
 const base = (name) => name.slice(name.lastIndexOf("/") + 1) || name;

@@ -71,9 +71,14 @@ function fileHeadline(file, m) {
 
 // Source.
 
-async function rowsOf(file) {
+const loading = () => document.readyState === "loading";
+const loaded = new Promise((done) => { if (loading()) document.addEventListener("DOMContentLoaded", done); else done(); });
+
+// askedRows are the lines of a file, which are asked for or waited for if need be.
+async function askedRows(file) {
   const f = D.files[file];
-  if (f.rows === null) {
+  if (rowsOf(file) === null && !D.live) await loaded;
+  if (rowsOf(file) === null && D.live) {
     f.rows = await (f.wait ||= fetch(`source/${file}?v=${D.live.version}`).then((r) => r.ok ? r.json() : []).catch(() => []));
   }
   return f.rows;
@@ -87,7 +92,7 @@ async function drawSource() {
   const key = `source ${file} ${state.metric.id} ${state.q} ${D.live?.version}`;
   if (shown.key !== key) {
     shown = { key, table: null };
-    const rows = await rowsOf(file);
+    const rows = await askedRows(file);
     if (shown.key !== key) return; // another was chosen meanwhile
     shown.table = sourceTable(pane, file, rows);
   }
@@ -240,7 +245,7 @@ function drawAssembly() {
 function asmRow(r) {
   const m = state.metric;
   if (!Array.isArray(r)) {
-    const source = (D.files[r.file].rows || []).find((x) => x.length > 1 && x[0] === r.line);
+    const source = (rowsOf(r.file) || []).find((x) => x.length > 1 && x[0] === r.line);
     const cell = source ? code(source[1], source[2]) : el("td", { className: "code" });
     cell.classList.add("of");
     const label = `${fileLabel(r.file)}:${r.line}`;

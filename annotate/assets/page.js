@@ -213,7 +213,7 @@ function findLines() {
   const found = state.q.trim() ? matcher() : null;
   if (found) {
     hits = [];
-    D.files.forEach((f, file) => (f.rows || []).forEach((r, at) => { if (r.length > 1 && r[1] !== null && found(r[1])) hits.push([file, at]); }));
+    D.files.forEach((_, file) => (rowsOf(file) || []).forEach((r, at) => { if (r.length > 1 && r[1] !== null && found(r[1])) hits.push([file, at]); }));
     say(`${functions.list.length} functions, ${full(hits.length)} lines`);
   } else {
     say("");
@@ -222,7 +222,7 @@ function findLines() {
 
 function hotLines() {
   const m = state.metric, list = [];
-  D.files.forEach((f, file) => (f.rows || []).forEach((r, at) => { if (r[3] && amount(r[3], m) !== 0) list.push([file, at, size(val(r[3], m))]); }));
+  D.files.forEach((_, file) => (rowsOf(file) || []).forEach((r, at) => { if (r[3] && amount(r[3], m) !== 0) list.push([file, at, size(val(r[3], m))]); }));
   return list.sort((a, b) => compare(b[2], a[2])).slice(0, 1000);
 }
 
@@ -231,7 +231,7 @@ function step(by) {
   hits ??= hotLines();
   if (hits.length === 0) return;
   hit = state.q ? (hit + by + hits.length) % hits.length : Math.min(Math.max(hit + by, 0), hits.length - 1);
-  const [file, at] = hits[hit], r = D.files[file].rows[at];
+  const [file, at] = hits[hit], r = rowsOf(file)[at];
   const line = r[0] > 0 ? r[0] : 0;
   go({ file, line, fn: functionAt(file, line), tab: "source" }, true);
   say(state.q ? `line ${hit + 1} of ${hits.length}` : `hot line ${hit + 1}`);
@@ -385,6 +385,14 @@ functions = new Table($("functions").firstElementChild, $("functions"), function
 listen();
 start();
 
+// complete shows what depends on lines that were not there when the page was drawn first.
+function complete() {
+  if (state.q) findLines();
+  if (tab() !== "assembly") return;
+  shown.key = "";
+  drawDetail();
+}
+
 // start shows the data; the address says what of it.
 function start() {
   index();
@@ -392,6 +400,8 @@ function start() {
   ownChoices();
   state.metric = null;
   follow();
+  performance.mark("drawn");
+  if (loading()) loaded.then(complete);
   if (D.live) drawLive("");
   if (D.live?.running) setTimeout(poll, 1000);
 }
