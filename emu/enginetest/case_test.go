@@ -156,5 +156,5 @@ const (
 	samples     = 5
 	states      = 2
 	fullSamples = 10
-	fullStates  = 1
+	fullStates  = 2
 )

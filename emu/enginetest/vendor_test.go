@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"bytes"
+	"math/bits"
 	"os"
 	"sync"
 
@@ -80,6 +81,11 @@ func asVendor(by vendor, c *testCase, job *nativeState, want, got *outcome) {
 			if want.dump[at] == 2 && got.dump[at] == 0 {
 				got.dump[at] = 2
 				break
+			}
+		}
+		for _, r := range []int{emu.RDX, emu.RSI} { // which are popped behind the instruction, perhaps from the area
+			if d := want.state.Regs[r] &^ got.state.Regs[r]; got.state.Regs[r]|d == want.state.Regs[r] && bits.OnesCount64(d) == 1 && bits.TrailingZeros64(d)%8 == 1 {
+				got.state.Regs[r] = want.state.Regs[r]
 			}
 		}
 	}
