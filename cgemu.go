@@ -138,7 +138,7 @@ type Config struct {
 
 	// Names says how source places are named.
 	Names dwarfmap.Options
-	// OnProgress, if set, is called about every ProgressEvery of the host's time while the program executes,
+	// OnProgress, if set, is called when about ProgressEvery of the host's time has passed since it returned last, while the program executes,
 	// with the instructions of all processes so far and the virtual time. It changes no count.
 	OnProgress    func(insns uint64, virtual time.Duration)
 	ProgressEvery time.Duration
