@@ -25,9 +25,9 @@ demo: build
 	bin/cgemu annotate --threshold=2 --context=2 bin/demo.out
 	@echo "(??? is what has no debug information here: the C library. The lines above are the program's own.)"
 
-# Quick: no oracle, no race detector.
+# Quick: no oracle, no race detector. What waits most begins first.
 test:
-	go test ./syscalls ./... # the one that waits most begins first
+	go test ./syscalls ./...
 
 # With the race detector, every test in an order of its own.
 test-all:
@@ -45,7 +45,7 @@ tagged-oracles:
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:
 	go test -tags portable ./emu/mem ./syscalls/internal/...
-	go test -tags portable -run '^TestConformance$$/^gcc$$' ./syscalls
+	go test -tags portable -run '^TestConformance$$/^gcc$$' ./syscalls -engine=interp
 
 # With the tags there are all files but some small ones, which make test compiles and vets.
 check: check-fmt check-generated check-cross

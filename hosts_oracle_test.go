@@ -127,7 +127,7 @@ $B tar cf a.tar a; $B rm -r a; $B tar xf a.tar; $B ls -R a; $B cp a/b/c e; $B mv
 			"bash", "-c", "cd /work; for n in Makefile makefile MAKEFILE aux x:y end. '<a|b>'; do echo $n >$n; done; cat *; ls; printf '%s\n' [a-m]*; >n; ls -a; rm -- *; ls -a"}},
 		{"links", []string{image, bound()}, []string{"bash", "-c", `cd /work; perl -e '$| = 1;
 sub text { open(my $f, $_[0], $_[1]) or die "$_[1]: $!"; print $f $_[2]; close $f }
-mkdir "d"; text(">", "d/f", "text\n");
+mkdir "d" or die; text(">", "d/f", "text\n");
 my @links = (file => "d/f", dir => "d", gone => "a/b:c", root => "/usr/bin", "d/up" => "../dir/f", loop => "loop");
 while (my ($at, $to) = splice(@links, 0, 2)) { symlink $to, $at; print "$at ", readlink($at), " ", -e $at ? 1 : 0, -d $at ? 1 : 0, " ", (lstat $at)[7], "\n" }
 rename "file", "moved"; chmod 0600, "moved"; text(">>", "moved", "more\n"); open(my $f, "<", "d/up"); print <$f>;

@@ -49,7 +49,7 @@ func (x *exporter) pprof() error {
 	}
 	for _, p := range x.p.Threads {
 		graph := p.Graph
-		if x.flat {
+		if graph == nil {
 			graph = flatGraph(p)
 		}
 		if err := b.samples(graph, x.columns, p.Thread); err != nil {

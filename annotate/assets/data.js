@@ -174,11 +174,14 @@ function rate(m, part) {
   return m.id === "cycles" ? `${r.toFixed(2)} ${m.ofText}` : `${100 * r < 0.01 && r > 0 ? "<0.01" : 100 * r < 10 ? (100 * r).toPrecision(2) : (100 * r).toFixed(0)}${THIN}% ${m.ofText}`;
 }
 
-// rowsOf returns the lines of a file, null if they have to be asked for or the browser has not come to them: they stand behind the script, lest a large page
-// shows nothing for long. They are read when they are wanted first: most are not.
+// The lines of files stand behind the script, lest a large page shows nothing for long. While it is loading none of them are there, or a part of one.
+const loading = () => document.readyState === "loading";
+const loaded = new Promise((done) => { if (loading()) document.addEventListener("DOMContentLoaded", done); else done(); });
+
+// rowsOf returns the lines of a file, null if they are not there yet or have to be asked for. They are read when they are wanted first: most are not.
 function rowsOf(file) {
   const f = D.files[file];
-  const element = f.rows === null && !D.live ? $(`rows-${file}`) : null;
+  const element = f.rows === null && !D.live && !loading() ? $(`rows-${file}`) : null;
   if (element) f.rows = JSON.parse(element.textContent);
   return f.rows;
 }

@@ -71,14 +71,11 @@ function fileHeadline(file, m) {
 
 // Source.
 
-const loading = () => document.readyState === "loading";
-const loaded = new Promise((done) => { if (loading()) document.addEventListener("DOMContentLoaded", done); else done(); });
-
 // askedRows are the lines of a file, which are asked for or waited for if need be.
 async function askedRows(file) {
   const f = D.files[file];
-  if (rowsOf(file) === null && !D.live) await loaded;
-  if (rowsOf(file) === null && D.live) {
+  await loaded;
+  if (rowsOf(file) === null) {
     f.rows = await (f.wait ||= fetch(`source/${file}?v=${D.live.version}`).then((r) => r.ok ? r.json() : []).catch(() => []));
   }
   return f.rows;

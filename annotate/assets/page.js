@@ -387,7 +387,7 @@ start();
 
 // complete shows what depends on lines that were not there when the page was drawn first.
 function complete() {
-  if (state.q) findLines();
+  if (state.q) findLines(); else hits = null;
   if (tab() !== "assembly") return;
   shown.key = "";
   drawDetail();

@@ -425,7 +425,6 @@ func TestOracleHTMLLarge(t *testing.T) {
 	b := newBrowser(t)
 	b.Open(file, "")
 	b.Is("10000", `document.getElementById("functions-count").textContent`)
-	t.Logf("t %s", b.Eval(`document.documentElement.dataset.t`))
 	t.Logf("functions and overview: %s ms", b.Eval(`Math.round(performance.getEntriesByName("drawn")[0].startTime)`))
 	t.Logf("load: %s ms", b.Eval(`Math.round(performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd)`))
 	step := func(name string, act func()) {

@@ -92,18 +92,20 @@ func (k *keeper) finish(res *cgemu.Result) {
 	}
 }
 
-// put takes the profile of the end of a process, or the dump with number n: where threads are told apart, theirs. That of the first thread is the last.
+// put takes the profile of the end of a process, or the dump with number n. Where threads are told apart theirs are taken instead, from the last to the first,
+// whose profile ends the run: see part.isLast.
 func (k *keeper) put(pid, n int, p *cgout.Profile) error {
 	if len(p.Threads) == 0 || k.o.outFormat != "" && k.o.outFormat != "callgrind" {
 		return k.putPart(part{pid, n, 0}, p)
 	}
 	var err error
 	for _, of := range slices.Backward(p.Threads) {
-		err = cmp.Or(k.putPart(part{pid, n, of.Thread}, of), err)
+		err = cmp.Or(err, k.putPart(part{pid, n, of.Thread}, of))
 	}
 	return err
 }
 
+// putPart takes the profile of a part.
 func (k *keeper) putPart(of part, p *cgout.Profile) error {
 	name := k.files.of(of)
 	if k.keep {

@@ -108,7 +108,7 @@ var runCommand = usage.Command{
 				"%q{VAR} a variable, %% a per cent sign"),
 			yesNoOption("--inline", "costs belong to functions that were inlined, where debug information tells of them (no)"),
 			yesNoOption("--call-graph", "record who calls whom, too: the profile is callgrind.out.%p, in Callgrind's format (no)"),
-			yesNoOption("--separate-threads", "a profile for each thread: callgrind.out.%p-01 and so on (no)"),
+			yesNoOption("--separate-threads", "write a profile for each thread: FILE-01, FILE-02 and so on (no)"),
 			{
 				Names: []string{"--out-format"}, Arg: "FORMAT", Values: export.Formats,
 				Text: "write the profile for another tool, as cgemu export does, to cgemu.%p.EXTENSION; all but lcov imply --call-graph=yes",

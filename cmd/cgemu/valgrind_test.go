@@ -58,6 +58,7 @@ func TestValgrindRunner(t *testing.T) {
 	require.Equal(t, "cgemu: means nothing here: --compress-pos=no --compress-strings=no --fair-sched=try --error-exitcode=201 --vgdb=no\n", text)
 	require.Equal(t, "x.%p", o.outFile)
 	require.True(t, bool(o.count.callGraph))
+	require.True(t, bool(o.count.threads))
 	require.False(t, bool(o.count.instrAtStart))
 	require.False(t, bool(o.count.collectAtStart))
 	require.True(t, bool(o.cacheSim))

@@ -52,7 +52,7 @@ func (w *writer) send(h header, parts ...*bytes.Buffer) error {
 
 // A header stands in front of a profile on its way to the writer.
 type header struct {
-	PID, Dump, Thread int64 // a part
+	PID, Dump, Thread int64 // what the profile is of: see part
 	// Profile and Insns are how many bytes follow; -1 if there are no counts by instruction.
 	Profile, Insns int64
 }

@@ -5,6 +5,9 @@ import (
 	"math/bits"
 	"os"
 	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -125,4 +128,21 @@ func settle(by vendor, c *testCase, want, got *outcome) bool {
 	}
 	want.state.Flags, got.state.Flags = want.state.Flags&^u, got.state.Flags&^u
 	return c.insns != nil && c.insns[len(c.insns)-2] == c.at || want.state.RIP == c.at
+}
+
+// TestPoppedMask has the bit that AMD's MXCSR_MASK has, and Intel's has not, in a register that was popped from an area of FXSAVE: it is no difference
+// there, and any other bit is.
+func TestPoppedMask(t *testing.T) {
+	for _, tt := range []struct {
+		by   vendor
+		op   x86.Op
+		bit  int
+		same bool
+	}{{amd, x86.FXSAVE64, 41, true}, {amd, x86.FXSAVE64, 40, false}, {amd, x86.MOV, 41, false}, {intel, x86.FXSAVE64, 41, false}} {
+		var want, got outcome
+		want.state.Regs[emu.RSI] = 0x35<<56 | 1<<tt.bit
+		got.state.Regs[emu.RSI] = 0x35 << 56
+		asVendor(tt.by, &testCase{inst: x86.Inst{Op: tt.op}}, &nativeState{}, &want, &got)
+		require.Equal(t, tt.same, want.state.Regs == got.state.Regs, "%v %v %d", tt.by, tt.op, tt.bit)
+	}
 }
