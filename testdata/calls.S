@@ -34,6 +34,7 @@ FN _start
 	call	popped
 	call	local
 	call	local
+	call	linkage
 	mov	$60, %eax
 	xor	%edi, %edi
 	syscall
@@ -239,3 +240,39 @@ FN local
 1:	pop	%rax
 	jmp	*%rax
 END local
+
+# Calls through words: of entries of a linkage table, one of which leads back into it first, and without one. Two of the words change.
+FN linkage
+	push	%rbx
+	mov	$3, %ebx
+1:	call	entry
+	call	lazy
+	call	moving
+	call	*word(%rip)
+	call	*moved(%rip)
+	cmp	$2, %ebx
+	jne	2f
+	lea	tail(%rip), %rax
+	mov	%rax, moved(%rip)
+2:	dec	%ebx
+	jnz	1b
+	pop	%rbx
+	jmp	lazy
+END linkage
+
+.data
+word:	.quad	leaf
+unbound: .quad	resolve
+moved:	.quad	conditional
+
+.section .plt, "ax", @progbits
+	.balign	4096
+entry:	endbr64
+	bnd jmp	*word(%rip)
+lazy:	jmp	*unbound(%rip)
+resolve:
+	lea	leaf(%rip), %r11
+	mov	%r11, unbound(%rip)
+	jmp	*unbound(%rip)
+moving:	jmp	*moved(%rip)
+	.balign	4096

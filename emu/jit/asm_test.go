@@ -52,7 +52,7 @@ var (
 	indices = values(x86.RAX, x86.RBP, x86.R12, x86.R15)
 	maybe   = append(values(x86.NoReg), indices...)
 	scales  = values[uint8](1, 2, 4, 8)
-	disps   = values[int32](0, 8, 127, -128, 128, -129, math.MinInt32)
+	disps   = values[int32](0, 8, 64, 127, -128, 128, -129, 2032, -2048, 8128, -8256, math.MinInt32)
 	imms    = values[int32](0, 127, -128, 128, -129, math.MaxInt32, math.MinInt32)
 	someImm = values[int32](1, -0x12345678)
 	abs     = values[int32](0, 0x12345678)
@@ -64,7 +64,7 @@ var (
 	conds   = values[byte](condB, condE, condNE, condBE, condA)
 	alu     = values[byte](aluADD, aluOR, aluAND, aluSUB, aluCMP)
 	both    = values(false, true)
-	vecs    = values(vec(0), vecPair, vecTotal)
+	vecs    = values(vec(0), vec(7), vecPair, vecTotal)
 )
 
 // encodings has every method that emits whole instructions.
@@ -109,6 +109,7 @@ var encodings = []encoding{
 	emits((*assembler).vpaddq, vecs, vecs, offsets),
 	emits((*assembler).vpaddqAt, vecs, vecs, bases, disps),
 	emits((*assembler).vpaddqVector, vecs, vecs, vecs),
+	emits((*assembler).vpsubqVector, vecs, vecs, vecs),
 	emits((*assembler).vpaddqWide, vecs, vecs, offsets),
 	emits((*assembler).vpaddqWideAt, vecs, vecs, bases, disps),
 	emits((*assembler).vpaddqWideVector, vecs, vecs, vecs),
@@ -157,7 +158,7 @@ func patchShort(e *assembler, op byte) {
 var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
-	"immediate": "opcode and immediate", "swap": "emits nothing", "memFar": "ModRM byte and displacement", "evex": "prefix and opcode",
+	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode",
 }
 
 // emitAt is the arena offset at which every instruction is emitted, testLowBase where the low part of the arena is said to be.

@@ -4,15 +4,19 @@ package jit
 
 import "github.com/cgemu/cgemu/emu/x86"
 
-// A vec is one of the registers XMM24 to XMM31, less 24, which AVX-512 has.
+// A vec is one of the registers XMM16 to XMM31, less 16, which AVX-512 has.
 type vec byte
 
-// What the engine has there, if the guest has no AVX-512, to record calls: scratch space, the innermost frame's address, the total.
+// What the engine has there, if the guest has no AVX-512, to record calls: the numbers from 1 on and the size of a frame, scratch space, the innermost frame's
+// address, the total.
 const (
-	vecPair    vec = 4
-	vecScratch vec = 5
-	vecFrame   vec = 6
-	vecTotal   vec = 7
+	vecOne       vec = 0
+	vecNumbers       = 11
+	vecFrameSize vec = 11
+	vecPair      vec = 12
+	vecScratch   vec = 13
+	vecFrame     vec = 14
+	vecTotal     vec = 15
 )
 
 // The prefix and the opcode of an instruction: PP, MMM and L'L of SDM Vol. 2, "EVEX", with W set.
@@ -20,6 +24,7 @@ type evexOp struct{ pp, mmm, length, opcode byte }
 
 var (
 	opVPADDQ    = evexOp{1, 1, length128, 0xd4}
+	opVPSUBQ    = evexOp{1, 1, length128, 0xfb}
 	opVMOVDQULd = evexOp{2, 1, length128, 0x6f}
 	opVMOVDQUSt = evexOp{2, 1, length128, 0x7f}
 	opVMOVQSt   = evexOp{1, 1, length128, 0xd6}
@@ -45,13 +50,14 @@ func (op evexOp) wide() evexOp {
 func (e *assembler) evex(op evexOp, v, src vec, hasSrc bool, xb byte) {
 	vvvv, vPrime := byte(0x78), byte(8)
 	if hasSrc {
-		vvvv, vPrime = (byte(src)^7)<<3, 0
+		vvvv, vPrime = (byte(src)^15)<<3, 0
 	}
-	// R and R' extend ModRM.reg to 24 and above: both inverted, so 0.
-	e.byte(0x62, xb|op.mmm, 0x84|vvvv|op.pp, op.length<<5|vPrime, op.opcode)
+	// R and R' extend ModRM.reg: both are inverted, so R' is 0 from 16 on.
+	e.byte(0x62, byte(v^8)<<4&evexR|xb|op.mmm, 0x84|vvvv|op.pp, op.length<<5|vPrime, op.opcode)
 }
 
 const (
+	evexR = 0x80
 	evexX = 0x40
 	evexB = 0x20
 )
@@ -64,6 +70,9 @@ func extend(r x86.Reg) byte {
 	return evexX | evexB
 }
 
+// of returns X and B for b in ModRM.rm.
+func (b vec) of() byte { return byte(b^8) << 2 & evexB }
+
 // vpaddq emits vpaddq dst, src, [off].
 func (e *assembler) vpaddq(dst, src vec, off int) {
 	e.evex(opVPADDQ, dst, src, true, evexX|evexB)
@@ -73,13 +82,19 @@ func (e *assembler) vpaddq(dst, src vec, off int) {
 // vpaddqAt emits vpaddq dst, src, [base+disp].
 func (e *assembler) vpaddqAt(dst, src vec, base x86.Reg, disp int32) {
 	e.evex(opVPADDQ, dst, src, true, extend(base))
-	e.memFar(x86.Reg(dst), base, disp)
+	e.memScaled(dst, base, disp, 16)
 }
 
 // vpaddqVector emits vpaddq dst, a, b.
 func (e *assembler) vpaddqVector(dst, a, b vec) {
-	e.evex(opVPADDQ, dst, a, true, 0)
-	e.byte(0xc0 | byte(dst)<<3 | byte(b))
+	e.evex(opVPADDQ, dst, a, true, b.of())
+	e.byte(0xc0 | byte(dst&7)<<3 | byte(b&7))
+}
+
+// vpsubqVector emits vpsubq dst, a, b.
+func (e *assembler) vpsubqVector(dst, a, b vec) {
+	e.evex(opVPSUBQ, dst, a, true, b.of())
+	e.byte(0xc0 | byte(dst&7)<<3 | byte(b&7))
 }
 
 // vpaddqWide, vpaddqWideAt and vpaddqWideVector are those with 512 bits.
@@ -90,12 +105,12 @@ func (e *assembler) vpaddqWide(dst, src vec, off int) {
 
 func (e *assembler) vpaddqWideAt(dst, src vec, base x86.Reg, disp int32) {
 	e.evex(opVPADDQ.wide(), dst, src, true, extend(base))
-	e.memFar(x86.Reg(dst), base, disp)
+	e.memScaled(dst, base, disp, 64)
 }
 
 func (e *assembler) vpaddqWideVector(dst, a, b vec) {
-	e.evex(opVPADDQ.wide(), dst, a, true, 0)
-	e.byte(0xc0 | byte(dst)<<3 | byte(b))
+	e.evex(opVPADDQ.wide(), dst, a, true, b.of())
+	e.byte(0xc0 | byte(dst&7)<<3 | byte(b&7))
 }
 
 // vloadWide, vstoreWide and vstoreWideAt are vload, vstore and vstoreAt with 512 bits.
@@ -111,7 +126,7 @@ func (e *assembler) vstoreWide(off int, v vec) {
 
 func (e *assembler) vstoreWideAt(base x86.Reg, disp int32, v vec) {
 	e.evex(opVMOVDQUSt.wide(), v, 0, false, extend(base))
-	e.memFar(x86.Reg(v), base, disp)
+	e.memScaled(v, base, disp, 64)
 }
 
 // vpmovsxwq emits vpmovsxwq v, [off]: eight numbers of 16 bits.
@@ -134,7 +149,7 @@ func (e *assembler) vstore(off int, v vec) {
 
 func (e *assembler) vstoreAt(base x86.Reg, disp int32, v vec) {
 	e.evex(opVMOVDQUSt, v, 0, false, extend(base))
-	e.memFar(x86.Reg(v), base, disp)
+	e.memScaled(v, base, disp, 16)
 }
 
 func (e *assembler) vstoreLow(off int, v vec) {
@@ -145,19 +160,31 @@ func (e *assembler) vstoreLow(off int, v vec) {
 // vmovqTo emits vmovq v, r; vmovqFrom vmovq r, v.
 func (e *assembler) vmovqTo(v vec, r x86.Reg) {
 	e.evex(opVMOVQTo, v, 0, false, extend(r))
-	e.byte(0xc0 | byte(v)<<3 | byte(r&7))
+	e.byte(0xc0 | byte(v&7)<<3 | byte(r&7))
 }
 
 func (e *assembler) vmovqFrom(r x86.Reg, v vec) {
 	e.evex(opVMOVQFrom, v, 0, false, extend(r))
-	e.byte(0xc0 | byte(v)<<3 | byte(r&7))
+	e.byte(0xc0 | byte(v&7)<<3 | byte(r&7))
 }
 
-// memFar is memRM with a displacement of 32 bits: those of 8 bits are scaled behind an EVEX prefix.
-func (e *assembler) memFar(reg, base x86.Reg, disp int32) {
-	e.byte(0x80 | byte(reg&7)<<3 | byte(base&7))
+// memScaled emits ModRM and what follows for a vector and [base+disp]: displacements of 8 bits are scaled behind an EVEX prefix.
+func (e *assembler) memScaled(v vec, base x86.Reg, disp, scale int32) {
+	mod := byte(0x80)
+	switch short := disp/scale == int32(int8(disp/scale)) && disp%scale == 0; {
+	case disp == 0 && base&7 != 5:
+		mod = 0
+	case short:
+		mod = 0x40
+	}
+	e.byte(mod | byte(v&7)<<3 | byte(base&7))
 	if base&7 == 4 {
 		e.byte(0x24)
 	}
-	e.u32(uint32(disp))
+	switch mod {
+	case 0x40:
+		e.byte(byte(disp / scale))
+	case 0x80:
+		e.u32(uint32(disp))
+	}
 }

@@ -32,6 +32,8 @@ type tb struct {
 	called int
 	// listed says that the jump table has the block.
 	listed bool
+	// linkage is how many instructions at the end are of the linkage table's entry that the CALL before them leads to.
+	linkage int
 	// counted is the index of the instruction before which the entry counter is
 	// incremented: a fault in an earlier one finds it not incremented yet.
 	counted int
@@ -113,6 +115,9 @@ const (
 	onShadow             // in its register, as an address in the shadow stack
 	flagsInRAX           // not the register's: the flags, as LAHF and SETO left them
 )
+
+// lastOwn returns the index of the last instruction that is not of a linkage table.
+func (t *tb) lastOwn() int { return len(t.insns) - 1 - t.linkage }
 
 // addr returns the guest address of instruction i.
 func (t *tb) addr(i int) emu.Addr { return t.pc + emu.Addr(int64(t.insns[i].off)) }

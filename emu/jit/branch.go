@@ -28,6 +28,10 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 		}
 		e.emitJump(g.Dest())
 	case x86.FlowJmpInd:
+		if e.linkage > 0 {
+			e.emitLinkedCall(i)
+			return
+		}
 		unbound := e.emitLinkage(g)
 		e.emitIndirect(g)
 		if unbound {
@@ -41,14 +45,9 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 		e.emitLookup()
 	case x86.FlowCall:
 		e.emitPushReturn(g.Next())
-		e.store(stSavedBias, regBias)
-		from := e.pos
-		if e.calls != nil {
-			e.emitCallFrame(i)
+		if !g.follow { // else the linkage table's jump calls
+			e.emitDirectCall(i, g.Dest())
 		}
-		site := e.emitCallThrough(g.Next(), regBias)
-		e.saved(from, regBias, stSavedBias, 0)
-		e.emitCallLink(site, g.Dest())
 	case x86.FlowCallInd:
 		e.emitCallInd(g, i)
 	case x86.FlowRet:
@@ -144,11 +143,26 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 	e.pendingRSP -= 8
 }
 
-// emitCallThrough executes a host CALL on the shadow stack, so that the guest's RET,
+// emitDirectCall calls target from instruction i, behind its push of the return address. It returns where the return site begins.
+func (e *Engine) emitDirectCall(i int, target emu.Addr) (returned int) {
+	e.store(stSavedBias, regBias)
+	from := e.pos
+	if e.calls != nil {
+		e.emitPassed(i, e.linkage, 1)
+		e.emitCallFrame(i, target)
+	}
+	site := e.emitShadowCall(regBias)
+	returned = e.pos
+	e.emitReturnSite(e.block[i].Next())
+	e.saved(from, regBias, stSavedBias, 0)
+	e.emitCallLink(site, target)
+	return returned
+}
+
+// emitShadowCall executes a host CALL on the shadow stack, so that the guest's RET,
 // a host RET there, is predicted as natively. bias is a register that is free. It
-// emits the return site that RET comes back to, which checks that the guest
-// returned where this call would have, and returns the site of the CALL's displacement.
-func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
+// returns the site of the CALL's displacement.
+func (e *Engine) emitShadowCall(bias x86.Reg) (site int) {
 	// The host's CALL itself moves RSP below the return address.
 	e.pendingRSP += 8
 	e.emitOntoShadow(bias)
@@ -158,11 +172,16 @@ func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
 	from := e.pos
 	site = e.call(0)
 	e.t.saved = append(e.t.saved, saved{from: from, to: e.pos, reg: x86.RSP, kind: onShadow})
-	e.fetchKnown = false // the callee fetches
+	return site
+}
+
+// emitReturnSite emits what a RET comes back to behind the host's CALL: it checks that the guest returned to ret, as this call would have.
+func (e *Engine) emitReturnSite(ret emu.Addr) {
+	e.fetchKnown = false // the callee has fetched
 	e.emitOffShadow(regBias)
 	if e.calls != nil {
 		e.emitRecordedReturn(ret)
-		return site
+		return
 	}
 	e.load(regBias, stSavedBias)
 	if ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0 {
@@ -173,7 +192,6 @@ func (e *Engine) emitCallThrough(ret emu.Addr, bias x86.Reg) (site int) {
 	} else {
 		e.emitCheckedReturn(ret)
 	}
-	return site
 }
 
 // emitOntoShadow takes the guest's RSP to its place on the shadow stack; bias is lost.
@@ -234,6 +252,15 @@ func (e *Engine) emitIndirect(g *ginsn) {
 
 // emitCallInd translates an indirect call.
 func (e *Engine) emitCallInd(g *ginsn, i int) {
+	if to, ok := e.linkageOf(g); ok {
+		e.emitLinkedCallInd(g, i, to)
+		return
+	}
+	e.emitLookupCall(g, i)
+}
+
+// emitLookupCall translates one as a lookup of its target.
+func (e *Engine) emitLookupCall(g *ginsn, i int) {
 	e.emitIndirect(g)
 	from := e.pos
 	e.emitPushReturn(g.Next())
@@ -242,7 +269,8 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 		e.emitIndirectFrame(i)
 	}
 	// A fault of the shadow stack executes the whole call again.
-	site := e.emitCallThrough(g.Next(), regTable)
+	site := e.emitShadowCall(regTable)
+	e.emitReturnSite(g.Next())
 	e.saved(from, regTarget, slotTarget, 0)
 	e.saved(from, regTable, slotTable, 0)
 	e.link(site, e.pos)
@@ -251,61 +279,6 @@ func (e *Engine) emitCallInd(g *ginsn, i int) {
 		e.emitTarget(i)
 	}
 	e.emitLookup()
-}
-
-// emitLinkage emits the way of a jump through a word at a fixed address, as entries of procedure linkage tables make them, to where it leads now: the word is compared,
-// and the jump is a link. It reports whether the word is likely to change before long: the dynamic linker binds it when the entry is used first.
-func (e *Engine) emitLinkage(g *ginsn) (unbound bool) {
-	if e.predicts() || e.details() || e.calls != nil || !g.HasMem || !g.Mem.RIPRel || needsScratch(g) {
-		return false
-	}
-	word := emu.Addr(int64(g.Next()) + g.Mem.Disp)
-	to, ok := e.mem.ReadUint64(word)
-	if !ok || to > math.MaxInt32 {
-		return false
-	}
-	if emu.Addr(to).PageDown() == g.PC.PageDown() {
-		return e.unbound[g.PC] < maxUnbound
-	}
-	e.store(slotA, x86.RCX)
-	from := e.pos
-	e.opGuest(opMovLoad, x86.RCX, e.resolve(g, x86.NoReg), true)
-	e.lea(x86.RCX, x86.RCX, -int32(to)) // where it leads elsewhere, flags may be looked at
-	same := e.short(opJRCXZ)
-	e.load(x86.RCX, slotA)
-	other := e.jmp(0)
-	e.patchShort(same)
-	e.load(x86.RCX, slotA)
-	e.saved(from, x86.RCX, slotA, 0)
-	e.emitJump(emu.Addr(to))
-	e.link(other, e.pos)
-	return false
-}
-
-// maxUnbound is how often a jump is left to Go in the hope that its word is bound then.
-const maxUnbound = 3
-
-// emitUnbound leaves the jump of instruction i to Go, which translates it anew when its word is bound.
-func (e *Engine) emitUnbound(i int) {
-	e.store(stRIP, regTarget)
-	e.load(regTarget, slotTarget)
-	e.load(regTable, slotTable)
-	e.emitExit(e.jmp(0), exit{kind: exitUnbound, rip: e.block[i].PC, t: e.t, insn: int16(i)})
-}
-
-// jumped makes the jump that x has left to Go.
-func (e *Engine) jumped(x *exit) emu.Addr {
-	to := emu.Addr(e.get(stRIP))
-	if e.unbound == nil {
-		e.unbound = map[emu.Addr]uint8{}
-	}
-	e.unbound[x.rip]++
-	done := to.PageDown() != x.rip.PageDown() || e.unbound[x.rip] == maxUnbound
-	if done && x.t.cache.tbs[x.t.pc] == x.t { // else it is gone already
-		e.drop(x.t)
-		e.dead++
-	}
-	return to
 }
 
 // emitLookup jumps to the code of the guest address in regTarget, which may be any.

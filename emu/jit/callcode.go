@@ -68,10 +68,9 @@ func (e *Engine) emitTotals(at row, word int, r1, r2 x86.Reg) {
 	}
 }
 
-// emitCallFrame pushes the frame of the direct call of instruction i, behind its push of the return address. It loses regBias.
-func (e *Engine) emitCallFrame(i int) {
-	g := &e.block[i]
-	arc := e.arc(g.PC, g.Dest())
+// emitCallFrame pushes the frame of the call of target by instruction i, behind its push of the return address. It loses regBias.
+func (e *Engine) emitCallFrame(i int, target emu.Addr) {
+	arc := e.arc(e.block[i].PC, target)
 	if e.calls.inVector {
 		e.emitEntered(row{x86.NoReg, arc}, x86.NoReg, x86.NoReg)
 		e.emitPushFrame(regBias)
@@ -267,7 +266,7 @@ func (e *Engine) emitPopFrame(dead bool) {
 	switch {
 	case e.calls.inVector:
 		e.loadAt(regBias, regBias, 8)
-		e.emitStep(-frameSize)
+		e.vpsubqVector(vecFrame, vecFrame, vecFrameSize)
 		e.emitAddVector(row{base: regBias}, e.calls.Out())
 	case dead:
 		e.store(slotB, regTable)

@@ -21,8 +21,10 @@ type calls struct {
 	columns [emu.NumEvents]int
 	// frames is the memory of all frames.
 	frames frameMemory
-	// sums has what a count of each counter adds to the totals.
-	sums []counterSums
+	// sums has what a count of each counter adds to the totals; lists is the memory of its lists, of where setSums adds up.
+	sums  []counterSums
+	lists []columnSum
+	of    []int64
 	// vectors says that the innermost frame's address is in a vector register while generated code runs, inVector that the one total there is is,
 	// too, or, with lanes, those that blocks add to; parts are how many parts totals have in memory.
 	vectors, inVector, lanes bool
@@ -69,6 +71,7 @@ func (e *Engine) newCalls() error {
 	for ev := range k.columns {
 		k.columns[ev] = k.Column(emu.Event(ev))
 	}
+	k.of = make([]int64, len(k.Totals))
 	k.Totals = e.arena.words(stTotals, len(k.Totals))
 	e.prepareSteps()
 	k.Sums, k.Base = e.arena.words(sumsOff, sumsSize/8)[:0], e.hostAddr(sumsOff)
@@ -207,7 +210,8 @@ func (e *Engine) setSums(counter, from int, sign int64) {
 	if e.calls == nil || e.counting != emu.CountAll {
 		return
 	}
-	sums := make([]int64, len(e.calls.Totals))
+	sums := e.calls.of
+	clear(sums)
 	for i := from; i < len(e.block); i++ {
 		for _, p := range e.plans[e.planOf(&e.block[i])] {
 			if c := e.calls.columns[p.event]; c >= 0 {
@@ -223,13 +227,16 @@ func (e *Engine) addSums(counter int, sums []int64) {
 	for len(k.sums) <= counter {
 		k.sums = append(k.sums, counterSums{})
 	}
-	at := &k.sums[counter]
-	at.list, at.constant = at.list[:0], 0
+	if cap(k.lists)-len(k.lists) < len(sums) {
+		k.lists = make([]columnSum, 0, 1<<12)
+	}
+	first := len(k.lists)
 	for c, n := range sums {
 		if n != 0 {
-			at.list = append(at.list, columnSum{c, int32(n)})
+			k.lists = append(k.lists, columnSum{c, int32(n)})
 		}
 	}
+	k.sums[counter] = counterSums{list: k.lists[first:]}
 }
 
 // missTotal returns which column of misses, from 1 on, is that of an event, behind which that of the last level comes; 0 if it has none. There are three bits for it.

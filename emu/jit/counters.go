@@ -166,6 +166,23 @@ func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n u
 	}
 }
 
+// countUntil corrects the counts of block t, which stopped at instruction i when done of them were executed. entered says whether its entry is counted.
+func (e *Engine) countUntil(t *tb, i, done int, entered bool) {
+	switch call := t.lastOwn(); {
+	case call < i && e.calls != nil: // the recorder has to be told of the CALL
+		e.subtractTail(t, call+1)
+		e.calls.Call(t.addr(call), t.addr(call+1), emu.Addr(e.get(stRegs+8*emu.RSP)), e.counting == emu.CountAll)
+		for ; call+1 < done; call++ {
+			e.tallyInsn(t, call+1, 1)
+			e.executed++
+		}
+	case entered:
+		e.subtractTail(t, done)
+	default:
+		e.addPartial(t, done)
+	}
+}
+
 // subtractTail takes back the counts of t's instructions from insn on, which were not
 // executed although t was entered.
 func (e *Engine) subtractTail(t *tb, insn int) {

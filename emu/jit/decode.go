@@ -26,7 +26,7 @@ const (
 // A ginsn is one guest instruction of the block being translated.
 type ginsn struct {
 	guest.Insn
-	// follow says that the block goes on behind this jump: at its target for JMP and, if
+	// follow says that the block goes on behind this jump: at its target for JMP, CALL and, if
 	// again is set, for Jcc; else at the next instruction.
 	follow, again bool
 	// effects are what it may count, if details count.
@@ -91,6 +91,9 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 			run = 0
 			g.follow = true
 			a = g.Dest()
+		case g.Flow == x86.FlowCall:
+			e.decodeLinkage(g)
+			return endBranch
 		default:
 			return endBranch
 		}

@@ -166,11 +166,7 @@ func (e *Engine) adjustForStop(t *tb, i int, again bool) {
 	if again {
 		done = i
 	}
-	if i >= t.counted {
-		e.subtractTail(t, done)
-	} else {
-		e.addPartial(t, done)
-	}
+	e.countUntil(t, i, done, i >= t.counted)
 }
 
 // restore puts guest registers back that were elsewhere at arena offset pos, in

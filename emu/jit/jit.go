@@ -55,7 +55,7 @@ const (
 type exit struct {
 	rip emu.Addr // where the guest is, or goes
 	to  *tb      // the block that its jump goes to, for links
-	t   *tb      // the block and the instruction in front of which it stopped, for traps and budgets
+	t   *tb      // the block, for traps and budgets with the instruction in front of which it stopped, and for calls
 	// site is the arena offset of the jump's displacement, stub that of the code that leaves.
 	site, stub int32
 	// resume is the arena offset behind an exit that comes back, 0 for others.
@@ -516,10 +516,8 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	case exitClient:
 		return x.rip, &plainStops[emu.StopClient]
 	case exitBudget:
-		if t, i := x.t, int(x.insn); t != nil && i > t.counted {
-			e.subtractTail(t, i)
-		} else if t != nil {
-			e.addPartial(t, i)
+		if t, i := x.t, int(x.insn); t != nil {
+			e.countUntil(t, i, i, i > t.counted)
 		}
 		return x.rip, &plainStops[emu.StopBudget]
 	case exitMark:

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -48,6 +49,96 @@ func TestLinkage(t *testing.T) {
 		insns += tt.more
 		require.Equal(t, insns, m.Executed())
 	}
+}
+
+// linkedCall calls an entry of a linkage table that leads to 1000, which calls are recorded of as sixteen says.
+const linkedCall = `
+	e81b000000     # call 20
+	0f05           # syscall
+	90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90
+	f30f1efa       # 20: endbr64
+	ff25 d60a1000  # jmp [500b00]
+`
+
+// newLinked is a machine with it, where the entry passes.
+func newLinked(t *testing.T) *machine {
+	m := newMachineWith(t, emu.Config{Function: func(a emu.Addr) emu.Function {
+		f := sixteen(a)
+		f.Passes = f.ID == codeAt+0x20
+		return f
+	}}, linkedCall)
+	m.poke(codeAt+0x1000, "90 c3")
+	m.poke(codeAt+0x1100, "c3")
+	m.bind(codeAt + 0x1000)
+	return m
+}
+
+// bind makes the entry lead elsewhere.
+func (m *machine) bind(to emu.Addr) {
+	require.Equal(m.t, 8, m.mem.Poke(dataAt+0xb00, binary.LittleEndian.AppendUint64(nil, uint64(to))))
+}
+
+// TestLinkedCall has the entry of a linkage table in the block of the CALL, and what it leads to elsewhere later.
+func TestLinkedCall(t *testing.T) {
+	m := newLinked(t)
+	for _, tt := range []struct {
+		to    emu.Addr
+		insns uint64
+		arcs  []string
+	}{
+		{0x1000, 6, []string{"0-20 1 2", "0-1000 1 2"}}, {0x1000, 12, []string{"0-20 1 2", "0-1000 1 2"}},
+		{0x1100, 17, []string{"0-20 1 2", "0-1100 1 1"}}, {0x1000, 23, []string{"0-20 1 2", "0-1000 1 2"}},
+	} {
+		m.bind(codeAt + tt.to)
+		m.cpu.RIP = codeAt
+		m.run(emu.StopSyscall)
+		require.Equal(t, 2, m.tbs[codeAt].linkage)
+		require.Equal(t, tt.insns, m.Executed())
+		require.Equal(t, tt.insns, m.Calls().Totals[0])
+		require.ElementsMatch(t, tt.arcs, m.arcs())
+	}
+	require.Equal(t, map[emu.Addr]uint64{
+		codeAt: 4, codeAt + 5: 4, codeAt + 0x20: 4, codeAt + 0x24: 4, codeAt + 0x1000: 3, codeAt + 0x1001: 3, codeAt + 0x1100: 1,
+	}, m.counts())
+}
+
+// TestLinkedCallFault has the word go away: the jump faults, when the return address has been pushed.
+func TestLinkedCallFault(t *testing.T) {
+	m := newLinked(t)
+	m.run(emu.StopSyscall)
+	rsp := m.cpu.Regs[emu.RSP]
+	require.NoError(t, m.mem.Unmap(dataAt, dataAt+0x1000))
+	m.cpu.RIP = codeAt
+	stop := m.run(emu.StopFault)
+	require.Equal(t, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0xb00}, stop.Fault)
+	require.Equal(t, codeAt+0x24, m.cpu.RIP)
+	require.Equal(t, rsp-8, m.cpu.Regs[emu.RSP])
+	require.EqualValues(t, 6+3, m.Executed()) // that which faulted, too
+	require.NoError(t, m.mem.Map(mem.VMA{Lo: dataAt, Hi: dataAt + 0x1000, Prot: mem.Read | mem.Write}, nil))
+	m.bind(codeAt + 0x1100)
+	m.run(emu.StopSyscall)
+	require.Equal(t, rsp, m.cpu.Regs[emu.RSP])
+	require.EqualValues(t, 6+3+3, m.Executed())
+	require.ElementsMatch(t, []string{"0-20 2 5", "0-1000 1 2", "0-1100 1 1"}, m.arcs())
+}
+
+// TestLinkedCallThrough calls through a word without a table.
+func TestLinkedCallThrough(t *testing.T) {
+	m := newMachineWith(t, emu.Config{Function: sixteen}, `
+		ff15 fa0a1000  # call [500b00]
+		0f05           # syscall
+	`)
+	m.poke(codeAt+0x1000, "90 c3")
+	m.poke(codeAt+0x1100, "0f 92 c0 c3") // setc al: flags are as the call found them
+	for _, to := range []emu.Addr{0x1000, 0x1000, 0x1100, 0x1000} {
+		m.bind(codeAt + to)
+		m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
+		m.cpu.Flags |= uint64(x86.CF)
+		m.run(emu.StopSyscall)
+		require.Equal(t, to == 0x1100, m.cpu.Regs[emu.RAX] == 1)
+	}
+	require.EqualValues(t, 16, m.Executed())
+	require.ElementsMatch(t, []string{"0-1000 3 6", "0-1100 1 2"}, m.arcs())
 }
 
 // TestUnboundForever has a jump through a word that stays in its page: it is left to Go a few times only.

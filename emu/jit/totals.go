@@ -125,6 +125,7 @@ func (e *Engine) emitVectorFrame(n int32, arc uint64) {
 func (e *Engine) emitEnterCalls() {
 	if e.calls != nil && e.calls.vectors {
 		e.vload(vecFrame, stFrame)
+		e.vload(vecFrameSize, stepAt(frameSize))
 	}
 	switch {
 	case e.calls == nil || !e.calls.inVector:
@@ -132,6 +133,9 @@ func (e *Engine) emitEnterCalls() {
 		e.vloadWide(vecTotal, stTotals)
 	default:
 		e.vload(vecTotal, stTotals)
+		for n := range vecNumbers {
+			e.vload(vecOne+vec(n), stepAt(n+1))
+		}
 	}
 }
 
@@ -168,7 +172,7 @@ func (e *Engine) storeFrame(r x86.Reg) {
 // emitPushFrame makes room for a frame, whose address it leaves in r.
 func (e *Engine) emitPushFrame(r x86.Reg) {
 	if e.calls.vectors {
-		e.emitStep(frameSize)
+		e.vpaddqVector(vecFrame, vecFrame, vecFrameSize)
 		e.loadFrame(r)
 		return
 	}
@@ -180,16 +184,11 @@ func (e *Engine) emitPushFrame(r x86.Reg) {
 // emitStepBack makes the frame below that at r, which is lost, the innermost one.
 func (e *Engine) emitStepBack(r x86.Reg) {
 	if e.calls.vectors {
-		e.emitStep(-frameSize)
+		e.vpsubqVector(vecFrame, vecFrame, vecFrameSize)
 		return
 	}
 	e.lea(r, r, -frameSize)
 	e.store(stFrame, r)
-}
-
-// emitStep adds n to the frame's address.
-func (e *Engine) emitStep(n int) {
-	e.vpaddq(vecFrame, vecFrame, stepAt(n))
 }
 
 // emitSums adds to the totals what one count of a counter stands for. It overwrites r, or the flags if r is NoReg.
@@ -209,12 +208,24 @@ func (e *Engine) emitSums(counter int, r x86.Reg) {
 			if s.n < -maxStep || s.n > maxStep {
 				panic(fmt.Sprintf("BUG: a block of %d instructions", s.n))
 			}
-			e.vpaddq(vecTotal, vecTotal, stepAt(int(s.n)))
+			e.emitVectorSum(int(s.n))
 		case r == x86.NoReg:
 			e.addMem(at, int16(s.n))
 		default:
 			e.addMemBy(at, int16(s.n), r)
 		}
+	}
+}
+
+// emitVectorSum adds n to the total.
+func (e *Engine) emitVectorSum(n int) {
+	switch {
+	case n > 0 && n <= vecNumbers:
+		e.vpaddqVector(vecTotal, vecTotal, vecOne+vec(n-1))
+	case n < 0 && n >= -vecNumbers:
+		e.vpsubqVector(vecTotal, vecTotal, vecOne+vec(-n-1))
+	default:
+		e.vpaddq(vecTotal, vecTotal, stepAt(n))
 	}
 }
 

@@ -65,7 +65,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.wantCalled {
 		called = e.emitCalledEntry()
 	}
-	t := &tb{pc: pc, cache: e.codeCache, entry: e.pos, indirect: indirect, called: called, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
+	t := &tb{pc: pc, cache: e.codeCache, entry: e.pos, indirect: indirect, called: called, linkage: e.linkage, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
 	e.t = t
 	e.planEffects()
 	e.setSums(t.counter, 0, 1)
@@ -246,6 +246,8 @@ func (e *Engine) leavesRSP(i int) bool {
 			return !e.budgeted && !operandRSP
 		case x86.FlowJmp:
 			return g.follow
+		case x86.FlowJmpInd:
+			return e.linkage > 0 && !e.budgeted
 		}
 	}
 	return false
@@ -380,19 +382,24 @@ func (e *Engine) emitCold() {
 		}
 		e.reloadOnExit(c.spilled)
 		if c.side {
-			after := c.insn + 1
-			k := e.newCounter(after - len(e.block))
-			e.setSums(k, after, -1)
-			e.t.exits = append(e.t.exits, sideExit{after: after, counter: k})
-			if e.flagsAtTarget(c.target)&flagsDeadNow != 0 {
-				e.emitCount(k, x86.NoReg)
-			} else {
-				e.emitCountKeeping(k, x86.R11)
-			}
+			e.emitSideExit(c.insn+1, e.flagsAtTarget(c.target)&flagsDeadNow != 0)
 		} else if e.budgeted && g.Target < 0 {
 			e.emitBudget(c.insn, c.target)
 		}
 		e.emitJump(c.target)
+	}
+	e.emitRebound()
+}
+
+// emitSideExit counts that the block is left when some instructions have been executed. free says that flags need not stay.
+func (e *Engine) emitSideExit(after int, free bool) {
+	k := e.newCounter(after - len(e.block))
+	e.setSums(k, after, -1)
+	e.t.exits = append(e.t.exits, sideExit{after: after, counter: k})
+	if free {
+		e.emitCount(k, x86.NoReg)
+	} else {
+		e.emitCountKeeping(k, x86.R11)
 	}
 }
 
@@ -439,11 +446,13 @@ func (e *Engine) emitLink(site int, target emu.Addr) {
 
 // emitCallLink makes the CALL at site enter the block at target.
 func (e *Engine) emitCallLink(site int, target emu.Addr) {
-	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: e.isBack(target), call: true}})
+	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, t: e.t, back: e.isBack(target), call: true}})
 }
 
 // isBack reports whether a branch of the block to target goes backwards.
-func (e *Engine) isBack(target emu.Addr) bool { return target <= e.block[len(e.block)-1].PC }
+func (e *Engine) isBack(target emu.Addr) bool {
+	return target <= e.block[len(e.block)-1-e.linkage].PC
+}
 
 // keepSiteWhole pads so that the rel32 of a backward branch, behind opcode bytes, lies in one
 // cache line: Interrupt changes it while another core may fetch it.

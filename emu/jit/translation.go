@@ -19,8 +19,10 @@ type request struct {
 // A translation is the state of translating one block: begin makes it ready for the next one. What outlives it is in t.
 type translation struct {
 	block []ginsn
-	t     *tb
-	insn  int // the instruction being translated
+	// linkage is how many instructions at the block's end are of the linkage table's entry that the CALL before them leads to.
+	linkage int
+	t       *tb
+	insn    int // the instruction being translated
 	// What the block depends on: its pages, the code there, and what was found behind its jumps.
 	deps       []emu.Addr
 	spans      []span
@@ -28,6 +30,7 @@ type translation struct {
 	// What is emitted behind the block: taken sides of its conditional jumps, and stubs of its exits.
 	cold     []coldExit
 	returns  []recordedReturn
+	rebound  []reboundCall
 	stubsDue []stub
 	// groups and lines are the data references and the fetches to check.
 	groups []group
@@ -53,7 +56,7 @@ type translation struct {
 // begin makes the translation as new; its slices are used again.
 func (r *translation) begin() {
 	*r = translation{
-		block: r.block[:0], deps: r.deps[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], stubsDue: r.stubsDue[:0],
+		block: r.block[:0], deps: r.deps[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], rebound: r.rebound[:0], stubsDue: r.stubsDue[:0],
 		groups: r.groups[:0], lines: r.lines[:0],
 	}
 }

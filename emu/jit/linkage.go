@@ -1,0 +1,205 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// Jumps and calls through a word at a fixed address, as linkage tables and code compiled without them make: the word is compared with what it held when
+// the code was translated, and where it leads then is a link. The entry of a linkage table that a CALL leads to belongs to the block of the CALL.
+
+// linkageOf returns where a jump or call through a word at a fixed address leads now. ok is false if it is no such jump or if that is not to be compared.
+func (e *Engine) linkageOf(g *ginsn) (to emu.Addr, ok bool) {
+	if e.predicts() || e.details() || e.stepping || e.singleStep || !g.HasMem || !g.Mem.RIPRel || needsScratch(g) {
+		return 0, false
+	}
+	word, ok := e.mem.ReadUint64(emu.Addr(int64(g.Next()) + g.Mem.Disp))
+	return emu.Addr(word), ok && word <= math.MaxInt32
+}
+
+// emitLinkage emits the way of a jump through a word at a fixed address, as entries of procedure linkage tables make them, to where it leads now: the word is compared,
+// and the jump is a link. It reports whether the word is likely to change before long: the dynamic linker binds it when the entry is used first.
+func (e *Engine) emitLinkage(g *ginsn) (unbound bool) {
+	to, ok := e.linkageOf(g)
+	if !ok {
+		return false
+	}
+	if unboundAt(g, to) {
+		return e.unbound[g.PC] < maxUnbound
+	}
+	if e.calls != nil {
+		return false
+	}
+	other := e.emitBound(g, to)
+	e.emitJump(to)
+	e.link(other, e.pos)
+	e.load(x86.RCX, slotA)
+	return false
+}
+
+// unboundAt reports whether the word of g leads back into its table: to is where.
+func unboundAt(g *ginsn, to emu.Addr) bool { return to.PageDown() == g.PC.PageDown() }
+
+// emitBound goes on if the word of g holds to. It returns the site of a jump for the case that it does not, with RCX in slotA. Flags stay: elsewhere
+// they may be looked at.
+func (e *Engine) emitBound(g *ginsn, to emu.Addr) (other int) {
+	e.store(slotA, x86.RCX)
+	from := e.pos
+	e.opGuest(opMovLoad, x86.RCX, e.resolve(g, x86.NoReg), true)
+	e.lea(x86.RCX, x86.RCX, -int32(to))
+	same := e.short(opJRCXZ)
+	other = e.jmp(0)
+	e.patchShort(same)
+	e.load(x86.RCX, slotA)
+	e.saved(from, x86.RCX, slotA, 0)
+	return other
+}
+
+// maxUnbound is how often a jump is left to Go in the hope that its word is bound then.
+const maxUnbound = 3
+
+// emitUnbound leaves the jump of instruction i to Go, which translates it anew when its word is bound.
+func (e *Engine) emitUnbound(i int) {
+	e.store(stRIP, regTarget)
+	e.load(regTarget, slotTarget)
+	e.load(regTable, slotTable)
+	e.emitExit(e.jmp(0), exit{kind: exitUnbound, rip: e.block[i].PC, t: e.t, insn: int16(i)})
+}
+
+// jumped makes the jump that x has left to Go.
+func (e *Engine) jumped(x *exit) emu.Addr {
+	to := emu.Addr(e.get(stRIP))
+	if e.unbound == nil {
+		e.unbound = map[emu.Addr]uint8{}
+	}
+	e.unbound[x.rip]++
+	done := to.PageDown() != x.rip.PageDown() || e.unbound[x.rip] == maxUnbound
+	if done {
+		for _, call := range slices.Clone(x.t.incoming) {
+			if call.call {
+				e.replace(call.t) // it will go on to where the entry leads
+			}
+		}
+		e.replace(x.t)
+	}
+	if e.calls != nil && !e.calls.Same(x.rip, to) {
+		e.told(e.calls.Flow, x.rip, to)
+	}
+	return to
+}
+
+// replace has a block translated anew when it is entered next.
+func (e *Engine) replace(t *tb) {
+	if t.cache.tbs[t.pc] == t { // else it is gone already
+		e.drop(t)
+		e.dead++
+	}
+}
+
+// decodeLinkage adds the entry of a linkage table to the block if call, its last instruction, leads to one that is bound.
+func (e *Engine) decodeLinkage(call *ginsn) {
+	n := len(e.block)
+	for a := call.Dest(); len(e.block) < min(n+maxLinkage, cap(e.block)) && !e.marks[a] && !e.inBlock(a); {
+		e.block = e.block[:len(e.block)+1]
+		g := &e.block[len(e.block)-1]
+		if !e.decodeOne(g, a) {
+			break
+		}
+		if g.Flow == x86.FlowJmpInd {
+			if to, ok := e.linkageOf(g); ok && !unboundAt(g, to) && e.handsOn(a, to) {
+				call.follow, e.linkage = true, len(e.block)-n
+				return
+			}
+		}
+		if g.Kind != guest.Nop {
+			break
+		}
+		a = g.Next()
+	}
+	e.block = e.block[:n]
+}
+
+// maxLinkage is how many instructions an entry of a linkage table has: ENDBR64 and a jump.
+const maxLinkage = 2
+
+// handsOn reports whether a CALL of the entry at a, which leads to to, is a call of that, if calls are recorded.
+func (e *Engine) handsOn(a, to emu.Addr) bool {
+	return e.calls == nil || e.calls.Passes(a) && !e.calls.Same(a, to)
+}
+
+// A reboundCall is what is to be emitted behind the block for a call whose word has changed.
+type reboundCall struct {
+	site, returned int   // of the jump here, and where the return site is
+	rsp            int32 // pendingRSP there
+}
+
+// emitLinkedCall translates jump i of a linkage table, and the call of what leads to it.
+func (e *Engine) emitLinkedCall(i int) {
+	g, call := &e.block[i], e.t.lastOwn()
+	to, _ := e.linkageOf(g)
+	r := reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
+	r.returned = e.emitDirectCall(call, to)
+	e.rebound = append(e.rebound, r)
+}
+
+// emitLinkedCallInd translates call i through a word that leads to to.
+func (e *Engine) emitLinkedCallInd(g *ginsn, i int, to emu.Addr) {
+	r := reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
+	e.emitPushReturn(g.Next())
+	e.emitDirectCall(i, to)
+	e.rebound = append(e.rebound, r)
+}
+
+// emitRebound emits the calls whose word has changed. The jump of a linkage table is a block of its own then, which is called.
+func (e *Engine) emitRebound() {
+	for _, r := range e.rebound {
+		e.link(r.site, e.pos)
+		e.load(x86.RCX, slotA)
+		e.pendingRSP = r.rsp
+		last := len(e.block) - 1
+		if e.linkage == 0 {
+			e.emitLookupCall(&e.block[last], last)
+			continue
+		}
+		e.emitSideExit(last, false)
+		call := e.t.lastOwn()
+		e.store(stSavedBias, regBias)
+		from := e.pos
+		if e.calls != nil {
+			e.emitCallFrame(call, e.block[call].Dest())
+			e.emitPassed(call, e.linkage-1, 0)
+		}
+		site := e.emitShadowCall(regBias)
+		e.saved(from, regBias, stSavedBias, 0)
+		e.jmp(r.returned)
+		e.emitCallLink(site, e.block[last].PC)
+	}
+}
+
+// emitPassed adds some calls of the entry of a linkage table that the CALL leads to, and n instructions, which the totals have already although they are those
+// of the entry. It loses regBias.
+func (e *Engine) emitPassed(call, n, calls int) {
+	if e.counting != emu.CountAll || n == 0 {
+		return
+	}
+	arc := e.arc(e.block[call].PC, e.block[call].Dest())
+	ir, number := arc+8*(e.calls.In()+e.calls.columns[emu.Ir]), arc+8*e.calls.Recorder.Calls()
+	if e.calls.inVector && !e.calls.lanes {
+		constant := e.newCounter(0)
+		e.newCounter(0)
+		e.set(counterOff+8*constant, uint64(int64(-n)))
+		e.set(counterOff+8*constant+8, uint64(calls))
+		e.vload(vecScratch, counterOff+8*constant)
+		e.vpaddq(vecScratch, vecScratch, ir)
+		e.vstore(ir, vecScratch)
+		return
+	}
+	e.addMemBy(ir, int16(-n), regBias)
+	e.addMemBy(number, int16(calls), regBias)
+}
