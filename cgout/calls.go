@@ -74,10 +74,27 @@ type sums[K comparable] struct {
 	index map[K]int
 	keys  []K
 	rows  []uint64 // of key i: width of them from i*width on
+	last  int      // the one that was added to last
 }
 
 // add adds counts to the row of key, which has width of them; missing counts are 0.
 func (s *sums[K]) add(key K, width int, counts []uint64) {
+	row := s.row(key, width)
+	for e, n := range counts {
+		row[e] = saturated(row[e], n)
+	}
+}
+
+// row returns the row of key, which it has from now on.
+func (s *sums[K]) row(key K, width int) []uint64 {
+	if s.last >= len(s.keys) || s.keys[s.last] != key {
+		s.last = s.at(key, width)
+	}
+	return s.rows[s.last*width : (s.last+1)*width]
+}
+
+// at returns the index of key.
+func (s *sums[K]) at(key K, width int) int {
 	i, ok := s.index[key]
 	if !ok {
 		if s.index == nil {
@@ -88,10 +105,7 @@ func (s *sums[K]) add(key K, width int, counts []uint64) {
 		s.keys = append(s.keys, key)
 		s.rows = append(s.rows, make([]uint64, width)...)
 	}
-	row := s.rows[i*width:]
-	for e, n := range counts {
-		row[e] = saturated(row[e], n)
-	}
+	return i
 }
 
 // each calls f for all rows, in order; it ends when f returns false.
@@ -116,6 +130,17 @@ func NewCallGraph(events int) *CallGraph { return &CallGraph{events: events} }
 func (g *CallGraph) AddCost(fn Func, file string, line int, counts ...uint64) {
 	g.check(counts)
 	g.costs.add(costKey{fn, file, line}, g.events, counts)
+}
+
+// CostsOf returns what a line costs itself, one count per event, to be changed before anything else is added: who counts may have to take back what came too early, so that
+// differences are added modulo 2^64.
+func (g *CallGraph) CostsOf(fn Func, file string, line int) []uint64 {
+	return g.costs.row(costKey{fn, file, line}, g.events)
+}
+
+// CallsOf returns likewise how often a line calls a function, and, behind that, what these calls cost.
+func (g *CallGraph) CallsOf(caller Func, file string, line int, callee Func, calleeLine int) []uint64 {
+	return g.calls.row(callKey{costKey{caller, file, line}, callee, calleeLine}, g.events+1)
 }
 
 // AddCall adds calls, as AddCost adds costs.

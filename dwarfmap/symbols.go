@@ -78,10 +78,10 @@ func (o *Object) FuncStart(vaddr uint64) (uint64, bool) {
 	return o.lastFunc.lo, ok
 }
 
-// FuncRange returns the addresses of the function at an address, [lo, hi), and whether one is there.
-func (o *Object) FuncRange(vaddr uint64) (lo, hi uint64, ok bool) {
-	_, ok = o.function(vaddr)
-	return o.lastFunc.lo, o.lastFunc.hi, ok
+// Func returns the name and the addresses of the function at an address, [lo, hi), and whether one is there.
+func (o *Object) Func(vaddr uint64) (name string, lo, hi uint64, ok bool) {
+	name, ok = o.function(vaddr)
+	return name, o.lastFunc.lo, o.lastFunc.hi, ok
 }
 
 // keep returns a name that is to be kept, or Unknown if there is no room for it.

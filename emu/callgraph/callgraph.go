@@ -110,7 +110,7 @@ type Recorder struct {
 	index map[arcKey]int
 	// pages has the arcs of each page, those of their sites and of their targets; functions is what function said.
 	pages     map[emu.Addr][]int
-	functions map[emu.Addr]emu.Function
+	functions [functionParts]emu.Function
 	last      emu.Function // what it said last
 
 	threads map[*emu.CPU]*thread
@@ -129,7 +129,7 @@ type Recorder struct {
 func New(events emu.EventSet, function func(a emu.Addr) emu.Function, mapping func(a emu.Addr) (lo, hi emu.Addr)) *Recorder {
 	r := &Recorder{
 		lookup: function, mapping: mapping, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
-		pages: map[emu.Addr][]int{}, numbers: map[emu.Addr]uint32{}, functions: map[emu.Addr]emu.Function{},
+		pages: map[emu.Addr][]int{}, numbers: map[emu.Addr]uint32{},
 		goroutines: map[uint64]*stack{},
 	}
 	for e := range emu.Event(64) {
@@ -200,14 +200,19 @@ func (r *Recorder) function(a emu.Addr) emu.Function {
 	if f := r.last; a >= f.Lo && a < f.Hi {
 		return f
 	}
-	f, ok := r.functions[a]
-	if !ok {
-		f = r.lookup(a)
-		r.functions[a] = f
+	f := &r.functions[a/functionPart%functionParts]
+	if a < f.Lo || a >= f.Hi {
+		*f = r.lookup(a)
 	}
-	r.last = f
-	return f
+	r.last = *f
+	return *f
 }
+
+// What lookup said is kept by parts of memory: functionParts of them, functionPart bytes each.
+const (
+	functionPart  = 32
+	functionParts = 4096
+)
 
 // Same reports whether two addresses are of one function.
 func (r *Recorder) Same(a, b emu.Addr) bool { return r.function(a).ID == r.function(b).ID }
@@ -571,7 +576,7 @@ func (r *Recorder) Inherit(parent *Recorder) {
 
 // Invalidate is told that the mapping of [lo, hi) changes. Collect has to be called before that.
 func (r *Recorder) Invalidate(lo, hi emu.Addr) {
-	clear(r.functions)
+	clear(r.functions[:])
 	r.last = emu.Function{}
 	for _, i := range r.within(lo, hi) {
 		r.arcs[i].stale = true

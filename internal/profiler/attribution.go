@@ -23,7 +23,7 @@ type attribution struct {
 	opened map[string]*dwarfmap.Object
 	// columns has the profile's column of each event, -1 if it has none.
 	columns [numEvents]int
-	// row is scratch space for Profile.Add; all zero between calls.
+	// row is scratch space for addInlined; all zero between calls.
 	row []uint64
 	// starts are the places where functions begin, by object.
 	starts map[functionStart]dwarfmap.Loc
@@ -97,19 +97,19 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	if row := c.lateRow(a, loc); row != nil {
 		row[col] += n
 	} else {
-		c.row[col] = n
-		c.profile.Add(loc.File, loc.Func, loc.Line, c.row...)
+		c.profile.Counts(c.profile.Centre(loc.File, loc.Func, loc.Line))[col] += n
 		if c.graph != nil {
 			fn, _ := c.owner(a, loc)
 			if c.inline && e == emu.Ir && c.object != nil {
 				c.enterInlined(fn, c.vaddr(a), n)
 			}
 			if c.in != nil {
+				c.row[col] = n
 				fn = c.addInlined(c.in, fn, c.row)
+				c.row[col] = 0
 			}
-			c.graph.AddCost(fn, loc.File, loc.Line, c.row...)
+			c.graph.CostsOf(fn, loc.File, loc.Line)[col] += n
 		}
-		c.row[col] = 0
 	}
 	if c.insns != nil {
 		c.insns.add(m, a, c.insnKey(a, loc), col, n)
@@ -173,12 +173,7 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 
 // placeOutside returns the source place of the instruction at a, in the function that holds it.
 func (c *attribution) placeOutside(m *mem.Space, a emu.Addr) dwarfmap.Loc {
-	if a < c.last.Lo || a >= c.last.Hi {
-		c.last, c.object = mem.VMA{}, nil
-		if v := m.VMA(a); v != nil && v.File {
-			c.last, c.object = *v, c.open(v.Path)
-		}
-	}
+	c.enter(m, a)
 	loc, va, known := unknown, uint64(0), false
 	c.in = nil
 	if c.nameless = false; c.object == nil {
@@ -242,6 +237,16 @@ func (c *attribution) describe(m *mem.Space, a emu.Addr) string {
 	}
 	c.forgetMapping()
 	return text
+}
+
+// enter makes the mapping of a the last one.
+func (c *attribution) enter(m *mem.Space, a emu.Addr) {
+	if a < c.last.Lo || a >= c.last.Hi {
+		c.last, c.object = mem.VMA{}, nil
+		if v := m.VMA(a); v != nil && v.File {
+			c.last, c.object = *v, c.open(v.Path)
+		}
+	}
 }
 
 // forgetMapping forgets the last mapping: it may have changed.

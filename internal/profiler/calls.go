@@ -31,7 +31,7 @@ func (p *Profiler) Function(a emu.Addr) emu.Function {
 // table, which only leads to others; so does what the dynamic linker is entered by from there.
 func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	f := emu.Function{ID: noObject, Lo: a, Hi: a + 1}
-	loc := c.placeOutside(m, a)
+	c.enter(m, a)
 	if c.object == nil {
 		if jit, ok := c.jitName(a); ok {
 			f.ID = emu.Addr(jit.Lo)
@@ -43,10 +43,10 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 		return f
 	}
 	object := a - emu.Addr(va)
-	lo, hi, ok := c.object.FuncRange(va)
+	name, lo, hi, ok := c.object.Func(va)
 	if ok {
-		f.ID, f.Passes = object+emu.Addr(lo), strings.HasPrefix(loc.Func, "_dl_runtime_resolve")
-		part := goScheduler[strings.TrimSuffix(loc.Func, ".abi0")]
+		f.ID, f.Passes = object+emu.Addr(lo), strings.HasPrefix(name, "_dl_runtime_resolve")
+		part := goScheduler[strings.TrimSuffix(name, ".abi0")]
 		f.Parks, f.Resumes = part.parks && c.object.HasGoroutines(), part.resumes && c.object.HasGoroutines()
 	} else if lo, hi, f.Passes = c.object.Unnamed(va); !f.Passes {
 		f.ID = object + unnamedCode
@@ -136,9 +136,11 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 				return
 			}
 		}
-		c.graph.AddCall(cgout.Call{
-			Caller: caller, File: from.File, Line: from.Line, Callee: callee, CalleeLine: begin.Line, Count: calls, Counts: row,
-		})
+		sums := c.graph.CallsOf(caller, from.File, from.Line, callee, begin.Line)
+		sums[0] += calls
+		for i, n := range row {
+			sums[1+i] += n
+		}
 	})
 }
 
