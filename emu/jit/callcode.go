@@ -494,8 +494,8 @@ func (e *Engine) emitCrossedRoutine() {
 	e.jmp(e.stubs.exit)
 }
 
-// emitCross goes to target in another function, from the instruction being translated. Where it begins there, and the frame is that of a call, a frame is pushed for the
-// jump at once; otherwise a routine does what is due, or Go.
+// emitCross goes to target in another function, from the instruction being translated. Where the frame is that of a call, one is pushed for the
+// jump at once, and where it is that of a jump from the target's function, to its middle, that is popped; otherwise a routine does what is due, or Go.
 func (e *Engine) emitCross(target emu.Addr) {
 	from := &e.block[e.insn]
 	x := exit{kind: exitCrossed, rip: target, t: e.t, insn: int16(e.insn)}
@@ -507,8 +507,12 @@ func (e *Engine) emitCross(target emu.Addr) {
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
 	e.store(slotC, regTable)
-	if e.calls.Begins(target) {
-		e.emitJumpFrame(arc, target)
+	other := e.emitJumpFrame(arc, target)
+	if !e.calls.Begins(target) {
+		other = e.emitJumpBack(target, other)
+	}
+	for _, site := range other {
+		e.link(site, e.pos)
 	}
 	e.leaRIP(regTable, arc)
 	gone := 0
@@ -529,14 +533,15 @@ func (e *Engine) emitGiveCrossed() {
 	e.load(regTable, slotC)
 }
 
-// emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself.
-func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
+// emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself: for that case it returns the site of a jump. The
+// frame's address is in RDX there, and its SP in regTable.
+func (e *Engine) emitJumpFrame(arc int, target emu.Addr) (other []int) {
 	e.loadFrame(x86.RDX)
 	e.loadAt(regTable, x86.RDX, 0)
 	e.movImm(x86.RCX, 63)
 	e.byte(0xc4, 0xc2, 0xf1, 0xf7, 0xca) // shlx rcx, r10, rcx
 	called := e.short(opJRCXZ)
-	other := e.jmp(0)
+	other = append(other, e.jmp(0))
 	e.patchShort(called)
 	e.lea(regTable, regTable, callgraph.Jumped)
 	e.storeAt(x86.RDX, frameSize, regTable)
@@ -547,5 +552,28 @@ func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
 	e.emitEntered(row{x86.NoReg, arc}, x86.RCX, x86.RDX)
 	e.emitGiveCrossed()
 	e.emitLink(e.jmp(0), target)
-	e.link(other, e.pos)
+	return other
+}
+
+// emitJumpBack pops the innermost frame, that of a jump, if the one below is that of target's function. It goes on where emitJumpFrame gives up, and
+// returns the sites of jumps for the case that this does, too.
+func (e *Engine) emitJumpBack(target emu.Addr, from []int) (other []int) {
+	for _, site := range from {
+		e.link(site, e.pos)
+	}
+	e.lea(x86.RCX, regTable, 1) // 0 for the first frame of a stack
+	first := e.short(opJRCXZ)
+	e.loadAt(x86.RCX, x86.RDX, 8-frameSize)
+	e.loadAt(x86.RCX, x86.RCX, 8*callgraph.Function)
+	e.lea(x86.RCX, x86.RCX, -int32(e.calls.Number(target)))
+	back := e.short(opJRCXZ)
+	e.patchShort(first)
+	other = append(other, e.jmp(0))
+	e.patchShort(back)
+	e.loadAt(regTable, x86.RDX, 8)
+	e.emitStepBack(x86.RDX)
+	e.emitLeft(row{base: regTable}, x86.RCX, x86.RDX)
+	e.emitGiveCrossed()
+	e.emitLink(e.jmp(0), target)
+	return other
 }
