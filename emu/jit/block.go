@@ -47,6 +47,8 @@ type tb struct {
 	// lookup is the arena offset of the block's jump-table lookup, of at most lookupSize bytes, 0 if it has none:
 	// a fault there means that the jump's target, in regTarget, holds no code.
 	lookup int
+	// from is what that lookup tells where it leads, if calls are recorded: see emitReceived.
+	from uint32
 	// incoming are the links that reach it; when it goes, they are pointed back at their stubs.
 	incoming []*exit
 	pages    []emu.Addr

@@ -39,10 +39,11 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 			return
 		}
 		e.emitTarget(i)
+		from := uint32(fromCall)
 		if e.calls != nil {
-			e.emitJumpOrigin(i)
+			from = e.emitJumpOrigin(i)
 		}
-		e.emitLookup()
+		e.emitLookup(from)
 	case x86.FlowCall:
 		e.emitPushReturn(g.Next())
 		if !g.follow { // else the linkage table's jump calls
@@ -278,11 +279,25 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 	if e.calls == nil {
 		e.emitTarget(i)
 	}
-	e.emitLookup()
+	e.emitLookup(fromCall)
 }
 
-// emitLookup jumps to the code of the guest address in regTarget, which may be any.
-func (e *Engine) emitLookup() {
+// emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are recorded: see emitReceived.
+func (e *Engine) emitLookup(from uint32) {
+	called := e.calls != nil && from == fromCall
+	e.t.from = from
+	if e.directory == 0 {
+		e.store(slotA, x86.RCX)
+		e.movImm(x86.RCX, uint64(bits.TrailingZeros64(uint64(maxCode))))
+		e.byte(0xc4, 0xc2, 0xf3, 0xf7, 0xcb) // shrx rcx, r11, rcx
+		inside := e.short(opJRCXZ)
+		e.load(x86.RCX, slotA)
+		e.emitFrom(from)
+		e.jmp(e.stubs.miss + b2i(called)*receivedSize)
+		e.patchShort(inside)
+		e.load(x86.RCX, slotA)
+	}
+	e.emitFrom(from)
 	if e.directory != 0 {
 		e.byte(0xc4, 0x43, 0xfb, 0xf0, 0xd3, 32) // rorx r10, r11, 32
 		e.byte(0x45, 0x89, 0xd2)                 // mov r10d, r10d
@@ -290,18 +305,16 @@ func (e *Engine) emitLookup() {
 		e.byte(0x4e, 0x8b, 0x14, 0xd5) // mov r10, [directory+r10*8]
 		e.u32(uint32(e.directory))
 	} else {
-		e.store(slotA, x86.RCX)
-		e.movImm(x86.RCX, uint64(bits.TrailingZeros64(uint64(maxCode))))
-		e.byte(0xc4, 0xc2, 0xf3, 0xf7, 0xcb) // shrx rcx, r11, rcx
-		inside := e.short(opJRCXZ)
-		e.load(x86.RCX, slotA)
-		e.jmp(e.stubs.miss)
-		e.patchShort(inside)
-		e.load(x86.RCX, slotA)
 		e.t.lookup = e.pos
 		e.load(regTable, stJumpTable)
 	}
-	e.byte(jmpTable...)
+	if !called {
+		e.byte(jmpTable...)
+		return
+	}
+	e.byte(0x4f, 0x8b, 0x14, 0xda) // mov r10, [r10+r11*8]
+	e.lea(regTable, regTable, receivedSize)
+	e.byte(0x41, 0xff, 0xe2) // jmp r10
 }
 
 // emitRet translates RET, through the shadow stack.
@@ -335,9 +348,8 @@ func (e *Engine) emitRetPop(n int32, i int) {
 	e.lea(x86.RSP, x86.RSP, 8+n)
 	if e.calls != nil {
 		e.emitOrigin(i)
-		e.storeImm32(stFrom, fromReturn)
 	}
-	e.emitLookup()
+	e.emitLookup(fromReturn)
 }
 
 // checked reports whether the budget is checked in front of instruction i. Behind its mark nothing stops an

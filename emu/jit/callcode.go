@@ -110,26 +110,48 @@ func (e *Engine) emitIndirectFrame(i int) {
 	e.storeAt(x86.RCX, 0, regTable)
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
-	e.storeImm32(stFrom, fromCall)
 
 	e.swap()
 	defer e.swap()
 	e.link(site, e.pos)
 	x, number := e.newExit()
 	*x = exit{kind: exitArc, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(retry), cache: int32(cache)}
-	e.storeImm32(stOrigin, uint32(number))
-	failed := e.emitRoutine(e.calls.lookup, func() {
-		e.movRR(x86.RDX, regTable)
-		e.store(counterOff+8*cache, regTarget)
-		e.store(counterOff+8*cache+8, x86.RDX)
-		e.jmp(found)
-	})
-	e.link(failed, e.pos)
-	e.giveSaved()
+	failed := e.emitKeptArc(uint32(number))
+	e.loadAt(x86.RDX, regTable, 16)
+	e.store(counterOff+8*cache, regTarget)
+	e.store(counterOff+8*cache+8, x86.RDX)
+	e.jmp(found)
+	for _, site := range failed {
+		e.link(site, e.pos)
+	}
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
 	e.storeImm32(stExit, uint32(number))
 	e.jmp(e.stubs.exit)
+}
+
+// emitKeptArc loads into regTable where keepArc has put the arc from origin to regTarget. It returns the sites of jumps for the case that it has not. RCX is lost, flags are not.
+func (e *Engine) emitKeptArc(origin uint32) (failed []int) {
+	e.byte(0xc4, 0xc3, 0x7b, 0xf0, 0xcb, 4) // rorx ecx, r11d, 4
+	e.byte(0x8d, 0x89)                      // lea ecx, [rcx+origin*32]
+	e.u32(origin << 5)
+	e.byte(0x0f, 0xb7, 0xc9)                               // movzx ecx, cx
+	e.byte(0xc4, 0xe3, 0x7b, 0xf0, 0xc9, 32-log2(arcSlot)) // rorx ecx, ecx, 27
+	e.leaRIP(regTable, arcsOff)
+	e.leaIndex(regTable, regTable, x86.RCX, 1, 0)
+	check := func() {
+		known := e.short(opJRCXZ)
+		failed = append(failed, e.jmp(0))
+		e.patchShort(known)
+	}
+	e.loadAt(x86.RCX, regTable, 0)
+	e.not(x86.RCX)
+	e.leaIndex(x86.RCX, x86.RCX, regTarget, 1, 1)
+	check()
+	e.loadAt(x86.RCX, regTable, 8)
+	e.lea(x86.RCX, x86.RCX, -int32(origin))
+	check()
+	return failed
 }
 
 // emitRoutine goes to a routine, which may lose the flags, and on with success, the flags as before. It returns the site of a jump for the case that the
@@ -160,18 +182,26 @@ func (e *Engine) emitOrigin(i int) {
 	e.storeImm32(stOrigin, uint32(number))
 }
 
-// emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget. It loses regTable.
-func (e *Engine) emitJumpOrigin(i int) {
+// emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget, and says what emitLookup is to be told. It loses regTable.
+func (e *Engine) emitJumpOrigin(i int) (from uint32) {
 	if e.calls.Passes(e.block[i].PC) {
 		e.emitPass(i)
-		return
+		return fromCall
 	}
 	e.emitOrigin(i)
 	if e.calls.Resumes(e.block[i].PC) {
-		e.storeImm32(stFrom, fromReturn)
-		return
+		return fromReturn
 	}
-	e.storeImm32(stFrom, e.calls.Number(e.t.pc))
+	return e.calls.Number(e.t.pc)
+}
+
+// emitFrom loads into ECX who looks a block up, if emitReceived asks for it there, with RCX in slotA.
+func (e *Engine) emitFrom(from uint32) {
+	if e.calls != nil && from != fromCall {
+		e.store(slotA, x86.RCX)
+		e.byte(0xb9) // mov ecx, from
+		e.u32(from)
+	}
 }
 
 // emitPass makes the frame of what only passes one of the function to which it leads.
@@ -205,23 +235,58 @@ func (e *Engine) emitPass(i int) {
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
 	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(e.pos)})
-	e.storeImm32(stFrom, fromCall)
 }
 
-// emitReceived is what an entry for lookups has: a block that another function jumped to does not go on before that is recorded.
+// emitReceived is what an entry for lookups begins with: a block that another function jumped to does not go on before that is recorded. ECX has the number of
+// the function, or what stands for one. Calls, whose frame is there, go on behind it, receivedSize bytes on.
 func (e *Engine) emitReceived(pc emu.Addr) {
-	e.store(slotA, x86.RCX)
-	e.byte(0x8b) // mov ecx, [stFrom]
-	e.rip(x86.RCX, stFrom, 0)
-	called := e.short(opJRCXZ)
-	e.lea(x86.RCX, x86.RCX, -int32(e.calls.Number(pc)))
+	number := e.calls.Number(pc)
+	from := e.pos
+	e.byte(0x48, 0x8d, 0x89) // lea rcx, [rcx-number]
+	e.u32(-number)
 	same := e.short(opJRCXZ)
-	e.leaRIP(x86.RCX, e.pos+7+7+5)
+	other := e.jmp(0)
+	e.patchShort(same)
+	back := e.pos
+	e.load(x86.RCX, slotA)
+	if e.pos-from != receivedSize {
+		panic("BUG: calls do not find the way behind the check of jumps")
+	}
+
+	e.swap()
+	defer e.swap()
+	e.link(other, e.pos)
+	e.byte(0x8d, 0x89) // lea ecx, [rcx+number]
+	e.u32(number)
+	e.emitStoreFrom()
+	e.leaRIP(x86.RCX, back)
 	e.store(stBehind, x86.RCX)
 	e.jmp(e.calls.crossed)
-	e.patchShort(called)
-	e.patchShort(same)
+}
+
+// receivedSize is the size of the code that emitReceived emits.
+const receivedSize = 7 + 2 + 5 + 7
+
+// emitStoreFrom stores ECX in stFrom.
+func (e *Engine) emitStoreFrom() {
+	e.byte(0x89) // mov [stFrom], ecx
+	e.rip(x86.RCX, stFrom, 0)
+}
+
+// emitMissFrom is what the code for a missed lookup begins with, as emitReceived is what blocks begin with.
+func (e *Engine) emitMissFrom() {
+	if e.calls == nil {
+		return
+	}
+	from := e.pos
+	e.emitStoreFrom()
 	e.load(x86.RCX, slotA)
+	called := e.jmp(0)
+	for e.pos-from < receivedSize {
+		e.byte(0x90)
+	}
+	e.storeImm32(stFrom, fromCall)
+	e.link(called, e.pos)
 }
 
 // emitRecordedReturn is a return site with the frame of its call: RSP is behind the return address, and regBias waits in stSavedBias.

@@ -47,7 +47,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		return e.returnAstray()
 	}
 	if t.lookup != 0 && pos >= t.lookup && pos < t.lookup+lookupSize {
-		return e.lookupFault()
+		return e.lookupFault(t)
 	}
 	i := t.insnAtHost(pos)
 	pc := t.addr(i)
@@ -204,11 +204,17 @@ func flagsOf(flags, rax uint64) uint64 {
 	return flags
 }
 
-// lookupFault handles a jump-table lookup of an address that has no entry.
-func (e *Engine) lookupFault() (emu.Addr, *emu.Stop) {
+// lookupFault handles a jump-table lookup, by t, of an address that has no entry.
+func (e *Engine) lookupFault(t *tb) (emu.Addr, *emu.Stop) {
 	rip := emu.Addr(e.get(stRegs + 8*int(regTarget)))
 	e.set(stRegs+8*int(regTarget), e.get(slotTarget))
 	e.set(stRegs+8*int(regTable), e.get(slotTable))
+	if e.calls != nil {
+		e.set(stFrom, uint64(t.from))
+		if t.from != fromCall {
+			e.set(stRegs+8*emu.RCX, e.get(slotA))
+		}
+	}
 	e.looked(rip)
 	if e.interrupt || e.stepping {
 		return rip, nil

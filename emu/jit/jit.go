@@ -246,7 +246,7 @@ func (e *Engine) prepare() (err error) {
 
 // emitStubs emits the code that blocks share.
 func (e *Engine) emitStubs() {
-	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide, e.emitEnterCalls, e.emitExitCalls)
+	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide, e.emitEnterCalls, e.emitExitCalls, e.emitMissFrom)
 	if e.sim.caches {
 		e.emitSimRoutines()
 		e.stubs.end = e.pos

@@ -34,9 +34,9 @@ var jmpTable = []byte{0x43, 0xff, 0x24, 0xda}
 // lookupSize is the most that the two instructions of a lookup take that can fault.
 const lookupSize = 12
 
-// emitStubs generates the stubs at the assembler's position. wide says that there are registers of AVX-512; enter and exit emit what is due besides when generated
-// code is entered and left.
-func emitStubs(e *assembler, wide bool, enter, exit func()) stubs {
+// emitStubs generates the stubs at the assembler's position. wide says that there are registers of AVX-512; enter, exit and miss emit what is due besides when generated
+// code is entered and left, and when a lookup misses.
+func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	var s stubs
 	components := uint64(emu.XFeatures)
 	if wide {
@@ -96,6 +96,7 @@ func emitStubs(e *assembler, wide bool, enter, exit func()) stubs {
 	e.byte(0xc3) // ret
 
 	s.miss = e.pos
+	miss()
 	e.store(stRIP, regTarget)
 	e.load(regTarget, slotTarget)
 	e.load(regTable, slotTable)
