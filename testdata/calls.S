@@ -197,7 +197,7 @@ FN link3
 	jmp	leaf
 END link3
 
-# One place that calls several functions, and jumps to several, with all status flags in use.
+# One place that calls several functions, and jumps to several, with all status flags and registers in use.
 FN targets
 	push	%rbx
 	mov	$6, %ebx
@@ -208,14 +208,27 @@ FN targets
 	stc
 	call	*%rax
 	jnc	2f
+	lea	leaf(%rip), %rdx
+	cmp	%rdx, %rcx
+	jne	2f
 	lea	jumping(%rip), %rcx
 	call	*%rcx
+	jnc	2f
+	add	%rdx, %rcx
+	add	%r10, %rcx
+	add	%r11, %rcx
+	cmp	$10, %rcx
+	jne	2f
 	dec	%ebx
 	jnz	1b
 2:	pop	%rbx
 	ret
 END targets
 FN jumping
+	mov	$1, %ecx
+	mov	$2, %edx
+	mov	$3, %r10d
+	mov	$4, %r11d
 	cmp	$3, %ebx
 	stc
 	jmp	*%rax

@@ -4,6 +4,8 @@ package jit
 
 import (
 	"encoding/binary"
+	"fmt"
+	"math"
 
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -190,7 +192,13 @@ func (e *assembler) short(op byte) int {
 }
 
 // patchShort makes the short jump whose displacement lies at pos reach here.
-func (e *assembler) patchShort(pos int) { e.mem[pos] = byte(e.pos - (pos + 1)) }
+func (e *assembler) patchShort(pos int) {
+	n := e.pos - (pos + 1)
+	if n > math.MaxInt8 {
+		panic(fmt.Sprintf("BUG: a short jump over %d bytes", n))
+	}
+	e.mem[pos] = byte(n)
+}
 
 // Condition codes and short jumps used in expansions.
 const (

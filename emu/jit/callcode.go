@@ -292,14 +292,15 @@ func (e *Engine) emitMissFrom() {
 // emitRecordedReturn is a return site with the frame of its call: RSP is behind the return address, and regBias waits in stSavedBias.
 func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 	dead := ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0
-	var astray, other int
+	var r recordedReturn
 	if dead {
 		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
 		e.u32(uint32(ret))
-		astray = e.jcc(condNE, 0)
+		r.astray = e.jcc(condNE, 0)
+		r.again = e.pos
 		e.loadFrame(regBias)
 		e.aluAt(aluCMP, x86.RSP, regBias, 0)
-		other = e.jcc(condNE, 0)
+		r.other = e.jcc(condNE, 0)
 	} else {
 		e.store(slotA, x86.RCX)
 		e.loadGuest(x86.RCX, x86.RSP, -8)
@@ -307,23 +308,23 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 		e.leaIndex(x86.RCX, x86.RCX, regBias, 1, 0)
 		match := e.short(opJRCXZ)
 		e.load(x86.RCX, slotA)
-		astray = e.jmp(0)
+		r.astray = e.jmp(0)
 		e.patchShort(match)
+		r.again, r.keeps = e.pos, true
 		e.loadFrame(regBias)
 		e.loadAt(x86.RCX, regBias, 0)
 		e.not(x86.RCX)
 		e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 1)
 		mine := e.short(opJRCXZ)
 		e.load(x86.RCX, slotA)
-		other = e.jmp(0)
+		r.other = e.jmp(0)
 		e.patchShort(mine)
 		e.load(x86.RCX, slotA)
 	}
 	e.emitPopFrame(dead)
-	done := e.pos
 	e.load(regBias, stSavedBias)
 	e.emitJump(ret)
-	e.returns = append(e.returns, recordedReturn{astray: astray, other: other, done: done, dead: dead})
+	e.returns = append(e.returns, r)
 }
 
 // emitPopFrame pops the frame at regBias, which it loses, and the flags if it may.
@@ -351,34 +352,27 @@ func (e *Engine) emitPopFrame(dead bool) {
 }
 
 // A recordedReturn is a return site whose cold part is to be emitted: astray is the jump for a return address that is another, other that for
-// a frame that is, done where the frame has been popped.
+// a frame that is; again is where the frame is looked at, with RCX in slotA if keeps is set.
 type recordedReturn struct {
-	astray, other, done int
-	dead                bool
+	astray, other, again int
+	keeps                bool
 }
 
 // emitReturnsDue emits the cold parts of return sites.
 func (e *Engine) emitReturnsDue() {
 	for _, r := range e.returns {
 		e.link(r.other, e.pos)
-		if !r.dead {
-			e.store(slotTmp2, x86.RAX)
-			e.saveFlags()
+		if r.keeps {
+			e.leaRIP(regBias, e.pos+7+7+5)
+		} else {
+			e.leaRIP(regBias, r.again)
 		}
-		e.leaRIP(regBias, e.pos+7+7+5)
 		e.store(stBack, regBias)
 		e.jmp(e.calls.unwind)
-		failed := e.jcc(condB, 0)
-		give := func() {
-			if !r.dead {
-				e.restoreFlags()
-				e.load(x86.RAX, slotTmp2)
-			}
+		if r.keeps {
+			e.store(slotA, x86.RCX)
+			e.jmp(r.again)
 		}
-		give()
-		e.jmp(r.done)
-		e.link(failed, e.pos)
-		give()
 		e.link(r.astray, e.pos)
 		e.load(regBias, stSavedBias)
 		e.jmp(e.stubs.mismatch)
@@ -388,23 +382,23 @@ func (e *Engine) emitReturnsDue() {
 // emitCallRoutines emits what blocks share to record calls.
 func (e *Engine) emitCallRoutines() {
 	k := e.calls
-	// unwind pops the frames of jumps and that of the call to whose return site RSP has come, if these are the innermost ones: carry says that
-	// they are not. It goes to where stBack says, and loses regBias and the flags.
+	// unwind pops the innermost frame, to go to where stBack says, if that is of a jump from the call to whose return site RSP has come. Otherwise the return is
+	// left to Go. It loses regBias.
 	k.unwind = e.pos
+	e.store(slotA, x86.RCX)
 	e.loadFrame(regBias)
-	e.lea(x86.RSP, x86.RSP, callgraph.Jumped)
-	e.aluAt(aluCMP, x86.RSP, regBias, 0)
-	e.lea(x86.RSP, x86.RSP, -callgraph.Jumped)
-	last := e.jcc(condNE, 0)
-	e.emitPopFrame(true)
-	e.jmp(k.unwind)
-	e.link(last, e.pos)
-	e.aluAt(aluCMP, x86.RSP, regBias, 0)
-	other := e.jcc(condNE, 0)
-	e.emitPopFrame(true)
-	e.emitBack(true)
-	e.link(other, e.pos)
-	e.emitBack(false)
+	e.loadAt(x86.RCX, regBias, 0)
+	e.not(x86.RCX)
+	e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 1+callgraph.Jumped)
+	jumped := e.short(opJRCXZ)
+	e.load(x86.RCX, slotA)
+	e.load(regBias, stSavedBias)
+	e.jmp(e.stubs.mismatch)
+	e.patchShort(jumped)
+	e.load(x86.RCX, slotA)
+	e.emitPopFrame(false)
+	e.byte(0xff) // jmp [stBack]
+	e.rip(4, stBack, 0)
 
 	e.emitLookupRoutine()
 	e.emitCrossRoutine()
@@ -572,11 +566,8 @@ func (e *Engine) emitCross(target emu.Addr) {
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
 	e.store(slotC, regTable)
-	other := e.emitJumpFrame(arc, target)
-	if !e.calls.Begins(target) {
-		other = e.emitJumpBack(target, other)
-	}
-	for _, site := range other {
+	e.emitJumpFrame(arc, target)
+	for _, site := range e.emitJumpBack(arc, target) {
 		e.link(site, e.pos)
 	}
 	e.leaRIP(regTable, arc)
@@ -598,17 +589,23 @@ func (e *Engine) emitGiveCrossed() {
 	e.load(regTable, slotC)
 }
 
-// emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself: for that case it returns the site of a jump. The
-// frame's address is in RDX there, and its SP in regTable.
-func (e *Engine) emitJumpFrame(arc int, target emu.Addr) (other []int) {
+// emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself. Then it goes on, with that frame's
+// address in RDX and its SP in regTable.
+func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
 	e.loadFrame(x86.RDX)
 	e.loadAt(regTable, x86.RDX, 0)
 	e.movImm(x86.RCX, 63)
 	e.byte(0xc4, 0xc2, 0xf1, 0xf7, 0xca) // shlx rcx, r10, rcx
 	called := e.short(opJRCXZ)
-	other = append(other, e.jmp(0))
+	other := e.jmp(0)
 	e.patchShort(called)
 	e.lea(regTable, regTable, callgraph.Jumped)
+	e.emitPushJump(arc, target)
+	e.link(other, e.pos)
+}
+
+// emitPushJump pushes the frame of a jump by an arc, with the SP in regTable, behind the frame at RDX, and goes to target.
+func (e *Engine) emitPushJump(arc int, target emu.Addr) {
 	e.storeAt(x86.RDX, frameSize, regTable)
 	e.leaRIP(x86.RCX, arc)
 	e.storeAt(x86.RDX, frameSize+8, x86.RCX)
@@ -617,28 +614,42 @@ func (e *Engine) emitJumpFrame(arc int, target emu.Addr) (other []int) {
 	e.emitEntered(row{x86.NoReg, arc}, x86.RCX, x86.RDX)
 	e.emitGiveCrossed()
 	e.emitLink(e.jmp(0), target)
-	return other
 }
 
-// emitJumpBack pops the innermost frame, that of a jump, if the one below is that of target's function. It goes on where emitJumpFrame gives up, and
-// returns the sites of jumps for the case that this does, too.
-func (e *Engine) emitJumpBack(target emu.Addr, from []int) (other []int) {
-	for _, site := range from {
-		e.link(site, e.pos)
-	}
+// emitJumpBack does what is due where emitJumpFrame gives up. If the frame below is that of target's function, in whose middle target is, it pops the innermost one; if
+// it is another function's, and that of a call, it pushes one. It returns the sites of jumps for the case that neither is so.
+func (e *Engine) emitJumpBack(arc int, target emu.Addr) (other []int) {
+	giveUp := func() { other = append(other, e.jmp(0)) }
 	e.lea(x86.RCX, regTable, 1) // 0 for the first frame of a stack
 	first := e.short(opJRCXZ)
+	second := e.short(opShortJ)
+	e.patchShort(first)
+	giveUp()
+	e.patchShort(second)
 	e.loadAt(x86.RCX, x86.RDX, 8-frameSize)
 	e.loadAt(x86.RCX, x86.RCX, 8*callgraph.Function)
 	e.lea(x86.RCX, x86.RCX, -int32(e.calls.Number(target)))
 	back := e.short(opJRCXZ)
-	e.patchShort(first)
-	other = append(other, e.jmp(0))
+	on := e.jmp(0)
 	e.patchShort(back)
-	e.loadAt(regTable, x86.RDX, 8)
-	e.emitStepBack(x86.RDX)
-	e.emitLeft(row{base: regTable}, x86.RCX, x86.RDX)
-	e.emitGiveCrossed()
-	e.emitLink(e.jmp(0), target)
+	if e.calls.Begins(target) {
+		giveUp()
+	} else {
+		e.loadAt(regTable, x86.RDX, 8)
+		e.emitStepBack(x86.RDX)
+		e.emitLeft(row{base: regTable}, x86.RCX, x86.RDX)
+		e.emitGiveCrossed()
+		e.emitLink(e.jmp(0), target)
+	}
+	e.link(on, e.pos)
+	e.store(slotTmp, x86.RAX)
+	e.loadAt(x86.RAX, x86.RDX, -frameSize)
+	e.movImm(x86.RCX, 63)
+	e.byte(0xc4, 0xe2, 0xf1, 0xf7, 0xc8) // shlx rcx, rax, rcx
+	e.load(x86.RAX, slotTmp)
+	called := e.short(opJRCXZ)
+	giveUp()
+	e.patchShort(called)
+	e.emitPushJump(arc, target)
 	return other
 }
