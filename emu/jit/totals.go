@@ -19,7 +19,7 @@ import (
 // are rare, in memory. Other totals are words.
 
 // totalParts is how many parts a total has that is in memory; block after block takes another.
-const totalParts = 4
+const totalParts = 2
 
 // maxStep is the most that a count of a counter adds to a total that is in a register, or takes off it.
 const maxStep = maxBlock
