@@ -11,7 +11,7 @@ import (
 )
 
 // A tb is a translation block: guest code with one entry, translated. It goes on
-// past forward conditional jumps (side exits) and through forward jumps, so it is a
+// past forward conditional jumps (side exits), through forward jumps, and from a CALL into the entry of a linkage table, so it is a
 // superblock in the literature's words.
 //
 // It has one counter, for its entry, and one for each side exit; how often an

@@ -133,9 +133,9 @@ func (e *Engine) handsOn(a, to emu.Addr) bool {
 	return e.calls == nil || e.calls.Passes(a) && !e.calls.Same(a, to)
 }
 
-// A reboundCall is what is to be emitted behind the block for a call whose word has changed.
+// A reboundCall is what is to be emitted behind the block for the call that ends it, in case that its word has changed.
 type reboundCall struct {
-	site, returned int   // of the jump here, and where the return site is
+	site, returned int   // of the jump here, 0 if the block ends otherwise, and where the return site is
 	rsp            int32 // pendingRSP there
 }
 
@@ -143,43 +143,42 @@ type reboundCall struct {
 func (e *Engine) emitLinkedCall(i int) {
 	g, call := &e.block[i], e.t.lastOwn()
 	to, _ := e.linkageOf(g)
-	r := reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
-	r.returned = e.emitDirectCall(call, to)
-	e.rebound = append(e.rebound, r)
+	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
+	e.rebound.returned = e.emitDirectCall(call, to)
 }
 
 // emitLinkedCallInd translates call i through a word that leads to to.
 func (e *Engine) emitLinkedCallInd(g *ginsn, i int, to emu.Addr) {
-	r := reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
+	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
 	e.emitPushReturn(g.Next())
 	e.emitDirectCall(i, to)
-	e.rebound = append(e.rebound, r)
 }
 
-// emitRebound emits the calls whose word has changed. The jump of a linkage table is a block of its own then, which is called.
+// emitRebound emits the call whose word has changed. The jump of a linkage table is a block of its own then, which is called.
 func (e *Engine) emitRebound() {
-	for _, r := range e.rebound {
-		e.link(r.site, e.pos)
-		e.load(x86.RCX, slotA)
-		e.pendingRSP = r.rsp
-		last := len(e.block) - 1
-		if e.linkage == 0 {
-			e.emitLookupCall(&e.block[last], last)
-			continue
-		}
-		e.emitSideExit(last, false)
-		call := e.t.lastOwn()
-		e.store(stSavedBias, regBias)
-		from := e.pos
-		if e.calls != nil {
-			e.emitCallFrame(call, e.block[call].Dest())
-			e.emitPassed(call, e.linkage-1, 0)
-		}
-		site := e.emitShadowCall(regBias)
-		e.saved(from, regBias, stSavedBias, 0)
-		e.jmp(r.returned)
-		e.emitCallLink(site, e.block[last].PC)
+	r, last := &e.rebound, len(e.block)-1
+	if r.site == 0 {
+		return
 	}
+	e.link(r.site, e.pos)
+	e.load(x86.RCX, slotA)
+	e.pendingRSP = r.rsp
+	if e.linkage == 0 {
+		e.emitLookupCall(&e.block[last], last)
+		return
+	}
+	e.emitSideExit(last, false)
+	call := e.t.lastOwn()
+	e.store(stSavedBias, regBias)
+	from := e.pos
+	if e.calls != nil {
+		e.emitCallFrame(call, e.block[call].Dest())
+		e.emitPassed(call, e.linkage-1, 0)
+	}
+	site := e.emitShadowCall(regBias)
+	e.saved(from, regBias, stSavedBias, 0)
+	e.jmp(r.returned)
+	e.emitCallLink(site, e.block[last].PC)
 }
 
 // emitPassed adds some calls of the entry of a linkage table that the CALL leads to, and n instructions, which the totals have already although they are those

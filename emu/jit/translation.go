@@ -30,7 +30,7 @@ type translation struct {
 	// What is emitted behind the block: taken sides of its conditional jumps, and stubs of its exits.
 	cold     []coldExit
 	returns  []recordedReturn
-	rebound  []reboundCall
+	rebound  reboundCall
 	stubsDue []stub
 	// groups and lines are the data references and the fetches to check.
 	groups []group
@@ -56,7 +56,7 @@ type translation struct {
 // begin makes the translation as new; its slices are used again.
 func (r *translation) begin() {
 	*r = translation{
-		block: r.block[:0], deps: r.deps[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], rebound: r.rebound[:0], stubsDue: r.stubsDue[:0],
+		block: r.block[:0], deps: r.deps[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], stubsDue: r.stubsDue[:0],
 		groups: r.groups[:0], lines: r.lines[:0],
 	}
 }
