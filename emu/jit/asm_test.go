@@ -117,6 +117,8 @@ var encodings = []encoding{
 	emits((*assembler).vstoreWide, offsets, vecs),
 	emits((*assembler).vstoreWideAt, bases, disps, vecs),
 	emits((*assembler).vpmovsxwq, vecs, offsets),
+	emits((*assembler).vectorAt, values(vexMOVDQULd, vexMOVDQUSt, vexMOVDQULd256, vexPOR256, vexEXTRACTF128), values(0, 7, 8, 15), values(0), values(0, 0x340)),
+	emits((*assembler).vectorAt, values(vexPOR256, vexINSERTF128), values(0, 7, 8, 15), values(7, 15), values(0x340)),
 	emits((*assembler).vload, vecs, offsets),
 	emits((*assembler).vstore, offsets, vecs),
 	emits((*assembler).vstoreAt, bases, disps, vecs),
@@ -159,6 +161,7 @@ var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
 	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode",
+	"emitLoadState": "many", "emitSaveState": "many", "emitX87": "many",
 }
 
 // emitAt is the arena offset at which every instruction is emitted, testLowBase where the low part of the arena is said to be.

@@ -398,9 +398,6 @@ func (e *Engine) loadCPU(c *emu.CPU) {
 	e.set(stFSBase, c.FSBase)
 	e.set(stGSBase, c.GSBase)
 	e.set(stFP, fpAddr(c.FP))
-	if !e.wide {
-		markUpper(c.FP)
-	}
 }
 
 // storeCPU takes c from the state block.
@@ -460,10 +457,12 @@ func (e *Engine) enter(at int) {
 	if e.unlinked {
 		e.relinkAll()
 	}
-	if e.wide {
+	switch {
+	case e.wide:
 		e.settleWide(e.cpu.FP)
-	} else {
-		settle(e.cpu.FP)
+	case e.get(stX87) != 0:
+		e.cpu.FP.SetComponents(emu.XFeatures)
+		clearPointers(e.cpu.FP)
 	}
 }
 

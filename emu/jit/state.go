@@ -55,6 +55,7 @@ const (
 	// The mapping that the stack in use lies in, as far as it is known.
 	stStackLo = 0x268
 	stStackHi = 0x270
+	stX87     = 0x278 // 1 if generated code has instructions of x87 or MMX
 	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
 	stSteps = 0xa00
 	// stTotals are the totals of calls; lanes of them begin on a cache line.

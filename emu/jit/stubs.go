@@ -38,10 +38,6 @@ const lookupSize = 12
 // code is entered and left, and when a lookup misses.
 func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	var s stubs
-	components := uint64(emu.XFeatures)
-	if wide {
-		components |= emu.XAVX512
-	}
 	s.enter = e.pos
 	e.store(stHostSP, x86.RSP)
 	e.store(stHostBP, x86.RBP)
@@ -49,9 +45,13 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	e.rip(3, stHostMXCSR, 0)
 	e.storeImm32(stInGuest, 1)
 	e.load(x86.RCX, stFP)
-	e.movImm(x86.RAX, components)
-	e.movImm(x86.RDX, 0)
-	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
+	if wide {
+		e.movImm(x86.RAX, emu.XFeatures|emu.XAVX512)
+		e.movImm(x86.RDX, 0)
+		e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
+	} else {
+		e.emitLoadState()
+	}
 	enter()
 	e.byte(0xff) // push [stFlags]
 	e.rip(6, stFlags, 0)
@@ -80,13 +80,13 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	}
 	e.load(x86.RBP, stHostBP)
 	e.load(x86.RCX, stFP)
-	e.movImm(x86.RAX, components)
-	e.movImm(x86.RDX, 0)
 	if wide {
+		e.movImm(x86.RAX, emu.XFeatures|emu.XAVX512)
+		e.movImm(x86.RDX, 0)
 		e.byte(0x48, 0x0f, 0xc7, 0x21)                // xsavec64 [rcx]
 		e.byte(0x0f, 0xae, 0x59, byte(emu.XOffMXCSR)) // stmxcsr [rcx+24]
 	} else {
-		e.byte(0x48, 0x0f, 0xae, 0x21) // xsave64 [rcx]
+		e.emitSaveState()
 	}
 	exit()
 	e.byte(0xc5, 0xf8, 0x77) // vzeroupper

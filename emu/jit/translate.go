@@ -108,6 +108,9 @@ func (e *Engine) emitInsns() {
 	for i := range e.block {
 		g := &e.block[i]
 		e.read(g.PC, int(g.Len))
+		if g.X87 {
+			e.set(stX87, 1)
+		}
 		if e.pendingRSP != 0 && !e.leavesRSP(i) {
 			e.flushRSP()
 		}

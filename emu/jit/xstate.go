@@ -6,19 +6,15 @@ import (
 	"encoding/binary"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The state of x87 and vectors goes to the host's CPU by XRSTOR and comes back by XSAVE: in the standard format, or in the compacted one if
-// there are registers of AVX-512, whose places in the standard format are others from host to host. XSAVEC makes that.
+// The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long, and do
+// so for x87 only, and if the guest has code for that. With registers of AVX-512 they do all, in the compacted format, since the places of
+// those in the standard format are others from host to host.
 
 // compacted says in XCOMP_BV that a state has the compacted format.
 const compacted = 1 << 63
-
-// settle makes of the state XSAVE wrote what the next XRSTOR is to load.
-func settle(x *emu.XState) {
-	x[emu.XOffHeader] = x[emu.XOffHeader]&emu.XAVX | emu.XX87 | emu.XSSE
-	clearPointers(x)
-}
 
 // clearPointers clears what a host says of x87's last instruction.
 func clearPointers(x *emu.XState) {
@@ -27,18 +23,76 @@ func clearPointers(x *emu.XState) {
 	binary.LittleEndian.PutUint32(x[emu.XOffMXCSRMsk:], emu.MXCSRMask)
 }
 
-// markUpper says in the header whether the upper halves of the ymm registers are in
-// use. XRSTOR would load zeros just as well, but then the host's CPU takes each of the
-// guest's changes between SSE and AVX code for one that must keep upper halves, which costs
-// some 70 ns.
-func markUpper(x *emu.XState) {
-	x[emu.XOffHeader] = emu.XX87 | emu.XSSE
-	if !isZero(x[emu.XOffYMMH:emu.XAVXSize]) {
-		x[emu.XOffHeader] |= emu.XAVX
+// emitLoadState loads vectors, MXCSR and, if need be, x87 from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register is in use, the host's CPU is
+// told so: it would take each of the guest's changes between SSE and AVX code for one that must keep them, which costs some 70 ns.
+func (e *assembler) emitLoadState() {
+	e.vectorAt(vexMOVDQULd256, 0, 0, emu.XOffYMMH)
+	for at := emu.XOffYMMH + 32; at < emu.XAVXSize; at += 32 {
+		e.vectorAt(vexPOR256, 0, 0, at)
+	}
+	e.byte(0xc4, 0xe2, 0x7d, 0x17, 0xc0) // vptest ymm0, ymm0
+	used := e.jcc(condNE, 0)
+	e.byte(0xc5, 0xf8, 0x77) // vzeroupper
+	e.link(used, e.pos)
+	for r := range vectors {
+		e.vectorAt(vexMOVDQULd, r, 0, emu.XOffXMM+16*r)
+	}
+	unused := e.jcc(condE, 0)
+	for r := range vectors {
+		e.vectorAt(vexINSERTF128, r, r, emu.XOffYMMH+16*r)
+	}
+	e.link(unused, e.pos)
+	e.byte(0x0f, 0xae, 0x51, emu.XOffMXCSR) // ldmxcsr [rcx+24]
+	e.emitX87(5)                            // xrstor64
+}
+
+// emitSaveState stores them there, and loses the same.
+func (e *assembler) emitSaveState() {
+	for r := range vectors {
+		e.vectorAt(vexMOVDQUSt, r, 0, emu.XOffXMM+16*r)
+		e.vectorAt(vexEXTRACTF128, r, 0, emu.XOffYMMH+16*r)
+	}
+	e.byte(0x0f, 0xae, 0x59, emu.XOffMXCSR) // stmxcsr [rcx+24]
+	e.emitX87(4)                            // xsave64
+}
+
+// emitX87 emits XSAVE or XRSTOR, by its ModRM.reg, of x87 alone, which is left out while no code needs it.
+func (e *assembler) emitX87(reg byte) {
+	e.byte(0x83) // cmp dword [stX87], 0
+	e.rip(7, stX87, 1)
+	e.byte(0)
+	without := e.jcc(condE, 0)
+	e.movImm(x86.RAX, emu.XX87)
+	e.movImm(x86.RDX, 0)
+	e.byte(0x48, 0x0f, 0xae, reg<<3|1)
+	e.link(without, e.pos)
+}
+
+// vectors is how many there are.
+const vectors = 16
+
+// A vexOp is the last byte of a VEX prefix without vvvv, the map and the opcode of an instruction (SDM Vol. 2, "VEX"). Those of map 3 have an immediate.
+type vexOp struct{ prefix, mmm, opcode byte }
+
+var (
+	vexMOVDQULd    = vexOp{0x02, 1, 0x6f}
+	vexMOVDQUSt    = vexOp{0x02, 1, 0x7f}
+	vexMOVDQULd256 = vexOp{0x06, 1, 0x6f}
+	vexPOR256      = vexOp{0x05, 1, 0xeb}
+	vexINSERTF128  = vexOp{0x05, 3, 0x18}
+	vexEXTRACTF128 = vexOp{0x05, 3, 0x19}
+)
+
+// vectorAt emits an instruction with vector r, the other source src, 0 if it has none, [rcx+disp], and 1 if it has an immediate.
+func (e *assembler) vectorAt(op vexOp, r, src, disp int) {
+	e.byte(0xc4, 0x60|byte(^r>>3&1)<<7|op.mmm, byte(^src&15)<<3|op.prefix, op.opcode, 0x81|byte(r&7)<<3)
+	e.u32(uint32(disp))
+	if op.mmm == 3 {
+		e.byte(1)
 	}
 }
 
-// packWide is markUpper for a CPU with AVX-512. A host without it loads the part of x that has the standard format.
+// packWide says in the header which components are in use, for a CPU with AVX-512. A host without it loads the part of x that has the standard format.
 func (e *Engine) packWide(x *emu.XState) {
 	bv, parts := uint64(emu.XX87|emu.XSSE), emu.XComponents[:]
 	if e.emulatesWide {
