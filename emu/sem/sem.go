@@ -30,16 +30,16 @@ func Of(g *guest.Insn) func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	case guest.Privileged(g.Op):
 		return func(*Machine, *emu.CPU, *guest.Insn) *emu.Fault { return generalProtection() }
 	case g.Enc == x86.EVEX:
-		return table[g.Op].evex
-	case g.Kind == guest.Emulated && table[g.Op].emulated != nil:
-		return table[g.Op].emulated
+		return table()[g.Op].evex
+	case g.Kind == guest.Emulated && table()[g.Op].emulated != nil:
+		return table()[g.Op].emulated
 	default:
-		return table[g.Op].plain
+		return table()[g.Op].plain
 	}
 }
 
 // WordsOf returns what g does to each 64-bit word of its two sources, nil if there is more to it.
-func WordsOf(g *guest.Insn) func(a, b uint64) uint64 { return table[g.Op].words }
+func WordsOf(g *guest.Insn) func(a, b uint64) uint64 { return table()[g.Op].words }
 
 // Execute executes g on c, whose RIP is behind it.
 func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {

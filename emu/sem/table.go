@@ -1,6 +1,8 @@
 package sem
 
 import (
+	"sync"
+
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -24,13 +26,32 @@ type rows map[x86.Op]row
 func anyForm(*guest.Insn) bool  { return true }
 func locked(g *guest.Insn) bool { return g.Lock }
 
-// table has what is executed in Go.
-var table = join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows, x87Rows, maskRows, evexRows)
+// A part is one of the table: rows, or parts that are joined.
+type part interface{ all() []rows }
 
-// join makes one table of its parts: a row of one may be completed by another.
-func join(parts ...rows) rows {
+func (r rows) all() []rows { return []rows{r} }
+
+type parts []rows
+
+func (p parts) all() []rows { return p }
+
+// join makes one part of several.
+func join(list ...part) (joined parts) {
+	for _, p := range list {
+		joined = append(joined, p.all()...)
+	}
+	return joined
+}
+
+// table has what is executed in Go. It is made when it is first looked at: programs whose code the CPU executes do without.
+var table = sync.OnceValue(func() rows {
+	return merged(join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows, x87Rows, maskRows, evexRows))
+})
+
+// merged makes one table of parts: a row of one may be completed by another.
+func merged(list parts) rows {
 	all := rows{}
-	for _, part := range parts {
+	for _, part := range list {
 		for op, r := range part {
 			have := all[op]
 			if have.emulated != nil && r.emulated != nil || have.plain != nil && r.plain != nil || have.evex != nil && r.evex != nil {
@@ -83,6 +104,6 @@ var systemRows = rows{
 
 // Has reports whether emu/unicorn leaves g to Execute though its kind is Plain: its CPU lacks it, or does it wrongly.
 func Has(g *guest.Insn) bool {
-	fallback := table[g.Op].fallback
+	fallback := table()[g.Op].fallback
 	return g.Kind == guest.Plain && fallback != nil && fallback(g)
 }
