@@ -101,9 +101,9 @@ web:
 dist:
 	cd packaging && go run . -out ../dist $(DIST)
 
-# The same once more, elsewhere, and the tests of what is made.
-test-dist: dist
-	cd packaging && go vet . && go run $(STATICCHECK) . && go mod tidy -diff && go test .
-	rm -rf bin/again && git clone -q . bin/again && cd bin/again/packaging && \
-		go run . -out ../dist && cmp ../dist/SHA256SUMS ../../../dist/SHA256SUMS
-	rm -rf bin/again
+# That twice, from clones, in which no test leaves anything meanwhile, and the tests of what is made.
+test-dist:
+	rm -rf bin/once bin/again && git clone -q . bin/once && git clone -q . bin/again
+	cd bin/once/packaging && go run . -out ../dist && go vet . && go run $(STATICCHECK) . && go mod tidy -diff && go test .
+	cd bin/again/packaging && go run . -out ../dist && cmp ../dist/SHA256SUMS ../../once/dist/SHA256SUMS
+	rm -rf bin/once bin/again
