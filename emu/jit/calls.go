@@ -7,8 +7,8 @@ import (
 	"github.com/cgemu/cgemu/emu/callgraph"
 )
 
-// Generated code records calls itself: a CALL pushes a frame, its return site pops it, jumps to the beginning of another function push one and
-// entries of procedure linkage tables change the one that their caller pushed. Go does it wherever a frame is not where that is simple, and
+// Generated code records calls itself: a CALL pushes a frame, its return site pops it, jumps to another function push one or go back to the one below, and
+// entries of procedure linkage tables that are no part of their caller's block change the one that it pushed. Go does it wherever a frame is not where that is simple, and
 // whenever an arc comes up for the first time. Both work on the same frames, sums and totals, those of a callgraph.Recorder.
 //
 // The totals are in the state block: a block adds to them what its instructions count beside its counter. The innermost frame's host address is in
