@@ -22,7 +22,7 @@ func TestSequences(t *testing.T) {
 			r := newRand("sequences")
 			n := 4000
 			if full {
-				n = 60000
+				n = 20000
 			}
 			for range n {
 				c.addSequence(r, list)
