@@ -40,7 +40,7 @@ test-oracles:
 	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
 
 tagged-oracles:
-	go test -p 3 -vet=off -tags oracles,unicorn -timeout 25m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test -p 3 -vet=off -tags oracles,unicorn -timeout 40m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:
