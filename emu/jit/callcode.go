@@ -91,7 +91,10 @@ func (e *Engine) emitCallFrame(i int, target emu.Addr) {
 func (e *Engine) emitIndirectFrame(i int) {
 	cache := e.newCounter(0)
 	e.newCounter(0)
-	e.set(counterOff+8*cache, 0)
+	// It begins with an arc, since any address may be called: 0, too.
+	pc := e.block[i].PC
+	e.set(counterOff+8*cache, uint64(pc))
+	e.set(counterOff+8*cache+8, e.calls.Arc(pc, pc))
 	retry := e.pos
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)

@@ -65,6 +65,26 @@ func TestCalls(t *testing.T) {
 	})
 }
 
+// TestCallOfNothing calls address 0: first of all, and where another address was called before.
+func TestCallOfNothing(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		m := newMachineWith(t, emu.Config{Function: sixteen}, `
+			ffd0           # call rax
+			0f05           # syscall
+		`)
+		m.poke(codeAt+0x10, "c3")
+		if !first {
+			m.cpu.Regs[emu.RAX] = uint64(codeAt + 0x10)
+			m.run(emu.StopSyscall)
+		}
+		m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
+		stop := m.run(emu.StopFault)
+		require.Equal(t, emu.Fault{Vector: emu.VecPF, Exec: true}, stop.Fault)
+		require.Zero(t, m.cpu.RIP)
+		require.Contains(t, m.arcs(), fmt.Sprintf("0-%x 1 0", ^uint64(codeAt)+1))
+	}
+}
+
 // TestTooManyFrames has more active functions than there is room for.
 func TestTooManyFrames(t *testing.T) {
 	defer func(room uintptr) { frameRoom = room }(frameRoom)
