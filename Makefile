@@ -101,7 +101,7 @@ web:
 dist:
 	cd packaging && go run . -out ../dist $(DIST)
 
-# That twice, from clones, in which no test leaves anything meanwhile, and the tests of what is made.
+# What dist makes is the same twice. From clones: tests that run meanwhile leave files in the tree. And the tests of packaging.
 test-dist:
 	rm -rf bin/once bin/again && git clone -q . bin/once && git clone -q . bin/again
 	cd bin/once/packaging && go run . -out ../dist && go vet . && go run $(STATICCHECK) . && go mod tidy -diff && go test .

@@ -70,8 +70,8 @@ func extend(r x86.Reg) byte {
 	return evexX | evexB
 }
 
-// of returns X and B for b in ModRM.rm.
-func (b vec) of() byte { return byte(b^8) << 2 & evexB }
+// extend returns X and B for b in ModRM.rm.
+func (b vec) extend() byte { return byte(b^8) << 2 & evexB }
 
 // vpaddq emits vpaddq dst, src, [off].
 func (e *assembler) vpaddq(dst, src vec, off int) {
@@ -87,13 +87,13 @@ func (e *assembler) vpaddqAt(dst, src vec, base x86.Reg, disp int32) {
 
 // vpaddqVector emits vpaddq dst, a, b.
 func (e *assembler) vpaddqVector(dst, a, b vec) {
-	e.evex(opVPADDQ, dst, a, true, b.of())
+	e.evex(opVPADDQ, dst, a, true, b.extend())
 	e.byte(0xc0 | byte(dst&7)<<3 | byte(b&7))
 }
 
 // vpsubqVector emits vpsubq dst, a, b.
 func (e *assembler) vpsubqVector(dst, a, b vec) {
-	e.evex(opVPSUBQ, dst, a, true, b.of())
+	e.evex(opVPSUBQ, dst, a, true, b.extend())
 	e.byte(0xc0 | byte(dst&7)<<3 | byte(b&7))
 }
 
@@ -109,7 +109,7 @@ func (e *assembler) vpaddqWideAt(dst, src vec, base x86.Reg, disp int32) {
 }
 
 func (e *assembler) vpaddqWideVector(dst, a, b vec) {
-	e.evex(opVPADDQ.wide(), dst, a, true, b.of())
+	e.evex(opVPADDQ.wide(), dst, a, true, b.extend())
 	e.byte(0xc0 | byte(dst&7)<<3 | byte(b&7))
 }
 

@@ -21,10 +21,10 @@ type calls struct {
 	columns [emu.NumEvents]int
 	// frames is the memory of all frames.
 	frames frameMemory
-	// sums has what a count of each counter adds to the totals; lists is the memory of its lists, of where setSums adds up.
-	sums  []counterSums
-	lists []columnSum
-	of    []int64
+	// sums has what a count of each counter adds to the totals, in lists that lie in the memory of lists. scratch is setSums'.
+	sums    []counterSums
+	lists   []columnSum
+	scratch []int64
 	// vectors says that the innermost frame's address is in a vector register while generated code runs, inVector that the one total there is is,
 	// too, or, with lanes, those that blocks add to; parts are how many parts totals have in memory.
 	vectors, inVector, lanes bool
@@ -71,7 +71,7 @@ func (e *Engine) newCalls() error {
 	for ev := range k.columns {
 		k.columns[ev] = k.Column(emu.Event(ev))
 	}
-	k.of = make([]int64, len(k.Totals))
+	k.scratch = make([]int64, len(k.Totals))
 	k.Totals = e.arena.words(stTotals, len(k.Totals))
 	e.prepareSteps()
 	k.Sums, k.Base = e.arena.words(sumsOff, sumsSize/8)[:0], e.hostAddr(sumsOff)
@@ -210,7 +210,7 @@ func (e *Engine) setSums(counter, from int, sign int64) {
 	if e.calls == nil || e.counting != emu.CountAll {
 		return
 	}
-	sums := e.calls.of
+	sums := e.calls.scratch
 	clear(sums)
 	for i := from; i < len(e.block); i++ {
 		for _, p := range e.plans[e.planOf(&e.block[i])] {

@@ -16,11 +16,16 @@ import (
 
 // linkageOf returns where a jump or call through a word at a fixed address leads now. ok is false if it is no such jump or if that is not to be compared.
 func (e *Engine) linkageOf(g *ginsn) (to emu.Addr, ok bool) {
-	if e.predicts() || e.details() || e.stepping || e.singleStep || !g.HasMem || !g.Mem.RIPRel || needsScratch(g) {
+	if !e.links() || !g.HasMem || !g.Mem.RIPRel || needsScratch(g) {
 		return 0, false
 	}
 	word, ok := e.mem.ReadUint64(emu.Addr(int64(g.Next()) + g.Mem.Disp))
 	return emu.Addr(word), ok && word <= math.MaxInt32
+}
+
+// links reports whether such jumps are links: not where they are simulated, or one instruction is executed alone.
+func (e *Engine) links() bool {
+	return !e.predicts() && !e.details() && !e.stepping && !e.singleStep
 }
 
 // emitLinkage emits the way of a jump through a word at a fixed address, as entries of procedure linkage tables make them, to where it leads now: the word is compared,
@@ -104,6 +109,9 @@ func (e *Engine) replace(t *tb) {
 
 // decodeLinkage adds the entry of a linkage table to the block if call, its last instruction, leads to one that is bound.
 func (e *Engine) decodeLinkage(call *ginsn) {
+	if !e.links() {
+		return
+	}
 	n := len(e.block)
 	for a := call.Dest(); len(e.block) < min(n+maxLinkage, cap(e.block)) && !e.marks[a] && !e.inBlock(a); {
 		e.block = e.block[:len(e.block)+1]

@@ -452,7 +452,8 @@ func (e *Engine) emitCallLink(site int, target emu.Addr) {
 	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, t: e.t, back: e.isBack(target), call: true}})
 }
 
-// isBack reports whether a branch of the block to target goes backwards.
+// isBack reports whether a branch of the block to target goes backwards. The entry of a linkage table may lie in front of the CALL: every loop has a branch that goes
+// back if that does not count.
 func (e *Engine) isBack(target emu.Addr) bool {
 	return target <= e.block[len(e.block)-1-e.linkage].PC
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long, and do
-// so for x87 only, and if the guest has code for that. With registers of AVX-512 they do all, in the compacted format, since the places of
+// The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long (RATIONALE.md). They do
+// it for x87 only, and if the guest has code for that. With registers of AVX-512 they do all, in the compacted format, since the places of
 // those in the standard format are others from host to host.
 
 // compacted says in XCOMP_BV that a state has the compacted format.
