@@ -158,8 +158,8 @@ type Config struct {
 // A Debug has writers for what an engine does; nil for what is not wanted. The manual's section "Instruments" says what they get.
 type Debug struct {
 	// Blocks gets each block that is translated, Trace each instruction that is executed, one by one, which is slow. PerfMap gets
-	// the lines of the file from which the host's perf learns of the guest's functions.
-	Blocks, Trace, PerfMap io.Writer
+	// the lines of the file from which the host's perf learns of the guest's functions, Profile those of one that says what code is for instead.
+	Blocks, Trace, PerfMap, Profile io.Writer
 }
 
 // CountingRules is the version of docs/counting.md: another where the same program may count otherwise.

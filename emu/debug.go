@@ -9,6 +9,16 @@ type Debug struct {
 	// and as it is behind it; code has the instruction's bytes. If it is set the engine executes instructions one by one: the
 	// counts are the same. nil for none.
 	Step func(code []byte, before, after *CPU)
+	// Code is called with pieces of code that were generated. nil for none.
+	Code func([]Code)
+}
+
+// A Code is a piece of the host's code: where it lies, its size in bytes, what it is for, and whether it lies apart because it is seldom executed.
+type Code struct {
+	Addr    uint64
+	Size    int
+	Purpose string
+	Far     bool
 }
 
 // A Block is guest code and what an engine made of it.

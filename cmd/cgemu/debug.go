@@ -31,6 +31,11 @@ var debugSwitches = []debugSwitch{
 		d.PerfMap = f
 		return err
 	}},
+	{"profile", perfMap("PID") + ", from which perf learns what the host's code is for: caches, branches, counters…", func(d *cgemu.Debug, _ io.Writer) error {
+		f, err := createPerfMap(perfMap(fmt.Sprint(os.Getpid())))
+		d.Profile = f
+		return err
+	}},
 }
 
 // perfMap is the name of the file in which perf looks for names of code that a process generates.

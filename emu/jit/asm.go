@@ -20,9 +20,17 @@ type assembler struct {
 	// far is where code goes that seldom runs, so that it does not lie between code that
 	// does. swap exchanges the two.
 	far int
+	// purposes is nil if nobody wants to know what code is for.
+	purposes *purposeLog
 }
 
-func (e *assembler) swap() { e.pos, e.far = e.far, e.pos }
+func (e *assembler) swap() {
+	if e.purposes != nil {
+		e.purposes.end(e.pos)
+		e.purposes.from = e.far
+	}
+	e.pos, e.far = e.far, e.pos
+}
 
 // byte emits bytes one by one: a call of memmove takes longer.
 func (e *assembler) byte(b ...byte) {

@@ -64,6 +64,7 @@ var (
 	conds   = values[byte](condB, condE, condNE, condBE, condA)
 	alu     = values[byte](aluADD, aluOR, aluAND, aluSUB, aluCMP)
 	both    = values(false, true)
+	masks   = values[opmask](1, 2)
 	vecs    = values(vec(0), vec(7), vecPair, vecTotal)
 )
 
@@ -117,6 +118,16 @@ var encodings = []encoding{
 	emits((*assembler).vstoreWide, offsets, vecs),
 	emits((*assembler).vstoreWideAt, bases, disps, vecs),
 	emits((*assembler).vpmovsxwq, vecs, offsets),
+	emits((*assembler).vpbroadcastq, vecs, bases),
+	emits((*assembler).vpbroadcastqLoad, vecs, offsets),
+	emits((*assembler).vpsubqTable, vecs, vecs, maybe, scales, abs),
+	emits((*assembler).vstoreTable, maybe, scales, abs, masks, vecs),
+	emits((*assembler).vstoreMasked, offsets, masks, vecs),
+	emits((*assembler).vstoreMaskedAt, bases, disps, masks, vecs),
+	emits((*assembler).vpcmpbe, masks, vecs, vecs),
+	emits((*assembler).vpcmpeq, masks, vecs, offsets),
+	emits((*assembler).vpcmpeqAt, masks, vecs, bases, disps),
+	emits((*assembler).kortest, masks, masks),
 	emits((*assembler).vectorAt, values(vexMOVDQULd, vexMOVDQUSt, vexMOVDQULd256, vexPOR256, vexEXTRACTF128), values(0, 7, 8, 15), values(0), values(0, 0x340)),
 	emits((*assembler).vectorAt, values(vexPOR256, vexINSERTF128), values(0, 7, 8, 15), values(7, 15), values(0x340)),
 	emits((*assembler).vload, vecs, offsets),
@@ -160,7 +171,7 @@ func patchShort(e *assembler, op byte) {
 var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
-	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode",
+	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "compare": "prefix and opcode", "emitFor": "emits nothing",
 	"emitLoadState": "many", "emitSaveState": "many", "emitX87": "many",
 }
 

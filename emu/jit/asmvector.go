@@ -19,18 +19,23 @@ const (
 	vecTotal     vec = 15
 )
 
-// The prefix and the opcode of an instruction: PP, MMM and L'L of SDM Vol. 2, "EVEX", with W set.
-type evexOp struct{ pp, mmm, length, opcode byte }
+// The prefix and the opcode of an instruction: PP, MMM and L'L of SDM Vol. 2, "EVEX", with W set. The mask is aaa, the number of the register that says which elements are stored.
+type evexOp struct{ pp, mmm, length, opcode, mask byte }
 
 var (
-	opVPADDQ    = evexOp{1, 1, length128, 0xd4}
-	opVPSUBQ    = evexOp{1, 1, length128, 0xfb}
-	opVMOVDQULd = evexOp{2, 1, length128, 0x6f}
-	opVMOVDQUSt = evexOp{2, 1, length128, 0x7f}
-	opVMOVQSt   = evexOp{1, 1, length128, 0xd6}
-	opVMOVQTo   = evexOp{1, 1, length128, 0x6e}
-	opVMOVQFrom = evexOp{1, 1, length128, 0x7e}
-	opVPMOVSXWQ = evexOp{1, 2, length512, 0x24}
+	opVPADDQ    = evexOp{1, 1, length128, 0xd4, 0}
+	opVPSUBQ    = evexOp{1, 1, length128, 0xfb, 0}
+	opVMOVDQULd = evexOp{2, 1, length128, 0x6f, 0}
+	opVMOVDQUSt = evexOp{2, 1, length128, 0x7f, 0}
+	opVMOVQSt   = evexOp{1, 1, length128, 0xd6, 0}
+	opVMOVQTo   = evexOp{1, 1, length128, 0x6e, 0}
+	opVMOVQFrom = evexOp{1, 1, length128, 0x7e, 0}
+	opVPMOVSXWQ = evexOp{1, 2, length512, 0x24, 0}
+
+	opVPBROADCASTQ     = evexOp{1, 2, length512, 0x7c, 0}
+	opVPBROADCASTQLoad = evexOp{1, 2, length512, 0x59, 0}
+	opVPCMPEQQ         = evexOp{1, 2, length512, 0x29, 0}
+	opVPCMPUQ          = evexOp{1, 3, length512, 0x1e, 0}
 )
 
 // Lengths of vectors.
@@ -45,6 +50,15 @@ func (op evexOp) wide() evexOp {
 	return op
 }
 
+// masked is the instruction for the elements in mask register k alone.
+func (op evexOp) masked(k opmask) evexOp {
+	op.mask = byte(k)
+	return op
+}
+
+// An opmask is one of the registers k1 to k7.
+type opmask byte
+
 // evex emits the prefix and the opcode of an instruction. v is the register in ModRM.reg, src the other source, 0 and false for none;
 // xb are the inverted bits X and B that extend ModRM.rm.
 func (e *assembler) evex(op evexOp, v, src vec, hasSrc bool, xb byte) {
@@ -53,19 +67,28 @@ func (e *assembler) evex(op evexOp, v, src vec, hasSrc bool, xb byte) {
 		vvvv, vPrime = (byte(src)^15)<<3, 0
 	}
 	// R and R' extend ModRM.reg: both are inverted, so R' is 0 from 16 on.
-	e.byte(0x62, byte(v^8)<<4&evexR|xb|op.mmm, 0x84|vvvv|op.pp, op.length<<5|vPrime, op.opcode)
+	e.byte(0x62, byte(v^8)<<4&evexR|xb|op.mmm, 0x84|vvvv|op.pp, op.length<<5|vPrime|op.mask, op.opcode)
 }
 
 const (
-	evexR = 0x80
-	evexX = 0x40
-	evexB = 0x20
+	evexR  = 0x80
+	evexX  = 0x40
+	evexR2 = 0x10 // R'
+	evexB  = 0x20
 )
 
 // extend returns X and B for a register in ModRM.rm, or a base.
 func extend(r x86.Reg) byte {
 	if r >= x86.R8 {
 		return evexX
+	}
+	return evexX | evexB
+}
+
+// extendIndex returns X and B for an index without a base.
+func extendIndex(index x86.Reg) byte {
+	if index >= x86.R8 && index != x86.NoReg {
+		return evexB
 	}
 	return evexX | evexB
 }
@@ -134,6 +157,64 @@ func (e *assembler) vpmovsxwq(v vec, off int) {
 	e.evex(opVPMOVSXWQ, v, 0, false, evexX|evexB)
 	e.rip(x86.Reg(v), off, 0)
 }
+
+// vpbroadcastq emits vpbroadcastq v, r; vpbroadcastqLoad vpbroadcastq v, [off].
+func (e *assembler) vpbroadcastq(v vec, r x86.Reg) {
+	e.evex(opVPBROADCASTQ, v, 0, false, extend(r))
+	e.byte(0xc0 | byte(v&7)<<3 | byte(r&7))
+}
+
+func (e *assembler) vpbroadcastqLoad(v vec, off int) {
+	e.evex(opVPBROADCASTQLoad, v, 0, false, evexX|evexB)
+	e.rip(x86.Reg(v), off, 0)
+}
+
+// vpsubqTable emits vpsubq dst, src, [index*scale+disp].
+func (e *assembler) vpsubqTable(dst, src vec, index x86.Reg, scale uint8, disp int32) {
+	e.evex(opVPSUBQ.wide(), dst, src, true, extendIndex(index))
+	e.sib(x86.Reg(dst), index, scale, disp)
+}
+
+// vstoreTable emits vmovdqu64 [index*scale+disp]{k}, v, vstoreMasked vmovdqu64 [off]{k}, v and vstoreMaskedAt vmovdqu64 [base+disp]{k}, v.
+func (e *assembler) vstoreTable(index x86.Reg, scale uint8, disp int32, k opmask, v vec) {
+	e.evex(opVMOVDQUSt.wide().masked(k), v, 0, false, extendIndex(index))
+	e.sib(x86.Reg(v), index, scale, disp)
+}
+
+func (e *assembler) vstoreMasked(off int, k opmask, v vec) {
+	e.evex(opVMOVDQUSt.wide().masked(k), v, 0, false, evexX|evexB)
+	e.rip(x86.Reg(v), off, 0)
+}
+
+func (e *assembler) vstoreMaskedAt(base x86.Reg, disp int32, k opmask, v vec) {
+	e.evex(opVMOVDQUSt.wide().masked(k), v, 0, false, extend(base))
+	e.memScaled(v, base, disp, 64)
+}
+
+// vpcmpbe emits vpcmpuq k, a, b, 2: which elements of a are at most b's.
+func (e *assembler) vpcmpbe(k opmask, a, b vec) {
+	e.compare(opVPCMPUQ, a, b.extend())
+	e.byte(0xc0|byte(k)<<3|byte(b&7), 2)
+}
+
+// vpcmpeq emits vpcmpeqq k, v, [off], vpcmpeqAt vpcmpeqq k, v, [base+disp].
+func (e *assembler) vpcmpeq(k opmask, v vec, off int) {
+	e.compare(opVPCMPEQQ, v, evexX|evexB)
+	e.rip(x86.Reg(k), off, 0)
+}
+
+func (e *assembler) vpcmpeqAt(k opmask, v vec, base x86.Reg, disp int32) {
+	e.compare(opVPCMPEQQ, v, extend(base))
+	e.memScaled(vec(k), base, disp, 64)
+}
+
+// compare emits prefix and opcode of an instruction with a mask register in ModRM.reg: neither R nor R' extends it.
+func (e *assembler) compare(op evexOp, src vec, xb byte) {
+	e.byte(0x62, evexR|evexR2|xb|op.mmm, 0x84|(byte(src)^15)<<3&0x78|op.pp, op.length<<5, op.opcode)
+}
+
+// kortest emits kortestb a, b: the zero flag says that no bit is set.
+func (e *assembler) kortest(a, b opmask) { e.byte(0xc5, 0xf9, 0x98, 0xc0|byte(a)<<3|byte(b)) }
 
 // vload emits vmovdqu64 v, [off].
 func (e *assembler) vload(v vec, off int) {

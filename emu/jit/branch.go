@@ -131,6 +131,7 @@ func (e *Engine) emitLoop(g *ginsn, i int) {
 
 // emitPushReturn pushes a return address on the guest's stack.
 func (e *Engine) emitPushReturn(ret emu.Addr) {
+	defer e.emitFor(e.emitFor(forCalls))
 	if ret <= math.MaxInt32 {
 		e.storeGuestImm(x86.RSP, e.pendingRSP-8, int32(ret))
 	} else {
@@ -146,6 +147,7 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 
 // emitDirectCall calls target from instruction i, behind its push of the return address. It returns where the return site begins.
 func (e *Engine) emitDirectCall(i int, target emu.Addr) (returned int) {
+	defer e.emitFor(e.emitFor(forCalls))
 	e.store(stSavedBias, regBias)
 	from := e.pos
 	if e.calls != nil {
@@ -230,6 +232,7 @@ func (e *Engine) emitCheckedReturn(ret emu.Addr) {
 // emitIndirect loads the target of an indirect jump or call into regTarget, and saves
 // it and regTable.
 func (e *Engine) emitIndirect(g *ginsn) {
+	defer e.emitFor(e.emitFor(forLookups))
 	e.store(slotTarget, regTarget)
 	from := e.pos
 	switch {
@@ -253,6 +256,7 @@ func (e *Engine) emitIndirect(g *ginsn) {
 
 // emitCallInd translates an indirect call.
 func (e *Engine) emitCallInd(g *ginsn, i int) {
+	defer e.emitFor(e.emitFor(forLookups))
 	if to, ok := e.linkageOf(g); ok {
 		e.emitLinkedCallInd(g, i, to)
 		return
@@ -284,6 +288,7 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 
 // emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are recorded: see emitReceived.
 func (e *Engine) emitLookup(from uint32) {
+	defer e.emitFor(e.emitFor(forLookups))
 	called := e.calls != nil && from == fromCall
 	e.t.from = from
 	if e.directory == 0 {
@@ -319,6 +324,7 @@ func (e *Engine) emitLookup(from uint32) {
 
 // emitRet translates RET, through the shadow stack.
 func (e *Engine) emitRet(g *ginsn, i int) {
+	defer e.emitFor(e.emitFor(forCalls))
 	if g.ImmLen > 0 || e.stepping || e.writesTarget(i) || e.returnsFlags(i) {
 		e.emitRetPop(int32(uint16(g.Imm)), i)
 		return

@@ -103,6 +103,9 @@ func (e *Engine) rebase() error {
 	}
 	if e.sim.caches {
 		for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
+			if c.vectors > 0 {
+				continue
+			}
 			if err := c.ways.grow(e.mem.Limit(), c.line); err != nil {
 				return err
 			}
@@ -181,7 +184,7 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 // full reports whether another block might not fit.
 func (e *Engine) full() bool {
 	return e.pos+2*maxBlockCode > farOff || e.far+2*maxBlockCode > arenaSize ||
-		8*(len(e.weights)+2*maxBlock) > counterSize || 8*(e.eventCounters+8*maxBlock) > ownSize ||
+		8*(len(e.weights)+4*maxBlock) > counterSize || 8*(e.eventCounters+8*maxBlock) > ownSize ||
 		e.sim.i1.full() || len(e.all) >= maxBlocks || e.dead > minDead+e.live() || e.retainedBlocks > minRetained+e.live()
 }
 
@@ -200,13 +203,16 @@ func (e *Engine) flush() {
 	e.all, e.dead, e.retainedBlocks, e.once = nil, 0, 0, nil
 	e.exits, e.backEdges = nil, nil
 	e.fixExits()
-	if e.calls != nil { // some are no counters
-		clear(e.arena.words(counterOff, len(e.weights)))
+	clear(e.arena.words(counterOff, len(e.weights))) // some are no counters
+	if e.calls != nil {
 		clear(e.arena.words(arcsOff, arcsSize/8)) // they know exits
 	}
 	e.weights, e.eventCounters = e.weights[:0], 0
 	e.sim.i1.forget(&e.arena)
 	e.pos, e.far = e.stubs.end, farOff
+	if e.purposes != nil {
+		e.purposes.from = e.pos
+	}
 	for _, w := range e.codeCaches {
 		if w != nil {
 			w.forget()

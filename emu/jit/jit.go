@@ -173,7 +173,7 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool) (*Engine, error) {
 	if err := takeSignals(); err != nil {
 		return nil, err
 	}
-	sim := newSimulation(&cfg)
+	sim := newSimulation(&cfg, avx512 && cfg.Model.XCR0&emu.XAVX512 == 0)
 	a, err := mapArena()
 	if err != nil {
 		return nil, err
@@ -188,6 +188,9 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool) (*Engine, error) {
 	e.planIndex = map[hooks.Plan]uint16{}
 	e.fixExits()
 	e.assembler = assembler{mem: a.mem, pos: codeOff, far: farOff}
+	if cfg.Debug != nil && cfg.Debug.Code != nil {
+		e.purposes = &purposeLog{from: codeOff}
+	}
 	if err := e.prepare(); err != nil {
 		e.Close()
 		return nil, err
@@ -246,14 +249,29 @@ func (e *Engine) prepare() (err error) {
 
 // emitStubs emits the code that blocks share.
 func (e *Engine) emitStubs() {
-	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide, e.emitEnterCalls, e.emitExitCalls, e.emitMissFrom)
+	e.emitFor(forStubs)
+	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide, e.emitEnterCode, e.emitLeaveCode, e.emitMissFrom)
 	if e.sim.caches {
+		e.emitFor(forMisses)
 		e.emitSimRoutines()
 		e.stubs.end = e.pos
 	}
 	if e.calls != nil {
+		e.emitFor(forCalls)
 		e.emitCallRoutines()
 	}
+	e.debugPurposes()
+}
+
+// emitEnterCode emits what is due when generated code is entered, emitLeaveCode when it is left.
+func (e *Engine) emitEnterCode() {
+	e.emitEnterSim()
+	e.emitEnterCalls()
+}
+
+func (e *Engine) emitLeaveCode() {
+	e.emitExitSim()
+	e.emitExitCalls()
 }
 
 // Close frees the engine's memory, or leaves it to its pool. The guest's is still there.

@@ -149,6 +149,7 @@ type reboundCall struct {
 
 // emitLinkedCall translates jump i of a linkage table, and the call of what leads to it.
 func (e *Engine) emitLinkedCall(i int) {
+	defer e.emitFor(e.emitFor(forCalls))
 	g, call := &e.block[i], e.t.lastOwn()
 	to, _ := e.linkageOf(g)
 	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
@@ -192,6 +193,7 @@ func (e *Engine) emitRebound() {
 // emitPassed adds some calls of the entry of a linkage table that the CALL leads to, and n instructions, which the totals have already although they are those
 // of the entry. It loses regBias.
 func (e *Engine) emitPassed(call, n, calls int) {
+	defer e.emitFor(e.emitFor(forCalls))
 	if e.counting != emu.CountAll || n == 0 {
 		return
 	}

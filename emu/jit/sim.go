@@ -55,14 +55,21 @@ type stampCache struct {
 	// stamps has for each set, scale times as far apart, the stamps of its ways and then the
 	// addresses of their lines.
 	stamps, scale int
+	// If vectors is not 0, a set has so many (simvector.go): stamps has its stamps, tags the addresses of their lines, and there is neither ways nor recent.
+	vectors, tags int
 }
 
 // tick is what the clock advances by, and more than any way's number.
 const tick = 1 << 16
 
-// newStampCache places the tables at off and returns their end.
-func newStampCache(g cachesim.Geometry, off int, recent bool) (c stampCache, end int) {
+// newStampCache places the tables at off, a multiple of 64, and returns their end, which is another.
+func newStampCache(g cachesim.Geometry, off int, recent, vectors bool) (c stampCache, end int) {
 	c = stampCache{simCache: newSimCache(g), stamps: off}
+	if n := c.vectorsFor(); vectors && n > 0 {
+		c.vectors, c.scale = n, c.scaleFor(2*64*n)
+		c.tags, c.stamps = off, off+64*n
+		return c, off + c.tableSize(c.scale)
+	}
 	if recent {
 		c.recent = off
 		c.stamps += c.tableSize(1)
@@ -129,6 +136,7 @@ func (c *lineCache) forget(a *arena) {
 // A simulation is where the tables of caches and predictors lie.
 type simulation struct {
 	caches, branches bool
+	vectors          bool // whether D1 is in vectors, and the clock
 	i1               lineCache
 	d1, ll           stampCache
 	// cond has a two-bit counter in each byte: 128 for each value of an address's
@@ -151,13 +159,16 @@ const (
 	indEntries  = 512
 )
 
-func newSimulation(cfg *emu.Config) (s simulation) {
+// newSimulation lays the tables of cfg out; vectors says that there are registers of 512 bits for them.
+func newSimulation(cfg *emu.Config, vectors bool) (s simulation) {
 	end := tablesOff
 	if cfg.Caches != nil {
 		s.caches = true
 		s.i1, end = newLineCache(cfg.Caches.I1, end)
-		s.d1, end = newStampCache(cfg.Caches.D1, end, true)
-		s.ll, end = newStampCache(cfg.Caches.LL, end, false)
+		end = (end + 63) &^ 63
+		s.d1, end = newStampCache(cfg.Caches.D1, end, true, vectors)
+		s.vectors = s.d1.vectors > 0
+		s.ll, end = newStampCache(cfg.Caches.LL, end, false, s.vectors)
 		s.maxRef = min(s.i1.line, s.d1.line, s.ll.line)
 	}
 	if cfg.Branches {
@@ -172,7 +183,14 @@ func newSimulation(cfg *emu.Config) (s simulation) {
 
 // emptyCaches makes the tables that are not empty when they are zero.
 func (e *Engine) emptyCaches() error {
+	if e.sim.vectors {
+		e.prepareVectors()
+	}
 	for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
+		if c.vectors > 0 {
+			c.emptyVectors(&e.arena)
+			continue
+		}
 		var err error
 		if c.ways, err = newWayTable(e.mem.Limit(), c.line); err != nil {
 			return err
@@ -215,6 +233,9 @@ func (c *stampCache) touch(a *arena, line uint64) (missed bool) {
 		*recent = line
 	}
 	*a.word(stClock) += tick
+	if c.vectors > 0 {
+		return c.touchVector(a, line)
+	}
 	set := a.words(c.stampsAt(line), 2*c.assoc)
 	way := c.ways.at(line / uint64(c.line))
 	if *way == 0 {

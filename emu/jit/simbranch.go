@@ -63,6 +63,7 @@ func (e *Engine) emitHistory(i int) {
 // the counter at own if it was mispredicted. stays says that the block goes on and will bring the history
 // up to date. live says that the flags may be read behind it. Registers in spilled are free.
 func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, live bool, spilled uint16) {
+	defer e.emitFor(e.emitFor(forBranches))
 	r := x86.RCX
 	free := spilled &^ (1 << x86.RAX)
 	if free != 0 {
@@ -116,6 +117,7 @@ func (e *Engine) emitTarget(i int) {
 	if !e.predicts() || !e.block[i].effects.Indirect {
 		return
 	}
+	defer e.emitFor(e.emitFor(forBranches))
 	entry := e.sim.ind + 8*int(e.block[i].PC%indEntries)
 	e.store(slotTmp, x86.RAX)
 	e.saveFlags()

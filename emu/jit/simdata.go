@@ -248,6 +248,10 @@ func (e *Engine) emitGroup(g *group, i int) {
 	if !e.flagsKept {
 		e.reload(g.ea.regs())
 	}
+	if c.vectors > 0 {
+		e.emitVectorGroup(g, i)
+		return
+	}
 	if at, ok := g.ea.constant(); ok && at < math.MaxInt32-1<<20 {
 		at = uint64(low)
 		if c.base(at) == c.base(at+uint64(span)-1) {

@@ -48,16 +48,21 @@ func (e *Engine) emitFetch(i int) {
 		return
 	}
 	e.keepFlags(i)
-	r := e.scratch(i, 0)
+	r := x86.NoReg
+	if !e.sim.vectors {
+		r = e.scratch(i, 0)
+	}
 	var missing []int
 	for _, line := range e.lines[i].lines[:e.lines[i].n] {
 		stamp := e.sim.i1.stampOf(line)
 		e.cmpAbsImm(e.abs(stamp), 0)
 		missing = append(missing, e.jcc(condE, 0))
-		e.load(r, stClock)
-		e.lea(r, r, tick)
-		e.store(stClock, r)
-		e.store(stamp, r)
+		e.emitTick(r)
+		if e.sim.vectors {
+			e.vstoreLow(stamp, vecClock)
+		} else {
+			e.store(stamp, r)
+		}
 	}
 	back := e.pos
 	e.swap()

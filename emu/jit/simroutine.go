@@ -105,9 +105,10 @@ func (e *Engine) emitFetchRoutine(c *lineCache) int {
 		e.pushReg(r)
 	}
 	e.loadAt(x86.RAX, x86.RSP, argSize)
-	e.load(x86.RCX, stClock)
-	e.aluImm(aluADD, x86.RCX, tick)
-	e.store(stClock, x86.RCX)
+	e.emitTick(x86.RCX)
+	if e.sim.vectors {
+		e.vmovqFrom(x86.RCX, vecClock)
+	}
 	e.byte(0x48, 0x83, 0x38, 0) // cmp qword [rax], 0
 	there := e.jcc(condNE, 0)
 	// The way that was used last longest ago is at RDI; R8 is its line's stamp, R9 the time.
@@ -176,6 +177,9 @@ func (e *Engine) emitTouchRoutine(c *stampCache) int {
 // emitStamp looks the line in RAX up and makes it the most recently used of its set. It returns the
 // sites of the jumps to be taken if it was there, and loses RCX, RDX, RSI, R8, R9.
 func (e *Engine) emitStamp(c *stampCache) (hits []int) {
+	if c.vectors > 0 {
+		return e.emitVectorStamp(c)
+	}
 	lineBits := log2(c.line)
 	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
 	if c.recent > 0 {
@@ -185,9 +189,10 @@ func (e *Engine) emitStamp(c *stampCache) (hits []int) {
 	}
 	e.shiftLeft(x86.RDX, log2(c.scale))
 	e.aluImm(aluADD, x86.RDX, e.abs(c.stamps))
-	e.load(x86.RCX, stClock)
-	e.aluImm(aluADD, x86.RCX, tick)
-	e.store(stClock, x86.RCX)
+	e.emitTick(x86.RCX)
+	if e.sim.vectors {
+		e.vmovqFrom(x86.RCX, vecClock)
+	}
 	e.movRR(x86.R8, x86.RAX)
 	e.shiftRight(x86.R8, lineBits)
 	e.movImm(x86.RSI, uint64(c.ways.host))
@@ -199,7 +204,7 @@ func (e *Engine) emitStamp(c *stampCache) (hits []int) {
 	e.byte(0x4a, 0x89, 0x4c, 0xc2, 0xf8) // mov [rdx+r8*8-8], rcx
 	hits = append(hits, e.jmp(0))
 	e.link(missing, e.pos)
-	e.emitOldest(c)
+	e.emitOldest(c, x86.RDX)
 	e.aluRR(aluADD, x86.RCX, x86.R8)
 	e.byte(0x4a, 0x89, 0x4c, 0xc2, 0xf8)
 	e.leaFull(x86.RDX, x86.RDX, x86.R8, 8, int32(8*c.assoc-8), false)
@@ -212,16 +217,16 @@ func (e *Engine) emitStamp(c *stampCache) (hits []int) {
 	return hits
 }
 
-// emitOldest puts the number of the way with the least of the stamps at RDX into R8. It loses R9.
-func (e *Engine) emitOldest(c *stampCache) {
-	e.loadAt(x86.R8, x86.RDX, 0)
+// emitOldest puts the number of the way with the least of the stamps at base into R8. It loses R9.
+func (e *Engine) emitOldest(c *stampCache, base x86.Reg) {
+	e.loadAt(x86.R8, base, 0)
 	if c.assoc > 1 {
-		e.loadAt(x86.R9, x86.RDX, 8)
+		e.loadAt(x86.R9, base, 8)
 	}
 	// Two minima, so that one need not wait for the other.
 	for i := 2; i < c.assoc; i++ {
 		r := x86.R8 + x86.Reg(i&1)
-		e.minAt(r, x86.RDX, int32(8*i))
+		e.minAt(r, base, int32(8*i))
 	}
 	if c.assoc > 1 {
 		e.aluRR(aluCMP, x86.R8, x86.R9)

@@ -18,6 +18,7 @@ import (
 // spill frees a register.
 func (e *Engine) spill(r x86.Reg) {
 	if e.spilled>>r&1 == 0 {
+		defer e.emitFor(e.emitFor(forFlags))
 		e.store(stSpill+8*int(r), r)
 		e.spilled |= 1 << r
 		e.spilledAt[r] = e.pos
@@ -26,6 +27,7 @@ func (e *Engine) spill(r x86.Reg) {
 
 // reload gives registers back to the guest.
 func (e *Engine) reload(regs uint16) {
+	defer e.emitFor(e.emitFor(forFlags))
 	for r := x86.RAX; r <= x86.R15; r++ {
 		if e.spilled&regs>>r&1 != 0 {
 			e.load(r, stSpill+8*int(r))
@@ -43,6 +45,7 @@ func (e *Engine) reloaded(r x86.Reg) {
 // reloadOnExit emits the loads of spilled registers on a way out of the block that leaves them spilled
 // for the rest of it.
 func (e *Engine) reloadOnExit(spilled uint16) {
+	defer e.emitFor(e.emitFor(forFlags))
 	for r := x86.RAX; r <= x86.R15; r++ {
 		if spilled>>r&1 != 0 {
 			e.load(r, stSpill+8*int(r))
@@ -153,6 +156,7 @@ func (e *Engine) keepFlags(i int) {
 	case !live:
 		e.endFlags()
 	case !e.flagsKept:
+		defer e.emitFor(e.emitFor(forFlags))
 		e.spill(x86.RAX)
 		e.saveFlags()
 		e.flagsKept, e.flagsAt = true, e.pos
@@ -170,6 +174,7 @@ func (e *Engine) endFlags() {
 // giveFlags gives the flags back to the guest.
 func (e *Engine) giveFlags() {
 	if e.flagsKept {
+		defer e.emitFor(e.emitFor(forFlags))
 		e.endFlags()
 		e.restoreFlags()
 	}

@@ -56,6 +56,11 @@ const (
 	stStackLo = 0x268
 	stStackHi = 0x270
 	stX87     = 0x278 // 1 if generated code has instructions of x87 or MMX
+	// What simulation has in vectors (simvector.go): the numbers of ways, a tick, how many ways a vector has, limits by span.
+	stWays       = 0x280
+	stTick       = 0x2c0
+	stBehindWays = 0x2c8
+	stSpans      = 0x2d0
 	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
 	stSteps = 0xa00
 	// stTotals are the totals of calls; lanes of them begin on a cache line.

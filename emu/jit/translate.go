@@ -94,6 +94,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.debugs() {
 		e.debugBlock(t, end, tail)
 	}
+	e.debugPurposes()
 	if err := e.register(t); err != nil {
 		e.drop(t)
 		e.dead++
@@ -134,6 +135,7 @@ func (e *Engine) emitInsns() {
 
 // emitEnd goes on behind the last one.
 func (e *Engine) emitEnd() {
+	defer e.emitFor(e.emitFor(forFlags))
 	last := &e.block[len(e.block)-1]
 	falls := last.Flow == x86.FlowNext && !last.Kind.Ends() || last.follow
 	if falls {
@@ -154,11 +156,14 @@ func (e *Engine) emitEnd() {
 // emitSimulation simulates what instruction i does, in front of it.
 func (e *Engine) emitSimulation(i int) {
 	g := &e.block[i]
+	defer e.emitFor(e.emitFor(forI1))
 	e.emitFetch(i)
 	if i == 0 {
 		e.fetchedAt, e.fetchedSpilled, e.fetchedKept = e.pos, e.spilled, e.flagsKept
 	}
+	e.emitFor(forD1)
 	e.emitData(i)
+	e.emitFor(forBranches)
 	if e.predicts() && hooks.Retries(&g.Inst) {
 		e.giveFlags()
 		e.emitPredict(g, false, e.newEventCounter(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i), e.spilled)
@@ -174,6 +179,7 @@ func (e *Engine) emitSimulation(i int) {
 		e.t.insns[i].rsp = 0
 		e.emitOutside(i, exitOutside)
 	}
+	e.emitFor(forFlags)
 	e.reloadFor(g)
 }
 
@@ -348,6 +354,7 @@ func (e *Engine) idle(i int) x86.Reg {
 
 // emitCount counts once on a counter. It overwrites r, or the flags if r is NoReg.
 func (e *Engine) emitCount(counter int, r x86.Reg) {
+	defer e.emitFor(e.emitFor(forCounts))
 	off, weight := counterOff+8*counter, e.weights[counter]
 	if r == x86.NoReg {
 		e.incMem(off)
@@ -366,6 +373,7 @@ func (e *Engine) emitCount(counter int, r x86.Reg) {
 
 // emitCountKeeping does the same with a register that it saves and restores.
 func (e *Engine) emitCountKeeping(counter int, r x86.Reg) {
+	defer e.emitFor(e.emitFor(forCounts))
 	e.store(slotCount, r)
 	e.emitCount(counter, r)
 	e.load(r, slotCount)
@@ -408,6 +416,7 @@ func (e *Engine) emitSideExit(after int, free bool) {
 
 // emitStubsDue emits the exit stubs.
 func (e *Engine) emitStubsDue() {
+	defer e.emitFor(e.emitFor(forStubs))
 	for _, s := range e.stubsDue {
 		x, number := e.newExit()
 		*x = s.exit
@@ -434,6 +443,7 @@ func (e *Engine) emitStubsDue() {
 
 // emitJump jumps to the block at target.
 func (e *Engine) emitJump(target emu.Addr) {
+	defer e.emitFor(e.emitFor(forLinks))
 	if e.crosses(target) {
 		e.emitCross(target)
 		return

@@ -1,10 +1,11 @@
 // Package enginelog writes what an engine tells through emu.Debug: the blocks that it translates, the instructions that it executes,
-// and a map of its code for the host's perf. The manual's section "Instruments" says what each column is.
+// and maps of its code for the host's perf. The manual's section "Instruments" says what each column is.
 //
 // The texts are the same in every run, as far as the host's code is: it contains addresses of the host's where caches are simulated.
 package enginelog
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -14,7 +15,7 @@ import (
 
 // Writers says where what is written; nil for what is not wanted.
 type Writers struct {
-	Blocks, Trace, PerfMap io.Writer
+	Blocks, Trace, PerfMap, Profile io.Writer
 }
 
 // A Place is where guest code comes from: the process that executes it, and its source.
@@ -41,12 +42,28 @@ func (w Writers) New(place func(emu.Addr) Place) *emu.Debug {
 			}
 		}
 	}
+	if w.Profile != nil {
+		d.Code = func(list []emu.Code) { writeCodes(w.Profile, list) }
+	}
 	if w.Trace != nil {
 		d.Step = func(code []byte, before, after *emu.CPU) {
 			writeStep(w.Trace, code, before, after, place(before.RIP))
 		}
 	}
 	return d
+}
+
+// writeCodes writes a line for each piece of code, as perf's maps have it, in one piece.
+func writeCodes(w io.Writer, list []emu.Code) {
+	var b bytes.Buffer
+	for _, c := range list {
+		fmt.Fprintf(&b, "%x %x %s", c.Addr, c.Size, c.Purpose)
+		if c.Far {
+			b.WriteString(", far")
+		}
+		b.WriteByte('\n')
+	}
+	w.Write(b.Bytes())
 }
 
 // writeBlock writes a block: a line about it, its counters, and each instruction of the guest with the host's code for it.

@@ -17,6 +17,15 @@ func TestNothing(t *testing.T) {
 	var b bytes.Buffer
 	require.Nil(t, Writers{Trace: &b}.New(place).Block)
 	require.Nil(t, Writers{PerfMap: &b}.New(place).Step)
+	require.Nil(t, Writers{PerfMap: &b}.New(place).Code)
+}
+
+func TestProfile(t *testing.T) {
+	var b bytes.Buffer
+	d := Writers{Profile: &b}.New(place)
+	require.Nil(t, d.Block)
+	d.Code([]emu.Code{{Addr: 0x7f0000000100, Size: 14, Purpose: "guest"}, {Addr: 0x7f0000000200, Size: 3, Purpose: "D1", Far: true}})
+	require.Equal(t, "7f0000000100 e guest\n7f0000000200 3 D1, far\n", b.String())
 }
 
 func TestBlocks(t *testing.T) {
