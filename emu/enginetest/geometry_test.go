@@ -3,6 +3,8 @@
 package enginetest
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/cgemu/cgemu/emu/interp"
 	"github.com/cgemu/cgemu/emu/jit"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // geometries are caches of one and of many sets, of ways that fill vectors and that do not, of short lines and long ones.
@@ -33,67 +36,171 @@ func geometry(size, assoc, line int) cachesim.Geometry {
 	return cachesim.Geometry{Size: size, Assoc: assoc, Line: line}
 }
 
-// wanders refers to random places of the 256 KiB at RDI, RCX times: places in one line and in two, near ones in a row, known ones, and with flags that must stay. R9 has the stack's end.
+// wanders refers to random places of the 256 KiB at RDI, RCX times: places in one line and in two, near ones in a row, known ones, those of gathers, and with
+// flags that must stay. R10 is RDI.
 var wanders = []byte{
-	0x48, 0x69, 0xc0, 0x6d, 0x4e, 0xc6, 0x41, // loop: imul rax, rax, 0x41c64e6d
-	0x48, 0x05, 0x39, 0x30, 0x00, 0x00, // add rax, 12345
-	0x89, 0xc2, 0xc1, 0xea, 0x09, // mov edx, eax; shr edx, 9
-	0x81, 0xe2, 0xff, 0xff, 0x03, 0x00, // and edx, 0x3ffff
-	0x48, 0x8b, 0x34, 0x17, // mov rsi, [rdi+rdx]
-	0x8a, 0x5c, 0x17, 0x01, // mov bl, [rdi+rdx+1]
-	0x66, 0x89, 0x74, 0x17, 0x11, // mov [rdi+rdx+17], si
-	0xc5, 0xfe, 0x6f, 0x44, 0x17, 0x40, // vmovdqu ymm0, [rdi+rdx+64]
-	0x81, 0xe2, 0xff, 0x3f, 0x00, 0x00, // and edx, 0x3fff
-	0x48, 0x8d, 0x14, 0x17, // lea rdx, [rdi+rdx]
-	0x89, 0x02, // mov [rdx], eax
-	0xc5, 0xf8, 0x10, 0x4a, 0x30, // vmovups xmm1, [rdx+48]
-	0x39, 0xc8, // cmp eax, ecx
-	0x53, 0x5b, // push rbx; pop rbx
-	0x48, 0x8b, 0x35, 0x00, 0x20, 0x00, 0x00, // mov rsi, [rip+0x2000]
-	0x48, 0x8b, 0x35, 0x38, 0x20, 0x00, 0x00, // mov rsi, [rip+0x2038]
-	0x72, 0x03, // jb on
-	0xff, 0x4a, 0x78, // dec dword [rdx+120]
-	0x80, 0x02, 0x01, // on: add byte [rdx], 1
+	0x48, 0x69, 0xc0, 0x6d, 0x4e, 0xc6, 0x41, // imul rax,rax,0x41c64e6d
+	0x48, 0x05, 0x39, 0x30, 0x00, 0x00, // add rax,0x3039
+	0x89, 0xc2, // mov edx,eax
+	0xc1, 0xea, 0x09, // shr edx,0x9
+	0x81, 0xe2, 0xff, 0xff, 0x03, 0x00, // and edx,0x3ffff
+	0x48, 0x8b, 0x34, 0x17, // mov rsi,QWORD PTR [rdi+rdx*1]
+	0x8a, 0x5c, 0x17, 0x01, // mov bl,BYTE PTR [rdi+rdx*1+0x1]
+	0x66, 0x89, 0x74, 0x17, 0x11, // mov WORD PTR [rdi+rdx*1+0x11],si
+	0xc5, 0xfe, 0x6f, 0x44, 0x17, 0x40, // vmovdqu ymm0,YMMWORD PTR [rdi+rdx*1+0x40]
+	0x81, 0xe2, 0xff, 0x3f, 0x00, 0x00, // and edx,0x3fff
+	0x48, 0x8d, 0x14, 0x17, // lea rdx,[rdi+rdx*1]
+	0x89, 0x02, // mov DWORD PTR [rdx],eax
+	0xc5, 0xf8, 0x10, 0x4a, 0x30, // vmovups xmm1,XMMWORD PTR [rdx+0x30]
+	0x39, 0xc8, // cmp eax,ecx
+	0x53,                                     // push rbx
+	0x5b,                                     // pop rbx
+	0x48, 0x8b, 0x35, 0x00, 0x20, 0x00, 0x00, // mov rsi,QWORD PTR [rip+0x2000]
+	0x48, 0x8b, 0x35, 0x38, 0x20, 0x00, 0x00, // mov rsi,QWORD PTR [rip+0x2038]
+	0x72, 0x03, // jb 53 <on>
+	0xff, 0x4a, 0x78, // dec DWORD PTR [rdx+0x78]
+	0x80, 0x02, 0x01, // add BYTE PTR [rdx],0x1
+	0xc5, 0xf9, 0x6e, 0xd8, // vmovd xmm3,eax
+	0xc4, 0xe2, 0x7d, 0x58, 0xdb, // vpbroadcastd ymm3,xmm3
+	0xc4, 0xe2, 0x65, 0x40, 0x1d, 0x40, 0x20, // vpmulld ymm3,ymm3,YMMWORD PTR [rip+0x2040]
+	0x00, 0x00,
+	0xc5, 0xe5, 0x72, 0xd3, 0x0e, // vpsrld ymm3,ymm3,0xe
+	0xc5, 0xdd, 0x72, 0xf3, 0x11, // vpslld ymm4,ymm3,0x11
+	0x39, 0xc8, // cmp eax,ecx
+	0xc4, 0xe2, 0x5d, 0x90, 0x2c, 0x1f, // vpgatherdd ymm5,DWORD PTR [rdi+ymm3*1],ymm4
+	0x48, 0x83, 0xd3, 0x00, // adc rbx,0x0
+	0xc4, 0xe2, 0x7d, 0x25, 0xf3, // vpmovsxdq ymm6,xmm3
+	0xc5, 0xdd, 0x76, 0xe4, // vpcmpeqd ymm4,ymm4,ymm4
+	0xc4, 0xe2, 0xdd, 0x93, 0x7c, 0x37, 0x08, // vgatherqpd ymm7,QWORD PTR [rdi+ymm6*1+0x8],ymm4
+	0xc5, 0xdd, 0x76, 0xe4, // vpcmpeqd ymm4,ymm4,ymm4
+	0xc4, 0x42, 0xdd, 0x90, 0x44, 0x1a, 0x40, // vpgatherdq ymm8,QWORD PTR [r10+xmm3*1+0x40],ymm4
 	0xff, 0xc9, // dec ecx
-	0x75, 0xa6, // jnz loop
+	0x0f, 0x85, 0x5f, 0xff, 0xff, 0xff, // jne 0 <loop>
 	0xcc, // int3
+}
+
+// A simulated is an engine that simulates caches, and memory for its code.
+type simulated struct {
+	space  *mem.Space
+	engine emu.Engine
+	cpu    *emu.CPU
+}
+
+// Where the memory of a simulated lies: code, what it reads, what it writes, and the end of its stack.
+const (
+	simulatedCode  = 0x10000
+	simulatedTable = simulatedCode + 0x2000
+	simulatedData  = 0x100000
+	simulatedStack = 0x800000
+)
+
+// An engineMaker makes an engine.
+type engineMaker func(*mem.Space, emu.Config) (emu.Engine, error)
+
+// engineMakers make those that simulate; the first one is the reference.
+var engineMakers = []engineMaker{
+	func(m *mem.Space, c emu.Config) (emu.Engine, error) { return jit.New(m, c) },
+	func(m *mem.Space, c emu.Config) (emu.Engine, error) { return jit.NewWithoutAVX512(m, c) },
+	func(m *mem.Space, c emu.Config) (emu.Engine, error) { return interp.New(m, c) },
+}
+
+// newSimulated returns one with code, and RDI and R10 at the data.
+func newSimulated(t *testing.T, make engineMaker, caches *cachesim.Config, code []byte) *simulated {
+	space, err := mem.New()
+	require.NoError(t, err)
+	t.Cleanup(func() { space.Close() })
+	e, err := make(space, emu.Config{Model: leanModel(t), Caches: caches, Branches: true, Events: ^emu.EventSet(0)})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	space.OnInvalidate(e.Invalidate)
+	for _, v := range []mem.VMA{
+		{Lo: simulatedCode, Hi: simulatedCode + 0x1000, Prot: mem.Read | mem.Exec}, {Lo: simulatedTable, Hi: simulatedTable + 0x2000, Prot: mem.Read},
+		{Lo: simulatedData, Hi: simulatedData + 0x41000, Prot: mem.Read | mem.Write}, {Lo: simulatedStack - 0x1000, Hi: simulatedStack, Prot: mem.Read | mem.Write},
+	} {
+		require.NoError(t, space.Map(v, nil))
+	}
+	require.Equal(t, len(code), space.Poke(simulatedCode, code))
+	c := emu.NewCPU()
+	c.RIP, c.Regs[emu.RDI], c.Regs[emu.R10], c.Regs[emu.RSP] = simulatedCode, simulatedData, simulatedData, simulatedStack
+	return &simulated{space, e, c}
+}
+
+// counts returns what was counted since the last time, by address and event, and what registers have in the end.
+func (s *simulated) counts() map[string]uint64 {
+	n := map[string]uint64{"rbx": s.cpu.Regs[emu.RBX], "flags": s.cpu.Flags & uint64(x86.StatusFlags)}
+	for i, b := range s.cpu.FP[emu.XOffXMM:emu.XOffHeader] {
+		n["vectors"] = n["vectors"]*31 + uint64(b)<<(i%3)
+	}
+	s.engine.Collect(0, ^emu.Addr(0), func(a emu.Addr, ev emu.Event, k uint64) { n[fmt.Sprintf("%x %v", uint64(a), ev)] += k })
+	return n
 }
 
 // TestGeometries has the engines miss the same in caches of all kinds.
 func TestGeometries(t *testing.T) {
-	const code, data, stack = 0x10000, 0x100000, 0x800000
-	model := leanModel(t)
-	run := func(t *testing.T, caches *cachesim.Config, make func(*mem.Space, emu.Config) (emu.Engine, error)) map[string]uint64 {
-		space, err := mem.New()
-		require.NoError(t, err)
-		defer space.Close()
-		e, err := make(space, emu.Config{Model: model, Caches: caches, Branches: true, Events: ^emu.EventSet(0)})
-		require.NoError(t, err)
-		defer e.Close()
-		space.OnInvalidate(e.Invalidate)
-		for _, v := range []mem.VMA{{Lo: code, Hi: code + 0x1000, Prot: mem.Read | mem.Exec}, {Lo: code + 0x2000, Hi: code + 0x4000, Prot: mem.Read},
-			{Lo: data, Hi: data + 0x41000, Prot: mem.Read | mem.Write}, {Lo: stack - 0x1000, Hi: stack, Prot: mem.Read | mem.Write}} {
-			require.NoError(t, space.Map(v, nil))
-		}
-		require.Equal(t, len(wanders), space.Poke(code, wanders))
-		c := emu.NewCPU()
-		c.RIP = code
-		c.Regs[emu.RDI], c.Regs[emu.RCX], c.Regs[emu.RSP] = data, 20_000, stack
-		stop := e.Run(c, emu.NoBudget)
-		require.Equal(t, emu.StopFault, stop.Reason)
-		require.EqualValues(t, code+len(wanders), c.RIP)
-		require.EqualValues(t, emu.VecBP, stop.Fault.Vector)
-		counts := map[string]uint64{}
-		e.Collect(0, ^emu.Addr(0), func(a emu.Addr, ev emu.Event, n uint64) { counts[fmt.Sprintf("%x %v", uint64(a), ev)] += n })
-		return counts
-	}
 	for i := range geometries {
-		g := &geometries[i]
-		t.Run(fmt.Sprintf("%v", *g), func(t *testing.T) {
-			want := run(t, g, func(m *mem.Space, c emu.Config) (emu.Engine, error) { return interp.New(m, c) })
-			require.Greater(t, len(want), 40)
-			require.Equal(t, want, run(t, g, func(m *mem.Space, c emu.Config) (emu.Engine, error) { return jit.New(m, c) }))
-			require.Equal(t, want, run(t, g, func(m *mem.Space, c emu.Config) (emu.Engine, error) { return jit.NewWithoutAVX512(m, c) }), "without AVX-512")
+		t.Run(fmt.Sprintf("%v", geometries[i]), func(t *testing.T) {
+			var want map[string]uint64
+			for k, make := range engineMakers {
+				s := newSimulated(t, make, &geometries[i], wanders)
+				s.space.Poke(simulatedTable, bytes.Repeat([]byte{0x0d, 0x66, 0x19, 0x5b, 0x95, 0x2e, 0x3c, 0x6f, 0x6d}, 0x380))
+				s.cpu.Regs[emu.RCX] = 20_000
+				stop := s.engine.Run(s.cpu, emu.NoBudget)
+				require.Equal(t, emu.Fault{Vector: emu.VecBP}, stop.Fault)
+				got := s.counts()
+				if k == 0 {
+					want = got
+					require.Greater(t, len(want), 40)
+				}
+				require.Equal(t, want, got, "engine %d", k)
+			}
 		})
+	}
+}
+
+// TestGatherFaults has an element of a gather fault, or none but one that is masked off: what lies in front of it counts, and what is in the caches stays the same.
+func TestGatherFaults(t *testing.T) {
+	code := []byte{
+		0xc5, 0xfe, 0x6f, 0x1d, 0xf8, 0x1f, 0x00, 0x00, // vmovdqu ymm3, [simulatedTable]
+		0xc5, 0xfe, 0x6f, 0x25, 0x10, 0x20, 0x00, 0x00, // vmovdqu ymm4, [simulatedTable+32]
+		0x39, 0xc8, // cmp eax, ecx
+		0xc4, 0xe2, 0x5d, 0x90, 0x2c, 0x1f, // vpgatherdd ymm5, [rdi+ymm3], ymm4
+		0x48, 0x83, 0xd3, 0x00, // adc rbx, 0
+		0xcc, // int3
+	}
+	for bad := range 8 {
+		for _, masked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/%v", bad, masked), func(t *testing.T) {
+				var want map[string]uint64
+				for k, make := range engineMakers {
+					s := newSimulated(t, make, &geometries[3], code)
+					index, mask := [8]uint32{0, 64, 1024, 4096, 0, 8192, 3000, 2048}, [8]uint32{}
+					for n := range mask {
+						mask[n] = 1 << 31
+					}
+					index[bad] = 0x50000000
+					if masked {
+						mask[bad] = 0
+					}
+					table, err := binary.Append(nil, binary.LittleEndian, [2][8]uint32{index, mask})
+					require.NoError(t, err)
+					s.space.Poke(simulatedTable, table)
+					s.cpu.Regs[emu.RCX] = 1
+					for range 3 {
+						s.cpu.RIP = simulatedCode
+						stop := s.engine.Run(s.cpu, emu.NoBudget)
+						if masked {
+							require.EqualValues(t, emu.VecBP, stop.Fault.Vector)
+						} else {
+							require.Equal(t, emu.Fault{Vector: emu.VecPF, Addr: simulatedData + 0x50000000}, stop.Fault)
+						}
+					}
+					got := s.counts()
+					if k == 0 {
+						want = got
+					}
+					require.Equal(t, want, got, "engine %d", k)
+				}
+			})
+		}
 	}
 }

@@ -102,10 +102,15 @@ func cutAddr(g *Insn, x uint64) emu.Addr {
 // laneAddr returns the address of a lane of a gather or scatter; one of AVX2 that is masked off reads at RSP (docs/counting.md,
 // "Data references").
 func laneAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
-	if g.Enc != x86.EVEX && !laneSign(c, g.Args[2].Reg, int(r.Lane), int(r.Size)) {
+	if !Accesses(c, g, r) {
 		return emu.Addr(c.Regs[emu.RSP])
 	}
 	return ElementAddr(c, g, int(r.Lane))
+}
+
+// Accesses reports whether a reference that g makes accesses memory: that of a gather of AVX2 to an element that is masked off does not, and cannot fault.
+func Accesses(c *emu.CPU, g *Insn, r x86.Ref) bool {
+	return r.At != x86.AtVSIB || g.Enc == x86.EVEX || laneSign(c, g.Args[2].Reg, int(r.Lane), int(r.Size))
 }
 
 // ElementAddr returns the address of element n of a gather or scatter.

@@ -136,7 +136,7 @@ func (e *Engine) onlyUpTo(c *emu.CPU, in *insn, f *emu.Fault) {
 	if !e.watching() || f.Vector != emu.VecPF || f.Exec || hooks.Repeats(&in.Inst) {
 		return
 	}
-	if !slices.ContainsFunc(refs, func(r hooks.Reference) bool { return r.Guard != x86.Always }) {
+	if !slices.ContainsFunc(refs, func(r hooks.Reference) bool { return r.Guard != x86.Always || r.At == x86.AtVSIB }) {
 		refs = guest.References(c, &in.Insn, nil)
 	}
 	n, found := hooks.ReferencesBefore(refs, *f)

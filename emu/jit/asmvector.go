@@ -36,11 +36,15 @@ var (
 	opVPBROADCASTQLoad = evexOp{1, 2, length512, 0x59, 0}
 	opVPCMPEQQ         = evexOp{1, 2, length512, 0x29, 0}
 	opVPCMPUQ          = evexOp{1, 3, length512, 0x1e, 0}
+	opVPMOVQ2M         = evexOp{2, 2, length512, 0x39, 0}
+	opVPBLENDMQ        = evexOp{1, 2, length512, 0x64, 0}
+	opVPSLLQ           = evexOp{1, 1, length512, 0x73, 0}
 )
 
 // Lengths of vectors.
 const (
 	length128 = 0
+	length256 = 1
 	length512 = 2
 )
 
@@ -211,6 +215,35 @@ func (e *assembler) vpcmpeqAt(k opmask, v vec, base x86.Reg, disp int32) {
 // compare emits prefix and opcode of an instruction with a mask register in ModRM.reg: neither R nor R' extends it.
 func (e *assembler) compare(op evexOp, src vec, xb byte) {
 	e.byte(0x62, evexR|evexR2|xb|op.mmm, 0x84|(byte(src)^15)<<3&0x78|op.pp, op.length<<5, op.opcode)
+}
+
+// vpmovsxdq emits vpmovsxdq v, ymm of the guest, vmovdqu64 vmovdqu64 of that register to v's lower half; the upper one becomes 0.
+func (e *assembler) vpmovsxdq(v vec, guest x86.Reg) {
+	// W is clear, other than in all that evex emits.
+	e.byte(0x62, byte(v^8)<<4&evexR|extend(guest)|2, 0x7d, length512<<5|8, 0x25, 0xc0|byte(v&7)<<3|byte(guest&7))
+}
+
+func (e *assembler) vmovdqu64(v vec, guest x86.Reg) {
+	op := opVMOVDQULd
+	op.length = length256
+	e.evex(op, v, 0, false, extend(guest))
+	e.byte(0xc0 | byte(v&7)<<3 | byte(guest&7))
+}
+
+// vpsllq emits vpsllq v, v, n.
+func (e *assembler) vpsllq(v vec, n byte) {
+	e.byte(0x62, evexR|evexR2|v.extend()|opVPSLLQ.mmm, 0x84|(byte(v)^15)<<3&0x78|opVPSLLQ.pp, opVPSLLQ.length<<5, opVPSLLQ.opcode, 0xf0|byte(v&7), n)
+}
+
+// vpmovq2m emits vpmovq2m k, v: the signs of v's elements.
+func (e *assembler) vpmovq2m(k opmask, v vec) {
+	e.byte(0x62, evexR|evexR2|v.extend()|opVPMOVQ2M.mmm, 0xfc|opVPMOVQ2M.pp, opVPMOVQ2M.length<<5|8, opVPMOVQ2M.opcode, 0xc0|byte(k)<<3|byte(v&7))
+}
+
+// vpblendmq emits vpblendmq dst{k}, a, b: b's elements where k has a bit, a's elsewhere.
+func (e *assembler) vpblendmq(dst vec, k opmask, a, b vec) {
+	e.evex(opVPBLENDMQ.masked(k), dst, a, true, b.extend())
+	e.byte(0xc0 | byte(dst&7)<<3 | byte(b&7))
 }
 
 // kortest emits kortestb a, b: the zero flag says that no bit is set.

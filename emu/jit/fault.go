@@ -137,10 +137,11 @@ func (e *Engine) revokePlan(t *tb, i int) {
 	}
 }
 
-// refsOf returns the references of g, which faulted as it was executed, and how many of them Go has simulated in front of it.
+// refsOf returns the references of g, which faulted as it was executed, and how many of them Go has simulated in front of it. A gather of AVX2, which Go need not have seen, may have forgotten elements
+// that it has read: they are references at RSP then, as many.
 func (e *Engine) refsOf(g *ginsn) (refs []hooks.Reference, simulated int) {
 	for r := range g.References {
-		if !inlineRef(r) {
+		if !inlineRef(r) && !e.gathers(g) {
 			return e.refs, e.simulated
 		}
 	}

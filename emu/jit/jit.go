@@ -30,6 +30,7 @@ const (
 	exitMark                      // a marked instruction comes next
 	exitCarry                     // a straight run goes on in a block that runs once
 	exitOutside                   // Go simulates what the next instruction refers to
+	exitElements                  // or what it refers to from element stElement on
 	exitRepeated                  // Go counts and simulates what a REP instruction did
 	exitLong                      // a REP instruction comes next that is executed in pieces
 	exitPiece                     // one of them has been made
@@ -540,7 +541,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	case exitMark:
 		e.passing, e.passes = c, x.rip
 		return x.rip, &plainStops[emu.StopMark]
-	case exitOutside, exitRepeated:
+	case exitOutside, exitElements, exitRepeated:
 		return e.outsideRefs(c, x), nil
 	case exitLong, exitPiece:
 		return e.repeatLong(c, x)

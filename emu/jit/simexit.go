@@ -18,7 +18,7 @@ func (e *Engine) emitOutside(i int, kind exitKind) {
 	e.emitExit(site, x)
 }
 
-// outsideRefs handles exits of emitOutside.
+// outsideRefs handles exits of emitOutside and emitGather.
 func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 	g := &e.examined
 	e.decoder.Forget()
@@ -28,8 +28,12 @@ func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 		e.repeated(c, x.t, int(x.insn), g, e.get(slotC), false)
 	} else {
 		e.refs = guest.References(c, &g.Insn, e.refs[:0])
-		e.simulated = e.reachable(e.refs)
-		e.simulateRefs(x.t, int(x.insn), e.refs[:e.simulated])
+		made := 0
+		if x.kind == exitElements {
+			made = int(e.get(stElement))
+		}
+		e.simulated = made + e.reachable(c, &g.Insn, e.refs[made:])
+		e.simulateRefs(x.t, int(x.insn), e.refs[made:e.simulated])
 		if e.simulated < len(e.refs) {
 			e.attemptedRef(x.t, int(x.insn), e.refs[e.simulated])
 		}
@@ -62,10 +66,13 @@ func (e *Engine) countRef(t *tb, i int, r x86.Ref, times int64) {
 	}
 }
 
-// reachable returns how many of refs come before one that faults. References in a row are often to one page.
-func (e *Engine) reachable(refs []hooks.Reference) int {
+// reachable returns how many of refs, those of g, come before one that faults. References in a row are often to one page.
+func (e *Engine) reachable(c *emu.CPU, g *guest.Insn, refs []hooks.Reference) int {
 	last := hooks.Reference{}
 	for n, r := range refs {
+		if !guest.Accesses(c, g, r.Ref) {
+			continue
+		}
 		if r.Kind == last.Kind && r.Size <= last.Size && r.Addr.PageDown() == last.Addr.PageDown() && (r.Addr+emu.Addr(r.Size)-1).PageDown() == r.Addr.PageDown() {
 			continue
 		}

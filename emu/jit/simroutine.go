@@ -36,13 +36,14 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 		e.pushReg(r)
 	}
 	var out []int
+	wild := 0
 	if l1 != nil {
 		// A reference that will fault does not count: an address that is none of the guest's, and
 		// memory that is not there.
 		e.loadAt(x86.RAX, x86.RSP, argAddr)
 		e.movRR(x86.RDX, x86.RAX)
 		e.shiftRight(x86.RDX, log2(int(e.mem.Limit())))
-		out = append(out, e.jcc(condNE, 0))
+		wild = e.jcc(condNE, 0)
 		e.loadAt(x86.RCX, x86.RSP, argSize)
 		e.sim.probe = e.pos
 		e.byte(prefixGS, 0x80, 0x38, 0)       // cmp byte gs:[rax], 0
@@ -65,11 +66,14 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 	out = append(out, e.jcc(condE, 0))
 	e.link(one, e.pos)
 	e.emitMissed(8)
+	if l1 != nil {
+		out = append(out, e.jmp(0))
+		e.link(wild, e.pos)
+		e.sim.given = e.pos
+		e.storeImm32(stGiven, 1)
+	}
 	for _, site := range out {
 		e.link(site, e.pos)
-	}
-	if l1 != nil {
-		e.sim.given = e.pos
 	}
 	for i := len(routineRegs) - 1; i >= 0; i-- {
 		e.popReg(routineRegs[i])

@@ -61,6 +61,9 @@ const (
 	stTick       = 0x2c0
 	stBehindWays = 0x2c8
 	stSpans      = 0x2d0
+	stElements   = 0x300 // the addresses of a gather's elements
+	stGiven      = 0x340 // 1 if a reference was not made because it would fault
+	stElement    = 0x348 // which element of a gather that is
 	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
 	stSteps = 0xa00
 	// stTotals are the totals of calls; lanes of them begin on a cache line.

@@ -177,7 +177,11 @@ func (e *Engine) emitSimulation(i int) {
 		e.reload(0xffff)
 		e.flushRSP()
 		e.t.insns[i].rsp = 0
-		e.emitOutside(i, exitOutside)
+		if e.gathers(g) {
+			e.emitGather(i)
+		} else {
+			e.emitOutside(i, exitOutside)
+		}
 	}
 	e.emitFor(forFlags)
 	e.reloadFor(g)

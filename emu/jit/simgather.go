@@ -1,0 +1,105 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// gathers reports whether generated code simulates what g refers to: g is a gather of AVX2, whose references all happen, those of elements that are not
+// selected at RSP (docs/counting.md, "Data references").
+func (e *Engine) gathers(g *ginsn) bool {
+	if e.sim.d1.vectors != 1 || e.counting == emu.CountOff || !g.Mem.VSIB || g.Mem.Seg != x86.SegNone || g.Mem.AddrSize != 8 || g.NArgs != 3 {
+		return false
+	}
+	n := uint8(0)
+	for r := range g.References {
+		if r.At != x86.AtVSIB || r.Guard != x86.Always || r.Kind != x86.Read || r.Lane != n {
+			return false
+		}
+		n++
+	}
+	return n >= 2 && n <= waysInVector
+}
+
+// emitGather makes the references of gather i, one by one. If one would fault, Go makes those from there on. Guest registers and flags are in their places.
+func (e *Engine) emitGather(i int) {
+	g := &e.block[i]
+	refs := g.effects.Refs
+	e.store(slotTmp, x86.RAX)
+	e.store(slotTmp2, x86.RCX)
+	e.emitElements(g, int(refs[0].Size))
+	e.saveFlags()
+	e.vstoreWide(stElements, vecRef)
+	var missing, behind []int
+	for k := range refs {
+		e.vpbroadcastqLoad(vecRef, stElements+8*k)
+		e.load(x86.RCX, stElements+8*k)
+		e.aluImm32(aluAND, x86.RCX, int32(e.sim.d1.mask))
+		e.emitCompareSpan(&e.sim.d1, x86.RCX, int(refs[k].Size))
+		missing = append(missing, e.jcc(condE, 0))
+		e.emitStampSet(&e.sim.d1, x86.RCX)
+		behind = append(behind, e.pos)
+	}
+	putBack := func() {
+		e.restoreFlags()
+		e.load(x86.RCX, slotTmp2)
+		e.load(x86.RAX, slotTmp)
+	}
+	putBack()
+	x := exit{kind: exitElements, rip: g.PC, t: e.t, insn: int16(i), resume: int32(e.pos)}
+	e.swap()
+	l1, _ := missEvents(x86.Read)
+	counter := e.abs(e.newEventCounter(i, l1, true)) | e.missTotal(l1)
+	var faulting []int
+	for k, site := range missing {
+		e.link(site, e.pos)
+		e.store(stSimRSP, x86.RSP)
+		e.leaRIP(x86.RSP, stSimStack)
+		e.storeImm32(stGiven, 0)
+		e.load(x86.RCX, stElements+8*k)
+		e.pushReg(x86.RCX)
+		e.pushImm(counter)
+		e.pushImm(int32(refs[k].Size) - 1)
+		e.call(e.sim.data)
+		e.load(x86.RSP, stSimRSP)
+		e.load(x86.RCX, stGiven)
+		e.testRR32(x86.RCX)
+		e.jcc(condE, behind[k])
+		e.storeImm32(stElement, uint32(k))
+		faulting = append(faulting, e.jmp(0))
+	}
+	for _, site := range faulting {
+		e.link(site, e.pos)
+	}
+	putBack()
+	e.emitExit(e.jmp(0), x)
+	e.swap()
+}
+
+// emitElements puts the addresses of g's elements, of size bytes, into vecRef. It loses RCX and leaves flags alone.
+func (e *Engine) emitElements(g *ginsn, size int) {
+	e.emitExtended(vecRef, g.Mem.Index, g.IndexSize())
+	e.vpsllq(vecRef, log2(int(g.Mem.Scale)))
+	if disp := g.Mem.Disp; g.Mem.Base == x86.NoReg {
+		e.movImm(x86.RCX, uint64(disp))
+	} else {
+		e.leaFull(x86.RCX, g.Mem.Base, x86.NoReg, 1, int32(disp), false)
+	}
+	e.vpbroadcastq(vecLine, x86.RCX)
+	e.vpaddqWideVector(vecRef, vecRef, vecLine)
+	e.emitExtended(vecLine, g.Args[2].Reg, size)
+	e.vpmovq2m(1, vecLine)
+	e.vpbroadcastq(vecLine, x86.RSP)
+	e.vpblendmq(vecRef, 1, vecLine, vecRef)
+}
+
+// emitExtended puts elements of size bytes of a register of the guest's into v, each with its sign in 8 bytes.
+func (e *Engine) emitExtended(v vec, guest x86.Reg, size int) {
+	if size == 4 {
+		e.vpmovsxdq(v, guest)
+	} else {
+		e.vmovdqu64(v, guest)
+	}
+}
