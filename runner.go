@@ -55,9 +55,11 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if r.engine.close != nil {
-		defer r.engine.close()
+	closeEngines := r.engine.close
+	if closeEngines == nil {
+		closeEngines = func() {}
 	}
+	defer closeEngines()
 	r.cancel, r.objects = cancel, profiler.NewObjects(names)
 	kernel := r.kernelConfig()
 	if err := r.startRecording(&kernel.Files); err != nil {
@@ -68,6 +70,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer k.Close()
+	defer closeEngines() // what k closes is kept for nobody
 	if r.objects.HostPath, r.objects.Names.Resolve = k.HostPath, k.Resolve; r.cfg.Record != nil || r.cfg.Replay != nil || r.cfg.Image != nil {
 		// The guest's files have all the names: those of the host are others, or not there when the run is repeated.
 		r.objects.HostPath = func(guest string) (string, bool) { return guest, true }

@@ -18,6 +18,8 @@ type Pool struct {
 	mu    sync.Mutex
 	idle  []*Engine
 	awake []*Engine // that which ran last at the end
+	// closed says that none is kept any more.
+	closed bool
 }
 
 const (
@@ -97,7 +99,7 @@ func (p *Pool) take(e *Engine) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget(e)
-	if len(p.idle) >= maxIdle || e.countsMore() || e.calls != nil || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept {
+	if p.closed || len(p.idle) >= maxIdle || e.countsMore() || e.calls != nil || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept {
 		return false
 	}
 	e.retire()
@@ -106,14 +108,14 @@ func (p *Pool) take(e *Engine) bool {
 	return true
 }
 
-// Close frees the engines that wait.
+// Close frees the engines that wait, and those that are closed from now on.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range p.idle {
 		e.free()
 	}
-	p.idle = nil
+	p.idle, p.closed = nil, true
 }
 
 // fits reports whether e may execute code for a run with cfg.
