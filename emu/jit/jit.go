@@ -480,6 +480,7 @@ func (e *Engine) enter(at int) {
 	case e.wide:
 		e.settleWide(e.cpu.FP)
 	case e.get(stX87) != 0:
+		e.set(stX87, 0)
 		e.cpu.FP.SetComponents(emu.XFeatures)
 		clearPointers(e.cpu.FP)
 	}

@@ -109,9 +109,6 @@ func (e *Engine) emitInsns() {
 	for i := range e.block {
 		g := &e.block[i]
 		e.read(g.PC, int(g.Len))
-		if g.X87 {
-			e.set(stX87, 1)
-		}
 		if e.pendingRSP != 0 && !e.leavesRSP(i) {
 			e.flushRSP()
 		}
@@ -121,6 +118,9 @@ func (e *Engine) emitInsns() {
 			e.emitBudgetBefore(i)
 		}
 		e.emitSimulation(i)
+		if g.X87 && g.Kind == guest.Plain {
+			e.emitNeedX87()
+		}
 		if i == e.t.counted {
 			e.emitCounted(i)
 		} else {
@@ -482,5 +482,6 @@ func (e *Engine) keepSiteWhole(opcode int, target emu.Addr) {
 
 // emitExit makes the jump at site leave generated code with the given exit.
 func (e *Engine) emitExit(site int, x exit) {
+	e.x87 = false
 	e.stubsDue = append(e.stubsDue, stub{site: site, exit: x})
 }

@@ -51,6 +51,8 @@ type translation struct {
 	outcomes outcomes
 	// pendingRSP is what the guest's RSP is beyond the host's at the assembler's position.
 	pendingRSP int32
+	// x87 says that x87 is loaded there.
+	x87 bool
 }
 
 // begin makes the translation as new; its slices are used again.

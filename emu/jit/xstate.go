@@ -10,7 +10,7 @@ import (
 )
 
 // The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long (RATIONALE.md). They do
-// it for x87 only, and if the guest has code for that. With registers of AVX-512 they do all, in the compacted format, since the places of
+// it for x87 only: code that needs it loads it, and an exit stores it if it has been loaded. With registers of AVX-512 they do all, in the compacted format, since the places of
 // those in the standard format are others from host to host.
 
 // compacted says in XCOMP_BV that a state has the compacted format.
@@ -23,7 +23,7 @@ func clearPointers(x *emu.XState) {
 	binary.LittleEndian.PutUint32(x[emu.XOffMXCSRMsk:], emu.MXCSRMask)
 }
 
-// emitLoadState loads vectors, MXCSR and, if need be, x87 from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register is in use, the host's CPU is
+// emitLoadState loads vectors and MXCSR from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register is in use, the host's CPU is
 // told so: it would take each of the guest's changes between SSE and AVX code for one that must keep them, which costs some 70 ns.
 func (e *assembler) emitLoadState() {
 	e.vectorAt(vexMOVDQULd256, 0, 0, emu.XOffYMMH)
@@ -43,29 +43,56 @@ func (e *assembler) emitLoadState() {
 	}
 	e.link(unused, e.pos)
 	e.byte(0x0f, 0xae, 0x51, emu.XOffMXCSR) // ldmxcsr [rcx+24]
-	e.emitX87(5)                            // xrstor64
 }
 
-// emitSaveState stores them there, and loses the same.
+// emitSaveState stores them there, and x87 if it is loaded, and loses the same.
 func (e *assembler) emitSaveState() {
 	for r := range vectors {
 		e.vectorAt(vexMOVDQUSt, r, 0, emu.XOffXMM+16*r)
 		e.vectorAt(vexEXTRACTF128, r, 0, emu.XOffYMMH+16*r)
 	}
 	e.byte(0x0f, 0xae, 0x59, emu.XOffMXCSR) // stmxcsr [rcx+24]
-	e.emitX87(4)                            // xsave64
-}
-
-// emitX87 emits XSAVE or XRSTOR, by its ModRM.reg, of x87 alone, which is left out while no code needs it.
-func (e *assembler) emitX87(reg byte) {
-	e.byte(0x83) // cmp dword [stX87], 0
+	e.byte(0x83)                            // cmp dword [stX87], 0
 	e.rip(7, stX87, 1)
 	e.byte(0)
 	without := e.jcc(condE, 0)
+	e.emitX87(4) // xsave64
+	e.link(without, e.pos)
+}
+
+// emitX87 emits XSAVE or XRSTOR, by its ModRM.reg, of x87 alone at RCX. It loses RAX and RDX.
+func (e *assembler) emitX87(reg byte) {
 	e.movImm(x86.RAX, emu.XX87)
 	e.movImm(x86.RDX, 0)
 	e.byte(0x48, 0x0f, 0xae, reg<<3|1)
-	e.link(without, e.pos)
+}
+
+// emitNeedX87 loads x87, if that has not been done since generated code was entered. It leaves registers and flags alone.
+func (e *Engine) emitNeedX87() {
+	if e.x87 || e.wide && !e.emulatesWide {
+		return
+	}
+	e.x87 = true
+	e.store(slotTmp, x86.RCX)
+	e.load(x86.RCX, stX87)
+	absent := e.short(opJRCXZ)
+	loaded := e.short(opShortJ)
+	e.patchShort(absent)
+	site := e.jmp(0)
+	e.patchShort(loaded)
+	back := e.pos
+	e.load(x86.RCX, slotTmp)
+	e.swap()
+	e.link(site, e.pos)
+	e.store(slotA, x86.RAX)
+	e.store(slotB, x86.RDX)
+	e.load(x86.RCX, stFP)
+	e.emitX87(5) // xrstor64
+	e.load(x86.RAX, slotA)
+	e.load(x86.RDX, slotB)
+	e.storeImm32(stX87, 1)
+	e.jmp(back)
+	e.swap()
 }
 
 // vectors is how many there are.
