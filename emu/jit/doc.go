@@ -20,6 +20,7 @@
 // others, jumptable_unsafe.go lets indirect jumps find it, and shadowstack_unsafe.go returns. codecache.go and arena_unsafe.go keep it,
 // invalidate.go and interrupt.go part it from others, fault.go, trap.go and step.go handle what it cannot do itself, and counters.go makes counts of
 // its counters. callcode.go and totals.go emit what records calls, for calls.go, and xstate.go what loads and stores vectors.
+// purpose.go tells what code is for.
 //
 // Host addresses appear as arena offsets: the state block, the counters and the code
 // lie in one mapping and reach each other RIP-relative.

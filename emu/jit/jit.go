@@ -476,11 +476,12 @@ func (e *Engine) enter(at int) {
 	if e.unlinked {
 		e.relinkAll()
 	}
+	x87 := e.get(stX87) != 0
+	e.set(stX87, 0)
 	switch {
 	case e.wide:
 		e.settleWide(e.cpu.FP)
-	case e.get(stX87) != 0:
-		e.set(stX87, 0)
+	case x87:
 		e.cpu.FP.SetComponents(emu.XFeatures)
 		clearPointers(e.cpu.FP)
 	}

@@ -57,9 +57,10 @@ func newMachineWith(t *testing.T, cfg emu.Config, code string) *machine {
 	space, err := mem.New()
 	require.NoError(t, err)
 	t.Cleanup(func() { space.Close() })
-	model, err := emu.ModelByName("v3")
-	require.NoError(t, err)
-	cfg.Model, cfg.Env = model, testEnv{}
+	if cfg.Env = (testEnv{}); cfg.Model == nil {
+		cfg.Model, err = emu.ModelByName("v3")
+		require.NoError(t, err)
+	}
 	e, err := New(space, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })

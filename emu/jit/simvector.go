@@ -35,10 +35,11 @@ const (
 	maxVectors   = 2
 )
 
-// vectorsFor returns how many vectors the ways of a set are in, 0 if the cache is kept otherwise. With one set there is no address for a way that is not in use.
+// vectorsFor returns how many vectors the ways of a set are in, 0 if the cache is kept otherwise. With one set there is no address for a way that is not in use. Lines
+// have 32 bytes or more, so that sets are apart by what an index may be multiplied with.
 func (c *simCache) vectorsFor() int {
 	n := (c.assoc + waysInVector - 1) / waysInVector
-	if n > maxVectors || c.mask == 0 || c.scaleFor(2*64*n) > 8 {
+	if n > maxVectors || c.mask == 0 {
 		return 0
 	}
 	return n

@@ -5,6 +5,7 @@ package jit
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,4 +56,50 @@ func TestStateKept(t *testing.T) {
 	require.EqualValues(t, 0x3fff, binary.LittleEndian.Uint16(x[emu.XOffST+8:]))
 	require.Equal(t, byte(1+2+2), half(emu.XOffXMM, 0)[4])
 	require.Equal(t, make([]byte, 256), x[emu.XOffYMMH:][:256])
+}
+
+// TestX87OfThreads has two threads take turns, each with a number on x87's stack, and code without x87 in between: each keeps its own, on CPUs with AVX-512 and without.
+func TestX87OfThreads(t *testing.T) {
+	for _, tt := range []struct {
+		model  string
+		lesser bool
+	}{{"v3", false}, {"v4", false}, {"v4", true}} {
+		t.Run(fmt.Sprintf("%s/%v", tt.model, tt.lesser), func(t *testing.T) {
+			model, err := emu.ModelByName(tt.model)
+			require.NoError(t, err)
+			m := newMachineWith(t, emu.Config{Model: model}, `
+				db 2f     # fld tbyte [rdi]
+				0f 05     # syscall
+				48 ff c3  # inc rbx
+				0f 05     # syscall
+				db 7e 10  # fstp tbyte [rsi+16]
+				d9 e8     # fld1
+				db 3e     # fstp tbyte [rsi]
+				0f 05     # syscall
+			`)
+			if tt.lesser {
+				m.Engine, err = NewWithoutAVX512(m.mem, m.Config)
+				require.NoError(t, err)
+				defer m.Engine.Close()
+			}
+			var threads [2]*emu.CPU
+			for k := range threads {
+				c := emu.NewCPU()
+				c.RIP, c.Regs[emu.RDI], c.Regs[emu.RSI], c.Regs[emu.RSP] = codeAt, uint64(dataAt)+0x100+0x10*uint64(k), uint64(dataAt)+0x20*uint64(k), uint64(stackAt)
+				m.mem.Poke(emu.Addr(c.Regs[emu.RDI]), []byte{0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0x40 + byte(k)})
+				threads[k] = c
+			}
+			for range 3 {
+				for _, m.cpu = range threads {
+					m.run(emu.StopSyscall)
+				}
+			}
+			for k := range threads {
+				got := make([]byte, 26)
+				require.Equal(t, len(got), m.mem.Read(dataAt+0x20*emu.Addr(k), got))
+				require.Equal(t, []byte{0, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0x3f}, got[:10])
+				require.Equal(t, []byte{0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0x40 + byte(k)}, got[16:])
+			}
+		})
+	}
 }
