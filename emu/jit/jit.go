@@ -392,6 +392,7 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	if at != 0 {
 		return at, nil
 	}
+	e.set(stX87, 0)
 	t, fault := e.lookup(rip)
 	if fault != nil {
 		return 0, &emu.Stop{Reason: emu.StopFault, Fault: *fault}
@@ -476,12 +477,10 @@ func (e *Engine) enter(at int) {
 	if e.unlinked {
 		e.relinkAll()
 	}
-	x87 := e.get(stX87) != 0
-	e.set(stX87, 0)
 	switch {
 	case e.wide:
 		e.settleWide(e.cpu.FP)
-	case x87:
+	case e.get(stX87) != 0:
 		e.cpu.FP.SetComponents(emu.XFeatures)
 		clearPointers(e.cpu.FP)
 	}

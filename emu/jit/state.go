@@ -55,7 +55,7 @@ const (
 	// The mapping that the stack in use lies in, as far as it is known.
 	stStackLo = 0x268
 	stStackHi = 0x270
-	stX87     = 0x278 // 1 if x87 has been loaded
+	stX87     = 0x278 // 1 if x87 has been loaded, and is to be again where generated code goes on in the midst of a block
 	// What simulation has in vectors (simvector.go): the numbers of ways, a tick, how many ways a vector has, limits by span.
 	stWays       = 0x280
 	stTick       = 0x2c0

@@ -482,6 +482,5 @@ func (e *Engine) keepSiteWhole(opcode int, target emu.Addr) {
 
 // emitExit makes the jump at site leave generated code with the given exit.
 func (e *Engine) emitExit(site int, x exit) {
-	e.x87 = false
 	e.stubsDue = append(e.stubsDue, stub{site: site, exit: x})
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long (RATIONALE.md). They do
-// it for x87 only: code that needs it loads it, and an exit stores it if it has been loaded. With registers of AVX-512 they do all, in the compacted format, since the places of
+// it for x87 only: a block that needs it loads it, and an exit stores it if it has been loaded; who comes back into the midst of a block finds it loaded as it was. With registers of AVX-512 they do all, in the compacted format, since the places of
 // those in the standard format are others from host to host.
 
 // compacted says in XCOMP_BV that a state has the compacted format.
@@ -23,7 +23,7 @@ func clearPointers(x *emu.XState) {
 	binary.LittleEndian.PutUint32(x[emu.XOffMXCSRMsk:], emu.MXCSRMask)
 }
 
-// emitLoadState loads vectors and MXCSR from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register is in use, the host's CPU is
+// emitLoadState loads vectors and MXCSR, and x87 if it was loaded, from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register is in use, the host's CPU is
 // told so: it would take each of the guest's changes between SSE and AVX code for one that must keep them, which costs some 70 ns.
 func (e *assembler) emitLoadState() {
 	e.vectorAt(vexMOVDQULd256, 0, 0, emu.XOffYMMH)
@@ -43,6 +43,7 @@ func (e *assembler) emitLoadState() {
 	}
 	e.link(unused, e.pos)
 	e.byte(0x0f, 0xae, 0x51, emu.XOffMXCSR) // ldmxcsr [rcx+24]
+	e.ifX87(5)                              // xrstor64
 }
 
 // emitSaveState stores them there, and x87 if it is loaded, and loses the same.
@@ -52,11 +53,16 @@ func (e *assembler) emitSaveState() {
 		e.vectorAt(vexEXTRACTF128, r, 0, emu.XOffYMMH+16*r)
 	}
 	e.byte(0x0f, 0xae, 0x59, emu.XOffMXCSR) // stmxcsr [rcx+24]
-	e.byte(0x83)                            // cmp dword [stX87], 0
+	e.ifX87(4)                              // xsave64
+}
+
+// ifX87 emits XSAVE or XRSTOR as emitX87 does, for x87 that is loaded. It loses the flags besides.
+func (e *assembler) ifX87(reg byte) {
+	e.byte(0x83) // cmp dword [stX87], 0
 	e.rip(7, stX87, 1)
 	e.byte(0)
 	without := e.jcc(condE, 0)
-	e.emitX87(4) // xsave64
+	e.emitX87(reg)
 	e.link(without, e.pos)
 }
 
