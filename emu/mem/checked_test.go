@@ -51,6 +51,9 @@ func TestAllChecked(t *testing.T) {
 	}
 }
 
+// TestNowhereBelowPages has the host's pages be so large that the reservation hardly begins with one: all below address 0 is guarded.
+func TestNowhereBelowPages(t *testing.T) { withHostPage(1<<30, func() { TestNowhere(t) }) }
+
 // hostPermissions returns what /proc/self/maps says of page p of m, and of how many mappings [lo, hi) consists there.
 func hostPermissions(t *testing.T, m *Space, p, hi emu.Addr) (perms string, mappings int) {
 	text, err := os.ReadFile("/proc/self/maps")

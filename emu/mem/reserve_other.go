@@ -43,15 +43,16 @@ func reserve(limit emu.Addr) (reservation, error) {
 	page := uintptr(HostPage)
 	size := Guard + uintptr(limit) + 2*page
 	p, err := reservePages(size)
+	base := (p + Guard + page - 1) &^ (page - 1)
 	if err == nil {
-		if err = guardPages(p, Guard); err != nil {
+		if err = guardPages(p, base-p); err != nil {
 			_ = releasePages(p, size) // the first error says what is wrong
 		}
 	}
 	if err != nil {
 		return reservation{}, fmt.Errorf("mem: reserving %d GiB of address space: %w (is there a limit of a process' memory?)", limit>>30, err)
 	}
-	return reservation{base: (p + Guard + page - 1) &^ (page - 1), start: p, size: size, page: page}, nil
+	return reservation{base: base, start: p, size: size, page: page}, nil
 }
 
 // reservePerms reserves a byte for each page below limit.
