@@ -103,3 +103,23 @@ func TestX87OfThreads(t *testing.T) {
 		})
 	}
 }
+
+// TestX87AcrossFault has x87 change between what the simulation of a group of references finds that one of them will fault, and that.
+func TestX87AcrossFault(t *testing.T) {
+	m := newSimulator(t, `
+		d9 e8     # fld1
+		50        # push rax
+		d9 ee     # fldz
+		50        # push rax
+		d9 ee     # fldz
+		50        # push rax: below the stack
+	`)
+	m.cpu.Regs[emu.RSP] = uint64(stackAt - stackSize + 16)
+	m.run(emu.StopFault)
+	require.EqualValues(t, codeAt+8, m.cpu.RIP)
+	var exponents []uint16
+	for r := range 3 {
+		exponents = append(exponents, binary.LittleEndian.Uint16(m.cpu.FP[emu.XOffST+16*r+8:]))
+	}
+	require.Equal(t, []uint16{0, 0, 0x3fff}, exponents)
+}
