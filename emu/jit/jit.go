@@ -392,7 +392,7 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	if at != 0 {
 		return at, nil
 	}
-	e.set(stX87, 0)
+	e.set(stX87, 0) // the block loads it if need be
 	t, fault := e.lookup(rip)
 	if fault != nil {
 		return 0, &emu.Stop{Reason: emu.StopFault, Fault: *fault}

@@ -10,8 +10,9 @@ import (
 )
 
 // The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long (RATIONALE.md). They do
-// it for x87 only: a block that needs it loads it, and an exit stores it if it has been loaded; who comes back into the midst of a block finds it loaded as it was. With registers of AVX-512 they do all, in the compacted format, since the places of
-// those in the standard format are others from host to host.
+// it for x87 only: a block that needs it loads it, and an exit stores it if it has been loaded. Where Go goes back into the midst of a block, the entry loads it
+// again, since the block counts on that. With registers of AVX-512 they do all, in the compacted format, since the places of those in the standard format are
+// others from host to host.
 
 // compacted says in XCOMP_BV that a state has the compacted format.
 const compacted = 1 << 63
@@ -23,8 +24,8 @@ func clearPointers(x *emu.XState) {
 	binary.LittleEndian.PutUint32(x[emu.XOffMXCSRMsk:], emu.MXCSRMask)
 }
 
-// emitLoadState loads vectors and MXCSR, and x87 if it was loaded, from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register is in use, the host's CPU is
-// told so: it would take each of the guest's changes between SSE and AVX code for one that must keep them, which costs some 70 ns.
+// emitLoadState loads vectors and MXCSR, and x87 if it was loaded, from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register
+// is in use, the host's CPU is told so: it would take each of the guest's changes between SSE and AVX code for one that must keep them, which costs some 70 ns.
 func (e *assembler) emitLoadState() {
 	e.vectorAt(vexMOVDQULd256, 0, 0, emu.XOffYMMH)
 	for at := emu.XOffYMMH + 32; at < emu.XAVXSize; at += 32 {

@@ -104,7 +104,8 @@ func TestX87OfThreads(t *testing.T) {
 	}
 }
 
-// TestX87AcrossFault has x87 change between what the simulation of a group of references finds that one of them will fault, and that.
+// TestX87AcrossFault has instructions of x87 between references that are simulated together, the last of which faults: that leaves generated code at the first
+// reference, and comes back.
 func TestX87AcrossFault(t *testing.T) {
 	m := newSimulator(t, `
 		d9 e8     # fld1
@@ -122,4 +123,31 @@ func TestX87AcrossFault(t *testing.T) {
 		exponents = append(exponents, binary.LittleEndian.Uint16(m.cpu.FP[emu.XOffST+16*r+8:]))
 	}
 	require.Equal(t, []uint16{0, 0, 0x3fff}, exponents)
+}
+
+// TestX87Resumed has Go change x87 while a call's first exit is handled: generated code goes on behind the exit with x87 as Go left it.
+func TestX87Resumed(t *testing.T) {
+	var m *machine
+	changes := 0
+	function := func(a emu.Addr) emu.Function {
+		if m != nil && m.get(stX87) != 0 {
+			binary.LittleEndian.PutUint16(m.cpu.FP[emu.XOffST+8:], 0x4000) // 2.0
+			changes++
+		}
+		return sixteen(a)
+	}
+	m = newMachineWith(t, emu.Config{Function: function}, `
+		d9 e8     # fld1
+		ff d0     # call rax
+	`)
+	m.poke(codeAt+0x10, `
+		db 3f     # fstp tbyte [rdi]
+		0f 05     # syscall
+	`)
+	m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDI] = uint64(codeAt+0x10), uint64(dataAt)
+	m.run(emu.StopSyscall)
+	require.NotZero(t, changes)
+	got := make([]byte, 10)
+	require.Equal(t, len(got), m.mem.Read(dataAt, got))
+	require.Equal(t, []byte{0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0x40}, got)
 }

@@ -51,7 +51,7 @@ func TestAllChecked(t *testing.T) {
 	}
 }
 
-// TestNowhereBelowPages has the host's pages be so large that the reservation hardly begins with one: all below address 0 is guarded.
+// TestNowhereBelowPages has pages so large that the host does not align a reservation to them: what lies between the guard and address 0 is guarded too.
 func TestNowhereBelowPages(t *testing.T) { withHostPage(1<<30, func() { TestNowhere(t) }) }
 
 // hostPermissions returns what /proc/self/maps says of page p of m, and of how many mappings [lo, hi) consists there.
