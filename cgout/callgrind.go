@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,42 +42,42 @@ func (p *Profile) WriteCallgrind(w io.Writer) error {
 
 // graph writes all functions. Costs and calls are in one order: those of a line come together.
 func (b *callgrindWriter) graph(g *CallGraph) {
-	calls := slices.DeleteFunc(slices.Collect(g.Calls), func(c Call) bool { return c.Count == 0 && allZero(c.Counts) })
-	var fn Func
-	file, first := "", true
-	enter := func(k costKey) {
-		if first || k.fn != fn {
-			b.function(k.fn, first || k.fn.Object != fn.Object)
-			fn, file, first = k.fn, k.fn.File, false
+	o := g.ordering()
+	calls := g.calls.sorted(o.calls)
+	fn, file := int32(-1), ""
+	enter := func(k *costKey) {
+		if f := &g.funcs.values[k.fn]; k.fn != fn {
+			b.function(f, fn < 0 || f.Object != g.funcs.values[fn].Object)
+			fn, file = k.fn, f.File
 		}
-		if k.file != file {
-			b.file(k.file, fn.File)
-			file = k.file
+		if f := g.files.values[k.file]; f != file {
+			b.file(f, g.funcs.values[fn].File)
+			file = f
 		}
 	}
-	flush := func(before func(costKey) bool) {
-		for len(calls) > 0 && before(calls[0].site()) {
-			enter(calls[0].site())
-			b.call(&calls[0])
+	flush := func(before func(*costKey) bool) {
+		for len(calls) > 0 && before(&g.calls.keys[calls[0]].site) {
+			if c := g.call(calls[0]); c.Count != 0 || !allZero(c.Counts) {
+				enter(&g.calls.keys[calls[0]].site)
+				b.call(&c)
+			}
 			calls = calls[1:]
 		}
 	}
-	for c := range g.Costs {
-		if allZero(c.Counts) {
+	for _, i := range g.costs.sorted(o.costs) {
+		at, counts := &g.costs.keys[i], g.costs.rowOf(i, g.events)
+		if allZero(counts) {
 			continue
 		}
-		at := costKey{c.Func, c.File, c.Line}
-		flush(func(k costKey) bool { return k.compare(at) < 0 })
+		flush(func(k *costKey) bool { return o.costs(*k, *at) < 0 })
 		enter(at)
-		b.position(c.Line, c.Counts)
+		b.position(at.line, counts)
 	}
-	flush(func(costKey) bool { return true })
+	flush(func(*costKey) bool { return true })
 }
 
-func (c *Call) site() costKey { return costKey{c.Caller, c.File, c.Line} }
-
 // function begins a function.
-func (b *callgrindWriter) function(fn Func, newObject bool) {
+func (b *callgrindWriter) function(fn *Func, newObject bool) {
 	b.WriteByte('\n')
 	if newObject {
 		b.name("ob", fn.Object, b.objects)
@@ -101,7 +100,9 @@ func (b *callgrindWriter) call(c *Call) {
 	b.name("cob", c.Callee.Object, b.objects)
 	b.name("cfi", c.Callee.File, b.files)
 	b.name("cfn", c.Callee.Name, b.funcs)
-	fmt.Fprintf(b, "calls=%d %d\n", c.Count, c.CalleeLine)
+	b.num = strconv.AppendUint(append(b.num[:0], "calls="...), c.Count, 10)
+	b.num = strconv.AppendInt(append(b.num, ' '), int64(c.CalleeLine), 10)
+	b.Write(append(b.num, '\n'))
 	b.position(c.Line, c.Counts)
 }
 

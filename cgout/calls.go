@@ -12,6 +12,8 @@ import (
 // AddCost and AddCall add up in any order; Costs and Calls yield them in the order of files.
 type CallGraph struct {
 	events int
+	funcs  names[Func]
+	files  names[string]
 	costs  sums[costKey]
 	calls  sums[callKey]
 }
@@ -49,77 +51,116 @@ type Call struct {
 	Counts []uint64
 }
 
+// Functions and files have numbers in keys (names).
 type costKey struct {
-	fn   Func
-	file string
-	line int
-}
-
-func (k costKey) compare(l costKey) int {
-	return cmp.Or(k.fn.compare(l.fn), cmp.Compare(k.file, l.file), cmp.Compare(k.line, l.line))
+	fn, file int32
+	line     int
 }
 
 type callKey struct {
 	site       costKey
-	callee     Func
+	callee     int32
 	calleeLine int
 }
 
-func (k callKey) compare(l callKey) int {
-	return cmp.Or(k.site.compare(l.site), k.callee.compare(l.callee), cmp.Compare(k.calleeLine, l.calleeLine))
+// names numbers values, from 0 on.
+type names[T comparable] struct {
+	index  map[T]int32
+	values []T
+	last   int32 // the one that was asked for last
+}
+
+func (n *names[T]) number(v T) int32 {
+	if int(n.last) < len(n.values) && n.values[n.last] == v {
+		return n.last
+	}
+	i, ok := n.index[v]
+	if !ok {
+		if n.index == nil {
+			n.index = map[T]int32{}
+		}
+		i = int32(len(n.values))
+		n.index[v] = i
+		n.values = append(n.values, v)
+	}
+	n.last = i
+	return i
+}
+
+// ranks returns for each number where its value comes in order.
+func (n *names[T]) ranks(compare func(a, b T) int) []int32 {
+	order := make([]int32, len(n.values))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return compare(n.values[a], n.values[b]) })
+	ranks := make([]int32, len(order))
+	for rank, i := range order {
+		ranks[i] = int32(rank)
+	}
+	return ranks
+}
+
+// An ordering compares keys of a graph as the values of their numbers compare.
+type ordering struct{ funcs, files []int32 }
+
+func (g *CallGraph) ordering() ordering {
+	return ordering{g.funcs.ranks(Func.compare), g.files.ranks(cmp.Compare)}
+}
+
+func (o *ordering) costs(k, l costKey) int {
+	return cmp.Or(cmp.Compare(o.funcs[k.fn], o.funcs[l.fn]), cmp.Compare(o.files[k.file], o.files[l.file]), cmp.Compare(k.line, l.line))
+}
+
+func (o *ordering) calls(k, l callKey) int {
+	return cmp.Or(o.costs(k.site, l.site), cmp.Compare(o.funcs[k.callee], o.funcs[l.callee]), cmp.Compare(k.calleeLine, l.calleeLine))
 }
 
 // sums are rows of counts by key.
 type sums[K comparable] struct {
-	index map[K]int
+	index map[K]int32
 	keys  []K
 	rows  []uint64 // of key i: width of them from i*width on
-	last  int      // the one that was added to last
-}
-
-// add adds counts to the row of key, which has width of them; missing counts are 0.
-func (s *sums[K]) add(key K, width int, counts []uint64) {
-	row := s.row(key, width)
-	for e, n := range counts {
-		row[e] = saturated(row[e], n)
-	}
+	last  int32    // the one that was added to last
 }
 
 // row returns the row of key, which it has from now on.
 func (s *sums[K]) row(key K, width int) []uint64 {
-	if s.last >= len(s.keys) || s.keys[s.last] != key {
+	if int(s.last) >= len(s.keys) || s.keys[s.last] != key {
 		s.last = s.at(key, width)
 	}
-	return s.rows[s.last*width : (s.last+1)*width]
+	return s.rowOf(s.last, width)
+}
+
+func (s *sums[K]) rowOf(i int32, width int) []uint64 {
+	return s.rows[int(i)*width : int(i+1)*width : int(i+1)*width]
 }
 
 // at returns the index of key.
-func (s *sums[K]) at(key K, width int) int {
+func (s *sums[K]) at(key K, width int) int32 {
 	i, ok := s.index[key]
 	if !ok {
 		if s.index == nil {
-			s.index = map[K]int{}
+			s.index = map[K]int32{}
 		}
-		i = len(s.keys)
+		i = int32(len(s.keys))
 		s.index[key] = i
 		s.keys = append(s.keys, key)
-		s.rows = append(s.rows, make([]uint64, width)...)
+		for range width {
+			s.rows = append(s.rows, 0)
+		}
 	}
 	return i
 }
 
-// each calls f for all rows, in order; it ends when f returns false.
-func (s *sums[K]) each(width int, compare func(a, b K) int, f func(key K, row []uint64) bool) {
-	order := make([]int, len(s.keys))
+// sorted returns the indices of the keys, in order.
+func (s *sums[K]) sorted(compare func(k, l K) int) []int32 {
+	order := make([]int32, len(s.keys))
 	for i := range order {
-		order[i] = i
+		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int) int { return compare(s.keys[a], s.keys[b]) })
-	for _, i := range order {
-		if !f(s.keys[i], s.rows[i*width:(i+1)*width:(i+1)*width]) {
-			return
-		}
-	}
+	slices.SortFunc(order, func(a, b int32) int { return compare(s.keys[a], s.keys[b]) })
+	return order
 }
 
 // NewCallGraph returns an empty graph for a number of events.
@@ -129,25 +170,40 @@ func NewCallGraph(events int) *CallGraph { return &CallGraph{events: events} }
 // panics if there are more counts than events.
 func (g *CallGraph) AddCost(fn Func, file string, line int, counts ...uint64) {
 	g.check(counts)
-	g.costs.add(costKey{fn, file, line}, g.events, counts)
+	addSaturated(g.CostsOf(fn, file, line), counts)
 }
 
 // CostsOf returns what a line costs itself, one count per event, to be changed before anything else is added: who counts may have to take back what came too early, so that
 // differences are added modulo 2^64.
 func (g *CallGraph) CostsOf(fn Func, file string, line int) []uint64 {
-	return g.costs.row(costKey{fn, file, line}, g.events)
+	return g.costs.row(g.costKey(fn, file, line), g.events)
+}
+
+func (g *CallGraph) costKey(fn Func, file string, line int) costKey {
+	return costKey{g.funcs.number(fn), g.files.number(file), line}
+}
+
+func (g *CallGraph) callKey(caller Func, file string, line int, callee Func, calleeLine int) callKey {
+	return callKey{g.costKey(caller, file, line), g.funcs.number(callee), calleeLine}
 }
 
 // CallsOf returns likewise how often a line calls a function, and, behind that, what these calls cost.
 func (g *CallGraph) CallsOf(caller Func, file string, line int, callee Func, calleeLine int) []uint64 {
-	return g.calls.row(callKey{costKey{caller, file, line}, callee, calleeLine}, g.events+1)
+	return g.calls.row(g.callKey(caller, file, line, callee, calleeLine), g.events+1)
 }
 
 // AddCall adds calls, as AddCost adds costs.
 func (g *CallGraph) AddCall(c Call) {
 	g.check(c.Counts)
-	key := callKey{costKey{c.Caller, c.File, c.Line}, c.Callee, c.CalleeLine}
-	g.calls.add(key, g.events+1, append([]uint64{c.Count}, c.Counts...))
+	row := g.CallsOf(c.Caller, c.File, c.Line, c.Callee, c.CalleeLine)
+	row[0] = saturated(row[0], c.Count)
+	addSaturated(row[1:], c.Counts)
+}
+
+func addSaturated(row, counts []uint64) {
+	for e, n := range counts {
+		row[e] = saturated(row[e], n)
+	}
 }
 
 func (g *CallGraph) check(counts []uint64) {
@@ -158,14 +214,33 @@ func (g *CallGraph) check(counts []uint64) {
 
 // Costs yields the costs, sorted by function (its object, file and name), file and line. Counts must not be changed.
 func (g *CallGraph) Costs(yield func(Cost) bool) {
-	g.costs.each(g.events, costKey.compare, func(k costKey, row []uint64) bool { return yield(Cost{k.fn, k.file, k.line, row}) })
+	o := g.ordering()
+	for _, i := range g.costs.sorted(o.costs) {
+		if !yield(g.cost(i)) {
+			return
+		}
+	}
 }
 
 // Calls yields the calls, sorted by caller, file and line, then by callee. Counts must not be changed.
 func (g *CallGraph) Calls(yield func(Call) bool) {
-	g.calls.each(g.events+1, callKey.compare, func(k callKey, row []uint64) bool {
-		return yield(Call{k.site.fn, k.site.file, k.site.line, k.callee, k.calleeLine, row[0], row[1:]})
-	})
+	o := g.ordering()
+	for _, i := range g.calls.sorted(o.calls) {
+		if !yield(g.call(i)) {
+			return
+		}
+	}
+}
+
+// cost returns the cost with an index, call the call with one.
+func (g *CallGraph) cost(i int32) Cost {
+	k := &g.costs.keys[i]
+	return Cost{g.funcs.values[k.fn], g.files.values[k.file], k.line, g.costs.rowOf(i, g.events)}
+}
+
+func (g *CallGraph) call(i int32) Call {
+	k, row := &g.calls.keys[i], g.calls.rowOf(i, g.events+1)
+	return Call{g.funcs.values[k.site.fn], g.files.values[k.site.file], k.site.line, g.funcs.values[k.callee], k.calleeLine, row[0], row[1:]}
 }
 
 // Update calls f for the counts of each cost and each call, which it may change.
@@ -180,11 +255,12 @@ func (g *CallGraph) Update(f func(counts []uint64)) {
 
 // add adds another graph of the same events.
 func (g *CallGraph) add(h *CallGraph) {
-	for i, k := range h.costs.keys {
-		g.costs.add(k, g.events, h.costs.rows[i*h.events:(i+1)*h.events])
+	for i := range h.costs.keys {
+		c := h.cost(int32(i))
+		g.AddCost(c.Func, c.File, c.Line, c.Counts...)
 	}
-	for i, k := range h.calls.keys {
-		g.calls.add(k, g.events+1, h.calls.rows[i*(h.events+1):(i+1)*(h.events+1)])
+	for i := range h.calls.keys {
+		g.AddCall(h.call(int32(i)))
 	}
 }
 

@@ -39,18 +39,14 @@ func (t *symbolTable) name(n nameRef) []byte {
 	return b
 }
 
-// function returns the name of the function at an address, as shown.
-func (o *Object) function(addr uint64) (string, bool) {
+// symbolAt returns the function at an address, nil if there is none.
+func (o *Object) symbolAt(addr uint64) *symbol {
 	if !o.execs.has(addr, addr) {
-		return "", false
+		return nil
 	}
 	if o.symtab == nil {
 		o.symtab = &symbolTable{}
 		o.loadSymbols()
-	}
-	last := &o.lastFunc
-	if last.has(addr) {
-		return last.name, true
 	}
 	syms := o.symtab.syms
 	i, found := slices.BinarySearchFunc(syms, addr, func(s symbol, addr uint64) int {
@@ -60,28 +56,43 @@ func (o *Object) function(addr uint64) (string, bool) {
 		i--
 	}
 	if i < 0 || addr-syms[i].addr >= syms[i].size {
+		return nil
+	}
+	return &syms[i]
+}
+
+// function returns the name of the function at an address, as shown.
+func (o *Object) function(addr uint64) (string, bool) {
+	last := &o.lastFunc
+	if last.has(addr) {
+		return last.name, true
+	}
+	s := o.symbolAt(addr)
+	if s == nil {
 		return "", false
 	}
-	ref := syms[i].name
-	name, ok := o.names[ref]
+	name, ok := o.names[s.name]
 	if !ok {
-		name = o.keep(o.show(o.symtab.name(ref)))
-		o.names[ref] = name
+		name = o.keep(o.show(o.symtab.name(s.name)))
+		o.names[s.name] = name
 	}
-	last.span, last.name = span{syms[i].addr, syms[i].end()}, name
+	last.span, last.name = span{s.addr, s.end()}, name
 	return name, true
 }
 
 // FuncStart returns where the function at an address begins, and whether one is there.
 func (o *Object) FuncStart(vaddr uint64) (uint64, bool) {
-	_, ok := o.function(vaddr)
-	return o.lastFunc.lo, ok
+	_, lo, _, ok := o.Func(vaddr)
+	return lo, ok
 }
 
-// Func returns the name and the addresses of the function at an address, [lo, hi), and whether one is there.
-func (o *Object) Func(vaddr uint64) (name string, lo, hi uint64, ok bool) {
-	name, ok = o.function(vaddr)
-	return name, o.lastFunc.lo, o.lastFunc.hi, ok
+// Func returns the symbol of the function at an address, which is not demangled and not to be changed, and its addresses, [lo, hi). ok says whether one is there.
+func (o *Object) Func(vaddr uint64) (symbol []byte, lo, hi uint64, ok bool) {
+	s := o.symbolAt(vaddr)
+	if s == nil {
+		return nil, 0, 0, false
+	}
+	return o.symtab.name(s.name), s.addr, s.end(), true
 }
 
 // keep returns a name that is to be kept, or Unknown if there is no room for it.

@@ -34,6 +34,8 @@ type tb struct {
 	listed bool
 	// linkage is how many instructions at the end are of the linkage table's entry that the CALL before them leads to.
 	linkage int
+	// passed is the arena offset of the sums of the arc from the CALL to that entry, if calls are recorded and count: see addPassed.
+	passed int
 	// counted is the index of the instruction before which the entry counter is
 	// incremented: a fault in an earlier one finds it not incremented yet.
 	counted int

@@ -151,7 +151,9 @@ func (e *Engine) emitDirectCall(i int, target emu.Addr) (returned int) {
 	e.store(stSavedBias, regBias)
 	from := e.pos
 	if e.calls != nil {
-		e.emitPassed(i, e.linkage, 1)
+		if e.linkage > 0 && e.counting == emu.CountAll {
+			e.t.passed = e.arc(e.block[i].PC, e.block[i].Dest())
+		}
 		e.emitCallFrame(i, target)
 	}
 	site := e.emitShadowCall(regBias)

@@ -21,9 +21,8 @@ type calls struct {
 	columns [emu.NumEvents]int
 	// frames is the memory of all frames.
 	frames frameMemory
-	// sums has what a count of each counter adds to the totals, in lists that lie in the memory of lists. scratch is setSums'.
-	sums    []counterSums
-	lists   []columnSum
+	// sums is what a count of the counter that is emitted next adds to the totals. scratch is setSums'.
+	sums    counterSums
 	scratch []int64
 	// vectors says that the innermost frame's address is in a vector register while generated code runs, inVector that the one total there is is,
 	// too, or, with lanes, those that blocks add to; parts are how many parts totals have in memory.
@@ -35,10 +34,10 @@ type calls struct {
 	unwind, lookup, cross, crossIndirect, crossed int
 }
 
-// A counterSums is what a count of a counter adds to the totals. constant is the counter in whose place generated code finds those of the lanes, 0 for none yet.
+// A counterSums is what a count of a counter adds to the totals.
 type counterSums struct {
-	list     []columnSum
-	constant int
+	counter int
+	list    []columnSum
 }
 
 // A columnSum is how much a count of a counter adds to a total.
@@ -78,7 +77,7 @@ func (e *Engine) newCalls() error {
 	return nil
 }
 
-// Calls returns what records the engine's calls, nil if nothing does.
+// Calls returns what records the engine's calls, nil if nothing does. Collect of the engine comes before that of the calls.
 func (e *Engine) Calls() *callgraph.Recorder {
 	if e.calls == nil {
 		return nil
@@ -223,20 +222,13 @@ func (e *Engine) setSums(counter, from int, sign int64) {
 }
 
 func (e *Engine) addSums(counter int, sums []int64) {
-	k := e.calls
-	for len(k.sums) <= counter {
-		k.sums = append(k.sums, counterSums{})
-	}
-	if cap(k.lists)-len(k.lists) < len(sums) {
-		k.lists = make([]columnSum, 0, 1<<12)
-	}
-	first := len(k.lists)
+	s := &e.calls.sums
+	s.counter, s.list = counter, s.list[:0]
 	for c, n := range sums {
 		if n != 0 {
-			k.lists = append(k.lists, columnSum{c, int32(n)})
+			s.list = append(s.list, columnSum{c, int32(n)})
 		}
 	}
-	k.sums[counter] = counterSums{list: k.lists[first:]}
 }
 
 // missTotal returns which column of misses, from 1 on, is that of an event, behind which that of the last level comes; 0 if it has none. There are three bits for it.

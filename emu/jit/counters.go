@@ -55,6 +55,7 @@ func (e *Engine) gatherBlock(t *tb) {
 	for _, x := range exits {
 		e.take(x.counter)
 	}
+	e.addPassed(t, n)
 	for _, r := range t.reps {
 		if r.outside {
 			continue
@@ -189,6 +190,7 @@ func (e *Engine) subtractTail(t *tb, insn int) {
 	for i := insn; i < len(t.insns); i++ {
 		e.tallyInsn(t, i, -1)
 	}
+	e.addPassed(t, -1)
 	e.executed -= int64(len(t.insns) - insn)
 }
 

@@ -182,7 +182,7 @@ func (e *Engine) emitRebound() {
 	from := e.pos
 	if e.calls != nil {
 		e.emitCallFrame(call, e.block[call].Dest())
-		e.emitPassed(call, e.linkage-1, 0)
+		e.emitTailOfEntry(call)
 	}
 	site := e.emitShadowCall(regBias)
 	e.saved(from, regBias, stSavedBias, 0)
@@ -190,25 +190,23 @@ func (e *Engine) emitRebound() {
 	e.emitCallLink(site, e.block[last].PC)
 }
 
-// emitPassed adds some calls of the entry of a linkage table that the CALL leads to, and n instructions, which the totals have already although they are those
-// of the entry. It loses regBias.
-func (e *Engine) emitPassed(call, n, calls int) {
-	defer e.emitFor(e.emitFor(forCalls))
-	if e.counting != emu.CountAll || n == 0 {
+// addPassed adds n calls of the entry of a linkage table that t's CALL leads to. What is executed there is the entry's, but the totals have it already when the arc that t
+// records is entered.
+func (e *Engine) addPassed(t *tb, n int64) {
+	if t.passed == 0 || n == 0 {
 		return
 	}
-	arc := e.arc(e.block[call].PC, e.block[call].Dest())
-	ir, number := arc+8*(e.calls.In()+e.calls.columns[emu.Ir]), arc+8*e.calls.Recorder.Calls()
-	if e.calls.inVector && !e.calls.lanes {
-		constant := e.newCounter(0)
-		e.newCounter(0)
-		e.set(counterOff+8*constant, uint64(int64(-n)))
-		e.set(counterOff+8*constant+8, uint64(calls))
-		e.vload(vecScratch, counterOff+8*constant)
-		e.vpaddq(vecScratch, vecScratch, ir)
-		e.vstore(ir, vecScratch)
-		return
+	k := e.calls
+	at := func(word int) int { return t.passed + 8*word }
+	ir, calls := at(k.In()+k.columns[emu.Ir]), at(k.Recorder.Calls())
+	e.set(ir, e.get(ir)-uint64(n*int64(t.linkage)))
+	e.set(calls, e.get(calls)+uint64(n))
+}
+
+// emitTailOfEntry has the instructions of the linkage table's entry in front of its jump, which the totals have already, belong to its arc. It loses regBias.
+func (e *Engine) emitTailOfEntry(call int) {
+	if n := e.linkage - 1; n > 0 && e.counting == emu.CountAll {
+		ir := e.arc(e.block[call].PC, e.block[call].Dest()) + 8*(e.calls.In()+e.calls.columns[emu.Ir])
+		e.addMemBy(ir, int16(-n), regBias)
 	}
-	e.addMemBy(ir, int16(-n), regBias)
-	e.addMemBy(number, int16(calls), regBias)
 }

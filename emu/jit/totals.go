@@ -197,10 +197,13 @@ func (e *Engine) emitSums(counter int, r x86.Reg) {
 		return
 	}
 	k := e.calls
-	if k.lanes {
-		e.emitLaneSums(&k.sums[counter])
+	if k.sums.counter != counter {
+		panic(fmt.Sprintf("BUG: what counter %d adds to the totals is not known", counter))
 	}
-	for _, s := range k.sums[counter].list {
+	if k.lanes {
+		e.emitLaneSums()
+	}
+	for _, s := range k.sums.list {
 		at := k.totalAt(s.column, counter%k.parts)
 		switch {
 		case k.lanes && s.column < staticLanes:
@@ -230,10 +233,10 @@ func (e *Engine) emitVectorSum(n int) {
 }
 
 // emitLaneSums adds what is in lanes of the register: numbers of 16 bits.
-func (e *Engine) emitLaneSums(sums *counterSums) {
+func (e *Engine) emitLaneSums() {
 	var words [staticLanes]uint16
 	any := false
-	for _, s := range sums.list {
+	for _, s := range e.calls.sums.list {
 		if s.column < staticLanes {
 			if s.n != int32(int16(s.n)) {
 				panic(fmt.Sprintf("BUG: a block that counts %d of an event", s.n))
@@ -244,15 +247,13 @@ func (e *Engine) emitLaneSums(sums *counterSums) {
 	if !any {
 		return
 	}
-	if sums.constant == 0 {
-		sums.constant = e.newCounter(0)
-		e.newCounter(0)
-		for half := range 2 {
-			w := words[4*half:]
-			e.set(counterOff+8*(sums.constant+half), uint64(w[0])|uint64(w[1])<<16|uint64(w[2])<<32|uint64(w[3])<<48)
-		}
+	constant := e.newCounter(0)
+	e.newCounter(0)
+	for half := range 2 {
+		w := words[4*half:]
+		e.set(counterOff+8*(constant+half), uint64(w[0])|uint64(w[1])<<16|uint64(w[2])<<32|uint64(w[3])<<48)
 	}
-	e.vpmovsxwq(vecScratch, counterOff+8*sums.constant)
+	e.vpmovsxwq(vecScratch, counterOff+8*constant)
 	e.vpaddqWideVector(vecTotal, vecTotal, vecScratch)
 }
 

@@ -1,7 +1,7 @@
 package profiler
 
 import (
-	"strings"
+	"bytes"
 
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
@@ -43,10 +43,10 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 		return f
 	}
 	object := a - emu.Addr(va)
-	name, lo, hi, ok := c.object.Func(va)
+	symbol, lo, hi, ok := c.object.Func(va)
 	if ok {
-		f.ID, f.Passes = object+emu.Addr(lo), strings.HasPrefix(name, "_dl_runtime_resolve")
-		part := goScheduler[strings.TrimSuffix(name, ".abi0")]
+		f.ID, f.Passes = object+emu.Addr(lo), bytes.HasPrefix(symbol, []byte("_dl_runtime_resolve"))
+		part := goScheduler[string(bytes.TrimSuffix(symbol, []byte(".abi0")))]
 		f.Parks, f.Resumes = part.parks && c.object.HasGoroutines(), part.resumes && c.object.HasGoroutines()
 	} else if lo, hi, f.Passes = c.object.Unnamed(va); !f.Passes {
 		f.ID = object + unnamedCode
