@@ -102,9 +102,10 @@ type Object struct {
 	goKnown          bool
 
 	// What was found last: the next address often belongs there, too.
-	lastFunc struct {
-		span
-		name string
+	lastSymbol *symbol
+	lastName   struct {
+		symbol *symbol
+		name   string
 	}
 	lastRow struct {
 		span

@@ -108,7 +108,7 @@ func (o *Object) slotName(s slot) string {
 			return o.show(name) + linkageSuffix
 		}
 	} else if s.resolver != 0 {
-		if name, ok := o.function(s.resolver); ok && o.lastFunc.lo == s.resolver {
+		if name, ok := o.function(s.resolver); ok && o.lastSymbol.addr == s.resolver {
 			name, _, _ = strings.Cut(name, "@") // its version
 			return name + linkageSuffix
 		}

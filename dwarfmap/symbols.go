@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -27,6 +28,43 @@ type nameRef struct{ table, off uint32 }
 type symbolTable struct {
 	syms []symbol // sorted, disjoint
 	strs [][]byte // string tables
+	// Symbols are found by parts of their addresses, each of 1<<shift bytes: first has for each part, from that of the first symbol on, the first symbol that begins
+	// there or behind it, nil before find is called.
+	first []int32
+	shift uint8
+}
+
+// prepare makes first, for two to four symbols a part.
+func (t *symbolTable) prepare() {
+	lo, hi := t.syms[0].addr, t.syms[len(t.syms)-1].addr
+	for (hi-lo)>>t.shift > uint64(len(t.syms)/2) {
+		t.shift++
+	}
+	t.first = make([]int32, (hi-lo)>>t.shift+2)
+	part := 1
+	for i, s := range t.syms {
+		for ; part <= int((s.addr-lo)>>t.shift); part++ {
+			t.first[part] = int32(i)
+		}
+	}
+	t.first[part] = int32(len(t.syms))
+}
+
+// find returns the symbol that holds an address, nil if there is none.
+func (t *symbolTable) find(addr uint64) *symbol {
+	if len(t.syms) == 0 || addr < t.syms[0].addr {
+		return nil
+	}
+	if t.first == nil {
+		t.prepare()
+	}
+	part := min((addr-t.syms[0].addr)>>t.shift, uint64(len(t.first)-2))
+	lo, hi := int(t.first[part]), int(t.first[part+1])
+	i := lo + sort.Search(hi-lo, func(i int) bool { return t.syms[lo+i].addr > addr }) - 1
+	if i < 0 || addr-t.syms[i].addr >= t.syms[i].size {
+		return nil
+	}
+	return &t.syms[i]
 }
 
 // name returns a name without its final NUL, or the first maxName bytes of it.
@@ -48,35 +86,32 @@ func (o *Object) symbolAt(addr uint64) *symbol {
 		o.symtab = &symbolTable{}
 		o.loadSymbols()
 	}
-	syms := o.symtab.syms
-	i, found := slices.BinarySearchFunc(syms, addr, func(s symbol, addr uint64) int {
-		return cmp.Compare(s.addr, addr)
-	})
-	if !found {
-		i--
+	if s := o.lastSymbol; s != nil && addr-s.addr < s.size {
+		return s
 	}
-	if i < 0 || addr-syms[i].addr >= syms[i].size {
-		return nil
+	s := o.symtab.find(addr)
+	if s != nil {
+		o.lastSymbol = s
 	}
-	return &syms[i]
+	return s
 }
 
 // function returns the name of the function at an address, as shown.
 func (o *Object) function(addr uint64) (string, bool) {
-	last := &o.lastFunc
-	if last.has(addr) {
-		return last.name, true
-	}
 	s := o.symbolAt(addr)
 	if s == nil {
 		return "", false
+	}
+	last := &o.lastName
+	if last.symbol == s {
+		return last.name, true
 	}
 	name, ok := o.names[s.name]
 	if !ok {
 		name = o.keep(o.show(o.symtab.name(s.name)))
 		o.names[s.name] = name
 	}
-	last.span, last.name = span{s.addr, s.end()}, name
+	last.symbol, last.name = s, name
 	return name, true
 }
 
