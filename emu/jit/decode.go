@@ -156,7 +156,15 @@ func (e *Engine) examineFlags(a emu.Addr) peek {
 		if a.PageDown() != start || !e.decodeOne(g, a) || g.Next().PageDown() != start {
 			return 0
 		}
-		if g.Kind != guest.Plain && g.Kind != guest.Nop || g.FlagsRead&live != 0 {
+		switch {
+		case g.FlagsRead&live != 0:
+			return 0
+		case g.Kind < guest.String:
+			a = g.Next()
+		case g.Flow == x86.FlowJmp:
+			a = g.Dest()
+			continue
+		default:
 			return 0
 		}
 		if mayFault(g) {
@@ -165,14 +173,6 @@ func (e *Engine) examineFlags(a emu.Addr) peek {
 		live &^= g.FlagsWrite &^ g.FlagsRead
 		if live == 0 {
 			return found
-		}
-		switch g.Flow {
-		case x86.FlowNext:
-			a = g.Next()
-		case x86.FlowJmp:
-			a = g.Dest()
-		default:
-			return 0
 		}
 	}
 	return 0
