@@ -361,20 +361,25 @@ type recordedReturn struct {
 	keeps                bool
 }
 
-// emitReturnsDue emits the cold parts of return sites.
+// emitReturnsDue emits the cold parts of return sites. A frame that is not the call's may be that of a jump from there: it is popped.
 func (e *Engine) emitReturnsDue() {
 	for _, r := range e.returns {
 		e.link(r.other, e.pos)
 		if r.keeps {
 			e.leaRIP(regBias, e.pos+7+7+5)
-		} else {
-			e.leaRIP(regBias, r.again)
-		}
-		e.store(stBack, regBias)
-		e.jmp(e.calls.unwind)
-		if r.keeps {
+			e.store(stBack, regBias)
+			e.jmp(e.calls.unwind)
 			e.store(slotA, x86.RCX)
 			e.jmp(r.again)
+		} else {
+			e.store(slotA, x86.RCX)
+			e.lea(x86.RCX, x86.RSP, callgraph.Jumped)
+			e.aluAt(aluCMP, x86.RCX, regBias, 0)
+			e.load(x86.RCX, slotA)
+			unlike := e.jcc(condNE, 0)
+			e.emitPopFrame(true)
+			e.jmp(r.again)
+			e.link(unlike, e.pos)
 		}
 		e.link(r.astray, e.pos)
 		e.load(regBias, stSavedBias)
