@@ -347,6 +347,25 @@ func (b *builder) cut(top int) {
 	if r.o.filtered() {
 		b.filtered()
 	}
+	if b.o.CallGraph && b.old == nil {
+		b.hidden()
+	}
+}
+
+// hidden lists the functions that were left out.
+func (b *builder) hidden() {
+	shown := map[*ReportFunction]bool{}
+	for _, fn := range b.r.Functions {
+		shown[fn] = true
+	}
+	for _, f := range b.files {
+		for _, fn := range f.all {
+			if !shown[fn] {
+				b.r.hidden = append(b.r.hidden, fn)
+			}
+		}
+	}
+	b.sort(b.r.hidden)
 }
 
 // filtered adds up what Only and Focus left out.

@@ -19,7 +19,7 @@ import (
 var assets embed.FS
 
 // scripts are the parts of the page's script, in their order.
-var scripts = []string{"data.js", "parts.js", "icicle.js", "functions.js", "detail.js", "calls.js", "page.js"}
+var scripts = []string{"data.js", "parts.js", "icicle.js", "graph.js", "functions.js", "detail.js", "calls.js", "profile.js", "compare.js", "page.js"}
 
 // WriteHTML writes one page that needs nothing else, no other file and no network: an
 // overview, functions, and sources in which Options.Context lines stand around those with

@@ -18,6 +18,7 @@ import (
 // all columns; in a comparison behind these the old ones. A count that a double
 // would not hold is a string of digits.
 type pageData struct {
+	Format  int           `json:"format"` // pageFormat
 	Diff    bool          `json:"diff"`
 	Runs    []pageRun     `json:"runs"`
 	Cols    []pageColumn  `json:"cols"`
@@ -34,7 +35,20 @@ type pageData struct {
 	Editor  string        `json:"editor"`
 	Dirs    []string      `json:"dirs"` // where sources were looked for, too
 	Live    *pageLive     `json:"live,omitempty"`
+
+	Rest pageRest `json:"-"`
 }
+
+// A pageRest are the functions that are not shown, for comparisons with another page: [name, object, file, counts, counts with callees], the last only if
+// there is a call graph. Objects and files are indexes of Names. It is an element of its own, #rest.
+type pageRest struct {
+	Names []string  `json:"names"`
+	Funcs []rawJSON `json:"funcs"`
+}
+
+// pageFormat is another number for each change of a page's data that other pages would not understand: a page reads another one to compare
+// itself with.
+const pageFormat = 1
 
 type rawJSON = json.RawMessage
 
@@ -136,6 +150,7 @@ func pageColumns(r *Report) (list []pageColumn) {
 // newPageData makes all but the rows of files, which rows does.
 func newPageData(r *Report) (*pageData, error) {
 	d := &pageData{
+		Format: pageFormat, Rest: pageRest{[]string{}, []rawJSON{}},
 		Diff: r.Compare, Cols: pageColumns(r), Sort: r.Sort[0], Show: slices.Clone(r.Show), Calls: []rawJSON{}, Asm: map[int][]any{},
 		Objects: []string{}, Dirs: []string{}, Editor: valid(r.o.Editor),
 	}
@@ -164,7 +179,7 @@ func newPageData(r *Report) (*pageData, error) {
 	for i, f := range r.Files {
 		d.Files[i] = r.newPageFile(f, own(f))
 	}
-	b := pageBuilder{r: r, d: d, files: map[string]int{}}
+	b := pageBuilder{r: r, d: d, files: map[string]int{}, names: map[string]int{}}
 	for i, f := range r.Files {
 		b.files[f.Name] = i
 	}
@@ -196,10 +211,17 @@ func (r *Report) fileRows(f *ReportFile) []rawJSON {
 	return w.rows
 }
 
-// takeRows takes the rows of files out of the data and returns them as elements of the page, #rows-N of file N: a browser reads
+// takeRows takes the rows of files out of the data and returns them as elements of the page, #rows-N of file N, and Rest: a browser reads
 // those that it shows.
 func (d *pageData) takeRows() (string, error) {
 	var b strings.Builder
+	if !d.Diff && d.Live == nil {
+		rest, err := json.Marshal(d.Rest)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "<script type=\"application/json\" id=\"rest\">%s</script>\n", rest)
+	}
 	for i := range d.Files {
 		if f := &d.Files[i]; len(f.Rows) > 0 {
 			data, err := json.Marshal(f.Rows)
@@ -388,11 +410,7 @@ func (w *rowWriter) row(line int, text string, hasText bool, runs string, counts
 	var b bytes.Buffer
 	b.WriteString("[" + strconv.Itoa(line) + ",")
 	if hasText {
-		quoted, err := json.Marshal(valid(text))
-		if err != nil {
-			panic("BUG: " + err.Error())
-		}
-		b.Write(quoted)
+		b.WriteString(jsonText(text))
 	} else {
 		b.WriteString("null")
 	}

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"cmp"
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +19,7 @@ type pageBuilder struct {
 	r     *Report
 	d     *pageData
 	files map[string]int // of d.Files by name
+	names map[string]int // of d.Rest.Names
 }
 
 // A filePart is what a function counts in a file.
@@ -59,6 +61,39 @@ func (b *pageBuilder) fromRows() {
 		b.add(f)
 	}
 	b.sort()
+	for _, fn := range b.r.hidden {
+		b.rest(fn.Name, "", fn.File.Name, fn.Row)
+	}
+}
+
+// rest adds a function that is not shown.
+func (b *pageBuilder) rest(name, object, file string, rows ...Row) {
+	if b.d.Diff {
+		return
+	}
+	number := func(name string) string {
+		i, ok := b.names[name]
+		if !ok {
+			i = len(b.d.Rest.Names)
+			b.names[name] = i
+			b.d.Rest.Names = append(b.d.Rest.Names, valid(name))
+		}
+		return strconv.Itoa(i)
+	}
+	values := []string{jsonText(name), number(object), number(file)}
+	for _, row := range rows {
+		values = append(values, string(b.r.numbers(row, b.r.Total)))
+	}
+	b.d.Rest.Funcs = append(b.d.Rest.Funcs, array(values...))
+}
+
+// jsonText is a text in JSON.
+func jsonText(s string) string {
+	quoted, err := json.Marshal(valid(s))
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return string(quoted)
 }
 
 // function makes a function of its parts, the costliest of which says where it is.

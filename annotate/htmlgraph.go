@@ -265,6 +265,7 @@ func (b *pageBuilder) fromGraph(c *callReport) {
 	var rows []Row
 	for _, fn := range c.funcs {
 		if !fn.shown {
+			b.rest(fn.Name, fn.Object, fn.File, fn.self, fn.inclusive)
 			continue
 		}
 		if _, ok := objects[fn.Object]; !ok {

@@ -2,11 +2,14 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -41,6 +44,10 @@ type graphPage struct {
 	Asm   map[int][][]any
 	Runs  []struct{ N, Cmd, Date string }
 	Dirs  []string
+	Rest  struct { // of pages of one profile
+		Names []string
+		Funcs [][]any
+	} `json:"-"`
 }
 
 // pageOf makes a page of profiles; two are compared.
@@ -60,7 +67,41 @@ func pageOf(t *testing.T, o Options, profiles ...Input) (p graphPage) {
 	require.True(t, ok)
 	data, _, _ = strings.Cut(data, "</script>")
 	require.NoError(t, json.Unmarshal([]byte(data), &p))
+	_, data, ok = strings.Cut(b.String(), `id="rest">`)
+	require.Equal(t, len(profiles) == 1, ok)
+	if data, _, ok = strings.Cut(data, "</script>"); ok {
+		require.NoError(t, json.Unmarshal([]byte(data), &p.Rest))
+		p.addsUp(t)
+	}
 	return p
+}
+
+// addsUp has functions that are shown and those that are not be all.
+func (p *graphPage) addsUp(t *testing.T) {
+	sum := make([]*big.Int, len(p.Total))
+	add := func(row []any, sign int64) {
+		for i, n := range row {
+			text, ok := n.(string)
+			if !ok {
+				text = strconv.FormatFloat(n.(float64), 'f', 0, 64)
+			}
+			c, ok := new(big.Int).SetString(text, 10)
+			require.True(t, ok)
+			sum[i] = c.Add(c.Mul(c, big.NewInt(sign)), cmp.Or(sum[i], new(big.Int)))
+		}
+	}
+	for _, f := range p.Funcs {
+		add(f.C, 1)
+	}
+	for _, f := range p.Rest.Funcs {
+		require.Len(t, f, map[bool]int{true: 5, false: 4}[p.Graph])
+		require.Less(t, max(f[1].(float64), f[2].(float64)), float64(len(p.Rest.Names)))
+		add(f[3].([]any), 1)
+	}
+	add(p.Total, -1)
+	for _, n := range sum {
+		require.Zero(t, n.Sign())
+	}
 }
 
 // callgraph is a profile of main, which calls f and rare; f calls itself and lib. Inlined code of f lies in h.h.

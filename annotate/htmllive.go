@@ -21,7 +21,7 @@ type pageLive struct {
 
 // Live makes the parts of the page. Version is another number for each content; running says that newer ones may come, stop that the run can be asked to
 // end. The page asks the directory that it is in for `data?v=VERSION`, which WriteData answers unless that is still the version, and for
-// `source/N?v=VERSION`, WriteSource. It posts to `stop`.
+// `source/N?v=VERSION`, WriteSource, and for `rest?v=VERSION`, WriteRest. It posts to `stop`.
 func (r *Report) Live(version int, running, stop bool) (*Live, error) {
 	d, err := newPageData(r)
 	if err != nil {
@@ -39,6 +39,16 @@ func (l *Live) WritePage(w io.Writer) error {
 // WriteData writes what the page shows, without sources, as JSON.
 func (l *Live) WriteData(w io.Writer) error {
 	data, err := l.d.json()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// WriteRest writes the functions that the page does not show, which it asks for to compare itself with another one, as JSON.
+func (l *Live) WriteRest(w io.Writer) error {
+	data, err := json.Marshal(l.d.Rest)
 	if err != nil {
 		return err
 	}

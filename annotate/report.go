@@ -38,6 +38,7 @@ type Report struct {
 	calls  *callReport       // the call graph, nil if there is none
 	inputs []Input           // of Profiles
 	wanted []*ReportFunction // Functions before Options.Top cut them
+	hidden []*ReportFunction // of a page: what Threshold and Top left out
 }
 
 // A ReportProfile is one profile that was read.

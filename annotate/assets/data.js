@@ -179,10 +179,18 @@ const loading = () => document.readyState === "loading";
 const loaded = new Promise((done) => { if (loading()) document.addEventListener("DOMContentLoaded", done); else done(); });
 
 // rowsOf returns the lines of a file, null if they are not there yet or have to be asked for. They are read when they are wanted first: most are not.
-function rowsOf(file) {
-  const f = D.files[file];
-  const element = f.rows === null && !D.live && !loading() ? $(`rows-${file}`) : null;
-  if (element) f.rows = JSON.parse(element.textContent);
+function rowsOf(file, d = D) {
+  const f = d.files[file];
+  if (f.rows !== null) return f.rows;
+  if (f.sides) { // a comparison that was made here
+    const [now, old] = d.compare.sides.map((s, side) => f.sides[side] === undefined ? undefined : rowsOf(f.sides[side], s));
+    if (now !== null && old !== null) f.rows = comparedLines(d.compare, now, old);
+  } else if (d.page) { // of another page
+    try { f.rows = JSON.parse(d.page.get(`rows-${file}`)); } catch { f.rows = []; }
+    if (!soundRows(f.rows, d.cols.length)) f.rows = [];
+  } else if (!d.live && !loading() && $(`rows-${file}`)) {
+    f.rows = JSON.parse($(`rows-${file}`).textContent);
+  }
   return f.rows;
 }
 

@@ -72,13 +72,12 @@ function fileHeadline(file, m) {
 // Source.
 
 // askedRows are the lines of a file, which are asked for or waited for if need be.
-async function askedRows(file) {
-  const f = D.files[file];
+async function askedRows(file, d = D) {
+  const f = d.files[file];
   await loaded;
-  if (rowsOf(file) === null) {
-    f.rows = await (f.wait ||= fetch(`source/${file}?v=${D.live.version}`).then((r) => r.ok ? r.json() : []).catch(() => []));
-  }
-  return f.rows;
+  if (rowsOf(file, d) === null && f.sides) await Promise.all(d.compare.sides.map((s, side) => f.sides[side] === undefined ? [] : askedRows(f.sides[side], s)));
+  else if (f.rows === null) f.rows = await (f.wait ||= fetch(`source/${file}?v=${d.live.version}`).then((r) => r.ok ? r.json() : []).catch(() => []));
+  return rowsOf(file, d);
 }
 
 async function drawSource() {

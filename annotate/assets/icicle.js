@@ -1,8 +1,7 @@
 // The overview: boxes that are as wide as what they stand for costs. By place it is total, object (or whose code it is), file, function; by
-// calls it is who calls whom.
+// calls it is who calls whom (graph.js).
 
 const LEAST = 0.0015; // of the width; what is narrower is not drawn
-const DEEPEST = 100;
 const BOX = 22; // px
 
 // A node has a label, a size, what it is of (a function, or a row of numbers), and its children, which are made when they are drawn.
@@ -62,72 +61,8 @@ function byPlace() {
   return root(bySize(list));
 }
 
-function root(children) {
-  return { key: "", label: "all", title: "the whole run", kind: LIBRARY, size: Math.max(total(children), D.diff ? 0 : amount(D.total, pictured())), row: D.total, children, root: true };
-}
-
-// byCalls makes the tree of calls. A graph does not know whole stacks: where a function has several callers, what it calls is
-// shared out among them by what they cost.
-// In a comparison boxes are as wide as the larger of the old and the new cost, so that what is gone is seen, too.
-function byCalls() {
-  const cost = D.funcs.map((f) => larger(inclusive(f)));
-  const node = (i, size, path) => {
-    const f = D.funcs[i];
-    return {
-      key: `f${i}`, label: f.n, title: f.n, fn: i, kind: kind(f), size, row: inclusive(f), shared: size < cost[i] * 0.9995,
-      get children() {
-        const inside = new Set(path).add(i), sums = new Map();
-        for (const c of callees.get(i) || []) {
-          if (c.callee >= 0 && !inside.has(c.callee)) sums.set(c.callee, (sums.get(c.callee) || 0) + larger(c.c));
-        }
-        const scale = cost[i] > 0 ? size / cost[i] : 0;
-        const all = [...sums].reduce((s, [, n]) => s + n, 0) * scale;
-        const fits = all > size ? size / all : 1; // calls within a cycle cost more than their caller
-        const list = path.length >= DEEPEST ? [] : [...sums].filter(([, n]) => n > 0).map(([callee, n]) => node(callee, n * scale * fits, [...path, i]));
-        Object.defineProperty(this, "children", { value: bySize(list) });
-        return list;
-      },
-    };
-  };
-  return root(bySize(entries(cost).map((i) => chain(node(i, cost[i], [])))));
-}
-
-// chain makes one box of the first functions if they do nothing but call the next: what leads to main.
-function chain(n, most = 6) {
-  const [first, ...rest] = n.children;
-  if (most === 0 || n.kind === OWN || !first || first.size < 0.998 * n.size) return n;
-  const next = chain(first, most - 1);
-  const label = `${n.label} ▸ ${next.label}`;
-  if (next.kind === OWN) return { ...n, children: [first, ...rest] };
-  return { ...next, label, title: label, size: n.size, row: n.row, children: bySize([...next.children, ...rest]) };
-}
-
-const larger = (row) => Math.max(0, amount(row, pictured(), NEW), D.diff ? amount(row, pictured(), OLD) : 0);
-
-// entries are the functions that nobody calls; and, as far as there is room, one of each circle that nobody else calls, and those that
-// functions call that are not on the page, unless these are below one that is.
-function entries(cost) {
-  const called = (i) => (callers.get(i) || []).some((c) => c.caller !== i);
-  let room = larger(D.total) * 1.001;
-  const reached = new Set(), list = [];
-  const reach = (i) => {
-    const todo = [i];
-    room -= cost[i];
-    list.push(i);
-    reached.add(i);
-    while (todo.length > 0) {
-      for (const c of callees.get(todo.pop()) || []) {
-        if (c.callee >= 0 && !reached.has(c.callee)) {
-          reached.add(c.callee);
-          todo.push(c.callee);
-        }
-      }
-    }
-  };
-  const order = D.funcs.map((_, i) => i).sort((i, j) => cost[j] - cost[i]);
-  for (const i of order) if (!called(i) && cost[i] > 0) reach(i);
-  for (const i of order) if (!reached.has(i) && cost[i] > 0 && cost[i] <= room) reach(i);
-  return list;
+function root(children, size = D.diff ? 0 : amount(D.total, pictured()), shared = false) {
+  return { key: "", label: "all", title: "the whole run", kind: LIBRARY, size: Math.max(total(children), size), row: D.total, children, root: true, shared };
 }
 
 let tree = null; // what is drawn
@@ -178,6 +113,7 @@ function drawIcicle() {
   const notes = calls ? ["Who calls whom, from above."] : [];
   if (D.diff) notes.push(calls ? "Boxes are as wide as the larger of old and new." : "Boxes are as wide as what changed.");
   if (boxes.some((b) => b.shared)) notes.push("≈: a function with several callers is shared out among them by what their calls cost.");
+  if (state.done.length > 0 && calls) notes.push("What was done to the tree is not done to the other panes.");
   $("icicle-note").textContent = notes.join(" ");
 }
 

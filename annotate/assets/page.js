@@ -2,7 +2,7 @@
 
 const state = {
   fn: -1, file: -1, line: 0, // what the pane shows: a function, or a line of a file; -1: that of the function
-  tab: "", metric: null, view: "place", zoom: [], q: "", own: "dir", sort: "self", up: false,
+  tab: "", metric: null, view: "place", zoom: [], done: [], q: "", own: "dir", sort: "self", up: false,
 };
 let hits = null, hit = -1; // lines found, or the hottest ones, as [file, row]; null: not looked for yet
 
@@ -27,12 +27,13 @@ function fragment(s) {
   if (s.own !== "dir") rest.push(["own", s.own]);
   if (s.sort !== "self" || s.up) rest.push(["s", (s.up ? "-" : "") + s.sort]);
   if (s.zoom.length > 0) rest.push(["z", s.zoom.join("\n")]);
+  if (s.done.length > 0) rest.push(["x", s.done.join("\n")]);
   return "#" + [escapeName(target), ...rest.map(([k, v]) => `${k}=${escapeName(v)}`)].join(";");
 }
 
 // parse reads an address into a state; what it names and is not there is an error, which is returned as text.
 function parse(hash) {
-  const s = { ...state, fn: -1, file: -1, line: 0, tab: "", metric: firstMetric(), view: "place", zoom: [], q: "", own: "dir", sort: "self", up: false };
+  const s = { ...state, fn: -1, file: -1, line: 0, tab: "", metric: firstMetric(), view: "place", zoom: [], done: [], q: "", own: "dir", sort: "self", up: false };
   const text = (t) => { try { return decodeURIComponent(t.replace(/\+/g, "%20")); } catch { return ""; } };
   const [target, ...rest] = hash.replace(/^#/, "").split(";");
   for (const part of rest) {
@@ -44,6 +45,7 @@ function parse(hash) {
     if (key === "own" && ["all", "object"].includes(v)) s.own = v;
     if (key === "s") Object.assign(s, { up: v.startsWith("-"), sort: ["self", "with", "name"].find((n) => n === v.replace("-", "")) || "self" });
     if (key === "z") s.zoom = v.split("\n");
+    if (key === "x") s.done = v.split("\n").slice(0, 100);
   }
   const name = text(target);
   const missing = name !== "" && !find(name, s) ? `there is no ${name}` : "";
@@ -110,11 +112,11 @@ function apply(next) {
     hottest = D.funcs.reduce((s, f) => Math.max(s, Math.abs(share(f.c, state.metric))), 0);
     drawTotals();
   }
-  if (changed("metric", "view", "own")) makeTree();
+  if (changed("metric", "view", "own", "done")) makeTree();
   if (changed("metric", "own")) legend();
   if (changed("metric", "q", "sort", "up", "own")) listFunctions();
   if (changed("q", "metric")) findLines();
-  if (changed("metric", "view", "own", "zoom", "q", "fn")) drawIcicle();
+  if (changed("metric", "view", "own", "zoom", "done", "q", "fn")) drawIcicle();
   showCurrent(changed("fn", "metric", "q", "sort", "up"));
   drawDetail();
   controls();
@@ -203,6 +205,10 @@ function controls() {
   $("by-place").setAttribute("aria-pressed", state.view === "place");
   $("by-calls").setAttribute("aria-pressed", state.view === "calls");
   $("by-calls").hidden = $("by-place").hidden = !hasCalls();
+  drawTransforms();
+  $("compare").hidden = D.diff && !D.compare || D.live?.running === true;
+  $("compare").textContent = D.compare ? "End comparison" : "Compare…";
+  $("swap").hidden = !D.compare;
 }
 
 // Lines found, and hot lines.
@@ -257,8 +263,10 @@ const keys = {
   "[": () => turn(-1), "]": () => turn(1),
   "v": () => { if (hasCalls()) go({ view: state.view === "calls" ? "place" : "calls", zoom: [] }); },
   "z": () => go({ zoom: [] }),
+  "f": () => did("focus"), "h": () => did("hide"), "d": () => did("drop"), "r": () => did("cycles"), "u": () => undo(),
   "m": () => copyList(),
   "t": () => toggleTheme(),
+  "x": () => { if (D.compare) show(single); else if (!$("compare").hidden) $("other").click(); },
   "Backspace": back,
   "?": () => $("help").showModal(),
 };
@@ -320,6 +328,8 @@ function listen() {
     "theme": toggleTheme, "help-button": keys["?"], "help-close": () => $("help").close(), "icicle": onBox, "zoom-out": keys.z, "copy": copyList,
     "stop": () => { $("stop").hidden = true; fetch("stop", { method: "POST" }).catch(() => {}); },
     "by-place": () => go({ view: "place", zoom: [] }), "by-calls": () => go({ view: "calls", zoom: [] }),
+    "compare": keys.x, "swap": () => show(compared(...D.compare.sides.toReversed())),
+    "do-focus": keys.f, "do-hide": keys.h, "do-drop": keys.d, "do-cycles": keys.r,
   };
   for (const [id, act] of Object.entries(click)) $(id).addEventListener("click", act);
   $("own").addEventListener("change", () => go({ own: $("own").value }));
@@ -334,13 +344,81 @@ function listen() {
   document.addEventListener("click", (e) => {
     const a = e.target.closest("a[href^='#']");
     if (!a || e.ctrlKey || e.metaKey || e.shiftKey || a.classList.contains("skip")) return;
-    e.preventDefault(); // a link to where one is already goes there again
-    if (a.getAttribute("href") !== location.hash) { history.pushState(null, "", a.getAttribute("href")); steps++; }
-    follow();
+    e.preventDefault();
+    const [{ fn, file, line, tab }] = parse(a.getAttribute("href")); // the rest is as it is now, not as when the link was made
+    go({ fn, file, line, tab });
   });
+  $("other").addEventListener("change", () => {
+    const [file] = $("other").files;
+    if (file) compareWith(file);
+    $("other").value = "";
+  });
+  if (window.top === window) takeDrops(); // or the page around takes them
   let width = innerWidth;
   addEventListener("resize", () => { if ((width <= 700) !== (innerWidth <= 700)) drawIcicle(); width = innerWidth; });
   addEventListener("beforeprint", () => { functions.fillAll(); shown.table?.fillAll(); });
+}
+
+// takeDrops compares with a file that is dropped on the page.
+function takeDrops() {
+  const mark = (on) => document.documentElement.classList.toggle("dragging", on);
+  const files = (e) => e.dataTransfer.types.includes("Files");
+  addEventListener("dragover", (e) => { if (files(e)) { e.preventDefault(); mark(true); } });
+  addEventListener("dragleave", (e) => { if (!e.relatedTarget) mark(false); });
+  addEventListener("drop", (e) => {
+    if (!files(e)) return;
+    e.preventDefault();
+    mark(false);
+    if (e.dataTransfer.files.length === 1) compareWith(e.dataTransfer.files[0]); else note(`One file can be compared with, not ${e.dataTransfer.files.length}.`);
+  });
+}
+
+// compareWith shows what differs from another page, or a profile. The older one is the old one; of two of one day it is the one that was chosen.
+async function compareWith(file) {
+  if ($("compare").hidden) return note("This page is a comparison itself, or of a run that has not ended: it is not compared with another one.");
+  note(`Reading ${file.name}…`);
+  try {
+    const own = D.compare ? single : D, other = await readOther(file);
+    await loaded;
+    own.rest ??= D.live ? await (await fetch(`rest?v=${own.live.version}`)).json() : JSON.parse($("rest").textContent);
+    single = own;
+    const later = other.runs.at(-1).date > own.runs.at(-1).date && own.runs.at(-1).date !== "";
+    show(later ? compared(other, own) : compared(own, other));
+  } catch (e) {
+    note(`${e.message}.`);
+  }
+}
+
+// note says something of the whole page, in place of what stood there.
+function note(...texts) {
+  $("notes").replaceChildren(...texts.map((t) => el("p", { className: D.compare ? "note" : "note wrong" }, t)));
+}
+
+// show shows other data in place of the page's, from its beginning, by the event that was chosen.
+let totalsOf; // the table of the page as it was written
+const titleOf = document.title;
+function show(data) {
+  const { id } = state.metric;
+  D = data;
+  index();
+  drawHeader();
+  ownChoices();
+  totalsOf ??= [...$("all").children];
+  document.title = D.compare ? `${$("program").textContent}: difference` : titleOf;
+  $("all").replaceChildren(...(D.compare ? comparedTotals() : totalsOf));
+  note(...(D.notes || []));
+  state.metric = null;
+  shown = { key: "", table: null };
+  const s = { ...state, fn: first(), file: -1, line: 0, tab: "", metric: METRICS.find((m) => m.id === id) || firstMetric(), zoom: [], done: [], q: "" };
+  try { history.replaceState(null, "", fragment(s)); } catch { /* as in go */ }
+  apply(s);
+}
+
+// comparedTotals are the rows of the table of all totals.
+function comparedTotals() {
+  const row = (name, part) => el("tr", {}, el("th", { scope: "row" }, name), ...D.cols.map((_, i) => el("td", {}, full(val(D.total, { terms: [[i, 1]], unit: "" }, part), part === DELTA))));
+  const head = el("tr", {}, el("td"), ...D.cols.map((c) => el("th", { scope: "col" }, el("abbr", { title: c.title }, c.name))));
+  return [el("caption", { className: "hidden" }, "All totals"), el("thead", {}, head), el("tbody", {}, row("Old", OLD), row("New", NEW), row("Difference", DELTA))];
 }
 
 // A page that is served asks for newer counts while a program runs.

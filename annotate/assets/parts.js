@@ -76,8 +76,8 @@ function number(row, m, part = PART) {
 
 // Search. A query without capitals matches any. `-word` leaves out what has it, /…/ is a regular expression.
 
-function matcher() {
-  const q = state.q.trim();
+function matcher(query = state.q) {
+  const q = query.trim();
   if (!q) return () => true;
   const re = /^\/(.+)\/$/.exec(q);
   if (re) {
@@ -92,10 +92,10 @@ function matcher() {
   return (text) => (any ? text.toLowerCase() : text).includes(word) !== not;
 }
 
-// findFunction reports whether a function, or where it is, matches.
-function functionMatcher() {
-  const found = matcher();
-  const both = state.q.trim().startsWith("-") ? (a, b) => found(a) && found(b) : (a, b) => found(a) || found(b);
+// functionMatcher returns what reports whether a function, or where it is, matches.
+function functionMatcher(query = state.q) {
+  const found = matcher(query);
+  const both = query.trim().startsWith("-") ? (a, b) => found(a) && found(b) : (a, b) => found(a) || found(b);
   return (f) => both(f.n, D.files[f.f].n);
 }
 

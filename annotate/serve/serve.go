@@ -133,6 +133,9 @@ func (s *Server) handler() http.Handler {
 		answer(w, "application/json", err, func(b io.Writer) error { return live.WriteData(b) })
 	})
 	mux.HandleFunc("GET /source/{file}", s.source)
+	mux.HandleFunc("GET /rest", func(w http.ResponseWriter, r *http.Request) {
+		s.ofVersion(w, r, func(live *annotate.Live) { answer(w, "application/json", nil, live.WriteRest) })
+	})
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, r *http.Request) {
 		if s.Stop == nil || r.Header.Get("Origin") == "" {
 			http.Error(w, "there is nothing to stop", http.StatusForbidden)
@@ -146,18 +149,26 @@ func (s *Server) handler() http.Handler {
 
 // source answers with the lines of a file, of the version that the page has.
 func (s *Server) source(w http.ResponseWriter, r *http.Request) {
+	s.ofVersion(w, r, func(live *annotate.Live) {
+		file, err := strconv.ParseUint(r.PathValue("file"), 10, 31)
+		if err != nil || int(file) >= live.Sources() {
+			http.NotFound(w, r)
+			return
+		}
+		answer(w, "application/json", nil, func(b io.Writer) error { return live.WriteSource(b, int(file)) })
+	})
+}
+
+// ofVersion calls f with what is shown if that is what the page has.
+func (s *Server) ofVersion(w http.ResponseWriter, r *http.Request, f func(live *annotate.Live)) {
 	s.mu.Lock()
 	live, version := s.live, s.version
 	s.mu.Unlock()
-	file, err := strconv.ParseUint(r.PathValue("file"), 10, 31)
-	switch {
-	case live == nil || r.FormValue("v") != strconv.Itoa(version):
+	if live == nil || r.FormValue("v") != strconv.Itoa(version) {
 		http.Error(w, "the counts are newer", http.StatusConflict)
-	case err != nil || int(file) >= live.Sources():
-		http.NotFound(w, r)
-	default:
-		answer(w, "application/json", nil, func(b io.Writer) error { return live.WriteSource(b, int(file)) })
+		return
 	}
+	f(live)
 }
 
 // current returns what is to be shown now.

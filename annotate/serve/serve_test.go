@@ -88,8 +88,11 @@ func TestServe(t *testing.T) {
 	status, rows = get("/source/1?v=1")
 	require.Equal(t, 200, status)
 	require.Equal(t, `[[1,null,"",[1]]]`, rows)
+	status, rest := get("/rest?v=1")
+	require.Equal(t, 200, status)
+	require.JSONEq(t, `{"names":[],"funcs":[]}`, rest)
 	for path, want := range map[string]int{
-		"/source/2?v=1": 404, "/source/-1?v=1": 404, "/source/x?v=1": 404, "/source/99999999999?v=1": 404, "/source/..%2f..%2fetc%2fpasswd?v=1": 404,
+		"/rest?v=2": 409, "/rest": 409, "/source/2?v=1": 404, "/source/-1?v=1": 404, "/source/x?v=1": 404, "/source/99999999999?v=1": 404, "/source/..%2f..%2fetc%2fpasswd?v=1": 404,
 		"/source/0?v=2": 409, "/source/0": 409, "/etc/passwd": 404, "/stop": 405, "/data/": 404,
 	} {
 		status, _ := get(path)
