@@ -90,6 +90,8 @@ type Object struct {
 	// rests are the files with the rest of units that are split, by name.
 	info        *debugInfo
 	rests       map[string]*debugInfo
+	packs       []*debugInfo // packages of such files
+	packsKnown  bool
 	infoKnown   bool
 	lastInlined struct {
 		span

@@ -66,6 +66,7 @@ type debugInfo struct {
 	// alt returns the section to which entries and names here may refer as well, nil if there is none.
 	alt   func() *debugInfo
 	names map[uint64]*function
+	pack  *unitIndex // of a package
 	fail  func(error)
 }
 
@@ -80,6 +81,7 @@ type infoUnit struct {
 	off, entries, end   uint64 // where it is, where its entries begin, and where it ends
 	form                formReader
 	abbrevs             *abbrevTable
+	abbrevBase          uint64 // of its declarations
 	low                 uint64 // the base of its ranges
 	stmtList            uint64
 	addrBase, strBase   uint64
@@ -252,7 +254,7 @@ func (d *debugInfo) header(u *infoUnit, c cursor, room *allowance) bool {
 		return false
 	}
 	u.entries = u.end - uint64(len(c.data))
-	u.abbrevs = d.table(abbrev, room)
+	u.abbrevs = d.table(u.abbrevBase+abbrev, room)
 	return true
 }
 

@@ -125,6 +125,9 @@ func TestOracleInlined(t *testing.T) {
 		"g++ -g -O2 -static inline.cc", "g++ -g -O2 -flto inline.cc sub/two.c -Iinc", "g++ -gdwarf-4 -O2 -fdebug-types-section inline.cc",
 		"g++ -g -O2 -ffunction-sections -Wl,--gc-sections inline.cc", "g++ -g -Os -gz=zlib inline.cc",
 		"g++ -g -O2 -gsplit-dwarf inline.cc", "g++ -gdwarf-4 -O2 -gsplit-dwarf inline.cc",
+		// Of several units of gcc's llvm-dwp 14 does not end in DWARF 5, and llvm-symbolizer 14 does not find ranges in DWARF 4, in .dwo files neither.
+		"llvm-dwp g++ -g -O2 -gsplit-dwarf inline.cc", "llvm-dwp g++ -gdwarf-4 -O2 -gsplit-dwarf inline.cc", "dwp g++ -gdwarf-4 -O2 -gsplit-dwarf inline.cc",
+		"llvm-dwp clang++ -gdwarf-5 -O2 -gsplit-dwarf sub/two.c inline.cc -Iinc", "llvm-dwp clang++ -gdwarf-4 -O2 -gsplit-dwarf -fdebug-types-section sub/two.c inline.cc -Iinc",
 		"gcc -g -O3 -Iinc -Isub/../inc one.c sub/two.c three.S",
 		"rustc -g -O main.rs", "rustc -g -O -C symbol-mangling-version=v0 main.rs", "rustc -g -O -C lto main.rs", "rustc -g -C opt-level=1 main.rs",
 		"go build main.go", "go build -ldflags=-compressdwarf=false main.go",
@@ -133,13 +136,28 @@ func TestOracleInlined(t *testing.T) {
 			t.Parallel()
 			dir := sources(t)
 			compiler, flags, _ := strings.Cut(command, " ")
+			packer := ""
+			if strings.HasSuffix(compiler, "dwp") {
+				packer = compiler
+				compiler, flags, _ = strings.Cut(flags, " ")
+			}
 			output := []string{"-o", "prog" + strconv.Itoa(i)}
 			if compiler == "go" { // flags stand behind `build`, in front of files
 				flags = strings.TrimPrefix(flags, "build ")
 				output = append([]string{"build"}, output...)
 			}
 			tool(t, dir, compiler, append(output, strings.Fields(flags)...)...)
-			compareInlined(t, cgemu, filepath.Join(dir, "prog"+strconv.Itoa(i)))
+			prog := filepath.Join(dir, "prog"+strconv.Itoa(i))
+			if packer != "" { // of what is in a package no other file is left
+				tool(t, dir, packer, "-e", prog, "-o", prog+".dwp")
+				files, err := filepath.Glob(filepath.Join(dir, "*.dwo"))
+				require.NoError(t, err)
+				require.NotEmpty(t, files)
+				for _, file := range files {
+					require.NoError(t, os.Remove(file))
+				}
+			}
+			compareInlined(t, cgemu, prog)
 		})
 	}
 }

@@ -11,11 +11,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInlined looks up every address of programs in DWARF 2, 4 and 5 that are one source, two of them split, and two that dwz -m has worked on: what is inlined into what, and where it is called.
-// llvm-symbolizer says the same (TestOracleInlined).
+// packaged copies a split program of testdata and a package to a directory, and returns the program's name there.
+func packaged(t *testing.T, prog, pack string) string {
+	dir := t.TempDir()
+	for from, to := range map[string]string{prog: "prog", pack: "prog.dwp"} {
+		b, err := os.ReadFile("testdata/bin/" + from)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path.Join(dir, to), b, 0o644))
+	}
+	return path.Join(dir, "prog")
+}
+
+// TestInlined looks up every address of programs in DWARF 2, 4 and 5 that are one source, two of them split, three with a package of that and another unit (by dwp and by llvm-dwp), and two that
+// dwz -m has worked on: what is inlined into what, and where it is called. llvm-symbolizer says the same (TestOracleInlined).
 func TestInlined(t *testing.T) {
-	for _, version := range []string{"2", "4", "5", "4s", "5s", "4z", "5z"} {
-		o, err := Open("testdata/bin/inline"+version, Options{})
+	for _, version := range []string{"2", "4", "5", "4s", "5s", "4p", "4l", "5l", "4z", "5z"} {
+		name := "testdata/bin/inline" + version
+		if strings.ContainsAny(version, "pl") {
+			name = packaged(t, "inline"+version[:1]+"s", "inline"+version+".dwp")
+		}
+		o, err := Open(name, Options{})
 		require.NoError(t, err)
 		found := map[string]bool{}
 		entries := map[uint64]string{}

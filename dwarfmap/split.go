@@ -9,7 +9,7 @@ import (
 )
 
 // Split DWARF (-gsplit-dwarf; DWARF 5, section 7.3.2, and GNU's form of it in version 4): the object has a skeleton of each unit, with its addresses,
-// and names a file in which the rest is. Packages of such files (.dwp) are not read.
+// and names a file in which the rest is, unless a package (.dwp) has it.
 
 // Attributes of skeletons.
 const (
@@ -41,11 +41,18 @@ func (o *Object) rest(u *infoUnit) (*debugInfo, *infoUnit) {
 
 // openRest reads the file that a skeleton names.
 func (o *Object) openRest(u *infoUnit) (*debugInfo, *infoUnit, error) {
+	var problem error
+	for _, d := range o.packages() {
+		if r := d.packed(o, u.skeleton.id); r != nil {
+			r.complete(u)
+			return d, r, nil
+		}
+		problem = fmt.Errorf("%s has no unit %#x: it is of another build", d.pack.path, u.skeleton.id)
+	}
 	name := u.skeleton.file
 	if !path.IsAbs(name) {
 		name = path.Join(u.skeleton.dir, name)
 	}
-	var problem error
 	if o.rests == nil {
 		o.rests = map[string]*debugInfo{}
 	}
@@ -77,21 +84,33 @@ func (o *Object) openRest(u *infoUnit) (*debugInfo, *infoUnit, error) {
 
 // loadRest reads a file with units whose skeletons are in o.
 func (o *Object) loadRest(file string) (*debugInfo, error) {
+	d, m, err := o.openSplit(file)
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	return d, d.index(o)
+}
+
+// openSplit opens a file of split DWARF, and reads its sections.
+func (o *Object) openSplit(file string) (*debugInfo, *image, error) {
 	f, err := o.opts.open(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer f.Close()
 	m, err := newImage(f, file, o.room, o.opts.Done)
 	if err != nil {
-		return nil, err
+		f.Close()
+		return nil, nil, err
 	}
+	m.closer = f
 	d, err := o.readInfo(m, ".dwo")
 	if err != nil {
-		return nil, err
+		m.close()
+		return nil, nil, err
 	}
 	d.ranges, d.addrs, d.bias, d.lines, d.files = o.info.ranges, o.info.addrs, o.info.bias, o.info.lines, o.info.files
-	return d, d.index(o)
+	return d, m, nil
 }
 
 // restOf returns the unit whose skeleton is u, nil if d has none.
@@ -100,11 +119,16 @@ func (d *debugInfo) restOf(u *infoUnit) *infoUnit {
 		if r.skeleton.id != u.skeleton.id || r.skeleton.id == 0 {
 			continue
 		}
-		r.low, r.addrBase, r.stmtList, r.gnuBase = u.low, u.addrBase, u.stmtList, u.skeleton.rangesBase
 		if r.form.version >= 5 { // Offsets count from behind the headers of the tables, of which there is one each.
 			r.strBase, r.rangesBase = cmp.Or(r.strBase, 8), cmp.Or(r.rangesBase, 12)
 		}
+		r.complete(u)
 		return r
 	}
 	return nil
+}
+
+// complete sets what the skeleton of a unit says of it.
+func (u *infoUnit) complete(skeleton *infoUnit) {
+	u.low, u.addrBase, u.stmtList, u.gnuBase = skeleton.low, skeleton.addrBase, skeleton.stmtList, skeleton.skeleton.rangesBase
 }
