@@ -41,6 +41,7 @@ func TestInline(t *testing.T) {
 			for c := range graph.Profile.Graph.Calls {
 				calls = append(calls, fmt.Sprintf("%s:%d -> %s:%d: %d calls, %d Ir", c.Caller.Name, c.Line, c.Callee.Name, c.CalleeLine, c.Count, c.Counts[0]))
 				require.True(t, strings.HasSuffix(c.Callee.File, "inline.c"))
+				require.Equal(t, c.Callee.Name != "plain", c.Inlined)
 			}
 			require.Equal(t, []string{
 				"(below main):29 -> count:15: 1 calls, 26 Ir", "(below main):30 -> plain:17: 1 calls, 55 Ir", "count:18 -> four:6: 4 calls, 17 Ir",

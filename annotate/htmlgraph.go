@@ -49,6 +49,7 @@ type graphCall struct {
 	caller, callee *graphFunc
 	file           string
 	line           int
+	inlined        bool
 	count          [2]cgout.Count // new, old
 	counts         sides
 }
@@ -68,6 +69,7 @@ type graphSite struct {
 	caller, callee *graphFunc
 	file           string
 	line           int
+	inlined        bool
 }
 
 // callGraph adds up the call graphs of profiles, with the names that options give. It is nil if one has none.
@@ -189,10 +191,10 @@ func (b *graphBuilder) add(g *cgout.CallGraph, isNew bool) {
 		part.add(isNew, c.Counts)
 	}
 	for c := range g.Calls {
-		site := graphSite{b.function(c.Caller, isNew), b.function(c.Callee, isNew), b.file(c.File, isNew), c.Line}
+		site := graphSite{b.function(c.Caller, isNew), b.function(c.Callee, isNew), b.file(c.File, isNew), c.Line, c.Inlined}
 		call := b.sites[site]
 		if call == nil {
-			call = &graphCall{caller: site.caller, callee: site.callee, file: site.file, line: c.Line}
+			call = &graphCall{caller: site.caller, callee: site.callee, file: site.file, line: c.Line, inlined: c.Inlined}
 			b.sites[site] = call
 			b.out.calls = append(b.out.calls, call)
 		}
@@ -318,7 +320,7 @@ func (b *pageBuilder) graphFunction(fn *graphFunc, object int, lines map[[2]stri
 	return f
 }
 
-// calls makes the calls: [caller, callee, file, line, calls, counts], calls and counts as the numbers of rows. Functions that are not shown are -1, and
+// calls makes the calls: [caller, callee, file, line, calls, counts], calls and counts as the numbers of rows, and 1 behind that if the callee was inlined there. Functions that are not shown are -1, and
 // calls among them left out.
 func (b *pageBuilder) calls(c *callReport, number map[*graphFunc]int) {
 	at := func(fn *graphFunc) int {
@@ -336,7 +338,11 @@ func (b *pageBuilder) calls(c *callReport, number map[*graphFunc]int) {
 			count += "," + string(call.count[1].Append(nil))
 		}
 		counts := b.r.numbers(b.r.row(call.counts.old, call.counts.new), b.r.Total)
-		b.d.Calls = append(b.d.Calls, array(strconv.Itoa(caller), strconv.Itoa(callee), file, line, "["+quoted(count)+"]", string(counts)))
+		values := []string{strconv.Itoa(caller), strconv.Itoa(callee), file, line, "[" + quoted(count) + "]", string(counts)}
+		if call.inlined {
+			values = append(values, "1")
+		}
+		b.d.Calls = append(b.d.Calls, array(values...))
 	}
 	for _, call := range c.calls {
 		key := hidden{at(call.caller), at(call.callee)}

@@ -95,8 +95,14 @@ func (b *callgrindWriter) file(name, own string) {
 	}
 }
 
+// inlinedMark stands in front of a call that is none: the format has no word for it, so that it is a comment to others.
+const inlinedMark = "# inlined"
+
 // call writes calls. Object, file and name of the callee are always there, since readers disagree about what holds if one is missing.
 func (b *callgrindWriter) call(c *Call) {
+	if c.Inlined {
+		b.WriteString(inlinedMark + "\n")
+	}
 	b.name("cob", c.Callee.Object, b.objects)
 	b.name("cfi", c.Callee.File, b.files)
 	b.name("cfn", c.Callee.Name, b.funcs)

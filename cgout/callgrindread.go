@@ -27,8 +27,8 @@ type callgrindReader struct {
 	fn     Func
 	file   string
 	callee Func
-	// calledObject and calledFile say that callee has them.
-	calledObject, calledFile bool
+	// calledObject and calledFile say that callee has them, inlined that the next call is none.
+	calledObject, calledFile, inlined bool
 	// instr and lines say what positions consist of: an address, a line, or both. addr and line are the last ones, which the next may refer to.
 	instr      bool
 	lines      bool
@@ -76,6 +76,9 @@ func readCallgrind(name string, data []byte) (*Profile, error) {
 // read takes a line.
 func (r *callgrindReader) read(line []byte) error {
 	switch {
+	case string(line) == inlinedMark:
+		r.inlined = true
+		return nil
 	case len(line) == 0 || line[0] == '#':
 		return nil
 	case line[0] >= '0' && line[0] <= '9' || line[0] == '+' || line[0] == '-' || line[0] == '*':
@@ -296,9 +299,9 @@ func (r *callgrindReader) call() {
 		callee.File = r.file
 	}
 	r.p.Graph.AddCall(Call{
-		Caller: r.fn, File: r.file, Line: int(r.line), Callee: callee, CalleeLine: int(r.target), Count: r.count, Counts: r.counts,
+		Caller: r.fn, File: r.file, Line: int(r.line), Callee: callee, CalleeLine: int(r.target), Count: r.count, Inlined: r.inlined, Counts: r.counts,
 	})
-	r.callee, r.calledObject, r.calledFile = Func{Unknown, Unknown, Unknown}, false, false
+	r.callee, r.calledObject, r.calledFile, r.inlined = Func{Unknown, Unknown, Unknown}, false, false, false
 }
 
 // parsePosition reads a position: a line, an address, or both; a number, or the last one's +N, -N or *. It returns what follows.

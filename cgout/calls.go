@@ -46,6 +46,8 @@ type Call struct {
 	CalleeLine int
 	// Count is how many calls there were.
 	Count uint64
+	// Inlined says that these are not calls: the callee was inlined where it stands in the source, and Count is how often it was entered there.
+	Inlined bool
 	// Counts are what the callee cost and what it called, from being called to coming back: its inclusive cost. A function
 	// that calls itself, at once or by others, has the inner calls' cost in that of the outer ones, too.
 	Counts []uint64
@@ -61,6 +63,7 @@ type callKey struct {
 	site       costKey
 	callee     int32
 	calleeLine int
+	inlined    bool
 }
 
 // names numbers values, from 0 on.
@@ -113,7 +116,14 @@ func (o *ordering) costs(k, l costKey) int {
 }
 
 func (o *ordering) calls(k, l callKey) int {
-	return cmp.Or(o.costs(k.site, l.site), cmp.Compare(o.funcs[k.callee], o.funcs[l.callee]), cmp.Compare(k.calleeLine, l.calleeLine))
+	c := cmp.Or(o.costs(k.site, l.site), cmp.Compare(o.funcs[k.callee], o.funcs[l.callee]), cmp.Compare(k.calleeLine, l.calleeLine))
+	switch {
+	case c != 0 || k.inlined == l.inlined:
+		return c
+	case l.inlined:
+		return -1
+	}
+	return 1
 }
 
 // sums are rows of counts by key.
@@ -183,19 +193,19 @@ func (g *CallGraph) costKey(fn Func, file string, line int) costKey {
 	return costKey{g.funcs.number(fn), g.files.number(file), line}
 }
 
-func (g *CallGraph) callKey(caller Func, file string, line int, callee Func, calleeLine int) callKey {
-	return callKey{g.costKey(caller, file, line), g.funcs.number(callee), calleeLine}
+func (g *CallGraph) callKey(caller Func, file string, line int, callee Func, calleeLine int, inlined bool) callKey {
+	return callKey{g.costKey(caller, file, line), g.funcs.number(callee), calleeLine, inlined}
 }
 
 // CallsOf returns likewise how often a line calls a function, and, behind that, what these calls cost.
 func (g *CallGraph) CallsOf(caller Func, file string, line int, callee Func, calleeLine int) []uint64 {
-	return g.calls.row(g.callKey(caller, file, line, callee, calleeLine), g.events+1)
+	return g.calls.row(g.callKey(caller, file, line, callee, calleeLine, false), g.events+1)
 }
 
 // AddCall adds calls, as AddCost adds costs.
 func (g *CallGraph) AddCall(c Call) {
 	g.check(c.Counts)
-	row := g.CallsOf(c.Caller, c.File, c.Line, c.Callee, c.CalleeLine)
+	row := g.calls.row(g.callKey(c.Caller, c.File, c.Line, c.Callee, c.CalleeLine, c.Inlined), g.events+1)
 	row[0] = saturated(row[0], c.Count)
 	addSaturated(row[1:], c.Counts)
 }
@@ -240,7 +250,7 @@ func (g *CallGraph) cost(i int32) Cost {
 
 func (g *CallGraph) call(i int32) Call {
 	k, row := &g.calls.keys[i], g.calls.rowOf(i, g.events+1)
-	return Call{g.funcs.values[k.site.fn], g.files.values[k.site.file], k.site.line, g.funcs.values[k.callee], k.calleeLine, row[0], row[1:]}
+	return Call{g.funcs.values[k.site.fn], g.files.values[k.site.file], k.site.line, g.funcs.values[k.callee], k.calleeLine, row[0], k.inlined, row[1:]}
 }
 
 // Update calls f for the counts of each cost and each call, which it may change.

@@ -50,9 +50,13 @@ func (g *CallGraph) list() (out []Insn) {
 		}
 	}
 	for c := range g.Calls {
+		inlined := ""
+		if c.Inlined {
+			inlined = ", inlined"
+		}
 		in := Insn{
 			Object: c.Caller.Object, File: c.File, Func: c.Caller.Name, Line: c.Line,
-			Text: fmt.Sprintf("%s (%s:%d, %s)", c.Callee.Name, c.Callee.File, c.CalleeLine, c.Callee.Object), Counts: append([]uint64{c.Count}, c.Counts...),
+			Text: fmt.Sprintf("%s (%s:%d, %s)%s", c.Callee.Name, c.Callee.File, c.CalleeLine, c.Callee.Object, inlined), Counts: append([]uint64{c.Count}, c.Counts...),
 		}
 		if !allZero(in.Counts) {
 			out = append(out, in)

@@ -27,22 +27,23 @@ const WIDEST = 50; // rows below one
 
 // A call node is a row: a call site of the function chosen, or a function further away. It has the function, a row of numbers, and those that lead
 // to it; a call has where it is, and how often it was made.
-function callNode(fn, c, path, call) {
-  return { fn, c, path, call, open: false, cut: path.includes(fn) };
+function callNode(fn, c, path, call, inlined) {
+  return { fn, c, path, call, inlined, open: false, cut: path.includes(fn) };
 }
 
 // below returns the next functions of a node. What they cost there is shared out: of callers by what each one's calls of it cost, of
 // callees by what part of the function's cost they are. Calls within a cycle cost more than the functions do; no more than that is shared out.
 function below(n, side) {
   if (isOther(n.fn) || n.cut) return [];
-  const sums = new Map();
+  const sums = new Map(), called = new Set();
   for (const c of (side === "caller" ? callers : callees).get(n.fn) || []) {
+    if (!c.inlined) called.add(c[side]);
     if (c.caller !== c.callee) sums.set(c[side], sums.has(c[side]) ? sumRow([sums.get(c[side]), c.c]) : c.c);
   }
   const of = side === "callee" ? inclusive(D.funcs[n.fn]) : sums.size > 0 ? sumRow([...sums.values()]) : [];
   const most = inclusive(D.funcs[n.fn]);
   const part = (row) => row.map((x, i) => Number(of[i]) ? Math.round(Math.min(Number(n.c[i]), Number(most[i])) * Math.min(1, Number(x) / Number(of[i]))) : 0);
-  const m = state.metric, list = [...sums].map(([fn, row]) => callNode(fn, part(row), [...n.path, n.fn], null)).filter((b) => larger(b.c) > 0);
+  const m = state.metric, list = [...sums].map(([fn, row]) => callNode(fn, part(row), [...n.path, n.fn], null, !called.has(fn))).filter((b) => larger(b.c) > 0);
   return list.sort((a, b) => compare(size(val(b.c, m)), size(val(a.c, m)))).slice(0, WIDEST);
 }
 
@@ -62,7 +63,7 @@ function callTable(title, list, side, none) {
     }
     return n;
   };
-  const top = sorted.map((c) => unfold(callNode(c[side], c.c, [state.fn], c)));
+  const top = sorted.map((c) => unfold(callNode(c[side], c.c, [state.fn], c, c.inlined)));
   const flat = (nodes) => nodes.flatMap((n) => [n, ...(n.open ? flat(n.below) : [])]);
   const t = new Table(table, $("pane"), (n) => callRow(n, side, (open) => {
     n.open = open;
@@ -86,7 +87,7 @@ function callRow(n, side, fold) {
     e.preventDefault();
     fold(!n.open);
   });
-  const cell = el("th", { scope: "row", className: "name" }, button, name, n.cut ? el("small", {}, " again") : "");
+  const cell = el("th", { scope: "row", className: "name" }, button, name, n.inlined ? inlinedMark() : "", n.cut ? el("small", {}, " again") : "");
   cell.style.paddingLeft = `${8 + 16 * deep + (button.hidden ? 20 : 0)}px`;
   const count = number(n.c, m);
   if (deep > 0) {
@@ -97,6 +98,9 @@ function callRow(n, side, fold) {
   if (!button.hidden) tr.setAttribute("aria-expanded", n.open);
   return tr;
 }
+
+// inlinedMark is that of a call which is none.
+const inlinedMark = () => el("small", { title: "inlined: its code stands in its caller's" }, ` ${INLINED} inlined`);
 
 function callCount(c) {
   if (!c) return el("td", { className: "n times" });

@@ -197,11 +197,11 @@ function fileNumber(c, d, side, name) {
 function comparedCalls(c, d) {
   const at = [new Map(), new Map()], sums = new Map();
   d.funcs.forEach((f, i) => { if (!f.hidden[0] && !f.hidden[1]) f.at.forEach((list, side) => list.forEach((m) => at[side].set(m, i))); });
-  c.sides.forEach((s, side) => s.calls.forEach(([caller, callee, file, line, n, row]) => {
+  c.sides.forEach((s, side) => s.calls.forEach(([caller, callee, file, line, n, row, inlined]) => {
     const from = at[side].get(caller) ?? -1, to = at[side].get(callee) ?? -1, both = from >= 0 && to >= 0;
     if (from < 0 && to < 0) return;
-    const place = both && file >= 0 ? c.at[side].get(s.files[file].n) : -1, key = [from, to, place, both ? line : 0].join();
-    if (!sums.has(key)) sums.set(key, [from, to, place, both ? line : 0, [0, 0], joined(c, null, null)]);
+    const place = both && file >= 0 ? c.at[side].get(s.files[file].n) : -1, mark = both && inlined === 1 ? [1] : [], key = [from, to, place, both ? line : 0, mark].join();
+    if (!sums.has(key)) sums.set(key, [from, to, place, both ? line : 0, [0, 0], joined(c, null, null), ...mark]);
     const sum = sums.get(key), joint = side === 0 ? joined(c, row, null) : joined(c, null, row);
     sum[4][side] = plus(sum[4][side], n[0]);
     sum[5] = sum[5].map((x, i) => plus(x, joint[i]));

@@ -212,8 +212,8 @@ function index() {
   callees = new Map();
   siteCalls = new Map();
   const into = (map, key, c) => { if (!map.has(key)) map.set(key, []); map.get(key).push(c); };
-  for (const [caller, callee, file, line, n, c] of D.calls) {
-    const call = { caller, callee, file, line, n, c };
+  for (const [caller, callee, file, line, n, c, inlined] of D.calls) {
+    const call = { caller, callee, file, line, n, c, inlined: inlined === 1 };
     into(callers, callee, call);
     into(callees, caller, call);
     if (file >= 0) into(siteCalls, `${file}:${line}`, call);

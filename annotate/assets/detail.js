@@ -130,7 +130,8 @@ function lineRow(file, r) {
   const label = line < 0 ? String(old) : line === 0 ? "?" : String(line);
   const props = { href: fragmentOf({ fn: state.fn, file, line }), tabIndex: -1, title: "link to this line" };
   if (line < 0) tr.classList.add("gone");
-  const cell = el("td", { className: "line", title: old > 0 && old !== line ? `line ${old} of the old source` : "" }, line > 0 ? el("a", props, label) : label);
+  const inside = (siteCalls.get(`${file}:${line}`) || []).some((c) => c.inlined);
+  const cell = el("td", { className: inside ? "line inlined" : "line", title: [old > 0 && old !== line ? `line ${old} of the old source` : "", inside ? "code of other functions was inlined here" : ""].filter(Boolean).join("; ") }, line > 0 ? el("a", props, label) : label);
   tr.append(cell, code(text, runs));
   tr.lastChild.append(...lineCalls(file, line), ...editLink(file, line));
   if (state.q && text !== null && matcher()(text)) tr.classList.add("hit");
@@ -152,13 +153,14 @@ function lineCalls(file, line) {
   const m = state.metric, sums = new Map();
   for (const c of list) {
     const s = sums.get(c.callee);
-    sums.set(c.callee, s ? { n: c.n.map((n, side) => plus(s.n[side], n)), c: sumRow([s.c, c.c]) } : { n: c.n, c: c.c });
+    sums.set(c.callee, s ? { n: c.n.map((n, side) => plus(s.n[side], n)), c: sumRow([s.c, c.c]), inlined: s.inlined && c.inlined } : { n: c.n, c: c.c, inlined: c.inlined });
   }
   const moved = ([, s]) => !D.diff || Number(val(s.c, m)) !== 0 || compare(s.n[0], s.n[1]) !== 0;
   const all = [...sums].filter(moved).sort(([, a], [, b]) => compare(size(val(b.c, m)), size(val(a.c, m))));
   return all.slice(0, 3).map(([callee, s]) => el("a", {
-    className: "call", href: fragmentOf({ fn: callee }), tabIndex: -1, title: `calls ${D.funcs[callee].n} ${s.n.toReversed().map((n) => full(n)).join(" → ")} times: ${exact(s.c, m)}`,
-  }, `▸ ${D.funcs[callee].n} ${s.n.toReversed().map((n) => short(n).trim()).join("→")}× ${figure(val(s.c, m), m, D.diff).trim()}`));
+    className: "call", href: fragmentOf({ fn: callee }), tabIndex: -1,
+    title: `${s.inlined ? "is where" : "calls"} ${D.funcs[callee].n} ${s.inlined ? "was inlined, which was entered" : ""} ${s.n.toReversed().map((n) => full(n)).join(" → ")} times: ${exact(s.c, m)}`.replace(/ +/g, " "),
+  }, `${s.inlined ? INLINED : "▸"} ${D.funcs[callee].n} ${s.n.toReversed().map((n) => short(n).trim()).join("→")}× ${figure(val(s.c, m), m, D.diff).trim()}`));
 }
 
 // code makes the cell of a line's text. Runs say which characters are what: "k3_1f4".

@@ -8,10 +8,12 @@ const larger = (row) => Math.max(0, amount(row, pictured(), NEW), D.diff ? amoun
 // callGraph returns what functions cost with what they call (size), and what their calls of each other do (out), of the metric that is drawn. In a
 // comparison it is the larger of the old and the new cost, so that what is gone is seen, too. Entry has the functions that the tree begins with.
 function callGraph() {
-  const g = { size: D.funcs.map((f) => larger(inclusive(f))), out: D.funcs.map(() => new Map()), entry: null, focused: false, total: larger(D.total), cycles: [] };
+  const g = { size: D.funcs.map((f) => larger(inclusive(f))), out: D.funcs.map(() => new Map()), entry: null, focused: false, total: larger(D.total), cycles: [], inlined: new Set() };
   for (const [i, calls] of callees) {
     if (i < 0) continue;
+    const called = new Set(calls.filter((c) => !c.inlined).map((c) => c.callee));
     for (const c of calls) {
+      if (!called.has(c.callee)) g.inlined.add(`${i} ${c.callee}`);
       const n = larger(c.c);
       if (c.callee >= 0 && c.callee !== i && n > 0) g.out[i].set(c.callee, (g.out[i].get(c.callee) || 0) + n);
     }
@@ -156,7 +158,7 @@ function byCalls() {
     if (Object.hasOwn(transforms, name)) transforms[name](g, about);
   }
   const node = (i, size, path) => ({
-    ...describe(g, i), size, shared: state.done.length > 0 || size < g.size[i] * 0.9995,
+    ...describe(g, i), size, inlined: path.length > 0 && g.inlined.has(`${path.at(-1)} ${i}`), shared: state.done.length > 0 || size < g.size[i] * 0.9995,
     get children() {
       const inside = new Set(path).add(i);
       const list = path.length >= DEEPEST ? [] : parts(g, i).filter(([callee]) => !inside.has(callee)).map(([callee, part]) => node(callee, part * size, [...path, i]));

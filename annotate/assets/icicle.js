@@ -113,6 +113,7 @@ function drawIcicle() {
   const notes = calls ? ["Who calls whom, from above."] : [];
   if (D.diff) notes.push(calls ? "Boxes are as wide as the larger of old and new." : "Boxes are as wide as what changed.");
   if (boxes.some((b) => b.shared)) notes.push("≈: a function with several callers is shared out among them by what their calls cost.");
+  if (boxes.some((b) => b.node.inlined)) notes.push(`${INLINED}: inlined in the box above.`);
   if (state.done.length > 0 && calls) notes.push("What was done to the tree is not done to the other panes.");
   $("icicle-note").textContent = notes.join(" ");
 }
@@ -131,8 +132,8 @@ function boxOf(n, left, width, level, above, found) {
   const figures = estimate === null ? percent(part, D.diff) : `≈${percent(estimate)}`;
   const b = el("button", {
     type: "button", className: "box", tabIndex: n.fn === state.fn || n.root ? 0 : -1,
-    title: `${n.title}\n${exact(n.row, m)}${estimate === null ? "" : `\nhere ≈ ${short(Math.round(n.size))}`}`,
-  }, el("span", {}, n.label), ...(width * pixels > 96 ? [el("small", {}, `${figures}${THIN}%`)] : []));
+    title: `${n.title}${n.inlined ? `, inlined (${INLINED})` : ""}\n${exact(n.row, m)}${estimate === null ? "" : `\nhere ≈ ${short(Math.round(n.size))}`}`,
+  }, el("span", {}, n.inlined ? `${n.label} ${INLINED}` : n.label), ...(width * pixels > 96 ? [el("small", {}, `${figures}${THIN}%`)] : []));
   b.shared = estimate !== null;
   b.node = n;
   b.path = above;

@@ -99,6 +99,8 @@ function functionMatcher(query = state.q) {
   return (f) => both(f.n, D.files[f.f].n);
 }
 
+const INLINED = "⤶"; // stands at what was inlined, in place of being called
+
 const say = (text) => { $("status").textContent = text; };
 
 // What is copied.

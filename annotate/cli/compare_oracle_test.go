@@ -242,3 +242,21 @@ func TestOracleHTMLCallTree(t *testing.T) {
 	b.Is("1b 310,2mid ≈300,3leaf ≈150,1a 110,2mid ≈100,3leaf ≈50", clean)
 	b.Clean()
 }
+
+// TestOracleHTMLInlined: what was inlined is marked in the trees and in the source.
+func TestOracleHTMLInlined(t *testing.T) {
+	dir := t.TempDir()
+	source, profile := filepath.Join(dir, "a.c"), filepath.Join(dir, "a.out")
+	require.NoError(t, os.WriteFile(source, []byte("main() {\n\tf(g());\n}\nf() { }\ng() { }\n"), 0o644))
+	require.NoError(t, os.WriteFile(profile, []byte("# callgrind format\nversion: 1\nevents: Ir\n\nfl="+source+"\nfn=main\n2 10\n# inlined\ncfn=f\ncalls=1 4\n2 60\n"+
+		"cfn=g\ncalls=1 5\n2 30\n\nfn=f\n4 60\n\nfn=g\n5 30\n"), 0o644))
+	b := newBrowser(t)
+	b.Open(page(t, profile), "#main;v=calls")
+	b.Is("all,main,f ⤶,g", boxNames+`.join()`)
+	b.Is("true", `document.getElementById("icicle-note").textContent.includes("⤶: inlined in the box above.")`)
+	b.Is("⤶ f 1× 60,▸ g 1× 30", `[...document.querySelectorAll("#pane a.call")].map((a) => a.textContent.replace(/\s+$/, "")).join()`)
+	b.Is("2", `[...document.querySelectorAll("#pane td.inlined")].map((td) => td.textContent).join()`)
+	b.Keys("c")
+	b.Is("f ⤶ inlined,g", `[...document.querySelectorAll("#pane th.name[scope=row]")].map((h) => h.textContent.replace("▸", "")).join()`)
+	b.Clean()
+}

@@ -70,7 +70,7 @@ func (t *inlineTable) addCalls(graph *cgout.CallGraph) {
 			}
 			graph.AddCall(cgout.Call{
 				Caller: caller, File: in.CallFile, Line: in.CallLine, Callee: cgout.Func{Object: k.outer.Object, File: in.File, Name: in.Func},
-				CalleeLine: in.Line, Count: entered, Counts: sums[1:],
+				CalleeLine: in.Line, Count: entered, Inlined: true, Counts: sums[1:],
 			})
 			entered = 0
 		}
