@@ -19,29 +19,31 @@ function readPage(text, name) {
   if (!d || !Array.isArray(d.funcs)) throw new Error(`${name} is no page of cgemu annotate --html`);
   if (d.format !== D.format) throw new Error(`${name} was written by another version of cgemu: write it again, or choose the profile itself`);
   if (d.diff) throw new Error(`${name} is a comparison; a page of one profile is needed`);
-  Object.assign(d, { page, live: undefined, rest: read("rest") });
+  if (d.live) throw new Error(`${name} is a page that was served, which has no lines: --html writes one that has them`);
+  Object.assign(d, { page, rest: read("rest") });
   if (!sound(d)) throw new Error(`${name} is damaged`);
   return d;
 }
 
 const isText = (x) => typeof x === "string";
-const isCount = (x) => x === null || Number.isFinite(x) || isText(x) && /^-?\d{1,1000}$/.test(x);
+const isCount = (x) => Number.isSafeInteger(x) || isText(x) && /^-?\d{1,1000}$/.test(x);
+const isRow = (r, cols) => Array.isArray(r) && r.length === cols.length && r.every((x, i) => isCount(x) || cols[i].unit !== "" && (x === null || Number.isFinite(x)));
 
 // sound reports whether data has the shape that a page's has: what is asked for by number is there, and texts and numbers are these.
 function sound(d) {
   const list = (l, ok) => Array.isArray(l) && l.every(ok), within = (n, l, least = 0) => Number.isInteger(n) && n >= least && n < l.length;
-  const row = (r) => list(r, isCount) && r.length === d.cols.length, line = Number.isSafeInteger;
+  const row = (r) => isRow(r, d.cols), line = Number.isSafeInteger;
   return list(d.cols, (c) => isText(c?.name) && isText(c.unit)) && list(d.runs, (r) => isText(r?.n) && isText(r.cmd) && isText(r.date) && list(r.desc, isText)) && d.runs.length > 0 &&
     row(d.total) && list(d.objs, isText) && list(d.files, (f) => isText(f?.n) && isText(f.source) && row(f.c) && (f.rows === null || Array.isArray(f.rows) && f.rows.length === 0) && (f.notes === undefined || list(f.notes, isText))) &&
     list(d.funcs, (f) => isText(f?.n) && within(f.f, d.files) && within(f.b, d.objs, -1) && [f.l, f.s, f.e].every(line) && within(f.k, KINDS) && row(f.c) &&
       (f.i === undefined || row(f.i)) && (f.p === undefined || list(f.p, (p) => within(p?.[0], d.files) && line(p[1]) && row(p[2])))) &&
-    list(d.calls, (c) => within(c?.[0], d.funcs, -1) && within(c[1], d.funcs, -1) && within(c[2], d.files, -1) && line(c[3]) && list(c[4], isCount) && row(c[5])) &&
+    list(d.calls, (c) => within(c?.[0], d.funcs, -1) && within(c[1], d.funcs, -1) && within(c[2], d.files, -1) && line(c[3]) && list(c[4], isCount) && c[4].length === 1 && row(c[5])) &&
     list(d.rest?.names, isText) && list(d.rest.funcs, (r) => isText(r?.[0]) && within(r[1], d.rest.names) && within(r[2], d.rest.names) && row(r[3]) && (r[4] === undefined || row(r[4])));
 }
 
 // soundRows is the same for the lines of a file.
-const soundRows = (rows, columns) => Array.isArray(rows) && rows.every((r) => Array.isArray(r) && Number.isSafeInteger(r[0]) && (r.length === 1 || (r[1] === null || isText(r[1])) && isText(r[2]) &&
-  (r.length === 3 || Array.isArray(r[3]) && r[3].length === columns && r[3].every(isCount))));
+const soundRows = (rows, cols) => Array.isArray(rows) && rows.every((r) => Array.isArray(r) && Number.isSafeInteger(r[0]) && (r.length === 1 || (r[1] === null || isText(r[1])) && isText(r[2]) &&
+  (r.length === 3 || isRow(r[3], cols))));
 
 // Names.
 

@@ -187,7 +187,7 @@ function rowsOf(file, d = D) {
     if (now !== null && old !== null) f.rows = comparedLines(d.compare, now, old);
   } else if (d.page) { // of another page
     try { f.rows = JSON.parse(d.page.get(`rows-${file}`)); } catch { f.rows = []; }
-    if (!soundRows(f.rows, d.cols.length)) f.rows = [];
+    if (!soundRows(f.rows, d.cols)) f.rows = [];
   } else if (!d.live && !loading() && $(`rows-${file}`)) {
     f.rows = JSON.parse($(`rows-${file}`).textContent);
   }
