@@ -1,5 +1,5 @@
-// The tree of calls, and what the reader does to it. What was done is in state.done, one text each: "focus FUNCTION", "hide FUNCTION",
-// "drop SEARCH", "cycles".
+// The tree of calls, and what the reader does to it. What was done is in state.done, one text each: "focus FUNCTION", "callers FUNCTION",
+// "hide FUNCTION", "drop SEARCH", "cycles".
 
 const DEEPEST = 100;
 
@@ -8,7 +8,7 @@ const larger = (row) => Math.max(0, amount(row, pictured(), NEW), D.diff ? amoun
 // callGraph returns what functions cost with what they call (size), and what their calls of each other do (out), of the metric that is drawn. In a
 // comparison it is the larger of the old and the new cost, so that what is gone is seen, too. Entry has the functions that the tree begins with.
 function callGraph() {
-  const g = { size: D.funcs.map((f) => larger(inclusive(f))), out: D.funcs.map(() => new Map()), entry: null, focused: false, total: larger(D.total), cycles: [], inlined: new Set() };
+  const g = { size: D.funcs.map((f) => larger(inclusive(f))), out: D.funcs.map(() => new Map()), entry: null, focused: false, upwards: false, total: larger(D.total), cycles: [], inlined: new Set() };
   for (const [i, calls] of callees) {
     if (i < 0) continue;
     const called = new Set(calls.filter((c) => !c.inlined).map((c) => c.callee));
@@ -67,6 +67,24 @@ const transforms = {
     g.entry = new Map([[i, g.size[i]]]);
     g.total = g.size[i];
     g.focused = true;
+  },
+  // callers has the tree begin with a function, too, but with its callers below it: who is to blame for its cost. What a caller brings is shared out among its own
+  // callers by what their calls of it cost.
+  callers(g, label) {
+    const i = named(label);
+    if (i < 0) return;
+    transforms.focus(g, label);
+    const from = g.out.map(() => new Map()), whole = g.out.map(() => 0);
+    for (const [caller, to] of g.out.entries()) {
+      for (const [callee, n] of to) {
+        from[callee].set(caller, n);
+        whole[callee] += n;
+      }
+    }
+    g.size = g.size.map((n, at) => whole[at] || n);
+    g.inlined = new Set([...g.inlined].map((pair) => pair.split(" ").toReversed().join(" ")));
+    g.out = from;
+    g.upwards = !g.upwards;
   },
   // hide gives what a function costs to its callers, and these its callees.
   hide(g, label) {
@@ -167,7 +185,7 @@ function byCalls() {
     },
   });
   const list = [...g.entry].filter(([, n]) => n > 0).map(([i, n]) => node(i, n, []));
-  return root(bySize(g.focused ? list : list.map((n) => chain(n))), g.total, state.done.length > 0);
+  return root(bySize(g.focused ? list : list.map((n) => chain(n))), g.total, state.done.length > 0, g.upwards);
 }
 
 // describe is what a box says of a function, or of a cycle that is one box.
@@ -198,7 +216,7 @@ function chain(n, most = 6) {
 function did(what) {
   if (!hasCalls()) return;
   const fn = document.activeElement?.closest?.(".box") ? document.activeElement.node.fn ?? -1 : state.fn;
-  const about = { focus: fn, hide: fn }[what] ?? 0;
+  const about = { focus: fn, callers: fn, hide: fn }[what] ?? 0;
   if (about < 0 || what === "drop" && !state.q.trim() || what === "cycles" && (state.done.includes(what) || !D.funcs.some((f) => f.y > 0))) return;
   const text = what === "drop" ? `drop ${state.q.trim()}` : what === "cycles" ? what : `${what} ${functionLabel(fn)}`;
   go({ done: [...state.done, text], view: "calls", zoom: [], q: what === "drop" ? "" : state.q });
@@ -214,10 +232,10 @@ function drawTransforms() {
   const at = D.funcs[state.fn], calls = state.view === "calls" && hasCalls();
   $("transforms").hidden = !calls;
   if (!calls) return;
-  const can = { "do-focus": at, "do-hide": at, "do-drop": state.q.trim(), "do-cycles": D.funcs.some((f) => f.y > 0) && !state.done.includes("cycles") };
+  const can = { "do-focus": at, "do-callers": at, "do-hide": at, "do-drop": state.q.trim(), "do-cycles": D.funcs.some((f) => f.y > 0) && !state.done.includes("cycles") };
   for (const [id, ok] of Object.entries(can)) $(id).disabled = !ok;
   $("do-what").textContent = at ? at.n : "";
-  const says = { focus: "focus", hide: "hidden", drop: "dropped", cycles: "cycles as one" };
+  const says = { focus: "focus", callers: "callers of", hide: "hidden", drop: "dropped", cycles: "cycles as one" };
   $("done").replaceChildren(...state.done.map((d, i) => {
     const [, name, about] = /^(\w+) ?(.*)$/s.exec(d) || ["", "", d];
     const text = `${says[name] || name} ${about}`.trim();

@@ -61,8 +61,8 @@ function byPlace() {
   return root(bySize(list));
 }
 
-function root(children, size = D.diff ? 0 : amount(D.total, pictured()), shared = false) {
-  return { key: "", label: "all", title: "the whole run", kind: LIBRARY, size: Math.max(total(children), size), row: D.total, children, root: true, shared };
+function root(children, size = D.diff ? 0 : amount(D.total, pictured()), shared = false, upwards = false) {
+  return { key: "", label: "all", title: "the whole run", kind: LIBRARY, size: Math.max(total(children), size), row: D.total, children, root: true, shared, upwards };
 }
 
 let tree = null; // what is drawn
@@ -110,10 +110,10 @@ function drawIcicle() {
   box.replaceChildren(...boxes);
   box.style.height = `${(deepest + 1) * BOX}px`;
   $("zoom-out").hidden = state.zoom.length === 0;
-  const notes = calls ? ["Who calls whom, from above."] : [];
+  const notes = calls ? [tree.upwards ? "Callers stand below what they call." : "Who calls whom, from above."] : [];
   if (D.diff) notes.push(calls ? "Boxes are as wide as the larger of old and new." : "Boxes are as wide as what changed.");
   if (boxes.some((b) => b.shared)) notes.push("≈: a function with several callers is shared out among them by what their calls cost.");
-  if (boxes.some((b) => b.node.inlined)) notes.push(`${INLINED}: inlined in the box above.`);
+  if (boxes.some((b) => b.node.inlined)) notes.push(`${INLINED}: inlined in the box ${tree.upwards ? "below" : "above"}.`);
   if (state.done.length > 0 && calls) notes.push("What was done to the tree is not done to the other panes.");
   $("icicle-note").textContent = notes.join(" ");
 }

@@ -263,7 +263,7 @@ const keys = {
   "[": () => turn(-1), "]": () => turn(1),
   "v": () => { if (hasCalls()) go({ view: state.view === "calls" ? "place" : "calls", zoom: [] }); },
   "z": () => go({ zoom: [] }),
-  "f": () => did("focus"), "h": () => did("hide"), "d": () => did("drop"), "r": () => did("cycles"), "u": () => undo(),
+  "f": () => did("focus"), "i": () => did("callers"), "h": () => did("hide"), "d": () => did("drop"), "r": () => did("cycles"), "u": () => undo(),
   "m": () => copyList(),
   "t": () => toggleTheme(),
   "x": () => { if (D.compare) show(single); else if (!$("compare").hidden) $("other").click(); },
@@ -329,7 +329,7 @@ function listen() {
     "stop": () => { $("stop").hidden = true; fetch("stop", { method: "POST" }).catch(() => {}); },
     "by-place": () => go({ view: "place", zoom: [] }), "by-calls": () => go({ view: "calls", zoom: [] }),
     "compare": keys.x, "swap": () => show(compared(...D.compare.sides.toReversed())),
-    "do-focus": keys.f, "do-hide": keys.h, "do-drop": keys.d, "do-cycles": keys.r,
+    "do-focus": keys.f, "do-callers": keys.i, "do-hide": keys.h, "do-drop": keys.d, "do-cycles": keys.r,
   };
   for (const [id, act] of Object.entries(click)) $(id).addEventListener("click", act);
   $("own").addEventListener("change", () => go({ own: $("own").value }));

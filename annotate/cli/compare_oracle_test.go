@@ -18,6 +18,7 @@ const (
 	listTexts = `[...document.querySelectorAll("#functions tbody tr")].map((r) => [...r.cells].map((c) => c.textContent + "|" + c.title).join()).toSorted().join("\n")`
 	boxTexts  = `[...document.querySelectorAll("#icicle .box")].map((b) => b.title + b.style.width).toSorted().join("\n")`
 	paneTexts = `[...document.querySelectorAll("#pane tbody tr")].map((r) => r.className.replace("target", "") + [...r.cells].map((c) => c.textContent + "|" + c.title).join()).toSorted().join("\n")`
+	boxWidths = `[...document.querySelectorAll("#icicle .box")].map((b) => b.firstChild.textContent + " " + parseFloat(b.style.width).toFixed(1)).join("\n")`
 	allTotals = `document.getElementById("all").textContent.replace(/\s/g, "")`
 )
 
@@ -167,7 +168,7 @@ func TestOracleHTMLCompareBad(t *testing.T) {
 // TestOracleHTMLTransforms: what is done to the tree of calls, one after the other, and taken back one by one; the address has all of it.
 func TestOracleHTMLTransforms(t *testing.T) {
 	const done = `[...document.querySelectorAll("#done button")].map((b) => b.textContent).join()`
-	const widths = `[...document.querySelectorAll("#icicle .box")].map((b) => b.firstChild.textContent + " " + parseFloat(b.style.width).toFixed(1)).join("\n")`
+	const widths = boxWidths
 	b := newBrowser(t)
 	file := page(t, "--threshold=0", oldPage)
 	b.Open(file, "#table_add;v=calls")
@@ -221,13 +222,15 @@ func TestOracleHTMLTransforms(t *testing.T) {
 	b.Clean()
 }
 
+// callTree is a profile in which a and b call mid 1:3, mid calls leaf, and main a and b.
+const callTree = "# callgrind format\nversion: 1\nevents: Ir\n\nfl=a.c\nfn=main\n1 0\ncfn=a\ncalls=1 2\n1 110\ncfn=b\ncalls=1 3\n1 310\n" +
+	"fn=a\n2 10\ncfn=mid\ncalls=1 4\n2 100\nfn=b\n3 10\ncfn=mid\ncalls=3 4\n3 300\nfn=mid\n4 200\ncfn=leaf\ncalls=4 5\n4 200\nfn=leaf\n5 200\n"
+
 // TestOracleHTMLCallTree: callers of callers and callees of callees, shared out.
 func TestOracleHTMLCallTree(t *testing.T) {
 	const rows = `[...document.querySelectorAll("#pane table.calls:first-of-type tbody tr")].map((r) => r.ariaLevel + r.querySelector("th a").textContent + " " + r.cells[0].textContent.trim()).join()`
 	file := filepath.Join(t.TempDir(), "tree.out")
-	// a and b call mid 1:3, mid calls leaf; main calls a and b.
-	require.NoError(t, os.WriteFile(file, []byte("# callgrind format\nversion: 1\nevents: Ir\n\nfl=a.c\nfn=main\n1 0\ncfn=a\ncalls=1 2\n1 110\ncfn=b\ncalls=1 3\n1 310\n"+
-		"fn=a\n2 10\ncfn=mid\ncalls=1 4\n2 100\nfn=b\n3 10\ncfn=mid\ncalls=3 4\n3 300\nfn=mid\n4 200\ncfn=leaf\ncalls=4 5\n4 200\nfn=leaf\n5 200\n"), 0o644))
+	require.NoError(t, os.WriteFile(file, []byte(callTree), 0o644))
 	b := newBrowser(t)
 	b.Open(page(t, "--threshold=0", file), "#leaf;t=calls")
 	clean := `(` + rows + `).replace(/[\u2007\u202f]/g, "")`
@@ -240,6 +243,24 @@ func TestOracleHTMLCallTree(t *testing.T) {
 	b.Is("1mid 200,2b ≈150,3main ≈150,2a ≈50,3main ≈50", clean)
 	b.Eval(`location.hash = "#main;t=calls"`)
 	b.Is("1b 310,2mid ≈300,3leaf ≈150,1a 110,2mid ≈100,3leaf ≈50", clean)
+	b.Clean()
+}
+
+// TestOracleHTMLCallers: the tree of a function's callers, each with what it is to blame for.
+func TestOracleHTMLCallers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tree.out")
+	require.NoError(t, os.WriteFile(file, []byte(callTree), 0o644))
+	b := newBrowser(t)
+	b.Open(page(t, "--threshold=0", file), "#leaf;v=calls")
+	b.Keys("i")
+	b.Is("all 100.0,leaf 100.0,mid 100.0,b 75.0,main 75.0,a 25.0,main 25.0", boxWidths+`.replaceAll("\n", ",")`)
+	b.Is("true", `document.getElementById("icicle-note").textContent.startsWith("Callers stand below what they call.")`)
+	b.Is("#leaf;v=calls;x=callers+leaf", `location.hash`)
+	b.Is("true", `[...document.querySelectorAll("#icicle .box")].find((x) => x.textContent.startsWith("b")).title.includes("here ≈ 150")`)
+	b.clickFunction("mid")
+	b.Keys("h")
+	b.Is("all 100.0,leaf 100.0,b 75.0,main 75.0,a 25.0,main 25.0", boxWidths+`.replaceAll("\n", ",")`)
+	b.Screenshot("page-tree-callers")
 	b.Clean()
 }
 
