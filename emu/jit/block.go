@@ -79,17 +79,18 @@ type planned struct {
 	times int64
 }
 
-// An ownCounter counts an event of one instruction that does not happen at each execution.
+// An ownCounter counts an event of one instruction that does not happen at each execution, and, if two is set, the next one counts the event behind that.
 type ownCounter struct {
-	insn    int
+	counter int32
+	insn    int16
 	event   emu.Event
-	counter int
+	two     bool
 }
 
 // A sideExit is a conditional jump out of the middle of a block.
 type sideExit struct {
-	after   int // instructions executed when it is taken
-	counter int
+	counter int32
+	after   int16 // instructions executed when it is taken
 }
 
 // A repCounter counts the iterations of a REP instruction.
@@ -103,12 +104,14 @@ type repCounter struct {
 // A saved says how to find the guest's reg between two arena offsets: in a state slot
 // or in the host's register, as kind says, and add beyond that.
 type saved struct {
-	from, to int
-	reg      x86.Reg
-	kind     savedKind
-	slot     int
-	add      int32
+	from, to, slot uint32
+	add            int32
+	reg            x86.Reg
+	kind           savedKind
 }
+
+// holds reports whether it is so at an arena offset.
+func (s *saved) holds(pos int) bool { return uint32(pos) >= s.from && uint32(pos) < s.to }
 
 // A savedKind says where a guest register is.
 type savedKind uint8
@@ -128,7 +131,7 @@ func (t *tb) addr(i int) emu.Addr { return t.pc + emu.Addr(int64(t.insns[i].off)
 
 // onShadow reports whether RSP is on the shadow stack at arena offset pos.
 func (t *tb) onShadow(pos int) bool {
-	return slices.ContainsFunc(t.saved, func(s saved) bool { return s.kind == onShadow && pos >= s.from && pos < s.to })
+	return slices.ContainsFunc(t.saved, func(s saved) bool { return s.kind == onShadow && s.holds(pos) })
 }
 
 // insnAtHost returns the index of the instruction whose code contains arena offset pos.

@@ -176,7 +176,7 @@ func (e *Engine) emitShadowCall(bias x86.Reg) (site int) {
 	}
 	from := e.pos
 	site = e.call(0)
-	e.t.saved = append(e.t.saved, saved{from: from, to: e.pos, reg: x86.RSP, kind: onShadow})
+	e.saves(from, saved{reg: x86.RSP, kind: onShadow})
 	return site
 }
 
@@ -342,7 +342,7 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 	onto := e.pos
 	e.byte(0xc3)
 	e.saved(from, regBias, stSavedBias, 0)
-	e.t.saved = append(e.t.saved, saved{from: onto, to: e.pos, reg: x86.RSP, kind: onShadow})
+	e.saves(onto, saved{reg: x86.RSP, kind: onShadow})
 }
 
 // emitRetPop translates a rare RET, which pops n bytes more, and looks its target up. Flags stay.

@@ -44,8 +44,8 @@ func (e *Engine) gatherBlock(t *tb) {
 	n := int64(e.take(t.counter))
 	exits := t.exits
 	for i := range t.insns {
-		for len(exits) > 0 && exits[0].after <= i {
-			n -= int64(e.take(exits[0].counter))
+		for len(exits) > 0 && int(exits[0].after) <= i {
+			n -= int64(e.take(int(exits[0].counter)))
 			exits = exits[1:]
 		}
 		if n != 0 {
@@ -53,7 +53,7 @@ func (e *Engine) gatherBlock(t *tb) {
 		}
 	}
 	for _, x := range exits {
-		e.take(x.counter)
+		e.take(int(x.counter))
 	}
 	e.addPassed(t, n)
 	for _, r := range t.reps {
@@ -65,8 +65,10 @@ func (e *Engine) gatherBlock(t *tb) {
 		}
 	}
 	for _, m := range t.own {
-		if k := e.takeOwn(m.counter); k != 0 {
-			e.gatherEvent(t, m.insn, m.event, int64(k))
+		for behind := range 1 + b2i(m.two) {
+			if k := e.takeOwn(int(m.counter) + behind); k != 0 {
+				e.gatherEvent(t, int(m.insn), m.event+emu.Event(behind), int64(k))
+			}
 		}
 	}
 }

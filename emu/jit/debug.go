@@ -58,7 +58,7 @@ func (e *Engine) debugBlock(t *tb, end ending, tail int) {
 		from = to
 	}
 	for _, x := range t.exits {
-		b.Counters = append(b.Counters, emu.BlockCounter{Number: x.counter, Insn: x.after - 1, What: "exits behind it"})
+		b.Counters = append(b.Counters, emu.BlockCounter{Number: int(x.counter), Insn: int(x.after) - 1, What: "exits behind it"})
 	}
 	for _, r := range t.reps {
 		if !r.outside {
@@ -66,7 +66,9 @@ func (e *Engine) debugBlock(t *tb, end ending, tail int) {
 		}
 	}
 	for _, o := range t.own {
-		b.Counters = append(b.Counters, emu.BlockCounter{Number: o.counter, Insn: o.insn, What: o.event.String()})
+		for behind := range 1 + b2i(o.two) {
+			b.Counters = append(b.Counters, emu.BlockCounter{Number: int(o.counter) + behind, Insn: int(o.insn), What: (o.event + emu.Event(behind)).String()})
+		}
 	}
 	e.Debug.Block(&b)
 }

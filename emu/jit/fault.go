@@ -177,14 +177,14 @@ func (e *Engine) restore(t *tb, i, pos int) {
 	host := e.get(rsp)
 	e.set(rsp, host+uint64(int64(t.insns[i].rsp)))
 	for _, s := range t.saved {
-		if pos < s.from || pos >= s.to {
+		if !s.holds(pos) {
 			continue
 		}
 		r := stRegs + 8*int(s.reg)
 		add := uint64(int64(s.add))
 		switch s.kind {
 		case inSlot:
-			e.set(r, e.get(s.slot)+add)
+			e.set(r, e.get(int(s.slot))+add)
 		case hostAddr:
 			e.set(r, e.get(r)-e.get(stBase)+add)
 		case onShadow:

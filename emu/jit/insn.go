@@ -184,7 +184,7 @@ func (e *Engine) emitString(g *ginsn) {
 	biased := e.pos
 	e.copyWithGS(g)
 	e.load(x86.RDX, stNegBase)
-	e.t.saved = append(e.t.saved, saved{from: biased, to: e.pos, reg: x86.RDI, kind: hostAddr})
+	e.saves(biased, saved{reg: x86.RDI, kind: hostAddr})
 	e.leaIndex(x86.RDI, x86.RDI, x86.RDX, 1, 0)
 	e.load(x86.RDX, slotA)
 	e.saved(from, x86.RDX, slotA, 0)

@@ -251,7 +251,13 @@ func segSlot(s x86.Seg) int {
 
 // saved notes that from arena offset from to here reg's value was in slot, less add.
 func (e *Engine) saved(from int, reg x86.Reg, slot int, add int32) {
-	e.t.saved = append(e.t.saved, saved{from: from, to: e.pos, reg: reg, slot: slot, add: add})
+	e.saves(from, saved{reg: reg, slot: uint32(slot), add: add})
+}
+
+// saves notes what is so from an arena offset to here.
+func (e *Engine) saves(from int, s saved) {
+	s.from, s.to = uint32(from), uint32(e.pos)
+	e.savedAt = append(e.savedAt, s)
 }
 
 // resolve makes an operand of g's memory operand that opGuest can encode. It loses s if it has to.

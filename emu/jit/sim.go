@@ -314,12 +314,8 @@ func (e *Engine) condEntry(a emu.Addr) int {
 // second one for the event of the level behind it follows if two is set.
 func (e *Engine) newEventCounter(i int, ev emu.Event, two bool) int {
 	k := e.eventCounters
-	e.t.own = append(e.t.own, ownCounter{insn: i, event: ev, counter: k})
-	e.eventCounters++
-	if two {
-		e.t.own = append(e.t.own, ownCounter{insn: i, event: ev + 1, counter: k + 1})
-		e.eventCounters++
-	}
+	e.own = append(e.own, ownCounter{insn: int16(i), event: ev, counter: int32(k), two: two})
+	e.eventCounters += 1 + b2i(two)
 	return ownOff + 8*k
 }
 

@@ -212,13 +212,15 @@ func (e *Engine) addRef(s *addressing, i int, r *x86.Ref, open bool) {
 	if n := len(e.groups); open && n > 0 {
 		g := &e.groups[n-1]
 		if g.ea.sameBut(&a) && max(hi, g.hi)-min(lo, g.lo) <= maxSpan {
-			g.refs = append(g.refs, ref)
+			e.dataRefs = append(e.dataRefs, ref)
+			g.refs = e.dataRefs[len(e.dataRefs)-len(g.refs)-1:]
 			g.lo, g.hi = min(lo, g.lo), max(hi, g.hi)
 			return
 		}
 	}
 	a.disp -= s.rspIn(&a) // relative to RSP as it is in front of the instruction
-	e.groups = append(e.groups, group{ea: a, at: i, refs: []dataRef{ref}, lo: lo, hi: hi})
+	e.dataRefs = append(e.dataRefs, ref)
+	e.groups = append(e.groups, group{ea: a, at: i, refs: e.dataRefs[len(e.dataRefs)-1:], lo: lo, hi: hi})
 }
 
 // rspIn returns what of a's displacement is RSP's.
@@ -231,9 +233,9 @@ func (s *addressing) rspIn(a *ea) int64 {
 
 // emitData emits the checks of the references of instruction i.
 func (e *Engine) emitData(i int) {
-	for len(e.groups) > 0 && e.groups[0].at == i {
-		e.emitGroup(&e.groups[0], i)
-		e.groups = e.groups[1:]
+	for e.groupsDone < len(e.groups) && e.groups[e.groupsDone].at == i {
+		e.emitGroup(&e.groups[e.groupsDone], i)
+		e.groupsDone++
 	}
 }
 

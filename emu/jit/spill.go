@@ -166,7 +166,7 @@ func (e *Engine) keepFlags(i int) {
 // endFlags notes that RAX no longer has the guest's flags.
 func (e *Engine) endFlags() {
 	if e.flagsKept {
-		e.t.saved = append(e.t.saved, saved{from: e.flagsAt, to: e.pos, kind: flagsInRAX})
+		e.saves(e.flagsAt, saved{kind: flagsInRAX})
 		e.flagsKept = false
 	}
 }

@@ -87,6 +87,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitStubsDue()
 	e.swap()
 	t.pages, t.src = slices.Clone(e.deps), e.source()
+	t.exits, t.own, t.saved = slices.Clone(e.sideExits), slices.Clone(e.own), slices.Clone(e.savedAt)
 	e.all = append(e.all, t)
 	if e.pos-t.entry > maxBlockCode {
 		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
@@ -410,7 +411,7 @@ func (e *Engine) emitCold() {
 func (e *Engine) emitSideExit(after int, free bool) {
 	k := e.newCounter(after - len(e.block))
 	e.setSums(k, after, -1)
-	e.t.exits = append(e.t.exits, sideExit{after: after, counter: k})
+	e.sideExits = append(e.sideExits, sideExit{after: int16(after), counter: int32(k)})
 	if free {
 		e.emitCount(k, x86.NoReg)
 	} else {

@@ -32,9 +32,15 @@ type translation struct {
 	returns  []recordedReturn
 	rebound  reboundCall
 	stubsDue []stub
-	// groups and lines are the data references and the fetches to check.
-	groups []group
-	lines  []fetch
+	// What t will have.
+	sideExits []sideExit
+	own       []ownCounter
+	savedAt   []saved
+	// groups and lines are the data references and the fetches to check, groupsDone how many groups were, dataRefs the references of all.
+	groups     []group
+	groupsDone int
+	dataRefs   []dataRef
+	lines      []fetch
 	// fetchKnown says that the fetch of insn is the last one where the assembler is.
 	fetchKnown bool
 	// fetchedAt is where the check of the first fetch ends; fetchedSpilled and fetchedKept are spilled and flagsKept there.
@@ -59,6 +65,6 @@ type translation struct {
 func (r *translation) begin() {
 	*r = translation{
 		block: r.block[:0], deps: r.deps[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], stubsDue: r.stubsDue[:0],
-		groups: r.groups[:0], lines: r.lines[:0],
+		sideExits: r.sideExits[:0], own: r.own[:0], savedAt: r.savedAt[:0], groups: r.groups[:0], dataRefs: r.dataRefs[:0], lines: r.lines[:0],
 	}
 }
