@@ -39,6 +39,8 @@ type EngineInfo struct {
 	close func()
 	// checks says that it looks at the guest's permissions before each access, and needs no signals.
 	checks bool
+	// copiesOnWrite says that it copies memory that a fork did not copy when the guest accesses it.
+	copiesOnWrite bool
 	// unlisted says that AutoEngine does not stand for it.
 	unlisted bool
 	// recordsExceptions says that it records floating-point exceptions as a CPU does.
@@ -52,7 +54,7 @@ func Engines() []EngineInfo {
 	list := []EngineInfo{
 		{
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
-			Err: jit.Available(), make: pool.New, close: pool.Close, recordsExceptions: true,
+			Err: jit.Available(), make: pool.New, close: pool.Close, copiesOnWrite: true, recordsExceptions: true,
 		},
 		{Name: "interp", Model: "v3", Needs: "Linux, macOS, FreeBSD or Windows", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true},
 		{

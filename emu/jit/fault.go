@@ -35,6 +35,10 @@ func (e *Engine) blockAt(pos int) *tb {
 // held translated code, a jump to code not yet translated), else it stops.
 func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	pos := int(e.get(stSigRIP) - uint64(e.arena.base))
+	if copied, stop := e.copyOnWrite(pos); copied {
+		e.resume = pos
+		return 0, stop
+	}
 	if pos >= e.sim.probe && pos < e.sim.probed {
 		e.resume = e.sim.given // the instruction will fault itself
 		return 0, nil
@@ -91,6 +95,19 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.revokeEvents(t, i, &e.examined, f)
 	}
 	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
+}
+
+// copyOnWrite copies the page that the code at arena offset pos could not access because no fork had copied it yet, and reports whether
+// that was it: then the guest goes on where it was, and knows nothing.
+func (e *Engine) copyOnWrite(pos int) (copied bool, stop *emu.Stop) {
+	if e.get(stSigTrap) != emu.VecPF || pos < codeOff || pos >= arenaSize {
+		return false, nil
+	}
+	copied, err := e.mem.CopyOnWrite(emu.Addr(e.get(stSigAddr)-e.get(stBase)), e.get(stSigErr)&2 != 0)
+	if err != nil {
+		stop = stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+	}
+	return copied, stop
 }
 
 // revokeGuarded takes back what Go counted of the references of the instruction at pc that do not happen always: those that are still to be made

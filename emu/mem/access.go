@@ -61,7 +61,7 @@ func (m *Space) inFiles(a emu.Addr, n uint64) uint64 {
 // end of its file.
 func (m *Space) Read(a emu.Addr, b []byte) int {
 	n := m.reachable(a, uint64(len(b)), Read)
-	if n == 0 {
+	if n == 0 || m.settle(a, a+emu.Addr(n), false) != nil {
 		return 0
 	}
 	return copyCareful(b[:n], m.host.view(a, n))
@@ -73,7 +73,7 @@ func (m *Space) Write(a emu.Addr, b []byte) int {
 	for done < len(b) {
 		to := a + emu.Addr(done)
 		n := m.usable(to, uint64(len(b)-done), Write)
-		if n == 0 {
+		if n == 0 || m.settle(to, to+emu.Addr(n), true) != nil {
 			break
 		}
 		m.Unguard(to, to+emu.Addr(n))
@@ -89,7 +89,7 @@ func (m *Space) Write(a emu.Addr, b []byte) int {
 // Poke writes b at a whatever the page's permissions, as a debugger or a loader does.
 func (m *Space) Poke(a emu.Addr, b []byte) int {
 	n := m.reachable(a, uint64(len(b)), 0)
-	if n == 0 {
+	if n == 0 || m.settle(a, a+emu.Addr(n), true) != nil {
 		return 0
 	}
 	n = m.fetch(a, n, true)
@@ -106,7 +106,7 @@ func (m *Space) Poke(a emu.Addr, b []byte) int {
 // Fetch copies code at a into b, and returns how many bytes could be read and executed.
 func (m *Space) Fetch(a emu.Addr, b []byte) int {
 	n := m.reachable(a, uint64(len(b)), Exec)
-	if n == 0 {
+	if n == 0 || m.settle(a, a+emu.Addr(n), false) != nil {
 		return 0
 	}
 	return copyCareful(b[:n], m.host.view(a, n))
@@ -125,7 +125,7 @@ func (v View) ForHost() []byte { return v.bytes }
 // View returns the guest's bytes at a that are mapped with prot, n at most.
 func (m *Space) View(a emu.Addr, n uint64, prot Prot) View {
 	n = m.usable(a, n, prot)
-	if n == 0 {
+	if n == 0 || m.settle(a, a+emu.Addr(n), prot&Write != 0) != nil {
 		return View{}
 	}
 	if prot&Write != 0 {

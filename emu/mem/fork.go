@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"errors"
 	"os"
 
 	"github.com/cgemu/cgemu/emu"
@@ -74,12 +75,17 @@ func (m *Space) Fork() (*Space, error) {
 		b.refs++
 		n.files[id] = b
 	}
+	much, err := m.lendsMuch()
+	if err != nil {
+		n.Close()
+		return nil, err
+	}
 	for _, v := range m.VMAs() {
 		if v.NoFork {
 			continue
 		}
 		v.Locked = false // "Memory locks are not inherited by a child" - mlock(2)
-		if err := m.forkVMA(n, v); err != nil {
+		if err := m.forkVMA(n, v, much); err != nil {
 			n.Close()
 			return nil, err
 		}
@@ -89,8 +95,8 @@ func (m *Space) Fork() (*Space, error) {
 	return n, nil
 }
 
-// forkVMA maps v in n and copies what it does not share.
-func (m *Space) forkVMA(n *Space, v VMA) error {
+// forkVMA maps v in n and copies what it does not share, or lends it if lend is true.
+func (m *Space) forkVMA(n *Space, v VMA, lend bool) (err error) {
 	src := v.file()
 	if v.Shared && src != nil {
 		return n.host.mapPages(v, src)
@@ -117,19 +123,23 @@ func (m *Space) forkVMA(n *Space, v VMA) error {
 		}
 		defer m.host.protectPages(v.Lo, v.Hi, prot)
 	}
-	copyPages := func(lo, hi emu.Addr) {
-		if hi = m.fileEnd(&v, hi); lo >= hi {
-			return
+	copied := func(lo, hi emu.Addr) {
+		if hi = m.fileEnd(&v, hi); lo < hi {
+			copyPages(n, m, lo, hi)
 		}
-		size := uint64(hi - lo)
-		n.host.populate(lo, hi)
-		copyCareful(n.host.view(lo, size), m.host.view(lo, size))
 	}
 	if v.File && src == nil {
-		copyPages(v.Lo, v.Hi) // of the file, too
+		copied(v.Lo, v.Hi) // of the file, too
 		return n.host.protectPages(v.Lo, v.Hi, prot)
 	}
-	err := changedPages(m.host.base, v, copyPages)
+	if lend && m.lends(&v) {
+		err = m.lend(n, v)
+	} else {
+		err = changedPages(m.host.base, v, copied)
+	}
+	for _, l := range within(m.borrowed, v.Lo, v.Hi) {
+		err = errors.Join(err, n.borrow(l))
+	}
 	if err != nil || first.Prot == prot {
 		return err
 	}

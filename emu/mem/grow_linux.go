@@ -44,9 +44,6 @@ func (r *reservation) takeOver(old *reservation, vmas []VMA, _ map[emu.Addr]copy
 	return old.release()
 }
 
-// An addrRange is [lo, hi).
-type addrRange struct{ lo, hi emu.Addr }
-
 // ranges returns where the host has something of vmas.
 func (r *reservation) ranges(vmas []VMA) (list []addrRange) {
 	for _, v := range vmas {

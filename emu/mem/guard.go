@@ -19,6 +19,8 @@ type Group struct {
 	// Checked says that all engines look into Perms before each access, so that the host's permissions need not follow the guest's: pages
 	// are readable and writable there unless the guest may do nothing with them. It is to be set before the first New.
 	Checked bool
+	// CopyOnWrite says that all engines call Space.CopyOnWrite when the host refuses an access, so that Fork need not copy all.
+	CopyOnWrite bool
 
 	spaces []*Space
 	// shared has the files that are, or were, mapped shared: stores can reach their pages by another mapping.
@@ -33,6 +35,8 @@ type Group struct {
 	// fetched has the pages of shared mappings of which there are copies (coarse.go), copiedIno the files that are, or were, copied.
 	fetched   []place
 	copiedIno map[uint64]bool
+	// parts is how many loans the spaces have (cow.go).
+	parts int
 }
 
 // A place is a page of a space.
@@ -173,12 +177,7 @@ func (m *Space) protect(p emu.Addr) error {
 		if g.protected >= maxProtected() {
 			g.evict(maxProtected() / 8)
 		}
-		err := m.host.protectPages(p, p+emu.PageSize, v.Prot&^Write)
-		if err != nil {
-			g.evict(len(g.queue))
-			err = m.host.protectPages(p, p+emu.PageSize, v.Prot&^Write)
-		}
-		if err != nil {
+		if err := m.protectOnHost(p, p+emu.PageSize, v.Prot&^Write); err != nil {
 			return fmt.Errorf("mem: write-protecting a page of code: %w (is there a limit of mappings, vm.max_map_count?)", err)
 		}
 		g.protected++
@@ -271,15 +270,20 @@ func (m *Space) unprotect(p emu.Addr) error {
 	}
 	m.unprotected(p)
 	delete(m.guarded, p)
-	err := m.host.protectPages(p, p+emu.PageSize, v.Prot)
-	if err != nil {
-		m.group.evict(len(m.group.queue))
-		err = m.host.protectPages(p, p+emu.PageSize, v.Prot)
-	}
-	if err != nil {
+	if err := m.protectOnHost(p, p+emu.PageSize, v.Prot); err != nil {
 		return fmt.Errorf("mem: making a page of code writable: %w (is there a limit of mappings, vm.max_map_count?)", err)
 	}
 	return nil
+}
+
+// protectOnHost has the host's permissions of [lo, hi) be prot, if it takes all guards that are for want of mappings.
+func (m *Space) protectOnHost(lo, hi emu.Addr, prot Prot) error {
+	err := m.host.protectPages(lo, hi, prot)
+	if err != nil {
+		m.group.evict(len(m.group.queue))
+		err = m.host.protectPages(lo, hi, prot)
+	}
+	return err
 }
 
 // unprotected counts that guarded page p of m is about to be given up.

@@ -146,6 +146,17 @@ func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error {
 	return errOrNil(e)
 }
 
+// canLend reports whether pages can be lent: the host has to say which there are.
+func (r *reservation) canLend() bool { return !r.coarse() && pagemap() >= 0 }
+
+// give moves the pages of [lo, hi), which the host has in one mapping of private anonymous memory, to the same addresses of to (Linux 5.7).
+func (r *reservation) give(to *reservation, lo, hi emu.Addr) error {
+	n := uintptr(hi - lo)
+	_, _, e := unix.Syscall6(unix.SYS_MREMAP, r.base+uintptr(lo), n, n,
+		unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED|unix.MREMAP_DONTUNMAP, to.base+uintptr(lo), 0)
+	return errOrNil(e)
+}
+
 func (r *reservation) discardPages(lo, hi emu.Addr) error {
 	_, _, e := unix.Syscall(unix.SYS_MADVISE, r.base+uintptr(lo), uintptr(hi-lo), unix.MADV_DONTNEED)
 	return errOrNil(e)

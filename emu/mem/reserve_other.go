@@ -100,6 +100,11 @@ func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error { retu
 func (r *reservation) discardPages(lo, hi emu.Addr) error                 { return errMoved }
 func (r *reservation) removePages(lo, hi emu.Addr) error                  { return errMoved }
 
+// canLend says that no pages are lent: forks copy.
+func (r *reservation) canLend() bool { return false }
+
+func (r *reservation) give(*reservation, emu.Addr, emu.Addr) error { return errMoved }
+
 // populate is a hint that this host is not given.
 func (r *reservation) populate(lo, hi emu.Addr) {}
 

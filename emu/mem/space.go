@@ -120,6 +120,11 @@ type Space struct {
 	copies map[emu.Addr]copyState
 	// journal is nil if nothing was ever recorded.
 	journal *journal
+	// borrowed and lent are what a fork did not copy, borrowers those who have some of lent (cow.go). settled is where what was copied last
+	// ends, settling how much that was.
+	borrowed, lent    []loan
+	borrowers         []*Space
+	settled, settling emu.Addr
 }
 
 // New returns an address space that shares memory with no other: the first of a group.
@@ -165,11 +170,12 @@ func (m *Space) Grow(limit emu.Addr) error {
 
 // Close gives the reservation back to the host.
 func (m *Space) Close() error {
+	err := m.abandon(0, m.limit)
 	m.group.leave(m)
 	m.vmas = vmaList{}
 	m.dropPerms()
 	m.dropFiles()
-	return m.host.release()
+	return errors.Join(err, m.host.release())
 }
 
 // Limit returns the end of the address space.
@@ -242,6 +248,9 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	}
 	m.group.Sync()
 	m.forget(v.Lo, v.Hi)
+	if err := m.settle(v.Lo, v.Hi, true); err != nil {
+		return err
+	}
 	if v.File = src != nil; v.File {
 		v.back, v.id = m.keep(src)
 	}
@@ -278,6 +287,9 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 	m.group.Sync()
 	m.forget(lo, hi)
 	m.forgetPerms(lo, hi)
+	if err := m.abandon(lo, hi); err != nil {
+		return err
+	}
 	if err := m.release(lo, hi); err != nil {
 		return err
 	}
@@ -298,6 +310,9 @@ func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
 	}
 	m.forget(lo, hi)
 	m.forgetPerms(lo, hi)
+	if err := m.settle(lo, hi, true); err != nil {
+		return err
+	}
 	for a := lo; a < hi; {
 		v := m.VMA(a)
 		if v == nil {
@@ -358,6 +373,9 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	m.forget(to, end)
 	m.forgetPerms(lo, hi)
 	m.forgetPerms(to, end)
+	if err := errors.Join(m.settle(lo, hi, true), m.settle(to, end, true)); err != nil {
+		return err
+	}
 	m.group.Sync()
 	if m.host.coarse() {
 		return m.moveCoarse(v.part(lo, hi), moved)
@@ -413,6 +431,9 @@ func (m *Space) Discard(lo, hi emu.Addr) error {
 	m.forget(lo, hi)
 	if m.host.coarse() {
 		return m.discardCoarse(lo, hi)
+	}
+	if err := m.abandon(lo, hi); err != nil {
+		return err
 	}
 	return m.host.discardPages(lo, hi)
 }

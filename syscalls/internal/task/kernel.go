@@ -37,6 +37,8 @@ type Config struct {
 	ForkEngine func(pid int, p emu.Engine, m *mem.Space, env emu.Env) (emu.Engine, error)
 	// ChecksAccesses says that all engines look at the guest's permissions before each access (mem.Group.Checked).
 	ChecksAccesses bool
+	// CopiesOnWrite says that all engines copy what a fork did not when the guest accesses it (mem.Group.CopyOnWrite).
+	CopiesOnWrite bool
 	// CPUID answers CPUID for the guest's CPU model; nil answers zeros.
 	CPUID func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 	// Seed seeds everything random.
@@ -262,7 +264,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 	if cfg.Compat {
 		k.UID, k.GID = host.User()
 	}
-	k.Spaces.Checked = cfg.ChecksAccesses
+	k.Spaces.Checked, k.Spaces.CopyOnWrite = cfg.ChecksAccesses, cfg.CopiesOnWrite
 	k.Clock.init(cfg.RealTime, cfg.Epoch)
 	k.RNG.seed(cfg.Seed)
 	k.Scheduler.init(cfg.SchedSeed, cfg.Quantum)

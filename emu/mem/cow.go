@@ -1,0 +1,257 @@
+package mem
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// In a Group that copies on write, Fork leaves much anonymous memory where it is. The parent has lent such pages: the host does not let them be
+// written to. The child has borrowed them: the host does not let them be accessed at all. Who accesses them copies them first: Read, Write and their
+// kin, and engines, which learn of it by a fault (CopyOnWrite). A child of the child borrows from the same Space, so no access goes through a chain.
+//
+// The parent's mappings stay as they are as long as it has lent their pages; so these have the same addresses in both.
+
+// An addrRange is [lo, hi).
+type addrRange struct{ lo, hi emu.Addr }
+
+// A loan is pages that a Space has borrowed, or lent; from is who lends.
+type loan struct {
+	addrRange
+	from *Space
+}
+
+const (
+	// lendMin is how much anonymous memory is copied at once, in bytes: to copy that takes no longer than the faults do.
+	lendMin = 1 << 20
+	// As many bytes as these are copied together: twice as many as the last time if they follow those.
+	settleMin, settleMax = 64 << 10, 1 << 20
+)
+
+// maxParts is how many loans there may be in a group before they are not parted any more: each is a mapping of the host. Tests replace it.
+var maxParts = func() int { return maxProtected() }
+
+// within returns what of the loans lies in [lo, hi).
+func within(list []loan, lo, hi emu.Addr) (found []loan) {
+	for _, l := range list {
+		if l.lo, l.hi = max(l.lo, lo), min(l.hi, hi); l.lo < l.hi {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// without returns what of the loans lies outside [lo, hi).
+func without(list []loan, lo, hi emu.Addr) []loan {
+	return append(within(list, 0, lo), within(list, hi, MaxAddr)...)
+}
+
+func (m *Space) setBorrowed(list []loan) {
+	m.group.parts += len(list) - len(m.borrowed)
+	m.borrowed = list
+}
+
+func (m *Space) setLent(list []loan) {
+	m.group.parts += len(list) - len(m.lent)
+	m.lent = list
+}
+
+// lends reports whether pages of v need not be copied at a fork.
+func (m *Space) lends(v *VMA) bool {
+	return m.group.CopyOnWrite && m.host.canLend() && !v.File && !v.Shared && !v.Wipe && v.Prot == Read|Write
+}
+
+// lendsMuch reports whether there is so much memory that a fork lends it.
+func (m *Space) lendsMuch() (bool, error) {
+	var size uint64
+	for _, v := range m.VMAs() {
+		if !m.lends(&v) || v.NoFork {
+			continue
+		}
+		if err := changedPages(m.host.base, v, func(lo, hi emu.Addr) { size += uint64(hi - lo) }); err != nil {
+			return false, err
+		}
+	}
+	return size > lendMin, nil
+}
+
+// lend lends n, a child in which v is mapped, the pages of v that there are.
+func (m *Space) lend(n *Space, v VMA) error {
+	all := loan{addrRange{v.Hi, v.Lo}, m}
+	err := changedPages(m.host.base, v, func(lo, hi emu.Addr) { all.lo, all.hi = min(all.lo, lo), max(all.hi, hi) })
+	if err != nil {
+		return err
+	}
+	own := within([]loan{all}, v.Lo, v.Hi)
+	for _, l := range within(m.borrowed, v.Lo, v.Hi) {
+		own = without(own, l.lo, l.hi)
+	}
+	for _, l := range own {
+		if err := m.protectOnHost(l.lo, l.hi, Read); err != nil {
+			return err
+		}
+		m.setLent(append(without(m.lent, l.lo, l.hi), l))
+		if err := n.borrow(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// borrow makes l's pages borrowed ones of m, in which they were not used yet.
+func (m *Space) borrow(l loan) error {
+	if err := m.protectOnHost(l.lo, l.hi, 0); err != nil {
+		return err
+	}
+	m.setBorrowed(append(m.borrowed, l))
+	if !slices.Contains(l.from.borrowers, m) {
+		l.from.borrowers = append(l.from.borrowers, m)
+	}
+	return nil
+}
+
+// CopyOnWrite copies the page at a if an access to it faulted because no fork had copied it yet. If it did, the access is to be made again.
+func (m *Space) CopyOnWrite(a emu.Addr, write bool) (done bool, err error) {
+	if len(within(m.borrowed, a, a+1)) == 0 && (!write || len(within(m.lent, a, a+1)) == 0) {
+		return false, nil
+	}
+	return true, m.settle(a, a+1, write)
+}
+
+// settle makes the bytes of [lo, hi) the Space's own, as if a fork had copied them. Those that are not written to may stay lent.
+func (m *Space) settle(lo, hi emu.Addr, write bool) error {
+	if len(m.borrowed) == 0 && (len(m.lent) == 0 || !write) {
+		return nil
+	}
+	for _, l := range m.chunks(m.borrowed, lo, hi, false) {
+		if err := m.takeCopy(l); err != nil {
+			return err
+		}
+	}
+	if !write {
+		return nil
+	}
+	for _, l := range m.chunks(m.lent, lo, hi, len(m.borrowers) == 0) {
+		for _, b := range slices.Clone(m.borrowers) {
+			if err := b.takeCopies(l); err != nil {
+				return err
+			}
+		}
+		if err := m.protectOnHost(l.lo, l.hi, Read|Write); err != nil {
+			return err
+		}
+		m.setLent(without(m.lent, l.lo, l.hi))
+	}
+	return nil
+}
+
+// chunks returns the parts of the loans that are settled because [lo, hi) has to be; if whole is true, all of those loans.
+func (m *Space) chunks(list []loan, lo, hi emu.Addr, whole bool) (parts []loan) {
+	if len(within(list, lo, hi)) == 0 {
+		return nil
+	}
+	from := lo &^ (settleMin - 1)
+	if from == m.settled {
+		m.settling = min(2*m.settling, settleMax)
+	} else {
+		m.settling = settleMin
+	}
+	to := max((hi+settleMin-1)&^(settleMin-1), from+m.settling)
+	m.settled = to
+	for _, l := range list {
+		if l.lo >= hi || l.hi <= lo {
+			continue
+		}
+		if !whole && m.group.parts < maxParts() {
+			l.lo, l.hi = max(l.lo, from), min(l.hi, to)
+		}
+		parts = append(parts, l)
+	}
+	return parts
+}
+
+// takeCopies copies what m has borrowed of l.
+func (m *Space) takeCopies(l loan) error {
+	for _, b := range within(m.borrowed, l.lo, l.hi) {
+		if b.from != l.from {
+			continue
+		}
+		if err := m.takeCopy(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeCopy copies the pages of l, which m has borrowed.
+func (m *Space) takeCopy(l loan) error {
+	if err := m.protectOnHost(l.lo, l.hi, Read|Write); err != nil {
+		return err
+	}
+	err := changedPages(l.from.host.base, VMA{Lo: l.lo, Hi: l.hi}, func(lo, hi emu.Addr) { copyPages(m, l.from, lo, hi) })
+	if err == nil {
+		m.repay(l)
+	}
+	return err
+}
+
+// repay notes that l's pages are not borrowed any more.
+func (m *Space) repay(l loan) {
+	m.setBorrowed(without(m.borrowed, l.lo, l.hi))
+	if !slices.ContainsFunc(m.borrowed, func(b loan) bool { return b.from == l.from }) {
+		l.from.borrowers = slices.DeleteFunc(l.from.borrowers, func(b *Space) bool { return b == m })
+	}
+}
+
+// abandon ends the loans of [lo, hi), whose contents m does not need any more.
+func (m *Space) abandon(lo, hi emu.Addr) error {
+	for _, l := range within(m.borrowed, lo, hi) {
+		m.repay(l)
+		if err := m.protectOnHost(l.lo, l.hi, Read|Write); err != nil {
+			return err
+		}
+	}
+	for _, l := range within(m.lent, lo, hi) {
+		borrowers := slices.Clone(m.borrowers)
+		for i, b := range borrowers {
+			take := b.takeCopies
+			if i == len(borrowers)-1 {
+				take = b.inherit
+			}
+			if err := take(l); err != nil {
+				return err
+			}
+		}
+		if err := m.protectOnHost(l.lo, l.hi, Read|Write); err != nil {
+			return err
+		}
+		m.setLent(without(m.lent, l.lo, l.hi))
+	}
+	return nil
+}
+
+// inherit moves the pages that m has borrowed of l to m: nobody else needs them.
+func (m *Space) inherit(l loan) error {
+	for _, b := range within(m.borrowed, l.lo, l.hi) {
+		if b.from != l.from {
+			continue
+		}
+		if b.from.host.give(&m.host, b.lo, b.hi) != nil { // parted by the host
+			if err := m.takeCopy(b); err != nil {
+				return err
+			}
+			continue
+		}
+		m.repay(b)
+		if err := m.protectOnHost(b.lo, b.hi, Read|Write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyPages copies pages of from to those of m at the same addresses.
+func copyPages(m, from *Space, lo, hi emu.Addr) {
+	m.host.populate(lo, hi)
+	copyCareful(m.host.view(lo, uint64(hi-lo)), from.host.view(lo, uint64(hi-lo)))
+}
