@@ -24,8 +24,9 @@ type loan struct {
 const (
 	// lendMin is how much anonymous memory is copied at once, in bytes: to copy that takes no longer than the faults do.
 	lendMin = 1 << 20
-	// As many bytes as these are copied together: twice as many as the last time if they follow those.
-	settleMin, settleMax = 64 << 10, 1 << 20
+	// chunkMin bytes are copied together, twice as many as the last time if they follow those, chunkMax at most. What nobody has borrowed any
+	// more is not copied: of that freeMin bytes become writable together, or more, without a bound.
+	chunkMin, chunkMax, freeMin = 64 << 10, 1 << 20, 1 << 20
 )
 
 // maxParts is how many loans there may be in a group before they are not parted any more: each is a mapping of the host. Tests replace it.
@@ -41,9 +42,12 @@ func within(list []loan, lo, hi emu.Addr) (found []loan) {
 	return found
 }
 
-// without returns what of the loans lies outside [lo, hi).
-func without(list []loan, lo, hi emu.Addr) []loan {
-	return append(within(list, 0, lo), within(list, hi, MaxAddr)...)
+// without returns what of the loans lies outside all of others.
+func without(list, others []loan) []loan {
+	for _, o := range others {
+		list = append(within(list, 0, o.lo), within(list, o.hi, MaxAddr)...)
+	}
+	return list
 }
 
 func (m *Space) setBorrowed(list []loan) {
@@ -68,29 +72,33 @@ func (m *Space) lendsMuch() (bool, error) {
 		if !m.lends(&v) || v.NoFork {
 			continue
 		}
-		if err := changedPages(m.host.base, v, func(lo, hi emu.Addr) { size += uint64(hi - lo) }); err != nil {
-			return false, err
+		all := []loan{{addrRange{v.Lo, v.Hi}, m}}
+		rest := without(all, m.lent)
+		for _, l := range without(all, rest) {
+			size += uint64(l.hi - l.lo)
+		}
+		for _, l := range rest {
+			if err := changedPages(m.host.base, VMA{Lo: l.lo, Hi: l.hi}, func(lo, hi emu.Addr) { size += uint64(hi - lo) }); err != nil {
+				return false, err
+			}
+		}
+		if size > lendMin {
+			return true, nil
 		}
 	}
-	return size > lendMin, nil
+	return false, nil
 }
 
-// lend lends n, a child in which v is mapped, the pages of v that there are.
+// lend lends n, a child in which v is mapped, all of v that is not borrowed itself.
 func (m *Space) lend(n *Space, v VMA) error {
-	all := loan{addrRange{v.Hi, v.Lo}, m}
-	err := changedPages(m.host.base, v, func(lo, hi emu.Addr) { all.lo, all.hi = min(all.lo, lo), max(all.hi, hi) })
-	if err != nil {
-		return err
-	}
-	own := within([]loan{all}, v.Lo, v.Hi)
-	for _, l := range within(m.borrowed, v.Lo, v.Hi) {
-		own = without(own, l.lo, l.hi)
-	}
-	for _, l := range own {
+	own := without([]loan{{addrRange{v.Lo, v.Hi}, m}}, m.borrowed)
+	for _, l := range without(own, m.lent) {
 		if err := m.protectOnHost(l.lo, l.hi, Read); err != nil {
 			return err
 		}
-		m.setLent(append(without(m.lent, l.lo, l.hi), l))
+	}
+	m.setLent(append(without(m.lent, own), own...))
+	for _, l := range own {
 		if err := n.borrow(l); err != nil {
 			return err
 		}
@@ -123,7 +131,7 @@ func (m *Space) settle(lo, hi emu.Addr, write bool) error {
 	if len(m.borrowed) == 0 && (len(m.lent) == 0 || !write) {
 		return nil
 	}
-	for _, l := range m.chunks(m.borrowed, lo, hi, false) {
+	for _, l := range m.chunks(m.borrowed, lo, hi, chunkMin, chunkMax) {
 		if err := m.takeCopy(l); err != nil {
 			return err
 		}
@@ -131,7 +139,11 @@ func (m *Space) settle(lo, hi emu.Addr, write bool) error {
 	if !write {
 		return nil
 	}
-	for _, l := range m.chunks(m.lent, lo, hi, len(m.borrowers) == 0) {
+	least, most := emu.Addr(chunkMin), emu.Addr(chunkMax)
+	if len(m.borrowers) == 0 {
+		least, most = freeMin, MaxAddr
+	}
+	for _, l := range m.chunks(m.lent, lo, hi, least, most) {
 		for _, b := range slices.Clone(m.borrowers) {
 			if err := b.takeCopies(l); err != nil {
 				return err
@@ -140,30 +152,28 @@ func (m *Space) settle(lo, hi emu.Addr, write bool) error {
 		if err := m.protectOnHost(l.lo, l.hi, Read|Write); err != nil {
 			return err
 		}
-		m.setLent(without(m.lent, l.lo, l.hi))
+		m.setLent(without(m.lent, []loan{l}))
 	}
 	return nil
 }
 
-// chunks returns the parts of the loans that are settled because [lo, hi) has to be; if whole is true, all of those loans.
-func (m *Space) chunks(list []loan, lo, hi emu.Addr, whole bool) (parts []loan) {
+// chunks returns the parts of the loans that are settled together because [lo, hi) has to be: at least bytes, up to most if one follows the other.
+func (m *Space) chunks(list []loan, lo, hi, least, most emu.Addr) (parts []loan) {
 	if len(within(list, lo, hi)) == 0 {
 		return nil
 	}
-	from := lo &^ (settleMin - 1)
-	if from == m.settled {
-		m.settling = min(2*m.settling, settleMax)
-	} else {
-		m.settling = settleMin
+	from := lo &^ (least - 1)
+	if from != m.settled {
+		m.settling = 0
 	}
-	to := max((hi+settleMin-1)&^(settleMin-1), from+m.settling)
-	m.settled = to
+	m.settling = max(least, min(2*m.settling, most))
+	m.settled = max((hi+least-1)&^(least-1), from+m.settling)
 	for _, l := range list {
 		if l.lo >= hi || l.hi <= lo {
 			continue
 		}
-		if !whole && m.group.parts < maxParts() {
-			l.lo, l.hi = max(l.lo, from), min(l.hi, to)
+		if m.group.parts < maxParts() {
+			l.lo, l.hi = max(l.lo, from), min(l.hi, m.settled)
 		}
 		parts = append(parts, l)
 	}
@@ -197,7 +207,7 @@ func (m *Space) takeCopy(l loan) error {
 
 // repay notes that l's pages are not borrowed any more.
 func (m *Space) repay(l loan) {
-	m.setBorrowed(without(m.borrowed, l.lo, l.hi))
+	m.setBorrowed(without(m.borrowed, []loan{l}))
 	if !slices.ContainsFunc(m.borrowed, func(b loan) bool { return b.from == l.from }) {
 		l.from.borrowers = slices.DeleteFunc(l.from.borrowers, func(b *Space) bool { return b == m })
 	}
@@ -225,7 +235,7 @@ func (m *Space) abandon(lo, hi emu.Addr) error {
 		if err := m.protectOnHost(l.lo, l.hi, Read|Write); err != nil {
 			return err
 		}
-		m.setLent(without(m.lent, l.lo, l.hi))
+		m.setLent(without(m.lent, []loan{l}))
 	}
 	return nil
 }
