@@ -141,6 +141,7 @@ func TestNoRoom(t *testing.T) {
 	prog := compile(t, "gcc", "-O1", "-o", "testdata/processes/noroom.c")
 	r := start(t, cgemu.Config{Args: []string{prog}, TraceChildren: true, Log: &log})
 	assert.Contains(t, log.String(), "no room for another process: the others have 93 TiB of addresses")
+	assert.Equal(t, 1, strings.Count(log.String(), "no room"))
 	assert.Equal(t, "2 children\n", r.stdout)
 	assert.Zero(t, r.Exit.Status())
 	assert.Len(t, r.Children, 2)
@@ -151,6 +152,19 @@ func TestManyAtOnce(t *testing.T) {
 	r := shell(t, `i=0; while [ $i -lt 100 ]; do sleep 100 & i=$((i+1)); done; wait; echo end`, nil)
 	assert.Equal(t, "end\n", r.stdout)
 	assert.Len(t, r.Children, 100)
+}
+
+// TestManyWithCaches has more processes take turns than there is memory below 2 GiB for, which simulating takes: they move.
+func TestManyWithCaches(t *testing.T) {
+	prog := compile(t, "gcc", "-g", "-O1", "-o", "testdata/processes/ring.c")
+	var log strings.Builder
+	r := start(t, cgemu.Config{Args: []string{prog, "90", "2"}, TraceChildren: true, Log: &log, Caches: &cachesim.Default, Branches: true})
+	assert.Equal(t, "181, 0 failed\n", r.stdout)
+	require.Len(t, r.Children, 90)
+	assert.Empty(t, log.String())
+	for i := range r.Children {
+		assert.Equal(t, lineCosts(r.Children[0].Profile, "turns"), lineCosts(r.Children[i].Profile, "turns"))
+	}
 }
 
 // TestManyProcesses has more processes take turns than engines are awake.

@@ -46,7 +46,9 @@ type arena struct {
 	base uintptr // of the view that executes
 	mem  []byte  // the view that is written
 	dual bool    // the two differ
-	low  []byte
+	// low is the low part, at place when generated code runs; place is nil if there is no low part.
+	low   []byte
+	place *lowPlace
 }
 
 // mapArena is newArena, or what a test puts in its place.
@@ -68,18 +70,6 @@ func newArena() (arena, error) {
 		return arena{base: p, mem: bytesAt(p, arenaSize)}, nil
 	}
 	return newDualArena()
-}
-
-// mapLow maps the low part, with room for tables.
-func (a *arena) mapLow(tables int) error {
-	size := tablesOff - lowOff + tables
-	p, err := rawMmap(0, uintptr(size), unix.PROT_READ|unix.PROT_WRITE,
-		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_32BIT, -1)
-	if err != nil {
-		return fmt.Errorf("jit: mapping %d MiB below 2 GiB, to simulate and to count more than instructions: %w", size>>20, err)
-	}
-	a.low = bytesAt(p, size)
-	return nil
 }
 
 // newDualArena maps the arena twice, for writing and for executing.
@@ -113,8 +103,8 @@ func (a *arena) close() {
 		unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&a.mem[0])), arenaSize, 0)
 	}
 	unix.Syscall(unix.SYS_MUNMAP, a.base, arenaSize, 0)
-	if a.low != nil {
-		unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&a.low[0])), uintptr(len(a.low)), 0)
+	if a.place != nil {
+		a.place.leave(a)
 	}
 }
 
@@ -135,7 +125,7 @@ func (a *arena) words(off, n int) []uint64 { return unsafe.Slice(a.word(off), n)
 // hostAddr returns the host address of an arena offset, as executed.
 func (a *arena) hostAddr(off int) uint64 {
 	if off >= lowOff {
-		return uint64(uintptr(unsafe.Pointer(&a.low[0]))) + uint64(off-lowOff)
+		return uint64(a.place.at) + uint64(off-lowOff)
 	}
 	return uint64(a.base) + uint64(off)
 }

@@ -162,12 +162,17 @@ type Engine struct {
 }
 
 // New returns an engine for the code in m.
-func New(m *mem.Space, cfg emu.Config) (*Engine, error) { return newEngine(m, cfg, hostHasAVX512()) }
+func New(m *mem.Space, cfg emu.Config) (*Engine, error) {
+	return newEngine(m, cfg, hostHasAVX512(), newLowPlace)
+}
 
 // NewWithoutAVX512 is New on a host that has no AVX-512, or for a test of what happens there.
-func NewWithoutAVX512(m *mem.Space, cfg emu.Config) (*Engine, error) { return newEngine(m, cfg, false) }
+func NewWithoutAVX512(m *mem.Space, cfg emu.Config) (*Engine, error) {
+	return newEngine(m, cfg, false, newLowPlace)
+}
 
-func newEngine(m *mem.Space, cfg emu.Config, avx512 bool) (*Engine, error) {
+// newEngine makes an engine; lowPlace finds a place for its low part.
+func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int) (*lowPlace, error)) (*Engine, error) {
 	if err := Available(); err != nil {
 		return nil, err
 	}
@@ -192,7 +197,7 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool) (*Engine, error) {
 	if cfg.Debug != nil && cfg.Debug.Code != nil {
 		e.purposes = &purposeLog{from: codeOff}
 	}
-	if err := e.prepare(); err != nil {
+	if err := e.prepare(lowPlace); err != nil {
 		e.Close()
 		return nil, err
 	}
@@ -216,13 +221,14 @@ func (e *Engine) setBase() {
 }
 
 // prepare generates the code that blocks share, and fills the state block.
-func (e *Engine) prepare() (err error) {
-	a := &e.arena
+func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error) {
 	if e.Events != emu.Events(emu.Ir) || e.sim.size > 0 {
-		if err := a.mapLow(e.sim.size); err != nil {
+		p, err := lowPlace(tablesOff - lowOff + e.sim.size)
+		if err != nil {
 			return err
 		}
-		e.lowBase = int32(a.hostAddr(lowOff))
+		p.join(&e.arena)
+		e.lowBase = int32(p.at)
 	}
 	if n := max(e.sim.d1.assoc, e.sim.ll.assoc); n >= tick {
 		return fmt.Errorf("jit: a cache of %d ways: at most %d can be simulated", n, tick-1)
@@ -241,8 +247,8 @@ func (e *Engine) prepare() (err error) {
 	if e.codeCaches[emu.CountAll], err = e.newCodeCache(emu.CountAll); err != nil {
 		return err
 	}
-	e.set(stCodeLo, uint64(a.base+codeOff))
-	e.set(stCodeHi, uint64(a.base+arenaSize))
+	e.set(stCodeLo, uint64(e.arena.base+codeOff))
+	e.set(stCodeHi, uint64(e.arena.base+arenaSize))
 	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
 	e.switchCodeCache(e.codeCaches[emu.CountAll])
 	return nil

@@ -18,6 +18,8 @@ type Pool struct {
 	mu    sync.Mutex
 	idle  []*Engine
 	awake []*Engine // that which ran last at the end
+	// places are those of low parts: engines that are awake hold theirs.
+	places []*lowPlace
 	// closed says that none is kept any more.
 	closed bool
 }
@@ -43,7 +45,7 @@ func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 		}
 	}
 	p.makeRoom()
-	e, err := New(m, cfg)
+	e, err := newEngine(m, cfg, hostHasAVX512(), p.lowPlace)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +76,9 @@ func (p *Pool) awaken(e *Engine) error {
 	}
 	if !p.forget(e) {
 		p.makeRoom()
+		if err := p.settleLow(e); err != nil {
+			return err
+		}
 		for e.revive() != nil {
 			if len(p.awake) == 0 {
 				return e.revive()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
@@ -101,7 +102,7 @@ func TestMoreEnginesThanAwake(t *testing.T) {
 			defer pool.Close()
 			alone := newMachineWith(t, cfg, turns)
 			var many []*machine
-			for range maxAwake + 3 {
+			for range maxPlaces + maxAwake + 3 {
 				m := newPooled(t, &pool, cfg, turns)
 				defer m.Close()
 				many = append(many, m)
@@ -124,6 +125,42 @@ func TestMoreEnginesThanAwake(t *testing.T) {
 				require.Equal(t, want, events(m))
 				require.Equal(t, alone.Executed(), m.Executed())
 			}
+		})
+	}
+}
+
+// TestLowPartsMove has engines take turns on one place below 2 GiB, where the host leaves nothing behind what moves, and where it cannot do that.
+func TestLowPartsMove(t *testing.T) {
+	for name, flags := range map[string]uintptr{"moved": unix.MREMAP_DONTUNMAP, "copied": 1 << 20} {
+		t.Run(name, func(t *testing.T) {
+			was := leaveMapped
+			leaveMapped = flags
+			defer func() { leaveMapped = was }()
+			size := 1 << 20
+			p, err := newLowPlace(size)
+			require.NoError(t, err)
+			var arenas [3]arena
+			for i := range arenas {
+				require.NoError(t, p.vacate())
+				p.join(&arenas[i])
+				require.Zero(t, *arenas[i].word(lowOff + 4096))
+				*arenas[i].word(lowOff + 4096) = uint64(i + 1)
+			}
+			for i := range 20 {
+				a := &arenas[i*2%3]
+				if p.holder != a {
+					require.NoError(t, p.vacate())
+					require.NoError(t, p.enter(a))
+				}
+				require.Equal(t, p.at, uintptr(a.hostAddr(lowOff)))
+				for j := range arenas {
+					require.EqualValues(t, j+1, *arenas[j].word(lowOff + 4096), "wherever it is")
+				}
+			}
+			for i := range arenas {
+				p.leave(&arenas[i])
+			}
+			require.Zero(t, p.users)
 		})
 	}
 }

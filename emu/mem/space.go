@@ -39,10 +39,10 @@ const (
 	// MinAddr is the lowest address that may be mapped (vm.mmap_min_addr).
 	MinAddr emu.Addr = 0x10000
 	// FirstLimit is the end of the address space at first, MaxAddr that of the largest; Space.Limit is that of this one.
-	FirstLimit emu.Addr = 1 << 38
+	FirstLimit emu.Addr = 1 << 37
 	MaxAddr    emu.Addr = 1 << 45
 	// Guard is reserved below address 0, so that small negative addresses fault too; GuardAbove above the last.
-	Guard      = 64 << 30
+	Guard      = 32 << 30
 	GuardAbove = 4 << 30
 	// PIEBase is where a position-independent executable is loaded.
 	PIEBase emu.Addr = 0x108000

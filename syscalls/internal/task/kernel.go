@@ -176,6 +176,8 @@ type Kernel struct {
 	progress   progress
 	// reported has the numbers of the unsupported calls that a message has named: each is named once.
 	reported map[uint64]bool
+	// full says that a message has said that there was no room for another process.
+	full bool
 	// refusals counts the calls that ended for want of support, for UnsupportedCalls.
 	refusals map[refusal]uint64
 	// nextVgStack is the id that VALGRIND_STACK_REGISTER gave last.

@@ -29,7 +29,7 @@ type Machine struct {
 
 // Address space is bounded by numbers of our own, not the host's.
 const (
-	// maxAddresses bounds the address space of all machines together, in bytes: 326 small ones. The host's own limit,
+	// maxAddresses bounds the address space of all machines together, in bytes: 652 small ones. The host's own limit,
 	// 47 bits less what its process and the engines need, would make fork(2) fail at a different process on each host.
 	maxAddresses = 102 << 40
 	// engineAddresses is how much of a guest's address space an engine always has room for.
@@ -157,8 +157,12 @@ func (m *Machine) close(k *Kernel) error {
 	return errors.Join(append(errs, m.mem.Close())...)
 }
 
-// LogNoMachine tells the user why call could make no process, and returns e.
+// LogNoMachine tells the user why call could make no process, once, and returns e.
 func (k *Kernel) LogNoMachine(call string, err error, e linux.Errno) linux.Errno {
+	if k.full {
+		return e
+	}
+	k.full = true
 	k.Logf("%s: no room for another process: %v; the program gets %v", call, err, e.String())
 	return e
 }
