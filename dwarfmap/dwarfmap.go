@@ -239,18 +239,29 @@ func (o *Object) fail(err error) {
 
 // Lookup returns the place of an address.
 func (o *Object) Lookup(vaddr uint64) Loc {
-	loc := Loc{File: Unknown, Func: Unknown}
+	loc, _ := o.LookupRun(vaddr)
+	return loc
+}
+
+// LookupRun returns the place of an address, and where what has the same place ends: at the next address if nothing is known of those behind it.
+func (o *Object) LookupRun(vaddr uint64) (loc Loc, end uint64) {
+	loc = Loc{File: Unknown, Func: Unknown}
 	if isDone(o.opts.Done) {
 		o.fail(ErrStopped)
-		return loc
+		return loc, vaddr + 1
 	}
-	if name, ok := o.function(vaddr); ok {
+	name, inFunc := o.function(vaddr)
+	if inFunc {
 		loc.Func = name
 	}
-	if file, line, ok := o.line(vaddr); ok {
+	file, line, inRow := o.line(vaddr)
+	if inRow {
 		loc.File, loc.Line = o.shorten(file), line
 	}
-	return loc
+	if inFunc && inRow {
+		return loc, min(o.lastFunc.hi, o.lastRow.hi)
+	}
+	return loc, vaddr + 1
 }
 
 // shorten applies Options.FullpathAfter.

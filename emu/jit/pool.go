@@ -8,7 +8,6 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
-	"github.com/cgemu/cgemu/emu/tally"
 )
 
 // A Pool makes the engines of processes. One that is closed is kept with its code for the next process, as long as nothing
@@ -147,7 +146,9 @@ func (e *Engine) retire() {
 	clear(e.pages)
 	clear(e.peeks)
 	e.once = nil
-	e.collected = [emu.NumEvents]tally.Tally{}
+	for ev := range e.collected {
+		e.collected[ev].Clear()
+	}
 	e.executed, e.added = 0, 0
 	clear(e.arena.words(counterOff, len(e.weights)))
 	clear(e.arena.words(stMeters, meters))

@@ -4,6 +4,7 @@
 package tally
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -12,6 +13,8 @@ import (
 // A Tally holds counts by guest address. The zero Tally is empty.
 type Tally struct {
 	pages map[emu.Addr]*page
+	// keys are those of pages in ascending order; nil if there are others since.
+	keys []emu.Addr
 	// The page of the last add: counts come in runs.
 	lastAt emu.Addr
 	last   *page
@@ -31,7 +34,7 @@ func (t *Tally) Add(a emu.Addr, n int64) {
 		}
 		if t.last == nil {
 			t.last = new(page)
-			t.pages[at] = t.last
+			t.pages[at], t.keys = t.last, nil
 		}
 	}
 	t.last[a%pageSize] += uint64(n)
@@ -53,7 +56,7 @@ func (t *Tally) Drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
 		}
 		if first := at * pageSize; len(t.pages) > Kept && first >= lo && first+pageSize <= hi {
 			delete(t.pages, at)
-			t.last = nil
+			t.last, t.keys = nil, nil
 		}
 	}
 }
@@ -69,13 +72,23 @@ func (t *Tally) within(lo, hi emu.Addr) (keys []emu.Addr) {
 		}
 		return keys
 	}
-	for at := range t.pages {
-		if at >= first && at < end {
-			keys = append(keys, at)
-		}
+	if t.keys == nil {
+		t.keys = slices.Sorted(maps.Keys(t.pages))
 	}
-	slices.Sort(keys)
-	return keys
+	from, _ := slices.BinarySearch(t.keys, first)
+	to, _ := slices.BinarySearch(t.keys, end)
+	return t.keys[from:to]
+}
+
+// Clear makes all counts zero. It keeps the pages for those to come, unless there are many.
+func (t *Tally) Clear() {
+	if len(t.pages) > Kept {
+		*t = Tally{}
+		return
+	}
+	for _, p := range t.pages {
+		*p = page{}
+	}
 }
 
 // Pages returns how many pages of addresses t keeps.

@@ -31,6 +31,10 @@ type attribution struct {
 	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
 	object *dwarfmap.Object
+	// run is the instructions in last that have the costs of the last one, if nothing else is wanted of it.
+	run costRun
+	// same is how many bytes from the address on that was looked up last have the same place.
+	same emu.Addr
 	// jit has the names that the program gave to code in no object; nameless says that what was looked up last is such code without one.
 	jit      jitnames.Names
 	nameless bool
@@ -40,6 +44,13 @@ type attribution struct {
 	// byObject says that code without a name is called by its object; unnamed are such names, by the object's path.
 	byObject bool
 	unnamed  map[string]string
+}
+
+// A costRun is the addresses of code, [lo, hi), of one cost centre of a profile.
+type costRun struct {
+	lo, hi  emu.Addr
+	profile *cgout.Profile
+	centre  int
 }
 
 // A counted is the costs of a process, or of one of its threads.
@@ -89,15 +100,23 @@ func newAttribution(cfg *Config, o *Objects) *attribution {
 
 // add adds n events of the instruction at a in m.
 func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
-	loc := c.place(m, a)
 	col := c.columns[e]
 	if col < 0 {
 		panic(fmt.Sprintf("BUG: event %d is counted, but no column of the profile", e))
 	}
+	if r := &c.run; a >= r.lo && a < r.hi && c.profile == r.profile {
+		r.profile.Counts(r.centre)[col] += n
+		return
+	}
+	loc := c.place(m, a)
 	if row := c.lateRow(a, loc); row != nil {
 		row[col] += n
 	} else {
-		c.profile.Counts(c.profile.Centre(loc.File, loc.Func, loc.Line))[col] += n
+		centre := c.profile.Centre(loc.File, loc.Func, loc.Line)
+		c.profile.Counts(centre)[col] += n
+		if c.graph == nil && c.insns == nil && !c.inline {
+			c.run = costRun{a, a + c.same, c.profile, centre}
+		}
 		if c.graph != nil {
 			fn, _ := c.owner(a, loc)
 			if c.inline && e == emu.Ir && c.object != nil {
@@ -175,7 +194,7 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 func (c *attribution) placeOutside(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	c.enter(m, a)
 	loc, va, known := unknown, uint64(0), false
-	c.in = nil
+	c.in, c.same = nil, 0
 	if c.nameless = false; c.object == nil {
 		if f, ok := c.jitName(a); ok {
 			loc.Func = f.Name
@@ -184,7 +203,9 @@ func (c *attribution) placeOutside(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 		c.nameless = c.byObject
 	} else {
 		if va, known = c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); known {
-			loc = c.object.Lookup(va)
+			var end uint64
+			loc, end = c.object.LookupRun(va)
+			c.same = min(emu.Addr(end-va), c.last.Hi-a)
 		}
 	}
 	if loc.Func == dwarfmap.Unknown && c.byObject && c.last.File {
@@ -250,7 +271,7 @@ func (c *attribution) enter(m *mem.Space, a emu.Addr) {
 }
 
 // forgetMapping forgets the last mapping: it may have changed.
-func (c *attribution) forgetMapping() { c.last, c.object = mem.VMA{}, nil }
+func (c *attribution) forgetMapping() { c.last, c.object, c.run = mem.VMA{}, nil, costRun{} }
 
 // open returns the object of a guest file, or nil if it has no names to give.
 func (c *attribution) open(path string) *dwarfmap.Object {
