@@ -135,6 +135,7 @@ func (t *lineTable) sequence(addr uint64) *sequence {
 			return covering(u.seqs, addr)
 		}
 		t.indexAll()
+		t.last = nil
 	}
 	return covering(t.seqs, addr)
 }

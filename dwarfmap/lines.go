@@ -31,7 +31,10 @@ type lineTable struct {
 	// sequences when needed; or starts is nil, and seqs has all sequences.
 	starts []start    // sorted
 	seqs   []sequence // sorted, disjoint
-	maps   *mappings  // rows that are not in them are dropped
+	// next is the row of sequence last behind the one that was looked up last: lookups come in ascending order.
+	last *sequence
+	next int
+	maps *mappings // rows that are not in them are dropped
 	// dirs returns the compilation directories by offset of the unit.
 	dirs func() map[uint64][]byte
 	room *allowance
@@ -126,6 +129,12 @@ func covering(seqs []sequence, addr uint64) *sequence {
 
 // row returns the row that covers addr.
 func (t *lineTable) row(addr uint64) (row, bool) {
+	if s := t.last; s != nil && t.next < len(s.rows) {
+		if r := s.rows[t.next]; addr-r.addr < r.size {
+			t.next++
+			return r, true
+		}
+	}
 	s := t.sequence(addr)
 	if s == nil {
 		return row{}, false
@@ -150,6 +159,7 @@ func (t *lineTable) row(addr uint64) (row, bool) {
 	if j == 0 || addr-s.rows[j-1].addr >= s.rows[j-1].size {
 		return row{}, false
 	}
+	t.last, t.next = s, j
 	return s.rows[j-1], true
 }
 

@@ -4,7 +4,7 @@
 package tally
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -13,11 +13,17 @@ import (
 // A Tally holds counts by guest address. The zero Tally is empty.
 type Tally struct {
 	pages map[emu.Addr]*page
-	// keys are those of pages in ascending order; nil if there are others since.
-	keys []emu.Addr
+	// sorted has the pages in ascending order; nil if there are others since.
+	sorted []pageAt
 	// The page of the last add: counts come in runs.
 	lastAt emu.Addr
 	last   *page
+}
+
+// A pageAt is a page and its key.
+type pageAt struct {
+	at emu.Addr
+	*page
 }
 
 // A page has the counts of consecutive addresses: of few, since most addresses begin no instruction, and many instructions count little.
@@ -34,7 +40,7 @@ func (t *Tally) Add(a emu.Addr, n int64) {
 		}
 		if t.last == nil {
 			t.last = new(page)
-			t.pages[at], t.keys = t.last, nil
+			t.pages[at], t.sorted = t.last, nil
 		}
 	}
 	t.last[a%pageSize] += uint64(n)
@@ -46,38 +52,46 @@ const Kept = 1 << 13
 // Drain hands every count in [lo, hi) that is not zero to f, in ascending order, and makes
 // it zero.
 func (t *Tally) Drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
-	for _, at := range t.within(lo, hi) {
-		counts := t.pages[at]
-		for i, n := range counts {
-			if a := at*pageSize + emu.Addr(i); n != 0 && a >= lo && a < hi {
+	for _, p := range t.within(lo, hi) {
+		for i, n := range p.page {
+			if a := p.at*pageSize + emu.Addr(i); n != 0 && a >= lo && a < hi {
 				f(a, n)
-				counts[i] = 0
+				p.page[i] = 0
 			}
 		}
-		if first := at * pageSize; len(t.pages) > Kept && first >= lo && first+pageSize <= hi {
-			delete(t.pages, at)
-			t.last, t.keys = nil, nil
+		if first := p.at * pageSize; len(t.pages) > Kept && first >= lo && first+pageSize <= hi {
+			delete(t.pages, p.at)
+			t.last, t.sorted = nil, nil
 		}
 	}
 }
 
-// within returns the keys of the pages that overlap [lo, hi), in ascending order.
-func (t *Tally) within(lo, hi emu.Addr) (keys []emu.Addr) {
+// within returns the pages that overlap [lo, hi), in ascending order.
+func (t *Tally) within(lo, hi emu.Addr) (list []pageAt) {
 	first, end := lo/pageSize, (hi-1)/pageSize+1
 	if end-first <= emu.Addr(len(t.pages)) {
 		for at := first; at < end; at++ {
-			if t.pages[at] != nil {
-				keys = append(keys, at)
+			if p := t.pages[at]; p != nil {
+				list = append(list, pageAt{at, p})
 			}
 		}
-		return keys
+		return list
 	}
-	if t.keys == nil {
-		t.keys = slices.Sorted(maps.Keys(t.pages))
+	if t.sorted == nil {
+		t.sorted = make([]pageAt, 0, len(t.pages))
+		for at, p := range t.pages {
+			t.sorted = append(t.sorted, pageAt{at, p})
+		}
+		slices.SortFunc(t.sorted, func(a, b pageAt) int { return cmp.Compare(a.at, b.at) })
 	}
-	from, _ := slices.BinarySearch(t.keys, first)
-	to, _ := slices.BinarySearch(t.keys, end)
-	return t.keys[from:to]
+	from, to := t.position(first), t.position(end)
+	return t.sorted[from:to]
+}
+
+// position returns where in sorted the first page at or behind key at is.
+func (t *Tally) position(at emu.Addr) int {
+	i, _ := slices.BinarySearchFunc(t.sorted, at, func(p pageAt, at emu.Addr) int { return cmp.Compare(p.at, at) })
+	return i
 }
 
 // Clear makes all counts zero. It keeps the pages for those to come, unless there are many.
