@@ -163,7 +163,7 @@ func (m *Space) chunks(list []loan, lo, hi, least, most emu.Addr) (parts []loan)
 		return nil
 	}
 	from := lo &^ (least - 1)
-	if from != m.settled {
+	if from < m.settled || from-m.settled > m.settling {
 		m.settling = 0
 	}
 	m.settling = max(least, min(2*m.settling, most))
