@@ -98,6 +98,9 @@ func (e *Engine) revalidate(pc emu.Addr) *tb {
 				e.dead++
 				return nil
 			}
+			for _, p := range t.src.peeks {
+				e.peeks[p.at] = p.found // its page is guarded now
+			}
 			t.retained = false
 			return t
 		}
@@ -116,7 +119,11 @@ func (e *Engine) unchanged(src *source) bool {
 		code = code[s.n:]
 	}
 	for _, p := range src.peeks {
-		if e.examineFlags(p.at) != p.found {
+		found, ok := e.peeks[p.at]
+		if !ok {
+			found = e.examineFlags(p.at)
+		}
+		if found != p.found {
 			return false
 		}
 	}
