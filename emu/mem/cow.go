@@ -32,24 +32,55 @@ const (
 // maxParts is how many loans there may be in a group before they are not parted any more: each is a mapping of the host. Tests replace it.
 var maxParts = func() int { return maxProtected() }
 
-// within returns what of the loans lies in [lo, hi).
-func within(list []loan, lo, hi emu.Addr) (found []loan) {
-	for _, l := range list {
-		if l.lo, l.hi = max(l.lo, lo), min(l.hi, hi); l.lo < l.hi {
-			found = append(found, l)
+// Lists of loans are sorted and disjoint.
+
+// overlapping returns which of the loans have a part in [lo, hi): those from i up to j.
+func overlapping(list []loan, lo, hi emu.Addr) (i, j int) {
+	i, _ = slices.BinarySearchFunc(list, lo, func(l loan, lo emu.Addr) int {
+		if l.hi <= lo {
+			return -1
 		}
+		return 1
+	})
+	for j = i; j < len(list) && list[j].lo < hi; j++ {
+	}
+	return i, j
+}
+
+// within returns what of the loans lies in [lo, hi).
+func within(list []loan, lo, hi emu.Addr) []loan {
+	i, j := overlapping(list, lo, hi)
+	found := slices.Clone(list[i:j])
+	for k := range found {
+		found[k].lo, found[k].hi = max(found[k].lo, lo), min(found[k].hi, hi)
 	}
 	return found
 }
 
-// without returns what of the loans lies outside all of others.
-func without(list, others []loan) []loan {
-	for _, o := range others {
-		list = append(within(list, 0, o.lo), within(list, o.hi, MaxAddr)...)
+// replace puts loans that lie in [lo, hi) in the place of what the list has there.
+func replace(list []loan, lo, hi emu.Addr, by ...loan) []loan {
+	i, j := overlapping(list, lo, hi)
+	var all []loan
+	if i < j && list[i].lo < lo {
+		all = append(all, loan{addrRange{list[i].lo, lo}, list[i].from})
 	}
-	return list
+	all = append(all, by...)
+	if i < j && list[j-1].hi > hi {
+		all = append(all, loan{addrRange{hi, list[j-1].hi}, list[j-1].from})
+	}
+	return slices.Replace(list, i, j, all...)
 }
 
+// without returns what of [lo, hi) is in no loan of a list, as loans of from.
+func without(list []loan, lo, hi emu.Addr, from *Space) []loan {
+	rest := []loan{{addrRange{lo, hi}, from}}
+	for _, l := range within(list, lo, hi) {
+		rest = replace(rest, l.lo, l.hi)
+	}
+	return rest
+}
+
+// setBorrowed and setLent set those lists, and count loans for the group.
 func (m *Space) setBorrowed(list []loan) {
 	m.group.parts += len(list) - len(m.borrowed)
 	m.borrowed = list
@@ -72,12 +103,10 @@ func (m *Space) lendsMuch() (bool, error) {
 		if !m.lends(&v) || v.NoFork {
 			continue
 		}
-		all := []loan{{addrRange{v.Lo, v.Hi}, m}}
-		rest := without(all, m.lent)
-		for _, l := range without(all, rest) {
+		for _, l := range within(m.lent, v.Lo, v.Hi) {
 			size += uint64(l.hi - l.lo)
 		}
-		for _, l := range rest {
+		for _, l := range without(m.lent, v.Lo, v.Hi, m) {
 			if err := changedPages(m.host.base, VMA{Lo: l.lo, Hi: l.hi}, func(lo, hi emu.Addr) { size += uint64(hi - lo) }); err != nil {
 				return false, err
 			}
@@ -91,14 +120,13 @@ func (m *Space) lendsMuch() (bool, error) {
 
 // lend lends n, a child in which v is mapped, all of v that is not borrowed itself.
 func (m *Space) lend(n *Space, v VMA) error {
-	own := without([]loan{{addrRange{v.Lo, v.Hi}, m}}, m.borrowed)
-	for _, l := range without(own, m.lent) {
-		if err := m.protectOnHost(l.lo, l.hi, Read); err != nil {
-			return err
+	for _, l := range without(m.borrowed, v.Lo, v.Hi, m) {
+		for _, fresh := range without(m.lent, l.lo, l.hi, m) {
+			if err := m.protectOnHost(fresh.lo, fresh.hi, Read); err != nil {
+				return err
+			}
 		}
-	}
-	m.setLent(append(without(m.lent, own), own...))
-	for _, l := range own {
+		m.setLent(replace(m.lent, l.lo, l.hi, l))
 		if err := n.borrow(l); err != nil {
 			return err
 		}
@@ -111,16 +139,22 @@ func (m *Space) borrow(l loan) error {
 	if err := m.protectOnHost(l.lo, l.hi, 0); err != nil {
 		return err
 	}
-	m.setBorrowed(append(m.borrowed, l))
+	m.setBorrowed(replace(m.borrowed, l.lo, l.hi, l))
 	if !slices.Contains(l.from.borrowers, m) {
 		l.from.borrowers = append(l.from.borrowers, m)
 	}
 	return nil
 }
 
+// lies reports whether a lies in a loan of a list.
+func lies(a emu.Addr, list []loan) bool {
+	i, j := overlapping(list, a, a+1)
+	return i < j
+}
+
 // CopyOnWrite copies the page at a if an access to it faulted because no fork had copied it yet. If it did, the access is to be made again.
 func (m *Space) CopyOnWrite(a emu.Addr, write bool) (done bool, err error) {
-	if len(within(m.borrowed, a, a+1)) == 0 && (!write || len(within(m.lent, a, a+1)) == 0) {
+	if !lies(a, m.borrowed) && !(write && lies(a, m.lent)) {
 		return false, nil
 	}
 	return true, m.settle(a, a+1, write)
@@ -152,14 +186,15 @@ func (m *Space) settle(lo, hi emu.Addr, write bool) error {
 		if err := m.protectOnHost(l.lo, l.hi, Read|Write); err != nil {
 			return err
 		}
-		m.setLent(without(m.lent, []loan{l}))
+		m.setLent(replace(m.lent, l.lo, l.hi))
 	}
 	return nil
 }
 
 // chunks returns the parts of the loans that are settled together because [lo, hi) has to be: at least bytes, up to most if one follows the other.
 func (m *Space) chunks(list []loan, lo, hi, least, most emu.Addr) (parts []loan) {
-	if len(within(list, lo, hi)) == 0 {
+	i, j := overlapping(list, lo, hi)
+	if i == j {
 		return nil
 	}
 	from := lo &^ (least - 1)
@@ -168,10 +203,7 @@ func (m *Space) chunks(list []loan, lo, hi, least, most emu.Addr) (parts []loan)
 	}
 	m.settling = max(least, min(2*m.settling, most))
 	m.settled = max((hi+least-1)&^(least-1), from+m.settling)
-	for _, l := range list {
-		if l.lo >= hi || l.hi <= lo {
-			continue
-		}
+	for _, l := range list[i:j] {
 		if m.group.parts < maxParts() {
 			l.lo, l.hi = max(l.lo, from), min(l.hi, m.settled)
 		}
@@ -207,7 +239,7 @@ func (m *Space) takeCopy(l loan) error {
 
 // repay notes that l's pages are not borrowed any more.
 func (m *Space) repay(l loan) {
-	m.setBorrowed(without(m.borrowed, []loan{l}))
+	m.setBorrowed(replace(m.borrowed, l.lo, l.hi))
 	if !slices.ContainsFunc(m.borrowed, func(b loan) bool { return b.from == l.from }) {
 		l.from.borrowers = slices.DeleteFunc(l.from.borrowers, func(b *Space) bool { return b == m })
 	}
@@ -235,7 +267,7 @@ func (m *Space) abandon(lo, hi emu.Addr) error {
 		if err := m.protectOnHost(l.lo, l.hi, Read|Write); err != nil {
 			return err
 		}
-		m.setLent(without(m.lent, []loan{l}))
+		m.setLent(replace(m.lent, l.lo, l.hi))
 	}
 	return nil
 }
