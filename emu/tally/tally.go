@@ -69,7 +69,7 @@ func (t *Tally) Drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
 // within returns the pages that overlap [lo, hi), in ascending order.
 func (t *Tally) within(lo, hi emu.Addr) (list []pageAt) {
 	first, end := lo/pageSize, (hi-1)/pageSize+1
-	if end-first <= emu.Addr(len(t.pages)) {
+	if t.sorted == nil && end-first <= emu.Addr(len(t.pages)) {
 		for at := first; at < end; at++ {
 			if p := t.pages[at]; p != nil {
 				list = append(list, pageAt{at, p})
