@@ -42,7 +42,9 @@ func overlapping(list []loan, lo, hi emu.Addr) (i, j int) {
 		}
 		return 1
 	})
-	for j = i; j < len(list) && list[j].lo < hi; j++ {
+	j = i
+	for j < len(list) && list[j].lo < hi {
+		j++
 	}
 	return i, j
 }
