@@ -259,7 +259,7 @@ func (o *Object) LookupRun(vaddr uint64) (loc Loc, end uint64) {
 		loc.File, loc.Line = o.shorten(file), line
 	}
 	if inFunc && inRow {
-		return loc, min(o.lastFunc.hi, o.lastRow.hi)
+		return loc, min(o.lastSymbol.end(), o.lastRow.hi)
 	}
 	return loc, vaddr + 1
 }
