@@ -47,7 +47,27 @@ var (
 )
 
 func normalName(name string) string {
-	name = level.ReplaceAllString(name, "")
+	if name = level.ReplaceAllString(name, ""); !strings.Contains(name, "'") {
+		return normalFunction(name)
+	}
+	// A function and its callers: in Callgrind's names there are entries of linkage tables, too.
+	var list []string
+	for i, fn := range strings.Split(name, "'") {
+		fn = normalFunction(fn)
+		if i == 0 || fn != cgout.Unknown && fn != list[len(list)-1] {
+			list = append(list, fn)
+		}
+	}
+	if list[0] == cgout.Unknown {
+		return cgout.Unknown
+	}
+	return strings.Join(list[:min(len(list), callersCompared+1)], "'")
+}
+
+// callersCompared is how many callers are compared where functions are told apart by them.
+const callersCompared = 2
+
+func normalFunction(name string) string {
 	switch {
 	case address.MatchString(name):
 		return cgout.Unknown
@@ -57,7 +77,13 @@ func normalName(name string) string {
 	return parts.ReplaceAllString(name, "")
 }
 
-func isPart(name string) bool { return parts.MatchString(level.ReplaceAllString(name, "")) }
+func isPart(name string) bool { return parts.MatchString(functionOf(name)) }
+
+// functionOf is the function that a name begins with.
+func functionOf(name string) string {
+	name, _, _ = strings.Cut(name, "'")
+	return name
+}
 
 func normalize(p *cgout.Profile) *normalGraph {
 	g := &normalGraph{map[callSite]uint64{}, map[callSite]uint64{}, map[string]uint64{}, map[string]uint64{}, p.Totals()[0]}
@@ -67,7 +93,7 @@ func normalize(p *cgout.Profile) *normalGraph {
 	for c := range p.Graph.Calls {
 		site := callSite{normalName(c.Caller.Name), c.Line, normalName(c.Callee.Name)}
 		switch {
-		case site.caller == site.callee && (site.caller == "joined" || isPart(c.Caller.Name) || isPart(c.Callee.Name)):
+		case site.caller == site.callee && (functionOf(site.caller) == "joined" || isPart(c.Caller.Name) || isPart(c.Callee.Name)):
 		case site.callee == cgout.Unknown:
 			g.unnamed[site.caller] += c.Counts[0]
 		case site.caller == cgout.Unknown:
@@ -95,7 +121,7 @@ func compareGraphs(t *testing.T, want, got *normalGraph) int {
 			continue
 		}
 		d := cost - want.costs[site]
-		if site.callee == "(below main)" {
+		if functionOf(site.callee) == "(below main)" {
 			d /= 2 // these are two functions, one called by the other
 		}
 		assert.LessOrEqual(t, d, last, "%v: %d, to Callgrind %d", site, cost, want.costs[site])
@@ -104,7 +130,7 @@ func compareGraphs(t *testing.T, want, got *normalGraph) int {
 		}
 	}
 	for name := range got.self {
-		if name == cgout.Unknown || name == "joined" {
+		if name == cgout.Unknown || functionOf(name) == "joined" {
 			continue
 		}
 		// The cost of a linkage table's entry is the caller's own to Callgrind.
@@ -159,6 +185,44 @@ func TestOracleCallGraphDynamic(t *testing.T) {
 			ref := filepath.Join(dir, "ref")
 			runReference(t, dir, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null"), nil, ref, args)
 			_, r := guestRun(t, compat(t, cgemu.Config{Args: args, Dir: dir, Env: []string{preload}, CallGraph: true}))
+			compareGraphs(t, normalize(readCallgrindFile(t, ref)), normalize(r.Profile))
+		})
+	}
+}
+
+// TestOracleSeparateCallers compares functions told apart by their callers: the names of contexts, and in each context what a function costs, whom it calls and
+// what that costs. Callgrind's contexts have entries of linkage tables in them, which ours have not, so that both are asked for more callers than are compared.
+func TestOracleSeparateCallers(t *testing.T) {
+	sites := 0
+	for _, p := range staticPrograms(t) {
+		if p.String() == "setjmp.c musl-gcc -O2" {
+			continue // see TestOracleCallGraph
+		}
+		t.Run(p.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			p.build(t, dir)
+			run(t, dir, []string{}, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--separate-callers=8", "--separate-recs=1", "--callgrind-out-file=ref", "./prog")...)
+			_, r := guestRun(t, compat(t, cgemu.Config{
+				Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload}, CallGraph: true, SeparateCallers: 4,
+			}))
+			sites += compareGraphs(t, normalize(readCallgrindFile(t, filepath.Join(dir, "ref"))), normalize(r.Profile))
+		})
+	}
+	require.Greater(t, sites, 6000)
+}
+
+// TestOracleSeparateCallersDynamic does so with programs of the system.
+func TestOracleSeparateCallersDynamic(t *testing.T) {
+	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
+	dir := files(t)
+	for _, args := range [][]string{
+		{"/bin/true"}, {"/bin/echo", "a", "b"}, {"/bin/dash", "-c", "i=0; while [ $i -lt 20 ]; do i=$((i + 1)); done; echo $i"},
+		{"/usr/bin/mawk", "{ s[$1 % 10] += $1 } END { for (i in s) print i, s[i] }", "numbers"}, {"/usr/bin/sha256sum", "text"},
+	} {
+		t.Run(strings.Join(args[:1], " "), func(t *testing.T) {
+			ref := filepath.Join(dir, "ref")
+			runReference(t, dir, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--separate-callers=40", "--separate-recs=1"), nil, ref, args)
+			_, r := guestRun(t, compat(t, cgemu.Config{Args: args, Dir: dir, Env: []string{preload}, CallGraph: true, SeparateCallers: 4}))
 			compareGraphs(t, normalize(readCallgrindFile(t, ref)), normalize(r.Profile))
 		})
 	}

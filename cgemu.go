@@ -124,6 +124,10 @@ type Config struct {
 	DumpInstr bool
 	// CallGraph records who called whom, how often and at what inclusive cost: Profile.Graph. The engines jit and interp can.
 	CallGraph bool
+	// SeparateCallers tells functions apart by up to so many callers, 0 for none; functions that patterns in SeparateCallersOf name by the most that these say. Names
+	// in the profile are those of a function and its callers, with `'` in between. Both need CallGraph, and the engine interp, which "" stands for then.
+	SeparateCallers   int
+	SeparateCallersOf []CallersOf
 	// Inline attributes costs, and calls of a call graph, to functions that were inlined, where debug information tells of them: without it they
 	// are the costs of the function into which they were inlined, as Cachegrind has it.
 	Inline bool
@@ -200,7 +204,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if len(cfg.Args) == 0 {
 		return nil, errors.New("cgemu: no program")
 	}
-	engine, err := FindEngine(cfg.Engine)
+	engine, err := cfg.findEngine()
 	if err != nil {
 		return nil, fmt.Errorf("cgemu: %w", err)
 	}

@@ -1,6 +1,8 @@
 package cgemu
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/cgemu/cgemu/internal/profiler"
@@ -31,6 +33,42 @@ func EventGroups() []string { return profiler.EventGroups() }
 func (cfg *Config) profilerConfig() *profiler.Config {
 	return &profiler.Config{
 		Regions: profiler.Regions(cfg.Regions), Caches: cfg.Caches, Branches: cfg.Branches, Events: cfg.Events, Cycles: cfg.Cycles,
-		DumpInstr: cfg.DumpInstr, CallGraph: cfg.CallGraph, Inline: cfg.Inline, Threads: cfg.SeparateThreads, Compat: cfg.Compat, Cmd: strings.Join(cfg.Args, " "), Log: cfg.log(), OnDump: cfg.OnDump, OnGoBenchmark: cfg.OnGoBenchmark,
+		DumpInstr: cfg.DumpInstr, CallGraph: cfg.CallGraph, Callers: cfg.SeparateCallers, CallersOf: callersOf(cfg.SeparateCallersOf), Inline: cfg.Inline, Threads: cfg.SeparateThreads, Compat: cfg.Compat, Cmd: strings.Join(cfg.Args, " "), Log: cfg.log(), OnDump: cfg.OnDump, OnGoBenchmark: cfg.OnGoBenchmark,
 	}
+}
+
+// CallersOf is how many callers tell the functions apart that a pattern names, as those of Regions do.
+type CallersOf struct {
+	Function string
+	Callers  int
+}
+
+func callersOf(list []CallersOf) (out []profiler.CallersOf) {
+	for _, of := range list {
+		out = append(out, profiler.CallersOf{Pattern: of.Function, Callers: of.Callers})
+	}
+	return out
+}
+
+// separatesCallers reports whether functions are told apart by their callers.
+func (cfg *Config) separatesCallers() bool {
+	return cfg.SeparateCallers > 0 || len(cfg.SeparateCallersOf) > 0
+}
+
+// findEngine returns the engine of a run: with callers, one that tells them apart.
+func (cfg *Config) findEngine() (EngineInfo, error) {
+	if !cfg.separatesCallers() {
+		return FindEngine(cfg.Engine)
+	}
+	switch {
+	case !cfg.CallGraph:
+		return EngineInfo{}, errors.New("SeparateCallers needs CallGraph")
+	case cfg.Engine == "" || cfg.Engine == AutoEngine:
+		return FindEngine("interp")
+	}
+	engine, err := FindEngine(cfg.Engine)
+	if err == nil && engine.Name != "interp" {
+		err = fmt.Errorf("engine %s does not tell functions apart by their callers: interp does", engine.Name)
+	}
+	return engine, err
 }

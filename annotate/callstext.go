@@ -224,10 +224,14 @@ func (r *CallReport) WriteCallers(w io.Writer, globs ...string) error {
 	})
 }
 
-// named returns the functions that globs name.
+// named returns the functions that globs name, those that are told apart by their callers also by what stands before them.
 func (r *CallReport) named(globs []string) (list []*CallFunction) {
 	for _, like := range []func(pattern, name string) bool{
 		glob.Match,
+		func(pattern, name string) bool {
+			fn, _, _ := strings.Cut(name, "'")
+			return glob.Match(pattern, fn)
+		},
 		func(pattern, name string) bool { return pattern != "" && strings.Contains(name, pattern) },
 	} {
 		for _, f := range r.Functions {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // callgrindBegins are what the first line of a file in Callgrind's format may begin with.
@@ -233,14 +234,28 @@ func (r *callgrindReader) name(value []byte, names map[string]string) (string, e
 		return string(value), nil
 	}
 	if len(rest) > 0 {
-		names[number] = string(rest)
-		return string(rest), nil
+		names[number] = inContext(string(rest), names)
+		return names[number], nil
 	}
 	name, ok := names[number]
 	if !ok {
 		return "", r.s.Errorf("name (%s) was not given before", number)
 	}
 	return name, nil
+}
+
+// inContext returns a name: Callgrind's --compress-mangled=yes writes a function and its callers, (1)'(2), by the numbers of their names.
+func inContext(text string, names map[string]string) string {
+	parts := strings.Split(text, "'")
+	for i, part := range parts {
+		if len(part) < 3 || part[0] != '(' || part[len(part)-1] != ')' {
+			continue
+		}
+		if name, ok := names[part[1:len(part)-1]]; ok {
+			parts[i] = name
+		}
+	}
+	return strings.Join(parts, "'")
 }
 
 // calls takes `calls=COUNT POSITION`; the inclusive cost is on the next line.

@@ -63,6 +63,7 @@ type options struct {
 	count              countOptions
 	cacheWarning       string
 	engineWarning      string
+	separates          bool // the engine was chosen since it tells functions apart by their callers
 	fullpathAfter      []string
 	extraDebug         []string
 	debuginfod         string
@@ -201,6 +202,12 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.kept = recordable(f); o.record != "" && o.stdio == "auto" {
 		o.stdio = "pipe"
 	}
+	if o.count.separatesCallers() {
+		if f.Changed("call-graph") && !bool(o.count.callGraph) {
+			return nil, nil, errors.New("--separate-callers and --call-graph=no: not both: functions are told apart in the call graph")
+		}
+		o.count.callGraph = true
+	}
 	if (o.valgrind.callgrind || o.outFormat != "" && o.outFormat != "lcov") && !f.Changed("call-graph") {
 		o.count.callGraph = true
 	}
@@ -303,8 +310,14 @@ func (o *options) check() error {
 	return o.findCaches()
 }
 
+// separatingEngine is the engine that tells functions apart by their callers.
+const separatingEngine = "interp"
+
 // findEngine checks the engine's name, and chooses the CPU that it can show.
 func (o *options) findEngine() error {
+	if o.separates = o.engine == cgemu.AutoEngine && o.count.separatesCallers(); o.separates {
+		o.engine = separatingEngine
+	}
 	engine, err := cgemu.FindEngine(o.engine)
 	if err != nil && o.engine == cgemu.AutoEngine {
 		return noEngine(err)
@@ -314,6 +327,9 @@ func (o *options) findEngine() error {
 	}
 	if _, err := o.findDebug(); err != nil {
 		return err
+	}
+	if o.count.separatesCallers() && engine.Name != separatingEngine {
+		return fmt.Errorf("--separate-callers: the engine %s does not tell functions apart by their callers; %s does", engine.Name, separatingEngine)
 	}
 	if len(o.debug) > 0 && engine.Name != "jit" {
 		return fmt.Errorf("--debug: the engine %s does not tell what it does; jit does", engine.Name)

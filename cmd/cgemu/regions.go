@@ -22,7 +22,16 @@ type countOptions struct {
 	callGraph      yesNo
 	inline         yesNo
 	threads        yesNo
+	// callers is how many callers tell functions apart, callersOf has the patterns of those that so many do.
+	callers   int
+	callersOf [maxCallersOf + 1][]string
 }
+
+// maxCallersOf is the largest N that --separate-callersN=FUNCTION has, maxCallers that of --separate-callers=N.
+const (
+	maxCallersOf = 9
+	maxCallers   = 100
+)
 
 // register adds the options to f.
 func (c *countOptions) register(f *pflag.FlagSet) {
@@ -36,6 +45,12 @@ func (c *countOptions) register(f *pflag.FlagSet) {
 	f.Var(&c.threads, "separate-threads", "")
 	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles", "dump-instr", "call-graph", "inline", "separate-threads"} {
 		f.Lookup(name).NoOptDefVal = "yes"
+	}
+	f.IntVar(&c.callers, "separate-callers", 0, "")
+	for n := range c.callersOf {
+		name := fmt.Sprintf("separate-callers%d", n)
+		f.StringArrayVar(&c.callersOf[n], name, nil, "")
+		f.Lookup(name).Hidden = true // in the help: the manual has them
 	}
 	f.StringArrayVar(&c.regions.Toggle, "toggle-collect", nil, "")
 	f.StringArrayVar(&c.regions.From, "from", nil, "")
@@ -54,7 +69,7 @@ func (c *countOptions) check(cacheSim bool) error {
 	for _, o := range []struct {
 		name     string
 		patterns []string
-	}{{"toggle-collect", c.regions.Toggle}, {"from", c.regions.From}, {"to", c.regions.To}} {
+	}{{"separate-callersN", slices.Concat(c.callersOf[:]...)}, {"toggle-collect", c.regions.Toggle}, {"from", c.regions.From}, {"to", c.regions.To}} {
 		if slices.Contains(o.patterns, "") {
 			return fmt.Errorf("--%s=: no function", o.name)
 		}
@@ -63,6 +78,9 @@ func (c *countOptions) check(cacheSim bool) error {
 		if slices.Contains(c.regions.To, fn) {
 			return fmt.Errorf("--from=%s --to=%[1]s: nothing is between the first entry of a function and itself; --toggle-collect=%[1]s counts it with what it calls", fn)
 		}
+	}
+	if c.callers < 0 || c.callers > maxCallers {
+		return fmt.Errorf("--separate-callers=%d: 0 to %d expected", c.callers, maxCallers)
 	}
 	if bool(c.cycles) && !cacheSim {
 		return errors.New("--cycles: needs --cache-sim=yes: the estimate is made of cache misses")
@@ -76,7 +94,17 @@ func (c *countOptions) apply(cfg *cgemu.Config) {
 	cfg.Regions.NotInstr, cfg.Regions.NotCollecting = !bool(c.instrAtStart), !bool(c.collectAtStart)
 	cfg.Events, cfg.Cycles = c.events, bool(c.cycles)
 	cfg.DumpInstr, cfg.CallGraph, cfg.Inline = bool(c.dumpInstr), bool(c.callGraph), bool(c.inline)
-	cfg.SeparateThreads = bool(c.threads)
+	cfg.SeparateThreads, cfg.SeparateCallers = bool(c.threads), c.callers
+	for n, patterns := range c.callersOf {
+		for _, p := range patterns {
+			cfg.SeparateCallersOf = append(cfg.SeparateCallersOf, cgemu.CallersOf{Function: p, Callers: n})
+		}
+	}
+}
+
+// separatesCallers reports whether functions are told apart by their callers.
+func (c *countOptions) separatesCallers() bool {
+	return c.callers > 0 || slices.ContainsFunc(c.callersOf[1:], func(p []string) bool { return len(p) > 0 })
 }
 
 // cure is why a run may have counted nothing, and what helps, behind a colon; "" if nothing in the options explains it.

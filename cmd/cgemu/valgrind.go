@@ -21,7 +21,7 @@ type valgrindOption struct {
 }
 
 const (
-	oneContext = "a call graph has functions once"
+	oneContext = "a call graph has functions once, or by their callers (--separate-callers=)"
 	byFunction = "--toggle-collect=, --from= and --to= count parts of a run, and client requests write dumps"
 	asCaches   = "caches are simulated as Cachegrind does (--cache-sim=yes)"
 )
@@ -42,7 +42,6 @@ var valgrindOptions = map[string]valgrindOption{
 	"zero-before":        {"", byFunction},
 	"fn-group":           {"", oneContext + ": they cannot be grouped; cgemu annotate --focus=GLOB shows some alone"},
 	"fn-skip":            {"", oneContext + ": what one counts cannot go to its callers; --toggle-collect= counts what it calls too"},
-	"separate-callers":   {"0", oneContext + ": whoever calls them; --toggle-collect= counts what one of them calls"},
 	"separate-recs":      {"1", oneContext + ": however often they call themselves"},
 	"scheduling-quantum": {"", "turns have lengths of cgemu's own; --seed-sched=N makes others"},
 

@@ -21,7 +21,7 @@ func TestValgrindHelp(t *testing.T) {
 		require.NoError(t, err)
 		for _, m := range option.FindAllStringSubmatch(string(help), -1) {
 			switch name := m[1]; name {
-			case "help", "help-debug", "help-dyn-options", "version", "separate-callers2", "separate-recs2":
+			case "help", "help-debug", "help-dyn-options", "version", "separate-recs2":
 			default:
 				_, _, err := parseOptions([]string{"--" + name + "=value"})
 				var unknown *pflag.NotExistError

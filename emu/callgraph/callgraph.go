@@ -38,8 +38,9 @@ const baseSP = ^emu.Addr(0)
 
 // An arc is a pair of places between which control passed. Site is 0 for what was not called: the first function of a thread, or a signal handler.
 type arc struct {
-	site, target emu.Addr
-	function     emu.Function // of the target
+	arcKey
+	callee   Context      // of the target
+	function emu.Function // of the target
 	// stale says that code there was unmapped or overwritten since: function is to be looked up again.
 	stale bool
 }
@@ -52,6 +53,8 @@ const (
 	PassTo   = 1
 	Function = 2
 	Begins   = 3
+	// Callee is the context of the target, where contexts are told apart.
+	Callee = 4
 )
 
 // A Layout says where totals and rows have what.
@@ -71,7 +74,11 @@ func (r *Recorder) In() int    { return r.layout.Header }
 func (r *Recorder) Calls() int { return r.layout.Header + r.layout.Calls }
 func (r *Recorder) Out() int   { return r.layout.Header + r.layout.Words }
 
-type arcKey struct{ site, target emu.Addr }
+// caller is the context of the site. again is that of the target if it is an active function's to which a jump goes back, 0 if it follows from the caller's.
+type arcKey struct {
+	site, target  emu.Addr
+	caller, again Context
+}
 
 // A stack has the frames of one of the guest's stacks, the innermost last.
 type stack struct {
@@ -122,6 +129,7 @@ type Recorder struct {
 	goroutines map[uint64]*stack   // that have run
 	// inherited is the thread of another process of which the first one is a copy, nil for none.
 	inherited *thread
+	contexts  *contexts // nil if functions are not told apart by their callers
 }
 
 // New returns a recorder of some events. function tells functions apart, mapping says which addresses, [lo, hi), are mapped together with one: none if it is
@@ -156,17 +164,24 @@ func (r *Recorder) Column(e emu.Event) int {
 	return -1
 }
 
-// Arc returns the place of the arc from site to target, which it makes if there is none.
+// Arc returns the place of the arc from site, which is in the function that is executed, to target. It makes it if there is none.
 func (r *Recorder) Arc(site, target emu.Addr) uint64 {
-	key := arcKey{site, target}
+	key := arcKey{site: site, target: target}
+	if site != 0 {
+		key.caller = r.Context()
+	}
+	return r.arcAt(key)
+}
+
+func (r *Recorder) arcAt(key arcKey) uint64 {
 	i, ok := r.index[key]
 	if !ok {
 		i = len(r.arcs)
 		r.index[key] = i
-		r.arcs = append(r.arcs, arc{site: site, target: target, stale: true})
+		r.arcs = append(r.arcs, arc{arcKey: key, stale: true})
 		r.Sums = append(r.Sums, make([]uint64, r.Width())...)
-		for _, a := range [...]emu.Addr{site, target} {
-			if p := a.PageDown(); a != 0 && (a == site || p != site.PageDown()) {
+		for _, a := range [...]emu.Addr{key.site, key.target} {
+			if p := a.PageDown(); a != 0 && (a == key.site || p != key.site.PageDown()) {
 				r.pages[p] = append(r.pages[p], i)
 			}
 		}
@@ -186,6 +201,12 @@ func (r *Recorder) refresh(i int) {
 	row[Function], row[Begins] = uint64(r.Number(a.target)), 0
 	if a.function.ID == a.target {
 		row[Begins] = 1
+	}
+	if r.contexts != nil {
+		if a.callee = a.again; a.callee == 0 {
+			a.callee = r.contexts.called(a.caller, a.site, a.target)
+		}
+		row[Callee] = uint64(a.callee)
 	}
 }
 
@@ -366,11 +387,12 @@ func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 		if n--; r.arcOf(r.Frames[n]).function.ID != f.ID {
 			continue
 		}
+		caller := r.Context()
 		for len(r.Frames) > n+1 {
 			r.pop()
 		}
-		if target == f.ID {
-			r.count(r.Arc(site, target), counts) // a call; what it costs belongs to the one that is active
+		if target == f.ID { // a call; what it costs belongs to the one that is active
+			r.count(r.arcAt(arcKey{site, target, caller, r.Context()}), counts)
 		}
 		return
 	}
@@ -566,10 +588,18 @@ func (r *Recorder) Inherit(parent *Recorder) {
 	if parent.thread == nil {
 		return
 	}
-	s := &stack{start: parent.thread.current.start}
+	s, caller := &stack{start: parent.thread.current.start}, Context(0)
 	for _, f := range parent.Frames {
-		a := parent.arcOf(f)
-		s.frames = append(s.frames, Frame{SP: f.SP, Arc: r.Arc(a.site, a.target)})
+		key := parent.arcOf(f).arcKey
+		if key.caller = caller; key.site == 0 {
+			key.caller = 0
+		}
+		key.again = 0
+		f.Arc = r.arcAt(key)
+		s.frames = append(s.frames, f)
+		if r.contexts != nil {
+			caller = r.contextOf(f)
+		}
 	}
 	r.inherited = &thread{current: s}
 }
@@ -602,9 +632,16 @@ func (r *Recorder) within(lo, hi emu.Addr) (list []int) {
 	return slices.Compact(list)
 }
 
-// Collect calls add for each arc whose site or target is on the pages of [lo, hi) with the calls and the counts, in the order of Events, since the
-// last Collect of it. costs must not be kept.
-func (r *Recorder) Collect(lo, hi emu.Addr, add func(site, target emu.Addr, calls uint64, costs []uint64)) {
+// A Sum is what Collect has of an arc: its places, the contexts of these, how many calls there were and what was counted, in the order of Events.
+type Sum struct {
+	Site, Target   emu.Addr
+	Caller, Callee Context
+	Calls          uint64
+	Costs          []uint64
+}
+
+// Collect calls add for each arc whose site or target is on the pages of [lo, hi) with what was counted since the last Collect of it. Costs must not be kept.
+func (r *Recorder) Collect(lo, hi emu.Addr, add func(s Sum)) {
 	list := r.within(lo, hi)
 	if len(list) == 0 {
 		return
@@ -623,7 +660,7 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(site, target emu.Addr, call
 			any |= costs[e]
 		}
 		if any != 0 && a.site != 0 {
-			add(a.site, a.target, sums[r.Calls()], costs)
+			add(Sum{a.site, a.target, a.caller, a.callee, sums[r.Calls()], costs})
 		}
 		clear(sums[r.In():])
 	}

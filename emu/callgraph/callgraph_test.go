@@ -41,8 +41,8 @@ func (g *guest) jump(site, target emu.Addr) { g.Totals[0]++; g.Jump(site, target
 
 // arcs are what was counted.
 func arcs(r *Recorder) (list []string) {
-	r.Collect(0, ^emu.Addr(0), func(site, target emu.Addr, calls uint64, costs []uint64) {
-		list = append(list, fmt.Sprintf("%x-%x %d %d", uint64(site), uint64(target), calls, costs[0]))
+	r.Collect(0, ^emu.Addr(0), func(s Sum) {
+		list = append(list, fmt.Sprintf("%x-%x %d %d", uint64(s.Site), uint64(s.Target), s.Calls, s.Costs[0]))
 	})
 	return list
 }
@@ -239,7 +239,7 @@ func TestInvalidate(t *testing.T) {
 	g.lookup = func(a emu.Addr) emu.Function { return emu.Function{ID: a &^ (size - 1), Lo: a, Hi: a + 1} }
 	g.call(0x1010, 0x2000, 0x707f8)
 	n := 0
-	g.Collect(0x8000, 0x9000, func(emu.Addr, emu.Addr, uint64, []uint64) { n++ })
+	g.Collect(0x8000, 0x9000, func(Sum) { n++ })
 	require.Zero(t, n)
 	g.Invalidate(0x2000, 0x3000)
 	size = 0x10

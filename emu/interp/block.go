@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -41,6 +42,9 @@ type block struct {
 	next            [2]*block
 	// calls is what the recorder of calls has to know, nil while nobody does.
 	calls *blockCalls
+	// context is that in which counts are, others are the counts in others: see enterContext.
+	context callgraph.Context
+	others  map[callgraph.Context]blockCounts
 }
 
 // maxInsns is how many instructions a block has at most: a straight run ends there.
@@ -214,6 +218,14 @@ func (e *Engine) gatherAll(blocks []*block) {
 
 // gather does so with those of one.
 func (e *Engine) gather(b *block) {
+	if e.contexts != nil {
+		e.gatherContexts(b)
+		return
+	}
+	e.gatherCounts(b)
+}
+
+func (e *Engine) gatherCounts(b *block) {
 	n := b.count
 	b.count = 0
 	if b.counting != emu.CountAll {
@@ -243,7 +255,7 @@ func (e *Engine) gatherOwn(in *insn) {
 	}
 	for ev, n := range in.own {
 		if n != 0 {
-			e.collected[ev].Add(in.PC, int64(n))
+			e.collect(emu.Event(ev), in.PC, int64(n))
 			in.own[ev] = 0
 		}
 	}
@@ -252,14 +264,23 @@ func (e *Engine) gatherOwn(in *insn) {
 // addPlan adds what n executions of in count whatever they meet.
 func (e *Engine) addPlan(in *insn, n int64) {
 	for _, p := range e.plans[in.plan] {
-		e.collected[p.event].Add(in.PC, n*p.times)
+		e.collect(p.event, in.PC, n*p.times)
 	}
+}
+
+// collect adds n to what is to be collected of an event at a.
+func (e *Engine) collect(ev emu.Event, a emu.Addr, n int64) {
+	if e.contexts != nil {
+		e.contexts.add(contextCount{a, e.context, ev}, n)
+		return
+	}
+	e.collected[ev].Add(a, n)
 }
 
 // tally adds n events of the instruction at a.
 func (e *Engine) tally(a emu.Addr, ev emu.Event, n int64) {
 	if e.counting == emu.CountAll && e.Events.Has(ev) && n != 0 {
-		e.collected[ev].Add(a, n)
+		e.collect(ev, a, n)
 		if e.calls != nil {
 			e.calls.add(ev, n)
 		}

@@ -87,6 +87,9 @@ func (e *Engine) enterRecorded(c *emu.CPU, b *block) *emu.Stop {
 		k.prepare(e, b)
 	}
 	counts := e.counting == emu.CountAll
+	if e.contexts != nil {
+		e.enterContext(b, k.Context())
+	}
 	if counts {
 		for i, n := range b.calls.sums {
 			k.Totals[i] += n

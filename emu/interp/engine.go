@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/sem"
@@ -52,6 +53,10 @@ type Engine struct {
 	collected [emu.NumEvents]tally.Tally
 	sim       simulation
 	calls     *calls // nil if calls are not recorded
+	// contexts has the counts in the place of collected if functions are told apart by their callers, nil if they are not. context is that of what is
+	// executed, or gathered.
+	contexts contextCounts
+	context  callgraph.Context
 }
 
 // New returns an engine for the code in m.
@@ -65,6 +70,10 @@ func New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	e.sim = newSimulation(&cfg)
 	if cfg.Function != nil {
 		e.calls = newCalls(e.Events|cfg.Others, cfg.Function, m)
+	}
+	if cfg.Callers > 0 {
+		e.calls.SeparateCallers(cfg.Callers, cfg.Names)
+		e.contexts = contextCounts{}
 	}
 	e.SetCounting(emu.CountAll)
 	return e, nil
@@ -106,16 +115,25 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 
 // Collect implements emu.Engine.
 func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
+	if e.contexts != nil {
+		e.CollectContexts(lo, hi, func(_ callgraph.Context, a emu.Addr, ev emu.Event, n uint64) { add(a, ev, n) })
+		return
+	}
+	e.gatherRange(lo, hi)
+	for ev := range e.collected {
+		e.collected[ev].Drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
+	}
+}
+
+// gatherRange moves the counts of all blocks on pages in [lo, hi) to where they are collected.
+func (e *Engine) gatherRange(lo, hi emu.Addr) {
 	if (hi-lo)/emu.PageSize > emu.Addr(len(e.pages)) {
 		for _, blocks := range e.pages {
 			e.gatherAll(blocks)
 		}
-	} else {
-		for p := lo.PageDown(); p < hi; p += emu.PageSize {
-			e.gatherAll(e.pages[p])
-		}
+		return
 	}
-	for ev := range e.collected {
-		e.collected[ev].Drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
+	for p := lo.PageDown(); p < hi; p += emu.PageSize {
+		e.gatherAll(e.pages[p])
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 )
 
 // sixteen has functions of sixteen bytes.
@@ -18,8 +19,8 @@ func sixteen(a emu.Addr) emu.Function { return emu.Function{ID: a &^ 15, Lo: a &
 // arcs are the calls that an engine has recorded.
 func (m *machine) arcs() (list []string) {
 	m.gather()
-	m.Calls().Collect(0, ^emu.Addr(0), func(site, target emu.Addr, calls uint64, costs []uint64) {
-		list = append(list, fmt.Sprintf("%x-%x %d %d", uint64(site-codeAt), uint64(target-codeAt), calls, costs[0]))
+	m.Calls().Collect(0, ^emu.Addr(0), func(s callgraph.Sum) {
+		list = append(list, fmt.Sprintf("%x-%x %d %d", uint64(s.Site-codeAt), uint64(s.Target-codeAt), s.Calls, s.Costs[0]))
 	})
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/internal/jitnames"
 )
@@ -41,6 +42,9 @@ type attribution struct {
 	// inline says that code belongs to functions that were inlined there, in is the innermost one at what was looked up last, nil for none.
 	inline bool
 	in     *dwarfmap.Inlined
+	// contexts are the names of functions told apart by their callers, context is that of what is added, 0 if they are not.
+	contexts contextNames
+	context  callgraph.Context
 	// byObject says that code without a name is called by its object; unnamed are such names, by the object's path.
 	byObject bool
 	unnamed  map[string]string
@@ -83,7 +87,7 @@ var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 func newAttribution(cfg *Config, o *Objects) *attribution {
 	c := &attribution{
 		counted: newCounted(cfg), objects: o, opened: map[string]*dwarfmap.Object{}, starts: map[functionStart]dwarfmap.Loc{},
-		inline: cfg.Inline, byObject: !cfg.Compat, unnamed: map[string]string{},
+		inline: cfg.Inline, byObject: !cfg.Compat, unnamed: map[string]string{}, contexts: newContextNames(cfg),
 	}
 	c.row = make([]uint64, len(c.profile.Events))
 	if cfg.Threads {
@@ -112,27 +116,35 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	if row := c.lateRow(a, loc); row != nil {
 		row[col] += n
 	} else {
-		centre := c.profile.Centre(loc.File, loc.Func, loc.Line)
-		c.profile.Counts(centre)[col] += n
 		if c.graph == nil && c.insns == nil && !c.inline {
+			centre := c.profile.Centre(loc.File, loc.Func, loc.Line)
+			c.profile.Counts(centre)[col] += n
 			c.run = costRun{a, a + c.same, c.profile, centre}
+			return
 		}
-		if c.graph != nil {
-			fn, _ := c.owner(a, loc)
-			if c.inline && e == emu.Ir && c.object != nil {
-				c.enterInlined(fn, c.vaddr(a), n)
-			}
-			if c.in != nil {
-				c.row[col] = n
-				fn = c.addInlined(c.in, fn, c.row)
-				c.row[col] = 0
-			}
-			c.graph.CostsOf(fn, loc.File, loc.Line)[col] += n
-		}
+		c.addTo(a, loc, e, n)
 	}
 	if c.insns != nil {
 		c.insns.add(m, a, c.insnKey(a, loc), col, n)
 	}
+}
+
+// addTo adds n events of the instruction at a, whose place is loc, to the profile and its graph.
+func (c *attribution) addTo(a emu.Addr, loc dwarfmap.Loc, e emu.Event, n uint64) {
+	col := c.columns[e]
+	if c.graph == nil {
+		c.profile.Counts(c.profile.Centre(loc.File, loc.Func, loc.Line))[col] += n
+		return
+	}
+	outer, _ := c.owner(a, loc)
+	if c.inline && e == emu.Ir && c.object != nil {
+		c.enterInlined(outer, c.vaddr(a), n)
+	}
+	c.row[col] = n
+	fn := c.inner(outer, c.row)
+	c.row[col] = 0
+	c.profile.Counts(c.profile.Centre(loc.File, fn.Name, loc.Line))[col] += n
+	c.graph.CostsOf(fn, loc.File, loc.Line)[col] += n
 }
 
 // lateRow is where counts of the instruction at a are kept if it may get another name than loc has, nil if not.
@@ -140,17 +152,29 @@ func (c *attribution) lateRow(a emu.Addr, loc dwarfmap.Loc) []uint64 {
 	if !c.nameless {
 		return nil
 	}
-	return c.late.code(a, loc.Func, len(c.row))
+	return c.late.code(lateCode{a, loc.Func, c.context}, len(c.row))
 }
 
 // insnKey is the instruction at a, whose place is loc.
 func (c *attribution) insnKey(a emu.Addr, loc dwarfmap.Loc) insnKey {
+	if c.context != 0 && !c.nameless {
+		outer, _ := c.owner(a, loc)
+		loc.Func = c.inlined(c.in, inlineKey{c.in, outer, c.context}).Name
+	}
 	if c.object != nil {
 		if va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); ok {
 			return insnKey{object: c.last.Path, addr: va, loc: loc}
 		}
 	}
-	return insnKey{object: dwarfmap.Unknown, addr: uint64(a), loc: loc, late: c.nameless}
+	return insnKey{object: dwarfmap.Unknown, addr: uint64(a), loc: loc, late: c.nameless, context: c.lateContext()}
+}
+
+// lateContext is the context of code without a name, 0 for other code, whose name has it.
+func (c *attribution) lateContext() callgraph.Context {
+	if c.nameless {
+		return c.context
+	}
+	return 0
 }
 
 // takeOne returns the costs so far of what is counted now, and begins anew.

@@ -6,6 +6,7 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
@@ -106,42 +107,46 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 	c := p.costs
 	row := make([]uint64, len(c.row))
-	p.calls.Collect(lo, hi, func(site, target emu.Addr, calls uint64, costs []uint64) {
+	p.calls.Collect(lo, hi, func(s callgraph.Sum) {
 		clear(row)
 		for i, e := range p.calls.Events {
 			if col := c.columns[e]; col >= 0 {
-				row[col] = costs[i]
+				row[col] = s.Costs[i]
 			}
 		}
-		from := c.place(p.space, site)
-		caller, _ := c.owner(site, from)
-		if c.in != nil {
-			caller = c.addInlined(c.in, caller, row)
+		from := c.place(p.space, s.Site)
+		caller, _ := c.owner(s.Site, from)
+		k := lateCall{file: from.File, line: from.Line}
+		if c.nameless {
+			k.caller, k.site, k.from = caller, s.Site, s.Caller
+		} else {
+			c.context = s.Caller
+			k.caller = c.inner(caller, row)
 		}
-		lateCaller := c.nameless
-		callee, begin := c.owner(target, c.placeOutside(p.space, target))
-		if lateCaller || c.nameless {
-			k := lateCall{caller: caller, callee: callee, file: from.File, line: from.Line, calleeLine: begin.Line}
-			if lateCaller {
-				k.site = site
-			}
-			if c.nameless {
-				k.target = target
-			}
-			if sums := c.late.call(k, len(row)); sums != nil {
-				sums[0] += calls
-				for i, n := range row {
-					sums[1+i] += n
-				}
-				return
-			}
+		callee, begin := c.owner(s.Target, c.placeOutside(p.space, s.Target))
+		if k.callee, k.calleeLine = callee, begin.Line; c.nameless {
+			k.target, k.to = s.Target, s.Callee
+		} else {
+			k.callee.Name = c.inContext(callee.Name, s.Callee)
 		}
-		sums := c.graph.CallsOf(caller, from.File, from.Line, callee, begin.Line)
-		sums[0] += calls
-		for i, n := range row {
-			sums[1+i] += n
-		}
+		c.addCalls(&k, s.Calls, row)
 	})
+}
+
+// addCalls adds calls and what they cost to the graph, or to what has no name yet.
+func (c *attribution) addCalls(k *lateCall, calls uint64, costs []uint64) {
+	var sums []uint64
+	if k.site != 0 || k.target != 0 {
+		sums = c.late.call(*k, len(costs))
+	}
+	if sums == nil {
+		k := c.named(*k)
+		sums = c.graph.CallsOf(k.caller, k.file, k.line, k.callee, k.calleeLine)
+	}
+	sums[0] += calls
+	for i, n := range costs {
+		sums[1+i] += n
+	}
 }
 
 // SignalBegins is called when cpu's thread is in front of a signal handler, SignalEnds when it goes on where that interrupted it, and

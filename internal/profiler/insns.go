@@ -4,6 +4,7 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -14,7 +15,9 @@ type insnKey struct {
 	object string
 	addr   uint64
 	loc    dwarfmap.Loc
-	late   bool // another name than that of loc may become known
+	// late says that another name than that of loc may become known, to which those of the callers in a context are added.
+	late    bool
+	context callgraph.Context
 }
 
 // An insnTable gathers counts by instruction.
@@ -42,10 +45,10 @@ func (t *insnTable) add(m *mem.Space, a emu.Addr, k insnKey, column int, n uint6
 }
 
 // rename gives instructions whose names may become known late those that name returns.
-func (t *insnTable) rename(name func(addr uint64, name string) string) {
+func (t *insnTable) rename(name func(k insnKey) string) {
 	for k, in := range t.found {
 		if k.late {
-			in.Func = name(k.addr, k.loc.Func)
+			in.Func = name(k)
 		}
 	}
 }

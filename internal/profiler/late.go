@@ -6,6 +6,7 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/internal/jitnames"
 )
 
@@ -15,7 +16,7 @@ const maxLate = 1 << 18
 // A lateTable has what was counted of code in no object, such as a JIT compiler's, that has no name yet. Such compilers may write their
 // names as late as at the end of the program.
 type lateTable struct {
-	index map[emu.Addr]int
+	index map[lateCode]int
 	list  []lateCode
 	rows  []uint64 // of list[i], width from i*width on
 	calls map[lateCall]int
@@ -23,33 +24,35 @@ type lateTable struct {
 	sums  []uint64 // of pairs[i]: its calls and width counts, from i*(width+1) on
 }
 
-// A lateCode is an instruction, and what its function is called if no name becomes known.
+// A lateCode is an instruction, what its function is called if no name becomes known, and in which context it was executed.
 type lateCode struct {
-	at   emu.Addr
-	name string
+	at      emu.Addr
+	name    string
+	context callgraph.Context
 }
 
-// A lateCall is calls of which a caller or callee has no name yet: site and target are the addresses of what has none, 0 for the other.
+// A lateCall is calls of which a caller or callee has no name yet: site and target are the addresses of what has none, 0 for the other, from and to their contexts.
 type lateCall struct {
 	caller, callee   cgout.Func
 	file             string
 	line, calleeLine int
 	site, target     emu.Addr
+	from, to         callgraph.Context
 }
 
-// code returns the row of the instruction at a, nil if there is no room for it.
-func (t *lateTable) code(a emu.Addr, name string, width int) []uint64 {
-	i, ok := t.index[a]
+// code returns the row of an instruction, nil if there is no room for it.
+func (t *lateTable) code(k lateCode, width int) []uint64 {
+	i, ok := t.index[k]
 	if !ok {
 		if len(t.list)+len(t.pairs) >= maxLate {
 			return nil
 		}
 		if t.index == nil {
-			t.index = map[emu.Addr]int{}
+			t.index = map[lateCode]int{}
 		}
 		i = len(t.list)
-		t.index[a] = i
-		t.list = append(t.list, lateCode{a, name})
+		t.index[k] = i
+		t.list = append(t.list, k)
 		t.rows = append(t.rows, make([]uint64, width)...)
 	}
 	return t.rows[i*width : (i+1)*width]
@@ -93,34 +96,40 @@ func (c *attribution) lateName(a emu.Addr, name string) string {
 func (c *attribution) settle() {
 	c.settleInto(c.profile, c.graph)
 	c.late, c.inlines = lateTable{}, inlineTable{}
-	if c.insns != nil && c.jit.Len() > 0 {
-		c.insns.rename(func(a uint64, name string) string { return c.lateName(emu.Addr(a), name) })
+	if c.insns != nil && (c.jit.Len() > 0 || c.contexts.cfg.SeparatedBy() > 0) {
+		c.insns.rename(func(k insnKey) string { return c.inContext(c.lateName(emu.Addr(k.addr), k.loc.Func), k.context) })
 	}
 }
 
 // settleInto adds what was counted of code without a name, and of inlined functions, to a profile and its graph, nil if it has none.
 func (c *attribution) settleInto(p *cgout.Profile, graph *cgout.CallGraph) {
-	c.inlines.addCalls(graph)
+	c.addInlinedCalls(graph)
 	t, width := &c.late, len(c.row)
 	for i, code := range t.list {
-		name, row := c.lateName(code.at, code.name), t.rows[i*width:(i+1)*width]
+		name, row := c.inContext(c.lateName(code.at, code.name), code.context), t.rows[i*width:(i+1)*width]
 		p.Add(dwarfmap.Unknown, name, 0, row...)
 		if graph != nil {
 			graph.AddCost(cgout.Func{Object: dwarfmap.Unknown, File: dwarfmap.Unknown, Name: name}, dwarfmap.Unknown, 0, row...)
 		}
 	}
 	for i, k := range t.pairs {
-		if k.site != 0 {
-			k.caller.Name = c.lateName(k.site, k.caller.Name)
-		}
-		if k.target != 0 {
-			k.callee.Name = c.lateName(k.target, k.callee.Name)
-		}
+		k = c.named(k)
 		sums := t.sums[i*(width+1) : (i+1)*(width+1)]
 		graph.AddCall(cgout.Call{
 			Caller: k.caller, File: k.file, Line: k.line, Callee: k.callee, CalleeLine: k.calleeLine, Count: sums[0], Counts: sums[1:],
 		})
 	}
+}
+
+// named returns k with the names that its functions have now.
+func (c *attribution) named(k lateCall) lateCall {
+	if k.site != 0 {
+		k.caller.Name = c.inContext(c.lateName(k.site, k.caller.Name), k.from)
+	}
+	if k.target != 0 {
+		k.callee.Name = c.inContext(c.lateName(k.target, k.callee.Name), k.to)
+	}
+	return k
 }
 
 // totals are the sums of all counts that were not taken.

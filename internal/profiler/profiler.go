@@ -6,6 +6,7 @@
 package profiler
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -33,6 +34,9 @@ type Config struct {
 	DumpInstr bool
 	// CallGraph records who called whom, if the engine can.
 	CallGraph bool
+	// Callers is how many callers tell functions apart, CallersOf how many do so for some: the most of those that name a function. Both need CallGraph.
+	Callers   int
+	CallersOf []CallersOf
 	// Inline names functions that were inlined, where debug information tells of them, and has calls to them in the call graph.
 	Inline bool
 	// Threads counts threads apart.
@@ -100,6 +104,9 @@ func New(e emu.Engine, m *mem.Space, pid int, cfg *Config, objects *Objects) *Pr
 	p.watch = funcwatch.New(e, m, p.costs.open, probes)
 	if r, ok := e.(interface{ Calls() *callgraph.Recorder }); ok && cfg.CallGraph {
 		p.calls = r.Calls()
+	}
+	if p.calls != nil {
+		p.costs.contexts.lists = p.calls.List
 	}
 	return p
 }
@@ -221,6 +228,10 @@ func (p *Profiler) Snapshot() *cgout.Profile {
 // End returns the costs that were not dumped.
 func (p *Profiler) End() *cgout.Profile {
 	p.collect(0, ^emu.Addr(0))
+	if p.calls != nil && p.calls.ManyContexts() && p.cfg.Log != nil {
+		fmt.Fprintf(p.cfg.Log, "cgemu: process %d: functions were called in more than %d contexts: in others they are told apart by no callers; a smaller --separate-callers=N has fewer\n",
+			p.pid, callgraph.MaxContexts)
+	}
 	return p.costs.take()
 }
 
@@ -230,13 +241,28 @@ func (p *Profiler) Invalidate(lo, hi emu.Addr) {
 	p.collect(lo, hi)
 }
 
+// A contextCollector is an engine that tells the counts of contexts apart: emu.Engine's Collect with these.
+type contextCollector interface {
+	CollectContexts(lo, hi emu.Addr, add func(c callgraph.Context, a emu.Addr, e emu.Event, n uint64))
+}
+
+// SeparatesCallers reports whether the engine tells functions apart by their callers.
+func (p *Profiler) SeparatesCallers() bool { return p.calls != nil && p.calls.SeparatesCallers() }
+
 // collect adds the counts of [lo, hi) to the costs, by what is mapped there now.
 func (p *Profiler) collect(lo, hi emu.Addr) {
 	if p.discard {
 		return
 	}
 	p.costs.forgetMapping()
-	p.Engine.Collect(lo, hi, func(a emu.Addr, e emu.Event, n uint64) { p.costs.add(p.space, a, e, n) })
+	if e, ok := p.Engine.(contextCollector); ok && p.calls != nil && p.calls.SeparatesCallers() {
+		e.CollectContexts(lo, hi, func(c callgraph.Context, a emu.Addr, e emu.Event, n uint64) {
+			p.costs.context = c
+			p.costs.add(p.space, a, e, n)
+		})
+	} else {
+		p.Engine.Collect(lo, hi, func(a emu.Addr, e emu.Event, n uint64) { p.costs.add(p.space, a, e, n) })
+	}
 	if p.calls != nil {
 		p.collectCalls(lo, hi)
 	}
@@ -245,6 +271,9 @@ func (p *Profiler) collect(lo, hi emu.Addr) {
 // count adds n events that the engine does not see to the cost of the instruction at a. The event must be among the columns.
 func (p *Profiler) count(a emu.Addr, e emu.Event, n uint64) {
 	p.costs.forgetMapping()
+	if p.calls != nil {
+		p.costs.context = p.calls.ContextOf(a)
+	}
 	p.costs.add(p.space, a, e, n)
 	if p.calls != nil {
 		p.calls.Totals[p.calls.Column(e)] += n
